@@ -310,9 +310,11 @@ static int order_streams(struct wmk_ctf_builder *from, struct wmk_ctf_class *cla
 	class->n_streams = from->streams.n;
 	for (uint32_t i = 0; i < from->streams.n; i++) {
 		if (i && streams[i]->id == streams[i - 1]->id) {
-			const struct wmk_ctf_stream_class *later = streams[i - (streams[i - 1]->line > streams[i]->line)];
+			const struct wmk_ctf_stream_class *later =
+				streams[i - (streams[i - 1]->line > streams[i]->line)];
 
-			return wrong(from, later->line, later->column, "two stream classes have the id %" PRIu64, later->id);
+			return wrong(from, later->line, later->column, "two stream classes have the id %" PRIu64,
+				     later->id);
 		}
 		int err = find_clock(from, class, streams[i]);
 

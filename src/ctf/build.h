@@ -34,7 +34,8 @@ struct wmk_ctf_builder {
 	struct wmk_ctf_list streams;   /* struct wmk_ctf_stream_class * */
 	struct wmk_ctf_list events;    /* struct wmk_ctf_event_class *, `stream` not set; ... */
 	struct wmk_ctf_list stream_ids; /* ... struct wmk_ctf_stream_of: which it is of */
-	uint64_t n_looked;             /* members that were looked at for what they mean, names of clocks for whose they are */
+	/* members that were looked at for what they mean, names of clocks for whose they are */
+	uint64_t n_looked;
 };
 
 struct wmk_ctf_stream_of {

@@ -43,8 +43,10 @@ struct wmk_ctf_clock_class {
 	uint64_t precision;        /* cycles */
 	int64_t offset_s;          /* the origin, seconds and ... */
 	uint64_t offset;           /* ... cycles, below freq, after which the clock was 0 */
-	bool absolute;             /* the origin is 1970-01-01 00:00 UTC; else it is the same for clocks of the same uuid */
-	const char *more;          /* of CTF 2: namespace, accuracy, precision, origin, attributes (see below), or NULL */
+	/* the origin is 1970-01-01 00:00 UTC; else it is the same for clocks of the same uuid */
+	bool absolute;
+	/* of CTF 2: namespace, accuracy, precision, origin, attributes (see below), or NULL */
+	const char *more;
 };
 
 /* One entry of the environment. `text` NULL: a number. */
@@ -65,7 +67,7 @@ struct wmk_ctf_stream_class;
 /*
  * Roots are structures (WMK_TYPE_STRUCT), or NULL where there is none. `more` is what nobody needs who reads the
  * streams, to be said again: a JSON object with the properties as they stood in CTF 2, or attributes that hold what
- * stood in CTF 1.8 (kept.h); or NULL.
+ * stood in CTF 1.8 (tsdl_unknown.h); or NULL.
  */
 struct wmk_ctf_event_class {
 	const struct wmk_ctf_stream_class *stream;

@@ -3,7 +3,7 @@
  * compile.c - types into operations (see decode.h).
  *
  * Structures are compiled in the order in which a stream has them; a length or selector may stand in any that came
- * before (refer.c).
+ * before (field_ref.c).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,8 +14,8 @@
 
 #include "base/error.h"
 #include "ctf/build.h"
-#include "ctf/refer.h"
-#include "ctf/wide.h"
+#include "ctf/field_ref.h"
+#include "ctf/wide_number.h"
 
 #define ALL_OPS_MAX (1u << 24)    /* of a whole trace */
 
@@ -26,7 +26,7 @@ struct whole {
 
 /* ── operations ──────────────────────────────────────────────────────────────────────────────────────── */
 
-static int grow(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code)
+static int grow(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft *code)
 {
 	uint32_t cap = code->cap ? 2 * code->cap : 16;
 	struct wmk_ctf_op *ops;
@@ -48,8 +48,8 @@ static int grow(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code)
 	return 0;
 }
 
-static int add(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code, uint8_t code_of, const struct wmk_type *type,
-	       const char *name, uint32_t *index)
+static int add(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft *code, uint8_t code_of,
+	       const struct wmk_type *type, const char *name, uint32_t *index)
 {
 	int err = grow(c, code);
 
@@ -58,17 +58,24 @@ static int add(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code, uint8_t 
 	*index = code->n;
 	code->names[code->n] = name;
 	code->ops[code->n] = (struct wmk_ctf_op){
-		.code = code_of, .type = type, .name = wmk_ctf_shown_name(c->class, name), .next = code->n + 1,
-		.align = type->align ? type->align : 8, .width = type->width, .is_signed = type->is_signed,
-		.is_big = type->order == WMK_ORDER_BIG || (type->order == WMK_ORDER_NATIVE && c->class->order == WMK_ORDER_BIG),
-		.is_reversed = type->is_reversed, .roles = type->roles,
+		.code = code_of,
+		.type = type,
+		.name = wmk_ctf_shown_name(c->class, name),
+		.next = code->n + 1,
+		.align = type->align ? type->align : 8,
+		.width = type->width,
+		.is_signed = type->is_signed,
+		.is_big = type->order == WMK_ORDER_BIG ||
+			  (type->order == WMK_ORDER_NATIVE && c->class->order == WMK_ORDER_BIG),
+		.is_reversed = type->is_reversed,
+		.roles = type->roles,
 	};
 	code->n++;
 	return 0;
 }
 
 /* The structure at `begin` has all that is in it. */
-static int end(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code, uint32_t begin)
+static int end(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft *code, uint32_t begin)
 {
 	uint32_t index;
 	int err = add(c, code, WMK_CTF_END, code->ops[begin].type, NULL, &index);
@@ -88,11 +95,12 @@ static int compile_type(struct wmk_ctf_compiler *c, unsigned scope, const struct
 /* What is in the operation `begin`; then its end. */
 static int compile_inside(struct wmk_ctf_compiler *c, unsigned scope, uint32_t begin, const struct wmk_type *type)
 {
-	struct wmk_ctf_making *code = &c->codes[scope];
+	struct wmk_ctf_program_draft *code = &c->codes[scope];
 	int err = 0;
 
 	if (code->depth >= WMK_CTF_TYPE_DEPTH)
-		return wmk_error(-E2BIG, "%s has types within types in more than %u levels", c->what, WMK_CTF_TYPE_DEPTH);
+		return wmk_error(-E2BIG, "%s has types within types in more than %u levels", c->what,
+				 WMK_CTF_TYPE_DEPTH);
 	code->ops[begin].next = 0;             /* open */
 	code->open[code->depth++] = begin;
 	for (uint32_t i = 0; type->members && i < type->count && err >= 0; i++)
@@ -129,11 +137,13 @@ static bool clip(bool is_signed, bool selector_is_signed, uint64_t *from, uint64
 }
 
 /* Which values of the selector choose which member. */
-static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code, uint32_t begin,
+static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft *code, uint32_t begin,
 			const struct wmk_type *type, const struct wmk_type *selector)
 {
 	const struct wmk_label *labels = type->n_ranges ? type->ranges : selector->labels;
-	const uint32_t n_labels = type->n_ranges ? type->n_ranges : type->kind == WMK_TYPE_VARIANT ? selector->count : 0;
+	const uint32_t n_labels = type->n_ranges                   ? type->n_ranges
+				  : type->kind == WMK_TYPE_VARIANT ? selector->count
+								   : 0;
 	const bool is_signed = type->n_ranges ? type->is_signed : selector->is_signed;
 	struct wmk_ctf_op *op = &code->ops[begin];
 	struct wmk_ctf_choice *choices;
@@ -141,7 +151,8 @@ static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code,
 	/* A variant costs a few bytes of metadata, and as much as its type has labels. */
 	c->n_choices += n_labels;
 	if (c->n_choices > WMK_CTF_CHOICES_MAX)
-		return wmk_ctf_wrong(c, type->ref, "the variants' selectors have too many labels in all, or too long ones");
+		return wmk_ctf_compile_error(c, type->ref,
+					     "the variants' selectors have too many labels in all, or too long ones");
 	choices = wmk_scratch_alloc(&c->scratch, wmk_ctf_choices_size(n_labels));
 	if (!choices)
 		return -ENOMEM;
@@ -156,12 +167,13 @@ static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code,
 		if (clip(is_signed, selector->is_signed, &from, &to))
 			choices[op->n_choices++] = (struct wmk_ctf_choice){ from, to, option };
 	}
-	if (wmk_ctf_is_tired(c))
-		return wmk_ctf_wrong(c, type->ref, "the variants' selectors have too many labels in all, or too long ones");
-	return wmk_ctf_choices_order(op, choices);
+	if (wmk_ctf_search_limit_reached(c))
+		return wmk_ctf_compile_error(c, type->ref,
+					     "the variants' selectors have too many labels in all, or too long ones");
+	return wmk_ctf_choices_make_index(op, choices);
 }
 
-static void refer_to(struct wmk_ctf_op *op, const struct wmk_ctf_referred *to)
+static void refer_to(struct wmk_ctf_op *op, const struct wmk_ctf_field_ref *to)
 {
 	_Static_assert(WMK_CTF_REGISTERS <= UINT8_MAX, "a register's number fits");
 	op->ref = (uint8_t)to->reg;
@@ -172,24 +184,26 @@ static void refer_to(struct wmk_ctf_op *op, const struct wmk_ctf_referred *to)
 static int compile_selected(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_type *type, const char *name)
 {
 	const uint8_t code_of = type->kind == WMK_TYPE_VARIANT ? WMK_CTF_VARIANT : WMK_CTF_OPTIONAL;
-	struct wmk_ctf_making *code = &c->codes[scope];
+	struct wmk_ctf_program_draft *code = &c->codes[scope];
 	const struct wmk_type *selected_by;
-	struct wmk_ctf_referred selector;
+	struct wmk_ctf_field_ref selector;
 	uint32_t begin;
 	int err;
 
 	if (!type->ref)
-		return wmk_ctf_wrong(c, NULL, "the variant '%.60s' has no selector", name ? name : "");
-	err = wmk_ctf_refer(c, scope, type->ref, "selector", &selector);
+		return wmk_ctf_compile_error(c, NULL, "the variant '%.60s' has no selector", name ? name : "");
+	err = wmk_ctf_field_ref_resolve(c, scope, type->ref, "selector", &selector);
 	if (err < 0)
 		return err;
 	selected_by = selector.type;
 	if (type->kind == WMK_TYPE_VARIANT && !type->n_ranges && selected_by->kind != WMK_TYPE_ENUM)
-		return wmk_ctf_wrong(c, type->ref, "the selector of variant '%.60s' is no enumeration", name ? name : "");
+		return wmk_ctf_compile_error(c, type->ref, "the selector of variant '%.60s' is no enumeration",
+					     name ? name : "");
 	if (type->kind == WMK_TYPE_VARIANT && selected_by->kind == WMK_TYPE_BOOL)
-		return wmk_ctf_wrong(c, type->ref, "the selector of variant '%.60s' is a boolean", name ? name : "");
+		return wmk_ctf_compile_error(c, type->ref, "the selector of variant '%.60s' is a boolean",
+					     name ? name : "");
 	if (type->kind == WMK_TYPE_OPTIONAL && !type->n_ranges && selected_by->kind != WMK_TYPE_BOOL)
-		return wmk_ctf_wrong(
+		return wmk_ctf_compile_error(
 			c, type->ref,
 			"the selector of '%.60s', which may be there or not, is an integer, and no ranges are given",
 			name ? name : "");
@@ -204,18 +218,19 @@ static int compile_selected(struct wmk_ctf_compiler *c, unsigned scope, const st
 static int compile_array(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_type *type, const char *name)
 {
 	const bool is_flat = type->is_text || type->kind == WMK_TYPE_BLOB;
-	struct wmk_ctf_referred length = { .reg = 0 };
+	struct wmk_ctf_field_ref length = { .reg = 0 };
 	uint32_t begin;
 	int err = 0;
 
 	if (type->kind == WMK_TYPE_SEQUENCE && !type->ref)
-		return wmk_ctf_wrong(c, NULL, "the sequence '%.60s' has no length", name ? name : "");
+		return wmk_ctf_compile_error(c, NULL, "the sequence '%.60s' has no length", name ? name : "");
 	if (type->ref)
-		err = wmk_ctf_refer(c, scope, type->ref, "length", &length);
+		err = wmk_ctf_field_ref_resolve(c, scope, type->ref, "length", &length);
 	if (err >= 0 && length.reg && length.type->is_signed)
-		return wmk_ctf_wrong(c, type->ref, "the length of '%.60s' is a signed integer", name ? name : "");
+		return wmk_ctf_compile_error(c, type->ref, "the length of '%.60s' is a signed integer",
+					     name ? name : "");
 	if (err >= 0 && length.reg && length.type->kind == WMK_TYPE_BOOL)
-		return wmk_ctf_wrong(c, type->ref, "the length of '%.60s' is a boolean", name ? name : "");
+		return wmk_ctf_compile_error(c, type->ref, "the length of '%.60s' is a boolean", name ? name : "");
 	if (err >= 0)
 		err = add(c, &c->codes[scope],
 			  type->kind == WMK_TYPE_BLOB ? WMK_CTF_BLOB
@@ -239,9 +254,9 @@ static int compile_number(struct wmk_ctf_compiler *c, unsigned scope, const stru
 	uint32_t index;
 
 	if (type->is_variable ? type->kind == WMK_TYPE_FLOAT : !type->width || type->width > WMK_CTF_WIDTH_MAX)
-		return wmk_ctf_wrong(c, NULL, "a number of %u bits", type->width);
+		return wmk_ctf_compile_error(c, NULL, "a number of %u bits", type->width);
 	if (type->kind == WMK_TYPE_FLOAT && !type->is_extended && !wmk_ctf_exponent_bits(type->width))
-		return wmk_ctf_wrong(c, NULL, "a floating point number of %u bits", type->width);
+		return wmk_ctf_compile_error(c, NULL, "a floating point number of %u bits", type->width);
 	int err = add(c, &c->codes[scope], codes[type->kind], type, name, &index);
 
 	if (err >= 0 && type->is_variable)
@@ -296,12 +311,14 @@ static const struct {
 	{ WMK_SCOPE_EVENT_HEADER, WMK_ROLE_TIME, "timestamp" },
 };
 
-static void give_roles(const struct wmk_ctf_compiler *c, unsigned scope, struct wmk_ctf_making *code)
+static void give_roles(const struct wmk_ctf_compiler *c, unsigned scope, struct wmk_ctf_program_draft *code)
 {
 	for (uint32_t i = 0; c->class->major == 1 && i < code->n; i++)
 		for (size_t j = 0; j < sizeof(named_roles) / sizeof(named_roles[0]); j++)
-			if (named_roles[j].scope == scope && code->ops[i].name && strcmp(code->ops[i].name, named_roles[j].name) == 0 &&
-			    (code->ops[i].code == WMK_CTF_INT || code->ops[i].code == WMK_CTF_ENUM || code->ops[i].code == WMK_CTF_ARRAY))
+			if (named_roles[j].scope == scope && code->ops[i].name &&
+			    strcmp(code->ops[i].name, named_roles[j].name) == 0 &&
+			    (code->ops[i].code == WMK_CTF_INT || code->ops[i].code == WMK_CTF_ENUM ||
+			     code->ops[i].code == WMK_CTF_ARRAY))
 				code->ops[i].roles = WMK_ROLE_BIT(named_roles[j].role);
 	/* Whatever in a header is a value of the clock is the record's time, and may be the id as well. */
 	for (uint32_t i = 0; scope == WMK_SCOPE_EVENT_HEADER && c->class->major == 1 && i < code->n; i++)
@@ -313,7 +330,7 @@ static void give_roles(const struct wmk_ctf_compiler *c, unsigned scope, struct 
 
 static int compile_scope(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_type *type)
 {
-	struct wmk_ctf_making *code = &c->codes[scope];
+	struct wmk_ctf_program_draft *code = &c->codes[scope];
 	int err;
 
 	code->n = 0;
@@ -368,7 +385,7 @@ static void make_easy(struct wmk_ctf_op *ops, uint32_t n)
 /* A copy that stays, with its steps. */
 static int keep(struct wmk_ctf_compiler *c, unsigned scope, struct wmk_ctf_program *program)
 {
-	const struct wmk_ctf_making *code = &c->codes[scope];
+	const struct wmk_ctf_program_draft *code = &c->codes[scope];
 	struct wmk_ctf_op *ops;
 
 	*program = (struct wmk_ctf_program){ .ops = NULL };
@@ -383,7 +400,7 @@ static int keep(struct wmk_ctf_compiler *c, unsigned scope, struct wmk_ctf_progr
 	program->n_ops = code->n;
 	int err = wmk_ctf_enums_note(&c->enums, ops, code->n);
 
-	return err < 0 ? err : wmk_ctf_make_steps(&c->scratch, program);
+	return err < 0 ? err : wmk_ctf_fixed_runs_make(&c->scratch, program);
 }
 
 static int compile_event(struct wmk_ctf_compiler *c, const struct wmk_ctf_event_class *class,
@@ -410,7 +427,8 @@ static int compile_stream(struct wmk_ctf_compiler *c, const struct wmk_ctf_strea
 {
 	const struct wmk_type *roots[WMK_SCOPES] = { [WMK_SCOPE_PACKET_CONTEXT] = class->packet_context,
 		[WMK_SCOPE_EVENT_HEADER] = class->event_header, [WMK_SCOPE_COMMON_CONTEXT] = class->event_context };
-	struct wmk_ctf_event_decoder *events = wmk_scratch_alloc(&c->scratch, (size_t)class->n_events * sizeof(*events));
+	struct wmk_ctf_event_decoder *events =
+		wmk_scratch_alloc(&c->scratch, (size_t) class->n_events * sizeof(*events));
 	int err = events ? 0 : -ENOMEM;
 
 	c->registers[1] = WMK_CTF_REGISTERS_STREAM;
@@ -436,7 +454,7 @@ static int compile_stream(struct wmk_ctf_compiler *c, const struct wmk_ctf_strea
 		err = keep(c, WMK_SCOPE_COMMON_CONTEXT, &stream->event_context);
 	for (uint32_t i = 0; i < class->n_events && err >= 0; i++)
 		wmk_ctf_measure_event(&stream->event_context, &events[i]);
-	return err < 0 ? err : wmk_ctf_make_plan(&c->scratch, stream);
+	return err < 0 ? err : wmk_ctf_header_plan_make(&c->scratch, stream);
 }
 
 static int compile_all(struct wmk_ctf_compiler *c, struct wmk_ctf_decoder *decoder)

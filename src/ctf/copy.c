@@ -94,7 +94,8 @@ int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *progra
 			return err;
 		if (item.op->align > 1)
 			out->at = wmk_bits_align(out->at, item.op->align);
-		for (unsigned roles = spots && item.op->code <= WMK_CTF_ENUM ? item.op->roles : 0; roles; roles &= roles - 1) {
+		for (unsigned roles = spots && item.op->code <= WMK_CTF_ENUM ? item.op->roles : 0; roles;
+		     roles &= roles - 1) {
 			struct wmk_ctf_spot *spot = &spots->of[__builtin_ctz(roles)];
 
 			*spot = (struct wmk_ctf_spot){ item.op, out->at, item.value.u, spot->op != NULL };
@@ -138,7 +139,9 @@ int wmk_ctf_patch(struct wmk_ctf_out *out, const struct wmk_ctf_spots *spots, co
 
 		for (unsigned other = 1; other < role && spot->op; other++)
 			if (spots->of[other].op && spots->of[other].at == spot->at && values[other] != values[role])
-				return wmk_error(-ENOTSUP, "'%.60s' has several roles and would have to be %" PRIu64 " and %" PRIu64 " at once",
+				return wmk_error(-ENOTSUP,
+						 "'%.60s' has several roles and would have to be %" PRIu64
+						 " and %" PRIu64 " at once",
 						 spot->op->name ? spot->op->name : "", values[other], values[role]);
 		err = patch_one(out, spot, values[role]);
 	}

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "ctf/bits.h"
 #include "ctf/compile.h"
-#include "ctf/wide.h"
+#include "ctf/wide_number.h"
 
 /*
  * Elements of no size at all that an array may have, and the operations for all of them in a structure: more say
@@ -151,10 +151,10 @@ static int bytes(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct 
 
 /* ── the walk ────────────────────────────────────────────────────────────────────────────────────────── */
 
-const struct wmk_ctf_choice *wmk_ctf_choose(const struct wmk_ctf_op *op, uint64_t value)
+const struct wmk_ctf_choice *wmk_ctf_variant_select(const struct wmk_ctf_op *op, uint64_t value)
 {
 	if (__builtin_expect(op->n_choices > WMK_CTF_CHOICES_FEW, 0))
-		return wmk_ctf_choose_among_many(op, value);
+		return wmk_ctf_variant_select_indexed(op, value);
 	for (uint32_t i = 0; i < op->n_choices; i++) {
 		const struct wmk_ctf_choice *choice = &op->choices[i];
 
@@ -237,7 +237,7 @@ static int settle(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op)
 /* Into a variant or optional: the operation that was selected in it; 0: none. */
 static int enter_selected(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item)
 {
-	const struct wmk_ctf_choice *choice = wmk_ctf_choose(op, walk->registers[op->ref]);
+	const struct wmk_ctf_choice *choice = wmk_ctf_variant_select(op, walk->registers[op->ref]);
 	uint32_t selected = choice ? choice->op : 0;
 
 	if (op->code == WMK_CTF_OPTIONAL) {
@@ -335,7 +335,7 @@ bool wmk_ctf_next_any(struct wmk_ctf_walk *walk, struct wmk_ctf_item *item)
 	return walk->err >= 0;
 }
 
-int wmk_ctf_pass(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *ops, uint32_t op)
+int wmk_ctf_walk_over(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *ops, uint32_t op)
 {
 	struct wmk_ctf_item item;
 
@@ -372,7 +372,7 @@ const char *wmk_ctf_label(const struct wmk_ctf_item *item)
 	if (item->is_wide)
 		return NULL;
 	if (item->op->labels) {
-		const uint32_t found = wmk_ctf_chooser_find(item->op->labels, type->is_signed, value);
+		const uint32_t found = wmk_ctf_selector_index_find(item->op->labels, type->is_signed, value);
 
 		return found ? type->labels[found - 1].name : NULL;
 	}

@@ -81,7 +81,8 @@ struct wmk_ctf_op {
 	const struct wmk_type *type;
 	union {
 		const struct wmk_ctf_choice *choices; /* VARIANT, OPTIONAL: `n_choices`, the first that fits counts */
-		const struct wmk_ctf_chooser *labels; /* ENUM: what finds one of many; NULL: they are looked at */
+		/* ENUM: what finds one of many; NULL: they are looked at */
+		const struct wmk_ctf_selector_index *labels;
 	};
 	uint32_t n_choices, n_sources;
 	/* n_sources, if not 0: the value of the one that is there is put into `ref` before it is needed */
@@ -102,11 +103,11 @@ struct wmk_ctf_program {
 	const struct wmk_ctf_op *ops;
 	uint32_t n_ops;
 	/* how skip goes: see skip.c */
-	const struct wmk_ctf_step *steps;
+	const struct wmk_ctf_fixed_run *steps;
 	uint32_t n_steps;
 	/*
 	 * of one step at most: so many bits from the next place of that alignment on (which is `fixed_mask` + 1); else it
-	 * `varies`
+	 *  `varies`
 	 */
 	bool varies;
 	uint32_t fixed_mask;
@@ -121,7 +122,7 @@ struct wmk_ctf_event_decoder {
 	uint64_t id;
 	/*
 	 * How far it is behind the header, from a whole byte on, where nothing before varies: to the context and the payload;
-	 * to the end.
+	 *  to the end.
 	 */
 	bool is_constant_before, is_constant;
 	bool ends_in_text;         /* what varies is a string, which is the last */
@@ -131,7 +132,8 @@ struct wmk_ctf_event_decoder {
 struct wmk_ctf_stream_decoder {
 	const struct wmk_ctf_stream_class *class;
 	struct wmk_ctf_program packet_context, event_header, event_context;
-	const struct wmk_ctf_header_plan *plan; /* a quicker way through the usual event headers, or NULL; see header.c */
+	/* a quicker way through the usual event headers, or NULL; see event_header.c */
+	const struct wmk_ctf_header_plan *plan;
 	const struct wmk_ctf_event_decoder *events; /* as in the class */
 	uint32_t n_events;
 	bool is_dense;             /* event i has the id i */
@@ -165,16 +167,19 @@ struct wmk_ctf_bytes {
 struct wmk_ctf_item {
 	const struct wmk_ctf_op *op;
 	bool is_end;               /* of op, a STRUCT, ARRAY, VARIANT or OPTIONAL */
-	/* INT, ENUM, FLAGS: 64 bits cannot tell it. `value` is the nearest that they can; wide.h has all of it */
+	/*
+	 * INT, ENUM, FLAGS: 64 bits cannot tell it. `value` is the nearest that they can; wide_number.h has all of it
+	 */
 	bool is_wide;
 	union {
-		uint64_t u;            /* INT, BOOL, ENUM, FLAGS; the count of an ARRAY; whether an OPTIONAL has a value; ... */
+		/* INT, BOOL, ENUM, FLAGS; the count of an ARRAY; whether an OPTIONAL has a value; ... */
+		uint64_t u;
 		int64_t i;             /* ... where op->is_signed */
 		double f;
 	} value;
 	/*
 	 * STRING, TEXT, BLOB: `len` bytes in the packet, no NUL among a STRING's or TEXT's. Of numbers that may be wide: the
-	 * packet, and their bits.
+	 *  packet, and their bits.
 	 */
 	const char *text;
 	size_t len;
@@ -200,7 +205,7 @@ struct wmk_ctf_walk {
 	bool is_passing;           /* nobody wants an array's elements of no size, but the first */
 	/*
 	 * Where a string begins that was passed over to find the end, and how many bytes it has: who takes it need not look
-	 * for its end again. It is so as long as the packet is the same, whatever else was read of it.
+	 *  for its end again. It is so as long as the packet is the same, whatever else was read of it.
 	 */
 	uint64_t text_at, text_len;
 	struct wmk_ctf_level levels[WMK_CTF_TYPE_DEPTH + 1];

@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "ctf/fields.h"
-#include "ctf/own.h"
-#include "ctf/text.h"
+#include "ctf/tsdl_fields.h"
+#include "ctf/ctf2_writer.h"
+#include "ctf/text_buffer.h"
 
 /* Names that are taken in one structure: the fields' own first, then those of helpers. */
 struct scope {
@@ -60,7 +60,7 @@ static const char *order_name(uint8_t order)
 	return order == WMK_ORDER_BIG ? "be" : order == WMK_ORDER_LITTLE ? "le" : "native";
 }
 
-static int put_integer(struct wmk_ctf_text *out, const struct wmk_type *type, const char *more)
+static int put_integer(struct wmk_ctf_text_buffer *out, const struct wmk_type *type, const char *more)
 {
 	unsigned base = type->base ? type->base : 10;
 
@@ -73,7 +73,7 @@ static int put_integer(struct wmk_ctf_text *out, const struct wmk_type *type, co
 	return 0;
 }
 
-static int put_float(struct wmk_ctf_text *out, const struct wmk_type *type)
+static int put_float(struct wmk_ctf_text_buffer *out, const struct wmk_type *type)
 {
 	if (type->width != 32 && type->width != 64)
 		return wmk_error(-EINVAL, "a floating point number of %u bits", type->width);
@@ -125,7 +125,7 @@ static int range_order(const void *left, const void *right)
 	return a->from != b->from ? (a->from < b->from ? -1 : 1) : a->to != b->to ? (a->to < b->to ? -1 : 1) : 0;
 }
 
-static void put_range(struct wmk_ctf_text *out, const struct wmk_type *type, const char *label, uint64_t from,
+static void put_range(struct wmk_ctf_text_buffer *out, const struct wmk_type *type, const char *label, uint64_t from,
 		      uint64_t to, bool first)
 {
 	const uint64_t low = type->is_signed ? (uint64_t)-1 << (type->width - 1) : 0;
@@ -146,7 +146,7 @@ static void put_range(struct wmk_ctf_text *out, const struct wmk_type *type, con
 }
 
 /* The labels and what is between them. Where two overlap, the one that begins first has the value. */
-static void put_ranges(struct wmk_ctf_text *out, const struct wmk_type *type, struct range *ranges, uint32_t n)
+static void put_ranges(struct wmk_ctf_text_buffer *out, const struct wmk_type *type, struct range *ranges, uint32_t n)
 {
 	const uint64_t last = type->width == 64 ? UINT64_MAX : ((uint64_t)1 << type->width) - 1;
 	uint64_t next = 0;         /* the first value that has no label yet */
@@ -171,7 +171,7 @@ static void put_ranges(struct wmk_ctf_text *out, const struct wmk_type *type, st
 		put_range(out, type, OTHER_LABEL, next, last, first);
 }
 
-static int put_enum(struct wmk_ctf_text *out, const struct wmk_type *type)
+static int put_enum(struct wmk_ctf_text_buffer *out, const struct wmk_type *type)
 {
 	const struct wmk_type container = { .kind = WMK_TYPE_INT, .width = type->width, .is_signed = type->is_signed,
 					    .order = type->order, .base = type->base };
@@ -207,14 +207,14 @@ static int put_enum(struct wmk_ctf_text *out, const struct wmk_type *type)
  * A number in base 16; its labels stand in a comment (put_remarks()), since no enumeration can name combinations of
  * bits.
  */
-static int put_flags(struct wmk_ctf_text *out, const struct wmk_type *type)
+static int put_flags(struct wmk_ctf_text_buffer *out, const struct wmk_type *type)
 {
 	const struct wmk_type as_int = { .kind = WMK_TYPE_INT, .width = type->width, .order = type->order, .base = 16 };
 
 	return put_integer(out, &as_int, "");
 }
 
-static int put_bool(struct wmk_ctf_text *out, const struct wmk_type *type)
+static int put_bool(struct wmk_ctf_text_buffer *out, const struct wmk_type *type)
 {
 	static const struct wmk_label labels[] = { { "false", 0, 0 }, { "true", 1, 255 } };
 	const struct wmk_type as_enum = { .kind = WMK_TYPE_ENUM, .width = type->width ? type->width : 8,
@@ -223,11 +223,11 @@ static int put_bool(struct wmk_ctf_text *out, const struct wmk_type *type)
 	return put_enum(out, &as_enum);
 }
 
-static int put_field(struct wmk_ctf_text *out, const struct wmk_type *type, const char *name, const char *ident,
+static int put_field(struct wmk_ctf_text_buffer *out, const struct wmk_type *type, const char *name, const char *ident,
 		     struct scope *scope, unsigned depth);
 
 /* `struct { <members> }`, with a member for each field; no name. */
-static int put_struct(struct wmk_ctf_text *out, const struct wmk_field *members, uint32_t n, unsigned depth)
+static int put_struct(struct wmk_ctf_text_buffer *out, const struct wmk_field *members, uint32_t n, unsigned depth)
 {
 	int err;
 
@@ -242,7 +242,7 @@ static int put_struct(struct wmk_ctf_text *out, const struct wmk_field *members,
 }
 
 /* The type of one value, for those that are written before the name with nothing behind it. */
-static int put_simple(struct wmk_ctf_text *out, const struct wmk_type *type, bool text, unsigned depth)
+static int put_simple(struct wmk_ctf_text_buffer *out, const struct wmk_type *type, bool text, unsigned depth)
 {
 	switch (type->kind) {
 	case WMK_TYPE_INT:
@@ -272,7 +272,7 @@ static bool is_simple(const struct wmk_type *type)
 }
 
 /* The element of an array or sequence: as it is, or as the only member of a structure. */
-static int put_element(struct wmk_ctf_text *out, const struct wmk_type *elem, bool text, unsigned depth)
+static int put_element(struct wmk_ctf_text_buffer *out, const struct wmk_type *elem, bool text, unsigned depth)
 {
 	struct wmk_field member = { .name = "value" };
 
@@ -286,8 +286,8 @@ static int put_element(struct wmk_ctf_text *out, const struct wmk_type *elem, bo
 	return put_struct(out, &member, 1, depth);
 }
 
-static int put_sequence(struct wmk_ctf_text *out, const struct wmk_type *type, const char *name, const char *ident,
-			struct scope *scope, unsigned depth)
+static int put_sequence(struct wmk_ctf_text_buffer *out, const struct wmk_type *type, const char *name,
+			const char *ident, struct scope *scope, unsigned depth)
 {
 	static const struct wmk_type byte = { .kind = WMK_TYPE_INT, .width = 8, .base = 16 };
 	const struct wmk_type *elem = type->kind == WMK_TYPE_BLOB ? &byte : type->elem;
@@ -301,14 +301,16 @@ static int put_sequence(struct wmk_ctf_text *out, const struct wmk_type *type, c
 	return err;
 }
 
-static int put_optional(struct wmk_ctf_text *out, const struct wmk_type *type, const char *name, const char *ident,
-			struct scope *scope, unsigned depth)
+static int put_optional(struct wmk_ctf_text_buffer *out, const struct wmk_type *type, const char *name,
+			const char *ident, struct scope *scope, unsigned depth)
 {
 	const char *present = scope_add(scope, "__", name, "_present");
 	int err;
 
-	wmk_ctf_put(out,
-		    "enum : integer { size = 8; align = 8; signed = false; } { \"none\" = 0, \"some\" = 1 ... 255 } %s;\n", present);
+	wmk_ctf_put(
+		out,
+		"enum : integer { size = 8; align = 8; signed = false; } { \"none\" = 0, \"some\" = 1 ... 255 } %s;\n",
+		present);
 	wmk_ctf_put_indent(out, depth);
 	wmk_ctf_put(out, "variant <%s> {\n", present);
 	wmk_ctf_put_indent(out, depth + 1);
@@ -321,7 +323,7 @@ static int put_optional(struct wmk_ctf_text *out, const struct wmk_type *type, c
 	return err;
 }
 
-static int put_field(struct wmk_ctf_text *out, const struct wmk_type *type, const char *name, const char *ident,
+static int put_field(struct wmk_ctf_text_buffer *out, const struct wmk_type *type, const char *name, const char *ident,
 		     struct scope *scope, unsigned depth)
 {
 	int err;
@@ -351,7 +353,7 @@ static int put_field(struct wmk_ctf_text *out, const struct wmk_type *type, cons
 	return out->err;
 }
 
-int wmk_ctf_put_fields(struct wmk_ctf_text *out, const struct wmk_field *fields, uint32_t n, unsigned depth)
+int wmk_ctf_put_fields(struct wmk_ctf_text_buffer *out, const struct wmk_field *fields, uint32_t n, unsigned depth)
 {
 	struct scope scope = { .n = 0 };
 	uint32_t i;
@@ -374,7 +376,7 @@ int wmk_ctf_put_fields(struct wmk_ctf_text *out, const struct wmk_field *fields,
 }
 
 /* What readers cannot be told in the fields' types: units, media types, the names of bits. In comments, for people. */
-static void put_remarks(struct wmk_ctf_text *out, const struct wmk_event_class *event)
+static void put_remarks(struct wmk_ctf_text_buffer *out, const struct wmk_event_class *event)
 {
 	char words[3 * WMK_NAME_MAX];
 	uint32_t i, j;
@@ -399,7 +401,7 @@ static void put_remarks(struct wmk_ctf_text *out, const struct wmk_event_class *
 	}
 }
 
-int wmk_ctf_event_text(struct wmk_ctf_text *out, uint32_t version, uint32_t stream_id, uint32_t event_id,
+int wmk_ctf_event_text(struct wmk_ctf_text_buffer *out, uint32_t version, uint32_t stream_id, uint32_t event_id,
 		       const struct wmk_event_class *event)
 {
 	char full[WMK_FULL_NAME], uri[WMK_MESSAGE_URI];
@@ -408,7 +410,7 @@ int wmk_ctf_event_text(struct wmk_ctf_text *out, uint32_t version, uint32_t stre
 	int err;
 
 	if (version == WMK_CTF_2)
-		return wmk_ctf_own_event(out, stream_id, event_id, event);
+		return wmk_ctf2_put_event(out, stream_id, event_id, event);
 	wmk_event_full_name(event, full);
 	put_remarks(out, event);
 	wmk_ctf_put(out, "event {\n\tname = ");

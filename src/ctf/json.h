@@ -118,7 +118,8 @@ int wmk_ctf_json_attributes(struct wmk_ctf_json *in, const struct wmk_ctf_json_a
 /* Integer range sets (section 5.3.2), as labels. */
 struct wmk_ctf_json_ranges {
 	struct wmk_ctf_list list;      /* struct wmk_label */
-	bool is_clipped;               /* keep of each what a number of this sign can be; else the bits of what stands there */
+	/* keep of each what a number of this sign can be; else the bits of what stands there */
+	bool is_clipped;
 	bool is_signed;
 	bool has_negative, has_big;    /* there was a number below 0, one above INT64_MAX */
 };

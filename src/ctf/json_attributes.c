@@ -24,7 +24,7 @@ int wmk_ctf_json_extras(const struct wmk_ctf_json_at *of)
 		return err;
 	/*
 	 * The preamble's have been refused: one that stands elsewhere is not declared there. Either way nobody can tell what
-	 * it changes.
+	 *  it changes.
 	 */
 	json_object_object_foreach(at.value, space, of_space) {
 		struct wmk_ctf_json_at inner = { .up = &at, .name = space, .value = of_space };
@@ -34,7 +34,8 @@ int wmk_ctf_json_extras(const struct wmk_ctf_json_at *of)
 			return err;
 		json_object_object_foreach(of_space, name, value) {
 			(void)value;
-			return wmk_ctf_json_error(&inner, -ENOTSUP, "the extension \"%.*s\" of the format is not understood",
+			return wmk_ctf_json_error(&inner, -ENOTSUP,
+						  "the extension \"%.*s\" of the format is not understood",
 						  wmk_ctf_json_shown(name), name);
 		}
 	}
@@ -60,7 +61,8 @@ int wmk_ctf_json_keep(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of,
 		if (wmk_ctf_json_get(of, names[what][i], &at))
 			has_memory = json_object_object_add(object, names[what][i], json_object_get(at.value)) == 0;
 	if (has_memory && json_object_object_length(object)) {
-		const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+		const char *text =
+			json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
 
 		*kept = text ? wmk_scratch_text(&in->to->scratch, text, strlen(text)) : NULL;
 		has_memory = *kept;

@@ -2,7 +2,7 @@
 /*
  * json_scalar.c - CTF 2's field classes that hold no others (CTF2-SPEC-2.0, sections 5.3.4 to 5.3.17) as types.
  *
- *     fixed-length-bit-array               INT, without a sign, base 16; FLOAT if it was a `long double` in 1.8 (kept.h)
+ *     fixed-length-bit-array               INT, without a sign, base 16; FLOAT if it was a `long double` in 1.8 (tsdl_unknown.h)
  *     fixed-length-bit-map                 FLAGS: for each name a mask, of which any bit counts; of more than 64 bits, ranges of bits
  *     fixed-length-boolean                 BOOL
  *     ...-integer                          INT, with mappings ENUM; is_variable
@@ -19,8 +19,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ctf/kept.h"
-#include "ctf/wide.h"
+#include "ctf/tsdl_unknown.h"
+#include "ctf/wide_number.h"
 
 /* ── roles ───────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -52,7 +52,8 @@ static int check_role(const struct wmk_ctf_json *in, const struct wmk_ctf_json_a
 	if (role == WMK_ROLE_UUID && type->count != 16)
 		return wmk_ctf_json_error(at, -EPROTO, "expected the UUID to have 16 bytes, not %" PRIu32, type->count);
 	if (role == WMK_ROLE_UUID && !in->to->class.has_uuid)
-		return wmk_ctf_json_error(at, -EPROTO, "expected a property \"uuid\" of the preamble, and there is none");
+		return wmk_ctf_json_error(at, -EPROTO,
+					  "expected a property \"uuid\" of the preamble, and there is none");
 	return 0;
 }
 
@@ -128,14 +129,16 @@ static int bit_array(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, 
 	return take_bits(at, type);
 }
 
-/* A number of x87's that was copied out of a trace of 1.8 (kept.h). */
+/* A number of x87's that was copied out of a trace of 1.8 (tsdl_unknown.h). */
 static bool is_long_double(const struct wmk_ctf_json_at *at, const struct wmk_type *type)
 {
 	struct wmk_ctf_json_at attributes, space, told;
 
 	return wmk_ctf_is_long_double(type->width, 64) && type->order == WMK_ORDER_LITTLE && !type->is_reversed &&
-	       wmk_ctf_json_get(at, "attributes", &attributes) && wmk_ctf_json_get(&attributes, WMK_KEPT_SPACE, &space) &&
-	       json_object_is_type(space.value, json_type_object) && wmk_ctf_json_get(&space, WMK_KEPT_LONG_DOUBLE, &told) &&
+	       wmk_ctf_json_get(at, "attributes", &attributes) &&
+	       wmk_ctf_json_get(&attributes, WMK_TSDL_UNKNOWN_SPACE, &space) &&
+	       json_object_is_type(space.value, json_type_object) &&
+	       wmk_ctf_json_get(&space, WMK_TSDL_UNKNOWN_LONG_DOUBLE, &told) &&
 	       json_object_is_type(told.value, json_type_boolean) && json_object_get_boolean(told.value);
 }
 

@@ -143,7 +143,8 @@ static int keep_ranges(const struct wmk_ctf_json_at *at, const struct wmk_ctf_js
 		       struct wmk_type *type)
 {
 	if (ranges->has_negative && ranges->has_big)
-		return wmk_ctf_json_error(at, -ENOTSUP, "ranges of a selector with numbers below 0 and above %" PRId64, INT64_MAX);
+		return wmk_ctf_json_error(at, -ENOTSUP, "ranges of a selector with numbers below 0 and above %" PRId64,
+					  INT64_MAX);
 	type->is_signed = ranges->has_negative;
 	type->ranges = ranges->list.items;
 	type->n_ranges = ranges->list.n;
@@ -238,8 +239,9 @@ static int check_apart(const struct wmk_ctf_json_at *list, const struct wmk_type
 		bool meets = type->is_signed ? next->from <= far->to : (uint64_t)next->from <= (uint64_t)far->to;
 
 		if (meets && next->name != far->name)
-			return wmk_ctf_json_error(list, -EPROTO, "expected options of different values: \"%.*s\" and \"%.*s\" share some",
-						  wmk_ctf_json_shown(far->name), far->name, wmk_ctf_json_shown(next->name), next->name);
+			return wmk_ctf_json_error(
+				list, -EPROTO, "expected options of different values: \"%.*s\" and \"%.*s\" share some",
+				wmk_ctf_json_shown(far->name), far->name, wmk_ctf_json_shown(next->name), next->name);
 		if (type->is_signed ? next->to > far->to : (uint64_t)next->to > (uint64_t)far->to)
 			far = next;
 	}
@@ -296,14 +298,16 @@ static int variant(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, un
 
 static int too_deep(const struct wmk_ctf_json_at *at)
 {
-	return wmk_ctf_json_error(at, -E2BIG, "field classes within field classes in more than %u levels", WMK_CTF_TYPE_DEPTH);
+	return wmk_ctf_json_error(at, -E2BIG, "field classes within field classes in more than %u levels",
+				  WMK_CTF_TYPE_DEPTH);
 }
 
 static int read_object(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, unsigned depth, struct wmk_type *type)
 {
 	static const struct {
 		const char *name;
-		int (*take)(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, unsigned depth, struct wmk_type *type);
+		int (*take)(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, unsigned depth,
+			    struct wmk_type *type);
 	} kinds[] = { { "structure", structure },
 		      { "static-length-array", static_array },
 		      { "dynamic-length-array", dynamic_array },
@@ -394,7 +398,9 @@ static json_object *find_alias(struct wmk_ctf_json *in, const struct wmk_ctf_jso
 static int use_alias(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, unsigned depth, struct wmk_type *type)
 {
 	json_object *found = find_alias(in, at);
-	struct wmk_ctf_json_at body = { .up = at, .what = "alias", .name = json_object_get_string(at->value), .value = found };
+	struct wmk_ctf_json_at body = {
+		.up = at, .what = "alias", .name = json_object_get_string(at->value), .value = found
+	};
 	struct alias *alias = found ? json_object_get_userdata(found) : NULL;
 
 	if (!alias)
@@ -481,9 +487,12 @@ int wmk_ctf_json_structure(struct wmk_ctf_json *in, const struct wmk_ctf_json_at
 		return wmk_ctf_json_error(&at, -EPROTO, "expected a structure, and it is another field class");
 	for (uint32_t i = 1; i < made->count; i++)
 		if (made->members[i].type.roles & WMK_ROLE_BIT(WMK_ROLE_MAGIC))
-			return wmk_ctf_json_error(&at, -EPROTO, "expected the packet's magic number first, not as member %" PRIu32, i + 1);
+			return wmk_ctf_json_error(&at, -EPROTO,
+						  "expected the packet's magic number first, not as member %" PRIu32,
+						  i + 1);
 	if (in->n_magic > (made->count && made->members[0].type.roles & WMK_ROLE_BIT(WMK_ROLE_MAGIC)))
-		return wmk_ctf_json_error(&at, -EPROTO, "expected the packet's magic number first, not within a member");
+		return wmk_ctf_json_error(&at, -EPROTO,
+					  "expected the packet's magic number first, not within a member");
 	*type = made;
 	return 0;
 }

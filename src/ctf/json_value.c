@@ -100,10 +100,12 @@ int wmk_ctf_json_wrong(const struct wmk_ctf_json_at *at, const char *wanted)
 	case json_type_object:
 		return wmk_ctf_json_error(at, -EPROTO, "expected %s, not an object", wanted);
 	case json_type_array:
-		return wmk_ctf_json_error(at, -EPROTO, "expected %s, not a list of %zu", wanted, json_object_array_length(at->value));
+		return wmk_ctf_json_error(at, -EPROTO, "expected %s, not a list of %zu", wanted,
+					  json_object_array_length(at->value));
 	case json_type_string:
 		text = json_object_get_string(at->value);
-		return wmk_ctf_json_error(at, -EPROTO, "expected %s, not \"%.*s\"", wanted, wmk_ctf_json_shown(text), text);
+		return wmk_ctf_json_error(at, -EPROTO, "expected %s, not \"%.*s\"", wanted, wmk_ctf_json_shown(text),
+					  text);
 	default:
 		text = json_object_to_json_string(at->value);
 		text = text ? text : "";
@@ -130,7 +132,9 @@ int wmk_ctf_json_is(const struct wmk_ctf_json_at *at, json_type type)
 {
 	if (json_object_is_type(at->value, type))
 		return 0;
-	return wmk_ctf_json_wrong(at, type == json_type_object ? "an object" : type == json_type_array ? "a list" : "a text");
+	return wmk_ctf_json_wrong(at, type == json_type_object  ? "an object"
+				      : type == json_type_array ? "a list"
+								: "a text");
 }
 
 /* Of a property: 1: it is there; 0: it is not, and need not be. */
@@ -232,7 +236,8 @@ int wmk_ctf_json_align(const struct wmk_ctf_json_at *of, const char *name, uint3
 			return wmk_ctf_json_wrong(&at, "a power of two");
 	}
 	if (bits > ALIGN_MAX)
-		return wmk_ctf_json_error(&at, -E2BIG, "an alignment of %" PRIu64 " bits: %u are understood", bits, ALIGN_MAX);
+		return wmk_ctf_json_error(&at, -E2BIG, "an alignment of %" PRIu64 " bits: %u are understood", bits,
+					  ALIGN_MAX);
 	*align = (uint32_t)bits;
 	return 0;
 }
@@ -399,7 +404,8 @@ int wmk_ctf_json_length(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 	if (err < 0)
 		return err;
 	if (length > UINT32_MAX)
-		return wmk_ctf_json_error(at, -E2BIG, "a length of %" PRIu64 ": up to %" PRIu32 " is understood", length, UINT32_MAX);
+		return wmk_ctf_json_error(at, -E2BIG, "a length of %" PRIu64 ": up to %" PRIu32 " is understood",
+					  length, UINT32_MAX);
 	type->count = (uint32_t)length;
 	return 0;
 }

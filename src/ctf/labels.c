@@ -44,7 +44,8 @@ void wmk_ctf_enums_free(struct wmk_ctf_enums *enums)
 
 static int by_labels(const void *left, const void *right)
 {
-	const struct wmk_type *a = (*(struct wmk_ctf_op *const *)left)->type, *b = (*(struct wmk_ctf_op *const *)right)->type;
+	const struct wmk_type *a = (*(struct wmk_ctf_op *const *)left)->type,
+			      *b = (*(struct wmk_ctf_op *const *)right)->type;
 	const uintptr_t at = (uintptr_t)a->labels, other = (uintptr_t)b->labels;
 
 	if (at != other)
@@ -54,20 +55,21 @@ static int by_labels(const void *left, const void *right)
 	return (a->is_signed != 0) - (b->is_signed != 0);
 }
 
-static int order_one(struct wmk_scratch *scratch, const struct wmk_type *type, const struct wmk_ctf_chooser **made)
+static int order_one(struct wmk_scratch *scratch, const struct wmk_type *type,
+		     const struct wmk_ctf_selector_index **made)
 {
 	struct wmk_ctf_choice *choices = malloc(type->count * sizeof(*choices));
-	struct wmk_ctf_chooser *chooser = malloc(wmk_ctf_chooser_size(type->count));
+	struct wmk_ctf_selector_index *chooser = malloc(wmk_ctf_selector_index_size(type->count));
 	int err = choices && chooser ? 0 : no_memory();
 
 	for (uint32_t i = 0; i < type->count && err >= 0; i++)
 		choices[i] = (struct wmk_ctf_choice){ (uint64_t)type->labels[i].from, (uint64_t)type->labels[i].to, 0 };
 	if (err >= 0)
-		err = wmk_ctf_chooser_make(chooser, type->is_signed, choices, type->count);
+		err = wmk_ctf_selector_index_make(chooser, type->is_signed, choices, type->count);
 	if (err >= 0) {
 		/* (labels whose values are neighbours need half of it) */
-		const size_t size = wmk_ctf_chooser_used(chooser);
-		struct wmk_ctf_chooser *kept = wmk_scratch_alloc(scratch, size);
+		const size_t size = wmk_ctf_selector_index_used(chooser);
+		struct wmk_ctf_selector_index *kept = wmk_scratch_alloc(scratch, size);
 
 		if (kept)
 			*made = memcpy(kept, chooser, size);

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "ctf/fields.h"
-#include "ctf/own.h"
-#include "ctf/text.h"
+#include "ctf/tsdl_fields.h"
+#include "ctf/ctf2_writer.h"
+#include "ctf/text_buffer.h"
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define BYTE_ORDER_NAME "le"
@@ -20,7 +20,7 @@
 #define BYTE_ORDER_NAME "be"
 #endif
 
-static void put_types(struct wmk_ctf_text *out)
+static void put_types(struct wmk_ctf_text_buffer *out)
 {
 	static const unsigned widths[] = { 5, 8, 16, 32, 64 };
 	size_t i;
@@ -32,7 +32,7 @@ static void put_types(struct wmk_ctf_text *out)
 	wmk_ctf_put(out, "typealias integer { size = 16; align = 1; signed = false; } := uint16_bits_t;\n\n");
 }
 
-static void put_trace(struct wmk_ctf_text *out, const struct wmk_ctf_trace *trace)
+static void put_trace(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_trace *trace)
 {
 	const uint8_t *u = trace->uuid;
 
@@ -51,7 +51,7 @@ unsigned wmk_ctf_env_own(const struct wmk_ctf_trace *trace, struct wmk_ctf_env e
 		{ "domain", trace->domain, 0 },
 		/*
 		 * Trace Compass tells by this very name, and a version of at least 2.8, that events, contexts and the state dump are
-		 * called as in LTTng-UST's traces, as ours are: else it reads the trace, but its views of user space find nothing in
+		 *  called as in LTTng-UST's traces, as ours are: else it reads the trace, but its views of user space find nothing in
 		 * it.
 		 */
 		{ "tracer_name", "lttng-ust", 0 },
@@ -86,7 +86,7 @@ unsigned wmk_ctf_env_own(const struct wmk_ctf_trace *trace, struct wmk_ctf_env e
 	return n;
 }
 
-static void put_entry(struct wmk_ctf_text *out, const struct wmk_ctf_env *entry)
+static void put_entry(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_env *entry)
 {
 	char ident[WMK_CTF_IDENT];
 
@@ -99,7 +99,7 @@ static void put_entry(struct wmk_ctf_text *out, const struct wmk_ctf_env *entry)
 	wmk_ctf_put(out, ";\n");
 }
 
-static void put_env(struct wmk_ctf_text *out, const struct wmk_ctf_trace *trace)
+static void put_env(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_trace *trace)
 {
 	struct wmk_ctf_env own[WMK_CTF_ENV_OWN];
 	const unsigned n = wmk_ctf_env_own(trace, own);
@@ -113,7 +113,7 @@ static void put_env(struct wmk_ctf_text *out, const struct wmk_ctf_trace *trace)
 }
 
 /* Record headers and packet contexts refer to the clock, whose name varies; their types do not. */
-static void put_clock(struct wmk_ctf_text *out, const struct wmk_clock *clock)
+static void put_clock(struct wmk_ctf_text_buffer *out, const struct wmk_clock *clock)
 {
 	char name[WMK_CTF_IDENT];
 
@@ -130,16 +130,21 @@ static void put_clock(struct wmk_ctf_text *out, const struct wmk_clock *clock)
 	wmk_ctf_put(out, ";\n\tfreq = %" PRIu64 ";\n\tprecision = %" PRIu64 ";\n", clock->freq, clock->precision);
 	wmk_ctf_put(out, "\toffset_s = %" PRId64 ";\n\toffset = %" PRIu64 ";\n\tabsolute = TRUE;\n};\n\n",
 		    clock->offset_s, clock->offset);
+	wmk_ctf_put(
+		out,
+		"typealias integer { size = 27; align = 1; signed = false; map = clock.%s.value; } := uint27_time_t;\n",
+		name);
 	wmk_ctf_put(out,
-		    "typealias integer { size = 27; align = 1; signed = false; map = clock.%s.value; } := uint27_time_t;\n", name);
-	wmk_ctf_put(out,
-		    "typealias integer { size = 64; align = 8; signed = false; map = clock.%s.value; } := uint64_time_t;\n\n", name);
+		    "typealias integer { size = 64; align = 8; signed = false; map = clock.%s.value; } := "
+		    "uint64_time_t;\n\n",
+		    name);
 }
 
-static void put_headers(struct wmk_ctf_text *out)
+static void put_headers(struct wmk_ctf_text_buffer *out)
 {
 	wmk_ctf_put(out, "struct packet_context {\n\tuint64_time_t timestamp_begin;\n\tuint64_time_t timestamp_end;\n"
-			 "\tuint64_t content_size;\n\tuint64_t packet_size;\n\tuint64_t packet_seq_num;\n\tuint64_t ring_position;\n"
+			 "\tuint64_t content_size;\n\tuint64_t packet_size;\n\tuint64_t packet_seq_num;\n\tuint64_t "
+			 "ring_position;\n"
 			 "\tuint64_t events_discarded;\n\tuint32_t cpu_id;\n\tuint32_t fields_cut;\n};\n\n");
 	wmk_ctf_put(out, "struct event_header {\n"
 			 "\tenum : uint5_t { compact = 0 ... 29, medium = 30, extended = 31 } id;\n"
@@ -150,7 +155,7 @@ static void put_headers(struct wmk_ctf_text *out)
 			 "\t} v;\n} align(8);\n\n");
 }
 
-int wmk_ctf_trace_text(struct wmk_ctf_text *out, const struct wmk_ctf_trace *trace)
+int wmk_ctf_trace_text(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_trace *trace)
 {
 	const struct wmk_clock *clock = trace->clock;
 
@@ -159,7 +164,7 @@ int wmk_ctf_trace_text(struct wmk_ctf_text *out, const struct wmk_ctf_trace *tra
 	    !memchr(clock->description, 0, sizeof(clock->description)) || !memchr(clock->uuid, 0, sizeof(clock->uuid)))
 		return wmk_error(-EINVAL, "the trace's clock has no name or no frequency");
 	if (trace->version == WMK_CTF_2)
-		return wmk_ctf_own_trace(out, trace);
+		return wmk_ctf2_put_trace(out, trace);
 	wmk_ctf_put(out, "/* CTF 1.8 */\n\n");
 	put_types(out);
 	put_trace(out, trace);
@@ -169,7 +174,7 @@ int wmk_ctf_trace_text(struct wmk_ctf_text *out, const struct wmk_ctf_trace *tra
 	return out->err;
 }
 
-int wmk_ctf_stream_text(struct wmk_ctf_text *out, uint32_t version, uint32_t id,
+int wmk_ctf_stream_text(struct wmk_ctf_text_buffer *out, uint32_t version, uint32_t id,
 			const struct wmk_field *const *contexts, unsigned n_contexts)
 {
 	struct wmk_field fields[WMK_CTF_CONTEXTS_MAX];
@@ -182,7 +187,7 @@ int wmk_ctf_stream_text(struct wmk_ctf_text *out, uint32_t version, uint32_t id,
 	for (i = 0; i < n_contexts; i++)
 		fields[i] = *contexts[i];
 	if (version == WMK_CTF_2)
-		return wmk_ctf_own_stream(out, id, fields, n_contexts);
+		return wmk_ctf2_put_stream(out, id, fields, n_contexts);
 	wmk_ctf_put(out, "stream {\n\tid = %" PRIu32 ";\n\tevent.header := struct event_header;\n"
 			 "\tpacket.context := struct packet_context;\n", id);
 	if (n_contexts) {

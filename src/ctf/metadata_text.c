@@ -43,7 +43,8 @@ static int check_packet(const uint8_t *packet, const uint8_t *first, bool is_swa
 	if (get32(packet, is_swapped) != MAGIC)
 		return wmk_error(-EPROTO, "at byte %" PRIu64 " of the metadata there is no packet", at);
 	if (memcmp(packet + AT_UUID, first + AT_UUID, 16) != 0)
-		return wmk_error(-EPROTO, "the metadata's packet at byte %" PRIu64 " has another UUID than the first", at);
+		return wmk_error(-EPROTO, "the metadata's packet at byte %" PRIu64 " has another UUID than the first",
+				 at);
 	/* Which number is which scheme no version of the format has said. A checksum leaves the text as it is. */
 	if (packet[AT_COMPRESSION] || packet[AT_ENCRYPTION])
 		return wmk_error(-ENOTSUP,

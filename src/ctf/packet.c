@@ -100,9 +100,15 @@ void wmk_ctf_index_encode(uint8_t bytes[WMK_CTF_INDEX_ENTRY], const struct wmk_c
 void wmk_ctf_index_packet(uint8_t bytes[WMK_CTF_INDEX_ENTRY], uint64_t offset, const struct wmk_ctf_packet *packet)
 {
 	const struct wmk_ctf_index_entry entry = {
-		.offset = offset, .size = wmk_ctf_packet_size(packet) * 8, .content = (WMK_CTF_PACKET_ROOM + packet->content) * 8,
-		.begin_ts = packet->begin_ts, .end_ts = packet->end_ts, .lost = packet->lost, .stream_id = packet->stream_id,
-		.instance = packet->instance, .sequence = packet->sequence,
+		.offset = offset,
+		.size = wmk_ctf_packet_size(packet) * 8,
+		.content = (WMK_CTF_PACKET_ROOM + packet->content) * 8,
+		.begin_ts = packet->begin_ts,
+		.end_ts = packet->end_ts,
+		.lost = packet->lost,
+		.stream_id = packet->stream_id,
+		.instance = packet->instance,
+		.sequence = packet->sequence,
 	};
 
 	wmk_ctf_index_encode(bytes, &entry);

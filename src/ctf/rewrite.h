@@ -30,22 +30,27 @@ enum wmk_ctf_lost {
 	WMK_CTF_LOST_NAME,         /* names that are no identifiers */
 	WMK_CTF_LOST_ROLE,         /* of a field's roles all but the one that its name tells */
 	WMK_CTF_LOST_TRACE,        /* the names of trace and streams */
-	/* what CTF 2 says of classes beside: attributes (but for those of kept.h and kept_field.h), namespaces, unique ids */
+	/*
+	 * what CTF 2 says of classes beside: attributes (but for those of tsdl_unknown.h and tsdl_unknown_field.h),
+	 * namespaces, unique ids
+	 */
 	WMK_CTF_LOST_ATTRIBUTE,
 	WMK_CTF_LOST_ORIGIN,       /* of clocks: accuracy, an id that is no UUID, an origin that is not 1970 */
-	WMK_CTF_LOST_CLOCK,        /* that a field is a value of a clock: a text's bytes, or the clock's name is too long */
+	/* that a field is a value of a clock: a text's bytes, or the clock's name is too long */
+	WMK_CTF_LOST_CLOCK,
 	WMK_CTF_LOST_OPTION,       /* of 1.8: options that no value selects (rewrite_field.c gives some one) */
 	WMK_CTF_LOST_LABEL,        /* of 1.8: labels of values that a number has not when it has lost its sign */
 	WMK_CTF_LOST_TYPE,         /* either: `x := type;` in a block that has no such part */
 	WMK_CTF_LOSTS
 };
 
-int wmk_ctf_rewrite_json(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_text *out, uint32_t *lost);
-int wmk_ctf_rewrite_tsdl(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_text *out, uint32_t *lost);
+int wmk_ctf_rewrite_json(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_text_buffer *out, uint32_t *lost);
+int wmk_ctf_rewrite_tsdl(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_text_buffer *out, uint32_t *lost);
 /*
  * Of a decoder with one stream class and one event class at most: a part of its CTF 2 alone, for metadata that grows.
  */
 enum wmk_ctf_part { WMK_CTF_PART_TRACE, WMK_CTF_PART_STREAM, WMK_CTF_PART_EVENT };
-int wmk_ctf_rewrite_part(const struct wmk_ctf_decoder *decoder, enum wmk_ctf_part part, struct wmk_ctf_text *out);
+int wmk_ctf_rewrite_part(const struct wmk_ctf_decoder *decoder, enum wmk_ctf_part part,
+			 struct wmk_ctf_text_buffer *out);
 
 #endif

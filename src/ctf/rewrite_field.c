@@ -9,187 +9,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "ctf/kept_field.h"
+#include "ctf/tsdl_unknown_field.h"
+#include "ctf/rewrite_number.h"
 #include "ctf/rewrite_tree.h"
-#include "ctf/taken.h"
-#include "ctf/text.h"
-
-/* ── numbers ─────────────────────────────────────────────────────────────────────────────────────────── */
-
-/* A name gives a value its role in 1.8, whatever it is like; here it must be fit for it. */
-static bool is_fit(const struct wmk_tree_writer *w, unsigned scope, const struct wmk_ctf_op *op, unsigned role)
-{
-	switch (role) {
-	case WMK_ROLE_MAGIC:
-		return op->width == 32 && op == &w->parts.of[scope]->ops[1];
-	case WMK_ROLE_UUID:
-		return op->code > WMK_CTF_ENUM && !op->ref && op->count == 16 && w->decoder->class->has_uuid;
-	case WMK_ROLE_BEGIN:
-	case WMK_ROLE_END:
-	case WMK_ROLE_TIME:
-		return w->has_clock;
-	case WMK_ROLE_CPU:
-		return false;                  /* (its name tells it) */
-	default:
-		return op->code <= WMK_CTF_ENUM;
-	}
-}
-
-/* Which of the roles it is fit for, a set. */
-static unsigned fit_roles(const struct wmk_tree_writer *w, unsigned scope, const struct wmk_ctf_op *op)
-{
-	unsigned fit = 0;
-
-	for (unsigned roles = op->roles; roles; roles &= roles - 1)
-		if (is_fit(w, scope, op, (unsigned)__builtin_ctz(roles)))
-			fit |= roles & -roles;
-	return fit;
-}
-
-static bool is_integer(const struct wmk_ctf_op *op)
-{
-	return op->code == WMK_CTF_INT || op->code == WMK_CTF_ENUM || (op->code == WMK_CTF_FLAGS && !op->type->count);
-}
-
-/* What has a role has no sign in CTF 2; in 1.8 it may have one. Its bits are the same. */
-static bool loses_sign(const struct wmk_tree_writer *w, unsigned scope, const struct wmk_ctf_op *op)
-{
-	return op->is_signed && is_integer(op) && fit_roles(w, scope, op);
-}
-
-static void put_roles(struct wmk_tree_writer *w, json_object *class, const struct wmk_ctf_op *op)
-{
-	static const char *const names[WMK_ROLES] = {
-		[WMK_ROLE_MAGIC] = "packet-magic-number", [WMK_ROLE_UUID] = "metadata-stream-uuid", [WMK_ROLE_STREAM_CLASS] = "data-stream-class-id",
-		[WMK_ROLE_STREAM] = "data-stream-id", [WMK_ROLE_PACKET_SIZE] = "packet-total-length", [WMK_ROLE_CONTENT_SIZE] = "packet-content-length",
-		[WMK_ROLE_BEGIN] = "default-clock-timestamp", [WMK_ROLE_END] = "packet-end-default-clock-timestamp",
-		[WMK_ROLE_LOST] = "discarded-event-record-counter-snapshot", [WMK_ROLE_SEQUENCE] = "packet-sequence-number",
-		[WMK_ROLE_EVENT_CLASS] = "event-record-class-id", [WMK_ROLE_TIME] = "default-clock-timestamp",
-	};
-	unsigned fit = fit_roles(w, w->scope, op);
-	json_object *list;
-
-	if (!fit)
-		return;
-	list = json_object_new_array();
-	for (; fit; fit &= fit - 1)
-		wmk_tree_append(w, list, json_object_new_string(names[__builtin_ctz(fit)]));
-	wmk_tree_put(w, class, "roles", list);
-}
-
-/* That it is a value of a clock: of the stream's the role of a time says it, of all else nothing does. */
-static void put_clock(struct wmk_tree_writer *w, json_object *class, const struct wmk_ctf_op *op)
-{
-	const bool is_time = op->roles & (WMK_ROLE_BIT(WMK_ROLE_BEGIN) | WMK_ROLE_BIT(WMK_ROLE_END) | WMK_ROLE_BIT(WMK_ROLE_TIME));
-
-	if (!op->type->clock || (is_time && w->clock && !strcmp(op->type->clock, w->clock->name)))
-		return;
-	if (strlen(op->type->clock) >= WMK_CTF_IDENT)
-		w->lost |= 1u << WMK_CTF_LOST_CLOCK;
-	else
-		wmk_kept_put_word(w, class, WMK_KEPT_CLOCK, op->type->clock);
-}
-
-/* What all of a fixed number of bits have. */
-static void put_bits(struct wmk_tree_writer *w, json_object *class, const struct wmk_ctf_op *op)
-{
-	wmk_tree_put_number(w, class, "length", op->width);
-	wmk_tree_put_text(w, class, "byte-order", op->is_big ? "big-endian" : "little-endian");
-	if (op->is_reversed)
-		wmk_tree_put_text(w, class, "bit-order", op->is_big ? "first-to-last" : "last-to-first");
-	if (op->align > 1)
-		wmk_tree_put_number(w, class, "alignment", op->align);
-}
-
-/* The ranges that a name has so far, into which more go; NULL: no memory. */
-static json_object *ranges_of(struct wmk_tree_writer *w, json_object *mappings, const char *label)
-{
-	json_object *name = wmk_tree_text_of(w, label ? label : ""), *ranges = NULL;
-
-	if (name && !json_object_object_get_ex(mappings, json_object_get_string(name), &ranges)) {
-		ranges = json_object_new_array();
-		wmk_tree_put(w, mappings, json_object_get_string(name), ranges);
-	}
-	json_object_put(name);
-	return ranges;
-}
-
-/*
- * A name may have several ranges: they stand together, where the first of them stands. Names may share values, as in 1.8. `is_signed`: those of the
- * type do not become others, which have no sign.
- */
-static void put_ranges(struct wmk_tree_writer *w, json_object *class, const char *property, const struct wmk_type *type, bool is_signed)
-{
-	json_object *mappings = json_object_new_object();
-
-	for (uint32_t i = 0; i < type->count; i++) {
-		struct wmk_ctf_span spans[2] = { { (uint64_t)type->labels[i].from, (uint64_t)type->labels[i].to } };
-		const unsigned n = is_signed == type->is_signed ? 1 : wmk_ctf_without_sign(type->width, type->labels[i].from, type->labels[i].to, spans);
-
-		if (!n)
-			w->lost |= 1u << WMK_CTF_LOST_LABEL;
-		for (unsigned j = 0; j < n; j++)
-			wmk_tree_append_range(w, ranges_of(w, mappings, type->labels[i].name), spans[j].from, spans[j].to, is_signed);
-	}
-	/* (without memory there is none, which putting it tells) */
-	if (!mappings || json_object_object_length(mappings))
-		wmk_tree_put(w, class, property, mappings);
-	else
-		json_object_put(mappings);
-}
-
-static void put_flags(struct wmk_tree_writer *w, json_object *class, const struct wmk_type *type)
-{
-	json_object *flags;
-
-	if (type->width > 64) {
-		put_ranges(w, class, "flags", type, type->is_signed);   /* (no masks: see json_scalar.c) */
-		return;
-	}
-	flags = json_object_new_object();
-	for (uint32_t i = 0; i < type->count; i++) {
-		json_object *ranges = json_object_new_array();
-		uint64_t mask = (uint64_t)type->labels[i].from;
-
-		for (unsigned from = 0, to; from < 64; from = to + 1) {
-			to = from;
-			if (!(mask >> from & 1))
-				continue;
-			while (to < 63 && mask >> (to + 1) & 1)
-				to++;
-			wmk_tree_append_range(w, ranges, from, to, false);
-		}
-		wmk_tree_put(w, flags, type->labels[i].name, ranges);
-	}
-	wmk_tree_put(w, class, "flags", flags);
-}
-
-static json_object *number_of(struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
-{
-	json_object *class = json_object_new_object();
-	const bool is_signed = op->is_signed && !loses_sign(w, w->scope, op);
-	char type[64];
-
-	/* (what was below 0 would be a number that no role can have) */
-	if (op->is_signed && !is_signed && op->width > 64 && w->err >= 0)
-		w->err = wmk_error(-ENOTSUP, "'%.60s' has a sign, more than 64 bits and a role: CTF 2 cannot say that", op->name ? op->name : "");
-	snprintf(type, sizeof(type), "%s-length-%s", op->width ? "fixed" : "variable", op->code == WMK_CTF_BOOL ? "boolean" :
-		 op->type->is_extended ? "bit-array" : op->code == WMK_CTF_FLOAT ? "floating-point-number" : !is_integer(op) ? "bit-map" : is_signed ? "signed-integer" : "unsigned-integer");
-	wmk_tree_put_text(w, class, "type", type);
-	if (op->width)
-		put_bits(w, class, op);
-	if (is_integer(op) && op->type->base && op->type->base != 10)
-		wmk_tree_put_number(w, class, "preferred-display-base", op->type->base);
-	if (op->code == WMK_CTF_ENUM && op->type->count)
-		put_ranges(w, class, "mappings", op->type, is_signed);
-	if (!is_integer(op) && op->code == WMK_CTF_FLAGS)
-		put_flags(w, class, op->type);
-	if (is_integer(op)) {
-		put_roles(w, class, op);
-		put_clock(w, class, op);
-	}
-	return class;
-}
+#include "ctf/range_set.h"
+#include "ctf/text_buffer.h"
 
 /* ── what depends on another value ───────────────────────────────────────────────────────────────────── */
 
@@ -210,13 +34,17 @@ static const char *without_bars(const char *name)
 	return name + strspn(name, "_");
 }
 
-/* In 1.8 two names may differ by a '_' in front alone: the second of them keeps it, or gets one. `seen`: those before. */
-static json_object *name_of(struct wmk_tree_writer *w, const char *name, const char *raw, json_object *seen, struct names *names)
+/*
+ * In 1.8 two names may differ by a '_' in front alone: the second of them keeps it, or gets one. `seen`: those before.
+ */
+static json_object *name_of(struct wmk_tree_writer *w, const char *name, const char *raw, json_object *seen,
+			    struct names *names)
 {
-	struct wmk_ctf_text longer = { NULL, 0, 0, 0 };
+	struct wmk_ctf_text_buffer longer = { NULL, 0, 0, 0 };
 	json_object *made = wmk_tree_text_of(w, name);
 
-	for (bool is_raw = false; made && json_object_object_get_ex(seen, json_object_get_string(made), NULL); is_raw = true) {
+	for (bool is_raw = false; made && json_object_object_get_ex(seen, json_object_get_string(made), NULL);
+	     is_raw = true) {
 		names->twins = names->twins ? names->twins : json_object_new_object();
 		wmk_tree_put(w, names->twins, without_bars(name), json_object_new_boolean(true));
 		wmk_ctf_put(&longer, "%s%s", is_raw ? "_" : "", is_raw ? json_object_get_string(made) : raw);
@@ -231,8 +59,12 @@ static json_object *name_of(struct wmk_tree_writer *w, const char *name, const c
 	return made;
 }
 
-/* Of the structure or variant at `in`. `ranges`: what selects each of a variant's options, by operations from `in` on; else NULL. */
-static struct names names_in(struct wmk_tree_writer *w, const struct wmk_ctf_op *ops, uint32_t in, json_object *const *ranges)
+/*
+ * Of the structure or variant at `in`. `ranges`: what selects each of a variant's options, by operations from `in` on;
+ * else NULL.
+ */
+static struct names names_in(struct wmk_tree_writer *w, const struct wmk_ctf_op *ops, uint32_t in,
+			     json_object *const *ranges)
 {
 	struct names names = { json_object_new_array(), NULL };
 	json_object *seen = json_object_new_object();
@@ -241,7 +73,10 @@ static struct names names_in(struct wmk_tree_writer *w, const struct wmk_ctf_op 
 	for (uint32_t i = in + 1; ops[i].code != WMK_CTF_END; i = ops[i].next, member++) {
 		const bool is_met = !ranges || json_object_array_length(ranges[i - in]);
 
-		wmk_tree_append(w, names.all, is_met ? name_of(w, ops[i].name ? ops[i].name : "", raw_of(&ops[in], member), seen, &names) : NULL);
+		wmk_tree_append(
+			w, names.all,
+			is_met ? name_of(w, ops[i].name ? ops[i].name : "", raw_of(&ops[in], member), seen, &names)
+			       : NULL);
 	}
 	json_object_put(seen);
 	return names;
@@ -253,12 +88,15 @@ static void free_names(struct names *names)
 	json_object_put(names->twins);
 }
 
-/* What a member on the way is called. The names of the structure that was asked for last are kept: many lengths stand in one. */
+/*
+ * What a member on the way is called. The names of the structure that was asked for last are kept: many lengths stand
+ * in one.
+ */
 static json_object *step_of(struct wmk_tree_writer *w, unsigned scope, uint32_t at)
 {
 	const struct wmk_ctf_op *ops = w->parts.of[scope]->ops;
 	uint32_t around[WMK_CTF_TYPE_DEPTH + 1];
-	const uint32_t in = around[wmk_ctf_around(ops, at, around) - 1];
+	const uint32_t in = around[wmk_ctf_op_parents(ops, at, around) - 1];
 	size_t member = 0;
 
 	if (w->named != &ops[in]) {
@@ -276,23 +114,29 @@ static json_object *step_of(struct wmk_tree_writer *w, unsigned scope, uint32_t 
 
 static void put_location(struct wmk_tree_writer *w, json_object *class, const char *key, uint32_t at)
 {
-	static const char *const origins[WMK_SCOPES] = { NULL, "packet-header", "packet-context", "event-record-header", "event-record-common-context",
-							 "event-record-specific-context", "event-record-payload" };
+	static const char *const origins[WMK_SCOPES] = { NULL,
+							 "packet-header",
+							 "packet-context",
+							 "event-record-header",
+							 "event-record-common-context",
+							 "event-record-specific-context",
+							 "event-record-payload" };
 	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at];
-	const struct wmk_ctf_place from = { w->scope, at };
+	const struct wmk_ctf_op_location from = { w->scope, at };
 	json_object *location, *path;
-	struct wmk_ctf_place to;
-	struct wmk_ctf_way way;
+	struct wmk_ctf_op_location to;
+	struct wmk_ctf_op_path way;
 
 	if (w->err < 0)
 		return;
 	if (op->n_sources) {
-		to = (struct wmk_ctf_place){ op->sources->scope, op->sources->op };      /* (one way leads to all of them) */
-		wmk_ctf_way_through(&w->parts, &to, &way);
-	} else if (!wmk_ctf_place_of(&w->parts, op->ref, &to)) {
+		/* (one way leads to all of them) */
+		to = (struct wmk_ctf_op_location){ op->sources->scope, op->sources->op };
+		wmk_ctf_op_path_through(&w->parts, &to, &way);
+	} else if (!wmk_ctf_op_of_register(&w->parts, op->ref, &to)) {
 		w->err = wmk_error(-ENOTSUP, "a field depends on nothing that is there");
 	} else {
-		w->err = wmk_ctf_way_to(&w->parts, &from, &to, &way);
+		w->err = wmk_ctf_op_path_to(&w->parts, &from, &to, &way);
 	}
 	if (w->err < 0)
 		return;
@@ -312,14 +156,18 @@ static void put_location(struct wmk_tree_writer *w, json_object *class, const ch
 static json_object *array_of(struct wmk_tree_writer *w, uint32_t at)
 {
 	static const char *const encodings[] = { "utf-8", "utf-16le", "utf-16be", "utf-32le", "utf-32be" };
-	static const char *const kinds[] = { [WMK_CTF_TEXT] = "string", [WMK_CTF_BLOB] = "blob", [WMK_CTF_ARRAY] = "array" };
+	static const char *const kinds[] = {
+		[WMK_CTF_TEXT] = "string", [WMK_CTF_BLOB] = "blob", [WMK_CTF_ARRAY] = "array"
+	};
 	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at];
 	/* The UUID is an array of bytes in 1.8. */
-	const bool is_uuid = op->roles & WMK_ROLE_BIT(WMK_ROLE_UUID) && is_fit(w, w->scope, op, WMK_ROLE_UUID);
+	const bool is_uuid =
+		op->roles & WMK_ROLE_BIT(WMK_ROLE_UUID) && wmk_tree_role_fits(w, w->scope, op, WMK_ROLE_UUID);
 	json_object *class = json_object_new_object();
 	char type[48];
 
-	snprintf(type, sizeof(type), "%s-length-%s", op->ref ? "dynamic" : "static", kinds[is_uuid ? WMK_CTF_BLOB : op->code]);
+	snprintf(type, sizeof(type), "%s-length-%s", op->ref ? "dynamic" : "static",
+		 kinds[is_uuid ? WMK_CTF_BLOB : op->code]);
 	wmk_tree_put_text(w, class, "type", type);
 	if (op->ref)
 		put_location(w, class, "length-field-location", at);
@@ -332,7 +180,7 @@ static json_object *array_of(struct wmk_tree_writer *w, uint32_t at)
 	if (op->code != WMK_CTF_ARRAY && op->type->elem && op->type->elem->clock)
 		w->lost |= 1u << WMK_CTF_LOST_CLOCK;
 	if (is_uuid)
-		put_roles(w, class, op);
+		wmk_tree_put_roles(w, class, op);
 	if (op->code != WMK_CTF_ARRAY || is_uuid)
 		return class;
 	if (op->align > 1)
@@ -353,44 +201,55 @@ static int append_piece(void *data, uint64_t from, uint64_t to)
 	const struct pieces *pieces = data;
 
 	if (pieces->ranges)
-		wmk_tree_append_range(pieces->w, pieces->ranges, wmk_ctf_turned(from, pieces->is_signed), wmk_ctf_turned(to, pieces->is_signed), pieces->is_signed);
+		wmk_tree_append_range(pieces->w, pieces->ranges, wmk_ctf_turned(from, pieces->is_signed),
+				      wmk_ctf_turned(to, pieces->is_signed), pieces->is_signed);
 	return pieces->w->err;
 }
 
 /* The values from `from` to `to` that nobody before has taken, into `ranges`; NULL: they are taken only. */
-static void take(struct wmk_tree_writer *w, struct wmk_ctf_taken *taken, uint64_t from, uint64_t to, bool is_signed, json_object *ranges)
+static void take(struct wmk_tree_writer *w, struct wmk_ctf_range_set *taken, uint64_t from, uint64_t to, bool is_signed,
+		 json_object *ranges)
 {
 	struct pieces pieces = { w, ranges, is_signed };
-	int err = w->err < 0 ? 0 : wmk_ctf_take(taken, wmk_ctf_turned(from, is_signed), wmk_ctf_turned(to, is_signed), append_piece, &pieces);
+	int err = w->err < 0 ? 0
+			     : wmk_ctf_range_set_add(taken, wmk_ctf_turned(from, is_signed),
+						     wmk_ctf_turned(to, is_signed), append_piece, &pieces);
 
 	if (w->err >= 0)
 		w->err = err;
 }
 
-/* Its selector, if that loses its sign; else NULL. (Several may select in CTF 2 alone, where none of them has both a sign and a role.) */
+/*
+ * Its selector, if that loses its sign; else NULL. (Several may select in CTF 2 alone, where none of them has both a
+ * sign and a role.)
+ */
 static const struct wmk_ctf_op *unsigned_selector(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
 {
 	const struct wmk_ctf_op *selector;
-	struct wmk_ctf_place place;
+	struct wmk_ctf_op_location place;
 
-	if (!op->is_signed || op->n_sources || !wmk_ctf_place_of(&w->parts, op->ref, &place))
+	if (!op->is_signed || op->n_sources || !wmk_ctf_op_of_register(&w->parts, op->ref, &place))
 		return NULL;
 	selector = &w->parts.of[place.scope]->ops[place.op];
-	return loses_sign(w, place.scope, selector) ? selector : NULL;
+	return wmk_tree_loses_sign(w, place.scope, selector) ? selector : NULL;
 }
 
 /*
- * The values that select each option, into its list: `ranges[i]` is that of the operation at + i. True: as values without a sign. (A selector of more
- * than 64 bits that loses its sign has been refused by then: what it selects is written behind it.)
+ * The values that select each option, into its list: `ranges[i]` is that of the operation at + i. True: as values
+ * without a sign. (A selector of more than 64 bits that loses its sign has been refused by then: what it selects is
+ * written behind it.)
  */
-static bool give_ranges(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges, struct wmk_ctf_taken *taken)
+static bool give_ranges(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges,
+			struct wmk_ctf_range_set *taken)
 {
 	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at], *selector = unsigned_selector(w, op);
 
 	for (uint32_t i = 0; i < op->n_choices && w->err >= 0; i++) {
 		const struct wmk_ctf_choice *choice = &op->choices[i];
-		struct wmk_ctf_span spans[2] = { { choice->from, choice->to } };
-		const unsigned n = selector ? wmk_ctf_without_sign(selector->width, (int64_t)choice->from, (int64_t)choice->to, spans) : 1;
+		struct wmk_ctf_range spans[2] = { { choice->from, choice->to } };
+		const unsigned n = selector ? wmk_ctf_without_sign(selector->width, (int64_t)choice->from,
+								   (int64_t)choice->to, spans)
+					    : 1;
 
 		for (unsigned j = 0; j < n; j++)
 			take(w, taken, spans[j].from, spans[j].to, op->is_signed && !selector, ranges[choice->op - at]);
@@ -401,10 +260,10 @@ static bool give_ranges(struct wmk_tree_writer *w, uint32_t at, json_object *con
 /* Bits of the largest of the values that may select; 64 also where they have no fixed size. */
 static unsigned selector_width(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
 {
-	struct wmk_ctf_place only;
+	struct wmk_ctf_op_location only;
 	unsigned widest = 0;
 
-	if (!op->n_sources && wmk_ctf_place_of(&w->parts, op->ref, &only))
+	if (!op->n_sources && wmk_ctf_op_of_register(&w->parts, op->ref, &only))
 		widest = w->parts.of[only.scope]->ops[only.op].width;
 	for (uint32_t i = 0; i < op->n_sources; i++) {
 		const unsigned width = w->parts.of[op->sources[i].scope]->ops[op->sources[i].op].width;
@@ -417,10 +276,12 @@ static unsigned selector_width(const struct wmk_tree_writer *w, const struct wmk
 }
 
 /*
- * An option of TSDL that no value selects; in CTF 2 each has a range. One without a label gets a value that the selector is too small to have, so that
- * it is still there when this becomes 1.8 again. It is left out where there is no such value, or where it has labels, whose values others have.
+ * An option of TSDL that no value selects; in CTF 2 each has a range. One without a label gets a value that the
+ * selector is too small to have, so that it is still there when this becomes 1.8 again. It is left out where there is
+ * no such value, or where it has labels, whose values others have.
  */
-static void give_beyond(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges, struct wmk_ctf_taken *taken, bool is_signed)
+static void give_beyond(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges,
+			struct wmk_ctf_range_set *taken, bool is_signed)
 {
 	const struct wmk_ctf_op *ops = w->parts.of[w->scope]->ops;
 	const unsigned width = selector_width(w, &ops[at]);
@@ -442,13 +303,15 @@ static void give_beyond(struct wmk_tree_writer *w, uint32_t at, json_object *con
 			continue;
 		}
 		last++;
-		wmk_tree_append_range(w, ranges[i - at], wmk_ctf_turned(last, is_signed), wmk_ctf_turned(last, is_signed), is_signed);
+		wmk_tree_append_range(w, ranges[i - at], wmk_ctf_turned(last, is_signed),
+				      wmk_ctf_turned(last, is_signed), is_signed);
 	}
 	free(has_label);
 }
 
 /* Member `member` of the structure, or an option of the variant, at `in`. */
-static json_object *part_of(struct wmk_tree_writer *w, uint32_t in, uint32_t at, uint32_t member, const struct names *names)
+static json_object *part_of(struct wmk_tree_writer *w, uint32_t in, uint32_t at, uint32_t member,
+			    const struct names *names)
 {
 	const struct wmk_ctf_op *ops = w->parts.of[w->scope]->ops;
 	json_object *part = json_object_new_object();
@@ -457,8 +320,9 @@ static json_object *part_of(struct wmk_tree_writer *w, uint32_t in, uint32_t at,
 	wmk_tree_put(w, part, "field-class", wmk_tree_class_of(w, at));
 	wmk_tree_put_more(w, part, ops[at].type->field_attributes);
 	/* (all twins, as in 1.8 one could get the other's name) */
-	if (names->twins && json_object_object_get_ex(names->twins, without_bars(ops[at].name ? ops[at].name : ""), NULL))
-		wmk_kept_put_word(w, part, WMK_KEPT_NAME, raw_of(&ops[in], member));
+	if (names->twins &&
+	    json_object_object_get_ex(names->twins, without_bars(ops[at].name ? ops[at].name : ""), NULL))
+		wmk_tsdl_unknown_put_word(w, part, WMK_TSDL_UNKNOWN_NAME, raw_of(&ops[in], member));
 	return part;
 }
 
@@ -467,7 +331,7 @@ static json_object *variant_of(struct wmk_tree_writer *w, uint32_t at)
 	const struct wmk_ctf_op *ops = w->parts.of[w->scope]->ops;
 	json_object *class = json_object_new_object(), *options = json_object_new_array();
 	json_object **ranges = calloc(ops[at].next - at, sizeof(json_object *));
-	struct wmk_ctf_taken taken = { NULL, 0, 0 };
+	struct wmk_ctf_range_set taken = { NULL, 0, 0 };
 	struct names names = { NULL, NULL };
 	uint32_t member = 0;
 
@@ -495,7 +359,8 @@ static json_object *variant_of(struct wmk_tree_writer *w, uint32_t at)
 		wmk_tree_append(w, options, option);
 	}
 	if (!json_object_array_length(options) && w->err >= 0)
-		w->err = wmk_error(-ENOTSUP, "nothing selects any option of '%.60s': CTF 2 cannot say that", ops[at].name ? ops[at].name : "");
+		w->err = wmk_error(-ENOTSUP, "nothing selects any option of '%.60s': CTF 2 cannot say that",
+				   ops[at].name ? ops[at].name : "");
 	wmk_tree_put(w, class, "options", options);
 	free_names(&names);
 	free(taken.spans);
@@ -507,7 +372,7 @@ static json_object *optional_of(struct wmk_tree_writer *w, uint32_t at)
 {
 	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at];
 	json_object *class = json_object_new_object(), *ranges[2] = { NULL, json_object_new_array() };
-	struct wmk_ctf_taken taken = { NULL, 0, 0 };
+	struct wmk_ctf_range_set taken = { NULL, 0, 0 };
 
 	wmk_tree_put_text(w, class, "type", "optional");
 	put_location(w, class, "selector-field-location", at);
@@ -569,7 +434,7 @@ static json_object *class_of(struct wmk_tree_writer *w, uint32_t at)
 	case WMK_CTF_STRING:
 		return string_of(w, op);
 	default:
-		return number_of(w, op);
+		return wmk_tree_number_of(w, op);
 	}
 }
 

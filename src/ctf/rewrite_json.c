@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "ctf/rewrite_tree.h"
-#include "ctf/text.h"
+#include "ctf/text_buffer.h"
 
 #define SEPARATOR "\x1e"
 #define SPACE "babeltrace.org,2020"       /* of the attributes that readers agree on */
@@ -81,7 +81,7 @@ static void put_trace(struct wmk_tree_writer *w)
 		wmk_tree_put(w, trace, "environment", env);
 	else
 		json_object_put(env);
-	w->parts = wmk_ctf_parts_of(w->decoder, NULL, NULL);
+	w->parts = wmk_ctf_scope_programs_of(w->decoder, NULL, NULL);
 	put_root(w, trace, "packet-header-field-class", WMK_SCOPE_PACKET_HEADER);
 	put_fragment(w, trace);
 }
@@ -153,7 +153,7 @@ static void put_stream(struct wmk_tree_writer *w, const struct wmk_ctf_stream_de
 	wmk_tree_put_more(w, made, stream->class->more);
 	if (stream->class->clock)
 		wmk_tree_put(w, made, "default-clock-class-id", clock_id(w, stream->class->clock));
-	w->parts = wmk_ctf_parts_of(w->decoder, stream, NULL);
+	w->parts = wmk_ctf_scope_programs_of(w->decoder, stream, NULL);
 	put_root(w, made, "packet-context-field-class", WMK_SCOPE_PACKET_CONTEXT);
 	put_root(w, made, "event-record-header-field-class", WMK_SCOPE_EVENT_HEADER);
 	put_root(w, made, "event-record-common-context-field-class", WMK_SCOPE_COMMON_CONTEXT);
@@ -193,7 +193,7 @@ static void put_event(struct wmk_tree_writer *w, const struct wmk_ctf_stream_dec
 	wmk_tree_put_number(w, made, "data-stream-class-id", stream_id(w, stream));
 	wmk_tree_put_text(w, made, "name", event->class->name);
 	put_attributes(w, made, event->class);
-	w->parts = wmk_ctf_parts_of(w->decoder, stream, event);
+	w->parts = wmk_ctf_scope_programs_of(w->decoder, stream, event);
 	put_root(w, made, "specific-context-field-class", WMK_SCOPE_CONTEXT);
 	put_root(w, made, "payload-field-class", WMK_SCOPE_PAYLOAD);
 	put_fragment(w, made);
@@ -209,7 +209,7 @@ static void put_trace_and_clocks(struct wmk_tree_writer *w)
 		put_clock(w, &w->decoder->class->clocks[i]);
 }
 
-int wmk_ctf_rewrite_part(const struct wmk_ctf_decoder *decoder, enum wmk_ctf_part part, struct wmk_ctf_text *out)
+int wmk_ctf_rewrite_part(const struct wmk_ctf_decoder *decoder, enum wmk_ctf_part part, struct wmk_ctf_text_buffer *out)
 {
 	struct wmk_tree_writer w = { .decoder = decoder, .out = out, .has_clock = true };
 
@@ -223,7 +223,7 @@ int wmk_ctf_rewrite_part(const struct wmk_ctf_decoder *decoder, enum wmk_ctf_par
 	return w.err;
 }
 
-int wmk_ctf_rewrite_json(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_text *out, uint32_t *lost)
+int wmk_ctf_rewrite_json(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_text_buffer *out, uint32_t *lost)
 {
 	struct wmk_tree_writer w = { .decoder = decoder, .out = out };
 

@@ -4,7 +4,7 @@
  * a variant (see rewrite_tsdl.h).
  *
  * What readers make of labels costs them as much as each variant's selector has, and for each the options that it is
- * compared with (compile.c, refer.c):
+ * compared with (compile.c, field_ref.c):
  * that is counted here as it is there, so that nothing is written that cannot be read again.
  */
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "ctf/refer.h"
+#include "ctf/field_ref.h"
 #include "ctf/rewrite_tsdl.h"
 
 void wmk_tsdl_count_labels(struct wmk_tsdl_writer *w, uint64_t n_labels, uint64_t n_looked)
@@ -34,7 +34,7 @@ uint64_t wmk_tsdl_cost_of(const char *name)
 void wmk_tsdl_options_free(struct wmk_tsdl_options *options)
 {
 	free(options->idents);
-	wmk_ctf_by_range_free(&options->ranges);
+	wmk_ctf_choice_index_free(&options->ranges);
 	*options = (struct wmk_tsdl_options){ .variant = NULL };
 }
 
@@ -46,7 +46,8 @@ static const char *without_bar(const char *name)
 /* A label that is called as the option is in CTF 2 must be changed where readers would not find the option by it. */
 static bool is_changed(const struct wmk_ctf_op *option, const char *ident)
 {
-	return option->name && strcmp(ident, option->name) != 0 && strcmp(without_bar(ident), without_bar(option->name)) != 0;
+	return option->name && strcmp(ident, option->name) != 0 &&
+	       strcmp(without_bar(ident), without_bar(option->name)) != 0;
 }
 
 static int make_options(const struct wmk_tsdl_writer *w, struct wmk_tsdl_options *options, unsigned scope,
@@ -65,15 +66,16 @@ static int make_options(const struct wmk_tsdl_writer *w, struct wmk_tsdl_options
 	for (uint32_t i = (uint32_t)(variant - ops) + 1; ops[i].code != WMK_CTF_END; i = ops[i].next, options->n++) {
 		const char *ident = wmk_ctf_idents_of(&w->names[scope], i);
 
-		options->idents[options->n] = (struct wmk_ctf_named){ ident, i, options->n };
-		options->shown[options->n] = (struct wmk_ctf_named){ without_bar(ident), i, options->n };
+		options->idents[options->n] = (struct wmk_ctf_name_entry){ ident, i, options->n };
+		options->shown[options->n] = (struct wmk_ctf_name_entry){ without_bar(ident), i, options->n };
 		if (is_changed(&ops[i], ident))
-			options->changed[options->n_changed++] = (struct wmk_ctf_named){ ops[i].name, i, options->n };
+			options->changed[options->n_changed++] =
+				(struct wmk_ctf_name_entry){ ops[i].name, i, options->n };
 	}
-	wmk_ctf_named_order(options->idents, options->n);
-	wmk_ctf_named_order(options->shown, options->n);
-	wmk_ctf_named_order(options->changed, options->n_changed);
-	return wmk_ctf_by_range_make(&options->ranges, variant);
+	wmk_ctf_name_entries_sort(options->idents, options->n);
+	wmk_ctf_name_entries_sort(options->shown, options->n);
+	wmk_ctf_name_entries_sort(options->changed, options->n_changed);
+	return wmk_ctf_choice_index_make(&options->ranges, variant);
 }
 
 /* Those of the variant; kept until another's are asked for. NULL: no memory. */
@@ -99,15 +101,15 @@ static const struct wmk_tsdl_options *options_of(struct wmk_tsdl_writer *w, unsi
  * What readers find by a label: what is called that, else what is but for one '_' in front; NULL: nothing. That they
  * look for it is counted.
  */
-static const struct wmk_ctf_named *option_called(struct wmk_tsdl_writer *w, const struct wmk_tsdl_options *options,
+static const struct wmk_ctf_name_entry *option_called(struct wmk_tsdl_writer *w, const struct wmk_tsdl_options *options,
 						 const char *name)
 {
-	const struct wmk_ctf_named *found = wmk_ctf_named_find(options->idents, options->n, name);
+	const struct wmk_ctf_name_entry *found = wmk_ctf_name_entries_find(options->idents, options->n, name);
 	/* (the end of the variant is looked at too) */
 	uint64_t n_looked = found ? 1 + (uint64_t)found->rank : 2 + (uint64_t)options->n;
 
 	if (!found) {
-		found = wmk_ctf_named_find(options->shown, options->n, without_bar(name));
+		found = wmk_ctf_name_entries_find(options->shown, options->n, without_bar(name));
 		n_looked += found ? found->rank : options->n + 1;
 	}
 	wmk_tsdl_count_labels(w, 0, n_looked * wmk_tsdl_cost_of(name));
@@ -119,8 +121,9 @@ static const struct wmk_ctf_named *option_called(struct wmk_tsdl_writer *w, cons
 static const char *label_of(const struct wmk_tsdl_writer *w, const struct wmk_tsdl_options *options, unsigned scope,
 			    const char *label)
 {
-	const struct wmk_ctf_named *own = wmk_ctf_named_find(options->idents, options->n, label);
-	const struct wmk_ctf_named *changed = wmk_ctf_named_find(options->changed, options->n_changed, label);
+	const struct wmk_ctf_name_entry *own = wmk_ctf_name_entries_find(options->idents, options->n, label);
+	const struct wmk_ctf_name_entry *changed =
+		wmk_ctf_name_entries_find(options->changed, options->n_changed, label);
 
 	if (!changed || (own && wmk_ctf_idents_kept(&w->names[scope], own->op) & WMK_IDENT_KEPT))
 		return label;
@@ -155,12 +158,12 @@ bool wmk_tsdl_are_labels(struct wmk_tsdl_writer *w, unsigned scope, const struct
 	options = w->err >= 0 ? options_of(w, scope, variant) : NULL;
 	for (uint32_t l = 0; options && l < labels->count; l++) {
 		const struct wmk_label *label = &labels->labels[l];
-		const struct wmk_ctf_named *option =
+		const struct wmk_ctf_name_entry *option =
 			option_called(w, options, label_of(w, options, scope, label->name ? label->name : ""));
 
 		if (!option)
 			continue;
-		if (n == variant->n_choices || !wmk_ctf_by_range_has(&options->ranges, option->op, label))
+		if (n == variant->n_choices || !wmk_ctf_choice_index_has(&options->ranges, option->op, label))
 			return false;
 		n += !is_of_nothing((uint64_t)label->from, labels);
 	}

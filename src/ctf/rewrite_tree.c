@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "ctf/json.h"
 #include "ctf/rewrite_tree.h"
-#include "ctf/text.h"
+#include "ctf/text_buffer.h"
 
 void wmk_tree_put(struct wmk_tree_writer *w, json_object *object, const char *key, json_object *value)
 {
@@ -31,7 +31,7 @@ void wmk_tree_append(struct wmk_tree_writer *w, json_object *array, json_object 
 /* Texts are UTF-8 there: what is none is U+FFFD. */
 json_object *wmk_tree_text_of(struct wmk_tree_writer *w, const char *text)
 {
-	struct wmk_ctf_text clean = { NULL, 0, 0, 0 };
+	struct wmk_ctf_text_buffer clean = { NULL, 0, 0, 0 };
 	json_object *made;
 	size_t len;
 

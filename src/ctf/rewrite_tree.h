@@ -10,18 +10,18 @@
 
 #include <json-c/json.h>
 
-#include "ctf/place.h"
+#include "ctf/op_path.h"
 #include "ctf/rewrite.h"
 
 struct wmk_tree_writer {
 	const struct wmk_ctf_decoder *decoder;
-	struct wmk_ctf_text *out;
+	struct wmk_ctf_text_buffer *out;
 	uint32_t lost;
 	int err;                   /* the first */
 	bool has_clock;            /* the stream */
 	const struct wmk_ctf_clock_class *clock; /* the stream's, where that is known; or NULL */
 	/* What is being written. */
-	struct wmk_ctf_parts parts;
+	struct wmk_ctf_scope_programs parts;
 	unsigned scope;
 	const struct wmk_ctf_op *named; /* the structure whose members' names are in `names` */
 	json_object *names;

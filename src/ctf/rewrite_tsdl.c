@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite_tsdl.c - what was read, as metadata of CTF 1.8 (TSDL); see rewrite.h. Names: idents.h.
+ * rewrite_tsdl.c - what was read, as metadata of CTF 1.8 (TSDL); see rewrite.h. Names: tsdl_idents.h.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "ctf/build.h"
-#include "ctf/kept.h"
+#include "ctf/tsdl_unknown.h"
 
 static bool has_same_clocks(const struct wmk_tsdl_writer *w)
 {
@@ -47,7 +47,7 @@ static void put_trace(struct wmk_tsdl_writer *w)
 		w->lost |= 1u << WMK_CTF_LOST_ATTRIBUTE;
 	if (class->has_other_types)
 		w->lost |= 1u << WMK_CTF_LOST_TYPE;
-	wmk_kept_put(w, WMK_KEPT_TRACE, class->more);
+	wmk_tsdl_unknown_put(w, WMK_TSDL_UNKNOWN_TRACE, class->more);
 	wmk_tsdl_begin(w, NULL, NULL, WMK_SCOPE_PACKET_HEADER, WMK_SCOPE_PACKET_HEADER);
 	w->clock = NULL;
 	wmk_tsdl_put_root(w, WMK_SCOPE_PACKET_HEADER, "packet.header");
@@ -65,7 +65,8 @@ static int name_env(const struct wmk_ctf_class *class, uint32_t at, json_object 
 	char suffix[16] = "";
 
 	wmk_ctf_ident(ident, before, name, suffix);
-	for (uint64_t number = (uint64_t)at + 1; json_object_object_get_ex(taken, ident, NULL); number += class->n_env) {
+	for (uint64_t number = (uint64_t)at + 1; json_object_object_get_ex(taken, ident, NULL);
+	     number += class->n_env) {
 		snprintf(suffix, sizeof(suffix), "_%" PRIu64, number);
 		wmk_ctf_ident(ident, before, name, suffix);
 	}
@@ -82,12 +83,12 @@ static void put_env(struct wmk_tsdl_writer *w)
 	if (!class->n_env)
 		return;
 	for (uint32_t i = 0; i < class->n_env && err == 0; i++)
-		if (wmk_kept_is_path(class->env[i].name))
+		if (wmk_tsdl_unknown_is_path(class->env[i].name))
 			err = json_object_object_add(taken, class->env[i].name, NULL);
 	wmk_ctf_put(w->out, "env {\n");
 	for (uint32_t i = 0; i < class->n_env; i++) {
 		const struct wmk_ctf_env_entry *e = &class->env[i];
-		const bool is_path = wmk_kept_is_path(e->name);
+		const bool is_path = wmk_tsdl_unknown_is_path(e->name);
 
 		if (!is_path && err == 0) {
 			err = name_env(class, i, taken, ident);
@@ -132,7 +133,7 @@ static void put_clock(struct wmk_tsdl_writer *w, const struct wmk_ctf_clock_clas
 		    "\tfreq = %" PRIu64 ";\n\tprecision = %" PRIu64 ";\n\toffset_s = %" PRId64 ";\n\toffset = %" PRIu64
 		    ";\n\tabsolute = %s;\n",
 		    clock->freq, clock->precision, clock->offset_s, clock->offset, clock->absolute ? "TRUE" : "FALSE");
-	wmk_kept_put(w, WMK_KEPT_CLOCK, clock->more);
+	wmk_tsdl_unknown_put(w, WMK_TSDL_UNKNOWN_CLOCK, clock->more);
 	wmk_ctf_put(w->out, "};\n\n");
 }
 
@@ -159,7 +160,7 @@ static bool is_met(const struct wmk_ctf_decoder *decoder, const struct wmk_ctf_s
 	return has_ids(decoder) || decoder->n_streams == 1 || !stream->class->id;
 }
 
-/* Where nothing in a record tells its event, all are of the first (header.c); CTF 1.8 then has no other. */
+/* Where nothing in a record tells its event, all are of the first (event_header.c); CTF 1.8 then has no other. */
 static uint32_t n_events(const struct wmk_ctf_stream_decoder *stream)
 {
 	return has_role(&stream->event_header, WMK_ROLE_EVENT_CLASS) || !stream->n_events ? stream->n_events : 1;
@@ -172,7 +173,7 @@ static void put_stream(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_de
 	wmk_ctf_put(w->out, "stream {\n");
 	if (has_ids(w->decoder))
 		wmk_ctf_put(w->out, "\tid = %" PRIu64 ";\n", stream->class->id);
-	wmk_kept_put(w, WMK_KEPT_STREAM, stream->class->more);
+	wmk_tsdl_unknown_put(w, WMK_TSDL_UNKNOWN_STREAM, stream->class->more);
 	wmk_tsdl_begin(w, stream, NULL, WMK_SCOPE_PACKET_CONTEXT, WMK_SCOPE_COMMON_CONTEXT);
 	w->clock = stream->class->clock;
 	wmk_tsdl_put_root(w, WMK_SCOPE_PACKET_CONTEXT, "packet.context");
@@ -203,7 +204,7 @@ static void put_event(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_dec
 		wmk_ctf_put_quoted(w->out, class->emf_uri);
 		wmk_ctf_put(w->out, ";\n");
 	}
-	wmk_kept_put(w, WMK_KEPT_EVENT, class->more);
+	wmk_tsdl_unknown_put(w, WMK_TSDL_UNKNOWN_EVENT, class->more);
 	wmk_tsdl_begin(w, stream, event, WMK_SCOPE_CONTEXT, WMK_SCOPE_PAYLOAD);
 	wmk_tsdl_put_root(w, WMK_SCOPE_CONTEXT, "context");
 	wmk_tsdl_put_root(w, WMK_SCOPE_PAYLOAD, "fields");
@@ -221,7 +222,7 @@ static void put_stream_and_events(struct wmk_tsdl_writer *w, const struct wmk_ct
 		put_event(w, stream, &stream->events[e]);
 }
 
-int wmk_ctf_rewrite_tsdl(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_text *out, uint32_t *lost)
+int wmk_ctf_rewrite_tsdl(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_text_buffer *out, uint32_t *lost)
 {
 	struct wmk_tsdl_writer w = { .decoder = decoder, .out = out };
 
@@ -233,7 +234,7 @@ int wmk_ctf_rewrite_tsdl(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_t
 	for (uint32_t s = 0; s < decoder->n_streams && w.err >= 0; s++)
 		if (is_met(decoder, &decoder->streams[s]))
 			put_stream_and_events(&w, &decoder->streams[s]);
-	wmk_kept_put_callsites(&w, decoder->class->more);
+	wmk_tsdl_unknown_put_callsites(&w, decoder->class->more);
 	if (w.err >= 0 && out->err)
 		w.err = wmk_error(-ENOMEM, "no memory for metadata");
 	for (unsigned scope = 0; scope < WMK_SCOPES; scope++)

@@ -6,37 +6,37 @@
 #ifndef WMK_CTF_REWRITE_TSDL_H
 #define WMK_CTF_REWRITE_TSDL_H
 
-#include "ctf/by_name.h"
-#include "ctf/idents.h"
+#include "ctf/name_index.h"
+#include "ctf/tsdl_idents.h"
 #include "ctf/rewrite.h"
-#include "ctf/text.h"
+#include "ctf/text_buffer.h"
 
 /* The options of a variant by their names: three orders of them, in one memory. */
 struct wmk_tsdl_options {
 	const struct wmk_ctf_op *variant; /* NULL: there are none here */
-	struct wmk_ctf_named *idents;  /* by what they are called in TSDL, which only one is */
-	struct wmk_ctf_named *shown;   /* by that without one '_' in front */
+	struct wmk_ctf_name_entry *idents;  /* by what they are called in TSDL, which only one is */
+	struct wmk_ctf_name_entry *shown;   /* by that without one '_' in front */
 	/* by what they are called in CTF 2, n_changed of which readers would not find by that */
-	struct wmk_ctf_named *changed;
+	struct wmk_ctf_name_entry *changed;
 	uint32_t n, n_changed;
-	struct wmk_ctf_by_range ranges;
+	struct wmk_ctf_choice_index ranges;
 };
 
 struct wmk_tsdl_writer {
 	const struct wmk_ctf_decoder *decoder;
 	const struct wmk_ctf_clock_class *clock; /* of the stream; or NULL */
-	struct wmk_ctf_text *out;
+	struct wmk_ctf_text_buffer *out;
 	uint32_t lost;
 	int err;
 	bool has_same_clocks;
 	unsigned n_types;          /* that have got a name */
 	/* What is being written. */
-	struct wmk_ctf_parts parts;
+	struct wmk_ctf_scope_programs parts;
 	unsigned scope;
 	bool is_clock_told;        /* what readers find the stream's clock by is there already */
 	struct wmk_ctf_idents names[WMK_SCOPES];
 	struct wmk_tsdl_options options; /* of the variant that was asked for last */
-	/* what readers will count (refer.h): labels, and what is looked at to find what a name means */
+	/* what readers will count (field_ref.h): labels, and what is looked at to find what a name means */
 	uint64_t n_labels, n_looked;
 };
 

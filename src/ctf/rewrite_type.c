@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "ctf/kept.h"
-#include "ctf/kept_field.h"
+#include "ctf/tsdl_unknown.h"
+#include "ctf/tsdl_unknown_field.h"
 #include "ctf/rewrite_tsdl.h"
-#include "ctf/wide.h"
+#include "ctf/wide_number.h"
 
 static const struct wmk_ctf_op *op_at(const struct wmk_tsdl_writer *w, uint32_t at)
 {
@@ -22,7 +22,8 @@ static const struct wmk_ctf_op *op_at(const struct wmk_tsdl_writer *w, uint32_t 
 static void unsayable(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op, const char *what)
 {
 	if (w->err >= 0)
-		w->err = wmk_error(-ENOTSUP, "the field '%.60s' is %s: CTF 1.8 cannot say that", op->name ? op->name : "", what);
+		w->err = wmk_error(-ENOTSUP, "the field '%.60s' is %s: CTF 1.8 cannot say that",
+				   op->name ? op->name : "", what);
 }
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -131,7 +132,7 @@ static const struct wmk_ctf_clock_class *said_clock(struct wmk_tsdl_writer *w, c
 
 	if (!is_integer(op->type) || w->decoder->class->major == 1)
 		return op->type->clock ? clock_called(w, op->type->clock) : NULL;
-	err = wmk_kept_word(op->type->attributes, WMK_KEPT_CLOCK, &word, &is_all);
+	err = wmk_tsdl_unknown_word(op->type->attributes, WMK_TSDL_UNKNOWN_CLOCK, &word, &is_all);
 	if (err < 0 && w->err >= 0)
 		w->err = err;
 	if (word)
@@ -170,8 +171,8 @@ static void put_integer(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 		unsayable(w, op, "of no fixed size (LEB128)");
 	if (op->is_reversed)
 		unsayable(w, op, "of bits in another order than its bytes");
-	wmk_ctf_put(w->out, "integer { size = %u; align = %u; signed = %s; byte_order = %s; base = %u;", op->width, op->align,
-		    op->is_signed ? "true" : "false", op->is_big ? "be" : "le", base);
+	wmk_ctf_put(w->out, "integer { size = %u; align = %u; signed = %s; byte_order = %s; base = %u;", op->width,
+		    op->align, op->is_signed ? "true" : "false", op->is_big ? "be" : "le", base);
 	put_map(w, op);
 	wmk_ctf_put(w->out, " }");
 }
@@ -310,7 +311,8 @@ static void put_enum(struct wmk_tsdl_writer *w, uint32_t at)
 				   *written = wmk_tsdl_label_of(w, scope, of, label);
 
 			w->lost |= (uint32_t)(written != label) << WMK_CTF_LOST_NAME;
-			put_range(w, written, (uint64_t)type->labels[i].from, (uint64_t)type->labels[i].to, type->is_signed, is_first);
+			put_range(w, written, (uint64_t)type->labels[i].from, (uint64_t)type->labels[i].to,
+				  type->is_signed, is_first);
 		}
 	}
 	wmk_ctf_put(w->out, " }");
@@ -334,13 +336,14 @@ static void put_type(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth);
  * Does its name alone lead from `at` to `to`? It is looked for in the structures around, from the inside outwards, then
  * in the scopes before, the latest first (section 7.3.2).
  */
-static bool is_found_by_name(struct wmk_tsdl_writer *w, uint32_t at, const struct wmk_ctf_place *to)
+static bool is_found_by_name(struct wmk_tsdl_writer *w, uint32_t at, const struct wmk_ctf_op_location *to)
 {
 	const char *name = name_of(w, to->scope, to->op);
 	uint32_t around[WMK_CTF_TYPE_DEPTH + 1], found;
 
-	for (unsigned i = wmk_ctf_around(w->parts.of[w->scope]->ops, at, around); i-- > 0;)
-		if (op_at(w, around[i])->code == WMK_CTF_STRUCT && (found = member_called(w, w->scope, around[i], at, name)))
+	for (unsigned i = wmk_ctf_op_parents(w->parts.of[w->scope]->ops, at, around); i-- > 0;)
+		if (op_at(w, around[i])->code == WMK_CTF_STRUCT &&
+		    (found = member_called(w, w->scope, around[i], at, name)))
 			return to->scope == w->scope && found == to->op;
 	for (unsigned scope = w->scope; scope-- > WMK_SCOPE_PACKET_HEADER;)
 		if (w->parts.of[scope]->n_ops && (found = member_called(w, scope, 0, UINT32_MAX, name)))
@@ -358,9 +361,9 @@ static void put_ref(struct wmk_tsdl_writer *w, uint32_t at)
 						       "stream.event.context",
 						       "event.context",
 						       "event.fields" };
-	const struct wmk_ctf_place from = { w->scope, at };
-	struct wmk_ctf_place to;
-	struct wmk_ctf_way way;
+	const struct wmk_ctf_op_location from = { w->scope, at };
+	struct wmk_ctf_op_location to;
+	struct wmk_ctf_op_path way;
 
 	if (w->err < 0)
 		return;
@@ -368,11 +371,11 @@ static void put_ref(struct wmk_tsdl_writer *w, uint32_t at)
 		unsayable(w, op_at(w, at), "dependent on a value in a variant or an optional field");
 		return;
 	}
-	if (!wmk_ctf_place_of(&w->parts, op_at(w, at)->ref, &to)) {
+	if (!wmk_ctf_op_of_register(&w->parts, op_at(w, at)->ref, &to)) {
 		unsayable(w, op_at(w, at), "dependent on nothing that is there");
 		return;
 	}
-	w->err = wmk_ctf_way_to(&w->parts, &from, &to, &way);
+	w->err = wmk_ctf_op_path_to(&w->parts, &from, &to, &way);
 	if (w->err < 0)
 		return;
 	if ((op_at(w, at)->code >= WMK_CTF_VARIANT || way.outwards) && is_found_by_name(w, at, &to)) {
@@ -420,7 +423,7 @@ static void put_element(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 static void note_attributes(struct wmk_tsdl_writer *w, uint32_t at)
 {
 	const struct wmk_type *type = op_at(w, at)->type;
-	const char *known = type->is_extended ? WMK_KEPT_OF_LONG_DOUBLE : "";
+	const char *known = type->is_extended ? WMK_TSDL_UNKNOWN_OF_LONG_DOUBLE : "";
 
 	if ((type->attributes && !is_integer(type) && strcmp(type->attributes, known) != 0) ||
 	    (type->field_attributes && wmk_ctf_idents_kept(&w->names[w->scope], at) != WMK_IDENT_KEPT))
@@ -475,10 +478,10 @@ static void put_members(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 static void put_selected(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 {
 	const struct wmk_ctf_op *selector;
-	struct wmk_ctf_place place;
+	struct wmk_ctf_op_location place;
 
 	/* What a stream declares knows nothing of what its events select by it. */
-	if (wmk_ctf_place_of(&w->parts, op_at(w, at)->ref, &place) &&
+	if (wmk_ctf_op_of_register(&w->parts, op_at(w, at)->ref, &place) &&
 	    ((place.scope < WMK_SCOPE_CONTEXT && w->scope >= WMK_SCOPE_CONTEXT) ||
 	     (place.scope == WMK_SCOPE_PACKET_HEADER && w->scope != place.scope))) {
 		selector = &w->parts.of[place.scope]->ops[place.op];
@@ -544,7 +547,7 @@ static void put_type(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 void wmk_tsdl_begin(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_decoder *stream,
 		    const struct wmk_ctf_event_decoder *event, unsigned first, unsigned last)
 {
-	w->parts = wmk_ctf_parts_of(w->decoder, stream, event);
+	w->parts = wmk_ctf_scope_programs_of(w->decoder, stream, event);
 	wmk_tsdl_options_free(&w->options);
 	for (unsigned scope = first; scope <= last && w->err >= 0; scope++)
 		w->err = wmk_ctf_idents_make(&w->names[scope], &w->parts, scope, w->decoder->class->major == 1);

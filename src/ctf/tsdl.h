@@ -12,7 +12,7 @@
 #define WMK_CTF_TSDL_H
 
 #include "ctf/build.h"
-#include "ctf/kept.h"
+#include "ctf/tsdl_unknown.h"
 
 enum wmk_tsdl_kind {
 	WMK_TSDL_END, WMK_TSDL_IDENT, WMK_TSDL_NUMBER, WMK_TSDL_STRING,
@@ -45,7 +45,7 @@ struct wmk_tsdl {
 	struct wmk_tsdl_scope *scope;
 	unsigned depth;            /* of nested types */
 	bool is_cut;               /* the error is that the text ends */
-	struct wmk_kept kept;
+	struct wmk_tsdl_unknown kept;
 	bool has_looked_ahead;     /* for environments; `env_ahead`: their numbers, struct wmk_ctf_env_entry */
 	struct wmk_ctf_list env_ahead;
 };

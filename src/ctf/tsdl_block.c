@@ -4,8 +4,8 @@
  * the whole text.
  *
  * A block is a list of `path = value;` and `path := type;`, each with a function that knows what the paths mean. What a
- * block may hold besides (later versions, other tools) cannot change how bytes are read: values are kept (kept.h),
- * types passed over.
+ * block may hold besides (later versions, other tools) cannot change how bytes are read: values are kept
+ * (tsdl_unknown.h), types passed over.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -148,9 +148,9 @@ static int want_struct(struct wmk_tsdl *in, const char *path, const struct wmk_t
 /* An entry that means nothing here, to be said again. */
 static int keep(struct wmk_tsdl *in, const char *path, const struct value *value)
 {
-	const struct wmk_kept_value kept = { value->text, value->is_word, value->is_unsigned, value->number };
+	const struct wmk_tsdl_unknown_value kept = { value->text, value->is_word, value->is_unsigned, value->number };
 
-	return wmk_kept_add(&in->kept, path, &kept);
+	return wmk_tsdl_unknown_add(&in->kept, path, &kept);
 }
 
 /* A type of what a block does not have. */
@@ -181,7 +181,8 @@ static int set_version(struct wmk_tsdl *in, const struct value *value, const cha
 	*version = (unsigned)known;
 	if (number == known)
 		return 0;
-	return wmk_tsdl_warn(in, &value->at, "metadata with %s = %" PRIu64 " is read as that of version 1.8", path, number);
+	return wmk_tsdl_warn(in, &value->at, "metadata with %s = %" PRIu64 " is read as that of version 1.8", path,
+			     number);
 }
 
 static int set_trace(struct wmk_tsdl *in, void *to, const char *path, const struct value *value)
@@ -252,7 +253,7 @@ static int parse_trace(struct wmk_tsdl *in)
 		return wmk_tsdl_error(in, -EPROTO, "a trace block without 'major' and 'minor'");
 	}
 	in->to->has_trace = err >= 0;
-	wmk_kept_of_trace(&in->kept);
+	wmk_tsdl_unknown_of_trace(&in->kept);
 	in->to->class.major = 1;
 	return err;
 }
@@ -353,14 +354,15 @@ static int parse_clock(struct wmk_tsdl *in)
 	static const struct block block = { "clock", set_clock, type_ignored };
 	const struct wmk_tsdl_token at = in->word;
 	struct wmk_ctf_clock_class made = { .freq = FREQ_DEFAULT };
-	struct wmk_ctf_clock_class *clock = wmk_ctf_list_add(in->to, &in->to->clocks, sizeof(*clock), WMK_CTF_CLOCKS_MAX);
+	struct wmk_ctf_clock_class *clock =
+		wmk_ctf_list_add(in->to, &in->to->clocks, sizeof(*clock), WMK_CTF_CLOCKS_MAX);
 	int err;
 
 	if (!clock)
 		return -ENOMEM;
 	err = parse_block(in, &block, &made);
 	if (err >= 0)
-		err = wmk_kept_of_class(&in->kept, &in->to->scratch, &made.more);
+		err = wmk_tsdl_unknown_of_class(&in->kept, &in->to->scratch, &made.more);
 	if (err >= 0) {
 		const struct wmk_tsdl_token next = in->token;
 
@@ -411,7 +413,7 @@ static int parse_stream(struct wmk_tsdl *in)
 	stream->column = in->word.column;
 	err = parse_block(in, &block, stream);
 	if (err >= 0)
-		err = wmk_kept_of_class(&in->kept, &in->to->scratch, &stream->more);
+		err = wmk_tsdl_unknown_of_class(&in->kept, &in->to->scratch, &stream->more);
 	if (err < 0)
 		in->to->streams.n--;
 	return err;
@@ -467,7 +469,7 @@ static int parse_event(struct wmk_tsdl *in)
 	event.class->column = in->word.column;
 	err = parse_block(in, &block, &event);
 	if (err >= 0)
-		err = wmk_kept_of_class(&in->kept, &in->to->scratch, &event.class->more);
+		err = wmk_tsdl_unknown_of_class(&in->kept, &in->to->scratch, &event.class->more);
 	if (err < 0)
 		return err;
 	at = wmk_ctf_list_add(in->to, &in->to->events, sizeof(*at), WMK_CTF_EVENTS_MAX);
@@ -492,7 +494,7 @@ static int parse_callsite(struct wmk_tsdl *in)
 	static const struct block block = { "callsite", set_callsite, NULL };
 	int err = parse_block(in, &block, NULL);
 
-	return err < 0 ? err : wmk_kept_callsite(&in->kept);
+	return err < 0 ? err : wmk_tsdl_unknown_callsite(&in->kept);
 }
 
 static int parse_top(struct wmk_tsdl *in)
@@ -554,7 +556,7 @@ int wmk_tsdl_parse(struct wmk_ctf_builder *to, const char *text, size_t len, con
 	err = parse_all(&in);
 	while (in.scope)
 		wmk_tsdl_leave(&in);
-	got = wmk_kept_end(&in.kept, &to->scratch, &to->class.more);
+	got = wmk_tsdl_unknown_end(&in.kept, &to->scratch, &to->class.more);
 	if (got < 0)
 		return got;
 	/* (its end may be another one than was meant) */

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "ctf/kept.h"
+#include "ctf/tsdl_unknown.h"
 #include "ctf/tsdl_type.h"
-#include "ctf/wide.h"
+#include "ctf/wide_number.h"
 
 int wmk_tsdl_number(struct wmk_tsdl *in, int64_t *value, bool *is_unsigned)
 {
@@ -127,7 +127,8 @@ static int base(struct wmk_tsdl *in, uint8_t *is)
 		return err;
 	if (is_one_of(&word, (const char *const[]){ "decimal", "dec", "d", "i", "u", NULL }) || word.number == 10)
 		*is = 10;
-	else if (is_one_of(&word, (const char *const[]){ "hexadecimal", "hex", "x", "X", "p", NULL }) || word.number == 16)
+	else if (is_one_of(&word, (const char *const[]){ "hexadecimal", "hex", "x", "X", "p", NULL }) ||
+		 word.number == 16)
 		*is = 16;
 	else if (is_one_of(&word, (const char *const[]){ "octal", "oct", "o", NULL }) || word.number == 8)
 		*is = 8;
@@ -178,7 +179,8 @@ static int map(struct wmk_tsdl *in, const char **clock)
 		return wmk_tsdl_wrong(in, "clock.NAME.value");
 	}
 	*clock = wmk_scratch_text(&in->to->scratch, path + 6, (size_t)(last - path) - 6);
-	struct wmk_ctf_map *at = *clock ? wmk_ctf_list_add(in->to, &in->to->maps, sizeof(*at), WMK_CTF_EVENTS_MAX) : NULL;
+	struct wmk_ctf_map *at =
+		*clock ? wmk_ctf_list_add(in->to, &in->to->maps, sizeof(*at), WMK_CTF_EVENTS_MAX) : NULL;
 
 	if (!at)
 		return -ENOMEM;
@@ -335,10 +337,12 @@ int wmk_tsdl_float(struct wmk_tsdl *in, struct wmk_type *type)
 	err = attributes(in, float_attribute, type, &digits);
 	if (err < 0)
 		return err;
-	/* IEEE 754's binary formats; the mantissa counts the bit that is not there, the exponent's digits not the sign. */
+	/*
+	 * IEEE 754's binary formats; the mantissa counts the bit that is not there, the exponent's digits not the sign.
+	 */
 	type->width = (uint16_t)(digits.exponent + digits.mantissa);
 	type->is_extended = wmk_ctf_is_long_double(type->width, (uint64_t)digits.mantissa);
-	type->attributes = type->is_extended ? WMK_KEPT_OF_LONG_DOUBLE : NULL;
+	type->attributes = type->is_extended ? WMK_TSDL_UNKNOWN_OF_LONG_DOUBLE : NULL;
 	if (type->is_extended ? type->order != WMK_ORDER_LITTLE : !digits.exponent ||
 	    wmk_ctf_exponent_bits(type->width) != digits.exponent) {
 		in->token = at;
@@ -486,7 +490,8 @@ int wmk_tsdl_enum(struct wmk_tsdl *in, struct wmk_type *type)
 	} else {
 		known = wmk_tsdl_find(in, WMK_TSDL_ALIAS, "int");
 		if (got == 0 && !known)
-			return wmk_tsdl_error(in, -EPROTO, "an enumeration without an integer type, and there is no type 'int'");
+			return wmk_tsdl_error(in, -EPROTO,
+					      "an enumeration without an integer type, and there is no type 'int'");
 		err = got;
 		if (known)
 			*type = *known;

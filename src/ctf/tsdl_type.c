@@ -121,7 +121,8 @@ static int parse_dimension(struct wmk_tsdl *in, struct declarator *to)
 		return err;
 	if (length < 0 || length > UINT32_MAX) {
 		in->token = token;
-		return wmk_tsdl_error(in, -EPROTO, "an array has 0 to %" PRIu32 " elements, not %" PRId64, UINT32_MAX, length);
+		return wmk_tsdl_error(in, -EPROTO, "an array has 0 to %" PRIu32 " elements, not %" PRId64, UINT32_MAX,
+				      length);
 	}
 	dimension->count = (uint32_t)length;
 	to->n++;

@@ -33,13 +33,13 @@
 /* ── text ────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Growing text. Zero-initialise; wmk_ctf_text_free() when done. `text` is NUL-terminated whenever len > 0. */
-struct wmk_ctf_text {
+struct wmk_ctf_text_buffer {
 	char *text;
 	size_t len, cap;
 	int err;               /* sticky: -ENOMEM once an append has failed */
 };
 
-void wmk_ctf_text_free(struct wmk_ctf_text *text);
+void wmk_ctf_text_free(struct wmk_ctf_text_buffer *text);
 
 /* One environment entry besides those that the writer makes itself. `text` NULL: an integer. */
 struct wmk_ctf_env {
@@ -66,13 +66,13 @@ struct wmk_ctf_trace {
 };
 
 /* Append the head of the metadata: signature, trace, env, clock, the types that the rest refers to. */
-int wmk_ctf_trace_text(struct wmk_ctf_text *out, const struct wmk_ctf_trace *trace);
+int wmk_ctf_trace_text(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_trace *trace);
 
 /*
  * Append a stream class: `id` is the channel's number. `contexts` are the fields that stand between header and
  * payload of each record, in this order (see wmk_ctf_context()).
  */
-int wmk_ctf_stream_text(struct wmk_ctf_text *out, uint32_t version, uint32_t id,
+int wmk_ctf_stream_text(struct wmk_ctf_text_buffer *out, uint32_t version, uint32_t id,
 			const struct wmk_field *const *contexts, unsigned n_contexts);
 
 /*
@@ -86,14 +86,14 @@ int wmk_ctf_stream_text(struct wmk_ctf_text *out, uint32_t version, uint32_t id,
  * base
  * 16. An array or sequence whose elements are not scalars or strings has them in one-member structures.
  */
-int wmk_ctf_event_text(struct wmk_ctf_text *out, uint32_t version, uint32_t stream_id, uint32_t event_id,
+int wmk_ctf_event_text(struct wmk_ctf_text_buffer *out, uint32_t version, uint32_t stream_id, uint32_t event_id,
 		       const struct wmk_event_class *event);
 
 /*
  * Append a comment line; what would end the comment is replaced. For errors that belong to the trace (a ring that
  * lies). TSDL's: JSON has none.
  */
-int wmk_ctf_comment_text(struct wmk_ctf_text *out, const char *words);
+int wmk_ctf_comment_text(struct wmk_ctf_text_buffer *out, const char *words);
 
 /* ── contexts ────────────────────────────────────────────────────────────────────────────────────────── */
 

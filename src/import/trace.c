@@ -49,7 +49,7 @@ struct wmk_import_trace {
 /* ── metadata ────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Appends what was put together, if it was. */
-static int declare(struct wmk_import_trace *trace, struct wmk_ctf_text *text, int err)
+static int declare(struct wmk_import_trace *trace, struct wmk_ctf_text_buffer *text, int err)
 {
 	if (err == 0)
 		err = wmk_store_metadata(trace->store, text->text, text->len);
@@ -62,7 +62,7 @@ int wmk_import_trace_begin(struct wmk_import_trace *trace, const char *clock_wor
 	const struct wmk_ctf_env source = { .name = "source", .text = trace->format };
 	struct wmk_clock clock = { .kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .precision = 1 };
 	struct wmk_ctf_trace about = { .name = trace->format, .clock = &clock, .env = &source, .n_env = 1 };
-	struct wmk_ctf_text text = { .text = NULL };
+	struct wmk_ctf_text_buffer text = { .text = NULL };
 	const time_t now = time(NULL);
 	char created[32];
 	struct tm tm;
@@ -79,7 +79,7 @@ static int declare_stream(struct wmk_import_trace *trace, unsigned contexts)
 {
 	struct stream_class *class = &trace->classes[contexts];
 	const struct wmk_field *fields[WMK_IMPORT_CONTEXTS];
-	struct wmk_ctf_text text = { .text = NULL };
+	struct wmk_ctf_text_buffer text = { .text = NULL };
 	unsigned n = 0;
 	int err;
 
@@ -104,7 +104,7 @@ static int declare_event(struct wmk_import_trace *trace, struct wmk_import_class
 					       .level = WAYMARK_LEVEL_INFO,
 					       .n_fields = class->n,
 					       .fields = class->fields };
-	struct wmk_ctf_text text = { .text = NULL };
+	struct wmk_ctf_text_buffer text = { .text = NULL };
 	int err;
 
 	if (class->is_declared)

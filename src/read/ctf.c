@@ -190,7 +190,7 @@ static int make_file(const struct whole *whole, const struct made *made, const c
 
 static int put_metadata(struct whole *whole, const struct made *made)
 {
-	struct wmk_ctf_text text = { NULL, 0, 0, 0 };
+	struct wmk_ctf_text_buffer text = { NULL, 0, 0, 0 };
 	uint32_t lost = 0;
 	int err = whole->version == 2 ? wmk_ctf_rewrite_json(made->trace->decoder, &text, &lost) :
 					wmk_ctf_rewrite_tsdl(made->trace->decoder, &text, &lost);

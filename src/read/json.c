@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/json_text.h"
-#include "ctf/wide.h"
+#include "ctf/wide_number.h"
 #include "read/json.h"
 #include "read/json_inside.h"
 #include "read/message.h"

@@ -11,7 +11,7 @@
 
 #include <waymark/ctf.h>
 
-#include "ctf/wide.h"
+#include "ctf/wide_number.h"
 #include "read/filter.h"
 #include "read/merge.h"
 

@@ -21,7 +21,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/utf8.h"
-#include "ctf/wide.h"
+#include "ctf/wide_number.h"
 #include "read/convert.h"
 #include "read/json_inside.h"
 #include "read/lines.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "ctf/wide.h"
+#include "ctf/wide_number.h"
 #include "read/message.h"
 #include "read/print_inside.h"
 

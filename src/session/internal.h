@@ -135,9 +135,9 @@ void wmk_rings_put(struct rings *rings);
 /* Does somebody hold rings in it that nobody has handed back yet? Locked. */
 bool wmk_trace_awaited(const struct trace *trace);
 /* Append what the metadata says of a trace, and of the streams of rings. */
-struct wmk_ctf_text;
-int wmk_trace_text(const struct trace *trace, const struct wmk_session *session, struct wmk_ctf_text *text);
-int wmk_rings_text(const struct rings *rings, struct wmk_ctf_text *text);
+struct wmk_ctf_text_buffer;
+int wmk_trace_text(const struct trace *trace, const struct wmk_session *session, struct wmk_ctf_text_buffer *text);
+int wmk_rings_text(const struct rings *rings, struct wmk_ctf_text_buffer *text);
 /* Their records have the channel's layout of today: what begins to be recorded goes into these. */
 bool wmk_rings_current(const struct rings *rings);
 /* The class for rings that are to be made: none that the channel has, or had, in this trace. */

@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int wmk_rings_text(const struct rings *rings, struct wmk_ctf_text *text)
+int wmk_rings_text(const struct rings *rings, struct wmk_ctf_text_buffer *text)
 {
 	const struct wmk_field *contexts[WMK_WIRE_CONTEXTS_MAX];
 

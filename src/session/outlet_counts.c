@@ -42,7 +42,7 @@ static void users_of(struct out_rings *rings, char users[OUT_USERS])
 /* A corrupt ring: which stream ends there, and why, is a comment in the metadata. Readers skip it, people find it. */
 static void name_in_trace(struct out_rings *rings, const struct wmk_consumerd_stats *stats)
 {
-	struct wmk_ctf_text text = { 0 };
+	struct wmk_ctf_text_buffer text = { 0 };
 	char users[OUT_USERS], words[OUT_USERS + 512];
 
 	if ((!stats->errors && !stats->gaps) || !stats->words || !stats->words[0] || !rings->trace->has_comments)

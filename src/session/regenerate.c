@@ -11,7 +11,7 @@
 #include <errno.h>
 
 /* In RCU's read side: classes are not freed before the wmk_tracing, but the table may grow under us. */
-static int events_text(const struct rings *rings, struct wmk_ctf_text *text)
+static int events_text(const struct rings *rings, struct wmk_ctf_text_buffer *text)
 {
 	struct cds_lfht *classes = rings->session->tracing->classes;
 	struct cds_lfht_iter iter;
@@ -31,7 +31,7 @@ static int events_text(const struct rings *rings, struct wmk_ctf_text *text)
 }
 
 /* Also notes which channels' first stream classes are in it. */
-static int rings_text(const struct rings *list, const struct trace *trace, struct wmk_ctf_text *text, uint64_t *declared)
+static int rings_text(const struct rings *list, const struct trace *trace, struct wmk_ctf_text_buffer *text, uint64_t *declared)
 {
 	int err = 0;
 
@@ -51,7 +51,7 @@ int wmk_trace_again(struct trace *trace)
 {
 	struct wmk_session *session = trace->session;
 	const struct wmk_outlet_ops *outlet = session->tracing->options.outlet;
-	struct wmk_ctf_text text = { 0 };
+	struct wmk_ctf_text_buffer text = { 0 };
 	uint64_t declared = 0;
 	int err = wmk_trace_text(trace, session, &text);
 

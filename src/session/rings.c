@@ -52,7 +52,7 @@ static int make_uuid(uint8_t uuid[16])
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-int wmk_trace_text(const struct trace *trace, const struct wmk_session *session, struct wmk_ctf_text *text)
+int wmk_trace_text(const struct trace *trace, const struct wmk_session *session, struct wmk_ctf_text_buffer *text)
 {
 	char created[32], host[65] = "", id[16];
 	struct wmk_ctf_trace head = {
@@ -76,7 +76,7 @@ int wmk_trace_text(const struct trace *trace, const struct wmk_session *session,
 	return wmk_ctf_trace_text(text, &head);
 }
 
-static int append(struct trace *trace, struct wmk_session *session, struct wmk_ctf_text *text, int err)
+static int append(struct trace *trace, struct wmk_session *session, struct wmk_ctf_text_buffer *text, int err)
 {
 	if (err >= 0)
 		err = session->tracing->options.outlet->metadata(trace->outlet, text->text, text->len);
@@ -152,7 +152,7 @@ static struct trace *trace_make(struct wmk_session *session, const struct trace 
 {
 	const struct wmk_outlet_ops *outlet = session->tracing->options.outlet;
 	struct trace *trace = malloc(sizeof(*trace));
-	struct wmk_ctf_text text = { 0 };
+	struct wmk_ctf_text_buffer text = { 0 };
 
 	if (!trace) {
 		wmk_error(-ENOMEM, "no memory for a trace");
@@ -202,7 +202,7 @@ struct trace *wmk_trace_of_kernel(struct wmk_session *session)
 int wmk_rings_declare_stream(const struct rings *rings)
 {
 	struct trace *trace = rings->trace;
-	struct wmk_ctf_text text = { 0 };
+	struct wmk_ctf_text_buffer text = { 0 };
 	const bool first = rings->stream_id < WMK_CHANNEL_STREAMS;
 
 	if (first && trace->declared & 1ull << rings->stream_id)
@@ -487,7 +487,7 @@ int wmk_rings_id_restore(struct rings *rings, const struct class *class, uint32_
 }
 
 /* Ids for those that have none, whose declarations are appended to `text`; *next: the one behind the last. */
-static int ids_give(struct rings *rings, struct class *const *classes, uint32_t n, struct wmk_ctf_text *text, uint32_t *next)
+static int ids_give(struct rings *rings, struct class *const *classes, uint32_t n, struct wmk_ctf_text_buffer *text, uint32_t *next)
 {
 	const struct wmk_tracing_options *o = &rings->session->tracing->options;
 	int err = 0;
@@ -511,7 +511,7 @@ static int ids_give(struct rings *rings, struct class *const *classes, uint32_t 
 
 int wmk_rings_declare(struct rings *rings, struct class *const *classes, uint32_t n)
 {
-	struct wmk_ctf_text text = { 0 };
+	struct wmk_ctf_text_buffer text = { 0 };
 	uint32_t next = rings->next_id;
 	int err = ids_give(rings, classes, n, &text, &next);
 

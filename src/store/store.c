@@ -414,7 +414,7 @@ int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len)
 
 int wmk_store_remark(struct wmk_store *store, const char *words)
 {
-	struct wmk_ctf_text text = { 0 };
+	struct wmk_ctf_text_buffer text = { 0 };
 	char first = 0;
 	int fd = openat(store->dir, "metadata", O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	int err = fd < 0 || pread(fd, &first, 1, 0) < 0 ? -errno : 0;

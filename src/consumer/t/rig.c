@@ -37,7 +37,7 @@ static void declare(struct rig *rig)
 					       .fields = fields };
 	struct wmk_clock clock;
 	struct wmk_ctf_trace trace = { .name = "rig", .domain = "ust", .clock = &clock };
-	struct wmk_ctf_text text = { 0 };
+	struct wmk_ctf_text_buffer text = { 0 };
 
 	assert_int_equal(wmk_clock_measure(WMK_CLOCK_MONOTONIC, &clock), 0);
 	memcpy(trace.uuid, rig->uuid, 16);

@@ -43,9 +43,9 @@ static bool tells_class(const struct wmk_ctf_decoder *decoder)
 }
 
 /* Said again, in either version, it is metadata, of as many classes; 1.8 has none that no packet can be of. */
-static void say_again(const struct wmk_ctf_decoder *decoder, int (*say)(const struct wmk_ctf_decoder *, struct wmk_ctf_text *, uint32_t *))
+static void say_again(const struct wmk_ctf_decoder *decoder, int (*say)(const struct wmk_ctf_decoder *, struct wmk_ctf_text_buffer *, uint32_t *))
 {
-	struct wmk_ctf_text text = { NULL, 0, 0, 0 };
+	struct wmk_ctf_text_buffer text = { NULL, 0, 0, 0 };
 	struct wmk_ctf_decoder *again;
 	struct wmk_ctf_class *class;
 	uint32_t lost;

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "ctf/bits.h"
-#include "ctf/wide.h"
+#include "ctf/wide_number.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

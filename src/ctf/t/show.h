@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "ctf/wide.h"
+#include "ctf/wide_number.h"
 
 /* The walk as text: "a=1 s{ t="x" }" */
 static inline int show(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, char *text, size_t size)

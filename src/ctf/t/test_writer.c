@@ -83,7 +83,7 @@ static void test_refused(void **state)
 	struct wmk_type nest[80];
 	struct wmk_field field = { .name = "f" };
 	const struct wmk_event_class event = { .provider = "p", .name = "n", .n_fields = 1, .fields = &field };
-	struct wmk_ctf_text out = { 0 };
+	struct wmk_ctf_text_buffer out = { 0 };
 
 	(void)state;
 	assert_int_equal(wmk_ctf_comment_text(&out, "before */ after"), 0);
@@ -110,7 +110,7 @@ static void test_plain_name(void **state)
 
 	(void)state;
 	for (unsigned version = WMK_CTF_1_8; version <= WMK_CTF_2; version++) {
-		struct wmk_ctf_text out = { 0 };
+		struct wmk_ctf_text_buffer out = { 0 };
 
 		assert_int_equal(wmk_ctf_event_text(&out, version, 0, 0, &plain), 0);
 		assert_int_equal(wmk_ctf_event_text(&out, version, 0, 1, &full), 0);
@@ -124,7 +124,7 @@ static void test_clock_refused(void **state)
 {
 	struct wmk_clock clock = { .freq = 0, .name = "tsc" };
 	const struct wmk_ctf_trace trace = { .clock = &clock, .domain = "ust" };
-	struct wmk_ctf_text out = { 0 };
+	struct wmk_ctf_text_buffer out = { 0 };
 
 	(void)state;
 	assert_int_equal(wmk_ctf_trace_text(&out, &trace), -EINVAL);

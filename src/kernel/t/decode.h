@@ -22,7 +22,7 @@ static inline int decoded_make(const struct wmk_event_class *event, uint32_t ver
 {
 	const struct wmk_clock clock = { .freq = 1000000000, .name = "monotonic" };
 	const struct wmk_ctf_trace trace = { .version = version, .name = "t", .domain = "kernel", .clock = &clock };
-	struct wmk_ctf_text text = { 0 };
+	struct wmk_ctf_text_buffer text = { 0 };
 	int err = wmk_ctf_trace_text(&text, &trace);
 
 	*made = (struct decoded){ NULL, NULL };

@@ -19,7 +19,7 @@ void dump_rig_open(struct dump_rig *rig)
 {
 	struct wmk_clock clock = { .freq = 1000000000, .name = "monotonic" };
 	const struct wmk_ctf_trace trace = { .domain = "kernel", .name = "t", .clock = &clock };
-	struct wmk_ctf_text text = { .text = NULL };
+	struct wmk_ctf_text_buffer text = { .text = NULL };
 	char said[1024];
 
 	*rig = (struct dump_rig){ .n = 0 };

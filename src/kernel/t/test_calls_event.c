@@ -268,7 +268,7 @@ static void test_all(void **state)
 	for (unsigned abi = 0; abi < WMK_KCALLS_ABIS; abi++)
 		for (unsigned n = 0; n < 2 * WMK_KCALLS_NUMBERS; n++) {
 			struct made m = { .record = { .abi = (uint8_t)abi, .number = (uint16_t)(n / 2), .is_exit = n % 2 } };
-			struct wmk_ctf_text text = { .text = NULL };
+			struct wmk_ctf_text_buffer text = { .text = NULL };
 
 			if (wmk_kcall_describe((enum wmk_kabi)abi, n / 2, &m.call) < 0)
 				continue;

@@ -29,7 +29,7 @@ void handmade_clock(struct wmk_clock *clock)
 void handmade_start(struct wmk_store *store, const unsigned *contexts)
 {
 	const struct wmk_field *fields[8];
-	struct wmk_ctf_text text = { 0 };
+	struct wmk_ctf_text_buffer text = { 0 };
 	struct wmk_clock clock;
 	struct wmk_ctf_trace trace = { .name = "hand \"made\"", .created = "20261120T234500+0000", .domain = "ust",
 				       .hostname = "here\\",
@@ -48,7 +48,7 @@ void handmade_start(struct wmk_store *store, const unsigned *contexts)
 
 void handmade_event(struct wmk_store *store, uint32_t id, const struct wmk_event_class *event)
 {
-	struct wmk_ctf_text text = { 0 };
+	struct wmk_ctf_text_buffer text = { 0 };
 
 	assert_int_equal(wmk_ctf_event_text(&text, WMK_CTF_1_8, 0, id, event), 0);
 	assert_int_equal(wmk_store_metadata(store, text.text, text.len), 0);

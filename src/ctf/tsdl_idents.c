@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * idents.c - names in TSDL (see idents.h).
+ * tsdl_idents.c - names in TSDL (see tsdl_idents.h).
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "ctf/idents.h"
-#include "ctf/kept_field.h"
-#include "ctf/text.h"
+#include "ctf/tsdl_idents.h"
+#include "ctf/tsdl_unknown_field.h"
+#include "ctf/text_buffer.h"
 
 const char *wmk_ctf_role_name(unsigned scope, unsigned role)
 {
@@ -104,7 +104,8 @@ static char *make_name(const struct wmk_ctf_op *ops, unsigned scope, uint32_t in
 
 	/* What has no role may not have the name of one. */
 	for (unsigned i = 1; i < WMK_ROLES && !role; i++)
-		if (!(ops[at].roles & WMK_ROLE_BIT(i)) && wmk_ctf_role_name(scope, i) && !strcmp(wmk_ctf_role_name(scope, i), name))
+		if (!(ops[at].roles & WMK_ROLE_BIT(i)) && wmk_ctf_role_name(scope, i) &&
+		    !strcmp(wmk_ctf_role_name(scope, i), name))
 			suffix = "_";
 	if (role || !*name)
 		snprintf(ident, sizeof(ident), "%s", role ? role : "_");
@@ -136,16 +137,17 @@ static int make_raw_names(struct wmk_ctf_idents *idents, const struct wmk_ctf_op
 }
 
 /* The name in its attributes, if it may be called that. */
-static int take_kept(struct wmk_ctf_idents *idents, struct wmk_kept_names *kept, unsigned scope, uint32_t in,
+static int take_kept(struct wmk_ctf_idents *idents, struct wmk_tsdl_unknown_names *kept, unsigned scope, uint32_t in,
 		     uint32_t at)
 {
 	char *name;
 	bool is_all;
-	int err = wmk_kept_word(kept->parts->of[scope]->ops[at].type->field_attributes, WMK_KEPT_NAME, &name, &is_all);
+	int err = wmk_tsdl_unknown_word(kept->parts->of[scope]->ops[at].type->field_attributes, WMK_TSDL_UNKNOWN_NAME,
+					&name, &is_all);
 
 	if (err < 0 || !name)
 		return err;
-	err = wmk_kept_may_be_called(kept, scope, in, at, name);
+	err = wmk_tsdl_unknown_name_fits(kept, scope, in, at, name);
 	if (err <= 0) {
 		free(name);
 		return err;
@@ -159,7 +161,7 @@ static int take_kept(struct wmk_ctf_idents *idents, struct wmk_kept_names *kept,
  * Those in the structure or variant at `in`, anew. Attributes come from anywhere: what has none is called as it would
  * be without those of others, then come the names that were kept, where nobody has them.
  */
-static int make_names(struct wmk_ctf_idents *idents, struct wmk_kept_names *kept, unsigned scope, uint32_t in)
+static int make_names(struct wmk_ctf_idents *idents, struct wmk_tsdl_unknown_names *kept, unsigned scope, uint32_t in)
 {
 	const struct wmk_ctf_op *ops = kept->parts->of[scope]->ops;
 	struct seen seen = { json_object_new_object(), json_object_new_object() };
@@ -189,10 +191,11 @@ static int make_names(struct wmk_ctf_idents *idents, struct wmk_kept_names *kept
 	return err;
 }
 
-int wmk_ctf_idents_make(struct wmk_ctf_idents *idents, const struct wmk_ctf_parts *parts, unsigned scope, bool is_tsdl)
+int wmk_ctf_idents_make(struct wmk_ctf_idents *idents, const struct wmk_ctf_scope_programs *parts, unsigned scope,
+			bool is_tsdl)
 {
 	const struct wmk_ctf_program *program = parts->of[scope];
-	struct wmk_kept_names kept = { .parts = parts };
+	struct wmk_tsdl_unknown_names kept = { .parts = parts };
 	int err = 0;
 
 	wmk_ctf_idents_free(idents);
@@ -204,7 +207,7 @@ int wmk_ctf_idents_make(struct wmk_ctf_idents *idents, const struct wmk_ctf_part
 	for (uint32_t in = 0; in < idents->n && err >= 0; in++)
 		if (program->ops[in].code == WMK_CTF_STRUCT || program->ops[in].code == WMK_CTF_VARIANT)
 			err = is_tsdl ? make_raw_names(idents, program->ops, in) : make_names(idents, &kept, scope, in);
-	wmk_kept_names_free(&kept);
+	wmk_tsdl_unknown_names_free(&kept);
 	return err >= 0 && idents->n ? 0 : wmk_error(-ENOMEM, "no memory for names");
 }
 

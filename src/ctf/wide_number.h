@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wide.h - numbers that may have more than 64 bits: integers, booleans, bit arrays and maps, and floating point numbers
- * of a larger fixed size, and integers of variable length (LEB128).
+ * wide_number.h - numbers that may have more than 64 bits: integers, booleans, bit arrays and maps, and floating point
+ * numbers of a larger fixed size, and integers of variable length (LEB128).
  *
  * Such a number stays where it is, in the packet. Its item has its value as far as 64 bits can tell it, which is what
  * lengths, selectors, filters and most readers ask for; where they cannot, `is_wide` is set, and all of it is had from
  * here.
  */
-#ifndef WMK_CTF_WIDE_H
-#define WMK_CTF_WIDE_H
+#ifndef WMK_CTF_WIDE_NUMBER_H
+#define WMK_CTF_WIDE_NUMBER_H
 
 #include "ctf/decode.h"
 

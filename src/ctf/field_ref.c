@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refer.c - references into registers (see refer.h).
+ * field_ref.c - references into registers (see field_ref.h).
  *
  * CTF 1.8: a name without a scope is looked for as section 7.3.2 of CTF 1.8.3 says: in the structures around, from the
  * inside outwards, of what stands before; then in the structures before this one, the latest first.
@@ -22,7 +22,7 @@
 
 #include "base/error.h"
 #include "ctf/build.h"
-#include "ctf/refer.h"
+#include "ctf/field_ref.h"
 
 #define FOUND_MAX 16u              /* places that one way may lead to */
 
@@ -30,10 +30,11 @@ static bool same_name(const struct wmk_ctf_compiler *c, const char *a, const cha
 {
 	if (!a || !b)
 		return false;
-	return exactly ? strcmp(a, b) == 0 : strcmp(wmk_ctf_shown_name(c->class, a), wmk_ctf_shown_name(c->class, b)) == 0;
+	return exactly ? strcmp(a, b) == 0
+		       : strcmp(wmk_ctf_shown_name(c->class, a), wmk_ctf_shown_name(c->class, b)) == 0;
 }
 
-bool wmk_ctf_find_member(struct wmk_ctf_compiler *c, const struct wmk_ctf_making *code, uint32_t begin,
+bool wmk_ctf_find_member(struct wmk_ctf_compiler *c, const struct wmk_ctf_program_draft *code, uint32_t begin,
 			 const char *name, uint32_t *found)
 {
 	const uint64_t each = 1 + (name ? strlen(name) / 16 : 0);
@@ -43,7 +44,8 @@ bool wmk_ctf_find_member(struct wmk_ctf_compiler *c, const struct wmk_ctf_making
 		const uint32_t last = code->ops[begin].next > begin + 1 ? code->ops[begin].next : code->n;
 
 		/* What is open has no `next` yet: it is the last. */
-		for (uint32_t i = begin + 1; i && i < last && !wmk_ctf_is_tired(c); i = code->ops[i].next, c->n_looked += each)
+		for (uint32_t i = begin + 1; i && i < last && !wmk_ctf_search_limit_reached(c);
+		     i = code->ops[i].next, c->n_looked += each)
 			if (code->ops[i].code != WMK_CTF_END && same_name(c, code->names[i], name, exactly)) {
 				*found = i;
 				return true;
@@ -52,7 +54,7 @@ bool wmk_ctf_find_member(struct wmk_ctf_compiler *c, const struct wmk_ctf_making
 	return false;
 }
 
-int wmk_ctf_wrong(const struct wmk_ctf_compiler *c, const struct wmk_ref *ref, const char *format, ...)
+int wmk_ctf_compile_error(const struct wmk_ctf_compiler *c, const struct wmk_ref *ref, const char *format, ...)
 {
 	const bool is_known = ref && ref->line;
 	char words[WMK_ERROR_LEN], at[WMK_CTF_AT];
@@ -87,11 +89,12 @@ static const char *ref_text(const struct wmk_ref *ref, char *text, size_t size)
 /* ── CTF 1.8 ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* From the structure at `begin` along the names. */
-static bool find_path(struct wmk_ctf_compiler *c, const struct wmk_ctf_making *code, uint32_t begin,
+static bool find_path(struct wmk_ctf_compiler *c, const struct wmk_ctf_program_draft *code, uint32_t begin,
 		      const struct wmk_ref *ref, unsigned from, uint32_t *found)
 {
 	for (unsigned i = from; i < ref->n; i++) {
-		if (code->ops[begin].code != WMK_CTF_STRUCT || !wmk_ctf_find_member(c, code, begin, ref->names[i], found))
+		if (code->ops[begin].code != WMK_CTF_STRUCT ||
+		    !wmk_ctf_find_member(c, code, begin, ref->names[i], found))
 			return false;
 		begin = *found;
 	}
@@ -101,7 +104,7 @@ static bool find_path(struct wmk_ctf_compiler *c, const struct wmk_ctf_making *c
 static bool find_near(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, unsigned *in,
 		      uint32_t *found)
 {
-	const struct wmk_ctf_making *code = &c->codes[scope];
+	const struct wmk_ctf_program_draft *code = &c->codes[scope];
 
 	*in = scope;
 	for (unsigned i = code->depth; i-- > 0;)
@@ -126,7 +129,7 @@ struct end {
 
 struct search {
 	struct wmk_ctf_compiler *c;
-	const struct wmk_ctf_making *code;
+	const struct wmk_ctf_program_draft *code;
 	const struct wmk_ref *ref;
 	struct end way;                /* so far */
 	struct end found[FOUND_MAX];
@@ -140,7 +143,7 @@ static bool is_integer(const struct wmk_ctf_op *op)
 }
 
 /* Of what is open, what is next in the operation. 0: it is not open, or what is to be made is next. */
-static uint32_t open_in(const struct wmk_ctf_making *code, uint32_t at)
+static uint32_t open_in(const struct wmk_ctf_program_draft *code, uint32_t at)
 {
 	for (unsigned i = 0; i + 1 < code->depth; i++)
 		if (code->open[i] == at)
@@ -160,7 +163,8 @@ static int look_inside(struct search *s, uint32_t at, unsigned step)
 	if (way->n_passed == WMK_CTF_TYPE_DEPTH)
 		return -E2BIG;
 	way->n_passed++;
-	for (uint32_t i = at + 1; ops[i].code != WMK_CTF_END && err >= 0 && !wmk_ctf_is_tired(s->c); i = ops[i].next) {
+	for (uint32_t i = at + 1; ops[i].code != WMK_CTF_END && err >= 0 && !wmk_ctf_search_limit_reached(s->c);
+	     i = ops[i].next) {
 		way->passed[way->n_passed - 1].op = at;
 		way->passed[way->n_passed - 1].option = i;
 		err = look(s, i, step);
@@ -180,7 +184,9 @@ static int look(struct search *s, uint32_t at, unsigned step)
 	switch (op->code) {
 	case WMK_CTF_STRUCT:
 		if (step < s->ref->n)
-			return wmk_ctf_find_member(s->c, s->code, at, s->ref->names[step], &member) ? look(s, member, step + 1) : 0;
+			return wmk_ctf_find_member(s->c, s->code, at, s->ref->names[step], &member)
+				       ? look(s, member, step + 1)
+				       : 0;
 		break;
 	case WMK_CTF_ARRAY:
 		s->is_closed |= op->next != 0;
@@ -207,7 +213,7 @@ static int look(struct search *s, uint32_t at, unsigned step)
 }
 
 /* Of what is open, the innermost structure in the first `depth`: their number up to it; 0: there is none. */
-static unsigned innermost(const struct wmk_ctf_making *code, unsigned depth)
+static unsigned innermost(const struct wmk_ctf_program_draft *code, unsigned depth)
 {
 	while (depth && code->ops[code->open[depth - 1]].code != WMK_CTF_STRUCT)
 		depth--;
@@ -255,7 +261,7 @@ static int make_source(struct wmk_ctf_compiler *c, unsigned in, const struct end
 }
 
 static int refer_to_all(struct wmk_ctf_compiler *c, unsigned scope, unsigned in, const struct search *s, const char *of,
-			struct wmk_ctf_referred *referred)
+			struct wmk_ctf_field_ref *referred)
 {
 	struct wmk_ctf_source *sources = wmk_scratch_alloc(&c->scratch, s->n * sizeof(*sources));
 	const struct wmk_ctf_op *ops = c->codes[in].ops, *first = &ops[s->found[0].op];
@@ -266,7 +272,7 @@ static int refer_to_all(struct wmk_ctf_compiler *c, unsigned scope, unsigned in,
 
 		/* (mappings make no other type of a number: whoever has them as well has ranges) */
 		if ((op->code == WMK_CTF_BOOL) != (first->code == WMK_CTF_BOOL) || op->is_signed != first->is_signed)
-			return wmk_ctf_wrong(c, s->ref, "the %s stands for values of different types", of);
+			return wmk_ctf_compile_error(c, s->ref, "the %s stands for values of different types", of);
 		err = make_source(c, in, &s->found[i], &sources[i]);
 	}
 	referred->type = first->type;
@@ -277,7 +283,7 @@ static int refer_to_all(struct wmk_ctf_compiler *c, unsigned scope, unsigned in,
 
 /* By CTF 2's ways; *found: the operation, or 0 where it is one of several, which *referred has. */
 static int refer_by_way(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, const char *of,
-			uint32_t *found, struct wmk_ctf_referred *referred)
+			uint32_t *found, struct wmk_ctf_field_ref *referred)
 {
 	const unsigned in = ref->scope == WMK_SCOPE_NEAR ? scope : ref->scope;
 	struct search s;               /* (too large to be cleared for each reference) */
@@ -296,7 +302,8 @@ static int refer_by_way(struct wmk_ctf_compiler *c, unsigned scope, const struct
 	if (err < 0)
 		return wmk_error(err, "%s: a %s that may stand in more than %u places", c->what, of, FOUND_MAX);
 	if (!s.n && s.is_closed)
-		return wmk_ctf_wrong(c, ref, "the %s is in an array that has been read before: of which element is not said", of);
+		return wmk_ctf_compile_error(
+			c, ref, "the %s is in an array that has been read before: of which element is not said", of);
 	if (!s.n)
 		return s.is_other ? -EDOM : -ENOENT;
 	if (s.n > 1 || s.found[0].n_passed)
@@ -305,29 +312,31 @@ static int refer_by_way(struct wmk_ctf_compiler *c, unsigned scope, const struct
 	return 0;
 }
 
-int wmk_ctf_refer(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, const char *of,
-		  struct wmk_ctf_referred *referred)
+int wmk_ctf_field_ref_resolve(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, const char *of,
+		  struct wmk_ctf_field_ref *referred)
 {
 	unsigned in = ref->scope == WMK_SCOPE_NEAR ? scope : ref->scope;
 	uint32_t found = 0;
 	char text[80];
 	int err = -ENOENT;
 
-	*referred = (struct wmk_ctf_referred){ .reg = 0 };
+	*referred = (struct wmk_ctf_field_ref){ .reg = 0 };
 	if (c->class->major != 1)
 		err = refer_by_way(c, scope, ref, of, &found, referred);
 	else if (ref->scope == WMK_SCOPE_NEAR
 			 ? find_near(c, scope, ref, &in, &found)
 			 : in <= scope && c->codes[in].n && find_path(c, &c->codes[in], 0, ref, 0, &found))
 		err = is_integer(&c->codes[in].ops[found]) ? 0 : -EDOM;
-	if (wmk_ctf_is_tired(c))
-		return wmk_ctf_wrong(c, ref, "too many members are looked at for what names mean; here for the %s '%s'",
-				     of, ref_text(ref, text, sizeof(text)));
+	if (wmk_ctf_search_limit_reached(c))
+		return wmk_ctf_compile_error(c, ref,
+					     "too many members are looked at for what names mean; here for the %s '%s'",
+					     of, ref_text(ref, text, sizeof(text)));
 	if (err == -ENOENT)
-		return wmk_ctf_wrong(c, ref, "the %s '%s' is not there, or not before what it is for", of,
+		return wmk_ctf_compile_error(c, ref, "the %s '%s' is not there, or not before what it is for", of,
 				     ref_text(ref, text, sizeof(text)));
 	if (err == -EDOM)
-		return wmk_ctf_wrong(c, ref, "the %s '%s' is no integer", of, ref_text(ref, text, sizeof(text)));
+		return wmk_ctf_compile_error(c, ref, "the %s '%s' is no integer", of,
+					     ref_text(ref, text, sizeof(text)));
 	if (err < 0 || !found)
 		return err;
 	struct wmk_ctf_op *op = &c->codes[in].ops[found];

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * taken.c - which values are taken (see taken.h). A sorted array: what one takes is found by halves, and becomes one
- * span with all that it touches.
+ * range_set.c - which values are taken (see range_set.h). A sorted array: what one takes is found by halves, and
+ * becomes one span with all that it touches.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "ctf/taken.h"
+#include "ctf/range_set.h"
 
 /* The first that does not end before `value`. */
-static size_t find(const struct wmk_ctf_taken *taken, uint64_t value)
+static size_t find(const struct wmk_ctf_range_set *taken, uint64_t value)
 {
 	size_t low = 0, high = taken->n;
 
@@ -26,10 +26,11 @@ static size_t find(const struct wmk_ctf_taken *taken, uint64_t value)
 	return low;
 }
 
-static int grow(struct wmk_ctf_taken *taken)
+static int grow(struct wmk_ctf_range_set *taken)
 {
 	const size_t cap = taken->cap ? 2 * taken->cap : 16;
-	struct wmk_ctf_span *spans = taken->n < taken->cap ? taken->spans : realloc(taken->spans, cap * sizeof(*spans));
+	struct wmk_ctf_range *spans =
+		taken->n < taken->cap ? taken->spans : realloc(taken->spans, cap * sizeof(*spans));
 
 	if (!spans)
 		return wmk_error(-ENOMEM, "no memory for ranges of values");
@@ -39,17 +40,17 @@ static int grow(struct wmk_ctf_taken *taken)
 	return 0;
 }
 
-int wmk_ctf_take(struct wmk_ctf_taken *taken, uint64_t from, uint64_t to,
+int wmk_ctf_range_set_add(struct wmk_ctf_range_set *taken, uint64_t from, uint64_t to,
 		 int (*give)(void *data, uint64_t from, uint64_t to), void *data)
 {
 	size_t first = find(taken, from), end = first;
 	uint64_t next = from;
-	struct wmk_ctf_span all = { from, to };
+	struct wmk_ctf_range all = { from, to };
 	int err = from <= to ? grow(taken) : -ERANGE;
 
 	/* What lies within, or begins or ends there, becomes part of it. */
 	for (; err >= 0 && end < taken->n && taken->spans[end].from <= to; end++) {
-		const struct wmk_ctf_span *span = &taken->spans[end];
+		const struct wmk_ctf_range *span = &taken->spans[end];
 
 		if (next < span->from)
 			err = give(data, next, span->from - 1);
@@ -71,7 +72,7 @@ int wmk_ctf_take(struct wmk_ctf_taken *taken, uint64_t from, uint64_t to,
 	return 0;
 }
 
-unsigned wmk_ctf_without_sign(unsigned width, int64_t from, int64_t to, struct wmk_ctf_span spans[2])
+unsigned wmk_ctf_without_sign(unsigned width, int64_t from, int64_t to, struct wmk_ctf_range spans[2])
 {
 	const uint64_t mask = width < 64 ? (UINT64_C(1) << width) - 1 : UINT64_MAX;
 	const int64_t most = (int64_t)(mask >> 1);
@@ -80,8 +81,8 @@ unsigned wmk_ctf_without_sign(unsigned width, int64_t from, int64_t to, struct w
 	from = from < -most - 1 ? -most - 1 : from;
 	to = to > most ? most : to;
 	if (from < 0 && from <= to && width <= 64)
-		spans[n++] = (struct wmk_ctf_span){ (uint64_t)from & mask, (uint64_t)(to < 0 ? to : -1) & mask };
+		spans[n++] = (struct wmk_ctf_range){ (uint64_t)from & mask, (uint64_t)(to < 0 ? to : -1) & mask };
 	if (to >= 0 && from <= to)
-		spans[n++] = (struct wmk_ctf_span){ from < 0 ? 0 : (uint64_t)from, (uint64_t)to };
+		spans[n++] = (struct wmk_ctf_range){ from < 0 ? 0 : (uint64_t)from, (uint64_t)to };
 	return n;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text.c - growing text for the metadata. Names, labels and host names come from programs that we do not trust:
+ * text_buffer.c - growing text for the metadata. Names, labels and host names come from programs that we do not trust:
  * everything that is put between quotes passes wmk_ctf_put_quoted(), everything that becomes an identifier passes
  * wmk_ctf_ident().
  */
 #include "base/utf8.h"
-#include "ctf/text.h"
+#include "ctf/text_buffer.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-void wmk_ctf_text_free(struct wmk_ctf_text *text)
+void wmk_ctf_text_free(struct wmk_ctf_text_buffer *text)
 {
 	free(text->text);
 	memset(text, 0, sizeof(*text));
 }
 
-void wmk_ctf_text_cut(struct wmk_ctf_text *out, size_t len)
+void wmk_ctf_text_cut(struct wmk_ctf_text_buffer *out, size_t len)
 {
 	if (len < out->len) {
 		out->len = len;
@@ -29,7 +29,7 @@ void wmk_ctf_text_cut(struct wmk_ctf_text *out, size_t len)
 }
 
 /* Room for `more` bytes and a NUL. */
-static bool text_room(struct wmk_ctf_text *out, size_t more)
+static bool text_room(struct wmk_ctf_text_buffer *out, size_t more)
 {
 	size_t cap = out->cap ? out->cap : 4096;
 	char *text;
@@ -50,7 +50,7 @@ static bool text_room(struct wmk_ctf_text *out, size_t more)
 	return true;
 }
 
-static void text_add(struct wmk_ctf_text *out, const char *bytes, size_t len)
+static void text_add(struct wmk_ctf_text_buffer *out, const char *bytes, size_t len)
 {
 	if (!text_room(out, len))
 		return;
@@ -59,7 +59,7 @@ static void text_add(struct wmk_ctf_text *out, const char *bytes, size_t len)
 	out->text[out->len] = '\0';
 }
 
-void wmk_ctf_put(struct wmk_ctf_text *out, const char *format, ...)
+void wmk_ctf_put(struct wmk_ctf_text_buffer *out, const char *format, ...)
 {
 	va_list args;
 	int len;
@@ -75,13 +75,13 @@ void wmk_ctf_put(struct wmk_ctf_text *out, const char *format, ...)
 	out->len += (size_t)len;
 }
 
-void wmk_ctf_put_indent(struct wmk_ctf_text *out, unsigned depth)
+void wmk_ctf_put_indent(struct wmk_ctf_text_buffer *out, unsigned depth)
 {
 	while (depth--)
 		text_add(out, "\t", 1);
 }
 
-void wmk_ctf_put_quoted(struct wmk_ctf_text *out, const char *words)
+void wmk_ctf_put_quoted(struct wmk_ctf_text_buffer *out, const char *words)
 {
 	const unsigned char *s = (const unsigned char *)(words ? words : "");
 	size_t len;
@@ -122,7 +122,7 @@ void wmk_ctf_ident(char ident[WMK_CTF_IDENT], const char *prefix, const char *na
 	snprintf(ident + at, WMK_CTF_IDENT - at, "%s", suffix);
 }
 
-int wmk_ctf_comment_text(struct wmk_ctf_text *out, const char *words)
+int wmk_ctf_comment_text(struct wmk_ctf_text_buffer *out, const char *words)
 {
 	wmk_ctf_put(out, "/* ");
 	for (; *words; words++) {

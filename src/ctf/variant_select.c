@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * choose.c - what a selector's value selects, and which label a value has, where there are too many to look at each for
- * each record (see compile.h).
+ * variant_select.c - what a selector's value selects, and which label a value has, where there are too many to look at
+ * each for each record (see compile.h).
  *
  *     choices    2 ... 5: A   4 ... 9: B   7: C        the first that fits counts
  *     chooser    0: -   2: A   6: B   10: -            from each of these values on, up to the next, it is the same one
@@ -20,7 +20,7 @@ struct stretch {
 };
 
 /* A variant's is behind its choices, in the same memory. */
-struct wmk_ctf_chooser {
+struct wmk_ctf_selector_index {
 	uint32_t n;
 	struct stretch stretches[]; /* ascending, the first is from 0 on */
 };
@@ -30,19 +30,19 @@ static uint64_t move_of(bool is_signed)
 	return is_signed ? (uint64_t)1 << 63 : 0;
 }
 
-size_t wmk_ctf_chooser_size(uint32_t n)
+size_t wmk_ctf_selector_index_size(uint32_t n)
 {
-	return sizeof(struct wmk_ctf_chooser) + (2 * (size_t)n + 1) * sizeof(struct stretch);
+	return sizeof(struct wmk_ctf_selector_index) + (2 * (size_t)n + 1) * sizeof(struct stretch);
 }
 
-size_t wmk_ctf_chooser_used(const struct wmk_ctf_chooser *chooser)
+size_t wmk_ctf_selector_index_used(const struct wmk_ctf_selector_index *chooser)
 {
 	return sizeof(*chooser) + chooser->n * sizeof(struct stretch);
 }
 
 size_t wmk_ctf_choices_size(uint32_t n)
 {
-	return n * sizeof(struct wmk_ctf_choice) + (n > WMK_CTF_CHOICES_FEW ? wmk_ctf_chooser_size(n) : 0);
+	return n * sizeof(struct wmk_ctf_choice) + (n > WMK_CTF_CHOICES_FEW ? wmk_ctf_selector_index_size(n) : 0);
 }
 
 static int by_from(const void *left, const void *right)
@@ -53,7 +53,7 @@ static int by_from(const void *left, const void *right)
 }
 
 /* The last that begins at or before the value. */
-static uint32_t find(const struct wmk_ctf_chooser *chooser, uint64_t value)
+static uint32_t find(const struct wmk_ctf_selector_index *chooser, uint64_t value)
 {
 	uint32_t low = 0, high = chooser->n;
 
@@ -69,7 +69,7 @@ static uint32_t find(const struct wmk_ctf_chooser *chooser, uint64_t value)
 }
 
 /* Each value where something begins or has ended, once. */
-static void make_stretches(struct wmk_ctf_chooser *chooser, uint64_t move, const struct wmk_ctf_choice *choices,
+static void make_stretches(struct wmk_ctf_selector_index *chooser, uint64_t move, const struct wmk_ctf_choice *choices,
 			   uint32_t n_choices)
 {
 	struct stretch *stretches = chooser->stretches;
@@ -98,8 +98,8 @@ static uint32_t first_free(uint32_t *free_at, uint32_t at)
 	return at;
 }
 
-int wmk_ctf_chooser_make(struct wmk_ctf_chooser *chooser, bool is_signed, const struct wmk_ctf_choice *choices,
-			 uint32_t n)
+int wmk_ctf_selector_index_make(struct wmk_ctf_selector_index *chooser, bool is_signed,
+				const struct wmk_ctf_choice *choices, uint32_t n)
 {
 	const uint64_t move = move_of(is_signed);
 	uint32_t *free_at;
@@ -115,7 +115,8 @@ int wmk_ctf_chooser_make(struct wmk_ctf_chooser *chooser, bool is_signed, const 
 		/* (one whose end is before its beginning has none) */
 		const uint32_t last = find(chooser, to), behind = from > to ? 0 : last + 1;
 
-		for (uint32_t at = first_free(free_at, find(chooser, from)); at < behind; at = first_free(free_at, at)) {
+		for (uint32_t at = first_free(free_at, find(chooser, from)); at < behind;
+		     at = first_free(free_at, at)) {
 			chooser->stretches[at].choice = i + 1;
 			free_at[at] = at + 1;
 		}
@@ -124,23 +125,23 @@ int wmk_ctf_chooser_make(struct wmk_ctf_chooser *chooser, bool is_signed, const 
 	return 0;
 }
 
-int wmk_ctf_choices_order(const struct wmk_ctf_op *op, struct wmk_ctf_choice *choices)
+int wmk_ctf_choices_make_index(const struct wmk_ctf_op *op, struct wmk_ctf_choice *choices)
 {
 	if (op->n_choices <= WMK_CTF_CHOICES_FEW)
 		return 0;
-	return wmk_ctf_chooser_make((struct wmk_ctf_chooser *)(choices + op->n_choices), op->is_signed, choices,
-				    op->n_choices);
+	return wmk_ctf_selector_index_make((struct wmk_ctf_selector_index *)(choices + op->n_choices), op->is_signed,
+					   choices, op->n_choices);
 }
 
-uint32_t wmk_ctf_chooser_find(const struct wmk_ctf_chooser *chooser, bool is_signed, uint64_t value)
+uint32_t wmk_ctf_selector_index_find(const struct wmk_ctf_selector_index *chooser, bool is_signed, uint64_t value)
 {
 	return chooser->stretches[find(chooser, value ^ move_of(is_signed))].choice;
 }
 
-const struct wmk_ctf_choice *wmk_ctf_choose_among_many(const struct wmk_ctf_op *op, uint64_t value)
+const struct wmk_ctf_choice *wmk_ctf_variant_select_indexed(const struct wmk_ctf_op *op, uint64_t value)
 {
-	const uint32_t choice = wmk_ctf_chooser_find((const struct wmk_ctf_chooser *)(op->choices + op->n_choices),
-						     op->is_signed, value);
+	const uint32_t choice = wmk_ctf_selector_index_find(
+		(const struct wmk_ctf_selector_index *)(op->choices + op->n_choices), op->is_signed, value);
 
 	return choice ? &op->choices[choice - 1] : NULL;
 }

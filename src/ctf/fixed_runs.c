@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * steps.c - how long a structure is, without its values: operations of a fixed size that follow each other are one
+ * fixed_runs.c - how long a structure is, without its values: operations of a fixed size that follow each other are one
  * step.
  *
  * While steps are made, `known` is the alignment that the place is sure to have, and `bits` how much is behind that
@@ -16,14 +16,14 @@
 
 struct making {
 	const struct wmk_ctf_op *ops;
-	struct wmk_ctf_step *steps;
+	struct wmk_ctf_fixed_run *steps;
 	uint32_t n;
 	uint32_t known;            /* bits, a power of two */
 	uint64_t bits;             /* behind that, not in a step yet */
 	uint32_t align;            /* before these bits; 1: none */
 };
 
-static void put(struct making *m, const struct wmk_ctf_step *step)
+static void put(struct making *m, const struct wmk_ctf_fixed_run *step)
 {
 	m->steps[m->n++] = *step;
 }
@@ -31,7 +31,7 @@ static void put(struct making *m, const struct wmk_ctf_step *step)
 static void flush(struct making *m)
 {
 	if (m->bits || m->align > 1)
-		put(m, &(struct wmk_ctf_step){ .code = WMK_CTF_STEP_ADD, .align = m->align, .bits = m->bits });
+		put(m, &(struct wmk_ctf_fixed_run){ .code = WMK_CTF_STEP_ADD, .align = m->align, .bits = m->bits });
 	m->bits = 0;
 	m->align = 1;
 }
@@ -96,7 +96,8 @@ static bool make_run(struct making *m, uint32_t i)
 	if (!op->ref || op->n_sources || !bits || (op->code == WMK_CTF_ARRAY && bits % m->ops[i + 1].align))
 		return false;
 	flush(m);
-	put(m, &(struct wmk_ctf_step){ .code = WMK_CTF_STEP_RUN, .reg = op->ref, .bits = bits, .align = op->align });
+	put(m,
+	    &(struct wmk_ctf_fixed_run){ .code = WMK_CTF_STEP_RUN, .reg = op->ref, .bits = bits, .align = op->align });
 	m->known = op->code == WMK_CTF_ARRAY ? m->ops[i + 1].align : 8;
 	return true;
 }
@@ -116,7 +117,7 @@ static void make(struct making *m, uint32_t i)
 		align(m, op->align);
 		bits = m->bits;
 		flush(m);
-		put(m, &(struct wmk_ctf_step){ .code = WMK_CTF_STEP_VALUE, .op = i, .align = 1 });
+		put(m, &(struct wmk_ctf_fixed_run){ .code = WMK_CTF_STEP_VALUE, .op = i, .align = 1 });
 		/* The place is known from where it was before, as if the value had been a part of the bits. */
 		while (m->known > 1 && (bits + op->width) % m->known)
 			m->known /= 2;
@@ -128,11 +129,12 @@ static void make(struct making *m, uint32_t i)
 		m->bits += bits;
 	} else if (op->code == WMK_CTF_STRING && op->type->encoding == WMK_ENCODING_UTF8) {
 		flush(m);
-		put(m, &(struct wmk_ctf_step){ .code = WMK_CTF_STEP_STRING, .op = i, .align = op->align });
+		put(m, &(struct wmk_ctf_fixed_run){ .code = WMK_CTF_STEP_STRING, .op = i, .align = op->align });
 		restart(m, 8);
-	} else if ((op->code != WMK_CTF_ARRAY && op->code != WMK_CTF_TEXT && op->code != WMK_CTF_BLOB) || !make_run(m, i)) {
+	} else if ((op->code != WMK_CTF_ARRAY && op->code != WMK_CTF_TEXT && op->code != WMK_CTF_BLOB) ||
+		   !make_run(m, i)) {
 		flush(m);
-		put(m, &(struct wmk_ctf_step){ .code = WMK_CTF_STEP_WALK, .op = i, .align = 1 });
+		put(m, &(struct wmk_ctf_fixed_run){ .code = WMK_CTF_STEP_WALK, .op = i, .align = 1 });
 		restart(m, 1);
 	}
 }
@@ -150,7 +152,7 @@ static uint8_t bit_orders(const struct wmk_ctf_program *program)
 	return found;
 }
 
-int wmk_ctf_make_steps(struct wmk_scratch *scratch, struct wmk_ctf_program *program)
+int wmk_ctf_fixed_runs_make(struct wmk_scratch *scratch, struct wmk_ctf_program *program)
 {
 	struct making m = { .ops = program->ops, .known = 1, .align = 1 };
 
@@ -158,7 +160,7 @@ int wmk_ctf_make_steps(struct wmk_scratch *scratch, struct wmk_ctf_program *prog
 		return 0;
 	/*
 	 * An operation makes three steps at most: what is before it, its alignment, itself; and there is what is behind the
-	 * last.
+	 *  last.
 	 */
 	m.steps = wmk_scratch_alloc(scratch, (3 * (size_t)program->n_ops + 1) * sizeof(*m.steps));
 	if (!m.steps)
@@ -188,7 +190,7 @@ static bool is_constant(const struct wmk_ctf_program *program)
  */
 static bool ends_in_text(const struct wmk_ctf_program *program, uint64_t *to)
 {
-	const struct wmk_ctf_step *last;
+	const struct wmk_ctf_fixed_run *last;
 
 	if (program->n_steps < 1 || program->n_steps > 2)
 		return false;
@@ -216,7 +218,7 @@ void wmk_ctf_measure_event(const struct wmk_ctf_program *common, struct wmk_ctf_
 
 /* ── running them ────────────────────────────────────────────────────────────────────────────────────── */
 
-static int run(struct wmk_ctf_walk *walk, const struct wmk_ctf_step *step)
+static int run(struct wmk_ctf_walk *walk, const struct wmk_ctf_fixed_run *step)
 {
 	const uint64_t n = walk->registers[step->reg];
 
@@ -228,7 +230,7 @@ static int run(struct wmk_ctf_walk *walk, const struct wmk_ctf_step *step)
 
 /* A step over what only its values tell the size of. */
 static __attribute__((noinline)) int by_values(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program,
-					       const struct wmk_ctf_step *step)
+					       const struct wmk_ctf_fixed_run *step)
 {
 	uint64_t value;
 
@@ -238,13 +240,13 @@ static __attribute__((noinline)) int by_values(struct wmk_ctf_walk *walk, const 
 	case WMK_CTF_STEP_RUN:
 		return run(walk, step);
 	default:
-		return wmk_ctf_pass(walk, program->ops, step->op);
+		return wmk_ctf_walk_over(walk, program->ops, step->op);
 	}
 }
 
 int wmk_ctf_skip(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
 {
-	const struct wmk_ctf_step *step = program->steps, *behind = step + program->n_steps;
+	const struct wmk_ctf_fixed_run *step = program->steps, *behind = step + program->n_steps;
 	const uint64_t end = walk->in.end;
 	uint64_t at = walk->at;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * warn.c - metadata that breaks the specification and is read all the same, as babeltrace reads it (see build.h).
+ * spec_warning.c - metadata that breaks the specification and is read all the same, as babeltrace reads it (see
+ * build.h).
  */
 #include <errno.h>
 #include <stdarg.h>

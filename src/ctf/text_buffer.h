@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text.h - growing text for the metadata, and the three ways in which foreign words get into it: quoted, as an
+ * text_buffer.h - growing text for the metadata, and the three ways in which foreign words get into it: quoted, as an
  * identifier, as a comment. Internal to src/ctf.
  */
-#ifndef WMK_CTF_TEXT_H
-#define WMK_CTF_TEXT_H
+#ifndef WMK_CTF_TEXT_BUFFER_H
+#define WMK_CTF_TEXT_BUFFER_H
 
 #include <stddef.h>
 
 #include "ctf/writer.h"
 
 /* Appends; a failure sticks in out->err. */
-void wmk_ctf_put(struct wmk_ctf_text *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void wmk_ctf_put(struct wmk_ctf_text_buffer *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* `words` in double quotes, so that no byte of it can end the string; what is not UTF-8 becomes U+FFFD. NULL: "". */
-void wmk_ctf_put_quoted(struct wmk_ctf_text *out, const char *words);
+void wmk_ctf_put_quoted(struct wmk_ctf_text_buffer *out, const char *words);
 /* Indent by tabs. */
-void wmk_ctf_put_indent(struct wmk_ctf_text *out, unsigned depth);
+void wmk_ctf_put_indent(struct wmk_ctf_text_buffer *out, unsigned depth);
 /* Take back what was appended after `len`. */
-void wmk_ctf_text_cut(struct wmk_ctf_text *out, size_t len);
+void wmk_ctf_text_cut(struct wmk_ctf_text_buffer *out, size_t len);
 
 /* Longest identifier that is made of a name: WMK_NAME_MAX bytes, a prefix, a suffix. */
 #define WMK_CTF_IDENT 320

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own.c - what we record, as classes that a reader could have read, and these as CTF 2 (see own.h).
+ * ctf2_writer.c - what we record, as classes that a reader could have read, and these as CTF 2 (see ctf2_writer.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "ctf/fields.h"
-#include "ctf/own.h"
+#include "ctf/tsdl_fields.h"
+#include "ctf/ctf2_writer.h"
 #include "ctf/rewrite.h"
-#include "ctf/text.h"
+#include "ctf/text_buffer.h"
 #include "schema/scratch.h"
 
 /* ── what is before each record ──────────────────────────────────────────────────────────────────────── */
@@ -51,7 +51,8 @@ static const struct wmk_label header_labels[] = { { "compact", 0, 29 }, { "mediu
 static const char *const id_path[] = { "id" };
 static const struct wmk_ref id_ref = { .scope = WMK_SCOPE_NEAR, .n = 1, .names = id_path };
 static const struct wmk_field header_options[] = {
-	{ .name = "compact", .type = STRUCT(compact_fields, 1) }, { .name = "medium", .type = STRUCT(medium_fields, 1) },
+	{ .name = "compact", .type = STRUCT(compact_fields, 1) },
+	{ .name = "medium", .type = STRUCT(medium_fields, 1) },
 	{ .name = "extended", .type = STRUCT(extended_fields, 8) },
 };
 static const struct wmk_field record_fields[] = {
@@ -92,7 +93,8 @@ static int lower_flags(struct wmk_scratch *scratch, const struct wmk_type *from,
 	to->base = 16;
 	for (uint32_t i = 0; i < from->count; i++)
 		if (from->labels[i].from && from->labels[i].name)
-			labels[to->count++] = (struct wmk_label){ from->labels[i].name, from->labels[i].from, from->labels[i].from };
+			labels[to->count++] =
+				(struct wmk_label){ from->labels[i].name, from->labels[i].from, from->labels[i].from };
 	return 0;
 }
 
@@ -159,7 +161,8 @@ static int add_helper(struct wmk_scratch *scratch, const struct wmk_field *from,
 		return -ENOMEM;
 	snprintf(name, sizeof(name), "_%.*s_%s", WMK_NAME_MAX, from->name, is_optional ? "present" : "length");
 	for (unsigned number = 2; is_named(all, n, name); number++)
-		snprintf(name, sizeof(name), "_%.*s_%s_%u", WMK_NAME_MAX, from->name, is_optional ? "present" : "length", number);
+		snprintf(name, sizeof(name), "_%.*s_%s_%u", WMK_NAME_MAX, from->name,
+			 is_optional ? "present" : "length", number);
 	helper->name = *path = wmk_scratch_text(scratch, name, strlen(name));
 	if (!helper->name)
 		return -ENOMEM;
@@ -235,7 +238,7 @@ static int begin(struct wmk_scratch *scratch, struct own *own, uint32_t stream_i
 }
 
 /* Say one part of it. */
-static int say(const struct own *own, int err, enum wmk_ctf_part part, struct wmk_ctf_text *out)
+static int say(const struct own *own, int err, enum wmk_ctf_part part, struct wmk_ctf_text_buffer *out)
 {
 	struct wmk_ctf_decoder *decoder = NULL;
 	const size_t start = out->len;
@@ -250,7 +253,7 @@ static int say(const struct own *own, int err, enum wmk_ctf_part part, struct wm
 	return err;
 }
 
-int wmk_ctf_own_trace(struct wmk_ctf_text *out, const struct wmk_ctf_trace *trace)
+int wmk_ctf2_put_trace(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_trace *trace)
 {
 	struct wmk_ctf_env_entry *env = calloc(WMK_CTF_ENV_OWN + trace->n_env, sizeof(*env));
 	struct wmk_scratch scratch = { NULL };
@@ -289,7 +292,8 @@ int wmk_ctf_own_trace(struct wmk_ctf_text *out, const struct wmk_ctf_trace *trac
 	return err;
 }
 
-int wmk_ctf_own_stream(struct wmk_ctf_text *out, uint32_t id, const struct wmk_field *contexts, unsigned n_contexts)
+int wmk_ctf2_put_stream(struct wmk_ctf_text_buffer *out, uint32_t id, const struct wmk_field *contexts,
+			unsigned n_contexts)
 {
 	struct wmk_scratch scratch = { NULL };
 	struct own own;
@@ -300,7 +304,7 @@ int wmk_ctf_own_stream(struct wmk_ctf_text *out, uint32_t id, const struct wmk_f
 	return err < 0 ? wmk_error_add(err, "cannot declare the contexts of stream %" PRIu32, id) : 0;
 }
 
-int wmk_ctf_own_event(struct wmk_ctf_text *out, uint32_t stream_id, uint32_t event_id,
+int wmk_ctf2_put_event(struct wmk_ctf_text_buffer *out, uint32_t stream_id, uint32_t event_id,
 		      const struct wmk_event_class *event)
 {
 	char full[WMK_FULL_NAME], uri[WMK_MESSAGE_URI];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wide.c - numbers that may have more than 64 bits (see wide.h). They are looked at in limbs of 64 bits, the least
- * significant first.
+ * wide_number.c - numbers that may have more than 64 bits (see wide_number.h). They are looked at in limbs of 64 bits,
+ * the least significant first.
  */
-#include "ctf/wide.h"
+#include "ctf/wide_number.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -170,7 +170,9 @@ static void narrow(struct wmk_ctf_item *item)
 
 int wmk_ctf_wide_take(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item)
 {
-	struct wmk_ctf_item number = { .op = op, .text = (const char *)walk->in.bytes, .len = op->width, .at = walk->at };
+	struct wmk_ctf_item number = {
+		.op = op, .text = (const char *)walk->in.bytes, .len = op->width, .at = walk->at
+	};
 	int err = op->width ? 0 : measure(walk, op, &number.len);
 
 	if (err < 0)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kept.c - what TSDL says in its blocks and gives no meaning to (see kept.h).
+ * tsdl_unknown.c - what TSDL says in its blocks and gives no meaning to (see tsdl_unknown.h).
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "ctf/kept.h"
+#include "ctf/tsdl_unknown.h"
 #include "ctf/rewrite_tree.h"
 
 /* ── read from TSDL ──────────────────────────────────────────────────────────────────────────────────── */
 
-int wmk_kept_add(struct wmk_kept *kept, const char *path, const struct wmk_kept_value *value)
+int wmk_tsdl_unknown_add(struct wmk_tsdl_unknown *kept, const char *path, const struct wmk_tsdl_unknown_value *value)
 {
 	struct wmk_tree_writer w = { .err = 0 };
 	json_object *made = NULL;
@@ -48,7 +48,7 @@ static int make_text(struct wmk_scratch *scratch, json_object *entries, json_obj
 	if (callsites)
 		wmk_tree_put(&w, ours, "callsites", callsites);
 	attributes = json_object_new_object();
-	wmk_tree_put(&w, attributes, WMK_KEPT_SPACE, ours);
+	wmk_tree_put(&w, attributes, WMK_TSDL_UNKNOWN_SPACE, ours);
 	whole = json_object_new_object();
 	wmk_tree_put(&w, whole, "attributes", attributes);
 	text = w.err >= 0
@@ -59,7 +59,7 @@ static int make_text(struct wmk_scratch *scratch, json_object *entries, json_obj
 	return *more ? 0 : wmk_error(-ENOMEM, "no memory for metadata");
 }
 
-int wmk_kept_of_class(struct wmk_kept *kept, struct wmk_scratch *scratch, const char **more)
+int wmk_tsdl_unknown_of_class(struct wmk_tsdl_unknown *kept, struct wmk_scratch *scratch, const char **more)
 {
 	json_object *entries = kept->entries;
 
@@ -67,13 +67,13 @@ int wmk_kept_of_class(struct wmk_kept *kept, struct wmk_scratch *scratch, const 
 	return make_text(scratch, entries, NULL, more);
 }
 
-void wmk_kept_of_trace(struct wmk_kept *kept)
+void wmk_tsdl_unknown_of_trace(struct wmk_tsdl_unknown *kept)
 {
 	kept->of_trace = kept->entries;
 	kept->entries = NULL;
 }
 
-int wmk_kept_callsite(struct wmk_kept *kept)
+int wmk_tsdl_unknown_callsite(struct wmk_tsdl_unknown *kept)
 {
 	struct wmk_tree_writer w = { .err = 0 };
 
@@ -86,18 +86,18 @@ int wmk_kept_callsite(struct wmk_kept *kept)
 	return w.err;
 }
 
-int wmk_kept_end(struct wmk_kept *kept, struct wmk_scratch *scratch, const char **more)
+int wmk_tsdl_unknown_end(struct wmk_tsdl_unknown *kept, struct wmk_scratch *scratch, const char **more)
 {
 	int err = make_text(scratch, kept->of_trace, kept->callsites, more);
 
 	json_object_put(kept->entries);
-	*kept = (struct wmk_kept){ 0 };
+	*kept = (struct wmk_tsdl_unknown){ 0 };
 	return err;
 }
 
 /* ── written as TSDL ─────────────────────────────────────────────────────────────────────────────────── */
 
-bool wmk_kept_is_path(const char *path)
+bool wmk_tsdl_unknown_is_path(const char *path)
 {
 	char name[WMK_CTF_IDENT], ident[WMK_CTF_IDENT];
 	size_t len;
@@ -117,14 +117,15 @@ bool wmk_kept_is_path(const char *path)
 }
 
 /* Does the format give it a meaning in this block? It is said already then. */
-static bool is_known(enum wmk_kept_block block, const char *path)
+static bool is_known(enum wmk_tsdl_unknown_block block, const char *path)
 {
 	static const char *const known[][9] = {
-		[WMK_KEPT_TRACE] = { "major", "minor", "byte_order", "uuid" },
-		[WMK_KEPT_CLOCK] = { "name", "uuid", "description", "freq", "precision", "offset_s", "offset", "absolute" },
-		[WMK_KEPT_STREAM] = { "id" },
-		[WMK_KEPT_EVENT] = { "id", "stream_id", "name", "model.emf.uri" },
-		[WMK_KEPT_CALLSITE] = { NULL },
+		[WMK_TSDL_UNKNOWN_TRACE] = { "major", "minor", "byte_order", "uuid" },
+		[WMK_TSDL_UNKNOWN_CLOCK] = { "name", "uuid", "description", "freq", "precision", "offset_s", "offset",
+					     "absolute" },
+		[WMK_TSDL_UNKNOWN_STREAM] = { "id" },
+		[WMK_TSDL_UNKNOWN_EVENT] = { "id", "stream_id", "name", "model.emf.uri" },
+		[WMK_TSDL_UNKNOWN_CALLSITE] = { NULL },
 	};
 
 	for (unsigned i = 0; known[block][i]; i++)
@@ -134,10 +135,11 @@ static bool is_known(enum wmk_kept_block block, const char *path)
 }
 
 /* A level is said as such; what stood there and is none (tsdl_block.c) is an entry like others. */
-static bool is_level(enum wmk_kept_block block, const char *path, json_object *value)
+static bool is_level(enum wmk_tsdl_unknown_block block, const char *path, json_object *value)
 {
-	return block == WMK_KEPT_EVENT && !strcmp(path, "loglevel") && json_object_is_type(value, json_type_int) &&
-	       json_object_get_int64(value) >= 0 && json_object_get_int64(value) <= WAYMARK_LEVEL_DEBUG;
+	return block == WMK_TSDL_UNKNOWN_EVENT && !strcmp(path, "loglevel") &&
+	       json_object_is_type(value, json_type_int) && json_object_get_int64(value) >= 0 &&
+	       json_object_get_int64(value) <= WAYMARK_LEVEL_DEBUG;
 }
 
 /* 1.8's texts end at a NUL. */
@@ -153,13 +155,14 @@ static void lose(struct wmk_tsdl_writer *w, enum wmk_ctf_lost what)
 }
 
 /* Metadata of CTF 2 may come from anywhere: what is no entry that could have stood in such a block is not written. */
-static void put_entry(struct wmk_tsdl_writer *w, enum wmk_kept_block block, const char *path, json_object *value)
+static void put_entry(struct wmk_tsdl_writer *w, enum wmk_tsdl_unknown_block block, const char *path,
+		      json_object *value)
 {
 	json_object *word;
 	const bool is_word = json_object_object_get_ex(value, "word", &word) && json_object_object_length(value) == 1 &&
-			     is_text(word) && wmk_kept_is_path(json_object_get_string(word));
+			     is_text(word) && wmk_tsdl_unknown_is_path(json_object_get_string(word));
 
-	if (is_known(block, path) || is_level(block, path, value) || !wmk_kept_is_path(path) ||
+	if (is_known(block, path) || is_level(block, path, value) || !wmk_tsdl_unknown_is_path(path) ||
 	    !(is_word || is_text(value) || json_object_is_type(value, json_type_int))) {
 		lose(w, WMK_CTF_LOST_ATTRIBUTE);
 		return;
@@ -172,25 +175,26 @@ static void put_entry(struct wmk_tsdl_writer *w, enum wmk_kept_block block, cons
 	wmk_ctf_put(w->out, ";\n");
 }
 
-static void put_entries(struct wmk_tsdl_writer *w, enum wmk_kept_block block, json_object *entries)
+static void put_entries(struct wmk_tsdl_writer *w, enum wmk_tsdl_unknown_block block, json_object *entries)
 {
 	json_object_object_foreach(entries, path, value)
 		put_entry(w, block, path, value);
 }
 
 /* An attribute of ours. */
-static void put_own(struct wmk_tsdl_writer *w, enum wmk_kept_block block, const char *name, json_object *value)
+static void put_own(struct wmk_tsdl_writer *w, enum wmk_tsdl_unknown_block block, const char *name, json_object *value)
 {
 	if (!strcmp(name, "entries") && json_object_is_type(value, json_type_object))
 		put_entries(w, block, value);
-	else if (block != WMK_KEPT_TRACE || strcmp(name, "callsites") != 0 || !json_object_is_type(value, json_type_array))
+	else if (block != WMK_TSDL_UNKNOWN_TRACE || strcmp(name, "callsites") != 0 ||
+		 !json_object_is_type(value, json_type_array))
 		lose(w, WMK_CTF_LOST_ATTRIBUTE);
 }
 
-static void put_attributes(struct wmk_tsdl_writer *w, enum wmk_kept_block block, json_object *attributes)
+static void put_attributes(struct wmk_tsdl_writer *w, enum wmk_tsdl_unknown_block block, json_object *attributes)
 {
 	json_object_object_foreach(attributes, space, of_space) {
-		if (strcmp(space, WMK_KEPT_SPACE) != 0 || !json_object_is_type(of_space, json_type_object)) {
+		if (strcmp(space, WMK_TSDL_UNKNOWN_SPACE) != 0 || !json_object_is_type(of_space, json_type_object)) {
 			lose(w, WMK_CTF_LOST_ATTRIBUTE);
 			continue;
 		}
@@ -199,7 +203,7 @@ static void put_attributes(struct wmk_tsdl_writer *w, enum wmk_kept_block block,
 	}
 }
 
-void wmk_kept_put(struct wmk_tsdl_writer *w, enum wmk_kept_block block, const char *more)
+void wmk_tsdl_unknown_put(struct wmk_tsdl_writer *w, enum wmk_tsdl_unknown_block block, const char *more)
 {
 	json_object *kept = more ? wmk_tree_parse(more) : NULL;
 
@@ -210,7 +214,8 @@ void wmk_kept_put(struct wmk_tsdl_writer *w, enum wmk_kept_block block, const ch
 	json_object_object_foreach(kept, key, value) {
 		if (!strcmp(key, "attributes"))
 			put_attributes(w, block, value);
-		else if (!strcmp(key, "accuracy") || (!strcmp(key, "origin") && !json_object_is_type(value, json_type_string)))
+		else if (!strcmp(key, "accuracy") ||
+			 (!strcmp(key, "origin") && !json_object_is_type(value, json_type_string)))
 			lose(w, WMK_CTF_LOST_ORIGIN);
 		else if (strcmp(key, "precision") != 0 && strcmp(key, "origin") != 0) /* (1.8 has words for these) */
 			lose(w, WMK_CTF_LOST_ATTRIBUTE);
@@ -218,11 +223,11 @@ void wmk_kept_put(struct wmk_tsdl_writer *w, enum wmk_kept_block block, const ch
 	json_object_put(kept);
 }
 
-void wmk_kept_put_callsites(struct wmk_tsdl_writer *w, const char *more)
+void wmk_tsdl_unknown_put_callsites(struct wmk_tsdl_writer *w, const char *more)
 {
 	json_object *kept = more ? wmk_tree_parse(more) : NULL, *at;
 	const bool has = json_object_object_get_ex(kept, "attributes", &at) &&
-			 json_object_object_get_ex(at, WMK_KEPT_SPACE, &at) &&
+			 json_object_object_get_ex(at, WMK_TSDL_UNKNOWN_SPACE, &at) &&
 			 json_object_object_get_ex(at, "callsites", &at) && json_object_is_type(at, json_type_array);
 
 	for (size_t i = 0; has && i < json_object_array_length(at); i++) {
@@ -233,7 +238,7 @@ void wmk_kept_put_callsites(struct wmk_tsdl_writer *w, const char *more)
 			continue;
 		}
 		wmk_ctf_put(w->out, "callsite {\n");
-		put_entries(w, WMK_KEPT_CALLSITE, entries);
+		put_entries(w, WMK_TSDL_UNKNOWN_CALLSITE, entries);
 		wmk_ctf_put(w->out, "};\n\n");
 	}
 	json_object_put(kept);

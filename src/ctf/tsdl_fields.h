@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fields.h - the members of a structure as TSDL. Internal to src/ctf.
+ * tsdl_fields.h - the members of a structure as TSDL. Internal to src/ctf.
  */
-#ifndef WMK_CTF_FIELDS_H
-#define WMK_CTF_FIELDS_H
+#ifndef WMK_CTF_TSDL_FIELDS_H
+#define WMK_CTF_TSDL_FIELDS_H
 
 #include "ctf/writer.h"
 
@@ -18,6 +18,6 @@ unsigned wmk_ctf_env_own(const struct wmk_ctf_trace *trace, struct wmk_ctf_env e
  * Declare `n` fields, one per line, indented by `depth` tabs. Names are made identifiers, prefixed by '_', and
  * unique. May leave a part of them in `out` when it fails.
  */
-int wmk_ctf_put_fields(struct wmk_ctf_text *out, const struct wmk_field *fields, uint32_t n, unsigned depth);
+int wmk_ctf_put_fields(struct wmk_ctf_text_buffer *out, const struct wmk_field *fields, uint32_t n, unsigned depth);
 
 #endif

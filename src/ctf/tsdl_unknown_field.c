@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kept_field.c - what TSDL says of a field and CTF 2 has no words for (see kept_field.h).
+ * tsdl_unknown_field.c - what TSDL says of a field and CTF 2 has no words for (see tsdl_unknown_field.h).
  */
 #include <errno.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "ctf/kept.h"
-#include "ctf/kept_field.h"
+#include "ctf/tsdl_unknown.h"
+#include "ctf/tsdl_unknown_field.h"
 
-void wmk_kept_put_word(struct wmk_tree_writer *w, json_object *of, const char *what, const char *word)
+void wmk_tsdl_unknown_put_word(struct wmk_tree_writer *w, json_object *of, const char *what, const char *word)
 {
 	json_object *attributes = json_object_new_object(), *ours = json_object_new_object();
 
 	wmk_tree_put_text(w, ours, what, word);
-	wmk_tree_put(w, attributes, WMK_KEPT_SPACE, ours);
+	wmk_tree_put(w, attributes, WMK_TSDL_UNKNOWN_SPACE, ours);
 	wmk_tree_put(w, of, "attributes", attributes);
 }
 
@@ -29,7 +29,7 @@ static json_object *get(json_object *of, const char *name, bool *is_all)
 	return found;
 }
 
-int wmk_kept_word(const char *attributes, const char *what, char **word, bool *is_all)
+int wmk_tsdl_unknown_word(const char *attributes, const char *what, char **word, bool *is_all)
 {
 	json_object *whole = attributes ? wmk_tree_parse(attributes) : NULL, *found;
 
@@ -37,7 +37,7 @@ int wmk_kept_word(const char *attributes, const char *what, char **word, bool *i
 	*is_all = true;
 	if (!whole)
 		return attributes ? wmk_error(-ENOMEM, "no memory for metadata") : 0;
-	found = get(get(get(whole, "attributes", is_all), WMK_KEPT_SPACE, is_all), what, is_all);
+	found = get(get(get(whole, "attributes", is_all), WMK_TSDL_UNKNOWN_SPACE, is_all), what, is_all);
 	/* (a text with a NUL in it is no word of TSDL's) */
 	if (json_object_is_type(found, json_type_string) &&
 	    strlen(json_object_get_string(found)) == (size_t)json_object_get_string_len(found)) {
@@ -75,41 +75,46 @@ static bool changes_roles(const struct wmk_ctf_op *op, unsigned scope, const cha
 }
 
 /* What its selector's labels are, and what selects its options, in an order in which they are found. */
-static int make_ready(struct wmk_kept_names *names, const struct wmk_ctf_op *variant, const struct wmk_ctf_place *place)
+static int make_ready(struct wmk_tsdl_unknown_names *names, const struct wmk_ctf_op *variant,
+		      const struct wmk_ctf_op_location *place)
 {
-	struct wmk_ctf_by_label *labels = &names->labels[variant->ref];
-	int err = labels->is_made ? 0 : wmk_ctf_by_label_make(labels, names->parts->of[place->scope]->ops[place->op].type);
+	struct wmk_ctf_label_index *labels = &names->labels[variant->ref];
+	int err = labels->is_made
+			  ? 0
+			  : wmk_ctf_label_index_make(labels, names->parts->of[place->scope]->ops[place->op].type);
 
 	if (err < 0 || names->variant == variant)
 		return err;
-	wmk_ctf_by_range_free(&names->ranges);
+	wmk_ctf_choice_index_free(&names->ranges);
 	names->variant = NULL;
-	err = wmk_ctf_by_range_make(&names->ranges, variant);
+	err = wmk_ctf_choice_index_make(&names->ranges, variant);
 	if (err >= 0)
 		names->variant = variant;
 	return err;
 }
 
 /* Is there a label of that name that does not select the option? In TSDL it would. 1, 0; -ENOMEM. */
-static int is_label_of_another(struct wmk_kept_names *names, const struct wmk_ctf_op *variant, uint32_t option,
+static int is_label_of_another(struct wmk_tsdl_unknown_names *names, const struct wmk_ctf_op *variant, uint32_t option,
 			       const char *name)
 {
-	const struct wmk_ctf_by_label *labels = &names->labels[variant->ref];
-	struct wmk_ctf_place place;
+	const struct wmk_ctf_label_index *labels = &names->labels[variant->ref];
+	struct wmk_ctf_op_location place;
 	int err;
 
-	if (!labels->is_made && !wmk_ctf_place_of(names->parts, variant->ref, &place))
+	if (!labels->is_made && !wmk_ctf_op_of_register(names->parts, variant->ref, &place))
 		return 1;
 	err = make_ready(names, variant, &place);
 	if (err < 0)
 		return err;
-	for (uint32_t i = wmk_ctf_by_label_find(labels, name); i < labels->n && !strcmp(labels->labels[i]->name, name); i++)
-		if (!wmk_ctf_by_range_has(&names->ranges, option, labels->labels[i]))
+	for (uint32_t i = wmk_ctf_label_index_find(labels, name);
+	     i < labels->n && !strcmp(labels->labels[i]->name, name); i++)
+		if (!wmk_ctf_choice_index_has(&names->ranges, option, labels->labels[i]))
 			return 1;
 	return 0;
 }
 
-int wmk_kept_may_be_called(struct wmk_kept_names *names, unsigned scope, uint32_t in, uint32_t at, const char *name)
+int wmk_tsdl_unknown_name_fits(struct wmk_tsdl_unknown_names *names, unsigned scope, uint32_t in, uint32_t at,
+			       const char *name)
 {
 	const struct wmk_ctf_op *ops = names->parts->of[scope]->ops;
 	const char *of = ops[at].name ? ops[at].name : "";
@@ -122,10 +127,10 @@ int wmk_kept_may_be_called(struct wmk_kept_names *names, unsigned scope, uint32_
 	return other < 0 ? other : !other;
 }
 
-void wmk_kept_names_free(struct wmk_kept_names *names)
+void wmk_tsdl_unknown_names_free(struct wmk_tsdl_unknown_names *names)
 {
 	for (unsigned reg = 0; reg <= UINT8_MAX; reg++)
-		wmk_ctf_by_label_free(&names->labels[reg]);
-	wmk_ctf_by_range_free(&names->ranges);
+		wmk_ctf_label_index_free(&names->labels[reg]);
+	wmk_ctf_choice_index_free(&names->ranges);
 	names->variant = NULL;
 }

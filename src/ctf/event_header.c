@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * header.c - from an event header to the record: which event, what time, how long.
+ * event_header.c - from an event header to the record: which event, what time, how long.
  *
  * The headers that are met are integers of fixed size, one of which may select between a few structures of such: our
  * own (4, 6 or 13 bytes), LTTng's compact and large ones, a plain id and time. For these there is a plan: where id and
@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "ctf/bits.h"
 #include "ctf/compile.h"
-#include "ctf/wide.h"
+#include "ctf/wide_number.h"
 
 #define CHOICES_MAX 8u
 
@@ -94,7 +94,8 @@ static bool plan_variant(const struct wmk_ctf_op *ops, uint32_t variant, uint64_
 		way->from = choice->from;
 		way->to = choice->to;
 		if (!plan_numbers(ops, option->code == WMK_CTF_STRUCT ? choice->op + 1 : choice->op,
-				  option->code == WMK_CTF_STRUCT ? option->next - 1 : option->next, &behind, way) || behind > 4096)
+				  option->code == WMK_CTF_STRUCT ? option->next - 1 : option->next, &behind, way) ||
+		    behind > 4096)
 			return false;
 		way->bits = (uint16_t)behind;
 	}
@@ -118,7 +119,8 @@ static bool plan_header(const struct wmk_ctf_program *header, struct wmk_ctf_hea
 			return false;
 		if (ops[i].save) {
 			selector = i;
-			plan->selector = (struct place){ (uint16_t)(bits - ops[i].width), (uint8_t)ops[i].width, ops[i].is_big };
+			plan->selector =
+				(struct place){ (uint16_t)(bits - ops[i].width), (uint8_t)ops[i].width, ops[i].is_big };
 			plan->save = ops[i].save;
 		}
 	}
@@ -131,8 +133,8 @@ static bool plan_header(const struct wmk_ctf_program *header, struct wmk_ctf_hea
 	for (uint32_t j = i; j < ops[i].next; j++)
 		if (ops[j].save)
 			return false;
-	return ops[ops[i].next].code == WMK_CTF_END && selector && ops[i].ref == ops[selector].save && !ops[i].is_signed &&
-	       plan_variant(ops, i, bits, &before, plan);
+	return ops[ops[i].next].code == WMK_CTF_END && selector && ops[i].ref == ops[selector].save &&
+	       !ops[i].is_signed && plan_variant(ops, i, bits, &before, plan);
 }
 
 static bool near_part(const struct place *place, bool is_big, struct part *part)
@@ -158,7 +160,7 @@ static void plan_near(struct wmk_ctf_header_plan *plan)
 	}
 }
 
-int wmk_ctf_make_plan(struct wmk_scratch *scratch, struct wmk_ctf_stream_decoder *stream)
+int wmk_ctf_header_plan_make(struct wmk_scratch *scratch, struct wmk_ctf_stream_decoder *stream)
 {
 	struct wmk_ctf_header_plan plan = { .align = 1 }, *kept;
 
@@ -223,14 +225,17 @@ static int walked(const struct wmk_ctf_program *program, struct wmk_ctf_walk *wa
 		if (item.is_end || item.op->code > WMK_CTF_ENUM)
 			continue;
 		if (item.is_wide && item.op->roles)
-			return wmk_error(-EPROTO, "an event header whose id or time has more than 64 bits, at byte %" PRIu64, item.at / 8);
+			return wmk_error(-EPROTO,
+					 "an event header whose id or time has more than 64 bits, at byte %" PRIu64,
+					 item.at / 8);
 		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS)) {
 			header->id = item.value.u;
 			header->has_id = true;
 		}
 		/* (each moves the clock on; LEB128 by the bits that it has: CTF 2, section 6.3) */
 		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_TIME)) {
-			header->time = wmk_ctf_time(header->time, item.value.u, item.op->width ? item.op->width : (unsigned)item.len);
+			header->time = wmk_ctf_time(header->time, item.value.u,
+						    item.op->width ? item.op->width : (unsigned)item.len);
 			header->has_time = true;
 		}
 	}
@@ -416,7 +421,8 @@ static __attribute__((noinline)) int of_event(const struct wmk_ctf_stream_decode
 {
 	const struct wmk_ctf_event_decoder *event = event_of(stream, id);
 
-	return event ? behind_header(stream, in, event, at, time, record) : by_any_header(stream, in, record->at, record);
+	return event ? behind_header(stream, in, event, at, time, record)
+		     : by_any_header(stream, in, record->at, record);
 }
 
 int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at,
@@ -447,7 +453,7 @@ int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk
 	record->at = at;
 	/*
 	 * Mostly it is of the event that the one before was of. Then where it ends is known before its id has been read, as
-	 * far as a processor is concerned that goes on with what it expects.
+	 *  far as a processor is concerned that goes on with what it expects.
 	 */
 	id = part_of(word, &way->near_id);
 	if (!before || before->id != id)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * by_name.c - what is found by halves (see by_name.h).
+ * name_index.c - what is found by halves (see name_index.h).
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "ctf/by_name.h"
+#include "ctf/name_index.h"
 
 static int by_number(uint64_t a, uint64_t b)
 {
@@ -18,7 +18,8 @@ static int by_number(uint64_t a, uint64_t b)
 
 static int compare_labels(const void *left, const void *right)
 {
-	const struct wmk_label *a = *(const struct wmk_label *const *)left, *b = *(const struct wmk_label *const *)right;
+	const struct wmk_label *a = *(const struct wmk_label *const *)left,
+			       *b = *(const struct wmk_label *const *)right;
 	int order = strcmp(a->name, b->name);
 
 	if (!order)
@@ -26,7 +27,7 @@ static int compare_labels(const void *left, const void *right)
 	return order ? order : by_number((uint64_t)a->to, (uint64_t)b->to);
 }
 
-int wmk_ctf_by_label_make(struct wmk_ctf_by_label *by, const struct wmk_type *type)
+int wmk_ctf_label_index_make(struct wmk_ctf_label_index *by, const struct wmk_type *type)
 {
 	const uint32_t count = type->kind == WMK_TYPE_ENUM ? type->count : 0;
 	uint32_t n = 0;
@@ -45,7 +46,7 @@ int wmk_ctf_by_label_make(struct wmk_ctf_by_label *by, const struct wmk_type *ty
 	return 0;
 }
 
-uint32_t wmk_ctf_by_label_find(const struct wmk_ctf_by_label *by, const char *name)
+uint32_t wmk_ctf_label_index_find(const struct wmk_ctf_label_index *by, const char *name)
 {
 	uint32_t low = 0, high = by->n;
 
@@ -60,10 +61,10 @@ uint32_t wmk_ctf_by_label_find(const struct wmk_ctf_by_label *by, const char *na
 	return low < by->n && !strcmp(by->labels[low]->name, name) ? low : by->n;
 }
 
-void wmk_ctf_by_label_free(struct wmk_ctf_by_label *by)
+void wmk_ctf_label_index_free(struct wmk_ctf_label_index *by)
 {
 	free(by->labels);
-	*by = (struct wmk_ctf_by_label){ NULL, 0, false };
+	*by = (struct wmk_ctf_label_index){ NULL, 0, false };
 }
 
 /* ── choices ─────────────────────────────────────────────────────────────────────────────────────────── */
@@ -79,7 +80,7 @@ static int compare_choices(const void *left, const void *right)
 	return order ? order : by_number(a->to, b->to);
 }
 
-int wmk_ctf_by_range_make(struct wmk_ctf_by_range *by, const struct wmk_ctf_op *variant)
+int wmk_ctf_choice_index_make(struct wmk_ctf_choice_index *by, const struct wmk_ctf_op *variant)
 {
 	by->choices = malloc(((size_t)variant->n_choices + 1) * sizeof(*by->choices));
 	if (!by->choices)
@@ -91,35 +92,36 @@ int wmk_ctf_by_range_make(struct wmk_ctf_by_range *by, const struct wmk_ctf_op *
 	return 0;
 }
 
-bool wmk_ctf_by_range_has(const struct wmk_ctf_by_range *by, uint32_t option, const struct wmk_label *label)
+bool wmk_ctf_choice_index_has(const struct wmk_ctf_choice_index *by, uint32_t option, const struct wmk_label *label)
 {
 	const struct wmk_ctf_choice choice = { (uint64_t)label->from, (uint64_t)label->to, option }, *key = &choice;
 
 	return by->n && bsearch(&key, by->choices, by->n, sizeof(*by->choices), compare_choices);
 }
 
-void wmk_ctf_by_range_free(struct wmk_ctf_by_range *by)
+void wmk_ctf_choice_index_free(struct wmk_ctf_choice_index *by)
 {
 	free(by->choices);
-	*by = (struct wmk_ctf_by_range){ NULL, 0 };
+	*by = (struct wmk_ctf_choice_index){ NULL, 0 };
 }
 
 /* ── members and options ─────────────────────────────────────────────────────────────────────────────── */
 
 static int compare_named(const void *left, const void *right)
 {
-	const struct wmk_ctf_named *a = left, *b = right;
+	const struct wmk_ctf_name_entry *a = left, *b = right;
 	const int order = strcmp(a->name, b->name);
 
 	return order ? order : by_number(a->rank, b->rank);
 }
 
-void wmk_ctf_named_order(struct wmk_ctf_named *named, uint32_t n)
+void wmk_ctf_name_entries_sort(struct wmk_ctf_name_entry *named, uint32_t n)
 {
 	qsort(named, n, sizeof(*named), compare_named);
 }
 
-const struct wmk_ctf_named *wmk_ctf_named_find(const struct wmk_ctf_named *named, uint32_t n, const char *name)
+const struct wmk_ctf_name_entry *wmk_ctf_name_entries_find(const struct wmk_ctf_name_entry *named, uint32_t n,
+							   const char *name)
 {
 	uint32_t low = 0, high = n;
 

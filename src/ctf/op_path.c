@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.c - where an operation is (see place.h).
+ * op_path.c - where an operation is (see op_path.h).
  */
 #include <errno.h>
 
 #include "base/error.h"
-#include "ctf/place.h"
+#include "ctf/op_path.h"
 
-struct wmk_ctf_parts wmk_ctf_parts_of(const struct wmk_ctf_decoder *decoder,
+struct wmk_ctf_scope_programs wmk_ctf_scope_programs_of(const struct wmk_ctf_decoder *decoder,
 				      const struct wmk_ctf_stream_decoder *stream,
 				      const struct wmk_ctf_event_decoder *event)
 {
 	static const struct wmk_ctf_program none;
 
-	return (struct wmk_ctf_parts){ {
+	return (struct wmk_ctf_scope_programs){ {
 		[WMK_SCOPE_NEAR] = &none,
 		[WMK_SCOPE_PACKET_HEADER] = &decoder->packet_header,
 		[WMK_SCOPE_PACKET_CONTEXT] = stream ? &stream->packet_context : &none,
@@ -24,12 +24,12 @@ struct wmk_ctf_parts wmk_ctf_parts_of(const struct wmk_ctf_decoder *decoder,
 	} };
 }
 
-bool wmk_ctf_place_of(const struct wmk_ctf_parts *parts, uint16_t reg, struct wmk_ctf_place *place)
+bool wmk_ctf_op_of_register(const struct wmk_ctf_scope_programs *parts, uint16_t reg, struct wmk_ctf_op_location *place)
 {
 	for (unsigned scope = 0; scope < WMK_SCOPES; scope++)
 		for (uint32_t i = 0; i < parts->of[scope]->n_ops; i++)
 			if (parts->of[scope]->ops[i].save == reg) {
-				*place = (struct wmk_ctf_place){ scope, i };
+				*place = (struct wmk_ctf_op_location){ scope, i };
 				return true;
 			}
 	return false;
@@ -44,7 +44,7 @@ const char *wmk_ctf_raw_name(const struct wmk_ctf_op *ops, uint32_t in, uint32_t
 	return ops[in].type->members && ops[in].type->members[member].name ? ops[in].type->members[member].name : "";
 }
 
-unsigned wmk_ctf_around(const struct wmk_ctf_op *ops, uint32_t op, uint32_t around[WMK_CTF_TYPE_DEPTH + 1])
+unsigned wmk_ctf_op_parents(const struct wmk_ctf_op *ops, uint32_t op, uint32_t around[WMK_CTF_TYPE_DEPTH + 1])
 {
 	unsigned n = 0;
 
@@ -65,7 +65,7 @@ static bool is_plain(const struct wmk_ctf_op *ops, const uint32_t *around, unsig
 	return true;
 }
 
-static void enter(struct wmk_ctf_way *way, const uint32_t *around, unsigned first, unsigned n, uint32_t to)
+static void enter(struct wmk_ctf_op_path *way, const uint32_t *around, unsigned first, unsigned n, uint32_t to)
 {
 	way->n = 0;
 	for (unsigned i = first + 1; i < n; i++)
@@ -73,21 +73,21 @@ static void enter(struct wmk_ctf_way *way, const uint32_t *around, unsigned firs
 	way->ops[way->n++] = to;
 }
 
-int wmk_ctf_way_to(const struct wmk_ctf_parts *parts, const struct wmk_ctf_place *from, const struct wmk_ctf_place *to,
-		   struct wmk_ctf_way *way)
+int wmk_ctf_op_path_to(const struct wmk_ctf_scope_programs *parts, const struct wmk_ctf_op_location *from,
+		       const struct wmk_ctf_op_location *to, struct wmk_ctf_op_path *way)
 {
 	uint32_t out[WMK_CTF_TYPE_DEPTH + 1], in[WMK_CTF_TYPE_DEPTH + 1];
 	const struct wmk_ctf_op *ops = parts->of[to->scope]->ops;
-	const unsigned n_in = wmk_ctf_around(ops, to->op, in);
-	const unsigned n_out = from->scope == to->scope ? wmk_ctf_around(ops, from->op, out) : 0;
+	const unsigned n_in = wmk_ctf_op_parents(ops, to->op, in);
+	const unsigned n_out = from->scope == to->scope ? wmk_ctf_op_parents(ops, from->op, out) : 0;
 	const bool has_root = is_plain(ops, in, 0, n_in);
 	unsigned outwards = 0;
 
-	*way = (struct wmk_ctf_way){ .is_absolute = has_root };
+	*way = (struct wmk_ctf_op_path){ .is_absolute = has_root };
 	/* The structure that it stands in is the surest way; then the root; then any that both are in. */
 	for (unsigned i = n_out; i-- > 0 && !(outwards && has_root);) {
 		if (i < n_in && in[i] == out[i] && is_plain(ops, in, i, n_in)) {
-			*way = (struct wmk_ctf_way){ .outwards = outwards };
+			*way = (struct wmk_ctf_op_path){ .outwards = outwards };
 			enter(way, in, i, n_in, to->op);
 			return 0;
 		}
@@ -102,13 +102,14 @@ int wmk_ctf_way_to(const struct wmk_ctf_parts *parts, const struct wmk_ctf_place
 	return 0;
 }
 
-void wmk_ctf_way_through(const struct wmk_ctf_parts *parts, const struct wmk_ctf_place *to, struct wmk_ctf_way *way)
+void wmk_ctf_op_path_through(const struct wmk_ctf_scope_programs *parts, const struct wmk_ctf_op_location *to,
+			     struct wmk_ctf_op_path *way)
 {
 	const struct wmk_ctf_op *ops = parts->of[to->scope]->ops;
 	uint32_t in[WMK_CTF_TYPE_DEPTH + 2];
-	unsigned n = wmk_ctf_around(ops, to->op, in);
+	unsigned n = wmk_ctf_op_parents(ops, to->op, in);
 
-	*way = (struct wmk_ctf_way){ .is_absolute = true };
+	*way = (struct wmk_ctf_op_path){ .is_absolute = true };
 	in[n++] = to->op;
 	for (unsigned i = 1; i < n; i++)
 		if (ops[in[i - 1]].code == WMK_CTF_STRUCT)

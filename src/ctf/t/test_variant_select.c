@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_choose.c - what a selector's value selects among many choices, and which of many labels a value has: the first that it fits, as if each were
+ * test_variant_select.c - what a selector's value selects among many choices, and which of many labels a value has: the first that it fits, as if each were
  * looked at; without that.
  */
 #include <setjmp.h>
@@ -62,11 +62,11 @@ static void any_ranges(void **state)
 			choices[i].from = some_value(&seed);
 			choices[i].to = some(&seed) & 64 ? some_value(&seed) : choices[i].from + (some(&seed) >> 7 & 7);
 		}
-		assert_int_equal(wmk_ctf_choices_order(&op, choices), 0);
+		assert_int_equal(wmk_ctf_choices_make_index(&op, choices), 0);
 		for (unsigned i = 0; i < 200; i++) {
 			const uint64_t value = some_value(&seed);
 
-			assert_ptr_equal(wmk_ctf_choose(&op, value), first_that_fits(&op, value));
+			assert_ptr_equal(wmk_ctf_variant_select(&op, value), first_that_fits(&op, value));
 		}
 		free(choices);
 	}
@@ -127,9 +127,9 @@ static void many_are_quick(void **state)
 	/* (all of them up to the end, the last one first) */
 	for (uint32_t i = 0; i < n; i++)
 		choices[i] = (struct wmk_ctf_choice){ n - i, n, 0 };
-	assert_int_equal(wmk_ctf_choices_order(&op, choices), 0);
+	assert_int_equal(wmk_ctf_choices_make_index(&op, choices), 0);
 	for (uint32_t i = 1; i <= n; i++)
-		assert_ptr_equal(wmk_ctf_choose(&op, i), &choices[n - i]);
+		assert_ptr_equal(wmk_ctf_variant_select(&op, i), &choices[n - i]);
 	alarm(0);
 	free(choices);
 }
