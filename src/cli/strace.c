@@ -442,12 +442,17 @@ static int trace(struct run *run, char *path, char **argv)
 	return status;
 }
 
+static const struct wmk_strace_messages messages = {
+	.error = wmk_cli_print_error, .warn = wmk_cli_warn, .say = wmk_cli_say,
+};
+
 static int run_strace(void *data, char **rest, int n_rest)
 {
 	struct wmk_strace_args *args = data;
 	struct run run = { .args = args, .has_command = n_rest > 0, .child = { .signals = -1 } };
 	char path[4096] = "";
 
+	args->messages = &messages;
 	if (!args->has_select)
 		wmk_strace_select_init(&args->select);
 	args->strings = args->strings ? args->strings - 1 : WMK_KPRINT_STRINGS;

@@ -45,6 +45,13 @@ static inline bool wmk_strace_selected(const struct wmk_strace_select *select, u
 
 /* ── options ─────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* How the command prints messages. */
+struct wmk_strace_messages {
+	void (*error)(void);     /* the cause chain */
+	void (*warn)(const char *format, ...) __attribute__((format(printf, 1, 2)));
+	void (*say)(const char *format, ...) __attribute__((format(printf, 1, 2)));
+};
+
 struct wmk_strace_args {
 	bool json;               /* as struct wmk_cli_common begins */
 	bool has_select, no_bpf, is_relative, with_durations, is_summary, with_summary;
@@ -55,6 +62,7 @@ struct wmk_strace_args {
 	pid_t pids[WMK_STRACE_PIDS];
 	unsigned n_pids;
 	struct wmk_strace_select select;
+	const struct wmk_strace_messages *messages;
 };
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */

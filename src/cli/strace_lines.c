@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cli/command.h"
 #include "cli/strace.h"
 #include "kernel/spaces.h"
 
@@ -35,7 +34,7 @@ static void flush(struct wmk_strace_lines *lines)
 
 		if (n < 0 && errno != EINTR && errno != EAGAIN) {
 			lines->err = wmk_error(-errno, "cannot write%s%.100s", lines->args->output ? " to " : "", lines->args->output ? lines->args->output : "");
-			wmk_cli_print_error();
+			lines->args->messages->error();
 		} else if (n < 0 && errno == EAGAIN) {
 			/* the program, whose terminal it is too, may have made it so */
 			poll(&(struct pollfd){ .fd = lines->fd, .events = POLLOUT }, 1, -1);
@@ -447,7 +446,7 @@ static void say_attached(struct wmk_strace_lines *lines, uint32_t tid)
 		lines->open = 0;
 		flush(lines);
 	}
-	wmk_cli_say("process %u attached", tid);
+	lines->args->messages->say("process %u attached", tid);
 }
 
 void wmk_strace_lines_record(struct wmk_strace_lines *lines, const struct wmk_kcalls_record *record)

@@ -13,7 +13,6 @@
 
 #include "base/container.h"
 #include "base/error.h"
-#include "cli/command.h"
 #include "cli/strace.h"
 #include "kernel/cpu.h"
 #include "kernel/event.h"
@@ -53,6 +52,7 @@ struct tracefs_source {
 	struct slot *slots;
 	int32_t pids[THREADS_MAX];       /* of threads; those that they start follow by themselves */
 	unsigned n_pids;
+	const struct wmk_strace_messages *messages;
 };
 
 static struct tracefs_source *of(struct wmk_strace_source *source)
@@ -186,7 +186,7 @@ static void tracefs_close(struct wmk_strace_source *source)
 	if (it->instance >= 0)
 		close(it->instance);
 	if (it->name[0] && wmk_kinstance_remove(it->tracefs, it->name) < 0)
-		wmk_cli_warn("%s", wmk_error_text(words, sizeof(words)));
+		it->messages->warn("%s", wmk_error_text(words, sizeof(words)));
 	wmk_tracefs_close(it->tracefs);
 	free(it->slots);
 	free(source->heads);
@@ -260,6 +260,7 @@ int wmk_strace_tracefs_open(const struct wmk_strace_args *args, struct wmk_strac
 		return wmk_error(-ENOMEM, "no memory");
 	it->instance = -1;
 	it->bytes = wmk_strace_source_bytes(args);
+	it->messages = args->messages;
 	err = wmk_strace_source_init(&it->base, &tracefs_ops, n > 0 && (unsigned long)n < CPUS_MAX ? (unsigned)n : CPUS_MAX);
 	it->slots = calloc(it->base.n, sizeof(*it->slots));
 	if (err == 0 && !it->slots)
