@@ -67,8 +67,11 @@ def top_of(path):
     return '/'.join(words[:2]) if words[0] == 'src' else words[0]
 
 
-def mentions(path, files):
-    """The names of each renamed file in a file's text: the whole path, "folder/name", the bare name in its folder."""
+def mentions(path, before, files):
+    """The names of each renamed file in a file's text: the whole path, "folder/name", the bare name in its folder.
+
+    `before`: the path that the file had before the renames.
+    """
     here = os.path.dirname(path)
     for old, new in files.items():
         yield old, new
@@ -79,7 +82,7 @@ def mentions(path, files):
         if os.path.basename(path) == 'meson.build':
             if old.startswith(here + '/'):
                 yield os.path.relpath(old, here), os.path.relpath(new, here)
-        elif top_of(old) == top_of(path):
+        elif top_of(old) == top_of(before):
             yield os.path.basename(old), os.path.basename(new)
 
 
@@ -97,10 +100,13 @@ def apply(root, files, names, tags):
         git(root, 'mv', old, new)
     names = {**names, **{guard(old): guard(new) for old, new in files.items() if re.match(r'src/\w+/.*\.h$', old)}}
     word = re.compile(r'(?<![\w/])(%s)\b(?!\.[chS]\b)' % '|'.join(map(re.escape, names))) if names else None
+    before = {}
+    for old, new in files.items():
+        before.update({new: old} if os.path.isfile(os.path.join(root, new)) else {})
     bare = {os.path.basename(old): new for old, new in files.items()}
     for path, text in list(texts(root)):
         changed = text
-        table = dict(mentions(path, files))
+        table = dict(mentions(path, before.get(path, path), files))
         if table:
             longest = sorted(table, key=len, reverse=True)
             any_of = '(%s)' % '|'.join(map(re.escape, longest))
@@ -123,19 +129,21 @@ def self_test():
                 f.write(text)
         put('src/a/who.c', '/* who.c, who.h */ #include "a/who.h"\nint who(int who_else);')
         put('src/a/who.h', '#ifndef WMK_A_WHO_H\nint who(int);')
+        put('src/a/print.c', '/* print.c, who.c */')
         put('src/a/meson.build', "files('who.c', 'b_who.c')")
         put('src/b/x.c', '#include "a/who.h"\n#include "b/who.h"\nstruct s s; who(1);')
         put('docs/a.md', 'see `a/who.h` and src/a/who.c')
         git(root, 'init', '-q')
         git(root, 'add', '.')
         renames = parse(['file src/a/who.c src/a/tasks/task.c', 'file src/a/who.h src/a/tasks/task.h # moved',
-                         'name who task_find', 'tag src/b/x.c s set'])
+                         'file src/a/print.c src/c/line.c', 'name who task_find', 'tag src/b/x.c s set'])
         for _ in range(2):
             apply(root, *renames)
         got = {path: text for path, text in texts(root)}
         wanted = {'src/a/tasks/task.c':
                   '/* task.c, task.h */ #include "a/tasks/task.h"\nint task_find(int who_else);',
                   'src/a/tasks/task.h': '#ifndef WMK_A_TASK_H\nint task_find(int);',
+                  'src/c/line.c': '/* line.c, task.c */',
                   'src/a/meson.build': "files('tasks/task.c', 'b_who.c')",
                   'src/b/x.c': '#include "a/tasks/task.h"\n#include "b/who.h"\nstruct set s; task_find(1);',
                   'docs/a.md': 'see `a/tasks/task.h` and src/a/tasks/task.c'}
