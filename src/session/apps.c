@@ -159,14 +159,15 @@ static int app_watch(struct app *app)
 /* Too many are there; of what, in words. */
 static bool is_refused(struct wmk_apps *apps, const struct wmk_guest *guest, char *words, size_t size)
 {
+	const struct wmk_tracing_options *limits = &apps->tracing->options;
 	const unsigned max = apps->options.max_apps;
 
 	if (connections_of(apps, guest->cred.pid) >= PER_PID_MAX)
 		wmk_error_said(-EMFILE, "the process has %u connections: that is the limit", PER_PID_MAX);
 	else if (guest->too_many)
-		wmk_limit_reached(apps->tracing, -EMFILE, "programs",
-				  "user %u has as many programs connected as one user other than the daemon's may "
-				  "have beside those of others", (unsigned)guest->cred.uid);
+		wmk_limit_reached(apps->tracing, -EMFILE, "user-programs",
+				  "user %u has too many applications connected: one user may have %u, and %u while three quarters of "
+				  "all %u places are taken", (unsigned)guest->cred.uid, limits->max_user_apps, WMK_GATE_FEW, limits->max_apps);
 	else if (apps->n_apps >= max)
 		wmk_limit_reached(apps->tracing, -EMFILE, "programs", "%u programs are connected: that is the limit",
 				  max);

@@ -95,27 +95,26 @@ static struct gate_user **user_find(struct wmk_gate *gate, uid_t uid)
 	return user;
 }
 
-/* Has no share, but all that there is. */
+/* Has no limit. */
 static bool is_ours(const struct wmk_gate *gate, uid_t uid)
 {
 	return uid == 0 || uid == gate->own;
 }
 
-/*
- * How many guests a user may have, 1 at least: the less the more all `others` have, root among them. So users who take what they can get leave some for the
- * next: k of them (5/7)^k of seven eighths of four times what one has alone, as an eighth of the descriptors is for everything else (dynamic
- * thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
- */
-static unsigned share_beside(unsigned alone, uint64_t others)
+/* Its limit is reached, or it would take one of the last places, which are for users with few connections. Locked; the new one is counted. */
+static bool has_too_many(const struct wmk_gate *gate, const struct gate_user *user)
 {
-	others = others * 2 / 7;
-	return others >= alone ? 1 : (unsigned)(alone - others);
+	const uint64_t places = gate->options.max;
+
+	if (is_ours(gate, user->uid))
+		return false;
+	return (gate->options.max_of_uid && user->n > gate->options.max_of_uid) ||
+	       (places && user->n > WMK_GATE_FEW && gate->n_guests > places - places / 4);
 }
 
 /* One more guest of the user. *too_many: of those there may be. -ENOMEM: it is not counted. */
 static int count_user(struct wmk_gate *gate, uid_t uid, bool *too_many)
 {
-	const bool is_limited = gate->options.max_of_uid && !is_ours(gate, uid);
 	struct gate_user **user;
 	int err = 0;
 
@@ -127,7 +126,7 @@ static int count_user(struct wmk_gate *gate, uid_t uid, bool *too_many)
 		(*user)->n++;
 		gate->n_guests++;
 		/* (for a moment those count who are told that they are too many) */
-		*too_many = is_limited && (*user)->n > share_beside(gate->options.max_of_uid, gate->n_guests - (*user)->n);
+		*too_many = has_too_many(gate, *user);
 	} else {
 		err = -ENOMEM;
 	}
@@ -286,6 +285,9 @@ int wmk_gate_open(const struct wmk_gate_options *options, struct wmk_gate **out)
 	gate->options = *options;
 	gate->own = geteuid();
 	gate->most = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < INT_MAX ? (int)(files.rlim_cur - files.rlim_cur / 8) : INT_MAX;
+	/* each application takes two descriptors */
+	if (gate->options.max > (unsigned)gate->most / 2)
+		gate->options.max = (unsigned)gate->most / 2;
 	pthread_mutex_init(&gate->lock, NULL);
 	gate->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (gate->spare < 0) {

@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #define WMK_GATE_SHARDS 64u          /* at most */
+#define WMK_GATE_FEW 16u             /* connections of one user for which the last quarter of the places is reserved */
 
 struct wmk_gate;
 
@@ -27,7 +28,7 @@ struct wmk_gate;
 struct wmk_guest {
 	int socket;                      /* non-blocking */
 	struct ucred cred;
-	bool too_many;                   /* its user has as many as one may have: to be told so */
+	bool too_many;                   /* beyond its user's quota: to be refused in words */
 };
 
 struct wmk_gate_options {
@@ -35,8 +36,11 @@ struct wmk_gate_options {
 	int listener;                    /* non-blocking; stays the caller's */
 	uid_t only;                      /* programs of this user, the others are refused in words; (uid_t)-1: of all */
 	unsigned n_shards;               /* 1 .. WMK_GATE_SHARDS */
-	/* Guests of one user who is neither root nor the one that we run as, where nobody else has any; less the more the others have. 0: any number. */
-	unsigned max_of_uid;
+	/*
+	 * Quotas, 0: none; root and the user that the daemon runs as have none. `max`: places for connections of all users together. While three
+	 * quarters of them are taken, only a user with fewer than WMK_GATE_FEW gets another one. Fewer where the descriptors do not suffice.
+	 */
+	unsigned max_of_uid, max;
 	/* Another shard's: takes over the socket, whatever it returns. From the thread that accepts: it must not block. Not needed where there is one shard. */
 	int (*take)(void *data, unsigned shard, const struct wmk_guest *guest);
 	void *data;

@@ -26,6 +26,7 @@ static const struct {
 	{ "channels", offsetof(struct wmk_limits, channels), 32 },
 	{ "rules", offsetof(struct wmk_limits, rules), WMK_CTL_RULES_MAX },
 	{ "programs", offsetof(struct wmk_limits, programs), 65536 },
+	{ "user-programs", offsetof(struct wmk_limits, user_programs), 65536 },
 	{ "ring-memory", offsetof(struct wmk_limits, ring_memory), UINT64_MAX },
 	{ "trace-size", offsetof(struct wmk_limits, trace_size), UINT64_MAX },
 	{ "disk-reserve", offsetof(struct wmk_limits, disk_reserve), UINT64_MAX },

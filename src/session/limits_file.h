@@ -7,6 +7,7 @@
  *     channels = 4              of one session
  *     rules = 100               of one channel: 4096 at most
  *     programs = 1000           connected to one daemon
+ *     user-programs = 100       of these, of one user other than root and the daemon's own
  *     ring-memory = 256M        of all sessions of one user
  *     trace-size = 10G          of each session: create --max-size may be less, and is this where none is given
  *     user-trace-size = 20G     of all sessions of one user together: where none is given, a session gets what the others leave
@@ -23,7 +24,7 @@
 #define WMK_LIMITS_FILE_MAX 65536u
 
 struct wmk_limits {
-	uint64_t sessions, channels, rules, programs, ring_memory, trace_size, user_trace_size, disk_reserve;   /* 0: not named */
+	uint64_t sessions, channels, rules, programs, user_programs, ring_memory, trace_size, user_trace_size, disk_reserve;   /* 0: not named */
 };
 
 /* The file's. 0; -ENOENT: there is none (then all are 0); -EINVAL, ...: the causes tell its line. */

@@ -304,6 +304,7 @@ static int sessions_open(struct server *server)
 		tracing.max_channels = (unsigned)limits->channels;
 		tracing.max_rules = (unsigned)limits->rules;
 		tracing.max_apps = (unsigned)limits->programs;
+		tracing.max_user_apps = (unsigned)limits->user_programs;
 		tracing.max_ring_bytes = limits->ring_memory;
 		tracing.max_trace_size = limits->trace_size;
 		tracing.max_user_trace_size = limits->user_trace_size;

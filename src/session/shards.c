@@ -14,15 +14,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
-
-#define SHARE_MIN 64u                /* programs of one user, for each shard */
-#define SHARE_MAX 4096u
 
 struct wmk_shards {
 	struct wmk_gate *gate;
-	unsigned max_apps;               /* of all shards together */
+	const struct wmk_tracing_options *quotas;
 	unsigned n;
 	struct {
 		struct wmk_apps *apps;
@@ -65,20 +61,6 @@ static void *shard_run(void *data)
 	return NULL;
 }
 
-/*
- * A quarter of the descriptors for one user's programs, of which each takes two; and no more than a quarter of the programs that there may be, which all
- * shards have in common. Where others have programs it is less (gate.c).
- */
-static unsigned share_of_a_user(const struct wmk_shards *shards)
-{
-	const unsigned n = shards->n, quarter = shards->max_apps / 4 ? shards->max_apps / 4 : 1;
-	struct rlimit files;
-	rlim_t share = getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur / 8 : SHARE_MIN;
-
-	share = share < SHARE_MIN * n ? SHARE_MIN * n : share > SHARE_MAX * n ? SHARE_MAX * n : share;
-	return share > quarter ? quarter : (unsigned)share;
-}
-
 int wmk_shards_open(struct wmk_tracing *tracing, unsigned n, struct wmk_shards **out)
 {
 	const struct wmk_apps_options options = { .size = sizeof(options), .tracing = tracing, .persist = true };
@@ -87,7 +69,7 @@ int wmk_shards_open(struct wmk_tracing *tracing, unsigned n, struct wmk_shards *
 
 	if (!shards)
 		return wmk_error(-ENOMEM, "no memory for the shards");
-	shards->max_apps = wmk_tracing_max_apps(tracing);
+	shards->quotas = wmk_tracing_quotas(tracing);
 	for (unsigned i = 0; i < n && i < WMK_SHARDS_MAX && err == 0; i++) {
 		err = wmk_apps_open(&options, &shards->shard[i].apps);
 		if (err < 0)
@@ -131,7 +113,8 @@ int wmk_shards_take(void *data, unsigned shard, const struct wmk_guest *guest)
 int wmk_shards_listen(struct wmk_shards *shards, int listener, uid_t only)
 {
 	const struct wmk_gate_options options = { .size = sizeof(options), .listener = listener, .only = only, .n_shards = shards->n,
-						  .max_of_uid = share_of_a_user(shards), .take = wmk_shards_take, .data = shards };
+						  .max_of_uid = shards->quotas->max_user_apps, .max = shards->quotas->max_apps,
+						  .take = wmk_shards_take, .data = shards };
 	int err = wmk_gate_open(&options, &shards->gate);
 
 	for (unsigned i = 0; i < shards->n && err == 0; i++)

@@ -58,6 +58,7 @@ static int options_take(struct wmk_tracing *tracing, const struct wmk_tracing_op
 	o->kernel_owner = tracing->kernel_owner;
 	atomic_init(&tracing->rings_made, o->first_rings_id);
 	o->max_apps = o->max_apps ? o->max_apps : 16384;
+	o->max_user_apps = o->max_user_apps ? o->max_user_apps : 1024;
 	o->max_sessions = o->max_sessions ? o->max_sessions : 64;
 	o->max_channels = o->max_channels && o->max_channels < WMK_SESSION_CHANNELS ? o->max_channels : WMK_SESSION_CHANNELS;
 	o->max_rules = !o->max_rules ? 1024 : o->max_rules < WMK_CTL_RULES_MAX ? o->max_rules : WMK_CTL_RULES_MAX;
@@ -155,9 +156,9 @@ void wmk_tracing_close(struct wmk_tracing *tracing)
 	free(tracing);
 }
 
-unsigned wmk_tracing_max_apps(const struct wmk_tracing *tracing)
+const struct wmk_tracing_options *wmk_tracing_quotas(const struct wmk_tracing *tracing)
 {
-	return tracing->options.max_apps;
+	return &tracing->options;
 }
 
 /* ── slots ───────────────────────────────────────────────────────────────────────────────────────────── */

@@ -138,6 +138,7 @@ struct wmk_tracing_options {
 	uint64_t (*plugin_clock)(void);  /* NULL: the machine's own clock */
 	/* Limits; 0: the default in parentheses. */
 	unsigned max_apps;               /* connected or alive at a time (16384) */
+	unsigned max_user_apps;          /* of these, of one user other than root and the daemon's own (1024) */
 	unsigned max_sessions;           /* of one user (64) */
 	unsigned max_channels;           /* of one session (32) */
 	unsigned max_rules;              /* of one channel (1024) */
@@ -173,8 +174,8 @@ struct wmk_tracing_options {
 int wmk_limit_reached(const struct wmk_tracing *tracing, int err, const char *limit, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 int wmk_tracing_open(const struct wmk_tracing_options *options, struct wmk_tracing **tracing);
-/* Programs that may be connected or alive at a time: constant. Any thread. */
-unsigned wmk_tracing_max_apps(const struct wmk_tracing *tracing);
+/* The options, with the defaults filled in: constant. Any thread. */
+const struct wmk_tracing_options *wmk_tracing_quotas(const struct wmk_tracing *tracing);
 /* All shards are closed already. Sessions that are still there end as by wmk_session_destroy(). */
 void wmk_tracing_close(struct wmk_tracing *tracing);
 /* The next daemon goes on with what is there: what the kernel records is left as it is from here on, whatever is closed. One thread is left. */

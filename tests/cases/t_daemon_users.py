@@ -406,9 +406,9 @@ def an_account_breaks_in(case):
             w('destroy', 'roots')
 
 
-def one_user_does_not_have_all_places(case):
-    """As many connections as there may be programs, all of one user: a quarter are let in, and root's program comes after them."""
-    with roots_world(case, limits='programs = 8\n') as w:
+def connections_of_one_user_are_limited(case):
+    """Another user's connections beyond its quota are refused with the name of the limit; root's application registers after them."""
+    with roots_world(case, limits='programs = 64\nuser-programs = 2\n') as w:
         w.begin('all')
         with hostile.acting_as(BOB):
             held = [hostile.connect(os.path.join(w.rundir, 'app.sock')) for _ in range(8)]
@@ -417,9 +417,9 @@ def one_user_does_not_have_all_places(case):
             hostile.send(s, hostile.hello(b'bob'))
             answers.append(hostile.answer(s))
         kinds = [kind for kind, _ in answers]
-        check(kinds.count(hostile.WELCOME) == 2 and kinds.count(hostile.REFUSED) == 6, 'he is answered: %s', kinds)
+        check(kinds.count(hostile.WELCOME) == 2 and kinds.count(hostile.REFUSED) == 6, 'answers: %s', kinds)
         words = [body for kind, body in answers if kind == hostile.REFUSED][0]
-        check(b'as one user' in words, 'he is told: %s', words)
+        check(b'one user may have 2' in words and b'"user-programs" is set in' in words, 'it says: %s', words)
         program = w.obey()
         program('emit 10')
         program.end()
@@ -508,4 +508,4 @@ def thousands_of_connections(case):
 if __name__ == '__main__':
     main([roots_daemon_traces_everybody, who_is_nobody_commands_nothing, members_of_the_group, replacing_a_session_of_that_name,
           one_place_for_two_traces, a_users_daemon_is_hers, places_that_another_took, wait_pages_of_others, links_in_the_way,
-          lies_floods_and_descriptors, an_account_breaks_in, one_user_does_not_have_all_places, floods_of_commands, thousands_of_connections])
+          lies_floods_and_descriptors, an_account_breaks_in, connections_of_one_user_are_limited, floods_of_commands, thousands_of_connections])

@@ -288,38 +288,39 @@ static unsigned let_in(uid_t uid, unsigned n, unsigned leave)
 	return in;
 }
 
-static void gate_open_shared(unsigned max_of_uid)
+static void gate_open_limited(unsigned max_of_uid, unsigned max)
 {
-	const struct wmk_gate_options options = { .size = sizeof(options), .listener = scene.listener, .only = (uid_t)-1, .n_shards = SHARDS, .max_of_uid = max_of_uid, .take = take };
+	const struct wmk_gate_options options = { .size = sizeof(options), .listener = scene.listener, .only = (uid_t)-1,
+						  .n_shards = SHARDS, .max_of_uid = max_of_uid, .max = max, .take = take };
 
 	assert_int_equal(wmk_gate_open(&options, &scene.gate), 0);
 }
 
-/* A user's share is one for all shards. Root, and who the daemon runs as, may have any number. */
-static void a_users_share(void **state)
+/* One quota for all shards; root and the user that the daemon runs as have none. */
+static void connections_of_one_user_are_limited(void **state)
 {
 	(void)state;
 	if (getuid() != 0)
 		skip();
-	gate_open_shared(3);
+	gate_open_limited(3, 0);
 	assert_int_equal(let_in(65534, 5, 1), 4);
 	assert_int_equal(let_in(0, 5, 0), 5);
+	assert_int_equal(let_in(65533, 5, 0), 3);
 	gate_close();
 }
 
-/* Whoever comes after others that have taken what they can get finds some left, one at least; root's count, and find as many as they want. */
-static void shares_of_many_users(void **state)
+/* Of 40 places, the last 10 are for users with fewer than 16 connections each. */
+static void last_quarter_is_for_users_with_few_connections(void **state)
 {
 	(void)state;
 	if (getuid() != 0)
 		skip();
-	gate_open_shared(16);
-	assert_int_equal(let_in(65534, 40, 0), 16);
-	assert_int_equal(let_in(65533, 40, 0), 12);
-	assert_int_equal(let_in(65532, 40, 0), 8);
-	assert_int_equal(let_in(65531, 40, 0), 6);
+	_Static_assert(WMK_GATE_FEW == 16, "the figures below");
+	gate_open_limited(1024, 40);
+	assert_int_equal(let_in(65534, 35, 0), 30);
+	assert_int_equal(let_in(65533, 20, 0), 16);
+	assert_int_equal(let_in(65534, 1, 0), 0);
 	assert_int_equal(let_in(0, 20, 0), 20);
-	assert_int_equal(let_in(65530, 40, 0), 1);
 	gate_close();
 }
 
@@ -443,8 +444,8 @@ int main(void)
 		cmocka_unit_test(one_process_one_shard),
 		cmocka_unit_test(many_processes),
 		cmocka_unit_test(many_are_ahead),
-		cmocka_unit_test(a_users_share),
-		cmocka_unit_test(shares_of_many_users),
+		cmocka_unit_test(connections_of_one_user_are_limited),
+		cmocka_unit_test(last_quarter_is_for_users_with_few_connections),
 		cmocka_unit_test(others_are_refused_in_words),
 		cmocka_unit_test(without_descriptors),
 		cmocka_unit_test(turned_away),
