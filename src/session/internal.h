@@ -467,12 +467,6 @@ struct update_part {
 	uint32_t number;                 /* of the SYNC */
 };
 
-/* A user, not the daemon's own, for whose program a command has waited to the end (update.c). */
-struct late_user {
-	uid_t uid;
-	int64_t until;                   /* ms, CLOCK_MONOTONIC */
-};
-
 #define WMK_PID_BUCKETS 1024u
 
 struct wmk_apps {
@@ -496,7 +490,6 @@ struct wmk_apps {
 	struct record **records;
 	unsigned n_records;
 	struct wmk_apps_stats stats;
-	struct late_user late_users[2];  /* the second: another's too, and nobody is waited for long */
 	uint32_t sync;
 	struct update_part *updates;
 };

@@ -28,8 +28,7 @@
 #define REST_MS 50                   /* nobody runs for so long who was woken, however busy the machine is: it would be about to */
 #define THREADS_OF_ONE 64u           /* who has more is not said to rest */
 #define THREADS_AT_ONCE 256u         /* looked at in one turn of a shard, which has others to hear */
-#define MOMENT_MS 100
-#define LATE_USER_MS 60000
+#define OTHERS_MS 1000u              /* for applications of users other than root and the session's owner */
 
 struct update {
 	pthread_mutex_t lock;
@@ -38,6 +37,7 @@ struct update {
 	unsigned left;                   /* shards that have not reported */
 	unsigned looking;                /* jobs on their way */
 	bool late;                       /* the deadline is over: report as it is */
+	bool others_late;                /* that for other users' applications is over */
 	struct wmk_list *unanswered;
 	struct wmk_arena *arena;
 };
@@ -166,43 +166,23 @@ static bool is_held(struct app *app, uint32_t number, int64_t now, unsigned *bud
 	return is;
 }
 
-/* ── users who have one that is late ─────────────────────────────────────────────────────────────────── */
-
-/* Of root's daemon: another's programs could begin one after the other, and each cost a command its deadline. So could several users' together. */
-static void user_is_late(struct wmk_apps *apps, uid_t uid)
+static bool is_of_others(const struct update *u, const struct app *app)
 {
-	const int64_t now = wmk_clock_ms();
-	struct late_user *late = &apps->late_users[0];
-
-	if (uid == geteuid())
-		return;
-	if (late->until > now && late->uid != uid)
-		late++;
-	*late = (struct late_user){ .uid = uid, .until = now + LATE_USER_MS };
-}
-
-/* Its user's programs have been waited for too long of late, or those of two: this one has a moment. */
-static bool has_had_its_moment(const struct wmk_apps *apps, const struct app *app, int64_t now)
-{
-	const struct late_user *late = apps->late_users;
-
-	if (now - app->asked_at < MOMENT_MS || app->uid == geteuid())
-		return false;
-	return late[1].until > now || (late[0].until > now && late[0].uid == app->uid);
+	return app->uid != 0 && app->uid != u->session->uid;
 }
 
 /*
  * Of those that have not answered: may one do so soon? Who has missed a whole deadline is not waited for until it answers in time again: one that says nothing,
  * or always too late, would delay every command.
  */
-static bool somebody_is_left(struct wmk_apps *apps, uint32_t number)
+static bool somebody_is_left(struct wmk_apps *apps, const struct update *u, uint32_t number, bool others_late)
 {
 	unsigned budget = THREADS_AT_ONCE;
 	const int64_t now = wmk_clock_ms();
 	bool left = false;
 
 	for (struct app *app = apps->app; app; app = app->next) {
-		if (wmk_app_answers(app, number) || app->missed || has_had_its_moment(apps, app, now) || is_held(app, number, now, &budget))
+		if (wmk_app_answers(app, number) || app->missed || (others_late && is_of_others(u, app)) || is_held(app, number, now, &budget))
 			continue;
 		left = true;
 		if (now - app->asked_at < LOOK_MS)
@@ -219,9 +199,7 @@ static void leave(struct wmk_apps *apps, struct update *u, uint32_t number)
 
 		if (wmk_app_answers(app, number))
 			continue;
-		if (u->late && !app->missed && app->held_in != number)
-			user_is_late(apps, app->uid);
-		app->missed |= u->late;
+		app->missed |= u->late || (u->others_late && is_of_others(u, app));
 		if (u->unanswered && wmk_app_describe(app, &(struct wmk_describing){ .arena = u->arena }, &is) == 0 &&
 		    (listed = wmk_arena_append(u->arena, u->unanswered, sizeof(*listed))) != NULL)
 			*listed = is;
@@ -234,10 +212,10 @@ static void look_run(struct wmk_apps *apps, struct wmk_apps_job *job)
 	struct update *u = round->part.update;
 
 	pthread_mutex_lock(&u->lock);
-	const bool late = u->late;
+	const bool late = u->late, others_late = u->others_late;
 	pthread_mutex_unlock(&u->lock);
 	/* (it is this thread that reports) */
-	const bool ends = !round->reported && (late || !somebody_is_left(apps, round->part.number));
+	const bool ends = !round->reported && (late || !somebody_is_left(apps, u, round->part.number, others_late));
 
 	pthread_mutex_lock(&u->lock);
 	if (ends) {
@@ -303,7 +281,7 @@ int wmk_tracing_update(struct wmk_tracing *tracing, struct wmk_session *session,
 		       struct wmk_arena *arena)
 {
 	struct update u = { .lock = PTHREAD_MUTEX_INITIALIZER, .session = session, .unanswered = unanswered, .arena = arena };
-	uint64_t end = wmk_clock_monotonic() + (uint64_t)timeout_ms * 1000000;
+	const uint64_t begin = wmk_clock_monotonic();
 	unsigned n, ms = LOOK_FIRST_MS;
 
 	wmk_cond_init(&u.changed);
@@ -314,7 +292,10 @@ int wmk_tracing_update(struct wmk_tracing *tracing, struct wmk_session *session,
 		if (wait_a_moment(&u, ms) || u.looking > 0)
 			continue;
 		ms = ms < LOOK_MS / 2 ? 2 * ms : LOOK_MS;
-		u.late = wmk_clock_monotonic() >= end;
+		const uint64_t waited_ms = (wmk_clock_monotonic() - begin) / 1000000;
+
+		u.late = waited_ms >= (unsigned)timeout_ms;
+		u.others_late = waited_ms >= OTHERS_MS;
 		look_at_all(&u, rounds, n);
 	}
 	pthread_mutex_unlock(&u.lock);
