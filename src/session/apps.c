@@ -166,8 +166,9 @@ static bool is_refused(struct wmk_apps *apps, const struct wmk_guest *guest, cha
 		wmk_error_said(-EMFILE, "the process has %u connections: that is the limit", PER_PID_MAX);
 	else if (guest->too_many)
 		wmk_limit_reached(apps->tracing, -EMFILE, "user-programs",
-				  "user %u has too many applications connected: one user may have %u, and %u while three quarters of "
-				  "all %u places are taken", (unsigned)guest->cred.uid, limits->max_user_apps, WMK_GATE_FEW, limits->max_apps);
+				  "user %u has too many applications connected: one user may have %u, and %u while "
+				  "three quarters of all %u places are taken",
+				  (unsigned)guest->cred.uid, limits->max_user_apps, WMK_GATE_FEW, limits->max_apps);
 	else if (apps->n_apps >= max)
 		wmk_limit_reached(apps->tracing, -EMFILE, "programs", "%u programs are connected: that is the limit",
 				  max);

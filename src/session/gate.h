@@ -37,8 +37,9 @@ struct wmk_gate_options {
 	uid_t only;                      /* programs of this user, the others are refused in words; (uid_t)-1: of all */
 	unsigned n_shards;               /* 1 .. WMK_GATE_SHARDS */
 	/*
-	 * Quotas, 0: none; root and the user that the daemon runs as have none. `max`: places for connections of all users together. While three
-	 * quarters of them are taken, only a user with fewer than WMK_GATE_FEW gets another one. Fewer where the descriptors do not suffice.
+	 * Quotas, 0: none; root and the user that the daemon runs as have none. `max`: places for connections of all
+	 * users together, fewer where descriptors do not suffice. While three quarters are taken, only a user with fewer
+	 * than WMK_GATE_FEW gets another one.
 	 */
 	unsigned max_of_uid, max;
 	/* Another shard's: takes over the socket, whatever it returns. From the thread that accepts: it must not block. Not needed where there is one shard. */

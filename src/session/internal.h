@@ -366,6 +366,7 @@ struct wmk_tracing {
 	struct wmk_identity *before;     /* of earlier daemons; constant once a session is restored */
 	unsigned n_before;
 	struct owner *owners;
+	uint64_t users_ring_bytes;       /* of all of them but root */
 	unsigned n_sessions;
 	struct wmk_apps **shards;
 	bool closing;                    /* one thread is left */

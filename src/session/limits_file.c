@@ -28,6 +28,7 @@ static const struct {
 	{ "programs", offsetof(struct wmk_limits, programs), 65536 },
 	{ "user-programs", offsetof(struct wmk_limits, user_programs), 65536 },
 	{ "ring-memory", offsetof(struct wmk_limits, ring_memory), UINT64_MAX },
+	{ "users-ring-memory", offsetof(struct wmk_limits, users_ring_memory), UINT64_MAX },
 	{ "trace-size", offsetof(struct wmk_limits, trace_size), UINT64_MAX },
 	{ "disk-reserve", offsetof(struct wmk_limits, disk_reserve), UINT64_MAX },
 	{ "user-trace-size", offsetof(struct wmk_limits, user_trace_size), UINT64_MAX },

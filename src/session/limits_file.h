@@ -9,6 +9,7 @@
  *     programs = 1000           connected to one daemon
  *     user-programs = 100       of these, of one user other than root and the daemon's own
  *     ring-memory = 256M        of all sessions of one user
+ *     users-ring-memory = 1G    of all sessions of all users other than root
  *     trace-size = 10G          of each session: create --max-size may be less, and is this where none is given
  *     user-trace-size = 20G     of all sessions of one user together: where none is given, a session gets what the others leave
  *     disk-reserve = 1G         of each disk that traces are on: so much, or a twentieth of it if that is less, stays free
@@ -24,7 +25,9 @@
 #define WMK_LIMITS_FILE_MAX 65536u
 
 struct wmk_limits {
-	uint64_t sessions, channels, rules, programs, user_programs, ring_memory, trace_size, user_trace_size, disk_reserve;   /* 0: not named */
+	/* 0: not named */
+	uint64_t sessions, channels, rules, programs, user_programs, ring_memory, users_ring_memory;
+	uint64_t trace_size, user_trace_size, disk_reserve;
 };
 
 /* The file's. 0; -ENOENT: there is none (then all are 0); -EINVAL, ...: the causes tell its line. */

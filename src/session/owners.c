@@ -190,9 +190,18 @@ uint64_t wmk_rings_bytes(const struct wmk_ctl_channel *is)
 	return is->subbuf_size * is->n_subbufs * (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
 }
 
+/* Locked. To take off what was added: -bytes. */
+static void ring_bytes_add(struct wmk_tracing *tracing, struct owner *owner, uint64_t bytes)
+{
+	owner->ring_bytes += bytes;
+	if (owner->uid != 0)
+		tracing->users_ring_bytes += bytes;
+}
+
 int wmk_owner_rings_take(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes, bool there_already)
 {
-	const uint64_t max = tracing->options.max_ring_bytes;
+	const uint64_t max = tracing->options.max_ring_bytes, max_users = tracing->options.max_users_ring_bytes;
+	const uint64_t *of_users = &tracing->users_ring_bytes;
 	int err = 0;
 
 	pthread_mutex_lock(&tracing->lock);
@@ -206,8 +215,14 @@ int wmk_owner_rings_take(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes,
 					"sub-buffers (--num-subbuf, --subbuf-size), or fewer sessions",
 					(unsigned long long)((owner->ring_bytes + bytes) >> 20),
 					(unsigned long long)(max >> 20));
+	else if (!there_already && uid != 0 && (*of_users > max_users || bytes > max_users - *of_users))
+		err = wmk_limit_reached(tracing, -ENOBUFS, "users-ring-memory",
+					"the rings of all users other than root would take %llu MB, and %llu MB are "
+					"the limit: fewer or smaller sub-buffers (--num-subbuf, --subbuf-size)",
+					(unsigned long long)((*of_users + bytes) >> 20),
+					(unsigned long long)(max_users >> 20));
 	else
-		owner->ring_bytes += bytes;
+		ring_bytes_add(tracing, owner, bytes);
 	if (owner)
 		forget_if_nothing(find(tracing, uid));
 	pthread_mutex_unlock(&tracing->lock);
@@ -219,7 +234,7 @@ void wmk_owner_rings_give(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes
 	pthread_mutex_lock(&tracing->lock);
 	struct owner **at = find(tracing, uid);
 
-	(*at)->ring_bytes -= bytes;
+	ring_bytes_add(tracing, *at, -bytes);
 	forget_if_nothing(at);
 	pthread_mutex_unlock(&tracing->lock);
 }

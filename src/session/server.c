@@ -277,6 +277,24 @@ static int process_prepare(struct server *server)
 	return 0;
 }
 
+static void limits_apply(const struct server *server, struct wmk_tracing_options *tracing)
+{
+	const struct wmk_limits *limits = server->options->limits;
+
+	tracing->limits_file = server->options->limits_file;
+	if (!limits)
+		return;
+	tracing->max_sessions = (unsigned)limits->sessions;
+	tracing->max_channels = (unsigned)limits->channels;
+	tracing->max_rules = (unsigned)limits->rules;
+	tracing->max_apps = (unsigned)limits->programs;
+	tracing->max_user_apps = (unsigned)limits->user_programs;
+	tracing->max_ring_bytes = limits->ring_memory;
+	tracing->max_users_ring_bytes = limits->users_ring_memory;
+	tracing->max_trace_size = limits->trace_size;
+	tracing->max_user_trace_size = limits->user_trace_size;
+}
+
 static int sessions_open(struct server *server)
 {
 	struct wmk_outlet_options outlet = { .size = sizeof(outlet), .rundir = server->place.path, .program = server->options->consumerd,
@@ -294,22 +312,12 @@ static int sessions_open(struct server *server)
 					       .on_dumps = on_dumps,
 					       .on_user = on_user,
 					       .data = server };
-	const struct wmk_limits *limits = server->options->limits;
 	char owner[WMK_KINSTANCE_OWNER];
 	int err = wmk_clock_choose(&clock, &tracing.plugin_clock);
 
-	tracing.limits_file = server->options->limits_file;
-	if (limits) {
-		tracing.max_sessions = (unsigned)limits->sessions;
-		tracing.max_channels = (unsigned)limits->channels;
-		tracing.max_rules = (unsigned)limits->rules;
-		tracing.max_apps = (unsigned)limits->programs;
-		tracing.max_user_apps = (unsigned)limits->user_programs;
-		tracing.max_ring_bytes = limits->ring_memory;
-		tracing.max_trace_size = limits->trace_size;
-		tracing.max_user_trace_size = limits->user_trace_size;
-		outlet.keep_free = limits->disk_reserve;
-	}
+	limits_apply(server, &tracing);
+	if (server->options->limits)
+		outlet.keep_free = server->options->limits->disk_reserve;
 	if (err == 0)
 		err = wmk_kinstance_owner_dir(server->place.dir, owner);
 	if (err == 0)

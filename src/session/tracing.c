@@ -37,11 +37,11 @@ void wmk_tracing_thread_end(void)
 	urcu_memb_unregister_thread();
 }
 
-static uint64_t quarter_of_memory(void)
+static uint64_t half_of_memory(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 
-	return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 4 : 1u << 30;
+	return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 2 : 1u << 31;
 }
 
 static int options_take(struct wmk_tracing *tracing, const struct wmk_tracing_options *given)
@@ -62,7 +62,9 @@ static int options_take(struct wmk_tracing *tracing, const struct wmk_tracing_op
 	o->max_sessions = o->max_sessions ? o->max_sessions : 64;
 	o->max_channels = o->max_channels && o->max_channels < WMK_SESSION_CHANNELS ? o->max_channels : WMK_SESSION_CHANNELS;
 	o->max_rules = !o->max_rules ? 1024 : o->max_rules < WMK_CTL_RULES_MAX ? o->max_rules : WMK_CTL_RULES_MAX;
-	o->max_ring_bytes = o->max_ring_bytes ? o->max_ring_bytes : quarter_of_memory();
+	o->max_ring_bytes = o->max_ring_bytes ? o->max_ring_bytes : half_of_memory() / 2;
+	if (!o->max_users_ring_bytes)
+		o->max_users_ring_bytes = o->max_ring_bytes > half_of_memory() ? o->max_ring_bytes : half_of_memory();
 	tracing->slots = calloc(o->max_apps, sizeof(*tracing->slots));
 	tracing->sessions = cds_lfht_new_flavor(SESSION_BUCKETS, SESSION_BUCKETS, SESSION_BUCKETS, 0, &urcu_memb_flavor, NULL);
 	if (!tracing->slots || !tracing->sessions)

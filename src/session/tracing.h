@@ -143,6 +143,7 @@ struct wmk_tracing_options {
 	unsigned max_channels;           /* of one session (32) */
 	unsigned max_rules;              /* of one channel (1024) */
 	uint64_t max_ring_bytes;         /* of all sessions of one owner, in all rings (1/4 of the machine's memory) */
+	uint64_t max_users_ring_bytes;   /* of all owners but root (1/2 of memory, or max_ring_bytes if more) */
 	uint64_t max_trace_size;         /* of each session's traces together (no limit) */
 	uint64_t max_user_trace_size;    /* of the traces of all sessions of one owner (no limit): spoken for when a session is made */
 	const char *limits_file;         /* that sets them, named by the error of each; borrowed; NULL: none */

@@ -25,11 +25,14 @@ static void test_all(void **state)
 	struct wmk_limits l;
 
 	(void)state;
-	assert_int_equal(parse("# all of them\n\n sessions = 1\nchannels=2\n\trules\t=\t3k # and why\nprograms = 4\nuser-programs=8\nring-memory = 5M\r\ntrace-size=6G\nuser-trace-size=7G", &l), 0);
+	assert_int_equal(parse("# all of them\n\n sessions = 1\nchannels=2\n\trules\t=\t3k # and why\nprograms = 4\nuser-programs=8\n"
+			       "ring-memory = 5M\nusers-ring-memory = 9M\r\ntrace-size=6G\nuser-trace-size=7G", &l), 0);
 	assert_true(l.sessions == 1 && l.channels == 2 && l.rules == 3072 && l.programs == 4 && l.user_programs == 8);
-	assert_true(l.ring_memory == 5 << 20 && l.trace_size == 6ull << 30 && l.user_trace_size == 7ull << 30);
+	assert_true(l.ring_memory == 5 << 20);
+	assert_true(l.users_ring_memory == 9 << 20 && l.trace_size == 6ull << 30 && l.user_trace_size == 7ull << 30);
 	assert_int_equal(parse("", &l), 0);
-	assert_true(!l.sessions && !l.channels && !l.rules && !l.programs && !l.user_programs && !l.ring_memory && !l.trace_size && !l.user_trace_size);
+	assert_true(!l.sessions && !l.channels && !l.rules && !l.programs && !l.user_programs &&
+		    !l.ring_memory && !l.users_ring_memory && !l.trace_size && !l.user_trace_size);
 	assert_int_equal(parse("sessions = 1\nsessions = 2\n", &l), 0);       /* the later one holds */
 	assert_int_equal(l.sessions, 2);
 }

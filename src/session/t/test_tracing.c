@@ -404,47 +404,6 @@ static void test_limits(void **state)
 	world_close(&w);
 }
 
-/* The rings of all of a user's sessions are counted together, and no longer than they are there. */
-static void test_ring_bytes(void **state)
-{
-	char words[320];
-	struct world w;
-
-	(void)state;
-	world_prepare(&w);
-	w.options.max_ring_bytes = (uint64_t)sysconf(_SC_NPROCESSORS_CONF) * 4096 * 2 * 2;       /* of two channels */
-	world_open(&w, 1);
-	const struct wmk_session_options other = { .name = "theirs", .path = "/x", .uid = getuid() + 1, .all_users = true };
-	struct wmk_session *s = world_session(&w, "s"), *t = world_session(&w, "t"), *theirs;
-
-	assert_int_equal(wmk_session_create(w.tracing, &other, &theirs), 0);
-	world_add(s, "one", 0, "shop");
-	world_add(s, "two", 1, "net");
-	world_add(t, "one", 2, "shop");
-	world_add(theirs, "one", 3, "shop");
-	proc_start(0, 1, WORLD_ALL);
-	world_start(&w, s);
-	world_start(&w, t);
-	world_start(&w, theirs);
-	assert_int_equal(proc_enabled(1, 0), 0x407);
-	assert_int_equal(proc_enabled(1, 1), 0x38);
-	assert_null(proc_channel(1, 2));
-	assert_int_equal(proc_enabled(1, 3), 0x407);     /* another owner's */
-	assert_int_equal(wmk_session_lock(t), 0);
-	assert_int_equal(wmk_session_trouble(t, words, sizeof(words)), -ENOBUFS);
-	assert_non_null(strstr(words, "fewer sessions"));
-	wmk_session_unlock(t);
-	/* what ends gives its memory back */
-	world_destroy(&w, s);
-	world_update(&w, t);
-	assert_int_equal(proc_enabled(1, 2), 0x407);
-	world_destroy(&w, t);
-	world_destroy(&w, theirs);
-	proc_kill(1);
-	assert_null(w.tracing->owners);          /* nobody is remembered who has nothing */
-	world_close(&w);
-}
-
 #define CREATORS 4
 #define CREATED 200
 
@@ -556,7 +515,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test_teardown(test_channels, procs_kill),
 		cmocka_unit_test_teardown(test_options, procs_kill),
 		cmocka_unit_test_teardown(test_limits, procs_kill),
-		cmocka_unit_test_teardown(test_ring_bytes, procs_kill),
 		cmocka_unit_test_teardown(test_sessions_at_once, procs_kill),
 		cmocka_unit_test_teardown(test_paths, procs_kill),
 	};
