@@ -131,7 +131,7 @@ static int consumer_open(struct wmk_recording *rec, struct wmk_store *store, con
 			 struct wmk_consumer **consumer)
 {
 	struct wmk_consumer_options options = { .at_stop_only = rec->options->overwrite, .start_ts = start_ts };
-	int err = wmk_sink_directory_open(store, uuid, &options.sink);
+	int err = wmk_output_directory_trace(store, uuid, &options.sink);
 
 	if (err < 0)
 		return err;

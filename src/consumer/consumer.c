@@ -166,7 +166,7 @@ void wmk_consumer_drop_group(struct wmk_consumer *consumer, struct wmk_group *gr
 
 int wmk_consumer_restart_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
-	const struct wmk_sink_ops *ops = consumer->options.sink->ops;
+	const struct wmk_output_trace_ops *ops = consumer->options.sink->ops;
 	int err;
 
 	if (!stream->source->ops->clear || !ops->stream_remove)
@@ -191,7 +191,7 @@ int wmk_consumer_restart_stream(struct wmk_consumer *consumer, struct wmk_stream
 /* The file of an earlier consumer: 1, 0 or -ENOENT as stream_resume(), or -errno: it is none to go on with, and not ours to write to. */
 static int resume_file(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_ctf_packet *last)
 {
-	const struct wmk_sink_ops *ops = consumer->options.sink->ops;
+	const struct wmk_output_trace_ops *ops = consumer->options.sink->ops;
 	int found = -ENOENT;
 
 	if (ops->stream_resume)

@@ -8,7 +8,7 @@
  *
  * For `waymark record`:
  *
- *     wmk_consumer_open(&options, &consumer);              sink of your choice, e.g. wmk_sink_directory_open()
+ *     wmk_consumer_open(&options, &consumer);              sink of your choice, e.g. wmk_output_directory_trace()
  *     wmk_consumer_add_set(consumer, set, "app", 0);       once per channel; every ring of the set becomes a stream
  *     wmk_consumer_start(consumer);                        its thread runs
  *     ... the program runs; wmk_consumer_stats() any time ...
@@ -55,52 +55,52 @@ struct wmk_store_limits;           /* store/store.h */
 
 /* ── the sink ────────────────────────────────────────────────────────────────────────────────────────── */
 
-struct wmk_sink;
-struct wmk_sink_stream;        /* the sink's own, one per stream that it was given */
-struct wmk_sink_ops {
+struct wmk_output_trace;
+struct wmk_output_stream;        /* the sink's own, one per stream that it was given */
+struct wmk_output_trace_ops {
 	/* `limits`: of its files' size and number, NULL: one file. */
-	int (*stream_open)(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits,
-			   struct wmk_sink_stream **stream);
+	int (*stream_open)(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits,
+			   struct wmk_output_stream **stream);
 	/*
 	 * Go on with a stream of an earlier consumer: what is not a whole packet at its end is cut off. 1: *last is its
 	 * last packet; 0: there is none yet; -ENOENT: no such stream, it is opened when it has something; -errno: that
 	 * stream is lost. May be NULL: then there are never such streams.
 	 */
-	int (*stream_resume)(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits,
-			     struct wmk_sink_stream **stream, struct wmk_ctf_packet *last);
+	int (*stream_resume)(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits,
+			     struct wmk_output_stream **stream, struct wmk_ctf_packet *last);
 	/* Whole packet or nothing; -errno may be passing (disk full): the same packet is offered again. */
-	int (*write)(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *head,
+	int (*write)(struct wmk_output_stream *stream, const struct wmk_ctf_packet *head,
 		     const struct wmk_packet *packet);
 	/* There is no room for a packet with the final lost count: put it into the last one. May be NULL. */
-	int (*amend)(struct wmk_sink_stream *stream, uint64_t lost);
+	int (*amend)(struct wmk_output_stream *stream, uint64_t lost);
 	/* -ENOENT with a cause chain that names it: what was written of it was removed. May be NULL. */
-	int (*stream_check)(const struct wmk_sink_stream *stream);
-	int (*stream_close)(struct wmk_sink_stream *stream);
+	int (*stream_check)(const struct wmk_output_stream *stream);
+	int (*stream_close)(struct wmk_output_stream *stream);
 	/* What was written of it goes; it is not open. May be NULL: then nothing can be cleared. */
-	int (*stream_remove)(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits);
-	uint64_t (*stream_bytes)(const struct wmk_sink_stream *stream);    /* that are there; may be NULL */
+	int (*stream_remove)(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits);
+	uint64_t (*stream_bytes)(const struct wmk_output_stream *stream);    /* that are there; may be NULL */
 	/* A sentence that belongs to the trace: a stream's error. */
-	void (*note)(struct wmk_sink *sink, const char *words);
-	uint64_t (*bytes)(struct wmk_sink *sink);      /* written so far; any thread */
-	void (*close)(struct wmk_sink *sink);
+	void (*note)(struct wmk_output_trace *sink, const char *words);
+	uint64_t (*bytes)(struct wmk_output_trace *sink);      /* written so far; any thread */
+	void (*close)(struct wmk_output_trace *sink);
 };
-struct wmk_sink {
-	const struct wmk_sink_ops *ops;
+struct wmk_output_trace {
+	const struct wmk_output_trace_ops *ops;
 };
 
 /*
  * Sink into a trace directory. The store stays the caller's, who appends declarations with wmk_store_metadata(), and
  * outlives the sink.
  */
-int wmk_sink_directory_open(struct wmk_store *store, const uint8_t uuid[16], struct wmk_sink **sink);
-extern const struct wmk_sink_ops wmk_sink_directory_ops;   /* its functions, for who stands in front of it */
+int wmk_output_directory_trace(struct wmk_store *store, const uint8_t uuid[16], struct wmk_output_trace **sink);
+extern const struct wmk_output_trace_ops wmk_output_directory_ops;   /* its functions, for who stands in front of it */
 
 /* ── the consumer ────────────────────────────────────────────────────────────────────────────────────── */
 
 struct wmk_consumer;
 
 struct wmk_consumer_options {
-	struct wmk_sink *sink;     /* owned by the consumer from a successful wmk_consumer_open() on */
+	struct wmk_output_trace *sink;     /* owned by the consumer from a successful wmk_consumer_open() on */
 	int at_stop_only;          /* 1: overwrite mode, `--overwrite`: nothing is written until stop, then what the rings hold */
 	/*
 	 * 1: another consumer of the same sets and the same trace has died: each stream goes on where its last whole

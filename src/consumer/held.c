@@ -102,7 +102,7 @@ struct wmk_server_trace *wmk_server_trace_new(struct wmk_consumer_server *server
 		return NULL;
 	}
 	trace->server = server;
-	trace->sink.ops = &wmk_server_sink_ops;
+	trace->sink.ops = &wmk_server_output_ops;
 	options.sink = &trace->sink;
 	err = wmk_object_copy(&wmk_consumerd_trace_object, is, &trace->is, &trace->arena);
 	if (err >= 0)

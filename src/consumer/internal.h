@@ -40,7 +40,7 @@ struct wmk_stream {
 	char name[WMK_STREAM_NAME];
 	struct wmk_group *group;
 	struct wmk_source *source;         /* owned */
-	struct wmk_sink_stream *out;       /* NULL until there is something to write */
+	struct wmk_output_stream *out;       /* NULL until there is something to write */
 	uint32_t stream_id, cpu;
 	uint64_t instance;
 	uint64_t sequence;                 /* of the next packet in the trace */

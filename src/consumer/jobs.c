@@ -14,59 +14,59 @@
 
 /* ── the sink: opened by the first job, in the thread that writes ────────────────────────────────────── */
 
-static struct wmk_server_trace *trace_of(struct wmk_sink *sink)
+static struct wmk_server_trace *trace_of(struct wmk_output_trace *sink)
 {
 	return (struct wmk_server_trace *)(void *)((char *)sink - offsetof(struct wmk_server_trace, sink));
 }
 
-static int sink_open(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits, struct wmk_sink_stream **stream)
+static int sink_open(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits, struct wmk_output_stream **stream)
 {
 	return trace_of(sink)->inner->ops->stream_open(trace_of(sink)->inner, name, limits, stream);
 }
 
-static int sink_resume(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits, struct wmk_sink_stream **stream,
+static int sink_resume(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits, struct wmk_output_stream **stream,
 		       struct wmk_ctf_packet *last)
 {
 	return trace_of(sink)->inner->ops->stream_resume(trace_of(sink)->inner, name, limits, stream, last);
 }
 
-static int sink_write(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *head, const struct wmk_packet *packet)
+static int sink_write(struct wmk_output_stream *stream, const struct wmk_ctf_packet *head, const struct wmk_packet *packet)
 {
-	return wmk_sink_directory_ops.write(stream, head, packet);
+	return wmk_output_directory_ops.write(stream, head, packet);
 }
 
-static int sink_amend(struct wmk_sink_stream *stream, uint64_t lost)
+static int sink_amend(struct wmk_output_stream *stream, uint64_t lost)
 {
-	return wmk_sink_directory_ops.amend(stream, lost);
+	return wmk_output_directory_ops.amend(stream, lost);
 }
 
-static int sink_stream_check(const struct wmk_sink_stream *stream)
+static int sink_stream_check(const struct wmk_output_stream *stream)
 {
-	return wmk_sink_directory_ops.stream_check(stream);
+	return wmk_output_directory_ops.stream_check(stream);
 }
 
-static int sink_stream_close(struct wmk_sink_stream *stream)
+static int sink_stream_close(struct wmk_output_stream *stream)
 {
-	return wmk_sink_directory_ops.stream_close(stream);
+	return wmk_output_directory_ops.stream_close(stream);
 }
 
-static int sink_remove(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits)
+static int sink_remove(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits)
 {
 	return trace_of(sink)->inner->ops->stream_remove(trace_of(sink)->inner, name, limits);
 }
 
-static uint64_t sink_stream_bytes(const struct wmk_sink_stream *stream)
+static uint64_t sink_stream_bytes(const struct wmk_output_stream *stream)
 {
-	return wmk_sink_directory_ops.stream_bytes(stream);
+	return wmk_output_directory_ops.stream_bytes(stream);
 }
 
 /* The metadata is the session daemon's to write: it finds the words in the counts. */
-static void sink_note(struct wmk_sink *sink, const char *words)
+static void sink_note(struct wmk_output_trace *sink, const char *words)
 {
 	wmk_server_log(trace_of(sink)->server, "%s: %s", trace_of(sink)->is.path, words);
 }
 
-static void sink_close(struct wmk_sink *sink)
+static void sink_close(struct wmk_output_trace *sink)
 {
 	struct wmk_server_trace *trace = trace_of(sink);
 
@@ -75,7 +75,7 @@ static void sink_close(struct wmk_sink *sink)
 	trace->inner = NULL;
 }
 
-const struct wmk_sink_ops wmk_server_sink_ops = {
+const struct wmk_output_trace_ops wmk_server_output_ops = {
 	.stream_open = sink_open,
 	.stream_resume = sink_resume,
 	.write = sink_write,
@@ -103,7 +103,7 @@ static int open_trace(struct wmk_server_trace *trace)
 	}
 	wmk_store_as_end();
 	if (err >= 0)
-		err = wmk_sink_directory_open(trace->store, trace->is.uuid, &trace->inner);
+		err = wmk_output_directory_trace(trace->store, trace->is.uuid, &trace->inner);
 	if (err >= 0)
 		return 0;
 	/* asked for once more, it is tried once more */

@@ -211,7 +211,7 @@ static int say_counts(struct wmk_consumer *consumer, struct wmk_stream *stream)
 /* Its file was removed while it recorded: what it had is lost, and no packet that is written can say so. */
 static void look_for_file(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
-	const struct wmk_sink_ops *ops = consumer->options.sink->ops;
+	const struct wmk_output_trace_ops *ops = consumer->options.sink->ops;
 	char what[100];
 	int err = stream->out && ops->stream_check && !stream->dead ? ops->stream_check(stream->out) : 0;
 
@@ -226,7 +226,7 @@ static void look_for_file(struct wmk_consumer *consumer, struct wmk_stream *stre
 
 static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
-	const struct wmk_sink_ops *ops = consumer->options.sink->ops;
+	const struct wmk_output_trace_ops *ops = consumer->options.sink->ops;
 	int err = say_counts(consumer, stream), closed;
 
 	if (err < 0 && stream->out && ops->amend &&

@@ -62,8 +62,8 @@ struct wmk_server_trace {
 	struct wmk_consumer *consumer;
 	struct wmk_server_budget *budget;        /* NULL: no limit */
 	/* The trace's thread's. */
-	struct wmk_sink sink;            /* what the consumer writes to: `inner`, as soon as it is there */
-	struct wmk_sink *inner;
+	struct wmk_output_trace sink;            /* what the consumer writes to: `inner`, as soon as it is there */
+	struct wmk_output_trace *inner;
 	struct wmk_store *store;
 	int err;                         /* why it could not be opened */
 };
@@ -196,6 +196,6 @@ void wmk_server_budgets_again(struct wmk_consumer_server *server);
 /* jobs.c */
 /* In the trace's thread: carry it out, then give it back to the server's thread. */
 void wmk_server_job_run(void *job);
-extern const struct wmk_sink_ops wmk_server_sink_ops;
+extern const struct wmk_output_trace_ops wmk_server_output_ops;
 
 #endif

@@ -414,18 +414,18 @@ static void test_lies(void **state)
 
 /* A disk on which one write takes longer than writers wait for a consumer that is silent. */
 static struct {
-	struct wmk_sink sink, *inner;
+	struct wmk_output_trace sink, *inner;
 	unsigned writes;
 } slow;
 
-static int slow_stream_open(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits,
-			    struct wmk_sink_stream **stream)
+static int slow_stream_open(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits,
+			    struct wmk_output_stream **stream)
 {
 	(void)sink;
 	return slow.inner->ops->stream_open(slow.inner, name, limits, stream);
 }
 
-static int slow_write(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *head,
+static int slow_write(struct wmk_output_stream *stream, const struct wmk_ctf_packet *head,
 		      const struct wmk_packet *packet)
 {
 	const struct timespec long_enough = { .tv_sec = 3 };
@@ -435,12 +435,12 @@ static int slow_write(struct wmk_sink_stream *stream, const struct wmk_ctf_packe
 	return slow.inner->ops->write(stream, head, packet);
 }
 
-static int slow_stream_close(struct wmk_sink_stream *stream)
+static int slow_stream_close(struct wmk_output_stream *stream)
 {
 	return slow.inner->ops->stream_close(stream);
 }
 
-static void slow_close(struct wmk_sink *sink)
+static void slow_close(struct wmk_output_trace *sink)
 {
 	(void)sink;
 	slow.inner->ops->close(slow.inner);
@@ -449,7 +449,7 @@ static void slow_close(struct wmk_sink *sink)
 /* Writers that may wait for room do so for as long as a write takes: the consumer lives. */
 static void test_slow_write(void **state)
 {
-	static const struct wmk_sink_ops ops = { .stream_open = slow_stream_open, .write = slow_write,
+	static const struct wmk_output_trace_ops ops = { .stream_open = slow_stream_open, .write = slow_write,
 						 .stream_close = slow_stream_close, .close = slow_close };
 	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 2, .block_us = -1 };
 	struct wmk_consumer_options options = { .sink = &slow.sink, .start_ts = wmk_clock_monotonic() };
@@ -460,7 +460,7 @@ static void test_slow_write(void **state)
 	wmk_consumer_close(rig.consumer);
 	slow.sink.ops = &ops;
 	slow.writes = 0;
-	assert_int_equal(wmk_sink_directory_open(rig.store, rig.uuid, &slow.inner), 0);
+	assert_int_equal(wmk_output_directory_trace(rig.store, rig.uuid, &slow.inner), 0);
 	assert_int_equal(wmk_consumer_open(&options, &rig.consumer), 0);
 	assert_int_equal(wmk_consumer_add_set(rig.consumer, rig.set, "app", 0), 0);
 	assert_int_equal(wmk_consumer_start(rig.consumer), 0);

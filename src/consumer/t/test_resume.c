@@ -29,27 +29,27 @@ enum death { BEFORE, TORN_HEAD, TORN, LACKS_LAST, AFTER, DEATHS };
 
 /* Passes everything on to the directory, but dies at the write that it was told. */
 static struct {
-	struct wmk_sink sink;
-	struct wmk_sink *inner;
+	struct wmk_output_trace sink;
+	struct wmk_output_trace *inner;
 	enum death how;
 	uint64_t left;
 	const struct rig *rig;
 	unsigned n;
 	struct {
-		struct wmk_sink_stream *stream;
+		struct wmk_output_stream *stream;
 		char name[64];
 	} streams[64];
 } mortal;
 
-static void know(struct wmk_sink_stream *stream, const char *name)
+static void know(struct wmk_output_stream *stream, const char *name)
 {
 	assert_true(mortal.n < 64);
 	mortal.streams[mortal.n].stream = stream;
 	snprintf(mortal.streams[mortal.n++].name, 64, "%s", name);
 }
 
-static int mortal_open(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits,
-		       struct wmk_sink_stream **stream)
+static int mortal_open(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits,
+		       struct wmk_output_stream **stream)
 {
 	int err = mortal.inner->ops->stream_open(mortal.inner, name, limits, stream);
 
@@ -59,8 +59,8 @@ static int mortal_open(struct wmk_sink *sink, const char *name, const struct wmk
 	return err;
 }
 
-static int mortal_resume(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits,
-			 struct wmk_sink_stream **stream, struct wmk_ctf_packet *last)
+static int mortal_resume(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits,
+			 struct wmk_output_stream **stream, struct wmk_ctf_packet *last)
 {
 	int found = mortal.inner->ops->stream_resume(mortal.inner, name, limits, stream, last);
 
@@ -78,7 +78,7 @@ static void die(void)
 }
 
 /* The packet's first bytes reach the file, as if we had been killed within the write. */
-static void tear(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *head, const struct wmk_packet *packet)
+static void tear(struct wmk_output_stream *stream, const struct wmk_ctf_packet *head, const struct wmk_packet *packet)
 {
 	uint8_t room[WMK_CTF_PACKET_ROOM];
 	size_t len = mortal.how == TORN_HEAD ? 0 : mortal.how == TORN ? packet->len / 2 : packet->len - 1;
@@ -95,7 +95,7 @@ static void tear(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *he
 	die();
 }
 
-static int mortal_write(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *head,
+static int mortal_write(struct wmk_output_stream *stream, const struct wmk_ctf_packet *head,
 			const struct wmk_packet *packet)
 {
 	const bool now = mortal.left-- == 0;
@@ -111,18 +111,18 @@ static int mortal_write(struct wmk_sink_stream *stream, const struct wmk_ctf_pac
 	return err;
 }
 
-static int mortal_stream_close(struct wmk_sink_stream *stream)
+static int mortal_stream_close(struct wmk_output_stream *stream)
 {
 	return mortal.inner->ops->stream_close(stream);
 }
 
-static void mortal_close(struct wmk_sink *sink)
+static void mortal_close(struct wmk_output_trace *sink)
 {
 	(void)sink;
 	mortal.inner->ops->close(mortal.inner);
 }
 
-static const struct wmk_sink_ops mortal_ops = {
+static const struct wmk_output_trace_ops mortal_ops = {
 	.stream_open = mortal_open, .stream_resume = mortal_resume, .write = mortal_write,
 	.stream_close = mortal_stream_close, .close = mortal_close,
 };
@@ -143,7 +143,7 @@ static void consume_and_die(struct rig *rig, bool first, enum death how, uint64_
 	mortal.rig = rig;
 	options.sink = &mortal.sink;
 	if (wmk_store_open(rig->trace, rig->sub, &store) < 0 ||
-	    wmk_sink_directory_open(store, rig->uuid, &mortal.inner) < 0 ||
+	    wmk_output_directory_trace(store, rig->uuid, &mortal.inner) < 0 ||
 	    wmk_consumer_open(&options, &consumer) < 0 || wmk_consumer_add_set(consumer, rig->set, "app", 0) < 0 ||
 	    wmk_consumer_start(consumer) < 0)
 		_exit(2);

@@ -130,15 +130,15 @@ static unsigned lost_in(const struct rig *rig, const char *name, uint64_t lost[P
 /* ── a sink that refuses one stream ──────────────────────────────────────────────────────────────────── */
 
 static struct {
-	struct wmk_sink sink, *inner;
+	struct wmk_output_trace sink, *inner;
 	const char *name;                /* of the stream that it refuses */
 	int err;                         /* 0: it does not */
 	bool takes_counts;               /* packets without records it takes all the same */
-	struct wmk_sink_stream *refused;
+	struct wmk_output_stream *refused;
 	unsigned tries;                  /* to write it */
 } choosy;
 
-static int choosy_open(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits, struct wmk_sink_stream **stream)
+static int choosy_open(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits, struct wmk_output_stream **stream)
 {
 	int err = choosy.inner->ops->stream_open(choosy.inner, name, limits, stream);
 
@@ -148,7 +148,7 @@ static int choosy_open(struct wmk_sink *sink, const char *name, const struct wmk
 	return err;
 }
 
-static int choosy_write(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *head, const struct wmk_packet *packet)
+static int choosy_write(struct wmk_output_stream *stream, const struct wmk_ctf_packet *head, const struct wmk_packet *packet)
 {
 	if (stream == choosy.refused) {
 		choosy.tries++;
@@ -158,18 +158,18 @@ static int choosy_write(struct wmk_sink_stream *stream, const struct wmk_ctf_pac
 	return choosy.inner->ops->write(stream, head, packet);
 }
 
-static int choosy_stream_close(struct wmk_sink_stream *stream)
+static int choosy_stream_close(struct wmk_output_stream *stream)
 {
 	return choosy.inner->ops->stream_close(stream);
 }
 
-static void choosy_close(struct wmk_sink *sink)
+static void choosy_close(struct wmk_output_trace *sink)
 {
 	(void)sink;
 	choosy.inner->ops->close(choosy.inner);
 }
 
-static const struct wmk_sink_ops choosy_ops = {
+static const struct wmk_output_trace_ops choosy_ops = {
 	.stream_open = choosy_open, .write = choosy_write, .stream_close = choosy_stream_close, .close = choosy_close,
 };
 
@@ -183,7 +183,7 @@ static void refuse(struct rig *rig, const char *name, int err)
 	choosy.sink.ops = &choosy_ops;
 	choosy.name = name;
 	choosy.err = err;
-	assert_int_equal(wmk_sink_directory_open(rig->store, rig->uuid, &choosy.inner), 0);
+	assert_int_equal(wmk_output_directory_trace(rig->store, rig->uuid, &choosy.inner), 0);
 	assert_int_equal(wmk_consumer_open(&options, &rig->consumer), 0);
 }
 
@@ -468,7 +468,7 @@ static void test_resumed_to_clear(void **state)
 
 	(void)state;
 	name = obstruct(&rig, true);
-	assert_int_equal(wmk_sink_directory_open(rig.store, rig.uuid, &options.sink), 0);
+	assert_int_equal(wmk_output_directory_trace(rig.store, rig.uuid, &options.sink), 0);
 	wmk_consumer_close(rig.consumer);
 	assert_int_equal(wmk_consumer_open(&options, &rig.consumer), 0);
 	assert_int_equal(wmk_consumer_add(rig.consumer, rig.set, &again), 0);
@@ -518,7 +518,7 @@ static void test_only_file(void **state)
 	(void)state;
 	rig_open(&rig, &shape);
 	for (int turn = 0; turn < 2; turn++) {
-		assert_int_equal(wmk_sink_directory_open(rig.store, rig.uuid, &options.sink), 0);
+		assert_int_equal(wmk_output_directory_trace(rig.store, rig.uuid, &options.sink), 0);
 		wmk_consumer_close(rig.consumer);
 		assert_int_equal(wmk_consumer_open(&options, &rig.consumer), 0);
 		how.resume = turn;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink_directory.c - a trace directory as a sink: a packet is one pwritev(), header in the sub-buffer's own room
+ * output_directory.c - a trace directory as a sink: a packet is one pwritev(), header in the sub-buffer's own room
  * where there is one.
  */
 #include <errno.h>
@@ -12,20 +12,20 @@
 #include "store/store.h"
 
 struct directory_sink {
-	struct wmk_sink sink;
+	struct wmk_output_trace sink;
 	struct wmk_store *store;   /* the caller's */
 	uint8_t uuid[16];
 };
 
-struct wmk_sink_stream {
+struct wmk_output_stream {
 	struct directory_sink *sink;
 	struct wmk_store_stream *file;
 };
 
-static int directory_stream_open(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits,
-				 struct wmk_sink_stream **stream)
+static int directory_stream_open(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits,
+				 struct wmk_output_stream **stream)
 {
-	struct wmk_sink_stream *made = calloc(1, sizeof(*made));
+	struct wmk_output_stream *made = calloc(1, sizeof(*made));
 	int err;
 
 	if (!made)
@@ -40,10 +40,10 @@ static int directory_stream_open(struct wmk_sink *sink, const char *name, const 
 	return 0;
 }
 
-static int directory_stream_resume(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits,
-				   struct wmk_sink_stream **stream, struct wmk_ctf_packet *last)
+static int directory_stream_resume(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits,
+				   struct wmk_output_stream **stream, struct wmk_ctf_packet *last)
 {
-	struct wmk_sink_stream *made = calloc(1, sizeof(*made));
+	struct wmk_output_stream *made = calloc(1, sizeof(*made));
 	int found;
 
 	if (!made)
@@ -57,7 +57,7 @@ static int directory_stream_resume(struct wmk_sink *sink, const char *name, cons
 	return found;
 }
 
-static int directory_write(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *given,
+static int directory_write(struct wmk_output_stream *stream, const struct wmk_ctf_packet *given,
 			   const struct wmk_packet *packet)
 {
 	static const uint8_t zeros[WMK_CTF_PAD_MAX + 8];
@@ -81,17 +81,17 @@ static int directory_write(struct wmk_sink_stream *stream, const struct wmk_ctf_
 	return wmk_store_stream_append(stream->file, iov, n, &head);
 }
 
-static int directory_amend(struct wmk_sink_stream *stream, uint64_t lost)
+static int directory_amend(struct wmk_output_stream *stream, uint64_t lost)
 {
 	return wmk_store_stream_amend(stream->file, lost);
 }
 
-static int directory_stream_check(const struct wmk_sink_stream *stream)
+static int directory_stream_check(const struct wmk_output_stream *stream)
 {
 	return wmk_store_stream_check(stream->file);
 }
 
-static int directory_stream_close(struct wmk_sink_stream *stream)
+static int directory_stream_close(struct wmk_output_stream *stream)
 {
 	int err = wmk_store_stream_close(stream->file);
 
@@ -99,34 +99,34 @@ static int directory_stream_close(struct wmk_sink_stream *stream)
 	return err;
 }
 
-static int directory_stream_remove(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits)
+static int directory_stream_remove(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits)
 {
 	return wmk_store_stream_remove(((struct directory_sink *)sink)->store, name, limits);
 }
 
-static uint64_t directory_stream_bytes(const struct wmk_sink_stream *stream)
+static uint64_t directory_stream_bytes(const struct wmk_output_stream *stream)
 {
 	return wmk_store_stream_bytes(stream->file);
 }
 
 /* A comment in the metadata: every reader skips it, every person finds it. */
-static void directory_note(struct wmk_sink *sink, const char *words)
+static void directory_note(struct wmk_output_trace *sink, const char *words)
 {
 	if (wmk_store_remark(((struct directory_sink *)sink)->store, words) < 0)
 		wmk_error_clear();
 }
 
-static uint64_t directory_bytes(struct wmk_sink *sink)
+static uint64_t directory_bytes(struct wmk_output_trace *sink)
 {
 	return wmk_store_bytes(((struct directory_sink *)sink)->store);
 }
 
-static void directory_close(struct wmk_sink *sink)
+static void directory_close(struct wmk_output_trace *sink)
 {
 	free(sink);
 }
 
-const struct wmk_sink_ops wmk_sink_directory_ops = {
+const struct wmk_output_trace_ops wmk_output_directory_ops = {
 	.stream_open = directory_stream_open,
 	.stream_resume = directory_stream_resume,
 	.write = directory_write,
@@ -140,13 +140,13 @@ const struct wmk_sink_ops wmk_sink_directory_ops = {
 	.close = directory_close,
 };
 
-int wmk_sink_directory_open(struct wmk_store *store, const uint8_t uuid[16], struct wmk_sink **sink)
+int wmk_output_directory_trace(struct wmk_store *store, const uint8_t uuid[16], struct wmk_output_trace **sink)
 {
 	struct directory_sink *made = calloc(1, sizeof(*made));
 
 	if (!made)
 		return wmk_error(-ENOMEM, "no memory to write a trace");
-	made->sink.ops = &wmk_sink_directory_ops;
+	made->sink.ops = &wmk_output_directory_ops;
 	made->store = store;
 	memcpy(made->uuid, uuid, sizeof(made->uuid));
 	*sink = &made->sink;
