@@ -131,13 +131,13 @@ static int consumer_open(struct wmk_recording *rec, struct wmk_store *store, con
 			 struct wmk_consumer **consumer)
 {
 	struct wmk_consumer_options options = { .at_stop_only = rec->options->overwrite, .start_ts = start_ts };
-	int err = wmk_output_directory_trace(store, uuid, &options.sink);
+	int err = wmk_output_directory_trace(store, uuid, &options.output);
 
 	if (err < 0)
 		return err;
 	err = wmk_consumer_open(&options, consumer);
 	if (err < 0)
-		options.sink->ops->close(options.sink);
+		options.output->ops->close(options.output);
 	return err;
 }
 

@@ -24,8 +24,8 @@ int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_con
 {
 	struct wmk_consumer *consumer;
 
-	if (!options->sink || (options->max_us && options->max_us < options->min_us))
-		return wmk_error(-EINVAL, "a consumer needs a sink, and bounds of its timer in order");
+	if ((options->max_us && options->max_us < options->min_us))
+		return wmk_error(-EINVAL, "a consumer needs bounds of its timer in order");
 	consumer = calloc(1, sizeof(*consumer));
 	if (!consumer)
 		return wmk_error(-ENOMEM, "no memory for a consumer");
@@ -43,6 +43,13 @@ int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_con
 	wmk_cond_init(&consumer->pulse);
 	*result = consumer;
 	return 0;
+}
+
+void wmk_consumer_set_output(struct wmk_consumer *consumer, struct wmk_output_trace *output)
+{
+	pthread_mutex_lock(&consumer->streams_lock);
+	consumer->options.output = output;
+	pthread_mutex_unlock(&consumer->streams_lock);
 }
 
 /* Append to an array of pointers, under streams_lock. */
@@ -134,7 +141,7 @@ int wmk_consumer_add_source(struct wmk_consumer *consumer, struct wmk_source *so
 static void forget_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
 	if (stream->out)
-		consumer->options.sink->ops->stream_close(stream->out);
+		consumer->options.output->ops->stream_close(stream->out);
 	stream->source->ops->close(stream->source);
 	free(stream);
 }
@@ -145,7 +152,7 @@ void wmk_consumer_drop_group(struct wmk_consumer *consumer, struct wmk_group *gr
 	size_t kept = 0;
 
 	wmk_consumer_sum(consumer, group, &last);
-	last.bytes = 0; /* the sink counts them */
+	last.bytes = 0; /* the output counts them */
 	wmk_consumer_stats_add(&consumer->gone, &last);
 	for (size_t i = 0; i < consumer->n_streams; i++) {
 		if (consumer->streams[i]->group == group)
@@ -166,7 +173,7 @@ void wmk_consumer_drop_group(struct wmk_consumer *consumer, struct wmk_group *gr
 
 int wmk_consumer_restart_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
-	const struct wmk_output_trace_ops *ops = consumer->options.sink->ops;
+	const struct wmk_output_trace_ops *ops = consumer->options.output->ops;
 	int err;
 
 	if (!stream->source->ops->clear || !ops->stream_remove)
@@ -185,17 +192,17 @@ int wmk_consumer_restart_stream(struct wmk_consumer *consumer, struct wmk_stream
 	err = stream->source->ops->clear(stream->source, &stream->end_pos, &stream->end_ts);
 	if (err < 0)
 		wmk_consumer_bury(consumer, stream, "its ring cannot be cleared", err);
-	return ops->stream_remove(consumer->options.sink, stream->name, &stream->group->limits);
+	return ops->stream_remove(consumer->options.output, stream->name, &stream->group->limits);
 }
 
 /* The file of an earlier consumer: 1, 0 or -ENOENT as stream_resume(), or -errno: it is none to go on with, and not ours to write to. */
 static int resume_file(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_ctf_packet *last)
 {
-	const struct wmk_output_trace_ops *ops = consumer->options.sink->ops;
+	const struct wmk_output_trace_ops *ops = consumer->options.output->ops;
 	int found = -ENOENT;
 
 	if (ops->stream_resume)
-		found = ops->stream_resume(consumer->options.sink, stream->name, &stream->group->limits, &stream->out, last);
+		found = ops->stream_resume(consumer->options.output, stream->name, &stream->group->limits, &stream->out, last);
 	if (found == 1 && (last->stream_id != stream->stream_id || last->instance != stream->instance)) {
 		ops->stream_close(stream->out);
 		stream->out = NULL;
@@ -214,8 +221,8 @@ static void tell_gap(struct wmk_consumer *consumer, struct wmk_stream *stream)
 	now->gaps++;
 	if (!now->words[0])
 		snprintf(now->words, sizeof(now->words), "%.*s", (int)sizeof(now->words) - 1, words);
-	if (consumer->options.sink->ops->note)
-		consumer->options.sink->ops->note(consumer->options.sink, words);
+	if (consumer->options.output->ops->note)
+		consumer->options.output->ops->note(consumer->options.output, words);
 }
 
 /*
@@ -494,7 +501,8 @@ void wmk_consumer_close(struct wmk_consumer *consumer)
 	wmk_consumer_halt(consumer);
 	while (consumer->n_groups)
 		wmk_consumer_drop_group(consumer, consumer->groups[0]);
-	consumer->options.sink->ops->close(consumer->options.sink);
+	if (consumer->options.output)
+		consumer->options.output->ops->close(consumer->options.output);
 	pthread_cond_destroy(&consumer->changed);
 	pthread_cond_destroy(&consumer->pulse);
 	pthread_mutex_destroy(&consumer->lock);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer.h - drains packets from sources (ring/packet_source.h) into a sink: one thread, small tables of functions.
+ * consumer.h - drains packets from sources (ring/packet_source.h) into a trace of an output (consumer/output.h): one thread.
  *
- *     source (a ring, the kernel) ──next()──► struct wmk_packet ──write()──► sink (trace directory, later relay, snapshot)
+ *     source (a ring, the kernel) ──next()──► struct wmk_packet ──write()──► trace of an output (a directory)
  *             ▲                                                                      │
  *             └───────────────── release(), only after it has been written ◄─────────┘
  *
  * For `waymark record`:
  *
- *     wmk_consumer_open(&options, &consumer);              sink of your choice, e.g. wmk_output_directory_trace()
+ *     wmk_consumer_open(&options, &consumer);              options.output: from trace_open() of an output
  *     wmk_consumer_add_set(consumer, set, "app", 0);       once per channel; every ring of the set becomes a stream
  *     wmk_consumer_start(consumer);                        its thread runs
  *     ... the program runs; wmk_consumer_stats() any time ...
  *     wmk_consumer_stop(consumer);                         everything committed is written, last lost counts too; joins
  *     wmk_consumer_stats(consumer, &stats);
- *     wmk_consumer_close(consumer);                        closes the sink; the sets stay the caller's
+ *     wmk_consumer_close(consumer);                        closes the trace; the sets stay the caller's
  *
  * While records come the thread looks at the rings on a timer that adapts (1 to 100 ms) to how fast they fill; after
  * some empty looks it sleeps until a writer enters a new sub-buffer of any set (waymark_ring_sets_wait()), for ever: a
@@ -28,7 +28,7 @@
  * A stream gets a file when it has its first record or loss; it begins with a lost count of 0 and ends with the final
  * one.
  *
- * A sink that fails (disk full) is reported in the statistics; the packet stays in the ring and is tried again, so
+ * An output that fails (disk full) is reported in the statistics; the packet stays in the ring and is tried again, so
  * the rings fill and the writers count what they lose. What fails for one stream's own sake (a file that may not grow)
  * holds up that stream alone. At stop, what still cannot be written is counted as lost, to the record.
  *
@@ -46,61 +46,23 @@
 
 #include <waymark/ring.h>
 
+#include "consumer/output.h"
 #include "ctf/writer.h"
 #include "ring/packet_source.h"
 
 struct wmk_kreader;                /* kernel/reader.h */
-struct wmk_store;
 struct wmk_store_limits;           /* store/store.h */
-
-/* ── the sink ────────────────────────────────────────────────────────────────────────────────────────── */
-
-struct wmk_output_trace;
-struct wmk_output_stream;        /* the sink's own, one per stream that it was given */
-struct wmk_output_trace_ops {
-	/* `limits`: of its files' size and number, NULL: one file. */
-	int (*stream_open)(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits,
-			   struct wmk_output_stream **stream);
-	/*
-	 * Go on with a stream of an earlier consumer: what is not a whole packet at its end is cut off. 1: *last is its
-	 * last packet; 0: there is none yet; -ENOENT: no such stream, it is opened when it has something; -errno: that
-	 * stream is lost. May be NULL: then there are never such streams.
-	 */
-	int (*stream_resume)(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits,
-			     struct wmk_output_stream **stream, struct wmk_ctf_packet *last);
-	/* Whole packet or nothing; -errno may be passing (disk full): the same packet is offered again. */
-	int (*write)(struct wmk_output_stream *stream, const struct wmk_ctf_packet *head,
-		     const struct wmk_packet *packet);
-	/* There is no room for a packet with the final lost count: put it into the last one. May be NULL. */
-	int (*amend)(struct wmk_output_stream *stream, uint64_t lost);
-	/* -ENOENT with a cause chain that names it: what was written of it was removed. May be NULL. */
-	int (*stream_check)(const struct wmk_output_stream *stream);
-	int (*stream_close)(struct wmk_output_stream *stream);
-	/* What was written of it goes; it is not open. May be NULL: then nothing can be cleared. */
-	int (*stream_remove)(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits);
-	uint64_t (*stream_bytes)(const struct wmk_output_stream *stream);    /* that are there; may be NULL */
-	/* A sentence that belongs to the trace: a stream's error. */
-	void (*note)(struct wmk_output_trace *sink, const char *words);
-	uint64_t (*bytes)(struct wmk_output_trace *sink);      /* written so far; any thread */
-	void (*close)(struct wmk_output_trace *sink);
-};
-struct wmk_output_trace {
-	const struct wmk_output_trace_ops *ops;
-};
-
-/*
- * Sink into a trace directory. The store stays the caller's, who appends declarations with wmk_store_metadata(), and
- * outlives the sink.
- */
-int wmk_output_directory_trace(struct wmk_store *store, const uint8_t uuid[16], struct wmk_output_trace **sink);
-extern const struct wmk_output_trace_ops wmk_output_directory_ops;   /* its functions, for who stands in front of it */
 
 /* ── the consumer ────────────────────────────────────────────────────────────────────────────────────── */
 
 struct wmk_consumer;
 
 struct wmk_consumer_options {
-	struct wmk_output_trace *sink;     /* owned by the consumer from a successful wmk_consumer_open() on */
+	/*
+	 * Owned by the consumer from a successful wmk_consumer_open() on. NULL: it comes with wmk_consumer_set_output(), before
+	 * the first stream.
+	 */
+	struct wmk_output_trace *output;
 	int at_stop_only;          /* 1: overwrite mode, `--overwrite`: nothing is written until stop, then what the rings hold */
 	/*
 	 * 1: another consumer of the same sets and the same trace has died: each stream goes on where its last whole
@@ -125,7 +87,7 @@ struct wmk_consumer_stats {
 	uint32_t streams;                             /* with a file */
 	uint32_t errors;                              /* streams that lied or could not be continued */
 	uint32_t gaps;                                /* times that a stream lost nobody knows how much: a consumer had died with it */
-	uint64_t writing_us;                          /* time that the sink took */
+	uint64_t writing_us;                          /* time that writing took */
 	uint64_t behind_us, behind_bytes;             /* of it, and of the records: while more than half of a ring waited */
 	uint32_t sink_errors;                         /* failed attempts to write */
 	int sink_error;                               /* the last one, -errno; 0: never failed */
@@ -135,6 +97,8 @@ struct wmk_consumer_stats {
 
 /* *consumer is the caller's: wmk_consumer_close(). */
 int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_consumer **consumer);
+/* Of a consumer without one: it owns the trace from here on. Before the first stream, or in the consumer's thread. */
+void wmk_consumer_set_output(struct wmk_consumer *consumer, struct wmk_output_trace *output);
 /*
  * Every ring of `set` becomes a stream `<channel>_<cpu>` or `<channel>_claim<k>` of stream class `stream_id`. The set
  * stays the caller's and must outlive the consumer, or its removal. Its header_room must be WMK_CTF_PACKET_ROOM at
@@ -162,7 +126,7 @@ struct wmk_consumer_set {
 int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set, const struct wmk_consumer_set *how);
 /*
  * `from`, here and below: a ring set, or a kernel channel's reader. Take everything committed in it, end its streams, forget it; what cannot be
- * written is counted as lost. 0, or the sink's -errno: it is removed all the same. *stats (may be NULL): its final counts. -ENOENT.
+ * written is counted as lost. 0, or the output's -errno: it is removed all the same. *stats (may be NULL): its final counts. -ENOENT.
  */
 int wmk_consumer_remove(struct wmk_consumer *consumer, const void *from, struct wmk_consumer_stats *stats);
 /*
@@ -192,13 +156,13 @@ int wmk_consumer_add_source(struct wmk_consumer *consumer, struct wmk_source *so
 			    uint32_t stream_id, uint64_t instance, uint32_t cpu);
 int wmk_consumer_start(struct wmk_consumer *consumer);
 /*
- * Write what is there now, parts of sub-buffers too; returns when it has been done, or -errno if the sink refuses.
+ * Write what is there now, parts of sub-buffers too; returns when it has been done, or -errno if the output refuses.
  * Not what is for the stop only: -EINVAL when there is nothing else.
  */
 int wmk_consumer_flush(struct wmk_consumer *consumer);
 /*
  * Of one, NULL: of all, those for the stop too: write what is there now, and the lost counts as they are. They go on
- * behind it. 0, or the sink's -errno: what could not be written stays in the rings.
+ * behind it. 0, or the output's -errno: what could not be written stays in the rings.
  */
 int wmk_consumer_settle(struct wmk_consumer *consumer, const void *from);
 /*
@@ -217,7 +181,7 @@ int wmk_consumer_call(struct wmk_consumer *consumer, void (*function)(void *arg)
 /* Have it call function(arg) and wait for what that returns. From the thread itself, or while it does not run, it is called at once. -ENOMEM. */
 int wmk_consumer_do(struct wmk_consumer *consumer, int (*function)(void *arg), void *arg);
 /*
- * Take everything that has been committed, end every stream, join the thread. 0, or the sink's -errno when something
+ * Take everything that has been committed, end every stream, join the thread. 0, or the output's -errno when something
  * could not be written (it is in the statistics). Idempotent.
  */
 int wmk_consumer_stop(struct wmk_consumer *consumer);

@@ -67,7 +67,7 @@ void wmk_consumer_sum(struct wmk_consumer *consumer, const struct wmk_group *gro
 	sum->behind_us = group->behind_ns / 1000;
 	for (size_t i = 0; i < consumer->n_streams; i++)
 		if (consumer->streams[i]->group == group)
-			sum_stream(consumer->streams[i], consumer->options.sink->ops, sum);
+			sum_stream(consumer->streams[i], consumer->options.output->ops, sum);
 }
 
 void wmk_consumer_publish(struct wmk_consumer *consumer)
@@ -78,8 +78,8 @@ void wmk_consumer_publish(struct wmk_consumer *consumer)
 		wmk_consumer_sum(consumer, consumer->groups[i], &one);
 		wmk_consumer_stats_add(&all, &one);
 	}
-	if (consumer->options.sink->ops->bytes)
-		all.bytes = consumer->options.sink->ops->bytes(consumer->options.sink);
+	if (consumer->options.output && consumer->options.output->ops->bytes)
+		all.bytes = consumer->options.output->ops->bytes(consumer->options.output);
 	pthread_mutex_lock(&consumer->lock);
 	consumer->stats = all;
 	pthread_mutex_unlock(&consumer->lock);

@@ -82,9 +82,7 @@ void wmk_server_trace_free(struct wmk_server_trace *trace)
 			wmk_error_clear();
 		wmk_consumer_close(trace->consumer);
 	}
-	if (trace->store)
-		wmk_store_close(trace->store);
-	wmk_server_budget_leave(trace);
+	wmk_server_output_leave(trace);
 	while (trace->rings)
 		wmk_server_rings_unlink(trace, trace->rings);
 	wmk_arena_free(&trace->arena);
@@ -94,7 +92,7 @@ void wmk_server_trace_free(struct wmk_server_trace *trace)
 struct wmk_server_trace *wmk_server_trace_new(struct wmk_consumer_server *server, const struct wmk_consumerd_trace *is)
 {
 	struct wmk_server_trace *trace = calloc(1, sizeof(*trace));
-	struct wmk_consumer_options options = { 0 };
+	const struct wmk_consumer_options options = { 0 };
 	int err = -ENOMEM;
 
 	if (!trace) {
@@ -102,11 +100,9 @@ struct wmk_server_trace *wmk_server_trace_new(struct wmk_consumer_server *server
 		return NULL;
 	}
 	trace->server = server;
-	trace->sink.ops = &wmk_server_output_ops;
-	options.sink = &trace->sink;
 	err = wmk_object_copy(&wmk_consumerd_trace_object, is, &trace->is, &trace->arena);
 	if (err >= 0)
-		err = wmk_server_budget_join(trace);
+		err = wmk_server_output_join(trace);
 	if (err >= 0)
 		err = wmk_consumer_open(&options, &trace->consumer);
 	if (err >= 0)

@@ -4,7 +4,7 @@
  *
  *     consumer.c   what there is: sets, groups, streams; added and removed
  *     thread.c     the thread: when to look, when to sleep, how deep; commands
- *     look.c       a look: packets from sources into the sink
+ *     look.c       a look: packets from sources into the output
  *     counts.c     what became of the records
  *     cpus.c       CPUs that come while a kernel channel records
  *     heart.c      a second thread, where writers wait for room
@@ -55,7 +55,7 @@ struct wmk_stream {
 	uint64_t bytes;                    /* when it was closed */
 	uint64_t packets;                  /* taken in this look */
 	bool dump;                         /* a state dump: written at once, though its group be written at stop only */
-	bool stuck;                        /* the last packet that was offered to the sink is not in the trace */
+	bool stuck;                        /* the last packet that was offered to the output is not in the trace */
 	bool dead;                         /* the source lies */
 };
 
@@ -121,7 +121,7 @@ struct wmk_look_result {
 	uint64_t most;             /* packets of the stream that had most */
 	bool more;                 /* there is more to take at once */
 	bool followed;             /* there was something to follow */
-	int err;                   /* the sink's, 0 if everything was written */
+	int err;                   /* the output's, 0 if everything was written */
 	bool full;                 /* and it ended the look */
 };
 
@@ -143,7 +143,7 @@ void wmk_consumer_heart_stop(struct wmk_consumer *consumer);
 /* The consumer's thread goes to its deep sleep, or comes back. Takes `lock`. */
 void wmk_consumer_heart_rest(struct wmk_consumer *consumer, bool rest);
 uint64_t wmk_consumer_now_ns(void);
-/* The sink did not take what it was given of the stream: told in the statistics, with the words of the cause chain, which is cleared. */
+/* The output did not take what it was given of the stream: told in the statistics, with the words of the cause chain, which is cleared. */
 void wmk_stream_refused(struct wmk_stream *stream, int err);
 /* The source lies, or cannot be continued (`what`): its stream ends here, the others go on. Under streams_lock. */
 void wmk_consumer_bury(struct wmk_consumer *consumer, struct wmk_stream *stream, const char *what, int err);

@@ -11,116 +11,36 @@
 #include "consumer/server_inside.h"
 #include "kernel/calls_reader.h"
 #include "ring/file.h"
+#include "store/store.h"
 
-/* ── the sink: opened by the first job, in the thread that writes ────────────────────────────────────── */
+/* ── the trace ───────────────────────────────────────────────────────────────────────────────────────── */
 
-static struct wmk_server_trace *trace_of(struct wmk_output_trace *sink)
-{
-	return (struct wmk_server_trace *)(void *)((char *)sink - offsetof(struct wmk_server_trace, sink));
-}
-
-static int sink_open(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits, struct wmk_output_stream **stream)
-{
-	return trace_of(sink)->inner->ops->stream_open(trace_of(sink)->inner, name, limits, stream);
-}
-
-static int sink_resume(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits, struct wmk_output_stream **stream,
-		       struct wmk_ctf_packet *last)
-{
-	return trace_of(sink)->inner->ops->stream_resume(trace_of(sink)->inner, name, limits, stream, last);
-}
-
-static int sink_write(struct wmk_output_stream *stream, const struct wmk_ctf_packet *head, const struct wmk_packet *packet)
-{
-	return wmk_output_directory_ops.write(stream, head, packet);
-}
-
-static int sink_amend(struct wmk_output_stream *stream, uint64_t lost)
-{
-	return wmk_output_directory_ops.amend(stream, lost);
-}
-
-static int sink_stream_check(const struct wmk_output_stream *stream)
-{
-	return wmk_output_directory_ops.stream_check(stream);
-}
-
-static int sink_stream_close(struct wmk_output_stream *stream)
-{
-	return wmk_output_directory_ops.stream_close(stream);
-}
-
-static int sink_remove(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits)
-{
-	return trace_of(sink)->inner->ops->stream_remove(trace_of(sink)->inner, name, limits);
-}
-
-static uint64_t sink_stream_bytes(const struct wmk_output_stream *stream)
-{
-	return wmk_output_directory_ops.stream_bytes(stream);
-}
-
-/* The metadata is the session daemon's to write: it finds the words in the counts. */
-static void sink_note(struct wmk_output_trace *sink, const char *words)
-{
-	wmk_server_log(trace_of(sink)->server, "%s: %s", trace_of(sink)->is.path, words);
-}
-
-static void sink_close(struct wmk_output_trace *sink)
-{
-	struct wmk_server_trace *trace = trace_of(sink);
-
-	if (trace->inner)
-		trace->inner->ops->close(trace->inner);
-	trace->inner = NULL;
-}
-
-const struct wmk_output_trace_ops wmk_server_output_ops = {
-	.stream_open = sink_open,
-	.stream_resume = sink_resume,
-	.write = sink_write,
-	.amend = sink_amend,
-	.stream_check = sink_stream_check,
-	.stream_close = sink_stream_close,
-	.stream_remove = sink_remove,
-	.stream_bytes = sink_stream_bytes,
-	.note = sink_note,
-	.close = sink_close,
-};
-
-static int open_trace(struct wmk_server_trace *trace)
-{
-	int err = wmk_store_as((uid_t)trace->is.uid, (gid_t)trace->is.gid);
-
-	if (err < 0)
-		return err;
-	err = wmk_store_open_streams(trace->is.path, trace->is.sub, &trace->store);
-	if (err < 0) {
-		trace->store = NULL;
-	} else {
-		wmk_store_keep_free(trace->store, trace->server->options.keep_free);
-		err = wmk_server_budget_share(trace);
-	}
-	wmk_store_as_end();
-	if (err >= 0)
-		err = wmk_output_directory_trace(trace->store, trace->is.uuid, &trace->inner);
-	if (err >= 0)
-		return 0;
-	/* asked for once more, it is tried once more */
-	if (trace->store)
-		wmk_store_close(trace->store);
-	trace->store = NULL;
-	return err;
-}
-
+/* A trace that could not be opened is opened by the next request for it. */
 static int trace_add(struct wmk_server_job *job)
 {
 	struct wmk_server_trace *trace = job->trace;
+	struct wmk_output *output = wmk_server_output_of(trace);
+	struct wmk_output_place place = { .mode = WMK_OUTPUT_STREAMS, .sub = trace->is.sub };
 
-	if (trace->inner)
+	if (trace->out)
 		return 0;
-	trace->err = open_trace(trace);
-	return trace->err < 0 ? wmk_error_add(trace->err, "cannot write a trace in %.100s", trace->is.path) : 0;
+	memcpy(place.uuid, trace->is.uuid, sizeof(place.uuid));
+	trace->err = output->ops->trace_open(output, &place, &trace->out);
+	if (trace->err < 0) {
+		trace->out = NULL;
+		return wmk_error_add(trace->err, "cannot write a trace in %.100s", trace->is.path);
+	}
+	wmk_consumer_set_output(trace->consumer, trace->out);
+	return 0;
+}
+
+/* Files of streams are gone. */
+static void count_anew(struct wmk_server_trace *trace)
+{
+	struct wmk_output *output = wmk_server_output_of(trace);
+
+	if (output->ops->usage(output) < 0)
+		wmk_error_clear();
 }
 
 /* ── rings ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -283,7 +203,7 @@ static void carry_out(struct wmk_server_job *job)
 		break;
 	case WMK_CONSUMERD_CLEAR:
 		note_error(job, wmk_consumer_clear(job->trace->consumer));
-		wmk_server_budget_measure(job->trace);
+		count_anew(job->trace);
 		break;
 	case WMK_CONSUMERD_STATS:
 		count(job);
@@ -301,7 +221,7 @@ void wmk_server_job_run(void *arg)
 	wmk_error_clear();
 	if (job->type == WMK_CONSUMERD_TRACE_ADD)
 		note_error(job, trace_add(job));
-	else if (job->trace->inner)
+	else if (job->trace->out)
 		carry_out(job);
 	else if (job->type != WMK_CONSUMERD_TRACE_REMOVE)
 		note_error(job, wmk_error(job->trace->err < 0 ? job->trace->err : -ENOENT, "the trace %.100s could not be opened",

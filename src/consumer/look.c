@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * look.c - one look at all streams: take packets from sources, give them to the sink, keep the counts that make no
+ * look.c - one look at all streams: take packets from sources, give them to the output, keep the counts that make no
  * loss invisible.
  *
  * The lost count in a packet is what the source had lost by the end of that packet, and what we ourselves could not
@@ -51,7 +51,7 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 	int err;
 
 	WMK_TESTPOINT(consumer_before_write);
-	err = consumer->options.sink->ops->write(stream->out, &head, packet);
+	err = consumer->options.output->ops->write(stream->out, &head, packet);
 	took = wmk_consumer_now_ns() - start;
 	stream->group->writing_ns += took;
 	if (packet->pressure > BEHIND) {
@@ -87,7 +87,7 @@ static int begin(struct wmk_consumer *consumer, struct wmk_stream *stream, uint6
 	int err = 0;
 
 	if (!stream->out) {
-		err = consumer->options.sink->ops->stream_open(consumer->options.sink, stream->name, &stream->group->limits, &stream->out);
+		err = consumer->options.output->ops->stream_open(consumer->options.output, stream->name, &stream->group->limits, &stream->out);
 		if (err < 0)
 			return err;
 		stream->group->now.streams++;
@@ -124,8 +124,8 @@ void wmk_consumer_bury(struct wmk_consumer *consumer, struct wmk_stream *stream,
 	if (!stream->group->now.words[0])
 		snprintf(stream->group->now.words, sizeof(stream->group->now.words), "%.*s",
 			 (int)sizeof(stream->group->now.words) - 1, words);
-	if (consumer->options.sink->ops->note)
-		consumer->options.sink->ops->note(consumer->options.sink, words);
+	if (consumer->options.output->ops->note)
+		consumer->options.output->ops->note(consumer->options.output, words);
 }
 
 void wmk_consumer_tend(struct wmk_consumer *consumer)
@@ -145,7 +145,7 @@ void wmk_consumer_tend(struct wmk_consumer *consumer)
 	atomic_store_explicit(&consumer->alive_ns, wmk_consumer_now_ns(), memory_order_relaxed);
 }
 
-/* Take one packet. 1: taken, go on; 0: nothing; -errno: the sink refused, the packet stays. */
+/* Take one packet. 1: taken, go on; 0: nothing; -errno: the output refused, the packet stays. */
 static int take(struct wmk_consumer *consumer, struct wmk_stream *stream, enum wmk_look how)
 {
 	struct wmk_packet packet;
@@ -211,7 +211,7 @@ static int say_counts(struct wmk_consumer *consumer, struct wmk_stream *stream)
 /* Its file was removed while it recorded: what it had is lost, and no packet that is written can say so. */
 static void look_for_file(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
-	const struct wmk_output_trace_ops *ops = consumer->options.sink->ops;
+	const struct wmk_output_trace_ops *ops = consumer->options.output->ops;
 	char what[100];
 	int err = stream->out && ops->stream_check && !stream->dead ? ops->stream_check(stream->out) : 0;
 
@@ -226,7 +226,7 @@ static void look_for_file(struct wmk_consumer *consumer, struct wmk_stream *stre
 
 static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
-	const struct wmk_output_trace_ops *ops = consumer->options.sink->ops;
+	const struct wmk_output_trace_ops *ops = consumer->options.output->ops;
 	int err = say_counts(consumer, stream), closed;
 
 	if (err < 0 && stream->out && ops->amend &&

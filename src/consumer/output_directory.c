@@ -1,28 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_directory.c - a trace directory as a sink: a packet is one pwritev(), header in the sub-buffer's own room
- * where there is one.
+ * output_directory.c - a directory as the output of a session. A packet is one pwritev(), with its header in the
+ * sub-buffer's own room if it has one.
  */
+#include "consumer/output.h"
+
 #include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "consumer/consumer.h"
 #include "store/store.h"
 
-struct directory_sink {
-	struct wmk_output_trace sink;
-	struct wmk_store *store;   /* the caller's */
+struct directory_output {
+	struct wmk_output output;
+	struct wmk_output_directory_options is;  /* `path` is ours */
+	char *path;
+	pthread_mutex_t lock;      /* of `measured` */
+	bool measured;
+	struct wmk_store_budget budget;
+};
+
+struct directory_trace {
+	struct wmk_output_trace trace;
+	struct directory_output *output;         /* NULL: the store is the caller's */
+	struct wmk_store *store;
+	bool has_metadata;
 	uint8_t uuid[16];
 };
 
 struct wmk_output_stream {
-	struct directory_sink *sink;
+	struct directory_trace *trace;
 	struct wmk_store_stream *file;
 };
 
-static int directory_stream_open(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits,
+/* ── streams ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int directory_stream_open(struct wmk_output_trace *trace, const char *name, const struct wmk_store_limits *limits,
 				 struct wmk_output_stream **stream)
 {
 	struct wmk_output_stream *made = calloc(1, sizeof(*made));
@@ -30,8 +46,8 @@ static int directory_stream_open(struct wmk_output_trace *sink, const char *name
 
 	if (!made)
 		return wmk_error(-ENOMEM, "no memory for stream %.100s", name);
-	made->sink = (struct directory_sink *)sink;
-	err = wmk_store_stream_create(made->sink->store, name, limits, &made->file);
+	made->trace = (struct directory_trace *)trace;
+	err = wmk_store_stream_create(made->trace->store, name, limits, &made->file);
 	if (err < 0) {
 		free(made);
 		return err;
@@ -40,7 +56,7 @@ static int directory_stream_open(struct wmk_output_trace *sink, const char *name
 	return 0;
 }
 
-static int directory_stream_resume(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits,
+static int directory_stream_resume(struct wmk_output_trace *trace, const char *name, const struct wmk_store_limits *limits,
 				   struct wmk_output_stream **stream, struct wmk_ctf_packet *last)
 {
 	struct wmk_output_stream *made = calloc(1, sizeof(*made));
@@ -48,8 +64,8 @@ static int directory_stream_resume(struct wmk_output_trace *sink, const char *na
 
 	if (!made)
 		return wmk_error(-ENOMEM, "no memory for stream %.100s", name);
-	made->sink = (struct directory_sink *)sink;
-	found = wmk_store_stream_open(made->sink->store, name, limits, made->sink->uuid, &made->file, last);
+	made->trace = (struct directory_trace *)trace;
+	found = wmk_store_stream_open(made->trace->store, name, limits, made->trace->uuid, &made->file, last);
 	if (found < 0)
 		free(made);
 	else
@@ -69,7 +85,7 @@ static int directory_write(struct wmk_output_stream *stream, const struct wmk_ct
 
 	wmk_store_stream_pressure(stream->file, packet->pressure);
 	wmk_store_stream_place(stream->file, &head);
-	wmk_ctf_packet_encode(room, stream->sink->uuid, &head);
+	wmk_ctf_packet_encode(room, stream->trace->uuid, &head);
 	iov[n++] = (struct iovec){ room, WMK_CTF_PACKET_ROOM };
 	if (packet->room)
 		iov[0].iov_len += packet->len;
@@ -99,9 +115,9 @@ static int directory_stream_close(struct wmk_output_stream *stream)
 	return err;
 }
 
-static int directory_stream_remove(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits)
+static int directory_stream_remove(struct wmk_output_trace *trace, const char *name, const struct wmk_store_limits *limits)
 {
-	return wmk_store_stream_remove(((struct directory_sink *)sink)->store, name, limits);
+	return wmk_store_stream_remove(((struct directory_trace *)trace)->store, name, limits);
 }
 
 static uint64_t directory_stream_bytes(const struct wmk_output_stream *stream)
@@ -109,24 +125,41 @@ static uint64_t directory_stream_bytes(const struct wmk_output_stream *stream)
 	return wmk_store_stream_bytes(stream->file);
 }
 
-/* A comment in the metadata: every reader skips it, every person finds it. */
-static void directory_note(struct wmk_output_trace *sink, const char *words)
+/* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int directory_metadata(struct wmk_output_trace *trace, const char *text, size_t len)
 {
-	if (wmk_store_remark(((struct directory_sink *)sink)->store, words) < 0)
+	return wmk_store_metadata(((struct directory_trace *)trace)->store, text, len);
+}
+
+/* A comment in the metadata: readers skip it, people find it. */
+static void directory_note(struct wmk_output_trace *given, const char *words)
+{
+	struct directory_trace *trace = (struct directory_trace *)given;
+	const struct wmk_output_directory_options *is = trace->output ? &trace->output->is : NULL;
+
+	if (trace->has_metadata && wmk_store_remark(trace->store, words) < 0)
 		wmk_error_clear();
+	else if (!trace->has_metadata && is && is->note)
+		is->note(is->data, words);
 }
 
-static uint64_t directory_bytes(struct wmk_output_trace *sink)
+static uint64_t directory_bytes(struct wmk_output_trace *trace)
 {
-	return wmk_store_bytes(((struct directory_sink *)sink)->store);
+	return wmk_store_bytes(((struct directory_trace *)trace)->store);
 }
 
-static void directory_close(struct wmk_output_trace *sink)
+static void directory_close(struct wmk_output_trace *given)
 {
-	free(sink);
+	struct directory_trace *trace = (struct directory_trace *)given;
+
+	if (trace->output)
+		wmk_store_close(trace->store);
+	free(trace);
 }
 
-const struct wmk_output_trace_ops wmk_output_directory_ops = {
+static const struct wmk_output_trace_ops trace_ops = {
+	.metadata = directory_metadata,
 	.stream_open = directory_stream_open,
 	.stream_resume = directory_stream_resume,
 	.write = directory_write,
@@ -140,15 +173,130 @@ const struct wmk_output_trace_ops wmk_output_directory_ops = {
 	.close = directory_close,
 };
 
-int wmk_output_directory_trace(struct wmk_store *store, const uint8_t uuid[16], struct wmk_output_trace **sink)
+int wmk_output_directory_trace(struct wmk_store *store, const uint8_t uuid[16], struct wmk_output_trace **trace)
 {
-	struct directory_sink *made = calloc(1, sizeof(*made));
+	struct directory_trace *made = calloc(1, sizeof(*made));
 
 	if (!made)
 		return wmk_error(-ENOMEM, "no memory to write a trace");
-	made->sink.ops = &wmk_output_directory_ops;
+	made->trace.ops = &trace_ops;
 	made->store = store;
+	made->has_metadata = true;
 	memcpy(made->uuid, uuid, sizeof(made->uuid));
-	*sink = &made->sink;
+	*trace = &made->trace;
+	return 0;
+}
+
+/* ── the output ──────────────────────────────────────────────────────────────────────────────────────── */
+
+/* What the first trace finds in the directory counts, too. */
+static int join_budget(struct directory_output *output, struct wmk_store *store)
+{
+	bool first;
+	int err = 0;
+
+	if (!output->is.max_size)
+		return 0;
+	pthread_mutex_lock(&output->lock);
+	first = !output->measured;
+	if (first)
+		err = wmk_store_measure(&output->budget, output->path);
+	output->measured = err == 0;
+	pthread_mutex_unlock(&output->lock);
+	if (err == 0)
+		wmk_store_share(store, &output->budget, first);
+	return err;
+}
+
+/* With the rights of the owner. */
+static int open_store(struct directory_output *output, const struct wmk_output_place *place, struct wmk_store **store)
+{
+	int err;
+
+	switch (place->mode) {
+	case WMK_OUTPUT_CREATE:
+		err = wmk_store_create(output->path, place->sub, store);
+		break;
+	case WMK_OUTPUT_ADD:
+		err = wmk_store_add(output->path, place->sub, store);
+		break;
+	default:
+		err = wmk_store_open_streams(output->path, place->sub, store);
+		break;
+	}
+	if (err < 0)
+		return err;
+	wmk_store_keep_free(*store, output->is.keep_free);
+	err = join_budget(output, *store);
+	if (err < 0)
+		wmk_store_close(*store);
+	return err;
+}
+
+static int directory_trace_open(struct wmk_output *given, const struct wmk_output_place *place, struct wmk_output_trace **trace)
+{
+	struct directory_output *output = (struct directory_output *)given;
+	struct wmk_store *store;
+	int err = wmk_store_as(output->is.uid, output->is.gid);
+
+	if (err < 0)
+		return err;
+	err = open_store(output, place, &store);
+	wmk_store_as_end();
+	if (err < 0)
+		return err;
+	err = wmk_output_directory_trace(store, place->uuid, trace);
+	if (err < 0) {
+		wmk_store_close(store);
+		return err;
+	}
+	((struct directory_trace *)*trace)->output = output;
+	((struct directory_trace *)*trace)->has_metadata = place->mode != WMK_OUTPUT_STREAMS;
+	return 0;
+}
+
+static int directory_usage(struct wmk_output *given)
+{
+	struct directory_output *output = (struct directory_output *)given;
+	int err = output->is.max_size ? wmk_store_as(output->is.uid, output->is.gid) : 0;
+
+	if (!output->is.max_size || err < 0)
+		return err;
+	err = wmk_store_measure(&output->budget, output->path);
+	wmk_store_as_end();
+	return err;
+}
+
+static void directory_output_close(struct wmk_output *given)
+{
+	struct directory_output *output = (struct directory_output *)given;
+
+	pthread_mutex_destroy(&output->budget.lock);
+	pthread_mutex_destroy(&output->lock);
+	free(output->path);
+	free(output);
+}
+
+static const struct wmk_output_ops output_ops = {
+	.trace_open = directory_trace_open,
+	.usage = directory_usage,
+	.close = directory_output_close,
+};
+
+int wmk_output_directory_open(const struct wmk_output_directory_options *options, struct wmk_output **output)
+{
+	struct directory_output *made = calloc(1, sizeof(*made));
+
+	if (!made || !(made->path = strdup(options->path))) {
+		free(made);
+		return wmk_error(-ENOMEM, "no memory for an output");
+	}
+	made->output.ops = &output_ops;
+	made->is = *options;
+	made->is.path = made->path;
+	made->budget = (struct wmk_store_budget){ .max = options->max_size, .full = options->full, .data = options->data };
+	pthread_mutex_init(&made->lock, NULL);
+	pthread_mutex_init(&made->budget.lock, NULL);
+	*output = &made->output;
 	return 0;
 }

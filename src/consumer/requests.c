@@ -174,7 +174,7 @@ static void answer(struct wmk_server_job *job)
 	const bool counts_matter = job->type == WMK_CONSUMERD_STATS || job->type == WMK_CONSUMERD_RINGS_REMOVE ||
 				   job->type == WMK_CONSUMERD_TRACE_REMOVE || job->type == WMK_CONSUMERD_STOP;
 
-	if (counts_matter && !kept && (job->err == 0 || job->trace->inner))
+	if (counts_matter && !kept && (job->err == 0 || job->trace->out))
 		report(job);
 	else if (job->err < 0)
 		wmk_server_refuse(job->trace->server, job->connection, job->request, job->err, job->words);
@@ -192,7 +192,7 @@ void wmk_server_done(struct wmk_server_job *job)
 		wmk_server_log(server, "%s: %s", trace->is.path, job->words);
 	if (job->type == WMK_CONSUMERD_CLEAR && job->err == 0) {
 		trace->is.gone.n = 0;
-		wmk_server_budget_cleared(trace);
+		wmk_server_output_cleared(trace);
 	}
 	answer(job);
 	if (job->type == WMK_CONSUMERD_RINGS_REMOVE) {

@@ -215,7 +215,7 @@ static void welcome(struct wmk_consumer_server *server, int connection)
 		atomic_store_explicit(&server->daemon, peer.pid, memory_order_relaxed);
 	server->was_connected = true;
 	wmk_server_say(server, WMK_CONSUMERD_HELLO, &wmk_consumerd_hello_object, &hello);
-	wmk_server_budgets_again(server);
+	wmk_server_outputs_notify_again(server);
 }
 
 static void accept_one(struct wmk_consumer_server *server)
@@ -344,7 +344,7 @@ static int turn(struct wmk_consumer_server *server)
 		wmk_server_log(server, "%u connection(s) closed: no greeting as a session daemon sends it", refused);
 	if (fds[1].revents)
 		accept_one(server);
-	wmk_server_budgets_tell(server);
+	wmk_server_outputs_notify(server);
 	speak(server);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * server_inside.h - shared by server.c (socket, connection, the loop), greet.c (who else connects), requests.c (what is asked for), held.c (what there
- * is), budgets.c (how much it may be), jobs.c (what a trace's thread does).
+ * is), outputs.c (where it goes), jobs.c (what a trace's thread does).
  *
  * All lists, and all that is not marked otherwise, belong to the server's thread. A job holds what it works on: it is made and freed by the
  * server's thread, and carried out by the trace's, in the order in which jobs were made.
@@ -16,7 +16,6 @@
 
 #include "consumer/consumer.h"
 #include "consumer/server.h"
-#include "store/store.h"
 #include "wire/consumerd.h"
 
 #define WMK_SERVER_TRACES_MAX 16384u
@@ -26,7 +25,7 @@
 #define WMK_SERVER_QUEUE_MAX (64u << 20) /* bytes that a session daemon leaves unread */
 
 struct wmk_server_trace;
-struct wmk_server_budget;
+struct wmk_server_output;
 
 /* The rings of a set. Counted by the list and by jobs. */
 struct wmk_server_rings {
@@ -60,11 +59,9 @@ struct wmk_server_trace {
 	struct wmk_server_rings *rings;
 	unsigned n_rings;
 	struct wmk_consumer *consumer;
-	struct wmk_server_budget *budget;        /* NULL: no limit */
+	struct wmk_server_output *output;
 	/* The trace's thread's. */
-	struct wmk_output_trace sink;            /* what the consumer writes to: `inner`, as soon as it is there */
-	struct wmk_output_trace *inner;
-	struct wmk_store *store;
+	struct wmk_output_trace *out;    /* the consumer's; NULL: not opened yet */
 	int err;                         /* why it could not be opened */
 };
 
@@ -103,7 +100,7 @@ struct wmk_consumer_server {
 	int lock, listening, wake;       /* wake: an eventfd */
 	struct wmk_server_trace *traces;
 	unsigned n_traces, n_jobs;
-	struct wmk_server_budget *budgets;
+	struct wmk_server_output *outputs;
 	struct wmk_server_greeter greeters[WMK_SERVER_GREETERS_MAX];     /* in the order in which they came */
 	unsigned n_greeters;
 	int connection;
@@ -178,24 +175,21 @@ int wmk_server_list(struct wmk_consumer_server *server, uint32_t request);
 void wmk_server_list_more(struct wmk_consumer_server *server);
 void wmk_server_list_drop(struct wmk_consumer_server *server);
 
-/* budgets.c */
+/* outputs.c */
 /* The server's thread. 0 or -ENOMEM. */
-int wmk_server_budget_join(struct wmk_server_trace *trace);
-/* Its store is closed. */
-void wmk_server_budget_leave(struct wmk_server_trace *trace);
-/* The trace's thread, acting for its owner: the store has just been opened. */
-int wmk_server_budget_share(struct wmk_server_trace *trace);
-/* The trace's thread: files may have gone that it did not write itself. */
-void wmk_server_budget_measure(struct wmk_server_trace *trace);
+int wmk_server_output_join(struct wmk_server_trace *trace);
+/* The trace is closed. */
+void wmk_server_output_leave(struct wmk_server_trace *trace);
+/* The trace's thread: it belongs to the traces that joined it. */
+struct wmk_output *wmk_server_output_of(const struct wmk_server_trace *trace);
 /* The server's thread: there is room again. */
-void wmk_server_budget_cleared(struct wmk_server_trace *trace);
-/* What is full and has not been told is. And to who has just connected, all of it again. */
-void wmk_server_budgets_tell(struct wmk_consumer_server *server);
-void wmk_server_budgets_again(struct wmk_consumer_server *server);
+void wmk_server_output_cleared(struct wmk_server_trace *trace);
+/* Report outputs that are full and were not reported yet. To a session daemon that has just connected: all of them again. */
+void wmk_server_outputs_notify(struct wmk_consumer_server *server);
+void wmk_server_outputs_notify_again(struct wmk_consumer_server *server);
 
 /* jobs.c */
 /* In the trace's thread: carry it out, then give it back to the server's thread. */
 void wmk_server_job_run(void *job);
-extern const struct wmk_output_trace_ops wmk_server_output_ops;
 
 #endif

@@ -71,7 +71,7 @@ void rig_open(struct rig *rig, const struct rig_shape *shape)
 	assert_int_equal(waymark_ring_set_open(waymark_ring_set_fd(rig->set), &rig->mapped), 0);
 	if (shape->remote)
 		return;
-	assert_int_equal(wmk_output_directory_trace(rig->store, rig->uuid, &options.sink), 0);
+	assert_int_equal(wmk_output_directory_trace(rig->store, rig->uuid, &options.output), 0);
 	assert_int_equal(wmk_consumer_open(&options, &rig->consumer), 0);
 	assert_int_equal(wmk_consumer_add_set(rig->consumer, rig->set, "app", 0), 0);
 }
@@ -83,7 +83,7 @@ void rig_resume(struct rig *rig)
 	wmk_consumer_close(rig->consumer);
 	wmk_store_close(rig->store);
 	assert_int_equal(wmk_store_open(rig->trace, rig->sub, &rig->store), 0);
-	assert_int_equal(wmk_output_directory_trace(rig->store, rig->uuid, &options.sink), 0);
+	assert_int_equal(wmk_output_directory_trace(rig->store, rig->uuid, &options.output), 0);
 	assert_int_equal(wmk_consumer_open(&options, &rig->consumer), 0);
 	assert_int_equal(wmk_consumer_add_set(rig->consumer, rig->set, "app", 0), 0);
 }

@@ -452,7 +452,7 @@ static void test_slow_write(void **state)
 	static const struct wmk_output_trace_ops ops = { .stream_open = slow_stream_open, .write = slow_write,
 						 .stream_close = slow_stream_close, .close = slow_close };
 	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 2, .block_us = -1 };
-	struct wmk_consumer_options options = { .sink = &slow.sink, .start_ts = wmk_clock_monotonic() };
+	struct wmk_consumer_options options = { .output = &slow.sink, .start_ts = wmk_clock_monotonic() };
 	struct rig rig;
 
 	(void)state;
@@ -477,7 +477,7 @@ static void test_refused(void **state)
 {
 	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 2,
 					     .header_room = 64 };
-	const struct wmk_consumer_options none = { .sink = NULL };
+	const struct wmk_consumer_options none = { .min_us = 2, .max_us = 1 };
 	struct wmk_consumer *consumer;
 	struct waymark_ring_set *set;
 	struct rig rig;

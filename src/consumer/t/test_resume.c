@@ -141,7 +141,7 @@ static void consume_and_die(struct rig *rig, bool first, enum death how, uint64_
 	mortal.how = how;
 	mortal.left = left;
 	mortal.rig = rig;
-	options.sink = &mortal.sink;
+	options.output = &mortal.sink;
 	if (wmk_store_open(rig->trace, rig->sub, &store) < 0 ||
 	    wmk_output_directory_trace(store, rig->uuid, &mortal.inner) < 0 ||
 	    wmk_consumer_open(&options, &consumer) < 0 || wmk_consumer_add_set(consumer, rig->set, "app", 0) < 0 ||

@@ -431,7 +431,7 @@ static void test_clear_resume(void **state)
 		wmk_consumer_close(rig.consumer);
 		wmk_store_close(rig.store);
 		assert_int_equal(wmk_store_open(rig.trace, rig.sub, &rig.store), 0);
-		assert_int_equal(wmk_output_directory_trace(rig.store, rig.uuid, &options.sink), 0);
+		assert_int_equal(wmk_output_directory_trace(rig.store, rig.uuid, &options.output), 0);
 		assert_int_equal(wmk_consumer_open(&options, &rig.consumer), 0);
 		if (written == 2) {
 			const struct wmk_consumer_set again = { .channel = "app", .resume = 1, .clear = 1 };

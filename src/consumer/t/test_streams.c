@@ -176,7 +176,7 @@ static const struct wmk_output_trace_ops choosy_ops = {
 /* In the place of the rig's consumer: one that writes to that sink. */
 static void refuse(struct rig *rig, const char *name, int err)
 {
-	struct wmk_consumer_options options = { .sink = &choosy.sink };
+	struct wmk_consumer_options options = { .output = &choosy.sink };
 
 	wmk_consumer_close(rig->consumer);
 	memset(&choosy, 0, sizeof(choosy));
@@ -468,7 +468,7 @@ static void test_resumed_to_clear(void **state)
 
 	(void)state;
 	name = obstruct(&rig, true);
-	assert_int_equal(wmk_output_directory_trace(rig.store, rig.uuid, &options.sink), 0);
+	assert_int_equal(wmk_output_directory_trace(rig.store, rig.uuid, &options.output), 0);
 	wmk_consumer_close(rig.consumer);
 	assert_int_equal(wmk_consumer_open(&options, &rig.consumer), 0);
 	assert_int_equal(wmk_consumer_add(rig.consumer, rig.set, &again), 0);
@@ -518,7 +518,7 @@ static void test_only_file(void **state)
 	(void)state;
 	rig_open(&rig, &shape);
 	for (int turn = 0; turn < 2; turn++) {
-		assert_int_equal(wmk_output_directory_trace(rig.store, rig.uuid, &options.sink), 0);
+		assert_int_equal(wmk_output_directory_trace(rig.store, rig.uuid, &options.output), 0);
 		wmk_consumer_close(rig.consumer);
 		assert_int_equal(wmk_consumer_open(&options, &rig.consumer), 0);
 		how.resume = turn;

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * outputs.c - outputs of the server: traces of one session share one, and its max_size. The session daemon is notified
+ * when an output is full.
+ *
+ *     server's thread                            a trace's thread
+ *     join: found by path, or made
+ *     notify: FULL to the session daemon  ◄wake─ a packet is refused: full
+ *     leave: the last trace closes it
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "consumer/server_inside.h"
+
+struct wmk_server_output {
+	struct wmk_server_output *next;
+	struct wmk_consumer_server *server;
+	struct wmk_output *output;
+	unsigned n_traces;
+	char *path;
+	uint64_t uid, gid, max_size;
+	bool notified;
+	atomic_bool full;                /* relaxed: the thread that is woken reads it */
+};
+
+static void on_full(void *data)
+{
+	struct wmk_server_output *output = data;
+
+	/* A packet that is refused is written again and again: one wake is enough. */
+	if (!atomic_exchange_explicit(&output->full, true, memory_order_relaxed))
+		wmk_server_wake(output->server);
+}
+
+/* The session daemon writes the metadata: it finds the words in the counts. */
+static void on_note(void *data, const char *words)
+{
+	const struct wmk_server_output *output = data;
+
+	wmk_server_log(output->server, "%s: %s", output->path, words);
+}
+
+static struct wmk_server_output *output_new(struct wmk_consumer_server *server, const struct wmk_consumerd_trace *is)
+{
+	struct wmk_server_output *output = calloc(1, sizeof(*output));
+	const struct wmk_output_directory_options options = {
+		.path = is->path, .uid = (uid_t)is->uid, .gid = (gid_t)is->gid, .keep_free = server->options.keep_free,
+		.max_size = is->max_size, .full = on_full, .note = on_note, .data = output,
+	};
+
+	if (!output || !(output->path = strdup(is->path)) || wmk_output_directory_open(&options, &output->output) < 0) {
+		if (output)
+			free(output->path);
+		free(output);
+		return NULL;
+	}
+	output->server = server;
+	output->uid = is->uid;
+	output->gid = is->gid;
+	output->max_size = is->max_size;
+	output->next = server->outputs;
+	server->outputs = output;
+	return output;
+}
+
+int wmk_server_output_join(struct wmk_server_trace *trace)
+{
+	const struct wmk_consumerd_trace *is = &trace->is;
+	struct wmk_server_output *output = trace->server->outputs;
+
+	while (output && (strcmp(output->path, is->path) != 0 || output->uid != is->uid || output->gid != is->gid ||
+			  output->max_size != is->max_size))
+		output = output->next;
+	if (!output)
+		output = output_new(trace->server, is);
+	if (!output)
+		return wmk_error(-ENOMEM, "no memory for a trace");
+	output->n_traces++;
+	trace->output = output;
+	return 0;
+}
+
+void wmk_server_output_leave(struct wmk_server_trace *trace)
+{
+	struct wmk_server_output *output = trace->output, **at = &trace->server->outputs;
+
+	trace->output = NULL;
+	if (!output || --output->n_traces)
+		return;
+	while (*at != output)
+		at = &(*at)->next;
+	*at = output->next;
+	output->output->ops->close(output->output);
+	free(output->path);
+	free(output);
+}
+
+struct wmk_output *wmk_server_output_of(const struct wmk_server_trace *trace)
+{
+	return trace->output->output;
+}
+
+void wmk_server_output_cleared(struct wmk_server_trace *trace)
+{
+	trace->output->notified = false;
+	atomic_store_explicit(&trace->output->full, false, memory_order_relaxed);
+}
+
+void wmk_server_outputs_notify(struct wmk_consumer_server *server)
+{
+	for (struct wmk_server_output *output = server->outputs; output; output = output->next) {
+		const struct wmk_consumerd_full full = { output->path };
+
+		if (output->notified || !atomic_load_explicit(&output->full, memory_order_relaxed))
+			continue;
+		output->notified = wmk_server_say(server, WMK_CONSUMERD_FULL, &wmk_consumerd_full_object, &full);
+	}
+}
+
+void wmk_server_outputs_notify_again(struct wmk_consumer_server *server)
+{
+	for (struct wmk_server_output *output = server->outputs; output; output = output->next)
+		output->notified = false;
+}
