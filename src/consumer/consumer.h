@@ -113,8 +113,8 @@ struct wmk_consumer_set {
 	uint32_t stream_id;
 	int at_stop_only, resume;          /* as in the consumer's options */
 	/*
-	 * 1: what cannot be written when they are removed stays in them: they outlive us (ring/file.h), and are tried again. What is beyond the
-	 * trace's budget never could be, and is given up as ever.
+	 * 1: what cannot be written when they are removed stays in them: they outlive us (ring/file.h), and are tried
+	 * again. What is beyond the trace's budget never could be, and is given up as ever.
 	 */
 	int keep;
 	int budget;                /* 1: -EDQUOT may be said of that */
@@ -125,8 +125,9 @@ struct wmk_consumer_set {
 };
 int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set, const struct wmk_consumer_set *how);
 /*
- * `from`, here and below: a ring set, or a kernel channel's reader. Take everything committed in it, end its streams, forget it; what cannot be
- * written is counted as lost. 0, or the output's -errno: it is removed all the same. *stats (may be NULL): its final counts. -ENOENT.
+ * `from`, here and below: a ring set, or a kernel channel's reader. Take everything committed in it, end its streams,
+ * forget it; what cannot be written is counted as lost. 0, or the output's -errno: it is removed all the same. *stats
+ * (may be NULL): its final counts. -ENOENT.
  */
 int wmk_consumer_remove(struct wmk_consumer *consumer, const void *from, struct wmk_consumer_stats *stats);
 /*

@@ -42,7 +42,8 @@ void wmk_consumer_stats_add(struct wmk_consumer_stats *sum, const struct wmk_con
 		memcpy(sum->words, more->words, sizeof(sum->words));
 }
 
-static void sum_stream(struct wmk_stream *stream, const struct wmk_output_trace_ops *ops, struct wmk_consumer_stats *sum)
+static void sum_stream(struct wmk_stream *stream, const struct wmk_output_trace_ops *ops,
+		       struct wmk_consumer_stats *sum)
 {
 	uint64_t causes = 0, lost = wmk_stream_lost(stream);
 

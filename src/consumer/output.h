@@ -39,9 +39,10 @@ struct wmk_output_place {
 
 struct wmk_output;
 struct wmk_output_ops {
-	/* *trace is the caller's: its close(). Of traces of one output several may be opened at a time, from several threads. */
-	int (*trace_open)(struct wmk_output *output, const struct wmk_output_place *place, struct wmk_output_trace **trace);
-	/* Count anew what the output holds, against its max_size: files may be gone that no trace removed. Any thread. */
+	/* *trace is the caller's: its close(). Any thread, also several at a time. */
+	int (*trace_open)(struct wmk_output *output, const struct wmk_output_place *place,
+			  struct wmk_output_trace **trace);
+	/* Count anew the bytes that it holds, of its max_size: files may be gone that no trace removed. Any thread. */
 	int (*usage)(struct wmk_output *output);
 	/* All its traces are closed. */
 	void (*close)(struct wmk_output *output);
@@ -97,7 +98,7 @@ struct wmk_output_trace {
 
 struct wmk_output_directory_options {
 	const char *path;          /* absolute; copied */
-	uid_t uid;                 /* owner of the files, with whose rights they are opened and removed */
+	uid_t uid;                 /* owner of the files; they are opened and removed with its rights */
 	gid_t gid;
 	uint64_t keep_free;        /* bytes of the disk that stay free (wmk_store_keep_free()); 0: none */
 	uint64_t max_size;         /* bytes of all files below `path`; 0: no limit */

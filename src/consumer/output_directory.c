@@ -38,8 +38,8 @@ struct wmk_output_stream {
 
 /* ── streams ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int directory_stream_open(struct wmk_output_trace *trace, const char *name, const struct wmk_store_limits *limits,
-				 struct wmk_output_stream **stream)
+static int directory_stream_open(struct wmk_output_trace *trace, const char *name,
+				 const struct wmk_store_limits *limits, struct wmk_output_stream **stream)
 {
 	struct wmk_output_stream *made = calloc(1, sizeof(*made));
 	int err;
@@ -56,8 +56,9 @@ static int directory_stream_open(struct wmk_output_trace *trace, const char *nam
 	return 0;
 }
 
-static int directory_stream_resume(struct wmk_output_trace *trace, const char *name, const struct wmk_store_limits *limits,
-				   struct wmk_output_stream **stream, struct wmk_ctf_packet *last)
+static int directory_stream_resume(struct wmk_output_trace *trace, const char *name,
+				   const struct wmk_store_limits *limits, struct wmk_output_stream **stream,
+				   struct wmk_ctf_packet *last)
 {
 	struct wmk_output_stream *made = calloc(1, sizeof(*made));
 	int found;
@@ -115,7 +116,8 @@ static int directory_stream_close(struct wmk_output_stream *stream)
 	return err;
 }
 
-static int directory_stream_remove(struct wmk_output_trace *trace, const char *name, const struct wmk_store_limits *limits)
+static int directory_stream_remove(struct wmk_output_trace *trace, const char *name,
+				   const struct wmk_store_limits *limits)
 {
 	return wmk_store_stream_remove(((struct directory_trace *)trace)->store, name, limits);
 }
@@ -233,7 +235,8 @@ static int open_store(struct directory_output *output, const struct wmk_output_p
 	return err;
 }
 
-static int directory_trace_open(struct wmk_output *given, const struct wmk_output_place *place, struct wmk_output_trace **trace)
+static int directory_trace_open(struct wmk_output *given, const struct wmk_output_place *place,
+				struct wmk_output_trace **trace)
 {
 	struct directory_output *output = (struct directory_output *)given;
 	struct wmk_store *store;
@@ -294,7 +297,8 @@ int wmk_output_directory_open(const struct wmk_output_directory_options *options
 	made->output.ops = &output_ops;
 	made->is = *options;
 	made->is.path = made->path;
-	made->budget = (struct wmk_store_budget){ .max = options->max_size, .full = options->full, .data = options->data };
+	made->budget = (struct wmk_store_budget){ .max = options->max_size, .full = options->full,
+						  .data = options->data };
 	pthread_mutex_init(&made->lock, NULL);
 	pthread_mutex_init(&made->budget.lock, NULL);
 	*output = &made->output;

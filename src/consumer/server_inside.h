@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server_inside.h - shared by server.c (socket, connection, the loop), greet.c (who else connects), requests.c (what is asked for), held.c (what there
- * is), outputs.c (where it goes), jobs.c (what a trace's thread does).
+ * server_inside.h - shared by the files of the server:
  *
- * All lists, and all that is not marked otherwise, belong to the server's thread. A job holds what it works on: it is made and freed by the
- * server's thread, and carried out by the trace's, in the order in which jobs were made.
+ *     server.c     socket, connection, the loop
+ *     greet.c      connections that have not greeted yet
+ *     requests.c   requests of the session daemon
+ *     held.c       traces and rings
+ *     outputs.c    outputs of the traces
+ *     jobs.c       what a trace's thread does
+ *
+ * All lists, and all that is not marked otherwise, belong to the server's thread. A job holds what it works on: the
+ * server's thread makes and frees it, the trace's thread carries it out, in the order in which jobs were made.
  */
 #ifndef WMK_CONSUMER_SERVER_INSIDE_H
 #define WMK_CONSUMER_SERVER_INSIDE_H
