@@ -11,120 +11,116 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define STACK (256u << 10)
-#define FDS_MAX (1u << 20)
-#define USERS 63u                    /* with an account of their own; all others share one */
 #define MEMORY_MAX (64 << 20)        /* bytes that go back in some milliseconds */
 #define PEEK 65536u
 
 struct left {
+	struct left *next;
 	int fd;
-	unsigned next;                   /* in its user's list, or of those that are unused; 0: the last */
+};
+
+struct closer_user {
+	struct closer_user *next;
+	unsigned uid, n;                 /* not closed yet */
+	unsigned busy;                   /* of these, in a close(), from which they may never return */
+	struct left *first;              /* the others */
 };
 
 static struct {
 	pthread_mutex_t lock;            /* of all below; held for moments only */
-	struct left *left;               /* 1 + FDS_MAX, the first nobody's; NULL: none was left yet */
-	unsigned fresh, unused;          /* how many were ever used; those of them that are free again */
-	unsigned threads, busy;          /* busy: in a close(), from which they may never return */
-	struct {
-		unsigned uid, n;         /* not closed yet; 0: nobody's */
-		unsigned first, busy;    /* of `left`; threads that are in a close() for him */
-	} users[USERS + 1];
+	struct closer_user *users;       /* those with descriptors that are not closed yet */
+	unsigned threads, busy;          /* busy: in a close() */
 	size_t all;                      /* of all users; also read without the lock: relaxed, a count */
 } closer = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void thread_enough(void);
 
-/* Locked. */
-static void count(unsigned user, int by)
+/* Locked, as all of these. */
+static void count(struct closer_user *user, int by)
 {
-	closer.users[user].n += (unsigned)by;
+	user->n += (unsigned)by;
 	__atomic_store_n(&closer.all, closer.all + (size_t)by, __ATOMIC_RELAXED);
 }
 
-/* Locked. Whose account it is; USERS: that of those who have none. */
-static unsigned user_of(unsigned uid)
+static struct closer_user **user_find(unsigned uid)
 {
-	for (unsigned i = 0; i < USERS; i++)
-		if (closer.users[i].n && closer.users[i].uid == uid)
-			return i;
-	return USERS;
+	struct closer_user **at = &closer.users;
+
+	while (*at && (*at)->uid != uid)
+		at = &(*at)->next;
+	return at;
 }
 
-/* The same, and one is opened if there is room. */
-static unsigned user_with_account(unsigned uid)
+static void forget_if_nothing(struct closer_user *user)
 {
-	unsigned user = user_of(uid), i = 0;
+	struct closer_user **at = user_find(user->uid);
 
-	while (user == USERS && i < USERS && closer.users[i].n)
-		i++;
-	if (user != USERS || i == USERS)
-		return user;
-	closer.users[i].uid = uid;
-	return i;
+	if (user->n)
+		return;
+	*at = user->next;
+	free(user);
 }
 
-/* Locked. Of whom one may be closed: nobody has all threads wait for him. Above USERS: there is no such. */
-static unsigned user_next(void)
+/* A user with a descriptor for which another thread may wait; NULL: none. */
+static struct closer_user *user_next(void)
 {
-	unsigned user = 0;
+	struct closer_user *user = closer.users;
 
-	while (user <= USERS && (!closer.users[user].first || closer.users[user].busy >= WMK_CLOSER_THREADS_OF_ONE))
-		user++;
+	while (user && (!user->first || user->busy >= WMK_CLOSER_THREADS_OF_ONE))
+		user = user->next;
 	return user;
 }
 
-/* Locked. */
-static int take(unsigned user)
+static int take(struct closer_user *user)
 {
-	const unsigned at = closer.users[user].first;
-	struct left *left = &closer.left[at];
+	struct left *left = user->first;
+	const int fd = left->fd;
 
-	closer.users[user].first = left->next;
-	left->next = closer.unused;
-	closer.unused = at;
-	return left->fd;
+	user->first = left->next;
+	free(left);
+	return fd;
 }
 
 static void *thread_run(void *data)
 {
-	unsigned user;
+	struct closer_user *user;
 
 	pthread_setname_np(pthread_self(), "wmk-close");
 	pthread_mutex_lock(&closer.lock);
-	while ((user = user_next()) <= USERS) {
+	while ((user = user_next()) != NULL) {
 		const int fd = take(user);
 
 		closer.busy++;
-		closer.users[user].busy++;
+		user->busy++;
 		thread_enough();
 		pthread_mutex_unlock(&closer.lock);
 		close(fd);
 		pthread_mutex_lock(&closer.lock);
 		closer.busy--;
-		closer.users[user].busy--;
+		user->busy--;
 		count(user, -1);
+		forget_if_nothing(user);
 	}
 	closer.threads--;
 	pthread_mutex_unlock(&closer.lock);
 	return data;
 }
 
-/* Locked. Is somebody left for those that wait? (Where no thread can be had, the next who comes tries again.) */
+/* Starts a thread if all are in a close() and a descriptor waits. (Where none can be started, the next one tries.) */
 static void thread_enough(void)
 {
 	sigset_t all, before;
 	pthread_attr_t attr;
 	pthread_t thread;
 
-	if (user_next() > USERS || closer.busy < closer.threads || closer.threads == WMK_CLOSER_THREADS)
+	if (!user_next() || closer.busy < closer.threads || closer.threads == WMK_CLOSER_THREADS)
 		return;
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
@@ -136,53 +132,47 @@ static void thread_enough(void)
 	pthread_attr_destroy(&attr);
 }
 
-/* Locked. Room for one more, of memory that costs nothing until it is used, as it mostly never is. 0: there is none. */
-static unsigned room(void)
+/* False: no memory. */
+static bool add(int fd, unsigned uid)
 {
-	const unsigned at = closer.unused;
-	void *all;
+	struct closer_user **at = user_find(uid), *user = *at;
+	struct left *left = malloc(sizeof(*left));
 
-	if (!closer.left) {
-		all = mmap(NULL, (1 + FDS_MAX) * sizeof(*closer.left), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		closer.left = all == MAP_FAILED ? NULL : all;
+	if (left && !user && (user = calloc(1, sizeof(*user))) != NULL) {
+		user->uid = uid;
+		*at = user;
 	}
-	if (!closer.left || (!at && closer.fresh == FDS_MAX))
-		return 0;
-	if (!at)
-		return ++closer.fresh;
-	closer.unused = closer.left[at].next;
-	return at;
+	if (!left || !user) {
+		free(left);
+		return false;
+	}
+	*left = (struct left){ user->first, fd };
+	user->first = left;
+	count(user, 1);
+	thread_enough();
+	return true;
 }
 
 static void leave(int fd, unsigned uid)
 {
 	pthread_mutex_lock(&closer.lock);
-	const unsigned at = room();
+	const bool is_added = add(fd, uid);
 
-	if (at) {
-		const unsigned user = user_with_account(uid);
-
-		closer.left[at] = (struct left){ fd, closer.users[user].first };
-		closer.users[user].first = at;
-		count(user, 1);
-		thread_enough();
-	}
 	pthread_mutex_unlock(&closer.lock);
-	/* There is no room to remember it: most do not wait. */
-	if (!at)
+	/* (most do not wait) */
+	if (!is_added)
 		close(fd);
 }
 
 bool wmk_closer_is_full(unsigned uid)
 {
-	/* relaxed: mostly 0, and then nobody's; who is about to be full is found so the next time */
+	/* relaxed: mostly 0; a user that is about to be full is found so the next time */
 	if (__atomic_load_n(&closer.all, __ATOMIC_RELAXED) < WMK_CLOSER_FULL)
 		return false;
 	pthread_mutex_lock(&closer.lock);
 	thread_enough();                 /* (there may have been none for those that were left last) */
-	const unsigned user = user_of(uid);
-	/* The account that many share tells nothing of one of them, until they are too many for the table of descriptors. */
-	const bool is_full = closer.users[user].n >= (user < USERS ? WMK_CLOSER_FULL : WMK_CLOSER_FULL_OTHERS);
+	const struct closer_user *user = *user_find(uid);
+	const bool is_full = user && user->n >= WMK_CLOSER_FULL;
 
 	pthread_mutex_unlock(&closer.lock);
 	return is_full;

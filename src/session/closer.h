@@ -9,21 +9,20 @@
  *
  *     leave ──► descriptors ──► thread: close()     a new thread, when all that there are may hang
  *
- * WMK_CLOSER_THREADS may hang at a time, a part of them for one user; what comes behind them stays open meanwhile, and costs a number each. Whose user has WMK_CLOSER_FULL that
- * are not closed yet is heard no more: from then on there are only those in messages that nobody has read, of which the kernel lets nobody have
- * more than the descriptors that his processes may have (RLIMIT_NOFILE), and a connection that holds such a message costs a number, too. Users above the 63rd
- * of whom something is left are counted together: all of them are full when they have WMK_CLOSER_FULL_OTHERS. The list is the process's, as its descriptors are. Any thread; nothing
- * here waits.
+ * WMK_CLOSER_THREADS may hang at a time, WMK_CLOSER_THREADS_OF_ONE for one user; descriptors behind them stay open
+ * meanwhile. The daemon stops reading from a user with WMK_CLOSER_FULL descriptors that are not closed yet. From then on
+ * only those arrive that are in unread messages. The kernel bounds their number by RLIMIT_NOFILE of the processes that
+ * sent them, and each connection that holds such a message costs a descriptor, too. The list belongs to the process, as
+ * its descriptors do. Any thread; no function here waits.
  */
 #ifndef WMK_SESSION_CLOSER_H
 #define WMK_SESSION_CLOSER_H
 
 #include <stdbool.h>
 
-#define WMK_CLOSER_THREADS 256u
-#define WMK_CLOSER_THREADS_OF_ONE 32u
-#define WMK_CLOSER_FULL 1024u
-#define WMK_CLOSER_FULL_OTHERS (8 * WMK_CLOSER_FULL)
+#define WMK_CLOSER_THREADS 64u
+#define WMK_CLOSER_THREADS_OF_ONE 4u
+#define WMK_CLOSER_FULL 256u
 
 /* A connection that was just accepted: urgent bytes stay in line, as else the kernel drops their message, with its descriptors, when we read on. */
 void wmk_closer_expect(int socket);

@@ -180,21 +180,14 @@ static void leave_nothing(unsigned uid)
 	wmk_closer_file(fd, uid);
 }
 
-/* Users enough to fill the list of them, and one more who would be full: nobody else is taken for him, as long as there is room for all. */
-static void test_many_users(void **state)
+/* All threads hang for some users: another user's descriptors wait, and only the user with too many is full. */
+static void only_the_user_with_too_many_is_full(void **state)
 {
-	enum { USERS = 8, MORE = WMK_CLOSER_FULL + 100, ALL_NUMBERS = 2 * WMK_CLOSER_FULL_OTHERS };
+	enum { USERS = WMK_CLOSER_THREADS / WMK_CLOSER_THREADS_OF_ONE };
 	const int before = open_fds();
-	int peers[USERS * WMK_CLOSER_THREADS_OF_ONE], fd;
-	struct rlimit files;
+	int peers[WMK_CLOSER_THREADS], fd;
 
 	(void)state;
-	_Static_assert(USERS * WMK_CLOSER_THREADS_OF_ONE == WMK_CLOSER_THREADS, "all threads hang");
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
-	if (files.rlim_max < 4 * WMK_CLOSER_FULL)
-		skip();
-	files.rlim_cur = files.rlim_max < ALL_NUMBERS ? 4 * WMK_CLOSER_FULL : ALL_NUMBERS;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
 	alarm(LIMIT_S);
 	for (unsigned i = 0; i < WMK_CLOSER_THREADS; i++) {
 		if (!lingering(&fd, &peers[i])) {
@@ -202,19 +195,14 @@ static void test_many_users(void **state)
 			alarm(0);
 			skip();
 		}
-		wmk_closer_file(fd, 100 + i / WMK_CLOSER_THREADS_OF_ONE);
+		wmk_closer_file(fd, 100 + i % USERS);
 	}
 	expect_fds(before + (int)WMK_CLOSER_THREADS);
-	for (unsigned i = 0; i < 100 + MORE; i++)
+	for (unsigned i = 0; i < 100 + WMK_CLOSER_FULL; i++)
 		leave_nothing(i < 100 ? 200 + i : 1000);
-	assert_false(wmk_closer_is_full(5));
-	assert_false(wmk_closer_is_full(100));
-	/* However many they are who have no account, all that is left has an end. */
-	for (unsigned i = 0; files.rlim_cur == ALL_NUMBERS && !wmk_closer_is_full(2000 + i); i++) {
-		assert_true(i < 2 * WMK_CLOSER_FULL_OTHERS);
-		leave_nothing(2000 + i);
-	}
-	assert_false(wmk_closer_is_full(100));
+	assert_true(wmk_closer_is_full(1000));
+	for (unsigned uid = 0; uid < 300; uid++)
+		assert_false(wmk_closer_is_full(uid));
 	for (unsigned i = 0; i < WMK_CLOSER_THREADS; i++)
 		close(peers[i]);
 	expect_fds(before);
@@ -248,7 +236,7 @@ static void test_at_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_ways), cmocka_unit_test(test_more_than_threads), cmocka_unit_test(test_full),
-		cmocka_unit_test(test_many_users), cmocka_unit_test(test_at_once) };
+		cmocka_unit_test(only_the_user_with_too_many_is_full), cmocka_unit_test(test_at_once) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -293,6 +293,9 @@ static void test_descriptors(void **state)
 			((struct wmk_frame *)(void *)s.bad.out.buf)->flags = 0;
 		assert_int_equal(wmk_out_send(&s.bad.out, s.bad.socket), 1);
 		assert_int_equal(client_next(&s.bad, &s.place), WMK_MSG_DONE);
+		/* a user with too many that are not closed yet loses the connection (closer.h) */
+		if (i % 100 == 99)
+			expect_fds(before);
 	}
 	place_settle(&s.place);
 	expect_fds(before);
