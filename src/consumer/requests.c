@@ -258,8 +258,19 @@ static bool is_beneath(const char *sub)
 	return true;
 }
 
+static unsigned traces_of_user(const struct wmk_consumer_server *server, uint64_t uid)
+{
+	unsigned n = 0;
+
+	for (const struct wmk_server_trace *trace = server->traces; trace; trace = trace->next)
+		n += trace->is.uid == uid;
+	return n;
+}
+
 static int check_trace(const struct wmk_consumer_server *server, const struct wmk_consumerd_trace *is)
 {
+	const unsigned max = server->options.max_user_traces ? server->options.max_user_traces : WMK_SERVER_USER_TRACES;
+
 	if (!is->trace || is->path[0] != '/' || !is_beneath(is->sub))
 		return wmk_error(-EINVAL, "a trace needs a number, an absolute path, and a place beneath it");
 	if (is->uid >= UINT32_MAX || is->gid >= UINT32_MAX)
@@ -269,6 +280,9 @@ static int check_trace(const struct wmk_consumer_server *server, const struct wm
 		return wmk_error(-EPERM, "user %u cannot write a trace of user %llu", (unsigned)geteuid(), (unsigned long long)is->uid);
 	if (server->n_traces >= WMK_SERVER_TRACES_MAX)
 		return wmk_error(-ENOSPC, "%u traces are being written", WMK_SERVER_TRACES_MAX);
+	if (is->uid != 0 && traces_of_user(server, is->uid) >= max)
+		return wmk_error(-ENOSPC, "user %llu has %u traces open: that is the limit of one user",
+				 (unsigned long long)is->uid, max);
 	return 0;
 }
 

@@ -19,12 +19,15 @@
 
 struct wmk_consumer_server;
 
+#define WMK_SERVER_USER_TRACES 2048u
+
 struct wmk_consumer_server_options {
 	size_t size;                 /* sizeof(struct wmk_consumer_server_options) */
 	const char *rundir;          /* made 0700 if absent; refused if another's or open to others; NULL: no socket */
 	int kernel;                  /* 1: for kernel channels: at a socket of its own */
 	uint64_t keep_free;          /* bytes of a disk that stay free (wmk_store_keep_free()) */
 	int keep;                    /* 1: at the end of rings what could not be written stays in them, for who tries again */
+	unsigned max_user_traces;    /* traces of one user other than root at a time; 0: WMK_SERVER_USER_TRACES */
 	int connection;              /* a session daemon that is there from the beginning, taken over; -1: none */
 	const char *version;         /* said in HELLO */
 	void (*log)(const char *words);      /* any thread; may be NULL */
