@@ -25,10 +25,7 @@
  * has elements of the size that its first one says. What is asked of the library, the library owns: structures come by pointer and may
  * have more members in a later version. Strings and arrays that go in are not kept.
  */
-/*
- * Sections are the manual's pages (scripts/man_from_header.py): the first of a name says what the page is about, a later one goes on with
- * it. A comment that is followed by an empty line is about the whole page, another about what follows.
- */
+/* Sections are pages of the manual (scripts/man_from_header.py). A comment before an empty line describes all the page. */
 #ifndef WAYMARK_CTL_H
 #define WAYMARK_CTL_H
 
@@ -105,7 +102,6 @@ void waymark_ctl_set_timeout(struct waymark_ctl *ctl, int timeout_ms);
  * all that run an executable, or the kernel. A session may have several. An event is recorded by the first channel of a domain that has a rule for
  * it, and by one of each domain.
  */
-
 
 /* Which programs: all, one process, or those that run an executable; or the kernel (root's daemon alone). */
 enum waymark_ctl_domain_kind { WAYMARK_CTL_USER = 0, WAYMARK_CTL_PID = 1, WAYMARK_CTL_EXEC = 2, WAYMARK_CTL_KERNEL = 3 };
@@ -227,8 +223,10 @@ struct waymark_ctl_trackers {
 
 /* The version of the Common Trace Format that a trace's metadata has: every reader knows 1.8. Records are the same bytes in both. */
 enum waymark_ctl_trace_format { WAYMARK_CTL_CTF_1_8 = 0, WAYMARK_CTL_CTF_2 = 1 };
+/* Of records. DEFAULT: the counter where every domain has it, else CLOCK_MONOTONIC; PLUGIN: cannot be chosen. */
+enum waymark_ctl_clock { WAYMARK_CTL_CLOCK_DEFAULT, WAYMARK_CTL_CLOCK_COUNTER, WAYMARK_CTL_CLOCK_MONOTONIC,
+			 WAYMARK_CTL_CLOCK_PLUGIN };
 
-/* A session, as the daemon has it. */
 /* An application that was not recorded by a session, or in part only, and why. */
 struct waymark_ctl_unrecorded {
 	uint64_t pid, uid;           /* pid 0: no single application, see `why` */
@@ -238,6 +236,7 @@ struct waymark_ctl_unrecorded {
 	bool in_part;                /* some of its records are there */
 };
 
+/* A session, as the daemon has it. */
 struct waymark_ctl_session_info {
 	const char *name;
 	const char *path;            /* of the trace */
@@ -258,6 +257,7 @@ struct waymark_ctl_session_info {
 	const struct waymark_ctl_unrecorded *const *unrecorded;
 	unsigned n_unrecorded;
 	uint64_t unrecorded_more;    /* beside those */
+	uint32_t clock;              /* enum waymark_ctl_clock, never DEFAULT */
 };
 
 /* ── programs: which programs there are, and their events ── */
@@ -329,8 +329,8 @@ unsigned waymark_ctl_result_events(const struct waymark_ctl_result *result, cons
 /* What the kernel lacks, when that was asked for: sentences for people, "system calls have no events: it is built without ...". */
 unsigned waymark_ctl_result_lacks(const struct waymark_ctl_result *result, const char *const **lacks);
 /*
- * The clock that stamps records of the kernel's events, as the kernel calls it ("x86-tsc", "mono"); "": it has none that is the daemon's, and is not
- * traced. NULL when the request was not waymark_ctl_list_kernel().
+ * The clock of the kernel's records in a session that chooses none, as the kernel calls it ("x86-tsc", "mono");
+ * "": the daemon has a plug-in's. NULL when the request was not waymark_ctl_list_kernel().
  */
 const char *waymark_ctl_result_kernel_clock(const struct waymark_ctl_result *result);
 /* Programs that have not confirmed in time what a command changed, without their events; they will when they can. */
@@ -362,6 +362,7 @@ struct waymark_ctl_create_options {
 	uint32_t trace_format;       /* enum waymark_ctl_trace_format */
 	bool no_statedump;           /* records of what was there when it began are not wanted: loaded objects; of the kernel, processes, files, ... */
 	const char *shm_path;        /* rings of programs of the daemon's user are files in a new directory there, which outlive all processes; NULL: in memory */
+	uint32_t clock;              /* enum waymark_ctl_clock */
 };
 /*
  * Make a session; it does not record yet. -EEXIST: one has the name; -ENOTEMPTY: the trace's directory holds something; -EBUSY: it is to

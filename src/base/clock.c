@@ -24,6 +24,7 @@
 #define COUNTER_NAME "cntvct"
 #endif
 
+#define COUNTER_WORDS "Counter of the processor (" COUNTER_NAME ")"
 #define NSEC 1000000000u
 #define MEASURE_NS 50000000u     /* how long a frequency is measured: an error of 50 ns at each end is 2 in a million */
 
@@ -162,9 +163,7 @@ static int measure_counter(struct wmk_clock *clock)
 	bracket(CLOCK_REALTIME, &counter, &real);
 	wmk_clock_set_offset(clock, counter, real);
 	clock->precision = wmk_clock_skew();
-	snprintf(clock->name, sizeof(clock->name), "%s", COUNTER_NAME);
-	snprintf(clock->description, sizeof(clock->description), "Counter of the processor (%s), %s", COUNTER_NAME,
-		 how);
+	snprintf(clock->description, sizeof(clock->description), COUNTER_WORDS ", %s", how);
 	return 0;
 }
 
@@ -185,9 +184,17 @@ static int measure_monotonic(struct wmk_clock *clock)
 	clock->freq = NSEC;
 	wmk_clock_set_offset(clock, mono, real);
 	clock->precision = 1;
-	snprintf(clock->name, sizeof(clock->name), "monotonic");
-	snprintf(clock->description, sizeof(clock->description), "Monotonic clock of the kernel (CLOCK_MONOTONIC)");
 	return 0;
+}
+
+void wmk_clock_label(enum wmk_clock_kind kind, struct wmk_clock *clock)
+{
+	const bool counter = kind == WMK_CLOCK_COUNTER;
+
+	clock->kind = kind;
+	snprintf(clock->name, sizeof(clock->name), "%s", counter ? COUNTER_NAME : "monotonic");
+	snprintf(clock->description, sizeof(clock->description), "%s",
+		 counter ? COUNTER_WORDS : "Monotonic clock of the kernel (CLOCK_MONOTONIC)");
 }
 
 int wmk_clock_measure(enum wmk_clock_kind kind, struct wmk_clock *clock)
@@ -195,7 +202,7 @@ int wmk_clock_measure(enum wmk_clock_kind kind, struct wmk_clock *clock)
 	char id[64];
 
 	memset(clock, 0, sizeof(*clock));
-	clock->kind = kind;
+	wmk_clock_label(kind, clock);
 	if (read_line("/proc/sys/kernel/random/boot_id", id, sizeof(id)) == 36)
 		memcpy(clock->uuid, id, 37);
 	switch (kind) {

@@ -2,9 +2,9 @@
 /*
  * clock.h - the trace clock: which one this machine has, its frequency, and its offset to real time.
  *
- * The time stamp counter where the kernel calls it invariant and uses it as its own clock source, else
- * CLOCK_MONOTONIC. A record holds the raw value; frequency and offset go into the metadata, measured once when a
- * session starts.
+ * Each session has one of two clocks, or that of a plug-in (clock_plugin.h): the counter of the processor, where the
+ * kernel calls it invariant and uses it as its own clock source, or CLOCK_MONOTONIC. A record holds the raw value;
+ * frequency and offset go into the metadata, measured once when a daemon starts.
  */
 #ifndef WMK_BASE_CLOCK_H
 #define WMK_BASE_CLOCK_H
@@ -14,6 +14,7 @@
 
 /* Values are those of enum waymark_ring_clock. */
 enum wmk_clock_kind { WMK_CLOCK_MONOTONIC = 0, WMK_CLOCK_COUNTER = 1, WMK_CLOCK_PLUGIN = 2 };
+#define WMK_CLOCK_KINDS 3
 
 struct wmk_clock {
 	enum wmk_clock_kind kind;
@@ -28,6 +29,8 @@ struct wmk_clock {
 
 /* The kind this machine's kernel vouches for. Reads sysfs; falls back to MONOTONIC, never fails. */
 enum wmk_clock_kind wmk_clock_detect(void);
+/* Only the name and the description of a clock of this machine, and its kind. */
+void wmk_clock_label(enum wmk_clock_kind kind, struct wmk_clock *clock);
 /*
  * Fill `clock` for `kind`: frequency, offset, precision. Takes a few milliseconds, 50 more when the frequency must be
  * measured. 0, or -errno with a cause chain.

@@ -84,18 +84,37 @@ void wmk_clock_plugin_measure(const struct waymark_clock_plugin *plugin, struct 
 	wmk_clock_set_offset(clock, value, at_ns);
 }
 
-int wmk_clock_choose(struct wmk_clock *clock, uint64_t (**now)(void))
+static int measure_plugin(const char *path, struct wmk_clocks *clocks)
 {
-	const char *path = secure_getenv("WAYMARK_CLOCK_PLUGIN");
 	struct waymark_clock_plugin plugin;
-
-	*now = NULL;
-	if (!path || !*path)
-		return wmk_clock_measure(wmk_clock_detect(), clock);
 	int err = wmk_clock_plugin_open(path, &plugin);
+
 	if (err < 0)
 		return wmk_error_add(err, "WAYMARK_CLOCK_PLUGIN names a clock that cannot be used");
-	wmk_clock_plugin_measure(&plugin, clock);
-	*now = plugin.now;
+	wmk_clock_plugin_measure(&plugin, &clocks->of[WMK_CLOCK_PLUGIN]);
+	clocks->preferred = WMK_CLOCK_PLUGIN;
+	clocks->plugin_now = plugin.now;
 	return 0;
+}
+
+int wmk_clocks_measure(struct wmk_clocks *clocks)
+{
+	const char *path = secure_getenv("WAYMARK_CLOCK_PLUGIN");
+	int err;
+
+	memset(clocks, 0, sizeof(*clocks));
+	if (path && *path)
+		return measure_plugin(path, clocks);
+	clocks->preferred = wmk_clock_detect();
+	err = wmk_clock_measure(WMK_CLOCK_MONOTONIC, &clocks->of[WMK_CLOCK_MONOTONIC]);
+	if (err == 0 && clocks->preferred == WMK_CLOCK_COUNTER)
+		err = wmk_clock_measure(WMK_CLOCK_COUNTER, &clocks->of[WMK_CLOCK_COUNTER]);
+	return err;
+}
+
+uint64_t wmk_clocks_now(const struct wmk_clocks *clocks, enum wmk_clock_kind kind)
+{
+	if (kind == WMK_CLOCK_PLUGIN && clocks->plugin_now)
+		return clocks->plugin_now();
+	return kind == WMK_CLOCK_COUNTER ? wmk_clock_counter() : wmk_clock_monotonic();
 }

@@ -17,11 +17,21 @@
 int wmk_clock_plugin_open(const char *path, struct waymark_clock_plugin *plugin);
 /* Describe its clock: name, frequency, and the offset to real time, measured now. */
 void wmk_clock_plugin_measure(const struct waymark_clock_plugin *plugin, struct wmk_clock *clock);
+
+/* The clocks that the traces of a daemon can have. */
+struct wmk_clocks {
+	struct wmk_clock of[WMK_CLOCK_KINDS];    /* by enum wmk_clock_kind; freq 0: this one is not available */
+	enum wmk_clock_kind preferred;           /* the one with the least cost */
+	uint64_t (*plugin_now)(void);            /* NULL: no plug-in */
+};
+
 /*
- * For who makes traces: the plug-in's clock where WAYMARK_CLOCK_PLUGIN names one, else the machine's. Programs have the same variable, and
- * announce their clock's name when they register: who has another one is refused. *now is the plug-in's, or NULL. 0 or -errno with a cause
- * chain.
+ * Measure all of them: the plug-in's clock alone where WAYMARK_CLOCK_PLUGIN names one, else those of the machine. Applications read the
+ * same variable and announce the name of their clock when they register; the session daemon refuses an application whose clock is another.
+ * 0 or -errno with a cause chain.
  */
-int wmk_clock_choose(struct wmk_clock *clock, uint64_t (**now)(void));
+int wmk_clocks_measure(struct wmk_clocks *clocks);
+/* The value of one of them now. */
+uint64_t wmk_clocks_now(const struct wmk_clocks *clocks, enum wmk_clock_kind kind);
 
 #endif

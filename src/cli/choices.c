@@ -11,6 +11,8 @@
 static const struct wmk_cli_choices choices[] = {
 	{ "record", "trace-format", "ctf-1.8 ctf-2", false },
 	{ "create", "trace-format", "ctf-1.8 ctf-2", false },
+	{ "record", "clock", "counter monotonic", false },
+	{ "create", "clock", "counter monotonic", false },
 	{ "record", "syscall-arguments", "text none", false },
 	{ "enable-channel", "syscall-arguments", "text none", false },
 	{ "list", "names", "sessions channels events contexts levels", false },

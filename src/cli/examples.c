@@ -21,6 +21,8 @@ static const struct wmk_cli_example examples[] = {
 	  "waymark create night" },
 	{ "create", "Create a session that writes at most 1 GiB to a directory of its own:",
 	  "waymark create night --output /var/tmp/night --max-size 1G" },
+	{ "create", "Create a session with the times of CLOCK_MONOTONIC in its records:",
+	  "waymark create night --clock monotonic" },
 	{ "destroy", "Stop the current session and remove it from the session daemon; the trace stays:",
 	  "waymark destroy" },
 	{ "destroy", "Destroy all sessions of this user:",

@@ -136,6 +136,11 @@ static int set_trace_format(void *data, const char *value)
 	return wmk_session_trace_format(value, &((struct wmk_record_args *)data)->trace_format);
 }
 
+static int set_clock(void *data, const char *value)
+{
+	return wmk_session_clock_word(value, &((struct wmk_record_args *)data)->clock);
+}
+
 static int set_overwrite(void *data, const char *value)
 {
 	(void)value;
@@ -192,6 +197,7 @@ static const struct wmk_cli_option record_options[] = {
 	{ 0, "subbuf-size", "N", "Bytes of a sub-buffer, with k, M or G; rounded up to a power of two. The default is 1M.", set_subbuf_size, false },
 	{ 0, "num-subbuf", "N", "Sub-buffers for each CPU, rounded up to a power of two. The default is 8.", set_num_subbuf, false },
 	{ 0, "trace-format", "FORMAT", WMK_SESSION_FORMAT_HELP, set_trace_format, false },
+	{ 0, "clock", "CLOCK", WMK_SESSION_CLOCK_HELP, set_clock, false },
 	{ 0, "overwrite", NULL, "Keep the newest records when the buffers are full, not the oldest: a flight recorder. Nothing is written "
 	  "until the program has ended, then what the buffers hold.", set_overwrite, false },
 	{ 0, "no-statedump", NULL, WMK_SESSION_NO_STATEDUMP_HELP, set_no_statedump, false },
@@ -362,7 +368,8 @@ static int run_record(void *data, char **rest, int n_rest)
 		.n_contexts = args->n_contexts, .no_contexts = args->no_contexts,
 		.subbuf_size = args->subbuf_size ? (uint32_t)args->subbuf_size : SUBBUF_DEFAULT,
 		.n_subbufs = args->n_subbufs ? (uint32_t)args->n_subbufs : N_SUBBUFS_DEFAULT,
-		.overwrite = args->overwrite, .trace_format = args->trace_format, .no_statedump = args->no_statedump,
+		.overwrite = args->overwrite, .trace_format = args->trace_format, .clock = args->clock,
+		.no_statedump = args->no_statedump,
 	};
 	const struct wmk_cli_common common = { 0 };
 	uint32_t least = args->overwrite ? 4 : 2;

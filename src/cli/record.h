@@ -29,6 +29,7 @@ struct wmk_record_args {
 	const char *output;
 	uint64_t subbuf_size, n_subbufs;         /* 0: the default */
 	uint32_t trace_format;           /* enum wmk_ctl_trace_format */
+	uint32_t clock;                  /* enum wmk_ctl_clock */
 	uint32_t call_arguments;         /* of the kernel: enum wmk_ctl_call_arguments */
 	bool overwrite, json, private, program_only, has_call_arguments, no_statedump;
 };

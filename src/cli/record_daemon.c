@@ -129,7 +129,8 @@ static void name_begin(const char *name, char *buf, size_t size)
 static int create(struct through *t, pid_t pid)
 {
 	const struct waymark_ctl_create_options options = { .size = sizeof(options), .name = t->daemon->session, .path = t->path,
-							    .trace_format = t->options->trace_format, .no_statedump = t->options->no_statedump };
+							    .trace_format = t->options->trace_format,
+							    .clock = t->options->clock, .no_statedump = t->options->no_statedump };
 	char program[65];
 	int rc = choose_place(t);
 

@@ -366,7 +366,7 @@ static int check_kernel(struct wmk_recording *rec, const struct wmk_recording_op
 		rules[i].place = "";
 		rules[i].filter = out ? NULL : options->kernel_filter;
 	}
-	err = wmk_tracing_kernel_check(rec->tracing, &list);
+	err = wmk_session_kernel_check(rec->session, &list);
 	free(rules);
 	return err;
 }
@@ -404,7 +404,7 @@ static int open_session(struct wmk_recording *rec, const struct wmk_recording_op
 	char path[sizeof(rec->path)];
 	const struct wmk_session_options session = {
 		.name = "record", .path = realpath(rec->path, path), .uid = getuid(), .gid = getgid(), .statedump = !options->no_statedump,
-		.trace_name = options->name, .trace_format = options->trace_format,
+		.trace_name = options->name, .trace_format = options->trace_format, .clock = options->clock,
 	};
 	int err = session.path ? wmk_session_create(rec->tracing, &session, &rec->session) :
 				 wmk_error(-errno, "cannot find %.200s: %s", rec->path, strerror(errno));
@@ -423,22 +423,22 @@ static int open_session(struct wmk_recording *rec, const struct wmk_recording_op
 
 static int open_parts(struct wmk_recording *rec, const struct wmk_recording_options *options)
 {
-	struct wmk_tracing_options tracing = { .size = sizeof(tracing), .outlet = &outlet_ops, .outlet_data = rec, .clock = &rec->clock };
+	struct wmk_clocks clocks;
+	struct wmk_tracing_options tracing = { .size = sizeof(tracing), .outlet = &outlet_ops, .outlet_data = rec, .clocks = &clocks };
 	struct wmk_apps_options apps = { .size = sizeof(apps), .keep = true, .on_app = options->on_app, .data = options->data };
 	char owner[WMK_KINSTANCE_OWNER];
 	int err = wmk_kspaces_check_threads();
 
 	if (err == 0)
-		err = wmk_clock_choose(&rec->clock, &rec->plugin_clock);
+		err = wmk_clocks_measure(&clocks);
 	wmk_kinstance_owner_self(owner);
-	tracing.kernel_owner = owner;
+	tracing.kernel_owner = options->n_kernel ? owner : NULL;
 	if (err >= 0)
 		err = make_rundir(rec);
 	if (err >= 0)
 		err = make_store(rec, options);
 	if (err < 0)
 		return err;
-	tracing.plugin_clock = rec->plugin_clock;
 	tracing.max_apps = APPS_MAX;
 	tracing.max_ring_bytes = UINT64_MAX;     /* what was asked for is tried */
 	err = wmk_tracing_open(&tracing, &rec->tracing);

@@ -50,6 +50,7 @@ struct wmk_recording_options {
 	bool no_contexts;            /* nor those that a domain has by default */
 	uint32_t subbuf_size, n_subbufs; /* powers of two */
 	uint32_t trace_format;           /* enum wmk_ctl_trace_format */
+	uint32_t clock;                  /* enum wmk_ctl_clock */
 	bool no_statedump;               /* of the program's objects, of the kernel's state */
 	bool overwrite;                  /* nothing is written until the end, then what the rings hold */
 	void (*on_app)(void *data, const struct wmk_app_info *info);   /* as in struct wmk_apps_ops, or NULL */
@@ -64,8 +65,6 @@ struct wmk_recording {
 	char path[4096];                 /* of the trace */
 	uint8_t uuid[16];
 	bool traced;                     /* the session has begun its trace */
-	uint64_t (*plugin_clock)(void);  /* NULL: the machine's own */
-	struct wmk_clock clock;
 	struct wmk_store *store, *kernel_store;
 	uint8_t kernel_uuid[16];
 	struct wmk_kreader *kernel;

@@ -76,6 +76,21 @@ static int set_trace_format(void *data, const char *value)
 	return wmk_session_trace_format(value, &((struct wmk_session_args *)data)->trace_format);
 }
 
+int wmk_session_clock_word(const char *word, uint32_t *clock)
+{
+	for (uint32_t i = WMK_CTL_CLOCK_COUNTER; i <= WMK_CTL_CLOCK_MONOTONIC; i++)
+		if (!strcmp(word, wmk_ctl_clocks[i])) {
+			*clock = i;
+			return 0;
+		}
+	return wmk_error(-EINVAL, "unknown clock '%.40s': the clocks are counter and monotonic", word);
+}
+
+static int set_clock(void *data, const char *value)
+{
+	return wmk_session_clock_word(value, &((struct wmk_session_args *)data)->clock);
+}
+
 static int set_no_statedump(void *data, const char *value)
 {
 	(void)value;
@@ -123,6 +138,7 @@ static int run_create(void *data, char **rest, int n_rest)
 	options.name = args->common.session;
 	options.max_size = args->max_size;
 	options.trace_format = args->trace_format;
+	options.clock = args->clock;
 	options.no_statedump = args->no_statedump;
 	if (err == 0)
 		err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_ANY);
@@ -150,6 +166,9 @@ static const char *const create_details[] = {
 	"meanwhile, and what tells how many records were lost, may come on top. "
 	"`waymark clear` makes room, and `waymark start` goes on. To keep the latest records instead, give the channel --tracefile-size and "
 	"--tracefile-count, or --overwrite.",
+	"All records of a session have one clock, those of applications and those of the kernel, and stand in the true "
+	"order. Some machines (aarch64) do not offer the counter of the processor to the kernel's tracers: there, a "
+	"session with --clock=counter records applications only.",
 	"With --shm-path the buffers into which programs of the session daemon's user record are files in a directory of their own below DIR, and not memory that is "
 	"gone with the last process: when all have been killed, or the machine ended and DIR is on persistent memory, `waymark recover DIR` puts "
 	"what they hold into the trace. DIR is made if it is not there; take one in memory (/dev/shm/...) or on persistent memory: to a disk the kernel writes all that changes. It "
@@ -161,6 +180,7 @@ static const struct wmk_cli_option create_options[] = {
 	{ 's', "session", "NAME", "The name, as well as by the argument.", wmk_cli_set_session, false },
 	{ 'o', "output", "DIR", "The trace's directory.", set_output, false },
 	{ 0, "trace-format", "FORMAT", WMK_SESSION_FORMAT_HELP, set_trace_format, false },
+	{ 0, "clock", "CLOCK", WMK_SESSION_CLOCK_HELP, set_clock, false },
 	{ 0, "no-statedump", NULL, WMK_SESSION_NO_STATEDUMP_HELP, set_no_statedump, false },
 	{ 0, "shm-path", "DIR", "Where buffers are files that outlive all processes; see `waymark recover`.", set_shm_path, false },
 	{ 0, "max-size", "SIZE", "Bytes that the trace may have, with k, M or G: then the session stops by itself.", set_max_size, false },

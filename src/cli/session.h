@@ -13,6 +13,7 @@ struct wmk_session_args {
 	const char *output;              /* create */
 	uint64_t max_size;               /* create; 0: no limit */
 	uint32_t trace_format;           /* create */
+	uint32_t clock;                  /* create; enum waymark_ctl_clock */
 	bool no_statedump;               /* create */
 	const char *shm_path;            /* create */
 };
@@ -28,6 +29,11 @@ void wmk_session_remember(const struct wmk_daemon *daemon);
 
 /* "ctf-1.8" or "ctf-2": enum waymark_ctl_trace_format. -EINVAL with a cause chain. */
 int wmk_session_trace_format(const char *word, uint32_t *format);
+/* "counter" or "monotonic": enum waymark_ctl_clock. -EINVAL with a cause chain. */
+int wmk_session_clock_word(const char *word, uint32_t *clock);
+#define WMK_SESSION_CLOCK_HELP "The clock of the records: counter, the counter of the processor, or monotonic, " \
+	"CLOCK_MONOTONIC, which costs more. The default is counter where applications and the kernel domain have it, " \
+	"else monotonic."
 #define WMK_SESSION_FORMAT_HELP "The metadata's version of the Common Trace Format: ctf-1.8, which every reader knows, or ctf-2, which says more " \
 	"(booleans, names of bits, media types). The default is ctf-1.8."
 #define WMK_SESSION_NO_STATEDUMP_HELP "Record only what happens, not what was there before: the objects that a program has loaded; of the kernel, processes, " \

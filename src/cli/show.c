@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/show.h"
+#include "wire/ctl.h"
 
 #define NAME_COLUMN_MAX 48u
 
@@ -261,7 +262,8 @@ void wmk_show_session(const struct waymark_ctl_session_info *session, const char
 	if (localtime_r(&created, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
 	heading(session->name);
-	printf(": %s, made %s\n  ", state_of(session), date);
+	printf(": %s, made %s, clock %s\n  ", state_of(session), date,
+	       session->clock < WMK_CTL_CLOCKS ? wmk_ctl_clocks[session->clock] : "unknown");
 	if (session->max_size)
 		printf("its trace may have %s%s\n  ", wmk_cli_size_text(session->max_size, size, sizeof(size)),
 		       session->full ? ", and has: `waymark clear` makes room" : "");

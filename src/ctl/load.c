@@ -355,7 +355,7 @@ static int try_whole(struct loading *l, const struct wmk_ctl_session *s, const c
 		trial.filed = trial.result->object;
 		snprintf(name, sizeof(name), "loading-%d", (int)getpid());
 		copy.name = name;
-		const struct wmk_ctl_create request = { name, "", home, s->max_size, s->trace_format, s->no_statedump, shm_parent(s, shm) };
+		const struct wmk_ctl_create request = { name, "", home, s->max_size, s->trace_format, s->clock, s->no_statedump, shm_parent(s, shm) };
 
 		err = ask(&trial, WMK_CTL_CREATE, &request);
 	}
@@ -384,7 +384,7 @@ static int create(struct loading *l, struct wmk_ctl_session *s, const char *home
 		int err = path_choose(l, s);
 		if (err < 0)
 			return err;
-		const struct wmk_ctl_create request = { s->name, s->path, home, s->max_size, s->trace_format, s->no_statedump, shm_parent(s, shm) };
+		const struct wmk_ctl_create request = { s->name, s->path, home, s->max_size, s->trace_format, s->clock, s->no_statedump, shm_parent(s, shm) };
 		err = ask(l, WMK_CTL_CREATE, &request);
 		if (err != -EEXIST || !l->options->replace || replaced)
 			return err;

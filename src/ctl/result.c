@@ -129,7 +129,7 @@ static int view_session(struct wmk_arena *arena, const void *from, void *to)
 		.channels = view_list(arena, &s->channels, sizeof(struct wmk_ctl_channel), sizeof(struct waymark_ctl_channel_info),
 				      view_channel, &err),
 		.trackers = view_trackers(arena, &s->trackers), .counts = view_counts(arena, &s->counts), .max_size = s->max_size,
-		.full = s->full, .trace_format = s->trace_format, .no_statedump = s->no_statedump, .shm_path = s->shm_path, .stopping = s->stopping,
+		.full = s->full, .trace_format = s->trace_format, .no_statedump = s->no_statedump, .shm_path = s->shm_path, .stopping = s->stopping, .clock = s->clock,
 		.unrecorded = view_list(arena, &s->unrecorded, sizeof(struct wmk_ctl_unrecorded),
 					sizeof(struct waymark_ctl_unrecorded), view_unrecorded, &err),
 		.n_unrecorded = s->unrecorded.n, .unrecorded_more = s->unrecorded_more,

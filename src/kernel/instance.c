@@ -103,13 +103,39 @@ const char *wmk_kinstance_clock(enum wmk_clock_kind kind)
 	return kind == WMK_CLOCK_MONOTONIC ? "mono" : NULL;
 }
 
+bool wmk_kinstance_has_clock(const struct wmk_tracefs *tracefs, enum wmk_clock_kind kind)
+{
+	const char *clock = wmk_kinstance_clock(kind);
+	char *text;
+	size_t len;
+
+	if (!clock)
+		return false;
+	if (wmk_tracefs_read(tracefs->dir, "trace_clock", &text, &len) < 0) {
+		wmk_error_clear();
+		return false;
+	}
+	const bool has = strstr(text, clock) != NULL;
+
+	free(text);
+	return has;
+}
+
+int wmk_kinstance_clock_check(const struct wmk_tracefs *tracefs, enum wmk_clock_kind kind)
+{
+	if (kind == WMK_CLOCK_PLUGIN)
+		return wmk_error_said(-ENOTSUP, "the kernel cannot be traced by the clock of a plug-in");
+	if (wmk_kinstance_has_clock(tracefs, kind))
+		return 0;
+	return wmk_error_said(-ENOTSUP, kind == WMK_CLOCK_COUNTER ?
+			      "the kernel of this machine does not record with the clock counter (%s/trace_clock): "
+			      "create the session with --clock=monotonic" :
+			      "the kernel does not record with the clock mono (%s/trace_clock)", tracefs->path);
+}
+
 static int set_clock(int instance, enum wmk_clock_kind kind)
 {
 	const char *clock = wmk_kinstance_clock(kind);
-
-	if (!clock)
-		return wmk_error_said(-ENOTSUP, kind == WMK_CLOCK_PLUGIN ? "the kernel cannot be traced by the clock of a plug-in" :
-				      "on this machine the kernel is traced by CLOCK_MONOTONIC alone: WAYMARK_CLOCK=monotonic makes programs use it too");
 	int err = wmk_tracefs_write(instance, "trace_clock", clock, false);
 
 	return err < 0 ? wmk_error_add(err, "the kernel does not trace by the clock '%s'", clock) : 0;
@@ -154,8 +180,10 @@ static int set_up(int instance, const struct wmk_kinstance_options *options)
 
 int wmk_kinstance_make(const struct wmk_tracefs *tracefs, const char *name, const struct wmk_kinstance_options *options, int *instance)
 {
-	int err = wmk_tracefs_instance_make(tracefs, name, instance);
+	int err = wmk_kinstance_clock_check(tracefs, options->clock);
 
+	if (err == 0)
+		err = wmk_tracefs_instance_make(tracefs, name, instance);
 	if (err < 0)
 		return err;
 	err = set_up(*instance, options);

@@ -30,7 +30,7 @@
 #define WMK_KINSTANCE_CPUS_MAX 8192u
 
 struct wmk_kinstance_options {
-	enum wmk_clock_kind clock;       /* of the trace; a plug-in's is refused: the kernel does not have it */
+	enum wmk_clock_kind clock;       /* of the session; refused if the kernel does not have it */
 	uint64_t cpu_bytes;              /* of each CPU's buffer */
 	uint64_t subbuf_bytes;           /* of a sub-buffer at most; smaller where the kernel cannot */
 	bool overwrite;
@@ -49,6 +49,10 @@ int wmk_kinstance_name(const char *owner, const char *session, const char *chann
 
 /* What the kernel calls it ("x86-tsc", "mono"); NULL: it has none that is the same. */
 const char *wmk_kinstance_clock(enum wmk_clock_kind kind);
+/* Does this kernel offer it? */
+bool wmk_kinstance_has_clock(const struct wmk_tracefs *tracefs, enum wmk_clock_kind kind);
+/* -ENOTSUP in words: it does not. */
+int wmk_kinstance_clock_check(const struct wmk_tracefs *tracefs, enum wmk_clock_kind kind);
 
 /* Of an instance that nobody reads: how large its buffers are, what is overwritten when they are full (the oldest, or nothing); who sleeps on a quarter is woken. */
 int wmk_kinstance_buffers(int instance, bool overwrite, uint64_t cpu_bytes);

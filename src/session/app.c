@@ -218,7 +218,7 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 {
 	struct wmk_apps *apps = app->apps;
 	const struct wmk_tracing *tracing = apps->tracing;
-	const char *clock = tracing->options.plugin_clock ? tracing->clock.name : "";
+	const char *clock = tracing->clocks.plugin_now ? tracing->clocks.of[WMK_CLOCK_PLUGIN].name : "";
 	struct wmk_welcome welcome = { .abi = WMK_WIRE_ABI, .flags = apps->options.persist ? WMK_WELCOME_PERSIST : 0 };
 	struct wmk_hello hello;
 	char words[256];

@@ -306,7 +306,7 @@ static int kernel_rules_check(struct call *call, const char *name, const struct 
 	for (uint32_t i = 0; err == 0 && i < rules->n; i++) {
 		const struct wmk_ctl_rule *rule = (const struct wmk_ctl_rule *)rules->items + i;
 
-		err = wmk_kernel_rule_check(call->commands->tracing, rule, session->uid, session->gid, note, sizeof(note));
+		err = wmk_kernel_rule_check(session, rule, note, sizeof(note));
 		if (err == 0 && note[0])
 			wmk_call_warn(call, "%s: %s", rule->pattern, note);
 	}

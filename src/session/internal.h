@@ -129,7 +129,6 @@ void wmk_rings_link(struct rings **list, struct rings *rings);
 void wmk_rings_name(const struct wmk_session_channel *channel, uint32_t stream_id, char name[WMK_RINGS_NAME]);
 /* What a set of these rings has; n_cpus 0, no uuid. */
 void wmk_rings_geometry(const struct rings *rings, struct waymark_ring_options *options);
-uint64_t wmk_tracing_now(const struct wmk_tracing *tracing);
 void wmk_rings_get(struct rings *rings);
 void wmk_rings_put(struct rings *rings);
 /* Does somebody hold rings in it that nobody has handed back yet? Locked. */
@@ -246,6 +245,7 @@ struct wmk_session {
 	bool all_users, statedump;
 	uint64_t max_size, created;
 	uint32_t trace_format;           /* enum wmk_ctl_trace_format */
+	enum wmk_clock_kind clock;
 	atomic_bool counted;             /* among its owner's (owners.c) */
 	uint64_t rule_bytes;             /* likewise; of all its channels */
 	uint64_t trace_bytes;            /* likewise; what it may write of what its owner may */
@@ -352,7 +352,7 @@ struct slot {
 
 struct wmk_tracing {
 	struct wmk_tracing_options options;
-	struct wmk_clock clock;
+	struct wmk_clocks clocks;
 	pthread_mutex_t lock;            /* of all below but the tables */
 	struct cds_lfht *sessions, *classes, *encodings;
 	struct class_share *class_shares;  /* under `lock`: what each user's programs have brought */

@@ -18,21 +18,6 @@
 
 /* ── the kernel's tracers ────────────────────────────────────────────────────────────────────────────── */
 
-int wmk_kernel_tracefs(struct wmk_tracing *tracing, struct wmk_tracefs **tracefs)
-{
-	int err = 0;
-
-	*tracefs = NULL;
-	if (!tracing->kernel_owner[0])
-		return wmk_error_said(-ENOTSUP, "the kernel is not traced here");
-	pthread_mutex_lock(&tracing->lock);
-	if (!tracing->tracefs)
-		err = wmk_tracefs_open(NULL, &tracing->tracefs);
-	*tracefs = tracing->tracefs;
-	pthread_mutex_unlock(&tracing->lock);
-	return err;
-}
-
 int wmk_kernel_catalog(struct wmk_tracing *tracing, struct wmk_kcatalog **catalog)
 {
 	struct wmk_tracefs *tracefs;
@@ -64,7 +49,7 @@ bool wmk_kernel_rule_fits(const struct wmk_kernel_probes *probes, const struct w
 	return true;
 }
 
-int wmk_kernel_rule_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule, uid_t uid, gid_t gid, char *note, size_t size)
+int wmk_kernel_rule_check(struct wmk_session *session, const struct wmk_ctl_rule *rule, char *note, size_t size)
 {
 	struct wmk_kcatalog *catalog;
 	struct wmk_tracefs *tracefs;
@@ -73,11 +58,13 @@ int wmk_kernel_rule_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule
 	note[0] = '\0';
 	if (rule->level_op != WMK_LEVEL_ANY)
 		return wmk_error_said(-EINVAL, "the kernel's events have no log levels");
-	err = wmk_kernel_tracefs(tracing, &tracefs);
+	err = wmk_kernel_tracefs(session->tracing, &tracefs);
 	if (err == 0)
-		err = wmk_kspaces_check(tracing->clock.kind);
+		err = wmk_kinstance_clock_check(tracefs, session->clock);
+	if (err == 0)
+		err = wmk_kspaces_check(session->clock);
 	if (err == 0 && wmk_rule_is_probe(rule))
-		return wmk_kernel_probe_check(tracefs, rule, uid, gid, note, size);
+		return wmk_kernel_probe_check(tracefs, rule, session->uid, session->gid, note, size);
 	if (err == 0)
 		err = wmk_kcatalog_open(tracefs, &catalog);
 	if (err < 0)

@@ -26,10 +26,10 @@ static inline bool wmk_channel_is_kernel(const struct wmk_session_channel *chann
 /* What of a channel's options, a rule, a context the kernel cannot do: -EINVAL in words. */
 int wmk_kernel_channel_check(const struct wmk_ctl_channel *is);
 /*
- * The same (`note`: what the user should know), and whether it means an event that this kernel has: -ENOENT with the nearest names; whatever keeps us from
- * the kernel's tracers, or that user from the file of a probe.
+ * The same (`note`: what the user should know), and whether this kernel has the event, and the clock of the session:
+ * -ENOENT with the nearest names; -ENOTSUP; or why tracefs, or the owner's file of a probe, cannot be used.
  */
-int wmk_kernel_rule_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule, uid_t uid, gid_t gid, char *note, size_t size);
+int wmk_kernel_rule_check(struct wmk_session *session, const struct wmk_ctl_rule *rule, char *note, size_t size);
 /* Opened once it is needed; who cannot tries again next time. *tracefs stays the tracing's. */
 int wmk_kernel_tracefs(struct wmk_tracing *tracing, struct wmk_tracefs **tracefs);
 /* The events that there are now; the caller's to wmk_kcatalog_close(). */

@@ -10,6 +10,7 @@
 #include "kernel/dumper.h"
 #include "kernel/statedump.h"
 #include "schema/scratch.h"
+#include "session/session_clock.h"
 
 #include <errno.h>
 
@@ -41,7 +42,7 @@ static int ask(struct rings *rings)
 	for (unsigned i = 0; i < WMK_KSTATEDUMP_EVENTS; i++)
 		events[i] = (struct wmk_consumerd_event){ .system = "", .name = wmk_kstatedump_classes[i].name, .id = rings->ids[classes[i]->kin] };
 	/* one that an earlier daemon's consumer made, or is at, is made again only if it is not whole */
-	about.statedump = rings->restored && session->kernel_dumps == 1 ? WMK_KDUMPER_ANY : wmk_tracing_now(session->tracing);
+	about.statedump = rings->restored && session->kernel_dumps == 1 ? WMK_KDUMPER_ANY : wmk_session_now(session);
 	return wmk_kernel_say(rings, &about);
 }
 

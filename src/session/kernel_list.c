@@ -17,6 +17,7 @@
 #include "kernel/lacks.h"
 #include "session/kernel.h"
 #include "session/kernel_probes.h"
+#include "session/session_clock.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -193,14 +194,15 @@ static int lacks_find(const struct listing *listing, struct wmk_klacks *lacks)
 {
 	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 	static bool arguments_work;      /* tried by this daemon: it takes the longest */
-	const struct wmk_tracing *tracing = listing->call->commands->tracing;
+	struct wmk_tracing *tracing = listing->call->commands->tracing;
+	const enum wmk_clock_kind clock = wmk_clock_default(tracing);
 	char name[WMK_KINSTANCE_NAME];
 	int err = wmk_kinstance_name(tracing->kernel_owner, "", "lacks", name);
 
 	if (err < 0)
 		return err;
 	pthread_mutex_lock(&one_at_a_time);
-	err = wmk_klacks_find(listing->tracefs, name, tracing->clock.kind, !arguments_work, lacks);
+	err = wmk_klacks_find(listing->tracefs, name, clock, !arguments_work, lacks);
 	arguments_work = arguments_work || (err == 0 && lacks->err[WMK_KLACK_ARGUMENTS] == 0);
 	pthread_mutex_unlock(&one_at_a_time);
 	return err;
@@ -234,7 +236,7 @@ int wmk_command_list_kernel(struct call *call)
 	struct wmk_tracing *tracing = call->commands->tracing;
 	struct wmk_ctl_kernel *reply = call->reply;
 	struct listing listing = { .call = call };
-	const char *clock = wmk_kinstance_clock(tracing->clock.kind);
+	const char *clock = wmk_kinstance_clock(wmk_clock_default(tracing));
 	struct wmk_tracefs *tracefs;
 	struct wmk_kcatalog *catalog;
 	int err = wmk_kernel_tracefs(tracing, &tracefs);

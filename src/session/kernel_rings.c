@@ -10,6 +10,7 @@
 #include "kernel/spaces.h"
 #include "kernel/who.h"
 #include "session/kernel_calls.h"
+#include "session/session_clock.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -46,7 +47,7 @@ static int instance_make(struct rings *rings)
 	const struct wmk_tracing *tracing = rings->session->tracing;
 	const struct wmk_ctl_channel *is = &rings->channel->is;
 	const struct wmk_kinstance_options options = {
-		.clock = tracing->clock.kind, .cpu_bytes = is->subbuf_size * is->n_subbufs,
+		.clock = rings->session->clock, .cpu_bytes = is->subbuf_size * is->n_subbufs,
 		.subbuf_bytes = is->subbuf_size < KERNEL_SUBBUF ? is->subbuf_size : KERNEL_SUBBUF, .overwrite = is->mode == WMK_MODE_OVERWRITE,
 	};
 	int err;
@@ -71,7 +72,7 @@ static void info_fill(const struct rings *rings, struct wmk_rings_info *info, ch
 {
 	wmk_rings_name(rings->channel, rings->stream_id, name);
 	*info = (struct wmk_rings_info){ .id = rings->id, .channel = name, .stream_id = rings->stream_id, .options = &rings->channel->is,
-					 .start_ts = wmk_tracing_now(rings->session->tracing) };
+					 .start_ts = wmk_session_now(rings->session) };
 	for (unsigned i = 0; i < rings->n_contexts; i++)
 		contexts[i] = rings->contexts[i];
 	kernel->instance = rings->kernel->instance;

@@ -16,6 +16,7 @@
 #include "ring/file.h"
 #include "ring/set.h"
 #include "session/shm.h"
+#include "session/session_clock.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -63,7 +64,7 @@ int wmk_trace_text(const struct trace *trace, const struct wmk_session *session,
 		.hostname = host,
 		.buffering = trace->kernel ? NULL : trace->pid ? "pid" : "uid",
 		.buffering_id = trace->kernel ? NULL : id,
-		.clock = session->tracing->options.clock,
+		.clock = wmk_session_clock(session),
 	};
 	time_t at = (time_t)session->created;
 	struct tm tm;
@@ -221,7 +222,6 @@ int wmk_rings_declare_stream(const struct rings *rings)
 
 void wmk_rings_geometry(const struct rings *rings, struct waymark_ring_options *ring)
 {
-	const struct wmk_tracing_options *o = &rings->session->tracing->options;
 	const struct wmk_ctl_channel *is = &rings->channel->is;
 
 	*ring = (struct waymark_ring_options){
@@ -230,7 +230,7 @@ void wmk_rings_geometry(const struct rings *rings, struct waymark_ring_options *
 		.n_subbufs = (uint32_t)is->n_subbufs,
 		.header_room = wmk_consumer_header_room((uint32_t)is->subbuf_size),
 		.mode = is->mode == WMK_MODE_OVERWRITE ? WAYMARK_RING_OVERWRITE : WAYMARK_RING_DISCARD,
-		.clock = (uint32_t)o->clock->kind,
+		.clock = (uint32_t)rings->session->clock,
 		.block_us = is->mode == WMK_MODE_OVERWRITE ? 0 : is->blocking_us,
 		.prefault = rings->channel->own ? 0 : PREFAULT_MAX,
 	};
@@ -271,15 +271,8 @@ static int make_set(struct rings *rings)
 		return wmk_error(err, "cannot make ring buffers of %u x %u bytes for each CPU: %s", ring.n_subbufs, ring.subbuf_size,
 				 strerror(-err));
 	rings->inode = st.st_ino;
-	wmk_ring_set_plugin_clock(rings->set, rings->session->tracing->options.plugin_clock);
+	wmk_ring_set_plugin_clock(rings->set, rings->session->tracing->clocks.plugin_now);
 	return 0;
-}
-
-uint64_t wmk_tracing_now(const struct wmk_tracing *tracing)
-{
-	if (tracing->options.plugin_clock)
-		return tracing->options.plugin_clock();
-	return tracing->clock.kind == WMK_CLOCK_COUNTER ? wmk_clock_counter() : wmk_clock_monotonic();
 }
 
 int wmk_rings_open_here(struct rings *rings, bool restored)
@@ -288,7 +281,7 @@ int wmk_rings_open_here(struct rings *rings, bool restored)
 	const struct wmk_tracing *tracing = rings->session->tracing;
 	char name[WMK_RINGS_NAME];
 	const struct wmk_rings_info info = {
-		.id = rings->id, .channel = name, .stream_id = rings->stream_id, .options = &channel->is, .start_ts = wmk_tracing_now(tracing),
+		.id = rings->id, .channel = name, .stream_id = rings->stream_id, .options = &channel->is, .start_ts = wmk_session_now(rings->session),
 		.restored = restored,
 	};
 

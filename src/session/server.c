@@ -301,10 +301,10 @@ static int sessions_open(struct server *server)
 					     .keep = server->options->recovered != NULL, .on_change = say, .on_full = on_full, .on_ready = on_ready,
 					     .data = server };
 	const struct wmk_reaper_ops reaper = { .full = stop_full, .ready = tell_again, .data = server };
-	struct wmk_clock clock;
+	struct wmk_clocks clocks;
 	struct wmk_tracing_options tracing = { .size = sizeof(tracing),
 					       .outlet = &wmk_outlet_ops,
-					       .clock = &clock,
+					       .clocks = &clocks,
 					       .on_id = on_id,
 					       .on_ended = on_ended,
 					       .on_counted = on_counted,
@@ -313,7 +313,7 @@ static int sessions_open(struct server *server)
 					       .on_user = on_user,
 					       .data = server };
 	char owner[WMK_KINSTANCE_OWNER];
-	int err = wmk_clock_choose(&clock, &tracing.plugin_clock);
+	int err = wmk_clocks_measure(&clocks);
 
 	limits_apply(server, &tracing);
 	if (server->options->limits)
@@ -330,7 +330,7 @@ static int sessions_open(struct server *server)
 		return err;
 	if (server->options->recovered && wmk_state_sessions(server->state) == 0)
 		return wmk_error_said(-ENOENT, "no session can be recovered%s%.100s", *server->said ? ": " : "", server->said);
-	if (!tracing.plugin_clock && wmk_state_clock(server->state, &clock) < 0) {
+	if (!clocks.plugin_now && wmk_state_clocks(server->state, &clocks) < 0) {
 		if (server->options->recovered)
 			return wmk_error_number();
 		say_cause(server);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "session/shm.h"
+#include "session/session_clock.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -84,7 +85,9 @@ static int session_fill(struct wmk_session *session, const struct wmk_session_op
 	session->trace_name = options->trace_name ? strdup(options->trace_name) : NULL;
 	if (!session->name || !session->path || (options->trace_name && !session->trace_name))
 		return wmk_error(-ENOMEM, "no memory for a session");
-	int err = wmk_owner_trace_take(session->tracing, session->uid, options->max_size, &session->trace_bytes);
+	int err = wmk_clock_of_choice(session->tracing, options->clock, &session->clock);
+	if (err == 0)
+		err = wmk_owner_trace_take(session->tracing, session->uid, options->max_size, &session->trace_bytes);
 	if (err < 0)
 		return err;
 	if (session->trace_bytes && !session->tracing->restoring)        /* one that was there before goes on with what it had */

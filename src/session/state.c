@@ -10,6 +10,7 @@
 #include "ctl/json.h"
 #include "session/internal.h"
 #include "session/shm.h"
+#include "session/session_clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,6 +61,7 @@ static const struct wmk_member session_members[] = {
 	WMK_MEMBER_OF_U64(state_session, max_size),
 	WMK_MEMBER_OF_BOOL(state_session, full),
 	WMK_MEMBER_OF_FORMAT(state_session, trace_format),
+	WMK_MEMBER_OF_CLOCK(state_session, clock),
 	WMK_MEMBER_OF_OBJECT(state_session, trackers, wmk_ctl_trackers, wmk_ctl_trackers_object),
 	WMK_MEMBER_OF_LIST(state_session, channels, channel_object, 64),
 	WMK_MEMBER_OF_LIST(state_session, rings, rings_object, 65536),
@@ -215,7 +217,8 @@ int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct w
 		.name = session->name, .path = session->path, .trace_name = session->trace_name, .uid = session->uid, .gid = session->gid,
 		.created = session->created, .active = session->active, .started = session->started, .all_users = session->all_users,
 		.statedump = session->statedump, .max_size = session->max_size, .full = session->full, .trackers = session->trackers,
-		.trace_format = session->trace_format, .shm_path = session->shm_path,
+		.trace_format = session->trace_format, .clock = wmk_clock_as_choice(session->clock),
+		.shm_path = session->shm_path,
 	};
 	struct wmk_arena arena = { 0 };
 	struct gathering g = { &is, &arena, entry->last_rings };

@@ -6,7 +6,7 @@
  *         N.json                      a session: options, channels, rules, trackers, which rings it has; written whole at every change
  *         N.ids                       ids of events in its rings, appended before any program hears of them
  *         identities                  by what identity each program stands in claims of rings; identities.old: those of earlier daemons
- *         clock.json                  the trace clock as the first daemon measured it
+ *         clock.json                  the clocks as the first daemon measured them
  *
  * The rings themselves are the consumer daemon's to keep, and the programs'. What is read is trusted no more than what a client says: the core
  * checks it again. Any thread; what is about one session is called with its lock held.
@@ -34,10 +34,11 @@ unsigned wmk_state_sessions(const struct wmk_state *state);
 uint64_t wmk_state_last_rings(const struct wmk_state *state);
 
 /*
- * The clock has just been measured. Where sessions were read, it becomes the one that they have recorded by: two measurements differ by
- * microseconds, and traces of one session by two of them would not be in order. Else it is written down. 0 or -errno with a cause chain.
+ * The clocks have just been measured. Where sessions were read, they become those with which the sessions have
+ * recorded: two measurements differ by microseconds, and the traces of one session by two of them would not be in
+ * order. Else they are written to a file. 0 or -errno with a cause chain.
  */
-int wmk_state_clock(struct wmk_state *state, struct wmk_clock *clock);
+int wmk_state_clocks(struct wmk_state *state, struct wmk_clocks *clocks);
 
 /*
  * The descriptor of the rings' memory, which stays the callback's; -ENOENT: who emptied them is there, and has them no more; else negative:

@@ -31,7 +31,7 @@ struct state_session {
 	const char *path_bytes;          /* of a path that is not UTF-8, in hexadecimal: names are, paths may hold any bytes */
 	uint64_t uid, gid, created, max_size;
 	bool active, started, all_users, statedump, full;
-	uint32_t trace_format;
+	uint32_t trace_format, clock;    /* enum wmk_ctl_trace_format, wmk_ctl_clock */
 	struct wmk_ctl_trackers trackers;
 	struct wmk_list channels;        /* of struct state_channel */
 	struct wmk_list rings;           /* of struct state_rings */

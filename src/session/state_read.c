@@ -336,7 +336,8 @@ static int session_restore(struct wmk_state *state, struct state_entry *entry, s
 	const struct state_session *is = entry->is;
 	const struct wmk_session_options options = {
 		.name = is->name, .path = is->path, .uid = (uid_t)is->uid, .gid = (gid_t)is->gid, .all_users = is->all_users,
-		.statedump = is->statedump, .max_size = is->max_size, .trace_format = is->trace_format, .trace_name = *is->trace_name ? is->trace_name : NULL,
+		.statedump = is->statedump, .max_size = is->max_size, .trace_format = is->trace_format, .clock = is->clock,
+		.trace_name = *is->trace_name ? is->trace_name : NULL,
 		.shm_path = state->recovered ? state->recovered : *is->shm_path ? is->shm_path : NULL, .shm = state->recovered ? WMK_SHM_RECOVERED : WMK_SHM_THERE,
 	};
 	const struct wmk_ctl_session as = { .created = is->created, .active = is->active, .started = is->started, .full = is->full,

@@ -49,11 +49,11 @@ static int options_take(struct wmk_tracing *tracing, const struct wmk_tracing_op
 	struct wmk_tracing_options *o = &tracing->options;
 	uint32_t first;
 
-	if (given->size != sizeof(*given) || !given->outlet || !given->clock)
-		return wmk_error(-EINVAL, "the options have another version's size, no outlet or no clock");
+	if (given->size != sizeof(*given) || !given->outlet || !given->clocks)
+		return wmk_error(-EINVAL, "the options have another version's size, no outlet or no clocks");
 	*o = *given;
-	tracing->clock = *given->clock;
-	o->clock = &tracing->clock;
+	tracing->clocks = *given->clocks;
+	o->clocks = &tracing->clocks;
 	snprintf(tracing->kernel_owner, sizeof(tracing->kernel_owner), "%s", o->kernel_owner ? o->kernel_owner : "");
 	o->kernel_owner = tracing->kernel_owner;
 	atomic_init(&tracing->rings_made, o->first_rings_id);
@@ -120,14 +120,14 @@ void wmk_tracing_leave(struct wmk_tracing *tracing)
 		tracing->leaving = true;
 }
 
-int wmk_tracing_kernel_check(struct wmk_tracing *tracing, const struct wmk_list *rules)
+int wmk_session_kernel_check(struct wmk_session *session, const struct wmk_list *rules)
 {
 	char note[8];
 	int err = 0;
 
 	for (uint32_t i = 0; i < rules->n && err == 0; i++)
-		err = wmk_kernel_rule_check(tracing, (const struct wmk_ctl_rule *)rules->items + i, geteuid(), getegid(), note, sizeof(note));
-	return err < 0 ? err : wmk_kernel_filters_fit(tracing, rules);
+		err = wmk_kernel_rule_check(session, (const struct wmk_ctl_rule *)rules->items + i, note, sizeof(note));
+	return err < 0 ? err : wmk_kernel_filters_fit(session->tracing, rules);
 }
 
 void wmk_tracing_sweep(struct wmk_tracing *tracing)

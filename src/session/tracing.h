@@ -32,7 +32,7 @@
 
 #include <waymark/ring.h>
 
-#include "base/clock.h"
+#include "base/clock_plugin.h"
 #include "schema/schema.h"
 #include "wire/consumerd.h"
 #include "wire/ctl.h"
@@ -134,8 +134,7 @@ struct wmk_tracing_options {
 	size_t size;                     /* sizeof(struct wmk_tracing_options) */
 	const struct wmk_outlet_ops *outlet;
 	void *outlet_data;
-	const struct wmk_clock *clock;   /* of all traces; copied */
-	uint64_t (*plugin_clock)(void);  /* NULL: the machine's own clock */
+	const struct wmk_clocks *clocks; /* that sessions can have; copied */
 	/* Limits; 0: the default in parentheses. */
 	unsigned max_apps;               /* connected or alive at a time (16384) */
 	unsigned max_user_apps;          /* of these, of one user other than root and the daemon's own (1024) */
@@ -182,10 +181,10 @@ void wmk_tracing_close(struct wmk_tracing *tracing);
 /* The next daemon goes on with what is there: what the kernel records is left as it is from here on, whatever is closed. One thread is left. */
 void wmk_tracing_leave(struct wmk_tracing *tracing);
 /*
- * Do rules (of struct wmk_ctl_rule) mean events that this kernel has, and their filters anything in those? -ENOENT with the nearest names; -EINVAL
- * with the place; whatever keeps us from the kernel's tracers, in words.
+ * Does this kernel have the events of rules (of struct wmk_ctl_rule), the fields of their filters and the session's clock? -ENOENT with the
+ * nearest names; -EINVAL with the place; -ENOTSUP; or why tracefs cannot be used.
  */
-int wmk_tracing_kernel_check(struct wmk_tracing *tracing, const struct wmk_list *rules);
+int wmk_session_kernel_check(struct wmk_session *session, const struct wmk_list *rules);
 /* Sessions have been restored: what earlier daemons left in the kernel, and no session has, is removed. */
 void wmk_tracing_sweep(struct wmk_tracing *tracing);
 void wmk_tracing_thread_begin(void);
@@ -215,13 +214,14 @@ struct wmk_session_options {
 	bool statedump;                  /* also loaded objects, in a channel of their own */
 	uint64_t max_size;               /* bytes that its traces may have together; 0: no limit */
 	uint32_t trace_format;           /* enum wmk_ctl_trace_format */
+	uint32_t clock;                  /* enum wmk_ctl_clock */
 	const char *trace_name;          /* in the metadata; NULL: the session's name */
 	const char *shm_path;            /* its rings are files: in a new directory there, or (`shm`) in this one; NULL: they are in memory */
 	enum wmk_shm { WMK_SHM_NEW, WMK_SHM_THERE, WMK_SHM_RECOVERED } shm;
 };
 
 /*
- * -EEXIST: the owner has one of that name; -EINVAL for a name that cannot be one; -EBUSY: another has that path; -E2BIG: too many; -EDQUOT:
+ * -EEXIST: the owner has one of that name; -EINVAL for a name that cannot be one; -ENOTSUP: its clock is not available; -EBUSY: another has that path; -E2BIG: too many; -EDQUOT:
  * max_size past the limit. *session is a reference: wmk_session_put(). Not active.
  */
 int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **session);

@@ -20,6 +20,7 @@ static const char *const buffers[] = { "uid", "pid" };
 static const char *const call_arguments[] = { "text", "none" };
 static const char *const calls_by[] = { "nobody", "bpf", "tracefs" };
 const char *const wmk_ctl_trace_formats[WMK_CTL_TRACE_FORMATS] = { "ctf-1.8", "ctf-2" };
+const char *const wmk_ctl_clocks[WMK_CTL_CLOCKS] = { "default", "counter", "monotonic", "plugin" };
 static const char *const rule_probes[] = { "none", "probe", "probe-return", "function", "userspace-probe", "userspace-probe-return" };
 static const char *const level_ops[] = { "any", "at-least", "exactly", "between" };
 static const char *const levels[] = {
@@ -38,6 +39,7 @@ ALL_HAVE_WORDS(buffers, WMK_BUFFERS_PID);
 ALL_HAVE_WORDS(call_arguments, WMK_CALL_ARGUMENTS_NONE);
 ALL_HAVE_WORDS(calls_by, WMK_CALLS_BY_TRACEFS);
 ALL_HAVE_WORDS(wmk_ctl_trace_formats, WMK_TRACE_CTF_2);
+ALL_HAVE_WORDS(wmk_ctl_clocks, WMK_CTL_CLOCK_PLUGIN);
 ALL_HAVE_WORDS(rule_probes, WMK_RULE_USER_PROBE_RETURN);
 ALL_HAVE_WORDS(level_ops, WMK_LEVEL_BETWEEN);
 ALL_HAVE_WORDS(levels, WAYMARK_LEVEL_DEBUG);
@@ -141,6 +143,7 @@ static const struct wmk_member session_members[] = {
 	WMK_MEMBER_OF_BOOL(wmk_ctl_session, full),
 	WMK_MEMBER_OF_BOOL(wmk_ctl_session, stopping),
 	WMK_MEMBER_OF_FORMAT(wmk_ctl_session, trace_format),
+	WMK_MEMBER_OF_CLOCK(wmk_ctl_session, clock),
 	WMK_MEMBER_OF_BOOL(wmk_ctl_session, no_statedump),
 	WMK_MEMBER_OF_TEXT(wmk_ctl_session, shm_path, PATH_BYTES),
 	WMK_MEMBER_OF_LIST(wmk_ctl_session, channels, wmk_ctl_channel_object, 1024),
@@ -228,6 +231,7 @@ static const struct wmk_member create_members[] = {
 	WMK_MEMBER_OF_TEXT(wmk_ctl_create, home, PATH_BYTES),
 	WMK_MEMBER_OF_U64(wmk_ctl_create, max_size),
 	WMK_MEMBER_OF_FORMAT(wmk_ctl_create, trace_format),
+	WMK_MEMBER_OF_CLOCK(wmk_ctl_create, clock),
 	WMK_MEMBER_OF_BOOL(wmk_ctl_create, no_statedump),
 	WMK_MEMBER_OF_TEXT(wmk_ctl_create, shm_path, PATH_BYTES),
 };

@@ -107,6 +107,13 @@ extern const char *const wmk_ctl_trace_formats[];   /* as they are asked for: "c
 #define WMK_MEMBER_OF_FORMAT(type, member) \
 	{ #member, WMK_MEMBER_ENUM, offsetof(struct type, member), 0, NULL, wmk_ctl_trace_formats, WMK_CTL_TRACE_FORMATS }
 
+/* PLUGIN: of the session daemon, which has no other clock then; no client chooses it. */
+enum wmk_ctl_clock { WMK_CTL_CLOCK_DEFAULT, WMK_CTL_CLOCK_COUNTER, WMK_CTL_CLOCK_MONOTONIC, WMK_CTL_CLOCK_PLUGIN };
+extern const char *const wmk_ctl_clocks[];
+#define WMK_CTL_CLOCKS 4
+#define WMK_MEMBER_OF_CLOCK(type, member) \
+	{ #member, WMK_MEMBER_ENUM, WMK_MEMBER_AT(type, member, uint32_t), 0, NULL, wmk_ctl_clocks, WMK_CTL_CLOCKS }
+
 /* An application that was not recorded, or in part only. */
 #define WMK_CTL_UNRECORDED_MAX 64u
 struct wmk_ctl_unrecorded {
@@ -128,6 +135,7 @@ struct wmk_ctl_session {
 	bool full;                   /* it has them: stopped by itself */
 	bool stopping;               /* it has stopped, and its last records are not written yet */
 	uint32_t trace_format;       /* enum wmk_ctl_trace_format */
+	uint32_t clock;              /* enum wmk_ctl_clock: of its records; never DEFAULT */
 	bool no_statedump;           /* what was there when it began is not recorded */
 	const char *shm_path;        /* directory with the files that its rings are; "": they are in memory */
 	struct wmk_list channels;    /* of struct wmk_ctl_channel */
@@ -183,6 +191,7 @@ struct wmk_ctl_create {
 	const char *home;            /* directory in which the default place is */
 	uint64_t max_size;           /* see struct wmk_ctl_session */
 	uint32_t trace_format;       /* enum wmk_ctl_trace_format */
+	uint32_t clock;              /* enum wmk_ctl_clock */
 	bool no_statedump;
 	const char *shm_path;        /* directory in which that is made; "": in memory */
 };

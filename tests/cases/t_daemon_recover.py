@@ -170,11 +170,12 @@ def the_machine_was_another(case):
         program('emit 10')
         kill_all(w, [program])
         for path in glob.glob(os.path.join(where, 'two*', 'clock.json')):
-            clock = json.loads(slurp(path))
-            clock['offset_s'] -= 5000000
-            clock['uuid'] = '01234567-89ab-cdef-0123-456789abcdef'
+            clocks = json.loads(slurp(path))
+            for clock in clocks['clocks']:
+                clock['offset_s'] -= 5000000
+                clock['uuid'] = '01234567-89ab-cdef-0123-456789abcdef'
             with open(path, 'w') as f:
-                json.dump(clock, f)
+                json.dump(clocks, f)
         for path in glob.glob(os.path.join(w.rundir, 'state', '*')):
             os.unlink(path)
         one = recovered(w, os.path.join(where, 'one'))[0]

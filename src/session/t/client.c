@@ -134,7 +134,8 @@ void place_prepare(struct place *place)
 			.contexts = { (void *)(uintptr_t)vpid, 1 }, .rules = place_rules(&all, 1),
 		};
 	place->n_channels = 1;
-	place->clock = (struct wmk_clock){ .kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" };
+	place->clocks.of[WMK_CLOCK_MONOTONIC] = (struct wmk_clock){
+		.kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" };
 	place->options = (struct wmk_apps_options){ .size = sizeof(place->options), .rundir = place->rundir, .keep = true };
 	if (!registered)
 		wmk_tracing_thread_begin();
@@ -163,8 +164,8 @@ static int session_open(struct place *place)
 int place_try(struct place *place)
 {
 	const struct wmk_tracing_options tracing = {
-		.size = sizeof(tracing), .outlet = &outlet_ops, .outlet_data = place, .clock = &place->clock, .max_apps = place->max_apps,
-		.on_id = on_id, .data = place
+		.size = sizeof(tracing), .outlet = &outlet_ops, .outlet_data = place, .clocks = &place->clocks,
+		.max_apps = place->max_apps, .on_id = on_id, .data = place
 	};
 	/* tried before, or closed but for this */
 	wmk_session_put(place->session);

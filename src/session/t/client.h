@@ -22,7 +22,7 @@ struct client {
 /* A session with one channel or two and a shard, in a directory of its own; where its records would go, and what it was told. */
 struct place {
 	char rundir[64];
-	struct wmk_clock clock;
+	struct wmk_clocks clocks;
 	struct wmk_tracing *tracing;
 	struct wmk_session *session;
 	struct wmk_ctl_channel given[2];

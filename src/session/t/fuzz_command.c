@@ -18,11 +18,12 @@ static struct wmk_commands commands = { .version = "fuzz", .rundir = "/nowhere" 
 
 static void set_up(void)
 {
-	struct wmk_clock clock;
-	const struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &nowhere, .clock = &clock };
+	struct wmk_clocks clocks = { .preferred = WMK_CLOCK_MONOTONIC };
+	const struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &nowhere, .clocks = &clocks };
 
 	wmk_tracing_thread_begin();
-	if (wmk_clock_measure(WMK_CLOCK_MONOTONIC, &clock) != 0 || wmk_tracing_open(&options, &commands.tracing) != 0)
+	if (wmk_clock_measure(WMK_CLOCK_MONOTONIC, &clocks.of[WMK_CLOCK_MONOTONIC]) != 0 ||
+	    wmk_tracing_open(&options, &commands.tracing) != 0)
 		abort();
 	/* As if it were root's, which makes no rings before a program comes. */
 	commands.daemon = 0;

@@ -102,8 +102,10 @@ static void channel_switch(bool on)
 /* Classes stay as long as the tracing: it is made anew now and then. */
 static void apps_restart(void)
 {
-	static const struct wmk_clock clock = { .kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" };
-	const struct wmk_tracing_options trace = { .size = sizeof(trace), .outlet = &outlet, .clock = &clock, .on_id = on_id };
+	static const struct wmk_clocks clocks = {
+		.of[WMK_CLOCK_MONOTONIC] = { .kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" }
+	};
+	const struct wmk_tracing_options trace = { .size = sizeof(trace), .outlet = &outlet, .clocks = &clocks, .on_id = on_id };
 	struct wmk_apps_options options = { .size = sizeof(options), .rundir = rundir, .max_events = 100, .max_bytes = 100000,
 					    .max_queue = 20000 };
 

@@ -134,10 +134,10 @@ static int on_id(void *data, struct wmk_session *session, uint64_t rings_id, uin
 
 void daemon_open(wmk_state_held *holding)
 {
-	struct wmk_clock clock;
-	struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &ops, .clock = &clock, .on_id = on_id };
+	struct wmk_clocks clocks = { .preferred = WMK_CLOCK_MONOTONIC };
+	struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &ops, .clocks = &clocks, .on_id = on_id };
 
-	assert_int_equal(wmk_clock_measure(WMK_CLOCK_MONOTONIC, &clock), 0);
+	assert_int_equal(wmk_clock_measure(WMK_CLOCK_MONOTONIC, &clocks.of[WMK_CLOCK_MONOTONIC]), 0);
 	assert_int_equal(wmk_state_open(scene.fd, NULL, say, NULL, &scene.state), 0);
 	options.first_rings_id = wmk_state_last_rings(scene.state);
 	assert_int_equal(wmk_tracing_open(&options, &scene.tracing), 0);

@@ -110,15 +110,15 @@ static void shut_down(void *data)
 
 static int scene_make(unsigned max_sessions)
 {
-	struct wmk_clock clock;
-	const struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &ops, .clock = &clock, .max_sessions = max_sessions };
+	struct wmk_clocks clocks = { .preferred = WMK_CLOCK_MONOTONIC };
+	const struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &ops, .clocks = &clocks, .max_sessions = max_sessions };
 
 	memset(&scene, 0, sizeof(scene));
 	memset(&outlet, 0, sizeof(outlet));
 	strcpy(scene.home, "/tmp/waymark-command-XXXXXX");
 	assert_non_null(mkdtemp(scene.home));
 	wmk_tracing_thread_begin();
-	assert_int_equal(wmk_clock_measure(WMK_CLOCK_MONOTONIC, &clock), 0);
+	assert_int_equal(wmk_clock_measure(WMK_CLOCK_MONOTONIC, &clocks.of[WMK_CLOCK_MONOTONIC]), 0);
 	assert_int_equal(wmk_tracing_open(&options, &scene.tracing), 0);
 	assert_int_equal(wmk_shards_open(scene.tracing, 2, &scene.shards), 0);
 	scene.commands = (struct wmk_commands){

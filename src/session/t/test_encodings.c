@@ -25,8 +25,10 @@ static size_t lens[CLASSES][LEVELS][LINES];
 static int begin(void **state)
 {
 	static const struct wmk_outlet_ops none;
-	static const struct wmk_clock clock = { .kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" };
-	const struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &none, .clock = &clock };
+	static const struct wmk_clocks clocks = {
+		.of[WMK_CLOCK_MONOTONIC] = { .kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" }
+	};
+	const struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &none, .clocks = &clocks };
 
 	(void)state;
 	wmk_tracing_thread_begin();

@@ -463,45 +463,72 @@ static void identities(void **state)
 	assert_int_equal(scene.said, 0);
 }
 
-/* What a daemon says the clock is that has just measured it as `measured`. */
-static struct wmk_clock clock_of(const struct wmk_clock *measured)
+/* The clocks of a daemon that has just measured them as `measured`. */
+static struct wmk_clocks clocks_of(const struct wmk_clocks *measured)
 {
-	struct wmk_clock clock = *measured;
+	struct wmk_clocks clocks = *measured;
 
 	assert_int_equal(wmk_state_open(scene.fd, NULL, NULL, NULL, &scene.state), 0);
-	assert_int_equal(wmk_state_clock(scene.state, &clock), 0);
+	assert_int_equal(wmk_state_clocks(scene.state, &clocks), 0);
 	wmk_state_close(scene.state);
+	return clocks;
+}
+
+static struct wmk_clock clock_made(enum wmk_clock_kind kind, uint64_t freq, uint64_t offset)
+{
+	struct wmk_clock clock = { .freq = freq, .offset_s = -(int64_t)offset, .offset = offset, .precision = 9,
+				   .uuid = "here" };
+
+	wmk_clock_label(kind, &clock);
 	return clock;
 }
 
-/* Sessions keep the clock of their first daemon, as long as it can be theirs; without sessions it is measured anew. */
-static void one_clock_for_a_session(void **state)
+/* A file of clocks that cannot be those of this machine. */
+static void file_is_ignored(const struct wmk_clocks *measured, const char *text)
 {
-	static const char *const lies[] = {
-		"", "{}", "{\"kind\": 1, \"freq\": 0, \"uuid\": \"here\"}", "{\"kind\": 1, \"freq\": 2000000000, \"uuid\": \"here\"}",
-		"{\"kind\": 1, \"freq\": 1000000001, \"offset\": 1000000001, \"uuid\": \"here\"}",
-		"{\"kind\": 0, \"freq\": 1000000001, \"uuid\": \"here\"}", "{\"kind\": 1, \"freq\": 1000000001, \"uuid\": \"there\"}",
+	damage("clock.json", 0, text, strlen(text), (long)strlen(text));
+	const struct wmk_clocks clocks = clocks_of(measured);
+
+	if (memcmp(&clocks, measured, sizeof(clocks)) != 0)
+		fail_msg("believed: %s", text);
+}
+
+/* Sessions keep the clocks of their first daemon if they can be theirs; without sessions they are measured anew. */
+static void each_clock_is_kept_for_the_sessions(void **state)
+{
+	static const char *const foreign[] = {
+		"", "{}", "{\"clocks\": []}", "{\"kind\": 1, \"freq\": 1000000001, \"uuid\": \"here\"}",
+		"{\"clocks\": [{\"kind\": 1, \"freq\": 0, \"uuid\": \"here\"}]}",
+		"{\"clocks\": [{\"kind\": 1, \"freq\": 2000000000, \"uuid\": \"here\"}]}",
+		"{\"clocks\": [{\"kind\": 2, \"freq\": 1000000001, \"uuid\": \"here\"}]}",
+		"{\"clocks\": [{\"kind\": 1, \"freq\": 1000000001, \"offset\": 1000000001, \"uuid\": \"here\"}]}",
+		"{\"clocks\": [{\"kind\": 1, \"freq\": 1000000001, \"uuid\": \"there\"}]}",
 	};
-	struct wmk_clock first = { .kind = WMK_CLOCK_COUNTER, .freq = 1000000001, .offset_s = -7, .offset = 8, .precision = 9, .uuid = "here" };
-	struct wmk_clock second = { .kind = WMK_CLOCK_COUNTER, .freq = 1000000002, .offset_s = 70, .offset = 80, .precision = 90, .uuid = "here" };
+	const enum wmk_clock_kind c = WMK_CLOCK_COUNTER, m = WMK_CLOCK_MONOTONIC;
+	const struct wmk_clocks first = { .preferred = c, .of = { [m] = clock_made(m, 1000000000, 7),
+								 [c] = clock_made(c, 3000000001, 8) } };
+	const struct wmk_clocks second = { .preferred = c, .of = { [m] = clock_made(m, 1000000000, 70),
+								  [c] = clock_made(c, 3000000002, 80) } };
+	/* the kernel has abandoned the counter */
+	const struct wmk_clocks without = { .preferred = m, .of = { [m] = clock_made(m, 1000000000, 700) } };
+	struct wmk_clocks clocks;
 
 	(void)state;
-	clock_of(&first);
-	assert_int_equal(clock_of(&second).freq, second.freq);
-	clock_of(&first);
+	clocks_of(&first);
+	clocks = clocks_of(&second);
+	assert_memory_equal(&clocks, &second, sizeof(clocks));
+	clocks_of(&first);
 	daemon_open(held);
 	wmk_session_put(session_make("kept"));
 	daemon_close();
 	for (int i = 0; i < 2; i++) {
-		struct wmk_clock clock = clock_of(&second);
-
-		assert_memory_equal(&clock, &first, sizeof(clock));
+		clocks = clocks_of(&second);
+		assert_memory_equal(&clocks, &first, sizeof(clocks));
 	}
-	for (unsigned i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
-		damage("clock.json", 0, lies[i], strlen(lies[i]), (long)strlen(lies[i]));
-		if (clock_of(&second).freq != second.freq)
-			fail_msg("believed: %s", lies[i]);
-	}
+	clocks = clocks_of(&without);
+	assert_memory_equal(clocks.of, first.of, sizeof(clocks.of));
+	for (unsigned i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+		file_is_ignored(&second, foreign[i]);
 }
 
 int main(void)
@@ -516,7 +543,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(half_an_id, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(lies, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(identities, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(one_clock_for_a_session, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(each_clock_is_kept_for_the_sessions, scene_open, scene_close),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -308,9 +308,11 @@ static void *acceptor_run(void *data)
 void world_prepare(struct world *w)
 {
 	memset(w, 0, sizeof(*w));
-	w->clock = (struct wmk_clock){ .kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" };
+	w->clocks.of[WMK_CLOCK_MONOTONIC] = (struct wmk_clock){
+		.kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" };
 	w->options = (struct wmk_tracing_options){
-		.size = sizeof(w->options), .outlet = &outlet_ops, .outlet_data = w, .clock = &w->clock, .on_id = on_id,
+		.size = sizeof(w->options), .outlet = &outlet_ops, .outlet_data = w, .clocks = &w->clocks,
+		.on_id = on_id,
 		.on_ended = on_ended, .data = w,
 	};
 	pthread_mutex_init(&w->lock, NULL);

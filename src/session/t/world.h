@@ -115,7 +115,7 @@ struct world_rings {
 
 struct world {
 	struct wmk_tracing_options options;
-	struct wmk_clock clock;
+	struct wmk_clocks clocks;
 	struct wmk_tracing *tracing;
 	char rundir[64];
 	unsigned n_shards;
