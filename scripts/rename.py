@@ -94,8 +94,14 @@ def apply(root, files, names, tags):
                 text = f.read()
             with open(path, 'w', encoding='utf-8') as f:
                 f.write(re.sub(r'\b(struct|union|enum) %s\b' % re.escape(old), r'\1 ' + new, text))
-    files = {old: new for old, new in files.items() if os.path.exists(os.path.join(root, old))}
+    def exists(path):
+        return os.path.exists(os.path.join(root, path))
+
+    # A branch may mention the old name of a file that was renamed before.
+    files = {old: new for old, new in files.items() if exists(old) or exists(new)}
     for old, new in files.items():
+        if not exists(old):
+            continue
         os.makedirs(os.path.dirname(os.path.join(root, new)), exist_ok=True)
         git(root, 'mv', old, new)
     names = {**names, **{guard(old): guard(new) for old, new in files.items() if re.match(r'src/\w+/.*\.h$', old)}}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * convert.c - `waymark convert`: traces in a form for other programs (read/form.h).
+ * convert.c - `waymark convert`: traces in a form for other programs (read/exporter.h).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,13 +16,13 @@
 
 struct convert_args {
 	struct wmk_cli_which which;
-	const struct wmk_read_form *form;
+	const struct wmk_read_exporter *form;
 	bool is_text, has_form;
 	const char *output;
 	struct wmk_cli_import import;
 };
 
-static const struct wmk_read_form *const forms[] = { &wmk_read_json, &wmk_read_csv, &wmk_read_chrome, &wmk_read_perfetto, &wmk_read_ctf18, &wmk_read_ctf2 };
+static const struct wmk_read_exporter *const forms[] = { &wmk_read_json, &wmk_read_csv, &wmk_read_chrome, &wmk_read_perfetto, &wmk_read_ctf18, &wmk_read_ctf2 };
 
 static int set_form(void *data, const char *value)
 {
@@ -73,8 +73,8 @@ static int set_boot_time(void *data, const char *value)
 static int convert(const struct convert_args *args, const char *const *paths, unsigned n)
 {
 	const bool makes_files = args->form && args->form->is_directory;
-	struct wmk_read_text_options options = { .form = args->form, .print = WMK_PRINT_OPTIONS, .directory = args->output };
-	struct wmk_read_text_done done;
+	struct wmk_read_pipeline_options options = { .form = args->form, .print = WMK_PRINT_OPTIONS, .directory = args->output };
+	struct wmk_read_pipeline_result done;
 	FILE *out = args->output && !makes_files ? fopen(args->output, "we") : stdout;
 	int err;
 

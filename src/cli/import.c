@@ -21,7 +21,7 @@
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "import/import.h"
-#include "read/when.h"
+#include "read/parse_time.h"
 
 #define SECOND 1000000000
 
@@ -84,7 +84,7 @@ int wmk_cli_set_import_origin(struct wmk_cli_import *import, const char *value)
 
 	/* (with a zone, as logs have it; or as --begin takes it) */
 	if (!wmk_import_date(value, &import->origin_ns))
-		err = wmk_read_when(value, false, now_ns(), &import->origin_ns, &is_day);
+		err = wmk_read_parse_time(value, false, now_ns(), &import->origin_ns, &is_day);
 	if (err == 0 && import->origin_ns < 0)
 		err = wmk_error(-ERANGE, "'%.40s' is before 1970", value);
 	if (err < 0)

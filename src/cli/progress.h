@@ -21,7 +21,7 @@ struct wmk_progress {
 void wmk_progress_begin(struct wmk_progress *progress, uint64_t now, bool is_on_screen);
 /* The line that is due now, without a newline: its length; 0: none is. `total` 0: nobody knows how much there is. */
 size_t wmk_progress_line(struct wmk_progress *progress, uint64_t now, uint64_t done, uint64_t total, uint64_t records, char *buf, size_t size);
-/* For struct wmk_read_text_options: `data` is a struct wmk_progress. */
+/* For struct wmk_read_pipeline_options: `data` is a struct wmk_progress. */
 void wmk_progress_tell(void *data, uint64_t bytes, uint64_t total, uint64_t records);
 /* The line goes, before others are written to standard error. */
 void wmk_progress_end(struct wmk_progress *progress);

@@ -64,8 +64,8 @@ static void want_files(void)
 	}
 }
 
-int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, unsigned n, struct wmk_read_text_options *options, FILE *out,
-		 struct wmk_pager *pager, struct wmk_read_text_done *done)
+int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, unsigned n, struct wmk_read_pipeline_options *options, FILE *out,
+		 struct wmk_pager *pager, struct wmk_read_pipeline_result *done)
 {
 	struct wmk_progress progress;
 	int err;
@@ -84,7 +84,7 @@ int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, un
 	wmk_progress_begin(&progress, wmk_clock_monotonic(), isatty(fileno(out)) && !(options->form && options->form->is_directory));
 	if (pager)
 		wmk_pager_begin(pager);
-	err = wmk_read_text(paths, n, options, out, done);
+	err = wmk_read_pipeline_run(paths, n, options, out, done);
 	wmk_progress_end(&progress);
 	return err;
 }

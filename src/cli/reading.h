@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reading.h - what `view` and `convert` share: which records are meant, and how a reading of traces (read/text.h) tells what it meets: damage and
+ * reading.h - what `view` and `convert` share: which records are meant, and how a reading of traces (read/pipeline.h) tells what it meets: damage and
  * losses on standard error, progress on a terminal.
  */
 #ifndef WMK_CLI_READING_H
@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/pager.h"
-#include "read/text.h"
+#include "read/pipeline.h"
 
 /* Which records. The arguments of a command that uses the options below begin with it; strings are the command line's own. */
 struct wmk_cli_which {
@@ -29,9 +29,9 @@ int wmk_cli_set_filter(void *which, const char *value);
 
 /*
  * Read the traces into `out`, by `options`' form and print; the rest of them is filled in here. Standard output is flushed before a loss is told.
- * As wmk_read_text(); what was damaged has been said. `pager`: begun before the first line, for standard output; NULL: none is wanted.
+ * As wmk_read_pipeline_run(); what was damaged has been said. `pager`: begun before the first line, for standard output; NULL: none is wanted.
  */
-int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, unsigned n, struct wmk_read_text_options *options, FILE *out,
-		 struct wmk_pager *pager, struct wmk_read_text_done *done);
+int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, unsigned n, struct wmk_read_pipeline_options *options, FILE *out,
+		 struct wmk_pager *pager, struct wmk_read_pipeline_result *done);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view.c - `waymark view`: the records of traces as text (read/text.h), or by another reader that is asked for.
+ * view.c - `waymark view`: the records of traces as text (read/pipeline.h), or by another reader that is asked for.
  */
 #include <errno.h>
 #include <limits.h>
@@ -276,8 +276,8 @@ static int show(struct view_args *args, const char *session, const char *const *
 {
 	const bool follows = args->which.common.follow, pages = !args->no_pager && !follows;
 	static const struct wmk_print_options defaults = WMK_PRINT_OPTIONS;
-	struct wmk_read_text_options options = { .print = args->print, .form = args->which.common.json ? &wmk_read_json : NULL };
-	struct wmk_read_text_done done;
+	struct wmk_read_pipeline_options options = { .print = args->print, .form = args->which.common.json ? &wmk_read_json : NULL };
+	struct wmk_read_pipeline_result done;
 	struct wmk_pager pager = { 0 };
 	struct wmk_tail tail;
 	int err;

@@ -9,7 +9,7 @@
  *     [Nov22 08:05] text             [  +0.000012] text                -e: a minute, and what came behind it
  *     2026-11-22T08:05:42,123456+00:00 text                            --time-format iso
  */
-#include "import/line.h"
+#include "import/log_line.h"
 
 /* "kern  :info  : " */
 static bool take_levels(struct wmk_import_text *text, int64_t *priority)
@@ -22,7 +22,8 @@ static bool take_levels(struct wmk_import_text *text, int64_t *priority)
 
 		while (n < rest.len && (wmk_import_is_letter(rest.at[n]) || wmk_import_is_digit(rest.at[n])))
 			n++;
-		found[i] = i ? wmk_import_severity(wmk_import_head(rest, n)) : wmk_import_facility(wmk_import_head(rest, n));
+		found[i] = i ? wmk_import_severity(wmk_import_head(rest, n))
+			     : wmk_import_facility(wmk_import_head(rest, n));
 		if (!n || found[i] < 0)
 			return false;
 		wmk_import_drop(&rest, n);
@@ -37,9 +38,9 @@ static bool take_levels(struct wmk_import_text *text, int64_t *priority)
 }
 
 /* "Nov22 08:05" */
-static bool take_minute(struct wmk_import_text *text, struct wmk_import_stamp *stamp)
+static bool take_minute(struct wmk_import_text *text, struct wmk_import_timestamp *stamp)
 {
-	struct wmk_import_stamp found = { .since = WMK_IMPORT_DATE, .is_local = true };
+	struct wmk_import_timestamp found = { .since = WMK_IMPORT_DATE, .is_local = true };
 	struct wmk_import_text rest = *text;
 	int64_t day, hour, minute;
 
@@ -63,7 +64,7 @@ static bool take_minute(struct wmk_import_text *text, struct wmk_import_stamp *s
 static void skip_delta(struct wmk_import_text *text)
 {
 	struct wmk_import_text rest = *text;
-	struct wmk_import_stamp delta;
+	struct wmk_import_timestamp delta;
 
 	wmk_import_skip_blanks(&rest);
 	if (!wmk_import_take(&rest, "<"))
@@ -75,7 +76,7 @@ static void skip_delta(struct wmk_import_text *text)
 }
 
 /* "+0.000012", "-0.000007": after the line before, or before it. */
-static bool take_step(struct wmk_import_text *text, struct wmk_import_stamp *stamp)
+static bool take_step(struct wmk_import_text *text, struct wmk_import_timestamp *stamp)
 {
 	struct wmk_import_text rest = *text;
 	const bool is_back = wmk_import_take(&rest, "-");
@@ -94,7 +95,7 @@ static bool take_step(struct wmk_import_text *text, struct wmk_import_stamp *sta
 	return true;
 }
 
-static bool take_time(struct wmk_import_text *text, struct wmk_import_stamp *stamp)
+static bool take_time(struct wmk_import_text *text, struct wmk_import_timestamp *stamp)
 {
 	struct wmk_import_text rest = *text;
 

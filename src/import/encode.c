@@ -155,7 +155,8 @@ static int class_find(struct wmk_import_classes *classes, struct wmk_import_byte
 	struct wmk_import_class **head = &classes->heads[hash % WMK_IMPORT_HEADS], *class = key->failed ? NULL : *head;
 	int err = key->failed ? -ENOMEM : 0;
 
-	while (class && (class->hash != hash || class->key_len != key->len || memcmp(class->key, key->at, key->len) != 0))
+	while (class &&
+	       (class->hash != hash || class->key_len != key->len || memcmp(class->key, key->at, key->len) != 0))
 		class = class->next;
 	if (!class && !err && classes->n == WMK_IMPORT_CLASSES) {
 		err = -E2BIG;

@@ -8,7 +8,7 @@
 #ifndef WMK_IMPORT_ENCODE_H
 #define WMK_IMPORT_ENCODE_H
 
-#include "import/line.h"
+#include "import/log_line.h"
 
 #define WMK_IMPORT_CLASSES 4096u
 #define WMK_IMPORT_HEADS 8192u     /* of the hash table: a power of two */
@@ -30,7 +30,7 @@ struct wmk_import_class {
 	const char *provider, *name;     /* in the key, as the fields' names */
 	uint16_t n;
 	struct wmk_field *fields;
-	bool is_declared;                /* trace.c: and its id, in the stream class of its contexts */
+	bool is_declared;                /* trace_writer.c: and its id, in the stream class of its contexts */
 	uint32_t id;
 };
 

@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "import/lines.h"
-#include "import/opens.h"
-#include "import/trace.h"
-#include "import/when.h"
+#include "import/line_reader.h"
+#include "import/open_syscalls.h"
+#include "import/trace_writer.h"
+#include "import/log_time.h"
 
 #define FRAMES_MAX 1024u
 #define FRAMES_BYTES ((size_t)1 << 20)
@@ -40,10 +40,10 @@ struct wmk_import {
 	const struct format *format;
 	struct wmk_import_trace *trace;
 	bool has_begun;                          /* the trace has its head */
-	struct wmk_import_when when;
+	struct wmk_import_log_time when;
 	struct wmk_import_classes classes;
 	struct wmk_import_window window;
-	struct wmk_import_opens opens;
+	struct wmk_import_open_syscalls opens;
 	struct wmk_import_record *held;          /* not in the window yet; NULL: none */
 	struct wmk_import_record *framed;        /* what a frame belongs to: held, or in the window; NULL: nothing */
 	struct wmk_import_bytes frames, joined;
@@ -214,7 +214,8 @@ static int add_frame(struct wmk_import *import, struct wmk_import_text text)
 /* A call begins. If its thread was in one already, nobody saw the end of that. */
 static int add_open(struct wmk_import *import, int64_t ns)
 {
-	struct wmk_import_open *before = wmk_import_open_find(&import->opens, wmk_import_open_thread(&import->line));
+	struct wmk_import_open_syscall *before =
+		wmk_import_open_find(&import->opens, wmk_import_open_thread(&import->line));
 	struct wmk_import_record *record;
 	size_t args_at = 0;
 	int err = make_record(import, ns, &record, &args_at);
@@ -229,7 +230,7 @@ static int add_open(struct wmk_import *import, int64_t ns)
 }
 
 /* The call as a whole: in the place of its begin, with the arguments of both lines. */
-static int complete(struct wmk_import *import, struct wmk_import_open *open, int64_t ns)
+static int complete(struct wmk_import *import, struct wmk_import_open_syscall *open, int64_t ns)
 {
 	struct wmk_import_record *record = open->record;
 	struct wmk_import_line *line = &import->line;
@@ -270,7 +271,7 @@ static int complete(struct wmk_import *import, struct wmk_import_open *open, int
 
 static int add_known(struct wmk_import *import, int64_t ns)
 {
-	struct wmk_import_open *open =
+	struct wmk_import_open_syscall *open =
 		import->line.what == WMK_IMPORT_RESUMES ? wmk_import_open_resumed(&import->opens, &import->line) : NULL;
 	int err;
 
@@ -357,12 +358,13 @@ static int add_line(struct wmk_import *import, struct wmk_import_text text, bool
 	if (err < 0 || import->line.what == WMK_IMPORT_BLANK)
 		return err;
 	/* (strace's own words never have one) */
-	if (import->line.what != WMK_IMPORT_UNKNOWN && import->line.stamp.since == WMK_IMPORT_NO_TIME && !is_note(import))
+	if (import->line.what != WMK_IMPORT_UNKNOWN && import->line.stamp.since == WMK_IMPORT_NO_TIME &&
+	    !is_note(import))
 		import->when.assumed |= WMK_IMPORT_ASSUMED_ORDER;
 	splits = import->line.what == WMK_IMPORT_SPLITS;
 	rest = import->line.rest;
 	/* A line of which the time alone is understood has that. */
-	if (!wmk_import_when_at(&import->when, &import->line.stamp, &ns) || import->line.what == WMK_IMPORT_UNKNOWN)
+	if (!wmk_import_log_time_ns(&import->when, &import->line.stamp, &ns) || import->line.what == WMK_IMPORT_UNKNOWN)
 		return add_unknown(import, text);
 	err = add_known(import, ns);
 	if (err == -E2BIG)
@@ -401,7 +403,7 @@ int wmk_import_begin(const char *path, const char *format, const struct wmk_impo
 		return wmk_error(-ENOMEM, "no memory to read logs");
 	import->options = *options;
 	import->format = found;
-	wmk_import_when_begin(&import->when, options);
+	wmk_import_log_time_begin(&import->when, options);
 	/* The class of lines that are not understood is there, however many others come. */
 	wmk_import_line_begin(&import->line, found->name, "line");
 	wmk_import_add_text(&import->line, "text", wmk_import_text_of(""));
@@ -438,7 +440,7 @@ int wmk_import_file(struct wmk_import *import, FILE *in, const char *name, int64
 
 	import->file = name;
 	import->line_number = 0;
-	wmk_import_when_file(&import->when, near_ns);
+	wmk_import_log_time_of_file(&import->when, near_ns);
 	while ((err = wmk_import_lines_next(&lines, &text, &goes_on)) > 0) {
 		err = add_line(import, text, goes_on);
 		if (err < 0)
@@ -486,11 +488,11 @@ bool wmk_import_date(const char *text, int64_t *ns)
 {
 	const struct wmk_import_options none = { .year = 0 };
 	struct wmk_import_text rest = wmk_import_text_of(text);
-	struct wmk_import_stamp stamp;
-	struct wmk_import_when when;
+	struct wmk_import_timestamp stamp;
+	struct wmk_import_log_time when;
 
 	if (!wmk_import_take_iso(&rest, &stamp) || rest.len)
 		return false;
-	wmk_import_when_begin(&when, &none);
-	return wmk_import_when_at(&when, &stamp, ns);
+	wmk_import_log_time_begin(&when, &none);
+	return wmk_import_log_time_ns(&when, &stamp, ns);
 }

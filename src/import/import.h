@@ -42,7 +42,7 @@ struct wmk_import_options {
 	int64_t origin_ns;
 	/*
 	 * A line that is not understood: of the file `name`, number from 1, without its newline. It is in the trace all the
-	 * same. May be NULL.
+	 *  same. May be NULL.
 	 */
 	void (*unknown)(void *data, const char *name, uint64_t number, const char *line, size_t len);
 	/* How far it is, now and then: bytes of all files so far, and records. May be NULL. */

@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "import/line.h"
+#include "import/log_line.h"
 
 /* Of a text that ends in none that is blank. */
 static struct wmk_import_text take_last_word(struct wmk_import_text *text)
@@ -31,7 +31,8 @@ static void take_cpu(struct wmk_import_text *text, struct wmk_import_line *out)
 	struct wmk_import_text before = *text, word = take_last_word(&before);
 	int64_t cpu;
 
-	if (!wmk_import_take(&word, "[") || !wmk_import_take_number(&word, 1 << 20, &cpu) || !wmk_import_text_is(word, "]"))
+	if (!wmk_import_take(&word, "[") || !wmk_import_take_number(&word, 1 << 20, &cpu) ||
+	    !wmk_import_text_is(word, "]"))
 		return;
 	out->has_cpu = true;
 	out->cpu = (int32_t)cpu;
@@ -167,8 +168,9 @@ static bool parse_record(struct wmk_import_text text, struct wmk_import_line *ou
 	while (rest.len) {
 		wmk_import_skip_blanks(&rest);
 		word = rest;
-		if (wmk_import_take_seconds(&word, &out->stamp) && wmk_import_take(&word, ":") && word.len && word.at[0] == ' ' &&
-		    parse_who(wmk_import_head(text, (size_t)(rest.at - text.at)), out) && parse_event(word, out))
+		if (wmk_import_take_seconds(&word, &out->stamp) && wmk_import_take(&word, ":") && word.len &&
+		    word.at[0] == ' ' && parse_who(wmk_import_head(text, (size_t)(rest.at - text.at)), out) &&
+		    parse_event(word, out))
 			return true;
 		wmk_import_take_word(&rest);
 	}

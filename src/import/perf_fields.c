@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "import/line.h"
+#include "import/log_line.h"
 
 #define KEY_MAX 64u
 
@@ -18,7 +18,8 @@ static size_t key_len(struct wmk_import_text text, const char *mark)
 	const size_t mark_len = strlen(mark);
 	size_t n = 0;
 
-	while (n < text.len && n < KEY_MAX && (wmk_import_is_letter(text.at[n]) || (n && wmk_import_is_digit(text.at[n]))))
+	while (n < text.len && n < KEY_MAX &&
+	       (wmk_import_is_letter(text.at[n]) || (n && wmk_import_is_digit(text.at[n]))))
 		n++;
 #ifndef WMK_PLANTED_BUG_IMPORT_PERF             /* the fuzzer must find this */
 	if (n + mark_len > text.len)

@@ -10,7 +10,7 @@
  *     123 1795336891.909234 clone(child_stack=NULL, flags=SIGCHLDstrace: Process 25948 attached       in the middle of a line, when it is not -o's
  *      > /usr/lib/libc.so.6(_exit+0x29) [0xd4409]                              -k: where the call was made
  */
-#include "import/line.h"
+#include "import/log_line.h"
 
 /* What is less cannot be seconds since 1970, what is more no process. */
 #define EPOCH_LEAST 100000000
@@ -56,7 +56,7 @@ static void take_thread(struct wmk_import_text *text, struct wmk_import_line *ou
 static void take_time(struct wmk_import_text *text, struct wmk_import_line *out)
 {
 	struct wmk_import_text rest = *text;
-	struct wmk_import_stamp found = { .since = WMK_IMPORT_NO_TIME };
+	struct wmk_import_timestamp found = { .since = WMK_IMPORT_NO_TIME };
 
 	wmk_import_skip_blanks(&rest);
 	if (wmk_import_take_seconds(&rest, &found)) {
@@ -101,7 +101,7 @@ static bool skip_address(struct wmk_import_text *text)
 static int64_t take_duration(struct wmk_import_text *text)
 {
 	struct wmk_import_text number = *text;
-	struct wmk_import_stamp found;
+	struct wmk_import_timestamp found;
 	size_t n = text->len;
 
 	if (!wmk_import_ends(*text, ">"))
@@ -259,7 +259,8 @@ static bool parse_call(struct wmk_import_text text, struct wmk_import_line *out)
 		wmk_import_drop(&text, (size_t)end + 9);
 		return add_call(text, out);
 	}
-	while (n < text.len && n < WMK_IMPORT_NAME && (wmk_import_is_letter(text.at[n]) || wmk_import_is_digit(text.at[n])))
+	while (n < text.len && n < WMK_IMPORT_NAME &&
+	       (wmk_import_is_letter(text.at[n]) || wmk_import_is_digit(text.at[n])))
 		n++;
 	if (!n || n == text.len || text.at[n] != '(')
 		return false;

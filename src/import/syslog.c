@@ -10,9 +10,9 @@
  *     1795336891.123456 host sshd[731]: ...                            journalctl -o short-unix
  *     <165>1 2026-11-22T08:05:42.003Z host app 731 ID47 [a@1 b="c"] message
  */
-#include "import/line.h"
+#include "import/log_line.h"
 
-static bool take_time(struct wmk_import_text *text, struct wmk_import_stamp *stamp)
+static bool take_time(struct wmk_import_text *text, struct wmk_import_timestamp *stamp)
 {
 	struct wmk_import_text rest = *text;
 

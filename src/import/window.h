@@ -11,13 +11,13 @@
 #define WMK_IMPORT_WINDOW 65536u                        /* records */
 #define WMK_IMPORT_WINDOW_BYTES ((size_t)64 << 20)      /* of their payloads */
 
-struct wmk_import_open;
+struct wmk_import_open_syscall;
 
 struct wmk_import_record {
 	int64_t ns;
 	uint64_t number;                 /* in the order of lines */
 	struct wmk_import_class *class;
-	struct wmk_import_open *open;    /* a call whose end has not come; NULL: it is no such */
+	struct wmk_import_open_syscall *open;    /* a call whose end has not come; NULL: it is no such */
 	uint8_t *payload;
 	size_t len;
 };

@@ -15,8 +15,8 @@
 
 #include "base/error.h"
 #include "read/convert.h"
-#include "read/json_inside.h"
-#include "read/lines.h"
+#include "read/json_writer.h"
+#include "read/tracks.h"
 
 static int put(struct wmk_print_text *out, const char *text)
 {
@@ -34,7 +34,7 @@ static int chrome_begin(void *whole, struct wmk_print_text *out)
 
 static int chrome_end(void *data, struct wmk_print_text *out)
 {
-	const struct wmk_read_lines *whole = data;
+	const struct wmk_read_tracks *whole = data;
 	char text[160];
 
 	snprintf(text, sizeof(text),
@@ -44,8 +44,8 @@ static int chrome_end(void *data, struct wmk_print_text *out)
 
 static int chrome_packet(void *state, struct wmk_read_stream *read)
 {
-	struct wmk_read_line *line = state;
-	int err = wmk_read_who_packet(&line->who, read);
+	struct wmk_read_track *line = state;
+	int err = wmk_read_thread_id_of_packet(&line->who, read);
 
 	return err < 0 ? err : wmk_json_packet(&line->packet, read);
 }
@@ -64,7 +64,7 @@ static void put_member(struct wmk_json_writer *w, const char *name, const char *
 	wmk_json_put_string(w, text, len);
 }
 
-static void begin_event(struct wmk_read_lines *whole, struct wmk_json_writer *w)
+static void begin_event(struct wmk_read_tracks *whole, struct wmk_json_writer *w)
 {
 	wmk_json_put_text(w, whole->has_first ? ",\n{" : "\n{");
 	whole->has_first = true;
@@ -89,9 +89,9 @@ static void put_line_name(struct wmk_json_writer *w, const char *kind, int64_t p
  * Which line the record is on; that it has a name, when it is met for the first time: that counts, whatever becomes of
  * the record.
  */
-static int line_of(struct wmk_read_line *line, struct wmk_print_text *out, int64_t *pid, int64_t *tid)
+static int line_of(struct wmk_read_track *line, struct wmk_print_text *out, int64_t *pid, int64_t *tid)
 {
-	const struct wmk_read_who *who = &line->who;
+	const struct wmk_read_thread_id *who = &line->who;
 	struct wmk_json_writer w;
 	char name[80];
 	int is_new;
@@ -107,14 +107,14 @@ static int line_of(struct wmk_read_line *line, struct wmk_print_text *out, int64
 	if (who->has_pid)
 		snprintf(name, sizeof(name), "%s", who->name);
 	else
-		wmk_read_who_cpu_name(who, name, sizeof(name));
+		wmk_read_cpu_track_name(who, name, sizeof(name));
 	w = wmk_json_begin(out);
 	begin_event(line->whole, &w);
 	put_line_name(&w, "thread_name", *pid, *tid, name);
 	return wmk_json_end(&w, 0);
 }
 
-static int put_args(struct wmk_read_line *line, struct wmk_read_stream *read, const struct wmk_read_drawing *drawing,
+static int put_args(struct wmk_read_track *line, struct wmk_read_stream *read, const struct wmk_read_drawing *drawing,
 		    struct wmk_json_writer *w)
 {
 	static const uint8_t parts[] = { WMK_READ_PAYLOAD, WMK_READ_COMMON, WMK_READ_CONTEXT };
@@ -148,7 +148,7 @@ static void put_value(struct wmk_json_writer *w, const struct wmk_ctf_item *valu
 }
 
 /* An event up to its arguments. */
-static void put_head(struct wmk_json_writer *w, struct wmk_read_line *line, const struct wmk_read_drawing *drawing,
+static void put_head(struct wmk_json_writer *w, struct wmk_read_track *line, const struct wmk_read_drawing *drawing,
 		     int64_t since, const int64_t ids[2])
 {
 	static const char phases[] = { [WAYMARK_KIND_EVENT] = 'i',
@@ -177,7 +177,7 @@ static void put_head(struct wmk_json_writer *w, struct wmk_read_line *line, cons
 }
 
 /* Spans whose own ends are missing end with the one around them. */
-static void put_ends(struct wmk_json_writer *w, struct wmk_read_line *line, const struct wmk_read_drawing *drawing,
+static void put_ends(struct wmk_json_writer *w, struct wmk_read_track *line, const struct wmk_read_drawing *drawing,
 		     int64_t since, const int64_t ids[2])
 {
 	struct wmk_read_drawing inner = *drawing;
@@ -191,11 +191,11 @@ static void put_ends(struct wmk_json_writer *w, struct wmk_read_line *line, cons
 
 static int chrome_record(void *state, struct wmk_read_stream *read, struct wmk_print_text *out)
 {
-	struct wmk_read_line *line = state;
-	struct wmk_read_lines *whole = line->whole;
+	struct wmk_read_track *line = state;
+	struct wmk_read_tracks *whole = line->whole;
 	struct wmk_read_drawing drawing;
 	int64_t ids[2], since;
-	int err = wmk_read_line_record(line, read, &drawing);
+	int err = wmk_read_track_record(line, read, &drawing);
 
 	if (err >= 0)
 		err = line_of(line, out, &ids[0], &ids[1]);
@@ -204,7 +204,7 @@ static int chrome_record(void *state, struct wmk_read_stream *read, struct wmk_p
 	const bool had_first = whole->has_first;
 	struct wmk_json_writer w = wmk_json_begin(out);
 
-	const int64_t ns = wmk_read_line_ns(line, read);
+	const int64_t ns = wmk_read_track_ns(line, read);
 
 	/* (times that are centuries apart) */
 	if (__builtin_sub_overflow(ns, whole->first, &since))
@@ -223,15 +223,15 @@ static int chrome_record(void *state, struct wmk_read_stream *read, struct wmk_p
 	return err;
 }
 
-const struct wmk_read_form wmk_read_chrome = {
+const struct wmk_read_exporter wmk_read_chrome = {
 	.name = "chrome",
-	.create = wmk_read_lines_create,
+	.create = wmk_read_tracks_create,
 	.begin = chrome_begin,
 	.end = chrome_end,
-	.remark = wmk_read_lines_remark,
-	.free = wmk_read_lines_free,
-	.stream = wmk_read_line_open,
-	.stream_free = wmk_read_line_close,
+	.remark = wmk_read_tracks_remark,
+	.free = wmk_read_tracks_free,
+	.stream = wmk_read_track_open,
+	.stream_free = wmk_read_track_close,
 	.packet = chrome_packet,
 	.record = chrome_record,
 };

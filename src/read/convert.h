@@ -6,13 +6,13 @@
 #ifndef WMK_READ_CONVERT_H
 #define WMK_READ_CONVERT_H
 
-#include "read/form.h"
+#include "read/exporter.h"
 
-extern const struct wmk_read_form wmk_read_csv;      /* a table: csv.c */
-extern const struct wmk_read_form wmk_read_chrome;   /* for chrome://tracing and its like: chrome.c */
-extern const struct wmk_read_form wmk_read_perfetto; /* for ui.perfetto.dev: perfetto.c */
-/* a directory with a trace for each, in Common Trace Format 1.8: ctf.c; ... */
-extern const struct wmk_read_form wmk_read_ctf18;
-extern const struct wmk_read_form wmk_read_ctf2;     /* ... in version 2 */
+extern const struct wmk_read_exporter wmk_read_csv;      /* a table: csv.c */
+extern const struct wmk_read_exporter wmk_read_chrome;   /* for chrome://tracing and its like: chrome.c */
+extern const struct wmk_read_exporter wmk_read_perfetto; /* for ui.perfetto.dev: perfetto.c */
+/* a directory with a trace for each, in Common Trace Format 1.8: ctf_exporter.c; ... */
+extern const struct wmk_read_exporter wmk_read_ctf18;
+extern const struct wmk_read_exporter wmk_read_ctf2;     /* ... in version 2 */
 
 #endif

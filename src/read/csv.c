@@ -16,13 +16,13 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "read/convert.h"
-#include "read/json_inside.h"
-#include "read/part.h"
+#include "read/json_writer.h"
+#include "read/record_scope.h"
 
 #define COLUMNS_MAX 65536u
 #define FIXED 4u                   /* time, trace, stream, event */
 
-static const char *const prefixes[WMK_READ_PARTS] = { "packet.", "context.", "event_context.", "" };
+static const char *const prefixes[WMK_READ_SCOPES] = { "packet.", "context.", "event_context.", "" };
 
 struct column {
 	char *name;
@@ -297,7 +297,8 @@ static bool put_plain(struct table *table, struct wmk_json_writer *w, const stru
 
 	if (label) {
 		put_cell(w, label, strlen(label));
-	} else if ((op->code == WMK_CTF_STRING || op->code == WMK_CTF_TEXT) && op->type->encoding == WMK_ENCODING_UTF8) {
+	} else if ((op->code == WMK_CTF_STRING || op->code == WMK_CTF_TEXT) &&
+		   op->type->encoding == WMK_ENCODING_UTF8) {
 		put_cell(w, item->text, item->len);
 	} else if (op->code == WMK_CTF_STRING || op->code == WMK_CTF_TEXT) {
 		put_wide_text(table, w, item);
@@ -344,7 +345,7 @@ static int end_cell(struct table *table, const struct wmk_json_writer *put, stru
 static int fill(struct table *table, struct column *columns, struct wmk_print_text *text, unsigned part,
 		struct wmk_read_stream *read)
 {
-	const struct wmk_ctf_program *program = wmk_read_part_begin(read, part);
+	const struct wmk_ctf_program *program = wmk_read_scope_begin(read, part);
 	struct wmk_ctf_walk *walk = &read->record.walk;
 	struct wmk_ctf_item item;
 	struct wmk_json_writer w = wmk_json_begin(text);
@@ -425,7 +426,7 @@ static int fill_record(struct stream *stream, struct wmk_read_stream *read)
 		table->columns[i].is_set = false;
 	}
 	table->cells.len = 0;
-	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_PARTS && err >= 0; part++)
+	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_SCOPES && err >= 0; part++)
 		err = fill(table, table->columns, &table->cells, part, read);
 	return err;
 }
@@ -443,7 +444,8 @@ static int csv_record(void *state, struct wmk_read_stream *read, struct wmk_prin
 	if (err < 0)
 		return err;
 	if (wmk_read_has_time(read))
-		snprintf(time, sizeof(time), "%s%" PRIu64 ".%09" PRIu64, read->ns < 0 ? "-" : "", ns / 1000000000, ns % 1000000000);
+		snprintf(time, sizeof(time), "%s%" PRIu64 ".%09" PRIu64, read->ns < 0 ? "-" : "", ns / 1000000000,
+			 ns % 1000000000);
 	w = wmk_json_begin(out);
 	wmk_json_put_text(&w, time);
 	wmk_json_put(&w, ",", 1);
@@ -465,7 +467,14 @@ static int csv_record(void *state, struct wmk_read_stream *read, struct wmk_prin
 	return wmk_json_end(&w, 0);
 }
 
-const struct wmk_read_form wmk_read_csv = {
-	.name = "csv", .create = csv_create, .trace = csv_trace, .begin = csv_begin, .free = csv_free, .stream = csv_stream,
-	.stream_free = csv_stream_free, .packet = csv_packet, .record = csv_record,
+const struct wmk_read_exporter wmk_read_csv = {
+	.name = "csv",
+	.create = csv_create,
+	.trace = csv_trace,
+	.begin = csv_begin,
+	.free = csv_free,
+	.stream = csv_stream,
+	.stream_free = csv_stream_free,
+	.packet = csv_packet,
+	.record = csv_record,
 };

@@ -10,11 +10,11 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "read/filter.h"
-#include "read/part.h"
+#include "read/record_scope.h"
 
 /* What an input of a program is: an operation, and which element of each array on the way to it. */
 struct slot {
-	uint8_t part;              /* enum wmk_read_part */
+	uint8_t part;              /* enum wmk_read_record_scope */
 	uint8_t n_arrays;
 	uint16_t input;
 	uint32_t op;
@@ -28,7 +28,7 @@ struct compiled {
 	struct wmk_filter_program *program; /* NULL: no record of it is wanted */
 	uint32_t n_slots;
 	struct slot slots[WMK_FILTER_INPUTS_MAX];
-	uint32_t last[WMK_READ_PARTS];      /* the last operation that is of interest there; 0: none is */
+	uint32_t last[WMK_READ_SCOPES];      /* the last operation that is of interest there; 0: none is */
 	bool has_arrays;                    /* some are of arrays' elements */
 };
 
@@ -43,7 +43,7 @@ struct wmk_read_filter {
 
 /* Where the compiler's look-up stands. */
 struct looking {
-	const struct wmk_ctf_program *parts[WMK_READ_PARTS];
+	const struct wmk_ctf_program *parts[WMK_READ_SCOPES];
 	const char *event_name;
 	struct slot slots[WMK_FILTER_INPUTS_MAX];
 	uint32_t n_slots;
@@ -53,8 +53,8 @@ struct looking {
 static void begin_looking(struct looking *l, const struct wmk_ctf_stream_decoder *stream,
 			  const struct wmk_ctf_event_decoder *event)
 {
-	for (unsigned part = 0; part < WMK_READ_PARTS; part++)
-		l->parts[part] = wmk_read_part_program(stream, event, part);
+	for (unsigned part = 0; part < WMK_READ_SCOPES; part++)
+		l->parts[part] = wmk_read_scope_program(stream, event, part);
 	l->event_name = event->class->name ? event->class->name : "";
 	l->n_slots = 0;
 }
@@ -195,9 +195,9 @@ static int no_such_name(const struct wmk_filter_expr *expr, unsigned number,
 			const struct wmk_ctf_stream_decoder *stream = &decoders[i]->streams[s];
 
 			for (uint32_t e = 0; e < stream->n_events; e++)
-				for (unsigned part = 0; part < WMK_READ_PARTS; part++)
+				for (unsigned part = 0; part < WMK_READ_SCOPES; part++)
 					if ((part == WMK_READ_PAYLOAD) == (name->scope == WMK_FILTER_FIELD))
-						offer(&near, wmk_read_part_program(stream, &stream->events[e], part));
+						offer(&near, wmk_read_scope_program(stream, &stream->events[e], part));
 		}
 	wmk_nearest_text(&near, names, sizeof(names));
 	snprintf(what, sizeof(what), "no event of the traces has such a %s%s%s",
@@ -357,7 +357,7 @@ static int gather(struct wmk_read_filter *filter, const struct compiled *event, 
 	return walk->err;
 }
 
-int wmk_read_filter_wants(struct wmk_read_filter *filter, const struct wmk_read_head *head,
+int wmk_read_filter_wants(struct wmk_read_filter *filter, const struct wmk_read_packet_head *head,
 			  struct wmk_read_stream *stream)
 {
 	struct wmk_ctf_record *record = &stream->record;
@@ -378,10 +378,10 @@ int wmk_read_filter_wants(struct wmk_read_filter *filter, const struct wmk_read_
 		walk.at = stream->packet.context_at;
 		err = gather(filter, *at, WMK_READ_OF_PACKET, &filter->decoder->packet_context, &walk);
 	}
-	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_PARTS && err >= 0; part++) {
+	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_SCOPES && err >= 0; part++) {
 		if (!(*at)->last[part])
 			continue;
-		const struct wmk_ctf_program *program = wmk_read_part_begin(stream, part);
+		const struct wmk_ctf_program *program = wmk_read_scope_begin(stream, part);
 
 		err = gather(filter, *at, part, program, &record->walk);
 	}

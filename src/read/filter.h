@@ -17,7 +17,7 @@
 #define WMK_READ_FILTER_H
 
 #include "filter/filter.h"
-#include "read/head.h"
+#include "read/packet_head.h"
 
 struct wmk_read_filter;
 
@@ -38,7 +38,7 @@ void wmk_read_filter_free(struct wmk_read_filter *filter);
  * Is the stream's record, of the packet whose head it is, wanted? 1, 0, or the error of what is damaged in it
  * (ctf/decode.h). Leaves the walk anywhere in the record.
  */
-int wmk_read_filter_wants(struct wmk_read_filter *filter, const struct wmk_read_head *head,
+int wmk_read_filter_wants(struct wmk_read_filter *filter, const struct wmk_read_packet_head *head,
 			  struct wmk_read_stream *stream);
 
 #endif

@@ -65,7 +65,8 @@ int wmk_read_index_get(const struct wmk_read_index *index, uint64_t n, struct wm
 	uint64_t words[WORDS];
 
 	if (n >= wmk_read_index_count(index) ||
-	    pread(index->fd, words, sizeof(words), (off_t)(WMK_CTF_INDEX_HEAD + n * index->entry)) != (ssize_t)sizeof(words))
+	    pread(index->fd, words, sizeof(words), (off_t)(WMK_CTF_INDEX_HEAD + n * index->entry)) !=
+		    (ssize_t)sizeof(words))
 		return 0;
 	*entry = (struct wmk_read_index_entry){ be64toh(words[0]), be64toh(words[1]), be64toh(words[2]), be64toh(words[3]), be64toh(words[4]),
 						be64toh(words[5]) };

@@ -13,11 +13,12 @@
 #include "base/json_text.h"
 #include "ctf/wide_number.h"
 #include "read/json.h"
-#include "read/json_inside.h"
+#include "read/json_writer.h"
 #include "read/message.h"
 
 struct wmk_json {
-	struct wmk_print_text head;    /* of each record, up to its packet's context; that is empty before the first packet */
+	/* of each record, up to its packet's context; that is empty before the first packet */
+	struct wmk_print_text head;
 	struct wmk_print_text packet, message;
 };
 
@@ -214,8 +215,8 @@ void wmk_json_put_item(struct wmk_json_writer *w, const struct wmk_ctf_item *ite
 
 int wmk_json_put_part(struct wmk_json_writer *w, struct wmk_read_stream *stream, unsigned part)
 {
-	static const char *const names[WMK_READ_PARTS] = { "packet", "context", "event_context", "fields" };
-	const struct wmk_ctf_program *program = wmk_read_part_begin(stream, part);
+	static const char *const names[WMK_READ_SCOPES] = { "packet", "context", "event_context", "fields" };
+	const struct wmk_ctf_program *program = wmk_read_scope_begin(stream, part);
 	struct wmk_ctf_walk *walk = &stream->record.walk;
 	struct wmk_ctf_item item;
 
@@ -226,7 +227,7 @@ int wmk_json_put_part(struct wmk_json_writer *w, struct wmk_read_stream *stream,
 	while (wmk_ctf_next(walk, &item)) {
 		/*
 		 * Without what has told its meaning to the reader: sizes, times, counts. Of a variant, whose name stands there, it is
-		 * given.
+		 *  given.
 		 */
 		if (item.is_end || w->in_variant || !wmk_read_is_told(item.op))
 			wmk_json_put_item(w, &item, item.op == program->ops ? names[part] : item.op->name);
@@ -349,12 +350,16 @@ static int json_record(void *state, struct wmk_read_stream *stream, struct wmk_p
 		wmk_json_put_string(&w, json->message.text ? json->message.text : "", json->message.len);
 	}
 	wmk_json_put(&w, json->packet.text ? json->packet.text : "", json->packet.len);
-	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_PARTS && err >= 0; part++)
+	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_SCOPES && err >= 0; part++)
 		err = wmk_json_put_part(&w, stream, part);
 	wmk_json_put(&w, "}\n", 2);
 	return wmk_json_end(&w, err);
 }
 
-const struct wmk_read_form wmk_read_json = {
-	.name = "json", .stream = json_stream, .packet = json_packet, .record = json_record, .stream_free = json_stream_free,
+const struct wmk_read_exporter wmk_read_json = {
+	.name = "json",
+	.stream = json_stream,
+	.packet = json_packet,
+	.record = json_record,
+	.stream_free = json_stream_free,
 };

@@ -15,8 +15,8 @@
 #ifndef WMK_READ_JSON_H
 #define WMK_READ_JSON_H
 
-#include "read/form.h"
+#include "read/exporter.h"
 
-extern const struct wmk_read_form wmk_read_json;
+extern const struct wmk_read_exporter wmk_read_json;
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "read/library_inside.h"
+#include "read/library.h"
 
 /* ── errors ──────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -41,7 +41,7 @@ static void forget_packets(struct waymark_ctf *ctf)
 
 		ctf->packets = packet->next;
 		wmk_read_filter_free(packet->filter);
-		wmk_read_head_free(&packet->head);
+		wmk_read_packet_head_free(&packet->head);
 		free(packet);
 	}
 }
@@ -174,7 +174,7 @@ static int keep_packet(struct waymark_ctf *ctf, struct wmk_read_stream *stream)
 		packet->next = ctf->packets;
 		stream->user = ctf->packets = packet;
 	}
-	err = wmk_read_head_keep(&packet->head, stream);
+	err = wmk_read_packet_head_keep(&packet->head, stream);
 	if (err >= 0 && !packet->filter && ctf->filter)
 		err = wmk_read_filter_create(ctf->filter, stream->decoder, &packet->filter);
 	return err;
@@ -219,7 +219,8 @@ API int waymark_ctf_filter(struct waymark_ctf *ctf, const char *expression)
 
 	/* (what a packet's head says is looked at when it comes) */
 	if (ctf->packets)
-		return wmk_error_said(-EBUSY, "records have been read already: a filter is given before, or after a seek");
+		return wmk_error_said(-EBUSY,
+				      "records have been read already: a filter is given before, or after a seek");
 	decoders = calloc(ctf->n_traces ? ctf->n_traces : 1, sizeof(*decoders));
 	if (!decoders)
 		return wmk_error(-ENOMEM, "no memory for a filter");

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "read/library_inside.h"
+#include "read/library.h"
 
 #define FIRST_CAP 16u
 
@@ -28,7 +28,8 @@ struct access {
 
 struct waymark_ctf_accessor {
 	struct waymark_ctf *ctf;
-	struct access *table;      /* by event, the next free place where another has its own; half of it at most is taken */
+	/* by event, the next free place where another has its own; half of it at most is taken */
+	struct access *table;
 	uint32_t cap, n;           /* cap: a power of two */
 	unsigned n_parts;
 	struct wmk_library_part parts[WMK_LIBRARY_PARTS];
@@ -153,7 +154,8 @@ API int waymark_ctf_accessor_get(struct waymark_ctf_accessor *accessor, const st
 	struct access *access;
 
 	if (record->ctf != accessor->ctf)
-		return wmk_error_said(-EINVAL, "the field '%.100s' is looked for in a record of another handle", accessor->name);
+		return wmk_error_said(-EINVAL, "the field '%.100s' is looked for in a record of another handle",
+				      accessor->name);
 	access = place_of(accessor->table, accessor->cap, record->stream->record.event);
 	if (!access->event) {
 		if (2 * (accessor->n + 1) > accessor->cap) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "read/library_inside.h"
+#include "read/library.h"
 
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 

@@ -19,7 +19,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "read/live_inside.h"
+#include "read/live_source.h"
 
 #define MS 1000000u
 #define TICK (200 * MS)            /* how long to sleep at most: whether somebody still writes does not wake us */
@@ -136,7 +136,8 @@ static void begin_to_wait(struct wmk_read_live *live, struct leaf *leaf)
 
 	if (stream->n_packets) {
 		leaf->seen = stream->ns;
-		if (stream->packet.has_end && wmk_read_ns(stream->decoder->class->clock, stream->packet.end) > leaf->seen)
+		if (stream->packet.has_end &&
+		    wmk_read_ns(stream->decoder->class->clock, stream->packet.end) > leaf->seen)
 			leaf->seen = wmk_read_ns(stream->decoder->class->clock, stream->packet.end);
 	}
 	if (leaf->seen < live->barrier && !is_quiet(live, leaf, wmk_clock_monotonic()))
@@ -154,7 +155,7 @@ static int look_last(struct wmk_read_live *live, struct leaf *leaf)
 	if (leaf->is_last)
 		return 0;
 	leaf->is_last = true;
-	err = wmk_live_look(live, leaf);
+	err = wmk_live_poll(live, leaf);
 	if (err < 0 || !leaf->stream)
 		return err;
 	if (!leaf->is_gone && !wmk_read_is_written(leaf->version->trace->dir)) {
@@ -213,13 +214,13 @@ static int look_all(struct wmk_read_live *live)
 
 		if (leaf->got != WMK_READ_LATER)
 			continue;
-		err = live->is_last ? 1 : wmk_live_look(live, leaf);
+		err = live->is_last ? 1 : wmk_live_poll(live, leaf);
 		if (err > 0)
 			err = move_on(live, leaf);
 		if (leaf->got == WMK_READ_PACKET || leaf->got == WMK_READ_RECORD)
 			rise(live, leaf);
 	}
-	wmk_live_sweep(live);
+	wmk_live_remove_ended(live);
 	return err;
 }
 
@@ -254,7 +255,8 @@ static bool is_past(const struct wmk_read_live *live)
 	while (n_ended < live->n && live->leaves[n_ended]->got == WMK_READ_END)
 		n_ended++;
 	clock_gettime(CLOCK_REALTIME, &now);
-	return (live->n && n_ended == live->n) || (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)TICK > live->to;
+	return (live->n && n_ended == live->n) ||
+	       (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)TICK > live->to;
 }
 
 /* Whether it is over is asked before files are looked at for the last time. */
@@ -344,7 +346,8 @@ static bool hear(struct wmk_read_live *live)
 
 int wmk_read_live_wait(struct wmk_read_live *live)
 {
-	struct pollfd fds[] = { { .fd = live->notes, .events = POLLIN }, { .fd = live->follow->wake, .events = POLLIN } };
+	struct pollfd fds[] = { { .fd = live->notes, .events = POLLIN },
+				{ .fd = live->follow->wake, .events = POLLIN } };
 	uint64_t now = wmk_clock_monotonic(), most = live->is_blind ? BLIND : TICK;
 	bool has_new;
 	int err = 0;

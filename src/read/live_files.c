@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * live_files.c - what there is to follow: traces, as they come and as their metadata grows, and their stream files, as
- * they come, grow and go (see live_inside.h).
+ * they come, grow and go (see live_source.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "read/live_inside.h"
+#include "read/live_source.h"
 
 #define WATCHED (IN_CREATE | IN_MOVED_TO | IN_MODIFY)
 #define TOLD 2u                    /* times that a trace cannot be opened: it may have been about to be made */
@@ -306,7 +306,7 @@ void wmk_live_end(struct wmk_read_live *live, struct leaf *leaf)
 	leaf->version = NULL;
 }
 
-void wmk_live_sweep(struct wmk_read_live *live)
+void wmk_live_remove_ended(struct wmk_read_live *live)
 {
 	uint32_t left = 0;
 
@@ -364,9 +364,9 @@ static int renew(struct wmk_read_live *live, struct leaf *leaf)
 	return 0;
 }
 
-int wmk_live_look(struct wmk_read_live *live, struct leaf *leaf)
+int wmk_live_poll(struct wmk_read_live *live, struct leaf *leaf)
 {
-	int err, got = wmk_read_stream_look(leaf->stream);
+	int err, got = wmk_read_stream_poll(leaf->stream);
 	struct stat st;
 
 	if (got < 0) {
@@ -386,7 +386,7 @@ void wmk_live_close(struct wmk_read_live *live)
 {
 	for (uint32_t i = 0; i < live->n; i++)
 		live->leaves[i]->is_gone = true;
-	wmk_live_sweep(live);
+	wmk_live_remove_ended(live);
 	while (live->sources) {
 		struct source *source = live->sources;
 

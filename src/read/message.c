@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "read/message.h"
-#include "read/print_inside.h"
+#include "read/print_state.h"
 
 #define WIDEST 1024                /* characters that a width or a precision may ask for */
 #define NUMBER_ROOM 512u           /* of a number without them: DBL_MAX in "%f" has 309 digits */

@@ -8,8 +8,8 @@
  *                     └─ track_event           an instant, the begin or the end of a slice, a counter's value, on its track; fields and contexts are
  *                                              debug annotations
  *
- * Who made a record, its contexts tell (who.h); without them it is on its CPU's track. A message's length stands before
- * it and is known behind it:
+ * Who made a record, its contexts tell (thread_id.h); without them it is on its CPU's track. A message's length stands
+ * before it and is known behind it:
  * four bytes are kept for it, as a number that is longer than it need be.
  */
 #include <errno.h>
@@ -23,8 +23,8 @@
 #include "base/utf8.h"
 #include "ctf/wide_number.h"
 #include "read/convert.h"
-#include "read/json_inside.h"
-#include "read/lines.h"
+#include "read/json_writer.h"
+#include "read/tracks.h"
 
 /* Field numbers, by their message. */
 enum { TRACE_PACKET = 1 };
@@ -309,8 +309,8 @@ static void put_item(struct annotations *a, const struct wmk_ctf_item *item, con
 /* One part: fields as annotations of the event, others as members of one of their name. */
 static int put_part(struct proto *b, struct wmk_read_stream *read, unsigned part)
 {
-	static const char *const names[WMK_READ_PARTS] = { "$packet", "$context", "$event_context", NULL };
-	const struct wmk_ctf_program *program = wmk_read_part_begin(read, part);
+	static const char *const names[WMK_READ_SCOPES] = { "$packet", "$context", "$event_context", NULL };
+	const struct wmk_ctf_program *program = wmk_read_scope_begin(read, part);
 	struct wmk_ctf_walk *walk = &read->record.walk;
 	struct annotations a = { .b = b };
 	struct wmk_ctf_item item;
@@ -339,7 +339,7 @@ static uint64_t uuid_of(unsigned kind, int64_t pid, int64_t tid)
 }
 
 
-static void describe(struct proto *b, unsigned kind, const struct wmk_read_who *who, uint64_t uuid)
+static void describe(struct proto *b, unsigned kind, const struct wmk_read_thread_id *who, uint64_t uuid)
 {
 	const size_t packet = begin_packet(b), track = begin(b, PACKET_TRACK_DESCRIPTOR);
 	char name[40];
@@ -361,14 +361,14 @@ static void describe(struct proto *b, unsigned kind, const struct wmk_read_who *
 			put_text(b, THREAD_NAME, who->name, strlen(who->name));
 		end(b, in);
 	} else {
-		put_text(b, TRACK_NAME, name, wmk_read_who_cpu_name(who, name, sizeof(name)));
+		put_text(b, TRACK_NAME, name, wmk_read_cpu_track_name(who, name, sizeof(name)));
 	}
 	end(b, track);
 	end(b, packet);
 }
 
 /* Described when it is met, and again when its name is: some channels have no context for it. */
-static int met(struct wmk_read_seen *tracks, struct proto *b, unsigned kind, const struct wmk_read_who *who,
+static int met(struct wmk_read_seen *tracks, struct proto *b, unsigned kind, const struct wmk_read_thread_id *who,
 	       uint64_t uuid, bool is_named)
 {
 	int is_new = wmk_read_seen_add(tracks, uuid),
@@ -385,10 +385,10 @@ static int met(struct wmk_read_seen *tracks, struct proto *b, unsigned kind, con
  * A counter's track, its process's if that is known. Of 61 bits of its name's and process's hash (FNV-1a): what no
  * other kind of track has.
  */
-static int counter_track(struct wmk_read_line *line, struct proto *b, const struct wmk_read_drawing *drawing,
+static int counter_track(struct wmk_read_track *line, struct proto *b, const struct wmk_read_drawing *drawing,
 			 uint64_t *uuid)
 {
-	const struct wmk_read_who *who = &line->who;
+	const struct wmk_read_thread_id *who = &line->who;
 	const uint64_t process = who->has_pid ? uuid_of(OF_PROCESS, who->pid, 0) : 0;
 	struct wmk_read_seen *tracks = &line->whole->seen;
 	const uint64_t hash = wmk_hash_bytes(WMK_HASH_BEGIN ^ process, drawing->name, drawing->len);
@@ -411,16 +411,17 @@ static int counter_track(struct wmk_read_line *line, struct proto *b, const stru
 }
 
 /* The record's track, described if it is the first on it. */
-static int track_of(struct wmk_read_line *line, struct proto *b, uint64_t *uuid)
+static int track_of(struct wmk_read_track *line, struct proto *b, uint64_t *uuid)
 {
-	const struct wmk_read_who *who = &line->who;
+	const struct wmk_read_thread_id *who = &line->who;
 	struct wmk_read_seen *tracks = &line->whole->seen;
 	const unsigned kind = who->has_pid ? OF_THREAD : OF_CPU;
 	int is_new = 0;
 
 	*uuid = kind == OF_THREAD ? uuid_of(kind, who->pid, who->tid) : uuid_of(kind, 0, who->cpu);
 	if (kind == OF_THREAD)
-		is_new = met(tracks, b, OF_PROCESS, who, uuid_of(OF_PROCESS, who->pid, 0), who->name[0] && who->pid == who->tid);
+		is_new = met(tracks, b, OF_PROCESS, who, uuid_of(OF_PROCESS, who->pid, 0),
+			     who->name[0] && who->pid == who->tid);
 	return is_new < 0 ? is_new : met(tracks, b, kind, who, *uuid, who->name[0]);
 }
 
@@ -428,8 +429,8 @@ static int track_of(struct wmk_read_line *line, struct proto *b, uint64_t *uuid)
 
 static int perfetto_packet(void *state, struct wmk_read_stream *read)
 {
-	struct wmk_read_line *line = state;
-	int err = wmk_read_who_packet(&line->who, read);
+	struct wmk_read_track *line = state;
+	int err = wmk_read_thread_id_of_packet(&line->who, read);
 	struct proto b;
 
 	if (err < 0)
@@ -511,7 +512,7 @@ static void put_event_name(struct proto *b, const struct wmk_read_drawing *drawi
 }
 
 /* The event; before it the ends of those spans within whose own are missing. */
-static int put_event(struct wmk_read_line *line, struct wmk_read_stream *read, const struct wmk_read_drawing *drawing,
+static int put_event(struct wmk_read_track *line, struct wmk_read_stream *read, const struct wmk_read_drawing *drawing,
 		     struct proto *b, int64_t ns, uint64_t uuid)
 {
 	static const uint8_t parts[] = { WMK_READ_PAYLOAD, WMK_READ_COMMON, WMK_READ_CONTEXT };
@@ -540,10 +541,10 @@ static int put_event(struct wmk_read_line *line, struct wmk_read_stream *read, c
 }
 
 /* There are no times before 0: a trace that begins there counts from its first record. */
-static int64_t time_of(struct wmk_read_line *line, const struct wmk_read_stream *read)
+static int64_t time_of(struct wmk_read_track *line, const struct wmk_read_stream *read)
 {
-	struct wmk_read_lines *whole = line->whole;
-	int64_t ns = wmk_read_line_ns(line, read), first = whole->first < 0 ? whole->first : 0;
+	struct wmk_read_tracks *whole = line->whole;
+	int64_t ns = wmk_read_track_ns(line, read), first = whole->first < 0 ? whole->first : 0;
 
 	if (__builtin_sub_overflow(ns, first, &ns))
 		ns = INT64_MAX;
@@ -553,10 +554,10 @@ static int64_t time_of(struct wmk_read_line *line, const struct wmk_read_stream 
 
 static int perfetto_record(void *state, struct wmk_read_stream *read, struct wmk_print_text *out)
 {
-	struct wmk_read_line *line = state;
-	struct wmk_read_lines *whole = line->whole;
+	struct wmk_read_track *line = state;
+	struct wmk_read_tracks *whole = line->whole;
 	struct wmk_read_drawing drawing;
-	int err = wmk_read_line_record(line, read, &drawing);
+	int err = wmk_read_track_record(line, read, &drawing);
 	struct proto b = open_proto(out);
 	uint64_t uuid = 0;
 	int64_t ns;
@@ -566,7 +567,8 @@ static int perfetto_record(void *state, struct wmk_read_stream *read, struct wmk
 	ns = time_of(line, read);
 	if (!whole->has_first)
 		put_clock(&b, (uint64_t)ns);
-	err = drawing.kind == WAYMARK_KIND_COUNTER ? counter_track(line, &b, &drawing, &uuid) : track_of(line, &b, &uuid);
+	err = drawing.kind == WAYMARK_KIND_COUNTER ? counter_track(line, &b, &drawing, &uuid)
+						   : track_of(line, &b, &uuid);
 	/* What describes the track counts in any case: it is not said again. */
 	if (err >= 0)
 		err = close_proto(&b, 0);
@@ -580,14 +582,14 @@ static int perfetto_record(void *state, struct wmk_read_stream *read, struct wmk
 	return err;
 }
 
-const struct wmk_read_form wmk_read_perfetto = {
+const struct wmk_read_exporter wmk_read_perfetto = {
 	.name = "perfetto",
 	.is_binary = true,
-	.create = wmk_read_lines_create,
-	.remark = wmk_read_lines_remark,
-	.free = wmk_read_lines_free,
-	.stream = wmk_read_line_open,
-	.stream_free = wmk_read_line_close,
+	.create = wmk_read_tracks_create,
+	.remark = wmk_read_tracks_remark,
+	.free = wmk_read_tracks_free,
+	.stream = wmk_read_track_open,
+	.stream_free = wmk_read_track_close,
 	.packet = perfetto_packet,
 	.record = perfetto_record,
 };

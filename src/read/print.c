@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "ctf/wide_number.h"
 #include "read/message.h"
-#include "read/print_inside.h"
+#include "read/print_state.h"
 
 #define PART 4096u                 /* bytes of a string that are made text at once */
 
@@ -344,7 +344,7 @@ int wmk_print_record(struct wmk_print_stream *stream, const struct wmk_ctf_bytes
 		p = wmk_print_begin(out, WMK_PRINT_STAMP + event->head.len + packet->len);
 	if (p) {
 		if (stream->class->scale.is_there)
-			p = wmk_print_stamp(print, p, &stream->class->scale, record->time);
+			p = wmk_print_timestamp(print, p, &stream->class->scale, record->time);
 		memcpy(p, event->head.text, event->head.len);
 		p += event->head.len;
 		if (record->event->class->emf_uri)
@@ -357,7 +357,8 @@ int wmk_print_record(struct wmk_print_stream *stream, const struct wmk_ctf_bytes
 	}
 	if (__builtin_expect(!p, 0)) {
 		print->last = last;
-		return wmk_error_add(record->walk.err < 0 ? record->walk.err : wmk_print_error(), "cannot print a record of '%.80s'",
+		return wmk_error_add(record->walk.err < 0 ? record->walk.err : wmk_print_error(),
+				     "cannot print a record of '%.80s'",
 				     record->event->class->name ? record->event->class->name : "<unknown>");
 	}
 	*p++ = '\n';
@@ -375,7 +376,7 @@ int wmk_print_create(const struct wmk_print_options *options, struct wmk_print *
 	if (!print)
 		return wmk_error(-ENOMEM, "no memory to print records");
 	print->options = options ? *options : usual;
-	wmk_print_stamp_prepare(print);
+	wmk_print_timestamp_prepare(print);
 	*made = print;
 	return 0;
 }

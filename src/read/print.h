@@ -142,7 +142,9 @@ struct wmk_print_loss {
 	bool is_packets;
 	uint64_t count;            /* WMK_PRINT_LOST_UNKNOWN: not known, nor whether it is any at all */
 	bool has_times;
-	/* clock values: the end of the packet before it; the end of the packet that tells it, of packets its beginning */
+	/*
+	 * clock values: the end of the packet before it; the end of the packet that tells it, of packets its beginning
+	 */
 	uint64_t begin, end;
 	const char *stream_name;   /* the stream's file; NULL: not known */
 	int64_t stream_id;         /* below 0: it has none */

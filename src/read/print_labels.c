@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print_labels.c - the labels of an enumeration's values (see print_inside.h).
+ * print_labels.c - the labels of an enumeration's values (see print_state.h).
  *
  * Usually no two labels share a value: they are sorted by value, and found by halving. Where they do, a value shows
  * each of its labels once, in the order in which the names first come in the metadata. No table grows with what labels
@@ -17,8 +17,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "read/hash.h"
-#include "read/print_inside.h"
+#include "read/seeded_hash.h"
+#include "read/print_state.h"
 
 #define HEADS_MIN 64u
 #define FEW 16u                      /* looked at one after the other: no search is quicker */

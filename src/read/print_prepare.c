@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print_prepare.c - what is the same for each record of a class, made text once (see print.h, print_inside.h).
+ * print_prepare.c - what is the same for each record of a class, made text once (see print.h, print_state.h).
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "ctf/wide_number.h"
-#include "read/print_inside.h"
+#include "read/print_state.h"
 
 /* ── what is shown ───────────────────────────────────────────────────────────────────────────────────── */
 
@@ -52,7 +52,8 @@ static bool find_shown(struct scope_maker *maker, uint32_t at, unsigned depth)
 		for (uint32_t i = at + 1; i < op->next && ops[i].code != WMK_CTF_END; i = ops[i].next)
 			shown |= find_shown(maker, i, depth + 1);
 		/* Whichever is selected is shown then. */
-		for (uint32_t i = at + 1; op->code == WMK_CTF_VARIANT && shown && ops[i].code != WMK_CTF_END; i = ops[i].next)
+		for (uint32_t i = at + 1; op->code == WMK_CTF_VARIANT && shown && ops[i].code != WMK_CTF_END;
+		     i = ops[i].next)
 			maker->shown[i] = true;
 		break;
 	default:
@@ -338,8 +339,10 @@ static int head_make(const struct wmk_print_trace *trace, bool has_time, const s
 		uint8_t field;
 		const char *name, *shown;
 	} envs[] = {
-		{ WMK_PRINT_FIELD_HOSTNAME, "hostname", "trace:hostname" }, { WMK_PRINT_FIELD_DOMAIN, "domain", "trace:domain" },
-		{ WMK_PRINT_FIELD_PROCNAME, "procname", "trace:procname" }, { WMK_PRINT_FIELD_VPID, "vpid", "trace:vpid" },
+		{ WMK_PRINT_FIELD_HOSTNAME, "hostname", "trace:hostname" },
+		{ WMK_PRINT_FIELD_DOMAIN, "domain", "trace:domain" },
+		{ WMK_PRINT_FIELD_PROCNAME, "procname", "trace:procname" },
+		{ WMK_PRINT_FIELD_VPID, "vpid", "trace:vpid" },
 	};
 	const struct wmk_print_options *options = &trace->print->options;
 	struct head head = { .words.out = text, .names = options->names & WMK_PRINT_NAME_HEADER };

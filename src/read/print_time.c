@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "read/print_inside.h"
+#include "read/print_state.h"
 
 #define NS 1000000000
 #define UNKNOWN "??:??:" "??.?????????"
@@ -61,7 +61,7 @@ static void put_around(char text[16], unsigned *len, const char *s)
 	*len = (unsigned)snprintf(text, 16, "%s", s);
 }
 
-void wmk_print_stamp_prepare(struct wmk_print *print)
+void wmk_print_timestamp_prepare(struct wmk_print *print)
 {
 	const bool names = print->options.names & WMK_PRINT_NAME_HEADER;
 
@@ -141,7 +141,7 @@ static void go_on(struct wmk_print_last *last, uint64_t time)
 	last->time = time;
 }
 
-char *wmk_print_stamp(struct wmk_print *print, char *p, const struct wmk_print_scale *scale, uint64_t value)
+char *wmk_print_timestamp(struct wmk_print *print, char *p, const struct wmk_print_scale *scale, uint64_t value)
 {
 	const bool cycles = print->options.clock == WMK_PRINT_CYCLES;
 	struct wmk_print_last *last = &print->last;

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "read/hash.h"
-#include "read/part.h"
+#include "read/seeded_hash.h"
+#include "read/record_scope.h"
 #include "read/spans.h"
 #include "schema/schema.h"
 
@@ -56,7 +56,7 @@ static int grow(struct wmk_read_spans *spans)
 }
 
 /* The slot of the thread, or of the CPU if it is drawn on the CPU's track. */
-static struct wmk_read_open *slot_of_who(const struct wmk_read_spans *spans, const struct wmk_read_who *who,
+static struct wmk_read_open *slot_of_who(const struct wmk_read_spans *spans, const struct wmk_read_thread_id *who,
 					 int64_t *pid, int64_t *tid)
 {
 	*pid = who->has_tid ? who->pid : -1;
@@ -65,7 +65,7 @@ static struct wmk_read_open *slot_of_who(const struct wmk_read_spans *spans, con
 }
 
 /* The thread's, with room for one span more. */
-static int thread_of(struct wmk_read_spans *spans, const struct wmk_read_who *who, struct wmk_read_open **thread)
+static int thread_of(struct wmk_read_spans *spans, const struct wmk_read_thread_id *who, struct wmk_read_open **thread)
 {
 	int64_t pid, tid;
 	int err = grow(spans);
@@ -102,20 +102,21 @@ static bool is_number(const struct wmk_ctf_item *item)
 /* The first field, if it is a number. */
 static int counter(struct wmk_read_stream *stream, struct wmk_read_drawing *drawing)
 {
-	const struct wmk_ctf_program *program = wmk_read_part_begin(stream, WMK_READ_PAYLOAD);
+	const struct wmk_ctf_program *program = wmk_read_scope_begin(stream, WMK_READ_PAYLOAD);
 	struct wmk_ctf_walk *walk = &stream->record.walk;
 	bool has = program->n_ops > 1;
 
 	if (has) {
 		wmk_ctf_walk_enter(walk, program);
-		has = wmk_ctf_next(walk, &drawing->value) && wmk_ctf_next(walk, &drawing->value) && is_number(&drawing->value);
+		has = wmk_ctf_next(walk, &drawing->value) && wmk_ctf_next(walk, &drawing->value) &&
+		      is_number(&drawing->value);
 	}
 	drawing->kind = has ? WAYMARK_KIND_COUNTER : WAYMARK_KIND_EVENT;
 	return program->n_ops ? walk->err : 0;
 }
 
-int wmk_read_spans_look(struct wmk_read_spans *spans, const struct wmk_read_who *who, struct wmk_read_stream *stream,
-			struct wmk_read_drawing *drawing)
+int wmk_read_spans_classify(struct wmk_read_spans *spans, const struct wmk_read_thread_id *who,
+			    struct wmk_read_stream *stream, struct wmk_read_drawing *drawing)
 {
 	const struct wmk_ctf_event_class *class = stream->record.event->class;
 	const char *name = class->name && *class->name ? class->name : "event";
@@ -145,8 +146,8 @@ int wmk_read_spans_look(struct wmk_read_spans *spans, const struct wmk_read_who 
 	return 0;
 }
 
-const char *wmk_read_spans_name(const struct wmk_read_spans *spans, const struct wmk_read_who *who, unsigned depth,
-				size_t *len)
+const char *wmk_read_spans_name(const struct wmk_read_spans *spans, const struct wmk_read_thread_id *who,
+				unsigned depth, size_t *len)
 {
 	int64_t pid, tid;
 	const struct wmk_read_open *thread = slot_of_who(spans, who, &pid, &tid);
@@ -155,7 +156,7 @@ const char *wmk_read_spans_name(const struct wmk_read_spans *spans, const struct
 	return thread->names[thread->n - 1 - depth].text;
 }
 
-void wmk_read_spans_drawn(struct wmk_read_spans *spans, const struct wmk_read_who *who,
+void wmk_read_spans_drawn(struct wmk_read_spans *spans, const struct wmk_read_thread_id *who,
 			  const struct wmk_read_drawing *drawing)
 {
 	struct wmk_read_open *thread;

@@ -3,7 +3,7 @@
  * spans.h - what a record is to who draws it: an instant, the begin or the end of a span of its thread, a counter's
  * value. Events say it themselves (schema.h, wmk_kind_uri()); which spans of a thread are open is kept here.
  *
- *     wmk_read_spans_look()  what this record is, given what is open ─► the form draws it ─► wmk_read_spans_drawn()  that is so now
+ *     wmk_read_spans_classify()  what this record is, given what is open ─► the form draws it ─► wmk_read_spans_drawn()  that is so now
  *
  * Records may be lost. An end closes the innermost open span of its name, and with it those within, whose own ends are
  * missing; an end for which nothing is open is an instant. What never ends stays open. Records without a context for
@@ -12,7 +12,7 @@
 #ifndef WMK_READ_SPANS_H
 #define WMK_READ_SPANS_H
 
-#include "read/who.h"
+#include "read/thread_id.h"
 
 #define WMK_READ_SPANS_DEEP 4096u  /* open at once in a thread; deeper ones are instants */
 
@@ -32,14 +32,14 @@ struct wmk_read_drawing {
 	struct wmk_ctf_item value; /* _COUNTER: it */
 };
 
-/* Behind WMK_READ_RECORD and wmk_read_who_record(). -ENOMEM, errors of ctf/decode.h. */
-int wmk_read_spans_look(struct wmk_read_spans *spans, const struct wmk_read_who *who, struct wmk_read_stream *stream,
-			struct wmk_read_drawing *drawing);
+/* Behind WMK_READ_RECORD and wmk_read_thread_id_of_record(). -ENOMEM, errors of ctf/decode.h. */
+int wmk_read_spans_classify(struct wmk_read_spans *spans, const struct wmk_read_thread_id *who,
+			    struct wmk_read_stream *stream, struct wmk_read_drawing *drawing);
 /* The name of an open span of its thread, 0: the innermost; not terminated. */
-const char *wmk_read_spans_name(const struct wmk_read_spans *spans, const struct wmk_read_who *who, unsigned depth,
-				size_t *len);
+const char *wmk_read_spans_name(const struct wmk_read_spans *spans, const struct wmk_read_thread_id *who,
+				unsigned depth, size_t *len);
 /* It has been drawn. */
-void wmk_read_spans_drawn(struct wmk_read_spans *spans, const struct wmk_read_who *who,
+void wmk_read_spans_drawn(struct wmk_read_spans *spans, const struct wmk_read_thread_id *who,
 			  const struct wmk_read_drawing *drawing);
 void wmk_read_spans_free(struct wmk_read_spans *spans);
 

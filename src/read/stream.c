@@ -6,9 +6,8 @@
  *     window          [ buffer      ]          buffer_at, len
  *     decoding         ^ from ^ next_at   in bits of the packet
  *
- * The decoder is given the address that the packet's first byte would have, and the end of what is there. When a record
- * does not end within that and the packet does, the window is moved to the record's begin and read on, or made larger
- * when it begins there already.
+ * The decoder receives the address that the packet's first byte would have, and the end of the window. When a record
+ * does not end within the window, the window moves to the record's begin; it grows if it begins there already.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +79,8 @@ static ssize_t fill(struct wmk_read_stream *s)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return wmk_error(-errno, "cannot read '%.100s' at byte %" PRIu64, s->file, s->buffer_at + s->len);
+			return wmk_error(-errno, "cannot read '%.100s' at byte %" PRIu64, s->file,
+					 s->buffer_at + s->len);
 		if (n == 0)
 			break;
 		s->len += (size_t)n;
@@ -174,7 +174,8 @@ static int listen_to(struct wmk_read_stream *s, const struct wmk_ctf_program *pr
 					 item.op->name ? item.op->name : "", item.at / 8);
 		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_UUID) && item.op->code == WMK_CTF_ARRAY)
 			in_uuid = !item.is_end;
-		else if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_UUID) && item.op->code == WMK_CTF_BLOB && item.len == 16)
+		else if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_UUID) && item.op->code == WMK_CTF_BLOB &&
+			 item.len == 16)
 			memcpy(said->uuid, item.text, said->n_uuid = 16);
 		else if (in_uuid && item.op->code == WMK_CTF_INT && said->n_uuid < 16)
 			said->uuid[said->n_uuid++] = (uint8_t)item.value.u;
@@ -208,9 +209,10 @@ static int choose_class(struct wmk_read_stream *s, const struct said *said)
 		if (said->has_class ? decoder->streams[i].class->id != said->class
 				    : decoder->n_streams > 1 && decoder->streams[i].class->id)
 			continue;
-		/* A file is one stream, and a stream is of one class: whoever reads counts on that. */
+		/* A file is one stream, and a stream is of one class: readers rely on it. */
 		if (s->n_packets && s->decoder != &decoder->streams[i])
-			return damage(s, -EPROTO, s->packet.at, "the packet is of another stream class than those before it");
+			return damage(s, -EPROTO, s->packet.at,
+				      "the packet is of another stream class than those before it");
 		s->decoder = &decoder->streams[i];
 		wmk_read_scale_make(&s->scale, s->decoder->class->clock);
 		return 0;
@@ -258,7 +260,8 @@ static int measure(struct wmk_read_stream *s, const struct said *said)
 	packet->size = size / 8;
 	packet->content = said->has_content ? said->content : size;
 	packet->is_cut = false;
-	if (!size || size % 8 || size < packet->records_at || packet->content > size || packet->content < packet->records_at) {
+	if (!size || size % 8 || size < packet->records_at || packet->content > size ||
+	    packet->content < packet->records_at) {
 		char words[120];
 
 		/* Where the next packet is, if any, nobody knows. */
@@ -302,7 +305,8 @@ static const char *wrong_times(const struct wmk_read_stream *s, const struct wmk
 	/* A packet that a crash left open has no end. */
 	if (now->has_begin && now->has_end && now->end && now->end < now->begin)
 		return "the packet ends before it begins";
-	if (now->has_begin && s->n_packets && (now->begin < s->last || (before->has_begin && now->begin < before->begin)))
+	if (now->has_begin && s->n_packets &&
+	    (now->begin < s->last || (before->has_begin && now->begin < before->begin)))
 		return "time goes back: the packet begins before what was before it";
 	return NULL;
 }
@@ -447,7 +451,8 @@ static inline int next_record(struct wmk_read_stream *s)
 	if (err < 0 && (err = have_more(s, err)) < 0)
 		return err;
 	if (s->record.end <= s->next_at)
-		return damage(s, -EPROTO, s->packet.at + s->next_at / 8, "a record of no size in a packet that has more");
+		return damage(s, -EPROTO, s->packet.at + s->next_at / 8,
+			      "a record of no size in a packet that has more");
 	if (s->record.time < s->last)
 		return go_back_in_time(s);
 	s->last = s->record.time;
@@ -544,8 +549,8 @@ static RARE int between_packets(struct wmk_read_stream *s)
 		return 0;
 	}
 	/*
-	 * That this one ends too early only the index says, or an end that was left open looked like a small one: those before
-	 * it are not known to.
+	 * Only the index, or an open end that looked like a small one, shows that this packet ends too early. The
+	 * packets before it may end too early as well.
 	 */
 	if (is_sought) {
 		wmk_read_seek_back(s);

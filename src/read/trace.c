@@ -55,7 +55,8 @@ static int read_file(int dir, const char *name, const char *path, char **bytes, 
 			break;
 		*len += (size_t)n;
 		if (*len > WMK_CTF_METADATA_MAX)
-			err = wmk_error(-E2BIG, "'%s' in '%.100s' has more than %u bytes", name, path, WMK_CTF_METADATA_MAX);
+			err = wmk_error(-E2BIG, "'%s' in '%.100s' has more than %u bytes", name, path,
+					WMK_CTF_METADATA_MAX);
 	}
 	close(fd);
 	if (err < 0)
@@ -123,10 +124,12 @@ int wmk_read_trace_files(const struct wmk_read_trace *trace, bool empty_too, str
 
 		if (entry->d_name[0] == '.' || strcmp(entry->d_name, "metadata") == 0)
 			continue;
-		if (fstatat(trace->dir, entry->d_name, &st, 0) < 0 || !S_ISREG(st.st_mode) || (!st.st_size && !empty_too))
+		if (fstatat(trace->dir, entry->d_name, &st, 0) < 0 || !S_ISREG(st.st_mode) ||
+		    (!st.st_size && !empty_too))
 			continue;
 		if (files->n == WMK_READ_STREAM_FILES_MAX)
-			err = wmk_error(-E2BIG, "'%.100s' has more than %u files", trace->path, WMK_READ_STREAM_FILES_MAX);
+			err = wmk_error(-E2BIG, "'%.100s' has more than %u files", trace->path,
+					WMK_READ_STREAM_FILES_MAX);
 		else
 			err = add_name(&files->paths, &files->n, &files->cap, entry->d_name);
 	}

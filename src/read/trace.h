@@ -16,7 +16,8 @@
  * came before was given.
  *
  * A trace that somebody writes meanwhile is read up to where its files ended when it was opened, and what is not whole
- * there is no damage; or it is followed (live.h): its streams are never at their end, they have nothing now (grow.c).
+ * there is no damage; or it is followed (live.h): its streams are never at their end, they have nothing now
+ * (growing_file.c).
  *
  * Errors are -errno with a cause chain. A trace is immutable once open; a stream is one thread's.
  */
@@ -40,7 +41,8 @@ struct wmk_read_trace {
 	struct wmk_ctf_class *class;
 	struct wmk_ctf_decoder *decoder;
 	char **files;              /* names of the stream files, in order */
-	uint64_t *sizes;           /* bytes of each, before the metadata was read: of records in them it has the events */
+	/* bytes of each, before the metadata was read: of records in them it has the events */
+	uint64_t *sizes;
 	uint32_t n_files;
 	/* the metadata's last block or packet is not whole though nobody writes it, in words; or NULL */
 	struct wmk_error_chain *cut;
@@ -159,13 +161,13 @@ enum { WMK_READ_END, WMK_READ_PACKET, WMK_READ_RECORD, WMK_READ_LATER };
  */
 int wmk_read_stream_next(struct wmk_read_stream *stream);
 
-/* ── streams that grow (grow.c) ──────────────────────────────────────────────────────────────────────── */
+/* ── streams that grow (growing_file.c) ──────────────────────────────────────────────────────────────────────── */
 
 /*
  * Behind WMK_READ_LATER, and before the first call: the limit is where the file ends now. 1: something is there; 0:
  * nothing; negative: the file has been cut, and the stream has ended.
  */
-int wmk_read_stream_look(struct wmk_read_stream *stream);
+int wmk_read_stream_poll(struct wmk_read_stream *stream);
 /*
  * Behind the same: go on with what `trace`, the same one opened again, declares. `file`: its name, which must live as
  * long as the stream; and `user` is NULL. -EPROTO: it does not have the stream's class any more; nothing has changed.
@@ -213,7 +215,9 @@ static inline int64_t wmk_read_scale_ns(const struct wmk_read_scale *scale, uint
 		const double at = 1e9 * (double)value / scale->freq;
 
 		/* (what is signed a processor converts by itself) */
-		value = at < 9223372036854775808.0 ? (uint64_t)(int64_t)at : at >= 18446744073709551615.0 ? UINT64_MAX : (uint64_t)at;
+		value = at < 9223372036854775808.0     ? (uint64_t)(int64_t)at
+			: at >= 18446744073709551615.0 ? UINT64_MAX
+						       : (uint64_t)at;
 	}
 	return scale->is_there ? (int64_t)(scale->origin + value) : 0;
 }

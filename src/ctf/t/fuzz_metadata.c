@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_metadata.c - any bytes as metadata: out of packets, parsed as TSDL or JSON, compiled; what comes out of that decodes some bytes, and is said
- * again in both versions.
+ * fuzz_metadata.c - any bytes as metadata: out of packets, parsed as TSDL or JSON, compiled; what comes out of that
+ * decodes some bytes, and is said again in both versions.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,8 @@ static bool tells_class(const struct wmk_ctf_decoder *decoder)
 }
 
 /* Said again, in either version, it is metadata, of as many classes; 1.8 has none that no packet can be of. */
-static void say_again(const struct wmk_ctf_decoder *decoder, int (*say)(const struct wmk_ctf_decoder *, struct wmk_ctf_text_buffer *, uint32_t *))
+static void say_again(const struct wmk_ctf_decoder *decoder,
+		      int (*say)(const struct wmk_ctf_decoder *, struct wmk_ctf_text_buffer *, uint32_t *))
 {
 	struct wmk_ctf_text_buffer text = { NULL, 0, 0, 0 };
 	struct wmk_ctf_decoder *again;
@@ -51,8 +52,10 @@ static void say_again(const struct wmk_ctf_decoder *decoder, int (*say)(const st
 	uint32_t lost;
 
 	if (say(decoder, &text, &lost) >= 0) {
-		if (wmk_ctf_metadata_parse(text.text, text.len, "said", false, &class) < 0 || wmk_ctf_compile(class, "said", &again) < 0 ||
-		    (again->n_streams != decoder->n_streams && (say != wmk_ctf_rewrite_tsdl || tells_class(decoder) || again->n_streams > 1)))
+		if (wmk_ctf_metadata_parse(text.text, text.len, "said", false, &class) < 0 ||
+		    wmk_ctf_compile(class, "said", &again) < 0 ||
+		    (again->n_streams != decoder->n_streams &&
+		     (say != wmk_ctf_rewrite_tsdl || tells_class(decoder) || again->n_streams > 1)))
 			abort();
 		wmk_ctf_decoder_free(again);
 		wmk_ctf_class_free(class);

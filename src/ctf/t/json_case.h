@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_case.h - metadata of CTF 2 for tests: fragments, written with single quotes, that are read, or refused with the right words.
+ * json_case.h - metadata of CTF 2 for tests: fragments, written with single quotes, that are read, or refused with the
+ * right words.
  */
 #ifndef WMK_CTF_T_JSON_CASE_H
 #define WMK_CTF_T_JSON_CASE_H

@@ -37,7 +37,8 @@ static struct wmk_ctf_class *parse_fields(const char *before, const char *fields
 	char text[4096];
 	struct wmk_ctf_class *class;
 
-	snprintf(text, sizeof(text), TRACE "%s\nevent { name = \"e\"; id = 0; fields := struct { %s }; };", before, fields);
+	snprintf(text, sizeof(text), TRACE "%s\nevent { name = \"e\"; id = 0; fields := struct { %s }; };", before,
+		 fields);
 	class = parse(text);
 	*payload = class->streams[0]->events[0]->payload;
 	return class;
@@ -62,9 +63,12 @@ static void refuse(const char *text, const char *words)
 static void integers(void **state)
 {
 	const struct wmk_type *payload, *type;
-	struct wmk_ctf_class *class = parse_fields("clock { name = c; };", "integer { size = 27; align = 1; signed = true; base = hex; byte_order = be; } a;"
-						   "integer { size = 0x10; } b; integer { size = 010; encoding = UTF8; base = 2; map = clock.c.value; } c, d[3];",
-						   &payload);
+	struct wmk_ctf_class *class =
+		parse_fields("clock { name = c; };",
+			     "integer { size = 27; align = 1; signed = true; base = hex; byte_order = be; } a;"
+			     "integer { size = 0x10; } b; integer { size = 010; encoding = UTF8; base = 2; map = "
+			     "clock.c.value; } c, d[3];",
+			     &payload);
 
 	(void)state;
 	assert_int_equal(payload->count, 4);
@@ -93,8 +97,9 @@ static void integers(void **state)
 /* The trace's byte order holds for what stands before the trace block, too. */
 static void order_before_trace(void **state)
 {
-	struct wmk_ctf_class *class = parse("typealias integer { size = 32; byte_order = native; } := u32;\n"
-					    "trace { major = 1; minor = 8; byte_order = be; packet.header := struct { u32 magic; }; };");
+	struct wmk_ctf_class *class =
+		parse("typealias integer { size = 32; byte_order = native; } := u32;\n"
+		      "trace { major = 1; minor = 8; byte_order = be; packet.header := struct { u32 magic; }; };");
 
 	(void)state;
 	assert_int_equal(class->order, WMK_ORDER_BIG);
@@ -106,9 +111,12 @@ static void names_of_c(void **state)
 {
 	const struct wmk_type *payload;
 	struct wmk_ctf_class *class = parse_fields(
-		"typealias integer { size = 64; } := unsigned long int;\ntypealias integer { size = 16; } := const char *;\n"
-		"typedef " U8 " u8, pair[2];\ntypedef pair pairs[3];\nstruct s { u8 x; } align(32);\nenum color : u8 { red, green = 5, blue };",
-		"unsigned long int a; const char *b; const u8 c; pairs d; struct s e; enum color f; u8 (g)[2][4];", &payload);
+		"typealias integer { size = 64; } := unsigned long int;\ntypealias integer { size = 16; } := const "
+		"char *;\n"
+		"typedef " U8 " u8, pair[2];\ntypedef pair pairs[3];\nstruct s { u8 x; } align(32);\nenum color : u8 { "
+			      "red, green = 5, blue };",
+		"unsigned long int a; const char *b; const u8 c; pairs d; struct s e; enum color f; u8 (g)[2][4];",
+		&payload);
 	const struct wmk_field *m = payload->members;
 
 	(void)state;
@@ -132,7 +140,8 @@ static void enumerations(void **state)
 	const struct wmk_type *payload, *type;
 	struct wmk_ctf_class *class = parse_fields("typealias integer { size = 32; signed = true; } := int;",
 						   "enum { a = -3 ... -1, b, \"two words\" = 'x', struct = +7, } e;"
-						   "enum : integer { size = 64; } { top = 0xffffffffffffffff } f;", &payload);
+						   "enum : integer { size = 64; } { top = 0xffffffffffffffff } f;",
+						   &payload);
 
 	(void)state;
 	type = &payload->members[0].type;
@@ -152,8 +161,10 @@ static void references(void **state)
 	const struct wmk_type *payload, *type;
 	struct wmk_ctf_class *class = parse_fields(
 		"env { n = 4; };\nvariant v { " U8 " a; string b; };",
-		"enum : " U8 " { a, b } tag; variant v <tag> x; variant <stream.event.header.id> { string c; } y; " U8 " z[stream.packet.context.q.r][env.n];"
-		"floating_point { exp_dig = 8; mant_dig = 24; } f; string { encoding = ASCII; } s;", &payload);
+		"enum : " U8 " { a, b } tag; variant v <tag> x; variant <stream.event.header.id> { string c; } y; " U8
+		" z[stream.packet.context.q.r][env.n];"
+		"floating_point { exp_dig = 8; mant_dig = 24; } f; string { encoding = ASCII; } s;",
+		&payload);
 
 	(void)state;
 	type = &payload->members[1].type;
@@ -177,14 +188,19 @@ static void references(void **state)
 static void blocks(void **state)
 {
 	struct wmk_ctf_class *class = parse(
-		"/* CTF 1.8 */ // a line\n" "trace { major = 1; minor = 8; byte_order = le; packet.header := struct { " U8 " stream_id; }; };\n"
+		"/* CTF 1.8 */ // a line\n"
+		"trace { major = 1; minor = 8; byte_order = le; packet.header := struct { " U8 " stream_id; }; };\n"
 		"env { hostname = \"a\\x62\\143\\n\"; major = -7; };\n"
-		"clock { name = c; freq = 1000; offset_s = 5; offset = 2500; precision = 3; absolute = TRUE; uuid = \"01234567-89ab-cdef-0123-456789ABCDEF\"; description = \"d\"; };\n"
+		"clock { name = c; freq = 1000; offset_s = 5; offset = 2500; precision = 3; absolute = TRUE; uuid = "
+		"\"01234567-89ab-cdef-0123-456789ABCDEF\"; description = \"d\"; };\n"
 		"clock { name = \"back\"; offset = -1; };\n"
 		"callsite { name = \"x\"; func = \"f\"; file = \"g\"; line = 3; };\n"
-		"stream { id = 7; event.header := struct { " U8 " id; integer { size = 32; map = clock.c.value; } timestamp; }; };\n"
-		"stream { id = 3; packet.context := struct { " U8 " cpu_id; }; event.context := struct { " U8 " _v; }; };\n"
-		"event { name = \"p:q\"; id = 9; stream_id = 7; loglevel = 4; model.emf.uri = \"http://x\"; context := struct { " U8 " a; }; };\n"
+		"stream { id = 7; event.header := struct { " U8
+		" id; integer { size = 32; map = clock.c.value; } timestamp; }; };\n"
+		"stream { id = 3; packet.context := struct { " U8 " cpu_id; }; event.context := struct { " U8
+		" _v; }; };\n"
+		"event { name = \"p:q\"; id = 9; stream_id = 7; loglevel = 4; model.emf.uri = \"http://x\"; context := "
+		"struct { " U8 " a; }; };\n"
 		"event { id = 1; stream_id = 7; name = first; };\n");
 	const struct wmk_ctf_stream_class *stream;
 
@@ -217,25 +233,32 @@ static void blocks(void **state)
 /* What blocks say that means nothing here, as attributes of CTF 2. */
 static void kept(void **state)
 {
-	struct wmk_ctf_class *class = parse(
-		"trace { major = 1; minor = 8; byte_order = le; colour = \"r\\\"ed\"; of.it = 18446744073709551615; kind = odd.one;"
-		"packet.header := struct { " U8 " stream_id; }; };\n"
-		"clock { name = c; drift = -5; };\n"
-		"callsite { name = x; line = 3; };\ncallsite { };\n"
-		"stream { id = 7; name = \"s\"; };\nstream { id = 8; event.header := struct { " U8 " id; }; };\n"
-		"event { id = 1; stream_id = 7; loglevel = 15; name = \"e\"; };\n"
-		"event { id = 1; stream_id = 8; loglevel = TRACE_INFO; name = \"e\"; };\n"
-		"event { id = 2; stream_id = 8; loglevel = 14; name = \"e\"; };\n");
+	struct wmk_ctf_class *class =
+		parse("trace { major = 1; minor = 8; byte_order = le; colour = \"r\\\"ed\"; of.it = "
+		      "18446744073709551615; kind = odd.one;"
+		      "packet.header := struct { " U8 " stream_id; }; };\n"
+		      "clock { name = c; drift = -5; };\n"
+		      "callsite { name = x; line = 3; };\ncallsite { };\n"
+		      "stream { id = 7; name = \"s\"; };\nstream { id = 8; event.header := struct { " U8 " id; }; };\n"
+		      "event { id = 1; stream_id = 7; loglevel = 15; name = \"e\"; };\n"
+		      "event { id = 1; stream_id = 8; loglevel = TRACE_INFO; name = \"e\"; };\n"
+		      "event { id = 2; stream_id = 8; loglevel = 14; name = \"e\"; };\n");
 
 	(void)state;
-	assert_string_equal(class->more, "{\"attributes\":{\"waymark,2026\":{\"entries\":{\"colour\":\"r\\\"ed\",\"of.it\":18446744073709551615,"
-			    "\"kind\":{\"word\":\"odd.one\"}},\"callsites\":[{\"name\":{\"word\":\"x\"},\"line\":3},{}]}}}");
+	assert_string_equal(
+		class->more,
+		"{\"attributes\":{\"waymark,2026\":{\"entries\":{\"colour\":\"r\\\"ed\",\"of.it\":18446744073709551615,"
+		"\"kind\":{\"word\":\"odd.one\"}},\"callsites\":[{\"name\":{\"word\":\"x\"},\"line\":3},{}]}}}");
 	assert_string_equal(class->clocks[0].more, "{\"attributes\":{\"waymark,2026\":{\"entries\":{\"drift\":-5}}}}");
-	assert_string_equal(class->streams[0]->more, "{\"attributes\":{\"waymark,2026\":{\"entries\":{\"name\":\"s\"}}}}");
+	assert_string_equal(class->streams[0]->more,
+			    "{\"attributes\":{\"waymark,2026\":{\"entries\":{\"name\":\"s\"}}}}");
 	assert_null(class->streams[1]->more);
-	assert_string_equal(class->streams[0]->events[0]->more, "{\"attributes\":{\"waymark,2026\":{\"entries\":{\"loglevel\":15}}}}");
+	assert_string_equal(class->streams[0]->events[0]->more,
+			    "{\"attributes\":{\"waymark,2026\":{\"entries\":{\"loglevel\":15}}}}");
 	assert_int_equal(class->streams[0]->events[0]->level, -1);
-	assert_string_equal(class->streams[1]->events[0]->more, "{\"attributes\":{\"waymark,2026\":{\"entries\":{\"loglevel\":{\"word\":\"TRACE_INFO\"}}}}}");
+	assert_string_equal(
+		class->streams[1]->events[0]->more,
+		"{\"attributes\":{\"waymark,2026\":{\"entries\":{\"loglevel\":{\"word\":\"TRACE_INFO\"}}}}}");
 	assert_null(class->streams[1]->events[1]->more);
 	assert_int_equal(class->streams[1]->events[1]->level, 14);
 	assert_false(class->has_other_types);
@@ -249,7 +272,10 @@ static void kept(void **state)
 /* A trace that is being written: what is whole counts. */
 static void partial(void **state)
 {
-	static const char text[] = TRACE "stream { event.header := struct { " U8 " id; }; };\nevent { id = 0; name = \"a\"; };\nevent { id = 1; name = \"b\"; fields := struct { " U8 " x; }; };";
+	static const char text[] = TRACE
+		"stream { event.header := struct { " U8
+		" id; }; };\nevent { id = 0; name = \"a\"; };\nevent { id = 1; name = \"b\"; fields := struct { " U8
+		" x; }; };";
 	struct wmk_ctf_class *class;
 	int got;
 
@@ -278,9 +304,11 @@ static void mistakes(void **state)
 {
 	(void)state;
 	refuse("", "no trace block");
-	refuse("trace { byte_order = middle; };", "m:1:22: expected a byte_order: 'le', 'be' or 'network', not 'middle'");
+	refuse("trace { byte_order = middle; };",
+	       "m:1:22: expected a byte_order: 'le', 'be' or 'network', not 'middle'");
 	refuse("trace { major = 1; byte_order = le; };", "m:1:1: a trace block without 'major' and 'minor'");
-	refuse("trace { major = 1; minor = 8; byte_order = le; uuid = \"12\"; };", "m:1:55: 'uuid' is 32 hexadecimal digits");
+	refuse("trace { major = 1; minor = 8; byte_order = le; uuid = \"12\"; };",
+	       "m:1:55: 'uuid' is 32 hexadecimal digits");
 	refuse(TRACE TRACE, "m:2:1: a second trace block");
 	refuse(TRACE "even { };", "m:2:1: expected a block");
 	refuse(TRACE "env { a = 1 };", "m:2:13: expected ';' behind an entry, not '}'");
@@ -422,13 +450,18 @@ static void packets(void **state)
 		for (int scheme = 32; scheme < 34; scheme++) {
 			bytes[68 + scheme] = 3;
 			assert_int_equal(wmk_ctf_metadata_text(bytes, n, &got, &len, &cut), -ENOTSUP);
-			assert_non_null(strstr(wmk_error_text(said, sizeof(said)), scheme == 32 ? "byte 68 is compressed, by a scheme 3" : "byte 68 is encrypted"));
+			assert_non_null(
+				strstr(wmk_error_text(said, sizeof(said)),
+				       scheme == 32 ? "byte 68 is compressed, by a scheme 3" : "byte 68 is encrypted"));
 			bytes[68 + scheme] = 0;
 		}
 	}
 }
 
-/* `types`, `n_clocks` clocks, the last one `name`, and so many streams that what is looked at for the clock of each is too much for all. */
+/*
+ * `types`, `n_clocks` clocks, the last one `name`, and so many streams that what is looked at for the clock of each is
+ * too much for all.
+ */
 static void many_streams(const char *types, unsigned n_clocks, const char *name, const char *stream)
 {
 	enum { STREAMS = 65536 };
@@ -436,7 +469,8 @@ static void many_streams(const char *types, unsigned n_clocks, const char *name,
 	char *text = malloc(size), *p = text, said[2000];
 	struct wmk_ctf_class *class;
 
-	p += sprintf(p, "trace { major = 1; minor = 8; byte_order = le; packet.header := struct { integer { size = 32; } stream_id; }; };\n");
+	p += sprintf(p, "trace { major = 1; minor = 8; byte_order = le; packet.header := struct { integer { size = 32; "
+			"} stream_id; }; };\n");
 	for (unsigned i = n_clocks; i-- > 0;)
 		p += sprintf(p, i ? "clock { name = %s_%u; };\n" : "clock { name = %s; };\n", name, i);
 	p += sprintf(p, "%s", types);
@@ -445,7 +479,8 @@ static void many_streams(const char *types, unsigned n_clocks, const char *name,
 	alarm(HANGS_S);
 	assert_int_equal(wmk_ctf_metadata_parse(text, (size_t)(p - text), "m", false, &class), -EPROTO);
 	alarm(0);
-	assert_non_null(strstr(wmk_error_text(said, sizeof(said)), "the headers of all streams have too many members, or clocks of too long names"));
+	assert_non_null(strstr(wmk_error_text(said, sizeof(said)),
+			       "the headers of all streams have too many members, or clocks of too long names"));
 	free(text);
 }
 
@@ -471,9 +506,19 @@ static void clocks_of_many_streams(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(integers), cmocka_unit_test(order_before_trace), cmocka_unit_test(names_of_c), cmocka_unit_test(enumerations),
-		cmocka_unit_test(references), cmocka_unit_test(blocks), cmocka_unit_test(kept), cmocka_unit_test(many), cmocka_unit_test(partial),
-		cmocka_unit_test(mistakes), cmocka_unit_test(depth), cmocka_unit_test(packets), cmocka_unit_test(clocks_of_many_streams),
+		cmocka_unit_test(integers),
+		cmocka_unit_test(order_before_trace),
+		cmocka_unit_test(names_of_c),
+		cmocka_unit_test(enumerations),
+		cmocka_unit_test(references),
+		cmocka_unit_test(blocks),
+		cmocka_unit_test(kept),
+		cmocka_unit_test(many),
+		cmocka_unit_test(partial),
+		cmocka_unit_test(mistakes),
+		cmocka_unit_test(depth),
+		cmocka_unit_test(packets),
+		cmocka_unit_test(clocks_of_many_streams),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

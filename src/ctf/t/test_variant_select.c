@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_variant_select.c - what a selector's value selects among many choices, and which of many labels a value has: the first that it fits, as if each were
- * looked at; without that.
+ * test_variant_select.c - what a selector's value selects among many choices, and which of many labels a value has: the
+ * first that it fits, as if each were looked at; without that.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,8 @@ static const struct wmk_ctf_choice *first_that_fits(const struct wmk_ctf_op *op,
 	for (uint32_t i = 0; i < op->n_choices; i++) {
 		const struct wmk_ctf_choice *at = &op->choices[i];
 
-		if (op->is_signed ? (int64_t)value >= (int64_t)at->from && (int64_t)value <= (int64_t)at->to : value >= at->from && value <= at->to)
+		if (op->is_signed ? (int64_t)value >= (int64_t)at->from && (int64_t)value <= (int64_t)at->to
+				  : value >= at->from && value <= at->to)
 			return at;
 	}
 	return NULL;
@@ -39,7 +40,14 @@ static const struct wmk_ctf_choice *first_that_fits(const struct wmk_ctf_op *op,
 /* Of few values, all of 64 bits, and those at the ends. */
 static uint64_t some_value(uint64_t *seed)
 {
-	static const uint64_t ends[] = { 0, 1, INT64_MAX - 1, INT64_MAX, (uint64_t)INT64_MAX + 1, (uint64_t)INT64_MAX + 2, UINT64_MAX - 1, UINT64_MAX };
+	static const uint64_t ends[] = { 0,
+					 1,
+					 INT64_MAX - 1,
+					 INT64_MAX,
+					 (uint64_t)INT64_MAX + 1,
+					 (uint64_t)INT64_MAX + 2,
+					 UINT64_MAX - 1,
+					 UINT64_MAX };
 
 	switch (some(seed) >> 7 & 3) {
 	case 0: return ends[some(seed) >> 7 & 7];
@@ -56,7 +64,10 @@ static void any_ranges(void **state)
 	(void)state;
 	for (unsigned round = 0; round < 2000; round++) {
 		struct wmk_ctf_choice *choices = calloc(1, wmk_ctf_choices_size(60));
-		struct wmk_ctf_op op = { .code = WMK_CTF_VARIANT, .is_signed = round % 2, .n_choices = (uint32_t)(some(&seed) >> 7) % 61, .choices = choices };
+		struct wmk_ctf_op op = { .code = WMK_CTF_VARIANT,
+					 .is_signed = round % 2,
+					 .n_choices = (uint32_t)(some(&seed) >> 7) % 61,
+					 .choices = choices };
 
 		for (uint32_t i = 0; i < op.n_choices; i++) {
 			choices[i].from = some_value(&seed);
@@ -77,8 +88,9 @@ static void labels(void **state)
 {
 	enum { N = 40 };
 	static const char *const names[] = { "a", "b", "c" };
-	char text[8192], *p = text + sprintf(text, "trace { major = 1; minor = 8; byte_order = le; };\nstream { };\nevent { fields := struct { "
-					     "enum : integer { size = 8; signed = true; } { none = 100 ... 110");
+	char text[8192], *p = text + sprintf(text, "trace { major = 1; minor = 8; byte_order = le; };\nstream { "
+						   "};\nevent { fields := struct { "
+						   "enum : integer { size = 8; signed = true; } { none = 100 ... 110");
 	unsigned from[N], name[N];
 	struct wmk_ctf_decoder *decoder;
 	struct wmk_ctf_class *class;
@@ -90,7 +102,8 @@ static void labels(void **state)
 		name[i] = (unsigned)(some(&seed) >> 7) % 3;
 		p += sprintf(p, ", %s = %d ... %d", names[name[i]], (int)from[i] - 128, (int)from[i] - 128 + 5);
 	}
-	sprintf(p, " } tag; variant <tag> { integer { size = 8; } a; integer { size = 8; } b; integer { size = 8; } c; } v; }; };\n");
+	sprintf(p, " } tag; variant <tag> { integer { size = 8; } a; integer { size = 8; } b; integer { size = 8; } c; "
+		   "} v; }; };\n");
 	assert_int_equal(wmk_ctf_metadata_parse(text, strlen(text), "m", false, &class), 0);
 	assert_int_equal(wmk_ctf_compile(class, "m", &decoder), 0);
 	for (unsigned value = 0; value < 256; value++) {
@@ -105,7 +118,8 @@ static void labels(void **state)
 		wmk_ctf_walk_begin(&walk, &in, 0);
 		wmk_ctf_walk_enter(&walk, &decoder->streams[0].events[0].payload);
 		while (wmk_ctf_next(&walk, &item))
-			if (!item.is_end && strlen(item.op->name ? item.op->name : "") == 1 && item.op->code == WMK_CTF_INT)
+			if (!item.is_end && strlen(item.op->name ? item.op->name : "") == 1 &&
+			    item.op->code == WMK_CTF_INT)
 				found = item.op->name;
 		assert_int_equal(!wanted, walk.err < 0);
 		assert_string_equal(found ? found : "-", wanted ? wanted : "-");
@@ -148,11 +162,15 @@ struct one_event {
 static const struct wmk_ctf_op *compile_members(struct one_event *one, const struct wmk_field *members, uint32_t n)
 {
 	*one = (struct one_event){ .payload = { .kind = WMK_TYPE_STRUCT, .count = n, .members = members } };
-	one->event = (struct wmk_ctf_event_class){ .stream = &one->stream, .name = "e", .level = -1, .payload = &one->payload };
+	one->event = (struct wmk_ctf_event_class){
+		.stream = &one->stream, .name = "e", .level = -1, .payload = &one->payload
+	};
 	one->events[0] = &one->event;
 	one->stream = (struct wmk_ctf_stream_class){ .events = one->events, .n_events = 1 };
 	one->streams[0] = &one->stream;
-	one->class = (struct wmk_ctf_class){ .major = 2, .order = WMK_ORDER_LITTLE, .streams = one->streams, .n_streams = 1 };
+	one->class = (struct wmk_ctf_class){
+		.major = 2, .order = WMK_ORDER_LITTLE, .streams = one->streams, .n_streams = 1
+	};
 	assert_int_equal(wmk_ctf_compile(&one->class, "m", &one->decoder), 0);
 	return one->decoder->streams[0].events[0].payload.ops;
 }
@@ -162,7 +180,8 @@ static const char *first_label(const struct wmk_type *type, uint64_t value)
 	for (uint32_t i = 0; i < type->count; i++) {
 		const struct wmk_label *at = &type->labels[i];
 
-		if (type->is_signed ? (int64_t)value >= at->from && (int64_t)value <= at->to : value >= (uint64_t)at->from && value <= (uint64_t)at->to)
+		if (type->is_signed ? (int64_t)value >= at->from && (int64_t)value <= at->to
+				    : value >= (uint64_t)at->from && value <= (uint64_t)at->to)
 			return at->name;
 	}
 	return NULL;
@@ -177,14 +196,19 @@ static void any_labels(void **state)
 	(void)state;
 	for (unsigned round = 0; round < 500; round++) {
 		struct wmk_label labels[60];
-		const struct wmk_field member = { .name = "a", .type = { .kind = WMK_TYPE_ENUM, .width = 64, .is_signed = round % 2, .labels = labels,
-									 .count = (uint32_t)(some(&seed) >> 7) % 61 } };
+		const struct wmk_field member = { .name = "a",
+						  .type = { .kind = WMK_TYPE_ENUM,
+							    .width = 64,
+							    .is_signed = round % 2,
+							    .labels = labels,
+							    .count = (uint32_t)(some(&seed) >> 7) % 61 } };
 		struct one_event one;
 		struct wmk_ctf_item item;
 
 		for (uint32_t i = 0; i < 60; i++) {
 			labels[i] = (struct wmk_label){ .name = &names[i], .from = (int64_t)some_value(&seed) };
-			labels[i].to = (int64_t)(some(&seed) & 64 ? some_value(&seed) : (uint64_t)labels[i].from + (some(&seed) >> 7 & 7));
+			labels[i].to = (int64_t)(some(&seed) & 64 ? some_value(&seed)
+								  : (uint64_t)labels[i].from + (some(&seed) >> 7 & 7));
 		}
 		item = (struct wmk_ctf_item){ .op = &compile_members(&one, &member, 1)[1] };
 		assert_int_equal(item.op->labels != NULL, member.type.count > WMK_CTF_CHOICES_FEW);
@@ -213,13 +237,17 @@ static void many_labels_are_quick(void **state)
 	for (int64_t i = 0; i < N; i++)
 		labels[i] = (struct wmk_label){ .name = "l", .from = 2 * i, .to = 2 * i };
 	for (unsigned i = 0; i < FIELDS; i++)
-		members[i] = (struct wmk_field){ .name = "a", .type = { .kind = WMK_TYPE_ENUM, .width = 64, .is_signed = i % 2, .labels = labels, .count = N } };
+		members[i] = (struct wmk_field){
+			.name = "a",
+			.type = { .kind = WMK_TYPE_ENUM, .width = 64, .is_signed = i % 2, .labels = labels, .count = N }
+		};
 	ops = compile_members(&one, members, FIELDS);
 	for (uint32_t i = 3; i <= FIELDS; i++)
 		assert_ptr_equal(ops[i].labels, ops[i - 2].labels);
 	assert_ptr_not_equal(ops[1].labels, ops[2].labels);
 	for (uint64_t i = 0; i < N; i++) {
-		const struct wmk_ctf_item item = { .op = &ops[1], .value.u = 2 * i }, none = { .op = &ops[2], .value.u = 2 * i + 1 };
+		const struct wmk_ctf_item item = { .op = &ops[1], .value.u = 2 * i },
+					  none = { .op = &ops[2], .value.u = 2 * i + 1 };
 
 		assert_ptr_equal(wmk_ctf_label(&item), labels[i].name);
 		assert_null(wmk_ctf_label(&none));
@@ -231,8 +259,9 @@ static void many_labels_are_quick(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(any_ranges), cmocka_unit_test(labels), cmocka_unit_test(many_are_quick),
-					    cmocka_unit_test(any_labels), cmocka_unit_test(many_labels_are_quick) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(any_ranges), cmocka_unit_test(labels),
+					    cmocka_unit_test(many_are_quick), cmocka_unit_test(any_labels),
+					    cmocka_unit_test(many_labels_are_quick) };
 
 	return cmocka_run_group_tests_name("ctf-choose", tests, NULL, NULL);
 }

@@ -27,7 +27,8 @@ static void test_packet(void **state)
 	assert_memory_equal(room, "\xc1\x1f\xfc\xc1", 4);
 	assert_memory_equal(room + 4, uuid, 16);
 	assert_memory_equal(room + 20, "\x07\0\0\0\x88\x77\x66\x55\x44\x33\x22\x11\x05\0", 14);
-	assert_memory_equal(room + 48, "\x68\x03\0\0\0\0\0\0\x80\x03\0\0\0\0\0\0\x03", 17);   /* 109 * 8, 112 * 8 bits */
+	/* 109 * 8, 112 * 8 bits */
+	assert_memory_equal(room + 48, "\x68\x03\0\0\0\0\0\0\x80\x03\0\0\0\0\0\0\x03", 17);
 	assert_memory_equal(room + 88, "\xff\xff\xff\xff\x04\0\0\0", 8);
 	assert_int_equal(wmk_ctf_packet_decode(room, uuid, &back), 0);
 	assert_memory_equal(&back, &sample, sizeof(back));
@@ -106,7 +107,8 @@ static void test_refused(void **state)
 /* A class without a provider is its name alone, in both versions, and with one both. */
 static void test_plain_name(void **state)
 {
-	const struct wmk_event_class plain = { .provider = "", .name = "sched_switch" }, full = { .provider = "shop", .name = "order" };
+	const struct wmk_event_class plain = { .provider = "", .name = "sched_switch" },
+				     full = { .provider = "shop", .name = "order" };
 
 	(void)state;
 	for (unsigned version = WMK_CTF_1_8; version <= WMK_CTF_2; version++) {
@@ -160,9 +162,10 @@ static void test_contexts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_packet), cmocka_unit_test(test_packet_torn), cmocka_unit_test(test_index),
-			cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_plain_name), cmocka_unit_test(test_clock_refused), cmocka_unit_test(test_contexts),
+		cmocka_unit_test(test_packet),     cmocka_unit_test(test_packet_torn),
+		cmocka_unit_test(test_index),      cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_plain_name), cmocka_unit_test(test_clock_refused),
+		cmocka_unit_test(test_contexts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_import.c - any bytes as a log of the format WMK_FUZZED, one fuzzer for each. The first byte: is the year known, and the origin? No line is read
- * behind its end; each record that comes out ends where its class says; no line that says something is lost. What is linked is all of src/import but
- * what writes to the disk, which is the functions here.
+ * fuzz_import.c - any bytes as a log of the format WMK_FUZZED, one fuzzer for each. The first byte: is the year known,
+ * and the origin? No line is read behind its end; each record that comes out ends where its class says; no line that
+ * says something is lost. What is linked is all of src/import but what writes to the disk, which is the functions here.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "import/import.h"
-#include "import/trace.h"
+#include "import/trace_writer.h"
 
 #define PASTED_(a, b, c) a##b##c
 #define PASTED(a, b, c) PASTED_(a, b, c)
@@ -87,7 +87,8 @@ int wmk_import_trace_write(struct wmk_import_trace *trace, const struct wmk_impo
 	const uint8_t *at = record->payload, *end = at + record->len;
 
 	(void)late;
-	must(trace->has_begun && record->ns >= 0 && class->contexts < WMK_IMPORT_CONTEXTS && class->n <= WMK_IMPORT_VALUES + 1);
+	must(trace->has_begun && record->ns >= 0 && class->contexts < WMK_IMPORT_CONTEXTS &&
+	     class->n <= WMK_IMPORT_VALUES + 1);
 	for (unsigned bit = 1; bit < WMK_IMPORT_CONTEXTS; bit *= 2)
 		if (class->contexts & bit)
 			at = skip_field(&wmk_import_context(bit)->type, at, end);
@@ -115,7 +116,8 @@ static uint64_t each_line(wmk_import_parser *parse, const uint8_t *data, size_t 
 		must(line.what <= WMK_IMPORT_FRAME && line.n <= WMK_IMPORT_VALUES && line.stamp.ns < 1000000000);
 		must(line.what != WMK_IMPORT_FRAME || line.n == 1);
 		must((line.what != WMK_IMPORT_OPENS && line.what != WMK_IMPORT_RESUMES) || line.n >= 2);
-		n += line.what != WMK_IMPORT_BLANK && line.what != WMK_IMPORT_UNKNOWN && line.what != WMK_IMPORT_FRAME && line.what != WMK_IMPORT_RESUMES;
+		n += line.what != WMK_IMPORT_BLANK && line.what != WMK_IMPORT_UNKNOWN &&
+		     line.what != WMK_IMPORT_FRAME && line.what != WMK_IMPORT_RESUMES;
 		free(copy);
 		data += len + (newline ? 1 : 0);
 		size -= len + (newline ? 1 : 0);
@@ -146,7 +148,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(in != NULL && wmk_import_file(import, in, "fuzz", 1795334742000000000) == 0);
 	fclose(in);
 	free(copy);
-	must(wmk_import_end(import, &done) == 0 && done.records == only.records && done.records >= least && done.unknown <= done.records);
+	must(wmk_import_end(import, &done) == 0 && done.records == only.records && done.records >= least &&
+	     done.unknown <= done.records);
 	wmk_error_clear();
 	return 0;
 }

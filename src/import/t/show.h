@@ -14,18 +14,23 @@
 
 #include <cmocka.h>
 
-#include "import/line.h"
+#include "import/log_line.h"
 
 struct expected {
 	const char *line, *shown;
 };
 
-/* "since seconds.ns [who] provider:name{name=value|...}"; hexadecimal values with 0x, texts in quotes; "unknown", "blank", "frame ...". */
+/*
+ * "since seconds.ns [who] provider:name{name=value|...}"; hexadecimal values with 0x, texts in quotes; "unknown",
+ * "blank", "frame ...".
+ */
 static inline void show(const struct wmk_import_line *line, FILE *out)
 {
-	static const char *const whats[] = { "unknown", "blank", "", "ends ", "splits ", "opens ", "resumes ", "frame " };
+	static const char *const whats[] = {
+		"unknown", "blank", "", "ends ", "splits ", "opens ", "resumes ", "frame "
+	};
 	static const char *const sinces[] = { "none", "epoch", "origin", "step", "day", "date" };
-	const struct wmk_import_stamp *stamp = &line->stamp;
+	const struct wmk_import_timestamp *stamp = &line->stamp;
 
 	fputs(whats[line->what], out);
 	if (line->what == WMK_IMPORT_UNKNOWN || line->what == WMK_IMPORT_BLANK)
@@ -35,7 +40,8 @@ static inline void show(const struct wmk_import_line *line, FILE *out)
 		if (stamp->since == WMK_IMPORT_DATE)
 			fprintf(out, " %u-%u", stamp->month, stamp->day);
 		if (stamp->since)
-			fprintf(out, " %" PRId64 ".%09" PRIu32 "%s", stamp->seconds, stamp->ns, stamp->is_local ? "L" : "");
+			fprintf(out, " %" PRId64 ".%09" PRIu32 "%s", stamp->seconds, stamp->ns,
+				stamp->is_local ? "L" : "");
 		if (line->has_pid)
 			fprintf(out, " p%" PRId32, line->pid);
 		if (line->has_tid)
@@ -44,7 +50,8 @@ static inline void show(const struct wmk_import_line *line, FILE *out)
 			fprintf(out, " (%.*s)", (int)line->comm.len, line->comm.at);
 		if (line->has_cpu)
 			fprintf(out, " c%" PRId32, line->cpu);
-		fprintf(out, " %.*s:%.*s", (int)line->provider.len, line->provider.at, (int)line->name.len, line->name.at);
+		fprintf(out, " %.*s:%.*s", (int)line->provider.len, line->provider.at, (int)line->name.len,
+			line->name.at);
 	}
 	fputs("{", out);
 	for (unsigned i = 0; i < line->n; i++) {

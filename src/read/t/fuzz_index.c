@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_index.c - any bytes as the index of a stream file, which is sound: whatever the index says, a part of the time is read without a crash or an
- * end that does not come, each record that is given is the next one that there is, up to the last; and what is wrong is told as the index's. By
- * the index that belongs to the file, and where one has led to nothing, all of them are given. The first byte says from when, and whether to when.
+ * fuzz_index.c - any bytes as the index of a stream file, which is sound: whatever the index says, a part of the time
+ * is read without a crash or an end that does not come, each record that is given is the next one that there is, up to
+ * the last; and what is wrong is told as the index's. By the index that belongs to the file, and where one has led to
+ * nothing, all of them are given. The first byte says from when, and whether to when.
  *
  *     packet n   begins at n x 100 ns, ends 90 ns later; records at 10, 20 and 30 ns in it, numbered from 0 through all packets
  */
@@ -30,7 +31,8 @@ void fuzz_clean_up(void);
 static const char metadata[] =
 	"/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = le; };\nclock { name = c; freq = 1000000000; };\n"
 	"typealias integer { size = 64; } := u64;\ntypealias integer { size = 64; map = clock.c.value; } := t64;\n"
-	"stream { packet.context := struct { t64 timestamp_begin; t64 timestamp_end; u64 content_size; u64 packet_size; u64 events_discarded; };\n"
+	"stream { packet.context := struct { t64 timestamp_begin; t64 timestamp_end; u64 content_size; u64 "
+	"packet_size; u64 events_discarded; };\n"
 	"event.header := struct { t64 timestamp; }; };\nevent { fields := struct { u64 number; }; };\n";
 
 static const char *const names[] = { "index/stream.idx", "index", "stream", "metadata" };
@@ -66,7 +68,8 @@ static void make_trace(int dir)
 
 	wmk_ctf_index_head(sound);
 	for (uint64_t i = 0; i < PACKETS; i++) {
-		const uint64_t entry[ENTRY_WORDS] = { htobe64(i * bytes), htobe64(bytes * 8), htobe64(bytes * 8), htobe64(i * 100), htobe64(i * 100 + 90), htobe64(i) };
+		const uint64_t entry[ENTRY_WORDS] = { htobe64(i * bytes), htobe64(bytes * 8),    htobe64(bytes * 8),
+						      htobe64(i * 100),   htobe64(i * 100 + 90), htobe64(i) };
 
 		memcpy(sound + WMK_CTF_INDEX_HEAD + i * sizeof(entry), entry, sizeof(entry));
 		memcpy(word, (const uint64_t[]){ i * 100, i * 100 + 90, bytes * 8, bytes * 8, i }, 5 * sizeof(*word));

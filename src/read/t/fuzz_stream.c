@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_stream.c - any bytes as the two stream files of a trace, whose metadata the first byte picks. However they lie, reading them ends, and each
- * damage has words. Held against what one walk through each stream gives:
+ * fuzz_stream.c - any bytes as the two stream files of a trace, whose metadata the first byte picks. However they lie,
+ * reading them ends, and each damage has words. Held against what one walk through each stream gives:
  *
  *     small   through a window of a few bytes       the same
  *     part    from a time, to a time                what lies between; of a stream whose times are in order all of it
  *     grows   the file in two parts, followed       the same, up to a packet that is not whole
  *     merge   both streams                          the same of each, the earlier one first
  *     live    both streams, followed (live.c)       the same of each
- *     made    written as a trace again (ctf.c)      the same of each, also in parts, by the index that it gets
+ *     made    written as a trace again (ctf_exporter.c)      the same of each, also in parts, by the index that it gets
  *
  *     input   metadata │ the first stream's size, in 16 bytes │ from: a record │ to: so many on │ window, cut, what else │ first │ second
  */
@@ -24,7 +24,7 @@
 #include "base/error.h"
 #include "read/convert.h"
 #include "read/live.h"
-#include "read/part.h"
+#include "read/record_scope.h"
 #include "read/t/fuzz_stream.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -104,7 +104,8 @@ void fuzz_set_up(void)
 	for (unsigned i = 0; i < TEXTS; i++) {
 		int dir = -1;
 
-		must(mkdirat(top_dir, folders[i], 0700) == 0 && (dir = openat(top_dir, folders[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0);
+		must(mkdirat(top_dir, folders[i], 0700) == 0 &&
+		     (dir = openat(top_dir, folders[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0);
 		put(dir, "metadata", metadata[i].text, strlen(metadata[i].text));
 		close(dir);
 	}
@@ -130,7 +131,7 @@ static uint64_t mixed(uint64_t hash, uint64_t value)
 static uint64_t hash_part(struct wmk_read_stream *stream, unsigned part, uint64_t hash)
 {
 	struct wmk_ctf_walk *walk = &stream->record.walk;
-	const struct wmk_ctf_program *program = wmk_read_part_begin(stream, part);
+	const struct wmk_ctf_program *program = wmk_read_scope_begin(stream, part);
 	struct wmk_ctf_item item;
 
 	wmk_ctf_walk_enter(walk, program);
@@ -138,7 +139,8 @@ static uint64_t hash_part(struct wmk_read_stream *stream, unsigned part, uint64_
 		hash = mixed(hash, (uint64_t)item.op->code << 1 | item.is_end);
 		if (item.op->code <= WMK_CTF_FLAGS)
 			hash = mixed(hash, item.value.u);
-		for (size_t i = 0; item.op->code >= WMK_CTF_STRING && item.op->code <= WMK_CTF_BLOB && i < item.len; i++)
+		for (size_t i = 0; item.op->code >= WMK_CTF_STRING && item.op->code <= WMK_CTF_BLOB && i < item.len;
+		     i++)
 			hash = mixed(hash, (uint8_t)item.text[i]);
 	}
 	must(walk->err == 0);
@@ -153,7 +155,7 @@ static uint64_t hash_of(struct wmk_read_stream *stream, int got)
 	if (got == WMK_READ_PACKET)
 		return mixed(mixed(mixed(mixed(hash, packet->begin), packet->end), packet->lost), packet->sequence);
 	hash = mixed(mixed(hash, stream->record.event->id), stream->record.time);
-	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_PARTS; part++)
+	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_SCOPES; part++)
 		hash = hash_part(stream, part, hash);
 	return hash;
 }
@@ -163,8 +165,8 @@ static void check_place(const struct wmk_read_stream *stream, uint64_t before)
 	const struct wmk_ctf_record *record = &stream->record;
 
 	must(record->at >= before && record->common_at >= record->at && record->context_at >= record->common_at &&
-	     record->payload_at >= record->context_at && record->end >= record->payload_at && record->end <= stream->packet.content &&
-	     record->end > record->at);
+	     record->payload_at >= record->context_at && record->end >= record->payload_at &&
+	     record->end <= stream->packet.content && record->end > record->at);
 }
 
 /* Whoever tells it needs words. */
@@ -255,7 +257,8 @@ static void read_small(const struct wmk_read_trace *trace, unsigned which, size_
 }
 
 /* What was given is what lies between, in this order; all of it, where that can be asked for. */
-static void read_part(const struct wmk_read_trace *trace, const struct walk *all, unsigned which, int64_t from, int64_t to)
+static void read_part(const struct wmk_read_trace *trace, const struct walk *all, unsigned which, int64_t from,
+		      int64_t to)
 {
 	struct wmk_read_stream *stream = opened(trace, which);
 	uint32_t at = 0;
@@ -268,7 +271,8 @@ static void read_part(const struct wmk_read_trace *trace, const struct walk *all
 	must(!all->is_tidy || other.is_tidy);
 	for (uint32_t i = 0; i < other.n; i++, at++) {
 		for (; at < all->n && !is_same(&all->items[at], &other.items[i]); at++)
-			must(!all->is_tidy || all->items[at].got == WMK_READ_PACKET || all->items[at].ns < from || all->items[at].ns > to);
+			must(!all->is_tidy || all->items[at].got == WMK_READ_PACKET || all->items[at].ns < from ||
+			     all->items[at].ns > to);
 		must(at < all->n);
 		must(other.items[i].got == WMK_READ_PACKET || (other.items[i].ns >= from && other.items[i].ns <= to));
 	}
@@ -286,7 +290,8 @@ static void check_begin(const struct walk *all, const struct walk *part, bool is
 	must(!is_all || part->n == all->n || all->items[part->n].is_cut);
 }
 
-static void read_growing(const struct wmk_read_trace *trace, unsigned which, const uint8_t *bytes, size_t size, size_t cut)
+static void read_growing(const struct wmk_read_trace *trace, unsigned which, const uint8_t *bytes, size_t size,
+			 size_t cut)
 {
 	struct wmk_read_stream *stream = opened(trace, which);
 
@@ -302,7 +307,7 @@ static void read_growing(const struct wmk_read_trace *trace, unsigned which, con
 	stream->growth = WMK_READ_LIVE;
 	begin(&other);
 	for (unsigned i = 0; i < 2; i++) {
-		if (wmk_read_stream_look(stream) > 0)
+		if (wmk_read_stream_poll(stream) > 0)
 			go(&other, stream);
 		put(trace->dir, names[which], bytes, size);
 	}
@@ -351,7 +356,8 @@ static void read_merged(const struct wmk_read_trace *trace)
 		must(got > 0);
 		const unsigned which = check_next(stream, got, at), not = !which;
 
-		must(at[not] == whole[not].n || stream->ns < whole[not].items[at[not]].ns || (stream->ns == whole[not].items[at[not]].ns && is_first(which)));
+		must(at[not ] == whole[not ].n || stream->ns < whole[not ].items[at[not ]].ns ||
+		     (stream->ns == whole[not ].items[at[not ]].ns && is_first(which)));
 	}
 	must(at[0] == whole[0].n && at[1] == whole[1].n);
 	wmk_read_merge_free(merge);
@@ -407,7 +413,8 @@ static void read_live(const char *path)
 /* ── written again ───────────────────────────────────────────────────────────────────────────────────── */
 
 /* A stream into the form; what was written is kept in `walk`. Negative: that was not to be written. */
-static int write_stream(const struct wmk_read_form *form, void *form_whole, struct wmk_read_stream *stream, void **state, struct walk *walk)
+static int write_stream(const struct wmk_read_exporter *form, void *form_whole, struct wmk_read_stream *stream,
+			void **state, struct walk *walk)
 {
 	struct wmk_print_text out = { .text = NULL };
 	int got, err = 0;
@@ -422,7 +429,8 @@ static int write_stream(const struct wmk_read_form *form, void *form_whole, stru
 		if (!*state)
 			err = form->stream(form_whole, stream, state);
 		if (err >= 0)
-			err = got == WMK_READ_PACKET ? form->packet(*state, stream) : form->record(*state, stream, &out);
+			err = got == WMK_READ_PACKET ? form->packet(*state, stream)
+						     : form->record(*state, stream, &out);
 		if (err >= 0)
 			take(walk, stream, got);
 		else
@@ -470,14 +478,15 @@ static void read_made(const int64_t part[2])
 	wmk_read_trace_close(trace);
 }
 
-static void write_again(const struct wmk_read_trace *trace, const struct wmk_read_form *form, const int64_t part[2])
+static void write_again(const struct wmk_read_trace *trace, const struct wmk_read_exporter *form, const int64_t part[2])
 {
 	void *state[STREAMS] = { NULL, NULL }, *form_whole;
 	struct wmk_print_text out = { .text = NULL };
 	int err = 0;
 
 	remove_trace("made");
-	must(form->create(path_of("made"), &form_whole) >= 0 && form->trace(form_whole, trace) >= 0 && form->begin(form_whole, &out) >= 0);
+	must(form->create(path_of("made"), &form_whole) >= 0 && form->trace(form_whole, trace) >= 0 &&
+	     form->begin(form_whole, &out) >= 0);
 	for (unsigned i = 0; i < STREAMS && err >= 0; i++) {
 		struct wmk_read_stream *stream = opened(trace, i);
 
@@ -505,7 +514,8 @@ static void choose_part(uint8_t from, uint8_t to, int64_t part[2])
 	part[1] = walk->n && to ? walk->items[(from / STREAMS % walk->n + to) % walk->n].ns : INT64_MAX;
 }
 
-static void read_all(const struct wmk_read_trace *trace, unsigned text, const uint8_t *head, const uint8_t *bytes[STREAMS], const size_t sizes[STREAMS])
+static void read_all(const struct wmk_read_trace *trace, unsigned text, const uint8_t *head,
+		     const uint8_t *bytes[STREAMS], const size_t sizes[STREAMS])
 {
 	int64_t part[2];
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "read/part.h"
+#include "read/record_scope.h"
 
 #define HEAD 36u                   /* bytes of a packet before its records */
 
@@ -26,7 +26,8 @@ static const char metadata[] =
 	"clock { name = c; freq = 1000000000; };\n"
 	"typealias integer { size = 64; align = 8; signed = false; map = clock.c.value; } := ts;\n"
 	"stream {\n"
-	"	packet.context := struct { u64 content_size; u64 packet_size; ts timestamp_begin; ts timestamp_end; };\n"
+	"	packet.context := struct { u64 content_size; u64 packet_size; ts timestamp_begin; ts timestamp_end; "
+	"};\n"
 	"	event.header := struct { u8 id; ts timestamp; };\n"
 	"};\n";
 
@@ -75,7 +76,9 @@ void rig_declare(struct rig *rig, unsigned id)
 {
 	char text[100];
 
-	write_all(rig->metadata, text, (size_t)snprintf(text, sizeof(text), "event { name = \"e%u\"; id = %u; fields := struct { u32 n; }; };\n", id, id));
+	write_all(rig->metadata, text,
+		  (size_t)snprintf(text, sizeof(text),
+				   "event { name = \"e%u\"; id = %u; fields := struct { u32 n; }; };\n", id, id));
 }
 
 static size_t put(uint8_t *packet, size_t at, uint64_t value, size_t bytes)
@@ -126,7 +129,7 @@ unsigned rig_count(struct wmk_read_stream *stream)
 	struct wmk_ctf_walk *walk = &stream->record.walk;
 	struct wmk_ctf_item item;
 
-	wmk_ctf_walk_enter(walk, wmk_read_part_begin(stream, WMK_READ_PAYLOAD));
+	wmk_ctf_walk_enter(walk, wmk_read_scope_begin(stream, WMK_READ_PAYLOAD));
 	while (wmk_ctf_next(walk, &item))
 		if (item.op->code == WMK_CTF_INT)
 			return (unsigned)item.value.u;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grow_rig.h - for tests of traces that grow: a trace in a directory of its own, of one stream class, with packets that are made here.
+ * grow_rig.h - for tests of traces that grow: a trace in a directory of its own, of one stream class, with packets that
+ * are made here.
  */
 #ifndef WMK_READ_T_GROW_RIG_H
 #define WMK_READ_T_GROW_RIG_H

@@ -18,7 +18,8 @@ static void must(int err, const char *what)
 		fail_msg("%s: %s", what, wmk_error_text(text, sizeof(text)));
 }
 
-void rig_open(struct rig *rig, const char *metadata, const struct wmk_ctf_class *class, const struct wmk_print_options *options, const char *name)
+void rig_open(struct rig *rig, const char *metadata, const struct wmk_ctf_class *class,
+	      const struct wmk_print_options *options, const char *name)
 {
 	memset(rig, 0, sizeof(*rig));
 	if (metadata) {

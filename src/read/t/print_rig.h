@@ -5,7 +5,7 @@
 #ifndef WMK_READ_T_PRINT_RIG_H
 #define WMK_READ_T_PRINT_RIG_H
 
-#include "read/print_inside.h"
+#include "read/print_state.h"
 
 struct rig {
 	struct wmk_ctf_class *class;   /* what metadata was parsed; NULL: the test's own */
@@ -17,7 +17,8 @@ struct rig {
 };
 
 /* A class of metadata in TSDL, or `class`. `name`: the trace's. Fails the test. */
-void rig_open(struct rig *rig, const char *metadata, const struct wmk_ctf_class *class, const struct wmk_print_options *options, const char *name);
+void rig_open(struct rig *rig, const char *metadata, const struct wmk_ctf_class *class,
+	      const struct wmk_print_options *options, const char *name);
 void rig_close(struct rig *rig);
 /* Begin the packet in `bytes`, all of it; returns where its records begin, in bits. Fails the test. */
 uint64_t rig_packet(struct rig *rig, const struct wmk_ctf_bytes *bytes, struct wmk_ctf_record *record);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_grow.c - a stream whose file grows, is cut, or is written anew behind its last whole packet, while it is read; and traces that somebody
- * writes, read up to where they are.
+ * test_grow.c - a stream whose file grows, is cut, or is written anew behind its last whole packet, while it is read;
+ * and traces that somebody writes, read up to where they are.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -89,13 +89,13 @@ static void test_byte_by_byte(void **state)
 		rig_append(&rig, "s", whole.bytes + len - 1, 1);
 		/* What has not been looked for is not there. */
 		assert_int_equal(take(stream, n, &got), n);
-		assert_int_equal(wmk_read_stream_look(stream), 1);
+		assert_int_equal(wmk_read_stream_poll(stream), 1);
 		n = take(stream, n, &got);
 		assert_int_equal(got, WMK_READ_LATER);
 		assert_int_equal(n, records_of(&whole, len));
 	}
 	assert_int_equal(n, ALL);
-	assert_int_equal(wmk_read_stream_look(stream), 0);
+	assert_int_equal(wmk_read_stream_poll(stream), 0);
 	/* Nobody writes any more: then the end is one. */
 	stream->growth = WMK_READ_FIXED;
 	stream->limit = UINT64_MAX;
@@ -103,7 +103,10 @@ static void test_byte_by_byte(void **state)
 	close_stream(&rig, trace, stream);
 }
 
-/* To any length, when any number of packets had been read: what was read cannot be unread, and what comes is not believed. */
+/*
+ * To any length, when any number of packets had been read: what was read cannot be unread, and what comes is not
+ * believed.
+ */
 static void test_cut(void **state)
 {
 	struct wmk_read_trace *trace;
@@ -120,7 +123,7 @@ static void test_cut(void **state)
 			rig_open(&rig, false);
 			rig_append(&rig, "s", whole.bytes, whole.ends[p]);
 			open_stream(&rig, &trace, &stream);
-			assert_int_equal(wmk_read_stream_look(stream), 1);
+			assert_int_equal(wmk_read_stream_poll(stream), 1);
 			/* In every other round it is cut while a packet is open. */
 			if (len % 2)
 				assert_int_equal(take(stream, 0, &got), (p + 1) * EACH);
@@ -131,7 +134,7 @@ static void test_cut(void **state)
 			while (got < 0)
 				take(stream, 0, &got);
 			assert_int_equal(got, WMK_READ_LATER);
-			got = wmk_read_stream_look(stream);
+			got = wmk_read_stream_poll(stream);
 			assert_int_equal(got, stream->packet.at > len ? -ENODATA : stream->packet.at < len);
 			assert_int_equal(wmk_read_stream_next(stream), got < 0 ? WMK_READ_END : WMK_READ_LATER);
 			assert_true(got < 0 || len % 2 == 0);
@@ -140,7 +143,10 @@ static void test_cut(void **state)
 		}
 }
 
-/* A packet that found no room is cut off again, and another one written: of what was there of the first nothing is left in memory. */
+/*
+ * A packet that found no room is cut off again, and another one written: of what was there of the first nothing is left
+ * in memory.
+ */
 static void test_written_anew(void **state)
 {
 	uint8_t first[RIG_PACKET], packet[RIG_PACKET];
@@ -160,12 +166,12 @@ static void test_written_anew(void **state)
 		rig_append(&rig, "s", whole.bytes, whole.ends[0]);
 		rig_append(&rig, "s", first, len);
 		open_stream(&rig, &trace, &stream);
-		assert_int_equal(wmk_read_stream_look(stream), 1);
+		assert_int_equal(wmk_read_stream_poll(stream), 1);
 		assert_int_equal(take(stream, 0, &got), EACH);
 		rig_cut(&rig, "s", whole.ends[0]);
-		assert_int_equal(wmk_read_stream_look(stream), 0);
+		assert_int_equal(wmk_read_stream_poll(stream), 0);
 		rig_append(&rig, "s", packet, rig_packet(packet, 0, 200, EACH, EACH));
-		assert_int_equal(wmk_read_stream_look(stream), 1);
+		assert_int_equal(wmk_read_stream_poll(stream), 1);
 		assert_int_equal(take(stream, EACH, &got), 2 * EACH);
 		assert_int_equal(got, WMK_READ_LATER);
 		close_stream(&rig, trace, stream);
@@ -260,7 +266,8 @@ static void test_snapshot(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_byte_by_byte), cmocka_unit_test(test_cut), cmocka_unit_test(test_written_anew), cmocka_unit_test(test_so_far),
+		cmocka_unit_test(test_byte_by_byte), cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_written_anew), cmocka_unit_test(test_so_far),
 		cmocka_unit_test(test_snapshot),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_labels.c - the labels of a value, few or many, that overlap or do not: each name that it has once, in the order in which names first come; as if
- * each were looked at, without that.
+ * test_labels.c - the labels of a value, few or many, that overlap or do not: each name that it has once, in the order
+ * in which names first come; as if each were looked at, without that.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "read/print_inside.h"
+#include "read/print_state.h"
 
 #define HANGS_S 100                  /* what is done in well below one */
 #define SOME 80
@@ -29,7 +29,14 @@ static uint64_t some(uint64_t *seed)
 /* Of few values, all of 64 bits, and those at the ends. */
 static uint64_t some_value(uint64_t *seed)
 {
-	static const uint64_t ends[] = { 0, 1, INT64_MAX - 1, INT64_MAX, (uint64_t)INT64_MAX + 1, (uint64_t)INT64_MAX + 2, UINT64_MAX - 1, UINT64_MAX };
+	static const uint64_t ends[] = { 0,
+					 1,
+					 INT64_MAX - 1,
+					 INT64_MAX,
+					 (uint64_t)INT64_MAX + 1,
+					 (uint64_t)INT64_MAX + 2,
+					 UINT64_MAX - 1,
+					 UINT64_MAX };
 
 	switch (some(seed) >> 7 & 3) {
 	case 0: return ends[some(seed) >> 7 & 7];
@@ -55,7 +62,8 @@ static void show_slowly(const struct wmk_type *type, uint64_t value, char *text)
 		for (uint32_t j = 0; j < i && is_first; j++)
 			is_first = strcmp(type->labels[j].name, type->labels[i].name) != 0;
 		for (uint32_t j = i; j < type->count && !has; j++)
-			has = !strcmp(type->labels[j].name, type->labels[i].name) && fits(type, &type->labels[j], value);
+			has = !strcmp(type->labels[j].name, type->labels[i].name) &&
+			      fits(type, &type->labels[j], value);
 		if (is_first && has)
 			p += sprintf(p, "%s\"%s\"", p == text ? "" : ", ", type->labels[i].name);
 	}
@@ -86,17 +94,24 @@ static void any_labels(void **state)
 
 	(void)state;
 	for (unsigned round = 0; round < 1500; round++) {
-		const unsigned n_names = 1 + (unsigned)(some(&seed) >> 7) % SOME, wide = (unsigned)(some(&seed) >> 7) % 3;
+		const unsigned n_names = 1 + (unsigned)(some(&seed) >> 7) % SOME,
+			       wide = (unsigned)(some(&seed) >> 7) % 3;
 		struct wmk_label labels[SOME];
 		char names[SOME][8], wanted[SOME * 8 + 16];
-		const struct wmk_type type = { .kind = WMK_TYPE_ENUM, .width = 64, .is_signed = round % 2, .count = (uint32_t)(some(&seed) >> 7) % (SOME + 1), .labels = labels };
+		const struct wmk_type type = { .kind = WMK_TYPE_ENUM,
+					       .width = 64,
+					       .is_signed = round % 2,
+					       .count = (uint32_t)(some(&seed) >> 7) % (SOME + 1),
+					       .labels = labels };
 		struct wmk_print_label_table table = { .n = 0 };
 		const struct wmk_print_labels *made;
 
 		for (uint32_t i = 0; i < SOME; i++) {
 			snprintf(names[i], sizeof(names[i]), "n%u", (unsigned)(some(&seed) >> 7) % n_names);
 			labels[i] = (struct wmk_label){ .name = names[i], .from = (int64_t)some_value(&seed) };
-			labels[i].to = (int64_t)(wide && some(&seed) & 64 ? some_value(&seed) : (uint64_t)labels[i].from + (some(&seed) >> 7 & wide));
+			labels[i].to = (int64_t)(wide && some(&seed) & 64
+							 ? some_value(&seed)
+							 : (uint64_t)labels[i].from + (some(&seed) >> 7 & wide));
 		}
 		assert_int_equal(wmk_print_labels_of(&table, &type, type.is_signed, &made), 0);
 		trees += made->reach != NULL;
@@ -118,7 +133,9 @@ enum { N = 300000 };
 static void make_ranges(enum way way, struct wmk_label *labels, char (*names)[8])
 {
 	for (int64_t i = 0; i < N; i++)
-		labels[i] = (struct wmk_label){ .name = names[way == ONE_NAME ? 0 : i], .from = way == ONE_NAME ? 0 : 2 * i, .to = 2 * i + (way == NEXT ? 2 : 0) };
+		labels[i] = (struct wmk_label){ .name = names[way == ONE_NAME ? 0 : i],
+						.from = way == ONE_NAME ? 0 : 2 * i,
+						.to = 2 * i + (way == NEXT ? 2 : 0) };
 	if (way == ONE_HAS_ALL)
 		labels[N - 1] = (struct wmk_label){ .name = names[N - 1], .from = 0, .to = 4 * N };
 	for (int64_t i = 0; i < N / 2 && way == HALVES; i++)
@@ -140,8 +157,8 @@ static uint64_t some_shown(enum way way, unsigned i, char *wanted, size_t size)
 }
 
 /*
- * Three hundred thousand labels, for half as many values: where each overlaps the next, where one has all values, where half of them stand beside and among the
- * others, and where all have one name.
+ * Three hundred thousand labels, for half as many values: where each overlaps the next, where one has all values, where
+ * half of them stand beside and among the others, and where all have one name.
  */
 static void many_are_quick(void **state)
 {

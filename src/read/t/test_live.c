@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_live.c - traces that are followed: order among streams, metadata that grows, files that come and go, the end. What happens to the files
- * happens when the reader has nothing more; only how long a stream must be quiet goes by the clock, and there nothing depends on how fast we are.
+ * test_live.c - traces that are followed: order among streams, metadata that grows, files that come and go, the end.
+ * What happens to the files happens when the reader has nothing more; only how long a stream must be quiet goes by the
+ * clock, and there nothing depends on how fast we are.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -71,7 +72,9 @@ static void world_open(struct world *w, uint64_t patience_ns, bool is_asked)
 	/* Waiting ends at once. */
 	w->follow.wake = eventfd(1, EFD_CLOEXEC);
 	assert_true(w->follow.wake >= 0);
-	w->ops = (struct wmk_read_live_ops){ .damage = damage, .opened = opened, .leaving = leaving, .closing = closing, .data = w };
+	w->ops = (struct wmk_read_live_ops){
+		.damage = damage, .opened = opened, .leaving = leaving, .closing = closing, .data = w
+	};
 }
 
 static void world_follow(struct world *w)
@@ -336,8 +339,9 @@ static void test_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order), cmocka_unit_test(test_quiet), cmocka_unit_test(test_metadata_grows), cmocka_unit_test(test_files),
-		cmocka_unit_test(test_cut), cmocka_unit_test(test_end), cmocka_unit_test(test_trim), cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_order), cmocka_unit_test(test_quiet),   cmocka_unit_test(test_metadata_grows),
+		cmocka_unit_test(test_files), cmocka_unit_test(test_cut),     cmocka_unit_test(test_end),
+		cmocka_unit_test(test_trim),  cmocka_unit_test(test_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

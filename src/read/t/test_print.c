@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "read/t/print_rig.h"
-#include "read/print_inside.h"
+#include "read/print_state.h"
 
 static const char metadata[] =
 	"/* CTF 1.8 */\n"

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_log_time.c - what is not said of a time: years, days, origins; the days of a calendar; records in the order of
+ * time.
+ */
+#include "show.h"
+
+#include <time.h>
+
+#include "import/log_time.h"
+#include "import/window.h"
+
+#define SECOND INT64_C(1000000000)
+#define NEAR (INT64_C(1795334742) * SECOND)      /* 2026-11-22 08:05:42 UTC */
+
+static int64_t at(struct wmk_import_log_time *when, struct wmk_import_timestamp stamp)
+{
+	int64_t ns = -1;
+
+	return wmk_import_log_time_ns(when, &stamp, &ns) ? ns / SECOND : -1;
+}
+
+static struct wmk_import_log_time begin(struct wmk_import_options options)
+{
+	struct wmk_import_log_time when;
+
+	wmk_import_log_time_begin(&when, &options);
+	wmk_import_log_time_of_file(&when, NEAR);
+	return when;
+}
+
+static void test_days(void **state)
+{
+	(void)state;
+	for (int64_t day = 0; day < 106000; day++) {
+		const time_t seconds = (time_t)(day * 86400);
+		struct tm tm;
+
+		assert_non_null(gmtime_r(&seconds, &tm));
+		assert_int_equal(wmk_import_days(tm.tm_year + 1900, (unsigned)tm.tm_mon + 1, (unsigned)tm.tm_mday),
+				 day);
+	}
+	assert_int_equal(wmk_import_days(2027, 2, 29), -1);
+	assert_int_equal(wmk_import_days(2026, 13, 1), -1);
+	assert_int_equal(wmk_import_days(2026, 0, 1), -1);
+	assert_int_equal(wmk_import_days(2026, 1, 0), -1);
+	assert_int_equal(wmk_import_days(1969, 12, 31), -1);
+}
+
+#define DATE(m, d) \
+	((struct wmk_import_timestamp){ .since = WMK_IMPORT_DATE, .month = (m), .day = (d), .is_local = true })
+#define DAY(y, m, d) (wmk_import_days(y, m, d) * 86400)
+
+static void test_years(void **state)
+{
+	struct wmk_import_log_time when = begin((struct wmk_import_options){ .year = 0 });
+
+	(void)state;
+	assert_int_equal(at(&when, DATE(12, 31)), DAY(2025, 12, 31));
+	assert_int_equal(at(&when, DATE(1, 1)), DAY(2026, 1, 1));
+	assert_int_equal(at(&when, DATE(11, 23)), DAY(2026, 11, 23));     /* tomorrow, in another zone */
+	assert_int_equal(at(&when, DATE(11, 24)), DAY(2025, 11, 24));
+	assert_int_equal(at(&when, DATE(2, 29)), DAY(2024, 2, 29));
+	assert_int_equal(when.assumed, WMK_IMPORT_ASSUMED_YEAR);
+	when = begin((struct wmk_import_options){ .year = 1999 });
+	assert_int_equal(at(&when, DATE(12, 31)), DAY(1999, 12, 31));
+	assert_int_equal(at(&when, DATE(1, 1)), DAY(2000, 1, 1));
+	assert_int_equal(at(&when, DATE(12, 31)), DAY(1999, 12, 31));     /* late */
+	assert_int_equal(at(&when, DATE(2, 29)), DAY(2000, 2, 29));
+	assert_int_equal(when.assumed, 0);
+	when = begin((struct wmk_import_options){ .year = 1999 });
+	assert_int_equal(at(&when, DATE(2, 29)), -1);
+}
+
+static void test_days_of_times(void **state)
+{
+#define TIME(h) ((struct wmk_import_timestamp){ .since = WMK_IMPORT_DAY, .seconds = (h) * 3600, .is_local = true })
+	struct wmk_import_log_time when = begin((struct wmk_import_options){ .year = 0 });
+
+	(void)state;
+	assert_int_equal(at(&when, TIME(7)), DAY(2026, 11, 22) + 7 * 3600);
+	wmk_import_log_time_of_file(&when, NEAR);
+	/* it cannot be later than the file's last change */
+	assert_int_equal(at(&when, TIME(23)), DAY(2026, 11, 21) + 23 * 3600);
+	assert_int_equal(at(&when, TIME(1)), DAY(2026, 11, 22) + 3600);
+	assert_int_equal(at(&when, TIME(23)), DAY(2026, 11, 21) + 23 * 3600);      /* late */
+	assert_int_equal(when.assumed, WMK_IMPORT_ASSUMED_DAY);
+	when = begin((struct wmk_import_options){ .has_origin = true, .origin_ns = DAY(2000, 1, 1) * SECOND });
+	assert_int_equal(at(&when, TIME(23)), DAY(2000, 1, 1) + 23 * 3600);
+	assert_int_equal(when.assumed, 0);
+}
+
+static void test_origins(void **state)
+{
+#define ORIGIN(s) ((struct wmk_import_timestamp){ .since = WMK_IMPORT_ORIGIN, .seconds = (s) })
+#define STEP(s) ((struct wmk_import_timestamp){ .since = WMK_IMPORT_STEP, .seconds = (s) })
+	struct wmk_import_log_time when = begin((struct wmk_import_options){ .year = 0 });
+
+	(void)state;
+	assert_int_equal(at(&when, ORIGIN(5)), 5);
+	assert_int_equal(at(&when, STEP(2)), 7);
+	assert_int_equal(at(&when, STEP(2)), 9);
+	assert_int_equal(at(&when, (struct wmk_import_timestamp){ .since = WMK_IMPORT_NO_TIME }), 9);
+	assert_int_equal(when.assumed, WMK_IMPORT_ASSUMED_ORIGIN);
+	when = begin((struct wmk_import_options){ .has_origin = true, .origin_ns = 100 * SECOND });
+	assert_int_equal(at(&when, STEP(2)), 102);
+	assert_int_equal(at(&when, ORIGIN(5)), 105);
+	assert_int_equal(at(&when, (struct wmk_import_timestamp){ .since = WMK_IMPORT_EPOCH, .seconds = -1 }), -1);
+	assert_int_equal(at(&when, ORIGIN(INT64_C(1) << 35)), -1);
+	assert_int_equal(when.assumed, 0);
+}
+
+/* A zone that goes forward at 2 o'clock: 01:30 is in one, 03:30 in the other. */
+static void test_zones(void **state)
+{
+#define LOCAL(s) ((struct wmk_import_timestamp){ .since = WMK_IMPORT_EPOCH, .seconds = (s), .is_local = true })
+	struct wmk_import_log_time when = begin((struct wmk_import_options){ .year = 0 });
+	const int64_t day = DAY(2026, 3, 29);
+
+	(void)state;
+	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
+	assert_int_equal(at(&when, LOCAL(day + 5400)), day + 1800);
+	assert_int_equal(at(&when, LOCAL(day + 12600)), day + 5400);
+	assert_int_equal(at(&when, LOCAL(day + 5400)), day + 1800);
+	setenv("TZ", "UTC", 1);
+	tzset();
+}
+
+static void test_window(void **state)
+{
+	static struct wmk_import_window window;
+	uint64_t dice = 1;
+	int64_t last = -1;
+	uint64_t number = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < WMK_IMPORT_WINDOW; i++) {
+		struct wmk_import_record *record = calloc(1, sizeof(*record));
+
+		assert_non_null(record);
+		assert_false(wmk_import_window_full(&window));
+		dice = dice * 6364136223846793005u + 1;
+		record->ns = (int64_t)(dice >> 50);
+		record->number = i;
+		assert_int_equal(wmk_import_window_add(&window, record), 0);
+	}
+	assert_true(wmk_import_window_full(&window));
+	for (unsigned i = 0; i < WMK_IMPORT_WINDOW; i++) {
+		struct wmk_import_record *record = wmk_import_window_take(&window);
+
+		assert_true(record->ns > last || (record->ns == last && record->number > number));
+		last = record->ns;
+		number = record->number;
+		wmk_import_record_free(record);
+	}
+	assert_null(wmk_import_window_take(&window));
+	assert_int_equal(window.bytes, 0);
+	wmk_import_window_free(&window);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_days),          cmocka_unit_test(test_years),
+					    cmocka_unit_test(test_days_of_times), cmocka_unit_test(test_origins),
+					    cmocka_unit_test(test_zones),         cmocka_unit_test(test_window) };
+
+	setenv("TZ", "UTC", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* clock_scale.c - clock values as nanoseconds, and which clocks have to do with each other (see trace.h). */
+#include <string.h>
+
+#include "read/trace.h"
+
+void wmk_read_scale_make(struct wmk_read_scale *scale, const struct wmk_ctf_clock_class *clock)
+{
+	const double per_s = 1e9;
+	/* (a second is left at either end for what is added) */
+	const int64_t least = INT64_MIN / 1000000000 - 1, most = INT64_MAX / 1000000000 - 1;
+
+	*scale = (struct wmk_read_scale){ .is_there = clock != NULL, .is_ns = true };
+	if (!clock)
+		return;
+	scale->is_ns = clock->freq == 1000000000;
+	scale->freq = (double)clock->freq;
+	scale->origin = (uint64_t)clock->offset_s * 1000000000u +
+			(scale->is_ns ? clock->offset : (uint64_t)(per_s * (double)clock->offset / scale->freq));
+	scale->is_far = clock->offset_s <= least || clock->offset_s >= most;
+	if (scale->is_far)
+		scale->origin = 0;
+}
+
+int64_t wmk_read_ns(const struct wmk_ctf_clock_class *clock, uint64_t value)
+{
+	struct wmk_read_scale scale;
+
+	wmk_read_scale_make(&scale, clock);
+	return wmk_read_scale_ns(&scale, value);
+}
+
+static bool is_absolute(const struct wmk_read_clock_of *of)
+{
+	const struct wmk_ctf_class *class = of->trace->decoder->class;
+
+	for (uint32_t i = 0; i < class->n_env; i++)
+		if (class->env[i].text && strcmp(class->env[i].name, "tracer_name") == 0 &&
+		    strncmp(class->env[i].text, "lttng", 5) == 0)
+			return true;
+	return of->clock->absolute;
+}
+
+bool wmk_read_clock_differs(const struct wmk_read_trace *trace, struct wmk_read_clock_of *first,
+			    const struct wmk_ctf_clock_class **other)
+{
+	for (uint32_t i = 0; i < trace->decoder->n_streams; i++) {
+		const struct wmk_read_clock_of one = { trace, trace->decoder->streams[i].class->clock };
+
+		if (!one.clock)
+			continue;
+		if (!first->clock)
+			*first = one;
+		if (one.clock == first->clock || (is_absolute(&one) && is_absolute(first)) ||
+		    (one.clock->uuid && first->clock->uuid && strcmp(one.clock->uuid, first->clock->uuid) == 0))
+			continue;
+		*other = one.clock;
+		return true;
+	}
+	return false;
+}

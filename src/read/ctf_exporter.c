@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ctf_exporter.c - records as traces in Common Trace Format again, in version 1.8 or 2: below one directory a trace for each that is read, called as it is,
+ * with its streams.
+ *
+ *     metadata          said again (ctf/rewrite.h)
+ *     <stream>          packet by packet: head and context as they were, then those records that are wanted, moved together (ctf/copy.h)
+ *     index/            where these packets are and what they say of themselves, when all is written (index_builder.h)
+ *
+ * What a packet says of itself is put right when it ends: its sizes. A record whose header has the last bits of its time only may follow no longer
+ * than these bits tell on the one before: where what was between is left out and it would, the packet ends and another begins with the record's whole
+ * time; packets behind have higher sequence numbers then. A packet of which no record is wanted stays, without: it tells what was lost.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "ctf/bits.h"
+#include "ctf/copy.h"
+#include "ctf/rewrite.h"
+#include "read/convert.h"
+#include "read/index_builder.h"
+#include "read/record_scope.h"
+#include "read/write_all.h"
+
+#define NAME_KEPT 200u                    /* bytes of a name that gets a number */
+#define SPLIT_BITS (UINT64_C(64) << 23)   /* a packet that has become larger ends, if it can */
+
+struct made {
+	struct made *next;
+	const struct wmk_read_trace *trace;
+	char *sub;                 /* below the directory */
+	int dir;
+	struct wmk_read_index_folder indexes;
+};
+
+struct whole {
+	char *directory;
+	unsigned number;           /* of the trace that has got one last */
+	unsigned version;          /* 1 or 2 */
+	int dir;
+	struct made *traces, **last;
+	struct stream *streams;
+	uint32_t lost;             /* enum wmk_ctf_lost */
+	char remark[1024];
+};
+
+struct stream {
+	struct stream *next;
+	struct whole *whole;
+	struct made *made;
+	char *name;
+	int fd;
+	uint64_t at;               /* bytes: of the packet in the file */
+	struct wmk_ctf_out out;
+	struct wmk_ctf_spots spots; /* of the packet's head and context */
+	uint64_t values[WMK_ROLES]; /* what they have to be in the packet that is written */
+	uint8_t *head;             /* they, as they were */
+	size_t head_cap;
+	uint64_t head_bits;
+	bool is_open, has_records;
+	bool has_end;
+	uint64_t end;              /* as the packet says it */
+	uint64_t last;             /* clock value: of the record before, or the packet's begin */
+	uint64_t splits;           /* packets more than were read */
+	struct wmk_read_index_builder index;
+	struct wmk_ctf_index_entry entry; /* of the packet, as far as it is known */
+};
+
+/* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Is one of the paths the other, or a directory on the way to it? Nothing below a trace is looked at by who reads it. */
+static bool meet(const char *a, const char *b)
+{
+	size_t n = 0;
+
+	while (a[n] && a[n] == b[n])
+		n++;
+	return (!a[n] || a[n] == '/') && (!b[n] || b[n] == '/') && (!a[n] || !b[n]);
+}
+
+static bool is_free(const struct whole *whole, const char *sub)
+{
+	for (const struct made *other = whole->traces; other; other = other->next)
+		if (other->sub && meet(other->sub, sub))
+			return false;
+	return true;
+}
+
+/* "ust/uid/0/64-bit", and so that no two are the same and none leads elsewhere; "" where there is one trace alone, which was given itself. */
+static char *sub_of(struct whole *whole, const struct wmk_read_trace *trace)
+{
+	const size_t len = strlen(trace->below);
+	char *sub = malloc(len + 64);
+	size_t n = 0;
+
+	if (!sub)
+		return NULL;
+	*sub = '\0';
+	if (trace->is_given && !whole->traces->next)
+		return sub;
+	for (size_t i = 0; i < len; i++)
+		if (trace->below[i] != '/' || (n && sub[n - 1] != '/'))
+			sub[n++] = trace->below[i];
+	while (n && sub[n - 1] == '/')
+		n--;
+	sub[n] = '\0';
+	/* A component of dots alone becomes one of lines. */
+	for (char *c = sub, *next; *c; c = *next ? next + 1 : next) {
+		next = c + strcspn(c, "/");
+		if (strspn(c, ".") >= (size_t)(next - c))
+			memset(c, '_', (size_t)(next - c));
+	}
+	if (!n)
+		n = (size_t)sprintf(sub, "trace");
+	if (is_free(whole, sub))
+		return sub;
+	/* Beside all others: a name of one component, with a number. */
+	n = n > NAME_KEPT ? NAME_KEPT : n;
+	for (size_t i = 0; i < n; i++)
+		if (sub[i] == '/')
+			sub[i] = '_';
+	do
+		sprintf(sub + n, "-%u", ++whole->number);
+	while (!is_free(whole, sub));
+	return sub;
+}
+
+static bool is_empty(int dir)
+{
+	DIR *list = fdopendir(dup(dir));
+	const struct dirent *entry = NULL;
+
+	while (list && (entry = readdir(list)) && (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")))
+		;
+	if (list)
+		closedir(list);
+	return !entry;
+}
+
+/* The directory that everything comes into: new, or empty. */
+static int open_directory(struct whole *whole)
+{
+	if (mkdir(whole->directory, 0700) < 0 && errno != EEXIST)
+		return wmk_error(-errno, "cannot make the directory '%.200s'", whole->directory);
+	whole->dir = open(whole->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (whole->dir < 0)
+		return wmk_error(-errno, "cannot open the directory '%.200s'", whole->directory);
+	return is_empty(whole->dir) ? 0 : wmk_error(-ENOTEMPTY, "there is something in '%.200s': a trace wants a directory of its own", whole->directory);
+}
+
+/* Step by step: no link is followed, nothing that was there before us is. */
+static int open_trace(struct whole *whole, struct made *made)
+{
+	int dir = dup(whole->dir), inner;
+	char *path, *rest;
+
+	made->sub = sub_of(whole, made->trace);
+	path = rest = made->sub ? strdup(made->sub) : NULL;
+	if (!path || dir < 0) {
+		free(path);
+		return wmk_error(path ? -errno : -ENOMEM, "cannot make the trace '%.200s'", made->sub ? made->sub : "");
+	}
+	for (char *step; (step = strsep(&rest, "/")) && dir >= 0;) {
+		if (!*step)
+			continue;
+		inner = mkdirat(dir, step, 0700) < 0 && errno != EEXIST ? -1 : openat(dir, step, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		close(dir);
+		dir = inner;
+	}
+	free(path);
+	made->dir = dir;
+	wmk_read_index_folder_begin(&made->indexes, made->trace, whole->directory, dir);
+	return dir < 0 ? wmk_error(-errno, "cannot make '%.200s' in '%.200s'", made->sub, whole->directory) : 0;
+}
+
+static int make_file(const struct whole *whole, const struct made *made, const char *name)
+{
+	const int fd = openat(made->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd < 0 ? wmk_error(-errno, "cannot make '%.100s' in '%.200s/%.200s'", name, whole->directory, made->sub) : fd;
+}
+
+static int put_metadata(struct whole *whole, const struct made *made)
+{
+	struct wmk_ctf_text_buffer text = { NULL, 0, 0, 0 };
+	uint32_t lost = 0;
+	int err = whole->version == 2 ? wmk_ctf_rewrite_json(made->trace->decoder, &text, &lost) :
+					wmk_ctf_rewrite_tsdl(made->trace->decoder, &text, &lost);
+
+	int fd = err < 0 ? -1 : make_file(whole, made, "metadata");
+
+	if (err < 0)
+		wmk_error_add(err, "'%.200s' cannot be said in Common Trace Format %s", made->trace->path, whole->version == 2 ? "2" : "1.8");
+	else if (fd < 0)
+		err = fd;
+	else if ((err = wmk_read_write_all(fd, text.text, text.len, 0)) < 0)
+		wmk_error(err, "cannot write the metadata of '%.200s'", whole->directory);
+	if (fd >= 0)
+		close(fd);
+	whole->lost |= lost;
+	wmk_ctf_text_free(&text);
+	return err;
+}
+
+/* ── the whole ───────────────────────────────────────────────────────────────────────────────────────── */
+
+static int create(const char *directory, unsigned version, void **made)
+{
+	struct whole *whole = calloc(1, sizeof(*whole));
+
+	*made = whole;
+	if (!whole)
+		return wmk_error(-ENOMEM, "no memory for traces");
+	whole->directory = strdup(directory);
+	if (!whole->directory) {
+		free(whole);
+		*made = NULL;
+		return wmk_error(-ENOMEM, "no memory for traces");
+	}
+	whole->version = version;
+	whole->dir = -1;
+	whole->last = &whole->traces;
+	return 0;
+}
+
+static int ctf18_create(const char *directory, void **whole)
+{
+	return create(directory, 1, whole);
+}
+
+static int ctf2_create(const char *directory, void **whole)
+{
+	return create(directory, 2, whole);
+}
+
+static int ctf_trace(void *data, const struct wmk_read_trace *trace)
+{
+	struct whole *whole = data;
+	struct made *made = calloc(1, sizeof(*made));
+
+	if (!made)
+		return wmk_error(-ENOMEM, "no memory for a trace");
+	made->trace = trace;
+	made->dir = made->indexes.dir = -1;
+	*whole->last = made;
+	whole->last = &made->next;
+	return 0;
+}
+
+/* All traces are known: the metadata of each comes first, so that nothing is begun that cannot be said. */
+static int ctf_begin(void *data, struct wmk_print_text *out)
+{
+	struct whole *whole = data;
+	int err = open_directory(whole);
+
+	(void)out;
+	for (struct made *made = whole->traces; made && err >= 0; made = made->next) {
+		err = open_trace(whole, made);
+		if (err >= 0)
+			err = put_metadata(whole, made);
+	}
+	return err;
+}
+
+static void ctf_free(void *data)
+{
+	struct whole *whole = data;
+
+	while (whole->traces) {
+		struct made *made = whole->traces;
+
+		whole->traces = made->next;
+		wmk_read_index_folder_free(&made->indexes);
+		if (made->dir >= 0)
+			close(made->dir);
+		free(made->sub);
+		free(made);
+	}
+	if (whole->dir >= 0)
+		close(whole->dir);
+	free(whole->directory);
+	free(whole);
+}
+
+static const char *lost_words(enum wmk_ctf_lost lost)
+{
+	static const char *const words[WMK_CTF_LOSTS] = {
+		[WMK_CTF_LOST_FLAGS] = "the names of bits", [WMK_CTF_LOST_MEDIA] = "media types", [WMK_CTF_LOST_BOOL] = "booleans (they are enumerations)",
+		[WMK_CTF_LOST_OPTIONAL] = "optional fields (they are variants)", [WMK_CTF_LOST_SELECTOR] = "numbers that select (they have got labels)",
+		[WMK_CTF_LOST_NAME] = "names that are no identifiers (they were changed)", [WMK_CTF_LOST_TRACE] = "the names of traces and streams",
+		[WMK_CTF_LOST_ROLE] = "all but one of the roles of a field that has several",
+		[WMK_CTF_LOST_ATTRIBUTE] = "attributes, namespaces and unique ids",
+		[WMK_CTF_LOST_ORIGIN] = "the accuracy of clocks, and ids and origins of theirs that 1.8 has no words for",
+		[WMK_CTF_LOST_CLOCK] = "of what clocks texts, or fields of clocks with long names, are values",
+		[WMK_CTF_LOST_OPTION] = "options of variants that no value selects",
+		[WMK_CTF_LOST_LABEL] = "labels of values that fields with a role, which have no sign there, do not have",
+		[WMK_CTF_LOST_TYPE] = "types of parts that the format does not have",
+	};
+
+	return words[lost];
+}
+
+static const char *ctf_remark(void *data)
+{
+	struct whole *whole = data;
+	size_t len = 0;
+
+	for (unsigned i = 0; i < WMK_CTF_LOSTS; i++)
+		if (whole->lost >> i & 1)
+			len += (size_t)snprintf(whole->remark + len, sizeof(whole->remark) - len, "%s%s",
+						len ? "; " : whole->version == 2 ? "CTF 2 does not say: " : "CTF 1.8 does not say: ", lost_words(i));
+	return len ? whole->remark : NULL;
+}
+
+/* ── packets ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* As the packet tells it; of a number of few bits, which begins again with 0, the lowest. */
+static uint64_t sequence_of(const struct stream *stream)
+{
+	const struct wmk_ctf_spot *at = &stream->spots.of[WMK_ROLE_SEQUENCE];
+
+	return at->op ? (at->value + stream->splits) & wmk_bits_mask(at->op->width ? at->op->width : 64) : UINT64_MAX;
+}
+
+/* Its last record is in it. */
+static int end_packet(struct stream *stream, uint64_t end)
+{
+	const struct wmk_ctf_spot *of = stream->spots.of;
+	const uint64_t content = stream->out.at, size = (content + 7) & ~UINT64_C(7);
+	struct wmk_ctf_index_entry *entry = &stream->entry;
+	int err;
+
+	if (!stream->is_open)
+		return 0;
+	stream->is_open = false;
+	if (content % 8 && !(of[WMK_ROLE_CONTENT_SIZE].op && of[WMK_ROLE_PACKET_SIZE].op))
+		return wmk_error(-ENOTSUP, "'%.100s': its packets do not tell both of their sizes, and the last record that is wanted ends within a byte", stream->name);
+	entry->sequence = sequence_of(stream);
+	stream->values[WMK_ROLE_CONTENT_SIZE] = content;
+	stream->values[WMK_ROLE_PACKET_SIZE] = of[WMK_ROLE_CONTENT_SIZE].op ? size : content;
+	if (stream->has_end)
+		stream->values[WMK_ROLE_END] = end;
+	if (stream->splits)
+		stream->values[WMK_ROLE_SEQUENCE] = entry->sequence;
+	err = wmk_ctf_patch(&stream->out, &stream->spots, stream->values);
+	if (err < 0)
+		return err;
+	entry->offset = stream->at;
+	entry->size = size;
+	entry->content = content;
+	entry->end_ts = end;
+	stream->out.at = size;
+	err = wmk_read_write_all(stream->fd, stream->out.bytes, (size_t)(size / 8), stream->at);
+	stream->at += size / 8;
+	return err < 0 ? wmk_error(err, "cannot write '%.100s' of '%.200s'", stream->name, stream->whole->directory) :
+			 wmk_read_index_builder_add(&stream->index, entry);
+}
+
+/* Head and context of the packet that was read, to begin others with. */
+static int keep_head(struct stream *stream)
+{
+	const size_t len = (size_t)((stream->out.at + 7) / 8);
+
+	if (len > stream->head_cap) {
+		uint8_t *head = realloc(stream->head, len);
+
+		if (!head)
+			return wmk_error(-ENOMEM, "no memory for a packet");
+		stream->head = head;
+		stream->head_cap = len;
+	}
+	if (len)
+		memcpy(stream->head, stream->out.bytes, len);
+	stream->head_bits = stream->out.at;
+	return 0;
+}
+
+/* What its entry in the index has before its records. Without its size and begin there is no index. */
+static void begin_entry(struct stream *stream, const struct wmk_read_stream *read)
+{
+	const struct wmk_ctf_spot *of = stream->spots.of;
+
+	if (!of[WMK_ROLE_PACKET_SIZE].op || !read->packet.has_begin)
+		wmk_read_index_builder_drop(&stream->index);
+	stream->entry = (struct wmk_ctf_index_entry){ .begin_ts = read->packet.begin, .lost = read->packet.lost, .stream_id = read->decoder->class->id,
+						      .instance = of[WMK_ROLE_STREAM].op ? of[WMK_ROLE_STREAM].value : UINT64_MAX };
+}
+
+static int ctf_packet(void *state, struct wmk_read_stream *read)
+{
+	const struct wmk_ctf_class *class = read->trace->decoder->class;
+	struct stream *stream = state;
+	struct wmk_ctf_walk walk;
+	int err = end_packet(stream, stream->end);
+
+	if (err < 0)
+		return err;
+	wmk_ctf_out_cut(&stream->out, 0);
+	/* CTF 2 refuses a packet with another UUID than the metadata's. */
+	stream->spots = (struct wmk_ctf_spots){ .uuid = class->has_uuid ? class->uuid : NULL };
+	wmk_ctf_walk_begin(&walk, &read->bytes, 0);
+	err = wmk_ctf_copy(&walk, &read->trace->decoder->packet_header, &stream->out, &stream->spots);
+	if (err >= 0)
+		err = wmk_ctf_copy(&walk, &read->decoder->packet_context, &stream->out, &stream->spots);
+	for (unsigned role = 0; role < WMK_ROLES; role++)
+		stream->values[role] = stream->spots.of[role].value;
+	if (err >= 0)
+		err = keep_head(stream);
+	begin_entry(stream, read);
+	stream->is_open = err >= 0;
+	stream->has_records = false;
+	stream->has_end = read->packet.has_end;
+	stream->end = read->packet.end;
+	/* (where a packet does not say when it begins, times go on from the packet before) */
+	if (read->packet.has_begin)
+		stream->last = read->packet.begin;
+	return err;
+}
+
+static bool can_begin_anew(const struct stream *stream)
+{
+	return stream->spots.of[WMK_ROLE_BEGIN].op && stream->spots.of[WMK_ROLE_PACKET_SIZE].op;
+}
+
+/* The next record is not to be read in the light of what is in the packet: another begins, with its time. */
+static int begin_anew(struct stream *stream, uint64_t time)
+{
+	int err = 0;
+
+	if (!can_begin_anew(stream))
+		return wmk_error(-ENOTSUP, "'%.100s': its packets do not tell when they begin and how large they are: no record in them can be left out", stream->name);
+	if (stream->has_records) {
+		err = end_packet(stream, stream->last);
+		stream->splits++;
+		if (err >= 0)
+			err = wmk_ctf_out_begin(&stream->out, stream->head, stream->head_bits);
+	}
+	stream->values[WMK_ROLE_BEGIN] = time;
+	stream->is_open = err >= 0;
+	stream->has_records = false;
+	stream->last = stream->entry.begin_ts = time;
+	return err;
+}
+
+/* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* The header; what it tells of the time, with what is before it in the packet. */
+static int copy_header(struct stream *stream, struct wmk_read_stream *read, struct wmk_ctf_walk *walk, uint64_t *time)
+{
+	int err;
+
+	*walk = read->record.walk;
+	walk->in = read->bytes;
+	walk->at = read->record.at;
+	walk->err = 0;
+	err = wmk_ctf_copy(walk, &read->decoder->event_header, &stream->out, NULL);
+	if (err < 0)
+		return err;
+	walk->at = read->record.at;
+	*time = stream->last;
+	err = wmk_ctf_header_time(&read->decoder->event_header, walk, time);
+	if (err == 0)
+		*time = read->record.time;
+	return err < 0 ? err : 0;
+}
+
+/* Are there bits of both orders within bytes? */
+static bool mixes_orders(const struct wmk_read_stream *read)
+{
+	return (read->decoder->event_header.bit_orders | read->decoder->event_context.bit_orders | read->record.event->context.bit_orders |
+		read->record.event->payload.bit_orders) == 3;
+}
+
+static int copy_record(struct stream *stream, struct wmk_read_stream *read)
+{
+	struct wmk_ctf_record *record = &read->record;
+	const uint64_t before = stream->out.at;
+	struct wmk_ctf_walk walk;
+	uint64_t time;
+	int err = copy_header(stream, read, &walk, &time);
+
+	if (err >= 0 && (time != record->time || (before > SPLIT_BITS && can_begin_anew(stream) && stream->has_records))) {
+		wmk_ctf_out_cut(&stream->out, before);
+		err = begin_anew(stream, record->time);
+		if (err >= 0)
+			err = copy_header(stream, read, &walk, &time);
+		if (err >= 0 && time != record->time)
+			err = wmk_error(-ENOTSUP, "'%.100s': no packet can tell the time of a record, as those before it are left out", stream->name);
+	}
+	if (err >= 0 && (stream->out.at - walk.at) % 8 && mixes_orders(read))
+		err = wmk_error(-ENOTSUP, "'%.100s': numbers of both byte orders share bytes: no record before can be left out", stream->name);
+	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_SCOPES && err >= 0; part++)
+		err = wmk_ctf_copy(&walk, wmk_read_scope_program(read->decoder, record->event, part), &stream->out, NULL);
+	return err;
+}
+
+static int ctf_record(void *state, struct wmk_read_stream *read, struct wmk_print_text *out)
+{
+	struct stream *stream = state;
+	const uint64_t before = stream->out.at, splits = stream->splits;
+	int err;
+
+	(void)out;
+	if (!stream->is_open)
+		return 0;
+	err = copy_record(stream, read);
+	if (err < 0) {
+		if (stream->is_open)
+			wmk_ctf_out_cut(&stream->out, splits == stream->splits ? before : stream->head_bits);
+		return err;
+	}
+	stream->has_records = true;
+	stream->last = read->record.time;
+	return 0;
+}
+
+/* ── streams ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void ctf_stream_free(void *state)
+{
+	struct stream *stream = state;
+
+	if (stream->fd >= 0)
+		close(stream->fd);
+	wmk_read_index_builder_free(&stream->index);
+	free(stream->out.bytes);
+	free(stream->head);
+	free(stream->name);
+	free(stream);
+}
+
+static int ctf_stream(void *data, const struct wmk_read_stream *read, void **state)
+{
+	struct whole *whole = data;
+	struct stream *stream = calloc(1, sizeof(*stream));
+
+	*state = stream;
+	if (!stream)
+		return wmk_error(-ENOMEM, "no memory for a stream");
+	stream->fd = -1;
+	stream->whole = whole;
+	stream->made = whole->traces;
+	while (stream->made->trace != read->trace)
+		stream->made = stream->made->next;
+	stream->name = strdup(read->file);
+	if (!stream->name)
+		return wmk_error(-ENOMEM, "no memory for a stream");
+	stream->fd = make_file(whole, stream->made, stream->name);
+	if (stream->fd < 0)
+		return stream->fd;
+	wmk_read_index_builder_begin(&stream->index, &stream->made->indexes, read, stream->name);
+	stream->next = whole->streams;
+	whole->streams = stream;
+	return 0;
+}
+
+/* What a full disk has kept back may be told now at last. */
+static int close_file(struct stream *stream)
+{
+	const int fd = stream->fd;
+
+	stream->fd = -1;
+	return fd >= 0 && close(fd) < 0 ? wmk_error(-errno, "cannot write '%.100s' of '%.200s'", stream->name, stream->whole->directory) : 0;
+}
+
+static int ctf_end(void *data, struct wmk_print_text *out)
+{
+	struct whole *whole = data;
+	int err = 0;
+
+	(void)out;
+	for (struct stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
+		err = end_packet(stream, stream->end);
+	for (struct stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
+		err = close_file(stream);
+	for (struct stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
+		err = wmk_read_index_builder_write(&stream->index);
+	/* All that was to be written is: nothing is left but names. */
+	for (struct stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
+		err = wmk_read_index_builder_name(&stream->index);
+	return err;
+}
+
+#define FORM(name_, create_) { \
+	.name = name_, .is_binary = true, .is_directory = true, .wants_all_packets = true, .create = create_, .trace = ctf_trace, .begin = ctf_begin, .end = ctf_end, .remark = ctf_remark, \
+	.free = ctf_free, .stream = ctf_stream, .stream_free = ctf_stream_free, .packet = ctf_packet, .record = ctf_record, \
+}
+
+const struct wmk_read_exporter wmk_read_ctf18 = FORM("ctf", ctf18_create);
+const struct wmk_read_exporter wmk_read_ctf2 = FORM("ctf-2", ctf2_create);

@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pipeline.c - from paths to lines of text (see pipeline.h).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "read/filter.h"
+#include "read/merge.h"
+#include "read/pipeline.h"
+#include "read/repeats.h"
+#include "read/parse_time.h"
+
+#define FLUSH 65536u
+
+/* A trace and how its lines are made. */
+struct opened {
+	struct wmk_read_trace *trace;
+	struct wmk_print_trace *print;
+};
+
+/* How a stream's records become lines: its `user`. All that were made hang together, for their end. */
+struct lines {
+	struct lines *next;
+	struct wmk_print_stream *print;
+	void *state;               /* the form's, or NULL */
+	const struct wmk_read_exporter *form;
+	struct wmk_read_filter *filter; /* or NULL */
+	struct wmk_read_packet_head head;
+	bool is_packet_made;       /* what the packet's records begin with */
+};
+
+struct reading {
+	const struct wmk_read_pipeline_options *options;
+	struct wmk_read_pipeline_result *done;
+	FILE *file;
+	struct wmk_read_paths paths;
+	struct opened *traces;
+	uint32_t n_traces, cap_traces;
+	struct wmk_read_merge *merge; /* or */
+	struct wmk_read_live *live;   /* the traces are its own then */
+	struct wmk_print *print;
+	struct wmk_print_text out;
+	struct wmk_filter_expr *filter; /* or NULL */
+	void *whole;               /* the form's */
+	uint64_t bytes, total;     /* of streams: what was come to; all */
+	struct lines *lines;
+	struct wmk_read_repeats damaged, warned;
+	uint64_t n_untimed;        /* records of a clock, and of a time that 64 bits of ns cannot tell */
+};
+
+static int flush(struct reading *r)
+{
+	size_t len = r->out.len;
+
+	r->out.len = 0;
+	if (len && fwrite(r->out.text, 1, len, r->file) != len)
+		return wmk_error(errno ? -errno : -EIO, "cannot write the records");
+	return 0;
+}
+
+static void tell_damage(void *data, const struct wmk_read_stream *stream, int err)
+{
+	char words[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
+	struct reading *r = data;
+
+	if (stream)
+		wmk_error_add(err, "the trace '%.120s' is damaged", stream->trace->path);
+	r->done->damages++;
+	wmk_error_text(words, sizeof(words));
+	if (r->options->damage && (!stream || r->options->follow || wmk_read_repeats_first(&r->damaged, stream, words)))
+		r->options->damage(r->options->data, err);
+	wmk_error_clear();
+}
+
+/* What is wrong with the metadata and read all the same. (What is followed is opened again when it grows.) */
+static void tell_warnings(struct reading *r, const struct wmk_read_trace *trace)
+{
+	const struct wmk_ctf_class *class = trace->class;
+	char path[PATH_MAX], name[WMK_CTF_SHORT];
+
+	snprintf(path, sizeof(path), "%s/metadata", trace->path);
+	for (uint32_t i = 0; i < class->n_warnings && r->options->warning; i++) {
+		const struct wmk_ctf_warning *warning = &class->warnings[i];
+
+		wmk_error_said(-EPROTO, "%s", warning->words);
+		if (warning->count > 1)
+			wmk_error_add(-EPROTO, "%u places, the first of them", warning->count);
+		wmk_error_add(-EPROTO, "%s:%u:%u", wmk_ctf_short_name(name, path), warning->line, warning->column);
+		if (wmk_read_repeats_first(&r->warned, NULL, warning->words))
+			r->options->warning(r->options->data, -EPROTO);
+		wmk_error_clear();
+	}
+}
+
+/* ── what is opened ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* How its lines are made. The trace is ours from here on, if it is not followed. */
+static int take_trace(struct reading *r, struct wmk_read_trace *trace)
+{
+	struct opened *at;
+	int err;
+
+	if (r->n_traces == r->cap_traces) {
+		uint32_t cap = r->cap_traces ? 2 * r->cap_traces : 16;
+		struct opened *larger = realloc(r->traces, cap * sizeof(*larger));
+
+		if (!larger) {
+			if (!r->options->follow)
+				wmk_read_trace_close(trace);
+			return wmk_error(-ENOMEM, "no memory for %u traces", cap);
+		}
+		r->traces = larger;
+		r->cap_traces = cap;
+	}
+	at = &r->traces[r->n_traces++];
+	*at = (struct opened){ .trace = trace };
+	if (trace->cut) {
+		wmk_error_give(trace->cut);
+		trace->cut = NULL;
+		wmk_error_add(-EPROTO, "the metadata of '%.120s' ends too early", trace->path);
+		tell_damage(r, NULL, -EPROTO);
+	}
+	tell_warnings(r, trace);
+	err = wmk_print_trace_add(r->print, trace->decoder, trace->name, &at->print);
+	if (err >= 0 && r->options->form && r->options->form->trace)
+		err = r->options->form->trace(r->whole, trace);
+	return err;
+}
+
+static int open_one(struct reading *r, const char *path, const char *given)
+{
+	struct wmk_read_trace *trace;
+	int err = wmk_read_trace_open(path, given, &trace);
+
+	if (err < 0) {
+		wmk_error_add(err, "the trace '%.120s' cannot be read", path);
+		tell_damage(r, NULL, err);
+		return 0;
+	}
+	err = take_trace(r, trace);
+	return err < 0 ? err : wmk_read_merge_add(r->merge, trace);
+}
+
+/* Clocks that count from different times make an order that is none. It is told once, and what they say is shown. */
+static void tell_clocks(const struct reading *r)
+{
+	struct wmk_read_clock_of first = { NULL, NULL };
+	const struct wmk_ctf_clock_class *other;
+	char words[512];
+	uint32_t i = 0;
+
+	while (i < r->n_traces && !wmk_read_clock_differs(r->traces[i].trace, &first, &other))
+		i++;
+	if (i == r->n_traces || !r->options->lost)
+		return;
+	snprintf(words, sizeof(words), "nothing says that the clock '%.40s' of '%.120s' and the clock '%.40s' of '%.120s' count from the same time: "
+		 "the order of their records may be another", first.clock->name, first.trace->path, other->name, r->traces[i].trace->path);
+	r->options->lost(r->options->data, words);
+}
+
+static int open_all(struct reading *r, const char *const *paths, unsigned n_paths)
+{
+	uint32_t *given = NULL;
+	int err = 0;
+
+	for (unsigned i = 0; i < n_paths && err >= 0; i++) {
+		uint32_t before = r->paths.n, *more;
+
+		err = wmk_read_traces_find(paths[i], &r->paths);
+		more = err < 0 ? NULL : realloc(given, r->paths.n * sizeof(*given));
+		if (err >= 0 && !more)
+			err = wmk_error(-ENOMEM, "no memory for %u traces", r->paths.n);
+		given = more ? more : given;
+		for (uint32_t j = before; more && j < r->paths.n; j++)
+			given[j] = i;
+	}
+	for (uint32_t i = 0; i < r->paths.n && err >= 0; i++)
+		err = open_one(r, r->paths.paths[i], paths[given[i]]);
+	free(given);
+	if (r->options->warning)
+		wmk_read_repeats_end(&r->warned, r->options->warning, r->options->data);
+	if (err >= 0 && !(r->options->form && r->options->form->is_directory))
+		tell_clocks(r);
+	if (err >= 0 && !r->n_traces)
+		err = wmk_error_said(-EINVAL, "none of the traces can be read");
+	return err;
+}
+
+/* ── what is followed ────────────────────────────────────────────────────────────────────────────────── */
+
+static int live_opened(void *data, struct wmk_read_trace *trace)
+{
+	return take_trace(data, trace);
+}
+
+static void lines_free(struct lines *lines)
+{
+	wmk_print_stream_free(lines->print);
+	if (lines->state)
+		lines->form->stream_free(lines->state);
+	wmk_read_filter_free(lines->filter);
+	wmk_read_packet_head_free(&lines->head);
+	free(lines);
+}
+
+static void live_leaving(void *data, struct wmk_read_stream *stream)
+{
+	struct reading *r = data;
+	struct lines **at = &r->lines;
+
+	while (*at && *at != stream->user)
+		at = &(*at)->next;
+	if (*at) {
+		struct lines *lines = *at;
+
+		*at = lines->next;
+		lines_free(lines);
+	}
+	stream->user = NULL;
+}
+
+static void live_closing(void *data, const struct wmk_read_trace *trace)
+{
+	struct reading *r = data;
+	uint32_t i = 0;
+
+	while (i < r->n_traces && r->traces[i].trace != trace)
+		i++;
+	if (i == r->n_traces)
+		return;
+	wmk_print_trace_free(r->traces[i].print);
+	r->traces[i] = r->traces[--r->n_traces];
+}
+
+static int open_live(struct reading *r, const char *const *paths, unsigned n_paths)
+{
+	const struct wmk_read_live_ops ops = { .damage = tell_damage, .opened = live_opened, .leaving = live_leaving, .closing = live_closing, .data = r };
+
+	return wmk_read_live_create(paths, n_paths, r->options->follow, &ops, &r->live);
+}
+
+/* All that was read is to be seen, before nothing happens for a while. */
+static int wait_live(struct reading *r)
+{
+	int err = flush(r);
+
+	if (err >= 0 && fflush(r->file) != 0)
+		err = wmk_error(-errno, "cannot write the records");
+	return err < 0 ? err : wmk_read_live_wait(r->live);
+}
+
+/* ── which records ───────────────────────────────────────────────────────────────────────────────────── */
+
+/* What comes may have what the filter asks for. */
+static int bear_filter(struct reading *r, int err)
+{
+	char words[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
+
+	if (!r->options->follow || err != -EINVAL)
+		return err;
+	if (r->options->lost)
+		r->options->lost(r->options->data, wmk_error_text(words, sizeof(words)));
+	wmk_error_clear();
+	return 0;
+}
+
+static int check_filter(struct reading *r)
+{
+	const struct wmk_ctf_decoder **decoders;
+	int err;
+
+	if (!r->filter || (r->live && !r->n_traces))
+		return 0;
+	decoders = calloc(r->n_traces ? r->n_traces : 1, sizeof(*decoders));
+	if (!decoders)
+		return wmk_error(-ENOMEM, "no memory for %u traces", r->n_traces);
+	for (uint32_t i = 0; i < r->n_traces; i++)
+		decoders[i] = r->traces[i].trace->decoder;
+	err = wmk_read_filter_check(r->filter, decoders, r->n_traces);
+	free(decoders);
+	return bear_filter(r, err);
+}
+
+/* Whose day it is that a time of day is of: the first record's, or today. */
+static int64_t first_time(const struct reading *r)
+{
+	struct timespec now;
+	int64_t first = 0;
+
+	if ((r->live ? wmk_read_live_first(r->live, &first) : wmk_read_merge_first(r->merge, &first)) >= 0)
+		return first;
+	wmk_error_clear();
+	if (!r->live)
+		return 0;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* What part of the time is wanted. */
+static int trim(struct reading *r)
+{
+	const int64_t day = INT64_C(86400) * 1000000000;
+	int64_t first, from = INT64_MIN, to = INT64_MAX;
+	bool is_day;
+	int err = 0;
+
+	if (!r->options->begin && !r->options->end)
+		return 0;
+	first = first_time(r);
+	if (r->options->begin)
+		err = wmk_read_parse_time(r->options->begin, r->options->print.gmt, first, &from, &is_day);
+	if (err >= 0 && r->options->end) {
+		err = wmk_read_parse_time(r->options->end, r->options->print.gmt, first, &to, &is_day);
+		if (err >= 0 && is_day && __builtin_add_overflow(to, day - 1, &to))
+			to = INT64_MAX;
+	}
+	if (err >= 0 && from > to)
+		return wmk_error_said(-EINVAL, "the end, '%.60s', is before the begin, '%.60s'", r->options->end, r->options->begin);
+	if (err >= 0 && r->live)
+		wmk_read_live_trim(r->live, from, to);
+	else if (err >= 0)
+		wmk_read_merge_trim(r->merge, from, to);
+	return err;
+}
+
+/* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int tell_lost(struct reading *r, struct wmk_read_stream *stream, const struct wmk_print_loss *loss)
+{
+	struct wmk_print_text words = { NULL, 0, 0, 0 };
+	int err = flush(r);
+
+	if (err >= 0)
+		err = wmk_print_lost(((struct lines *)stream->user)->print, loss, &words);
+	if (err >= 0 && r->options->lost && words.len) {
+		words.text[words.len - 1] = '\0';
+		r->options->lost(r->options->data, words.text);
+	}
+	wmk_print_text_free(&words);
+	return err;
+}
+
+static int lines_of(struct reading *r, struct wmk_read_stream *stream)
+{
+	struct lines *lines = calloc(1, sizeof(*lines));
+	uint32_t i = 0;
+	int err;
+
+	if (!lines)
+		return wmk_error(-ENOMEM, "no memory for the stream '%.100s'", stream->file);
+	lines->next = r->lines;
+	r->lines = lines;
+	while (r->traces[i].trace != stream->trace)
+		i++;
+	err = wmk_print_stream_add(r->traces[i].print, stream->decoder, &lines->print);
+	lines->form = r->options->form;
+	if (err >= 0 && lines->form)
+		err = lines->form->stream(r->whole, stream, &lines->state);
+	if (err >= 0 && r->filter)
+		err = wmk_read_filter_create(r->filter, stream->decoder, &lines->filter);
+	stream->user = lines;
+	return err;
+}
+
+/* What was lost before the packet: records, and whole packets, in the order in which babeltrace2 tells of them. */
+static int losses(struct reading *r, struct wmk_read_stream *stream)
+{
+	const struct wmk_read_packet *is = &stream->packet;
+	struct wmk_print_loss loss = { .count = stream->lost, .has_times = stream->decoder->class->clock != NULL, .begin = stream->lost_from,
+				       .end = is->has_end ? is->end : is->begin, .stream_id = stream->instance > INT64_MAX ? -1 : (int64_t)stream->instance };
+	char *name;
+	int err = 0;
+
+	if (!stream->lost && !stream->lost_packets)
+		return 0;
+	if (asprintf(&name, "%s/%s", stream->trace->path, stream->file) < 0)
+		return wmk_error(-ENOMEM, "no memory to tell what was lost");
+	loss.stream_name = name;
+	if (stream->lost) {
+		r->done->lost += stream->lost == WMK_READ_LOST_UNKNOWN ? 0 : stream->lost;
+		if (stream->lost == WMK_READ_LOST_UNKNOWN)
+			loss.count = WMK_PRINT_LOST_UNKNOWN;
+		err = tell_lost(r, stream, &loss);
+	}
+	if (err >= 0 && stream->lost_packets) {
+		loss.is_packets = true;
+		loss.count = stream->lost_packets;
+		loss.end = is->begin;
+		err = tell_lost(r, stream, &loss);
+	}
+	free(name);
+	return err;
+}
+
+static int packet(struct reading *r, struct wmk_read_stream *stream)
+{
+	int err = stream->user ? 0 : lines_of(r, stream);
+
+	if (err >= 0)
+		err = losses(r, stream);
+	if (err < 0)
+		return err;
+	struct lines *lines = stream->user;
+
+	err = wmk_read_packet_head_keep(&lines->head, stream);
+	lines->is_packet_made = lines->form && lines->form->wants_all_packets;
+	return err >= 0 && lines->is_packet_made ? lines->form->packet(lines->state, stream) : err;
+}
+
+/* What the packet's context is in each of its lines, before the first of these: where no record of it is wanted, nobody waits for that. */
+static int make_packet(struct wmk_read_stream *stream)
+{
+	struct lines *lines = stream->user;
+	int err;
+
+	if (lines->is_packet_made)
+		return 0;
+	lines->is_packet_made = true;
+	if (!lines->form) {
+		lines->head.walk.at = stream->packet.context_at;
+		return wmk_print_packet(lines->print, &lines->head.walk);
+	}
+	if (!lines->form->packet)
+		return 0;
+	const struct wmk_ctf_walk walk = stream->record.walk;
+	const struct wmk_ctf_bytes bytes = stream->bytes;
+
+	stream->record.walk = lines->head.walk;
+	stream->bytes = lines->head.walk.in;
+	err = lines->form->packet(lines->state, stream);
+	stream->record.walk = walk;
+	stream->bytes = bytes;
+	return err;
+}
+
+static void tell_progress(struct reading *r)
+{
+	if (r->options->progress)
+		r->options->progress(r->options->data, r->bytes, r->total, r->done->records);
+}
+
+/* What there is to read, for who is told how far it is. */
+static void measure(struct reading *r)
+{
+	struct stat st;
+
+	for (uint32_t i = 0; r->options->progress && i < r->n_traces; i++)
+		for (uint32_t f = 0; f < r->traces[i].trace->n_files; f++)
+			if (fstatat(r->traces[i].trace->dir, r->traces[i].trace->files[f], &st, 0) == 0)
+				r->total += (uint64_t)st.st_size;
+}
+
+/* 1: the filter wants it; 0: it does not. */
+static int wants(struct wmk_read_stream *stream)
+{
+	const struct lines *lines = stream->user;
+
+	return lines->filter ? wmk_read_filter_wants(lines->filter, &lines->head, stream) : 1;
+}
+
+/* 1: there is a line more. */
+static int record(struct reading *r, struct wmk_read_stream *stream)
+{
+	const struct lines *lines = stream->user;
+	int err;
+
+	if (lines->form)
+		err = lines->form->record(lines->state, stream, &r->out);
+	else
+		err = wmk_print_record(lines->print, &stream->bytes, &stream->record, &r->out);
+	r->n_untimed += stream->scale.is_there && !wmk_read_has_time(stream);
+	return err < 0 ? err : 1;
+}
+
+static int print_all(struct reading *r)
+{
+	const struct wmk_read_exporter *form = r->options->form;
+	struct wmk_read_stream *stream;
+	int got, err = form && form->begin ? form->begin(r->whole, &r->out) : 0;
+
+	while (err >= 0 && (got = r->live ? wmk_read_live_next(r->live, &stream) : wmk_read_merge_next(r->merge, &stream)) != WMK_READ_END) {
+		if (got < 0)
+			return got;
+		if (got == WMK_READ_LATER) {
+			err = wait_live(r);
+			continue;
+		}
+		if (got == WMK_READ_PACKET) {
+			r->bytes += stream->packet.size;
+			tell_progress(r);
+			err = packet(r, stream);
+			continue;
+		}
+		err = wants(stream);
+		if (err > 0 && (got = make_packet(stream)) < 0)
+			return got;
+		if (err > 0)
+			err = record(r, stream);
+		if (err == -EPROTO || err == -ENODATA || err == -E2BIG) {
+			tell_damage(r, stream, err);
+			err = 0;
+		} else if (err > 0) {
+			r->done->records++;
+			if (r->out.len >= FLUSH) {
+				tell_progress(r);
+				err = flush(r);
+			}
+		}
+	}
+	if (err >= 0 && form && form->end)
+		err = form->end(r->whole, &r->out);
+	if (err >= 0)
+		err = flush(r);
+	const char *remark = err >= 0 && form && form->remark ? form->remark(r->whole) : NULL;
+
+	if (remark)
+		r->options->lost(r->options->data, remark);
+	return err;
+}
+
+/* Are times shown as ns? Not as cycles, and not in CTF, which copies these. */
+static bool shows_ns(const struct wmk_read_pipeline_options *options)
+{
+	return options->form ? !options->form->is_directory : options->print.clock != WMK_PRINT_CYCLES;
+}
+
+static void ignore(void *data, int err)
+{
+	(void)data;
+	(void)err;
+}
+
+/* The error that ended it, if any, is kept. */
+static void tell_rest(struct reading *r, int err)
+{
+	struct wmk_error_chain *chain = err < 0 ? wmk_error_take() : NULL;
+
+	wmk_read_repeats_end(&r->damaged, r->options->damage ? r->options->damage : ignore, r->options->data);
+	wmk_read_repeats_end(&r->warned, ignore, NULL);
+	if (r->n_untimed && r->options->warning && shows_ns(r->options)) {
+		wmk_error_said(-ERANGE, "records with a time before 1677 or after 2262, shown without it: %" PRIu64,
+			       r->n_untimed);
+		r->options->warning(r->options->data, -ERANGE);
+		wmk_error_clear();
+	}
+	wmk_error_give(chain);
+}
+
+int wmk_read_pipeline_run(const char *const *paths, unsigned n_paths, const struct wmk_read_pipeline_options *options, FILE *out, struct wmk_read_pipeline_result *done)
+{
+	struct reading r = { .options = options, .done = done, .file = out };
+	int err = wmk_print_create(&options->print, &r.print);
+
+	*done = (struct wmk_read_pipeline_result){ 0, 0, 0 };
+	if (err >= 0 && options->filter)
+		err = wmk_filter_parse(options->filter, &r.filter);
+	if (err >= 0 && options->form && options->form->create)
+		err = options->form->create(options->directory, &r.whole);
+	if (err >= 0 && options->follow)
+		err = open_live(&r, paths, n_paths);
+	else if (err >= 0)
+		err = wmk_read_merge_create(tell_damage, &r, &r.merge);
+	if (err >= 0 && !options->follow)
+		err = open_all(&r, paths, n_paths);
+	if (err >= 0)
+		err = check_filter(&r);
+	if (err >= 0)
+		err = trim(&r);
+	measure(&r);
+	if (err >= 0)
+		err = print_all(&r);
+	tell_rest(&r, err);
+	wmk_read_live_free(r.live);
+	wmk_read_merge_free(r.merge);
+	while (r.lines) {
+		struct lines *lines = r.lines;
+
+		r.lines = lines->next;
+		lines_free(lines);
+	}
+	if (r.whole)
+		options->form->free(r.whole);
+	for (uint32_t i = 0; i < r.n_traces; i++) {
+		wmk_print_trace_free(r.traces[i].print);
+		wmk_read_trace_close(r.traces[i].trace);
+	}
+	free(r.traces);
+	wmk_read_paths_free(&r.paths);
+	wmk_filter_expr_free(r.filter);
+	wmk_print_free(r.print);
+	wmk_print_text_free(&r.out);
+	return err;
+}
