@@ -308,7 +308,7 @@ static int record(const struct wmk_record_args *args, struct wmk_recording_optio
 	result.running = wait_for_rest(rec, &child, &follow);
 	wmk_recording_stop(rec, GRACE_MS);
 	result.rec = rec;
-	result.stats = &rec->stats;
+	result.counts = &rec->stats.counts;
 	result.path = rec->path;
 	wmk_record_summary(&result);
 	wmk_recorded_set(rec->path);

@@ -37,7 +37,7 @@ struct wmk_record_args {
 struct wmk_record_result {
 	const struct wmk_record_args *args;
 	const struct wmk_recording_options *options;
-	const struct wmk_consumer_stats *stats;
+	const struct wmk_counts *counts;
 	const char *path;                        /* of the trace */
 	/* Of a recording in this process; NULL: through a daemon. */
 	const struct wmk_recording *rec;

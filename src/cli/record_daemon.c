@@ -282,27 +282,22 @@ static void say_matches(const struct wmk_record_result *result, const struct way
 				wmk_cli_warn("no event matched -e '%s'", wmk_cli_clean(session->channels[c]->rules[i]->pattern));
 }
 
-static void counts_in(const struct waymark_ctl_counts *counts, struct wmk_consumer_stats *stats)
+static void counts_in(const struct waymark_ctl_counts *from, struct wmk_counts *counts)
 {
-	*stats = (struct wmk_consumer_stats){
-		.records = counts->records, .lost = counts->lost, .overwritten = counts->overwritten, .unwritten = counts->unwritten,
-		.cut = counts->cut, .bytes = counts->bytes,
-	};
-	stats->lost_by_cause[WAYMARK_LOST_FULL] = counts->lost_full;
-	stats->lost_by_cause[WAYMARK_LOST_MEMORY] = counts->lost_memory;
-	stats->lost_by_cause[WAYMARK_LOST_SIZE] = counts->lost_size;
-	stats->lost_by_cause[WAYMARK_LOST_RETRY] = counts->lost_retry;
+	*counts = (struct wmk_counts){ 0 };
+#define WMK_COUNT(name) counts->name = from->name;
+#include "wire/counts.def"
 }
 
 static int summarize(struct through *t, struct wmk_record_result *result)
 {
 	const struct waymark_ctl_session_info *session = wmk_daemon_session(t->daemon);
-	struct wmk_consumer_stats stats;
+	struct wmk_counts counts;
 
 	if (!session)
 		return wmk_error(-EPROTO, "the session daemon does not say what became of %s", t->daemon->session);
-	counts_in(session->counts, &stats);
-	result->stats = &stats;
+	counts_in(session->counts, &counts);
+	result->counts = &counts;
 	result->session = session;
 	say_matches(result, session);
 	if (result->running)

@@ -64,7 +64,7 @@ static uint64_t of_the_program(const struct wmk_record_result *result, uint64_t 
 				*matched += wmk_tracing_matching(result->rec->tracing, result->options->patterns[i]);
 		if (!result->options->n_patterns)
 			*matched = 1;
-		return result->stats->records - result->rec->statedump_records - result->rec->kernel_records;
+		return result->counts->records - result->rec->statedump_records - result->rec->kernel_records;
 	}
 	for (unsigned c = 0; c < session->n_channels; c++) {
 		if (session->channels[c]->domain == WAYMARK_CTL_KERNEL)
@@ -81,10 +81,10 @@ static void say_nothing_recorded(const struct wmk_record_result *result)
 {
 	uint64_t matched;
 	const struct wmk_record_args *args = result->args;
-	const bool any = of_the_program(result, &matched) || result->stats->lost ||
+	const bool any = of_the_program(result, &matched) || result->counts->lost ||
 			 wmk_record_is_explained(result, "", 0);
 
-	if (any || !result->stats->records || (args->n_kernel && !args->n_patterns && !result->options->filter))
+	if (any || !result->counts->records || (args->n_kernel && !args->n_patterns && !result->options->filter))
 		return;
 	if (!matched)
 		wmk_cli_warn("no event of %s was recorded: it has none that the patterns (-e) match", result->program);

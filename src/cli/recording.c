@@ -256,13 +256,13 @@ static int rings_clear(void *rings, bool wait)
 	return wmk_error(-ENOTSUP, "what is recorded of one program's run is not cleared on the way");
 }
 
-static int rings_counts(void *rings, struct wmk_ctl_counts *counts)
+static int rings_counts(void *rings, struct wmk_counts *counts)
 {
 	struct wmk_consumer_stats stats;
 
 	wmk_consumer_stats(consumer_of(rings), &stats);
-	wmk_sum_add(&counts->records, stats.records);
-	wmk_sum_add(&counts->lost, stats.lost);
+	wmk_sum_add(&counts->records, stats.counts.records);
+	wmk_sum_add(&counts->lost, stats.counts.lost);
 	return 0;
 }
 
@@ -478,22 +478,11 @@ static void add_stats(struct wmk_recording *rec, unsigned channel)
 		return;
 	wmk_consumer_stats(rec->consumers[channel], &one);
 	if (channel == WMK_RECORDING_STATEDUMP)
-		rec->statedump_records += one.records;
+		rec->statedump_records += one.counts.records;
 	if (channel == WMK_RECORDING_KERNEL)
-		rec->kernel_records = one.records - one.dumped;
-	rec->statedump_records += one.dumped;
-	wmk_sum_add(&sum->records, one.records);
-	wmk_sum_add(&sum->lost, one.lost);
-	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++)
-		wmk_sum_add(&sum->lost_by_cause[i], one.lost_by_cause[i]);
-	wmk_sum_add(&sum->overwritten, one.overwritten);
-	wmk_sum_add(&sum->unwritten, one.unwritten);
-	wmk_sum_add(&sum->cut, one.cut);
-	sum->packets += one.packets;
-	sum->writing_us += one.writing_us;
-	sum->behind_us += one.behind_us;
-	sum->behind_bytes += one.behind_bytes;
-	sum->streams += one.streams;
+		rec->kernel_records = one.counts.records - one.counts.dumped;
+	rec->statedump_records += one.counts.dumped;
+	wmk_counts_add(&sum->counts, &one.counts);
 	if (!sum->words[0])
 		memcpy(sum->words, one.words, sizeof(sum->words));
 }
@@ -530,7 +519,9 @@ unsigned wmk_recording_stop(struct wmk_recording *rec, int ms)
 		wmk_session_unrecorded(rec->session, &rec->is, &rec->arena);
 		wmk_session_unlock(rec->session);
 	}
-	rec->stats.bytes = wmk_store_bytes(rec->store) + (rec->kernel_store ? wmk_store_bytes(rec->kernel_store) : 0);
+	rec->stats.counts.bytes = wmk_store_bytes(rec->store);
+	if (rec->kernel_store)
+		rec->stats.counts.bytes += wmk_store_bytes(rec->kernel_store);
 	return unanswered > 0 ? (unsigned)unanswered : 0;
 }
 

@@ -21,18 +21,23 @@ static const char *plural(uint64_t n)
 /* The option that would have avoided most of the loss, or NULL when none would. */
 static const char *remedy(const struct wmk_record_result *result, char *buf, size_t size)
 {
-	const struct wmk_consumer_stats *stats = result->stats;
+	const struct wmk_counts *counts = result->counts;
+	const uint64_t lost[WAYMARK_LOST_CAUSES] = {
+#define WMK_COUNT(name)
+#define WMK_COUNT_LOST(name, cause) [cause] = counts->name,
+#include "wire/counts.def"
+	};
 	unsigned worst = 0;
 	char text[32];
 
 	for (unsigned i = 1; i < WAYMARK_LOST_CAUSES; i++)
-		if (stats->lost_by_cause[i] > stats->lost_by_cause[worst])
+		if (lost[i] > lost[worst])
 			worst = i;
-	if (stats->unwritten > stats->lost_by_cause[worst]) {
+	if (counts->unwritten > lost[worst]) {
 		snprintf(buf, size, "-o with a directory where there is room");
 		return buf;
 	}
-	if (!stats->lost_by_cause[worst] && !stats->overwritten)
+	if (!lost[worst] && !counts->overwritten)
 		return NULL;
 	switch (worst) {
 	case WAYMARK_LOST_SIZE:
@@ -139,6 +144,7 @@ static void say_programs(const struct wmk_record_result *result)
 static void say_trouble(const struct wmk_record_result *result)
 {
 	const struct wmk_recording *rec = result->rec;
+	const struct wmk_counts *counts = result->counts;
 
 	if (rec->metadata_error)
 		wmk_cli_warn("%s", rec->metadata_words);
@@ -146,11 +152,12 @@ static void say_trouble(const struct wmk_record_result *result)
 		wmk_cli_warn("%s", rec->stats.words);
 	if (rec->failure[0] && strcmp(rec->failure, rec->stats.words) != 0)
 		wmk_cli_warn("not all could be written: %s", rec->failure);
-	if (rec->stats.lost_by_cause[WAYMARK_LOST_FULL] && rec->stats.behind_us / 1000)
-		wmk_cli_warn("when the rings ran full the disk took %" PRIu64 " MB/s", rec->stats.behind_bytes / rec->stats.behind_us);
-	if (rec->stats.cut)
-		wmk_cli_warn("%" PRIu64 " string%s or sequence%s cut to 64k", rec->stats.cut, plural(rec->stats.cut),
-			     rec->stats.cut == 1 ? " was" : "s were");
+	if (counts->lost_full && counts->behind_us / 1000)
+		wmk_cli_warn("when the rings ran full the disk took %" PRIu64 " MB/s",
+			     counts->behind_bytes / counts->behind_us);
+	if (counts->cut)
+		wmk_cli_warn("%" PRIu64 " string%s or sequence%s cut to 64k", counts->cut, plural(counts->cut),
+			     counts->cut == 1 ? " was" : "s were");
 }
 
 /* What the user should know besides the figures; for programs it is in the JSON too. */
@@ -171,21 +178,21 @@ static void print_warnings(const struct wmk_record_result *result)
 
 static void print_text(const struct wmk_record_result *result)
 {
-	const struct wmk_consumer_stats *stats = result->stats;
+	const struct wmk_counts *counts = result->counts;
 	char bytes[32], option[128], lost[320] = "";
 	const char *help = remedy(result, option, sizeof(option));
 
-	if (stats->overwritten)
-		snprintf(lost, sizeof(lost), " (%" PRIu64 " overwritten by newer ones", stats->overwritten);
-	if (help && stats->lost)
+	if (counts->overwritten)
+		snprintf(lost, sizeof(lost), " (%" PRIu64 " overwritten by newer ones", counts->overwritten);
+	if (help && counts->lost)
 		snprintf(lost + strlen(lost), sizeof(lost) - strlen(lost), "%s%s would have helped", lost[0] ? "; " : " (", help);
 	if (lost[0])
 		strcat(lost, ")");
 	if (access(result->path, F_OK) < 0)      /* a daemon makes it when the first program comes */
-		wmk_cli_say("%" PRIu64 " record%s: there is no trace", stats->records, plural(stats->records));
+		wmk_cli_say("%" PRIu64 " record%s: there is no trace", counts->records, plural(counts->records));
 	else
-		wmk_cli_say("%" PRIu64 " record%s, %" PRIu64 " lost%s, %s in %s", stats->records, plural(stats->records), stats->lost, lost,
-			    wmk_cli_bytes_text(stats->bytes, bytes, sizeof(bytes)), result->path);
+		wmk_cli_say("%" PRIu64 " record%s, %" PRIu64 " lost%s, %s in %s", counts->records, plural(counts->records),
+			    counts->lost, lost, wmk_cli_bytes_text(counts->bytes, bytes, sizeof(bytes)), result->path);
 }
 
 /* ── JSON ────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -249,32 +256,32 @@ static void json_programs(const struct wmk_record_result *result)
 
 static void json_figures(const struct wmk_record_result *result)
 {
-	const struct wmk_consumer_stats *stats = result->stats;
+	const struct wmk_counts *counts = result->counts;
 	char option[128];
 
 	fputs("{\"path\":", stdout);
 	wmk_cli_json_string(stdout, result->path);
-	fprintf(stdout, ",\"records\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"overwritten\":%" PRIu64 ",\"unwritten\":%" PRIu64, stats->records,
-		stats->lost, stats->overwritten, stats->unwritten);
+	fprintf(stdout, ",\"records\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"overwritten\":%" PRIu64 ",\"unwritten\":%" PRIu64,
+		counts->records, counts->lost, counts->overwritten, counts->unwritten);
 	fprintf(stdout, ",\"lost_full\":%" PRIu64 ",\"lost_memory\":%" PRIu64 ",\"lost_size\":%" PRIu64 ",\"lost_retry\":%" PRIu64,
-		stats->lost_by_cause[WAYMARK_LOST_FULL], stats->lost_by_cause[WAYMARK_LOST_MEMORY],
-		stats->lost_by_cause[WAYMARK_LOST_SIZE], stats->lost_by_cause[WAYMARK_LOST_RETRY]);
-	json_member("remedy", stats->lost ? remedy(result, option, sizeof(option)) : NULL);
-	fprintf(stdout, ",\"cut\":%" PRIu64 ",\"bytes\":%" PRIu64, stats->cut, stats->bytes);
+		counts->lost_full, counts->lost_memory, counts->lost_size, counts->lost_retry);
+	json_member("remedy", counts->lost ? remedy(result, option, sizeof(option)) : NULL);
+	fprintf(stdout, ",\"cut\":%" PRIu64 ",\"bytes\":%" PRIu64, counts->cut, counts->bytes);
 }
 
 /* What only a recording in this process knows. */
 static void json_own(const struct wmk_record_result *result)
 {
-	const struct wmk_consumer_stats *stats = result->stats;
+	const struct wmk_counts *counts = result->counts;
 	const struct wmk_recording *rec = result->rec;
 	struct wmk_apps_stats apps;
 
 	wmk_apps_stats(rec->apps, &apps);
 	fprintf(stdout, ",\"session\":null,\"state_dump\":%" PRIu64 ",\"writing_ms\":%" PRIu64 ",\"behind_ms\":%" PRIu64 ",\"behind_bytes\":%" PRIu64,
-		rec->statedump_records, stats->writing_us / 1000, stats->behind_us / 1000, stats->behind_bytes);
-	fprintf(stdout, ",\"packets\":%" PRIu64 ",\"streams\":%u,\"events\":%" PRIu64 ",\"instrumented\":%s", stats->packets, stats->streams,
-		apps.classes_enabled, apps.apps_seen + apps.apps_refused + apps.apps_dropped ? "true" : "false");
+		rec->statedump_records, counts->writing_us / 1000, counts->behind_us / 1000, counts->behind_bytes);
+	fprintf(stdout, ",\"packets\":%" PRIu64 ",\"streams\":%" PRIu64, counts->packets, counts->streams);
+	fprintf(stdout, ",\"events\":%" PRIu64 ",\"instrumented\":%s", apps.classes_enabled,
+		apps.apps_seen + apps.apps_refused + apps.apps_dropped ? "true" : "false");
 	json_patterns(result);
 	json_programs(result);
 	json_member("error", rec->stats.words[0] ? rec->stats.words : rec->failure[0] ? rec->failure : rec->metadata_words);

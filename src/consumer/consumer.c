@@ -152,7 +152,7 @@ void wmk_consumer_drop_group(struct wmk_consumer *consumer, struct wmk_group *gr
 	size_t kept = 0;
 
 	wmk_consumer_sum(consumer, group, &last);
-	last.bytes = 0; /* the output counts them */
+	last.counts.bytes = 0; /* the output counts them */
 	wmk_consumer_stats_add(&consumer->gone, &last);
 	for (size_t i = 0; i < consumer->n_streams; i++) {
 		if (consumer->streams[i]->group == group)
@@ -218,7 +218,7 @@ static void tell_gap(struct wmk_consumer *consumer, struct wmk_stream *stream)
 
 	snprintf(words, sizeof(words), "stream %s: whoever read it has died, and what he had not written is lost: nobody knows how many records",
 		 stream->name);
-	now->gaps++;
+	now->counts.gaps++;
 	if (!now->words[0])
 		snprintf(now->words, sizeof(now->words), "%.*s", (int)sizeof(now->words) - 1, words);
 	if (consumer->options.output->ops->note)
@@ -240,14 +240,14 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 		wmk_consumer_bury(consumer, stream, "its file is none to go on with", found);
 		return;
 	}
-	stream->group->now.streams += stream->out != NULL;
+	stream->group->now.counts.streams += stream->out != NULL;
 	if (found == 1) {
 		stream->sequence = last.sequence + 1;
 		stream->end_ts = last.end_ts;
 		stream->shown = stream->source_lost = last.lost;
 		stream->place = last.ring_position;
 		stream->cut = stream->cut_shown = last.cut;
-		stream->group->now.packets += stream->sequence;
+		stream->group->now.counts.packets += stream->sequence;
 	}
 	err = stream->source->ops->resume ? stream->source->ops->resume(stream->source, &last, &stream->taken, &stream->end_pos) : 0;
 	/* Of a stream of which nothing is left, all that was in it is lost, and counted. */

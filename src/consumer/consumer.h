@@ -49,6 +49,7 @@
 #include "consumer/output.h"
 #include "ctf/writer.h"
 #include "ring/packet_source.h"
+#include "wire/counts.h"
 
 struct wmk_kreader;                /* kernel/reader.h */
 struct wmk_store_limits;           /* store/store.h */
@@ -75,21 +76,7 @@ struct wmk_consumer_options {
 };
 
 struct wmk_consumer_stats {
-	uint64_t records;                             /* in the trace */
-	uint64_t dumped;                              /* of these, of state dumps */
-	uint64_t lost;                                /* in all: the causes below, overwritten and unwritten ones included */
-	uint64_t lost_by_cause[WAYMARK_LOST_CAUSES];
-	uint64_t overwritten;                         /* overwrite mode: the oldest, by design */
-	uint64_t unwritten;                           /* were in a ring but could not be written at stop (disk full) */
-	uint64_t cut;                                 /* fields cut to the channel's limit */
-	uint64_t bytes;                               /* on disk, all files */
-	uint64_t packets;
-	uint32_t streams;                             /* with a file */
-	uint32_t errors;                              /* streams that lied or could not be continued */
-	uint32_t gaps;                                /* times that a stream lost nobody knows how much: a consumer had died with it */
-	uint64_t writing_us;                          /* time that writing took */
-	uint64_t behind_us, behind_bytes;             /* of it, and of the records: while more than half of a ring waited */
-	uint32_t sink_errors;                         /* failed attempts to write */
+	struct wmk_counts counts;                     /* `bytes`: on disk, all files */
 	int sink_error;                               /* the last one, -errno; 0: never failed */
 	int stuck;                                    /* 1: the last packet of a stream could not be written, and waits */
 	char words[240];                              /* what went wrong first, for people; empty if nothing did */

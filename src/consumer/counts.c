@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "base/sum.h"
 #include "consumer/internal.h"
 
 uint64_t wmk_stream_lost(struct wmk_stream *stream)
@@ -18,23 +17,7 @@ uint64_t wmk_stream_lost(struct wmk_stream *stream)
 
 void wmk_consumer_stats_add(struct wmk_consumer_stats *sum, const struct wmk_consumer_stats *more)
 {
-	wmk_sum_add(&sum->records, more->records);
-	wmk_sum_add(&sum->dumped, more->dumped);
-	wmk_sum_add(&sum->lost, more->lost);
-	for (unsigned c = 0; c < WAYMARK_LOST_CAUSES; c++)
-		wmk_sum_add(&sum->lost_by_cause[c], more->lost_by_cause[c]);
-	wmk_sum_add(&sum->overwritten, more->overwritten);
-	wmk_sum_add(&sum->unwritten, more->unwritten);
-	wmk_sum_add(&sum->cut, more->cut);
-	wmk_sum_add(&sum->bytes, more->bytes);
-	wmk_sum_add(&sum->packets, more->packets);
-	sum->streams += more->streams;
-	sum->errors += more->errors;
-	sum->gaps += more->gaps;
-	wmk_sum_add(&sum->writing_us, more->writing_us);
-	wmk_sum_add(&sum->behind_us, more->behind_us);
-	wmk_sum_add(&sum->behind_bytes, more->behind_bytes);
-	sum->sink_errors += more->sink_errors;
+	wmk_counts_add(&sum->counts, &more->counts);
 	if (more->sink_error)
 		sum->sink_error = more->sink_error;
 	sum->stuck |= more->stuck;
@@ -45,27 +28,29 @@ void wmk_consumer_stats_add(struct wmk_consumer_stats *sum, const struct wmk_con
 static void sum_stream(struct wmk_stream *stream, const struct wmk_output_trace_ops *ops,
 		       struct wmk_consumer_stats *sum)
 {
+	struct wmk_counts *counts = &sum->counts;
 	uint64_t causes = 0, lost = wmk_stream_lost(stream);
 
-	for (unsigned c = 0; c < WAYMARK_LOST_CAUSES; c++) {
-		wmk_sum_add(&sum->lost_by_cause[c], stream->causes[c]);
+	for (unsigned c = 0; c < WAYMARK_LOST_CAUSES; c++)
 		causes += stream->causes[c];
-	}
-	wmk_sum_add(&sum->records, stream->written);
-	wmk_sum_add(&sum->dumped, stream->dump ? stream->written : 0);
-	wmk_sum_add(&sum->unwritten, wmk_stream_unwritten(stream));
-	wmk_sum_add(&sum->overwritten, lost > causes ? lost - causes : 0);
-	wmk_sum_add(&sum->lost, lost + wmk_stream_unwritten(stream));
-	wmk_sum_add(&sum->cut, stream->cut);
+#define WMK_COUNT(name)
+#define WMK_COUNT_LOST(name, cause) wmk_sum_add(&counts->name, stream->causes[cause]);
+#include "wire/counts.def"
+	wmk_sum_add(&counts->records, stream->written);
+	wmk_sum_add(&counts->dumped, stream->dump ? stream->written : 0);
+	wmk_sum_add(&counts->unwritten, wmk_stream_unwritten(stream));
+	wmk_sum_add(&counts->overwritten, lost > causes ? lost - causes : 0);
+	wmk_sum_add(&counts->lost, lost + wmk_stream_unwritten(stream));
+	wmk_sum_add(&counts->cut, stream->cut);
 	sum->stuck |= stream->stuck;
-	wmk_sum_add(&sum->bytes, stream->out && ops->stream_bytes ? ops->stream_bytes(stream->out) : stream->bytes);
+	wmk_sum_add(&counts->bytes, stream->out && ops->stream_bytes ? ops->stream_bytes(stream->out) : stream->bytes);
 }
 
 void wmk_consumer_sum(struct wmk_consumer *consumer, const struct wmk_group *group, struct wmk_consumer_stats *sum)
 {
 	*sum = group->now;
-	sum->writing_us = group->writing_ns / 1000;
-	sum->behind_us = group->behind_ns / 1000;
+	sum->counts.writing_us = group->writing_ns / 1000;
+	sum->counts.behind_us = group->behind_ns / 1000;
 	for (size_t i = 0; i < consumer->n_streams; i++)
 		if (consumer->streams[i]->group == group)
 			sum_stream(consumer->streams[i], consumer->options.output->ops, sum);
@@ -80,7 +65,7 @@ void wmk_consumer_publish(struct wmk_consumer *consumer)
 		wmk_consumer_stats_add(&all, &one);
 	}
 	if (consumer->options.output && consumer->options.output->ops->bytes)
-		all.bytes = consumer->options.output->ops->bytes(consumer->options.output);
+		all.counts.bytes = consumer->options.output->ops->bytes(consumer->options.output);
 	pthread_mutex_lock(&consumer->lock);
 	consumer->stats = all;
 	pthread_mutex_unlock(&consumer->lock);

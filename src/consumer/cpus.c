@@ -133,7 +133,7 @@ static void look_again(struct wmk_consumer *consumer, struct wmk_group *group)
 	const bool failed = wmk_consumer_cpus_come(consumer, group) < 0;
 
 	if (failed) {
-		group->now.errors += !cpus->failed;
+		group->now.counts.errors += !cpus->failed;
 		if (!group->now.words[0])
 			wmk_error_text(group->now.words, sizeof(group->now.words));
 		wmk_error_clear();

@@ -28,7 +28,7 @@ void wmk_stream_refused(struct wmk_stream *stream, int err)
 	struct wmk_consumer_stats *now = &stream->group->now;
 
 	stream->stuck = true;
-	now->sink_errors++;
+	now->counts.sink_errors++;
 	now->sink_error = err;
 	if (!now->words[0])
 		wmk_error_text(now->words, sizeof(now->words));
@@ -56,7 +56,7 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 	stream->group->writing_ns += took;
 	if (packet->pressure > BEHIND) {
 		stream->group->behind_ns += took;
-		stream->group->now.behind_bytes += err < 0 ? 0 : packet->len;
+		stream->group->now.counts.behind_bytes += err < 0 ? 0 : packet->len;
 	}
 	WMK_TESTPOINT(consumer_after_write);
 	if (err < 0)
@@ -68,7 +68,7 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 	if (stream->end_ts < packet->end_ts)
 		stream->end_ts = packet->end_ts;
 	stream->stuck = false;
-	stream->group->now.packets++;
+	stream->group->now.counts.packets++;
 	return 0;
 }
 
@@ -90,7 +90,7 @@ static int begin(struct wmk_consumer *consumer, struct wmk_stream *stream, uint6
 		err = consumer->options.output->ops->stream_open(consumer->options.output, stream->name, &stream->group->limits, &stream->out);
 		if (err < 0)
 			return err;
-		stream->group->now.streams++;
+		stream->group->now.counts.streams++;
 	}
 	if (stream->sequence == 0 && lost)
 		err = put_empty(consumer, stream, ts, 0);
@@ -119,7 +119,7 @@ void wmk_consumer_bury(struct wmk_consumer *consumer, struct wmk_stream *stream,
 	wmk_error_clear();
 	stream->dead = true;
 	stream->stuck = false;
-	stream->group->now.errors++;
+	stream->group->now.counts.errors++;
 	snprintf(words, sizeof(words), "stream %s ends here: %s: %s", stream->name, what, *why ? why : strerror(-err));
 	if (!stream->group->now.words[0])
 		snprintf(stream->group->now.words, sizeof(stream->group->now.words), "%.*s",

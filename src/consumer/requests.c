@@ -105,12 +105,10 @@ static int job_give(struct wmk_server_trace *trace, uint16_t type, uint64_t targ
 static void stats_out(const struct wmk_consumer_stats *from, struct wmk_consumerd_stats *to)
 {
 	*to = (struct wmk_consumerd_stats){
-		.records = from->records, .lost = from->lost, .lost_full = from->lost_by_cause[WAYMARK_LOST_FULL],
-		.lost_memory = from->lost_by_cause[WAYMARK_LOST_MEMORY], .lost_size = from->lost_by_cause[WAYMARK_LOST_SIZE],
-		.lost_retry = from->lost_by_cause[WAYMARK_LOST_RETRY], .overwritten = from->overwritten, .unwritten = from->unwritten,
-		.cut = from->cut, .bytes = from->bytes, .packets = from->packets, .writing_us = from->writing_us,
-		.behind_us = from->behind_us, .behind_bytes = from->behind_bytes, .streams = from->streams, .errors = from->errors, .gaps = from->gaps,
-		.sink_errors = from->sink_errors, .sink_error = (uint32_t)-from->sink_error, .stuck = from->stuck, .words = from->words,
+		.counts = from->counts,
+		.sink_error = (uint32_t)-from->sink_error,
+		.stuck = from->stuck,
+		.words = from->words,
 	};
 }
 

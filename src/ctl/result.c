@@ -48,16 +48,22 @@ static void *view_list(struct wmk_arena *arena, const struct wmk_list *list, siz
 	return pointers;
 }
 
-static const struct waymark_ctl_counts *view_counts(struct wmk_arena *arena, const struct wmk_ctl_counts *c)
+/* The public structure is written by hand, and has each count. */
+enum {
+	N_COUNTS = 0
+#define WMK_COUNT(name) + 1
+#include "wire/counts.def"
+};
+_Static_assert(sizeof(struct waymark_ctl_counts) == N_COUNTS * sizeof(uint64_t), "one member for each count");
+
+static const struct waymark_ctl_counts *view_counts(struct wmk_arena *arena, const struct wmk_counts *c)
 {
 	struct waymark_ctl_counts *to = wmk_arena_alloc(arena, sizeof(*to));
 
-	if (to)
-		*to = (struct waymark_ctl_counts){
-			.records = c->records, .lost = c->lost, .lost_full = c->lost_full, .lost_memory = c->lost_memory,
-			.lost_size = c->lost_size, .lost_retry = c->lost_retry, .overwritten = c->overwritten,
-			.unwritten = c->unwritten, .cut = c->cut, .bytes = c->bytes, .gaps = c->gaps,
-		};
+	if (to) {
+#define WMK_COUNT(name) to->name = c->name;
+#include "wire/counts.def"
+	}
 	return to;
 }
 

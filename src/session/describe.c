@@ -60,7 +60,7 @@ int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is
 	wmk_session_look(session);
 	wmk_session_count(session);
 	for (unsigned i = 0; err == 0 && i < session->n_channels; i++) {
-		struct wmk_ctl_counts own = { 0 };
+		struct wmk_counts own = { 0 };
 
 		if (session->channels[i]->own) {         /* not the user's, but loss is loss */
 			wmk_channel_counts(session->channels[i], &own);

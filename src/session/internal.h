@@ -99,7 +99,7 @@ struct rings {
 	/* Under the session's lock: ids by the classes' kin, NO_ID if it has none. */
 	uint32_t *ids, n_ids, next_id;
 	bool closed;                     /* at the outlet, or about to be */
-	struct wmk_ctl_counts counts;    /* as they were asked for last */
+	struct wmk_counts counts;    /* as they were asked for last */
 };
 
 /* The channel's rings for this application, made if need be; a reference is the session's. Locked. NULL with a cause chain, told once. */
@@ -155,10 +155,9 @@ int wmk_trace_again(struct trace *trace);
 int wmk_rings_close(struct wmk_session *session, bool ended_only);
 /* Ask how many records there are by now; while somebody writes, what was told last will do. Locked, and given up meanwhile. */
 void wmk_session_count(struct wmk_session *session);
-void wmk_counts_add(struct wmk_ctl_counts *sum, const struct wmk_ctl_counts *one);
 /* Of its rings that are open, as counted last, and of those that were. */
-void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_ctl_counts *sum);
-struct wmk_ctl_counts wmk_channel_past(const struct wmk_session_channel *channel); /* without those that end just now */
+void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_counts *sum);
+struct wmk_counts wmk_channel_past(const struct wmk_session_channel *channel); /* without those that end just now */
 
 /* ── rings of an earlier daemon (handback.c) ─────────────────────────────────────────────────────────── */
 
@@ -220,7 +219,7 @@ struct wmk_session_channel {
 	bool calls_untold;               /* why its system calls are not by BPF (kernel_calls.h) is to be told once */
 	bool laid_out;                   /* has rings, or had: more contexts are another layout */
 	uint32_t spent_stream;           /* stream classes past WMK_CHANNEL_STREAMS up to this may be declared without having rings */
-	struct wmk_ctl_counts past;      /* of rings that are closed */
+	struct wmk_counts past;      /* of rings that are closed */
 	uint8_t *verdicts;               /* by the classes' serial: enum verdict; forgotten when rules change */
 	struct class_filter **filters;   /* likewise; NULL: every record is wanted */
 	uint32_t n_verdicts, n_filters;

@@ -440,7 +440,7 @@ static int rings_clear(void *data, bool wait)
 	return rings->next ? 0 : wmk_consumer_link_clear(rings->trace->side->link, rings->trace->number, wait ? WRITE_MS : 0);
 }
 
-static int rings_counts(void *data, struct wmk_ctl_counts *counts)
+static int rings_counts(void *data, struct wmk_counts *counts)
 {
 	struct out_rings *rings = data;
 	int err = rings->stopped || rings->trace->outlet->leaving ? 0 : ask(rings, wmk_consumer_link_stats, COUNT_MS);

@@ -65,7 +65,7 @@ int wmk_outlet_take_over(struct wmk_outlet *outlet);
 int wmk_outlet_held(const struct wmk_outlet *outlet, const uint8_t trace_uuid[16], uint32_t stream_id);
 /* As wmk_rings_gone: rings of that trace that the consumer has written and let go. -ENOENT: it has no such counts. */
 int wmk_outlet_gone(const struct wmk_outlet *outlet, const uint8_t trace_uuid[16], const char *channel,
-		    struct wmk_ctl_counts *counts);
+		    struct wmk_counts *counts);
 /* What nobody opened again is ended, the rest forgotten here. */
 void wmk_outlet_taken_over(struct wmk_outlet *outlet);
 

@@ -6,7 +6,6 @@
 #include "session/outlet_inside.h"
 
 #include "base/error.h"
-#include "base/sum.h"
 #include "ctf/writer.h"
 
 #include <errno.h>
@@ -45,7 +44,9 @@ static void name_in_trace(struct out_rings *rings, const struct wmk_consumerd_st
 	struct wmk_ctf_text_buffer text = { 0 };
 	char users[OUT_USERS], words[OUT_USERS + 512];
 
-	if ((!stats->errors && !stats->gaps) || !stats->words || !stats->words[0] || !rings->trace->has_comments)
+	if (!stats->words || !stats->words[0] || !rings->trace->has_comments)
+		return;
+	if (!stats->counts.errors && !stats->counts.gaps)
 		return;
 	/* Before it is written: a thread that replaces the metadata meanwhile, without it, takes that back. (relaxed:
 	 * once too often is no harm) */
@@ -61,30 +62,15 @@ static void name_in_trace(struct out_rings *rings, const struct wmk_consumerd_st
 	wmk_ctf_text_free(&text);
 }
 
-void wmk_out_counts_add(struct wmk_ctl_counts *sum, const struct wmk_consumerd_stats *s)
-{
-	wmk_sum_add(&sum->records, s->records);
-	wmk_sum_add(&sum->lost, s->lost);
-	wmk_sum_add(&sum->lost_full, s->lost_full);
-	wmk_sum_add(&sum->lost_memory, s->lost_memory);
-	wmk_sum_add(&sum->lost_size, s->lost_size);
-	wmk_sum_add(&sum->lost_retry, s->lost_retry);
-	wmk_sum_add(&sum->overwritten, s->overwritten);
-	wmk_sum_add(&sum->unwritten, s->unwritten);
-	wmk_sum_add(&sum->cut, s->cut);
-	wmk_sum_add(&sum->gaps, s->gaps);
-	wmk_sum_add(&sum->bytes, s->bytes);
-}
-
 void wmk_out_counts_keep(struct out_rings *rings, const struct wmk_consumerd_report *report)
 {
-	struct wmk_ctl_counts sum = { 0 };
+	struct wmk_counts sum = { 0 };
 
 	for (uint32_t i = 0; i < report->channels.n; i++) {
 		const struct wmk_consumerd_stats *s =
 			&((const struct wmk_consumerd_channel *)report->channels.items + i)->stats;
 
-		wmk_out_counts_add(&sum, s);
+		wmk_counts_add(&sum, &s->counts);
 		name_in_trace(rings, s);
 	}
 	rings->counts = sum;
@@ -98,7 +84,7 @@ int wmk_out_lied(struct out_rings *rings, const struct wmk_consumerd_report *rep
 		const struct wmk_consumerd_stats *s =
 			&((const struct wmk_consumerd_channel *)report->channels.items + i)->stats;
 
-		if (!s->errors || !s->words || !s->words[0])
+		if (!s->counts.errors || !s->words || !s->words[0])
 			continue;
 		users_of(rings, users);
 		wmk_error_said(-EPROTO, "%s", s->words);

@@ -78,7 +78,7 @@ static void gone_keep(struct held *held, const struct wmk_list *gone)
 }
 
 int wmk_outlet_gone(const struct wmk_outlet *outlet, const uint8_t trace_uuid[16], const char *channel,
-		    struct wmk_ctl_counts *counts)
+		    struct wmk_counts *counts)
 {
 	const struct held *held = held_find(&outlet->sides[0], trace_uuid, NO_STREAM);
 	const struct wmk_consumerd_channel *gone = held ? held->gone.items : NULL;
@@ -86,7 +86,7 @@ int wmk_outlet_gone(const struct wmk_outlet *outlet, const uint8_t trace_uuid[16
 	for (uint32_t i = 0; held && i < held->gone.n; i++) {
 		if (strcmp(gone[i].channel, channel) != 0)
 			continue;
-		wmk_out_counts_add(counts, &gone[i].stats);
+		wmk_counts_add(counts, &gone[i].stats.counts);
 		return 0;
 	}
 	return -ENOENT;

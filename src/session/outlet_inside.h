@@ -57,7 +57,7 @@ struct out_rings {
 	bool users_many;              /* more than fit into users; as that, under the trace's lock */
 	char users[OUT_USERS];        /* the user and applications that can write there, as far as they were named */
 	atomic_bool named;            /* the trace says which of its streams ended early */
-	struct wmk_ctl_counts counts; /* as they were reported last */
+	struct wmk_counts counts; /* as they were reported last */
 };
 
 /* Does it run, as far as can be told without starting it? */
@@ -80,7 +80,6 @@ void wmk_files_close(struct wmk_files *files);
 /* ── outlet_counts.c ── */
 /* As wmk_outlet_ops. */
 void wmk_out_rings_user(void *rings, uid_t uid, const char *name, pid_t pid);
-void wmk_out_counts_add(struct wmk_ctl_counts *sum, const struct wmk_consumerd_stats *stats);
 /* The counts are as in the report; what ended early is named in the metadata. */
 void wmk_out_counts_keep(struct out_rings *rings, const struct wmk_consumerd_report *report);
 /* -EPROTO, with the users and the reason: a stream ended early, which `stop` and `destroy` report. */

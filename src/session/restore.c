@@ -90,7 +90,7 @@ int wmk_session_restore_gone(struct wmk_session *session, const uint8_t trace_uu
 			     wmk_rings_gone *gone, void *data)
 {
 	struct wmk_session_channel *channel = wmk_session_channel_by_index(session, stream_id % WMK_CHANNEL_STREAMS);
-	struct wmk_ctl_counts counts = { 0 };
+	struct wmk_counts counts = { 0 };
 	char name[WMK_RINGS_NAME];
 
 	if (!channel)

@@ -217,7 +217,7 @@ static int on_held(void *data, const uint8_t trace_uuid[16], uint32_t stream_id)
 	return wmk_outlet_held(server->outlet, trace_uuid, stream_id);
 }
 
-static int on_gone(void *data, const uint8_t trace_uuid[16], const char *channel, struct wmk_ctl_counts *counts)
+static int on_gone(void *data, const uint8_t trace_uuid[16], const char *channel, struct wmk_counts *counts)
 {
 	const struct server *server = data;
 

@@ -106,7 +106,7 @@ struct wmk_outlet_ops {
 	int (*rings_stop)(void *rings, bool wait);
 	int (*rings_clear)(void *rings, bool wait);
 	/* As of now; -errno: they are as they were told last (-ETIMEDOUT, -ECONNABORTED: nobody will tell of others either). */
-	int (*rings_counts)(void *rings, struct wmk_ctl_counts *counts);
+	int (*rings_counts)(void *rings, struct wmk_counts *counts);
 	/* Optional, session locked. This application can write there: a report of a corrupt ring names it. */
 	void (*rings_user)(void *rings, uid_t uid, const char *name, pid_t pid);
 	/* Somebody who wrote into them has died: look at once. */
@@ -371,7 +371,7 @@ int wmk_session_restore_channel(struct wmk_session *session, const struct wmk_ct
 int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_restored_rings *is, int fd);
 /* Rings of this stream class have ended: `gone` returns their counts, by the channel's name in the trace. */
 typedef int wmk_rings_gone(void *data, const uint8_t trace_uuid[16], const char *channel,
-			   struct wmk_ctl_counts *counts);
+			   struct wmk_counts *counts);
 int wmk_session_restore_gone(struct wmk_session *session, const uint8_t trace_uuid[16], uint32_t stream_id,
 			     wmk_rings_gone *gone, void *data);
 /* Takes the class over. */

@@ -18,7 +18,6 @@
 
 #include "base/cond.h"
 #include "base/error.h"
-#include "base/sum.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -163,39 +162,17 @@ int wmk_session_clear(struct wmk_session *session)
 
 /* ── counts ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-void wmk_counts_add(struct wmk_ctl_counts *sum, const struct wmk_ctl_counts *one)
-{
-	uint64_t *to = (uint64_t *)sum;
-	const uint64_t *from = (const uint64_t *)one;
-
-	_Static_assert(sizeof(*sum) == 11 * sizeof(uint64_t), "counts are eleven numbers");
-	for (unsigned i = 0; i < sizeof(*sum) / sizeof(*to); i++)
-		wmk_sum_add(&to[i], from[i]);
-}
-
-/* What `old` was of the sum, `now` is. */
-static void counts_replace(struct wmk_ctl_counts *sum, const struct wmk_ctl_counts *old, const struct wmk_ctl_counts *now)
-{
-	uint64_t *to = (uint64_t *)sum;
-	const uint64_t *less = (const uint64_t *)old, *more = (const uint64_t *)now;
-
-	for (unsigned i = 0; i < sizeof(*sum) / sizeof(*to); i++) {
-		to[i] -= less[i] < to[i] ? less[i] : to[i];
-		wmk_sum_add(&to[i], more[i]);
-	}
-}
-
 /* Unlocked; `into` is where they were counted last. */
-static int count(struct rings *rings, struct wmk_ctl_counts *into)
+static int count(struct rings *rings, struct wmk_counts *into)
 {
 	struct wmk_session *session = rings->session;
-	struct wmk_ctl_counts now = { 0 };
+	struct wmk_counts now = { 0 };
 
 	int err = session->tracing->options.outlet->rings_counts(rings->outlet, &now);
 
 	pthread_mutex_lock(&session->lock);
 	if (into)
-		counts_replace(into, &rings->counts, &now);
+		wmk_counts_replace(into, &rings->counts, &now);
 	rings->counts = now;
 	pthread_mutex_unlock(&session->lock);
 	return err;
@@ -225,19 +202,19 @@ void wmk_session_count(struct wmk_session *session)
 	end(session);
 }
 
-struct wmk_ctl_counts wmk_channel_past(const struct wmk_session_channel *channel)
+struct wmk_counts wmk_channel_past(const struct wmk_session_channel *channel)
 {
-	struct wmk_ctl_counts past = channel->past;
-	const struct wmk_ctl_counts none = { 0 };
+	struct wmk_counts past = channel->past;
+	const struct wmk_counts none = { 0 };
 
 	/* (those that end just now are still among the rings) */
 	for (const struct rings *rings = channel->session->ending; rings; rings = rings->next)
 		if (rings->channel == channel)
-			counts_replace(&past, &rings->counts, &none);
+			wmk_counts_replace(&past, &rings->counts, &none);
 	return past;
 }
 
-void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_ctl_counts *sum)
+void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_counts *sum)
 {
 	wmk_counts_add(sum, &channel->past);
 	for (const struct rings *rings = channel->session->rings; rings; rings = rings->next)

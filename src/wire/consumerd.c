@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/sum.h"
 
 #define NAME_BYTES 255u
 #define SENTENCE 1024u
@@ -24,25 +23,15 @@ static const struct wmk_member hello_members[] = {
 };
 const struct wmk_object wmk_consumerd_hello_object = WMK_OBJECT_OF("hello", wmk_consumerd_hello, hello_members);
 
+static const struct wmk_member counts_members[] = {
+#define WMK_COUNT(name) WMK_MEMBER_OF_U64(wmk_counts, name),
+#define WMK_COUNT_INTERNAL(name) WMK_MEMBER_OF_U64(wmk_counts, name),
+#include "wire/counts.def"
+};
+static const struct wmk_object counts_object = WMK_OBJECT_OF("counts", wmk_counts, counts_members);
+
 static const struct wmk_member stats_members[] = {
-	WMK_MEMBER_OF_U64(wmk_consumerd_stats, records),
-	WMK_MEMBER_OF_U64(wmk_consumerd_stats, lost),
-	WMK_MEMBER_OF_U64(wmk_consumerd_stats, lost_full),
-	WMK_MEMBER_OF_U64(wmk_consumerd_stats, lost_memory),
-	WMK_MEMBER_OF_U64(wmk_consumerd_stats, lost_size),
-	WMK_MEMBER_OF_U64(wmk_consumerd_stats, lost_retry),
-	WMK_MEMBER_OF_U64(wmk_consumerd_stats, overwritten),
-	WMK_MEMBER_OF_U64(wmk_consumerd_stats, unwritten),
-	WMK_MEMBER_OF_U64(wmk_consumerd_stats, cut),
-	WMK_MEMBER_OF_U64(wmk_consumerd_stats, bytes),
-	WMK_MEMBER_OF_U64(wmk_consumerd_stats, packets),
-	WMK_MEMBER_OF_U64(wmk_consumerd_stats, writing_us),
-	WMK_MEMBER_OF_U64(wmk_consumerd_stats, behind_us),
-	WMK_MEMBER_OF_U64(wmk_consumerd_stats, behind_bytes),
-	WMK_MEMBER_OF_U32(wmk_consumerd_stats, streams),
-	WMK_MEMBER_OF_U32(wmk_consumerd_stats, errors),
-	WMK_MEMBER_OF_U32(wmk_consumerd_stats, gaps),
-	WMK_MEMBER_OF_U32(wmk_consumerd_stats, sink_errors),
+	WMK_MEMBER_OF_OBJECT(wmk_consumerd_stats, counts, wmk_counts, counts_object),
 	WMK_MEMBER_OF_U32(wmk_consumerd_stats, sink_error),
 	WMK_MEMBER_OF_BOOL(wmk_consumerd_stats, stuck),
 	WMK_MEMBER_OF_TEXT(wmk_consumerd_stats, words, SENTENCE),
@@ -354,24 +343,7 @@ void wmk_consumerd_in_free(struct wmk_consumerd_in *in)
 
 void wmk_consumerd_stats_add(struct wmk_consumerd_stats *sum, const struct wmk_consumerd_stats *more)
 {
-	wmk_sum_add(&sum->records, more->records);
-	wmk_sum_add(&sum->lost, more->lost);
-	wmk_sum_add(&sum->lost_full, more->lost_full);
-	wmk_sum_add(&sum->lost_memory, more->lost_memory);
-	wmk_sum_add(&sum->lost_size, more->lost_size);
-	wmk_sum_add(&sum->lost_retry, more->lost_retry);
-	wmk_sum_add(&sum->overwritten, more->overwritten);
-	wmk_sum_add(&sum->unwritten, more->unwritten);
-	wmk_sum_add(&sum->cut, more->cut);
-	wmk_sum_add(&sum->bytes, more->bytes);
-	wmk_sum_add(&sum->packets, more->packets);
-	wmk_sum_add(&sum->writing_us, more->writing_us);
-	wmk_sum_add(&sum->behind_us, more->behind_us);
-	wmk_sum_add(&sum->behind_bytes, more->behind_bytes);
-	sum->streams += more->streams;
-	sum->errors += more->errors;
-	sum->gaps += more->gaps;
-	sum->sink_errors += more->sink_errors;
+	wmk_counts_add(&sum->counts, &more->counts);
 	if (more->sink_error)
 		sum->sink_error = more->sink_error;
 }

@@ -20,6 +20,7 @@
 #ifndef WMK_WIRE_CONSUMERD_H
 #define WMK_WIRE_CONSUMERD_H
 
+#include "wire/counts.h"
 #include "wire/object.h"
 #include "wire/wire.h"
 
@@ -47,20 +48,7 @@ struct wmk_consumerd_hello {
 
 /* What became of records, since the trace began or was cleared. */
 struct wmk_consumerd_stats {
-	uint64_t records;            /* in the trace */
-	uint64_t lost;               /* all of the following five and unwritten */
-	uint64_t lost_full, lost_memory, lost_size, lost_retry;
-	uint64_t overwritten;        /* overwrite mode: the oldest, by design */
-	uint64_t unwritten;          /* taken from the rings but never written: there was no room at the end */
-	uint64_t cut;                /* fields cut to the channel's limit */
-	uint64_t bytes;              /* of stream files that are there */
-	uint64_t packets;
-	uint64_t writing_us;         /* time that writing took */
-	uint64_t behind_us, behind_bytes;   /* of it, and of the records: while more than half of a ring waited */
-	uint32_t streams;            /* with a file */
-	uint32_t errors;             /* streams that lied or could not be continued */
-	uint32_t gaps;               /* times that a stream lost nobody knows how much, as a consumer died with it */
-	uint32_t sink_errors;        /* failed attempts to write */
+	struct wmk_counts counts;
 	uint32_t sink_error;         /* the last one, a positive errno; 0: never failed */
 	bool stuck;                  /* the last packet of a stream could not be written, and waits */
 	const char *words;           /* what went wrong first, for people; "" if nothing did */

@@ -58,20 +58,12 @@ static const struct wmk_member domain_members[] = {
 };
 const struct wmk_object wmk_ctl_domain_object = WMK_OBJECT_OF("domain", wmk_ctl_domain, domain_members);
 
+/* What clients see of the counts. */
 static const struct wmk_member counts_members[] = {
-	WMK_MEMBER_OF_U64(wmk_ctl_counts, records),
-	WMK_MEMBER_OF_U64(wmk_ctl_counts, lost),
-	WMK_MEMBER_OF_U64(wmk_ctl_counts, lost_full),
-	WMK_MEMBER_OF_U64(wmk_ctl_counts, lost_memory),
-	WMK_MEMBER_OF_U64(wmk_ctl_counts, lost_size),
-	WMK_MEMBER_OF_U64(wmk_ctl_counts, lost_retry),
-	WMK_MEMBER_OF_U64(wmk_ctl_counts, overwritten),
-	WMK_MEMBER_OF_U64(wmk_ctl_counts, unwritten),
-	WMK_MEMBER_OF_U64(wmk_ctl_counts, cut),
-	WMK_MEMBER_OF_U64(wmk_ctl_counts, bytes),
-	WMK_MEMBER_OF_U64(wmk_ctl_counts, gaps),
+#define WMK_COUNT(name) WMK_MEMBER_OF_U64(wmk_counts, name),
+#include "wire/counts.def"
 };
-const struct wmk_object wmk_ctl_counts_object = WMK_OBJECT_OF("counts", wmk_ctl_counts, counts_members);
+const struct wmk_object wmk_ctl_counts_object = WMK_OBJECT_OF("counts", wmk_counts, counts_members);
 
 static const struct wmk_member rule_members[] = {
 	WMK_MEMBER_OF_TEXT(wmk_ctl_rule, pattern, WMK_CTL_PATTERN_MAX),
@@ -101,7 +93,7 @@ static const struct wmk_member channel_members[] = {
 	WMK_MEMBER_OF_TEXTS(wmk_ctl_channel, contexts, 32),
 	WMK_MEMBER_OF_LIST(wmk_ctl_channel, rules, wmk_ctl_rule_object, WMK_CTL_RULES_MAX),
 	WMK_MEMBER_OF_BOOL(wmk_ctl_channel, enabled),
-	WMK_MEMBER_OF_OBJECT(wmk_ctl_channel, counts, wmk_ctl_counts, wmk_ctl_counts_object),
+	WMK_MEMBER_OF_OBJECT(wmk_ctl_channel, counts, wmk_counts, wmk_ctl_counts_object),
 	WMK_MEMBER_OF_ENUM(wmk_ctl_channel, call_arguments, call_arguments),
 	WMK_MEMBER_OF_ENUM(wmk_ctl_channel, calls_by, calls_by),
 	WMK_MEMBER_OF_TEXT(wmk_ctl_channel, calls_why, SENTENCE),
@@ -148,7 +140,7 @@ static const struct wmk_member session_members[] = {
 	WMK_MEMBER_OF_TEXT(wmk_ctl_session, shm_path, PATH_BYTES),
 	WMK_MEMBER_OF_LIST(wmk_ctl_session, channels, wmk_ctl_channel_object, 1024),
 	WMK_MEMBER_OF_OBJECT(wmk_ctl_session, trackers, wmk_ctl_trackers, wmk_ctl_trackers_object),
-	WMK_MEMBER_OF_OBJECT(wmk_ctl_session, counts, wmk_ctl_counts, wmk_ctl_counts_object),
+	WMK_MEMBER_OF_OBJECT(wmk_ctl_session, counts, wmk_counts, wmk_ctl_counts_object),
 	WMK_MEMBER_OF_LIST(wmk_ctl_session, unrecorded, wmk_ctl_unrecorded_object, WMK_CTL_UNRECORDED_MAX),
 	WMK_MEMBER_OF_U64(wmk_ctl_session, unrecorded_more),
 };

@@ -13,6 +13,7 @@
 #ifndef WMK_WIRE_CTL_H
 #define WMK_WIRE_CTL_H
 
+#include "wire/counts.h"
 #include "wire/object.h"
 
 #define WMK_CTL_SOCKET "ctl.sock"
@@ -46,12 +47,6 @@ struct wmk_ctl_domain {
 
 enum wmk_ctl_mode { WMK_MODE_DISCARD, WMK_MODE_OVERWRITE };
 enum wmk_ctl_buffers { WMK_BUFFERS_UID, WMK_BUFFERS_PID };
-
-/* What became of records so far. */
-struct wmk_ctl_counts {
-	uint64_t records, lost, lost_full, lost_memory, lost_size, lost_retry, overwritten, unwritten, cut, bytes;
-	uint64_t gaps;               /* times that a stream lost nobody knows how much: its reader had died */
-};
 
 enum wmk_ctl_level_op { WMK_LEVEL_ANY, WMK_LEVEL_AT_LEAST /* as severe or more */, WMK_LEVEL_EXACTLY, WMK_LEVEL_BETWEEN };
 
@@ -88,7 +83,7 @@ struct wmk_ctl_channel {
 	struct wmk_list contexts;    /* of const char * */
 	struct wmk_list rules;       /* of struct wmk_ctl_rule */
 	bool enabled;
-	struct wmk_ctl_counts counts;
+	struct wmk_counts counts;
 	uint32_t call_arguments;     /* enum wmk_ctl_call_arguments */
 	uint32_t calls_by;           /* enum wmk_ctl_calls_by; the daemon's to decide, once its rules name system calls */
 	const char *calls_why;       /* why not with text, though that was asked for; the daemon's to say */
@@ -140,7 +135,7 @@ struct wmk_ctl_session {
 	const char *shm_path;        /* directory with the files that its rings are; "": they are in memory */
 	struct wmk_list channels;    /* of struct wmk_ctl_channel */
 	struct wmk_ctl_trackers trackers;
-	struct wmk_ctl_counts counts;
+	struct wmk_counts counts;
 	struct wmk_list unrecorded;  /* of struct wmk_ctl_unrecorded; the daemon's to fill */
 	uint64_t unrecorded_more;    /* beside those */
 };

@@ -226,10 +226,10 @@ void rig_read(struct rig *rig, uint64_t max)
 void rig_check(struct rig *rig, uint64_t max)
 {
 	rig_read(rig, max);
-	assert_int_equal(rig->stats.records, rig->total.records);
-	assert_int_equal(rig->stats.packets, rig->total.packets);
-	assert_int_equal(rig->stats.streams, rig->streams);
-	assert_int_equal(rig->stats.bytes, wmk_store_bytes(rig->store));
+	assert_int_equal(rig->stats.counts.records, rig->total.records);
+	assert_int_equal(rig->stats.counts.packets, rig->total.packets);
+	assert_int_equal(rig->stats.counts.streams, rig->streams);
+	assert_int_equal(rig->stats.counts.bytes, wmk_store_bytes(rig->store));
 }
 
 uint64_t rig_babeltrace(struct rig *rig, bool lost)

@@ -38,8 +38,8 @@ static void test_nothing(void **state)
 	assert_int_equal(rig_stop(&rig), 0);
 	assert_int_equal(wmk_consumer_stop(rig.consumer), 0);
 	rig_check(&rig, 1);
-	assert_int_equal(rig.stats.streams, 0);
-	assert_int_equal(rig.stats.lost, 0);
+	assert_int_equal(rig.stats.counts.streams, 0);
+	assert_int_equal(rig.stats.counts.lost, 0);
 	rig_close(&rig);
 }
 
@@ -56,8 +56,8 @@ static void test_all(void **state)
 	assert_int_equal(rig_record_threads(&rig, 4, each), 4 * each);
 	assert_int_equal(rig_stop(&rig), 0);
 	rig_check(&rig, each);
-	assert_int_equal(rig.stats.records, 4 * each);
-	assert_int_equal(rig.stats.lost, 0);
+	assert_int_equal(rig.stats.counts.records, 4 * each);
+	assert_int_equal(rig.stats.counts.lost, 0);
 	for (unsigned i = 0; i < 4; i++)
 		assert_int_equal(rig.count[i], each);
 	rig_babeltrace(&rig, false);
@@ -77,10 +77,10 @@ static void test_tiny(void **state)
 	done = rig_record_threads(&rig, 8, each);
 	assert_int_equal(rig_stop(&rig), 0);
 	rig_check(&rig, each);
-	assert_int_equal(rig.stats.records, done);
-	assert_int_equal(rig.stats.records + rig.stats.lost, 8 * each);
-	assert_int_equal(rig.lost, rig.stats.lost);
-	assert_int_equal(rig.stats.lost_by_cause[WAYMARK_LOST_FULL], rig.stats.lost);
+	assert_int_equal(rig.stats.counts.records, done);
+	assert_int_equal(rig.stats.counts.records + rig.stats.counts.lost, 8 * each);
+	assert_int_equal(rig.lost, rig.stats.counts.lost);
+	assert_int_equal(rig.stats.counts.lost_full, rig.stats.counts.lost);
 	rig_close(&rig);
 }
 
@@ -98,8 +98,8 @@ static void test_losses_only(void **state)
 	assert_int_equal(rig_stop(&rig), 0);
 	rig_check(&rig, 1);
 	assert_int_equal(rig.lost, 7);
-	assert_int_equal(rig.stats.lost, 7);
-	assert_int_equal(rig.stats.lost_by_cause[WAYMARK_LOST_SIZE], 7);
+	assert_int_equal(rig.stats.counts.lost, 7);
+	assert_int_equal(rig.stats.counts.lost_size, 7);
 	rig_babeltrace(&rig, true);
 	rig_close(&rig);
 }
@@ -148,11 +148,11 @@ static void test_gap(void **state)
 	assert_true(lost > 0);
 	/* Counted before a packet is written. */
 	assert_int_equal(wmk_consumer_stats_of(rig.consumer, rig.set, &seen), 0);
-	assert_int_equal(seen.lost, lost);
+	assert_int_equal(seen.counts.lost, lost);
 	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
 	assert_int_equal(rig_record(&rig, 0, 3000, 3010), 10);
 	assert_int_equal(rig_stop(&rig), 0);
-	assert_int_equal(rig.stats.lost, lost);
+	assert_int_equal(rig.stats.counts.lost, lost);
 	const unsigned n = packets_of(&rig, packets, 16);
 
 	/* The last of the sub-buffers was open while the others were full. */
@@ -177,11 +177,11 @@ static void test_flush(void **state)
 		assert_int_equal(rig_record(&rig, 0, 10 * i, 10 * i + 10), 10);
 		assert_int_equal(wmk_consumer_flush(rig.consumer), 0);
 		wmk_consumer_stats(rig.consumer, &rig.stats);
-		assert_int_equal(rig.stats.records, 10 * i + 10);
+		assert_int_equal(rig.stats.counts.records, 10 * i + 10);
 	}
 	assert_int_equal(rig_stop(&rig), 0);
 	rig_check(&rig, 200);
-	assert_int_equal(rig.stats.records, 200);
+	assert_int_equal(rig.stats.counts.records, 200);
 	rig_babeltrace(&rig, false);
 	rig_close(&rig);
 }
@@ -200,7 +200,7 @@ static void test_stop_wakes(void **state)
 		nanosleep(&long_enough, NULL);
 	rig_record(&rig, 0, 0, 5);
 	assert_int_equal(rig_stop(&rig), 0);
-	assert_int_equal(rig.stats.records, 5);
+	assert_int_equal(rig.stats.counts.records, 5);
 	rig_close(&rig);
 }
 
@@ -221,10 +221,10 @@ static void test_overwrite(void **state)
 	assert_int_equal(rig_stop(&rig), 0);
 	rig_check(&rig, each);
 	assert_true(rig.count[4] == 10);
-	assert_int_equal(rig.stats.records + rig.stats.lost, 4 * each + 10);
-	assert_int_equal(rig.stats.overwritten, rig.stats.lost);
-	assert_int_equal(rig.lost, rig.stats.lost);
-	assert_true(rig.stats.records >= 6 * 4000 / 20);
+	assert_int_equal(rig.stats.counts.records + rig.stats.counts.lost, 4 * each + 10);
+	assert_int_equal(rig.stats.counts.overwritten, rig.stats.counts.lost);
+	assert_int_equal(rig.lost, rig.stats.counts.lost);
+	assert_true(rig.stats.counts.records >= 6 * 4000 / 20);
 	rig_babeltrace(&rig, true);
 	rig_close(&rig);
 }
@@ -264,7 +264,7 @@ static void test_stop_under_fire(void **state)
 		assert_int_equal(rig_stop(&rig), 0);
 		endless.stop = 1;
 		pthread_join(thread, NULL);
-		assert_true(rig.stats.records > 0);
+		assert_true(rig.stats.counts.records > 0);
 		rig_check(&rig, endless.n);
 		rig_close(&rig);
 	}
@@ -301,8 +301,8 @@ static void test_killed(void **state)
 		returned = begun[1];
 		rig_check(&rig, 1000001);
 		assert_int_equal(rig.count[0], 1000);
-		assert_true(returned <= rig.count[1] + rig.stats.lost);
-		assert_true(rig.count[1] + rig.stats.lost <= begun[0]);
+		assert_true(returned <= rig.count[1] + rig.stats.counts.lost);
+		assert_true(rig.count[1] + rig.stats.counts.lost <= begun[0]);
 		munmap(begun, 4096);
 		rig_close(&rig);
 	}
@@ -332,7 +332,7 @@ static void test_two_sets(void **state)
 	assert_int_equal(wmk_consumer_flush(rig.consumer), 0);
 	assert_int_equal(waymark_ring_record(mapped, 3, &frag, 1), 0);
 	assert_int_equal(rig_stop(&rig), 0);
-	assert_int_equal(rig.stats.records, 12);
+	assert_int_equal(rig.stats.counts.records, 12);
 	for (uint32_t i = 0; i < waymark_ring_set_rings(other); i++) {
 		bool claim = i >= waymark_ring_set_cpus(other);
 
@@ -400,7 +400,7 @@ static void test_lies(void **state)
 	assert_non_null(control);
 	*control = 0x123456789abcdef;
 	assert_int_equal(rig_stop(&rig), 0);
-	assert_int_equal(rig.stats.errors, 1);
+	assert_int_equal(rig.stats.counts.errors, 1);
 	assert_non_null(strstr(rig.stats.words, "app_"));
 	rig_check(&rig, 1000);
 	assert_int_equal(rig.count[0], 100);
@@ -467,9 +467,9 @@ static void test_slow_write(void **state)
 	assert_int_equal(rig_record_threads(&rig, 2, 5000), 2 * 5000);
 	assert_int_equal(rig_stop(&rig), 0);
 	assert_true(slow.writes > 10);
-	assert_true(rig.stats.writing_us >= 3000000);
-	assert_int_equal(rig.stats.records, 2 * 5000);
-	assert_int_equal(rig.stats.lost, 0);
+	assert_true(rig.stats.counts.writing_us >= 3000000);
+	assert_int_equal(rig.stats.counts.records, 2 * 5000);
+	assert_int_equal(rig.stats.counts.lost, 0);
 	rig_close(&rig);
 }
 

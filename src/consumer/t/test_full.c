@@ -82,11 +82,11 @@ static void check_passing(struct rig *rig, void (*go_away)(void *), void *arg)
 	done += record(rig, &next, 10);
 	assert_int_equal(rig_stop(rig), 0);
 	rig_check(rig, next);
-	assert_int_equal(rig->stats.records, done);
-	assert_int_equal(rig->stats.unwritten, 0);
-	assert_int_equal(rig->stats.records + rig->stats.lost, next);
-	assert_int_equal(rig->lost, rig->stats.lost);
-	assert_true(rig->stats.lost > 0);
+	assert_int_equal(rig->stats.counts.records, done);
+	assert_int_equal(rig->stats.counts.unwritten, 0);
+	assert_int_equal(rig->stats.counts.records + rig->stats.counts.lost, next);
+	assert_int_equal(rig->lost, rig->stats.counts.lost);
+	assert_true(rig->stats.counts.lost > 0);
 	rig_babeltrace(rig, true);
 }
 
@@ -98,10 +98,10 @@ static void check_lasting(struct rig *rig)
 	assert_true(rig_stop(rig) < 0);
 	rig_check(rig, next);
 	/* There was no room to say it in a packet of its own. */
-	assert_int_equal(rig->lost, rig->stats.lost);
-	assert_true(rig->stats.unwritten > 0);
-	assert_int_equal(rig->stats.records + rig->stats.unwritten, done);
-	assert_int_equal(rig->stats.records + rig->stats.lost, next);
+	assert_int_equal(rig->lost, rig->stats.counts.lost);
+	assert_true(rig->stats.counts.unwritten > 0);
+	assert_int_equal(rig->stats.counts.records + rig->stats.counts.unwritten, done);
+	assert_int_equal(rig->stats.counts.records + rig->stats.counts.lost, next);
 }
 
 static void lift_limit(void *arg)
@@ -174,21 +174,22 @@ static void test_limit_of_one(void **state)
 	/* One sub-buffer of it is whole. */
 	for (unsigned i = 0; i < 300; i++)
 		assert_int_equal(waymark_ring_record(mapped, 3, &frag, 1), 0);
-	for (unsigned i = 0; i < 2000 && one.records < 150; i++, nanosleep(&pause, NULL))
+	for (unsigned i = 0; i < 2000 && one.counts.records < 150; i++, nanosleep(&pause, NULL))
 		assert_int_equal(wmk_consumer_stats_of(rig.consumer, other, &one), 0);
-	if (one.records < 150)
-		fail_msg("10 seconds, and of the other stream %llu records are written", (unsigned long long)one.records);
+	if (one.counts.records < 150)
+		fail_msg("10 seconds, and of the other stream %llu records are written",
+			 (unsigned long long)one.counts.records);
 	/* It is tried again and again, though there is nobody who wakes the consumer: more often than it looks before it sleeps deep. */
-	const uint32_t tried = rig.stats.sink_errors;
+	const uint32_t tried = rig.stats.counts.sink_errors;
 
-	for (unsigned i = 0; i < 4000 && rig.stats.sink_errors < tried + 30; i++, nanosleep(&pause, NULL))
+	for (unsigned i = 0; i < 4000 && rig.stats.counts.sink_errors < tried + 30; i++, nanosleep(&pause, NULL))
 		wmk_consumer_stats(rig.consumer, &rig.stats);
-	assert_true(rig.stats.sink_errors >= tried + 30);
+	assert_true(rig.stats.counts.sink_errors >= tried + 30);
 	limit_files(RLIM_INFINITY);
 	wait_stuck(&rig, 0);
 	assert_int_equal(rig_stop(&rig), 0);
-	assert_int_equal(rig.stats.records, done + 300);
-	assert_int_equal(rig.stats.unwritten, 0);
+	assert_int_equal(rig.stats.counts.records, done + 300);
+	assert_int_equal(rig.stats.counts.unwritten, 0);
 	rig_close(&rig);
 	waymark_ring_set_close(mapped);
 	waymark_ring_set_close(other);
@@ -207,9 +208,9 @@ static void test_limit_nothing(void **state)
 	assert_true(rig_stop(&rig) < 0);
 	limit_files(RLIM_INFINITY);
 	rig_check(&rig, 100);
-	assert_int_equal(rig.stats.records, 0);
-	assert_int_equal(rig.stats.unwritten, 100);
-	assert_int_equal(rig.stats.lost, 100);
+	assert_int_equal(rig.stats.counts.records, 0);
+	assert_int_equal(rig.stats.counts.unwritten, 100);
+	assert_int_equal(rig.stats.counts.lost, 100);
 	rig_close(&rig);
 }
 

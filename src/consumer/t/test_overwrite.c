@@ -69,14 +69,15 @@ static void test_live(void **state)
 		assert_int_equal(rig_stop(&rig), 0);
 		rig_check(&rig, each);
 		print_message("%u x %u: %llu read, %llu overwritten\n", shapes[i].n_subbufs, shapes[i].subbuf,
-			      (unsigned long long)rig.stats.records, (unsigned long long)rig.stats.overwritten);
+			      (unsigned long long)rig.stats.counts.records,
+			      (unsigned long long)rig.stats.counts.overwritten);
 		/* The newest are never lost, and no loss is invisible in the trace. */
 		assert_int_equal(rig.count[5], 10);
-		assert_int_equal(rig.stats.records + rig.stats.lost, 4 * each + 10);
-		assert_int_equal(rig.stats.overwritten, rig.stats.lost);
-		assert_int_equal(rig.lost, rig.stats.lost);
-		assert_int_equal(rig.stats.errors, 0);
-		rig_babeltrace(&rig, rig.stats.lost != 0);
+		assert_int_equal(rig.stats.counts.records + rig.stats.counts.lost, 4 * each + 10);
+		assert_int_equal(rig.stats.counts.overwritten, rig.stats.counts.lost);
+		assert_int_equal(rig.lost, rig.stats.counts.lost);
+		assert_int_equal(rig.stats.counts.errors, 0);
+		rig_babeltrace(&rig, rig.stats.counts.lost != 0);
 		rig_close(&rig);
 	}
 }
@@ -147,8 +148,8 @@ static void test_several(void **state)
 		assert_int_equal(records + lost, loads[i].each);
 		all += loads[i].each;
 	}
-	assert_int_equal(rig.stats.records + rig.stats.lost, all);
-	assert_int_equal(rig.stats.overwritten, rig.stats.lost);
+	assert_int_equal(rig.stats.counts.records + rig.stats.counts.lost, all);
+	assert_int_equal(rig.stats.counts.overwritten, rig.stats.counts.lost);
 	rig_close(&rig);
 	for (unsigned i = 0; i < SETS; i++) {
 		waymark_ring_set_close(loads[i].set);

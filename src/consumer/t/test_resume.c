@@ -227,13 +227,13 @@ static void kill_consumers(const struct rig_shape *shape, unsigned rounds, uint6
 	assert_int_equal(rig_stop(&rig), 0);
 	rig_check(&rig, each);
 	print_message("%u consumers died; lost %llu full, %llu for want of memory, %llu retried in vain\n", deaths,
-		      (unsigned long long)rig.stats.lost_by_cause[WAYMARK_LOST_FULL],
-		      (unsigned long long)rig.stats.lost_by_cause[WAYMARK_LOST_MEMORY],
-		      (unsigned long long)rig.stats.lost_by_cause[WAYMARK_LOST_RETRY]);
+		      (unsigned long long)rig.stats.counts.lost_full,
+		      (unsigned long long)rig.stats.counts.lost_memory,
+		      (unsigned long long)rig.stats.counts.lost_retry);
 	assert_int_equal(load.done, WRITERS * each);
-	assert_int_equal(rig.stats.lost, 0);
-	assert_int_equal(rig.stats.errors, 0);
-	assert_int_equal(rig.stats.records, WRITERS * each);
+	assert_int_equal(rig.stats.counts.lost, 0);
+	assert_int_equal(rig.stats.counts.errors, 0);
+	assert_int_equal(rig.stats.counts.records, WRITERS * each);
 	for (unsigned i = 0; i < WRITERS; i++)
 		assert_int_equal(rig.count[i], each);
 	rig_babeltrace(&rig, false);
@@ -287,12 +287,12 @@ static void lacks(bool all)
 	finish(&rig);
 	assert_int_equal(rig_record_threads(&rig, WRITERS, more), WRITERS * more);
 	rig_stop(&rig);
-	assert_int_equal(rig.stats.errors, 0);
+	assert_int_equal(rig.stats.counts.errors, 0);
 	if (all) {
-		assert_true(rig.stats.lost > 0 && rig.stats.records >= WRITERS * more);
-		assert_int_equal(rig.stats.records + rig.stats.lost, WRITERS * (each + more));
+		assert_true(rig.stats.counts.lost > 0 && rig.stats.counts.records >= WRITERS * more);
+		assert_int_equal(rig.stats.counts.records + rig.stats.counts.lost, WRITERS * (each + more));
 	}
-	assert_int_equal(rig.stats.gaps, all ? 0 : 1);
+	assert_int_equal(rig.stats.counts.gaps, all ? 0 : 1);
 	assert_true(all || strstr(rig.stats.words, name));
 	rig_close(&rig);
 }

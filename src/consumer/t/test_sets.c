@@ -146,10 +146,11 @@ static void wait_for_records(const struct sets *s, uint64_t n)
 
 	for (unsigned ms = 0;; ms++) {
 		wmk_consumer_stats(s->rig.consumer, &stats);
-		if (stats.records >= n)
+		if (stats.counts.records >= n)
 			return;
 		if (ms > PATIENCE_MS)
-			fail_msg("%llu records are in the trace, %llu should be", (unsigned long long)stats.records, (unsigned long long)n);
+			fail_msg("%llu records are in the trace, %llu should be",
+				 (unsigned long long)stats.counts.records, (unsigned long long)n);
 		pause_ms(1);
 	}
 }
@@ -222,8 +223,8 @@ static void test_more_than_it_can_wait_for(void **state)
 	}
 	for (unsigned i = 0; i < WAYMARK_RING_WAIT_SETS; i++) {
 		assert_int_equal(wmk_consumer_remove(s.rig.consumer, more[i], &one), 0);
-		assert_int_equal(one.records, i % 42 ? 0 : 300);
-		assert_int_equal(one.lost, 0);
+		assert_int_equal(one.counts.records, i % 42 ? 0 : 300);
+		assert_int_equal(one.counts.lost, 0);
 		waymark_ring_set_close(more[i]);
 	}
 	wait_for_rest(&s);
@@ -286,8 +287,8 @@ static void test_claims_left(void **state)
 	assert_true(lost > 0);
 	assert_int_equal(wmk_consumer_settle(s.rig.consumer, NULL), 0);
 	assert_int_equal(wmk_consumer_stats_of(s.rig.consumer, left, &s.rig.stats), 0);
-	assert_int_equal(s.rig.stats.records, 1);
-	assert_int_equal(s.rig.stats.lost, lost);
+	assert_int_equal(s.rig.stats.counts.records, 1);
+	assert_int_equal(s.rig.stats.counts.lost, lost);
 	sets_close(&s);
 }
 
@@ -326,20 +327,20 @@ static void test_remove(void **state)
 		kept = record(s.writers[1], 0, 3000);
 		assert_int_equal(record(s.writers[2], 0, 10), 10);
 		assert_int_equal(wmk_consumer_remove(s.rig.consumer, s.sets[1], &one), 0);
-		assert_int_equal(one.records, kept);
-		assert_int_equal(one.lost, 3000 - kept);
+		assert_int_equal(one.counts.records, kept);
+		assert_int_equal(one.counts.lost, 3000 - kept);
 		assert_int_equal(records_in(&s.rig, "more1", s.sets[1], &lost), kept);
-		assert_int_equal(lost, one.lost);
-		assert_true(one.bytes > kept * 20);
+		assert_int_equal(lost, one.counts.lost);
+		assert_true(one.counts.bytes > kept * 20);
 		assert_int_equal(wmk_consumer_remove(s.rig.consumer, s.sets[1], &one), -ENOENT);
 		/* It is not looked at any more; the others are, and all counts are there. */
 		record(s.writers[1], 0, 100);
 		assert_int_equal(wmk_consumer_settle(s.rig.consumer, NULL), 0);
 		wmk_consumer_stats(s.rig.consumer, &all);
-		assert_int_equal(all.records, kept + 10);
-		assert_int_equal(all.lost, 3000 - kept);
+		assert_int_equal(all.counts.records, kept + 10);
+		assert_int_equal(all.counts.lost, 3000 - kept);
 		assert_int_equal(wmk_consumer_stats_of(s.rig.consumer, s.sets[2], &one), 0);
-		assert_int_equal(one.records, 10);
+		assert_int_equal(one.counts.records, 10);
 		assert_int_equal(wmk_consumer_stats_of(s.rig.consumer, s.sets[1], &one), -ENOENT);
 		sets_close(&s);
 	}
@@ -368,8 +369,8 @@ static void test_settle(void **state)
 		sum = records_in(&s.rig, "more1", s.sets[1], &lost);
 		assert_int_equal(sum + lost, all);
 		assert_int_equal(wmk_consumer_stats_of(s.rig.consumer, s.sets[1], &one), 0);
-		assert_int_equal(one.records, sum);
-		assert_int_equal(one.overwritten, lost);
+		assert_int_equal(one.counts.records, sum);
+		assert_int_equal(one.counts.overwritten, lost);
 	}
 	assert_int_equal(wmk_consumer_settle(s.rig.consumer, s.writers[1]), -ENOENT);
 	sets_close(&s);
@@ -395,7 +396,8 @@ static void test_clear(void **state)
 				record(s.writers[i], 0, 50);
 			assert_int_equal(wmk_consumer_clear(s.rig.consumer), 0);
 			wmk_consumer_stats(s.rig.consumer, &s.rig.stats);
-			assert_int_equal(s.rig.stats.records + s.rig.stats.lost + s.rig.stats.packets + s.rig.stats.streams, 0);
+			assert_int_equal(s.rig.stats.counts.records + s.rig.stats.counts.lost, 0);
+			assert_int_equal(s.rig.stats.counts.packets + s.rig.stats.counts.streams, 0);
 		}
 		assert_int_equal(rig_record(&s.rig, 3, 0, 77), 77);
 		/* (A consumer that runs may make room for all of them.) */
@@ -407,7 +409,7 @@ static void test_clear(void **state)
 		assert_int_equal(access(rig_path(&s.rig, "more2_0"), F_OK), -1);
 		assert_int_equal(rig_stop(&s.rig), 0);
 		wmk_consumer_stats(s.rig.consumer, &s.rig.stats);
-		assert_int_equal(s.rig.stats.records + s.rig.stats.lost, 77 + 3000);
+		assert_int_equal(s.rig.stats.counts.records + s.rig.stats.counts.lost, 77 + 3000);
 		sets_close(&s);
 	}
 }
@@ -442,8 +444,8 @@ static void test_clear_resume(void **state)
 		}
 		assert_int_equal(rig_record(&rig, 1, 20, 60), 40);
 		assert_int_equal(rig_stop(&rig), 0);
-		assert_int_equal(rig.stats.records, written == 2 ? 40 : 60);
-		assert_int_equal(rig.stats.lost, 0);
+		assert_int_equal(rig.stats.counts.records, written == 2 ? 40 : 60);
+		assert_int_equal(rig.stats.counts.lost, 0);
 		rig_check(&rig, 100);
 		rig_babeltrace(&rig, false);
 		rig_close(&rig);
@@ -493,20 +495,23 @@ static void test_limits(void **state)
 /* Sums of what rings report saturate: two corrupt ones together are no small number. */
 static void test_sums_saturate(void **state)
 {
-	const struct wmk_consumer_stats most = { .records = UINT64_MAX - 1,
-						 .lost = UINT64_MAX - 1,
-						 .overwritten = UINT64_MAX - 1,
-						 .cut = UINT64_MAX - 1,
-						 .lost_by_cause = { UINT64_MAX - 1, 0, 0, UINT64_MAX - 1 } };
-	struct wmk_consumer_stats sum = { .lost = 1000 };
+	const struct wmk_consumer_stats most = {
+		.counts.records = UINT64_MAX - 1,
+		.counts.lost = UINT64_MAX - 1,
+		.counts.overwritten = UINT64_MAX - 1,
+		.counts.cut = UINT64_MAX - 1,
+		.counts.lost_full = UINT64_MAX - 1,
+		.counts.lost_retry = UINT64_MAX - 1,
+	};
+	struct wmk_consumer_stats sum = { .counts = { .lost = 1000 } };
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
 		wmk_consumer_stats_add(&sum, &most);
-	assert_true(sum.records == UINT64_MAX && sum.lost == UINT64_MAX && sum.overwritten == UINT64_MAX &&
-		    sum.cut == UINT64_MAX);
-	assert_true(sum.lost_by_cause[0] == UINT64_MAX && sum.lost_by_cause[1] == 0 &&
-		    sum.lost_by_cause[3] == UINT64_MAX);
+	assert_true(sum.counts.records == UINT64_MAX && sum.counts.lost == UINT64_MAX);
+	assert_true(sum.counts.overwritten == UINT64_MAX && sum.counts.cut == UINT64_MAX);
+	assert_true(sum.counts.lost_full == UINT64_MAX && sum.counts.lost_retry == UINT64_MAX);
+	assert_true(sum.counts.lost_memory == 0);
 }
 
 int main(void)

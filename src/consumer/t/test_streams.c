@@ -205,13 +205,13 @@ static void test_lost_counts(void **state)
 	make_packet(&made, 2);
 	made.lost = 7;
 	assert_int_equal(wmk_consumer_stats_of(rig.consumer, NULL, &seen), 0);
-	assert_int_equal(seen.lost, 7);
+	assert_int_equal(seen.counts.lost, 7);
 	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
 	make_packet(&made, 3);
 	made.lost = 9;
 	assert_int_equal(rig_stop(&rig), 0);
-	assert_int_equal(rig.stats.records, 3);
-	assert_int_equal(rig.stats.lost, 9);
+	assert_int_equal(rig.stats.counts.records, 3);
+	assert_int_equal(rig.stats.counts.lost, 9);
 	assert_int_equal(lost_in(&rig, "made", lost), 5);
 	assert_memory_equal(lost, expected, sizeof(expected));
 	rig_close(&rig);
@@ -234,16 +234,16 @@ static void test_boasts(void **state)
 		make_packet(&made, 0);
 	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
 	assert_int_equal(wmk_consumer_stats_of(rig.consumer, NULL, &seen), 0);
-	assert_int_equal(seen.records, 8);
+	assert_int_equal(seen.counts.records, 8);
 	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
 	assert_int_equal(wmk_consumer_stats_of(rig.consumer, NULL, &seen), 0);
-	assert_int_equal(seen.records, 16);
+	assert_int_equal(seen.counts.records, 16);
 	/* Also when they are small. */
 	made.source.size = UINT64_MAX / 2;
 	made.source.pieces = 2;
 	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
 	assert_int_equal(wmk_consumer_stats_of(rig.consumer, NULL, &seen), 0);
-	assert_int_equal(seen.records, 16 + 2 * 2);
+	assert_int_equal(seen.counts.records, 16 + 2 * 2);
 	rig_close(&rig);
 }
 
@@ -292,8 +292,8 @@ static void check_refused(int err, bool everybody)
 	assert_int_equal(first.at, 20);
 	assert_int_equal(second.at, 20);
 	assert_int_equal(rig_stop(&rig), 0);
-	assert_int_equal(rig.stats.records, 40);
-	assert_int_equal(rig.stats.lost, 0);
+	assert_int_equal(rig.stats.counts.records, 40);
+	assert_int_equal(rig.stats.counts.lost, 0);
 	rig_close(&rig);
 }
 
@@ -326,7 +326,7 @@ static void test_begun_without_room(void **state)
 	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), -EDQUOT);
 	choosy.err = 0;
 	assert_int_equal(rig_stop(&rig), 0);
-	assert_int_equal(rig.stats.records, 1);
+	assert_int_equal(rig.stats.counts.records, 1);
 	assert_int_equal(lost_in(&rig, "made", lost), 3);
 	assert_memory_equal(lost, expected, sizeof(expected));
 	rig_close(&rig);
@@ -379,9 +379,9 @@ static void test_obstructed(void **state)
 	name = obstruct(&rig, false);
 	assert_int_equal(rig_record(&rig, 1, 50, 80), 30);
 	assert_int_equal(rig_stop(&rig), 0);
-	assert_int_equal(rig.stats.records, 80);
-	assert_int_equal(rig.stats.lost, 0);
-	assert_int_equal(rig.stats.errors, 1);
+	assert_int_equal(rig.stats.counts.records, 80);
+	assert_int_equal(rig.stats.counts.lost, 0);
+	assert_int_equal(rig.stats.counts.errors, 1);
 	assert_non_null(strstr(rig.stats.words, name));
 	metadata = testdir_slurp(rig_path(&rig, "metadata"), &len);
 	assert_non_null(strstr(metadata, "its file is none to go on with"));
@@ -410,16 +410,16 @@ static void test_cleared_lies(void **state)
 		made.lies = -EIO;
 		assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
 		wmk_consumer_stats(rig.consumer, &rig.stats);
-		assert_int_equal(rig.stats.errors, 1);
+		assert_int_equal(rig.stats.counts.errors, 1);
 		made.lies = 0;
 		made.cannot_clear = again ? -EIO : 0;
 		assert_int_equal(wmk_consumer_clear(rig.consumer), 0);
 		assert_int_equal(access(rig_path(&rig, "made"), F_OK), -1);
 		make_packet(&made, 0);
 		assert_int_equal(rig_stop(&rig), 0);
-		assert_int_equal(rig.stats.records, again ? 0 : 1);
-		assert_int_equal(rig.stats.lost, 0);
-		assert_int_equal(rig.stats.errors, again);
+		assert_int_equal(rig.stats.counts.records, again ? 0 : 1);
+		assert_int_equal(rig.stats.counts.lost, 0);
+		assert_int_equal(rig.stats.counts.errors, again);
 		assert_int_equal(strstr(rig.stats.words, "made ends here: its ring cannot be cleared") != NULL, again);
 		rig_close(&rig);
 	}
@@ -436,23 +436,23 @@ static void test_cleared_obstructed(void **state)
 		name = obstruct(&rig, true);
 		assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
 		wmk_consumer_stats(rig.consumer, &rig.stats);
-		assert_int_equal(rig.stats.errors, 1);
+		assert_int_equal(rig.stats.counts.errors, 1);
 		if (in_time)
 			assert_int_equal(rmdir(rig_path(&rig, name)), 0);
 		assert_int_equal(wmk_consumer_clear(rig.consumer), in_time ? 0 : -EISDIR);
 		assert_int_equal(rig_record(&rig, 1, 50, 70), 20);
 		assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), in_time ? 0 : -EEXIST);
 		wmk_consumer_stats(rig.consumer, &rig.stats);
-		assert_int_equal(rig.stats.errors, 0);
+		assert_int_equal(rig.stats.counts.errors, 0);
 		assert_int_equal(rig.stats.stuck, !in_time);
 		assert_int_equal(strstr(rig.stats.words, name) != NULL, !in_time);
 		if (!in_time)
 			assert_int_equal(rmdir(rig_path(&rig, name)), 0);
 		assert_int_equal(rig_stop(&rig), 0);
 		rig_read(&rig, 70);
-		assert_int_equal(rig.stats.records, 20);
+		assert_int_equal(rig.stats.counts.records, 20);
 		assert_int_equal(rig.count[1], 20);
-		assert_int_equal(rig.stats.lost, 0);
+		assert_int_equal(rig.stats.counts.lost, 0);
 		rig_babeltrace(&rig, false);
 		rig_close(&rig);
 	}
@@ -474,7 +474,7 @@ static void test_resumed_to_clear(void **state)
 	assert_int_equal(wmk_consumer_add(rig.consumer, rig.set, &again), 0);
 	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
 	wmk_consumer_stats(rig.consumer, &rig.stats);
-	assert_int_equal(rig.stats.errors, 0);
+	assert_int_equal(rig.stats.counts.errors, 0);
 	assert_int_equal(rig.stats.sink_error, -EISDIR);
 	assert_non_null(strstr(rig.stats.words, name));
 	assert_int_equal(rmdir(rig_path(&rig, name)), 0);
@@ -539,9 +539,9 @@ static void test_only_file(void **state)
 	assert_int_equal(access(rig_path(&rig, name), F_OK), -1);
 	assert_int_equal(rig_record(&rig, 1, 300, 310), 10);
 	assert_int_equal(rig_stop(&rig), 0);
-	assert_int_equal(rig.stats.errors, 0);
-	assert_int_equal(rig.stats.lost, 0);
-	assert_int_equal(rig.stats.records, 310);
+	assert_int_equal(rig.stats.counts.errors, 0);
+	assert_int_equal(rig.stats.counts.lost, 0);
+	assert_int_equal(rig.stats.counts.records, 310);
 	check_readers(&rig, &after);
 	assert_int_equal(after, before + 10);
 	rig_close(&rig);

@@ -99,21 +99,17 @@ void rig_link_add(struct rig_link *r)
 		fail_msg("not added: %s", wmk_error_text(words, sizeof(words)));
 }
 
-struct wmk_consumerd_stats rig_link_counts(struct rig_link *r)
+struct wmk_counts rig_link_counts(struct rig_link *r)
 {
-	struct wmk_consumerd_stats sum = { 0 };
+	struct wmk_counts sum = { 0 };
 	struct wmk_consumerd_report report;
 	const struct wmk_consumerd_channel *channels;
 	struct wmk_arena arena = { 0 };
 
 	assert_int_equal(wmk_consumer_link_stats(r->link, r->trace.trace, 0, LINK_MS, &arena, &report), 0);
 	channels = report.channels.items;
-	for (uint32_t i = 0; i < report.channels.n; i++) {
-		sum.records += channels[i].stats.records;
-		sum.lost += channels[i].stats.lost;
-		sum.errors += channels[i].stats.errors;
-		sum.packets += channels[i].stats.packets;
-	}
+	for (uint32_t i = 0; i < report.channels.n; i++)
+		wmk_counts_add(&sum, &channels[i].stats.counts);
 	wmk_arena_free(&arena);
 	return sum;
 }

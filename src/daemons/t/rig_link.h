@@ -29,7 +29,7 @@ void rig_link_connect(struct rig_link *r);
 /* The trace and the rings. */
 void rig_link_add(struct rig_link *r);
 /* Counts of the trace, all channels summed up. */
-struct wmk_consumerd_stats rig_link_counts(struct rig_link *r);
+struct wmk_counts rig_link_counts(struct rig_link *r);
 /* Ends the consumer if there is a link; nothing of it may be left. */
 void rig_link_close(struct rig_link *r);
 /* For cmocka, behind the last test: the consumer that a failed test has left ends. */

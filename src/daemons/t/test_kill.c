@@ -79,7 +79,7 @@ static bool programs_ended(struct programs *programs)
 /* What a session daemon may ask for at any time; whatever becomes of the consumer, it is answered. */
 static void ask_something(struct rig_link *r)
 {
-	struct wmk_consumerd_stats counts;
+	struct wmk_counts counts;
 	struct rig_heart heart;
 	char words[500];
 	int err = 0;
@@ -154,7 +154,7 @@ static void *kill_often(void *arg)
 static void kill_and_ask(const struct rig_shape *shape, uint64_t each)
 {
 	struct programs programs;
-	struct wmk_consumerd_stats counts;
+	struct wmk_counts counts;
 	struct rig_link r;
 	struct killer killer = { .r = &r, .seed = random_below(UINT64_MAX) };
 	pthread_t thread;

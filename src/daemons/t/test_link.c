@@ -34,7 +34,7 @@ static uint64_t records_of(const struct wmk_consumerd_report *report, const char
 
 	for (uint32_t i = 0; i < report->channels.n; i++)
 		if (strcmp(channels[i].channel, channel) == 0)
-			return channels[i].stats.records;
+			return channels[i].stats.counts.records;
 	return UINT64_MAX;
 }
 
@@ -346,8 +346,8 @@ static void test_one_stream_lost(void **state)
 	assert_int_equal(wmk_consumer_link_stop(r.link, 1, 0, LINK_MS, &arena, &report), 0);
 	assert_int_equal(report.channels.n, 1);
 	app = report.channels.items;
-	assert_int_equal(app->stats.records, 6000);
-	assert_int_equal(app->stats.errors, 1);
+	assert_int_equal(app->stats.counts.records, 6000);
+	assert_int_equal(app->stats.counts.errors, 1);
 	assert_non_null(strstr(app->stats.words, name));
 	wmk_arena_free(&arena);
 	assert_int_equal(wmk_consumer_link_trace_remove(r.link, 1, LINK_MS, NULL, NULL), 0);

@@ -64,7 +64,7 @@ static int nothing(void *rings, bool wait)
 	return 0;
 }
 
-static int rings_counts(void *rings, struct wmk_ctl_counts *counts)
+static int rings_counts(void *rings, struct wmk_counts *counts)
 {
 	(void)rings;
 	counts->records += 1;

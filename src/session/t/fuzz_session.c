@@ -50,7 +50,7 @@ static int nothing(void *rings, bool wait)
 	return rings == NULL;
 }
 
-static int no_counts(void *rings, struct wmk_ctl_counts *counts)
+static int no_counts(void *rings, struct wmk_counts *counts)
 {
 	(void)rings;
 	(void)counts;

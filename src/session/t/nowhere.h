@@ -36,7 +36,7 @@ static int nowhere_rings_open(void *trace, const struct wmk_rings_info *info, st
 }
 
 static int nowhere_nothing(void *rings, bool wait) { (void)rings; (void)wait; return 0; }
-static int nowhere_counts(void *rings, struct wmk_ctl_counts *sum) { (void)rings; (void)sum; return 0; }
+static int nowhere_counts(void *rings, struct wmk_counts *sum) { (void)rings; (void)sum; return 0; }
 static void nowhere_done(void *rings) { (void)rings; }
 
 static const struct wmk_outlet_ops nowhere = {

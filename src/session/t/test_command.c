@@ -69,7 +69,12 @@ static int rings_open(void *trace, const struct wmk_rings_info *info, struct way
 static int rings_flush(void *rings, bool wait) { (void)rings; (void)wait; outlet.flushes++; return 0; }
 static int rings_stop(void *rings, bool wait) { (void)rings; (void)wait; return 0; }
 static int rings_clear(void *rings, bool wait) { (void)rings; (void)wait; outlet.clears++; return 0; }
-static int rings_counts(void *rings, struct wmk_ctl_counts *counts) { (void)rings; counts->lost = counts->lost_full = outlet.lost; return 0; }
+static int rings_counts(void *rings, struct wmk_counts *counts)
+{
+	(void)rings;
+	counts->lost = counts->lost_full = outlet.lost;
+	return 0;
+}
 static void rings_poke(void *rings) { (void)rings; }
 static void rings_close(void *rings) { (void)rings; __atomic_fetch_sub(&outlet.rings, 1, __ATOMIC_RELAXED); }
 static void trace_close(void *trace) { (void)trace; __atomic_fetch_sub(&outlet.traces, 1, __ATOMIC_RELAXED); }

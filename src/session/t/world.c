@@ -149,7 +149,7 @@ static int rings_clear(void *data, bool wait)
 }
 
 /* Ten for each. */
-static int rings_counts(void *data, struct wmk_ctl_counts *counts)
+static int rings_counts(void *data, struct wmk_counts *counts)
 {
 	struct world_rings *rings = data;
 
