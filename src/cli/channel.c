@@ -6,96 +6,28 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/size.h"
 #include "cli/channel.h"
 #include "cli/daemon.h"
 #include "wire/ctl.h"
 
 /* ── options ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int set_subbuf_size(void *data, const char *value)
+static int set_blocking_timeout(const struct wmk_cli_option *option, void *at, const char *value)
 {
-	return wmk_cli_subbuf_size(value, &((struct wmk_channel_args *)data)->subbuf_size);
-}
-
-static int set_num_subbuf(void *data, const char *value)
-{
-	return wmk_cli_num_subbuf(value, &((struct wmk_channel_args *)data)->n_subbufs);
-}
-
-static int set_discard(void *data, const char *value)
-{
-	(void)value;
-	((struct wmk_channel_args *)data)->discard = true;
-	return 0;
-}
-
-static int set_overwrite(void *data, const char *value)
-{
-	(void)value;
-	((struct wmk_channel_args *)data)->overwrite = true;
-	return 0;
-}
-
-static int set_blocking_timeout(void *data, const char *value)
-{
-	struct wmk_channel_args *args = data;
+	int64_t *blocking_us = at;
 	uint64_t us;
 	int err;
 
+	(void)option;
 	if (strcmp(value, "inf") == 0) {
-		args->blocking_us = -1;
+		*blocking_us = -1;
 		return 0;
 	}
 	err = wmk_cli_number(value, INT32_MAX, &us);
 	if (err < 0)
 		return wmk_error_add(err, "microseconds are wanted, or \"inf\"");
-	args->blocking_us = (int64_t)us;
+	*blocking_us = (int64_t)us;
 	return 0;
-}
-
-static int set_buffers_uid(void *data, const char *value)
-{
-	(void)value;
-	((struct wmk_channel_args *)data)->buffers_uid = true;
-	return 0;
-}
-
-static int set_buffers_pid(void *data, const char *value)
-{
-	(void)value;
-	((struct wmk_channel_args *)data)->buffers_pid = true;
-	return 0;
-}
-
-static int set_tracefile_size(void *data, const char *value)
-{
-	return wmk_size_parse(value, &((struct wmk_channel_args *)data)->tracefile_size);
-}
-
-static int set_field_limit(void *data, const char *value)
-{
-	return wmk_size_parse(value, &((struct wmk_channel_args *)data)->field_limit);
-}
-
-int wmk_cli_call_arguments(const char *value, uint32_t *arguments)
-{
-	const bool none = strcmp(value, "none") == 0;
-
-	if (!none && strcmp(value, "text") != 0)
-		return wmk_error(-EINVAL, "\"text\" or \"none\" is wanted");
-	*arguments = none ? WAYMARK_CTL_CALLS_NUMBERS : WAYMARK_CTL_CALLS_TEXT;
-	return 0;
-}
-
-static int set_call_arguments(void *data, const char *value)
-{
-	return wmk_cli_call_arguments(value, &((struct wmk_channel_args *)data)->call_arguments);
-}
-
-static int set_tracefile_count(void *data, const char *value)
-{
-	return wmk_cli_number(value, UINT32_MAX, &((struct wmk_channel_args *)data)->tracefile_count);
 }
 
 int wmk_channel_check(const struct wmk_channel_args *args)
@@ -227,23 +159,30 @@ static const struct wmk_cli_option enable_options[] = {
 	WMK_CLI_OPTIONS_DOMAIN,
 	WMK_CLI_OPTION_SESSION,
 	WMK_CLI_OPTION_CHANNEL("The channel's name, as well as by an argument."),
-	{ 0, "discard", NULL, "Lose new records when the buffers are full. The default.", set_discard, false },
-	{ 0, "overwrite", NULL, "Give up the oldest records when the buffers are full.", set_overwrite, false },
-	{ 0, "blocking-timeout", "USEC", "With --discard: a program waits so many microseconds for room before a record is lost; inf: "
-	  "for ever. Programs without WAYMARK_ALLOW_BLOCKING=1 in their environment do not wait.",
-	  set_blocking_timeout, false },
-	{ 0, "subbuf-size", "SIZE", "Bytes of a sub-buffer, with k, M or G; rounded up to a power of two. The default is 1M.",
-	  set_subbuf_size, false },
-	{ 0, "num-subbuf", "N", "Sub-buffers for each CPU, rounded up to a power of two. The default is 8.", set_num_subbuf, false },
-	{ 0, "buffers-uid", NULL, "Buffers are shared by the programs of a user. The default.", set_buffers_uid, false },
-	{ 0, "buffers-pid", NULL, "Each process has buffers, and a trace, of its own.", set_buffers_pid, false },
-	{ 0, "field-limit", "SIZE", "Bytes of a string or sequence: what is longer is cut, and counted. 16 to 64k, which is the default.",
-	  set_field_limit, false },
-	{ 'C', "tracefile-size", "SIZE", "A stream goes on in a new file when its file has this size.", set_tracefile_size, false },
-	{ 'W', "tracefile-count", "N", "Keep so many files of a stream; the oldest are replaced. With --tracefile-size.",
-	  set_tracefile_count, false },
-	{ 0, "syscall-arguments", "WHAT", "With --kernel, of system calls' arguments that point to something: text records paths, texts, addresses and first "
-	  "bytes, where BPF can be had; none the pointers alone, as numbers. The default is text.", set_call_arguments, false },
+	{ 0, "discard", NULL, "Lose new records when the buffers are full. The default.",
+	  WMK_CLI_FLAG(struct wmk_channel_args, discard) },
+	{ 0, "overwrite", NULL, "Give up the oldest records when the buffers are full.",
+	  WMK_CLI_FLAG(struct wmk_channel_args, overwrite) },
+	{ 0, "blocking-timeout", "USEC", "With --discard: a program waits so many microseconds for room before a "
+	  "record is lost; inf: for ever. Programs without WAYMARK_ALLOW_BLOCKING=1 in their environment do not wait.",
+	  .store = set_blocking_timeout, WMK_CLI_AT(int64_t, struct wmk_channel_args, blocking_us) },
+	{ 0, "subbuf-size", "SIZE", "Bytes of a sub-buffer, with k, M or G; rounded up to a power of two. The default "
+	  "is 1M.", WMK_CLI_SUBBUF_SIZE(struct wmk_channel_args, subbuf_size) },
+	{ 0, "num-subbuf", "N", "Sub-buffers for each CPU, rounded up to a power of two. The default is 8.",
+	  WMK_CLI_NUM_SUBBUF(struct wmk_channel_args, n_subbufs) },
+	{ 0, "buffers-uid", NULL, "Buffers are shared by the programs of a user. The default.",
+	  WMK_CLI_FLAG(struct wmk_channel_args, buffers_uid) },
+	{ 0, "buffers-pid", NULL, "Each process has buffers, and a trace, of its own.",
+	  WMK_CLI_FLAG(struct wmk_channel_args, buffers_pid) },
+	{ 0, "field-limit", "SIZE", "Bytes of a string or sequence: what is longer is cut, and counted. 16 to 64k, "
+	  "which is the default.", WMK_CLI_SIZE(struct wmk_channel_args, field_limit) },
+	{ 'C', "tracefile-size", "SIZE", "A stream goes on in a new file when its file has this size.",
+	  WMK_CLI_SIZE(struct wmk_channel_args, tracefile_size) },
+	{ 'W', "tracefile-count", "N", "Keep so many files of a stream; the oldest are replaced. With "
+	  "--tracefile-size.", WMK_CLI_NUMBER(struct wmk_channel_args, tracefile_count, UINT32_MAX) },
+	{ 0, "syscall-arguments", "WHAT", "With --kernel, of system calls' arguments that point to something: text "
+	  "records paths, texts, addresses and first bytes, where BPF can be had; none the pointers alone, as numbers. "
+	  "The default is text.", WMK_CHANNEL_CALL_ARGUMENTS(struct wmk_channel_args) },
 	WMK_CLI_OPTION_JSON,
 };
 

@@ -17,8 +17,9 @@ struct wmk_channel_args {
 	uint32_t call_arguments;                         /* enum waymark_ctl_call_arguments */
 };
 
-/* --syscall-arguments. */
-int wmk_cli_call_arguments(const char *value, uint32_t *arguments);
+/* --syscall-arguments, of the member call_arguments. */
+#define WMK_CHANNEL_CALL_ARGUMENTS(type) \
+	WMK_CLI_CHOICE(type, call_arguments, "text none", "\"text\" or \"none\" is wanted")
 /* Do they go together? -EINVAL with a cause chain. */
 int wmk_channel_check(const struct wmk_channel_args *args);
 

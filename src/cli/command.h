@@ -18,22 +18,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "cli/option.h"
+
 #define WMK_CLI_FAILED 1
 #define WMK_CLI_USAGE 2
-
-struct wmk_cli_option {
-	char letter;             /* 0: has none */
-	const char *name;        /* without the dashes */
-	/*
-	 * What the value is called in help, which also says how shells complete it; NULL: the option takes none. In brackets: it may be
-	 * left out.
-	 */
-	const char *value;
-	const char *help;        /* one or more sentences */
-	/* Store it in the command's arguments. `value` is NULL for an option without one. 0 or -errno with a cause chain. */
-	int (*set)(void *args, const char *value);
-	bool repeats;            /* may be given several times */
-};
 
 struct wmk_cli_command {
 	const char *name;
@@ -111,41 +99,35 @@ struct wmk_cli_common {
 };
 
 /* For the tables of options. */
-#define WMK_CLI_OPTION_JSON { 0, "json", NULL, "Print JSON, for programs. Warnings still go to standard error.", wmk_cli_set_json, false }
-#define WMK_CLI_OPTION_SESSION_NAMED(help) { 's', "session", "SESSION", help, wmk_cli_set_session, false }
-#define WMK_CLI_OPTION_SESSION WMK_CLI_OPTION_SESSION_NAMED("The session. Without it, the current one (`waymark status` shows which).")
-#define WMK_CLI_OPTION_CHANNEL(help) { 'c', "channel", "CHANNEL", help, wmk_cli_set_channel, false }
+#define WMK_CLI_OPTION_JSON \
+	{ 0, "json", NULL, "Print JSON, for programs. Warnings still go to standard error.", \
+	  WMK_CLI_FLAG(struct wmk_cli_common, json) }
+#define WMK_CLI_OPTION_SESSION_NAMED(help) \
+	{ 's', "session", "SESSION", help, WMK_CLI_NAME(struct wmk_cli_common, session, "a session") }
+#define WMK_CLI_OPTION_SESSION \
+	WMK_CLI_OPTION_SESSION_NAMED("The session. Without it, the current one (`waymark status` shows which).")
+#define WMK_CLI_OPTION_CHANNEL(help) \
+	{ 'c', "channel", "CHANNEL", help, WMK_CLI_NAME(struct wmk_cli_common, channel, "a channel") }
+#define WMK_CLI_OPTION_USERSPACE(help) { 'u', "userspace", NULL, help, WMK_CLI_FLAG(struct wmk_cli_common, userspace) }
+#define WMK_CLI_OPTION_KERNEL(help) { 'k', "kernel", NULL, help, WMK_CLI_FLAG(struct wmk_cli_common, kernel) }
+#define WMK_CLI_OPTION_PID(help) \
+	{ 0, "pid", "PID", help, .store = wmk_cli_store_pid, WMK_CLI_AT(uint64_t, struct wmk_cli_common, pid) }
+#define WMK_CLI_OPTION_FOLLOW(help) { 0, "follow", NULL, help, WMK_CLI_FLAG(struct wmk_cli_common, follow) }
 #define WMK_CLI_OPTIONS_DOMAIN \
-	{ 'u', "userspace", NULL, "The user domain: programs. It is meant where none is named.", wmk_cli_set_userspace, false }, \
-	{ 'k', "kernel", NULL, "The kernel domain: the kernel's own events. For root, and by root's session daemon for members of the group 'tracing'.", wmk_cli_set_kernel, false }, \
-	{ 0, "pid", "PID", "Narrow it to this process, its threads; of programs or of the kernel. Ends with the process; another one that gets its " \
-	  "number is not meant.", \
-	  wmk_cli_set_pid, false }, \
-	{ 0, "exec", "NAME", "Narrow it to the programs of this name, or path if it holds a '/'.", wmk_cli_set_exec, false }, \
-	{ 0, "follow", NULL, "With --pid or --exec: also the processes that these start, and so on.", wmk_cli_set_follow, false }
+	WMK_CLI_OPTION_USERSPACE("The user domain: programs. It is meant where none is named."), \
+	WMK_CLI_OPTION_KERNEL("The kernel domain: the kernel's own events. For root, and by root's session daemon for " \
+			      "members of the group 'tracing'."), \
+	WMK_CLI_OPTION_PID("Narrow it to this process, its threads; of programs or of the kernel. Ends with the process; " \
+			   "another one that gets its number is not meant."), \
+	{ 0, "exec", "NAME", "Narrow it to the programs of this name, or path if it holds a '/'.", \
+	  WMK_CLI_NAME(struct wmk_cli_common, exec, "a program") }, \
+	WMK_CLI_OPTION_FOLLOW("With --pid or --exec: also the processes that these start, and so on.")
 
-int wmk_cli_set_json(void *common, const char *value);
-int wmk_cli_set_session(void *common, const char *value);
-int wmk_cli_set_channel(void *common, const char *value);
-int wmk_cli_set_userspace(void *common, const char *value);
-int wmk_cli_set_kernel(void *common, const char *value);
-int wmk_cli_set_pid(void *common, const char *value);
-int wmk_cli_set_exec(void *common, const char *value);
-int wmk_cli_set_follow(void *common, const char *value);
+wmk_cli_store wmk_cli_store_pid;
 /* Do the domain's options go together? -EINVAL with a cause chain. */
 int wmk_cli_check_domain(const struct wmk_cli_common *common);
 /* The one argument that may stand for -s: rest[0]. -EINVAL: more than one, or both. */
 int wmk_cli_session_argument(struct wmk_cli_common *common, char **rest, int n_rest);
-
-/* Words that options and arguments gather; "a,b" is two of them. Starts from zeros. */
-struct wmk_cli_words {
-	char **items;
-	unsigned n;
-};
-#define WMK_CLI_WORDS_MAX 4096u
-/* -EINVAL (an empty one), -E2BIG, -ENOMEM, with a cause chain. */
-int wmk_cli_words_add(struct wmk_cli_words *words, const char *list);
-void wmk_cli_words_free(struct wmk_cli_words *words);
 
 /* ── what failed ─────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -155,12 +137,10 @@ int wmk_cli_misused(const struct wmk_cli_command *command);
 
 /* ── text (text.c) ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* A number of digits alone, at most `max`. -EINVAL, -ERANGE with a cause chain. */
-int wmk_cli_number(const char *text, uint64_t max, uint64_t *number);
-/* Values of --subbuf-size and --num-subbuf: a power of two, rounded up, which is said. -EINVAL, -ERANGE with a cause chain. */
+/* --subbuf-size and --num-subbuf, of the members `size` and `n`. */
 #define WMK_CLI_SUBBUF_MIN 4096u
-int wmk_cli_subbuf_size(const char *value, uint64_t *size);
-int wmk_cli_num_subbuf(const char *value, uint64_t *n);
+#define WMK_CLI_SUBBUF_SIZE(type, size) WMK_CLI_POWER_OF_TWO(type, size, WMK_CLI_SUBBUF_MIN, 1u << 30)
+#define WMK_CLI_NUM_SUBBUF(type, n) WMK_CLI_POWER_OF_TWO(type, n, 0, 1u << 20)
 /* The shortest exact spelling: 4194304 is "4M". */
 const char *wmk_cli_size_text(uint64_t size, char *buf, size_t buf_size);
 /* For people, three digits or so: "1.5 MB" (powers of ten). */

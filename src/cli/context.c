@@ -29,22 +29,20 @@ static int check_context(const char *name)
 	return wmk_error(-EINVAL, "there is no context \"%.40s\"; `waymark add-context --list` shows which there are", name);
 }
 
-static int set_type(void *data, const char *value)
+static int add_types(struct wmk_cli_words *types, const char *list)
 {
-	struct wmk_context_args *args = data;
-	unsigned before = args->types.n;
-	int err = wmk_cli_words_add(&args->types, value);
+	unsigned before = types->n;
+	int err = wmk_cli_words_add(types, list);
 
-	for (unsigned i = before; i < args->types.n && err == 0; i++)
-		err = check_context(args->types.items[i]);
+	for (unsigned i = before; i < types->n && err == 0; i++)
+		err = check_context(types->items[i]);
 	return err;
 }
 
-static int set_list(void *data, const char *value)
+static int set_type(const struct wmk_cli_option *option, void *at, const char *value)
 {
-	(void)value;
-	((struct wmk_context_args *)data)->list = true;
-	return 0;
+	(void)option;
+	return add_types(at, value);
 }
 
 static int list_contexts(bool kernel, bool for_programs)
@@ -79,7 +77,7 @@ static int run(void *data, char **rest, int n_rest)
 
 	/* "-t vpid procname" is two, as in LTTng. */
 	for (int i = 0; i < n_rest && err == 0; i++)
-		err = set_type(args, rest[i]);
+		err = add_types(&args->types, rest[i]);
 	if (err == 0 && args->list)
 		return list_contexts(args->common.kernel, args->common.json);
 	if (err == 0 && !args->types.n)
@@ -119,8 +117,10 @@ static const struct wmk_cli_option options[] = {
 	WMK_CLI_OPTIONS_DOMAIN,
 	WMK_CLI_OPTION_SESSION,
 	WMK_CLI_OPTION_CHANNEL("The channel. Without it, the only one that there is, or channel0, which is made if need be."),
-	{ 't', "type", "CONTEXT", "The context; several with commas, or by several options.", set_type, true },
-	{ 'l', "list", NULL, "Show which contexts there are, and what they hold; with --kernel, those of the kernel's records.", set_list, false },
+	{ 't', "type", "CONTEXT", "The context; several with commas, or by several options.", .store = set_type,
+	  WMK_CLI_AT(struct wmk_cli_words, struct wmk_context_args, types), .repeats = true },
+	{ 'l', "list", NULL, "Show which contexts there are, and what they hold; with --kernel, those of the kernel's "
+	  "records.", WMK_CLI_FLAG(struct wmk_context_args, list) },
 	WMK_CLI_OPTION_JSON,
 };
 

@@ -24,12 +24,13 @@ struct convert_args {
 
 static const struct wmk_read_exporter *const forms[] = { &wmk_read_json, &wmk_read_csv, &wmk_read_chrome, &wmk_read_perfetto, &wmk_read_ctf18, &wmk_read_ctf2 };
 
-static int set_form(void *data, const char *value)
+static int set_form(const struct wmk_cli_option *option, void *at, const char *value)
 {
-	struct convert_args *args = data;
+	struct convert_args *args = at;
 	struct wmk_nearest near;
 	char names[80];
 
+	(void)option;
 	wmk_nearest_init(&near, value);
 	wmk_nearest_offer(&near, "text");
 	args->is_text = strcmp(value, "text") == 0;
@@ -45,29 +46,6 @@ static int set_form(void *data, const char *value)
 		return 0;
 	wmk_nearest_text(&near, names, sizeof(names));
 	return wmk_error(-EINVAL, "there is no format '%.40s'%s%s: there are text, json, csv, chrome, perfetto, ctf, ctf-2", value, names[0] ? "; near is " : "", names);
-}
-
-static int set_output(void *data, const char *value)
-{
-	if (!*value)
-		return wmk_error(-EINVAL, "the name of a file is missing");
-	((struct convert_args *)data)->output = value;
-	return 0;
-}
-
-static int set_from(void *data, const char *value)
-{
-	return wmk_cli_set_import_format(&((struct convert_args *)data)->import, value);
-}
-
-static int set_year(void *data, const char *value)
-{
-	return wmk_cli_set_import_year(&((struct convert_args *)data)->import, value);
-}
-
-static int set_boot_time(void *data, const char *value)
-{
-	return wmk_cli_set_import_origin(&((struct convert_args *)data)->import, value);
 }
 
 static int convert(const struct convert_args *args, const char *const *paths, unsigned n)
@@ -158,12 +136,17 @@ static const char *const details[] = {
 };
 
 static const struct wmk_cli_option options[] = {
-	{ 't', "to", "FORMAT", "text, json, csv, chrome, perfetto, ctf or ctf-2. With --from, ctf, which may be left out.", set_form, false },
-	{ 'o', "output", "FILE", "Where to. Without it, standard output. For ctf and ctf-2, and with --from, a directory, which is made.", set_output, false },
-	{ 0, "from", "FORMAT", "Make a trace of logs of other programs: syslog, dmesg, perf or strace.", set_from, false },
-	{ 0, "year", "YEAR", "With --from: the year of a log's first line, for dates without.", set_year, false },
-	{ 0, "boot-time", "TIME", "With --from: from when times without a date count, as seconds since 1970 or a date: the machine's start; for `strace -r` its first line, "
-	  "for `strace -tt` any time of its first day.", set_boot_time, false },
+	{ 't', "to", "FORMAT", "text, json, csv, chrome, perfetto, ctf or ctf-2. With --from, ctf, which may be left "
+	  "out.", .store = set_form },
+	{ 'o', "output", "FILE", "Where to. Without it, standard output. For ctf and ctf-2, and with --from, a "
+	  "directory, which is made.", WMK_CLI_NAME(struct convert_args, output, "a file") },
+	{ 0, "from", "FORMAT", "Make a trace of logs of other programs: syslog, dmesg, perf or strace.",
+	  .store = wmk_cli_store_import_format, WMK_CLI_AT(struct wmk_cli_import, struct convert_args, import) },
+	{ 0, "year", "YEAR", "With --from: the year of a log's first line, for dates without.",
+	  .store = wmk_cli_store_import_year, WMK_CLI_AT(struct wmk_cli_import, struct convert_args, import) },
+	{ 0, "boot-time", "TIME", "With --from: from when times without a date count, as seconds since 1970 or a date: "
+	  "the machine's start; for `strace -r` its first line, for `strace -tt` any time of its first day.",
+	  .store = wmk_cli_store_import_origin, WMK_CLI_AT(struct wmk_cli_import, struct convert_args, import) },
 	WMK_CLI_OPTIONS_WHICH,
 };
 

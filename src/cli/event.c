@@ -16,28 +16,17 @@
 
 /* ── options ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int set_all(void *data, const char *value)
-{
-	(void)value;
-	((struct wmk_event_args *)data)->all = true;
-	return 0;
-}
-
-static int set_exclude(void *data, const char *value)
-{
-	return wmk_cli_words_add(&((struct wmk_event_args *)data)->exclude, value);
-}
-
 static int one_condition(const struct wmk_event_args *args)
 {
 	return args->level_op == WAYMARK_CTL_ANY_LEVEL ? 0 : wmk_error(-EINVAL, "one condition on the level is enough");
 }
 
-static int set_loglevel(void *data, const char *value)
+static int set_loglevel(const struct wmk_cli_option *option, void *at, const char *value)
 {
-	struct wmk_event_args *args = data;
+	struct wmk_event_args *args = at;
 	int range = one_condition(args);
 
+	(void)option;
 	if (range == 0)
 		range = wmk_cli_level_range(value, &args->level, &args->level_to);
 	if (range >= 0)
@@ -45,11 +34,12 @@ static int set_loglevel(void *data, const char *value)
 	return range < 0 ? range : 0;
 }
 
-static int set_loglevel_only(void *data, const char *value)
+static int set_loglevel_only(const struct wmk_cli_option *option, void *at, const char *value)
 {
-	struct wmk_event_args *args = data;
+	struct wmk_event_args *args = at;
 	int err = one_condition(args);
 
+	(void)option;
 	if (err == 0)
 		err = wmk_cli_level(value, &args->level);
 	args->level_to = args->level;
@@ -57,57 +47,29 @@ static int set_loglevel_only(void *data, const char *value)
 	return err;
 }
 
-static int set_filter(void *data, const char *value)
-{
-	struct wmk_event_args *args = data;
-
-	if (!*value)
-		return wmk_error(-EINVAL, "the filter is empty");
-	args->filter = value;
-	return 0;
-}
-
-static int set_syscall(void *data, const char *value)
-{
-	(void)value;
-	((struct wmk_event_args *)data)->syscall = true;
-	return 0;
-}
-
 /* ── probes ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int set_place(struct wmk_event_args *args, uint32_t probe, const char *value)
+/* option->max: enum waymark_ctl_probe. */
+static int set_place(const struct wmk_cli_option *option, void *at, const char *value)
 {
+	struct wmk_event_args *args = at;
+
 	if (args->probe)
 		return wmk_error(-EINVAL, "one probe at a time");
 	if (!*value)
 		return wmk_error(-EINVAL, "the place of the probe is missing");
-	args->probe = probe;
+	args->probe = (uint32_t)option->max;
 	args->place = strdup(value);
 	return args->place ? 0 : wmk_error(-ENOMEM, "no memory");
-}
-
-static int set_probe(void *data, const char *value)
-{
-	return set_place(data, WAYMARK_CTL_PROBE, value);
-}
-
-static int set_probe_return(void *data, const char *value)
-{
-	return set_place(data, WAYMARK_CTL_PROBE_RETURN, value);
-}
-
-static int set_function(void *data, const char *value)
-{
-	return set_place(data, WAYMARK_CTL_FUNCTION, value);
 }
 
 /*
  * "[elf:]PATH:REST", "sdt:PATH:REST": the daemon is elsewhere, and has another $PATH. So a program without a '/' is looked for here, and a path that
  * does not begin with one begins here.
  */
-static int set_program_place(struct wmk_event_args *args, uint32_t probe, const char *value)
+static int set_program_place(const struct wmk_cli_option *option, void *at, const char *value)
 {
+	struct wmk_event_args *args = at;
 	const size_t head = strncmp(value, "elf:", 4) == 0 || strncmp(value, "sdt:", 4) == 0 ? 4 : 0;
 	const size_t len = strcspn(value + head, ":");
 	char name[PATH_MAX], found[PATH_MAX], path[PATH_MAX];
@@ -126,7 +88,7 @@ static int set_program_place(struct wmk_event_args *args, uint32_t probe, const 
 		return err;
 	if (!realpath(found, path))
 		return wmk_error(-errno, "there is no %.100s", found);
-	err = set_place(args, probe, "-");
+	err = set_place(option, args, "-");
 	if (err < 0)
 		return err;
 	free(args->place);
@@ -135,16 +97,6 @@ static int set_program_place(struct wmk_event_args *args, uint32_t probe, const 
 		return wmk_error(-ENOMEM, "no memory");
 	}
 	return 0;
-}
-
-static int set_user_probe(void *data, const char *value)
-{
-	return set_program_place(data, WAYMARK_CTL_USER_PROBE, value);
-}
-
-static int set_user_probe_return(void *data, const char *value)
-{
-	return set_program_place(data, WAYMARK_CTL_USER_PROBE_RETURN, value);
 }
 
 static int check_probe(const struct wmk_event_args *args)
@@ -321,21 +273,31 @@ static const struct wmk_cli_option enable_options[] = {
 	WMK_CLI_OPTIONS_DOMAIN,
 	WMK_CLI_OPTION_SESSION,
 	WMK_CLI_OPTION_CHANNEL("The channel. Without it, the only one that there is, or channel0, which is made if need be."),
-	{ 'a', "all", NULL, "Every event; with --kernel all of the kernel's, which is a lot, with --syscall too all system calls.", set_all, false },
-	{ 0, "syscall", NULL, "With --kernel: the names are those of system calls; both their entry and their exit are meant.", set_syscall, false },
-	{ 0, "probe", "PLACE", "With --kernel: make the event, at SYMBOL, SYMBOL+OFFSET or ADDRESS of the kernel, with what stands behind it in parentheses: "
-	  "'do_sys_openat2(dfd, filename:string)'.", set_probe, false },
-	{ 0, "probe-return", "PLACE", "The same, where that function returns.", set_probe_return, false },
-	{ 0, "function", "PLACE", "The same, both: the events are EVENT_entry and EVENT_exit.", set_function, false },
-	{ 0, "userspace-probe", "PLACE", "With --kernel: make the event, in a program or library: PATH:SYMBOL, elf:PATH:SYMBOL or sdt:PATH:PROVIDER:NAME, an SDT "
-	  "probe with its arguments.", set_user_probe, false },
-	{ 0, "userspace-probe-return", "PLACE", "The same, where that function returns.", set_user_probe_return, false },
-	{ 'x', "exclude", "PATTERN", "But not these; several with commas, or by several options.", set_exclude, true },
-	{ 0, "loglevel", "LEVEL", "Only those of this level or more severe; LEVEL..LEVEL: of these and those between.", set_loglevel,
-	  false },
-	{ 'f', "filter", "EXPR", "Only records for which EXPR is true, an expression as in C over their fields: 'amount > 100 && name == \"bo*\"'. It is worked "
-	  "out in the program (by the kernel, and by what reads its buffers), before anything is recorded. waymark-filter(7) tells the whole language.", set_filter, false },
-	{ 0, "loglevel-only", "LEVEL", "Only those of this level.", set_loglevel_only, false },
+	{ 'a', "all", NULL, "Every event; with --kernel all of the kernel's, which is a lot, with --syscall too all "
+	  "system calls.", WMK_CLI_FLAG(struct wmk_event_args, all) },
+	{ 0, "syscall", NULL, "With --kernel: the names are those of system calls; both their entry and their exit are "
+	  "meant.", WMK_CLI_FLAG(struct wmk_event_args, syscall) },
+	{ 0, "probe", "PLACE", "With --kernel: make the event, at SYMBOL, SYMBOL+OFFSET or ADDRESS of the kernel, with "
+	  "what stands behind it in parentheses: 'do_sys_openat2(dfd, filename:string)'.", .store = set_place,
+	  .max = WAYMARK_CTL_PROBE },
+	{ 0, "probe-return", "PLACE", "The same, where that function returns.", .store = set_place,
+	  .max = WAYMARK_CTL_PROBE_RETURN },
+	{ 0, "function", "PLACE", "The same, both: the events are EVENT_entry and EVENT_exit.", .store = set_place,
+	  .max = WAYMARK_CTL_FUNCTION },
+	{ 0, "userspace-probe", "PLACE", "With --kernel: make the event, in a program or library: PATH:SYMBOL, "
+	  "elf:PATH:SYMBOL or sdt:PATH:PROVIDER:NAME, an SDT probe with its arguments.", .store = set_program_place,
+	  .max = WAYMARK_CTL_USER_PROBE },
+	{ 0, "userspace-probe-return", "PLACE", "The same, where that function returns.", .store = set_program_place,
+	  .max = WAYMARK_CTL_USER_PROBE_RETURN },
+	{ 'x', "exclude", "PATTERN", "But not these; several with commas, or by several options.",
+	  WMK_CLI_WORDS(struct wmk_event_args, exclude), .repeats = true },
+	{ 0, "loglevel", "LEVEL", "Only those of this level or more severe; LEVEL..LEVEL: of these and those between.",
+	  .store = set_loglevel },
+	{ 'f', "filter", "EXPR", "Only records for which EXPR is true, an expression as in C over their fields: "
+	  "'amount > 100 && name == \"bo*\"'. It is worked out in the program (by the kernel, and by what reads its "
+	  "buffers), before anything is recorded. waymark-filter(7) tells the whole language.",
+	  WMK_CLI_NOT_EMPTY(struct wmk_event_args, filter, "the filter is empty") },
+	{ 0, "loglevel-only", "LEVEL", "Only those of this level.", .store = set_loglevel_only },
 	WMK_CLI_OPTION_JSON,
 };
 
@@ -389,8 +351,9 @@ static const struct wmk_cli_option disable_options[] = {
 	WMK_CLI_OPTIONS_DOMAIN,
 	WMK_CLI_OPTION_SESSION,
 	WMK_CLI_OPTION_CHANNEL("The channel. Without it, the only one that there is."),
-	{ 'a', "all-events", NULL, "Every pattern of the channel.", set_all, false },
-	{ 0, "syscall", NULL, "With --kernel: the names are those of system calls, as they were enabled.", set_syscall, false },
+	{ 'a', "all-events", NULL, "Every pattern of the channel.", WMK_CLI_FLAG(struct wmk_event_args, all) },
+	{ 0, "syscall", NULL, "With --kernel: the names are those of system calls, as they were enabled.",
+	  WMK_CLI_FLAG(struct wmk_event_args, syscall) },
 	WMK_CLI_OPTION_JSON,
 };
 

@@ -176,19 +176,6 @@ struct help_args {
 	const char *completion;
 };
 
-static int set_man(void *args, const char *value)
-{
-	(void)value;
-	((struct help_args *)args)->man = true;
-	return 0;
-}
-
-static int set_completion(void *args, const char *value)
-{
-	((struct help_args *)args)->completion = value;
-	return 0;
-}
-
 static int run_help(void *data, char **rest, int n_rest)
 {
 	const struct help_args *args = data;
@@ -219,10 +206,10 @@ static int run_help(void *data, char **rest, int n_rest)
 }
 
 static const struct wmk_cli_option help_options[] = {
-	{ 0, "man", NULL, "Print the man page (roff) instead: of the command, or of waymark itself.", set_man, false },
-	{ 0, "completion", "SHELL", "Print what makes a shell complete commands, options, and names of sessions, channels and events: "
-	  "bash or zsh.",
-	  set_completion, false },
+	{ 0, "man", NULL, "Print the man page (roff) instead: of the command, or of waymark itself.",
+	  WMK_CLI_FLAG(struct help_args, man) },
+	{ 0, "completion", "SHELL", "Print what makes a shell complete commands, options, and names of sessions, "
+	  "channels and events: bash or zsh.", WMK_CLI_TEXT(struct help_args, completion) },
 };
 
 const struct wmk_cli_command wmk_cli_help = {
@@ -237,20 +224,9 @@ const struct wmk_cli_command wmk_cli_help = {
 
 /* ── waymark version ─────────────────────────────────────────────────────────────────────────────────── */
 
-struct version_args {
-	bool json;
-};
-
-static int set_json(void *args, const char *value)
-{
-	(void)value;
-	((struct version_args *)args)->json = true;
-	return 0;
-}
-
 static int run_version(void *data, char **rest, int n_rest)
 {
-	const struct version_args *args = data;
+	const struct wmk_cli_common *args = data;
 
 	(void)rest;
 	if (n_rest) {
@@ -262,7 +238,7 @@ static int run_version(void *data, char **rest, int n_rest)
 }
 
 static const struct wmk_cli_option version_options[] = {
-	{ 0, "json", NULL, "Print an object with the member \"version\".", set_json, false },
+	{ 0, "json", NULL, "Print an object with the member \"version\".", WMK_CLI_FLAG(struct wmk_cli_common, json) },
 };
 
 const struct wmk_cli_command wmk_cli_version = {
@@ -271,6 +247,6 @@ const struct wmk_cli_command wmk_cli_version = {
 	.summary = "Print the version of Waymark",
 	.options = version_options,
 	.n_options = sizeof(version_options) / sizeof(version_options[0]),
-	.args_size = sizeof(struct version_args),
+	.args_size = sizeof(struct wmk_cli_common),
 	.run = run_version,
 };

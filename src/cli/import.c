@@ -38,11 +38,13 @@ struct told {
 	uint64_t total;          /* bytes of all files; 0: not to be known */
 };
 
-int wmk_cli_set_import_format(struct wmk_cli_import *import, const char *value)
+int wmk_cli_store_import_format(const struct wmk_cli_option *option, void *at, const char *value)
 {
+	struct wmk_cli_import *import = at;
 	struct wmk_nearest near;
 	char names[80];
 
+	(void)option;
 	wmk_nearest_init(&near, value);
 	for (unsigned i = 0; wmk_import_format(i); i++) {
 		wmk_nearest_offer(&near, wmk_import_format(i));
@@ -55,11 +57,13 @@ int wmk_cli_set_import_format(struct wmk_cli_import *import, const char *value)
 	return wmk_error(-EINVAL, "no logs of format '%.40s' are known%s%s: there are syslog, dmesg, perf, strace", value, names[0] ? "; near is " : "", names);
 }
 
-int wmk_cli_set_import_year(struct wmk_cli_import *import, const char *value)
+int wmk_cli_store_import_year(const struct wmk_cli_option *option, void *at, const char *value)
 {
+	struct wmk_cli_import *import = at;
 	uint64_t year;
 	int err = wmk_cli_number(value, 2261, &year);
 
+	(void)option;
 	if (err == 0 && year < 1970)
 		err = wmk_error(-ERANGE, "the year %" PRIu64 " is before 1970", year);
 	if (err < 0)
@@ -77,11 +81,13 @@ static int64_t now_ns(void)
 	return (int64_t)now.tv_sec * SECOND + now.tv_nsec;
 }
 
-int wmk_cli_set_import_origin(struct wmk_cli_import *import, const char *value)
+int wmk_cli_store_import_origin(const struct wmk_cli_option *option, void *at, const char *value)
 {
+	struct wmk_cli_import *import = at;
 	bool is_day;
 	int err = 0;
 
+	(void)option;
 	/* (with a zone, as logs have it; or as --begin takes it) */
 	if (!wmk_import_date(value, &import->origin_ns))
 		err = wmk_read_parse_time(value, false, now_ns(), &import->origin_ns, &is_day);

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/option.h"
+
 /* What the options say. Starts from zeros. */
 struct wmk_cli_import {
 	const char *format;      /* NULL: no log is meant */
@@ -17,10 +19,8 @@ struct wmk_cli_import {
 	int64_t origin_ns;
 };
 
-/* Values of --from, --year, --boot-time. -EINVAL, -ERANGE with a cause chain. */
-int wmk_cli_set_import_format(struct wmk_cli_import *import, const char *value);
-int wmk_cli_set_import_year(struct wmk_cli_import *import, const char *value);
-int wmk_cli_set_import_origin(struct wmk_cli_import *import, const char *value);
+/* --from, --year, --boot-time: of the structure's place in the arguments. */
+wmk_cli_store wmk_cli_store_import_format, wmk_cli_store_import_year, wmk_cli_store_import_origin;
 
 /* Make the trace, and tell what was assumed, and what not understood. "-" is standard input. Returns the exit status. */
 int wmk_cli_import(const struct wmk_cli_import *import, const char *directory, const char *const *files, unsigned n);

@@ -22,27 +22,19 @@
 
 /* ── options ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int set_fields(void *data, const char *value)
-{
-	struct wmk_list_args *args = data;
-
-	(void)value;
-	args->fields = true;
-	return 0;
-}
-
 static const char *const name_kinds[] = { "sessions", "channels", "events", "contexts", "levels" };
 
-static int set_names(void *data, const char *value)
+static int set_names(const struct wmk_cli_option *option, void *at, const char *value)
 {
 	struct wmk_nearest near;
 	char names[80];
 
+	(void)option;
 	wmk_nearest_init(&near, value);
 	for (unsigned i = 0; i < sizeof(name_kinds) / sizeof(name_kinds[0]); i++) {
 		wmk_nearest_offer(&near, name_kinds[i]);
 		if (strcmp(value, name_kinds[i]) == 0) {
-			((struct wmk_list_args *)data)->names = name_kinds[i];
+			*(const char **)at = name_kinds[i];
 			return 0;
 		}
 	}
@@ -259,13 +251,15 @@ static const char *const list_details[] = {
 static const struct wmk_cli_option list_options[] = {
 	WMK_CLI_OPTION_SESSION_NAMED("The session, as well as by the argument."),
 	WMK_CLI_OPTION_CHANNEL("This channel only, of the session that is named, or of the current one."),
-	{ 'u', "userspace", NULL, "Programs and their events.", wmk_cli_set_userspace, false },
-	{ 'k', "kernel", NULL, "The kernel's events, those that the patterns mean, and what this kernel lacks.", wmk_cli_set_kernel, false },
-	{ 'f', "fields", NULL, "With --userspace, which is meant where neither is given, or --kernel: events with their fields. Those of a system call are its "
-	  "arguments, and ret, its result.", set_fields, false },
-	{ 0, "pid", "PID", "With --userspace: this process only.", wmk_cli_set_pid, false },
-	{ 0, "names", "WHAT", "The names alone, one in a line, of sessions, channels, events (programs' and the kernel's, or those of --userspace or --kernel), "
-	  "contexts or levels: what shells complete.", set_names, false },
+	WMK_CLI_OPTION_USERSPACE("Programs and their events."),
+	WMK_CLI_OPTION_KERNEL("The kernel's events, those that the patterns mean, and what this kernel lacks."),
+	{ 'f', "fields", NULL, "With --userspace, which is meant where neither is given, or --kernel: events with "
+	  "their fields. Those of a system call are its arguments, and ret, its result.",
+	  WMK_CLI_FLAG(struct wmk_list_args, fields) },
+	WMK_CLI_OPTION_PID("With --userspace: this process only."),
+	{ 0, "names", "WHAT", "The names alone, one in a line, of sessions, channels, events (programs' and the "
+	  "kernel's, or those of --userspace or --kernel), contexts or levels: what shells complete.",
+	  .store = set_names, WMK_CLI_AT(const char *, struct wmk_list_args, names) },
 	WMK_CLI_OPTION_JSON,
 };
 

@@ -63,6 +63,17 @@ static bool is_option(const struct wmk_cli_command *command, const char *arg)
 	return !arg[2] && (arg[1] == 'h' || find_letter(command, arg[1]) != NULL);
 }
 
+static int store(const struct wmk_cli_option *option, void *args, const char *value)
+{
+	int err = option->store(option, (char *)args + option->at, value);
+
+	if (err < 0)
+		return wmk_error_add(err, "option --%s", option->name);
+	if (option->given)
+		*(bool *)((char *)args + option->given) = true;
+	return 0;
+}
+
 /* One option at cursor->at, with its value; leaves the cursor behind them. 0, 1 (help), -EINVAL. */
 static int parse_one(const struct wmk_cli_command *command, struct cursor *cursor, void *args)
 {
@@ -81,9 +92,9 @@ static int parse_one(const struct wmk_cli_command *command, struct cursor *curso
 		option = find_letter(command, *letter);
 		/* Of letters without values several may stand together: -ft. */
 		while (option && !option->value && letter[1] && find_letter(command, letter[1])) {
-			err = option->set(args, NULL);
+			err = store(option, args, NULL);
 			if (err < 0)
-				return wmk_error_add(err, "option --%s", option->name);
+				return err;
 			option = find_letter(command, *++letter);
 		}
 		value = letter[1] ? letter + 1 : NULL;
@@ -101,8 +112,7 @@ static int parse_one(const struct wmk_cli_command *command, struct cursor *curso
 					 option->name, cursor->argv[cursor->at]);
 		value = cursor->argv[cursor->at++];
 	}
-	err = option->set(args, value);
-	return err < 0 ? wmk_error_add(err, "option --%s", option->name) : 0;
+	return store(option, args, value);
 }
 
 int wmk_cli_parse(const struct wmk_cli_command *command, char **argv, int argc, void *args, char ***rest, int *n_rest)
@@ -139,68 +149,17 @@ int wmk_cli_parse(const struct wmk_cli_command *command, char **argv, int argc, 
 
 /* ── what most commands are told ─────────────────────────────────────────────────────────────────────── */
 
-int wmk_cli_set_json(void *common, const char *value)
-{
-	(void)value;
-	((struct wmk_cli_common *)common)->json = true;
-	return 0;
-}
-
-int wmk_cli_set_session(void *common, const char *value)
-{
-	if (!*value)
-		return wmk_error(-EINVAL, "the name of a session is missing");
-	((struct wmk_cli_common *)common)->session = value;
-	return 0;
-}
-
-int wmk_cli_set_channel(void *common, const char *value)
-{
-	if (!*value)
-		return wmk_error(-EINVAL, "the name of a channel is missing");
-	((struct wmk_cli_common *)common)->channel = value;
-	return 0;
-}
-
-int wmk_cli_set_userspace(void *common, const char *value)
-{
-	(void)value;
-	((struct wmk_cli_common *)common)->userspace = true;
-	return 0;
-}
-
-int wmk_cli_set_kernel(void *common, const char *value)
-{
-	(void)value;
-	((struct wmk_cli_common *)common)->kernel = true;
-	return 0;
-}
-
-int wmk_cli_set_pid(void *common, const char *value)
+int wmk_cli_store_pid(const struct wmk_cli_option *option, void *at, const char *value)
 {
 	uint64_t pid;
 	int err = wmk_cli_number(value, INT32_MAX, &pid);
 
+	(void)option;
 	if (err == 0 && pid == 0)
 		err = wmk_error(-EINVAL, "there is no process 0");
 	if (err == 0)
-		((struct wmk_cli_common *)common)->pid = pid;
+		*(uint64_t *)at = pid;
 	return err;
-}
-
-int wmk_cli_set_exec(void *common, const char *value)
-{
-	if (!*value)
-		return wmk_error(-EINVAL, "the name of a program is missing");
-	((struct wmk_cli_common *)common)->exec = value;
-	return 0;
-}
-
-int wmk_cli_set_follow(void *common, const char *value)
-{
-	(void)value;
-	((struct wmk_cli_common *)common)->follow = true;
-	return 0;
 }
 
 int wmk_cli_check_domain(const struct wmk_cli_common *common)
@@ -222,39 +181,11 @@ int wmk_cli_session_argument(struct wmk_cli_common *common, char **rest, int n_r
 		return wmk_error(-EINVAL, "one session at a time; what is \"%.40s\"?", rest[1]);
 	if (n_rest == 1 && common->session)
 		return wmk_error(-EINVAL, "the session is named twice: \"%.40s\", \"%.40s\"", common->session, rest[0]);
-	return n_rest ? wmk_cli_set_session(common, rest[0]) : 0;
-}
-
-int wmk_cli_words_add(struct wmk_cli_words *words, const char *list)
-{
-	for (;;) {
-		size_t len = strcspn(list, ",");
-		char **more;
-
-		if (!len)
-			return wmk_error(-EINVAL, "an empty word in a list");
-		if (words->n == WMK_CLI_WORDS_MAX)
-			return wmk_error(-E2BIG, "more than %u words", WMK_CLI_WORDS_MAX);
-		more = realloc(words->items, (words->n + 1) * sizeof(*more));
-		if (!more)
-			return wmk_error(-ENOMEM, "no memory");
-		words->items = more;
-		words->items[words->n] = strndup(list, len);
-		if (!words->items[words->n])
-			return wmk_error(-ENOMEM, "no memory");
-		words->n++;
-		list += len;
-		if (!*list++)
-			return 0;
-	}
-}
-
-void wmk_cli_words_free(struct wmk_cli_words *words)
-{
-	for (unsigned i = 0; i < words->n; i++)
-		free(words->items[i]);
-	free(words->items);
-	*words = (struct wmk_cli_words){ NULL, 0 };
+	if (n_rest == 1 && !*rest[0])
+		return wmk_error(-EINVAL, "the name of a session is missing");
+	if (n_rest)
+		common->session = rest[0];
+	return 0;
 }
 
 int wmk_cli_failed(void)

@@ -11,24 +11,6 @@
 #include "cli/progress.h"
 #include "cli/reading.h"
 
-int wmk_cli_set_begin(void *which, const char *value)
-{
-	((struct wmk_cli_which *)which)->begin = value;
-	return 0;
-}
-
-int wmk_cli_set_end(void *which, const char *value)
-{
-	((struct wmk_cli_which *)which)->end = value;
-	return 0;
-}
-
-int wmk_cli_set_filter(void *which, const char *value)
-{
-	((struct wmk_cli_which *)which)->filter = value;
-	return 0;
-}
-
 static void tell_damage(void *data, int err)
 {
 	(void)err;

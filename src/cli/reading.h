@@ -17,15 +17,14 @@ struct wmk_cli_which {
 };
 
 #define WMK_CLI_OPTIONS_WHICH \
-	{ 'b', "begin", "TIME", "Only records from this time on: seconds since 1970 (1700000000.5), a date (2023-11-14), a time of day (22:13:20.5), " \
-	  "or date and time. A time of day is of the day on which the trace begins.", wmk_cli_set_begin, false }, \
-	{ 'E', "end", "TIME", "Only records to this time; a date means all of that day.", wmk_cli_set_end, false }, \
-	{ 'F', "filter", "EXPR", "Only records for which EXPR is true, an expression as in C over their fields: 'amount > 100 && name == \"bo*\"'. " \
-	  "waymark-filter(7) tells the whole language.", wmk_cli_set_filter, false }
-
-int wmk_cli_set_begin(void *which, const char *value);
-int wmk_cli_set_end(void *which, const char *value);
-int wmk_cli_set_filter(void *which, const char *value);
+	{ 'b', "begin", "TIME", "Only records from this time on: seconds since 1970 (1700000000.5), a date (2023-11-14), " \
+	  "a time of day (22:13:20.5), or date and time. A time of day is of the day on which the trace begins.", \
+	  WMK_CLI_TEXT(struct wmk_cli_which, begin) }, \
+	{ 'E', "end", "TIME", "Only records to this time; a date means all of that day.", \
+	  WMK_CLI_TEXT(struct wmk_cli_which, end) }, \
+	{ 'F', "filter", "EXPR", "Only records for which EXPR is true, an expression as in C over their fields: " \
+	  "'amount > 100 && name == \"bo*\"'. waymark-filter(7) tells the whole language.", \
+	  WMK_CLI_TEXT(struct wmk_cli_which, filter) }
 
 /*
  * Read the traces into `out`, by `options`' form and print; the rest of them is filled in here. Standard output is flushed before a loss is told.

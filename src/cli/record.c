@@ -27,33 +27,21 @@
 
 /* ── options ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int set_event(void *data, const char *value)
+static int add_pattern(const struct wmk_cli_option *option, void *at, const char *value)
 {
-	struct wmk_record_args *args = data;
+	struct wmk_record_patterns *patterns = at;
 	int err = wmk_pattern_check(value);
 
+	(void)option;
 	if (err < 0)
 		return err;
-	if (args->n_patterns == WMK_RECORD_PATTERNS_MAX)
+	if (patterns->n == WMK_RECORD_PATTERNS_MAX)
 		return wmk_error(-E2BIG, "more than %d patterns", WMK_RECORD_PATTERNS_MAX);
-	args->patterns[args->n_patterns++] = value;
+	patterns->items[patterns->n++] = value;
 	return 0;
 }
 
-static int set_kernel(void *data, const char *value)
-{
-	struct wmk_record_args *args = data;
-	int err = wmk_pattern_check(value);
-
-	if (err < 0)
-		return err;
-	if (args->n_kernel == WMK_RECORD_PATTERNS_MAX)
-		return wmk_error(-E2BIG, "more than %d patterns", WMK_RECORD_PATTERNS_MAX);
-	args->kernel[args->n_kernel++] = value;
-	return 0;
-}
-
-static int is_filter(const char *value)
+static int set_filter(const struct wmk_cli_option *option, void *at, const char *value)
 {
 	struct wmk_filter_expr *expr;
 	int err = wmk_filter_parse(value, &expr);
@@ -61,28 +49,17 @@ static int is_filter(const char *value)
 	if (err < 0)
 		return wmk_error_add(err, "the filter '%.60s'", value);
 	wmk_filter_expr_free(expr);
-	return 0;
+	return wmk_cli_store_text(option, at, value);
 }
 
-static int set_filter(void *data, const char *value)
+static int set_context(const struct wmk_cli_option *option, void *at, const char *value)
 {
-	((struct wmk_record_args *)data)->filter = value;
-	return is_filter(value);
-}
-
-static int set_kernel_filter(void *data, const char *value)
-{
-	((struct wmk_record_args *)data)->kernel_filter = value;
-	return is_filter(value);
-}
-
-static int set_context(void *data, const char *value)
-{
-	struct wmk_record_args *args = data;
+	struct wmk_record_args *args = at;
 	const struct wmk_ctf_context *context = wmk_ctf_context_find(value);
 	struct wmk_nearest near;
 	char names[120], all[240] = "";
 
+	(void)option;
 	if (strcmp(value, "none") == 0) {
 		args->no_contexts = true;
 		return 0;
@@ -107,102 +84,49 @@ static int set_context(void *data, const char *value)
 	return 0;
 }
 
-static int set_output(void *data, const char *value)
-{
-	if (!*value)
-		return wmk_error(-EINVAL, "the name of a directory is missing");
-	((struct wmk_record_args *)data)->output = value;
-	return 0;
-}
-
-static int set_call_arguments(void *data, const char *value)
-{
-	((struct wmk_record_args *)data)->has_call_arguments = true;
-	return wmk_cli_call_arguments(value, &((struct wmk_record_args *)data)->call_arguments);
-}
-
-static int set_subbuf_size(void *data, const char *value)
-{
-	return wmk_cli_subbuf_size(value, &((struct wmk_record_args *)data)->subbuf_size);
-}
-
-static int set_num_subbuf(void *data, const char *value)
-{
-	return wmk_cli_num_subbuf(value, &((struct wmk_record_args *)data)->n_subbufs);
-}
-
-static int set_trace_format(void *data, const char *value)
-{
-	return wmk_session_trace_format(value, &((struct wmk_record_args *)data)->trace_format);
-}
-
-static int set_clock(void *data, const char *value)
-{
-	return wmk_session_clock_word(value, &((struct wmk_record_args *)data)->clock);
-}
-
-static int set_overwrite(void *data, const char *value)
-{
-	(void)value;
-	((struct wmk_record_args *)data)->overwrite = true;
-	return 0;
-}
-
-static int set_program_only(void *data, const char *value)
-{
-	(void)value;
-	((struct wmk_record_args *)data)->program_only = true;
-	return 0;
-}
-
-static int set_private(void *data, const char *value)
-{
-	(void)value;
-	((struct wmk_record_args *)data)->private = true;
-	return 0;
-}
-
-static int set_no_statedump(void *data, const char *value)
-{
-	(void)value;
-	((struct wmk_record_args *)data)->no_statedump = true;
-	return 0;
-}
-
-static int set_json(void *data, const char *value)
-{
-	(void)value;
-	((struct wmk_record_args *)data)->json = true;
-	return 0;
-}
-
 static const struct wmk_cli_option record_options[] = {
-	{ 'e', "event", "PATTERN", "Record the events whose provider:name matches: * stands for anything, ? for a character, [a-z] for "
-	  "one of them; '!' in front excludes. May be given several times. Without it, every event.", set_event, true },
-	{ 'k', "kernel", "PATTERN", "Record the kernel's events that match, by name or subsystem:name; syscall:NAME is a system call, its entry and its exit; '!' in "
-	  "front excludes. May be given several times. The whole machine is recorded meanwhile, not the program alone (but see --program-only). Needs root, or root's session daemon and membership in the group 'tracing'.", set_kernel, true },
-	{ 0, "syscall-arguments", "WHAT", "Of the arguments of system calls (-k) that point to something: text records paths, texts, addresses and first bytes, where "
-	  "BPF can be had; none the pointers alone, as numbers. The default is text.", set_call_arguments, false },
-	{ 'p', "program-only", NULL, "With --kernel: of the kernel's events only those of the program, and of what it starts.", set_program_only, false },
-	{ 'f', "filter", "EXPR", "Only records for which EXPR is true, an expression as in C over their fields: 'amount > 100 && name == \"bo*\"'. Of an event that does "
-	  "not have what it asks for, none. waymark-filter(7) tells the whole language.", set_filter, false },
-	{ 0, "kernel-filter", "EXPR", "Of the kernel's events (-k), only records for which EXPR is true: 'prev_tid == 1 || $ctx.procname == \"sh*\"'. The kernel itself leaves out "
-	  "what its own filters can tell. waymark-filter(7).", set_kernel_filter, false },
-	{ 'c', "context", "CONTEXT", "Add to every record: vpid, vtid, procname, cpu_id, pthread_id or ip; to the kernel's, tid, pid, ppid, prio or another of `waymark add-context "
-	  "--kernel --list`. May be given several times. Where none that the records can have is named, the program's have vpid, vtid and procname, the kernel's "
-	  "pid, tid and procname; `-c none` leaves these out.",
-	  set_context, true },
+	{ 'e', "event", "PATTERN", "Record the events whose provider:name matches: * stands for anything, ? for a "
+	  "character, [a-z] for one of them; '!' in front excludes. May be given several times. Without it, every "
+	  "event.", .store = add_pattern, WMK_CLI_AT(struct wmk_record_patterns, struct wmk_record_args, patterns),
+	  .repeats = true },
+	{ 'k', "kernel", "PATTERN", "Record the kernel's events that match, by name or subsystem:name; syscall:NAME is "
+	  "a system call, its entry and its exit; '!' in front excludes. May be given several times. The whole machine "
+	  "is recorded meanwhile, not the program alone (but see --program-only). Needs root, or root's session daemon "
+	  "and membership in the group 'tracing'.", .store = add_pattern,
+	  WMK_CLI_AT(struct wmk_record_patterns, struct wmk_record_args, kernel), .repeats = true },
+	{ 0, "syscall-arguments", "WHAT", "Of the arguments of system calls (-k) that point to something: text records "
+	  "paths, texts, addresses and first bytes, where BPF can be had; none the pointers alone, as numbers. The "
+	  "default is text.", WMK_CHANNEL_CALL_ARGUMENTS(struct wmk_record_args),
+	  WMK_CLI_GIVEN(struct wmk_record_args, has_call_arguments) },
+	{ 'p', "program-only", NULL, "With --kernel: of the kernel's events only those of the program, and of what it "
+	  "starts.", WMK_CLI_FLAG(struct wmk_record_args, program_only) },
+	{ 'f', "filter", "EXPR", "Only records for which EXPR is true, an expression as in C over their fields: "
+	  "'amount > 100 && name == \"bo*\"'. Of an event that does not have what it asks for, none. waymark-filter(7) "
+	  "tells the whole language.", .store = set_filter, WMK_CLI_AT(const char *, struct wmk_record_args, filter) },
+	{ 0, "kernel-filter", "EXPR", "Of the kernel's events (-k), only records for which EXPR is true: 'prev_tid == "
+	  "1 || $ctx.procname == \"sh*\"'. The kernel itself leaves out what its own filters can tell. "
+	  "waymark-filter(7).", .store = set_filter, WMK_CLI_AT(const char *, struct wmk_record_args, kernel_filter) },
+	{ 'c', "context", "CONTEXT", "Add to every record: vpid, vtid, procname, cpu_id, pthread_id or ip; to the "
+	  "kernel's, tid, pid, ppid, prio or another of `waymark add-context --kernel --list`. May be given several "
+	  "times. Where none that the records can have is named, the program's have vpid, vtid and procname, the "
+	  "kernel's pid, tid and procname; `-c none` leaves these out.", .store = set_context, .repeats = true },
 	{ 'o', "output", "DIR", "The trace's directory: one that does not exist yet, or an empty one. Without it, "
-	  "~/waymark-traces/PROGRAM-YYYYmmdd-HHMMSS ($WAYMARK_TRACE_DIR in place of ~/waymark-traces).", set_output, false },
-	{ 0, "subbuf-size", "N", "Bytes of a sub-buffer, with k, M or G; rounded up to a power of two. The default is 1M.", set_subbuf_size, false },
-	{ 0, "num-subbuf", "N", "Sub-buffers for each CPU, rounded up to a power of two. The default is 8.", set_num_subbuf, false },
-	{ 0, "trace-format", "FORMAT", WMK_SESSION_FORMAT_HELP, set_trace_format, false },
-	{ 0, "clock", "CLOCK", WMK_SESSION_CLOCK_HELP, set_clock, false },
-	{ 0, "overwrite", NULL, "Keep the newest records when the buffers are full, not the oldest: a flight recorder. Nothing is written "
-	  "until the program has ended, then what the buffers hold.", set_overwrite, false },
-	{ 0, "no-statedump", NULL, WMK_SESSION_NO_STATEDUMP_HELP, set_no_statedump, false },
-	{ 0, "private", NULL, "Record in this process, also when a session daemon runs, which then does not see the programs.", set_private, false },
-	{ 0, "json", NULL, "Print the figures as one line of JSON on standard output, after whatever the command printed there. Warnings still go to standard error.", set_json, false },
+	  "~/waymark-traces/PROGRAM-YYYYmmdd-HHMMSS ($WAYMARK_TRACE_DIR in place of ~/waymark-traces).",
+	  WMK_CLI_NAME(struct wmk_record_args, output, "a directory") },
+	{ 0, "subbuf-size", "N", "Bytes of a sub-buffer, with k, M or G; rounded up to a power of two. The default is "
+	  "1M.", WMK_CLI_SUBBUF_SIZE(struct wmk_record_args, subbuf_size) },
+	{ 0, "num-subbuf", "N", "Sub-buffers for each CPU, rounded up to a power of two. The default is 8.",
+	  WMK_CLI_NUM_SUBBUF(struct wmk_record_args, n_subbufs) },
+	WMK_SESSION_OPTION_FORMAT(struct wmk_record_args),
+	WMK_SESSION_OPTION_CLOCK(struct wmk_record_args),
+	{ 0, "overwrite", NULL, "Keep the newest records when the buffers are full, not the oldest: a flight recorder. "
+	  "Nothing is written until the program has ended, then what the buffers hold.",
+	  WMK_CLI_FLAG(struct wmk_record_args, overwrite) },
+	WMK_SESSION_OPTION_NO_STATEDUMP(struct wmk_record_args),
+	{ 0, "private", NULL, "Record in this process, also when a session daemon runs, which then does not see the "
+	  "programs.", WMK_CLI_FLAG(struct wmk_record_args, private) },
+	{ 0, "json", NULL, "Print the figures as one line of JSON on standard output, after whatever the command "
+	  "printed there. Warnings still go to standard error.", WMK_CLI_FLAG(struct wmk_record_args, json) },
 };
 
 /* ── the run ─────────────────────────────────────────────────────────────────────────────────────────── */
@@ -340,7 +264,7 @@ static bool wants_daemon(const struct wmk_record_args *args, struct wmk_daemon *
 /* What is of the kernel's events alone does nothing without them. */
 static int check_kernel_options(const struct wmk_record_args *args)
 {
-	if (args->n_kernel)
+	if (args->kernel.n)
 		return 0;
 	if (args->program_only)
 		return wmk_error(-EINVAL, "--program-only is about the kernel's events: name some with --kernel");
@@ -360,9 +284,9 @@ static int run_record(void *data, char **rest, int n_rest)
 	struct wmk_record_args *args = data;
 	struct wmk_recording_options recording = {
 		.output = args->output,
-		.patterns = args->patterns,
-		.n_patterns = args->n_patterns,
-		.kernel = args->kernel, .n_kernel = args->n_kernel, .program_only = args->program_only,
+		.patterns = args->patterns.items,
+		.n_patterns = args->patterns.n,
+		.kernel = args->kernel.items, .n_kernel = args->kernel.n, .program_only = args->program_only,
 		.call_arguments = args->call_arguments,
 		.filter = args->filter, .kernel_filter = args->kernel_filter,
 		.n_contexts = args->n_contexts, .no_contexts = args->no_contexts,

@@ -16,11 +16,14 @@
 
 #define WMK_RECORD_PATTERNS_MAX 256
 
+/* Excluded ones with a '!' in front. */
+struct wmk_record_patterns {
+	const char *items[WMK_RECORD_PATTERNS_MAX];
+	unsigned n;
+};
+
 struct wmk_record_args {
-	const char *patterns[WMK_RECORD_PATTERNS_MAX];
-	unsigned n_patterns;
-	const char *kernel[WMK_RECORD_PATTERNS_MAX];     /* of the kernel's events; excluded ones with a '!' in front */
-	unsigned n_kernel;
+	struct wmk_record_patterns patterns, kernel;     /* of programs' events; of the kernel's */
 	const char *filter;          /* NULL: every record */
 	const char *kernel_filter;   /* likewise, of the kernel's */
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];

@@ -202,11 +202,11 @@ static int begin(void *data, pid_t pid)
 	if (err >= 0)
 		err = enable_channel(t, &domain);
 	if (err >= 0)
-		err = enable_events(t, &domain, t->args->patterns, t->args->n_patterns, t->args->filter);
-	if (err >= 0 && t->args->n_kernel)
+		err = enable_events(t, &domain, t->args->patterns.items, t->args->patterns.n, t->args->filter);
+	if (err >= 0 && t->args->kernel.n)
 		err = enable_channel(t, &kernel);
-	if (err >= 0 && t->args->n_kernel)
-		err = enable_events(t, &kernel, t->args->kernel, t->args->n_kernel, t->args->kernel_filter);
+	if (err >= 0 && t->args->kernel.n)
+		err = enable_events(t, &kernel, t->args->kernel.items, t->args->kernel.n, t->args->kernel_filter);
 	if (err >= 0)
 		err = did(t, waymark_ctl_start(t->daemon->ctl, t->daemon->session, &t->daemon->result));
 	if (err < 0)
@@ -272,11 +272,11 @@ static int end_session(struct through *t)
 static void say_matches(const struct wmk_record_result *result, const struct waymark_ctl_session_info *session)
 {
 	wmk_record_missing(result);
-	if (!session->counts->records && !session->counts->lost && !result->args->n_kernel && !session->n_unrecorded) {
+	if (!session->counts->records && !session->counts->lost && !result->args->kernel.n && !session->n_unrecorded) {
 		wmk_record_not_instrumented(result);
 		return;
 	}
-	for (unsigned c = 0; c < session->n_channels && result->args->n_patterns; c++)
+	for (unsigned c = 0; c < session->n_channels && result->args->patterns.n; c++)
 		for (unsigned i = 0; i < session->channels[c]->n_rules; i++)
 			if (!session->channels[c]->rules[i]->matched)
 				wmk_cli_warn("no event matched -e '%s'", wmk_cli_clean(session->channels[c]->rules[i]->pattern));

@@ -84,7 +84,7 @@ static void say_nothing_recorded(const struct wmk_record_result *result)
 	const bool any = of_the_program(result, &matched) || result->counts->lost ||
 			 wmk_record_is_explained(result, "", 0);
 
-	if (any || !result->counts->records || (args->n_kernel && !args->n_patterns && !result->options->filter))
+	if (any || !result->counts->records || (args->kernel.n && !args->patterns.n && !result->options->filter))
 		return;
 	if (!matched)
 		wmk_cli_warn("no event of %s was recorded: it has none that the patterns (-e) match", result->program);

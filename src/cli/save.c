@@ -13,51 +13,6 @@
 #include "cli/save.h"
 #include "cli/session.h"
 
-static int set_path(void *data, const char *value)
-{
-	if (!*value)
-		return wmk_error(-EINVAL, "the name of a file or directory is missing");
-	((struct wmk_save_args *)data)->path = value;
-	return 0;
-}
-
-static int set_output(void *data, const char *value)
-{
-	if (!*value)
-		return wmk_error(-EINVAL, "the name of a directory is missing");
-	((struct wmk_save_args *)data)->output = value;
-	return 0;
-}
-
-static int set_name(void *data, const char *value)
-{
-	if (!*value)
-		return wmk_error(-EINVAL, "the name of a session is missing");
-	((struct wmk_save_args *)data)->name = value;
-	return 0;
-}
-
-static int set_force(void *data, const char *value)
-{
-	(void)value;
-	((struct wmk_save_args *)data)->force = true;
-	return 0;
-}
-
-static int set_all(void *data, const char *value)
-{
-	(void)value;
-	((struct wmk_save_args *)data)->all = true;
-	return 0;
-}
-
-static int set_default_output(void *data, const char *value)
-{
-	(void)value;
-	((struct wmk_save_args *)data)->default_output = true;
-	return 0;
-}
-
 /* 0 when they go together; the session of the argument is taken. */
 static int check(struct wmk_save_args *args, char **rest, int n_rest)
 {
@@ -127,10 +82,10 @@ static const char *const save_details[] = {
 
 static const struct wmk_cli_option save_options[] = {
 	WMK_CLI_OPTION_SESSION_NAMED("The session. Without it, all of your sessions."),
-	{ 'a', "all", NULL, "All of your sessions.", set_all, false },
-	{ 'o', "output-path", "FILE", "The file, which ends in .json, or a directory. The default is ~/.waymark/sessions.", set_path,
-	  false },
-	{ 'f', "force", NULL, "Replace a file that is there.", set_force, false },
+	{ 'a', "all", NULL, "All of your sessions.", WMK_CLI_FLAG(struct wmk_save_args, all) },
+	{ 'o', "output-path", "FILE", "The file, which ends in .json, or a directory. The default is "
+	  "~/.waymark/sessions.", WMK_CLI_NAME(struct wmk_save_args, path, "a file or directory") },
+	{ 'f', "force", NULL, "Replace a file that is there.", WMK_CLI_FLAG(struct wmk_save_args, force) },
 	WMK_CLI_OPTION_JSON,
 };
 
@@ -193,12 +148,17 @@ static const char *const load_details[] = {
 
 static const struct wmk_cli_option load_options[] = {
 	WMK_CLI_OPTION_SESSION_NAMED("The session. Without it, all that there are."),
-	{ 'a', "all", NULL, "All sessions.", set_all, false },
-	{ 'i', "input-path", "FILE", "The file, or a directory of files. The default is ~/.waymark/sessions.", set_path, false },
-	{ 'f', "force", NULL, "Replace a session of yours that has the name: it is destroyed once it is known that all of the new one can be made.", set_force, false },
-	{ 0, "override-name", "NAME", "Give the session, which must be one, another name.", set_name, false },
-	{ 0, "override-output", "DIR", "Let the session, which must be one, write its trace there.", set_output, false },
-	{ 0, "default-output", NULL, "Let traces go to the default place, whatever the files say.", set_default_output, false },
+	{ 'a', "all", NULL, "All sessions.", WMK_CLI_FLAG(struct wmk_save_args, all) },
+	{ 'i', "input-path", "FILE", "The file, or a directory of files. The default is ~/.waymark/sessions.",
+	  WMK_CLI_NAME(struct wmk_save_args, path, "a file or directory") },
+	{ 'f', "force", NULL, "Replace a session of yours that has the name: it is destroyed once it is known that all "
+	  "of the new one can be made.", WMK_CLI_FLAG(struct wmk_save_args, force) },
+	{ 0, "override-name", "NAME", "Give the session, which must be one, another name.",
+	  WMK_CLI_NAME(struct wmk_save_args, name, "a session") },
+	{ 0, "override-output", "DIR", "Let the session, which must be one, write its trace there.",
+	  WMK_CLI_NAME(struct wmk_save_args, output, "a directory") },
+	{ 0, "default-output", NULL, "Let traces go to the default place, whatever the files say.",
+	  WMK_CLI_FLAG(struct wmk_save_args, default_output) },
 	WMK_CLI_OPTION_JSON,
 };
 

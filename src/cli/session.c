@@ -8,19 +8,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/size.h"
 #include "cli/current.h"
 #include "cli/daemon.h"
 #include "cli/session.h"
 #include "cli/show.h"
-#include "wire/ctl.h"
-
-static int set_all(void *data, const char *value)
-{
-	(void)value;
-	((struct wmk_session_args *)data)->all = true;
-	return 0;
-}
 
 /* The session of -s or of the one argument; with --all, none. */
 static int which(struct wmk_session_args *args, char **rest, int n_rest)
@@ -33,69 +24,15 @@ static int which(struct wmk_session_args *args, char **rest, int n_rest)
 }
 
 #define ARGUMENT "[SESSION]"
-#define OPTION_ALL(help) { 'a', "all", NULL, help, set_all, false }
+#define OPTION_ALL(help) { 'a', "all", NULL, help, WMK_CLI_FLAG(struct wmk_session_args, all) }
 
 /* ── create ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int set_output(void *data, const char *value)
+static int set_max_size(const struct wmk_cli_option *option, void *at, const char *value)
 {
-	if (!*value)
-		return wmk_error(-EINVAL, "the name of a directory is missing");
-	((struct wmk_session_args *)data)->output = value;
-	return 0;
-}
+	int err = wmk_cli_store_size(option, at, value);
 
-static int set_shm_path(void *data, const char *value)
-{
-	if (!*value)
-		return wmk_error(-EINVAL, "the name of a directory is missing");
-	((struct wmk_session_args *)data)->shm_path = value;
-	return 0;
-}
-
-static int set_max_size(void *data, const char *value)
-{
-	uint64_t *max_size = &((struct wmk_session_args *)data)->max_size;
-	int err = wmk_size_parse(value, max_size);
-
-	return err == 0 && !*max_size ? wmk_error(-EINVAL, "--max-size 0: nothing could be recorded") : err;
-}
-
-int wmk_session_trace_format(const char *word, uint32_t *format)
-{
-	for (uint32_t i = 0; i < WMK_CTL_TRACE_FORMATS; i++)
-		if (!strcmp(word, wmk_ctl_trace_formats[i])) {
-			*format = i;
-			return 0;
-		}
-	return wmk_error(-EINVAL, "'%.40s' is no format of traces: there are ctf-1.8 and ctf-2", word);
-}
-
-static int set_trace_format(void *data, const char *value)
-{
-	return wmk_session_trace_format(value, &((struct wmk_session_args *)data)->trace_format);
-}
-
-int wmk_session_clock_word(const char *word, uint32_t *clock)
-{
-	for (uint32_t i = WMK_CTL_CLOCK_COUNTER; i <= WMK_CTL_CLOCK_MONOTONIC; i++)
-		if (!strcmp(word, wmk_ctl_clocks[i])) {
-			*clock = i;
-			return 0;
-		}
-	return wmk_error(-EINVAL, "unknown clock '%.40s': the clocks are counter and monotonic", word);
-}
-
-static int set_clock(void *data, const char *value)
-{
-	return wmk_session_clock_word(value, &((struct wmk_session_args *)data)->clock);
-}
-
-static int set_no_statedump(void *data, const char *value)
-{
-	(void)value;
-	((struct wmk_session_args *)data)->no_statedump = true;
-	return 0;
+	return err == 0 && !*(uint64_t *)at ? wmk_error(-EINVAL, "--max-size 0: nothing could be recorded") : err;
 }
 
 int wmk_session_absolute(const char *path, char *buf, size_t size)
@@ -177,13 +114,17 @@ static const char *const create_details[] = {
 };
 
 static const struct wmk_cli_option create_options[] = {
-	{ 's', "session", "NAME", "The name, as well as by the argument.", wmk_cli_set_session, false },
-	{ 'o', "output", "DIR", "The trace's directory.", set_output, false },
-	{ 0, "trace-format", "FORMAT", WMK_SESSION_FORMAT_HELP, set_trace_format, false },
-	{ 0, "clock", "CLOCK", WMK_SESSION_CLOCK_HELP, set_clock, false },
-	{ 0, "no-statedump", NULL, WMK_SESSION_NO_STATEDUMP_HELP, set_no_statedump, false },
-	{ 0, "shm-path", "DIR", "Where buffers are files that outlive all processes; see `waymark recover`.", set_shm_path, false },
-	{ 0, "max-size", "SIZE", "Bytes that the trace may have, with k, M or G: then the session stops by itself.", set_max_size, false },
+	{ 's', "session", "NAME", "The name, as well as by the argument.",
+	  WMK_CLI_NAME(struct wmk_cli_common, session, "a session") },
+	{ 'o', "output", "DIR", "The trace's directory.",
+	  WMK_CLI_NAME(struct wmk_session_args, output, "a directory") },
+	WMK_SESSION_OPTION_FORMAT(struct wmk_session_args),
+	WMK_SESSION_OPTION_CLOCK(struct wmk_session_args),
+	WMK_SESSION_OPTION_NO_STATEDUMP(struct wmk_session_args),
+	{ 0, "shm-path", "DIR", "Where buffers are files that outlive all processes; see `waymark recover`.",
+	  WMK_CLI_NAME(struct wmk_session_args, shm_path, "a directory") },
+	{ 0, "max-size", "SIZE", "Bytes that the trace may have, with k, M or G: then the session stops by itself.",
+	  .store = set_max_size, WMK_CLI_AT(uint64_t, struct wmk_session_args, max_size) },
 	WMK_CLI_OPTION_JSON,
 };
 
@@ -272,7 +213,9 @@ static const char *const destroy_details[] = {
 };
 
 static const struct wmk_cli_option destroy_options[] = {
-	WMK_CLI_OPTION_SESSION, OPTION_ALL("All of your sessions."), WMK_CLI_OPTION_JSON,
+	WMK_CLI_OPTION_SESSION,
+	OPTION_ALL("All of your sessions."),
+	WMK_CLI_OPTION_JSON,
 };
 
 const struct wmk_cli_command wmk_cli_destroy = {

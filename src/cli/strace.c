@@ -29,32 +29,14 @@
 
 /* ── options ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-#define SETTER(name, statement) \
-	static int name(void *data, const char *value) \
-	{ \
-		struct wmk_strace_args *args = data; \
-		(void)value; \
-		statement; \
-		return 0; \
-	}
-
-SETTER(set_follow, args->follow++)
-SETTER(set_times, args->times++)
-SETTER(set_relative, args->is_relative = true)
-SETTER(set_durations, args->with_durations = true)
-SETTER(set_quiet, args->quiet++)
-SETTER(set_no_bpf, args->no_bpf = true)
-SETTER(set_summary, args->is_summary = true)
-SETTER(set_with_summary, args->is_summary = args->with_summary = true)
-SETTER(set_json, args->json = true)
-
-static int set_pid(void *data, const char *value)
+static int set_pid(const struct wmk_cli_option *option, void *at, const char *value)
 {
-	struct wmk_strace_args *args = data;
+	struct wmk_strace_args *args = at;
 	char *list = strdup(value), *rest = NULL, *word;
 	uint64_t pid;
 	int err = list ? 0 : wmk_error(-ENOMEM, "no memory");
 
+	(void)option;
 	if (!err && !list[strspn(list, ", \n\t")])
 		err = wmk_error(-EINVAL, "\"%.40s\" is not a number", value);
 	for (word = err ? NULL : strtok_r(list, ", \n\t", &rest); word && err == 0; word = strtok_r(NULL, ", \n\t", &rest)) {
@@ -68,29 +50,23 @@ static int set_pid(void *data, const char *value)
 	return err;
 }
 
-static int set_expression(void *data, const char *value)
+static int set_expression(const struct wmk_cli_option *option, void *at, const char *value)
 {
-	struct wmk_strace_args *args = data;
+	struct wmk_strace_args *args = at;
 
+	(void)option;
 	if (!args->has_select)
 		wmk_strace_select_init(&args->select);
 	args->has_select = true;
 	return wmk_strace_select_add(&args->select, value);
 }
 
-static int set_output(void *data, const char *value)
-{
-	if (!*value)
-		return wmk_error(-EINVAL, "the name of a file is missing");
-	((struct wmk_strace_args *)data)->output = value;
-	return 0;
-}
-
-static int set_strings(void *data, const char *value)
+static int set_strings(const struct wmk_cli_option *option, void *at, const char *value)
 {
 	uint64_t n;
 	int err = wmk_cli_number(value, UINT32_MAX, &n);
 
+	(void)option;
 	if (err < 0)
 		return err;
 	if (n > WMK_KPRINT_STRINGS_MAX) {
@@ -98,54 +74,70 @@ static int set_strings(void *data, const char *value)
 		n = WMK_KPRINT_STRINGS_MAX;
 	}
 	/* (0 is "as it is by default") */
-	((struct wmk_strace_args *)data)->strings = (uint32_t)n + 1;
+	*(uint32_t *)at = (uint32_t)n + 1;
 	return 0;
 }
 
-static int set_columns(void *data, const char *value)
+static int set_columns(const struct wmk_cli_option *option, void *at, const char *value)
 {
 	uint64_t n;
 	int err = wmk_cli_number(value, 1000, &n);
 
+	(void)option;
 	if (err == 0)
-		((struct wmk_strace_args *)data)->columns = (unsigned)n + 1;
+		*(unsigned *)at = (unsigned)n + 1;
 	return err;
 }
 
-static int set_buffer(void *data, const char *value)
+static int set_buffer(const struct wmk_cli_option *option, void *at, const char *value)
 {
 	uint64_t size, power = 4096;
 	int err = wmk_size_parse(value, &size);
 
+	(void)option;
 	if (err < 0)
 		return err;
 	if (!size || size > BUFFER_MOST)
 		return wmk_error(-EINVAL, "%.40s is not from 1 to 1G", value);
 	while (power < size)
 		power *= 2;
-	((struct wmk_strace_args *)data)->buffer = power;
+	*(uint64_t *)at = power;
 	return 0;
 }
 
 static const struct wmk_cli_option strace_options[] = {
-	{ 'f', "follow-forks", NULL, "Also the processes and threads that it starts, and so on.", set_follow, false },
-	{ 'p', "attach", "PID", "A process that runs already, as long as it does or until Ctrl-C. Several, with commas or given several times.", set_pid, true },
-	{ 'e', "expr", "EXPR", "Which calls: names with commas, 'trace=openat,close', 'trace=!futex', classes '%file', '%desc', '%network', '%process', "
-	  "'%memory', '%signal', '%ipc', regular expressions '/^get', ?NAME for one that may not be there, all, none. 'signal=LIST': which signals.",
-	  set_expression, true },
-	{ 'o', "output", "FILE", "Write to FILE, not to standard error.", set_output, false },
-	{ 'c', "summary-only", NULL, "At the end a table: how often each call was made, how often it failed, how long it took from entry to exit.", set_summary, false },
-	{ 'C', "summary", NULL, "That table, and the calls too.", set_with_summary, false },
-	{ 'T', "syscall-times", NULL, "How long each call took.", set_durations, false },
-	{ 't', "absolute-timestamps", NULL, "The time of day before each line; twice, with microseconds; three times, as seconds since 1970.", set_times, true },
-	{ 'r', "relative-timestamps", NULL, "The time since the line before.", set_relative, false },
-	{ 's', "string-limit", "N", "Bytes of texts that are shown; the default is 32, the most 4096. Names of files are shown whole.", set_strings, false },
-	{ 'a', "columns", "N", "The column in which results stand; the default is 40.", set_columns, false },
-	{ 'q', "quiet", NULL, "No messages about processes that come, as with -o and COMMAND; twice, also not how they ended.", set_quiet, true },
-	{ 0, "buffer-size", "N", "Bytes of the buffer of each CPU, with k, M or G, rounded up to a power of two. The default is 32M, less on machines with many "
-	  "CPUs.", set_buffer, false },
-	{ 0, "no-bpf", NULL, "As on kernels without BPF: by events of tracefs, with numbers for what arguments point to, and without signals.", set_no_bpf, false },
-	{ 0, "json", NULL, "Print one object of JSON on a line for each call, signal and end of a thread, on standard output without -o.", set_json, false },
+	{ 'f', "follow-forks", NULL, "Also the processes and threads that it starts, and so on.",
+	  WMK_CLI_COUNT(struct wmk_strace_args, follow) },
+	{ 'p', "attach", "PID", "A process that runs already, as long as it does or until Ctrl-C. Several, with commas "
+	  "or given several times.", .store = set_pid, .repeats = true },
+	{ 'e', "expr", "EXPR", "Which calls: names with commas, 'trace=openat,close', 'trace=!futex', classes '%file', "
+	  "'%desc', '%network', '%process', '%memory', '%signal', '%ipc', regular expressions '/^get', ?NAME for one "
+	  "that may not be there, all, none. 'signal=LIST': which signals.", .store = set_expression, .repeats = true },
+	{ 'o', "output", "FILE", "Write to FILE, not to standard error.",
+	  WMK_CLI_NAME(struct wmk_strace_args, output, "a file") },
+	{ 'c', "summary-only", NULL, "At the end a table: how often each call was made, how often it failed, how long "
+	  "it took from entry to exit.", WMK_CLI_FLAG(struct wmk_strace_args, is_summary) },
+	{ 'C', "summary", NULL, "That table, and the calls too.", WMK_CLI_FLAG(struct wmk_strace_args, with_summary),
+	  WMK_CLI_GIVEN(struct wmk_strace_args, is_summary) },
+	{ 'T', "syscall-times", NULL, "How long each call took.",
+	  WMK_CLI_FLAG(struct wmk_strace_args, with_durations) },
+	{ 't', "absolute-timestamps", NULL, "The time of day before each line; twice, with microseconds; three times, "
+	  "as seconds since 1970.", WMK_CLI_COUNT(struct wmk_strace_args, times), .repeats = true },
+	{ 'r', "relative-timestamps", NULL, "The time since the line before.",
+	  WMK_CLI_FLAG(struct wmk_strace_args, is_relative) },
+	{ 's', "string-limit", "N", "Bytes of texts that are shown; the default is 32, the most 4096. Names of files "
+	  "are shown whole.", .store = set_strings, WMK_CLI_AT(uint32_t, struct wmk_strace_args, strings) },
+	{ 'a', "columns", "N", "The column in which results stand; the default is 40.", .store = set_columns,
+	  WMK_CLI_AT(unsigned, struct wmk_strace_args, columns) },
+	{ 'q', "quiet", NULL, "No messages about processes that come, as with -o and COMMAND; twice, also not how they "
+	  "ended.", WMK_CLI_COUNT(struct wmk_strace_args, quiet), .repeats = true },
+	{ 0, "buffer-size", "N", "Bytes of the buffer of each CPU, with k, M or G, rounded up to a power of two. The "
+	  "default is 32M, less on machines with many CPUs.", .store = set_buffer,
+	  WMK_CLI_AT(uint64_t, struct wmk_strace_args, buffer) },
+	{ 0, "no-bpf", NULL, "As on kernels without BPF: by events of tracefs, with numbers for what arguments point "
+	  "to, and without signals.", WMK_CLI_FLAG(struct wmk_strace_args, no_bpf) },
+	{ 0, "json", NULL, "Print one object of JSON on a line for each call, signal and end of a thread, on standard "
+	  "output without -o.", WMK_CLI_FLAG(struct wmk_strace_args, json) },
 };
 
 /* ── the run ─────────────────────────────────────────────────────────────────────────────────────────── */

@@ -166,9 +166,9 @@ static void print_warnings(const struct wmk_record_result *result)
 	struct wmk_apps_stats apps;
 
 	wmk_apps_stats(result->rec->apps, &apps);
-	if (apps.apps_seen + apps.apps_refused + apps.apps_dropped == 0 && result->follow->n == 0 && !result->args->n_kernel)
+	if (apps.apps_seen + apps.apps_refused + apps.apps_dropped == 0 && result->follow->n == 0 && !result->args->kernel.n)
 		wmk_record_not_instrumented(result);
-	else if (!result->args->n_kernel || result->args->n_patterns)
+	else if (!result->args->kernel.n || result->args->patterns.n)
 		say_unmatched(result);
 	say_filter(result);
 	wmk_record_missing(result);
@@ -295,7 +295,7 @@ static void json_session(const struct wmk_record_result *result)
 
 	json_member("session", session->name);
 	fputs(",\"patterns\":[", stdout);
-	for (unsigned c = 0; c < session->n_channels && result->args->n_patterns; c++) {
+	for (unsigned c = 0; c < session->n_channels && result->args->patterns.n; c++) {
 		for (unsigned i = 0; i < session->channels[c]->n_rules; i++, comma = ",") {
 			fprintf(stdout, "%s{\"pattern\":", comma);
 			wmk_cli_json_string(stdout, session->channels[c]->rules[i]->pattern);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text.c - what commands print and parse: sizes, JSON strings, colours, errors.
+ * text.c - what commands print: sizes, JSON, colors, errors.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -10,62 +10,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/size.h"
 #include "base/json_text.h"
 #include "cli/command.h"
-
-#define SUBBUF_MAX (1u << 30)
-#define N_SUBBUFS_MAX (1u << 20)
-
-int wmk_cli_number(const char *text, uint64_t max, uint64_t *number)
-{
-	char *end;
-
-	if (text[0] < '0' || text[0] > '9')
-		return wmk_error(-EINVAL, "\"%.40s\" is not a number", text);
-	errno = 0;
-	*number = strtoull(text, &end, 10);
-	if (*end)
-		return wmk_error(-EINVAL, "\"%.40s\" is not a number", text);
-	if (errno || *number > max)
-		return wmk_error(-ERANGE, "%.40s is too large: at most %" PRIu64, text, max);
-	return 0;
-}
-
-static int power_of_two(const char *option, const char *value, uint64_t max, uint64_t *out)
-{
-	char from[32], to[32];
-	uint64_t size, power = 1;
-	int err = wmk_size_parse(value, &size);
-
-	if (err < 0)
-		return err;
-	if (size == 0 || size > max)
-		return wmk_error(-EINVAL, "%.40s is not from 1 to %s", value, wmk_cli_size_text(max, to, sizeof(to)));
-	while (power < size)
-		power *= 2;
-	if (power != size)
-		wmk_cli_say("--%s %s: made %s, a power of two", option, wmk_cli_size_text(size, from, sizeof(from)),
-			    wmk_cli_size_text(power, to, sizeof(to)));
-	*out = power;
-	return 0;
-}
-
-int wmk_cli_subbuf_size(const char *value, uint64_t *size)
-{
-	int err = power_of_two("subbuf-size", value, SUBBUF_MAX, size);
-
-	if (err == 0 && *size < WMK_CLI_SUBBUF_MIN) {
-		wmk_cli_say("--subbuf-size %s: made 4k, the smallest there is", value);
-		*size = WMK_CLI_SUBBUF_MIN;
-	}
-	return err;
-}
-
-int wmk_cli_num_subbuf(const char *value, uint64_t *n)
-{
-	return power_of_two("num-subbuf", value, N_SUBBUFS_MAX, n);
-}
 
 const char *wmk_cli_size_text(uint64_t size, char *buf, size_t buf_size)
 {

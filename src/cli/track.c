@@ -14,34 +14,6 @@
 
 static const char *const kind_names[WMK_TRACKED_KINDS] = { "pid", "uid", "gid" };
 
-static int set_kind(struct wmk_track_args *args, enum wmk_tracked kind, const char *list)
-{
-	args->given[kind] = true;
-	return list ? wmk_cli_words_add(&args->ids[kind], list) : 0;
-}
-
-static int set_pid(void *data, const char *value)
-{
-	return set_kind(data, WMK_TRACKED_PID, value);
-}
-
-static int set_uid(void *data, const char *value)
-{
-	return set_kind(data, WMK_TRACKED_UID, value);
-}
-
-static int set_gid(void *data, const char *value)
-{
-	return set_kind(data, WMK_TRACKED_GID, value);
-}
-
-static int set_all(void *data, const char *value)
-{
-	(void)value;
-	((struct wmk_track_args *)data)->all = true;
-	return 0;
-}
-
 int wmk_track_id(enum wmk_tracked kind, const char *word, uint64_t *id)
 {
 	const struct passwd *user = NULL;
@@ -189,15 +161,19 @@ static const char *const untrack_details[] = {
 	NULL
 };
 
+#define IDS(tracked) \
+	WMK_CLI_WORDS(struct wmk_track_args, ids[tracked]), WMK_CLI_GIVEN(struct wmk_track_args, given[tracked])
+
 static const struct wmk_cli_option options[] = {
-	{ 'u', "userspace", NULL, "The user domain: programs. It is meant where no domain is named.", wmk_cli_set_userspace, false },
-	{ 'k', "kernel", NULL, "The kernel domain: only --pid, 64 processes at most.", wmk_cli_set_kernel, false },
+	WMK_CLI_OPTION_USERSPACE("The user domain: programs. It is meant where no domain is named."),
+	WMK_CLI_OPTION_KERNEL("The kernel domain: only --pid, 64 processes at most."),
 	WMK_CLI_OPTION_SESSION,
-	{ 0, "pid", "[PID,...]", "Processes, by number.", set_pid, false },
-	{ 0, "vpid", "[PID,...]", "The same: LTTng's name for it.", set_pid, false },
-	{ 0, "uid", "[USER,...]", "Users, by name or number.", set_uid, false },
-	{ 0, "gid", "[GROUP,...]", "Groups, by name or number.", set_gid, false },
-	{ 'a', "all", NULL, "All of the kinds that are named without a list.", set_all, false },
+	{ 0, "pid", "[PID,...]", "Processes, by number.", IDS(WMK_TRACKED_PID) },
+	{ 0, "vpid", "[PID,...]", "The same: LTTng's name for it.", IDS(WMK_TRACKED_PID) },
+	{ 0, "uid", "[USER,...]", "Users, by name or number.", IDS(WMK_TRACKED_UID) },
+	{ 0, "gid", "[GROUP,...]", "Groups, by name or number.", IDS(WMK_TRACKED_GID) },
+	{ 'a', "all", NULL, "All of the kinds that are named without a list.",
+	  WMK_CLI_FLAG(struct wmk_track_args, all) },
 	WMK_CLI_OPTION_JSON,
 };
 

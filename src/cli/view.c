@@ -18,7 +18,7 @@
 #include "read/json.h"
 
 #define PATIENCE_S 0.5
-#define PATIENCE_MAX_S 1e9
+#define PATIENCE_MAX_S 1000000000u
 
 struct view_args {
 	struct wmk_cli_which which;
@@ -29,22 +29,6 @@ struct view_args {
 	struct wmk_print_options print; /* `names` and `fields` where they were given */
 };
 
-static int set_path(void *data, const char *value)
-{
-	if (!*value)
-		return wmk_error(-EINVAL, "the name of a directory is missing");
-	((struct view_args *)data)->path = value;
-	return 0;
-}
-
-static int set_viewer(void *data, const char *value)
-{
-	if (!*value)
-		return wmk_error(-EINVAL, "the name of a program is missing");
-	((struct view_args *)data)->viewer = value;
-	return 0;
-}
-
 static bool is_directory(const char *path)
 {
 	struct stat st;
@@ -52,87 +36,16 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int set_color(void *data, const char *value)
+static int set_names(const struct wmk_cli_option *option, void *at, const char *value)
 {
-	static const char *const words[] = { "auto", "always", "never" };
-	struct view_args *args = data;
-
-	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcmp(value, words[i]) == 0) {
-			args->color = i;
-			return 0;
-		}
-	return wmk_error(-EINVAL, "'%.40s' is none of auto, always, never", value);
+	(void)option;
+	return wmk_print_names(value, at);
 }
 
-static int set_no_pager(void *data, const char *value)
+static int set_fields(const struct wmk_cli_option *option, void *at, const char *value)
 {
-	(void)value;
-	((struct view_args *)data)->no_pager = true;
-	return 0;
-}
-
-static int set_wait(void *data, const char *value)
-{
-	struct view_args *args = data;
-	char *end;
-
-	args->has_wait = true;
-	args->wait = strtod(value, &end);
-	if (end == value || *end || !(args->wait >= 0 && args->wait <= PATIENCE_MAX_S))
-		return wmk_error(-EINVAL, "'%.40s' is no number of seconds", value);
-	return 0;
-}
-
-static int set_seconds(void *data, const char *value)
-{
-	(void)value;
-	((struct view_args *)data)->print.clock = WMK_PRINT_SECONDS;
-	return 0;
-}
-
-static int set_cycles(void *data, const char *value)
-{
-	(void)value;
-	((struct view_args *)data)->print.clock = WMK_PRINT_CYCLES;
-	return 0;
-}
-
-static int set_date(void *data, const char *value)
-{
-	(void)value;
-	((struct view_args *)data)->print.date = true;
-	return 0;
-}
-
-static int set_gmt(void *data, const char *value)
-{
-	(void)value;
-	((struct view_args *)data)->print.gmt = true;
-	return 0;
-}
-
-static int set_no_delta(void *data, const char *value)
-{
-	(void)value;
-	((struct view_args *)data)->print.no_delta = true;
-	return 0;
-}
-
-static int set_names(void *data, const char *value)
-{
-	struct view_args *args = data;
-
-	args->has_names = true;
-	return wmk_print_names(value, &args->print.names);
-}
-
-static int set_fields(void *data, const char *value)
-{
-	struct view_args *args = data;
-
-	args->has_fields = true;
-	return wmk_print_fields(value, &args->print.fields);
+	(void)option;
+	return wmk_print_fields(value, at);
 }
 
 /* A session's trace. */
@@ -388,23 +301,35 @@ static const char *const details[] = {
 
 static const struct wmk_cli_option options[] = {
 	WMK_CLI_OPTION_SESSION_NAMED("The session."),
-	{ 't', "trace-path", "DIR", "The traces in this directory, instead of a session's.", set_path, false },
+	{ 't', "trace-path", "DIR", "The traces in this directory, instead of a session's.",
+	  WMK_CLI_NAME(struct view_args, path, "a directory") },
 	WMK_CLI_OPTIONS_WHICH,
-	{ 0, "follow", NULL, "Show records as they come, while the traces are written. There is no pager then.", wmk_cli_set_follow, false },
-	{ 0, "wait", "SECONDS", "With --follow: how long records wait for older ones of a stream to which nothing comes. The default is 0.5.", set_wait, false },
-	{ 0, "clock-seconds", NULL, "Times as seconds since 1970.", set_seconds, false },
-	{ 0, "clock-cycles", NULL, "Times as the clock's own values.", set_cycles, false },
-	{ 0, "clock-date", NULL, "Times with the date.", set_date, false },
-	{ 0, "clock-gmt", NULL, "Times of UTC, not of the local time zone.", set_gmt, false },
-	{ 0, "no-delta", NULL, "No time since the record before.", set_no_delta, false },
-	{ 'n', "names", "NAMES", "Names to show, with commas between: none, all, scope, header, context, payload. The default is payload,context.", set_names,
-	  false },
-	{ 'f', "fields", "FIELDS", "What to show besides, with commas between: all, trace, trace:hostname, trace:domain, trace:procname, trace:vpid, "
-	  "loglevel, emf. The default is trace:hostname,trace:procname,trace:vpid.", set_fields, false },
-	{ 0, "color", "WHEN", "Colours: auto (on a terminal, unless NO_COLOR is set), always, never.", set_color, false },
-	{ 0, "no-pager", NULL, "Straight to the terminal. Else $WAYMARK_PAGER, or $PAGER, or less shows it there, page by page.", set_no_pager, false },
+	WMK_CLI_OPTION_FOLLOW("Show records as they come, while the traces are written. There is no pager then."),
+	{ 0, "wait", "SECONDS", "With --follow: how long records wait for older ones of a stream to which nothing "
+	  "comes. The default is 0.5.", WMK_CLI_SECONDS(struct view_args, wait, PATIENCE_MAX_S),
+	  WMK_CLI_GIVEN(struct view_args, has_wait) },
+	{ 0, "clock-seconds", NULL, "Times as seconds since 1970.",
+	  WMK_CLI_CONSTANT(struct view_args, print.clock, WMK_PRINT_SECONDS) },
+	{ 0, "clock-cycles", NULL, "Times as the clock's own values.",
+	  WMK_CLI_CONSTANT(struct view_args, print.clock, WMK_PRINT_CYCLES) },
+	{ 0, "clock-date", NULL, "Times with the date.", WMK_CLI_FLAG(struct view_args, print.date) },
+	{ 0, "clock-gmt", NULL, "Times of UTC, not of the local time zone.",
+	  WMK_CLI_FLAG(struct view_args, print.gmt) },
+	{ 0, "no-delta", NULL, "No time since the record before.", WMK_CLI_FLAG(struct view_args, print.no_delta) },
+	{ 'n', "names", "NAMES", "Names to show, with commas between: none, all, scope, header, context, payload. The "
+	  "default is payload,context.", .store = set_names, WMK_CLI_AT(uint8_t, struct view_args, print.names),
+	  WMK_CLI_GIVEN(struct view_args, has_names) },
+	{ 'f', "fields", "FIELDS", "What to show besides, with commas between: all, trace, trace:hostname, "
+	  "trace:domain, trace:procname, trace:vpid, loglevel, emf. The default is "
+	  "trace:hostname,trace:procname,trace:vpid.", .store = set_fields,
+	  WMK_CLI_AT(uint8_t, struct view_args, print.fields), WMK_CLI_GIVEN(struct view_args, has_fields) },
+	{ 0, "color", "WHEN", "Colours: auto (on a terminal, unless NO_COLOR is set), always, never.",
+	  WMK_CLI_CHOICE(struct view_args, color, "auto always never", "'@' is none of auto, always, never") },
+	{ 0, "no-pager", NULL, "Straight to the terminal. Else $WAYMARK_PAGER, or $PAGER, or less shows it there, page "
+	  "by page.", WMK_CLI_FLAG(struct view_args, no_pager) },
 	WMK_CLI_OPTION_JSON,
-	{ 'e', "viewer", "PROGRAM", "Show it by this program. It gets the trace's directory as its last argument.", set_viewer, false },
+	{ 'e', "viewer", "PROGRAM", "Show it by this program. It gets the trace's directory as its last argument.",
+	  WMK_CLI_NAME(struct view_args, viewer, "a program") },
 };
 
 const struct wmk_cli_command wmk_cli_view = {

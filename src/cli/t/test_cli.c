@@ -51,9 +51,9 @@ static void test_options(void **state)
 	(void)state;
 	assert_int_equal(parse(&args, "-e a:* -eb:c --event=!d:e --event f:* -c vpid -c procname -c vpid -o dir --subbuf-size 3M "
 			       "--num-subbuf=5 --overwrite --json -- ./prog -x --y", &rest, &n), 0);
-	assert_int_equal(args.n_patterns, 4);
-	assert_string_equal(args.patterns[1], "b:c");
-	assert_string_equal(args.patterns[2], "!d:e");
+	assert_int_equal(args.patterns.n, 4);
+	assert_string_equal(args.patterns.items[1], "b:c");
+	assert_string_equal(args.patterns.items[2], "!d:e");
 	assert_int_equal(args.n_contexts, 2);
 	assert_int_equal(args.contexts[1], WMK_CTX_PROCNAME);
 	assert_string_equal(args.output, "dir");
@@ -67,7 +67,7 @@ static void test_options(void **state)
 	/* `--` may be left out: the program's own options stay its own. */
 	assert_int_equal(parse(&args, "-e a:* prog --json -e x", &rest, &n), 0);
 	assert_false(args.json);
-	assert_int_equal(args.n_patterns, 1);
+	assert_int_equal(args.patterns.n, 1);
 	assert_int_equal(n, 4);
 	assert_int_equal(parse(&args, "--help", &rest, &n), 1);
 }
@@ -254,6 +254,94 @@ static void test_words(void **state)
 	assert_int_equal(wmk_cli_number("1k", 12, &number), -EINVAL);
 	assert_int_equal(wmk_cli_number("-1", 12, &number), -EINVAL);
 	assert_int_equal(wmk_cli_number("", 12, &number), -EINVAL);
+}
+
+struct kinds {
+	bool flag, given;
+	unsigned count;
+	uint8_t constant;
+	const char *text, *name;
+	uint64_t number, size, power;
+	double seconds;
+	uint32_t choice;
+	struct wmk_cli_words words;
+};
+
+static const struct wmk_cli_option kinds_options[] = {
+	{ 'f', "flag", NULL, "", WMK_CLI_FLAG(struct kinds, flag) },
+	{ 'c', "count", NULL, "", WMK_CLI_COUNT(struct kinds, count), .repeats = true },
+	{ 0, "constant", NULL, "", WMK_CLI_CONSTANT(struct kinds, constant, 7), WMK_CLI_GIVEN(struct kinds, given) },
+	{ 0, "text", "X", "", WMK_CLI_TEXT(struct kinds, text) },
+	{ 0, "name", "X", "", WMK_CLI_NAME(struct kinds, name, "a thing") },
+	{ 0, "number", "X", "", WMK_CLI_NUMBER(struct kinds, number, 12) },
+	{ 0, "size", "X", "", WMK_CLI_SIZE(struct kinds, size) },
+	{ 0, "power", "X", "", WMK_CLI_POWER_OF_TWO(struct kinds, power, 8, 64) },
+	{ 0, "seconds", "X", "", WMK_CLI_SECONDS(struct kinds, seconds, 10) },
+	{ 0, "choice", "X", "", WMK_CLI_CHOICE(struct kinds, choice, "one two three", "'@' is no choice") },
+	{ 'w', "words", "[X]", "", WMK_CLI_WORDS(struct kinds, words), .repeats = true },
+};
+
+static int parse_kinds(struct kinds *args, const char *arguments)
+{
+	static const struct wmk_cli_command command = {
+		.name = "test", .arguments = "", .options = kinds_options,
+		.n_options = sizeof(kinds_options) / sizeof(kinds_options[0]),
+	};
+	static char line[256];
+	char *argv[32], **rest;
+	int n;
+
+	*args = (struct kinds){ .flag = false };
+	snprintf(line, sizeof(line), "%s", arguments);
+	return wmk_cli_parse(&command, argv, split(line, argv), args, &rest, &n);
+}
+
+static void test_each_kind_of_option_stores_its_value(void **state)
+{
+	struct kinds args;
+
+	(void)state;
+	assert_int_equal(parse_kinds(&args, ""), 0);
+	assert_false(args.flag || args.given);
+	assert_int_equal(parse_kinds(&args, "-fcc --count --constant --text= --name a --number=12 --size 2k --power 33 "
+					    "--seconds 0.5 --choice three -w a,b -w"), 0);
+	assert_true(args.flag && args.given);
+	assert_int_equal(args.count, 3);
+	assert_int_equal(args.constant, 7);
+	assert_string_equal(args.text, "");
+	assert_string_equal(args.name, "a");
+	assert_int_equal(args.number, 12);
+	assert_int_equal(args.size, 2048);
+	assert_int_equal(args.power, 64);
+	assert_true(args.seconds > 0.49 && args.seconds < 0.51);
+	assert_int_equal(args.choice, 2);
+	assert_int_equal(args.words.n, 2);
+	wmk_cli_words_free(&args.words);
+	assert_int_equal(parse_kinds(&args, "--power 3"), 0);
+	assert_int_equal(args.power, 8);
+}
+
+static void test_values_outside_of_a_kind_are_rejected(void **state)
+{
+	static const char *const bad[][2] = {
+		{ "--name=", "option --name: the name of a thing is missing" },
+		{ "--number 13", "too large: at most 12" },
+		{ "--number x", "not a number" }, { "--size x", "x" }, { "--power 65", "65 is not from 1 to 64" },
+		{ "--power 0", "is not from 1 to 64" }, { "--seconds 11", "'11' is no number of seconds" },
+		{ "--seconds nan", "no number" }, { "--choice tw", "option --choice: 'tw' is no choice" },
+		{ "--choice=", "'' is no choice" }, { "-w a,", "an empty word" }, { "--flag=1", "takes no value" },
+	};
+	char text[1280];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct kinds args;
+
+		assert_true(parse_kinds(&args, bad[i][0]) < 0);
+		wmk_cli_words_free(&args.words);
+		if (!strstr(wmk_error_text(text, sizeof(text)), bad[i][1]))
+			fail_msg("'%s': '%s', without '%s'", bad[i][0], text, bad[i][1]);
+	}
 }
 
 static void test_common(void **state)
@@ -492,6 +580,8 @@ int main(void)
 		cmocka_unit_test(test_options), cmocka_unit_test(test_refused), cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_json), cmocka_unit_test(test_commands), cmocka_unit_test(test_table),
 		cmocka_unit_test(test_find_program), cmocka_unit_test(test_words), cmocka_unit_test(test_common),
+		cmocka_unit_test(test_each_kind_of_option_stores_its_value),
+		cmocka_unit_test(test_values_outside_of_a_kind_are_rejected),
 		cmocka_unit_test(test_current), cmocka_unit_test(test_recorded), cmocka_unit_test(test_progress), cmocka_unit_test(test_json_members), cmocka_unit_test(test_look),
 	};
 

@@ -120,7 +120,7 @@ static int set_option(const struct wmk_cli_command *command, const struct wmk_cl
 	int err;
 
 	assert_non_null(args);
-	err = option->set(args, value);
+	err = option->store(option, (char *)args + option->at, value);
 	if (command->done)
 		command->done(args);
 	free(args);

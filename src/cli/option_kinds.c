@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * option_kinds.c - see option.h.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/size.h"
+#include "cli/command.h"
+
+int wmk_cli_store_flag(const struct wmk_cli_option *option, void *at, const char *value)
+{
+	(void)option;
+	(void)value;
+	*(bool *)at = true;
+	return 0;
+}
+
+int wmk_cli_store_count(const struct wmk_cli_option *option, void *at, const char *value)
+{
+	(void)option;
+	(void)value;
+	++*(unsigned *)at;
+	return 0;
+}
+
+int wmk_cli_store_constant(const struct wmk_cli_option *option, void *at, const char *value)
+{
+	(void)value;
+	*(uint8_t *)at = (uint8_t)option->max;
+	return 0;
+}
+
+int wmk_cli_store_text(const struct wmk_cli_option *option, void *at, const char *value)
+{
+	if (!*value && option->wrong)
+		return wmk_error(-EINVAL, "%s", option->wrong);
+	*(const char **)at = value;
+	return 0;
+}
+
+int wmk_cli_number(const char *text, uint64_t max, uint64_t *number)
+{
+	char *end;
+
+	if (text[0] < '0' || text[0] > '9')
+		return wmk_error(-EINVAL, "\"%.40s\" is not a number", text);
+	errno = 0;
+	*number = strtoull(text, &end, 10);
+	if (*end)
+		return wmk_error(-EINVAL, "\"%.40s\" is not a number", text);
+	if (errno || *number > max)
+		return wmk_error(-ERANGE, "%.40s is too large: at most %" PRIu64, text, max);
+	return 0;
+}
+
+int wmk_cli_store_number(const struct wmk_cli_option *option, void *at, const char *value)
+{
+	return wmk_cli_number(value, option->max, at);
+}
+
+int wmk_cli_store_size(const struct wmk_cli_option *option, void *at, const char *value)
+{
+	(void)option;
+	return wmk_size_parse(value, at);
+}
+
+int wmk_cli_store_power_of_two(const struct wmk_cli_option *option, void *at, const char *value)
+{
+	char from[32], to[32];
+	uint64_t size, power = 1;
+	int err = wmk_size_parse(value, &size);
+
+	if (err < 0)
+		return err;
+	if (size == 0 || size > option->max)
+		return wmk_error(-EINVAL, "%.40s is not from 1 to %s", value,
+				 wmk_cli_size_text(option->max, to, sizeof(to)));
+	while (power < size)
+		power *= 2;
+	if (power != size)
+		wmk_cli_say("--%s %s: made %s, a power of two", option->name,
+			    wmk_cli_size_text(size, from, sizeof(from)), wmk_cli_size_text(power, to, sizeof(to)));
+	if (power < option->min) {
+		power = option->min;
+		wmk_cli_say("--%s %s: made %s, the smallest there is", option->name, value,
+			    wmk_cli_size_text(power, to, sizeof(to)));
+	}
+	*(uint64_t *)at = power;
+	return 0;
+}
+
+int wmk_cli_store_seconds(const struct wmk_cli_option *option, void *at, const char *value)
+{
+	char *end;
+	double seconds = strtod(value, &end);
+
+	if (end == value || *end || !(seconds >= 0 && seconds <= (double)option->max))
+		return wmk_error(-EINVAL, "'%.40s' is no number of seconds", value);
+	*(double *)at = seconds;
+	return 0;
+}
+
+int wmk_cli_store_choice(const struct wmk_cli_option *option, void *at, const char *value)
+{
+	const size_t len = strlen(value), before = strcspn(option->wrong, "@");
+	const char *word = option->choices;
+	uint32_t which = 0;
+
+	for (size_t n; *word; word += n + (word[n] == ' '), which++) {
+		n = strcspn(word, " ");
+		if (n == len && memcmp(word, value, n) == 0) {
+			*(uint32_t *)at = (uint32_t)option->min + which;
+			return 0;
+		}
+	}
+	if (!option->wrong[before])
+		return wmk_error(-EINVAL, "%s", option->wrong);
+	return wmk_error(-EINVAL, "%.*s%.40s%s", (int)before, option->wrong, value, option->wrong + before + 1);
+}
+
+int wmk_cli_store_words(const struct wmk_cli_option *option, void *at, const char *value)
+{
+	(void)option;
+	return value ? wmk_cli_words_add(at, value) : 0;
+}
+
+int wmk_cli_words_add(struct wmk_cli_words *words, const char *list)
+{
+	for (;;) {
+		size_t len = strcspn(list, ",");
+		char **more;
+
+		if (!len)
+			return wmk_error(-EINVAL, "an empty word in a list");
+		if (words->n == WMK_CLI_WORDS_MAX)
+			return wmk_error(-E2BIG, "more than %u words", WMK_CLI_WORDS_MAX);
+		more = realloc(words->items, (words->n + 1) * sizeof(*more));
+		if (!more)
+			return wmk_error(-ENOMEM, "no memory");
+		words->items = more;
+		words->items[words->n] = strndup(list, len);
+		if (!words->items[words->n])
+			return wmk_error(-ENOMEM, "no memory");
+		words->n++;
+		list += len;
+		if (!*list++)
+			return 0;
+	}
+}
+
+void wmk_cli_words_free(struct wmk_cli_words *words)
+{
+	for (unsigned i = 0; i < words->n; i++)
+		free(words->items[i]);
+	free(words->items);
+	*words = (struct wmk_cli_words){ NULL, 0 };
+}
