@@ -13,8 +13,6 @@
 #include "base/error.h"
 #include "ctf/build.h"
 #include "ctf/decode.h"
-#include "ctf/json.h"
-#include "ctf/tsdl.h"
 
 #define LOOKED_MAX (1u << 26)
 #define CLOCK_BUDGET 10000u        /* members of a stream's headers that are looked at for its clock */
@@ -401,39 +399,6 @@ int wmk_ctf_build(struct wmk_ctf_builder *from, struct wmk_ctf_class **class)
 	from->scratch = (struct wmk_scratch){ NULL };
 	*class = &whole->class;
 	return 0;
-}
-
-/* (without its record separator it is none either, and yet that is what is missing: no text of TSDL begins so) */
-static bool is_json(const char *text, size_t len)
-{
-	if (len && text[0] == 0x1e)
-		return true;
-	while (len && strchr(" \t\r\n", *text) && *text) {
-		text++;
-		len--;
-	}
-	return len && *text == '{';
-}
-
-int wmk_ctf_metadata_parse(const char *text, size_t len, const char *name, bool partial, struct wmk_ctf_class **class)
-{
-	char shown[WMK_CTF_SHORT];
-	struct wmk_ctf_builder builder = { .name = wmk_ctf_short_name(shown, name) };
-	int err, built;
-
-	*class = NULL;
-	if (len > WMK_CTF_METADATA_MAX)
-		return wmk_error(-E2BIG, "metadata of %zu bytes, at most %u are read", len, WMK_CTF_METADATA_MAX);
-	if (is_json(text, len))
-		err = wmk_ctf_json_parse(&builder, text, len, shown, partial);
-	else
-		err = wmk_tsdl_parse(&builder, text, len, shown, partial);
-	if (err >= 0) {
-		built = wmk_ctf_build(&builder, class);
-		return built < 0 ? wmk_error_add(built, "cannot read the metadata '%s'", shown) : err;
-	}
-	wmk_ctf_builder_free(&builder);
-	return wmk_error_add(err, "cannot read the metadata '%s'", shown);
 }
 
 void wmk_ctf_class_free(struct wmk_ctf_class *class)
