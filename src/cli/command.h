@@ -26,6 +26,7 @@
 struct wmk_cli_command {
 	const char *name;
 	const char *arguments;   /* what follows the options, for the synopsis */
+	const char *choices;     /* the arguments are words of this list, with spaces between; NULL: any */
 	const char *summary;     /* one line */
 	const char *const *details;   /* paragraphs, NULL at the end */
 	const struct wmk_cli_option *options;
@@ -61,17 +62,8 @@ const struct wmk_cli_command *wmk_cli_find(const char *name);
 /* As wmk_cli_find(), without a cause chain when there is none. */
 const struct wmk_cli_command *wmk_cli_look_up(const char *name);
 
-/* The values of an option, or the arguments of a command (`option` is NULL), where these are of a fixed list. */
-struct wmk_cli_choices {
-	const char *command, *option;
-	const char *words;       /* with spaces between */
-	bool is_list;            /* several, with commas between */
-};
-
-/* NULL: the option takes any text, or names that complete.c knows. (choices.c) */
-const struct wmk_cli_choices *wmk_cli_choices(const struct wmk_cli_command *command, const char *option);
 /* Can the shells complete values of this option? */
-bool wmk_cli_is_completed(const struct wmk_cli_command *command, const struct wmk_cli_option *option);
+bool wmk_cli_is_completed(const struct wmk_cli_option *option);
 
 /* A sentence for a command's name of another tool: what does that work here. NULL: not a known name. (other_tools.c) */
 const char *wmk_cli_other_tool(const char *name);

@@ -104,14 +104,13 @@ static const char bash_tail[] =
 	"}\n"
 	"complete -o default -F _waymark waymark\n";
 
-/* What completes a value, for `what=` in the script: the command's own list, else by the name of the value. */
-static void bash_what(FILE *out, const struct wmk_cli_command *command, const char *option, const char *value)
+/* What completes a value, for `what=` in the script: a list of words, else by the name of the value. */
+static void bash_what(FILE *out, const char *choices, bool choose_many, const char *value)
 {
-	const struct wmk_cli_choices *choices = wmk_cli_choices(command, option);
 	const struct kind *kind = kind_of(value);
 
 	if (choices)
-		fprintf(out, "'%s:%s'", choices->is_list ? "list" : "one", choices->words);
+		fprintf(out, "'%s:%s'", choose_many ? "list" : "one", choices);
 	else if (kind)
 		fputs(kind->names ? kind->names : kind->shell, out);
 }
@@ -128,7 +127,7 @@ static void bash_command(FILE *out, const struct wmk_cli_command *command)
 		if (option->letter)
 			fprintf(out, "-%c | ", option->letter);
 		fprintf(out, "--%s) what=", option->name);
-		bash_what(out, command, option->name, option->value);
+		bash_what(out, option->choices, option->choose_many, option->value);
 		fputs(" ;;\n", out);
 	}
 	fputs("\t\t*)\n\t\t\tif [[ $cur == -* ]]; then\n\t\t\t\toptions='--help", out);
@@ -136,7 +135,7 @@ static void bash_command(FILE *out, const struct wmk_cli_command *command)
 		fprintf(out, " --%s", command->options[i].name);
 	fputs("'\n\t\t\telse\n\t\t\t\twhat=", out);
 	if (!command->takes_command)
-		bash_what(out, command, NULL, command->arguments);
+		bash_what(out, command->choices, false, command->arguments);
 	fputs("\n\t\t\tfi\n\t\t\t;;\n\t\tesac\n", out);
 	if (command->takes_command)
 		fputs("\t\tfor ((k = i + 1; k < last; k++)); do\n"
@@ -199,26 +198,25 @@ static void zsh_list(FILE *out, const char *words)
 		fprintf(out, *words == ':' ? "\\\\%c" : "%c", *words);
 }
 
-static void zsh_action(FILE *out, const struct wmk_cli_command *command, const char *option, const char *value)
+static void zsh_action(FILE *out, const char *choices, bool choose_many, const char *value)
 {
-	const struct wmk_cli_choices *choices = wmk_cli_choices(command, option);
 	const struct kind *kind = kind_of(value);
 	const char *action = !kind ? " " : kind->names ? NULL : strcmp(kind->shell, "directories") == 0 ? "_files -/" :
 			     strcmp(kind->shell, "files") == 0 ? "_files" : strcmp(kind->shell, "programs") == 0 ? "_command_names -e" :
 			     "_waymark_commands";
 
 	fprintf(out, ":%s:", kind ? kind->value : "value");
-	if (choices && choices->is_list)
-		zsh_list(out, choices->words);
+	if (choices && choose_many)
+		zsh_list(out, choices);
 	else if (choices)
-		fprintf(out, "(%s)", choices->words);
+		fprintf(out, "(%s)", choices);
 	else if (action)
 		fputs(action, out);
 	else
 		fprintf(out, "_waymark_names %s", kind->names);
 }
 
-static void zsh_option(FILE *out, const struct wmk_cli_command *command, const struct wmk_cli_option *option)
+static void zsh_option(FILE *out, const struct wmk_cli_option *option)
 {
 	const char *equals = !option->value ? "" : option->value[0] == '[' ? "=-" : "=";
 
@@ -234,7 +232,7 @@ static void zsh_option(FILE *out, const struct wmk_cli_command *command, const s
 	if (option->value && option->value[0] == '[')
 		fputc(':', out);
 	if (option->value)
-		zsh_action(out, command, option->name, option->value);
+		zsh_action(out, option->choices, option->choose_many, option->value);
 	fputc('\'', out);
 }
 
@@ -258,12 +256,12 @@ static void zsh(FILE *out)
 
 		fprintf(out, "\t%s)\n\t\t_arguments -s -S '(- *)'{-h,--help}'[say what it does]'", command->name);
 		for (unsigned k = 0; k < command->n_options; k++)
-			zsh_option(out, command, &command->options[k]);
+			zsh_option(out, &command->options[k]);
 		if (command->takes_command) {
 			fputs(" \\\n\t\t\t'*::program:_normal'", out);
-		} else if (wmk_cli_choices(command, NULL) || kind_of(command->arguments)) {
+		} else if (command->choices || kind_of(command->arguments)) {
 			fputs(" \\\n\t\t\t'*", out);
-			zsh_action(out, command, NULL, command->arguments);
+			zsh_action(out, command->choices, false, command->arguments);
 			fputc('\'', out);
 		}
 		fputs("\n\t\t;;\n", out);
@@ -271,9 +269,9 @@ static void zsh(FILE *out)
 	fputs("\tesac\n}\n\n_waymark \"$@\"\n", out);
 }
 
-bool wmk_cli_is_completed(const struct wmk_cli_command *command, const struct wmk_cli_option *option)
+bool wmk_cli_is_completed(const struct wmk_cli_option *option)
 {
-	return wmk_cli_choices(command, option->name) || kind_of(option->value);
+	return option->choices || kind_of(option->value);
 }
 
 int wmk_cli_completion(FILE *out, const char *shell)

@@ -137,11 +137,12 @@ static const char *const details[] = {
 
 static const struct wmk_cli_option options[] = {
 	{ 't', "to", "FORMAT", "text, json, csv, chrome, perfetto, ctf or ctf-2. With --from, ctf, which may be left "
-	  "out.", .store = set_form },
+	  "out.", .choices = "text json csv chrome perfetto ctf ctf-2", .store = set_form },
 	{ 'o', "output", "FILE", "Where to. Without it, standard output. For ctf and ctf-2, and with --from, a "
 	  "directory, which is made.", WMK_CLI_NAME(struct convert_args, output, "a file") },
 	{ 0, "from", "FORMAT", "Make a trace of logs of other programs: syslog, dmesg, perf or strace.",
-	  .store = wmk_cli_store_import_format, WMK_CLI_AT(struct wmk_cli_import, struct convert_args, import) },
+	  .choices = "syslog dmesg perf strace", .store = wmk_cli_store_import_format,
+	  WMK_CLI_AT(struct wmk_cli_import, struct convert_args, import) },
 	{ 0, "year", "YEAR", "With --from: the year of a log's first line, for dates without.",
 	  .store = wmk_cli_store_import_year, WMK_CLI_AT(struct wmk_cli_import, struct convert_args, import) },
 	{ 0, "boot-time", "TIME", "With --from: from when times without a date count, as seconds since 1970 or a date: "

@@ -209,7 +209,7 @@ static const struct wmk_cli_option help_options[] = {
 	{ 0, "man", NULL, "Print the man page (roff) instead: of the command, or of waymark itself.",
 	  WMK_CLI_FLAG(struct help_args, man) },
 	{ 0, "completion", "SHELL", "Print what makes a shell complete commands, options, and names of sessions, "
-	  "channels and events: bash or zsh.", WMK_CLI_TEXT(struct help_args, completion) },
+	  "channels and events: bash or zsh.", .choices = "bash zsh", WMK_CLI_TEXT(struct help_args, completion) },
 };
 
 const struct wmk_cli_command wmk_cli_help = {

@@ -259,7 +259,8 @@ static const struct wmk_cli_option list_options[] = {
 	WMK_CLI_OPTION_PID("With --userspace: this process only."),
 	{ 0, "names", "WHAT", "The names alone, one in a line, of sessions, channels, events (programs' and the "
 	  "kernel's, or those of --userspace or --kernel), contexts or levels: what shells complete.",
-	  .store = set_names, WMK_CLI_AT(const char *, struct wmk_list_args, names) },
+	  .choices = "sessions channels events contexts levels", .store = set_names,
+	  WMK_CLI_AT(const char *, struct wmk_list_args, names) },
 	WMK_CLI_OPTION_JSON,
 };
 

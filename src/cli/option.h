@@ -34,7 +34,7 @@ struct wmk_cli_option {
 	wmk_cli_store *store;
 	size_t at;
 	size_t given;            /* of a bool, set when the option is given; 0: none */
-	/* Values are words of this list, with spaces between. NULL: any. */
+	/* Values are words of this list, with spaces between, for completion too. NULL: any. */
 	const char *choices;
 	const char *wrong;       /* the message for a value that the kind does not take */
 	uint64_t min, max;       /* of numbers */

@@ -56,6 +56,7 @@ static const struct wmk_cli_option options[] = { WMK_CLI_OPTION_SESSION, WMK_CLI
 const struct wmk_cli_command wmk_cli_regenerate = {
 	.name = "regenerate",
 	.arguments = "metadata | statedump",
+	.choices = "metadata statedump",
 	.summary = "Write a trace's description, or the programs' state, once more",
 	.details = details,
 	.options = options,

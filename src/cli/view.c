@@ -317,12 +317,15 @@ static const struct wmk_cli_option options[] = {
 	  WMK_CLI_FLAG(struct view_args, print.gmt) },
 	{ 0, "no-delta", NULL, "No time since the record before.", WMK_CLI_FLAG(struct view_args, print.no_delta) },
 	{ 'n', "names", "NAMES", "Names to show, with commas between: none, all, scope, header, context, payload. The "
-	  "default is payload,context.", .store = set_names, WMK_CLI_AT(uint8_t, struct view_args, print.names),
+	  "default is payload,context.", .choices = "none all scope header context payload", .choose_many = true,
+	  .store = set_names, WMK_CLI_AT(uint8_t, struct view_args, print.names),
 	  WMK_CLI_GIVEN(struct view_args, has_names) },
 	{ 'f', "fields", "FIELDS", "What to show besides, with commas between: all, trace, trace:hostname, "
 	  "trace:domain, trace:procname, trace:vpid, loglevel, emf. The default is "
-	  "trace:hostname,trace:procname,trace:vpid.", .store = set_fields,
-	  WMK_CLI_AT(uint8_t, struct view_args, print.fields), WMK_CLI_GIVEN(struct view_args, has_fields) },
+	  "trace:hostname,trace:procname,trace:vpid.", .choose_many = true,
+	  .choices = "all trace trace:hostname trace:domain trace:procname trace:vpid loglevel emf",
+	  .store = set_fields, WMK_CLI_AT(uint8_t, struct view_args, print.fields),
+	  WMK_CLI_GIVEN(struct view_args, has_fields) },
 	{ 0, "color", "WHEN", "Colours: auto (on a terminal, unless NO_COLOR is set), always, never.",
 	  WMK_CLI_CHOICE(struct view_args, color, "auto always never", "'@' is none of auto, always, never") },
 	{ 0, "no-pager", NULL, "Straight to the terminal. Else $WAYMARK_PAGER, or $PAGER, or less shows it there, page "

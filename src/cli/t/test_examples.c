@@ -106,7 +106,7 @@ static void test_values_of_each_option_are_completed(void **state)
 		for (unsigned k = 0; k < command->n_options; k++) {
 			const struct wmk_cli_option *option = &command->options[k];
 
-			if (option->value && wmk_cli_is_completed(command, option) == is_free_form(option->value))
+			if (option->value && wmk_cli_is_completed(option) == is_free_form(option->value))
 				fail_msg("waymark %s --%s %s: completed, or free-form?", command->name, option->name,
 					 option->value);
 		}
@@ -129,13 +129,12 @@ static int set_option(const struct wmk_cli_command *command, const struct wmk_cl
 
 static unsigned check_choices(const struct wmk_cli_command *command, const struct wmk_cli_option *option)
 {
-	const struct wmk_cli_choices *choices = wmk_cli_choices(command, option->name);
 	char words[256];
 	unsigned n = 0;
 
-	if (!choices)
+	if (!option->choices)
 		return 0;
-	snprintf(words, sizeof(words), "%s", choices->words);
+	snprintf(words, sizeof(words), "%s", option->choices);
 	for (char *word = strtok(words, " "); word; word = strtok(NULL, " "), n++)
 		if (set_option(command, option, word) < 0)
 			fail_msg("waymark %s --%s %s: %s", command->name, option->name, word, error_text());
