@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "filter/calculate.h"
 #include "filter/inside.h"
 
 static size_t length(const struct wmk_filter_text *text)
@@ -83,25 +84,6 @@ static uint64_t bits_of(double value)
 
 	memcpy(&bits, &value, sizeof(bits));
 	return bits;
-}
-
-/* Division and shifts: false where there is no result. */
-static bool partial(unsigned op, uint64_t a, uint64_t b, uint64_t *result)
-{
-	const bool is_shift = op == WMK_FILTER_SHL || op == WMK_FILTER_SHR || op == WMK_FILTER_SHR_U;
-
-	if (is_shift ? b > 63 : b == 0)
-		return false;
-	switch (op) {
-	case WMK_FILTER_DIV: *result = b == UINT64_MAX ? -a : (uint64_t)((int64_t)a / (int64_t)b); break;
-	case WMK_FILTER_MOD: *result = b == UINT64_MAX ? 0 : (uint64_t)((int64_t)a % (int64_t)b); break;
-	case WMK_FILTER_DIV_U: *result = a / b; break;
-	case WMK_FILTER_MOD_U: *result = a % b; break;
-	case WMK_FILTER_SHL: *result = a << b; break;
-	case WMK_FILTER_SHR: *result = (uint64_t)((int64_t)a >> b); break;
-	default: *result = a >> b; break;
-	}
-	return true;
 }
 
 /* ── the loop ────────────────────────────────────────────────────────────────────────────────────────── */
@@ -203,7 +185,7 @@ int wmk_filter_run_code(const struct wmk_filter_code *code, struct wmk_filter_va
 		case WMK_FILTER_JUMP: taken = true; break;
 		case WMK_FILTER_RETURN: return step.value != 0;
 		case WMK_FILTER_DIV: case WMK_FILTER_DIV_U: case WMK_FILTER_MOD: case WMK_FILTER_MOD_U: case WMK_FILTER_SHL: case WMK_FILTER_SHR:
-		case WMK_FILTER_SHR_U: taken = !partial(step.op, a, b, &r[step.dst]); break;
+		case WMK_FILTER_SHR_U: taken = !wmk_filter_calculate_partial(step.op, a, b, &r[step.dst]); break;
 		default: return -1;
 		}
 		if (taken && step.to < at)
