@@ -97,8 +97,9 @@ static void propose_filter(struct waymark_enabler *e, struct wmk_filter_block *f
 		wmk_filter_quicken(filter, &quick);
 	wmk_propose(e->filter, filter);
 	wmk_propose(e->quick_low, quick.low);
+	wmk_propose(e->quick_mask, quick.mask);
 	wmk_propose(e->quick_count, quick.count);
-	wmk_propose(e->quick_how, quick.how);
+	wmk_propose(e->quick_end, quick.end);
 }
 
 struct kind {

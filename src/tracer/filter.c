@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter.c - filters of enablers: made by control, see filter.h. What runs them is filter_run.c.
+ * filter.c - filters of enablers: made by control, see filter.h. What runs them is filter_run.c and filter_table.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/error.h"
-#include "tracer/filter_inside.h"
+#include "tracer/filter_table.h"
 
 /* Instructions of a block: 16, 64, 256, 1024. */
 #define CLASSES 4u
@@ -22,7 +22,8 @@ static struct wmk_filter_block *free_blocks[CLASSES];
 static size_t block_bytes(uint32_t capacity)
 {
 	/* as much again for the pool */
-	const size_t bytes = sizeof(struct wmk_filter_block) + 2 * (size_t)capacity * sizeof(struct wmk_filter_insn);
+	const size_t bytes = sizeof(struct wmk_filter_block) + 2 * (size_t)capacity * sizeof(struct wmk_filter_insn) +
+			     wmk_filter_branches_max(capacity) * sizeof(struct wmk_filter_branch);
 
 	return (bytes + 63) & ~(size_t)63;
 }
@@ -40,6 +41,9 @@ static int more_blocks(unsigned class)
 		struct wmk_filter_block *block = (struct wmk_filter_block *)(void *)(piece + at);
 
 		block->capacity = capacity;
+		block->branches = (struct wmk_filter_branch *)(void *)&block->insns[2 * capacity];
+		block->pool = (const char *)&block->insns[capacity];
+		block->pool_max = capacity * (uint32_t)sizeof(block->insns[0]);
 		block->next_free = free_blocks[class];
 		free_blocks[class] = block;
 	}
@@ -86,13 +90,17 @@ static void store(void *to, const void *from, size_t bytes)
 	}
 }
 
-static void block_fill(struct wmk_filter_block *block, const struct wmk_filter_place *places, const struct wmk_filter_program *program, bool has_doubles)
+static void block_fill(struct wmk_filter_block *block, const struct wmk_filter_place *places, const struct wmk_filter_program *program,
+		       bool has_doubles, const struct wmk_filter_branch *branches, uint32_t n_branches, bool is_short)
 {
 	/* (T8) release: the fall of the guard that it had comes before; pairs with the acquire behind a run */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	store(block->places, places, program->n_inputs * sizeof(*places));
 	store(block->insns, program->insns, program->n_insns * sizeof(*program->insns));
 	store(&block->insns[block->capacity], program->pool, program->pool_bytes);
+	store(block->branches, branches, n_branches * sizeof(*branches));
+	block->n_branches = n_branches;
+	block->is_short = is_short;
 	wmk_propose(block->n_inputs, program->n_inputs);
 	wmk_propose(block->n_insns, program->n_insns);
 	wmk_propose(block->pool_bytes, program->pool_bytes);
@@ -106,110 +114,10 @@ struct wmk_filter_block *wmk_filter_block_copy(const struct wmk_filter_block *bl
 	if (!copy)
 		return NULL;
 	const struct wmk_filter_program program = { .n_inputs = block->n_inputs, .n_insns = block->n_insns, .pool_bytes = block->pool_bytes,
-						    .insns = block->insns, .pool = (const char *)&block->insns[block->capacity] };
+						    .insns = block->insns, .pool = block->pool };
 
-	block_fill(copy, block->places, &program, block->has_doubles);
+	block_fill(copy, block->places, &program, block->has_doubles, block->branches, block->n_branches, block->is_short);
 	return copy;
-}
-
-/* Values of 64 bits, from `low` on round the circle: as many as `span` and one, or none. */
-struct arc {
-	uint64_t low, span;
-	bool is_empty;
-};
-
-/* Which values make the jump. False: it is another instruction. */
-static bool bounds_of(const struct wmk_filter_insn *insn, struct arc *arc)
-{
-	const uint64_t value = insn->value.u, least = (uint64_t)INT64_MIN;
-	bool is_less = false;
-
-	if (insn->a != 0 || insn->b != WMK_FILTER_IMMEDIATE)
-		return false;
-	switch (insn->op) {
-	case WMK_FILTER_JEQ: case WMK_FILTER_JNE:
-		*arc = (struct arc){ .low = value };
-		return true;
-	case WMK_FILTER_JLT: case WMK_FILTER_JNLT:
-		is_less = true;
-		__attribute__((fallthrough));
-	case WMK_FILTER_JLE: case WMK_FILTER_JNLE:
-		*arc = (struct arc){ .low = least, .span = value - is_less - least, .is_empty = is_less && value == least };
-		return true;
-	case WMK_FILTER_JLT_U: case WMK_FILTER_JNLT_U:
-		is_less = true;
-		__attribute__((fallthrough));
-	case WMK_FILTER_JLE_U: case WMK_FILTER_JNLE_U:
-		*arc = (struct arc){ .low = 0, .span = value - is_less, .is_empty = is_less && value == 0 };
-		return true;
-	default:
-		return false;
-	}
-}
-
-/*
- * The values of the arc that a number of `bits`, fewer than 64, can have, from `least` on: an arc as well, on the circle of 2^bits. What reaches
- * round the greater circle and comes in again at `least` goes on there without a gap.
- */
-static void arc_of_number(const struct arc *arc, unsigned bits, uint64_t least, uint64_t *low, uint64_t *count)
-{
-	const uint64_t all = 1ull << bits, from = arc->low - least, past = from + arc->span;
-	const bool is_round = past < from;
-
-	*low = from < all ? arc->low : least;
-	*count = 0;
-	if (arc->is_empty)
-		return;
-	if (from < all)
-		*count = is_round ? all - from : (past < all ? past : all - 1) - from + 1;
-	if (is_round)
-		*count += past < all ? past + 1 : all;
-	*low &= all - 1;
-}
-
-/* The least and the number of values that are wanted, at the top of 64 bits. False: all are. */
-static bool quick_bounds(const struct arc *arc, bool except, unsigned bits, bool is_signed, struct wmk_filter_quick *quick)
-{
-	uint64_t low = arc->low, count = arc->is_empty ? 0 : arc->span + 1;
-	bool all = !count && !arc->is_empty;
-
-	if (bits < 64) {
-		arc_of_number(arc, bits, is_signed ? -(1ull << (bits - 1)) : 0, &low, &count);
-		all = count == 1ull << bits;
-	}
-	if (except) {
-		const bool none = count == 0 && !all;
-
-		low += count;
-		count = all ? 0 : (bits < 64 ? 1ull << bits : 0) - count;
-		all = none;
-	}
-	quick->low = low << (64 - bits);
-	quick->count = all ? 0 : count << (64 - bits);
-	return !all;
-}
-
-/* [jump if ..., to the third] [return one thing] [return the other] */
-void wmk_filter_quicken(const struct wmk_filter_block *block, struct wmk_filter_quick *quick)
-{
-	const struct wmk_filter_insn *insns = block->insns;
-	const struct wmk_filter_place *place = block->places;
-	struct arc arc;
-
-	*quick = (struct wmk_filter_quick){ 0 };
-	if (block->n_insns != 3 || block->n_inputs != 1 || place->kind != WMK_PLACE_WORDS || place->is_double || place->is_swapped ||
-	    place->at > UINT16_MAX - 8 || insns[1].op != WMK_FILTER_RETURN || insns[2].op != WMK_FILTER_RETURN || insns[0].to != 2 ||
-	    !insns[1].value.u == !insns[2].value.u || !bounds_of(&insns[0], &arc))
-		return;
-	/* Of two twins the second jumps outside the bounds. */
-	const bool except = ((insns[0].op - WMK_FILTER_JEQ) & 1) != !insns[2].value.u;
-
-	if (!quick_bounds(&arc, except, 8u * place->bytes, place->is_signed, quick))
-		return;
-	/* A word as it was staged, or, across two of them, what ends where the number does. */
-	const unsigned end = place->at + place->bytes, eight = (place->at | 7) + 1;
-
-	quick->how = end <= eight ? eight | 8 * (eight - end) << 16 : end;
 }
 
 /* ── places ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -308,6 +216,7 @@ int wmk_filter_bind(const struct wmk_event *event, const void *bytes, size_t len
 {
 	struct wmk_filter_place places[WMK_FILTER_INPUTS_MAX] = { { 0 } };
 	struct wmk_filter_program *program;
+	struct wmk_filter_table table;
 	bool has_doubles = false;
 	int err = wmk_filter_decode(bytes, len, &program);
 
@@ -326,10 +235,12 @@ int wmk_filter_bind(const struct wmk_event *event, const void *bytes, size_t len
 			       program->insns[i].op == WMK_FILTER_CONST_DOUBLE;
 	if (err >= 0) {
 		*block = block_get(program->n_insns, program->pool_bytes);
-		if (*block)
-			block_fill(*block, places, program, has_doubles);
-		else
+		if (*block) {
+			wmk_filter_table_make(event, places, program, &table);
+			block_fill(*block, places, program, has_doubles, table.branches, table.n, table.is_short);
+		} else {
 			err = -ENOMEM;
+		}
 	}
 	wmk_filter_program_free(program);
 	return err;

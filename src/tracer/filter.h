@@ -5,6 +5,7 @@
  *     ENABLE + program ──conn.c──► wmk_filter_bind(): verified, its inputs made places in (words, refs) of this event
  *                                        │ enabler->filter, published with the enabler's guard
  *     waymark_record() ──► wmk_filter_wants(): values from those places, the program, and then: does the guard still hold?
+ *                          (most filters compare with constants, and need no program: filter_table.h)
  *
  * A recorder counts itself in nowhere: two counters would cost more than most filters. So what it reads may become another filter's
  * while it reads. As with enablers, the memory is never anything but a filter (blocks of a few sizes, never unmapped); whatever stands in it,
@@ -24,7 +25,7 @@ struct wmk_filter_block;
  * -ENOMEM. Lock held.
  */
 int wmk_filter_bind(const struct wmk_event *event, const void *bytes, size_t len, struct wmk_filter_block **block);
-/* As one comparison, if it is one: else quick->how is 0. Lock held. */
+/* As one comparison or a table of them (filter_table.h). quick->how is 0 if the program has to run. Lock held. */
 void wmk_filter_quicken(const struct wmk_filter_block *block, struct wmk_filter_quick *quick);
 /* Another one like it. NULL: no memory, or `block` was NULL. Lock held. */
 struct wmk_filter_block *wmk_filter_block_copy(const struct wmk_filter_block *block);

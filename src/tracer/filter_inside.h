@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter_inside.h - private to filter.c, which makes blocks, and filter_run.c, which runs them.
+ * filter_inside.h - blocks of filters: private to filter.c and filter_table.c, which make them, and to the recording
+ * path, which reads them.
  */
 #ifndef WMK_TRACER_FILTER_INSIDE_H
 #define WMK_TRACER_FILTER_INSIDE_H
 
 #include "tracer/filter.h"
+
+#define WMK_FILTER_BRANCHES_MAX 64u
+
+struct wmk_filter_branch;          /* filter_table.h */
 
 enum wmk_place_kind {
 	WMK_PLACE_ZERO,     /* no place: 0 */
@@ -25,12 +30,24 @@ struct wmk_filter_place {
 };
 
 struct wmk_filter_block {
-	uint32_t capacity;         /* instructions; never changes */
+	/* never change: */
+	uint32_t capacity;         /* instructions */
+	uint32_t pool_max;         /* bytes */
+	const char *pool;          /* behind the instructions */
+	struct wmk_filter_branch *branches; /* behind the pool */
 	uint32_t n_inputs, n_insns, pool_bytes;
 	uint32_t has_doubles;
+	uint32_t n_branches;       /* control's own; 0: the program is run ... */
+	bool is_short;             /* ... and, of a table, struct wmk_filter_table's */
 	struct wmk_filter_block *next_free; /* control's own */
 	struct wmk_filter_place places[WMK_FILTER_INPUTS_MAX];
-	struct wmk_filter_insn insns[]; /* `capacity`; behind them as many bytes for the pool */
+	struct wmk_filter_insn insns[]; /* `capacity`; behind them as many bytes for the pool, then the branches */
 };
+
+/* Branches that fit into a block (filter_table.h). */
+static inline uint32_t wmk_filter_branches_max(uint32_t capacity)
+{
+	return capacity < WMK_FILTER_BRANCHES_MAX ? capacity : WMK_FILTER_BRANCHES_MAX;
+}
 
 #endif

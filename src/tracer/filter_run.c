@@ -168,9 +168,8 @@ static inline int run_block(const struct wmk_filter_block *block, const struct w
 {
 	struct run run;
 	const uint32_t n_insns = wmk_proposed(block->n_insns), pool_bytes = wmk_proposed(block->pool_bytes);
-	const size_t pool_max = block->capacity * sizeof(block->insns[0]);
-	const struct wmk_filter_code code = { block->insns, (const char *)&block->insns[block->capacity],
-					      n_insns < block->capacity ? n_insns : block->capacity, pool_bytes < pool_max ? pool_bytes : (uint32_t)pool_max };
+	const struct wmk_filter_code code = { block->insns, block->pool, n_insns < block->capacity ? n_insns : block->capacity,
+					      pool_bytes < block->pool_max ? pool_bytes : block->pool_max };
 
 	gather(&run, block, event, words, refs, ip);
 	return wmk_filter_run_code(&code, &run.values);

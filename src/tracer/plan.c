@@ -150,6 +150,8 @@ static int find_refs(struct wmk_event *event, const struct maker *m)
 
 	for (unsigned i = 0; i < m->n; i++) {
 		words += m->ops[i].words;
+		if (m->ops[i].kind == WMK_OP_STRING || m->ops[i].kind == WMK_OP_TEXT)
+			event->text_refs |= 1u << n;
 		if (m->ops[i].kind >= WMK_OP_STRING)
 			refs[n++] = (struct wmk_event_ref){ (uint16_t)i, (uint16_t)words };
 	}

@@ -4,7 +4,7 @@
  *
  *     waymark_record() ── one enabler, one run of words, no context ──► wmk_ring_write(), inlined: no lock, no call
  *           ├─ one enabler, one run, one reference behind it ──► record_tail() ──► wmk_ring_write_tail(), likewise
- *           ├─ one enabler with a filter ──► wants_quickly(), where it is one comparison, or wmk_filter_wants(); then as without
+ *           ├─ one enabler with a filter ──► filter_table.h, where it compares with constants, or wmk_filter_wants(); then as without
  *           └─ anything else ──► slow(): every enabler of the chain ──► stage contexts, build fragments ──► ring
  *
  * Any thread, any time, signal handlers included. Everything that is read before the ring's sequence is a proposal, which the guard
@@ -21,7 +21,7 @@
 #include "base/testpoint.h"
 #include "base/utf8.h"
 #include "ring/writer.h"
-#include "tracer/filter.h"
+#include "tracer/filter_table.h"
 #include "tracer/fork.h"
 #include "tracer/tracer.h"
 
@@ -260,36 +260,6 @@ static __attribute__((noinline, cold)) void one_probe(struct waymark_enabler *e,
 	wmk_thread.in_probe--;
 }
 
-/*
- * wmk_filter_wants() for the filter that is one comparison; `how` is e->quick's, and not 0. Eight bytes beyond what this event stages are another
- * event's. It needs no register that a caller's value may be in, so that who asks it first saves none.
- */
-static inline __attribute__((always_inline)) int wants_quickly(const struct waymark_enabler *e, uint64_t gen, const struct wmk_event *event,
-							       const uint64_t *words, uint32_t how)
-{
-	const unsigned end = how & 0xffff;
-	uint64_t value;
-
-	if (wmk_unlikely(end > 8u * event->n_words))
-		return -ESTALE;
-	memcpy(&value, (const char *)words + end - 8, 8);
-	value <<= how >> 16 & 63;
-	if (value - wmk_proposed(e->quick_low) < wmk_proposed(e->quick_count))
-		return 1;       /* whoever records it asks the guard */
-	/* (T8) acquire, as in wmk_filter_wants() */
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return wmk_likely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) == gen) ? 0 : -ESTALE;
-}
-
-/* 1, 0, -ESTALE: see wmk_filter_wants(). */
-static inline int wants(const struct waymark_enabler *e, uint64_t gen, const struct wmk_filter_block *filter, const struct wmk_event *event,
-			const uint64_t *words, const struct waymark_ref *refs, const void *ip)
-{
-	const uint32_t how = wmk_proposed(e->quick_how);
-
-	return how ? wants_quickly(e, gen, event, words, how) : wmk_filter_wants(e, gen, filter, event, words, refs, ip);
-}
-
 /* -ESTALE: it was taken out before anything was recorded, and another may be in its place. */
 static int one(struct waymark_enabler *e, uint64_t gen, struct wmk_event *event, const uint64_t *words,
 	       const struct waymark_ref *refs, const void *ip, bool own)
@@ -303,7 +273,7 @@ static int one(struct waymark_enabler *e, uint64_t gen, struct wmk_event *event,
 	const struct wmk_filter_block *filter = wmk_proposed(e->filter);
 
 	if (filter) {
-		int wanted = wants(e, gen, filter, event, words, refs, ip);
+		int wanted = wmk_filter_any_wants(e, gen, filter, event, words, refs, ip);
 
 		if (wanted <= 0)
 			return wanted;
@@ -512,8 +482,8 @@ static inline int record_tail(struct waymark_enabler *e, uint64_t gen, const str
 }
 
 /*
- * One channel wants it, and no probe: what follows the look at the chain need not walk. 0, or something else: walk after all. A filter that is
- * one comparison has been asked already.
+ * One channel wants it, and no probe: what follows the look at the chain need not walk. 0, or something else: walk after all. A filter
+ * that is a comparison or a table has been evaluated already.
  */
 static __attribute__((noinline)) int single(struct waymark_enabler *e, uint64_t gen, const struct wmk_event *event, const uint64_t *words,
 					    const struct waymark_ref *refs, const void *ip)
@@ -522,7 +492,7 @@ static __attribute__((noinline)) int single(struct waymark_enabler *e, uint64_t 
 	const struct wmk_filter_block *filter = wmk_proposed(e->filter);
 
 	if (filter) {
-		int wanted = wmk_proposed(e->quick_how) ? 1 : wmk_filter_wants(e, gen, filter, event, words, refs, ip);
+		int wanted = wmk_proposed(e->quick_end) ? 1 : wmk_filter_wants(e, gen, filter, event, words, refs, ip);
 
 		if (wanted <= 0)
 			return wanted;
@@ -564,6 +534,31 @@ static __attribute__((noinline)) void unrefused(struct waymark_desc *desc, const
 	slow(desc, words, refs, ip);
 }
 
+/* waymark_record() for an enabler with a table for a filter. */
+static inline __attribute__((always_inline)) void table_record(struct waymark_desc *desc, const uint64_t *words,
+							       const struct waymark_ref *refs, const void *ip,
+							       struct waymark_enabler *e, uint64_t gen, bool is_short)
+{
+	const struct wmk_filter_block *block = wmk_proposed(e->filter);
+	const struct wmk_event *event = wmk_proposed(desc->event);      /* NULL at exit */
+
+	if (wmk_likely(block && event) && wmk_filter_table_wants(e, gen, block, event, words, refs, is_short) == 0)
+		return;
+	unrefused(desc, words, refs, ip, e, gen);
+}
+
+static __attribute__((noinline)) void by_table(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs,
+					       const void *ip, struct waymark_enabler *e, uint64_t gen)
+{
+	table_record(desc, words, refs, ip, e, gen, false);
+}
+
+static __attribute__((noinline)) void by_short_table(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs,
+						     const void *ip, struct waymark_enabler *e, uint64_t gen)
+{
+	table_record(desc, words, refs, ip, e, gen, true);
+}
+
 /*
  * A function of its own, which jumps into the others: what a record needs saved, the ring's writing being compiled into where it is called, would
  * cost a record that is refused more than the question.
@@ -574,16 +569,17 @@ void wmk_record(struct waymark_desc *desc, const uint64_t *words, const struct w
 	__attribute__((alias("waymark_record"), visibility("hidden")));
 #endif
 
-void WMK_EXPORT waymark_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip)
+void WMK_EXPORT __attribute__((aligned(64))) waymark_record(struct waymark_desc *desc, const uint64_t *words,
+							    const struct waymark_ref *refs, const void *ip)
 {
 	struct waymark_enabler *e = __atomic_load_n(&desc->chain, __ATOMIC_ACQUIRE); /* (T3) */
 
 	if (wmk_unlikely(!e))
 		return;
 	uint64_t gen = __atomic_load_n(&e->gen, __ATOMIC_ACQUIRE) | 1; /* (T4); a dead one's 0 becomes 1, which no guard ever is */
-	const uint32_t how = wmk_proposed(e->quick_how);
+	const uint32_t end = wmk_proposed(e->quick_end);
 
-	if (how) {
+	if (wmk_likely(end)) {
 		/* read once: at exit it becomes NULL, which an enabler's is never */
 		const struct wmk_event *event = wmk_proposed(desc->event);
 
@@ -591,8 +587,14 @@ void WMK_EXPORT waymark_record(struct waymark_desc *desc, const uint64_t *words,
 			slow(desc, words, refs, ip ? ip : __builtin_return_address(0));
 			return;
 		}
-		if (wants_quickly(e, gen, event, words, how) == 0)
+		if (wmk_filter_quick_wants(e, gen, event, words, end) == 0)
 			return;
+		ip = ip ? ip : __builtin_return_address(0);
+		/* read again, so that no register holds it meanwhile */
+		if (wmk_proposed(e->quick_end) == WMK_FILTER_QUICK_SHORT_TABLE)
+			return by_short_table(desc, words, refs, ip, e, gen);
+		if (wmk_proposed(e->quick_end) == WMK_FILTER_QUICK_TABLE)
+			return by_table(desc, words, refs, ip, e, gen);
 	}
 	unrefused(desc, words, refs, ip ? ip : __builtin_return_address(0), e, gen);
 }

@@ -111,6 +111,7 @@ struct wmk_event {
 	uint16_t n_refs;
 	uint32_t n_words;               /* that the program stages */
 	struct wmk_event_ref *refs;     /* n_refs of them */
+	uint32_t text_refs;             /* bit i: refs[i] is a text that no format bounds */
 
 	struct waymark_enabler *chain;  /* what every descriptor's chain points to */
 	struct wmk_event_class *class;
@@ -169,13 +170,16 @@ struct wmk_channel {
 #define WMK_ENABLER_CONTEXTS 7
 
 /*
- * A filter that holds one staged number against bounds. Eight staged bytes, shifted left until the number stands at their top, are wanted if
- * `them - low < count`, modulo 2^64: what stands below the number changes nothing, as both have zeros there.
+ * A filter that holds one staged number against bounds: eight staged bytes are wanted if `(bytes - low & mask) < count`. `mask` has the bits of the
+ * number, which `low` and `count` have in the same place.
  */
 struct wmk_filter_quick {
-	uint64_t low, count;
-	uint32_t how;                   /* where the eight end, in bytes into the words, and from bit 16 on the shift; 0: the filter is another */
+	uint64_t low, mask, count;
+	uint32_t end;                   /* of the eight bytes, as an offset in the words; WMK_FILTER_QUICK_...; 0: the filter's program runs */
 };
+/* The filter's block has a table (filter_table.h). More than the words of any event. */
+#define WMK_FILTER_QUICK_SHORT_TABLE 0x10000u
+#define WMK_FILTER_QUICK_TABLE 0x10001u
 
 /*
  * A recorder reads an enabler while it may become another's: relaxed, each member by itself; whether they belong together is the guard's
@@ -200,12 +204,12 @@ struct waymark_enabler {
 	uint32_t field_limit;
 	uint16_t stamp_key;             /* contexts can be had from wmk_thread.stamp, for a short record; else 0 */
 	uint8_t stamp_words, run_words;
-	uint32_t quick_how;             /* see struct wmk_filter_quick */
+	uint32_t quick_end;             /* see struct wmk_filter_quick */
 	bool short_run;                 /* it would be plain if it had no filter */
 	bool tail;                      /* the event ends in its only reference, and what is staged before it is short enough */
 	/* second line: filters, contexts, probes */
 	void *plain;                    /* the event if it is recorded by the straight path, else this enabler: no event at all */
-	uint64_t quick_low, quick_count;
+	uint64_t quick_low, quick_mask, quick_count;
 	struct wmk_filter_block *filter; /* which records are not wanted, or NULL */
 	uint8_t n_contexts;
 	uint8_t contexts[WMK_ENABLER_CONTEXTS];

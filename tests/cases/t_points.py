@@ -20,15 +20,17 @@ CLAIM = {'GLIBC_TUNABLES': 'glibc.pthread.rseq=0'}
 NAMED = {
     'claim_claimed': ('records', CLAIM), 'claim_entered': ('records', CLAIM), 'claim_copied': ('records', CLAIM),
     'claim_slot': ('records', CLAIM), 'claim_committed': ('records', CLAIM),
-    'record_filtered': ('filtered', {}), 'record_cut': ('cut', {}), 'record_losing': ('lose', {}), 'record_lost': ('lose', {}),
+    'record_filtered': ('filtered', {}), 'record_tabled': ('tabled', {}), 'record_cut': ('cut', {}), 'record_losing': ('lose', {}), 'record_lost': ('lose', {}),
     'record_probing': ('probe', {}), 'record_probed': ('probe', {}), 'record_walking': ('probe', {}),
     'record_walked': ('probe', {}), 'ring_placing': ('edge', {}),
 }
 # Rings that hold a string of the longest that a field may have, and for long enough what a paced writer records.
 SIZES = ['--subbuf-size', '128k', '--num-subbuf', '16']
 # How often: enough to come to every point of its kind after so many others, and no more than the rings hold.
-TURNS = {'records': 4000, 'filtered': 4000, 'edge': 100, 'cut': 25, 'lose': 400, 'probe': 400}
-AFTER = {'records': 200, 'filtered': 200, 'edge': 10, 'cut': 10, 'lose': 200, 'probe': 200}
+TURNS = {'records': 4000, 'filtered': 4000, 'tabled': 4000, 'edge': 100, 'cut': 25, 'lose': 400, 'probe': 400}
+AFTER = {'records': 200, 'filtered': 200, 'tabled': 200, 'edge': 10, 'cut': 10, 'lose': 200, 'probe': 200}
+# Modes that need a filter, which makes other ways through the recording path: its program runs, or it is a table.
+FILTERS = {'filtered': '!exists(seq) || seq * 2 > seq', 'tabled': '!exists(seq) || seq * 2 > 0'}
 # A point that only an edge passes: TURNS['edge'] records of 12,000 bytes, ten to a sub-buffer, come there nine times.
 AT_EDGES = {'ring_placing': 6}
 # Those that a sequence passes when it enters a sub-buffer.
@@ -73,13 +75,15 @@ def assignments(point, action, after):
 
 
 def options(places):
-    """Of `waymark record`: only one point wants a filter, which makes other ways through the recording path."""
-    return ['--filter', '!exists(seq) || seq * 2 > 0'] if any(mode == 'filtered' for _, mode, *_ in places) else []
+    """Of `waymark record`. All places have the same filter, or none."""
+    wanted = {FILTERS.get(mode) for _, mode, *_ in places}
+    check(len(wanted) == 1, 'filters of one recording: %s', wanted)
+    return [word for text in wanted if text for word in ('--filter', text)]
 
 
 def words_of(mode):
     """What the program is told."""
-    return 'records' if mode == 'filtered' else mode
+    return 'records' if mode in FILTERS else mode
 
 
 def killed_once(case, point, after):
@@ -132,7 +136,7 @@ def stopped(case, places):
     go = Gate(case.path('go'))
     ring, text, writers = 8 * (128 << 10), 2000, 4
     each = 10 * ring // text // writers + 1
-    lines, turns = ['cd ' + case.directory], {'records': 30, 'filtered': 30, 'edge': 24, 'cut': 6, 'lose': 6, 'probe': 30}
+    lines, turns = ['cd ' + case.directory], {'records': 30, 'filtered': 30, 'tabled': 30, 'edge': 24, 'cut': 6, 'lose': 6, 'probe': 30}
     for point in places:
         # Few turns: what all of them record before and after shares the rings with the others' records.
         name, mode, *_ = point
@@ -188,8 +192,9 @@ def state(pid):
 def stopped_at_all_points(case):
     """A writer stopped at each of them at the same time."""
     places = points()
-    stopped(case, [place for place in places if place[1] != 'filtered'])
-    stopped(case, [place for place in places if place[1] == 'filtered'])
+    stopped(case, [place for place in places if place[1] not in FILTERS])
+    for mode in FILTERS:
+        stopped(case, [place for place in places if place[1] == mode])
 
 
 @limit(300)

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * filter_table.h - filters without an interpreter. Most filters compare a few fields with constants. wmk_filter_bind()
+ * turns the program of such a filter into a table of branches, which the recording path follows instead of running the
+ * program:
+ *
+ *     a == 3 || b & 7 < 2 && name == "x*"        0: a in [3, 3]        ? wanted : 1
+ *                                                1: (b & 7) in [.., 1] ? 2      : refused
+ *                                                2: name starts with x ? wanted : refused
+ *
+ * Comparisons of one field with neighbouring constants are merged. A table of one comparison of a field without an
+ * operation is kept in the enabler itself (struct wmk_filter_quick). Doubles, contexts, elements, byte-swapped numbers,
+ * two fields compared with each other and other patterns are left to the interpreter (filter_run.c).
+ *
+ * A block may become another filter's while its table is followed (filter.h). Branches are therefore read by relaxed
+ * loads of whole words. The place of a branch in a block never holds anything else, and is zero, "refused", before the
+ * first one: whatever is read, it leads to an answer or to a later branch of the block. What a branch reads is checked
+ * against the event and the pool.
+ */
+#ifndef WMK_TRACER_FILTER_TABLE_H
+#define WMK_TRACER_FILTER_TABLE_H
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/testpoint.h"
+#include "filter/calculate.h"
+#include "tracer/filter_inside.h"
+
+enum wmk_filter_branch_kind {
+	WMK_BRANCH_NUMBER, /* the field is within bounds */
+	WMK_BRANCH_RESULT, /* an operation on the field and a constant has a result within bounds */
+	WMK_BRANCH_TEXT,   /* the field is a text of the pool */
+	WMK_BRANCH_PREFIX, /* the field starts with a text of the pool */
+};
+
+/*
+ * A number is within bounds as in struct wmk_filter_quick; a result, of 64 bits, if `result - low < count`. `operand`
+ * is the mask, the operand of the operation, or a text's place in the pool and, from bit 32 on, its length.
+ */
+struct wmk_filter_branch {
+	uint64_t low, count;
+	uint64_t operand;
+	uint64_t what;             /* WMK_BRANCH_... */
+};
+_Static_assert(sizeof(struct wmk_filter_branch) == 4 * sizeof(uint64_t), "read word by word");
+
+/*
+ * Parts of `what`. AT: offset in the words of the eight bytes with the number; of a text, its reference. YES, NO: 0:
+ * refused, 1: wanted, n: n - 1 branches further on. KIND: enum wmk_filter_branch_kind. Of a RESULT: OP: enum
+ * wmk_filter_op; LEFT: shift that brings the number to the top of the eight bytes; RIGHT: and from there to its value
+ * of 64 bits, with its sign if SIGNED.
+ */
+#define WMK_BRANCH_AT(what) ((uint16_t)(what))
+#define WMK_BRANCH_YES(what) ((uint8_t)((what) >> 16))
+#define WMK_BRANCH_NO(what) ((uint8_t)((what) >> 24))
+#define WMK_BRANCH_KIND(what) ((uint8_t)((what) >> 32))
+#define WMK_BRANCH_OP(what) ((uint8_t)((what) >> 40))
+#define WMK_BRANCH_LEFT(what) ((what) >> 48 & 63)
+#define WMK_BRANCH_RIGHT(what) ((what) >> 56 & 63)
+#define WMK_BRANCH_SIGNED (UINT64_C(1) << 63)
+
+/* What wmk_filter_bind() makes of a program before it fills a block. */
+struct wmk_filter_table {
+	uint32_t n;                /* 0: the program is left to the interpreter */
+	bool is_short;             /* all are WMK_BRANCH_NUMBER */
+	struct wmk_filter_branch branches[WMK_FILTER_BRANCHES_MAX];
+};
+
+/* The program has been verified, and `places` are its inputs in the event. */
+void wmk_filter_table_make(const struct wmk_event *event, const struct wmk_filter_place *places,
+			   const struct wmk_filter_program *program, struct wmk_filter_table *table);
+
+/* ── on the recording path ───────────────────────────────────────────────────────────────────────────── */
+
+/*
+ * 1: the text fits, 0: it does not, -ESTALE. Byte by byte, and no byte behind the end. The pattern of a torn branch may
+ * contain a NUL.
+ */
+static inline int wmk_filter_text_fits(const struct wmk_filter_block *block, uint64_t what, uint64_t operand,
+				       const struct wmk_event *event, const struct waymark_ref *refs)
+{
+	const uint64_t at = (uint32_t)operand, len = operand >> 32;
+	const unsigned ref = WMK_BRANCH_AT(what) & 31;
+
+	if (wmk_unlikely(!(event->text_refs >> ref & 1)) || wmk_unlikely(at + len > block->pool_max))
+		return -ESTALE;
+	const char *text = refs[ref].base, *const pattern = block->pool + at;
+	size_t max = refs[ref].len;
+	const bool ends_with_nul = max == SIZE_MAX;
+
+	if (wmk_unlikely(!text)) {
+		text = "(null)";
+		max = 6;
+	}
+	for (size_t i = 0; i < len; i++) {
+		if (wmk_unlikely(i >= max))
+			return 0;
+		const char c = __atomic_load_n(&text[i], __ATOMIC_RELAXED);
+
+		if (c != __atomic_load_n(&pattern[i], __ATOMIC_RELAXED) || wmk_unlikely(!c && ends_with_nul))
+			return 0;
+	}
+	return WMK_BRANCH_KIND(what) == WMK_BRANCH_PREFIX ||
+	       (ends_with_nul ? !__atomic_load_n(&text[len], __ATOMIC_RELAXED) : len == max);
+}
+
+/* Step by step, for which one register is enough. */
+static inline bool wmk_filter_number_fits(const struct wmk_filter_branch *is, uint64_t bytes)
+{
+	bytes -= wmk_proposed(is->low);
+	__asm__("" : "+r"(bytes));
+	bytes &= wmk_proposed(is->operand);
+	__asm__("" : "+r"(bytes));
+	return bytes < wmk_proposed(is->count);
+}
+
+static inline bool wmk_filter_result_fits(const struct wmk_filter_branch *is, uint64_t what, uint64_t bytes)
+{
+	const uint64_t top = bytes << WMK_BRANCH_LEFT(what);
+	const uint64_t shifted = top >> WMK_BRANCH_RIGHT(what);
+	uint64_t value = what & WMK_BRANCH_SIGNED ? (uint64_t)((int64_t)top >> WMK_BRANCH_RIGHT(what)) : shifted;
+
+	return wmk_filter_calculate(WMK_BRANCH_OP(what), value, wmk_proposed(is->operand), &value) &&
+	       value - wmk_proposed(is->low) < wmk_proposed(is->count);
+}
+
+/*
+ * 1: wanted, 0: refused, -ESTALE: the block has become another filter's. With `is_short`, all branches are taken for
+ * WMK_BRANCH_NUMBER: that needs fewer registers.
+ */
+static inline __attribute__((always_inline)) int wmk_filter_table_run(const struct wmk_filter_block *block,
+								      const struct wmk_event *event,
+								      const uint64_t *words,
+								      const struct waymark_ref *refs, bool is_short)
+{
+	const struct wmk_filter_branch *is = block->branches;
+	const int last = (int)(8 * event->n_words) - 8;
+
+	for (;;) {
+		const uint64_t what = wmk_proposed(is->what);
+		uint64_t bytes;
+		int fits;
+
+		if (!is_short && WMK_BRANCH_KIND(what) >= WMK_BRANCH_TEXT) {
+			fits = wmk_filter_text_fits(block, what, wmk_proposed(is->operand), event, refs);
+			if (wmk_unlikely(fits < 0))
+				return fits;
+		} else {
+			if (wmk_unlikely(WMK_BRANCH_AT(what) > last))
+				return -ESTALE;
+			memcpy(&bytes, (const char *)words + WMK_BRANCH_AT(what), 8);
+			if (!is_short && WMK_BRANCH_KIND(what) == WMK_BRANCH_RESULT)
+				fits = wmk_filter_result_fits(is, what, bytes);
+			else
+				fits = wmk_filter_number_fits(is, bytes);
+		}
+		unsigned next = WMK_BRANCH_NO(what);
+
+		if (fits) {
+			__asm__ __volatile__(""); /* a predicted jump: the next branch waits for no load of this one */
+			next = WMK_BRANCH_YES(what);
+		}
+		if (next <= 1)
+			return (int)next;
+		is += next - 1;
+	}
+}
+
+/*
+ * wmk_filter_wants() for a filter that is one comparison; `end` is quick_end of the enabler, and not 0. -ESTALE also
+ * for a table: no event stages so much. Uses no register that a caller has to save.
+ */
+static inline __attribute__((always_inline)) int wmk_filter_quick_wants(const struct waymark_enabler *e, uint64_t gen,
+									const struct wmk_event *event,
+									const uint64_t *words, uint32_t end)
+{
+	uint64_t bytes;
+
+	if (wmk_unlikely(end > 8u * event->n_words))
+		return -ESTALE;
+	memcpy(&bytes, (const char *)words + end - 8, 8);
+	if (wmk_unlikely(((bytes - wmk_proposed(e->quick_low)) & wmk_proposed(e->quick_mask)) <
+			 wmk_proposed(e->quick_count)))
+		return 1; /* the guard is checked when the record is committed */
+	/* (T8) acquire, as in wmk_filter_wants() */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return wmk_likely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) == gen) ? 0 : -ESTALE;
+}
+
+/* The same for a table. The event is the enabler's as long as its generation is `gen`. */
+static inline __attribute__((always_inline)) int wmk_filter_table_wants(const struct waymark_enabler *e, uint64_t gen,
+									const struct wmk_filter_block *block,
+									const struct wmk_event *event,
+									const uint64_t *words,
+									const struct waymark_ref *refs, bool is_short)
+{
+	const int wanted = wmk_filter_table_run(block, event, words, refs, is_short);
+
+	WMK_TESTPOINT(record_tabled);
+	if (wanted > 0)
+		return wanted;
+	/* (T8) acquire, as in wmk_filter_wants() */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return wmk_likely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) == gen) ? wanted : -ESTALE;
+}
+
+/* The same for any filter. */
+static inline int wmk_filter_any_wants(const struct waymark_enabler *e, uint64_t gen,
+				       const struct wmk_filter_block *block, const struct wmk_event *event,
+				       const uint64_t *words, const struct waymark_ref *refs, const void *ip)
+{
+	const uint32_t end = wmk_proposed(e->quick_end);
+
+	if (!end)
+		return wmk_filter_wants(e, gen, block, event, words, refs, ip);
+	return end >= WMK_FILTER_QUICK_SHORT_TABLE ? wmk_filter_table_wants(e, gen, block, event, words, refs, false)
+						   : wmk_filter_quick_wants(e, gen, event, words, end);
+}
+
+#endif
