@@ -199,7 +199,7 @@ void wmk_recorded_set(const char *path)
 	struct stat st;
 	int at;
 
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode) && wmk_session_absolute(path, absolute, sizeof(absolute)) == 0) {
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode) && wmk_cli_absolute_path(path, absolute, sizeof(absolute)) == 0) {
 		at = open_directory(home_is_own());
 		if (at >= 0) {
 			replace(at, RECORDED, absolute);

@@ -91,14 +91,14 @@ static int choose_place(struct through *t)
 	int err = -EEXIST;
 
 	if (t->args->output) {
-		err = wmk_session_absolute(t->args->output, t->path, sizeof(t->path));
+		err = wmk_cli_absolute_path(t->args->output, t->path, sizeof(t->path));
 		t->made_place = err == 0 && access(t->path, F_OK) < 0;
 		return err;
 	}
 	for (unsigned i = 1; err == -EEXIST && i <= PLACES_MAX; i++) {
 		err = wmk_recording_default_path(t->options->name, now, i, path, sizeof(path));
 		if (err >= 0)
-			err = wmk_session_absolute(path, t->path, sizeof(t->path));
+			err = wmk_cli_absolute_path(path, t->path, sizeof(t->path));
 		if (err >= 0)
 			err = wmk_store_reserve(t->path);
 	}

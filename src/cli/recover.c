@@ -150,7 +150,7 @@ static int run(void *data, char **rest, int n_rest)
 		wmk_error(-EINVAL, "which directory? That of `waymark create --shm-path`");
 		return wmk_cli_misused(&wmk_cli_recover);
 	}
-	err = wmk_session_absolute(rest[0], dir, sizeof(dir));
+	err = wmk_cli_absolute_path(rest[0], dir, sizeof(dir));
 	if (err < 0)
 		return wmk_cli_failed();
 	snprintf(mark, sizeof(mark), "%s/" MARK, dir);

@@ -117,7 +117,7 @@ static int run_load(void *data, char **rest, int n_rest)
 	if (err < 0)
 		return wmk_cli_misused(&wmk_cli_load);
 	if (args->output)
-		err = wmk_session_absolute(args->output, output, sizeof(output));
+		err = wmk_cli_absolute_path(args->output, output, sizeof(output));
 	if (err == 0)
 		err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_ANY);
 	if (err == 0)

@@ -35,7 +35,7 @@ static int set_max_size(const struct wmk_cli_option *option, void *at, const cha
 	return err == 0 && !*(uint64_t *)at ? wmk_error(-EINVAL, "--max-size 0: nothing could be recorded") : err;
 }
 
-int wmk_session_absolute(const char *path, char *buf, size_t size)
+int wmk_cli_absolute_path(const char *path, char *buf, size_t size)
 {
 	char here[PATH_MAX] = "";
 
@@ -67,9 +67,9 @@ static int run_create(void *data, char **rest, int n_rest)
 		return wmk_cli_misused(&wmk_cli_create);
 	err = wmk_current_home(home, sizeof(home));
 	if (err == 0 && args->output)
-		err = wmk_session_absolute(args->output, output, sizeof(output));
+		err = wmk_cli_absolute_path(args->output, output, sizeof(output));
 	if (err == 0 && args->shm_path)
-		err = wmk_session_absolute(args->shm_path, shm, sizeof(shm));
+		err = wmk_cli_absolute_path(args->shm_path, shm, sizeof(shm));
 	options.path = args->output ? output : NULL;
 	options.shm_path = args->shm_path ? shm : NULL;
 	options.name = args->common.session;
