@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "cli/current.h"
-#include "cli/session.h"
+#include "cli/path.h"
 
 #define DIRECTORY ".waymark"
 #define FILE_NAME "session"

@@ -22,8 +22,8 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "cli/current.h"
+#include "cli/path.h"
 #include "cli/record_daemon.h"
-#include "cli/session.h"
 
 #define PLACES_MAX 10000u          /* traces of programs of one name that began in one second */
 #define TIMEOUT_MS 15000           /* for each request; the daemon's own deadlines are 10 s */

@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "cli/daemon.h"
+#include "cli/path.h"
 #include "cli/session.h"
 
 #define MARK "1.json"

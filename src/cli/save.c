@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "cli/current.h"
 #include "cli/daemon.h"
+#include "cli/path.h"
 #include "cli/save.h"
-#include "cli/session.h"
 
 /* 0 when they go together; the session of the argument is taken. */
 static int check(struct wmk_save_args *args, char **rest, int n_rest)

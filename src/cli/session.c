@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cli/current.h"
 #include "cli/daemon.h"
+#include "cli/path.h"
 #include "cli/session.h"
 #include "cli/show.h"
 
@@ -33,17 +34,6 @@ static int set_max_size(const struct wmk_cli_option *option, void *at, const cha
 	int err = wmk_cli_store_size(option, at, value);
 
 	return err == 0 && !*(uint64_t *)at ? wmk_error(-EINVAL, "--max-size 0: nothing could be recorded") : err;
-}
-
-int wmk_cli_absolute_path(const char *path, char *buf, size_t size)
-{
-	char here[PATH_MAX] = "";
-
-	if (path[0] != '/' && !getcwd(here, sizeof(here)))
-		return wmk_error(-errno, "cannot tell the current directory");
-	if ((size_t)snprintf(buf, size, "%s%s%s", here, path[0] == '/' ? "" : "/", path) >= size)
-		return wmk_error(-ENAMETOOLONG, "the path is too long");
-	return 0;
 }
 
 static void make_current(const char *name)

@@ -20,9 +20,6 @@ struct wmk_session_args {
 	const char *shm_path;            /* create */
 };
 
-/* `path`, beneath the current directory if it is relative. -ENAMETOOLONG, ... with a cause chain. */
-int wmk_cli_absolute_path(const char *path, char *buf, size_t size);
-
 /* Of each session that a command was about: "Session one stopped: 120 records, 3 lost, 1.5 MB in PATH" if `print`, and why they were lost. */
 struct wmk_daemon;
 void wmk_session_tell_ends(const struct wmk_daemon *daemon, const char *what, bool print);

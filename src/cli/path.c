@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * path.c - see path.h.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/path.h"
+
+int wmk_cli_absolute_path(const char *path, char *buf, size_t size)
+{
+	char here[PATH_MAX] = "";
+
+	if (path[0] != '/' && !getcwd(here, sizeof(here)))
+		return wmk_error(-errno, "cannot tell the current directory");
+	if ((size_t)snprintf(buf, size, "%s%s%s", here, path[0] == '/' ? "" : "/", path) >= size)
+		return wmk_error(-ENAMETOOLONG, "the path is too long");
+	return 0;
+}
