@@ -47,17 +47,16 @@ struct wmk_cli_example {
 /* The examples of a command stand side by side: their number, and the first one at *first. (examples.c) */
 unsigned wmk_cli_examples(const struct wmk_cli_command *command, const struct wmk_cli_example **first);
 
-/* -n, --no-sessiond before the command: talk to the daemon that runs, but start none. */
-extern bool wmk_cli_no_sessiond;
-
+/* NULL at the end. (table.c) */
 extern const struct wmk_cli_command *const wmk_cli_commands[];
-extern const unsigned wmk_cli_n_commands;
 
 extern const struct wmk_cli_command wmk_cli_record, wmk_cli_create, wmk_cli_destroy, wmk_cli_start, wmk_cli_stop, wmk_cli_list,
 	wmk_cli_status, wmk_cli_set_session_command, wmk_cli_enable_channel, wmk_cli_disable_channel, wmk_cli_enable_event,
 	wmk_cli_disable_event, wmk_cli_add_context, wmk_cli_track, wmk_cli_untrack, wmk_cli_save, wmk_cli_load, wmk_cli_clear,
 	wmk_cli_regenerate, wmk_cli_recover, wmk_cli_calibrate, wmk_cli_view, wmk_cli_convert, wmk_cli_strace, wmk_cli_help, wmk_cli_version;
 
+/* All commands, a line each. */
+void wmk_cli_overview(FILE *out);
 const struct wmk_cli_command *wmk_cli_find(const char *name);
 /* As wmk_cli_find(), without a cause chain when there is none. */
 const struct wmk_cli_command *wmk_cli_look_up(const char *name);
@@ -172,12 +171,12 @@ void wmk_cli_synopsis(FILE *out, const struct wmk_cli_command *command);
 void wmk_cli_usage(FILE *out, const struct wmk_cli_command *command);
 /* What stands behind the option's name: "", " VALUE", "[=VALUE]". */
 const char *wmk_cli_value_text(const struct wmk_cli_option *option, char *buf, size_t size);
-void wmk_cli_overview(FILE *out);
 void wmk_cli_describe(FILE *out, const struct wmk_cli_command *command);
-/* A man page in roff: of `command`, or of the whole program when NULL. */
+/* A man page in roff: of a command, of the whole program. */
 void wmk_cli_man(FILE *out, const struct wmk_cli_command *command);
+void wmk_cli_man_of_program(FILE *out, const struct wmk_cli_command *const *commands);
 /* What makes a shell ("bash", "zsh") complete. -EINVAL with a cause chain: another shell. */
-int wmk_cli_completion(FILE *out, const char *shell);
+int wmk_cli_completion(FILE *out, const struct wmk_cli_command *const *commands, const char *shell);
 /* Paragraph, folded at 78 columns, each line indented. */
 void wmk_cli_fold(FILE *out, const char *text, unsigned indent);
 

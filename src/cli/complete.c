@@ -144,14 +144,14 @@ static void bash_command(FILE *out, const struct wmk_cli_command *command)
 	fputs("\t\t;;\n", out);
 }
 
-static void bash(FILE *out)
+static void bash(FILE *out, const struct wmk_cli_command *const *commands)
 {
 	fputs(bash_head, out);
-	for (unsigned i = 0; i < wmk_cli_n_commands; i++)
-		fprintf(out, "%s%s", i ? " " : "", wmk_cli_commands[i]->name);
+	for (const struct wmk_cli_command *const *c = commands; *c; c++)
+		fprintf(out, "%s%s", c > commands ? " " : "", (*c)->name);
 	fputs("'\n\tcase $command in\n\t'') what=commands ;;\n", out);
-	for (unsigned i = 0; i < wmk_cli_n_commands; i++)
-		bash_command(out, wmk_cli_commands[i]);
+	for (const struct wmk_cli_command *const *c = commands; *c; c++)
+		bash_command(out, *c);
 	fputs(bash_tail, out);
 }
 
@@ -236,13 +236,13 @@ static void zsh_option(FILE *out, const struct wmk_cli_option *option)
 	fputc('\'', out);
 }
 
-static void zsh(FILE *out)
+static void zsh(FILE *out, const struct wmk_cli_command *const *commands)
 {
 	fputs(zsh_head, out);
 	fputs("_waymark_commands() {\n\tlocal -a commands=(", out);
-	for (unsigned i = 0; i < wmk_cli_n_commands; i++) {
-		fprintf(out, "\n\t\t'%s:", wmk_cli_commands[i]->name);
-		zsh_text(out, wmk_cli_commands[i]->summary);
+	for (const struct wmk_cli_command *const *c = commands; *c; c++) {
+		fprintf(out, "\n\t\t'%s:", (*c)->name);
+		zsh_text(out, (*c)->summary);
 		fputc('\'', out);
 	}
 	fputs("\n\t)\n\t_describe command commands\n}\n\n_waymark() {\n"
@@ -251,8 +251,8 @@ static void zsh(FILE *out)
 	      "\t_arguments -C '(-n --no-sessiond)'{-n,--no-sessiond}'[do not start the session daemon]' \\\n"
 	      "\t\t'1:command:_waymark_commands' '*::argument:->argument' && return\n"
 	      "\tcase $words[1] in\n", out);
-	for (unsigned i = 0; i < wmk_cli_n_commands; i++) {
-		const struct wmk_cli_command *command = wmk_cli_commands[i];
+	for (const struct wmk_cli_command *const *c = commands; *c; c++) {
+		const struct wmk_cli_command *command = *c;
 
 		fprintf(out, "\t%s)\n\t\t_arguments -s -S '(- *)'{-h,--help}'[say what it does]'", command->name);
 		for (unsigned k = 0; k < command->n_options; k++)
@@ -274,12 +274,12 @@ bool wmk_cli_is_completed(const struct wmk_cli_option *option)
 	return option->choices || kind_of(option->value);
 }
 
-int wmk_cli_completion(FILE *out, const char *shell)
+int wmk_cli_completion(FILE *out, const struct wmk_cli_command *const *commands, const char *shell)
 {
 	if (strcmp(shell, "bash") == 0)
-		bash(out);
+		bash(out, commands);
 	else if (strcmp(shell, "zsh") == 0)
-		zsh(out);
+		zsh(out, commands);
 	else
 		return wmk_error(-EINVAL, "there is no completion for the shell \"%.40s\": bash and zsh have one", shell);
 	return 0;

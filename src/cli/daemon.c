@@ -15,6 +15,8 @@
 #define UNANSWERED_MAX 8
 #define HERE_MS 2000                 /* to come in, and then to be answered: a daemon that can be done without */
 
+bool wmk_cli_no_sessiond;
+
 /* Does the line end in the system's words for the error? */
 static bool has_system_words(int err)
 {

@@ -20,6 +20,9 @@
 
 #include "cli/command.h"
 
+/* -n, --no-sessiond before the command: connect to the daemon that runs, but do not start one. */
+extern bool wmk_cli_no_sessiond;
+
 struct wmk_daemon {
 	struct waymark_ctl *ctl;
 	struct waymark_ctl_result *result;       /* of the latest request, or NULL */

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * help.c - usage and help, printed from the table of commands; and the commands `help` and `version`.
+ * help.c - usage and help, printed from a command's row of the table; what a command prints when it failed.
  */
-#include <errno.h>
-#include <ctype.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "base/nearest.h"
 #include "cli/command.h"
 
 #define COLUMNS 78
@@ -94,14 +90,6 @@ void wmk_cli_usage(FILE *out, const struct wmk_cli_command *command)
 	fputc('\n', out);
 }
 
-void wmk_cli_overview(FILE *out)
-{
-	fputs("usage: waymark [-n] COMMAND [OPTION]... [ARGUMENT]...\n\n", out);
-	for (unsigned i = 0; i < wmk_cli_n_commands; i++)
-		fprintf(out, "  %-17s %s\n", wmk_cli_commands[i]->name, wmk_cli_commands[i]->summary);
-	fputs("\n-n, --no-sessiond: do not start the session daemon.\n`waymark help COMMAND` says more.\n", out);
-}
-
 void wmk_cli_describe(FILE *out, const struct wmk_cli_command *command)
 {
 	const struct wmk_cli_example *example;
@@ -136,117 +124,15 @@ void wmk_cli_describe(FILE *out, const struct wmk_cli_command *command)
 	}
 }
 
-const struct wmk_cli_command *wmk_cli_look_up(const char *name)
+int wmk_cli_failed(void)
 {
-	for (unsigned i = 0; i < wmk_cli_n_commands; i++)
-		if (strcmp(wmk_cli_commands[i]->name, name) == 0)
-			return wmk_cli_commands[i];
-	return NULL;
+	wmk_cli_print_error();
+	return WMK_CLI_FAILED;
 }
 
-const struct wmk_cli_command *wmk_cli_find(const char *name)
+int wmk_cli_misused(const struct wmk_cli_command *command)
 {
-	const struct wmk_cli_command *command = wmk_cli_look_up(name);
-	const char *instead;
-	struct wmk_nearest near;
-	char names[160];
-
-	if (command)
-		return command;
-	instead = wmk_cli_other_tool(name);
-	if (instead) {
-		wmk_error(-EINVAL, "there is no command \"%.40s\": %s", name, instead);
-		return NULL;
-	}
-	wmk_nearest_init(&near, name);
-	for (unsigned i = 0; i < wmk_cli_n_commands; i++)
-		wmk_nearest_offer(&near, wmk_cli_commands[i]->name);
-	if (near.n)
-		wmk_error(-EINVAL, "there is no command \"%.40s\"; did you mean: %s?", name,
-			  wmk_nearest_text(&near, names, sizeof(names)));
-	else
-		wmk_error(-EINVAL, "there is no command \"%.40s\"; `waymark help` lists them", name);
-	return NULL;
+	wmk_cli_print_error();
+	wmk_cli_usage(stderr, command);
+	return WMK_CLI_USAGE;
 }
-
-/* ── waymark help ────────────────────────────────────────────────────────────────────────────────────── */
-
-struct help_args {
-	bool man;
-	const char *completion;
-};
-
-static int run_help(void *data, char **rest, int n_rest)
-{
-	const struct help_args *args = data;
-	const struct wmk_cli_command *command = NULL;
-
-	if (n_rest > 1) {
-		wmk_error(-EINVAL, "help takes the name of one command");
-		return wmk_cli_misused(&wmk_cli_help);
-	}
-	if (n_rest == 1) {
-		command = wmk_cli_find(rest[0]);
-		if (!command) {
-			wmk_cli_print_error();
-			return WMK_CLI_USAGE;
-		}
-	}
-	if (args->completion && wmk_cli_completion(stdout, args->completion) < 0)
-		return wmk_cli_misused(&wmk_cli_help);
-	if (args->completion)
-		return 0;
-	if (args->man)
-		wmk_cli_man(stdout, command);
-	else if (command)
-		wmk_cli_describe(stdout, command);
-	else
-		wmk_cli_overview(stdout);
-	return 0;
-}
-
-static const struct wmk_cli_option help_options[] = {
-	{ 0, "man", NULL, "Print the man page (roff) instead: of the command, or of waymark itself.",
-	  WMK_CLI_FLAG(struct help_args, man) },
-	{ 0, "completion", "SHELL", "Print what makes a shell complete commands, options, and names of sessions, "
-	  "channels and events: bash or zsh.", .choices = "bash zsh", WMK_CLI_TEXT(struct help_args, completion) },
-};
-
-const struct wmk_cli_command wmk_cli_help = {
-	.name = "help",
-	.arguments = "[COMMAND]",
-	.summary = "Say what the commands are, or what one of them does",
-	.options = help_options,
-	.n_options = sizeof(help_options) / sizeof(help_options[0]),
-	.args_size = sizeof(struct help_args),
-	.run = run_help,
-};
-
-/* ── waymark version ─────────────────────────────────────────────────────────────────────────────────── */
-
-static int run_version(void *data, char **rest, int n_rest)
-{
-	const struct wmk_cli_common *args = data;
-
-	(void)rest;
-	if (n_rest) {
-		wmk_error(-EINVAL, "version takes no arguments");
-		return wmk_cli_misused(&wmk_cli_version);
-	}
-	printf(args->json ? "{\"version\":\"%s\"}\n" : "waymark %s\n", WAYMARK_VERSION);
-	return 0;
-}
-
-static const struct wmk_cli_option version_options[] = {
-	{ 0, "json", NULL, "Print an object with the member \"version\".", WMK_CLI_FLAG(struct wmk_cli_common, json) },
-};
-
-const struct wmk_cli_command wmk_cli_version = {
-	.name = "version",
-	.arguments = "",
-	.summary = "Print the version of Waymark",
-	.options = version_options,
-	.n_options = sizeof(version_options) / sizeof(version_options[0]),
-	.args_size = sizeof(struct wmk_cli_common),
-	.run = run_version,
-};

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/daemon.h"
 
 static int run(const struct wmk_cli_command *command, char **argv, int argc)
 {

@@ -69,27 +69,27 @@ static void environment(FILE *out)
 	}
 }
 
-static void man_of_program(FILE *out)
+void wmk_cli_man_of_program(FILE *out, const struct wmk_cli_command *const *commands)
 {
 	head(out, "WAYMARK", "waymark", "record what programs do");
 	fputs(".B waymark\n[\\-n] COMMAND [OPTION]... [ARGUMENT]...\n.SH DESCRIPTION\n", out);
 	roff(out, "Waymark records events of instrumented programs into a trace in the Common Trace Format. A program is instrumented by "
 		  "including <waymark/trace.h> and linking what `pkg-config --libs waymark` prints.\n");
 	fputs(".SH COMMANDS\n", out);
-	for (unsigned i = 0; i < wmk_cli_n_commands; i++) {
+	for (const struct wmk_cli_command *const *c = commands; *c; c++) {
 		fputs(".TP\n.B ", out);
-		roff(out, wmk_cli_commands[i]->name);
+		roff(out, (*c)->name);
 		fputc('\n', out);
-		roff(out, wmk_cli_commands[i]->summary);
+		roff(out, (*c)->summary);
 		fprintf(out, ".\n");
 	}
 	fputs(".SH OPTIONS\n.TP\n.BR \\-n \", \" \\-\\-no\\-sessiond\nDo not start the session daemon when none runs.\n", out);
 	exit_status(out);
 	environment(out);
 	fputs(".SH SEE ALSO\n", out);
-	for (unsigned i = 0; i < wmk_cli_n_commands; i++) {
+	for (const struct wmk_cli_command *const *c = commands; *c; c++) {
 		fputs(".BR waymark\\-", out);
-		roff(out, wmk_cli_commands[i]->name);
+		roff(out, (*c)->name);
 		fputs(" (1),\n", out);
 	}
 	fputs(".BR babeltrace2 (1)\n", out);
@@ -111,7 +111,7 @@ static void examples_of(FILE *out, const struct wmk_cli_command *command)
 	}
 }
 
-static void man_of_command(FILE *out, const struct wmk_cli_command *command)
+void wmk_cli_man(FILE *out, const struct wmk_cli_command *command)
 {
 	char title[64], *line = NULL;
 	size_t len;
@@ -151,12 +151,4 @@ static void man_of_command(FILE *out, const struct wmk_cli_command *command)
 		exit_status(out);
 	examples_of(out, command);
 	fputs(".SH SEE ALSO\n.BR waymark (1)\n", out);
-}
-
-void wmk_cli_man(FILE *out, const struct wmk_cli_command *command)
-{
-	if (command)
-		man_of_command(out, command);
-	else
-		man_of_program(out);
 }

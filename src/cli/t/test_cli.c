@@ -82,7 +82,7 @@ static void option_in_the_place_of_a_value_is_rejected(void **state)
 	int n;
 
 	(void)state;
-	for (unsigned i = 0; i < wmk_cli_n_commands; i++) {
+	for (unsigned i = 0; wmk_cli_commands[i]; i++) {
 		const struct wmk_cli_command *command = wmk_cli_commands[i];
 
 		assert_true(command->args_size <= sizeof(args));
@@ -205,7 +205,7 @@ static void test_table(void **state)
 	static void (*const printers[])(FILE *, const struct wmk_cli_command *) = { wmk_cli_describe, wmk_cli_man };
 
 	(void)state;
-	for (unsigned i = 0; i < wmk_cli_n_commands; i++) {
+	for (unsigned i = 0; wmk_cli_commands[i]; i++) {
 		const struct wmk_cli_command *command = wmk_cli_commands[i];
 
 		for (unsigned k = 0; k < 2; k++) {

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/current.h"
+#include "cli/daemon.h"
 #include "fake_ctl.h"
 
 static char home[] = "/tmp/waymark-cli-XXXXXX", said[16384];

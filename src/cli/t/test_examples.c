@@ -71,7 +71,7 @@ static void check_example(const struct wmk_cli_example *example)
 static void test_examples_are_parsed_by_their_commands(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < wmk_cli_n_commands; i++) {
+	for (unsigned i = 0; wmk_cli_commands[i]; i++) {
 		const struct wmk_cli_example *example = NULL;
 		unsigned n = wmk_cli_examples(wmk_cli_commands[i], &example);
 
@@ -100,7 +100,7 @@ static bool is_free_form(const char *value)
 static void test_values_of_each_option_are_completed(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < wmk_cli_n_commands; i++) {
+	for (unsigned i = 0; wmk_cli_commands[i]; i++) {
 		const struct wmk_cli_command *command = wmk_cli_commands[i];
 
 		for (unsigned k = 0; k < command->n_options; k++) {
@@ -146,7 +146,7 @@ static void test_choices_are_accepted_by_their_options(void **state)
 	unsigned n = 0;
 
 	(void)state;
-	for (unsigned i = 0; i < wmk_cli_n_commands; i++)
+	for (unsigned i = 0; wmk_cli_commands[i]; i++)
 		for (unsigned k = 0; k < wmk_cli_commands[i]->n_options; k++)
 			n += check_choices(wmk_cli_commands[i], &wmk_cli_commands[i]->options[k]);
 	assert_true(n >= 30);
