@@ -403,8 +403,9 @@ static int open_session(struct wmk_recording *rec, const struct wmk_recording_op
 {
 	char path[sizeof(rec->path)];
 	const struct wmk_session_options session = {
-		.name = "record", .path = realpath(rec->path, path), .uid = getuid(), .gid = getgid(), .statedump = !options->no_statedump,
-		.trace_name = options->name, .trace_format = options->trace_format, .clock = options->clock,
+		.name = "record", .path = realpath(rec->path, path), .uid = getuid(), .gid = getgid(),
+		.trace_name = options->name, .settings.no_statedump = options->no_statedump,
+		.settings.trace_format = options->trace_format, .settings.clock = options->clock,
 	};
 	int err = session.path ? wmk_session_create(rec->tracing, &session, &rec->session) :
 				 wmk_error(-errno, "cannot find %.200s: %s", rec->path, strerror(errno));

@@ -68,8 +68,15 @@ int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_
 	if (err < 0)
 		return err;
 	const struct wmk_ctl_create request = {
-		.name = o.name, .path = o.path, .home = o.home ? o.home : home, .max_size = o.max_size,
-		.trace_format = o.trace_format, .clock = o.clock, .no_statedump = o.no_statedump, .shm_path = o.shm_path };
+		.name = o.name,
+		.path = o.path,
+		.home = o.home ? o.home : home,
+		.settings.max_size = o.max_size,
+		.settings.trace_format = o.trace_format,
+		.settings.clock = o.clock,
+		.settings.no_statedump = o.no_statedump,
+		.settings.shm_path = o.shm_path,
+	};
 	return wmk_ctl_request(ctl, WMK_CTL_CREATE, &request, result);
 }
 

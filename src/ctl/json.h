@@ -11,6 +11,7 @@
 #define WMK_CTL_JSON_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "wire/object.h"
@@ -31,5 +32,10 @@ int wmk_json_print(const struct wmk_object *is, const void *object, unsigned fla
  * read lies unused in the arena.
  */
 int wmk_json_read(const struct wmk_object *is, const char *text, size_t len, void *object, struct wmk_arena *arena);
+/*
+ * The number that `text` has in `name`: for a version, which says whether the rest can be understood. 0: there is no
+ * such number. -EINVAL: no JSON.
+ */
+int wmk_json_number(const char *text, size_t len, const char *name, uint64_t *number);
 
 #endif

@@ -300,3 +300,20 @@ int wmk_json_read(const struct wmk_object *is, const char *text, size_t len, voi
 		memset(object, 0, is->size);
 	return err;
 }
+
+int wmk_json_number(const char *text, size_t len, const char *name, uint64_t *number)
+{
+	json_object *tree, *value;
+
+	*number = 0;
+	if (len > WMK_JSON_MAX)
+		return wmk_error(-EINVAL, "JSON of %zu bytes: %u may be", len, WMK_JSON_MAX);
+	int err = parse(text, len, &tree);
+	if (err < 0)
+		return err;
+	if (json_object_is_type(tree, json_type_object) && json_object_object_get_ex(tree, name, &value) &&
+	    json_object_is_type(value, json_type_int))
+		*number = json_object_get_uint64(value);
+	json_object_put(tree);
+	return 0;
+}

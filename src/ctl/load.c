@@ -327,13 +327,16 @@ static int path_choose(struct loading *l, struct wmk_ctl_session *s)
 	return wmk_ctl_filed_text(l->result, &l->filed->warnings, words);
 }
 
-/* Where its directory of rings was made, as a new one is. */
-static const char *shm_parent(const struct wmk_ctl_session *s, char *buf)
+/* A request for the settings of `s`. `shm`: room for a path; the directory of rings is made where the other one was. */
+static struct wmk_ctl_create request_of(const struct wmk_ctl_session *s, const char *home,
+					char shm[WMK_OBJECT_TEXT_MAX + 1])
 {
-	const char *slash = strrchr(s->shm_path, '/');
+	const char *path = s->settings.shm_path, *slash = strrchr(path, '/');
+	struct wmk_ctl_create request = { .name = s->name, .path = s->path, .home = home, .settings = s->settings };
 
-	snprintf(buf, WMK_OBJECT_TEXT_MAX + 1, "%.*s", !slash ? 0 : slash == s->shm_path ? 1 : (int)(slash - s->shm_path), s->shm_path);
-	return buf;
+	snprintf(shm, WMK_OBJECT_TEXT_MAX + 1, "%.*s", !slash ? 0 : slash == path ? 1 : (int)(slash - path), path);
+	request.settings.shm_path = shm;
+	return request;
 }
 
 static void destroy_quietly(struct loading *l, const char *name)
@@ -355,8 +358,9 @@ static int try_whole(struct loading *l, const struct wmk_ctl_session *s, const c
 		trial.filed = trial.result->object;
 		snprintf(name, sizeof(name), "loading-%d", (int)getpid());
 		copy.name = name;
-		const struct wmk_ctl_create request = { name, "", home, s->max_size, s->trace_format, s->clock, s->no_statedump, shm_parent(s, shm) };
+		struct wmk_ctl_create request = request_of(&copy, home, shm);
 
+		request.path = "";
 		err = ask(&trial, WMK_CTL_CREATE, &request);
 	}
 	if (err == 0) {
@@ -384,7 +388,8 @@ static int create(struct loading *l, struct wmk_ctl_session *s, const char *home
 		int err = path_choose(l, s);
 		if (err < 0)
 			return err;
-		const struct wmk_ctl_create request = { s->name, s->path, home, s->max_size, s->trace_format, s->clock, s->no_statedump, shm_parent(s, shm) };
+		const struct wmk_ctl_create request = request_of(s, home, shm);
+
 		err = ask(l, WMK_CTL_CREATE, &request);
 		if (err != -EEXIST || !l->options->replace || replaced)
 			return err;

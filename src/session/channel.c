@@ -480,7 +480,7 @@ int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_ch
 	for (unsigned i = 0; i < session->n_channels; i++)      /* its streams are called so, whatever its domain */
 		if (strcmp(session->channels[i]->is.name, options->name) == 0)
 			return wmk_error_said(-EEXIST, "the session '%s' has a channel '%s' already", session->name, options->name);
-	if (strcmp(options->name, STATEDUMP_CHANNEL) == 0 && session->statedump)
+	if (strcmp(options->name, STATEDUMP_CHANNEL) == 0 && !session->settings.no_statedump)
 		return wmk_error_said(-EEXIST, "the name '%s' is taken by the tracer's own channel", options->name);
 	if (session->n_channels >= session->tracing->options.max_channels && !session->tracing->restoring)
 		return wmk_limit_reached(session->tracing, -E2BIG, "channels", "the session '%s' has %u channels, which is the limit", session->name,

@@ -257,7 +257,7 @@ int wmk_call_describe(struct call *call, struct wmk_session *session)
 		wmk_call_warn(call, "session %.100s: %s", is->name, words);
 	if (is->full)
 		wmk_call_warn(call, "session %.100s has stopped by itself: its trace has the %llu bytes that it may have (--max-size)", is->name,
-			      (unsigned long long)is->max_size);
+			      (unsigned long long)is->settings.max_size);
 	return 0;
 }
 

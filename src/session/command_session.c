@@ -154,10 +154,11 @@ static int create_once(struct call *call, unsigned attempt, struct wmk_session *
 	bool unnamed = !*request->name;
 	char name[64], path[WMK_OBJECT_TEXT_MAX];
 	struct wmk_session_options options = {
-		.name = request->name, .path = path, .all_users = call->commands->daemon == 0,
-		.statedump = !request->no_statedump, .max_size = request->max_size,
-		.trace_format = request->trace_format, .clock = request->clock,
-		.shm_path = request->shm_path && *request->shm_path ? request->shm_path : NULL };
+		.name = request->name,
+		.path = path,
+		.all_users = call->commands->daemon == 0,
+		.settings = request->settings,
+	};
 
 	wmk_peer_owner(call->peer, call->commands->daemon, &options.uid, &options.gid);
 	if (unnamed) {

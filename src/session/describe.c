@@ -6,7 +6,6 @@
 #include "session/unrecorded.h"
 
 #include "base/error.h"
-#include "session/session_clock.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -50,9 +49,8 @@ int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is
 {
 	struct wmk_ctl_session bare = {
 		.name = session->name, .path = session->path, .uid = session->uid, .gid = session->gid, .created = session->created,
-		.active = session->active, .started = session->started, .max_size = session->max_size, .full = session->full,
-		.stopping = session->stopping,
-		.trackers = session->trackers, .trace_format = session->trace_format, .clock = wmk_clock_as_choice(session->clock), .no_statedump = !session->statedump, .shm_path = session->shm_path,
+		.active = session->active, .started = session->started, .settings = session->settings, .full = session->full,
+		.stopping = session->stopping, .trackers = session->trackers,
 	};
 	struct known known = { false, NULL };
 	int err = wmk_object_copy(&wmk_ctl_session_object, &bare, is, arena);

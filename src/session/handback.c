@@ -164,7 +164,7 @@ static struct rings *find(struct rings *list, struct app *app, const uint8_t uui
  */
 static bool may_be_rings(const struct rings *rings, int fd)
 {
-	return fcntl(fd, F_GET_SEALS) >= 0 || (rings->session->shm_path && rings->trace->uid == geteuid());
+	return fcntl(fd, F_GET_SEALS) >= 0 || (*rings->session->settings.shm_path && rings->trace->uid == geteuid());
 }
 
 /* The inode first: what is another file is not mapped at all. (What is recovered may be a copy, and is in a directory of ours.) */

@@ -236,15 +236,16 @@ struct wmk_session {
 	struct rcu_head rcu;
 	struct wmk_tracing *tracing;
 	char *name, *path, *trace_name;
-	char *shm_path;                  /* where its rings are files (shm.h); NULL: nowhere */
-	int shm;                         /* the directory; -1: there is none, or it cannot be had */
+	/* As they are in force: the clock, the limit, the directory with its rings (shm.h). */
+	struct wmk_ctl_settings settings;
+	struct wmk_arena arena;          /* of the settings */
+	int shm;                         /* that directory; -1: there is none, or it cannot be had */
 	bool recovered;                  /* files that somebody still has are not touched */
 	uid_t uid;
 	gid_t gid;
-	bool all_users, statedump;
-	uint64_t max_size, created;
-	uint32_t trace_format;           /* enum wmk_ctl_trace_format */
-	enum wmk_clock_kind clock;
+	bool all_users;
+	uint64_t created;
+	enum wmk_clock_kind clock;       /* of the settings */
 	atomic_bool counted;             /* among its owner's (owners.c) */
 	uint64_t rule_bytes;             /* likewise; of all its channels */
 	uint64_t trace_bytes;            /* likewise; what it may write of what its owner may */
@@ -285,7 +286,7 @@ void wmk_channel_free(struct wmk_session_channel *channel);
 /* Of its metadata: enum wmk_ctf_version. */
 static inline uint32_t wmk_session_version(const struct wmk_session *session)
 {
-	return session->trace_format == WMK_TRACE_CTF_2 ? WMK_CTF_2 : WMK_CTF_1_8;
+	return session->settings.trace_format == WMK_TRACE_CTF_2 ? WMK_CTF_2 : WMK_CTF_1_8;
 }
 /* Whose buffers are: those of a channel for one process end with it, like those that each process is to have for itself. */
 uint32_t wmk_channel_buffers(const struct wmk_ctl_channel *is);

@@ -51,7 +51,7 @@ void wmk_kernel_dump(struct rings *rings)
 	struct wmk_session *session = rings->session;
 	int err;
 
-	if (!session->statedump || session->kernel_dumped == session->kernel_dumps)
+	if (session->settings.no_statedump || session->kernel_dumped == session->kernel_dumps)
 		return;
 	err = ask(rings);
 	if (err == 0)

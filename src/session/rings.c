@@ -120,8 +120,8 @@ static void trace_place(struct trace *trace, const struct wmk_session *session, 
 int wmk_trace_open_here(struct wmk_session *session, struct trace *trace, bool restored)
 {
 	struct wmk_trace_info info = { .session = session->name, .path = session->path, .sub = trace->sub,
-				       .uid = session->uid, .gid = session->gid, .max_size = session->max_size,
-				       .trace_format = session->trace_format, .kernel = trace->kernel, .restored = restored };
+				       .uid = session->uid, .gid = session->gid, .max_size = session->settings.max_size,
+				       .trace_format = session->settings.trace_format, .kernel = trace->kernel, .restored = restored };
 
 	memcpy(info.uuid, trace->uuid, sizeof(info.uuid));
 	return session->tracing->options.outlet->trace_open(session->tracing->options.outlet_data, &info, &trace->outlet);

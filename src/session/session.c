@@ -51,6 +51,20 @@ static void uncount(struct wmk_session *session)
 	wmk_owner_session_give(session->tracing, session->uid);
 }
 
+static int shm_make(struct wmk_session *session, const struct wmk_session_options *options)
+{
+	char *path;
+	int err = wmk_shm_make(options->settings.shm_path, options->name, session->created, &path, &session->shm);
+
+	if (err < 0)
+		return err;
+	session->settings.shm_path = wmk_arena_text(&session->arena, path);
+	if (!session->settings.shm_path)
+		rmdir(path);
+	free(path);
+	return session->settings.shm_path ? 0 : -ENOMEM;
+}
+
 /* Who can write to a file can cut it: whoever records into it dies of that. So it is nobody's but the daemon's own user's. */
 static int shm_fill(struct wmk_session *session, const struct wmk_session_options *options)
 {
@@ -58,12 +72,9 @@ static int shm_fill(struct wmk_session *session, const struct wmk_session_option
 	if (session->uid != geteuid())
 		return wmk_error_said(-EPERM, "rings in files (--shm-path) are for the session daemon's own user: use a daemon of yours");
 	if (options->shm == WMK_SHM_NEW)
-		return wmk_shm_make(options->shm_path, options->name, session->created, &session->shm_path, &session->shm);
-	session->shm_path = strdup(options->shm_path);
-	if (!session->shm_path)
-		return wmk_error(-ENOMEM, "no memory for a session");
+		return shm_make(session, options);
 	/* What is there no more cannot be gone on with; programs have it perhaps, and hand it back. */
-	if (wmk_shm_open(session->shm_path, &session->shm) < 0)
+	if (wmk_shm_open(session->settings.shm_path, &session->shm) < 0)
 		wmk_session_worry(session, wmk_error_number(), "its rings in files are gone (recovered, or removed), and new ones are in memory");
 	else if (!session->recovered && wmk_shm_lock(session->shm, false) < 0)
 		return wmk_error_number();
@@ -76,23 +87,26 @@ static int session_fill(struct wmk_session *session, const struct wmk_session_op
 	session->uid = options->uid;
 	session->gid = options->gid;
 	session->all_users = options->all_users;
-	session->statedump = options->statedump;
-	session->max_size = options->max_size ? options->max_size : session->tracing->options.max_trace_size;
-	session->trace_format = options->trace_format;
 	session->created = (uint64_t)time(NULL);
 	session->name = strdup(options->name);
 	session->path = strdup(options->path);
 	session->trace_name = options->trace_name ? strdup(options->trace_name) : NULL;
 	if (!session->name || !session->path || (options->trace_name && !session->trace_name))
 		return wmk_error(-ENOMEM, "no memory for a session");
-	int err = wmk_clock_of_choice(session->tracing, options->clock, &session->clock);
+	int err = wmk_object_copy(&wmk_ctl_settings_object, &options->settings, &session->settings, &session->arena);
 	if (err == 0)
-		err = wmk_owner_trace_take(session->tracing, session->uid, options->max_size, &session->trace_bytes);
+		err = wmk_clock_of_choice(session->tracing, options->settings.clock, &session->clock);
+	if (err == 0)
+		err = wmk_owner_trace_take(session->tracing, session->uid, options->settings.max_size,
+					   &session->trace_bytes);
 	if (err < 0)
 		return err;
+	session->settings.clock = wmk_clock_as_choice(session->clock);
+	if (!session->settings.max_size)
+		session->settings.max_size = session->tracing->options.max_trace_size;
 	if (session->trace_bytes && !session->tracing->restoring)        /* one that was there before goes on with what it had */
-		session->max_size = session->trace_bytes;
-	return options->shm_path ? shm_fill(session, options) : 0;
+		session->settings.max_size = session->trace_bytes;
+	return *session->settings.shm_path ? shm_fill(session, options) : 0;
 }
 
 int wmk_session_make(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **out)
@@ -178,9 +192,9 @@ int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_opt
 {
 	const uint64_t max = tracing->options.max_trace_size;
 	struct wmk_session *session;
-	int err = !max || options->max_size <= max ? name_is_free(tracing, options) :
+	int err = !max || options->settings.max_size <= max ? name_is_free(tracing, options) :
 		  wmk_limit_reached(tracing, -EDQUOT, "trace-size", "a session's trace may have %" PRIu64 " bytes here, not %" PRIu64 " (--max-size)", max,
-				    options->max_size);
+				    options->settings.max_size);
 
 	if (err == 0)
 		err = wmk_session_make(tracing, options, &session);
@@ -189,7 +203,7 @@ int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_opt
 	err = enter_alone(tracing, options, session);
 	if (err < 0) {
 		if (session->shm >= 0)
-			rmdir(session->shm_path);        /* nothing is in it yet */
+			rmdir(session->settings.shm_path);        /* nothing is in it yet */
 		wmk_session_unmake(session);
 		return err;
 	}
@@ -241,7 +255,7 @@ void wmk_session_activate(struct wmk_session *session, bool on)
 {
 	const struct wmk_tracing_options *options = &session->tracing->options;
 
-	if (session->statedump && session->active != on && options->on_dumps)
+	if (!session->settings.no_statedump && session->active != on && options->on_dumps)
 		options->on_dumps(options->data, on);
 	session->active = on;
 }
@@ -263,12 +277,13 @@ int wmk_session_start(struct wmk_session *session)
 		return wmk_error_said(-ENODATA, "the session '%s' records nothing yet: enable an event first", session->name);
 	if (session->full)
 		return wmk_error_said(-EDQUOT, "the trace of session '%s' has the %" PRIu64 " bytes that it may have (--max-size): clear it first",
-				      session->name, session->max_size);
-	for (unsigned i = 0; i < session->n_channels && session->max_size; i++)
-		if (session->channels[i]->is.subbuf_size > session->max_size)
+				      session->name, session->settings.max_size);
+	for (unsigned i = 0; i < session->n_channels && session->settings.max_size; i++)
+		if (session->channels[i]->is.subbuf_size > session->settings.max_size)
 			return wmk_error_said(-EINVAL, "the session's trace may have %" PRIu64 " bytes (--max-size), less than one sub-buffer of channel %.60s "
-					      "(--subbuf-size)", session->max_size, session->channels[i]->is.name);
-	if (session->statedump && !session->started && !has_own_channel(session)) {
+					      "(--subbuf-size)", session->settings.max_size,
+					      session->channels[i]->is.name);
+	if (!session->settings.no_statedump && !session->started && !has_own_channel(session)) {
 		int err = wmk_session_add_own_channel(session);
 
 		if (err < 0)

@@ -10,7 +10,6 @@
 #include "ctl/json.h"
 #include "session/internal.h"
 #include "session/shm.h"
-#include "session/session_clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,22 +45,20 @@ static const struct wmk_member rings_members[] = {
 static const struct wmk_object rings_object = WMK_OBJECT_OF("rings", state_rings, rings_members);
 
 static const struct wmk_member session_members[] = {
+	WMK_MEMBER_OF_U32(state_session, format),
 	WMK_MEMBER_OF_TEXT(state_session, name, WMK_CTL_NAME_MAX),
 	WMK_MEMBER_OF_TEXT(state_session, path, WMK_OBJECT_TEXT_MAX),
 	WMK_MEMBER_OF_TEXT(state_session, path_bytes, 2 * WMK_OBJECT_TEXT_MAX),
 	WMK_MEMBER_OF_TEXT(state_session, trace_name, WMK_CTL_NAME_MAX),
-	WMK_MEMBER_OF_TEXT(state_session, shm_path, WMK_OBJECT_TEXT_MAX),
 	WMK_MEMBER_OF_U64(state_session, uid),
 	WMK_MEMBER_OF_U64(state_session, gid),
 	WMK_MEMBER_OF_U64(state_session, created),
 	WMK_MEMBER_OF_BOOL(state_session, active),
 	WMK_MEMBER_OF_BOOL(state_session, started),
 	WMK_MEMBER_OF_BOOL(state_session, all_users),
-	WMK_MEMBER_OF_BOOL(state_session, statedump),
-	WMK_MEMBER_OF_U64(state_session, max_size),
+	WMK_CTL_SETTINGS_SIZE(state_session),
 	WMK_MEMBER_OF_BOOL(state_session, full),
-	WMK_MEMBER_OF_FORMAT(state_session, trace_format),
-	WMK_MEMBER_OF_CLOCK(state_session, clock),
+	WMK_CTL_SETTINGS(state_session),
 	WMK_MEMBER_OF_OBJECT(state_session, trackers, wmk_ctl_trackers, wmk_ctl_trackers_object),
 	WMK_MEMBER_OF_LIST(state_session, channels, channel_object, 64),
 	WMK_MEMBER_OF_LIST(state_session, rings, rings_object, 65536),
@@ -214,11 +211,9 @@ int wmk_state_file_write(const struct wmk_state *state, const char *name, const 
 int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct wmk_session *session)
 {
 	struct state_session is = {
-		.name = session->name, .path = session->path, .trace_name = session->trace_name, .uid = session->uid, .gid = session->gid,
+		.format = STATE_FORMAT, .name = session->name, .path = session->path, .trace_name = session->trace_name, .uid = session->uid, .gid = session->gid,
 		.created = session->created, .active = session->active, .started = session->started, .all_users = session->all_users,
-		.statedump = session->statedump, .max_size = session->max_size, .full = session->full, .trackers = session->trackers,
-		.trace_format = session->trace_format, .clock = wmk_clock_as_choice(session->clock),
-		.shm_path = session->shm_path,
+		.settings = session->settings, .full = session->full, .trackers = session->trackers,
 	};
 	struct wmk_arena arena = { 0 };
 	struct gathering g = { &is, &arena, entry->last_rings };
@@ -304,7 +299,7 @@ int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool
 	else if (entry)
 		wmk_state_forget(state, entry);
 	if (session->shm >= 0)
-		wmk_shm_remove(session->shm, session->shm_path, session->recovered);
+		wmk_shm_remove(session->shm, session->settings.shm_path, session->recovered);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "wire/ctl.h"
 
 #define STATE_DIR "state"
+#define STATE_FORMAT 2u              /* of N.json; a session daemon reads no other */
 #define STATE_NAME 40                /* "18446744073709551615.json" */
 
 struct state_channel {
@@ -27,11 +28,12 @@ struct state_rings {
 };
 
 struct state_session {
-	const char *name, *path, *trace_name, *shm_path;
+	uint32_t format;                 /* STATE_FORMAT */
+	const char *name, *path, *trace_name;
 	const char *path_bytes;          /* of a path that is not UTF-8, in hexadecimal: names are, paths may hold any bytes */
-	uint64_t uid, gid, created, max_size;
-	bool active, started, all_users, statedump, full;
-	uint32_t trace_format, clock;    /* enum wmk_ctl_trace_format, wmk_ctl_clock */
+	uint64_t uid, gid, created;
+	bool active, started, all_users, full;
+	struct wmk_ctl_settings settings;
 	struct wmk_ctl_trackers trackers;
 	struct wmk_list channels;        /* of struct state_channel */
 	struct wmk_list rings;           /* of struct state_rings */

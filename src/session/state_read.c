@@ -68,6 +68,18 @@ static void ids_seen(const struct wmk_state *state, struct state_entry *entry)
 	wmk_error_clear();
 }
 
+/* Before all else: another format has other members. The first had no number. */
+static int format_check(const char *text, size_t len)
+{
+	uint64_t format;
+	const int err = wmk_json_number(text, len, "format", &format);
+
+	if (err < 0 || format == STATE_FORMAT)
+		return err;
+	return wmk_error_said(-ENOTSUP, "it has format %llu, of a session daemon of another version: this one reads format %u",
+			      (unsigned long long)(format ? format : 1), STATE_FORMAT);
+}
+
 static int entry_read(struct wmk_state *state, uint64_t number, struct state_entry **out)
 {
 	struct state_entry *entry = calloc(1, sizeof(*entry));
@@ -81,8 +93,9 @@ static int entry_read(struct wmk_state *state, uint64_t number, struct state_ent
 	wmk_state_file(name, number, "json");
 	long len = wmk_state_slurp(state->dir, name, WMK_JSON_MAX, &text);
 	entry->is = wmk_arena_alloc(&entry->arena, sizeof(*entry->is));
-	int err = len < 0 ? (int)len : entry->is ? wmk_json_read(&state_session_object, (const char *)text, (size_t)len, entry->is, &entry->arena) :
-						   -ENOMEM;
+	int err = len < 0 ? (int)len : entry->is ? format_check((const char *)text, (size_t)len) : -ENOMEM;
+	if (err == 0)
+		err = wmk_json_read(&state_session_object, (const char *)text, (size_t)len, entry->is, &entry->arena);
 	free(text);
 	if (err == 0)
 		err = wmk_state_path_hear(entry->is, &entry->arena);
@@ -334,11 +347,9 @@ static int session_restore(struct wmk_state *state, struct state_entry *entry, s
 			   const struct consumer *consumer)
 {
 	const struct state_session *is = entry->is;
-	const struct wmk_session_options options = {
+	struct wmk_session_options options = {
 		.name = is->name, .path = is->path, .uid = (uid_t)is->uid, .gid = (gid_t)is->gid, .all_users = is->all_users,
-		.statedump = is->statedump, .max_size = is->max_size, .trace_format = is->trace_format, .clock = is->clock,
-		.trace_name = *is->trace_name ? is->trace_name : NULL,
-		.shm_path = state->recovered ? state->recovered : *is->shm_path ? is->shm_path : NULL, .shm = state->recovered ? WMK_SHM_RECOVERED : WMK_SHM_THERE,
+		.trace_name = *is->trace_name ? is->trace_name : NULL, .settings = is->settings, .shm = WMK_SHM_THERE,
 	};
 	const struct wmk_ctl_session as = { .created = is->created, .active = is->active, .started = is->started, .full = is->full,
 					   .trackers = is->trackers };
@@ -346,6 +357,10 @@ static int session_restore(struct wmk_state *state, struct state_entry *entry, s
 	char words[400];
 	int err = is->uid >= UINT32_MAX || is->gid >= UINT32_MAX ? wmk_error(-EINVAL, "its owner is nobody") : recovered_check(state, is);
 
+	if (state->recovered) {
+		options.settings.shm_path = state->recovered;
+		options.shm = WMK_SHM_RECOVERED;
+	}
 	if (err == 0)
 		err = wmk_session_restore(tracing, &options, &as, &session);
 	if (err < 0)

@@ -357,7 +357,7 @@ static void session_free(struct rcu_head *head)
 	free(session->name);
 	free(session->path);
 	free(session->trace_name);
-	free(session->shm_path);
+	wmk_arena_free(&session->arena);
 	if (session->shm >= 0)
 		close(session->shm);
 	free(session);

@@ -211,12 +211,9 @@ struct wmk_session_options {
 	uid_t uid;
 	gid_t gid;
 	bool all_users;                  /* programs of every user are recorded; else only those of `uid` */
-	bool statedump;                  /* also loaded objects, in a channel of their own */
-	uint64_t max_size;               /* bytes that its traces may have together; 0: no limit */
-	uint32_t trace_format;           /* enum wmk_ctl_trace_format */
-	uint32_t clock;                  /* enum wmk_ctl_clock */
 	const char *trace_name;          /* in the metadata; NULL: the session's name */
-	const char *shm_path;            /* its rings are files: in a new directory there, or (`shm`) in this one; NULL: they are in memory */
+	/* Copied. `shm_path`: a new directory is made there, or (`shm`) it is this one; "" or NULL: rings are in memory. */
+	struct wmk_ctl_settings settings;
 	enum wmk_shm { WMK_SHM_NEW, WMK_SHM_THERE, WMK_SHM_RECOVERED } shm;
 };
 

@@ -123,6 +123,14 @@ static const struct wmk_member unrecorded_members[] = {
 };
 const struct wmk_object wmk_ctl_unrecorded_object = WMK_OBJECT_OF("unrecorded", wmk_ctl_unrecorded, unrecorded_members);
 
+/* By themselves. */
+struct settings_alone { struct wmk_ctl_settings settings; };
+static const struct wmk_member settings_members[] = {
+	WMK_CTL_SETTINGS_SIZE(settings_alone),
+	WMK_CTL_SETTINGS(settings_alone),
+};
+const struct wmk_object wmk_ctl_settings_object = WMK_OBJECT_OF("settings", settings_alone, settings_members);
+
 static const struct wmk_member session_members[] = {
 	WMK_MEMBER_OF_TEXT(wmk_ctl_session, name, WMK_CTL_NAME_MAX),
 	WMK_MEMBER_OF_TEXT(wmk_ctl_session, path, PATH_BYTES),
@@ -131,13 +139,10 @@ static const struct wmk_member session_members[] = {
 	WMK_MEMBER_OF_U64(wmk_ctl_session, created),
 	WMK_MEMBER_OF_BOOL(wmk_ctl_session, active),
 	WMK_MEMBER_OF_BOOL(wmk_ctl_session, started),
-	WMK_MEMBER_OF_U64(wmk_ctl_session, max_size),
+	WMK_CTL_SETTINGS_SIZE(wmk_ctl_session),
 	WMK_MEMBER_OF_BOOL(wmk_ctl_session, full),
 	WMK_MEMBER_OF_BOOL(wmk_ctl_session, stopping),
-	WMK_MEMBER_OF_FORMAT(wmk_ctl_session, trace_format),
-	WMK_MEMBER_OF_CLOCK(wmk_ctl_session, clock),
-	WMK_MEMBER_OF_BOOL(wmk_ctl_session, no_statedump),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_session, shm_path, PATH_BYTES),
+	WMK_CTL_SETTINGS(wmk_ctl_session),
 	WMK_MEMBER_OF_LIST(wmk_ctl_session, channels, wmk_ctl_channel_object, 1024),
 	WMK_MEMBER_OF_OBJECT(wmk_ctl_session, trackers, wmk_ctl_trackers, wmk_ctl_trackers_object),
 	WMK_MEMBER_OF_OBJECT(wmk_ctl_session, counts, wmk_counts, wmk_ctl_counts_object),
@@ -221,11 +226,8 @@ static const struct wmk_member create_members[] = {
 	WMK_MEMBER_OF_TEXT(wmk_ctl_create, name, WMK_CTL_NAME_MAX),
 	WMK_MEMBER_OF_TEXT(wmk_ctl_create, path, PATH_BYTES),
 	WMK_MEMBER_OF_TEXT(wmk_ctl_create, home, PATH_BYTES),
-	WMK_MEMBER_OF_U64(wmk_ctl_create, max_size),
-	WMK_MEMBER_OF_FORMAT(wmk_ctl_create, trace_format),
-	WMK_MEMBER_OF_CLOCK(wmk_ctl_create, clock),
-	WMK_MEMBER_OF_BOOL(wmk_ctl_create, no_statedump),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_create, shm_path, PATH_BYTES),
+	WMK_CTL_SETTINGS_SIZE(wmk_ctl_create),
+	WMK_CTL_SETTINGS(wmk_ctl_create),
 };
 static const struct wmk_object create_object = WMK_OBJECT_OF("create", wmk_ctl_create, create_members);
 

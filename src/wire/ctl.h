@@ -99,15 +99,31 @@ struct wmk_ctl_trackers {
 enum wmk_ctl_trace_format { WMK_TRACE_CTF_1_8, WMK_TRACE_CTF_2 };
 extern const char *const wmk_ctl_trace_formats[];   /* as they are asked for: "ctf-1.8", ... */
 #define WMK_CTL_TRACE_FORMATS 2
-#define WMK_MEMBER_OF_FORMAT(type, member) \
-	{ #member, WMK_MEMBER_ENUM, offsetof(struct type, member), 0, NULL, wmk_ctl_trace_formats, WMK_CTL_TRACE_FORMATS }
 
 /* PLUGIN: of the session daemon, which has no other clock then; no client chooses it. */
 enum wmk_ctl_clock { WMK_CTL_CLOCK_DEFAULT, WMK_CTL_CLOCK_COUNTER, WMK_CTL_CLOCK_MONOTONIC, WMK_CTL_CLOCK_PLUGIN };
 extern const char *const wmk_ctl_clocks[];
 #define WMK_CTL_CLOCKS 4
-#define WMK_MEMBER_OF_CLOCK(type, member) \
-	{ #member, WMK_MEMBER_ENUM, WMK_MEMBER_AT(type, member, uint32_t), 0, NULL, wmk_ctl_clocks, WMK_CTL_CLOCKS }
+/*
+ * Settings of a session: what CREATE chooses and nothing changes later. The request, the session, its state file and
+ * answers have this structure. No status, no counts and nothing that follows from other members belongs here.
+ *
+ * A new setting is a member of the structure and a line of WMK_CTL_SETTINGS.
+ */
+struct wmk_ctl_settings {
+	uint64_t max_size;           /* bytes that its trace may have; 0: no limit */
+	uint32_t trace_format;       /* enum wmk_ctl_trace_format */
+	uint32_t clock;              /* enum wmk_ctl_clock; only in a request DEFAULT */
+	bool no_statedump;           /* what existed when it began is not recorded */
+	const char *shm_path;        /* directory with the files of its rings; in a request: where it is made; "": none */
+};
+/* Members of a structure `s` that has them in `settings`: in two parts, as in JSON there is status between them. */
+#define WMK_CTL_SETTINGS_SIZE(s) WMK_MEMBER_IN_U64(s, settings, max_size)
+#define WMK_CTL_SETTINGS(s) \
+	WMK_MEMBER_IN_ENUM(s, settings, trace_format, wmk_ctl_trace_formats, WMK_CTL_TRACE_FORMATS), \
+	WMK_MEMBER_IN_ENUM(s, settings, clock, wmk_ctl_clocks, WMK_CTL_CLOCKS), \
+	WMK_MEMBER_IN_BOOL(s, settings, no_statedump), \
+	WMK_MEMBER_IN_TEXT(s, settings, shm_path, WMK_OBJECT_TEXT_MAX)
 
 /* An application that was not recorded, or in part only. */
 #define WMK_CTL_UNRECORDED_MAX 64u
@@ -126,13 +142,9 @@ struct wmk_ctl_session {
 	uint64_t created;            /* seconds since 1970 */
 	bool active;
 	bool started;                /* was active once */
-	uint64_t max_size;           /* bytes that its trace may have; 0: no limit */
-	bool full;                   /* it has them: stopped by itself */
+	struct wmk_ctl_settings settings;
+	bool full;                   /* it has max_size: stopped by itself */
 	bool stopping;               /* it has stopped, and its last records are not written yet */
-	uint32_t trace_format;       /* enum wmk_ctl_trace_format */
-	uint32_t clock;              /* enum wmk_ctl_clock: of its records; never DEFAULT */
-	bool no_statedump;           /* what was there when it began is not recorded */
-	const char *shm_path;        /* directory with the files that its rings are; "": they are in memory */
 	struct wmk_list channels;    /* of struct wmk_ctl_channel */
 	struct wmk_ctl_trackers trackers;
 	struct wmk_counts counts;
@@ -184,11 +196,7 @@ struct wmk_ctl_create {
 	const char *name;            /* "": a name is made from the time */
 	const char *path;            /* absolute; "": the default place under the client's home, which it names: */
 	const char *home;            /* directory in which the default place is */
-	uint64_t max_size;           /* see struct wmk_ctl_session */
-	uint32_t trace_format;       /* enum wmk_ctl_trace_format */
-	uint32_t clock;              /* enum wmk_ctl_clock */
-	bool no_statedump;
-	const char *shm_path;        /* directory in which that is made; "": in memory */
+	struct wmk_ctl_settings settings;
 };
 struct wmk_ctl_which { const char *session; };             /* DESTROY, START, STOP, CLEAR; "": all of the client's (DESTROY, STOP) */
 struct wmk_ctl_list_sessions { const char *session; };     /* "": all that the client may see */
@@ -227,6 +235,7 @@ extern const unsigned wmk_ctl_n_commands;
 const struct wmk_ctl_command *wmk_ctl_command_find(uint16_t type);
 
 /* CREATE, DESTROY, START, STOP, *_CHANNEL, *_EVENT, ADD_CONTEXT, TRACK, UNTRACK, CLEAR, REGENERATE reply wmk_ctl_outcome_object. */
+extern const struct wmk_object wmk_ctl_settings_object;
 extern const struct wmk_object wmk_ctl_session_object, wmk_ctl_channel_object, wmk_ctl_rule_object, wmk_ctl_app_object,
 	wmk_ctl_event_object, wmk_ctl_outcome_object, wmk_ctl_sessions_object, wmk_ctl_apps_object, wmk_ctl_kernel_object, wmk_ctl_nothing_object,
 	wmk_ctl_version_reply_object, wmk_ctl_unrecorded_object,

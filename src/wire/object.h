@@ -74,6 +74,14 @@ struct wmk_object {
 	{ .name = #m, .kind = WMK_MEMBER_ENUM, .offset = WMK_MEMBER_AT(s, m, uint32_t), .words = (w), .n_words = sizeof(w) / sizeof((w)[0]) }
 #define WMK_MEMBER_OF_TEXT(s, m, max) \
 	{ .name = #m, .kind = WMK_MEMBER_TEXT, .offset = WMK_MEMBER_AT(s, m, const char *), .limit = (max) }
+/* The same for a member `m` of the structure that `s` has in `in`; it is encoded as a member of `s`. */
+#define WMK_MEMBER_IN_U64(s, in, m) { .name = #m, .kind = WMK_MEMBER_U64, .offset = WMK_MEMBER_AT(s, in.m, uint64_t) }
+#define WMK_MEMBER_IN_BOOL(s, in, m) { .name = #m, .kind = WMK_MEMBER_BOOL, .offset = WMK_MEMBER_AT(s, in.m, bool) }
+#define WMK_MEMBER_IN_ENUM(s, in, m, w, n) \
+	{ .name = #m, .kind = WMK_MEMBER_ENUM, .offset = WMK_MEMBER_AT(s, in.m, uint32_t), .words = (w), \
+	  .n_words = (n) }
+#define WMK_MEMBER_IN_TEXT(s, in, m, max) \
+	{ .name = #m, .kind = WMK_MEMBER_TEXT, .offset = WMK_MEMBER_AT(s, in.m, const char *), .limit = (max) }
 #define WMK_MEMBER_OF_UUID(s, m) { .name = #m, .kind = WMK_MEMBER_UUID, .offset = WMK_MEMBER_AT(s, m, uint8_t[16]) }
 #define WMK_MEMBER_OF_OBJECT(s, m, type, object) \
 	{ .name = #m, .kind = WMK_MEMBER_OBJECT, .offset = WMK_MEMBER_AT(s, m, struct type), .of = &(object) }

@@ -145,7 +145,8 @@ void place_prepare(struct place *place)
 static int session_open(struct place *place)
 {
 	const struct wmk_session_options session = {
-		.name = "test", .path = "/nowhere", .uid = getuid(), .gid = getgid(), .statedump = place->statedump
+		.name = "test", .path = "/nowhere", .uid = getuid(), .gid = getgid(),
+		.settings.no_statedump = !place->statedump,
 	};
 	int err = wmk_session_create(place->tracing, &session, &place->session);
 

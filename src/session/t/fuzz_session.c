@@ -76,7 +76,8 @@ static int on_id(void *data, struct wmk_session *of, uint64_t rings_id, uint32_t
 
 static void session_make(void)
 {
-	static const struct wmk_session_options options = { .name = "fuzz", .path = "/nowhere" };
+	static const struct wmk_session_options options = { .name = "fuzz", .path = "/nowhere",
+							    .settings.no_statedump = true };
 	static const char *const secret[] = { "p:secret*" };
 	static const struct wmk_ctl_rule rule = { .pattern = "p:*", .exclusions = { (void *)(uintptr_t)secret, 1 } };
 	const struct wmk_ctl_channel given = { .name = "c", .subbuf_size = 4096, .n_subbufs = 2, .field_limit = 100,

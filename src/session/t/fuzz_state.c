@@ -20,7 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 void fuzz_set_up(void);
 void fuzz_clean_up(void);
 
-static const char good[] = "{ \"name\": \"good\", \"clock\": \"monotonic\", \"path\": \"/nowhere/good\", \"active\": true, \"started\": true, \"channels\": [ { \"channel\": { \"name\": \"goods\", "
+static const char good[] = "{ \"format\": 2, \"name\": \"good\", \"clock\": \"monotonic\", \"no_statedump\": true, "
+			   "\"path\": \"/nowhere/good\", \"active\": true, \"started\": true, \"channels\": [ { \"channel\": { \"name\": \"goods\", "
 			   "\"subbuf_size\": 8192, \"n_subbufs\": 4, \"rules\": [ { \"pattern\": \"shop:*\", \"enabled\": true } ], \"enabled\": true } } ], "
 			   "\"rings\": [ { \"id\": 1, \"uuid\": \"4d2c0ccd-a74e-4328-a2d4-57ab2d8fcb80\", \"sub\": \"ust/uid/0/64-bit\", "
 			   "\"set\": \"9c569545-c2b4-417d-a608-8db3ebc7631b\", \"inode\": 4679178 } ] }\n";

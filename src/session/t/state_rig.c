@@ -122,7 +122,7 @@ struct state_scene scene;
 static void say(void *data, const char *words)
 {
 	(void)data;
-	(void)words;
+	snprintf(scene.words, sizeof(scene.words), "%s", words);
 	scene.said++;
 }
 
@@ -188,7 +188,7 @@ int scene_close(void **state)
 struct wmk_session *session_make(const char *name)
 {
 	char path[80];
-	const struct wmk_session_options options = { .name = name, .path = path, .uid = geteuid(), .gid = getegid(), .statedump = true };
+	const struct wmk_session_options options = { .name = name, .path = path, .uid = geteuid(), .gid = getegid() };
 	const struct wmk_ctl_rule rule = { .pattern = "shop:*", .level_op = WMK_LEVEL_AT_LEAST, .level = 6 };
 	const char *context = "vtid";
 	const struct wmk_ctl_channel channel = {

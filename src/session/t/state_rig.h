@@ -36,6 +36,7 @@ struct state_scene {
 	struct wmk_tracing *tracing;
 	struct wmk_shards *shards;
 	unsigned said, restored;
+	char words[600];                 /* the last that were said */
 };
 extern struct state_scene scene;
 

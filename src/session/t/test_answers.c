@@ -221,7 +221,8 @@ static void test_at_rest(void **state)
 static void other_users_applications_are_waited_for_one_second(void **state)
 {
 	struct wmk_ctl_channel options = world_channel_options("ch", 0);
-	const struct wmk_session_options of_user = { .name = "s", .path = "/s", .uid = 60001, .all_users = true };
+	const struct wmk_session_options of_user = { .name = "s", .path = "/s", .uid = 60001, .all_users = true,
+						     .settings.no_statedump = true };
 	struct wmk_session *s;
 	struct world w;
 	uint32_t late;

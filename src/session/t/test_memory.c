@@ -323,7 +323,7 @@ static void commands(struct place *p, struct wmk_session *session)
 /* No shard: what waits for others is between threads, and is not ours to fail. */
 static void commands_scene(void)
 {
-	const struct wmk_session_options options = { .name = "more", .path = "/nowhere/more", .trace_name = "t", .uid = getuid(), .statedump = true };
+	const struct wmk_session_options options = { .name = "more", .path = "/nowhere/more", .trace_name = "t", .uid = getuid() };
 	struct wmk_session *session = NULL, **all = NULL;
 	struct place p;
 	int fds = open_fds();

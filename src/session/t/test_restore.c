@@ -154,7 +154,8 @@ static int restore_ids(struct wmk_session *session)
 
 static int restore_begin(struct world *w, const char *name, struct wmk_session **session)
 {
-	const struct wmk_session_options options = { .name = name, .path = "/nowhere", .uid = getuid(), .gid = getgid() };
+	const struct wmk_session_options options = { .name = name, .path = "/nowhere", .uid = getuid(), .gid = getgid(),
+						     .settings.no_statedump = true };
 
 	return wmk_session_restore(w->tracing, &options, &kept.session, session);
 }

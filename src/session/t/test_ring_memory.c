@@ -24,7 +24,8 @@ static void ring_memory_of_one_owner_is_limited(void **state)
 	w.options.max_ring_bytes = (uint64_t)sysconf(_SC_NPROCESSORS_CONF) * 4096 * 2 * 2;       /* of two channels */
 	world_open(&w, 1);
 	const struct wmk_session_options other =
-		{ .name = "theirs", .path = "/x", .uid = getuid() + 1, .all_users = true };
+		{ .name = "theirs", .path = "/x", .uid = getuid() + 1, .all_users = true,
+		  .settings.no_statedump = true };
 	struct wmk_session *s = world_session(&w, "s"), *t = world_session(&w, "t"), *theirs;
 
 	assert_int_equal(wmk_session_create(w.tracing, &other, &theirs), 0);
@@ -66,8 +67,10 @@ static void ring_memory_of_all_users_is_limited(void **state)
 	w.options.max_users_ring_bytes = (uint64_t)sysconf(_SC_NPROCESSORS_CONF) * 4096 * 2;     /* of one channel */
 	world_open(&w, 1);
 	const struct wmk_session_options options[2] = {
-		{ .name = "a", .path = "/a", .uid = getuid() + 1, .all_users = true },
-		{ .name = "b", .path = "/b", .uid = getuid() + 2, .all_users = true },
+		{ .name = "a", .path = "/a", .uid = getuid() + 1, .all_users = true,
+		  .settings.no_statedump = true },
+		{ .name = "b", .path = "/b", .uid = getuid() + 2, .all_users = true,
+		  .settings.no_statedump = true },
 	};
 	struct wmk_session *sessions[2];
 

@@ -136,7 +136,8 @@ static void storm_update(struct wmk_session *session)
 static void storm_create(unsigned name)
 {
 	const char text[] = { (char)('a' + name), '\0' }, path[] = { '/', (char)('a' + name), '\0' };
-	const struct wmk_session_options options = { .name = text, .path = path, .uid = getuid(), .gid = getgid() };
+	const struct wmk_session_options options = { .name = text, .path = path, .uid = getuid(), .gid = getgid(),
+						     .settings.no_statedump = true };
 	struct wmk_session *session;
 	int err = wmk_session_create(storm.w.tracing, &options, &session);
 

@@ -347,18 +347,29 @@ static void half_an_id(void **state)
 }
 
 /* Lies in the files: the daemon starts, and nothing of them comes true. */
+#define OF_FORMAT "{\"format\": 2, "
+
 static void lies(void **state)
 {
 	static const char *const files_with_lies[] = {
-		"", "{", "[]", "{\"name\": 5}", "{\"name\": \"../../etc\", \"path\": \"/x\"}", "{\"name\": \"x\", \"path\": \"relative\"}",
-		"{\"name\": \"x\", \"path\": \"/x\", \"uid\": 4294967295}", "{\"name\": \"x\", \"path\": \"/x\", \"unknown\": 1}",
-		"{\"name\": \"x\", \"path\": \"/x\", \"channels\": [{\"stream_id\": 5000, \"channel\": {\"name\": \"c\"}}]}",
-		"{\"name\": \"x\", \"path\": \"/x\", \"channels\": [{\"channel\": {\"name\": \"c\"}}, {\"channel\": {\"name\": \"d\"}}]}",
-		"{\"name\": \"x\", \"path\": \"/x\", \"rings\": [{\"id\": 1, \"sub\": \"../..\"}]}",
-		"{\"name\": \"x\", \"path\": \"/\xfc\"}", "{\"name\": \"\xfc\", \"path\": \"/x\"}", "{\"name\": \"x\", \"path_bytes\": \"2f7\"}",
-		"{\"name\": \"x\", \"path_bytes\": \"2f00\"}", "{\"name\": \"x\", \"path\": \"/x\", \"path_bytes\": \"2f x\"}",
-		"{\"name\": \"x\", \"path\": \"/x\", \"path_bytes\": \"78\"}",
-		"{\"name\": \"x\", \"path\": \"/x\", \"rings\": [{\"id\": 18446744073709551615, \"pid\": 99999999999}]}",
+		"", "{", "[]", OF_FORMAT "\"name\": 5}",
+		OF_FORMAT "\"name\": \"../../etc\", \"path\": \"/x\"}",
+		OF_FORMAT "\"name\": \"x\", \"path\": \"relative\"}",
+		OF_FORMAT "\"name\": \"x\", \"path\": \"/x\", \"uid\": 4294967295}",
+		OF_FORMAT "\"name\": \"x\", \"path\": \"/x\", \"unknown\": 1}",
+		OF_FORMAT "\"name\": \"x\", \"path\": \"/x\","
+			  "\"channels\": [{\"stream_id\": 5000, \"channel\": {\"name\": \"c\"}}]}",
+		OF_FORMAT "\"name\": \"x\", \"path\": \"/x\","
+			  "\"channels\": [{\"channel\": {\"name\": \"c\"}}, {\"channel\": {\"name\": \"d\"}}]}",
+		OF_FORMAT "\"name\": \"x\", \"path\": \"/x\", \"rings\": [{\"id\": 1, \"sub\": \"../..\"}]}",
+		OF_FORMAT "\"name\": \"x\", \"path\": \"/\xfc\"}",
+		OF_FORMAT "\"name\": \"\xfc\", \"path\": \"/x\"}",
+		OF_FORMAT "\"name\": \"x\", \"path_bytes\": \"2f7\"}",
+		OF_FORMAT "\"name\": \"x\", \"path_bytes\": \"2f00\"}",
+		OF_FORMAT "\"name\": \"x\", \"path\": \"/x\", \"path_bytes\": \"2f x\"}",
+		OF_FORMAT "\"name\": \"x\", \"path\": \"/x\", \"path_bytes\": \"78\"}",
+		OF_FORMAT "\"name\": \"x\", \"path\": \"/x\","
+			  "\"rings\": [{\"id\": 18446744073709551615, \"pid\": 99999999999}]}",
 	};
 	char path[128];
 
@@ -374,7 +385,7 @@ static void lies(void **state)
 		daemon_close();
 	}
 	/* more channels than there can be, each of them the tracer's own */
-	char many[8000] = "{\"name\": \"x\", \"path\": \"/x\", \"channels\": [";
+	char many[8000] = OF_FORMAT "\"name\": \"x\", \"path\": \"/x\", \"channels\": [";
 	for (unsigned i = 0; i < 40; i++)
 		snprintf(many + strlen(many), sizeof(many) - strlen(many), "%s{\"stream_id\": %u, \"own\": true, \"channel\": {\"name\": \"c%u\"}}",
 			 i ? ", " : "", i, i);
@@ -396,6 +407,30 @@ static void lies(void **state)
 	daemon_close();
 	assert_int_equal(chmod(path, 0755), 0);
 	assert_int_equal(wmk_state_open(scene.fd, NULL, NULL, NULL, &scene.state), -EACCES);
+}
+
+static void state_files_of_other_formats_are_refused(void **state)
+{
+	static const struct {
+		const char *text, *words;
+	} files[] = {
+		{ "{\"name\": \"x\", \"path\": \"/x\", \"statedump\": true}", "it has format 1" },
+		{ "{\"format\": 3, \"name\": \"x\", \"path\": \"/x\"}", "it has format 3" },
+		{ "{\"format\": 2, \"name\": \"x\", \"path\": \"/x\", \"statedump\": true}", "statedump" },
+	};
+	char path[128];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/state", scene.dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		damage("7.json", 0, files[i].text, strlen(files[i].text), (long)strlen(files[i].text));
+		daemon_open(held_nothing);
+		assert_int_equal(scene.restored, 0);
+		if (!strstr(scene.words, files[i].words))
+			fail_msg("not in the words '%s': %s", scene.words, files[i].words);
+		daemon_close();
+	}
 }
 
 static void assert_identity(unsigned i, const struct wmk_identity *was)
@@ -542,6 +577,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_of_the_name_while_another_ends, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(half_an_id, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(lies, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(state_files_of_other_formats_are_refused, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(identities, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(each_clock_is_kept_for_the_sessions, scene_open, scene_close),
 	};

@@ -340,6 +340,7 @@ static void assert_create(struct world *w, struct wmk_session_options options, i
 	struct wmk_session *session;
 
 	wmk_error_clear();
+	options.settings.no_statedump = true;
 	assert_int_equal(wmk_session_create(w->tracing, &options, &session), err);
 	if (err)
 		world_words(words);
@@ -361,7 +362,8 @@ static void test_limits(void **state)
 	w.options.max_ring_bytes = (uint64_t)sysconf(_SC_NPROCESSORS_CONF) * 4096 * 2 * 2;       /* of two channels */
 	world_open(&w, 1);
 	struct wmk_session *s = world_session(&w, "s"), *t = world_session(&w, "t");
-	const struct wmk_session_options more = { .name = "u", .path = "/x", .uid = getuid() };
+	const struct wmk_session_options more = { .name = "u", .path = "/x", .uid = getuid(),
+						  .settings.no_statedump = true };
 
 	assert_create(&w, more, -E2BIG, "2 are the limit");
 	assert_create(&w, (struct wmk_session_options){ .name = "v", .path = "/v", .uid = getuid() + 1 }, 0, "");   /* another user */
@@ -425,7 +427,8 @@ static void *create_run(void *data)
 	for (unsigned i = 0; i < CREATED; i++) {
 		snprintf(name, sizeof(name), "s%u-%u", c->number, i);
 		snprintf(path, sizeof(path), "/x/%u-%u", c->one_place ? 0 : c->number, i);
-		const struct wmk_session_options options = { .name = name, .path = path, .uid = getuid() };
+		const struct wmk_session_options options = { .name = name, .path = path, .uid = getuid(),
+							     .settings.no_statedump = true };
 		struct wmk_session *session;
 		pthread_barrier_wait(c->barrier);
 		int err = wmk_session_create(c->w->tracing, &options, &session);

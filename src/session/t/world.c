@@ -407,7 +407,8 @@ void world_close(struct world *w)
 struct wmk_session *world_session(struct world *w, const char *name)
 {
 	char path[80];
-	const struct wmk_session_options options = { .name = name, .path = path, .uid = getuid(), .gid = getgid() };
+	const struct wmk_session_options options = { .name = name, .path = path, .uid = getuid(), .gid = getgid(),
+						     .settings.no_statedump = true };
 	struct wmk_session *session;
 
 	snprintf(path, sizeof(path), "/nowhere/%s", name);
