@@ -170,6 +170,7 @@ static int measure_counter(struct wmk_clock *clock)
 static int measure_monotonic(struct wmk_clock *clock)
 {
 	uint64_t best = UINT64_MAX, mono = 0, real = 0;
+	const uint64_t ahead = (uint64_t)wmk_clock_offsets().monotonic;
 
 	for (int i = 0; i < 100; i++) {
 		uint64_t before = wmk_clock_monotonic(), now = clock_now(CLOCK_REALTIME),
@@ -182,7 +183,7 @@ static int measure_monotonic(struct wmk_clock *clock)
 		}
 	}
 	clock->freq = NSEC;
-	wmk_clock_set_offset(clock, mono, real);
+	wmk_clock_set_offset(clock, mono - ahead, real);
 	clock->precision = 1;
 	return 0;
 }

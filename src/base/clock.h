@@ -49,6 +49,18 @@ void wmk_clock_set_offset(struct wmk_clock *clock, uint64_t value, uint64_t real
  */
 uint64_t wmk_clock_skew(void);
 
+/*
+ * How far the clocks of this process's time namespace are ahead of those of the machine, in nanoseconds
+ * (time_namespaces(7)); 0 if that is unknown. The CLOCK_MONOTONIC of a trace is that of the machine: the offset is
+ * subtracted. Reads /proc each time.
+ */
+struct wmk_clock_offsets {
+	int64_t monotonic, boot;
+};
+struct wmk_clock_offsets wmk_clock_offsets(void);
+/* The offset of a clock ("monotonic", "boottime") in a text of /proc/PID/timens_offsets; 0 without one. */
+int64_t wmk_clock_offset_parse(const char *text, const char *clock);
+
 static inline uint64_t wmk_clock_counter(void)
 {
 #if defined(__x86_64__)
@@ -64,6 +76,7 @@ static inline uint64_t wmk_clock_counter(void)
 #endif
 }
 
+/* As this process's time namespace has it. */
 static inline uint64_t wmk_clock_monotonic(void)
 {
 	struct timespec ts;

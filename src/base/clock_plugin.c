@@ -106,6 +106,7 @@ int wmk_clocks_measure(struct wmk_clocks *clocks)
 	if (path && *path)
 		return measure_plugin(path, clocks);
 	clocks->preferred = wmk_clock_detect();
+	clocks->ahead = wmk_clock_offsets().monotonic;
 	err = wmk_clock_measure(WMK_CLOCK_MONOTONIC, &clocks->of[WMK_CLOCK_MONOTONIC]);
 	if (err == 0 && clocks->preferred == WMK_CLOCK_COUNTER)
 		err = wmk_clock_measure(WMK_CLOCK_COUNTER, &clocks->of[WMK_CLOCK_COUNTER]);
@@ -116,5 +117,5 @@ uint64_t wmk_clocks_now(const struct wmk_clocks *clocks, enum wmk_clock_kind kin
 {
 	if (kind == WMK_CLOCK_PLUGIN && clocks->plugin_now)
 		return clocks->plugin_now();
-	return kind == WMK_CLOCK_COUNTER ? wmk_clock_counter() : wmk_clock_monotonic();
+	return kind == WMK_CLOCK_COUNTER ? wmk_clock_counter() : wmk_clock_monotonic() - (uint64_t)clocks->ahead;
 }

@@ -23,6 +23,7 @@ struct wmk_clocks {
 	struct wmk_clock of[WMK_CLOCK_KINDS];    /* by enum wmk_clock_kind; freq 0: this one is not available */
 	enum wmk_clock_kind preferred;           /* the one with the least cost */
 	uint64_t (*plugin_now)(void);            /* NULL: no plug-in */
+	int64_t ahead;                           /* CLOCK_MONOTONIC here, of the machine's (time namespace) */
 };
 
 /*

@@ -168,7 +168,7 @@ static int check_machine(void)
 {
 	if (geteuid() != 0)
 		return wmk_error_said(-EPERM, "only root can record the kernel's system calls");
-	return wmk_kspaces_check(WMK_CLOCK_COUNTER);
+	return wmk_kspaces_check();
 }
 
 struct sentences {

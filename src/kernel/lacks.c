@@ -127,7 +127,7 @@ int wmk_klacks_find(const struct wmk_tracefs *tracefs, const char *instance_name
 
 	if (err < 0)
 		return err;
-	err = wmk_kspaces_check(clock);
+	err = wmk_kspaces_check();
 	if (err == 0)
 		err = wmk_kinstance_make(tracefs, instance_name, &options, &instance);
 	lacks->err[WMK_KLACK_INSTANCE] = err;

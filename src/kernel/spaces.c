@@ -5,26 +5,18 @@
 #include "kernel/spaces.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "kernel/procfs.h"
 
-/* The kernel's PROC_PID_INIT_INO and PROC_TIME_INIT_INO. */
+/* The kernel's PROC_PID_INIT_INO. */
 #define FIRST_PID_NAMESPACE 0xEFFFFFFCu
-#define FIRST_TIME_NAMESPACE 0xEFFFFFFAu
 #define NSEC 1000000000
 
 /* The offsets of this process's clocks; a process does not change its time namespace while it runs. */
-static struct {
-	int64_t monotonic, boot;
-} offsets;
+static struct wmk_clock_offsets offsets;
 static pthread_once_t offsets_once = PTHREAD_ONCE_INIT;
 
 /* 0: unknown. */
@@ -35,31 +27,9 @@ static uint64_t namespace_of(const char *link)
 	return stat(link, &st) == 0 ? (uint64_t)st.st_ino : 0;
 }
 
-int64_t wmk_kspaces_offset_parse(const char *text, const char *clock)
-{
-	const size_t len = strlen(clock);
-	int64_t seconds, ns;
-
-	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, clock, len) == 0 && sscanf(line + len, " %" SCNd64 " %" SCNd64, &seconds, &ns) == 2 &&
-		    seconds > -INT32_MAX && seconds < INT32_MAX && ns >= 0 && ns < NSEC)
-			return seconds * NSEC + ns;
-	}
-	return 0;
-}
-
-/* The file has the offsets of the namespace that children get; it is this process's own, as exec() enters it. */
 static void look(void)
 {
-	const uint64_t own = namespace_of("/proc/self/ns/time");
-	char text[256];
-
-	if (own == 0 || own == FIRST_TIME_NAMESPACE ||
-	    wmk_kproc_read(AT_FDCWD, "/proc/self/timens_offsets", text, sizeof(text)) <= 0)
-		return;
-	offsets.monotonic = wmk_kspaces_offset_parse(text, "monotonic");
-	offsets.boot = wmk_kspaces_offset_parse(text, "boottime");
+	offsets = wmk_clock_offsets();
 }
 
 uint64_t wmk_kspaces_monotonic(void)
@@ -92,16 +62,10 @@ int wmk_kspaces_check_threads(void)
 			      "threads (with unshare --pid, use --fork)");
 }
 
-int wmk_kspaces_check(enum wmk_clock_kind clock)
+int wmk_kspaces_check(void)
 {
-	if (!wmk_kspaces_is_first_pid())
-		return wmk_error_said(-ENOTSUP, "the kernel's records have other process numbers than this PID "
-				      "namespace: run waymark outside of the container, or in the PID namespace "
-				      "of the host");
-	pthread_once(&offsets_once, look);
-	if (clock == WMK_CLOCK_MONOTONIC && offsets.monotonic)
-		return wmk_error_said(-ENOTSUP, "CLOCK_MONOTONIC of this time namespace is %" PRId64 " s ahead of the "
-				      "clock of the kernel's records: run waymark outside of it",
-				      offsets.monotonic / NSEC);
-	return 0;
+	return wmk_kspaces_is_first_pid() ? 0 :
+	       wmk_error_said(-ENOTSUP, "the kernel's records have other process numbers than this PID "
+			      "namespace: run waymark outside of the container, or in the PID namespace "
+			      "of the host");
 }

@@ -18,11 +18,8 @@
 
 /* This process is in the initial PID namespace, or which one it is in is unknown. */
 bool wmk_kspaces_is_first_pid(void);
-/*
- * 0: this process can record the kernel. -ENOTSUP with a cause chain: it cannot, because of its PID namespace; or
- * because records have the clock `clock` and its time namespace has another CLOCK_MONOTONIC than the kernel.
- */
-int wmk_kspaces_check(enum wmk_clock_kind clock);
+/* 0: this process can record the kernel. -ENOTSUP with a cause chain: it cannot, because of its PID namespace. */
+int wmk_kspaces_check(void);
 /*
  * 0: this process can have threads. -EINVAL with a cause chain: its children get another PID namespace than its own, as
  * behind `unshare --pid` without --fork; pthread_create() fails there.
@@ -33,8 +30,5 @@ int wmk_kspaces_check_threads(void);
 uint64_t wmk_kspaces_monotonic(void);
 /* A start time of /proc/PID/stat, in ticks of the initial time namespace: the same for all readers, up to a tick. */
 uint64_t wmk_kspaces_start_time(uint64_t ticks);
-
-/* What /proc/PID/timens_offsets says of a clock ("monotonic", "boottime"), in ns; 0: nothing. */
-int64_t wmk_kspaces_offset_parse(const char *text, const char *clock);
 
 #endif

@@ -131,6 +131,7 @@ static int reserve(const struct waymark_ring_options *o, int is_reader, struct w
 	set->rseq_offset = rseq ? __rseq_offset : 0;
 	set->seq_cpus = rseq ? o->n_cpus : 0;
 	set->clock = o->clock;
+	set->clock_ahead = o->clock == WAYMARK_CLOCK_MONOTONIC ? (uint64_t)wmk_clock_offsets().monotonic : 0;
 	set->ring_mask = ring_size - 1;
 	set->subbuf_size = o->subbuf_size;
 	set->usable = o->subbuf_size - WMK_RING_SLACK;

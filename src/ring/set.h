@@ -49,6 +49,7 @@ struct waymark_ring_set {
 	uint32_t is_reader;
 	uint32_t in_file;      /* not in sealed memory: file.h */
 	size_t private_len, shared_len;
+	uint64_t clock_ahead;  /* MONOTONIC: this process's clock, of the machine's (time namespace) */
 	struct waymark_ring_set *next_retired;
 	struct waymark_ring_options options;
 	struct wmk_ring_view ring[];

@@ -43,7 +43,7 @@ static inline uint64_t wmk_ring_now(const struct waymark_ring_set *set)
 		return wmk_clock_counter();
 	if (set->clock == WAYMARK_CLOCK_PLUGIN && set->plugin_clock)
 		return set->plugin_clock();
-	return wmk_clock_monotonic();
+	return wmk_clock_monotonic() - set->clock_ahead;
 }
 
 /* The general case: any record, any state of the ring. Returns as wmk_ring_write(). */

@@ -62,7 +62,7 @@ int wmk_kernel_rule_check(struct wmk_session *session, const struct wmk_ctl_rule
 	if (err == 0)
 		err = wmk_kinstance_clock_check(tracefs, session->clock);
 	if (err == 0)
-		err = wmk_kspaces_check(session->clock);
+		err = wmk_kspaces_check();
 	if (err == 0 && wmk_rule_is_probe(rule))
 		return wmk_kernel_probe_check(tracefs, rule, session->uid, session->gid, note, size);
 	if (err == 0)

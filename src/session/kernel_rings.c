@@ -55,7 +55,7 @@ static int instance_make(struct rings *rings)
 	rings->kernel = wmk_kernel_rings_alloc(rings);
 	if (!rings->kernel)
 		return wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
-	err = wmk_kspaces_check(options.clock);
+	err = wmk_kspaces_check();
 	/* one of that name that nobody has: a session's that was not ended well */
 	if (err == 0)
 		err = wmk_kinstance_remove(tracing->tracefs, rings->kernel->name);

@@ -30,6 +30,7 @@ ROWS = {
 # Without texts of arguments the kernel itself leaves out other programs: buffers are large enough.
 OURS = '$ctx.procname == "kcalls"'
 SMALL = ['--subbuf-size', '256k', '--num-subbuf', '4']
+AHEAD = ['unshare', '--time', '--fork', '--monotonic', '1000', '--boottime', '2000']
 WHOLE = ('test:before', 'syscall_entry_openat', 'syscall_exit_openat', 'test:after')
 
 
@@ -48,10 +49,10 @@ def begin(w, name, clock, row):
     w('start', name)
 
 
-def run_triples(w):
+def run_triples(w, within=()):
     """N times: a record, openat(), a record, each on another CPU. Returns when it began."""
     begun = time.time()
-    child = w.run([KCALLS, 'triples', str(TRIPLES)], stdout=subprocess.PIPE)
+    child = w.run([*within, KCALLS, 'triples', str(TRIPLES)], stdout=subprocess.PIPE)
     communicated(child)
     w.wait_end(child)
     return begun
@@ -177,6 +178,28 @@ def recorded_without_a_session_daemon(case):
 
 
 @limit(120)
+def clock_is_that_of_the_machine_in_a_time_namespace(case):
+    """The program is in the namespace, or `record` too."""
+    with KernelWorld(case) as w:
+        clocks = available_to_the_kernel()
+        for clock in clocks:
+            begin(w, clock, clock, 'both, for each process')
+        begun = run_triples(w, AHEAD)
+        for clock in clocks:
+            path = w.stop(clock)['path']
+            w('destroy', clock)
+            check_trace(path, clock, 'both', 1, begun)
+        for clock in clocks:
+            begun, path = time.time(), case.path('private-' + clock)
+            argv = [*AHEAD, WAYMARK, 'record', '--private', '--clock', clock, '--no-statedump', '-p', '-k',
+                    'syscall:openat', '--kernel-filter', OURS, '-c', 'procname', '-e', 'test:before',
+                    '-e', 'test:after', '-o', path, '--', KCALLS, 'triples', str(TRIPLES)]
+            done = finished(argv, env=w.env, capture_output=True, text=True)
+            check(done.returncode == 0, '%s: status %d: %s', clock, done.returncode, done.stderr)
+            check_trace(path, clock, 'both', 1, begun)
+
+
+@limit(120)
 def without_a_counter_in_tracefs_the_clock_is_monotonic(case):
     """A machine on which tracefs offers no counter: the default works in both domains, the counter in one."""
     need_kernel()
@@ -206,4 +229,5 @@ def without_a_counter_in_tracefs_the_clock_is_monotonic(case):
 
 if __name__ == '__main__':
     kernel_main([every_domain_and_buffer_records_with_the_clock, state_dump_of_the_kernel_has_the_clock,
-                 recorded_without_a_session_daemon, without_a_counter_in_tracefs_the_clock_is_monotonic])
+                 recorded_without_a_session_daemon, clock_is_that_of_the_machine_in_a_time_namespace,
+                 without_a_counter_in_tracefs_the_clock_is_monotonic])

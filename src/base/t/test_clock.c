@@ -94,12 +94,35 @@ static void test_plugin(void **state)
 	assert_non_null(wmk_error_get(0));
 }
 
+static void offsets_are_read_as_the_kernel_writes_them(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t monotonic, boot;
+	} rows[] = {
+		{ "monotonic           5         0\nboottime            7         0\n", 5000000000, 7000000000 },
+		{ "monotonic          -3 250000000\nboottime           -1         5\n", -2750000000, -999999995 },
+		{ "boottime            7         0\nmonotonic           5         1\n", 5000000001, 7000000000 },
+		{ "monotonic           0         0\nboottime            0         0\n", 0, 0 },
+		{ "monotonic           5\nboottime            7         x\n", 0, 0 },
+		{ "monotonic 99999999999999999 0\nboottime 1 1000000000\n", 0, 0 },
+		{ "", 0, 0 }, { "monotonic", 0, 0 }, { "\n\n\n", 0, 0 },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(wmk_clock_offset_parse(rows[i].text, "monotonic"), rows[i].monotonic);
+		assert_int_equal(wmk_clock_offset_parse(rows[i].text, "boottime"), rows[i].boot);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_monotonic),
 		cmocka_unit_test(test_counter),
 		cmocka_unit_test(test_offset),
+		cmocka_unit_test(offsets_are_read_as_the_kernel_writes_them),
 		cmocka_unit_test(test_plugin),
 	};
 

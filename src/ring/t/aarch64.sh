@@ -10,7 +10,8 @@ done
 mkdir -p "$work"
 build() {
 	aarch64-linux-gnu-gcc -std=gnu11 -O2 -Wall -Wextra -Werror -fno-strict-aliasing -D_GNU_SOURCE -DWMK_RSEQ_CLEAR -static -pthread \
-		-I"$root/include" -I"$root/src" -o "$work/$1" "$2" "$root"/src/ring/*.c
+		-I"$root/include" -I"$root/src" -o "$work/$1" "$2" "$root"/src/ring/*.c \
+		"$root/src/base/clock_namespace.c"
 }
 build example "$root/examples/ring.c"
 build torture "$root/src/ring/t/torture.c"

@@ -8,7 +8,8 @@ command -v musl-gcc > /dev/null || { echo "skipped: no musl-gcc"; exit 77; }
 mkdir -p "$work"
 build() {
 	musl-gcc -std=gnu11 -O2 -Wall -Wextra -Werror -fno-strict-aliasing -D_GNU_SOURCE -DWMK_RSEQ_CLEAR -static -pthread \
-		-I"$root/include" -I"$root/src" -o "$work/$1" "$2" "$root"/src/ring/*.c
+		-I"$root/include" -I"$root/src" -o "$work/$1" "$2" "$root"/src/ring/*.c \
+		"$root/src/base/clock_namespace.c"
 }
 build example "$root/examples/ring.c"
 build torture "$root/src/ring/t/torture.c"
