@@ -293,14 +293,16 @@ static int run_calibrate(void *data, char **rest, int n_rest)
 }
 
 static const char *const details[] = {
-	"Measures, on the CPU on which it happens to run, what a record costs a program here: a site that nobody records, reading the clock, "
-	"a record without fields, what fields of 4 and of 64 bytes add, and what each context adds. A small program is recorded by "
-	"`waymark record` for each context, five times over, which takes a few seconds; nothing is written meanwhile, and a daemon is neither "
-	"needed nor disturbed.",
-	"Times are CPU time of the recording thread: medians of 21 batches of 20,000, of the best of five passes, and between which two the "
-	"middle half of its batches lies. Where that half is wide, the machine is busy with something else: measure again.",
-	"The column `more` is what a part costs: of a record without fields, what is not the clock (the call, a place in the ring, the header "
-	"and the commit, which are one restartable sequence); of fields, against a record without; of a context, against a record of 4 bytes.",
+	"Measures, on the CPU on which it happens to run, what a record costs a program here: a site that nobody "
+	"records, reading the clock, a record without fields, what fields of 4 and of 64 bytes add, and what each "
+	"context adds. A small program is recorded by `waymark record` for each context, five times over, which takes "
+	"a few seconds; nothing is written meanwhile, and a daemon is neither needed nor disturbed.",
+	"Times are CPU time of the recording thread: medians of 21 batches of 20,000, of the best of five passes, and "
+	"between which two the middle half of its batches lies. Where that half is wide, the machine is busy with "
+	"something else: measure again.",
+	"The column `more` is what a part costs: of a record without fields, what is not the clock (the call, a place "
+	"in the ring, the header and the commit, which are one restartable sequence); of fields, against a record "
+	"without; of a context, against a record of 4 bytes.",
 	NULL
 };
 

@@ -139,19 +139,22 @@ static int run_enable(void *data, char **rest, int n_rest)
 }
 
 static const char *const enable_details[] = {
-	"A channel is a set of buffers of one configuration, to which events and contexts belong. It is made when it is not there yet; "
-	"`waymark enable-event` makes channel0 by itself. A session that records already records through the new channel at once.",
-	"For each CPU there are --num-subbuf sub-buffers of --subbuf-size bytes: memory, multiplied by the CPUs and by the users (or, "
-	"with --buffers-pid, processes) whose programs record. A channel that is for one process (--pid without --follow) has buffers "
-	"and a trace of that process's own, and they end with it.",
+	"A channel is a set of buffers of one configuration, to which events and contexts belong. It is made when it "
+	"is not there yet; `waymark enable-event` makes channel0 by itself. A session that records already records "
+	"through the new channel at once.",
+	"For each CPU there are --num-subbuf sub-buffers of --subbuf-size bytes: memory, multiplied by the CPUs and by "
+	"the users (or, with --buffers-pid, processes) whose programs record. A channel that is for one process (--pid "
+	"without --follow) has buffers and a trace of that process's own, and they end with it.",
 	"When all of a CPU's sub-buffers are full, new records are lost and counted (--discard); or the program waits "
-	"(--blocking-timeout), if it was started with WAYMARK_ALLOW_BLOCKING=1 in its environment; or the oldest records are given up "
-	"(--overwrite), so that the buffers hold what happened last: a flight recorder. What they hold is written when the session is stopped "
-	"or destroyed.",
-	"An event of programs is recorded into one channel of a session: the first, in the order in which they were made, that has a rule for it.",
-	"A kernel channel (--kernel) has its buffers in the kernel, one for each CPU, of --num-subbuf times --subbuf-size bytes; how they are parted there is the kernel's. "
-	"It has no use for --blocking-timeout and --buffers-pid, which are refused. Each kernel channel records what its own rules say: an event that two of them name is in the trace "
-	"twice.",
+	"(--blocking-timeout), if it was started with WAYMARK_ALLOW_BLOCKING=1 in its environment; or the oldest "
+	"records are given up (--overwrite), so that the buffers hold what happened last: a flight recorder. What they "
+	"hold is written when the session is stopped or destroyed.",
+	"An event of programs is recorded into one channel of a session: the first, in the order in which they were "
+	"made, that has a rule for it.",
+	"A kernel channel (--kernel) has its buffers in the kernel, one for each CPU, of --num-subbuf times "
+	"--subbuf-size bytes; how they are parted there is the kernel's. It has no use for --blocking-timeout and "
+	"--buffers-pid, which are refused. Each kernel channel records what its own rules say: an event that two of "
+	"them name is in the trace twice.",
 	NULL
 };
 
@@ -237,8 +240,8 @@ static int run_disable(void *data, char **rest, int n_rest)
 }
 
 static const char *const disable_details[] = {
-	"Its events are recorded no longer. What it recorded stays in the trace; `waymark enable-channel` enables it again, with its "
-	"events.",
+	"Its events are recorded no longer. What it recorded stays in the trace; `waymark enable-channel` enables it "
+	"again, with its events.",
 	NULL
 };
 

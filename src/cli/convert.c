@@ -116,22 +116,29 @@ static int run_convert(void *data, char **rest, int n_rest)
 }
 
 static const char *const details[] = {
-	"Makes another form of traces in Common Trace Format 1.8 and 2: all that is at and below the directories, in the order of time.",
-	"text: the lines of `waymark view`. json: an object on a line for each record, as `waymark view --json`. csv: a table with a column for each field that any event "
-	"has; what has something in it, as JSON. chrome: the Trace Event Format, for chrome://tracing, Speedscope and others. perfetto: for ui.perfetto.dev and "
-	"trace_processor. In the last two, records are instants on the line of their thread, if the channel had the contexts vpid and vtid (and procname, for its name), else on that of "
-	"their CPU; spans (waymark_span(), waymark_begin(), waymark_end()) are bars on the same line, counters (waymark_counter()) curves.",
-	"ctf, ctf-2: Common Trace Format again, 1.8 or 2: below the directory a trace for each, with the records that are wanted. Where all are, nothing "
-	"is lost but what 1.8 cannot say, which is told.",
-	"With --from, FILEs are logs of other programs, which become a trace in the directory DIR (-o), one record for each line, to be viewed together with "
-	"other traces: `waymark view DIR OTHER`. syslog: files in /var/log, what `journalctl` prints (-o short and its relatives), RFC 3164 and 5424. "
-	"dmesg: what `dmesg` prints, with -T, -x, -r too. perf: what `perf script` prints. strace: what `strace` writes, best with -f -ttt -T. "
-	"Processes, threads and names become the contexts vpid, vtid and procname, so that a thread has a line of its own in Perfetto. "
-	"A line that is not understood is a record too, with all its text (syslog:line, ...), and is counted. --begin, --end and --filter are of the records that it makes.",
-	"Times that a log does not tell are assumed, which is said: a year (--year) is the last that fits before the file's last change; "
-	"a day (`strace -tt`) is that of the last change; times since the machine's start (dmesg, perf) count from --boot-time, or else from 1970. "
-	"`date -d \"$(uptime -s)\" +%s` tells when this machine was started.",
-	"What is damaged, and what was lost while it was recorded, is said on standard error; the exit status is 1 if something was damaged.",
+	"Makes another form of traces in Common Trace Format 1.8 and 2: all that is at and below the directories, in "
+	"the order of time.",
+	"text: the lines of `waymark view`. json: an object on a line for each record, as `waymark view --json`. csv: "
+	"a table with a column for each field that any event has; what has something in it, as JSON. chrome: the Trace "
+	"Event Format, for chrome://tracing, Speedscope and others. perfetto: for ui.perfetto.dev and trace_processor. "
+	"In the last two, records are instants on the line of their thread, if the channel had the contexts vpid and "
+	"vtid (and procname, for its name), else on that of their CPU; spans (waymark_span(), waymark_begin(), "
+	"waymark_end()) are bars on the same line, counters (waymark_counter()) curves.",
+	"ctf, ctf-2: Common Trace Format again, 1.8 or 2: below the directory a trace for each, with the records that "
+	"are wanted. Where all are, nothing is lost but what 1.8 cannot say, which is told.",
+	"With --from, FILEs are logs of other programs, which become a trace in the directory DIR (-o), one record for "
+	"each line, to be viewed together with other traces: `waymark view DIR OTHER`. syslog: files in /var/log, what "
+	"`journalctl` prints (-o short and its relatives), RFC 3164 and 5424. dmesg: what `dmesg` prints, with -T, -x, "
+	"-r too. perf: what `perf script` prints. strace: what `strace` writes, best with -f -ttt -T. Processes, "
+	"threads and names become the contexts vpid, vtid and procname, so that a thread has a line of its own in "
+	"Perfetto. A line that is not understood is a record too, with all its text (syslog:line, ...), and is "
+	"counted. --begin, --end and --filter are of the records that it makes.",
+	"Times that a log does not tell are assumed, which is said: a year (--year) is the last that fits before the "
+	"file's last change; a day (`strace -tt`) is that of the last change; times since the machine's start (dmesg, "
+	"perf) count from --boot-time, or else from 1970. `date -d \"$(uptime -s)\" +%s` tells when this machine was "
+	"started.",
+	"What is damaged, and what was lost while it was recorded, is said on standard error; the exit status is 1 if "
+	"something was damaged.",
 	NULL
 };
 

@@ -250,22 +250,27 @@ static int run_enable(void *data, char **rest, int n_rest)
 }
 
 static const char *const enable_details[] = {
-	"An event of programs is in when its provider:name matches a pattern, and no exclusion, and its level meets the condition. In patterns, * "
-	"stands for anything, ? for a character, [a-z] for one of them; a pattern without ':' is held against the provider as well. "
-	"Programs need not run yet: an event is recorded from the first line of a program that is started later. When the command "
-	"returns, every program that answered records the event at its next call; those that have not answered are named.",
-	"An event that several of a channel's patterns name is recorded as one of them wants it: with filters, the records that one of them wants; all, if one of "
-	"them has none.",
-	"With --kernel, the events are the kernel's: of the whole machine or, with --pid, of one process. One is named as traces name it, which is how lttng-modules "
-	"calls it (irq_softirq_entry), as the kernel does (softirq_entry), or by subsystem:name (irq:softirq_entry, 'sched:*'). syscall:NAME is a system call, its entry "
-	"and its exit; so is NAME with --syscall. It must be there: `waymark list --kernel` shows which this kernel has, and what it lacks. The kernel's events have no "
-	"levels. Whose a record is tell the contexts pid, tid and procname, which `waymark add-context --kernel` adds.",
-	"A probe makes an event where there was none, which has the name that is given. What it records besides the time stands in parentheses behind the "
-	"place, each as [NAME=]VALUE[:TYPE]: a parameter of the kernel's function by its name, $arg1, $retval, %di (a register), +8(VALUE), @SYMBOL, $comm; of an "
-	"SDT probe arg1, arg2, all of them where nothing is said. Types are u8 to u64, s8 to s64, x8 to x64 (hexadecimal), string, symbol, TYPE[N]. A probe that is "
-	"disabled costs nothing; it goes with its session.",
-	"Levels are emerg (0), alert, crit, err, warning, notice, info, debug_system, debug_program, debug_process, debug_module, "
-	"debug_unit, debug_function, debug_line, debug (14). `waymark list --userspace` shows which events there are.",
+	"An event of programs is in when its provider:name matches a pattern, and no exclusion, and its level meets "
+	"the condition. In patterns, * stands for anything, ? for a character, [a-z] for one of them; a pattern "
+	"without ':' is held against the provider as well. Programs need not run yet: an event is recorded from the "
+	"first line of a program that is started later. When the command returns, every program that answered records "
+	"the event at its next call; those that have not answered are named.",
+	"An event that several of a channel's patterns name is recorded as one of them wants it: with filters, the "
+	"records that one of them wants; all, if one of them has none.",
+	"With --kernel, the events are the kernel's: of the whole machine or, with --pid, of one process. One is named "
+	"as traces name it, which is how lttng-modules calls it (irq_softirq_entry), as the kernel does "
+	"(softirq_entry), or by subsystem:name (irq:softirq_entry, 'sched:*'). syscall:NAME is a system call, its "
+	"entry and its exit; so is NAME with --syscall. It must be there: `waymark list --kernel` shows which this "
+	"kernel has, and what it lacks. The kernel's events have no levels. Whose a record is tell the contexts pid, "
+	"tid and procname, which `waymark add-context --kernel` adds.",
+	"A probe makes an event where there was none, which has the name that is given. What it records besides the "
+	"time stands in parentheses behind the place, each as [NAME=]VALUE[:TYPE]: a parameter of the kernel's "
+	"function by its name, $arg1, $retval, %di (a register), +8(VALUE), @SYMBOL, $comm; of an SDT probe arg1, "
+	"arg2, all of them where nothing is said. Types are u8 to u64, s8 to s64, x8 to x64 (hexadecimal), string, "
+	"symbol, TYPE[N]. A probe that is disabled costs nothing; it goes with its session.",
+	"Levels are emerg (0), alert, crit, err, warning, notice, info, debug_system, debug_program, debug_process, "
+	"debug_module, debug_unit, debug_function, debug_line, debug (14). `waymark list --userspace` shows which "
+	"events there are.",
 	NULL
 };
 
@@ -341,9 +346,9 @@ static int run_disable(void *data, char **rest, int n_rest)
 }
 
 static const char *const disable_details[] = {
-	"Takes back what `waymark enable-event` said: patterns are written as they were enabled, and end as a whole, whatever their "
-	"exclusions and levels. To leave out some of the events of a pattern, or of their records, disable it, then enable it anew with "
-	"--exclude or --filter: rules add up.",
+	"Takes back what `waymark enable-event` said: patterns are written as they were enabled, and end as a whole, "
+	"whatever their exclusions and levels. To leave out some of the events of a pattern, or of their records, "
+	"disable it, then enable it anew with --exclude or --filter: rules add up.",
 	NULL
 };
 

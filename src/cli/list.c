@@ -237,14 +237,15 @@ static void done_list(void *data)
 }
 
 static const char *const list_details[] = {
-	"Without an argument: the sessions, the current one marked. With the name of a session: its channels, their events and "
-	"contexts, and what became of its records so far. With --userspace: the programs that run and are instrumented, and their "
-	"events with levels; with --fields also what is in these.",
-	"With --kernel: the kernel's events, by the name that they have in traces (lttng-modules', where it has the event) and, behind it, the kernel's own "
-	"subsystem:name. `waymark enable-event --kernel` takes either. A system call is one line, syscall:NAME, which stands for its entry and its exit. "
-	"Patterns narrow the list: 'sched_*', 'block:*', 'syscall:open*'. Marked are those that a session of yours records now. At the end stands what this kernel "
-	"lacks of what Waymark uses, and why: each was tried, not only looked for. The kernel is listed for root, and by root's session daemon for members "
-	"of the group 'tracing'.",
+	"Without an argument: the sessions, the current one marked. With the name of a session: its channels, their "
+	"events and contexts, and what became of its records so far. With --userspace: the programs that run and are "
+	"instrumented, and their events with levels; with --fields also what is in these.",
+	"With --kernel: the kernel's events, by the name that they have in traces (lttng-modules', where it has the "
+	"event) and, behind it, the kernel's own subsystem:name. `waymark enable-event --kernel` takes either. A "
+	"system call is one line, syscall:NAME, which stands for its entry and its exit. Patterns narrow the list: "
+	"'sched_*', 'block:*', 'syscall:open*'. Marked are those that a session of yours records now. At the end "
+	"stands what this kernel lacks of what Waymark uses, and why: each was tried, not only looked for. The kernel "
+	"is listed for root, and by root's session daemon for members of the group 'tracing'.",
 	NULL
 };
 
@@ -291,7 +292,8 @@ static int run_status(void *data, char **rest, int n_rest)
 }
 
 static const char *const status_details[] = {
-	"What `waymark list` shows of the session that is the current one: the one that commands mean when they are not told which.",
+	"What `waymark list` shows of the session that is the current one: the one that commands mean when they are "
+	"not told which.",
 	NULL
 };
 

@@ -67,7 +67,10 @@ bool wmk_look_other_user(pid_t pid)
 	return other;
 }
 
-/* A number of /proc/PID/stat, counted from 1 as in proc(5), behind the name (2), which may hold anything. False: no such process. */
+/*
+ * A number of /proc/PID/stat, counted from 1 as in proc(5), behind the name (2), which may hold anything. False: no
+ * such process.
+ */
 static bool stat_number(pid_t pid, int number, uint64_t *value)
 {
 	size_t len;
@@ -207,7 +210,8 @@ static bool elf_has_sites(int fd)
 	ssize_t n;
 
 	if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_shentsize != sizeof(strings) || head.e_shoff > INT64_MAX / 2 ||
+	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_shentsize != sizeof(strings) ||
+	    head.e_shoff > INT64_MAX / 2 ||
 	    pread(fd, &strings, sizeof(strings), (off_t)(head.e_shoff + (uint64_t)head.e_shstrndx * sizeof(strings))) !=
 	    (ssize_t)sizeof(strings) || strings.sh_offset > INT64_MAX / 2)
 		return false;
@@ -218,7 +222,10 @@ static bool elf_has_sites(int fd)
 
 bool wmk_look_file_has_sites(const char *path, unsigned major, unsigned minor, uint64_t inode)
 {
-	/* The programs that a script starts over and over; a file that is written anew in place has another time of change. */
+	/*
+	 * The programs that a script starts over and over; a file that is written anew in place has another time of
+	 * change.
+	 */
 	static struct known {
 		dev_t dev;
 		uint64_t inode;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * look.h - what /proc and a program's file show about a process, for follow.c and child.c. All of it may be another process's a moment later.
+ * look.h - what /proc and a program's file show about a process, for follow.c and child.c. All of it
+ * may be another process's a moment later.
  */
 #ifndef WMK_CLI_LOOK_H
 #define WMK_CLI_LOOK_H
@@ -17,7 +18,10 @@ struct wmk_look_environment {
 	char rundir[128];                /* WAYMARK_RUNDIR, or as much of it as there is room for */
 };
 
-/* The environment with which the program was started. False when the process did not have libwaymark mapped after it was read. */
+/*
+ * The environment with which the program was started. False when the process did not have libwaymark mapped after it
+ * was read.
+ */
 bool wmk_look_environment(pid_t pid, struct wmk_look_environment *environment);
 
 /* Who started it, or who took it over; 0 when there is no such process. */
@@ -26,7 +30,10 @@ pid_t wmk_look_parent(pid_t pid);
 /* Is its real user another than ours? */
 bool wmk_look_other_user(pid_t pid);
 
-/* GONE: there is no such process, or it has ended and its ids say nothing. PLAIN: its real and effective ids are the same. */
+/*
+ * GONE: there is no such process, or it has ended and its ids say nothing. PLAIN: its real and effective ids
+ * are the same.
+ */
 enum wmk_look_life { WMK_LOOK_GONE, WMK_LOOK_PLAIN, WMK_LOOK_SET_ID };
 enum wmk_look_life wmk_look_life(pid_t pid);
 
@@ -34,7 +41,10 @@ enum wmk_look_life wmk_look_life(pid_t pid);
 enum wmk_look_use { WMK_LOOK_UNUSED, WMK_LOOK_USED, WMK_LOOK_UNREADABLE };
 enum wmk_look_use wmk_look_use(pid_t pid);
 
-/* Is `path` still the file of that number, and does it hold sites of its own? So does a program with libwaymark.a in it. */
+/*
+ * Is `path` still the file of that number, and does it hold sites of its own? So does a program with libwaymark.a in
+ * it.
+ */
 bool wmk_look_file_has_sites(const char *path, unsigned major, unsigned minor, uint64_t inode);
 
 #endif

@@ -330,19 +330,21 @@ static int run_record(void *data, char **rest, int n_rest)
 }
 
 static const char *const details[] = {
-	"Runs COMMAND and records the events of it and of the programs that it starts, until it ends. No daemon is needed. Where a "
-	"session daemon runs, it records them in a session of its own for as long; --private does without it. The programs are those that include <waymark/trace.h> and link libwaymark. The trace is in the Common "
-	"Trace Format; `waymark view` prints it.",
-	"With --kernel, what the kernel does is recorded too, by the same clock into the same trace: records of both stand in the true order. `waymark list --kernel` "
-	"shows which events this kernel has.",
-	"The exit status is the command's; 128 + N when signal N killed it; 1 when it could not be run or recorded; 2 when waymark itself "
-	"was used wrongly. Ctrl-C goes to the command, and the trace is whole.",
-	"At the end one line on standard error tells how many event records there are, how many were lost and which option would have "
-	"avoided it, how many bytes, and where. Programs that go on in the background are no longer recorded once COMMAND has ended. "
-	"Programs that use libwaymark and could not be followed, such as those that were started with another environment, or set-id ones, are "
-	"named; a session daemon does not depend on the environment, and root's follows set-id ones.",
-	"WAYMARK_CLOCK_PLUGIN names a library whose clock stamps the records, in place of the machine's; a session daemon, which has its own, is "
-	"not used then.",
+	"Runs COMMAND and records the events of it and of the programs that it starts, until it ends. No daemon is "
+	"needed. Where a session daemon runs, it records them in a session of its own for as long; --private does "
+	"without it. The programs are those that include <waymark/trace.h> and link libwaymark. The trace is in the "
+	"Common Trace Format; `waymark view` prints it.",
+	"With --kernel, what the kernel does is recorded too, by the same clock into the same trace: records of both "
+	"stand in the true order. `waymark list --kernel` shows which events this kernel has.",
+	"The exit status is the command's; 128 + N when signal N killed it; 1 when it could not be run or recorded; 2 "
+	"when waymark itself was used wrongly. Ctrl-C goes to the command, and the trace is whole.",
+	"At the end one line on standard error tells how many event records there are, how many were lost and which "
+	"option would have avoided it, how many bytes, and where. Programs that go on in the background are no longer "
+	"recorded once COMMAND has ended. Programs that use libwaymark and could not be followed, such as those that "
+	"were started with another environment, or set-id ones, are named; a session daemon does not depend on the "
+	"environment, and root's follows set-id ones.",
+	"WAYMARK_CLOCK_PLUGIN names a library whose clock stamps the records, in place of the machine's; a session "
+	"daemon, which has its own, is not used then.",
 	NULL
 };
 

@@ -167,10 +167,12 @@ static int run(void *data, char **rest, int n_rest)
 }
 
 static const char *const details[] = {
-	"For sessions that were made with --shm-path, when all processes that recorded or wrote have ended: killed, or with the machine, where DIR is on persistent memory. "
-	"What their buffers hold and had not been written goes into the session's trace, behind what is there; then the files of the buffers are removed.",
-	"DIR is the directory that --shm-path named, with the sessions that are in it, or that of one session. Those whose buffers a process still has are left alone: while "
-	"programs run, or a daemon, nothing is lost. `waymark list` starts the session daemon, which goes on with all of it.",
+	"For sessions that were made with --shm-path, when all processes that recorded or wrote have ended: killed, or "
+	"with the machine, where DIR is on persistent memory. What their buffers hold and had not been written goes "
+	"into the session's trace, behind what is there; then the files of the buffers are removed.",
+	"DIR is the directory that --shm-path named, with the sessions that are in it, or that of one session. Those "
+	"whose buffers a process still has are left alone: while programs run, or a daemon, nothing is lost. `waymark "
+	"list` starts the session daemon, which goes on with all of it.",
 	NULL
 };
 

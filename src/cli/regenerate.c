@@ -46,8 +46,9 @@ static int run(void *data, char **rest, int n_rest)
 }
 
 static const char *const details[] = {
-	"metadata: writes the description of the trace anew, for one that was damaged or removed. statedump: lets every program record "
-	"again which libraries it has loaded, and the kernel's state be recorded again, for a trace whose beginning was overwritten.",
+	"metadata: writes the description of the trace anew, for one that was damaged or removed. statedump: lets "
+	"every program record again which libraries it has loaded, and the kernel's state be recorded again, for a "
+	"trace whose beginning was overwritten.",
 	NULL
 };
 

@@ -74,9 +74,9 @@ static int run_save(void *data, char **rest, int n_rest)
 }
 
 static const char *const save_details[] = {
-	"Writes what a session is (its channels, events, contexts, trackers), not what it recorded, into a file of JSON, which can be "
-	"read, changed and kept. Without a name, all sessions, each into a file of its own. `waymark load` makes them again, in this "
-	"daemon or another.",
+	"Writes what a session is (its channels, events, contexts, trackers), not what it recorded, into a file of "
+	"JSON, which can be read, changed and kept. Without a name, all sessions, each into a file of its own. "
+	"`waymark load` makes them again, in this daemon or another.",
 	NULL
 };
 
@@ -141,8 +141,9 @@ static int run_load(void *data, char **rest, int n_rest)
 }
 
 static const char *const load_details[] = {
-	"Makes sessions from the files that `waymark save` wrote; none is started. Without a name, all that the file or directory "
-	"holds. A trace that is there already is not written into: then the session's goes to the default place, which is said.",
+	"Makes sessions from the files that `waymark save` wrote; none is started. Without a name, all that the file "
+	"or directory holds. A trace that is there already is not written into: then the session's goes to the default "
+	"place, which is said.",
 	NULL
 };
 

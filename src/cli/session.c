@@ -84,22 +84,25 @@ static int run_create(void *data, char **rest, int n_rest)
 }
 
 static const char *const create_details[] = {
-	"A session is a name, a directory for its trace, and channels with events, which are enabled by other commands. Several "
-	"sessions record at once without seeing each other. The new one becomes the current session, which the other commands mean "
-	"when they are not told which; which one is current is kept for each user, in ~/.waymark/session.",
-	"Without a name, one is made from the time. The trace goes to ~/waymark-traces/NAME-YYYYmmdd-HHMMSS, or where --output says; "
-	"WAYMARK_TRACE_DIR is for `waymark record` alone.",
-	"With --max-size the session stops before its records take more bytes, in all files of the trace together. What is added to the metadata "
-	"meanwhile, and what tells how many records were lost, may come on top. "
-	"`waymark clear` makes room, and `waymark start` goes on. To keep the latest records instead, give the channel --tracefile-size and "
-	"--tracefile-count, or --overwrite.",
+	"A session is a name, a directory for its trace, and channels with events, which are enabled by other "
+	"commands. Several sessions record at once without seeing each other. The new one becomes the current session, "
+	"which the other commands mean when they are not told which; which one is current is kept for each user, in "
+	"~/.waymark/session.",
+	"Without a name, one is made from the time. The trace goes to ~/waymark-traces/NAME-YYYYmmdd-HHMMSS, or where "
+	"--output says; WAYMARK_TRACE_DIR is for `waymark record` alone.",
+	"With --max-size the session stops before its records take more bytes, in all files of the trace together. "
+	"What is added to the metadata meanwhile, and what tells how many records were lost, may come on top. `waymark "
+	"clear` makes room, and `waymark start` goes on. To keep the latest records instead, give the channel "
+	"--tracefile-size and --tracefile-count, or --overwrite.",
 	"All records of a session have one clock, those of applications and those of the kernel, and stand in the true "
 	"order. Some machines (aarch64) do not offer the counter of the processor to the kernel's tracers: there, a "
 	"session with --clock=counter records applications only.",
-	"With --shm-path the buffers into which programs of the session daemon's user record are files in a directory of their own below DIR, and not memory that is "
-	"gone with the last process: when all have been killed, or the machine ended and DIR is on persistent memory, `waymark recover DIR` puts "
-	"what they hold into the trace. DIR is made if it is not there; take one in memory (/dev/shm/...) or on persistent memory: to a disk the kernel writes all that changes. It "
-	"must be the session daemon's user's, and a program that records dies if somebody cuts these files.",
+	"With --shm-path the buffers into which programs of the session daemon's user record are files in a directory "
+	"of their own below DIR, and not memory that is gone with the last process: when all have been killed, or the "
+	"machine ended and DIR is on persistent memory, `waymark recover DIR` puts what they hold into the trace. DIR "
+	"is made if it is not there; take one in memory (/dev/shm/...) or on persistent memory: to a disk the kernel "
+	"writes all that changes. It must be the session daemon's user's, and a program that records dies if somebody "
+	"cuts these files.",
 	NULL
 };
 
@@ -197,8 +200,8 @@ static int run_stop(void *data, char **rest, int n_rest)
 }
 
 static const char *const destroy_details[] = {
-	"The session stops, all that was recorded is written, and the session is forgotten. Its trace stays; `waymark view` shows it, until something else is "
-	"recorded.",
+	"The session stops, all that was recorded is written, and the session is forgotten. Its trace stays; `waymark "
+	"view` shows it, until something else is recorded.",
 	NULL
 };
 
@@ -220,8 +223,8 @@ const struct wmk_cli_command wmk_cli_destroy = {
 };
 
 static const char *const stop_details[] = {
-	"Programs record no longer, and all that was recorded is in the trace when the command returns. Tells how many records there "
-	"are, how many were lost, and which option would have avoided it. `waymark start` goes on.",
+	"Programs record no longer, and all that was recorded is in the trace when the command returns. Tells how many "
+	"records there are, how many were lost, and which option would have avoided it. `waymark start` goes on.",
 	NULL
 };
 
@@ -271,8 +274,8 @@ static int run_clear(void *data, char **rest, int n_rest)
 }
 
 static const char *const start_details[] = {
-	"Programs that run, and those that will be started, record the events that are enabled. Channels and events can be added "
-	"later.",
+	"Programs that run, and those that will be started, record the events that are enabled. Channels and events "
+	"can be added later.",
 	NULL
 };
 

@@ -136,8 +136,8 @@ void wmk_cli_print_error(void)
 {
 	char text[8 * 160];
 
-	fprintf(stderr, "waymark: %serror:%s %s\n", wmk_cli_color(stderr, WMK_CLI_RED), wmk_cli_color(stderr, WMK_CLI_PLAIN),
-		wmk_error_text(text, sizeof(text)));
+	fprintf(stderr, "waymark: %serror:%s %s\n", wmk_cli_color(stderr, WMK_CLI_RED),
+		wmk_cli_color(stderr, WMK_CLI_PLAIN), wmk_error_text(text, sizeof(text)));
 }
 
 void wmk_cli_say(const char *format, ...)
@@ -156,7 +156,8 @@ void wmk_cli_warn(const char *format, ...)
 	va_list ap;
 
 	va_start(ap, format);
-	fprintf(stderr, "waymark: %swarning:%s ", wmk_cli_color(stderr, WMK_CLI_YELLOW), wmk_cli_color(stderr, WMK_CLI_PLAIN));
+	fprintf(stderr, "waymark: %swarning:%s ", wmk_cli_color(stderr, WMK_CLI_YELLOW),
+		wmk_cli_color(stderr, WMK_CLI_PLAIN));
 	vfprintf(stderr, format, ap);
 	fputc('\n', stderr);
 	va_end(ap);

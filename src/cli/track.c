@@ -143,16 +143,17 @@ static void done(void *data)
 }
 
 static const char *const track_details[] = {
-	"A session records every program that has an event of its channels, until it is narrowed: `track` adds to the list of those "
-	"whose programs are recorded, `untrack` takes from it. Of each kind (processes, users, groups) the first `track` makes such a "
-	"list, and who is in none of a list is not recorded; `track --pid --all` ends the list again. `untrack --pid --all` makes it "
-	"empty: then none is recorded.",
+	"A session records every program that has an event of its channels, until it is narrowed: `track` adds to the "
+	"list of those whose programs are recorded, `untrack` takes from it. Of each kind (processes, users, groups) "
+	"the first `track` makes such a list, and who is in none of a list is not recorded; `track --pid --all` ends "
+	"the list again. `untrack --pid --all` makes it empty: then none is recorded.",
 	"The number of a process is the one that it has where the command is given; `waymark list` shows the one that "
 	"the session daemon sees. It stays in the list until it is untracked.",
-	"With --kernel it is the kernel's records that are narrowed: those that one of the processes makes are kept, of system calls, of scheduling, of whatever "
-	"happens on its behalf; not those of processes that it starts (a channel with --pid and --follow has these). The kernel's channels get the "
-	"context pid, by which records are told apart: the kernel makes all of them, and what is not wanted is left out before it is written. System calls keep what their "
-	"arguments point to.",
+	"With --kernel it is the kernel's records that are narrowed: those that one of the processes makes are kept, "
+	"of system calls, of scheduling, of whatever happens on its behalf; not those of processes that it starts (a "
+	"channel with --pid and --follow has these). The kernel's channels get the context pid, by which records are "
+	"told apart: the kernel makes all of them, and what is not wanted is left out before it is written. System "
+	"calls keep what their arguments point to.",
 	NULL
 };
 

@@ -281,20 +281,24 @@ static int run_view(void *data, char **rest, int n_rest)
 }
 
 static const char *const details[] = {
-	"Prints the event records of a session that has stopped, or that still records, or of any traces in Common Trace Format 1.8 or 2, whoever wrote "
-	"them: all that is at and below the directories, in the order of time, a line for each record. Of what is still written that is what is there now.",
-	"Where neither a session nor a directory is named, it is the trace of the current session, or the one that was recorded last, by `waymark record` or in a "
-	"session that was destroyed: what was used later, the session by create, load, set-session, start, stop or clear, or the trace by record or destroy. "
-	"If it is the trace, standard error says which. With --follow, the session goes first while it records.",
-	"What is damaged is said on standard error, with its place; the rest is shown, and the exit status is 1. What was lost while it was recorded "
-	"is said there too, behind the records before it.",
-	"With --follow, of traces that are being written, records are shown as they come, until Ctrl-C, until the session has stopped or is destroyed, or, "
-	"of directories, until nobody writes them any more. A record comes to the files when the sub-buffer that it is in is full (of each CPU one; 1 MiB "
-	"unless enable-channel or record have another --subbuf-size), and when the session stops: of programs that record little, small sub-buffers show it "
-	"soon. Where a CPU's records come so late that those of others, which are younger, have been shown, they are shown behind them; --wait says how "
-	"long it is waited for them. What other tracers write is followed to where it ends now, as only ours tell that they still write.",
-	"With --json, a line is an object: time (seconds since 1970, as a string), trace, stream, event, level, packet, context, event_context, fields. "
-	"Enumerations are objects of label and value.",
+	"Prints the event records of a session that has stopped, or that still records, or of any traces in Common "
+	"Trace Format 1.8 or 2, whoever wrote them: all that is at and below the directories, in the order of time, a "
+	"line for each record. Of what is still written that is what is there now.",
+	"Where neither a session nor a directory is named, it is the trace of the current session, or the one that was "
+	"recorded last, by `waymark record` or in a session that was destroyed: what was used later, the session by "
+	"create, load, set-session, start, stop or clear, or the trace by record or destroy. If it is the trace, "
+	"standard error says which. With --follow, the session goes first while it records.",
+	"What is damaged is said on standard error, with its place; the rest is shown, and the exit status is 1. What "
+	"was lost while it was recorded is said there too, behind the records before it.",
+	"With --follow, of traces that are being written, records are shown as they come, until Ctrl-C, until the "
+	"session has stopped or is destroyed, or, of directories, until nobody writes them any more. A record comes to "
+	"the files when the sub-buffer that it is in is full (of each CPU one; 1 MiB unless enable-channel or record "
+	"have another --subbuf-size), and when the session stops: of programs that record little, small sub-buffers "
+	"show it soon. Where a CPU's records come so late that those of others, which are younger, have been shown, "
+	"they are shown behind them; --wait says how long it is waited for them. What other tracers write is followed "
+	"to where it ends now, as only ours tell that they still write.",
+	"With --json, a line is an object: time (seconds since 1970, as a string), trace, stream, event, level, "
+	"packet, context, event_context, fields. Enumerations are objects of label and value.",
 	"With --viewer, what follows `--` is for that reader: waymark view --viewer babeltrace2 -- --clock-date.",
 	NULL
 };
