@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "cli/child.h"
-#include "cli/look.h"
+#include "cli/process_state.h"
 
 static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 
@@ -229,7 +229,7 @@ static bool descends_from_us(pid_t pid)
 	pid_t us = getpid();
 
 	for (unsigned i = 0; pid > 1 && i < 256; i++) {
-		pid = wmk_look_parent(pid);
+		pid = wmk_proc_parent(pid);
 		if (pid == us)
 			return true;
 	}

@@ -126,7 +126,7 @@ int wmk_cli_session_argument(struct wmk_cli_common *common, char **rest, int n_r
 int wmk_cli_failed(void);
 int wmk_cli_misused(const struct wmk_cli_command *command);
 
-/* ── text (text.c) ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── text (printing.c) ───────────────────────────────────────────────────────────────────────────────────── */
 
 /* --subbuf-size and --num-subbuf, of the members `size` and `n`. */
 #define WMK_CLI_SUBBUF_MIN 4096u

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "cli/follow.h"
-#include "cli/look.h"
+#include "cli/process_state.h"
 
 #define LOOKS_AT_ONCE 8
 #define LOOK_MS 10000            /* for so long a process may be in the middle of exec: on a busy machine it may have no CPU for a while */
@@ -177,7 +177,7 @@ static void take_map(struct wmk_follow *follow, const struct wmk_watch_event *ev
 	process->shown = true;
 	/* (libwaymark has sites too: those of its state dump.) */
 	if (!library && !process->sites)
-		process->sites = wmk_look_file_has_sites(event->name, event->major, event->minor, event->inode);
+		process->sites = wmk_proc_file_has_sites(event->name, event->major, event->minor, event->inode);
 	/* A program's own file comes first: one with sites and without the library has libwaymark.a in it. */
 	if (process->uses || !(library || (first && process->sites)))
 		return;
@@ -187,20 +187,20 @@ static void take_map(struct wmk_follow *follow, const struct wmk_watch_event *ev
 }
 
 /* The kernel stops to show programs that are set-id, or that their user may not read; these go on after what looks like their end. */
-static void take_hidden(struct wmk_follow *follow, const struct wmk_follow_process *process, enum wmk_look_life life)
+static void take_hidden(struct wmk_follow *follow, const struct wmk_follow_process *process, enum wmk_proc_life life)
 {
 	struct wmk_follow_process program = *process;
-	enum wmk_look_use use;
+	enum wmk_proc_use use;
 
-	if (life == WMK_LOOK_GONE) {
+	if (life == WMK_PROC_GONE) {
 		program.uses = true;
 		end_program(follow, &program, WMK_FOLLOW_HIDDEN);
 		return;
 	}
 	/* It may have ended in the meantime, but is the same process: a zombie has its ids still, its file no more. */
-	use = wmk_look_use(process->pid);
-	program.uses = use != WMK_LOOK_UNUSED;
-	if (life == WMK_LOOK_SET_ID)
+	use = wmk_proc_use(process->pid);
+	program.uses = use != WMK_PROC_UNUSED;
+	if (life == WMK_PROC_SET_ID)
 		end_program(follow, &program, WMK_FOLLOW_SET_ID);
 }
 
@@ -211,7 +211,7 @@ static void take_exit(struct wmk_follow *follow, const struct wmk_watch_event *e
 	if (!process || --process->threads > 0)
 		return;
 	if (process->own && !process->shown)
-		take_hidden(follow, process, wmk_look_life(process->pid));
+		take_hidden(follow, process, wmk_proc_life(process->pid));
 	else
 		end_program(follow, process, process->why);
 	drop(follow, event->pid);
@@ -237,7 +237,7 @@ static void take(void *data, const struct wmk_watch_event *event)
 
 /* ── environments ────────────────────────────────────────────────────────────────────────────────────── */
 
-static enum wmk_follow_why why_of(const struct wmk_follow *follow, const struct wmk_look_environment *environment)
+static enum wmk_follow_why why_of(const struct wmk_follow *follow, const struct wmk_proc_environment *environment)
 {
 	if (environment->other_user)
 		return WMK_FOLLOW_USER;
@@ -256,7 +256,7 @@ static enum wmk_follow_why why_of(const struct wmk_follow *follow, const struct 
  */
 static void look_at(struct wmk_follow *follow, struct wmk_follow_process *process, int64_t now)
 {
-	struct wmk_look_environment environment;
+	struct wmk_proc_environment environment;
 	const pid_t pid = process->pid;
 	const uint64_t serial = process->serial;
 
@@ -267,7 +267,7 @@ static void look_at(struct wmk_follow *follow, struct wmk_follow_process *proces
 	 * which we hear below makes it due.)
 	 */
 	process->due_ms = now + (now - process->first_ms) / 4;
-	bool read = wmk_look_environment(pid, &environment);
+	bool read = wmk_proc_environment(pid, &environment);
 
 	wmk_watch_read(&follow->watch, take, follow);
 	process = *place(follow, pid);
@@ -355,7 +355,7 @@ void wmk_follow_left(struct wmk_follow *follow, pid_t pid)
 	struct wmk_unfollowed one = { .pid = pid, .why = WMK_FOLLOW_USER };
 	uint64_t serial = process ? process->serial : 0;
 
-	if (!process || !wmk_look_other_user(pid))
+	if (!process || !wmk_proc_other_user(pid))
 		return;
 	wmk_watch_read(&follow->watch, take, follow);
 	process = *place(follow, pid);

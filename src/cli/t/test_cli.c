@@ -19,7 +19,7 @@
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/current.h"
-#include "cli/look.h"
+#include "cli/process_state.h"
 #include "cli/progress.h"
 #include "cli/record.h"
 
@@ -517,8 +517,8 @@ static void test_look(void **state)
 {
 	(void)state;
 	prctl(PR_SET_NAME, "x) R 1 (");
-	assert_int_equal(wmk_look_parent(getpid()), getppid());
-	assert_int_equal(wmk_look_parent(0), 0);
+	assert_int_equal(wmk_proc_parent(getpid()), getppid());
+	assert_int_equal(wmk_proc_parent(0), 0);
 }
 
 static void test_find_program(void **state)

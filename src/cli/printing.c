@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text.c - what commands print: sizes, JSON, colors, errors.
+ * printing.c - what commands print: sizes, JSON, colors, errors.
  */
 #include <errno.h>
 #include <inttypes.h>

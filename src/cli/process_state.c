@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * look.c - see look.h.
+ * process_state.c - see process_state.h.
  */
 #include <elf.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "cli/look.h"
+#include "cli/process_state.h"
 
 #define FILE_MAX (4u << 20)
 #define CHUNK 65536u
@@ -56,7 +56,7 @@ static char *read_proc(pid_t pid, const char *file, size_t *len)
 	return buf;
 }
 
-bool wmk_look_other_user(pid_t pid)
+bool wmk_proc_other_user(pid_t pid)
 {
 	size_t len;
 	char *status = read_proc(pid, "status", &len), *line = status ? strstr(status, "\nUid:") : NULL;
@@ -84,7 +84,7 @@ static bool stat_number(pid_t pid, int number, uint64_t *value)
 	return p != NULL;
 }
 
-pid_t wmk_look_parent(pid_t pid)
+pid_t wmk_proc_parent(pid_t pid)
 {
 	uint64_t parent;
 
@@ -114,7 +114,7 @@ static bool hides(pid_t pid, const char *directory)
 	return stat(path, &its) == 0 ? ours.st_dev != its.st_dev || ours.st_ino != its.st_ino : errno == ENOENT;
 }
 
-bool wmk_look_environment(pid_t pid, struct wmk_look_environment *environment)
+bool wmk_proc_environment(pid_t pid, struct wmk_proc_environment *environment)
 {
 	static const char rundir[] = "WAYMARK_RUNDIR=", disable[] = "WAYMARK_DISABLE=";
 	size_t len;
@@ -126,7 +126,7 @@ bool wmk_look_environment(pid_t pid, struct wmk_look_environment *environment)
 	if (environment->early)
 		return false;
 	text = read_proc(pid, "environ", &len);
-	environment->other_user = wmk_look_other_user(pid);
+	environment->other_user = wmk_proc_other_user(pid);
 	if (!text)
 		return false;
 	for (const char *p = text; p < text + len; p += strlen(p) + 1) {
@@ -141,27 +141,27 @@ bool wmk_look_environment(pid_t pid, struct wmk_look_environment *environment)
 	free(text);
 	environment->hides_rundir = environment->has_rundir && hides(pid, environment->rundir);
 	maps = read_proc(pid, "maps", &len);
-	mapped = maps && len && (strstr(maps, "/libwaymark.so") || wmk_look_use(pid) == WMK_LOOK_USED);
+	mapped = maps && len && (strstr(maps, "/libwaymark.so") || wmk_proc_use(pid) == WMK_PROC_USED);
 	free(maps);
 	return mapped;
 }
 
-enum wmk_look_life wmk_look_life(pid_t pid)
+enum wmk_proc_life wmk_proc_life(pid_t pid)
 {
 	static const char *const lines[] = { "\nUid:", "\nGid:" };
 	size_t len;
 	char *status = read_proc(pid, "status", &len), *line, state;
-	enum wmk_look_life life = WMK_LOOK_GONE;
+	enum wmk_proc_life life = WMK_PROC_GONE;
 
 	line = status ? strstr(status, "\nState:") : NULL;
 	if (line && sscanf(line + 7, " %c", &state) == 1 && state != 'Z' && state != 'X')
-		life = WMK_LOOK_PLAIN;
+		life = WMK_PROC_PLAIN;
 	for (unsigned i = 0; i < 2 && line; i++) {
 		const char *p = strstr(status, lines[i]);
 		unsigned real, effective;
 
 		if (p && sscanf(p + 5, "%u %u", &real, &effective) == 2 && real != effective)
-			life = WMK_LOOK_SET_ID;
+			life = WMK_PROC_SET_ID;
 	}
 	free(status);
 	return life;
@@ -184,18 +184,18 @@ static bool fd_holds(int fd, const char *const *words)
 	return found;
 }
 
-enum wmk_look_use wmk_look_use(pid_t pid)
+enum wmk_proc_use wmk_proc_use(pid_t pid)
 {
 	static const char *const words[] = { "libwaymark.so.0", "libwaymark.so", "waymark_sites", NULL };
-	enum wmk_look_use use;
+	enum wmk_proc_use use;
 	char path[64];
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return WMK_LOOK_UNREADABLE;
-	use = fd_holds(fd, words) ? WMK_LOOK_USED : WMK_LOOK_UNUSED;
+		return WMK_PROC_UNREADABLE;
+	use = fd_holds(fd, words) ? WMK_PROC_USED : WMK_PROC_UNUSED;
 	close(fd);
 	return use;
 }
@@ -220,7 +220,7 @@ static bool elf_has_sites(int fd)
 	return n > 0 && memmem(names, (size_t)n, "waymark_sites", sizeof("waymark_sites"));
 }
 
-bool wmk_look_file_has_sites(const char *path, unsigned major, unsigned minor, uint64_t inode)
+bool wmk_proc_file_has_sites(const char *path, unsigned major, unsigned minor, uint64_t inode)
 {
 	/*
 	 * The programs that a script starts over and over; a file that is written anew in place has another time of
