@@ -258,6 +258,7 @@ struct waymark_ctl_session_info {
 	unsigned n_unrecorded;
 	uint64_t unrecorded_more;    /* beside those */
 	uint32_t clock;              /* enum waymark_ctl_clock, never DEFAULT */
+	const char *description;     /* "" if none */
 };
 
 /* ── programs: which programs there are, and their events ── */
@@ -363,6 +364,7 @@ struct waymark_ctl_create_options {
 	bool no_statedump;           /* records of what was there when it began are not wanted: loaded objects; of the kernel, processes, files, ... */
 	const char *shm_path;        /* rings of programs of the daemon's user are files in a new directory there, which outlive all processes; NULL: in memory */
 	uint32_t clock;              /* enum waymark_ctl_clock */
+	const char *description;     /* for people, also in the trace: UTF-8, at most 1024 bytes; NULL: none */
 };
 /*
  * Make a session; it does not record yet. -EEXIST: one has the name; -ENOTEMPTY: the trace's directory holds something; -EBUSY: it is to
@@ -376,10 +378,7 @@ int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_
 int waymark_ctl_destroy(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /* Record, or go on recording. -EALREADY: it does; -ENODATA: it has no channel; -EDQUOT: its trace has all that it may have: clear it. */
 int waymark_ctl_start(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
-/*
- * Record no more; what was recorded is on disk when it returns. `session` NULL or "": all sessions of the user. -EALREADY: it does not
- * record.
- */
+/* Stop recording and write all records. `session` NULL or "": all sessions of the user. -EALREADY: not active. */
 int waymark_ctl_stop(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /* Forget what was recorded so far. */
 int waymark_ctl_clear(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);

@@ -67,6 +67,7 @@ static int run_create(void *data, char **rest, int n_rest)
 	options.trace_format = args->trace_format;
 	options.clock = args->clock;
 	options.no_statedump = args->no_statedump;
+	options.description = args->description;
 	if (err == 0)
 		err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_ANY);
 	if (err == 0) {
@@ -111,6 +112,8 @@ static const struct wmk_cli_option create_options[] = {
 	  WMK_CLI_NAME(struct wmk_cli_common, session, "a session") },
 	{ 'o', "output", "DIR", "The trace's directory.",
 	  WMK_CLI_NAME(struct wmk_session_args, output, "a directory") },
+	{ 0, "description", "TEXT", "What the session is for. `waymark list` shows it, and the trace has it.",
+	  WMK_CLI_NAME(struct wmk_session_args, description, "a description") },
 	WMK_SESSION_OPTION_FORMAT(struct wmk_session_args),
 	WMK_SESSION_OPTION_CLOCK(struct wmk_session_args),
 	WMK_SESSION_OPTION_NO_STATEDUMP(struct wmk_session_args),

@@ -18,6 +18,7 @@ struct wmk_session_args {
 	uint32_t clock;                  /* create; enum waymark_ctl_clock */
 	bool no_statedump;               /* create */
 	const char *shm_path;            /* create */
+	const char *description;         /* create */
 };
 
 /* Of each session that a command was about: "Session one stopped: 120 records, 3 lost, 1.5 MB in PATH" if `print`, and why they were lost. */

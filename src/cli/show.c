@@ -264,6 +264,8 @@ void wmk_show_session(const struct waymark_ctl_session_info *session, const char
 	heading(session->name);
 	printf(": %s, made %s, clock %s\n  ", state_of(session), date,
 	       session->clock < WMK_CTL_CLOCKS ? wmk_ctl_clocks[session->clock] : "unknown");
+	if (*session->description)
+		printf("description: %s\n  ", wmk_cli_clean(session->description));
 	if (session->max_size)
 		printf("its trace may have %s%s\n  ", wmk_cli_size_text(session->max_size, size, sizeof(size)),
 		       session->full ? ", and has: `waymark clear` makes room" : "");

@@ -76,6 +76,7 @@ int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_
 		.settings.clock = o.clock,
 		.settings.no_statedump = o.no_statedump,
 		.settings.shm_path = o.shm_path,
+		.settings.description = o.description,
 	};
 	return wmk_ctl_request(ctl, WMK_CTL_CREATE, &request, result);
 }

@@ -142,6 +142,7 @@ static int view_session(struct wmk_arena *arena, const void *from, void *to)
 		.clock = s->settings.clock,
 		.no_statedump = s->settings.no_statedump,
 		.shm_path = s->settings.shm_path,
+		.description = s->settings.description,
 		.unrecorded = view_list(arena, &s->unrecorded, sizeof(struct wmk_ctl_unrecorded),
 					sizeof(struct waymark_ctl_unrecorded), view_unrecorded, &err),
 		.n_unrecorded = s->unrecorded.n, .unrecorded_more = s->unrecorded_more,

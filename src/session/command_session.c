@@ -5,6 +5,7 @@
 #include "session/command_inside.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "store/store.h"
 
 #include <dirent.h>
@@ -148,6 +149,17 @@ static void auto_name(char *name, size_t size, unsigned attempt)
 		snprintf(name + n, size - n, "-%u", attempt);
 }
 
+/* It is one line of a list, and text in the metadata. */
+static int description_check(const char *text)
+{
+	if (!wmk_utf8_is(text))
+		return wmk_error(-EINVAL, "the description is not UTF-8");
+	for (const char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return wmk_error(-EINVAL, "the description holds a control character");
+	return 0;
+}
+
 static int create_once(struct call *call, unsigned attempt, struct wmk_session **session)
 {
 	const struct wmk_ctl_create *request = call->request;
@@ -168,6 +180,8 @@ static int create_once(struct call *call, unsigned attempt, struct wmk_session *
 	/* A name that cannot be one is refused before it is put into a path. */
 	int err = strlen(options.name) > WMK_CTL_NAME_MAX || strchr(options.name, '/') ?
 		  wmk_error(-EINVAL, "a session's name has 1 to %u bytes and holds no '/'", WMK_CTL_NAME_MAX) : 0;
+	if (err == 0 && request->settings.description)
+		err = description_check(request->settings.description);
 	if (err == 0)
 		err = choose_path(call, &options, unnamed, path, sizeof(path));
 	return err == 0 ? wmk_session_create(call->commands->tracing, &options, session) : err;

@@ -56,6 +56,7 @@ static int make_uuid(uint8_t uuid[16])
 int wmk_trace_text(const struct trace *trace, const struct wmk_session *session, struct wmk_ctf_text_buffer *text)
 {
 	char created[32], host[65] = "", id[16];
+	const struct wmk_ctf_env description = { .name = "description", .text = session->settings.description };
 	struct wmk_ctf_trace head = {
 		.version = wmk_session_version(session),
 		.name = session->trace_name ? session->trace_name : session->name,
@@ -65,6 +66,8 @@ int wmk_trace_text(const struct trace *trace, const struct wmk_session *session,
 		.buffering = trace->kernel ? NULL : trace->pid ? "pid" : "uid",
 		.buffering_id = trace->kernel ? NULL : id,
 		.clock = wmk_session_clock(session),
+		.env = &description,
+		.n_env = *session->settings.description != '\0',
 	};
 	time_t at = (time_t)session->created;
 	struct tm tm;

@@ -22,6 +22,7 @@
 #define WMK_CTL_PATTERN_MAX 511u   /* bytes */
 #define WMK_CTL_PLACE_MAX 4096u     /* of a probe */
 #define WMK_CTL_FILTER_MAX 4096u   /* likewise */
+#define WMK_CTL_DESCRIPTION_MAX 1024u   /* bytes */
 #define WMK_CTL_SESSIONS_MAX 1024u /* in one answer */
 #define WMK_CTL_RULES_MAX 4096u    /* of one channel */
 #define WMK_CTL_WARNINGS_MAX 256u  /* in one answer */
@@ -116,6 +117,7 @@ struct wmk_ctl_settings {
 	uint32_t clock;              /* enum wmk_ctl_clock; only in a request DEFAULT */
 	bool no_statedump;           /* what existed when it began is not recorded */
 	const char *shm_path;        /* directory with the files of its rings; in a request: where it is made; "": none */
+	const char *description;     /* for people; "": none */
 };
 /* Members of a structure `s` that has them in `settings`: in two parts, as in JSON there is status between them. */
 #define WMK_CTL_SETTINGS_SIZE(s) WMK_MEMBER_IN_U64(s, settings, max_size)
@@ -123,7 +125,8 @@ struct wmk_ctl_settings {
 	WMK_MEMBER_IN_ENUM(s, settings, trace_format, wmk_ctl_trace_formats, WMK_CTL_TRACE_FORMATS), \
 	WMK_MEMBER_IN_ENUM(s, settings, clock, wmk_ctl_clocks, WMK_CTL_CLOCKS), \
 	WMK_MEMBER_IN_BOOL(s, settings, no_statedump), \
-	WMK_MEMBER_IN_TEXT(s, settings, shm_path, WMK_OBJECT_TEXT_MAX)
+	WMK_MEMBER_IN_TEXT(s, settings, shm_path, WMK_OBJECT_TEXT_MAX), \
+	WMK_MEMBER_IN_TEXT(s, settings, description, WMK_CTL_DESCRIPTION_MAX)
 
 /* An application that was not recorded, or in part only. */
 #define WMK_CTL_UNRECORDED_MAX 64u

@@ -121,9 +121,10 @@ static struct waymark_ctl_channel_info channel = {
 };
 static const struct waymark_ctl_channel_info *const channels[] = { &channel };
 static struct waymark_ctl_session_info one = {
-	.name = "one", .path = "/traces/one", .shm_path = "", .active = true, .started = true, .channels = channels, .n_channels = 1, .trackers = &trackers,
+	.name = "one", .path = "/traces/one", .shm_path = "", .description = "", .active = true, .started = true, .channels = channels, .n_channels = 1, .trackers = &trackers,
 	.counts = &counts,
-}, two = { .name = "two", .path = "/traces/two", .shm_path = "/shm/two-1", .trackers = &trackers, .counts = &none };
+}, two = { .name = "two", .path = "/traces/two", .shm_path = "/shm/two-1", .description = "",
+	  .trackers = &trackers, .counts = &none };
 static const struct waymark_ctl_field_info field = { "amount", "f64", "EUR" }, *const fields[] = { &field };
 static const struct waymark_ctl_event_info event = {
 	.provider = "shop", .name = "pa\033id", .level = 6, .file = "shop.c", .line = 12, .enabled = true, .fields = fields, .n_fields = 1,

@@ -86,7 +86,7 @@ static void test_examples_are_parsed_by_their_commands(void **state)
 static bool is_free_form(const char *value)
 {
 	static const char *const values[] = { "EXPR", "N", "SIZE", "USEC", "TIME", "YEAR", "SECONDS", "PID", "PLACE",
-					      "GROUP", "USER" };
+					      "GROUP", "USER", "TEXT" };
 	size_t len;
 
 	value += strspn(value, "[");

@@ -57,7 +57,8 @@ static size_t see_channel(const struct waymark_ctl_channel_info *c)
 static size_t see_session(const struct waymark_ctl_session_info *s)
 {
 	const struct waymark_ctl_trackers *t = s->trackers;
-	size_t sum = strlen(s->name) + strlen(s->path) + strlen(s->shm_path) + s->counts->lost;
+	size_t sum = strlen(s->name) + strlen(s->path) + strlen(s->shm_path) + s->counts->lost +
+		     strlen(s->description);
 
 	for (unsigned i = 0; i < s->n_channels; i++)
 		sum += see_channel(s->channels[i]);
