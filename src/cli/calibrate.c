@@ -313,8 +313,7 @@ const struct wmk_cli_command wmk_cli_calibrate = {
 	.arguments = "",
 	.summary = "Measure what a record costs on this machine",
 	.details = details,
-	.options = options,
-	.n_options = sizeof(options) / sizeof(options[0]),
+	WMK_CLI_OPTIONS(options),
 	.args_size = sizeof(struct wmk_cli_common),
 	.run = run_calibrate,
 };

@@ -194,8 +194,7 @@ const struct wmk_cli_command wmk_cli_enable_channel = {
 	.arguments = "CHANNEL[,CHANNEL]...",
 	.summary = "Make a channel, or enable it again",
 	.details = enable_details,
-	.options = enable_options,
-	.n_options = sizeof(enable_options) / sizeof(enable_options[0]),
+	WMK_CLI_OPTIONS(enable_options),
 	.args_size = sizeof(struct wmk_channel_args),
 	.run = run_enable,
 };
@@ -257,8 +256,7 @@ const struct wmk_cli_command wmk_cli_disable_channel = {
 	.arguments = "CHANNEL[,CHANNEL]...",
 	.summary = "Stop recording through a channel",
 	.details = disable_details,
-	.options = disable_options,
-	.n_options = sizeof(disable_options) / sizeof(disable_options[0]),
+	WMK_CLI_OPTIONS(disable_options),
 	.args_size = sizeof(struct wmk_channel_args),
 	.run = run_disable,
 };

@@ -37,6 +37,9 @@ struct wmk_cli_command {
 	void (*done)(void *args);     /* frees what the options allocated; NULL: nothing. Called whether run() was or not */
 };
 
+/* The two members, of an array. */
+#define WMK_CLI_OPTIONS(table) .options = (table), .n_options = sizeof(table) / sizeof((table)[0])
+
 /* A command line that shows a use of a command. */
 struct wmk_cli_example {
 	const char *command;     /* its name in the table */

@@ -163,8 +163,7 @@ const struct wmk_cli_command wmk_cli_convert = {
 	.arguments = "DIR... | --from FORMAT -o DIR FILE...",
 	.summary = "Make traces into other formats",
 	.details = details,
-	.options = options,
-	.n_options = sizeof(options) / sizeof(options[0]),
+	WMK_CLI_OPTIONS(options),
 	.args_size = sizeof(struct convert_args),
 	.run = run_convert,
 };

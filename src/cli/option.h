@@ -37,7 +37,7 @@ struct wmk_cli_option {
 	/* Values are words of this list, with spaces between, for completion too. NULL: any. */
 	const char *choices;
 	const char *wrong;       /* the message for a value that the kind does not take */
-	uint64_t min, max;       /* of numbers */
+	uint64_t min, max;       /* of numbers; see the kinds */
 	bool choose_many;        /* several of `choices`, with commas between */
 	bool repeats;            /* may be given several times */
 };

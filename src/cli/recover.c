@@ -183,8 +183,7 @@ const struct wmk_cli_command wmk_cli_recover = {
 	.arguments = "DIR",
 	.summary = "Put into the trace what was left in buffers when everything ended",
 	.details = details,
-	.options = options,
-	.n_options = sizeof(options) / sizeof(options[0]),
+	WMK_CLI_OPTIONS(options),
 	.args_size = sizeof(struct wmk_cli_common),
 	.run = run,
 };

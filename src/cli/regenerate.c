@@ -60,8 +60,7 @@ const struct wmk_cli_command wmk_cli_regenerate = {
 	.choices = "metadata statedump",
 	.summary = "Write a trace's description, or the programs' state, once more",
 	.details = details,
-	.options = options,
-	.n_options = sizeof(options) / sizeof(options[0]),
+	WMK_CLI_OPTIONS(options),
 	.args_size = sizeof(struct wmk_cli_common),
 	.run = run,
 };

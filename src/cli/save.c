@@ -94,8 +94,7 @@ const struct wmk_cli_command wmk_cli_save = {
 	.arguments = "[SESSION]",
 	.summary = "Save what a session is",
 	.details = save_details,
-	.options = save_options,
-	.n_options = sizeof(save_options) / sizeof(save_options[0]),
+	WMK_CLI_OPTIONS(save_options),
 	.args_size = sizeof(struct wmk_save_args),
 	.run = run_save,
 };
@@ -168,8 +167,7 @@ const struct wmk_cli_command wmk_cli_load = {
 	.arguments = "[SESSION]",
 	.summary = "Make sessions that were saved",
 	.details = load_details,
-	.options = load_options,
-	.n_options = sizeof(load_options) / sizeof(load_options[0]),
+	WMK_CLI_OPTIONS(load_options),
 	.args_size = sizeof(struct wmk_save_args),
 	.run = run_load,
 };

@@ -129,8 +129,7 @@ const struct wmk_cli_command wmk_cli_create = {
 	.arguments = "[NAME]",
 	.summary = "Make a session",
 	.details = create_details,
-	.options = create_options,
-	.n_options = sizeof(create_options) / sizeof(create_options[0]),
+	WMK_CLI_OPTIONS(create_options),
 	.args_size = sizeof(struct wmk_session_args),
 	.run = run_create,
 };
@@ -219,8 +218,7 @@ const struct wmk_cli_command wmk_cli_destroy = {
 	.arguments = ARGUMENT,
 	.summary = "End a session, and say what became of its records",
 	.details = destroy_details,
-	.options = destroy_options,
-	.n_options = sizeof(destroy_options) / sizeof(destroy_options[0]),
+	WMK_CLI_OPTIONS(destroy_options),
 	.args_size = sizeof(struct wmk_session_args),
 	.run = run_destroy,
 };
@@ -236,8 +234,7 @@ const struct wmk_cli_command wmk_cli_stop = {
 	.arguments = ARGUMENT,
 	.summary = "Stop recording, and say what became of the records",
 	.details = stop_details,
-	.options = destroy_options,
-	.n_options = sizeof(destroy_options) / sizeof(destroy_options[0]),
+	WMK_CLI_OPTIONS(destroy_options),
 	.args_size = sizeof(struct wmk_session_args),
 	.run = run_stop,
 };
@@ -294,8 +291,7 @@ const struct wmk_cli_command wmk_cli_start = {
 	.arguments = ARGUMENT,
 	.summary = "Begin to record, or go on",
 	.details = start_details,
-	.options = start_options,
-	.n_options = sizeof(start_options) / sizeof(start_options[0]),
+	WMK_CLI_OPTIONS(start_options),
 	.args_size = sizeof(struct wmk_session_args),
 	.run = run_start,
 };
@@ -305,8 +301,7 @@ const struct wmk_cli_command wmk_cli_clear = {
 	.arguments = ARGUMENT,
 	.summary = "Forget what a session has recorded so far",
 	.details = clear_details,
-	.options = start_options,
-	.n_options = sizeof(start_options) / sizeof(start_options[0]),
+	WMK_CLI_OPTIONS(start_options),
 	.args_size = sizeof(struct wmk_session_args),
 	.run = run_clear,
 };
@@ -346,8 +341,7 @@ const struct wmk_cli_command wmk_cli_set_session_command = {
 	.arguments = "SESSION",
 	.summary = "Make a session the current one",
 	.details = set_session_details,
-	.options = set_session_options,
-	.n_options = sizeof(set_session_options) / sizeof(set_session_options[0]),
+	WMK_CLI_OPTIONS(set_session_options),
 	.args_size = sizeof(struct wmk_session_args),
 	.run = run_set_session,
 };

@@ -106,8 +106,7 @@ const struct wmk_cli_command wmk_cli_help = {
 	.name = "help",
 	.arguments = "[COMMAND]",
 	.summary = "Say what the commands are, or what one of them does",
-	.options = help_options,
-	.n_options = sizeof(help_options) / sizeof(help_options[0]),
+	WMK_CLI_OPTIONS(help_options),
 	.args_size = sizeof(struct help_args),
 	.run = run_help,
 };
@@ -135,8 +134,7 @@ const struct wmk_cli_command wmk_cli_version = {
 	.name = "version",
 	.arguments = "",
 	.summary = "Print the version of Waymark",
-	.options = version_options,
-	.n_options = sizeof(version_options) / sizeof(version_options[0]),
+	WMK_CLI_OPTIONS(version_options),
 	.args_size = sizeof(struct wmk_cli_common),
 	.run = run_version,
 };

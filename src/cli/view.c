@@ -344,8 +344,7 @@ const struct wmk_cli_command wmk_cli_view = {
 	.arguments = "[SESSION | DIR...] [-- ARGUMENT...]",
 	.summary = "Show the event records of traces",
 	.details = details,
-	.options = options,
-	.n_options = sizeof(options) / sizeof(options[0]),
+	WMK_CLI_OPTIONS(options),
 	.args_size = sizeof(struct view_args),
 	.run = run_view,
 };

@@ -284,8 +284,7 @@ static const struct wmk_cli_option kinds_options[] = {
 static int parse_kinds(struct kinds *args, const char *arguments)
 {
 	static const struct wmk_cli_command command = {
-		.name = "test", .arguments = "", .options = kinds_options,
-		.n_options = sizeof(kinds_options) / sizeof(kinds_options[0]),
+		.name = "test", .arguments = "", WMK_CLI_OPTIONS(kinds_options),
 	};
 	static char line[256];
 	char *argv[32], **rest;
@@ -354,7 +353,7 @@ static void test_common(void **state)
 		WMK_CLI_OPTION_JSON, WMK_CLI_OPTION_SESSION, WMK_CLI_OPTION_CHANNEL("The channel."), WMK_CLI_OPTIONS_DOMAIN,
 	};
 	static const struct wmk_cli_command command = {
-		.name = "test", .arguments = "", .options = options, .n_options = sizeof(options) / sizeof(options[0]),
+		.name = "test", .arguments = "", WMK_CLI_OPTIONS(options),
 	};
 	struct wmk_cli_common common = { false };
 	char line[128], *argv[16], **rest, text[1280];
