@@ -3,7 +3,7 @@
  * commands.c - a function for each request (see waymark/ctl.h): options become the object that travels. What is wrong with them the daemon
  * says, which knows; here is checked what this side must, to put them together.
  */
-#include "ctl/internal.h"
+#include "ctl/connection.h"
 
 #include "base/error.h"
 

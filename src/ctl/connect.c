@@ -7,7 +7,7 @@
  *
  * Who is at the other end is the kernel's word: root, or the user. Anybody else could have put a socket there.
  */
-#include "ctl/internal.h"
+#include "ctl/connection.h"
 
 #include "base/error.h"
 

@@ -7,7 +7,7 @@
  *
  * A file may have been written by hand: what is in it is checked like any other input, by the table and by the daemon.
  */
-#include "ctl/internal.h"
+#include "ctl/connection.h"
 
 #include "base/error.h"
 #include "ctl/json.h"

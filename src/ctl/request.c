@@ -5,7 +5,7 @@
  *
  * A reply that comes after its time is up belongs to a number that nobody waits for any more, and is passed over.
  */
-#include "ctl/internal.h"
+#include "ctl/connection.h"
 
 #include "base/error.h"
 

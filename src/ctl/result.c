@@ -3,7 +3,7 @@
  * result.c - what a request answered, as users see it: structures that may grow in later versions, each by a pointer of its own, so that no
  * program depends on their size. They share the strings of the object that came over the wire.
  */
-#include "ctl/internal.h"
+#include "ctl/connection.h"
 
 #include "base/error.h"
 #include "ctl/json.h"

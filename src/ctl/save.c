@@ -5,7 +5,7 @@
  * A file is written under a name of its own and then given its place: it is there whole or not at all, and a link that somebody put at that
  * name is replaced, not followed. Below $HOME no directory that is a link is entered: $HOME may be another user's when root saves.
  */
-#include "ctl/internal.h"
+#include "ctl/connection.h"
 
 #include "base/error.h"
 #include "base/utf8.h"

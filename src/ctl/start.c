@@ -9,7 +9,7 @@
  * The children run in a copy of a program that may have threads: they call nothing that is not async-signal-safe. (_Fork() also leaves out
  * the handlers of pthread_atfork(), which are for children that go on.)
  */
-#include "ctl/internal.h"
+#include "ctl/connection.h"
 
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compile.h - what the passes over an expression share. Private as inside.h is.
+ * compile.h - what the passes over an expression share. Private as syntax_tree.h is.
  *
  *     check.c   names are looked up, types worked out and held against operators       struct wmk_typed for each node
  *     compile.c instructions: conditions as jumps, the rest as registers
@@ -8,7 +8,7 @@
 #ifndef WMK_FILTER_COMPILE_H
 #define WMK_FILTER_COMPILE_H
 
-#include "filter/inside.h"
+#include "filter/syntax_tree.h"
 
 /* A node, as it is in one event class. */
 struct wmk_typed {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "filter/inside.h"
+#include "filter/syntax_tree.h"
 
 static bool begins_name(char c)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "filter/inside.h"
+#include "filter/syntax_tree.h"
 
 struct parser {
 	struct wmk_filter_expr *expr;

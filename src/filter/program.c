@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "filter/inside.h"
+#include "filter/syntax_tree.h"
 
 #define VERSION 1u
 #define HEAD_BYTES 8u

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "filter/calculate.h"
-#include "filter/inside.h"
+#include "filter/syntax_tree.h"
 
 static size_t length(const struct wmk_filter_text *text)
 {

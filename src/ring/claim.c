@@ -8,7 +8,7 @@
 
 #include "base/faults.h"
 #include "base/testpoint.h"
-#include "ring/inside.h"
+#include "ring/record_header.h"
 
 static uint32_t claims_end(const struct waymark_ring_set *set)
 {

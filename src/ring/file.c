@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "ring/file.h"
-#include "ring/inside.h"
+#include "ring/record_header.h"
 
 #define GUARDED_MAX 4096
 

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 
 #include "ring/file.h"
-#include "ring/inside.h"
+#include "ring/record_header.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "ring/inside.h"
+#include "ring/record_header.h"
 #include "ring/set.h"
 
 /* A CPU that does nothing but lose a record every 5 ns needs a year to count so many. */

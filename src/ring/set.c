@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "ring/file.h"
-#include "ring/inside.h"
+#include "ring/record_header.h"
 
 #define GUARD_LEN 65536 /* no copy is longer: a position that lies leads there, not into the program's own memory */
 

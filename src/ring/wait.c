@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ring/inside.h"
+#include "ring/record_header.h"
 
 /* Of <linux/futex.h>, which musl's compiler wrapper does not find. */
 #define FUTEX_WAIT 0

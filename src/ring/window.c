@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "ring/inside.h"
+#include "ring/record_header.h"
 
 unsigned char wmk_seq_window[WMK_SEQ_WINDOWS * 4096] __attribute__((aligned(4096)));
 

@@ -5,7 +5,7 @@
  * errno.
  */
 #include "base/testpoint.h"
-#include "ring/inside.h"
+#include "ring/record_header.h"
 
 static const uint64_t always; /* a guard that never changes */
 

@@ -2,7 +2,7 @@
 /*
  * budget.c - how many bytes are in a store's files, and how many may be in those of all stores that share a budget.
  */
-#include "store/internal.h"
+#include "store/store_state.h"
 #include "store/path.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
  *
  * Numbers have no gaps but one: where a file was removed and its follower could not be made.
  */
-#include "store/internal.h"
+#include "store/store_state.h"
 
 #include <errno.h>
 #include <fcntl.h>

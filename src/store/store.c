@@ -5,7 +5,7 @@
  * Somebody who may write to a directory on the way cannot redirect us by a link (path.h); the trace directory itself and what is below it are none.
  */
 #include "ctf/writer.h"
-#include "store/internal.h"
+#include "store/store_state.h"
 #include "store/path.h"
 
 #include <dirent.h>

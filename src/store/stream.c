@@ -6,7 +6,7 @@
  * is opened again, and readers do without the entries that it lacks only if it is absent, so it is removed when it
  * cannot be kept true.
  */
-#include "store/internal.h"
+#include "store/store_state.h"
 
 #include <endian.h>
 #include <errno.h>

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "ctl/internal.h"
+#include "ctl/connection.h"
 #include "wire/t/peer.h"
 
 #define EARLIER 1u                   /* number of a request before these, to which an answer may come late */

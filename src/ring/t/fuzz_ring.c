@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ring/inside.h"
+#include "ring/record_header.h"
 
 #define SUBBUF 4096u
 #define SUBBUFS 4u

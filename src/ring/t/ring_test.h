@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "ring/inside.h"
+#include "ring/record_header.h"
 
 struct pair {
 	struct waymark_ring_set *reader, *writer;

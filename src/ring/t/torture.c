@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ring/inside.h"
+#include "ring/record_header.h"
 
 #define MAX_PROCS 4
 #define MAX_THREADS 4

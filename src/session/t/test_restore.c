@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "ring/inside.h"
+#include "ring/record_header.h"
 #include "schema/schema.h"
 #include "session/internal.h"
 #include "world.h"

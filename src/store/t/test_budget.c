@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "store/internal.h"
+#include "store/store_state.h"
 #include "store/store.h"
 #include "testdir.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* inside.h - what the files of this folder share and nobody else uses. */
-#ifndef WMK_RING_INSIDE_H
-#define WMK_RING_INSIDE_H
+/* record_header.h - encodes record headers, and accesses the shared words of a ring. Internal to src/ring. */
+#ifndef WMK_RING_RECORD_HEADER_H
+#define WMK_RING_RECORD_HEADER_H
 
 #include "ring/writer.h"
 

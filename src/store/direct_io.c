@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * direct.c - writes past the page cache. They cost no copy and leave the program's pages in the cache alone, and a
+ * direct_io.c - writes past the page cache. They cost no copy and leave the program's pages in the cache alone, and a
  * fast disk takes twice as much by them; but the cache swallows a burst that a slow disk cannot. So large packets are
  * timed, and go past the cache unless the cache takes them at more than four times the speed, or, when whoever writes
  * falls behind, at any higher speed. A cache that has no more room is slower than the disk, by much: it is tried with
  * small pieces, and not while time is short.
  */
-#include "store/direct.h"
+#include "store/direct_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "store/internal.h"
+#include "store/store_state.h"
 
 #define CACHE_BIAS 4u
 #define TRY_OTHER 32u              /* one packet in so many goes in part the other way, to see how fast that is now */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * internal.h - shared by the files of src/store.
+ * store_state.h - the store and its streams, as the files of src/store see them.
  */
-#ifndef WMK_STORE_INTERNAL_H
-#define WMK_STORE_INTERNAL_H
+#ifndef WMK_STORE_STORE_STATE_H
+#define WMK_STORE_STORE_STATE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "store/direct.h"
+#include "store/direct_io.h"
 #include "store/store.h"
 
 struct wmk_rights;

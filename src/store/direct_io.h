@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * direct.h - writes past the page cache (O_DIRECT), or through it, whichever is faster at the moment. Internal to
+ * direct_io.h - writes past the page cache (O_DIRECT), or through it, whichever is faster at the moment. Internal to
  * src/store.
  */
-#ifndef WMK_STORE_DIRECT_H
-#define WMK_STORE_DIRECT_H
+#ifndef WMK_STORE_DIRECT_IO_H
+#define WMK_STORE_DIRECT_IO_H
 
 #include <stdatomic.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * left.c - traces that processes of their own buffers have left in a session's directory: which there are, and their end.
+ * process_traces.c - traces that processes of their own buffers have left in a session's directory: which there are, and their end.
  *
  *     <trace>/ust/pid/<name>/64-bit/{metadata, streams, index/}
  */
-#include "store/internal.h"
+#include "store/store_state.h"
 #include "store/path.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inside.h - expressions as trees. Private to src/filter, and to src/kernel/filter*.c, which puts them into another language.
+ * syntax_tree.h - filter expressions as syntax trees. Private to src/filter, and to src/kernel/filter*.c, which puts them into another language.
  */
-#ifndef WMK_FILTER_INSIDE_H
-#define WMK_FILTER_INSIDE_H
+#ifndef WMK_FILTER_SYNTAX_TREE_H
+#define WMK_FILTER_SYNTAX_TREE_H
 
 #include "filter/filter.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rights.c - files made with the rights of a session's owner, by a thread of root's daemon.
+ * owner_identity.c - files made with the rights of a session's owner, by a thread of root's daemon.
  *
  * The kernel keeps the identity for file systems for each thread, and the groups too; the C library changes the groups of all threads,
  * so that is a raw system call here. Capabilities over files go and come with the user id.
  */
-#include "store/internal.h"
+#include "store/store_state.h"
 
 #include <errno.h>
 #include <grp.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * internal.h - inside libwaymark-ctl.
+ * connection.h - a connection to a session daemon, and the state that the files of libwaymark-ctl share.
  *
  *     commands.c   options of a public function ──► request object ─┐
  *     save.c, load.c   several of them                               ├─► request.c: one request, one reply ──► result.c: what users see
  * of it
  *     connect.c    which daemon; start.c: there is none, start it ──┘
  */
-#ifndef WMK_CTL_INTERNAL_H
-#define WMK_CTL_INTERNAL_H
+#ifndef WMK_CTL_CONNECTION_H
+#define WMK_CTL_CONNECTION_H
 
 #include <stdint.h>
 
