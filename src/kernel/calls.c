@@ -379,7 +379,8 @@ static void add_copy(struct wmk_kcalls_copy copies[WMK_KCALLS_PARTS], const stru
 		}
 }
 
-void wmk_kcall_plan(const struct wmk_kcall *call, const struct wmk_kcalls_limits *limits, struct wmk_kcalls_plan *plan)
+void wmk_kcall_plan(const struct wmk_kcall *call, const struct wmk_kcalls_limits *limits,
+		    struct wmk_kcalls_plan *plan)
 {
 	memset(plan, 0, sizeof(*plan));
 	for (unsigned i = 0; i < call->n_args; i++) {

@@ -102,6 +102,7 @@ struct wmk_kcalls_limits {
 /* Is a text that could not be read at entry read at exit? Then the exit's record has it. Not of a program that has become another one. */
 bool wmk_kcall_is_late(const struct wmk_kcall *call, unsigned arg);
 
-void wmk_kcall_plan(const struct wmk_kcall *call, const struct wmk_kcalls_limits *limits, struct wmk_kcalls_plan *plan);
+void wmk_kcall_plan(const struct wmk_kcall *call, const struct wmk_kcalls_limits *limits,
+		    struct wmk_kcalls_plan *plan);
 
 #endif

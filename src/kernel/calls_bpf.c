@@ -303,7 +303,8 @@ void wmk_kcalls_describe(struct wmk_kcalls *calls, const struct wmk_kcall *call)
 		wmk_kcall_plan(call, &calls->limits, &calls->skel->bss->config.plans[call->abi][call->number]);
 }
 
-void wmk_kcalls_copy(struct wmk_kcalls *calls, enum wmk_kabi abi, unsigned number, const struct wmk_kcalls_plan *plan)
+void wmk_kcalls_copy(struct wmk_kcalls *calls, enum wmk_kabi abi, unsigned number,
+		     const struct wmk_kcalls_plan *plan)
 {
 	if (abi < WMK_KCALLS_ABIS && number < WMK_KCALLS_NUMBERS)
 		calls->skel->bss->config.plans[abi][number] = *plan;

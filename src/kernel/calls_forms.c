@@ -348,7 +348,8 @@ PRINT(show_vectors_out)
 
 #define NUMBER(word, print) { word, print, WMK_KCALLS_NOTHING, 0, 0, 0, NULL, NULL, false }
 #define OWN(word, print, when) { word, print, WMK_KCALLS_NOTHING, WMK_KFORM_OWN | (when), 0, 0, NULL, NULL, false }
-#define NAME(word, names, unknown) { word, show_name, WMK_KCALLS_NOTHING, 0, 0, 0, wmk_knames_##names, unknown, false }
+#define NAME(word, names, unknown) \
+	{ word, show_name, WMK_KCALLS_NOTHING, 0, 0, 0, wmk_knames_##names, unknown, false }
 #define FLAGS(word, names, unknown) { word, show_flags, WMK_KCALLS_NOTHING, 0, 0, 0, wmk_knames_##names, unknown, false }
 #define IN(word, print, op, max) { word, print, WMK_KCALLS_##op, WMK_KFORM_IN, 1, max, NULL, NULL, false }
 #define OUT(word, print, op, max) { word, print, WMK_KCALLS_##op, WMK_KFORM_OUT | WMK_KFORM_LATE, 1, max, NULL, NULL, false }
@@ -366,7 +367,8 @@ const struct wmk_kform wmk_kforms[] = {
 	{ "clonetid", wmk_kshow_clone_parent, WMK_KCALLS_FIXED, WMK_KFORM_OWN | WMK_KFORM_OUT | WMK_KFORM_LATE, 4, 4, NULL, NULL, false },
 	OWN("clonetls", wmk_kshow_clone_tls, WMK_KFORM_LATE), OWN("clonechild", wmk_kshow_clone_child, WMK_KFORM_LATE), NUMBER("futex", wmk_kshow_futex_op),
 	OWN("futexval", wmk_kshow_futex_value, 0),
-	{ "futextime", wmk_kshow_futex_time, WMK_KCALLS_FIXED, WMK_KFORM_OWN | WMK_KFORM_IN, 16, 16, NULL, NULL, true },
+	{ "futextime", wmk_kshow_futex_time, WMK_KCALLS_FIXED, WMK_KFORM_OWN | WMK_KFORM_IN, 16, 16,
+	  NULL, NULL, true },
 	OWN("futexaddr", wmk_kshow_futex_other, 0), OWN("futexval3", wmk_kshow_futex_value3, 0), NAME("prctl", prctl, "PR_"),
 	{ "prctlarg", wmk_kshow_prctl_arg, WMK_KCALLS_TEXT, WMK_KFORM_OWN | WMK_KFORM_IN, 1, 16, NULL, NULL, false },
 	OWN("prctlrest", wmk_kshow_prctl_rest, 0), OWN("fcntlarg", wmk_kshow_fcntl_arg, 0),

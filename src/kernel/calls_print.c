@@ -151,7 +151,8 @@ static uint16_t most_of(const struct wmk_kprint *print, const struct wmk_kform *
 		return form->max;
 	/* Of one text more than is shown, so that those that are cut can be told from the others of an argv. */
 	if (form->op == WMK_KCALLS_TEXTS)
-		return (uint16_t)(print->strings < WMK_KCALLS_STRING_MAX ? print->strings + 1 : WMK_KCALLS_STRING_MAX);
+		return (uint16_t)(print->strings < WMK_KCALLS_STRING_MAX ? print->strings + 1 :
+									   WMK_KCALLS_STRING_MAX);
 	return (uint16_t)print->strings;
 }
 

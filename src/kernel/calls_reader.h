@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls_reader.h - the system calls of a kernel channel that BPF records, as packets of the trace: one stream for each
- * ring, beside those of its instance of tracefs, and of the same stream class.
+ * calls_reader.h - the system calls of a kernel channel that BPF records, as packets of the trace: one stream for
+ * each ring, beside those of its instance of tracefs, and of the same stream class.
  *
- *     wmk_kreader_event(reader, WMK_KCALLS_SYSTEM, "native_entry_257", id)      by number, as wmk_kcalls_event_name()
- *     has it
- *     wmk_kreader_filter(reader, WMK_KCALLS_SYSTEM, "native_entry_257", ...)    which of its records, as with other
- *     events; asked of the whole record
- *     wmk_kreader_calls(reader, &wanted)                                        which are recorded from now on; with
- *     the first of them BPF is loaded
- *     wmk_kcallstream_open(reader, ring, &source) ...                           as wmk_kstream_open() (reader.h)
+ *     wmk_kreader_event(reader, WMK_KCALLS_SYSTEM, "native_entry_257", id)
+ *                                          by number, as wmk_kcalls_event_name() returns it
+ *     wmk_kreader_filter(reader, WMK_KCALLS_SYSTEM, "native_entry_257", ...)
+ *                                          which of its records are kept, as with other events; of the whole record
+ *     wmk_kreader_calls(reader, &wanted)   which are recorded from now on; the first of them loads BPF
+ *     wmk_kcallstream_open(reader, ring, &source) ...      as wmk_kstream_open() (reader.h)
  *
  * Records of a selected call without a declared event are left out. Each drain pass moves records from the ring into a
  * packet. A packet is returned when it is full enough, or with a flush. A consumer daemon that crashes loses the

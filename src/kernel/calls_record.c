@@ -16,7 +16,8 @@ int wmk_kcalls_record_parse(const uint8_t *bytes, size_t len, struct wmk_kcalls_
 	if (len < sizeof(head))
 		return wmk_error(-EPROTO, "a record of %zu bytes (it begins with %zu)", len, sizeof(head));
 	memcpy(&head, bytes, sizeof(head));
-	if (head.n_values > WMK_KCALLS_ARGS || head.n_parts > WMK_KCALLS_PARTS || head.number >= WMK_KCALLS_NUMBERS ||
+	if (head.n_values > WMK_KCALLS_ARGS || head.n_parts > WMK_KCALLS_PARTS ||
+	    head.number >= WMK_KCALLS_NUMBERS ||
 	    head.n_values * sizeof(uint64_t) > len - at)
 		return wmk_error(-EPROTO, "a record of call %u with %u values and %u parts", head.number, head.n_values, head.n_parts);
 	*record = (struct wmk_kcalls_record){ .mono = head.time, .pid = head.pid, .tid = head.tid, .cpu = head.cpu, .number = head.number,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls_stream.c - a ring of the BPF program as a stream of the trace: its records become packets (see calls_reader.h).
+ * calls_stream.c - a ring of the BPF program as a source of packets (see calls_reader.h).
  *
  *     discard      ring ──► the packet that is being filled ──► given out when it is full enough, or with a flush
  *     overwrite    ring ──► the packet that is being filled ──► kept, the newest of them (calls_kept.h) ──► given out

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu_map.c - a CPU's buffer mapped (Linux 6.10): all pages of it, and before them one that says which is the reader's.
+ * cpu_map.c - a CPU's buffer mapped (Linux 6.10): all pages of it, and before them one that names the reader's.
  *
  * One page is always the reader's: the writer does not reuse it. A call, GET_READER, does one of two things. If something is on the reader's
  * page that it did not count as read, it counts all of that as read, up to reader.read, and stays on the page. Otherwise it gives that page back,

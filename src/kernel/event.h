@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event.h - an event of the kernel as an event class of the trace, and how its records become records of the trace.
+ * event.h - an event of the kernel as an event class of the trace, and how its records become those of the trace.
  *
  *     struct wmk_kformat ──wmk_kevent_make()──► struct wmk_kevent: event class (names as lttng-modules has them, see names.h) + copy program
  *     record of a page ──wmk_kevent_copy()──► payload of a record in the trace

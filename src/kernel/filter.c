@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter.c - which part of the filters of an event goes to the kernel, which to the consumer (see filter.h).
+ * filter.c - which part of an event's filters goes to the kernel, which to the consumer (see filter.h).
  *
  *     one expression      a && b && c     those that the kernel's text says exactly are left out of the program
  *     several             the kernel gets what it can of each, joined by ||; unless that says it all, the program has all of each

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter_term.c - single tests of the kernel's filter language (see filter_text.h), and what the kernel does with them:
+ * filter_term.c - single tests of the kernel's filter language (see filter_text.h), and how the kernel evaluates
+ * them:
  *
  *     name OP number     the number is cut to the field's width before it is compared: so none is written that does not fit
  *     name & number      true if they have a bit in common

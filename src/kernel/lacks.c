@@ -104,7 +104,9 @@ static int try_mapping(int instance)
 
 static int try_arguments(enum wmk_clock_kind clock, char *words, size_t size)
 {
-	const struct wmk_kcalls_options options = { .n_rings = 1, .ring_bytes = 4096, .processes = 1, .clock = clock };
+	const struct wmk_kcalls_options options = {
+		.n_rings = 1, .ring_bytes = 4096, .processes = 1, .clock = clock,
+	};
 	struct wmk_kcalls *calls;
 	int err = wmk_kcalls_open(&options, &calls);
 

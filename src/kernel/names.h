@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * names.h - what the kernel's events and their fields are called in the trace: as lttng-modules has them, where it has the event, so that
- * Trace Compass's kernel views and other analyses find what they look for; else as the kernel does. One table, names.c.
+ * Trace Compass's kernel views and other analyses find what they look for; else as the kernel does. One table is in
+ * names.c.
  *
  *     events/irq/softirq_entry       irq_softirq_entry        its `vec` stays a number
  *     events/sched/sched_switch      sched_switch             prev_pid is `prev_tid`, prev_prio counts from the real-time priorities on

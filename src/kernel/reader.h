@@ -2,8 +2,9 @@
 /*
  * reader.h - what a kernel channel has recorded, as packets of the trace: one stream for each CPU.
  *
- *     instance of tracefs ── per_cpu/cpuN ──pages (cpu.h, page.h)──► records ──copied (event.h)──► packet of the stream
- *                                                                      └── contexts: common fields, who is who (tasks.h)
+ *     instance of tracefs ── per_cpu/cpuN ──pages──► records ──copied──► packet of the stream
+ *                                    (cpu.h, page.h)          (event.h)
+ *                                                       └── contexts: common fields, names of threads (tasks.h)
  *
  *     wmk_kreader_open(&options, &reader);
  *     wmk_kreader_event(reader, "sched", "sched_switch", 0);     before the event is enabled: its records have this id in the trace

@@ -292,7 +292,8 @@ static int instance_fill(struct wmk_kwho *who)
 }
 
 /* As one that died left it: what happened since then is in its buffers. -ENOENT: there is none, or of another clock. */
-static int instance_adopt(struct wmk_kwho *who, const struct wmk_tracefs *tracefs, const char *name, const char *clock)
+static int instance_adopt(struct wmk_kwho *who, const struct wmk_tracefs *tracefs, const char *name,
+			  const char *clock)
 {
 	char its[CLOCK_NAME];
 	int err = wmk_tracefs_instance_open(tracefs, name, &who->instance);
@@ -308,7 +309,8 @@ static int instance_adopt(struct wmk_kwho *who, const struct wmk_tracefs *tracef
 	return err < 0 ? err : -ENOENT;
 }
 
-static int instance_make(struct wmk_kwho *who, const struct wmk_tracefs *tracefs, const char *name, const char *clock)
+static int instance_make(struct wmk_kwho *who, const struct wmk_tracefs *tracefs, const char *name,
+			 const char *clock)
 {
 	int err = wmk_tracefs_instance_make(tracefs, name, &who->instance);
 

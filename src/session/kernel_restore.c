@@ -156,7 +156,8 @@ static bool is_instance(const struct rings *rings, const char *name)
 {
 	const size_t len = strlen(rings->kernel->name);
 
-	return strncmp(rings->kernel->name, name, len) == 0 && (!name[len] || strcmp(name + len, WMK_KWHO_SUFFIX) == 0);
+	return strncmp(rings->kernel->name, name, len) == 0 &&
+	       (!name[len] || strcmp(name + len, WMK_KWHO_SUFFIX) == 0);
 }
 
 static bool is_ours(void *data, const char *name)

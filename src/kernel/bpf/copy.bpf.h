@@ -255,7 +255,8 @@ __noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32
 		return at;
 	/* At entry the first half of the plan; at exit the second, and then what is late, of the first. */
 	is_late = which >= WMK_KCALLS_PARTS;
-	index = slot == WMK_KCALLS_SLOT_ENTRY ? which : is_late ? which - WMK_KCALLS_PARTS : which + WMK_KCALLS_PARTS;
+	index = slot == WMK_KCALLS_SLOT_ENTRY ? which :
+		is_late ? which - WMK_KCALLS_PARTS : which + WMK_KCALLS_PARTS;
 	__asm__ __volatile__("" : "+r"(index));
 	if (index >= 2 * WMK_KCALLS_PARTS)
 		return at;

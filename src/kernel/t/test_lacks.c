@@ -121,7 +121,8 @@ static void what_is_not_there(void **state)
 	} cases[] = {
 		{ "root/kprobe_events", "CONFIG_KPROBE_EVENTS", WMK_KLACK_KPROBES },
 		{ "root/uprobe_events", "CONFIG_UPROBE_EVENTS", WMK_KLACK_UPROBES },
-		{ "instance/events/syscalls/sys_enter_exit_group/enable", "CONFIG_FTRACE_SYSCALLS", WMK_KLACK_CALLS },
+		{ "instance/events/syscalls/sys_enter_exit_group/enable", "CONFIG_FTRACE_SYSCALLS",
+		  WMK_KLACK_CALLS },
 		{ "instance/set_ftrace_filter", "CONFIG_FUNCTION_TRACER", WMK_KLACK_FUNCTIONS },
 		{ "instance/buffer_subbuf_size_kb", "Linux 6.8", WMK_KLACK_SUBBUFS },
 		{ "vmlinux", "CONFIG_DEBUG_INFO_BTF", WMK_KLACK_TYPES },
