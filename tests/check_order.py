@@ -13,8 +13,8 @@ import sys
 import tempfile
 
 # The order of docs/tree.md. A folder that does not exist yet holds its place.
-ORDER = ['base', 'schema', 'ring', 'filter', 'ctf', 'wire', 'tracer', 'store', 'kernel', 'import', 'read', 'consumer',
-         'relay', 'ctl', 'session', 'analyze', 'top', 'cli', 'daemons']
+ORDER = ['base', 'schema', 'ring', 'filter', 'ctf', 'wire', 'tracer', 'store', 'kernel', 'strace', 'import', 'read',
+         'consumer', 'relay', 'ctl', 'session', 'analyze', 'top', 'cli', 'daemons']
 # A folder that may see less than what stands before it. The ring is a library of its own; libwaymark lives in other
 # people's programs, so it takes only what such a program can carry.
 ONLY = {

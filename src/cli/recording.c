@@ -16,9 +16,9 @@
 #include "base/sum.h"
 #include "cli/recording.h"
 #include "ctf/writer.h"
-#include "kernel/instance.h"
-#include "kernel/calls_reader.h"
-#include "kernel/spaces.h"
+#include "kernel/tracefs/instance.h"
+#include "kernel/channel/syscall_reader.h"
+#include "kernel/proc/namespaces.h"
 
 #define PROGRAM_CHANNEL "channel0"
 #define KERNEL_CHANNEL "kernel"
@@ -212,13 +212,13 @@ static int introduce(void *arg)
 		if (err == 0)
 			err = wmk_kreader_filter(rec->kernel, events[i].system, events[i].name, program, len, events[i].changing);
 	}
-	const struct wmk_kcalls_wanted wanted = { .calls = intro->kernel->calls,
+	const struct wmk_syscalls_wanted wanted = { .calls = intro->kernel->calls,
 						  .bytes = intro->kernel->calls_bytes,
 						  .pids = intro->kernel->calls_pids,
 						  .n_pids = WMK_CONSUMERD_PIDS,
 						  .narrowed = intro->kernel->calls_narrowed };
 
-	if (err == 0 && intro->kernel->n_calls == WMK_KCALLS_WORDS)
+	if (err == 0 && intro->kernel->n_calls == WMK_SYSCALLS_WORDS)
 		err = wmk_kreader_calls(rec->kernel, &wanted);
 	return err;
 }

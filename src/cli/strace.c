@@ -15,9 +15,9 @@
 #include "base/size.h"
 #include "cli/child.h"
 #include "cli/command.h"
-#include "cli/strace.h"
-#include "kernel/pids.h"
-#include "kernel/spaces.h"
+#include "strace/strace.h"
+#include "kernel/proc/pids.h"
+#include "kernel/proc/namespaces.h"
 
 #define COLUMN_DEFAULT 40u
 #define BUFFER_MOST (1u << 30)
@@ -153,11 +153,11 @@ struct run {
 
 static int make_prints(struct run *run)
 {
-	for (unsigned abi = 0; abi < WMK_KCALLS_ABIS; abi++) {
-		run->prints.calls[abi] = calloc(WMK_KCALLS_NUMBERS, sizeof(*run->prints.calls[abi]));
+	for (unsigned abi = 0; abi < WMK_SYSCALLS_ABIS; abi++) {
+		run->prints.calls[abi] = calloc(WMK_SYSCALLS_NUMBERS, sizeof(*run->prints.calls[abi]));
 		if (!run->prints.calls[abi])
 			return wmk_error(-ENOMEM, "no memory for the calls");
-		for (unsigned number = 0; number < WMK_KCALLS_NUMBERS; number++)
+		for (unsigned number = 0; number < WMK_SYSCALLS_NUMBERS; number++)
 			wmk_kprint_make((enum wmk_kabi)abi, number, run->args->strings, &run->prints.calls[abi][number]);
 	}
 	return 0;
@@ -317,7 +317,7 @@ static void hear_signals(struct run *run)
 }
 
 /* The execve that the first process waits for may be among those that were lost: then all that there is, is its own. */
-static void look_for_exec(struct run *run, const struct wmk_kcalls_record *record)
+static void look_for_exec(struct run *run, const struct wmk_syscalls_record *record)
 {
 	struct wmk_strace_thread *thread = wmk_strace_thread_find(&run->lines, record->tid);
 	struct wmk_strace_stats stats = { .lost = 0 };
@@ -331,7 +331,7 @@ static void look_for_exec(struct run *run, const struct wmk_kcalls_record *recor
 
 static unsigned print_records(struct run *run, bool is_end)
 {
-	const struct wmk_kcalls_record *record;
+	const struct wmk_syscalls_record *record;
 	unsigned n = 0;
 
 	wmk_strace_source_look(run->source, is_end);
@@ -429,7 +429,7 @@ static int trace(struct run *run, char *path, char **argv)
 	if (run->source)
 		run->source->ops->close(run->source);
 	wmk_child_close(&run->child);
-	for (unsigned abi = 0; abi < WMK_KCALLS_ABIS; abi++)
+	for (unsigned abi = 0; abi < WMK_SYSCALLS_ABIS; abi++)
 		free(run->prints.calls[abi]);
 	return status;
 }

@@ -12,8 +12,8 @@
 #include "base/cond.h"
 #include "base/error.h"
 #include "consumer/internal.h"
-#include "kernel/calls_reader.h"
-#include "kernel/dumper.h"
+#include "kernel/channel/syscall_reader.h"
+#include "kernel/statedump/statedump_source.h"
 
 #define MIN_US 1000u
 #define MAX_US 100000u
@@ -394,7 +394,7 @@ static int add_rings_of_calls(struct wmk_consumer *consumer, struct wmk_group *g
 		struct wmk_source *source;
 		char name[WMK_STREAM_NAME];
 
-		err = wmk_kcallstream_open(reader, ring, &source);
+		err = wmk_syscall_stream_open(reader, ring, &source);
 		if (err == 0) {
 			snprintf(name, sizeof(name), "%s_calls_%u", how->channel, ring);
 			err = wmk_consumer_add_stream(consumer, group, source, name, CALLS_INSTANCE + ring, ring, how);

@@ -51,7 +51,7 @@
 #include "ring/packet_source.h"
 #include "wire/counts.h"
 
-struct wmk_kreader;                /* kernel/reader.h */
+struct wmk_kreader;                /* kernel/channel/channel_reader.h */
 struct wmk_store_limits;           /* store/store.h */
 
 /* ── the consumer ────────────────────────────────────────────────────────────────────────────────────── */
@@ -129,12 +129,12 @@ uint32_t wmk_consumer_header_room(uint32_t subbuf_size);
  */
 int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how);
 /*
- * The same channel's system calls that BPF records, once they are there (kernel/calls_reader.h): every ring becomes a stream `<channel>_calls_<cpu>`,
+ * The same channel's system calls that BPF records, once they are there (kernel/channel/syscall_reader.h): every ring becomes a stream `<channel>_calls_<cpu>`,
  * which goes with the others.
  */
 int wmk_consumer_add_calls(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how);
 /*
- * The state of the machine (kernel/statedump.h) into the stream `<channel>_statedump` of that kernel channel, whose reader knows the dump's events. It
+ * The state of the machine (kernel/statedump/statedump.h) into the stream `<channel>_statedump` of that kernel channel, whose reader knows the dump's events. It
  * begins, in a thread of its own, unless the dump of that number, or a later one, is in the trace or was begun already. What is written at stop
  * only is the channel's: the dump is written at once. `how`: as the channel was added.
  */

@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "consumer/internal.h"
-#include "kernel/reader.h"
+#include "kernel/channel/channel_reader.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"
 #define TEXT 4096u

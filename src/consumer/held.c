@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "consumer/server_inside.h"
-#include "kernel/reader.h"
-#include "kernel/statedump.h"
+#include "kernel/channel/channel_reader.h"
+#include "kernel/statedump/statedump.h"
 
 /* ── traces and rings ────────────────────────────────────────────────────────────────────────────────── */
 

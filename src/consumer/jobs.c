@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "consumer/server_inside.h"
-#include "kernel/calls_reader.h"
+#include "kernel/channel/syscall_reader.h"
 #include "ring/file.h"
 #include "store/store.h"
 
@@ -86,13 +86,13 @@ static int events_add(struct wmk_kreader *kernel, const struct wmk_list *events)
 /* System calls by BPF: which from now on. What may be there of them from before is gone on with, or cleared, as the channel's other streams. */
 static int calls_set(struct wmk_server_job *job, struct wmk_kreader *kernel, const struct wmk_consumer_set *how)
 {
-	const struct wmk_kcalls_wanted wanted = { .calls = job->calls.items,
+	const struct wmk_syscalls_wanted wanted = { .calls = job->calls.items,
 						  .bytes = job->calls_bytes,
 						  .pids = job->calls_pids.items,
 						  .n_pids = job->calls_pids.n,
 						  .narrowed = job->calls_narrowed,
 						  .resume = how->resume };
-	int err = job->calls.n == WMK_KCALLS_WORDS ? wmk_kreader_calls(kernel, &wanted) : 0;
+	int err = job->calls.n == WMK_SYSCALLS_WORDS ? wmk_kreader_calls(kernel, &wanted) : 0;
 
 	return err == 1 ? wmk_consumer_add_calls(job->trace->consumer, kernel, how) : err;
 }

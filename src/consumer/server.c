@@ -20,7 +20,7 @@
 
 #include "base/error.h"
 #include "consumer/server_inside.h"
-#include "kernel/own.h"
+#include "kernel/proc/own_pids.h"
 
 #define LOCK_FILE "consumer.pid"
 #define KERNEL_LOCK_FILE "consumer-kernel.pid"

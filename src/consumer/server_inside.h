@@ -143,7 +143,7 @@ void wmk_server_wake(struct wmk_consumer_server *server);
 /* Unasked, to whoever is connected; false: nobody is. */
 bool wmk_server_say(struct wmk_consumer_server *server, uint16_t type, const struct wmk_object *is, const void *object);
 
-/* The tracer's processes: this one, the session daemon, the other consumer daemon. A wmk_kown_find (kernel/own.h); any thread. */
+/* The tracer's processes: this one, the session daemon, the other consumer daemon. A wmk_kown_find (kernel/proc/own_pids.h); any thread. */
 unsigned wmk_server_own(void *server, pid_t *pids);
 
 /* greet.c */

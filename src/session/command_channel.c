@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "ctf/writer.h"
-#include "kernel/pids.h"
+#include "kernel/proc/pids.h"
 #include "session/kernel.h"
 #include "session/kernel_calls.h"
 

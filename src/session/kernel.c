@@ -5,9 +5,9 @@
 #include "session/kernel_inside.h"
 
 #include "base/error.h"
-#include "kernel/event.h"
-#include "kernel/spaces.h"
-#include "kernel/tracefs.h"
+#include "kernel/event/kernel_event.h"
+#include "kernel/proc/namespaces.h"
+#include "kernel/tracefs/tracefs.h"
 #include "session/kernel_calls.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /*
  * kernel.h - kernel channels of sessions. Private to src/session.
  *
- * A kernel channel is an instance of tracefs (kernel/instance.h) in the place of ring sets, in a trace of its own ("kernel"). Commands change the
+ * A kernel channel is an instance of tracefs (kernel/tracefs/instance.h) in the place of ring sets, in a trace of its own ("kernel"). Commands change the
  * session, as ever; then wmk_session_kernel_update() brings the kernel in line with it, as applications are by wmk_tracing_update():
  *
  *     rules ──catalog──► events of the kernel ──format──► classes ──ids, declared──► the consumer is told ──► enabled in the instance
@@ -13,7 +13,7 @@
 #ifndef WMK_SESSION_KERNEL_H
 #define WMK_SESSION_KERNEL_H
 
-#include "kernel/catalog.h"
+#include "kernel/event/catalog.h"
 #include "session/internal.h"
 
 struct wmk_kernel_probes;

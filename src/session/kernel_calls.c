@@ -5,10 +5,10 @@
 #include "session/kernel_calls.h"
 
 #include "base/error.h"
-#include "kernel/calls_event.h"
-#include "kernel/calls_reader.h"
-#include "kernel/catalog.h"
-#include "kernel/tracefs.h"
+#include "kernel/syscall/syscall_event.h"
+#include "kernel/channel/syscall_reader.h"
+#include "kernel/event/catalog.h"
+#include "kernel/tracefs/tracefs.h"
 #include "session/kernel_inside.h"
 
 #include <errno.h>
@@ -27,13 +27,13 @@ struct direction {
 };
 
 struct wmk_kernel_calls {
-	struct direction at[WMK_KCALLS_ABIS][WMK_KCALLS_NUMBERS][2];
+	struct direction at[WMK_SYSCALLS_ABIS][WMK_SYSCALLS_NUMBERS][2];
 	struct wmk_kfilter_made none;    /* a program that drops all records, once it is needed */
-	uint64_t want[WMK_KCALLS_WORDS];
+	uint64_t want[WMK_SYSCALLS_WORDS];
 	bool counted;                    /* the memory of its rings */
 	/* What the consumer has. */
 	bool is_told, narrowed;
-	uint64_t told[WMK_KCALLS_WORDS], pids[WMK_CONSUMERD_PIDS];
+	uint64_t told[WMK_SYSCALLS_WORDS], pids[WMK_CONSUMERD_PIDS];
 };
 
 /* A call, in one direction. */
@@ -44,19 +44,19 @@ struct way {
 
 /* ... as the kernel's list of events has it. */
 struct named {
-	char call[WMK_KCALL_NAME], name[WMK_KCALL_NAME + 32];
+	char call[WMK_SYSCALL_NAME], name[WMK_SYSCALL_NAME + 32];
 	struct wmk_kentry entry;
 };
 
 /* ── what rules mean ─────────────────────────────────────────────────────────────────────────────────── */
 
-static void name_of(enum wmk_kabi abi, unsigned number, char name[WMK_KCALL_NAME])
+static void name_of(enum wmk_kabi abi, unsigned number, char name[WMK_SYSCALL_NAME])
 {
-	struct wmk_kcall call;
+	struct wmk_syscall call;
 
-	if (wmk_kcall_describe(abi, number, &call) < 0)
+	if (wmk_syscall_describe(abi, number, &call) < 0)
 		wmk_error_clear();
-	memcpy(name, call.event, WMK_KCALL_NAME);
+	memcpy(name, call.event, WMK_SYSCALL_NAME);
 }
 
 /* As the list of the kernel's events would have it; those of 32-bit programs, of which it has none, by their names in traces. */
@@ -85,9 +85,9 @@ static bool names_calls(const struct wmk_session_channel *channel)
 
 	for (uint32_t i = 0; i < channel->is.rules.n; i++)
 		any |= rules[i].enabled;
-	for (unsigned at = 0; any && at < WMK_KCALLS_ABIS * WMK_KCALLS_NUMBERS * 2; at++) {
-		const struct way way = { (uint16_t)(at / 2 / WMK_KCALLS_NUMBERS),
-					 (uint16_t)(at / 2 % WMK_KCALLS_NUMBERS), at % 2 };
+	for (unsigned at = 0; any && at < WMK_SYSCALLS_ABIS * WMK_SYSCALLS_NUMBERS * 2; at++) {
+		const struct way way = { (uint16_t)(at / 2 / WMK_SYSCALLS_NUMBERS),
+					 (uint16_t)(at / 2 % WMK_SYSCALLS_NUMBERS), at % 2 };
 
 		if (rules_want(channel, &way))
 			return true;
@@ -101,7 +101,7 @@ static int probe(struct wmk_tracing *tracing)
 	int err;
 
 	pthread_mutex_lock(&tracing->calls_lock);
-	err = tracing->kernel_calls ? 0 : wmk_kcalls_probe();
+	err = tracing->kernel_calls ? 0 : wmk_syscalls_probe();
 	tracing->kernel_calls = err == 0;
 	pthread_mutex_unlock(&tracing->calls_lock);
 	return err;
@@ -170,23 +170,23 @@ bool wmk_session_calls_warning(struct wmk_session *session, char *words, size_t 
 int wmk_kernel_call_class(const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry,
 			  struct wmk_event_class **class)
 {
-	struct wmk_kcall call;
-	const int number = wmk_kcall_find(WMK_KABI_NATIVE, entry->call);
+	struct wmk_syscall call;
+	const int number = wmk_syscall_find(WMK_KABI_NATIVE, entry->call);
 
 	if (number < 0)
 		return number;
-	wmk_kcalls_describe_in(tracefs->dir, WMK_KABI_NATIVE, (unsigned)number, &call);
-	return wmk_kcalls_class(&call, entry->is_exit, class);
+	wmk_syscalls_describe_in(tracefs->dir, WMK_KABI_NATIVE, (unsigned)number, &call);
+	return wmk_syscalls_class(&call, entry->is_exit, class);
 }
 
 /* NULL with a cause chain. */
 static struct class *class_of(struct wmk_tracing *tracing, const struct wmk_tracefs *tracefs, const struct way *way)
 {
 	struct wmk_event_class *class;
-	struct wmk_kcall call;
+	struct wmk_syscall call;
 
-	wmk_kcalls_describe_in(tracefs->dir, (enum wmk_kabi)way->abi, way->number, &call);
-	return wmk_kcalls_class(&call, way->is_exit, &class) < 0 ? NULL : wmk_class_intern(tracing, class);
+	wmk_syscalls_describe_in(tracefs->dir, (enum wmk_kabi)way->abi, way->number, &call);
+	return wmk_syscalls_class(&call, way->is_exit, &class) < 0 ? NULL : wmk_class_intern(tracing, class);
 }
 
 /* A direction that is new to the consumer, or has another filter. */
@@ -214,7 +214,7 @@ static struct direction *direction_of(struct wmk_kernel_calls *calls, const stru
 static int say(struct calls_telling *t)
 {
 	struct wmk_consumerd_event events[WMK_KERNEL_TELL_MAX];
-	char names[WMK_KERNEL_TELL_MAX][WMK_KCALLS_EVENT_NAME];
+	char names[WMK_KERNEL_TELL_MAX][WMK_SYSCALLS_EVENT_NAME];
 	struct class *classes[WMK_KERNEL_TELL_MAX];
 	const struct wmk_kernel_info about = { .events = events, .n_events = t->n };
 	int err;
@@ -226,8 +226,8 @@ static int say(struct calls_telling *t)
 		const struct news *news = &t->news[i];
 		const struct wmk_kfilter_made *filter = news->filter.never ? &t->calls->none : &news->filter;
 
-		wmk_kcalls_event_name((enum wmk_kabi)news->way.abi, news->way.number, news->way.is_exit, names[i]);
-		events[i] = (struct wmk_consumerd_event){ .system = WMK_KCALLS_SYSTEM,
+		wmk_syscalls_event_name((enum wmk_kabi)news->way.abi, news->way.number, news->way.is_exit, names[i]);
+		events[i] = (struct wmk_consumerd_event){ .system = WMK_SYSCALLS_SYSTEM,
 							  .name = names[i],
 							  .id = t->rings->ids[news->class->kin],
 							  .filter_len = filter->len,
@@ -330,7 +330,7 @@ static int look_at_call(struct calls_telling *t, unsigned abi, unsigned number)
 		wmk_kfilter_made_free(&both[1].filter);
 		return err;
 	}
-	t->calls->want[abi * (WMK_KCALLS_NUMBERS / 64) + number / 64] |= 1ull << (number % 64);
+	t->calls->want[abi * (WMK_SYSCALLS_NUMBERS / 64) + number / 64] |= 1ull << (number % 64);
 	err = tell_if_new(t, &both[0]);
 	if (err < 0)
 		wmk_kfilter_made_free(&both[1].filter);
@@ -346,8 +346,8 @@ static int introduce_all(const struct wmk_tracefs *tracefs, struct rings *rings,
 		return wmk_error(-ENOMEM, "no memory for system calls");
 	*t = (struct calls_telling){ .rings = rings, .tracefs = tracefs, .calls = calls };
 	memset(calls->want, 0, sizeof(calls->want));
-	for (unsigned i = 0; i < WMK_KCALLS_ABIS * WMK_KCALLS_NUMBERS && err == 0; i++)
-		err = look_at_call(t, i / WMK_KCALLS_NUMBERS, i % WMK_KCALLS_NUMBERS);
+	for (unsigned i = 0; i < WMK_SYSCALLS_ABIS * WMK_SYSCALLS_NUMBERS && err == 0; i++)
+		err = look_at_call(t, i / WMK_SYSCALLS_NUMBERS, i % WMK_SYSCALLS_NUMBERS);
 	if (err == 0)
 		err = say(t);
 	for (unsigned i = 0; i < t->n; i++)
@@ -373,9 +373,9 @@ static bool narrowed(const struct rings *rings, uint64_t pids[WMK_CONSUMERD_PIDS
 
 static int tell(struct rings *rings, struct wmk_kernel_calls *calls, const uint64_t *words)
 {
-	uint64_t copy[WMK_KCALLS_WORDS], pids[WMK_CONSUMERD_PIDS];
+	uint64_t copy[WMK_SYSCALLS_WORDS], pids[WMK_CONSUMERD_PIDS];
 	struct wmk_kernel_info about = { .calls = copy,
-					 .n_calls = WMK_KCALLS_WORDS,
+					 .n_calls = WMK_SYSCALLS_WORDS,
 					 .calls_pids = pids,
 					 .calls_narrowed = narrowed(rings, pids),
 					 .calls_bytes = rings->channel->is.subbuf_size * rings->channel->is.n_subbufs };
@@ -395,7 +395,7 @@ static int tell(struct rings *rings, struct wmk_kernel_calls *calls, const uint6
 
 int wmk_kernel_calls_switch(struct rings *rings, struct wmk_kernel_calls *calls, bool on)
 {
-	static const uint64_t none[WMK_KCALLS_WORDS];
+	static const uint64_t none[WMK_SYSCALLS_WORDS];
 
 	return calls ? tell(rings, calls, on ? calls->want : none) : 0;
 }
@@ -404,8 +404,8 @@ void wmk_kernel_calls_free(struct wmk_kernel_calls *calls)
 {
 	if (!calls)
 		return;
-	for (unsigned abi = 0; abi < WMK_KCALLS_ABIS; abi++)
-		for (unsigned number = 0; number < WMK_KCALLS_NUMBERS; number++) {
+	for (unsigned abi = 0; abi < WMK_SYSCALLS_ABIS; abi++)
+		for (unsigned number = 0; number < WMK_SYSCALLS_NUMBERS; number++) {
 			wmk_kfilter_made_free(&calls->at[abi][number][0].filter);
 			wmk_kfilter_made_free(&calls->at[abi][number][1].filter);
 		}

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_dump.c - the state dump of a session that traces the kernel (kernel/statedump.h): which processes there were, with which files, before the
+ * kernel_dump.c - the state dump of a session that traces the kernel (kernel/statedump/statedump.h): which processes there were, with which files, before the
  * first record told of them. The session daemon declares its events, in the first kernel channel that records, and asks for it; the consumer
  * makes it, beside what is recorded. At each start, when the session is cleared, and when the user wants it again.
  */
 #include "session/kernel.h"
 
 #include "base/error.h"
-#include "kernel/dumper.h"
-#include "kernel/statedump.h"
+#include "kernel/statedump/statedump_source.h"
+#include "kernel/statedump/statedump.h"
 #include "schema/scratch.h"
 #include "session/session_clock.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kernel_filter.c - filters of kernel channels' rules: held against the events that there are, made into the kernel's part and the consumer's
- * (kernel/filter.h), and changed while records come:
+ * (kernel/event/filter_split.h), and changed while records come:
  *
  *     consumer: either the old or the new ──► the kernel's filter is the new one ──► consumer: the new
  *
@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "ctf/writer.h"
-#include "kernel/event.h"
+#include "kernel/event/kernel_event.h"
 #include "session/kernel_calls.h"
 
 #include <errno.h>

@@ -6,9 +6,9 @@
 #ifndef WMK_SESSION_KERNEL_INSIDE_H
 #define WMK_SESSION_KERNEL_INSIDE_H
 
-#include "kernel/catalog.h"
-#include "kernel/filter.h"
-#include "kernel/instance.h"
+#include "kernel/event/catalog.h"
+#include "kernel/event/filter_split.h"
+#include "kernel/tracefs/instance.h"
 #include "session/kernel.h"
 #include "session/kernel_probes.h"
 

@@ -11,10 +11,10 @@
 #include "session/command_inside.h"
 
 #include "base/error.h"
-#include "kernel/catalog.h"
-#include "kernel/event.h"
-#include "kernel/instance.h"
-#include "kernel/lacks.h"
+#include "kernel/event/catalog.h"
+#include "kernel/event/kernel_event.h"
+#include "kernel/tracefs/instance.h"
+#include "kernel/channel/missing_features.h"
 #include "session/kernel.h"
 #include "session/kernel_probes.h"
 #include "session/session_clock.h"
@@ -190,7 +190,7 @@ static int list_events(struct listing *listing)
 /* ── what the kernel lacks ───────────────────────────────────────────────────────────────────────────── */
 
 /* Nobody else's, and no channel's: no session has an empty name. One at a time, so that one is enough. */
-static int lacks_find(const struct listing *listing, struct wmk_klacks *lacks)
+static int lacks_find(const struct listing *listing, struct wmk_kmissing *lacks)
 {
 	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 	static bool arguments_work;      /* tried by this daemon: it takes the longest */
@@ -202,8 +202,8 @@ static int lacks_find(const struct listing *listing, struct wmk_klacks *lacks)
 	if (err < 0)
 		return err;
 	pthread_mutex_lock(&one_at_a_time);
-	err = wmk_klacks_find(listing->tracefs, name, clock, !arguments_work, lacks);
-	arguments_work = arguments_work || (err == 0 && lacks->err[WMK_KLACK_ARGUMENTS] == 0);
+	err = wmk_kmissing_find(listing->tracefs, name, clock, !arguments_work, lacks);
+	arguments_work = arguments_work || (err == 0 && lacks->err[WMK_KFEATURE_ARGUMENTS] == 0);
 	pthread_mutex_unlock(&one_at_a_time);
 	return err;
 }
@@ -211,12 +211,12 @@ static int lacks_find(const struct listing *listing, struct wmk_klacks *lacks)
 static int list_lacks(const struct listing *listing)
 {
 	struct wmk_ctl_kernel *reply = listing->call->reply;
-	struct wmk_klacks lacks;
-	char words[2 * WMK_KLACK_WORDS];
+	struct wmk_kmissing lacks;
+	char words[2 * WMK_KMISSING_TEXT];
 	int err = lacks_find(listing, &lacks);
 
-	for (unsigned i = 0; i < WMK_KLACKS && err == 0; i++) {
-		if (!wmk_klacks_words(&lacks, (enum wmk_klack)i, words, sizeof(words)))
+	for (unsigned i = 0; i < WMK_KFEATURES && err == 0; i++) {
+		if (!wmk_kmissing_text(&lacks, (enum wmk_kfeature)i, words, sizeof(words)))
 			continue;
 		const char *copy = wmk_arena_text(&listing->call->arena, words);
 		const char **at = copy ? wmk_arena_append(&listing->call->arena, &reply->lacks, sizeof(*at)) : NULL;

@@ -5,8 +5,8 @@
 #include "session/kernel_probes.h"
 
 #include "base/error.h"
-#include "kernel/instance.h"
-#include "kernel/probe.h"
+#include "kernel/tracefs/instance.h"
+#include "kernel/probe/probe.h"
 #include "session/kernel.h"
 #include "store/store.h"
 

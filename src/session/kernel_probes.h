@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_probes.h - rules of kernel channels that make their event: probes (kernel/probe.h).
+ * kernel_probes.h - rules of kernel channels that make their event: probes (kernel/probe/probe.h).
  *
  * A probe is installed when its channel records for the first time with the rule in force, and stays with the channel's buffers: disabled, it costs
  * nothing. It is removed behind the instance that it was recorded into, because the kernel empties an instance when one of its dynamic events
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "kernel/catalog.h"
+#include "kernel/event/catalog.h"
 #include "wire/ctl.h"
 
 struct rings;

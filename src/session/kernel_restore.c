@@ -6,8 +6,8 @@
 #include "session/kernel_inside.h"
 
 #include "base/error.h"
-#include "kernel/tracefs.h"
-#include "kernel/who.h"
+#include "kernel/tracefs/tracefs.h"
+#include "kernel/tasks/task_context.h"
 #include "session/kernel_calls.h"
 
 #include <errno.h>
@@ -157,7 +157,7 @@ static bool is_instance(const struct rings *rings, const char *name)
 	const size_t len = strlen(rings->kernel->name);
 
 	return strncmp(rings->kernel->name, name, len) == 0 &&
-	       (!name[len] || strcmp(name + len, WMK_KWHO_SUFFIX) == 0);
+	       (!name[len] || strcmp(name + len, WMK_KCONTEXT_SUFFIX) == 0);
 }
 
 static bool is_ours(void *data, const char *name)

@@ -6,9 +6,9 @@
 #include "session/kernel_inside.h"
 
 #include "base/error.h"
-#include "kernel/pids.h"
-#include "kernel/spaces.h"
-#include "kernel/who.h"
+#include "kernel/proc/pids.h"
+#include "kernel/proc/namespaces.h"
+#include "kernel/tasks/task_context.h"
 #include "session/kernel_calls.h"
 #include "session/session_clock.h"
 
@@ -218,9 +218,9 @@ void wmk_kernel_halt(const struct rings *rings)
 /* Whoever reads them still lets them go at his end; the next sweep removes them. */
 static void instances_remove(const struct wmk_tracefs *tracefs, const char *name)
 {
-	char tasks[WMK_KINSTANCE_NAME + sizeof(WMK_KWHO_SUFFIX)];
+	char tasks[WMK_KINSTANCE_NAME + sizeof(WMK_KCONTEXT_SUFFIX)];
 
-	snprintf(tasks, sizeof(tasks), "%s" WMK_KWHO_SUFFIX, name);
+	snprintf(tasks, sizeof(tasks), "%s" WMK_KCONTEXT_SUFFIX, name);
 	if (wmk_kinstance_remove(tracefs, name) < 0)
 		wmk_error_clear();
 	if (strlen(tasks) < WMK_KINSTANCE_NAME && wmk_kinstance_remove(tracefs, tasks) < 0)

@@ -5,7 +5,7 @@
 #include "session/session_clock.h"
 
 #include "base/error.h"
-#include "kernel/instance.h"
+#include "kernel/tracefs/instance.h"
 #include "session/kernel.h"
 #include "wire/ctl.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/faults.h"
-#include "kernel/spaces.h"
+#include "kernel/proc/namespaces.h"
 #include "session/apps.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "kernel/tracefs.h"
+#include "kernel/tracefs/tracefs.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -147,7 +147,7 @@ struct wmk_tracing_options {
 	uint64_t max_user_trace_size;    /* of the traces of all sessions of one owner (no limit): spoken for when a session is made */
 	const char *limits_file;         /* that sets them, named by the error of each; borrowed; NULL: none */
 	uint64_t first_rings_id;         /* numbers of rings begin behind this one */
-	const char *kernel_owner;        /* of instances of tracefs (kernel/instance.h); copied; NULL: the kernel is not traced */
+	const char *kernel_owner;        /* of instances of tracefs (kernel/tracefs/instance.h); copied; NULL: the kernel is not traced */
 	/*
 	 * Optional. A class is about to get this id in these rings: for who keeps ids across restarts; then it is declared in the metadata.
 	 * Non-zero: it gets none now. When the declaration fails, the same id is given out again: the latest is right. Under the session's

@@ -73,7 +73,7 @@ struct wmk_consumerd_trace {
 	struct wmk_list gone;        /* of struct wmk_consumerd_channel: counts of rings that were removed (LIST, and adding again) */
 };
 
-/* An event of the kernel, its id in the trace, and which of its records are wanted (kernel/reader.h, wmk_kreader_filter()). */
+/* An event of the kernel, its id in the trace, and which of its records are wanted (kernel/channel/channel_reader.h, wmk_kreader_filter()). */
 struct wmk_consumerd_event {
 	const char *system, *name;   /* events/<system>/<name> of tracefs */
 	uint32_t id;
@@ -86,7 +86,7 @@ struct wmk_consumerd_event {
 bool wmk_consumerd_event_filter(const struct wmk_consumerd_event *event, const void **program, size_t *len);
 
 /*
- * Rings of programs, or a kernel channel: then the descriptor is that of an instance of tracefs (kernel/instance.h). Of a kernel channel that is there
+ * Rings of programs, or a kernel channel: then the descriptor is that of an instance of tracefs (kernel/tracefs/instance.h). Of a kernel channel that is there
  * already, those of `events` that it has not are added, and the filters of those that it has are these.
  */
 struct wmk_consumerd_rings {
@@ -104,10 +104,10 @@ struct wmk_consumerd_rings {
 	bool kernel;
 	uint64_t only_pid;           /* kernel: of this process alone; 0: of all */
 	struct wmk_list contexts;    /* kernel: of uint64_t, numbers of wmk_ctf_context(), in the order in which records have them */
-	/* kernel: of struct wmk_consumerd_event; those of the state dump with the system "", of system calls by BPF with that of kernel/calls_reader.h */
+	/* kernel: of struct wmk_consumerd_event; those of the state dump with the system "", of system calls by BPF with that of kernel/channel/syscall_reader.h */
 	struct wmk_list events;
 	/*
-	 * kernel: the system calls that BPF records from now on, as a set of bits (kernel/calls_reader.h), and the bytes of a CPU's ring. Empty:
+	 * kernel: the system calls that BPF records from now on, as a set of bits (kernel/channel/syscall_reader.h), and the bytes of a CPU's ring. Empty:
 	 * as it was. Of a channel that is there already, it takes the place of what was told before.
 	 */
 	struct wmk_list calls;       /* of uint64_t */

@@ -65,7 +65,7 @@ struct wmk_ctl_rule {
 	bool enabled;
 	uint64_t matched;            /* distinct events seen so far that it matches; the daemon's to fill */
 	uint32_t probe;              /* enum wmk_ctl_rule_probe; then `pattern` is the event's name, and ... */
-	const char *place;           /* ... this is where, and what of it (kernel/probe.h) */
+	const char *place;           /* ... this is where, and what of it (kernel/probe/probe.h) */
 };
 
 /* Of the kernel: what is recorded of system calls' arguments that point to something; and who records it so. */

@@ -30,10 +30,10 @@ def need_tracefs():
 
 @functools.lru_cache(maxsize=None)
 def table():
-    """Rows of names.c: (subsystem, the kernel's name, name in traces, words about fields)."""
-    text = slurp(os.path.join(HERE, '..', '..', 'src', 'kernel', 'names.c'))
+    """Rows of event_names.c: (subsystem, the kernel's name, name in traces, words about fields)."""
+    text = slurp(os.path.join(HERE, '..', '..', 'src', 'kernel', 'event', 'event_names.c'))
     rows = re.findall(r'\{ "([^"]*)", "([^"]*)", (?:"([^"]*)"|NULL),\s+"([^"]*)" \}', text[text.index('rows[]'):])
-    check(len(rows) > 40, 'only %d rows in names.c', len(rows))
+    check(len(rows) > 40, 'only %d rows in event_names.c', len(rows))
     return rows
 
 

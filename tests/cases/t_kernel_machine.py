@@ -29,7 +29,7 @@ BOARD = 'rm -f /tmp/board; truncate -s %d /tmp/board; export WMK_TEST_BOARD=/tmp
 # Unit tests of src/kernel, where they were built, and what they need.
 TESTS = os.path.join(os.environ.get('WMK_BUILD', '.'), 'src', 'kernel', 't')
 PROBED = ['libprobed.so', 'probed-stripped', 'probed-o0', 'probed-o0-nopie', 'probed-o2', 'probed-o2-nopie']
-UNITS = ['test-kernel-cpu', 'test-kernel-calls-live', 'test-kernel-calls-pointed-live', 'test-probes-live', 'probe_try', *PROBED]
+UNITS = ['test-kernel-cpu', 'test-kernel-syscalls-live', 'test-kernel-syscalls-pointed-live', 'test-probes-live', 'probe_try', *PROBED]
 UNITS = [name for name in UNITS if os.path.exists(os.path.join(TESTS, name))]
 MACHINE = Machine([os.path.join(PROGRAMS, name) for name in ('procs', 'busy', 'calls', 'traced_calls')] + [os.path.join(TESTS, name) for name in UNITS], modules=[MODULE])
 
@@ -344,8 +344,8 @@ def units_of_buffers(case):
 
 def units_of_system_calls(case):
     need_long()
-    unit('test-kernel-calls-live')
-    unit('test-kernel-calls-pointed-live')
+    unit('test-kernel-syscalls-live')
+    unit('test-kernel-syscalls-pointed-live')
 
 
 def units_of_probes(case):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The kernel's events have the names, and their fields the names and kinds, that lttng-modules gives them: src/kernel/names.c, held against the
+"""The kernel's events have the names, and their fields the names and kinds, that lttng-modules gives them: src/kernel/event/event_names.c, held against the
 headers of that package, for each of the recorded formats (src/kernel/t/lttng_events.txt, of Linux 6.18) of an event that both have.
 
 The headers come from /usr/src/lttng-modules-*, or out of Debian's package; without it the test is skipped. They are C that only its preprocessor
@@ -174,8 +174,8 @@ def kinds(case):
 
 
 def table_finds_priorities(case):
-    """That of priorities 100 is taken away is in the table wherever lttng-modules does it: the rules are read out of names.c."""
-    with open(os.path.join(HERE, '..', '..', 'src', 'kernel', 'names.c'), encoding='utf-8') as f:
+    """That of priorities 100 is taken away is in the table wherever lttng-modules does it: the rules are read out of event_names.c."""
+    with open(os.path.join(HERE, '..', '..', 'src', 'kernel', 'event', 'event_names.c'), encoding='utf-8') as f:
         rows = re.findall(r'\{ "sched", "([^"]*)", NULL, "([^"]*)" \}', f.read())
     wanted = 0
     for name, fields, system, _, our_fields in both():

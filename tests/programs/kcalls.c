@@ -33,7 +33,7 @@
 
 #define THREADS_MAX 64
 #define RENAMES 50
-#define CROWD 18000                  /* renamings: more than have room, for who reads none of them (kernel/who.c: TASKS_KB) */
+#define CROWD 18000                  /* renamings: more than have room, for who reads none of them (kernel/tasks/task_context.c: TASKS_KB) */
 #define CROWD_PAUSE_US 10000
 
 static _Atomic uint64_t turns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy.bpf.h - what a system call's arguments point to, read without faults and put as parts behind a record in the scratch. calls.bpf.c calls
+ * copy.bpf.h - what a system call's arguments point to, read without faults and put as parts behind a record in the scratch. syscalls.bpf.c calls
  * copy_part(), all else is of its.
  */
 #ifndef WMK_KERNEL_BPF_COPY_H
@@ -15,44 +15,44 @@
 static __always_inline __u64 bounded(__u64 size)
 {
 	asm volatile("" : "+r"(size));
-	return size > WMK_KCALLS_PART_MAX ? WMK_KCALLS_PART_MAX : size;
+	return size > WMK_SYSCALLS_PART_MAX ? WMK_SYSCALLS_PART_MAX : size;
 }
 
-/* A part's bytes, at `to`, where WMK_KCALLS_PART_MAX + 8 are free. */
-static __always_inline void copy_text(struct wmk_kcalls_part *part, __u8 *to, __u64 from, __u32 max)
+/* A part's bytes, at `to`, where WMK_SYSCALLS_PART_MAX + 8 are free. */
+static __always_inline void copy_text(struct wmk_syscalls_part *part, __u8 *to, __u64 from, __u32 max)
 {
 	long n;
 
-	if (max > WMK_KCALLS_PART_MAX)
-		max = WMK_KCALLS_PART_MAX;
+	if (max > WMK_SYSCALLS_PART_MAX)
+		max = WMK_SYSCALLS_PART_MAX;
 	/* Room for one byte more and the NUL: so a text that fits and one that is cut differ. */
 	n = bpf_probe_read_user_str(to, max + 2, (const void *)from);
 	if (n <= 0) {
-		part->flags |= WMK_KCALLS_PART_UNREADABLE;
+		part->flags |= WMK_SYSCALLS_PART_UNREADABLE;
 	} else if (n > (long)max + 1) {
-		part->flags |= WMK_KCALLS_PART_CUT;
+		part->flags |= WMK_SYSCALLS_PART_CUT;
 		part->len = max;
 	} else {
 		part->len = n - 1;
 	}
 }
 
-static __always_inline void copy_bytes(struct wmk_kcalls_part *part, __u8 *to, __u64 from, __u64 len, __u32 max)
+static __always_inline void copy_bytes(struct wmk_syscalls_part *part, __u8 *to, __u64 from, __u64 len, __u32 max)
 {
 	__u32 n = max;
 
-	if (n > WMK_KCALLS_PART_MAX)
-		n = WMK_KCALLS_PART_MAX;
+	if (n > WMK_SYSCALLS_PART_MAX)
+		n = WMK_SYSCALLS_PART_MAX;
 	if (len > n)
-		part->flags |= WMK_KCALLS_PART_CUT;
+		part->flags |= WMK_SYSCALLS_PART_CUT;
 	else
 		n = len;
 	if (bpf_probe_read_user(to, bounded(n), (const void *)from) != 0) {
 		/* The next page may be the one that is not there. */
 		__u32 left = 4096 - (from & 4095);
 
-		part->flags |= WMK_KCALLS_PART_UNREADABLE;
-		if (left >= n || left > WMK_KCALLS_PART_MAX || bpf_probe_read_user(to, left, (const void *)from) != 0)
+		part->flags |= WMK_SYSCALLS_PART_UNREADABLE;
+		if (left >= n || left > WMK_SYSCALLS_PART_MAX || bpf_probe_read_user(to, left, (const void *)from) != 0)
 			return;
 		n = left;
 	}
@@ -81,13 +81,13 @@ __noinline int copy_one_text(__u32 slot, __u32 at, __u32 used, __u64 text, __u32
 	long n;
 
 	if (!scratch || at > PARTS_LAST)
-		return used & (WMK_KCALLS_STRINGS_ROOM - 1);
-	to = scratch->record + at + sizeof(struct wmk_kcalls_part);
-	if (max > WMK_KCALLS_STRING_MAX)
-		max = WMK_KCALLS_STRING_MAX;
-	used &= WMK_KCALLS_STRINGS_ROOM - 1;
+		return used & (WMK_SYSCALLS_STRINGS_ROOM - 1);
+	to = scratch->record + at + sizeof(struct wmk_syscalls_part);
+	if (max > WMK_SYSCALLS_STRING_MAX)
+		max = WMK_SYSCALLS_STRING_MAX;
+	used &= WMK_SYSCALLS_STRINGS_ROOM - 1;
 	n = bpf_probe_read_user_str(to + used, max + 2, (const void *)text);
-	if (n <= 0 || n > WMK_KCALLS_STRING_MAX + 2) {
+	if (n <= 0 || n > WMK_SYSCALLS_STRING_MAX + 2) {
 		flags = TEXT_UNREADABLE;
 		n = 1;
 		to[used] = 0;
@@ -98,11 +98,11 @@ __noinline int copy_one_text(__u32 slot, __u32 at, __u32 used, __u64 text, __u32
 	}
 	/* The last one may stand out of the room a little; the part's has more. */
 	used += n;
-	to[(used - 1) & (2 * WMK_KCALLS_STRINGS_ROOM - 1)] = 0;
+	to[(used - 1) & (2 * WMK_SYSCALLS_STRINGS_ROOM - 1)] = 0;
 	return used | flags;
 }
 
-static __always_inline void copy_texts(struct wmk_kcalls_part *part, __u32 slot, __u32 at, __u64 from, __u32 max, int compat)
+static __always_inline void copy_texts(struct wmk_syscalls_part *part, __u32 slot, __u32 at, __u64 from, __u32 max, int compat)
 {
 	__u32 used = 0, count = 0, flags = 0;
 	int is_bad;
@@ -112,7 +112,7 @@ static __always_inline void copy_texts(struct wmk_kcalls_part *part, __u32 slot,
 	while (!is_bad && text) {
 		int got;
 
-		if (count == WMK_KCALLS_STRINGS || used >= WMK_KCALLS_STRINGS_ROOM - 1) {
+		if (count == WMK_SYSCALLS_STRINGS || used >= WMK_SYSCALLS_STRINGS_ROOM - 1) {
 			flags |= TEXT_CUT;
 			break;
 		}
@@ -125,9 +125,9 @@ static __always_inline void copy_texts(struct wmk_kcalls_part *part, __u32 slot,
 	if (is_bad)
 		flags |= TEXT_UNREADABLE;
 	if (flags & TEXT_UNREADABLE)
-		part->flags |= WMK_KCALLS_PART_UNREADABLE;
+		part->flags |= WMK_SYSCALLS_PART_UNREADABLE;
 	if (flags & TEXT_CUT)
-		part->flags |= WMK_KCALLS_PART_CUT;
+		part->flags |= WMK_SYSCALLS_PART_CUT;
 	part->count = count;
 	part->len = used;
 }
@@ -141,19 +141,19 @@ __noinline int copy_one_vector(__u32 slot, __u32 at, __u32 used, __u64 base, __u
 {
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &slot);
 
-	if (!scratch || at > PARTS_LAST || n > WMK_KCALLS_PART_MAX / 2)
+	if (!scratch || at > PARTS_LAST || n > WMK_SYSCALLS_PART_MAX / 2)
 		return 1;
-	used &= WMK_KCALLS_PART_MAX / 2 - 1;
-	return bpf_probe_read_user(scratch->record + at + sizeof(struct wmk_kcalls_part) + used, n, (const void *)base) != 0;
+	used &= WMK_SYSCALLS_PART_MAX / 2 - 1;
+	return bpf_probe_read_user(scratch->record + at + sizeof(struct wmk_syscalls_part) + used, n, (const void *)base) != 0;
 }
 
-static __always_inline void copy_vectors(struct wmk_kcalls_part *part, __u32 slot, __u32 at, __u64 from, __u64 n_vectors, __u64 len, __u32 max, int compat)
+static __always_inline void copy_vectors(struct wmk_syscalls_part *part, __u32 slot, __u32 at, __u64 from, __u64 n_vectors, __u64 len, __u32 max, int compat)
 {
 	__u32 used = 0;
 
-	if (max > WMK_KCALLS_PART_MAX / 2)
-		max = WMK_KCALLS_PART_MAX / 2;
-	for (__u32 i = 0; i < WMK_KCALLS_VECTORS; i++) {
+	if (max > WMK_SYSCALLS_PART_MAX / 2)
+		max = WMK_SYSCALLS_PART_MAX / 2;
+	for (__u32 i = 0; i < WMK_SYSCALLS_VECTORS; i++) {
 		struct vector vector = {};
 		__u32 narrow[2] = {};
 		__u64 n;
@@ -162,7 +162,7 @@ static __always_inline void copy_vectors(struct wmk_kcalls_part *part, __u32 slo
 			return;
 		if (compat ? bpf_probe_read_user(narrow, sizeof(narrow), (const void *)(from + i * sizeof(narrow))) != 0
 			   : bpf_probe_read_user(&vector, sizeof(vector), (const void *)(from + i * sizeof(vector))) != 0) {
-			part->flags |= WMK_KCALLS_PART_UNREADABLE;
+			part->flags |= WMK_SYSCALLS_PART_UNREADABLE;
 			return;
 		}
 		if (compat) {
@@ -173,19 +173,19 @@ static __always_inline void copy_vectors(struct wmk_kcalls_part *part, __u32 slo
 		len -= n;
 		if (n > max - used) {
 			n = max - used;
-			part->flags |= WMK_KCALLS_PART_CUT;
+			part->flags |= WMK_SYSCALLS_PART_CUT;
 			if (!n)
 				return;
 		}
 		if (copy_one_vector(slot, at, used, vector.base, n)) {
-			part->flags |= WMK_KCALLS_PART_UNREADABLE;
+			part->flags |= WMK_SYSCALLS_PART_UNREADABLE;
 			return;
 		}
 		used += n;
 		part->len = used;
 	}
-	if (n_vectors > WMK_KCALLS_VECTORS && len)
-		part->flags |= WMK_KCALLS_PART_CUT;
+	if (n_vectors > WMK_SYSCALLS_VECTORS && len)
+		part->flags |= WMK_SYSCALLS_PART_CUT;
 }
 
 /* Numbers of things are 32 bits, whatever stands above; lengths of bytes may be 64, and so much is never copied. */
@@ -197,38 +197,38 @@ static __always_inline __u64 length_of(__u64 count, __u16 unit)
 }
 
 /* The bytes of a part, in the way that its plan names. Not 0: there is no such way. */
-static __always_inline int copy_by_plan(struct wmk_kcalls_part *part, const struct wmk_kcalls_copy *copy, const struct scratch *scratch, __u32 slot,
+static __always_inline int copy_by_plan(struct wmk_syscalls_part *part, const struct wmk_syscalls_copy *copy, const struct scratch *scratch, __u32 slot,
 					__u32 at, __u64 from, __u64 count, int compat)
 {
 	__u8 *to = (__u8 *)(part + 1);
 	__u32 length;
 
 	switch (copy->op) {
-	case WMK_KCALLS_TEXT:
+	case WMK_SYSCALLS_TEXT:
 		copy_text(part, to, from, copy->max);
 		break;
-	case WMK_KCALLS_BYTES:
+	case WMK_SYSCALLS_BYTES:
 		copy_bytes(part, to, from, length_of(count, copy->unit), copy->max);
 		break;
-	case WMK_KCALLS_FIXED:
+	case WMK_SYSCALLS_FIXED:
 		copy_bytes(part, to, from, copy->unit, copy->max);
 		break;
-	case WMK_KCALLS_RETURNED:
+	case WMK_SYSCALLS_RETURNED:
 		copy_bytes(part, to, from, scratch->ret * copy->unit, copy->max);
 		break;
-	case WMK_KCALLS_LENGTH_AT:
+	case WMK_SYSCALLS_LENGTH_AT:
 		if (bpf_probe_read_user(&length, sizeof(length), (const void *)count) != 0)
-			part->flags = WMK_KCALLS_PART_UNREADABLE;
+			part->flags = WMK_SYSCALLS_PART_UNREADABLE;
 		else
 			copy_bytes(part, to, from, length, copy->max);
 		break;
-	case WMK_KCALLS_TEXTS:
+	case WMK_SYSCALLS_TEXTS:
 		copy_texts(part, slot, at, from, copy->max, compat);
 		break;
-	case WMK_KCALLS_VECTORS_IN:
+	case WMK_SYSCALLS_VECTORS_IN:
 		copy_vectors(part, slot, at, from, count, ~0ull, copy->max, compat);
 		break;
-	case WMK_KCALLS_VECTORS_RETURNED:
+	case WMK_SYSCALLS_VECTORS_RETURNED:
 		copy_vectors(part, slot, at, from, count, scratch->ret, copy->max, compat);
 		break;
 	default:
@@ -238,41 +238,41 @@ static __always_inline int copy_by_plan(struct wmk_kcalls_part *part, const stru
 }
 
 /*
- * Part `which` of the record, at byte `at` of it; from WMK_KCALLS_PARTS: of an exit's record, those that were to be read at entry. Returns where
+ * Part `which` of the record, at byte `at` of it; from WMK_SYSCALLS_PARTS: of an exit's record, those that were to be read at entry. Returns where
  * the next one begins. A function of its own for the verifier, which so looks at it once: that is why it takes numbers only.
  */
 __noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32 at)
 {
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &slot);
-	const struct wmk_kcalls_copy *copy;
-	struct wmk_kcalls_part *part;
-	struct wmk_kcalls_counts *count_here;
+	const struct wmk_syscalls_copy *copy;
+	struct wmk_syscalls_part *part;
+	struct wmk_syscalls_counts *count_here;
 	__u64 from, count;
 	__u32 index;
 	int is_late;
 
-	if (!scratch || abi >= WMK_KCALLS_ABIS || number >= WMK_KCALLS_NUMBERS || which >= 2 * WMK_KCALLS_PARTS || at > PARTS_LAST)
+	if (!scratch || abi >= WMK_SYSCALLS_ABIS || number >= WMK_SYSCALLS_NUMBERS || which >= 2 * WMK_SYSCALLS_PARTS || at > PARTS_LAST)
 		return at;
 	/* At entry the first half of the plan; at exit the second, and then what is late, of the first. */
-	is_late = which >= WMK_KCALLS_PARTS;
-	index = slot == WMK_KCALLS_SLOT_ENTRY ? which :
-		is_late ? which - WMK_KCALLS_PARTS : which + WMK_KCALLS_PARTS;
+	is_late = which >= WMK_SYSCALLS_PARTS;
+	index = slot == WMK_SYSCALLS_SLOT_ENTRY ? which :
+		is_late ? which - WMK_SYSCALLS_PARTS : which + WMK_SYSCALLS_PARTS;
 	__asm__ __volatile__("" : "+r"(index));
-	if (index >= 2 * WMK_KCALLS_PARTS)
+	if (index >= 2 * WMK_SYSCALLS_PARTS)
 		return at;
-	copy = (const struct wmk_kcalls_copy *)&config.plans[abi][number] + index;
-	if (copy->arg >= WMK_KCALLS_ARGS || copy->len_arg >= WMK_KCALLS_ARGS)
+	copy = (const struct wmk_syscalls_copy *)&config.plans[abi][number] + index;
+	if (copy->arg >= WMK_SYSCALLS_ARGS || copy->len_arg >= WMK_SYSCALLS_ARGS)
 		return at;
 	from = scratch->args[copy->arg];
 	count = scratch->args[copy->len_arg];
 	/* Put together in place: what is in a map the verifier does not follow, so that it sees fewer cases. */
-	part = (struct wmk_kcalls_part *)(scratch->record + at);
-	*part = (struct wmk_kcalls_part){ .arg = copy->arg };
+	part = (struct wmk_syscalls_part *)(scratch->record + at);
+	*part = (struct wmk_syscalls_part){ .arg = copy->arg };
 	if (!from)
-		part->flags = WMK_KCALLS_PART_NULL;
+		part->flags = WMK_SYSCALLS_PART_NULL;
 	else if (copy_by_plan(part, copy, scratch, slot, at, from, count, abi))
 		return at;
-	if (part->flags & WMK_KCALLS_PART_UNREADABLE) {
+	if (part->flags & WMK_SYSCALLS_PART_UNREADABLE) {
 		/* The entry's record has said so already. */
 		if (is_late)
 			return at;
@@ -283,7 +283,7 @@ __noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32
 			scratch->late |= 1u << which;
 	}
 	if (is_late)
-		part->flags |= WMK_KCALLS_PART_LATE;
+		part->flags |= WMK_SYSCALLS_PART_LATE;
 	return at + sizeof(*part) + ((part->len + 7) & 0xfff8u);
 }
 

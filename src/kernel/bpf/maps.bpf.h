@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * maps.bpf.h - the memory of calls.bpf.c: what is to be recorded, the rings, who is followed, what is counted, and where a record is put together.
+ * maps.bpf.h - the memory of syscalls.bpf.c: what is to be recorded, the rings, who is followed, what is counted, and where a record is put together.
  */
 #ifndef WMK_KERNEL_BPF_MAPS_H
 #define WMK_KERNEL_BPF_MAPS_H
@@ -9,9 +9,9 @@
 
 #include <bpf/bpf_helpers.h>
 
-#include "../calls_record.h"
+#include "../syscall/syscall_record.h"
 
-struct wmk_kcalls_config config;
+struct wmk_syscalls_config config;
 
 struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -36,18 +36,18 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, WMK_KCALLS_SLOTS);
+	__uint(max_entries, WMK_SYSCALLS_SLOTS);
 	__type(key, __u32);
-	__type(value, struct wmk_kcalls_counts);
+	__type(value, struct wmk_syscalls_counts);
 } counts SEC(".maps");
 
 /* Where a record with parts is put together: it never holds more than PARTS_END bytes, and a part may begin up to PARTS_LAST. */
-#define PART_ROOM (sizeof(struct wmk_kcalls_part) + WMK_KCALLS_PART_MAX + 8)
-#define PARTS_LAST (sizeof(struct wmk_kcalls_head) + 8 * WMK_KCALLS_ARGS + (WMK_KCALLS_PARTS - 1) * PART_ROOM)
+#define PART_ROOM (sizeof(struct wmk_syscalls_part) + WMK_SYSCALLS_PART_MAX + 8)
+#define PARTS_LAST (sizeof(struct wmk_syscalls_head) + 8 * WMK_SYSCALLS_ARGS + (WMK_SYSCALLS_PARTS - 1) * PART_ROOM)
 #define PARTS_END (PARTS_LAST + PART_ROOM)
 
 struct scratch {
-	__u64 args[WMK_KCALLS_ARGS], ret;
+	__u64 args[WMK_SYSCALLS_ARGS], ret;
 	__u32 late;                  /* parts that are to be tried again at exit: bits */
 	__u32 reserved;
 	__u8 record[PARTS_END];

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "kernel/cpu.h"
+#include "kernel/tracefs/cpu_buffer.h"
 
 #define WRITERS_MAX 2
 

@@ -8,7 +8,7 @@
 #define WMK_KERNEL_T_DUMP_RIG_H
 
 #include "ctf/decode.h"
-#include "kernel/statedump.h"
+#include "kernel/statedump/statedump.h"
 
 #define DUMP_LINE 5000u
 

@@ -18,8 +18,8 @@
 
 #include "base/error.h"
 #include "ctf/writer.h"
-#include "kernel/event.h"
-#include "kernel/filter.h"
+#include "kernel/event/kernel_event.h"
+#include "kernel/event/filter_split.h"
 #include "kernel/t/read_file.h"
 
 #define RIG_RECORD 160u

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "kernel/elf_file.h"
-#include "kernel/sdt.h"
+#include "kernel/probe/elf_file.h"
+#include "kernel/probe/sdt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/cpu_inside.h"
+#include "kernel/tracefs/cpu_buffer_modes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

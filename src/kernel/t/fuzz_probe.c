@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/probe_text.h"
+#include "kernel/probe/probe_grammar.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

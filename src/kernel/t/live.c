@@ -16,11 +16,11 @@
 #include "base/error.h"
 #include "kernel/t/live.h"
 
-struct wmk_kcalls *live_open(const struct wmk_kcalls_options *options)
+struct wmk_syscalls *live_open(const struct wmk_syscalls_options *options)
 {
-	struct wmk_kcalls *calls = NULL;
+	struct wmk_syscalls *calls = NULL;
 	char words[512];
-	const int err = wmk_kcalls_open(options, &calls);
+	const int err = wmk_syscalls_open(options, &calls);
 
 	if (err < 0) {
 		print_message("%s\n", wmk_error_text(words, sizeof(words)));
@@ -31,12 +31,12 @@ struct wmk_kcalls *live_open(const struct wmk_kcalls_options *options)
 	return calls;
 }
 
-void live_want(struct wmk_kcalls *calls, enum wmk_kabi abi, const char *name)
+void live_want(struct wmk_syscalls *calls, enum wmk_kabi abi, const char *name)
 {
-	const int number = wmk_kcall_find(abi, name);
+	const int number = wmk_syscall_find(abi, name);
 
 	assert_true(number >= 0);
-	wmk_kcalls_want(calls, abi, (unsigned)number, true);
+	wmk_syscalls_want(calls, abi, (unsigned)number, true);
 }
 
 pid_t live_fork(int (*work)(void *data), void *data, int *go)
@@ -65,28 +65,28 @@ void live_go(int go)
 	close(go);
 }
 
-static uint64_t drain(struct wmk_kcalls *calls, live_one *one, void *data)
+static uint64_t drain(struct wmk_syscalls *calls, live_one *one, void *data)
 {
 	uint64_t n = 0;
 
-	for (uint32_t ring = 0; ring < wmk_kcalls_rings(calls); ring++) {
-		struct wmk_kcalls_batch batch;
-		struct wmk_kcalls_record record;
+	for (uint32_t ring = 0; ring < wmk_syscalls_rings(calls); ring++) {
+		struct wmk_syscalls_batch batch;
+		struct wmk_syscalls_record record;
 		int got;
 
-		if (wmk_kcalls_next(calls, ring, &batch) == 0)
+		if (wmk_syscalls_next(calls, ring, &batch) == 0)
 			continue;
-		while ((got = wmk_kcalls_take(&batch, &record)) > 0) {
+		while ((got = wmk_syscalls_take(&batch, &record)) > 0) {
 			one(data, &record);
 			n++;
 		}
 		assert_int_equal(got, 0);
-		wmk_kcalls_release(&batch);
+		wmk_syscalls_release(&batch);
 	}
 	return n;
 }
 
-uint64_t live_read(struct wmk_kcalls *calls, pid_t pid, live_one *one, void *data)
+uint64_t live_read(struct wmk_syscalls *calls, pid_t pid, live_one *one, void *data)
 {
 	uint64_t n = 0, now;
 	int status = 0;
@@ -104,26 +104,26 @@ uint64_t live_read(struct wmk_kcalls *calls, pid_t pid, live_one *one, void *dat
 	return n;
 }
 
-struct wmk_kcalls_stats live_run(struct wmk_kcalls *calls, int (*work)(void *data), void *work_data, live_one *one, void *data)
+struct wmk_syscalls_stats live_run(struct wmk_syscalls *calls, int (*work)(void *data), void *work_data, live_one *one, void *data)
 {
-	struct wmk_kcalls_stats before, stats;
+	struct wmk_syscalls_stats before, stats;
 	uint64_t read;
 	int go;
 	const pid_t pid = live_fork(work, work_data, &go);
 
-	assert_int_equal(wmk_kcalls_stats(calls, WMK_KCALLS_ALL_RINGS, &before), 0);
-	assert_int_equal(wmk_kcalls_follow(calls, pid, true), 0);
-	assert_int_equal(wmk_kcalls_start(calls), 0);
+	assert_int_equal(wmk_syscalls_stats(calls, WMK_SYSCALLS_ALL_RINGS, &before), 0);
+	assert_int_equal(wmk_syscalls_follow(calls, pid, true), 0);
+	assert_int_equal(wmk_syscalls_start(calls), 0);
 	live_go(go);
 	read = live_read(calls, pid, one, data);
-	wmk_kcalls_stop(calls);
-	assert_int_equal(wmk_kcalls_stats(calls, WMK_KCALLS_ALL_RINGS, &stats), 0);
+	wmk_syscalls_stop(calls);
+	assert_int_equal(wmk_syscalls_stats(calls, WMK_SYSCALLS_ALL_RINGS, &stats), 0);
 	assert_int_equal(stats.recorded - before.recorded, read);
 	assert_int_equal(stats.missed, 0);
 	return stats;
 }
 
-const struct wmk_kcalls_piece *live_piece(const struct wmk_kcalls_record *record, unsigned arg)
+const struct wmk_syscalls_piece *live_piece(const struct wmk_syscalls_record *record, unsigned arg)
 {
 	for (unsigned i = 0; i < record->n_parts; i++)
 		if (record->parts[i].arg == arg)

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "kernel/probe.h"
-#include "kernel/tracefs.h"
+#include "kernel/probe/probe.h"
+#include "kernel/tracefs/tracefs.h"
 
 #define INSTANCE "instances/wmkt-probes-try"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/event.h"
+#include "kernel/event/kernel_event.h"
 #include "kernel/t/read_file.h"
 
 static const char *kind_of(const struct wmk_type *type)

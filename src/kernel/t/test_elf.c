@@ -22,8 +22,8 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "kernel/elf_file.h"
-#include "kernel/probe.h"
+#include "kernel/probe/elf_file.h"
+#include "kernel/probe/probe.h"
 
 static const char *library, *stripped, *program;
 

@@ -18,8 +18,8 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "kernel/catalog.h"
-#include "kernel/instance.h"
+#include "kernel/event/catalog.h"
+#include "kernel/tracefs/instance.h"
 
 static struct wmk_tracefs *tracefs;
 static char owner[WMK_KINSTANCE_OWNER];

@@ -22,8 +22,8 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "kernel/event.h"
-#include "kernel/names.h"
+#include "kernel/event/kernel_event.h"
+#include "kernel/event/event_names.h"
 #include "kernel/t/decode.h"
 #include "kernel/t/read_file.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "kernel/cpu_inside.h"
+#include "kernel/tracefs/cpu_buffer_modes.h"
 
 #define PAGE 4096u
 #define MISSED (1u << 31)

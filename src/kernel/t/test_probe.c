@@ -18,8 +18,8 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "kernel/probe.h"
-#include "kernel/tracefs.h"
+#include "kernel/probe/probe.h"
+#include "kernel/tracefs/tracefs.h"
 
 static char folder[64], kallsyms[96];
 

@@ -21,8 +21,8 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "kernel/probe.h"
-#include "kernel/tracefs.h"
+#include "kernel/probe/probe.h"
+#include "kernel/tracefs/tracefs.h"
 
 #define GROUP "wmkt_probes"
 #define INSTANCE "instances/wmkt-probes"

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "kernel/procfs.h"
+#include "kernel/proc/procfs.h"
 #include "tree.h"
 
 #define REST " 1 1 0 -1 4194304 99 0 0 0 0 0 0 0 20 0 3 0 3554310 3133440 390 18446744073709551615 1 2 3 4 5 0 0 0 0 0 0 0 17 1 0 0 0"

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "kernel/sdt.h"
+#include "kernel/probe/sdt.h"
 
 /* "s32 di", "u64 bp-24", "s8 =5", "u32 counter+4", "? why" */
 static void show(const struct wmk_sdt_arg *arg, char text[256])

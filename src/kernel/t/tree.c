@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "kernel/procfs.h"
+#include "kernel/proc/procfs.h"
 #include "store/t/testdir.h"
 
 void tree_make(struct tree *tree)

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel_filter.c - which records of an event are wanted, and since when (see channel_reader.h).
+ *
+ * Records are read long after they were made (of a flight recorder: at the very end), and are asked as it was then:
+ *
+ *     ───── old program ─────┤ either of both ├───── new program ─────►  time of the record
+ *                            │                │
+ *                        changing         changed: the kernel's own filter is the new one
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/channel/syscall_set.h"
+#include "kernel/tracefs/instance.h"
+#include "kernel/channel/channel_events.h"
+
+#define SPANS_MAX 64u                  /* of an event; of a time before them, what the kernel has let through is in */
+
+static void span_free(struct wmk_kreader_span *span)
+{
+	wmk_kfilter_close(span->either[0]);
+	wmk_kfilter_close(span->either[1]);
+}
+
+void wmk_kreader_filters_free(struct wmk_kreader_filters *filters)
+{
+	for (unsigned i = 0; i < filters->n; i++)
+		span_free(&filters->spans[i]);
+	free(filters->spans);
+	free(filters->program);
+	*filters = (struct wmk_kreader_filters){ .n = 0 };
+}
+
+bool wmk_kreader_asks(const struct wmk_kreader_filters *filters, uint64_t ts, const struct wmk_kfilter_record *record)
+{
+	const struct wmk_kreader_span *span = filters->spans;
+
+	/* (the last is for ever) */
+	while (ts >= span->until && span->until != UINT64_MAX)
+		span++;
+	return span->all || (span->either[0] && wmk_kfilter_wants(span->either[0], record)) ||
+	       (span->either[1] && wmk_kfilter_wants(span->either[1], record));
+}
+
+/* One more program that is enough for the span; NULL: every record is. */
+static int span_add(const struct wmk_kreader *reader, const struct wmk_event_class *class, struct wmk_kreader_span *span, const void *program,
+		    size_t len)
+{
+	uint8_t contexts[WMK_KCONTEXT_CONTEXTS];
+	const unsigned n = wmk_kcontext_contexts(reader->who, contexts);
+
+	span->all |= !program;
+	return program ? wmk_kfilter_open(class, contexts, n, program, len, &span->either[span->either[0] != NULL]) : 0;
+}
+
+static int spans_append(struct wmk_kreader_filters *filters, struct wmk_kreader_span *span, uint64_t now)
+{
+	struct wmk_kreader_span *more;
+
+	if (filters->n == SPANS_MAX) {
+		span_free(&filters->spans[0]);
+		span_free(&filters->spans[1]);
+		filters->spans[1] = (struct wmk_kreader_span){ .until = filters->spans[1].until, .all = true };
+		memmove(filters->spans, filters->spans + 1, --filters->n * sizeof(*more));
+	}
+	more = realloc(filters->spans, (filters->n + 1) * sizeof(*more));
+	if (!more)
+		return wmk_error(-ENOMEM, "no memory for a filter");
+	filters->spans = more;
+	if (filters->n)
+		more[filters->n - 1].until = now;
+	span->until = UINT64_MAX;
+	more[filters->n++] = *span;
+	return 0;
+}
+
+static bool same(const struct wmk_kreader_filters *filters, const void *program, size_t len)
+{
+	return program ? filters->program && filters->len == len && memcmp(filters->program, program, len) == 0 : !filters->program;
+}
+
+/* What is wanted from now on, and what was before it, as long as both count. */
+static int span_make(const struct wmk_kreader *reader, const struct wmk_event_class *class, const struct wmk_kreader_filters *filters,
+		     const void *program, size_t len, bool changing, struct wmk_kreader_span *span)
+{
+	int err = 0;
+
+	*span = (struct wmk_kreader_span){ .all = changing && (filters->changing || !filters->told) };
+	if (!span->all)
+		err = span_add(reader, class, span, program, len);
+	if (err == 0 && changing && !span->all)
+		err = span_add(reader, class, span, filters->program, filters->len);
+	if (err < 0)
+		span_free(span);
+	return err;
+}
+
+static int change(const struct wmk_kreader *reader, const struct wmk_event_class *class, struct wmk_kreader_filters *filters, const void *program,
+		  size_t len, bool changing)
+{
+	uint8_t *kept = program ? malloc(len ? len : 1) : NULL;
+	struct wmk_kreader_span span;
+	int err = program && !kept ? wmk_error(-ENOMEM, "no memory for a filter") : span_make(reader, class, filters, program, len, changing, &span);
+
+	if (err == 0) {
+		err = spans_append(filters, &span, wmk_kinstance_now(reader->instance));
+		if (err < 0)
+			span_free(&span);
+	}
+	if (err < 0) {
+		free(kept);
+		return err;
+	}
+	if (kept)
+		memcpy(kept, program, len);
+	free(filters->program);
+	filters->program = kept;
+	filters->len = len;
+	filters->told = true;
+	filters->changing = changing;
+	return 0;
+}
+
+int wmk_kreader_filters_set(const struct wmk_kreader *reader, const struct wmk_event_class *class, struct wmk_kreader_filters *filters,
+			    const void *program, size_t len, bool changing)
+{
+	/* An event that never had a filter has no spans. */
+	if ((filters->told || !program) && same(filters, program, len) && (changing || !filters->changing)) {
+		filters->told = true;
+		return 0;
+	}
+	return change(reader, class, filters, program, len, changing);
+}
+
+int wmk_kreader_filter(struct wmk_kreader *reader, const char *system, const char *name, const void *program, size_t len, bool changing)
+{
+	struct wmk_kreader_event *event = wmk_kreader_find(reader, system, name);
+
+	if (event)
+		return wmk_kreader_filters_set(reader, event->event->class, &event->filters, program, len, changing);
+	if (strcmp(system, WMK_SYSCALLS_SYSTEM) == 0)
+		return wmk_syscall_set_filter(reader, name, program, len);
+	/* (events of the state dump have no filters) */
+	return !*system && !program ? 0 : wmk_error(-ENOENT, "the kernel's event %.60s:%.60s is not read", system, name);
+}

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cpu_stream.c - one CPU of a kernel channel: pages out of the kernel's buffer become packets.
+ *
+ * Mapped buffers: one packet for what is new of one page, and the page is given back when the packet has been written. So whoever goes on
+ * behind a dead reader finds the page once more, and the count of records in the trace's last packet says which of it are there already.
+ * Elsewhere the kernel's pages are gone once they are read: a packet gathers as many as there are. That is what a reader does that is alone: the
+ * kernel swaps a full page for another in no time, but of a mapped one it goes through all records with interrupts off.
+ *
+ * Where the stream is, is how many of the kernel's records are dealt with: in the trace, or not wanted. What a dead reader had taken and not written
+ * (`unread`) is not among them: so the kernel's own count of what was read, less that, is all that is missing. A place, which a packet keeps, is
+ *
+ *     records in the trace, 40 bits │ records dealt with, 24 bits
+ *
+ * The second says only which part of a page that the kernel gives once more is dealt with. It may be behind the kernel's count by any number, as pages
+ * of which nothing is wanted are in no packet; then it may look as if it were within the page, but that is younger than all that is in the trace. The
+ * first wraps after 2^40 records of one CPU: the counts of a channel whose reader dies then are too low.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ctf/writer.h"
+#include "kernel/channel/channel_events.h"
+
+#define ALIGN 4096u
+#define ROOM 512u                    /* before a packet's header: so that header and records can be written from an aligned place */
+#define LEAST_LEFT 4096u             /* of a packet, for one more page */
+#define LOOK_EVERY 16384u            /* records, between two looks at the kernel's counts */
+
+struct wmk_kstream {
+	struct wmk_source source;
+	struct wmk_kreader *reader;
+	struct wmk_kcpu *buffer;
+	unsigned cpu;
+	/* The packet. */
+	uint8_t *memory, *data;
+	size_t len, cap;
+	uint64_t begin_ts, end_ts;
+	bool ready;                      /* given out, not released */
+	struct wmk_error_chain *failed;  /* behind what was gathered: told after that */
+	struct wmk_packet packet;
+	/* The page that is being copied. */
+	struct wmk_kpart part;
+	struct wmk_kpage page;
+	bool has_page;
+	/* Counts. */
+	uint64_t taken;                  /* of the kernel's records, up to the end of what was copied */
+	uint64_t records;                /* in packets */
+	uint64_t skip;                   /* of the next page, that are in the trace already */
+	uint64_t unread;                 /* of `taken`: by a reader before us, never written */
+	uint64_t broken;                 /* records that were none */
+	/* Losses, told in packets behind which they did not happen. */
+	uint64_t dropped, due;           /* newest ones, for which there was no room: known; by when (of `taken`) it has happened */
+	uint64_t dropped_shown;
+	uint64_t told;                   /* by a reader before us, or by us: what was told is not taken back */
+	uint64_t overrun, overrun_shown; /* oldest ones, replaced by newer ones: before the next page that is taken */
+	uint64_t look_at;                /* (of `taken`) next */
+};
+
+static struct wmk_kstream *stream_of(struct wmk_source *source)
+{
+	return (struct wmk_kstream *)source;
+}
+
+/* ── counts ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static uint64_t dropped_of(const struct wmk_kcpu_stats *stats)
+{
+	return stats->dropped + stats->commit_overrun;
+}
+
+static void show_dropped(struct wmk_kstream *stream)
+{
+	if (stream->taken >= stream->due)
+		stream->dropped_shown = stream->dropped;
+}
+
+/*
+ * What found no room by now has happened before whatever is recorded from here on: a packet that ends behind all that is in the buffer now may say
+ * so, none before it. What was replaced by now lay before the oldest page that is there, which is the next one that is taken.
+ */
+static void look_at_losses(struct wmk_kstream *stream)
+{
+	struct wmk_kcpu_stats stats;
+
+	stream->look_at = stream->taken + LOOK_EVERY;
+	if (wmk_kcpu_stats(stream->buffer, &stats) < 0) {
+		wmk_error_clear();
+		return;
+	}
+	show_dropped(stream);
+	stream->overrun = stats.overrun;
+	if (dropped_of(&stats) <= stream->dropped)
+		return;
+	stream->dropped = dropped_of(&stats);
+	stream->due = stats.read + stats.entries + 1;
+}
+
+static uint64_t stream_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
+{
+	struct wmk_kstream *stream = stream_of(source);
+	struct wmk_kcpu_stats stats = { .overrun = stream->overrun, .dropped = stream->dropped };
+
+	if (wmk_kcpu_stats(stream->buffer, &stats) < 0)
+		wmk_error_clear();
+	const uint64_t lost = stats.overrun + dropped_of(&stats) + stream->unread + stream->broken;
+
+	for (unsigned c = 0; by_cause && c < WAYMARK_LOST_CAUSES; c++)
+		by_cause[c] = c == WAYMARK_LOST_FULL ? lost - stats.overrun : 0;
+	return lost;
+}
+
+static uint64_t end_of(const struct wmk_kstream *stream)
+{
+	return stream->taken - stream->unread;
+}
+
+static uint64_t place_of(const struct wmk_kstream *stream)
+{
+	return stream->records << WMK_KSTREAM_RECORDS_AT | (end_of(stream) & ((1u << WMK_KSTREAM_RECORDS_AT) - 1));
+}
+
+static uint64_t stream_head(struct wmk_source *source)
+{
+	struct wmk_kstream *stream = stream_of(source);
+	struct wmk_kcpu_stats stats;
+
+	if (wmk_kcpu_stats(stream->buffer, &stats) < 0) {
+		wmk_error_clear();
+		return end_of(stream);
+	}
+	/* (what was read is not all taken by us yet, where the kernel gives parts of a page) */
+	const uint64_t head = stats.read + stats.entries - stream->unread;
+
+	/* fewer than we have had: it was emptied by somebody else, and all that is there is new */
+	return head < end_of(stream) ? end_of(stream) + stats.entries : head;
+}
+
+/* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* What the tracer does itself: not what interrupts it. */
+static bool is_own(const struct wmk_kreader *reader, const struct wmk_kreader_event *event, const struct wmk_kcommon *common, uint64_t ts)
+{
+	return !event->keeps_own && !(common->flags & WMK_KCOMMON_INTERRUPT) && wmk_kown_has(&reader->own, common->tid, ts);
+}
+
+/* 1: it is in the packet, or not wanted, or cannot be what it says and counts as lost; 0: there is no room for it. */
+static int put_record(struct wmk_kstream *stream, const struct wmk_krecord *record)
+{
+	const struct wmk_kreader_event *event = record->len < 8 ? NULL : wmk_kreader_of_type(stream->reader, record->type);
+	uint8_t *at = stream->data + stream->len;
+	const size_t left = stream->cap - stream->len;
+	struct wmk_kfilter_record asked = { .cpu = stream->cpu };
+	struct wmk_kcommon common;
+	size_t n;
+	long payload;
+
+	if (!event) {
+		stream->broken += record->len < 8;
+		return 1;
+	}
+	wmk_kcommon_read(record->data, &common);
+	if (is_own(stream->reader, event, &common, record->ts))
+		return 1;
+	if (left < WMK_CTF_RECORD_HEAD + WMK_KCONTEXT_BYTES)
+		return 0;
+	if (stream->reader->only_pid && !event->of_all &&
+	    wmk_kcontext_process(stream->reader->who, stream->cpu, record->ts, common.tid) != stream->reader->only_pid)
+		return 1;
+	n = wmk_ctf_record_encode(at, event->id, record->ts, stream->len ? stream->end_ts : record->ts);
+	asked.tid = common.tid;
+	asked.contexts = at + n;
+	asked.contexts_len = wmk_kcontext_encode(stream->reader->who, stream->cpu, record->ts, &common, at + n);
+	n += asked.contexts_len;
+	payload = wmk_kevent_copy(event->event, record->data, record->len, at + n, left - n);
+	if (payload == -ENOSPC && stream->len)
+		return 0;
+	if (payload < 0) {
+		wmk_error_clear();
+		stream->broken++;
+		return 1;
+	}
+	asked.payload = at + n;
+	asked.payload_len = (size_t)payload;
+	if (!wmk_kreader_wants(event, record->ts, &asked))
+		return 1;
+	if (!stream->len)
+		stream->begin_ts = record->ts;
+	stream->end_ts = record->ts;
+	stream->len += n + (size_t)payload;
+	stream->records++;
+	return 1;
+}
+
+/* All that fits. 1: the page is at its end; 0: the packet is full; -errno. */
+static int copy_page(struct wmk_kstream *stream)
+{
+	struct wmk_krecord record;
+	struct wmk_kpage before = stream->page;
+	int ret;
+
+	while ((ret = wmk_kpage_next(&stream->page, &record)) == 1) {
+		if (stream->skip) {
+			stream->skip--;
+		} else {
+			if (put_record(stream, &record) == 0) {
+				stream->page = before;
+				return 0;
+			}
+			stream->taken++;
+		}
+		before = stream->page;
+	}
+	return ret < 0 ? ret : 1;
+}
+
+/* 1: there is one to copy; 0: none now. */
+static int next_page(struct wmk_kstream *stream, bool flush)
+{
+	int ret = wmk_kcpu_next(stream->buffer, flush, &stream->part);
+
+	if (ret <= 0)
+		return ret;
+	ret = wmk_kpart_open(stream->buffer, &stream->part, &stream->page);
+	/* behind the page: whatever happened before its records is known then */
+	if (ret == 0)
+		ret = wmk_kcontext_look(stream->reader->who);
+	if (ret < 0)
+		return ret;
+	wmk_kown_look(&stream->reader->own);
+	/* (the rest of a page that was there before may be older than what was replaced) */
+	if (stream->part.from == 0 && !stream->part.again)
+		stream->overrun_shown = stream->overrun;
+	stream->has_page = true;
+	return 1;
+}
+
+/* What there was by now: to look makes records itself, which nobody wants, and there would be no end of them. */
+static int fill(struct wmk_kstream *stream, bool flush)
+{
+	const bool mapped = wmk_kcpu_mode(stream->buffer) == WMK_KCPU_MAP;
+	const uint64_t head = flush ? stream_head(&stream->source) : UINT64_MAX;
+	int ret = 1;
+
+	while (ret == 1) {
+		if (!stream->has_page && stream->len && (mapped || stream->cap - stream->len < LEAST_LEFT))
+			return 1;
+		if (!stream->has_page && (ret = next_page(stream, flush)) <= 0)
+			break;
+		ret = copy_page(stream);
+		if (ret != 1)
+			break;
+		stream->has_page = false;
+		/* one of which nothing is wanted, or one of many */
+		if (!mapped || !stream->len)
+			wmk_kcpu_release(stream->buffer);
+		if (!stream->len && end_of(stream) >= head)
+			return 0;
+	}
+	if (ret < 0 && stream->len) {
+		stream->failed = wmk_error_take();
+		return 1;
+	}
+	return ret < 0 ? ret : stream->len > 0;
+}
+
+static uint64_t lost_by_now(struct wmk_kstream *stream)
+{
+	const uint64_t lost = stream->overrun_shown + stream->dropped_shown + stream->unread + stream->broken;
+
+	if (stream->told < lost)
+		stream->told = lost;
+	return stream->told;
+}
+
+static int tell_failure(struct wmk_kstream *stream)
+{
+	wmk_error_give(stream->failed);
+	stream->failed = NULL;
+	return wmk_error_number();
+}
+
+static int stream_next(struct wmk_source *source, int flush, struct wmk_packet *packet)
+{
+	struct wmk_kstream *stream = stream_of(source);
+	int ret;
+
+	if (!stream->ready) {
+		if (stream->failed)
+			return tell_failure(stream);
+		/* A query takes microseconds, and packets of mapped pages are small. At the end stream_lost() is exact. */
+		if (flush || stream->taken >= stream->look_at)
+			look_at_losses(stream);
+		ret = fill(stream, flush != 0);
+		if (ret <= 0)
+			return ret;
+		show_dropped(stream);
+		stream->packet = (struct wmk_packet){
+			.begin_ts = stream->begin_ts, .end_ts = stream->end_ts, .position = place_of(stream),
+			.end = end_of(stream), .records = stream->records, .lost = lost_by_now(stream),
+			.data = stream->data, .len = stream->len, .room = stream->data - WMK_CTF_PACKET_ROOM,
+		};
+		stream->ready = true;
+	}
+	*packet = stream->packet;
+	return 1;
+}
+
+static int stream_release(struct wmk_source *source, const struct wmk_packet *packet)
+{
+	struct wmk_kstream *stream = stream_of(source);
+
+	(void)packet;
+	if (!stream->ready)
+		return 0;
+	if (!stream->has_page && wmk_kcpu_mode(stream->buffer) == WMK_KCPU_MAP)
+		wmk_kcpu_release(stream->buffer);
+	stream->ready = false;
+	stream->len = 0;
+	return 0;
+}
+
+/* ── behind another reader, and anew ─────────────────────────────────────────────────────────────────── */
+
+/* How many records the part has, and when they begin. */
+static int count_part(const struct wmk_kstream *stream, const struct wmk_kpart *part, uint64_t *n, uint64_t *begin_ts)
+{
+	struct wmk_krecord record;
+	struct wmk_kpage page;
+	int ret = wmk_kpart_open(stream->buffer, part, &page);
+
+	*n = 0;
+	*begin_ts = ret >= 0 ? page.begin_ts : 0;
+	while (ret >= 0 && (ret = wmk_kpage_next(&page, &record)) == 1)
+		(*n)++;
+	return ret;
+}
+
+uint64_t wmk_kplace_behind(uint64_t place, uint64_t end_ts, uint64_t read, uint64_t again, uint64_t begin_ts)
+{
+	const uint64_t behind = (read - place) & ((1u << WMK_KSTREAM_RECORDS_AT) - 1);
+
+	return behind < again && end_ts < begin_ts ? again : behind;
+}
+
+/*
+ * Another process had read up to `last`. What it took and did not write counts as lost, except what the kernel returns
+ * again. -ESTALE: the buffer has been emptied since.
+ */
+static int stream_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
+{
+	struct wmk_kstream *stream = stream_of(source);
+	struct wmk_kcpu_stats stats;
+	struct wmk_kpart part;
+	uint64_t again = 0, begin_ts = 0;
+	int ret = wmk_kcpu_again(stream->buffer, &part);
+
+	if (ret == 1)
+		ret = count_part(stream, &part, &again, &begin_ts);
+	if (ret >= 0)
+		ret = wmk_kcpu_stats(stream->buffer, &stats);
+	if (ret < 0)
+		return ret;
+	const uint64_t behind = wmk_kplace_behind(last->ring_position, last->end_ts, stats.read, again, begin_ts);
+
+	*records = last->ring_position >> WMK_KSTREAM_RECORDS_AT;
+	*end = stats.read - behind;
+	if (again > stats.read || behind > stats.read || *records > *end)
+		return wmk_error(-ESTALE, "the kernel's buffer of CPU %u was emptied", stream->cpu);
+	/* what was taken out but for the page that is there once more; of that the trace may have a part */
+	if (behind < again)
+		stream->skip = again - behind;
+	/* a mapped page goes back when it was written, or nothing of it is wanted: what was wanted of it is in the trace */
+	else if (wmk_kcpu_mode(stream->buffer) != WMK_KCPU_MAP)
+		stream->unread = behind - again;
+	stream->records = *records;
+	stream->told = last->lost;
+	stream->taken = behind < again ? *end : stats.read - again;
+	return 0;
+}
+
+static int stream_clear(struct wmk_source *source, uint64_t *position, uint64_t *ts)
+{
+	struct wmk_kstream *stream = stream_of(source);
+
+	*position = *ts = 0;
+	stream->ready = stream->has_page = false;
+	wmk_error_drop(stream->failed);
+	stream->failed = NULL;
+	stream->len = 0;
+	stream->taken = stream->records = stream->skip = stream->unread = stream->broken = 0;
+	stream->dropped = stream->due = stream->dropped_shown = stream->overrun = stream->overrun_shown = stream->look_at = stream->told = 0;
+	return wmk_kcpu_empty(stream->buffer, stream->reader->instance);
+}
+
+/* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
+
+static int stream_fd(struct wmk_source *source)
+{
+	return wmk_kcpu_fd(stream_of(source)->buffer);
+}
+
+/* Which process a thread belongs to is followed even if no records are wanted now. */
+static int stream_follow(struct wmk_source *source)
+{
+	return wmk_kcontext_follow(stream_of(source)->reader->who, stream_of(source)->cpu);
+}
+
+static int stream_follow_fd(struct wmk_source *source)
+{
+	return wmk_kcontext_fd(stream_of(source)->reader->who, stream_of(source)->cpu);
+}
+
+static void stream_close(struct wmk_source *source)
+{
+	struct wmk_kstream *stream = stream_of(source);
+
+	wmk_kcpu_close(stream->buffer);
+	wmk_error_drop(stream->failed);
+	free(stream->memory);
+	free(stream);
+}
+
+static const struct wmk_source_ops stream_ops = {
+	.next = stream_next, .release = stream_release, .head = stream_head, .resume = stream_resume,
+	.records_at = 1 + WMK_KSTREAM_RECORDS_AT, .lost = stream_lost, .clear = stream_clear, .fd = stream_fd,
+	.follow = stream_follow, .follow_fd = stream_follow_fd, .close = stream_close,
+};
+
+int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_source **result)
+{
+	struct wmk_kstream *stream = calloc(1, sizeof(*stream));
+	int err;
+
+	if (!stream)
+		return wmk_error(-ENOMEM, "no memory for a reader of CPU %u", cpu);
+	stream->source.ops = &stream_ops;
+	stream->memory = aligned_alloc(ALIGN, ALIGN + reader->packet_bytes + ALIGN);
+	err = stream->memory ? 0 : wmk_error(-ENOMEM, "no memory for what the kernel records on CPU %u", cpu);
+	if (err == 0)
+		err = wmk_kcpu_open(reader->instance, cpu, reader->alone ? WMK_KCPU_READ : WMK_KCPU_BEST, &stream->buffer);
+	if (err == 0)
+		err = wmk_kcontext_cpu(reader->who, cpu);
+	if (err < 0) {
+		stream_close(&stream->source);
+		return wmk_error_add(err, "cannot read what the kernel records on CPU %u", cpu);
+	}
+	stream->reader = reader;
+	stream->cpu = cpu;
+	stream->data = stream->memory + ROOM + WMK_CTF_PACKET_ROOM;
+	stream->cap = reader->packet_bytes;
+	*result = &stream->source;
+	return 0;
+}

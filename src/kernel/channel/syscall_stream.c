@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * syscall_stream.c - a ring of the BPF program as a source of packets (see syscall_reader.h).
+ *
+ *     discard      ring ──► the packet that is being filled ──► given out when it is full enough, or with a flush
+ *     overwrite    ring ──► the packet that is being filled ──► kept, the newest of them (kept_packets.h) ──► given out
+ *     with a flush
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "kernel/channel/syscall_set.h"
+#include "kernel/channel/kept_packets.h"
+
+#define ALIGN WMK_KEPT_PACKETS_ALIGN
+#define PACKET (256u << 10)          /* of a packet's content at most ... */
+#define GIVE (64u << 10)             /* ... and at least, unless it is flushed */
+/* of what is kept in overwrite mode, a packet is one at most: so much is overwritten at a time */
+#define GIVE_PARTS 8u
+#define RECORD_MOST (20u << 10)      /* three parts of 4 KiB, numbers, contexts: in any case */
+
+struct wmk_syscall_stream {
+	struct wmk_source source;
+	struct wmk_kreader *reader;
+	struct wmk_syscalls *bpf;
+	unsigned ring;
+	int epoll;
+	uint8_t *memory, *data;
+	size_t len, give;                /* give: when the packet is full enough */
+	uint64_t begin_ts, end_ts;       /* of the packet; end_ts: of the stream, which never goes back */
+	bool ready;                      /* given out, not released */
+	uint64_t at, until;              /* in the ring: up to where it was taken; up to where a flush takes it */
+	uint64_t n;                      /* records of the packet that is being filled */
+	uint64_t records;                /* in packets that were given out, those of an earlier process too */
+	uint64_t base_lost;              /* when it was cleared last */
+	uint64_t before_lost;            /* of an earlier process, as the trace says */
+	uint64_t seen_lost, due, shown;  /* known; from which position on it may be told; in packets */
+	/* Overwrite mode. */
+	struct wmk_kept_packets kept;
+	struct wmk_kept_packet *given;    /* out of it, not released */
+};
+
+static struct wmk_syscall_stream *stream_of(struct wmk_source *source)
+{
+	return (struct wmk_syscall_stream *)source;
+}
+
+/* ── counts ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static uint64_t lost_now(struct wmk_syscall_stream *stream)
+{
+	struct wmk_syscalls_stats stats;
+
+	if (wmk_syscalls_stats(stream->bpf, stream->ring, &stats) < 0) {
+		wmk_error_clear();
+		return stream->seen_lost;
+	}
+	return stats.lost - stream->base_lost;
+}
+
+/* What has been lost by now has happened before whatever is recorded from here on: a packet that ends behind that may say so. */
+static void look_at_losses(struct wmk_syscall_stream *stream)
+{
+	const uint64_t lost = lost_now(stream);
+
+	if (stream->at >= stream->due)
+		stream->shown = stream->seen_lost;
+	if (lost <= stream->seen_lost)
+		return;
+	stream->seen_lost = lost;
+	stream->due = wmk_syscalls_head(stream->bpf, stream->ring) + 1;
+}
+
+static uint64_t calls_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
+{
+	struct wmk_syscall_stream *stream = stream_of(source);
+	const uint64_t lost = lost_now(stream) + stream->before_lost + stream->kept.overwritten;
+
+	for (unsigned c = 0; by_cause && c < WAYMARK_LOST_CAUSES; c++)
+		by_cause[c] = c == WAYMARK_LOST_FULL ? lost - stream->kept.overwritten : 0;
+	return lost;
+}
+
+/* The number of records in the ring is unknown: a flush ends when it has drained what the ring holds now. */
+static uint64_t calls_head(struct wmk_source *source)
+{
+	struct wmk_syscall_stream *stream = stream_of(source);
+
+	stream->until = wmk_syscalls_head(stream->bpf, stream->ring);
+	return UINT64_MAX;
+}
+
+/* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* There is room for any. */
+static int put_record(struct wmk_syscall_stream *stream, const struct wmk_syscalls_record *record)
+{
+	const struct wmk_syscall_entry *call = stream->reader->calls->calls[record->abi][record->number];
+	const struct wmk_kcommon common = { .tid = (int32_t)record->tid };
+	const uint64_t ts = record->ts < stream->end_ts ? stream->end_ts : record->ts;
+	struct wmk_kfilter_record asked = { .cpu = record->cpu, .tid = (int32_t)record->tid };
+	const struct wmk_kreader_filters *filters;
+	uint8_t *at = stream->data + stream->len;
+	size_t n;
+	long payload;
+
+	if (!call || call->ids[record->is_exit] == WMK_SYSCALL_SET_NO_ID)
+		return 0;
+	n = wmk_ctf_record_encode(at, call->ids[record->is_exit], ts, stream->len ? stream->end_ts : ts);
+	asked.contexts = at + n;
+	asked.contexts_len =
+		wmk_kcontext_encode_of(stream->reader->who, record->cpu, ts, &common, (int32_t)record->pid, at + n);
+	n += asked.contexts_len;
+	payload = wmk_syscalls_payload(&call->call, record, at + n, PACKET - stream->len - n);
+	if (payload < 0)
+		return (int)payload;
+	asked.payload = at + n;
+	asked.payload_len = (size_t)payload;
+	filters = &call->filters[record->is_exit];
+	if (filters->n && !wmk_kreader_asks(filters, ts, &asked))
+		return 0;
+	if (!stream->len)
+		stream->begin_ts = ts;
+	stream->end_ts = ts;
+	stream->len += n + (size_t)payload;
+	stream->n++;
+	return 0;
+}
+
+/* From the ring into the packet, as much as fits. */
+static int take(struct wmk_syscall_stream *stream)
+{
+	const size_t most = stream->kept.room ? stream->give : PACKET - RECORD_MOST;
+	struct wmk_syscalls_record record;
+	struct wmk_syscalls_batch batch;
+	int ret = wmk_syscalls_next(stream->bpf, stream->ring, &batch);
+
+	/* behind the batch's end: whatever happened before its records is known then */
+	if (ret > 0 && wmk_kcontext_look(stream->reader->who) < 0)
+		ret = wmk_error_number();
+	if (ret <= 0)
+		return ret;
+	while (ret >= 0 && stream->len <= most && (ret = wmk_syscalls_take(&batch, &record)) > 0)
+		ret = put_record(stream, &record);
+	wmk_syscalls_release(&batch);
+	stream->at = batch.at;
+	return ret < 0 ? wmk_error_add(ret, "a system call on CPU %u cannot be read", stream->ring) : 0;
+}
+
+static void look_at_own(struct wmk_kreader *reader)
+{
+	wmk_kown_look(&reader->own);
+	if (reader->calls->own_version == reader->own.version)
+		return;
+	reader->calls->own_version = reader->own.version;
+	wmk_syscalls_exclude_only(reader->calls->bpf, reader->own.pids, reader->own.n_pids);
+}
+
+/* What is filled is full enough, or all there is: its counts are complete. */
+static void complete(struct wmk_syscall_stream *stream)
+{
+	if (stream->at >= stream->due)
+		stream->shown = stream->seen_lost;
+}
+
+/* Overwrite mode: all of the ring up to a position. 1: there was something; 0. */
+static int keep(struct wmk_syscall_stream *stream, uint64_t until, bool flush)
+{
+	const bool any = stream->at < until;
+	uint64_t before;
+	int err = 0;
+
+	while (err == 0 && (stream->at < until || (flush && stream->len))) {
+		look_at_losses(stream);
+		before = stream->at;
+		if (stream->at < until)
+			err = take(stream);
+		/* (a record that is being made: the rest comes later) */
+		until = stream->at == before ? before : until;
+		if (stream->len < stream->give && !(flush && stream->at >= until))
+			continue;
+		complete(stream);
+		const struct wmk_kept_packet is = { .begin_ts = stream->begin_ts,
+							 .end_ts = stream->end_ts,
+							 .records = stream->n,
+							 .lost = stream->shown,
+							 .len = stream->len };
+
+		if (stream->len)
+			wmk_kept_packets_add(&stream->kept, &is, stream->data);
+		stream->len = stream->n = 0;
+	}
+	return err < 0 ? err : any;
+}
+
+static int calls_follow(struct wmk_source *source)
+{
+	struct wmk_syscall_stream *stream = stream_of(source);
+	struct epoll_event event;
+
+	if (!stream->kept.room)
+		return 0;
+	epoll_wait(stream->epoll, &event, 1, 0);
+	look_at_own(stream->reader);
+	return keep(stream, wmk_syscalls_head(stream->bpf, stream->ring), false);
+}
+
+/* The oldest that is kept. 1: it is given out; 0: none. */
+static int give_kept(struct wmk_syscall_stream *stream)
+{
+	int err;
+
+	look_at_own(stream->reader);
+	err = keep(stream, stream->until, true);
+	if (err < 0)
+		return err;
+	stream->given = wmk_kept_packets_take(&stream->kept);
+	if (!stream->given)
+		return 0;
+	stream->records += stream->given->records;
+	return 1;
+}
+
+/* 1: the packet that is being filled is given out; 0: not yet. */
+static int give_filled(struct wmk_syscall_stream *stream, bool flush)
+{
+	const uint64_t until = flush ? stream->until : wmk_syscalls_head(stream->bpf, stream->ring);
+	struct epoll_event event;
+	int err = 0;
+
+	epoll_wait(stream->epoll, &event, 1, 0);
+	look_at_own(stream->reader);
+	if (stream->at < until) {
+		look_at_losses(stream);
+		err = take(stream);
+	}
+	if (err < 0 || !stream->len || (!flush && stream->len < stream->give))
+		return err;
+	complete(stream);
+	stream->records += stream->n;
+	stream->n = 0;
+	return 1;
+}
+
+static int calls_next(struct wmk_source *source, int flush, struct wmk_packet *packet)
+{
+	struct wmk_syscall_stream *stream = stream_of(source);
+	const struct wmk_kept_packet *given;
+	uint8_t *data;
+	int ret = 1;
+
+	if (!stream->ready && !stream->kept.room)
+		ret = give_filled(stream, flush != 0);
+	else if (!stream->ready)
+		ret = flush ? give_kept(stream) : 0;
+	if (ret <= 0)
+		return ret;
+	stream->ready = true;
+	given = stream->given;
+	data = given ? given->data : stream->data;
+	*packet = (struct wmk_packet){
+		.begin_ts = given ? given->begin_ts : stream->begin_ts,
+		.end_ts = given ? given->end_ts : stream->end_ts,
+		.position = stream->records,
+		.end = stream->records,
+		.records = stream->records,
+		.lost = (given ? given->lost : stream->shown) + stream->before_lost + stream->kept.overwritten,
+		.data = data,
+		.len = given ? given->len : stream->len,
+		.room = data - WMK_CTF_PACKET_ROOM,
+	};
+	return 1;
+}
+
+static int calls_release(struct wmk_source *source, const struct wmk_packet *packet)
+{
+	struct wmk_syscall_stream *stream = stream_of(source);
+
+	(void)packet;
+	if (!stream->given)
+		stream->len = 0;
+	wmk_kept_packets_free(stream->given);
+	stream->given = NULL;
+	stream->ready = false;
+	return 0;
+}
+
+/* ── behind another process, and anew ────────────────────────────────────────────────────────────────── */
+
+/* The ring of a process that crashed is gone. */
+static int calls_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
+{
+	struct wmk_syscall_stream *stream = stream_of(source);
+
+	*records = *end = last->ring_position;
+	stream->records = last->ring_position;
+	stream->end_ts = last->end_ts;
+	stream->before_lost = last->lost;
+	return 1;
+}
+
+static int calls_clear(struct wmk_source *source, uint64_t *position, uint64_t *ts)
+{
+	struct wmk_syscall_stream *stream = stream_of(source);
+	struct wmk_syscalls_record record;
+	struct wmk_syscalls_batch batch;
+	int ret = wmk_syscalls_next(stream->bpf, stream->ring, &batch);
+
+	*position = *ts = 0;
+	if (ret > 0) {
+		while ((ret = wmk_syscalls_take(&batch, &record)) != 0)
+			if (ret < 0)
+				wmk_error_clear();
+		wmk_syscalls_release(&batch);
+		stream->at = batch.at;
+	}
+	calls_release(source, NULL);
+	wmk_kept_packets_clear(&stream->kept);
+	stream->len = stream->n = 0;
+	stream->base_lost += lost_now(stream);
+	stream->records = stream->before_lost = 0;
+	stream->seen_lost = stream->due = stream->shown = 0;
+	return 0;
+}
+
+/* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Readable when a part of the ring has been filled since the last drain pass. */
+static int calls_fd(struct wmk_source *source)
+{
+	return stream_of(source)->epoll;
+}
+
+static int calls_follow_fd(struct wmk_source *source)
+{
+	return stream_of(source)->kept.room ? stream_of(source)->epoll : -1;
+}
+
+static void calls_close(struct wmk_source *source)
+{
+	struct wmk_syscall_stream *stream = stream_of(source);
+
+	if (stream->epoll >= 0)
+		close(stream->epoll);
+	wmk_kept_packets_clear(&stream->kept);
+	wmk_kept_packets_free(stream->given);
+	free(stream->memory);
+	free(stream);
+}
+
+static const struct wmk_source_ops calls_ops = {
+	.next = calls_next, .release = calls_release, .head = calls_head, .resume = calls_resume, .records_at = 1,
+	.lost = calls_lost, .clear = calls_clear, .fd = calls_fd, .follow = calls_follow,
+	.follow_fd = calls_follow_fd, .close = calls_close,
+};
+
+/* Edge-triggered: signalled once when the ring crosses its wake-up threshold. */
+static int make_epoll(struct wmk_syscall_stream *stream)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+
+	stream->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (stream->epoll < 0 || epoll_ctl(stream->epoll, EPOLL_CTL_ADD, wmk_syscalls_fd(stream->bpf, stream->ring), &event) < 0)
+		return wmk_error(-errno, "cannot wait for the system calls of CPU %u", stream->ring);
+	return 0;
+}
+
+int wmk_syscall_stream_open(struct wmk_kreader *reader, unsigned ring, struct wmk_source **result)
+{
+	struct wmk_syscall_stream *stream;
+	int err;
+
+	if (ring >= wmk_kreader_rings(reader))
+		return wmk_error(-ENODEV, "there is no ring %u of system calls", ring);
+	stream = calloc(1, sizeof(*stream));
+	if (!stream)
+		return wmk_error(-ENOMEM, "no memory for the system calls of CPU %u", ring);
+	stream->source.ops = &calls_ops;
+	stream->reader = reader;
+	stream->bpf = reader->calls->bpf;
+	stream->ring = ring;
+	stream->kept.room = reader->calls->kept_bytes;
+	stream->give =
+		stream->kept.room && stream->kept.room / GIVE_PARTS < GIVE ? stream->kept.room / GIVE_PARTS : GIVE;
+	stream->memory = aligned_alloc(ALIGN, ALIGN + PACKET + ALIGN);
+	err = stream->memory ? 0 : wmk_error(-ENOMEM, "no memory for the system calls of CPU %u", ring);
+	stream->epoll = -1;
+	if (err == 0)
+		err = make_epoll(stream);
+	if (err < 0) {
+		calls_close(&stream->source);
+		return err;
+	}
+	stream->data = stream->memory + WMK_KEPT_PACKETS_ROOM;
+	*result = &stream->source;
+	return 0;
+}

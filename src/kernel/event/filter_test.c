@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * filter_test.c - single tests of the kernel's filter language (see filter_tracefs.h), and how the kernel evaluates
+ * them:
+ *
+ *     name OP number     the number is cut to the field's width before it is compared: so none is written that does not fit
+ *     name & number      true if they have a bit in common
+ *     name == "text"     of an array: up to its end; no character means another, and there is no way to write a quote
+ *     name ~ "glob"      a star at the end, at both ends: the text begins with it, holds it, where what lies behind the NUL of an array is held too;
+ *                        with a [ ? or \ in it: a glob up to the NUL, in which \ takes the next character's meaning; one that begins with a digit
+ *                        or a ! is something else
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/event/filter_tracefs.h"
+
+#define BLOCKS_MAX 4u                /* of bits, that a range is made of */
+#define STRING_MAX 200u              /* the kernel takes texts of less than 256 bytes */
+
+static struct wmk_kterm test(bool exact, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Without memory nothing can be said either. */
+static struct wmk_kterm test(bool exact, const char *format, ...)
+{
+	struct wmk_kterm term = { .kind = WMK_KTERM_TEST, .exact = exact };
+	va_list args;
+
+	va_start(args, format);
+	const int n = vasprintf(&term.text, format, args);
+
+	va_end(args);
+	return n < 0 ? wmk_kterm_unknown() : term;
+}
+
+static struct wmk_kterm equals(struct wmk_kterm term, const struct wmk_koperand *operand)
+{
+	if (term.kind == WMK_KTERM_TEST)
+		term.equal = (unsigned)strlen(operand->name) + 1;
+	return term;
+}
+
+/* ── numbers ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static wmk_kwide least(unsigned width, bool is_signed)
+{
+	return is_signed ? -((wmk_kwide)1 << (width - 1)) : 0;
+}
+
+static wmk_kwide most(unsigned width, bool is_signed)
+{
+	return is_signed ? ((wmk_kwide)1 << (width - 1)) - 1 : ((wmk_kwide)1 << width) - 1;
+}
+
+/* As the kernel reads a number of this kind; it fits. */
+static const char *number(const struct wmk_koperand *operand, wmk_kwide value, char text[24])
+{
+	if (operand->is_signed)
+		snprintf(text, 24, "%" PRId64, (int64_t)value);
+	else
+		snprintf(text, 24, "%" PRIu64, (uint64_t)value);
+	return text;
+}
+
+/* One of the kernel's numbers from `low` to `high`. */
+static struct wmk_kterm in_order(const struct wmk_koperand *operand, wmk_kwide low, wmk_kwide high)
+{
+	const bool from_least = low == least(operand->width, operand->is_signed), to_most = high == most(operand->width, operand->is_signed);
+	char a[24], b[24];
+
+	number(operand, low, a);
+	number(operand, high, b);
+	if (from_least && to_most)
+		return wmk_kterm_constant(true);
+	if (low == high)
+		return equals(test(true, "%s == %s", operand->name, a), operand);
+	if (from_least)
+		return test(true, "%s <= %s", operand->name, b);
+	if (to_most)
+		return test(true, "%s >= %s", operand->name, a);
+	return wmk_kterm_and(test(true, "%s >= %s", operand->name, a), test(true, "%s <= %s", operand->name, b));
+}
+
+/* The bits of `mask` are those of `value`: of a word of which the rest may be anything. */
+static struct wmk_kterm has_bits(const struct wmk_koperand *operand, uint64_t mask, uint64_t value)
+{
+	struct wmk_kterm term = wmk_kterm_constant(true);
+
+	if (mask & ~value)
+		term = wmk_kterm_not(wmk_kterm_bits(operand, mask & ~value));
+	for (uint64_t left = mask & value; left; left &= left - 1)
+		term = wmk_kterm_and(term, wmk_kterm_bits(operand, left & -left));
+	return term;
+}
+
+/* Of a number that is the low `bits` of the kernel's word: from `low` to `high`, without a sign, as blocks that begin with the same bits. */
+static struct wmk_kterm in_blocks(const struct wmk_koperand *operand, unsigned bits, wmk_kwide low, wmk_kwide high)
+{
+	const uint64_t all = ((uint64_t)1 << bits) - 1;
+	struct wmk_kterm term = wmk_kterm_constant(false);
+	unsigned n = 0;
+
+	while (low <= high) {
+		uint64_t size = 1;
+
+		while (((uint64_t)low & (2 * size - 1)) == 0 && low + (wmk_kwide)(2 * size) - 1 <= high)
+			size *= 2;
+		if (++n > BLOCKS_MAX) {
+			wmk_kterm_free(&term);
+			return wmk_kterm_unknown();
+		}
+		term = wmk_kterm_or(term, has_bits(operand, all & ~(size - 1), (uint64_t)low));
+		low += (wmk_kwide)size;
+	}
+	return term;
+}
+
+struct wmk_kterm wmk_kterm_between(const struct wmk_koperand *operand, wmk_kwide low, wmk_kwide high)
+{
+	const unsigned width = operand->type->width;
+	const wmk_kwide first = least(width, operand->type->is_signed), last = most(width, operand->type->is_signed);
+
+	low = low < first ? first : low;
+	high = high > last ? last : high;
+	if (low > high)
+		return wmk_kterm_constant(false);
+	if (low == first && high == last)
+		return wmk_kterm_constant(true);
+	if (!operand->width || operand->width < width)
+		return wmk_kterm_unknown();
+	/* from the trace's numbers to the kernel's, in whose order the interval may have two parts */
+	const bool narrow = operand->width > width, is_signed = !narrow && operand->is_signed;
+	const wmk_kwide round = (wmk_kwide)1 << width, begin = least(width, is_signed), end = most(width, is_signed), count = high - low;
+	wmk_kwide from = low - operand->add;
+
+	from = from < begin ? from + round : from > end ? from - round : from;
+	if (narrow && !operand->has_bits)
+		return wmk_kterm_unknown();
+	struct wmk_kterm (*make)(const struct wmk_koperand *, wmk_kwide, wmk_kwide) = in_order;
+
+	if (from + count <= end)
+		return narrow ? in_blocks(operand, width, from, from + count) : make(operand, from, from + count);
+	if (narrow)
+		return wmk_kterm_or(in_blocks(operand, width, from, end), in_blocks(operand, width, begin, from + count - round));
+	return wmk_kterm_or(make(operand, from, end), make(operand, begin, from + count - round));
+}
+
+struct wmk_kterm wmk_kterm_bits(const struct wmk_koperand *operand, uint64_t mask)
+{
+	char text[24];
+
+	if (operand->width < 64)
+		mask &= ((uint64_t)1 << operand->width) - 1;
+	if (!operand->width || !operand->has_bits || operand->add)
+		return wmk_kterm_unknown();
+	if (!mask)
+		return wmk_kterm_constant(false);
+	const bool is_negative = operand->is_signed && mask >> (operand->width - 1);
+
+	return test(true, "%s & %s", operand->name, number(operand, (wmk_kwide)mask - (is_negative ? (wmk_kwide)1 << operand->width : 0), text));
+}
+
+/* ── texts ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* A pattern of ours, taken apart. */
+struct pattern {
+	char plain[STRING_MAX + 1];      /* without its stars and what makes others plain */
+	char glob[2 * STRING_MAX + 2];   /* for the kernel's: each character that is none of a word's with a \ */
+	size_t n;                        /* of `plain` */
+	unsigned stars;
+	bool at_begin, at_end;           /* a star is there */
+};
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* False: not with the kernel's means. */
+static bool take_apart(const struct wmk_node *node, struct pattern *is)
+{
+	size_t n_glob = 0;
+
+	*is = (struct pattern){ .n = 0 };
+	if (node->text_len > STRING_MAX / 2)
+		return false;
+	for (uint32_t i = 0; i < node->text_len; i++) {
+		char c = node->text[i];
+
+		if (c == '*') {
+			is->stars++;
+			is->at_begin |= i == 0;
+			is->at_end |= i + 1 == node->text_len;
+			is->glob[n_glob++] = c;
+			continue;
+		}
+		if (c == '\\')
+			c = node->text[++i];
+		if (c < ' ' || c > '~' || strchr("\\\"'", c))
+			return false;
+		/* (the first one always: so it is a glob for the kernel, and begins with no digit) */
+		if (!is->n || !is_word(c))
+			is->glob[n_glob++] = '\\';
+		is->glob[n_glob++] = c;
+		is->plain[is->n++] = c;
+	}
+	return true;
+}
+
+/* The kernel's shortcuts for one or two stars, which need no NUL behind the text. */
+static struct wmk_kterm by_shortcut(const struct wmk_koperand *operand, const struct pattern *is)
+{
+	if (!is_word(is->plain[0]) || strpbrk(is->plain, "[?"))
+		return wmk_kterm_unknown();
+	if (is->stars == 1 && is->at_end)
+		return test(!operand->is_far, "%s ~ \"%s*\"", operand->name, is->plain);
+	if (is->stars == 2 && is->at_begin && is->at_end)
+		return test(false, "%s ~ \"*%s*\"", operand->name, is->plain);
+	return wmk_kterm_unknown();
+}
+
+struct wmk_kterm wmk_kterm_matches(const struct wmk_koperand *operand, const struct wmk_node *node)
+{
+	struct pattern is;
+
+	if (node->text_len && node->text_len == strspn(node->text, "*"))
+		return wmk_kterm_constant(true);
+	if ((!operand->text_size && !operand->is_far) || !take_apart(node, &is) || !is.n)
+		return wmk_kterm_unknown();
+	if (operand->text_size && is.n > operand->text_size)
+		return wmk_kterm_constant(false);
+	if (is.stars)
+		return operand->has_end ? test(true, "%s ~ \"%s\"", operand->name, is.glob) : by_shortcut(operand, &is);
+	/* of one that lies elsewhere and has no NUL the kernel compares only so much as there is: of nothing, something else */
+	if (operand->is_far)
+		return test(false, "%s == \"%s\"", operand->name, is.plain);
+	return equals(test(true, "%s == \"%s\"", operand->name, is.plain), operand);
+}

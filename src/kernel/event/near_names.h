@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * near_names.h - the nearest of very many names: symbols come by the hundred thousand, and most differ too much in length already to be
+ * compared letter by letter. Only so many are looked at.
+ */
+#ifndef WMK_KERNEL_NEAR_NAMES_H
+#define WMK_KERNEL_NEAR_NAMES_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/nearest.h"
+
+struct wmk_names_near {
+	struct wmk_nearest best;
+	size_t length;         /* of the word */
+	uint32_t left;         /* names that will still be compared */
+};
+
+static inline void wmk_names_near_init(struct wmk_names_near *near, const char *word, uint32_t most)
+{
+	wmk_nearest_init(&near->best, word);
+	near->length = strlen(word);
+	near->left = most;
+}
+
+/* As wmk_nearest_offer(). */
+static inline void wmk_names_near_offer(struct wmk_names_near *near, const char *name)
+{
+	const size_t length = strlen(name), slack = 1 + near->length / 3;
+
+	if (near->left == 0 || near->length > 60)
+		return;
+	near->left--;
+	if (length + slack < near->length || (length > near->length + slack && strncmp(name, near->best.word, near->length) != 0))
+		return;
+	wmk_nearest_offer(&near->best, name);
+}
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * value_labels.c - labels of values out of `print fmt`: a small scanner of C's tokens, and a calculator of constants (see value_labels.h).
+ */
+#include "kernel/event/value_labels.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define EXPR_DEPTH 64
+
+struct in {
+	const char *at, *end;
+};
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static void skip_space(struct in *in)
+{
+	while (in->at < in->end && isspace((unsigned char)*in->at))
+		in->at++;
+}
+
+static bool take(struct in *in, const char *token)
+{
+	const size_t len = strlen(token);
+
+	skip_space(in);
+	if ((size_t)(in->end - in->at) < len || memcmp(in->at, token, len) != 0)
+		return false;
+	in->at += len;
+	return true;
+}
+
+/* From behind the first quote to behind the last one; the inside, with its escapes, in *inside. */
+static bool skip_text(struct in *in, struct in *inside)
+{
+	inside->at = in->at;
+	for (; in->at < in->end; in->at++) {
+		if (*in->at == '\\' && in->at + 1 < in->end) {
+			in->at++;
+		} else if (*in->at == '"') {
+			inside->end = in->at++;
+			return true;
+		}
+	}
+	return false;
+}
+
+static struct in take_word(struct in *in)
+{
+	struct in word = { in->at, in->at };
+
+#ifdef WMK_PLANTED_BUG_KERNEL_FORMAT
+	while (is_word(*in->at))          /* the fuzzer must find this */
+		in->at++;
+#else
+	while (in->at < in->end && is_word(*in->at))
+		in->at++;
+#endif
+	word.end = in->at;
+	return word;
+}
+
+static bool is(const struct in *word, const char *name)
+{
+	return (size_t)(word->end - word->at) == strlen(name) && memcmp(word->at, name, strlen(name)) == 0;
+}
+
+/* ── constants ───────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Calculated in 64 bits, as preprocessors do. False: not a constant, as far as can be told from here. */
+static bool expr(struct in *in, unsigned least, unsigned depth, uint64_t *value);
+
+static bool number(struct in *in, uint64_t *value)
+{
+	unsigned base = 10, digits = 0;
+
+	*value = 0;
+	if (in->at + 1 < in->end && in->at[0] == '0' && (in->at[1] | 0x20) == 'x') {
+		base = 16;
+		in->at += 2;
+	} else if (in->at < in->end && *in->at == '0') {
+		base = 8;
+	}
+	for (; in->at < in->end && isxdigit((unsigned char)*in->at); in->at++, digits++) {
+		const unsigned digit = isdigit((unsigned char)*in->at) ? (unsigned)(*in->at - '0') : (unsigned)((*in->at | 0x20) - 'a' + 10);
+
+		if (digit >= base || *value > (UINT64_MAX - digit) / base)
+			return false;
+		*value = *value * base + digit;
+	}
+	while (in->at < in->end && strchr("uUlL", *in->at))
+		in->at++;
+	return digits && (in->at == in->end || !is_word(*in->at));
+}
+
+/* `(unsigned long)`, `( gfp_t)`: words whose last one is known to be a type. What is an enumerator's name looks the same otherwise. */
+static bool take_cast(struct in *in)
+{
+	static const char *const types[] = { "char", "short", "int", "long", "unsigned", "signed", "bool", "u8", "u16", "u32", "u64", "s8", "s16", "s32",
+					     "s64", "__u8", "__u16", "__u32", "__u64", "__s32", "__s64" };
+	const char *begin = in->at;
+	struct in word = { begin, begin };
+	bool is_type = false;
+
+	for (skip_space(in); in->at < in->end && is_word(*in->at) && !isdigit((unsigned char)*in->at); skip_space(in))
+		word = take_word(in);
+	if (word.end - word.at > 2 && memcmp(word.end - 2, "_t", 2) == 0)
+		is_type = true;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		is_type = is_type || is(&word, types[i]);
+	if (is_type && take(in, ")"))
+		return true;
+	in->at = begin;
+	return false;
+}
+
+static bool unary(struct in *in, unsigned depth, uint64_t *value)
+{
+	if (depth > EXPR_DEPTH)
+		return false;
+	if (take(in, "-") || take(in, "~") || take(in, "+")) {
+		const char sign = in->at[-1];
+
+		if (!unary(in, depth + 1, value))
+			return false;
+		*value = sign == '-' ? 0 - *value : sign == '~' ? ~*value : *value;
+		return true;
+	}
+	if (!take(in, "("))
+		return number(in, value);
+	if (take_cast(in))
+		return unary(in, depth + 1, value);
+	return expr(in, 0, depth + 1, value) && take(in, ")");
+}
+
+struct operator {
+	const char *token;
+	unsigned rank;
+};
+
+static const struct operator *take_operator(struct in *in, unsigned least)
+{
+	static const struct operator all[] = { { "<<", 4 }, { ">>", 4 }, { "|", 1 }, { "^", 2 }, { "&", 3 }, { "+", 5 }, { "-", 5 },
+					       { "*", 6 }, { "/", 6 }, { "%", 6 } };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i].rank >= least && take(in, all[i].token))
+			return &all[i];
+	return NULL;
+}
+
+static bool apply(const char *token, uint64_t *left, uint64_t right)
+{
+	switch (token[0]) {
+	case '<': *left = right < 64 ? *left << right : 0; return right < 64;
+	case '>': *left = right < 64 ? *left >> right : 0; return right < 64;
+	case '|': *left |= right; return true;
+	case '^': *left ^= right; return true;
+	case '&': *left &= right; return true;
+	case '+': *left += right; return true;
+	case '-': *left -= right; return true;
+	case '*': *left *= right; return true;
+	default:
+		if (!right)
+			return false;
+		*left = token[0] == '/' ? *left / right : *left % right;
+		return true;
+	}
+}
+
+static bool expr(struct in *in, unsigned least, unsigned depth, uint64_t *value)
+{
+	const struct operator *op;
+	uint64_t right;
+
+	if (!unary(in, depth, value))
+		return false;
+	while ((op = take_operator(in, least)) != NULL)
+		if (!expr(in, op->rank + 1, depth + 1, &right) || !apply(op->token, value, right))
+			return false;
+	return true;
+}
+
+/* ── labels ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* As a number of the field's width. False: the field cannot have it. */
+static bool fit(const struct wmk_kfield *field, uint64_t value, int64_t *fitted)
+{
+	const unsigned width = field->size * 8;
+	const uint64_t mask = width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1, high = mask & ~(mask >> 1);
+
+	if (value > mask && value < (uint64_t)0 - high)
+		return false;
+	value &= mask;
+	*fitted = (int64_t)(field->is_signed && !field->is_flags && value & high ? value | ~mask : value);
+	return true;
+}
+
+static const char *put_name(struct wmk_klabels *room, const struct in *inside)
+{
+	const char *name = room->text;
+	char *to = room->text;
+
+	if ((size_t)(room->text_end - room->text) <= (size_t)(inside->end - inside->at))
+		return NULL;
+	for (const char *at = inside->at; at < inside->end && to - name < WMK_NAME_MAX; at++) {
+		if (*at == '\\' && at + 1 < inside->end)
+			at++;
+		if (*at)
+			*to++ = *at;
+	}
+	*to++ = '\0';
+	if (!*name)
+		return NULL;
+	room->text = to;
+	return name;
+}
+
+static void put(struct wmk_kfield *field, uint64_t value, const struct in *inside, struct wmk_klabels *room)
+{
+	int64_t fitted;
+
+	if (field->n_labels == WMK_KFORMAT_LABELS || room->next == room->end || !fit(field, value, &fitted))
+		return;
+	/* Only single bits, of flags: names of several are what those of the bits say. */
+	if (field->is_flags && (!fitted || (uint64_t)fitted & ((uint64_t)fitted - 1)))
+		return;
+	for (uint32_t i = 0; i < field->n_labels; i++)
+		if (field->labels[i].from == fitted)
+			return;
+	const char *name = put_name(room, inside);
+
+	if (!name)
+		return;
+	if (!field->n_labels)
+		field->labels = room->next;
+	*room->next++ = (struct wmk_label){ name, fitted, fitted };
+	field->n_labels++;
+}
+
+/* To behind the '}' that belongs to the '{' before. */
+static bool skip_braces(struct in *in)
+{
+	struct in inside;
+
+	for (unsigned depth = 1; in->at < in->end;) {
+		const char c = *in->at++;
+
+		if (c == '"' && !skip_text(in, &inside))
+			return false;
+		depth += c == '{';
+		depth -= c == '}';
+		if (!depth)
+			return true;
+	}
+	return false;
+}
+
+/* `{ value, "name" }, ...` to the call's end. */
+static void take_labels(struct in *in, struct wmk_kfield *field, struct wmk_klabels *room)
+{
+	struct in inside;
+	uint64_t value;
+
+	while (take(in, "{")) {
+		struct in label = *in;
+
+		if (expr(&label, 0, 0, &value) && take(&label, ",") && take(&label, "\"") && skip_text(&label, &inside) && take(&label, "}"))
+			put(field, value, &inside, room);
+		if (!skip_braces(in) || !take(in, ","))
+			return;
+	}
+}
+
+static void take_call(struct in *in, bool is_flags, struct wmk_kfield *fields, uint32_t n, struct wmk_klabels *room)
+{
+	struct in word, delimiter;
+
+	if (!take(in, "(") || !take(in, "REC->"))
+		return;
+	word = take_word(in);
+	if (!take(in, ",") || (is_flags && (!take(in, "\"") || !skip_text(in, &delimiter) || !take(in, ","))))
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		if (fields[i].shape == WMK_KSHAPE_NUMBER && !fields[i].n_labels && is(&word, fields[i].name)) {
+			fields[i].is_flags = is_flags;
+			take_labels(in, &fields[i], room);
+			return;
+		}
+}
+
+void wmk_klabels_find(const char *print, size_t len, struct wmk_kfield *fields, uint32_t n, struct wmk_klabels *room)
+{
+	struct in in = { print, print + len }, word;
+
+	while (in.at < in.end) {
+		if (*in.at == '"') {
+			in.at++;
+			if (!skip_text(&in, &word))
+				return;
+		} else if (!is_word(*in.at)) {
+			in.at++;
+		} else {
+			word = take_word(&in);
+			if (is(&word, "__print_symbolic") || is(&word, "__print_flags"))
+				take_call(&in, is(&word, "__print_flags"), fields, n, room);
+		}
+	}
+}

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * probe_grammar.c - the grammar of probes (see probe.h), by descent, without looking anything up.
+ */
+#include "kernel/probe/probe_grammar.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+struct reader {
+	const char *text, *at;
+};
+
+static unsigned column(const struct reader *in)
+{
+	return (unsigned)(in->at - in->text) + 1;
+}
+
+static int wrong(const struct reader *in, const char *what)
+{
+	if (*in->at)
+		return wmk_error_said(-EINVAL, "column %u: %s, not '%.12s'", column(in), what, in->at);
+	return wmk_error_said(-EINVAL, "column %u: %s is missing at the end", column(in), what);
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool begins_name(char c)
+{
+	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool in_name(char c)
+{
+	return begins_name(c) || is_digit(c);
+}
+
+/* Of functions and variables: compilers add .isra.0, $ and the like. */
+static bool in_symbol(char c)
+{
+	return in_name(c) || c == '.' || c == '$';
+}
+
+static void skip_blanks(struct reader *in)
+{
+	in->at += strspn(in->at, " \t");
+}
+
+static bool take(struct reader *in, char c)
+{
+	skip_blanks(in);
+	if (*in->at != c)
+		return false;
+	in->at++;
+	return true;
+}
+
+/* As much as `in_it` accepts, at least one character. */
+static int take_word(struct reader *in, bool (*in_it)(char), const char *what, char *word, size_t size)
+{
+	size_t len = 0;
+
+	while (in_it(in->at[len]))
+		len++;
+	if (len == 0)
+		return wrong(in, what);
+	if (len >= size)
+		return wmk_error_said(-EINVAL, "column %u: %s of more than %zu letters", column(in), what, size - 1);
+	memcpy(word, in->at, len);
+	word[len] = '\0';
+	in->at += len;
+	return 0;
+}
+
+/* Decimal or 0x..., at most `most`. */
+static int take_number(struct reader *in, uint64_t most, uint64_t *number)
+{
+	const bool is_hex = in->at[0] == '0' && (in->at[1] | 32) == 'x';
+	char *end;
+
+	if (!is_digit(*in->at))
+		return wrong(in, "a number");
+	errno = 0;
+	*number = strtoull(in->at, &end, is_hex ? 16 : 10);
+	if (errno || *number > most || in_name(*end))
+		return wmk_error_said(-EINVAL, "column %u: no number, or too large a one: %.24s", column(in), in->at);
+	in->at = end;
+	return 0;
+}
+
+/* ── types ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+bool wmk_probe_type_is_string(const char *type)
+{
+	return strcmp(type, "string") == 0 || strcmp(type, "ustring") == 0;
+}
+
+static bool is_type(const char *word)
+{
+	static const char *const types[] = { "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "x8", "x16", "x32", "x64", "char", "symbol",
+		"symstr", "string", "ustring" };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strcmp(word, types[i]) == 0)
+			return true;
+	return false;
+}
+
+static int take_bits(struct reader *in, struct wmk_probe_arg *arg)
+{
+	uint64_t bits, shift = 0, size = 0;
+	const unsigned at = column(in);
+
+	in->at++;
+	if (take_number(in, 64, &bits) < 0)
+		return -EINVAL;
+	if (!take(in, '@') || take_number(in, 63, &shift) < 0 || !take(in, '/') || take_number(in, 64, &size) < 0 || bits == 0 ||
+	    (size != 8 && size != 16 && size != 32 && size != 64) || bits + shift > size)
+		return wmk_error_said(-EINVAL, "column %u: bits are typed bBITS@SHIFT/SIZE, SIZE is 8, 16, 32 or 64", at);
+	snprintf(arg->type, sizeof(arg->type), "b%u@%u/%u", (unsigned)bits, (unsigned)shift, (unsigned)size);
+	return 0;
+}
+
+static int take_type(struct reader *in, struct wmk_probe_arg *arg)
+{
+	const struct reader begin = *in;
+	uint64_t count;
+
+	if (*in->at == 'b' && is_digit(in->at[1]))
+		return take_bits(in, arg);
+	if (take_word(in, in_name, "a type", arg->type, sizeof(arg->type)) < 0)
+		return -EINVAL;
+	if (!is_type(arg->type))
+		return wrong(&begin, "a type (u8..u64, s8..s64, x8..x64, char, string, ustring, symbol)");
+	if (!take(in, '['))
+		return 0;
+	skip_blanks(in);
+	if (take_number(in, 64, &count) < 0)
+		return -EINVAL;
+	if (count == 0 || strncmp(arg->type, "sym", 3) == 0)
+		return wmk_error_said(-EINVAL, "column %u: an array has 1 to 64 elements, of numbers or texts", column(&begin));
+	arg->count = (uint32_t)count;
+	return take(in, ']') ? 0 : wrong(in, "]");
+}
+
+/* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int take_dollar(struct reader *in, struct wmk_probe_arg *arg)
+{
+	const struct reader begin = { in->text, in->at - 1 };
+	char word[16];
+	uint64_t number = 0;
+
+	if (take_word(in, begins_name, "comm, retval, stack or argN", word, sizeof(word)) < 0)
+		return -EINVAL;
+	if (is_digit(*in->at)) {
+		arg->is_slot = true;
+		if (take_number(in, 255, &number) < 0)
+			return -EINVAL;
+	}
+	arg->number = (int64_t)number;
+	if (strcmp(word, "arg") == 0 && number > 0)
+		arg->base = WMK_PROBE_ARGUMENT;
+	else if (strcmp(word, "stack") == 0)
+		arg->base = WMK_PROBE_STACK;
+	else if (strcmp(word, "retval") == 0 && !arg->is_slot)
+		arg->base = WMK_PROBE_RETVAL;
+	else if (strcmp(word, "comm") == 0 && !arg->is_slot)
+		arg->base = WMK_PROBE_COMM;
+	else
+		return wrong(&begin, "$comm, $retval, $stack, $stackN or $arg1 ...");
+	return 0;
+}
+
+static int take_at(struct reader *in, struct wmk_probe_arg *arg)
+{
+	uint64_t number = 0;
+	int err;
+
+	if (is_digit(*in->at)) {
+		arg->base = WMK_PROBE_MEMORY;
+		err = take_number(in, UINT64_MAX, &number);
+		arg->number = (int64_t)number;
+		return err;
+	}
+	arg->base = WMK_PROBE_SYMBOL;
+	if (take_word(in, in_symbol, "a symbol or an address", arg->text, sizeof(arg->text)) < 0)
+		return -EINVAL;
+	if (*in->at != '+')
+		return 0;
+	in->at++;
+	err = take_number(in, INT32_MAX, &number);
+	arg->number = (int64_t)number;
+	return err;
+}
+
+static int take_base(struct reader *in, struct wmk_probe_arg *arg)
+{
+	if (take(in, '%')) {
+		arg->base = WMK_PROBE_REGISTER;
+		return take_word(in, in_name, "a register", arg->text, 16);
+	}
+	if (take(in, '$'))
+		return take_dollar(in, arg);
+	if (take(in, '@'))
+		return take_at(in, arg);
+	arg->base = WMK_PROBE_NAMED;
+	if (!begins_name(*in->at))
+		return wrong(in, "a value: NAME, %REGISTER, $arg1, $retval, +OFFSET(VALUE) or @SYMBOL");
+	return take_word(in, in_name, "a name", arg->text, WMK_PROBE_FIELD_MAX * 2);
+}
+
+static int take_deref(struct reader *in, struct wmk_probe_arg *arg)
+{
+	struct wmk_probe_deref *deref = &arg->derefs[arg->n_derefs];
+	const bool minus = *in->at == '-';
+	uint64_t number;
+
+	if (arg->n_derefs == WMK_PROBE_DEREFS_MAX)
+		return wmk_error_said(-EINVAL, "column %u: more than %u steps through memory", column(in), WMK_PROBE_DEREFS_MAX);
+	in->at++;
+	deref->is_user = *in->at == 'u';
+	in->at += deref->is_user;
+	if (take_number(in, INT32_MAX, &number) < 0)
+		return -EINVAL;
+	deref->offset = minus ? -(int64_t)number : (int64_t)number;
+	arg->n_derefs++;
+	return take(in, '(') ? 0 : wrong(in, "'(' and the value that is the address");
+}
+
+static int take_value(struct reader *in, struct wmk_probe_arg *arg)
+{
+	int err;
+
+	for (;;) {
+		skip_blanks(in);
+		if (*in->at != '+' && *in->at != '-')
+			break;
+		err = take_deref(in, arg);
+		if (err < 0)
+			return err;
+	}
+	err = take_base(in, arg);
+	if (err == 0 && arg->base == WMK_PROBE_COMM && arg->n_derefs)
+		return wmk_error_said(-EINVAL, "column %u: $comm is a text, not an address", arg->column);
+	for (uint32_t i = 0; err == 0 && i < arg->n_derefs; i++)
+		if (!take(in, ')'))
+			return wrong(in, "')'");
+	return err;
+}
+
+/* A name and a single '=': what follows is the value. */
+static int take_field_name(struct reader *in, struct wmk_probe_arg *arg)
+{
+	struct reader ahead = *in;
+	const unsigned at = column(in);
+
+	while (in_name(*ahead.at))
+		ahead.at++;
+	if (!begins_name(*in->at) || !take(&ahead, '='))
+		return 0;
+	if (take_word(in, in_name, "a field's name", arg->name, sizeof(arg->name)) < 0)
+		return -EINVAL;
+	*in = ahead;
+	skip_blanks(in);
+	if (strncmp(arg->name, "common_", 7) == 0 || strncmp(arg->name, "__", 2) == 0)
+		return wmk_error_said(-EINVAL, "column %u: the kernel has fields like %s itself", at, arg->name);
+	return 0;
+}
+
+/* Without a name: called like the value, or by its place in the list. */
+static void name_field(struct wmk_probe_arg *arg, uint32_t index)
+{
+	const bool is_plain = arg->n_derefs == 0;
+	const size_t len = strnlen(arg->text, sizeof(arg->name) - 1);
+
+	if (arg->name[0])
+		return;
+	if (is_plain && (arg->base == WMK_PROBE_NAMED || arg->base == WMK_PROBE_REGISTER))
+		memcpy(arg->name, arg->text, len);
+	else if (is_plain && (arg->base == WMK_PROBE_RETVAL || arg->base == WMK_PROBE_COMM))
+		strcpy(arg->name, arg->base == WMK_PROBE_RETVAL ? "retval" : "comm");
+	else
+		snprintf(arg->name, sizeof(arg->name), "arg%u", is_plain && arg->base == WMK_PROBE_ARGUMENT ? (unsigned)arg->number : index + 1);
+}
+
+static int take_arg(struct reader *in, struct wmk_probe_text *text)
+{
+	struct wmk_probe_arg *arg = &text->args[text->n_args];
+	int err;
+
+	skip_blanks(in);
+	if (text->n_args == WMK_PROBE_ARGS_MAX)
+		return wmk_error_said(-EINVAL, "column %u: more than %u arguments", column(in), WMK_PROBE_ARGS_MAX);
+	err = take_field_name(in, arg);
+	arg->column = column(in);
+	err = err < 0 ? err : take_value(in, arg);
+	if (err == 0 && take(in, ':')) {
+		skip_blanks(in);
+		err = take_type(in, arg);
+	}
+	if (err < 0)
+		return err;
+	if (arg->base == WMK_PROBE_COMM && arg->type[0] && (strcmp(arg->type, "string") != 0 || arg->count))
+		return wmk_error_said(-EINVAL, "column %u: $comm is a string", arg->column);
+	name_field(arg, text->n_args);
+	for (uint32_t i = 0; i < text->n_args; i++)
+		if (strcmp(text->args[i].name, arg->name) == 0)
+			return wmk_error_said(-EINVAL, "column %u: a field %s is there already: give it another name (NAME=VALUE)", arg->column, arg->name);
+	text->n_args++;
+	return 0;
+}
+
+static int take_args(struct reader *in, struct wmk_probe_text *text)
+{
+	int err;
+
+	in->at++;
+	text->has_args = true;
+	if (take(in, ')'))
+		return 0;
+	do {
+		err = take_arg(in, text);
+		if (err < 0)
+			return err;
+	} while (take(in, ','));
+	return take(in, ')') ? 0 : wrong(in, "',' or ')'");
+}
+
+/* ── places ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* SYMBOL[+OFFSET] or ADDRESS */
+static int take_symbol(struct reader *in, struct wmk_probe_text *text)
+{
+	if (is_digit(*in->at))
+		return take_number(in, UINT64_MAX, &text->number);
+	if (take_word(in, in_symbol, "a function or an address", text->symbol, sizeof(text->symbol)) < 0)
+		return -EINVAL;
+	if (*in->at != '+')
+		return 0;
+	in->at++;
+	return take_number(in, INT32_MAX, &text->number);
+}
+
+static int take_kernel_place(struct reader *in, struct wmk_probe_text *text)
+{
+	const char *colon = in->at;
+
+	while (in_name(*colon) || *colon == '-')
+		colon++;
+	if (*colon == ':' && colon > in->at) {
+		if ((size_t)(colon - in->at) >= sizeof(text->scope))
+			return wmk_error_said(-EINVAL, "column %u: no module has so long a name", column(in));
+		memcpy(text->scope, in->at, (size_t)(colon - in->at));
+		in->at = colon + 1;
+	}
+	return take_symbol(in, text);
+}
+
+/* Where the list of arguments begins: at the parenthesis that the last one closes. NULL: there is none. */
+static const char *find_args(const char *typed)
+{
+	const char *at = typed + strlen(typed);
+	int depth = 0;
+
+	while (at > typed && (at[-1] == ' ' || at[-1] == '\t'))
+		at--;
+	if (at == typed || at[-1] != ')')
+		return NULL;
+	while (at > typed) {
+		at--;
+		depth += *at == ')';
+		depth -= *at == '(';
+		if (depth == 0)
+			return at;
+	}
+	return NULL;
+}
+
+/* The last colon before `end`, behind `begin`. */
+static const char *last_colon(const char *begin, const char *end)
+{
+	while (end > begin)
+		if (*--end == ':')
+			return end;
+	return NULL;
+}
+
+/* The kernel takes words apart at blanks, and cuts off what follows a #. */
+static int take_path(struct reader *in, const char *end, struct wmk_probe_text *text)
+{
+	const size_t len = (size_t)(end - in->at);
+	const size_t fit = strcspn(in->at, " \t\n#");
+
+	if (len == 0 || len >= sizeof(text->path))
+		return len ? wmk_error_said(-EINVAL, "column %u: the path is too long", column(in)) : wrong(in, "a path");
+	if (fit < len)
+		return wmk_error_said(-EINVAL, "column %zu: the kernel takes no path with a blank or a #: make a link to it that has none",
+				      column(in) + fit);
+	memcpy(text->path, in->at, len);
+	in->at = end + 1;
+	return 0;
+}
+
+static int take_user_place(struct reader *in, struct wmk_probe_text *text)
+{
+	const char *args = find_args(in->at), *end = args ? args : in->at + strlen(in->at), *colon, *second;
+	int err;
+
+	text->place = strncmp(in->at, "sdt:", 4) == 0 ? WMK_PROBE_AT_SDT : WMK_PROBE_IN_ELF;
+	if (text->place == WMK_PROBE_AT_SDT || strncmp(in->at, "elf:", 4) == 0)
+		in->at += 4;
+	colon = last_colon(in->at, end);
+	if (text->place == WMK_PROBE_IN_ELF) {
+		if (!colon)
+			return wmk_error_said(-EINVAL, "column %u: PATH:SYMBOL is expected: %.60s", column(in), in->at);
+		err = take_path(in, colon, text);
+		return err < 0 ? err : take_symbol(in, text);
+	}
+	second = colon ? last_colon(in->at, colon) : NULL;
+	if (!second)
+		return wmk_error_said(-EINVAL, "column %u: PATH:PROVIDER:NAME is expected: %.60s", column(in), in->at);
+	err = take_path(in, second, text);
+	if (err == 0)
+		err = take_word(in, in_symbol, "a provider", text->scope, sizeof(text->scope));
+	if (err == 0 && !take(in, ':'))
+		err = wrong(in, "':'");
+	return err < 0 ? err : take_word(in, in_symbol, "a probe's name", text->symbol, sizeof(text->symbol));
+}
+
+static bool is_user(enum wmk_probe_kind kind)
+{
+	return kind == WMK_PROBE_USER || kind == WMK_PROBE_USER_RETURN;
+}
+
+int wmk_probe_text_read(enum wmk_probe_kind kind, const char *typed, struct wmk_probe_text *text)
+{
+	struct reader in = { typed, typed };
+	const bool at_begin_only = kind != WMK_PROBE_KERNEL && kind != WMK_PROBE_USER;
+	int err;
+
+	memset(text, 0, sizeof(*text));
+	if (strnlen(typed, WMK_PROBE_TEXT_MAX) == WMK_PROBE_TEXT_MAX)
+		return wmk_error_said(-EINVAL, "a probe of more than %u letters", WMK_PROBE_TEXT_MAX - 1);
+	skip_blanks(&in);
+	err = is_user(kind) ? take_user_place(&in, text) : take_kernel_place(&in, text);
+	if (err < 0)
+		return err;
+	if (at_begin_only && (text->place == WMK_PROBE_AT_SDT || (text->symbol[0] && text->number)))
+		return wmk_error_said(-EINVAL, "column %u: entry and return are those of a whole function: no offset, no SDT probe", column(&in));
+	skip_blanks(&in);
+	if (*in.at == '(')
+		err = take_args(&in, text);
+	skip_blanks(&in);
+	if (err == 0 && *in.at)
+		return wrong(&in, text->has_args ? "the end" : "'(' or the end");
+#ifdef WMK_PLANTED_BUG_PROBE
+	if (text->n_args == 3)
+		text->args[WMK_PROBE_ARGS_MAX - 1 + (uint32_t)text->args[2].number].count = 1;
+#endif
+	return err;
+}

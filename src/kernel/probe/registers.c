@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * registers.c - names of registers: what assemblers write, and what the kernel's fetch arguments take (see sdt.h).
+ *
+ * The kernel's names on x86 are those of 16 bits, whatever the width: %di is all of rdi.
+ */
+#include <elf.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernel/probe/sdt.h"
+
+struct name {
+	const char *name, *kernel_name;
+	unsigned size;
+};
+
+static const struct name x86_names[] = {
+	{ "rax", "ax", 8 }, { "eax", "ax", 4 }, { "ax", "ax", 8 }, { "al", "ax", 1 },
+	{ "rbx", "bx", 8 }, { "ebx", "bx", 4 }, { "bx", "bx", 8 }, { "bl", "bx", 1 },
+	{ "rcx", "cx", 8 }, { "ecx", "cx", 4 }, { "cx", "cx", 8 }, { "cl", "cx", 1 },
+	{ "rdx", "dx", 8 }, { "edx", "dx", 4 }, { "dx", "dx", 8 }, { "dl", "dx", 1 },
+	{ "rsi", "si", 8 }, { "esi", "si", 4 }, { "si", "si", 8 }, { "sil", "si", 1 },
+	{ "rdi", "di", 8 }, { "edi", "di", 4 }, { "di", "di", 8 }, { "dil", "di", 1 },
+	{ "rbp", "bp", 8 }, { "ebp", "bp", 4 }, { "bp", "bp", 8 }, { "bpl", "bp", 1 },
+	{ "rsp", "sp", 8 }, { "esp", "sp", 4 }, { "sp", "sp", 8 }, { "spl", "sp", 1 },
+	{ "rip", "ip", 8 }, { "eip", "ip", 4 }, { "ip", "ip", 8 }, { "flags", "flags", 8 },
+	{ "cs", "cs", 8 }, { "ss", "ss", 8 }, { "orig_ax", "orig_ax", 8 },
+};
+
+static const struct name arm_names[] = {
+	{ "sp", "sp", 8 }, { "lr", "x30", 8 }, { "pc", "pc", 8 }, { "pstate", "pstate", 8 },
+};
+
+static bool is_text(const char *name, size_t len, const char *text)
+{
+	return strlen(text) == len && memcmp(name, text, len) == 0;
+}
+
+static unsigned find_name(const struct name *names, size_t n, const char *name, size_t len, char kernel_name[8])
+{
+	for (size_t i = 0; i < n; i++)
+		if (is_text(name, len, names[i].name)) {
+			snprintf(kernel_name, 8, "%s", names[i].kernel_name);
+			return names[i].size;
+		}
+	return 0;
+}
+
+/* One or two digits from `least` to `most` at the end of what is there; -1: no. */
+static int take_index(const char *digits, size_t len, int least, int most)
+{
+	int index = 0;
+
+	if (len == 0 || len > 2 || (len == 2 && digits[0] == '0'))
+		return -1;
+	for (size_t i = 0; i < len; i++) {
+		if (digits[i] < '0' || digits[i] > '9')
+			return -1;
+		index = index * 10 + digits[i] - '0';
+	}
+	return index < least || index > most ? -1 : index;
+}
+
+/* r8 r8d r8w r8b ... r15b */
+static unsigned find_x86_numbered(const char *name, size_t len, char kernel_name[8])
+{
+	unsigned size = 8;
+	int index;
+
+	if (len < 2 || name[0] != 'r')
+		return 0;
+	switch (name[len - 1]) {
+	case 'd': size = 4; len--; break;
+	case 'w': size = 2; len--; break;
+	case 'b': size = 1; len--; break;
+	default: break;
+	}
+	index = take_index(name + 1, len - 1, 8, 15);
+	if (index < 0)
+		return 0;
+	snprintf(kernel_name, 8, "r%u", (unsigned)index % 100);
+	return size;
+}
+
+static unsigned find_arm_numbered(const char *name, size_t len, char kernel_name[8])
+{
+	const int index = len > 1 && (name[0] == 'x' || name[0] == 'w') ? take_index(name + 1, len - 1, 0, 30) : -1;
+
+	if (index < 0)
+		return 0;
+	snprintf(kernel_name, 8, "x%u", (unsigned)index % 100);
+	return name[0] == 'x' ? 8 : 4;
+}
+
+unsigned wmk_register_find(unsigned machine, const char *name, size_t len, char kernel_name[8])
+{
+	unsigned size;
+
+	if (machine == EM_AARCH64) {
+		size = find_name(arm_names, sizeof(arm_names) / sizeof(arm_names[0]), name, len, kernel_name);
+		return size ? size : find_arm_numbered(name, len, kernel_name);
+	}
+	if (machine != EM_X86_64 && machine != EM_386)
+		return 0;
+	size = find_name(x86_names, sizeof(x86_names) / sizeof(x86_names[0]), name, len, kernel_name);
+	return size || machine == EM_386 ? size : find_x86_numbered(name, len, kernel_name);
+}
+
+const char *wmk_register_of_argument(unsigned machine, unsigned n)
+{
+	static const char *const x86[] = { "di", "si", "dx", "cx", "r8", "r9" };
+	static const char *const arm[] = { "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7" };
+
+	if (machine == EM_X86_64 && n >= 1 && n <= sizeof(x86) / sizeof(x86[0]))
+		return x86[n - 1];
+	return machine == EM_AARCH64 && n >= 1 && n <= sizeof(arm) / sizeof(arm[0]) ? arm[n - 1] : NULL;
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sdt.c - operands of the assembler in SDT notes (see sdt.h). A compiler writes them as it would into an instruction, so all that it can
+ * address with may come; what is not understood is unreadable, never guessed.
+ */
+#include "kernel/probe/sdt.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct span {
+	const char *at, *end;
+};
+
+static void unreadable(struct wmk_sdt_arg *arg, const char *why)
+{
+	arg->kind = WMK_SDT_UNREADABLE;
+	arg->why = why;
+}
+
+static void skip_blanks(struct span *span)
+{
+	while (span->at < span->end && (*span->at == ' ' || *span->at == '\t'))
+		span->at++;
+}
+
+static bool take(struct span *span, char c)
+{
+	skip_blanks(span);
+	if (span->at == span->end || *span->at != c)
+		return false;
+	span->at++;
+	return true;
+}
+
+static bool at_end(struct span *span)
+{
+	skip_blanks(span);
+	return span->at == span->end;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool in_name(char c)
+{
+	return c == '_' || c == '.' || c == '$' || is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* A number without sign, decimal or hexadecimal. */
+static bool take_digits(struct span *span, uint64_t *number)
+{
+	char copy[24], *end;
+	size_t len = 0;
+
+	while (len < sizeof(copy) - 1 && span->at + len < span->end && in_name(span->at[len])) {
+		copy[len] = span->at[len];
+		len++;
+	}
+	copy[len] = '\0';
+	if (!is_digit(copy[0]))
+		return false;
+	errno = 0;
+	*number = strtoull(copy, &end, copy[0] == '0' && (copy[1] | 32) == 'x' ? 16 : 10);
+	span->at += end - copy;
+	return errno == 0 && *end == '\0';
+}
+
+static bool take_number(struct span *span, int64_t *number)
+{
+	uint64_t digits;
+	bool minus = take(span, '-');
+
+	if (!minus)
+		take(span, '+');
+	skip_blanks(span);
+	if (!take_digits(span, &digits) || (minus && digits > (uint64_t)INT64_MAX + 1))
+		return false;
+	*number = (int64_t)(minus ? 0 - digits : digits);
+	return true;
+}
+
+/* A sum of numbers and at most one symbol: -20, counter, counter+8, 8+counter. */
+static bool take_sum(struct span *span, struct wmk_sdt_arg *arg)
+{
+	arg->number = 0;
+	arg->symbol[0] = '\0';
+	for (bool first = true;; first = false) {
+		int64_t number;
+		size_t len = 0;
+
+		skip_blanks(span);
+		if (span->at == span->end || (*span->at != '+' && *span->at != '-' && !first))
+			return true;
+		if (is_digit(*span->at) || *span->at == '-' || (*span->at == '+' && span->end - span->at > 1 && is_digit(span->at[1]))) {
+			if (!take_number(span, &number) || __builtin_add_overflow(arg->number, number, &arg->number))
+				return false;
+			continue;
+		}
+		take(span, '+');
+		while (span->at + len < span->end && in_name(span->at[len]))
+			len++;
+		if (len == 0 || len >= sizeof(arg->symbol) || arg->symbol[0] || is_digit(*span->at))
+			return false;
+		memcpy(arg->symbol, span->at, len);
+		arg->symbol[len] = '\0';
+		span->at += len;
+	}
+}
+
+/* A register's name: letters and digits. */
+static unsigned take_register(struct span *span, unsigned machine, char base[8])
+{
+	const char *begin = span->at;
+
+	while (span->at < span->end && in_name(*span->at))
+		span->at++;
+	return wmk_register_find(machine, begin, (size_t)(span->at - begin), base);
+}
+
+/* ── x86: %reg  $5  -20(%rbp)  (%rax)  counter+4(%rip) ───────────────────────────────────────────────── */
+
+static void x86_register(struct span *span, unsigned machine, struct wmk_sdt_arg *arg)
+{
+	if (!take_register(span, machine, arg->base) || !at_end(span)) {
+		unreadable(arg, "it is in a register that the kernel cannot fetch");
+		return;
+	}
+	arg->kind = WMK_SDT_REGISTER;
+}
+
+static void x86_memory(struct span *span, unsigned machine, struct wmk_sdt_arg *arg)
+{
+	if (*span->at != '(' && !take_sum(span, arg)) {
+		unreadable(arg, "its operand is not understood");
+		return;
+	}
+	if (at_end(span)) {
+		if (arg->symbol[0])
+			arg->kind = WMK_SDT_VARIABLE;
+		else
+			unreadable(arg, "it is at a fixed address");
+		return;
+	}
+	if (!take(span, '(') || !take(span, '%') || !take_register(span, machine, arg->base)) {
+		unreadable(arg, "its operand is not understood");
+		return;
+	}
+	if (!take(span, ')') || !at_end(span)) {
+		unreadable(arg, "the kernel cannot fetch from base plus index");
+		return;
+	}
+	if (strcmp(arg->base, "ip") == 0 && arg->symbol[0])
+		arg->kind = WMK_SDT_VARIABLE;
+	else if (strcmp(arg->base, "ip") == 0 || arg->symbol[0])
+		unreadable(arg, "the kernel cannot fetch from a symbol plus register");
+	else
+		arg->kind = WMK_SDT_MEMORY;
+}
+
+static void x86_operand(struct span *span, unsigned machine, struct wmk_sdt_arg *arg)
+{
+	if (take(span, '%')) {
+		x86_register(span, machine, arg);
+	} else if (take(span, '$')) {
+		if (take_number(span, &arg->number) && at_end(span))
+			arg->kind = WMK_SDT_CONSTANT;
+		else
+			unreadable(arg, "it is the address of a symbol");
+	} else {
+		x86_memory(span, machine, arg);
+	}
+}
+
+/* ── aarch64: x0  w0  5  #5  [sp, 24]  counter ───────────────────────────────────────────────────────── */
+
+static void arm_memory(struct span *span, unsigned machine, struct wmk_sdt_arg *arg)
+{
+	skip_blanks(span);
+	if (!take_register(span, machine, arg->base)) {
+		unreadable(arg, "its operand is not understood");
+		return;
+	}
+	if (take(span, ',')) {
+		take(span, '#');
+		if (!take_number(span, &arg->number)) {
+			unreadable(arg, "the kernel cannot fetch from base plus index");
+			return;
+		}
+	}
+	if (!take(span, ']') || !at_end(span))
+		unreadable(arg, "its operand is not understood");
+	else
+		arg->kind = WMK_SDT_MEMORY;
+}
+
+static void arm_operand(struct span *span, unsigned machine, struct wmk_sdt_arg *arg)
+{
+	struct span name;
+
+	if (take(span, '[')) {
+		arm_memory(span, machine, arg);
+		return;
+	}
+	if (take(span, '#') || is_digit(*span->at) || *span->at == '-') {
+		if (take_number(span, &arg->number) && at_end(span))
+			arg->kind = WMK_SDT_CONSTANT;
+		else
+			unreadable(arg, "its operand is not understood");
+		return;
+	}
+	name = *span;
+	if (take_register(&name, machine, arg->base) && at_end(&name))
+		arg->kind = WMK_SDT_REGISTER;
+	else if (name.end - span->at == 3 && memcmp(span->at + 1, "zr", 2) == 0)
+		arg->kind = WMK_SDT_CONSTANT;
+	else
+		unreadable(arg, "its operand is not understood");
+}
+
+/* ── SIZE@OPERAND ────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool take_size(struct span *span, unsigned machine, struct wmk_sdt_arg *arg)
+{
+	const unsigned word = machine == EM_386 ? 4 : 8;
+	int64_t size = word;
+	bool has_size = span->at < span->end && (is_digit(*span->at) || *span->at == '-');
+	const char *digits = span->at;
+
+	if (memchr(span->at, '@', (size_t)(span->end - span->at)) && has_size) {
+		struct span number = { digits, digits + strspn(digits, "-0123456789") };
+
+		if (!take_number(&number, &size) || number.at != number.end)
+			return false;
+		span->at = number.end;
+		if (take(span, 'f')) {
+			unreadable(arg, "it is a floating number");
+			return false;
+		}
+	}
+	/* Without a size it is a word; notes of old compilers have that. */
+	if (memchr(span->at, '@', (size_t)(span->end - span->at)) && !take(span, '@'))
+		return false;
+	if (size != 1 && size != 2 && size != 4 && size != 8 && size != -1 && size != -2 && size != -4 && size != -8) {
+		unreadable(arg, "it is larger than the kernel's numbers");
+		return false;
+	}
+	snprintf(arg->type, sizeof(arg->type), "%c%d", size < 0 ? 's' : 'u', (int)(size < 0 ? -size : size) * 8);
+	return true;
+}
+
+static void read_arg(struct span span, unsigned machine, struct wmk_sdt_arg *arg)
+{
+	unreadable(arg, "its size is not understood");
+	if (!take_size(&span, machine, arg))
+		return;
+	unreadable(arg, "its operand is not understood");
+	if (at_end(&span))
+		return;
+	if (machine == EM_AARCH64)
+		arm_operand(&span, machine, arg);
+	else
+		x86_operand(&span, machine, arg);
+}
+
+/* Up to the next blank that is outside of brackets. */
+static struct span next_arg(const char **text)
+{
+	struct span span = { *text + strspn(*text, " \t"), NULL };
+	int depth = 0;
+
+	for (span.end = span.at; *span.end; span.end++) {
+		if (*span.end == '(' || *span.end == '[')
+			depth++;
+		else if ((*span.end == ')' || *span.end == ']') && depth)
+			depth--;
+		else if ((*span.end == ' ' || *span.end == '\t') && depth == 0)
+			break;
+	}
+	*text = span.end;
+	return span;
+}
+
+unsigned wmk_sdt_args(unsigned machine, const char *text, struct wmk_sdt_arg args[WMK_SDT_ARGS_MAX])
+{
+	unsigned n = 0;
+
+	while (n < WMK_SDT_ARGS_MAX) {
+		const struct span span = next_arg(&text);
+
+		if (span.at == span.end)
+			break;
+		memset(&args[n], 0, sizeof(args[n]));
+		read_arg(span, machine, &args[n++]);
+	}
+	return n;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * namespaces.c - namespaces of this process (see namespaces.h).
+ */
+#include "kernel/proc/namespaces.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+/* The kernel's PROC_PID_INIT_INO. */
+#define FIRST_PID_NAMESPACE 0xEFFFFFFCu
+#define NSEC 1000000000
+
+/* The offsets of this process's clocks; a process does not change its time namespace while it runs. */
+static struct wmk_clock_offsets offsets;
+static pthread_once_t offsets_once = PTHREAD_ONCE_INIT;
+
+/* 0: unknown. */
+static uint64_t namespace_of(const char *link)
+{
+	struct stat st;
+
+	return stat(link, &st) == 0 ? (uint64_t)st.st_ino : 0;
+}
+
+static void look(void)
+{
+	offsets = wmk_clock_offsets();
+}
+
+uint64_t wmk_kspaces_monotonic(void)
+{
+	pthread_once(&offsets_once, look);
+	return wmk_clock_monotonic() - (uint64_t)offsets.monotonic;
+}
+
+uint64_t wmk_kspaces_start_time(uint64_t ticks)
+{
+	pthread_once(&offsets_once, look);
+	return ticks - (uint64_t)(offsets.boot / (NSEC / sysconf(_SC_CLK_TCK)));
+}
+
+bool wmk_kspaces_is_first_pid(void)
+{
+	const uint64_t own = namespace_of("/proc/self/ns/pid");
+
+	return own == 0 || own == FIRST_PID_NAMESPACE;
+}
+
+int wmk_kspaces_check_threads(void)
+{
+	const uint64_t own = namespace_of("/proc/self/ns/pid");
+
+	/* (one without its first process cannot be looked at: 0) */
+	if (own == 0 || namespace_of("/proc/self/ns/pid_for_children") == own)
+		return 0;
+	return wmk_error_said(-EINVAL, "a process with children in another PID namespace than its own cannot have "
+			      "threads (with unshare --pid, use --fork)");
+}
+
+int wmk_kspaces_check(void)
+{
+	return wmk_kspaces_is_first_pid() ? 0 :
+	       wmk_error_said(-ENOTSUP, "the kernel's records have other process numbers than this PID "
+			      "namespace: run waymark outside of the container, or in the PID namespace "
+			      "of the host");
+}

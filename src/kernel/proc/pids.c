@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pids.c - threads of processes, and processes by the numbers that they have in another PID namespace (see pids.h).
+ */
+#include "kernel/proc/pids.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/nsfs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "kernel/proc/procfs.h"
+
+struct looking {
+	struct wmk_kproc_lines lines;
+	struct wmk_kproc_status status;
+	uint32_t ns, level;              /* the client's namespace; how deep it is: 1 is ours */
+	int32_t number;
+};
+
+/* False: it is hidden, or gone. */
+static bool read_status(struct looking *look, int task)
+{
+	look->status = (struct wmk_kproc_status){ .tgid = 0 };
+	return wmk_kproc_status_read(&look->lines, task, &look->status) >= 0 && look->status.n_tids > 0;
+}
+
+static bool namespace_of(struct looking *look, pid_t pid, uint32_t *ns)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	const int task = wmk_kproc_open(AT_FDCWD, path, true);
+	const bool known = task >= 0 && wmk_kns_read(task, WMK_KNS_PID, ns) >= 0 && read_status(look, task);
+
+	if (task >= 0)
+		close(task);
+	return known;
+}
+
+/* Is it in that namespace, or in one below? */
+static bool is_inside(int task, uint32_t ns)
+{
+	int fd = openat(task, "ns/pid", O_RDONLY | O_CLOEXEC), above;
+	bool found = false;
+	struct stat st;
+
+	while (fd >= 0 && !found && fstat(fd, &st) == 0) {
+		found = st.st_ino == ns;
+		above = found ? -1 : ioctl(fd, NS_GET_PARENT);
+		close(fd);
+		fd = above;
+	}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+static bool is_meant(struct looking *look, DIR *proc, int32_t pid)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "%" PRId32, pid);
+	const int task = wmk_kproc_open(dirfd(proc), name, true);
+	const bool found = task >= 0 && read_status(look, task) && look->status.n_tids >= look->level &&
+			   look->status.tids[look->level - 1] == look->number && is_inside(task, look->ns);
+
+	if (task >= 0)
+		close(task);
+	return found;
+}
+
+static int find(struct looking *look, pid_t *pid)
+{
+	DIR *proc = wmk_kproc_opendir(AT_FDCWD, "/proc");
+	int err = -ESRCH;
+	int32_t next;
+
+	if (!proc)
+		return wmk_error(-errno, "cannot look for processes in /proc");
+	while (err == -ESRCH && wmk_kproc_next_number(proc, &next) == 1)
+		if (is_meant(look, proc, next)) {
+			*pid = next;
+			err = 0;
+		}
+	closedir(proc);
+	return err < 0 ? wmk_error(err, "there is no process %" PRId32 " in the client's PID namespace", look->number) : 0;
+}
+
+/* -ENOTSUP: what /proc says is not about the processes that we know by their numbers. */
+static int check_proc(pid_t client)
+{
+	char self[16], own[16];
+	const ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
+
+	snprintf(own, sizeof(own), "%d", (int)getpid());
+	self[n > 0 ? n : 0] = '\0';
+	if (n > 0 && strcmp(self, own) != 0)
+		return wmk_error_said(-ENOTSUP,
+				      "/proc shows another PID namespace than the session daemon's: mount one there");
+	if (client == 0)
+		return wmk_error_said(-ENOTSUP, "the client is outside of the session daemon's PID namespace: "
+				      "neither knows the other's process numbers");
+	return 0;
+}
+
+int wmk_kpids_of(pid_t client, uint64_t number, pid_t *pid)
+{
+	struct looking *look;
+	uint32_t ours;
+	int err;
+
+	if (number == 0 || number > INT32_MAX)
+		return wmk_error(-ESRCH, "there is no process %" PRIu64, number);
+	err = check_proc(client);
+	if (err < 0)
+		return err;
+	look = calloc(1, sizeof(*look));
+	if (!look)
+		return wmk_error(-ENOMEM, "no memory to look for a process");
+	*pid = look->number = (int32_t)number;
+	if (namespace_of(look, getpid(), &ours) && namespace_of(look, client, &look->ns) && look->ns != ours) {
+		look->level = look->status.n_tids;
+		err = find(look, pid);
+	}
+	free(look);
+	return err;
+}
+
+int wmk_kpids_threads(pid_t pid, int (*one)(void *data, int32_t tid), void *data)
+{
+	char path[32];
+	int32_t tid;
+	int ret = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *dir = wmk_kproc_opendir(AT_FDCWD, path);
+
+	if (!dir)
+		return -ESRCH;
+	while (ret == 0 && wmk_kproc_next_number(dir, &tid) == 1)
+		ret = one(data, tid);
+	closedir(dir);
+	return ret;
+}

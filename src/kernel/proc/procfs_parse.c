@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * procfs_parse.c - what the texts of /proc say (see procfs.h). Pure; no text needs a NUL behind it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "kernel/proc/procfs.h"
+
+const char *const wmk_kns_names[WMK_KNS_KINDS] = { "pid", "user", "cgroup", "ipc", "mnt", "net", "time", "uts" };
+
+static int digit_of(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+}
+
+size_t wmk_kproc_number(const char *text, size_t len, unsigned base, uint64_t max, uint64_t *number)
+{
+	uint64_t n = 0;
+	size_t i;
+
+	for (i = 0; i < len && digit_of(text[i]) < (int)base; i++) {
+		const uint64_t digit = (uint64_t)digit_of(text[i]);
+
+		if (n > (max - digit) / base || digit > max)
+			return 0;
+		n = n * base + digit;
+	}
+	*number = n;
+	return i;
+}
+
+/* ── a text that is gone through ─────────────────────────────────────────────────────────────────────── */
+
+struct text {
+	const char *at;
+	size_t len;
+};
+
+static void drop(struct text *text, size_t n)
+{
+	text->at += n;
+	text->len -= n;
+}
+
+static void skip_blanks(struct text *text)
+{
+	while (text->len && (*text->at == ' ' || *text->at == '\t'))
+		drop(text, 1);
+}
+
+static bool take(struct text *text, char c)
+{
+	if (!text->len || *text->at != c)
+		return false;
+	drop(text, 1);
+	return true;
+}
+
+static bool take_word(struct text *text, const char *word)
+{
+	const size_t n = strlen(word);
+
+	if (text->len < n || memcmp(text->at, word, n) != 0)
+		return false;
+	drop(text, n);
+	return true;
+}
+
+static bool take_number(struct text *text, unsigned base, uint64_t max, uint64_t *number)
+{
+	const size_t n = wmk_kproc_number(text->at, text->len, base, max, number);
+
+	drop(text, n);
+	return n > 0;
+}
+
+/* ── stat ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+/*
+ * In the kernel a worker is "kworker/0:1"; /proc appends what it works on, "-events" or "+flush". A rescuer's own name ("kworker/R-nvme") has the
+ * dash.
+ */
+static size_t worker_len(const char *name, size_t len)
+{
+	static const char head[] = "kworker/";
+	const size_t n = sizeof(head) - 1;
+
+	if (len < n || memcmp(name, head, n) != 0 || (len > n && name[n] == 'R'))
+		return len;
+	for (size_t i = n; i < len; i++)
+		if (name[i] == '-' || name[i] == '+')
+			return i;
+	return len;
+}
+
+/* Numbers behind the state, by their place in proc(5). */
+enum { AT_PPID = 4, AT_FLAGS = 9, AT_PRIO = 18, AT_THREADS = 20, AT_CPU = 39 };
+
+static int take_stat_number(unsigned place, uint64_t value, bool is_negative, struct wmk_kproc_stat *stat)
+{
+	switch (place) {
+	case AT_PPID:
+		stat->ppid = (int32_t)value;
+		return is_negative || value > INT32_MAX ? -EPROTO : 0;
+	case AT_FLAGS:
+		stat->flags = (uint32_t)value;
+		return is_negative || value > UINT32_MAX ? -EPROTO : 0;
+	case AT_PRIO:
+		stat->prio = is_negative ? -(int32_t)value : (int32_t)value;
+		return value > INT32_MAX ? -EPROTO : 0;
+	case AT_THREADS:
+		stat->n_threads = (uint32_t)value;
+		return is_negative || value > INT32_MAX ? -EPROTO : 0;
+	case AT_CPU:
+		stat->cpu = (uint32_t)value;
+		return is_negative || value > UINT32_MAX ? -EPROTO : 0;
+	default:
+		return 0;
+	}
+}
+
+static int take_stat_numbers(struct text text, struct wmk_kproc_stat *stat)
+{
+	uint64_t value = 0;
+	int err = 0;
+
+	for (unsigned place = AT_PPID; place <= AT_CPU && err == 0; place++) {
+		bool is_negative;
+
+		skip_blanks(&text);
+		is_negative = take(&text, '-');
+		if (!take_number(&text, 10, UINT64_MAX, &value))
+			return -EPROTO;
+		err = take_stat_number(place, value, is_negative, stat);
+	}
+	return err;
+}
+
+int wmk_kproc_stat_parse(const char *bytes, size_t len, struct wmk_kproc_stat *stat)
+{
+	struct text text = { bytes, len };
+	const char *close_bracket;
+	uint64_t tid;
+	int err;
+
+	*stat = (struct wmk_kproc_stat){ .tid = 0 };
+	if (!take_number(&text, 10, INT32_MAX, &tid) || !take(&text, ' ') || !take(&text, '('))
+		return -EPROTO;
+	stat->tid = (int32_t)tid;
+	/* The last one: a name may have brackets, blanks and newlines in it, and nothing behind it has. */
+	close_bracket = memrchr(text.at, ')', text.len);
+	if (!close_bracket)
+		return -EPROTO;
+	const struct text name = { text.at, (size_t)(close_bracket - text.at) };
+
+	drop(&text, name.len + 1);
+	if (!take(&text, ' ') || !text.len)
+		return -EPROTO;
+	stat->state = *text.at;
+	drop(&text, 1);
+	err = take_stat_numbers(text, stat);
+	if (err < 0)
+		return err;
+	const size_t kept = stat->flags & WMK_KPROC_WORKER && stat->flags & WMK_KPROC_KTHREAD ? worker_len(name.at, name.len) : name.len;
+
+#ifdef WMK_PLANTED_BUG_KERNEL_PROCFS
+	memcpy(stat->name, name.at, kept);      /* the fuzzer must find this */
+#else
+	memcpy(stat->name, name.at, kept < sizeof(stat->name) ? kept : sizeof(stat->name) - 1);
+#endif
+	return 0;
+}
+
+/* ── status ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static uint32_t take_list(struct text text, int32_t list[WMK_KPROC_LEVELS])
+{
+	uint32_t n = 0;
+	uint64_t number;
+
+	for (; n < WMK_KPROC_LEVELS; n++) {
+		skip_blanks(&text);
+		if (!take_number(&text, 10, INT32_MAX, &number))
+			break;
+		list[n] = (int32_t)number;
+	}
+	return n;
+}
+
+static bool take_first(struct text text, uint64_t max, uint64_t *number)
+{
+	skip_blanks(&text);
+	return take_number(&text, 10, max, number);
+}
+
+void wmk_kproc_status_line(const char *line, size_t len, struct wmk_kproc_status *status)
+{
+	struct text text = { line, len };
+	uint64_t number;
+
+	if (take_word(&text, "Tgid:")) {
+		if (take_first(text, INT32_MAX, &number))
+			status->tgid = (int32_t)number;
+	} else if (take_word(&text, "Uid:")) {
+		if (take_first(text, UINT32_MAX, &number))
+			status->uid = (uint32_t)number;
+	} else if (take_word(&text, "Gid:")) {
+		if (take_first(text, UINT32_MAX, &number))
+			status->gid = (uint32_t)number;
+	} else if (take_word(&text, "NStgid:")) {
+		status->n_tgids = take_list(text, status->tgids);
+	} else if (take_word(&text, "NSpid:")) {
+		status->n_tids = take_list(text, status->tids);
+	}
+}
+
+/* ── namespaces ──────────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_kns_parse(enum wmk_kns kind, const char *bytes, size_t len, uint32_t *inum)
+{
+	struct text text = { bytes, len };
+	uint64_t number;
+
+	if (!take_word(&text, wmk_kns_names[kind]) || !take_word(&text, ":[") || !take_number(&text, 10, UINT32_MAX, &number) || !take(&text, ']') ||
+	    text.len)
+		return -EPROTO;
+	*inum = (uint32_t)number;
+	return 0;
+}
+
+bool wmk_kproc_id_inside(const char *line, size_t len, uint32_t outside, uint32_t *inside)
+{
+	struct text text = { line, len };
+	uint64_t parts[3];
+
+	for (unsigned i = 0; i < 3; i++) {
+		skip_blanks(&text);
+		if (!take_number(&text, 10, UINT32_MAX, &parts[i]))
+			return false;
+	}
+	if (outside < parts[1] || outside - parts[1] >= parts[2] || parts[0] + (outside - parts[1]) > UINT32_MAX)
+		return false;
+	*inside = (uint32_t)(parts[0] + (outside - parts[1]));
+	return true;
+}
+
+/* ── files and memory ────────────────────────────────────────────────────────────────────────────────── */
+
+static bool take_may(struct text *text, char yes, bool *may)
+{
+	*may = text->len && *text->at == yes;
+	return *may ? take(text, yes) : take(text, '-');
+}
+
+/* "7f12-7f13 rw-p 00001000 fe:00 247134   /some/path": what is behind the inode may be anything. */
+int wmk_kproc_map_parse(const char *line, size_t len, struct wmk_kproc_map *map)
+{
+	struct text text = { line, len };
+	uint64_t major, minor;
+
+	if (!take_number(&text, 16, UINT64_MAX, &map->start) || !take(&text, '-') || !take_number(&text, 16, UINT64_MAX, &map->end) ||
+	    map->end < map->start || !take(&text, ' '))
+		return -EPROTO;
+	if (!take_may(&text, 'r', &map->can_read) || !take_may(&text, 'w', &map->can_write) || !take_may(&text, 'x', &map->can_execute))
+		return -EPROTO;
+	map->is_shared = take(&text, 's');
+	if ((!map->is_shared && !take(&text, 'p')) || !take(&text, ' ') || !take_number(&text, 16, UINT64_MAX, &map->offset) || !take(&text, ' '))
+		return -EPROTO;
+	if (!take_number(&text, 16, UINT32_MAX, &major) || !take(&text, ':') || !take_number(&text, 16, UINT32_MAX, &minor) || !take(&text, ' ') ||
+	    !take_number(&text, 10, UINT64_MAX, &map->inode))
+		return -EPROTO;
+	return 0;
+}
+
+bool wmk_kproc_fdinfo_flags(const char *line, size_t len, uint32_t *flags)
+{
+	struct text text = { line, len };
+	uint64_t number;
+
+	if (!take_word(&text, "flags:"))
+		return false;
+	skip_blanks(&text);
+	if (!take_number(&text, 8, UINT32_MAX, &number))
+		return false;
+	*flags = (uint32_t)number;
+	return true;
+}
+
+bool wmk_kproc_value(const char *line, size_t len, const char *name, const char **value, size_t *value_len)
+{
+	struct text text = { line, len };
+
+	if (!take_word(&text, name))
+		return false;
+	skip_blanks(&text);
+	if (!take(&text, ':'))
+		return false;
+	skip_blanks(&text);
+	while (text.len && (text.at[text.len - 1] == ' ' || text.at[text.len - 1] == '\t'))
+		text.len--;
+	*value = text.at;
+	*value_len = text.len;
+	return true;
+}

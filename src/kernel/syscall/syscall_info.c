@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * syscall_info.c - system calls by number and name, and their rows read (see syscall_info.h).
+ */
+#include "kernel/syscall/syscall_info.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "kernel/syscall/syscall_table.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/* Words of the table. */
+static const struct {
+	const char *word;
+	uint8_t kind, set;
+} words[] = {
+	{ "none", WMK_KKIND_NONE, 0 }, { "int", WMK_KKIND_INT, 0 }, { "uint", WMK_KKIND_UINT, 0 }, { "long", WMK_KKIND_LONG, 0 },
+	{ "ulong", WMK_KKIND_ULONG, 0 }, { "hex", WMK_KKIND_HEX, 0 }, { "ptr", WMK_KKIND_POINTER, 0 }, { "fd", WMK_KKIND_FD, 0 },
+	{ "pid", WMK_KKIND_PID, 0 }, { "uid", WMK_KKIND_UID, 0 }, { "mode", WMK_KKIND_MODE, 0 }, { "errno", WMK_KKIND_ERRNO, 0 },
+	{ "path", WMK_KKIND_PATH, 0 }, { "text", WMK_KKIND_TEXT, 0 }, { "in", WMK_KKIND_BYTES_IN, 0 }, { "out", WMK_KKIND_BYTES_OUT, 0 },
+	{ "addrin", WMK_KKIND_ADDRESS_IN, 0 }, { "addrout", WMK_KKIND_ADDRESS_OUT, 0 }, { "texts", WMK_KKIND_TEXTS, 0 },
+	{ "viin", WMK_KKIND_VECTORS_IN, 0 }, { "viout", WMK_KKIND_VECTORS_OUT, 0 }, { "timein", WMK_KKIND_TIME_IN, 0 },
+	{ "timeout", WMK_KKIND_TIME_OUT, 0 }, { "stat", WMK_KKIND_STAT, 0 }, { "polls", WMK_KKIND_POLLS, 0 }, { "pair", WMK_KKIND_PAIR_OUT, 0 },
+	{ "open", WMK_KKIND_SET, WMK_KSET_OPEN }, { "prot", WMK_KKIND_SET, WMK_KSET_PROT }, { "map", WMK_KKIND_SET, WMK_KSET_MAP },
+	{ "clone", WMK_KKIND_SET, WMK_KSET_CLONE }, { "family", WMK_KKIND_SET, WMK_KSET_FAMILY }, { "socket", WMK_KKIND_SET, WMK_KSET_SOCKET },
+	{ "at", WMK_KKIND_SET, WMK_KSET_AT }, { "wait", WMK_KKIND_SET, WMK_KSET_WAIT }, { "signal", WMK_KKIND_SET, WMK_KSET_SIGNAL },
+	{ "whence", WMK_KKIND_SET, WMK_KSET_WHENCE }, { "access", WMK_KKIND_SET, WMK_KSET_ACCESS }, { "msg", WMK_KKIND_SET, WMK_KSET_MESSAGE },
+	{ "epoll", WMK_KKIND_SET, WMK_KSET_EPOLL }, { "clock", WMK_KKIND_SET, WMK_KSET_CLOCK }, { "fcntl", WMK_KKIND_SET, WMK_KSET_FCNTL },
+	{ "futex", WMK_KKIND_SET, WMK_KSET_FUTEX }, { "advice", WMK_KKIND_SET, WMK_KSET_ADVICE }, { "rename", WMK_KKIND_SET, WMK_KSET_RENAME },
+	{ "mask", WMK_KKIND_SET, WMK_KSET_MASK },
+};
+
+const char *wmk_kkind_name(enum wmk_kkind kind)
+{
+	for (size_t i = 0; i < COUNT(words); i++)
+		if (words[i].kind == kind)
+			return kind == WMK_KKIND_SET ? "set" : words[i].word;
+	return "none";
+}
+
+/* ── numbers and names ───────────────────────────────────────────────────────────────────────────────── */
+
+static const struct wmk_syscall_number *table_of(enum wmk_kabi abi, unsigned *n)
+{
+	*n = abi == WMK_KABI_NATIVE ? wmk_syscall_native_n : wmk_syscall_compat_n;
+	return abi == WMK_KABI_NATIVE ? wmk_syscall_native : wmk_syscall_compat;
+}
+
+static int compare_number(const void *key, const void *row)
+{
+	const unsigned number = *(const unsigned *)key, there = ((const struct wmk_syscall_number *)row)->number;
+
+	return number < there ? -1 : number > there;
+}
+
+const char *wmk_syscall_name(enum wmk_kabi abi, unsigned number)
+{
+	const struct wmk_syscall_number *row;
+	unsigned n;
+
+	row = table_of(abi, &n);
+	row = bsearch(&number, row, n, sizeof(*row), compare_number);
+	return row ? row->name : NULL;
+}
+
+static const char *event_name(const char *name)
+{
+	for (unsigned i = 0; i < wmk_syscall_aliases_n; i++)
+		if (strcmp(wmk_syscall_aliases[i][0], name) == 0)
+			return wmk_syscall_aliases[i][1];
+	return name;
+}
+
+int wmk_syscall_find(enum wmk_kabi abi, const char *name)
+{
+	const struct wmk_syscall_number *row;
+	struct wmk_nearest near;
+	char meant[128];
+	unsigned n;
+
+	row = table_of(abi, &n);
+	for (unsigned i = 0; i < n; i++)
+		if (strcmp(row[i].name, name) == 0)
+			return row[i].number;
+	wmk_nearest_init(&near, name);
+	for (unsigned i = 0; i < n; i++) {
+		if (strcmp(event_name(row[i].name), name) == 0)
+			return row[i].number;
+		wmk_nearest_offer(&near, row[i].name);
+	}
+	if (near.n)
+		return wmk_error_said(-ENOENT, "no system call is named %.40s; near it: %s", name, wmk_nearest_text(&near, meant, sizeof(meant)));
+	return wmk_error_said(-ENOENT, "no system call is named %.40s", name);
+}
+
+/* ── rows ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void copy_name(char to[WMK_SYSCALL_NAME], const char *from, size_t len)
+{
+	if (len > WMK_SYSCALL_NAME - 1)
+		len = WMK_SYSCALL_NAME - 1;
+	memcpy(to, from, len);
+	to[len] = 0;
+}
+
+/* One that is for 32-bit programs only goes before one for all. */
+static const char *find_row(enum wmk_kabi abi, const char *name)
+{
+	const size_t len = strlen(name);
+	const char *all = NULL;
+
+	for (unsigned i = 0; i < wmk_syscall_rows_n; i++) {
+		const char *row = wmk_syscall_rows[i];
+		const bool narrow = *row == '*';
+
+		if (strncmp(row + narrow, name, len) != 0 || row[narrow + len] != '(')
+			continue;
+		if (narrow && abi == WMK_KABI_COMPAT)
+			return row + 1;
+		if (!narrow)
+			all = row;
+	}
+	return all;
+}
+
+/* A kind's word at `at`, and the argument that has the length; returns what stands behind, NULL: no such word. */
+static const char *read_kind(const char *at, struct wmk_syscall_arg *arg)
+{
+	const size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz");
+
+	for (size_t i = 0; i < COUNT(words); i++) {
+		if (strncmp(words[i].word, at, len) != 0 || words[i].word[len])
+			continue;
+		arg->kind = words[i].kind;
+		arg->set = words[i].set;
+		at += len;
+		if (*at == ':') {
+			arg->len_arg = (uint8_t)(at[1] - '0');
+			at += 2;
+		}
+		return at;
+	}
+	return NULL;
+}
+
+/* False: the row is not as it should be (a test reads them all). */
+static bool read_row(const char *row, struct wmk_syscall *call)
+{
+	struct wmk_syscall_arg result = { .kind = WMK_KKIND_NONE };
+	const char *at = strchr(row, '(') + 1;
+
+	while (*at != ')') {
+		struct wmk_syscall_arg *arg = &call->args[call->n_args];
+		size_t len;
+
+		at = call->n_args < WMK_SYSCALLS_ARGS ? read_kind(at, arg) : NULL;
+		if (!at || *at != ' ')
+			return false;
+		len = strcspn(++at, ",)");
+		copy_name(arg->name, at, len);
+		at += len;
+		at += *at == ',' ? 2 : 0;
+		call->n_args++;
+	}
+	at = read_kind(at + 2, &result);
+	call->ret = result.kind;
+	for (unsigned i = 0; i < call->n_args; i++)
+		if (call->args[i].len_arg >= call->n_args)
+			return false;
+	return at && !*at;
+}
+
+/* Six numbers, of whose meaning nothing is known. */
+static void make_unknown(struct wmk_syscall *call)
+{
+	call->n_args = WMK_SYSCALLS_ARGS;
+	call->ret = WMK_KKIND_LONG;
+	for (unsigned i = 0; i < WMK_SYSCALLS_ARGS; i++) {
+		call->args[i] = (struct wmk_syscall_arg){ .name = "arg0", .kind = WMK_KKIND_HEX };
+		call->args[i].name[3] = (char)('0' + i);
+	}
+}
+
+int wmk_syscall_describe(enum wmk_kabi abi, unsigned number, struct wmk_syscall *call)
+{
+	const char *name = wmk_syscall_name(abi, number), *row = name ? find_row(abi, name) : NULL;
+
+	*call = (struct wmk_syscall){ .abi = (uint8_t)abi, .number = (uint16_t)number, .name = "unknown", .event = "unknown" };
+	if (name) {
+		const char *event = abi == WMK_KABI_NATIVE ? event_name(name) : name;
+
+		copy_name(call->name, name, strlen(name));
+		copy_name(call->event, event, strlen(event));
+	}
+	call->is_known = row && read_row(row, call);
+	if (!call->is_known)
+		make_unknown(call);
+	return name ? 0 : wmk_error_said(-ENOENT, "no system call has number %u", number);
+}
+
+/* ── by what the kernel says ─────────────────────────────────────────────────────────────────────────── */
+
+static bool is_one_of(const char *word, const char *const *of, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(word, of[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool ends_with(const char *word, const char *end)
+{
+	const size_t len = strlen(word), n = strlen(end);
+
+	return len >= n && strcmp(word + len - n, end) == 0;
+}
+
+static uint8_t kind_of_pointer(const struct wmk_kfield *field)
+{
+	static const char *const paths[] = { "filename", "pathname", "path", "oldname", "newname", "specialfile", "name" };
+
+	/* A text that is read: never where the call writes to, and not what may be bytes. */
+	if (strncmp(field->type, "const char *", 12) != 0 || strchr(field->type + 12, '*') || strstr(field->name, "buf") || strstr(field->name, "ptr"))
+		return WMK_KKIND_POINTER;
+	return is_one_of(field->name, paths, COUNT(paths)) ? WMK_KKIND_PATH : WMK_KKIND_TEXT;
+}
+
+static uint8_t kind_of(const struct wmk_kfield *field)
+{
+	static const char *const longs[] = { "long", "loff_t", "off_t" };
+	static const char *const wide[] = { "unsigned long", "size_t", "u64", "__u64", "aio_context_t", "const size_t" };
+	static const char *const users[] = { "uid_t", "gid_t", "qid_t" };
+	static const char *const unsigneds[] = { "unsigned int", "unsigned", "u32", "__u32", "const __u32" };
+
+	if (field->is_pointer || strchr(field->type, '*'))
+		return kind_of_pointer(field);
+	if (strcmp(field->type, "pid_t") == 0)
+		return WMK_KKIND_PID;
+	if (strcmp(field->type, "umode_t") == 0)
+		return WMK_KKIND_MODE;
+	if (is_one_of(field->type, users, COUNT(users)))
+		return WMK_KKIND_UID;
+	if (is_one_of(field->type, longs, COUNT(longs)))
+		return WMK_KKIND_LONG;
+	if (is_one_of(field->type, wide, COUNT(wide)))
+		return strstr(field->name, "flags") || ends_with(field->name, "addr") ? WMK_KKIND_HEX : WMK_KKIND_ULONG;
+	if (ends_with(field->name, "fd"))
+		return WMK_KKIND_FD;
+	return is_one_of(field->type, unsigneds, COUNT(unsigneds)) ? WMK_KKIND_UINT : WMK_KKIND_INT;
+}
+
+/* Names become those of fields: identifiers, each another one. */
+static bool is_name(const struct wmk_syscall *call, const char *name)
+{
+	if (!*name || (*name >= '0' && *name <= '9') || strlen(name) >= WMK_SYSCALL_NAME)
+		return false;
+	for (const char *c = name; *c; c++)
+		if (!(*c == '_' || (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z')))
+			return false;
+	for (unsigned i = 0; i < call->n_args; i++)
+		if (strcmp(call->args[i].name, name) == 0)
+			return false;
+	return true;
+}
+
+void wmk_syscall_refine(struct wmk_syscall *call, const struct wmk_kformat *format)
+{
+	struct wmk_syscall made = *call;
+
+	if (call->is_known)
+		return;
+	made.n_args = 0;
+	memset(made.args, 0, sizeof(made.args));
+	for (uint32_t i = format->n_common; i < format->n_common + format->n_fields; i++) {
+		const struct wmk_kfield *field = &format->fields[i];
+		struct wmk_syscall_arg *arg = &made.args[made.n_args];
+
+		/* Besides the arguments: the number, under one of two names, and what the kernel itself copied. */
+		if (strcmp(field->name, "__syscall_nr") == 0 || strcmp(field->name, "nr") == 0 || field->shape != WMK_KSHAPE_NUMBER)
+			continue;
+		if (made.n_args == WMK_SYSCALLS_ARGS || !is_name(&made, field->name))
+			return;
+		copy_name(arg->name, field->name, strlen(field->name));
+		arg->kind = kind_of(field);
+		made.n_args++;
+	}
+	made.is_known = true;
+	*call = made;
+}
+
+/* ── what is copied ──────────────────────────────────────────────────────────────────────────────────── */
+
+static uint32_t at_most(uint32_t wanted, uint32_t most)
+{
+	return wanted < most ? wanted : most;
+}
+
+/* Sizes of the kernel's structures in memory of 64- and 32-bit programs. */
+#define TIME_SIZE(abi) ((abi) == WMK_KABI_NATIVE ? 16 : 8)
+#define POLL_SIZE 8
+
+/* How an argument is copied; *at_entry, *at_exit: when. */
+static struct wmk_syscalls_copy copy_of(const struct wmk_syscall *call, const struct wmk_syscall_arg *arg, const struct wmk_syscalls_limits *limits,
+				      bool *at_entry, bool *at_exit)
+{
+	const uint16_t bytes = (uint16_t)at_most(limits->bytes, WMK_SYSCALLS_PART_MAX);
+	struct wmk_syscalls_copy copy = { .arg = (uint8_t)(arg - call->args), .len_arg = arg->len_arg, .unit = 1, .max = bytes };
+
+	*at_entry = true;
+	*at_exit = false;
+	switch (arg->kind) {
+	case WMK_KKIND_PATH:
+	case WMK_KKIND_TEXT:
+		copy.op = WMK_SYSCALLS_TEXT;
+		copy.is_late = wmk_syscall_is_late(call, copy.arg);
+		copy.max = (uint16_t)at_most(limits->text, WMK_SYSCALLS_PART_MAX);
+		break;
+	case WMK_KKIND_BYTES_IN:
+		copy.op = WMK_SYSCALLS_BYTES;
+		break;
+	case WMK_KKIND_ADDRESS_IN:
+	case WMK_KKIND_ADDRESS_OUT:
+		*at_exit = arg->kind == WMK_KKIND_ADDRESS_OUT;
+		copy.op = *at_exit ? WMK_SYSCALLS_LENGTH_AT : WMK_SYSCALLS_BYTES;
+		copy.max = WMK_SYSCALLS_ADDRESS_MAX;
+		break;
+	case WMK_KKIND_TEXTS:
+		copy.op = WMK_SYSCALLS_TEXTS;
+		copy.max = (uint16_t)at_most(limits->text, WMK_SYSCALLS_STRING_MAX);
+		break;
+	case WMK_KKIND_VECTORS_IN:
+		copy.op = WMK_SYSCALLS_VECTORS_IN;
+		break;
+	case WMK_KKIND_TIME_IN:
+	case WMK_KKIND_TIME_OUT:
+	case WMK_KKIND_STAT:
+	case WMK_KKIND_PAIR_OUT:
+		*at_exit = arg->kind != WMK_KKIND_TIME_IN;
+		copy.op = WMK_SYSCALLS_FIXED;
+		copy.unit = copy.max = arg->kind == WMK_KKIND_STAT ? (uint16_t)sizeof(struct stat) : arg->kind == WMK_KKIND_PAIR_OUT ? 8 : TIME_SIZE(call->abi);
+		break;
+	case WMK_KKIND_POLLS:
+		*at_exit = true;
+		copy.op = WMK_SYSCALLS_BYTES;
+		copy.unit = POLL_SIZE;
+		copy.max = POLL_SIZE * WMK_SYSCALLS_POLLS_MAX;
+		return copy;
+	case WMK_KKIND_BYTES_OUT:
+	case WMK_KKIND_VECTORS_OUT:
+		*at_exit = true;
+		copy.op = arg->kind == WMK_KKIND_BYTES_OUT ? WMK_SYSCALLS_RETURNED : WMK_SYSCALLS_VECTORS_RETURNED;
+		break;
+	default:
+		break;
+	}
+	*at_entry = !*at_exit;
+	return copy;
+}
+
+bool wmk_syscall_is_late(const struct wmk_syscall *call, unsigned arg)
+{
+	const uint8_t kind = call->args[arg].kind;
+
+	return (kind == WMK_KKIND_PATH || kind == WMK_KKIND_TEXT) && strncmp(call->name, "execve", 6) != 0;
+}
+
+static void add_copy(struct wmk_syscalls_copy copies[WMK_SYSCALLS_PARTS], const struct wmk_syscalls_copy *copy)
+{
+	for (unsigned i = 0; i < WMK_SYSCALLS_PARTS; i++)
+		if (copies[i].op == WMK_SYSCALLS_NOTHING) {
+			copies[i] = *copy;
+			return;
+		}
+}
+
+void wmk_syscall_plan(const struct wmk_syscall *call, const struct wmk_syscalls_limits *limits,
+		    struct wmk_syscalls_plan *plan)
+{
+	memset(plan, 0, sizeof(*plan));
+	for (unsigned i = 0; i < call->n_args; i++) {
+		bool at_entry, at_exit;
+		const struct wmk_syscalls_copy copy = copy_of(call, &call->args[i], limits, &at_entry, &at_exit);
+
+		if (at_entry && copy.op != WMK_SYSCALLS_NOTHING)
+			add_copy(plan->at_entry, &copy);
+		if (at_exit)
+			add_copy(plan->at_exit, &copy);
+	}
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * syscall_labels.c - numbers that have names in arguments and results of system calls. The compiler takes the values from the kernel's and the C
+ * library's headers; a name that these do not have yet is left out of the build by #ifdef.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/futex.h>
+#include <linux/sched.h>
+
+#include "kernel/syscall/syscall_info.h"
+
+#define L(name) { #name, (int64_t)(name), (int64_t)(name) }
+#define COUNT(array) ((unsigned)(sizeof(array) / sizeof(*(array))))
+
+static const struct wmk_label opens[] = {
+	L(O_WRONLY), L(O_RDWR), L(O_CREAT), L(O_EXCL), L(O_NOCTTY), L(O_TRUNC), L(O_APPEND), L(O_NONBLOCK), L(O_DSYNC), L(O_ASYNC), L(O_DIRECT),
+#ifdef __x86_64__
+	/* The C library calls it 0, since programs of 64 bits need not say it; the kernel's value shows where 32-bit ones do. */
+	{ "O_LARGEFILE", 0100000, 0100000 },
+#endif
+	L(O_DIRECTORY), L(O_NOFOLLOW), L(O_NOATIME), L(O_CLOEXEC), L(O_SYNC), L(O_PATH), L(O_TMPFILE),
+};
+static const struct wmk_label prots[] = { L(PROT_READ), L(PROT_WRITE), L(PROT_EXEC), L(PROT_GROWSDOWN), L(PROT_GROWSUP) };
+static const struct wmk_label maps[] = {
+	L(MAP_SHARED), L(MAP_PRIVATE), L(MAP_SHARED_VALIDATE), L(MAP_FIXED), L(MAP_ANONYMOUS), L(MAP_GROWSDOWN), L(MAP_DENYWRITE), L(MAP_EXECUTABLE),
+	L(MAP_LOCKED), L(MAP_NORESERVE), L(MAP_POPULATE), L(MAP_NONBLOCK), L(MAP_STACK), L(MAP_HUGETLB), L(MAP_FIXED_NOREPLACE),
+};
+static const struct wmk_label clones[] = {
+	L(CLONE_VM), L(CLONE_FS), L(CLONE_FILES), L(CLONE_SIGHAND), L(CLONE_PIDFD), L(CLONE_PTRACE), L(CLONE_VFORK), L(CLONE_PARENT), L(CLONE_THREAD),
+	L(CLONE_NEWNS), L(CLONE_SYSVSEM), L(CLONE_SETTLS), L(CLONE_PARENT_SETTID), L(CLONE_CHILD_CLEARTID), L(CLONE_UNTRACED),
+	L(CLONE_CHILD_SETTID), L(CLONE_NEWCGROUP), L(CLONE_NEWUTS), L(CLONE_NEWIPC), L(CLONE_NEWUSER), L(CLONE_NEWPID), L(CLONE_NEWNET), L(CLONE_IO),
+};
+static const struct wmk_label families[] = {
+	L(AF_UNSPEC), L(AF_UNIX), L(AF_INET), L(AF_AX25), L(AF_IPX), L(AF_X25), L(AF_INET6), L(AF_KEY), L(AF_NETLINK), L(AF_PACKET), L(AF_RDS),
+	L(AF_PPPOX), L(AF_LLC), L(AF_IB), L(AF_MPLS), L(AF_CAN), L(AF_TIPC), L(AF_BLUETOOTH), L(AF_ALG), L(AF_NFC), L(AF_VSOCK), L(AF_KCM),
+	L(AF_QIPCRTR), L(AF_SMC), L(AF_XDP),
+};
+static const struct wmk_label sockets[] = {
+	L(SOCK_STREAM), L(SOCK_DGRAM), L(SOCK_RAW), L(SOCK_RDM), L(SOCK_SEQPACKET), L(SOCK_DCCP), L(SOCK_PACKET), L(SOCK_NONBLOCK), L(SOCK_CLOEXEC),
+};
+static const struct wmk_label ats[] = {
+	L(AT_SYMLINK_NOFOLLOW), { "AT_REMOVEDIR|AT_EACCESS", AT_REMOVEDIR, AT_REMOVEDIR }, L(AT_SYMLINK_FOLLOW), L(AT_NO_AUTOMOUNT), L(AT_EMPTY_PATH),
+	L(AT_STATX_FORCE_SYNC), L(AT_STATX_DONT_SYNC), L(AT_RECURSIVE),
+};
+static const struct wmk_label waits[] = { L(WNOHANG), L(WUNTRACED), L(WEXITED), L(WCONTINUED), L(WNOWAIT), L(__WNOTHREAD), L(__WALL), L(__WCLONE) };
+static const struct wmk_label signals[] = {
+	L(SIGHUP), L(SIGINT), L(SIGQUIT), L(SIGILL), L(SIGTRAP), L(SIGABRT), L(SIGBUS), L(SIGFPE), L(SIGKILL), L(SIGUSR1), L(SIGSEGV), L(SIGUSR2),
+	L(SIGPIPE), L(SIGALRM), L(SIGTERM), L(SIGSTKFLT), L(SIGCHLD), L(SIGCONT), L(SIGSTOP), L(SIGTSTP), L(SIGTTIN), L(SIGTTOU), L(SIGURG),
+	L(SIGXCPU), L(SIGXFSZ), L(SIGVTALRM), L(SIGPROF), L(SIGWINCH), L(SIGIO), L(SIGPWR), L(SIGSYS), { "SIGRT", 32, 64 },
+};
+static const struct wmk_label whences[] = { L(SEEK_SET), L(SEEK_CUR), L(SEEK_END), L(SEEK_DATA), L(SEEK_HOLE) };
+static const struct wmk_label accesses[] = { L(R_OK), L(W_OK), L(X_OK) };
+static const struct wmk_label messages[] = {
+	L(MSG_OOB), L(MSG_PEEK), L(MSG_DONTROUTE), L(MSG_CTRUNC), L(MSG_TRUNC), L(MSG_DONTWAIT), L(MSG_EOR), L(MSG_WAITALL), L(MSG_CONFIRM),
+	L(MSG_ERRQUEUE), L(MSG_NOSIGNAL), L(MSG_MORE), L(MSG_WAITFORONE), L(MSG_ZEROCOPY), L(MSG_FASTOPEN), L(MSG_CMSG_CLOEXEC),
+};
+static const struct wmk_label epolls[] = { L(EPOLL_CTL_ADD), L(EPOLL_CTL_DEL), L(EPOLL_CTL_MOD) };
+static const struct wmk_label clocks[] = {
+	L(CLOCK_REALTIME), L(CLOCK_MONOTONIC), L(CLOCK_PROCESS_CPUTIME_ID), L(CLOCK_THREAD_CPUTIME_ID), L(CLOCK_MONOTONIC_RAW), L(CLOCK_REALTIME_COARSE),
+	L(CLOCK_MONOTONIC_COARSE), L(CLOCK_BOOTTIME), L(CLOCK_REALTIME_ALARM), L(CLOCK_BOOTTIME_ALARM), L(CLOCK_TAI),
+};
+static const struct wmk_label fcntls[] = {
+	L(F_DUPFD), L(F_GETFD), L(F_SETFD), L(F_GETFL), L(F_SETFL), L(F_GETLK), L(F_SETLK), L(F_SETLKW), L(F_SETOWN), L(F_GETOWN), L(F_SETSIG),
+	L(F_GETSIG), L(F_OFD_GETLK), L(F_OFD_SETLK), L(F_OFD_SETLKW), L(F_SETLEASE), L(F_GETLEASE), L(F_NOTIFY), L(F_DUPFD_CLOEXEC),
+	L(F_SETPIPE_SZ), L(F_GETPIPE_SZ), L(F_ADD_SEALS), L(F_GET_SEALS),
+};
+/* An operation, alone or with the flags that it is used with. */
+#define FUTEX(name) L(name), { #name "|FUTEX_PRIVATE_FLAG", (name) | FUTEX_PRIVATE_FLAG, (name) | FUTEX_PRIVATE_FLAG }
+static const struct wmk_label futexes[] = {
+	FUTEX(FUTEX_WAIT), FUTEX(FUTEX_WAKE), FUTEX(FUTEX_REQUEUE), FUTEX(FUTEX_CMP_REQUEUE), FUTEX(FUTEX_WAKE_OP), FUTEX(FUTEX_LOCK_PI),
+	FUTEX(FUTEX_UNLOCK_PI), FUTEX(FUTEX_TRYLOCK_PI), FUTEX(FUTEX_WAIT_BITSET), FUTEX(FUTEX_WAKE_BITSET),
+	{ "FUTEX_WAIT_BITSET|FUTEX_PRIVATE_FLAG|FUTEX_CLOCK_REALTIME", FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME,
+	  FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME },
+};
+static const struct wmk_label advices[] = {
+	L(MADV_NORMAL), L(MADV_RANDOM), L(MADV_SEQUENTIAL), L(MADV_WILLNEED), L(MADV_DONTNEED), L(MADV_FREE), L(MADV_REMOVE), L(MADV_DONTFORK),
+	L(MADV_DOFORK), L(MADV_MERGEABLE), L(MADV_UNMERGEABLE), L(MADV_HUGEPAGE), L(MADV_NOHUGEPAGE), L(MADV_DONTDUMP), L(MADV_DODUMP),
+	L(MADV_WIPEONFORK), L(MADV_KEEPONFORK), L(MADV_COLD), L(MADV_PAGEOUT),
+};
+static const struct wmk_label renames[] = { L(RENAME_NOREPLACE), L(RENAME_EXCHANGE), L(RENAME_WHITEOUT) };
+static const struct wmk_label masks[] = { L(SIG_BLOCK), L(SIG_UNBLOCK), L(SIG_SETMASK) };
+static const struct wmk_label errnos[] = {
+	L(EPERM), L(ENOENT), L(ESRCH), L(EINTR), L(EIO), L(ENXIO), L(E2BIG), L(ENOEXEC), L(EBADF), L(ECHILD), L(EAGAIN), L(ENOMEM), L(EACCES), L(EFAULT),
+	L(ENOTBLK), L(EBUSY), L(EEXIST), L(EXDEV), L(ENODEV), L(ENOTDIR), L(EISDIR), L(EINVAL), L(ENFILE), L(EMFILE), L(ENOTTY), L(ETXTBSY), L(EFBIG),
+	L(ENOSPC), L(ESPIPE), L(EROFS), L(EMLINK), L(EPIPE), L(EDOM), L(ERANGE), L(EDEADLK), L(ENAMETOOLONG), L(ENOLCK), L(ENOSYS), L(ENOTEMPTY),
+	L(ELOOP), L(ENOMSG), L(EIDRM), L(ECHRNG), L(EL2NSYNC), L(EL3HLT), L(EL3RST), L(ELNRNG), L(EUNATCH), L(ENOCSI), L(EL2HLT), L(EBADE), L(EBADR),
+	L(EXFULL), L(ENOANO), L(EBADRQC), L(EBADSLT), L(EBFONT), L(ENOSTR), L(ENODATA), L(ETIME), L(ENOSR), L(ENONET), L(ENOPKG), L(EREMOTE),
+	L(ENOLINK), L(EADV), L(ESRMNT), L(ECOMM), L(EPROTO), L(EMULTIHOP), L(EDOTDOT), L(EBADMSG), L(EOVERFLOW), L(ENOTUNIQ), L(EBADFD), L(EREMCHG),
+	L(ELIBACC), L(ELIBBAD), L(ELIBSCN), L(ELIBMAX), L(ELIBEXEC), L(EILSEQ), L(ERESTART), L(ESTRPIPE), L(EUSERS), L(ENOTSOCK), L(EDESTADDRREQ),
+	L(EMSGSIZE), L(EPROTOTYPE), L(ENOPROTOOPT), L(EPROTONOSUPPORT), L(ESOCKTNOSUPPORT), L(EOPNOTSUPP), L(EPFNOSUPPORT), L(EAFNOSUPPORT),
+	L(EADDRINUSE), L(EADDRNOTAVAIL), L(ENETDOWN), L(ENETUNREACH), L(ENETRESET), L(ECONNABORTED), L(ECONNRESET), L(ENOBUFS), L(EISCONN),
+	L(ENOTCONN), L(ESHUTDOWN), L(ETOOMANYREFS), L(ETIMEDOUT), L(ECONNREFUSED), L(EHOSTDOWN), L(EHOSTUNREACH), L(EALREADY), L(EINPROGRESS),
+	L(ESTALE), L(EUCLEAN), L(ENOTNAM), L(ENAVAIL), L(EISNAM), L(EREMOTEIO), L(EDQUOT), L(ENOMEDIUM), L(EMEDIUMTYPE), L(ECANCELED), L(ENOKEY),
+	L(EKEYEXPIRED), L(EKEYREVOKED), L(EKEYREJECTED), L(EOWNERDEAD), L(ENOTRECOVERABLE), L(ERFKILL), L(EHWPOISON),
+	/* Seen by a tracer only, since the kernel calls again or makes EINTR of them. */
+	{ "ERESTARTSYS", 512, 512 }, { "ERESTARTNOINTR", 513, 513 }, { "ERESTARTNOHAND", 514, 514 }, { "ERESTART_RESTARTBLOCK", 516, 516 },
+};
+
+static const struct {
+	const struct wmk_label *labels;
+	unsigned n;
+	bool is_flags;
+} sets[WMK_KSETS] = {
+#define SET(array, is_flags) { array, COUNT(array), is_flags }
+	[WMK_KSET_OPEN] = SET(opens, true),      [WMK_KSET_PROT] = SET(prots, true),        [WMK_KSET_MAP] = SET(maps, true),
+	[WMK_KSET_CLONE] = SET(clones, true),    [WMK_KSET_FAMILY] = SET(families, false),  [WMK_KSET_SOCKET] = SET(sockets, true),
+	[WMK_KSET_AT] = SET(ats, true),          [WMK_KSET_WAIT] = SET(waits, true),        [WMK_KSET_SIGNAL] = SET(signals, false),
+	[WMK_KSET_WHENCE] = SET(whences, false), [WMK_KSET_ACCESS] = SET(accesses, true),   [WMK_KSET_MESSAGE] = SET(messages, true),
+	[WMK_KSET_EPOLL] = SET(epolls, false),   [WMK_KSET_CLOCK] = SET(clocks, false),     [WMK_KSET_FCNTL] = SET(fcntls, false),
+	[WMK_KSET_FUTEX] = SET(futexes, false),  [WMK_KSET_ADVICE] = SET(advices, false),   [WMK_KSET_RENAME] = SET(renames, true),
+	[WMK_KSET_MASK] = SET(masks, false),     [WMK_KSET_ERRNO] = SET(errnos, false),
+};
+
+const struct wmk_label *wmk_kset_labels(enum wmk_kset set, unsigned *n, bool *is_flags)
+{
+	*n = sets[set].n;
+	*is_flags = sets[set].is_flags;
+	return sets[set].labels;
+}
+
+const char *wmk_syscall_errno(unsigned number)
+{
+	for (unsigned i = 0; i < COUNT(errnos); i++)
+		if (errnos[i].from == (int64_t)number)
+			return errnos[i].name;
+	return NULL;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_format_file.c - format files as data: those that are recorded in t/formats, some of them written by hand as older and newer kernels have
+ * them, and all of this machine's, if they may be read; what is no format is said so, with its place.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "kernel/event/kernel_event.h"
+#include "kernel/t/decode.h"
+#include "kernel/t/read_file.h"
+
+static struct wmk_kformat *parse(const char *system, const char *text)
+{
+	struct wmk_kformat *format;
+	char said[1024];
+
+	if (wmk_kformat_parse(system, text, strlen(text), &format) < 0)
+		fail_msg("%s", wmk_error_text(said, sizeof(said)));
+	return format;
+}
+
+static struct wmk_kformat *recorded(const char *file, const char *system)
+{
+	char path[512], *text;
+
+	snprintf(path, sizeof(path), "%s/%s", KERNEL_FORMATS, file);
+	text = read_file(path);
+	assert_non_null(text);
+	struct wmk_kformat *format = parse(system, text);
+
+	free(text);
+	return format;
+}
+
+static const struct wmk_kfield *field_of(const struct wmk_kformat *format, const char *name)
+{
+	for (uint32_t i = 0; i < format->n_common + format->n_fields; i++)
+		if (strcmp(format->fields[i].name, name) == 0)
+			return &format->fields[i];
+	fail_msg("no field %s", name);
+	return NULL;
+}
+
+/* "NUMBER 24+8 elem 0 count 0 signed text pointer" */
+static void is(const struct wmk_kformat *format, const char *name, const char *wanted)
+{
+	static const char *const shapes[] = { "NUMBER", "ARRAY", "BYTES", "DYNAMIC", "RELATIVE", "REST" };
+	const struct wmk_kfield *f = field_of(format, name);
+	char text[256];
+
+	snprintf(text, sizeof(text), "%s %s %" PRIu32 "+%" PRIu32 " %" PRIu32 "*%" PRIu32 "%s%s%s", f->type, shapes[f->shape], f->offset, f->size, f->elem,
+		 f->count, f->is_signed ? " signed" : "", f->is_text ? " text" : "", f->is_pointer ? " pointer" : "");
+	assert_string_equal(text, wanted);
+}
+
+static void labels_are(const struct wmk_kformat *format, const char *name, bool is_flags, const char *wanted)
+{
+	const struct wmk_kfield *f = field_of(format, name);
+	char text[512] = "";
+
+	assert_int_equal(f->is_flags, is_flags);
+	for (uint32_t i = 0; i < f->n_labels; i++) {
+		assert_int_equal(f->labels[i].from, f->labels[i].to);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s=%" PRId64 " ", f->labels[i].name, f->labels[i].from);
+	}
+	assert_string_equal(text, wanted);
+}
+
+static void test_usual(void **state)
+{
+	struct wmk_kformat *format = recorded("sched.sched_switch", "sched");
+
+	(void)state;
+	assert_string_equal(format->system, "sched");
+	assert_string_equal(format->name, "sched_switch");
+	assert_int_equal(format->n_common, 4);
+	assert_int_equal(format->n_fields, 7);
+	assert_int_equal(format->size, 64);
+	is(format, "common_type", "unsigned short NUMBER 0+2 0*0");
+	is(format, "prev_comm", "char ARRAY 8+16 1*16 text");
+	is(format, "prev_state", "long NUMBER 32+8 0*0 signed");
+	labels_are(format, "prev_state", false, "");
+	free(format);
+	format = recorded("syscalls.sys_enter_openat", "syscalls");
+	is(format, "filename", "const char * NUMBER 24+8 0*0 pointer");
+	is(format, "mode", "umode_t NUMBER 40+8 0*0");
+	free(format);
+	format = recorded("irq.softirq_entry", "irq");
+	labels_are(format, "vec", false, "HI=0 TIMER=1 NET_TX=2 NET_RX=3 BLOCK=4 IRQ_POLL=5 TASKLET=6 SCHED=7 HRTIMER=8 RCU=9 ");
+	free(format);
+	format = recorded("raw_syscalls.sys_enter", "raw_syscalls");
+	is(format, "args", "unsigned long ARRAY 16+48 8*6");
+	free(format);
+	format = recorded("ipi.ipi_send_cpumask", "ipi");
+	is(format, "cpumask", "cpumask_t DYNAMIC 8+4 8*0");
+	free(format);
+	format = recorded("ftrace.print", "ftrace");
+	is(format, "buf", "char REST 16+0 1*0 text");
+	free(format);
+}
+
+static void test_other_kernels(void **state)
+{
+	struct wmk_kformat *format = recorded("old.sched_switch", "sched");
+
+	(void)state;
+	assert_int_equal(format->n_common, 5);
+	is(format, "prev_comm", "char ARRAY 12+16 1*16 text");
+	is(format, "prev_state", "long NUMBER 40+8 0*0");
+	free(format);
+	format = recorded("bits32.all_shapes", "bits32");
+	is(format, "ptr", "void * NUMBER 12+4 0*0 pointer");
+	is(format, "args", "unsigned long ARRAY 16+24 4*6");
+	is(format, "mask", "unsigned long DYNAMIC 40+4 4*0");
+	is(format, "cpus", "cpumask_t DYNAMIC 44+4 4*0");
+	is(format, "peer", "struct sockaddr_in BYTES 48+16 0*0");
+	is(format, "function", "void (*function)(unsigned long) NUMBER 64+4 0*0 pointer");
+	free(format);
+	format = recorded("new.all_shapes", "new");
+	assert_int_equal(format->n_common, 6);
+	is(format, "label", "char RELATIVE 32+4 1*0 text");
+	is(format, "bytes", "u8 RELATIVE 36+4 1*0");
+	is(format, "longs", "u64 DYNAMIC 40+4 8*0");
+	is(format, "wild", "struct wild DYNAMIC 44+4 0*0");
+	is(format, "name", "char ARRAY 48+12 1*12 text");
+	is(format, "grid", "u8 ARRAY 76+6 1*6");
+	is(format, "pair", "s16 ARRAY 82+4 2*2 signed");
+	is(format, "seen", "struct opaque BYTES 86+3 0*0");
+	is(format, "rest", "u32 REST 96+0 4*0");
+	labels_are(format, "state", false, "LOST=-1 SEVENTEEN=17 EIGHT=8 NINE=9 MINUS_TWO=-2 a \"quoted\" one=7 TILDE=240 ");
+	labels_are(format, "flags", true, "FOUR=16 TOP=-9223372036854775808 ");
+	labels_are(format, "half", false, "");
+	free(format);
+}
+
+#define HEAD "name: x\nID: 7\nformat:\n"
+
+static void refused(const char *text, const char *words)
+{
+	struct wmk_kformat *format;
+	char said[1024];
+
+	assert_int_equal(wmk_kformat_parse("s", text, strlen(text), &format), -EPROTO);
+	wmk_error_text(said, sizeof(said));
+	if (!strstr(said, words))
+		fail_msg("'%s' says nothing of '%s'", said, words);
+	wmk_error_clear();
+}
+
+static void test_refused(void **state)
+{
+	struct wmk_kformat *format;
+	char *large = malloc(WMK_KFORMAT_MAX + 1);
+
+	(void)state;
+	refused("", "line 1, column 1: expected `name:`");
+	refused(HEAD, "line 4, column 1: expected `name:`");
+	refused("name: x\nformat:\nfield:int a;\toffset:0;\tsize:4;\n", "`ID:`");
+	refused("ID: 7\nfield:int a;\toffset:0;\tsize:4;\n", "`name:`");
+	refused("name: x\nID: 65536\n", "line 2, column 4: expected one number");
+	refused("name: x\nID: 7\nID: 7\n", "line 3");
+	refused("name: x\nname: y\n", "line 2");
+	refused(HEAD "\tfield:int a", "line 4, column 8: expected a declaration and ';'");
+	refused(HEAD "\tfield:int;\toffset:0;\tsize:4;\tsigned:1;\n\tfield:;\toffset:0;\tsize:4;\n", "line 5, column 8: expected a type and a name");
+	refused(HEAD "\tfield:int a;\tsize:4;\tsigned:1;\n", "line 4, column 14: expected offset:NUMBER");
+	refused(HEAD "\tfield:int a;\toffset:0;\tsigned:1;\n", "expected offset:NUMBER");
+	refused(HEAD "\tfield:int a;\toffset:-4;\tsize:4;\tsigned:1;\n", "expected offset:NUMBER");
+	refused(HEAD "\tfield:int a;\toffset:0;\tsize:4;\tsigned:2;\n", "expected offset:NUMBER");
+	refused(HEAD "\tfield:int a;\toffset:65533;\tsize:4;\tsigned:1;\n", "65536 bytes");
+	refused(HEAD "\tfield:int a;\toffset:4294967295;\tsize:4;\tsigned:1;\n", "expected offset:NUMBER");
+	refused(HEAD "\tfield:__data_loc char[] a;\toffset:0;\tsize:8;\tsigned:1;\n", "4 bytes for where");
+	memset(large, 'x', WMK_KFORMAT_MAX + 1);
+	assert_int_equal(wmk_kformat_parse("s", large, WMK_KFORMAT_MAX + 1, &format), -E2BIG);
+	assert_int_equal(wmk_kformat_parse("s", large, WMK_KFORMAT_MAX, &format), -EPROTO);
+	free(large);
+}
+
+/* Labels at the limits: 1024 of a field, and names of 255 bytes. */
+static void test_many_labels(void **state)
+{
+	char *text = malloc(200000);
+	size_t len = (size_t)sprintf(text, HEAD "\tfield:int a;\toffset:0;\tsize:4;\tsigned:1;\nprint fmt: \"\", __print_symbolic(REC->a");
+
+	(void)state;
+	for (int i = 0; i < 1500; i++)
+		len += (size_t)sprintf(text + len, ", { %d, \"%0*d\" }", i, i == 3 ? 300 : 4, i);
+	struct wmk_kformat *format = parse("s", text);
+
+	assert_int_equal(format->fields[0].n_labels, WMK_KFORMAT_LABELS);
+	assert_int_equal(strlen(format->fields[0].labels[3].name), WMK_NAME_MAX);
+	assert_string_equal(format->fields[0].labels[1023].name, "1023");
+	free(format);
+	free(text);
+}
+
+/* Nothing behind the end is looked at, wherever that is: each beginning of the text, in memory of its own. */
+static void test_cut(void **state)
+{
+	char path[512], *text;
+	struct wmk_kformat *format;
+	unsigned n = 0;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/new.all_shapes", KERNEL_FORMATS);
+	text = read_file(path);
+	assert_non_null(text);
+	for (size_t len = 0; len <= strlen(text); len++) {
+		char *copy = malloc(len ? len : 1);
+
+		memcpy(copy, text, len);
+		if (wmk_kformat_parse("s", copy, len, &format) == 0) {
+			free(format);
+			n++;
+		}
+		free(copy);
+	}
+	assert_true(n > 1000);
+	free(text);
+}
+
+/* A format that parses is an event that a reader can be told of, in both versions. */
+static void whole(const char *path)
+{
+	char *text = read_file(path), system[256], said[1024], *slash;
+	struct wmk_kevent *event;
+	struct decoded decoded;
+
+	/* (a module may have gone meanwhile) */
+	if (!text)
+		return;
+	snprintf(system, sizeof(system), "%s", strstr(path, "/events/") ? strstr(path, "/events/") + 8 : "recorded");
+	slash = strchr(system, '/');
+	if (slash)
+		*slash = '\0';
+	struct wmk_kformat *format = parse(system, text);
+
+	if (wmk_kevent_make(format, &event) < 0)
+		fail_msg("%s: %s", path, wmk_error_text(said, sizeof(said)));
+	for (unsigned version = WMK_CTF_1_8; version <= WMK_CTF_2; version++) {
+		if (decoded_make(event->class, version, &decoded) < 0)
+			fail_msg("%s: %s", path, wmk_error_text(said, sizeof(said)));
+		decoded_free(&decoded);
+	}
+	wmk_kevent_free(event);
+	free(format);
+	free(text);
+}
+
+static void test_all(void **state)
+{
+	glob_t found;
+
+	(void)state;
+	assert_int_equal(glob(KERNEL_FORMATS "/*", 0, NULL, &found), 0);
+	assert_true(found.gl_pathc > 20);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		whole(found.gl_pathv[i]);
+	globfree(&found);
+	if (glob("/sys/kernel/tracing/events/*/*/format", 0, NULL, &found) != 0) {
+		print_message("no formats of this machine's kernel: they cannot be read\n");
+		return;
+	}
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		whole(found.gl_pathv[i]);
+	print_message("%zu formats of this machine's kernel\n", found.gl_pathc);
+	globfree(&found);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_usual), cmocka_unit_test(test_other_kernels), cmocka_unit_test(test_refused), cmocka_unit_test(test_many_labels),
+		cmocka_unit_test(test_cut), cmocka_unit_test(test_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_statedump_source.c - the state dump of a made-up machine as packets: how many records there are in which, and how it goes on behind another one.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "ctf/writer.h"
+#include "kernel/statedump/statedump_source.h"
+#include "tree.h"
+
+#define TASKS 64u
+#define RECORDS (TASKS * 2 + 2)      /* a thread's state, its number in its namespace; start and end */
+#define PACKET 5120u
+
+struct machine {
+	struct tree tree;
+	char proc[300], sys[300];
+	uint64_t now;
+	struct wmk_source *dumper;
+};
+
+static uint64_t tick(void *data)
+{
+	return ++((struct machine *)data)->now;
+}
+
+static void open_dumper(struct machine *m)
+{
+	struct wmk_kdumper_options options = { .clock = tick, .clock_data = m, .proc = m->proc, .sys = m->sys, .n_contexts = 4, .packet_bytes = PACKET,
+					       .parts = WMK_KSTATEDUMP_PROCESSES | WMK_KSTATEDUMP_NAMESPACES };
+
+	for (unsigned i = 0; i < WMK_KSTATEDUMP_EVENTS; i++)
+		options.ids[i] = i;
+	assert_int_equal(wmk_kdumper_open(&options, &m->dumper), 0);
+}
+
+static int setup(void **state)
+{
+	struct machine *m = calloc(1, sizeof(*m));
+
+	assert_non_null(m);
+	tree_make(&m->tree);
+	snprintf(m->proc, sizeof(m->proc), "%s/proc", m->tree.dir);
+	snprintf(m->sys, sizeof(m->sys), "%s/sys", m->tree.dir);
+	tree_dir(&m->tree, "proc");
+	tree_dir(&m->tree, "sys");
+	for (unsigned i = 0; i < TASKS; i++) {
+		char base[64], ids[16];
+		const int pid = (int)(100 + i);
+		struct tree_task task = { .tid = pid, .pid = pid, .ppid = 1, .name = "task", .state = 'S', .n_threads = 1, .prio = 20, .ids = ids, .tgids = ids };
+
+		snprintf(ids, sizeof(ids), "%d", pid);
+		snprintf(base, sizeof(base), "proc/%d/task/%d", pid, pid);
+		tree_task(&m->tree, base, &task);
+	}
+	open_dumper(m);
+	*state = m;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct machine *m = *state;
+
+	m->dumper->ops->close(m->dumper);
+	tree_remove(&m->tree);
+	free(m);
+	wmk_error_clear();
+	return 0;
+}
+
+/* An earlier process wrote packets up to `position`. Returns how many records the trace has. */
+static uint64_t resume(struct machine *m, uint64_t position)
+{
+	const struct wmk_ctf_packet last = { .ring_position = position };
+	uint64_t records, end;
+
+	assert_int_equal(m->dumper->ops->resume(m->dumper, &last, &records, &end), 0);
+	return records;
+}
+
+static void clear(struct machine *m)
+{
+	uint64_t position, ts;
+
+	assert_int_equal(m->dumper->ops->clear(m->dumper, &position, &ts), 0);
+}
+
+/* All packets up to the dump's end: how many. Their records are *records in all, with those before; *last is where the last one ends. */
+static unsigned take_all(struct machine *m, uint64_t *records, uint64_t *last)
+{
+	struct wmk_packet packet, again;
+	uint64_t end = 0;
+	unsigned n = 0;
+
+	*last = 0;
+	while (m->dumper->ops->next(m->dumper, true, &packet) == 1) {
+		assert_true(packet.len > 0 && packet.len <= PACKET);
+		assert_true(packet.begin_ts > end && packet.end_ts >= packet.begin_ts);
+		assert_true(packet.end >= *last && (!(*last & 1) || packet.end > *last));
+		/* the same until it is released */
+		assert_int_equal(m->dumper->ops->next(m->dumper, false, &again), 1);
+		assert_true(again.data == packet.data && again.len == packet.len && again.records == packet.records && again.position == packet.position &&
+			    again.begin_ts == packet.begin_ts && again.end_ts == packet.end_ts);
+		end = packet.end_ts;
+		*records = packet.records;
+		assert_int_equal(packet.position, packet.records << 32 | (uint32_t)packet.end);
+		*last = packet.end;
+		m->dumper->ops->release(m->dumper, &packet);
+		n++;
+	}
+	return n;
+}
+
+static void nothing_by_itself(void **state)
+{
+	struct machine *m = *state;
+	struct wmk_packet packet;
+
+	assert_int_equal(m->dumper->ops->next(m->dumper, true, &packet), 0);
+	assert_int_equal(m->dumper->ops->head(m->dumper), 0);
+}
+
+static void every_record_once(void **state)
+{
+	struct machine *m = *state;
+	struct pollfd polled = { .fd = m->dumper->ops->fd(m->dumper), .events = POLLIN };
+	uint64_t records, last;
+
+	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
+	assert_int_equal(m->dumper->ops->head(m->dumper), 15);
+	/* who does not wait is told */
+	assert_int_equal(poll(&polled, 1, 10000), 1);
+	assert_true(take_all(m, &records, &last) > 1);
+	assert_int_equal(records, RECORDS);
+	assert_int_equal(last, 15);
+	/* begun already */
+	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
+	assert_int_equal(take_all(m, &records, &last), 0);
+	assert_int_equal(wmk_kdumper_begin(m->dumper, 8), 0);
+	assert_true(take_all(m, &records, &last) > 1);
+	assert_int_equal(records, 2 * RECORDS);
+	assert_int_equal(last, 17);
+}
+
+static void behind_one_that_runs(void **state)
+{
+	struct machine *m = *state;
+	struct wmk_packet packet;
+	uint64_t records, last;
+
+	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
+	assert_int_equal(m->dumper->ops->next(m->dumper, true, &packet), 1);
+	assert_int_equal(packet.end, 14);
+	assert_int_equal(wmk_kdumper_begin(m->dumper, 9), 0);
+	assert_int_equal(m->dumper->ops->head(m->dumper), 19);
+	take_all(m, &records, &last);
+	assert_int_equal(records, 2 * RECORDS);
+	assert_int_equal(last, 19);
+}
+
+static void behind_one_that_died(void **state)
+{
+	struct machine *m = *state;
+	const uint64_t large = UINT64_C(123) << 40 | 7;
+	uint64_t records = 0, last;
+
+	/* whole: whoever asks for it, or for any, gets nothing */
+	assert_int_equal(resume(m, UINT64_C(42) << 32 | 15), 42);
+	assert_int_equal(wmk_kdumper_begin(m->dumper, WMK_KDUMPER_ANY), 0);
+	assert_int_equal(take_all(m, &records, &last), 0);
+	clear(m);
+	assert_int_equal(resume(m, UINT64_C(42) << 32 | 15), 42);
+	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
+	assert_int_equal(wmk_kdumper_begin(m->dumper, WMK_KDUMPER_ANY), 0);
+	assert_int_equal(take_all(m, &records, &last), 0);
+	/* not whole: again, from the beginning; what there was of it is in the trace */
+	assert_int_equal(resume(m, UINT64_C(42) << 32 | 16), 42);
+	assert_int_equal(wmk_kdumper_begin(m->dumper, 8), 0);
+	take_all(m, &records, &last);
+	assert_int_equal(records, 42 + RECORDS);
+	assert_int_equal(last, 17);
+	/* there was none */
+	clear(m);
+	assert_int_equal(resume(m, 0), 0);
+	assert_int_equal(wmk_kdumper_begin(m->dumper, 20), 0);
+	take_all(m, &records, &last);
+	assert_int_equal(records, RECORDS);
+	assert_int_equal(last, 41);
+	/* whole, by its last bits; another one */
+	clear(m);
+	resume(m, UINT64_C(42) << 32 | 15);
+	assert_int_equal(wmk_kdumper_begin(m->dumper, large), 0);
+	assert_int_equal(take_all(m, &records, &last), 0);
+	resume(m, UINT64_C(42) << 32 | 15);
+	assert_int_equal(wmk_kdumper_begin(m->dumper, large + 1), 0);
+	take_all(m, &records, &last);
+	assert_int_equal(records, 42 + RECORDS);
+}
+
+static void cleared_on_the_way(void **state)
+{
+	struct machine *m = *state;
+	struct wmk_packet packet;
+	uint64_t records, last;
+
+	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
+	assert_int_equal(m->dumper->ops->next(m->dumper, true, &packet), 1);
+	clear(m);
+	assert_int_equal(m->dumper->ops->next(m->dumper, true, &packet), 0);
+	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
+	assert_int_equal(m->dumper->ops->next(m->dumper, true, &packet), 0);
+	assert_int_equal(wmk_kdumper_begin(m->dumper, 8), 0);
+	take_all(m, &records, &last);
+	assert_int_equal(records, RECORDS);
+	assert_int_equal(last, 17);
+}
+
+/* Whoever closes it does not wait, and nothing of it is left: a checker sees it. */
+static void closed_on_the_way(void **state)
+{
+	struct machine *m = *state;
+	struct wmk_packet packet;
+
+	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
+	assert_int_equal(m->dumper->ops->next(m->dumper, true, &packet), 1);
+	m->dumper->ops->close(m->dumper);
+	open_dumper(m);
+}
+
+static void no_proc(void **state)
+{
+	struct machine *m = *state;
+	struct wmk_packet packet;
+	char words[300];
+	int err;
+
+	strcat(m->proc, "-not-there");
+	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
+	err = m->dumper->ops->next(m->dumper, true, &packet);
+	assert_int_equal(err, -ENOENT);
+	assert_non_null(strstr(wmk_error_text(words, sizeof(words)), "-not-there"));
+	m->proc[strlen(m->proc) - strlen("-not-there")] = '\0';
+	clear(m);
+	assert_int_equal(wmk_kdumper_begin(m->dumper, 8), 0);
+	assert_int_equal(m->dumper->ops->next(m->dumper, true, &packet), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(nothing_by_itself, setup, teardown),
+		cmocka_unit_test_setup_teardown(every_record_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(behind_one_that_runs, setup, teardown),
+		cmocka_unit_test_setup_teardown(behind_one_that_died, setup, teardown),
+		cmocka_unit_test_setup_teardown(cleared_on_the_way, setup, teardown),
+		cmocka_unit_test_setup_teardown(closed_on_the_way, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_proc, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * task_context.c - contexts of the kernel's records (see task_context.h).
+ */
+#include "kernel/tasks/task_context.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "ctf/writer.h"
+#include "kernel/tracefs/cpu_buffer.h"
+#include "kernel/tracefs/instance.h"
+#include "kernel/tasks/task_table.h"
+
+#define TASKS_KB 512u                /* of each CPU, for events of tasks */
+#define CLOCK_NAME 32u
+#define ASK_AGAIN_MS 1000u           /* to go through /proc takes milliseconds */
+#define KNOWN 64u                    /* tasks whose contexts are kept as they were encoded; a power of two */
+#define SHORT 32u                    /* bytes of contexts that are copied at once: the default ones have 24 */
+/* common_flags of the kernel's records (include/linux/trace_events.h). */
+#define FLAG_IRQS_OFF 0x01u
+#define FLAG_NEED_RESCHED 0x04u
+#define FLAG_HARDIRQ 0x08u
+#define FLAG_SOFTIRQ 0x10u
+#define PRIO_BASE 100                /* what the kernel counts from, task_prio() is less by */
+
+/* Where in a record a field is. */
+struct place {
+	uint32_t at, size;
+};
+
+enum task_event { NEWTASK, RENAME, EXEC, EXIT, TASK_EVENTS };
+
+static const struct {
+	const char *system, *name;
+	const char *fields[4];
+} task_events[TASK_EVENTS] = {
+	[NEWTASK] = { "task", "task_newtask", { "pid", "comm", "clone_flags" } },
+	[RENAME] = { "task", "task_rename", { "pid", "oldcomm", "newcomm" } },
+	[EXEC] = { "sched", "sched_process_exec", { "pid", "old_pid" } },
+	[EXIT] = { "sched", "sched_process_exit", { "pid", "comm" } },
+};
+
+/* A context that is each record's own, and where it is among the others. */
+struct flag {
+	unsigned context;
+	size_t at;
+};
+
+/* The contexts of a task's records on a CPU, while they are the same. */
+struct known {
+	int32_t tid;
+	unsigned cpu;
+	uint64_t from, until;                /* times; until == 0: nothing is known */
+	uint8_t bytes[WMK_KCONTEXT_BYTES];
+};
+
+struct wmk_kcontext {
+	uint8_t contexts[WMK_KCONTEXT_CONTEXTS];
+	unsigned n;
+	size_t bytes;                        /* of all of them */
+	struct flag flags[WMK_KCONTEXT_CONTEXTS];
+	unsigned n_flags;
+	struct known known[KNOWN];
+	unsigned want;                       /* of WMK_KTASK_... */
+	struct wmk_ktasks *tasks;            /* NULL: no context asks for it */
+	int instance;                        /* of tasks' events; -1: there is none */
+	uint32_t ids[TASK_EVENTS];
+	struct place places[TASK_EVENTS][4];
+	struct wmk_kcpu **cpus;
+	unsigned n_cpus;
+	bool has_noted;                      /* in this look */
+	uint64_t gap;                        /* up to then some was overwritten, and /proc has not been asked since; 0: none */
+	uint64_t asked_ms;                   /* when it was, by CLOCK_MONOTONIC */
+};
+
+/* ── events of tasks ─────────────────────────────────────────────────────────────────────────────────── */
+
+static int read_format(int dir, enum task_event event, struct wmk_kformat **format)
+{
+	char path[120], *text;
+	size_t len;
+
+	snprintf(path, sizeof(path), "events/%s/%s/format", task_events[event].system, task_events[event].name);
+	int err = wmk_tracefs_read(dir, path, &text, &len);
+
+	if (err < 0)
+		return err;
+	err = wmk_kformat_parse(task_events[event].system, text, len, format);
+	free(text);
+	return err;
+}
+
+/* Fields that an older kernel does not have (oldcomm since Linux 6.18 is gone) have no place. */
+static int places_find(struct wmk_kcontext *who, enum task_event event)
+{
+	struct wmk_kformat *format;
+	int err = read_format(who->instance, event, &format);
+
+	if (err < 0)
+		return err;
+	who->ids[event] = format->id;
+	for (unsigned f = 0; f < 4 && task_events[event].fields[f]; f++)
+		for (uint32_t i = 0; i < format->n_fields; i++)
+			if (strcmp(format->fields[format->n_common + i].name, task_events[event].fields[f]) == 0)
+				who->places[event][f] = (struct place){ format->fields[format->n_common + i].offset,
+									format->fields[format->n_common + i].size };
+	free(format);
+	return 0;
+}
+
+static uint64_t number_at(const struct wmk_krecord *record, struct place place)
+{
+	uint64_t value = 0;
+
+	if (place.size == 0 || place.size > 8 || place.at > record->len || record->len - place.at < place.size)
+		return 0;
+	memcpy(&value, record->data + place.at, place.size);
+	return value;
+}
+
+/* NULL: there is none. */
+static const char *name_at(const struct wmk_krecord *record, struct place place)
+{
+	if (place.size != WMK_KPROC_NAME || place.at > record->len || record->len - place.at < place.size)
+		return NULL;
+	return (const char *)record->data + place.at;
+}
+
+/* Who was not known yet, as he began before us, was called so; as far back as nothing else is told of him. */
+static void note_end(struct wmk_kcontext *who, uint64_t ts, int32_t tid, const char *name)
+{
+	struct wmk_ktask task = { .known = 0 };
+
+	if (name && (wmk_ktasks_find(who->tasks, tid, 0, ts, WMK_KTASK_NAME, &task) < 0 || !(task.known & WMK_KTASK_NAME)))
+		wmk_ktasks_note_rename(who->tasks, ts, tid, name, name);
+	wmk_ktasks_note_exit(who->tasks, ts, tid);
+}
+
+/* What cannot be noted for want of memory is not known later. */
+static void note(struct wmk_kcontext *who, const struct wmk_krecord *record)
+{
+	const struct place *places;
+	struct wmk_kcommon common;
+	unsigned event = 0;
+
+	while (event < TASK_EVENTS && who->ids[event] != record->type)
+		event++;
+	if (event == TASK_EVENTS || record->len < 8)
+		return;
+	places = who->places[event];
+	who->has_noted = true;
+	wmk_kcommon_read(record->data, &common);
+	const int32_t tid = (int32_t)number_at(record, places[0]);
+
+	if (event == NEWTASK && name_at(record, places[1]))
+		wmk_ktasks_note_fork(who->tasks, record->ts, common.tid, tid, name_at(record, places[1]), number_at(record, places[2]));
+	else if (event == RENAME && name_at(record, places[2]))
+		/* who is renamed is the one that says so, where the record does not tell */
+		wmk_ktasks_note_rename(who->tasks, record->ts, places[0].size ? tid : common.tid, name_at(record, places[1]),
+				       name_at(record, places[2]));
+	else if (event == EXEC)
+		wmk_ktasks_note_exec(who->tasks, record->ts, tid, (int32_t)number_at(record, places[1]));
+	else if (event == EXIT)
+		note_end(who, record->ts, tid, name_at(record, places[1]));
+}
+
+static int look_at(struct wmk_kcontext *who, struct wmk_kcpu *cpu, bool flush)
+{
+	struct wmk_krecord record;
+	struct wmk_kpart part;
+	struct wmk_kpage page;
+	int ret;
+
+	while ((ret = wmk_kcpu_next(cpu, flush, &part)) == 1) {
+		ret = wmk_kpart_open(cpu, &part, &page);
+		if (ret == 0 && page.missed && page.begin_ts > who->gap)
+			who->gap = page.begin_ts;
+		while (ret == 0 && (ret = wmk_kpage_next(&page, &record)) == 1) {
+			note(who, &record);
+			ret = 0;
+		}
+		wmk_kcpu_release(cpu);
+		if (ret < 0)
+			return ret;
+	}
+	return ret;
+}
+
+static bool has_gap(const struct wmk_kcontext *who)
+{
+	return who->gap && (!who->asked_ms || (uint64_t)wmk_clock_ms() - who->asked_ms >= ASK_AGAIN_MS);
+}
+
+/* Behind all CPUs, as what one has overwritten may be noted by another's events since. If it cannot be, names stay as they are until the next time. */
+static void close_gap(struct wmk_kcontext *who)
+{
+	if (wmk_ktasks_again(who->tasks, who->gap) < 0)
+		wmk_error_clear();
+	else
+		who->gap = 0;
+	who->asked_ms = (uint64_t)wmk_clock_ms();
+	who->has_noted = true;
+}
+
+static int look(struct wmk_kcontext *who, unsigned from, unsigned to, bool flush)
+{
+	int err = 0;
+
+	who->has_noted = false;
+	for (unsigned i = from; i < to && i < who->n_cpus && err == 0; i++)
+		if (who->cpus[i])
+			err = look_at(who, who->cpus[i], flush);
+	if (err == 0 && flush && has_gap(who))
+		close_gap(who);
+	for (unsigned i = 0; i < KNOWN && who->has_noted; i++)
+		who->known[i].until = 0;
+	return err;
+}
+
+int wmk_kcontext_look(struct wmk_kcontext *who)
+{
+	return look(who, 0, who->n_cpus, true);
+}
+
+int wmk_kcontext_follow(struct wmk_kcontext *who, unsigned cpu)
+{
+	int err = look(who, cpu, cpu + 1, false);
+	const bool any = who->has_noted;
+
+	if (err == 0 && has_gap(who))
+		err = wmk_kcontext_look(who);
+	return err < 0 ? err : any;
+}
+
+int wmk_kcontext_fd(const struct wmk_kcontext *who, unsigned cpu)
+{
+	return cpu < who->n_cpus && who->cpus[cpu] ? wmk_kcpu_fd(who->cpus[cpu]) : -1;
+}
+
+/* ── the instance ────────────────────────────────────────────────────────────────────────────────────── */
+
+/* "local [mono] boot": the one in brackets. */
+static int clock_of(int instance, char clock[CLOCK_NAME])
+{
+	char *text, *begin;
+	size_t len;
+	int err = wmk_tracefs_read(instance, "trace_clock", &text, &len);
+
+	if (err < 0)
+		return err;
+	begin = strchr(text, '[');
+	snprintf(clock, CLOCK_NAME, "%.*s", begin ? (int)strcspn(begin + 1, "]") : 0, begin ? begin + 1 : "");
+	free(text);
+	return 0;
+}
+
+/* What the instance is called, `suffix` behind it. */
+static int name_of(int instance, const char *suffix, char name[WMK_KINSTANCE_NAME])
+{
+	char link[40], path[600], *base;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", instance);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = '\0';
+	base = strrchr(path, '/');
+	if (!base)
+		return wmk_error(-EIO, "cannot tell where an instance of the kernel's tracers is");
+	if (snprintf(name, WMK_KINSTANCE_NAME, "%s%s", base + 1, suffix) >= (int)WMK_KINSTANCE_NAME)
+		return wmk_error(-ENAMETOOLONG, "the name of the instance %.80s is too long for contexts", base + 1);
+	return 0;
+}
+
+/* Events on; and of one that is there already, in case somebody tried to remove it while it was read, all of it. */
+static int instance_fill(struct wmk_kcontext *who)
+{
+	int err = wmk_kinstance_switch(who->instance, true);
+
+	for (unsigned event = 0; event < TASK_EVENTS && err == 0; event++) {
+		err = places_find(who, event);
+		if (err == 0)
+			err = wmk_kinstance_event(who->instance, task_events[event].system, task_events[event].name, true);
+	}
+	return err;
+}
+
+/* As one that died left it: what happened since then is in its buffers. -ENOENT: there is none, or of another clock. */
+static int instance_adopt(struct wmk_kcontext *who, const struct wmk_tracefs *tracefs, const char *name,
+			  const char *clock)
+{
+	char its[CLOCK_NAME];
+	int err = wmk_tracefs_instance_open(tracefs, name, &who->instance);
+
+	if (err < 0)
+		return err;
+	err = clock_of(who->instance, its);
+	if (err == 0 && strcmp(its, clock) == 0)
+		return 0;
+	close(who->instance);
+	who->instance = -1;
+	err = wmk_kinstance_remove(tracefs, name);
+	return err < 0 ? err : -ENOENT;
+}
+
+static int instance_make(struct wmk_kcontext *to, const struct wmk_tracefs *fs, const char *name, const char *clock)
+{
+	int err = wmk_tracefs_instance_make(fs, name, &to->instance);
+
+	if (err == 0)
+		err = wmk_tracefs_write(to->instance, "trace_clock", clock, false);
+	return err < 0 ? err : wmk_kinstance_buffers(to->instance, true, (uint64_t)TASKS_KB * 1024);
+}
+
+static int instance_open(struct wmk_kcontext *who, int channel)
+{
+	char name[WMK_KINSTANCE_NAME], clock[CLOCK_NAME];
+	struct wmk_tracefs *tracefs;
+	int err = name_of(channel, WMK_KCONTEXT_SUFFIX, name);
+
+	if (err == 0)
+		err = clock_of(channel, clock);
+	if (err == 0)
+		err = wmk_tracefs_open(NULL, &tracefs);
+	if (err < 0)
+		return err;
+	err = instance_adopt(who, tracefs, name, clock);
+	if (err == -ENOENT) {
+		wmk_error_clear();
+		err = instance_make(who, tracefs, name, clock);
+	}
+	wmk_tracefs_close(tracefs);
+	return err < 0 ? err : instance_fill(who);
+}
+
+int wmk_kcontext_cpu(struct wmk_kcontext *who, unsigned cpu)
+{
+	return cpu >= who->n_cpus || who->cpus[cpu] ? 0 : wmk_kcpu_open(who->instance, cpu, WMK_KCPU_BEST, &who->cpus[cpu]);
+}
+
+static int cpus_open(struct wmk_kcontext *who)
+{
+	int err = 0;
+
+	who->n_cpus = wmk_kinstance_cpus(who->instance);
+	if (who->n_cpus == 0)
+		return wmk_error_number();
+	who->cpus = calloc(who->n_cpus, sizeof(struct wmk_kcpu *));
+	if (!who->cpus) {
+		who->n_cpus = 0;
+		return wmk_error(-ENOMEM, "no memory for contexts");
+	}
+	for (unsigned i = 0; i < who->n_cpus && err == 0; i++) {
+		err = wmk_kcontext_cpu(who, i);
+		if (err == -ENOENT || err == -ENODEV)
+			err = (wmk_error_clear(), 0);    /* one that is not there yet */
+	}
+	return err;
+}
+
+/* ── contexts ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static unsigned want_of(unsigned context)
+{
+	switch (context) {
+	case WMK_CONTEXT_PROCNAME:
+		return WMK_KTASK_NAME;
+	case WMK_CONTEXT_PID:
+	case WMK_CONTEXT_PPID:
+		return WMK_KTASK_PID;
+	case WMK_CONTEXT_PRIO:
+		return WMK_KTASK_PRIO;
+	case WMK_CONTEXT_VPID:
+	case WMK_CONTEXT_VTID:
+	case WMK_CONTEXT_VPPID:
+		return WMK_KTASK_VIRTUAL | WMK_KTASK_PID;
+	default:
+		return context >= WMK_CONTEXT_CGROUP_NS && context <= WMK_CONTEXT_UTS_NS ? WMK_KTASK_NAMESPACES : 0;
+	}
+}
+
+static bool is_flag(unsigned context)
+{
+	return context >= WMK_CONTEXT_PREEMPTIBLE && context <= WMK_CONTEXT_NEED_RESCHEDULE;
+}
+
+static int add_context(struct wmk_kcontext *who, unsigned number)
+{
+	const struct wmk_ctf_context *context = wmk_ctf_context(number);
+	const size_t size = number == WMK_CONTEXT_PROCNAME ? WMK_KPROC_NAME : is_flag(number) ? 1 : sizeof(int32_t);
+
+	if (!context || !(context->domains & WMK_CONTEXT_KERNEL) || who->n == WMK_KCONTEXT_CONTEXTS || size > WMK_KCONTEXT_BYTES - who->bytes)
+		return wmk_error(-EINVAL, "a context with number %u is not of the kernel's records", number);
+	if (is_flag(number))
+		who->flags[who->n_flags++] = (struct flag){ number, who->bytes };
+	who->contexts[who->n++] = (uint8_t)number;
+	who->want |= want_of(number);
+	who->bytes += size;
+	return 0;
+}
+
+int wmk_kcontext_open(int instance, const uint8_t *contexts, unsigned n, bool processes, struct wmk_kcontext **result)
+{
+	struct wmk_kcontext *who = calloc(1, sizeof(*who));
+	int err = 0;
+
+	if (!who)
+		return wmk_error(-ENOMEM, "no memory for contexts");
+	who->instance = -1;
+	who->want = processes ? WMK_KTASK_PID : 0;
+	for (unsigned i = 0; i < n && err == 0; i++)
+		err = add_context(who, contexts[i]);
+	if (err == 0 && who->want) {
+		err = instance_open(who, instance);
+		/* the walk behind it: what happens meanwhile is told by events */
+		if (err == 0)
+			err = wmk_ktasks_open(NULL, wmk_kinstance_now(who->instance), 0, &who->tasks);
+		if (err == 0)
+			err = cpus_open(who);
+	}
+	if (err < 0) {
+		wmk_kcontext_close(who);
+		return err;
+	}
+	*result = who;
+	return 0;
+}
+
+unsigned wmk_kcontext_contexts(const struct wmk_kcontext *who, uint8_t contexts[WMK_KCONTEXT_CONTEXTS])
+{
+	memcpy(contexts, who->contexts, who->n);
+	return who->n;
+}
+
+/* If it cannot be, the channel's owner removes it. */
+static void instance_close(int instance)
+{
+	char name[WMK_KINSTANCE_NAME];
+	struct wmk_tracefs *tracefs = NULL;
+	int err = name_of(instance, "", name);
+
+	close(instance);
+	if (err == 0)
+		err = wmk_tracefs_open(NULL, &tracefs);
+	if (err == 0)
+		err = wmk_kinstance_remove(tracefs, name);
+	wmk_tracefs_close(tracefs);
+	if (err < 0)
+		wmk_error_clear();
+}
+
+void wmk_kcontext_close(struct wmk_kcontext *who)
+{
+	if (!who)
+		return;
+	for (unsigned i = 0; i < who->n_cpus && who->cpus; i++)
+		if (who->cpus[i])
+			wmk_kcpu_close(who->cpus[i]);
+	free(who->cpus);
+	if (who->tasks)
+		wmk_ktasks_close(who->tasks);
+	if (who->instance >= 0)
+		instance_close(who->instance);
+	free(who);
+}
+
+int32_t wmk_kcontext_process(struct wmk_kcontext *who, unsigned cpu, uint64_t ts, int32_t tid)
+{
+	struct wmk_ktask task;
+
+	if (wmk_ktasks_find(who->tasks, tid, cpu, ts, WMK_KTASK_PID, &task) < 0 || !(task.known & WMK_KTASK_PID))
+		return -1;
+	return task.pid;
+}
+
+/* By the kinds of task_table.h, as contexts name them. */
+static const uint8_t ns_of[] = { WMK_KNS_CGROUP, WMK_KNS_IPC, WMK_KNS_MNT, WMK_KNS_NET, WMK_KNS_PID, WMK_KNS_TIME, WMK_KNS_USER, WMK_KNS_UTS };
+
+static int32_t number_of(unsigned context, unsigned cpu, const struct wmk_ktask *task)
+{
+	switch (context) {
+	case WMK_CONTEXT_TID:
+		return task->tid;
+	case WMK_CONTEXT_CPU_ID:
+		return (int32_t)cpu;
+	case WMK_CONTEXT_PID:
+		return task->known & WMK_KTASK_PID ? task->pid : -1;
+	case WMK_CONTEXT_PPID:
+		return task->known & WMK_KTASK_PID ? task->ppid : -1;
+	case WMK_CONTEXT_VPID:
+		return task->known & WMK_KTASK_VIRTUAL ? task->vpid : -1;
+	case WMK_CONTEXT_VTID:
+		return task->known & WMK_KTASK_VIRTUAL ? task->vtid : -1;
+	case WMK_CONTEXT_VPPID:
+		/* within its own namespace nobody tells; where it is the machine's, it is the same */
+		return task->known & WMK_KTASK_VIRTUAL && task->vpid == task->pid ? task->ppid : -1;
+	case WMK_CONTEXT_PRIO:
+		return task->known & WMK_KTASK_PRIO ? task->prio + PRIO_BASE : -1;
+	default:
+		return (int32_t)task->ns[ns_of[context - WMK_CONTEXT_CGROUP_NS]];
+	}
+}
+
+static uint8_t flag_of(unsigned context, const struct wmk_kcommon *common)
+{
+	if (context == WMK_CONTEXT_NEED_RESCHEDULE)
+		return (common->flags & FLAG_NEED_RESCHED) != 0;
+	if (context == WMK_CONTEXT_INTERRUPTIBLE)
+		return (common->flags & FLAG_IRQS_OFF) == 0;
+	/* the low half is the depth of preempt_disable(); within an interrupt nothing is preempted either */
+	return (common->preempt_count & 0xf) == 0 && !(common->flags & (FLAG_HARDIRQ | FLAG_SOFTIRQ | FLAG_IRQS_OFF));
+}
+
+/* Those of a task, but for what is each record's own. */
+static void encode(const struct wmk_kcontext *who, unsigned cpu, const struct wmk_ktask *task, uint8_t *out)
+{
+	for (unsigned i = 0; i < who->n; i++) {
+		const unsigned context = who->contexts[i];
+		int32_t number;
+
+		if (context == WMK_CONTEXT_PROCNAME) {
+			memcpy(out, task->procname, WMK_KPROC_NAME);
+			out += WMK_KPROC_NAME;
+		} else if (is_flag(context)) {
+			out++;
+		} else {
+			number = number_of(context, cpu, task);
+			memcpy(out, &number, sizeof(number));
+			out += sizeof(number);
+		}
+	}
+}
+
+static void find(struct wmk_kcontext *who, unsigned cpu, uint64_t ts, int32_t tid, struct wmk_ktask *task)
+{
+	*task = (struct wmk_ktask){ .until = UINT64_MAX };
+	if (who->want && wmk_ktasks_find(who->tasks, tid, cpu, ts, who->want, task) < 0)
+		*task = (struct wmk_ktask){ .until = task->until };
+	task->tid = tid;
+}
+
+static void know(struct wmk_kcontext *who, unsigned cpu, uint64_t ts, int32_t tid, struct known *known)
+{
+	struct wmk_ktask task;
+
+	find(who, cpu, ts, tid, &task);
+	encode(who, cpu, &task, known->bytes);
+	known->tid = tid;
+	known->cpu = cpu;
+	known->from = ts;
+	known->until = task.until;
+}
+
+static inline size_t encode_flags(const struct wmk_kcontext *who, const struct wmk_kcommon *common, uint8_t *out)
+{
+	for (unsigned i = 0; i < who->n_flags; i++)
+		out[who->flags[i].at] = flag_of(who->flags[i].context, common);
+	return who->bytes;
+}
+
+size_t wmk_kcontext_encode(struct wmk_kcontext *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common, uint8_t out[WMK_KCONTEXT_BYTES])
+{
+	struct known *known = &who->known[(uint32_t)common->tid % KNOWN];
+
+	if (ts >= known->until || ts < known->from || known->tid != common->tid || known->cpu != cpu)
+		know(who, cpu, ts, common->tid, known);
+	/* (of one of two lengths: no call) */
+	if (who->bytes <= SHORT)
+		memcpy(out, known->bytes, SHORT);
+	else
+		memcpy(out, known->bytes, WMK_KCONTEXT_BYTES);
+	return encode_flags(who, common, out);
+}
+
+size_t wmk_kcontext_encode_of(struct wmk_kcontext *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common, int32_t pid, uint8_t out[WMK_KCONTEXT_BYTES])
+{
+	struct wmk_ktask task;
+
+	find(who, cpu, ts, common->tid, &task);
+	task.ppid = task.known & WMK_KTASK_PID ? task.ppid : -1;
+	task.pid = pid;
+	task.known |= WMK_KTASK_PID;
+	encode(who, cpu, &task, out);
+	return encode_flags(who, common, out);
+}
+
+size_t wmk_kcontext_nobody(const struct wmk_kcontext *who, uint8_t out[WMK_KCONTEXT_BYTES])
+{
+	const struct wmk_kcommon common = { .tid = -1 };
+	const struct wmk_ktask task = { .tid = -1 };
+
+	encode(who, WMK_CTF_CPU_NONE, &task, out);
+	return encode_flags(who, &common, out);
+}

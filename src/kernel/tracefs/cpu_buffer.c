@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* cpu_buffer.c - opening the buffer of a CPU in the best way there is, and giving out what is new in it, one part at a time. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "kernel/tracefs/cpu_buffer_modes.h"
+
+static int open_beneath(int instance, const char *path, int flags)
+{
+	const int fd = openat(instance, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | flags);
+
+	return fd >= 0 ? fd : wmk_error(-errno, "cannot open %s", path);
+}
+
+/* The instance's own: other instances may have other sizes. */
+static int read_layout(int instance, struct wmk_kpage_layout *layout)
+{
+	char text[1024];
+	ssize_t n;
+	const int fd = open_beneath(instance, "events/header_page", 0);
+
+	if (fd < 0)
+		return fd;
+	n = read(fd, text, sizeof(text));
+	close(fd);
+	if (n < 0)
+		return wmk_error(-errno, "cannot read events/header_page");
+	return wmk_kpage_layout_parse(text, (size_t)n, layout);
+}
+
+/* Of a CPU that was never online the files are there, and are empty for ever: only this tells. */
+static bool has_buffer(int fd)
+{
+	struct pollfd polled = { .fd = fd, .events = POLLIN };
+
+	return poll(&polled, 1, 0) <= 0 || !(polled.revents & POLLERR);
+}
+
+static int open_files(struct wmk_kcpu *buffer, int instance)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", buffer->cpu);
+	buffer->stats_fd = open_beneath(instance, path, 0);
+	if (buffer->stats_fd < 0)
+		return buffer->stats_fd;
+	snprintf(path, sizeof(path), "per_cpu/cpu%u/trace_pipe_raw", buffer->cpu);
+	buffer->fd = open_beneath(instance, path, O_NONBLOCK);
+	if (buffer->fd < 0)
+		return buffer->fd;
+	if (!has_buffer(buffer->fd))
+		return wmk_error_said(-ENODEV, "CPU %u was not online since the instance was made", buffer->cpu);
+	/* The kernel lets many read, and each gets some: the lock keeps other readers of ours out, and goes with the process. */
+	if (flock(buffer->fd, LOCK_EX | LOCK_NB) < 0)
+		return wmk_error_said(errno == EWOULDBLOCK ? -EBUSY : -errno, "somebody else reads the buffer of CPU %u (%s is locked)", buffer->cpu, path);
+	return read_layout(instance, &buffer->layout);
+}
+
+static int open_mode(struct wmk_kcpu *buffer, enum wmk_kcpu_mode mode)
+{
+	int err = -ENOTSUP;
+
+	for (enum wmk_kcpu_mode each = mode == WMK_KCPU_BEST ? WMK_KCPU_MAP : mode; err < 0 && each <= WMK_KCPU_READ; each++) {
+		wmk_error_clear();
+		buffer->mode = each;
+		err = each == WMK_KCPU_MAP ? wmk_kcpu_map_open(buffer) : wmk_kcpu_copy_open(buffer);
+		/* Who has it mapped gets what others would read. */
+		if (mode != WMK_KCPU_BEST || err == -EBUSY)
+			break;
+	}
+	return err;
+}
+
+int wmk_kcpu_open(int instance, unsigned cpu, enum wmk_kcpu_mode mode, struct wmk_kcpu **buffer)
+{
+	struct wmk_kcpu *made = calloc(1, sizeof(*made));
+	int err;
+
+	if (!made)
+		return wmk_error(-ENOMEM, "no memory to read the buffer of CPU %u", cpu);
+	made->cpu = cpu;
+	made->fd = made->stats_fd = made->pipe[0] = made->pipe[1] = -1;
+	err = open_files(made, instance);
+	if (err == 0)
+		err = open_mode(made, mode);
+	if (err < 0) {
+		wmk_kcpu_close(made);
+		return wmk_error_add(err, "cannot read the kernel's records of CPU %u", cpu);
+	}
+	*buffer = made;
+	return 0;
+}
+
+enum wmk_kcpu_mode wmk_kcpu_mode(const struct wmk_kcpu *buffer)
+{
+	return buffer->mode;
+}
+
+const struct wmk_kpage_layout *wmk_kcpu_layout(const struct wmk_kcpu *buffer)
+{
+	return &buffer->layout;
+}
+
+int wmk_kcpu_next(struct wmk_kcpu *buffer, bool flush, struct wmk_kpart *part)
+{
+	int got = 1;
+
+	if (!buffer->held) {
+		switch (buffer->mode) {
+		case WMK_KCPU_MAP:
+			got = wmk_kcpu_map_next(buffer, flush);
+			break;
+		case WMK_KCPU_SPLICE:
+			got = wmk_kcpu_splice_next(buffer, flush);
+			break;
+		default:
+			got = wmk_kcpu_read_next(buffer, flush);
+		}
+	}
+	if (got == 1) {
+		buffer->held = true;
+		*part = buffer->part;
+	}
+	return got;
+}
+
+void wmk_kcpu_release(struct wmk_kcpu *buffer)
+{
+	if (!buffer->held)
+		return;
+	buffer->held = buffer->again = false;
+	buffer->given = buffer->part.until;
+}
+
+int wmk_kcpu_again(const struct wmk_kcpu *buffer, struct wmk_kpart *part)
+{
+	if (buffer->mode != WMK_KCPU_MAP || !buffer->again)
+		return 0;
+	wmk_kcpu_map_again(buffer, part);
+	return 1;
+}
+
+/* The kernel does it where its text form is opened to be cut off. What is held here is not there any more. */
+int wmk_kcpu_empty(struct wmk_kcpu *buffer, int instance)
+{
+	char path[64];
+
+	buffer->held = buffer->again = false;
+	snprintf(path, sizeof(path), "per_cpu/cpu%u/trace", buffer->cpu);
+	const int fd = openat(instance, path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0)
+		return wmk_error(-errno, "cannot empty %s", path);
+	close(fd);
+	return buffer->mode == WMK_KCPU_MAP ? wmk_kcpu_map_emptied(buffer) : wmk_kcpu_copy_emptied(buffer);
+}
+
+int wmk_kpart_open(const struct wmk_kcpu *buffer, const struct wmk_kpart *part, struct wmk_kpage *page)
+{
+	const int err = wmk_kpage_open(&buffer->layout, part->bytes, part->size, page);
+
+	return err < 0 ? err : wmk_kpage_part(page, part->from, part->until);
+}
+
+int wmk_kcpu_fd(const struct wmk_kcpu *buffer)
+{
+	return buffer->fd;
+}
+
+void wmk_kcpu_close(struct wmk_kcpu *buffer)
+{
+	if (!buffer)
+		return;
+	wmk_kcpu_map_close(buffer);
+	wmk_kcpu_copy_close(buffer);
+	if (buffer->stats_fd >= 0)
+		close(buffer->stats_fd);
+	if (buffer->fd >= 0)
+		close(buffer->fd);
+	free(buffer);
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * instance.c - instances of tracefs: made whole or not at all, removed whoever left them.
+ */
+#include "kernel/tracefs/instance.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "kernel/proc/namespaces.h"
+
+#define PREFIX "waymark-"
+#define WAKE_PERCENT 25u             /* of a buffer that is filled: then who sleeps on it is woken */
+#define KIB 1024u
+
+/* ── owners and names ────────────────────────────────────────────────────────────────────────────────── */
+
+/* When the process began, in ticks of the initial time namespace; 0: there is none, or it is hidden. */
+static uint64_t began(pid_t pid)
+{
+	char path[40], text[1024];
+	uint64_t ticks = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	/* the name may hold anything, and is the last in parentheses; the time is the 20th behind it */
+	const char *at = strrchr(text, ')');
+
+	for (int field = 0; at && field < 20; field++)
+		at = strchr(at + 1, ' ');
+	if (at && sscanf(at, " %" SCNu64, &ticks) != 1)
+		ticks = 0;
+	return ticks ? wmk_kspaces_start_time(ticks) : 0;
+}
+
+int wmk_kinstance_owner_dir(int dir, char owner[WMK_KINSTANCE_OWNER])
+{
+	struct stat st;
+
+	if (fstat(dir, &st) < 0)
+		return wmk_error(-errno, "cannot look at the runtime directory");
+	snprintf(owner, WMK_KINSTANCE_OWNER, "d%" PRIx64 ".%" PRIu64, (uint64_t)st.st_dev, (uint64_t)st.st_ino);
+	return 0;
+}
+
+void wmk_kinstance_owner_self(char owner[WMK_KINSTANCE_OWNER])
+{
+	snprintf(owner, WMK_KINSTANCE_OWNER, "p%d.%" PRIu64, (int)getpid(), began(getpid()));
+}
+
+int wmk_kinstance_name(const char *owner, const char *session, const char *channel, char name[WMK_KINSTANCE_NAME])
+{
+	if (snprintf(name, WMK_KINSTANCE_NAME, PREFIX "%s-%s-%s", owner, session, channel) >= (int)WMK_KINSTANCE_NAME)
+		return wmk_error_said(-ENAMETOOLONG, "the names of session and channel have %zu bytes together: the kernel takes %zu at most",
+				      strlen(session) + strlen(channel), WMK_KINSTANCE_NAME - sizeof(PREFIX) - strlen(owner) - 2);
+	return 0;
+}
+
+bool wmk_kinstance_owner_has_ended(int pid, uint64_t ticks)
+{
+	uint64_t now;
+
+	/* In a PID namespace below the first, other processes are not seen. */
+	if (pid <= 0 || !wmk_kspaces_is_first_pid())
+		return false;
+	now = began(pid);
+	/* (the offset of a time namespace may end within a tick) */
+	return now == 0 || (ticks != 0 && now + 1 != ticks && now != ticks && now != ticks + 1);
+}
+
+/* A process's instance whose process is not there any more. */
+static bool is_orphan(const char *name)
+{
+	uint64_t ticks;
+	int pid;
+
+	return sscanf(name, PREFIX "p%d.%" SCNu64 "-", &pid, &ticks) == 2 && wmk_kinstance_owner_has_ended(pid, ticks);
+}
+
+/* ── made ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+const char *wmk_kinstance_clock(enum wmk_clock_kind kind)
+{
+#if defined(__x86_64__)
+	if (kind == WMK_CLOCK_COUNTER)
+		return "x86-tsc";
+#endif
+	return kind == WMK_CLOCK_MONOTONIC ? "mono" : NULL;
+}
+
+bool wmk_kinstance_has_clock(const struct wmk_tracefs *tracefs, enum wmk_clock_kind kind)
+{
+	const char *clock = wmk_kinstance_clock(kind);
+	char *text;
+	size_t len;
+
+	if (!clock)
+		return false;
+	if (wmk_tracefs_read(tracefs->dir, "trace_clock", &text, &len) < 0) {
+		wmk_error_clear();
+		return false;
+	}
+	const bool has = strstr(text, clock) != NULL;
+
+	free(text);
+	return has;
+}
+
+int wmk_kinstance_clock_check(const struct wmk_tracefs *tracefs, enum wmk_clock_kind kind)
+{
+	if (kind == WMK_CLOCK_PLUGIN)
+		return wmk_error_said(-ENOTSUP, "the kernel cannot be traced by the clock of a plug-in");
+	if (wmk_kinstance_has_clock(tracefs, kind))
+		return 0;
+	return wmk_error_said(-ENOTSUP, kind == WMK_CLOCK_COUNTER ?
+			      "the kernel of this machine does not record with the clock counter (%s/trace_clock): "
+			      "create the session with --clock=monotonic" :
+			      "the kernel does not record with the clock mono (%s/trace_clock)", tracefs->path);
+}
+
+static int set_clock(int instance, enum wmk_clock_kind kind)
+{
+	const char *clock = wmk_kinstance_clock(kind);
+	int err = wmk_tracefs_write(instance, "trace_clock", clock, false);
+
+	return err < 0 ? wmk_error_add(err, "the kernel does not trace by the clock '%s'", clock) : 0;
+}
+
+/* Larger ones cost less, but how large they may be is the kernel's (before Linux 6.8: a page). */
+static void set_subbuf(int instance, uint64_t bytes)
+{
+	for (uint64_t kib = bytes / KIB; kib >= 8; kib /= 2) {
+		if (wmk_tracefs_write_number(instance, "buffer_subbuf_size_kb", kib) == 0)
+			return;
+		wmk_error_clear();
+	}
+}
+
+int wmk_kinstance_buffers(int instance, bool overwrite, uint64_t cpu_bytes)
+{
+	int err = wmk_tracefs_write(instance, "options/overwrite", overwrite ? "1" : "0", false);
+
+	if (err == 0) {
+		err = wmk_tracefs_write_number(instance, "buffer_size_kb", (cpu_bytes + KIB - 1) / KIB);
+		if (err < 0)
+			return wmk_error_add(err, "the kernel has no memory for buffers of %" PRIu64 " kB on each CPU", cpu_bytes / KIB);
+	}
+	/* (older kernels have no such file: then they wake for every record) */
+	if (err == 0 && wmk_tracefs_has(instance, "buffer_percent") && wmk_tracefs_write_number(instance, "buffer_percent", WAKE_PERCENT) < 0)
+		wmk_error_clear();
+	return err;
+}
+
+static int set_up(int instance, const struct wmk_kinstance_options *options)
+{
+	int err = wmk_tracefs_write(instance, "tracing_on", "0", false);
+
+	if (err == 0)
+		err = set_clock(instance, options->clock);
+	if (err < 0)
+		return err;
+	set_subbuf(instance, options->subbuf_bytes);
+	return wmk_kinstance_buffers(instance, options->overwrite, options->cpu_bytes);
+}
+
+int wmk_kinstance_make(const struct wmk_tracefs *tracefs, const char *name, const struct wmk_kinstance_options *options, int *instance)
+{
+	int err = wmk_kinstance_clock_check(tracefs, options->clock);
+
+	if (err == 0)
+		err = wmk_tracefs_instance_make(tracefs, name, instance);
+	if (err < 0)
+		return err;
+	err = set_up(*instance, options);
+	if (err < 0) {
+		struct wmk_error_chain *why = wmk_error_take();
+
+		close(*instance);
+		*instance = -1;
+		wmk_tracefs_instance_remove(tracefs, name);
+		wmk_error_give(why);
+	}
+	return err;
+}
+
+int wmk_kinstance_switch(int instance, bool on)
+{
+	return wmk_tracefs_write(instance, "tracing_on", on ? "1" : "0", false);
+}
+
+unsigned wmk_kinstance_cpus(int instance)
+{
+	const int fd = openat(instance, "per_cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	unsigned cpu, n = 0;
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (sscanf(entry->d_name, "cpu%u", &cpu) == 1 && cpu < WMK_KINSTANCE_CPUS_MAX && cpu >= n)
+			n = cpu + 1;
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+	if (n == 0)
+		wmk_error(-EIO, "an instance of the kernel's tracers has no buffers of CPUs");
+	return n;
+}
+
+bool wmk_kinstance_is_counter(int instance)
+{
+	char *text;
+	size_t len;
+
+	if (wmk_tracefs_read(instance, "trace_clock", &text, &len) < 0) {
+		wmk_error_clear();
+		return false;
+	}
+	const bool is = strstr(text, "[x86-tsc]") != NULL;
+
+	free(text);
+	return is;
+}
+
+uint64_t wmk_kinstance_now(int instance)
+{
+	return wmk_kinstance_is_counter(instance) ? wmk_clock_counter() : wmk_kspaces_monotonic();
+}
+
+static int event_path(const char *system, const char *name, const char *file, char *path, size_t size)
+{
+	if (!*system || !*name || *system == '.' || *name == '.' || strchr(system, '/') || strchr(name, '/') ||
+	    snprintf(path, size, "events/%s/%s/%s", system, name, file) >= (int)size)
+		return wmk_error(-EINVAL, "'%.60s:%.60s' is no event's name", system, name);
+	return 0;
+}
+
+int wmk_kinstance_event(int instance, const char *system, const char *name, bool on)
+{
+	char path[300];
+	int err = event_path(system, name, "enable", path, sizeof(path));
+
+	if (err == 0)
+		err = wmk_tracefs_write(instance, path, on ? "1" : "0", false);
+	return err < 0 ? wmk_error_add(err, "cannot %s the kernel's event %.60s:%.60s", on ? "enable" : "disable", system, name) : 0;
+}
+
+int wmk_kinstance_events_off(int instance)
+{
+	return wmk_tracefs_write(instance, "events/enable", "0", false);
+}
+
+int wmk_kinstance_filter(int instance, const char *system, const char *name, const char *filter)
+{
+	char path[300], words[160];
+	int err = event_path(system, name, "filter", path, sizeof(path));
+
+	if (err == 0)
+		err = wmk_tracefs_write(instance, path, filter ? filter : "0", false);
+	if (err == -EINVAL) {
+		wmk_tracefs_last_error(instance, words, sizeof(words));
+		err = wmk_error_said(err, "the kernel does not take the filter '%.50s' for %.40s: %.60s", filter, name, words);
+	}
+	return err;
+}
+
+/* ── who ─────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int write_tids(int instance, const char *file, const int32_t *tids, unsigned n)
+{
+	char text[16];
+	int err = wmk_tracefs_write(instance, file, "", false);
+
+	for (unsigned i = 0; i < n && err == 0; i++) {
+		snprintf(text, sizeof(text), "%d", (int)tids[i]);
+		err = wmk_tracefs_write(instance, file, text, true);
+		/* who has ended meanwhile has no events either */
+		if (err == -ESRCH || err == -EINVAL)
+			err = (wmk_error_clear(), 0);
+	}
+	return err;
+}
+
+int wmk_kinstance_pids(int instance, const int32_t *tids, unsigned n)
+{
+	int err = wmk_tracefs_write(instance, "options/event-fork", n ? "1" : "0", false);
+
+	return err < 0 ? err : write_tids(instance, "set_event_pid", tids, n);
+}
+
+int wmk_kinstance_without(int instance, const int32_t *tids, unsigned n)
+{
+	return write_tids(instance, "set_event_notrace_pid", tids, n);
+}
+
+/* ── removed ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_kinstance_remove(const struct wmk_tracefs *tracefs, const char *name)
+{
+	int instance, err = wmk_tracefs_instance_open(tracefs, name, &instance);
+
+	if (err == -ENOENT) {
+		wmk_error_clear();
+		return 0;
+	}
+	if (err < 0)
+		return err;
+	if (wmk_kinstance_switch(instance, false) < 0 || wmk_kinstance_events_off(instance) < 0)
+		wmk_error_clear();
+	close(instance);
+	return wmk_tracefs_instance_remove(tracefs, name);
+}
+
+struct sweep {
+	const struct wmk_tracefs *tracefs;
+	char prefix[WMK_KINSTANCE_OWNER + 16];
+	bool (*keep)(void *data, const char *name);
+	void *data;
+	int left;
+};
+
+static int sweep_one(void *data, const char *name)
+{
+	struct sweep *sweep = data;
+	bool ours = strncmp(name, sweep->prefix, strlen(sweep->prefix)) == 0;
+
+	if (ours && sweep->keep && sweep->keep(sweep->data, name))
+		return 0;
+	if (!ours && !is_orphan(name))
+		return 0;
+	/* (a process that is not seen from here may be another container's: what is in use is left as it is) */
+	if ((ours ? wmk_kinstance_remove : wmk_tracefs_instance_remove)(sweep->tracefs, name) < 0) {
+		wmk_error_clear();
+		sweep->left++;
+	}
+	return 0;
+}
+
+int wmk_kinstance_sweep(const struct wmk_tracefs *tracefs, const char *owner, bool (*keep)(void *data, const char *name), void *data)
+{
+	struct sweep sweep = { .tracefs = tracefs, .keep = keep, .data = data };
+
+	snprintf(sweep.prefix, sizeof(sweep.prefix), PREFIX "%s-", owner);
+	int err = wmk_tracefs_each(tracefs->dir, "instances", sweep_one, &sweep);
+
+	return err < 0 ? err : sweep.left;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page.c - walks the events of one sub-buffer: a word of 5 bits of kind or length and 27 bits of time, then its data; in between words that
+ * only say what time it is, and room that holds nothing.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "kernel/tracefs/page.h"
+
+enum { KIND_LONG = 0, KIND_PADDING = 29, KIND_TIME_EXTEND = 30, KIND_TIME_STAMP = 31 };
+
+#define WORD 4u
+#define DELTA_BITS 27
+#define MISSED (1u << 31)        /* in the low half of the commit word: records were overwritten before this page, ... */
+#define MISSED_STORED (1u << 30) /* ... and how many stands behind the data */
+#define STAMP_TOP (UINT64_C(0x1f) << 59)
+
+int wmk_kpage_open(const struct wmk_kpage_layout *layout, const void *bytes, size_t size, struct wmk_kpage *page)
+{
+	const uint8_t *begin = bytes;
+	uint32_t commit, len;
+
+	if (size < layout->data_at || size > WMK_KPAGE_SIZE_MAX)
+		return wmk_error(-EPROTO, "a page of the kernel's ring buffer with %zu bytes", size);
+	commit = wmk_get32(begin + layout->commit_at);
+	len = commit & ~(MISSED | MISSED_STORED);
+	if (len > size - layout->data_at)
+		return wmk_error(-EPROTO, "a page of the kernel's ring buffer with %u bytes of records, where there is room for %zu", len, size - layout->data_at);
+	*page = (struct wmk_kpage){
+		.begin_ts = wmk_get64(begin), .missed = commit & MISSED, .len = len, .at = begin + layout->data_at, .end = begin + layout->data_at + len,
+	};
+	page->ts = page->begin_ts;
+	if ((commit & MISSED) && (commit & MISSED_STORED) && layout->commit_size <= size - layout->data_at - len) {
+		page->lost_known = true;
+		page->lost = layout->commit_size == sizeof(uint64_t) ? wmk_get64(page->end) : wmk_get32(page->end);
+	}
+	return 0;
+}
+
+/* What an absolute stamp lacks are the upper 5 bits: they are those of the time before, if that had any; and one more if it went over. */
+static uint64_t full_stamp(uint64_t stamp, uint64_t before)
+{
+	if (before & STAMP_TOP) {
+		stamp |= before & STAMP_TOP;
+		if (stamp < before)
+			stamp += UINT64_C(1) << 59;
+	}
+	return stamp;
+}
+
+static int damaged(const struct wmk_kpage *page, uint32_t len)
+{
+	return wmk_error(-EPROTO, "a page of the kernel's ring buffer is damaged %zu bytes before its end: an event of %u bytes",
+			 (size_t)(page->end - page->at), len);
+}
+
+/* The length of what a word of `kind` with `delta` is the begin of, that word included; 0: nothing follows; -EPROTO. */
+static int event_len(const struct wmk_kpage *page, uint32_t kind, uint32_t delta)
+{
+	const size_t left = (size_t)(page->end - page->at);
+	uint32_t len;
+
+	if (kind == KIND_PADDING && delta == 0)
+		return 0;
+	if (left < 2 * WORD)
+		return damaged(page, (uint32_t)left);
+	if (kind == KIND_TIME_EXTEND || kind == KIND_TIME_STAMP)
+		return 2 * WORD;
+	len = kind == KIND_LONG || kind == KIND_PADDING ? wmk_get32(page->at + WORD) : kind * WORD;
+	if (len > WMK_KPAGE_SIZE_MAX || len % WORD)
+		return damaged(page, len);
+	len += WORD;                    /* a length that is written down does not count the first word */
+#ifndef WMK_PLANTED_BUG_KPAGE
+	if (len > left)
+		return damaged(page, len);
+#endif
+	/* A long one has its length before its data, and no data is empty. */
+	if (len < (kind == KIND_LONG ? 3 * WORD : 2 * WORD))
+		return damaged(page, len);
+	return (int)len;
+}
+
+/*
+ * One event further, the page's time with it. 1: it is a record; 0: it is none; the end of the page or -EPROTO leave it where it is.
+ * What was discarded had its time, which the next one counts from. But that must not be 0, or it would mean the end of the page, so 0 is written
+ * as 1; and so is the time of the room that is left at a page's end.
+ */
+static int step(struct wmk_kpage *page, struct wmk_krecord *record)
+{
+	const uint8_t *at = page->at;
+	const uint32_t word = wmk_get32(at), kind = word & 31, delta = word >> 5;
+	const int len = event_len(page, kind, delta);
+
+	if (len < 0)
+		return len;
+	page->at = len ? at + len : page->end;
+	switch (kind) {
+	case KIND_PADDING:
+		page->ts += delta > 1 ? delta : 0;
+		page->discarded += delta > 1 ? delta : 0;
+		return 0;
+	case KIND_TIME_EXTEND:
+		page->ts += ((uint64_t)wmk_get32(at + WORD) << DELTA_BITS) + delta;
+		return 0;
+	case KIND_TIME_STAMP:
+		page->ts = full_stamp(((uint64_t)wmk_get32(at + WORD) << DELTA_BITS) + delta, page->ts);
+		page->discarded = 0;
+		return 0;
+	}
+	page->ts += delta;
+	record->data = at + (kind == KIND_LONG ? 2 : 1) * WORD;
+	record->len = (uint32_t)(page->at - record->data);
+	record->ts = page->ts;
+	memcpy(&record->type, record->data, sizeof(record->type));
+	return 1;
+}
+
+int wmk_kpage_next(struct wmk_kpage *page, struct wmk_krecord *record)
+{
+	int is_record = 0;
+
+	while (is_record == 0 && page->end - page->at >= WORD)
+		is_record = step(page, record);
+	if (is_record == 0 && page->at != page->end)
+		return damaged(page, (uint32_t)(page->end - page->at));
+	return is_record;
+}
+
+int wmk_kpage_part(struct wmk_kpage *page, uint32_t from, uint32_t until)
+{
+	const uint8_t *begin = page->at, *end;
+	struct wmk_krecord record;
+
+	if (from > until || until > page->len)
+		return wmk_error(-EPROTO, "bytes %u to %u of a page of the kernel's ring buffer that has %u", from, until, page->len);
+	end = begin + until;
+	page->end = begin + from;
+	while (page->end - page->at >= WORD) {
+		const int err = step(page, &record);
+
+		if (err < 0)
+			return err;
+	}
+	if (page->at != page->end)
+		return damaged(page, (uint32_t)(page->end - page->at));
+	page->end = end;
+	if (from) {
+		page->missed = page->lost_known = false;
+		page->lost = 0;
+	}
+	return 0;
+}

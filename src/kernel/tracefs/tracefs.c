@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracefs.c - the file system of the kernel's tracers: where it is, small files of it, instances; and why something of it is not to be had.
+ *
+ * Where it is: $WAYMARK_TRACEFS (for tests), /sys/kernel/tracing, /sys/kernel/debug/tracing, else wherever /proc/self/mounts says; and if it is
+ * mounted nowhere, root mounts it at its place.
+ */
+#include "kernel/tracefs/tracefs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+#define PLACE "/sys/kernel/tracing"
+#define OLD_PLACE "/sys/kernel/debug/tracing"
+#define READ_STEP 65536u
+#define ERROR_LOG_MAX 65536u
+#define NAMES_MAX 65536u
+
+#ifndef TRACEFS_MAGIC
+#define TRACEFS_MAGIC 0x74726163
+#endif
+
+/* ── where it is ─────────────────────────────────────────────────────────────────────────────────────── */
+
+/* 1: `path` is a tracefs; 0: it is none, or not there; -EACCES. */
+static int is_tracefs(const char *path)
+{
+	struct statfs fs;
+
+	if (statfs(path, &fs) < 0)
+		return errno == EACCES || errno == EPERM ? -EACCES : 0;
+	return fs.f_type == TRACEFS_MAGIC;
+}
+
+/* Where it can be reached: something else may have been mounted over it since. */
+static bool find_mounted(char *path, size_t size)
+{
+	FILE *mounts = fopen("/proc/self/mounts", "re");
+	char line[4096], where[256], type[64];
+	bool found = false;
+
+	while (mounts && !found && fgets(line, sizeof(line), mounts))
+		if (sscanf(line, "%*s %255s %63s", where, type) == 2 && strcmp(type, "tracefs") == 0 && strlen(where) < size && is_tracefs(where) == 1) {
+			strcpy(path, where);
+			found = true;
+		}
+	if (mounts)
+		fclose(mounts);
+	return found;
+}
+
+static bool kernel_knows(const char *type)
+{
+	FILE *known = fopen("/proc/filesystems", "re");
+	char line[128];
+	bool found = false;
+
+	while (known && !found && fgets(line, sizeof(line), known)) {
+		line[strcspn(line, "\n")] = '\0';
+		const char *name = strrchr(line, '\t');
+
+		found = name && strcmp(name + 1, type) == 0;
+	}
+	if (known)
+		fclose(known);
+	return found;
+}
+
+/* Nowhere: say why, or mount it. */
+static int mount_it(char *path, size_t size)
+{
+	struct statfs fs;
+
+	if (!kernel_knows("tracefs"))
+		return wmk_error_said(-ENOSYS, "this kernel has no tracers: it is built without CONFIG_TRACING");
+	if (geteuid() != 0)
+		return wmk_error_said(-EACCES, "tracing the kernel needs root: run this as root, or as a member of the group 'tracing' with root's waymark-sessiond running");
+	if (statfs(PLACE, &fs) < 0)
+		return wmk_error_said(-ENOENT, "the kernel's tracers are hidden here: there is no " PLACE " (in a container, give it that directory of the machine)");
+	if (fs.f_type != SYSFS_MAGIC)
+		return wmk_error_said(-ENOENT, "the kernel's tracers are hidden here: something else is mounted at " PLACE " (in a container, give it that directory of the machine)");
+	if (mount("tracefs", PLACE, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		return wmk_error(-errno, "tracefs is not mounted, and cannot be mounted at " PLACE " (a container does not allow it; on the machine: mount -t tracefs tracefs " PLACE ")");
+	snprintf(path, size, "%s", PLACE);
+	return 0;
+}
+
+static bool find_there(char *path, size_t size)
+{
+	static const char *const places[] = { PLACE, OLD_PLACE };
+
+	for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (is_tracefs(places[i]) == 1) {
+			snprintf(path, size, "%s", places[i]);
+			return true;
+		}
+	return find_mounted(path, size);
+}
+
+bool wmk_tracefs_is_mounted(void)
+{
+	char path[256];
+
+	return find_there(path, sizeof(path));
+}
+
+static int find(char *path, size_t size)
+{
+	const char *given = secure_getenv("WAYMARK_TRACEFS");
+
+	if (given && *given) {
+		if (snprintf(path, size, "%s", given) >= (int)size)
+			return wmk_error(-ENAMETOOLONG, "WAYMARK_TRACEFS is longer than %zu bytes", size - 1);
+		return is_tracefs(path) == 1 ? 0 : wmk_error_said(-ENOENT, "WAYMARK_TRACEFS names %.80s, where no tracefs is mounted", path);
+	}
+	return find_there(path, size) ? 0 : mount_it(path, size);
+}
+
+/* It is there; can it be used? Tried with what will be used. */
+static int usable(const struct wmk_tracefs *tracefs)
+{
+	int fd = openat(tracefs->dir, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOENT)
+		return wmk_error_said(-ENOSYS, "%s has no instances: the kernel's tracers are off (locked down, or built without CONFIG_TRACING)", tracefs->path);
+	if (fd < 0)
+		return geteuid() ? wmk_error_said(-EACCES, "tracing the kernel needs root: %s is closed to user %u (as a member of the group 'tracing', use root's waymark-sessiond)",
+						  tracefs->path, (unsigned)geteuid()) :
+				   wmk_error(-errno, "%s cannot be used: the kernel is locked down, or this is a container", tracefs->path);
+	close(fd);
+	if (faccessat(tracefs->dir, "instances", W_OK, AT_EACCESS) < 0) {
+		if (errno == EROFS)
+			return wmk_error_said(-EROFS, "%s is mounted read-only: mount -o remount,rw %s", tracefs->path, tracefs->path);
+		return wmk_error_said(-errno, "%s may not be written to: tracing the kernel needs root", tracefs->path);
+	}
+	return 0;
+}
+
+int wmk_tracefs_open(const char *path, struct wmk_tracefs **result)
+{
+	struct wmk_tracefs *tracefs = calloc(1, sizeof(*tracefs));
+	int err = 0;
+
+	if (!tracefs)
+		return wmk_error(-ENOMEM, "no memory for the kernel's tracers");
+	tracefs->dir = -1;
+	if (path && snprintf(tracefs->path, sizeof(tracefs->path), "%s", path) >= (int)sizeof(tracefs->path))
+		err = wmk_error(-ENAMETOOLONG, "a path of tracefs is longer than %zu bytes", sizeof(tracefs->path) - 1);
+	else if (!path)
+		err = find(tracefs->path, sizeof(tracefs->path));
+	if (err == 0) {
+		tracefs->dir = open(tracefs->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		err = tracefs->dir < 0 ? wmk_error(-errno, "cannot open %s", tracefs->path) : usable(tracefs);
+	}
+	if (err < 0) {
+		wmk_tracefs_close(tracefs);
+		return err;
+	}
+	*result = tracefs;
+	return 0;
+}
+
+void wmk_tracefs_close(struct wmk_tracefs *tracefs)
+{
+	if (!tracefs)
+		return;
+	if (tracefs->dir >= 0)
+		close(tracefs->dir);
+	free(tracefs);
+}
+
+/* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int read_all(int fd, const char *file, char **text, size_t *len)
+{
+	size_t cap = 0, n = 0;
+	char *all = NULL;
+
+	for (;;) {
+		if (cap - n < READ_STEP + 1) {
+			char *more = realloc(all, cap = cap ? 2 * cap : 2 * READ_STEP);
+
+			if (!more) {
+				free(all);
+				return wmk_error(-ENOMEM, "no memory to read %s", file);
+			}
+			all = more;
+		}
+		ssize_t got = read(fd, all + n, cap - n - 1);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0) {
+			int err = got < 0 ? wmk_error(-errno, "cannot read %s of tracefs", file) : 0;
+
+			if (err < 0)
+				free(all);
+			else
+				all[n] = '\0';
+			*text = err < 0 ? NULL : all;
+			*len = n;
+			return err;
+		}
+		n += (size_t)got;
+		if (n > WMK_TRACEFS_FILE_MAX) {
+			free(all);
+			return wmk_error(-EFBIG, "%s of tracefs has more than %u bytes", file, WMK_TRACEFS_FILE_MAX);
+		}
+	}
+}
+
+int wmk_tracefs_read(int dir, const char *file, char **text, size_t *len)
+{
+	int fd = openat(dir, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0)
+		return wmk_error(-errno, "cannot open %s of tracefs", file);
+	int err = read_all(fd, file, text, len);
+
+	close(fd);
+	return err;
+}
+
+int wmk_tracefs_write(int dir, const char *file, const char *text, bool append)
+{
+	const size_t len = strlen(text);
+	int fd = openat(dir, file, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | (append ? O_APPEND : O_TRUNC)), err = 0;
+
+	if (fd < 0)
+		return wmk_error(-errno, "cannot open %s of tracefs to write to it", file);
+	ssize_t put;
+
+	do {
+		put = write(fd, text, len);
+	} while (put < 0 && errno == EINTR);
+	if (put < 0)
+		err = wmk_error(-errno, "the kernel does not take '%.60s' for %s", text, file);
+	else if ((size_t)put != len)
+		err = wmk_error(-EIO, "the kernel took %zd of %zu bytes for %s", put, len, file);
+	/* Some files tell an error of a deferred write here. */
+	if (close(fd) < 0 && err == 0)
+		err = wmk_error(-errno, "the kernel does not take '%.60s' for %s", text, file);
+	return err;
+}
+
+int wmk_tracefs_read_number(int dir, const char *file, uint64_t *number)
+{
+	char *text, *end;
+	size_t len;
+	int err = wmk_tracefs_read(dir, file, &text, &len);
+
+	if (err < 0)
+		return err;
+	errno = 0;
+	*number = strtoull(text, &end, 10);
+	if (end == text || errno)
+		err = wmk_error(-EPROTO, "%s of tracefs holds no number: %.40s", file, text);
+	free(text);
+	return err;
+}
+
+int wmk_tracefs_write_number(int dir, const char *file, uint64_t number)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
+	return wmk_tracefs_write(dir, file, text, false);
+}
+
+bool wmk_tracefs_has(int dir, const char *file)
+{
+	return faccessat(dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/*
+ * Entries of error_log are: "[  12.3] where: error: words", a line "  Command: ..." and one that marks the place with '^'. The last one is ours.
+ */
+void wmk_tracefs_last_error(int dir, char *words, size_t size)
+{
+	char *text, *last = NULL;
+	size_t len;
+
+	words[0] = '\0';
+	if (wmk_tracefs_read(dir, "error_log", &text, &len) < 0) {
+		wmk_error_clear();
+		return;
+	}
+	if (len > ERROR_LOG_MAX)
+		memmove(text, text + len - ERROR_LOG_MAX, ERROR_LOG_MAX + 1);
+	for (char *at = strstr(text, ": error: "); at; at = strstr(at + 1, ": error: "))
+		last = at + strlen(": error: ");
+	if (last)
+		snprintf(words, size, "%.*s", (int)strcspn(last, "\n"), last);
+	free(text);
+}
+
+/* ── instances ───────────────────────────────────────────────────────────────────────────────────────── */
+
+static int instance_path(const char *name, char *path, size_t size)
+{
+	if (!*name || *name == '.' || strchr(name, '/') || strlen(name) > 255 || snprintf(path, size, "instances/%s", name) >= (int)size)
+		return wmk_error(-EINVAL, "'%.80s' is no name for an instance of the kernel's tracers", name);
+	return 0;
+}
+
+int wmk_tracefs_instance_open(const struct wmk_tracefs *tracefs, const char *name, int *instance)
+{
+	char path[300];
+	int err = instance_path(name, path, sizeof(path));
+
+	if (err < 0)
+		return err;
+	*instance = openat(tracefs->dir, path, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	return *instance < 0 ? wmk_error(-errno, "cannot open the instance %.80s of the kernel's tracers", name) : 0;
+}
+
+int wmk_tracefs_instance_make(const struct wmk_tracefs *tracefs, const char *name, int *instance)
+{
+	char path[300];
+	int err = instance_path(name, path, sizeof(path));
+
+	if (err < 0)
+		return err;
+	if (mkdirat(tracefs->dir, path, 0700) < 0)
+		return wmk_error(-errno, errno == ENOMEM ? "the kernel has no memory for another instance of its tracers (%.80s)" :
+				 "cannot make the instance %.80s of the kernel's tracers", name);
+	err = wmk_tracefs_instance_open(tracefs, name, instance);
+	if (err < 0)
+		unlinkat(tracefs->dir, path, AT_REMOVEDIR);
+	return err;
+}
+
+int wmk_tracefs_instance_remove(const struct wmk_tracefs *tracefs, const char *name)
+{
+	char path[300];
+	int err = instance_path(name, path, sizeof(path));
+
+	if (err < 0)
+		return err;
+	if (unlinkat(tracefs->dir, path, AT_REMOVEDIR) == 0 || errno == ENOENT)
+		return 0;
+	return wmk_error(-errno, errno == EBUSY ? "the instance %.80s of the kernel's tracers is in use: a file of it is open" :
+			 "cannot remove the instance %.80s of the kernel's tracers", name);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int collect(DIR *dir, char ***names, size_t *n)
+{
+	size_t cap = 0;
+	struct dirent *entry;
+
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] == '.' || entry->d_type != DT_DIR || *n >= NAMES_MAX)
+			continue;
+		if (*n == cap) {
+			char **more = realloc(*names, (cap = cap ? 2 * cap : 64) * sizeof(*more));
+
+			if (!more)
+				return -ENOMEM;
+			*names = more;
+		}
+		if (!((*names)[*n] = strdup(entry->d_name)))
+			return -ENOMEM;
+		(*n)++;
+	}
+	return 0;
+}
+
+int wmk_tracefs_each(int dir, const char *file, int (*one)(void *data, const char *name), void *data)
+{
+	int fd = openat(dir, file, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), ret;
+	DIR *open = fd < 0 ? NULL : fdopendir(fd);
+	char **names = NULL;
+	size_t n = 0;
+
+	if (!open) {
+		ret = wmk_error(-errno, "cannot look into %s of tracefs", file);
+		if (fd >= 0)
+			close(fd);
+		return ret;
+	}
+	ret = collect(open, &names, &n);
+	closedir(open);
+	if (ret < 0)
+		wmk_error(ret, "no memory for what is in %s of tracefs", file);
+	else if (n)
+		qsort(names, n, sizeof(*names), by_name);
+	for (size_t i = 0; i < n; i++) {
+		if (ret == 0)
+			ret = one(data, names[i]);
+		free(names[i]);
+	}
+	free(names);
+	return ret;
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * print_syscall.c - which form each argument of a call has, and a line put together from records (see print_syscall.h).
+ */
+#include "strace/print_syscall.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "strace/arg_format.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/* ── forms ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+static const struct wmk_kform *find_form(const char *word, size_t len)
+{
+	for (unsigned i = 0; i < wmk_kforms_n; i++)
+		if (strncmp(wmk_kforms[i].word, word, len) == 0 && !wmk_kforms[i].word[len])
+			return &wmk_kforms[i];
+	return NULL;
+}
+
+/* What a kind of syscall_info.h is called here; of a set, by which set. */
+static const char *word_of(const struct wmk_syscall_arg *arg)
+{
+	static const char *const kinds[WMK_KKINDS] = {
+		[WMK_KKIND_INT] = "d", [WMK_KKIND_UINT] = "u", [WMK_KKIND_LONG] = "ld", [WMK_KKIND_ULONG] = "lu", [WMK_KKIND_HEX] = "lx",
+		[WMK_KKIND_POINTER] = "p", [WMK_KKIND_FD] = "fd", [WMK_KKIND_PID] = "d", [WMK_KKIND_UID] = "uid", [WMK_KKIND_MODE] = "mode",
+		[WMK_KKIND_ERRNO] = "d", [WMK_KKIND_PATH] = "path", [WMK_KKIND_TEXT] = "text", [WMK_KKIND_BYTES_IN] = "in",
+		[WMK_KKIND_BYTES_OUT] = "out", [WMK_KKIND_ADDRESS_IN] = "addrin", [WMK_KKIND_ADDRESS_OUT] = "addrout>", [WMK_KKIND_TEXTS] = "argv",
+		[WMK_KKIND_VECTORS_IN] = "viin", [WMK_KKIND_VECTORS_OUT] = "viout", [WMK_KKIND_TIME_IN] = "ts", [WMK_KKIND_TIME_OUT] = "ts>",
+		[WMK_KKIND_STAT] = "stat>", [WMK_KKIND_POLLS] = "polls", [WMK_KKIND_PAIR_OUT] = "pair>",
+	};
+	static const char *const sets[WMK_KSETS] = {
+		[WMK_KSET_OPEN] = "open", [WMK_KSET_PROT] = "prot", [WMK_KSET_MAP] = "map", [WMK_KSET_CLONE] = "unshare", [WMK_KSET_FAMILY] = "family",
+		[WMK_KSET_SOCKET] = "socketflags", [WMK_KSET_AT] = "at", [WMK_KSET_WAIT] = "wait", [WMK_KSET_SIGNAL] = "signal",
+		[WMK_KSET_WHENCE] = "whence", [WMK_KSET_ACCESS] = "access", [WMK_KSET_MESSAGE] = "msg", [WMK_KSET_EPOLL] = "epollop",
+		[WMK_KSET_CLOCK] = "clock", [WMK_KSET_FCNTL] = "fcntl", [WMK_KSET_FUTEX] = "futex", [WMK_KSET_ADVICE] = "advice",
+		[WMK_KSET_RENAME] = "rename", [WMK_KSET_MASK] = "how",
+	};
+	const size_t len = strlen(arg->name);
+	const char *word = arg->kind == WMK_KKIND_SET ? sets[arg->set] : kinds[arg->kind];
+
+	if (arg->kind == WMK_KKIND_FD && len >= 3 && strcmp(arg->name + len - 3, "dfd") == 0)
+		return "dirfd";
+	return word ? word : "lx";
+}
+
+static const struct {
+	const char *word;
+	uint8_t ret;
+} returns[] = {
+	{ "d", WMK_KRETURN_NUMBER }, { "p", WMK_KRETURN_POINTER }, { "o", WMK_KRETURN_OCTAL }, { "fcntl", WMK_KRETURN_FCNTL },
+	{ "poll", WMK_KRETURN_POLL }, { "none", WMK_KRETURN_NEVER },
+};
+
+/* One for 32-bit or for 64-bit programs only goes before one for all. */
+static const char *find_row(enum wmk_kabi abi, const char *name)
+{
+	const size_t len = strlen(name);
+	const char mine = abi == WMK_KABI_COMPAT ? '*' : '-';
+	const char *all = NULL;
+
+	for (unsigned i = 0; i < wmk_kprint_rows_n; i++) {
+		const char *row = wmk_kprint_rows[i];
+		const bool narrow = *row == '*' || *row == '-';
+
+		if (strncmp(row + narrow, name, len) != 0 || row[narrow + len] != '(')
+			continue;
+		if (narrow && *row == mine)
+			return row + 1;
+		if (!narrow)
+			all = row;
+	}
+	return all;
+}
+
+/* False: the row is not as it should be (a test reads them all). */
+static bool read_row(const char *row, struct wmk_kprint *print)
+{
+	const char *at = strchr(row, '(') + 1;
+
+	while (*at != ')') {
+		const size_t len = strcspn(at, " :)");
+		const struct wmk_kform *form = print->n_args < WMK_SYSCALLS_ARGS ? find_form(at, len) : NULL;
+
+		if (!form)
+			return false;
+		at += len;
+		if (*at == ':') {
+			print->len_args[print->n_args] = (uint8_t)(at[1] - '0') % WMK_SYSCALLS_ARGS;
+			at += 2;
+		}
+		print->forms[print->n_args++] = form;
+		at += *at == ' ';
+	}
+	for (size_t i = 0; i < COUNT(returns); i++)
+		if (strcmp(returns[i].word, at + 2) == 0) {
+			print->ret = returns[i].ret;
+			return true;
+		}
+	return false;
+}
+
+static void by_kinds(struct wmk_kprint *print)
+{
+	print->n_args = print->call.n_args;
+	for (unsigned i = 0; i < print->n_args; i++) {
+		const char *word = word_of(&print->call.args[i]);
+
+		print->forms[i] = find_form(word, strlen(word));
+		print->len_args[i] = print->call.args[i].len_arg;
+	}
+	print->ret = print->call.ret == WMK_KKIND_POINTER ? WMK_KRETURN_POINTER :
+		     print->call.is_known && print->call.ret == WMK_KKIND_NONE ? WMK_KRETURN_NEVER : WMK_KRETURN_NUMBER;
+}
+
+/* ── what is copied ──────────────────────────────────────────────────────────────────────────────────── */
+
+static void add_copy(struct wmk_syscalls_copy copies[WMK_SYSCALLS_PARTS], const struct wmk_syscalls_copy *copy)
+{
+	for (unsigned i = 0; i < WMK_SYSCALLS_PARTS; i++)
+		if (copies[i].op == WMK_SYSCALLS_NOTHING) {
+			copies[i] = *copy;
+			return;
+		}
+}
+
+/* The vector itself, and behind it what its members point to. */
+static void add_vectors(struct wmk_kprint *print, unsigned arg, const struct wmk_kform *form)
+{
+	const bool at_exit = form->when & WMK_KFORM_OUT;
+	const uint16_t unit = print->call.abi == WMK_KABI_COMPAT ? 8 : 16;
+	const uint32_t bytes = print->strings * WMK_SYSCALLS_VECTORS, most = WMK_SYSCALLS_PART_MAX / 2;
+	const struct wmk_syscalls_copy vector = { .op = WMK_SYSCALLS_BYTES, .arg = (uint8_t)arg, .len_arg = print->len_args[arg], .unit = unit,
+		.max = (uint16_t)(unit * WMK_SYSCALLS_VECTORS) };
+	const struct wmk_syscalls_copy content = { .op = form->op, .arg = (uint8_t)arg, .len_arg = print->len_args[arg], .unit = 1,
+		.max = (uint16_t)(bytes < most ? bytes : most) };
+
+	add_copy(at_exit ? print->plan.at_exit : print->plan.at_entry, &vector);
+	add_copy(at_exit ? print->plan.at_exit : print->plan.at_entry, &content);
+}
+
+static uint16_t most_of(const struct wmk_kprint *print, const struct wmk_kform *form)
+{
+	if (form->max)
+		return form->max;
+	/* Of one text more than is shown, so that those that are cut can be told from the others of an argv. */
+	if (form->op == WMK_SYSCALLS_TEXTS)
+		return (uint16_t)(print->strings < WMK_SYSCALLS_STRING_MAX ? print->strings + 1 :
+									   WMK_SYSCALLS_STRING_MAX);
+	return (uint16_t)print->strings;
+}
+
+static void make_plan(struct wmk_kprint *print)
+{
+	const bool is_exec = strncmp(print->call.name, "execve", 6) == 0;
+
+	for (unsigned i = 0; i < print->n_args; i++) {
+		const struct wmk_kform *form = print->forms[i];
+		struct wmk_syscalls_copy copy = { .op = form->op, .arg = (uint8_t)i, .len_arg = print->len_args[i],
+			.unit = form->unit ? form->unit : 1, .max = most_of(print, form) };
+
+		if (form->op == WMK_SYSCALLS_NOTHING || (form->is_wide && print->call.abi == WMK_KABI_COMPAT))
+			continue;
+		if (form->op == WMK_SYSCALLS_VECTORS_IN || form->op == WMK_SYSCALLS_VECTORS_RETURNED) {
+			add_vectors(print, i, form);
+			continue;
+		}
+		if (form->when & WMK_KFORM_OUT)
+			add_copy(print->plan.at_exit, &copy);
+		copy.is_late = !is_exec;
+		if (form->when & WMK_KFORM_IN)
+			add_copy(print->plan.at_entry, &copy);
+	}
+}
+
+void wmk_kprint_make(enum wmk_kabi abi, unsigned number, uint32_t strings, struct wmk_kprint *print)
+{
+	const char *row;
+
+	memset(print, 0, sizeof(*print));
+	print->strings = strings < WMK_KPRINT_STRINGS_MAX ? strings : WMK_KPRINT_STRINGS_MAX;
+	if (wmk_syscall_describe(abi, number, &print->call) < 0) {
+		wmk_error_clear();
+		snprintf(print->call.name, sizeof(print->call.name), "syscall_%#x", number);
+	}
+	row = find_row(abi, print->call.name);
+	if (!row || !read_row(row, print))
+		by_kinds(print);
+	while (print->n_entry < print->n_args && !(print->forms[print->n_entry]->when & WMK_KFORM_LATE))
+		print->n_entry++;
+	make_plan(print);
+}
+
+/* ── pieces ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static const struct wmk_syscalls_piece *find_piece(const struct wmk_syscalls_record *record, unsigned arg, unsigned which, bool is_late)
+{
+	for (unsigned i = 0; record && i < record->n_parts; i++)
+		if (record->parts[i].arg == arg && !(record->parts[i].flags & WMK_SYSCALLS_PART_LATE) == !is_late && which-- == 0)
+			return &record->parts[i];
+	return NULL;
+}
+
+/* One with something in it, which may be nothing at all. */
+static const struct wmk_syscalls_piece *usable(const struct wmk_syscalls_piece *piece)
+{
+	if (!piece || (piece->flags & WMK_SYSCALLS_PART_NULL) || (!piece->len && (piece->flags & WMK_SYSCALLS_PART_UNREADABLE)))
+		return NULL;
+	return piece;
+}
+
+const struct wmk_syscalls_piece *wmk_kview_in(const struct wmk_kview *view, unsigned which)
+{
+	const struct wmk_syscalls_piece *piece = find_piece(view->entry, view->arg, which, false);
+
+	if (piece && (piece->flags & WMK_SYSCALLS_PART_UNREADABLE)) {
+		const struct wmk_syscalls_piece *late = find_piece(view->exit, view->arg, which, true);
+
+		piece = late ? late : piece;
+	}
+	return usable(piece);
+}
+
+const struct wmk_syscalls_piece *wmk_kview_out(const struct wmk_kview *view, unsigned which)
+{
+	return view->has_failed ? NULL : usable(find_piece(view->exit, view->arg, which, false));
+}
+
+bool wmk_kview_struct(const struct wmk_kview *view, bool at_exit, void *to, size_t size)
+{
+	const struct wmk_syscalls_piece *piece = at_exit ? wmk_kview_out(view, 0) : wmk_kview_in(view, 0);
+
+	if (!piece || piece->len < size)
+		return false;
+	memcpy(to, piece->bytes, size);
+	return true;
+}
+
+void wmk_kline_text(struct wmk_kline *line, const struct wmk_kview *view, const uint8_t *bytes, size_t n, bool is_cut)
+{
+	const size_t most = view->print->strings;
+
+	wmk_kline_quoted(line, bytes, n < most ? n : most, false);
+	if (is_cut || n > most)
+		wmk_kline_bytes(line, "...", 3);
+}
+
+/* ── lines ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+int64_t wmk_kprint_value(const struct wmk_syscalls_record *exit)
+{
+	const uint64_t value = exit->n_values ? exit->values[0] : 0;
+
+	return exit->abi == WMK_KABI_COMPAT ? (int32_t)value : (int64_t)value;
+}
+
+static bool has_failed(const struct wmk_syscalls_record *exit)
+{
+	const int64_t value = exit ? wmk_kprint_value(exit) : 0;
+
+	return value < 0 && value >= -4095;
+}
+
+static bool put_arg(const struct wmk_kprint *print, unsigned arg, const struct wmk_syscalls_record *entry, const struct wmk_syscalls_record *exit,
+		    bool is_alone, struct wmk_kline *line)
+{
+	const struct wmk_kform *form = print->forms[arg];
+	const struct wmk_kview view = { .print = print, .entry = entry, .exit = exit, .arg = arg, .has_failed = has_failed(exit), .is_alone = is_alone,
+		.value = arg < entry->n_values ? entry->values[arg] : 0 };
+
+	if (arg && !is_alone && !(form->when & WMK_KFORM_OWN))
+		wmk_kline_bytes(line, ", ", 2);
+	return form->print(line, &view);
+}
+
+bool wmk_kprint_arg(const struct wmk_kprint *print, unsigned arg, const struct wmk_syscalls_record *entry, const struct wmk_syscalls_record *exit,
+		    struct wmk_kline *line)
+{
+	return put_arg(print, arg, entry, exit, true, line);
+}
+
+void wmk_kprint_entry(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry, const struct wmk_syscalls_record *late,
+		      struct wmk_kline *line)
+{
+	wmk_kline_put(line, print->call.name);
+	wmk_kline_char(line, '(');
+	for (unsigned i = 0; i < print->n_entry; i++)
+		put_arg(print, i, entry, late, false, line);
+	/* The next one's comma stands here, as strace has it, if it is sure to come. */
+	if (print->n_entry && print->n_entry < print->n_args && !(print->forms[print->n_entry]->when & WMK_KFORM_OWN))
+		wmk_kline_bytes(line, ", ", 2);
+}
+
+void wmk_kprint_rest(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry, const struct wmk_syscalls_record *exit,
+		     struct wmk_kline *line)
+{
+	for (unsigned i = print->n_entry; i < print->n_args; i++)
+		put_arg(print, i, entry, exit, i == print->n_entry && !(print->forms[i]->when & WMK_KFORM_OWN), line);
+}
+
+const char *wmk_kprint_errno(int64_t result, char room[24])
+{
+	const char *name;
+
+	if (result >= 0 || result < -4095)
+		return NULL;
+	name = wmk_syscall_errno((unsigned)-result);
+	if (!name) {
+		snprintf(room, 24, "ERRNO_%u", (unsigned)-result);
+		name = room;
+	}
+	return name;
+}
+
+/* What the kernel does with those that no program sees. */
+static const char *restart_words(int64_t err)
+{
+	return err == 512 ? "To be restarted if SA_RESTART is set" : err == 513 ? "To be restarted" : err == 514 ? "To be restarted if no handler" :
+	       err == 516 ? "Interrupted by signal" : NULL;
+}
+
+static void put_failure(struct wmk_kline *line, int64_t result)
+{
+	const char *words = restart_words(-result);
+	char room[24];
+
+	wmk_kline_put(line, words ? "? " : "-1 ");
+	wmk_kline_put(line, wmk_kprint_errno(result, room));
+	wmk_kline_bytes(line, " (", 2);
+	wmk_kline_put(line, words ? words : strerror((int)-result));
+	wmk_kline_char(line, ')');
+}
+
+static void put_fcntl(struct wmk_kline *line, const struct wmk_syscalls_record *entry, int64_t value)
+{
+	const uint32_t command = entry->n_values > 1 ? (uint32_t)entry->values[1] : UINT32_MAX;
+
+	if (command == 1 || command == 3) {   /* F_GETFD, F_GETFL */
+		wmk_kline_hex(line, (uint64_t)value);
+		if (command == 1 && !value)
+			return;
+		wmk_kline_put(line, " (flags ");
+		if (command == 1)
+			wmk_kline_put(line, "FD_CLOEXEC");
+		else
+			wmk_kline_open(line, (uint64_t)value);
+		wmk_kline_char(line, ')');
+	} else {
+		wmk_kline_signed(line, value);
+	}
+}
+
+void wmk_kprint_result(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry, const struct wmk_syscalls_record *exit,
+		       struct wmk_kline *line)
+{
+	const int64_t value = wmk_kprint_value(exit);
+	const struct wmk_kview view = { .print = print, .entry = entry, .exit = exit, .value = entry->n_values ? entry->values[0] : 0 };
+
+	if (has_failed(exit)) {
+		put_failure(line, value);
+		return;
+	}
+	switch (print->ret) {
+	case WMK_KRETURN_POINTER:
+		wmk_kline_hex(line, exit->n_values ? exit->values[0] : 0);
+		break;
+	case WMK_KRETURN_OCTAL:
+		wmk_kline_octal(line, (uint64_t)value, 3);
+		break;
+	case WMK_KRETURN_FCNTL:
+		put_fcntl(line, entry, value);
+		break;
+	case WMK_KRETURN_POLL:
+		wmk_kline_signed(line, value);
+		if (value)
+			wmk_kline_polled(line, &view);
+		else
+			wmk_kline_put(line, " (Timeout)");
+		break;
+	default:
+		wmk_kline_signed(line, value);
+		break;
+	}
+}

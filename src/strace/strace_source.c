@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * strace_source.c - records of all CPUs' streams in the order of time (see strace.h).
+ *
+ * Records are taken up to a moment that has passed before any stream was looked at: what made one of them happen had happened before, so it is
+ * in a stream already, and comes first. The moment is a little in the past, so that also a record that was being written then has come.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "strace/strace.h"
+#include "kernel/proc/namespaces.h"
+
+#define WINDOW_NS 200000u
+#define BYTES_ALL (512ull << 20)     /* of all streams where nobody says how much */
+#define BYTES_LEAST (1ull << 20)
+#define BYTES_MOST (32ull << 20)
+
+int wmk_strace_source_init(struct wmk_strace_source *source, const struct wmk_strace_source_ops *ops, unsigned n)
+{
+	*source = (struct wmk_strace_source){ .ops = ops, .n = n, .heads = calloc(n ? n : 1, sizeof(*source->heads)) };
+	return source->heads ? 0 : wmk_error(-ENOMEM, "no memory for %u CPUs", n);
+}
+
+void wmk_strace_source_look(struct wmk_strace_source *source, bool is_end)
+{
+	source->until = is_end ? UINT64_MAX : wmk_kspaces_monotonic() - WINDOW_NS;
+	for (unsigned i = 0; i < source->n; i++)
+		if (!source->heads[i].is_there)
+			source->ops->fill(source, i);
+}
+
+const struct wmk_syscalls_record *wmk_strace_source_take(struct wmk_strace_source *source)
+{
+	struct wmk_strace_head *first = NULL;
+
+	if (source->given) {
+		source->given->is_there = false;
+		source->ops->fill(source, (unsigned)(source->given - source->heads));
+		source->given = NULL;
+	}
+	for (unsigned i = 0; i < source->n; i++)
+		if (source->heads[i].is_there && (!first || source->heads[i].record.mono < first->record.mono))
+			first = &source->heads[i];
+	if (!first || first->record.mono > source->until)
+		return NULL;
+	source->given = first;
+	return &first->record;
+}
+
+uint64_t wmk_strace_source_bytes(const struct wmk_strace_args *args)
+{
+	const long n = sysconf(_SC_NPROCESSORS_CONF);
+	uint64_t bytes = BYTES_MOST;
+
+	if (args->buffer)
+		return args->buffer;
+	while (bytes > BYTES_LEAST && bytes * (uint64_t)(n > 0 ? n : 1) > BYTES_ALL)
+		bytes /= 2;
+	return bytes;
+}
