@@ -18,26 +18,6 @@
 
 #define PRINT(name) bool name(struct wmk_kline *line, const struct wmk_kview *view)
 
-/* (what is copied at both is shown as it was at the entry) */
-static bool is_at_exit(const struct wmk_kview *view)
-{
-	return (view->print->forms[view->arg]->when & (WMK_KFORM_IN | WMK_KFORM_OUT)) == WMK_KFORM_OUT;
-}
-
-bool wmk_kview_get(struct wmk_kline *line, const struct wmk_kview *view, void *to, size_t size)
-{
-	if (wmk_kview_struct(view, is_at_exit(view), to, size))
-		return true;
-	wmk_kline_pointer(line, view->value);
-	return false;
-}
-
-void wmk_kline_member(struct wmk_kline *line, const char *name, int64_t value)
-{
-	wmk_kline_put(line, name);
-	wmk_kline_signed(line, value);
-}
-
 static void put_time(struct wmk_kline *line, const int64_t time[2], const char *part)
 {
 	wmk_kline_member(line, "{tv_sec=", time[0]);
