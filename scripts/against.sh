@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Runs today's whole-program cases with the binaries of an earlier version: a case for a corrected fault is "not ok" there.
 #
+#   scripts/against.sh 0.2                    the cases of tests/against/0.2.txt
 #   scripts/against.sh 0.2 FILE[:CASE] ...    FILE is tests/cases/t_FILE.py; without :CASE, all its cases
 #
 # The version is built in build-against/VERSION from a checkout of its commit. Test programs that are new or have changed since are
@@ -12,12 +13,15 @@ cd "$(dirname "$0")/.."
 
 declare -A commits=([0.2]=d980985f4f65e2d024b5c6fcdb296e87ab46db58)
 
-usage() { sed -n '3,9s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '3,10s/^# \{0,1\}//p' "$0"; }
 case ${1:-} in -h | --help) usage; exit 0 ;; esac
-[ $# -ge 2 ] || { usage >&2; exit 2; }
+[ $# -ge 1 ] || { usage >&2; exit 2; }
 version=$1 commit=${commits[$1]:-}
 shift
 [ -n "$commit" ] || { echo "against: unknown version '$version' (known: ${!commits[*]})" >&2; exit 2; }
+
+[ $# -gt 0 ] || mapfile -t listed < <(grep -v '^#' "tests/against/$version.txt")
+[ $# -gt 0 ] || set -- "${listed[@]}"
 
 top=$PWD tree=$PWD/build-against/$version
 build=$tree/build
@@ -50,6 +54,7 @@ for wanted; do
 	[[ $wanted == *:* ]] && case=${wanted#*:}
 	[ -f "tests/cases/t_$file.py" ] || { echo "against: no file tests/cases/t_$file.py" >&2; exit 2; }
 	output=$(python3 "$top/tests/cases/t_$file.py" $case 2>&1)
+	grep -qE '^(ok|not ok) ' <<<"$output" || { echo "against: $wanted ran no case" >&2; exit 2; }
 	grep -E '^(ok|not ok) ' <<<"$output" | sed "s/^/$file: /"
 	ran=$((ran + $(grep -cE '^(ok|not ok) ' <<<"$output")))
 	failed=$((failed + $(grep -c '^not ok ' <<<"$output")))
