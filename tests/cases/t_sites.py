@@ -154,6 +154,20 @@ def gdb_breakpoint_while_toggled(case):
     check('already hit 3000 times' in text, 'the breakpoint was not hit 3000 times: %s', text[-400:])
 
 
+@limit(120)
+def gdb_reads_arguments_of_enabled_site(case):
+    """gdb reads the argument where the second note of the site describes it, at each pass of the enabled site."""
+    need('gdb')
+    script = case.path('script')
+    with open(script, 'w') as f:
+        f.write('set pagination off\nset confirm off\nset debuginfod enabled off\nbreak -probe-stap test:toggled_args\n'
+                'commands\nsilent\nprintf "number %lu\\n", $_probe_arg0\ncontinue\nend\nrun 20 0\nquit\n')
+    done = finished(['gdb', '-nx', '-batch', '-x', script, case.program('probed')], env=case.env, capture_output=True,
+                    text=True, stdin=subprocess.DEVNULL)
+    numbers = [int(n) for n in re.findall(r'^number (\d+)$', done.stdout, re.M)]
+    check(numbers == list(range(1, 60, 3)), 'read were %s: %s', numbers, (done.stdout + done.stderr)[-800:])
+
+
 def no_thread_no_descriptor_when_disabled(case):
     """WAYMARK_DISABLE=1: no thread, no file."""
     script = case.path('script')
@@ -184,4 +198,5 @@ if __name__ == '__main__':
           probes_see_what_they_should, probes_beside_a_session]
          + [site_of_version_1_is_refused_in_words]
          + ([] if sanitized else [uprobe_while_toggled, gdb_breakpoint_while_toggled,
+                                  gdb_reads_arguments_of_enabled_site,
                                   no_thread_no_descriptor_when_disabled]))

@@ -284,14 +284,58 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 	WMK_BYTE \
 	_Bool wmk_on = 0
 
+/*
+ * The note of the staged arguments, for up to WMK_NOTED_MAX of them. An enumerator without a value is the one before
+ * it, plus 1: so each finds the offset at which the one before it ends.
+ */
+#define WMK_STAGED_TYPE(i) (WMK_CODE_TYPE(sizeof(wmk_code_##i)) == WAYMARK_T_ENUM || \
+	WMK_CODE_TYPE(sizeof(wmk_code_##i)) == WAYMARK_T_FLAGS ? WMK_CODE_ELEM(sizeof(wmk_code_##i)) : \
+	WMK_CODE_TYPE(sizeof(wmk_code_##i)))
+#define WMK_STAGED_IS_REF(i) WMK_CODE_IS_REF(sizeof(wmk_code_##i))
+#define WMK_NOTED_SIZE(e, i, text, x) wmk_size_##i = WMK_STAGED_SIZE(WMK_STAGED_TYPE(i)),
+#define WMK_NOTED_WORD(e, i, text, x) wmk_word_##i, \
+	wmk_past_##i = WMK_STAGED_PAST(WMK_STAGED_IS_REF(i), (int)wmk_word_##i, (int)wmk_size_##i) - 1,
+#define WMK_NOTED_REF(e, i, text, x) wmk_ref_##i, wmk_last_ref_##i = (int)wmk_ref_##i - !WMK_STAGED_IS_REF(i),
+#define WMK_NOTED_TEXT(e, i, text, x) WMK_ASM_STAGED(i)
+#define WMK_NOTED_REF_AT(i) ((int)__builtin_offsetof(struct wmk_block, refs) + 16 * (int)wmk_ref_##i)
+#define WMK_NOTED_OPERAND(e, i, text, x) , [wmk_size##i] "i"((int)wmk_size_##i), \
+	[wmk_offset##i] "i"(WMK_STAGED_IS_REF(i) ? WMK_NOTED_REF_AT(i) : (int)wmk_word_##i)
+#define WMK_NOTED(provider, name, map, e, ...) \
+	enum { map(WMK_NOTED_SIZE, e, e##__VA_ARGS__) }; \
+	enum { wmk_word_begin = -1, map(WMK_NOTED_WORD, e, e##__VA_ARGS__) }; \
+	enum { wmk_ref_begin = -1, map(WMK_NOTED_REF, e, e##__VA_ARGS__) }; \
+	__asm__ __inline__ volatile( \
+		WMK_ASM_NOTE_WITH(provider, name "_args", map(WMK_NOTED_TEXT, e, e##__VA_ARGS__)) \
+		: : [wmk_base] WMK_NOTE_BASE(&wmk_b) map(WMK_NOTED_OPERAND, e, e##__VA_ARGS__) : "memory");
+#define WMK_NOT_NOTED(provider, name, map, e, ...)
+#define WMK_FEW_WMK_MAP_1 ~, WMK_NOTED
+#define WMK_FEW_WMK_MAP_2 ~, WMK_NOTED
+#define WMK_FEW_WMK_MAP_3 ~, WMK_NOTED
+#define WMK_FEW_WMK_MAP_4 ~, WMK_NOTED
+#define WMK_FEW_WMK_MAP_5 ~, WMK_NOTED
+#define WMK_FEW_WMK_MAP_6 ~, WMK_NOTED
+#define WMK_FEW_WMK_MAP_7 ~, WMK_NOTED
+#define WMK_FEW_WMK_MAP_8 ~, WMK_NOTED
+#define WMK_FEW_WMK_MAP_9 ~, WMK_NOTED
+#define WMK_FEW_WMK_MAP_10 ~, WMK_NOTED
+#define WMK_FEW_WMK_MAP_11 ~, WMK_NOTED
+#define WMK_FEW_WMK_MAP_12 ~, WMK_NOTED
+#define WMK_SECOND_(first, second, ...) second
+#define WMK_SECOND(...) WMK_SECOND_(__VA_ARGS__)
+#define WMK_NOTED_IF_FEW(map) WMK_SECOND(WMK_CAT(WMK_FEW_, map), WMK_NOT_NOTED, ~)
+
 /* Record what the arguments are. */
-#define WMK_ENABLED(map, e, ...) \
+#define WMK_ENABLED(provider, name, map, e, ...) \
 	if (__builtin_expect_with_probability(wmk_on, 0, 1.0)) { \
 		struct waymark_argument_context { char value[2]; }; \
-		uint64_t wmk_words[1 map(WMK_SCALARS, e, e##__VA_ARGS__)]; \
-		struct waymark_ref wmk_refs[1 map(WMK_REFS, e, e##__VA_ARGS__)]; \
-		struct wmk_stage wmk_s = { wmk_words, wmk_refs, 0, 0, 0, 0 }; \
+		struct wmk_block { \
+			uint64_t words[1 map(WMK_SCALARS, e, e##__VA_ARGS__)]; \
+			struct waymark_ref refs[1 map(WMK_REFS, e, e##__VA_ARGS__)]; \
+		} wmk_b; \
+		struct wmk_stage wmk_s = { wmk_b.words, wmk_b.refs, 0, 0, 0, 0 }; \
 		map(WMK_STAGE, e, e##__VA_ARGS__) \
+		wmk_stage_flush(&wmk_s); \
+		WMK_NOTED_IF_FEW(map)(provider, name, map, e, e##__VA_ARGS__) \
 		wmk_stage_record(&wmk_s, &wmk_desc); \
 	} \
 	(void)0
@@ -306,7 +350,7 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 		[wmk_n] = { 0, 0, 0, 0, NULL, NULL, NULL, NULL } }; \
 	WMK_DESC(kind, WMK_LEVEL_OF(wmk_level), provider, name, wmk_n_fields, wmk_fields, NULL, NULL); \
 	WMK_SITE(&wmk_desc, wmk_byte, n, WMK_ASM_NOTE, provider, name); \
-	WMK_ENABLED(map, e, e##__VA_ARGS__); \
+	WMK_ENABLED(provider, name, map, e, e##__VA_ARGS__); \
 } while (0)
 
 #define WMK_EMIT_FORMAT(kind, level, provider, name, note_name, n, map, e, format, ...) do { \
@@ -316,7 +360,7 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 	static const uint8_t wmk_types[] = { map(WMK_ARG_TYPE, e, e##__VA_ARGS__) 0 }; \
 	WMK_DESC(kind, level, provider, name, sizeof(wmk_types) - 1, NULL, format, wmk_types); \
 	WMK_SITE(&wmk_desc, wmk_byte, n, WMK_ASM_NOTE, provider, note_name); \
-	WMK_ENABLED(map, e, e##__VA_ARGS__); \
+	WMK_ENABLED(provider, note_name, map, e, e##__VA_ARGS__); \
 } while (0)
 
 WMK_INLINE void wmk_span_leave(struct waymark_desc *const *end)

@@ -254,10 +254,18 @@ template<class... T> constexpr unsigned sum(unsigned first, T... rest) { return 
 
 constexpr uint8_t level_or(unsigned plus_1, unsigned otherwise) { return static_cast<uint8_t>(plus_1 ? plus_1 - 1 : otherwise); }
 
+constexpr bool is_reference(unsigned type) { return type >= WAYMARK_T_STRING && type <= WAYMARK_T_ARRAY; }
+constexpr bool is_scalar(unsigned type) { return type != WAYMARK_T_NONE && !is_reference(type); }
+constexpr int staged_size(unsigned type, unsigned elem)
+{
+	return type == WAYMARK_T_ENUM || type == WAYMARK_T_FLAGS ? WMK_STAGED_SIZE(elem) : WMK_STAGED_SIZE(type);
+}
+
 template<class Void, class... A> struct arguments {
 	enum : unsigned {
 		n = sizeof...(A),
 		n_fields = sum((static_cast<unsigned>(A::type) != WAYMARK_T_NONE ? 1u : 0u)...),
+		n_scalars = sum((is_scalar(A::type) ? 1u : 0u)...),
 		level = sum(level_of<A>(0)...),
 	};
 };
@@ -280,6 +288,30 @@ template<class First, class... A> struct nth<0, First, A...> { typedef First typ
 
 template<class Arguments> struct order_of;
 template<class Void, class... A> struct order_of<arguments<Void, A...> > : order<0, indices<>, indices<>, A...> { };
+
+/* Size and offset of argument `j` as it is staged, from `word` bytes and `ref` references on. */
+template<int j, int word, int ref, class... A> struct staged_from {
+	enum : int { size = 0, word_at = 0, ref_at = -1 };
+};
+template<int word, int ref, class First, class... A> struct staged_from<0, word, ref, First, A...> {
+	enum : int {
+		size = staged_size(First::type, First::elem),
+		word_at = word,
+		ref_at = is_reference(First::type) ? ref : -1,
+	};
+};
+template<int j, int word, int ref, class First, class... A> struct staged_from<j, word, ref, First, A...> :
+	staged_from<j - 1, WMK_STAGED_PAST(is_reference(First::type), word, (staged_from<0, word, ref, First>::size)),
+		    ref + is_reference(First::type), A...> { };
+template<class Arguments, int j> struct staged;
+template<class Void, class... A, int j> struct staged<arguments<Void, A...>, j> {
+	typedef staged_from<sizeof...(A) <= WMK_NOTED_MAX ? j : 99, 0, 0, A...> from;
+	enum : int {
+		size = from::size,
+		words = 1 + static_cast<int>(arguments<Void, A...>::n_scalars),
+		offset = from::ref_at >= 0 ? 8 * words + 16 * from::ref_at : from::word_at,
+	};
+};
 
 template<class A> constexpr waymark_field field(const char *text)
 {
@@ -324,14 +356,18 @@ constexpr unsigned is_ref(const waymark_ref *) { return 1; }
 constexpr unsigned is_ref(const void *) { return 0; }
 
 /* A constructor, because values in braces are evaluated from left to right. */
-struct recorder {
+template<class Tag> struct recorder {
 	template<class... V> WMK_CXX_INLINE explicit recorder(waymark_desc *desc, const V &... v)
 	{
-		uint64_t words[sum(1u, is_bits(static_cast<const V *>(nullptr))...)];
-		waymark_ref refs[sum(1u, is_ref(static_cast<const V *>(nullptr))...)];
-		wmk_stage s = { words, refs, 0, 0, 0, 0 };
+		struct {
+			uint64_t words[sum(1u, is_bits(static_cast<const V *>(nullptr))...)];
+			waymark_ref refs[sum(1u, is_ref(static_cast<const V *>(nullptr))...)];
+		} b;
+		wmk_stage s = { b.words, b.refs, 0, 0, 0, 0 };
 
 		stage_all(&s, v...);
+		wmk_stage_flush(&s);
+		Tag::note(&b);
 		wmk_stage_record(&s, desc);
 	}
 	static WMK_CXX_INLINE void stage_all(wmk_stage *) { }
@@ -408,7 +444,10 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
  * The site is in a function of its own, which is inlined: clang before 18 takes a jump out of one `asm goto` for a
  * jump to the labels of all others in a function, past the initialisations between them.
  */
-#define WMK_EVENT_TYPE(kind_, level_, provider_, name_, note_name, format_, note, each, map, e, ...) \
+#define WMK_NOTED(i) \
+	[wmk_size##i] "i"(static_cast<int>(::waymark_detail::staged<wmk_arguments, i>::size)), \
+	[wmk_offset##i] "i"(static_cast<int>(::waymark_detail::staged<wmk_arguments, i>::offset))
+#define WMK_EVENT_TYPE(kind_, level_, provider_, name_, note_name, format_, note_, each, map, e, ...) \
 	typedef ::waymark_detail::arguments<void map(each, e, e##__VA_ARGS__)> wmk_arguments; \
 	static_assert((0 map(WMK_ONE, e, e##__VA_ARGS__)) + wmk_arguments::n_fields <= WAYMARK_MAX_FIELDS, \
 		"waymark: at most 32 fields"); \
@@ -424,15 +463,26 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
 		{ \
 			typedef ::waymark_detail::event<wmk_tag, wmk_arguments> wmk_event; \
 			bool wmk_on = false; \
-			WMK_SITE(&wmk_event::desc, wmk_event::byte, , note, provider_, note_name); \
+			WMK_SITE(&wmk_event::desc, wmk_event::byte, , note_, provider_, note_name); \
 			return wmk_on; \
+		} \
+		static WMK_CXX_INLINE void note(const void *wmk_b) \
+		{ \
+			__asm__ __inline__ volatile( \
+				WMK_ASM_NOTE_WITH(provider_, note_name "_args", \
+					WMK_ASM_STAGED(0) WMK_ASM_STAGED(1) WMK_ASM_STAGED(2) WMK_ASM_STAGED(3) \
+					WMK_ASM_STAGED(4) WMK_ASM_STAGED(5) WMK_ASM_STAGED(6) WMK_ASM_STAGED(7) \
+					WMK_ASM_STAGED(8) WMK_ASM_STAGED(9) WMK_ASM_STAGED(10) WMK_ASM_STAGED(11)) \
+				: : [wmk_base] WMK_NOTE_BASE(wmk_b), WMK_NOTED(0), WMK_NOTED(1), WMK_NOTED(2), \
+				WMK_NOTED(3), WMK_NOTED(4), WMK_NOTED(5), WMK_NOTED(6), WMK_NOTED(7), WMK_NOTED(8), \
+				WMK_NOTED(9), WMK_NOTED(10), WMK_NOTED(11) : "memory"); \
 		} \
 	}
 
 #define WMK_EMIT_KIND(kind, level, provider, name, note_name, format, each, evaluate, map, e, ...) do { \
 	WMK_EVENT_TYPE(kind, level, provider, name, note_name, format, WMK_ASM_NOTE, each, map, e, e##__VA_ARGS__); \
 	if (__builtin_expect_with_probability(wmk_tag::enabled(), 0, 1.0)) \
-		(void)::waymark_detail::recorder{ &::waymark_detail::event<wmk_tag, wmk_arguments>::desc \
+		(void)::waymark_detail::recorder<wmk_tag>{ &::waymark_detail::event<wmk_tag, wmk_arguments>::desc \
 			map(evaluate, e, e##__VA_ARGS__) }; \
 } while (0)
 

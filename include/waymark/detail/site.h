@@ -40,8 +40,8 @@
 	"\t.long %c0 - .\n" \
 	"\t.popsection\n"
 
-/* The note of the no-operation at 990: no semaphore, no arguments. */
-#define WMK_ASM_NOTE(provider, name) \
+/* The note of the no-operation at 990: no semaphore. `arguments`: directives that write a text. */
+#define WMK_ASM_NOTE_WITH(provider, name, arguments) \
 	"990:\tnop\n" \
 	"\t.pushsection .note.stapsdt,\"?\",\"note\"\n" \
 	"\t.balign 4\n" \
@@ -51,7 +51,8 @@
 	"993:\t.quad 990b, _.stapsdt.base, 0\n" \
 	"\t.asciz \"" provider "\"\n" \
 	"\t.asciz \"" name "\"\n" \
-	"\t.asciz \"\"\n" \
+	arguments \
+	"\t.byte 0\n" \
 	"994:\t.balign 4\n" \
 	"\t.popsection\n" \
 	"\t.ifndef _.stapsdt.base\n" \
@@ -63,7 +64,34 @@
 	"\t.popsection\n" \
 	"\t.endif\n"
 
+#define WMK_ASM_NOTE(provider, name) WMK_ASM_NOTE_WITH(provider, name, "")
 #define WMK_ASM_NO_NOTE(provider, name) ""
+
+/*
+ * The note provider:name_args is in the enabled block, behind the staging, and describes what is staged: "-4@8(%rdx) ".
+ * An argument has two operands, its size and its offset; a size of 0 is no argument. Assembly has at most 30 operands.
+ */
+#define WMK_NOTED_MAX 12
+#if defined(__x86_64__)
+#define WMK_NOTE_BASE "d"       /* where wmk_call_record() wants the words */
+#define WMK_ASM_MEMORY(base, offset) offset "(" base ")"
+#else
+#define WMK_NOTE_BASE "r"
+#define WMK_ASM_MEMORY(base, offset) "[" base ", " offset "]"
+#endif
+#define WMK_ASM_STAGED(i) \
+	"\t.if %c[wmk_size" #i "]\n" \
+	"\t.ascii \"%c[wmk_size" #i "]@" WMK_ASM_MEMORY("%[wmk_base]", "%c[wmk_offset" #i "]") " \"\n" \
+	"\t.endif\n"
+
+/* Bytes of a staged type, negative if it has a sign; a reference is a pointer. */
+#define WMK_STAGED_SIZE(type) ((type) == WAYMARK_T_NONE ? 0 : \
+	(type) == WAYMARK_T_S8 ? -1 : (type) == WAYMARK_T_U8 || (type) == WAYMARK_T_BOOL ? 1 : \
+	(type) == WAYMARK_T_S16 ? -2 : (type) == WAYMARK_T_U16 ? 2 : \
+	(type) == WAYMARK_T_S32 ? -4 : (type) == WAYMARK_T_U32 || (type) == WAYMARK_T_FLOAT ? 4 : \
+	(type) == WAYMARK_T_S64 ? -8 : 8)
+/* Where the word behind it begins, as an offset in bytes: a reference ends a run of scalars. */
+#define WMK_STAGED_PAST(is_ref, word, size) ((is_ref) ? ((word) + 7) / 8 * 8 : (word) + ((size) < 0 ? -(size) : (size)))
 
 #if defined(__clang__)
 #define WMK_COLD
