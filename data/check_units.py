@@ -44,14 +44,9 @@ def main(daemon, service, root_socket, user_socket, tmpfiles, sysusers):
             with open(os.path.join(root, 'etc', 'group'), 'w', encoding='utf-8') as f:
                 f.write('root:x:0:\n')
             run(['systemd-tmpfiles', '--root=' + root, '--create', os.path.abspath(tmpfiles)], False)
-            page = os.path.join(root, 'run/waymark/wait')
-            with open(page, 'rb') as f:
-                content = f.read()
-            if len(content) != 4096 or os.stat(page).st_mode & 0o777 != 0o644 or not content[8] or any(content[12:]):
-                sys.exit('the wait page that systemd-tmpfiles makes is not one: %d bytes, %r' % (len(content), content[:32]))
-            bell = os.stat(os.path.join(root, 'run/waymark/bells/0'))
-            if not stat.S_ISFIFO(bell.st_mode) or bell.st_mode & 0o777 != 0o644 or bell.st_uid:
-                sys.exit('the bell that systemd-tmpfiles makes is not one: mode %o, of user %d' % (bell.st_mode, bell.st_uid))
+            fifo = os.stat(os.path.join(root, 'run/waymark/notify'))
+            if not stat.S_ISFIFO(fifo.st_mode) or fifo.st_mode & 0o777 != 0o644 or fifo.st_uid:
+                sys.exit('systemd-tmpfiles makes no notify FIFO: mode %o, of user %d' % (fifo.st_mode, fifo.st_uid))
         if shutil.which('systemd-sysusers'):
             run(['systemd-sysusers', '--root=' + root, '--dry-run', os.path.abspath(sysusers)], False)
 

@@ -259,8 +259,6 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 	if (tracing->options.on_identity)
 		tracing->options.on_identity(tracing->options.data, &(struct wmk_identity){ .slot = app->slot, .generation = app->generation,
 				      .pid = app->pid, .birth = wmk_app_birth(app) });
-	if (tracing->options.on_user)
-		tracing->options.on_user(tracing->options.data, app->uid);
 	welcome.slot = app->slot;
 	welcome.generation = app->generation;
 	app->state = APP_ADMITTED;

@@ -3,7 +3,7 @@
  * server.c - a session daemon from its beginning to its end (see server.h).
  *
  *     beginning: lock, sockets (nobody is heard yet) ─► consumer's link ─► sessions ─► what the daemon before left ─► shards ─► programs, clients
- *                ─► the wait page tells all programs
+ *                ─► the notify FIFO wakes all applications
  *     end: the same backwards
  */
 #include "session/internal.h"
@@ -19,8 +19,8 @@
 #include "session/outlet.h"
 #include "session/shards.h"
 #include "session/state.h"
-#include "wire/bell.h"
-#include "wire/wait.h"
+#include "wire/hints.h"
+#include "wire/notify_fifo.h"
 #include "wire/wire.h"
 
 #include <errno.h>
@@ -39,17 +39,13 @@
 #include <unistd.h>
 
 /* Bells that one daemon makes: users of a machine are fewer, numbers that one user may have (user_namespaces(7)) are not. */
-#define BELLS_MAX 1024u
 #define RUNDIR_BYTES 128
 
 struct server {
 	const struct wmk_server_options *options;
 	struct wmk_place place;
 	bool placed;
-	struct wmk_wait_page *page;
-	int bells;                       /* the directory; -1: it makes none */
-	_Atomic(uid_t) belled;           /* whose bell was looked for last */
-	_Atomic(unsigned) n_bells;       /* made */
+	struct wmk_hints_file hints;
 	struct wmk_outlet *outlet;
 	struct wmk_state *state;
 	struct wmk_reaper *reaper;
@@ -125,28 +121,9 @@ static void say_cause(struct server *server)
 
 static void on_dumps(void *data, bool more)
 {
-	const struct server *server = data;
-
-	wmk_wait_count_dumps(server->page, more);
-}
-
-/* His program may wait for his own daemon, too: it opens the bell after it was let in. */
-static void on_user(void *data, uid_t uid)
-{
 	struct server *server = data;
 
-	/* relaxed: hints, which are about nothing else */
-	if (server->bells < 0 || uid == 0 || atomic_load_explicit(&server->belled, memory_order_relaxed) == uid ||
-	    atomic_load_explicit(&server->n_bells, memory_order_relaxed) >= BELLS_MAX)
-		return;
-	const int made = wmk_bell_make(server->bells, uid);
-
-	if (made < 0)
-		wmk_error_clear();       /* his programs look for it from time to time */
-	else
-		atomic_store_explicit(&server->belled, uid, memory_order_relaxed);
-	if (made > 0)
-		atomic_fetch_add_explicit(&server->n_bells, 1, memory_order_relaxed);
+	wmk_hints_count_dumps(&server->hints, more);
 }
 
 static void on_full(void *data, const char *path)
@@ -310,7 +287,6 @@ static int sessions_open(struct server *server)
 					       .on_counted = on_counted,
 					       .on_identity = on_identity,
 					       .on_dumps = on_dumps,
-					       .on_user = on_user,
 					       .data = server };
 	char owner[WMK_KINSTANCE_OWNER];
 	int err = wmk_clocks_measure(&clocks);
@@ -390,41 +366,11 @@ static uint64_t own_start_time(void)
 	return wmk_process_stat(getpid(), &parent, &start_time, &state) ? start_time : 0;
 }
 
-/*
- * Programs know of bells at the places that follow from the user alone. Without them they look every 10 s: a daemon begins without, too.
- */
-static bool has_bells(const struct server *server, char roots[RUNDIR_BYTES])
-{
-	char usual[RUNDIR_BYTES];
-	struct stat here, there;
-	/* (there are several ways to write one path) */
-	const bool is_usual = wmk_rundir_of(geteuid(), NULL, usual, sizeof(usual)) > 0 && stat(usual, &there) == 0 && fstat(server->place.dir, &here) == 0 &&
-			      here.st_dev == there.st_dev && here.st_ino == there.st_ino && wmk_rundir_of(0, NULL, roots, RUNDIR_BYTES) > 0;
-
-	wmk_error_clear();
-	return is_usual;
-}
-
-static void bells_open(struct server *server)
-{
-	char roots[RUNDIR_BYTES];
-
-	if (geteuid() != 0 || !has_bells(server, roots))
-		return;
-	server->bells = wmk_bells_open(server->place.dir);
-	if (server->bells < 0 || wmk_bell_make(server->bells, 0) < 0)
-		say_cause(server);
-}
-
 static void announce(struct server *server)
 {
-	char roots[RUNDIR_BYTES];
-
 	/* In a PID namespace below the first, other applications have another number for this process: they are given none. */
-	wmk_wait_announce(server->page, wmk_kspaces_is_first_pid() ? getpid() : 0, own_start_time());
-	/* Behind the page: who hears the bell, and finds nobody, waits on the page's new generation. */
-	if (has_bells(server, roots))
-		wmk_bell_ring(roots, geteuid());
+	wmk_hints_set_daemon(&server->hints, wmk_kspaces_is_first_pid() ? getpid() : 0, own_start_time());
+	wmk_notify_send(server->place.dir);
 }
 
 static int server_open(struct server *server)
@@ -436,11 +382,11 @@ static int server_open(struct server *server)
 		server->placed = err == 0;
 	}
 	if (err == 0)
-		err = wmk_wait_create(server->place.dir, &server->page);
-	if (err == 0) {
-		bells_open(server);
+		err = wmk_notify_create(server->place.dir);
+	if (err == 0)
+		err = wmk_hints_create(&server->hints, server->place.dir);
+	if (err == 0)
 		err = sessions_open(server);
-	}
 	if (err == 0)
 		err = take_over(server);
 	if (err == 0) {
@@ -481,8 +427,6 @@ static void server_close(struct server *server)
 {
 	if (server->placed)
 		wmk_place_hide(&server->place);
-	if (server->page)
-		wmk_wait_retire(server->page);
 	wmk_clients_close(server->clients);
 	wmk_reaper_end(server->reaper);
 	wmk_shards_close(server->shards);
@@ -495,10 +439,7 @@ static void server_close(struct server *server)
 		wmk_outlet_close(server->outlet);        /* its threads tell the reaper */
 	wmk_reaper_close(server->reaper);
 	wmk_state_close(server->state);
-	if (server->page)
-		wmk_wait_destroy(server->page);
-	if (server->bells >= 0)
-		close(server->bells);
+	wmk_hints_remove(&server->hints, server->place.dir);
 	if (server->placed)
 		wmk_place_close(&server->place);
 	if (server->signals >= 0)
@@ -509,7 +450,7 @@ static void server_close(struct server *server)
 
 int wmk_server_run(const struct wmk_server_options *options)
 {
-	struct server server = { .options = options, .bells = -1, .signals = -1, .end = -1 };
+	struct server server = { .options = options, .hints.fd = -1, .signals = -1, .end = -1 };
 	char words[1024];
 
 	if (options->size != sizeof(*options))

@@ -156,8 +156,6 @@ struct wmk_tracing_options {
 	int (*on_id)(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event);
 	/* Optional, from a shard's thread. A program is about to hear that this is its identity: for wmk_tracing_before() of the next daemon. */
 	void (*on_identity)(void *data, const struct wmk_identity *is);
-	/* Optional, from a shard's thread. A program of this user is about to be let in. */
-	void (*on_user)(void *data, uid_t uid);
 	/* Optional. One session more (or less) records, and wants to know what is loaded in programs. Any thread. */
 	void (*on_dumps)(void *data, bool more);
 	/* Optional. Something of the session ended by itself (a process with rings of its own died): call wmk_session_reap() soon, elsewhere. */

@@ -3,10 +3,9 @@
  * helper.c - the one thread of the library in a program: it owns the sockets, in a descriptor table of its own.
  *
  *     started by a constructor, a fork's child, a run-time event
- *       nobody there:  sleeps on the controllers' wait pages and on `word` (place.h); a moment on `word` alone first, so that a program that
- *                      starts and ends pays for no more than the thread
- *       connected:     sleeps in poll() on its sockets, and on the bell of another controller's place; where that has none, looks every 10 s
- *     woken by a controller, by `word`, and in poll() by tgkill(helper, 32): that signal is the C library's own, blocked here and nowhere
+ *       sleeps on `word` for a moment first, so that a program that starts and ends pays for no more than the thread; then in poll() on its
+ *       sockets and on the notify FIFOs of the controllers' places (place.h); where one has none, it looks again now and then
+ *     woken by a controller, and by tgkill(helper, 32): that signal is the C library's own, blocked here and nowhere
  *     sent to the process as a whole, so that a signalfd sees those that are meant for this thread and takes none of the program's
  *     ends when it is told to
  *
@@ -49,7 +48,8 @@ static struct {
 	pid_t tid;              /* 0: it has not begun */
 	bool hurry;             /* somebody is there, as far as is known: do not rest first */
 	bool kicked;            /* try every place now */
-	bool polling;           /* connected: a signal wakes it */
+	bool connected;         /* to one controller at least */
+	bool polls;             /* a signal wakes it; else the futex */
 	bool is_signalled;      /* that signal is blocked, or it would end the process; else: looks every second */
 	bool halt;              /* end now ... */
 	bool keep;              /* ... and keep channels as orphans */
@@ -70,7 +70,7 @@ bool wmk_helper_wanted(void)
 
 	if (helper.never || helper.left)
 		return false;
-	if (helper.polling)
+	if (helper.connected)
 		return true;
 	for (unsigned i = 0; wmk_place_find(i, &place); i++)
 		if (wmk_place_has_socket(&place))
@@ -109,7 +109,6 @@ static void finish(void)
 		if (helper.parts)
 			wmk_conn_part(&helper.places[i].conn);
 		wmk_conn_close(&helper.places[i].conn, helper.keep);
-		wmk_place_leave_bell(&helper.places[i]);
 		wmk_place_close(&helper.places[i]);
 	}
 	wmk_channels_forget_fds(true);
@@ -117,7 +116,7 @@ static void finish(void)
 		wmk_orphans_remove(WMK_PLACES, true);
 	wmk_patch_flush();
 	wmk_reclaim();
-	helper.running = helper.polling = false;
+	helper.running = helper.connected = helper.polls = false;
 	helper.tid = 0;
 	helper.n_places = 0;
 	helper.tried = wmk_tracer.changes;
@@ -153,9 +152,10 @@ static void find_places(void)
 		struct wmk_place *place = &helper.places[helper.n_places++];
 
 		place->again = place->backoff = 0;
-		place->away_ms = 0;
-		place->conn.sock = place->bell = -1;
+		place->look_ms = 0;
+		place->conn.sock = place->notify = -1;
 	}
+	helper.polls = true;
 	wmk_unlock();
 }
 
@@ -171,23 +171,12 @@ static bool try_places(int64_t now)
 		if (helper.kicked && place->conn.sock < 0)
 			place->again = 0;
 		if (wmk_place_is_due(place, now))
-			connected |= wmk_place_try(place, now, helper.polling);
+			connected |= wmk_place_try(place, now);
 	}
-	for (unsigned i = 0; i < helper.n_places && connected; i++)
-		wmk_place_expect_bell(&helper.places[i], now);
 	helper.kicked = false;
 	helper.tried = wmk_tracer.changes;
 	wmk_unlock();
 	return connected;
-}
-
-/* Then this thread sleeps in poll(), when that place is lost, too. */
-static bool is_connected_but_for(const struct wmk_place *place)
-{
-	for (unsigned i = 0; i < helper.n_places; i++)
-		if (&helper.places[i] != place && helper.places[i].conn.sock >= 0)
-			return true;
-	return false;
 }
 
 static void place_input(struct wmk_place *place, bool ready, uint32_t late, int64_t now)
@@ -202,7 +191,7 @@ static void place_input(struct wmk_place *place, bool ready, uint32_t late, int6
 	if (err == -ECONNREFUSED)
 		wmk_orphans_remove(place->index, true);        /* that is an answer: it wants nothing */
 	if (err < 0 || wmk_conn_announce(conn) < 0)
-		wmk_place_lost(place, now, is_connected_but_for(place));
+		wmk_place_lost(place, now);
 	else if (!conn->done_any)
 		wmk_place_judge(place, now, wmk_tracer.register_ms);
 }
@@ -215,7 +204,7 @@ static bool place_output(struct wmk_place *place, bool reclaimed, short *events,
 	int sent = 0;
 
 	if (wmk_conn_complain(conn) < 0 || (synced && wmk_conn_synced(conn) < 0) || (sent = wmk_conn_flush(conn)) < 0) {
-		wmk_place_lost(place, now, is_connected_but_for(place));
+		wmk_place_lost(place, now);
 		return false;
 	}
 	*events = (short)((wmk_conn_hears(conn) ? POLLIN : 0) | (sent == 0 ? POLLOUT : 0));
@@ -248,9 +237,6 @@ static int64_t places_sleep(int64_t now)
 
 		if (!place->dir[0])
 			continue;
-		/* in poll() nobody hears the page */
-		if (place->conn.sock < 0 && helper.polling && place->bell < 0 && at > now + WMK_PLACE_LOOK_MS)
-			at = now + WMK_PLACE_LOOK_MS;
 		until = at < until ? at : until;
 	}
 	return until == INT64_MAX ? until : until > now ? until - now : 0;
@@ -277,13 +263,10 @@ static int turn(struct pollfd *fds, int *period, int64_t *next_look)
 	}
 	wmk_patch_flush();
 	reclaimed = wmk_reclaim() || wmk_reclaim();
-	helper.polling = false;
+	helper.connected = false;
 	for (unsigned i = 0; i < helper.n_places; i++)
 		if (helper.places[i].conn.sock >= 0)
-			helper.polling |= place_output(&helper.places[i], reclaimed, &fds[i].events, now);
-	/* on the pages nobody hears a bell */
-	for (unsigned i = 0; i < helper.n_places && !helper.polling; i++)
-		wmk_place_leave_bell(&helper.places[i]);
+			helper.connected |= place_output(&helper.places[i], reclaimed, &fds[i].events, now);
 	if (now >= *next_look || *period < 0) {
 		*period = wmk_channels_look(*period);
 		*next_look = now + *period;
@@ -301,23 +284,20 @@ static int turn(struct pollfd *fds, int *period, int64_t *next_look)
 	return end ? -2 : sleep == INT64_MAX ? -1 : (int)sleep;
 }
 
-/* Controllers that are asked, and have not answered: is there none? *dump: one of them wants to know what is loaded, as far as its page tells. */
-static bool all_answered(bool *dump)
+/* Controllers that are asked and have not answered: the first of them from places[i] on; n_places: none. (This thread alone changes them.) */
+static unsigned next_unanswered(unsigned i)
 {
-	bool answered = true;
+	while (i < helper.n_places && (helper.places[i].conn.sock < 0 || helper.places[i].conn.done_any))
+		i++;
+	return i;
+}
 
-	*dump = false;
-	wmk_lock();
-	for (unsigned i = 0; i < helper.n_places; i++) {
-		const struct wmk_place *place = &helper.places[i];
-
-		if (place->conn.sock < 0 || place->conn.done_any)
-			continue;
-		answered = false;
-		*dump |= !place->wait.page || wmk_wait_dumps(place->wait.page);
-	}
-	wmk_unlock();
-	return answered;
+static bool is_dump_wanted(void)
+{
+	for (unsigned i = next_unanswered(0); i < helper.n_places; i = next_unanswered(i + 1))
+		if (wmk_place_wants_dump(&helper.places[i]))
+			return true;
+	return false;
 }
 
 /*
@@ -328,9 +308,9 @@ static void tell_state(bool is_new)
 {
 	/* (it began to wait before this thread was here, or comes for the next turn) */
 	const bool is_waited_for = wmk_answer_is_awaited();
-	bool dump, answered = all_answered(&dump);
+	const bool answered = next_unanswered(0) == helper.n_places;
 
-	if (is_new && dump && is_waited_for)
+	if (is_new && is_waited_for && is_dump_wanted())
 		wmk_statedump_look_ahead();
 	else if (!is_waited_for)
 		wmk_statedump_forget();
@@ -339,23 +319,17 @@ static void tell_state(bool is_new)
 		wmk_statedump_forget();
 }
 
-/* A bell that has rung: try that place again. */
-static void hear_bells(void)
-{
-	for (unsigned i = 0; i < helper.n_places; i++) {
-		if (!helper.polling || !helper.rest.fds[WMK_REST_BELLS + i].revents)
-			continue;
-		wmk_lock();
-		wmk_place_leave_bell(&helper.places[i]);
-		wmk_unlock();
-	}
-}
-
 static bool rest(int sleep)
 {
-	const bool can_wait = wmk_rest(&helper.rest, helper.polling, sleep);
+	const bool can_wait = wmk_rest(&helper.rest, sleep);
 
-	hear_bells();
+	for (unsigned i = 0; i < helper.n_places; i++) {
+		if (!helper.rest.fds[WMK_REST_FIFOS + i].revents)
+			continue;
+		wmk_lock();
+		wmk_place_notified(&helper.places[i]);
+		wmk_unlock();
+	}
 	return can_wait;
 }
 
@@ -375,14 +349,13 @@ static void give_up(void)
 
 static void run(void)
 {
-	static const struct wmk_wait_for no_page[WMK_WAIT_PAGES];
 	const uint64_t wake = WMK_SIGNAL(WMK_SIGNAL_CANCEL);
 	int period = -1, sleep;
 	int64_t next_look = 0;
 	bool registered = false;
 
 	if (!begin())
-		wmk_wait_on(no_page, &helper.word, helper.rest.heard, NAP_MS);
+		wmk_rest_nap(&helper.word, helper.rest.heard, NAP_MS);
 	if (!wmk_process_part_descriptors()) {
 		wmk_lock();
 		wmk_place_report(WMK_UNRECORDED_DESCRIPTOR_TABLE, 0);
@@ -396,10 +369,11 @@ static void run(void)
 		hear();
 		const bool is_new = try_places(wmk_clock_ms());
 
+		/* (a connection comes first, where descriptors are few) */
+		if (helper.is_signalled && helper.rest.fds[WMK_REST_SIGNAL].fd < 0)
+			helper.rest.fds[WMK_REST_SIGNAL].fd = (int)syscall(SYS_signalfd4, -1, &wake, sizeof(wake),
+									   SFD_NONBLOCK | SFD_CLOEXEC);
 		if (is_new && !registered) {
-			if (helper.is_signalled)
-				helper.rest.fds[WMK_REST_SIGNAL].fd = (int)syscall(SYS_signalfd4, -1, &wake, sizeof(wake),
-										   SFD_NONBLOCK | SFD_CLOEXEC);
 			wmk_statedump_register();
 			registered = true;
 		}
@@ -437,12 +411,12 @@ static void *helper_main(void *arg)
 void wmk_helper_wake(void)
 {
 	/* (with nobody to tell it to, and nothing to do, it need not know) */
-	if (!helper.running || (!helper.polling && !helper.halt && !helper.kicked && !wmk_tracer.channels))
+	if (!helper.running || (!helper.connected && !helper.halt && !helper.kicked && !wmk_tracer.channels))
 		return;
 	atomic_fetch_add_explicit(&helper.word, 1, memory_order_relaxed);
-	if (helper.polling && helper.is_signalled)
+	if (helper.polls && helper.is_signalled)
 		syscall(SYS_tgkill, getpid(), helper.tid, WMK_SIGNAL_CANCEL);
-	else if (!helper.polling)
+	else if (!helper.polls)
 		syscall(SYS_futex, &helper.word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
@@ -451,7 +425,7 @@ int wmk_helper_start(bool somebody)
 	if (helper.never || helper.left)
 		return -ESHUTDOWN;
 	if (helper.running) {
-		helper.kicked |= somebody && !helper.polling;
+		helper.kicked |= somebody && !helper.connected;
 		wmk_helper_wake();
 		return 0;
 	}
@@ -526,7 +500,7 @@ bool wmk_helper_after_fork(bool may_free, bool *somebody)
 	bool had = helper.running || helper.missed || helper.left || helper.never;
 	struct wmk_channel *channel;
 
-	*somebody = helper.polling || wmk_tracer.channels;
+	*somebody = helper.connected || wmk_tracer.channels;
 	for (channel = wmk_tracer.channels; channel; channel = channel->next)
 		channel->conn = NULL;
 	wmk_channels_forget_fds(false);
@@ -540,10 +514,9 @@ bool wmk_helper_after_fork(bool may_free, bool *somebody)
 		}
 		memset(conn, 0, sizeof(*conn));
 		conn->sock = -1;
-		wmk_place_close(&helper.places[i]);
 	}
 	helper.n_places = 0;
-	helper.running = helper.missed = helper.left = helper.never = helper.polling = helper.kicked = false;
+	helper.running = helper.missed = helper.left = helper.never = helper.connected = helper.polls = helper.kicked = false;
 	helper.tid = 0;
 	wmk_answer_after_fork();
 	return had;

@@ -9,12 +9,14 @@
 #include "tracer/channel.h"
 #include "tracer/place.h"
 #include "tracer/process.h"
-#include "wire/bell.h"
+#include "wire/hints.h"
+#include "wire/notify_fifo.h"
 
 #define BACKOFF_MIN_MS 10u
 #define BACKOFF_MAX_MS 1000u
 #define JUDGE_MS 100
-#define AWAY_MAX_MS 60000
+#define LOOK_MIN_MS 10000
+#define LOOK_MAX_MS 60000
 
 /* Anew before each look: a user's directory below /run/user may come after his programs, and a daemon that comes then is there. */
 static void find_dir(struct wmk_place *place)
@@ -71,69 +73,60 @@ void wmk_place_report(enum wmk_unrecorded reason, int err)
 
 void wmk_place_close(struct wmk_place *place)
 {
-	wmk_wait_close(place->wait.page);
-	place->wait.page = NULL;
-}
-
-/* Anew each time: the page that was mapped may not be the one that has the name now. */
-static void look_at_page(struct wmk_place *place)
-{
-	wmk_place_close(place);
-	if (wmk_wait_open(place->dir, place->owner, &place->wait.page) < 0 &&
-	    (place->owner == 0 || wmk_wait_open(place->dir, 0, &place->wait.page) < 0))
-		place->wait.page = NULL;
-	wmk_error_clear();
-	if (place->wait.page)
-		place->wait.generation = wmk_wait_generation(place->wait.page);
+	if (place->notify >= 0)
+		close(place->notify);
+	place->notify = -1;
 }
 
 bool wmk_place_is_due(const struct wmk_place *place, int64_t now)
 {
-	if (!place->dir[0] || place->conn.sock >= 0)
-		return false;
-	return now >= place->again || (place->wait.page && wmk_wait_generation(place->wait.page) != place->wait.generation);
+	return place->dir[0] && place->conn.sock < 0 && now >= place->again;
 }
 
-/* All bells are at root's place; a runtime directory of its own is the only place, and has none. */
-static void open_bell(struct wmk_place *place)
+/* When to look again where no FIFO reports a daemon. */
+static int64_t look_later(struct wmk_place *place, int64_t now)
 {
-	char dir[WMK_PLACE_BYTES];
-
-	if (place->bell < 0 && !wmk_tracer.has_rundir && wmk_rundir_of(0, NULL, dir, sizeof(dir)) > 0)
-		place->bell = wmk_bell_open(dir, place->owner);
+	place->look_ms = place->look_ms ? 2 * place->look_ms : LOOK_MIN_MS;
+	if (place->look_ms > LOOK_MAX_MS)
+		place->look_ms = LOOK_MAX_MS;
+	return now + place->look_ms;
 }
 
-void wmk_place_expect_bell(struct wmk_place *place, int64_t now)
+/* Anew: what it has reported up to now is answered by what the caller does next. */
+static void open_fifo(struct wmk_place *place)
 {
-	if (place->conn.sock < 0 && place->bell < 0 && place->again > now + WMK_PLACE_BELL_MS)
-		place->again = now + WMK_PLACE_BELL_MS;
+	wmk_place_close(place);
+	place->notify = wmk_notify_open(place->dir, place->owner);
 }
 
-void wmk_place_leave_bell(struct wmk_place *place)
+void wmk_place_notified(struct wmk_place *place)
 {
-	if (place->bell < 0)
-		return;
-	close(place->bell);
-	place->bell = -1;
-	place->again = 0;
+	place->look_ms = 0;
+	if (place->conn.sock >= 0) {
+		open_fifo(place);
+		place->is_news = true;
+	} else {
+		wmk_place_close(place);
+		place->again = 0;
+	}
 }
 
-bool wmk_place_try(struct wmk_place *place, int64_t now, bool polls)
+bool wmk_place_try(struct wmk_place *place, int64_t now)
 {
 	char path[WMK_PLACE_BYTES];
 	int err;
 
-	/* before connect(): who comes in between has rung */
-	if (polls)
-		open_bell(place);
 	if (place->index == 1 && !place->is_fresh)
 		find_dir(place);
-	place->is_fresh = false;
-	look_at_page(place);
+	place->is_fresh = place->is_news = false;
+	open_fifo(place);
 	socket_path(place, path);
 	err = wmk_conn_open(&place->conn, path, place->index);
+	if (err == -EMFILE && place->notify >= 0) {
+		wmk_place_close(place);
+		err = wmk_conn_open(&place->conn, path, place->index);
+	}
 	if (err == 0) {
-		wmk_place_leave_bell(place);
 		place->conn.opened = now;
 		place->conn.judge = now + JUDGE_MS;
 		place->backoff = 0;
@@ -151,64 +144,44 @@ bool wmk_place_try(struct wmk_place *place, int64_t now, bool polls)
 	}
 	wmk_orphans_remove(place->index, false);
 	place->backoff = 0;
-	const bool is_told = (place->bell >= 0 || place->wait.page) && (err == -ENOENT || err == -ECONNREFUSED || err == -EPERM);
+	const bool is_absent = err == -ENOENT || err == -ECONNREFUSED || err == -EPERM;
 
-	place->again = is_told ? INT64_MAX : now + WMK_PLACE_LOOK_MS;
+	place->again = place->notify >= 0 && is_absent ? INT64_MAX : look_later(place, now);
 	return false;
 }
 
-/*
- * When it is to come again to a controller that had no room for it: ever later; INT64_MAX: that one does not want it, or wanted it and goes, and announces the
- * next one.
- */
-static int64_t after_being_turned_away(struct wmk_place *place, int64_t now)
+void wmk_place_lost(struct wmk_place *place, int64_t now)
 {
 	const struct wmk_conn *conn = &place->conn;
-
-	if (conn->welcomed || (conn->refused && conn->refused != EMFILE)) {
-		place->away_ms = 0;
-		return INT64_MAX;
-	}
-	place->away_ms = place->away_ms ? 2 * place->away_ms : WMK_PLACE_LOOK_MS;
-	if (place->away_ms > AWAY_MAX_MS)
-		place->away_ms = AWAY_MAX_MS;
-	return now + place->away_ms;
-}
-
-void wmk_place_lost(struct wmk_place *place, int64_t now, bool polls)
-{
-	const int64_t later = after_being_turned_away(place, now);
-	uint32_t tried = place->wait.generation;
-	bool had = place->wait.page != NULL;
+	/* It does not want the application; or it wanted it and ends, and the next one is reported. Else it had no room. */
+	const bool is_over = conn->welcomed || (conn->refused && conn->refused != EMFILE);
 
 	wmk_conn_close(&place->conn, place->conn.persist);
-	/* before the page is looked at: who has come by then has changed it */
-	if (polls)
-		open_bell(place);
-	look_at_page(place);
-	place->again = later;
-	if (place->wait.page && (!had || place->wait.generation != tried)) {
-		place->away_ms = 0;
+	if (is_over)
+		place->look_ms = 0;
+	if (place->is_news)
 		place->again = now;
-	} else if (!place->wait.page) {
-		place->again = now + WMK_PLACE_LOOK_MS;
-	}
+	else
+		place->again = is_over && place->notify >= 0 ? INT64_MAX : look_later(place, now);
+}
+
+bool wmk_place_wants_dump(const struct wmk_place *place)
+{
+	struct wmk_hints hints;
+
+	return !wmk_hints_read(place->dir, place->owner, &hints) || hints.dumps;
 }
 
 void wmk_place_judge(struct wmk_place *place, int64_t now, int64_t until_ms)
 {
 	struct wmk_conn *conn = &place->conn;
-	const struct wmk_wait_page *page = place->wait.page;
+	struct wmk_hints hints;
 
 	if (now < conn->judge)
 		return;
 	conn->judge = now - conn->opened < until_ms ? now + JUDGE_MS : INT64_MAX;
 	/* (who listens in another pid namespace cannot be judged from here) */
 	conn->silent = conn->peer && wmk_process_is_stuck(conn->peer, 0);
-	if (conn->peer && page && !conn->silent) {
-		/* relaxed: of one daemon or the next, both is no more than a hint */
-		uint32_t pid = atomic_load_explicit(&page->pid, memory_order_relaxed);
-
-		conn->silent = pid && wmk_process_is_stuck((pid_t)pid, atomic_load_explicit(&page->start, memory_order_relaxed));
-	}
+	if (conn->peer && !conn->silent && wmk_hints_read(place->dir, place->owner, &hints))
+		conn->silent = hints.pid && wmk_process_is_stuck((pid_t)hints.pid, hints.start);
 }

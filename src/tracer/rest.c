@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* rest.c - see rest.h. */
+#include <linux/futex.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -8,7 +11,7 @@
 
 #define PAUSE_MS 4               /* at first; doubled so often: */
 #define PAUSE_SHIFT_MAX 7
-#define UNSIGNALLED_MS 1000      /* in poll(), where no signal wakes it */
+#define UNSIGNALLED_MS 1000      /* where no signal wakes it */
 #define SLEEPLESS_MAX 1000       /* a signal handler may interrupt some pauses */
 
 void wmk_rest_begin(struct wmk_rest *rest, const _Atomic(uint32_t) *word, struct wmk_place *places, unsigned n_places)
@@ -16,9 +19,9 @@ void wmk_rest_begin(struct wmk_rest *rest, const _Atomic(uint32_t) *word, struct
 	rest->word = word;
 	rest->places = places;
 	rest->n_places = n_places;
-	/* (a bell reports POLLHUP, which is always polled for) */
+	/* (a FIFO reports POLLHUP, which is always polled for) */
 	for (unsigned i = 0; i < WMK_REST_FDS; i++)
-		rest->fds[i] = (struct pollfd){ .fd = -1, .events = i < WMK_REST_BELLS ? POLLIN : 0 };
+		rest->fds[i] = (struct pollfd){ .fd = -1, .events = i < WMK_REST_FIFOS ? POLLIN : 0 };
 	rest->in_vain = rest->sleepless = 0;
 }
 
@@ -39,7 +42,7 @@ static bool take_signals(int fd)
 	return any;
 }
 
-/* In poll(). True: something came, or `sleep` ms are over. */
+/* True: something came, or `sleep` ms are over. */
 static bool wait_polling(struct wmk_rest *rest, int sleep)
 {
 	const int64_t begin = wmk_clock_ms();
@@ -48,7 +51,7 @@ static bool wait_polling(struct wmk_rest *rest, int sleep)
 
 	for (unsigned i = 0; i < WMK_PLACES; i++) {
 		fds[i].fd = i < rest->n_places ? rest->places[i].conn.sock : -1;
-		fds[WMK_REST_BELLS + i].fd = i < rest->n_places ? rest->places[i].bell : -1;
+		fds[WMK_REST_FIFOS + i].fd = i < rest->n_places ? rest->places[i].notify : -1;
 	}
 	for (unsigned i = 0; i < WMK_REST_FDS; i++)
 		fds[i].revents = 0;
@@ -66,32 +69,22 @@ static bool wait_polling(struct wmk_rest *rest, int sleep)
 	return came || (sleep >= 0 && wmk_clock_ms() - begin >= sleep);
 }
 
-/* Likewise, on the pages. */
-static bool wait_on_pages(const struct wmk_rest *rest, int sleep)
+void wmk_rest_nap(const _Atomic(uint32_t) *word, uint32_t value, int64_t ms)
 {
-	struct wmk_wait_for pages[WMK_WAIT_PAGES] = { { 0 } };
-	const int64_t begin = wmk_clock_ms();
-	bool came;
+	const struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
 
-	for (unsigned i = 0; i < rest->n_places; i++)
-		pages[i] = rest->places[i].wait;
-	wmk_wait_on(pages, rest->word, rest->heard, sleep);
-	came = is_told(rest);
-	for (unsigned i = 0; i < WMK_WAIT_PAGES; i++)
-		came |= pages[i].page && wmk_wait_generation(pages[i].page) != pages[i].generation;
-	return came || (sleep >= 0 && wmk_clock_ms() - begin >= sleep);
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &ts, NULL, 0);
 }
 
 /* Then each socket is treated as readable. False: nothing lets the thread wait. */
 static bool pause_refused(struct wmk_rest *rest)
 {
-	static const struct wmk_wait_for no_page[WMK_WAIT_PAGES];
 	const int64_t begin = wmk_clock_ms(), ms = PAUSE_MS << rest->in_vain;
 	int64_t left;
 
 	if (rest->in_vain < PAUSE_SHIFT_MAX)
 		rest->in_vain++;
-	wmk_wait_on_one(no_page, rest->word, rest->heard, ms);
+	wmk_rest_nap(rest->word, rest->heard, ms);
 	left = ms - (wmk_clock_ms() - begin);
 	if (!is_told(rest) && left > 0)
 		wmk_pause((long)left * 1000000);
@@ -101,9 +94,9 @@ static bool pause_refused(struct wmk_rest *rest)
 	return rest->sleepless <= SLEEPLESS_MAX;
 }
 
-bool wmk_rest(struct wmk_rest *rest, bool polling, int sleep)
+bool wmk_rest(struct wmk_rest *rest, int sleep)
 {
-	if (!(polling ? wait_polling(rest, sleep) : wait_on_pages(rest, sleep)))
+	if (!wait_polling(rest, sleep))
 		return pause_refused(rest);
 	rest->in_vain = rest->sleepless = 0;
 	return true;

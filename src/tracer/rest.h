@@ -2,10 +2,9 @@
 /*
  * rest.h - how the helper thread waits. Used by helper.c only.
  *
- *     connected:      poll() on sockets, on the signal that wakes the thread, and on bells
- *     not connected:  futex_waitv() on the controllers' wait pages and on `word`
+ *     poll() on sockets, on the signal that wakes the thread, and on the controllers' notify FIFOs
  *
- * A sandbox may refuse any of these system calls. It then returns at once, with an error, or with any value if a
+ * A sandbox may refuse this system call. It then returns at once, with an error, or with any value if a
  * handler of SIGSYS set one. A wait that ends early and for no reason is followed by a pause: at first 4 ms, then twice
  * as long each time up to 512 ms.
  */
@@ -19,9 +18,9 @@
 
 #include "tracer/place.h"
 
-/* What it polls: sockets, the signal that wakes it, bells. */
+/* What it polls: sockets, the signal that wakes it, FIFOs. */
 #define WMK_REST_SIGNAL WMK_PLACES
-#define WMK_REST_BELLS (WMK_PLACES + 1)
+#define WMK_REST_FIFOS (WMK_PLACES + 1)
 #define WMK_REST_FDS (2 * WMK_PLACES + 1)
 
 struct wmk_rest {
@@ -41,6 +40,8 @@ void wmk_rest_begin(struct wmk_rest *rest, const _Atomic(uint32_t) *word, struct
  *
  * Returns false if the thread cannot wait at all. The helper thread only, without the lock.
  */
-bool wmk_rest(struct wmk_rest *rest, bool polling, int sleep);
+bool wmk_rest(struct wmk_rest *rest, int sleep);
+/* Wait on the futex `word` alone, while it has this value, for `ms` at most. */
+void wmk_rest_nap(const _Atomic(uint32_t) *word, uint32_t value, int64_t ms);
 
 #endif

@@ -70,3 +70,12 @@ int wmk_rundir(uid_t uid, int getenv_ok, char *buf, size_t size)
 {
 	return wmk_rundir_of(uid, getenv_ok ? secure_getenv("WAYMARK_RUNDIR") : NULL, buf, size);
 }
+
+bool wmk_rundir_file(const char *rundir, const char *name, char path[WMK_RUNDIR_FILE_BYTES])
+{
+	const uid_t none = (uid_t)-1;
+	size_t n = append(path, WMK_RUNDIR_FILE_BYTES, 0, rundir, none);
+
+	n = append(path, WMK_RUNDIR_FILE_BYTES, n, "/", none);
+	return append(path, WMK_RUNDIR_FILE_BYTES, n, name, none) < WMK_RUNDIR_FILE_BYTES;
+}

@@ -30,6 +30,7 @@
 #ifndef WMK_WIRE_WIRE_H
 #define WMK_WIRE_WIRE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -241,6 +242,9 @@ int wmk_out_error(struct wmk_out *out, enum wmk_msg type, uint32_t request, int 
 int wmk_rundir(uid_t uid, int getenv_ok, char *buf, size_t size);
 /* The same with `wanted` for what WAYMARK_RUNDIR says, NULL: nothing. Does not look at the environment. */
 int wmk_rundir_of(uid_t uid, const char *wanted, char *buf, size_t size);
+/* The path of a file there. False: too long. */
+#define WMK_RUNDIR_FILE_BYTES 128
+bool wmk_rundir_file(const char *rundir, const char *name, char path[WMK_RUNDIR_FILE_BYTES]);
 #define WMK_APP_SOCKET "app.sock"
 
 #endif

@@ -4,7 +4,6 @@
 import os
 import re
 import resource
-import shutil
 import signal
 import statistics
 import struct
@@ -228,9 +227,8 @@ def two_places_and_one_daemon(case):
         quiet([first], 'hers runs')
         roots.start_daemon()
         roots.wait_apps([first.pid], 'root\'s daemon to be found')
-        # And the other way round, without anything of hers.
+        # And the other way round.
         Control.close(hers)
-        shutil.rmtree(hers.rundir)
         second = roots.obey(user=alice)
         roots.wait_apps([first.pid, second.pid])
         quiet([first, second], 'root\'s runs')
@@ -249,10 +247,13 @@ def two_places_and_one_daemon(case):
 
 
 def who_logs_in_later(case):
-    """A user's program that is older than his directory below /run/user is found by the daemon that has its place there."""
+    """An application that is older than its user's directory below /run/user, and connected to root's daemon, finds the user's daemon there."""
     alice = hostile.ALICE
-    with open_to_all(case), fresh_run(), World(case, 'hers', user=alice, daemon=False, usual=True) as hers:
+    with open_to_all(case), fresh_run(), World(case, 'roots', daemon=False, usual=True) as roots, \
+            World(case, 'hers', user=alice, daemon=False, usual=True) as hers:
+        roots.start_daemon()
         first = hers.obey()
+        roots.wait_apps([first.pid])
         os.makedirs(os.path.dirname(hers.rundir))
         os.chown(os.path.dirname(hers.rundir), alice.pw_uid, alice.pw_gid)
         hers.start_daemon()

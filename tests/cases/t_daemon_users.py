@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Users among each other: nobody sees, controls or disturbs what is another's. Run as root, which can be anybody."""
 import contextlib
+import glob
 import os
 import re
 import shutil
@@ -220,30 +221,37 @@ def places_that_another_took(case):
                 os.unlink(place) if os.path.islink(place) else shutil.rmtree(place)
 
 
-def wait_pages_of_others(case):
-    """Root's page cannot be touched; one that others could have written is not looked at: nobody can kill a program through it."""
+def notify_fifos_of_others(case):
+    """Another user cannot change root's FIFO; a FIFO that others own or can write is not opened, and does not stop an application."""
+    def has_open(program, path):
+        """The helper thread has a table of descriptors of its own."""
+        for fd in glob.glob('/proc/%d/task/*/fd/*' % program.pid):
+            with contextlib.suppress(OSError):       # closed meanwhile
+                if os.readlink(fd) == path:
+                    return True
+        return False
+
     with roots_world(case) as w:
-        page = os.path.join(w.rundir, 'wait')
-        st = os.stat(page)
-        check(st.st_uid == 0 and stat.S_IMODE(st.st_mode) == 0o644, 'the page has mode %o', st.st_mode)
-        for act in ((os.truncate, page, 0), (open, page, 'r+'), (os.unlink, page), (os.rename, page, page + '2'),
-                    (open, os.path.join(w.rundir, 'new'), 'w')):
-            check(as_user(BOB, refused, *act) == 'True', 'he can %s', act)
-        good = open(page, 'rb').read()
-        for owner, mode in ((BOB, 0o644), (BOB, 0o666), (ALICE, 0o666)):
+        fifo = os.path.join(w.rundir, 'notify')
+        st = os.stat(fifo)
+        check(st.st_uid == 0 and st.st_mode == stat.S_IFIFO | 0o644, 'root\'s FIFO has mode %o', st.st_mode)
+        for act in ((os.open, fifo, os.O_WRONLY | os.O_NONBLOCK), (open, os.path.join(w.rundir, 'hints'), 'r+'),
+                    (os.unlink, fifo), (os.rename, fifo, fifo + '2'), (open, os.path.join(w.rundir, 'new'), 'w')):
+            check(as_user(BOB, refused, *act) == 'True', 'another user can %s', act)
+        for owner, mode in ((BOB, 0o644), (BOB, 0o666), (ALICE, 0o666), (ALICE, 0o644)):
             place = tempfile.mkdtemp(prefix='wmk-', dir='/tmp')
             try:
                 os.chown(place, *owner)
                 os.chmod(place, 0o777)
-                with open(os.path.join(place, 'wait'), 'wb') as f:
-                    f.write(good)
-                os.chown(f.name, *owner)
-                os.chmod(f.name, mode)
+                fifo = os.path.join(place, 'notify')
+                os.mkfifo(fifo)
+                os.chown(fifo, *owner)
+                os.chmod(fifo, mode)
                 program = w.obey(user=ALICE, env={'WAYMARK_RUNDIR': place})
                 program('rest 100')          # its helper has looked
-                check(place not in slurp('/proc/%d/maps' % program.pid), 'it has mapped a page of user %d, mode %o', owner.pw_uid, mode)
-                as_user(BOB, lambda: [os.truncate(f.name, n) for n in (0, 1, 1 << 20)] if owner == BOB or mode & 2 else None)
-                program('rest 100')
+                is_good = (owner, mode) == (ALICE, 0o644)
+                w.wait(lambda: has_open(program, fifo) or not is_good, 'the FIFO to be open')
+                check(has_open(program, fifo) == is_good, 'it has opened a FIFO of user %d, mode %o', owner.pw_uid, mode)
                 program('emit 1')
                 program.end()
             finally:
@@ -507,5 +515,5 @@ def thousands_of_connections(case):
 
 if __name__ == '__main__':
     main([roots_daemon_traces_everybody, who_is_nobody_commands_nothing, members_of_the_group, replacing_a_session_of_that_name,
-          one_place_for_two_traces, a_users_daemon_is_hers, places_that_another_took, wait_pages_of_others, links_in_the_way,
+          one_place_for_two_traces, a_users_daemon_is_hers, places_that_another_took, notify_fifos_of_others, links_in_the_way,
           lies_floods_and_descriptors, an_account_breaks_in, connections_of_one_user_are_limited, floods_of_commands, thousands_of_connections])

@@ -184,7 +184,7 @@ def refuse_each(case, env, session):
     table = rows()
     ways = (('preinit', 'errno'), ('main', 'errno'), ('preinit', 'kill'))
     jobs = [(when, action, name) for name in sorted(table) for when, action in ways]
-    jobs += [('main', 'trap', name) for name in ('poll', 'futex_waitv', 'read', 'nanosleep')]
+    jobs += [('main', 'trap', name) for name in ('poll', 'read', 'nanosleep')]
 
     def rest(job):
         return LONG_MS if job[1] == 'kill' and table[job[2]].kills(session) else REST_MS

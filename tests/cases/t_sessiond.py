@@ -95,7 +95,7 @@ def one_at_a_time(case):
             check(first.start() == '+', 'it did not start again after signal %d', number)
         first.control('shutdown')
         check(awaited(first.process) == 0, 'it ended with %s', first.process.returncode)
-        left = set(os.listdir(first.rundir)) - {'wait', 'state', 'consumer.pid'}
+        left = set(os.listdir(first.rundir)) - {'notify', 'state', 'consumer.pid'}
         check(not left, 'left behind: %s', left)
 
 

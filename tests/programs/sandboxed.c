@@ -47,11 +47,6 @@ static const struct { const char *name; int number; } calls[] = {
 #ifdef SYS_faccessat
 	X(faccessat)
 #endif
-#ifdef SYS_futex_waitv
-	X(futex_waitv)
-#else
-	{ "futex_waitv", 449 },
-#endif
 };
 
 static int number_of(const char *name)

@@ -236,6 +236,7 @@ struct controller *controller_start(const char *dir, const struct controller_opt
 		.n_subbufs = options->n_subbufs ? options->n_subbufs : 8, .header_room = 96, .clock = WAYMARK_CLOCK_COUNTER, .prefault = UINT64_MAX };
 
 	c->options = *options;
+	c->dir = -1;
 	if (!c->options.field_limit)
 		c->options.field_limit = 4096;
 	pthread_mutex_init(&c->lock, NULL);
@@ -248,12 +249,11 @@ struct controller *controller_start(const char *dir, const struct controller_opt
 	}
 	c->addr.sun_family = AF_UNIX;
 	snprintf(c->addr.sun_path, sizeof(c->addr.sun_path), "%s/" WMK_APP_SOCKET, dir);
-	if (options->page) {
-		int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-		if (fd < 0 || wmk_wait_create(fd, &c->page) < 0)
-			die("wait page");
-		close(fd);
+	if (options->notifies) {
+		c->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (c->dir < 0 || wmk_notify_create(c->dir) < 0 || wmk_hints_create(&c->hints, c->dir) < 0)
+			die("notify FIFO");
+		wmk_hints_set_daemon(&c->hints, getpid(), 0);
 	}
 	controller_again(c);
 	return c;
@@ -266,8 +266,8 @@ void controller_again(struct controller *c)
 	if (c->listener < 0 || bind(c->listener, (struct sockaddr *)&c->addr, sizeof(c->addr)) != 0 || listen(c->listener, 64) != 0 ||
 	    chmod(c->addr.sun_path, 0777) != 0 || pipe2(c->stop, 02000000) != 0)
 		die("controller");
-	if (c->page)
-		wmk_wait_announce(c->page, getpid(), 0);
+	if (c->dir >= 0)
+		wmk_notify_send(c->dir);
 	pthread_create(&c->thread, NULL, run, c);
 }
 
@@ -287,18 +287,14 @@ void controller_kill(struct controller *c)
 
 void controller_stop(struct controller *c)
 {
-	char page[sizeof(c->addr.sun_path)];
-
 	if (c->listener >= 0)
 		controller_kill(c);
 	unlink(c->addr.sun_path);
-	if (c->page) {
-		wmk_wait_retire(c->page);
-		wmk_wait_destroy(c->page);
-		c->page = NULL;
-		strcpy(page, c->addr.sun_path);
-		strcpy(strrchr(page, '/') + 1, WMK_WAIT_FILE);
-		unlink(page);
+	if (c->dir >= 0) {
+		wmk_hints_remove(&c->hints, c->dir);
+		unlinkat(c->dir, WMK_NOTIFY_FIFO, 0);
+		close(c->dir);
+		c->dir = -1;
 	}
 }
 

@@ -25,7 +25,7 @@ struct controller_options {
 	uint32_t subbuf_size, n_subbufs;
 	bool silent;                /* accept, and never answer ... */
 	bool first_only;            /* ... but the first one */
-	bool page;                  /* has a wait page */
+	bool notifies;              /* has a notify FIFO and hints */
 	bool persist;               /* says PERSIST */
 	bool private_rings;         /* says that the rings are one process's (they are all the same) */
 	bool wants_errors;          /* the test counts what applications complain of: it is not told to anybody else */
@@ -35,7 +35,7 @@ struct controller *controller_start(const char *dir, const struct controller_opt
 /* Ends the thread, closes sockets. Sets stay until controller_free(). */
 void controller_stop(struct controller *c);
 void controller_free(struct controller *c);
-/* As if it had been killed: sockets close, and the socket's name and the page stay as they are. Then another one in its place, same rings. */
+/* As if it had been killed: sockets close, and the names in its directory stay. Then another one in its place, same rings. */
 void controller_kill(struct controller *c);
 void controller_again(struct controller *c);
 /* Ring sets that applications have handed back so far, each the right one. */

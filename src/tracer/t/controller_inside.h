@@ -9,7 +9,8 @@
 #include <sys/un.h>
 
 #include "tracer/t/controller.h"
-#include "wire/wait.h"
+#include "wire/hints.h"
+#include "wire/notify_fifo.h"
 
 #define APPS_MAX 64
 #define CHANNEL 7
@@ -38,7 +39,8 @@ struct controller {
 	unsigned n_apps;
 	uint32_t sync;
 	bool channel_away;          /* controller_channel_gone() was called */
-	struct wmk_wait_page *page; /* or NULL */
+	int dir;                    /* with its notify FIFO and hints; -1: it has none */
+	struct wmk_hints_file hints;
 	unsigned rings_back;
 	unsigned errors;
 	struct wmk_unrecorded_msg unrecorded;   /* the latest */

@@ -22,9 +22,6 @@
 #include <waymark/runtime.h>
 #include <waymark/trace.h>
 
-#ifndef SYS_futex_waitv
-#define SYS_futex_waitv 449
-#endif
 #define DEADLOCK_S 40    /* nothing here takes longer than that, but what never ends */
 
 #ifndef __has_feature
@@ -189,11 +186,11 @@ static void on_trap(int number, siginfo_t *info, void *context)
 
 #define TRAP_IF(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)
 
-/* signalfd4() and futex_waitv() are the helper's alone; membarrier() is called by any thread that patches sites. */
+/* signalfd4() is called by the helper alone; membarrier() is called by any thread that patches sites. */
 static void trap_calls(void)
 {
 	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)), TRAP_IF(SYS_signalfd4), TRAP_IF(SYS_futex_waitv),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)), TRAP_IF(SYS_signalfd4),
 		TRAP_IF(SYS_membarrier), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };

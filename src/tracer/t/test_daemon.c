@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_daemon.c - controllers that come after their programs, die and are replaced under them, are stopped, are two; and pages that are
+ * test_daemon.c - controllers that come after their programs, die and are replaced under them, are stopped, are two; and FIFOs that are
  * none.
  */
 #include <fcntl.h>
@@ -22,7 +22,8 @@
 
 #include "tracer/t/controller.h"
 #include "tracer/t/run.h"
-#include "wire/wait.h"
+#include "wire/hints.h"
+#include "wire/notify_fifo.h"
 
 static double seconds(void)
 {
@@ -32,27 +33,25 @@ static double seconds(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-static struct wmk_wait_page *page_make(const char *dir)
+static void fifo_make(const char *dir)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct wmk_wait_page *page;
 
-	assert_int_equal(wmk_wait_create(fd, &page), 0);
+	assert_int_equal(wmk_notify_create(fd), 0);
 	close(fd);
-	return page;
 }
 
-/* Twenty programs wait on a page; each is there when the controller is, and does nothing before. */
+/* Twenty applications wait for a controller: all register when it starts. */
 static void comes_later(void **state)
 {
 	enum { N = 20 };
-	struct controller_options options = { .prefix = "t:", .page = true };
+	struct controller_options options = { .prefix = "t:", .notifies = true };
 	const char *dir = run_make_dir();
-	struct wmk_wait_page *page = page_make(dir);
 	struct run_records records = { 0 };
 	pid_t pids[N];
 
 	(void)state;
+	fifo_make(dir);
 	for (int i = 0; i < N; i++)
 		pids[i] = run_start((const char *[]){ "prog_wait", "on", NULL });
 	assert_true(run_helper_of(pids[0]) > 0);
@@ -66,7 +65,6 @@ static void comes_later(void **state)
 	assert_int_equal(controller_apps(c), N);
 	run_forget(&records);
 	controller_free(c);
-	wmk_wait_destroy(page);
 	run_remove_dir();
 }
 
@@ -93,13 +91,14 @@ static void helper_rests(pid_t pid, int tid)
 /* Asleep is asleep: before a controller comes, and under one that wants nothing. */
 static void sleeps(void **state)
 {
-	struct controller_options options = { .prefix = "none:", .page = true };
+	struct controller_options options = { .prefix = "none:", .notifies = true };
 	const char *dir = run_make_dir();
-	struct wmk_wait_page *page = page_make(dir);
 	int input;
-	pid_t pid = run_start_with_input((const char *[]){ "prog_wait", "idle", NULL }, &input);
 
 	(void)state;
+	fifo_make(dir);
+	pid_t pid = run_start_with_input((const char *[]){ "prog_wait", "idle", NULL }, &input);
+
 	run_pause_ms(300);          /* past its first look, as a rule */
 	int tid = run_helper_of(pid);
 
@@ -115,7 +114,6 @@ static void sleeps(void **state)
 	close(input);
 	assert_int_equal(run_wait(pid), 0);
 	controller_free(c);
-	wmk_wait_destroy(page);
 	run_remove_dir();
 }
 
@@ -142,7 +140,7 @@ static void count_tick(void *data, uint32_t ring, uint64_t ts, const char *text)
 static void replaced(void **state)
 {
 	enum { ROUNDS = 20 };
-	struct controller_options options = { .prefix = "t:", .page = true, .persist = true };
+	struct controller_options options = { .prefix = "t:", .notifies = true, .persist = true };
 	struct controller *c = controller_start(run_make_dir(), &options);
 	struct ticks ticks = { 0 };
 	unsigned seed = (unsigned)getpid();
@@ -193,7 +191,7 @@ static void wait_for_mark(struct controller *c)
 /* What the next controller does not want is disabled; what a controller that does not persist has enabled goes with it. */
 static void not_confirmed(void **state)
 {
-	struct controller_options options = { .prefix = "t:", .page = true };
+	struct controller_options options = { .prefix = "t:", .notifies = true };
 
 	(void)state;
 	for (int persist = 0; persist < 2; persist++) {
@@ -261,7 +259,7 @@ static void private_rings(void **state)
 /* A controller that is stopped is not waited for. */
 static void stopped(void **state)
 {
-	struct controller_options options = { .prefix = "t:", .page = true };
+	struct controller_options options = { .prefix = "t:", .notifies = true };
 	const char *dir = run_make_dir();
 	int ends[2];
 	char byte;
@@ -293,7 +291,7 @@ static void stopped(void **state)
 	waitpid(pid, NULL, 0);
 	/* nobody listens any more, though all names are there */
 	assert_int_equal(WEXITSTATUS(run_program("prog_tasks", "simple")), 88);
-	/* the next one takes the page over */
+	/* the next one takes the names over */
 	struct controller *c = controller_start(dir, &options);
 
 	assert_int_equal(run_program("prog_tasks", "simple"), 0);
@@ -301,50 +299,49 @@ static void stopped(void **state)
 	run_remove_dir();
 }
 
-/* What stands in the page's place does not hinder, stop or kill a program. */
-static void hostile_pages(void **state)
+/* Files of another kind or owner in place of the FIFO and the hints do not hinder, stop or kill an application. */
+static void files_that_are_not_trusted(void **state)
 {
-	enum { FIFO, LINK, SHORT, WRITABLE, FOREIGN, DIRECTORY, KINDS };
+	static const char *const names[] = { WMK_NOTIFY_FIFO, WMK_HINTS_FILE };
+	enum { FIFO, LINK, EMPTY, WRITABLE, FOREIGN, DIRECTORY, KINDS };
 	struct controller_options options = { .prefix = "t:" };
 	char path[128];
 
 	(void)state;
 	for (int kind = 0; kind < KINDS; kind++) {
 		const char *dir = run_make_dir();
-		struct wmk_wait_page *page = kind >= WRITABLE && kind != DIRECTORY ? page_make(dir) : NULL;
 		int input, rc = 0;
 
-		snprintf(path, sizeof(path), "%s/" WMK_WAIT_FILE, dir);
-		if (kind == FIFO)
-			rc = mkfifo(path, 0644);
-		else if (kind == LINK)
-			rc = symlink("/dev/zero", path);
-		else if (kind == SHORT)
-			close(open(path, O_CREAT | O_WRONLY, 0644));
-		else if (kind == WRITABLE)
-			rc = chmod(path, 0666);
-		else if (kind == FOREIGN)
-			rc = geteuid() == 0 ? chown(path, 12345, 12345) : 0;
-		else
-			rc = mkdir(path, 0755);
+		for (unsigned i = 0; i < 2; i++) {
+			snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+			if (kind == LINK)
+				rc |= symlink("/dev/zero", path);
+			else if (kind == EMPTY)
+				close(open(path, O_CREAT | O_WRONLY, 0644));
+			else if (kind == DIRECTORY)
+				rc |= mkdir(path, 0755);
+			else
+				rc |= mkfifo(path, 0644);
+			if (kind == WRITABLE)
+				rc |= chmod(path, 0666);
+			else if (kind == FOREIGN)
+				rc |= geteuid() == 0 ? chown(path, 12345, 12345) : 0;
+		}
 		assert_int_equal(rc, 0);
 		pid_t pid = run_start_with_input((const char *[]){ "prog_wait", "idle", NULL }, &input);
 
 		run_pause_ms(60);
 		assert_true(run_helper_of(pid) > 0);
-		if (page && !(kind == FOREIGN && geteuid() != 0)) {
-			assert_int_equal(truncate(path, 0), 0);
-			run_pause_ms(20);
-		}
 		struct controller *c = controller_start(dir, &options);
 
 		assert_int_equal(run_program("prog_tasks", "simple"), 0);
 		close(input);
 		assert_int_equal(run_wait(pid), 0);
 		controller_free(c);
-		if (page)
-			wmk_wait_destroy(page);
-		remove(path);
+		for (unsigned i = 0; i < 2; i++) {
+			snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+			remove(path);
+		}
 		run_remove_dir();
 	}
 }
@@ -384,7 +381,7 @@ static void dumps_again(void **state)
 /* In a namespace of its own, where /run is ours: root's controller and a user's, over a user's program. */
 static int two_in_namespace(void)
 {
-	struct controller_options options = { .prefix = "t:", .page = true, .persist = true };
+	struct controller_options options = { .prefix = "t:", .notifies = true, .persist = true };
 	struct ticks roots = { 0 }, users = { 0 };
 	int input;
 
@@ -461,7 +458,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(comes_later), cmocka_unit_test(sleeps), cmocka_unit_test(replaced), cmocka_unit_test(not_confirmed),
-		cmocka_unit_test(private_rings), cmocka_unit_test(stopped), cmocka_unit_test(hostile_pages), cmocka_unit_test(dumps_again),
+		cmocka_unit_test(private_rings), cmocka_unit_test(stopped), cmocka_unit_test(files_that_are_not_trusted), cmocka_unit_test(dumps_again),
 		cmocka_unit_test(two),
 	};
 

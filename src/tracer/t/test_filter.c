@@ -34,7 +34,7 @@ struct rig {
 /* One program that steps, and whose events are not enabled. */
 static void rig_start(struct rig *rig)
 {
-	struct controller_options options = { .prefix = "t:step", .page = true, .wants_errors = true };
+	struct controller_options options = { .prefix = "t:step", .notifies = true, .wants_errors = true };
 
 	*rig = (struct rig){ .c = controller_start(run_make_dir(), &options) };
 	rig->pid = run_start_with_input((const char *[]){ "prog_wait", "steps", NULL }, &rig->input);

@@ -22,7 +22,7 @@
 
 #include "schema/schema.h"
 #include "tracer/t/run.h"
-#include "wire/wait.h"
+#include "wire/notify_fifo.h"
 #include "wire/wire.h"
 
 #define MOST (600u << 10)       /* what a socket holds, and one time all that there is to tell */
@@ -249,13 +249,12 @@ static void refuse(int sock, int err)
  */
 static void turned_away(void **state)
 {
-	struct wmk_wait_page *page;
 	struct rig rig;
 
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		rig_open(&rig);
-		assert_int_equal(wmk_wait_create(rig.dir, &page), 0);
+		assert_int_equal(wmk_notify_create(rig.dir), 0);
 		rig_run(&rig, (const char *[]){ "prog_wait", "idle", NULL });
 		if (i == 1)
 			refuse(rig.sock, EMFILE);
@@ -267,8 +266,7 @@ static void turned_away(void **state)
 		close(rig.sock);
 		rig.sock = -1;
 		assert_false(knocks(&rig, 4000));
-		wmk_wait_destroy(page);
-		unlinkat(rig.dir, WMK_WAIT_FILE, 0);
+		unlinkat(rig.dir, WMK_NOTIFY_FIFO, 0);
 		rig_end(&rig);
 	}
 }

@@ -128,7 +128,7 @@ static void try_one(const struct rig *rig, const struct field *field, unsigned o
 
 static void one_comparison(void **state)
 {
-	struct controller_options options = { .prefix = "t:", .page = true, .wants_errors = true };
+	struct controller_options options = { .prefix = "t:", .notifies = true, .wants_errors = true };
 	struct rig rig = { .c = controller_start(run_make_dir(), &options) };
 
 	(void)state;
