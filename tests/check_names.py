@@ -14,7 +14,8 @@ Rules:
 - tag, test-twice: a structure's tag and a test's name stand once in the tree.
 
 With BUILD, a build with objects, the
-call graph: no cycle between folders (folder-cycle), and cycles of at most four files within one (file-cycle).
+call graph: no cycle between folders (folder-cycle) or between sub-folders of one (sub-folder-cycle), and cycles of
+at most four files within one (file-cycle).
 """
 import json
 import os
@@ -186,6 +187,12 @@ def in_calls(graph, found):
     for cycle in cycles(folders):
         found['folder-cycle', '+'.join(cycle)] = cycle
     for name, files_of in within.items():
+        parts = {}
+        for source, targets in files_of.items():
+            here = os.path.dirname(source)
+            parts.setdefault(here, set()).update(os.path.dirname(t) for t in targets if os.path.dirname(t) != here)
+        for cycle in cycles(parts):
+            found['sub-folder-cycle', '+'.join(cycle)] = cycle
         largest = max((c for c in cycles(files_of)), key=len, default=[])
         if len(largest) > LARGEST_CYCLE:
             found['file-cycle', 'src/' + name] = [os.path.basename(path) for path in largest]
@@ -228,6 +235,7 @@ def self_test():
     across = {('two', 'tag'), ('wire/l.c', 'unique'), ('test_a', 'test-twice')}
     graph = {'src/a/%d.c' % i: {'src/a/%d.c' % ((i + 1) % 5)} for i in range(5)}
     graph.update({'src/b/x.c': {'src/c/y.c'}, 'src/c/y.c': {'src/b/z.c'}, 'src/d/%d.c' % 0: {'src/d/1.c'}, 'src/d/1.c': {'src/d/0.c'}})
+    graph.update({'src/e/f/1.c': {'src/e/g/1.c'}, 'src/e/g/1.c': {'src/e/h/1.c'}, 'src/e/h/2.c': {'src/e/g/1.c'}})
     bad = 0
     with tempfile.TemporaryDirectory() as root:
         for path, text, _ in cases:
@@ -243,7 +251,8 @@ def self_test():
         missing = across - set(wrong)
         calls = {}
         in_calls(graph, calls)
-        if missing or set(calls) != {('file-cycle', 'src/a'), ('folder-cycle', 'b+c')}:
+        if missing or set(calls) != {('file-cycle', 'src/a'), ('folder-cycle', 'b+c'),
+                                     ('sub-folder-cycle', 'src/e/g+src/e/h')}:
             print('not found: %s; cycles found: %s' % (missing, set(calls)))
             bad = 1
     print('self-test: %d cases%s' % (len(cases) + 5, ' FAILED' if bad else ''))

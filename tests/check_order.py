@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Holds the source tree against its own rule: a folder includes the faces of earlier folders only, and hides no system header.
 
+Where a folder has an order of sub-folders, the same holds for these.
+
 usage: check_order.py [ROOT]         check the tree; exit status 1 when an #include goes back
        check_order.py --self-test    plant edges that must be found, and twins that must not
 
@@ -24,6 +26,10 @@ ONLY = {
     'ctl': {'base', 'wire'},
     'tracer': {'base', 'schema', 'ring', 'filter', 'wire'},
     'import': {'base', 'schema', 'ctf', 'store'},
+}
+# The order of sub-folders within a folder. Files of `bpf` are compiled for the kernel.
+SUB_ORDER = {
+    'kernel': ['proc', 'tracefs', 'event', 'tasks', 'probe', 'statedump', 'syscall', 'bpf', 'channel'],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 SYSTEM = re.compile(r'^\s*#\s*include\s*<([^>/]+)>', re.M)
@@ -51,6 +57,28 @@ def target_folder(path, include, src):
     return first if '/' in include and os.path.isdir(os.path.join(src, first)) else None
 
 
+def sub_folder(path, src):
+    """The sub-folder of a file, if its folder has an order of sub-folders; None also for tests."""
+    words = os.path.relpath(path, src).split(os.sep)
+    return words[1] if words[0] in SUB_ORDER and len(words) > 2 and words[1] != 't' else None
+
+
+def target_path(path, include, src):
+    beside = os.path.normpath(os.path.join(os.path.dirname(path), include))
+    return beside if os.path.exists(beside) else os.path.join(src, include)
+
+
+def within_folder(path, include, src):
+    """A sentence if an #include leads to a later sub-folder of the same folder, or to one without a place; None."""
+    here, there = sub_folder(path, src), sub_folder(target_path(path, include, src), src)
+    order = SUB_ORDER.get(folder_of(path, src), [])
+    if here is None or there is None or here == there:
+        return None
+    if here not in order or there not in order:
+        return f'{here if here not in order else there} has no place in the order of sub-folders'
+    return f'{there} comes after {here}' if order.index(there) > order.index(here) else None
+
+
 def check(root):
     """Sentences, one for each back edge."""
     src = os.path.join(os.path.abspath(root), 'src')
@@ -65,9 +93,13 @@ def check(root):
             text = f.read()
         for match in INCLUDE.finditer(text):
             there = target_folder(path, match.group(1), src)
+            line = line_of(text, match)
+            if there == here:
+                why = within_folder(path, match.group(1), src)
+                if why:
+                    wrong.append(f'{shown}:{line}: includes {match.group(1)}: {why}')
             if there is None or there == here:
                 continue
-            line = line_of(text, match)
             if there not in ORDER:
                 wrong.append(f'{shown}:{line}: includes {match.group(1)}: folder {there} has no place in the order')
             elif ORDER.index(there) > ORDER.index(here):
@@ -109,10 +141,16 @@ def self_test():
         ('src/base/b.c', '#include <error.h>\n', True),
         ('src/base/c.c', '#include <errno.h>\n', False),
         ('src/wire/e.c', '#include <error.h>\n', False),
+        ('src/kernel/event/a.c', '#include "kernel/proc/p.h"\n', False),
+        ('src/kernel/event/b.c', '#include "kernel/channel/c.h"\n', True),
+        ('src/kernel/event/c.c', '#include "../channel/c.h"\n', True),
+        ('src/kernel/event/d.c', '#include "kernel/newcomer/n.h"\n', True),
+        ('src/kernel/t/a.c', '#include "kernel/channel/c.h"\n', False),
         ('src/newcomer/a.c', '\n', True),
         ('src/cli/a.c', '#include "newcomer/n.h"\n', True),
     ]
-    headers = ['src/base/error.h', 'src/wire/wire.h', 'src/tracer/t.h', 'src/schema/s.h', 'src/ctf/c.h']
+    headers = ['src/base/error.h', 'src/wire/wire.h', 'src/tracer/t.h', 'src/schema/s.h', 'src/ctf/c.h',
+               'src/kernel/proc/p.h', 'src/kernel/channel/c.h', 'src/kernel/newcomer/n.h']
     with tempfile.TemporaryDirectory() as root:
         for name in headers + [c[0] for c in cases]:
             os.makedirs(os.path.join(root, os.path.dirname(name)), exist_ok=True)
