@@ -64,6 +64,13 @@ struct wmk_consumer_options {
 	 * the first stream.
 	 */
 	struct wmk_output_trace *output;
+	/*
+	 * Optional: before a packet with records is written, and at each look. The metadata is written as far as it has
+	 * to be: 0. -EAGAIN: it is not complete yet, packets wait. -errno: it cannot be written, as a packet that
+	 * cannot be.
+	 */
+	int (*ready)(void *data);
+	void *data;
 	int at_stop_only;          /* 1: overwrite mode, `--overwrite`: nothing is written until stop, then what the rings hold */
 	/*
 	 * 1: another consumer of the same sets and the same trace has died: each stream goes on where its last whole
@@ -123,8 +130,8 @@ int wmk_consumer_remove(struct wmk_consumer *consumer, const void *from, struct 
  */
 uint32_t wmk_consumer_header_room(uint32_t subbuf_size);
 /*
- * What a kernel channel has recorded: every CPU becomes a stream `<channel>_<cpu>`. The reader stays the caller's and must outlive the consumer, or
- * its removal; between calls it is the consumer's thread's: what else is done with it is done there (wmk_consumer_call()). The thread sleeps then
+ * What a kernel channel has recorded: every CPU becomes a stream `<channel>_<cpu>`. The reader stays the caller's and
+ * must outlive the consumer, or its removal; between calls it is the consumer's thread's: what else is done with it is done there (wmk_consumer_call()). The thread sleeps then
  * on what the kernel says (poll), and beats for no writers: so not in a consumer of ring sets. -EINVAL, -ENOMEM.
  */
 int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how);

@@ -92,7 +92,7 @@ void wmk_server_trace_free(struct wmk_server_trace *trace)
 struct wmk_server_trace *wmk_server_trace_new(struct wmk_consumer_server *server, const struct wmk_consumerd_trace *is)
 {
 	struct wmk_server_trace *trace = calloc(1, sizeof(*trace));
-	const struct wmk_consumer_options options = { 0 };
+	struct wmk_consumer_options options = { .ready = wmk_server_metadata_write };
 	int err = -ENOMEM;
 
 	if (!trace) {
@@ -100,6 +100,9 @@ struct wmk_server_trace *wmk_server_trace_new(struct wmk_consumer_server *server
 		return NULL;
 	}
 	trace->server = server;
+	trace->metadata_end = &trace->metadata;
+	trace->gated = is->gated;
+	options.data = trace;
 	err = wmk_object_copy(&wmk_consumerd_trace_object, is, &trace->is, &trace->arena);
 	if (err >= 0)
 		err = wmk_server_output_join(trace);

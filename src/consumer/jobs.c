@@ -13,14 +13,150 @@
 #include "ring/file.h"
 #include "store/store.h"
 
+/* The first error counts; its words are kept. */
+static void note_error(struct wmk_server_job *job, int err)
+{
+	if (err >= 0 || job->err < 0)
+		return;
+	job->err = err;
+	wmk_error_text(job->words, sizeof(job->words));
+	wmk_error_clear();
+}
+
+/* It is done, with the cause chain of err < 0; the server's thread answers. */
+static void job_end(struct wmk_server_job *job, int err)
+{
+	struct wmk_consumer_server *server = job->trace->server;
+
+	note_error(job, err);
+	job->next = NULL;
+	pthread_mutex_lock(&server->lock_done);
+	*server->done_end = job;
+	server->done_end = &job->next;
+	pthread_mutex_unlock(&server->lock_done);
+	wmk_server_wake(server);
+}
+
+/* ── metadata ────────────────────────────────────────────────────────────────────────────────────────────
+ *
+ * What the session daemon sent is written before the next packet with records, or at the next look. Until then the
+ * request is not answered: the session daemon repeats it to the next consumer daemon if this one crashes.
+ *
+ *     METADATA ──► trace->metadata: job ─► job ─► job ──written──► answered
+ *                                                      └─ disk full: stays, and packets wait
+ */
+
+/* The last job of what is written at once: an appended part, or all parts of a replacement. NULL: some are missing. */
+static const struct wmk_server_job *last_of(const struct wmk_server_job *first)
+{
+	if (!first->metadata.replace)
+		return first;
+	while (first && first->metadata.more)
+		first = first->next;
+	return first;
+}
+
+static int metadata_replace(struct wmk_server_trace *trace, const struct wmk_server_job *first,
+			    const struct wmk_server_job *last)
+{
+	size_t len = 0;
+	char *text;
+	int err;
+
+	for (const struct wmk_server_job *job = first; job != last->next; job = job->next)
+		len += strlen(job->metadata.text);
+	text = malloc(len + 1);
+	if (!text)
+		return wmk_error(-ENOMEM, "no memory for the metadata of %.100s", trace->is.path);
+	len = 0;
+	for (const struct wmk_server_job *job = first; job != last->next; job = job->next) {
+		const size_t one = strlen(job->metadata.text);
+
+		memcpy(text + len, job->metadata.text, one);
+		len += one;
+	}
+	err = trace->out->ops->metadata_replace(trace->out, text, len);
+	free(text);
+	return err;
+}
+
+static void answer_through(struct wmk_server_trace *trace, const struct wmk_server_job *last, int err)
+{
+	struct wmk_server_job *job;
+
+	do {
+		job = trace->metadata;
+		trace->metadata = job->next;
+		if (!trace->metadata)
+			trace->metadata_end = &trace->metadata;
+		job_end(job, err);
+	} while (job != last);
+}
+
+/* 0: it is written, or never will be, and answered; -EAGAIN: a part is missing; -errno: it is tried again. */
+static int write_first(struct wmk_server_trace *trace)
+{
+	const struct wmk_server_job *first = trace->metadata, *last = last_of(first);
+	const struct wmk_consumerd_metadata *is = &first->metadata;
+	int err;
+
+	if (!last)
+		return -EAGAIN;
+	if (is->replace)
+		err = metadata_replace(trace, first, last);
+	else if (trace->gated)
+		err = wmk_error(-ESTALE, "the metadata of %.100s must be replaced first", trace->is.path);
+	else
+		err = trace->out->ops->metadata(trace->out, is->offset, is->text, strlen(is->text));
+	if (err < 0 && err != -ESTALE)
+		return err;
+	trace->gated = err == -ESTALE;
+	answer_through(trace, last, err);
+	return 0;
+}
+
+int wmk_server_metadata_write(void *data)
+{
+	struct wmk_server_trace *trace = data;
+	int err = 0;
+
+	while (trace->metadata && err >= 0)
+		err = write_first(trace);
+	return err < 0 ? err : trace->gated ? -EAGAIN : 0;
+}
+
+static void metadata_add(struct wmk_server_job *job)
+{
+	struct wmk_server_trace *trace = job->trace;
+
+	if (!trace->out) {
+		job_end(job, wmk_error(-ENOENT, "the trace %.100s is not open", trace->is.path));
+		return;
+	}
+	job->next = NULL;
+	*trace->metadata_end = job;
+	trace->metadata_end = &job->next;
+	if (wmk_server_metadata_write(trace) < 0)
+		wmk_error_clear();
+}
+
+static void metadata_drop(struct wmk_server_trace *trace)
+{
+	while (trace->metadata)
+		answer_through(trace, trace->metadata,
+			       wmk_error(-ECANCELED, "the trace %.100s has ended", trace->is.path));
+}
+
 /* ── the trace ───────────────────────────────────────────────────────────────────────────────────────── */
+
+_Static_assert((int)WMK_CONSUMERD_TRACE_UNSURE == (int)WMK_OUTPUT_UNSURE, "modes of both are the same");
 
 /* A trace that could not be opened is opened by the next request for it. */
 static int trace_add(struct wmk_server_job *job)
 {
 	struct wmk_server_trace *trace = job->trace;
 	struct wmk_output *output = wmk_server_output_of(trace);
-	struct wmk_output_place place = { .mode = WMK_OUTPUT_STREAMS, .sub = trace->is.sub };
+	struct wmk_output_place place = { .mode = (enum wmk_output_mode)trace->is.mode, .sub = trace->is.sub };
 
 	if (trace->out)
 		return 0;
@@ -144,16 +280,6 @@ static int rings_add(struct wmk_server_job *job)
 	return err < 0 || !how.statedump ? err : wmk_consumer_dump(job->trace->consumer, rings->kernel, &how);
 }
 
-/* The first error counts; its words are kept. */
-static void note_error(struct wmk_server_job *job, int err)
-{
-	if (err >= 0 || job->err < 0)
-		return;
-	job->err = err;
-	wmk_error_text(job->words, sizeof(job->words));
-	wmk_error_clear();
-}
-
 static void rings_remove(struct wmk_server_job *job)
 {
 	for (unsigned i = 0; i < job->n_rings; i++) {
@@ -216,19 +342,22 @@ static void carry_out(struct wmk_server_job *job)
 void wmk_server_job_run(void *arg)
 {
 	struct wmk_server_job *job = arg;
-	struct wmk_consumer_server *server = job->trace->server;
+	struct wmk_server_trace *trace = job->trace;
+	int err = 0;
 
 	wmk_error_clear();
+	if (job->type == WMK_CONSUMERD_METADATA) {
+		metadata_add(job);
+		return;
+	}
 	if (job->type == WMK_CONSUMERD_TRACE_ADD)
-		note_error(job, trace_add(job));
-	else if (job->trace->out)
+		err = trace_add(job);
+	else if (trace->out)
 		carry_out(job);
 	else if (job->type != WMK_CONSUMERD_TRACE_REMOVE)
-		note_error(job, wmk_error(job->trace->err < 0 ? job->trace->err : -ENOENT, "the trace %.100s could not be opened",
-					  job->trace->is.path));
-	pthread_mutex_lock(&server->lock_done);
-	*server->done_end = job;
-	server->done_end = &job->next;
-	pthread_mutex_unlock(&server->lock_done);
-	wmk_server_wake(server);
+		err = wmk_error(trace->err < 0 ? trace->err : -ENOENT, "the trace %.100s could not be opened",
+				trace->is.path);
+	if (job->type == WMK_CONSUMERD_TRACE_REMOVE)
+		metadata_drop(trace);
+	job_end(job, err);
 }

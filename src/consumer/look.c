@@ -161,7 +161,11 @@ static int take(struct wmk_consumer *consumer, struct wmk_stream *stream, enum w
 	}
 	if (ret <= 0)
 		return 0;
-	err = packet.len ? write_packet(consumer, stream, &packet) : 0;
+	err = packet.len && consumer->options.ready ? consumer->options.ready(consumer->options.data) : 0;
+	if (err == -EAGAIN && how != WMK_LOOK_END)
+		return 0;
+	if (err >= 0 && packet.len)
+		err = write_packet(consumer, stream, &packet);
 	if (err < 0) {
 		wmk_stream_refused(stream, err);
 		if (how != WMK_LOOK_END || (stream->group->keep && !(err == -EDQUOT && stream->group->budget)))

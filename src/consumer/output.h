@@ -26,9 +26,9 @@ struct wmk_output_trace;
 /* ── the output ──────────────────────────────────────────────────────────────────────────────────────── */
 
 enum wmk_output_mode {
-	WMK_OUTPUT_CREATE,         /* the output is made, too: its place must be free. -ENOTEMPTY */
-	WMK_OUTPUT_ADD,            /* one more trace in it. -EEXIST */
-	WMK_OUTPUT_STREAMS,        /* the trace exists; another process writes its metadata */
+	WMK_OUTPUT_AGAIN,          /* it was made: what is missing of it is made again. -ENOENT: the output is gone */
+	WMK_OUTPUT_NEW,            /* it is made, and the output if need be. -EEXIST, -ENOTEMPTY: the place is taken */
+	WMK_OUTPUT_UNSURE,         /* another consumer daemon may have made it, or a part of it, or of the output */
 };
 
 struct wmk_output_place {
@@ -56,8 +56,13 @@ struct wmk_output {
 struct wmk_output_stream;          /* the output's own, one for each stream */
 
 struct wmk_output_trace_ops {
-	/* Append a declaration: all of it or nothing. Any thread. NULL: another process writes the metadata. */
-	int (*metadata)(struct wmk_output_trace *trace, const char *text, size_t len);
+	/*
+	 * Append to the metadata at this offset, all of it or nothing: wmk_store_metadata_at(). -ESTALE: it must be
+	 * replaced first.
+	 */
+	int (*metadata)(struct wmk_output_trace *trace, uint64_t offset, const char *text, size_t len);
+	/* This in place of the whole metadata, or it stays as it is. */
+	int (*metadata_replace)(struct wmk_output_trace *trace, const char *text, size_t len);
 	/* `limits`: of the size and number of its files, NULL: one file. */
 	int (*stream_open)(struct wmk_output_trace *trace, const char *name, const struct wmk_store_limits *limits,
 			   struct wmk_output_stream **stream);
@@ -104,7 +109,10 @@ struct wmk_output_directory_options {
 	uint64_t max_size;         /* bytes of all files below `path`; 0: no limit */
 	/* Optional: packets with records are refused with -EDQUOT from now on. From the thread that wrote one. */
 	void (*full)(void *data);
-	/* Optional: receives the notes of traces opened with WMK_OUTPUT_STREAMS. From the thread of the trace. */
+	/*
+	 * Optional: receives the notes of traces in place of their metadata, of which the caller knows each byte. From
+	 * the thread of the trace.
+	 */
 	void (*note)(void *data, const char *words);
 	void *data;
 };

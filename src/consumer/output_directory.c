@@ -14,6 +14,8 @@
 #include "base/error.h"
 #include "store/store.h"
 
+#define PID_SUB "ust/pid/"          /* where traces of processes are */
+
 struct directory_output {
 	struct wmk_output output;
 	struct wmk_output_directory_options is;  /* `path` is ours */
@@ -27,7 +29,6 @@ struct directory_trace {
 	struct wmk_output_trace trace;
 	struct directory_output *output;         /* NULL: the store is the caller's */
 	struct wmk_store *store;
-	bool has_metadata;
 	uint8_t uuid[16];
 };
 
@@ -129,9 +130,14 @@ static uint64_t directory_stream_bytes(const struct wmk_output_stream *stream)
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int directory_metadata(struct wmk_output_trace *trace, const char *text, size_t len)
+static int directory_metadata(struct wmk_output_trace *trace, uint64_t offset, const char *text, size_t len)
 {
-	return wmk_store_metadata(((struct directory_trace *)trace)->store, text, len);
+	return wmk_store_metadata_at(((struct directory_trace *)trace)->store, offset, text, len);
+}
+
+static int directory_metadata_replace(struct wmk_output_trace *trace, const char *text, size_t len)
+{
+	return wmk_store_metadata_replace(((struct directory_trace *)trace)->store, text, len);
 }
 
 /* A comment in the metadata: readers skip it, people find it. */
@@ -140,10 +146,10 @@ static void directory_note(struct wmk_output_trace *given, const char *words)
 	struct directory_trace *trace = (struct directory_trace *)given;
 	const struct wmk_output_directory_options *is = trace->output ? &trace->output->is : NULL;
 
-	if (trace->has_metadata && wmk_store_remark(trace->store, words) < 0)
-		wmk_error_clear();
-	else if (!trace->has_metadata && is && is->note)
+	if (is && is->note)
 		is->note(is->data, words);
+	else if (wmk_store_remark(trace->store, words) < 0)
+		wmk_error_clear();
 }
 
 static uint64_t directory_bytes(struct wmk_output_trace *trace)
@@ -155,13 +161,15 @@ static void directory_close(struct wmk_output_trace *given)
 {
 	struct directory_trace *trace = (struct directory_trace *)given;
 
+	/* A trace without metadata and streams leaves nothing behind. */
 	if (trace->output)
-		wmk_store_close(trace->store);
+		wmk_store_discard(trace->store);
 	free(trace);
 }
 
 static const struct wmk_output_trace_ops trace_ops = {
 	.metadata = directory_metadata,
+	.metadata_replace = directory_metadata_replace,
 	.stream_open = directory_stream_open,
 	.stream_resume = directory_stream_resume,
 	.write = directory_write,
@@ -183,7 +191,6 @@ int wmk_output_directory_trace(struct wmk_store *store, const uint8_t uuid[16], 
 		return wmk_error(-ENOMEM, "no memory to write a trace");
 	made->trace.ops = &trace_ops;
 	made->store = store;
-	made->has_metadata = true;
 	memcpy(made->uuid, uuid, sizeof(made->uuid));
 	*trace = &made->trace;
 	return 0;
@@ -210,22 +217,51 @@ static int join_budget(struct directory_output *output, struct wmk_store *store)
 	return err;
 }
 
+/* The first trace makes the directory. */
+static int make(struct directory_output *output, const char *sub, struct wmk_store **store)
+{
+	int err = wmk_store_add(output->path, sub, store);
+
+	if (err != -ENOENT)
+		return err;
+	wmk_error_clear();
+	return wmk_store_create(output->path, sub, store);
+}
+
+/*
+ * What is half made was left by a daemon that crashed before an application was notified of it. At the place of a
+ * process's own trace there may also be that of the program that it was before an exec.
+ */
+static int make_new(struct directory_output *output, const char *sub, struct wmk_store **store)
+{
+	int err = make(output, sub, store);
+
+	if (err != -EEXIST || strncmp(sub, PID_SUB, strlen(PID_SUB)) == 0)
+		return err;
+	wmk_error_clear();
+	return wmk_store_take_over(output->path, sub, store);
+}
+
+static int open_or_make(struct directory_output *output, enum wmk_output_mode mode, const char *sub,
+			struct wmk_store **store)
+{
+	int err = wmk_store_open(output->path, sub, store);
+
+	if (err != -ENOENT)
+		return err;
+	wmk_error_clear();
+	return mode == WMK_OUTPUT_AGAIN ? wmk_store_add(output->path, sub, store) : make(output, sub, store);
+}
+
 /* With the rights of the owner. */
 static int open_store(struct directory_output *output, const struct wmk_output_place *place, struct wmk_store **store)
 {
 	int err;
 
-	switch (place->mode) {
-	case WMK_OUTPUT_CREATE:
-		err = wmk_store_create(output->path, place->sub, store);
-		break;
-	case WMK_OUTPUT_ADD:
-		err = wmk_store_add(output->path, place->sub, store);
-		break;
-	default:
-		err = wmk_store_open_streams(output->path, place->sub, store);
-		break;
-	}
+	if (place->mode == WMK_OUTPUT_NEW)
+		err = make_new(output, place->sub, store);
+	else
+		err = open_or_make(output, place->mode, place->sub, store);
 	if (err < 0)
 		return err;
 	wmk_store_keep_free(*store, output->is.keep_free);
@@ -254,7 +290,6 @@ static int directory_trace_open(struct wmk_output *given, const struct wmk_outpu
 		return err;
 	}
 	((struct directory_trace *)*trace)->output = output;
-	((struct directory_trace *)*trace)->has_metadata = place->mode != WMK_OUTPUT_STREAMS;
 	return 0;
 }
 

@@ -61,38 +61,70 @@ static int job_kernel(struct wmk_server_job *job, const struct wmk_consumerd_rin
 	return err;
 }
 
-/* Make a job and give it to the trace's thread. `is`: rings that are to be added, or of which there is more, or NULL. 0 or -errno. */
-static int job_give_rings(struct wmk_server_trace *trace, uint16_t type, uint64_t target, const struct wmk_consumerd_rings *is, uint64_t connection,
-			  uint32_t request)
+/* Of a job for the trace's thread. NULL: too many, or no memory. */
+static struct wmk_server_job *job_new(struct wmk_server_trace *trace, uint16_t type, uint64_t target,
+				      uint64_t connection, uint32_t request)
 {
-	struct wmk_consumer_server *server = trace->server;
 	struct wmk_server_job *job;
-	int err;
 
-	if (server->n_jobs >= WMK_SERVER_JOBS_MAX && connection)
-		return wmk_error(-EAGAIN, "%u requests are under way", WMK_SERVER_JOBS_MAX);
+	if (trace->server->n_jobs >= WMK_SERVER_JOBS_MAX && connection) {
+		wmk_error(-EAGAIN, "%u requests are under way", WMK_SERVER_JOBS_MAX);
+		return NULL;
+	}
 	job = calloc(1, sizeof(*job));
-	if (!job)
-		return wmk_error(-ENOMEM, "no memory for a request");
+	if (!job) {
+		wmk_error(-ENOMEM, "no memory for a request");
+		return NULL;
+	}
 	job->trace = trace;
 	job->type = type;
 	job->target = target;
 	job->connection = connection;
 	job->request = request;
-	err = job_rings(job);
-	if (err >= 0 && is)
-		err = job_kernel(job, is);
+	return job;
+}
+
+/* It is the trace's thread's, or freed. `err`: of its making. */
+static int job_post(struct wmk_server_job *job, int err)
+{
+	struct wmk_server_trace *trace = job->trace;
+
 	if (err >= 0) {
 		trace->jobs++;
-		server->n_jobs++;
+		trace->server->n_jobs++;
 		err = wmk_consumer_call(trace->consumer, wmk_server_job_run, job);
 		if (err >= 0)
 			return 0;
 		trace->jobs--;
-		server->n_jobs--;
+		trace->server->n_jobs--;
 	}
 	job_free(job);
 	return err == -E2BIG ? err : wmk_error(err, "no memory for a request");
+}
+
+/* Make a job and give it to the trace's thread. `is`: rings to be added, or with more of their events, or NULL. 0 or -errno. */
+static int job_give_rings(struct wmk_server_trace *trace, uint16_t type, uint64_t target,
+			  const struct wmk_consumerd_rings *is, uint64_t connection, uint32_t request)
+{
+	struct wmk_server_job *job = job_new(trace, type, target, connection, request);
+	int err;
+
+	if (!job)
+		return wmk_error_number();
+	err = job_rings(job);
+	if (err >= 0 && is)
+		err = job_kernel(job, is);
+	return job_post(job, err);
+}
+
+static int job_give_metadata(struct wmk_server_trace *trace, const struct wmk_consumerd_metadata *is, uint32_t request)
+{
+	struct wmk_server_job *job = job_new(trace, WMK_CONSUMERD_METADATA, UINT64_MAX, trace->server->connections,
+					     request);
+
+	if (!job)
+		return wmk_error_number();
+	return job_post(job, wmk_object_copy(&wmk_consumerd_metadata_object, is, &job->metadata, &job->arena));
 }
 
 static int job_give(struct wmk_server_trace *trace, uint16_t type, uint64_t target, uint64_t connection, uint32_t request)
@@ -276,6 +308,8 @@ static int check_trace(const struct wmk_consumer_server *server, const struct wm
 				 (unsigned long long)is->gid);
 	if (is->uid != geteuid() && geteuid() != 0)
 		return wmk_error(-EPERM, "user %u cannot write a trace of user %llu", (unsigned)geteuid(), (unsigned long long)is->uid);
+	if (is->mode > WMK_CONSUMERD_TRACE_UNSURE)
+		return wmk_error(-EINVAL, "mode %u of a trace", is->mode);
 	if (server->n_traces >= WMK_SERVER_TRACES_MAX)
 		return wmk_error(-ENOSPC, "%u traces are being written", WMK_SERVER_TRACES_MAX);
 	if (is->uid != 0 && traces_of_user(server, is->uid) >= max)
@@ -388,6 +422,15 @@ static int on_trace(struct wmk_consumer_server *server, const struct wmk_frame *
 	return job_give(trace, frame->type, frame->type == WMK_CONSUMERD_CLEAR ? 0 : target->rings, server->connections, frame->request);
 }
 
+static int add_metadata(struct wmk_consumer_server *server, uint32_t request, const struct wmk_consumerd_metadata *is)
+{
+	struct wmk_server_trace *trace = wmk_server_trace_find(server, is->trace);
+
+	if (!trace || trace->removing)
+		return wmk_error(-ENOENT, "there is no trace %llu", (unsigned long long)is->trace);
+	return job_give_metadata(trace, is, request);
+}
+
 static int shutdown_all(struct wmk_consumer_server *server, uint32_t request)
 {
 	server->shutdown_request = request;
@@ -409,6 +452,8 @@ static int dispatch(struct wmk_consumer_server *server, const struct wmk_frame *
 	case WMK_CONSUMERD_TRACE_REMOVE:
 	case WMK_CONSUMERD_RINGS_REMOVE:
 		return remove_what(server, frame->type, frame->request, object);
+	case WMK_CONSUMERD_METADATA:
+		return add_metadata(server, frame->request, object);
 	case WMK_CONSUMERD_POKE:
 		return poke(server, ((const struct wmk_consumerd_target *)object)->trace);
 	case WMK_CONSUMERD_LIST:
@@ -427,6 +472,7 @@ void wmk_server_request(struct wmk_consumer_server *server, const struct wmk_fra
 	union {
 		struct wmk_consumerd_trace trace;
 		struct wmk_consumerd_rings rings;
+		struct wmk_consumerd_metadata metadata;
 		struct wmk_consumerd_target target;
 		struct wmk_consumerd_nothing nothing;
 	} object;

@@ -26,6 +26,7 @@
 #define KERNEL_LOCK_FILE "consumer-kernel.pid"
 #define COMM "waymark-consume"        /* as the kernel cuts it */
 #define FIXED_FDS 3
+#define RECEIVES_MAX 4096u          /* from a session daemon that is replaced */
 #define LAST_WORDS_MS 1000         /* for the answer to SHUTDOWN, to a session daemon that does not read */
 
 void wmk_server_log(struct wmk_consumer_server *server, const char *format, ...)
@@ -271,6 +272,10 @@ static bool hear(struct wmk_consumer_server *server)
 
 static void replace(struct wmk_consumer_server *server, const struct wmk_server_greeter *daemon)
 {
+	/* What the session daemon sent before it crashed is carried out: applications rely on its metadata. */
+	for (unsigned i = 0; i < RECEIVES_MAX && server->connection >= 0; i++)
+		if (wmk_in_receive(&server->in.frames, server->connection) <= 0 || !take(server))
+			break;
 	welcome(server, daemon->connection);
 	server->in = daemon->in;
 	server->has_greeted = true;

@@ -69,6 +69,8 @@ struct wmk_server_trace {
 	/* The trace's thread's. */
 	struct wmk_output_trace *out;    /* the consumer's; NULL: not opened yet */
 	int err;                         /* why it could not be opened */
+	struct wmk_server_job *metadata, **metadata_end; /* METADATA that is not written yet */
+	bool gated;                      /* until the metadata has been replaced */
 };
 
 struct wmk_server_job {
@@ -85,6 +87,7 @@ struct wmk_server_job {
 	struct wmk_list calls_pids;
 	bool calls_narrowed;
 	uint64_t calls_bytes;
+	struct wmk_consumerd_metadata metadata;  /* METADATA; in `arena` */
 	uint64_t statedump;              /* of a kernel channel: the number of one that is wanted; 0: none */
 	struct wmk_arena arena;
 	/* What came of it. */
@@ -195,6 +198,8 @@ void wmk_server_outputs_notify(struct wmk_consumer_server *server);
 void wmk_server_outputs_notify_again(struct wmk_consumer_server *server);
 
 /* jobs.c */
+/* In the trace's thread: all metadata that was received is written: 0. A `ready` of the consumer (consumer.h). */
+int wmk_server_metadata_write(void *trace);
 /* In the trace's thread: carry it out, then give it back to the server's thread. */
 void wmk_server_job_run(void *job);
 

@@ -192,6 +192,11 @@ static void look_and_publish(struct wmk_consumer *consumer, enum wmk_look how, s
 	consumer->follows_in_vain = consumer->follow_woke && !seen->followed;
 	consumer->stuck = seen->full;
 	consumer->refused = seen->err < 0;
+	/* Metadata that could not be written is tried again, though no packet waits for it. */
+	if (consumer->options.ready && consumer->options.ready(consumer->options.data) < 0) {
+		consumer->refused = true;
+		wmk_error_clear();
+	}
 	consumer->ended |= how == WMK_LOOK_END;
 	if (how != WMK_LOOK_WHOLE || wmk_consumer_now_ns() - *published > PUBLISH_NS) {
 		wmk_consumer_publish(consumer);

@@ -17,6 +17,7 @@
 #include "read/live_source.h"
 
 #define WATCHED (IN_CREATE | IN_MOVED_TO | IN_MODIFY)
+#define NEXT_WRITER_NS 5000000000u /* from the crash of a writer until the next one has the trace open */
 #define TOLD 2u                    /* times that a trace cannot be opened: it may have been about to be made */
 
 static void tell(struct wmk_read_live *live, const struct wmk_read_stream *stream, int err)
@@ -87,19 +88,25 @@ static int version_renew(struct wmk_read_live *live, struct source *source)
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static bool is_written(const struct source *source)
+/* A writer that crashed leaves the file `.live`; another one continues soon. */
+static bool is_written(struct source *source)
 {
+	const uint64_t now = wmk_clock_monotonic();
 	int dir = open(source->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	bool is = dir >= 0 && wmk_read_is_written(dir);
 
+	if (is)
+		source->written = now;
+	else if (dir >= 0 && source->written && now - source->written < NEXT_WRITER_NS)
+		is = faccessat(dir, ".live", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	if (dir >= 0)
 		close(dir);
 	return is;
 }
 
-bool wmk_live_is_written(const struct wmk_read_live *live)
+bool wmk_live_is_written(struct wmk_read_live *live)
 {
-	const struct source *source = live->sources;
+	struct source *source = live->sources;
 
 	while (source && !is_written(source))
 		source = source->next;

@@ -21,6 +21,7 @@ struct source {
 	const char *given;
 	struct version *version;   /* the newest; NULL: it could not be opened yet */
 	uint32_t n_leaves;
+	uint64_t written;          /* when it was last found locked by a writer; 0: never */
 	unsigned n_failed;         /* times that it could not be opened, and nobody writes it */
 	bool is_there;             /* it was found by this scan */
 };
@@ -77,8 +78,8 @@ int wmk_live_poll(struct wmk_read_live *live, struct leaf *leaf);
 void wmk_live_end(struct wmk_read_live *live, struct leaf *leaf);
 /* Forget the leaves whose files have gone. */
 void wmk_live_remove_ended(struct wmk_read_live *live);
-/* Has somebody one of the traces locked to write it? */
-bool wmk_live_is_written(const struct wmk_read_live *live);
+/* Is one of the traces locked by its writer, or was it until it crashed, a moment ago? */
+bool wmk_live_is_written(struct wmk_read_live *live);
 void wmk_live_close(struct wmk_read_live *live);
 
 #endif

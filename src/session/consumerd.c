@@ -146,7 +146,7 @@ void wmk_link_pump(struct wmk_consumer_link *link)
 }
 
 /* As far as the socket takes it; the rest, and a connection that has broken, is for the thread. */
-static void submit(struct wmk_consumer_link *link)
+void wmk_link_submit(struct wmk_consumer_link *link)
 {
 	wmk_link_pump(link);
 	if (wmk_out_queued(&link->out))
@@ -172,13 +172,13 @@ void wmk_link_answered(struct wmk_consumer_link *link, struct wmk_link_request *
 		pthread_cond_signal(&request->answered);
 }
 
-static int ended(const struct wmk_consumer_link *link)
+int wmk_link_ended(const struct wmk_consumer_link *link)
 {
 	return wmk_error(-ECONNABORTED, "there is no consumer any more: %.120s", link->end_words);
 }
 
 /* Wait for the answer. 0: *request is the caller's; -errno: the request is not there any more, or left to itself. Takes the lock. */
-static int wait_for(struct wmk_consumer_link *link, struct wmk_link_request *request, const struct timespec *end)
+int wmk_link_wait(struct wmk_consumer_link *link, struct wmk_link_request *request, const struct timespec *end)
 {
 	int rc = 0, err;
 
@@ -186,7 +186,8 @@ static int wait_for(struct wmk_consumer_link *link, struct wmk_link_request *req
 		rc = pthread_cond_timedwait(&request->answered, &link->lock, end);
 	if (!request->done) {
 		request->abandoned = true;
-		return link->state == WMK_LINK_ENDED ? ended(link) : wmk_error(-ETIMEDOUT, "the consumer has not answered in time");
+		request->answers = link->answers;
+		return link->state == WMK_LINK_ENDED ? wmk_link_ended(link) : wmk_error(-ETIMEDOUT, "the consumer has not answered in time");
 	}
 	err = request->err;
 	if (err < 0)
@@ -216,7 +217,7 @@ static int ask(struct wmk_consumer_link *link, uint16_t type, const struct wmk_o
 		*result = NULL;
 	pthread_mutex_lock(&link->lock);
 	if (link->state == WMK_LINK_ENDED) {
-		err = ended(link);
+		err = wmk_link_ended(link);
 		goto out;
 	}
 	if (ms == 0 && is_asked(link, type, trace, rings)) {
@@ -232,8 +233,8 @@ static int ask(struct wmk_consumer_link *link, uint16_t type, const struct wmk_o
 	request->rings = rings;
 	if (type == WMK_CONSUMERD_CLEAR && wmk_kept_find(link, trace))
 		wmk_kept_find(link, trace)->clearing++;
-	submit(link);
-	err = wait_for(link, request, &end);
+	wmk_link_submit(link);
+	err = wmk_link_wait(link, request, &end);
 	if (request->done && result && err >= 0)
 		*result = request;
 	else if (request->done)
@@ -245,12 +246,23 @@ out:
 
 /* ── what is added ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* Somebody has given up waiting for an answer that is to come yet: nobody waits for what can be done later. */
-static bool is_late(const struct wmk_consumer_link *link)
+/* Its answer was waited for in vain, in the directory of `trace`, or the consumer has answered nothing since. */
+static bool is_late_for(struct wmk_consumer_link *link, const struct wmk_link_request *request, uint64_t trace)
+{
+	const struct wmk_kept_trace *mine = wmk_kept_find(link, trace), *its = wmk_kept_find(link, request->trace);
+
+	if (!request->sent || !request->abandoned || request->again || request->type == WMK_CONSUMERD_POKE ||
+	    request->type == WMK_CONSUMERD_METADATA)
+		return false;
+	return request->answers == link->answers || (mine && its && strcmp(mine->is.path, its->is.path) == 0);
+}
+
+/* Then no other request waits for what can be done later. */
+static bool is_late(struct wmk_consumer_link *link, uint64_t trace)
 {
 	const struct wmk_link_request *request = link->requests;
 
-	while (request && (!request->sent || !request->abandoned || request->type == WMK_CONSUMERD_POKE))
+	while (request && !is_late_for(link, request, trace))
 		request = request->next;
 	return request != NULL;
 }
@@ -259,7 +271,7 @@ static bool is_late(const struct wmk_consumer_link *link)
 static int add(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object, uint64_t trace, uint64_t rings,
 	       int fd, int ms, int kept)
 {
-	const struct timespec end = wmk_deadline(is_late(link) ? 0 : ms);
+	const struct timespec end = wmk_deadline(is_late(link, trace) ? 0 : ms);
 	struct wmk_link_request *request;
 	int err = kept;
 
@@ -274,8 +286,8 @@ static int add(struct wmk_consumer_link *link, uint16_t type, const struct wmk_o
 	request->trace = trace;
 	request->rings = rings;
 	request->inserted = kept > 0;
-	submit(link);
-	err = wait_for(link, request, &end);
+	wmk_link_submit(link);
+	err = wmk_link_wait(link, request, &end);
 	if (request->done)
 		wmk_link_request_free(request);
 	return err;
@@ -288,7 +300,7 @@ int wmk_consumer_link_trace_add(struct wmk_consumer_link *link, const struct wmk
 	if (!trace->trace)
 		return wmk_error(-EINVAL, "a trace needs a number");
 	pthread_mutex_lock(&link->lock);
-	err = link->state == WMK_LINK_ENDED ? ended(link) :
+	err = link->state == WMK_LINK_ENDED ? wmk_link_ended(link) :
 	      add(link, WMK_CONSUMERD_TRACE_ADD, &wmk_consumerd_trace_object, trace, trace->trace, 0, -1, ms, wmk_kept_trace_add(link, trace));
 	pthread_mutex_unlock(&link->lock);
 	return err;
@@ -301,7 +313,7 @@ int wmk_consumer_link_rings_add(struct wmk_consumer_link *link, const struct wmk
 	if (!rings->rings)
 		return wmk_error(-EINVAL, "rings need a number");
 	pthread_mutex_lock(&link->lock);
-	err = link->state == WMK_LINK_ENDED ? ended(link) :
+	err = link->state == WMK_LINK_ENDED ? wmk_link_ended(link) :
 	      add(link, WMK_CONSUMERD_RINGS_ADD, &wmk_consumerd_rings_object, rings, rings->trace, rings->rings, fd, ms,
 		  wmk_kept_rings_add(link, rings, fd));
 	pthread_mutex_unlock(&link->lock);
@@ -426,7 +438,7 @@ void wmk_consumer_link_poke(struct wmk_consumer_link *link, uint64_t trace)
 		if (request) {
 			request->trace = trace;
 			request->abandoned = true;
-			submit(link);
+			wmk_link_submit(link);
 		} else {
 			wmk_error_clear();
 		}

@@ -9,8 +9,8 @@
  *
  *     wmk_consumer_link_open(&options, &link);                      connects, or starts one
  *     wmk_consumer_link_list(link, ms, adopt, data);                what a session daemon before us left there
- *     wmk_store_as(), wmk_store_create(), metadata, wmk_store_as_end()     the directory is the session daemon's to make
- *     wmk_consumer_link_trace_add(link, &trace, ms);
+ *     wmk_consumer_link_trace_add(link, &trace, ms);                the consumer makes the directory
+ *     wmk_consumer_link_metadata(link, trace, text, len, false, 0);
  *     wmk_consumer_link_rings_add(link, &rings, waymark_ring_set_fd(set), ms);
  *     ... programs record; one dies: wmk_consumer_link_poke(link, trace) ...
  *     wmk_consumer_link_stop(link, trace, 0, ms, &arena, &report);         `waymark stop`; records may come again later: `waymark start`
@@ -52,6 +52,8 @@ struct wmk_consumer_link_options {
 	 */
 	void (*on_change)(void *data, pid_t pid, const char *words);
 	void (*on_full)(void *data, const char *path);
+	/* on_stale: a metadata file below this path is shorter than what was written: all must be replaced. */
+	void (*on_stale)(void *data, const char *path);
 	void (*on_end)(void *data, int err, const char *words);
 	void *data;
 };
@@ -69,13 +71,22 @@ pid_t wmk_consumer_link_pid(struct wmk_consumer_link *link);
  * The two that add do not wait at all while an earlier request is not answered for which somebody waited in vain: a consumer that hangs costs
  * one such time, not one for each.
  *
- * The trace's directory must be there (made by the session daemon, wmk_store_create()). -EEXIST: the number is another
- * trace's. All that is in `trace` is copied. A failed add leaves nothing behind, except on -ETIMEDOUT: remove it then.
+ * trace->mode says what the consumer finds or makes at the trace's place. -EEXIST: the number is another trace's, or
+ * the place is taken. All that is in `trace` is copied. A failed add leaves nothing behind, except on -ETIMEDOUT: remove
+ * it then.
  */
 int wmk_consumer_link_trace_add(struct wmk_consumer_link *link, const struct wmk_consumerd_trace *trace, int ms);
 /* Removes all rings of it and forgets it. `report`, `arena` may be NULL: final counts, memory of the arena's (the caller's). */
 int wmk_consumer_link_trace_remove(struct wmk_consumer_link *link, uint64_t trace, int ms, struct wmk_arena *arena,
 				   struct wmk_consumerd_report *report);
+/*
+ * Append to the metadata of the trace, or (`replace`) this in its place. 0: it is accepted: sent, and repeated to the
+ * next consumer until it is written. Records that need it may follow. With `ms` it is waited for until it is written.
+ * Text that is appended to a trace that was not added as WMK_CONSUMERD_TRACE_NEW and not replaced yet is dropped: what
+ * replaces it must have that, too. -ENOENT: no such trace.
+ */
+int wmk_consumer_link_metadata(struct wmk_consumer_link *link, uint64_t trace, const char *text, size_t len,
+			       bool replace, int ms);
 /*
  * `fd`: of the ring set; stays the caller's, a copy is kept. rings->resume is for sets that were read before, by a
  * consumer that is not there any more; the link itself sets it when it starts another consumer. -ENOENT: no such trace;

@@ -4,6 +4,7 @@
  *
  *     consumerd.c          what callers use: a request is made, sent, waited for
  *     consumerd_thread.c   the link's thread: hears answers, connects, starts a consumer, starts another
+ *     consumerd_metadata.c metadata, in parts that wait until they are written
  *     consumerd_kept.c     what the consumer was given: given to the next one too
  *
  * All of struct wmk_consumer_link is under `lock`, but what is marked as the thread's.
@@ -31,6 +32,9 @@ struct wmk_kept_trace {
 	struct wmk_arena arena;
 	struct wmk_kept_rings *rings;
 	unsigned clearing;               /* CLEARs that are not answered yet */
+	bool made;                       /* a consumer has opened it */
+	bool complete;                   /* the file's length is known: it was made here, or replaced */
+	uint64_t metadata_len;           /* of the file, when all that was sent is written */
 	char failed[200];                /* why the consumer that is there now could not resume it; "": it could */
 };
 
@@ -51,6 +55,9 @@ struct wmk_link_request {
 	bool again;                      /* the link's own: the consumer is given what it had */
 	bool inserted;                   /* what it adds was not there before: it goes if that fails */
 	bool abandoned;                  /* nobody waits for it */
+	uint64_t answers;                /* link->answers when it was abandoned */
+	bool more;                       /* METADATA: a part of a replacement, and not its last */
+	bool replaces;                   /* METADATA: a part of a replacement */
 	/* The answer. */
 	bool done;
 	int err;
@@ -81,6 +88,7 @@ struct wmk_consumer_link {
 	struct wmk_kept_trace *traces;
 	struct wmk_link_request *requests, **requests_end;       /* unanswered, oldest first */
 	uint32_t numbers;
+	uint64_t answers;                /* how many answers came */
 	unsigned again;                  /* requests with that flag that are unanswered */
 	char again_words[300];           /* what the first of them that failed said */
 	int sock;
@@ -100,6 +108,15 @@ struct wmk_link_request *wmk_link_ask(struct wmk_consumer_link *link, uint16_t t
 int wmk_link_greet(struct wmk_consumer_link *link);
 /* Send what has not been sent. */
 void wmk_link_pump(struct wmk_consumer_link *link);
+/* Send as much as the socket takes; the thread sends the rest. */
+void wmk_link_submit(struct wmk_consumer_link *link);
+/* -ECONNABORTED, with the reason. */
+int wmk_link_ended(const struct wmk_consumer_link *link);
+/*
+ * Wait for the answer. 0: *request is the caller's; -errno: the request is not there any more, or left to itself. Takes
+ * the lock.
+ */
+int wmk_link_wait(struct wmk_consumer_link *link, struct wmk_link_request *request, const struct timespec *end);
 /* Out of the list; whoever waits is woken and frees it, else it is freed. */
 void wmk_link_answered(struct wmk_consumer_link *link, struct wmk_link_request *request);
 void wmk_link_request_free(struct wmk_link_request *request);

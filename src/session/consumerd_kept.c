@@ -37,6 +37,8 @@ int wmk_kept_trace_add(struct wmk_consumer_link *link, const struct wmk_consumer
 		free(trace);
 		return wmk_error(-ENOMEM, "no memory for trace %.60s", is->path);
 	}
+	trace->made = is->mode == WMK_CONSUMERD_TRACE_AGAIN;
+	trace->complete = is->mode == WMK_CONSUMERD_TRACE_NEW;
 	trace->next = link->traces;
 	link->traces = trace;
 	return 1;
@@ -162,10 +164,14 @@ void wmk_kept_answered(struct wmk_consumer_link *link, const struct wmk_link_req
 		return;
 	switch (request->type) {
 	case WMK_CONSUMERD_TRACE_ADD:
-		if (request->again)
+		trace->made |= request->err == 0;
+		if (request->again || request->abandoned)
 			wmk_error_format(trace->failed, sizeof(trace->failed), "%.199s",
 					 request->err < 0 ? request->words : "");
-		__attribute__((fallthrough));
+		/* (one that could not be opened in time is kept, so that the error is reported later) */
+		if (request->err < 0 && request->inserted && !request->abandoned)
+			wmk_kept_remove(link, request->trace, 0);
+		break;
 	case WMK_CONSUMERD_RINGS_ADD:
 		if (request->err < 0 && request->inserted)
 			wmk_kept_remove(link, request->trace, request->rings);
@@ -177,6 +183,13 @@ void wmk_kept_answered(struct wmk_consumer_link *link, const struct wmk_link_req
 	case WMK_CONSUMERD_RINGS_REMOVE:
 		if (request->err == 0)
 			rings_are_gone(link, trace, request);
+		break;
+	case WMK_CONSUMERD_METADATA:
+		if (request->err == -ESTALE) {
+			trace->complete = false;
+			if (link->options.on_stale)
+				link->options.on_stale(link->options.data, trace->is.path);
+		}
 		break;
 	case WMK_CONSUMERD_CLEAR:
 		trace->clearing -= trace->clearing > 0;
@@ -206,21 +219,91 @@ static int give_rings(struct wmk_consumer_link *link, const struct wmk_kept_trac
 	return 0;
 }
 
-int wmk_kept_give(struct wmk_consumer_link *link)
+/* Unlinks the METADATA requests of the trace that are not answered, in order, and returns the first. */
+static struct wmk_link_request *take_metadata(struct wmk_consumer_link *link, uint64_t trace)
 {
+	struct wmk_link_request **at = &link->requests, *first = NULL, **end = &first;
+
+	while (*at) {
+		struct wmk_link_request *request = *at;
+
+		if (request->type != WMK_CONSUMERD_METADATA || request->trace != trace) {
+			at = &request->next;
+			continue;
+		}
+		*at = request->next;
+		request->next = NULL;
+		*end = request;
+		end = &request->next;
+	}
+	link->requests_end = at;
+	return first;
+}
+
+/* In front of all requests. */
+static void put_first(struct wmk_consumer_link *link, struct wmk_link_request *first)
+{
+	struct wmk_link_request *last = first;
+
+	while (last && last->next)
+		last = last->next;
+	if (!last)
+		return;
+	last->next = link->requests;
+	if (!last->next)
+		link->requests_end = &last->next;
+	link->requests = first;
+}
+
+/* The new consumer has not written parts of an earlier replacement: it needs all of the last one, and what is behind it. */
+static struct wmk_link_request *drop_replaced(struct wmk_link_request *first)
+{
+	struct wmk_link_request *begin = first, *next;
+	bool inside = false;
+
+	for (struct wmk_link_request *request = first; request; request = request->next) {
+		if (request->replaces && !inside)
+			begin = request;
+		inside = request->replaces && request->more;
+	}
+	for (; first != begin; first = next) {
+		next = first->next;
+		first->next = NULL;
+		first->done = true;
+		if (first->abandoned)
+			wmk_link_request_free(first);
+		else
+			pthread_cond_signal(&first->answered);
+	}
+	return begin;
+}
+
+static int give_trace(struct wmk_consumer_link *link, const struct wmk_kept_trace *trace)
+{
+	struct wmk_consumerd_trace is = trace->is;
 	struct wmk_link_request *request;
 
-	/* Each goes in front of what is there: rings first, so that their trace is before them. */
+	is.mode = trace->made ? WMK_CONSUMERD_TRACE_AGAIN : WMK_CONSUMERD_TRACE_UNSURE;
+	is.gated = trace->is.gated && !trace->complete;
+	request = wmk_link_ask(link, WMK_CONSUMERD_TRACE_ADD, &wmk_consumerd_trace_object, &is, -1, true);
+	if (!request)
+		return -ENOMEM;
+	request->trace = trace->is.trace;
+	request->again = request->abandoned = true;
+	link->again++;
+	return 0;
+}
+
+int wmk_kept_give(struct wmk_consumer_link *link)
+{
+	/* Each goes in front of what exists: the trace, its metadata, then its rings. */
 	for (struct wmk_kept_trace *trace = link->traces; trace; trace = trace->next) {
 		for (struct wmk_kept_rings *rings = trace->rings; rings; rings = rings->next)
 			if (give_rings(link, trace, rings) < 0)
 				return -ENOMEM;
-		request = wmk_link_ask(link, WMK_CONSUMERD_TRACE_ADD, &wmk_consumerd_trace_object, &trace->is, -1, true);
-		if (!request)
+		put_first(link, drop_replaced(take_metadata(link, trace->is.trace)));
+		if (give_trace(link, trace) < 0)
 			return -ENOMEM;
-		request->trace = trace->is.trace;
-		request->again = request->abandoned = true;
-		link->again++;
 	}
 	return 0;
 }

@@ -372,6 +372,7 @@ static void answer(struct wmk_consumer_link *link, const struct wmk_frame *frame
 			snprintf(request->words, sizeof(request->words), "no memory for the consumer's answer");
 		}
 	}
+	link->answers++;
 	link->shut |= request->type == WMK_CONSUMERD_SHUTDOWN && request->err == 0;
 	wmk_kept_answered(link, request);
 	wmk_link_answered(link, request);

@@ -30,17 +30,12 @@ int wmk_trace_ready(struct trace *trace)
 		return 0;
 	int err = wmk_trace_open_here(trace->session, trace, true);
 
-	/* It went with the machine: what rings in files hold is a trace all the same. */
-	if (err == -ENOENT && trace->session->recovered) {
-		wmk_error_clear();
-		err = wmk_trace_open_here(trace->session, trace, false);
-	}
 	if (err < 0) {
 		trace->outlet = NULL;
 		return err;
 	}
-	/* Where it cannot be, it is as the daemon before left it until the disk answers. (While a session is restored its ids are not known yet: it is done at the end.) */
-	if (!trace->session->tracing->restoring && trace->session->tracing->options.outlet->metadata_replace && wmk_trace_again(trace) < 0)
+	/* (While a session is restored its ids are not known yet: it is done at the end.) */
+	if (!trace->session->tracing->restoring && trace->session->tracing->options.outlet->metadata_replace && wmk_trace_again(trace, false) < 0)
 		wmk_error_clear();
 	return 0;
 }

@@ -64,7 +64,6 @@ struct trace {
 	uint8_t uuid[16];
 	char sub[192];
 	void *outlet;                    /* NULL: an earlier daemon's, and nothing of it has been needed yet */
-	bool due;                        /* its metadata could not be written anew yet (regenerate.c) */
 	uint64_t declared;               /* channels whose stream class is in the metadata, by index */
 };
 
@@ -143,8 +142,8 @@ bool wmk_rings_current(const struct rings *rings);
 uint32_t wmk_rings_stream_new(const struct wmk_session_channel *channel, const struct trace *trace);
 /* Contexts are about to be added: the channel's later rings get stream classes that none of the earlier has. 0; -ENOBUFS: no room for them. */
 int wmk_rings_new_layout(struct wmk_session_channel *channel);
-/* regenerate.c: one trace's metadata, written anew. */
-int wmk_trace_again(struct trace *trace);
+/* regenerate.c: one trace's metadata, written anew. `wait`: until it is written. */
+int wmk_trace_again(struct trace *trace, bool wait);
 
 /* ── what the consumer is asked (written.c) ──────────────────────────────────────────────────────────── */
 

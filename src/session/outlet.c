@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "ctf/writer.h"
-#include "session/disk.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -25,7 +24,7 @@
 #define GIVE_MS 1000               /* a shard waits for that, and with it programs that begin */
 #define CALLS_MS 10000             /* until BPF records: the kernel looks through the program first, which takes a slow machine seconds */
 #define COUNT_MS 1000              /* who looks at a session does not wait for long: what was told last will do */
-#define DISKS_MS 5000              /* at the end: a disk that has not answered by then is left */
+#define METADATA_MS 5000           /* until metadata is replaced, for a command */
 #define WRITE_MS 60000             /* everything that was committed goes to disk */
 
 static uint64_t number_new(struct wmk_outlet *outlet)
@@ -63,6 +62,14 @@ static void consumer_full(void *data, const char *path)
 		outlet->options.on_full(outlet->options.data, path);
 }
 
+static void consumer_stale(void *data, const char *path)
+{
+	const struct wmk_outlet *outlet = ((const struct wmk_outlet_side *)data)->outlet;
+
+	if (outlet->options.on_stale)
+		outlet->options.on_stale(outlet->options.data, path);
+}
+
 static void consumer_ended(void *data, int err, const char *words)
 {
 	const struct wmk_outlet_side *side = data;
@@ -81,7 +88,8 @@ struct wmk_consumer_link *wmk_outlet_link(struct wmk_outlet_side *side)
 	const struct wmk_consumer_link_options options = {
 		.size = sizeof(options), .rundir = outlet->rundir, .program = outlet->program, .kernel = side->kernel, .keep_free = outlet->options.keep_free,
 		.keep = outlet->options.keep,
-		.on_change = consumer_changed, .on_full = consumer_full, .on_end = consumer_ended, .data = side,
+		.on_change = consumer_changed, .on_full = consumer_full, .on_stale = consumer_stale,
+		.on_end = consumer_ended, .data = side,
 	};
 
 	pthread_mutex_lock(&outlet->lock);
@@ -108,14 +116,6 @@ bool wmk_outlet_has_consumer(const struct wmk_outlet *outlet)
 	return wmk_side_has_consumer(&outlet->sides[0]) || wmk_side_has_consumer(&outlet->sides[1]);
 }
 
-static void disk_ready(void *data, const char *path)
-{
-	const struct wmk_outlet *outlet = data;
-
-	if (outlet->options.on_ready)
-		outlet->options.on_ready(outlet->options.data, path);
-}
-
 int wmk_outlet_open(const struct wmk_outlet_options *options, struct wmk_outlet **out)
 {
 	struct wmk_outlet *outlet = calloc(1, sizeof(*outlet));
@@ -127,11 +127,8 @@ int wmk_outlet_open(const struct wmk_outlet_options *options, struct wmk_outlet 
 		pthread_mutex_init(&outlet->lock, NULL);
 		for (unsigned i = 0; i < 2; i++)
 			outlet->sides[i] = (struct wmk_outlet_side){ .outlet = outlet, .kernel = i == 1 };
-		const struct wmk_disks_options disks = { .ready = disk_ready, .data = outlet };
-		if (wmk_disks_open(&disks, &outlet->disks) < 0)
-			outlet->disks = NULL;
 	}
-	if (!outlet || !outlet->rundir || !outlet->program || !outlet->disks) {
+	if (!outlet || !outlet->rundir || !outlet->program) {
 		if (outlet)
 			wmk_outlet_close(outlet);
 		return wmk_error(-ENOMEM, "no memory for the outlet, or options of another version");
@@ -165,7 +162,6 @@ void wmk_outlet_close(struct wmk_outlet *outlet)
 		if (outlet->sides[i].link)
 			wmk_consumer_link_close(outlet->sides[i].link);
 	}
-	wmk_disks_close(outlet->disks, DISKS_MS);
 	if (outlet->rundir)
 		pthread_mutex_destroy(&outlet->lock);
 	free(outlet->rundir);
@@ -210,6 +206,7 @@ static int trace_give(struct wmk_consumer_link *link, const struct out_trace *tr
 	struct wmk_consumerd_trace told = {
 		.trace = trace->number, .path = info->path, .sub = info->sub, .uid = info->uid, .gid = info->gid,
 		.max_size = info->max_size,
+		.mode = info->restored ? WMK_CONSUMERD_TRACE_UNSURE : WMK_CONSUMERD_TRACE_NEW, .gated = info->restored,
 	};
 
 	memcpy(told.uuid, info->uuid, sizeof(told.uuid));
@@ -226,12 +223,7 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 
 	if (!trace)
 		return wmk_error_add(link ? -ENOMEM : -EIO, "cannot open the trace %.100s", info->path);
-	int err = wmk_files_open(outlet->disks, info, &trace->files);
-	if (err == 0 && !held) {
-		err = trace_give(link, trace, info);
-		if (err < 0)
-			wmk_files_close(trace->files);
-	}
+	int err = held ? 0 : trace_give(link, trace, info);
 	if (err < 0) {
 		trace_free(trace);
 		return err;
@@ -248,13 +240,13 @@ static int metadata(void *data, const char *text, size_t len)
 {
 	const struct out_trace *trace = data;
 
-	return wmk_files_metadata(trace->files, text, len, false);
+	return wmk_consumer_link_metadata(trace->side->link, trace->number, text, len, false, 0);
 }
 
-static int metadata_replace(void *data, const char *text, size_t len)
+static int metadata_replace(void *data, const char *text, size_t len, bool wait)
 {
 	struct out_trace *trace = data;
-	int err = wmk_files_metadata(trace->files, text, len, true);
+	int err = wmk_consumer_link_metadata(trace->side->link, trace->number, text, len, true, wait ? METADATA_MS : 0);
 
 	/* Rings that lied are named again when they are counted next. (relaxed, as whoever counts holds no lock: once too often does no harm) */
 	pthread_mutex_lock(&trace->lock);
@@ -273,7 +265,6 @@ static void trace_close(void *data)
 
 	if (!outlet->leaving && wmk_consumer_link_trace_remove(trace->side->link, trace->number, ms, NULL, NULL) < 0)
 		wmk_error_clear();       /* its rings were removed before, and what went wrong was told then */
-	wmk_files_close(trace->files);
 	trace_free(trace);
 }
 

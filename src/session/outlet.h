@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outlet.h - where the session daemon's sessions go: metadata is written here, with the rights of the session's owner; rings are emptied by
- * the consumer daemon (consumerd.h).
+ * outlet.h - where the traces of sessions go: the consumer daemon (consumerd.h) makes their directories, writes their
+ * metadata and drains their rings.
  *
- *     wmk_tracing ──wmk_outlet_ops──► wmk_outlet ─┬─ metadata: store, in this process, by threads that may hang (disk.h)
- *                                                 └─ rings: link ──► waymark-consumerd
+ *     wmk_tracing ──wmk_outlet_ops──► wmk_outlet ──link──► waymark-consumerd
  *
  * The consumer daemon is started when the first trace is opened, or at once when one runs already. When the session daemon goes and recording
  * goes on (wmk_outlet_leave()), everything stays with the consumer; the next session daemon takes it over (state.h).
@@ -31,11 +30,8 @@ struct wmk_outlet_options {
 	void (*on_change)(void *data, const char *words);
 	/* Optional: the session whose directory this is has written what it may (wmk_trace_info.max_size). From a thread that must not be kept. */
 	void (*on_full)(void *data, const char *path);
-	/*
-	 * Optional: the disk of the session whose directory this is answers again, after somebody had waited for it in vain; what could not be
-	 * declared then can be tried again. From a thread that must not be kept.
-	 */
-	void (*on_ready)(void *data, const char *path);
+	/* Optional: the metadata of the session with this directory must be replaced. From a thread that must not block. */
+	void (*on_stale)(void *data, const char *path);
 	void *data;
 };
 

@@ -55,7 +55,8 @@ static void name_in_trace(struct out_rings *rings, const struct wmk_consumerd_st
 	users_of(rings, users);
 	snprintf(words, sizeof(words), "%s: %.500s", users, stats->words);
 	if (wmk_ctf_comment_text(&text, words) < 0 ||
-	    wmk_files_metadata(rings->trace->files, text.text, text.len, false) < 0) {
+	    wmk_consumer_link_metadata(rings->trace->side->link, rings->trace->number, text.text, text.len, false,
+				       0) < 0) {
 		atomic_store_explicit(&rings->named, false, memory_order_relaxed);
 		wmk_error_clear();
 	}

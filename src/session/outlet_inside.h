@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outlet_inside.h - shared by outlet.c (traces and rings, given to the consumer daemon), outlet_files.c (their
- * directories and metadata), and outlet_held.c (what the consumer held before), and outlet_counts.c (what it reports).
+ * outlet_inside.h - shared by outlet.c (traces and rings, given to the consumer daemon), outlet_held.c (what the
+ * consumer held before), and outlet_counts.c (what it reports).
  */
 #ifndef WMK_SESSION_OUTLET_INSIDE_H
 #define WMK_SESSION_OUTLET_INSIDE_H
@@ -29,7 +29,6 @@ struct wmk_outlet {
 	char *rundir, *program;
 	pthread_mutex_t lock;            /* of links being made, and of what consumers held */
 	struct wmk_outlet_side sides[2]; /* rings of programs; kernel channels */
-	struct wmk_disks *disks;
 	atomic_uint_fast64_t numbers;    /* of traces and rings, never twice; above all that was adopted */
 	bool leaving;                    /* set when one thread is left */
 };
@@ -40,7 +39,6 @@ struct out_trace {
 	struct wmk_outlet *outlet;
 	struct wmk_outlet_side *side; /* which consumer has it */
 	uint64_t number;
-	struct wmk_files *files;
 	char sub[192];
 	bool has_comments;    /* the metadata is TSDL */
 	pthread_mutex_t lock; /* of what follows */
@@ -65,16 +63,6 @@ bool wmk_side_has_consumer(const struct wmk_outlet_side *side);
 /* The consumer's, made if need be; NULL with a cause chain. */
 struct wmk_consumer_link *wmk_outlet_link(struct wmk_outlet_side *side);
 
-/* ── outlet_files.c ── */
-struct wmk_files;
-/*
- * Make or (info->restored) open the directory and the metadata, with the owner's rights. -ETIMEDOUT: the disk does not answer; what is there
- * already is then open when it does.
- */
-int wmk_files_open(struct wmk_disks *disks, const struct wmk_trace_info *info, struct wmk_files **files);
-/* Append to the metadata, or write this in its place: as wmk_outlet_ops. */
-int wmk_files_metadata(struct wmk_files *files, const char *words, size_t len, bool replace);
-void wmk_files_close(struct wmk_files *files);
 #define WMK_SUB_PID "ust/pid/"        /* where traces of processes are */
 
 /* ── outlet_counts.c ── */

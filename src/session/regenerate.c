@@ -47,7 +47,7 @@ static int rings_text(const struct rings *list, const struct trace *trace, struc
 	return err;
 }
 
-int wmk_trace_again(struct trace *trace)
+int wmk_trace_again(struct trace *trace, bool wait)
 {
 	struct wmk_session *session = trace->session;
 	const struct wmk_outlet_ops *outlet = session->tracing->options.outlet;
@@ -60,24 +60,18 @@ int wmk_trace_again(struct trace *trace)
 	if (err >= 0)
 		err = rings_text(session->awaited, trace, &text, &declared);
 	if (err >= 0)
-		err = outlet->metadata_replace(trace->outlet, text.text, text.len);
+		err = outlet->metadata_replace(trace->outlet, text.text, text.len, wait);
 	if (err >= 0)
 		trace->declared = declared;
-	trace->due = err < 0;
 	wmk_ctf_text_free(&text);
 	return err < 0 ? err : 0;
 }
 
-void wmk_session_disk_answers(struct wmk_session *session)
+void wmk_session_metadata_stale(struct wmk_session *session)
 {
-	int err = 0;
-
-	/* (all of them are on this disk: where it is silent again, those that are left stay due) */
-	for (struct trace *trace = session->traces; trace && err != -ETIMEDOUT; trace = trace->next) {
-		err = trace->due ? wmk_trace_again(trace) : 0;
-		if (err < 0)
+	for (struct trace *trace = session->traces; trace; trace = trace->next)
+		if (trace->outlet && wmk_trace_again(trace, false) < 0)
 			wmk_error_clear();
-	}
 }
 
 int wmk_session_regenerate_metadata(struct wmk_session *session)
@@ -90,7 +84,7 @@ int wmk_session_regenerate_metadata(struct wmk_session *session)
 		int err = wmk_trace_ready(trace);
 
 		if (err == 0)
-			err = wmk_trace_again(trace);
+			err = wmk_trace_again(trace, true);
 		if (err < 0 && first == 0)
 			first = err;
 	}

@@ -244,8 +244,8 @@ static void declare_again(struct wmk_session *session)
 	if (!session->tracing->options.outlet->metadata_replace)
 		return;
 	for (struct trace *trace = session->traces; trace; trace = trace->next)
-		if (trace->outlet && wmk_trace_again(trace) < 0)
-			wmk_error_clear();       /* then it is as it was until the disk answers */
+		if (trace->outlet && wmk_trace_again(trace, false) < 0)
+			wmk_error_clear();
 }
 
 int wmk_session_restore_end(struct wmk_session *session)

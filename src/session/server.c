@@ -133,15 +133,14 @@ static void on_full(void *data, const char *path)
 	wmk_reaper_tell_full(server->reaper, path);
 }
 
-static void on_ready(void *data, const char *path)
+static void on_stale(void *data, const char *path)
 {
 	const struct server *server = data;
 
-	wmk_reaper_tell_ready(server->reaper, path);
+	wmk_reaper_tell_stale(server->reaper, path);
 }
 
-/* What programs could not be told of while the disk did not answer, they are told now. */
-static void tell_again(void *data, const char *path)
+static void regenerate_stale(void *data, const char *path)
 {
 	struct server *server = data;
 	struct wmk_session *session = wmk_session_of_path(server->tracing, path);
@@ -149,11 +148,9 @@ static void tell_again(void *data, const char *path)
 	if (!session)
 		return;
 	if (wmk_session_lock(session) == 0) {
-		wmk_session_disk_answers(session);
+		wmk_session_metadata_stale(session);
 		wmk_session_unlock(session);
 	}
-	wmk_error_clear();
-	wmk_tracing_update(server->tracing, session, WMK_COMMAND_UPDATE_MS, NULL, NULL);
 	wmk_error_clear();
 	wmk_session_put(session);
 }
@@ -275,9 +272,9 @@ static void limits_apply(const struct server *server, struct wmk_tracing_options
 static int sessions_open(struct server *server)
 {
 	struct wmk_outlet_options outlet = { .size = sizeof(outlet), .rundir = server->place.path, .program = server->options->consumerd,
-					     .keep = server->options->recovered != NULL, .on_change = say, .on_full = on_full, .on_ready = on_ready,
+					     .keep = server->options->recovered != NULL, .on_change = say, .on_full = on_full, .on_stale = on_stale,
 					     .data = server };
-	const struct wmk_reaper_ops reaper = { .full = stop_full, .ready = tell_again, .data = server };
+	const struct wmk_reaper_ops reaper = { .full = stop_full, .stale = regenerate_stale, .data = server };
 	struct wmk_clocks clocks;
 	struct wmk_tracing_options tracing = { .size = sizeof(tracing),
 					       .outlet = &wmk_outlet_ops,

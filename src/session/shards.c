@@ -128,7 +128,7 @@ struct told {
 	struct told *next;
 	struct wmk_session *session;     /* a reference; NULL: */
 	char *path;                      /* a session's directory */
-	bool ready;                      /* its disk is; else it is full */
+	bool stale;                      /* its metadata is; else it is full */
 };
 
 struct wmk_reaper {
@@ -173,9 +173,9 @@ static void *reaper_run(void *data)
 		pthread_mutex_unlock(&reaper->lock);
 		if (told->session)
 			reap(told->session);
-		else if (told->ready && reaper->ops.ready)
-			reaper->ops.ready(reaper->ops.data, told->path);
-		else if (!told->ready && reaper->ops.full)
+		else if (told->stale && reaper->ops.stale)
+			reaper->ops.stale(reaper->ops.data, told->path);
+		else if (!told->stale && reaper->ops.full)
 			reaper->ops.full(reaper->ops.data, told->path);
 		wmk_error_clear();
 		told_free(told);
@@ -199,17 +199,17 @@ int wmk_reaper_open(const struct wmk_reaper_ops *ops, struct wmk_reaper **out)
 	return 0;
 }
 
-static bool is_same(const struct told *told, const struct wmk_session *session, const char *path, bool ready)
+static bool is_same(const struct told *told, const struct wmk_session *session, const char *path, bool stale)
 {
-	return session ? told->session == session : told->path && path && told->ready == ready && strcmp(told->path, path) == 0;
+	return session ? told->session == session : told->path && path && told->stale == stale && strcmp(told->path, path) == 0;
 }
 
-static void tell(struct wmk_reaper *reaper, struct wmk_session *session, const char *path, bool ready)
+static void tell(struct wmk_reaper *reaper, struct wmk_session *session, const char *path, bool stale)
 {
 	struct told **at = &reaper->told, *told;
 
 	pthread_mutex_lock(&reaper->lock);
-	while (*at && !is_same(*at, session, path, ready))
+	while (*at && !is_same(*at, session, path, stale))
 		at = &(*at)->next;
 	told = *at || reaper->ending ? NULL : calloc(1, sizeof(*told));
 	if (told && path && !(told->path = strdup(path))) {
@@ -219,7 +219,7 @@ static void tell(struct wmk_reaper *reaper, struct wmk_session *session, const c
 	/* Without memory: it is reaped with the next that ends, or when the session does. */
 	if (told) {
 		told->session = session;
-		told->ready = ready;
+		told->stale = stale;
 		if (session)
 			wmk_session_hold(session);
 		*at = told;
@@ -238,7 +238,7 @@ void wmk_reaper_tell_full(struct wmk_reaper *reaper, const char *path)
 	tell(reaper, NULL, path, false);
 }
 
-void wmk_reaper_tell_ready(struct wmk_reaper *reaper, const char *path)
+void wmk_reaper_tell_stale(struct wmk_reaper *reaper, const char *path)
 {
 	tell(reaper, NULL, path, true);
 }

@@ -29,15 +29,15 @@ struct wmk_reaper_ops {
 	/* A session's directory has what it may have. */
 	void (*full)(void *data, const char *path);
 	/* Its disk answers again. */
-	void (*ready)(void *data, const char *path);
+	void (*stale)(void *data, const char *path);
 	void *data;
 };
 int wmk_reaper_open(const struct wmk_reaper_ops *ops, struct wmk_reaper **reaper);
 /* As wmk_tracing_options.on_ended. Any thread, the session may be locked. */
 void wmk_reaper_tell(struct wmk_reaper *reaper, struct wmk_session *session);
-/* As wmk_outlet_options.on_full and on_ready. Any thread. */
+/* As wmk_outlet_options.on_full and on_stale. Any thread. */
 void wmk_reaper_tell_full(struct wmk_reaper *reaper, const char *path);
-void wmk_reaper_tell_ready(struct wmk_reaper *reaper, const char *path);
+void wmk_reaper_tell_stale(struct wmk_reaper *reaper, const char *path);
 /* Begins: what was told before is looked at, too. */
 int wmk_reaper_start(struct wmk_reaper *reaper);
 /* Ends the thread, and lets go of what was told; what is told from here on is not heard. */

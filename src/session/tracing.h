@@ -89,10 +89,10 @@ struct wmk_kernel_info {
  */
 struct wmk_outlet_ops {
 	int (*trace_open)(void *data, const struct wmk_trace_info *info, void **trace);
-	/* Append to the metadata: whole and on its way to disk when it returns 0. Otherwise nothing of it is there. */
+	/* Append to the metadata. 0: accepted, packets that need it are written behind it. -errno: not so. */
 	int (*metadata)(void *trace, const char *text, size_t len);
-	/* This instead of all that is there: whole, or what was there before. Optional. */
-	int (*metadata_replace)(void *trace, const char *text, size_t len);
+	/* This in place of the whole metadata. `wait`: until it is written. Optional. */
+	int (*metadata_replace)(void *trace, const char *text, size_t len, bool wait);
 	int (*rings_open)(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings);
 	/* The same of a kernel channel; and more events of it, before they are enabled. What follows is for both. */
 	int (*kernel_open)(void *trace, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel, void **rings);
@@ -305,8 +305,8 @@ int wmk_session_flush(struct wmk_session *session);
 int wmk_session_clear(struct wmk_session *session);
 /* Metadata written anew from what is known. -ENOTSUP: the outlet cannot. */
 int wmk_session_regenerate_metadata(struct wmk_session *session);
-/* What an earlier daemon may not have declared, and could not be while the disk did not answer, is declared. */
-void wmk_session_disk_answers(struct wmk_session *session);
+/* Its metadata files are shorter than what was written to them: they are written anew. */
+void wmk_session_metadata_stale(struct wmk_session *session);
 /* Applications dump their loaded objects again at the next update, and the kernel's state is dumped again. */
 void wmk_session_regenerate_statedump(struct wmk_session *session);
 /* Rings of processes that ended: written out and freed. */

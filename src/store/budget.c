@@ -36,32 +36,12 @@ void wmk_store_count(struct wmk_store *store, int64_t more)
 	wmk_store_found(store, more);
 }
 
-/* What the session daemon has written since the last packet. */
-static uint64_t metadata_size(const struct wmk_store *store)
-{
-	struct stat st;
-
-	return fstatat(store->dir, "metadata", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode)
-		       ? (uint64_t)st.st_size
-		       : 0;
-}
-
-static void follow_metadata(struct wmk_store *store)
-{
-	const uint64_t size = metadata_size(store);
-
-	wmk_store_found(store,
-			(int64_t)(size - atomic_exchange_explicit(&store->metadata_seen, size, memory_order_relaxed)));
-}
-
 int wmk_store_take(struct wmk_store *store, uint64_t bytes, uint64_t going)
 {
 	struct wmk_store_budget *budget = store->budget;
 
 	if (!budget)
 		return 0;
-	if (store->metadata < 0)
-		follow_metadata(store);
 	/* (T) acquire: pairs with (G): a packet whose room is given back is among what is used. */
 	const uint64_t taken = atomic_fetch_add_explicit(&budget->taken, bytes, memory_order_acquire) + bytes;
 	const uint64_t now = atomic_load_explicit(&budget->used, memory_order_relaxed), used = now > going ? now - going : 0;
@@ -137,7 +117,8 @@ int wmk_store_measure(struct wmk_store_budget *budget, const char *path)
 void wmk_store_share(struct wmk_store *store, struct wmk_store_budget *budget, bool measured)
 {
 	store->budget = budget;
-	atomic_store_explicit(&store->metadata_seen, measured ? metadata_size(store) : 0, memory_order_relaxed);
+	if (!measured)
+		wmk_store_found(store, (int64_t)store->metadata_len);
 }
 
 struct usage {

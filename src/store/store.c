@@ -23,6 +23,7 @@
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 #define IOV_MAX_OURS 8
 #define METADATA_NEW ".metadata.new"
+#define LIVE ".live"
 
 int wmk_store_default_path(const char *trace_dir, const char *home, const char *session, int64_t realtime_s,
 			   char *path, size_t size)
@@ -143,7 +144,7 @@ int wmk_store_reserve(const char *path)
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* What is expected of the directory. */
-enum expect { CREATE, ADD, TAKE_OVER, OPEN, STREAMS };
+enum expect { CREATE, ADD, TAKE_OVER, OPEN };
 
 static bool makes(enum expect how)
 {
@@ -164,7 +165,8 @@ static int is_more_than_metadata(void *data, int at, const char *name)
 {
 	(void)data;
 	(void)at;
-	return strcmp(name, "metadata") == 0 || strcmp(name, METADATA_NEW) == 0 || strcmp(name, "index") == 0 ? 0 : -ENOTEMPTY;
+	return strcmp(name, "metadata") == 0 || strcmp(name, METADATA_NEW) == 0 || strcmp(name, LIVE) == 0 ||
+	       strcmp(name, "index") == 0 ? 0 : -ENOTEMPTY;
 }
 
 /* 0: no stream was begun; -ENOTEMPTY, or -errno. */
@@ -198,8 +200,6 @@ static int open_metadata(struct wmk_store *store, enum expect how)
 	struct stat st;
 	int err;
 
-	if (how == STREAMS)
-		return 0;
 	/* O_NONBLOCK: the directory may be another user's, who could put a FIFO there for us to wait at */
 	store->metadata = openat(store->dir, "metadata",
 				 O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | (fresh ? O_CREAT | O_EXCL : 0), 0600);
@@ -216,6 +216,28 @@ static int open_metadata(struct wmk_store *store, enum expect how)
 	store->metadata_len = (uint64_t)st.st_size;
 	atomic_store_explicit(&store->bytes, (uint64_t)st.st_size, memory_order_relaxed);
 	return 0;
+}
+
+/* Readers that follow the trace wait for the next writer as long as this file exists. Without it they stop with the lock. */
+static void live_begin(struct wmk_store *store)
+{
+	int fd = openat(store->dir, LIVE, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		close(fd);
+	store->is_live = fd >= 0;
+}
+
+static void live_end(struct wmk_store *store)
+{
+	const int entered = store->is_live ? wmk_rights_enter(store->rights) : 0;
+
+	if (entered < 0)
+		wmk_error_clear();
+	else if (store->is_live)
+		unlinkat(store->dir, LIVE, 0);
+	store->is_live = false;
+	wmk_rights_leave(entered);
 }
 
 static int open_below(const char *path, const char *sub)
@@ -282,6 +304,7 @@ static int open_store(const char *path, const char *sub, enum expect how, struct
 		store->index_dir = wmk_path_enter(store->dir, "index", WMK_PATH_MAKE);
 	err = store->dir < 0 ? store->dir : store->index_dir < 0 ? store->index_dir : open_metadata(store, how);
 	if (err == 0) {
+		live_begin(store);
 		*result = store;
 		return 0;
 	}
@@ -312,15 +335,11 @@ int wmk_store_open(const char *path, const char *sub, struct wmk_store **store)
 	return open_store(path, sub, OPEN, store);
 }
 
-int wmk_store_open_streams(const char *path, const char *sub, struct wmk_store **store)
-{
-	return open_store(path, sub, STREAMS, store);
-}
-
 void wmk_store_close(struct wmk_store *store)
 {
 	const int fds[] = { store->metadata, store->index_dir, store->dir };
 
+	live_end(store);
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -333,6 +352,7 @@ void wmk_store_close(struct wmk_store *store)
 
 void wmk_store_discard(struct wmk_store *store)
 {
+	live_end(store);
 	int entered = wmk_rights_enter(store->rights);
 
 	if (entered < 0)
@@ -398,8 +418,6 @@ int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len)
 	const struct iovec iov = { .iov_base = (void *)(uintptr_t)text, .iov_len = len };
 	int err;
 
-	if (store->metadata < 0)
-		return wmk_error(-EBADF, "the metadata of %.80s is not ours to write", store->path);
 	pthread_mutex_lock(&store->lock);
 	err = wmk_store_write_whole(store->metadata, &iov, 1, store->metadata_len);
 	if (err >= 0) {
@@ -410,6 +428,30 @@ int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len)
 	if (err < 0)
 		return wmk_error(err, "cannot write the metadata of %.80s: %s", store->path, strerror(-err));
 	return 0;
+}
+
+int wmk_store_metadata_at(struct wmk_store *store, uint64_t offset, const char *text, size_t len)
+{
+	const struct iovec iov = { .iov_base = (void *)(uintptr_t)text, .iov_len = len };
+	int err = 0;
+
+	pthread_mutex_lock(&store->lock);
+	const uint64_t before = store->metadata_len;
+
+	if (offset > before) {
+		err = -ESTALE;
+	} else if (len > before - offset) {
+		store->metadata_len = offset;
+		err = wmk_store_write_whole(store->metadata, &iov, 1, offset);
+		if (err >= 0)
+			store->metadata_len += len;
+		wmk_store_count(store, (int64_t)(store->metadata_len - before));
+	}
+	pthread_mutex_unlock(&store->lock);
+	if (err == -ESTALE)
+		return wmk_error(err, "the metadata of %.80s has %llu bytes, and %llu were written", store->path,
+				 (unsigned long long)before, (unsigned long long)offset);
+	return err < 0 ? wmk_error(err, "cannot write the metadata of %.80s: %s", store->path, strerror(-err)) : 0;
 }
 
 int wmk_store_remark(struct wmk_store *store, const char *words)
@@ -427,17 +469,6 @@ int wmk_store_remark(struct wmk_store *store, const char *words)
 		err = wmk_store_metadata(store, text.text, text.len);
 	wmk_ctf_text_free(&text);
 	return err;
-}
-
-void wmk_store_metadata_cut(struct wmk_store *store, size_t len)
-{
-	pthread_mutex_lock(&store->lock);
-	store->metadata_len -= len;
-	wmk_store_count(store, -(int64_t)len);
-	/* If this fails the next declaration is written over it, and whoever opens the file to go on cuts off what is torn. */
-	if (ftruncate(store->metadata, (off_t)store->metadata_len) < 0)
-		(void)0;
-	pthread_mutex_unlock(&store->lock);
 }
 
 /* A file of its own that takes the name when it is whole: -errno, or its descriptor. */
@@ -463,8 +494,6 @@ int wmk_store_metadata_replace(struct wmk_store *store, const char *text, size_t
 {
 	const struct iovec iov = { .iov_base = (void *)(uintptr_t)text, .iov_len = len };
 
-	if (store->metadata < 0)
-		return wmk_error(-EBADF, "the metadata of %.80s is not ours to write", store->path);
 	int entered = wmk_rights_enter(store->rights);
 	if (entered < 0)
 		return entered;

@@ -9,6 +9,8 @@
  *         <channel>_claim<k>          or <channel>_<cpu>_0, _1, ... where their size is limited
  *         index/<stream>.idx          LTTng's format
  *
+ *         .live                       empty; removed by wmk_store_close(), so it remains after a crash
+ *
  * Directories are 0700, files 0600, owned by whoever runs this, or for whom (wmk_store_as()). Links on the way are followed as path.h
  * says. Errors are -errno with a cause chain that names the path. One thread at a time per object, except where
  * said.
@@ -52,8 +54,6 @@ int wmk_store_add(const char *path, const char *sub, struct wmk_store **store);
 int wmk_store_take_over(const char *path, const char *sub, struct wmk_store **store);
 /* Open a directory that wmk_store_create() made, to go on with it (metadata and streams are appended to). */
 int wmk_store_open(const char *path, const char *sub, struct wmk_store **store);
-/* The same for streams alone: somebody else writes the metadata, and wmk_store_metadata() gives -EBADF. */
-int wmk_store_open_streams(const char *path, const char *sub, struct wmk_store **store);
 void wmk_store_close(struct wmk_store *store);
 /* The same, but what was made below `path` for it goes, if no declaration and no stream was written: it can be made again. */
 void wmk_store_discard(struct wmk_store *store);
@@ -65,8 +65,12 @@ const char *wmk_store_path(const struct wmk_store *store);      /* of the whole 
  * returned: the trace stays readable without the declaration, so records of that event must not follow. Thread-safe.
  */
 int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len);
-/* The last `len` bytes, which were appended at once, are not there any more, as far as the disk lets it be so: what is appended next is in their place. */
-void wmk_store_metadata_cut(struct wmk_store *store, size_t len);
+/*
+ * The same at this offset, as the writer counts: it may be repeated after a crash, by the next process that opens the
+ * file. A file that is longer than offset + len has the declaration; one that is longer than the offset ends in a torn
+ * one, which is cut off. -ESTALE: the file is shorter than the offset.
+ */
+int wmk_store_metadata_at(struct wmk_store *store, uint64_t offset, const char *text, size_t len);
 /* `words` for people, as a comment behind what is there; nothing where the metadata is JSON, which has none. 0 or -errno. Thread-safe. */
 int wmk_store_remark(struct wmk_store *store, const char *words);
 /* This instead of what the file holds: whole, or nothing has changed. Thread-safe. */
@@ -98,8 +102,8 @@ struct wmk_store_budget {
 	void *data;
 };
 /*
- * For a store that has no stream open yet. Its metadata counts too, also where another process writes it; that is never
- * refused. `measured`: what is there by now is in the budget already.
+ * For a store that has no stream open yet. Its metadata counts too, and is never refused. `measured`: what the files
+ * hold by now is in the budget already.
  */
 void wmk_store_share(struct wmk_store *store, struct wmk_store_budget *budget, bool measured);
 /*

@@ -19,14 +19,14 @@ struct wmk_store {
 	char *sub;                 /* beneath it; NULL: it was there already */
 	int dir;                   /* of the metadata and streams */
 	int index_dir;
-	int metadata;              /* -1: opened for streams alone */
+	int metadata;
+	bool is_live;              /* it has the file that says so, which it removes when it is closed */
 	struct wmk_rights *rights; /* with which its files are made; NULL: the thread's own */
 	uint64_t metadata_len;     /* of whole declarations */
 	pthread_mutex_t lock;      /* metadata, metadata_len */
 	struct wmk_direct_rates rates;
 	_Atomic uint64_t bytes;    /* in all files; a count for people: relaxed */
 	struct wmk_store_budget *budget;  /* the caller's; NULL: no limit */
-	_Atomic uint64_t metadata_seen;   /* bytes of metadata that another process writes, in the budget: relaxed */
 	uint64_t keep_free;        /* of the file system; 0: nothing */
 	_Atomic uint64_t unlooked; /* bytes written since that was looked at, by all writing threads; a count: relaxed */
 };

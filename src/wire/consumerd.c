@@ -53,8 +53,20 @@ static const struct wmk_member trace_members[] = {
 	WMK_MEMBER_OF_UUID(wmk_consumerd_trace, uuid),
 	WMK_MEMBER_OF_U64(wmk_consumerd_trace, max_size),
 	WMK_MEMBER_OF_LIST(wmk_consumerd_trace, gone, channel_object, WMK_CONSUMERD_CHANNELS_MAX),
+	WMK_MEMBER_OF_U32(wmk_consumerd_trace, mode),
+	WMK_MEMBER_OF_BOOL(wmk_consumerd_trace, gated),
 };
 const struct wmk_object wmk_consumerd_trace_object = WMK_OBJECT_OF("trace", wmk_consumerd_trace, trace_members);
+
+static const struct wmk_member metadata_members[] = {
+	WMK_MEMBER_OF_U64(wmk_consumerd_metadata, trace),
+	WMK_MEMBER_OF_U64(wmk_consumerd_metadata, offset),
+	WMK_MEMBER_OF_BOOL(wmk_consumerd_metadata, replace),
+	WMK_MEMBER_OF_BOOL(wmk_consumerd_metadata, more),
+	WMK_MEMBER_OF_TEXT(wmk_consumerd_metadata, text, WMK_CONSUMERD_METADATA_MAX),
+};
+const struct wmk_object wmk_consumerd_metadata_object =
+	WMK_OBJECT_OF("metadata", wmk_consumerd_metadata, metadata_members);
 
 static const struct wmk_member event_members[] = {
 	WMK_MEMBER_OF_TEXT(wmk_consumerd_event, system, NAME_BYTES),
@@ -249,6 +261,7 @@ static const struct {
 	{ WMK_CONSUMERD_STATS, &wmk_consumerd_target_object, &wmk_consumerd_report_object },
 	{ WMK_CONSUMERD_POKE, &wmk_consumerd_target_object, &wmk_consumerd_nothing_object },
 	{ WMK_CONSUMERD_LIST, &wmk_consumerd_nothing_object, &wmk_consumerd_nothing_object },
+	{ WMK_CONSUMERD_METADATA, &wmk_consumerd_metadata_object, &wmk_consumerd_nothing_object },
 	{ WMK_CONSUMERD_SHUTDOWN, &wmk_consumerd_nothing_object, &wmk_consumerd_nothing_object },
 };
 

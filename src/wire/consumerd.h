@@ -28,6 +28,7 @@
 #define WMK_CONSUMERD_KERNEL_SOCKET "consumer-kernel.sock"   /* of the one for kernel channels, a process of its own */
 #define WMK_CONSUMERD_CHANNELS_MAX 4096u     /* in one trace */
 #define WMK_CONSUMERD_PIDS 64u           /* processes that system calls may be narrowed to */
+#define WMK_CONSUMERD_METADATA_MAX (1u << 20)    /* bytes of text in one message */
 #define WMK_CONSUMERD_EVENTS_MAX 16384u      /* of the kernel, in one channel */
 
 enum wmk_consumerd_type {
@@ -35,7 +36,7 @@ enum wmk_consumerd_type {
 	WMK_CONSUMERD_FULL,
 	WMK_CONSUMERD_TRACE_ADD = 0x210, WMK_CONSUMERD_TRACE_REMOVE, WMK_CONSUMERD_RINGS_ADD, WMK_CONSUMERD_RINGS_REMOVE,
 	WMK_CONSUMERD_STOP, WMK_CONSUMERD_FLUSH, WMK_CONSUMERD_CLEAR, WMK_CONSUMERD_STATS, WMK_CONSUMERD_POKE, WMK_CONSUMERD_LIST,
-	WMK_CONSUMERD_SHUTDOWN,
+	WMK_CONSUMERD_SHUTDOWN, WMK_CONSUMERD_METADATA,
 };
 
 /* In place of a version: random bytes of another process of this user are not a greeting. */
@@ -62,15 +63,37 @@ struct wmk_consumerd_channel {
 /* Counts, and the latest error; not how it is at this moment (stuck), nor words. */
 void wmk_consumerd_stats_add(struct wmk_consumerd_stats *sum, const struct wmk_consumerd_stats *more);
 
-/* One CTF trace: a directory with its own metadata, which the session daemon writes. */
+/* What the consumer daemon expects at the trace's place (consumer/output.h). */
+enum wmk_consumerd_mode {
+	WMK_CONSUMERD_TRACE_AGAIN, WMK_CONSUMERD_TRACE_NEW, WMK_CONSUMERD_TRACE_UNSURE,
+};
+
+/* One CTF trace: a directory with its own metadata. */
 struct wmk_consumerd_trace {
 	uint64_t trace;              /* its number, the session daemon's choice, not 0 */
-	const char *path;            /* absolute; the directory is there: the session daemon made it */
+	const char *path;            /* absolute */
 	const char *sub;             /* beneath it, as in store/store.h */
 	uint64_t uid, gid;           /* owner: with whose rights files are made */
 	uint8_t uuid[16];            /* in every packet */
 	uint64_t max_size;           /* bytes of all files below `path`, of all traces there together; 0: no limit */
 	struct wmk_list gone;        /* of struct wmk_consumerd_channel: counts of rings that were removed (LIST, and adding again) */
+	uint32_t mode;               /* enum wmk_consumerd_mode */
+	bool gated;                  /* packets wait until the metadata has been replaced */
+};
+
+/*
+ * METADATA: a part of the metadata of a trace, in the order in which the parts were made. It is answered when it is
+ * written; a disk that is full or does not answer delays that. Packets with records are written behind all metadata
+ * that was received before. Parts may be repeated to the next consumer daemon, in order: see wmk_store_metadata_at().
+ * Offsets need no number of the replacement that they follow, since parts before the last replacement are not
+ * repeated. -ESTALE: the file is shorter than the session daemon assumes; the metadata must be replaced.
+ */
+struct wmk_consumerd_metadata {
+	uint64_t trace;
+	uint64_t offset;             /* of an appended part, in the file */
+	bool replace;                /* a part of a replacement of the file */
+	bool more;                   /* with replace: another part follows */
+	const char *text;            /* WMK_CONSUMERD_METADATA_MAX bytes at most */
 };
 
 /* An event of the kernel, its id in the trace, and which of its records are wanted (kernel/channel/channel_reader.h, wmk_kreader_filter()). */
@@ -154,6 +177,7 @@ struct wmk_consumerd_nothing { uint32_t reserved; };
 const struct wmk_object *wmk_consumerd_request(uint16_t type);
 const struct wmk_object *wmk_consumerd_reply(uint16_t type);
 extern const struct wmk_object wmk_consumerd_hello_object, wmk_consumerd_trace_object, wmk_consumerd_rings_object,
+	wmk_consumerd_metadata_object,
 	wmk_consumerd_target_object, wmk_consumerd_report_object, wmk_consumerd_held_object, wmk_consumerd_full_object,
 	wmk_consumerd_nothing_object;
 

@@ -222,6 +222,32 @@ def cleared_and_rotated(case):
 
 
 @limit(300)
+def either_daemon_is_killed(case):
+    """A follower continues over the crash of either daemon, and ends with the session."""
+    with World(case) as w:
+        w.begin('one', channel=SMALL)
+        program = w.obey()
+        path, by_name = w.session('one')['path'], Follower(w, 'one')
+        until(lambda: program('emit 50'), lambda: by_name.has(b'test:seq'), 'records that are followed')
+        one = Follower(w, path)
+        wait_for(lambda: one.has(b'test:seq'), 'records that are followed')
+        was = w.consumerd()
+        os.kill(was, signal.SIGKILL)
+        w.wait(lambda: w.consumerd() not in (None, was), 'another consumer daemon')
+        seen = len(of_test(one.lines))
+        until(lambda: program('emit 50'), lambda: one.has(b'test:seq', seen + 500), 'records after the first crash')
+        with w.away(program):
+            w.start_daemon()
+        seen = len(of_test(one.lines))
+        until(lambda: program('emit 50'), lambda: one.has(b'test:seq', seen + 500), 'records after the second crash')
+        program.end()
+        w('destroy', 'one')
+        wanted = view(w, path)
+        same_lines(one.end(), wanted)
+        by_name.end((0, 1))
+
+
+@limit(300)
 def daemons_are_killed(case):
     """Nobody writes the directory any more: it ends, and tells of what is not whole."""
     with World(case) as w:
@@ -286,5 +312,5 @@ def large_packets_that_are_being_written(case):
 
 
 if __name__ == '__main__':
-    main([two_programs_in_turns, the_end, new_events_while_it_is_followed, cleared_and_rotated, daemons_are_killed, read_while_it_records,
+    main([two_programs_in_turns, the_end, new_events_while_it_is_followed, cleared_and_rotated, either_daemon_is_killed, daemons_are_killed, read_while_it_records,
           large_packets_that_are_being_written])

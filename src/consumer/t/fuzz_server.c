@@ -22,18 +22,34 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 void fuzz_set_up(void);
 void fuzz_clean_up(void);
-int __wrap_wmk_store_open_streams(const char *path, const char *sub, struct wmk_store **store);
-int __real_wmk_store_open_streams(const char *path, const char *sub, struct wmk_store **store);
+typedef int opening(const char *path, const char *sub, struct wmk_store **store);
+opening __wrap_wmk_store_open, __wrap_wmk_store_add, __wrap_wmk_store_create, __wrap_wmk_store_take_over;
+opening __real_wmk_store_open, __real_wmk_store_create;
 
 static char dir[] = "/tmp/waymark-fuzz-XXXXXX";
 static struct waymark_ring_set *set;
 
-/* Whatever directory is asked for: this one, or none. */
-int __wrap_wmk_store_open_streams(const char *path, const char *sub, struct wmk_store **store)
+/* Each directory is this one, or none. */
+int __wrap_wmk_store_open(const char *path, const char *sub, struct wmk_store **store)
 {
 	if (path[1] != 't' || !sub[0])
 		return wmk_error(-2, "no such directory");
-	return __real_wmk_store_open_streams(dir, "here", store);
+	return __real_wmk_store_open(dir, "here", store);
+}
+
+int __wrap_wmk_store_add(const char *path, const char *sub, struct wmk_store **store)
+{
+	return __wrap_wmk_store_open(path, sub, store);
+}
+
+int __wrap_wmk_store_create(const char *path, const char *sub, struct wmk_store **store)
+{
+	return __wrap_wmk_store_open(path, sub, store);
+}
+
+int __wrap_wmk_store_take_over(const char *path, const char *sub, struct wmk_store **store)
+{
+	return __wrap_wmk_store_open(path, sub, store);
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
@@ -46,8 +62,11 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 
 void fuzz_set_up(void)
 {
-	if (!mkdtemp(dir))
+	struct wmk_store *store;
+
+	if (!mkdtemp(dir) || __real_wmk_store_create(dir, "here", &store) < 0)
 		abort();
+	wmk_store_close(store);
 }
 
 void fuzz_clean_up(void)

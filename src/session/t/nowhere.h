@@ -26,6 +26,12 @@ static int nowhere_metadata(void *trace, const char *text, size_t len)
 	return 0;
 }
 
+static int nowhere_replace(void *trace, const char *text, size_t len, bool wait)
+{
+	(void)wait;
+	return nowhere_metadata(trace, text, len);
+}
+
 static int nowhere_rings_open(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings)
 {
 	(void)trace;
@@ -40,7 +46,7 @@ static int nowhere_counts(void *rings, struct wmk_counts *sum) { (void)rings; (v
 static void nowhere_done(void *rings) { (void)rings; }
 
 static const struct wmk_outlet_ops nowhere = {
-	.trace_open = nowhere_trace_open, .metadata = nowhere_metadata, .metadata_replace = nowhere_metadata, .rings_open = nowhere_rings_open,
+	.trace_open = nowhere_trace_open, .metadata = nowhere_metadata, .metadata_replace = nowhere_replace, .rings_open = nowhere_rings_open,
 	.rings_flush = nowhere_nothing, .rings_stop = nowhere_nothing, .rings_clear = nowhere_nothing, .rings_counts = nowhere_counts,
 	.rings_poke = nowhere_done, .rings_close = nowhere_done, .trace_close = nowhere_done,
 };

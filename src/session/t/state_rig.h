@@ -24,7 +24,6 @@ struct state_outlet {
 	unsigned reopened;
 	uint8_t uuid[16];                /* of the latest trace */
 	char text[65536];                /* of the only trace, where there is one */
-	bool hangs;                      /* its disk: nothing is written anew */
 	unsigned fewer;                  /* how often fewer events were declared than before */
 };
 extern struct state_outlet outlet;

@@ -49,8 +49,9 @@ static int metadata(void *trace, const char *text, size_t len)
 	return 0;
 }
 
-static int metadata_replace(void *trace, const char *text, size_t len)
+static int metadata_replace(void *trace, const char *text, size_t len, bool wait)
 {
+	(void)wait;
 	(void)trace;
 	outlet.replaced += len > 100 && strstr(text, "shop:sold") && strstr(text, "shop:stocked");
 	return 0;

@@ -348,11 +348,11 @@ static void test_usage(void **state)
 
 /* The session daemon writes the metadata, the consumer daemon the streams: both count, and metadata is never refused.
  */
-static void test_metadata_of_another_process_counts(void **state)
+static void test_metadata_counts(void **state)
 {
 	char dir[256], trace[300], text[1000];
 	struct wmk_store_budget budget = { .max = 4000 };
-	struct wmk_store *metadata, *streams;
+	struct wmk_store *store;
 	uint64_t there;
 
 	(void)state;
@@ -360,23 +360,21 @@ static void test_metadata_of_another_process_counts(void **state)
 	snprintf(trace, sizeof(trace), "%s/t", dir);
 	pthread_mutex_init(&budget.lock, NULL);
 	memset(text, ' ', sizeof(text));
-	assert_int_equal(wmk_store_create(trace, subs[0], &metadata), 0);
-	assert_int_equal(wmk_store_metadata(metadata, text, sizeof(text)), 0);
-	assert_int_equal(wmk_store_open_streams(trace, subs[0], &streams), 0);
+	assert_int_equal(wmk_store_create(trace, subs[0], &store), 0);
+	assert_int_equal(wmk_store_metadata(store, text, sizeof(text)), 0);
 	assert_int_equal(wmk_store_measure(&budget, trace), 0);
-	wmk_store_share(streams, &budget, true);
+	wmk_store_share(store, &budget, true);
 	for (unsigned i = 1; i <= 5; i++) {
 		const int expected = i * sizeof(text) + 500 <= budget.max ? 0 : -EDQUOT;
 
-		assert_int_equal(wmk_store_take(streams, 500, 0), expected);
+		assert_int_equal(wmk_store_take(store, 500, 0), expected);
 		if (expected == 0)
-			wmk_store_give(streams, 500);
+			wmk_store_give(store, 500);
 		assert_int_equal(wmk_store_usage(trace, &there), 0);
 		assert_int_equal(atomic_load(&budget.used), there);
-		assert_int_equal(wmk_store_metadata(metadata, text, sizeof(text)), 0);
+		assert_int_equal(wmk_store_metadata(store, text, sizeof(text)), 0);
 	}
-	wmk_store_close(streams);
-	wmk_store_close(metadata);
+	wmk_store_close(store);
 	pthread_mutex_destroy(&budget.lock);
 	testdir_remove(dir);
 }
@@ -390,7 +388,7 @@ int main(void)
 		cmocka_unit_test(test_any_order),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_usage),
-		cmocka_unit_test(test_metadata_of_another_process_counts),
+		cmocka_unit_test(test_metadata_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

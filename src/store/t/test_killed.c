@@ -325,6 +325,40 @@ static void test_not_taken_over(void **state)
 	assert_int_equal(take_over(), 0);
 }
 
+/* Each part may be written again by the next process: (offset, text, result, content of the file then). */
+static void test_metadata_is_appended_once(void **state)
+{
+	static const struct {
+		uint64_t offset;
+		const char *text;
+		int err;
+		const char *file;
+	} turns[] = {
+		{ 0, "one;", 0, "one;" }, { 0, "one;", 0, "one;" },
+		{ 4, "two;", 0, "one;two;" }, { 0, "one;", 0, "one;two;" }, { 9, "late;", -ESTALE, "one;two;" },
+		{ 6, "cut;", 0, "one;twcut;" }, { UINT64_MAX, "x", -ESTALE, "one;twcut;" },
+	};
+	struct wmk_store *store;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(wmk_store_create(in_dir("t"), SUB, &store), 0);
+	for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
+		const char *part = turns[i].text;
+
+		assert_int_equal(wmk_store_metadata_at(store, turns[i].offset, part, strlen(part)), turns[i].err);
+		char *text = testdir_slurp(in_dir("t/" SUB "/metadata"), &len);
+		assert_string_equal(text, turns[i].file);
+		free(text);
+		assert_int_equal(wmk_store_bytes(store), strlen(turns[i].file));
+		wmk_store_close(store);
+		assert_int_equal(access(in_dir("t/" SUB "/.live"), F_OK), -1);
+		assert_int_equal(wmk_store_open(in_dir("t"), SUB, &store), 0);
+		assert_int_equal(access(in_dir("t/" SUB "/.live"), F_OK), 0);
+	}
+	wmk_store_close(store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,6 +367,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_only_file_without_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_undone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_discarded, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_metadata_is_appended_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_taken_over, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_taken_over, setup, teardown),
 	};
