@@ -187,7 +187,10 @@ void wmk_kprint_make(enum wmk_kabi abi, unsigned number, uint32_t strings, struc
 	print->strings = strings < WMK_KPRINT_STRINGS_MAX ? strings : WMK_KPRINT_STRINGS_MAX;
 	if (wmk_syscall_describe(abi, number, &print->call) < 0) {
 		wmk_error_clear();
-		snprintf(print->call.name, sizeof(print->call.name), "syscall_%#x", number);
+		if (number == WMK_SYSCALLS_OTHER)
+			snprintf(print->call.name, sizeof(print->call.name), "unknown");
+		else
+			snprintf(print->call.name, sizeof(print->call.name), "syscall_%#x", number);
 	}
 	row = find_row(abi, print->call.name);
 	if (!row || !read_row(row, print))
@@ -224,10 +227,20 @@ bool wmk_kprint_arg(const struct wmk_kprint *print, unsigned arg, const struct w
 	return put_arg(print, arg, entry, exit, true, line);
 }
 
+void wmk_kprint_name(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry, struct wmk_kline *line)
+{
+	if (entry->number != WMK_SYSCALLS_OTHER) {
+		wmk_kline_put(line, print->call.name);
+		return;
+	}
+	wmk_kline_put(line, "syscall_");
+	wmk_kline_hex(line, entry->abi == WMK_KABI_COMPAT ? (uint32_t)entry->other : entry->other);
+}
+
 void wmk_kprint_entry(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry, const struct wmk_syscalls_record *late,
 		      struct wmk_kline *line)
 {
-	wmk_kline_put(line, print->call.name);
+	wmk_kprint_name(print, entry, line);
 	wmk_kline_char(line, '(');
 	for (unsigned i = 0; i < print->n_entry; i++)
 		put_arg(print, i, entry, late, false, line);

@@ -42,6 +42,8 @@ enum wmk_kreturn { WMK_KRETURN_NUMBER, WMK_KRETURN_POINTER, WMK_KRETURN_OCTAL, W
 /* `strings`: bytes of a text that are shown. A call of which nothing is known has six numbers. */
 void wmk_kprint_make(enum wmk_kabi abi, unsigned number, uint32_t strings, struct wmk_kprint *print);
 /* `late`: the exit's record, if it is known already: it may have what could not be read at entry. NULL: not known. */
+/* The name of the call that this is the entry of; "syscall_0x270f" where it has none. */
+void wmk_kprint_name(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry, struct wmk_kline *line);
 void wmk_kprint_entry(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry, const struct wmk_syscalls_record *late,
 		      struct wmk_kline *line);
 void wmk_kprint_rest(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry, const struct wmk_syscalls_record *exit,

@@ -85,7 +85,9 @@ void wmk_strace_json_call(struct wmk_strace_lines *lines, const struct wmk_strac
 	const char *error;
 
 	begin(lines, entry);
-	put_text(out, "call", print->call.name);
+	wmk_kline_put(out, ",\"call\":\"");
+	wmk_kprint_name(print, entry, out);
+	wmk_kline_char(out, '"');
 	if (entry->abi == WMK_KABI_COMPAT)
 		wmk_kline_put(out, ",\"bits\":32");
 	put_args(out, print, entry, exit);

@@ -166,7 +166,7 @@ static void continue_line(struct wmk_strace_lines *lines, struct wmk_strace_thre
 	make_way(lines);
 	begin_line(lines, thread->tid, mono);
 	wmk_kline_bytes(&lines->out, "<... ", 5);
-	wmk_kline_put(&lines->out, print_of(lines, &thread->entry)->call.name);
+	wmk_kprint_name(print_of(lines, &thread->entry), &thread->entry, &lines->out);
 	wmk_kline_bytes(&lines->out, " resumed>", 9);
 }
 
@@ -367,6 +367,9 @@ static void on_exit_of(struct wmk_strace_lines *lines, struct wmk_strace_thread 
 			record = &exec;
 		}
 	}
+	/* The exit of rt_sigreturn() has no number in its registers: it is not printed. */
+	if (record->number == WMK_SYSCALLS_OTHER && !(thread->has_entry && thread->entry.number == WMK_SYSCALLS_OTHER))
+		return;
 	if (!is_selected(lines, record)) {
 		thread->has_entry = false;
 		return;

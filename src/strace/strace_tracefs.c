@@ -94,7 +94,7 @@ static uint64_t long_at(const struct wmk_krecord *record, uint32_t at)
 	return value;
 }
 
-/* False: another event, or a call of a number that cannot be. */
+/* False: another event. */
 static bool convert(const struct tracefs_source *it, unsigned cpu, const struct wmk_krecord *from, struct wmk_syscalls_record *to)
 {
 	struct wmk_kcommon common;
@@ -109,9 +109,8 @@ static bool convert(const struct tracefs_source *it, unsigned cpu, const struct 
 		.is_exit = which == EXIT, .is_end = which == END };
 	if (which == END)
 		return true;
-	if (long_at(from, it->events[which].id_at) >= WMK_SYSCALLS_NUMBERS)
-		return false;
-	to->number = (uint16_t)long_at(from, it->events[which].id_at);
+	to->other = long_at(from, it->events[which].id_at);
+	to->number = (uint16_t)(to->other < WMK_SYSCALLS_NUMBERS ? to->other : WMK_SYSCALLS_OTHER);
 	to->n_values = (uint8_t)it->events[which].n_values;
 	for (unsigned i = 0; i < to->n_values; i++)
 		to->values[i] = long_at(from, it->events[which].values_at + i * (uint32_t)sizeof(long));

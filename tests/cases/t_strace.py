@@ -136,6 +136,23 @@ def arguments_of_all_kinds(case):
         compare(*both(case, [], [case.program('traced_calls'), kind]), kind, most)
 
 
+def calls_without_a_name(case):
+    """Their numbers in hex, as strace has them, also by events; the exit of rt_sigreturn() is not printed."""
+    needs(case)
+    program = [case.program('traced_calls'), 'unnamed']
+    theirs, ours = both(case, [], program)
+    compare(theirs, ours, 'unnamed', without=('tgkill',))
+    status, text = traced(case, 'waymark', ['--no-bpf'], program)
+    for number in '0x270f', '0x1ff', '0xffffffffffffffff', '0x7ffffffe':
+        line = 'syscall_%s(0x1, 0x2, 0x3, 0x4, 0x5, 0x6) = -1 ENOSYS' % number
+        check(text.count(line) == 2, '--no-bpf: %d times %s: %s', text.count(line), line, text[-1000:])
+        objects = traced(case, 'waymark', ['--json'], program)[1]
+        check(objects.count('"call":"syscall_%s"' % number) == 2, '--json: %s', objects[-1000:])
+    rows = rows_of(traced(case, 'waymark', ['-c'], program)[1])
+    check(rows.get('unknown') == (8, 8), '-c: %s', rows)
+    check('resumed' not in text, 'the end of a call that did not begin is shown: %s', text[-1000:])
+
+
 def texts_as_long_as_asked_for(case):
     needs(case)
     for size in ('5', '200'):
@@ -511,6 +528,6 @@ def neither_way(case):
 
 
 if __name__ == '__main__':
-    main([arguments_of_all_kinds, texts_as_long_as_asked_for, usual_programs, processes_and_threads, ends_and_signals, ends_of_threads,
+    main([arguments_of_all_kinds, calls_without_a_name, texts_as_long_as_asked_for, usual_programs, processes_and_threads, ends_and_signals, ends_of_threads,
           calls_of_32_bits, programs_by_descriptor, selections, summaries, times_and_columns, objects, attaching, a_slow_reader,
           signals_go_to_the_command, behind_the_command, threads_in_a_call, an_output_that_does_not_block, errors, a_full_disk_is_said, losses_are_counted, without_bpf, neither_way])

@@ -285,13 +285,28 @@ static void narrow(void)
 #endif
 }
 
+/* Numbers that have no system call, and rt_sigreturn(), which has no number at its exit. */
+static void unnamed(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+
+	for (unsigned i = 0; i < 2; i++) {
+		syscall(9999, 1, 2, 3, 4, 5, 6);
+		syscall(511, 1, 2, 3, 4, 5, 6);
+		syscall(-1, 1, 2, 3, 4, 5, 6);
+		syscall(0x7ffffffe, 1, 2, 3, 4, 5, 6);
+	}
+	sigaction(SIGUSR2, &action, NULL);
+	raise(SIGUSR2);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(void);
 	} kinds[] = { { "files", files }, { "memory", memory }, { "waiting", waiting }, { "sockets", sockets }, { "processes", processes },
-		      { "threads", threads }, { "narrow", narrow } };
+		      { "threads", threads }, { "narrow", narrow }, { "unnamed", unnamed } };
 
 	if (argc > 1 && strcmp(argv[1], "forever") == 0)
 		for (;;)

@@ -101,18 +101,22 @@ static __always_inline int is_followed(__u32 pid)
 }
 
 /* Is the call wanted, of this process? */
-static __always_inline int is_wanted(const struct task_struct *task, long number, int abi)
+static __always_inline int is_wanted(const struct task_struct *task, __u32 index, int abi)
 {
 	const __u32 pid = task->tgid;
-	__u32 index = number;
 
 	/* The compiler may not know that the mask changes nothing: the verifier needs it. */
 	__asm__ __volatile__("" : "+r"(index));
 	index &= WMK_SYSCALLS_NUMBERS - 1;
-	/* One comparison: numbers below 0 are large. */
-	if ((unsigned long)number >= WMK_SYSCALLS_NUMBERS || !(config.wanted[abi][index / 64] >> (index % 64) & 1))
+	if (!(config.wanted[abi][index / 64] >> (index % 64) & 1))
 		return 0;
 	return is_followed(pid);
+}
+
+/* Its place in the tables. One comparison: numbers below 0 are large. */
+static __always_inline __u32 index_of(long number)
+{
+	return (unsigned long)number < WMK_SYSCALLS_NUMBERS ? number : WMK_SYSCALLS_OTHER;
 }
 
 /* The reader is woken once, when the ring becomes so full: by whom that happens. */
@@ -151,6 +155,11 @@ struct short_entry {
 	__u64 values[WMK_SYSCALLS_ARGS];
 };
 
+struct other_entry {
+	struct short_entry entry;
+	__u64 number;
+};
+
 struct short_exit {
 	struct wmk_syscalls_head head;
 	__u64 values[1];
@@ -171,7 +180,7 @@ struct call {
 };
 
 /* Is it wanted? `slot` says which end. */
-static __always_inline int begin_call(struct call *call, long number, __u32 slot)
+static __always_inline int begin_call(struct call *call, __u32 number, __u32 slot)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
 	const int abi = IS_COMPAT(task) ? 1 : 0;
@@ -238,7 +247,7 @@ static __always_inline void forget_late(__u32 tid)
 }
 
 /* Which parts of this call are to be tried again. */
-static __always_inline __u32 recall_late(const struct task_struct *task, long number, int abi)
+static __always_inline __u32 recall_late(const struct task_struct *task, __u32 number, int abi)
 {
 	const __u32 tid = task->pid;
 	const struct late *late = bpf_map_lookup_elem(&lates, &tid);
@@ -251,10 +260,24 @@ static __always_inline __u32 recall_late(const struct task_struct *task, long nu
 	return parts;
 }
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(wmk_enter, struct pt_regs *regs, long number)
+static __always_inline int send_other(struct pt_regs *regs, const struct call *call, __u8 flags, long number)
 {
-	const __u32 slot = WMK_SYSCALLS_SLOT_ENTRY;
+	void *ring = ring_of(call->cpu);
+	struct other_entry *record = ring ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : NULL;
+
+	if (!record)
+		return 0;
+	fill_head(&record->entry.head, call->task, WMK_SYSCALLS_OTHER, call->cpu, flags, WMK_SYSCALLS_ARGS + 1);
+	arguments(regs, call->abi, record->entry.values);
+	record->number = number;
+	bpf_ringbuf_submit(record, wake_flags(ring, sizeof(*record)));
+	return 1;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(wmk_enter, struct pt_regs *regs, long nr)
+{
+	const __u32 slot = WMK_SYSCALLS_SLOT_ENTRY, number = index_of(nr);
 	struct call call;
 	int is_sent = 0;
 
@@ -262,7 +285,9 @@ int BPF_PROG(wmk_enter, struct pt_regs *regs, long number)
 		return 0;
 	const __u8 flags = call.abi ? WMK_SYSCALLS_IS_COMPAT : 0;
 
-	if (has_parts(call.copies)) {
+	if (number == WMK_SYSCALLS_OTHER) {
+		is_sent = send_other(regs, &call, flags, nr);
+	} else if (has_parts(call.copies)) {
 		struct scratch *scratch = scratch_of(slot);
 
 		if (scratch) {
@@ -294,8 +319,7 @@ int BPF_PROG(wmk_enter, struct pt_regs *regs, long number)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(wmk_exit, struct pt_regs *regs, long ret)
 {
-	const long number = NUMBER(regs);
-	const __u32 slot = WMK_SYSCALLS_SLOT_EXIT;
+	const __u32 slot = WMK_SYSCALLS_SLOT_EXIT, number = index_of(NUMBER(regs));
 	struct call call;
 	__u32 late = 0;
 	int is_sent = 0;

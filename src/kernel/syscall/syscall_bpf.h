@@ -65,6 +65,7 @@ struct wmk_syscalls_record {
 	bool is_signal, is_end;  /* no call; see WMK_SYSCALLS_IS_SIGNAL, WMK_SYSCALLS_IS_END for the values */
 	uint8_t n_values, n_parts;
 	uint64_t values[WMK_SYSCALLS_ARGS];   /* arguments, or at exit the result */
+	uint64_t other;            /* at the entry of WMK_SYSCALLS_OTHER: the number of the call */
 	struct wmk_syscalls_piece parts[WMK_SYSCALLS_PARTS];
 };
 

@@ -16,15 +16,19 @@ int wmk_syscalls_record_parse(const uint8_t *bytes, size_t len, struct wmk_sysca
 	if (len < sizeof(head))
 		return wmk_error(-EPROTO, "a record of %zu bytes (it begins with %zu)", len, sizeof(head));
 	memcpy(&head, bytes, sizeof(head));
-	if (head.n_values > WMK_SYSCALLS_ARGS || head.n_parts > WMK_SYSCALLS_PARTS ||
+	const bool is_other = head.number == WMK_SYSCALLS_OTHER && head.n_values == WMK_SYSCALLS_ARGS + 1;
+
+	if (head.n_values > WMK_SYSCALLS_ARGS + is_other || head.n_parts > WMK_SYSCALLS_PARTS ||
 	    head.number >= WMK_SYSCALLS_NUMBERS ||
 	    head.n_values * sizeof(uint64_t) > len - at)
 		return wmk_error(-EPROTO, "a record of call %u with %u values and %u parts", head.number, head.n_values, head.n_parts);
 	*record = (struct wmk_syscalls_record){ .mono = head.time, .pid = head.pid, .tid = head.tid, .cpu = head.cpu, .number = head.number,
 		.is_exit = head.flags & WMK_SYSCALLS_IS_EXIT, .is_signal = head.flags & WMK_SYSCALLS_IS_SIGNAL, .is_end = head.flags & WMK_SYSCALLS_IS_END,
 		.abi = head.flags & WMK_SYSCALLS_IS_COMPAT ? WMK_KABI_COMPAT : WMK_KABI_NATIVE,
-		.n_values = head.n_values, .n_parts = head.n_parts };
-	memcpy(record->values, bytes + at, head.n_values * sizeof(uint64_t));
+		.n_values = head.n_values - is_other, .n_parts = head.n_parts };
+	memcpy(record->values, bytes + at, record->n_values * sizeof(uint64_t));
+	if (is_other)
+		memcpy(&record->other, bytes + at + WMK_SYSCALLS_ARGS * sizeof(uint64_t), sizeof(record->other));
 	at += head.n_values * sizeof(uint64_t);
 	for (unsigned i = 0; i < head.n_parts; i++) {
 		struct wmk_syscalls_piece *piece = &record->parts[i];

@@ -3,6 +3,8 @@
  * syscall_record.h - what the BPF program bpf/syscalls.bpf.c and the loader have in common: what to copy for each system call, and the records that
  * come out of the rings. Both are compiled from the same tree, for the same machine: no versions, the machine's own byte order.
  *
+ * The entry of a call WMK_SYSCALLS_OTHER has the call's number as one more value.
+ *
  *     record:  struct wmk_syscalls_head | u64 values[n_values] | n_parts times { struct wmk_syscalls_part | its bytes | zeros up to 8 }
  */
 #ifndef WMK_KERNEL_SYSCALL_RECORD_H
@@ -11,6 +13,7 @@
 #include <linux/types.h>
 
 #define WMK_SYSCALLS_NUMBERS 512u      /* system calls of one table */
+#define WMK_SYSCALLS_OTHER (WMK_SYSCALLS_NUMBERS - 1)    /* stands for all numbers that have no place in the table */
 #define WMK_SYSCALLS_ABIS 2u           /* the machine's own calls; those of its 32-bit programs */
 #define WMK_SYSCALLS_ARGS 6u
 #define WMK_SYSCALLS_PARTS 3u          /* pointed-to arguments that are copied, of one record */
