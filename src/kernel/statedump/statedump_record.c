@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * statedump_record.c - records of the state dump: a payload put together and emitted (see statedump_record.h).
+ */
+#include "kernel/statedump/statedump_record.h"
+
+#include <errno.h>
+
+int wmk_kdump_missed(struct wmk_kdump *dump, long err)
+{
+	if (!wmk_kproc_is_gone((int)err))
+		return (int)err;
+	if (err == -EACCES || err == -EPERM)
+		dump->counts.denied++;
+	else
+		dump->counts.gone++;
+	return 0;
+}
+
+void wmk_kdump_put_text(struct wmk_kdump *dump, const char *text, size_t len)
+{
+	wmk_kdump_put(dump, text, strnlen(text, len < PATH_MAX ? len : PATH_MAX));
+	wmk_kdump_put(dump, "", 1);
+}
+
+int wmk_kdump_emit(struct wmk_kdump *dump, enum wmk_kstatedump_event event)
+{
+	const size_t len = dump->len;
+	int err;
+
+	dump->len = 0;
+	err = dump->record(dump->data, event, dump->options->clock(dump->options->clock_data), dump->payload, len);
+	dump->was_refused = err != 0;
+	return err;
+}
