@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "schema/contexts.h"
 #include "schema/schema.h"
 
 /* ── text ────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -97,33 +98,7 @@ int wmk_ctf_comment_text(struct wmk_ctf_text_buffer *out, const char *words);
 
 /* ── contexts ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/*
- * A context that the user can ask for: by number (those of programs are enum wmk_context of wire.h: 1 vpid, 2 vtid, 3
- * procname, 4 cpu_id, 5 pthread_id, 6 ip) and by name. NULL for an unknown one. Static storage.
- */
-enum wmk_context_domain { WMK_CONTEXT_USER = 1, WMK_CONTEXT_KERNEL = 2 };
-enum wmk_context_of_kernel {
-	WMK_CONTEXT_VPID = 1,
-	WMK_CONTEXT_VTID = 2,
-	WMK_CONTEXT_PROCNAME = 3,
-	WMK_CONTEXT_CPU_ID = 4,
-	WMK_CONTEXT_PID = 7,
-	WMK_CONTEXT_TID,
-	WMK_CONTEXT_PPID,
-	WMK_CONTEXT_VPPID,
-	WMK_CONTEXT_PRIO,
-	WMK_CONTEXT_PREEMPTIBLE,
-	WMK_CONTEXT_INTERRUPTIBLE,
-	WMK_CONTEXT_NEED_RESCHEDULE,
-	WMK_CONTEXT_CGROUP_NS,
-	WMK_CONTEXT_IPC_NS,
-	WMK_CONTEXT_MNT_NS,
-	WMK_CONTEXT_NET_NS,
-	WMK_CONTEXT_PID_NS,
-	WMK_CONTEXT_TIME_NS,
-	WMK_CONTEXT_USER_NS,
-	WMK_CONTEXT_UTS_NS,
-};
+/* A context that the user can ask for: by number (enum wmk_context) and by name. NULL: unknown. Static storage. */
 struct wmk_ctf_context {
 	unsigned number;
 	unsigned domains;          /* enum wmk_context_domain, or-ed: whose records can have it */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * context.c - the contexts: what a channel can add to each of its records. One table; a new context is one line and one function
- * here, its name and type in src/ctf/context.c, and a number in wire.h.
+ * context.c - the contexts that a channel can add to each of its records. A new context is a line of schema/contexts.def, and a
+ * function and a line of the table here.
  *
  * The functions run on the recording path, in signal handlers too: what costs a system call is asked once and kept, per process or in
  * initial-exec thread-local storage. A name that a thread gives itself after its first record (prctl(PR_SET_NAME), pthread_setname_np())
@@ -107,18 +107,32 @@ static void fill_ip(void *to, const void *ip)
 	memcpy(to, &where, sizeof(where));
 }
 
-static const struct wmk_context_desc contexts[WMK_CTX_COUNT] = {
-	[WMK_CTX_VPID] = { true, 4, WMK_FILTER_SIGNED, fill_vpid },
-	[WMK_CTX_VTID] = { true, 4, WMK_FILTER_SIGNED, fill_vtid },
-	[WMK_CTX_PROCNAME] = { true, 16, WMK_FILTER_TEXT, fill_procname },
-	[WMK_CTX_CPU_ID] = { false, 4, WMK_FILTER_SIGNED, fill_cpu_id },
-	[WMK_CTX_PTHREAD_ID] = { true, 8, WMK_FILTER_UNSIGNED, fill_pthread_id },
-	[WMK_CTX_IP] = { false, 8, WMK_FILTER_UNSIGNED, fill_ip },
+#define FILTER_S32 WMK_FILTER_SIGNED
+#define FILTER_U8 WMK_FILTER_UNSIGNED
+#define FILTER_U32 WMK_FILTER_UNSIGNED
+#define FILTER_HEX64 WMK_FILTER_UNSIGNED
+#define FILTER_TEXT16 WMK_FILTER_TEXT
+enum {
+#define WMK_CONTEXT(identifier, number, name, domains, type, help) \
+	BYTES_##identifier = WMK_CONTEXT_##type, FILTER_TYPE_##identifier = FILTER_##type,
+#include "schema/contexts.def"
+};
+
+#define CONTEXT(identifier, is_constant, fill_) \
+	[WMK_CONTEXT_##identifier] = { .constant = (is_constant), .bytes = BYTES_##identifier, \
+				       .filter_type = FILTER_TYPE_##identifier, .fill = (fill_) }
+static const struct wmk_context_desc contexts[] = {
+	CONTEXT(VPID, true, fill_vpid),
+	CONTEXT(VTID, true, fill_vtid),
+	CONTEXT(PROCNAME, true, fill_procname),
+	CONTEXT(CPU_ID, false, fill_cpu_id),
+	CONTEXT(PTHREAD_ID, true, fill_pthread_id),
+	CONTEXT(IP, false, fill_ip),
 };
 
 const struct wmk_context_desc *wmk_context_get(unsigned number)
 {
-	return number < WMK_CTX_COUNT && contexts[number].fill ? &contexts[number] : NULL;
+	return number < sizeof(contexts) / sizeof(contexts[0]) && contexts[number].fill ? &contexts[number] : NULL;
 }
 
 uint16_t wmk_context_stamp_key(const uint8_t *list, unsigned n, uint8_t *words)

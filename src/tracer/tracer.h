@@ -337,7 +337,7 @@ bool wmk_reclaim(void);
 
 struct wmk_context_desc {
 	bool constant;                  /* never changes in a thread */
-	uint32_t bytes;                 /* as its type in src/ctf/context.c says ... */
+	uint32_t bytes;                 /* as its type in schema/contexts.def says ... */
 	uint8_t filter_type;            /* ... and as a filter has it: enum wmk_filter_type */
 	void (*fill)(void *to, const void *ip);
 };

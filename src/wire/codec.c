@@ -67,7 +67,7 @@ int wmk_channel_decode(const void *body, size_t len, struct wmk_channel_msg *cha
 		return wmk_error(-EPROTO, "a channel with %u contexts, a field limit of %u bytes, flags 0x%x",
 				 channel->n_contexts, channel->field_limit, channel->flags);
 	for (uint32_t i = 0; i < channel->n_contexts; i++)
-		if (channel->contexts[i] == 0 || channel->contexts[i] >= WMK_CTX_COUNT)
+		if (!(wmk_context_domains(channel->contexts[i]) & WMK_CONTEXT_USER))
 			return wmk_error(-EPROTO, "no context has number %u", channel->contexts[i]);
 	return 0;
 }

@@ -35,6 +35,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "schema/contexts.h"
+
 #define WMK_WIRE_VERSION 1
 #define WMK_FRAME_MAX (1u << 20)      /* bytes of a body */
 #define WMK_WIRE_NAME_MAX 64          /* procname in HELLO, without the NUL */
@@ -102,17 +104,6 @@ struct wmk_welcome {
  * with the same id) by its first DONE is removed.
  */
 #define WMK_WELCOME_PERSIST 1u
-
-/* Contexts by number; the table with names and types is in tracer/context.h's table and is shared through schema. */
-enum wmk_context {
-	WMK_CTX_VPID = 1,
-	WMK_CTX_VTID = 2,
-	WMK_CTX_PROCNAME = 3,
-	WMK_CTX_CPU_ID = 4,
-	WMK_CTX_PTHREAD_ID = 5,
-	WMK_CTX_IP = 6,
-	WMK_CTX_COUNT
-};
 
 struct wmk_channel_msg {
 	uint32_t channel;          /* number, unique on this connection */

@@ -55,7 +55,7 @@ static void test_options(void **state)
 	assert_string_equal(args.patterns.items[1], "b:c");
 	assert_string_equal(args.patterns.items[2], "!d:e");
 	assert_int_equal(args.n_contexts, 2);
-	assert_int_equal(args.contexts[1], WMK_CTX_PROCNAME);
+	assert_int_equal(args.contexts[1], WMK_CONTEXT_PROCNAME);
 	assert_string_equal(args.output, "dir");
 	assert_int_equal(args.subbuf_size, 4 << 20);
 	assert_int_equal(args.n_subbufs, 8);

@@ -393,7 +393,7 @@ static bool is_flag(unsigned context)
 static int add_context(struct wmk_kcontext *who, unsigned number)
 {
 	const struct wmk_ctf_context *context = wmk_ctf_context(number);
-	const size_t size = number == WMK_CONTEXT_PROCNAME ? WMK_KPROC_NAME : is_flag(number) ? 1 : sizeof(int32_t);
+	const size_t size = wmk_context_bytes(number);
 
 	if (!context || !(context->domains & WMK_CONTEXT_KERNEL) || who->n == WMK_KCONTEXT_CONTEXTS || size > WMK_KCONTEXT_BYTES - who->bytes)
 		return wmk_error(-EINVAL, "a context with number %u is not of the kernel's records", number);

@@ -22,7 +22,7 @@ static inline struct outcome outcome_of(const char *program, const char *kind, s
 {
 	options.prefix = "t:mark";
 	options.n_contexts = 1;
-	options.contexts[0] = WMK_CTX_VPID;
+	options.contexts[0] = WMK_CONTEXT_VPID;
 	struct controller *c = controller_start(run_make_dir(), &options);
 	struct outcome o = { .status = run_program(program, kind) };
 

@@ -127,7 +127,7 @@ static size_t sample_bytes(const struct sample *s, uint8_t **bytes)
 	X(scope_that_is_none, s->inputs[0].scope = WMK_FILTER_EVENT)                                                    \
 	X(context_that_is_none, (s->inputs[0].scope = WMK_FILTER_CONTEXT, s->inputs[0].number = UINT16_MAX))            \
 	X(context_number_0, (s->inputs[0].scope = WMK_FILTER_CONTEXT, s->inputs[0].number = 0))                         \
-	X(context_of_another_type, (s->inputs[1].scope = WMK_FILTER_CONTEXT, s->inputs[1].number = WMK_CTX_VPID))       \
+	X(context_of_another_type, (s->inputs[1].scope = WMK_FILTER_CONTEXT, s->inputs[1].number = WMK_CONTEXT_VPID))       \
 	X(jump_out, s->insns[2].to = 4)                                                                                 \
 	X(jump_far_out, s->insns[2].to = UINT32_MAX)                                                                    \
 	X(jump_onto_itself, s->insns[2].to = 2)                                                                         \

@@ -70,7 +70,7 @@ static void every_type(void **state)
 static void contexts(void **state)
 {
 	struct controller_options options = { .prefix = "t:small", .n_contexts = 3,
-		.contexts = { WMK_CTX_VPID, WMK_CTX_VTID, WMK_CTX_PROCNAME } };
+		.contexts = { WMK_CONTEXT_VPID, WMK_CONTEXT_VTID, WMK_CONTEXT_PROCNAME } };
 	uint64_t lost;
 	struct run_records records = run_fields(&options, &lost, NULL);
 	int pid, tid;
@@ -88,7 +88,7 @@ static void contexts(void **state)
 static void all_contexts(void **state)
 {
 	struct controller_options options = { .prefix = "t:strings", .n_contexts = 6,
-		.contexts = { WMK_CTX_CPU_ID, WMK_CTX_IP, WMK_CTX_PROCNAME, WMK_CTX_PTHREAD_ID, WMK_CTX_VTID, WMK_CTX_VPID } };
+		.contexts = { WMK_CONTEXT_CPU_ID, WMK_CONTEXT_IP, WMK_CONTEXT_PROCNAME, WMK_CONTEXT_PTHREAD_ID, WMK_CONTEXT_VTID, WMK_CONTEXT_VPID } };
 	uint64_t lost;
 	struct run_records records = run_fields(&options, &lost, NULL);
 	int cpu;

@@ -33,7 +33,7 @@ static void channel(const uint8_t *body, size_t len)
 	if (message.flags > WMK_CHANNEL_PRIVATE)
 		abort();
 	for (uint32_t i = 0; i < message.n_contexts; i++)
-		if (message.contexts[i] == 0 || message.contexts[i] >= WMK_CTX_COUNT)
+		if (!(wmk_context_domains(message.contexts[i]) & WMK_CONTEXT_USER))
 			abort();
 }
 

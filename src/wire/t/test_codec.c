@@ -53,7 +53,7 @@ static void test_channel(void **state)
 	struct wmk_channel_msg channel = { .channel = 1,
 					   .field_limit = 4096,
 					   .n_contexts = 2,
-					   .contexts = { WMK_CTX_VPID, WMK_CTX_IP } },
+					   .contexts = { WMK_CONTEXT_VPID, WMK_CONTEXT_IP } },
 			       got;
 
 	(void)state;
@@ -66,7 +66,7 @@ static void test_channel(void **state)
 	channel.flags = 2;
 	assert_int_equal(wmk_channel_decode(&channel, sizeof(channel), &got), -EPROTO);
 	channel.flags = 0;
-	channel.contexts[1] = WMK_CTX_COUNT;
+	channel.contexts[1] = WMK_CONTEXT_PID;
 	assert_int_equal(wmk_channel_decode(&channel, sizeof(channel), &got), -EPROTO);
 	channel.contexts[1] = 0;
 	assert_int_equal(wmk_channel_decode(&channel, sizeof(channel), &got), -EPROTO);
