@@ -1,24 +1,54 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The files that the tests of some suites need: needed.py BUILD SUITE... (-SUITE: not that one), a line each, for ninja. What test.sh does not run it need not build."""
+"""
+Prints what scripts/test.sh needs of a build for some suites, a line each.
+
+usage: needed.py BUILD SUITE...                  the files that their tests need, for ninja
+       needed.py --tests GROUP BUILD SUITE...    the names of their tests in that group, for `meson test`
+
+`-SUITE` excludes a suite. Each test is in one group: `beside` (is_parallel), `kernel` (records the kernel of this machine: one at a time, beside
+those of the first group) or `alone` (needs the machine for itself: WMK_ALONE in its environment, or not of the suite `kernel`).
+"""
 import json
 import subprocess
 import sys
 
 
-def main(build, *suites):
-    def ask(what):
-        return json.loads(subprocess.check_output(['meson', 'introspect', '--' + what, build]))
+def introspect(build, what):
+    return json.loads(subprocess.check_output(['meson', 'introspect', '--' + what, build]))
 
-    def is_run(test):
-        of = {suite.split(':')[-1] for suite in test['suite']}
-        wanted, unwanted = {s for s in suites if s[0] != '-'}, {s[1:] for s in suites if s[0] == '-'}
-        return not of & unwanted and (not wanted or bool(of & wanted))
 
-    files = {target['id']: target['filename'] for target in ask('targets')}
-    needed = {name for test in ask('tests') if is_run(test) for target in test['depends'] for name in files[target]}
+def suites_of(test):
+    return {suite.split(':')[-1] for suite in test['suite']}
+
+
+def tests_of(build, suites):
+    """The tests that run when these suites are chosen."""
+    wanted, unwanted = {s for s in suites if s[0] != '-'}, {s[1:] for s in suites if s[0] == '-'}
+    return [test for test in introspect(build, 'tests') if not suites_of(test) & unwanted and (not wanted or suites_of(test) & wanted)]
+
+
+def group_of(test):
+    if test['is_parallel']:
+        return 'beside'
+    return 'kernel' if 'kernel' in suites_of(test) and 'WMK_ALONE' not in test['env'] else 'alone'
+
+
+def files_of(build, suites):
+    files = {target['id']: target['filename'] for target in introspect(build, 'targets')}
+    needed = {name for test in tests_of(build, suites) for target in test['depends'] for name in files[target]}
     top = build.rstrip('/') + '/'
-    print('\n'.join(sorted(name[name.index(top) + len(top):] if top in name else name for name in needed)))
+    return sorted(name[name.index(top) + len(top):] if top in name else name for name in needed)
+
+
+def main(*args):
+    if args[0] == '--tests':
+        group, build, *suites = args[1:]
+        lines = [test['name'] for test in tests_of(build, suites) if group_of(test) == group]
+    else:
+        lines = files_of(args[0], args[1:])
+    if lines:
+        print('\n'.join(lines))
 
 
 if __name__ == '__main__':

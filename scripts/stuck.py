@@ -54,6 +54,9 @@ def started_by(parent):
 
 def main(build, multiplier, path, *command):
     known, seen = limits(build), {}
+    # (a shell without job control lets what it starts in the background ignore these, and so would all tests)
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
     with subprocess.Popen(command) as meson:
         # (from the terminal it gets that as well; and it is not to be ignored in all that it starts)
         signal.signal(signal.SIGINT, lambda *_: None)

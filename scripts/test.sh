@@ -71,25 +71,42 @@ if [ $setup = 1 ]; then
 	scripts/setup.sh "${args[@]}" || { echo "test: setting up failed"; echo "0 passed, 1 failed"; exit 1; }
 fi
 
-# suite_arguments SUITE|-SUITE...: what meson is told, a line each; of those that are wanted, where some are.
-suite_arguments() {
+# suites_to_run SUITE|-SUITE...: the suites that a build runs, a line each; those of --suite among them, where it was given.
+suites_to_run() {
 	local suite
 	if [ ${#wanted[@]} -eq 0 ]; then
-		for suite; do
-			case $suite in
-			-*) printf -- '--no-suite\n%s\n' "${suite#-}" ;;
-			*) printf -- '--suite\n%s\n' "$suite" ;;
-			esac
-		done
+		[ $# -eq 0 ] || printf '%s\n' "$@"
 		return
 	fi
 	# (a build names those that it runs, or those that it does not)
 	for suite in "${wanted[@]}"; do
 		case " $* " in
 		*" -$suite "*) ;;
-		"  " | " -"* | *" $suite "*) printf -- '--suite\n%s\n' "$suite" ;;
+		"  " | " -"* | *" $suite "*) printf '%s\n' "$suite" ;;
 		esac
 	done
+}
+
+# run_group GROUP PROCESSES: the tests of a group (scripts/needed.py) in the build at hand. It ends the shell: to be called in a subshell.
+run_group() {
+	local tests stuck=$PWD/$dir/meson-logs/stuck-$name-$1.txt
+	mapfile -t tests < <(scripts/needed.py --tests "$1" "$dir" "${chosen_suites[@]}")
+	[ ${#tests[@]} -gt 0 ] || exit 0
+	WMK_ROUNDS_PERCENT=$rounds WMK_LONG=$extra exec python3 scripts/stuck.py "$dir" "$multiplier" "$stuck" meson test -C "$dir" "${args[@]}" \
+		--num-processes "$2" --logbase "testlog-$name-$1" "${tests[@]}" >"build-tests/$name-$1.log" 2>&1
+}
+
+# collect: adds the logs of the build at hand to the results, and prints what was stuck.
+collect() {
+	local group json ran=${#results[@]}
+	for group in beside kernel alone; do
+		[ -e "build-tests/$name-$group.log" ] || continue
+		# Setups add their name to the log's.
+		json=$(ls "$dir/meson-logs/testlog-$name-$group"*.json 2>/dev/null | head -1)
+		results+=("$name=${json:-broken:build-tests/$name-$group.log}")
+	done
+	[ ${#results[@]} -gt "$ran" ] || results+=("$name=broken:$log")
+	cat "$dir/meson-logs/stuck-$name-"* 2>/dev/null | cut -c1-200 | head -300
 }
 
 mkdir -p build-tests
@@ -132,25 +149,14 @@ done | setsid bash -c '
 	echo 19 2>/dev/null >"/proc/$$/autogroup"
 	chrt --idle --pid 0 $$
 	while read -r build && read -r share; do make_build "$build" "$share"; done' 2>/dev/null &
-builder=$!
-trap 'kill -- -$builder 2>/dev/null' EXIT
+builder=$! chain= chains=()
+trap 'kill -- -$builder "${chains[@]}" 2>/dev/null' EXIT
 
-results=()
-for build in "${chosen[@]}"; do
-	IFS='|' read -r name options env suites <<<"$build"
+# prepare BUILD: what its tests are run with. Returns 1 if none is to be run.
+prepare() {
+	IFS='|' read -r name options env suites <<<"$1"
 	dir=build-tests/${share[$name]:-$name}
 	log=build-tests/$name.log
-	begun=$SECONDS
-	printf '== %s: building' "$name"
-	while [ ! -s "build-tests/$name.made" ] && kill -0 $builder 2>/dev/null; do sleep 0.2; done
-	if [ "$(cat "build-tests/$name.made" 2>/dev/null)" != good ]; then
-		printf ' FAILED\n'
-		grep -E 'error|warning|FAILED|ERROR' "$log" | head -20
-		echo "   see $log"
-		results+=("$name=broken:$log")
-		continue
-	fi
-	printf ', testing'
 	# WMK_LONG asks for what the short run leaves out as a whole.
 	if [ $long = 1 ] && [[ $all_rounds == *" $name "* ]]; then
 		rounds=${WMK_ROUNDS_PERCENT:-100} extra=1
@@ -164,9 +170,8 @@ for build in "${chosen[@]}"; do
 	# Many tests wait more than they work. (With all rounds some want the CPUs for themselves.)
 	processes=$(nproc)
 	case $long:$name in 0:* | 1:asan | 1:tsan) processes=$((processes + 1)) ;; esac
-	args=(--no-rebuild --num-processes "$processes" --logbase "testlog-$name")
 	[ $long = 1 ] && multiplier=10 || multiplier=4
-	args+=(--timeout-multiplier $multiplier)
+	args=(--no-rebuild --timeout-multiplier $multiplier)
 	[ -n "$env" ] && args+=(--setup "$env")
 	case $long:$name in
 	1:gcc-release) suites= ;;
@@ -174,21 +179,53 @@ for build in "${chosen[@]}"; do
 	1:tsan) suites+=" tests tests-daemon threads tests-kernel" ;;
 	esac
 	# shellcheck disable=SC2086 # suites are several words
-	mapfile -t chosen_suites < <(suite_arguments $suites)
-	if [ ${#wanted[@]} -gt 0 ] && [ ${#chosen_suites[@]} -eq 0 ]; then
+	mapfile -t chosen_suites < <(suites_to_run $suites)
+	[ ${#wanted[@]} -eq 0 ] || [ ${#chosen_suites[@]} -gt 0 ]
+}
+
+results=() tested=()
+for build in "${chosen[@]}"; do
+	prepare "$build" && some=1 || some=0
+	begun=$SECONDS
+	printf '== %s: building' "$name"
+	while [ ! -s "build-tests/$name.made" ] && kill -0 $builder 2>/dev/null; do sleep 0.2; done
+	if [ "$(cat "build-tests/$name.made" 2>/dev/null)" != good ]; then
+		printf ' FAILED\n'
+		grep -E 'error|warning|FAILED|ERROR' "$log" | head -20
+		echo "   see $log"
+		results+=("$name=broken:$log")
+		continue
+	fi
+	if [ $some = 0 ]; then
 		printf ', none of these suites\n'
 		continue
 	fi
-	args+=("${chosen_suites[@]}")
-	stuck=$PWD/$dir/meson-logs/stuck-$name.txt
-	rm -f "$dir/meson-logs/testlog-$name"* "$stuck"
-	WMK_ROUNDS_PERCENT=$rounds WMK_LONG=$extra python3 scripts/stuck.py "$dir" $multiplier "$stuck" meson test -C "$dir" "${args[@]}" >>"$log" 2>&1
+	printf ', testing'
+	rm -f "build-tests/$name-"*.log "$dir/meson-logs/testlog-$name-"* "$dir/meson-logs/stuck-$name-"*
+	# Tests that record the kernel exclude each other, and wait more than they work: in the short run all others run beside them, also those of
+	# the next builds.
+	(
+		while [ -n "$chain" ] && kill -0 "$chain" 2>/dev/null; do sleep 0.5; done
+		run_group kernel 1
+	) &
+	chain=$!
+	chains+=($chain)
+	[ $long = 1 ] && wait $chain
+	(run_group beside "$processes")
 	printf ', rounds %s %% (%d s)\n' "$rounds" $((SECONDS - begun))
-	[ -f "$stuck" ] && cut -c1-200 "$stuck" | head -300
-	# Setups add their name to the log's.
-	json=$(ls "$dir/meson-logs/testlog-$name"*.json 2>/dev/null | head -1)
-	results+=("$name=${json:-broken:$log}")
+	tested+=("$build")
 done
+begun=$SECONDS
+[ -z "$chain" ] || wait "$chain"
+chains=()
+printf '== kernel tests that were left (%d s)\n' $((SECONDS - begun))
+begun=$SECONDS
+for build in "${tested[@]}"; do
+	prepare "$build"
+	(run_group alone 1)
+	collect
+done
+printf '== tests that need the machine for themselves (%d s)\n' $((SECONDS - begun))
 
 # (what was asked for and ran nowhere has not passed)
 [ ${#results[@]} -gt 0 ] || { echo "test: no build runs ${wanted[*]:-anything}"; echo "0 passed, 1 failed"; exit 1; }
