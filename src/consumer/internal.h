@@ -18,6 +18,7 @@
 #include <stdbool.h>
 
 #include "consumer/consumer.h"
+#include "kernel/proc/own_pids.h"
 #include "store/store.h"
 
 #define WMK_STREAM_NAME 160
@@ -90,6 +91,7 @@ struct wmk_consumer {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;            /* a call has been carried out */
 	pthread_t thread;
+	struct wmk_kown_time thread_begun;     /* from before it was created: all its records are our own */
 	bool running, stop;
 	struct wmk_call *calls, **calls_end;
 	uint32_t word;                     /* atomic; changes when there is something for the thread: what it sleeps on ... */

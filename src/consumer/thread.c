@@ -229,6 +229,7 @@ static void *run(void *arg)
 	uint64_t published = 0;
 	uint32_t word;
 
+	wmk_kown_thread_begins(consumer->thread_begun);
 	/* Of this thread alone. Where it is not permitted, we have the share that everybody has. */
 	if (getpriority(PRIO_PROCESS, 0) > NICE)
 		setpriority(PRIO_PROCESS, 0, NICE);
@@ -248,6 +249,7 @@ static void *run(void *arg)
 	}
 	look_and_publish(consumer, WMK_LOOK_END, &seen, &published);
 	consumer->stop_err = seen.err;
+	wmk_kown_thread_ends(consumer->thread_begun);
 	return NULL;
 }
 
@@ -275,6 +277,7 @@ int wmk_consumer_start(struct wmk_consumer *consumer)
 		err = wmk_consumer_heart_start(consumer);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
+	consumer->thread_begun = wmk_kown_now();
 	if (err >= 0 && (err = -pthread_create(&consumer->thread, &attr, run, consumer)) < 0) {
 		wmk_consumer_heart_stop(consumer);
 		wmk_error(err, "cannot start the consumer's thread: %s", strerror(-err));
