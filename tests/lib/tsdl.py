@@ -2,6 +2,7 @@
 """
 What the blocks of TSDL metadata (CTF 1.8.3, section 7) say by `path = value;`, as data, to be compared. Types are passed over.
 """
+import functools
 import re
 
 TOKEN = re.compile(r'\s+|/\*.*?\*/|//[^\n]*|(?P<string>"(?:[^"\\]|\\.)*")|(?P<number>[-+]?(?:0[xX][0-9a-fA-F]+|[0-9]+))[uUlL]*|'
@@ -25,16 +26,17 @@ def _unescaped(match):
 
 def _tokens(text):
     for match in TOKEN.finditer(text):
-        if match['string']:
-            yield 'value', ESCAPE.sub(_unescaped, match['string'][1:-1])
-        elif match['number']:
+        of = match.lastgroup                 # None: white space or a comment
+        if of == 'word':
+            yield 'word', ''.join(match['word'].split())
+        elif of == 'sign':
+            yield 'sign', match['sign']
+        elif of == 'number':
             digits = match['number'].lstrip('+-')
             number = int(digits, 16 if digits[:2] in ('0x', '0X') else 8 if digits[0] == '0' else 10)
             yield 'value', -number if match['number'][0] == '-' else number
-        elif match['word']:
-            yield 'word', re.sub(r'\s', '', match['word'])
-        elif match['sign']:
-            yield 'sign', match['sign']
+        elif of == 'string':
+            yield 'value', ESCAPE.sub(_unescaped, match['string'][1:-1])
 
 
 def _past(tokens, at):
@@ -46,8 +48,9 @@ def _past(tokens, at):
     return at + 1
 
 
+@functools.lru_cache(maxsize=4)              # (several traces made of one often have the same metadata)
 def blocks(text):
-    """[(kind, [(path, value)])] in the order in which they stand; a value is a str, an int, or a Word."""
+    """[(kind, [(path, value)])] in the order in which they stand; a value is a str, an int, or a Word. Not to be changed."""
     tokens, found, at = list(_tokens(text)), [], 0
     while at < len(tokens):
         if tokens[at][1] not in KINDS or tokens[at + 1] != ('sign', '{'):
