@@ -6,8 +6,9 @@ Prints what scripts/test.sh needs of a build for some suites, a line each.
 usage: needed.py BUILD SUITE...                  the files that their tests need, for ninja
        needed.py --tests GROUP BUILD SUITE...    the names of their tests in that group, for `meson test`
 
-`-SUITE` excludes a suite. Each test is in one group: `beside` (is_parallel), `kernel` (records the kernel of this machine: one at a time, beside
-those of the first group) or `alone` (needs the machine for itself: WMK_ALONE in its environment, or not of the suite `kernel`).
+`-SUITE` excludes a suite. Each test is in one group: `beside` (is_parallel), `kernel` (records the kernel of this
+machine: one at a time, beside those of the first group) or `alone` (needs the machine for itself: WMK_ALONE in its
+environment, or not of the suite `kernel`).
 """
 import json
 import subprocess
@@ -25,7 +26,8 @@ def suites_of(test):
 def tests_of(build, suites):
     """The tests that run when these suites are chosen."""
     wanted, unwanted = {s for s in suites if s[0] != '-'}, {s[1:] for s in suites if s[0] == '-'}
-    return [test for test in introspect(build, 'tests') if not suites_of(test) & unwanted and (not wanted or suites_of(test) & wanted)]
+    return [test for test in introspect(build, 'tests')
+            if not suites_of(test) & unwanted and (not wanted or suites_of(test) & wanted)]
 
 
 def group_of(test):

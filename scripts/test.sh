@@ -71,7 +71,7 @@ if [ $setup = 1 ]; then
 	scripts/setup.sh "${args[@]}" || { echo "test: setting up failed"; echo "0 passed, 1 failed"; exit 1; }
 fi
 
-# suites_to_run SUITE|-SUITE...: the suites that a build runs, a line each; those of --suite among them, where it was given.
+# suites_to_run SUITE|-SUITE...: the suites that a build runs, a line each; of --suite, where given.
 suites_to_run() {
 	local suite
 	if [ ${#wanted[@]} -eq 0 ]; then
@@ -87,13 +87,14 @@ suites_to_run() {
 	done
 }
 
-# run_group GROUP PROCESSES: the tests of a group (scripts/needed.py) in the build at hand. It ends the shell: to be called in a subshell.
+# run_group GROUP PROCESSES: the tests of a group (scripts/needed.py) in the build at hand. To be called in a subshell,
+# which it ends.
 run_group() {
 	local tests stuck=$PWD/$dir/meson-logs/stuck-$name-$1.txt
 	mapfile -t tests < <(scripts/needed.py --tests "$1" "$dir" "${chosen_suites[@]}")
 	[ ${#tests[@]} -gt 0 ] || exit 0
-	WMK_ROUNDS_PERCENT=$rounds WMK_LONG=$extra exec python3 scripts/stuck.py "$dir" "$multiplier" "$stuck" meson test -C "$dir" "${args[@]}" \
-		--num-processes "$2" --logbase "testlog-$name-$1" "${tests[@]}" >"build-tests/$name-$1.log" 2>&1
+	WMK_ROUNDS_PERCENT=$rounds WMK_LONG=$extra exec python3 scripts/stuck.py "$dir" "$multiplier" "$stuck" \
+		meson test -C "$dir" "${args[@]}" --num-processes "$2" --logbase "testlog-$name-$1" "${tests[@]}" >"build-tests/$name-$1.log" 2>&1
 }
 
 # collect: adds the logs of the build at hand to the results, and prints what was stuck.
@@ -202,8 +203,8 @@ for build in "${chosen[@]}"; do
 	fi
 	printf ', testing'
 	rm -f "build-tests/$name-"*.log "$dir/meson-logs/testlog-$name-"* "$dir/meson-logs/stuck-$name-"*
-	# Tests that record the kernel exclude each other, and wait more than they work: in the short run all others run beside them, also those of
-	# the next builds.
+	# Tests that record the kernel exclude each other, and wait more than they work: in the short run all others run
+	# beside them, also those of the next builds.
 	(
 		while [ -n "$chain" ] && kill -0 "$chain" 2>/dev/null; do sleep 0.5; done
 		run_group kernel 1

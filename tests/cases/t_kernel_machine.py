@@ -233,7 +233,8 @@ def counts_what_is_lost(case):
     """Buffers too small, both modes."""
     made = max(6000, rounds(30000))
     for mode in ('', '--overwrite'):
-        figures, _ = record('%s --subbuf-size 4k --num-subbuf 2 -k syscall:%s -o /tmp/lossy%s' % (mode, CALL, mode), 'calls %d' % made)
+        options = '%s --subbuf-size 4k --num-subbuf 2 -k syscall:%s -o /tmp/lossy%s' % (mode, CALL, mode)
+        figures, _ = record(options, 'calls %d' % made)
         check(figures['lost'] > 0, '%s nothing was lost: the case is too small', mode)
         made_is_recorded_or_lost(case, figures, '/tmp/lossy' + mode, made)
 

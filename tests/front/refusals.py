@@ -89,7 +89,8 @@ def compile_it(compiler, root, texts, suffix):
     with tempfile.TemporaryDirectory() as place:
         source = os.path.join(place, 'refused' + suffix)
         with open(source, 'w', encoding='utf-8') as out:
-            out.write(PREFIX + ''.join(FUNCTION.replace('@', text).replace('#', str(n)) for n, text in enumerate(texts)))
+            functions = [FUNCTION.replace('@', text).replace('#', str(n)) for n, text in enumerate(texts)]
+            out.write(PREFIX + ''.join(functions))
         standard = '-std=gnu++11' if suffix == '.cc' else '-std=gnu11'
         done = subprocess.run([compiler, standard, '-Wall', '-Werror', '-I' + os.path.join(root, 'include'), '-c', source, '-o',
                                os.path.join(place, 'refused.o')], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
@@ -101,12 +102,13 @@ def check_refused(compiler, root, text, suffix, message):
     errors = '\n'.join(line for line in said.splitlines() if 'error' in line)
     if code and re.search(message, errors):
         return True
-    print('%s: %s\n  must be refused with "%s", and was %s:\n%s' % (compiler, text, message, 'refused with' if code else 'accepted', errors[:1500]))
+    print('%s: %s\n  must be refused with "%s", and was %s:\n%s' % (
+        compiler, text, message, 'refused with' if code else 'accepted', errors[:1500]))
     return False
 
 
 def refused_twins(compiler, root, twins, suffix):
-    """How many do not compile. All are in one source, which costs one run of the compiler; if it is refused, each is compiled alone."""
+    """How many do not compile. All are in one source; if it fails, each is compiled alone."""
     if not compile_it(compiler, root, twins, suffix)[0]:
         return 0
     failed = 0

@@ -50,7 +50,7 @@ def _past(tokens, at):
 
 @functools.lru_cache(maxsize=4)              # (several traces made of one often have the same metadata)
 def blocks(text):
-    """[(kind, [(path, value)])] in the order in which they stand; a value is a str, an int, or a Word. Not to be changed."""
+    """[(kind, [(path, value)])] in the order in which they stand, read-only; a value is a str, an int or a Word."""
     tokens, found, at = list(_tokens(text)), [], 0
     while at < len(tokens):
         if tokens[at][1] not in KINDS or tokens[at + 1] != ('sign', '{'):

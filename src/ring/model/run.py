@@ -49,7 +49,8 @@ def search(model, defines, folder):
         shutil.copy(source, folder)
     flags = [f"-D{d}" for d in defines]
     for command in (["spin", *flags, "-a", model],
-                    [COMPILER, "-O0", "-w", "-DSAFETY", f"-DMEMLIM={MEMORY_MB}", "-DVECTORSZ=2048", "-o", "pan", "pan.c"]):
+                    [COMPILER, "-O0", "-w", "-DSAFETY", f"-DMEMLIM={MEMORY_MB}", "-DVECTORSZ=2048",
+                     "-o", "pan", "pan.c"]):
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LIMIT_S)
         if done.returncode:
             raise RuntimeError(f"{command[0]} failed:\n{done.stdout}{done.stderr}")
