@@ -162,7 +162,8 @@ static void test_outcome(void **state)
 	struct wmk_ctl_session session = {
 		.name = "s", .path = "/p", .uid = 1, .gid = 2, .created = 3, .active = true, .started = true, .channels = { &channel, 1 },
 		.trackers = { .pid = true, .gid = true, .pids = { pids, 2 } },
-		.counts = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 },
+		.counts = { .records = 1, .lost = 2, .lost_full = 3, .lost_memory = 4, .lost_size = 5, .lost_retry = 6,
+			    .overwritten = 7, .unwritten = 8, .cut = 9, .bytes = 10, .gaps = 11 },
 	};
 	struct wmk_ctl_app app = { .pid = 77, .name = "slow", .why = "it sleeps" };
 	const struct waymark_ctl_session_info *const *sessions;

@@ -536,7 +536,7 @@ static void each_clock_is_kept_for_the_sessions(void **state)
 		"{\"clocks\": [{\"kind\": 1, \"freq\": 1000000001, \"offset\": 1000000001, \"uuid\": \"here\"}]}",
 		"{\"clocks\": [{\"kind\": 1, \"freq\": 1000000001, \"uuid\": \"there\"}]}",
 	};
-	const enum wmk_clock_kind c = WMK_CLOCK_COUNTER, m = WMK_CLOCK_MONOTONIC;
+	enum { c = WMK_CLOCK_COUNTER, m = WMK_CLOCK_MONOTONIC };
 	const struct wmk_clocks first = { .preferred = c, .of = { [m] = clock_made(m, 1000000000, 7),
 								 [c] = clock_made(c, 3000000001, 8) } };
 	const struct wmk_clocks second = { .preferred = c, .of = { [m] = clock_made(m, 1000000000, 70),
