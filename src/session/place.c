@@ -210,8 +210,10 @@ static int socket_modes(const struct wmk_place *place, enum wmk_place_socket whi
 	if (which == WMK_PLACE_APP && place->everybody)
 		mode = 0666;
 	if (group != (gid_t)-1) {
-		mode = 0660;
-		if (fchownat(place->dir, name, (uid_t)-1, group, AT_SYMLINK_NOFOLLOW) != 0)
+		/* EINVAL: the group has no number in this user namespace, so it has no members here. */
+		if (fchownat(place->dir, name, (uid_t)-1, group, AT_SYMLINK_NOFOLLOW) == 0)
+			mode = 0660;
+		else if (errno != EINVAL)
 			return wmk_error(-errno, "cannot give %s/%s to the group %s", place->path, name, WMK_PLACE_GROUP);
 	}
 	if (fchmodat(place->dir, name, mode, 0) != 0)
