@@ -525,6 +525,8 @@ static void file_is_ignored(const struct wmk_clocks *measured, const char *text)
 		fail_msg("believed: %s", text);
 }
 
+#define MADE(kind, freq, offset) [kind] = clock_made(kind, freq, offset)
+
 /* Sessions keep the clocks of their first daemon if they can be theirs; without sessions they are measured anew. */
 static void each_clock_is_kept_for_the_sessions(void **state)
 {
@@ -536,13 +538,15 @@ static void each_clock_is_kept_for_the_sessions(void **state)
 		"{\"clocks\": [{\"kind\": 1, \"freq\": 1000000001, \"offset\": 1000000001, \"uuid\": \"here\"}]}",
 		"{\"clocks\": [{\"kind\": 1, \"freq\": 1000000001, \"uuid\": \"there\"}]}",
 	};
-	enum { c = WMK_CLOCK_COUNTER, m = WMK_CLOCK_MONOTONIC };
-	const struct wmk_clocks first = { .preferred = c, .of = { [m] = clock_made(m, 1000000000, 7),
-								 [c] = clock_made(c, 3000000001, 8) } };
-	const struct wmk_clocks second = { .preferred = c, .of = { [m] = clock_made(m, 1000000000, 70),
-								  [c] = clock_made(c, 3000000002, 80) } };
+	const struct wmk_clocks first = { .preferred = WMK_CLOCK_COUNTER,
+					  .of = { MADE(WMK_CLOCK_MONOTONIC, 1000000000, 7),
+						  MADE(WMK_CLOCK_COUNTER, 3000000001, 8) } };
+	const struct wmk_clocks second = { .preferred = WMK_CLOCK_COUNTER,
+					   .of = { MADE(WMK_CLOCK_MONOTONIC, 1000000000, 70),
+						   MADE(WMK_CLOCK_COUNTER, 3000000002, 80) } };
 	/* the kernel has abandoned the counter */
-	const struct wmk_clocks without = { .preferred = m, .of = { [m] = clock_made(m, 1000000000, 700) } };
+	const struct wmk_clocks without = { .preferred = WMK_CLOCK_MONOTONIC,
+					    .of = { MADE(WMK_CLOCK_MONOTONIC, 1000000000, 700) } };
 	struct wmk_clocks clocks;
 
 	(void)state;
