@@ -515,13 +515,26 @@ static struct wmk_clock clock_made(enum wmk_clock_kind kind, uint64_t freq, uint
 	return clock;
 }
 
+/* Member by member: padding has no value. */
+static bool clock_equals(const struct wmk_clock *a, const struct wmk_clock *b)
+{
+	return a->kind == b->kind && a->freq == b->freq && a->offset_s == b->offset_s && a->offset == b->offset &&
+	       a->precision == b->precision && !strcmp(a->uuid, b->uuid) && !strcmp(a->name, b->name);
+}
+
+static bool clocks_equal(const struct wmk_clocks *a, const struct wmk_clocks *b)
+{
+	return clock_equals(&a->of[WMK_CLOCK_COUNTER], &b->of[WMK_CLOCK_COUNTER]) &&
+	       clock_equals(&a->of[WMK_CLOCK_MONOTONIC], &b->of[WMK_CLOCK_MONOTONIC]);
+}
+
 /* A file of clocks that cannot be those of this machine. */
 static void file_is_ignored(const struct wmk_clocks *measured, const char *text)
 {
 	damage("clock.json", 0, text, strlen(text), (long)strlen(text));
 	const struct wmk_clocks clocks = clocks_of(measured);
 
-	if (memcmp(&clocks, measured, sizeof(clocks)) != 0)
+	if (!clocks_equal(&clocks, measured))
 		fail_msg("believed: %s", text);
 }
 
@@ -552,17 +565,17 @@ static void each_clock_is_kept_for_the_sessions(void **state)
 	(void)state;
 	clocks_of(&first);
 	clocks = clocks_of(&second);
-	assert_memory_equal(&clocks, &second, sizeof(clocks));
+	assert_true(clocks.preferred == second.preferred && clocks_equal(&clocks, &second));
 	clocks_of(&first);
 	daemon_open(held);
 	wmk_session_put(session_make("kept"));
 	daemon_close();
 	for (int i = 0; i < 2; i++) {
 		clocks = clocks_of(&second);
-		assert_memory_equal(&clocks, &first, sizeof(clocks));
+		assert_true(clocks.preferred == first.preferred && clocks_equal(&clocks, &first));
 	}
 	clocks = clocks_of(&without);
-	assert_memory_equal(clocks.of, first.of, sizeof(clocks.of));
+	assert_true(clocks_equal(&clocks, &first));
 	for (unsigned i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
 		file_is_ignored(&second, foreign[i]);
 }
