@@ -104,6 +104,8 @@ def foreign_messages_change_nothing(case):
         program_of_it = os.path.join(os.path.dirname(SESSIOND), 'waymark-consumerd')
         kernel = subprocess.Popen([program_of_it, '--kernel', '--rundir', w.rundir], env=w.env,
                                   stderr=subprocess.DEVNULL, start_new_session=True)
+        # it is listed once it has its environment, which is a moment after exec()
+        w.wait(lambda: kernel.pid in w.daemons(), 'the kernel consumer daemon to be listed')
         sent = 0
         for name in sockets():
             path = os.path.join(w.rundir, name)
