@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World, state  # noqa: E402
@@ -87,11 +88,15 @@ def streams_of(w, session, channel):
 
 
 def until(step, condition, words):
-    """Again and again, as what it does shows when a buffer is full."""
-    for _ in range(TOO_MANY):
+    """
+    Again and again, as what it does shows when a buffer is full. More and more slowly: the consumer daemon may be
+    without a CPU, and the ring must not fill before it drains.
+    """
+    for i in range(TOO_MANY):
         if condition():
             return
         step()
+        time.sleep(min(i, 20) / 1000)
     wait_for(condition, words)
 
 
