@@ -69,8 +69,9 @@ FILTERED_CASES = (
 
 def bench_filtered(b):
     """
-    An event that is enabled, and whose filter refuses the record: by one comparison, by several with neighbouring or separate constants, by two fields,
-    by a text, by arithmetic. The floor is the loop without the event.
+    An enabled event with a filter that rejects each record. The filter compares one field with one constant, with
+    neighbouring constants, with separate constants; two fields; a text; or uses arithmetic. The floor is the loop
+    without the event.
     """
     cases = []
     for name, record, our_names, their_names, wanted in FILTERED_CASES:

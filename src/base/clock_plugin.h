@@ -27,8 +27,9 @@ struct wmk_clocks {
 };
 
 /*
- * Measure all of them: the plug-in's clock alone where WAYMARK_CLOCK_PLUGIN names one, else those of the machine. Applications read the
- * same variable and announce the name of their clock when they register; the session daemon refuses an application whose clock is another.
+ * Measure all of them: the plug-in's clock alone if WAYMARK_CLOCK_PLUGIN names one, else those of the machine. Applications read
+ * the same variable and send the name of their clock when they register. The session daemon refuses an application with
+ * another clock.
  * 0 or -errno with a cause chain.
  */
 int wmk_clocks_measure(struct wmk_clocks *clocks);

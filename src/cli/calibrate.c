@@ -293,8 +293,8 @@ static int run_calibrate(void *data, char **rest, int n_rest)
 }
 
 static const char *const details[] = {
-	"Measures, on the CPU on which it happens to run, what a record costs a program here: a site that nobody "
-	"records, reading the clock, a record without fields, what fields of 4 and of 64 bytes add, and what each "
+	"Measures the cost of a record for an application, on the CPU where the command runs: a disabled "
+	"tracepoint, reading the clock, a record without fields, what fields of 4 and of 64 bytes add, and what each "
 	"context adds. A small program is recorded by `waymark record` for each context, five times over, which takes "
 	"a few seconds; nothing is written meanwhile, and a daemon is neither needed nor disturbed.",
 	"Times are CPU time of the recording thread: medians of 21 batches of 20,000, of the best of five passes, and "

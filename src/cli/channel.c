@@ -143,7 +143,7 @@ static const char *const enable_details[] = {
 	"is not there yet; `waymark enable-event` makes channel0 by itself. A session that records already records "
 	"through the new channel at once.",
 	"For each CPU there are --num-subbuf sub-buffers of --subbuf-size bytes: memory, multiplied by the CPUs and by "
-	"the users (or, with --buffers-pid, processes) whose programs record. A channel that is for one process (--pid "
+	"the users (or, with --buffers-pid, processes) that record. A channel that is for one process (--pid "
 	"without --follow) has buffers and a trace of that process's own, and they end with it.",
 	"When all of a CPU's sub-buffers are full, new records are lost and counted (--discard); or the program waits "
 	"(--blocking-timeout), if it was started with WAYMARK_ALLOW_BLOCKING=1 in its environment; or the oldest "
@@ -179,7 +179,7 @@ static const struct wmk_cli_option enable_options[] = {
 	  WMK_CLI_FLAG(struct wmk_channel_args, buffers_pid) },
 	{ 0, "field-limit", "SIZE", "Bytes of a string or sequence: what is longer is cut, and counted. 16 to 64k, "
 	  "which is the default.", WMK_CLI_SIZE(struct wmk_channel_args, field_limit) },
-	{ 'C', "tracefile-size", "SIZE", "A stream goes on in a new file when its file has this size.",
+	{ 'C', "tracefile-size", "SIZE", "Continue a stream in a new file when its file has this size.",
 	  WMK_CLI_SIZE(struct wmk_channel_args, tracefile_size) },
 	{ 'W', "tracefile-count", "N", "Keep so many files of a stream; the oldest are replaced. With "
 	  "--tracefile-size.", WMK_CLI_NUMBER(struct wmk_channel_args, tracefile_count, UINT32_MAX) },

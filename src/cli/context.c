@@ -107,10 +107,10 @@ static void done(void *data)
 static const char *const details[] = {
 	"A context is a value that each record of a channel carries besides the event's own fields: who recorded it, "
 	"where. It costs a program some nanoseconds for each record (`waymark calibrate`) and the trace the bytes. A "
-	"channel that has recorded goes on in other streams, with rings of their own; no record is missing or twice "
-	"there, and those made before stay as they are.",
-	"Of the kernel's records (--kernel) there are others, which --kernel --list shows: pid, tid and procname tell "
-	"whose a record is. They cost the kernel nothing, being worked out where its records are read.",
+	"channel that has recorded continues in new streams with new rings. No record is lost or duplicated, and "
+	"earlier records do not change.",
+	"Kernel records (--kernel) have other contexts; --kernel --list prints them. pid, tid and procname identify "
+	"the thread of a record. They cost the kernel nothing: the consumer daemon computes them.",
 	NULL
 };
 

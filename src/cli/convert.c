@@ -124,8 +124,9 @@ static const char *const details[] = {
 	"In the last two, records are instants on the line of their thread, if the channel had the contexts vpid and "
 	"vtid (and procname, for its name), else on that of their CPU; spans (waymark_span(), waymark_begin(), "
 	"waymark_end()) are bars on the same line, counters (waymark_counter()) curves.",
-	"ctf, ctf-2: Common Trace Format again, 1.8 or 2: below the directory a trace for each, with the records that "
-	"are wanted. Where all are, nothing is lost but what 1.8 cannot say, which is told.",
+	"ctf, ctf-2: Common Trace Format again, 1.8 or 2: below the directory a trace for each, with the selected "
+	"records. If all records are selected, the copy lacks only what CTF 1.8 cannot express, and a message reports "
+	"that.",
 	"With --from, FILEs are logs of other programs, which become a trace in the directory DIR (-o), one record for "
 	"each line, to be viewed together with other traces: `waymark view DIR OTHER`. syslog: files in /var/log, what "
 	"`journalctl` prints (-o short and its relatives), RFC 3164 and 5424. dmesg: what `dmesg` prints, with -T, -x, "
@@ -133,10 +134,10 @@ static const char *const details[] = {
 	"threads and names become the contexts vpid, vtid and procname, so that a thread has a line of its own in "
 	"Perfetto. A line that is not understood is a record too, with all its text (syslog:line, ...), and is "
 	"counted. --begin, --end and --filter are of the records that it makes.",
-	"Times that a log does not tell are assumed, which is said: a year (--year) is the last that fits before the "
+	"Missing parts of times are assumed, and a message reports that: a year (--year) is the last that fits before the "
 	"file's last change; a day (`strace -tt`) is that of the last change; times since the machine's start (dmesg, "
-	"perf) count from --boot-time, or else from 1970. `date -d \"$(uptime -s)\" +%s` tells when this machine was "
-	"started.",
+	"perf) count from --boot-time, or else from 1970. `date -d \"$(uptime -s)\" +%s` prints the start time of "
+	"this machine.",
 	"What is damaged, and what was lost while it was recorded, is said on standard error; the exit status is 1 if "
 	"something was damaged.",
 	NULL

@@ -260,9 +260,9 @@ static const char *const enable_details[] = {
 	"With --kernel, the events are the kernel's: of the whole machine or, with --pid, of one process. One is named "
 	"as traces name it, which is how lttng-modules calls it (irq_softirq_entry), as the kernel does "
 	"(softirq_entry), or by subsystem:name (irq:softirq_entry, 'sched:*'). syscall:NAME is a system call, its "
-	"entry and its exit; so is NAME with --syscall. It must be there: `waymark list --kernel` shows which this "
-	"kernel has, and what it lacks. The kernel's events have no levels. Whose a record is tell the contexts pid, "
-	"tid and procname, which `waymark add-context --kernel` adds.",
+	"entry and its exit; so is NAME with --syscall. It must exist: `waymark list --kernel` prints the events "
+	"and the missing features of this kernel. Kernel events have no log levels. The contexts pid, tid and procname "
+	"identify the thread of a record; `waymark add-context --kernel` adds them.",
 	"A probe makes an event where there was none, which has the name that is given. What it records besides the "
 	"time stands in parentheses behind the place, each as [NAME=]VALUE[:TYPE]: a parameter of the kernel's "
 	"function by its name, $arg1, $retval, %di (a register), +8(VALUE), @SYMBOL, $comm; of an SDT probe arg1, "
@@ -299,8 +299,8 @@ static const struct wmk_cli_option enable_options[] = {
 	{ 0, "loglevel", "LEVEL", "Only those of this level or more severe; LEVEL..LEVEL: of these and those between.",
 	  .store = set_loglevel },
 	{ 'f', "filter", "EXPR", "Only records for which EXPR is true, an expression as in C over their fields: "
-	  "'amount > 100 && name == \"bo*\"'. It is worked out in the program (by the kernel, and by what reads its "
-	  "buffers), before anything is recorded. waymark-filter(7) tells the whole language.",
+	  "'amount > 100 && name == \"bo*\"'. The application evaluates it before it records (the kernel and the "
+	  "consumer daemon do so for kernel events). waymark-filter(7) describes the language.",
 	  WMK_CLI_NOT_EMPTY(struct wmk_event_args, filter, "the filter is empty") },
 	{ 0, "loglevel-only", "LEVEL", "Only those of this level.", .store = set_loglevel_only },
 	WMK_CLI_OPTION_JSON,

@@ -291,8 +291,7 @@ static int run_status(void *data, char **rest, int n_rest)
 }
 
 static const char *const status_details[] = {
-	"What `waymark list` shows of the session that is the current one: the one that commands mean when they are "
-	"not told which.",
+	"Prints what `waymark list` prints for the current session: the one that commands use if none is named.",
 	NULL
 };
 

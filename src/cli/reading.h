@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reading.h - what `view` and `convert` share: which records are meant, and how a reading of traces (read/pipeline.h) tells what it meets: damage and
+ * reading.h - shared by `view` and `convert`: options that select records, and the reports of read/pipeline.h: damage and
  * losses on standard error, progress on a terminal.
  */
 #ifndef WMK_CLI_READING_H
@@ -23,7 +23,7 @@ struct wmk_cli_which {
 	{ 'E', "end", "TIME", "Only records to this time; a date means all of that day.", \
 	  WMK_CLI_TEXT(struct wmk_cli_which, end) }, \
 	{ 'F', "filter", "EXPR", "Only records for which EXPR is true, an expression as in C over their fields: " \
-	  "'amount > 100 && name == \"bo*\"'. waymark-filter(7) tells the whole language.", \
+	  "'amount > 100 && name == \"bo*\"'. waymark-filter(7) describes the language.", \
 	  WMK_CLI_TEXT(struct wmk_cli_which, filter) }
 
 /*
