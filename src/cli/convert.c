@@ -136,8 +136,8 @@ static const char *const details[] = {
 	"counted. --begin, --end and --filter are of the records that it makes.",
 	"Missing parts of times are assumed, and a message reports that: a year (--year) is the last that fits before the "
 	"file's last change; a day (`strace -tt`) is that of the last change; times since the machine's start (dmesg, "
-	"perf) count from --boot-time, or else from 1970. `date -d \"$(uptime -s)\" +%s` prints the start time of "
-	"this machine.",
+	"perf) count from --boot-time, or else from 1970. `date -d \"$(uptime -s)\" +%s` prints when this "
+	"machine started.",
 	"What is damaged, and what was lost while it was recorded, is said on standard error; the exit status is 1 if "
 	"something was damaged.",
 	NULL
