@@ -65,14 +65,9 @@ void wmk_hints_remove(struct wmk_hints_file *file, int rundir_fd)
 
 bool wmk_hints_read(const char *rundir, uid_t owner, struct wmk_hints *hints)
 {
-	char path[WMK_RUNDIR_FILE_BYTES];
-	struct stat st;
-	/* (a FIFO of this name does not make us wait) */
-	int fd = wmk_rundir_file(rundir, WMK_HINTS_FILE, path) ?
-			 open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
-	bool good = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_uid == owner || st.st_uid == 0) &&
-		    !(st.st_mode & (S_IWGRP | S_IWOTH)) && read(fd, hints, sizeof(*hints)) == (ssize_t)sizeof(*hints) &&
-		    hints->magic == WMK_HINTS_MAGIC;
+	const int fd = wmk_rundir_file_open(rundir, WMK_HINTS_FILE, S_IFREG, owner);
+	const bool good = fd >= 0 && read(fd, hints, sizeof(*hints)) == (ssize_t)sizeof(*hints) &&
+			  hints->magic == WMK_HINTS_MAGIC;
 
 	if (fd >= 0)
 		close(fd);

@@ -13,20 +13,13 @@
 
 #define HOW (O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
-static bool is_trusted(const struct stat *st, uid_t owner)
-{
-	const bool is_writable = (st->st_mode & (S_IWGRP | S_IWOTH)) != 0;
-
-	return S_ISFIFO(st->st_mode) && (st->st_uid == owner || st->st_uid == 0) && !is_writable;
-}
-
 int wmk_notify_create(int rundir_fd)
 {
 	struct stat st;
 
 	/* (more than the owner may read it, whatever made it) */
 	if (fstatat(rundir_fd, WMK_NOTIFY_FIFO, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-		if (is_trusted(&st, geteuid()) && st.st_nlink == 1 &&
+		if (wmk_rundir_file_is_trusted(&st, S_IFIFO, geteuid()) && st.st_nlink == 1 &&
 		    fchmodat(rundir_fd, WMK_NOTIFY_FIFO, 0644, 0) == 0)
 			return 0;
 		unlinkat(rundir_fd, WMK_NOTIFY_FIFO, 0);
@@ -47,14 +40,5 @@ void wmk_notify_send(int rundir_fd)
 
 int wmk_notify_open(const char *rundir, uid_t owner)
 {
-	char path[WMK_RUNDIR_FILE_BYTES];
-	struct stat st;
-	int fd = wmk_rundir_file(rundir, WMK_NOTIFY_FIFO, path) ? open(path, O_RDONLY | HOW) : -1;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) == 0 && is_trusted(&st, owner))
-		return fd;
-	close(fd);
-	return -EPERM;
+	return wmk_rundir_file_open(rundir, WMK_NOTIFY_FIFO, S_IFIFO, owner);
 }

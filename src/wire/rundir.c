@@ -9,13 +9,17 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 /* What fits before "/app.sock" (and the other names there, none longer than 15 bytes) into a socket's address. */
 #define RUNDIR_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof("/123456789012345"))
+
+#define FILE_BYTES 128             /* of the path of a file there */
 
 /* `text`, then `uid` unless that is UINT_MAX, at `at`; no printf: every program that is instrumented comes here when it starts. */
 static size_t append(char *buf, size_t size, size_t at, const char *text, uid_t uid)
@@ -71,11 +75,28 @@ int wmk_rundir(uid_t uid, int getenv_ok, char *buf, size_t size)
 	return wmk_rundir_of(uid, getenv_ok ? secure_getenv("WAYMARK_RUNDIR") : NULL, buf, size);
 }
 
-bool wmk_rundir_file(const char *rundir, const char *name, char path[WMK_RUNDIR_FILE_BYTES])
+bool wmk_rundir_file_is_trusted(const struct stat *st, mode_t type, uid_t owner)
+{
+	return (st->st_mode & S_IFMT) == type && (st->st_uid == owner || st->st_uid == 0) &&
+	       !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+int wmk_rundir_file_open(const char *rundir, const char *name, mode_t type, uid_t owner)
 {
 	const uid_t none = (uid_t)-1;
-	size_t n = append(path, WMK_RUNDIR_FILE_BYTES, 0, rundir, none);
+	char path[FILE_BYTES];
+	size_t n = append(path, sizeof(path), 0, rundir, none);
+	struct stat st;
+	int fd;
 
-	n = append(path, WMK_RUNDIR_FILE_BYTES, n, "/", none);
-	return append(path, WMK_RUNDIR_FILE_BYTES, n, name, none) < WMK_RUNDIR_FILE_BYTES;
+	n = append(path, sizeof(path), n, "/", none);
+	if (append(path, sizeof(path), n, name, none) >= sizeof(path))
+		return -ENAMETOOLONG;
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) == 0 && wmk_rundir_file_is_trusted(&st, type, owner))
+		return fd;
+	close(fd);
+	return -EPERM;
 }

@@ -33,6 +33,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "schema/contexts.h"
@@ -233,9 +234,13 @@ int wmk_out_error(struct wmk_out *out, enum wmk_msg type, uint32_t request, int 
 int wmk_rundir(uid_t uid, int getenv_ok, char *buf, size_t size);
 /* The same with `wanted` for what WAYMARK_RUNDIR says, NULL: nothing. Does not look at the environment. */
 int wmk_rundir_of(uid_t uid, const char *wanted, char *buf, size_t size);
-/* The path of a file there. False: too long. */
-#define WMK_RUNDIR_FILE_BYTES 128
-bool wmk_rundir_file(const char *rundir, const char *name, char path[WMK_RUNDIR_FILE_BYTES]);
+/*
+ * Opens a file of a runtime directory to read, without waiting. The file must be trusted: of this type (S_IFREG or
+ * S_IFIFO), no link, owned by `owner` or root, and not writable by other users. Returns a descriptor, or -ENAMETOOLONG,
+ * -EPERM (not trusted), -errno of open(2). Calls only open(2), fstat(2) and close(2).
+ */
+int wmk_rundir_file_open(const char *rundir, const char *name, mode_t type, uid_t owner);
+bool wmk_rundir_file_is_trusted(const struct stat *st, mode_t type, uid_t owner);
 #define WMK_APP_SOCKET "app.sock"
 
 #endif

@@ -14,27 +14,18 @@
 #include <cmocka.h>
 
 #include "wire/hints.h"
-
-static char dir[64], path[128];
-static int dir_fd;
+#include "rundir_rig.h"
 
 static int make_dir(void **state)
 {
 	(void)state;
-	strcpy(dir, "/tmp/wmk-hints-XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(path, sizeof(path), "%s/" WMK_HINTS_FILE, dir);
-	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return dir_fd < 0 ? -1 : 0;
+	return rig_make(WMK_HINTS_FILE);
 }
 
 static int remove_dir(void **state)
 {
 	(void)state;
-	remove(path);
-	close(dir_fd);
-	return rmdir(dir);
+	return rig_remove();
 }
 
 static void hints_are_read_as_written(void **state)

@@ -22,29 +22,20 @@
 
 #include "base/error.h"
 #include "wire/notify_fifo.h"
+#include "rundir_rig.h"
 
 #define LIMIT_MS 60000
-
-static char dir[64], path[128];
-static int dir_fd;
 
 static int make_dir(void **state)
 {
 	(void)state;
-	strcpy(dir, "/tmp/wmk-notify-XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(path, sizeof(path), "%s/" WMK_NOTIFY_FIFO, dir);
-	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return dir_fd < 0 ? -1 : 0;
+	return rig_make(WMK_NOTIFY_FIFO);
 }
 
 static int remove_dir(void **state)
 {
 	(void)state;
-	remove(path);
-	close(dir_fd);
-	return rmdir(dir);
+	return rig_remove();
 }
 
 static bool is_notified(int fifo, int ms)
