@@ -134,10 +134,10 @@ static const char *const details[] = {
 	"threads and names become the contexts vpid, vtid and procname, so that a thread has a line of its own in "
 	"Perfetto. A line that is not understood is a record too, with all its text (syslog:line, ...), and is "
 	"counted. --begin, --end and --filter are of the records that it makes.",
-	"Missing parts of times are assumed, and a message reports that: a year (--year) is the last that fits before the "
-	"file's last change; a day (`strace -tt`) is that of the last change; times since the machine's start (dmesg, "
-	"perf) count from --boot-time, or else from 1970. `date -d \"$(uptime -s)\" +%s` prints when this "
-	"machine started.",
+	"Missing parts of times are assumed, and a message reports that: a year (--year) is the last that fits "
+	"before the file's last change; a day (`strace -tt`) is that of the last change; times since the "
+	"machine's start (dmesg, perf) count from --boot-time, or else from 1970. `date -d \"$(uptime -s)\" +%s` "
+	"prints when this machine started.",
 	"What is damaged, and what was lost while it was recorded, is said on standard error; the exit status is 1 if "
 	"something was damaged.",
 	NULL
