@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * board.h - what the programs of a herd tell the one that started them: a place for each in shared memory, and a byte on a pipe when
- * theirs is filled in. See herd.c, member.c.
+ * board.h - what the programs of a herd tell the one that started them: a place for each in shared memory, and a byte
+ * on a pipe when theirs is filled in. See herd.c, member.c.
  */
 #ifndef BENCH_BOARD_H
 #define BENCH_BOARD_H

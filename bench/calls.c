@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls.c - what the benchmark `kernel` has traced: a loop of getppid(), which does next to nothing but enter the kernel and come back; and a task
- * of the highest priority that looks how late it is woken, on a CPU that somebody else reads buffers on.
+ * calls.c - what the benchmark `kernel` has traced: a loop of getppid(), which does next to nothing but enter the
+ * kernel and come back; and a task of the highest priority that looks how late it is woken, on a CPU that somebody else
+ * reads buffers on.
  *
  *     calls loop CPU BATCH ROUNDS [BUSY]    exactly BATCH * ROUNDS calls on CPU; BUSY: a CPU that is kept busy meanwhile
  *     calls late CPU US N                   sleeps US microseconds, N times
  *
- * Prints lines "key value". loop: nanoseconds for a call, `cpu` and `wall`, of the round in the middle. late: how much later than asked for it went
- * on, in microseconds: the middle, the 99.9th percentile, the longest.
+ * Prints lines "key value". loop: nanoseconds for a call, `cpu` and `wall`, of the round in the middle. late: how much
+ * later than asked for it went on, in microseconds: the middle, the 99.9th percentile, the longest.
  */
 #include <pthread.h>
 #include <string.h>
@@ -47,7 +48,8 @@ static int loop(int cpu, uint64_t batch, size_t rounds)
 	}
 	qsort(cpu_ns, rounds, sizeof(*cpu_ns), by_value);
 	qsort(wall_ns, rounds, sizeof(*wall_ns), by_value);
-	printf("cpu %.2f\nwall %.2f\ncalls %llu\n", cpu_ns[rounds / 2], wall_ns[rounds / 2], (unsigned long long)(batch * rounds));
+	printf("cpu %.2f\nwall %.2f\ncalls %llu\n", cpu_ns[rounds / 2], wall_ns[rounds / 2],
+	       (unsigned long long)(batch * rounds));
 	free(cpu_ns);
 	free(wall_ns);
 	return 0;

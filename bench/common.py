@@ -74,7 +74,9 @@ class Bench:
 
     def ours(self, directory, args, overwrite=False, contexts=(), env=None, wanted=None):
         """`waymark record` around work_waymark: (values, summary, resource usage)."""
-        argv = [self.waymark, 'record', '--private', '--json', '--subbuf-size', '4M', '--num-subbuf', '8', '-o', directory]
+        argv = [
+            self.waymark, 'record', '--private', '--json', '--subbuf-size', '4M', '--num-subbuf', '8', '-o', directory
+        ]
         argv += ['--overwrite'] if overwrite else []
         argv += ['--filter', wanted] if wanted else []
         for context in contexts or ('none',):

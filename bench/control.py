@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Benchmarks of the session daemon: programs register, wait for it, are commanded by the thousand; and nothing happens."""
+"""Benchmarks of the session daemon: programs register, wait for it, are commanded by the thousand; and nothing
+happens."""
 import contextlib
 import os
 import resource
@@ -39,7 +40,8 @@ class Side:
 
     def begin(self, events=ALL):
         b = self.b
-        self.daemon = waymark_session.Daemon(b.build) if self.name == 'ours' else lttng_session.Daemon(b.fresh('lttng-home'))
+        self.daemon = waymark_session.Daemon(b.build) if self.name == 'ours' else lttng_session.Daemon(
+            b.fresh('lttng-home'))
         if events:
             self.daemon.start(SESSION, b.fresh('trace'), events=events, **RINGS)
 
@@ -57,7 +59,8 @@ def sides(b, events=ALL):
     """Both, each with a fresh daemon."""
     b.rest()
     files = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(files[1], 65536), files[1]))         # for the rival's; ours sees to it itself
+    # for the rival's; ours sees to it itself
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(files[1], 65536), files[1]))
     both = [Side(b, 'ours')] + ([] if b.absent else [Side(b, RIVAL)])
     try:
         for side in both:
@@ -78,7 +81,8 @@ def turns(things, number):
 # ── register ────────────────────────────────────────────────────────────────────────────────────────────
 
 def check_all_on(side, run, herd):
-    """Programs that were not enabled in main() have not been measured: of ours that is an error, of the rival it is said."""
+    """Programs that were not enabled in main() have not been measured: of ours that is an error, of the rival it is
+    said."""
     run[side.name + '_on'] = herd.begun['on']
     if side.name == 'ours' and herd.begun['on'] != herd.n:
         fails('register: only %d of %d programs were enabled when main() began', herd.begun['on'], herd.n)
@@ -87,7 +91,8 @@ def check_all_on(side, run, herd):
 def register_with(b, rundir, pid, n):
     """(microseconds of CPU time for each registration, what the client measured)."""
     before = process.settled_cpu_ns(pid)
-    child = subprocess.Popen([b.program('registrar'), rundir, str(n), str(EVENTS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [b.program('registrar'), rundir, str(n), str(EVENTS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     words = child.stdout.readline().split()
     if not words or float(words[5]) != EVENTS:
         fails('register: the protocol client says: %s', words)
@@ -119,13 +124,15 @@ def register_protocol(b):
             first = both[0].herd(1)          # see register_one()
             used, words = register_with(b, ours.rundir, ours.pid, n)
             cpu.append({'ours': used, 'floor': floor})
-            latency.append({'ours': int(words[1]) / 1e3, 'ours_p90': int(words[3]) / 1e3, 'floor': int(floor_words[1]) / 1e3})
+            latency.append(
+                {'ours': int(words[1]) / 1e3, 'ours_p90': int(words[3]) / 1e3, 'floor': int(floor_words[1]) / 1e3})
             first.close()
     return [case('protocol', 'us', latency), case('protocol_cpu', 'us', cpu)]
 
 
 def register_one(b):
-    """20 programs, one after the other: the time that constructors take, which wait for "done"; and the daemon's CPU time for each."""
+    """20 programs, one after the other: the time that constructors take, which wait for "done"; and the daemon's CPU
+    time for each."""
     latency, cpu, n = [], [], 20
     for number in range(b.runs):
         run, used = {}, {}
@@ -191,9 +198,9 @@ def register_many(b, n):
 def bench_register(b):
     """Programs with 32 events register while a session wants them all; the floor is the same programs without a tracer.
 
-    protocol: from connect() to "done", by a client of the protocol alone. constructors: from before the first constructor to main(), which
-    waits for "done". ready: from the start of the first to the main() of the last; listed: and until all have been listed; added: what that is
-    more than the same programs take without a tracer.
+    protocol: from connect() to "done", by a client of the protocol alone. constructors: from before the first
+    constructor to main(), which waits for "done". ready: from the start of the first to the main() of the last; listed:
+    and until all have been listed; added: what that is more than the same programs take without a tracer.
     """
     cases = register_protocol(b)
     for n in SIZES:
@@ -273,7 +280,8 @@ def command_ms(side, verb='enable-event'):
 
 
 def command_run(side, herd, run, stop=None):
-    """One run; with `stop`, that member is stopped meanwhile. How many have not been enabled when the command returns is in `_left`."""
+    """One run; with `stop`, that member is stopped meanwhile. How many have not been enabled when the command returns
+    is in `_left`."""
     if stop is not None:
         herd.ask('stop', stop)
     run[side.name] = command_ms(side)
@@ -314,11 +322,13 @@ def bench_command(b):
 
 @contextlib.contextmanager
 def places_without_a_daemon(b):
-    """(tracer's name, environment) of programs that wait for a daemon. As root, the rival's find the one that there is."""
+    """(tracer's name, environment) of programs that wait for a daemon. As root, the rival's find the one that there
+    is."""
     gone = waymark_session.Daemon(b.build)
     gone.crash()
     try:
-        yield [('ours', gone.env)] + ([(RIVAL, dict(os.environ, LTTNG_HOME=b.fresh('nowhere')))] if os.geteuid() and not b.absent else [])
+        yield [('ours', gone.env)
+               ] + ([(RIVAL, dict(os.environ, LTTNG_HOME=b.fresh('nowhere')))] if os.geteuid() and not b.absent else [])
     finally:
         gone.close()
 
@@ -351,6 +361,7 @@ def bench_idle(b):
         for herd in herds:
             herd.close()
     for who in ('session_daemon', 'consumer_daemon', 'program', 'waiting_program'):
-        cases.append(case(who, 'switches/min', [{'floor': 0, **{whose: n for (w, whose), n in found.items() if w == who}}]))
+        cases.append(
+            case(who, 'switches/min', [{'floor': 0, **{whose: n for (w, whose), n in found.items() if w == who}}]))
         show(cases[-1])
     return cases

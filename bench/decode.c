@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode.c - the benchmarks' reader of traces that does nothing with the records: decode WHAT DIR... prints how many there are.
+ * decode.c - the benchmarks' reader of traces that does nothing with the records: decode WHAT DIR... prints how many
+ * there are.
  *
- * WHAT: `records`, each is found: its event, its time, where its parts begin and it ends; `values`, and all values of its contexts and payload
- * are had, one by one, as who prints or converts has them.
+ * WHAT: `records`, each is found: its event, its time, where its parts begin and it ends; `values`, and all values of
+ * its contexts and payload are had, one by one, as who prints or converts has them.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -78,7 +79,8 @@ int main(int argc, char **argv)
 		if (wmk_read_traces_find(argv[i], &paths) < 0)
 			fail();
 	for (uint32_t i = 0; i < paths.n; i++)
-		if (wmk_read_trace_open(paths.paths[i], paths.paths[i], &trace) < 0 || wmk_read_merge_add(merge, trace) < 0)
+		if (wmk_read_trace_open(paths.paths[i], paths.paths[i], &trace) < 0 ||
+		    wmk_read_merge_add(merge, trace) < 0)
 			fail();
 	with_values = !strcmp(argv[1], "values");
 	while ((got = wmk_read_merge_next(merge, &stream)) > 0) {

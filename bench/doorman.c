@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * doorman.c - what a registration costs a controller that does nothing but what none can do without: it takes the connection, asks the kernel
- * who that is and for a descriptor of the process, watches both, reads once, and answers once with a ring set's descriptor. The floor for the
- * session daemon's figure; no event is looked at.
+ * doorman.c - what a registration costs a controller that does nothing but what none can do without: it takes the
+ * connection, asks the kernel who that is and for a descriptor of the process, watches both, reads once, and answers
+ * once with a ring set's descriptor. The floor for the session daemon's figure; no event is looked at.
  *
  *     doorman RUNDIR        says "ready"; until it is killed
  */
@@ -53,7 +53,8 @@ static void take(int epoll, int listener)
 	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
 		exit(1);
 	len = sizeof(process);
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &process, &len) != 0 || watch(epoll, fd) != 0 || watch(epoll, process) != 0)
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &process, &len) != 0 || watch(epoll, fd) != 0 ||
+	    watch(epoll, process) != 0)
 		exit(1);
 	seen[fd] = 0;
 	seen[process] = 1;
@@ -64,7 +65,9 @@ static void hear(int fd, int rings)
 	static unsigned char buf[65536];
 	char control[CMSG_SPACE(sizeof(int))] = { 0 };
 	struct iovec iov = { answer.buf, answer.len };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)
+	};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 
 	if (seen[fd] || recv(fd, buf, sizeof(buf), MSG_DONTWAIT) <= 0) {
@@ -84,12 +87,15 @@ int main(int argc, char **argv)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct epoll_event events[64];
-	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), epoll = epoll_create1(EPOLL_CLOEXEC);
+	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
+	    epoll = epoll_create1(EPOLL_CLOEXEC);
 	int rings = memfd_create("rings", MFD_CLOEXEC);
 
 	if (argc != 2 || prepare() < 0 || rings < 0 ||
-	    snprintf(address.sun_path, sizeof(address.sun_path), "%s/" WMK_APP_SOCKET, argv[1]) >= (int)sizeof(address.sun_path) ||
-	    bind(listener, (const struct sockaddr *)&address, sizeof(address)) != 0 || listen(listener, SOMAXCONN) != 0 || watch(epoll, listener) != 0) {
+	    snprintf(address.sun_path, sizeof(address.sun_path), "%s/" WMK_APP_SOCKET, argv[1]) >=
+		    (int)sizeof(address.sun_path) ||
+	    bind(listener, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
+	    listen(listener, SOMAXCONN) != 0 || watch(epoll, listener) != 0) {
 		fprintf(stderr, "usage: %s RUNDIR (an empty directory)\n", argv[0]);
 		return 2;
 	}

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * herd.c - starts many programs (member.c), tells when all of them run and when all of them have been enabled, and ends them.
+ * herd.c - starts many programs (member.c), tells when all of them run and when all of them have been enabled, and ends
+ * them.
  *
  *     herd PROGRAM N at-once|in-turn        in-turn: each when the one before is in main()
  *
- * Then takes lines from standard input, and answers each with a line of "key value ..."; at the end of the input it kills its members.
- * Times are CLOCK_MONOTONIC in ns. It begins by answering
+ * Then takes lines from standard input, and answers each with a line of "key value ..."; at the end of the input it
+ * kills its members. Times are CLOCK_MONOTONIC in ns. It begins by answering
  *     begin T ready T on N latency NS       first one started; last one in main(); how many were enabled there; median of constructors
  * and then
  *     on SECONDS / off SECONDS              waits until all are enabled / disabled:  at T left N   (N could not be waited for)
  *     stop I / cont I                       SIGSTOP or SIGCONT to the I-th:          pid P
  *     pid I                                                                          pid P
  *
- * Whether a member is enabled is read in its memory, so that it need not wake up to look, one after the other, as the last one counts.
+ * Whether a member is enabled is read in its memory, so that it need not wake up to look, one after the other, as the
+ * last one counts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -81,7 +83,8 @@ static void wait_ready(int from, unsigned n)
 	char bytes[256];
 
 	while (n > 0) {
-		ssize_t got = poll(&fd, 1, READY_MS) == 1 ? read(from, bytes, n < sizeof(bytes) ? n : sizeof(bytes)) : 0;
+		ssize_t got =
+			poll(&fd, 1, READY_MS) == 1 ? read(from, bytes, n < sizeof(bytes) ? n : sizeof(bytes)) : 0;
 
 		if (got <= 0)
 			fail("a member does not come to main()", ETIMEDOUT);
@@ -108,8 +111,8 @@ static void say_ready(uint64_t begin, unsigned n)
 		on += board[i].on != 0;
 	}
 	qsort(latency, n, sizeof(*latency), by_value);
-	printf("begin %llu ready %llu on %llu latency %llu\n", (unsigned long long)begin, (unsigned long long)ready, (unsigned long long)on,
-	       (unsigned long long)latency[n / 2]);
+	printf("begin %llu ready %llu on %llu latency %llu\n", (unsigned long long)begin, (unsigned long long)ready,
+	       (unsigned long long)on, (unsigned long long)latency[n / 2]);
 	free(latency);
 }
 

@@ -10,10 +10,14 @@ class Herd:
 
     def __init__(self, b, tracer, n, env=None, in_turn=False):
         self.n = n
-        # Programs wait for their daemon as long as it takes: else some would go on without, and the figures would be of the others.
+        # Programs wait for their daemon as long as it takes: else some would go on without, and the figures would be of
+        # the others.
         env = dict(env or os.environ, LTTNG_UST_REGISTER_TIMEOUT='-1', WAYMARK_REGISTER_TIMEOUT='60000')
-        self.process = subprocess.Popen([b.program('herd'), b.program('member_' + tracer), str(n), 'in-turn' if in_turn else 'at-once'],
-                                        env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        self.process = subprocess.Popen(
+            [b.program('herd'),
+             b.program('member_' + tracer),
+             str(n), 'in-turn' if in_turn else 'at-once'], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, bufsize=1)
         self.begun = self.answer()
 
     def answer(self):

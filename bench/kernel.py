@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Recording the kernel: what it adds to a system call, next to other tracers of it; and what a busy machine keeps of its speed.
+"""Recording the kernel: what it adds to a system call, next to other tracers of it; and what a busy machine keeps of
+its speed.
 
-Every tracer runs in turn with the others and with none. What one adds is its figure less that of the run without in the same turn; ratios are
-made within a turn, so that a machine that is slower for a while is so for both.
+Every tracer runs in turn with the others and with none. What one adds is its figure less that of the run without in the
+same turn; ratios are made within a turn, so that a machine that is slower for a while is so for both.
 """
 import json
 import os
@@ -16,7 +17,8 @@ from common import case, clean
 
 TRACEFS = '/sys/kernel/tracing'
 CALL = 'getppid'
-BYTES, SUBBUF_KB = 8 << 20, 16                 # of each CPU's buffer, as `waymark record` has it; of the kernel's sub-buffers
+# of each CPU's buffer, as `waymark record` has it; of the kernel's sub-buffers
+BYTES, SUBBUF_KB = 8 << 20, 16
 BARE, OURS, DAEMON = 'tracefs', 'record', 'daemons'
 # Calls for each tracer: batches, and how many of them.
 MANY, SOME, FEW = ('100000', '15'), ('20000', '5'), ('1000', '5')
@@ -31,7 +33,8 @@ def write(path, text):
 
 
 class Instance:
-    """Bare tracefs: events recorded in an instance of their own that nobody reads; it overwrites, or it would soon record no more."""
+    """Bare tracefs: events recorded in an instance of their own that nobody reads; it overwrites, or it would soon
+    record no more."""
 
     def __init__(self, events):
         self.dir = os.path.join(TRACEFS, 'instances', 'wmkt-bench-%d' % os.getpid())
@@ -39,8 +42,8 @@ class Instance:
         try:
             with open(os.path.join(self.dir, 'trace_clock')) as f:
                 clock = 'x86-tsc' if 'x86-tsc' in f.read() else 'mono'
-            for name, value in (('trace_clock', clock), ('buffer_subbuf_size_kb', SUBBUF_KB), ('buffer_size_kb', BYTES >> 10),
-                                ('options/overwrite', 1)):
+            for name, value in (('trace_clock', clock), ('buffer_subbuf_size_kb', SUBBUF_KB),
+                                ('buffer_size_kb', BYTES >> 10), ('options/overwrite', 1)):
                 if os.path.exists(os.path.join(self.dir, name)):
                     write(os.path.join(self.dir, name), str(value))
             for event in events:
@@ -127,11 +130,13 @@ class Daemons:
         return values
 
     def cpu_ns(self):
-        return sum(process.cpu_ns(pid) for pid in process.named('waymark-consume', 'WAYMARK_RUNDIR=' + self.daemon.rundir))
+        return sum(
+            process.cpu_ns(pid) for pid in process.named('waymark-consume', 'WAYMARK_RUNDIR=' + self.daemon.rundir))
 
 
 def to_file(size, mark, *argv, env=None):
-    """A tracer that writes lines to a file, @OUT; @LOOP: the loop, as one word. How much of it is there is told as well."""
+    """A tracer that writes lines to a file, @OUT; @LOOP: the loop, as one word. How much of it is there is told as
+    well."""
     def run(b, busy):
         out, program = b.fresh('out'), loop(b, size, busy)
         words = [word.replace('@OUT', out).replace('@LOOP', ' '.join(program)) for word in argv]
@@ -151,14 +156,19 @@ def others(b):
     line = 'printf("%s %%llu %%d\\n", nsecs, tid);'
     known = (
         ('strace', 'strace', to_file(FEW, CALL + '(', 'strace', '-e', 'trace=' + CALL, '-o', '@OUT')),
-        ('waymark strace', b.waymark, to_file(SOME, CALL + '(', b.waymark, 'strace', '-e', 'trace=' + CALL, '-o', '@OUT', '--')),
-        ('perf record', 'perf', to_file(MANY, None, 'perf', 'record', '-q', '-m', str(BYTES >> 12), '-e', 'syscalls:sys_enter_' + CALL,
-                                        '-e', 'syscalls:sys_exit_' + CALL, '-o', '@OUT', '--')),
-        ('perf trace', 'perf', to_file(SOME, CALL + '(', 'perf', 'trace', '-m', str(BYTES >> 12), '-e', CALL, '-o', '@OUT', '--')),
-        ('bpftrace count', 'bpftrace', to_file(MANY, None, 'bpftrace', '-o', '@OUT', '-e', bpf % (CALL, '@in = count();', CALL, '@out = count();'),
-                                               '-c', '@LOOP')),
-        ('bpftrace print', 'bpftrace', to_file(SOME, 'enter ', 'bpftrace', '-o', '@OUT', '-e', bpf % (CALL, line % 'enter', CALL, line % 'exit'),
-                                               '-c', '@LOOP', env={'BPFTRACE_PERF_RB_PAGES': str(BYTES >> 12)})),
+        ('waymark strace', b.waymark,
+         to_file(SOME, CALL + '(', b.waymark, 'strace', '-e', 'trace=' + CALL, '-o', '@OUT', '--')),
+        ('perf record', 'perf',
+         to_file(MANY, None, 'perf', 'record', '-q', '-m', str(BYTES >> 12), '-e', 'syscalls:sys_enter_' + CALL, '-e',
+                 'syscalls:sys_exit_' + CALL, '-o', '@OUT', '--')),
+        ('perf trace', 'perf',
+         to_file(SOME, CALL + '(', 'perf', 'trace', '-m', str(BYTES >> 12), '-e', CALL, '-o', '@OUT', '--')),
+        ('bpftrace count', 'bpftrace',
+         to_file(MANY, None, 'bpftrace', '-o', '@OUT', '-e', bpf % (CALL, '@in = count();', CALL, '@out = count();'),
+                 '-c', '@LOOP')),
+        ('bpftrace print', 'bpftrace',
+         to_file(SOME, 'enter ', 'bpftrace', '-o', '@OUT', '-e', bpf % (CALL, line % 'enter', CALL, line % 'exit'),
+                 '-c', '@LOOP', env={'BPFTRACE_PERF_RB_PAGES': str(BYTES >> 12)})),
     )
     return [(name, run, None if shutil.which(program) else 'not installed') for name, program, run in known]
 
@@ -169,28 +179,39 @@ def spread(values):
 
 
 def sum_up(name, what, turns):
-    """One case from the turns: what each tracer adds to a call, `what` (cpu, wall) nanoseconds, and ratios within a turn."""
+    """One case from the turns: what each tracer adds to a call, `what` (cpu, wall) nanoseconds, and ratios within a
+    turn."""
     runs = []
     for turn in turns:
         added = {tool: round(values[what] - turn['none'][what], 2) for tool, values in turn.items() if tool != 'none'}
-        runs.append({'floor': added.pop(BARE, None), 'ours': added.pop(OURS), **added, 'none': turn['none'][what], 'detail': turn})
+        runs.append({
+            'floor': added.pop(BARE, None), 'ours': added.pop(OURS), **added, 'none': turn['none'][what], 'detail': turn
+        })
     c = case(name, 'ns added to a call', runs)
-    tools = [tool for tool in dict.fromkeys(tool for run in runs for tool in run) if tool not in ('floor', 'ours', 'none', 'detail')]
+    tools = [
+        tool for tool in dict.fromkeys(tool for run in runs for tool in run)
+        if tool not in ('floor', 'ours', 'none', 'detail')
+    ]
     c['rivals'] = {tool: round(statistics.median(run[tool] for run in runs if tool in run), 2) for tool in tools}
     c['none'] = round(statistics.median(run['none'] for run in runs), 2)
-    c['ratios'] = {'ours/floor': spread([run['ours'] / run['floor'] for run in runs if run['floor']]),
-                   DAEMON + '/floor': spread([run[DAEMON] / run['floor'] for run in runs if run['floor'] and DAEMON in run])}
-    c['ratios'].update({tool + '/ours': spread([run[tool] / run['ours'] for run in runs if tool in run]) for tool in tools})
+    c['ratios'] = {
+        'ours/floor': spread([run['ours'] / run['floor'] for run in runs if run['floor']]),
+        DAEMON + '/floor': spread([run[DAEMON] / run['floor'] for run in runs if run['floor'] and DAEMON in run])
+    }
+    c['ratios'].update(
+        {tool + '/ours': spread([run[tool] / run['ours'] for run in runs if tool in run]) for tool in tools})
     both = [run for run in runs if 'strace' in run and 'waymark strace' in run]
     if both:
         c['ratios']['strace/waymark strace'] = spread([run['strace'] / run['waymark strace'] for run in both])
-    print('  %s: %.0f ns a call without; added by bare tracefs %.0f, by waymark record %.0f ns' % (name, c['none'], c['floor'], c['ours']))
+    print('  %s: %.0f ns a call without; added by bare tracefs %.0f, by waymark record %.0f ns' %
+          (name, c['none'], c['floor'], c['ours']))
     for tool, value in c['rivals'].items():
         print('    %-26s %8.0f' % (tool, value))
     for tool in ('strace', 'waymark strace', 'perf trace', 'bpftrace print'):
         kept = [turn[tool]['kept'] for turn in turns if tool in turn]
         if kept and min(kept) < 0.999:
-            print('    %s kept %.0f %% of the calls, at the least %.0f %%' % (tool, 100 * statistics.median(kept), 100 * min(kept)))
+            print('    %s kept %.0f %% of the calls, at the least %.0f %%' %
+                  (tool, 100 * statistics.median(kept), 100 * min(kept)))
     for ratio, found in c['ratios'].items():
         if found:
             print('    %-26s %8.2f  (%.2f to %.2f)' % (ratio, *found))
@@ -228,7 +249,9 @@ def bench_calls(b):
                 continue
             turns = [take_turns(b, tools[i % 2::2] + tools[1 - i % 2::2], busy, absent) for i in range(b.runs)]
             # With all CPUs busy, wall clock tells who was given one.
-            cases += [sum_up(CALL + suffix + '_' + what, what, turns) for what in (('cpu',) if busy else ('cpu', 'wall'))]
+            cases += [
+                sum_up(CALL + suffix + '_' + what, what, turns) for what in (('cpu', ) if busy else ('cpu', 'wall'))
+            ]
     finally:
         daemons.daemon.close()
     for c in cases:
@@ -247,7 +270,10 @@ def plan_build(b):
     for folder in ('base', 'schema'):
         for name in sorted(os.listdir(os.path.join(top, 'src', folder))):
             if name.endswith('.c'):
-                lines += ['build %s_%d_%s.o: cc %s' % (folder, unit, name, os.path.join(top, 'src', folder, name)) for unit in range(UNITS)]
+                lines += [
+                    'build %s_%d_%s.o: cc %s' % (folder, unit, name, os.path.join(top, 'src', folder, name))
+                    for unit in range(UNITS)
+                ]
     write(os.path.join(where, 'build.ninja'), '\n'.join(lines) + '\n')
     return where
 
@@ -273,8 +299,11 @@ def loaded(b, where, patterns):
         return summary, usage.ru_utime + usage.ru_stime
     begin = used(['true'])[1]
     wall, cpu, (summary, all_of_it) = built(b, where, used)
-    return {'wall_s': wall, 'cpu_s': cpu, 'records_per_s': round(summary['records'] / wall), 'records': summary['records'], 'lost': summary['lost'],
-            'bytes': summary['bytes'], 'consumer_s': round(max(0, all_of_it - cpu - begin), 3), 'begin_s': round(begin, 3)}
+    return {
+        'wall_s': wall, 'cpu_s': cpu, 'records_per_s': round(summary['records'] / wall), 'records': summary['records'],
+        'lost': summary['lost'], 'bytes': summary['bytes'], 'consumer_s': round(max(0, all_of_it - cpu - begin),
+                                                                                3), 'begin_s': round(begin, 3)
+    }
 
 
 def bench_load(b):
@@ -283,7 +312,8 @@ def bench_load(b):
         wall, cpu, _ = built(b, where, b.run)
         for name, patterns in LOADS:
             run = loaded(b, where, patterns)
-            run.update(floor=wall, ours=run['wall_s'], none_cpu_s=cpu, wall_ratio=run['wall_s'] / wall, cpu_ratio=run['cpu_s'] / cpu)
+            run.update(floor=wall, ours=run['wall_s'], none_cpu_s=cpu, wall_ratio=run['wall_s'] / wall,
+                       cpu_ratio=run['cpu_s'] / cpu)
             runs[name].append(run)
     cases = []
     for name, taken in runs.items():
@@ -298,7 +328,8 @@ def bench_load(b):
 
 
 def bench_kernel(b):
-    """What recording adds to getppid(), next to the kernel's own tracer with nobody reading and to other tools; and to a build."""
+    """What recording adds to getppid(), next to the kernel's own tracer with nobody reading and to other tools; and to
+    a build."""
     if os.geteuid() != 0 or not os.path.isdir(os.path.join(TRACEFS, 'instances')):
         print('  left out: needs root, and tracefs at ' + TRACEFS)
         return []

@@ -4,9 +4,10 @@
 
     bench/kernel_strace.py [--build DIR] [--runs N]     as root; writes BUILD/bench/strace.json and prints a table
 
-bench_strace(b) is the benchmark for who has a Bench (common.py): a loop of getppid(), and one that copies /dev/zero to /dev/null, as dd does.
-Both tracers write to a file. The figures are those of the best 200 rounds in a row, since a machine may have other work; `mean` has those
-of all. Calls that were lost are counted in `lost`: a figure with losses says less.
+bench_strace(b) is the benchmark for who has a Bench (common.py): a loop of getppid(), and one that copies /dev/zero to
+/dev/null, as dd does. Both tracers write to a file. The figures are those of the best 200 rounds in a row, since a
+machine may have other work; `mean` has those of all. Calls that were lost are counted in `lost`: a figure with losses
+says less.
 """
 import argparse
 import json
@@ -97,19 +98,25 @@ def measure(waymark, runs, directory):
                 row[RIVAL], row['mean_' + RIVAL], _ = once(RIVAL, waymark, program, kind, directory)
             rows.append(row)
         middle = {k: statistics.median(r[k] for r in rows) for k in rows[0]}
-        case = {'name': name, 'unit': 'ns/call', 'floor': round(middle['floor'], 1), 'ours': round(middle['ours'], 1),
-                'rivals': {RIVAL: round(middle[RIVAL], 1)} if RIVAL in middle else {}, 'mean': {k[5:]: round(middle[k], 1) for k in middle if k.startswith('mean_')},
-                'lost': sum(r['lost'] for r in rows), 'runs': rows}
+        case = {
+            'name': name, 'unit': 'ns/call', 'floor': round(middle['floor'], 1), 'ours': round(middle['ours'], 1),
+            'rivals': {RIVAL: round(middle[RIVAL], 1)} if RIVAL in middle else {},
+            'mean': {k[5:]: round(middle[k], 1) for k in middle
+                     if k.startswith('mean_')}, 'lost': sum(r['lost'] for r in rows), 'runs': rows
+        }
         if RIVAL in middle:
-            case['times_dearer'] = round((middle[RIVAL] - middle['floor']) / max(middle['ours'] - middle['floor'], 1), 1)
+            case['times_dearer'] = round((middle[RIVAL] - middle['floor']) / max(middle['ours'] - middle['floor'], 1),
+                                         1)
         cases.append(case)
         show(case)
     return cases
 
 
 def show(case):
-    print('  %-18s plain %7.1f  waymark strace %7.1f  strace %9.1f ns/call (mean %s): strace makes a call dearer by %s times as much; lost %d' % (
-        case['name'], case['floor'], case['ours'], case['rivals'].get(RIVAL, 0), case['mean'], case.get('times_dearer', '-'), case['lost']), flush=True)
+    print(
+        '  %-18s plain %7.1f  waymark strace %7.1f  strace %9.1f ns/call (mean %s): strace makes a call dearer by %s times as much; lost %d'
+        % (case['name'], case['floor'], case['ours'], case['rivals'].get(
+            RIVAL, 0), case['mean'], case.get('times_dearer', '-'), case['lost']), flush=True)
 
 
 def bench_strace(b):

@@ -51,8 +51,9 @@ class Daemon:
             self.ready = time.monotonic_ns()
         before = signal.signal(signal.SIGUSR1, on_ready)
         self.began = time.monotonic_ns()
-        self.process = subprocess.Popen(['lttng-sessiond', '--no-kernel', '--sig-parent'] + (['--load=' + load] if load else []),
-                                        env=self.env, stdout=self.log, stderr=self.log)
+        self.process = subprocess.Popen(['lttng-sessiond', '--no-kernel', '--sig-parent'] +
+                                        (['--load=' + load] if load else []), env=self.env, stdout=self.log,
+                                        stderr=self.log)
         deadline = time.monotonic() + 20
         while not self.ready:
             if time.monotonic() > deadline or self.process.poll() is not None:
@@ -84,15 +85,18 @@ class Daemon:
             raise RuntimeError('lttng %s: %s' % (' '.join(args), done.stderr or done.stdout))
         return done.stdout + done.stderr
 
-    def start(self, name, output, overwrite=False, contexts=(), events='bench:*', subbuf_size='4M', num_subbuf=8, wanted=None):
-        """A session with one channel per user, by default of 8 x 4 MB per CPU and with every event of provider `bench`."""
+    def start(self, name, output, overwrite=False, contexts=(), events='bench:*', subbuf_size='4M', num_subbuf=8,
+              wanted=None):
+        """A session with one channel per user, by default of 8 x 4 MB per CPU and with every event of provider
+        `bench`."""
         where = ['--snapshot'] if overwrite else ['--output=' + os.path.abspath(output)]
         self.command('create', name, *where)
         self.command('enable-channel', '-u', '-s', name, '--overwrite' if overwrite else '--discard',
                      '--subbuf-size=' + subbuf_size, '--num-subbuf=%d' % num_subbuf, '--buffers-uid', 'channel')
         if contexts:
             self.command('add-context', '-u', '-s', name, '-c', 'channel', *['--type=' + c for c in contexts])
-        self.command('enable-event', '-u', '-s', name, '-c', 'channel', events, *(['--filter', wanted] if wanted else []))
+        self.command('enable-event', '-u', '-s', name, '-c', 'channel', events,
+                     *(['--filter', wanted] if wanted else []))
         self.command('start', name)
 
     def stop(self, name):

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * measure.h - what programs that measure themselves share: a clock, a CPU to run on, and an end in words when that cannot be.
+ * measure.h - what programs that measure themselves share: a clock, a CPU to run on, and an end in words when that
+ * cannot be.
  */
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * measured.c - run a command; what it took of the CPU, and the most memory that it had, as a line on standard error: seconds, kB, exit status, seconds of
- * wall clock. (Who is started by a large process inherits its peak; this one is small.)
+ * measured.c - run a command; what it took of the CPU, and the most memory that it had, as a line on standard error:
+ * seconds, kB, exit status, seconds of wall clock. (Who is started by a large process inherits its peak; this one is
+ * small.)
  */
 #include <stdio.h>
 #include <sys/resource.h>

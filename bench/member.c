@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * member.c - one of many programs: it has 32 events, says when its main() began and whether they were enabled by then, and sleeps.
- * Built once for each tracer (MEMBER_H says which); herd.c starts it.
+ * member.c - one of many programs: it has 32 events, says when its main() began and whether they were enabled by then,
+ * and sleeps. Built once for each tracer (MEMBER_H says which); herd.c starts it.
  *
  *     member PLACE        its number on the board
  */
@@ -38,7 +38,8 @@ int main(int argc, char **argv)
 {
 	uint64_t ready = board_now();
 	unsigned long at = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
-	struct board_place *board = mmap(NULL, (at + 1) * sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED, BOARD_FD, 0);
+	struct board_place *board =
+		mmap(NULL, (at + 1) * sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED, BOARD_FD, 0);
 
 	if (argc != 2 || board == MAP_FAILED) {
 		fprintf(stderr, "usage: a herd starts %s PLACE\n", argv[0]);
@@ -48,7 +49,11 @@ int main(int argc, char **argv)
 		work(argc, argv[0]);
 	const void *flag = member_flag();
 	board[at] = (struct board_place){
-		.first = first, .ready = ready, .on = flag && member_on(flag), .flag = (uint64_t)(uintptr_t)flag, .flag_bytes = MEMBER_FLAG_BYTES,
+		.first = first,
+		.ready = ready,
+		.on = flag && member_on(flag),
+		.flag = (uint64_t)(uintptr_t)flag,
+		.flag_bytes = MEMBER_FLAG_BYTES,
 	};
 	if (write(BOARD_PIPE, "", 1) != 1)
 		return 1;

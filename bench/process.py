@@ -6,7 +6,8 @@ import time
 
 def cpu_ns(pid):
     """CPU time of all its threads, ended ones too."""
-    return time.clock_gettime_ns((~pid << 3) | 2)       # the process's clock of the scheduler, as clock_getcpuclockid() makes it
+    # the process's clock of the scheduler, as clock_getcpuclockid() makes it
+    return time.clock_gettime_ns((~pid << 3) | 2)
 
 
 def settled_cpu_ns(pid, limit_s=30):

@@ -17,7 +17,8 @@ READER = 'babeltrace2'
 def timed(b, argv):
     """(CPU seconds, peak memory in MB, lines) of a reader whose output goes nowhere."""
     with open(os.devnull, 'w') as null, open(os.path.join(b.scratch, 'stderr'), 'w+') as err:
-        subprocess.run(['taskset', '-c', str(b.cpus[-1]), b.program('measured')] + argv, stdout=null, stderr=err, check=True)
+        subprocess.run(['taskset', '-c', str(b.cpus[-1]), b.program('measured')] + argv, stdout=null, stderr=err,
+                       check=True)
         err.seek(0)
         said = err.read()
         seconds, peak, status, _ = said.splitlines()[-1].split()
@@ -28,8 +29,8 @@ def timed(b, argv):
 
 def relatives(b, trace, n):
     """
-    So many traces in one directory, which were recorded at the same time: copies of one, each with an identity of its own (babeltrace2 reads what
-    has the same only once) and a clock that is some nanoseconds later.
+    So many traces in one directory, which were recorded at the same time: copies of one, each with an identity of its
+    own (babeltrace2 reads what has the same only once) and a clock that is some nanoseconds later.
     """
     top = b.fresh('trace')
     with open(next(glob.iglob(os.path.join(trace, '**', 'metadata'), recursive=True))) as f:
@@ -95,7 +96,8 @@ def same(what, ours, theirs):
 
 
 def filtered(b, name, trace, records, field, runs):
-    """One record in 200, as text: ours by a filter, the other, which has none, through grep. The CPU time is that of both of its programs."""
+    """One record in 200, as text: ours by a filter, the other, which has none, through grep. The CPU time is that of
+    both of its programs."""
     ours = [b.waymark, 'view', '--filter', field + ' < 100']
     theirs = ['sh', '-c', READER + ' "$1" | grep -E " %s = [0-9]{1,2}[ ,]"' % field, 'sh']
     same(name, ours + [trace], theirs + [trace])
@@ -104,7 +106,10 @@ def filtered(b, name, trace, records, field, runs):
 
 def sought(b, name, trace, runs):
     """A millisecond in the middle of a trace, as text: CPU time of it all, and memory."""
-    at = [float(line.split('[', 1)[1].split(']', 1)[0]) for line in lines([b.waymark, 'view', '--clock-seconds', trace]) if line.startswith('[')]
+    at = [
+        float(line.split('[', 1)[1].split(']', 1)[0]) for line in lines([b.waymark, 'view', '--clock-seconds', trace])
+        if line.startswith('[')
+    ]
     part = ['--begin=%.9f' % (at[len(at) // 2]), '--end=%.9f' % (at[len(at) // 2] + 0.001)]
     ours, theirs = [b.waymark, 'view'] + part, [READER] + part
     same(name, ours + [trace], theirs + [trace])
@@ -125,13 +130,15 @@ def merged(b, ours, theirs, runs):
 
 
 def bench_read(b):
-    """CPU time for a record, from files in the page cache: found, decoded, and as text to /dev/null; filtered, sought, merged; peak memory."""
+    """CPU time for a record, from files in the page cache: found, decoded, and as text to /dev/null; filtered, sought,
+    merged; peak memory."""
     cases, n = [], 10000000
     found, decode = [b.program('decode'), 'records'], [b.program('decode'), 'values']
     view, text, dummy = [b.waymark, 'view'], [READER], [READER, '-o', 'dummy']
     runs = max(3, b.runs // 2)                      # babeltrace2 takes seconds for each
     traces = []
-    for name, kind, contexts in (('u32', 'u32', ()), ('int_str32', 'int_str32', ()), ('ctx3', 'u32', ('vpid', 'vtid', 'procname'))):
+    for name, kind, contexts in (('u32', 'u32', ()), ('int_str32', 'int_str32', ()), ('ctx3', 'u32', ('vpid', 'vtid',
+                                                                                                      'procname'))):
         directory = b.fresh('trace')
         _, summary, _ = b.ours(directory, ['count', kind, str(n), '20000'], contexts=contexts)
         traces.append((name, directory, summary['records']))
@@ -145,7 +152,8 @@ def bench_read(b):
         cases += compare(b, 'found_' + name, [directory], records, found, dummy, runs)
         cases += compare(b, 'decode_' + name, [directory], records, decode, dummy, runs)
         cases += compare(b, 'text_' + name, [directory], records, view, text, runs)
-    for (name, directory, records), field in ((traces[0], 'arg1'), (traces[-1], 'i'))[:1 if traces[-1][0] == 'ctx3' else 2]:
+    for (name, directory, records), field in ((traces[0], 'arg1'), (traces[-1],
+                                                                    'i'))[:1 if traces[-1][0] == 'ctx3' else 2]:
         cases += filtered(b, 'filter_' + name, directory, records, field, runs)
         cases += sought(b, 'seek_' + name, directory, runs)
     return cases + merged(b, decode, dummy, runs) + flat(b)

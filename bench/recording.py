@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Benchmarks of recording: the cost of a record, of none, of a program's start; what a record takes on disk, and how many get there."""
+"""Benchmarks of recording: the cost of a record, of none, of a program's start; what a record takes on disk, and how
+many get there."""
 import mmap
 import os
 import sys
@@ -82,7 +83,8 @@ def bench_filtered(b):
             floors.append(b.values([b.program('work_waymark'), 'disabled', str(b.cpus[-1]), '2000000', '5'])['plain'])
             values, summary, _ = b.ours(b.fresh('trace'), args, overwrite=True, wanted=ours)
             if summary['records'] - summary['state_dump'] != 0:
-                sys.exit('filtered: %d records, which the filter does not want' % (summary['records'] - summary['state_dump']))
+                sys.exit('filtered: %d records, which the filter does not want' %
+                         (summary['records'] - summary['state_dump']))
             run = {'ours': values['rounds']}
             if b.daemon and theirs:
                 session = 'filtered%d' % b.serial
@@ -102,7 +104,8 @@ def tree_size(directory):
 
 
 def bench_size(b):
-    """All files of a trace of 10 million records with a 64-bit payload, divided by its records; the floor is the payload."""
+    """All files of a trace of 10 million records with a 64-bit payload, divided by its records; the floor is the
+    payload."""
     runs, n = [], 10000000
     args = ['count', 'u64', str(n), '20000']
     for number in range(b.runs):
@@ -129,9 +132,16 @@ def bench_size(b):
 
 
 def spawned(b, program, under=(), env=None):
-    """30 starts of a program and of one without a tracer, in pairs, on one CPU: (what that one takes, what the program takes beside it), us."""
+    """30 starts of a program and of one without a tracer, in pairs, on one CPU: (what that one takes, what the program
+    takes beside it), us."""
     out = b.fresh('out')
-    b.run([*under, 'sh', '-c', 'exec "$@" >' + out, 'sh', b.program('spawn'), str(b.cpus[-1]), '30', b.program('hello_none'), b.program(program)], env)
+    b.run([
+        *under, 'sh', '-c', 'exec "$@" >' + out, 'sh',
+        b.program('spawn'),
+        str(b.cpus[-1]), '30',
+        b.program('hello_none'),
+        b.program(program)
+    ], env)
     with open(out) as f:
         lines = [list(map(float, line.split())) for line in f.read().splitlines()]
     return lines[0][0], lines[1][1]
@@ -154,7 +164,9 @@ def bench_startup(b):
             if b.daemon:
                 # Without a session the rival is measured without a daemon too: a home and a /run where none lives.
                 alone = lttng_session.IN_NAMESPACE if name == 'no_session' and os.geteuid() == 0 else []
-                run[RIVAL] = spawned(b, 'hello_lttng', alone, dict(os.environ, LTTNG_HOME=b.fresh('nohome')) if name == 'no_session' else b.daemon.env)[1]
+                run[RIVAL] = spawned(
+                    b, 'hello_lttng', alone,
+                    dict(os.environ, LTTNG_HOME=b.fresh('nohome')) if name == 'no_session' else b.daemon.env)[1]
             runs.append(run)
             clean(b)
         if name != 'no_session' and b.daemon:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * registrar.c - what it takes to register with a controller, without a tracer: speaks the protocol (src/wire), from the connection to
- * "done", and does nothing else.
+ * registrar.c - what it takes to register with a controller, without a tracer: speaks the protocol (src/wire), from the
+ * connection to "done", and does nothing else.
  *
  *     registrar RUNDIR N EVENTS        N processes, one after the other; each stays connected until the end of standard input
  *
@@ -39,13 +39,17 @@ static int queue_events(unsigned events)
 		{ "n", NULL, { .kind = WMK_TYPE_INT, .width = 32, .is_signed = true, .base = 10 } },
 		{ "text", NULL, { .kind = WMK_TYPE_STRING } },
 	};
-	struct wmk_hello hello = { .abi = WMK_WIRE_ABI, .word_bits = 64, .pid = (uint32_t)getpid(), .name = "registrar" };
+	struct wmk_hello hello = {
+		.abi = WMK_WIRE_ABI, .word_bits = 64, .pid = (uint32_t)getpid(), .name = "registrar"
+	};
 	int err = wmk_out_hello(&out, &hello);
 
 	for (unsigned i = 0; err == 0 && i < events; i++) {
 		char name[16];
 		unsigned char buf[1024];
-		const struct wmk_event_class event = { .provider = "member", .name = name, .n_fields = 2, .fields = fields };
+		const struct wmk_event_class event = {
+			.provider = "member", .name = name, .n_fields = 2, .fields = fields
+		};
 
 		snprintf(name, sizeof(name), "e%02u", i);
 		long len = wmk_event_encode(&event, buf, sizeof(buf), NULL);
@@ -75,7 +79,10 @@ static int converse(int sock, uint32_t *enabled)
 		}
 		if (got < 0)
 			break;
-		/* As the tracer does. Who sleeps in recv() is also woken when the other side has read what was sent, which that side pays for. */
+		/*
+		 * As the tracer does. Who sleeps in recv() is also woken when the other side has read what was sent,
+		 * which that side pays for.
+		 */
 		poll(&(struct pollfd){ .fd = sock, .events = POLLIN }, 1, -1);
 		got = wmk_in_receive(&in, sock);
 		got = got == 0 ? -ECONNRESET : got == -EAGAIN ? 0 : got;
@@ -110,7 +117,8 @@ static int by_time(const void *a, const void *b)
 int main(int argc, char **argv)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	unsigned n = argc == 4 ? (unsigned)strtoul(argv[2], NULL, 10) : 0, events = argc == 4 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
+	unsigned n = argc == 4 ? (unsigned)strtoul(argv[2], NULL, 10) : 0,
+		 events = argc == 4 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
 	struct answer *answers = n && n <= 100000 && events <= EVENTS_MAX ? calloc(n, sizeof(*answers)) : NULL;
 	pid_t *pids = answers ? calloc(n, sizeof(*pids)) : NULL;
 	uint64_t enabled = 0;
@@ -118,7 +126,8 @@ int main(int argc, char **argv)
 	int ends[2], status = 0;
 
 	if (!pids || pipe(ends) != 0 ||
-	    snprintf(address.sun_path, sizeof(address.sun_path), "%s/" WMK_APP_SOCKET, argv[1]) >= (int)sizeof(address.sun_path)) {
+	    snprintf(address.sun_path, sizeof(address.sun_path), "%s/" WMK_APP_SOCKET, argv[1]) >=
+		    (int)sizeof(address.sun_path)) {
 		fprintf(stderr, "usage: %s RUNDIR N EVENTS\n", argv[0]);
 		return 2;
 	}
@@ -131,16 +140,18 @@ int main(int argc, char **argv)
 			for (;;)
 				pause();
 		}
-		if (pids[begun] < 0 || read(ends[0], &answers[begun], sizeof(answers[0])) != sizeof(answers[0]) || answers[begun].failed) {
-			fprintf(stderr, "registrar: process %u cannot register: %s\n", begun, strerror((int)answers[begun].failed));
+		if (pids[begun] < 0 || read(ends[0], &answers[begun], sizeof(answers[0])) != sizeof(answers[0]) ||
+		    answers[begun].failed) {
+			fprintf(stderr, "registrar: process %u cannot register: %s\n", begun,
+				strerror((int)answers[begun].failed));
 			status = 1;
 		}
 		enabled += answers[begun].enabled;
 	}
 	if (!status) {
 		qsort(answers, n, sizeof(*answers), by_time);
-		printf("median %llu p90 %llu enabled %.2f\n", (unsigned long long)answers[n / 2].ns, (unsigned long long)answers[n * 9 / 10].ns,
-		       (double)enabled / n);
+		printf("median %llu p90 %llu enabled %.2f\n", (unsigned long long)answers[n / 2].ns,
+		       (unsigned long long)answers[n * 9 / 10].ns, (double)enabled / n);
 		fflush(stdout);
 		while (getchar() != EOF)
 			;

@@ -8,7 +8,8 @@
     register notify command idle             the session daemon (control.py)
     read                                     reading traces, against babeltrace2 (reading.py)
     strace                                   `waymark strace` against strace (kernel_strace.py)
-    kernel                                   recording the kernel, against tracefs alone, strace, perf, bpftrace (kernel.py)
+    kernel                                   recording the kernel, against tracefs alone, strace, perf, bpftrace
+    (kernel.py)
 
 Ours and the rival run in turn, in the same minutes, on the same pinned CPU, with the same ring sizes and the same mode;
 each figure is the median over the runs. A rival that is not installed is said and left out.
@@ -34,9 +35,11 @@ from kernel_strace import bench_strace  # noqa: E402
 from reading import bench_read  # noqa: E402
 from recording import bench_disabled, bench_filtered, bench_record, bench_size, bench_startup, bench_stream  # noqa: E402
 
-BENCHES = {'record': bench_record, 'filtered': bench_filtered, 'disabled': bench_disabled, 'size': bench_size, 'startup': bench_startup,
-           'stream': bench_stream, 'register': bench_register, 'notify': bench_notify, 'command': bench_command,
-           'idle': bench_idle, 'read': bench_read, 'kernel': bench_kernel, 'strace': bench_strace}
+BENCHES = {
+    'record': bench_record, 'filtered': bench_filtered, 'disabled': bench_disabled, 'size': bench_size,
+    'startup': bench_startup, 'stream': bench_stream, 'register': bench_register, 'notify': bench_notify,
+    'command': bench_command, 'idle': bench_idle, 'read': bench_read, 'kernel': bench_kernel, 'strace': bench_strace
+}
 
 TOOLS = ('strace', 'linux-perf', 'bpftrace')     # other tracers of the kernel
 
@@ -44,11 +47,14 @@ TOOLS = ('strace', 'linux-perf', 'bpftrace')     # other tracers of the kernel
 def versions():
     if not shutil.which('dpkg-query'):
         return {RIVAL: 'unknown'}
-    done = subprocess.run(['dpkg-query', '-W', '-f', '${Package} ${Version}\n', 'liblttng-ust1', 'lttng-tools', 'babeltrace2', *TOOLS],
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        ['dpkg-query', '-W', '-f', '${Package} ${Version}\n', 'liblttng-ust1', 'lttng-tools', 'babeltrace2', *TOOLS],
+        capture_output=True, text=True)
     known = dict(line.split() for line in done.stdout.splitlines() if len(line.split()) == 2)
-    return {RIVAL: known.get('liblttng-ust1', 'unknown'), 'lttng-tools': known.get('lttng-tools', 'unknown'), 'babeltrace2': known.get('babeltrace2', 'unknown'),
-            **{tool: known[tool] for tool in TOOLS if tool in known}}
+    return {
+        RIVAL: known.get('liblttng-ust1', 'unknown'), 'lttng-tools': known.get('lttng-tools', 'unknown'),
+        'babeltrace2': known.get('babeltrace2', 'unknown'), **{tool: known[tool] for tool in TOOLS if tool in known}
+    }
 
 
 def machine():
@@ -78,8 +84,12 @@ def main():
             cases = BENCHES[name](b)
             path = os.path.join(b.dir, name + '.json')
             with open(path, 'w') as f:
-                json.dump({'bench': name, 'machine': machine(), 'rival_versions': {k: v for k, v in versions().items() if v != 'unknown'},
-                           'rivals_absent': {RIVAL: b.absent} if b.absent else {}, 'cases': cases}, f, indent=1)
+                json.dump(
+                    {
+                        'bench': name, 'machine': machine(), 'rival_versions': {
+                            k: v for k, v in versions().items() if v != 'unknown'
+                        }, 'rivals_absent': {RIVAL: b.absent} if b.absent else {}, 'cases': cases
+                    }, f, indent=1)
             print('  -> ' + os.path.relpath(path))
     finally:
         b.close()

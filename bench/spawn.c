@@ -4,8 +4,8 @@
  *
  *     spawn CPU N PROGRAM...
  *
- * Prints a line per program: its median time in microseconds, then the median of its differences to the first program in the
- * same turn. The order within a turn alternates.
+ * Prints a line per program: its median time in microseconds, then the median of its differences to the first program
+ * in the same turn. The order within a turn alternates.
  */
 #include <sched.h>
 #include <spawn.h>

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A session daemon of Waymark's, of our own, in a runtime directory of its own; what lttng_session.Daemon is for the rival."""
+"""A session daemon of Waymark's, of our own, in a runtime directory of its own; what lttng_session.Daemon is for the
+rival."""
 import json
 import os
 import select
@@ -32,11 +33,11 @@ class Daemon:
         """Start it; self.began and self.ready are when, CLOCK_MONOTONIC in ns."""
         here, there = os.pipe()
         self.began = time.monotonic_ns()
-        self.process = subprocess.Popen(
-            [os.path.join(self.programs, 'waymark-sessiond'), '--rundir', self.rundir, '--consumerd',
-             os.path.join(self.programs, 'waymark-consumerd')],
-            env=dict(self.env, WAYMARK_READY_FD=str(there)), pass_fds=[there], stdin=subprocess.DEVNULL, stdout=self.log,
-            stderr=self.log)
+        self.process = subprocess.Popen([
+            os.path.join(self.programs, 'waymark-sessiond'), '--rundir', self.rundir, '--consumerd',
+            os.path.join(self.programs, 'waymark-consumerd')
+        ], env=dict(self.env, WAYMARK_READY_FD=str(there)), pass_fds=[there], stdin=subprocess.DEVNULL, stdout=self.log,
+                                        stderr=self.log)
         os.close(there)
         said = os.read(here, 1000) if select.select([here], [], [], READY_S)[0] else b''
         self.ready = time.monotonic_ns()
@@ -80,7 +81,8 @@ class Daemon:
     def start(self, name, output, events, subbuf_size='256k', num_subbuf=4):
         """A session with one channel, shared by the user's programs, and these events."""
         self.command('create', name, '--output', os.path.abspath(output))
-        self.command('enable-channel', '-u', '-s', name, '--subbuf-size', subbuf_size, '--num-subbuf', str(num_subbuf), 'channel')
+        self.command('enable-channel', '-u', '-s', name, '--subbuf-size', subbuf_size, '--num-subbuf', str(num_subbuf),
+                     'channel')
         self.command('enable-event', '-u', '-s', name, '-c', 'channel', events)
         self.command('start', name)
 

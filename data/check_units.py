@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Has systemd check the units, tmpfiles.d and sysusers.d files, as they are installed. Skips what this machine has no tool for.
+"""Has systemd check the units, tmpfiles.d and sysusers.d files, as they are installed. Skips what this machine has no
+tool for.
 
 usage: check_units.py DAEMON SERVICE ROOT.SOCKET USER.SOCKET TMPFILES SYSUSERS
 """

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The man pages of a library: troff has nothing to say against them, and each exported function is explained in one of them.
+"""The man pages of a library: troff has nothing to say against them, and each exported function is explained in one of
+them.
 
 usage: check_man.py MAP DIRECTORY PAGE...
 
@@ -16,14 +17,19 @@ import tempfile
 
 def troff(directory, name):
     """What troff says of a page, run where `man` would run it."""
-    return subprocess.run(['groff', '-man', '-Tutf8', '-ww', '-z', name], cwd=directory, capture_output=True, text=True, timeout=60).stderr
+    return subprocess.run(['groff', '-man', '-Tutf8', '-ww', '-z', name], cwd=directory, capture_output=True, text=True,
+                          timeout=60).stderr
 
 
 def explained(pages, function):
     """Pages that have it in the synopsis and among the functions, with words."""
     shown = re.compile(r'\b%s\(' % function)
     told = re.compile(r'^\.TP\n\.BR %s \(\)\n[^.\n]' % function, re.M)
-    return [name for name, text in pages.items() if shown.search(re.sub(r'\\f[BIR]', '', text.split('.SH FUNCTIONS')[0])) and told.search(text)]
+    return [
+        name for name, text in pages.items()
+        if shown.search(re.sub(r'\\f[BIR]', '',
+                               text.split('.SH FUNCTIONS')[0])) and told.search(text)
+    ]
 
 
 def wrong_functions(pages, functions, directory):
@@ -50,7 +56,9 @@ def main(symbols, directory, names):
     if not functions or not wrong_functions(pages, ['not_' + functions[0]], directory) or \
             not wrong_functions(dict(pages, twice=pages[explained(pages, functions[0])[0]]), functions[:1], directory):
         wrong.append('a function without a page, or with two, is not found')
-    unseen = [name for name in names if name.endswith('.3') and name[:-2] not in pages.get(names[-1], '').replace('\\-', '-')]
+    unseen = [
+        name for name in names if name.endswith('.3') and name[:-2] not in pages.get(names[-1], '').replace('\\-', '-')
+    ]
     wrong += ['the overview does not name ' + name for name in unseen]
     if shutil.which('groff'):
         wrong += wrong_roff(directory, names)

@@ -16,11 +16,13 @@ int main(int argc, char **argv)
 	int i, got;
 
 	if (argc != 2 || waymark_ctf_open(NULL, argv[1], &ctf) < 0) {
-		fprintf(stderr, "count_events: %s\n", argc != 2 ? "name a trace's directory" : waymark_ctf_error_text(why, sizeof(why)));
+		fprintf(stderr, "count_events: %s\n",
+			argc != 2 ? "name a trace's directory" : waymark_ctf_error_text(why, sizeof(why)));
 		return 1;
 	}
 	while ((got = waymark_ctf_next(ctf, &record)) > 0) {
-		for (i = 0; i < 999 && events[i].name && strcmp(events[i].name, waymark_ctf_event_name(record)) != 0; i++)
+		for (i = 0; i < 999 && events[i].name && strcmp(events[i].name, waymark_ctf_event_name(record)) != 0;
+		     i++)
 			;
 		events[i].name = i < 999 ? waymark_ctf_event_name(record) : "(others)";
 		events[i].n++;

@@ -11,7 +11,10 @@
 
 #include <waymark/trace.h>
 
-/* Nobody waits in dlopen(): the library's events are enabled a little later. Where nobody records them, this ends after five seconds. */
+/*
+ * Nobody waits in dlopen(): the library's events are enabled a little later. Where nobody records them, this ends after
+ * five seconds.
+ */
 #define RECORDED 5
 #define TURNS 500
 #define PAUSE_US 10000

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * self_trace.c - a program that controls its own tracing: it records itself while it does what is worth recording, and says where the trace
- * is. A session daemon is started if none runs. Try
+ * self_trace.c - a program that controls its own tracing: it records itself while it does what is worth recording, and
+ * says where the trace is. A session daemon is started if none runs. Try
  *
  *     examples/self_trace [DIRECTORY]
  *     babeltrace2 DIRECTORY
@@ -36,8 +36,8 @@ static unsigned long work(unsigned rounds)
 }
 
 /*
- * Until the daemon has heard of this program: at once where one has run before; where none ever has, programs look for one every ten seconds
- * (docs/registration.md).
+ * Until the daemon has heard of this program: at once where one has run before; where none ever has, programs look for
+ * one every ten seconds (docs/registration.md).
  */
 static int wait_until_known(struct waymark_ctl *ctl)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * workers.c - a program that forks: three workers do tasks, each a process, and what they record stands in one trace with what their parent does.
+ * workers.c - a program that forks: three workers do tasks, each a process, and what they record stands in one trace
+ * with what their parent does.
  *
  *     waymark record -c vpid -- examples/workers
  */

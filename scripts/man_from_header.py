@@ -4,12 +4,13 @@
 
 usage: man_from_header.py HEADER LIBRARY VERSION MAP DIRECTORY
 
-LIBRARY ("waymark-ctl") is the name for pkg-config; MAP, its version map, names the functions. Into DIRECTORY go LIBRARY.7 from the comment
-at the header's beginning; LIBRARY-SECTION.3 for each section; and for each function FUNCTION.3, which leads to its section's page.
+LIBRARY ("waymark-ctl") is the name for pkg-config; MAP, its version map, names the functions. Into DIRECTORY go
+LIBRARY.7 from the comment at the header's beginning; LIBRARY-SECTION.3 for each section; and for each function
+FUNCTION.3, which leads to its section's page.
 
-In the header, `/* -- NAME: what it is about -- */` (with lines in place of the hyphens) begins a section, `/* -- NAME -- */` goes on with
-one. A comment belongs to the declaration below it; one with an empty line below it, to the whole section. In a comment an empty line begins
-a paragraph, and lines indented by four and more are shown as they are.
+In the header, `/* -- NAME: what it is about -- */` (with lines in place of the hyphens) begins a section, `/* -- NAME
+-- */` goes on with one. A comment belongs to the declaration below it; one with an empty line below it, to the whole
+section. In a comment an empty line begins a paragraph, and lines indented by four and more are shown as they are.
 """
 import os
 import re
@@ -60,7 +61,8 @@ def paragraphs(words, names, between='.PP\n'):
     out = []
     for p in words:
         if isinstance(p, list):
-            out.append('.RS 4\n.nf\n' + ''.join(line(escape(row)) for row in textwrap.dedent('\n'.join(p)).split('\n')) + '.fi\n.RE\n')
+            out.append('.RS 4\n.nf\n' + ''.join(line(escape(row))
+                                                for row in textwrap.dedent('\n'.join(p)).split('\n')) + '.fi\n.RE\n')
         else:
             out.append(roff(p, names))
     return between.join(out)
@@ -78,11 +80,15 @@ def prototype(text, width=76):
             row = ' ' * 8 + part
         else:
             row += (' ' if row else '') + part
-    return ['\\fB' + re.sub(r'(\w+)([,)])', '\\\\fI\\1\\\\fB\\2', escape(r)).replace('\\fIvoid\\fB', 'void') + '\\fR' for r in rows + [row]]
+    return [
+        '\\fB' + re.sub(r'(\w+)([,)])', '\\\\fI\\1\\\\fB\\2', escape(r)).replace('\\fIvoid\\fB', 'void') + '\\fR'
+        for r in rows + [row]
+    ]
 
 
 def members(body, end):
-    """[declaration, words] of a structure's or enumeration's body; a comment belongs to what stands before it on its line, or below."""
+    """[declaration, words] of a structure's or enumeration's body; a comment belongs to what stands before it on its
+    line, or below."""
     found, text, above, same_line = [], '', '', False
     for token in TOKEN.findall(body):
         if token.startswith('/*'):
@@ -127,8 +133,9 @@ def read(text):
     return said(first), sections
 
 
-DECLARATION = re.compile(r'(?P<comment>/\*.*?\*/)(?P<gap>[ \t]*\n\n)?|(?P<kind>struct|enum) (?P<name>\w+) \{(?P<body>.*?)\};|'
-                         r'#define (?P<define>[^\n]*)\n|(?P<function>[^;#/{]+\([^;]*\));', re.S)
+DECLARATION = re.compile(
+    r'(?P<comment>/\*.*?\*/)(?P<gap>[ \t]*\n\n)?|(?P<kind>struct|enum) (?P<name>\w+) \{(?P<body>.*?)\};|'
+    r'#define (?P<define>[^\n]*)\n|(?P<function>[^;#/{]+\([^;]*\));', re.S)
 
 
 def declarations(text, section):
@@ -185,7 +192,8 @@ def main(header, library, version, symbols, directory):
             page += '.TP\n.BR %s ()\n' % name + paragraphs(words, names, '.IP\n')
             pages[name + '.3'] = '.so man3/%s-%s.3\n' % (library, s.name)
         page += '.SH TYPES\n' + ''.join(type_page(*t, names) for t in s.types) if s.types else ''
-        pages['%s-%s.3' % (library, s.name)] = page + see([(library, 7)] + [o for o in others if o[0] != library + '-' + s.name] + more)
+        pages['%s-%s.3' % (library, s.name)] = page + see([(library, 7)] +
+                                                          [o for o in others if o[0] != library + '-' + s.name] + more)
     for name, text in pages.items():
         with open(os.path.join(directory, name), 'w', encoding='utf-8') as f:
             f.write(text)

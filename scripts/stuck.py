@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs `meson test`, and of each test that is about to be ended, because its time is over, writes down what its threads are doing.
+"""Runs `meson test`, and of each test that is about to be ended, because its time is over, writes down what its threads
+are doing.
 
 usage: stuck.py BUILD MULTIPLIER FILE COMMAND...
 
-Tests in Python tell that themselves (tests/lib/waits.py); this is for the others, whose waits have no other limit than meson's. The file is
-there only if there was such a test. The status is the command's.
+Tests in Python tell that themselves (tests/lib/waits.py); this is for the others, whose waits have no other limit than
+meson's. The file is there only if there was such a test. The status is the command's.
 """
 import json
 import os
@@ -24,8 +25,8 @@ PART = 0.85                     # of a test's time: what is left is for the debu
 
 def limits(build):
     """
-    {arguments of a test: (name, time in seconds)}, with its program and without: an interpreter may be found by another path, and may stand in
-    front of what the test is called by.
+    {arguments of a test: (name, time in seconds)}, with its program and without: an interpreter may be found by another
+    path, and may stand in front of what the test is called by.
     """
     known = {}
     with open(os.path.join(build, 'meson-info', 'intro-tests.json'), encoding='utf-8') as f:

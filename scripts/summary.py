@@ -4,8 +4,8 @@
 
 usage: summary.py BUILD=LOG.json... ; BUILD=broken:LOG stands for a build that did not come about: one failure.
 
-A test program that uses cmocka, or prints TAP, counts for as many cases as it says it has; any other test is one case. The last
-line is "N passed, N failed", with ", N skipped" behind it when some were. Exit status 1 when something failed.
+A test program that uses cmocka, or prints TAP, counts for as many cases as it says it has; any other test is one case.
+The last line is "N passed, N failed", with ", N skipped" behind it when some were. Exit status 1 when something failed.
 """
 import json
 import re
@@ -19,9 +19,11 @@ TAP_PLAN = re.compile(r'^1\.\.(\d+)', re.M)
 TAP_OK = re.compile(r'^ok\b(?!.*# *(?:SKIP|skip))', re.M)
 TAP_NOT_OK = re.compile(r'^not ok\b(?:\s+\d+)?(?:\s+-)?\s*(\w*)', re.M)
 TAP_SKIP = re.compile(r'^ok\b.*# *(?:SKIP|skip)', re.M)
-# What tells why, in cmocka's output, in that of tests/lib/harness.py (a line begins with its case) and in the sanitizers'.
+# What tells why, in cmocka's output, in that of tests/lib/harness.py (a line begins with its case) and in the
+# sanitizers'.
 CASE_SAYS = re.compile(r'^# (\w+): ')
-SAYS_WHY = re.compile(r'^\[  ERROR |^\[   LINE |^# \w+: |^(?:WARNING|SUMMARY): \w+Sanitizer|^==\d+==ERROR: |runtime error: |^fail_msg')
+SAYS_WHY = re.compile(
+    r'^\[  ERROR |^\[   LINE |^# \w+: |^(?:WARNING|SUMMARY): \w+Sanitizer|^==\d+==ERROR: |runtime error: |^fail_msg')
 WHY_LINES, WHY_WIDTH = 12, 300
 SEED = re.compile(r'\bseed[ =:]+(0x[0-9a-f]+|\d+)', re.I)
 GOOD = {'OK', 'EXPECTEDFAIL'}
@@ -52,7 +54,8 @@ def count(test):
 
 
 def why(text, names):
-    """The last lines that tell why some case failed, without what others had to say; where none do (it was killed), the last of all."""
+    """The last lines that tell why some case failed, without what others had to say; where none do (it was killed), the
+    last of all."""
     lines = [line for line in text.splitlines() if SAYS_WHY.search(line)]
     of_failed = [line for line in lines if not names or not (case := CASE_SAYS.match(line)) or case[1] in names]
     return [line[:WHY_WIDTH] for line in (of_failed or [line for line in text.splitlines() if line])[-WHY_LINES:]]
@@ -77,7 +80,8 @@ def main(args):
                 if test['result'] not in GOOD | SKIP:
                     names = list(dict.fromkeys(FAILED_NAME.findall(text) + TAP_NOT_OK.findall(text)))
                     says = [f'seed {seed}' for seed in dict.fromkeys(SEED.findall(text))] + why(text, names)
-                    failures.append((build, test['name'], test['result'].lower(), names, says, log.replace('.json', '.txt')))
+                    failures.append(
+                        (build, test['name'], test['result'].lower(), names, says, log.replace('.json', '.txt')))
         if n == 0:
             sums[1] += 1
             failures.append((build, 'no test ran', 'broken', [], [], log))

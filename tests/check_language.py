@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Holds comments, documents, messages, test names and commit subjects against the language rules of docs/glossary.md.
 
-usage: check_language.py ROOT             check; exit status 1 on a violation that tests/check_language_known.txt does not list
+usage: check_language.py ROOT             check; exit status 1 on a violation that tests/check_language_known.txt does
+not list
        check_language.py --shrink ROOT    the same, and lower the numbers in that list to what was found
        check_language.py --self-test      plant violations that must be found, and neighbours that must not
 
@@ -20,7 +21,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib
 from known import Known  # noqa: E402
 
 KNOWN = 'tests/check_language_known.txt'
-TOPS = ('src', 'include', 'tests', 'bench', 'examples', 'scripts', 'docs', 'data', 'README.md', 'CONTRIBUTING.md', 'meson.build')
+TOPS = ('src', 'include', 'tests', 'bench', 'examples', 'scripts', 'docs', 'data', 'README.md', 'CONTRIBUTING.md',
+        'meson.build')
 # Inputs and recorded text are not prose of this project; the two files quote the banned words.
 SKIPPED = re.compile(r'(^|/)(corpus[^/]*|formats|golden|traces)/|^docs/glossary\.md$|^tests/check_language')
 LONGEST_SENTENCE = 40
@@ -43,7 +45,8 @@ def files(root):
         for where, _, names in os.walk(path):
             for name in sorted(names):
                 shown = os.path.relpath(os.path.join(where, name), root)
-                if name.endswith(('.c', '.h', '.cc', '.S', '.py', '.sh', '.md', '.in', '.build')) and not SKIPPED.search(shown):
+                if name.endswith(
+                    ('.c', '.h', '.cc', '.S', '.py', '.sh', '.md', '.in', '.build')) and not SKIPPED.search(shown):
                     yield shown
 
 
@@ -80,7 +83,8 @@ def prose(path, text):
         text = re.sub(r'```.*?```|`[^`\n]*`', ' ', text, flags=re.S)
         return [(text, False)]
     if path.endswith('.in'):
-        return [(re.sub(r'(?m)^\.(\\"|[a-zA-Z]+ ).*$|^\.nf$.*?^\.fi$', '\n\n', text, flags=re.S if '.nf' in text else 0), False)]
+        return [(re.sub(r'(?m)^\.(\\"|[a-zA-Z]+ ).*$|^\.nf$.*?^\.fi$', '\n\n', text,
+                        flags=re.S if '.nf' in text else 0), False)]
     return [(match.group(1), False) for match in re.finditer(r'^\s*#(?!!)(.*)$', text, re.M)]
 
 
@@ -122,7 +126,9 @@ def check(root, shrink=False):
             for rule, words in violations(path, f.read()):
                 found.setdefault((rule, path), []).append(words)
     wrong = known.excess(found)
-    wrong += ['commit subject of %d characters (at most %d): %s' % (len(s), LONGEST_SUBJECT, s) for s in long_subjects(root)]
+    wrong += [
+        'commit subject of %d characters (at most %d): %s' % (len(s), LONGEST_SUBJECT, s) for s in long_subjects(root)
+    ]
     if shrink:
         known.shrink(found)
     return wrong

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Holds names and structure against the rules of docs/tree.md.
 
-usage: check_names.py ROOT [BUILD]     check; exit status 1 on a violation that tests/check_names_known.txt does not list
+usage: check_names.py ROOT [BUILD]     check; exit status 1 on a violation that tests/check_names_known.txt does not
+list
        check_names.py --shrink ROOT [BUILD]    the same, and lower the numbers in that list to what was found
        check_names.py --self-test      plant violations that must be found, and neighbours that must not
 
@@ -207,7 +208,8 @@ def check(root, build=None, shrink=False):
         in_calls(call_graph(root, build), found)
     known = Known(root, KNOWN, TITLE)
     if shrink:
-        known.shrink({**found, **({} if build else {k: [''] * n for k, n in known.counts.items() if k[0].endswith('-cycle')})})
+        known.shrink(
+            {**found, **({} if build else {k: [''] * n for k, n in known.counts.items() if k[0].endswith('-cycle')})})
     return known.excess(found)
 
 
@@ -234,7 +236,10 @@ def self_test():
     ]
     across = {('two', 'tag'), ('wire/l.c', 'unique'), ('test_a', 'test-twice')}
     graph = {'src/a/%d.c' % i: {'src/a/%d.c' % ((i + 1) % 5)} for i in range(5)}
-    graph.update({'src/b/x.c': {'src/c/y.c'}, 'src/c/y.c': {'src/b/z.c'}, 'src/d/%d.c' % 0: {'src/d/1.c'}, 'src/d/1.c': {'src/d/0.c'}})
+    graph.update({
+        'src/b/x.c': {'src/c/y.c'}, 'src/c/y.c': {'src/b/z.c'},
+        'src/d/%d.c' % 0: {'src/d/1.c'}, 'src/d/1.c': {'src/d/0.c'}
+    })
     graph.update({'src/e/f/1.c': {'src/e/g/1.c'}, 'src/e/g/1.c': {'src/e/h/1.c'}, 'src/e/h/2.c': {'src/e/g/1.c'}})
     bad = 0
     with tempfile.TemporaryDirectory() as root:

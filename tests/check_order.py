@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holds the source tree against its own rule: a folder includes the faces of earlier folders only, and hides no system header.
+"""Holds the source tree against its own rule: a folder includes the faces of earlier folders only, and hides no system
+header.
 
 Where a folder has an order of sub-folders, the same holds for these.
 
@@ -109,7 +110,8 @@ def check(root):
         # A build has the folder of what it compiles among those that it looks for headers in.
         for match in SYSTEM.finditer(text):
             if os.path.exists(os.path.join(src, here, match.group(1))):
-                wrong.append(f'{shown}:{line_of(text, match)}: <{match.group(1)}> is hidden by src/{here}/{match.group(1)}')
+                wrong.append(
+                    f'{shown}:{line_of(text, match)}: <{match.group(1)}> is hidden by src/{here}/{match.group(1)}')
     return wrong
 
 

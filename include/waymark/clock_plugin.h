@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock_plugin.h - replace the clock that stamps records, for machines with a better one (a hardware counter that several machines
- * share, a simulator's time).
+ * clock_plugin.h - replace the clock that stamps records, for machines with a better one (a hardware counter that
+ * several machines share, a simulator's time).
  *
- * A plug-in is a shared library, named by the environment variable WAYMARK_CLOCK_PLUGIN for the traced programs, that exports
+ * A plug-in is a shared library, named by the environment variable WAYMARK_CLOCK_PLUGIN for the traced programs, that
+ * exports
  *
  *     int waymark_clock_plugin_init(struct waymark_clock_plugin *plugin)
  *     {
@@ -15,8 +16,8 @@
  *         return 0;
  *     }
  *
- * It is called once, before main, and the library stays loaded. Programs whose clock is not the session's are refused by it, in words. A
- * set-id program loads none.
+ * It is called once, before main, and the library stays loaded. Programs whose clock is not the session's are refused
+ * by it, in words. A set-id program loads none.
  */
 #ifndef WAYMARK_CLOCK_PLUGIN_H
 #define WAYMARK_CLOCK_PLUGIN_H
@@ -38,8 +39,8 @@ struct waymark_clock_plugin {
 	const char *uuid;         /* of the clock, so that traces made with it can be merged; or NULL; static */
 	uint64_t freq;            /* Hz, 1 to 100 GHz */
 	/*
-	 * The time, in cycles. Called for every record, in any thread and in signal handlers, in several processes: the same clock
-	 * for all of them, never going back, no lock, no allocation, errno preserved.
+	 * The time, in cycles. Called for every record, in any thread and in signal handlers, in several processes: the
+	 * same clock for all of them, never going back, no lock, no allocation, errno preserved.
 	 */
 	uint64_t (*now)(void);
 };

@@ -75,9 +75,10 @@ int waymark_ring_set_create(const struct waymark_ring_options *options, struct w
  */
 int waymark_ring_set_open(int fd, struct waymark_ring_set **set);
 /*
- * Map a set that another process created, to read: after a reader that died, or in its place. Checked likewise; `fd` stays the
- * caller's, a copy is kept. Rings must have one reader at a time, which is the caller's to see to; memory, heartbeat, waiting and waking
- * are that one's too. Who created the set may go on to free claims (and may not retire them, if the reader does).
+ * Map a set that another process created, to read: after a reader that died, or in its place. Checked likewise; `fd`
+ * stays the caller's, a copy is kept. Rings must have one reader at a time, which is the caller's to see to; memory,
+ * heartbeat, waiting and waking are that one's too. Who created the set may go on to free claims (and may not retire
+ * them, if the reader does).
  */
 int waymark_ring_set_open_reader(int fd, struct waymark_ring_set **set);
 /* The memfd, owned by the set; -1 in one that was opened to write. */
@@ -164,12 +165,14 @@ uint64_t waymark_ring_reader_position(const struct waymark_ring_reader *reader);
 int waymark_ring_reader_resume(struct waymark_ring_reader *reader, uint64_t pos, uint64_t sequence, uint64_t last_ts,
 			       uint64_t *records);
 /*
- * Drop everything that has been committed by now, and begin to count at zero: records, losses, cut fields and pieces. Later readers of
- * this ring count from there too. Before the first waymark_ring_reader_next() or behind a release. 0; -EAGAIN: the writer is too fast at
- * the moment; -EIO: the ring lies.
+ * Drop everything that has been committed by now, and begin to count at zero: records, losses, cut fields and pieces.
+ * Later readers of this ring count from there too. Before the first waymark_ring_reader_next() or behind a release. 0;
+ * -EAGAIN: the writer is too fast at the moment; -EIO: the ring lies.
  */
 int waymark_ring_reader_clear(struct waymark_ring_reader *reader);
-/* Where counting begins: position, and the time of the last record before (`ts` may be NULL). 0: it was never cleared. */
+/*
+ * Where counting begins: position, and the time of the last record before (`ts` may be NULL). 0: it was never cleared.
+ */
 uint64_t waymark_ring_reader_base(const struct waymark_ring_reader *reader, uint64_t *ts);
 /*
  * Beacon: moves the calling thread to the ring's CPU (and back), after which *floor is a time below which no further
@@ -191,9 +194,10 @@ void waymark_ring_set_heartbeat(struct waymark_ring_set *set);
  */
 int waymark_ring_set_wait(struct waymark_ring_set *set, uint64_t timeout_us);
 /*
- * The same for several sets, WAYMARK_RING_WAIT_SETS at most, and a word of the caller's: also until *word is not `value` (change it, then
- * futex-wake it). timeout_us -1: for ever. A writer that waits for room takes a reader that sleeps here for alive, and who dies here is
- * found out. 1: a writer entered a sub-buffer; 0: time is over, or the word; -ENOTSUP: too many sets, or the kernel cannot (Linux 5.16).
+ * The same for several sets, WAYMARK_RING_WAIT_SETS at most, and a word of the caller's: also until *word is not
+ * `value` (change it, then futex-wake it). timeout_us -1: for ever. A writer that waits for room takes a reader that
+ * sleeps here for alive, and who dies here is found out. 1: a writer entered a sub-buffer; 0: time is over, or the
+ * word; -ENOTSUP: too many sets, or the kernel cannot (Linux 5.16).
  */
 #define WAYMARK_RING_WAIT_SETS 127u
 int waymark_ring_sets_wait(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word, uint32_t value,

@@ -38,7 +38,10 @@ struct waymark_schema {
 	uint32_t level;           /* enum waymark_level */
 	uint32_t n_fields;        /* 0 to WAYMARK_MAX_FIELDS */
 	const struct waymark_field *fields;
-	/* WAYMARK_KIND_EVENT, or how it is drawn: WAYMARK_KIND_BEGIN (the name ends in "_begin"), _END ("_end"), _COUNTER (the first field is a number) */
+	/*
+	 * WAYMARK_KIND_EVENT, or how it is drawn: WAYMARK_KIND_BEGIN (the name ends in "_begin"), _END ("_end"),
+	 * _COUNTER (the first field is a number)
+	 */
 	uint32_t kind;
 };
 

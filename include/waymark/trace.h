@@ -124,7 +124,8 @@
 
 #define WMK_SPAN(provider, n, n_end, e, name, ...) \
 	WMK_SPAN_LATER(provider, #name, n, n_end, WMK_MAP_FOR(e, e##__VA_ARGS__), e, e##__VA_ARGS__)
-#define WMK_SPAN_LATER(provider, name, n, n_end, map, e, ...) WMK_SCOPE(provider, name, n, n_end, map, e, e##__VA_ARGS__)
+#define WMK_SPAN_LATER(provider, name, n, n_end, map, e, ...) \
+	WMK_SCOPE(provider, name, n, n_end, map, e, e##__VA_ARGS__)
 
 #if defined(__cplusplus)
 #define WMK_STATIC_ASSERT static_assert
@@ -146,7 +147,8 @@
 		WMK_EMIT_LATER(text, #name, n, WMK_MAP_FOR(e, e##__VA_ARGS__), e, e##__VA_ARGS__); \
 	} \
 	struct wmk_semicolon
-#define WMK_EMIT_LATER(provider, name, n, map, e, ...) WMK_EMIT(WAYMARK_KIND_EVENT, provider, name, n, map, e, e##__VA_ARGS__)
+#define WMK_EMIT_LATER(provider, name, n, map, e, ...) \
+	WMK_EMIT(WAYMARK_KIND_EVENT, provider, name, n, map, e, e##__VA_ARGS__)
 
 __attribute__((format(printf, 1, 2), unused)) static inline void wmk_check_format(const char *format, ...)
 {

@@ -39,10 +39,13 @@ int wmk_clock_plugin_open(const char *path, struct waymark_clock_plugin *plugin)
 	if (!init)
 		err = wmk_error(-ENOEXEC, "%.200s is no clock plug-in: it has no waymark_clock_plugin_init()", path);
 	else if (init(&candidate) != 0)
-		err = wmk_error(-ENOTSUP, "the clock plug-in %.200s refuses interface %d", path, WAYMARK_CLOCK_PLUGIN_VERSION);
+		err = wmk_error(-ENOTSUP, "the clock plug-in %.200s refuses interface %d", path,
+				WAYMARK_CLOCK_PLUGIN_VERSION);
 	else if (!candidate.now || !is_name(candidate.name) || candidate.freq == 0 || candidate.freq > FREQ_MAX)
-		err = wmk_error(-EINVAL, "the clock plug-in %.200s has no function, no name of 1 to 31 characters, or a frequency that "
-				"is not from 1 Hz to 100 GHz", path);
+		err = wmk_error(-EINVAL,
+				"the clock plug-in %.200s has no function, no name of 1 to 31 characters, or a "
+				"frequency that is not from 1 Hz to 100 GHz",
+				path);
 	else
 		err = 0;
 	if (err < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock_plugin.h - loads a trace clock plug-in (include/waymark/clock_plugin.h): in the traced programs, and in whoever makes their
- * trace, which must describe the very clock that they read.
+ * clock_plugin.h - loads a trace clock plug-in (include/waymark/clock_plugin.h): in the traced programs, and in whoever
+ * makes their trace, which must describe the very clock that they read.
  */
 #ifndef WMK_BASE_CLOCK_PLUGIN_H
 #define WMK_BASE_CLOCK_PLUGIN_H
@@ -11,8 +11,8 @@
 #include "base/clock.h"
 
 /*
- * Load the plug-in at `path`, which stays loaded. 0, or -errno with a cause chain: no such library, none of this interface, or it does
- * not want to. Calls the loader.
+ * Load the plug-in at `path`, which stays loaded. 0, or -errno with a cause chain: no such library, none of this
+ * interface, or it does not want to. Calls the loader.
  */
 int wmk_clock_plugin_open(const char *path, struct waymark_clock_plugin *plugin);
 /* Describe its clock: name, frequency, and the offset to real time, measured now. */
@@ -27,9 +27,9 @@ struct wmk_clocks {
 };
 
 /*
- * Measure all of them: the plug-in's clock alone if WAYMARK_CLOCK_PLUGIN names one, else those of the machine. Applications read
- * the same variable and send the name of their clock when they register. The session daemon refuses an application with
- * another clock.
+ * Measure all of them: the plug-in's clock alone if WAYMARK_CLOCK_PLUGIN names one, else those of the machine.
+ * Applications read the same variable and send the name of their clock when they register. The session daemon refuses
+ * an application with another clock.
  * 0 or -errno with a cause chain.
  */
 int wmk_clocks_measure(struct wmk_clocks *clocks);

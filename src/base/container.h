@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * container.h - from a member to the structure that it is in. (liburcu's own macro takes the const off on its way, which clang minds.)
+ * container.h - from a member to the structure that it is in. (liburcu's own macro takes the const off on its way,
+ * which clang minds.)
  */
 #ifndef WMK_BASE_CONTAINER_H
 #define WMK_BASE_CONTAINER_H

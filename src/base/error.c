@@ -55,8 +55,8 @@ static struct wmk_error_chain *chain_get(void)
 }
 
 /*
- * Words as a text of UTF-8, whatever the names in them were: what is none (a name in another encoding; a character that '%.40s' has cut) becomes
- * a '?', and the begin of a character at the end of what had to be cut is left out.
+ * Words as a text of UTF-8, whatever the names in them were: what is none (a name in another encoding; a character that
+ * '%.40s' has cut) becomes a '?', and the begin of a character at the end of what had to be cut is left out.
  */
 static void mend(char *text, size_t len)
 {
@@ -205,7 +205,8 @@ const char *wmk_error_get(unsigned index)
  */
 static const char *system_words(void)
 {
-	if (!chain || chain->n == 0 || chain->said || chain->number == 0 || chain->number == -EINVAL || chain->number == -EPROTO)
+	if (!chain || chain->n == 0 || chain->said || chain->number == 0 || chain->number == -EINVAL ||
+	    chain->number == -EPROTO)
 		return NULL;
 	/* (strerror_r() translates: it would read the environment, and open catalogues, in a traced program) */
 	return strerrordesc_np(-chain->number);

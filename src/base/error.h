@@ -27,10 +27,16 @@ int wmk_error(int err, const char *format, ...) __attribute__((format(printf, 2,
 int wmk_error_said(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 /* Add the sentence of an outer layer. Returns `err`. */
 int wmk_error_add(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
-/* As snprintf(), of words for people: no part of a character of UTF-8 is left where they are cut. Sentences of a chain are made so. */
+/*
+ * As snprintf(), of words for people: no part of a character of UTF-8 is left where they are cut. Sentences of a chain
+ * are made so.
+ */
 void wmk_error_format(char *buf, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void wmk_error_clear(void);
-/* The calling thread's innermost error (negative errno), whether the system's words for it are shown or not. 0: no chain. */
+/*
+ * The calling thread's innermost error (negative errno), whether the system's words for it are shown or not. 0: no
+ * chain.
+ */
 int wmk_error_number(void);
 /* Sentences of the calling thread's chain: 0 is the outermost; NULL past the end. */
 const char *wmk_error_get(unsigned index);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * faults.h - signals that stay open wherever the library blocks signals in a program's process: masks for rt_sigprocmask(2).
+ * faults.h - signals that stay open wherever the library blocks signals in a program's process: masks for
+ * rt_sigprocmask(2).
  *
- * The processor or a seccomp filter raises them on account of what a thread does at that moment. If the thread blocks them,
- * the kernel kills it, whatever handler the program has: for a garbage collector's guard pages, a debugger's single steps,
- * a sandbox that answers system calls by itself.
+ * The processor or a seccomp filter raises them on account of what a thread does at that moment. If the thread blocks
+ * them, the kernel kills it, whatever handler the program has: for a garbage collector's guard pages, a debugger's
+ * single steps, a sandbox that answers system calls by itself.
  */
 #ifndef WMK_BASE_FAULTS_H
 #define WMK_BASE_FAULTS_H
@@ -16,7 +17,9 @@
 #define WMK_SIGNALS_FAULTS                                                                                             \
 	(WMK_SIGNAL(SIGSEGV) | WMK_SIGNAL(SIGBUS) | WMK_SIGNAL(SIGFPE) | WMK_SIGNAL(SIGILL) | WMK_SIGNAL(SIGTRAP) |    \
 	 WMK_SIGNAL(SIGSYS))
-/* By which the C library cancels a thread, and makes all threads act (setuid): who waits for that may hold its locks. */
+/*
+ * By which the C library cancels a thread, and makes all threads act (setuid): who waits for that may hold its locks.
+ */
 #define WMK_SIGNAL_CANCEL 32
 #define WMK_SIGNAL_SETID 33
 

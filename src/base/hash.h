@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hash.h - bytes as a number: FNV-1a of 64 bits (Fowler, Noll, Vo), for tables of what nobody chooses to make them slow, whatever secret is mixed
- * into it afterwards; and one with a key, for the others.
+ * hash.h - bytes as a number: FNV-1a of 64 bits (Fowler, Noll, Vo), for tables of what nobody chooses to make them
+ * slow, whatever secret is mixed into it afterwards; and one with a key, for the others.
  */
 #ifndef WMK_BASE_HASH_H
 #define WMK_BASE_HASH_H
@@ -30,7 +30,10 @@ static inline uint64_t wmk_hash_fold(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* The same of bytes that are anybody's choice, eight a step: who does not know the key does not know which have the same hash. */
+/*
+ * The same of bytes that are anybody's choice, eight a step: who does not know the key does not know which have the
+ * same hash.
+ */
 static inline uint64_t wmk_hash_keyed(uint64_t hash, const uint64_t key[2], const void *bytes, size_t len)
 {
 	const uint8_t *at = bytes;
@@ -41,7 +44,10 @@ static inline uint64_t wmk_hash_keyed(uint64_t hash, const uint64_t key[2], cons
 		memcpy(&word, at, sizeof(word));
 		hash = wmk_hash_fold(hash ^ word, key[0] | 1) + key[1];
 	}
-	/* What is left is less than a word: the length's last byte stands beside it, where no byte of it could cancel that. */
+	/*
+	 * What is left is less than a word: the length's last byte stands beside it, where no byte of it could cancel
+	 * that.
+	 */
 	word = 0;
 	memcpy(&word, at, len);
 	word |= last;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* json_text.h - texts as JSON has them (RFC 8259), piece by piece. Controls are escaped: what is printed cannot steer a terminal. */
+/*
+ * json_text.h - texts as JSON has them (RFC 8259), piece by piece. Controls are escaped: what is printed cannot steer a
+ * terminal.
+ */
 #ifndef WMK_BASE_JSON_TEXT_H
 #define WMK_BASE_JSON_TEXT_H
 
@@ -22,7 +25,8 @@ static inline bool wmk_json_is_escaped(uint32_t code)
 static inline void wmk_json_escape(struct wmk_json_piece *piece, uint32_t code)
 {
 	piece->bytes = piece->escape;
-	piece->n = (size_t)snprintf(piece->escape, sizeof(piece->escape), code == '"' || code == '\\' ? "\\%c" : "\\u%04x", code & 0xffff);
+	piece->n = (size_t)snprintf(piece->escape, sizeof(piece->escape),
+				    code == '"' || code == '\\' ? "\\%c" : "\\u%04x", code & 0xffff);
 }
 
 /* How many of the bytes from here on stand for themselves. */
@@ -35,7 +39,10 @@ static inline size_t wmk_json_plain(const char *text, size_t len)
 	return n;
 }
 
-/* How the beginning of the text is written, of which `len` (>= 1) bytes are there; what is no UTF-8 is U+FFFD. The bytes of the text that this was. */
+/*
+ * How the beginning of the text is written, of which `len` (>= 1) bytes are there; what is no UTF-8 is U+FFFD. The
+ * bytes of the text that this was.
+ */
 static inline size_t wmk_json_piece(const char *text, size_t len, struct wmk_json_piece *piece)
 {
 	size_t n = wmk_json_plain(text, len);

@@ -11,8 +11,9 @@
 #define WMK_UTF8_MAX 4u            /* bytes of a character */
 
 /*
- * The bytes of the character at `text`, of which `len` (>= 1) are there, and its code; 0 when it is none: overlong, a surrogate, past
- * U+10FFFF, cut. Of a text that ends in a NUL WMK_UTF8_MAX may be said to be there: nothing behind the NUL is looked at.
+ * The bytes of the character at `text`, of which `len` (>= 1) are there, and its code; 0 when it is none: overlong, a
+ * surrogate, past U+10FFFF, cut. Of a text that ends in a NUL WMK_UTF8_MAX may be said to be there: nothing behind the
+ * NUL is looked at.
  */
 static inline size_t wmk_utf8_next(const char *text, size_t len, uint32_t *code)
 {
@@ -49,14 +50,23 @@ static inline bool wmk_utf8_is(const char *text)
 	return n != 0;
 }
 
-/* How much of the first `len` bytes of a text that has more there are in whole characters: less by the begin of one, at most. */
+/*
+ * How much of the first `len` bytes of a text that has more there are in whole characters: less by the begin of one, at
+ * most.
+ */
 static inline size_t wmk_utf8_whole(const char *text, size_t len)
 {
 	for (size_t back = 1; back < WMK_UTF8_MAX && back <= len; back++) {
 		const uint8_t first = (uint8_t)text[len - back];
 
 		if ((first & 0xc0) != 0x80)
-			return back < (first < 0xc2 ? 1u : first < 0xe0 ? 2u : first < 0xf0 ? 3u : first < 0xf5 ? 4u : 1u) ? len - back : len;
+			return back < (first < 0xc2   ? 1u
+				       : first < 0xe0 ? 2u
+				       : first < 0xf0 ? 3u
+				       : first < 0xf5 ? 4u
+						      : 1u)
+				       ? len - back
+				       : len;
 	}
 	return len;
 }

@@ -6,7 +6,8 @@
  *                                                                          │ lines: name, quartiles in ns (calibrate_work.c)
  *                       ◄──────────────────────────────────────────────────┘
  *
- * Measured is a program like any other, recorded by the command that everybody uses; nothing is written while it measures.
+ * Measured is a program like any other, recorded by the command that everybody uses; nothing is written while it
+ * measures.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,10 @@
 
 #define PROGRAM "waymark-calibrate"
 #define RESULTS_MAX 32
-/* The whole is repeated, since a CPU is slower while it has other work beside: what something costs is what it cost in its best pass. */
+/*
+ * The whole is repeated, since a CPU is slower while it has other work beside: what something costs is what it cost in
+ * its best pass.
+ */
 #define PASSES 5
 
 extern char **environ;
@@ -61,8 +65,10 @@ static int find_program(char *path, size_t size)
 		if (len > 0 && (size_t)len < size && access(path, X_OK) == 0)
 			return 0;
 	}
-	return wmk_error(-ENOENT, "the program that is measured, " PROGRAM ", is not there: neither in %s nor in %s/../" WAYMARK_LIBEXEC
-			 "; install Waymark as a whole", dir, dir);
+	return wmk_error(-ENOENT,
+			 "the program that is measured, " PROGRAM
+			 ", is not there: neither in %s nor in %s/../" WAYMARK_LIBEXEC "; install Waymark as a whole",
+			 dir, dir);
 }
 
 static void take_line(struct results *results, char *line, const char *context)
@@ -71,7 +77,8 @@ static void take_line(struct results *results, char *line, const char *context)
 	char name[24];
 
 	line[strcspn(line, "\n")] = '\0';
-	if (results->n + 1 < RESULTS_MAX && sscanf(line, "%23s %lf %lf %lf", name, &result->low, &result->median, &result->high) == 4) {
+	if (results->n + 1 < RESULTS_MAX &&
+	    sscanf(line, "%23s %lf %lf %lf", name, &result->low, &result->median, &result->high) == 4) {
 		snprintf(result->name, sizeof(result->name), "%s", context ? context : name);
 		results->n++;
 	} else if (line[0] && line[0] != '{') {
@@ -82,9 +89,16 @@ static void take_line(struct results *results, char *line, const char *context)
 static int start(const struct results *results, const char *context, pid_t *pid)
 {
 	char exe[] = "/proc/self/exe", trace[sizeof(results->dir) + 8], program[PATH_MAX], words[48];
-	char *argv[20] = { (char []){ "waymark" }, (char []){ "record" }, (char []){ "--json" }, (char []){ "--private" }, (char []){ "--overwrite" },
-			   (char []){ "--subbuf-size=256k" }, (char []){ "--num-subbuf=4" }, (char []){ "-ecalibrate:record_*" },
-			   (char []){ "-o" }, trace };
+	char *argv[20] = { (char[]){ "waymark" },
+			   (char[]){ "record" },
+			   (char[]){ "--json" },
+			   (char[]){ "--private" },
+			   (char[]){ "--overwrite" },
+			   (char[]){ "--subbuf-size=256k" },
+			   (char[]){ "--num-subbuf=4" },
+			   (char[]){ "-ecalibrate:record_*" },
+			   (char[]){ "-o" },
+			   trace };
 	posix_spawn_file_actions_t actions;
 	int out[2], n = 10, err;
 
@@ -143,7 +157,8 @@ static int measure(struct results *results, const char *context)
 	snprintf(trace, sizeof(trace), "%s/trace", results->dir);
 	nftw(trace, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	if (status != 0 || results->n == before)
-		return wmk_error(-EIO, "`waymark record` could not measure it: %s", results->words[0] ? results->words : "it said nothing");
+		return wmk_error(-EIO, "`waymark record` could not measure it: %s",
+				 results->words[0] ? results->words : "it said nothing");
 	return 0;
 }
 
@@ -193,12 +208,15 @@ static void print_line(const struct results *results, const char *words, const c
 
 static void print_text(const struct results *results)
 {
-	const char *bold = wmk_cli_color(stdout, WMK_CLI_BOLD), *plain = *bold ? wmk_cli_color(stdout, WMK_CLI_PLAIN) : "";
+	const char *bold = wmk_cli_color(stdout, WMK_CLI_BOLD),
+		   *plain = *bold ? wmk_cli_color(stdout, WMK_CLI_PLAIN) : "";
 	const double site = more_than(results, "site", "plain");
 
 	printf("%s%-36s %8s %8s   %s%s\n", bold, "ns of one CPU", "median", "more", "middle half", plain);
 	printf("%-36s %8.1f\n", "site that nobody records", site > -0.05 && site < 0 ? 0.0 : site);
-	print_line(results, wmk_clock_detect() == WMK_CLOCK_COUNTER ? "reading the clock (counter)" : "reading the clock (monotonic)",
+	print_line(results,
+		   wmk_clock_detect() == WMK_CLOCK_COUNTER ? "reading the clock (counter)"
+							   : "reading the clock (monotonic)",
 		   "clock", NULL);
 	print_line(results, "record without fields", "record_0", "clock");
 	print_line(results, "record of 4 bytes", "record_4", "record_0");
@@ -211,7 +229,8 @@ static void print_text(const struct results *results)
 	}
 }
 
-static void json_result(const struct results *results, struct wmk_cli_json *json, const char *what, const char *name, const char *base)
+static void json_result(const struct results *results, struct wmk_cli_json *json, const char *what, const char *name,
+			const char *base)
 {
 	const struct result *result = best(results, name);
 
@@ -231,7 +250,8 @@ static void json_result(const struct results *results, struct wmk_cli_json *json
 
 static void print_json(const struct results *results)
 {
-	static const char clock[] = "clock", record_0[] = "record_0", record_4[] = "record_4", record_64[] = "record_64";
+	static const char clock[] = "clock", record_0[] = "record_0", record_4[] = "record_4",
+			  record_64[] = "record_64";
 	struct wmk_cli_json json = { .out = stdout };
 
 	wmk_cli_json_open(&json, NULL, '{');
@@ -256,7 +276,8 @@ static int measure_all(struct results *results)
 	for (results->pass = 0; err == 0 && results->pass < PASSES; results->pass++) {
 		results->n = 0;
 		err = measure(results, NULL);
-		for (const struct wmk_ctf_context *c = NULL; err == 0 && (c = wmk_ctf_context_next(WMK_CONTEXT_USER, c));)
+		for (const struct wmk_ctf_context *c = NULL;
+		     err == 0 && (c = wmk_ctf_context_next(WMK_CONTEXT_USER, c));)
 			err = measure(results, c->field.name);
 	}
 	return err;

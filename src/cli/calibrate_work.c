@@ -5,9 +5,9 @@
  *     waymark-calibrate all         the clock, a loop without and with a site that nobody records, records without fields, of 4 and of 64 bytes
  *     waymark-calibrate record      records of 4 bytes alone
  *
- * Prints a line for each: its name, then lower quartile, median and upper quartile of the CPU time of one, in nanoseconds, over ROUNDS
- * batches on one CPU. Batches of all take turns, so that what disturbs the machine for a while disturbs all of them. The first of the rings'
- * memory is passed before.
+ * Prints a line for each: its name, then lower quartile, median and upper quartile of the CPU time of one, in
+ * nanoseconds, over ROUNDS batches on one CPU. Batches of all take turns, so that what disturbs the machine for a while
+ * disturbs all of them. The first of the rings' memory is passed before.
  */
 #include <sched.h>
 #include <stdint.h>

@@ -39,16 +39,20 @@ int wmk_channel_check(const struct wmk_channel_args *args)
 	if (args->buffers_uid && args->buffers_pid)
 		return wmk_error(-EINVAL, "--buffers-uid and --buffers-pid do not go together");
 	if (args->overwrite && args->blocking_us)
-		return wmk_error(-EINVAL, "--blocking-timeout and --overwrite do not go together: nobody waits for room that is taken "
-			"anyway");
+		return wmk_error(-EINVAL, "--blocking-timeout and --overwrite do not go together: nobody waits for "
+					  "room that is taken anyway");
 	if (args->n_subbufs && args->n_subbufs < least)
-		return wmk_error(-EINVAL, "--num-subbuf: at least %u%s", (unsigned)least, args->overwrite ? " with --overwrite" : "");
-	if (args->field_limit && (args->field_limit < WMK_CTL_FIELD_LIMIT_MIN || args->field_limit > WMK_CTL_FIELD_LIMIT_MAX))
-		return wmk_error(-EINVAL, "--field-limit: from %u to %u bytes", WMK_CTL_FIELD_LIMIT_MIN, WMK_CTL_FIELD_LIMIT_MAX);
+		return wmk_error(-EINVAL, "--num-subbuf: at least %u%s", (unsigned)least,
+				 args->overwrite ? " with --overwrite" : "");
+	if (args->field_limit &&
+	    (args->field_limit < WMK_CTL_FIELD_LIMIT_MIN || args->field_limit > WMK_CTL_FIELD_LIMIT_MAX))
+		return wmk_error(-EINVAL, "--field-limit: from %u to %u bytes", WMK_CTL_FIELD_LIMIT_MIN,
+				 WMK_CTL_FIELD_LIMIT_MAX);
 	if (args->tracefile_count && !args->tracefile_size)
 		return wmk_error(-EINVAL, "--tracefile-count needs --tracefile-size: how long is each of the files?");
 	if (args->tracefile_size && args->subbuf_size > args->tracefile_size)
-		return wmk_error(-EINVAL, "--tracefile-size is less than --subbuf-size: a file holds at least one sub-buffer");
+		return wmk_error(-EINVAL,
+				 "--tracefile-size is less than --subbuf-size: a file holds at least one sub-buffer");
 	return wmk_cli_check_domain(&args->common);
 }
 
@@ -70,8 +74,9 @@ static void tell_enabled(const struct wmk_daemon *daemon, const char *name)
 	char size[32];
 
 	if (channel)
-		printf("Channel %s of session %s is enabled: %llu sub-buffers of %s for each CPU and %s.\n", name, daemon->session,
-		       (unsigned long long)channel->n_subbufs, wmk_cli_size_text(channel->subbuf_size, size, sizeof(size)),
+		printf("Channel %s of session %s is enabled: %llu sub-buffers of %s for each CPU and %s.\n", name,
+		       daemon->session, (unsigned long long)channel->n_subbufs,
+		       wmk_cli_size_text(channel->subbuf_size, size, sizeof(size)),
 		       channel->buffers == WAYMARK_CTL_PER_PID ? "process" : "user");
 }
 
@@ -204,7 +209,9 @@ const struct wmk_cli_command wmk_cli_enable_channel = {
 static int disable(struct wmk_daemon *daemon, const struct wmk_channel_args *args, char **names, unsigned n)
 {
 	struct waymark_ctl_domain domain = wmk_daemon_domain(&args->common);
-	struct waymark_ctl_events_options options = { .size = sizeof(options), .session = daemon->session, .domain = &domain };
+	struct waymark_ctl_events_options options = { .size = sizeof(options),
+						      .session = daemon->session,
+						      .domain = &domain };
 	int err = 0;
 
 	for (unsigned i = 0; i < n && err == 0; i++) {

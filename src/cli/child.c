@@ -59,8 +59,8 @@ int wmk_child_find(const char *name, char *path, size_t size)
 	}
 	if (worst == -EACCES)
 		return wmk_error(worst, "cannot run %s: there is one in PATH, but not to be executed", name);
-	return wmk_error(worst, "program %s not found in PATH%s%s", name, access(name, X_OK) == 0 ? "; did you mean ./" : "",
-			 access(name, X_OK) == 0 ? name : "");
+	return wmk_error(worst, "program %s not found in PATH%s%s", name,
+			 access(name, X_OK) == 0 ? "; did you mean ./" : "", access(name, X_OK) == 0 ? name : "");
 }
 
 /* Each traced program costs two descriptors, and the usual 1024 are for programs that use select(2). */
@@ -100,8 +100,8 @@ int wmk_child_open(struct wmk_child *child)
 }
 
 /*
- * In the new process: only what is safe after fork() in a program with threads. `shell` is what runs `path` as a script of the shell,
- * `go` ends when it is time, `report` is for what goes wrong. Does not return.
+ * In the new process: only what is safe after fork() in a program with threads. `shell` is what runs `path` as a script
+ * of the shell, `go` ends when it is time, `report` is for what goes wrong. Does not return.
  */
 static void become(const struct wmk_child *child, char *path, char **argv, char **shell, int go, int report)
 {
@@ -173,8 +173,8 @@ static int hear_report(int fd)
 	return n == sizeof(err) ? err : 0;
 }
 
-int wmk_child_start(struct wmk_child *child, char *path, char **argv, const char *rundir, int (*before)(void *data, pid_t pid),
-		    void *data)
+int wmk_child_start(struct wmk_child *child, char *path, char **argv, const char *rundir,
+		    int (*before)(void *data, pid_t pid), void *data)
 {
 	char **shell = shell_arguments(path, argv);
 	int go[2] = { -1, -1 }, report[2] = { -1, -1 }, err = 0, refused = 0;
@@ -183,7 +183,8 @@ int wmk_child_start(struct wmk_child *child, char *path, char **argv, const char
 		free(shell);
 		return wmk_error(-EINTR, "interrupted before %s was started", argv[0]);
 	}
-	if (!shell || (rundir && setenv("WAYMARK_RUNDIR", rundir, 1) < 0) || pipe2(go, O_CLOEXEC) < 0 || pipe2(report, O_CLOEXEC) < 0)
+	if (!shell || (rundir && setenv("WAYMARK_RUNDIR", rundir, 1) < 0) || pipe2(go, O_CLOEXEC) < 0 ||
+	    pipe2(report, O_CLOEXEC) < 0)
 		err = errno;
 	child->pid = err ? -1 : fork();
 	if (child->pid == 0) {
@@ -244,7 +245,8 @@ void wmk_child_look(struct wmk_child *child)
 		if (info.ssi_signo == SIGCHLD)
 			reap(child);
 		else if (info.ssi_code <= 0 && child->pid && !child->ended && !descends_from_us((pid_t)info.ssi_pid))
-			kill(child->pid, (int)info.ssi_signo);   /* from a process; the kernel's own went to our whole group */
+			/* from a process; the kernel's own went to our whole group */
+			kill(child->pid, (int)info.ssi_signo);
 	}
 }
 

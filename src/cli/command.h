@@ -7,8 +7,8 @@
  *                           ├─► man pages: waymark help --man [NAME]          (manual.c)
  *                           └─► completion: waymark help --completion SHELL   (complete.c)
  *
- * A command, or a small family, is one file that defines its `struct wmk_cli_command`. It prints for people unless it was asked for JSON;
- * its exit status is 0, WMK_CLI_FAILED or WMK_CLI_USAGE. One thread.
+ * A command, or a small family, is one file that defines its `struct wmk_cli_command`. It prints for people unless it
+ * was asked for JSON; its exit status is 0, WMK_CLI_FAILED or WMK_CLI_USAGE. One thread.
  */
 #ifndef WMK_CLI_COMMAND_H
 #define WMK_CLI_COMMAND_H
@@ -34,7 +34,8 @@ struct wmk_cli_command {
 	size_t args_size;        /* bytes of the zeroed structure that the options fill */
 	bool takes_command;      /* options end at the first argument that is none; `--` before it may be left out */
 	int (*run)(void *args, char **rest, int n_rest);
-	void (*done)(void *args);     /* frees what the options allocated; NULL: nothing. Called whether run() was or not */
+	/* frees what the options allocated; NULL: nothing. Called whether run() was or not */
+	void (*done)(void *args);
 };
 
 /* The two members, of an array. */
@@ -53,10 +54,11 @@ unsigned wmk_cli_examples(const struct wmk_cli_command *command, const struct wm
 /* NULL at the end. (table.c) */
 extern const struct wmk_cli_command *const wmk_cli_commands[];
 
-extern const struct wmk_cli_command wmk_cli_record, wmk_cli_create, wmk_cli_destroy, wmk_cli_start, wmk_cli_stop, wmk_cli_list,
-	wmk_cli_status, wmk_cli_set_session_command, wmk_cli_enable_channel, wmk_cli_disable_channel, wmk_cli_enable_event,
-	wmk_cli_disable_event, wmk_cli_add_context, wmk_cli_track, wmk_cli_untrack, wmk_cli_save, wmk_cli_load, wmk_cli_clear,
-	wmk_cli_regenerate, wmk_cli_recover, wmk_cli_calibrate, wmk_cli_view, wmk_cli_convert, wmk_cli_strace, wmk_cli_help, wmk_cli_version;
+extern const struct wmk_cli_command wmk_cli_record, wmk_cli_create, wmk_cli_destroy, wmk_cli_start, wmk_cli_stop,
+	wmk_cli_list, wmk_cli_status, wmk_cli_set_session_command, wmk_cli_enable_channel, wmk_cli_disable_channel,
+	wmk_cli_enable_event, wmk_cli_disable_event, wmk_cli_add_context, wmk_cli_track, wmk_cli_untrack, wmk_cli_save,
+	wmk_cli_load, wmk_cli_clear, wmk_cli_regenerate, wmk_cli_recover, wmk_cli_calibrate, wmk_cli_view,
+	wmk_cli_convert, wmk_cli_strace, wmk_cli_help, wmk_cli_version;
 
 /* All commands, a line each. */
 void wmk_cli_overview(FILE *out);
@@ -73,14 +75,15 @@ const char *wmk_cli_other_tool(const char *name);
 /* ── options (options.c) ─────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Fill `args` from argv (without the command's name). Arguments that are no options are gathered, in order, at *rest .. *n_rest, within
- * argv, which ends in a NULL before and after. 0; 1: help was asked for (-h, --help); -EINVAL with a cause chain.
+ * Fill `args` from argv (without the command's name). Arguments that are no options are gathered, in order, at *rest ..
+ * *n_rest, within argv, which ends in a NULL before and after. 0; 1: help was asked for (-h, --help); -EINVAL with a
+ * cause chain.
  */
 int wmk_cli_parse(const struct wmk_cli_command *command, char **argv, int argc, void *args, char ***rest, int *n_rest);
 
 /*
- * What most commands are told. The arguments of a command that uses one of the options below begin with it. Strings are the command
- * line's own.
+ * What most commands are told. The arguments of a command that uses one of the options below begin with it. Strings are
+ * the command line's own.
  */
 struct wmk_cli_common {
 	bool json;
@@ -144,7 +147,10 @@ const char *wmk_cli_clean(const char *text);
 /* A string as JSON, with quotes; bytes that are no UTF-8 become U+FFFD. */
 void wmk_cli_json_string(FILE *out, const char *text);
 
-/* Members and elements of JSON, with commas between. `name` is NULL in arrays and for the outermost. Starts from { .out = file }. */
+/*
+ * Members and elements of JSON, with commas between. `name` is NULL in arrays and for the outermost. Starts from { .out
+ * = file }.
+ */
 struct wmk_cli_json {
 	FILE *out;
 	bool comma;              /* something stands before */

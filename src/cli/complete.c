@@ -2,9 +2,9 @@
 /*
  * complete.c - shell completion, from the table of commands.
  *
- * What an option's value is called says how it is completed (kinds[]): names of sessions, channels, events, contexts and levels come from
- * `waymark list --names`, which starts no daemon; of events the kernel's where -k is given, else programs'. Names are other programs' words: the
- * shells get them as words, never to evaluate.
+ * What an option's value is called says how it is completed (kinds[]): names of sessions, channels, events, contexts
+ * and levels come from `waymark list --names`, which starts no daemon; of events the kernel's where -k is given, else
+ * programs'. Names are other programs' words: the shells get them as words, never to evaluate.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -17,9 +17,10 @@
 static const struct kind {
 	const char *value, *names, *shell;
 } kinds[] = {
-	{ "SESSION", "sessions", "" }, { "CHANNEL", "channels", "" }, { "EVENT", "events", "" }, { "PATTERN", "events", "" },
-	{ "CONTEXT", "contexts", "" }, { "LEVEL", "levels", "" }, { "DIR", NULL, "directories" }, { "FILE", NULL, "files" },
-	{ "COMMAND", NULL, "commands" }, { "NAME", NULL, "programs" }, { "PROGRAM", NULL, "programs" },
+	{ "SESSION", "sessions", "" },  { "CHANNEL", "channels", "" },   { "EVENT", "events", "" },
+	{ "PATTERN", "events", "" },    { "CONTEXT", "contexts", "" },   { "LEVEL", "levels", "" },
+	{ "DIR", NULL, "directories" }, { "FILE", NULL, "files" },       { "COMMAND", NULL, "commands" },
+	{ "NAME", NULL, "programs" },   { "PROGRAM", NULL, "programs" },
 };
 
 /* By the first word in capitals of "[EVENT[,EVENT]...]"; NULL: nothing is known of it. */
@@ -47,9 +48,8 @@ static const char bash_head[] =
 	"\tlocal name what=$1 kernel= tail=${cur##*,}\n"
 	"\tlocal head=${cur%\"$tail\"}\n"
 	"\t# Events of the kernel where it is named before; not for an option that means programs'.\n"
-	"\t[[ \" ${words[*]:0:last} $prev \" == *' '@(-k|--kernel)' '* && $prev != -e && $prev != --event ]] && kernel=1\n"
-	"\t[[ $kernel && $command == list ]] && what=events\n"
-	"\tif [[ $what == events ]]; then\n"
+	"\t[[ \" ${words[*]:0:last} $prev \" == *' '@(-k|--kernel)' '* && $prev != -e && $prev != --event ]] && "
+	"kernel=1\n\t[[ $kernel && $command == list ]] && what=events\n\tif [[ $what == events ]]; then\n"
 	"\t\tsession=(-u)\n"
 	"\t\t[[ $kernel ]] && session=(-k)\n"
 	"\tfi\n"
@@ -201,9 +201,12 @@ static void zsh_list(FILE *out, const char *words)
 static void zsh_action(FILE *out, const char *choices, bool choose_many, const char *value)
 {
 	const struct kind *kind = kind_of(value);
-	const char *action = !kind ? " " : kind->names ? NULL : strcmp(kind->shell, "directories") == 0 ? "_files -/" :
-			     strcmp(kind->shell, "files") == 0 ? "_files" : strcmp(kind->shell, "programs") == 0 ? "_command_names -e" :
-			     "_waymark_commands";
+	const char *action = !kind                                     ? " "
+			     : kind->names                             ? NULL
+			     : strcmp(kind->shell, "directories") == 0 ? "_files -/"
+			     : strcmp(kind->shell, "files") == 0       ? "_files"
+			     : strcmp(kind->shell, "programs") == 0    ? "_command_names -e"
+								       : "_waymark_commands";
 
 	fprintf(out, ":%s:", kind ? kind->value : "value");
 	if (choices && choose_many)
@@ -224,7 +227,8 @@ static void zsh_option(FILE *out, const struct wmk_cli_option *option)
 		fprintf(out, " \\\n\t\t\t'(-%c --%s)'{-%c%s,--%s%s}'[", option->letter, option->name, option->letter,
 			option->value ? "+" : "", option->name, equals);
 	else if (option->letter)
-		fprintf(out, " \\\n\t\t\t'*'{-%c%s,--%s%s}'[", option->letter, option->value ? "+" : "", option->name, equals);
+		fprintf(out, " \\\n\t\t\t'*'{-%c%s,--%s%s}'[", option->letter, option->value ? "+" : "", option->name,
+			equals);
 	else
 		fprintf(out, " \\\n\t\t\t'%s--%s%s[", option->repeats ? "*" : "", option->name, equals);
 	zsh_text(out, option->help);
@@ -281,6 +285,7 @@ int wmk_cli_completion(FILE *out, const struct wmk_cli_command *const *commands,
 	else if (strcmp(shell, "zsh") == 0)
 		zsh(out, commands);
 	else
-		return wmk_error(-EINVAL, "there is no completion for the shell \"%.40s\": bash and zsh have one", shell);
+		return wmk_error(-EINVAL, "there is no completion for the shell \"%.40s\": bash and zsh have one",
+				 shell);
 	return 0;
 }

@@ -26,7 +26,8 @@ static int check_context(const char *name)
 	if (near.n)
 		return wmk_error(-EINVAL, "there is no context \"%.40s\"; did you mean: %s?", name,
 				 wmk_nearest_text(&near, names, sizeof(names)));
-	return wmk_error(-EINVAL, "there is no context \"%.40s\"; `waymark add-context --list` shows which there are", name);
+	return wmk_error(-EINVAL, "there is no context \"%.40s\"; `waymark add-context --list` shows which there are",
+			 name);
 }
 
 static int add_types(struct wmk_cli_words *types, const char *list)
@@ -88,8 +89,12 @@ static int run(void *data, char **rest, int n_rest)
 	if (err == 0) {
 		struct waymark_ctl_domain domain = wmk_daemon_domain(&args->common);
 		struct waymark_ctl_events_options options = {
-			.size = sizeof(options), .session = daemon.session, .channel = args->common.channel, .domain = &domain,
-			.contexts = (const char *const *)args->types.items, .n_contexts = args->types.n,
+			.size = sizeof(options),
+			.session = daemon.session,
+			.channel = args->common.channel,
+			.domain = &domain,
+			.contexts = (const char *const *)args->types.items,
+			.n_contexts = args->types.n,
 		};
 
 		err = wmk_daemon_did(&daemon, waymark_ctl_add_context(daemon.ctl, &options, &daemon.result));
@@ -117,11 +122,13 @@ static const char *const details[] = {
 static const struct wmk_cli_option options[] = {
 	WMK_CLI_OPTIONS_DOMAIN,
 	WMK_CLI_OPTION_SESSION,
-	WMK_CLI_OPTION_CHANNEL("The channel. Without it, the only one that there is, or channel0, which is made if need be."),
+	WMK_CLI_OPTION_CHANNEL(
+		"The channel. Without it, the only one that there is, or channel0, which is made if need be."),
 	{ 't', "type", "CONTEXT", "The context; several with commas, or by several options.", .store = set_type,
 	  WMK_CLI_AT(struct wmk_cli_words, struct wmk_context_args, types), .repeats = true },
-	{ 'l', "list", NULL, "Show which contexts there are, and what they hold; with --kernel, those of the kernel's "
-	  "records.", WMK_CLI_FLAG(struct wmk_context_args, list) },
+	{ 'l', "list", NULL,
+	  "Show which contexts there are, and what they hold; with --kernel, those of the kernel's records.",
+	  WMK_CLI_FLAG(struct wmk_context_args, list) },
 	WMK_CLI_OPTION_JSON,
 };
 

@@ -22,7 +22,8 @@ struct convert_args {
 	struct wmk_cli_import import;
 };
 
-static const struct wmk_read_exporter *const forms[] = { &wmk_read_json, &wmk_read_csv, &wmk_read_chrome, &wmk_read_perfetto, &wmk_read_ctf18, &wmk_read_ctf2 };
+static const struct wmk_read_exporter *const forms[] = { &wmk_read_json,     &wmk_read_csv,   &wmk_read_chrome,
+							 &wmk_read_perfetto, &wmk_read_ctf18, &wmk_read_ctf2 };
 
 static int set_form(const struct wmk_cli_option *option, void *at, const char *value)
 {
@@ -45,13 +46,17 @@ static int set_form(const struct wmk_cli_option *option, void *at, const char *v
 	if (args->has_form)
 		return 0;
 	wmk_nearest_text(&near, names, sizeof(names));
-	return wmk_error(-EINVAL, "there is no format '%.40s'%s%s: there are text, json, csv, chrome, perfetto, ctf, ctf-2", value, names[0] ? "; near is " : "", names);
+	return wmk_error(-EINVAL,
+			 "there is no format '%.40s'%s%s: there are text, json, csv, chrome, perfetto, ctf, ctf-2",
+			 value, names[0] ? "; near is " : "", names);
 }
 
 static int convert(const struct convert_args *args, const char *const *paths, unsigned n)
 {
 	const bool makes_files = args->form && args->form->is_directory;
-	struct wmk_read_pipeline_options options = { .form = args->form, .print = WMK_PRINT_OPTIONS, .directory = args->output };
+	struct wmk_read_pipeline_options options = { .form = args->form,
+						     .print = WMK_PRINT_OPTIONS,
+						     .directory = args->output };
 	struct wmk_read_pipeline_result done;
 	FILE *out = args->output && !makes_files ? fopen(args->output, "we") : stdout;
 	int err;
@@ -62,7 +67,8 @@ static int convert(const struct convert_args *args, const char *const *paths, un
 	}
 	err = wmk_cli_read(&args->which, paths, n, &options, out, NULL, &done);
 	if ((out != stdout ? fclose(out) : fflush(out)) != 0 && err >= 0)
-		err = wmk_error(-errno, "cannot write %s%.200s", args->output ? "" : "the records", args->output ? args->output : "");
+		err = wmk_error(-errno, "cannot write %s%.200s", args->output ? "" : "the records",
+				args->output ? args->output : "");
 	if (err < 0)
 		return wmk_cli_failed();
 	return done.damages ? WMK_CLI_FAILED : 0;
@@ -93,7 +99,8 @@ static int run_import(const struct convert_args *args, char **rest, int n_rest)
 	struct convert_args part = *args;
 
 	part.form = &wmk_read_ctf18;
-	return wmk_cli_import_part(&args->import, args->output, (const char *const *)rest, (unsigned)n_rest, convert_made, &part);
+	return wmk_cli_import_part(&args->import, args->output, (const char *const *)rest, (unsigned)n_rest,
+				   convert_made, &part);
 }
 
 static int run_convert(void *data, char **rest, int n_rest)

@@ -35,7 +35,8 @@ int wmk_current_home(char *buf, size_t size)
 		home = user ? user->pw_dir : NULL;
 	}
 	if (!home || home[0] != '/')
-		return wmk_error(-ENOENT, "where is your home directory? Set HOME, or WAYMARK_HOME, to an absolute path");
+		return wmk_error(-ENOENT,
+				 "where is your home directory? Set HOME, or WAYMARK_HOME, to an absolute path");
 	if ((size_t)snprintf(buf, size, "%s", home) >= size)
 		return wmk_error(-ENAMETOOLONG, "the path of the home directory is too long");
 	return 0;
@@ -65,8 +66,11 @@ static int open_directory(bool make)
 		return wmk_error(-err, "cannot open %s/" DIRECTORY, home);
 	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 022)) {
 		close(fd);
-		return wmk_error(-EPERM, "%s/" DIRECTORY " belongs to another user, or others may write in it; set HOME, or WAYMARK_HOME, "
-				 "to a directory of your own", home);
+		return wmk_error(-EPERM,
+				 "%s/" DIRECTORY
+				 " belongs to another user, or others may write in it; set HOME, or WAYMARK_HOME, "
+				 "to a directory of your own",
+				 home);
 	}
 	return fd;
 }
@@ -116,7 +120,8 @@ static int replace(int at, const char *file, const char *line)
 
 	snprintf(temporary, sizeof(temporary), "%s.%d", file, getpid());
 	fd = openat(at, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0 && errno == EEXIST && unlinkat(at, temporary, 0) == 0)      /* of a process of this number that was killed */
+	/* of a process of this number that was killed */
+	if (fd < 0 && errno == EEXIST && unlinkat(at, temporary, 0) == 0)
 		fd = openat(at, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return wmk_error(-errno, "cannot write ~/" DIRECTORY "/%s", file);
@@ -199,7 +204,8 @@ void wmk_recorded_set(const char *path)
 	struct stat st;
 	int at;
 
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode) && wmk_cli_absolute_path(path, absolute, sizeof(absolute)) == 0) {
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+	    wmk_cli_absolute_path(path, absolute, sizeof(absolute)) == 0) {
 		at = open_directory(home_is_own());
 		if (at >= 0) {
 			replace(at, RECORDED, absolute);

@@ -50,16 +50,18 @@ static int choose_session(struct wmk_daemon *daemon, const struct wmk_cli_common
 	int err;
 
 	if (args->session) {
-		if ((size_t)snprintf(daemon->session, sizeof(daemon->session), "%s", args->session) >= sizeof(daemon->session))
-			return wmk_error(-ENAMETOOLONG, "the name of a session has at most %zu bytes", sizeof(daemon->session) - 1);
+		if ((size_t)snprintf(daemon->session, sizeof(daemon->session), "%s", args->session) >=
+		    sizeof(daemon->session))
+			return wmk_error(-ENAMETOOLONG, "the name of a session has at most %zu bytes",
+					 sizeof(daemon->session) - 1);
 		return 0;
 	}
 	if (need != WMK_DAEMON_SESSION)
 		return 0;
 	err = wmk_current_get(daemon->session, sizeof(daemon->session));
 	if (err == -ENOENT)
-		return wmk_error(-EINVAL, "there is no current session: `waymark create` makes one, `waymark list` shows which there are, "
-				 "`waymark set-session` chooses one of them");
+		return wmk_error(-EINVAL, "there is no current session: `waymark create` makes one, `waymark list` "
+					  "shows which there are, `waymark set-session` chooses one of them");
 	return err;
 }
 
@@ -67,7 +69,8 @@ int wmk_daemon_open(struct wmk_daemon *daemon, const struct wmk_cli_common *args
 {
 	struct waymark_ctl_connect_options options = {
 		.size = sizeof(options),
-		.start = wmk_cli_no_sessiond || need == WMK_DAEMON_RUNNING ? WAYMARK_CTL_START_NEVER : WAYMARK_CTL_START_IF_NONE,
+		.start = wmk_cli_no_sessiond || need == WMK_DAEMON_RUNNING ? WAYMARK_CTL_START_NEVER
+									   : WAYMARK_CTL_START_IF_NONE,
 		.timeout_ms = need == WMK_DAEMON_RUNNING ? HERE_MS : 0,
 	};
 	int err;
@@ -89,7 +92,9 @@ int wmk_daemon_open(struct wmk_daemon *daemon, const struct wmk_cli_common *args
 
 int wmk_daemon_recover(struct wmk_daemon *daemon, const char *rundir, const char *path)
 {
-	const struct waymark_ctl_connect_options options = { .size = sizeof(options), .start = WAYMARK_CTL_START_IF_NONE, .rundir = rundir, .recover = path };
+	const struct waymark_ctl_connect_options options = {
+		.size = sizeof(options), .start = WAYMARK_CTL_START_IF_NONE, .rundir = rundir, .recover = path
+	};
 
 	memset(daemon, 0, sizeof(*daemon));
 	int err = waymark_ctl_connect(&options, &daemon->ctl);
@@ -114,19 +119,24 @@ int wmk_daemon_check_channel(const struct waymark_ctl_session_info *session, con
 		wmk_nearest_offer(&near, session->channels[i]->name);
 	}
 	if (near.n)
-		return wmk_error(-EINVAL, "session %.40s has no channel \"%.40s\"; did you mean: %s?", session->name, name,
-				 wmk_nearest_text(&near, names, sizeof(names)));
-	return wmk_error(-EINVAL, "session %.40s has no channel \"%.40s\"; `waymark list %.40s` shows those that it has", session->name,
-			 name, session->name);
+		return wmk_error(-EINVAL, "session %.40s has no channel \"%.40s\"; did you mean: %s?", session->name,
+				 name, wmk_nearest_text(&near, names, sizeof(names)));
+	return wmk_error(-EINVAL,
+			 "session %.40s has no channel \"%.40s\"; `waymark list %.40s` shows those that it has",
+			 session->name, name, session->name);
 }
 
-/* A request failed with -ENOENT. The daemon says which session is not there; if it was the channel, the chain is made anew. */
+/*
+ * A request failed with -ENOENT. The daemon says which session is not there; if it was the channel, the chain is made
+ * anew.
+ */
 static void explain_missing(struct wmk_daemon *daemon)
 {
 	const struct waymark_ctl_session_info *const *sessions;
 	struct waymark_ctl_result *result;
 
-	if (!daemon->session[0] || !daemon->channel || waymark_ctl_list_sessions(daemon->ctl, daemon->session, &result) < 0)
+	if (!daemon->session[0] || !daemon->channel ||
+	    waymark_ctl_list_sessions(daemon->ctl, daemon->session, &result) < 0)
 		return;
 	if (waymark_ctl_result_sessions(result, &sessions))
 		wmk_daemon_check_channel(sessions[0], daemon->channel);
@@ -145,12 +155,12 @@ static void say_unanswered(const struct waymark_ctl_result *result)
 	if (!n)
 		return;
 	for (unsigned i = 0; i < n && i < UNANSWERED_MAX && len < sizeof(list); i++)
-		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%.64s (pid %llu)", i ? ", " : "", wmk_cli_clean(apps[i]->name),
-					(unsigned long long)apps[i]->pid);
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%.64s (pid %llu)", i ? ", " : "",
+					wmk_cli_clean(apps[i]->name), (unsigned long long)apps[i]->pid);
 	if (n > UNANSWERED_MAX && len < sizeof(list))
 		snprintf(list + len, sizeof(list) - len, " and %u more", n - UNANSWERED_MAX);
-	wmk_cli_warn("%u program%s not answered yet, and will follow as soon as %s can: %s", n, n == 1 ? " has" : "s have",
-		     n == 1 ? "it" : "they", list);
+	wmk_cli_warn("%u program%s not answered yet, and will follow as soon as %s can: %s", n,
+		     n == 1 ? " has" : "s have", n == 1 ? "it" : "they", list);
 }
 
 int wmk_daemon_did(struct wmk_daemon *daemon, int rc)
@@ -215,7 +225,10 @@ struct waymark_ctl_domain wmk_daemon_domain(const struct wmk_cli_common *args)
 {
 	return (struct waymark_ctl_domain){
 		.size = sizeof(struct waymark_ctl_domain),
-		.kind = args->kernel ? WAYMARK_CTL_KERNEL : args->pid ? WAYMARK_CTL_PID : args->exec ? WAYMARK_CTL_EXEC : WAYMARK_CTL_USER,
+		.kind = args->kernel ? WAYMARK_CTL_KERNEL
+			: args->pid  ? WAYMARK_CTL_PID
+			: args->exec ? WAYMARK_CTL_EXEC
+				     : WAYMARK_CTL_USER,
 		.follow = args->follow,
 		.pid = args->pid,
 		.exec = args->exec,

@@ -33,16 +33,20 @@ struct wmk_daemon {
 enum wmk_daemon_need {
 	WMK_DAEMON_ANY,                          /* the session that is named, if one is */
 	WMK_DAEMON_SESSION,                      /* else the current one; there must be one */
-	WMK_DAEMON_RUNNING,                      /* as ANY, but none is started; one that hangs is not waited for long */
+	/* as ANY, but none is started; one that hangs is not waited for long */
+	WMK_DAEMON_RUNNING,
 };
 
 /* Connect; a daemon is started when none runs, unless -n was given. In any case followed by wmk_daemon_close(). */
 int wmk_daemon_open(struct wmk_daemon *daemon, const struct wmk_cli_common *args, enum wmk_daemon_need need);
-/* Connect to a daemon that is started in `rundir` to take over the rings in `path` (waymark_ctl_connect_options.recover), likewise. */
+/*
+ * Connect to a daemon that is started in `rundir` to take over the rings in `path`
+ * (waymark_ctl_connect_options.recover), likewise.
+ */
 int wmk_daemon_recover(struct wmk_daemon *daemon, const char *rundir, const char *path);
 /*
- * What a function of ctl.h returned, as an error of ours. When what was named is not there, the cause chain says what is. Else prints the
- * warnings of daemon->result, and names the programs that have not answered.
+ * What a function of ctl.h returned, as an error of ours. When what was named is not there, the cause chain says what
+ * is. Else prints the warnings of daemon->result, and names the programs that have not answered.
  */
 int wmk_daemon_did(struct wmk_daemon *daemon, int rc);
 /* Print the error, or, if asked for, the result as JSON; free all. The exit status. */

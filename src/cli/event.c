@@ -64,8 +64,8 @@ static int set_place(const struct wmk_cli_option *option, void *at, const char *
 }
 
 /*
- * "[elf:]PATH:REST", "sdt:PATH:REST": the daemon is elsewhere, and has another $PATH. So a program without a '/' is looked for here, and a path that
- * does not begin with one begins here.
+ * "[elf:]PATH:REST", "sdt:PATH:REST": the daemon is elsewhere, and has another $PATH. So a program without a '/' is
+ * looked for here, and a path that does not begin with one begins here.
  */
 static int set_program_place(const struct wmk_cli_option *option, void *at, const char *value)
 {
@@ -76,7 +76,10 @@ static int set_program_place(const struct wmk_cli_option *option, void *at, cons
 	int err;
 
 	if (!value[head + len] || len == 0 || len >= sizeof(name))
-		return wmk_error(-EINVAL, "a probe of a program is PATH:SYMBOL, elf:PATH:SYMBOL or sdt:PATH:PROVIDER:NAME, not \"%.60s\"", value);
+		return wmk_error(-EINVAL,
+				 "a probe of a program is PATH:SYMBOL, elf:PATH:SYMBOL or sdt:PATH:PROVIDER:NAME, not "
+				 "\"%.60s\"",
+				 value);
 	snprintf(name, sizeof(name), "%.*s", (int)len, value + head);
 	err = wmk_child_find(name, found, sizeof(found));
 	if (err < 0 && strchr(name, '/')) {       /* a library need not be executable */
@@ -142,11 +145,14 @@ int wmk_event_arguments(struct wmk_event_args *args, char **rest, int n_rest)
 		return err;
 	for (unsigned i = 0; i < args->patterns.n; i++)
 		if (args->patterns.items[i][0] == '!')
-			return wmk_error(-EINVAL, "what is to be left out is named with --exclude, not with '!': %.100s", args->patterns.items[i]);
+			return wmk_error(-EINVAL,
+					 "what is to be left out is named with --exclude, not with '!': %.100s",
+					 args->patterns.items[i]);
 	if (args->all && n_rest)
 		return wmk_error(-EINVAL, "--all and names of events do not go together");
 	if (!args->all && !n_rest)
-		return wmk_error(-EINVAL, "which events? Name them (provider:name, * stands for anything), or say --all");
+		return wmk_error(-EINVAL,
+				 "which events? Name them (provider:name, * stands for anything), or say --all");
 	return 0;
 }
 
@@ -171,7 +177,8 @@ static bool is_rule(const struct waymark_ctl_rule_info *is, const struct waymark
 {
 	if (is->probe != rule->probe || strcmp(is->place, rule->place ? rule->place : "") != 0)
 		return false;
-	if (strcmp(is->pattern, rule->pattern) != 0 || strcmp(is->filter, rule->filter ? rule->filter : "") != 0 || is->level_op != rule->level_op || is->n_exclusions != rule->n_exclusions ||
+	if (strcmp(is->pattern, rule->pattern) != 0 || strcmp(is->filter, rule->filter ? rule->filter : "") != 0 ||
+	    is->level_op != rule->level_op || is->n_exclusions != rule->n_exclusions ||
 	    (rule->level_op != WAYMARK_CTL_ANY_LEVEL && is->level != rule->level) ||
 	    (rule->level_op == WAYMARK_CTL_BETWEEN && is->level_to != rule->level_to))
 		return false;
@@ -182,7 +189,8 @@ static bool is_rule(const struct waymark_ctl_rule_info *is, const struct waymark
 }
 
 /* The rule that was just enabled, among those of the session's channels; *channel: whose. */
-static const struct waymark_ctl_rule_info *find(const struct wmk_daemon *daemon, const struct waymark_ctl_rule *rule, const char **channel)
+static const struct waymark_ctl_rule_info *find(const struct wmk_daemon *daemon, const struct waymark_ctl_rule *rule,
+						const char **channel)
 {
 	const struct waymark_ctl_session_info *session = wmk_daemon_session(daemon);
 
@@ -203,8 +211,8 @@ static void tell_enabled(const struct wmk_daemon *daemon, const struct waymark_c
 	const struct waymark_ctl_rule_info *is = find(daemon, rule, &channel);
 
 	if (is)
-		printf("Session %s, channel %s: %s enabled, %llu event%s so far\n", daemon->session, channel, wmk_cli_clean(is->pattern),
-		       (unsigned long long)is->matched, is->matched == 1 ? "" : "s");
+		printf("Session %s, channel %s: %s enabled, %llu event%s so far\n", daemon->session, channel,
+		       wmk_cli_clean(is->pattern), (unsigned long long)is->matched, is->matched == 1 ? "" : "s");
 }
 
 static int enable(struct wmk_daemon *daemon, const struct wmk_event_args *args)
@@ -214,8 +222,12 @@ static int enable(struct wmk_daemon *daemon, const struct wmk_event_args *args)
 	unsigned n = args->all ? 1 : args->patterns.n;
 	struct waymark_ctl_rule *rules = calloc(n, sizeof(*rules));
 	struct waymark_ctl_events_options options = {
-		.size = sizeof(options), .session = daemon->session, .channel = args->common.channel, .domain = &domain, .rules = rules,
-			.n_rules = n,
+		.size = sizeof(options),
+		.session = daemon->session,
+		.channel = args->common.channel,
+		.domain = &domain,
+		.rules = rules,
+		.n_rules = n,
 	};
 	int err;
 
@@ -223,10 +235,16 @@ static int enable(struct wmk_daemon *daemon, const struct wmk_event_args *args)
 		return wmk_error(-ENOMEM, "no memory");
 	for (unsigned i = 0; i < n; i++)
 		rules[i] = (struct waymark_ctl_rule){
-			.size = sizeof(rules[i]), .pattern = args->all ? everything : args->patterns.items[i],
-			.exclusions = strings(&args->exclude), .n_exclusions = args->exclude.n,
-			.level_op = args->level_op, .level = args->level, .level_to = args->level_to, .filter = args->filter,
-			.probe = args->probe, .place = args->place,
+			.size = sizeof(rules[i]),
+			.pattern = args->all ? everything : args->patterns.items[i],
+			.exclusions = strings(&args->exclude),
+			.n_exclusions = args->exclude.n,
+			.level_op = args->level_op,
+			.level = args->level,
+			.level_to = args->level_to,
+			.filter = args->filter,
+			.probe = args->probe,
+			.place = args->place,
 		};
 	err = wmk_daemon_did(daemon, waymark_ctl_enable_event(daemon->ctl, &options, &daemon->result));
 	for (unsigned i = 0; i < n && err == 0 && !args->common.json; i++)
@@ -277,28 +295,34 @@ static const char *const enable_details[] = {
 static const struct wmk_cli_option enable_options[] = {
 	WMK_CLI_OPTIONS_DOMAIN,
 	WMK_CLI_OPTION_SESSION,
-	WMK_CLI_OPTION_CHANNEL("The channel. Without it, the only one that there is, or channel0, which is made if need be."),
-	{ 'a', "all", NULL, "Every event; with --kernel all of the kernel's, which is a lot, with --syscall too all "
-	  "system calls.", WMK_CLI_FLAG(struct wmk_event_args, all) },
-	{ 0, "syscall", NULL, "With --kernel: the names are those of system calls; both their entry and their exit are "
-	  "meant.", WMK_CLI_FLAG(struct wmk_event_args, syscall) },
-	{ 0, "probe", "PLACE", "With --kernel: make the event, at SYMBOL, SYMBOL+OFFSET or ADDRESS of the kernel, with "
-	  "what stands behind it in parentheses: 'do_sys_openat2(dfd, filename:string)'.", .store = set_place,
-	  .max = WAYMARK_CTL_PROBE },
+	WMK_CLI_OPTION_CHANNEL(
+		"The channel. Without it, the only one that there is, or channel0, which is made if need be."),
+	{ 'a', "all", NULL,
+	  "Every event; with --kernel all of the kernel's, which is a lot, with --syscall too all system calls.",
+	  WMK_CLI_FLAG(struct wmk_event_args, all) },
+	{ 0, "syscall", NULL,
+	  "With --kernel: the names are those of system calls; both their entry and their exit are meant.",
+	  WMK_CLI_FLAG(struct wmk_event_args, syscall) },
+	{ 0, "probe", "PLACE",
+	  "With --kernel: make the event, at SYMBOL, SYMBOL+OFFSET or ADDRESS of the kernel, with "
+	  "what stands behind it in parentheses: 'do_sys_openat2(dfd, filename:string)'.",
+	  .store = set_place, .max = WAYMARK_CTL_PROBE },
 	{ 0, "probe-return", "PLACE", "The same, where that function returns.", .store = set_place,
 	  .max = WAYMARK_CTL_PROBE_RETURN },
 	{ 0, "function", "PLACE", "The same, both: the events are EVENT_entry and EVENT_exit.", .store = set_place,
 	  .max = WAYMARK_CTL_FUNCTION },
-	{ 0, "userspace-probe", "PLACE", "With --kernel: make the event, in a program or library: PATH:SYMBOL, "
-	  "elf:PATH:SYMBOL or sdt:PATH:PROVIDER:NAME, an SDT probe with its arguments.", .store = set_program_place,
-	  .max = WAYMARK_CTL_USER_PROBE },
+	{ 0, "userspace-probe", "PLACE",
+	  "With --kernel: make the event, in a program or library: PATH:SYMBOL, "
+	  "elf:PATH:SYMBOL or sdt:PATH:PROVIDER:NAME, an SDT probe with its arguments.",
+	  .store = set_program_place, .max = WAYMARK_CTL_USER_PROBE },
 	{ 0, "userspace-probe-return", "PLACE", "The same, where that function returns.", .store = set_program_place,
 	  .max = WAYMARK_CTL_USER_PROBE_RETURN },
 	{ 'x', "exclude", "PATTERN", "But not these; several with commas, or by several options.",
 	  WMK_CLI_WORDS(struct wmk_event_args, exclude), .repeats = true },
 	{ 0, "loglevel", "LEVEL", "Only those of this level or more severe; LEVEL..LEVEL: of these and those between.",
 	  .store = set_loglevel },
-	{ 'f', "filter", "EXPR", "Only records for which EXPR is true, an expression as in C over their fields: "
+	{ 'f', "filter", "EXPR",
+	  "Only records for which EXPR is true, an expression as in C over their fields: "
 	  "'amount > 100 && name == \"bo*\"'. The application evaluates it before it records (the kernel and the "
 	  "consumer daemon do so for kernel events). waymark-filter(7) describes the language.",
 	  WMK_CLI_NOT_EMPTY(struct wmk_event_args, filter, "the filter is empty") },
@@ -331,8 +355,12 @@ static int run_disable(void *data, char **rest, int n_rest)
 	if (err == 0) {
 		struct waymark_ctl_domain domain = wmk_daemon_domain(&args->common);
 		struct waymark_ctl_events_options options = {
-			.size = sizeof(options), .session = daemon.session, .channel = args->common.channel, .domain = &domain,
-			.patterns = strings(&args->patterns), .n_patterns = args->patterns.n,
+			.size = sizeof(options),
+			.session = daemon.session,
+			.channel = args->common.channel,
+			.domain = &domain,
+			.patterns = strings(&args->patterns),
+			.n_patterns = args->patterns.n,
 		};
 
 		err = wmk_daemon_did(&daemon, waymark_ctl_disable_event(daemon.ctl, &options, &daemon.result));

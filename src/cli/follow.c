@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * follow.c - see follow.h. What /proc shows belongs to other processes, which may end, or become another program, at any moment: it is
- * believed only where the kernel's account says afterwards that nothing of the kind had happened.
+ * follow.c - see follow.h. What /proc shows belongs to other processes, which may end, or become another program, at
+ * any moment: it is believed only where the kernel's account says afterwards that nothing of the kind had happened.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,8 @@
 #include "cli/process_state.h"
 
 #define LOOKS_AT_ONCE 8
-#define LOOK_MS 10000            /* for so long a process may be in the middle of exec: on a busy machine it may have no CPU for a while */
+/* for so long a process may be in the middle of exec: on a busy machine it may have no CPU for a while */
+#define LOOK_MS 10000
 #define LIBRARY "libwaymark.so"
 
 struct wmk_follow_process {
@@ -22,13 +23,16 @@ struct wmk_follow_process {
 	unsigned threads;
 	uint64_t serial;                 /* of the program that it is: another after exec */
 	char name[16];
-	bool own;                        /* an exec, or a library of its own, made it a program; else it is its parent's */
+	/* an exec, or a library of its own, made it a program; else it is its parent's */
+	bool own;
 	bool shown;                      /* the kernel has told what it maps */
 	bool uses;                       /* libwaymark */
-	bool sites;                      /* a file that it maps has some: then it registers, unless something keeps it from that */
+	/* a file that it maps has some: then it registers, unless something keeps it from that */
+	bool sites;
 	bool registered;
 	bool told;                       /* in the list while it lives */
-	int64_t first_ms, due_ms;        /* of looks that come too early: the first one, the next one; by wmk_clock_ms() */
+	/* of looks that come too early: the first one, the next one; by wmk_clock_ms() */
+	int64_t first_ms, due_ms;
 	bool looked;                     /* at its environment */
 	enum wmk_follow_why why;
 };
@@ -109,7 +113,10 @@ static bool missing(const struct wmk_follow_process *process, enum wmk_follow_wh
 	return process->sites || (why != WMK_FOLLOW_UNKNOWN && why != WMK_FOLLOW_SILENT);
 }
 
-/* The program is no more, by its end or by exec. Did it register? That is known when wmk_apps has heard all that it said. */
+/*
+ * The program is no more, by its end or by exec. Did it register? That is known when wmk_apps has heard all that it
+ * said.
+ */
 static void end_program(struct wmk_follow *follow, const struct wmk_follow_process *process, enum wmk_follow_why why)
 {
 	struct wmk_follow_ended *ended;
@@ -186,7 +193,10 @@ static void take_map(struct wmk_follow *follow, const struct wmk_watch_event *ev
 	follow->look_ms = 0;
 }
 
-/* The kernel stops to show programs that are set-id, or that their user may not read; these go on after what looks like their end. */
+/*
+ * The kernel stops to show programs that are set-id, or that their user may not read; these go on after what looks like
+ * their end.
+ */
 static void take_hidden(struct wmk_follow *follow, const struct wmk_follow_process *process, enum wmk_proc_life life)
 {
 	struct wmk_follow_process program = *process;
@@ -251,8 +261,8 @@ static enum wmk_follow_why why_of(const struct wmk_follow *follow, const struct 
 }
 
 /*
- * The environment that was read is this program's if the process has libwaymark mapped after the reading, and had not become another
- * program, nor ended, by then.
+ * The environment that was read is this program's if the process has libwaymark mapped after the reading, and had not
+ * become another program, nor ended, by then.
  */
 static void look_at(struct wmk_follow *follow, struct wmk_follow_process *process, int64_t now)
 {
@@ -263,8 +273,8 @@ static void look_at(struct wmk_follow *follow, struct wmk_follow_process *proces
 	if (!process->first_ms)
 		process->first_ms = now;
 	/*
-	 * If this one is too early: at once again, for a few ms; then rarer and rarer, as what it waits for may be the CPU that we have. (A map of
-	 * which we hear below makes it due.)
+	 * If this one is too early: at once again, for a few ms; then rarer and rarer, as what it waits for may be the
+	 * CPU that we have. (A map of which we hear below makes it due.)
 	 */
 	process->due_ms = now + (now - process->first_ms) / 4;
 	bool read = wmk_proc_environment(pid, &environment);
@@ -339,8 +349,9 @@ void wmk_follow_registered(struct wmk_follow *follow, pid_t pid)
 		process->registered = true;
 	/* One that has ended just now may be the one that spoke: nothing is said of it, unless it cannot have been. */
 	for (struct wmk_follow_ended **at = &follow->ended, *ended; (ended = *at);) {
-		if (ended->one.pid == pid && (ended->one.why == WMK_FOLLOW_UNKNOWN || ended->one.why == WMK_FOLLOW_SILENT ||
-					      ended->one.why == WMK_FOLLOW_HIDDEN)) {
+		if (ended->one.pid == pid &&
+		    (ended->one.why == WMK_FOLLOW_UNKNOWN || ended->one.why == WMK_FOLLOW_SILENT ||
+		     ended->one.why == WMK_FOLLOW_HIDDEN)) {
 			*at = ended->next;
 			free(ended);
 		} else {
@@ -447,9 +458,11 @@ const char *wmk_follow_why_text(const struct wmk_unfollowed *one)
 const char *wmk_follow_why_word(const struct wmk_unfollowed *one)
 {
 	static const char *const words[] = {
-		[WMK_FOLLOW_UNKNOWN] = "unknown", [WMK_FOLLOW_SILENT] = "unregistered", [WMK_FOLLOW_ENVIRONMENT] = "environment",
-		[WMK_FOLLOW_ELSEWHERE] = "other-rundir", [WMK_FOLLOW_DISABLED] = "disabled", [WMK_FOLLOW_USER] = "user",
-		[WMK_FOLLOW_SET_ID] = "set-id", [WMK_FOLLOW_HIDDEN] = "hidden", [WMK_FOLLOW_MOUNTS] = "mounts",
+		[WMK_FOLLOW_UNKNOWN] = "unknown",         [WMK_FOLLOW_SILENT] = "unregistered",
+		[WMK_FOLLOW_ENVIRONMENT] = "environment", [WMK_FOLLOW_ELSEWHERE] = "other-rundir",
+		[WMK_FOLLOW_DISABLED] = "disabled",       [WMK_FOLLOW_USER] = "user",
+		[WMK_FOLLOW_SET_ID] = "set-id",           [WMK_FOLLOW_HIDDEN] = "hidden",
+		[WMK_FOLLOW_MOUNTS] = "mounts",
 	};
 
 	return words[one->why];

@@ -2,13 +2,14 @@
 /*
  * follow.h - which descendants of the program use libwaymark and were not recorded, and why.
  *
- * The kernel tells of every exec, of every mapping of libwaymark (or of a program that holds it, linked statically), and of every exit,
- * in order (watch.h). A program that ends, or execs another, without having registered was not followed: that is certain. The reason
- * is what its environment said, if that could be read while the program lived, else it is not known. Processes that a program forks,
- * and that exec nothing, are the same program and not counted again.
+ * The kernel tells of every exec, of every mapping of libwaymark (or of a program that holds it, linked statically),
+ * and of every exit, in order (watch.h). A program that ends, or execs another, without having registered was not
+ * followed: that is certain. The reason is what its environment said, if that could be read while the program lived,
+ * else it is not known. Processes that a program forks, and that exec nothing, are the same program and not counted
+ * again.
  *
- * What is certain takes the order of things: look, let wmk_apps run until it has nothing more to do, judge. Then whatever a program
- * said before its end has been heard.
+ * What is certain takes the order of things: look, let wmk_apps run until it has nothing more to do, judge. Then
+ * whatever a program said before its end has been heard.
  */
 #ifndef WMK_CLI_FOLLOW_H
 #define WMK_CLI_FOLLOW_H
@@ -53,13 +54,17 @@ struct wmk_follow {
 	unsigned living;                 /* processes in the table */
 	struct wmk_follow_process *table[WMK_FOLLOW_BUCKETS];
 	struct wmk_follow_ended *ended;  /* not judged yet */
-	int64_t look_ms;                 /* when environments are to be looked at, by wmk_clock_ms(); INT64_MAX: none is */
+	/* when environments are to be looked at, by wmk_clock_ms(); INT64_MAX: none is */
+	int64_t look_ms;
 	unsigned n;                      /* all that were not followed; the first WMK_FOLLOW_MAX are kept */
 	struct wmk_unfollowed list[WMK_FOLLOW_MAX];
 };
 
 void wmk_follow_init(struct wmk_follow *follow, const char *rundir);
-/* Watch `pid`, forked and not yet the program that it will be. Where the kernel does not let us, nothing will be known: error. */
+/*
+ * Watch `pid`, forked and not yet the program that it will be. Where the kernel does not let us, nothing will be known:
+ * error.
+ */
 void wmk_follow_start(struct wmk_follow *follow, pid_t pid);
 /* A program registered, or was refused: it was followed, or its error is told elsewhere. */
 void wmk_follow_registered(struct wmk_follow *follow, pid_t pid);

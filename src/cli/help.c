@@ -68,10 +68,11 @@ static void synopsis(FILE *out, const struct wmk_cli_command *command, unsigned 
 		const char *repeats = option->repeats ? "..." : "";
 
 		if (option->letter)
-			snprintf(text, sizeof(text), "[-%c%s]%s", option->letter, wmk_cli_value_text(option, value, sizeof(value)),
-				repeats);
+			snprintf(text, sizeof(text), "[-%c%s]%s", option->letter,
+				 wmk_cli_value_text(option, value, sizeof(value)), repeats);
 		else
-			snprintf(text, sizeof(text), "[--%s%s]%s", option->name, wmk_cli_value_text(option, value, sizeof(value)), repeats);
+			snprintf(text, sizeof(text), "[--%s%s]%s", option->name,
+				 wmk_cli_value_text(option, value, sizeof(value)), repeats);
 		piece(out, text, columns, &column);
 	}
 	if (command->arguments[0])

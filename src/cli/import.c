@@ -54,7 +54,8 @@ int wmk_cli_store_import_format(const struct wmk_cli_option *option, void *at, c
 	if (import->format)
 		return 0;
 	wmk_nearest_text(&near, names, sizeof(names));
-	return wmk_error(-EINVAL, "no logs of format '%.40s' are known%s%s: there are syslog, dmesg, perf, strace", value, names[0] ? "; near is " : "", names);
+	return wmk_error(-EINVAL, "no logs of format '%.40s' are known%s%s: there are syslog, dmesg, perf, strace",
+			 value, names[0] ? "; near is " : "", names);
 }
 
 int wmk_cli_store_import_year(const struct wmk_cli_option *option, void *at, const char *value)
@@ -107,7 +108,8 @@ static void note_first(void *data, const char *name, uint64_t number, const char
 		return;
 	first->number = number;
 	snprintf(first->file, sizeof(first->file), "%s", name);
-	snprintf(first->text, sizeof(first->text), "%.*s", (int)(len < sizeof(first->text) ? len : sizeof(first->text) - 1), line);
+	snprintf(first->text, sizeof(first->text), "%.*s",
+		 (int)(len < sizeof(first->text) ? len : sizeof(first->text) - 1), line);
 }
 
 static void note_progress(void *data, uint64_t bytes, uint64_t records)
@@ -141,7 +143,8 @@ static int convert_file(struct wmk_import *import, const char *name)
 
 	if (!in)
 		return wmk_error(-errno, "cannot read '%.120s'", name);
-	if (fstat(fileno(in), &st) == 0 && S_ISREG(st.st_mode) && st.st_mtim.tv_sec >= 0 && st.st_mtim.tv_sec < INT64_MAX / SECOND)
+	if (fstat(fileno(in), &st) == 0 && S_ISREG(st.st_mode) && st.st_mtim.tv_sec >= 0 &&
+	    st.st_mtim.tv_sec < INT64_MAX / SECOND)
 		near_ns = (int64_t)st.st_mtim.tv_sec * SECOND + st.st_mtim.tv_nsec;
 	err = wmk_import_file(import, in, is_stdin ? "standard input" : name, near_ns);
 	if (!is_stdin)
@@ -155,32 +158,46 @@ static const char *plural(uint64_t n)
 }
 
 /* `directory` NULL: the trace is not what was asked for. */
-static void tell(const struct wmk_cli_import *import, const char *directory, const struct wmk_import_done *done, const struct first *first)
+static void tell(const struct wmk_cli_import *import, const char *directory, const struct wmk_import_done *done,
+		 const struct first *first)
 {
 	if (done->assumed & WMK_IMPORT_ASSUMED_YEAR)
-		wmk_cli_say("dates without a year are taken for the last before the file's last change: --year says another");
+		wmk_cli_say("dates without a year are taken for the last before the file's last change: --year says "
+			    "another");
 	if (done->assumed & WMK_IMPORT_ASSUMED_DAY)
-		wmk_cli_say("times without a date are taken for those of the day of the file's last change, and before: --boot-time says another");
+		wmk_cli_say("times without a date are taken for those of the day of the file's last change, and "
+			    "before: --boot-time says another");
 	if (done->assumed & WMK_IMPORT_ASSUMED_ORIGIN)
-		wmk_cli_say("nothing says from when the times count: they stand as if that had been in 1970; --boot-time says when it was");
+		wmk_cli_say("nothing says from when the times count: they stand as if that had been in 1970; "
+			    "--boot-time says when it was");
 	if (done->assumed & WMK_IMPORT_ASSUMED_ORDER)
 		wmk_cli_say("lines without a time stand at that of the line before");
 	if (done->late)
-		wmk_cli_warn("%" PRIu64 " record%s came too late to be put in order: their times are those of the records before them", done->late, plural(done->late));
+		wmk_cli_warn("%" PRIu64 " record%s came too late to be put in order: their times are those of the "
+					"records before them",
+			     done->late, plural(done->late));
 	if (done->unknown)
-		wmk_cli_warn("%" PRIu64 " line%s not understood, kept as %s:line; the first is line %" PRIu64 " of %s: %s", done->unknown,
-			     done->unknown == 1 ? " was" : "s were", import->format, first->number, wmk_cli_clean(first->file), wmk_cli_clean(first->text));
+		wmk_cli_warn("%" PRIu64 " line%s not understood, kept as %s:line; the first is line %" PRIu64
+			     " of %s: %s",
+			     done->unknown, done->unknown == 1 ? " was" : "s were", import->format, first->number,
+			     wmk_cli_clean(first->file), wmk_cli_clean(first->text));
 	if (directory)
-		wmk_cli_say("%" PRIu64 " record%s in %s", done->records, plural(done->records), wmk_cli_clean(directory));
+		wmk_cli_say("%" PRIu64 " record%s in %s", done->records, plural(done->records),
+			    wmk_cli_clean(directory));
 	else
 		wmk_cli_say("%" PRIu64 " record%s in the log", done->records, plural(done->records));
 }
 
-static int make(const struct wmk_cli_import *import, const char *directory, bool is_all, const char *const *files, unsigned n)
+static int make(const struct wmk_cli_import *import, const char *directory, bool is_all, const char *const *files,
+		unsigned n)
 {
 	struct told told = { .total = size_of(files, n) };
-	const struct wmk_import_options options = { .year = import->year, .has_origin = import->has_origin, .origin_ns = import->origin_ns,
-						    .unknown = note_first, .progress = note_progress, .data = &told };
+	const struct wmk_import_options options = { .year = import->year,
+						    .has_origin = import->has_origin,
+						    .origin_ns = import->origin_ns,
+						    .unknown = note_first,
+						    .progress = note_progress,
+						    .data = &told };
 	struct wmk_import_done done;
 	struct wmk_import *work;
 	int err, ended;
@@ -234,8 +251,8 @@ static int make_beside(const char *directory, char *path, size_t size)
 	return mkdtemp(path) ? 0 : wmk_error(-errno, "cannot make a directory beside '%.100s'", directory);
 }
 
-int wmk_cli_import_part(const struct wmk_cli_import *import, const char *directory, const char *const *files, unsigned n,
-			int (*then)(void *data, const char *made), void *data)
+int wmk_cli_import_part(const struct wmk_cli_import *import, const char *directory, const char *const *files,
+			unsigned n, int (*then)(void *data, const char *made), void *data)
 {
 	char path[PATH_MAX];
 	int status;

@@ -15,7 +15,10 @@
 #include "cli/show.h"
 #include "ctf/writer.h"
 
-/* A daemon that was only just started is given this long to be found by the programs that run: until no more come for SETTLED_MS. */
+/*
+ * A daemon that was only just started is given this long to be found by the programs that run: until no more come for
+ * SETTLED_MS.
+ */
 #define SETTLE_MS 2000
 #define SETTLED_MS 200
 #define LOOK_MS 50
@@ -39,7 +42,8 @@ static int set_names(const struct wmk_cli_option *option, void *at, const char *
 		}
 	}
 	return wmk_error(-EINVAL, "there are no names of \"%.40s\"; there are those of: %s", value,
-			 near.n ? wmk_nearest_text(&near, names, sizeof(names)) : "sessions, channels, events, contexts, levels");
+			 near.n ? wmk_nearest_text(&near, names, sizeof(names))
+				: "sessions, channels, events, contexts, levels");
 }
 
 /* ── names, for completion ───────────────────────────────────────────────────────────────────────────── */
@@ -52,7 +56,8 @@ static void print_events(const struct waymark_ctl_result *result)
 	/* Programs of one kind have the same: who completes sorts them out. */
 	for (unsigned i = 0; i < n; i++)
 		for (unsigned k = 0; k < apps[i]->n_events; k++)
-			printf("%s:%s\n", wmk_cli_clean(apps[i]->events[k]->provider), wmk_cli_clean(apps[i]->events[k]->name));
+			printf("%s:%s\n", wmk_cli_clean(apps[i]->events[k]->provider),
+			       wmk_cli_clean(apps[i]->events[k]->name));
 }
 
 static void print_sessions(const struct waymark_ctl_result *result, const char *channels_of)
@@ -69,7 +74,10 @@ static void print_sessions(const struct waymark_ctl_result *result, const char *
 	}
 }
 
-/* Those of programs, then those of the kernel; or of one of them. Where both are meant, it is no error that the kernel's are not for everybody. */
+/*
+ * Those of programs, then those of the kernel; or of one of them. Where both are meant, it is no error that the
+ * kernel's are not for everybody.
+ */
 static int print_event_names(struct wmk_daemon *daemon, const struct wmk_list_args *args)
 {
 	struct waymark_ctl_apps_options events = { .size = sizeof(events), .events = true };
@@ -95,7 +103,8 @@ static int print_names(const struct wmk_list_args *args)
 	int err;
 
 	if (strcmp(args->names, "contexts") == 0) {
-		for (const struct wmk_ctf_context *c = NULL; (c = wmk_ctf_context_next(WMK_CONTEXT_USER | WMK_CONTEXT_KERNEL, c));)
+		for (const struct wmk_ctf_context *c = NULL;
+		     (c = wmk_ctf_context_next(WMK_CONTEXT_USER | WMK_CONTEXT_KERNEL, c));)
 			puts(c->field.name);
 		return 0;
 	}

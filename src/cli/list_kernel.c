@@ -40,8 +40,9 @@ static void show_event(const struct waymark_ctl_event_info *event, bool fields)
 {
 	char name[300], origin[600];
 
-	printf("  %-*s  %-*s%s\n", NAME_COLUMN, wmk_cli_clean(name_of(event, name, sizeof(name))), event->enabled ? ORIGIN_COLUMN : 0,
-	       wmk_cli_clean(origin_of(event, origin, sizeof(origin))), event->enabled ? "  enabled" : "");
+	printf("  %-*s  %-*s%s\n", NAME_COLUMN, wmk_cli_clean(name_of(event, name, sizeof(name))),
+	       event->enabled ? ORIGIN_COLUMN : 0, wmk_cli_clean(origin_of(event, origin, sizeof(origin))),
+	       event->enabled ? "  enabled" : "");
 	if (fields)
 		wmk_show_fields(event);
 }
@@ -52,7 +53,8 @@ static void show(const struct waymark_ctl_result *result, bool fields)
 	const char *const *lacks, *clock = waymark_ctl_result_kernel_clock(result);
 	unsigned n = waymark_ctl_result_events(result, &events), n_lacks = waymark_ctl_result_lacks(result, &lacks);
 
-	printf("The kernel (%u event%s%s%s):\n", n, n == 1 ? "" : "s", clock && *clock ? ", stamped by its clock " : "", clock ? clock : "");
+	printf("The kernel (%u event%s%s%s):\n", n, n == 1 ? "" : "s", clock && *clock ? ", stamped by its clock " : "",
+	       clock ? clock : "");
 	for (unsigned i = 0; i < n; i++)
 		show_event(events[i], fields);
 	puts(n_lacks ? "What this kernel lacks:" : "This kernel lacks nothing that Waymark uses.");
@@ -63,7 +65,9 @@ static void show(const struct waymark_ctl_result *result, bool fields)
 static struct waymark_ctl_kernel_options options_of(const struct wmk_list_args *args)
 {
 	return (struct waymark_ctl_kernel_options){
-		.size = sizeof(struct waymark_ctl_kernel_options), .patterns = (const char *const *)args->patterns.items, .n_patterns = args->patterns.n,
+		.size = sizeof(struct waymark_ctl_kernel_options),
+		.patterns = (const char *const *)args->patterns.items,
+		.n_patterns = args->patterns.n,
 		.fields = args->fields,
 	};
 }

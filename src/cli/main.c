@@ -38,8 +38,8 @@ static int run(const struct wmk_cli_command *command, char **argv, int argc)
 }
 
 /*
- * A closed standard descriptor must not become the number of a file of ours, into which a message would be printed. What stands in for it
- * works as little as a closed one does, and closes itself before the program that we run sees it.
+ * A closed standard descriptor must not become the number of a file of ours, into which a message would be printed.
+ * What stands in for it works as little as a closed one does, and closes itself before the program that we run sees it.
  */
 static void hold_standard_descriptors(void)
 {

@@ -31,8 +31,8 @@ static void paragraph(FILE *out, const char *text)
 
 static void head(FILE *out, const char *title, const char *name, const char *summary)
 {
-	fprintf(out, ".\\\" made by `waymark help --man`\n.TH \"%s\" 1 \"\" \"Waymark %s\" \"Waymark\"\n.SH NAME\n", title,
-		WAYMARK_VERSION);
+	fprintf(out, ".\\\" made by `waymark help --man`\n.TH \"%s\" 1 \"\" \"Waymark %s\" \"Waymark\"\n.SH NAME\n",
+		title, WAYMARK_VERSION);
 	roff(out, name);
 	fputs(" \\- ", out);
 	roff(out, summary);
@@ -46,18 +46,25 @@ static void exit_status(FILE *out)
 
 static void environment(FILE *out)
 {
-	static const struct { const char *name, *text; } variables[] = {
+	static const struct { const char *name, *text;
+	} variables[] = {
 		{ "NO_COLOR", "When set and not empty, nothing is coloured." },
-		{ "WAYMARK_HOME", "In place of the home directory: where .waymark/session keeps which session is the current one, "
-		  ".waymark/trace which trace was recorded last, and waymark-traces, where traces of sessions go by default." },
+		{ "WAYMARK_HOME",
+		  "In place of the home directory: where .waymark/session keeps which session is the current one, "
+		  ".waymark/trace which trace was recorded last, and waymark-traces, where traces of sessions go by "
+		  "default." },
 		{ "WAYMARK_RUNDIR", "In place of the directory where the session daemon's sockets are." },
-		{ "WAYMARK_SESSIOND", "The session daemon to start when none runs, in place of the one beside waymark or in PATH." },
-		{ "WAYMARK_TRACE_DIR", "Where `waymark record` puts traces by default, in place of ~/waymark-traces. No other command looks at it: "
-		  "where the trace of a session is, `waymark create --output` says." },
-		{ "WAYMARK_ALLOW_BLOCKING", "Of a traced program: when set and not 0, its threads wait for room where a channel has a "
+		{ "WAYMARK_SESSIOND",
+		  "The session daemon to start when none runs, in place of the one beside waymark or in PATH." },
+		{ "WAYMARK_TRACE_DIR", "Where `waymark record` puts traces by default, in place of ~/waymark-traces. "
+				       "No other command looks at it: "
+				       "where the trace of a session is, `waymark create --output` says." },
+		{ "WAYMARK_ALLOW_BLOCKING",
+		  "Of a traced program: when set and not 0, its threads wait for room where a channel has a "
 		  "--blocking-timeout." },
 		{ "WAYMARK_DISABLE", "Of a traced program: when set and not 0, it is not traced." },
-		{ "WAYMARK_REGISTER_TIMEOUT", "Of a traced program: how many milliseconds it waits for the session daemon's answer before main(); "
+		{ "WAYMARK_REGISTER_TIMEOUT",
+		  "Of a traced program: how many milliseconds it waits for the session daemon's answer before main(); "
 		  "3000 by default." },
 	};
 
@@ -73,7 +80,8 @@ void wmk_cli_man_of_program(FILE *out, const struct wmk_cli_command *const *comm
 {
 	head(out, "WAYMARK", "waymark", "record what programs do");
 	fputs(".B waymark\n[\\-n] COMMAND [OPTION]... [ARGUMENT]...\n.SH DESCRIPTION\n", out);
-	roff(out, "Waymark records events of instrumented programs into a trace in the Common Trace Format. A program is instrumented by "
+	roff(out, "Waymark records events of instrumented programs into a trace in the Common Trace Format. A program "
+		  "is instrumented by "
 		  "including <waymark/trace.h> and linking what `pkg-config --libs waymark` prints.\n");
 	fputs(".SH COMMANDS\n", out);
 	for (const struct wmk_cli_command *const *c = commands; *c; c++) {
@@ -83,7 +91,9 @@ void wmk_cli_man_of_program(FILE *out, const struct wmk_cli_command *const *comm
 		roff(out, (*c)->summary);
 		fprintf(out, ".\n");
 	}
-	fputs(".SH OPTIONS\n.TP\n.BR \\-n \", \" \\-\\-no\\-sessiond\nDo not start the session daemon when none runs.\n", out);
+	fputs(".SH OPTIONS\n.TP\n.BR \\-n \", \" \\-\\-no\\-sessiond\nDo not start the session daemon when none "
+	      "runs.\n",
+	      out);
 	exit_status(out);
 	environment(out);
 	fputs(".SH SEE ALSO\n", out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options.c - reads a command's options by its row of the table: -x, -xVALUE, -x VALUE, --name, --name=VALUE, --name VALUE.
- * And the options that most commands have.
+ * options.c - reads a command's options by its row of the table: -x, -xVALUE, -x VALUE, --name, --name=VALUE, --name
+ * VALUE. And the options that most commands have.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -167,7 +167,8 @@ int wmk_cli_check_domain(const struct wmk_cli_common *common)
 	if (common->kernel && common->userspace)
 		return wmk_error(-EINVAL, "--kernel and --userspace do not go together: one domain at a time");
 	if (common->kernel && common->exec)
-		return wmk_error(-EINVAL, "--exec narrows programs: the kernel domain is narrowed to a process (--pid)");
+		return wmk_error(-EINVAL,
+				 "--exec narrows programs: the kernel domain is narrowed to a process (--pid)");
 	if (common->pid && common->exec)
 		return wmk_error(-EINVAL, "--pid and --exec do not go together");
 	if (common->follow && !common->pid && !common->exec)

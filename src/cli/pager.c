@@ -34,8 +34,10 @@ static pid_t start(const char *command, int in, int out)
 
 	if (posix_spawn_file_actions_init(&actions) != 0)
 		return 0;
-	if (posix_spawn_file_actions_adddup2(&actions, in, 0) != 0 || posix_spawn_file_actions_addclose(&actions, in) != 0 ||
-	    posix_spawn_file_actions_addclose(&actions, out) != 0 || posix_spawn(&pid, "/bin/sh", &actions, NULL, argv, environ) != 0)
+	if (posix_spawn_file_actions_adddup2(&actions, in, 0) != 0 ||
+	    posix_spawn_file_actions_addclose(&actions, in) != 0 ||
+	    posix_spawn_file_actions_addclose(&actions, out) != 0 ||
+	    posix_spawn(&pid, "/bin/sh", &actions, NULL, argv, environ) != 0)
 		pid = 0;
 	posix_spawn_file_actions_destroy(&actions);
 	return pid;

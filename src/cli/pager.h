@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pager.h - what is long goes through a pager, where standard output is a terminal: $WAYMARK_PAGER, or $PAGER, or less; "cat" and "" mean none. What is said
- * on the way (losses, damage) goes there too, where it belongs: the screen is the pager's.
+ * pager.h - what is long goes through a pager, where standard output is a terminal: $WAYMARK_PAGER, or $PAGER, or less;
+ * "cat" and "" mean none. What is said on the way (losses, damage) goes there too, where it belongs: the screen is the
+ * pager's.
  */
 #ifndef WMK_CLI_PAGER_H
 #define WMK_CLI_PAGER_H
@@ -14,8 +15,8 @@ struct wmk_pager {
 };
 
 /*
- * From here on standard output is the pager's input, if there is to be one, and standard error, if that was the terminal, too. Where it cannot be had,
- * there is none. One thread, no output yet.
+ * From here on standard output is the pager's input, if there is to be one, and standard error, if that was the
+ * terminal, too. Where it cannot be had, there is none. One thread, no output yet.
  */
 void wmk_pager_begin(struct wmk_pager *pager);
 /* All that was written is given to it; until it has been left. */

@@ -17,7 +17,8 @@ void wmk_progress_begin(struct wmk_progress *progress, uint64_t now, bool is_on_
 	*progress = (struct wmk_progress){ .next_ns = isatty(2) && !is_on_screen ? now + FIRST_NS : 0 };
 }
 
-size_t wmk_progress_line(struct wmk_progress *progress, uint64_t now, uint64_t done, uint64_t total, uint64_t records, char *buf, size_t size)
+size_t wmk_progress_line(struct wmk_progress *progress, uint64_t now, uint64_t done, uint64_t total, uint64_t records,
+			 char *buf, size_t size)
 {
 	if (!progress->next_ns || now < progress->next_ns)
 		return 0;
@@ -25,7 +26,9 @@ size_t wmk_progress_line(struct wmk_progress *progress, uint64_t now, uint64_t d
 	progress->shown = true;
 	if (!total)              /* nobody knows */
 		return (size_t)snprintf(buf, size, "%" PRIu64 " MB, %" PRIu64 " records", done / 1000000, records);
-	return (size_t)snprintf(buf, size, "%3u %% of %" PRIu64 " MB, %" PRIu64 " records", done < total && total >= 100 ? (unsigned)(done / (total / 100)) : 100, total / 1000000, records);
+	return (size_t)snprintf(buf, size, "%3u %% of %" PRIu64 " MB, %" PRIu64 " records",
+				done < total && total >= 100 ? (unsigned)(done / (total / 100)) : 100, total / 1000000,
+				records);
 }
 
 void wmk_progress_tell(void *data, uint64_t bytes, uint64_t total, uint64_t records)
@@ -33,7 +36,8 @@ void wmk_progress_tell(void *data, uint64_t bytes, uint64_t total, uint64_t reco
 	struct wmk_progress *progress = data;
 	char line[120];
 
-	if (progress->next_ns && wmk_progress_line(progress, wmk_clock_monotonic(), bytes, total, records, line, sizeof(line)))
+	if (progress->next_ns &&
+	    wmk_progress_line(progress, wmk_clock_monotonic(), bytes, total, records, line, sizeof(line)))
 		fprintf(stderr, "\r%s\033[K", line);
 }
 

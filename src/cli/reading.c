@@ -46,8 +46,9 @@ static void want_files(void)
 	}
 }
 
-int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, unsigned n, struct wmk_read_pipeline_options *options, FILE *out,
-		 struct wmk_pager *pager, struct wmk_read_pipeline_result *done)
+int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, unsigned n,
+		 struct wmk_read_pipeline_options *options, FILE *out, struct wmk_pager *pager,
+		 struct wmk_read_pipeline_result *done)
 {
 	struct wmk_progress progress;
 	int err;
@@ -63,7 +64,8 @@ int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, un
 	options->data = &progress;
 	want_files();
 	/* (before the pager: behind it standard output is no terminal, and the screen is the pager's) */
-	wmk_progress_begin(&progress, wmk_clock_monotonic(), isatty(fileno(out)) && !(options->form && options->form->is_directory));
+	wmk_progress_begin(&progress, wmk_clock_monotonic(),
+			   isatty(fileno(out)) && !(options->form && options->form->is_directory));
 	if (pager)
 		wmk_pager_begin(pager);
 	err = wmk_read_pipeline_run(paths, n, options, out, done);

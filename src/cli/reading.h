@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reading.h - shared by `view` and `convert`: options that select records, and the reports of read/pipeline.h: damage and
- * losses on standard error, progress on a terminal.
+ * reading.h - shared by `view` and `convert`: options that select records, and the reports of read/pipeline.h: damage
+ * and losses on standard error, progress on a terminal.
  */
 #ifndef WMK_CLI_READING_H
 #define WMK_CLI_READING_H
@@ -10,7 +10,10 @@
 #include "cli/pager.h"
 #include "read/pipeline.h"
 
-/* Which records. The arguments of a command that uses the options below begin with it; strings are the command line's own. */
+/*
+ * Which records. The arguments of a command that uses the options below begin with it; strings are the command line's
+ * own.
+ */
 struct wmk_cli_which {
 	struct wmk_cli_common common;
 	const char *begin, *end, *filter;
@@ -27,10 +30,12 @@ struct wmk_cli_which {
 	  WMK_CLI_TEXT(struct wmk_cli_which, filter) }
 
 /*
- * Read the traces into `out`, by `options`' form and print; the rest of them is filled in here. Standard output is flushed before a loss is told.
- * As wmk_read_pipeline_run(); what was damaged has been said. `pager`: begun before the first line, for standard output; NULL: none is wanted.
+ * Read the traces into `out`, by `options`' form and print; the rest of them is filled in here. Standard output is
+ * flushed before a loss is told. As wmk_read_pipeline_run(); what was damaged has been said. `pager`: begun before the
+ * first line, for standard output; NULL: none is wanted.
  */
-int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, unsigned n, struct wmk_read_pipeline_options *options, FILE *out,
-		 struct wmk_pager *pager, struct wmk_read_pipeline_result *done);
+int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, unsigned n,
+		 struct wmk_read_pipeline_options *options, FILE *out, struct wmk_pager *pager,
+		 struct wmk_read_pipeline_result *done);
 
 #endif

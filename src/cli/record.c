@@ -68,7 +68,8 @@ static int set_context(const struct wmk_cli_option *option, void *at, const char
 		wmk_nearest_init(&near, value);
 		while ((context = wmk_ctf_context_next(WMK_CONTEXT_USER | WMK_CONTEXT_KERNEL, context))) {
 			wmk_nearest_offer(&near, context->field.name);
-			snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", all[0] ? ", " : "", context->field.name);
+			snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", all[0] ? ", " : "",
+				 context->field.name);
 		}
 		if (near.n)
 			return wmk_error(-EINVAL, "there is no context \"%.40s\"; did you mean: %s?", value,
@@ -206,7 +207,9 @@ static int record(const struct wmk_record_args *args, struct wmk_recording_optio
 	struct wmk_child child;
 	struct wmk_follow follow;
 	struct wmk_recording *rec = NULL;
-	struct wmk_record_result result = { .args = args, .options = options, .child = &child, .follow = &follow, .program = argv[0] };
+	struct wmk_record_result result = {
+		.args = args, .options = options, .child = &child, .follow = &follow, .program = argv[0]
+	};
 	int err = wmk_child_open(&child);
 
 	options->on_app = on_app;

@@ -54,7 +54,10 @@ struct wmk_record_result {
 
 /* Warnings, then the figures. Of a recording in this process. */
 void wmk_record_summary(const struct wmk_record_result *result);
-/* The parts of it: a warning; the figures, on standard error; with --json, as one line of JSON on standard output instead. */
+/*
+ * The parts of it: a warning; the figures, on standard error; with --json, as one line of JSON on standard output
+ * instead.
+ */
 void wmk_record_not_instrumented(const struct wmk_record_result *result);
 void wmk_record_figures(const struct wmk_record_result *result);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record_daemon.c - `waymark record` where a session daemon runs: a session of its own there, narrowed to the program and what it starts.
+ * record_daemon.c - `waymark record` where a session daemon runs: a session of its own there, narrowed to the program
+ * and what it starts.
  *
  *     fork ──► create, enable-channel --pid --follow, enable-event, start ──► exec ──► the program's end ──► destroy
  *
- * Other sessions see the program meanwhile, and programs that were started with another environment, or set-id, are recorded too. A daemon
- * that ends meanwhile is started again at the end: the consumer has recorded on.
+ * Other sessions see the program meanwhile, and programs that were started with another environment, or set-id, are
+ * recorded too. A daemon that ends meanwhile is started again at the end: the consumer has recorded on.
  */
 #include <errno.h>
 #include <limits.h>
@@ -38,7 +39,8 @@ struct through {
 	char rundir[256];                /* of the daemon that has the session: no other will do */
 	bool made;                       /* the session is there, or may be */
 	bool made_place;                 /* the trace's directory was not there before */
-	bool ours;                       /* what is in it is the trace's: it was absent, or the daemon has found it empty */
+	/* what is in it is the trace's: it was absent, or the daemon has found it empty */
+	bool ours;
 	char path[PATH_MAX];
 };
 
@@ -65,7 +67,8 @@ static int reconnect(struct through *t)
 	int err;
 
 	waymark_ctl_close(t->daemon->ctl);
-	while ((err = connect_to(t, own ? WAYMARK_CTL_START_IF_NONE : WAYMARK_CTL_START_NEVER)) < 0 && !own && wmk_clock_monotonic() < end) {
+	while ((err = connect_to(t, own ? WAYMARK_CTL_START_IF_NONE : WAYMARK_CTL_START_NEVER)) < 0 && !own &&
+	       wmk_clock_monotonic() < end) {
 		wmk_error_clear();
 		poll(NULL, 0, AGAIN_MS);
 	}
@@ -128,9 +131,12 @@ static void name_begin(const char *name, char *buf, size_t size)
 
 static int create(struct through *t, pid_t pid)
 {
-	const struct waymark_ctl_create_options options = { .size = sizeof(options), .name = t->daemon->session, .path = t->path,
+	const struct waymark_ctl_create_options options = { .size = sizeof(options),
+							    .name = t->daemon->session,
+							    .path = t->path,
 							    .trace_format = t->options->trace_format,
-							    .clock = t->options->clock, .no_statedump = t->options->no_statedump };
+							    .clock = t->options->clock,
+							    .no_statedump = t->options->no_statedump };
 	char program[65];
 	int rc = choose_place(t);
 
@@ -149,18 +155,25 @@ static int enable_channel(struct through *t, const struct waymark_ctl_domain *do
 	const bool kernel = domain->kind == WAYMARK_CTL_KERNEL;
 	const char *contexts[WMK_WIRE_CONTEXTS_MAX];
 	struct waymark_ctl_channel_options options = {
-		.size = sizeof(options), .session = t->daemon->session, .domain = domain, .name = kernel ? KERNEL_CHANNEL : NULL,
+		.size = sizeof(options),
+		.session = t->daemon->session,
+		.domain = domain,
+		.name = kernel ? KERNEL_CHANNEL : NULL,
 		.mode = t->args->overwrite ? WAYMARK_CTL_OVERWRITE : WAYMARK_CTL_DISCARD,
-		.subbuf_size = t->options->subbuf_size, .n_subbufs = t->options->n_subbufs, .contexts = contexts,
+		.subbuf_size = t->options->subbuf_size,
+		.n_subbufs = t->options->n_subbufs,
+		.contexts = contexts,
 		.call_arguments = kernel ? t->args->call_arguments : 0,
-		.n_contexts = wmk_recording_contexts(t->options, kernel ? WMK_CONTEXT_KERNEL : WMK_CONTEXT_USER, contexts),
+		.n_contexts =
+			wmk_recording_contexts(t->options, kernel ? WMK_CONTEXT_KERNEL : WMK_CONTEXT_USER, contexts),
 	};
 
 	return did(t, waymark_ctl_enable_channel(t->daemon->ctl, &options, &t->daemon->result));
 }
 
 /* Patterns, from each of which those with a '!' in front are taken. */
-static int enable_events(struct through *t, const struct waymark_ctl_domain *domain, const char *const *patterns, unsigned n, const char *filter)
+static int enable_events(struct through *t, const struct waymark_ctl_domain *domain, const char *const *patterns,
+			 unsigned n, const char *filter)
 {
 	struct waymark_ctl_rule rules[WMK_RECORD_PATTERNS_MAX + 1];
 	const char *exclusions[WMK_RECORD_PATTERNS_MAX];
@@ -178,15 +191,19 @@ static int enable_events(struct through *t, const struct waymark_ctl_domain *dom
 		rules[options.n_rules++].pattern = "*";
 	for (unsigned i = 0; i < options.n_rules; i++)
 		rules[i] = (struct waymark_ctl_rule){
-			.size = sizeof(rules[i]), .pattern = rules[i].pattern, .exclusions = exclusions, .n_exclusions = n_exclusions,
+			.size = sizeof(rules[i]),
+			.pattern = rules[i].pattern,
+			.exclusions = exclusions,
+			.n_exclusions = n_exclusions,
 			.filter = filter,
 		};
 	return did(t, waymark_ctl_enable_event(t->daemon->ctl, &options, &t->daemon->result));
 }
 
 /*
- * The domain is what descends from this very process: as a subreaper it stays an ancestor of all that the program starts, whoever of those
- * in between has ended. The kernel follows forks by itself, from the program on: it has been forked already.
+ * The domain is what descends from this very process: as a subreaper it stays an ancestor of all that the program
+ * starts, whoever of those in between has ended. The kernel follows forks by itself, from the program on: it has been
+ * forked already.
  */
 static int begin(void *data, pid_t pid)
 {
@@ -223,8 +240,8 @@ static void undo(struct through *t)
 
 	if (t->made && ((!t->daemon->ctl && reconnect(t) < 0) ||
 			did(t, waymark_ctl_destroy(t->daemon->ctl, t->daemon->session, &t->daemon->result)) < 0))
-		wmk_cli_warn("the session %s is still there: `waymark destroy %s` ends it (%s)", t->daemon->session, t->daemon->session,
-			     wmk_error_text(words, sizeof(words)));
+		wmk_cli_warn("the session %s is still there: `waymark destroy %s` ends it (%s)", t->daemon->session,
+			     t->daemon->session, wmk_error_text(words, sizeof(words)));
 	if (t->ours)
 		wmk_recording_discard(t->path, t->made_place);
 }
@@ -265,7 +282,9 @@ static int end_session(struct through *t)
 		err = wmk_daemon_did(daemon, waymark_ctl_destroy(daemon->ctl, daemon->session, &daemon->result));
 	if (err == -ENOENT)
 		return wmk_error(-ENOENT, "somebody else has destroyed the session %s", daemon->session);
-	return err < 0 ? wmk_error_add(err, "the session %s may still be there: `waymark destroy %s` ends it", daemon->session, daemon->session) : 0;
+	return err < 0 ? wmk_error_add(err, "the session %s may still be there: `waymark destroy %s` ends it",
+				       daemon->session, daemon->session)
+		       : 0;
 }
 
 /* A program that uses libwaymark leaves records in any case: what it has loaded. */
@@ -279,7 +298,8 @@ static void say_matches(const struct wmk_record_result *result, const struct way
 	for (unsigned c = 0; c < session->n_channels && result->args->patterns.n; c++)
 		for (unsigned i = 0; i < session->channels[c]->n_rules; i++)
 			if (!session->channels[c]->rules[i]->matched)
-				wmk_cli_warn("no event matched -e '%s'", wmk_cli_clean(session->channels[c]->rules[i]->pattern));
+				wmk_cli_warn("no event matched -e '%s'",
+					     wmk_cli_clean(session->channels[c]->rules[i]->pattern));
 }
 
 static void counts_in(const struct waymark_ctl_counts *from, struct wmk_counts *counts)
@@ -301,17 +321,20 @@ static int summarize(struct through *t, struct wmk_record_result *result)
 	result->session = session;
 	say_matches(result, session);
 	if (result->running)
-		wmk_cli_warn("a program that %s started went on when it ended, and is not recorded any more", result->program);
+		wmk_cli_warn("a program that %s started went on when it ended, and is not recorded any more",
+			     result->program);
 	wmk_record_figures(result);
 	return 0;
 }
 
-int wmk_record_through(struct wmk_daemon *daemon, const struct wmk_record_args *args, const struct wmk_recording_options *options, char *path,
-		       char **argv, int grace_ms)
+int wmk_record_through(struct wmk_daemon *daemon, const struct wmk_record_args *args,
+		       const struct wmk_recording_options *options, char *path, char **argv, int grace_ms)
 {
 	struct through t = { .args = args, .options = options, .daemon = daemon };
 	struct wmk_child child;
-	struct wmk_record_result result = { .args = args, .options = options, .child = &child, .program = argv[0], .path = t.path };
+	struct wmk_record_result result = {
+		.args = args, .options = options, .child = &child, .program = argv[0], .path = t.path
+	};
 	siginfo_t info;
 	const bool had_children = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 	int err = wmk_child_open(&child);

@@ -9,10 +9,11 @@
 #include "cli/record.h"
 
 /*
- * Run `path` with `argv`, in a session of its own of that daemon; say what became of it. Programs that it started get `grace_ms` to end with
- * it. The exit status. The daemon stays the caller's; daemon->ctl may have become another connection.
+ * Run `path` with `argv`, in a session of its own of that daemon; say what became of it. Programs that it started get
+ * `grace_ms` to end with it. The exit status. The daemon stays the caller's; daemon->ctl may have become another
+ * connection.
  */
-int wmk_record_through(struct wmk_daemon *daemon, const struct wmk_record_args *args, const struct wmk_recording_options *options, char *path,
-		       char **argv, int grace_ms);
+int wmk_record_through(struct wmk_daemon *daemon, const struct wmk_record_args *args,
+		       const struct wmk_recording_options *options, char *path, char **argv, int grace_ms);
 
 #endif

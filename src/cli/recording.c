@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording.c - puts ring set, store, consumer and registration together, and takes them apart in the order that loses nothing.
+ * recording.c - puts ring set, store, consumer and registration together, and takes them apart in the order that loses
+ * nothing.
  */
 #include <errno.h>
 #include <ftw.h>
@@ -142,7 +143,8 @@ static int consumer_open(struct wmk_recording *rec, struct wmk_store *store, con
 }
 
 /* Filled or not: started, or closed. */
-static int consumer_begin(struct wmk_recording *rec, unsigned channel, struct wmk_consumer *consumer, int err, void **rings)
+static int consumer_begin(struct wmk_recording *rec, unsigned channel, struct wmk_consumer *consumer, int err,
+			  void **rings)
 {
 	if (err == 0)
 		err = wmk_consumer_start(consumer);
@@ -168,13 +170,19 @@ static int rings_open(void *trace, const struct wmk_rings_info *info, struct way
 	return consumer_begin(rec, program ? WMK_RECORDING_PROGRAM : WMK_RECORDING_STATEDUMP, consumer, err, rings);
 }
 
-static int kernel_open(void *trace, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel, void **rings)
+static int kernel_open(void *trace, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel,
+		       void **rings)
 {
 	struct wmk_recording *rec = wmk_container_of(trace, struct wmk_recording, kernel_store);
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
-	const struct wmk_kreader_options options = { .instance = kernel->instance, .contexts = contexts, .n_contexts = kernel->n_contexts,
-						     .only_pid = (int32_t)kernel->only_pid, .alone = true };
-	const struct wmk_consumer_set how = { .channel = info->channel, .stream_id = info->stream_id, .at_stop_only = rec->options->overwrite,
+	const struct wmk_kreader_options options = { .instance = kernel->instance,
+						     .contexts = contexts,
+						     .n_contexts = kernel->n_contexts,
+						     .only_pid = (int32_t)kernel->only_pid,
+						     .alone = true };
+	const struct wmk_consumer_set how = { .channel = info->channel,
+					      .stream_id = info->stream_id,
+					      .at_stop_only = rec->options->overwrite,
 					      .start_ts = info->start_ts };
 	struct wmk_consumer *consumer;
 
@@ -210,7 +218,8 @@ static int introduce(void *arg)
 		wmk_consumerd_event_filter(&events[i], &program, &len);
 		err = wmk_kreader_event(rec->kernel, events[i].system, events[i].name, events[i].id);
 		if (err == 0)
-			err = wmk_kreader_filter(rec->kernel, events[i].system, events[i].name, program, len, events[i].changing);
+			err = wmk_kreader_filter(rec->kernel, events[i].system, events[i].name, program, len,
+						 events[i].changing);
 	}
 	const struct wmk_syscalls_wanted wanted = { .calls = intro->kernel->calls,
 						  .bytes = intro->kernel->calls_bytes,
@@ -227,7 +236,9 @@ static int kernel_events(void *rings, const struct wmk_rings_info *info, const s
 {
 	struct wmk_recording *rec = wmk_container_of(rings, struct wmk_recording, consumers[WMK_RECORDING_KERNEL]);
 	struct introduction intro = { rec, kernel };
-	const struct wmk_consumer_set how = { .channel = info->channel, .stream_id = info->stream_id, .start_ts = info->start_ts,
+	const struct wmk_consumer_set how = { .channel = info->channel,
+					      .stream_id = info->stream_id,
+					      .start_ts = info->start_ts,
 					      .statedump = kernel->statedump };
 	int err = wmk_consumer_do(consumer_of(rings), introduce, &intro);
 
@@ -284,9 +295,17 @@ static void trace_close(void *trace)
 }
 
 static const struct wmk_outlet_ops outlet_ops = {
-	.trace_open = trace_open, .metadata = metadata, .rings_open = rings_open, .kernel_open = kernel_open, .kernel_events = kernel_events,
-	.rings_flush = rings_flush, .rings_stop = rings_stop,
-	.rings_clear = rings_clear, .rings_counts = rings_counts, .rings_poke = rings_poke, .rings_close = rings_close,
+	.trace_open = trace_open,
+	.metadata = metadata,
+	.rings_open = rings_open,
+	.kernel_open = kernel_open,
+	.kernel_events = kernel_events,
+	.rings_flush = rings_flush,
+	.rings_stop = rings_stop,
+	.rings_clear = rings_clear,
+	.rings_counts = rings_counts,
+	.rings_poke = rings_poke,
+	.rings_close = rings_close,
 	.trace_close = trace_close,
 };
 
@@ -335,16 +354,23 @@ unsigned wmk_recording_contexts(const struct wmk_recording_options *options, uns
 }
 
 /* Of the kernel, if so it was asked for, what descends from this very process: the program is its child. */
-static int add_channel(struct wmk_recording *rec, const char *name, uint32_t domain, struct wmk_session_channel **channel)
+static int add_channel(struct wmk_recording *rec, const char *name, uint32_t domain,
+		       struct wmk_session_channel **channel)
 {
 	const struct wmk_recording_options *options = rec->options;
 	const bool own = domain == WMK_DOMAIN_KERNEL && options->program_only;
 	const char *contexts[WMK_WIRE_CONTEXTS_MAX];
 	const struct wmk_ctl_channel given = {
-		.name = name, .domain = { .kind = domain, .pid = own ? (uint64_t)getpid() : 0, .follow = own },
-		.call_arguments = domain == WMK_DOMAIN_KERNEL ? options->call_arguments : 0, .mode = options->overwrite ? WMK_MODE_OVERWRITE : WMK_MODE_DISCARD,
-		.subbuf_size = options->subbuf_size, .n_subbufs = options->n_subbufs,
-		.contexts = { contexts, wmk_recording_contexts(options, domain == WMK_DOMAIN_KERNEL ? WMK_CONTEXT_KERNEL : WMK_CONTEXT_USER, contexts) },
+		.name = name,
+		.domain = { .kind = domain, .pid = own ? (uint64_t)getpid() : 0, .follow = own },
+		.call_arguments = domain == WMK_DOMAIN_KERNEL ? options->call_arguments : 0,
+		.mode = options->overwrite ? WMK_MODE_OVERWRITE : WMK_MODE_DISCARD,
+		.subbuf_size = options->subbuf_size,
+		.n_subbufs = options->n_subbufs,
+		.contexts = { contexts, wmk_recording_contexts(options,
+							       domain == WMK_DOMAIN_KERNEL ? WMK_CONTEXT_KERNEL
+											   : WMK_CONTEXT_USER,
+							       contexts) },
 	};
 
 	return wmk_session_channel_add(rec->session, &given, channel);
@@ -425,8 +451,12 @@ static int open_session(struct wmk_recording *rec, const struct wmk_recording_op
 static int open_parts(struct wmk_recording *rec, const struct wmk_recording_options *options)
 {
 	struct wmk_clocks clocks;
-	struct wmk_tracing_options tracing = { .size = sizeof(tracing), .outlet = &outlet_ops, .outlet_data = rec, .clocks = &clocks };
-	struct wmk_apps_options apps = { .size = sizeof(apps), .keep = true, .on_app = options->on_app, .data = options->data };
+	struct wmk_tracing_options tracing = {
+		.size = sizeof(tracing), .outlet = &outlet_ops, .outlet_data = rec, .clocks = &clocks
+	};
+	struct wmk_apps_options apps = {
+		.size = sizeof(apps), .keep = true, .on_app = options->on_app, .data = options->data
+	};
 	char owner[WMK_KINSTANCE_OWNER];
 	int err = wmk_kspaces_check_threads();
 
@@ -533,7 +563,10 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return where->level ? remove(path) : 0;
 }
 
-/* The program did not run: no almost empty trace stays behind. All that is in the directory is ours, since it was empty. */
+/*
+ * The program did not run: no almost empty trace stays behind. All that is in the directory is ours, since it was
+ * empty.
+ */
 void wmk_recording_discard(const char *path, bool made)
 {
 	nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);

@@ -6,8 +6,8 @@
  *        │                                                              │                                ├─► trace directory
  *        └──────records──────────────────────────────────────────────► rings ──► consumers ──streams─────┘
  *
- * The libraries are those that the daemons are made of. The runtime directory is private (made here, 0700, gone at the end), so
- * that a running daemon neither sees nor disturbs it.
+ * The libraries are those that the daemons are made of. The runtime directory is private (made here, 0700, gone at the
+ * end), so that a running daemon neither sees nor disturbs it.
  *
  *     wmk_recording_open(&options, &rec);
  *     setenv("WAYMARK_RUNDIR", rec->rundir, 1), start the program
@@ -29,8 +29,9 @@
 #include "store/store.h"
 
 /*
- * One session with two channels: what the program records, and libwaymark's own events about it (loaded objects). Apart, so that a flight recorder
- * does not overwrite what makes its addresses readable, and each of its records says whose it is. And a third, if the kernel is recorded too.
+ * One session with two channels: what the program records, and libwaymark's own events about it (loaded objects).
+ * Apart, so that a flight recorder does not overwrite what makes its addresses readable, and each of its records says
+ * whose it is. And a third, if the kernel is recorded too.
  */
 enum { WMK_RECORDING_PROGRAM, WMK_RECORDING_STATEDUMP, WMK_RECORDING_KERNEL, WMK_RECORDING_CHANNELS };
 
@@ -59,7 +60,8 @@ struct wmk_recording_options {
 
 struct wmk_recording {
 	const struct wmk_recording_options *options;   /* the caller's, until wmk_recording_close() */
-	bool keep;                       /* set it when there is something to record: else closing removes what was written */
+	/* set it when there is something to record: else closing removes what was written */
+	bool keep;
 	bool made;                       /* the trace's directory is ours, not an empty one that was there */
 	char rundir[64];                 /* empty: not made yet */
 	char path[4096];                 /* of the trace */
@@ -83,11 +85,14 @@ struct wmk_recording {
 	char failure[320];               /* why not everything could be written at the end, empty if it was */
 };
 
-/* Where the trace of `program` goes by default; `number` counts those of one second, from 1. 0 or -errno with a cause chain. */
+/*
+ * Where the trace of `program` goes by default; `number` counts those of one second, from 1. 0 or -errno with a cause
+ * chain.
+ */
 int wmk_recording_default_path(const char *program, time_t now, unsigned number, char *path, size_t size);
 /*
- * The names of those contexts that records of the domain (enum wmk_context_domain) can have; where none of these was asked for, those that
- * say which process and thread it was. Returns how many, WMK_WIRE_CONTEXTS_MAX at most.
+ * The names of those contexts that records of the domain (enum wmk_context_domain) can have; where none of these was
+ * asked for, those that say which process and thread it was. Returns how many, WMK_WIRE_CONTEXTS_MAX at most.
  */
 unsigned wmk_recording_contexts(const struct wmk_recording_options *options, unsigned domain, const char **names);
 /* Remove runtime directories in `parent` that killed processes of this user have left. */
@@ -96,8 +101,8 @@ void wmk_recording_remove_left(const char *parent);
 void wmk_recording_discard(const char *path, bool made);
 int wmk_recording_open(const struct wmk_recording_options *options, struct wmk_recording **rec);
 /*
- * Programs that still run are told to stop recording and have `ms` to confirm it; then what the rings hold is written. Returns how many
- * did not confirm; whatever went wrong with the trace is in *rec.
+ * Programs that still run are told to stop recording and have `ms` to confirm it; then what the rings hold is written.
+ * Returns how many did not confirm; whatever went wrong with the trace is in *rec.
  */
 unsigned wmk_recording_stop(struct wmk_recording *rec, int ms);
 void wmk_recording_close(struct wmk_recording *rec);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recover.c - `waymark recover DIR`: what was recorded into rings in files (`create --shm-path DIR`) and had not been written when everything ended.
+ * recover.c - `waymark recover DIR`: what was recorded into rings in files (`create --shm-path DIR`) and had not been
+ * written when everything ended.
  *
  *     each directory of a session in DIR ──► a session daemon of its own, in a runtime directory of its own, takes it over (session/shm.h)
  *                                            destroy: its consumer daemon goes on where the trace's files end, and the files of the rings go
@@ -95,7 +96,9 @@ static int take(const struct wmk_cli_common *args, const char *path)
 	if (wmk_daemon_close(&daemon, args, 0) != 0 && err == 0)
 		err = -EIO;
 	if (err == 0 && access(path, F_OK) == 0) {
-		wmk_cli_warn("%s stays: not all that is in it could be written. Once that can be, recover it again: the rest comes then", wmk_cli_clean(path));
+		wmk_cli_warn("%s stays: not all that is in it could be written. Once that can be, recover it again: "
+			     "the rest comes then",
+			     wmk_cli_clean(path));
 		err = -EIO;
 	}
 	dir_remove(rundir, DEPTH);
@@ -162,7 +165,8 @@ static int run(void *data, char **rest, int n_rest)
 		found = recover_in(args, dir, &failed);
 	}
 	if (found == 0)
-		found = wmk_error(-ENOENT, "there is nothing to recover in %s: no session's buffers are files there", dir);
+		found = wmk_error(-ENOENT, "there is nothing to recover in %s: no session's buffers are files there",
+				  dir);
 	return found < 0 ? wmk_cli_failed() : failed < 0;
 }
 

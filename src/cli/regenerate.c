@@ -39,7 +39,8 @@ static int run(void *data, char **rest, int n_rest)
 		return wmk_cli_misused(&wmk_cli_regenerate);
 	err = wmk_daemon_open(&daemon, args, WMK_DAEMON_SESSION);
 	if (err == 0)
-		err = wmk_daemon_did(&daemon, waymark_ctl_regenerate(daemon.ctl, daemon.session, (uint32_t)what, &daemon.result));
+		err = wmk_daemon_did(&daemon, waymark_ctl_regenerate(daemon.ctl, daemon.session, (uint32_t)what,
+								     &daemon.result));
 	if (err == 0 && !args->json)
 		printf("Session %s: %s regenerated\n", daemon.session, words[what]);
 	return wmk_daemon_close(&daemon, args, err);

@@ -54,7 +54,9 @@ static void tell_files(const struct wmk_daemon *daemon, const char *what)
 static int run_save(void *data, char **rest, int n_rest)
 {
 	struct wmk_save_args *args = data;
-	struct waymark_ctl_save_options options = { .size = sizeof(options), .path = args->path, .replace = args->force };
+	struct waymark_ctl_save_options options = { .size = sizeof(options),
+						    .path = args->path,
+						    .replace = args->force };
 	struct wmk_daemon daemon;
 	int err = check(args, rest, n_rest);
 
@@ -126,9 +128,11 @@ static int run_load(void *data, char **rest, int n_rest)
 	if (err == 0)
 		err = wmk_daemon_did(&daemon, waymark_ctl_load(daemon.ctl, &options, &daemon.result));
 	if (err == -EEXIST)
-		wmk_error_add(err, "the session is there already: --force replaces it, --override-name makes another of it");
+		wmk_error_add(err,
+			      "the session is there already: --force replaces it, --override-name makes another of it");
 	if (err == -EBUSY)
-		wmk_error_add(err, "two traces cannot be in one place: --override-output or --default-output gives it another");
+		wmk_error_add(err, "two traces cannot be in one place: --override-output or --default-output gives it "
+				   "another");
 	session = err == 0 ? wmk_daemon_session(&daemon) : NULL;
 	if (session && wmk_current_set(session->name) < 0)
 		wmk_error_clear();       /* the next command says so */

@@ -78,8 +78,8 @@ static int run_create(void *data, char **rest, int n_rest)
 	if (session) {
 		make_current(session->name);
 		if (!args->common.json)
-			printf("Session %s: its trace will be in %s. `waymark enable-event` says what to record.\n", session->name,
-			       wmk_cli_clean(session->path));
+			printf("Session %s: its trace will be in %s. `waymark enable-event` says what to record.\n",
+			       session->name, wmk_cli_clean(session->path));
 	}
 	return wmk_daemon_close(&daemon, &args->common, err);
 }
@@ -170,7 +170,8 @@ void wmk_session_remember(const struct wmk_daemon *daemon)
 }
 
 static int end(const struct wmk_cli_command *command, struct wmk_session_args *args, char **rest, int n_rest,
-	       int (*request)(struct waymark_ctl *, const char *, struct waymark_ctl_result **), const char *what, bool destroyed)
+	       int (*request)(struct waymark_ctl *, const char *, struct waymark_ctl_result **), const char *what,
+	       bool destroyed)
 {
 	struct wmk_daemon daemon;
 	int err = which(args, rest, n_rest);

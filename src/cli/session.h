@@ -21,7 +21,10 @@ struct wmk_session_args {
 	const char *description;         /* create */
 };
 
-/* Of each session that a command was about: "Session one stopped: 120 records, 3 lost, 1.5 MB in PATH" if `print`, and why they were lost. */
+/*
+ * Of each session that a command was about: "Session one stopped: 120 records, 3 lost, 1.5 MB in PATH" if `print`, and
+ * why they were lost.
+ */
 struct wmk_daemon;
 void wmk_session_tell_ends(const struct wmk_daemon *daemon, const char *what, bool print);
 /* What was recorded last is one of these. */

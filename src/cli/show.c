@@ -61,8 +61,8 @@ static const char *remedy(const struct waymark_ctl_session_info *session,
 	uint64_t worst = counts->lost_full, least = channel->mode == WAYMARK_CTL_OVERWRITE ? 4 : 2;
 	char text[32];
 
-	snprintf(buf, size, "its buffers were full; --num-subbuf %" PRIu64 " or --subbuf-size %s would have helped", 2 * channel->n_subbufs,
-		 wmk_cli_size_text(2 * channel->subbuf_size, text, sizeof(text)));
+	snprintf(buf, size, "its buffers were full; --num-subbuf %" PRIu64 " or --subbuf-size %s would have helped",
+		 2 * channel->n_subbufs, wmk_cli_size_text(2 * channel->subbuf_size, text, sizeof(text)));
 	if (counts->lost_size > worst) {
 		worst = counts->lost_size;
 		snprintf(buf, size, "they are larger than a sub-buffer; --subbuf-size %s would have helped",
@@ -73,12 +73,17 @@ static const char *remedy(const struct waymark_ctl_session_info *session,
 		if (is_explained(session, "mprotect"))
 			snprintf(buf, size, "mprotect of its buffers was refused; no option would have helped");
 		else if (channel->n_subbufs / 2 >= least)
-			snprintf(buf, size, "there was no memory for its buffers; --num-subbuf %" PRIu64 " would have asked for less",
-				channel->n_subbufs / 2);
+			snprintf(buf, size,
+				 "there was no memory for its buffers; --num-subbuf %" PRIu64
+				 " would have asked for less",
+				 channel->n_subbufs / 2);
 		else
-			snprintf(buf, size, "there was no memory for its buffers; --subbuf-size %s would have asked for less",
-				 wmk_cli_size_text(channel->subbuf_size / 2 >= WMK_CLI_SUBBUF_MIN ? channel->subbuf_size / 2 : WMK_CLI_SUBBUF_MIN, text,
-					sizeof(text)));
+			snprintf(buf, size,
+				 "there was no memory for its buffers; --subbuf-size %s would have asked for less",
+				 wmk_cli_size_text(channel->subbuf_size / 2 >= WMK_CLI_SUBBUF_MIN
+							   ? channel->subbuf_size / 2
+							   : WMK_CLI_SUBBUF_MIN,
+						   text, sizeof(text)));
 	}
 	if (counts->lost_retry > worst) {
 		worst = counts->lost_retry;
@@ -87,8 +92,9 @@ static const char *remedy(const struct waymark_ctl_session_info *session,
 			 "the program was interrupted again and again; no option would have helped");
 	}
 	if (counts->unwritten > worst)
-		snprintf(buf, size, "they could not be written; `waymark create --output` with a directory where there is room would "
-			"have helped");
+		snprintf(buf, size,
+			 "they could not be written; `waymark create --output` with a directory where there is room "
+			 "would have helped");
 	return buf;
 }
 
@@ -117,14 +123,17 @@ void wmk_show_loss(const struct waymark_ctl_session_info *session)
 		uint64_t n = missed(channel->counts);
 
 		if (n)
-			wmk_cli_warn("channel %s of session %s lost %" PRIu64 " record%s: %s", channel->name, session->name, n,
-				     plural(n), remedy(session, channel, words, sizeof(words)));
+			wmk_cli_warn("channel %s of session %s lost %" PRIu64 " record%s: %s", channel->name,
+				     session->name, n, plural(n), remedy(session, channel, words, sizeof(words)));
 		if (channel->counts->gaps)
-			wmk_cli_warn("channel %s of session %s lost system calls, nobody knows how many: what read them died (%" PRIu64 " stream%s)",
-				     channel->name, session->name, channel->counts->gaps, plural(channel->counts->gaps));
+			wmk_cli_warn("channel %s of session %s lost system calls, nobody knows how many: what read "
+				     "them died (%" PRIu64 " stream%s)",
+				     channel->name, session->name, channel->counts->gaps,
+				     plural(channel->counts->gaps));
 		if (channel->counts->cut)
-			wmk_cli_warn("channel %s of session %s: %" PRIu64 " string%s or sequence%s cut", channel->name, session->name,
-				     channel->counts->cut, plural(channel->counts->cut), channel->counts->cut == 1 ? " was" : "s were");
+			wmk_cli_warn("channel %s of session %s: %" PRIu64 " string%s or sequence%s cut", channel->name,
+				     session->name, channel->counts->cut, plural(channel->counts->cut),
+				     channel->counts->cut == 1 ? " was" : "s were");
 	}
 }
 
@@ -155,14 +164,15 @@ void wmk_show_sessions(const struct waymark_ctl_session_info *const *sessions, u
 	for (unsigned i = 0; i < n; i++)
 		longest = strlen(sessions[i]->name) > longest ? strlen(sessions[i]->name) : longest;
 	width = width_of(longest, "SESSION");
-	snprintf(title, sizeof(title), "  %-*s  %-11s  %8s  %12s  %8s  %s\n", width, "SESSION", "STATE", "CHANNELS", "RECORDS", "LOST",
-		"TRACE");
+	snprintf(title, sizeof(title), "  %-*s  %-11s  %8s  %12s  %8s  %s\n", width, "SESSION", "STATE", "CHANNELS",
+		 "RECORDS", "LOST", "TRACE");
 	heading(title);
 	for (unsigned i = 0; i < n; i++) {
 		const struct waymark_ctl_session_info *session = sessions[i];
 
-		printf("%c %-*s  %-11s  %8u  %12" PRIu64 "  %8" PRIu64 "  %s\n", strcmp(session->name, current) == 0 ? '*' : ' ', width,
-		       session->name, state_of(session), session->n_channels, session->counts->records, session->counts->lost,
+		printf("%c %-*s  %-11s  %8u  %12" PRIu64 "  %8" PRIu64 "  %s\n",
+		       strcmp(session->name, current) == 0 ? '*' : ' ', width, session->name, state_of(session),
+		       session->n_channels, session->counts->records, session->counts->lost,
 		       wmk_cli_clean(session->path));
 	}
 }
@@ -182,7 +192,8 @@ static void show_rule(const struct waymark_ctl_rule_info *rule)
 		printf(" if %s", wmk_cli_clean(rule->filter));
 	if (rule->probe)
 		printf(" at %s", wmk_cli_clean(rule->place));
-	printf(" %s, %" PRIu64 " event%s matched\n", rule->enabled ? "enabled" : "disabled", rule->matched, plural(rule->matched));
+	printf(" %s, %" PRIu64 " event%s matched\n", rule->enabled ? "enabled" : "disabled", rule->matched,
+	       plural(rule->matched));
 }
 
 static void show_domain(const struct waymark_ctl_channel_info *channel)
@@ -222,7 +233,8 @@ static void show_options(const struct waymark_ctl_channel_info *channel)
 	if (channel->calls_by == WAYMARK_CTL_CALLS_BY_BPF)
 		puts("    system calls with what their arguments point to (by BPF)");
 	else if (channel->calls_by == WAYMARK_CTL_CALLS_BY_EVENTS)
-		printf("    system calls' arguments as numbers%s%s\n", *channel->calls_why ? ": " : ", as asked for", wmk_cli_clean(channel->calls_why));
+		printf("    system calls' arguments as numbers%s%s\n", *channel->calls_why ? ": " : ", as asked for",
+		       wmk_cli_clean(channel->calls_why));
 }
 
 static void show_channel(const struct waymark_ctl_channel_info *channel)
@@ -235,7 +247,8 @@ static void show_channel(const struct waymark_ctl_channel_info *channel)
 	       channel->counts->lost);
 	show_options(channel);
 	for (unsigned i = 0; i < channel->n_contexts; i++)
-		printf("%s%s%s", i ? ", " : "    with ", channel->contexts[i], i + 1 == channel->n_contexts ? "\n" : "");
+		printf("%s%s%s", i ? ", " : "    with ", channel->contexts[i],
+		       i + 1 == channel->n_contexts ? "\n" : "");
 	for (unsigned i = 0; i < channel->n_rules; i++)
 		show_rule(channel->rules[i]);
 	if (!channel->n_rules)
@@ -280,7 +293,8 @@ void wmk_show_session(const struct waymark_ctl_session_info *session, const char
 	show_tracker("processes", trackers->pid, trackers->pids, trackers->n_pids);
 	show_tracker("users", trackers->uid, trackers->uids, trackers->n_uids);
 	show_tracker("groups", trackers->gid, trackers->gids, trackers->n_gids);
-	show_tracker("processes, of what the kernel records", trackers->kernel_pid, trackers->kernel_pids, trackers->n_kernel_pids);
+	show_tracker("processes, of what the kernel records", trackers->kernel_pid, trackers->kernel_pids,
+		     trackers->n_kernel_pids);
 	for (unsigned i = 0; i < session->n_channels; i++)
 		if (!channel || strcmp(session->channels[i]->name, channel) == 0)
 			show_channel(session->channels[i]);
@@ -300,8 +314,8 @@ void wmk_show_fields(const struct waymark_ctl_event_info *event)
 		const struct waymark_ctl_field_info *field = event->fields[i];
 		bool unit = field->unit && field->unit[0];
 
-		printf("      %-*s  %s%s%s%s\n", width_of(longest, ""), wmk_cli_clean(field->name), wmk_cli_clean(field->type),
-		       unit ? " (" : "", unit ? wmk_cli_clean(field->unit) : "",
+		printf("      %-*s  %s%s%s%s\n", width_of(longest, ""), wmk_cli_clean(field->name),
+		       wmk_cli_clean(field->type), unit ? " (" : "", unit ? wmk_cli_clean(field->unit) : "",
 		       unit ? ")" : "");
 	}
 }
@@ -314,8 +328,8 @@ static void show_event(const struct waymark_ctl_event_info *event, int width, bo
 	snprintf(name, sizeof(name), "%s:%s", event->provider, event->name);
 	if (event->file && event->file[0])
 		snprintf(place, sizeof(place), "%.480s:%" PRIu32, event->file, event->line);
-	printf("  %-*s  %-14s  %-8s  %s\n", width, wmk_cli_clean(name), level ? level : "?", event->enabled ? "enabled" : "",
-		wmk_cli_clean(place));
+	printf("  %-*s  %-14s  %-8s  %s\n", width, wmk_cli_clean(name), level ? level : "?",
+	       event->enabled ? "enabled" : "", wmk_cli_clean(place));
 	if (fields)
 		wmk_show_fields(event);
 }
@@ -331,9 +345,9 @@ static void show_app(const struct waymark_ctl_app_info *app, bool fields)
 		fputs(user->pw_name, stdout);
 	else
 		printf("%" PRIu64, app->uid);
-	printf("%s%s): %u event%s%s%s\n", app->exe && app->exe[0] ? ", " : "", app->exe ? wmk_cli_clean(app->exe) : "", app->n_known,
-		plural(app->n_known),
-	       app->why && app->why[0] ? "; " : "", app->why ? wmk_cli_clean(app->why) : "");
+	printf("%s%s): %u event%s%s%s\n", app->exe && app->exe[0] ? ", " : "", app->exe ? wmk_cli_clean(app->exe) : "",
+	       app->n_known, plural(app->n_known), app->why && app->why[0] ? "; " : "",
+	       app->why ? wmk_cli_clean(app->why) : "");
 	for (unsigned i = 0; i < app->n_events; i++) {
 		size_t len = strlen(app->events[i]->provider) + 1 + strlen(app->events[i]->name);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace.c - `waymark strace`: the system calls of a program, as strace prints them, without stopping it at each (see strace.h).
+ * strace.c - `waymark strace`: the system calls of a program, as strace prints them, without stopping it at each (see
+ * strace.h).
  */
 #include <errno.h>
 #include <signal.h>
@@ -21,7 +22,9 @@
 
 #define COLUMN_DEFAULT 40u
 #define BUFFER_MOST (1u << 30)
-/* Naps while nothing comes: as short after something has come, then longer. And how often we look who is still alive. */
+/*
+ * Naps while nothing comes: as short after something has come, then longer. And how often we look who is still alive.
+ */
 #define NAP_LEAST_MS 1
 #define NAP_MOST_MS 16
 #define REAP_NAPS 8u
@@ -39,10 +42,12 @@ static int set_pid(const struct wmk_cli_option *option, void *at, const char *va
 	(void)option;
 	if (!err && !list[strspn(list, ", \n\t")])
 		err = wmk_error(-EINVAL, "\"%.40s\" is not a number", value);
-	for (word = err ? NULL : strtok_r(list, ", \n\t", &rest); word && err == 0; word = strtok_r(NULL, ", \n\t", &rest)) {
+	for (word = err ? NULL : strtok_r(list, ", \n\t", &rest); word && err == 0;
+	     word = strtok_r(NULL, ", \n\t", &rest)) {
 		err = wmk_cli_number(word, INT32_MAX, &pid);
 		if (err == 0 && (pid == 0 || args->n_pids == WMK_STRACE_PIDS))
-			err = pid ? wmk_error(-E2BIG, "more than %u processes", WMK_STRACE_PIDS) : wmk_error(-EINVAL, "there is no process 0");
+			err = pid ? wmk_error(-E2BIG, "more than %u processes", WMK_STRACE_PIDS)
+				  : wmk_error(-EINVAL, "there is no process 0");
 		if (err == 0)
 			args->pids[args->n_pids++] = (pid_t)pid;
 	}
@@ -158,7 +163,8 @@ static int make_prints(struct run *run)
 		if (!run->prints.calls[abi])
 			return wmk_error(-ENOMEM, "no memory for the calls");
 		for (unsigned number = 0; number < WMK_SYSCALLS_NUMBERS; number++)
-			wmk_kprint_make((enum wmk_kabi)abi, number, run->args->strings, &run->prints.calls[abi][number]);
+			wmk_kprint_make((enum wmk_kabi)abi, number, run->args->strings,
+					&run->prints.calls[abi][number]);
 	}
 	return 0;
 }
@@ -268,8 +274,8 @@ struct attaching {
 };
 
 /*
- * The kernel's own events are of threads: all that it has by now. (One that is started meanwhile is missed if its maker was not
- * yet among them.)
+ * The kernel's own events are of threads: all that it has by now. (One that is started meanwhile is missed if its maker
+ * was not yet among them.)
  */
 static int attach_other(void *data, int32_t other)
 {
@@ -347,7 +353,8 @@ static bool is_over(struct run *run)
 {
 	if (run->is_interrupted || run->lines.err)
 		return true;
-	return run->lines.n_threads == 0 && (!run->has_command || run->child.ended) && !wmk_strace_lines_awaits(&run->lines);
+	return run->lines.n_threads == 0 && (!run->has_command || run->child.ended) &&
+	       !wmk_strace_lines_awaits(&run->lines);
 }
 
 static void run_until_end(struct run *run)
@@ -355,7 +362,10 @@ static void run_until_end(struct run *run)
 	unsigned naps = 0;
 	int nap = NAP_LEAST_MS;
 
-	/* On a busy machine who empties the buffers goes before those who fill them. (The command has been started already.) */
+	/*
+	 * On a busy machine who empties the buffers goes before those who fill them. (The command has been started
+	 * already.)
+	 */
 	setpriority(PRIO_PROCESS, 0, PRIORITY);
 	while (!is_over(run)) {
 		if (print_records(run, false)) {
@@ -385,12 +395,15 @@ static void say_losses(const struct run *run)
 
 	run->source->ops->stats(run->source, &stats);
 	if (stats.lost)
-		wmk_cli_warn("%llu records (entries and exits of calls, signals) were lost, since the buffers were full: --buffer-size %s would have held more",
+		wmk_cli_warn("%llu records (entries and exits of calls, signals) were lost, since the buffers were "
+			     "full: --buffer-size %s would have held more",
 			     (unsigned long long)stats.lost, wmk_cli_size_text(2 * stats.buffer, size, sizeof(size)));
 	if (stats.missed)
-		wmk_cli_warn("%llu calls were not recorded: the kernel was recording another one on that CPU", (unsigned long long)stats.missed);
+		wmk_cli_warn("%llu calls were not recorded: the kernel was recording another one on that CPU",
+			     (unsigned long long)stats.missed);
 	if (stats.unfollowed)
-		wmk_cli_warn("%llu processes were not followed: there are too many", (unsigned long long)stats.unfollowed);
+		wmk_cli_warn("%llu processes were not followed: there are too many",
+			     (unsigned long long)stats.unfollowed);
 }
 
 static void say_detached(const struct run *run)
@@ -420,7 +433,9 @@ static int trace(struct run *run, char *path, char **argv)
 			wmk_strace_lines_finish(&run->lines);
 			say_detached(run);
 			say_losses(run);
-			status = run->lines.err ? WMK_CLI_FAILED : run->has_command ? wmk_child_exit_status(&run->child) : 0;
+			status = run->lines.err     ? WMK_CLI_FAILED
+				 : run->has_command ? wmk_child_exit_status(&run->child)
+						    : 0;
 		}
 		wmk_strace_lines_close(&run->lines);
 	}
@@ -462,13 +477,17 @@ static int run_strace(void *data, char **rest, int n_rest)
 }
 
 static const char *const details[] = {
-	"Prints the system calls of COMMAND, or of processes that run already, with their arguments, results and errors, as strace(1) does. The program is not "
-	"stopped at its calls: a BPF program in the kernel copies arguments and what they point to into buffers, which this command reads. So it runs "
-	"nearly as fast as without. Root's.",
-	"What is not copied stands as its pointer: structures that are seldom used, and memory that was not there when the call began. When the program makes more "
-	"calls than can be printed for long, buffers get full, and records are lost: how many is said at the end. A program that is traced in this way sees no "
+	"Prints the system calls of COMMAND, or of processes that run already, with their arguments, results and "
+	"errors, as strace(1) does. The program is not "
+	"stopped at its calls: a BPF program in the kernel copies arguments and what they point to into buffers, which "
+	"this command reads. So it runs nearly as fast as without. Root's.",
+	"What is not copied stands as its pointer: structures that are seldom used, and memory that was not there when "
+	"the call began. When the program makes more "
+	"calls than can be printed for long, buffers get full, and records are lost: how many is said at the end. A "
+	"program that is traced in this way sees no "
 	"difference; signals that it ignores do not reach it, and are not shown.",
-	"The exit status is the command's; 128 + N when signal N killed it; 1 when it could not be run or traced; 2 when waymark itself was used wrongly. Ctrl-C goes "
+	"The exit status is the command's; 128 + N when signal N killed it; 1 when it could not be run or traced; 2 "
+	"when waymark itself was used wrongly. Ctrl-C goes "
 	"to the command. Without a command it ends the tracing, and the processes go on.",
 	NULL
 };

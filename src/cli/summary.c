@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary.c - what `waymark record` says at the end: one line with the figures, and before it what the user should know.
+ * summary.c - what `waymark record` says at the end: one line with the figures, and before it what the user should
+ * know.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -41,7 +42,8 @@ static const char *remedy(const struct wmk_record_result *result, char *buf, siz
 		return NULL;
 	switch (worst) {
 	case WAYMARK_LOST_SIZE:
-		snprintf(buf, size, "--subbuf-size %s", wmk_cli_size_text(2ull * result->options->subbuf_size, text, sizeof(text)));
+		snprintf(buf, size, "--subbuf-size %s",
+			 wmk_cli_size_text(2ull * result->options->subbuf_size, text, sizeof(text)));
 		return buf;
 	case WAYMARK_LOST_MEMORY:
 		if (wmk_record_is_explained(result, "mprotect", 0))
@@ -50,7 +52,8 @@ static const char *remedy(const struct wmk_record_result *result, char *buf, siz
 		if (result->options->n_subbufs / 2 >= (result->options->overwrite ? 4u : 2u))
 			snprintf(buf, size, "--num-subbuf %u", result->options->n_subbufs / 2);
 		else if (result->options->subbuf_size / 2 >= 4096)
-			snprintf(buf, size, "--subbuf-size %s", wmk_cli_size_text(result->options->subbuf_size / 2, text, sizeof(text)));
+			snprintf(buf, size, "--subbuf-size %s",
+				 wmk_cli_size_text(result->options->subbuf_size / 2, text, sizeof(text)));
 		else
 			return NULL;
 		return buf;
@@ -66,7 +69,8 @@ static const char *remedy(const struct wmk_record_result *result, char *buf, siz
 void wmk_record_not_instrumented(const struct wmk_record_result *result)
 {
 	wmk_cli_warn("%s is not instrumented: neither it nor a program that it started uses libwaymark. Include "
-		     "<waymark/trace.h> and link with -lwaymark (`pkg-config --cflags --libs waymark`)", result->program);
+		     "<waymark/trace.h> and link with -lwaymark (`pkg-config --cflags --libs waymark`)",
+		     result->program);
 }
 
 static void say_unmatched(const struct wmk_record_result *result)
@@ -83,7 +87,8 @@ static void say_unmatched(const struct wmk_record_result *result)
 			continue;
 		n = wmk_tracing_nearest(result->rec->tracing, pattern, names, NEAREST_MAX);
 		for (unsigned k = 0; k < n; k++)
-			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", k ? ", " : "; did you mean: ", names[k]);
+			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
+				 k ? ", " : "; did you mean: ", names[k]);
 		wmk_cli_warn("no event matched -e '%s'%s%s", pattern, list, n ? "?" : "");
 	}
 }
@@ -118,10 +123,11 @@ static void say_programs(const struct wmk_record_result *result)
 		if (info.error && info.complained && wmk_record_is_explained(result, "", info.pid))
 			continue;
 		else if (info.error && info.complained)
-			wmk_cli_warn("%s (pid %d): %s", info.name, info.pid, info.why ? info.why : strerror(info.error));
-		else if (info.error)
-			wmk_cli_warn("%s (pid %d) was not recorded%s: %s", info.name, info.pid, info.connected ? "" : " to its end",
+			wmk_cli_warn("%s (pid %d): %s", info.name, info.pid,
 				     info.why ? info.why : strerror(info.error));
+		else if (info.error)
+			wmk_cli_warn("%s (pid %d) was not recorded%s: %s", info.name, info.pid,
+				     info.connected ? "" : " to its end", info.why ? info.why : strerror(info.error));
 	for (unsigned i = 0; i < follow->n && i < WMK_FOLLOW_MAX; i++)
 		wmk_cli_warn("%s (pid %d) was not followed: it %s", follow->list[i].name, follow->list[i].pid,
 			     wmk_follow_why_text(&follow->list[i]));
@@ -129,10 +135,12 @@ static void say_programs(const struct wmk_record_result *result)
 		wmk_cli_warn("%u more programs were not followed", follow->n - WMK_FOLLOW_MAX);
 	wmk_apps_stats(result->rec->apps, &apps);
 	if (apps.turned_away)
-		wmk_cli_warn("%" PRIu64 " connection%s of programs could not be taken for want of file descriptors (`ulimit -Hn`): what they "
-			     "recorded is missing", apps.turned_away, plural(apps.turned_away));
+		wmk_cli_warn("%" PRIu64 " connection%s of programs could not be taken for want of file descriptors "
+					"(`ulimit -Hn`): what they recorded is missing",
+			     apps.turned_away, plural(apps.turned_away));
 	if (follow->error)
-		wmk_cli_warn("if a program was not followed, it is not named: the kernel does not tell what programs are started: %s",
+		wmk_cli_warn("if a program was not followed, it is not named: the kernel does not tell what programs "
+			     "are started: %s",
 			     strerror(-follow->error));
 	else if (wmk_follow_incomplete(follow))
 		wmk_cli_warn("so many programs were started that not all that were not followed may be named");
@@ -166,7 +174,8 @@ static void print_warnings(const struct wmk_record_result *result)
 	struct wmk_apps_stats apps;
 
 	wmk_apps_stats(result->rec->apps, &apps);
-	if (apps.apps_seen + apps.apps_refused + apps.apps_dropped == 0 && result->follow->n == 0 && !result->args->kernel.n)
+	if (apps.apps_seen + apps.apps_refused + apps.apps_dropped == 0 && result->follow->n == 0 &&
+	    !result->args->kernel.n)
 		wmk_record_not_instrumented(result);
 	else if (!result->args->kernel.n || result->args->patterns.n)
 		say_unmatched(result);
@@ -185,14 +194,16 @@ static void print_text(const struct wmk_record_result *result)
 	if (counts->overwritten)
 		snprintf(lost, sizeof(lost), " (%" PRIu64 " overwritten by newer ones", counts->overwritten);
 	if (help && counts->lost)
-		snprintf(lost + strlen(lost), sizeof(lost) - strlen(lost), "%s%s would have helped", lost[0] ? "; " : " (", help);
+		snprintf(lost + strlen(lost), sizeof(lost) - strlen(lost), "%s%s would have helped",
+			 lost[0] ? "; " : " (", help);
 	if (lost[0])
 		strcat(lost, ")");
 	if (access(result->path, F_OK) < 0)      /* a daemon makes it when the first program comes */
 		wmk_cli_say("%" PRIu64 " record%s: there is no trace", counts->records, plural(counts->records));
 	else
-		wmk_cli_say("%" PRIu64 " record%s, %" PRIu64 " lost%s, %s in %s", counts->records, plural(counts->records),
-			    counts->lost, lost, wmk_cli_bytes_text(counts->bytes, bytes, sizeof(bytes)), result->path);
+		wmk_cli_say("%" PRIu64 " record%s, %" PRIu64 " lost%s, %s in %s", counts->records,
+			    plural(counts->records), counts->lost, lost,
+			    wmk_cli_bytes_text(counts->bytes, bytes, sizeof(bytes)), result->path);
 }
 
 /* ── JSON ────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -250,8 +261,10 @@ static void json_programs(const struct wmk_record_result *result)
 		wmk_cli_json_string(stdout, follow->list[i].name);
 		fprintf(stdout, ",\"why\":\"%s\"}", wmk_follow_why_word(&follow->list[i]));
 	}
-	fprintf(stdout, "],\"not_followed_count\":%u,\"not_followed_complete\":%s,\"still_running\":%u,\"turned_away\":%" PRIu64, follow->n,
-		wmk_follow_incomplete(follow) ? "false" : "true", result->running, apps.turned_away);
+	fprintf(stdout,
+		"],\"not_followed_count\":%u,\"not_followed_complete\":%s,\"still_running\":%u,\"turned_away\":"
+		"%" PRIu64,
+		follow->n, wmk_follow_incomplete(follow) ? "false" : "true", result->running, apps.turned_away);
 }
 
 static void json_figures(const struct wmk_record_result *result)
@@ -261,9 +274,12 @@ static void json_figures(const struct wmk_record_result *result)
 
 	fputs("{\"path\":", stdout);
 	wmk_cli_json_string(stdout, result->path);
-	fprintf(stdout, ",\"records\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"overwritten\":%" PRIu64 ",\"unwritten\":%" PRIu64,
+	fprintf(stdout,
+		",\"records\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"overwritten\":%" PRIu64 ",\"unwritten\":%" PRIu64,
 		counts->records, counts->lost, counts->overwritten, counts->unwritten);
-	fprintf(stdout, ",\"lost_full\":%" PRIu64 ",\"lost_memory\":%" PRIu64 ",\"lost_size\":%" PRIu64 ",\"lost_retry\":%" PRIu64,
+	fprintf(stdout,
+		",\"lost_full\":%" PRIu64 ",\"lost_memory\":%" PRIu64 ",\"lost_size\":%" PRIu64
+		",\"lost_retry\":%" PRIu64,
 		counts->lost_full, counts->lost_memory, counts->lost_size, counts->lost_retry);
 	json_member("remedy", counts->lost ? remedy(result, option, sizeof(option)) : NULL);
 	fprintf(stdout, ",\"cut\":%" PRIu64 ",\"bytes\":%" PRIu64, counts->cut, counts->bytes);
@@ -277,14 +293,18 @@ static void json_own(const struct wmk_record_result *result)
 	struct wmk_apps_stats apps;
 
 	wmk_apps_stats(rec->apps, &apps);
-	fprintf(stdout, ",\"session\":null,\"state_dump\":%" PRIu64 ",\"writing_ms\":%" PRIu64 ",\"behind_ms\":%" PRIu64 ",\"behind_bytes\":%" PRIu64,
+	fprintf(stdout,
+		",\"session\":null,\"state_dump\":%" PRIu64 ",\"writing_ms\":%" PRIu64 ",\"behind_ms\":%" PRIu64
+		",\"behind_bytes\":%" PRIu64,
 		rec->statedump_records, counts->writing_us / 1000, counts->behind_us / 1000, counts->behind_bytes);
 	fprintf(stdout, ",\"packets\":%" PRIu64 ",\"streams\":%" PRIu64, counts->packets, counts->streams);
 	fprintf(stdout, ",\"events\":%" PRIu64 ",\"instrumented\":%s", apps.classes_enabled,
 		apps.apps_seen + apps.apps_refused + apps.apps_dropped ? "true" : "false");
 	json_patterns(result);
 	json_programs(result);
-	json_member("error", rec->stats.words[0] ? rec->stats.words : rec->failure[0] ? rec->failure : rec->metadata_words);
+	json_member("error", rec->stats.words[0] ? rec->stats.words
+			     : rec->failure[0]   ? rec->failure
+						 : rec->metadata_words);
 }
 
 /* What a session of the daemon knows. */

@@ -2,9 +2,10 @@
 /*
  * tail.c - how long following goes on (see tail.h).
  *
- * A session that does not record any more may still have its last records to write: `stop` first waits for its programs, then writes. Its daemon
- * tells when that is done; then it is over, as it is when nobody has the trace locked (`destroy`). A daemon that has begun again does not know what the
- * one before was doing: then it is over when the time that `stop` may take has passed. So long a session that has not begun is waited for, too.
+ * A session that does not record any more may still have its last records to write: `stop` first waits for its
+ * programs, then writes. Its daemon tells when that is done; then it is over, as it is when nobody has the trace locked
+ * (`destroy`). A daemon that has begun again does not know what the one before was doing: then it is over when the time
+ * that `stop` may take has passed. So long a session that has not begun is waited for, too.
  */
 #include <errno.h>
 #include <string.h>
@@ -36,7 +37,11 @@ static int doing(struct wmk_tail *tail)
 	if (err < 0)
 		daemon->result = NULL;
 	session = wmk_daemon_session(daemon);
-	is = !session ? STOPPED : session->active ? RECORDS : session->stopping ? WRITES : session->started ? STOPPED : IDLE;
+	is = !session            ? STOPPED
+	     : session->active   ? RECORDS
+	     : session->stopping ? WRITES
+	     : session->started  ? STOPPED
+				 : IDLE;
 	wmk_daemon_drop(daemon);
 	/* One that was restarted is another connection. */
 	if (err < 0 && err != -ENOENT) {

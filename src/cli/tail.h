@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tail.h - how long `view --follow` goes on (read/live.h): until a signal asks for the end, the session that was named has stopped and all of it is
- * written, or nobody writes the traces any more.
+ * tail.h - how long `view --follow` goes on (read/live.h): until a signal asks for the end, the session that was named
+ * has stopped and all of it is written, or nobody writes the traces any more.
  *
  * One thread. Of the signals the second one ends the process, as it would without us.
  */
@@ -20,7 +20,8 @@ struct wmk_tail {
 	bool is_connected, is_over;
 	bool was_lost;                           /* the connection, and the session has not recorded since */
 	sigset_t before;
-	uint64_t asked, stopped;                 /* monotonic: when the session was asked for last; and was first seen not to record, or 0 */
+	/* monotonic: when the session was asked for last; and was first seen not to record, or 0 */
+	uint64_t asked, stopped;
 	enum wmk_read_still still;               /* as it was then */
 };
 

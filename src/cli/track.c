@@ -74,14 +74,19 @@ static int read_ids(const struct wmk_track_args *args, uint64_t *ids[WMK_TRACKED
 }
 
 /* A request for each kind. Of several, what was done before one was refused stays, and is said. */
-static int ask(struct wmk_daemon *daemon, const struct wmk_track_args *args, uint64_t *const ids[WMK_TRACKED_KINDS], request *what)
+static int ask(struct wmk_daemon *daemon, const struct wmk_track_args *args, uint64_t *const ids[WMK_TRACKED_KINDS],
+	       request *what)
 {
 	char done[32] = "";
 	int err = 0;
 
 	for (int kind = 0; kind < WMK_TRACKED_KINDS && err == 0; kind++) {
 		const struct waymark_ctl_track_options options = {
-			.size = sizeof(options), .session = daemon->session, .all = args->all, .ids = ids[kind], .n_ids = args->ids[kind].n,
+			.size = sizeof(options),
+			.session = daemon->session,
+			.all = args->all,
+			.ids = ids[kind],
+			.n_ids = args->ids[kind].n,
 			.kind = args->common.kernel ? WAYMARK_CTL_TRACK_KERNEL_PID : (uint32_t)kind,
 		};
 
@@ -91,12 +96,14 @@ static int ask(struct wmk_daemon *daemon, const struct wmk_track_args *args, uin
 		err = wmk_daemon_did(daemon, what(daemon->ctl, &options, &daemon->result));
 		if (err < 0 && done[0])
 			wmk_error_add(err, "%s done already, --%s not", done, kind_names[kind]);
-		snprintf(done + strlen(done), sizeof(done) - strlen(done), "%s--%s", done[0] ? " and " : "", kind_names[kind]);
+		snprintf(done + strlen(done), sizeof(done) - strlen(done), "%s--%s", done[0] ? " and " : "",
+			 kind_names[kind]);
 	}
 	return err;
 }
 
-static int run(const struct wmk_cli_command *command, struct wmk_track_args *args, int n_rest, request *what, const char *words)
+static int run(const struct wmk_cli_command *command, struct wmk_track_args *args, int n_rest, request *what,
+	       const char *words)
 {
 	uint64_t *ids[WMK_TRACKED_KINDS] = { NULL };
 	struct wmk_daemon daemon = { 0 };
@@ -114,7 +121,8 @@ static int run(const struct wmk_cli_command *command, struct wmk_track_args *arg
 	for (int kind = 0; kind < WMK_TRACKED_KINDS && err == 0 && !args->common.json; kind++) {
 		if (!args->given[kind])
 			continue;
-		printf("Session %s %s%s %s", daemon.session, words, args->common.kernel ? ", of what the kernel does," : "", kind_names[kind]);
+		printf("Session %s %s%s %s", daemon.session, words,
+		       args->common.kernel ? ", of what the kernel does," : "", kind_names[kind]);
 		for (unsigned i = 0; i < args->ids[kind].n; i++)
 			printf(" %s", args->ids[kind].items[i]);
 		puts(args->all ? " of any number" : "");

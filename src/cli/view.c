@@ -75,8 +75,8 @@ static int find_session(const struct wmk_cli_common *common, struct found *found
 }
 
 /*
- * The same for an argument, which may be a trace or a session: it is no directory. Without a session daemon there are no
- * sessions. Else the chain keeps what the daemon replied.
+ * The same for an argument, which may be a trace or a session: it is no directory. Without a session daemon there are
+ * no sessions. Else the chain keeps what the daemon replied.
  */
 static int find_named(const struct wmk_cli_common *common, struct found *found)
 {
@@ -109,14 +109,19 @@ static bool find_recorded(struct found *found, bool *since, char *why, size_t si
 	if (err == 0 && is_directory(found->path))
 		return true;
 	if (err == 0)
-		snprintf(why, size, "the trace that was recorded last, %s, is not there any more", wmk_cli_clean(found->path));
+		snprintf(why, size, "the trace that was recorded last, %s, is not there any more",
+			 wmk_cli_clean(found->path));
 	else if (err != -ENOENT)
-		snprintf(why, size, "which trace was recorded last is not known: %s", wmk_error_text(words, sizeof(words)));
+		snprintf(why, size, "which trace was recorded last is not known: %s",
+			 wmk_error_text(words, sizeof(words)));
 	wmk_error_clear();
 	return false;
 }
 
-/* The current session, where it is meant; else what was recorded last remains (`is_known`). 1: it is in `found`; 0: not; -errno with a cause chain. */
+/*
+ * The current session, where it is meant; else what was recorded last remains (`is_known`). 1: it is in `found`; 0:
+ * not; -errno with a cause chain.
+ */
 static int try_current(const struct view_args *args, struct found *found, bool is_known, bool since)
 {
 	char words[8 * WMK_ERROR_LEN], name[sizeof(found->session)];
@@ -130,12 +135,13 @@ static int try_current(const struct view_args *args, struct found *found, bool i
 	if (err < 0 && is_named)
 		wmk_cli_warn("the current session cannot be shown: %s", wmk_error_text(words, sizeof(words)));
 	wmk_error_clear();
-	return err == 0 && (!is_known || (args->which.common.follow && found->active) || (!since && is_directory(found->path)));
+	return err == 0 &&
+	       (!is_known || (args->which.common.follow && found->active) || (!since && is_directory(found->path)));
 }
 
 /*
- * None was named: the current session's, or the one that was recorded last, whichever was meant later; the other one where that is not there.
- * What is followed is the session, if it records: nothing comes to the other one.
+ * None was named: the current session's, or the one that was recorded last, whichever was meant later; the other one
+ * where that is not there. What is followed is the session, if it records: nothing comes to the other one.
  */
 static int find_trace(const struct view_args *args, struct found *found)
 {
@@ -189,7 +195,8 @@ static int show(struct view_args *args, const char *session, const char *const *
 {
 	const bool follows = args->which.common.follow, pages = !args->no_pager && !follows;
 	static const struct wmk_print_options defaults = WMK_PRINT_OPTIONS;
-	struct wmk_read_pipeline_options options = { .print = args->print, .form = args->which.common.json ? &wmk_read_json : NULL };
+	struct wmk_read_pipeline_options options = { .print = args->print,
+						     .form = args->which.common.json ? &wmk_read_json : NULL };
 	struct wmk_read_pipeline_result done;
 	struct wmk_pager pager = { 0 };
 	struct wmk_tail tail;
@@ -202,7 +209,8 @@ static int show(struct view_args *args, const char *session, const char *const *
 		options.print.names = defaults.names;
 	if (!args->has_fields)
 		options.print.fields = defaults.fields;
-	options.print.color = args->color == COLOR_ALWAYS || (args->color == COLOR_AUTO && *wmk_cli_color(stdout, WMK_CLI_BOLD));
+	options.print.color =
+		args->color == COLOR_ALWAYS || (args->color == COLOR_AUTO && *wmk_cli_color(stdout, WMK_CLI_BOLD));
 	err = wmk_cli_read(&args->which, paths, n, &options, stdout, pages ? &pager : NULL, &done);
 	if (err >= 0 && fflush(stdout) != 0)
 		err = wmk_error(-errno, "cannot write the records");

@@ -122,7 +122,9 @@ static bool ring_take(struct wmk_watch *watch, const struct wmk_watch_ring *ring
 {
 	struct perf_event_mmap_page *page = ring_page(ring);
 	const unsigned char *data = (const unsigned char *)ring->map + page->data_offset;
-	/* (Kernel) acquire: pairs with the kernel's publication of data_head; the release below with its test for room. */
+	/*
+	 * (Kernel) acquire: pairs with the kernel's publication of data_head; the release below with its test for room.
+	 */
 	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE), tail = page->data_tail;
 	size_t n = (size_t)(head - tail), size = (size_t)page->data_size, at = (size_t)(tail & (size - 1));
 	size_t first = n < size - at ? n : size - at;
@@ -170,8 +172,8 @@ static uint64_t u64(const unsigned char *p)
 }
 
 /* A record of the kernel's, after its header (`body`, `len` bytes, the time at their end). */
-static void deliver(struct wmk_watch *watch, const struct perf_event_header *head, const unsigned char *body, size_t len,
-		    void (*take)(void *data, const struct wmk_watch_event *event), void *data)
+static void deliver(struct wmk_watch *watch, const struct perf_event_header *head, const unsigned char *body,
+		    size_t len, void (*take)(void *data, const struct wmk_watch_event *event), void *data)
 {
 	struct wmk_watch_event event = { .pid = (pid_t)u32(body), .tid = (pid_t)u32(body + 4), .name = "" };
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watch.h - the kernel's own account of what a process and all its descendants do: fork, exec, map a program or a library, exit.
+ * watch.h - the kernel's own account of what a process and all its descendants do: fork, exec, map a program or a
+ * library, exit.
  *
- * It comes from perf events (a dummy software event that counts nothing, inherited by every child whatever it does to its environment),
- * through one small ring per CPU, as seen in user space only: an ordinary user may have it for his own processes. The kernel ends it for
- * a process that becomes set-id: then comes an EXIT of a process that goes on. A CPU that is plugged in later is not watched.
+ * It comes from perf events (a dummy software event that counts nothing, inherited by every child whatever it does to
+ * its environment), through one small ring per CPU, as seen in user space only: an ordinary user may have it for his
+ * own processes. The kernel ends it for a process that becomes set-id: then comes an EXIT of a process that goes on. A
+ * CPU that is plugged in later is not watched.
  *
  * One thread.
  */
@@ -27,7 +29,8 @@ struct wmk_watch_event {
 };
 
 struct wmk_watch {
-	int fd;                          /* an epoll descriptor; -1: there is no watch. Poll it, then wmk_watch_read() */
+	/* an epoll descriptor; -1: there is no watch. Poll it, then wmk_watch_read() */
+	int fd;
 	unsigned n;                      /* rings */
 	struct wmk_watch_ring {
 		int fd;
@@ -38,9 +41,14 @@ struct wmk_watch {
 	size_t len, cap;
 };
 
-/* Watch `pid`, which has one thread, and what it will start. 0; or -errno where the kernel does not allow it, and fd is -1. */
+/*
+ * Watch `pid`, which has one thread, and what it will start. 0; or -errno where the kernel does not allow it, and fd is
+ * -1.
+ */
 int wmk_watch_open(struct wmk_watch *watch, pid_t pid);
-/* Calls `take` for all that has happened, in the order in which it did, as far as anything in it depends on each other. */
+/*
+ * Calls `take` for all that has happened, in the order in which it did, as far as anything in it depends on each other.
+ */
 void wmk_watch_read(struct wmk_watch *watch, void (*take)(void *data, const struct wmk_watch_event *event), void *data);
 void wmk_watch_close(struct wmk_watch *watch);
 

@@ -18,7 +18,8 @@
 #define MIN_US 1000u
 #define MAX_US 100000u
 #define DUMP_INSTANCE UINT32_MAX     /* its stream's number; those of CPUs are theirs */
-#define CALLS_INSTANCE 0x10000u      /* numbers of system calls' streams by BPF begin here: not those of the CPUs' others */
+/* numbers of system calls' streams by BPF begin here: not those of the CPUs' others */
+#define CALLS_INSTANCE 0x10000u
 
 int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_consumer **result)
 {
@@ -98,8 +99,8 @@ static struct wmk_group *add_group(struct wmk_consumer *consumer, const void *fr
 	return group;
 }
 
-static int add_stream(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source, const char *name,
-		      uint32_t stream_id, uint64_t instance, uint32_t cpu)
+static int add_stream(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source,
+		      const char *name, uint32_t stream_id, uint64_t instance, uint32_t cpu)
 {
 	struct wmk_stream *stream;
 
@@ -186,7 +187,10 @@ int wmk_consumer_restart_stream(struct wmk_consumer *consumer, struct wmk_stream
 	stream->cut = stream->cut_shown = stream->bytes = 0;
 	memset(stream->causes, 0, sizeof(stream->causes));
 	stream->stuck = false;
-	/* What could not be gone on with is over; a source that lied, and is none to begin anew with either, is dead once more, and that is told. */
+	/*
+	 * What could not be gone on with is over; a source that lied, and is none to begin anew with either, is dead
+	 * once more, and that is told.
+	 */
 	stream->dead = false;
 	/* The ring first: whoever goes on behind us if we die in between finds out that the files are older. */
 	err = stream->source->ops->clear(stream->source, &stream->end_pos, &stream->end_ts);
@@ -195,14 +199,18 @@ int wmk_consumer_restart_stream(struct wmk_consumer *consumer, struct wmk_stream
 	return ops->stream_remove(consumer->options.output, stream->name, &stream->group->limits);
 }
 
-/* The file of an earlier consumer: 1, 0 or -ENOENT as stream_resume(), or -errno: it is none to go on with, and not ours to write to. */
+/*
+ * The file of an earlier consumer: 1, 0 or -ENOENT as stream_resume(), or -errno: it is none to go on with, and not
+ * ours to write to.
+ */
 static int resume_file(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_ctf_packet *last)
 {
 	const struct wmk_output_trace_ops *ops = consumer->options.output->ops;
 	int found = -ENOENT;
 
 	if (ops->stream_resume)
-		found = ops->stream_resume(consumer->options.output, stream->name, &stream->group->limits, &stream->out, last);
+		found = ops->stream_resume(consumer->options.output, stream->name, &stream->group->limits, &stream->out,
+					   last);
 	if (found == 1 && (last->stream_id != stream->stream_id || last->instance != stream->instance)) {
 		ops->stream_close(stream->out);
 		stream->out = NULL;
@@ -216,7 +224,9 @@ static void tell_gap(struct wmk_consumer *consumer, struct wmk_stream *stream)
 	struct wmk_consumer_stats *now = &stream->group->now;
 	char words[WMK_STREAM_NAME + 120];
 
-	snprintf(words, sizeof(words), "stream %s: whoever read it has died, and what he had not written is lost: nobody knows how many records",
+	snprintf(words, sizeof(words),
+		 "stream %s: whoever read it has died, and what he had not written is lost: nobody knows how many "
+		 "records",
 		 stream->name);
 	now->counts.gaps++;
 	if (!now->words[0])
@@ -226,8 +236,8 @@ static void tell_gap(struct wmk_consumer *consumer, struct wmk_stream *stream)
 }
 
 /*
- * Where the trace says that an earlier consumer was. What that one released but did not write is not to be had. Whatever is wrong with it is
- * wrong with this stream alone.
+ * Where the trace says that an earlier consumer was. What that one released but did not write is not to be had.
+ * Whatever is wrong with it is wrong with this stream alone.
  */
 static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
@@ -249,7 +259,9 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 		stream->cut = stream->cut_shown = last.cut;
 		stream->group->now.counts.packets += stream->sequence;
 	}
-	err = stream->source->ops->resume ? stream->source->ops->resume(stream->source, &last, &stream->taken, &stream->end_pos) : 0;
+	err = stream->source->ops->resume
+		      ? stream->source->ops->resume(stream->source, &last, &stream->taken, &stream->end_pos)
+		      : 0;
 	/* Of a stream of which nothing is left, all that was in it is lost, and counted. */
 	stream->written = err > 0 && found != 1 ? 0 : stream->taken;
 	if (err > 0 && found == 1)
@@ -276,8 +288,8 @@ static void resume_cleared(struct wmk_consumer *consumer, struct wmk_stream *str
 
 /* ── sets ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-int wmk_consumer_add_stream(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source, const char *name, uint32_t instance,
-			    uint32_t cpu, const struct wmk_consumer_set *how)
+int wmk_consumer_add_stream(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source,
+			    const char *name, uint32_t instance, uint32_t cpu, const struct wmk_consumer_set *how)
 {
 	int err = add_stream(consumer, group, source, name, how->stream_id, instance, cpu);
 
@@ -311,7 +323,8 @@ uint32_t wmk_consumer_header_room(uint32_t subbuf_size)
 	return subbuf_size >= WMK_STORE_DIRECT_MIN ? WMK_STORE_ALIGN - 64 + WMK_CTF_PACKET_ROOM : WMK_CTF_PACKET_ROOM;
 }
 
-static struct wmk_group *add_group_of(struct wmk_consumer *consumer, const void *from, const struct wmk_consumer_set *how)
+static struct wmk_group *add_group_of(struct wmk_consumer *consumer, const void *from,
+				      const struct wmk_consumer_set *how)
 {
 	struct wmk_group *group = add_group(consumer, from);
 
@@ -358,7 +371,8 @@ int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set
 {
 	int err;
 
-	if (waymark_ring_set_options(set)->header_room < WMK_CTF_PACKET_ROOM || strlen(how->channel) > WMK_STREAM_NAME - 32)
+	if (waymark_ring_set_options(set)->header_room < WMK_CTF_PACKET_ROOM ||
+	    strlen(how->channel) > WMK_STREAM_NAME - 32)
 		return wmk_error(-EINVAL, "channel %.60s: its name is too long, or its rings leave no room for headers",
 				 how->channel);
 	pthread_mutex_lock(&consumer->streams_lock);
@@ -386,7 +400,8 @@ static int add_cpus(struct wmk_consumer *consumer, struct wmk_kreader *reader, c
 	return err;
 }
 
-static int add_rings_of_calls(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_kreader *reader, const struct wmk_consumer_set *how)
+static int add_rings_of_calls(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_kreader *reader,
+			      const struct wmk_consumer_set *how)
 {
 	int err = 0;
 
@@ -403,20 +418,24 @@ static int add_rings_of_calls(struct wmk_consumer *consumer, struct wmk_group *g
 	return err;
 }
 
-int wmk_consumer_add_calls(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how)
+int wmk_consumer_add_calls(struct wmk_consumer *consumer, struct wmk_kreader *reader,
+			   const struct wmk_consumer_set *how)
 {
 	struct wmk_group *group;
 	int err;
 
 	pthread_mutex_lock(&consumer->streams_lock);
 	group = wmk_consumer_group(consumer, reader);
-	err = group ? add_rings_of_calls(consumer, group, reader, how) : wmk_error(-ENOENT, "there is no such kernel channel");
+	err = group ? add_rings_of_calls(consumer, group, reader, how)
+		    : wmk_error(-ENOENT, "there is no such kernel channel");
 	pthread_mutex_unlock(&consumer->streams_lock);
 	wmk_consumer_nudge(consumer);
-	return err < 0 ? wmk_error_add(err, "cannot consume the system calls of the kernel channel %.60s", how->channel) : 0;
+	return err < 0 ? wmk_error_add(err, "cannot consume the system calls of the kernel channel %.60s", how->channel)
+		       : 0;
 }
 
-static int add_dump(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_kreader *reader, const struct wmk_consumer_set *how)
+static int add_dump(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_kreader *reader,
+		    const struct wmk_consumer_set *how)
 {
 	struct wmk_source *source;
 	char name[WMK_STREAM_NAME];
@@ -451,7 +470,9 @@ int wmk_consumer_dump(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 	return err < 0 ? wmk_error_add(err, "the state of the machine is not in channel %.60s", how->channel) : 0;
 }
 
-/* From here on the thread sleeps in poll(): under streams_lock, and nudged afterwards, it may sleep elsewhere just now. */
+/*
+ * From here on the thread sleeps in poll(): under streams_lock, and nudged afterwards, it may sleep elsewhere just now.
+ */
 static int make_wake(struct wmk_consumer *consumer)
 {
 	int fd;
@@ -468,7 +489,8 @@ static int make_wake(struct wmk_consumer *consumer)
 	return 0;
 }
 
-int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how)
+int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *reader,
+			    const struct wmk_consumer_set *how)
 {
 	int err;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer.h - drains packets from sources (ring/packet_source.h) into a trace of an output (consumer/output.h): one thread.
+ * consumer.h - drains packets from sources (ring/packet_source.h) into a trace of an output (consumer/output.h): one
+ * thread.
  *
  *     source (a ring, the kernel) ──next()──► struct wmk_packet ──write()──► trace of an output (a directory)
  *             ▲                                                                      │
@@ -60,8 +61,8 @@ struct wmk_consumer;
 
 struct wmk_consumer_options {
 	/*
-	 * Owned by the consumer from a successful wmk_consumer_open() on. NULL: it comes with wmk_consumer_set_output(), before
-	 * the first stream.
+	 * Owned by the consumer from a successful wmk_consumer_open() on. NULL: it comes with
+	 * wmk_consumer_set_output(), before the first stream.
 	 */
 	struct wmk_output_trace *output;
 	/*
@@ -71,7 +72,8 @@ struct wmk_consumer_options {
 	 */
 	int (*ready)(void *data);
 	void *data;
-	int at_stop_only;          /* 1: overwrite mode, `--overwrite`: nothing is written until stop, then what the rings hold */
+	/* 1: overwrite mode, `--overwrite`: nothing is written until stop, then what the rings hold */
+	int at_stop_only;
 	/*
 	 * 1: another consumer of the same sets and the same trace has died: each stream goes on where its last whole
 	 * packet ended, no record is written twice or left out. Statistics are those of the whole trace. A stream that
@@ -79,13 +81,15 @@ struct wmk_consumer_options {
 	 */
 	int resume;
 	uint32_t min_us, max_us;   /* bounds of the timer; 0: 1000 and 100000 */
-	uint64_t start_ts;         /* the clock's value now: time of an empty packet in a stream that never had a record */
+	/* the clock's value now: time of an empty packet in a stream that never had a record */
+	uint64_t start_ts;
 };
 
 struct wmk_consumer_stats {
 	struct wmk_counts counts;                     /* `bytes`: on disk, all files */
 	int sink_error;                               /* the last one, -errno; 0: never failed */
-	int stuck;                                    /* 1: the last packet of a stream could not be written, and waits */
+	/* 1: the last packet of a stream could not be written, and waits */
+	int stuck;
 	char words[240];                              /* what went wrong first, for people; empty if nothing did */
 };
 
@@ -115,7 +119,8 @@ struct wmk_consumer_set {
 	int clear;                         /* with resume: throw away what was recorded up to now, in the trace too */
 	uint64_t start_ts;
 	const struct wmk_store_limits *limits;     /* of the streams' files; copied; NULL: none */
-	uint64_t statedump;                /* of a kernel channel: the number of a state dump that is wanted (wmk_consumer_dump()); 0: none */
+	/* of a kernel channel: the number of a state dump that is wanted (wmk_consumer_dump()); 0: none */
+	uint64_t statedump;
 };
 int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set, const struct wmk_consumer_set *how);
 /*
@@ -131,19 +136,23 @@ int wmk_consumer_remove(struct wmk_consumer *consumer, const void *from, struct 
 uint32_t wmk_consumer_header_room(uint32_t subbuf_size);
 /*
  * What a kernel channel has recorded: every CPU becomes a stream `<channel>_<cpu>`. The reader stays the caller's and
- * must outlive the consumer, or its removal; between calls it is the consumer's thread's: what else is done with it is done there (wmk_consumer_call()). The thread sleeps then
- * on what the kernel says (poll), and beats for no writers: so not in a consumer of ring sets. -EINVAL, -ENOMEM.
+ * must outlive the consumer, or its removal; between calls it is the consumer's thread's: what else is done with it is
+ * done there (wmk_consumer_call()). The thread sleeps then on what the kernel says (poll), and beats for no writers: so
+ * not in a consumer of ring sets. -EINVAL, -ENOMEM.
  */
-int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how);
+int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *reader,
+			    const struct wmk_consumer_set *how);
 /*
- * The same channel's system calls that BPF records, once they are there (kernel/channel/syscall_reader.h): every ring becomes a stream `<channel>_calls_<cpu>`,
- * which goes with the others.
+ * The same channel's system calls that BPF records, once they are there (kernel/channel/syscall_reader.h): every ring
+ * becomes a stream `<channel>_calls_<cpu>`, which goes with the others.
  */
-int wmk_consumer_add_calls(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how);
+int wmk_consumer_add_calls(struct wmk_consumer *consumer, struct wmk_kreader *reader,
+			   const struct wmk_consumer_set *how);
 /*
- * The state of the machine (kernel/statedump/statedump.h) into the stream `<channel>_statedump` of that kernel channel, whose reader knows the dump's events. It
- * begins, in a thread of its own, unless the dump of that number, or a later one, is in the trace or was begun already. What is written at stop
- * only is the channel's: the dump is written at once. `how`: as the channel was added.
+ * The state of the machine (kernel/statedump/statedump.h) into the stream `<channel>_statedump` of that kernel channel,
+ * whose reader knows the dump's events. It begins, in a thread of its own, unless the dump of that number, or a later
+ * one, is in the trace or was begun already. What is written at stop only is the channel's: the dump is written at
+ * once. `how`: as the channel was added.
  */
 int wmk_consumer_dump(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how);
 /* Another kind of source; owned by the consumer on success. `cpu`: WMK_CTF_CPU_NONE if none. */
@@ -173,7 +182,10 @@ void wmk_consumer_poke(struct wmk_consumer *consumer);
  * the thread does not run, it is called at once. -ENOMEM.
  */
 int wmk_consumer_call(struct wmk_consumer *consumer, void (*function)(void *arg), void *arg);
-/* Have it call function(arg) and wait for what that returns. From the thread itself, or while it does not run, it is called at once. -ENOMEM. */
+/*
+ * Have it call function(arg) and wait for what that returns. From the thread itself, or while it does not run, it is
+ * called at once. -ENOMEM.
+ */
 int wmk_consumer_do(struct wmk_consumer *consumer, int (*function)(void *arg), void *arg);
 /*
  * Take everything that has been committed, end every stream, join the thread. 0, or the output's -errno when something

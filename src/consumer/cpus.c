@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpus.c - CPUs that come while a kernel channel records: each gets its stream. One that goes keeps it: its buffer stays with what is in it.
+ * cpus.c - CPUs that come while a kernel channel records: each gets its stream. One that goes keeps it: its buffer
+ * stays with what is in it.
  *
- * The kernel makes the buffer of a CPU when that comes online for the first time, and tells nobody who sleeps on the others. So which are online is
- * read now and then, as long as not all have a stream that are possible; on most machines they have from the beginning, and nothing is read.
+ * The kernel makes the buffer of a CPU when that comes online for the first time, and tells nobody who sleeps on the
+ * others. So which are online is read now and then, as long as not all have a stream that are possible; on most
+ * machines they have from the beginning, and nothing is read.
  */
 #include <errno.h>
 #include <fcntl.h>

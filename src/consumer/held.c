@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * held.c - what the server holds: traces, the rings in them; and the handing over of it all to a session daemon that was not there before.
+ * held.c - what the server holds: traces, the rings in them; and the handing over of it all to a session daemon that
+ * was not there before.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -120,7 +121,8 @@ struct wmk_server_trace *wmk_server_trace_new(struct wmk_consumer_server *server
 	return trace;
 }
 
-int wmk_server_rings_new(struct wmk_server_trace *trace, const struct wmk_consumerd_rings *is, int fd, struct wmk_server_rings **result)
+int wmk_server_rings_new(struct wmk_server_trace *trace, const struct wmk_consumerd_rings *is, int fd,
+			 struct wmk_server_rings **result)
 {
 	struct wmk_server_rings *rings = calloc(1, sizeof(*rings));
 
@@ -160,10 +162,12 @@ void wmk_server_list_drop(struct wmk_consumer_server *server)
 }
 
 /*
- * As they are handed over. A kernel channel's events and system calls are not: who takes over says them again, and with their filters they may be more
- * than one frame, in which a descriptor goes, can hold. Those of the state dump are: the channel's dump may not be asked for again, and goes on by them.
+ * As they are handed over. A kernel channel's events and system calls are not: who takes over says them again, and with
+ * their filters they may be more than one frame, in which a descriptor goes, can hold. Those of the state dump are: the
+ * channel's dump may not be asked for again, and goes on by them.
  */
-static struct wmk_consumerd_rings rings_told(const struct wmk_server_rings *rings, struct wmk_consumerd_event dump[WMK_KSTATEDUMP_EVENTS])
+static struct wmk_consumerd_rings rings_told(const struct wmk_server_rings *rings,
+					     struct wmk_consumerd_event dump[WMK_KSTATEDUMP_EVENTS])
 {
 	const struct wmk_consumerd_event *events = rings->is.events.items;
 	struct wmk_consumerd_rings told = rings->is;
@@ -175,11 +179,14 @@ static struct wmk_consumerd_rings rings_told(const struct wmk_server_rings *ring
 	told.calls_narrowed = false;
 	for (uint32_t i = 0; i < rings->is.events.n && told.events.n < WMK_KSTATEDUMP_EVENTS; i++)
 		if (!*events[i].system)
-			dump[told.events.n++] = (struct wmk_consumerd_event){ .system = "", .name = events[i].name, .id = events[i].id };
+			dump[told.events.n++] = (struct wmk_consumerd_event){ .system = "",
+									      .name = events[i].name,
+									      .id = events[i].id };
 	return told;
 }
 
-static int list_one(struct wmk_consumer_server *server, const struct wmk_server_trace *trace, const struct wmk_server_rings *rings)
+static int list_one(struct wmk_consumer_server *server, const struct wmk_server_trace *trace,
+		    const struct wmk_server_rings *rings)
 {
 	struct wmk_consumerd_held held = { .rings = { .trace = trace->is.trace } };
 	struct wmk_consumerd_event dump[WMK_KSTATEDUMP_EVENTS];
@@ -190,7 +197,8 @@ static int list_one(struct wmk_consumer_server *server, const struct wmk_server_
 	} else {
 		held.trace = trace->is;
 	}
-	if (wmk_object_copy(&wmk_consumerd_held_object, &held, &server->list.items[server->list.n], &server->list.arena) < 0)
+	if (wmk_object_copy(&wmk_consumerd_held_object, &held, &server->list.items[server->list.n],
+			    &server->list.arena) < 0)
 		return -ENOMEM;
 	server->list.fds[server->list.n] = rings ? fcntl(rings->fd, F_DUPFD_CLOEXEC, 3) : -1;
 	if (rings && server->list.fds[server->list.n] < 0)
@@ -240,8 +248,8 @@ void wmk_server_list_more(struct wmk_consumer_server *server)
 
 		if (server->out.n_fds >= WMK_WIRE_FDS)
 			return;
-		if (wmk_consumerd_send(&server->out, WMK_CONSUMERD_HELD, server->list.request, &wmk_consumerd_held_object,
-				       &server->list.items[i], server->list.fds[i]) < 0) {
+		if (wmk_consumerd_send(&server->out, WMK_CONSUMERD_HELD, server->list.request,
+				       &wmk_consumerd_held_object, &server->list.items[i], server->list.fds[i]) < 0) {
 			char words[256];
 
 			wmk_error_text(words, sizeof(words));

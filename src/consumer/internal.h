@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * internal.h - shared by the files of src/consumer: a stream, a group of streams, and what one look at all of them does.
+ * internal.h - shared by the files of src/consumer: a stream, a group of streams, and what one look at all of them
+ * does.
  *
  *     consumer.c   what there is: sets, groups, streams; added and removed
  *     thread.c     the thread: when to look, when to sleep, how deep; commands
@@ -32,7 +33,8 @@ struct wmk_group {
 	uint64_t start_ts;
 	struct wmk_store_limits limits;
 	struct wmk_cpus *cpus;             /* of a kernel channel: those that may come */
-	struct wmk_source *dump;           /* of a kernel channel: the state dump's, one of the streams'; NULL: none was wanted */
+	/* of a kernel channel: the state dump's, one of the streams'; NULL: none was wanted */
+	struct wmk_source *dump;
 	struct wmk_consumer_stats now;     /* counts that grow here; the rest is summed up from the streams */
 	uint64_t writing_ns, behind_ns;
 };
@@ -45,7 +47,8 @@ struct wmk_stream {
 	uint32_t stream_id, cpu;
 	uint64_t instance;
 	uint64_t sequence;                 /* of the next packet in the trace */
-	uint64_t end_ts, end_pos;          /* of the last packet taken; the time also of one that is only in the trace */
+	/* of the last packet taken; the time also of one that is only in the trace */
+	uint64_t end_ts, end_pos;
 	uint64_t place;                    /* position of the last packet taken */
 	uint64_t taken;                    /* records released from the source */
 	uint64_t written;                  /* of them, in the trace */
@@ -94,7 +97,8 @@ struct wmk_consumer {
 	struct wmk_kown_time thread_begun;     /* from before it was created: all its records are our own */
 	bool running, stop;
 	struct wmk_call *calls, **calls_end;
-	uint32_t word;                     /* atomic; changes when there is something for the thread: what it sleeps on ... */
+	/* atomic; changes when there is something for the thread: what it sleeps on ... */
+	uint32_t word;
 	_Atomic int wake;                  /* ... and, where it sleeps in poll(), an eventfd; -1: it does not */
 	int stop_err;
 	struct wmk_consumer_stats stats;
@@ -106,10 +110,12 @@ struct wmk_consumer {
 	/* The thread's own. */
 	struct waymark_ring_set **watched; /* what it sleeps on: a copy of `sets` ... */
 	unsigned n_watched;
-	struct pollfd *polled;             /* ... or these, `wake` first, then what is followed, then streams; n_polled 0: there are none */
+	/* ... or these, `wake` first, then what is followed, then streams; n_polled 0: there are none */
+	struct pollfd *polled;
 	unsigned n_polled, n_followed;
 	bool follow_woke;                  /* what is followed was readable, ... */
-	bool follows_in_vain;              /* ... and there was nothing to take: it is looked at by the timer, and not slept on */
+	/* ... and there was nothing to take: it is looked at by the timer, and not slept on */
+	bool follows_in_vain;
 	uint32_t interval_us, idle;
 	bool stuck;                        /* writing waits for room */
 	bool refused;                      /* one stream's does, or for whatever keeps it: it is tried again */
@@ -136,7 +142,8 @@ void wmk_consumer_look(struct wmk_consumer *consumer, enum wmk_look how, const s
 		       struct wmk_look_result *result);
 /*
  * Memory ahead of the writers, and a sign of life: at each look, and after each packet, since a slow disk can keep us
- * for long. Now and then rings whose claims nobody will give back are replaced. Memory that cannot be had shows in the rings, as records lost for lack of it. Under streams_lock.
+ * for long. Now and then rings whose claims nobody will give back are replaced. Memory that cannot be had shows in the
+ * rings, as records lost for lack of it. Under streams_lock.
  */
 void wmk_consumer_tend(struct wmk_consumer *consumer);
 /* heart.c: started and stopped with the consumer's thread. 0 or -errno; under no lock. */
@@ -145,7 +152,10 @@ void wmk_consumer_heart_stop(struct wmk_consumer *consumer);
 /* The consumer's thread goes to its deep sleep, or comes back. Takes `lock`. */
 void wmk_consumer_heart_rest(struct wmk_consumer *consumer, bool rest);
 uint64_t wmk_consumer_now_ns(void);
-/* The output did not take what it was given of the stream: told in the statistics, with the words of the cause chain, which is cleared. */
+/*
+ * The output did not take what it was given of the stream: told in the statistics, with the words of the cause chain,
+ * which is cleared.
+ */
 void wmk_stream_refused(struct wmk_stream *stream, int err);
 /* The source lies, or cannot be continued (`what`): its stream ends here, the others go on. Under streams_lock. */
 void wmk_consumer_bury(struct wmk_consumer *consumer, struct wmk_stream *stream, const char *what, int err);
@@ -172,8 +182,8 @@ void wmk_consumer_halt(struct wmk_consumer *consumer);
 void wmk_consumer_nudge(struct wmk_consumer *consumer);
 
 /* A stream of the group's. The source is the consumer's from here on, whatever comes of it. Under streams_lock. */
-int wmk_consumer_add_stream(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source, const char *name, uint32_t instance,
-			    uint32_t cpu, const struct wmk_consumer_set *how);
+int wmk_consumer_add_stream(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source,
+			    const char *name, uint32_t instance, uint32_t cpu, const struct wmk_consumer_set *how);
 
 /* cpus.c: of a kernel channel. */
 int wmk_cpus_open(struct wmk_kreader *reader, const struct wmk_consumer_set *how, struct wmk_cpus **cpus);
@@ -181,8 +191,9 @@ void wmk_cpus_close(struct wmk_cpus *cpus);
 /* Streams for those that are there and have none. Under streams_lock. */
 int wmk_consumer_cpus_come(struct wmk_consumer *consumer, struct wmk_group *group);
 /*
- * The same for all groups, when CPUs came online since the last time; asked too soon after that, and not `now`, it is left for later. What cannot be
- * read is told in the statistics. True: some may come still, and must be looked for. Under streams_lock.
+ * The same for all groups, when CPUs came online since the last time; asked too soon after that, and not `now`, it is
+ * left for later. What cannot be read is told in the statistics. True: some may come still, and must be looked for.
+ * Under streams_lock.
  */
 bool wmk_consumer_cpus_look(struct wmk_consumer *consumer, bool now);
 

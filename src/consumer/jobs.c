@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jobs.c - what a trace's thread does for the server: opens the directory, takes rings in, lets them go, settles, clears, counts. Whatever
- * may take long, a slow disk or a directory far away, keeps this trace alone.
+ * jobs.c - what a trace's thread does for the server: opens the directory, takes rings in, lets them go, settles,
+ * clears, counts. Whatever may take long, a slow disk or a directory far away, keeps this trace alone.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -214,12 +214,16 @@ static int events_add(struct wmk_kreader *kernel, const struct wmk_list *events)
 			return wmk_error(-EPROTO, "the filter of %.60s is shorter than it says", items[i].name);
 		err = wmk_kreader_event(kernel, items[i].system, items[i].name, items[i].id);
 		if (err >= 0)
-			err = wmk_kreader_filter(kernel, items[i].system, items[i].name, program, len, items[i].changing);
+			err = wmk_kreader_filter(kernel, items[i].system, items[i].name, program, len,
+						 items[i].changing);
 	}
 	return err;
 }
 
-/* System calls by BPF: which from now on. What may be there of them from before is gone on with, or cleared, as the channel's other streams. */
+/*
+ * System calls by BPF: which from now on. What may be there of them from before is gone on with, or cleared, as the
+ * channel's other streams.
+ */
 static int calls_set(struct wmk_server_job *job, struct wmk_kreader *kernel, const struct wmk_consumer_set *how)
 {
 	const struct wmk_syscalls_wanted wanted = { .calls = job->calls.items,
@@ -237,8 +241,11 @@ static int kernel_add(struct wmk_server_job *job, struct wmk_server_rings *rings
 {
 	const uint64_t *numbers = rings->is.contexts.items;
 	uint8_t contexts[256];
-	struct wmk_kreader_options options = { .instance = rings->fd, .contexts = contexts, .only_pid = (int32_t)rings->is.only_pid,
-					       .own_find = wmk_server_own, .own_data = job->trace->server };
+	struct wmk_kreader_options options = { .instance = rings->fd,
+					       .contexts = contexts,
+					       .only_pid = (int32_t)rings->is.only_pid,
+					       .own_find = wmk_server_own,
+					       .own_data = job->trace->server };
 	struct wmk_kreader *kernel;
 	int err;
 
@@ -246,7 +253,9 @@ static int kernel_add(struct wmk_server_job *job, struct wmk_server_rings *rings
 		contexts[options.n_contexts] = (uint8_t)numbers[options.n_contexts];
 	err = wmk_kreader_open(&options, &kernel);
 	if (err < 0)
-		return wmk_error_add(err, "what came with channel %.60s cannot be read as an instance of the kernel's tracers", rings->is.channel);
+		return wmk_error_add(
+			err, "what came with channel %.60s cannot be read as an instance of the kernel's tracers",
+			rings->is.channel);
 	err = events_add(kernel, &job->events);
 	if (err >= 0)
 		err = wmk_consumer_add_kernel(job->trace->consumer, kernel, how);
@@ -265,9 +274,16 @@ static int rings_add(struct wmk_server_job *job)
 	int err;
 	const struct wmk_store_limits limits = { is->tracefile_size, is->tracefile_count };
 	const struct wmk_consumer_set how = {
-		.channel = is->channel, .stream_id = is->stream_id, .at_stop_only = is->at_stop_only, .resume = is->resume || is->clear,
-		.clear = is->clear, .start_ts = is->start_ts, .limits = &limits, .statedump = job->statedump,
-		.keep = job->trace->server->options.keep, .budget = job->trace->is.max_size > 0,
+		.channel = is->channel,
+		.stream_id = is->stream_id,
+		.at_stop_only = is->at_stop_only,
+		.resume = is->resume || is->clear,
+		.clear = is->clear,
+		.start_ts = is->start_ts,
+		.limits = &limits,
+		.statedump = job->statedump,
+		.keep = job->trace->server->options.keep,
+		.budget = job->trace->is.max_size > 0,
 	};
 
 	if (rings->set)
@@ -287,7 +303,8 @@ static void rings_remove(struct wmk_server_job *job)
 
 		if (!wmk_server_rings_from(rings))
 			continue;
-		note_error(job, wmk_consumer_remove(job->trace->consumer, wmk_server_rings_from(rings), &job->stats[i]));
+		note_error(job,
+			   wmk_consumer_remove(job->trace->consumer, wmk_server_rings_from(rings), &job->stats[i]));
 		wmk_server_rings_shut(rings);
 	}
 }
@@ -307,7 +324,8 @@ static void count(struct wmk_server_job *job)
 {
 	for (unsigned i = 0; i < job->n_rings && job->stats; i++)
 		if (wmk_server_rings_from(job->rings[i]))
-			wmk_consumer_stats_of(job->trace->consumer, wmk_server_rings_from(job->rings[i]), &job->stats[i]);
+			wmk_consumer_stats_of(job->trace->consumer, wmk_server_rings_from(job->rings[i]),
+					      &job->stats[i]);
 }
 
 static void carry_out(struct wmk_server_job *job)

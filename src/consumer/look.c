@@ -41,9 +41,15 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 	const unsigned records_at = stream->source->ops->records_at;
 	const uint64_t unwritten = records_at ? wmk_stream_unwritten(stream) << (records_at - 1) : 0;
 	const struct wmk_ctf_packet head = {
-		.stream_id = stream->stream_id, .instance = stream->instance, .begin_ts = packet->begin_ts,
+		.stream_id = stream->stream_id,
+		.instance = stream->instance,
+		.begin_ts = packet->begin_ts,
 		.end_ts = packet->end_ts,
-		.content = packet->len, .sequence = stream->sequence, .lost = lost, .cpu = stream->cpu, .cut = (uint32_t)packet->cut,
+		.content = packet->len,
+		.sequence = stream->sequence,
+		.lost = lost,
+		.cpu = stream->cpu,
+		.cut = (uint32_t)packet->cut,
 		.ring_position = packet->position - unwritten,
 	};
 	const uint64_t start = wmk_consumer_now_ns();
@@ -81,13 +87,17 @@ static int put_empty(struct wmk_consumer *consumer, struct wmk_stream *stream, u
 	return put_packet(consumer, stream, &packet, lost);
 }
 
-/* Open the file if there is none yet; begin it with a lost count of 0 when the next packet would not. Whoever finds only that goes on before it. */
+/*
+ * Open the file if there is none yet; begin it with a lost count of 0 when the next packet would not. Whoever finds
+ * only that goes on before it.
+ */
 static int begin(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t lost)
 {
 	int err = 0;
 
 	if (!stream->out) {
-		err = consumer->options.output->ops->stream_open(consumer->options.output, stream->name, &stream->group->limits, &stream->out);
+		err = consumer->options.output->ops->stream_open(consumer->options.output, stream->name,
+								 &stream->group->limits, &stream->out);
 		if (err < 0)
 			return err;
 		stream->group->now.counts.streams++;
@@ -247,20 +257,23 @@ static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 }
 
 /*
- * Parts too: everything that is there when we come, and no more, or a fast writer would keep us for ever. Where that ends is a number that
- * the program may change: more than there is room for cannot have been there.
+ * Parts too: everything that is there when we come, and no more, or a fast writer would keep us for ever. Where that
+ * ends is a number that the program may change: more than there is room for cannot have been there.
  */
 static int drain(struct wmk_consumer *consumer, struct wmk_stream *stream, enum wmk_look how,
 		 struct wmk_look_result *result)
 {
 	const uint64_t head = stream->source->ops->head(stream->source), most = stream->source->size;
-	const uint64_t pieces = 2 * (uint64_t)stream->source->pieces;    /* each whole, or what was there of it and then the rest */
+	/* each whole, or what was there of it and then the rest */
+	const uint64_t pieces = 2 * (uint64_t)stream->source->pieces;
 	uint64_t taken = 0;
 	int ret;
 
 	for (uint64_t n = 1; (ret = take(consumer, stream, how)) > 0; n++) {
 		result->packets++;
-		/* (each sub-buffer begins with a header: with one more for each packet the sum is below its size, too) */
+		/*
+		 * (each sub-buffer begins with a header: with one more for each packet the sum is below its size, too)
+		 */
 		taken += stream->end_pos - stream->place + 1;
 		if (stream->end_pos >= head || (most && (taken >= most || n >= pieces)))
 			return 0;
@@ -299,7 +312,8 @@ static bool follow(struct wmk_consumer *consumer)
 
 	for (size_t i = 0; i < consumer->n_streams; i++) {
 		struct wmk_stream *stream = consumer->streams[i];
-		const int ret = stream->source->ops->follow && !stream->dead ? stream->source->ops->follow(stream->source) : 0;
+		const int ret =
+			stream->source->ops->follow && !stream->dead ? stream->source->ops->follow(stream->source) : 0;
 
 		if (ret < 0)
 			wmk_consumer_bury(consumer, stream, "what it has to follow cannot be", ret);

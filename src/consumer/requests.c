@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * requests.c - what the session daemon asks for: traces and rings are found or made, the rest is a job for the trace's thread. Nothing here
- * waits.
+ * requests.c - what the session daemon asks for: traces and rings are found or made, the rest is a job for the trace's
+ * thread. Nothing here waits.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -102,7 +102,10 @@ static int job_post(struct wmk_server_job *job, int err)
 	return err == -E2BIG ? err : wmk_error(err, "no memory for a request");
 }
 
-/* Make a job and give it to the trace's thread. `is`: rings to be added, or with more of their events, or NULL. 0 or -errno. */
+/*
+ * Make a job and give it to the trace's thread. `is`: rings to be added, or with more of their events, or NULL. 0 or
+ * -errno.
+ */
 static int job_give_rings(struct wmk_server_trace *trace, uint16_t type, uint64_t target,
 			  const struct wmk_consumerd_rings *is, uint64_t connection, uint32_t request)
 {
@@ -127,7 +130,8 @@ static int job_give_metadata(struct wmk_server_trace *trace, const struct wmk_co
 	return job_post(job, wmk_object_copy(&wmk_consumerd_metadata_object, is, &job->metadata, &job->arena));
 }
 
-static int job_give(struct wmk_server_trace *trace, uint16_t type, uint64_t target, uint64_t connection, uint32_t request)
+static int job_give(struct wmk_server_trace *trace, uint16_t type, uint64_t target, uint64_t connection,
+		    uint32_t request)
 {
 	return job_give_rings(trace, type, target, NULL, connection, request);
 }
@@ -153,7 +157,8 @@ static void stats_sum(struct wmk_consumerd_stats *sum, const struct wmk_consumer
 }
 
 /* Add to the channel's counts in the list, which and whose strings are the arena's. Without memory they are lost. */
-static void channel_add(struct wmk_list *list, const char *channel, const struct wmk_consumerd_stats *stats, struct wmk_arena *arena)
+static void channel_add(struct wmk_list *list, const char *channel, const struct wmk_consumerd_stats *stats,
+			struct wmk_arena *arena)
 {
 	struct wmk_consumerd_channel *items = list->items;
 	uint32_t i = 0;
@@ -198,7 +203,10 @@ static void answer(struct wmk_server_job *job)
 {
 	static const struct wmk_consumerd_nothing nothing;
 
-	/* What could not be written is a part of the counts at the end, and an error where it may be tried again (and with options.keep it may). */
+	/*
+	 * What could not be written is a part of the counts at the end, and an error where it may be tried again (and
+	 * with options.keep it may).
+	 */
 	const bool kept = job->err < 0 && job->trace->server->options.keep && job->type == WMK_CONSUMERD_RINGS_REMOVE &&
 			  !(job->err == -EDQUOT && job->trace->is.max_size);
 	const bool counts_matter = job->type == WMK_CONSUMERD_STATS || job->type == WMK_CONSUMERD_RINGS_REMOVE ||
@@ -209,7 +217,8 @@ static void answer(struct wmk_server_job *job)
 	else if (job->err < 0)
 		wmk_server_refuse(job->trace->server, job->connection, job->request, job->err, job->words);
 	else
-		wmk_server_reply(job->trace->server, job->connection, job->request, &wmk_consumerd_nothing_object, &nothing);
+		wmk_server_reply(job->trace->server, job->connection, job->request, &wmk_consumerd_nothing_object,
+				 &nothing);
 }
 
 void wmk_server_done(struct wmk_server_job *job)
@@ -232,9 +241,12 @@ void wmk_server_done(struct wmk_server_job *job)
 			wmk_server_rings_unlink(trace, job->rings[i]);
 		}
 	}
-	/* One that is there stays when events cannot be added; so does one that another job still wants to add, or removes already. */
-	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err < 0 && job->rings[0]->adding == 1 && !job->rings[0]->removing && !trace->removing &&
-	    !wmk_server_rings_from(job->rings[0]))
+	/*
+	 * One that is there stays when events cannot be added; so does one that another job still wants to add, or
+	 * removes already.
+	 */
+	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err < 0 && job->rings[0]->adding == 1 &&
+	    !job->rings[0]->removing && !trace->removing && !wmk_server_rings_from(job->rings[0]))
 		wmk_server_rings_unlink(trace, job->rings[0]);
 	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err == 0 && job->statedump > job->rings[0]->is.statedump)
 		job->rings[0]->is.statedump = job->statedump;
@@ -307,7 +319,8 @@ static int check_trace(const struct wmk_consumer_server *server, const struct wm
 		return wmk_error(-EINVAL, "user %llu, group %llu: no such numbers", (unsigned long long)is->uid,
 				 (unsigned long long)is->gid);
 	if (is->uid != geteuid() && geteuid() != 0)
-		return wmk_error(-EPERM, "user %u cannot write a trace of user %llu", (unsigned)geteuid(), (unsigned long long)is->uid);
+		return wmk_error(-EPERM, "user %u cannot write a trace of user %llu", (unsigned)geteuid(),
+				 (unsigned long long)is->uid);
 	if (is->mode > WMK_CONSUMERD_TRACE_UNSURE)
 		return wmk_error(-EINVAL, "mode %u of a trace", is->mode);
 	if (server->n_traces >= WMK_SERVER_TRACES_MAX)
@@ -324,7 +337,8 @@ static int add_trace(struct wmk_consumer_server *server, uint32_t request, const
 	int err;
 
 	if (trace && (trace->removing || !same_trace(&trace->is, is)))
-		return wmk_error(trace->removing ? -EBUSY : -EEXIST, "trace %llu is another one", (unsigned long long)is->trace);
+		return wmk_error(trace->removing ? -EBUSY : -EEXIST, "trace %llu is another one",
+				 (unsigned long long)is->trace);
 	if (trace)
 		return job_give(trace, WMK_CONSUMERD_TRACE_ADD, UINT64_MAX, server->connections, request);
 	err = check_trace(server, is);
@@ -376,7 +390,8 @@ static int add_rings(struct wmk_consumer_server *server, uint32_t request, const
 }
 
 /* What is not there is removed. */
-static int remove_what(struct wmk_consumer_server *server, uint16_t type, uint32_t request, const struct wmk_consumerd_target *target)
+static int remove_what(struct wmk_consumer_server *server, uint16_t type, uint32_t request,
+		       const struct wmk_consumerd_target *target)
 {
 	static const struct wmk_consumerd_report nothing;
 	struct wmk_server_trace *trace = wmk_server_trace_find(server, target->trace);
@@ -411,7 +426,8 @@ static int poke(struct wmk_consumer_server *server, uint64_t number)
 	return 1;
 }
 
-static int on_trace(struct wmk_consumer_server *server, const struct wmk_frame *frame, const struct wmk_consumerd_target *target)
+static int on_trace(struct wmk_consumer_server *server, const struct wmk_frame *frame,
+		    const struct wmk_consumerd_target *target)
 {
 	struct wmk_server_trace *trace = wmk_server_trace_find(server, target->trace);
 
@@ -419,7 +435,8 @@ static int on_trace(struct wmk_consumer_server *server, const struct wmk_frame *
 		return wmk_error(-ENOENT, "there is no trace %llu", (unsigned long long)target->trace);
 	if (target->rings && !wmk_server_rings_find(trace, target->rings))
 		return wmk_error(-ENOENT, "there are no rings %llu", (unsigned long long)target->rings);
-	return job_give(trace, frame->type, frame->type == WMK_CONSUMERD_CLEAR ? 0 : target->rings, server->connections, frame->request);
+	return job_give(trace, frame->type, frame->type == WMK_CONSUMERD_CLEAR ? 0 : target->rings, server->connections,
+			frame->request);
 }
 
 static int add_metadata(struct wmk_consumer_server *server, uint32_t request, const struct wmk_consumerd_metadata *is)
@@ -465,7 +482,8 @@ static int dispatch(struct wmk_consumer_server *server, const struct wmk_frame *
 	}
 }
 
-void wmk_server_request(struct wmk_consumer_server *server, const struct wmk_frame *frame, const void *body, size_t len, int fd)
+void wmk_server_request(struct wmk_consumer_server *server, const struct wmk_frame *frame, const void *body, size_t len,
+			int fd)
 {
 	static const struct wmk_consumerd_nothing nothing;
 	const struct wmk_object *is = wmk_consumerd_request(frame->type);

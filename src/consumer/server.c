@@ -87,7 +87,8 @@ unsigned wmk_server_own(void *data, pid_t *pids)
 	n += pids[n] > 0;
 	if (!server->options.rundir)
 		return n;
-	snprintf(path, sizeof(path), "%s/%s", server->options.rundir, server->options.kernel ? LOCK_FILE : KERNEL_LOCK_FILE);
+	snprintf(path, sizeof(path), "%s/%s", server->options.rundir,
+		 server->options.kernel ? LOCK_FILE : KERNEL_LOCK_FILE);
 	pids[n] = wmk_kown_of_file(path, COMM);
 	return n + (pids[n] > 0);
 }
@@ -98,13 +99,14 @@ static int lock_place(struct wmk_consumer_server *server)
 	char path[sizeof(server->socket_path)], number[16];
 	int len;
 
-	snprintf(path, sizeof(path), "%s/%s", server->options.rundir, server->options.kernel ? KERNEL_LOCK_FILE : LOCK_FILE);
+	snprintf(path, sizeof(path), "%s/%s", server->options.rundir,
+		 server->options.kernel ? KERNEL_LOCK_FILE : LOCK_FILE);
 	server->lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (server->lock < 0)
 		return wmk_error(-errno, "cannot open %.100s: %s", path, strerror(errno));
 	if (flock(server->lock, LOCK_EX | LOCK_NB) < 0)
-		return wmk_error(errno == EWOULDBLOCK ? -EADDRINUSE : -errno, "another waymark-consumerd runs in %.100s",
-				 server->options.rundir);
+		return wmk_error(errno == EWOULDBLOCK ? -EADDRINUSE : -errno,
+				 "another waymark-consumerd runs in %.100s", server->options.rundir);
 	len = snprintf(number, sizeof(number), "%d\n", (int)getpid());
 	if (ftruncate(server->lock, 0) < 0 || pwrite(server->lock, number, (size_t)len, 0) != len)
 		return wmk_error(-EIO, "cannot write %.100s", path);
@@ -175,19 +177,21 @@ static void queue_or_disconnect(struct wmk_consumer_server *server, int err)
 	shutdown(server->connection, SHUT_RDWR);
 }
 
-void wmk_server_reply(struct wmk_consumer_server *server, uint64_t connection, uint32_t request, const struct wmk_object *is,
-		      const void *object)
+void wmk_server_reply(struct wmk_consumer_server *server, uint64_t connection, uint32_t request,
+		      const struct wmk_object *is, const void *object)
 {
 	if (server->connection < 0 || connection != server->connections)
 		return;
 	queue_or_disconnect(server, wmk_consumerd_send(&server->out, WMK_CONSUMERD_REPLY, request, is, object, -1));
 }
 
-void wmk_server_refuse(struct wmk_consumer_server *server, uint64_t connection, uint32_t request, int err, const char *words)
+void wmk_server_refuse(struct wmk_consumer_server *server, uint64_t connection, uint32_t request, int err,
+		       const char *words)
 {
 	if (server->connection < 0 || connection != server->connections)
 		return;
-	queue_or_disconnect(server, wmk_out_error(&server->out, (enum wmk_msg)WMK_CONSUMERD_ERROR, request, err, words));
+	queue_or_disconnect(server,
+			    wmk_out_error(&server->out, (enum wmk_msg)WMK_CONSUMERD_ERROR, request, err, words));
 }
 
 bool wmk_server_say(struct wmk_consumer_server *server, uint16_t type, const struct wmk_object *is, const void *object)
@@ -206,7 +210,8 @@ static void welcome(struct wmk_consumer_server *server, int connection)
 	static const struct wmk_consumerd_nothing nothing;
 
 	if (server->connection >= 0) {
-		wmk_consumerd_send(&server->out, WMK_CONSUMERD_REPLACED, 0, &wmk_consumerd_nothing_object, &nothing, -1);
+		wmk_consumerd_send(&server->out, WMK_CONSUMERD_REPLACED, 0, &wmk_consumerd_nothing_object, &nothing,
+				   -1);
 		wmk_out_send(&server->out, server->connection);
 		disconnect(server);
 	}
@@ -228,7 +233,8 @@ static void accept_one(struct wmk_consumer_server *server)
 	if (connection < 0)
 		return;
 	if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.uid != geteuid()) {
-		wmk_server_log(server, "somebody else than user %u has connected, and is not heard", (unsigned)geteuid());
+		wmk_server_log(server, "somebody else than user %u has connected, and is not heard",
+			       (unsigned)geteuid());
 		close(connection);
 		return;
 	}
@@ -361,7 +367,8 @@ static void last_words(struct wmk_consumer_server *server)
 	struct pollfd out;
 
 	if (server->shutdown_request)
-		wmk_server_reply(server, server->shutdown_connection, server->shutdown_request, &wmk_consumerd_nothing_object, &nothing);
+		wmk_server_reply(server, server->shutdown_connection, server->shutdown_request,
+				 &wmk_consumerd_nothing_object, &nothing);
 	while (server->connection >= 0 && wmk_out_queued(&server->out)) {
 		out = (struct pollfd){ .fd = server->connection, .events = POLLOUT };
 		if (wmk_out_send(&server->out, server->connection) != 0 || poll(&out, 1, LAST_WORDS_MS) <= 0)

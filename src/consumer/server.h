@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server.h - waymark-consumerd: consumers for a session daemon in another process, which commands them over a socket (wire/consumerd.h).
+ * server.h - waymark-consumerd: consumers for a session daemon in another process, which commands them over a socket
+ * (wire/consumerd.h).
  *
  *     <rundir>/consumer.sock ──requests──► server's thread ──jobs──► a thread for each trace: its consumer, which carries them out
  *                            ◄─answers───                  ◄──done──
  *
- * A session daemon may go and another come: consuming goes on, LIST hands over all that there is. One is served at a time; a new one takes
- * the place of the old. The server ends when it is told to (SHUTDOWN, wmk_consumer_server_stop()), all rings emptied and written; and when
- * it holds nothing and nobody is connected any more.
+ * A session daemon may go and another come: consuming goes on, LIST hands over all that there is. One is served at a
+ * time; a new one takes the place of the old. The server ends when it is told to (SHUTDOWN,
+ * wmk_consumer_server_stop()), all rings emptied and written; and when it holds nothing and nobody is connected any
+ * more.
  *
  * Errors are -errno with a cause chain. What concerns nobody who is connected goes to `log`.
  */
@@ -26,7 +28,8 @@ struct wmk_consumer_server_options {
 	const char *rundir;          /* made 0700 if absent; refused if another's or open to others; NULL: no socket */
 	int kernel;                  /* 1: for kernel channels: at a socket of its own */
 	uint64_t keep_free;          /* bytes of a disk that stay free (wmk_store_keep_free()) */
-	int keep;                    /* 1: at the end of rings what could not be written stays in them, for who tries again */
+	/* 1: at the end of rings what could not be written stays in them, for who tries again */
+	int keep;
 	unsigned max_user_traces;    /* traces of one user other than root at a time; 0: WMK_SERVER_USER_TRACES */
 	int connection;              /* a session daemon that is there from the beginning, taken over; -1: none */
 	const char *version;         /* said in HELLO */

@@ -139,14 +139,18 @@ struct wmk_consumer_server {
 /* server.c */
 void wmk_server_log(struct wmk_consumer_server *server, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Answers to who asked; nothing if that connection is gone. */
-void wmk_server_reply(struct wmk_consumer_server *server, uint64_t connection, uint32_t request, const struct wmk_object *is,
-		      const void *object);
-void wmk_server_refuse(struct wmk_consumer_server *server, uint64_t connection, uint32_t request, int err, const char *words);
+void wmk_server_reply(struct wmk_consumer_server *server, uint64_t connection, uint32_t request,
+		      const struct wmk_object *is, const void *object);
+void wmk_server_refuse(struct wmk_consumer_server *server, uint64_t connection, uint32_t request, int err,
+		       const char *words);
 void wmk_server_wake(struct wmk_consumer_server *server);
 /* Unasked, to whoever is connected; false: nobody is. */
 bool wmk_server_say(struct wmk_consumer_server *server, uint16_t type, const struct wmk_object *is, const void *object);
 
-/* The tracer's processes: this one, the session daemon, the other consumer daemon. A wmk_kown_find (kernel/proc/own_pids.h); any thread. */
+/*
+ * The tracer's processes: this one, the session daemon, the other consumer daemon. A wmk_kown_find
+ * (kernel/proc/own_pids.h); any thread.
+ */
 unsigned wmk_server_own(void *server, pid_t *pids);
 
 /* greet.c */
@@ -163,7 +167,8 @@ bool wmk_server_greeters_hear(struct wmk_consumer_server *server, const struct p
 void wmk_server_greeters_drop(struct wmk_consumer_server *server);
 
 /* requests.c */
-void wmk_server_request(struct wmk_consumer_server *server, const struct wmk_frame *frame, const void *body, size_t len, int fd);
+void wmk_server_request(struct wmk_consumer_server *server, const struct wmk_frame *frame, const void *body, size_t len,
+			int fd);
 /* A job that is done: answer, forget. */
 void wmk_server_done(struct wmk_server_job *job);
 /* End everything: the last answer to it is that there are no traces any more. */
@@ -175,7 +180,8 @@ struct wmk_server_trace *wmk_server_trace_new(struct wmk_consumer_server *server
 /* Closed, with all that it has; no job is under way. */
 void wmk_server_trace_free(struct wmk_server_trace *trace);
 struct wmk_server_rings *wmk_server_rings_find(struct wmk_server_trace *trace, uint64_t number);
-int wmk_server_rings_new(struct wmk_server_trace *trace, const struct wmk_consumerd_rings *is, int fd, struct wmk_server_rings **result);
+int wmk_server_rings_new(struct wmk_server_trace *trace, const struct wmk_consumerd_rings *is, int fd,
+			 struct wmk_server_rings **result);
 /* Out of the list; jobs may still have them. */
 void wmk_server_rings_unlink(struct wmk_server_trace *trace, struct wmk_server_rings *rings);
 void wmk_server_rings_drop(struct wmk_server_rings *rings);
@@ -193,7 +199,10 @@ void wmk_server_output_leave(struct wmk_server_trace *trace);
 struct wmk_output *wmk_server_output_of(const struct wmk_server_trace *trace);
 /* The server's thread: there is room again. */
 void wmk_server_output_cleared(struct wmk_server_trace *trace);
-/* Report outputs that are full and were not reported yet. To a session daemon that has just connected: all of them again. */
+/*
+ * Report outputs that are full and were not reported yet. To a session daemon that has just connected: all of them
+ * again.
+ */
 void wmk_server_outputs_notify(struct wmk_consumer_server *server);
 void wmk_server_outputs_notify_again(struct wmk_consumer_server *server);
 

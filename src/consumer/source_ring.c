@@ -46,7 +46,8 @@ static int ring_next(struct wmk_source *source, int flush, struct wmk_packet *pa
 				       .end = from->begin_pos + from->len, .records = from->records,
 				       .lost = from->lost, .cut = from->cut,
 				       .data = from->data, .len = from->len };
-	packet->pressure = (uint32_t)((waymark_ring_reader_position(ring->reader) - from->begin_pos) * 100 / ring->source.size);
+	packet->pressure =
+		(uint32_t)((waymark_ring_reader_position(ring->reader) - from->begin_pos) * 100 / ring->source.size);
 	/* The room may be larger than a packet's header, for alignment; it ends where the data begin. */
 	if (from->room)
 		packet->room = (uint8_t *)from->room + ring->header_room - WMK_CTF_PACKET_ROOM;
@@ -79,7 +80,10 @@ static int ring_resume(struct wmk_source *source, const struct wmk_ctf_packet *l
 		return corrupt(ring_of(source));
 	if (err != -ESTALE)
 		return err < 0 ? err : 0;
-	/* The trace has less than it had (the machine ended before it was on the disk): what was given back is lost, what the ring holds is not. */
+	/*
+	 * The trace has less than it had (the machine ended before it was on the disk): what was given back is lost,
+	 * what the ring holds is not.
+	 */
 	err = waymark_ring_reader_resume(reader, wmk_ring_reader_given(reader), 0, ts, records);
 	return err == -EIO ? corrupt(ring_of(source)) : err < 0 ? err : 1;
 }
@@ -128,7 +132,8 @@ int wmk_source_ring_open(struct waymark_ring_set *set, uint32_t ring, struct wmk
 	made->source.ops = &ring_ops;
 	made->header_room = waymark_ring_set_options(set)->header_room;
 	made->source.pieces = waymark_ring_set_options(set)->n_subbufs;
-	made->source.size = (uint64_t)waymark_ring_set_options(set)->subbuf_size * waymark_ring_set_options(set)->n_subbufs;
+	made->source.size =
+		(uint64_t)waymark_ring_set_options(set)->subbuf_size * waymark_ring_set_options(set)->n_subbufs;
 	err = waymark_ring_reader_open(set, ring, &made->reader);
 	if (err < 0) {
 		free(made);

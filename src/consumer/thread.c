@@ -2,8 +2,9 @@
 /*
  * thread.c - the consumer's thread and its commands: when to look (look.c does it), when to sleep, how deep.
  *
- * The thread sleeps on one word for commands (`word`, changed by wmk_consumer_nudge()) and on the rings of all sets. It reads the word
- * before it looks at the commands and sleeps only while the word is the same: no command waits for a sleep to end.
+ * The thread sleeps on one word for commands (`word`, changed by wmk_consumer_nudge()) and on the rings of all sets. It
+ * reads the word before it looks at the commands and sleeps only while the word is the same: no command waits for a
+ * sleep to end.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -85,12 +86,14 @@ static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t
 }
 
 /*
- * Where the kernel writes: a command ends it, and a buffer that fills. What is readable and cannot be written (`stuck`, `refused`) must not keep us
- * awake. A count that stands in `wake` since before the look makes us look once more, and no command waits.
+ * Where the kernel writes: a command ends it, and a buffer that fills. What is readable and cannot be written (`stuck`,
+ * `refused`) must not keep us awake. A count that stands in `wake` since before the look makes us look once more, and
+ * no command waits.
  */
 static void sleep_on_kernel(struct wmk_consumer *consumer, bool deep)
 {
-	const bool brief = !deep && consumer->interval_us <= TIMER_US, alone = brief || consumer->stuck || consumer->refused;
+	const bool brief = !deep && consumer->interval_us <= TIMER_US,
+		   alone = brief || consumer->stuck || consumer->refused;
 	const unsigned first = 1 + consumer->n_followed;
 	int ms = !deep ? (int)((consumer->interval_us + 999) / 1000) : consumer->awaits_cpus ? WMK_CPUS_MS : -1;
 	eventfd_t count;
@@ -132,7 +135,10 @@ static void rest(struct wmk_consumer *consumer, uint32_t word)
 	}
 	if (deep)
 		wmk_consumer_heart_rest(consumer, true);
-	slept = sleep_on_rings(consumer, word, !deep ? (int64_t)consumer->interval_us : consumer->unbacked ? RETRY_US : -1);
+	slept = sleep_on_rings(consumer, word,
+			       !deep                ? (int64_t)consumer->interval_us
+			       : consumer->unbacked ? RETRY_US
+						    : -1);
 	if (deep)
 		wmk_consumer_heart_rest(consumer, false);
 	if (!slept)
@@ -143,7 +149,8 @@ static void rest(struct wmk_consumer *consumer, uint32_t word)
 static void watch_kernel(struct wmk_consumer *consumer)
 {
 	const int wake = atomic_load_explicit(&consumer->wake, memory_order_relaxed);
-	struct pollfd *grown = wake < 0 ? NULL : realloc(consumer->polled, (2 * consumer->n_streams + 1) * sizeof(*grown));
+	struct pollfd *grown =
+		wake < 0 ? NULL : realloc(consumer->polled, (2 * consumer->n_streams + 1) * sizeof(*grown));
 
 	consumer->n_polled = 0;
 	if (!grown)
@@ -152,7 +159,9 @@ static void watch_kernel(struct wmk_consumer *consumer)
 	grown[consumer->n_polled++] = (struct pollfd){ .fd = wake, .events = POLLIN };
 	for (size_t i = 0; i < consumer->n_streams; i++) {
 		struct wmk_stream *stream = consumer->streams[i];
-		const int fd = stream->source->ops->follow_fd && !stream->dead ? stream->source->ops->follow_fd(stream->source) : -1;
+		const int fd = stream->source->ops->follow_fd && !stream->dead
+				       ? stream->source->ops->follow_fd(stream->source)
+				       : -1;
 
 		if (fd >= 0)
 			grown[consumer->n_polled++] = (struct pollfd){ .fd = fd, .events = POLLIN };
@@ -162,7 +171,8 @@ static void watch_kernel(struct wmk_consumer *consumer)
 		struct wmk_stream *stream = consumer->streams[i];
 
 		if (stream->source->ops->fd && !stream->dead && !wmk_stream_waits(stream))
-			grown[consumer->n_polled++] = (struct pollfd){ .fd = stream->source->ops->fd(stream->source), .events = POLLIN };
+			grown[consumer->n_polled++] =
+				(struct pollfd){ .fd = stream->source->ops->fd(stream->source), .events = POLLIN };
 	}
 }
 

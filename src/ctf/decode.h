@@ -68,7 +68,8 @@ struct wmk_ctf_op {
 	uint16_t width;            /* bits of a number; 0: LEB128 */
 	uint8_t ref;               /* the register of its length or selector; 0: `count` */
 	/*
-	 * its value goes into this register; of a VARIANT, OPTIONAL: the operation that was selected in it, or 0; 0: nowhere
+	 * its value goes into this register; of a VARIANT, OPTIONAL: the operation that was selected in it, or 0; 0:
+	 * nowhere
 	 */
 	uint8_t save;
 	uint16_t roles;            /* WMK_ROLE_BIT() of each */
@@ -106,7 +107,8 @@ struct wmk_ctf_program {
 	const struct wmk_ctf_fixed_run *steps;
 	uint32_t n_steps;
 	/*
-	 * of one step at most: so many bits from the next place of that alignment on (which is `fixed_mask` + 1); else it
+	 * of one step at most: so many bits from the next place of that alignment on (which is `fixed_mask` + 1); else
+	 * it
 	 *  `varies`
 	 */
 	bool varies;
@@ -121,7 +123,8 @@ struct wmk_ctf_event_decoder {
 	struct wmk_ctf_program context, payload;
 	uint64_t id;
 	/*
-	 * How far it is behind the header, from a whole byte on, where nothing before varies: to the context and the payload;
+	 * How far it is behind the header, from a whole byte on, where nothing before varies: to the context and the
+	 * payload;
 	 *  to the end.
 	 */
 	bool is_constant_before, is_constant;
@@ -178,7 +181,8 @@ struct wmk_ctf_item {
 		double f;
 	} value;
 	/*
-	 * STRING, TEXT, BLOB: `len` bytes in the packet, no NUL among a STRING's or TEXT's. Of numbers that may be wide: the
+	 * STRING, TEXT, BLOB: `len` bytes in the packet, no NUL among a STRING's or TEXT's. Of numbers that may be
+	 * wide: the
 	 *  packet, and their bits.
 	 */
 	const char *text;
@@ -204,7 +208,8 @@ struct wmk_ctf_walk {
 	int err;
 	bool is_passing;           /* nobody wants an array's elements of no size, but the first */
 	/*
-	 * Where a string begins that was passed over to find the end, and how many bytes it has: who takes it need not look
+	 * Where a string begins that was passed over to find the end, and how many bytes it has: who takes it need not
+	 * look
 	 *  for its end again. It is so as long as the packet is the same, whatever else was read of it.
 	 */
 	uint64_t text_at, text_len;

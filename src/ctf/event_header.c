@@ -452,7 +452,8 @@ int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk
 	record->walk.registers[plan->save] = selector;
 	record->at = at;
 	/*
-	 * Mostly it is of the event that the one before was of. Then where it ends is known before its id has been read, as
+	 * Mostly it is of the event that the one before was of. Then where it ends is known before its id has been
+	 * read, as
 	 *  far as a processor is concerned that goes on with what it expects.
 	 */
 	id = part_of(word, &way->near_id);

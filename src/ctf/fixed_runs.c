@@ -159,7 +159,8 @@ int wmk_ctf_fixed_runs_make(struct wmk_scratch *scratch, struct wmk_ctf_program 
 	if (!program->n_ops)
 		return 0;
 	/*
-	 * An operation makes three steps at most: what is before it, its alignment, itself; and there is what is behind the
+	 * An operation makes three steps at most: what is before it, its alignment, itself; and there is what is behind
+	 * the
 	 *  last.
 	 */
 	m.steps = wmk_scratch_alloc(scratch, (3 * (size_t)program->n_ops + 1) * sizeof(*m.steps));

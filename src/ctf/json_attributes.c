@@ -23,7 +23,8 @@ int wmk_ctf_json_extras(const struct wmk_ctf_json_at *of)
 	if (err < 0)
 		return err;
 	/*
-	 * The preamble's have been refused: one that stands elsewhere is not declared there. Either way nobody can tell what
+	 * The preamble's have been refused: one that stands elsewhere is not declared there. Either way nobody can tell
+	 * what
 	 *  it changes.
 	 */
 	json_object_object_foreach(at.value, space, of_space) {

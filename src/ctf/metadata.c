@@ -50,7 +50,8 @@ unsigned wmk_ctf_env_own(const struct wmk_ctf_trace *trace, struct wmk_ctf_env e
 		{ "hostname", trace->hostname, 0 },
 		{ "domain", trace->domain, 0 },
 		/*
-		 * Trace Compass tells by this very name, and a version of at least 2.8, that events, contexts and the state dump are
+		 * Trace Compass tells by this very name, and a version of at least 2.8, that events, contexts and the
+		 * state dump are
 		 *  called as in LTTng-UST's traces, as ours are: else it reads the trace, but its views of user space find nothing in
 		 * it.
 		 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * commands.c - a function for each request (see waymark/ctl.h): options become the object that travels. What is wrong with them the daemon
- * says, which knows; here is checked what this side must, to put them together.
+ * commands.c - a function for each request (see waymark/ctl.h): options become the object that travels. What is wrong
+ * with them the daemon says, which knows; here is checked what this side must, to put them together.
  */
 #include "ctl/connection.h"
 
@@ -55,7 +55,8 @@ int wmk_ctl_home(char *buf, size_t size)
 
 /* ── sessions ────────────────────────────────────────────────────────────────────────────────────────── */
 
-int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_options *given, struct waymark_ctl_result **result)
+int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_options *given,
+		       struct waymark_ctl_result **result)
 {
 	struct waymark_ctl_create_options o;
 	char home[WMK_OBJECT_TEXT_MAX + 1];
@@ -115,15 +116,16 @@ int waymark_ctl_list_sessions(struct waymark_ctl *ctl, const char *session, stru
 	return wmk_ctl_request(ctl, WMK_CTL_LIST_SESSIONS, &request, result);
 }
 
-int waymark_ctl_regenerate(struct waymark_ctl *ctl, const char *session, uint32_t what, struct waymark_ctl_result **result)
+int waymark_ctl_regenerate(struct waymark_ctl *ctl, const char *session, uint32_t what,
+			   struct waymark_ctl_result **result)
 {
 	const struct wmk_ctl_regenerate request = { .session = session, .what = what };
 
 	return wmk_ctl_request(ctl, WMK_CTL_REGENERATE, &request, result);
 }
 
-static int tracking(struct waymark_ctl *ctl, uint16_t type, const char *what, const struct waymark_ctl_track_options *given,
-		    struct waymark_ctl_result **result)
+static int tracking(struct waymark_ctl *ctl, uint16_t type, const char *what,
+		    const struct waymark_ctl_track_options *given, struct waymark_ctl_result **result)
 {
 	struct waymark_ctl_track_options o;
 
@@ -132,16 +134,20 @@ static int tracking(struct waymark_ctl *ctl, uint16_t type, const char *what, co
 	int err = WMK_CTL_OPTIONS(&o, given, what);
 	if (err < 0)
 		return err;
-	const struct wmk_ctl_track request = { .session = o.session, .kind = o.kind, .all = o.all, .ids = list(o.ids, o.n_ids) };
+	const struct wmk_ctl_track request = {
+		.session = o.session, .kind = o.kind, .all = o.all, .ids = list(o.ids, o.n_ids)
+	};
 	return wmk_ctl_request(ctl, type, &request, result);
 }
 
-int waymark_ctl_track(struct waymark_ctl *ctl, const struct waymark_ctl_track_options *options, struct waymark_ctl_result **result)
+int waymark_ctl_track(struct waymark_ctl *ctl, const struct waymark_ctl_track_options *options,
+		      struct waymark_ctl_result **result)
 {
 	return tracking(ctl, WMK_CTL_TRACK, "track", options, result);
 }
 
-int waymark_ctl_untrack(struct waymark_ctl *ctl, const struct waymark_ctl_track_options *options, struct waymark_ctl_result **result)
+int waymark_ctl_untrack(struct waymark_ctl *ctl, const struct waymark_ctl_track_options *options,
+			struct waymark_ctl_result **result)
 {
 	return tracking(ctl, WMK_CTL_UNTRACK, "untrack", options, result);
 }
@@ -214,17 +220,25 @@ static int rules_make(const struct waymark_ctl_events_options *o, struct wmk_lis
 			err = wmk_error(-EINVAL, "enable-event: the rules have different sizes");
 		if (err < 0 || !to)
 			return err < 0 ? err : -ENOMEM;
-		bool swap = r.level_op == WAYMARK_CTL_BETWEEN && r.level > r.level_to;   /* the more severe one is the smaller */
+		/* the more severe one is the smaller */
+		bool swap = r.level_op == WAYMARK_CTL_BETWEEN && r.level > r.level_to;
 		*to = (struct wmk_ctl_rule){
-			.pattern = r.pattern, .exclusions = list(r.exclusions, r.n_exclusions), .level_op = r.level_op,
-			.level = swap ? r.level_to : r.level, .level_to = swap ? r.level : r.level_to, .filter = r.filter, .enabled = true,
-			.probe = r.probe, .place = r.place,
+			.pattern = r.pattern,
+			.exclusions = list(r.exclusions, r.n_exclusions),
+			.level_op = r.level_op,
+			.level = swap ? r.level_to : r.level,
+			.level_to = swap ? r.level : r.level_to,
+			.filter = r.filter,
+			.enabled = true,
+			.probe = r.probe,
+			.place = r.place,
 		};
 	}
 	return 0;
 }
 
-int waymark_ctl_enable_event(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *given, struct waymark_ctl_result **result)
+int waymark_ctl_enable_event(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *given,
+			     struct waymark_ctl_result **result)
 {
 	struct waymark_ctl_events_options o;
 	struct wmk_ctl_enable_event request = { 0 };
@@ -248,7 +262,8 @@ int waymark_ctl_enable_event(struct waymark_ctl *ctl, const struct waymark_ctl_e
 	return err;
 }
 
-int waymark_ctl_disable_event(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *given, struct waymark_ctl_result **result)
+int waymark_ctl_disable_event(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *given,
+			      struct waymark_ctl_result **result)
 {
 	struct waymark_ctl_events_options o;
 	struct wmk_ctl_domain domain;
@@ -264,7 +279,8 @@ int waymark_ctl_disable_event(struct waymark_ctl *ctl, const struct waymark_ctl_
 	return wmk_ctl_request(ctl, WMK_CTL_DISABLE_EVENT, &request, result);
 }
 
-int waymark_ctl_add_context(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *given, struct waymark_ctl_result **result)
+int waymark_ctl_add_context(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *given,
+			    struct waymark_ctl_result **result)
 {
 	struct waymark_ctl_events_options o;
 	struct wmk_ctl_domain domain;
@@ -282,7 +298,8 @@ int waymark_ctl_add_context(struct waymark_ctl *ctl, const struct waymark_ctl_ev
 
 /* ── programs, the kernel, the daemon ────────────────────────────────────────────────────────────────────────────── */
 
-int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps_options *given, struct waymark_ctl_result **result)
+int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps_options *given,
+			  struct waymark_ctl_result **result)
 {
 	struct waymark_ctl_apps_options o = { 0 };
 
@@ -295,7 +312,8 @@ int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps
 	return wmk_ctl_request(ctl, WMK_CTL_LIST_APPS, &request, result);
 }
 
-int waymark_ctl_list_kernel(struct waymark_ctl *ctl, const struct waymark_ctl_kernel_options *given, struct waymark_ctl_result **result)
+int waymark_ctl_list_kernel(struct waymark_ctl *ctl, const struct waymark_ctl_kernel_options *given,
+			    struct waymark_ctl_result **result)
 {
 	struct waymark_ctl_kernel_options o = { 0 };
 
@@ -304,7 +322,9 @@ int waymark_ctl_list_kernel(struct waymark_ctl *ctl, const struct waymark_ctl_ke
 	int err = given ? WMK_CTL_OPTIONS(&o, given, "list-kernel") : 0;
 	if (err < 0)
 		return err;
-	const struct wmk_ctl_list_kernel request = { .patterns = list(o.patterns, o.n_patterns), .fields = o.fields, .lacks = o.lacks };
+	const struct wmk_ctl_list_kernel request = { .patterns = list(o.patterns, o.n_patterns),
+						     .fields = o.fields,
+						     .lacks = o.lacks };
 	return wmk_ctl_request(ctl, WMK_CTL_LIST_KERNEL, &request, result);
 }
 

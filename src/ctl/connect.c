@@ -59,10 +59,13 @@ static int socket_connect(const char *rundir, bool named, uint64_t deadline)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int left = wmk_ctl_left(deadline);
-	struct timeval patience = { left / 1000, left % 1000 * 1000 };       /* AF_UNIX: for connect() too, when many wait there */
+	/* AF_UNIX: for connect() too, when many wait there */
+	struct timeval patience = { left / 1000, left % 1000 * 1000 };
 
-	if (snprintf(address.sun_path, sizeof(address.sun_path), "%s/" WMK_CTL_SOCKET, rundir) >= (int)sizeof(address.sun_path))
-		return wmk_error(-ENAMETOOLONG, "the path %.60s.../" WMK_CTL_SOCKET " is too long for a socket", rundir);
+	if (snprintf(address.sun_path, sizeof(address.sun_path), "%s/" WMK_CTL_SOCKET, rundir) >=
+	    (int)sizeof(address.sun_path))
+		return wmk_error(-ENAMETOOLONG, "the path %.60s.../" WMK_CTL_SOCKET " is too long for a socket",
+				 rundir);
 	int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (sock < 0)
 		return wmk_error(-errno, "cannot make a socket");
@@ -70,7 +73,8 @@ static int socket_connect(const char *rundir, bool named, uint64_t deadline)
 	if (err == 0 && left > 0 && setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) != 0)
 		err = wmk_error(-errno, "cannot bound the time to connect");
 	if (err == 0 && connect(sock, (const struct sockaddr *)&address, sizeof(address)) != 0)
-		err = wmk_error(errno == EAGAIN || errno == EINPROGRESS ? -ETIMEDOUT : -errno, "cannot connect to %s", address.sun_path);
+		err = wmk_error(errno == EAGAIN || errno == EINPROGRESS ? -ETIMEDOUT : -errno, "cannot connect to %s",
+				address.sun_path);
 	if (err == 0)
 		err = peer_check(sock, address.sun_path, named);
 	if (err == 0)
@@ -105,7 +109,8 @@ static int where_find(struct where *where, const char *rundir)
 		return len < 0 ? len : 0;
 	}
 	if (*rundir != '/' || strlen(rundir) >= sizeof(where->own))
-		return wmk_error(-EINVAL, "the runtime directory '%.60s' is not an absolute path of less than %zu bytes", rundir,
+		return wmk_error(-EINVAL,
+				 "the runtime directory '%.60s' is not an absolute path of less than %zu bytes", rundir,
 				 sizeof(where->own));
 	strcpy(where->own, rundir);
 	return 0;
@@ -120,7 +125,10 @@ static int connect_root(struct waymark_ctl *ctl, const struct where *where, uint
 	return sock < 0 ? -1 : sock;
 }
 
-/* A daemon that somebody else started at the same time is as good as ours: it holds the lock, and listens at any moment. */
+/*
+ * A daemon that somebody else started at the same time is as good as ours: it holds the lock, and listens at any
+ * moment.
+ */
 static int connect_other(const struct where *where, uint64_t deadline, int err)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
@@ -139,14 +147,15 @@ static int connect_other(const struct where *where, uint64_t deadline, int err)
 	return wmk_ctl_words(err, words);
 }
 
-static int connect_own(struct waymark_ctl *ctl, const struct waymark_ctl_connect_options *options, const struct where *where,
-		       uint64_t deadline)
+static int connect_own(struct waymark_ctl *ctl, const struct waymark_ctl_connect_options *options,
+		       const struct where *where, uint64_t deadline)
 {
 	strcpy(ctl->rundir, where->own);
 	int sock = socket_connect(ctl->rundir, where->named, deadline);
 	if (sock >= 0 && options->recover) {
 		close(sock);
-		return wmk_error_said(-EBUSY, "a session daemon runs for %s: what is recovered takes one of its own", ctl->rundir);
+		return wmk_error_said(-EBUSY, "a session daemon runs for %s: what is recovered takes one of its own",
+				      ctl->rundir);
 	}
 	if (sock >= 0 || !is_nobody(sock))
 		return sock;
@@ -215,8 +224,10 @@ int waymark_ctl_connect(const struct waymark_ctl_connect_options *given, struct 
 		err = WMK_CTL_OPTIONS(&options, given, "connect");
 	if (err == 0 && (options.start > WAYMARK_CTL_START_NEVER || options.timeout_ms < -1))
 		err = wmk_error(-EINVAL, "connect: there is no such way to start a daemon, or no such time");
-	if (err == 0 && options.recover && (*options.recover != '/' || !options.rundir || options.start != WAYMARK_CTL_START_IF_NONE))
-		err = wmk_error(-EINVAL, "connect: to recover takes an absolute path, and a runtime directory for a daemon that is started");
+	if (err == 0 && options.recover &&
+	    (*options.recover != '/' || !options.rundir || options.start != WAYMARK_CTL_START_IF_NONE))
+		err = wmk_error(-EINVAL, "connect: to recover takes an absolute path, and a runtime directory for a "
+					 "daemon that is started");
 	if (err < 0)
 		return err;
 	struct waymark_ctl *ctl = calloc(1, sizeof(*ctl));

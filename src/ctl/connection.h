@@ -47,24 +47,31 @@ struct waymark_ctl_result {
 
 /* ── time ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The moment `timeout_ms` from now (-1: never), and what is left until then, for poll(): 0 when it is past, -1 for never. */
+/*
+ * The moment `timeout_ms` from now (-1: never), and what is left until then, for poll(): 0 when it is past, -1 for
+ * never.
+ */
 uint64_t wmk_ctl_deadline(int timeout_ms);
 int wmk_ctl_left(uint64_t deadline);
 
 /* ── requests ────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Ask and wait for the answer. `result` may be NULL. The daemon's own error comes back with its words; -ETIMEDOUT; -ECONNRESET, -EPROTO:
+ * Ask and wait for the answer. `result` may be NULL. The daemon's own error comes back with its words; -ETIMEDOUT;
+ * -ECONNRESET, -EPROTO:
  * the connection is no more.
  */
 int wmk_ctl_request(struct waymark_ctl *ctl, uint16_t type, const void *request, struct waymark_ctl_result **result);
 /* Wait until the daemon closes the connection, as it does when it ends. 0, -ETIMEDOUT. */
 int wmk_ctl_hang_up(struct waymark_ctl *ctl);
-/* A chain that has become one line (outermost first, as wmk_error_text() makes it) is a chain again. Changes `words`. Returns `err`. */
+/*
+ * A chain that has become one line (outermost first, as wmk_error_text() makes it) is a chain again. Changes `words`.
+ * Returns `err`.
+ */
 int wmk_ctl_words(int err, char *words);
 /*
- * Take the options of a public function, which begin with their size: what a caller of an older version does not know is zero, what one of
- * a newer version set and we do not know is refused (-EINVAL).
+ * Take the options of a public function, which begin with their size: what a caller of an older version does not know
+ * is zero, what one of a newer version set and we do not know is refused (-EINVAL).
  */
 int wmk_ctl_options(void *to, size_t size, const void *from, const char *what);
 #define WMK_CTL_OPTIONS(to, from, what) wmk_ctl_options((to), sizeof(*(to)), (from), (what))
@@ -99,14 +106,18 @@ extern const struct wmk_object wmk_ctl_saved_object;
 int wmk_ctl_home(char *buf, size_t size);
 /* May a session be called that? Else -EINVAL: it is going to be a file's name. */
 int wmk_ctl_name_check(const char *name);
-/* Open $HOME/.waymark/sessions; `make`: make what is missing, 0700. No link is followed below $HOME. A descriptor, or -errno. */
+/*
+ * Open $HOME/.waymark/sessions; `make`: make what is missing, 0700. No link is followed below $HOME. A descriptor, or
+ * -errno.
+ */
 int wmk_ctl_sessions_dir(bool make, char *path, size_t size);
 
 /* ── starting a daemon ───────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Start the daemon's program and wait until it says that it listens. `rundir`: put into its environment, or NULL. -ECHILD: it failed, its
- * words are in the chain; perhaps another one runs by now. -ETIMEDOUT; -ENOENT, -EACCES: no program.
+ * Start the daemon's program and wait until it says that it listens. `rundir`: put into its environment, or NULL.
+ * -ECHILD: it failed, its words are in the chain; perhaps another one runs by now. -ETIMEDOUT; -ENOENT, -EACCES: no
+ * program.
  */
 int wmk_ctl_daemon_start(const char *program, const char *rundir, const char *recover, uint64_t deadline);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_read.c - JSON to objects (see json.h). json-c makes a tree of the text, which is bounded in length and depth; the tree is then held
- * against the table, member by member. Each layer adds to an error where it was.
+ * json_read.c - JSON to objects (see json.h). json-c makes a tree of the text, which is bounded in length and depth;
+ * the tree is then held against the table, member by member. Each layer adds to an error where it was.
  */
 #include "ctl/json.h"
 
@@ -32,7 +32,9 @@ static int take_number(const struct wmk_member *m, json_object *value, uint64_t 
 	if (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0)
 		return wrong(m, "a whole number from 0 on");
 	*number = json_object_get_uint64(value);
-	return *number <= max ? 0 : wmk_error(-EINVAL, "%s is %" PRIu64 ": %" PRIu64 " is the largest", m->name, *number, max);
+	return *number <= max
+		       ? 0
+		       : wmk_error(-EINVAL, "%s is %" PRIu64 ": %" PRIu64 " is the largest", m->name, *number, max);
 }
 
 static int take_signed(const struct wmk_member *m, json_object *value, int64_t *number)
@@ -45,7 +47,8 @@ static int take_signed(const struct wmk_member *m, json_object *value, int64_t *
 	return 0;
 }
 
-static int take_text(const struct wmk_member *m, json_object *value, size_t limit, const char **text, struct wmk_arena *arena)
+static int take_text(const struct wmk_member *m, json_object *value, size_t limit, const char **text,
+		     struct wmk_arena *arena)
 {
 	uint32_t code;
 
@@ -83,7 +86,8 @@ static int take_word(const struct wmk_member *m, json_object *value, uint32_t *w
 	if (near.n == 0)
 		for (uint32_t i = 0; i < m->n_words && i < WMK_NEAREST_MAX; i++)
 			near.names[near.n++] = m->words[i];
-	return wmk_error(-EINVAL, "%s cannot be '%.40s' (perhaps: %s)", m->name, text, wmk_nearest_text(&near, names, sizeof(names)));
+	return wmk_error(-EINVAL, "%s cannot be '%.40s' (perhaps: %s)", m->name, text,
+			 wmk_nearest_text(&near, names, sizeof(names)));
 }
 
 static int take_uuid(const struct wmk_member *m, json_object *value, uint8_t *uuid)
@@ -94,7 +98,10 @@ static int take_uuid(const struct wmk_member *m, json_object *value, uint8_t *uu
 	for (unsigned i = 0; i < 36; i++) {
 		char c = text[i];
 		bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-		int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+		int digit = c >= '0' && c <= '9'   ? c - '0'
+			    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+			    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+						   : -1;
 
 		if (dash ? c != '-' : digit < 0)
 			return wrong(m, "a UUID");
@@ -108,9 +115,11 @@ static int take_uuid(const struct wmk_member *m, json_object *value, uint8_t *uu
 
 /* ── lists, objects ──────────────────────────────────────────────────────────────────────────────────── */
 
-static int take_object(const struct wmk_object *is, json_object *value, uint8_t *object, struct wmk_arena *arena, unsigned depth);
+static int take_object(const struct wmk_object *is, json_object *value, uint8_t *object, struct wmk_arena *arena,
+		       unsigned depth);
 
-static int take_element(const struct wmk_member *m, json_object *value, struct wmk_list *list, struct wmk_arena *arena, unsigned depth)
+static int take_element(const struct wmk_member *m, json_object *value, struct wmk_list *list, struct wmk_arena *arena,
+			unsigned depth)
 {
 	size_t size = m->kind == WMK_MEMBER_LIST ? m->of->size : sizeof(uint64_t);
 	_Static_assert(sizeof(const char *) == sizeof(uint64_t), "a list's elements that are no objects have one size");
@@ -125,7 +134,8 @@ static int take_element(const struct wmk_member *m, json_object *value, struct w
 	return take_number(m, value, UINT64_MAX, element);
 }
 
-static int take_list(const struct wmk_member *m, json_object *value, struct wmk_list *list, struct wmk_arena *arena, unsigned depth)
+static int take_list(const struct wmk_member *m, json_object *value, struct wmk_list *list, struct wmk_arena *arena,
+		     unsigned depth)
 {
 	if (!json_object_is_type(value, json_type_array))
 		return wrong(m, "a list in [ ]");
@@ -141,7 +151,8 @@ static int take_list(const struct wmk_member *m, json_object *value, struct wmk_
 	return 0;
 }
 
-static int take_member(const struct wmk_member *m, json_object *value, uint8_t *at, struct wmk_arena *arena, unsigned depth)
+static int take_member(const struct wmk_member *m, json_object *value, uint8_t *at, struct wmk_arena *arena,
+		       unsigned depth)
 {
 	uint64_t number = 0;
 	int err;
@@ -201,7 +212,8 @@ static void make_empty(const struct wmk_object *is, uint8_t *object)
 	}
 }
 
-static int take_object(const struct wmk_object *is, json_object *value, uint8_t *object, struct wmk_arena *arena, unsigned depth)
+static int take_object(const struct wmk_object *is, json_object *value, uint8_t *object, struct wmk_arena *arena,
+		       unsigned depth)
 {
 	if (!json_object_is_type(value, json_type_object))
 		return wmk_error(-EINVAL, "'%s' is not an object in { }", is->name);
@@ -247,7 +259,8 @@ static int numbers_check(const char *text, size_t len)
 
 			if (first)
 				minus = at && text[at - 1] == '-';
-			if (__builtin_mul_overflow(first ? 0 : number, 10, &number) || __builtin_add_overflow(number, c - '0', &number) ||
+			if (__builtin_mul_overflow(first ? 0 : number, 10, &number) ||
+			    __builtin_add_overflow(number, c - '0', &number) ||
 			    (minus && number > (uint64_t)INT64_MAX + 1))
 				return wmk_error(-EINVAL, "line %u has a number of too many digits", line_of(text, at));
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_write.c - objects to JSON (see json.h), by hand: a walk over the table that prints as it goes, so that a long list needs no second
- * copy of itself; to a file, not even one as text.
+ * json_write.c - objects to JSON (see json.h), by hand: a walk over the table that prints as it goes, so that a long
+ * list needs no second copy of itself; to a file, not even one as text.
  */
 #include "ctl/json.h"
 
@@ -196,9 +196,11 @@ static bool is_plain(const struct wmk_object *is)
 	return true;
 }
 
-static int print_object(struct text *out, const struct wmk_object *is, const uint8_t *object, unsigned flags, unsigned depth);
+static int print_object(struct text *out, const struct wmk_object *is, const uint8_t *object, unsigned flags,
+			unsigned depth);
 
-static int print_list(struct text *out, const struct wmk_member *m, const struct wmk_list *list, unsigned flags, unsigned depth)
+static int print_list(struct text *out, const struct wmk_member *m, const struct wmk_list *list, unsigned flags,
+		      unsigned depth)
 {
 	const uint8_t *items = list->items;
 	int err = 0;
@@ -261,7 +263,8 @@ static int print_member(struct text *out, const struct wmk_member *m, const uint
 	}
 }
 
-static int print_object(struct text *out, const struct wmk_object *is, const uint8_t *object, unsigned flags, unsigned depth)
+static int print_object(struct text *out, const struct wmk_object *is, const uint8_t *object, unsigned flags,
+			unsigned depth)
 {
 	const bool is_line = flags & IN_A_LINE;
 	bool any = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * load.c - sessions from files (see waymark/ctl.h): every file is read before the first request is made, then each session is put together
- * by the requests that a user would give.
+ * load.c - sessions from files (see waymark/ctl.h): every file is read before the first request is made, then each
+ * session is put together by the requests that a user would give.
  *
  *     CREATE ─► TRACK of each narrowed kind ─► for each channel: ENABLE_CHANNEL with contexts and rules, then what is disabled
  *
@@ -72,11 +72,13 @@ static int saved_read(struct loading *l, const char *text, size_t len)
 	if (err < 0)
 		return wmk_error_add(err, "it is no saved session");
 	if (saved.version != WMK_CTL_SAVED_VERSION)
-		return wmk_error(-EINVAL, "it is a saved session of version %u: this library reads version %u", saved.version,
-				 WMK_CTL_SAVED_VERSION);
+		return wmk_error(-EINVAL, "it is a saved session of version %u: this library reads version %u",
+				 saved.version, WMK_CTL_SAVED_VERSION);
 	err = wmk_ctl_name_check(saved.session.name);
-	if (err == 0 && l->options->session && *l->options->session && strcmp(saved.session.name, l->options->session) != 0)
-		err = wmk_error_said(-ENOENT, "it holds session '%s', not '%s'", saved.session.name, l->options->session);
+	if (err == 0 && l->options->session && *l->options->session &&
+	    strcmp(saved.session.name, l->options->session) != 0)
+		err = wmk_error_said(-ENOENT, "it holds session '%s', not '%s'", saved.session.name,
+				     l->options->session);
 	if (err < 0)
 		return err;
 	session = wmk_arena_append(&l->arena, &l->sessions, sizeof(*session));
@@ -115,7 +117,8 @@ static int is_saved(const struct dirent *entry)
 {
 	size_t len = strlen(entry->d_name);
 
-	return entry->d_name[0] != '.' && len > strlen(SUFFIX) && strcmp(entry->d_name + len - strlen(SUFFIX), SUFFIX) == 0;
+	return entry->d_name[0] != '.' && len > strlen(SUFFIX) &&
+	       strcmp(entry->d_name + len - strlen(SUFFIX), SUFFIX) == 0;
 }
 
 static int directory_read(struct loading *l, int dir, const char *path)
@@ -158,7 +161,8 @@ static int all_read(struct loading *l)
 		fd = wmk_ctl_sessions_dir(false, path, sizeof(path));
 	} else {
 		if (strlen(named) >= sizeof(path))
-			return wmk_error(-ENAMETOOLONG, "the path to load from has more than %zu bytes", sizeof(path) - 1);
+			return wmk_error(-ENAMETOOLONG, "the path to load from has more than %zu bytes",
+					 sizeof(path) - 1);
 		strcpy(path, named);
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (fd < 0 || fstat(fd, &st) != 0 || !S_ISDIR(st.st_mode))
@@ -197,8 +201,10 @@ static int process_check(struct wmk_ctl_channel *channel)
 {
 	struct wmk_ctl_domain *d = &channel->domain;
 
-	if ((d->kind == WMK_DOMAIN_PID || d->kind == WMK_DOMAIN_KERNEL) && d->start_time && start_time_of(d->pid) != d->start_time)
-		return wmk_error(-ESRCH, "process %llu, which channel '%s' was for, is gone", (unsigned long long)d->pid, channel->name);
+	if ((d->kind == WMK_DOMAIN_PID || d->kind == WMK_DOMAIN_KERNEL) && d->start_time &&
+	    start_time_of(d->pid) != d->start_time)
+		return wmk_error(-ESRCH, "process %llu, which channel '%s' was for, is gone",
+				 (unsigned long long)d->pid, channel->name);
 	d->start_time = 0;
 	return 0;
 }
@@ -254,7 +260,10 @@ static int make_trackers(struct loading *l, const struct wmk_ctl_session *s)
 	return err;
 }
 
-/* Patterns of rules that are disabled, but for those that another rule of the channel has enabled: no request can tell the two apart. */
+/*
+ * Patterns of rules that are disabled, but for those that another rule of the channel has enabled: no request can tell
+ * the two apart.
+ */
 static int disabled_find(struct loading *l, const struct wmk_ctl_channel *c, struct wmk_list *patterns)
 {
 	const struct wmk_ctl_rule *rules = c->rules.items;
@@ -270,7 +279,8 @@ static int disabled_find(struct loading *l, const struct wmk_ctl_channel *c, str
 			continue;
 		if (twin) {
 			snprintf(words, sizeof(words),
-				 "'%s' was disabled with some levels or exclusions: all of it is enabled", rules[i].pattern);
+				 "'%s' was disabled with some levels or exclusions: all of it is enabled",
+				 rules[i].pattern);
 			err = wmk_ctl_filed_text(l->result, &l->filed->warnings, words);
 			continue;
 		}
@@ -322,7 +332,8 @@ static int path_choose(struct loading *l, struct wmk_ctl_session *s)
 		s->path = "";
 	if (!*s->path || l->options->output || !holds_something(s->path))
 		return 0;
-	snprintf(words, sizeof(words), "%s holds a trace already: session '%s' writes to the default place", s->path, s->name);
+	snprintf(words, sizeof(words), "%s holds a trace already: session '%s' writes to the default place", s->path,
+		 s->name);
 	s->path = "";
 	return wmk_ctl_filed_text(l->result, &l->filed->warnings, words);
 }
@@ -346,10 +357,15 @@ static void destroy_quietly(struct loading *l, const char *name)
 	wmk_ctl_request(l->ctl, WMK_CTL_DESTROY, &which, NULL);
 }
 
-/* Can all of it be made? It is, under another name, and goes again: it has recorded nothing, and no directory is made before it does. */
+/*
+ * Can all of it be made? It is, under another name, and goes again: it has recorded nothing, and no directory is made
+ * before it does.
+ */
 static int try_whole(struct loading *l, const struct wmk_ctl_session *s, const char *home)
 {
-	struct loading trial = { .ctl = l->ctl, .options = l->options, .result = wmk_ctl_result_new(&wmk_ctl_filed_object) };
+	struct loading trial = { .ctl = l->ctl,
+				 .options = l->options,
+				 .result = wmk_ctl_result_new(&wmk_ctl_filed_object) };
 	char name[WMK_CTL_NAME_MAX + 1], words[WORDS], shm[WMK_OBJECT_TEXT_MAX + 1];
 	struct wmk_ctl_session copy;
 	int err = trial.result ? wmk_object_copy(&wmk_ctl_session_object, s, &copy, &trial.arena) : -ENOMEM;
@@ -372,12 +388,14 @@ static int try_whole(struct loading *l, const struct wmk_ctl_session *s, const c
 	}
 	waymark_ctl_result_free(trial.result);
 	wmk_arena_free(&trial.arena);
-	return err < 0 ? wmk_error_add(err, "session '%s', which is there, stays: the one of the file cannot be made", s->name) : 0;
+	return err < 0 ? wmk_error_add(err, "session '%s', which is there, stays: the one of the file cannot be made",
+				       s->name)
+		       : 0;
 }
 
 /*
- * One of that name makes way when it is the only obstacle: until then nothing is lost. The daemon says -EEXIST of a session of the same
- * owner alone; another user's of that name is none, and stays, whatever he who asks may do to it.
+ * One of that name makes way when it is the only obstacle: until then nothing is lost. The daemon says -EEXIST of a
+ * session of the same owner alone; another user's of that name is none, and stays, whatever he who asks may do to it.
  */
 static int create(struct loading *l, struct wmk_ctl_session *s, const char *home)
 {
@@ -413,8 +431,9 @@ static int add_made(struct loading *l, const char *name)
 	for (uint32_t i = 0; err == 0 && i < sessions->n; i++) {
 		struct wmk_ctl_session *to = wmk_arena_append(&l->result->objects, &l->filed->sessions, sizeof(*to));
 
-		err = to ? wmk_object_copy(&wmk_ctl_session_object, (const struct wmk_ctl_session *)sessions->items + i, to,
-					   &l->result->objects) : -ENOMEM;
+		err = to ? wmk_object_copy(&wmk_ctl_session_object, (const struct wmk_ctl_session *)sessions->items + i,
+					   to, &l->result->objects)
+			 : -ENOMEM;
 	}
 	waymark_ctl_result_free(listed);
 	return err;
@@ -449,7 +468,8 @@ static int load(struct loading *l)
 	struct wmk_ctl_session *sessions = l->sessions.items;
 
 	if (err == 0 && l->sessions.n != 1 && (l->options->name || l->options->output))
-		err = wmk_error(-EINVAL, "load: %u sessions cannot all have one name, or one path: name the session", l->sessions.n);
+		err = wmk_error(-EINVAL, "load: %u sessions cannot all have one name, or one path: name the session",
+				l->sessions.n);
 	for (uint32_t i = 0; err == 0 && i < l->sessions.n; i++) {
 		err = make_session(l, &sessions[i]);
 		if (err < 0)
@@ -458,7 +478,8 @@ static int load(struct loading *l)
 	return err;
 }
 
-int waymark_ctl_load(struct waymark_ctl *ctl, const struct waymark_ctl_load_options *given, struct waymark_ctl_result **out)
+int waymark_ctl_load(struct waymark_ctl *ctl, const struct waymark_ctl_load_options *given,
+		     struct waymark_ctl_result **out)
 {
 	struct waymark_ctl_load_options o;
 	struct loading l = { .ctl = ctl, .options = &o };

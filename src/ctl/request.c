@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * request.c - one request and its reply over the connection (see wire/ctl.h). The daemon is not trusted further than the socket's owner:
+ * request.c - one request and its reply over the connection (see wire/ctl.h). The daemon is not trusted further than
+ * the socket's owner:
  * what it sends is bounded, and what makes no sense ends the connection with words.
  *
  * A reply that comes after its time is up belongs to a number that nobody waits for any more, and is passed over.
@@ -57,7 +58,8 @@ static int wait_for(struct waymark_ctl *ctl, short events, uint64_t deadline)
 		if (n > 0)
 			return 0;
 		if (n == 0)
-			return wmk_error(-ETIMEDOUT, "the session daemon has not answered within %d ms", ctl->timeout_ms);
+			return wmk_error(-ETIMEDOUT, "the session daemon has not answered within %d ms",
+					 ctl->timeout_ms);
 		if (errno != EINTR)
 			return wmk_error(-errno, "cannot wait for the session daemon");
 	}
@@ -91,12 +93,15 @@ static int receive_frame(struct waymark_ctl *ctl, uint64_t deadline, struct wmk_
 			close(fd);               /* we asked for none */
 		if (got < 0)
 			return broken(ctl, got);
-		if (got == 1 && (frame->request == ctl->request || (frame->request == 0 && frame->type == WMK_CTL_ERROR)))
+		if (got == 1 &&
+		    (frame->request == ctl->request || (frame->request == 0 && frame->type == WMK_CTL_ERROR)))
 			return 0;
 		if (got == 1 && (int32_t)(ctl->request - frame->request) > 0)
 			continue;                /* the late answer to an earlier one */
 		if (got == 1)
-			return broken(ctl, wmk_error(-EPROTO, "the session daemon answers request %u, which was not made", frame->request));
+			return broken(ctl,
+				      wmk_error(-EPROTO, "the session daemon answers request %u, which was not made",
+						frame->request));
 		int err = wait_for(ctl, POLLIN, deadline);
 		if (err < 0)
 			return err;
@@ -150,7 +155,8 @@ struct joined {
 static int join(struct waymark_ctl *ctl, struct joined *joined, const void *body, size_t len)
 {
 	if (len > WMK_OBJECT_MAX - joined->len)
-		return broken(ctl, wmk_error(-EPROTO, "the session daemon's answer has more than %u bytes", WMK_OBJECT_MAX));
+		return broken(ctl,
+			      wmk_error(-EPROTO, "the session daemon's answer has more than %u bytes", WMK_OBJECT_MAX));
 	uint8_t *bytes = realloc(joined->bytes, joined->len + len + 1);
 	if (!bytes)
 		return broken(ctl, wmk_error(-ENOMEM, "no memory for an answer of %zu bytes", joined->len + len));
@@ -193,7 +199,8 @@ static int receive_reply(struct waymark_ctl *ctl, const struct wmk_ctl_command *
 		if (err == 0 && frame.type == WMK_CTL_ERROR)
 			err = daemon_error(ctl, body, frame.length);
 		else if (err == 0 && frame.type != WMK_CTL_REPLY && frame.type != WMK_OBJECT_PART)
-			err = broken(ctl, wmk_error(-EPROTO, "the session daemon answers with a message of type %u", frame.type));
+			err = broken(ctl, wmk_error(-EPROTO, "the session daemon answers with a message of type %u",
+						    frame.type));
 		else if (err == 0)
 			err = join(ctl, &joined, body, frame.length);
 	} while (err == 0 && frame.type == WMK_OBJECT_PART);
@@ -256,7 +263,8 @@ int wmk_ctl_options(void *to, size_t size, const void *from, const char *what)
 		return wmk_error(-EINVAL, "%s: the options do not begin with their size", what);
 	for (size_t i = size; i < given; i++)
 		if (((const uint8_t *)from)[i])
-			return wmk_error(-EINVAL, "%s: options are set that this version of the library does not know", what);
+			return wmk_error(-EINVAL, "%s: options are set that this version of the library does not know",
+					 what);
 	memcpy(to, from, given < size ? given : size);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * result.c - what a request answered, as users see it: structures that may grow in later versions, each by a pointer of its own, so that no
- * program depends on their size. They share the strings of the object that came over the wire.
+ * result.c - what a request answered, as users see it: structures that may grow in later versions, each by a pointer of
+ * its own, so that no program depends on their size. They share the strings of the object that came over the wire.
  */
 #include "ctl/connection.h"
 
@@ -26,10 +26,11 @@ const struct wmk_object wmk_ctl_filed_object = WMK_OBJECT_OF("files", wmk_ctl_fi
 typedef int (*fill)(struct wmk_arena *arena, const void *from, void *to);
 
 /*
- * For each element of the list (`from_size` bytes) a structure of `to_size` bytes, and an array of pointers to them. NULL for an empty
- * list; *err is set when there is no memory.
+ * For each element of the list (`from_size` bytes) a structure of `to_size` bytes, and an array of pointers to them.
+ * NULL for an empty list; *err is set when there is no memory.
  */
-static void *view_list(struct wmk_arena *arena, const struct wmk_list *list, size_t from_size, size_t to_size, fill one, int *err)
+static void *view_list(struct wmk_arena *arena, const struct wmk_list *list, size_t from_size, size_t to_size, fill one,
+		       int *err)
 {
 	const uint8_t *from = list->items;
 
@@ -73,9 +74,17 @@ static int view_rule(struct wmk_arena *arena, const void *from, void *to)
 
 	(void)arena;
 	*(struct waymark_ctl_rule_info *)to = (struct waymark_ctl_rule_info){
-		.pattern = r->pattern, .exclusions = r->exclusions.items, .n_exclusions = r->exclusions.n,
-		.level_op = r->level_op, .level = r->level, .level_to = r->level_to, .enabled = r->enabled, .matched = r->matched,
-		.filter = r->filter, .probe = r->probe, .place = r->place,
+		.pattern = r->pattern,
+		.exclusions = r->exclusions.items,
+		.n_exclusions = r->exclusions.n,
+		.level_op = r->level_op,
+		.level = r->level,
+		.level_to = r->level_to,
+		.enabled = r->enabled,
+		.matched = r->matched,
+		.filter = r->filter,
+		.probe = r->probe,
+		.place = r->place,
 	};
 	return 0;
 }
@@ -87,12 +96,28 @@ static int view_channel(struct wmk_arena *arena, const void *from, void *to)
 	int err = 0;
 
 	*view = (struct waymark_ctl_channel_info){
-		.name = c->name, .domain = c->domain.kind, .follow = c->domain.follow, .pid = c->domain.pid, .exec = c->domain.exec,
-		.mode = c->mode, .buffers = c->buffers, .subbuf_size = c->subbuf_size, .n_subbufs = c->n_subbufs,
-		.blocking_us = c->blocking_us, .field_limit = c->field_limit, .tracefile_size = c->tracefile_size,
-		.tracefile_count = c->tracefile_count, .enabled = c->enabled, .contexts = c->contexts.items, .n_contexts = c->contexts.n,
-		.rules = view_list(arena, &c->rules, sizeof(struct wmk_ctl_rule), sizeof(struct waymark_ctl_rule_info), view_rule, &err),
-		.n_rules = c->rules.n, .counts = view_counts(arena, &c->counts), .call_arguments = c->call_arguments, .calls_by = c->calls_by,
+		.name = c->name,
+		.domain = c->domain.kind,
+		.follow = c->domain.follow,
+		.pid = c->domain.pid,
+		.exec = c->domain.exec,
+		.mode = c->mode,
+		.buffers = c->buffers,
+		.subbuf_size = c->subbuf_size,
+		.n_subbufs = c->n_subbufs,
+		.blocking_us = c->blocking_us,
+		.field_limit = c->field_limit,
+		.tracefile_size = c->tracefile_size,
+		.tracefile_count = c->tracefile_count,
+		.enabled = c->enabled,
+		.contexts = c->contexts.items,
+		.n_contexts = c->contexts.n,
+		.rules = view_list(arena, &c->rules, sizeof(struct wmk_ctl_rule), sizeof(struct waymark_ctl_rule_info),
+				   view_rule, &err),
+		.n_rules = c->rules.n,
+		.counts = view_counts(arena, &c->counts),
+		.call_arguments = c->call_arguments,
+		.calls_by = c->calls_by,
 		.calls_why = c->calls_why,
 	};
 	return err < 0 || !view->counts ? -ENOMEM : 0;
@@ -104,9 +129,18 @@ static const struct waymark_ctl_trackers *view_trackers(struct wmk_arena *arena,
 
 	if (to)
 		*to = (struct waymark_ctl_trackers){
-			.pid = t->pid, .uid = t->uid, .gid = t->gid, .pids = t->pids.items, .uids = t->uids.items,
-			.gids = t->gids.items, .n_pids = t->pids.n, .n_uids = t->uids.n, .n_gids = t->gids.n,
-			.kernel_pid = t->kernel_pid, .kernel_pids = t->kernel_pids.items, .n_kernel_pids = t->kernel_pids.n,
+			.pid = t->pid,
+			.uid = t->uid,
+			.gid = t->gid,
+			.pids = t->pids.items,
+			.uids = t->uids.items,
+			.gids = t->gids.items,
+			.n_pids = t->pids.n,
+			.n_uids = t->uids.n,
+			.n_gids = t->gids.n,
+			.kernel_pid = t->kernel_pid,
+			.kernel_pids = t->kernel_pids.items,
+			.n_kernel_pids = t->kernel_pids.n,
 		};
 	return to;
 }
@@ -130,11 +164,18 @@ static int view_session(struct wmk_arena *arena, const void *from, void *to)
 	int err = 0;
 
 	*view = (struct waymark_ctl_session_info){
-		.name = s->name, .path = s->path, .uid = s->uid, .gid = s->gid, .created = s->created, .active = s->active,
-		.started = s->started, .n_channels = s->channels.n,
-		.channels = view_list(arena, &s->channels, sizeof(struct wmk_ctl_channel), sizeof(struct waymark_ctl_channel_info),
-				      view_channel, &err),
-		.trackers = view_trackers(arena, &s->trackers), .counts = view_counts(arena, &s->counts),
+		.name = s->name,
+		.path = s->path,
+		.uid = s->uid,
+		.gid = s->gid,
+		.created = s->created,
+		.active = s->active,
+		.started = s->started,
+		.n_channels = s->channels.n,
+		.channels = view_list(arena, &s->channels, sizeof(struct wmk_ctl_channel),
+				      sizeof(struct waymark_ctl_channel_info), view_channel, &err),
+		.trackers = view_trackers(arena, &s->trackers),
+		.counts = view_counts(arena, &s->counts),
 		.max_size = s->settings.max_size,
 		.full = s->full,
 		.stopping = s->stopping,
@@ -145,7 +186,8 @@ static int view_session(struct wmk_arena *arena, const void *from, void *to)
 		.description = s->settings.description,
 		.unrecorded = view_list(arena, &s->unrecorded, sizeof(struct wmk_ctl_unrecorded),
 					sizeof(struct waymark_ctl_unrecorded), view_unrecorded, &err),
-		.n_unrecorded = s->unrecorded.n, .unrecorded_more = s->unrecorded_more,
+		.n_unrecorded = s->unrecorded.n,
+		.unrecorded_more = s->unrecorded_more,
 	};
 	return err < 0 || !view->trackers || !view->counts ? -ENOMEM : 0;
 }
@@ -165,10 +207,16 @@ static int view_event(struct wmk_arena *arena, const void *from, void *to)
 	int err = 0;
 
 	*(struct waymark_ctl_event_info *)to = (struct waymark_ctl_event_info){
-		.provider = e->provider, .name = e->name, .kind = e->kind, .level = e->level, .file = e->file, .line = e->line,
-		.enabled = e->enabled, .n_fields = e->fields.n,
-		.fields = view_list(arena, &e->fields, sizeof(struct wmk_ctl_field), sizeof(struct waymark_ctl_field_info),
-				    view_field, &err),
+		.provider = e->provider,
+		.name = e->name,
+		.kind = e->kind,
+		.level = e->level,
+		.file = e->file,
+		.line = e->line,
+		.enabled = e->enabled,
+		.n_fields = e->fields.n,
+		.fields = view_list(arena, &e->fields, sizeof(struct wmk_ctl_field),
+				    sizeof(struct waymark_ctl_field_info), view_field, &err),
 	};
 	return err;
 }
@@ -179,10 +227,17 @@ static int view_app(struct wmk_arena *arena, const void *from, void *to)
 	int err = 0;
 
 	*(struct waymark_ctl_app_info *)to = (struct waymark_ctl_app_info){
-		.pid = a->pid, .uid = a->uid, .gid = a->gid, .name = a->name, .exe = a->exe, .connected = a->connected,
-		.n_known = a->n_events, .why = a->why, .n_events = a->events.n,
-		.events = view_list(arena, &a->events, sizeof(struct wmk_ctl_event), sizeof(struct waymark_ctl_event_info),
-				    view_event, &err),
+		.pid = a->pid,
+		.uid = a->uid,
+		.gid = a->gid,
+		.name = a->name,
+		.exe = a->exe,
+		.connected = a->connected,
+		.n_known = a->n_events,
+		.why = a->why,
+		.n_events = a->events.n,
+		.events = view_list(arena, &a->events, sizeof(struct wmk_ctl_event),
+				    sizeof(struct waymark_ctl_event_info), view_event, &err),
 	};
 	return err;
 }
@@ -208,14 +263,14 @@ static int finish_sessions(struct waymark_ctl_result *result, const struct wmk_l
 {
 	int err = 0;
 
-	result->sessions = view_list(&result->views, list, sizeof(struct wmk_ctl_session), sizeof(struct waymark_ctl_session_info),
-				     view_session, &err);
+	result->sessions = view_list(&result->views, list, sizeof(struct wmk_ctl_session),
+				     sizeof(struct waymark_ctl_session_info), view_session, &err);
 	result->n_sessions = list->n;
 	return err;
 }
 
-static int finish_apps(struct waymark_ctl_result *result, const struct wmk_list *list, const struct waymark_ctl_app_info ***apps,
-		       unsigned *n)
+static int finish_apps(struct waymark_ctl_result *result, const struct wmk_list *list,
+		       const struct waymark_ctl_app_info ***apps, unsigned *n)
 {
 	int err = 0;
 
@@ -225,8 +280,8 @@ static int finish_apps(struct waymark_ctl_result *result, const struct wmk_list 
 }
 
 /* What commands answer, and, with files, saving and loading. */
-static int finish_outcome(struct waymark_ctl_result *result, const struct wmk_list *sessions, const struct wmk_list *unanswered,
-			  const struct wmk_list *warnings)
+static int finish_outcome(struct waymark_ctl_result *result, const struct wmk_list *sessions,
+			  const struct wmk_list *unanswered, const struct wmk_list *warnings)
 {
 	result->warnings = warnings->items;
 	result->n_warnings = warnings->n;
@@ -238,8 +293,8 @@ static int finish_kernel(struct waymark_ctl_result *result, const struct wmk_ctl
 {
 	int err = 0;
 
-	result->events = view_list(&result->views, &kernel->events, sizeof(struct wmk_ctl_event), sizeof(struct waymark_ctl_event_info),
-				   view_event, &err);
+	result->events = view_list(&result->views, &kernel->events, sizeof(struct wmk_ctl_event),
+				   sizeof(struct waymark_ctl_event_info), view_event, &err);
 	result->n_events = kernel->events.n;
 	result->lacks = kernel->lacks.items;
 	result->n_lacks = kernel->lacks.n;
@@ -265,7 +320,8 @@ int wmk_ctl_result_finish(struct waymark_ctl_result *result)
 	if (result->is == &wmk_ctl_sessions_object)
 		return finish_sessions(result, &((struct wmk_ctl_sessions *)result->object)->sessions);
 	if (result->is == &wmk_ctl_apps_object)
-		return finish_apps(result, &((struct wmk_ctl_apps *)result->object)->apps, &result->apps, &result->n_apps);
+		return finish_apps(result, &((struct wmk_ctl_apps *)result->object)->apps, &result->apps,
+				   &result->n_apps);
 	if (result->is == &wmk_ctl_kernel_object)
 		return finish_kernel(result, result->object);
 	if (result->is == &wmk_ctl_version_reply_object)
@@ -324,19 +380,22 @@ void waymark_ctl_result_free(struct waymark_ctl_result *result)
 	free(result);
 }
 
-unsigned waymark_ctl_result_sessions(const struct waymark_ctl_result *result, const struct waymark_ctl_session_info *const **sessions)
+unsigned waymark_ctl_result_sessions(const struct waymark_ctl_result *result,
+				     const struct waymark_ctl_session_info *const **sessions)
 {
 	*sessions = result->sessions;
 	return result->n_sessions;
 }
 
-unsigned waymark_ctl_result_apps(const struct waymark_ctl_result *result, const struct waymark_ctl_app_info *const **apps)
+unsigned waymark_ctl_result_apps(const struct waymark_ctl_result *result,
+				 const struct waymark_ctl_app_info *const **apps)
 {
 	*apps = result->apps;
 	return result->n_apps;
 }
 
-unsigned waymark_ctl_result_events(const struct waymark_ctl_result *result, const struct waymark_ctl_event_info *const **events)
+unsigned waymark_ctl_result_events(const struct waymark_ctl_result *result,
+				   const struct waymark_ctl_event_info *const **events)
 {
 	*events = result->events;
 	return result->n_events;
@@ -353,7 +412,8 @@ const char *waymark_ctl_result_kernel_clock(const struct waymark_ctl_result *res
 	return result->kernel_clock;
 }
 
-unsigned waymark_ctl_result_unanswered(const struct waymark_ctl_result *result, const struct waymark_ctl_app_info *const **apps)
+unsigned waymark_ctl_result_unanswered(const struct waymark_ctl_result *result,
+				       const struct waymark_ctl_app_info *const **apps)
 {
 	*apps = result->unanswered;
 	return result->n_unanswered;

@@ -2,8 +2,9 @@
 /*
  * save.c - sessions as files (see waymark/ctl.h): what the daemon lists, without what became of records, as JSON.
  *
- * A file is written under a name of its own and then given its place: it is there whole or not at all, and a link that somebody put at that
- * name is replaced, not followed. Below $HOME no directory that is a link is entered: $HOME may be another user's when root saves.
+ * A file is written under a name of its own and then given its place: it is there whole or not at all, and a link that
+ * somebody put at that name is replaced, not followed. Below $HOME no directory that is a link is entered: $HOME may be
+ * another user's when root saves.
  */
 #include "ctl/connection.h"
 
@@ -98,7 +99,8 @@ static int place_open(struct place *place, const char *path)
 		place->file = slash ? slash + 1 : path;
 		strcpy(place->path, ".");
 		if (slash)
-			snprintf(place->path, sizeof(place->path), "%.*s", slash == path ? 1 : (int)(slash - path), path);
+			snprintf(place->path, sizeof(place->path), "%.*s", slash == path ? 1 : (int)(slash - path),
+				 path);
 	}
 	place->dir = dir_enter(AT_FDCWD, place->path, !place->file, 0);
 	return place->dir < 0 ? place->dir : 0;
@@ -142,7 +144,8 @@ static int give_place(int dir, const char *temporary, const char *name, bool rep
 		unlinkat(dir, temporary, 0);
 		return 0;
 	}
-	return wmk_error(-errno, errno == EEXIST ? "a file is there; save with 'replace' to write over it" : "cannot name the file");
+	return wmk_error(-errno, errno == EEXIST ? "a file is there; save with 'replace' to write over it"
+						 : "cannot name the file");
 }
 
 static int file_write(int dir, const char *name, const char *text, bool replace)
@@ -160,7 +163,8 @@ static int file_write(int dir, const char *name, const char *text, bool replace)
 	if (err < 0)
 		unlinkat(dir, temporary, 0);
 	else
-		fsync(dir);              /* if it cannot, the name may be lost with the power, not the file's wholeness */
+		/* if it cannot, the name may be lost with the power, not the file's wholeness */
+		fsync(dir);
 	return err;
 }
 
@@ -185,12 +189,14 @@ static void forget_deeds(struct wmk_ctl_session *s)
 	}
 }
 
-static int session_save(const struct wmk_ctl_session *session, const struct place *place, bool replace, struct waymark_ctl_result *result)
+static int session_save(const struct wmk_ctl_session *session, const struct place *place, bool replace,
+			struct waymark_ctl_result *result)
 {
 	struct wmk_ctl_filed *filed = result->object;
 	struct wmk_ctl_saved saved = { .version = WMK_CTL_SAVED_VERSION };
 	struct wmk_arena arena = { 0 };
-	char name[WMK_CTL_NAME_MAX + sizeof(SUFFIX)], path[WMK_OBJECT_TEXT_MAX + sizeof(name) + 1], words[WMK_CTL_NAME_MAX + 120];
+	char name[WMK_CTL_NAME_MAX + sizeof(SUFFIX)], path[WMK_OBJECT_TEXT_MAX + sizeof(name) + 1],
+		words[WMK_CTL_NAME_MAX + 120];
 	char *text = NULL;
 	int err = wmk_ctl_name_check(session->name);
 
@@ -200,7 +206,10 @@ static int session_save(const struct wmk_ctl_session *session, const struct plac
 	snprintf(path, sizeof(path), "%s/%s", place->path, place->file ? place->file : name);
 	err = wmk_object_copy(&wmk_ctl_session_object, session, &saved.session, &arena);
 	if (err == 0 && !wmk_utf8_is(saved.session.path)) {
-		snprintf(words, sizeof(words), "the path of session '%s' is not UTF-8, and is not saved: loaded, it writes to the default place", session->name);
+		snprintf(words, sizeof(words),
+			 "the path of session '%s' is not UTF-8, and is not saved: loaded, it writes to the default "
+			 "place",
+			 session->name);
 		saved.session.path = "";
 		err = wmk_ctl_filed_text(result, &filed->warnings, words);
 	}
@@ -222,7 +231,8 @@ static int session_save(const struct wmk_ctl_session *session, const struct plac
 	return err < 0 ? wmk_error_add(err, "cannot save session '%s' as %s", session->name, path) : 0;
 }
 
-static int save_all(const struct wmk_list *sessions, const struct waymark_ctl_save_options *o, struct waymark_ctl_result *result)
+static int save_all(const struct wmk_list *sessions, const struct waymark_ctl_save_options *o,
+		    struct waymark_ctl_result *result)
 {
 	const struct wmk_ctl_session *session = sessions->items;
 	struct place place;
@@ -231,14 +241,16 @@ static int save_all(const struct wmk_list *sessions, const struct waymark_ctl_sa
 	if (err < 0)
 		return err;
 	if (place.file && sessions->n != 1)
-		err = wmk_error(-EINVAL, "there are %u sessions, and %s is one file: name a session, or a directory", sessions->n, o->path);
+		err = wmk_error(-EINVAL, "there are %u sessions, and %s is one file: name a session, or a directory",
+				sessions->n, o->path);
 	for (uint32_t i = 0; err == 0 && i < sessions->n; i++)
 		err = session_save(&session[i], &place, o->replace, result);
 	close(place.dir);
 	return err;
 }
 
-int waymark_ctl_save(struct waymark_ctl *ctl, const struct waymark_ctl_save_options *given, struct waymark_ctl_result **out)
+int waymark_ctl_save(struct waymark_ctl *ctl, const struct waymark_ctl_save_options *given,
+		     struct waymark_ctl_result **out)
 {
 	struct waymark_ctl_result *listed = NULL, *result = NULL;
 	struct waymark_ctl_save_options o;

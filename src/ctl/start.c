@@ -6,8 +6,8 @@
  *        │                └─ ends at once: no child of ours stays behind, nobody else's wait() sees one
  *        └◄── pipe, whose number is $WAYMARK_READY_FD: a byte when it listens; '!' and words when it failed; its end: it died
  *
- * The children run in a copy of a program that may have threads: they call nothing that is not async-signal-safe. (_Fork() also leaves out
- * the handlers of pthread_atfork(), which are for children that go on.)
+ * The children run in a copy of a program that may have threads: they call nothing that is not async-signal-safe.
+ * (_Fork() also leaves out the handlers of pthread_atfork(), which are for children that go on.)
  */
 #include "ctl/connection.h"
 
@@ -79,12 +79,15 @@ static int program_find(const char *named, char *buf, size_t size)
 		/* It is started in another directory. */
 		if (!realpath(named, buf))
 			return wmk_error(-errno, "cannot start the session daemon %s", named);
-		return is_program(buf) ? 0 : wmk_error_said(-EACCES, "cannot start the session daemon %s: it is no program", named);
+		return is_program(buf)
+			       ? 0
+			       : wmk_error_said(-EACCES, "cannot start the session daemon %s: it is no program", named);
 	}
 	if (beside_us(buf, size) || in_path(buf, size))
 		return 0;
-	return wmk_error_said(-ENOENT, "no session daemon runs, and no " PROGRAM " to start is beside this program or in PATH; install it, or "
-			 "name it in WAYMARK_SESSIOND");
+	return wmk_error_said(-ENOENT, "no session daemon runs, and no " PROGRAM
+				       " to start is beside this program or in PATH; install it, or "
+				       "name it in WAYMARK_SESSIOND");
 }
 
 /* ── its environment ─────────────────────────────────────────────────────────────────────────────────── */
@@ -92,8 +95,8 @@ static int program_find(const char *named, char *buf, size_t size)
 /* Ours, without what was meant for this process alone. NULL: no memory. The strings `added` are not copied. */
 static char **environment_make(char *const *added, unsigned n_added, bool own_rundir)
 {
-	static const char *const dropped[] = { "WAYMARK_READY_FD=", "NOTIFY_SOCKET=", "LISTEN_PID=", "LISTEN_FDS=", "LISTEN_FDNAMES=",
-					       "WAYMARK_RUNDIR=" };
+	static const char *const dropped[] = { "WAYMARK_READY_FD=", "NOTIFY_SOCKET=",  "LISTEN_PID=",
+					       "LISTEN_FDS=",       "LISTEN_FDNAMES=", "WAYMARK_RUNDIR=" };
 	size_t n = 0, kept = 0;
 
 	while (environ && environ[n])
@@ -145,13 +148,15 @@ static void daemon_become(const struct launch *l)
 {
 	struct sigaction normal = { .sa_handler = SIG_DFL };
 	char option[] = "--recover";
-	char *argv[] = { (char *)(uintptr_t)l->program, l->recover ? option : NULL, (char *)(uintptr_t)l->recover, NULL };
+	char *argv[] = { (char *)(uintptr_t)l->program, l->recover ? option : NULL, (char *)(uintptr_t)l->recover,
+			 NULL };
 
 	for (int sig = 1; sig < 65; sig++)
 		sigaction(sig, &normal, NULL);
 	sigprocmask(SIG_SETMASK, &l->none, NULL);
 	/* Both are above READY_FD (see launch_open()), so that neither is overwritten before it is copied. */
-	if (chdir("/") == 0 && dup2(l->null, 0) >= 0 && dup2(l->null, 1) >= 0 && dup2(l->null, 2) >= 0 && dup2(l->pipe, READY_FD) >= 0) {
+	if (chdir("/") == 0 && dup2(l->null, 0) >= 0 && dup2(l->null, 1) >= 0 && dup2(l->null, 2) >= 0 &&
+	    dup2(l->pipe, READY_FD) >= 0) {
 		close_later();
 		execve(l->program, argv, l->environment);
 	}
@@ -221,7 +226,8 @@ static int ready_wait(int fd, const char *program, uint64_t deadline)
 		if ((unsigned char)words[i] < 0x20 || words[i] == 0x7f)
 			words[i] = ' ';
 	if (len > 1)
-		return wmk_error_add(wmk_error_said(-ECHILD, "%s", words + 1), "the session daemon %s did not start", program);
+		return wmk_error_add(wmk_error_said(-ECHILD, "%s", words + 1), "the session daemon %s did not start",
+				     program);
 	return wmk_error(-ECHILD, "the session daemon %s ended before it listened, without a word", program);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumerd.c - waymark-consumerd: empties rings into trace directories, commanded by a session daemon (consumer/server.h).
+ * consumerd.c - waymark-consumerd: empties rings into trace directories, commanded by a session daemon
+ * (consumer/server.h).
  */
 #include <errno.h>
 #include <getopt.h>
@@ -33,8 +34,9 @@ static void on_signal(int number)
 
 static void usage(FILE *out)
 {
-	fprintf(out, "usage: waymark-consumerd [--rundir DIR] [--kernel] [--disk-reserve BYTES] [--keep] [--connection FD]\n"
-		     "Empties rings into trace directories. The session daemon starts it; see waymark-consumerd(8).\n");
+	fprintf(out,
+		"usage: waymark-consumerd [--rundir DIR] [--kernel] [--disk-reserve BYTES] [--keep] [--connection FD]\n"
+		"Empties rings into trace directories. The session daemon starts it; see waymark-consumerd(8).\n");
 }
 
 /* Each set of rings is a descriptor, each stream two or three. */
@@ -49,8 +51,8 @@ static void raise_limit(void)
 }
 
 /*
- * Who writes for a user must not write past that user's quota, nor into the blocks that a file system keeps for root. Before there are
- * threads: each has its own capabilities.
+ * Who writes for a user must not write past that user's quota, nor into the blocks that a file system keeps for root.
+ * Before there are threads: each has its own capabilities.
  */
 static void obey_quotas(void)
 {
@@ -67,7 +69,8 @@ static void obey_quotas(void)
 
 static void catch_signals(void)
 {
-	const struct sigaction stop = { .sa_handler = on_signal, .sa_flags = SA_RESTART }, ignore = { .sa_handler = SIG_IGN };
+	const struct sigaction stop = { .sa_handler = on_signal, .sa_flags = SA_RESTART },
+			       ignore = { .sa_handler = SIG_IGN };
 
 	sigaction(SIGTERM, &stop, NULL);
 	sigaction(SIGINT, &stop, NULL);
@@ -133,7 +136,11 @@ static int parse(int argc, char **argv, struct wmk_consumer_server_options *opti
 
 int main(int argc, char **argv)
 {
-	struct wmk_consumer_server_options options = { .size = sizeof(options), .connection = -1, .keep_free = WMK_STORE_KEEP_FREE, .version = WAYMARK_VERSION, .log = say };
+	struct wmk_consumer_server_options options = { .size = sizeof(options),
+						       .connection = -1,
+						       .keep_free = WMK_STORE_KEEP_FREE,
+						       .version = WAYMARK_VERSION,
+						       .log = say };
 	char rundir[128], words[600];
 	int err;
 

@@ -18,17 +18,16 @@
 #define LOW_NUMBERS 64
 
 static const char usage[] =
-	"usage: waymark-sessiond [--rundir DIRECTORY] [--consumerd PROGRAM] [--limits FILE] [--recover DIRECTORY] [--background]\n"
-	"       waymark-sessiond --version | --help\n"
-	"\n"
+	"usage: waymark-sessiond [--rundir DIRECTORY] [--consumerd PROGRAM] [--limits FILE] [--recover DIRECTORY] "
+	"[--background]\n       waymark-sessiond --version | --help\n\n"
 	"Where programs that are instrumented and those who trace them meet: one for each user, root's for all.\n"
-	"\n"
-	"  --rundir DIRECTORY     where its sockets are ($WAYMARK_RUNDIR, else /run/waymark for root, /run/user/UID/waymark,\n"
-	"                         /tmp/waymark-UID)\n"
+	"\n  --rundir DIRECTORY     where its sockets are ($WAYMARK_RUNDIR, else /run/waymark for root, "
+	"/run/user/UID/waymark,\n                         /tmp/waymark-UID)\n"
 	"  --consumerd PROGRAM    the consumer daemon (waymark-consumerd, next to this program)\n"
-	"  --limits FILE          what sessions may take, see waymark-sessiond(8) (" WAYMARK_LIMITS ", if it is there)\n"
-	"  --recover DIRECTORY    take over the session whose rings are files there, and nothing else: what `waymark recover` starts\n"
-	"  --background           return when it listens, and go on without a terminal\n";
+	"  --limits FILE          what sessions may take, see waymark-sessiond(8) (" WAYMARK_LIMITS
+	", if it is there)\n"
+	"  --recover DIRECTORY    take over the session whose rings are files there, and nothing else: what `waymark "
+	"recover` starts\n  --background           return when it listens, and go on without a terminal\n";
 
 struct options {
 	const char *rundir, *consumerd, *limits, *recover;
@@ -77,7 +76,8 @@ static int options_take(char **argv, struct options *options)
 			return 2;
 		}
 	}
-	if (is_relative(options->rundir) || is_relative(options->consumerd) || is_relative(options->limits) || is_relative(options->recover)) {
+	if (is_relative(options->rundir) || is_relative(options->consumerd) || is_relative(options->limits) ||
+	    is_relative(options->recover)) {
 		fputs("waymark-sessiond: --rundir, --consumerd, --limits and --recover take absolute paths\n", stderr);
 		return 2;
 	}
@@ -90,7 +90,8 @@ static int beside_us(char *path, size_t size)
 	char *slash;
 
 	if (n <= 0)
-		return wmk_error(-errno, "cannot tell where this program is: say where the consumer daemon is (--consumerd)");
+		return wmk_error(-errno,
+				 "cannot tell where this program is: say where the consumer daemon is (--consumerd)");
 	path[n] = '\0';
 	slash = strrchr(path, '/');
 	if (!slash || (size_t)(slash + 1 - path) + sizeof("waymark-consumerd") > size)
@@ -105,7 +106,10 @@ static void say(void *data, const char *words)
 	fprintf(stderr, "waymark-sessiond: %s\n", words);
 }
 
-/* The parent waits until the child listens, and says what the child says. Returns in the child; the parent's exit status is in *status. */
+/*
+ * The parent waits until the child listens, and says what the child says. Returns in the child; the parent's exit
+ * status is in *status.
+ */
 static bool background(struct wmk_place_starter *starter, int *status)
 {
 	char text[1024];
@@ -156,8 +160,9 @@ static int limits_take(const struct options *options, struct wmk_limits *limits)
 }
 
 /*
- * The first descriptors are ours for good, so that none from a program is among them: who begins a program leaves all others out of what the
- * child has (session/consumerd_thread.c), and the kernel does that by whole words of 64 (dup_fd()).
+ * The first descriptors are ours for good, so that none from a program is among them: who begins a program leaves all
+ * others out of what the child has (session/consumerd_thread.c), and the kernel does that by whole words of 64
+ * (dup_fd()).
  */
 static void keep_low_numbers(struct wmk_place_starter *starter)
 {
@@ -183,9 +188,16 @@ static int run(const struct options *options, struct wmk_place_starter *starter)
 	int handed[WMK_PLACE_SOCKETS];
 	struct wmk_limits limits;
 	struct wmk_server_options server = {
-		.size = sizeof(server), .rundir = options->rundir, .version = WAYMARK_VERSION, .consumerd = options->consumerd,
-		.recovered = options->recover, .handed = handed, .limits = &limits,
-		.limits_file = options->limits ? options->limits : WAYMARK_LIMITS, .starter = starter, .say = options->background ? NULL : say,
+		.size = sizeof(server),
+		.rundir = options->rundir,
+		.version = WAYMARK_VERSION,
+		.consumerd = options->consumerd,
+		.recovered = options->recover,
+		.handed = handed,
+		.limits = &limits,
+		.limits_file = options->limits ? options->limits : WAYMARK_LIMITS,
+		.starter = starter,
+		.say = options->background ? NULL : say,
 	};
 	int err = wmk_place_handed(handed);
 

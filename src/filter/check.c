@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.c - an expression against an event class: what its names are, and whether each operator gets what it can work with.
+ * check.c - an expression against an event class: what its names are, and whether each operator gets what it can work
+ * with.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +13,8 @@
 
 int wmk_filter_wrong(const struct wmk_filter_expr *expr, const struct wmk_node *node, const char *what)
 {
-	return wmk_error_said(-EINVAL, "column %u, '%.*s': %s", node->column, node->len > 40 ? 40 : (int)node->len, expr->text + node->column - 1, what);
+	return wmk_error_said(-EINVAL, "column %u, '%.*s': %s", node->column, node->len > 40 ? 40 : (int)node->len,
+			      expr->text + node->column - 1, what);
 }
 
 static int wrong(const struct wmk_compiler *c, const struct wmk_node *node, const char *what)
@@ -101,7 +103,9 @@ static int look_up(struct wmk_compiler *c, const struct wmk_node *node)
 		return 0;
 	}
 	if (!typed->is_there && c->strictness == WMK_FILTER_STRICT && !asks && !is_asked_for(c->expr, &node->name))
-		return wrong(c, node, node->name.scope == WMK_FILTER_CONTEXT ? "there is no such context" : "the event has no such field");
+		return wrong(c, node,
+			     node->name.scope == WMK_FILTER_CONTEXT ? "there is no such context"
+								    : "the event has no such field");
 	return found.input.type == WMK_FILTER_ABSENT ? 0 : add_input(c, node, &found.input);
 }
 
@@ -165,7 +169,9 @@ static int no_label(const struct wmk_compiler *c, const struct wmk_node *literal
 	for (uint32_t i = 0; i < of->n_labels; i++)
 		wmk_nearest_offer(&near, of->labels[i].name);
 	wmk_nearest_text(&near, names, sizeof(names));
-	snprintf(what, sizeof(what), names[0] ? "the enumeration has no such label; near is %s" : "the enumeration has no such label%s", names);
+	snprintf(what, sizeof(what),
+		 names[0] ? "the enumeration has no such label; near is %s" : "the enumeration has no such label%s",
+		 names);
 	return wrong(c, literal, what);
 }
 
@@ -180,8 +186,12 @@ static int check_label(const struct wmk_compiler *c, const struct wmk_node *lite
 	return c->strictness >= WMK_FILTER_TYPES ? no_label(c, literal, of) : 0;
 }
 
-/* May `a` be compared with `b`? `equal`: only whether they are the same. Where it may not, and nobody is strict, `b` has no value. */
-static int check_comparison(const struct wmk_compiler *c, const struct wmk_node *node, const struct wmk_node *a, const struct wmk_node *b, bool equal)
+/*
+ * May `a` be compared with `b`? `equal`: only whether they are the same. Where it may not, and nobody is strict, `b`
+ * has no value.
+ */
+static int check_comparison(const struct wmk_compiler *c, const struct wmk_node *node, const struct wmk_node *a,
+			    const struct wmk_node *b, bool equal)
 {
 	const struct wmk_typed *ta = wmk_typed_of(c, a), *tb = wmk_typed_of(c, b);
 
@@ -238,10 +248,12 @@ static int check_unary(struct wmk_compiler *c, const struct wmk_node *node, unsi
 /* == != < <= > >= */
 static int check_relation(const struct wmk_compiler *c, const struct wmk_node *node, unsigned *type)
 {
-	int err = check_comparison(c, node, node->left, node->right, node->kind == WMK_NODE_EQ || node->kind == WMK_NODE_NE);
+	int err = check_comparison(c, node, node->left, node->right,
+				   node->kind == WMK_NODE_EQ || node->kind == WMK_NODE_NE);
 
 	*type = WMK_FILTER_SIGNED;
-	if (wmk_typed_of(c, node->left)->type == WMK_FILTER_ABSENT || wmk_typed_of(c, node->right)->type == WMK_FILTER_ABSENT)
+	if (wmk_typed_of(c, node->left)->type == WMK_FILTER_ABSENT ||
+	    wmk_typed_of(c, node->right)->type == WMK_FILTER_ABSENT)
 		*type = WMK_FILTER_ABSENT;
 	return err;
 }
@@ -249,7 +261,8 @@ static int check_relation(const struct wmk_compiler *c, const struct wmk_node *n
 static int check_binary(const struct wmk_compiler *c, const struct wmk_node *node, unsigned *type)
 {
 	const bool is_shift = node->kind == WMK_NODE_SHL || node->kind == WMK_NODE_SHR;
-	const bool whole = is_shift || node->kind == WMK_NODE_MOD || node->kind == WMK_NODE_AND || node->kind == WMK_NODE_OR || node->kind == WMK_NODE_XOR;
+	const bool whole = is_shift || node->kind == WMK_NODE_MOD || node->kind == WMK_NODE_AND ||
+			   node->kind == WMK_NODE_OR || node->kind == WMK_NODE_XOR;
 	const struct wmk_typed *a = wmk_typed_of(c, node->left), *b = wmk_typed_of(c, node->right);
 	int err = need_number(c, node->left, whole);
 

@@ -6,7 +6,8 @@
  *     compare.c what a comparison becomes, by the types of both sides
  *     compile.c conditions, values, the whole
  *
- * The first thing that does not fit stands in code->err; nothing is added from then on, and nobody need look before the end.
+ * The first thing that does not fit stands in code->err; nothing is added from then on, and nobody need look before the
+ * end.
  */
 #ifndef WMK_FILTER_CODE_H
 #define WMK_FILTER_CODE_H
@@ -44,7 +45,8 @@ static inline const struct wmk_typed *wmk_code_typed(const struct wmk_code *code
 
 /* ── emit.c ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-struct wmk_filter_insn *wmk_code_emit(struct wmk_code *code, unsigned op, unsigned dst, unsigned a, unsigned b, uint32_t to);
+struct wmk_filter_insn *wmk_code_emit(struct wmk_code *code, unsigned op, unsigned dst, unsigned a, unsigned b,
+				      uint32_t to);
 uint32_t wmk_code_label(struct wmk_code *code);
 /* The label is where the next instruction will be. */
 void wmk_code_here(struct wmk_code *code, uint32_t label);
@@ -53,7 +55,8 @@ void wmk_code_jump(struct wmk_code *code, uint32_t to, uint32_t next);
 /* One that is free, until code->top is set back. */
 uint8_t wmk_code_register(struct wmk_code *code);
 /* `op`, whose twin is its contrary, of a register and something: leads to `yes` or to `no`. */
-void wmk_code_branch(struct wmk_code *code, unsigned op, uint8_t a, struct wmk_place b, uint32_t yes, uint32_t no, uint32_t next);
+void wmk_code_branch(struct wmk_code *code, unsigned op, uint8_t a, struct wmk_place b, uint32_t yes, uint32_t no,
+		     uint32_t next);
 struct wmk_place wmk_code_constant(unsigned type, uint64_t bits);
 struct wmk_place wmk_code_real(double value);
 uint8_t wmk_code_in_register(struct wmk_code *code, struct wmk_place at);
@@ -68,8 +71,10 @@ void wmk_code_need(struct wmk_code *code, const struct wmk_typed *of);
 /* ── compare.c ───────────────────────────────────────────────────────────────────────────────────────── */
 
 /* `kind`: WMK_NODE_EQ and its like. */
-void wmk_code_compare(struct wmk_code *code, unsigned kind, const struct wmk_node *a, const struct wmk_node *b, uint32_t yes, uint32_t no, uint32_t next);
-void wmk_code_compare_numbers(struct wmk_code *code, unsigned kind, struct wmk_place a, struct wmk_place b, uint32_t yes, uint32_t no, uint32_t next);
+void wmk_code_compare(struct wmk_code *code, unsigned kind, const struct wmk_node *a, const struct wmk_node *b,
+		      uint32_t yes, uint32_t no, uint32_t next);
+void wmk_code_compare_numbers(struct wmk_code *code, unsigned kind, struct wmk_place a, struct wmk_place b,
+			      uint32_t yes, uint32_t no, uint32_t next);
 
 /* ── compile.c ───────────────────────────────────────────────────────────────────────────────────────── */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare.c - comparisons: of whole numbers of one kind or of both, of doubles, of texts, of an enumeration with a label.
+ * compare.c - comparisons: of whole numbers of one kind or of both, of doubles, of texts, of an enumeration with a
+ * label.
  */
 #include <string.h>
 
@@ -19,9 +20,11 @@ unsigned wmk_node_turned(unsigned kind)
 }
 
 /* Whole numbers of one kind. */
-static void compare_whole(struct wmk_code *code, unsigned kind, struct wmk_place a, struct wmk_place b, bool is_unsigned, uint32_t yes, uint32_t no, uint32_t next)
+static void compare_whole(struct wmk_code *code, unsigned kind, struct wmk_place a, struct wmk_place b,
+			  bool is_unsigned, uint32_t yes, uint32_t no, uint32_t next)
 {
-	const unsigned lt = is_unsigned ? WMK_FILTER_JLT_U : WMK_FILTER_JLT, le = is_unsigned ? WMK_FILTER_JLE_U : WMK_FILTER_JLE;
+	const unsigned lt = is_unsigned ? WMK_FILTER_JLT_U : WMK_FILTER_JLT,
+		       le = is_unsigned ? WMK_FILTER_JLE_U : WMK_FILTER_JLE;
 
 	if (a.is_constant && !b.is_constant) {
 		compare_whole(code, wmk_node_turned(kind), b, a, is_unsigned, yes, no, next);
@@ -40,7 +43,8 @@ static void compare_whole(struct wmk_code *code, unsigned kind, struct wmk_place
 }
 
 /* A signed one and an unsigned one: what is below 0 is below all of those. */
-static void compare_mixed(struct wmk_code *code, unsigned kind, struct wmk_place a, struct wmk_place b, uint32_t yes, uint32_t no, uint32_t next)
+static void compare_mixed(struct wmk_code *code, unsigned kind, struct wmk_place a, struct wmk_place b, uint32_t yes,
+			  uint32_t no, uint32_t next)
 {
 	const struct wmk_place zero = wmk_code_constant(WMK_FILTER_SIGNED, 0);
 
@@ -61,7 +65,8 @@ static void compare_mixed(struct wmk_code *code, unsigned kind, struct wmk_place
 }
 
 /* The negation of a comparison of doubles is none: it is true as well where one is no number. */
-static void compare_double(struct wmk_code *code, unsigned kind, struct wmk_place a, struct wmk_place b, uint32_t yes, uint32_t no, uint32_t next)
+static void compare_double(struct wmk_code *code, unsigned kind, struct wmk_place a, struct wmk_place b, uint32_t yes,
+			   uint32_t no, uint32_t next)
 {
 	unsigned op = WMK_FILTER_JFEQ;
 
@@ -78,7 +83,8 @@ static void compare_double(struct wmk_code *code, unsigned kind, struct wmk_plac
 	wmk_code_branch(code, op, reg, b, yes, no, next);
 }
 
-void wmk_code_compare_numbers(struct wmk_code *code, unsigned kind, struct wmk_place a, struct wmk_place b, uint32_t yes, uint32_t no, uint32_t next)
+void wmk_code_compare_numbers(struct wmk_code *code, unsigned kind, struct wmk_place a, struct wmk_place b,
+			      uint32_t yes, uint32_t no, uint32_t next)
 {
 	if (a.type == WMK_FILTER_DOUBLE || b.type == WMK_FILTER_DOUBLE) {
 		a = wmk_code_as(code, a, WMK_FILTER_DOUBLE);
@@ -91,7 +97,8 @@ void wmk_code_compare_numbers(struct wmk_code *code, unsigned kind, struct wmk_p
 }
 
 /* Has the enumeration's value a label that the pattern fits? */
-static void compare_label(struct wmk_code *code, const struct wmk_node *name, const struct wmk_node *pattern, uint32_t yes, uint32_t no, uint32_t next)
+static void compare_label(struct wmk_code *code, const struct wmk_node *name, const struct wmk_node *pattern,
+			  uint32_t yes, uint32_t no, uint32_t next)
 {
 	const struct wmk_typed *of = wmk_code_typed(code, name);
 	const struct wmk_place at = { .type = of->type, .reg = of->input };
@@ -106,11 +113,14 @@ static void compare_label(struct wmk_code *code, const struct wmk_node *name, co
 		const uint32_t other = wmk_code_label(code), in = wmk_code_label(code);
 
 		if (is->from == is->to) {
-			compare_whole(code, WMK_NODE_EQ, at, wmk_code_constant(of->type, (uint64_t)is->from), of->is_unsigned, yes, other, other);
+			compare_whole(code, WMK_NODE_EQ, at, wmk_code_constant(of->type, (uint64_t)is->from),
+				      of->is_unsigned, yes, other, other);
 		} else {
-			compare_whole(code, WMK_NODE_GE, at, wmk_code_constant(of->type, (uint64_t)is->from), of->is_unsigned, in, other, in);
+			compare_whole(code, WMK_NODE_GE, at, wmk_code_constant(of->type, (uint64_t)is->from),
+				      of->is_unsigned, in, other, in);
 			wmk_code_here(code, in);
-			compare_whole(code, WMK_NODE_LE, at, wmk_code_constant(of->type, (uint64_t)is->to), of->is_unsigned, yes, other, other);
+			compare_whole(code, WMK_NODE_LE, at, wmk_code_constant(of->type, (uint64_t)is->to),
+				      of->is_unsigned, yes, other, other);
 		}
 		wmk_code_here(code, other);
 	}
@@ -118,7 +128,8 @@ static void compare_label(struct wmk_code *code, const struct wmk_node *name, co
 }
 
 /* Texts: an input, a text that is known, or one that stands in the filter. */
-static void order_texts(struct wmk_code *code, unsigned kind, const struct wmk_node *a, const struct wmk_node *b, uint32_t yes, uint32_t no, uint32_t next)
+static void order_texts(struct wmk_code *code, unsigned kind, const struct wmk_node *a, const struct wmk_node *b,
+			uint32_t yes, uint32_t no, uint32_t next)
 {
 	const struct wmk_typed *ta = wmk_code_typed(code, a), *tb = wmk_code_typed(code, b);
 	struct wmk_filter_insn insn = { .op = WMK_FILTER_COMPARE };
@@ -141,7 +152,8 @@ static void order_texts(struct wmk_code *code, unsigned kind, const struct wmk_n
 	}
 	insn.value.text.len = len;
 	*wmk_code_emit(code, WMK_FILTER_COMPARE, 0, 0, 0, 0) = insn;
-	compare_whole(code, kind, (struct wmk_place){ .type = WMK_FILTER_SIGNED, .reg = insn.dst }, wmk_code_constant(WMK_FILTER_SIGNED, 0), false, yes, no, next);
+	compare_whole(code, kind, (struct wmk_place){ .type = WMK_FILTER_SIGNED, .reg = insn.dst },
+		      wmk_code_constant(WMK_FILTER_SIGNED, 0), false, yes, no, next);
 }
 
 /* Neither is read: what comes out is known here. */
@@ -174,7 +186,8 @@ static bool known_texts(struct wmk_code *code, unsigned kind, const struct wmk_n
 	}
 }
 
-static void compare_texts(struct wmk_code *code, unsigned kind, const struct wmk_node *a, const struct wmk_node *b, uint32_t yes, uint32_t no, uint32_t next)
+static void compare_texts(struct wmk_code *code, unsigned kind, const struct wmk_node *a, const struct wmk_node *b,
+			  uint32_t yes, uint32_t no, uint32_t next)
 {
 	const bool equal = kind == WMK_NODE_EQ || kind == WMK_NODE_NE;
 	const struct wmk_node *read = wmk_code_typed(code, a)->is_input ? a : b, *other = read == a ? b : a;
@@ -191,13 +204,15 @@ static void compare_texts(struct wmk_code *code, unsigned kind, const struct wmk
 	wmk_code_need(code, wmk_code_typed(code, read));
 	const uint32_t at = wmk_code_pool(code, other->text, other->text_len), n = code->n;
 
-	wmk_code_branch(code, kind == WMK_NODE_EQ ? WMK_FILTER_JMATCH : WMK_FILTER_JNMATCH, wmk_code_typed(code, read)->input, wmk_code_constant(WMK_FILTER_SIGNED, 0), yes, no, next);
+	wmk_code_branch(code, kind == WMK_NODE_EQ ? WMK_FILTER_JMATCH : WMK_FILTER_JNMATCH,
+			wmk_code_typed(code, read)->input, wmk_code_constant(WMK_FILTER_SIGNED, 0), yes, no, next);
 	insn = &code->insns[code->err ? 0 : n];
 	insn->value.text.at = at;
 	insn->value.text.len = other->text_len;
 }
 
-void wmk_code_compare(struct wmk_code *code, unsigned kind, const struct wmk_node *a, const struct wmk_node *b, uint32_t yes, uint32_t no, uint32_t next)
+void wmk_code_compare(struct wmk_code *code, unsigned kind, const struct wmk_node *a, const struct wmk_node *b,
+		      uint32_t yes, uint32_t no, uint32_t next)
 {
 	const unsigned ta = wmk_code_typed(code, a)->type, tb = wmk_code_typed(code, b)->type;
 	const bool flip = kind == WMK_NODE_NE;
@@ -207,7 +222,8 @@ void wmk_code_compare(struct wmk_code *code, unsigned kind, const struct wmk_nod
 	} else if (ta == WMK_FILTER_TEXT && tb == WMK_FILTER_TEXT) {
 		compare_texts(code, kind, a, b, yes, no, next);
 	} else if (ta == WMK_FILTER_TEXT || tb == WMK_FILTER_TEXT) {
-		compare_label(code, ta == WMK_FILTER_TEXT ? b : a, ta == WMK_FILTER_TEXT ? a : b, flip ? no : yes, flip ? yes : no, next);
+		compare_label(code, ta == WMK_FILTER_TEXT ? b : a, ta == WMK_FILTER_TEXT ? a : b, flip ? no : yes,
+			      flip ? yes : no, next);
 	} else {
 		const struct wmk_place at = wmk_code_value(code, a);
 

@@ -2,9 +2,10 @@
 /*
  * compile.c - a checked expression to instructions.
  *
- * A condition is not made into a number and asked again: it is compiled with the two places to go to, and && || ! only say where those are
- * (Aho, Lam, Sethi, Ullman: Compilers, 6.6). A label is placed behind all jumps to it, so that programs go forward only. What has no value
- * jumps to `absent`: the place for "false" of the nearest && or || around it, else of the filter.
+ * A condition is not made into a number and asked again: it is compiled with the two places to go to, and && || ! only
+ * say where those are (Aho, Lam, Sethi, Ullman: Compilers, 6.6). A label is placed behind all jumps to it, so that
+ * programs go forward only. What has no value jumps to `absent`: the place for "false" of the nearest && or || around
+ * it, else of the filter.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -64,7 +65,8 @@ static void both_or_one(struct wmk_code *code, const struct wmk_node *node, uint
 static void asked(struct wmk_code *code, const struct wmk_typed *of, uint32_t yes, uint32_t no, uint32_t next)
 {
 	if (of->is_there && of->is_input && of->may_lack)
-		wmk_code_branch(code, WMK_FILTER_JHAS, of->input, wmk_code_constant(WMK_FILTER_SIGNED, 0), yes, no, next);
+		wmk_code_branch(code, WMK_FILTER_JHAS, of->input, wmk_code_constant(WMK_FILTER_SIGNED, 0), yes, no,
+				next);
 	else
 		wmk_code_jump(code, of->is_there ? yes : no, next);
 }
@@ -172,18 +174,25 @@ static unsigned operation(unsigned kind, unsigned type)
 
 	while (ops[i].kind != kind)
 		i++;
-	return type == WMK_FILTER_DOUBLE ? ops[i].real : type == WMK_FILTER_UNSIGNED ? ops[i].whole_unsigned : ops[i].whole;
+	return type == WMK_FILTER_DOUBLE     ? ops[i].real
+	       : type == WMK_FILTER_UNSIGNED ? ops[i].whole_unsigned
+					     : ops[i].whole;
 }
 
-/* `a` op `b`, both of `type` (but the count of a shift), into a register that no other value is in. `mark`: the first that is free then. */
-static struct wmk_place apply(struct wmk_code *code, unsigned op, struct wmk_place a, struct wmk_place b, unsigned type, uint32_t mark)
+/*
+ * `a` op `b`, both of `type` (but the count of a shift), into a register that no other value is in. `mark`: the first
+ * that is free then.
+ */
+static struct wmk_place apply(struct wmk_code *code, unsigned op, struct wmk_place a, struct wmk_place b, unsigned type,
+			      uint32_t mark)
 {
 	const uint8_t left = wmk_code_in_register(code, a);
 
 	code->top = mark;
 	const uint8_t dst = wmk_code_register(code);
 
-	wmk_code_emit(code, op, dst, left, b.is_constant ? WMK_FILTER_IMMEDIATE : b.reg, code->absent)->value.u = b.is_constant ? b.bits : 0;
+	wmk_code_emit(code, op, dst, left, b.is_constant ? WMK_FILTER_IMMEDIATE : b.reg, code->absent)->value.u =
+		b.is_constant ? b.bits : 0;
 	return (struct wmk_place){ .type = (uint8_t)type, .reg = dst };
 }
 
@@ -238,9 +247,17 @@ struct wmk_place wmk_code_value(struct wmk_code *code, const struct wmk_node *no
 	case WMK_NODE_NAME: return named(code, of);
 	case WMK_NODE_PLUS: return wmk_code_value(code, node->left);
 	case WMK_NODE_NEGATE: return negative(code, node, of->type);
-	case WMK_NODE_COMPLEMENT: return apply(code, WMK_FILTER_XOR, wmk_code_value(code, node->left), wmk_code_constant(of->type, UINT64_MAX), of->type, mark);
+	case WMK_NODE_COMPLEMENT:
+		return apply(code, WMK_FILTER_XOR, wmk_code_value(code, node->left),
+			     wmk_code_constant(of->type, UINT64_MAX), of->type, mark);
 	case WMK_NODE_CHOOSE: return choose(code, node, of->type);
-	case WMK_NODE_EXISTS: case WMK_NODE_NOT: case WMK_NODE_LT: case WMK_NODE_LE: case WMK_NODE_GT: case WMK_NODE_GE: case WMK_NODE_EQ:
+	case WMK_NODE_EXISTS:
+	case WMK_NODE_NOT:
+	case WMK_NODE_LT:
+	case WMK_NODE_LE:
+	case WMK_NODE_GT:
+	case WMK_NODE_GE:
+	case WMK_NODE_EQ:
 	case WMK_NODE_NE: case WMK_NODE_LAND: case WMK_NODE_LOR: case WMK_NODE_IN:
 		return truth(code, node);
 	default: return arithmetic(code, node, of->type);
@@ -250,7 +267,8 @@ struct wmk_place wmk_code_value(struct wmk_code *code, const struct wmk_node *no
 /* ── the whole ───────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Types of all expressions first: their inputs are the first registers. */
-static int check_all(struct wmk_code *code, const struct wmk_filter_expr *const *exprs, unsigned n, struct wmk_typed **typed)
+static int check_all(struct wmk_code *code, const struct wmk_filter_expr *const *exprs, unsigned n,
+		     struct wmk_typed **typed)
 {
 	int err = 0;
 
@@ -265,7 +283,8 @@ static int check_all(struct wmk_code *code, const struct wmk_filter_expr *const 
 	return err;
 }
 
-static void generate(struct wmk_code *code, const struct wmk_filter_expr *const *exprs, unsigned n, struct wmk_typed *const *typed)
+static void generate(struct wmk_code *code, const struct wmk_filter_expr *const *exprs, unsigned n,
+		     struct wmk_typed *const *typed)
 {
 	const uint32_t yes = wmk_code_label(code);
 	uint32_t no = wmk_code_label(code);
@@ -291,7 +310,8 @@ static void generate(struct wmk_code *code, const struct wmk_filter_expr *const 
 
 static bool jumps(const struct wmk_filter_insn *insn)
 {
-	return (insn->op >= WMK_FILTER_DIV && insn->op <= WMK_FILTER_SHR_U) || (insn->op >= WMK_FILTER_JEQ && insn->op <= WMK_FILTER_JUMP);
+	return (insn->op >= WMK_FILTER_DIV && insn->op <= WMK_FILTER_SHR_U) ||
+	       (insn->op >= WMK_FILTER_JEQ && insn->op <= WMK_FILTER_JUMP);
 }
 
 /* Labels become places, and all becomes one allocation. */
@@ -299,8 +319,12 @@ static int finish(struct wmk_code *code, struct wmk_filter_program **program)
 {
 	for (uint32_t i = 0; i < code->n; i++)
 		code->insns[i].to = jumps(&code->insns[i]) ? code->labels[code->insns[i].to] : 0;
-	const struct wmk_filter_program made = { .n_inputs = code->c.n_inputs, .n_insns = code->n, .pool_bytes = code->pool_bytes,
-						 .inputs = code->c.inputs, .insns = code->insns, .pool = code->pool };
+	const struct wmk_filter_program made = { .n_inputs = code->c.n_inputs,
+						 .n_insns = code->n,
+						 .pool_bytes = code->pool_bytes,
+						 .inputs = code->c.inputs,
+						 .insns = code->insns,
+						 .pool = code->pool };
 	int err = wmk_filter_verify(&made);
 
 	return err < 0 ? err : wmk_filter_clone(&made, program);

@@ -14,7 +14,8 @@ static void too_much(struct wmk_code *code, const char *what)
 		code->err = wmk_error_said(-E2BIG, "the filter needs too much: %s", what);
 }
 
-struct wmk_filter_insn *wmk_code_emit(struct wmk_code *code, unsigned op, unsigned dst, unsigned a, unsigned b, uint32_t to)
+struct wmk_filter_insn *wmk_code_emit(struct wmk_code *code, unsigned op, unsigned dst, unsigned a, unsigned b,
+				      uint32_t to)
 {
 	if (code->n == WMK_FILTER_INSNS_MAX)
 		too_much(code, "more instructions than a program may have");
@@ -54,14 +55,19 @@ uint8_t wmk_code_register(struct wmk_code *code)
 	return (uint8_t)code->top++;
 }
 
-/* `op`, whose twin op ^ 1 is its contrary, of a register and something: leads to `yes` or to `no`, of which one may follow at once. */
-void wmk_code_branch(struct wmk_code *code, unsigned op, uint8_t a, struct wmk_place b, uint32_t yes, uint32_t no, uint32_t next)
+/*
+ * `op`, whose twin op ^ 1 is its contrary, of a register and something: leads to `yes` or to `no`, of which one may
+ * follow at once.
+ */
+void wmk_code_branch(struct wmk_code *code, unsigned op, uint8_t a, struct wmk_place b, uint32_t yes, uint32_t no,
+		     uint32_t next)
 {
 	const bool negated = yes == next;
 	/* The twins are neighbours, the first with the number of JEQ's parity. */
 	const unsigned twin = ((op - WMK_FILTER_JEQ) ^ 1) + WMK_FILTER_JEQ;
 
-	wmk_code_emit(code, negated ? twin : op, 0, a, b.is_constant ? WMK_FILTER_IMMEDIATE : b.reg, negated ? no : yes)->value.u = b.is_constant ? b.bits : 0;
+	wmk_code_emit(code, negated ? twin : op, 0, a, b.is_constant ? WMK_FILTER_IMMEDIATE : b.reg, negated ? no : yes)
+		->value.u = b.is_constant ? b.bits : 0;
 	if (!negated)
 		wmk_code_jump(code, no, next);
 }
@@ -85,7 +91,8 @@ uint8_t wmk_code_in_register(struct wmk_code *code, struct wmk_place at)
 		return at.reg;
 	const uint8_t reg = wmk_code_register(code);
 
-	wmk_code_emit(code, at.type == WMK_FILTER_DOUBLE ? WMK_FILTER_CONST_DOUBLE : WMK_FILTER_CONST, reg, 0, 0, 0)->value.u = at.bits;
+	wmk_code_emit(code, at.type == WMK_FILTER_DOUBLE ? WMK_FILTER_CONST_DOUBLE : WMK_FILTER_CONST, reg, 0, 0, 0)
+		->value.u = at.bits;
 	return reg;
 }
 
@@ -97,7 +104,8 @@ struct wmk_place wmk_code_as(struct wmk_code *code, struct wmk_place at, unsigne
 			return wmk_code_real(at.type == WMK_FILTER_SIGNED ? (double)(int64_t)at.bits : (double)at.bits);
 		const uint8_t reg = wmk_code_register(code);
 
-		wmk_code_emit(code, at.type == WMK_FILTER_SIGNED ? WMK_FILTER_TO_DOUBLE : WMK_FILTER_TO_DOUBLE_U, reg, at.reg, 0, 0);
+		wmk_code_emit(code, at.type == WMK_FILTER_SIGNED ? WMK_FILTER_TO_DOUBLE : WMK_FILTER_TO_DOUBLE_U, reg,
+			      at.reg, 0, 0);
 		at.reg = reg;
 	}
 	at.type = (uint8_t)type;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter.h - one language that says which records are wanted: when they are recorded (the program runs in the application, before anything
- * is copied) and when they are read.
+ * filter.h - one language that says which records are wanted: when they are recorded (the program runs in the
+ * application, before anything is copied) and when they are read.
  *
  *     "amount > 100 && $ctx.procname == \"shop*\""
  *          │ wmk_filter_parse()        text ─► expression; nothing is known of events yet
@@ -14,24 +14,27 @@
  *          ▼
  *     wanted, or not
  *
- * The language is C's expressions without assignment: || && | ^ & == != < <= > >= << >> + - * / % ! ~ - + ?: and parentheses with C's
- * precedence; `x in [1, 2, "a*"]`, as strong as <; exists(field). Operands: fields (a, a.b, a[2]), $ctx.NAME, $event (the event's name),
- * whole numbers (10, 0x1f, 0b11, 017, 'c'), decimal fractions, "text". In a text that == != or `in` compares, * is any number of characters
- * and \* is a star. A label's text compares with an enumeration, "false" and "true" with a boolean.
+ * The language is C's expressions without assignment: || && | ^ & == != < <= > >= << >> + - * / % ! ~ - + ?: and
+ * parentheses with C's precedence; `x in [1, 2, "a*"]`, as strong as <; exists(field). Operands: fields (a, a.b, a[2]),
+ * $ctx.NAME, $event (the event's name), whole numbers (10, 0x1f, 0b11, 017, 'c'), decimal fractions, "text". In a text
+ * that == != or `in` compares, * is any number of characters and \* is a star. A label's text compares with an
+ * enumeration, "false" and "true" with a boolean.
  *
- * Values. Whole numbers have 64 bits and wrap around. They are signed, but for fields of unsigned 64 bits and literals above 2^63; an
- * operation on both kinds is unsigned, as in C, but a comparison is of what the numbers are: -1 is less than every unsigned number.
- * With a double, the other operand becomes one. Comparing text is comparing bytes.
+ * Values. Whole numbers have 64 bits and wrap around. They are signed, but for fields of unsigned 64 bits and literals
+ * above 2^63; an operation on both kinds is unsigned, as in C, but a comparison is of what the numbers are: -1 is less
+ * than every unsigned number. With a double, the other operand becomes one. Comparing text is comparing bytes.
  *
- * What has no value (a field that is not there, an element behind the end, division by zero, a shift by less than 0 or more than 63) makes
- * all that uses it have none, up to the next && or ||, for which it is false; a filter without a value refuses the record. exists(x) always
- * has one.
+ * What has no value (a field that is not there, an element behind the end, division by zero, a shift by less than 0 or
+ * more than 63) makes all that uses it have none, up to the next && or ||, for which it is false; a filter without a
+ * value refuses the record. exists(x) always has one.
  *
- * Programs go forward only: every jump leads on, so that a run ends after at most `n_insns` steps. Nothing is trusted in one that came
- * from elsewhere: wmk_filter_decode() and wmk_filter_verify() check each register's type at each point before it runs.
+ * Programs go forward only: every jump leads on, so that a run ends after at most `n_insns` steps. Nothing is trusted
+ * in one that came from elsewhere: wmk_filter_decode() and wmk_filter_verify() check each register's type at each point
+ * before it runs.
  *
- * Errors: -errno with a cause chain; what is wrong with a text is -EINVAL and names the column. parse, compile, encode, decode allocate. run
- * does not, touches nothing but its arguments, and is async-signal-safe. Programs are immutable: any thread.
+ * Errors: -errno with a cause chain; what is wrong with a text is -EINVAL and names the column. parse, compile, encode,
+ * decode allocate. run does not, touches nothing but its arguments, and is async-signal-safe. Programs are immutable:
+ * any thread.
  */
 #ifndef WMK_FILTER_FILTER_H
 #define WMK_FILTER_FILTER_H
@@ -48,7 +51,8 @@
 #define WMK_FILTER_INSNS_MAX 1024u
 #define WMK_FILTER_POOL_MAX 16384u  /* bytes of text that a program compares with */
 #define WMK_FILTER_PATH_MAX 8u      /* names and indexes of one field */
-#define WMK_FILTER_BYTES_MAX (8u + WMK_FILTER_INPUTS_MAX * 8u + WMK_FILTER_INSNS_MAX * 16u + WMK_FILTER_POOL_MAX) /* of an encoded program */
+/* of an encoded program */
+#define WMK_FILTER_BYTES_MAX (8u + WMK_FILTER_INPUTS_MAX * 8u + WMK_FILTER_INSNS_MAX * 16u + WMK_FILTER_POOL_MAX)
 
 enum wmk_filter_type {
 	WMK_FILTER_ABSENT,     /* there is no such field */
@@ -101,11 +105,15 @@ struct wmk_filter_input {
 struct wmk_filter_found {
 	struct wmk_filter_input input; /* type ABSENT: to nothing that can be read */
 	bool may_lack;             /* some records have no value: an element, something optional */
-	/* It is there, and is this: "a structure". exists() asks for its input, where records may lack it; else its type is ABSENT. NULL: no such. */
+	/*
+	 * It is there, and is this: "a structure". exists() asks for its input, where records may lack it; else its
+	 * type is ABSENT. NULL: no such.
+	 */
 	const char *no_operand;
 	const struct wmk_label *labels; /* texts it may be compared with: `n_labels` */
 	uint32_t n_labels;
-	bool is_unsigned;          /* the labels' bounds are, as the field is, though its values may be of the type SIGNED */
+	/* the labels' bounds are, as the field is, though its values may be of the type SIGNED */
+	bool is_unsigned;
 	const char *text;          /* not NULL: no input, this text */
 };
 
@@ -116,24 +124,26 @@ struct wmk_filter_program;
 
 /* What is an error: ... */
 enum wmk_filter_strictness {
-	WMK_FILTER_LAX,        /* nothing: an operator on what it cannot work with gives no value, no enumeration is a label that it has not */
+	/* nothing: an operator on what it cannot work with gives no value, no enumeration is a label that it has not */
+	WMK_FILTER_LAX,
 	WMK_FILTER_TYPES,      /* types that do not fit, labels that an enumeration has not, and ... */
-	WMK_FILTER_STRICT,     /* ... names that lead nowhere, and for which their expression does not ask with exists() */
+	/* ... names that lead nowhere, and for which their expression does not ask with exists() */
+	WMK_FILTER_STRICT,
 };
 
 /*
- * Compile for the event class in which `lookup` looks: a record is wanted if one of the `n` expressions wants it. -EINVAL: it does not fit the
- * class, and where. -E2BIG: more than a program can have.
+ * Compile for the event class in which `lookup` looks: a record is wanted if one of the `n` expressions wants it.
+ * -EINVAL: it does not fit the class, and where. -E2BIG: more than a program can have.
  */
 int wmk_filter_compile(const struct wmk_filter_expr *const *exprs, unsigned n, wmk_filter_lookup_fn *lookup, void *data,
 		       enum wmk_filter_strictness strictness, struct wmk_filter_program **program);
 void wmk_filter_program_free(struct wmk_filter_program *program);
 
 /*
- * Can the expression ever mean something in the classes there are? Begin, try each class, end. Each name must be in a class that the
- * expression fits (WMK_FILTER_TYPES), but for what exists() asks for. 0 also where no class was tried. -EINVAL: no; *missing is the number of a
- * name that is nowhere, and there is no chain of causes: wmk_filter_name_wrong() starts one; else it is -1, and the chain says what does
- * not fit.
+ * Can the expression ever mean something in the classes there are? Begin, try each class, end. Each name must be in a
+ * class that the expression fits (WMK_FILTER_TYPES), but for what exists() asks for. 0 also where no class was tried.
+ * -EINVAL: no; *missing is the number of a name that is nowhere, and there is no chain of causes:
+ * wmk_filter_name_wrong() starts one; else it is -1, and the chain says what does not fit.
  */
 struct wmk_filter_fit {
 	const struct wmk_filter_expr *expr;
@@ -219,17 +229,21 @@ struct wmk_filter_text {
 struct wmk_filter_values {
 	uint64_t lacking;          /* bit i: input i has no value */
 	uint64_t given;            /* bit i: texts[i] is there; wmk_filter_run() takes that for granted */
-	uint64_t numbers[WMK_FILTER_REGISTERS]; /* input i: a number, or the bits of a double; behind the inputs the run's own */
+	/* input i: a number, or the bits of a double; behind the inputs the run's own */
+	uint64_t numbers[WMK_FILTER_REGISTERS];
 	struct wmk_filter_text texts[WMK_FILTER_INPUTS_MAX]; /* input i; only those of type TEXT are looked at */
 };
 
 /*
- * Is the record wanted? The program must be one that compile or decode made. Overwrites values->numbers behind the inputs. A text that
- * another thread changes is read no further than its length, or to the NUL that is met.
+ * Is the record wanted? The program must be one that compile or decode made. Overwrites values->numbers behind the
+ * inputs. A text that another thread changes is read no further than its length, or to the NUL that is met.
  */
 bool wmk_filter_run(const struct wmk_filter_program *program, struct wmk_filter_values *values);
 
-/* The same where the instructions may be anything: 1, 0, or -1: they are no program. Touches only what `code` and values->given say is there. */
+/*
+ * The same where the instructions may be anything: 1, 0, or -1: they are no program. Touches only what `code` and
+ * values->given say is there.
+ */
 struct wmk_filter_code {
 	const struct wmk_filter_insn *insns;
 	const char *pool;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fit.c - can an expression mean something in any of the event classes that there are? Asked once, where a user types it: later a class that
- * it does not fit is no error (filter.h, wmk_filter_compile() with WMK_FILTER_LAX).
+ * fit.c - can an expression mean something in any of the event classes that there are? Asked once, where a user types
+ * it: later a class that it does not fit is no error (filter.h, wmk_filter_compile() with WMK_FILTER_LAX).
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -77,7 +77,8 @@ static int take_fraction(const char *begin, struct wmk_token *token)
 	if (len >= sizeof(copy) || !c) {
 		if (c)
 			freelocale(c);
-		return wmk_error_said(c ? -EINVAL : -ENOMEM, "column %u: the number has more than %zu digits", token->column, sizeof(copy) - 1);
+		return wmk_error_said(c ? -EINVAL : -ENOMEM, "column %u: the number has more than %zu digits",
+				      token->column, sizeof(copy) - 1);
 	}
 	memcpy(copy, begin, len);
 	copy[len] = '\0';
@@ -108,9 +109,12 @@ static int take_number(const char *begin, struct wmk_token *token)
 	for (; digit_of(*at) < (int)base; at++)
 		if (__builtin_mul_overflow(token->number, (uint64_t)base, &token->number) ||
 		    __builtin_add_overflow(token->number, (uint64_t)digit_of(*at), &token->number))
-			return wmk_error_said(-EINVAL, "column %u: the number is above 18446744073709551615", token->column);
+			return wmk_error_said(-EINVAL, "column %u: the number is above 18446744073709551615",
+					      token->column);
 	if (first >= (int)base || in_name(*at))
-		return wmk_error_said(-EINVAL, "column %u: '%.*s' is no number", token->column, (int)strspn(begin, DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"), begin);
+		return wmk_error_said(
+			-EINVAL, "column %u: '%.*s' is no number", token->column,
+			(int)strspn(begin, DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"), begin);
 	token->kind = WMK_TOKEN_NUMBER;
 	token->is_unsigned = token->number > INT64_MAX;
 	token->len = (uint32_t)(at - begin);
@@ -166,7 +170,9 @@ static int take_text(struct wmk_filter_expr *expr, const char *begin, struct wmk
 		if (c == '\\') {
 			c = escaped(&at);
 			if (c < 0)
-				return wmk_error_said(-EINVAL, "column %u: the text has a \\ before what C gives no meaning", token->column + (uint32_t)(at - begin) - 1);
+				return wmk_error_said(-EINVAL,
+						      "column %u: the text has a \\ before what C gives no meaning",
+						      token->column + (uint32_t)(at - begin) - 1);
 		}
 		if (c == '*' || c == '\\')
 			*to++ = '\\';
@@ -223,7 +229,8 @@ int wmk_filter_lex(struct wmk_filter_expr *expr, uint32_t *at, struct wmk_token 
 	} else if (*begin == '\'') {
 		err = take_character(begin, token);
 	} else if (!strchr("|&=!<>+-*/%^~?:()[].,", *begin)) {
-		return wmk_error_said(-EINVAL, "column %u: '%.1s' means nothing in a filter", token->column, (*begin & 0x80) || *begin < ' ' ? "?" : begin);
+		return wmk_error_said(-EINVAL, "column %u: '%.1s' means nothing in a filter", token->column,
+				      (*begin & 0x80) || *begin < ' ' ? "?" : begin);
 	}
 	for (size_t i = 0; token->kind == WMK_TOKEN_OP && i < sizeof(two) / sizeof(two[0]); i++)
 		if (!strncmp(begin, two[i], 2))

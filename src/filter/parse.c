@@ -46,7 +46,8 @@ static int expected(const struct parser *p, const char *what)
 {
 	if (p->token.kind == WMK_TOKEN_END)
 		return wmk_error_said(-EINVAL, "column %u: %s was expected, the filter ends", p->token.column, what);
-	return wmk_error_said(-EINVAL, "column %u: %s was expected, not '%.*s'", p->token.column, what, p->token.len > 40 ? 40 : (int)p->token.len, text_of(p));
+	return wmk_error_said(-EINVAL, "column %u: %s was expected, not '%.*s'", p->token.column, what,
+			      p->token.len > 40 ? 40 : (int)p->token.len, text_of(p));
 }
 
 /* Past `op`, or an error. */
@@ -91,13 +92,15 @@ static int steps(struct parser *p, struct wmk_node *made)
 		const bool is_member = is(p, ".");
 
 		if (name->n_steps == WMK_FILTER_PATH_MAX)
-			return wmk_error_said(-EINVAL, "column %u: a field has at most %u names and indexes", p->token.column, WMK_FILTER_PATH_MAX);
+			return wmk_error_said(-EINVAL, "column %u: a field has at most %u names and indexes",
+					      p->token.column, WMK_FILTER_PATH_MAX);
 		err = next(p);
 		if (err >= 0 && p->token.kind != (is_member ? WMK_TOKEN_NAME : WMK_TOKEN_NUMBER))
 			err = expected(p, is_member ? "the name of a member" : "the number of an element");
 		if (err < 0)
 			return err;
-		name->steps[name->n_steps++] = (struct wmk_filter_step){ is_member ? p->token.text : NULL, p->token.number };
+		name->steps[name->n_steps++] =
+			(struct wmk_filter_step){ is_member ? p->token.text : NULL, p->token.number };
 		made->len = p->token.column + p->token.len - made->column + !is_member;
 		err = next(p);
 		if (err >= 0 && !is_member)
@@ -129,7 +132,8 @@ static int field(struct parser *p, enum wmk_node_kind kind, struct wmk_node **re
 		return next(p);
 	}
 	if (strcmp(p->token.text, "ctx") != 0)
-		return wmk_error_said(-EINVAL, "column %u: '$%.40s' is none of $ctx.NAME and $event", p->token.column, p->token.text);
+		return wmk_error_said(-EINVAL, "column %u: '$%.40s' is none of $ctx.NAME and $event", p->token.column,
+				      p->token.text);
 	made->name.scope = WMK_FILTER_CONTEXT;
 	err = next(p);
 	if (err >= 0 && !is(p, "."))
@@ -152,7 +156,9 @@ static int exists(struct parser *p, struct wmk_node **result)
 
 static int constant(struct parser *p, struct wmk_node **result)
 {
-	struct wmk_node *made = node(p, p->token.kind == WMK_TOKEN_NUMBER ? WMK_NODE_NUMBER : p->token.kind == WMK_TOKEN_DOUBLE ? WMK_NODE_DOUBLE : WMK_NODE_TEXT);
+	struct wmk_node *made = node(p, p->token.kind == WMK_TOKEN_NUMBER   ? WMK_NODE_NUMBER
+					: p->token.kind == WMK_TOKEN_DOUBLE ? WMK_NODE_DOUBLE
+									    : WMK_NODE_TEXT);
 
 	if (!made)
 		return -ENOMEM;
@@ -208,13 +214,15 @@ static int close(const struct parser *p, struct wmk_node *made)
 			if (made->depth <= at->depth)
 				made->depth = (uint16_t)(at->depth + 1);
 	if (made->depth > WMK_FILTER_TREE)
-		return wmk_error_said(-EINVAL, "column %u: more than %u operators are in each other or in a row", p->token.column, WMK_FILTER_TREE);
+		return wmk_error_said(-EINVAL, "column %u: more than %u operators are in each other or in a row",
+				      p->token.column, WMK_FILTER_TREE);
 	return 0;
 }
 
 static int too_deep(const struct parser *p)
 {
-	return wmk_error_said(-EINVAL, "column %u: more than %u expressions are in each other", p->token.column, WMK_FILTER_DEPTH);
+	return wmk_error_said(-EINVAL, "column %u: more than %u expressions are in each other", p->token.column,
+			      WMK_FILTER_DEPTH);
 }
 
 static int unary(struct parser *p, struct wmk_node **result)

@@ -22,7 +22,9 @@ enum wmk_filter_type wmk_filter_type_of(const struct wmk_type *type)
 {
 	switch (type->kind) {
 	case WMK_TYPE_INT: case WMK_TYPE_ENUM: case WMK_TYPE_FLAGS: case WMK_TYPE_BOOL:
-		return type->is_signed ? WMK_FILTER_SIGNED : type->width < 64 && !type->is_variable ? WMK_FILTER_SIGNED : WMK_FILTER_UNSIGNED;
+		return type->is_signed                          ? WMK_FILTER_SIGNED
+		       : type->width < 64 && !type->is_variable ? WMK_FILTER_SIGNED
+								: WMK_FILTER_UNSIGNED;
 	case WMK_TYPE_FLOAT:
 		return WMK_FILTER_DOUBLE;
 	case WMK_TYPE_STRING:
@@ -77,8 +79,11 @@ static struct shape shape_of(unsigned op)
 	case WMK_FILTER_MOVE: return (struct shape){ .dst = ANY, .a = ANY };
 	case WMK_FILTER_TO_DOUBLE: case WMK_FILTER_TO_DOUBLE_U: return (struct shape){ .dst = REAL, .a = WHOLE };
 	case WMK_FILTER_COMPARE: return (struct shape){ .dst = WHOLE, .a = TEXT, .b = TEXT, .has_text = true };
-	case WMK_FILTER_JMATCH: case WMK_FILTER_JNMATCH: return (struct shape){ .a = TEXT, .jumps = true, .has_text = true };
-	case WMK_FILTER_JHAS: case WMK_FILTER_JLACKS: case WMK_FILTER_JUMP: return (struct shape){ .jumps = true, .is_last = op == WMK_FILTER_JUMP };
+	case WMK_FILTER_JMATCH:
+	case WMK_FILTER_JNMATCH: return (struct shape){ .a = TEXT, .jumps = true, .has_text = true };
+	case WMK_FILTER_JHAS:
+	case WMK_FILTER_JLACKS:
+	case WMK_FILTER_JUMP: return (struct shape){ .jumps = true, .is_last = op == WMK_FILTER_JUMP };
 	default: return (struct shape){ .is_last = true };
 	}
 }
@@ -124,7 +129,8 @@ static int check_one(const struct wmk_filter_program *program, uint32_t i, struc
 
 	if (!has(program, known, is.a, insn->a) || (!immediate && !has(program, known, is.b, insn->b)))
 		return wrong(i, "reads what has no value of that type there");
-	if (is.has_text && (insn->value.text.at > program->pool_bytes || insn->value.text.len > program->pool_bytes - insn->value.text.at))
+	if (is.has_text && (insn->value.text.at > program->pool_bytes ||
+			    insn->value.text.len > program->pool_bytes - insn->value.text.at))
 		return wrong(i, "compares with text that is not there");
 	if ((insn->op == WMK_FILTER_JHAS || insn->op == WMK_FILTER_JLACKS) && insn->a >= program->n_inputs)
 		return wrong(i, "asks for a field that it has not");
@@ -176,12 +182,15 @@ int wmk_filter_verify(const struct wmk_filter_program *program)
 
 	if (program->n_inputs > WMK_FILTER_INPUTS_MAX || !program->n_insns || program->n_insns > WMK_FILTER_INSNS_MAX ||
 	    program->pool_bytes > WMK_FILTER_POOL_MAX)
-		return wmk_error(-EPROTO, "a filter has %u inputs, %u instructions and %u bytes of text", program->n_inputs, program->n_insns, program->pool_bytes);
+		return wmk_error(-EPROTO, "a filter has %u inputs, %u instructions and %u bytes of text",
+				 program->n_inputs, program->n_insns, program->pool_bytes);
 	for (uint32_t i = 0; i < program->n_inputs && err >= 0; i++) {
 		const struct wmk_filter_input *input = &program->inputs[i];
 
-		if (input->type < WMK_FILTER_SIGNED || input->type > WMK_FILTER_TEXT || input->scope > WMK_FILTER_CONTEXT)
-			err = wmk_error(-EPROTO, "input %u of a filter has type %u in scope %u", i, input->type, input->scope);
+		if (input->type < WMK_FILTER_SIGNED || input->type > WMK_FILTER_TEXT ||
+		    input->scope > WMK_FILTER_CONTEXT)
+			err = wmk_error(-EPROTO, "input %u of a filter has type %u in scope %u", i, input->type,
+					input->scope);
 		first.whole |= (uint64_t)(input->type == WMK_FILTER_SIGNED || input->type == WMK_FILTER_UNSIGNED) << i;
 		first.real |= (uint64_t)(input->type == WMK_FILTER_DOUBLE) << i;
 	}
@@ -212,8 +221,12 @@ static struct block *block_make(uint32_t n_inputs, uint32_t n_insns, uint32_t po
 		wmk_error(-ENOMEM, "no memory for a filter of %u instructions", n_insns);
 		return NULL;
 	}
-	block->program = (struct wmk_filter_program){ .n_inputs = n_inputs, .n_insns = n_insns, .pool_bytes = pool_bytes, .inputs = block->inputs,
-						      .insns = block->insns, .pool = (const char *)&block->insns[n_insns] };
+	block->program = (struct wmk_filter_program){ .n_inputs = n_inputs,
+						      .n_insns = n_insns,
+						      .pool_bytes = pool_bytes,
+						      .inputs = block->inputs,
+						      .insns = block->insns,
+						      .pool = (const char *)&block->insns[n_insns] };
 	return block;
 }
 
@@ -255,7 +268,8 @@ static uint64_t get(const uint8_t **from, unsigned bytes)
 
 long wmk_filter_encode(const struct wmk_filter_program *program, uint8_t **bytes)
 {
-	const size_t size = HEAD_BYTES + program->n_inputs * INPUT_BYTES + program->n_insns * INSN_BYTES + program->pool_bytes;
+	const size_t size =
+		HEAD_BYTES + program->n_inputs * INPUT_BYTES + program->n_insns * INSN_BYTES + program->pool_bytes;
 	uint8_t *to = malloc(size);
 
 	*bytes = to;
@@ -269,7 +283,9 @@ long wmk_filter_encode(const struct wmk_filter_program *program, uint8_t **bytes
 	}
 	for (uint32_t i = 0; i < program->n_insns; i++) {
 		const struct wmk_filter_insn *insn = &program->insns[i];
-		const uint64_t value = shape_of(insn->op).has_text ? insn->value.text.at | (uint64_t)insn->value.text.len << 32 : insn->value.u;
+		const uint64_t value = shape_of(insn->op).has_text
+					       ? insn->value.text.at | (uint64_t)insn->value.text.len << 32
+					       : insn->value.u;
 
 		to = put(put(put(put(to, insn->op, 1), insn->dst, 1), insn->a, 1), insn->b, 1);
 		to = put(put(to, insn->to, 4), value, 8);
@@ -315,7 +331,10 @@ int wmk_filter_decode(const void *bytes, size_t size, struct wmk_filter_program 
 #else
 	if (n_inputs > WMK_FILTER_INPUTS_MAX || n_insns > WMK_FILTER_INSNS_MAX || pool_bytes > WMK_FILTER_POOL_MAX ||
 	    size != HEAD_BYTES + n_inputs * INPUT_BYTES + n_insns * INSN_BYTES + pool_bytes)
-		return wmk_error(-EPROTO, "a filter of %zu bytes says that it has %u inputs, %u instructions and %u bytes of text", size, n_inputs, n_insns, pool_bytes);
+		return wmk_error(-EPROTO,
+				 "a filter of %zu bytes says that it has %u inputs, %u instructions and %u bytes of "
+				 "text",
+				 size, n_inputs, n_insns, pool_bytes);
 #endif
 	block = block_make(n_inputs, n_insns, pool_bytes);
 	if (!block)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.c - programs are run. On the recording path: nothing is allocated, nothing is waited for, no function of the C library is called that
- * may do either.
+ * run.c - programs are run. On the recording path: nothing is allocated, nothing is waited for, no function of the C
+ * library is called that may do either.
  *
- * Programs were verified. The loop keeps to its bounds all the same, whatever the instructions are: in a traced program their memory may become
- * another filter's while they run, and only what comes after the run tells whether it did (tracer/filter.h).
+ * Programs were verified. The loop keeps to its bounds all the same, whatever the instructions are: in a traced program
+ * their memory may become another filter's while they run, and only what comes after the run tells whether it did
+ * (tracer/filter.h).
  */
 #include <string.h>
 
@@ -101,8 +102,12 @@ static inline struct step step_at(const struct wmk_filter_insn *insn)
 	const uint64_t *from = (const uint64_t *)(const void *)insn;
 	const uint64_t head = __atomic_load_n(&from[0], __ATOMIC_RELAXED);
 
-	return (struct step){ .op = (uint8_t)head, .dst = head >> 8 & (WMK_FILTER_REGISTERS - 1), .a = head >> 16 & (WMK_FILTER_REGISTERS - 1),
-			      .b = (uint8_t)(head >> 24), .to = (uint32_t)(head >> 32), .value = __atomic_load_n(&from[1], __ATOMIC_RELAXED) };
+	return (struct step){ .op = (uint8_t)head,
+			      .dst = head >> 8 & (WMK_FILTER_REGISTERS - 1),
+			      .a = head >> 16 & (WMK_FILTER_REGISTERS - 1),
+			      .b = (uint8_t)(head >> 24),
+			      .to = (uint32_t)(head >> 32),
+			      .value = __atomic_load_n(&from[1], __ATOMIC_RELAXED) };
 }
 
 /* The pool's text that an instruction names; nothing, where there is none. */
@@ -110,7 +115,8 @@ static struct wmk_filter_text pooled(const struct wmk_filter_code *code, const s
 {
 	const uint32_t at = (uint32_t)step->value, len = (uint32_t)(step->value >> 32);
 
-	return at <= code->pool_bytes && len <= code->pool_bytes - at ? (struct wmk_filter_text){ code->pool + at, len } : (struct wmk_filter_text){ "", 0 };
+	return at <= code->pool_bytes && len <= code->pool_bytes - at ? (struct wmk_filter_text){ code->pool + at, len }
+								      : (struct wmk_filter_text){ "", 0 };
 }
 
 static bool has_text(const struct wmk_filter_values *values, unsigned input)
@@ -125,14 +131,16 @@ static bool matches(const struct wmk_filter_code *code, const struct step *step,
 	return has_text(values, step->a) && wmk_filter_match(pattern.text, pattern.len, &values->texts[step->a]);
 }
 
-static uint64_t order(const struct wmk_filter_code *code, const struct step *step, const struct wmk_filter_values *values)
+static uint64_t order(const struct wmk_filter_code *code, const struct step *step,
+		      const struct wmk_filter_values *values)
 {
 	const struct wmk_filter_text other = pooled(code, step);
 	int is;
 
 	if (!has_text(values, step->a) || (step->b != WMK_FILTER_IMMEDIATE && !has_text(values, step->b)))
 		return 0;
-	is = wmk_filter_order(&values->texts[step->a], step->b == WMK_FILTER_IMMEDIATE ? &other : &values->texts[step->b]);
+	is = wmk_filter_order(&values->texts[step->a],
+			      step->b == WMK_FILTER_IMMEDIATE ? &other : &values->texts[step->b]);
 	return (uint64_t)(int64_t)((is > 0) - (is < 0));
 }
 
@@ -143,7 +151,8 @@ int wmk_filter_run_code(const struct wmk_filter_code *code, struct wmk_filter_va
 
 	while (at < code->n_insns) {
 		const struct step step = step_at(&code->insns[at++]);
-		const uint64_t a = r[step.a], b = step.b == WMK_FILTER_IMMEDIATE ? step.value : r[step.b % WMK_FILTER_REGISTERS];
+		const uint64_t a = r[step.a],
+			       b = step.b == WMK_FILTER_IMMEDIATE ? step.value : r[step.b % WMK_FILTER_REGISTERS];
 		bool taken = false;
 
 		switch (step.op) {
@@ -184,7 +193,12 @@ int wmk_filter_run_code(const struct wmk_filter_code *code, struct wmk_filter_va
 		case WMK_FILTER_JLACKS: taken = values->lacking >> step.a & 1; break;
 		case WMK_FILTER_JUMP: taken = true; break;
 		case WMK_FILTER_RETURN: return step.value != 0;
-		case WMK_FILTER_DIV: case WMK_FILTER_DIV_U: case WMK_FILTER_MOD: case WMK_FILTER_MOD_U: case WMK_FILTER_SHL: case WMK_FILTER_SHR:
+		case WMK_FILTER_DIV:
+		case WMK_FILTER_DIV_U:
+		case WMK_FILTER_MOD:
+		case WMK_FILTER_MOD_U:
+		case WMK_FILTER_SHL:
+		case WMK_FILTER_SHR:
 		case WMK_FILTER_SHR_U: taken = !wmk_filter_calculate_partial(step.op, a, b, &r[step.dst]); break;
 		default: return -1;
 		}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syntax_tree.h - filter expressions as syntax trees. Private to src/filter, and to src/kernel/filter*.c, which puts them into another language.
+ * syntax_tree.h - filter expressions as syntax trees. Private to src/filter, and to src/kernel/filter*.c, which puts
+ * them into another language.
  */
 #ifndef WMK_FILTER_SYNTAX_TREE_H
 #define WMK_FILTER_SYNTAX_TREE_H

@@ -41,7 +41,8 @@ struct wmk_import_options {
 	/* from what times without a date count (the machine's start), nanoseconds since 1970; not negative */
 	int64_t origin_ns;
 	/*
-	 * A line that is not understood: of the file `name`, number from 1, without its newline. It is in the trace all the
+	 * A line that is not understood: of the file `name`, number from 1, without its newline. It is in the trace all
+	 * the
 	 *  same. May be NULL.
 	 */
 	void (*unknown)(void *data, const char *name, uint64_t number, const char *line, size_t len);

@@ -34,7 +34,8 @@ struct wmk_read_exporter {
 	void (*stream_free)(void *state);
 	bool wants_all_packets;    /* `packet` is called for each, when it comes */
 	/*
-	 * Before the first record of a packet: all is as behind WMK_READ_PACKET, its context at packet.context_at; but `ns`
+	 * Before the first record of a packet: all is as behind WMK_READ_PACKET, its context at packet.context_at; but
+	 * `ns`
 	 *  and the record's values.
 	 */
 	int (*packet)(void *state, struct wmk_read_stream *stream);

@@ -103,7 +103,8 @@ int wmk_read_stream_move(struct wmk_read_stream *stream, const struct wmk_read_t
 	stream->user = NULL;
 	stream->decoder = stream->decoder ? &decoder->streams[i] : NULL;
 	/*
-	 * What the record has of the old one is not to be looked at; its time is where the next one's may be counted from.
+	 * What the record has of the old one is not to be looked at; its time is where the next one's may be counted
+	 * from.
 	 */
 	memset(&stream->record, 0, sizeof(stream->record));
 	stream->record.time = time;

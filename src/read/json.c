@@ -226,7 +226,8 @@ int wmk_json_put_part(struct wmk_json_writer *w, struct wmk_read_stream *stream,
 	wmk_ctf_walk_enter(walk, program);
 	while (wmk_ctf_next(walk, &item)) {
 		/*
-		 * Without what has told its meaning to the reader: sizes, times, counts. Of a variant, whose name stands there, it is
+		 * Without what has told its meaning to the reader: sizes, times, counts. Of a variant, whose name
+		 * stands there, it is
 		 *  given.
 		 */
 		if (item.is_end || w->in_variant || !wmk_read_is_told(item.op))

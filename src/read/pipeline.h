@@ -28,17 +28,20 @@ struct wmk_read_pipeline_options {
 	/* NULL: what is there is all; else a filter's names may be of events to come: that is told as a loss is */
 	const struct wmk_read_follow *follow;
 	/*
-	 * only what is from the one to the other, as wmk_read_parse_time() takes them; a day's end is its last; NULL: no limit
+	 * only what is from the one to the other, as wmk_read_parse_time() takes them; a day's end is its last; NULL:
+	 * no limit
 	 */
 	const char *begin, *end;
 	/*
-	 * Something is damaged: the cause chain of the calling thread tells what, and is cleared behind it. Reading continues.
+	 * Something is damaged: the cause chain of the calling thread tells what, and is cleared behind it. Reading
+	 * continues.
 	 *  Of messages about one stream that differ in numbers alone, the first comes at once, and the last one at the
 	 * end with their count (repeats.h). When traces are followed, all come at once.
 	 */
 	void (*damage)(void *data, int err);
 	/*
-	 * Something was lost while it was recorded, or, at the end, cannot be shown in this form: a line without its '\n'.
+	 * Something was lost while it was recorded, or, at the end, cannot be shown in this form: a line without its
+	 * '\n'.
 	 *  Every line of `out` before it has been written.
 	 */
 	void (*lost)(void *data, const char *words);

@@ -120,7 +120,8 @@ struct wmk_print_labels {
 	uint32_t n;
 	bool overlap;              /* a value may have several: few `labels` are by rank then; else they are by value */
 	/*
-	 * Where they overlap and are many: as a tree (see print_labels.c), the greatest `to` of each label and what is below
+	 * Where they overlap and are many: as a tree (see print_labels.c), the greatest `to` of each label and what is
+	 * below
 	 *  it; room for those that fit.
 	 */
 	uint64_t *reach;

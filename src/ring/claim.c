@@ -38,7 +38,8 @@ static struct wmk_ring_view *claim(struct waymark_ring_set *set, uint64_t who)
 		struct wmk_ring_view *ring = &set->ring[set->options.n_cpus + (start + i) % n];
 		uint64_t expected = WMK_CLAIM_FREE;
 
-		if (wmk_ring_load(&ring->ctl->claim) != WMK_CLAIM_FREE || (i < n && wmk_ring_load(&ring->ctl->backed_pos) == 0))
+		if (wmk_ring_load(&ring->ctl->claim) != WMK_CLAIM_FREE ||
+		    (i < n && wmk_ring_load(&ring->ctl->backed_pos) == 0))
 			continue;
 		/* (H) acquire: pairs with the release in unclaim() and in waymark_ring_set_free_claims(). */
 		if (__atomic_compare_exchange_n(&ring->ctl->claim, &expected, who, 0, __ATOMIC_ACQUIRE,

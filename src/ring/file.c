@@ -32,7 +32,9 @@ int wmk_ring_file_kind(int fd)
 
 	if (seals >= 0 && (seals & need) == need)
 		return 0;
-	/* (Memory that was not sealed has another mode. A file whose name somebody has removed is as good as before.) */
+	/*
+	 * (Memory that was not sealed has another mode. A file whose name somebody has removed is as good as before.)
+	 */
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
 		return -EPERM;
 	return 1;
@@ -42,7 +44,8 @@ int wmk_ring_file_kind(int fd)
 
 static long zeros(uintptr_t at, size_t len)
 {
-	return wmk_ring_syscall(SYS_mmap, (long)at, (long)len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	return wmk_ring_syscall(SYS_mmap, (long)at, (long)len, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
 
 int wmk_ring_file_look(const struct waymark_ring_set *set)

@@ -117,8 +117,8 @@ struct wmk_set_header {
 };
 
 /*
- * The reader sleeps until a writer wakes it. A writer that waits for room takes it for alive once: it puts the time there, and whom
- * it woke beats on. If nobody does, nobody lives.
+ * The reader sleeps until a writer wakes it. A writer that waits for room takes it for alive once: it puts the time
+ * there, and whom it woke beats on. If nobody does, nobody lives.
  */
 #define WMK_HEART_RESTS UINT64_MAX
 

@@ -56,12 +56,15 @@ int wmk_ring_back(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint
 static void map_pages(struct wmk_ring_view *ring, uint64_t from, uint64_t to)
 {
 	if (from < to)
-		wmk_ring_syscall(SYS_madvise, (long)(ring->data + from), (long)(to - from), MADV_POPULATE_WRITE, 0, 0, 0);
+		wmk_ring_syscall(SYS_madvise, (long)(ring->data + from), (long)(to - from), MADV_POPULATE_WRITE, 0, 0,
+				 0);
 }
 
 static void map_ring_ahead(struct waymark_ring_set *set, struct wmk_ring_view *ring)
 {
-	uint64_t backed = __atomic_load_n(&ring->ctl->backed_pos, __ATOMIC_ACQUIRE), pos = wmk_ring_load(&ring->ctl->write_pos), at, to; /* (F) */
+	/* (F) */
+	uint64_t backed = __atomic_load_n(&ring->ctl->backed_pos, __ATOMIC_ACQUIRE),
+		 pos = wmk_ring_load(&ring->ctl->write_pos), at, to;
 
 	if (backed > set->ring_mask)
 		backed = set->ring_mask + 1;
@@ -88,7 +91,10 @@ void wmk_ring_set_map_ahead(struct waymark_ring_set *set)
 		map_ring_ahead(set, &set->ring[i]);
 }
 
-/* Back ring `index`, which has `have` bytes, up to `end`, sub-buffer by sub-buffer, so that writers can go on meanwhile. */
+/*
+ * Back ring `index`, which has `have` bytes, up to `end`, sub-buffer by sub-buffer, so that writers can go on
+ * meanwhile.
+ */
 static int back_to(struct waymark_ring_set *set, uint32_t index, uint64_t have, uint64_t end)
 {
 	struct wmk_ring_ctl *ctl = set->ring[index].ctl;
@@ -128,14 +134,19 @@ int wmk_ring_set_prefault(struct waymark_ring_set *set, uint64_t bytes)
 	for (uint32_t i = 0; i < n && err == 0; i++) {
 		if (i == cpus + FIRST_CLAIMS && claims == 0)
 			break;
-		err = back_to(set, i, backed(set, i), i < cpus ? each : claims ? claims : FIRST_CLAIMS * set->subbuf_size <= bytes ? set->subbuf_size : 0);
+		err = back_to(set, i, backed(set, i),
+			      i < cpus                                   ? each
+			      : claims                                   ? claims
+			      : FIRST_CLAIMS * set->subbuf_size <= bytes ? set->subbuf_size
+									 : 0);
 	}
 	return err;
 }
 
 void wmk_ring_back_first(struct waymark_ring_set *set, uint32_t index)
 {
-	(void)back_to(set, index, backed(set, index), set->subbuf_size); /* if it fails, what is recorded there is lost and counted */
+	/* if it fails, what is recorded there is lost and counted */
+	(void)back_to(set, index, backed(set, index), set->subbuf_size);
 }
 
 /* Does anybody record into it, or try to? */

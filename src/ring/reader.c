@@ -207,7 +207,10 @@ static int describe(struct waymark_ring_reader *r, const struct wmk_ring_snapsho
 	return 1;
 }
 
-/* 1: the piece is *packet; -EIO; 0: it is empty and dealt with, the rest of a sub-buffer that was read to its end before it was left. */
+/*
+ * 1: the piece is *packet; -EIO; 0: it is empty and dealt with, the rest of a sub-buffer that was read to its end
+ * before it was left.
+ */
 static int deliver(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s, const struct piece *p,
 		   struct waymark_ring_packet *packet)
 {

@@ -22,7 +22,10 @@ enum { WMK_RING_CUT = WAYMARK_LOST_CAUSES, WMK_RING_WITHOUT, WMK_RING_COUNTS };
 /* What a reader knows of a ring that is corrupt. */
 enum { WMK_RING_FOUND_OUT = 1, WMK_RING_REPORTED = 2 };
 
-/* Where counting begins: the ring's counts at that moment (waymark_ring_reader_clear()). Zeros: at the ring's beginning. */
+/*
+ * Where counting begins: the ring's counts at that moment (waymark_ring_reader_clear()). Zeros: at the ring's
+ * beginning.
+ */
 struct wmk_ring_base {
 	uint64_t pos, ts;
 	uint64_t records, overwritten, cut;

@@ -2,8 +2,8 @@
 /*
  * resume.c - where reading and counting begin: behind an earlier reader, or where a reader threw everything away.
  *
- * A ring outlives its readers. Each leaves its position and counts in the ring's control block; the next one trusts the trace first, and
- * these lines where they fit it.
+ * A ring outlives its readers. Each leaves its position and counts in the ring's control block; the next one trusts the
+ * trace first, and these lines where they fit it.
  */
 #include <string.h>
 
@@ -173,7 +173,10 @@ static int infer(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_r
 	if (header.sequence != sub / r->set->subbuf_size) {
 		if (r->set->options.mode != WAYMARK_RING_OVERWRITE)
 			return -ESTALE;
-		/* Written over. Had the earlier reader read it to its end, and nothing behind it, its counts are those at `pos`. */
+		/*
+		 * Written over. Had the earlier reader read it to its end, and nothing behind it, its counts are those
+		 * at `pos`.
+		 */
 		const int ended = offset != 0 && wmk_ring_load(&r->ctl->read_pos) == sub + r->set->subbuf_size;
 
 		r->records = ended ? wmk_ring_load(&r->ctl->read_records) : 0;

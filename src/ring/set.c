@@ -81,7 +81,8 @@ static int same_shape(const struct waymark_ring_set *set, const struct waymark_r
 	const struct waymark_ring_options *is = &set->options;
 
 	return is->n_cpus == o->n_cpus && is->subbuf_size == o->subbuf_size && is->n_subbufs == o->n_subbufs &&
-	       is->header_room == o->header_room && is->mode == o->mode && is->clock == o->clock && is->block_us == o->block_us;
+	       is->header_room == o->header_room && is->mode == o->mode && is->clock == o->clock &&
+	       is->block_us == o->block_us;
 }
 
 static struct waymark_ring_set *take_retired(const struct waymark_ring_options *o)
@@ -175,7 +176,10 @@ static int map_set(int fd, const struct waymark_ring_options *o, int is_reader, 
 		return err;
 	shared = (unsigned char *)set->header;
 	control = (uint64_t)(set->ring[0].data - shared);
-	/* In a set that is used again, recorders with a stale pointer still look at the control blocks: never without access. */
+	/*
+	 * In a set that is used again, recorders with a stale pointer still look at the control blocks: never without
+	 * access.
+	 */
 	if (mmap(shared, control, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED ||
 	    mmap(shared + control, set->shared_len - control, is_reader ? PROT_READ | PROT_WRITE : PROT_NONE,
 		 MAP_SHARED | MAP_FIXED, fd, (off_t)control) == MAP_FAILED) {
@@ -245,7 +249,8 @@ static int make_room(int fd, const struct waymark_ring_options *o, uint64_t page
 	const uint32_t n_rings = o->n_cpus + WAYMARK_RING_CLAIMS + WMK_RING_SPARES;
 	const uint64_t control = data_offset(n_rings, page);
 
-	if (ftruncate(fd, (off_t)(control + (uint64_t)n_rings * o->subbuf_size * o->n_subbufs)) < 0 || fallocate(fd, 0, 0, (off_t)control) < 0)
+	if (ftruncate(fd, (off_t)(control + (uint64_t)n_rings * o->subbuf_size * o->n_subbufs)) < 0 ||
+	    fallocate(fd, 0, 0, (off_t)control) < 0)
 		return -errno;
 	return in_file || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0 ? 0 : -errno;
 }

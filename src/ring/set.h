@@ -28,8 +28,10 @@ struct wmk_ring_view {
 	uint64_t accessible;   /* bytes from the beginning of `data` that are readable and writable in this mapping */
 	uint64_t seen;         /* reader: sub-buffer that waymark_ring_set_wait() saw last */
 	uint64_t seen_claims;  /* reader: see waymark_ring_set_retire_claims() */
-	uint64_t mapped;       /* wmk_ring_set_map_ahead(): bytes from the beginning for which pages are there; 0: it never came */
-	uint64_t looked;       /* ... and write_pos when it came last; where it never comes: what wmk_ring_set_wake_for() saw last */
+	/* wmk_ring_set_map_ahead(): bytes from the beginning for which pages are there; 0: it never came */
+	uint64_t mapped;
+	/* ... and write_pos when it came last; where it never comes: what wmk_ring_set_wake_for() saw last */
+	uint64_t looked;
 } __attribute__((aligned(64)));
 
 struct waymark_ring_set {
@@ -64,8 +66,8 @@ void wmk_ring_set_allow_blocking(struct waymark_ring_set *set, int allow);
 /* The clock of kind WAYMARK_CLOCK_PLUGIN: async-signal-safe, never goes back. */
 void wmk_ring_set_plugin_clock(struct waymark_ring_set *set, uint64_t (*now)(void));
 /*
- * In the place of a writer that died and may have entered a sub-buffer without waking anybody: wakes the reader if a ring has entered one since
- * the last call for this mapping, which is not a program's. One thread at a time.
+ * In the place of a writer that died and may have entered a sub-buffer without waking anybody: wakes the reader if a
+ * ring has entered one since the last call for this mapping, which is not a program's. One thread at a time.
  */
 void wmk_ring_set_wake_for(struct waymark_ring_set *set);
 /*
@@ -84,8 +86,9 @@ int wmk_ring_set_explained(const struct waymark_ring_set *set, unsigned i, enum 
 /* Who stands in this claim ring at the moment: 1 and its identity; 0: nobody who was given one. */
 int wmk_ring_set_claimed_by(const struct waymark_ring_set *set, uint32_t ring, uint32_t *slot, uint32_t *generation);
 /*
- * Map what writers will enter next, so that faults on the recording path are rare: the first time a little, for most programs end before
- * they need more, then, when a ring has moved, all of it. For a helper thread; never allocates memory, only maps what is backed.
+ * Map what writers will enter next, so that faults on the recording path are rare: the first time a little, for most
+ * programs end before they need more, then, when a ring has moved, all of it. For a helper thread; never allocates
+ * memory, only maps what is backed.
  */
 void wmk_ring_set_map_ahead(struct waymark_ring_set *set);
 /* Why waymark_ring_reader_next() returned -EIO: `what` is `found`, and must be `least` to `most`. NULL: it did not. */

@@ -151,7 +151,8 @@ static int any_moved(struct waymark_ring_set *const *sets, unsigned n)
 }
 
 /* Sleeps until one of the words changes. Negative when the kernel does not know how. */
-static long sleep_on(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word, uint32_t value, int64_t timeout_us)
+static long sleep_on(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word, uint32_t value,
+		     int64_t timeout_us)
 {
 	uint64_t end = wmk_clock_monotonic() + (uint64_t)timeout_us * 1000;
 	struct timespec ts = { (time_t)(end / 1000000000), (long)(end % 1000000000) };
@@ -161,11 +162,13 @@ static long sleep_on(struct waymark_ring_set *const *sets, unsigned n, const uin
 	words[0] = (struct futex_word){ value, (uintptr_t)word, FUTEX_32, 0 };
 	for (unsigned i = 0; i < n; i++)
 		words[i + 1] = (struct futex_word){ 1, (uintptr_t)&sets[i]->header->waiting, FUTEX_32, 0 };
-	rc = wmk_ring_syscall(SYS_futex_waitv, (long)words, n + 1, 0, timeout_us < 0 ? 0 : (long)&ts, CLOCK_MONOTONIC, 0);
+	rc = wmk_ring_syscall(SYS_futex_waitv, (long)words, n + 1, 0, timeout_us < 0 ? 0 : (long)&ts, CLOCK_MONOTONIC,
+			      0);
 	return rc == -EAGAIN || rc == -EINTR || rc == -ETIMEDOUT ? 0 : rc;
 }
 
-int waymark_ring_sets_wait(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word, uint32_t value, int64_t timeout_us)
+int waymark_ring_sets_wait(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word, uint32_t value,
+			   int64_t timeout_us)
 {
 	long rc = 0;
 	int any;

@@ -62,9 +62,9 @@ void wmk_ring_count_cut(struct waymark_ring_set *set, unsigned n);
 void wmk_ring_count_lost(struct waymark_ring_set *set);
 
 /*
- * Grace: recorders on the slow path (sub-buffer entry, claim rings), and whatever else a user of this library runs under
- * a guard, count themselves in; the fast path needs membarrier(PRIVATE_EXPEDITED_RSEQ) instead. After the guard has
- * changed: returns 0 when every recorder that may have seen the old value has left, -ETIMEDOUT after `timeout_us`
+ * Grace: recorders on the slow path (sub-buffer entry, claim rings), and whatever else a user of this library runs
+ * under a guard, count themselves in; the fast path needs membarrier(PRIVATE_EXPEDITED_RSEQ) instead. After the guard
+ * has changed: returns 0 when every recorder that may have seen the old value has left, -ETIMEDOUT after `timeout_us`
  * (leave the set alone then). One caller at a time, for these three functions together.
  */
 int wmk_ring_grace(uint64_t timeout_us);
@@ -145,10 +145,10 @@ wmk_ring_write_tail(struct waymark_ring_set *set, const uint64_t *guard, uint64_
 			uint64_t records = wmk_ring_load(&cur->records) + 1;
 
 			if (is_text)
-				return wmk_seq_tail_text(set->rseq_offset, (uint32_t)cpu, ctl, pos, guard, expect, ts, header,
-							 at, end, len, tail, n, next, records, new_pos);
-			return wmk_seq_tail_bytes(set->rseq_offset, (uint32_t)cpu, ctl, pos, guard, expect, ts, header, at,
-						  end, len, tail, n, next, records, new_pos);
+				return wmk_seq_tail_text(set->rseq_offset, (uint32_t)cpu, ctl, pos, guard, expect, ts,
+							 header, at, end, len, tail, n, next, records, new_pos);
+			return wmk_seq_tail_bytes(set->rseq_offset, (uint32_t)cpu, ctl, pos, guard, expect, ts, header,
+						  at, end, len, tail, n, next, records, new_pos);
 		}
 	}
 #else

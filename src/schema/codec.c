@@ -120,7 +120,8 @@ long wmk_event_encode(const struct wmk_event_class *event, void *buf, size_t siz
 	if (need)
 		*need = out.len;
 	if (out.len > WMK_EVENT_MAX)
-		return wmk_error(-E2BIG, "event %s: its description has %zu bytes, %u may be", wmk_event_full_name(event, name), out.len, WMK_EVENT_MAX);
+		return wmk_error(-E2BIG, "event %s: its description has %zu bytes, %u may be",
+				 wmk_event_full_name(event, name), out.len, WMK_EVENT_MAX);
 	return out.len <= size ? (long)out.len : -ENOSPC;
 }
 

@@ -154,8 +154,8 @@ static struct span name_of_argument(const char *text)
 }
 
 /*
- * What the text of an argument says in wm_unit("ms", ...) or wm_media("image/png", ...), whichever `which` names; NULL with
- * nothing said or no memory: neither is worth the event.
+ * What the text of an argument says in wm_unit("ms", ...) or wm_media("image/png", ...), whichever `which` names; NULL
+ * with nothing said or no memory: neither is worth the event.
  */
 static const char *said_in_argument(struct wmk_scratch *scratch, const char *text, const char *which)
 {
@@ -166,7 +166,8 @@ static const char *said_in_argument(struct wmk_scratch *scratch, const char *tex
 		if (is_text(wrapper.name, which)) {
 			struct span said = unquoted(wrapper.first);
 
-			return said.len && said.len <= WMK_NAME_MAX ? wmk_scratch_text(scratch, said.s, said.len) : NULL;
+			return said.len && said.len <= WMK_NAME_MAX ? wmk_scratch_text(scratch, said.s, said.len)
+								    : NULL;
 		}
 		t = is_text(wrapper.name, "wm_named") ? wrapper.second : naming_argument(&wrapper);
 	}
@@ -439,7 +440,8 @@ int wmk_event_from_desc(const struct waymark_desc *desc, struct wmk_event_class 
 	int err = 0;
 
 	if (!wmk_kind_has_class(desc->kind))
-		return wmk_error(-EINVAL, "kind %u: a guard, or none that is known, records nothing and has no class", desc->kind);
+		return wmk_error(-EINVAL, "kind %u: a guard, or none that is known, records nothing and has no class",
+				 desc->kind);
 	if (desc->kind == WAYMARK_KIND_MARKER && (!draft.provider || !*draft.provider))
 		draft.provider = "marker";
 	if (desc->kind == WAYMARK_KIND_TEXT) {

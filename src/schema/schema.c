@@ -152,7 +152,8 @@ int wmk_class_clone(const struct wmk_event_class *event, struct wmk_event_class 
 
 const char *wmk_event_full_name(const struct wmk_event_class *event, char name[WMK_FULL_NAME])
 {
-	snprintf(name, WMK_FULL_NAME, "%.*s%s%.*s", WMK_NAME_MAX, event->provider, event->provider[0] ? ":" : "", WMK_NAME_MAX, event->name);
+	snprintf(name, WMK_FULL_NAME, "%.*s%s%.*s", WMK_NAME_MAX, event->provider, event->provider[0] ? ":" : "",
+		 WMK_NAME_MAX, event->name);
 	return name;
 }
 

@@ -47,7 +47,8 @@ enum wmk_scope {
 
 struct wmk_ref {
 	uint8_t scope;       /* enum wmk_scope */
-	uint8_t n;           /* names of the way there, the outermost first; NULL among them: out of the structure that was come to */
+	/* names of the way there, the outermost first; NULL among them: out of the structure that was come to */
+	uint8_t n;
 	const char *const *names;
 	uint32_t line, column; /* in the metadata; 0: not known */
 };
@@ -64,11 +65,18 @@ _Static_assert(WMK_ROLES <= 16, "a set of roles has 16 bits");
 /* A value may have several: a set has a bit for each. That of WMK_ROLE_NONE is empty. */
 #define WMK_ROLE_BIT(role) ((uint16_t)(1u << (role) & ~1u))
 
-enum wmk_encoding { WMK_ENCODING_UTF8, WMK_ENCODING_UTF16LE, WMK_ENCODING_UTF16BE, WMK_ENCODING_UTF32LE, WMK_ENCODING_UTF32BE };
+enum wmk_encoding {
+	WMK_ENCODING_UTF8,
+	WMK_ENCODING_UTF16LE,
+	WMK_ENCODING_UTF16BE,
+	WMK_ENCODING_UTF32LE,
+	WMK_ENCODING_UTF32BE
+};
 
 struct wmk_type {
 	uint8_t kind;           /* enum wmk_type_kind */
-	uint16_t width;         /* bits: INT, FLOAT, BOOL, ENUM, FLAGS: 8, 16, 32, 64 (other widths are for the reader) */
+	/* bits: INT, FLOAT, BOOL, ENUM, FLAGS: 8, 16, 32, 64 (other widths are for the reader) */
+	uint16_t width;
 	uint8_t is_signed;
 	uint8_t order;          /* enum wmk_byte_order */
 	uint8_t base;           /* 2, 8, 10, 16 */
@@ -79,7 +87,10 @@ struct wmk_type {
 	const struct wmk_field *members; /* STRUCT */
 	const char *media;      /* BLOB, or NULL */
 
-	/* Below: how it lies in a stream that is read. 0 in what a program declares: bytes, packed, lengths before what they count. */
+	/*
+	 * Below: how it lies in a stream that is read. 0 in what a program declares: bytes, packed, lengths before what
+	 * they count.
+	 */
 	uint16_t roles;         /* WMK_ROLE_BIT() of each */
 	uint8_t encoding;       /* STRING, and where is_text: enum wmk_encoding */
 	uint8_t is_variable;    /* INT, ENUM: LEB128, of no fixed width */
@@ -88,8 +99,10 @@ struct wmk_type {
 	uint8_t is_reversed;    /* numbers: the first bit in the stream is the other end's than `order` says */
 	uint32_t align;         /* bits, a power of two; 0: 8 */
 	const char *clock;      /* INT: it is a value of the clock of this name; else NULL */
-	const struct wmk_ref *ref; /* SEQUENCE, BLOB (NULL: `count` bytes): its length; VARIANT, OPTIONAL: what selects */
-	uint32_t n_ranges;      /* VARIANT, OPTIONAL: which values of the selector select which member; 0: a label of that name; not 0 */
+	/* SEQUENCE, BLOB (NULL: `count` bytes): its length; VARIANT, OPTIONAL: what selects */
+	const struct wmk_ref *ref;
+	/* VARIANT, OPTIONAL: which values of the selector select which member; 0: a label of that name; not 0 */
+	uint32_t n_ranges;
 	const struct wmk_label *ranges; /* name: the member's; NULL in an OPTIONAL */
 	const char *attributes; /* what CTF 2's metadata says of it beside, a JSON object, or NULL */
 	const char *field_attributes;    /* likewise of the member or the option whose type it is */
@@ -102,7 +115,8 @@ struct wmk_field {
 };
 
 struct wmk_event_class {
-	const char *provider, *name;   /* the event is provider:name; of the kernel's ones, whose provider is "", it is the name */
+	/* the event is provider:name; of the kernel's ones, whose provider is "", it is the name */
+	const char *provider, *name;
 	const char *file, *function;   /* or NULL */
 	const char *format;            /* MARKER, TEXT: the format string; else NULL */
 	uint32_t line;
@@ -144,7 +158,10 @@ const char *wmk_level_name(unsigned level);
 /* Kinds (enum waymark_kind): has it an event class (a guard has none); is there a format from which its fields are; */
 bool wmk_kind_has_class(unsigned kind);
 bool wmk_kind_has_format(unsigned kind);
-/* ... how it is marked in metadata, as model.emf.uri, so that spans and counters are drawn: NULL is not; and back: WAYMARK_KIND_EVENT is no mark; */
+/*
+ * ... how it is marked in metadata, as model.emf.uri, so that spans and counters are drawn: NULL is not; and back:
+ * WAYMARK_KIND_EVENT is no mark;
+ */
 const char *wmk_kind_uri(unsigned kind);
 unsigned wmk_kind_of_uri(const char *uri);
 /*

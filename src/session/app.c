@@ -63,7 +63,8 @@ static void events_free(struct app *app)
 /* Of what it makes grow, in whole pieces: messages half come or not read yet, its events, what it was told of them. */
 static size_t bytes_kept(const struct app *app)
 {
-	size_t bytes = app->in.cap + app->out.cap + app->cap_events * sizeof(*app->events) + app->cap_fresh * sizeof(*app->fresh);
+	size_t bytes = app->in.cap + app->out.cap + app->cap_events * sizeof(*app->events) +
+		       app->cap_fresh * sizeof(*app->fresh);
 
 	for (uint32_t i = 0; i < app->n_channels; i++)
 		bytes += app->channels[i].n_words * sizeof(uint64_t) + app->channels[i].n_filters * sizeof(uint64_t);
@@ -71,8 +72,8 @@ static size_t bytes_kept(const struct app *app)
 }
 
 /*
- * Each connection has bounds of its own; but a user may have thousands, and together they would have all memory. True: his have too much now, and it is this one
- * that has grown.
+ * Each connection has bounds of its own; but a user may have thousands, and together they would have all memory. True:
+ * his have too much now, and it is this one that has grown.
  */
 static bool keeps_too_much(struct app *app)
 {
@@ -130,8 +131,10 @@ void wmk_app_flush(struct app *app)
 	}
 	wmk_out_rest(&app->out);
 	if (keeps_too_much(app)) {
-		wmk_app_close(app, wmk_error_said(-ENOBUFS, "the programs of user %u send more than is kept for all of one user's: %llu bytes", (unsigned)app->uid,
-						  (unsigned long long)app->apps->options.max_kept));
+		wmk_app_close(app, wmk_error_said(-ENOBUFS,
+						  "the programs of user %u send more than is kept for all of one "
+						  "user's: %llu bytes",
+						  (unsigned)app->uid, (unsigned long long)app->apps->options.max_kept));
 		return;
 	}
 	bool writing = sent == 0;
@@ -190,8 +193,8 @@ static void name_take(struct app *app, const char *name)
 }
 
 /*
- * A process that registers again (after exec, or as another user) goes on with the slot and the pidfd that it has: each would be kept until
- * it dies, and a server that changes its user for every request would use up all there are.
+ * A process that registers again (after exec, or as another user) goes on with the slot and the pidfd that it has: each
+ * would be kept until it dies, and a server that changes its user for every request would use up all there are.
  */
 static bool take_over(struct app *app)
 {
@@ -250,15 +253,19 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 		return 0;
 	}
 	if ((app->dead || !take_over(app)) && wmk_slot_take(apps->tracing, &app->slot, &app->generation) < 0) {
-		wmk_limit_reached(apps->tracing, -EMFILE, "programs", "%u programs are traced: that is the limit", apps->tracing->options.max_apps);
+		wmk_limit_reached(apps->tracing, -EMFILE, "programs", "%u programs are traced: that is the limit",
+				  apps->tracing->options.max_apps);
 		wmk_error_text(words, sizeof(words));
 		wmk_error_clear();
 		wmk_app_refuse(app, frame->request, -EMFILE, words);
 		return 0;
 	}
 	if (tracing->options.on_identity)
-		tracing->options.on_identity(tracing->options.data, &(struct wmk_identity){ .slot = app->slot, .generation = app->generation,
-				      .pid = app->pid, .birth = wmk_app_birth(app) });
+		tracing->options.on_identity(tracing->options.data,
+					     &(struct wmk_identity){ .slot = app->slot,
+								     .generation = app->generation,
+								     .pid = app->pid,
+								     .birth = wmk_app_birth(app) });
 	welcome.slot = app->slot;
 	welcome.generation = app->generation;
 	app->state = APP_ADMITTED;
@@ -294,7 +301,8 @@ static int event_room(struct app *app, uint32_t number)
 	if (app->events[number].class)
 		return wmk_error(-EPROTO, "event number %u is registered twice", number);
 	if (app->n_fresh == app->cap_fresh) {
-		uint32_t cap = app->cap_fresh ? 2 * app->cap_fresh : 64, *fresh = realloc(app->fresh, cap * sizeof(*fresh));
+		uint32_t cap = app->cap_fresh ? 2 * app->cap_fresh : 64,
+			 *fresh = realloc(app->fresh, cap * sizeof(*fresh));
 
 		if (!fresh)
 			return wmk_error(-ENOMEM, "no memory for the events of an application");
@@ -321,8 +329,8 @@ static int take_event(struct app *app, const struct wmk_frame *frame, const void
 		return err;
 	app->bytes += len;
 	if (app->live_events == o->max_events || app->bytes > o->max_bytes)
-		return wmk_error_said(-E2BIG, "the application registers more than %u events or %zu bytes", o->max_events,
-				 o->max_bytes);
+		return wmk_error_said(-E2BIG, "the application registers more than %u events or %zu bytes",
+				      o->max_events, o->max_bytes);
 	err = wmk_class_of(app->apps->tracing, encoded, len, app->uid, &class);
 	app->events[number].refused = err < 0;
 	if (err < 0)                     /* this event cannot be traced, others can */
@@ -520,8 +528,12 @@ void wmk_app_readable(struct app *app)
 	int came = 1;
 
 	if (app->socket >= 0 && wmk_closer_is_full(app->uid))
-		wmk_app_close(app, wmk_error(-EMFILE, "user %u has sent descriptors that cannot be closed", (unsigned)app->uid));
-	/* What did not fill the buffer was all for now: to hear so from the kernel once more costs every program a call. */
+		wmk_app_close(app, wmk_error(-EMFILE, "user %u has sent descriptors that cannot be closed",
+					     (unsigned)app->uid));
+	/*
+	 * What did not fill the buffer was all for now: to hear so from the kernel once more costs every program a
+	 * call.
+	 */
 	for (int i = 0; i < FRAMES_AT_ONCE && came == 1 && more && app->socket >= 0; i++) {
 		came = wmk_in_receive(&app->in, app->socket);
 		more = app->in.len == app->in.cap;
@@ -534,11 +546,12 @@ void wmk_app_readable(struct app *app)
 	if (app->socket >= 0 && (came == 0 || (came < 0 && came != -EAGAIN)))
 		wmk_app_close(app, came == -ENOMEM ? came : 0);
 	/*
-	 * Where all that was sent is here, no more than one message can have begun; and no more than one piece in any case. Who sends descriptors
-	 * without messages would use up ours.
+	 * Where all that was sent is here, no more than one message can have begun; and no more than one piece in any
+	 * case. Who sends descriptors without messages would use up ours.
 	 */
 	if (app->socket >= 0 && app->in.n_fds > (came < 0 || !more ? 1 : WMK_WIRE_FDS_AT_ONCE))
-		wmk_app_close(app, wmk_error(-EPROTO, "%u descriptors came without the messages that they belong to", app->in.n_fds));
+		wmk_app_close(app, wmk_error(-EPROTO, "%u descriptors came without the messages that they belong to",
+					     app->in.n_fds));
 	wmk_in_rest(&app->in);           /* a thousand programs that say nothing cost no buffers */
 	wmk_app_flush(app);
 }

@@ -23,7 +23,8 @@
 #endif
 #define EVENTS_AT_ONCE 64
 #define GUESTS_AT_ONCE 16
-#define SHUT_MS 100                  /* no memory, no descriptors in the whole system: looking at once again would spin */
+/* no memory, no descriptors in the whole system: looking at once again would spin */
+#define SHUT_MS 100
 
 int wmk_apps_watch(struct wmk_apps *apps, int fd, struct source *source, bool add, bool writing)
 {
@@ -366,7 +367,8 @@ void wmk_apps_post(struct wmk_apps *apps, struct wmk_apps_job *job)
 	cds_wfcq_node_init(&job->node);
 	WMK_TELL_TSAN_RELEASE(job);
 	/* The first into an empty queue wakes; the consumer empties it whole. */
-	if (!cds_wfcq_enqueue(&apps->jobs_head, &apps->jobs_tail, &job->node) && write(apps->wake, &one, sizeof(one)) < 0)
+	if (!cds_wfcq_enqueue(&apps->jobs_head, &apps->jobs_tail, &job->node) &&
+	    write(apps->wake, &one, sizeof(one)) < 0)
 		abort();                 /* an eventfd that nobody closes takes this */
 }
 

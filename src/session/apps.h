@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * apps.h - a shard of applications: admits them, hears their events, tells them what the sessions of a wmk_tracing want of them.
+ * apps.h - a shard of applications: admits them, hears their events, tells them what the sessions of a wmk_tracing want
+ * of them.
  *
  *     application ──HELLO, EVENT──►┌──────────┐   sessions, ids, metadata   ┌─────────────┐
  *                 ◄─CHANNEL,ENABLE─┤ wmk_apps ├────────────────────────────►│ wmk_tracing │
  *                                  └──────────┘                             └─────────────┘
  *
- * One shard with a socket of its own is all that `waymark record` needs; the session daemon has several, each with a thread, which accept from
- * one socket and hand each other what is not theirs (gate.h; all of one pid are in the same shard). Death is what the pidfd says: then the
- * claims of the application are freed in all rings that it had. Nothing here blocks on an application, and none can harm another: what
- * each may send, keep and leave unread is bounded.
+ * One shard with a socket of its own is all that `waymark record` needs; the session daemon has several, each with a
+ * thread, which accept from one socket and hand each other what is not theirs (gate.h; all of one pid are in the same
+ * shard). Death is what the pidfd says: then the claims of the application are freed in all rings that it had. Nothing
+ * here blocks on an application, and none can harm another: what each may send, keep and leave unread is bounded.
  *
  * One thread uses a wmk_apps, for all calls but wmk_apps_take() and wmk_apps_stop(); callbacks run in it, from within
  * wmk_apps_run_once() and the commands. Errors are -errno with a cause chain (base/error.h).
@@ -28,7 +29,10 @@
 
 struct wmk_apps;
 
-/* What is known of an application. Strings are valid until wmk_apps_close(), or, without `keep`, until the callback returns. */
+/*
+ * What is known of an application. Strings are valid until wmk_apps_close(), or, without `keep`, until the callback
+ * returns.
+ */
 struct wmk_app_info {
 	pid_t pid;                          /* the kernel's word (SO_PEERCRED), as this process sees it */
 	uid_t uid;
@@ -45,20 +49,28 @@ struct wmk_app_info {
 struct wmk_apps_options {
 	size_t size;                        /* sizeof(struct wmk_apps_options) */
 	struct wmk_tracing *tracing;        /* borrowed; must outlive the wmk_apps */
-	/* Listen on <rundir>/app.sock: made 0700 if absent; refused if another's or open to others. NULL: connections are handed over. */
+	/*
+	 * Listen on <rundir>/app.sock: made 0700 if absent; refused if another's or open to others. NULL: connections
+	 * are handed over.
+	 */
 	const char *rundir;
 	bool keep;                          /* what is known of the first 4096 applications, for wmk_apps_get() */
-	bool persist;                       /* applications record on when this end is gone, and register with the next */
+	/* applications record on when this end is gone, and register with the next */
+	bool persist;
 	/* Limits; 0: the default in parentheses. */
 	unsigned max_apps;                  /* connected or alive at a time, of this shard (16384) */
 	unsigned max_events;                /* of one application (65536) */
 	size_t max_bytes; /* of event classes that one application may register in its life (64 MiB) */
 	size_t max_queue;                   /* bytes queued for one application (8 MiB) */
-	uint64_t max_kept;                  /* bytes kept for all of one user's at the gate, ours and root's excepted, but for a piece that each has (256 MiB) */
+	/*
+	 * bytes kept for all of one user's at the gate, ours and root's excepted, but for a piece that each has (256
+	 * MiB)
+	 */
+	uint64_t max_kept;
 	unsigned hello_ms;                  /* a connection that has not said HELLO by then is closed (5000) */
 	/*
-	 * Optional. An application was admitted, refused, dropped, closed its socket, or died: look at info. Of those that
-	 * are not kept it tells pid, uid, connected and alive.
+	 * Optional. An application was admitted, refused, dropped, closed its socket, or died: look at info. Of those
+	 * that are not kept it tells pid, uid, connected and alive.
 	 */
 	void (*on_app)(void *data, const struct wmk_app_info *info);
 	void *data;
@@ -75,7 +87,10 @@ int wmk_apps_fd(const struct wmk_apps *apps);
  * or -errno; -ESHUTDOWN after wmk_apps_stop().
  */
 int wmk_apps_run_once(struct wmk_apps *apps, int timeout_ms);
-/* From now on it accepts at this gate, as the shard of this number, until wmk_apps_close(); the gate must outlive it. Any thread. -errno with a cause chain. */
+/*
+ * From now on it accepts at this gate, as the shard of this number, until wmk_apps_close(); the gate must outlive it.
+ * Any thread. -errno with a cause chain.
+ */
 int wmk_apps_listen(struct wmk_apps *apps, struct wmk_gate *gate, unsigned shard);
 /* An accepted connection: the shard's now, in any case. Any thread. -ENOMEM: it is closed. */
 int wmk_apps_take(struct wmk_apps *apps, const struct wmk_guest *guest);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * before.c - what programs of the daemon before have left, and nobody watches: rings of their own, and claims that they stood in.
+ * before.c - what programs of the daemon before have left, and nobody watches: rings of their own, and claims that they
+ * stood in.
  *
  *     restored trace of a process ── has it ended? ──► the trace ends (on_ended)
  *     restored rings ── who stands in a claim? ── identity of the daemon before ── has its process ended? ──► the claim is free
  *
- * Identities are all known before the first session is restored, and none is added or forgotten later: a program that has registered again may
- * still stand in a claim by its old one. Who is not known, or cannot be seen, is taken to live: a claim of the living must not be freed.
+ * Identities are all known before the first session is restored, and none is added or forgotten later: a program that
+ * has registered again may still stand in a claim by its old one. Who is not known, or cannot be seen, is taken to
+ * live: a claim of the living must not be freed.
  */
 #include "session/internal.h"
 
@@ -23,8 +25,8 @@ int wmk_tracing_before(struct wmk_tracing *tracing, const struct wmk_identity *i
 	unsigned n = tracing->n_before;
 
 	if (is->slot == 0 || is->generation == 0 || is->generation > WMK_GENERATION_MAX || is->pid <= 0)
-		return wmk_error(-EINVAL, "an identity that cannot be: slot %u, generation %u, process %d", is->slot, is->generation,
-				 (int)is->pid);
+		return wmk_error(-EINVAL, "an identity that cannot be: slot %u, generation %u, process %d", is->slot,
+				 is->generation, (int)is->pid);
 	if (n == BEFORE_MAX)
 		return wmk_error_said(-E2BIG, "more than %u programs of an earlier daemon", BEFORE_MAX);
 	if ((n & (n - 1)) == 0) {        /* 0 or a power of two: it is full */
@@ -74,7 +76,8 @@ void wmk_session_look(struct wmk_session *session)
 	bool ended = false;
 
 	for (struct trace *trace = session->traces; trace; trace = trace->next)
-		if (trace->restored && trace->outlet && trace->pid && !trace->ended && !wmk_process_lives(trace->pid, trace->start_time))
+		if (trace->restored && trace->outlet && trace->pid && !trace->ended &&
+		    !wmk_process_lives(trace->pid, trace->start_time))
 			trace->ended = ended = true;
 	for (struct rings *rings = session->rings; rings && session->tracing->n_before; rings = rings->next)
 		if (rings->restored && rings->set)

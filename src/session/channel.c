@@ -2,8 +2,8 @@
 /*
  * channel.c - channels of a session: options, rules, contexts, and which programs they are for.
  *
- * A channel keeps what it was given as the object that the protocol shows (wire/ctl.h), defaults filled in. What a rule is meant for is
- * decided once for each class and remembered (verdicts), until the rules change.
+ * A channel keeps what it was given as the object that the protocol shows (wire/ctl.h), defaults filled in. What a rule
+ * is meant for is decided once for each class and remembered (verdicts), until the rules change.
  */
 #include "session/kernel.h"
 
@@ -78,11 +78,13 @@ bool wmk_rule_fits(const struct wmk_ctl_rule *rule, const struct wmk_event_class
 static int filter_keep(struct wmk_session_channel *channel, const struct class *class, struct class_filter *filter)
 {
 	if (class->serial >= channel->n_filters) {
-		struct class_filter **more = realloc(channel->filters, channel->n_verdicts * sizeof(struct class_filter *));
+		struct class_filter **more =
+			realloc(channel->filters, channel->n_verdicts * sizeof(struct class_filter *));
 
 		if (!more || class->serial >= channel->n_verdicts)
 			return wmk_error(-ENOMEM, "no memory for a filter");
-		memset(more + channel->n_filters, 0, (channel->n_verdicts - channel->n_filters) * sizeof(struct class_filter *));
+		memset(more + channel->n_filters, 0,
+		       (channel->n_verdicts - channel->n_filters) * sizeof(struct class_filter *));
 		channel->filters = more;
 		channel->n_filters = channel->n_verdicts;
 	}
@@ -90,8 +92,12 @@ static int filter_keep(struct wmk_session_channel *channel, const struct class *
 	return 0;
 }
 
-/* Rules that want the class, each with a filter: made into one. What cannot be had is not recorded, rather than all of it. */
-static bool filters_want(struct wmk_session_channel *channel, const struct class *class, const struct wmk_filter_expr *const *exprs, unsigned n)
+/*
+ * Rules that want the class, each with a filter: made into one. What cannot be had is not recorded, rather than all of
+ * it.
+ */
+static bool filters_want(struct wmk_session_channel *channel, const struct class *class,
+			 const struct wmk_filter_expr *const *exprs, unsigned n)
 {
 	struct class_filter *filter = NULL;
 	int err = wmk_filter_of_rules(class, exprs, n, &filter);
@@ -173,8 +179,10 @@ static bool rule_same(const struct wmk_ctl_rule *a, const struct wmk_ctl_rule *b
 {
 	if (a->probe != b->probe || strcmp(place_of(a), place_of(b)) != 0)
 		return false;
-	if (strcmp(a->pattern, b->pattern) != 0 || strcmp(filter_of(a), filter_of(b)) != 0 || a->level_op != b->level_op || a->exclusions.n != b->exclusions.n ||
-	    (a->level_op != WMK_LEVEL_ANY && a->level != b->level) || (a->level_op == WMK_LEVEL_BETWEEN && a->level_to != b->level_to))
+	if (strcmp(a->pattern, b->pattern) != 0 || strcmp(filter_of(a), filter_of(b)) != 0 ||
+	    a->level_op != b->level_op || a->exclusions.n != b->exclusions.n ||
+	    (a->level_op != WMK_LEVEL_ANY && a->level != b->level) ||
+	    (a->level_op == WMK_LEVEL_BETWEEN && a->level_to != b->level_to))
 		return false;
 	for (uint32_t i = 0; i < a->exclusions.n; i++)
 		if (strcmp(text_at(&a->exclusions, i), text_at(&b->exclusions, i)) != 0)
@@ -198,9 +206,12 @@ int wmk_session_rule_check(const struct wmk_ctl_rule *rule)
 		err = wmk_filter_text_check(rule->filter);
 	if (err < 0)
 		return err;
-	if (rule->level_op > WMK_LEVEL_BETWEEN || (rule->level_op != WMK_LEVEL_ANY && rule->level > WAYMARK_LEVEL_DEBUG) ||
-	    (rule->level_op == WMK_LEVEL_BETWEEN && (rule->level_to > WAYMARK_LEVEL_DEBUG || rule->level_to < rule->level)))
-		return wmk_error(-EINVAL, "log levels go from 0 (emergency) to %d (debug), the more severe first", WAYMARK_LEVEL_DEBUG);
+	if (rule->level_op > WMK_LEVEL_BETWEEN ||
+	    (rule->level_op != WMK_LEVEL_ANY && rule->level > WAYMARK_LEVEL_DEBUG) ||
+	    (rule->level_op == WMK_LEVEL_BETWEEN &&
+	     (rule->level_to > WAYMARK_LEVEL_DEBUG || rule->level_to < rule->level)))
+		return wmk_error(-EINVAL, "log levels go from 0 (emergency) to %d (debug), the more severe first",
+				 WAYMARK_LEVEL_DEBUG);
 	return 0;
 }
 
@@ -217,7 +228,8 @@ static size_t text_bytes(const char *text)
 static int rule_count(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule)
 {
 	struct wmk_session *session = channel->session;
-	size_t bytes = RULE_BYTES + text_bytes(rule->pattern) + text_bytes(filter_of(rule)) + text_bytes(place_of(rule));
+	size_t bytes =
+		RULE_BYTES + text_bytes(rule->pattern) + text_bytes(filter_of(rule)) + text_bytes(place_of(rule));
 
 	for (uint32_t i = 0; i < rule->exclusions.n; i++)
 		bytes += text_bytes(text_at(&rule->exclusions, i));
@@ -231,9 +243,11 @@ static int rule_count(struct wmk_session_channel *channel, const struct wmk_ctl_
 }
 
 /* The rule's filter, parsed for as long as there is the rule, and room to keep it. */
-static int expr_make(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule, struct wmk_filter_expr **expr)
+static int expr_make(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule,
+		     struct wmk_filter_expr **expr)
 {
-	struct wmk_filter_expr **more = realloc(channel->exprs, (channel->n_exprs + 1) * sizeof(struct wmk_filter_expr *));
+	struct wmk_filter_expr **more =
+		realloc(channel->exprs, (channel->n_exprs + 1) * sizeof(struct wmk_filter_expr *));
 
 	if (!more)
 		return wmk_error(-ENOMEM, "no memory for a rule");
@@ -254,14 +268,17 @@ int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_c
 			rule_at(channel, i)->enabled = true;
 			return 0;
 		}
-	if (channel->is.rules.n >= channel->session->tracing->options.max_rules && !channel->session->tracing->restoring)
-		return wmk_limit_reached(channel->session->tracing, -E2BIG, "rules", "the channel '%s' has %u rules, which is the limit", channel->is.name,
+	if (channel->is.rules.n >= channel->session->tracing->options.max_rules &&
+	    !channel->session->tracing->restoring)
+		return wmk_limit_reached(channel->session->tracing, -E2BIG, "rules",
+					 "the channel '%s' has %u rules, which is the limit", channel->is.name,
 					 channel->is.rules.n);
 	/* (one that is counted and cannot be kept then, for want of memory, goes on counting until the channel ends) */
 	err = rule_count(channel, rule);
 	if (err == 0)
 		err = expr_make(channel, rule, &expr);
-	struct wmk_ctl_rule *made = err < 0 ? NULL : wmk_arena_append(&channel->arena, &channel->is.rules, sizeof(*made));
+	struct wmk_ctl_rule *made =
+		err < 0 ? NULL : wmk_arena_append(&channel->arena, &channel->is.rules, sizeof(*made));
 
 	if (!made) {
 		wmk_filter_expr_free(expr);
@@ -353,12 +370,14 @@ int wmk_session_channel_find(struct wmk_session *session, const struct wmk_ctl_d
 		if (name && *name && strcmp(channel->is.name, name) != 0)
 			continue;
 		if (found)
-			return wmk_error_said(-ENOTUNIQ, "the session '%s' has several channels here: say which (-c)", session->name);
+			return wmk_error_said(-ENOTUNIQ, "the session '%s' has several channels here: say which (-c)",
+					      session->name);
 		found = channel;
 	}
 	if (!found)
-		return name && *name ? wmk_error_said(-ENOENT, "the session '%s' has no channel '%.100s' here", session->name, name) :
-				       wmk_error_said(-ENOENT, "the session '%s' has no channel here", session->name);
+		return name && *name ? wmk_error_said(-ENOENT, "the session '%s' has no channel '%.100s' here",
+						      session->name, name)
+				     : wmk_error_said(-ENOENT, "the session '%s' has no channel here", session->name);
 	*out = found;
 	return 0;
 }
@@ -390,7 +409,8 @@ static int options_check(struct wmk_ctl_channel *is)
 			return err;
 	}
 	if (is->subbuf_size > SUBBUF_MAX || is->n_subbufs > N_SUBBUFS_MAX)
-		return wmk_error(-EINVAL, "sub-buffers have at most %u bytes, and there are at most %u of them", SUBBUF_MAX, N_SUBBUFS_MAX);
+		return wmk_error(-EINVAL, "sub-buffers have at most %u bytes, and there are at most %u of them",
+				 SUBBUF_MAX, N_SUBBUFS_MAX);
 	is->subbuf_size = is->subbuf_size ? round_up(is->subbuf_size) : SUBBUF_DEFAULT;
 	is->n_subbufs = is->n_subbufs ? round_up(is->n_subbufs) : N_SUBBUFS_DEFAULT;
 	if (is->subbuf_size < SUBBUF_MIN)
@@ -398,21 +418,26 @@ static int options_check(struct wmk_ctl_channel *is)
 	if (is->n_subbufs < (overwrite ? 4u : 2u))
 		is->n_subbufs = overwrite ? 4 : 2;
 	if (is->blocking_us < -1 || (overwrite && is->blocking_us != 0))
-		return wmk_error(-EINVAL, overwrite ? "a channel that overwrites waits for nothing: no blocking timeout" :
-				 "a blocking timeout is a number of microseconds, 0 (never) or -1 (for ever)");
+		return wmk_error(-EINVAL, overwrite ? "a channel that overwrites waits for nothing: no blocking timeout"
+						    : "a blocking timeout is a number of microseconds, 0 (never) or -1 "
+						      "(for ever)");
 	is->field_limit = is->field_limit ? is->field_limit : WMK_CTL_FIELD_LIMIT_MAX;
 	if (is->field_limit < WMK_CTL_FIELD_LIMIT_MIN || is->field_limit > WMK_CTL_FIELD_LIMIT_MAX)
-		return wmk_error(-EINVAL, "a field's limit is %u to %u bytes", WMK_CTL_FIELD_LIMIT_MIN, WMK_CTL_FIELD_LIMIT_MAX);
+		return wmk_error(-EINVAL, "a field's limit is %u to %u bytes", WMK_CTL_FIELD_LIMIT_MIN,
+				 WMK_CTL_FIELD_LIMIT_MAX);
 	if (is->tracefile_count && !is->tracefile_size)
-		return wmk_error(-EINVAL, "a number of trace files (--tracefile-count) needs their size (--tracefile-size)");
+		return wmk_error(-EINVAL,
+				 "a number of trace files (--tracefile-count) needs their size (--tracefile-size)");
 	if (is->tracefile_size && is->tracefile_size < is->subbuf_size)
 		return wmk_error(-EINVAL, "a trace file (--tracefile-size) holds one sub-buffer at least");
 	if (is->domain.kind == WMK_DOMAIN_EXEC && (!is->domain.exec || !*is->domain.exec))
 		return wmk_error(-EINVAL, "a domain of an executable needs its name or path");
 	if (is->domain.kind == WMK_DOMAIN_EXEC && !wmk_utf8_is(is->domain.exec))
-		return wmk_error(-EINVAL, "the name or path of an executable is UTF-8 here: others can be named by their process (--pid)");
+		return wmk_error(-EINVAL, "the name or path of an executable is UTF-8 here: others can be named by "
+					  "their process (--pid)");
 	if (is->domain.kind == WMK_DOMAIN_KERNEL && is->domain.follow && !is->domain.pid)
-		return wmk_error(-EINVAL, "whose children? The kernel domain follows those of a process that is named (--pid)");
+		return wmk_error(-EINVAL,
+				 "whose children? The kernel domain follows those of a process that is named (--pid)");
 	if (is->domain.kind == WMK_DOMAIN_KERNEL && is->domain.pid > INT32_MAX)
 		return wmk_error(-EINVAL, "there is no process %" PRIu64, is->domain.pid);
 	if (is->domain.kind == WMK_DOMAIN_PID && (is->domain.pid == 0 || is->domain.pid > INT32_MAX))
@@ -456,7 +481,8 @@ static int channel_append(struct wmk_session *session, struct wmk_session_channe
 
 	/* Whatever somebody has written into the state of an earlier daemon. */
 	if (session->n_channels > WMK_SESSION_CHANNELS)
-		return wmk_error_said(-E2BIG, "the session '%s' has %u channels, and more there are not", session->name, session->n_channels);
+		return wmk_error_said(-E2BIG, "the session '%s' has %u channels, and more there are not", session->name,
+				      session->n_channels);
 	more = realloc(session->channels, (session->n_channels + 1) * sizeof(struct wmk_session_channel *));
 	if (!more)
 		return wmk_error(-ENOMEM, "no memory for a channel");
@@ -470,7 +496,8 @@ static int channel_append(struct wmk_session *session, struct wmk_session_channe
 	return 0;
 }
 
-int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_channel *options, struct wmk_session_channel **out)
+int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_channel *options,
+			    struct wmk_session_channel **out)
 {
 	struct wmk_session_channel *channel;
 	int err = wmk_name_check("channel", options->name);
@@ -479,11 +506,13 @@ int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_ch
 		return err;
 	for (unsigned i = 0; i < session->n_channels; i++)      /* its streams are called so, whatever its domain */
 		if (strcmp(session->channels[i]->is.name, options->name) == 0)
-			return wmk_error_said(-EEXIST, "the session '%s' has a channel '%s' already", session->name, options->name);
+			return wmk_error_said(-EEXIST, "the session '%s' has a channel '%s' already", session->name,
+					      options->name);
 	if (strcmp(options->name, STATEDUMP_CHANNEL) == 0 && !session->settings.no_statedump)
 		return wmk_error_said(-EEXIST, "the name '%s' is taken by the tracer's own channel", options->name);
 	if (session->n_channels >= session->tracing->options.max_channels && !session->tracing->restoring)
-		return wmk_limit_reached(session->tracing, -E2BIG, "channels", "the session '%s' has %u channels, which is the limit", session->name,
+		return wmk_limit_reached(session->tracing, -E2BIG, "channels",
+					 "the session '%s' has %u channels, which is the limit", session->name,
 					 session->n_channels);
 	channel = calloc(1, sizeof(*channel));
 	if (!channel)
@@ -503,7 +532,10 @@ int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_ch
 	return 0;
 }
 
-/* Whose objects they are, whatever the user asked for. (The thread that says it is libwaymark's own: its name tells nothing.) */
+/*
+ * Whose objects they are, whatever the user asked for. (The thread that says it is libwaymark's own: its name tells
+ * nothing.)
+ */
 int wmk_session_add_own_channel(struct wmk_session *session)
 {
 	static const char *contexts[] = { "vpid" };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * classes.c - the distinct event classes of all applications, in one lock-free table; and what people meant by a pattern that matches
- * none.
+ * classes.c - the distinct event classes of all applications, in one lock-free table; and what people meant by a
+ * pattern that matches none.
  *
- * A class is one (provider, name, fields, level). Those that differ in the level alone are kin: rules may tell them apart, traces do not.
- * Look-ups hold no lock. Classes are added under the tracing's, so that serials are dense and kin is found; they stay until the end, as
- * their number is bounded by what applications may register.
+ * A class is one (provider, name, fields, level). Those that differ in the level alone are kin: rules may tell them
+ * apart, traces do not. Look-ups hold no lock. Classes are added under the tracing's, so that serials are dense and kin
+ * is found; they stay until the end, as their number is bounded by what applications may register.
  */
 #include "session/internal.h"
 
@@ -81,7 +81,8 @@ static struct class *class_make(struct wmk_event_class *event)
 	}
 	snprintf(class->full, size, "%s%s%s", event->provider, *event->provider ? ":" : "", event->name);
 	class->event = event;
-	class->own = !*event->provider || strcmp(event->provider, WMK_STATEDUMP_PROVIDER) == 0 || strcmp(event->provider, WMK_LIBRARY_PROVIDER) == 0;
+	class->own = !*event->provider || strcmp(event->provider, WMK_STATEDUMP_PROVIDER) == 0 ||
+		     strcmp(event->provider, WMK_LIBRARY_PROVIDER) == 0;
 	return class;
 }
 
@@ -103,17 +104,21 @@ static int share_take(struct wmk_tracing *tracing, uid_t uid, size_t bytes)
 		tracing->class_shares = share;
 	}
 	if (share->classes == SHARE_CLASSES || bytes > SHARE_BYTES - share->bytes)
-		return wmk_error_said(-EDQUOT, "programs of user %u have registered %u different events of %u MiB: that is the limit", (unsigned)uid,
-				      share->classes, (unsigned)(share->bytes >> 20));
+		return wmk_error_said(
+			-EDQUOT, "programs of user %u have registered %u different events of %u MiB: that is the limit",
+			(unsigned)uid, share->classes, (unsigned)(share->bytes >> 20));
 	share->classes++;
 	share->bytes += bytes;
 	return 0;
 }
 
-static struct class *class_add(struct wmk_tracing *tracing, unsigned long hash, struct wanted *wanted, struct wmk_event_class *event)
+static struct class *class_add(struct wmk_tracing *tracing, unsigned long hash, struct wanted *wanted,
+			       struct wmk_event_class *event)
 {
-	struct class *class = tracing->n_classes < CLASSES_MAX ? class_make(event) :
-			      (wmk_error(-ENOSPC, "more than %u different events have been registered", CLASSES_MAX), NULL);
+	struct class *class =
+		tracing->n_classes < CLASSES_MAX
+			? class_make(event)
+			: (wmk_error(-ENOSPC, "more than %u different events have been registered", CLASSES_MAX), NULL);
 
 	if (!class)
 		return NULL;
@@ -227,7 +232,10 @@ uint64_t wmk_tracing_matching(struct wmk_tracing *tracing, const char *pattern)
 
 uint64_t wmk_tracing_fitting(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule)
 {
-	/* Those that differ in their level alone are one event: whichever of them fits counts. Without memory the first stands for all. */
+	/*
+	 * Those that differ in their level alone are one event: whichever of them fits counts. Without memory the first
+	 * stands for all.
+	 */
 	const uint32_t n_classes = __atomic_load_n(&tracing->n_classes, __ATOMIC_RELAXED);
 	uint8_t *counted = rule->level_op == WMK_LEVEL_ANY ? NULL : calloc(n_classes / 8 + 1, 1);
 	struct cds_lfht_iter iter;
@@ -240,7 +248,8 @@ uint64_t wmk_tracing_fitting(struct wmk_tracing *tracing, const struct wmk_ctl_r
 		const struct class *class = wmk_container_of(node, struct class, node);
 		const uint32_t kin = class->kin;
 
-		if (class->own || kin >= n_classes || (counted ? counted[kin / 8] >> kin % 8 & 1 : kin != class->serial))
+		if (class->own || kin >= n_classes ||
+		    (counted ? counted[kin / 8] >> kin % 8 & 1 : kin != class->serial))
 			continue;
 		if (!wmk_rule_fits(rule, class->event))
 			continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * classes.h - the distinct event classes of all applications (classes.c), found by what they are or by the bytes that describe them
- * (encodings.c). They stay as long as the wmk_tracing.
+ * classes.h - the distinct event classes of all applications (classes.c), found by what they are or by the bytes that
+ * describe them (encodings.c). They stay as long as the wmk_tracing.
  */
 #ifndef WMK_SESSION_CLASSES_H
 #define WMK_SESSION_CLASSES_H
@@ -26,7 +26,8 @@ struct class {
 	struct wmk_event_class *event;
 	char *full;                      /* provider:name */
 	uint32_t serial;
-	uint32_t kin;                    /* serial of the first that is the same but for its level: they share their ids */
+	/* serial of the first that is the same but for its level: they share their ids */
+	uint32_t kin;
 	bool own;                        /* the tracer's own, or the kernel's: none that programs are asked for */
 	atomic_uint encodings;           /* that are remembered; relaxed: a count */
 	struct class *dead;              /* at the end: the next to free */
@@ -34,12 +35,18 @@ struct class {
 
 /* The class that is the same as *event, which it takes over or frees. NULL with a cause chain. Any thread. */
 struct class *wmk_class_intern(struct wmk_tracing *tracing, struct wmk_event_class *event);
-/* Likewise, for a program of user `uid`, in `bytes` bytes: a new one counts into what the user's programs may have brought. NULL also: -EDQUOT. */
+/*
+ * Likewise, for a program of user `uid`, in `bytes` bytes: a new one counts into what the user's programs may have
+ * brought. NULL also: -EDQUOT.
+ */
 struct class *wmk_class_bring(struct wmk_tracing *tracing, struct wmk_event_class *event, uid_t uid, size_t bytes);
 int wmk_classes_init(struct wmk_tracing *tracing);
 void wmk_classes_free(struct wmk_tracing *tracing);
 
-/* encodings.c: the class that these bytes of a user's program describe (wmk_event_encode()), decoded once for all who send the same. -errno with a cause chain. Any thread. */
+/*
+ * encodings.c: the class that these bytes of a user's program describe (wmk_event_encode()), decoded once for all who
+ * send the same. -errno with a cause chain. Any thread.
+ */
 int wmk_class_of(struct wmk_tracing *tracing, const void *encoded, size_t len, uid_t uid, struct class **class);
 int wmk_encodings_init(struct wmk_tracing *tracing);
 void wmk_encodings_free(struct wmk_tracing *tracing);

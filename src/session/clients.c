@@ -2,11 +2,13 @@
 /*
  * clients.c - the thread that talks with clients (see clients.h).
  *
- * A client is in one of three states: read from, at work, written to. Its socket is watched for one thing and once (EPOLLONESHOT), so one
- * that is at work and hangs up wakes nobody, and no event of a client can come after it was freed.
+ * A client is in one of three states: read from, at work, written to. Its socket is watched for one thing and once
+ * (EPOLLONESHOT), so one that is at work and hangs up wakes nobody, and no event of a client can come after it was
+ * freed.
  *
- * Who is neither root nor the daemon's user is a stranger until his first request has been looked at by a worker, who may wait for the user database. Strangers
- * take places meanwhile, so these are bounded, have an end, and are none of root's.
+ * Who is neither root nor the daemon's user is a stranger until his first request has been looked at by a worker, who
+ * may wait for the user database. Strangers take places meanwhile, so these are bounded, have an end, and are none of
+ * root's.
  */
 #include "session/clients.h"
 
@@ -38,7 +40,8 @@ struct wmk_client {
 	bool writing;
 	bool known;                      /* whether they may, has been found out */
 	bool foreign;                    /* neither root's nor of the daemon's user */
-	int64_t silent_until;            /* foreign, and has asked for nothing yet: closed then (ms, CLOCK_MONOTONIC); 0: it may stay */
+	/* foreign, and has asked for nothing yet: closed then (ms, CLOCK_MONOTONIC); 0: it may stay */
+	int64_t silent_until;
 	bool last;                       /* closed when what is queued has been sent */
 	struct wmk_peer peer;
 	struct wmk_in in;
@@ -198,7 +201,9 @@ static int watch(struct wmk_clients *clients, int fd, void *what)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = what };
 
-	return epoll_ctl(clients->epoll, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : wmk_error(-errno, "cannot watch a descriptor");
+	return epoll_ctl(clients->epoll, EPOLL_CTL_ADD, fd, &event) == 0
+		       ? 0
+		       : wmk_error(-errno, "cannot watch a descriptor");
 }
 
 /* What fits into an empty socket buffer is sent without waiting. */
@@ -241,7 +246,8 @@ static int client_check(const struct wmk_clients *clients, int socket, struct wm
 		return wmk_error_said(-EAGAIN, "%u clients are connected: no more may be", clients->n_foreign);
 	unsigned n = clients_of(clients, peer->uid);
 	if (n >= clients->options.max_of_uid)
-		return wmk_error_said(-EAGAIN, "%u clients of user %u are connected: no more may be", n, (unsigned)peer->uid);
+		return wmk_error_said(-EAGAIN, "%u clients of user %u are connected: no more may be", n,
+				      (unsigned)peer->uid);
 	return 0;
 }
 
@@ -276,8 +282,8 @@ static void client_born(struct wmk_clients *clients, int socket)
 }
 
 /*
- * The one descriptor that is kept for this turns somebody away, else the loop would spin; where that one cannot be closed now either, nobody is heard
- * for a while. False: that was all.
+ * The one descriptor that is kept for this turns somebody away, else the loop would spin; where that one cannot be
+ * closed now either, nobody is heard for a while. False: that was all.
  */
 static bool none_left(struct wmk_clients *clients)
 {
@@ -434,7 +440,8 @@ int wmk_clients_open(const struct wmk_clients_options *options, struct wmk_clien
 	clients->stop = eventfd(0, EFD_CLOEXEC);
 	clients->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	const struct wmk_workers_ops ops = { work, worker_begins, worker_ends, clients };
-	int err = wmk_workers_open(o->workers + (o->daemon == 0), o->max_at_work, o->daemon == 0, &ops, &clients->workers);
+	int err = wmk_workers_open(o->workers + (o->daemon == 0), o->max_at_work, o->daemon == 0, &ops,
+				   &clients->workers);
 	if (err == 0)
 		err = loop_open(clients);
 	if (err == 0)

@@ -6,9 +6,10 @@
  *                                 ▲                                                                      │
  *                                 └───────────────────────── reply ◄─────────────────────────────────────┘
  *
- * Requests of one client are dealt with in order, those of different clients side by side; a worker that is free takes the request of the
- * user for whom the fewest are at work, so that one user's slow commands hold up no other's. What a client may have us keep is bounded: one
- * frame that is not whole yet, one reply that it has not read. Whoever breaks the protocol is told so and loses the connection.
+ * Requests of one client are dealt with in order, those of different clients side by side; a worker that is free takes
+ * the request of the user for whom the fewest are at work, so that one user's slow commands hold up no other's. What a
+ * client may have us keep is bounded: one frame that is not whole yet, one reply that it has not read. Whoever breaks
+ * the protocol is told so and loses the connection.
  */
 #ifndef WMK_SESSION_CLIENTS_H
 #define WMK_SESSION_CLIENTS_H
@@ -25,10 +26,11 @@ struct wmk_clients;
 
 struct wmk_clients_ops {
 	/*
-	 * Answer a request: append one frame to `out` (nothing: the connection is closed). Any worker's thread; several at a time, for different
-	 * clients. `body` is as long as frame->length, and stays until it returns.
+	 * Answer a request: append one frame to `out` (nothing: the connection is closed). Any worker's thread; several
+	 * at a time, for different clients. `body` is as long as frame->length, and stays until it returns.
 	 */
-	void (*command)(void *data, const struct wmk_peer *peer, const struct wmk_frame *frame, const void *body, struct wmk_out *out);
+	void (*command)(void *data, const struct wmk_peer *peer, const struct wmk_frame *frame, const void *body,
+			struct wmk_out *out);
 	/* Optional: around the life of each worker. */
 	void (*thread_begin)(void *data);
 	void (*thread_end)(void *data);
@@ -44,7 +46,8 @@ struct wmk_clients_options {
 	unsigned max_of_uid;             /* (32) */
 	unsigned silent_ms;              /* one of those that has made no request by then is closed (5000) */
 	unsigned workers;                /* (4); in root's daemon one more, for root alone */
-	unsigned max_at_work;            /* requests of one user that are at work at a time (all workers, in root's daemon all but one) */
+	/* requests of one user that are at work at a time (all workers, in root's daemon all but one) */
+	unsigned max_at_work;
 	struct wmk_clients_ops ops;
 };
 
@@ -74,7 +77,8 @@ struct wmk_workers_ops {
 };
 
 /* One user has `max_at_work` requests at work at most; `for_root`: one of the `n` is for root alone. */
-int wmk_workers_open(unsigned n, unsigned max_at_work, bool for_root, const struct wmk_workers_ops *ops, struct wmk_workers **workers);
+int wmk_workers_open(unsigned n, unsigned max_at_work, bool for_root, const struct wmk_workers_ops *ops,
+		     struct wmk_workers **workers);
 /* Ends when those at work have ended; jobs that still wait are dropped. */
 void wmk_workers_close(struct wmk_workers *workers);
 /* `job` stays the caller's memory, untouched until it comes back from wmk_workers_done(). */

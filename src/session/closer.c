@@ -178,7 +178,10 @@ bool wmk_closer_is_full(unsigned uid)
 	return is_full;
 }
 
-/* What rings are: sealed memory has nobody who could keep us waiting. (A file of tmpfs cannot be sealed so; with the last one a whole file system may go.) */
+/*
+ * What rings are: sealed memory has nobody who could keep us waiting. (A file of tmpfs cannot be sealed so; with the
+ * last one a whole file system may go.)
+ */
 static bool is_small_memory(int fd)
 {
 	const int need = F_SEAL_SHRINK | F_SEAL_GROW, seals = fcntl(fd, F_GET_SEALS);
@@ -226,7 +229,8 @@ void wmk_closer_socket(int fd, unsigned uid)
 {
 	int unread;
 
-	if (shutdown(fd, SHUT_RDWR) == 0 && ioctl(fd, FIONREAD, &unread) == 0 && (unread == 0 || !holds_descriptors(fd)))
+	if (shutdown(fd, SHUT_RDWR) == 0 && ioctl(fd, FIONREAD, &unread) == 0 &&
+	    (unread == 0 || !holds_descriptors(fd)))
 		close(fd);
 	else
 		leave(fd, uid);

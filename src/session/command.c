@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command.c - the way of a request: found in the table, decoded, done, answered (see command.h); and what several commands do.
+ * command.c - the way of a request: found in the table, decoded, done, answered (see command.h); and what several
+ * commands do.
  */
 #include "session/command_inside.h"
 
@@ -83,8 +84,8 @@ static int answer(struct call *call, const struct wmk_frame *frame, const void *
 	return err < 0 ? wmk_error_add(err, "the answer does not fit into one message: ask for less") : 0;
 }
 
-void wmk_commands_run(const struct wmk_commands *commands, const struct wmk_peer *peer, const struct wmk_frame *frame, const void *body,
-		      struct wmk_out *out)
+void wmk_commands_run(const struct wmk_commands *commands, const struct wmk_peer *peer, const struct wmk_frame *frame,
+		      const void *body, struct wmk_out *out)
 {
 	struct call call = { .commands = commands, .peer = peer };
 	char words[1024];
@@ -92,7 +93,8 @@ void wmk_commands_run(const struct wmk_commands *commands, const struct wmk_peer
 	wmk_error_clear();
 	int err = answer(&call, frame, body, out);
 	if (err < 0)
-		wmk_out_error(out, (enum wmk_msg)WMK_CTL_ERROR, frame->request, err, wmk_error_text(words, sizeof(words)));
+		wmk_out_error(out, (enum wmk_msg)WMK_CTL_ERROR, frame->request, err,
+			      wmk_error_text(words, sizeof(words)));
 	wmk_arena_free(&call.arena);
 	wmk_error_clear();
 }
@@ -139,7 +141,8 @@ static int no_session(struct call *call, const char *name)
 		free(all);
 	if (n == 0)
 		return wmk_error_said(-ENOENT, "there is no session '%.60s', nor any other of yours: create one", name);
-	return wmk_error_said(-ENOENT, "there is no session '%.60s'%s%.70s", name, names[0] ? ": is it one of these? " : "", names);
+	return wmk_error_said(-ENOENT, "there is no session '%.60s'%s%.70s", name,
+			      names[0] ? ": is it one of these? " : "", names);
 }
 
 /* Who may command others' sessions has his own first, then the first of that name. */
@@ -230,11 +233,16 @@ void wmk_call_warn_awaited(struct call *call, struct wmk_session *session)
 	unsigned n = wmk_session_awaited(session, words, sizeof(words));
 
 	if (n && wmk_session_recovered(session))
-		wmk_call_warn(call, "session %.100s: %u of its ring sets cannot be taken over, and stay as they are (%s at most)",
+		wmk_call_warn(call,
+			      "session %.100s: %u of its ring sets cannot be taken over, and stay as they are (%s at "
+			      "most)",
 			      wmk_session_name(session), n, words);
 	else if (n)
-		wmk_call_warn(call, "session %.100s: no program has handed back %u ring set%s from before both daemons were killed (%s at most): "
-			      "records that were still in %s, and not in the trace yet, are lost with the programs that made them",
+		wmk_call_warn(call,
+			      "session %.100s: no program has handed back %u ring set%s from before both daemons were "
+			      "killed (%s at most): "
+			      "records that were still in %s, and not in the trace yet, are lost with the programs "
+			      "that made them",
 			      wmk_session_name(session), n, n > 1 ? "s" : "", words, n > 1 ? "them" : "it");
 }
 
@@ -256,8 +264,10 @@ int wmk_call_describe(struct call *call, struct wmk_session *session)
 	while (wmk_session_calls_warning(session, words, sizeof(words)))
 		wmk_call_warn(call, "session %.100s: %s", is->name, words);
 	if (is->full)
-		wmk_call_warn(call, "session %.100s has stopped by itself: its trace has the %llu bytes that it may have (--max-size)", is->name,
-			      (unsigned long long)is->settings.max_size);
+		wmk_call_warn(call,
+			      "session %.100s has stopped by itself: its trace has the %llu bytes that it may have "
+			      "(--max-size)",
+			      is->name, (unsigned long long)is->settings.max_size);
 	return 0;
 }
 
@@ -274,7 +284,8 @@ void wmk_call_changed(struct call *call, struct wmk_session *session)
 int wmk_call_update(struct call *call, struct wmk_session *session)
 {
 	struct wmk_ctl_outcome *outcome = call->reply;
-	int err = wmk_tracing_update(call->commands->tracing, session, WMK_COMMAND_UPDATE_MS, &outcome->unanswered, &call->arena);
+	int err = wmk_tracing_update(call->commands->tracing, session, WMK_COMMAND_UPDATE_MS, &outcome->unanswered,
+				     &call->arena);
 
 	if (err < 0)
 		return err;

@@ -4,8 +4,9 @@
  *
  *     clients.h: a worker ──frame──► wmk_commands_run() ── who may? ── decode ── function ── encode ──► frame
  *
- * Permission comes first: a session that a client may not see is not there for him. A command changes the session, then has the
- * applications brought in line, for at most WMK_COMMAND_UPDATE_MS; who has not confirmed by then is named in the answer.
+ * Permission comes first: a session that a client may not see is not there for him. A command changes the session, then
+ * has the applications brought in line, for at most WMK_COMMAND_UPDATE_MS; who has not confirmed by then is named in
+ * the answer.
  */
 #ifndef WMK_SESSION_COMMAND_H
 #define WMK_SESSION_COMMAND_H
@@ -26,8 +27,8 @@ struct wmk_commands {
 	const char *version, *rundir;
 	uint64_t started;                /* seconds since 1970 */
 	/*
-	 * Optional. The session is now as it is: write it down. Locked. `gone`: it was destroyed (not locked any more). What it returns is a
-	 * warning to the client (words in the cause chain).
+	 * Optional. The session is now as it is: write it down. Locked. `gone`: it was destroyed (not locked any more).
+	 * What it returns is a warning to the client (words in the cause chain).
 	 */
 	int (*changed)(void *data, struct wmk_session *session, bool gone);
 	/* Optional. WMK_CTL_SHUTDOWN: all sessions have been destroyed; end soon, elsewhere. */
@@ -35,8 +36,11 @@ struct wmk_commands {
 	void *data;
 };
 
-/* Answer one request: as wmk_clients_ops.command. Any number of threads at a time; each has called wmk_tracing_thread_begin(). */
-void wmk_commands_run(const struct wmk_commands *commands, const struct wmk_peer *peer, const struct wmk_frame *frame, const void *body,
-		      struct wmk_out *out);
+/*
+ * Answer one request: as wmk_clients_ops.command. Any number of threads at a time; each has called
+ * wmk_tracing_thread_begin().
+ */
+void wmk_commands_run(const struct wmk_commands *commands, const struct wmk_peer *peer, const struct wmk_frame *frame,
+		      const void *body, struct wmk_out *out);
 
 #endif

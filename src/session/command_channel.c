@@ -25,9 +25,12 @@ static bool is_of_process(const struct wmk_ctl_domain *domain)
 	return domain->kind == WMK_DOMAIN_PID || (domain->kind == WMK_DOMAIN_KERNEL && domain->pid);
 }
 
-/* A channel that is there, also of a process that is gone: by the number that it has where the client is, or else by ours, which lists show. */
-static int channel_find(const struct call *call, struct wmk_session *session, struct wmk_ctl_domain domain, const char *name,
-			struct wmk_session_channel **channel)
+/*
+ * A channel that is there, also of a process that is gone: by the number that it has where the client is, or else by
+ * ours, which lists show.
+ */
+static int channel_find(const struct call *call, struct wmk_session *session, struct wmk_ctl_domain domain,
+			const char *name, struct wmk_session_channel **channel)
 {
 	const uint64_t given = domain.pid;
 	pid_t pid;
@@ -78,7 +81,8 @@ static const char *differs(const struct wmk_ctl_channel *given, const struct wmk
 		return "its mode";
 	if (wmk_channel_buffers(given) != has->buffers)
 		return "whose its buffers are";
-	if ((given->subbuf_size && given->subbuf_size != has->subbuf_size) || (given->n_subbufs && given->n_subbufs != has->n_subbufs))
+	if ((given->subbuf_size && given->subbuf_size != has->subbuf_size) ||
+	    (given->n_subbufs && given->n_subbufs != has->n_subbufs))
 		return "its sub-buffers";
 	if (given->blocking_us != has->blocking_us)
 		return "its blocking timeout";
@@ -94,11 +98,12 @@ static const char *differs(const struct wmk_ctl_channel *given, const struct wmk
 static void warn_rounded(struct call *call, const struct wmk_ctl_channel *given, const struct wmk_ctl_channel *has)
 {
 	if (given->subbuf_size && given->subbuf_size != has->subbuf_size)
-		wmk_call_warn(call, "channel %.100s: sub-buffers of %" PRIu64 " bytes were rounded up to %" PRIu64, has->name, given->subbuf_size,
-			      has->subbuf_size);
+		wmk_call_warn(call, "channel %.100s: sub-buffers of %" PRIu64 " bytes were rounded up to %" PRIu64,
+			      has->name, given->subbuf_size, has->subbuf_size);
 	if (given->n_subbufs && given->n_subbufs != has->n_subbufs)
-		wmk_call_warn(call, "channel %.100s: the number of sub-buffers was rounded up from %" PRIu64 " to %" PRIu64, has->name,
-			      given->n_subbufs, has->n_subbufs);
+		wmk_call_warn(call,
+			      "channel %.100s: the number of sub-buffers was rounded up from %" PRIu64 " to %" PRIu64,
+			      has->name, given->n_subbufs, has->n_subbufs);
 }
 
 static int rules_check(const struct wmk_list *rules)
@@ -123,10 +128,12 @@ static int contexts_check(const struct wmk_list *contexts)
 		if (wmk_ctf_context_find(name))
 			continue;
 		wmk_nearest_init(&near, name);
-		for (const struct wmk_ctf_context *c = NULL; (c = wmk_ctf_context_next(WMK_CONTEXT_USER | WMK_CONTEXT_KERNEL, c));)
+		for (const struct wmk_ctf_context *c = NULL;
+		     (c = wmk_ctf_context_next(WMK_CONTEXT_USER | WMK_CONTEXT_KERNEL, c));)
 			wmk_nearest_offer(&near, c->field.name);
 		wmk_nearest_text(&near, names, sizeof(names));
-		return wmk_error(-EINVAL, "there is no context '%.40s'%s%.80s", name, names[0] ? ": is it one of these? " : "", names);
+		return wmk_error(-EINVAL, "there is no context '%.40s'%s%.80s", name,
+				 names[0] ? ": is it one of these? " : "", names);
 	}
 	return 0;
 }
@@ -152,7 +159,9 @@ static int add_contexts(struct call *call, struct wmk_session_channel *channel, 
 
 	if (channel->first_stream != before) {
 		wmk_rings_name(channel, channel->first_stream, name);
-		wmk_call_warn(call, "channel %.60s has recorded: with the new contexts it goes on in other streams (%.80s), in rings of their own",
+		wmk_call_warn(call,
+			      "channel %.60s has recorded: with the new contexts it goes on in other streams (%.80s), "
+			      "in rings of their own",
 			      channel->is.name, name);
 	}
 	return err;
@@ -165,8 +174,10 @@ static int again(struct call *call, struct wmk_session_channel *channel, const s
 	const char *what = differs(given, has);
 
 	if (what)
-		return wmk_error_said(-EEXIST, "there is a channel '%.60s' already, and %s cannot be changed: destroy the session, or take another name",
-				 has->name, what);
+		return wmk_error_said(-EEXIST,
+				      "there is a channel '%.60s' already, and %s cannot be changed: destroy the "
+				      "session, or take another name",
+				      has->name, what);
 	int err = add_contexts(call, channel, &given->contexts);
 	if (err == 0)
 		err = fill(channel, &given->rules, NULL);
@@ -252,8 +263,8 @@ int wmk_command_disable_channel(struct call *call)
 }
 
 /* The channel that the request means; the default one is made if need be. Locked. */
-static int channel_for(const struct call *call, struct wmk_session *session, const struct wmk_ctl_domain *domain, const char *name,
-		       struct wmk_session_channel **channel)
+static int channel_for(const struct call *call, struct wmk_session *session, const struct wmk_ctl_domain *domain,
+		       const char *name, struct wmk_session_channel **channel)
 {
 	struct wmk_ctl_domain complete = *domain;
 	int err = domain_complete(call, &complete);
@@ -288,10 +299,14 @@ static void warn_unmatched(struct call *call, const char *pattern)
 		return;
 	unsigned n = wmk_tracing_nearest(tracing, pattern, near, 3);
 	if (n == 0)
-		wmk_call_warn(call, "no event that was seen so far matches '%.100s': it is enabled in programs to come", pattern);
+		wmk_call_warn(call, "no event that was seen so far matches '%.100s': it is enabled in programs to come",
+			      pattern);
 	else
-		wmk_call_warn(call, "no event that was seen so far matches '%.100s' (near: %.150s%s%.150s%s%.150s): it is enabled in programs to come",
-			      pattern, near[0], n > 1 ? ", " : "", n > 1 ? near[1] : "", n > 2 ? ", " : "", n > 2 ? near[2] : "");
+		wmk_call_warn(call,
+			      "no event that was seen so far matches '%.100s' (near: %.150s%s%.150s%s%.150s): it is "
+			      "enabled in programs to come",
+			      pattern, near[0], n > 1 ? ", " : "", n > 1 ? near[1] : "", n > 2 ? ", " : "",
+			      n > 2 ? near[2] : "");
 }
 
 /* With the rights of whose session it is: he records it. */
@@ -325,7 +340,8 @@ int wmk_command_enable_event(struct call *call)
 		err = kernel_rules_check(call, request->session, &request->rules);
 	/* Of programs that are named nothing may have been seen yet but the events of others. */
 	for (uint32_t i = 0; err == 0 && request->domain.kind == WMK_DOMAIN_USER && i < request->rules.n; i++)
-		err = wmk_tracing_filter_check(call->commands->tracing, (const struct wmk_ctl_rule *)request->rules.items + i);
+		err = wmk_tracing_filter_check(call->commands->tracing,
+					       (const struct wmk_ctl_rule *)request->rules.items + i);
 	if (err == 0)
 		err = wmk_call_enter(call, request->session, &session);
 	if (err < 0)
@@ -354,8 +370,8 @@ static int no_rule(const struct wmk_session_channel *channel, const char *patter
 	for (uint32_t i = 0; i < is->rules.n; i++)
 		wmk_nearest_offer(&near, ((const struct wmk_ctl_rule *)is->rules.items + i)->pattern);
 	wmk_nearest_text(&near, names, sizeof(names));
-	return wmk_error_said(-ENOENT, "nothing was enabled by '%.40s' in the channel '%.30s'%s%.60s", pattern, is->name,
-			 names[0] ? "; is it one of these? " : "", names);
+	return wmk_error_said(-ENOENT, "nothing was enabled by '%.40s' in the channel '%.30s'%s%.60s", pattern,
+			      is->name, names[0] ? "; is it one of these? " : "", names);
 }
 
 static int disable(struct wmk_session_channel *channel, const struct wmk_list *patterns)
@@ -392,7 +408,8 @@ int wmk_command_add_context(struct call *call)
 	const struct wmk_ctl_add_context *request = call->request;
 	struct wmk_session_channel *channel;
 	struct wmk_session *session;
-	int err = request->contexts.n ? contexts_check(&request->contexts) : wmk_error(-EINVAL, "the request names no context");
+	int err = request->contexts.n ? contexts_check(&request->contexts)
+				      : wmk_error(-EINVAL, "the request names no context");
 
 	if (err == 0)
 		err = wmk_call_enter(call, request->session, &session);

@@ -23,13 +23,16 @@ int wmk_call_session(struct call *call, const char *name, struct wmk_session **s
 /* The same, locked. wmk_call_leave() unlocks and gives the reference back. */
 int wmk_call_enter(struct call *call, const char *name, struct wmk_session **session);
 void wmk_call_leave(struct wmk_session *session);
-/* All that the client may use, references: malloc'd array, their number or -errno. `own`: only those that belong to him. */
+/*
+ * All that the client may use, references: malloc'd array, their number or -errno. `own`: only those that belong to
+ * him.
+ */
 int wmk_call_sessions(struct call *call, bool own, struct wmk_session ***sessions);
 /* Locked: written down, a warning when that fails. */
 void wmk_call_changed(struct call *call, struct wmk_session *session);
 /*
- * Not locked, reference held: bring the applications in line; then the session as it is now goes into the reply (struct wmk_ctl_outcome).
- * -ENOENT of the session's end meanwhile is no error.
+ * Not locked, reference held: bring the applications in line; then the session as it is now goes into the reply (struct
+ * wmk_ctl_outcome). -ENOENT of the session's end meanwhile is no error.
  */
 int wmk_call_update(struct call *call, struct wmk_session *session);
 /* Locked: the session as it is now into the reply, and what is wrong with it as warnings. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command_session.c - commands over whole sessions: create, destroy, start, stop, clear, regenerate, list, version, shutdown.
+ * command_session.c - commands over whole sessions: create, destroy, start, stop, clear, regenerate, list, version,
+ * shutdown.
  */
 #include "session/command_inside.h"
 
@@ -43,7 +44,10 @@ static int path_check(const char *what, const char *path)
 	return 0;
 }
 
-/* With the rights of the owner: absent, or an empty directory. The sure look is the one when the trace is made; this one tells early. */
+/*
+ * With the rights of the owner: absent, or an empty directory. The sure look is the one when the trace is made; this
+ * one tells early.
+ */
 static int place_is_free(const char *path, uid_t uid, gid_t gid)
 {
 	int err = wmk_store_as(uid, gid), entries = 0;
@@ -65,10 +69,13 @@ static int place_is_free(const char *path, uid_t uid, gid_t gid)
 		return wmk_error(-ENOTEMPTY, "%.100s is not empty: name a directory that is absent or empty", path);
 	if (err == -ENOTDIR || err == -ELOOP)
 		return wmk_error(err, "%.100s is not a directory, or is a link", path);
-	return err == 0 || err == -ENOENT ? 0 : wmk_error(err, "user %u cannot use %.100s for a trace", (unsigned)uid, path);
+	return err == 0 || err == -ENOENT
+		       ? 0
+		       : wmk_error(err, "user %u cannot use %.100s for a trace", (unsigned)uid, path);
 }
 
-static int default_place(const struct wmk_ctl_create *request, const char *name, bool auto_name, char *path, size_t size)
+static int default_place(const struct wmk_ctl_create *request, const char *name, bool auto_name, char *path,
+			 size_t size)
 {
 	int err = path_check("home directory", request->home), n;
 
@@ -109,7 +116,10 @@ static int place_check(struct call *call, const struct wmk_session_options *o)
 	return err == 0 ? wmk_session_path_check(call->commands->tracing, o) : err;
 }
 
-/* Into `path`, which is that of the options. The default one tells the second: who is not the first in it gets a number after it. */
+/*
+ * Into `path`, which is that of the options. The default one tells the second: who is not the first in it gets a number
+ * after it.
+ */
 static int choose_path(struct call *call, const struct wmk_session_options *o, bool auto_name, char *path, size_t size)
 {
 	const struct wmk_ctl_create *request = call->request;
@@ -241,7 +251,10 @@ static int destroy_one(struct call *call, struct wmk_session *session)
 	return 0;
 }
 
-/* `one` gives the reference back. Somebody else may be quicker, and have stopped or destroyed it: no error of ours. The first that is. */
+/*
+ * `one` gives the reference back. Somebody else may be quicker, and have stopped or destroyed it: no error of ours. The
+ * first that is.
+ */
 static int each_session(struct call *call, bool own, int (*one)(struct call *call, struct wmk_session *session))
 {
 	struct wmk_session **all;
@@ -340,7 +353,8 @@ static int stop_one(struct call *call, struct wmk_session *session)
 	wmk_session_unlock(session);
 	if (err < 0)
 		return err;
-	if (wmk_tracing_update(call->commands->tracing, session, WMK_COMMAND_UPDATE_MS, &outcome->unanswered, &call->arena) < 0)
+	if (wmk_tracing_update(call->commands->tracing, session, WMK_COMMAND_UPDATE_MS, &outcome->unanswered,
+			       &call->arena) < 0)
 		wmk_call_warn_cause(call, "not all applications were told");
 	err = wmk_session_lock(session);
 	if (err < 0)
@@ -463,5 +477,7 @@ int wmk_command_list_apps(struct call *call)
 	int err = *request->pattern ? wmk_pattern_check(request->pattern) : 0;
 
 	/* Whoever may command root's daemon records everybody's programs, but sees no session of others in them. */
-	return err < 0 ? err : wmk_tracing_list_apps(call->commands->tracing, request, (uid_t)-1, uid == 0 ? (uid_t)-1 : uid, &reply->apps, &call->arena);
+	return err < 0 ? err
+		       : wmk_tracing_list_apps(call->commands->tracing, request, (uid_t)-1, uid == 0 ? (uid_t)-1 : uid,
+					       &reply->apps, &call->arena);
 }

@@ -102,8 +102,8 @@ struct wmk_consumer_link {
 /* ── consumerd.c; all under lock ─────────────────────────────────────────────────────────────────────── */
 
 /* A request, queued (first: before all others). The body is copied. NULL with a cause chain. */
-struct wmk_link_request *wmk_link_ask(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object,
-				      int fd, bool first);
+struct wmk_link_request *wmk_link_ask(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is,
+				      const void *object, int fd, bool first);
 /* A consumer daemon serves no connection that does not greet. 0 or -errno with a cause chain. Takes the lock. */
 int wmk_link_greet(struct wmk_consumer_link *link);
 /* Send what has not been sent. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumerd_kept.c - what the consumer was given: traces, rings with their descriptors, the counts of rings that are gone. A consumer that
- * takes the place of another is given it all, to go on where the trace ends.
+ * consumerd_kept.c - what the consumer was given: traces, rings with their descriptors, the counts of rings that are
+ * gone. A consumer that takes the place of another is given it all, to go on where the trace ends.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -82,8 +82,9 @@ int wmk_kept_rings_add(struct wmk_consumer_link *link, const struct wmk_consumer
 	if (!rings)
 		return wmk_error(-ENOMEM, "no memory for rings");
 	rings->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	err = rings->fd < 0 ? wmk_error(-errno, "cannot keep the descriptor of channel %.60s: %s", is->channel, strerror(errno)) :
-			      wmk_object_copy(&wmk_consumerd_rings_object, is, &rings->is, &rings->arena);
+	err = rings->fd < 0 ? wmk_error(-errno, "cannot keep the descriptor of channel %.60s: %s", is->channel,
+					strerror(errno))
+			    : wmk_object_copy(&wmk_consumerd_rings_object, is, &rings->is, &rings->arena);
 	if (err < 0) {
 		rings_free(rings);
 		return err;
@@ -127,7 +128,8 @@ static void keep_counts(struct wmk_kept_trace *trace, const struct wmk_consumerd
 	if (i == trace->is.gone.n) {
 		const char *name = wmk_arena_text(&trace->arena, channel->channel);
 
-		if (!name || i == WMK_CONSUMERD_CHANNELS_MAX || !wmk_arena_append(&trace->arena, &trace->is.gone, sizeof(*items))) {
+		if (!name || i == WMK_CONSUMERD_CHANNELS_MAX ||
+		    !wmk_arena_append(&trace->arena, &trace->is.gone, sizeof(*items))) {
 			wmk_error_clear();
 			return;
 		}
@@ -139,7 +141,8 @@ static void keep_counts(struct wmk_kept_trace *trace, const struct wmk_consumerd
 		items[i].stats.words = wmk_arena_text(&trace->arena, channel->stats.words);
 }
 
-static void rings_are_gone(struct wmk_consumer_link *link, struct wmk_kept_trace *trace, const struct wmk_link_request *request)
+static void rings_are_gone(struct wmk_consumer_link *link, struct wmk_kept_trace *trace,
+			   const struct wmk_link_request *request)
 {
 	struct wmk_consumerd_report report;
 	const struct wmk_consumerd_channel *channels;
@@ -201,7 +204,8 @@ void wmk_kept_answered(struct wmk_consumer_link *link, const struct wmk_link_req
 	}
 }
 
-static int give_rings(struct wmk_consumer_link *link, const struct wmk_kept_trace *trace, const struct wmk_kept_rings *rings)
+static int give_rings(struct wmk_consumer_link *link, const struct wmk_kept_trace *trace,
+		      const struct wmk_kept_rings *rings)
 {
 	struct wmk_consumerd_rings is = rings->is;
 	struct wmk_link_request *request;
@@ -255,7 +259,10 @@ static void put_first(struct wmk_consumer_link *link, struct wmk_link_request *f
 	link->requests = first;
 }
 
-/* The new consumer has not written parts of an earlier replacement: it needs all of the last one, and what is behind it. */
+/*
+ * The new consumer has not written parts of an earlier replacement: it needs all of the last one, and what is behind
+ * it.
+ */
 static struct wmk_link_request *drop_replaced(struct wmk_link_request *first)
 {
 	struct wmk_link_request *begin = first, *next;

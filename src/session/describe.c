@@ -29,7 +29,8 @@ static const struct wmk_kcatalog *catalog_of(struct wmk_tracing *tracing, struct
 	return known->catalog;
 }
 
-static int channel_describe(const struct wmk_session_channel *channel, struct known *known, struct wmk_ctl_channel *is, struct wmk_arena *arena)
+static int channel_describe(const struct wmk_session_channel *channel, struct known *known, struct wmk_ctl_channel *is,
+			    struct wmk_arena *arena)
 {
 	int err = wmk_object_copy(&wmk_ctl_channel_object, &channel->is, is, arena);
 
@@ -38,8 +39,9 @@ static int channel_describe(const struct wmk_session_channel *channel, struct kn
 	for (uint32_t i = 0; i < is->rules.n; i++) {
 		struct wmk_ctl_rule *rule = (struct wmk_ctl_rule *)is->rules.items + i;
 
-		rule->matched = wmk_channel_is_kernel(channel) ? wmk_kernel_fitting(catalog_of(channel->session->tracing, known), rule) :
-				wmk_tracing_fitting(channel->session->tracing, rule);
+		rule->matched = wmk_channel_is_kernel(channel)
+					? wmk_kernel_fitting(catalog_of(channel->session->tracing, known), rule)
+					: wmk_tracing_fitting(channel->session->tracing, rule);
 	}
 	wmk_channel_counts(channel, &is->counts);
 	return 0;
@@ -48,9 +50,17 @@ static int channel_describe(const struct wmk_session_channel *channel, struct kn
 int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena)
 {
 	struct wmk_ctl_session bare = {
-		.name = session->name, .path = session->path, .uid = session->uid, .gid = session->gid, .created = session->created,
-		.active = session->active, .started = session->started, .settings = session->settings, .full = session->full,
-		.stopping = session->stopping, .trackers = session->trackers,
+		.name = session->name,
+		.path = session->path,
+		.uid = session->uid,
+		.gid = session->gid,
+		.created = session->created,
+		.active = session->active,
+		.started = session->started,
+		.settings = session->settings,
+		.full = session->full,
+		.stopping = session->stopping,
+		.trackers = session->trackers,
 	};
 	struct known known = { false, NULL };
 	int err = wmk_object_copy(&wmk_ctl_session_object, &bare, is, arena);
@@ -83,7 +93,8 @@ static void scalar_text(const struct wmk_type *type, char *buf, size_t size)
 
 	switch (type->kind) {
 	case WMK_TYPE_INT:
-		snprintf(buf, size, "%s%u%s%s", type->is_signed ? "s" : "u", type->width, order, type->base == 16 ? " (hex)" : "");
+		snprintf(buf, size, "%s%u%s%s", type->is_signed ? "s" : "u", type->width, order,
+			 type->base == 16 ? " (hex)" : "");
 		break;
 	case WMK_TYPE_FLOAT:
 		snprintf(buf, size, "%s", type->width == 32 ? "float" : "double");
@@ -98,7 +109,10 @@ static void scalar_text(const struct wmk_type *type, char *buf, size_t size)
 		snprintf(buf, size, "flags of %u", type->count);
 		break;
 	default:
-		snprintf(buf, size, "%s", type->kind == WMK_TYPE_STRING ? "string" : type->kind == WMK_TYPE_BLOB ? "bytes" : "structure");
+		snprintf(buf, size, "%s",
+			 type->kind == WMK_TYPE_STRING ? "string"
+			 : type->kind == WMK_TYPE_BLOB ? "bytes"
+						       : "structure");
 	}
 }
 
@@ -146,8 +160,11 @@ static int class_describe(const struct wmk_event_class *event, struct wmk_ctl_ev
 	const size_t len = strlen(file);
 
 	*is = (struct wmk_ctl_event){
-		.provider = wmk_arena_text(arena, event->provider), .name = wmk_arena_text(arena, event->name),
-		.file = wmk_arena_text(arena, len > FILE_SHOWN ? file + len - FILE_SHOWN : file), .kind = event->kind, .level = event->level,
+		.provider = wmk_arena_text(arena, event->provider),
+		.name = wmk_arena_text(arena, event->name),
+		.file = wmk_arena_text(arena, len > FILE_SHOWN ? file + len - FILE_SHOWN : file),
+		.kind = event->kind,
+		.level = event->level,
 		.line = event->line,
 	};
 	return is->provider && is->name && is->file ? wmk_fields_describe(event, is, arena) : -ENOMEM;
@@ -157,11 +174,13 @@ static bool is_asked(const struct app *app, uint32_t number, const char *pattern
 {
 	const struct class *class = app->events[number].class;
 
-	return class && !class->own && (!pattern || !*pattern || wmk_pattern_match(pattern, class->event->provider, class->event->name));
+	return class && !class->own &&
+	       (!pattern || !*pattern || wmk_pattern_match(pattern, class->event->provider, class->event->name));
 }
 
 /* Programs of one build have the same classes: what was said of one is said again, by the same strings. */
-static int event_describe(const struct app *app, uint32_t number, const struct wmk_describing *how, struct wmk_ctl_event *made)
+static int event_describe(const struct app *app, uint32_t number, const struct wmk_describing *how,
+			  struct wmk_ctl_event *made)
 {
 	const struct class *class = app->events[number].class;
 	struct wmk_described *known = &how->known[class->serial % WMK_DESCRIBED];

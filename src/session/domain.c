@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * domain.c - which programs a session is about: domains narrowed to a process or an executable, with those that descend from it, and
- * trackers, which narrow a whole session.
+ * domain.c - which programs a session is about: domains narrowed to a process or an executable, with those that descend
+ * from it, and trackers, which narrow a whole session.
  *
- * Who follows is remembered with the channel (members): a descendant is one whose parent, or parent's parent, ... is the process itself or
- * a member, when it registers. A process is known by its number and its time of start. The table of them is in members.c.
+ * Who follows is remembered with the channel (members): a descendant is one whose parent, or parent's parent, ... is
+ * the process itself or a member, when it registers. A process is known by its number and its time of start. The table
+ * of them is in members.c.
  */
 #include "session/internal.h"
 
@@ -66,7 +67,9 @@ const char *wmk_app_exe(struct app *app)
 	return app->exe ? app->exe : "";
 }
 
-/* Also of a file that has lost its name since, or given it to another, as an update does: the kernel says so behind it. */
+/*
+ * Also of a file that has lost its name since, or given it to another, as an update does: the kernel says so behind it.
+ */
 static bool exec_is(const char *wanted, const char *exe)
 {
 	const char *base = strrchr(exe, '/'), *is = strchr(wanted, '/') || !base ? exe : base + 1;
@@ -98,15 +101,17 @@ static int descends(const struct wmk_session_channel *channel, pid_t pid)
 			return -1;
 		/* the first of them need not be traced itself */
 		if (wmk_members_have(&channel->members, pid, start_time) ||
-		    root_is(domain, pid, start_time, domain->kind == WMK_DOMAIN_EXEC ? exe_of(pid, exe, sizeof(exe)) : NULL))
+		    root_is(domain, pid, start_time,
+			    domain->kind == WMK_DOMAIN_EXEC ? exe_of(pid, exe, sizeof(exe)) : NULL))
 			return 1;
 	}
 	return 0;
 }
 
 /*
- * Who forked it has ended (as when a daemon forks twice), and /proc knows no more of it. That it was one of them is the program's own word, which is
- * taken for processes of its own user alone: so nobody comes into others' traces by it. Whoever lives, /proc has told of.
+ * Who forked it has ended (as when a daemon forks twice), and /proc knows no more of it. That it was one of them is the
+ * program's own word, which is taken for processes of its own user alone: so nobody comes into others' traces by it.
+ * Whoever lives, /proc has told of.
  */
 static bool was_forked_by_member(const struct wmk_session_channel *channel, const struct app *app)
 {
@@ -119,8 +124,9 @@ static bool was_forked_by_member(const struct wmk_session_channel *channel, cons
 }
 
 /*
- * Who was found not to descend is not asked for again at each update: /proc is slow. A program in another image (exec), or a child, comes as
- * another application. Few serials are remembered, each at its place; one that was driven out is asked for once more.
+ * Who was found not to descend is not asked for again at each update: /proc is slow. A program in another image (exec),
+ * or a child, comes as another application. Few serials are remembered, each at its place; one that was driven out is
+ * asked for once more.
  */
 static bool is_stranger(const struct app *app, const struct wmk_session_channel *channel)
 {
@@ -150,7 +156,10 @@ bool wmk_domain_has(struct wmk_session_channel *channel, struct app *app)
 	if (!in && !is_stranger(app, channel)) {
 		int is = -1;
 
-		/* Who has just ended has given its children away by now: to an ancestor that adopts them (a subreaper), or to init. */
+		/*
+		 * Who has just ended has given its children away by now: to an ancestor that adopts them (a subreaper),
+		 * or to init.
+		 */
 		for (int turn = 0; turn < LOOKS && is < 0; turn++)
 			is = descends(channel, app->pid);
 		in = is == 1 || was_forked_by_member(channel, app);
@@ -178,8 +187,9 @@ bool wmk_session_tracks(const struct wmk_session *session, const struct app *app
 {
 	const struct wmk_ctl_trackers *t = &session->trackers;
 
-	return (session->all_users || app->uid == session->uid) && (!t->pid || list_has(&t->pids, (uint64_t)app->pid)) &&
-	       (!t->uid || list_has(&t->uids, app->uid)) && (!t->gid || list_has(&t->gids, app->gid));
+	return (session->all_users || app->uid == session->uid) &&
+	       (!t->pid || list_has(&t->pids, (uint64_t)app->pid)) && (!t->uid || list_has(&t->uids, app->uid)) &&
+	       (!t->gid || list_has(&t->gids, app->gid));
 }
 
 /* False: there is no room for it. */
@@ -213,7 +223,8 @@ static int list_change_all(struct wmk_list *list, const struct wmk_list *by, boo
 		fits = list_change(&made, ((const uint64_t *)by->items)[i], add, max);
 	if (!fits) {
 		free(made.items);
-		return wmk_error_said(-E2BIG, "more than %u would be tracked: it stays as it was, with %u of them", max, list->n);
+		return wmk_error_said(-E2BIG, "more than %u would be tracked: it stays as it was, with %u of them", max,
+				      list->n);
 	}
 	free(list->items);
 	*list = made;
@@ -236,14 +247,17 @@ int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *t
 		return 0;
 	}
 	if (track->ids.n == 0)
-		return wmk_error(-EINVAL, "say which are tracked; all of them: track --all, none of them: untrack --all");
+		return wmk_error(-EINVAL,
+				 "say which are tracked; all of them: track --all, none of them: untrack --all");
 	/* the first that is tracked is the only one; of everything, none can be left out */
 	if (!add && !*narrowed[track->kind])
 		return wmk_error(-EINVAL, "all are tracked: say first which (track), or that none are (untrack --all)");
 	for (uint32_t i = 0; track->kind == WMK_TRACK_KERNEL_PID && i < track->ids.n; i++)
 		if (((const uint64_t *)track->ids.items)[i] > INT32_MAX)
-			return wmk_error(-EINVAL, "%" PRIu64 " is the number of no process", ((const uint64_t *)track->ids.items)[i]);
-	int err = list_change_all(list, &track->ids, add, track->kind == WMK_TRACK_KERNEL_PID ? TRACKED_KERNEL_MAX : TRACKED_MAX);
+			return wmk_error(-EINVAL, "%" PRIu64 " is the number of no process",
+					 ((const uint64_t *)track->ids.items)[i]);
+	int err = list_change_all(list, &track->ids, add,
+				  track->kind == WMK_TRACK_KERNEL_PID ? TRACKED_KERNEL_MAX : TRACKED_MAX);
 
 	*narrowed[track->kind] |= err == 0;
 	return err;

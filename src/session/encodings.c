@@ -5,9 +5,9 @@
  *     EVENT {number, bytes} ──► table: the very bytes? ── yes ──► class
  *                                 └─ no: decode, intern (classes.c), remember
  *
- * A thousand programs of one build send the same bytes a thousand times: what was decoded, checked and interned once needs one look. The
- * same class may have several encodings (the line of its site is in them), of which a few are remembered. Look-ups hold no lock. Nothing is
- * forgotten before the end; what is not remembered is decoded each time.
+ * A thousand programs of one build send the same bytes a thousand times: what was decoded, checked and interned once
+ * needs one look. The same class may have several encodings (the line of its site is in them), of which a few are
+ * remembered. Look-ups hold no lock. Nothing is forgotten before the end; what is not remembered is decoded each time.
  *
  * The bytes are anybody's choice: the hash has a secret, so that nobody can fill one bucket.
  */
@@ -35,7 +35,8 @@ struct encoding {
 
 int wmk_encodings_init(struct wmk_tracing *tracing)
 {
-	if (getrandom(tracing->encoding_secret, sizeof(tracing->encoding_secret), 0) != sizeof(tracing->encoding_secret))
+	if (getrandom(tracing->encoding_secret, sizeof(tracing->encoding_secret), 0) !=
+	    sizeof(tracing->encoding_secret))
 		return wmk_error(-errno, "no random numbers");
 	tracing->encodings = cds_lfht_new_flavor(BUCKETS, BUCKETS, BUCKETS, 0, &urcu_memb_flavor, NULL);
 	return tracing->encodings ? 0 : wmk_error(-ENOMEM, "no memory for the table of events");
@@ -115,7 +116,8 @@ int wmk_class_of(struct wmk_tracing *tracing, const void *encoded, size_t len, u
 		return err;
 	if (!event->provider[0]) {
 		wmk_event_class_free(event);
-		return wmk_error(-EPROTO, "an application declares an event without a provider, as only the kernel has them");
+		return wmk_error(-EPROTO,
+				 "an application declares an event without a provider, as only the kernel has them");
 	}
 	*class = wmk_class_bring(tracing, event, uid, len);
 	/* (without memory for the words, there are none) */

@@ -24,7 +24,8 @@
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void set(struct wmk_filter_found *found, const struct wmk_type *type, unsigned scope, uint32_t number, uint64_t index)
+static void set(struct wmk_filter_found *found, const struct wmk_type *type, unsigned scope, uint32_t number,
+		uint64_t index)
 {
 	const unsigned is = wmk_filter_type_of(type);
 
@@ -46,7 +47,8 @@ static void look_up(void *data, const struct wmk_filter_name *name, struct wmk_f
 		return;
 	}
 	if (name->scope == WMK_FILTER_CONTEXT) {
-		const struct wmk_ctf_context *context = name->n_steps == 1 && step->name ? wmk_ctf_context_find(step->name) : NULL;
+		const struct wmk_ctf_context *context =
+			name->n_steps == 1 && step->name ? wmk_ctf_context_find(step->name) : NULL;
 
 		if (context)
 			set(found, &context->field.type, WMK_FILTER_CONTEXT, context->number, 0);
@@ -118,7 +120,9 @@ static int no_such_name(struct wmk_tracing *tracing, struct fitting *f, unsigned
 	for (const struct wmk_ctf_context *c = NULL; !is_field && (c = wmk_ctf_context_next(WMK_CONTEXT_USER, c));)
 		wmk_nearest_offer(&f->near, c->field.name);
 	wmk_nearest_text(&f->near, names, sizeof(names));
-	snprintf(what, sizeof(what), "%s%s%s", is_field ? "no event that was seen so far has such a field" : "there is no such context", names[0] ? "; near is " : "", names);
+	snprintf(what, sizeof(what), "%s%s%s",
+		 is_field ? "no event that was seen so far has such a field" : "there is no such context",
+		 names[0] ? "; near is " : "", names);
 	return wmk_filter_name_wrong(f->fit.expr, number, what);
 }
 
@@ -146,12 +150,14 @@ int wmk_tracing_filter_check(struct wmk_tracing *tracing, const struct wmk_ctl_r
 
 /* ── compiled ────────────────────────────────────────────────────────────────────────────────────────── */
 
-int wmk_filter_of_rules(const struct class *class, const struct wmk_filter_expr *const *exprs, unsigned n, struct class_filter **filter)
+int wmk_filter_of_rules(const struct class *class, const struct wmk_filter_expr *const *exprs, unsigned n,
+			struct class_filter **filter)
 {
 	struct wmk_filter_program *program;
 	uint8_t *bytes;
-	int err = n > RULES_MAX ? wmk_error_said(-E2BIG, "more than %u filters", RULES_MAX) :
-				  wmk_filter_compile(exprs, n, look_up, (void *)(uintptr_t)class, WMK_FILTER_LAX, &program);
+	int err = n > RULES_MAX
+			  ? wmk_error_said(-E2BIG, "more than %u filters", RULES_MAX)
+			  : wmk_filter_compile(exprs, n, look_up, (void *)(uintptr_t) class, WMK_FILTER_LAX, &program);
 	long len = err < 0 ? err : wmk_filter_encode(program, &bytes);
 
 	if (err >= 0)

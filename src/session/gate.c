@@ -33,7 +33,8 @@ struct gate_user {
 struct wmk_gate {
 	struct wmk_gate_options options;
 	uid_t own;                       /* whom we run as */
-	int most;                        /* descriptors from this number on are for everything else: commands, rings, traces */
+	/* descriptors from this number on are for everything else: commands, rings, traces */
+	int most;
 	pthread_mutex_t lock;            /* of `spare`, `users`, `n_guests` */
 	int spare;
 	struct gate_user *users;
@@ -77,7 +78,10 @@ static unsigned enter(struct wmk_gate *gate, pid_t pid, unsigned shard)
 
 	do
 		is = was >> SHARD_BITS ? was + (1u << SHARD_BITS) : 1u << SHARD_BITS | shard;
-	/* (G1) acquire: pairs with the release in wmk_gate_left(), and with another shard's here, which has made what it is handed guests with */
+	/*
+	 * (G1) acquire: pairs with the release in wmk_gate_left(), and with another shard's here, which has made what
+	 * it is handed guests with
+	 */
 	while (!atomic_compare_exchange_weak_explicit(home, &was, is, memory_order_acq_rel, memory_order_relaxed));
 	is &= (1u << SHARD_BITS) - 1;
 	atomic_fetch_add_explicit(&gate->loads[is], 1, memory_order_relaxed);
@@ -101,7 +105,10 @@ static bool is_ours(const struct wmk_gate *gate, uid_t uid)
 	return uid == 0 || uid == gate->own;
 }
 
-/* Its limit is reached, or it would take one of the last places, which are for users with few connections. Locked; the new one is counted. */
+/*
+ * Its limit is reached, or it would take one of the last places, which are for users with few connections. Locked; the
+ * new one is counted.
+ */
 static bool has_too_many(const struct wmk_gate *gate, const struct gate_user *user)
 {
 	const uint64_t places = gate->options.max;
@@ -165,7 +172,10 @@ uint64_t wmk_gate_keeps(struct wmk_gate *gate, uid_t uid, size_t was, size_t is)
 void wmk_gate_left(struct wmk_gate *gate, pid_t pid, uid_t uid)
 {
 	discount_user(gate, uid);
-	/* (G1) release: what its shard did with the guest comes before another shard has the process; pairs with the exchange in enter() */
+	/*
+	 * (G1) release: what its shard did with the guest comes before another shard has the process; pairs with the
+	 * exchange in enter()
+	 */
 	const unsigned was = atomic_fetch_sub_explicit(home_of(gate, pid), 1u << SHARD_BITS, memory_order_release);
 
 	atomic_fetch_sub_explicit(&gate->loads[was & ((1u << SHARD_BITS) - 1)], 1, memory_order_relaxed);
@@ -183,7 +193,8 @@ static void refuse(struct wmk_gate *gate, int socket, uid_t uid)
 	struct wmk_out out = { 0 };
 
 	count(&gate->refused);
-	if (wmk_out_error(&out, WMK_MSG_REFUSED, 0, EACCES, "this session daemon serves the programs of its own user only") == 0)
+	if (wmk_out_error(&out, WMK_MSG_REFUSED, 0, EACCES,
+			  "this session daemon serves the programs of its own user only") == 0)
 		wmk_out_send(&out, socket);
 	wmk_out_free(&out);
 	wmk_closer_socket(socket, uid);
@@ -205,7 +216,8 @@ static bool arrived(struct wmk_gate *gate, unsigned shard, int socket, struct wm
 	guest->cred.uid = (uid_t)-1;
 	wmk_closer_expect(socket);
 	/* The kernel gives the lowest number that is free. */
-	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &guest->cred, &len) != 0 || socket >= gate->most || wmk_closer_is_full(guest->cred.uid))
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &guest->cred, &len) != 0 || socket >= gate->most ||
+	    wmk_closer_is_full(guest->cred.uid))
 		return turned_away(gate, socket, guest->cred.uid);
 	if (gate->options.only != (uid_t)-1 && guest->cred.uid != gate->options.only) {
 		refuse(gate, socket, guest->cred.uid);
@@ -226,8 +238,8 @@ static bool arrived(struct wmk_gate *gate, unsigned shard, int socket, struct wm
 }
 
 /*
- * One descriptor is kept, to turn somebody away with when there is none left: else who watches would be told of him for ever. 1: somebody was; 0: there is
- * nobody; -errno.
+ * One descriptor is kept, to turn somebody away with when there is none left: else who watches would be told of him for
+ * ever. 1: somebody was; 0: there is nobody; -errno.
  */
 static int turn_away(struct wmk_gate *gate)
 {
@@ -284,7 +296,9 @@ int wmk_gate_open(const struct wmk_gate_options *options, struct wmk_gate **out)
 		return wmk_error(-ENOMEM, "no memory for the gate");
 	gate->options = *options;
 	gate->own = geteuid();
-	gate->most = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < INT_MAX ? (int)(files.rlim_cur - files.rlim_cur / 8) : INT_MAX;
+	gate->most = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < INT_MAX
+			     ? (int)(files.rlim_cur - files.rlim_cur / 8)
+			     : INT_MAX;
 	/* each application takes two descriptors */
 	if (gate->options.max > (unsigned)gate->most / 2)
 		gate->options.max = (unsigned)gate->most / 2;

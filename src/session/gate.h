@@ -6,9 +6,11 @@
  *     app.sock ─────┤                │ else: take(shard), a queue of that one's
  *                   └─accept4()─► shard 1
  *
- * So a program is heard by the thread that the kernel wakes for it, and no other is woken in between. The kernel wakes who has watched the socket longest:
- * a shard that has many more programs than another watches it anew, and is the last then. All connections of one process, as long as there is one, are with
- * the shard that had the first: who registers again after exec() or as another user meets itself there.
+ * So a program is heard by the thread that the kernel wakes for it, and no other is woken in between. The kernel wakes
+ * who has watched the socket longest:
+ * a shard that has many more programs than another watches it anew, and is the last then. All connections of one
+ * process, as long as there is one, are with the shard that had the first: who registers again after exec() or as
+ * another user meets itself there.
  */
 #ifndef WMK_SESSION_GATE_H
 #define WMK_SESSION_GATE_H
@@ -38,11 +40,14 @@ struct wmk_gate_options {
 	unsigned n_shards;               /* 1 .. WMK_GATE_SHARDS */
 	/*
 	 * Quotas, 0: none; root and the user that the daemon runs as have none. `max`: places for connections of all
-	 * users together, fewer where descriptors do not suffice. While three quarters are taken, only a user with fewer
-	 * than WMK_GATE_FEW gets another one.
+	 * users together, fewer where descriptors do not suffice. While three quarters are taken, only a user with
+	 * fewer than WMK_GATE_FEW gets another one.
 	 */
 	unsigned max_of_uid, max;
-	/* Another shard's: takes over the socket, whatever it returns. From the thread that accepts: it must not block. Not needed where there is one shard. */
+	/*
+	 * Another shard's: takes over the socket, whatever it returns. From the thread that accepts: it must not block.
+	 * Not needed where there is one shard.
+	 */
 	int (*take)(void *data, unsigned shard, const struct wmk_guest *guest);
 	void *data;
 };
@@ -56,12 +61,14 @@ struct wmk_gate_stats {
 int wmk_gate_open(const struct wmk_gate_options *options, struct wmk_gate **gate);
 /* Nobody accepts any more; those who wait in the listener's queue stay there. */
 void wmk_gate_close(struct wmk_gate *gate);
-/* A non-blocking socket to watch, for readiness to be read; several may, and one of them need hear it (EPOLLEXCLUSIVE). */
+/*
+ * A non-blocking socket to watch, for readiness to be read; several may, and one of them need hear it (EPOLLEXCLUSIVE).
+ */
 int wmk_gate_fd(const struct wmk_gate *gate);
 /*
- * For this shard. 1: *guest has come, and the socket is the caller's; to be followed by wmk_gate_left(). 0: nobody is there, or only others' were, to whom they
- * have been handed: the listener tells whether there are more. -errno, without words: there is nothing to accept with; look again in a while, not at once.
- * Any thread.
+ * For this shard. 1: *guest has come, and the socket is the caller's; to be followed by wmk_gate_left(). 0: nobody is
+ * there, or only others' were, to whom they have been handed: the listener tells whether there are more. -errno,
+ * without words: there is nothing to accept with; look again in a while, not at once. Any thread.
  */
 int wmk_gate_accept(struct wmk_gate *gate, unsigned shard, struct wmk_guest *guest);
 /* Has the shard so many more than another that it should watch anew? Any thread. */
@@ -69,8 +76,8 @@ bool wmk_gate_is_ahead(const struct wmk_gate *gate, unsigned shard);
 /* A guest that was accepted, or taken, is with its shard no longer. Any thread. */
 void wmk_gate_left(struct wmk_gate *gate, pid_t pid, uid_t uid);
 /*
- * What a guest of the user has the daemon keep was `was` bytes, and is `is`; nothing when it leaves. Returns that of all the user's guests; 0 of root's and of
- * those of the user that we run as, which nobody counts. Any thread.
+ * What a guest of the user has the daemon keep was `was` bytes, and is `is`; nothing when it leaves. Returns that of
+ * all the user's guests; 0 of root's and of those of the user that we run as, which nobody counts. Any thread.
  */
 uint64_t wmk_gate_keeps(struct wmk_gate *gate, uid_t uid, size_t was, size_t is);
 /* Any thread. */

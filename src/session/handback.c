@@ -6,9 +6,10 @@
  *                   │                                                     └─► the program is told of the same set, with the same ids
  *                   └───► nobody has it: told when the session stops, and ends (wmk_session_awaited())
  *
- * A program may lie in everything that it says, and who has a set mapped can write its header too. What it hands in is taken when it is the
- * very file that a daemon of this user made (its inode, which nobody can choose, and its owner), for programs of the user that hands it in,
- * and when it has the shape that the session's channel asks for. What is in it the consumer checks, as ever.
+ * A program may lie in everything that it says, and who has a set mapped can write its header too. What it hands in is
+ * taken when it is the very file that a daemon of this user made (its inode, which nobody can choose, and its owner),
+ * for programs of the user that hands it in, and when it has the shape that the session's channel asks for. What is in
+ * it the consumer checks, as ever.
  */
 #include "session/internal.h"
 
@@ -35,7 +36,8 @@ int wmk_trace_ready(struct trace *trace)
 		return err;
 	}
 	/* (While a session is restored its ids are not known yet: it is done at the end.) */
-	if (!trace->session->tracing->restoring && trace->session->tracing->options.outlet->metadata_replace && wmk_trace_again(trace, false) < 0)
+	if (!trace->session->tracing->restoring && trace->session->tracing->options.outlet->metadata_replace &&
+	    wmk_trace_again(trace, false) < 0)
 		wmk_error_clear();
 	return 0;
 }
@@ -122,11 +124,13 @@ unsigned wmk_session_awaited(struct wmk_session *session, char *words, size_t si
 		if (n > 4 || at >= size)
 			continue;
 		len = snprintf(words + at, size - at, "%s%.40s of %s %u", n > 1 ? ", " : "", rings->channel->is.name,
-			       trace->pid ? "process" : "user", trace->pid ? (unsigned)trace->pid : (unsigned)trace->uid);
+			       trace->pid ? "process" : "user",
+			       trace->pid ? (unsigned)trace->pid : (unsigned)trace->uid);
 		at += len > 0 ? (size_t)len : 0;
 	}
 	if (n && at < size)
-		snprintf(words + at, size - at, "%s: %llu KiB", n > 4 ? ", ..." : "", (unsigned long long)(bytes >> 10));
+		snprintf(words + at, size - at, "%s: %llu KiB", n > 4 ? ", ..." : "",
+			 (unsigned long long)(bytes >> 10));
 	return n;
 }
 
@@ -154,15 +158,18 @@ static struct rings *find(struct rings *list, struct app *app, const uint8_t uui
 }
 
 /*
- * Memory, or the file of a program of our own user, as rings in files are (session.c). Of anything else nothing is asked: a FUSE server may say of
- * its files what it likes, and whenever it likes.
+ * Memory, or the file of a program of our own user, as rings in files are (session.c). Of anything else nothing is
+ * asked: a FUSE server may say of its files what it likes, and whenever it likes.
  */
 static bool may_be_rings(const struct rings *rings, int fd)
 {
 	return fcntl(fd, F_GET_SEALS) >= 0 || (*rings->session->settings.shm_path && rings->trace->uid == geteuid());
 }
 
-/* The inode first: what is another file is not mapped at all. (What is recovered may be a copy, and is in a directory of ours.) */
+/*
+ * The inode first: what is another file is not mapped at all. (What is recovered may be a copy, and is in a directory
+ * of ours.)
+ */
 static int take(struct rings *rings, int fd)
 {
 	struct waymark_ring_options want;
@@ -171,19 +178,23 @@ static int take(struct rings *rings, int fd)
 
 	if (!may_be_rings(rings, fd) || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
 	    (st.st_ino != rings->inode && !rings->session->recovered) || st.st_uid != geteuid())
-		return wmk_error(-EPERM, "what is given as the rings of channel '%.100s' is another file", rings->channel->is.name);
+		return wmk_error(-EPERM, "what is given as the rings of channel '%.100s' is another file",
+				 rings->channel->is.name);
 	int err = wmk_ring_set_open_reader_any(fd, &set);
 	if (err < 0)
-		return wmk_error(err, "what is given as the rings of channel '%.100s' is no ring set", rings->channel->is.name);
+		return wmk_error(err, "what is given as the rings of channel '%.100s' is no ring set",
+				 rings->channel->is.name);
 	const struct waymark_ring_options *is = waymark_ring_set_options(set);
 	wmk_rings_geometry(rings, &want);
-	if (memcmp(is->uuid, rings->uuid, sizeof(is->uuid)) == 0 && is->subbuf_size == want.subbuf_size && is->n_subbufs == want.n_subbufs &&
-	    is->header_room == want.header_room && is->mode == want.mode && is->clock == want.clock && is->block_us == want.block_us) {
+	if (memcmp(is->uuid, rings->uuid, sizeof(is->uuid)) == 0 && is->subbuf_size == want.subbuf_size &&
+	    is->n_subbufs == want.n_subbufs && is->header_room == want.header_room && is->mode == want.mode &&
+	    is->clock == want.clock && is->block_us == want.block_us) {
 		rings->set = set;
 		return 0;
 	}
 	waymark_ring_set_close(set);
-	return wmk_error(-EINVAL, "the ring set that is given for channel '%.100s' has another shape than the channel's",
+	return wmk_error(-EINVAL,
+			 "the ring set that is given for channel '%.100s' has another shape than the channel's",
 			 rings->channel->is.name);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel.c - the kernel brought in line with a session's kernel channels (see kernel.h): which of its events each of them has, on or off.
+ * kernel.c - the kernel brought in line with a session's kernel channels (see kernel.h): which of its events each of
+ * them has, on or off.
  */
 #include "session/kernel_inside.h"
 
@@ -37,7 +38,8 @@ int wmk_kernel_channel_check(const struct wmk_ctl_channel *is)
 	return 0;
 }
 
-bool wmk_kernel_rule_fits(const struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule, const struct wmk_kentry *entry)
+bool wmk_kernel_rule_fits(const struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule,
+			  const struct wmk_kentry *entry)
 {
 	if (wmk_rule_is_probe(rule))
 		return wmk_kernel_probe_makes(probes, rule, entry);
@@ -90,12 +92,14 @@ uint64_t wmk_kernel_fitting(const struct wmk_kcatalog *catalog, const struct wmk
 struct kernel_event *wmk_kernel_event_find(const struct wmk_kernel_rings *kernel, const struct wmk_kentry *entry)
 {
 	for (unsigned i = 0; i < kernel->n_events; i++)
-		if (strcmp(kernel->events[i].name, entry->name) == 0 && strcmp(kernel->events[i].system, entry->system) == 0)
+		if (strcmp(kernel->events[i].name, entry->name) == 0 &&
+		    strcmp(kernel->events[i].system, entry->system) == 0)
 			return &kernel->events[i];
 	return NULL;
 }
 
-struct class *wmk_kernel_event_class(struct wmk_tracing *tracing, const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry)
+struct class *wmk_kernel_event_class(struct wmk_tracing *tracing, const struct wmk_tracefs *tracefs,
+				     const struct wmk_kentry *entry)
 {
 	struct wmk_event_class *class;
 	struct wmk_kevent *event;
@@ -118,8 +122,8 @@ void wmk_kernel_event_free(struct kernel_event *event)
 static int event_room(struct wmk_kernel_rings *kernel, const struct wmk_kentry *entry, const struct class *class)
 {
 	if (!class)
-		return wmk_error_add(wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM, "the kernel's event %s:%s is not understood", entry->system,
-				     entry->name);
+		return wmk_error_add(wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM,
+				     "the kernel's event %s:%s is not understood", entry->system, entry->name);
 	if (kernel->n_events == kernel->cap_events) {
 		const unsigned cap = kernel->cap_events ? 2 * kernel->cap_events : 64;
 		struct kernel_event *more = realloc(kernel->events, cap * sizeof(*more));
@@ -132,7 +136,8 @@ static int event_room(struct wmk_kernel_rings *kernel, const struct wmk_kentry *
 	return 0;
 }
 
-int wmk_kernel_event_add(struct rings *rings, const struct wmk_kentry *entry, struct class *class, struct wmk_kfilter_made filter)
+int wmk_kernel_event_add(struct rings *rings, const struct wmk_kentry *entry, struct class *class,
+			 struct wmk_kfilter_made filter)
 {
 	struct wmk_kernel_rings *kernel = rings->kernel;
 	struct kernel_event made = { .class = class, .filter = filter, .asked = rings->restored,
@@ -161,10 +166,12 @@ static int event_new(struct rings *rings, const struct wmk_tracefs *tracefs, con
 
 	if (err < 0 || filter.never)
 		return err;
-	return wmk_kernel_event_add(rings, entry, wmk_kernel_event_class(rings->session->tracing, tracefs, entry), filter);
+	return wmk_kernel_event_add(rings, entry, wmk_kernel_event_class(rings->session->tracing, tracefs, entry),
+				    filter);
 }
 
-bool wmk_kernel_rules_want(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes, const struct wmk_kentry *entry)
+bool wmk_kernel_rules_want(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes,
+			   const struct wmk_kentry *entry)
 {
 	const struct wmk_list *list = &channel->is.rules;
 	const struct wmk_ctl_rule *rules = list->items;
@@ -179,16 +186,22 @@ bool wmk_kernel_wants(const struct rings *rings, const struct wmk_kentry *entry)
 {
 	const struct wmk_session_channel *channel = rings->channel;
 
-	return !(entry->call && wmk_channel_calls_by_bpf(channel)) && wmk_kernel_rules_want(channel, rings->kernel->probes, entry);
+	return !(entry->call && wmk_channel_calls_by_bpf(channel)) &&
+	       wmk_kernel_rules_want(channel, rings->kernel->probes, entry);
 }
 
 /* ── brought in line ─────────────────────────────────────────────────────────────────────────────────── */
 
-struct wmk_consumerd_event wmk_kernel_event_told(const struct rings *rings, const struct kernel_event *event, bool changing)
+struct wmk_consumerd_event wmk_kernel_event_told(const struct rings *rings, const struct kernel_event *event,
+						 bool changing)
 {
 	return (struct wmk_consumerd_event){
-		.system = event->system, .name = event->name, .id = rings->ids[event->class->kin], .filter_len = event->filter.len,
-		.filter = { event->filter.program, (event->filter.len + 7) / 8 }, .changing = changing,
+		.system = event->system,
+		.name = event->name,
+		.id = rings->ids[event->class->kin],
+		.filter_len = event->filter.len,
+		.filter = { event->filter.program, (event->filter.len + 7) / 8 },
+		.changing = changing,
 	};
 }
 
@@ -219,7 +232,8 @@ int wmk_kernel_tell(struct rings *rings, struct kernel_event *const *events, uns
 }
 
 /* Those that are new: known by the channel, declared, told to the consumer. Then they can be enabled. */
-static int introduce(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kentry *const *entries, unsigned n)
+static int introduce(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kentry *const *entries,
+		     unsigned n)
 {
 	struct wmk_kernel_rings *kernel = rings->kernel;
 	const unsigned before = kernel->n_events;
@@ -348,7 +362,8 @@ static int channel_update(struct wmk_session_channel *channel)
 	int err = 0;
 
 	for (struct rings *rings = channel->session->rings; rings; rings = rings->next)
-		if (rings->channel == channel && rings->kernel && (!records || !wmk_rings_current(rings)) && rings_switch(rings, false) < 0)
+		if (rings->channel == channel && rings->kernel && (!records || !wmk_rings_current(rings)) &&
+		    rings_switch(rings, false) < 0)
 			err = wmk_error_number();
 	if (!records || err < 0)
 		return err;
@@ -396,7 +411,8 @@ int wmk_session_kernel_update(struct wmk_session *session)
 		int err = wmk_channel_is_kernel(session->channels[i]) ? channel_update(session->channels[i]) : 0;
 
 		if (err < 0 && first == 0)
-			first = wmk_error_add(err, "the kernel channel '%.60s' does not record as it should", session->channels[i]->is.name);
+			first = wmk_error_add(err, "the kernel channel '%.60s' does not record as it should",
+					      session->channels[i]->is.name);
 	}
 	return first;
 }

@@ -59,13 +59,20 @@ static void name_of(enum wmk_kabi abi, unsigned number, char name[WMK_SYSCALL_NA
 	memcpy(name, call.event, WMK_SYSCALL_NAME);
 }
 
-/* As the list of the kernel's events would have it; those of 32-bit programs, of which it has none, by their names in traces. */
+/*
+ * As the list of the kernel's events would have it; those of 32-bit programs, of which it has none, by their names in
+ * traces.
+ */
 static void name_way(const struct way *way, struct named *named)
 {
 	name_of((enum wmk_kabi)way->abi, way->number, named->call);
 	snprintf(named->name, sizeof(named->name), "%s_%s_%s", way->abi == WMK_KABI_COMPAT ? "compat_syscall" : "sys",
 		 way->is_exit ? "exit" : way->abi == WMK_KABI_COMPAT ? "entry" : "enter", named->call);
-	named->entry = (struct wmk_kentry){ .system = "syscalls", .name = named->name, .trace = named->name, .call = named->call, .is_exit = way->is_exit };
+	named->entry = (struct wmk_kentry){ .system = "syscalls",
+					    .name = named->name,
+					    .trace = named->name,
+					    .call = named->call,
+					    .is_exit = way->is_exit };
 }
 
 static bool rules_want(const struct wmk_session_channel *channel, const struct way *way)
@@ -95,7 +102,10 @@ static bool names_calls(const struct wmk_session_channel *channel)
 	return false;
 }
 
-/* What worked once does; what did not may later. (loading and verifying takes long: not under the lock that all registrations need) */
+/*
+ * What worked once does; what did not may later. (loading and verifying takes long: not under the lock that all
+ * registrations need)
+ */
 static int probe(struct wmk_tracing *tracing)
 {
 	int err;
@@ -145,7 +155,8 @@ void wmk_session_calls_decide(struct wmk_session *session)
 	for (unsigned i = 0; i < session->n_channels && session->tracing->kernel_owner[0]; i++) {
 		struct wmk_session_channel *channel = session->channels[i];
 
-		if (wmk_channel_is_kernel(channel) && channel->is.calls_by == WMK_CALLS_BY_NOBODY && names_calls(channel))
+		if (wmk_channel_is_kernel(channel) && channel->is.calls_by == WMK_CALLS_BY_NOBODY &&
+		    names_calls(channel))
 			decide(channel);
 	}
 }
@@ -158,8 +169,10 @@ bool wmk_session_calls_warning(struct wmk_session *session, char *words, size_t 
 		if (!channel->calls_untold)
 			continue;
 		channel->calls_untold = false;
-		wmk_error_format(words, size, "channel %.60s: system calls are recorded without what their arguments point to: %.250s", channel->is.name,
-				 channel->is.calls_why);
+		wmk_error_format(words, size,
+				 "channel %.60s: system calls are recorded without what their arguments point to: "
+				 "%.250s",
+				 channel->is.name, channel->is.calls_why);
 		return true;
 	}
 	return false;
@@ -421,7 +434,9 @@ static int count_memory(struct rings *rings, struct wmk_kernel_calls *calls)
 {
 	const uint64_t bytes =
 		wmk_rings_bytes(&rings->channel->is) * (rings->channel->is.mode == WMK_MODE_OVERWRITE ? 2 : 1);
-	int err = calls->counted ? 0 : wmk_owner_rings_take(rings->session->tracing, rings->session->uid, bytes, rings->restored);
+	int err = calls->counted
+			  ? 0
+			  : wmk_owner_rings_take(rings->session->tracing, rings->session->uid, bytes, rings->restored);
 
 	if (err < 0 || calls->counted)
 		return err;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_dump.c - the state dump of a session that traces the kernel (kernel/statedump/statedump.h): which processes there were, with which files, before the
- * first record told of them. The session daemon declares its events, in the first kernel channel that records, and asks for it; the consumer
- * makes it, beside what is recorded. At each start, when the session is cleared, and when the user wants it again.
+ * kernel_dump.c - the state dump of a session that traces the kernel (kernel/statedump/statedump.h): which processes
+ * there were, with which files, before the first record told of them. The session daemon declares its events, in the
+ * first kernel channel that records, and asks for it; the consumer makes it, beside what is recorded. At each start,
+ * when the session is cleared, and when the user wants it again.
  */
 #include "session/kernel.h"
 
@@ -22,7 +23,8 @@ static int classes_of(struct wmk_tracing *tracing, struct class *classes[WMK_KST
 
 		classes[i] = err < 0 ? NULL : wmk_class_intern(tracing, copy);
 		if (!classes[i])
-			return wmk_error_number() < 0 ? wmk_error_number() : wmk_error(-ENOMEM, "no memory for the events of a state dump");
+			return wmk_error_number() < 0 ? wmk_error_number()
+						      : wmk_error(-ENOMEM, "no memory for the events of a state dump");
 	}
 	return 0;
 }
@@ -40,7 +42,9 @@ static int ask(struct rings *rings)
 	if (err < 0)
 		return err;
 	for (unsigned i = 0; i < WMK_KSTATEDUMP_EVENTS; i++)
-		events[i] = (struct wmk_consumerd_event){ .system = "", .name = wmk_kstatedump_classes[i].name, .id = rings->ids[classes[i]->kin] };
+		events[i] = (struct wmk_consumerd_event){ .system = "",
+							  .name = wmk_kstatedump_classes[i].name,
+							  .id = rings->ids[classes[i]->kin] };
 	/* one that an earlier daemon's consumer made, or is at, is made again only if it is not whole */
 	about.statedump = rings->restored && session->kernel_dumps == 1 ? WMK_KDUMPER_ANY : wmk_session_now(session);
 	return wmk_kernel_say(rings, &about);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_filter.c - filters of kernel channels' rules: held against the events that there are, made into the kernel's part and the consumer's
- * (kernel/event/filter_split.h), and changed while records come:
+ * kernel_filter.c - filters of kernel channels' rules: held against the events that there are, made into the kernel's
+ * part and the consumer's (kernel/event/filter_split.h), and changed while records come:
  *
  *     consumer: either the old or the new ──► the kernel's filter is the new one ──► consumer: the new
  *
- * A record that both rule sets want is never refused on the way. What the kernel refuses to understand the consumer does.
+ * A record that both rule sets want is never refused on the way. What the kernel refuses to understand the consumer
+ * does.
  */
 #include "session/kernel_inside.h"
 
@@ -141,7 +142,9 @@ static int no_such_name(const struct fitting *f, const struct wmk_filter_expr *e
 	for (size_t i = 0; i < o.n; i++)
 		free(o.names[i]);
 	free(o.names);
-	snprintf(what, sizeof(what), "%s%s%s", is_field ? "none of the kernel's events that are meant has such a field" : "the kernel's records have no such context",
+	snprintf(what, sizeof(what), "%s%s%s",
+		 is_field ? "none of the kernel's events that are meant has such a field"
+			  : "the kernel's records have no such context",
 		 names[0] ? "; near is " : "", names);
 	return wmk_filter_name_wrong(expr, number, what);
 }
@@ -164,7 +167,8 @@ static int check_one(const struct fitting *f)
 }
 
 /* What filters are held against; not opened (*catalog NULL) where there is none. */
-static int look(struct wmk_tracing *tracing, const struct wmk_list *rules, struct wmk_tracefs **tracefs, struct wmk_kcatalog **catalog)
+static int look(struct wmk_tracing *tracing, const struct wmk_list *rules, struct wmk_tracefs **tracefs,
+		struct wmk_kcatalog **catalog)
 {
 	const struct wmk_ctl_rule *all = rules->items;
 	bool any = false;
@@ -230,7 +234,9 @@ static int narrowed(const struct wmk_session *session, const char *filter, const
 		len += (size_t)sprintf(text + len, "]");
 	}
 	if (len > WMK_FILTER_TEXT_MAX)
-		err = wmk_error_said(-E2BIG, "the filter '%.60s' is too long for a session that is narrowed to so many processes", filter);
+		err = wmk_error_said(
+			-E2BIG, "the filter '%.60s' is too long for a session that is narrowed to so many processes",
+			filter);
 	if (err == 0)
 		err = wmk_filter_parse(text, &expr);
 
@@ -240,7 +246,8 @@ static int narrowed(const struct wmk_session *session, const char *filter, const
 
 static bool has_context(const struct wmk_session_channel *channel, const struct wmk_filter_name *name)
 {
-	const struct wmk_ctf_context *context = name->n_steps == 1 && name->steps[0].name ? wmk_ctf_context_find(name->steps[0].name) : NULL;
+	const struct wmk_ctf_context *context =
+		name->n_steps == 1 && name->steps[0].name ? wmk_ctf_context_find(name->steps[0].name) : NULL;
 
 	return context && wmk_kfilter_has_context(channel->contexts, channel->n_contexts, context->number);
 }
@@ -254,8 +261,10 @@ static int probe_check(const struct wmk_session_channel *channel, const struct w
 	if (err < 0)
 		return err;
 	for (unsigned i = 0; err == 0 && i < wmk_filter_n_names(expr); i++)
-		if (wmk_filter_name_of(expr, i)->scope == WMK_FILTER_CONTEXT && !has_context(channel, wmk_filter_name_of(expr, i)))
-			err = wmk_filter_name_wrong(expr, i, "the channel's records do not have this context (add-context)");
+		if (wmk_filter_name_of(expr, i)->scope == WMK_FILTER_CONTEXT &&
+		    !has_context(channel, wmk_filter_name_of(expr, i)))
+			err = wmk_filter_name_wrong(expr, i,
+						    "the channel's records do not have this context (add-context)");
 	wmk_filter_expr_free(expr);
 	if (err == 0 && channel->session->trackers.kernel_pid) {
 		const struct wmk_filter_expr *both;
@@ -332,7 +341,8 @@ static void asked_free(struct asked *asked)
 		wmk_filter_expr_free((struct wmk_filter_expr *)(uintptr_t)asked->exprs[i]);
 }
 
-static int ask(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes, const struct wmk_kentry *entry, struct asked *asked)
+static int ask(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes,
+	       const struct wmk_kentry *entry, struct asked *asked)
 {
 	const struct wmk_ctl_rule *rules = channel->is.rules.items;
 	int err = 0;
@@ -360,8 +370,9 @@ static int ask(const struct wmk_session_channel *channel, const struct wmk_kerne
 	return err;
 }
 
-static int made_of(const struct wmk_session_channel *channel, const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry, const struct asked *asked,
-		   bool refused, struct wmk_kfilter_made *made)
+static int made_of(const struct wmk_session_channel *channel, const struct wmk_tracefs *tracefs,
+		   const struct wmk_kentry *entry, const struct asked *asked, bool refused,
+		   struct wmk_kfilter_made *made)
 {
 	struct wmk_kfilter_event about = { .contexts = channel->contexts, .n_contexts = channel->n_contexts };
 	struct wmk_kformat *format;
@@ -381,8 +392,9 @@ static int made_of(const struct wmk_session_channel *channel, const struct wmk_t
 	return err;
 }
 
-int wmk_kernel_filter_of(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes, const struct wmk_tracefs *tracefs,
-			 const struct wmk_kentry *entry, bool refused, struct wmk_kfilter_made *made)
+int wmk_kernel_filter_of(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes,
+			 const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry, bool refused,
+			 struct wmk_kfilter_made *made)
 {
 	struct asked asked;
 	int err = ask(channel, probes, entry, &asked);
@@ -415,7 +427,8 @@ int wmk_kernel_call_filter_of(const struct wmk_session_channel *channel, const s
 /* ── brought in line ─────────────────────────────────────────────────────────────────────────────────── */
 
 /* What the rules want of it now. One that none of them wants stays as it is: it is switched off. */
-static int look_at(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry, struct kernel_event *event)
+static int look_at(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry,
+		   struct kernel_event *event)
 {
 	struct wmk_kfilter_made made;
 	int err;
@@ -458,8 +471,9 @@ static int tell(struct rings *rings, bool changing)
 /* To the kernel. One that it does not understand is the consumer's alone from here on: *again. */
 static int write_one(struct rings *rings, struct kernel_event *event, bool *again)
 {
-	int err = event->filter.text || event->asked ?
-			  wmk_kinstance_filter(rings->kernel->instance, event->system, event->name, event->filter.text) : 0;
+	int err = event->filter.text || event->asked ? wmk_kinstance_filter(rings->kernel->instance, event->system,
+									    event->name, event->filter.text)
+						     : 0;
 
 	event->asked |= event->filter.text != NULL;
 	if (err == 0 && event->todo == WMK_KERNEL_WRITE)
@@ -508,8 +522,8 @@ static int pass(struct rings *rings, bool *again)
 }
 
 /*
- * Filters that are more than the consumer can be told: neither it nor the kernel has them, and nobody tries again. The next look begins anew, by the rules
- * that there are then.
+ * Filters that are more than the consumer can be told: neither it nor the kernel has them, and nobody tries again. The
+ * next look begins anew, by the rules that there are then.
  */
 static void forget(struct wmk_kernel_rings *kernel)
 {
@@ -524,7 +538,8 @@ static void forget(struct wmk_kernel_rings *kernel)
 	}
 }
 
-int wmk_kernel_filters_update(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kcatalog *catalog)
+int wmk_kernel_filters_update(struct rings *rings, const struct wmk_tracefs *tracefs,
+			      const struct wmk_kcatalog *catalog)
 {
 	bool again = false;
 	int err = 0;

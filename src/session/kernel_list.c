@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_list.c - the command that lists the kernel's events, whether or not anything is recorded, and what this kernel lacks.
+ * kernel_list.c - the command that lists the kernel's events, whether or not anything is recorded, and what this kernel
+ * lacks.
  *
  *     catalog ── patterns ──► events ── format files ──► fields
  *                                    ── sessions that the client may use ──► enabled
  *
- * A system call, which is two events of the kernel's (its entry and its exit), is one: "syscall", its name, the arguments and the result. Probes of
- * sessions are left out: no pattern means them.
+ * A system call, which is two events of the kernel's (its entry and its exit), is one: "syscall", its name, the
+ * arguments and the result. Probes of sessions are left out: no pattern means them.
  */
 #include "session/command_inside.h"
 
@@ -162,7 +163,8 @@ static int mark_recorded(const struct listing *listing)
 	for (int i = 0; i < n; i++) {
 		if (wmk_session_lock(all[i]) == 0) {
 			for (uint32_t k = 0; k < reply->events.n; k++)
-				event_at(listing, k)->enabled = event_at(listing, k)->enabled || is_recorded(all[i], listing->entries[k]);
+				event_at(listing, k)->enabled =
+					event_at(listing, k)->enabled || is_recorded(all[i], listing->entries[k]);
 			wmk_session_unlock(all[i]);
 		} else {
 			wmk_error_clear();       /* destroyed since it was found */
@@ -249,7 +251,8 @@ int wmk_command_list_kernel(struct call *call)
 	listing.tracefs = tracefs;
 	listing.catalog = catalog;
 	listing.entries = calloc(wmk_kcatalog_size(catalog) + 1, sizeof(struct wmk_kentry *));
-	err = listing.entries ? patterns_check(&listing) : wmk_error(-ENOMEM, "no memory for the list of the kernel's events");
+	err = listing.entries ? patterns_check(&listing)
+			      : wmk_error(-ENOMEM, "no memory for the list of the kernel's events");
 	if (err == 0)
 		err = list_events(&listing);
 	free(listing.entries);

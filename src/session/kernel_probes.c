@@ -33,8 +33,11 @@ struct wmk_kernel_probes {
 static enum wmk_probe_kind kind_of(uint32_t probe)
 {
 	static const enum wmk_probe_kind kinds[] = {
-		[WMK_RULE_PROBE] = WMK_PROBE_KERNEL, [WMK_RULE_PROBE_RETURN] = WMK_PROBE_KERNEL_RETURN, [WMK_RULE_FUNCTION] = WMK_PROBE_FUNCTION,
-		[WMK_RULE_USER_PROBE] = WMK_PROBE_USER, [WMK_RULE_USER_PROBE_RETURN] = WMK_PROBE_USER_RETURN,
+		[WMK_RULE_PROBE] = WMK_PROBE_KERNEL,
+		[WMK_RULE_PROBE_RETURN] = WMK_PROBE_KERNEL_RETURN,
+		[WMK_RULE_FUNCTION] = WMK_PROBE_FUNCTION,
+		[WMK_RULE_USER_PROBE] = WMK_PROBE_USER,
+		[WMK_RULE_USER_PROBE_RETURN] = WMK_PROBE_USER_RETURN,
 	};
 
 	return kinds[probe];
@@ -58,7 +61,8 @@ static void group_of(const struct rings *rings, char group[WMK_PROBE_NAME_MAX])
 }
 
 /* A program's file is read with the rights of whoever wants to know what it does. */
-static int make(const struct wmk_ctl_rule *rule, uid_t uid, gid_t gid, const struct wmk_probe_options *options, struct wmk_probe **probe)
+static int make(const struct wmk_ctl_rule *rule, uid_t uid, gid_t gid, const struct wmk_probe_options *options,
+		struct wmk_probe **probe)
 {
 	const bool is_file = rule->probe == WMK_RULE_USER_PROBE || rule->probe == WMK_RULE_USER_PROBE_RETURN;
 	int err = is_file ? wmk_store_as(uid, gid) : 0;
@@ -71,7 +75,8 @@ static int make(const struct wmk_ctl_rule *rule, uid_t uid, gid_t gid, const str
 	return err;
 }
 
-int wmk_kernel_probe_check(const struct wmk_tracefs *tracefs, const struct wmk_ctl_rule *rule, uid_t uid, gid_t gid, char *note, size_t size)
+int wmk_kernel_probe_check(const struct wmk_tracefs *tracefs, const struct wmk_ctl_rule *rule, uid_t uid, gid_t gid,
+			   char *note, size_t size)
 {
 	char group[WMK_PROBE_NAME_MAX];
 	const struct wmk_probe_options options = { .group = group, .name = rule->pattern };
@@ -83,7 +88,8 @@ int wmk_kernel_probe_check(const struct wmk_tracefs *tracefs, const struct wmk_c
 	if (rule->exclusions.n)
 		return wmk_error_said(-EINVAL, "a probe is one event: there is nothing to exclude");
 	if (strpbrk(rule->pattern, "*?[]\\:"))
-		return wmk_error_said(-EINVAL, "'%.60s' is no name for the event of a probe: letters, digits and '_'", rule->pattern);
+		return wmk_error_said(-EINVAL, "'%.60s' is no name for the event of a probe: letters, digits and '_'",
+				      rule->pattern);
 	/* of this thread alone; the orphans of a dead one are swept like a process's */
 	snprintf(group, sizeof(group), WMK_KPROBE_GROUP "p%d_0_check%d", (int)getpid(), (int)gettid());
 	err = make(rule, uid, gid, &options, &probe);
@@ -107,7 +113,8 @@ int wmk_kernel_probe_check(const struct wmk_tracefs *tracefs, const struct wmk_c
 
 static bool is_of(const struct one *one, const struct wmk_ctl_rule *rule)
 {
-	return one->kind == rule->probe && strcmp(one->name, rule->pattern) == 0 && strcmp(one->place, rule->place) == 0;
+	return one->kind == rule->probe && strcmp(one->name, rule->pattern) == 0 &&
+	       strcmp(one->place, rule->place) == 0;
 }
 
 static struct one *find(const struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule)
@@ -133,7 +140,8 @@ static int install(const struct wmk_tracefs *tracefs, struct wmk_probe *probe)
 	return there ? 0 : wmk_probe_install(tracefs->dir, probe);
 }
 
-static int add(const struct wmk_tracefs *tracefs, const struct wmk_session *session, struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule)
+static int add(const struct wmk_tracefs *tracefs, const struct wmk_session *session, struct wmk_kernel_probes *probes,
+	       const struct wmk_ctl_rule *rule)
 {
 	const struct wmk_probe_options options = { .group = probes->group, .name = rule->pattern };
 	struct one *more = realloc(probes->probes, (probes->n + 1) * sizeof(*more));
@@ -145,7 +153,8 @@ static int add(const struct wmk_tracefs *tracefs, const struct wmk_session *sess
 	probes->probes = more;
 	made.name = strdup(rule->pattern);
 	made.place = strdup(rule->place);
-	err = made.name && made.place ? make(rule, session->uid, session->gid, &options, &made.probe) : wmk_error(-ENOMEM, "no memory for a probe");
+	err = made.name && made.place ? make(rule, session->uid, session->gid, &options, &made.probe)
+				      : wmk_error(-ENOMEM, "no memory for a probe");
 	if (err == 0) {
 		err = install(tracefs, made.probe);
 		if (err < 0)
@@ -160,7 +169,8 @@ static int add(const struct wmk_tracefs *tracefs, const struct wmk_session *sess
 	return 0;
 }
 
-int wmk_kernel_probes_install(const struct wmk_tracefs *tracefs, const struct rings *rings, struct wmk_kernel_probes **probes)
+int wmk_kernel_probes_install(const struct wmk_tracefs *tracefs, const struct rings *rings,
+			      struct wmk_kernel_probes **probes)
 {
 	const struct wmk_list *list = &rings->channel->is.rules;
 	const struct wmk_ctl_rule *rules = list->items;
@@ -183,7 +193,8 @@ int wmk_kernel_probes_install(const struct wmk_tracefs *tracefs, const struct ri
 	return first;
 }
 
-bool wmk_kernel_probe_makes(const struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule, const struct wmk_kentry *entry)
+bool wmk_kernel_probe_makes(const struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule,
+			    const struct wmk_kentry *entry)
 {
 	const struct one *one = probes && strcmp(entry->system, probes->group) == 0 ? find(probes, rule) : NULL;
 
@@ -246,7 +257,8 @@ static int sweep_one(void *data, const char *group)
 	return 0;
 }
 
-void wmk_kernel_probes_sweep(const struct wmk_tracefs *tracefs, const char *owner, bool (*keep)(void *data, const char *group), void *data)
+void wmk_kernel_probes_sweep(const struct wmk_tracefs *tracefs, const char *owner,
+			     bool (*keep)(void *data, const char *group), void *data)
 {
 	struct sweep sweep = { .tracefs = tracefs, .keep = keep, .data = data };
 

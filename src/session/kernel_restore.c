@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_restore.c - what an earlier daemon left in the kernel: sessions that are restored go on with their instances and probes, and with
- * what was recorded meanwhile; what nobody has is removed.
+ * kernel_restore.c - what an earlier daemon left in the kernel: sessions that are restored go on with their instances
+ * and probes, and with what was recorded meanwhile; what nobody has is removed.
  */
 #include "session/kernel_inside.h"
 
@@ -28,7 +28,8 @@ int wmk_kernel_restore(struct rings *rings)
 	if (err < 0)
 		return err;
 	rings->kernel = wmk_kernel_rings_alloc(rings);
-	err = rings->kernel ? wmk_tracefs_instance_open(tracefs, rings->kernel->name, &rings->kernel->instance) : -ENOMEM;
+	err = rings->kernel ? wmk_tracefs_instance_open(tracefs, rings->kernel->name, &rings->kernel->instance)
+			    : -ENOMEM;
 	if (err == 0)
 		err = wmk_owner_rings_take(tracing, rings->session->uid, bytes, true);
 	if (err < 0)
@@ -40,7 +41,10 @@ int wmk_kernel_restore(struct rings *rings)
 	return wmk_trace_ready(rings->trace);
 }
 
-/* A system call of which BPF has recorded all, as far as can be seen: the kernel's own event is off. (The classes of both may be the same.) */
+/*
+ * A system call of which BPF has recorded all, as far as can be seen: the kernel's own event is off. (The classes of
+ * both may be the same.)
+ */
 static bool was_by_bpf(const struct rings *rings, const struct wmk_kentry *entry)
 {
 	char path[200], *text;
@@ -75,9 +79,14 @@ static int events_known(struct rings *rings, const struct wmk_tracefs *tracefs, 
 				class = wmk_kernel_event_class(rings->session->tracing, tracefs, entry);
 		if (!class || !wmk_rings_has_id(rings, class) || was_by_bpf(rings, entry))
 			continue;
-		/* buffers that others have followed may lack a context that the filters ask; nothing new comes into them */
+		/*
+		 * buffers that others have followed may lack a context that the filters ask; nothing new comes into
+		 * them
+		 */
 		filter = (struct wmk_kfilter_made){ .never = false };
-		err = wmk_rings_current(rings) ? wmk_kernel_filter_of(rings->channel, rings->kernel->probes, tracefs, entry, false, &filter) : 0;
+		err = wmk_rings_current(rings) ? wmk_kernel_filter_of(rings->channel, rings->kernel->probes, tracefs,
+								      entry, false, &filter)
+					       : 0;
 		if (err < 0 && err != -ENOMEM) {
 			wmk_session_worry(rings->session, err, NULL);
 			err = 0;
@@ -134,7 +143,8 @@ void wmk_session_kernel_restored(struct wmk_session *session)
 /* ── what nobody has ─────────────────────────────────────────────────────────────────────────────────── */
 
 /* Has a session rings of which that is true? */
-static bool any_rings(struct wmk_tracing *tracing, bool (*is)(const struct rings *rings, const char *name), const char *name)
+static bool any_rings(struct wmk_tracing *tracing, bool (*is)(const struct rings *rings, const char *name),
+		      const char *name)
 {
 	struct wmk_session **all = NULL;
 	int n = wmk_session_get_all(tracing, &all);
@@ -182,7 +192,8 @@ void wmk_kernel_sweep(struct wmk_tracing *tracing)
 	/* who could not make any has none; and a file system that is not mounted holds none that records */
 	if (!tracing->kernel_owner[0] || geteuid() != 0 || !wmk_tracefs_is_mounted())
 		return;
-	if (wmk_kernel_tracefs(tracing, &tracefs) < 0 || wmk_kinstance_sweep(tracefs, tracing->kernel_owner, is_ours, tracing) < 0) {
+	if (wmk_kernel_tracefs(tracing, &tracefs) < 0 ||
+	    wmk_kinstance_sweep(tracefs, tracing->kernel_owner, is_ours, tracing) < 0) {
 		wmk_error_clear();
 		return;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_rings.c - a kernel channel's buffers: an instance of tracefs, made with what the channel wants of it, told to the outlet, removed. What is
- * recorded into it is kernel.c's.
+ * kernel_rings.c - a kernel channel's buffers: an instance of tracefs, made with what the channel wants of it, told to
+ * the outlet, removed. What is recorded into it is kernel.c's.
  */
 #include "session/kernel_inside.h"
 
@@ -19,7 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define KERNEL_SUBBUF (16u * 1024)   /* of the kernel's own sub-buffers: more cost less, and keep interrupts off for longer when they are read mapped */
+/* of the kernel's own sub-buffers: more cost less, and keep interrupts off for longer when they are read mapped */
+#define KERNEL_SUBBUF (16u * 1024)
 
 /* ── an instance ─────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -34,7 +35,10 @@ struct wmk_kernel_rings *wmk_kernel_rings_alloc(const struct rings *rings)
 	}
 	kernel->instance = -1;
 	wmk_rings_name(rings->channel, rings->stream_id, rings_name);
-	/* sessions of several users may have one name, and names may have what stands between them: the number is nobody else's */
+	/*
+	 * sessions of several users may have one name, and names may have what stands between them: the number is
+	 * nobody else's
+	 */
 	snprintf(channel, sizeof(channel), "%s.%" PRIu64, rings_name, rings->id);
 	if (wmk_kinstance_name(rings->session->tracing->kernel_owner, rings->session->name, channel, kernel->name) == 0)
 		return kernel;
@@ -47,8 +51,10 @@ static int instance_make(struct rings *rings)
 	const struct wmk_tracing *tracing = rings->session->tracing;
 	const struct wmk_ctl_channel *is = &rings->channel->is;
 	const struct wmk_kinstance_options options = {
-		.clock = rings->session->clock, .cpu_bytes = is->subbuf_size * is->n_subbufs,
-		.subbuf_bytes = is->subbuf_size < KERNEL_SUBBUF ? is->subbuf_size : KERNEL_SUBBUF, .overwrite = is->mode == WMK_MODE_OVERWRITE,
+		.clock = rings->session->clock,
+		.cpu_bytes = is->subbuf_size * is->n_subbufs,
+		.subbuf_bytes = is->subbuf_size < KERNEL_SUBBUF ? is->subbuf_size : KERNEL_SUBBUF,
+		.overwrite = is->mode == WMK_MODE_OVERWRITE,
 	};
 	int err;
 
@@ -66,9 +72,12 @@ static int instance_make(struct rings *rings)
 
 /* ── at the outlet ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* What the outlet is told of any kernel channel; the rest of `kernel` is the caller's. `contexts`: WMK_WIRE_CONTEXTS_MAX. */
-static void info_fill(const struct rings *rings, struct wmk_rings_info *info, char name[WMK_RINGS_NAME], uint64_t *contexts,
-		      struct wmk_kernel_info *kernel)
+/*
+ * What the outlet is told of any kernel channel; the rest of `kernel` is the caller's. `contexts`:
+ * WMK_WIRE_CONTEXTS_MAX.
+ */
+static void info_fill(const struct rings *rings, struct wmk_rings_info *info, char name[WMK_RINGS_NAME],
+		      uint64_t *contexts, struct wmk_kernel_info *kernel)
 {
 	wmk_rings_name(rings->channel, rings->stream_id, name);
 	*info = (struct wmk_rings_info){ .id = rings->id, .channel = name, .stream_id = rings->stream_id, .options = &rings->channel->is,
@@ -109,14 +118,18 @@ int wmk_kernel_consumed(struct rings *rings, struct wmk_consumerd_event *events,
 
 /* ── made, ended ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The very process that the channel was made for, not another that got its number later. (noted by the daemon; else it is whoever asks) */
+/*
+ * The very process that the channel was made for, not another that got its number later. (noted by the daemon; else it
+ * is whoever asks)
+ */
 static int same_process(const struct wmk_ctl_domain *domain)
 {
 	uint64_t start_time;
 	pid_t parent;
 	char state;
 
-	if (!domain->start_time || (wmk_process_stat((pid_t)domain->pid, &parent, &start_time, &state) && start_time == domain->start_time))
+	if (!domain->start_time ||
+	    (wmk_process_stat((pid_t)domain->pid, &parent, &start_time, &state) && start_time == domain->start_time))
 		return 0;
 	return wmk_error_said(-ESRCH, "process %" PRIu64 ", which the channel is for, has ended", domain->pid);
 }
@@ -154,7 +167,8 @@ static int narrow(const struct rings *rings)
 	if (err == 0)
 		err = same_process(&rings->channel->is.domain);
 	if (err == 0)
-		err = threads.n ? wmk_kinstance_pids(rings->kernel->instance, threads.tids, threads.n) : wmk_error(-ESRCH, "there is no process %" PRIu64, pid);
+		err = threads.n ? wmk_kinstance_pids(rings->kernel->instance, threads.tids, threads.n)
+				: wmk_error(-ESRCH, "there is no process %" PRIu64, pid);
 	free(threads.tids);
 	return err;
 }

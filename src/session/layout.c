@@ -5,9 +5,10 @@
  *     channel "app", index 1 ──► rings  app_0, app_1 ...     stream class 1       contexts: vpid
  *     add-context -t vtid    ──► rings  app~2_0 ...          stream class 65      contexts: vpid, vtid
  *
- * In CTF a stream class has one list of contexts, and a stream one class. So a channel that was given more contexts after it has recorded
- * goes on in rings of another class, beside those that it had: these stay as long as the session, as a program that is stopped may be about
- * to record into them. Contexts are only ever added, at the end: how many there were is all that tells one layout from another.
+ * In CTF a stream class has one list of contexts, and a stream one class. So a channel that was given more contexts
+ * after it has recorded goes on in rings of another class, beside those that it had: these stay as long as the session,
+ * as a program that is stopped may be about to record into them. Contexts are only ever added, at the end: how many
+ * there were is all that tells one layout from another.
  *
  * All under the session's lock.
  */
@@ -24,7 +25,8 @@ int wmk_rings_text(const struct rings *rings, struct wmk_ctf_text_buffer *text)
 
 	for (unsigned i = 0; i < rings->n_contexts; i++)
 		contexts[i] = &wmk_ctf_context(rings->contexts[i])->field;
-	return wmk_ctf_stream_text(text, wmk_session_version(rings->session), rings->stream_id, contexts, rings->n_contexts);
+	return wmk_ctf_stream_text(text, wmk_session_version(rings->session), rings->stream_id, contexts,
+				   rings->n_contexts);
 }
 
 void wmk_rings_name(const struct wmk_session_channel *channel, uint32_t stream_id, char name[WMK_RINGS_NAME])

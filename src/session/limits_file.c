@@ -44,7 +44,8 @@ static int unknown(const char *name)
 	for (size_t i = 0; i < N_KNOWN; i++)
 		wmk_nearest_offer(&near, known[i].name);
 	wmk_nearest_text(&near, names, sizeof(names));
-	return wmk_error_said(-EINVAL, "'%.40s' is no limit%s%s", name, names[0] ? "; is it one of these? " : "", names);
+	return wmk_error_said(-EINVAL, "'%.40s' is no limit%s%s", name, names[0] ? "; is it one of these? " : "",
+			      names);
 }
 
 /* What is between blanks, ended where it ends. */
@@ -91,7 +92,9 @@ int wmk_limits_parse(const char *path, const char *text, size_t len, struct wmk_
 	for (unsigned number = 1; text < end; number++) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 		const size_t n = (size_t)((newline ? newline : end) - text);
-		int err = n > LINE_MAX_BYTES || memchr(text, '\0', n) ? wmk_error_said(-EINVAL, "this is no line of text") : 0;
+		int err = n > LINE_MAX_BYTES || memchr(text, '\0', n)
+				  ? wmk_error_said(-EINVAL, "this is no line of text")
+				  : 0;
 
 		if (err == 0) {
 			memcpy(line, text, n);
@@ -119,7 +122,8 @@ int wmk_limits_read(const char *path, struct wmk_limits *limits)
 		return wmk_error(err, "cannot open %.100s", path);
 	if (!text || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		err = wmk_error(!text ? -ENOMEM : -EINVAL, "%.100s is not a plain file", path);
-	while (err == 0 && len <= WMK_LIMITS_FILE_MAX && (n = read(fd, text + len, WMK_LIMITS_FILE_MAX + 1 - len)) != 0) {
+	while (err == 0 && len <= WMK_LIMITS_FILE_MAX &&
+	       (n = read(fd, text + len, WMK_LIMITS_FILE_MAX + 1 - len)) != 0) {
 		if (n < 0 && errno != EINTR)
 			err = wmk_error(-errno, "cannot read %.100s", path);
 		len += n > 0 ? (size_t)n : 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * members.c - who follows: the processes of a narrowed channel that were seen to be of it (domain.c), by number and time of start.
+ * members.c - who follows: the processes of a narrowed channel that were seen to be of it (domain.c), by number and
+ * time of start.
  *
- * A table of places by hash, a power of two and at most half full. When it would grow, those that have ended go first: nobody descends from
- * them any more, but who has just been forked, and comes at once. Under the session's lock.
+ * A table of places by hash, a power of two and at most half full. When it would grow, those that have ended go first:
+ * nobody descends from them any more, but who has just been forked, and comes at once. Under the session's lock.
  */
 #include "session/internal.h"
 
@@ -67,7 +68,8 @@ void wmk_members_add(struct members *members, pid_t pid, uint64_t start_time, ui
 {
 	if (!pid || wmk_members_have(members, pid, start_time))
 		return;
-	if (members->n == MEMBERS_MAX ? members->refused++ % REFUSED_UNTIL_LOOK == 0 : 2 * members->n >= members->n_places)
+	if (members->n == MEMBERS_MAX ? members->refused++ % REFUSED_UNTIL_LOOK == 0
+				      : 2 * members->n >= members->n_places)
 		renew(members);
 	if (members->n == MEMBERS_MAX || 2 * members->n >= members->n_places)
 		return;

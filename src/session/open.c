@@ -113,7 +113,9 @@ static int loop_open(struct wmk_apps *apps)
 /* Of a shard with a socket of its own. */
 static int gate_open(struct wmk_apps *apps)
 {
-	const struct wmk_gate_options options = { .size = sizeof(options), .listener = apps->listener, .only = (uid_t)-1, .n_shards = 1 };
+	const struct wmk_gate_options options = {
+		.size = sizeof(options), .listener = apps->listener, .only = (uid_t)-1, .n_shards = 1
+	};
 	int err = wmk_gate_open(&options, &apps->own_gate);
 
 	apps->gate = apps->own_gate;

@@ -2,8 +2,9 @@
 /*
  * outlet.c - traces and rings of sessions, given to the consumer daemon (see outlet.h).
  *
- * What opens and declares is called with the session's lock held, what writes, counts and closes is not, but by one thread of a session at a
- * time (tracing.h). A request that the consumer does not answer in time (it is being replaced) is done when it can be, the link sees to that:
+ * What opens and declares is called with the session's lock held, what writes, counts and closes is not, but by one
+ * thread of a session at a time (tracing.h). A request that the consumer does not answer in time (it is being replaced)
+ * is done when it can be, the link sees to that:
  * it is no error here.
  */
 #include "session/outlet_inside.h"
@@ -22,7 +23,8 @@
 #include <unistd.h>
 
 #define GIVE_MS 1000               /* a shard waits for that, and with it programs that begin */
-#define CALLS_MS 10000             /* until BPF records: the kernel looks through the program first, which takes a slow machine seconds */
+/* until BPF records: the kernel looks through the program first, which takes a slow machine seconds */
+#define CALLS_MS 10000
 #define COUNT_MS 1000              /* who looks at a session does not wait for long: what was told last will do */
 #define METADATA_MS 5000           /* until metadata is replaced, for a command */
 #define WRITE_MS 60000             /* everything that was committed goes to disk */
@@ -77,7 +79,8 @@ static void consumer_ended(void *data, int err, const char *words)
 	char text[400];
 
 	(void)err;
-	wmk_error_format(text, sizeof(text), "%s will not be there any more: %.300s", side_name(side), words ? words : "");
+	wmk_error_format(text, sizeof(text), "%s will not be there any more: %.300s", side_name(side),
+			 words ? words : "");
 	if (outlet->options.on_change)
 		outlet->options.on_change(outlet->options.data, text);
 }
@@ -86,10 +89,17 @@ struct wmk_consumer_link *wmk_outlet_link(struct wmk_outlet_side *side)
 {
 	struct wmk_outlet *outlet = side->outlet;
 	const struct wmk_consumer_link_options options = {
-		.size = sizeof(options), .rundir = outlet->rundir, .program = outlet->program, .kernel = side->kernel, .keep_free = outlet->options.keep_free,
+		.size = sizeof(options),
+		.rundir = outlet->rundir,
+		.program = outlet->program,
+		.kernel = side->kernel,
+		.keep_free = outlet->options.keep_free,
 		.keep = outlet->options.keep,
-		.on_change = consumer_changed, .on_full = consumer_full, .on_stale = consumer_stale,
-		.on_end = consumer_ended, .data = side,
+		.on_change = consumer_changed,
+		.on_full = consumer_full,
+		.on_stale = consumer_stale,
+		.on_end = consumer_ended,
+		.data = side,
 	};
 
 	pthread_mutex_lock(&outlet->lock);
@@ -107,7 +117,8 @@ bool wmk_side_has_consumer(const struct wmk_outlet_side *side)
 	char path[160];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/%s", side->outlet->rundir, side->kernel ? WMK_CONSUMERD_KERNEL_SOCKET : WMK_CONSUMERD_SOCKET);
+	snprintf(path, sizeof(path), "%s/%s", side->outlet->rundir,
+		 side->kernel ? WMK_CONSUMERD_KERNEL_SOCKET : WMK_CONSUMERD_SOCKET);
 	return lstat(path, &st) == 0;
 }
 
@@ -248,7 +259,10 @@ static int metadata_replace(void *data, const char *text, size_t len, bool wait)
 	struct out_trace *trace = data;
 	int err = wmk_consumer_link_metadata(trace->side->link, trace->number, text, len, true, wait ? METADATA_MS : 0);
 
-	/* Rings that lied are named again when they are counted next. (relaxed, as whoever counts holds no lock: once too often does no harm) */
+	/*
+	 * Rings that lied are named again when they are counted next. (relaxed, as whoever counts holds no lock: once
+	 * too often does no harm)
+	 */
 	pthread_mutex_lock(&trace->lock);
 	for (struct out_rings *rings = trace->rings; rings; rings = rings->next)
 		atomic_store_explicit(&rings->named, false, memory_order_relaxed);
@@ -301,16 +315,24 @@ static void rings_free(struct out_rings *rings)
 	free(rings);
 }
 
-static void rings_tell(const struct out_rings *rings, const struct wmk_rings_info *info, struct wmk_consumerd_rings *told)
+static void rings_tell(const struct out_rings *rings, const struct wmk_rings_info *info,
+		       struct wmk_consumerd_rings *told)
 {
 	*told = (struct wmk_consumerd_rings){
-		.trace = rings->trace->number, .rings = rings->number, .channel = info->channel, .stream_id = info->stream_id,
-		.at_stop_only = info->options->mode == WMK_MODE_OVERWRITE, .resume = info->restored,
-		.tracefile_size = info->options->tracefile_size, .tracefile_count = info->options->tracefile_count, .start_ts = info->start_ts,
+		.trace = rings->trace->number,
+		.rings = rings->number,
+		.channel = info->channel,
+		.stream_id = info->stream_id,
+		.at_stop_only = info->options->mode == WMK_MODE_OVERWRITE,
+		.resume = info->restored,
+		.tracefile_size = info->options->tracefile_size,
+		.tracefile_count = info->options->tracefile_count,
+		.start_ts = info->start_ts,
 	};
 }
 
-static int rings_give(const struct out_rings *rings, const struct wmk_rings_info *info, const struct waymark_ring_set *set)
+static int rings_give(const struct out_rings *rings, const struct wmk_rings_info *info,
+		      const struct waymark_ring_set *set)
 {
 	const struct out_trace *trace = rings->trace;
 	struct wmk_consumerd_rings told;
@@ -334,7 +356,8 @@ static int kernel_give(struct out_rings *rings, const struct wmk_rings_info *inf
 	told.calls_narrowed = kernel->calls_narrowed;
 	told.calls_pids = (struct wmk_list){ kernel->calls_pids, kernel->n_calls ? WMK_CONSUMERD_PIDS : 0 };
 	told.statedump = kernel->statedump;
-	return in_time(wmk_consumer_link_rings_add(rings->trace->side->link, &told, kernel->instance, kernel->n_calls ? CALLS_MS : GIVE_MS));
+	return in_time(wmk_consumer_link_rings_add(rings->trace->side->link, &told, kernel->instance,
+						   kernel->n_calls ? CALLS_MS : GIVE_MS));
 }
 
 /* By the number that the consumer has them by, if it does. */
@@ -386,7 +409,8 @@ static int rings_open(void *data, const struct wmk_rings_info *info, struct waym
 }
 
 /* Those of the link's functions that answer with a report. */
-typedef int asking(struct wmk_consumer_link *, uint64_t, uint64_t, int, struct wmk_arena *, struct wmk_consumerd_report *);
+typedef int asking(struct wmk_consumer_link *, uint64_t, uint64_t, int, struct wmk_arena *,
+		   struct wmk_consumerd_report *);
 
 static int ask(struct out_rings *rings, asking *function, int ms)
 {
@@ -420,7 +444,10 @@ static int rings_stop(void *data, bool wait)
 	return err;
 }
 
-/* The consumer clears whole traces: once is enough for all rings of one, for those at the end of the list (others may come to its head). */
+/*
+ * The consumer clears whole traces: once is enough for all rings of one, for those at the end of the list (others may
+ * come to its head).
+ */
 static int rings_clear(void *data, bool wait)
 {
 	struct out_rings *rings = data;
@@ -428,7 +455,9 @@ static int rings_clear(void *data, bool wait)
 	memset(&rings->counts, 0, sizeof(rings->counts));
 	/* A stream that ends from here on is another matter. (relaxed, as elsewhere) */
 	atomic_store_explicit(&rings->named, false, memory_order_relaxed);
-	return rings->next ? 0 : wmk_consumer_link_clear(rings->trace->side->link, rings->trace->number, wait ? WRITE_MS : 0);
+	return rings->next
+		       ? 0
+		       : wmk_consumer_link_clear(rings->trace->side->link, rings->trace->number, wait ? WRITE_MS : 0);
 }
 
 static int rings_counts(void *data, struct wmk_counts *counts)
@@ -468,10 +497,13 @@ static int left_tell(void *data, const char *name)
 	const struct left *left = data;
 	char sub[300];
 
-	return (size_t)snprintf(sub, sizeof(sub), WMK_SUB_PID "%s/64-bit", name) < sizeof(sub) ? left->one(left->data, sub) : 0;
+	return (size_t)snprintf(sub, sizeof(sub), WMK_SUB_PID "%s/64-bit", name) < sizeof(sub)
+		       ? left->one(left->data, sub)
+		       : 0;
 }
 
-static int each_left(void *data, const struct wmk_trace_info *session, int (*one)(void *one_data, const char *sub), void *one_data)
+static int each_left(void *data, const struct wmk_trace_info *session, int (*one)(void *one_data, const char *sub),
+		     void *one_data)
 {
 	struct left left = { one, one_data };
 	int err = wmk_store_as(session->uid, session->gid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outlet_held.c - what the consumer daemon held when this session daemon came: traces and rings that one before it had made. Sessions that are
- * restored open theirs again by it; what nobody opens is ended.
+ * outlet_held.c - what the consumer daemon held when this session daemon came: traces and rings that one before it had
+ * made. Sessions that are restored open theirs again by it; what nobody opens is ended.
  */
 #include "session/outlet_inside.h"
 
@@ -30,7 +30,8 @@ static void number_taken(struct wmk_outlet *outlet, uint64_t number)
 {
 	uint64_t now = atomic_load_explicit(&outlet->numbers, memory_order_relaxed);
 
-	while (now < number && !atomic_compare_exchange_weak_explicit(&outlet->numbers, &now, number, memory_order_relaxed, memory_order_relaxed))
+	while (now < number && !atomic_compare_exchange_weak_explicit(&outlet->numbers, &now, number,
+								      memory_order_relaxed, memory_order_relaxed))
 		;
 }
 
@@ -92,7 +93,8 @@ int wmk_outlet_gone(const struct wmk_outlet *outlet, const uint8_t trace_uuid[16
 	return -ENOENT;
 }
 
-static int held_add(void *data, const struct wmk_consumerd_trace *trace, const struct wmk_consumerd_rings *rings, int fd)
+static int held_add(void *data, const struct wmk_consumerd_trace *trace, const struct wmk_consumerd_rings *rings,
+		    int fd)
 {
 	struct wmk_outlet_side *side = data;
 	struct held *more = realloc(side->held, (side->n_held + 1) * sizeof(*more));
@@ -103,7 +105,8 @@ static int held_add(void *data, const struct wmk_consumerd_trace *trace, const s
 		return wmk_error(-ENOMEM, "no memory for what the consumer daemon holds");
 	}
 	side->held = more;
-	more[side->n_held] = (struct held){ .trace = trace->trace, .rings = rings->rings, .stream_id = rings->stream_id, .fd = fd };
+	more[side->n_held] =
+		(struct held){ .trace = trace->trace, .rings = rings->rings, .stream_id = rings->stream_id, .fd = fd };
 	if (!rings->rings)
 		gone_keep(&more[side->n_held], &trace->gone);
 	memcpy(more[side->n_held++].uuid, trace->uuid, sizeof(more->uuid));
@@ -171,7 +174,9 @@ int wmk_outlet_held(const struct wmk_outlet *outlet, const uint8_t trace_uuid[16
 
 	if (!held)
 		held = held_find(&outlet->sides[1], trace_uuid, stream_id);
-	return held && !held->opened ? held->fd : outlet->sides[0].held_any || outlet->sides[1].held_any ? -ENOENT : -ENODATA;
+	return held && !held->opened                                    ? held->fd
+	       : outlet->sides[0].held_any || outlet->sides[1].held_any ? -ENOENT
+									: -ENODATA;
 }
 
 static void taken_over(struct wmk_outlet_side *side)

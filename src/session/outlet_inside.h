@@ -74,7 +74,10 @@ void wmk_out_counts_keep(struct out_rings *rings, const struct wmk_consumerd_rep
 int wmk_out_lied(struct out_rings *rings, const struct wmk_consumerd_report *report);
 
 /* ── outlet_held.c ── */
-/* Before the consumer is given anything: rings that it reads already must not be given to it as others. Locked; without an answer no link is left. */
+/*
+ * Before the consumer is given anything: rings that it reads already must not be given to it as others. Locked; without
+ * an answer no link is left.
+ */
 void wmk_held_ask(struct wmk_outlet_side *side);
 void wmk_held_drop(struct wmk_outlet_side *side);
 /* The number that the consumer has the trace by; 0: it does not. `opened`: it is ours from now on. */

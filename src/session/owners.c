@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * owners.c - what the sessions of one user take together: their number, their rules, the memory of their rings, what they may write.
+ * owners.c - what the sessions of one user take together: their number, their rules, the memory of their rings, what
+ * they may write.
  *
- * Commands run side by side: what is to be made is counted before, and given back if it is not made after all. Under tracing->lock, which
- * may be taken with a session's own held; never the other way round.
+ * Commands run side by side: what is to be made is counted before, and given back if it is not made after all. Under
+ * tracing->lock, which may be taken with a session's own held; never the other way round.
  */
 #include "session/internal.h"
 
@@ -22,7 +23,10 @@ struct owner {
 	uint64_t ring_bytes, rule_bytes, trace_bytes;
 };
 
-/* The rules of all sessions of one user: all of them fit into one answer, and those of each into a file that the next daemon reads. */
+/*
+ * The rules of all sessions of one user: all of them fit into one answer, and those of each into a file that the next
+ * daemon reads.
+ */
 #define RULE_BYTES_MAX (4u << 20)
 
 static struct owner **find(struct wmk_tracing *tracing, uid_t uid)
@@ -69,7 +73,8 @@ int wmk_limit_reached(const struct wmk_tracing *tracing, int err, const char *li
 	va_end(args);
 	if (!tracing->options.limits_file)
 		return wmk_error_said(err, "%s", words);
-	wmk_error_said(err, "the limit \"%s\" is set in %.100s (waymark-sessiond(8))", limit, tracing->options.limits_file);
+	wmk_error_said(err, "the limit \"%s\" is set in %.100s (waymark-sessiond(8))", limit,
+		       tracing->options.limits_file);
 	return wmk_error_add(err, "%s", words);
 }
 
@@ -120,9 +125,12 @@ int wmk_owner_rule_take(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes)
 
 	if (!owner)
 		err = -ENOMEM;
-	else if (bytes > RULE_BYTES_MAX - (owner->rule_bytes < RULE_BYTES_MAX ? owner->rule_bytes : RULE_BYTES_MAX) && !tracing->restoring)
-		err = wmk_error_said(-E2BIG, "the rules of a user's sessions have %u MB at most, in all of them together: fewer or shorter patterns and "
-				     "exclusions, or fewer sessions", RULE_BYTES_MAX >> 20);
+	else if (bytes > RULE_BYTES_MAX - (owner->rule_bytes < RULE_BYTES_MAX ? owner->rule_bytes : RULE_BYTES_MAX) &&
+		 !tracing->restoring)
+		err = wmk_error_said(-E2BIG,
+				     "the rules of a user's sessions have %u MB at most, in all of them together: "
+				     "fewer or shorter patterns and exclusions, or fewer sessions",
+				     RULE_BYTES_MAX >> 20);
 	else
 		owner->rule_bytes += bytes;
 	if (owner)
@@ -153,15 +161,16 @@ int wmk_owner_trace_take(struct wmk_tracing *tracing, uid_t uid, uint64_t asked,
 		return 0;
 	pthread_mutex_lock(&tracing->lock);
 	struct owner *owner = owner_get(tracing, uid);
-	const uint64_t left = owner && owner->trace_bytes < max ? max - owner->trace_bytes : 0, each = tracing->options.max_trace_size;
+	const uint64_t left = owner && owner->trace_bytes < max ? max - owner->trace_bytes : 0,
+		       each = tracing->options.max_trace_size;
 	const uint64_t want = asked ? asked : each && each < left ? each : left;
 
 	if (!owner)
 		err = -ENOMEM;
 	else if ((want == 0 || want > left) && !tracing->restoring)
 		err = wmk_limit_reached(tracing, -EDQUOT, "user-trace-size",
-					"the traces of a user's sessions may have %llu bytes together, and other sessions "
-					"leave %llu: a smaller --max-size, for this one or those",
+					"the traces of a user's sessions may have %llu bytes together, and other "
+					"sessions leave %llu: a smaller --max-size, for this one or those",
 					(unsigned long long)max, (unsigned long long)left);
 	else
 		owner->trace_bytes += want;
@@ -210,11 +219,11 @@ int wmk_owner_rings_take(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes,
 	if (!owner)
 		err = -ENOMEM;
 	else if (!there_already && (owner->ring_bytes > max || bytes > max - owner->ring_bytes))
-		err = wmk_limit_reached(tracing, -ENOBUFS, "ring-memory",
-					"a user's rings would take %llu MB, and %llu MB are the limit: fewer or smaller "
-					"sub-buffers (--num-subbuf, --subbuf-size), or fewer sessions",
-					(unsigned long long)((owner->ring_bytes + bytes) >> 20),
-					(unsigned long long)(max >> 20));
+		err = wmk_limit_reached(
+			tracing, -ENOBUFS, "ring-memory",
+			"a user's rings would take %llu MB, and %llu MB are the limit: fewer or smaller "
+			"sub-buffers (--num-subbuf, --subbuf-size), or fewer sessions",
+			(unsigned long long)((owner->ring_bytes + bytes) >> 20), (unsigned long long)(max >> 20));
 	else if (!there_already && uid != 0 && (*of_users > max_users || bytes > max_users - *of_users))
 		err = wmk_limit_reached(tracing, -ENOBUFS, "users-ring-memory",
 					"the rings of all users other than root would take %llu MB, and %llu MB are "

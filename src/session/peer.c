@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peer.c - credentials of clients (see peer.h). The groups of the process count (SO_PEERGROUPS), and those that the user database gives its
- * user: who was made a member after logging in need not log in again.
+ * peer.c - credentials of clients (see peer.h). The groups of the process count (SO_PEERGROUPS), and those that the
+ * user database gives its user: who was made a member after logging in need not log in again.
  */
 #include "session/peer.h"
 
@@ -89,7 +89,8 @@ void wmk_peer_member(int socket, struct wmk_peer *peer)
 	char buf[16384];
 
 	peer->member = getgrnam_r(WMK_PLACE_GROUP, &group, buf, sizeof(buf), &found) == 0 && found &&
-		       (peer->gid == found->gr_gid || process_has(socket, found->gr_gid) || user_has(peer->uid, found->gr_gid));
+		       (peer->gid == found->gr_gid || process_has(socket, found->gr_gid) ||
+			user_has(peer->uid, found->gr_gid));
 }
 
 int wmk_peer_admit(const struct wmk_peer *peer, uid_t daemon)
@@ -97,8 +98,9 @@ int wmk_peer_admit(const struct wmk_peer *peer, uid_t daemon)
 	if (peer->uid == 0 || peer->uid == daemon || (daemon == 0 && peer->member))
 		return 0;
 	if (daemon == 0)
-		return wmk_error_said(-EACCES, "root's session daemon takes commands from root and from members of the group %s only",
-				 WMK_PLACE_GROUP);
+		return wmk_error_said(
+			-EACCES, "root's session daemon takes commands from root and from members of the group %s only",
+			WMK_PLACE_GROUP);
 	return wmk_error_said(-EACCES, "this session daemon takes commands from user %u only", (unsigned)daemon);
 }
 

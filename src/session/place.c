@@ -2,8 +2,8 @@
 /*
  * place.c - the runtime directory of a session daemon and what stands in it (see place.h).
  *
- * The lock comes first: a socket that is found afterwards belongs to nobody, and is replaced without asking who answers there (a daemon
- * that is being killed loses its lock before its sockets).
+ * The lock comes first: a socket that is found afterwards belongs to nobody, and is replaced without asking who answers
+ * there (a daemon that is being killed loses its lock before its sockets).
  */
 #include "session/place.h"
 
@@ -47,8 +47,11 @@ static int dir_open(struct wmk_place *place)
 	if (place->dir < 0 || fstat(place->dir, &st) != 0)
 		return wmk_error(-errno, "cannot open the runtime directory %s", place->path);
 	if (st.st_uid != geteuid() || (st.st_mode & others))
-		return wmk_error_said(-EACCES, "the runtime directory %s belongs to user %u and has mode %04o: it must be yours, and %s",
-				 place->path, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777, place->everybody ? "0755" : "0700");
+		return wmk_error_said(-EACCES,
+				      "the runtime directory %s belongs to user %u and has mode %04o: it must be "
+				      "yours, and %s",
+				      place->path, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777,
+				      place->everybody ? "0755" : "0700");
 	if (place->made_dir && place->everybody && fchmod(place->dir, 0755) != 0)
 		return wmk_error(-errno, "cannot open the runtime directory %s to everybody", place->path);
 	return 0;
@@ -69,7 +72,8 @@ static int lock_refused(const struct wmk_place *place, int fd)
 	const long pid = holder_of(fd);
 
 	if (pid > 0)
-		return wmk_error_said(-EBUSY, "a session daemon of this user runs in %s already: process %ld", place->path, pid);
+		return wmk_error_said(-EBUSY, "a session daemon of this user runs in %s already: process %ld",
+				      place->path, pid);
 	return wmk_error_said(-EBUSY, "a session daemon of this user is about to run in %s", place->path);
 }
 
@@ -78,18 +82,21 @@ static bool somebody_listens(const struct wmk_place *place)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int n = snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", place->path, socket_names[WMK_PLACE_CTL]);
-	int fd = n > 0 && (size_t)n < sizeof(address.sun_path) ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
+	int fd = n > 0 && (size_t)n < sizeof(address.sun_path)
+			 ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)
+			 : -1;
 
 	if (fd < 0)
 		return true;
-	bool listens = connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 || (errno != ENOENT && errno != ECONNREFUSED);
+	bool listens = connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 ||
+		       (errno != ENOENT && errno != ECONNREFUSED);
 	close(fd);
 	return listens;
 }
 
 /*
- * Does the process that the file tells of run? Where it was killed while it started a consumer daemon, its child has the lock and the sockets until
- * it executes that: nobody listens at them, and soon they are gone.
+ * Does the process that the file tells of run? Where it was killed while it started a consumer daemon, its child has
+ * the lock and the sockets until it executes that: nobody listens at them, and soon they are gone.
  */
 static bool holder_runs(int fd)
 {
@@ -130,7 +137,8 @@ static int lock_wait(const struct wmk_place *place, int fd)
 	bool told = false;
 	int rc = -1;
 
-	for (int ms = 0; (rc = fcntl(fd, F_OFD_SETLK, &whole)) != 0 && (errno == EAGAIN || errno == EACCES) && ms < most;
+	for (int ms = 0;
+	     (rc = fcntl(fd, F_OFD_SETLK, &whole)) != 0 && (errno == EAGAIN || errno == EACCES) && ms < most;
 	     ms += LOCK_PAUSE_MS) {
 		if (place->handed) {
 			/* (the file may have no number yet) */
@@ -159,12 +167,14 @@ static int lock_try(struct wmk_place *place)
 	}
 	int err = 0;
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink > 1)
-		err = wmk_error_said(-EACCES, "%s/%s is not a plain file of yours: remove it", place->path, WMK_PLACE_PID_FILE);
+		err = wmk_error_said(-EACCES, "%s/%s is not a plain file of yours: remove it", place->path,
+				     WMK_PLACE_PID_FILE);
 	else if (lock_wait(place, fd) != 0)
-		err = errno == EAGAIN || errno == EACCES ? lock_refused(place, fd) :
-							   wmk_error(-errno, "cannot lock %s/%s", place->path, WMK_PLACE_PID_FILE);
-	if (err == 0 && fstatat(place->dir, WMK_PLACE_PID_FILE, &there, AT_SYMLINK_NOFOLLOW) == 0 && there.st_ino == st.st_ino &&
-	    there.st_dev == st.st_dev) {
+		err = errno == EAGAIN || errno == EACCES
+			      ? lock_refused(place, fd)
+			      : wmk_error(-errno, "cannot lock %s/%s", place->path, WMK_PLACE_PID_FILE);
+	if (err == 0 && fstatat(place->dir, WMK_PLACE_PID_FILE, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    there.st_ino == st.st_ino && there.st_dev == st.st_dev) {
 		place->lock = fd;
 		return 1;
 	}
@@ -180,11 +190,13 @@ static int lock_take(struct wmk_place *place)
 	for (int i = 0; i < LOCK_TRIES && err == 0; i++)
 		err = lock_try(place);
 	if (err == 0)
-		err = wmk_error_said(-EBUSY, "%s/%s is removed as often as it is made", place->path, WMK_PLACE_PID_FILE);
+		err = wmk_error_said(-EBUSY, "%s/%s is removed as often as it is made", place->path,
+				     WMK_PLACE_PID_FILE);
 	if (err < 0)
 		return err;
 	int n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
-	if (fchmod(place->lock, 0600) != 0 || ftruncate(place->lock, 0) != 0 || pwrite(place->lock, text, (size_t)n, 0) != n)
+	if (fchmod(place->lock, 0600) != 0 || ftruncate(place->lock, 0) != 0 ||
+	    pwrite(place->lock, text, (size_t)n, 0) != n)
 		return wmk_error(-errno, "cannot write %s/%s", place->path, WMK_PLACE_PID_FILE);
 	return 0;
 }
@@ -214,7 +226,8 @@ static int socket_modes(const struct wmk_place *place, enum wmk_place_socket whi
 		if (fchownat(place->dir, name, (uid_t)-1, group, AT_SYMLINK_NOFOLLOW) == 0)
 			mode = 0660;
 		else if (errno != EINVAL)
-			return wmk_error(-errno, "cannot give %s/%s to the group %s", place->path, name, WMK_PLACE_GROUP);
+			return wmk_error(-errno, "cannot give %s/%s to the group %s", place->path, name,
+					 WMK_PLACE_GROUP);
 	}
 	if (fchmodat(place->dir, name, mode, 0) != 0)
 		return wmk_error(-errno, "cannot set the mode of %s/%s", place->path, name);
@@ -231,7 +244,8 @@ static int socket_open(struct wmk_place *place, enum wmk_place_socket which)
 	if (fd < 0)
 		return wmk_error(-errno, "cannot create a socket");
 	if (n < 0 || (size_t)n >= sizeof(address.sun_path))
-		return wmk_error(-ENAMETOOLONG, "the runtime directory's path %.80s is too long for a socket", place->path);
+		return wmk_error(-ENAMETOOLONG, "the runtime directory's path %.80s is too long for a socket",
+				 place->path);
 	unlinkat(place->dir, socket_names[which], 0);
 	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
 		return wmk_error(-errno, "cannot listen on %s", address.sun_path);
@@ -276,7 +290,8 @@ void wmk_place_hide(struct wmk_place *place)
 	struct stat st;
 
 	for (unsigned i = 0; i < WMK_PLACE_SOCKETS; i++) {
-		if (place->made[i] && fstatat(place->dir, socket_names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == place->made[i])
+		if (place->made[i] && fstatat(place->dir, socket_names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    st.st_ino == place->made[i])
 			unlinkat(place->dir, socket_names[i], 0);
 		place->made[i] = 0;
 	}
@@ -286,10 +301,14 @@ void wmk_place_close(struct wmk_place *place)
 {
 	wmk_place_hide(place);
 	if (place->lock >= 0) {
-		unlinkat(place->dir, WMK_PLACE_PID_FILE, 0);     /* while it is locked: whoever waits for it looks again */
+		/* while it is locked: whoever waits for it looks again */
+		unlinkat(place->dir, WMK_PLACE_PID_FILE, 0);
 		close(place->lock);
 	}
-	/* Behind the lock: with them goes whatever those have sent who were not let in, which may take its time (closer.h). */
+	/*
+	 * Behind the lock: with them goes whatever those have sent who were not let in, which may take its time
+	 * (closer.h).
+	 */
 	for (unsigned i = 0; i < WMK_PLACE_SOCKETS; i++) {
 		if (place->sockets[i] >= 0)
 			wmk_closer_file(place->sockets[i], (unsigned)-1);

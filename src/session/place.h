@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.h - where a session daemon is met: the runtime directory, the lock that keeps it one daemon for each user, its two sockets, and
- * the word to whoever started it that it listens.
+ * place.h - where a session daemon is met: the runtime directory, the lock that keeps it one daemon for each user, its
+ * two sockets, and the word to whoever started it that it listens.
  *
  *     <rundir>/            root's: 0755, everybody's programs come here; a user's: 0700
  *         sessiond.pid     the number of the process, and the lock (held as long as the process lives, however it ends). 0600: who can
@@ -9,7 +9,8 @@
  *         app.sock         programs register: 0666 or 0600
  *         ctl.sock         commands: 0660 and group `tracing`, where there is one, or 0600
  *
- * Either socket may be handed over by systemd (LISTEN_FDS; names `app` and `ctl`). Errors are -errno with a cause chain. One thread.
+ * Either socket may be handed over by systemd (LISTEN_FDS; names `app` and `ctl`). Errors are -errno with a cause
+ * chain. One thread.
  */
 #ifndef WMK_SESSION_PLACE_H
 #define WMK_SESSION_PLACE_H
@@ -33,10 +34,12 @@ struct wmk_place {
 };
 
 /*
- * Make the directory, or take the one that is there if nobody else can change it; lock; open the sockets. -EBUSY: a daemon runs there (the
- * words say which process); one that does not take commands, because it is about to end, is waited for, 5 s at most. `handed`: sockets that somebody
- * listens on already, -1 for none (see wmk_place_handed()); taken over in any case. Where there is one it stands in the place of the socket of a daemon that
- * runs there: nobody finds that daemon any more, so it is told to end (what records goes on, and is this one's then) and waited for, 15 s at most.
+ * Make the directory, or take the one that is there if nobody else can change it; lock; open the sockets. -EBUSY: a
+ * daemon runs there (the words say which process); one that does not take commands, because it is about to end, is
+ * waited for, 5 s at most. `handed`: sockets that somebody listens on already, -1 for none (see wmk_place_handed());
+ * taken over in any case. Where there is one it stands in the place of the socket of a daemon that runs there: nobody
+ * finds that daemon any more, so it is told to end (what records goes on, and is this one's then) and waited for, 15 s
+ * at most.
  */
 int wmk_place_open(const char *rundir, const int handed[WMK_PLACE_SOCKETS], struct wmk_place *place);
 /* Nobody finds the sockets any more; who has connected is heard. The first thing of an end. */
@@ -45,15 +48,16 @@ void wmk_place_hide(struct wmk_place *place);
 void wmk_place_close(struct wmk_place *place);
 
 /*
- * Sockets from systemd: LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES; the variables are removed from the environment. Each must be a listening
- * stream socket of AF_UNIX with one of the two names. 0 (also when there is none), -EINVAL.
+ * Sockets from systemd: LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES; the variables are removed from the environment. Each
+ * must be a listening stream socket of AF_UNIX with one of the two names. 0 (also when there is none), -EINVAL.
  */
 int wmk_place_handed(int handed[WMK_PLACE_SOCKETS]);
 
 /*
- * Tell who started us: $WAYMARK_READY_FD, a descriptor: one byte '+' when all listens, '!' and words when it failed (`failure` not NULL);
- * then closed. And $NOTIFY_SOCKET (systemd), for which `state` is "READY=1" or "STOPPING=1". Takes the variables out of the environment
- * (wmk_place_starter(), called first, before any thread), so that nothing that is started from here answers as well.
+ * Tell who started us: $WAYMARK_READY_FD, a descriptor: one byte '+' when all listens, '!' and words when it failed
+ * (`failure` not NULL); then closed. And $NOTIFY_SOCKET (systemd), for which `state` is "READY=1" or "STOPPING=1".
+ * Takes the variables out of the environment (wmk_place_starter(), called first, before any thread), so that nothing
+ * that is started from here answers as well.
  */
 struct wmk_place_starter {
 	int ready;                       /* -1: none */

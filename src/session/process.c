@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process.c - what the kernel tells of a process: its parent, when it began, whether it lives, whether any of it runs or wants to. Nothing here is
- * remembered; a process may end, and its number be another's, between any two of these questions.
+ * process.c - what the kernel tells of a process: its parent, when it began, whether it lives, whether any of it runs
+ * or wants to. Nothing here is remembered; a process may end, and its number be another's, between any two of these
+ * questions.
  */
 #include "session/internal.h"
 
@@ -85,7 +86,8 @@ bool wmk_process_lives(pid_t pid, uint64_t birth)
 	struct pollfd death = { .fd = fd, .events = POLLIN };
 
 	if (fd < 0)
-		return pid <= 0 || (errno != ESRCH && errno != EINVAL && errno != ENOENT);      /* (a thread has the number now) */
+		/* (a thread has the number now) */
+		return pid <= 0 || (errno != ESRCH && errno != EINVAL && errno != ENOENT);
 	bool lives = is_meant(pid, fd, birth) && poll(&death, 1, 0) != 1;
 
 	close(fd);
@@ -99,7 +101,8 @@ static bool thread_rests(pid_t pid, const char *tid, uint64_t *turns)
 	unsigned long long n;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%.16s/stat", (int)pid, tid);
-	if (!text_of(path, buf, sizeof(buf)) || !(at = strrchr(buf, ')')) || sscanf(at, ") %c", &state) != 1 || !strchr(RESTING, state))
+	if (!text_of(path, buf, sizeof(buf)) || !(at = strrchr(buf, ')')) || sscanf(at, ") %c", &state) != 1 ||
+	    !strchr(RESTING, state))
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d/task/%.16s/schedstat", (int)pid, tid);
 	if (!text_of(path, buf, sizeof(buf)) || sscanf(buf, "%*u %*u %llu", &n) != 1)

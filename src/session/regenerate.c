@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * regenerate.c - the metadata of a session's traces, made anew from what is known: for a file that somebody damaged, or lost; and for one
- * of a daemon that may have been killed when something was written down (state.h) and not declared yet, or the other way round.
+ * regenerate.c - the metadata of a session's traces, made anew from what is known: for a file that somebody damaged, or
+ * lost; and for one of a daemon that may have been killed when something was written down (state.h) and not declared
+ * yet, or the other way round.
  */
 #include "session/internal.h"
 
@@ -23,15 +24,18 @@ static int events_text(const struct rings *rings, struct wmk_ctf_text_buffer *te
 		WMK_TELL_TSAN_ACQUIRE(node);
 		const struct class *class = wmk_container_of(node, struct class, node);
 
-		if (err == 0 && class->kin == class->serial && class->kin < rings->n_ids && rings->ids[class->kin] != NO_ID)
-			err = wmk_ctf_event_text(text, wmk_session_version(rings->session), rings->stream_id, rings->ids[class->kin], class->event);
+		if (err == 0 && class->kin == class->serial && class->kin < rings->n_ids &&
+		    rings->ids[class->kin] != NO_ID)
+			err = wmk_ctf_event_text(text, wmk_session_version(rings->session), rings->stream_id,
+						 rings->ids[class->kin], class->event);
 	}
 	urcu_memb_read_unlock();
 	return err;
 }
 
 /* Also notes which channels' first stream classes are in it. */
-static int rings_text(const struct rings *list, const struct trace *trace, struct wmk_ctf_text_buffer *text, uint64_t *declared)
+static int rings_text(const struct rings *list, const struct trace *trace, struct wmk_ctf_text_buffer *text,
+		      uint64_t *declared)
 {
 	int err = 0;
 

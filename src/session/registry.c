@@ -2,8 +2,8 @@
 /*
  * registry.c - the applications of a shard: all of them in a list, those of one process in a bucket.
  *
- * Only the shard's thread comes here (all connections of a process are in the same shard), so nothing of it needs to be lock-free.
- * Registration asks by process four times, and there may be thousands.
+ * Only the shard's thread comes here (all connections of a process are in the same shard), so nothing of it needs to be
+ * lock-free. Registration asks by process four times, and there may be thousands.
  */
 #include "session/unrecorded.h"
 

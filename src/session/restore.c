@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * restore.c - a session as an earlier daemon had it: told to whoever keeps it (each), and made again from that (restore).
+ * restore.c - a session as an earlier daemon had it: told to whoever keeps it (each), and made again from that
+ * (restore).
  *
- * Rings are mapped from their descriptors, with the numbers and ids that they had: programs that still record into them, and the trace
- * files that a consumer goes on with, agree with us from the first moment. Those whose descriptor nobody has are awaited (handback.c).
+ * Rings are mapped from their descriptors, with the numbers and ids that they had: programs that still record into
+ * them, and the trace files that a consumer goes on with, agree with us from the first moment. Those whose descriptor
+ * nobody has are awaited (handback.c).
  */
 #include "session/kernel.h"
 #include "session/unrecorded.h"
@@ -15,7 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-int wmk_session_each_channel(struct wmk_session *session, int (*one)(void *data, const struct wmk_ctl_channel *is, uint32_t stream_id, bool own),
+int wmk_session_each_channel(struct wmk_session *session,
+			     int (*one)(void *data, const struct wmk_ctl_channel *is, uint32_t stream_id, bool own),
 			     void *data)
 {
 	int err = 0;
@@ -29,8 +32,8 @@ int wmk_session_each_channel(struct wmk_session *session, int (*one)(void *data,
 	return err;
 }
 
-int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_options *options, const struct wmk_ctl_session *is,
-			struct wmk_session **out)
+int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_options *options,
+			const struct wmk_ctl_session *is, struct wmk_session **out)
 {
 	struct wmk_session *session;
 
@@ -47,13 +50,16 @@ int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_op
 	session->full = is->full;
 	session->uncounted = true;
 	pthread_mutex_lock(&session->lock);
-	const struct wmk_list *const lists[] = { &is->trackers.pids, &is->trackers.uids, &is->trackers.gids, &is->trackers.kernel_pids };
+	const struct wmk_list *const lists[] = { &is->trackers.pids, &is->trackers.uids, &is->trackers.gids,
+						 &is->trackers.kernel_pids };
 	const bool narrowed[] = { is->trackers.pid, is->trackers.uid, is->trackers.gid, is->trackers.kernel_pid };
 
 	for (uint32_t kind = 0; kind < WMK_TRACK_KINDS && err == 0; kind++)
 		if (narrowed[kind])
-			err = wmk_session_track(session, &(struct wmk_ctl_track){ .kind = kind, .all = lists[kind]->n == 0, .ids = *lists[kind] },
-						lists[kind]->n > 0);     /* narrowed to nobody: as by untrack --all */
+			err = wmk_session_track(session,
+						&(struct wmk_ctl_track){
+							.kind = kind, .all = lists[kind]->n == 0, .ids = *lists[kind] },
+						lists[kind]->n > 0); /* narrowed to nobody: as by untrack --all */
 	if (err < 0) {
 		tracing->restoring = false;
 		wmk_session_activate(session, false);
@@ -65,7 +71,8 @@ int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_op
 	return 0;
 }
 
-int wmk_session_restore_channel(struct wmk_session *session, const struct wmk_ctl_channel *is, uint32_t stream_id, bool own)
+int wmk_session_restore_channel(struct wmk_session *session, const struct wmk_ctl_channel *is, uint32_t stream_id,
+				bool own)
 {
 	struct wmk_session_channel *channel;
 	int err;
@@ -82,7 +89,8 @@ int wmk_session_restore_channel(struct wmk_session *session, const struct wmk_ct
 	memset(&channel->is.counts, 0, sizeof(channel->is.counts));
 	/* rules were added enabled */
 	for (uint32_t i = 0; !own && i < channel->is.rules.n && i < is->rules.n; i++)
-		((struct wmk_ctl_rule *)channel->is.rules.items)[i].enabled = ((struct wmk_ctl_rule *)is->rules.items)[i].enabled;
+		((struct wmk_ctl_rule *)channel->is.rules.items)[i].enabled =
+			((struct wmk_ctl_rule *)is->rules.items)[i].enabled;
 	return 0;
 }
 
@@ -114,7 +122,8 @@ static struct trace *trace_restore(struct wmk_session *session, const struct wmk
 			return trace;
 	const bool kernel = strcmp(is->sub, WMK_SUB_KERNEL) == 0;
 
-	if (strlen(is->sub) >= sizeof(trace->sub) || (!kernel && strncmp(is->sub, "ust/", 4) != 0) || strstr(is->sub, "..")) {
+	if (strlen(is->sub) >= sizeof(trace->sub) || (!kernel && strncmp(is->sub, "ust/", 4) != 0) ||
+	    strstr(is->sub, "..")) {
 		wmk_error(-EINVAL, "a trace at '%.60s'", is->sub);
 		return NULL;
 	}
@@ -146,7 +155,8 @@ static bool is_there(const struct rings *list, const struct trace *trace, const 
 
 int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_restored_rings *is, int fd)
 {
-	struct wmk_session_channel *channel = wmk_session_channel_by_index(session, is->stream_id % WMK_CHANNEL_STREAMS);
+	struct wmk_session_channel *channel =
+		wmk_session_channel_by_index(session, is->stream_id % WMK_CHANNEL_STREAMS);
 	struct trace *trace = channel ? trace_restore(session, is) : NULL;
 
 	if (trace && (is_there(session->rings, trace, is) || is_there(session->awaited, trace, is)))
@@ -159,7 +169,8 @@ int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_rest
 		return wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
 	if (is->n_contexts > channel->n_contexts) {
 		wmk_rings_put(rings);
-		return wmk_error(-EINVAL, "rings with %u contexts of a channel that has %u", is->n_contexts, channel->n_contexts);
+		return wmk_error(-EINVAL, "rings with %u contexts of a channel that has %u", is->n_contexts,
+				 channel->n_contexts);
 	}
 	rings->n_contexts = is->n_contexts;
 	rings->id = is->id;
@@ -198,8 +209,13 @@ static int each(const struct rings *list, int (*one)(void *data, const struct wm
 
 	for (const struct rings *rings = list; rings && err == 0; rings = rings->next) {
 		const struct trace *trace = rings->trace;
-		struct wmk_restored_rings is = { .id = rings->id, .stream_id = rings->stream_id, .uid = trace->uid, .pid = trace->pid,
-						 .start_time = trace->start_time, .sub = trace->sub, .inode = rings->inode,
+		struct wmk_restored_rings is = { .id = rings->id,
+						 .stream_id = rings->stream_id,
+						 .uid = trace->uid,
+						 .pid = trace->pid,
+						 .start_time = trace->start_time,
+						 .sub = trace->sub,
+						 .inode = rings->inode,
 						 .n_contexts = rings->n_contexts };
 
 		memcpy(is.uuid, trace->uuid, sizeof(is.uuid));
@@ -210,7 +226,8 @@ static int each(const struct rings *list, int (*one)(void *data, const struct wm
 	return err;
 }
 
-int wmk_session_each_rings(struct wmk_session *session, int (*one)(void *data, const struct wmk_restored_rings *is), void *data)
+int wmk_session_each_rings(struct wmk_session *session, int (*one)(void *data, const struct wmk_restored_rings *is),
+			   void *data)
 {
 	int err = each(session->rings, one, data);
 
@@ -235,7 +252,8 @@ int wmk_session_restore_id(struct wmk_session *session, uint64_t rings_id, uint3
 		return -ENOMEM;
 	if (!rings)
 		rings = by_id(session->awaited, rings_id);
-	return rings ? wmk_rings_id_restore(rings, class, id) : wmk_error_said(-ENOENT, "no rings have number %llu", (unsigned long long)rings_id);
+	return rings ? wmk_rings_id_restore(rings, class, id)
+		     : wmk_error_said(-ENOENT, "no rings have number %llu", (unsigned long long)rings_id);
 }
 
 /* Who was here before may have been killed between writing something down and declaring it, or in the other order. */
@@ -252,7 +270,8 @@ int wmk_session_restore_end(struct wmk_session *session)
 {
 	session->tracing->restoring = false;
 	wmk_session_kernel_restored(session);
-	if (wmk_session_kernel_update(session) < 0)      /* what it was told of, and is on, is told of and switched on once more */
+	/* what it was told of, and is on, is told of and switched on once more */
+	if (wmk_session_kernel_update(session) < 0)
 		wmk_session_worry(session, wmk_error_number(), NULL);
 	declare_again(session);
 	int err = wmk_session_enter(session->tracing, session);

@@ -5,8 +5,8 @@
  *     session ── traces: one for each user (or process) ── metadata: trace, stream classes, event classes, as they come
  *             └─ rings: channel × owner ── ids[class]
  *
- * All under the session's lock, but the counting of references. What cannot be made is told once (wmk_session_worry()), and tried
- * again for the next program that has something to record there.
+ * All under the session's lock, but the counting of references. What cannot be made is told once (wmk_session_worry()),
+ * and tried again for the next program that has something to record there.
  */
 #include "session/kernel.h"
 
@@ -122,12 +122,19 @@ static void trace_place(struct trace *trace, const struct wmk_session *session, 
 
 int wmk_trace_open_here(struct wmk_session *session, struct trace *trace, bool restored)
 {
-	struct wmk_trace_info info = { .session = session->name, .path = session->path, .sub = trace->sub,
-				       .uid = session->uid, .gid = session->gid, .max_size = session->settings.max_size,
-				       .trace_format = session->settings.trace_format, .kernel = trace->kernel, .restored = restored };
+	struct wmk_trace_info info = { .session = session->name,
+				       .path = session->path,
+				       .sub = trace->sub,
+				       .uid = session->uid,
+				       .gid = session->gid,
+				       .max_size = session->settings.max_size,
+				       .trace_format = session->settings.trace_format,
+				       .kernel = trace->kernel,
+				       .restored = restored };
 
 	memcpy(info.uuid, trace->uuid, sizeof(info.uuid));
-	return session->tracing->options.outlet->trace_open(session->tracing->options.outlet_data, &info, &trace->outlet);
+	return session->tracing->options.outlet->trace_open(session->tracing->options.outlet_data, &info,
+							    &trace->outlet);
 }
 
 /*
@@ -186,7 +193,8 @@ static struct trace *trace_make(struct wmk_session *session, const struct trace 
 static struct trace *trace_get(struct wmk_session *session, uid_t uid, pid_t pid, uint64_t start_time, const char *name)
 {
 	for (struct trace *trace = session->traces; trace; trace = trace->next) {
-		if (trace->ended || trace->kernel || trace->uid != uid || trace->pid != pid || trace->start_time != start_time)
+		if (trace->ended || trace->kernel || trace->uid != uid || trace->pid != pid ||
+		    trace->start_time != start_time)
 			continue;
 		/* (one of a process that does not go on with it stays as it is) */
 		if (!pid || trace->outlet)
@@ -271,8 +279,8 @@ static int make_set(struct rings *rings)
 	if (err == 0 && fstat(waymark_ring_set_fd(rings->set), &st) != 0)
 		err = -errno;
 	if (err < 0)
-		return wmk_error(err, "cannot make ring buffers of %u x %u bytes for each CPU: %s", ring.n_subbufs, ring.subbuf_size,
-				 strerror(-err));
+		return wmk_error(err, "cannot make ring buffers of %u x %u bytes for each CPU: %s", ring.n_subbufs,
+				 ring.subbuf_size, strerror(-err));
 	rings->inode = st.st_ino;
 	wmk_ring_set_plugin_clock(rings->set, rings->session->tracing->clocks.plugin_now);
 	return 0;
@@ -284,7 +292,11 @@ int wmk_rings_open_here(struct rings *rings, bool restored)
 	const struct wmk_tracing *tracing = rings->session->tracing;
 	char name[WMK_RINGS_NAME];
 	const struct wmk_rings_info info = {
-		.id = rings->id, .channel = name, .stream_id = rings->stream_id, .options = &channel->is, .start_ts = wmk_session_now(rings->session),
+		.id = rings->id,
+		.channel = name,
+		.stream_id = rings->stream_id,
+		.options = &channel->is,
+		.start_ts = wmk_session_now(rings->session),
 		.restored = restored,
 	};
 
@@ -385,14 +397,15 @@ static void trace_unmake(struct wmk_session *session, struct trace *trace)
 	free(trace);
 }
 
-static struct rings *rings_get(struct wmk_session_channel *channel, uid_t uid, pid_t pid, uint64_t start_time, const char *name)
+static struct rings *rings_get(struct wmk_session_channel *channel, uid_t uid, pid_t pid, uint64_t start_time,
+			       const char *name)
 {
 	struct wmk_session *session = channel->session;
 	struct rings *rings;
 
 	for (rings = session->rings; rings; rings = rings->next)
-		if (rings->channel == channel && wmk_rings_current(rings) && !rings->trace->ended && rings->trace->uid == uid &&
-		    rings->trace->pid == pid && rings->trace->start_time == start_time)
+		if (rings->channel == channel && wmk_rings_current(rings) && !rings->trace->ended &&
+		    rings->trace->uid == uid && rings->trace->pid == pid && rings->trace->start_time == start_time)
 			return rings;
 	const uint64_t bytes = wmk_rings_bytes(&channel->is);
 	/* asked first, so that no directory is made for what cannot be */
@@ -483,7 +496,8 @@ int wmk_rings_id_restore(struct rings *rings, const struct class *class, uint32_
 }
 
 /* Ids for those that have none, whose declarations are appended to `text`; *next: the one behind the last. */
-static int ids_give(struct rings *rings, struct class *const *classes, uint32_t n, struct wmk_ctf_text_buffer *text, uint32_t *next)
+static int ids_give(struct rings *rings, struct class *const *classes, uint32_t n, struct wmk_ctf_text_buffer *text,
+		    uint32_t *next)
 {
 	const struct wmk_tracing_options *o = &rings->session->tracing->options;
 	int err = 0;
@@ -498,7 +512,8 @@ static int ids_give(struct rings *rings, struct class *const *classes, uint32_t 
 		if (o->on_id)
 			err = o->on_id(o->data, rings->session, rings->id, *next, class->event);
 		if (err == 0)
-			err = wmk_ctf_event_text(text, wmk_session_version(rings->session), rings->stream_id, *next, class->event);
+			err = wmk_ctf_event_text(text, wmk_session_version(rings->session), rings->stream_id, *next,
+						 class->event);
 		if (err == 0)
 			rings->ids[class->kin] = (*next)++;
 	}
@@ -521,7 +536,8 @@ int wmk_rings_declare(struct rings *rings, struct class *const *classes, uint32_
 	if (err < 0)
 		return err;
 	if (!rings->channel->own)
-		atomic_fetch_add_explicit(&rings->session->tracing->classes_enabled, next - rings->next_id, memory_order_relaxed);
+		atomic_fetch_add_explicit(&rings->session->tracing->classes_enabled, next - rings->next_id,
+					  memory_order_relaxed);
 	rings->next_id = next;
 	return 0;
 }

@@ -38,7 +38,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Bells that one daemon makes: users of a machine are fewer, numbers that one user may have (user_namespaces(7)) are not. */
+/*
+ * Bells that one daemon makes: users of a machine are fewer, numbers that one user may have (user_namespaces(7)) are
+ * not.
+ */
 #define RUNDIR_BYTES 128
 
 struct server {
@@ -83,7 +86,8 @@ static void on_ended(void *data, struct wmk_session *session)
 	wmk_reaper_tell(server->reaper, session);
 }
 
-static int on_id(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event)
+static int on_id(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id,
+		 const struct wmk_event_class *event)
 {
 	const struct server *server = data;
 
@@ -107,7 +111,8 @@ static int on_changed(void *data, struct wmk_session *session, bool gone)
 static void on_counted(void *data, struct wmk_session *session)
 {
 	if (on_changed(data, session, false) < 0)
-		wmk_error_clear();       /* what is written down has rings that the consumer has no more: they are passed over */
+		/* what is written down has rings that the consumer has no more: they are passed over */
+		wmk_error_clear();
 }
 
 /* What the next daemon needs cannot be written: whoever looks after the machine reads it, and this one goes on. */
@@ -172,7 +177,8 @@ static void stop_full(void *data, const char *path)
 		wmk_session_unlock(session);
 	}
 	if (err == 0) {
-		snprintf(words, sizeof(words), "session %.200s stops: its trace has all that it may have (--max-size)", wmk_session_name(session));
+		snprintf(words, sizeof(words), "session %.200s stops: its trace has all that it may have (--max-size)",
+			 wmk_session_name(session));
 		say(server, words);
 		wmk_tracing_update(server->tracing, session, WMK_COMMAND_UPDATE_MS, NULL, NULL);
 	}
@@ -207,7 +213,8 @@ static void on_shutdown(void *data)
 		abort();                 /* an eventfd of ours takes a one */
 }
 
-static void command(void *data, const struct wmk_peer *peer, const struct wmk_frame *frame, const void *body, struct wmk_out *out)
+static void command(void *data, const struct wmk_peer *peer, const struct wmk_frame *frame, const void *body,
+		    struct wmk_out *out)
 {
 	const struct server *server = data;
 
@@ -271,8 +278,13 @@ static void limits_apply(const struct server *server, struct wmk_tracing_options
 
 static int sessions_open(struct server *server)
 {
-	struct wmk_outlet_options outlet = { .size = sizeof(outlet), .rundir = server->place.path, .program = server->options->consumerd,
-					     .keep = server->options->recovered != NULL, .on_change = say, .on_full = on_full, .on_stale = on_stale,
+	struct wmk_outlet_options outlet = { .size = sizeof(outlet),
+					     .rundir = server->place.path,
+					     .program = server->options->consumerd,
+					     .keep = server->options->recovered != NULL,
+					     .on_change = say,
+					     .on_full = on_full,
+					     .on_stale = on_stale,
 					     .data = server };
 	const struct wmk_reaper_ops reaper = { .full = stop_full, .stale = regenerate_stale, .data = server };
 	struct wmk_clocks clocks;
@@ -302,7 +314,8 @@ static int sessions_open(struct server *server)
 	if (err < 0)
 		return err;
 	if (server->options->recovered && wmk_state_sessions(server->state) == 0)
-		return wmk_error_said(-ENOENT, "no session can be recovered%s%.100s", *server->said ? ": " : "", server->said);
+		return wmk_error_said(-ENOENT, "no session can be recovered%s%.100s", *server->said ? ": " : "",
+				      server->said);
 	if (!clocks.plugin_now && wmk_state_clocks(server->state, &clocks) < 0) {
 		if (server->options->recovered)
 			return wmk_error_number();
@@ -344,8 +357,13 @@ static int doors_open(struct server *server)
 	};
 
 	server->commands = (struct wmk_commands){
-		.tracing = server->tracing, .daemon = uid, .version = server->options->version, .rundir = server->place.path,
-		.started = (uint64_t)time(NULL), .changed = on_changed, .shutdown = on_shutdown,
+		.tracing = server->tracing,
+		.daemon = uid,
+		.version = server->options->version,
+		.rundir = server->place.path,
+		.started = (uint64_t)time(NULL),
+		.changed = on_changed,
+		.shutdown = on_shutdown,
 		.data = server,
 	};
 	int err = wmk_shards_listen(server->shards, server->place.sockets[WMK_PLACE_APP], uid == 0 ? (uid_t)-1 : uid);
@@ -365,7 +383,10 @@ static uint64_t own_start_time(void)
 
 static void announce(struct server *server)
 {
-	/* In a PID namespace below the first, other applications have another number for this process: they are given none. */
+	/*
+	 * In a PID namespace below the first, other applications have another number for this process: they are given
+	 * none.
+	 */
 	wmk_hints_set_daemon(&server->hints, wmk_kspaces_is_first_pid() ? getpid() : 0, own_start_time());
 	wmk_notify_send(server->place.dir);
 }

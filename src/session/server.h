@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server.h - a whole session daemon: place, registry, clients, consumer, put together in the order in which each can rely on what it needs.
+ * server.h - a whole session daemon: place, registry, clients, consumer, put together in the order in which each can
+ * rely on what it needs.
  *
  *     wmk_place_starter(&starter); wmk_place_handed(handed);      the environment, before anything else
  *     wmk_server_run(&options);                                   returns when it was told to end
  *
- * SIGTERM, SIGINT and SIGHUP end it in good order, and what is recorded goes on: programs write into their rings, the consumer daemon empties
- * them, and the next session daemon takes over. Only WMK_CTL_SHUTDOWN ends everything.
+ * SIGTERM, SIGINT and SIGHUP end it in good order, and what is recorded goes on: programs write into their rings, the
+ * consumer daemon empties them, and the next session daemon takes over. Only WMK_CTL_SHUTDOWN ends everything.
  */
 #ifndef WMK_SESSION_SERVER_H
 #define WMK_SESSION_SERVER_H
@@ -20,7 +21,8 @@ struct wmk_server_options {
 	size_t size;                     /* sizeof(struct wmk_server_options) */
 	const char *rundir, *version;
 	const char *consumerd;           /* path of waymark-consumerd */
-	const char *recovered;           /* NULL, or a directory of rings in files (session/shm.h), which are taken over: what `waymark recover` runs */
+	/* NULL, or a directory of rings in files (session/shm.h), which are taken over: what `waymark recover` runs */
+	const char *recovered;
 	const int *handed;               /* see wmk_place_open() */
 	const struct wmk_limits *limits; /* NULL: the defaults */
 	const char *limits_file;         /* that has them, or may have; NULL: none */
@@ -31,8 +33,8 @@ struct wmk_server_options {
 };
 
 /*
- * From the main thread of a process that has no other yet: masks signals, raises RLIMIT_NOFILE to what it may be, ignores SIGPIPE. 0 after an
- * end in good order; -errno: it could not begin (who started it has been told already).
+ * From the main thread of a process that has no other yet: masks signals, raises RLIMIT_NOFILE to what it may be,
+ * ignores SIGPIPE. 0 after an end in good order; -errno: it could not begin (who started it has been told already).
  */
 int wmk_server_run(const struct wmk_server_options *options);
 

@@ -65,17 +65,22 @@ static int shm_make(struct wmk_session *session, const struct wmk_session_option
 	return session->settings.shm_path ? 0 : -ENOMEM;
 }
 
-/* Who can write to a file can cut it: whoever records into it dies of that. So it is nobody's but the daemon's own user's. */
+/*
+ * Who can write to a file can cut it: whoever records into it dies of that. So it is nobody's but the daemon's own
+ * user's.
+ */
 static int shm_fill(struct wmk_session *session, const struct wmk_session_options *options)
 {
 	session->recovered = options->shm == WMK_SHM_RECOVERED;
 	if (session->uid != geteuid())
-		return wmk_error_said(-EPERM, "rings in files (--shm-path) are for the session daemon's own user: use a daemon of yours");
+		return wmk_error_said(-EPERM, "rings in files (--shm-path) are for the session daemon's own user: use "
+					      "a daemon of yours");
 	if (options->shm == WMK_SHM_NEW)
 		return shm_make(session, options);
 	/* What is there no more cannot be gone on with; programs have it perhaps, and hand it back. */
 	if (wmk_shm_open(session->settings.shm_path, &session->shm) < 0)
-		wmk_session_worry(session, wmk_error_number(), "its rings in files are gone (recovered, or removed), and new ones are in memory");
+		wmk_session_worry(session, wmk_error_number(),
+				  "its rings in files are gone (recovered, or removed), and new ones are in memory");
 	else if (!session->recovered && wmk_shm_lock(session->shm, false) < 0)
 		return wmk_error_number();
 	wmk_error_clear();
@@ -104,7 +109,8 @@ static int session_fill(struct wmk_session *session, const struct wmk_session_op
 	session->settings.clock = wmk_clock_as_choice(session->clock);
 	if (!session->settings.max_size)
 		session->settings.max_size = session->tracing->options.max_trace_size;
-	if (session->trace_bytes && !session->tracing->restoring)        /* one that was there before goes on with what it had */
+	/* one that was there before goes on with what it had */
+	if (session->trace_bytes && !session->tracing->restoring)
 		session->settings.max_size = session->trace_bytes;
 	return *session->settings.shm_path ? shm_fill(session, options) : 0;
 }
@@ -166,18 +172,23 @@ int wmk_session_path_check(struct wmk_tracing *tracing, const struct wmk_session
 	int err = 0;
 
 	if (own && strcmp(there->name, options->name) != 0)
-		err = wmk_error_said(-EBUSY, "the trace of session '%.40s' is to be in %.60s: name another directory", there->name, there->path);
+		err = wmk_error_said(-EBUSY, "the trace of session '%.40s' is to be in %.60s: name another directory",
+				     there->name, there->path);
 	else if (there && !own && options->uid == 0)
-		err = wmk_error_said(-EBUSY, "the trace of session '%.40s' of user %u is to be in %.50s: name another directory", there->name,
-				     (unsigned)there->uid, there->path);
+		err = wmk_error_said(
+			-EBUSY, "the trace of session '%.40s' of user %u is to be in %.50s: name another directory",
+			there->name, (unsigned)there->uid, there->path);
 	else if (there && !own)          /* of which he may not know more */
-		err = wmk_error_said(-EBUSY, "the trace of another user's session is to be in %.60s: name another directory", there->path);
+		err = wmk_error_said(-EBUSY,
+				     "the trace of another user's session is to be in %.60s: name another directory",
+				     there->path);
 	wmk_session_put(there);
 	return err;
 }
 
 /* Of two that come at the same time with one path, one is refused. */
-static int enter_alone(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session *session)
+static int enter_alone(struct wmk_tracing *tracing, const struct wmk_session_options *options,
+		       struct wmk_session *session)
 {
 	pthread_mutex_lock(&tracing->lock);
 	int err = wmk_session_path_check(tracing, options);
@@ -192,9 +203,12 @@ int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_opt
 {
 	const uint64_t max = tracing->options.max_trace_size;
 	struct wmk_session *session;
-	int err = !max || options->settings.max_size <= max ? name_is_free(tracing, options) :
-		  wmk_limit_reached(tracing, -EDQUOT, "trace-size", "a session's trace may have %" PRIu64 " bytes here, not %" PRIu64 " (--max-size)", max,
-				    options->settings.max_size);
+	int err = !max || options->settings.max_size <= max
+			  ? name_is_free(tracing, options)
+			  : wmk_limit_reached(tracing, -EDQUOT, "trace-size",
+					      "a session's trace may have %" PRIu64 " bytes here, not %" PRIu64
+					      " (--max-size)",
+					      max, options->settings.max_size);
 
 	if (err == 0)
 		err = wmk_session_make(tracing, options, &session);
@@ -239,7 +253,8 @@ void wmk_session_worry(struct wmk_session *session, int err, const char *what)
 		return;
 	session->trouble = err;
 	wmk_error_text(words, sizeof(words));
-	wmk_error_format(session->trouble_words, sizeof(session->trouble_words), "%.200s%s%.200s", what ? what : "", what ? ": " : "", words);
+	wmk_error_format(session->trouble_words, sizeof(session->trouble_words), "%.200s%s%.200s", what ? what : "",
+			 what ? ": " : "", words);
 }
 
 int wmk_session_trouble(const struct wmk_session *session, char *words, size_t size)
@@ -274,15 +289,20 @@ int wmk_session_start(struct wmk_session *session)
 	if (session->active)
 		return wmk_error_said(-EALREADY, "the session '%s' is active already", session->name);
 	if (session->n_channels == 0)
-		return wmk_error_said(-ENODATA, "the session '%s' records nothing yet: enable an event first", session->name);
+		return wmk_error_said(-ENODATA, "the session '%s' records nothing yet: enable an event first",
+				      session->name);
 	if (session->full)
-		return wmk_error_said(-EDQUOT, "the trace of session '%s' has the %" PRIu64 " bytes that it may have (--max-size): clear it first",
+		return wmk_error_said(-EDQUOT,
+				      "the trace of session '%s' has the %" PRIu64
+				      " bytes that it may have (--max-size): clear it first",
 				      session->name, session->settings.max_size);
 	for (unsigned i = 0; i < session->n_channels && session->settings.max_size; i++)
 		if (session->channels[i]->is.subbuf_size > session->settings.max_size)
-			return wmk_error_said(-EINVAL, "the session's trace may have %" PRIu64 " bytes (--max-size), less than one sub-buffer of channel %.60s "
-					      "(--subbuf-size)", session->settings.max_size,
-					      session->channels[i]->is.name);
+			return wmk_error_said(-EINVAL,
+					      "the session's trace may have %" PRIu64
+					      " bytes (--max-size), less than one sub-buffer of channel %.60s "
+					      "(--subbuf-size)",
+					      session->settings.max_size, session->channels[i]->is.name);
 	if (!session->settings.no_statedump && !session->started && !has_own_channel(session)) {
 		int err = wmk_session_add_own_channel(session);
 
@@ -313,7 +333,9 @@ int wmk_session_start(struct wmk_session *session)
 int wmk_session_prepare(struct wmk_session *session, uid_t uid)
 {
 	for (unsigned i = 0; i < session->n_channels; i++)
-		if (!wmk_channel_is_kernel(session->channels[i]) && session->channels[i]->is.buffers == WMK_BUFFERS_UID && !wmk_rings_of_user(session->channels[i], uid))
+		if (!wmk_channel_is_kernel(session->channels[i]) &&
+		    session->channels[i]->is.buffers == WMK_BUFFERS_UID &&
+		    !wmk_rings_of_user(session->channels[i], uid))
 			return session->trouble < 0 ? session->trouble : -EIO;
 	return 0;
 }
@@ -357,7 +379,8 @@ int wmk_session_full(struct wmk_session *session)
 	const bool was = session->active;
 
 	session->full = true;
-	return was ? wmk_session_stop(session) : wmk_error_said(-EALREADY, "the session '%s' is not active", session->name);
+	return was ? wmk_session_stop(session)
+		   : wmk_error_said(-EALREADY, "the session '%s' is not active", session->name);
 }
 
 void wmk_session_regenerate_statedump(struct wmk_session *session)
@@ -384,7 +407,8 @@ void wmk_session_destroy(struct wmk_session *session)
 
 int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last, struct wmk_arena *arena)
 {
-	pthread_mutex_lock(&session->lock);      /* nobody else takes it any more, but a shard may be at its end of it */
+	/* nobody else takes it any more, but a shard may be at its end of it */
+	pthread_mutex_lock(&session->lock);
 	int err = wmk_rings_close(session, false);
 
 	uncount(session);                        /* one that could not be entered was not destroyed either */

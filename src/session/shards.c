@@ -112,9 +112,14 @@ int wmk_shards_take(void *data, unsigned shard, const struct wmk_guest *guest)
 
 int wmk_shards_listen(struct wmk_shards *shards, int listener, uid_t only)
 {
-	const struct wmk_gate_options options = { .size = sizeof(options), .listener = listener, .only = only, .n_shards = shards->n,
-						  .max_of_uid = shards->quotas->max_user_apps, .max = shards->quotas->max_apps,
-						  .take = wmk_shards_take, .data = shards };
+	const struct wmk_gate_options options = { .size = sizeof(options),
+						  .listener = listener,
+						  .only = only,
+						  .n_shards = shards->n,
+						  .max_of_uid = shards->quotas->max_user_apps,
+						  .max = shards->quotas->max_apps,
+						  .take = wmk_shards_take,
+						  .data = shards };
 	int err = wmk_gate_open(&options, &shards->gate);
 
 	for (unsigned i = 0; i < shards->n && err == 0; i++)
@@ -201,7 +206,8 @@ int wmk_reaper_open(const struct wmk_reaper_ops *ops, struct wmk_reaper **out)
 
 static bool is_same(const struct told *told, const struct wmk_session *session, const char *path, bool stale)
 {
-	return session ? told->session == session : told->path && path && told->stale == stale && strcmp(told->path, path) == 0;
+	return session ? told->session == session
+		       : told->path && path && told->stale == stale && strcmp(told->path, path) == 0;
 }
 
 static void tell(struct wmk_reaper *reaper, struct wmk_session *session, const char *path, bool stale)

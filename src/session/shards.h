@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shards.h - the threads of a session daemon's registry: one for each shard of applications (apps.h), and one that clears up after
- * processes that had rings of their own and ended.
+ * shards.h - the threads of a session daemon's registry: one for each shard of applications (apps.h), and one that
+ * clears up after processes that had rings of their own and ended.
  */
 #ifndef WMK_SESSION_SHARDS_H
 #define WMK_SESSION_SHARDS_H
@@ -17,14 +17,22 @@ struct wmk_reaper;
 /* As many as there are CPUs, WMK_SHARDS_MAX at most. */
 unsigned wmk_shards_default(void);
 int wmk_shards_open(struct wmk_tracing *tracing, unsigned n, struct wmk_shards **shards);
-/* Programs come in by this socket from now on, non-blocking and the caller's; `only`: as in struct wmk_gate_options. Once. -errno with a cause chain. */
+/*
+ * Programs come in by this socket from now on, non-blocking and the caller's; `only`: as in struct wmk_gate_options.
+ * Once. -errno with a cause chain.
+ */
 int wmk_shards_listen(struct wmk_shards *shards, int listener, uid_t only);
-/* Ends the threads, closes the connections: programs record on, and register with the next daemon, which those who wait in the listener's queue meet. */
+/*
+ * Ends the threads, closes the connections: programs record on, and register with the next daemon, which those who wait
+ * in the listener's queue meet.
+ */
 void wmk_shards_close(struct wmk_shards *shards);
 /* As wmk_gate_options.take, with the struct wmk_shards as `data`. Any thread. */
 int wmk_shards_take(void *shards, unsigned shard, const struct wmk_guest *guest);
 
-/* What happened by itself is looked after elsewhere than where it was noticed. All optional, from the reaper's thread. */
+/*
+ * What happened by itself is looked after elsewhere than where it was noticed. All optional, from the reaper's thread.
+ */
 struct wmk_reaper_ops {
 	/* A session's directory has what it may have. */
 	void (*full)(void *data, const char *path);

@@ -32,7 +32,9 @@ static int dir_check(int at, const char *name, const char *path, int *dir)
 	if (fstat(fd, &st) != 0)
 		err = wmk_error(-errno, "cannot open %.200s for rings (--shm-path)", path);
 	else if (st.st_uid != geteuid() || (st.st_mode & 022))
-		err = wmk_error_said(-EACCES, "rings (--shm-path) need a directory of user %u to which nobody else may write; of user %u, mode %04o: %.60s",
+		err = wmk_error_said(-EACCES,
+				     "rings (--shm-path) need a directory of user %u to which nobody else may write; "
+				     "of user %u, mode %04o: %.60s",
 				     (unsigned)geteuid(), (unsigned)st.st_uid, (unsigned)st.st_mode & 07777, path);
 	else {
 		*dir = fd;
@@ -63,7 +65,9 @@ int wmk_shm_make(const char *parent, const char *name, uint64_t created, char **
 	int up = -1;
 
 	if (parent[0] != '/' || strlen(parent) >= WMK_SHM_PATH_MAX)
-		return wmk_error(-EINVAL, "the directory of rings (--shm-path) is an absolute path of less than %u bytes", WMK_SHM_PATH_MAX);
+		return wmk_error(-EINVAL,
+				 "the directory of rings (--shm-path) is an absolute path of less than %u bytes",
+				 WMK_SHM_PATH_MAX);
 	if (!wmk_utf8_is(parent))        /* else it could not be told to the next daemon */
 		return wmk_error(-EINVAL, "the directory of rings (--shm-path) has a name in UTF-8");
 	if (mkdir(parent, 0700) != 0 && errno != EEXIST)
@@ -113,7 +117,8 @@ int wmk_shm_lock(int dir, bool alone)
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return wmk_error(-errno, "cannot lock the directory of a session's rings (--shm-path)");
-	return wmk_error_said(-EBUSY, alone ? "a session daemon has the session, or somebody else recovers it" : "the session's rings are being recovered");
+	return wmk_error_said(-EBUSY, alone ? "a session daemon has the session, or somebody else recovers it"
+					    : "the session's rings are being recovered");
 }
 
 static void file_name(char name[FILE_NAME], uint64_t id)
@@ -126,8 +131,11 @@ static int locked(int fd, int lock, const char *name)
 {
 	if (flock(fd, lock | LOCK_NB) == 0)
 		return fd;
-	int err = errno == EWOULDBLOCK ? wmk_error_said(-EBUSY, lock == LOCK_EX ? "a program or a daemon still has the rings %s" :
-							"the rings %s are being recovered", name) : wmk_error(-errno, "cannot lock the rings %s", name);
+	int err = errno == EWOULDBLOCK ? wmk_error_said(-EBUSY,
+							lock == LOCK_EX ? "a program or a daemon still has the rings %s"
+									: "the rings %s are being recovered",
+							name)
+				       : wmk_error(-errno, "cannot lock the rings %s", name);
 	close(fd);
 	return err;
 }
@@ -147,7 +155,8 @@ int wmk_shm_file_open(int dir, uint64_t id, bool alone)
 
 	file_name(name, id);
 	int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	return fd < 0 ? wmk_error(-errno, "cannot open the rings in %s", name) : locked(fd, alone ? LOCK_EX : LOCK_SH, name);
+	return fd < 0 ? wmk_error(-errno, "cannot open the rings in %s", name)
+		      : locked(fd, alone ? LOCK_EX : LOCK_SH, name);
 }
 
 void wmk_shm_file_remove(int dir, uint64_t id)
@@ -168,7 +177,8 @@ static bool is_rings(const char *name)
 /* Whatever a path that was written down leads to: nothing else is removed. */
 static bool is_ours(const char *name)
 {
-	static const char *const ours[] = { WMK_SHM_JSON, "1.ids", "1.new", "new", "clock.json", "clock.new", "identities", "identities.old", "identities.new" };
+	static const char *const ours[] = { WMK_SHM_JSON, "1.ids",      "1.new",          "new",           "clock.json",
+					    "clock.new",  "identities", "identities.old", "identities.new" };
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		if (strcmp(name, ours[i]) == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * starter.c - what passes between a session daemon and who started it: sockets that it is handed, and the word that it listens (see place.h).
- * The protocols are systemd's, and one descriptor of our own for the command line.
+ * starter.c - what passes between a session daemon and who started it: sockets that it is handed, and the word that it
+ * listens (see place.h). The protocols are systemd's, and one descriptor of our own for the command line.
  */
 #include "session/place.h"
 
@@ -50,12 +50,16 @@ static int handed_take(int fd, const char *name, size_t len, int handed[WMK_PLAC
 	while (which < WMK_PLACE_SOCKETS && (strlen(names[which]) != len || memcmp(names[which], name, len) != 0))
 		which++;
 	if (which == WMK_PLACE_SOCKETS)
-		return wmk_error(-EINVAL, "a socket called '%.*s' was handed over: 'app' and 'ctl' are known (FileDescriptorName=)",
+		return wmk_error(-EINVAL,
+				 "a socket called '%.*s' was handed over: 'app' and 'ctl' are known "
+				 "(FileDescriptorName=)",
 				 len < 40 ? (int)len : 40, name);
 	if (handed[which] >= 0)
 		return wmk_error(-EINVAL, "two sockets called '%s' were handed over", names[which]);
-	if (flags < 0 || !option_is(fd, SO_DOMAIN, AF_UNIX) || !option_is(fd, SO_TYPE, SOCK_STREAM) || !option_is(fd, SO_ACCEPTCONN, 1))
-		return wmk_error(-EINVAL, "what was handed over as '%s' is not a listening stream socket of AF_UNIX", names[which]);
+	if (flags < 0 || !option_is(fd, SO_DOMAIN, AF_UNIX) || !option_is(fd, SO_TYPE, SOCK_STREAM) ||
+	    !option_is(fd, SO_ACCEPTCONN, 1))
+		return wmk_error(-EINVAL, "what was handed over as '%s' is not a listening stream socket of AF_UNIX",
+				 names[which]);
 	if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
 		return wmk_error(-errno, "cannot use the socket that was handed over as '%s'", names[which]);
 	handed[which] = fd;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state.c - sessions written down (see state.h). A file is written beside the old one and takes its name when it is whole; ids are appended
- * in one write each. That outlives the process, however it ends. (After the machine's end there are no rings to go on with.)
+ * state.c - sessions written down (see state.h). A file is written beside the old one and takes its name when it is
+ * whole; ids are appended in one write each. That outlives the process, however it ends. (After the machine's end there
+ * are no rings to go on with.)
  */
 #include "session/state_inside.h"
 
@@ -200,7 +201,9 @@ int wmk_state_bytes_write(int dir, const char *name, const char *fresh, const vo
 		done += (size_t)n;
 	}
 	close(fd);
-	return renameat(dir, fresh, dir, name) == 0 ? 0 : wmk_error(-errno, "cannot write down what the next session daemon needs (%s)", name);
+	return renameat(dir, fresh, dir, name) == 0
+		       ? 0
+		       : wmk_error(-errno, "cannot write down what the next session daemon needs (%s)", name);
 }
 
 int wmk_state_file_write(const struct wmk_state *state, const char *name, const char *fresh, const char *text)
@@ -211,9 +214,19 @@ int wmk_state_file_write(const struct wmk_state *state, const char *name, const 
 int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct wmk_session *session)
 {
 	struct state_session is = {
-		.format = STATE_FORMAT, .name = session->name, .path = session->path, .trace_name = session->trace_name, .uid = session->uid, .gid = session->gid,
-		.created = session->created, .active = session->active, .started = session->started, .all_users = session->all_users,
-		.settings = session->settings, .full = session->full, .trackers = session->trackers,
+		.format = STATE_FORMAT,
+		.name = session->name,
+		.path = session->path,
+		.trace_name = session->trace_name,
+		.uid = session->uid,
+		.gid = session->gid,
+		.created = session->created,
+		.active = session->active,
+		.started = session->started,
+		.all_users = session->all_users,
+		.settings = session->settings,
+		.full = session->full,
+		.trackers = session->trackers,
 	};
 	struct wmk_arena arena = { 0 };
 	struct gathering g = { &is, &arena, entry->last_rings };
@@ -295,7 +308,8 @@ int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool
 		*at = entry->next;
 	pthread_mutex_unlock(&state->lock);
 	if (entry && state->recovered)
-		wmk_state_entry_free(entry);     /* what stands beside rings that stay says what they are: it goes when they do */
+		/* what stands beside rings that stay says what they are: it goes when they do */
+		wmk_state_entry_free(entry);
 	else if (entry)
 		wmk_state_forget(state, entry);
 	if (session->shm >= 0)
@@ -315,12 +329,15 @@ static int dir_open(int rundir, int *dir)
 	if (*dir < 0 || fstat(*dir, &st) != 0)
 		return wmk_error(-errno, "cannot open the directory of what is kept");
 	if (st.st_uid != geteuid() || (st.st_mode & 077))
-		return wmk_error_said(-EACCES, "the directory of what is kept belongs to user %u and has mode %04o: it must be yours, and 0700",
-				 (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
+		return wmk_error_said(-EACCES,
+				      "the directory of what is kept belongs to user %u and has mode %04o: it must be "
+				      "yours, and 0700",
+				      (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
 	return 0;
 }
 
-int wmk_state_open(int rundir, const char *recovered, void (*say)(void *data, const char *words), void *data, struct wmk_state **out)
+int wmk_state_open(int rundir, const char *recovered, void (*say)(void *data, const char *words), void *data,
+		   struct wmk_state **out)
 {
 	struct wmk_state *state = calloc(1, sizeof(*state));
 

@@ -8,8 +8,8 @@
  *         identities                  by what identity each program stands in claims of rings; identities.old: those of earlier daemons
  *         clock.json                  the clocks as the first daemon measured them
  *
- * The rings themselves are the consumer daemon's to keep, and the programs'. What is read is trusted no more than what a client says: the core
- * checks it again. Any thread; what is about one session is called with its lock held.
+ * The rings themselves are the consumer daemon's to keep, and the programs'. What is read is trusted no more than what
+ * a client says: the core checks it again. Any thread; what is about one session is called with its lock held.
  */
 #ifndef WMK_SESSION_STATE_H
 #define WMK_SESSION_STATE_H
@@ -23,10 +23,11 @@
 struct wmk_state;
 
 /*
- * Make or open the directory in `rundir`, and read what is there; or `recovered` in its place, a directory of rings in files (shm.h). What cannot
- * be read is told to `say` (may be NULL), and left.
+ * Make or open the directory in `rundir`, and read what is there; or `recovered` in its place, a directory of rings in
+ * files (shm.h). What cannot be read is told to `say` (may be NULL), and left.
  */
-int wmk_state_open(int rundir, const char *recovered, void (*say)(void *data, const char *words), void *data, struct wmk_state **state);
+int wmk_state_open(int rundir, const char *recovered, void (*say)(void *data, const char *words), void *data,
+		   struct wmk_state **state);
 /* Nothing that was read is kept but what was restored; the files stay. */
 void wmk_state_close(struct wmk_state *state);
 /* How many sessions were read, and the highest number of any rings in them (for wmk_tracing_options.first_rings_id). */
@@ -41,7 +42,8 @@ uint64_t wmk_state_last_rings(const struct wmk_state *state);
 int wmk_state_clocks(struct wmk_state *state, struct wmk_clocks *clocks);
 
 /*
- * The descriptor of the rings' memory, which stays the callback's; -ENOENT: who emptied them is there, and has them no more; else negative:
+ * The descriptor of the rings' memory, which stays the callback's; -ENOENT: who emptied them is there, and has them no
+ * more; else negative:
  * nobody is left who had them.
  */
 typedef int wmk_state_held(void *data, const uint8_t trace_uuid[16], uint32_t stream_id);
@@ -55,9 +57,9 @@ unsigned wmk_state_restore(struct wmk_state *state, struct wmk_tracing *tracing,
 			   wmk_rings_gone *gone, void *data);
 
 /*
- * What identities earlier daemons gave, told to `tracing` before the sessions are restored; and afterwards, before any program comes: those of
- * the dead are forgotten, those of this daemon's programs written down from here on. 0 or -errno with a cause chain: then claims of the dead
- * stay taken, and nothing else is wrong.
+ * What identities earlier daemons gave, told to `tracing` before the sessions are restored; and afterwards, before any
+ * program comes: those of the dead are forgotten, those of this daemon's programs written down from here on. 0 or
+ * -errno with a cause chain: then claims of the dead stay taken, and nothing else is wrong.
  */
 int wmk_state_identities(struct wmk_state *state, struct wmk_tracing *tracing);
 int wmk_state_identities_begin(struct wmk_state *state);
@@ -66,6 +68,7 @@ void wmk_state_identity(struct wmk_state *state, const struct wmk_identity *is);
 
 /* As wmk_commands.changed and wmk_tracing_options.on_id. */
 int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool gone);
-int wmk_state_id(struct wmk_state *state, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event);
+int wmk_state_id(struct wmk_state *state, struct wmk_session *session, uint64_t rings_id, uint32_t id,
+		 const struct wmk_event_class *event);
 
 #endif

@@ -76,7 +76,8 @@ static unsigned clocks_read(const struct wmk_state *state, struct wmk_clocks *cl
 	struct state_clocks kept;
 	uint8_t *text = NULL;
 	long len = wmk_state_slurp(state->dir, CLOCK_FILE, CLOCK_MAX, &text);
-	const bool is_read = len >= 0 && wmk_json_read(&clocks_object, (const char *)text, (size_t)len, &kept, &arena) == 0;
+	const bool is_read =
+		len >= 0 && wmk_json_read(&clocks_object, (const char *)text, (size_t)len, &kept, &arena) == 0;
 	const struct state_clock *each = is_read ? kept.clocks.items : NULL;
 	unsigned taken = 0;
 

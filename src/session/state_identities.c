@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state_identities.c - by what identity each program stands in claims of rings, written down for the next daemon (see state.h).
+ * state_identities.c - by what identity each program stands in claims of rings, written down for the next daemon (see
+ * state.h).
  *
  *     identities       of this daemon's programs, at the place of their slot: written before they hear of it
  *     identities.old   of those of the daemons before that live, in any order
  *
- * A process is its number and its birth (wmk_app_birth()), in a namespace of processes: of another one nothing can be said, and it is left out.
+ * A process is its number and its birth (wmk_app_birth()), in a namespace of processes: of another one nothing can be
+ * said, and it is left out.
  */
 #include "session/state_inside.h"
 
@@ -119,7 +121,8 @@ void wmk_state_identity(struct wmk_state *state, const struct wmk_identity *is)
 
 	/* Not written: claims that it stands in when it dies without a daemon stay taken. */
 	if (state->identities.fd >= 0 && is->pid > 0 &&
-	    pwrite(state->identities.fd, &record, sizeof(record), (off_t)((is->slot - 1) * sizeof(record))) != (ssize_t)sizeof(record))
+	    pwrite(state->identities.fd, &record, sizeof(record), (off_t)((is->slot - 1) * sizeof(record))) !=
+		    (ssize_t)sizeof(record))
 		return;
 }
 

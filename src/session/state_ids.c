@@ -4,8 +4,8 @@
  *
  *     N.ids    {len, id, rings} class   {len, id, rings} class   ...        appended, in one write each, before a program hears of the id
  *
- * Rings of a process end with it, and what was written of them stays: when the file has become twice as long as all of it that was needed, what
- * is not is left out.
+ * Rings of a process end with it, and what was written of them stays: when the file has become twice as long as all of
+ * it that was needed, what is not is left out.
  */
 #include "session/state_inside.h"
 
@@ -47,14 +47,16 @@ static int id_append(int ids, const void *record, size_t len)
 	return wmk_error(err, "cannot write down the id of an event");
 }
 
-int wmk_state_id(struct wmk_state *state, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event)
+int wmk_state_id(struct wmk_state *state, struct wmk_session *session, uint64_t rings_id, uint32_t id,
+		 const struct wmk_event_class *event)
 {
 	struct state_entry *entry = wmk_state_entry_for(state, session);
 	struct state_id head = { 0, id, rings_id };
 	size_t need = 0;
 	int err = entry ? 0 : -ENOMEM;
 
-	if (err == 0 && rings_id > entry->last_rings)    /* rings that were made since: known before a program writes into them */
+	/* rings that were made since: known before a program writes into them */
+	if (err == 0 && rings_id > entry->last_rings)
 		err = wmk_state_write(state, entry, session);
 	if (err == 0 && entry->ids < 0)
 		err = ids_open(state, entry);
@@ -107,7 +109,10 @@ static uint64_t *numbers_of(const struct state_session *is)
 	return numbers;
 }
 
-/* Without those of other rings, in the order in which they were. The length that is left; all of it where it is not understood. */
+/*
+ * Without those of other rings, in the order in which they were. The length that is left; all of it where it is not
+ * understood.
+ */
 static size_t filter(uint8_t *bytes, size_t len, const uint64_t *numbers, size_t n)
 {
 	size_t at = 0, kept = 0, size;
@@ -126,7 +131,8 @@ static size_t filter(uint8_t *bytes, size_t len, const uint64_t *numbers, size_t
 }
 
 /* What cannot be done now is done another time: the file is as right as it was. */
-void wmk_state_ids_tidy(struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session, const struct state_session *is)
+void wmk_state_ids_tidy(struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session,
+			const struct state_session *is)
 {
 	char name[STATE_NAME], fresh[STATE_NAME];
 	uint8_t *bytes = NULL;
@@ -134,7 +140,8 @@ void wmk_state_ids_tidy(struct wmk_state *state, struct state_entry *entry, cons
 	struct stat st;
 	long len = 0;
 
-	if (entry->ids < 0 || fstat(entry->ids, &st) != 0 || st.st_size < (off_t)TIDY_FROM || st.st_size / 2 < entry->ids_kept)
+	if (entry->ids < 0 || fstat(entry->ids, &st) != 0 || st.st_size < (off_t)TIDY_FROM ||
+	    st.st_size / 2 < entry->ids_kept)
 		return;
 	wmk_state_file(name, entry->number, "ids");
 	wmk_state_file(fresh, entry->number, "new");

@@ -30,7 +30,8 @@ struct state_rings {
 struct state_session {
 	uint32_t format;                 /* STATE_FORMAT */
 	const char *name, *path, *trace_name;
-	const char *path_bytes;          /* of a path that is not UTF-8, in hexadecimal: names are, paths may hold any bytes */
+	/* of a path that is not UTF-8, in hexadecimal: names are, paths may hold any bytes */
+	const char *path_bytes;
 	uint64_t uid, gid, created;
 	bool active, started, all_users, full;
 	struct wmk_ctl_settings settings;
@@ -50,7 +51,8 @@ struct state_id {
 struct state_entry {
 	struct state_entry *next;
 	uint64_t number;
-	const struct wmk_session *session;       /* NULL: not restored yet. (Not its name: another may have that while this one ends) */
+	/* NULL: not restored yet. (Not its name: another may have that while this one ends) */
+	const struct wmk_session *session;
 	int ids;                         /* N.ids, to append to; -1: not open */
 	int shm_ids;                     /* likewise, of the copy beside rings in files */
 	off_t ids_kept;                  /* bytes of it that were needed when it was tidied */
@@ -101,12 +103,14 @@ void wmk_state_entry_free(struct state_entry *entry);
 /* The record that stands at `at`: its length, head and all; 0: no whole one. */
 size_t wmk_state_id_at(const uint8_t *bytes, size_t len, size_t at, struct state_id *head);
 /* N.json has just been written: what is not of its rings may go. Locked. */
-void wmk_state_ids_tidy(struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session, const struct state_session *is);
+void wmk_state_ids_tidy(struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session,
+			const struct state_session *is);
 
 /* ── state_shm.c ── */
 #define SHM_IDS "1.ids"
 /* The copy beside the session's rings, if these are files. Locked; `is` has just been written. */
-int wmk_state_shm_write(const struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session, const struct state_session *is);
+int wmk_state_shm_write(const struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session,
+			const struct state_session *is);
 /* N.ids was written anew. */
 int wmk_state_shm_ids(const struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session);
 

@@ -76,7 +76,8 @@ static int format_check(const char *text, size_t len)
 
 	if (err < 0 || format == STATE_FORMAT)
 		return err;
-	return wmk_error_said(-ENOTSUP, "it has format %llu, of a session daemon of another version: this one reads format %u",
+	return wmk_error_said(-ENOTSUP,
+			      "it has format %llu, of a session daemon of another version: this one reads format %u",
 			      (unsigned long long)(format ? format : 1), STATE_FORMAT);
 }
 
@@ -159,7 +160,8 @@ int wmk_state_read_all(struct wmk_state *state)
 		if (number == 0)
 			continue;
 		if (entry_read(state, number, &entry) < 0) {
-			wmk_state_say(state, "%s is not understood and left aside: %s", file->d_name, wmk_error_text(words, sizeof(words)));
+			wmk_state_say(state, "%s is not understood and left aside: %s", file->d_name,
+				      wmk_error_text(words, sizeof(words)));
 			wmk_error_clear();
 			continue;
 		}
@@ -190,7 +192,10 @@ struct consumer {
 	void *data;
 };
 
-/* Of a process that is gone, and nobody has anything of its trace: it was written out, and we were killed before that was written down. */
+/*
+ * Of a process that is gone, and nobody has anything of its trace: it was written out, and we were killed before that
+ * was written down.
+ */
 static bool is_over(const struct state_session *is, const struct state_rings *r, const struct consumer *consumer)
 {
 	if (r->pid == 0 || wmk_process_lives((pid_t)r->pid, r->start_time))
@@ -205,7 +210,9 @@ static bool is_over(const struct state_session *is, const struct state_rings *r,
 	return true;
 }
 
-/* The process has ended, the consumer has written everything and has the counts: the daemon ended before it had them. */
+/*
+ * The process has ended, the consumer has written everything and has the counts: the daemon ended before it had them.
+ */
 static bool is_counted(const struct state_rings *r, struct wmk_session *session, const struct consumer *consumer)
 {
 	return r->pid != 0 && consumer->gone && consumer->held(consumer->data, r->uuid, r->stream_id) == -ENOENT &&
@@ -215,13 +222,20 @@ static bool is_counted(const struct state_rings *r, struct wmk_session *session,
 static int rings_restore_one(const struct state_session *is, const struct state_rings *r, struct wmk_session *session,
 			     const struct consumer *consumer)
 {
-	struct wmk_restored_rings rings = { .id = r->id, .stream_id = r->stream_id, .uid = (uid_t)r->uid, .pid = (pid_t)r->pid,
-					    .start_time = r->start_time, .sub = r->sub, .inode = r->inode, .n_contexts = r->n_contexts };
+	struct wmk_restored_rings rings = { .id = r->id,
+					    .stream_id = r->stream_id,
+					    .uid = (uid_t)r->uid,
+					    .pid = (pid_t)r->pid,
+					    .start_time = r->start_time,
+					    .sub = r->sub,
+					    .inode = r->inode,
+					    .n_contexts = r->n_contexts };
 
 	memcpy(rings.uuid, r->uuid, sizeof(rings.uuid));
 	memcpy(rings.set_uuid, r->set, sizeof(rings.set_uuid));
 	if (r->uid >= UINT32_MAX || r->pid > INT32_MAX)
-		return wmk_error(-EINVAL, "user %llu, process %llu", (unsigned long long)r->uid, (unsigned long long)r->pid);
+		return wmk_error(-EINVAL, "user %llu, process %llu", (unsigned long long)r->uid,
+				 (unsigned long long)r->pid);
 	if (is_counted(r, session, consumer) || is_over(is, r, consumer))
 		return 0;
 	int fd = consumer->held(consumer->data, r->uuid, r->stream_id);
@@ -252,7 +266,8 @@ static int rings_restore(const struct wmk_state *state, const struct state_sessi
 	if (failed && failed == is->rings.n)
 		return wmk_error(first, "of the rings that it recorded into, none can be taken over: %.200s", words);
 	if (failed)
-		wmk_state_say(state, "session %.100s: %u of its %u rings cannot be taken over: %s", is->name, failed, is->rings.n, words);
+		wmk_state_say(state, "session %.100s: %u of its %u rings cannot be taken over: %s", is->name, failed,
+			      is->rings.n, words);
 	return 0;
 }
 
@@ -265,8 +280,8 @@ static int id_restore(struct wmk_session *session, const struct state_id *head, 
 }
 
 /*
- * Of two records with one id in the same rings the later is right. They follow each other as far as these rings are concerned: so a record
- * is taken when the next one of its rings is seen, or the end.
+ * Of two records with one id in the same rings the later is right. They follow each other as far as these rings are
+ * concerned: so a record is taken when the next one of its rings is seen, or the end.
  */
 static bool superseded(const uint8_t *bytes, size_t len, const struct state_id *head)
 {
@@ -278,7 +293,10 @@ static bool superseded(const uint8_t *bytes, size_t len, const struct state_id *
 	return false;
 }
 
-/* Up to the first that is not whole: who wrote it was killed there, and no program heard of it. Cut off, so that others can follow. */
+/*
+ * Up to the first that is not whole: who wrote it was killed there, and no program heard of it. Cut off, so that others
+ * can follow.
+ */
 static int ids_restore(struct wmk_state *state, struct state_entry *entry, struct wmk_session *session)
 {
 	char name[STATE_NAME];
@@ -324,8 +342,8 @@ static void give_up(struct wmk_tracing *tracing, struct wmk_session *session)
 }
 
 /*
- * All of its rings or none: what is left over could not be found any more. First the rings: a daemon that takes over what lives never finds
- * the directory locked.
+ * All of its rings or none: what is left over could not be found any more. First the rings: a daemon that takes over
+ * what lives never finds the directory locked.
  */
 static int recovered_check(const struct wmk_state *state, const struct state_session *is)
 {
@@ -348,14 +366,24 @@ static int session_restore(struct wmk_state *state, struct state_entry *entry, s
 {
 	const struct state_session *is = entry->is;
 	struct wmk_session_options options = {
-		.name = is->name, .path = is->path, .uid = (uid_t)is->uid, .gid = (gid_t)is->gid, .all_users = is->all_users,
-		.trace_name = *is->trace_name ? is->trace_name : NULL, .settings = is->settings, .shm = WMK_SHM_THERE,
+		.name = is->name,
+		.path = is->path,
+		.uid = (uid_t)is->uid,
+		.gid = (gid_t)is->gid,
+		.all_users = is->all_users,
+		.trace_name = *is->trace_name ? is->trace_name : NULL,
+		.settings = is->settings,
+		.shm = WMK_SHM_THERE,
 	};
-	const struct wmk_ctl_session as = { .created = is->created, .active = is->active, .started = is->started, .full = is->full,
-					   .trackers = is->trackers };
+	const struct wmk_ctl_session as = { .created = is->created,
+					    .active = is->active,
+					    .started = is->started,
+					    .full = is->full,
+					    .trackers = is->trackers };
 	struct wmk_session *session;
 	char words[400];
-	int err = is->uid >= UINT32_MAX || is->gid >= UINT32_MAX ? wmk_error(-EINVAL, "its owner is nobody") : recovered_check(state, is);
+	int err = is->uid >= UINT32_MAX || is->gid >= UINT32_MAX ? wmk_error(-EINVAL, "its owner is nobody")
+								 : recovered_check(state, is);
 
 	if (state->recovered) {
 		options.settings.shm_path = state->recovered;
@@ -371,9 +399,13 @@ static int session_restore(struct wmk_state *state, struct state_entry *entry, s
 	if (err == 0)
 		err = ids_restore(state, entry, session);
 	entry->session = session;
-	/* What cannot be written anew stands there as it was, and the session goes on. (What is recovered says what all its rings are, until it is over.) */
+	/*
+	 * What cannot be written anew stands there as it was, and the session goes on. (What is recovered says what all
+	 * its rings are, until it is over.)
+	 */
 	if (err == 0 && !state->recovered && wmk_state_write(state, entry, session) < 0) {
-		wmk_state_say(state, "session %.100s goes on, but is not written down: %s", is->name, wmk_error_text(words, sizeof(words)));
+		wmk_state_say(state, "session %.100s goes on, but is not written down: %s", is->name,
+			      wmk_error_text(words, sizeof(words)));
 		wmk_error_clear();
 	}
 	if (err < 0) {
@@ -405,7 +437,8 @@ unsigned wmk_state_restore(struct wmk_state *state, struct wmk_tracing *tracing,
 			at = &entry->next;
 			continue;
 		}
-		wmk_state_say(state, "session %.100s cannot be taken over, and ends: %s", entry->is->name, wmk_error_text(words, sizeof(words)));
+		wmk_state_say(state, "session %.100s cannot be taken over, and ends: %s", entry->is->name,
+			      wmk_error_text(words, sizeof(words)));
 		wmk_error_clear();
 		*at = entry->next;
 		if (state->recovered)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state_shm.c - a session whose rings are files is written down beside them too (shm.h): for who finds nothing but these files.
+ * state_shm.c - a session whose rings are files is written down beside them too (shm.h): for who finds nothing but
+ * these files.
  *
- * What stands there is the session as it would be stopped, without what is the kernel's: nothing of that outlives the machine's kernel.
+ * What stands there is the session as it would be stopped, without what is the kernel's: nothing of that outlives the
+ * machine's kernel.
  */
 #include "session/state_inside.h"
 
@@ -35,7 +37,9 @@ static int json_copy(const struct wmk_session *session, const struct state_sessi
 	is.channels = is.rings = (struct wmk_list){ NULL, 0 };
 	for (uint32_t i = 0; i < from->channels.n && err == 0; i++) {
 		const struct state_channel *channel = (const struct state_channel *)from->channels.items + i;
-		struct state_channel *to = channel->channel.domain.kind == WMK_DOMAIN_KERNEL ? NULL : wmk_arena_append(&arena, &is.channels, sizeof(*to));
+		struct state_channel *to = channel->channel.domain.kind == WMK_DOMAIN_KERNEL
+						   ? NULL
+						   : wmk_arena_append(&arena, &is.channels, sizeof(*to));
 
 		if (to)
 			*to = *channel;
@@ -61,7 +65,8 @@ static int json_copy(const struct wmk_session *session, const struct state_sessi
 }
 
 /* A whole file as it stands in state/. None there is none here. */
-static int file_copy(const struct wmk_state *state, const struct wmk_session *session, const char *name, size_t max, const char *to)
+static int file_copy(const struct wmk_state *state, const struct wmk_session *session, const char *name, size_t max,
+		     const char *to)
 {
 	uint8_t *bytes;
 	long len = wmk_state_slurp(state->dir, name, max, &bytes);
@@ -83,11 +88,16 @@ int wmk_state_shm_ids(const struct wmk_state *state, struct state_entry *entry, 
 		close(entry->shm_ids);
 	wmk_state_file(name, entry->number, "ids");
 	int err = file_copy(state, session, name, IDS_MAX, SHM_IDS);
-	entry->shm_ids = err < 0 ? -1 : openat(session->shm, SHM_IDS, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-	return err < 0 || entry->shm_ids >= 0 ? err : wmk_error(-errno, "cannot write down the ids of events beside the rings");
+	entry->shm_ids =
+		err < 0 ? -1
+			: openat(session->shm, SHM_IDS, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return err < 0 || entry->shm_ids >= 0
+		       ? err
+		       : wmk_error(-errno, "cannot write down the ids of events beside the rings");
 }
 
-int wmk_state_shm_write(const struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session, const struct state_session *is)
+int wmk_state_shm_write(const struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session,
+			const struct state_session *is)
 {
 	int err = 0;
 

@@ -60,13 +60,15 @@ static int options_take(struct wmk_tracing *tracing, const struct wmk_tracing_op
 	o->max_apps = o->max_apps ? o->max_apps : 16384;
 	o->max_user_apps = o->max_user_apps ? o->max_user_apps : 1024;
 	o->max_sessions = o->max_sessions ? o->max_sessions : 64;
-	o->max_channels = o->max_channels && o->max_channels < WMK_SESSION_CHANNELS ? o->max_channels : WMK_SESSION_CHANNELS;
+	o->max_channels =
+		o->max_channels && o->max_channels < WMK_SESSION_CHANNELS ? o->max_channels : WMK_SESSION_CHANNELS;
 	o->max_rules = !o->max_rules ? 1024 : o->max_rules < WMK_CTL_RULES_MAX ? o->max_rules : WMK_CTL_RULES_MAX;
 	o->max_ring_bytes = o->max_ring_bytes ? o->max_ring_bytes : half_of_memory() / 2;
 	if (!o->max_users_ring_bytes)
 		o->max_users_ring_bytes = o->max_ring_bytes > half_of_memory() ? o->max_ring_bytes : half_of_memory();
 	tracing->slots = calloc(o->max_apps, sizeof(*tracing->slots));
-	tracing->sessions = cds_lfht_new_flavor(SESSION_BUCKETS, SESSION_BUCKETS, SESSION_BUCKETS, 0, &urcu_memb_flavor, NULL);
+	tracing->sessions =
+		cds_lfht_new_flavor(SESSION_BUCKETS, SESSION_BUCKETS, SESSION_BUCKETS, 0, &urcu_memb_flavor, NULL);
 	if (!tracing->slots || !tracing->sessions)
 		return wmk_error(-ENOMEM, "no memory for sessions and applications");
 	/* Not those of the daemon before: its programs may still stand in claims of rings that we take over. */
@@ -236,7 +238,8 @@ static bool session_ref(struct wmk_session *session)
 		if (refs == 0)
 			return false;
 		/* (S1) acquire, release: counts, as in any reference counter: who frees has seen what all others did */
-	} while (!atomic_compare_exchange_weak_explicit(&session->refs, &refs, refs + 1, memory_order_acq_rel, memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(&session->refs, &refs, refs + 1, memory_order_acq_rel,
+							memory_order_relaxed));
 	return true;
 }
 

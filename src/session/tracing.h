@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracing.h - what is to be recorded: sessions, their channels and rules; and what comes of it for each owner of buffers.
+ * tracing.h - what is to be recorded: sessions, their channels and rules; and what comes of it for each owner of
+ * buffers.
  *
  *     wmk_tracing ─┬─ sessions (by name, read under RCU)
  *                  │    session (a lock) ─┬─ channels ── rules, contexts
@@ -16,11 +17,12 @@
  *     wmk_session_unlock(session)
  *     wmk_tracing_update(tracing, session, ...)  then the applications
  *
- * Commands change the session first and the applications second; a registration enters the registry first and copies the sessions
- * second: whoever comes second finds what the first has done, so an event is enabled whatever the order.
+ * Commands change the session first and the applications second; a registration enters the registry first and copies
+ * the sessions second: whoever comes second finds what the first has done, so an event is enabled whatever the order.
  *
- * Locks: a session's own, and within it that of the wmk_tracing; nothing is called with two sessions' held. Every thread that calls anything here is registered with RCU
- * (wmk_tracing_thread_begin()). Errors are -errno with a cause chain.
+ * Locks: a session's own, and within it that of the wmk_tracing; nothing is called with two sessions' held. Every
+ * thread that calls anything here is registered with RCU (wmk_tracing_thread_begin()). Errors are -errno with a cause
+ * chain.
  */
 #ifndef WMK_SESSION_TRACING_H
 #define WMK_SESSION_TRACING_H
@@ -47,7 +49,8 @@ struct wmk_session_channel;
 #define WMK_SUB_KERNEL "kernel"
 struct wmk_trace_info {
 	const char *session, *path;      /* of the session; path of its directory */
-	const char *sub;                 /* beneath it: "ust/uid/1000/64-bit", "ust/pid/NAME-PID-DATE/64-bit", WMK_SUB_KERNEL */
+	/* beneath it: "ust/uid/1000/64-bit", "ust/pid/NAME-PID-DATE/64-bit", WMK_SUB_KERNEL */
+	const char *sub;
 	uid_t uid;                       /* who owns the files: the session's owner */
 	gid_t gid;
 	uint8_t uuid[16];
@@ -83,9 +86,10 @@ struct wmk_kernel_info {
 };
 
 /*
- * Where a trace's rings are emptied and its metadata stands: a consumer in this process (waymark record), or the consumer daemon.
- * Must not call back. What opens, pokes and declares is called with the session's lock held. What writes, counts and closes is not, as it
- * may take as long as a disk does: it is called by one thread of a session at a time, beside the others.
+ * Where a trace's rings are emptied and its metadata stands: a consumer in this process (waymark record), or the
+ * consumer daemon. Must not call back. What opens, pokes and declares is called with the session's lock held. What
+ * writes, counts and closes is not, as it may take as long as a disk does: it is called by one thread of a session at a
+ * time, beside the others.
  */
 struct wmk_outlet_ops {
 	int (*trace_open)(void *data, const struct wmk_trace_info *info, void **trace);
@@ -95,17 +99,21 @@ struct wmk_outlet_ops {
 	int (*metadata_replace)(void *trace, const char *text, size_t len, bool wait);
 	int (*rings_open)(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings);
 	/* The same of a kernel channel; and more events of it, before they are enabled. What follows is for both. */
-	int (*kernel_open)(void *trace, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel, void **rings);
+	int (*kernel_open)(void *trace, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel,
+			   void **rings);
 	int (*kernel_events)(void *rings, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel);
 	/*
-	 * Write what is there now. `wait` of these three: until it is done, for as long as that may take. Else what is asked for is done as well,
-	 * when it can be, and the answer is -ETIMEDOUT.
+	 * Write what is there now. `wait` of these three: until it is done, for as long as that may take. Else what is
+	 * asked for is done as well, when it can be, and the answer is -ETIMEDOUT.
 	 */
 	int (*rings_flush)(void *rings, bool wait);
 	/* Write all that was committed, with the final counts; nothing is consumed any more. */
 	int (*rings_stop)(void *rings, bool wait);
 	int (*rings_clear)(void *rings, bool wait);
-	/* As of now; -errno: they are as they were told last (-ETIMEDOUT, -ECONNABORTED: nobody will tell of others either). */
+	/*
+	 * As of now; -errno: they are as they were told last (-ETIMEDOUT, -ECONNABORTED: nobody will tell of others
+	 * either).
+	 */
 	int (*rings_counts)(void *rings, struct wmk_counts *counts);
 	/* Optional, session locked. This application can write there: a report of a corrupt ring names it. */
 	void (*rings_user)(void *rings, uid_t uid, const char *name, pid_t pid);
@@ -114,10 +122,11 @@ struct wmk_outlet_ops {
 	void (*rings_close)(void *rings);
 	void (*trace_close)(void *trace);
 	/*
-	 * Optional, both. The traces that are in the session's directory for processes, by their `sub`; and the end of one that nobody has open.
-	 * Without the session's lock.
+	 * Optional, both. The traces that are in the session's directory for processes, by their `sub`; and the end of
+	 * one that nobody has open. Without the session's lock.
 	 */
-	int (*each_left)(void *data, const struct wmk_trace_info *session, int (*one)(void *one_data, const char *sub), void *one_data);
+	int (*each_left)(void *data, const struct wmk_trace_info *session, int (*one)(void *one_data, const char *sub),
+			 void *one_data);
 	int (*forget_left)(void *data, const struct wmk_trace_info *info);
 };
 
@@ -127,7 +136,8 @@ struct wmk_outlet_ops {
 struct wmk_identity {
 	uint32_t slot, generation;
 	pid_t pid;
-	uint64_t birth;                  /* which of that number: as its pidfd is numbered, or by its start time; 0: hidden */
+	/* which of that number: as its pidfd is numbered, or by its start time; 0: hidden */
+	uint64_t birth;
 };
 
 struct wmk_tracing_options {
@@ -144,21 +154,30 @@ struct wmk_tracing_options {
 	uint64_t max_ring_bytes;         /* of all sessions of one owner, in all rings (1/4 of the machine's memory) */
 	uint64_t max_users_ring_bytes;   /* of all owners but root (1/2 of memory, or max_ring_bytes if more) */
 	uint64_t max_trace_size;         /* of each session's traces together (no limit) */
-	uint64_t max_user_trace_size;    /* of the traces of all sessions of one owner (no limit): spoken for when a session is made */
+	/* of the traces of all sessions of one owner (no limit): spoken for when a session is made */
+	uint64_t max_user_trace_size;
 	const char *limits_file;         /* that sets them, named by the error of each; borrowed; NULL: none */
 	uint64_t first_rings_id;         /* numbers of rings begin behind this one */
-	const char *kernel_owner;        /* of instances of tracefs (kernel/tracefs/instance.h); copied; NULL: the kernel is not traced */
+	/* of instances of tracefs (kernel/tracefs/instance.h); copied; NULL: the kernel is not traced */
+	const char *kernel_owner;
 	/*
-	 * Optional. A class is about to get this id in these rings: for who keeps ids across restarts; then it is declared in the metadata.
-	 * Non-zero: it gets none now. When the declaration fails, the same id is given out again: the latest is right. Under the session's
-	 * lock.
+	 * Optional. A class is about to get this id in these rings: for who keeps ids across restarts; then it is
+	 * declared in the metadata. Non-zero: it gets none now. When the declaration fails, the same id is given out
+	 * again: the latest is right. Under the session's lock.
 	 */
-	int (*on_id)(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event);
-	/* Optional, from a shard's thread. A program is about to hear that this is its identity: for wmk_tracing_before() of the next daemon. */
+	int (*on_id)(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id,
+		     const struct wmk_event_class *event);
+	/*
+	 * Optional, from a shard's thread. A program is about to hear that this is its identity: for
+	 * wmk_tracing_before() of the next daemon.
+	 */
 	void (*on_identity)(void *data, const struct wmk_identity *is);
 	/* Optional. One session more (or less) records, and wants to know what is loaded in programs. Any thread. */
 	void (*on_dumps)(void *data, bool more);
-	/* Optional. Something of the session ended by itself (a process with rings of its own died): call wmk_session_reap() soon, elsewhere. */
+	/*
+	 * Optional. Something of the session ended by itself (a process with rings of its own died): call
+	 * wmk_session_reap() soon, elsewhere.
+	 */
 	void (*on_ended)(void *data, struct wmk_session *session);
 	/*
 	 * Optional. Rings have ended, and the consumer is about to forget their counts: the session must be written
@@ -176,11 +195,14 @@ int wmk_tracing_open(const struct wmk_tracing_options *options, struct wmk_traci
 const struct wmk_tracing_options *wmk_tracing_quotas(const struct wmk_tracing *tracing);
 /* All shards are closed already. Sessions that are still there end as by wmk_session_destroy(). */
 void wmk_tracing_close(struct wmk_tracing *tracing);
-/* The next daemon goes on with what is there: what the kernel records is left as it is from here on, whatever is closed. One thread is left. */
+/*
+ * The next daemon goes on with what is there: what the kernel records is left as it is from here on, whatever is
+ * closed. One thread is left.
+ */
 void wmk_tracing_leave(struct wmk_tracing *tracing);
 /*
- * Does this kernel have the events of rules (of struct wmk_ctl_rule), the fields of their filters and the session's clock? -ENOENT with the
- * nearest names; -EINVAL with the place; -ENOTSUP; or why tracefs cannot be used.
+ * Does this kernel have the events of rules (of struct wmk_ctl_rule), the fields of their filters and the session's
+ * clock? -ENOENT with the nearest names; -EINVAL with the place; -ENOTSUP; or why tracefs cannot be used.
  */
 int wmk_session_kernel_check(struct wmk_session *session, const struct wmk_list *rules);
 /* Sessions have been restored: what earlier daemons left in the kernel, and no session has, is removed. */
@@ -189,18 +211,19 @@ void wmk_tracing_thread_begin(void);
 void wmk_tracing_thread_end(void);
 
 /*
- * Bring every application in line with the session as it is now, in all shards, and wait until all have confirmed, or those that are
- * left are stopped (a debugger, SIGSTOP) or asleep, or `timeout_ms` is over (of another user who has let it pass lately, a moment). Not from a shard's thread, no lock held. Appends to `unanswered` (of
- * struct wmk_ctl_app, in the arena; may be NULL) who has not confirmed. 0 or -errno.
+ * Bring every application in line with the session as it is now, in all shards, and wait until all have confirmed, or
+ * those that are left are stopped (a debugger, SIGSTOP) or asleep, or `timeout_ms` is over (of another user who has let
+ * it pass lately, a moment). Not from a shard's thread, no lock held. Appends to `unanswered` (of struct wmk_ctl_app,
+ * in the arena; may be NULL) who has not confirmed. 0 or -errno.
  */
-int wmk_tracing_update(struct wmk_tracing *tracing, struct wmk_session *session, int timeout_ms, struct wmk_list *unanswered,
-		       struct wmk_arena *arena);
+int wmk_tracing_update(struct wmk_tracing *tracing, struct wmk_session *session, int timeout_ms,
+		       struct wmk_list *unanswered, struct wmk_arena *arena);
 /*
- * What there is of applications, asked of all shards. `who`: (uid_t)-1 for all, else only those of that user. Whether events are enabled
- * is told of the sessions of `whose`, (uid_t)-1: of everybody's.
+ * What there is of applications, asked of all shards. `who`: (uid_t)-1 for all, else only those of that user. Whether
+ * events are enabled is told of the sessions of `whose`, (uid_t)-1: of everybody's.
  */
-int wmk_tracing_list_apps(struct wmk_tracing *tracing, const struct wmk_ctl_list_apps *what, uid_t who, uid_t whose, struct wmk_list *apps,
-			  struct wmk_arena *arena);
+int wmk_tracing_list_apps(struct wmk_tracing *tracing, const struct wmk_ctl_list_apps *what, uid_t who, uid_t whose,
+			  struct wmk_list *apps, struct wmk_arena *arena);
 
 /* ── sessions ────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -210,17 +233,25 @@ struct wmk_session_options {
 	gid_t gid;
 	bool all_users;                  /* programs of every user are recorded; else only those of `uid` */
 	const char *trace_name;          /* in the metadata; NULL: the session's name */
-	/* Copied. `shm_path`: a new directory is made there, or (`shm`) it is this one; "" or NULL: rings are in memory. */
+	/*
+	 * Copied. `shm_path`: a new directory is made there, or (`shm`) it is this one; "" or NULL: rings are in
+	 * memory.
+	 */
 	struct wmk_ctl_settings settings;
 	enum wmk_shm { WMK_SHM_NEW, WMK_SHM_THERE, WMK_SHM_RECOVERED } shm;
 };
 
 /*
- * -EEXIST: the owner has one of that name; -EINVAL for a name that cannot be one; -ENOTSUP: its clock is not available; -EBUSY: another has that path; -E2BIG: too many; -EDQUOT:
+ * -EEXIST: the owner has one of that name; -EINVAL for a name that cannot be one; -ENOTSUP: its clock is not available;
+ * -EBUSY: another has that path; -E2BIG: too many; -EDQUOT:
  * max_size past the limit. *session is a reference: wmk_session_put(). Not active.
  */
-int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **session);
-/* Another session than the owner's of that name has the path: -EBUSY, in words that tell its name to whoever may see it. Else 0. */
+int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_options *options,
+		       struct wmk_session **session);
+/*
+ * Another session than the owner's of that name has the path: -EBUSY, in words that tell its name to whoever may see
+ * it. Else 0.
+ */
 int wmk_session_path_check(struct wmk_tracing *tracing, const struct wmk_session_options *options);
 /* By its owner and name (two users may call theirs alike): a reference, or NULL. */
 struct wmk_session *wmk_session_get(struct wmk_tracing *tracing, uid_t uid, const char *name);
@@ -240,26 +271,33 @@ bool wmk_session_recovered(const struct wmk_session *session);      /* was made 
 
 /* Below: locked. What they change is in force for applications after wmk_tracing_update(). */
 
-/* The session as the protocol shows it, counts included: in the arena. (What restored rings have of processes that have ended since, ends.) */
+/*
+ * The session as the protocol shows it, counts included: in the arena. (What restored rings have of processes that have
+ * ended since, ends.)
+ */
 int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
 /* The part of it that names applications which are not recorded (wire/unrecorded.def). 0 or -ENOMEM. */
 int wmk_session_unrecorded(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
-/* name NULL or "": the domain's only channel; -ENOTUNIQ when there are several. -ENOENT. The tracer's own channel is not found. */
+/*
+ * name NULL or "": the domain's only channel; -ENOTUNIQ when there are several. -ENOENT. The tracer's own channel is
+ * not found.
+ */
 int wmk_session_channel_find(struct wmk_session *session, const struct wmk_ctl_domain *domain, const char *name,
 			     struct wmk_session_channel **channel);
 /*
- * New, enabled, with its contexts and rules. Sizes are rounded up to powers of two. -EEXIST, -EINVAL (words say which option), -E2BIG.
- * In a session that records already it takes part at once.
+ * New, enabled, with its contexts and rules. Sizes are rounded up to powers of two. -EEXIST, -EINVAL (words say which
+ * option), -E2BIG. In a session that records already it takes part at once.
  */
-int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_channel *options, struct wmk_session_channel **channel);
+int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_channel *options,
+			    struct wmk_session_channel **channel);
 void wmk_session_channel_switch(struct wmk_session_channel *channel, bool on);
 /* As it was given, defaults filled in. */
 const struct wmk_ctl_channel *wmk_session_channel_options(const struct wmk_session_channel *channel);
 /* Would it do? 0 or -errno with a cause chain. */
 int wmk_session_rule_check(const struct wmk_ctl_rule *rule);
 /*
- * Does the rule's filter mean anything in the events that it matches and that were seen in any program? 0: it does, or there is none, or nothing
- * was seen. -EINVAL with the place.
+ * Does the rule's filter mean anything in the events that it matches and that were seen in any program? 0: it does, or
+ * there is none, or nothing was seen. -EINVAL with the place.
  */
 int wmk_tracing_filter_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule);
 /* Behind rules that were added: can the filters of each event that they match be made into one? -E2BIG: not so, and of none it was recorded. Of a
@@ -272,13 +310,13 @@ int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_c
 /* All rules with this pattern; NULL: all rules. Returns how many were enabled, 0: none had it. */
 unsigned wmk_session_rule_disable(struct wmk_session_channel *channel, const char *pattern);
 /*
- * What it has already is no error. A channel that has rings gets others at the next update (layout.c): each event moves to them in one step.
- * -EINVAL: no such context; -E2BIG: too many; -ENOBUFS: more memory than the owner may have.
+ * What it has already is no error. A channel that has rings gets others at the next update (layout.c): each event moves
+ * to them in one step. -EINVAL: no such context; -E2BIG: too many; -ENOBUFS: more memory than the owner may have.
  */
 int wmk_session_context_add(struct wmk_session_channel *channel, const char *name);
 /*
- * Tracked: everything of a kind (add, `all`), or nothing (not add, `all`), or what the list says is added or taken away: all of it, or after
- * an error nothing. -EINVAL: an empty one; -E2BIG: too many.
+ * Tracked: everything of a kind (add, `all`), or nothing (not add, `all`), or what the list says is added or taken
+ * away: all of it, or after an error nothing. -EINVAL: an empty one; -E2BIG: too many.
  */
 int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *track, bool add);
 /* Begin, go on. -EALREADY when active; -ENODATA: has no channel; -EDQUOT: its trace has what it may have. */
@@ -295,11 +333,15 @@ int wmk_session_stop(struct wmk_session *session);
 void wmk_session_unstart(struct wmk_session *session);
 /* The session whose traces are in this directory: a reference, or NULL. */
 struct wmk_session *wmk_session_of_path(struct wmk_tracing *tracing, const char *path);
-/* Its traces have what they may have: it is stopped as by wmk_session_stop(), and not started again before it is cleared. -EALREADY: it was. */
+/*
+ * Its traces have what they may have: it is stopped as by wmk_session_stop(), and not started again before it is
+ * cleared. -EALREADY: it was.
+ */
 int wmk_session_full(struct wmk_session *session);
 /*
- * Everything committed is on disk; counts and files begin anew. The first error, after all was tried. These two, reap and describe give the
- * lock up while they wait for whoever consumes: when they return, the session may have been changed, and destroyed, by others.
+ * Everything committed is on disk; counts and files begin anew. The first error, after all was tried. These two, reap
+ * and describe give the lock up while they wait for whoever consumes: when they return, the session may have been
+ * changed, and destroyed, by others.
  */
 int wmk_session_flush(struct wmk_session *session);
 int wmk_session_clear(struct wmk_session *session);
@@ -312,23 +354,27 @@ void wmk_session_regenerate_statedump(struct wmk_session *session);
 /* Rings of processes that ended: written out and freed. */
 void wmk_session_reap(struct wmk_session *session);
 /*
- * Ends it: not found any more, nobody may lock it. In this order: destroy (stops it as well), unlock, update, wmk_session_finish() (not
- * locked), put.
+ * Ends it: not found any more, nobody may lock it. In this order: destroy (stops it as well), unlock, update,
+ * wmk_session_finish() (not locked), put.
  */
 void wmk_session_destroy(struct wmk_session *session);
 /*
- * How many ring sets of daemons before this one no program has handed back, and in words which they are and how much they hold (cut to
- * fit).
+ * How many ring sets of daemons before this one no program has handed back, and in words which they are and how much
+ * they hold (cut to fit).
  */
 unsigned wmk_session_awaited(struct wmk_session *session, char *words, size_t size);
-/* After the update that followed the destruction: all is written, rings and traces are closed. The final state at *last if not NULL. */
+/*
+ * After the update that followed the destruction: all is written, rings and traces are closed. The final state at *last
+ * if not NULL.
+ */
 int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last, struct wmk_arena *arena);
 
 /* ── across daemons ──────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * An identity that an earlier daemon gave, before the first session is restored: where its process has ended, its claims in restored rings are
- * freed, at wmk_session_restore_end() and whenever the session is stopped or described. -EINVAL, -E2BIG, -ENOMEM.
+ * An identity that an earlier daemon gave, before the first session is restored: where its process has ended, its
+ * claims in restored rings are freed, at wmk_session_restore_end() and whenever the session is stopped or described.
+ * -EINVAL, -E2BIG, -ENOMEM.
  */
 int wmk_tracing_before(struct wmk_tracing *tracing, const struct wmk_identity *is);
 
@@ -347,21 +393,25 @@ struct wmk_restored_rings {
 };
 
 /* Locked. Stops at the first that is not 0, and returns it. A channel's counts are those of rings that have ended. */
-int wmk_session_each_channel(struct wmk_session *session, int (*one)(void *data, const struct wmk_ctl_channel *is, uint32_t stream_id, bool own),
+int wmk_session_each_channel(struct wmk_session *session,
+			     int (*one)(void *data, const struct wmk_ctl_channel *is, uint32_t stream_id, bool own),
 			     void *data);
-int wmk_session_each_rings(struct wmk_session *session, int (*one)(void *data, const struct wmk_restored_rings *is), void *data);
+int wmk_session_each_rings(struct wmk_session *session, int (*one)(void *data, const struct wmk_restored_rings *is),
+			   void *data);
 
 /*
- * Make a session as it was, before any application comes: restore, its channels, its rings, the ids in them, end. What is given is
- * checked as if a user had typed it. *session is a reference, and locked until wmk_session_restore_end(), which enters it into the table
- * of names and unlocks it, whatever it returns (-EEXIST; put it then).
+ * Make a session as it was, before any application comes: restore, its channels, its rings, the ids in them, end. What
+ * is given is checked as if a user had typed it. *session is a reference, and locked until wmk_session_restore_end(),
+ * which enters it into the table of names and unlocks it, whatever it returns (-EEXIST; put it then).
  */
-int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_options *options, const struct wmk_ctl_session *is,
-			struct wmk_session **session);
-int wmk_session_restore_channel(struct wmk_session *session, const struct wmk_ctl_channel *is, uint32_t stream_id, bool own);
+int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_options *options,
+			const struct wmk_ctl_session *is, struct wmk_session **session);
+int wmk_session_restore_channel(struct wmk_session *session, const struct wmk_ctl_channel *is, uint32_t stream_id,
+				bool own);
 /*
- * `fd` of the ring set: the caller's; -1: nobody has it, and it is awaited from programs: until one hands it back, new rings are made for
- * those that record. -ENOENT: no channel has that number. After any other error with a descriptor it is awaited too.
+ * `fd` of the ring set: the caller's; -1: nobody has it, and it is awaited from programs: until one hands it back, new
+ * rings are made for those that record. -ENOENT: no channel has that number. After any other error with a descriptor it
+ * is awaited too.
  */
 int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_restored_rings *is, int fd);
 /* Rings of this stream class have ended: `gone` returns their counts, by the channel's name in the trace. */
@@ -377,15 +427,21 @@ int wmk_session_restore_end(struct wmk_session *session);
 
 /* -EINVAL with words when `pattern` cannot be one (empty, too long, unclosed '['). */
 int wmk_pattern_check(const char *pattern);
-/* Globs on `provider:name` (* ? [a-z] [!a-z], \ before a character that is meant); one without ':' is also held against the provider alone. */
+/*
+ * Globs on `provider:name` (* ? [a-z] [!a-z], \ before a character that is meant); one without ':' is also held against
+ * the provider alone.
+ */
 bool wmk_pattern_match(const char *pattern, const char *provider, const char *name);
-/* How many distinct events that were seen in any program, the tracer's own not counted, match `pattern` (a '!' in front is skipped). */
+/*
+ * How many distinct events that were seen in any program, the tracer's own not counted, match `pattern` (a '!' in front
+ * is skipped).
+ */
 uint64_t wmk_tracing_matching(struct wmk_tracing *tracing, const char *pattern);
 /* Likewise, and none of the rule's exclusions, and its level. */
 uint64_t wmk_tracing_fitting(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule);
 /*
- * The `provider:name` that were seen in any program and are nearest to `pattern`, best first; returns how many (<= max). Strings live as
- * long as `tracing`.
+ * The `provider:name` that were seen in any program and are nearest to `pattern`, best first; returns how many (<=
+ * max). Strings live as long as `tracing`.
  */
 unsigned wmk_tracing_nearest(struct wmk_tracing *tracing, const char *pattern, const char **names, unsigned max);
 

@@ -8,7 +8,8 @@
  *     wait, a moment at a time               count who has answered, after each turn
  *        nothing new: look ────────────────► are those that are left stopped, or at rest? then nobody waits for them
  *
- * The round ends when every shard has reported. What is shared (struct update) is under its own lock, taken for moments only.
+ * The round ends when every shard has reported. What is shared (struct update) is under its own lock, taken for moments
+ * only.
  */
 #include "session/internal.h"
 
@@ -25,7 +26,8 @@
 
 #define LOOK_FIRST_MS 1
 #define LOOK_MS 20
-#define REST_MS 50                   /* nobody runs for so long who was woken, however busy the machine is: it would be about to */
+/* nobody runs for so long who was woken, however busy the machine is: it would be about to */
+#define REST_MS 50
 #define THREADS_OF_ONE 64u           /* who has more is not said to rest */
 #define THREADS_AT_ONCE 256u         /* looked at in one turn of a shard, which has others to hear */
 #define OTHERS_MS 1000u              /* for applications of users other than root and the session's owner */
@@ -120,8 +122,8 @@ static bool is_stopped(const struct app *app)
 }
 
 /*
- * It has what it was asked, or no room for it, and for a while none of its threads ran or wanted to: what could make it answer is not ours. (In a later round
- * it may have run since.)
+ * It has what it was asked, or no room for it, and for a while none of its threads ran or wanted to: what could make it
+ * answer is not ours. (In a later round it may have run since.)
  */
 static bool is_at_rest(struct app *app, unsigned *budget)
 {
@@ -145,8 +147,8 @@ static bool is_heard_next(const struct app *app)
 }
 
 /*
- * Of a round, or one after it, who is found stopped or at rest is not looked at again; so all get their turn, however many there are. Rest takes a while to
- * show: of those that were asked just now it is not looked for.
+ * Of a round, or one after it, who is found stopped or at rest is not looked at again; so all get their turn, however
+ * many there are. Rest takes a while to show: of those that were asked just now it is not looked for.
  */
 static bool is_held(struct app *app, uint32_t number, int64_t now, unsigned *budget)
 {
@@ -172,8 +174,8 @@ static bool is_of_others(const struct update *u, const struct app *app)
 }
 
 /*
- * Of those that have not answered: may one do so soon? Who has missed a whole deadline is not waited for until it answers in time again: one that says nothing,
- * or always too late, would delay every command.
+ * Of those that have not answered: may one do so soon? Who has missed a whole deadline is not waited for until it
+ * answers in time again: one that says nothing, or always too late, would delay every command.
  */
 static bool somebody_is_left(struct wmk_apps *apps, const struct update *u, uint32_t number, bool others_late)
 {
@@ -182,7 +184,8 @@ static bool somebody_is_left(struct wmk_apps *apps, const struct update *u, uint
 	bool left = false;
 
 	for (struct app *app = apps->app; app; app = app->next) {
-		if (wmk_app_answers(app, number) || app->missed || (others_late && is_of_others(u, app)) || is_held(app, number, now, &budget))
+		if (wmk_app_answers(app, number) || app->missed || (others_late && is_of_others(u, app)) ||
+		    is_held(app, number, now, &budget))
 			continue;
 		left = true;
 		if (now - app->asked_at < LOOK_MS)
@@ -277,10 +280,12 @@ static void look_at_all(struct update *u, struct shard_round *rounds, unsigned n
 		}
 }
 
-int wmk_tracing_update(struct wmk_tracing *tracing, struct wmk_session *session, int timeout_ms, struct wmk_list *unanswered,
-		       struct wmk_arena *arena)
+int wmk_tracing_update(struct wmk_tracing *tracing, struct wmk_session *session, int timeout_ms,
+		       struct wmk_list *unanswered, struct wmk_arena *arena)
 {
-	struct update u = { .lock = PTHREAD_MUTEX_INITIALIZER, .session = session, .unanswered = unanswered, .arena = arena };
+	struct update u = {
+		.lock = PTHREAD_MUTEX_INITIALIZER, .session = session, .unanswered = unanswered, .arena = arena
+	};
 	const uint64_t begin = wmk_clock_monotonic();
 	unsigned n, ms = LOOK_FIRST_MS;
 
@@ -353,10 +358,13 @@ static void list_run(struct wmk_apps *apps, struct wmk_apps_job *job)
 	pthread_mutex_unlock(&l->lock);
 }
 
-int wmk_tracing_list_apps(struct wmk_tracing *tracing, const struct wmk_ctl_list_apps *what, uid_t who, uid_t whose, struct wmk_list *apps,
-			  struct wmk_arena *arena)
+int wmk_tracing_list_apps(struct wmk_tracing *tracing, const struct wmk_ctl_list_apps *what, uid_t who, uid_t whose,
+			  struct wmk_list *apps, struct wmk_arena *arena)
 {
-	struct listing l = { .lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER, .who = who, .apps = apps,
+	struct listing l = { .lock = PTHREAD_MUTEX_INITIALIZER,
+			     .done = PTHREAD_COND_INITIALIZER,
+			     .who = who,
+			     .apps = apps,
 			     .how = { .arena = arena, .what = what, .whose = whose } };
 	struct list_job *jobs;
 

@@ -112,7 +112,8 @@ static void *worker_run(void *data)
 	return NULL;
 }
 
-int wmk_workers_open(unsigned n, unsigned max_at_work, bool for_root, const struct wmk_workers_ops *ops, struct wmk_workers **out)
+int wmk_workers_open(unsigned n, unsigned max_at_work, bool for_root, const struct wmk_workers_ops *ops,
+		     struct wmk_workers **out)
 {
 	struct wmk_workers *w = calloc(1, sizeof(*w));
 	sigset_t all, before;

@@ -2,8 +2,9 @@
 /*
  * written.c - what is asked of the consumer about rings that are there: write them out, forget, count, end.
  *
- * That takes as long as a disk takes. Meanwhile the session's lock is given up, so that programs register and end, and other commands are
- * answered. One thread at a time asks (session->writing; who comes next waits), and it alone takes rings out of the session's list:
+ * That takes as long as a disk takes. Meanwhile the session's lock is given up, so that programs register and end, and
+ * other commands are answered. One thread at a time asks (session->writing; who comes next waits), and it alone takes
+ * rings out of the session's list:
  *
  *     lock ─ wait until nobody writes ─ writing = true ─┐ unlock      rings may come to the list's head meanwhile, and none goes;
  *                                                       ├ ask, ask    those that are to end are out of it already, and `closed`
@@ -98,7 +99,9 @@ static int left_note(void *data, const char *sub)
 
 static struct wmk_trace_info info_of(const struct wmk_session *session, const char *sub)
 {
-	return (struct wmk_trace_info){ .session = session->name, .path = session->path, .sub = sub, .uid = session->uid, .gid = session->gid };
+	return (struct wmk_trace_info){
+		.session = session->name, .path = session->path, .sub = sub, .uid = session->uid, .gid = session->gid
+	};
 }
 
 /* Those whose process records still are no leftovers. */
@@ -113,8 +116,9 @@ static void left_keep(struct left *left, const struct wmk_session *session)
 }
 
 /*
- * Begun; locked again when it returns. Their names are taken first: a process that begins meanwhile has another, or stands in the session's
- * list when that is looked at, as both are done in one turn of the lock; and whose trace was in the list when its name was taken is there still.
+ * Begun; locked again when it returns. Their names are taken first: a process that begins meanwhile has another, or
+ * stands in the session's list when that is looked at, as both are done in one turn of the lock; and whose trace was in
+ * the list when its name was taken is there still.
  */
 static int forget_left(struct wmk_session *session)
 {
@@ -192,7 +196,10 @@ void wmk_session_count(struct wmk_session *session)
 
 	begin(session);
 	pthread_mutex_unlock(&session->lock);
-	/* where nobody answers in time, nobody would for the others either; what the consumer does not have says nothing about them */
+	/*
+	 * where nobody answers in time, nobody would for the others either; what the consumer does not have says
+	 * nothing about them
+	 */
 	int err = 0;
 
 	for (struct rings *one = rings; one && err != -ETIMEDOUT && err != -ECONNABORTED; one = one->next)

@@ -44,15 +44,17 @@ int wmk_store_take(struct wmk_store *store, uint64_t bytes, uint64_t going)
 		return 0;
 	/* (T) acquire: pairs with (G): a packet whose room is given back is among what is used. */
 	const uint64_t taken = atomic_fetch_add_explicit(&budget->taken, bytes, memory_order_acquire) + bytes;
-	const uint64_t now = atomic_load_explicit(&budget->used, memory_order_relaxed), used = now > going ? now - going : 0;
+	const uint64_t now = atomic_load_explicit(&budget->used, memory_order_relaxed),
+		       used = now > going ? now - going : 0;
 
 	if (used <= budget->max && taken <= budget->max - used)
 		return 0;
 	wmk_store_give(store, bytes);
 	if (budget->full)
 		budget->full(budget->data);
-	return wmk_error_said(-EDQUOT, "the trace %.100s may have %llu bytes and has %llu: no room for %llu more", store->path,
-			      (unsigned long long)budget->max, (unsigned long long)used, (unsigned long long)bytes);
+	return wmk_error_said(-EDQUOT, "the trace %.100s may have %llu bytes and has %llu: no room for %llu more",
+			      store->path, (unsigned long long)budget->max, (unsigned long long)used,
+			      (unsigned long long)bytes);
 }
 
 void wmk_store_give(struct wmk_store *store, uint64_t bytes)
@@ -72,17 +74,21 @@ int wmk_store_room(struct wmk_store *store, uint64_t bytes)
 {
 	struct statvfs is;
 
-	if (!store->keep_free || atomic_fetch_add_explicit(&store->unlooked, bytes, memory_order_relaxed) + bytes < LOOK_BYTES)
+	if (!store->keep_free ||
+	    atomic_fetch_add_explicit(&store->unlooked, bytes, memory_order_relaxed) + bytes < LOOK_BYTES)
 		return 0;
 	/* (who does not tell its size has no part to keep) */
 	if (fstatvfs(store->dir, &is) < 0 || is.f_blocks == 0)
 		return 0;
-	const uint64_t part = (uint64_t)is.f_blocks * is.f_frsize / KEEP_PARTS, keep = part < store->keep_free ? part : store->keep_free;
+	const uint64_t part = (uint64_t)is.f_blocks * is.f_frsize / KEEP_PARTS,
+		       keep = part < store->keep_free ? part : store->keep_free;
 	const uint64_t left = (uint64_t)is.f_bavail * is.f_frsize;
 
 	if (left < keep || left - keep < bytes)
-		return wmk_error_said(-ENOSPC, "the disk of %.80s has %llu MB left, and of these %llu are kept for others (disk-reserve)", store->path,
-				      (unsigned long long)(left >> 20), (unsigned long long)(keep >> 20));
+		return wmk_error_said(-ENOSPC,
+				      "the disk of %.80s has %llu MB left, and of these %llu are kept for others "
+				      "(disk-reserve)",
+				      store->path, (unsigned long long)(left >> 20), (unsigned long long)(keep >> 20));
 	atomic_store_explicit(&store->unlooked, 0, memory_order_relaxed);
 	return 0;
 }

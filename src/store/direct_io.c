@@ -34,7 +34,8 @@ void wmk_direct_open(struct wmk_direct *direct, struct wmk_direct_rates *rates, 
 	direct->rates = rates;
 	/* (whoever owns the directory may have put something else there since: not to wait for the reader of a FIFO) */
 	direct->fd = openat(dir, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_DIRECT);
-	if (direct->fd >= 0 && (fstat(fd, &is) != 0 || fstat(direct->fd, &st) != 0 || is.st_dev != st.st_dev || is.st_ino != st.st_ino))
+	if (direct->fd >= 0 &&
+	    (fstat(fd, &is) != 0 || fstat(direct->fd, &st) != 0 || is.st_dev != st.st_dev || is.st_ino != st.st_ino))
 		wmk_direct_close(direct);
 }
 
@@ -59,7 +60,8 @@ static uint64_t now_ns(void)
  */
 static int write_past(int fd, const struct iovec *iov, int n, uint64_t offset)
 {
-	static _Thread_local uint8_t tail[WMK_CTF_PAD_MAX + 2 * WMK_STORE_ALIGN] __attribute__((aligned(WMK_DIRECT_BLOCK)));
+	static _Thread_local uint8_t tail[WMK_CTF_PAD_MAX + 2 * WMK_STORE_ALIGN]
+		__attribute__((aligned(WMK_DIRECT_BLOCK)));
 	size_t whole = iov[0].iov_len & ~(size_t)(WMK_STORE_ALIGN - 1), len = iov[0].iov_len - whole;
 	struct iovec aligned[2] = { { iov[0].iov_base, whole }, { tail, 0 } };
 

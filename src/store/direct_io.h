@@ -25,8 +25,8 @@ struct wmk_direct {
 };
 
 /*
- * Sets direct->fd, to -1 where the file system has no direct writes, or `name` in `dir` is no longer the file that `fd` is. `rates` is the
- * store's.
+ * Sets direct->fd, to -1 where the file system has no direct writes, or `name` in `dir` is no longer the file that `fd`
+ * is. `rates` is the store's.
  */
 void wmk_direct_open(struct wmk_direct *direct, struct wmk_direct_rates *rates, int dir, const char *name, int fd);
 void wmk_direct_close(struct wmk_direct *direct);

@@ -136,7 +136,8 @@ int wmk_store_files_remove(struct wmk_store_stream *stream)
 }
 
 /* 1: the file has a packet, the first of them is *first; 0: not one; -errno. */
-static int first_packet(const struct wmk_store_stream *stream, uint64_t number, const uint8_t uuid[16], struct wmk_ctf_packet *first)
+static int first_packet(const struct wmk_store_stream *stream, uint64_t number, const uint8_t uuid[16],
+			struct wmk_ctf_packet *first)
 {
 	uint8_t room[WMK_CTF_PACKET_ROOM];
 	char name[WMK_STORE_NAME];

@@ -2,8 +2,8 @@
 /*
  * owner_identity.c - files made with the rights of a session's owner, by a thread of root's daemon.
  *
- * The kernel keeps the identity for file systems for each thread, and the groups too; the C library changes the groups of all threads,
- * so that is a raw system call here. Capabilities over files go and come with the user id.
+ * The kernel keeps the identity for file systems for each thread, and the groups too; the C library changes the groups
+ * of all threads, so that is a raw system call here. Capabilities over files go and come with the user id.
  */
 #include "store/store_state.h"
 
@@ -104,7 +104,9 @@ int wmk_rights_enter(struct wmk_rights *rights)
 	if (!rights)
 		return 0;
 	if (now.rights)
-		return now.rights->uid == rights->uid ? 0 : wmk_error(-EBUSY, "this thread acts for user %u", (unsigned)now.rights->uid);
+		return now.rights->uid == rights->uid
+			       ? 0
+			       : wmk_error(-EBUSY, "this thread acts for user %u", (unsigned)now.rights->uid);
 	n = getgroups(0, NULL);
 	now.groups = malloc((size_t)(n > 0 ? n : 1) * sizeof(gid_t));
 	now.n = now.groups ? getgroups(n, now.groups) : -1;

@@ -53,7 +53,10 @@ static int enter(int at, const char *name, unsigned how, unsigned *links)
 
 	if ((how & WMK_PATH_MAKE) && mkdirat(at, name, 0700) < 0 && errno != EEXIST)
 		return errno == EMLINK ? -ENOSPC : -errno;       /* (it has another meaning here) */
-	/* To pass through a directory one need not be allowed to list it. O_DIRECTORY: what is mounted when somebody comes, is. */
+	/*
+	 * To pass through a directory one need not be allowed to list it. O_DIRECTORY: what is mounted when somebody
+	 * comes, is.
+	 */
 	fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 || (errno != ENOTDIR && errno != ELOOP))
 		return fd < 0 ? -errno : fd;
@@ -103,7 +106,8 @@ int wmk_path_walk(int at, const char *path, unsigned how)
 
 int wmk_path_open(const char *path)
 {
-	int start = path[0] ? wmk_path_start(path) : -ENOENT, at = start < 0 ? start : wmk_path_walk(start, path, WMK_PATH_FOLLOW), fd;
+	int start = path[0] ? wmk_path_start(path) : -ENOENT,
+	    at = start < 0 ? start : wmk_path_walk(start, path, WMK_PATH_FOLLOW), fd;
 
 	if (at < 0)
 		return at;

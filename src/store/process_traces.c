@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_traces.c - traces that processes of their own buffers have left in a session's directory: which there are, and their end.
+ * process_traces.c - traces that processes of their own buffers have left in a session's directory: which there are,
+ * and their end.
  *
  *     <trace>/ust/pid/<name>/64-bit/{metadata, streams, index/}
  */
@@ -110,5 +111,7 @@ int wmk_store_remove_process(const char *path, const char *name)
 		err = -errno;
 	if (processes >= 0)
 		close(processes);
-	return err < 0 && err != -ENOENT ? wmk_error(err, "cannot remove the trace of process %.60s in %.80s", name, path) : 0;
+	return err < 0 && err != -ENOENT
+		       ? wmk_error(err, "cannot remove the trace of process %.60s in %.80s", name, path)
+		       : 0;
 }

@@ -2,7 +2,8 @@
 /*
  * store.c - the directories of a trace, and its metadata file.
  *
- * Somebody who may write to a directory on the way cannot redirect us by a link (path.h); the trace directory itself and what is below it are none.
+ * Somebody who may write to a directory on the way cannot redirect us by a link (path.h); the trace directory itself
+ * and what is below it are none.
  */
 #include "ctf/writer.h"
 #include "store/store_state.h"
@@ -89,7 +90,8 @@ static int check_empty(int dir)
 /* The trace's directory, made if need be, in which nothing is. */
 static int make_top(const char *path)
 {
-	int start = wmk_path_start(path), dir = start < 0 ? start : wmk_path_walk(start, path, WMK_PATH_MAKE | WMK_PATH_FOLLOW), err;
+	int start = wmk_path_start(path),
+	    dir = start < 0 ? start : wmk_path_walk(start, path, WMK_PATH_MAKE | WMK_PATH_FOLLOW), err;
 
 	if (dir < 0)
 		return dir;
@@ -110,7 +112,10 @@ static int sentence(int err, const char *path)
 	case -ELOOP:
 		return wmk_error(err, "%.100s is not a directory, or is a link", path);
 	case -EMLINK:
-		return wmk_error(-EACCES, "the way to %.100s leads through a link of another user, who could make it lead anywhere: name the directory itself", path);
+		return wmk_error(-EACCES,
+				 "the way to %.100s leads through a link of another user, who could make it lead "
+				 "anywhere: name the directory itself",
+				 path);
 	default:
 		return wmk_error(err, "cannot make or open trace directory %.80s: %s", path, strerror(-err));
 	}
@@ -172,12 +177,16 @@ static int is_more_than_metadata(void *data, int at, const char *name)
 /* 0: no stream was begun; -ENOTEMPTY, or -errno. */
 static int check_unused(const struct wmk_store *store)
 {
-	int fd = openat(store->dir, ".", DIR_FLAGS), err = wmk_store_each_entry(fd < 0 ? -errno : fd, is_more_than_metadata, NULL);
+	int fd = openat(store->dir, ".", DIR_FLAGS),
+	    err = wmk_store_each_entry(fd < 0 ? -errno : fd, is_more_than_metadata, NULL);
 
 	return err < 0 ? err : check_empty(store->index_dir);
 }
 
-/* Is the metadata that is there what one who was killed has left: ours, no living one's, of no use yet to anybody? Then it is empty now. */
+/*
+ * Is the metadata that is there what one who was killed has left: ours, no living one's, of no use yet to anybody? Then
+ * it is empty now.
+ */
 static int take_metadata(const struct wmk_store *store, const struct stat *st)
 {
 	const uid_t uid = wmk_rights_uid(store->rights);
@@ -188,8 +197,8 @@ static int take_metadata(const struct wmk_store *store, const struct stat *st)
 	if (lock_metadata(store->metadata) < 0)
 		return -EEXIST;
 	/* Behind the lock: what is locked may have been replaced just before, and given up with that. */
-	if (fstatat(store->dir, "metadata", &now, AT_SYMLINK_NOFOLLOW) < 0 || now.st_ino != st->st_ino || now.st_dev != st->st_dev ||
-	    check_unused(store) < 0)
+	if (fstatat(store->dir, "metadata", &now, AT_SYMLINK_NOFOLLOW) < 0 || now.st_ino != st->st_ino ||
+	    now.st_dev != st->st_dev || check_unused(store) < 0)
 		return -EEXIST;
 	return ftruncate(store->metadata, 0) < 0 ? -errno : 0;
 }
@@ -218,7 +227,10 @@ static int open_metadata(struct wmk_store *store, enum expect how)
 	return 0;
 }
 
-/* Readers that follow the trace wait for the next writer as long as this file exists. Without it they stop with the lock. */
+/*
+ * Readers that follow the trace wait for the next writer as long as this file exists. Without it they stop with the
+ * lock.
+ */
 static void live_begin(struct wmk_store *store)
 {
 	int fd = openat(store->dir, LIVE, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -247,13 +259,17 @@ static int open_below(const char *path, const char *sub)
 	return top < 0 ? top : wmk_path_walk(top, sub, 0);
 }
 
-/* The directories of `sub`, from the innermost on, as far as they hold nothing; none when there is metadata: then somebody has them. */
+/*
+ * The directories of `sub`, from the innermost on, as far as they hold nothing; none when there is metadata: then
+ * somebody has them.
+ */
 static void unmake(const char *path, const char *sub)
 {
 	char *left = NULL, *slash;
 	int at = open_below(path, sub);
 	struct stat st;
-	const bool nobodys = at == -ENOENT || (at >= 0 && fstatat(at, "metadata", &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT);
+	const bool nobodys =
+		at == -ENOENT || (at >= 0 && fstatat(at, "metadata", &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT);
 
 	if (at >= 0)
 		close(at);
@@ -357,7 +373,8 @@ void wmk_store_discard(struct wmk_store *store)
 
 	if (entered < 0)
 		wmk_error_clear();
-	else if (store->sub && store->metadata_len == 0 && check_unused(store) == 0 && unlinkat(store->dir, "metadata", 0) == 0)
+	else if (store->sub && store->metadata_len == 0 && check_unused(store) == 0 &&
+		 unlinkat(store->dir, "metadata", 0) == 0)
 		unmake(store->path, store->sub);
 	wmk_rights_leave(entered);
 	wmk_store_close(store);

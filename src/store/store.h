@@ -11,9 +11,9 @@
  *
  *         .live                       empty; removed by wmk_store_close(), so it remains after a crash
  *
- * Directories are 0700, files 0600, owned by whoever runs this, or for whom (wmk_store_as()). Links on the way are followed as path.h
- * says. Errors are -errno with a cause chain that names the path. One thread at a time per object, except where
- * said.
+ * Directories are 0700, files 0600, owned by whoever runs this, or for whom (wmk_store_as()). Links on the way are
+ * followed as path.h says. Errors are -errno with a cause chain that names the path. One thread at a time per object,
+ * except where said.
  */
 #ifndef WMK_STORE_STORE_H
 #define WMK_STORE_STORE_H
@@ -43,19 +43,26 @@ struct wmk_store;
  * ... . When it fails, what it has made of `sub` is gone again. *store is the caller's: wmk_store_close().
  */
 int wmk_store_create(const char *path, const char *sub, struct wmk_store **store);
-/* Make the directory `path` alone, with its missing parents, for a trace that somebody else will make. -EEXIST when it is there. */
+/*
+ * Make the directory `path` alone, with its missing parents, for a trace that somebody else will make. -EEXIST when it
+ * is there.
+ */
 int wmk_store_reserve(const char *path);
 /* One more `sub` in a trace that is there (another user's, another program's). -EEXIST when it is there too. */
 int wmk_store_add(const char *path, const char *sub, struct wmk_store **store);
 /*
- * The same where somebody was killed while he made that `sub`, or wrote its first declarations: all is as if it had just been made. -EEXIST: it
- * is another user's, somebody lives who has it open to write declarations, a stream was begun, or that cannot be told.
+ * The same where somebody was killed while he made that `sub`, or wrote its first declarations: all is as if it had
+ * just been made. -EEXIST: it is another user's, somebody lives who has it open to write declarations, a stream was
+ * begun, or that cannot be told.
  */
 int wmk_store_take_over(const char *path, const char *sub, struct wmk_store **store);
 /* Open a directory that wmk_store_create() made, to go on with it (metadata and streams are appended to). */
 int wmk_store_open(const char *path, const char *sub, struct wmk_store **store);
 void wmk_store_close(struct wmk_store *store);
-/* The same, but what was made below `path` for it goes, if no declaration and no stream was written: it can be made again. */
+/*
+ * The same, but what was made below `path` for it goes, if no declaration and no stream was written: it can be made
+ * again.
+ */
 void wmk_store_discard(struct wmk_store *store);
 int wmk_store_sub_uid(uid_t uid, char *sub, size_t size);
 const char *wmk_store_path(const struct wmk_store *store);      /* of the whole trace, as given */
@@ -71,7 +78,10 @@ int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len);
  * one, which is cut off. -ESTALE: the file is shorter than the offset.
  */
 int wmk_store_metadata_at(struct wmk_store *store, uint64_t offset, const char *text, size_t len);
-/* `words` for people, as a comment behind what is there; nothing where the metadata is JSON, which has none. 0 or -errno. Thread-safe. */
+/*
+ * `words` for people, as a comment behind what is there; nothing where the metadata is JSON, which has none. 0 or
+ * -errno. Thread-safe.
+ */
 int wmk_store_remark(struct wmk_store *store, const char *words);
 /* This instead of what the file holds: whole, or nothing has changed. Thread-safe. */
 int wmk_store_metadata_replace(struct wmk_store *store, const char *text, size_t len);
@@ -79,24 +89,27 @@ int wmk_store_metadata_replace(struct wmk_store *store, const char *text, size_t
 uint64_t wmk_store_bytes(const struct wmk_store *store);
 
 /*
- * For root's daemons: until wmk_store_as_end() the calling thread makes, opens and removes files with the rights of `uid` (his groups are
- * looked up; `gid` is the first of them), and they are his. A store that is made or opened meanwhile keeps these rights: it takes them
- * again by itself, in any thread, whenever it opens or removes a file. Nothing to do when `uid` is who we are. -EPERM: we may not; -EBUSY:
+ * For root's daemons: until wmk_store_as_end() the calling thread makes, opens and removes files with the rights of
+ * `uid` (his groups are looked up; `gid` is the first of them), and they are his. A store that is made or opened
+ * meanwhile keeps these rights: it takes them again by itself, in any thread, whenever it opens or removes a file.
+ * Nothing to do when `uid` is who we are. -EPERM: we may not; -EBUSY:
  * this thread acts for somebody already.
  */
 int wmk_store_as(uid_t uid, gid_t gid);
 void wmk_store_as_end(void);
 
 /*
- * Bytes that what lies below one directory may have. Stores that share a budget count there what they write, and a packet with records that
- * would make it more is refused: -EDQUOT. (Where several threads write at the edge, one that would just have fitted may be.) A packet without any, which tells how many were lost, is not, nor the head of an index: so much may be
- * above. The budget is the caller's, and outlives the stores.
+ * Bytes that what lies below one directory may have. Stores that share a budget count there what they write, and a
+ * packet with records that would make it more is refused: -EDQUOT. (Where several threads write at the edge, one that
+ * would just have fitted may be.) A packet without any, which tells how many were lost, is not, nor the head of an
+ * index: so much may be above. The budget is the caller's, and outlives the stores.
  */
 struct wmk_store_budget {
 	uint64_t max;
 	_Atomic uint64_t used;           /* relaxed: a count of what is in the files */
 	_Atomic uint64_t taken;          /* by packets that are being written */
-	pthread_mutex_t lock;            /* the caller's to make: held while files go, and while what is there is measured */
+	/* the caller's to make: held while files go, and while what is there is measured */
+	pthread_mutex_t lock;
 	/* From the writing thread, with each packet that is refused. */
 	void (*full)(void *data);
 	void *data;
@@ -107,27 +120,35 @@ struct wmk_store_budget {
  */
 void wmk_store_share(struct wmk_store *store, struct wmk_store_budget *budget, bool measured);
 /*
- * What is below `path` by now, with the rights of the calling thread, in the place of what was counted: the first time, and when files have
- * gone that no store removed. What others write meanwhile may be counted twice, until the next measure, never not at all. 0 or -errno.
+ * What is below `path` by now, with the rights of the calling thread, in the place of what was counted: the first time,
+ * and when files have gone that no store removed. What others write meanwhile may be counted twice, until the next
+ * measure, never not at all. 0 or -errno.
  */
 int wmk_store_measure(struct wmk_store_budget *budget, const char *path);
-/* Bytes of all plain files below `path`, which is there, with the rights of the calling thread; no link is followed. 0 or -errno. */
+/*
+ * Bytes of all plain files below `path`, which is there, with the rights of the calling thread; no link is followed. 0
+ * or -errno.
+ */
 int wmk_store_usage(const char *path, uint64_t *bytes);
 
 /*
- * Of the file system that the files are on `bytes` stay free, or a twentieth of it where that is less: a packet with records that would take of
- * these is refused, -ENOSPC. Looked at once in a mebibyte, then at each packet while it is so. 0, as in a new store: no such thing. Before a stream is open.
+ * Of the file system that the files are on `bytes` stay free, or a twentieth of it where that is less: a packet with
+ * records that would take of these is refused, -ENOSPC. Looked at once in a mebibyte, then at each packet while it is
+ * so. 0, as in a new store: no such thing. Before a stream is open.
  */
 void wmk_store_keep_free(struct wmk_store *store, uint64_t bytes);
 /* What recording leaves to the rest of the machine, unless its administrator says otherwise. */
 #define WMK_STORE_KEEP_FREE (256ull << 20)
 
 /*
- * The names of what is in `path`/ust/pid: traces of processes (<name>-<pid>-<date>), from the calling thread, with its rights. Returns 0, also
- * when there is none; -errno; or the first value other than 0 that `one` returned.
+ * The names of what is in `path`/ust/pid: traces of processes (<name>-<pid>-<date>), from the calling thread, with its
+ * rights. Returns 0, also when there is none; -errno; or the first value other than 0 that `one` returned.
  */
 int wmk_store_each_process(const char *path, int (*one)(void *data, const char *name), void *data);
-/* Remove one of them, which nobody has open: its files and directories, and nothing that is no plain file. 0 also when it is not there. */
+/*
+ * Remove one of them, which nobody has open: its files and directories, and nothing that is no plain file. 0 also when
+ * it is not there.
+ */
 int wmk_store_remove_process(const char *path, const char *name);
 
 /* ── streams ─────────────────────────────────────────────────────────────────────────────────────────── */
@@ -135,9 +156,9 @@ int wmk_store_remove_process(const char *path, const char *name);
 struct wmk_store_stream;
 
 /*
- * A stream in several files, <name>_0, <name>_1, ...: each of whole packets, and no more than `size` bytes of them unless one alone is
- * larger. At most `count` files: the oldest makes room for the next; a single one when the next has its first packet,
- * if there is room for both. 0: no limit; NULL or no size: one file, <name>.
+ * A stream in several files, <name>_0, <name>_1, ...: each of whole packets, and no more than `size` bytes of them
+ * unless one alone is larger. At most `count` files: the oldest makes room for the next; a single one when the next has
+ * its first packet, if there is room for both. 0: no limit; NULL or no size: one file, <name>.
  */
 struct wmk_store_limits {
 	uint64_t size, count;
@@ -151,12 +172,12 @@ int wmk_store_stream_create(struct wmk_store *store, const char *name, const str
 			    struct wmk_store_stream **stream);
 /*
  * Open one that exists, to go on: reads its packets' headers, cuts off what follows the last whole packet, rewrites
- * the index, or goes on without if that cannot be. *last is the last whole packet (content, ring_position, sequence, lost ...);
- * returns 1, or 0 when the file holds no packet (then *last is zeros), or -errno; -EPROTO, and the file is left
- * alone, when it begins with something else.
+ * the index, or goes on without if that cannot be. *last is the last whole packet (content, ring_position, sequence,
+ * lost ...); returns 1, or 0 when the file holds no packet (then *last is zeros), or -errno; -EPROTO, and the file is
+ * left alone, when it begins with something else.
  */
-int wmk_store_stream_open(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits, const uint8_t uuid[16],
-			  struct wmk_store_stream **stream, struct wmk_ctf_packet *last);
+int wmk_store_stream_open(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits,
+			  const uint8_t uuid[16], struct wmk_store_stream **stream, struct wmk_ctf_packet *last);
 /* Remove a stream's files and indexes; none is open for writing. It may be that there are none. */
 int wmk_store_stream_remove(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits);
 /*
@@ -177,8 +198,8 @@ void wmk_store_stream_pressure(struct wmk_store_stream *stream, uint32_t percent
 #define WMK_STORE_DIRECT_MIN (256u * 1024)
 /*
  * Append one packet: `iov` holds header, content and padding, wmk_ctf_packet_size() bytes in all. All of it or
- * nothing: after a failure (-ENOSPC, -EDQUOT (also of the budget), -EFBIG, -EIO) the file is cut back to the last whole packet and the
- * same packet can be tried again.
+ * nothing: after a failure (-ENOSPC, -EDQUOT (also of the budget), -EFBIG, -EIO) the file is cut back to the last whole
+ * packet and the same packet can be tried again.
  */
 int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec *iov, int n,
 			    const struct wmk_ctf_packet *packet);

@@ -28,7 +28,8 @@ struct wmk_store {
 	_Atomic uint64_t bytes;    /* in all files; a count for people: relaxed */
 	struct wmk_store_budget *budget;  /* the caller's; NULL: no limit */
 	uint64_t keep_free;        /* of the file system; 0: nothing */
-	_Atomic uint64_t unlooked; /* bytes written since that was looked at, by all writing threads; a count: relaxed */
+	/* bytes written since that was looked at, by all writing threads; a count: relaxed */
+	_Atomic uint64_t unlooked;
 };
 
 #define WMK_STORE_NAME 288
@@ -52,24 +53,32 @@ void wmk_store_count(struct wmk_store *store, int64_t more);
 /* The same of what was there when the store was opened: the budget alone has it. */
 void wmk_store_found(struct wmk_store *store, int64_t more);
 /*
- * So many more may come, and nobody else gets that room before it is given back: once what came is counted. `going`: bytes that go when these
- * have come. -EDQUOT.
+ * Reserves `bytes` of the budget for a write that follows; wmk_store_give() returns the reservation once the write is
+ * counted. `going`: bytes that are deleted after that write. 0, else -EDQUOT.
  */
 int wmk_store_take(struct wmk_store *store, uint64_t bytes, uint64_t going);
 void wmk_store_give(struct wmk_store *store, uint64_t bytes);
 /* So many more leave what is to stay free on the disk: 0, else -ENOSPC. */
 int wmk_store_room(struct wmk_store *store, uint64_t bytes);
-/* What goes is not measured meanwhile. For as long as that takes: who holds it keeps others from rotating their files. */
+/*
+ * What goes is not measured meanwhile. For as long as that takes: who holds it keeps others from rotating their files.
+ */
 void wmk_store_hold(struct wmk_store *store);
 void wmk_store_let(struct wmk_store *store);
 
-/* store.c: each entry but "." and "..". Takes the descriptor (or a -errno, which it returns); the first value that is not 0 ends it. */
+/*
+ * store.c: each entry but "." and "..". Takes the descriptor (or a -errno, which it returns); the first value that is
+ * not 0 ends it.
+ */
 int wmk_store_each_entry(int dir, int (*one)(void *data, int at, const char *name), void *data);
 
 /* files.c: the files of one stream. `name`: WMK_STORE_NAME bytes. */
 void wmk_store_file_name(const struct wmk_store_stream *stream, uint64_t number, char *name);
 void wmk_store_index_name(const struct wmk_store_stream *stream, uint64_t number, char *name);
-/* Of the file that is about to take the only one's place; readers pass over it. Removed: what one who was killed has left of it. */
+/*
+ * Of the file that is about to take the only one's place; readers pass over it. Removed: what one who was killed has
+ * left of it.
+ */
 void wmk_store_next_name(const struct wmk_store_stream *stream, char *name);
 void wmk_store_next_remove(const struct wmk_store_stream *stream);
 /* It takes the place. 0 or -errno. The store's bytes are less by what was there. */
@@ -81,8 +90,8 @@ int wmk_store_files_remove(struct wmk_store_stream *stream);
 /* Removes what a store found there when it was opened: the budget alone has it. Nothing to do when it is not there. */
 void wmk_store_drop_found(struct wmk_store *store, int dir, const char *name);
 /*
- * Which file was written last: stream->number, and the bytes of the others. A newer one without a packet is removed. -ENOENT: there is
- * none; -EPROTO: it is another trace's.
+ * Which file was written last: stream->number, and the bytes of the others. A newer one without a packet is removed.
+ * -ENOENT: there is none; -EPROTO: it is another trace's.
  */
 int wmk_store_newest(struct wmk_store_stream *stream, const uint8_t uuid[16]);
 
@@ -92,7 +101,10 @@ int wmk_store_newest(struct wmk_store_stream *stream, const uint8_t uuid[16]);
  */
 int wmk_store_write_whole(int fd, const struct iovec *iov, int n, uint64_t offset);
 
-/* Act with these rights: 1, or 0 when there is nothing to do (NULL, or the thread does already), or -errno. Then leave with that value. */
+/*
+ * Act with these rights: 1, or 0 when there is nothing to do (NULL, or the thread does already), or -errno. Then leave
+ * with that value.
+ */
 int wmk_rights_enter(struct wmk_rights *rights);
 void wmk_rights_leave(int entered);
 /* Whose files are ours. */

@@ -112,7 +112,10 @@ static int open_index(struct wmk_store_stream *stream, int flags)
 	return index_write(stream, head, sizeof(head));
 }
 
-/* The packets are all that a stream needs: it goes on, and what was there in the index's place misleads nobody any more. */
+/*
+ * The packets are all that a stream needs: it goes on, and what was there in the index's place misleads nobody any
+ * more.
+ */
 static void index_without(struct wmk_store_stream *stream)
 {
 	char name[WMK_STORE_NAME];
@@ -127,8 +130,8 @@ static int stream_new(struct wmk_store *store, const char *name, const struct wm
 {
 	struct wmk_store_stream *stream;
 
-	if (!name[0] || strchr(name, '/') || name[0] == '.' || strlen(name) > WMK_STORE_STREAM_NAME_MAX || strcmp(name, "metadata") == 0 ||
-	    strcmp(name, "index") == 0)
+	if (!name[0] || strchr(name, '/') || name[0] == '.' || strlen(name) > WMK_STORE_STREAM_NAME_MAX ||
+	    strcmp(name, "metadata") == 0 || strcmp(name, "index") == 0)
 		return wmk_error(-EINVAL, "'%.100s' cannot name a stream", name);
 	stream = calloc(1, sizeof(*stream));
 	if (!stream)
@@ -209,10 +212,14 @@ int wmk_store_stream_create(struct wmk_store *store, const char *name, const str
 
 static int no_other(const struct wmk_store_stream *stream, int err)
 {
-	return wmk_error(err, "cannot create another file of stream %.60s in %.60s: %s", stream->name, stream->store->path, strerror(-err));
+	return wmk_error(err, "cannot create another file of stream %.60s in %.60s: %s", stream->name,
+			 stream->store->path, strerror(-err));
 }
 
-/* The next file of the stream, in the place of the oldest when there are enough. The old one is left when the new one is there. */
+/*
+ * The next file of the stream, in the place of the oldest when there are enough. The old one is left when the new one
+ * is there.
+ */
 static int next_file(struct wmk_store_stream *stream)
 {
 	struct wmk_store_stream fresh = *stream;
@@ -264,7 +271,8 @@ static uint32_t padding(const struct wmk_store_stream *stream, const struct wmk_
 {
 	const uint64_t end = at + wmk_ctf_packet_size(packet);
 
-	return stream->direct.fd >= 0 && end - at >= WMK_STORE_DIRECT_MIN ? (uint32_t)(-end & (WMK_DIRECT_BLOCK - 1)) : 0;
+	return stream->direct.fd >= 0 && end - at >= WMK_STORE_DIRECT_MIN ? (uint32_t)(-end & (WMK_DIRECT_BLOCK - 1))
+									  : 0;
 }
 
 static bool is_full(const struct wmk_store_stream *stream, const struct wmk_ctf_packet *packet)
@@ -285,7 +293,8 @@ void wmk_store_stream_place(struct wmk_store_stream *stream, struct wmk_ctf_pack
 	packet->pad = padding(stream, packet, 0);
 }
 
-static int write_packet(struct wmk_store_stream *stream, const struct iovec *iov, int n, const struct wmk_ctf_packet *packet)
+static int write_packet(struct wmk_store_stream *stream, const struct iovec *iov, int n,
+			const struct wmk_ctf_packet *packet)
 {
 	const uint64_t size = wmk_ctf_packet_size(packet);
 	int err = wmk_direct_write(&stream->direct, stream->fd, iov, n, stream->len);
@@ -301,8 +310,12 @@ static int write_packet(struct wmk_store_stream *stream, const struct iovec *iov
 	return 0;
 }
 
-/* `next` holds the packet: it takes the place of the file before it, whose index goes. (Without one packets are found all the same.) */
-static int take_place(struct wmk_store_stream *stream, struct wmk_store_stream *fresh, const struct wmk_ctf_packet *packet)
+/*
+ * `next` holds the packet: it takes the place of the file before it, whose index goes. (Without one packets are found
+ * all the same.)
+ */
+static int take_place(struct wmk_store_stream *stream, struct wmk_store_stream *fresh,
+		      const struct wmk_ctf_packet *packet)
 {
 	int err = wmk_store_file_replace(stream);
 
@@ -320,10 +333,11 @@ static int take_place(struct wmk_store_stream *stream, struct wmk_store_stream *
 }
 
 /*
- * The only file of a stream, written anew from this packet on: under another name, until the packet is whole. Whoever is killed on the way
- * leaves the one or the other.
+ * The only file of a stream, written anew from this packet on: under another name, until the packet is whole. Whoever
+ * is killed on the way leaves the one or the other.
  */
-static int replace_file(struct wmk_store_stream *stream, const struct iovec *iov, int n, const struct wmk_ctf_packet *packet)
+static int replace_file(struct wmk_store_stream *stream, const struct iovec *iov, int n,
+			const struct wmk_ctf_packet *packet)
 {
 	struct wmk_store_stream fresh = *stream;
 	char next[WMK_STORE_NAME];
@@ -349,8 +363,11 @@ static int replace_file(struct wmk_store_stream *stream, const struct iovec *iov
 	return 0;
 }
 
-/* Where there is no room for the two of them the old one goes first; it is closed too, or its room would not be free. */
-static int write_anew(struct wmk_store_stream *stream, const struct iovec *iov, int n, const struct wmk_ctf_packet *packet)
+/*
+ * Where there is no room for the two of them the old one goes first; it is closed too, or its room would not be free.
+ */
+static int write_anew(struct wmk_store_stream *stream, const struct iovec *iov, int n,
+		      const struct wmk_ctf_packet *packet)
 {
 	int entered = wmk_rights_enter(stream->store->rights);
 	int err = entered < 0 ? entered : replace_file(stream, iov, n, packet);
@@ -389,7 +406,9 @@ int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec 
 	err = packet->content ? wmk_store_room(stream->store, need) : 0;
 	if (err < 0)
 		return err;
-	err = packet->content ? wmk_store_take(stream->store, need, anew ? wmk_store_stream_bytes(stream) + stream->index_len : 0) : 0;
+	err = packet->content ? wmk_store_take(stream->store, need,
+					       anew ? wmk_store_stream_bytes(stream) + stream->index_len : 0)
+			      : 0;
 	if (err < 0)
 		return err;
 	err = anew ? write_anew(stream, iov, n, packet) : write_packet(stream, iov, n, packet);
@@ -479,8 +498,8 @@ static int open_file(struct wmk_store_stream *stream, const uint8_t uuid[16], st
 	return err < 0 ? err : found;
 }
 
-static int stream_open(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits, const uint8_t uuid[16],
-		       struct wmk_store_stream **result, struct wmk_ctf_packet *last)
+static int stream_open(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits,
+		       const uint8_t uuid[16], struct wmk_store_stream **result, struct wmk_ctf_packet *last)
 {
 	struct wmk_store_stream *stream;
 	int err = stream_new(store, name, limits, &stream), found = 0;
@@ -499,13 +518,14 @@ static int stream_open(struct wmk_store *store, const char *name, const struct w
 		return wmk_error(err, "cannot go on with stream %.60s in %.60s: %s", name, store->path, strerror(-err));
 	}
 	/* (The budget has them: they were there.) */
-	atomic_fetch_add_explicit(&store->bytes, stream->len + stream->others + stream->others_index, memory_order_relaxed);
+	atomic_fetch_add_explicit(&store->bytes, stream->len + stream->others + stream->others_index,
+				  memory_order_relaxed);
 	*result = stream;
 	return found;
 }
 
-int wmk_store_stream_open(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits, const uint8_t uuid[16],
-			  struct wmk_store_stream **stream, struct wmk_ctf_packet *last)
+int wmk_store_stream_open(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits,
+			  const uint8_t uuid[16], struct wmk_store_stream **stream, struct wmk_ctf_packet *last)
 {
 	int entered = wmk_rights_enter(store->rights);
 	int found = entered < 0 ? entered : stream_open(store, name, limits, uuid, stream, last);
@@ -525,7 +545,8 @@ int wmk_store_stream_remove(struct wmk_store *store, const char *name, const str
 	err = entered < 0 ? entered : wmk_store_files_remove(stream);
 	wmk_rights_leave(entered);
 	stream_free(stream);
-	return err < 0 ? wmk_error(err, "cannot remove stream %.60s in %.60s: %s", name, store->path, strerror(-err)) : 0;
+	return err < 0 ? wmk_error(err, "cannot remove stream %.60s in %.60s: %s", name, store->path, strerror(-err))
+		       : 0;
 }
 
 int wmk_store_stream_close(struct wmk_store_stream *stream)

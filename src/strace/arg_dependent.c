@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arg_dependent.c - arguments that are shown by what others are, or not at all: of fcntl(), ioctl(), clone(), futex(), prctl() (see arg_format.h).
+ * arg_dependent.c - arguments that are shown by what others are, or not at all: of fcntl(), ioctl(), clone(), futex(),
+ * prctl() (see arg_format.h).
  */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -66,7 +67,8 @@ PRINT(wmk_kshow_ioctl_arg)
 			wmk_kline_unsigned(line, size[i]);
 		}
 		wmk_kline_char(line, '}');
-	} else if ((command == FIONREAD || command == TIOCGPGRP || command == TIOCOUTQ) && wmk_kview_struct(view, true, &number, sizeof(number))) {
+	} else if ((command == FIONREAD || command == TIOCGPGRP || command == TIOCOUTQ) &&
+		   wmk_kview_struct(view, true, &number, sizeof(number))) {
 		wmk_kline_char(line, '[');
 		wmk_kline_signed(line, number);
 		wmk_kline_char(line, ']');
@@ -101,7 +103,10 @@ PRINT(wmk_kshow_mremap_to)
 	return wmk_kshow_pointer(line, view);
 }
 
-/* clone(): strace names the arguments, and has the stack first. The last two have other places on 64-bit x86 than on all other machines. */
+/*
+ * clone(): strace names the arguments, and has the stack first. The last two have other places on 64-bit x86 than on
+ * all other machines.
+ */
 #ifdef __x86_64__
 #define CLONE_ARG_CHILD 3
 #define CLONE_ARG_TLS 4
@@ -241,7 +246,8 @@ PRINT(wmk_kshow_prctl_arg)
 {
 	const uint32_t option = (uint32_t)wmk_kview_arg(view, 0);
 
-	if (option == PR_GET_DUMPABLE || option == PR_GET_KEEPCAPS || option == PR_GET_SECCOMP || option == PR_GET_TIMERSLACK)
+	if (option == PR_GET_DUMPABLE || option == PR_GET_KEEPCAPS || option == PR_GET_SECCOMP ||
+	    option == PR_GET_TIMERSLACK)
 		return false;
 	wmk_kview_next(line, view);
 	if (option == PR_SET_NAME)
@@ -256,9 +262,11 @@ PRINT(wmk_kshow_prctl_rest)
 {
 	const uint32_t option = (uint32_t)wmk_kview_arg(view, 0);
 
-	if (option == PR_SET_NAME || option == PR_GET_NAME || option == PR_SET_PDEATHSIG || option == PR_GET_PDEATHSIG || option == PR_GET_DUMPABLE ||
-	    option == PR_SET_DUMPABLE || option == PR_GET_KEEPCAPS || option == PR_SET_KEEPCAPS || option == PR_GET_SECCOMP || option == PR_GET_TIMERSLACK ||
-	    option == PR_SET_TIMERSLACK || option == PR_CAPBSET_READ || option == PR_CAPBSET_DROP)
+	if (option == PR_SET_NAME || option == PR_GET_NAME || option == PR_SET_PDEATHSIG ||
+	    option == PR_GET_PDEATHSIG || option == PR_GET_DUMPABLE || option == PR_SET_DUMPABLE ||
+	    option == PR_GET_KEEPCAPS || option == PR_SET_KEEPCAPS || option == PR_GET_SECCOMP ||
+	    option == PR_GET_TIMERSLACK || option == PR_SET_TIMERSLACK || option == PR_CAPBSET_READ ||
+	    option == PR_CAPBSET_DROP)
 		return false;
 	wmk_kview_next(line, view);
 	wmk_kline_hex(line, view->value);

@@ -201,7 +201,8 @@ static bool show_bytes_of(struct wmk_kline *line, const struct wmk_kview *view, 
 {
 	if (!piece)
 		return wmk_kshow_pointer(line, view);
-	wmk_kline_text(line, view, piece->bytes, piece->len, piece->flags & (WMK_SYSCALLS_PART_CUT | WMK_SYSCALLS_PART_UNREADABLE));
+	wmk_kline_text(line, view, piece->bytes, piece->len,
+		       piece->flags & (WMK_SYSCALLS_PART_CUT | WMK_SYSCALLS_PART_UNREADABLE));
 	return true;
 }
 
@@ -288,7 +289,8 @@ PRINT(show_environment)
 }
 
 /* One member of a vector, of whose bytes `there` are at `bytes`. */
-static void put_vector(struct wmk_kline *line, const struct wmk_kview *view, const uint64_t vector[2], const uint8_t *bytes, size_t there, size_t whole)
+static void put_vector(struct wmk_kline *line, const struct wmk_kview *view, const uint64_t vector[2],
+		       const uint8_t *bytes, size_t there, size_t whole)
 {
 	wmk_kline_put(line, "{iov_base=");
 	if (bytes)
@@ -305,7 +307,8 @@ static bool show_vectors(struct wmk_kline *line, const struct wmk_kview *view, c
 			 const struct wmk_syscalls_piece *content, uint64_t most)
 {
 	const size_t unit = is_compat(view) ? 8 : 16, n = vectors ? vectors->len / unit : 0;
-	const bool is_cut = n > view->print->strings || (vectors && (vectors->flags & (WMK_SYSCALLS_PART_CUT | WMK_SYSCALLS_PART_UNREADABLE)));
+	const bool is_cut = n > view->print->strings ||
+			    (vectors && (vectors->flags & (WMK_SYSCALLS_PART_CUT | WMK_SYSCALLS_PART_UNREADABLE)));
 	size_t used = 0;
 
 	if (!vectors)
@@ -326,7 +329,8 @@ static bool show_vectors(struct wmk_kline *line, const struct wmk_kview *view, c
 		there = there < whole ? there : whole;
 		if (i)
 			wmk_kline_put(line, ", ");
-		put_vector(line, view, vector, content && vector[0] && (there || !whole) ? content->bytes + used : NULL, there, whole);
+		put_vector(line, view, vector, content && vector[0] && (there || !whole) ? content->bytes + used : NULL,
+			   there, whole);
 		used += there;
 		most -= whole;
 	}
@@ -341,7 +345,8 @@ PRINT(show_vectors_in)
 
 PRINT(show_vectors_out)
 {
-	return show_vectors(line, view, wmk_kview_out(view, 0), wmk_kview_out(view, 1), view->exit ? (uint64_t)wmk_kprint_value(view->exit) : 0);
+	return show_vectors(line, view, wmk_kview_out(view, 0), wmk_kview_out(view, 1),
+			    view->exit ? (uint64_t)wmk_kprint_value(view->exit) : 0);
 }
 
 /* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
@@ -350,64 +355,158 @@ PRINT(show_vectors_out)
 #define OWN(word, print, when) { word, print, WMK_SYSCALLS_NOTHING, WMK_KFORM_OWN | (when), 0, 0, NULL, NULL, false }
 #define NAME(word, names, unknown) \
 	{ word, show_name, WMK_SYSCALLS_NOTHING, 0, 0, 0, wmk_knames_##names, unknown, false }
-#define FLAGS(word, names, unknown) { word, show_flags, WMK_SYSCALLS_NOTHING, 0, 0, 0, wmk_knames_##names, unknown, false }
+#define FLAGS(word, names, unknown) \
+	{ \
+		word, show_flags, WMK_SYSCALLS_NOTHING, 0, 0, 0, wmk_knames_##names, unknown, false \
+	}
 #define IN(word, print, op, max) { word, print, WMK_SYSCALLS_##op, WMK_KFORM_IN, 1, max, NULL, NULL, false }
 #define OUT(word, print, op, max) \
 	{ word, print, WMK_SYSCALLS_##op, WMK_KFORM_OUT | WMK_KFORM_LATE, 1, max, NULL, NULL, false }
 /* Structures of so many bytes. */
-#define SIZE_IN(word, print, bytes, is_wide) { word, print, WMK_SYSCALLS_FIXED, WMK_KFORM_IN, bytes, bytes, NULL, NULL, is_wide }
-#define SIZE_OUT(word, print, bytes, is_wide) { word, print, WMK_SYSCALLS_FIXED, WMK_KFORM_OUT | WMK_KFORM_LATE, bytes, bytes, NULL, NULL, is_wide }
+#define SIZE_IN(word, print, bytes, is_wide) \
+	{ \
+		word, print, WMK_SYSCALLS_FIXED, WMK_KFORM_IN, bytes, bytes, NULL, NULL, is_wide \
+	}
+#define SIZE_OUT(word, print, bytes, is_wide) \
+	{ \
+		word, print, WMK_SYSCALLS_FIXED, WMK_KFORM_OUT | WMK_KFORM_LATE, bytes, bytes, NULL, NULL, is_wide \
+	}
 
 const struct wmk_kform wmk_kforms[] = {
-	NUMBER("d", show_int), NUMBER("u", wmk_kshow_uint), NUMBER("ld", show_long), NUMBER("lu", show_ulong), NUMBER("x", wmk_kshow_hex),
-	NUMBER("lx", show_long_hex), NUMBER("p", wmk_kshow_pointer), NUMBER("fd", show_int), NUMBER("dirfd", show_dirfd), NUMBER("uid", show_uid),
-	NUMBER("mode", show_mode), NUMBER("umask", show_mode), NUMBER("mknod", show_mknod), OWN("mkdev", show_device, 0), NUMBER("signal", wmk_kshow_signal),
-	NUMBER("open", show_open), OWN("omode", show_open_mode, 0), NUMBER("statxat", show_statx_flags), NUMBER("protocol", wmk_kshow_protocol),
-	NUMBER("socket", wmk_kshow_socket), NUMBER("so", wmk_kshow_so), NUMBER("rseq", show_int), NUMBER("archarg", show_long_hex),
-	OWN("mremapto", wmk_kshow_mremap_to, 0), NUMBER("clonestack", wmk_kshow_clone_stack), NUMBER("clone", wmk_kshow_clone_flags),
-	{ "clonetid", wmk_kshow_clone_parent, WMK_SYSCALLS_FIXED, WMK_KFORM_OWN | WMK_KFORM_OUT | WMK_KFORM_LATE, 4, 4, NULL, NULL, false },
-	OWN("clonetls", wmk_kshow_clone_tls, WMK_KFORM_LATE), OWN("clonechild", wmk_kshow_clone_child, WMK_KFORM_LATE), NUMBER("futex", wmk_kshow_futex_op),
+	NUMBER("d", show_int),
+	NUMBER("u", wmk_kshow_uint),
+	NUMBER("ld", show_long),
+	NUMBER("lu", show_ulong),
+	NUMBER("x", wmk_kshow_hex),
+	NUMBER("lx", show_long_hex),
+	NUMBER("p", wmk_kshow_pointer),
+	NUMBER("fd", show_int),
+	NUMBER("dirfd", show_dirfd),
+	NUMBER("uid", show_uid),
+	NUMBER("mode", show_mode),
+	NUMBER("umask", show_mode),
+	NUMBER("mknod", show_mknod),
+	OWN("mkdev", show_device, 0),
+	NUMBER("signal", wmk_kshow_signal),
+	NUMBER("open", show_open),
+	OWN("omode", show_open_mode, 0),
+	NUMBER("statxat", show_statx_flags),
+	NUMBER("protocol", wmk_kshow_protocol),
+	NUMBER("socket", wmk_kshow_socket),
+	NUMBER("so", wmk_kshow_so),
+	NUMBER("rseq", show_int),
+	NUMBER("archarg", show_long_hex),
+	OWN("mremapto", wmk_kshow_mremap_to, 0),
+	NUMBER("clonestack", wmk_kshow_clone_stack),
+	NUMBER("clone", wmk_kshow_clone_flags),
+	{ "clonetid", wmk_kshow_clone_parent, WMK_SYSCALLS_FIXED, WMK_KFORM_OWN | WMK_KFORM_OUT | WMK_KFORM_LATE, 4, 4,
+	  NULL, NULL, false },
+	OWN("clonetls", wmk_kshow_clone_tls, WMK_KFORM_LATE),
+	OWN("clonechild", wmk_kshow_clone_child, WMK_KFORM_LATE),
+	NUMBER("futex", wmk_kshow_futex_op),
 	OWN("futexval", wmk_kshow_futex_value, 0),
-	{ "futextime", wmk_kshow_futex_time, WMK_SYSCALLS_FIXED, WMK_KFORM_OWN | WMK_KFORM_IN, 16, 16,
-	  NULL, NULL, true },
-	OWN("futexaddr", wmk_kshow_futex_other, 0), OWN("futexval3", wmk_kshow_futex_value3, 0), NAME("prctl", prctl, "PR_"),
+	{ "futextime", wmk_kshow_futex_time, WMK_SYSCALLS_FIXED, WMK_KFORM_OWN | WMK_KFORM_IN, 16, 16, NULL, NULL,
+	  true },
+	OWN("futexaddr", wmk_kshow_futex_other, 0),
+	OWN("futexval3", wmk_kshow_futex_value3, 0),
+	NAME("prctl", prctl, "PR_"),
 	{ "prctlarg", wmk_kshow_prctl_arg, WMK_SYSCALLS_TEXT, WMK_KFORM_OWN | WMK_KFORM_IN, 1, 16, NULL, NULL, false },
-	OWN("prctlrest", wmk_kshow_prctl_rest, 0), OWN("fcntlarg", wmk_kshow_fcntl_arg, 0),
-	SIZE_OUT("ioctlarg", wmk_kshow_ioctl_arg, 8, false), SIZE_IN("off", wmk_kshow_offset, 8, false),
+	OWN("prctlrest", wmk_kshow_prctl_rest, 0),
+	OWN("fcntlarg", wmk_kshow_fcntl_arg, 0),
+	SIZE_OUT("ioctlarg", wmk_kshow_ioctl_arg, 8, false),
+	SIZE_IN("off", wmk_kshow_offset, 8, false),
 
-	NAME("whence", whence, "SEEK_"), NAME("how", how, "SIG_"), NAME("clock", clock, "CLOCK_"), NAME("itimer", itimer, "ITIMER_"),
-	NAME("fcntl", fcntl, "F_"), NAME("ioctl", ioctl, "_"), NAME("epollop", epollop, "EPOLL_CTL_"), NAME("family", family, "AF_"),
-	NAME("shutdown", shutdown, "SHUT_"), NAME("sol", sol, "SOL_"), NAME("advice", advice, "MADV_"), NAME("fadvice", fadvice, "POSIX_FADV_"),
-	NAME("resource", resource, "RLIMIT_"), NAME("rusage", rusage, "RUSAGE_"), NAME("archprctl", archprctl, "ARCH_"), NAME("waitid", waitid, "P_"),
-	FLAGS("prot", prot, "PROT_"), FLAGS("map", map, "MAP_"), FLAGS("unshare", clone, "CLONE_"), FLAGS("wait", wait, "W"), FLAGS("at", at, "AT_"),
-	FLAGS("unlinkat", unlinkat, "AT_"), FLAGS("linkat", linkat, "AT_"), FLAGS("faccessat", faccessat, "AT_"), FLAGS("statxmask", statxmask, "STATX_"),
-	FLAGS("access", access, "?_OK"), FLAGS("cloexec", cloexec, "O_"), FLAGS("epollnew", epollnew, "EPOLL_"), FLAGS("eventfd", eventfd, "EFD_"),
-	FLAGS("timerfd", timerfd, "TFD_"), FLAGS("signalfd", signalfd, "SFD_"), FLAGS("inotify", inotify, "IN_"), FLAGS("socketflags", sockflags, "SOCK_"),
-	FLAGS("msg", msg, "MSG_"), FLAGS("flock", flock, "LOCK_"), FLAGS("fallocate", fallocate, "FALLOC_FL_"),
-	FLAGS("closerange", closerange, "CLOSE_RANGE_"), FLAGS("memfd", memfd, "MFD_"), FLAGS("mount", mount, "MS_"), FLAGS("umount", umount, "MNT_"),
-	FLAGS("rename", rename, "RENAME_"), FLAGS("mremap", mremap, "MREMAP_"), FLAGS("msync", msync, "MS_"), FLAGS("random", random, "GRND_"),
+	NAME("whence", whence, "SEEK_"),
+	NAME("how", how, "SIG_"),
+	NAME("clock", clock, "CLOCK_"),
+	NAME("itimer", itimer, "ITIMER_"),
+	NAME("fcntl", fcntl, "F_"),
+	NAME("ioctl", ioctl, "_"),
+	NAME("epollop", epollop, "EPOLL_CTL_"),
+	NAME("family", family, "AF_"),
+	NAME("shutdown", shutdown, "SHUT_"),
+	NAME("sol", sol, "SOL_"),
+	NAME("advice", advice, "MADV_"),
+	NAME("fadvice", fadvice, "POSIX_FADV_"),
+	NAME("resource", resource, "RLIMIT_"),
+	NAME("rusage", rusage, "RUSAGE_"),
+	NAME("archprctl", archprctl, "ARCH_"),
+	NAME("waitid", waitid, "P_"),
+	FLAGS("prot", prot, "PROT_"),
+	FLAGS("map", map, "MAP_"),
+	FLAGS("unshare", clone, "CLONE_"),
+	FLAGS("wait", wait, "W"),
+	FLAGS("at", at, "AT_"),
+	FLAGS("unlinkat", unlinkat, "AT_"),
+	FLAGS("linkat", linkat, "AT_"),
+	FLAGS("faccessat", faccessat, "AT_"),
+	FLAGS("statxmask", statxmask, "STATX_"),
+	FLAGS("access", access, "?_OK"),
+	FLAGS("cloexec", cloexec, "O_"),
+	FLAGS("epollnew", epollnew, "EPOLL_"),
+	FLAGS("eventfd", eventfd, "EFD_"),
+	FLAGS("timerfd", timerfd, "TFD_"),
+	FLAGS("signalfd", signalfd, "SFD_"),
+	FLAGS("inotify", inotify, "IN_"),
+	FLAGS("socketflags", sockflags, "SOCK_"),
+	FLAGS("msg", msg, "MSG_"),
+	FLAGS("flock", flock, "LOCK_"),
+	FLAGS("fallocate", fallocate, "FALLOC_FL_"),
+	FLAGS("closerange", closerange, "CLOSE_RANGE_"),
+	FLAGS("memfd", memfd, "MFD_"),
+	FLAGS("mount", mount, "MS_"),
+	FLAGS("umount", umount, "MNT_"),
+	FLAGS("rename", rename, "RENAME_"),
+	FLAGS("mremap", mremap, "MREMAP_"),
+	FLAGS("msync", msync, "MS_"),
+	FLAGS("random", random, "GRND_"),
 	FLAGS("timerabs", timerabs, "TIMER_"),
 
-	IN("path", show_path, TEXT, WMK_SYSCALLS_PART_MAX), IN("text", wmk_kshow_bytes_in, TEXT, 0), IN("in", wmk_kshow_bytes_in, BYTES, 0),
-	OUT("out", show_bytes_out, RETURNED, 0), OUT("outhex", show_random, RETURNED, 0), OUT("outpath", show_directory, RETURNED, WMK_SYSCALLS_PART_MAX), IN("argv", show_texts, TEXTS, 0),
-	SIZE_IN("env", show_environment, 4096, false), IN("viin", show_vectors_in, VECTORS_IN, 0), OUT("viout", show_vectors_out, VECTORS_RETURNED, 0),
-	IN("addrin", wmk_kshow_address, BYTES, WMK_SYSCALLS_ADDRESS_MAX), OUT("addrout>", wmk_kshow_address, LENGTH_AT, WMK_SYSCALLS_ADDRESS_MAX),
-	{ "addrlen>", wmk_kshow_address_len, WMK_SYSCALLS_FIXED, WMK_KFORM_IN | WMK_KFORM_OUT | WMK_KFORM_LATE, 4, 4, NULL, NULL, false },
-	IN("sockopt", wmk_kshow_sockopt, BYTES, 64), OUT("sockoptout>", wmk_kshow_sockopt, LENGTH_AT, 64),
-	{ "polls", wmk_kshow_polls, WMK_SYSCALLS_BYTES, WMK_KFORM_IN | WMK_KFORM_OUT, 8, 8 * WMK_SYSCALLS_POLLS_MAX, NULL, NULL, false },
-	SIZE_OUT("stat>", wmk_kshow_stat, sizeof(struct stat), true), SIZE_OUT("statx>", wmk_kshow_statx, 256, false),
-	SIZE_IN("ts", wmk_kshow_timespec, 16, true), SIZE_OUT("ts>", wmk_kshow_timespec, 16, true), SIZE_IN("times", wmk_kshow_timespecs, 32, true),
+	IN("path", show_path, TEXT, WMK_SYSCALLS_PART_MAX),
+	IN("text", wmk_kshow_bytes_in, TEXT, 0),
+	IN("in", wmk_kshow_bytes_in, BYTES, 0),
+	OUT("out", show_bytes_out, RETURNED, 0),
+	OUT("outhex", show_random, RETURNED, 0),
+	OUT("outpath", show_directory, RETURNED, WMK_SYSCALLS_PART_MAX),
+	IN("argv", show_texts, TEXTS, 0),
+	SIZE_IN("env", show_environment, 4096, false),
+	IN("viin", show_vectors_in, VECTORS_IN, 0),
+	OUT("viout", show_vectors_out, VECTORS_RETURNED, 0),
+	IN("addrin", wmk_kshow_address, BYTES, WMK_SYSCALLS_ADDRESS_MAX),
+	OUT("addrout>", wmk_kshow_address, LENGTH_AT, WMK_SYSCALLS_ADDRESS_MAX),
+	{ "addrlen>", wmk_kshow_address_len, WMK_SYSCALLS_FIXED, WMK_KFORM_IN | WMK_KFORM_OUT | WMK_KFORM_LATE, 4, 4,
+	  NULL, NULL, false },
+	IN("sockopt", wmk_kshow_sockopt, BYTES, 64),
+	OUT("sockoptout>", wmk_kshow_sockopt, LENGTH_AT, 64),
+	{ "polls", wmk_kshow_polls, WMK_SYSCALLS_BYTES, WMK_KFORM_IN | WMK_KFORM_OUT, 8, 8 * WMK_SYSCALLS_POLLS_MAX,
+	  NULL, NULL, false },
+	SIZE_OUT("stat>", wmk_kshow_stat, sizeof(struct stat), true),
+	SIZE_OUT("statx>", wmk_kshow_statx, 256, false),
+	SIZE_IN("ts", wmk_kshow_timespec, 16, true),
+	SIZE_OUT("ts>", wmk_kshow_timespec, 16, true),
+	SIZE_IN("times", wmk_kshow_timespecs, 32, true),
 	{ "tsleft", wmk_kshow_timespec, WMK_SYSCALLS_FIXED, WMK_KFORM_IN | WMK_KFORM_OUT, 16, 16, NULL, NULL, true },
-	SIZE_OUT("left>", wmk_kshow_left, 16, true), SIZE_IN("tv", wmk_kshow_timeval, 16, true), SIZE_OUT("tv>", wmk_kshow_timeval, 16, true),
-	SIZE_OUT("pair>", wmk_kshow_pair, 8, false), SIZE_OUT("int>", wmk_kshow_int, 4, false), SIZE_OUT("status>", wmk_kshow_status, 4, false),
-	SIZE_IN("rlimit", wmk_kshow_rlimit, 16, true), SIZE_OUT("rlimit>", wmk_kshow_rlimit, 16, true), SIZE_IN("action", wmk_kshow_action, 32, true),
-	SIZE_OUT("action>", wmk_kshow_action, 32, true), SIZE_IN("sigset", wmk_kshow_sigset, 8, false), SIZE_OUT("sigset>", wmk_kshow_sigset, 8, false),
-	SIZE_IN("stack", wmk_kshow_stack, 24, true), SIZE_OUT("stack>", wmk_kshow_stack, 24, true), SIZE_IN("clone3", wmk_kshow_clone3, 64, false),
+	SIZE_OUT("left>", wmk_kshow_left, 16, true),
+	SIZE_IN("tv", wmk_kshow_timeval, 16, true),
+	SIZE_OUT("tv>", wmk_kshow_timeval, 16, true),
+	SIZE_OUT("pair>", wmk_kshow_pair, 8, false),
+	SIZE_OUT("int>", wmk_kshow_int, 4, false),
+	SIZE_OUT("status>", wmk_kshow_status, 4, false),
+	SIZE_IN("rlimit", wmk_kshow_rlimit, 16, true),
+	SIZE_OUT("rlimit>", wmk_kshow_rlimit, 16, true),
+	SIZE_IN("action", wmk_kshow_action, 32, true),
+	SIZE_OUT("action>", wmk_kshow_action, 32, true),
+	SIZE_IN("sigset", wmk_kshow_sigset, 8, false),
+	SIZE_OUT("sigset>", wmk_kshow_sigset, 8, false),
+	SIZE_IN("stack", wmk_kshow_stack, 24, true),
+	SIZE_OUT("stack>", wmk_kshow_stack, 24, true),
+	SIZE_IN("clone3", wmk_kshow_clone3, 64, false),
 	OWN("clone3size", wmk_kshow_clone3_size, WMK_KFORM_LATE),
-	SIZE_OUT("uname>", wmk_kshow_uname, 390, false), SIZE_OUT("times>", wmk_kshow_times, 32, true),
+	SIZE_OUT("uname>", wmk_kshow_uname, 390, false),
+	SIZE_OUT("times>", wmk_kshow_times, 32, true),
 	SIZE_IN("epollevent", wmk_kshow_epoll_event, sizeof(struct epoll_event), false),
-	{ "epollevents>", wmk_kshow_epoll_events, WMK_SYSCALLS_RETURNED, WMK_KFORM_OUT | WMK_KFORM_LATE, sizeof(struct epoll_event),
-	  32 * sizeof(struct epoll_event), NULL, NULL, false },
+	{ "epollevents>", wmk_kshow_epoll_events, WMK_SYSCALLS_RETURNED, WMK_KFORM_OUT | WMK_KFORM_LATE,
+	  sizeof(struct epoll_event), 32 * sizeof(struct epoll_event), NULL, NULL, false },
 	OUT("dirents>", wmk_kshow_dirents, RETURNED, WMK_SYSCALLS_PART_MAX),
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arg_format.h - private to print_syscall.c and the forms (arg_format.c, arg_struct.c): how an argument is shown, by a word of the table.
+ * arg_format.h - private to print_syscall.c and the forms (arg_format.c, arg_struct.c): how an argument is shown, by a
+ * word of the table.
  */
 #ifndef WMK_STRACE_ARG_FORMAT_H
 #define WMK_STRACE_ARG_FORMAT_H
@@ -20,7 +21,10 @@ struct wmk_kview {
 /* False: it is not shown at all. */
 typedef bool wmk_kform_print(struct wmk_kline *line, const struct wmk_kview *view);
 
-/* When it is copied; whether it is shown at exit; whether it puts the ", " before it by itself, since it may not be there at all. */
+/*
+ * When it is copied; whether it is shown at exit; whether it puts the ", " before it by itself, since it may not be
+ * there at all.
+ */
 enum { WMK_KFORM_IN = 1, WMK_KFORM_OUT = 2, WMK_KFORM_LATE = 4, WMK_KFORM_OWN = 8 };
 
 struct wmk_kform {
@@ -37,13 +41,19 @@ struct wmk_kform {
 extern const struct wmk_kform wmk_kforms[];
 extern const unsigned wmk_kforms_n;
 
-/* Rows as those of syscall_table.h, but without names: "name(word word:N ...) word". The result: d, p, o, fcntl, poll, none. */
+/*
+ * Rows as those of syscall_table.h, but without names: "name(word word:N ...) word". The result: d, p, o, fcntl, poll,
+ * none.
+ */
 extern const char *const wmk_kprint_rows[];
 extern const unsigned wmk_kprint_rows_n;
 
 /* ── for the forms ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* What the argument points to, of the entry's record or of the exit's; the second piece: what a vector's members point to. NULL: not there. */
+/*
+ * What the argument points to, of the entry's record or of the exit's; the second piece: what a vector's members point
+ * to. NULL: not there.
+ */
 const struct wmk_syscalls_piece *wmk_kview_in(const struct wmk_kview *view, unsigned which);
 const struct wmk_syscalls_piece *wmk_kview_out(const struct wmk_kview *view, unsigned which);
 /* All of the structure's bytes, or nothing. `at_exit`: of the exit's record. */
@@ -68,29 +78,34 @@ void wmk_kline_open(struct wmk_kline *line, uint64_t flags);
 
 /* ── names (arg_names.c) ───────────────────────────────────────────────────────────────────────────── */
 
-extern const struct wmk_kname wmk_knames_open[], wmk_knames_prot[], wmk_knames_map[], wmk_knames_clone[], wmk_knames_wait[], wmk_knames_at[],
-	wmk_knames_unlinkat[], wmk_knames_faccessat[], wmk_knames_linkat[], wmk_knames_statxat[], wmk_knames_statxmask[], wmk_knames_statxattr[],
-	wmk_knames_access[], wmk_knames_whence[], wmk_knames_cloexec[], wmk_knames_epollnew[], wmk_knames_epollop[], wmk_knames_eventfd[],
-	wmk_knames_timerfd[], wmk_knames_signalfd[], wmk_knames_inotify[], wmk_knames_poll[], wmk_knames_epoll[], wmk_knames_family[],
-	wmk_knames_socktype[], wmk_knames_sockflags[], wmk_knames_ip[], wmk_knames_netlink[], wmk_knames_msg[], wmk_knames_shutdown[], wmk_knames_sol[],
-	wmk_knames_so[], wmk_knames_tcp[], wmk_knames_advice[], wmk_knames_fadvice[], wmk_knames_flock[], wmk_knames_fallocate[], wmk_knames_closerange[],
-	wmk_knames_memfd[], wmk_knames_mount[], wmk_knames_umount[], wmk_knames_rename[], wmk_knames_mremap[], wmk_knames_msync[], wmk_knames_how[],
-	wmk_knames_clock[], wmk_knames_itimer[], wmk_knames_fcntl[], wmk_knames_futex[], wmk_knames_resource[], wmk_knames_rusage[], wmk_knames_prctl[],
-	wmk_knames_archprctl[], wmk_knames_random[], wmk_knames_waitid[], wmk_knames_action[], wmk_knames_ioctl[], wmk_knames_type[],
-	wmk_knames_code[], wmk_knames_signal[], wmk_knames_timerabs[];
+extern const struct wmk_kname wmk_knames_open[], wmk_knames_prot[], wmk_knames_map[], wmk_knames_clone[],
+	wmk_knames_wait[], wmk_knames_at[], wmk_knames_unlinkat[], wmk_knames_faccessat[], wmk_knames_linkat[],
+	wmk_knames_statxat[], wmk_knames_statxmask[], wmk_knames_statxattr[], wmk_knames_access[], wmk_knames_whence[],
+	wmk_knames_cloexec[], wmk_knames_epollnew[], wmk_knames_epollop[], wmk_knames_eventfd[], wmk_knames_timerfd[],
+	wmk_knames_signalfd[], wmk_knames_inotify[], wmk_knames_poll[], wmk_knames_epoll[], wmk_knames_family[],
+	wmk_knames_socktype[], wmk_knames_sockflags[], wmk_knames_ip[], wmk_knames_netlink[], wmk_knames_msg[],
+	wmk_knames_shutdown[], wmk_knames_sol[], wmk_knames_so[], wmk_knames_tcp[], wmk_knames_advice[],
+	wmk_knames_fadvice[], wmk_knames_flock[], wmk_knames_fallocate[], wmk_knames_closerange[], wmk_knames_memfd[],
+	wmk_knames_mount[], wmk_knames_umount[], wmk_knames_rename[], wmk_knames_mremap[], wmk_knames_msync[],
+	wmk_knames_how[], wmk_knames_clock[], wmk_knames_itimer[], wmk_knames_fcntl[], wmk_knames_futex[],
+	wmk_knames_resource[], wmk_knames_rusage[], wmk_knames_prctl[], wmk_knames_archprctl[], wmk_knames_random[],
+	wmk_knames_waitid[], wmk_knames_action[], wmk_knames_ioctl[], wmk_knames_type[], wmk_knames_code[],
+	wmk_knames_signal[], wmk_knames_timerabs[];
 
 /* ── arg_format.c, arg_dependent.c ─────────────────────────────────────────────────────────────────────── */
 
-wmk_kform_print wmk_kshow_pointer, wmk_kshow_signal, wmk_kshow_bytes_in, wmk_kshow_uint, wmk_kshow_hex, wmk_kshow_fcntl_arg, wmk_kshow_ioctl_arg,
-	wmk_kshow_offset, wmk_kshow_mremap_to, wmk_kshow_clone_stack, wmk_kshow_clone_flags, wmk_kshow_clone_parent, wmk_kshow_clone_tls,
-	wmk_kshow_clone_child, wmk_kshow_futex_op, wmk_kshow_futex_value, wmk_kshow_futex_time, wmk_kshow_futex_other, wmk_kshow_futex_value3,
-	wmk_kshow_prctl_arg, wmk_kshow_prctl_rest;
+wmk_kform_print wmk_kshow_pointer, wmk_kshow_signal, wmk_kshow_bytes_in, wmk_kshow_uint, wmk_kshow_hex,
+	wmk_kshow_fcntl_arg, wmk_kshow_ioctl_arg, wmk_kshow_offset, wmk_kshow_mremap_to, wmk_kshow_clone_stack,
+	wmk_kshow_clone_flags, wmk_kshow_clone_parent, wmk_kshow_clone_tls, wmk_kshow_clone_child, wmk_kshow_futex_op,
+	wmk_kshow_futex_value, wmk_kshow_futex_time, wmk_kshow_futex_other, wmk_kshow_futex_value3, wmk_kshow_prctl_arg,
+	wmk_kshow_prctl_rest;
 
 /* ── arg_struct.c, arg_signal.c ─────────────────────────────────────────────────────────────────────────────────── */
 
-wmk_kform_print wmk_kshow_stat, wmk_kshow_statx, wmk_kshow_timespec, wmk_kshow_timespecs, wmk_kshow_left, wmk_kshow_timeval, wmk_kshow_polls,
-	wmk_kshow_pair, wmk_kshow_rlimit, wmk_kshow_action, wmk_kshow_sigset, wmk_kshow_status, wmk_kshow_dirents, wmk_kshow_clone3, wmk_kshow_clone3_size,
-	wmk_kshow_uname, wmk_kshow_epoll_event, wmk_kshow_epoll_events, wmk_kshow_int, wmk_kshow_stack, wmk_kshow_times;
+wmk_kform_print wmk_kshow_stat, wmk_kshow_statx, wmk_kshow_timespec, wmk_kshow_timespecs, wmk_kshow_left,
+	wmk_kshow_timeval, wmk_kshow_polls, wmk_kshow_pair, wmk_kshow_rlimit, wmk_kshow_action, wmk_kshow_sigset,
+	wmk_kshow_status, wmk_kshow_dirents, wmk_kshow_clone3, wmk_kshow_clone3_size, wmk_kshow_uname,
+	wmk_kshow_epoll_event, wmk_kshow_epoll_events, wmk_kshow_int, wmk_kshow_stack, wmk_kshow_times;
 /* What poll() has found, behind its result. */
 void wmk_kline_polled(struct wmk_kline *line, const struct wmk_kview *view);
 void wmk_kline_mode(struct wmk_kline *line, uint32_t mode);
@@ -99,6 +114,7 @@ void wmk_kline_status(struct wmk_kline *line, uint32_t status);
 
 /* ── arg_sockaddr.c ─────────────────────────────────────────────────────────────────────────────────── */
 
-wmk_kform_print wmk_kshow_address, wmk_kshow_address_len, wmk_kshow_sockopt, wmk_kshow_protocol, wmk_kshow_socket, wmk_kshow_so;
+wmk_kform_print wmk_kshow_address, wmk_kshow_address_len, wmk_kshow_sockopt, wmk_kshow_protocol, wmk_kshow_socket,
+	wmk_kshow_so;
 
 #endif

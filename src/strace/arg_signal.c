@@ -79,7 +79,9 @@ PRINT(wmk_kshow_action)
 
 PRINT(wmk_kshow_stack)
 {
-	static const struct wmk_kname flags[] = { { 0x80000000, "SS_AUTODISARM" }, { 1, "SS_ONSTACK" }, { 2, "SS_DISABLE" }, { 0, NULL } };
+	static const struct wmk_kname flags[] = {
+		{ 0x80000000, "SS_AUTODISARM" }, { 1, "SS_ONSTACK" }, { 2, "SS_DISABLE" }, { 0, NULL }
+	};
 	uint64_t stack[3];
 
 	if (!wmk_kview_get(line, view, stack, sizeof(stack)))
@@ -138,8 +140,9 @@ void wmk_kprint_siginfo(const uint64_t values[WMK_SYSCALLS_ARGS], unsigned n_val
 			wmk_kline_pointer(line, (uint64_t)(uintptr_t)info.si_ptr);
 			wmk_kline_char(line, '}');
 		}
-	} else if ((info.si_signo == SIGSEGV || info.si_signo == SIGBUS || info.si_signo == SIGFPE || info.si_signo == SIGILL) && info.si_code > 0 &&
-		   info.si_code < 0x80) {
+	} else if ((info.si_signo == SIGSEGV || info.si_signo == SIGBUS || info.si_signo == SIGFPE ||
+		    info.si_signo == SIGILL) &&
+		   info.si_code > 0 && info.si_code < 0x80) {
 		wmk_kline_put(line, ", si_addr=");
 		wmk_kline_pointer(line, (uint64_t)(uintptr_t)info.si_addr);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arg_struct.c - structures that arguments point to, for a line (see arg_format.h). Laid out as the kernel has them on machines of
- * 64 bits; those of 32-bit programs that differ are not copied.
+ * arg_struct.c - structures that arguments point to, for a line (see arg_format.h). Laid out as the kernel has them on
+ * machines of 64 bits; those of 32-bit programs that differ are not copied.
  */
 #include <fcntl.h>
 #include <linux/stat.h>
@@ -30,7 +30,9 @@ static void put_time(struct wmk_kline *line, const int64_t time[2], const char *
 
 void wmk_kline_mode(struct wmk_kline *line, uint32_t mode)
 {
-	static const struct wmk_kname bits[] = { { S_ISUID, "S_ISUID" }, { S_ISGID, "S_ISGID" }, { S_ISVTX, "S_ISVTX" }, { 0, NULL } };
+	static const struct wmk_kname bits[] = {
+		{ S_ISUID, "S_ISUID" }, { S_ISGID, "S_ISGID" }, { S_ISVTX, "S_ISVTX" }, { 0, NULL }
+	};
 
 	if (mode & S_IFMT) {
 		wmk_kline_name(line, wmk_knames_type, mode & S_IFMT, NULL);
@@ -191,7 +193,8 @@ PRINT(wmk_kshow_polls)
 void wmk_kline_polled(struct wmk_kline *line, const struct wmk_kview *view)
 {
 	const struct wmk_syscalls_piece *piece = wmk_kview_out(view, 0);
-	const struct wmk_kview time = { .print = view->print, .entry = view->entry, .exit = view->exit, .arg = 2 };   /* of ppoll() */
+	/* of ppoll() */
+	const struct wmk_kview time = { .print = view->print, .entry = view->entry, .exit = view->exit, .arg = 2 };
 	struct poll poll;
 	bool any = false;
 	int64_t left[2];
@@ -391,7 +394,8 @@ PRINT(wmk_kshow_status)
 {
 	uint32_t status;
 
-	if (!view->exit || wmk_kprint_value(view->exit) <= 0 || !wmk_kview_struct(view, true, &status, sizeof(status))) {
+	if (!view->exit || wmk_kprint_value(view->exit) <= 0 ||
+	    !wmk_kview_struct(view, true, &status, sizeof(status))) {
 		wmk_kline_pointer(line, view->value);
 		return true;
 	}
@@ -454,7 +458,8 @@ PRINT(wmk_kshow_clone3_size)
 	const struct wmk_kview args = { .print = view->print, .entry = view->entry, .exit = view->exit, .arg = 0 };
 	uint64_t flags;
 
-	if (!view->is_alone && view->exit && !view->has_failed && wmk_kview_struct(&args, false, &flags, sizeof(flags)) && (flags & CLONE_PARENT_SETTID)) {
+	if (!view->is_alone && view->exit && !view->has_failed &&
+	    wmk_kview_struct(&args, false, &flags, sizeof(flags)) && (flags & CLONE_PARENT_SETTID)) {
 		wmk_kline_member(line, " => {parent_tid=[", wmk_kprint_value(view->exit));
 		wmk_kline_put(line, "]}");
 	}

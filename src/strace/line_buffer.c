@@ -94,7 +94,9 @@ void wmk_kline_seconds(struct wmk_kline *line, uint64_t ns, unsigned n_digits)
 	}
 }
 
-/* One byte that is no text; `next`: the byte behind it, which must not become one of its digits. Returns bytes at `to`. */
+/*
+ * One byte that is no text; `next`: the byte behind it, which must not become one of its digits. Returns bytes at `to`.
+ */
 static size_t escape(char to[4], uint8_t byte, int next)
 {
 	static const char letters[] = "tnvfr";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line_buffer.h - a line of text while it is put together: in memory of the caller's, never behind its end; what does not fit is left out, and
- * that is remembered. Made for millions of lines in a second: no formats are read.
+ * line_buffer.h - a line of text while it is put together: in memory of the caller's, never behind its end; what does
+ * not fit is left out, and that is remembered. Made for millions of lines in a second: no formats are read.
  *
  * Pure; one thread for a line.
  */
@@ -70,8 +70,8 @@ const char *wmk_kname_of(const struct wmk_kname *names, uint64_t value);
 /* The value's name; or the number in hex, and behind it, in a comment of C, `unknown` with "???". */
 void wmk_kline_name(struct wmk_kline *line, const struct wmk_kname *names, uint64_t value, const char *unknown);
 /*
- * Names of the bits with '|' between; what is left over in hex; `unknown` in a comment where there is nothing else. False: nothing was put,
- * since no bit is set and none of the names is that of 0.
+ * Names of the bits with '|' between; what is left over in hex; `unknown` in a comment where there is nothing else.
+ * False: nothing was put, since no bit is set and none of the names is that of 0.
  */
 bool wmk_kline_flags(struct wmk_kline *line, const struct wmk_kname *names, uint64_t value, const char *unknown);
 

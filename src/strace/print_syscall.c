@@ -28,19 +28,40 @@ static const struct wmk_kform *find_form(const char *word, size_t len)
 static const char *word_of(const struct wmk_syscall_arg *arg)
 {
 	static const char *const kinds[WMK_KKINDS] = {
-		[WMK_KKIND_INT] = "d", [WMK_KKIND_UINT] = "u", [WMK_KKIND_LONG] = "ld", [WMK_KKIND_ULONG] = "lu", [WMK_KKIND_HEX] = "lx",
-		[WMK_KKIND_POINTER] = "p", [WMK_KKIND_FD] = "fd", [WMK_KKIND_PID] = "d", [WMK_KKIND_UID] = "uid", [WMK_KKIND_MODE] = "mode",
-		[WMK_KKIND_ERRNO] = "d", [WMK_KKIND_PATH] = "path", [WMK_KKIND_TEXT] = "text", [WMK_KKIND_BYTES_IN] = "in",
-		[WMK_KKIND_BYTES_OUT] = "out", [WMK_KKIND_ADDRESS_IN] = "addrin", [WMK_KKIND_ADDRESS_OUT] = "addrout>", [WMK_KKIND_TEXTS] = "argv",
-		[WMK_KKIND_VECTORS_IN] = "viin", [WMK_KKIND_VECTORS_OUT] = "viout", [WMK_KKIND_TIME_IN] = "ts", [WMK_KKIND_TIME_OUT] = "ts>",
-		[WMK_KKIND_STAT] = "stat>", [WMK_KKIND_POLLS] = "polls", [WMK_KKIND_PAIR_OUT] = "pair>",
+		[WMK_KKIND_INT] = "d",
+		[WMK_KKIND_UINT] = "u",
+		[WMK_KKIND_LONG] = "ld",
+		[WMK_KKIND_ULONG] = "lu",
+		[WMK_KKIND_HEX] = "lx",
+		[WMK_KKIND_POINTER] = "p",
+		[WMK_KKIND_FD] = "fd",
+		[WMK_KKIND_PID] = "d",
+		[WMK_KKIND_UID] = "uid",
+		[WMK_KKIND_MODE] = "mode",
+		[WMK_KKIND_ERRNO] = "d",
+		[WMK_KKIND_PATH] = "path",
+		[WMK_KKIND_TEXT] = "text",
+		[WMK_KKIND_BYTES_IN] = "in",
+		[WMK_KKIND_BYTES_OUT] = "out",
+		[WMK_KKIND_ADDRESS_IN] = "addrin",
+		[WMK_KKIND_ADDRESS_OUT] = "addrout>",
+		[WMK_KKIND_TEXTS] = "argv",
+		[WMK_KKIND_VECTORS_IN] = "viin",
+		[WMK_KKIND_VECTORS_OUT] = "viout",
+		[WMK_KKIND_TIME_IN] = "ts",
+		[WMK_KKIND_TIME_OUT] = "ts>",
+		[WMK_KKIND_STAT] = "stat>",
+		[WMK_KKIND_POLLS] = "polls",
+		[WMK_KKIND_PAIR_OUT] = "pair>",
 	};
 	static const char *const sets[WMK_KSETS] = {
-		[WMK_KSET_OPEN] = "open", [WMK_KSET_PROT] = "prot", [WMK_KSET_MAP] = "map", [WMK_KSET_CLONE] = "unshare", [WMK_KSET_FAMILY] = "family",
-		[WMK_KSET_SOCKET] = "socketflags", [WMK_KSET_AT] = "at", [WMK_KSET_WAIT] = "wait", [WMK_KSET_SIGNAL] = "signal",
-		[WMK_KSET_WHENCE] = "whence", [WMK_KSET_ACCESS] = "access", [WMK_KSET_MESSAGE] = "msg", [WMK_KSET_EPOLL] = "epollop",
-		[WMK_KSET_CLOCK] = "clock", [WMK_KSET_FCNTL] = "fcntl", [WMK_KSET_FUTEX] = "futex", [WMK_KSET_ADVICE] = "advice",
-		[WMK_KSET_RENAME] = "rename", [WMK_KSET_MASK] = "how",
+		[WMK_KSET_OPEN] = "open",     [WMK_KSET_PROT] = "prot",     [WMK_KSET_MAP] = "map",
+		[WMK_KSET_CLONE] = "unshare", [WMK_KSET_FAMILY] = "family", [WMK_KSET_SOCKET] = "socketflags",
+		[WMK_KSET_AT] = "at",         [WMK_KSET_WAIT] = "wait",     [WMK_KSET_SIGNAL] = "signal",
+		[WMK_KSET_WHENCE] = "whence", [WMK_KSET_ACCESS] = "access", [WMK_KSET_MESSAGE] = "msg",
+		[WMK_KSET_EPOLL] = "epollop", [WMK_KSET_CLOCK] = "clock",   [WMK_KSET_FCNTL] = "fcntl",
+		[WMK_KSET_FUTEX] = "futex",   [WMK_KSET_ADVICE] = "advice", [WMK_KSET_RENAME] = "rename",
+		[WMK_KSET_MASK] = "how",
 	};
 	const size_t len = strlen(arg->name);
 	const char *word = arg->kind == WMK_KKIND_SET ? sets[arg->set] : kinds[arg->kind];
@@ -54,8 +75,8 @@ static const struct {
 	const char *word;
 	uint8_t ret;
 } returns[] = {
-	{ "d", WMK_KRETURN_NUMBER }, { "p", WMK_KRETURN_POINTER }, { "o", WMK_KRETURN_OCTAL }, { "fcntl", WMK_KRETURN_FCNTL },
-	{ "poll", WMK_KRETURN_POLL }, { "none", WMK_KRETURN_NEVER },
+	{ "d", WMK_KRETURN_NUMBER },    { "p", WMK_KRETURN_POINTER }, { "o", WMK_KRETURN_OCTAL },
+	{ "fcntl", WMK_KRETURN_FCNTL }, { "poll", WMK_KRETURN_POLL }, { "none", WMK_KRETURN_NEVER },
 };
 
 /* One for 32-bit or for 64-bit programs only goes before one for all. */
@@ -136,10 +157,16 @@ static void add_vectors(struct wmk_kprint *print, unsigned arg, const struct wmk
 	const bool at_exit = form->when & WMK_KFORM_OUT;
 	const uint16_t unit = print->call.abi == WMK_KABI_COMPAT ? 8 : 16;
 	const uint32_t bytes = print->strings * WMK_SYSCALLS_VECTORS, most = WMK_SYSCALLS_PART_MAX / 2;
-	const struct wmk_syscalls_copy vector = { .op = WMK_SYSCALLS_BYTES, .arg = (uint8_t)arg, .len_arg = print->len_args[arg], .unit = unit,
-		.max = (uint16_t)(unit * WMK_SYSCALLS_VECTORS) };
-	const struct wmk_syscalls_copy content = { .op = form->op, .arg = (uint8_t)arg, .len_arg = print->len_args[arg], .unit = 1,
-		.max = (uint16_t)(bytes < most ? bytes : most) };
+	const struct wmk_syscalls_copy vector = { .op = WMK_SYSCALLS_BYTES,
+						  .arg = (uint8_t)arg,
+						  .len_arg = print->len_args[arg],
+						  .unit = unit,
+						  .max = (uint16_t)(unit * WMK_SYSCALLS_VECTORS) };
+	const struct wmk_syscalls_copy content = { .op = form->op,
+						   .arg = (uint8_t)arg,
+						   .len_arg = print->len_args[arg],
+						   .unit = 1,
+						   .max = (uint16_t)(bytes < most ? bytes : most) };
 
 	add_copy(at_exit ? print->plan.at_exit : print->plan.at_entry, &vector);
 	add_copy(at_exit ? print->plan.at_exit : print->plan.at_entry, &content);
@@ -209,20 +236,25 @@ static bool has_failed(const struct wmk_syscalls_record *exit)
 	return value < 0 && value >= -4095;
 }
 
-static bool put_arg(const struct wmk_kprint *print, unsigned arg, const struct wmk_syscalls_record *entry, const struct wmk_syscalls_record *exit,
-		    bool is_alone, struct wmk_kline *line)
+static bool put_arg(const struct wmk_kprint *print, unsigned arg, const struct wmk_syscalls_record *entry,
+		    const struct wmk_syscalls_record *exit, bool is_alone, struct wmk_kline *line)
 {
 	const struct wmk_kform *form = print->forms[arg];
-	const struct wmk_kview view = { .print = print, .entry = entry, .exit = exit, .arg = arg, .has_failed = has_failed(exit), .is_alone = is_alone,
-		.value = arg < entry->n_values ? entry->values[arg] : 0 };
+	const struct wmk_kview view = { .print = print,
+					.entry = entry,
+					.exit = exit,
+					.arg = arg,
+					.has_failed = has_failed(exit),
+					.is_alone = is_alone,
+					.value = arg < entry->n_values ? entry->values[arg] : 0 };
 
 	if (arg && !is_alone && !(form->when & WMK_KFORM_OWN))
 		wmk_kline_bytes(line, ", ", 2);
 	return form->print(line, &view);
 }
 
-bool wmk_kprint_arg(const struct wmk_kprint *print, unsigned arg, const struct wmk_syscalls_record *entry, const struct wmk_syscalls_record *exit,
-		    struct wmk_kline *line)
+bool wmk_kprint_arg(const struct wmk_kprint *print, unsigned arg, const struct wmk_syscalls_record *entry,
+		    const struct wmk_syscalls_record *exit, struct wmk_kline *line)
 {
 	return put_arg(print, arg, entry, exit, true, line);
 }
@@ -237,8 +269,8 @@ void wmk_kprint_name(const struct wmk_kprint *print, const struct wmk_syscalls_r
 	wmk_kline_hex(line, entry->abi == WMK_KABI_COMPAT ? (uint32_t)entry->other : entry->other);
 }
 
-void wmk_kprint_entry(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry, const struct wmk_syscalls_record *late,
-		      struct wmk_kline *line)
+void wmk_kprint_entry(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry,
+		      const struct wmk_syscalls_record *late, struct wmk_kline *line)
 {
 	wmk_kprint_name(print, entry, line);
 	wmk_kline_char(line, '(');
@@ -249,8 +281,8 @@ void wmk_kprint_entry(const struct wmk_kprint *print, const struct wmk_syscalls_
 		wmk_kline_bytes(line, ", ", 2);
 }
 
-void wmk_kprint_rest(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry, const struct wmk_syscalls_record *exit,
-		     struct wmk_kline *line)
+void wmk_kprint_rest(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry,
+		     const struct wmk_syscalls_record *exit, struct wmk_kline *line)
 {
 	for (unsigned i = print->n_entry; i < print->n_args; i++)
 		put_arg(print, i, entry, exit, i == print->n_entry && !(print->forms[i]->when & WMK_KFORM_OWN), line);
@@ -273,8 +305,11 @@ const char *wmk_kprint_errno(int64_t result, char room[24])
 /* What the kernel does with those that no program sees. */
 static const char *restart_words(int64_t err)
 {
-	return err == 512 ? "To be restarted if SA_RESTART is set" : err == 513 ? "To be restarted" : err == 514 ? "To be restarted if no handler" :
-	       err == 516 ? "Interrupted by signal" : NULL;
+	return err == 512   ? "To be restarted if SA_RESTART is set"
+	       : err == 513 ? "To be restarted"
+	       : err == 514 ? "To be restarted if no handler"
+	       : err == 516 ? "Interrupted by signal"
+			    : NULL;
 }
 
 static void put_failure(struct wmk_kline *line, int64_t result)
@@ -308,11 +343,13 @@ static void put_fcntl(struct wmk_kline *line, const struct wmk_syscalls_record *
 	}
 }
 
-void wmk_kprint_result(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry, const struct wmk_syscalls_record *exit,
-		       struct wmk_kline *line)
+void wmk_kprint_result(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry,
+		       const struct wmk_syscalls_record *exit, struct wmk_kline *line)
 {
 	const int64_t value = wmk_kprint_value(exit);
-	const struct wmk_kview view = { .print = print, .entry = entry, .exit = exit, .value = entry->n_values ? entry->values[0] : 0 };
+	const struct wmk_kview view = {
+		.print = print, .entry = entry, .exit = exit, .value = entry->n_values ? entry->values[0] : 0
+	};
 
 	if (has_failed(exit)) {
 		put_failure(line, value);

@@ -9,8 +9,8 @@
  *
  * What was not copied, or could not be read, is shown as the pointer.
  *
- * The names of calls' arguments and their kinds are syscall_info.h's; where these say less than strace shows, rows of print_table.c say more.
- * Pure; any thread. Records may hold anything (syscall_record.c has checked their lengths).
+ * The names of calls' arguments and their kinds are syscall_info.h's; where these say less than strace shows, rows of
+ * print_table.c say more. Pure; any thread. Records may hold anything (syscall_record.c has checked their lengths).
  */
 #ifndef WMK_STRACE_PRINT_SYSCALL_H
 #define WMK_STRACE_PRINT_SYSCALL_H
@@ -37,22 +37,29 @@ struct wmk_kprint {
 };
 
 /* How a result is shown. */
-enum wmk_kreturn { WMK_KRETURN_NUMBER, WMK_KRETURN_POINTER, WMK_KRETURN_OCTAL, WMK_KRETURN_FCNTL, WMK_KRETURN_POLL, WMK_KRETURN_NEVER };
+enum wmk_kreturn {
+	WMK_KRETURN_NUMBER,
+	WMK_KRETURN_POINTER,
+	WMK_KRETURN_OCTAL,
+	WMK_KRETURN_FCNTL,
+	WMK_KRETURN_POLL,
+	WMK_KRETURN_NEVER
+};
 
 /* `strings`: bytes of a text that are shown. A call of which nothing is known has six numbers. */
 void wmk_kprint_make(enum wmk_kabi abi, unsigned number, uint32_t strings, struct wmk_kprint *print);
 /* `late`: the exit's record, if it is known already: it may have what could not be read at entry. NULL: not known. */
 /* The name of the call that this is the entry of; "syscall_0x270f" where it has none. */
 void wmk_kprint_name(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry, struct wmk_kline *line);
-void wmk_kprint_entry(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry, const struct wmk_syscalls_record *late,
-		      struct wmk_kline *line);
-void wmk_kprint_rest(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry, const struct wmk_syscalls_record *exit,
-		     struct wmk_kline *line);
-void wmk_kprint_result(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry, const struct wmk_syscalls_record *exit,
-		       struct wmk_kline *line);
+void wmk_kprint_entry(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry,
+		      const struct wmk_syscalls_record *late, struct wmk_kline *line);
+void wmk_kprint_rest(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry,
+		     const struct wmk_syscalls_record *exit, struct wmk_kline *line);
+void wmk_kprint_result(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry,
+		       const struct wmk_syscalls_record *exit, struct wmk_kline *line);
 /* One argument alone; `exit` may be NULL. False: this call does not have it, as open(2) without O_CREAT has no mode. */
-bool wmk_kprint_arg(const struct wmk_kprint *print, unsigned arg, const struct wmk_syscalls_record *entry, const struct wmk_syscalls_record *exit,
-		    struct wmk_kline *line);
+bool wmk_kprint_arg(const struct wmk_kprint *print, unsigned arg, const struct wmk_syscalls_record *entry,
+		    const struct wmk_syscalls_record *exit, struct wmk_kline *line);
 /* "ENOENT"; NULL: the call has not failed. "ERRNO_4000" for one that has no name is put into `room`. */
 const char *wmk_kprint_errno(int64_t result, char room[24]);
 /* What the result of a call is in its own width: 32-bit programs have 32 bits. */

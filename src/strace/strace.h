@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace.h - private to `waymark strace`: system calls of programs as lines of text, while these run nearly as fast as without.
+ * strace.h - private to `waymark strace`: system calls of programs as lines of text, while these run nearly as fast as
+ * without.
  *
  *     strace.c           options, the program started or attached to, the end
  *     strace_select.c    -e: which calls, which signals
@@ -40,7 +41,8 @@ int wmk_strace_select_add(struct wmk_strace_select *select, const char *expressi
 
 static inline bool wmk_strace_selected(const struct wmk_strace_select *select, unsigned abi, unsigned number)
 {
-	return number < WMK_SYSCALLS_NUMBERS && abi < WMK_SYSCALLS_ABIS && (select->calls[abi][number / 64] >> (number % 64) & 1);
+	return number < WMK_SYSCALLS_NUMBERS && abi < WMK_SYSCALLS_ABIS &&
+	       (select->calls[abi][number / 64] >> (number % 64) & 1);
 }
 
 /* ── options ─────────────────────────────────────────────────────────────────────────────────────────── */
@@ -116,7 +118,8 @@ uint64_t wmk_strace_source_bytes(const struct wmk_strace_args *args);
 struct wmk_strace_prints {
 	struct wmk_kprint *calls[WMK_SYSCALLS_ABIS];
 };
-int wmk_strace_bpf_open(const struct wmk_strace_args *args, const struct wmk_strace_prints *prints, struct wmk_strace_source **source);
+int wmk_strace_bpf_open(const struct wmk_strace_args *args, const struct wmk_strace_prints *prints,
+			struct wmk_strace_source **source);
 int wmk_strace_tracefs_open(const struct wmk_strace_args *args, struct wmk_strace_source **source);
 
 /* ── lines ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -171,8 +174,8 @@ bool wmk_strace_thread_keep(struct wmk_strace_thread *thread, const struct wmk_s
 /* Also one that has ended and that nobody has waited for yet. */
 bool wmk_strace_thread_is_gone(uint32_t tid);
 
-int wmk_strace_lines_open(const struct wmk_strace_args *args, const struct wmk_strace_prints *prints, struct wmk_strace_source *source,
-			  struct wmk_strace_lines *lines);
+int wmk_strace_lines_open(const struct wmk_strace_args *args, const struct wmk_strace_prints *prints,
+			  struct wmk_strace_source *source, struct wmk_strace_lines *lines);
 void wmk_strace_lines_close(struct wmk_strace_lines *lines);
 /* -f: was one made that lives, and of which nothing has been heard? It may not have run yet. */
 bool wmk_strace_lines_awaits(struct wmk_strace_lines *lines);
@@ -181,13 +184,17 @@ struct wmk_strace_thread *wmk_strace_lines_add(struct wmk_strace_lines *lines, u
 void wmk_strace_lines_record(struct wmk_strace_lines *lines, const struct wmk_syscalls_record *record);
 /* Nothing comes for a while: what has begun is shown, and written. */
 void wmk_strace_lines_idle(struct wmk_strace_lines *lines);
-/* Threads that have ended without our hearing of it are taken out: when all has been taken, and only what happened before `until` may still come. */
+/*
+ * Threads that have ended without our hearing of it are taken out: when all has been taken, and only what happened
+ * before `until` may still come.
+ */
 void wmk_strace_lines_reap(struct wmk_strace_lines *lines);
 /* Nothing comes any more. */
 void wmk_strace_lines_finish(struct wmk_strace_lines *lines);
 
 /* Objects of strace_json.c, a line each, into lines->out. `exit` NULL: the call has not ended. */
-void wmk_strace_json_call(struct wmk_strace_lines *lines, const struct wmk_strace_thread *thread, const struct wmk_syscalls_record *exit);
+void wmk_strace_json_call(struct wmk_strace_lines *lines, const struct wmk_strace_thread *thread,
+			  const struct wmk_syscalls_record *exit);
 void wmk_strace_json_other(struct wmk_strace_lines *lines, const struct wmk_syscalls_record *record);
 
 void wmk_strace_summary(struct wmk_strace_lines *lines);

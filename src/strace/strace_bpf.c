@@ -30,7 +30,10 @@ struct bpf_source {
 	struct wmk_syscalls *calls;
 	uint64_t ring_bytes;
 	struct slot *slots;
-	int epoll;               /* the rings, edge triggered: they are readable whenever something is in them, but wake only when a quarter is */
+	/*
+	 * the rings, edge triggered: they are readable whenever something is in them, but wake only when a quarter is
+	 */
+	int epoll;
 };
 
 static struct bpf_source *of(struct wmk_strace_source *source)
@@ -91,7 +94,8 @@ static void bpf_fill(struct wmk_strace_source *source, unsigned ring)
 
 #define PEEK_MOST 4096u
 
-static bool peek_ring(const struct slot *slot, const struct wmk_strace_head *head, uint32_t tid, struct wmk_syscalls_record *record)
+static bool peek_ring(const struct slot *slot, const struct wmk_strace_head *head, uint32_t tid,
+		      struct wmk_syscalls_record *record)
 {
 	struct wmk_syscalls_batch batch = slot->batch;
 
@@ -151,7 +155,13 @@ static void bpf_close(struct wmk_strace_source *source)
 }
 
 static const struct wmk_strace_source_ops bpf_ops = {
-	.follow = bpf_follow, .start = bpf_start, .stop = bpf_stop, .fill = bpf_fill, .peek = bpf_peek, .wait = bpf_wait, .stats = bpf_stats,
+	.follow = bpf_follow,
+	.start = bpf_start,
+	.stop = bpf_stop,
+	.fill = bpf_fill,
+	.peek = bpf_peek,
+	.wait = bpf_wait,
+	.stats = bpf_stats,
 	.close = bpf_close,
 };
 
@@ -160,7 +170,8 @@ static void want(struct bpf_source *bpf, const struct wmk_strace_args *args, con
 	for (unsigned abi = 0; abi < WMK_SYSCALLS_ABIS; abi++)
 		for (unsigned number = 0; number < WMK_SYSCALLS_NUMBERS; number++) {
 			wmk_syscalls_copy(bpf->calls, (enum wmk_kabi)abi, number, &prints->calls[abi][number].plan);
-			wmk_syscalls_want(bpf->calls, (enum wmk_kabi)abi, number, wmk_strace_selected(&args->select, abi, number));
+			wmk_syscalls_want(bpf->calls, (enum wmk_kabi)abi, number,
+					  wmk_strace_selected(&args->select, abi, number));
 		}
 	for (unsigned abi = 0; abi < WMK_SYSCALLS_ABIS; abi++)
 		for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
@@ -172,10 +183,13 @@ static void want(struct bpf_source *bpf, const struct wmk_strace_args *args, con
 	wmk_error_clear();
 }
 
-int wmk_strace_bpf_open(const struct wmk_strace_args *args, const struct wmk_strace_prints *prints, struct wmk_strace_source **source)
+int wmk_strace_bpf_open(const struct wmk_strace_args *args, const struct wmk_strace_prints *prints,
+			struct wmk_strace_source **source)
 {
-	struct wmk_syscalls_options options = { .is_childless = !args->follow, .is_told = true, .ring_bytes = (uint32_t)wmk_strace_source_bytes(args),
-		.clock = WMK_CLOCK_MONOTONIC };
+	struct wmk_syscalls_options options = { .is_childless = !args->follow,
+						.is_told = true,
+						.ring_bytes = (uint32_t)wmk_strace_source_bytes(args),
+						.clock = WMK_CLOCK_MONOTONIC };
 	struct bpf_source *bpf = calloc(1, sizeof(*bpf));
 	int err = bpf ? 0 : wmk_error(-ENOMEM, "no memory");
 

@@ -6,7 +6,8 @@
  *     {...,"result":-1,"error":"ENOENT"}    {...,"result":null}: it has not returned
  *     {"time":NS,"pid":1,"tid":1,"signal":"SIGCHLD","text":"{si_signo=...}"}    {"time":NS,"pid":1,"tid":1,"exit":"exited with 0"}
  *
- * Times are nanoseconds since 1970. `text` is what strace shows. Bytes that are no ASCII do not come: they are escaped there.
+ * Times are nanoseconds since 1970. `text` is what strace shows. Bytes that are no ASCII do not come: they are escaped
+ * there.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -49,7 +50,8 @@ static void begin(struct wmk_strace_lines *lines, const struct wmk_syscalls_reco
 	wmk_kline_unsigned(out, record->tid);
 }
 
-static void put_args(struct wmk_kline *out, const struct wmk_kprint *print, const struct wmk_syscalls_record *entry, const struct wmk_syscalls_record *exit)
+static void put_args(struct wmk_kline *out, const struct wmk_kprint *print, const struct wmk_syscalls_record *entry,
+		     const struct wmk_syscalls_record *exit)
 {
 	char room[OBJECT_MOST];
 	bool any = false;
@@ -76,7 +78,8 @@ static void put_args(struct wmk_kline *out, const struct wmk_kprint *print, cons
 	wmk_kline_char(out, ']');
 }
 
-void wmk_strace_json_call(struct wmk_strace_lines *lines, const struct wmk_strace_thread *thread, const struct wmk_syscalls_record *exit)
+void wmk_strace_json_call(struct wmk_strace_lines *lines, const struct wmk_strace_thread *thread,
+			  const struct wmk_syscalls_record *exit)
 {
 	const struct wmk_syscalls_record *entry = &thread->entry;
 	const struct wmk_kprint *print = &lines->prints->calls[entry->abi][entry->number];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace_select.c - which calls and signals `waymark strace -e` means: names, classes, "all", "none", and '!' in front of all that are not meant.
+ * strace_select.c - which calls and signals `waymark strace -e` means: names, classes, "all", "none", and '!' in front
+ * of all that are not meant.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -19,20 +20,43 @@ static const struct {
 	const char *forms[3];
 	const char *calls;       /* globs, with spaces around each */
 } classes[] = {
-	{ "file", "", { "path" }, " getcwd acct swapon swapoff uselib fanotify_mark name_to_handle_at quotactl open_tree move_mount fspick mount_setattr "
-	  "*listxattr setxattr lsetxattr getxattr lgetxattr removexattr lremovexattr renameat* futimesat oldstat oldlstat chown32 lchown32 stat64 lstat64 "
-	  "truncate64 statfs64 umount " },
-	{ "desc", "", { "fd", "dirfd" }, " mmap mmap2 select _newselect pselect6 poll ppoll epoll_* eventfd* timerfd_* signalfd* inotify_* pipe pipe2 dup* "
-	  "memfd_create memfd_secret userfaultfd perf_event_open fanotify_* bpf io_uring_* pidfd_* open creat fs* fremovexattr flistxattr "
-	  "fgetxattr fsetxattr mq_* preadv* pwritev* getdents getdents64 vmsplice tee sync_file_range renameat futimesat mknodat " },
-	{ "network", "net", { NULL }, " socket socketpair socketcall connect bind listen accept accept4 getsockname getpeername sendto recvfrom sendmsg "
-	  "recvmsg sendmmsg recvmmsg shutdown setsockopt getsockopt sendfile sendfile64 getpmsg putpmsg " },
-	{ "process", "", { NULL }, " clone clone3 fork vfork execve execveat exit exit_group wait4 waitid waitpid kill tkill tgkill "
+	{ "file",
+	  "",
+	  { "path" },
+	  " getcwd acct swapon swapoff uselib fanotify_mark name_to_handle_at quotactl open_tree move_mount fspick "
+	  "mount_setattr "
+	  "*listxattr setxattr lsetxattr getxattr lgetxattr removexattr lremovexattr renameat* futimesat oldstat "
+	  "oldlstat chown32 lchown32 stat64 lstat64 truncate64 statfs64 umount " },
+	{ "desc",
+	  "",
+	  { "fd", "dirfd" },
+	  " mmap mmap2 select _newselect pselect6 poll ppoll epoll_* eventfd* timerfd_* signalfd* inotify_* pipe pipe2 "
+	  "dup* memfd_create memfd_secret userfaultfd perf_event_open fanotify_* bpf io_uring_* pidfd_* open creat fs* "
+	  "fremovexattr flistxattr "
+	  "fgetxattr fsetxattr mq_* preadv* pwritev* getdents getdents64 vmsplice tee sync_file_range renameat "
+	  "futimesat mknodat " },
+	{ "network",
+	  "net",
+	  { NULL },
+	  " socket socketpair socketcall connect bind listen accept accept4 getsockname getpeername sendto recvfrom "
+	  "sendmsg recvmsg sendmmsg recvmmsg shutdown setsockopt getsockopt sendfile sendfile64 getpmsg putpmsg " },
+	{ "process",
+	  "",
+	  { NULL },
+	  " clone clone3 fork vfork execve execveat exit exit_group wait4 waitid waitpid kill tkill tgkill "
 	  "rt_sigqueueinfo rt_tgsigqueueinfo pidfd_send_signal unshare " },
-	{ "memory", "", { NULL }, " brk mmap mmap2 munmap mprotect pkey_mprotect mremap madvise process_madvise msync mlock mlock2 munlock mlockall munlockall "
-	  "mincore mbind move_pages migrate_pages set_mempolicy set_mempolicy_home_node get_mempolicy remap_file_pages shmat shmdt io_setup io_destroy " },
-	{ "signal", "", { NULL }, " rt_sig* rt_tgsigqueueinfo sigaltstack kill tkill tgkill pause signalfd signalfd4 pidfd_send_signal signal sigaction "
-	  "sigpending sigprocmask sigreturn sigsuspend sgetmask ssetmask " },
+	{ "memory",
+	  "",
+	  { NULL },
+	  " brk mmap mmap2 munmap mprotect pkey_mprotect mremap madvise process_madvise msync mlock mlock2 munlock "
+	  "mlockall munlockall "
+	  "mincore mbind move_pages migrate_pages set_mempolicy set_mempolicy_home_node get_mempolicy remap_file_pages "
+	  "shmat shmdt io_setup io_destroy " },
+	{ "signal",
+	  "",
+	  { NULL },
+	  " rt_sig* rt_tgsigqueueinfo sigaltstack kill tkill tgkill pause signalfd signalfd4 pidfd_send_signal signal "
+	  "sigaction sigpending sigprocmask sigreturn sigsuspend sgetmask ssetmask " },
 	{ "ipc", "", { NULL }, " shm* sem* msg* ipc " },
 };
 
@@ -88,9 +112,11 @@ static void add_class(struct walk *walk, size_t which)
 			const char *name = wmk_syscall_name((enum wmk_kabi)abi, number);
 
 			/* (what works on sockets only is no class of descriptors') */
-			const bool is_other = is_desc && name && is_listed(classes[2].calls, name) && strncmp(name, "sendfile", 8) != 0;
+			const bool is_other = is_desc && name && is_listed(classes[2].calls, name) &&
+					      strncmp(name, "sendfile", 8) != 0;
 
-			if (name && (is_listed(classes[which].calls, name) || (!is_other && has_form(abi, number, classes[which].forms))))
+			if (name && (is_listed(classes[which].calls, name) ||
+				     (!is_other && has_form(abi, number, classes[which].forms))))
 				set(walk, abi, number);
 		}
 }
@@ -146,7 +172,10 @@ static int add_call(void *data, const char *word)
 			return 0;
 		}
 	if (word[0] == '%')
-		return wmk_error(-EINVAL, "there is no class %.40s of system calls; there are: file, desc, network, process, memory, signal, ipc", word);
+		return wmk_error(-EINVAL,
+				 "there is no class %.40s of system calls; there are: file, desc, network, process, "
+				 "memory, signal, ipc",
+				 word);
 	err = add_name(walk, word + (word[0] == '?'));
 	if (err < 0 && word[0] == '?') {
 		wmk_error_clear();
@@ -187,7 +216,8 @@ static int each(const char *list, int (*add)(void *data, const char *word), void
 		char word[256];
 
 		if (!len || len >= sizeof(word))
-			return wmk_error(-EINVAL, len ? "a word of %zu bytes in a list" : "an empty word in a list", len);
+			return wmk_error(-EINVAL, len ? "a word of %zu bytes in a list" : "an empty word in a list",
+					 len);
 		memcpy(word, list, len);
 		word[len] = '\0';
 		err = add(data, word);
@@ -211,7 +241,8 @@ static bool is_word(const char *expression, size_t len, const char *word)
 int wmk_strace_select_add(struct wmk_strace_select *select, const char *expression)
 {
 	const size_t len = strcspn(expression, "=");
-	const bool is_signal = is_word(expression, len, "signal") || is_word(expression, len, "signals") || is_word(expression, len, "s");
+	const bool is_signal = is_word(expression, len, "signal") || is_word(expression, len, "signals") ||
+			       is_word(expression, len, "s");
 	const bool is_trace = is_word(expression, len, "trace") || is_word(expression, len, "t");
 	const char *list = is_signal || is_trace ? expression + len + 1 : expression;
 	const bool is_not = *list == '!';

@@ -2,8 +2,9 @@
 /*
  * strace_source.c - records of all CPUs' streams in the order of time (see strace.h).
  *
- * Records are taken up to a moment that has passed before any stream was looked at: what made one of them happen had happened before, so it is
- * in a stream already, and comes first. The moment is a little in the past, so that also a record that was being written then has come.
+ * Records are taken up to a moment that has passed before any stream was looked at: what made one of them happen had
+ * happened before, so it is in a stream already, and comes first. The moment is a little in the past, so that also a
+ * record that was being written then has come.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace_summary.c - `waymark strace -c`: how often each call was made, how often it failed, how long it took; as strace's table, or as JSON.
+ * strace_summary.c - `waymark strace -c`: how often each call was made, how often it failed, how long it took; as
+ * strace's table, or as JSON.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -52,14 +53,16 @@ static unsigned gather(const struct wmk_strace_lines *lines, struct row *rows, s
 	return n;
 }
 
-static void put_row(struct wmk_kline *out, const char *name, const struct wmk_strace_count *count, const struct wmk_strace_count *total)
+static void put_row(struct wmk_kline *out, const char *name, const struct wmk_strace_count *count,
+		    const struct wmk_strace_count *total)
 {
 	char text[160], errors[24] = "";
 
 	if (count->errors)
 		snprintf(errors, sizeof(errors), "%" PRIu64, count->errors);
-	snprintf(text, sizeof(text), "%6.2f %11.6f %11" PRIu64 " %9" PRIu64 " %9s %s\n", total->ns ? 100.0 * (double)count->ns / (double)total->ns : 0.0,
-		 (double)count->ns / 1e9, count->calls ? count->ns / count->calls / 1000 : 0, count->calls, errors, name);
+	snprintf(text, sizeof(text), "%6.2f %11.6f %11" PRIu64 " %9" PRIu64 " %9s %s\n",
+		 total->ns ? 100.0 * (double)count->ns / (double)total->ns : 0.0, (double)count->ns / 1e9,
+		 count->calls ? count->ns / count->calls / 1000 : 0, count->calls, errors, name);
 	wmk_kline_put(out, text);
 }
 
@@ -67,8 +70,9 @@ static void put_json(struct wmk_kline *out, const char *name, const struct wmk_s
 {
 	char text[200];
 
-	snprintf(text, sizeof(text), "{\"summary\":\"%s\",\"calls\":%" PRIu64 ",\"errors\":%" PRIu64 ",\"ns\":%" PRIu64 "}\n", name, count->calls,
-		 count->errors, count->ns);
+	snprintf(text, sizeof(text),
+		 "{\"summary\":\"%s\",\"calls\":%" PRIu64 ",\"errors\":%" PRIu64 ",\"ns\":%" PRIu64 "}\n", name,
+		 count->calls, count->errors, count->ns);
 	wmk_kline_put(out, text);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace_threads.c - the threads that `waymark strace` follows, by number, each with the call that it is in (see strace.h).
+ * strace_threads.c - the threads that `waymark strace` follows, by number, each with the call that it is in (see
+ * strace.h).
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace_tracefs.c - system calls without BPF: events of an instance of tracefs, with numbers for what arguments point to (see strace.h).
+ * strace_tracefs.c - system calls without BPF: events of an instance of tracefs, with numbers for what arguments point
+ * to (see strace.h).
  *
  * raw_syscalls does not tell calls of 32-bit programs from others: those are shown by the machine's own table.
  */
@@ -33,7 +34,9 @@ enum { ENTER, EXIT, END, N_EVENTS };
 static const struct {
 	const char *system, *name, *values;
 } names[N_EVENTS] = {
-	[ENTER] = { "raw_syscalls", "sys_enter", "args" }, [EXIT] = { "raw_syscalls", "sys_exit", "ret" }, [END] = { "sched", "sched_process_exit", NULL },
+	[ENTER] = { "raw_syscalls", "sys_enter", "args" },
+	[EXIT] = { "raw_syscalls", "sys_exit", "ret" },
+	[END] = { "sched", "sched_process_exit", NULL },
 };
 
 struct slot {
@@ -95,7 +98,8 @@ static uint64_t long_at(const struct wmk_krecord *record, uint32_t at)
 }
 
 /* False: another event. */
-static bool convert(const struct tracefs_source *it, unsigned cpu, const struct wmk_krecord *from, struct wmk_syscalls_record *to)
+static bool convert(const struct tracefs_source *it, unsigned cpu, const struct wmk_krecord *from,
+		    struct wmk_syscalls_record *to)
 {
 	struct wmk_kcommon common;
 	unsigned which = 0;
@@ -193,7 +197,13 @@ static void tracefs_close(struct wmk_strace_source *source)
 }
 
 static const struct wmk_strace_source_ops tracefs_ops = {
-	.follow = tracefs_follow, .start = tracefs_start, .stop = tracefs_stop, .fill = tracefs_fill, .peek = tracefs_peek, .wait = tracefs_wait, .stats = tracefs_stats,
+	.follow = tracefs_follow,
+	.start = tracefs_start,
+	.stop = tracefs_stop,
+	.fill = tracefs_fill,
+	.peek = tracefs_peek,
+	.wait = tracefs_wait,
+	.stats = tracefs_stats,
 	.close = tracefs_close,
 };
 
@@ -226,12 +236,16 @@ static int learn(struct tracefs_source *it, unsigned which)
 		}
 	}
 	free(format);
-	return names[which].values && (!event->values_at || !event->id_at) ? wmk_error(-EPROTO, "%s has other fields than are known", path) : 0;
+	return names[which].values && (!event->values_at || !event->id_at)
+		       ? wmk_error(-EPROTO, "%s has other fields than are known", path)
+		       : 0;
 }
 
 static int make(struct tracefs_source *it)
 {
-	const struct wmk_kinstance_options options = { .clock = WMK_CLOCK_MONOTONIC, .cpu_bytes = it->bytes, .subbuf_bytes = SUBBUF_BYTES };
+	const struct wmk_kinstance_options options = { .clock = WMK_CLOCK_MONOTONIC,
+						       .cpu_bytes = it->bytes,
+						       .subbuf_bytes = SUBBUF_BYTES };
 	char owner[WMK_KINSTANCE_OWNER], name[WMK_KINSTANCE_NAME];
 	int err = wmk_tracefs_open(NULL, &it->tracefs);
 
@@ -260,7 +274,8 @@ int wmk_strace_tracefs_open(const struct wmk_strace_args *args, struct wmk_strac
 	it->instance = -1;
 	it->bytes = wmk_strace_source_bytes(args);
 	it->messages = args->messages;
-	err = wmk_strace_source_init(&it->base, &tracefs_ops, n > 0 && (unsigned long)n < CPUS_MAX ? (unsigned)n : CPUS_MAX);
+	err = wmk_strace_source_init(&it->base, &tracefs_ops,
+				     n > 0 && (unsigned long)n < CPUS_MAX ? (unsigned)n : CPUS_MAX);
 	it->slots = calloc(it->base.n, sizeof(*it->slots));
 	if (err == 0 && !it->slots)
 		err = wmk_error(-ENOMEM, "no memory");

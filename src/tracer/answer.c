@@ -15,7 +15,8 @@
 #define PAUSE_NS 1000000
 
 static _Atomic(uint32_t) done;          /* a futex: the batch for which all controllers have answered */
-static _Atomic(uint32_t) late;          /* a constructor has waited in vain for so many ms, and the program recorded on */
+/* a constructor has waited in vain for so many ms, and the program recorded on */
+static _Atomic(uint32_t) late;
 static _Atomic(uint32_t) waiting;       /* threads in wmk_answer_wait() */
 /* What is left of WAYMARK_REGISTER_TIMEOUT, for all constructors together. */
 static int64_t budget_ms = -1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * answer.h - who waits for the controllers' answer: constructors and forks, which must not go on before what they have registered is enabled.
+ * answer.h - who waits for the controllers' answer: constructors and forks, which must not go on before what they have
+ * registered is enabled.
  *
  *     waiting thread                                helper
  *     wmk_answer_wait(change) sleeps on a word      wmk_answer_publish(change), then, without the tracer's lock, wmk_answer_wake()
@@ -15,7 +16,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* All controllers have answered for what was registered up to `change`. True: that is news, and wmk_answer_wake() is to follow. By the helper. */
+/*
+ * All controllers have answered for what was registered up to `change`. True: that is news, and wmk_answer_wake() is to
+ * follow. By the helper.
+ */
 bool wmk_answer_publish(uint32_t change);
 void wmk_answer_wake(void);
 /* Does somebody wait? A hint: he may have begun, or ended, just now. */

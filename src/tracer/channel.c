@@ -28,7 +28,8 @@ struct wmk_channel *wmk_channel_find(const struct wmk_conn *conn, uint32_t numbe
 }
 
 /* An orphan with the same rings and the same layout of records. */
-static struct wmk_channel *channel_adopt(struct wmk_conn *conn, const struct wmk_channel_msg *msg, const uint8_t uuid[16])
+static struct wmk_channel *channel_adopt(struct wmk_conn *conn, const struct wmk_channel_msg *msg,
+					 const uint8_t uuid[16])
 {
 	struct wmk_channel *channel;
 
@@ -117,7 +118,8 @@ static int channel_open(struct wmk_conn *conn, const struct wmk_channel_msg *msg
 int wmk_channel_take(struct wmk_conn *conn, const struct wmk_channel_msg *msg, int *fd)
 {
 	uint8_t uuid[16];
-	int err = *fd < 0 ? wmk_error(-EPROTO, "channel %u came without its rings", msg->channel) : channel_check(conn, msg);
+	int err = *fd < 0 ? wmk_error(-EPROTO, "channel %u came without its rings", msg->channel)
+			  : channel_check(conn, msg);
 
 	if (err < 0)
 		return err;
@@ -206,7 +208,8 @@ void wmk_orphans_remove(unsigned place, bool persistent)
 
 	for (channel = wmk_tracer.channels; channel; channel = next) {
 		next = channel->next;
-		if (!channel->conn && (place == WMK_PLACES || channel->place == place) && (persistent || !channel->persist))
+		if (!channel->conn && (place == WMK_PLACES || channel->place == place) &&
+		    (persistent || !channel->persist))
 			wmk_channel_remove(channel);
 	}
 }
@@ -255,8 +258,8 @@ static bool records_any(void)
 }
 
 /*
- * Has the program touched memory that it had not, its helper apart, since the last time? Who records where nothing was mapped ahead does; and who does
- * not record, into rings that others fill, is not to wake for these.
+ * Has the program touched memory that it had not, its helper apart, since the last time? Who records where nothing was
+ * mapped ahead does; and who does not record, into rings that others fill, is not to wake for these.
  */
 static bool has_touched_new_memory(void)
 {
@@ -272,7 +275,10 @@ static bool has_touched_new_memory(void)
 	return has;
 }
 
-/* Map ahead in all rings that the program records into. Bytes that one has been filled by since the last time, at most; *room: of a sub-buffer. */
+/*
+ * Map ahead in all rings that the program records into. Bytes that one has been filled by since the last time, at most;
+ * *room: of a sub-buffer.
+ */
 static uint64_t look(uint64_t *room)
 {
 	uint64_t filled = 0;

@@ -2,7 +2,8 @@
 /*
  * clock.c - loads a trace clock plug-in and describes it to controllers.
  *
- * The plug-in is loaded by a constructor, before the helper is started: the helper makes no loader call. It stays loaded.
+ * The plug-in is loaded by a constructor, before the helper is started: the helper makes no loader call. It stays
+ * loaded.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,10 @@
 
 #include "wire/wire.h"
 
-/* Load what WAYMARK_CLOCK_PLUGIN names, once. From a constructor: calls the loader. Without it, or when it is no good: no plug-in. */
+/*
+ * Load what WAYMARK_CLOCK_PLUGIN names, once. From a constructor: calls the loader. Without it, or when it is no good:
+ * no plug-in.
+ */
 void wmk_clock_plugin_load(void);
 /* The plug-in's clock, or NULL. */
 uint64_t (*wmk_clock_plugin_now(void))(void);

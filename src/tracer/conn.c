@@ -123,11 +123,18 @@ int wmk_conn_announce(struct wmk_conn *conn)
 	uint32_t n = wmk_tracer.n_events;
 	int err = 0;
 
-	/* Who does not read is told no more, and then at once how things are by that time: what waits for it does not grow. */
+	/*
+	 * Who does not read is told no more, and then at once how things are by that time: what waits for it does not
+	 * grow.
+	 */
 	if (conn->sent_any && wmk_out_queued(&conn->out))
 		return 0;
-	/* With HELLO, and one message is all that the controller has to read; but what is handed back comes first, and that asks for WELCOME. */
-	if ((!conn->welcomed && wmk_channels_orphaned(conn->place)) || (conn->sent_any && conn->sent_batch == wmk_tracer.changes))
+	/*
+	 * With HELLO, and one message is all that the controller has to read; but what is handed back comes first, and
+	 * that asks for WELCOME.
+	 */
+	if ((!conn->welcomed && wmk_channels_orphaned(conn->place)) ||
+	    (conn->sent_any && conn->sent_batch == wmk_tracer.changes))
 		return 0;
 	if (n > conn->n_announced) {
 		uint32_t *more = realloc(conn->announced, n * sizeof(*more));
@@ -156,10 +163,13 @@ static int complain_late(struct wmk_conn *conn)
 	char words[200];
 
 	if (conn->late_ms)
-		snprintf(words, sizeof(words), "its registration took longer than the %u ms that it waits (WAYMARK_REGISTER_TIMEOUT): "
-			 "the first of what it recorded may be missing", conn->late_ms);
+		snprintf(words, sizeof(words),
+			 "its registration took longer than the %u ms that it waits (WAYMARK_REGISTER_TIMEOUT): "
+			 "the first of what it recorded may be missing",
+			 conn->late_ms);
 	else
-		snprintf(words, sizeof(words), "it did not wait for its registration, because the session daemon was stopped then: "
+		snprintf(words, sizeof(words),
+			 "it did not wait for its registration, because the session daemon was stopped then: "
 			 "the first of what it recorded may be missing");
 	conn->late_ms = 0;
 	conn->passed_by = false;
@@ -182,8 +192,8 @@ int wmk_conn_complain(struct wmk_conn *conn)
 
 		if (event->untraceable_serial <= from || event->untraceable_serial > COMPLAINTS_MAX)
 			continue;
-		wmk_error_format(words, sizeof(words), "%.120s:%.120s cannot be traced: %s", event->class->provider, event->class->name,
-			 event->untraceable);
+		wmk_error_format(words, sizeof(words), "%.120s:%.120s cannot be traced: %s", event->class->provider,
+				 event->class->name, event->untraceable);
 		err = wmk_out_error(&conn->out, WMK_MSG_ERROR, 0, EPERM, words);
 	}
 	return err;
@@ -272,7 +282,10 @@ static int on_channel_gone(struct wmk_conn *conn, const void *body, size_t len)
 	return 0;
 }
 
-/* `filter` is taken over. With one, or instead of one, the enabler becomes another: its records' place in the chain stays. */
+/*
+ * `filter` is taken over. With one, or instead of one, the enabler becomes another: its records' place in the chain
+ * stays.
+ */
 static int enable(struct wmk_channel *channel, struct wmk_event *event, uint32_t id, struct wmk_filter_block *filter)
 {
 	struct waymark_enabler *e = wmk_enabler_find(event, channel);
@@ -340,7 +353,10 @@ static int on_enable(struct wmk_conn *conn, const void *body, size_t len)
 		return wmk_error(-ENOENT, "no channel %u, or no event %u", msg.channel, msg.event);
 	if (program_len)
 		err = wmk_filter_bind(wmk_tracer.events[msg.event], program, program_len, &filter);
-	/* What is wanted is not known: rather nothing than all. It is this message's error alone: a later controller may know more than we do. */
+	/*
+	 * What is wanted is not known: rather nothing than all. It is this message's error alone: a later controller
+	 * may know more than we do.
+	 */
 	if (err < 0)
 		return err == -EPROTO ? -EINVAL : err;
 	return enable(channel, wmk_tracer.events[msg.event], msg.id, filter);
@@ -423,7 +439,8 @@ static int on_refused(struct wmk_conn *conn, const void *body, size_t len)
 /* 0; -EPROTO, -ECONNREFUSED: the connection is of no use; other errors concern the one message. */
 static int on_frame(struct wmk_conn *conn, const struct wmk_frame *frame, const void *body, int *fd)
 {
-	if (!conn->welcomed && frame->type != WMK_MSG_WELCOME && frame->type != WMK_MSG_REFUSED && frame->type != WMK_MSG_ERROR)
+	if (!conn->welcomed && frame->type != WMK_MSG_WELCOME && frame->type != WMK_MSG_REFUSED &&
+	    frame->type != WMK_MSG_ERROR)
 		return wmk_error(-EPROTO, "message %u before welcome", frame->type);
 	WMK_TESTPOINT(helper_obeying);
 	switch (frame->type) {
@@ -485,7 +502,8 @@ int wmk_conn_input(struct wmk_conn *conn)
 		if (err < 0) {
 			char words[WMK_ERROR_LEN * 2];
 
-			err = wmk_out_error(&conn->out, WMK_MSG_ERROR, frame.request, -err, wmk_error_text(words, sizeof(words)));
+			err = wmk_out_error(&conn->out, WMK_MSG_ERROR, frame.request, -err,
+					    wmk_error_text(words, sizeof(words)));
 			wmk_error_clear();
 			if (err < 0)
 				return err;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conn.h - one controller: a socket of the helper thread's, and what is agreed over it (see wire.h). Used by helper.c only.
+ * conn.h - one controller: a socket of the helper thread's, and what is agreed over it (see wire.h). Used by helper.c
+ * only.
  *
  * Messages change chains under the tracer's lock; the caller patches the sites afterwards, once for all that came.
  */
@@ -43,9 +44,15 @@ struct wmk_conn {
 int wmk_conn_open(struct wmk_conn *conn, const char *path, unsigned place);
 /* `keep`: channels stay in force, as orphans that a later connection may take over. Lock held. */
 void wmk_conn_close(struct wmk_conn *conn, bool keep);
-/* Tell what has come and gone since the last time, unless it has not taken what it was told before. 0 or -errno. Lock held. */
+/*
+ * Tell what has come and gone since the last time, unless it has not taken what it was told before. 0 or -errno. Lock
+ * held.
+ */
 int wmk_conn_announce(struct wmk_conn *conn);
-/* Name the events that turned out not to be traceable; tell that a constructor did not wait to the end. 0 or -errno. Lock held. */
+/*
+ * Name the events that turned out not to be traceable; tell that a constructor did not wait to the end. 0 or -errno.
+ * Lock held.
+ */
 int wmk_conn_complain(struct wmk_conn *conn);
 /* Deal with what has arrived. 0, or -errno: close it. Lock held. */
 int wmk_conn_input(struct wmk_conn *conn);

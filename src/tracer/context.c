@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * context.c - the contexts that a channel can add to each of its records. A new context is a line of schema/contexts.def, and a
- * function and a line of the table here.
+ * context.c - the contexts that a channel can add to each of its records. A new context is a line of
+ * schema/contexts.def, and a function and a line of the table here.
  *
- * The functions run on the recording path, in signal handlers too: what costs a system call is asked once and kept, per process or in
- * initial-exec thread-local storage. A name that a thread gives itself after its first record (prctl(PR_SET_NAME), pthread_setname_np())
- * is not seen: to notice it would cost every record a system call. It is a new name after exec, and in threads that are started then.
+ * The functions run on the recording path, in signal handlers too: what costs a system call is asked once and kept, per
+ * process or in initial-exec thread-local storage. A name that a thread gives itself after its first record
+ * (prctl(PR_SET_NAME), pthread_setname_np()) is not seen: to notice it would cost every record a system call. It is a
+ * new name after exec, and in threads that are started then.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -79,7 +80,8 @@ static void fill_cpu_id(void *to, const void *ip)
 #ifdef RSEQ_SIG
 	/* the C library's own area; cpu_id is negative where it has none */
 	if (__rseq_size != 0) {
-		cpu = (int)*(volatile uint32_t *)((char *)__builtin_thread_pointer() + __rseq_offset + offsetof(struct rseq, cpu_id));
+		cpu = (int)*(volatile uint32_t *)((char *)__builtin_thread_pointer() + __rseq_offset +
+						  offsetof(struct rseq, cpu_id));
 		if (cpu >= 0) {
 			memcpy(to, &cpu, sizeof(cpu));
 			return;

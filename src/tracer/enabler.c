@@ -2,9 +2,9 @@
 /*
  * enabler.c - chains of enablers, and the grace period after which what was taken out of them is used again.
  *
- * A chain changes while any number of threads and signal handlers walk it. They hold no lock and are not counted: an enabler's memory
- * is never anything but an enabler (an arena that only grows), and what they read in one is used only if its guard still holds, which
- * the ring checks at the instant of the commit.
+ * A chain changes while any number of threads and signal handlers walk it. They hold no lock and are not counted: an
+ * enabler's memory is never anything but an enabler (an arena that only grows), and what they read in one is used only
+ * if its guard still holds, which the ring checks at the instant of the commit.
  *
  *     remove:   unlink from every chain │ gen = 0 │ membarrier(RSEQ): sequences that saw the old gen start again
  *               and now find 0 │ slow recorders and probes that counted themselves in have left │ reuse
@@ -26,7 +26,8 @@
 #define ARENA_BYTES 65536u
 
 static struct waymark_enabler *free_enablers;
-static struct waymark_enabler *fresh;   /* what nobody has had yet of the last piece of the arena: its pages come one by one */
+/* what nobody has had yet of the last piece of the arena: its pages come one by one */
+static struct waymark_enabler *fresh;
 static size_t n_fresh;
 static uint64_t last_gen = 1;
 
@@ -64,13 +65,14 @@ static void set_head(struct wmk_event *event, struct waymark_enabler *head)
 }
 
 /*
- * May its records go by the straight path of the ring, as they come or with the thread's stamp before them? A length may have to be
- * staged as well.
+ * May its records go by the straight path of the ring, as they come or with the thread's stamp before them? A length
+ * may have to be staged as well.
  */
 static void choose_path(struct waymark_enabler *e, struct wmk_event *event, const struct wmk_channel *channel)
 {
 	uint32_t staged = channel ? event->run_bytes + 8u * channel->stamp_words : 0;
-	bool fits = channel && channel->short_clock && e->id < WMK_RING_ID_SHORT && (channel->n_contexts == 0 || channel->stamp_key);
+	bool fits = channel && channel->short_clock && e->id < WMK_RING_ID_SHORT &&
+		    (channel->n_contexts == 0 || channel->stamp_key);
 	const bool unfiltered = !e->filter;
 	bool tail = fits && event->tail != WMK_OP_RUN && staged + 4 <= WMK_RING_FAST_LEN;
 
@@ -79,8 +81,12 @@ static void choose_path(struct waymark_enabler *e, struct wmk_event *event, cons
 	const bool is_direct = (fits || tail) && unfiltered && channel->set->seq_cpus;
 
 	__atomic_store_n(&e->direct, is_direct ? (void *)event : (void *)e, __ATOMIC_RELEASE);
-	/* (T7) release: the set comes before; pairs with waymark_record()'s acquire. Never NULL, which a descriptor's event is at exit. */
-	__atomic_store_n(&e->plain, fits && unfiltered && channel->n_contexts == 0 ? (void *)event : (void *)e, __ATOMIC_RELEASE);
+	/*
+	 * (T7) release: the set comes before; pairs with waymark_record()'s acquire. Never NULL, which a descriptor's
+	 * event is at exit.
+	 */
+	__atomic_store_n(&e->plain, fits && unfiltered && channel->n_contexts == 0 ? (void *)event : (void *)e,
+			 __ATOMIC_RELEASE);
 	wmk_propose(e->short_run, fits && channel->n_contexts == 0);
 	wmk_propose(e->stamp_key, fits || tail ? channel->stamp_key : 0);
 	wmk_propose(e->stamp_words, fits || tail ? channel->stamp_words : 0);
@@ -108,8 +114,8 @@ struct kind {
 	struct wmk_filter_block *filter;
 };
 
-static struct waymark_enabler *enabler_make(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, struct kind is, uint64_t order,
-					    struct waymark_enabler *next)
+static struct waymark_enabler *enabler_make(struct wmk_event *event, struct wmk_channel *channel, uint32_t id,
+					    struct kind is, uint64_t order, struct waymark_enabler *next)
 {
 	struct waymark_enabler *e = enabler_alloc();
 
@@ -140,7 +146,10 @@ static struct waymark_enabler *enabler_make(struct wmk_event *event, struct wmk_
 	last_gen += 2;
 	wmk_propose(e->order, order ? order : last_gen);
 	__atomic_store_n(&e->next, next, __ATOMIC_RELAXED);
-	/* (T4) release: all members are there before the guard holds; pairs with the acquire of gen on the recording path */
+	/*
+	 * (T4) release: all members are there before the guard holds; pairs with the acquire of gen on the recording
+	 * path
+	 */
 	__atomic_store_n(&e->gen, last_gen, __ATOMIC_RELEASE);
 	return e;
 }
@@ -161,7 +170,8 @@ static struct waymark_enabler *add(struct wmk_event *event, struct wmk_channel *
 	return e;
 }
 
-struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, struct wmk_filter_block *filter)
+struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id,
+					struct wmk_filter_block *filter)
 {
 	return add(event, channel, id, (struct kind){ .filter = filter });
 }
@@ -185,7 +195,9 @@ static void take_out(struct waymark_enabler *e, struct waymark_enabler *instead)
 			before = before->next;
 		__atomic_store_n(&before->next, instead, __ATOMIC_RELEASE); /* (T3) */
 	}
-	/* (T5) release: who finds 0 finds it unlinked, and may start again from the head; pairs with the acquire of gen */
+	/*
+	 * (T5) release: who finds 0 finds it unlinked, and may start again from the head; pairs with the acquire of gen
+	 */
 	__atomic_store_n(&e->gen, 0, __ATOMIC_RELEASE);
 	if (e->channel) {
 		e->channel->enabled--;
@@ -204,12 +216,15 @@ void wmk_enabler_remove(struct waymark_enabler *e)
 }
 
 /*
- * Who walks the chain meets the one or the other. What was not committed when the old one's guard fell is recorded by the new one; what was
- * is not recorded again, as both have the same place in the order by which a walker knows what it has done.
+ * Who walks the chain meets the one or the other. What was not committed when the old one's guard fell is recorded by
+ * the new one; what was is not recorded again, as both have the same place in the order by which a walker knows what it
+ * has done.
  */
-int wmk_enabler_replace(struct waymark_enabler *e, struct wmk_channel *channel, uint32_t id, struct wmk_filter_block *filter)
+int wmk_enabler_replace(struct waymark_enabler *e, struct wmk_channel *channel, uint32_t id,
+			struct wmk_filter_block *filter)
 {
-	struct waymark_enabler *instead = enabler_make(e->event, channel, id, (struct kind){ .filter = filter }, e->order, e->next);
+	struct waymark_enabler *instead =
+		enabler_make(e->event, channel, id, (struct kind){ .filter = filter }, e->order, e->next);
 
 	if (!instead)
 		return -ENOMEM;
@@ -301,10 +316,11 @@ bool wmk_reclaim(void)
 		removed = NULL;
 		removed_channels = NULL;
 		/*
-		 * Without this command (before Linux 5.10) nothing can be known of the sequences: what was removed is kept for ever. Those who run
-		 * a probe are counted in all the same, and waited for.
+		 * Without this command (before Linux 5.10) nothing can be known of the sequences: what was removed is
+		 * kept for ever. Those who run a probe are counted in all the same, and waited for.
 		 */
-		if (wmk_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ) < 0) {
+		if (wmk_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ,
+				   MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ) < 0) {
 			waiting = NULL;
 			waiting_channels = NULL;
 		}

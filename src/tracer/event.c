@@ -2,8 +2,9 @@
 /*
  * event.c - the events of this process: descriptors with the same provider, name and fields are one.
  *
- * A hash table of names (provider:name); each holds its events, nearly always one, more when libraries declare the same name with other
- * fields. Names and events are never freed, so a library that comes and goes a thousand times costs what it cost the first time.
+ * A hash table of names (provider:name); each holds its events, nearly always one, more when libraries declare the same
+ * name with other fields. Names and events are never freed, so a library that comes and goes a thousand times costs
+ * what it cost the first time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -85,13 +86,15 @@ static int append(void *array, uint32_t *n, uint32_t *cap, const void *element)
 	return 0;
 }
 
-static struct wmk_event *event_make(struct wmk_event_class *class, const struct waymark_desc *desc, struct wmk_name *name)
+static struct wmk_event *event_make(struct wmk_event_class *class, const struct waymark_desc *desc,
+				    struct wmk_name *name)
 {
 	struct wmk_event *event = calloc(1, sizeof(*event));
 
 	if (!event)
 		return NULL;
-	if (wmk_plan_make(event, desc) < 0 || append(&wmk_tracer.events, &wmk_tracer.n_events, &wmk_tracer.cap_events, event) < 0) {
+	if (wmk_plan_make(event, desc) < 0 ||
+	    append(&wmk_tracer.events, &wmk_tracer.n_events, &wmk_tracer.cap_events, event) < 0) {
 		free(event->ops);
 		free(event->refs);
 		free(event);

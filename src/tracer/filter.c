@@ -52,7 +52,8 @@ static int more_blocks(unsigned class)
 
 static struct wmk_filter_block *block_get(uint32_t n_insns, uint32_t pool_bytes)
 {
-	uint32_t need = (pool_bytes + (uint32_t)sizeof(struct wmk_filter_insn) - 1) / (uint32_t)sizeof(struct wmk_filter_insn);
+	uint32_t need =
+		(pool_bytes + (uint32_t)sizeof(struct wmk_filter_insn) - 1) / (uint32_t)sizeof(struct wmk_filter_insn);
 	unsigned class = 0;
 
 	need = need > n_insns ? need : n_insns;
@@ -90,8 +91,9 @@ static void store(void *to, const void *from, size_t bytes)
 	}
 }
 
-static void block_fill(struct wmk_filter_block *block, const struct wmk_filter_place *places, const struct wmk_filter_program *program,
-		       bool has_doubles, const struct wmk_filter_branch *branches, uint32_t n_branches, bool is_short)
+static void block_fill(struct wmk_filter_block *block, const struct wmk_filter_place *places,
+		       const struct wmk_filter_program *program, bool has_doubles,
+		       const struct wmk_filter_branch *branches, uint32_t n_branches, bool is_short)
 {
 	/* (T8) release: the fall of the guard that it had comes before; pairs with the acquire behind a run */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
@@ -113,10 +115,14 @@ struct wmk_filter_block *wmk_filter_block_copy(const struct wmk_filter_block *bl
 
 	if (!copy)
 		return NULL;
-	const struct wmk_filter_program program = { .n_inputs = block->n_inputs, .n_insns = block->n_insns, .pool_bytes = block->pool_bytes,
-						    .insns = block->insns, .pool = block->pool };
+	const struct wmk_filter_program program = { .n_inputs = block->n_inputs,
+						    .n_insns = block->n_insns,
+						    .pool_bytes = block->pool_bytes,
+						    .insns = block->insns,
+						    .pool = block->pool };
 
-	block_fill(copy, block->places, &program, block->has_doubles, block->branches, block->n_branches, block->is_short);
+	block_fill(copy, block->places, &program, block->has_doubles, block->branches, block->n_branches,
+		   block->is_short);
 	return copy;
 }
 
@@ -137,17 +143,21 @@ static int scalar_place(const struct wmk_type *type, struct wmk_filter_place *pl
 	place->bytes = (uint8_t)(bits / 8);
 	place->is_signed = type->is_signed;
 	place->is_double = type->kind == WMK_TYPE_FLOAT;
-	place->is_swapped = type->order != WMK_ORDER_NATIVE && type->order != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? WMK_ORDER_BIG : WMK_ORDER_LITTLE);
+	place->is_swapped = type->order != WMK_ORDER_NATIVE &&
+			    type->order != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? WMK_ORDER_BIG : WMK_ORDER_LITTLE);
 	return place->is_double && bits < 32 ? -EPROTO : 0;
 }
 
 static bool is_staged(const struct wmk_type *type)
 {
-	return type->kind == WMK_TYPE_INT || type->kind == WMK_TYPE_FLOAT || type->kind == WMK_TYPE_BOOL || type->kind == WMK_TYPE_ENUM ||
-	       type->kind == WMK_TYPE_FLAGS;
+	return type->kind == WMK_TYPE_INT || type->kind == WMK_TYPE_FLOAT || type->kind == WMK_TYPE_BOOL ||
+	       type->kind == WMK_TYPE_ENUM || type->kind == WMK_TYPE_FLAGS;
 }
 
-/* Where the field `number` is: in words or behind a reference, as abi.h lays them out. `msg` of a text event is nowhere: it is 0. */
+/*
+ * Where the field `number` is: in words or behind a reference, as abi.h lays them out. `msg` of a text event is
+ * nowhere: it is 0.
+ */
 static void find(const struct wmk_event *event, uint32_t number, bool *is_msg, uint32_t *at, uint16_t *ref)
 {
 	uint32_t offset = 0;
@@ -169,7 +179,8 @@ static void find(const struct wmk_event *event, uint32_t number, bool *is_msg, u
 	*ref = n_refs;
 }
 
-static int field_place(const struct wmk_event *event, const struct wmk_filter_input *input, struct wmk_filter_place *place)
+static int field_place(const struct wmk_event *event, const struct wmk_filter_input *input,
+		       struct wmk_filter_place *place)
 {
 	const struct wmk_type *type;
 	bool is_msg;
@@ -225,13 +236,16 @@ int wmk_filter_bind(const struct wmk_event *event, const void *bytes, size_t len
 	for (uint32_t i = 0; i < program->n_inputs && err >= 0; i++) {
 		const struct wmk_filter_input *input = &program->inputs[i];
 
-		err = input->scope == WMK_FILTER_CONTEXT ? context_place(input, &places[i]) : field_place(event, input, &places[i]);
+		err = input->scope == WMK_FILTER_CONTEXT ? context_place(input, &places[i])
+							 : field_place(event, input, &places[i]);
 		if (err < 0)
-			wmk_error(err, "input %u of a filter is not in %s:%s", i, event->class->provider, event->class->name);
+			wmk_error(err, "input %u of a filter is not in %s:%s", i, event->class->provider,
+				  event->class->name);
 		has_doubles |= input->type == WMK_FILTER_DOUBLE;
 	}
 	for (uint32_t i = 0; i < program->n_insns; i++)
-		has_doubles |= program->insns[i].op == WMK_FILTER_TO_DOUBLE || program->insns[i].op == WMK_FILTER_TO_DOUBLE_U ||
+		has_doubles |= program->insns[i].op == WMK_FILTER_TO_DOUBLE ||
+			       program->insns[i].op == WMK_FILTER_TO_DOUBLE_U ||
 			       program->insns[i].op == WMK_FILTER_CONST_DOUBLE;
 	if (err >= 0) {
 		*block = block_get(program->n_insns, program->pool_bytes);

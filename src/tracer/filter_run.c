@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter_run.c - filters on the recording path (see filter.h): no lock, no allocation; nothing that is read in a block is believed.
+ * filter_run.c - filters on the recording path (see filter.h): no lock, no allocation; nothing that is read in a block
+ * is believed.
  */
 #include <errno.h>
 #include <string.h>
@@ -64,7 +65,8 @@ static const struct wmk_op *op_of(const struct wmk_event *event, unsigned ref)
 }
 
 /* An element. False: it is not there. A NULL array is recorded as zeros. */
-static bool element(const struct wmk_event *event, const struct waymark_ref *refs, struct wmk_filter_place place, uint64_t *value)
+static bool element(const struct wmk_event *event, const struct waymark_ref *refs, struct wmk_filter_place place,
+		    uint64_t *value)
 {
 	const struct wmk_op *op = op_of(event, place.ref);
 	const struct waymark_ref *ref = &refs[place.ref];
@@ -80,8 +82,8 @@ static bool element(const struct wmk_event *event, const struct waymark_ref *ref
 }
 
 /* What is there to be read of a text, as record.c records it; the whole of it, not what a channel's limit leaves. */
-static bool text(const struct wmk_event *event, const uint64_t *words, const struct waymark_ref *refs, struct wmk_filter_place place,
-		 struct wmk_filter_text *is)
+static bool text(const struct wmk_event *event, const uint64_t *words, const struct waymark_ref *refs,
+		 struct wmk_filter_place place, struct wmk_filter_text *is)
 {
 	const struct wmk_op *op = op_of(event, place.ref);
 	const struct waymark_ref *ref = &refs[place.ref];
@@ -118,7 +120,8 @@ static void context(struct run *run, unsigned i, unsigned number, const void *ip
 		return;
 	if (is->filter_type == WMK_FILTER_TEXT) {
 		is->fill(run->procname, ip);
-		run->values.texts[i] = (struct wmk_filter_text){ run->procname, strnlen(run->procname, sizeof(run->procname)) };
+		run->values.texts[i] =
+			(struct wmk_filter_text){ run->procname, strnlen(run->procname, sizeof(run->procname)) };
 		run->values.given |= UINT64_C(1) << i;
 	} else if (is->bytes == 4) {
 		is->fill(&s32, ip);
@@ -137,8 +140,8 @@ static inline struct wmk_filter_place place_at(const struct wmk_filter_block *bl
 	return place;
 }
 
-static inline void gather(struct run *run, const struct wmk_filter_block *block, const struct wmk_event *event, const uint64_t *words,
-			  const struct waymark_ref *refs, const void *ip)
+static inline void gather(struct run *run, const struct wmk_filter_block *block, const struct wmk_event *event,
+			  const uint64_t *words, const struct waymark_ref *refs, const void *ip)
 {
 	const uint32_t n = wmk_proposed(block->n_inputs);
 
@@ -168,7 +171,8 @@ static inline int run_block(const struct wmk_filter_block *block, const struct w
 {
 	struct run run;
 	const uint32_t n_insns = wmk_proposed(block->n_insns), pool_bytes = wmk_proposed(block->pool_bytes);
-	const struct wmk_filter_code code = { block->insns, block->pool, n_insns < block->capacity ? n_insns : block->capacity,
+	const struct wmk_filter_code code = { block->insns, block->pool,
+					      n_insns < block->capacity ? n_insns : block->capacity,
 					      pool_bytes < block->pool_max ? pool_bytes : block->pool_max };
 
 	gather(&run, block, event, words, refs, ip);
@@ -176,8 +180,8 @@ static inline int run_block(const struct wmk_filter_block *block, const struct w
 }
 
 /* The program may have asked for signals where a double is divided by 0, and may look which exceptions it had. */
-static __attribute__((noinline)) int run_quietly(const struct wmk_filter_block *block, const struct wmk_event *event, const uint64_t *words,
-						 const struct waymark_ref *refs, const void *ip)
+static __attribute__((noinline)) int run_quietly(const struct wmk_filter_block *block, const struct wmk_event *event,
+						 const uint64_t *words, const struct waymark_ref *refs, const void *ip)
 {
 	int wanted;
 
@@ -190,7 +194,10 @@ static __attribute__((noinline)) int run_quietly(const struct wmk_filter_block *
 #elif defined(__aarch64__)
 	uint64_t control, status;
 
-	__asm__ __volatile__("mrs %0, fpcr\n\tmrs %1, fpsr\n\tmsr fpcr, xzr" : "=r"(control), "=r"(status) : : "memory");
+	__asm__ __volatile__("mrs %0, fpcr\n\tmrs %1, fpsr\n\tmsr fpcr, xzr"
+			     : "=r"(control), "=r"(status)
+			     :
+			     : "memory");
 	wanted = run_block(block, event, words, refs, ip);
 	__asm__ __volatile__("msr fpcr, %0\n\tmsr fpsr, %1" : : "r"(control), "r"(status) : "memory");
 #else
@@ -199,8 +206,9 @@ static __attribute__((noinline)) int run_quietly(const struct wmk_filter_block *
 	return wanted;
 }
 
-int wmk_filter_wants(const struct waymark_enabler *e, uint64_t gen, const struct wmk_filter_block *block, const struct wmk_event *event,
-		     const uint64_t *words, const struct waymark_ref *refs, const void *ip)
+int wmk_filter_wants(const struct waymark_enabler *e, uint64_t gen, const struct wmk_filter_block *block,
+		     const struct wmk_event *event, const uint64_t *words, const struct waymark_ref *refs,
+		     const void *ip)
 {
 	int wanted;
 

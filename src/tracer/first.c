@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * first.c - the first thread ends before the program does: by pthread_exit() or cancellation. The program then goes on until the last of
- * the others has ended, and the C library counts the helper among them, which never ends: it is ended here, by a destructor of the first
- * thread's. That works whoever the program is linked with: where only a library is instrumented, or in a static program, pthread_exit() is
- * the C library's (leave.c has those that are reached).
+ * first.c - the first thread ends before the program does: by pthread_exit() or cancellation. The program then goes on
+ * until the last of the others has ended, and the C library counts the helper among them, which never ends: it is ended
+ * here, by a destructor of the first thread's. That works whoever the program is linked with: where only a library is
+ * instrumented, or in a static program, pthread_exit() is the C library's (leave.c has those that are reached).
  */
 #include <pthread.h>
 #include <sys/syscall.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork.c - the calls that make tasks and change namespaces, as this library defines them. (fork itself: pthread_atfork, tracer.c; vfork: vfork.S.)
+ * fork.c - the calls that make tasks and change namespaces, as this library defines them. (fork itself: pthread_atfork,
+ * tracer.c; vfork: vfork.S.)
  *
- * A task on another's thread-local storage must not enter a restartable sequence: it sees the area of a thread that the kernel restarts,
- * and is restarted by nothing itself. A vfork child is such a task, and a child of clone(CLONE_VM) without CLONE_SETTLS. They are
- * marked there, and what they would have recorded is counted as lost.
+ * A task on another's thread-local storage must not enter a restartable sequence: it sees the area of a thread that the
+ * kernel restarts, and is restarted by nothing itself. A vfork child is such a task, and a child of clone(CLONE_VM)
+ * without CLONE_SETTLS. They are marked there, and what they would have recorded is counted as lost.
  *
  * Raw system calls around these functions are not supported.
  */
@@ -59,7 +60,8 @@ bool wmk_storage_is_own(void)
 	if (wmk_thread.vforked || (uint32_t)syscall(SYS_gettid) != wmk_thread.tid)
 		return false;
 	for (unsigned i = 0; i < SHARERS_MAX; i++)
-		if (atomic_load_explicit(&sharers[i].owner, memory_order_relaxed) == &wmk_thread && atomic_load(&sharers[i].alive) == 0)
+		if (atomic_load_explicit(&sharers[i].owner, memory_order_relaxed) == &wmk_thread &&
+		    atomic_load(&sharers[i].alive) == 0)
 			sharer_drop(&sharers[i]);
 	return true;
 }
@@ -69,7 +71,10 @@ struct start {
 	void *arg;
 };
 
-/* A child with memory of its own, as of fork, but without the C library's preparations: it records, and does not register. */
+/*
+ * A child with memory of its own, as of fork, but without the C library's preparations: it records, and does not
+ * register.
+ */
 static int start_copy(void *data)
 {
 	struct start start = *(struct start *)data;
@@ -160,8 +165,8 @@ int WMK_EXPORT unshare(int flags)
 }
 
 /*
- * The kernel asks for one thread, or for a root directory that no other thread shares, for these kinds only. For others the helper stays: in
- * a process whose children will have another pid namespace it could not be started again.
+ * The kernel asks for one thread, or for a root directory that no other thread shares, for these kinds only. For others
+ * the helper stays: in a process whose children will have another pid namespace it could not be started again.
  */
 static bool needs_one_thread(int fd, int type)
 {

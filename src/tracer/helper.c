@@ -9,7 +9,8 @@
  *     sent to the process as a whole, so that a signalfd sees those that are meant for this thread and takes none of the program's
  *     ends when it is told to
  *
- * It makes no call of the loader and takes none of its locks: a constructor in dlopen() may hold those and wait for nothing.
+ * It makes no call of the loader and takes none of its locks: a constructor in dlopen() may hold those and wait for
+ * nothing.
  */
 #include <errno.h>
 #include <limits.h>
@@ -91,7 +92,8 @@ static bool publish_done(void)
 		if (conn->sock < 0)
 			continue;
 		if (!conn->done_any && conn->silent) {
-			conn->passed_by |= wmk_answer_is_awaited();     /* (at worst it is told of a wait that has just ended) */
+			/* (at worst it is told of a wait that has just ended) */
+			conn->passed_by |= wmk_answer_is_awaited();
 			continue;
 		}
 		if (!conn->done_any)
@@ -212,8 +214,9 @@ static bool place_output(struct wmk_place *place, bool reclaimed, short *events,
 }
 
 /*
- * Is somebody waited for who is in the middle of a record and may use what was removed? So long and no longer: a signal handler
- * may have left that record for ever, by siglongjmp(). Then what was removed stays, and goes if the other comes out after all.
+ * Is somebody waited for who is in the middle of a record and may use what was removed? So long and no longer: a signal
+ * handler may have left that record for ever, by siglongjmp(). Then what was removed stays, and goes if the other comes
+ * out after all.
  */
 static bool is_patient(bool reclaimed, int64_t now)
 {
@@ -284,7 +287,10 @@ static int turn(struct pollfd *fds, int *period, int64_t *next_look)
 	return end ? -2 : sleep == INT64_MAX ? -1 : (int)sleep;
 }
 
-/* Controllers that are asked and have not answered: the first of them from places[i] on; n_places: none. (This thread alone changes them.) */
+/*
+ * Controllers that are asked and have not answered: the first of them from places[i] on; n_places: none. (This thread
+ * alone changes them.)
+ */
 static unsigned next_unanswered(unsigned i)
 {
 	while (i < helper.n_places && (helper.places[i].conn.sock < 0 || helper.places[i].conn.done_any))
@@ -301,8 +307,9 @@ static bool is_dump_wanted(void)
 }
 
 /*
- * What is loaded is told before main() may start: a program may be killed at once, and its addresses are to have names. It is listed while the
- * controller makes up its answer, where somebody waits for that, and so loads nothing; when nobody waits any more, that list is of no use.
+ * What is loaded is told before main() may start: a program may be killed at once, and its addresses are to have names.
+ * It is listed while the controller makes up its answer, where somebody waits for that, and so loads nothing; when
+ * nobody waits any more, that list is of no use.
  */
 static void tell_state(bool is_new)
 {
@@ -459,7 +466,10 @@ bool wmk_helper_halt(enum wmk_helper_halt how)
 		wmk_pause(HALT_PAUSE_NS);
 		wmk_lock();
 	}
-	/* (in a task with storage of its own that is another process in this memory, it is that of the process whose memory it is) */
+	/*
+	 * (in a task with storage of its own that is another process in this memory, it is that of the process whose
+	 * memory it is)
+	 */
 	if (!helper.running || syscall(SYS_tgkill, getpid(), tid, 0) != 0) {
 		wmk_unlock();
 		return false;
@@ -516,7 +526,8 @@ bool wmk_helper_after_fork(bool may_free, bool *somebody)
 		conn->sock = -1;
 	}
 	helper.n_places = 0;
-	helper.running = helper.missed = helper.left = helper.never = helper.connected = helper.polls = helper.kicked = false;
+	helper.running = helper.missed = helper.left = helper.never = helper.connected = helper.polls = helper.kicked =
+		false;
 	helper.tid = 0;
 	wmk_answer_after_fork();
 	return had;

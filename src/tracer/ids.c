@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ids.c - the calls that make a process another user's. Rings belong to a user: after the call, the process leaves those that it has, and
- * registers as its new self.
+ * ids.c - the calls that make a process another user's. Rings belong to a user: after the call, the process leaves
+ * those that it has, and registers as its new self.
  *
- * Only in the shared library: in a static program these names are the C library's, and a program that changes its user goes on
- * recording into the rings of the old one.
+ * Only in the shared library: in a static program these names are the C library's, and a program that changes its user
+ * goes on recording into the rings of the old one.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,8 +31,8 @@ static struct ids ids_now(void)
 
 static bool ids_differ(const struct ids *a, const struct ids *b)
 {
-	return a->ruid != b->ruid || a->euid != b->euid || a->suid != b->suid || a->rgid != b->rgid || a->egid != b->egid ||
-	       a->sgid != b->sgid;
+	return a->ruid != b->ruid || a->euid != b->euid || a->suid != b->suid || a->rgid != b->rgid ||
+	       a->egid != b->egid || a->sgid != b->sgid;
 }
 
 static void *next_function(const char *name, void *_Atomic *cache)

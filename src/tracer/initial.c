@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * initial.c - was a module loaded with the program, or by dlopen()? A constructor that runs in dlopen() must wait for nothing.
+ * initial.c - was a module loaded with the program, or by dlopen()? A constructor that runs in dlopen() must wait for
+ * nothing.
  *
- * The loader does not say. But what is loaded with the program is what the program needs: the executable, and the closure of its
- * DT_NEEDED entries. (What LD_PRELOAD adds counts as loaded by dlopen: it is not waited for.)
+ * The loader does not say. But what is loaded with the program is what the program needs: the executable, and the
+ * closure of its DT_NEEDED entries. (What LD_PRELOAD adds counts as loaded by dlopen: it is not waited for.)
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -14,12 +15,15 @@
 
 #define OBJECTS_MAX 512
 
-/* The loader relocates DT_STRTAB where it may write; in the vDSO (glibc: in any read-only section) it stays an offset. */
+/*
+ * The loader relocates DT_STRTAB where it may write; in the vDSO (glibc: in any read-only section) it stays an offset.
+ */
 static const char *string_table(const struct link_map *map)
 {
 	for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++)
 		if (d->d_tag == DT_STRTAB)
-			return (const char *)(d->d_un.d_ptr < map->l_addr ? map->l_addr + d->d_un.d_ptr : d->d_un.d_ptr);
+			return (const char *)(d->d_un.d_ptr < map->l_addr ? map->l_addr + d->d_un.d_ptr
+									  : d->d_un.d_ptr);
 	return NULL;
 }
 

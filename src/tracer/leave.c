@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leave.c - the first thread leaves by itself (pthread_exit() in main), whichever thread has started the helper (see first.c).
+ * leave.c - the first thread leaves by itself (pthread_exit() in main), whichever thread has started the helper (see
+ * first.c).
  *
  * Only in the shared library: in a static program these names are the C library's.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * module.c - executables and libraries that hold sites. A constructor in each hands its module over; with no controller about, linking it
- * into a list is all that happens. The sites are turned into events when somebody wants to know them: the helper, or a probe.
+ * module.c - executables and libraries that hold sites. A constructor in each hands its module over; with no controller
+ * about, linking it into a list is all that happens. The sites are turned into events when somebody wants to know them:
+ * the helper, or a probe.
  */
 #include <errno.h>
 #include <stdlib.h>

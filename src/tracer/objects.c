@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects.c - lists the loaded objects (see objects.h). Run by the helper, which must not call the loader and may not touch
- * memory that a dlclose() elsewhere unmaps meanwhile: it reads through the kernel, where that is an error and not a fault.
+ * objects.c - lists the loaded objects (see objects.h). Run by the helper, which must not call the loader and may not
+ * touch memory that a dlclose() elsewhere unmaps meanwhile: it reads through the kernel, where that is an error and not
+ * a fault.
  *
- * main() waits for this. So what is mapped to be executed is read from its file, as long as the name still leads to the file that is mapped:
+ * main() waits for this. So what is mapped to be executed is read from its file, as long as the name still leads to the
+ * file that is mapped:
  * its beginning (headers, notes) and its end (sections and their names) are two reads. All else is read where it lies.
  */
 #include <elf.h>
@@ -76,7 +78,8 @@ struct image {
 		size_t len;
 		char *bytes;
 	} window[2];
-	char head[HEAD], tail[TAIL];    /* (no larger than what is read as a rule: fresh memory costs a program that starts a fault a page) */
+	/* (no larger than what is read as a rule: fresh memory costs a program that starts a fault a page) */
+	char head[HEAD], tail[TAIL];
 };
 
 static void image_of(struct image *image, int fd, uint64_t base, bool is_file)
@@ -91,7 +94,8 @@ static void image_of(struct image *image, int fd, uint64_t base, bool is_file)
 static bool image_read(const struct image *image, uint64_t at, void *to, size_t size)
 {
 	for (int i = 0; i < 2; i++)
-		if (size <= image->window[i].len && at >= image->window[i].at && at - image->window[i].at <= image->window[i].len - size) {
+		if (size <= image->window[i].len && at >= image->window[i].at &&
+		    at - image->window[i].at <= image->window[i].len - size) {
 			memcpy(to, image->window[i].bytes + (at - image->window[i].at), size);
 			return true;
 		}
@@ -153,7 +157,8 @@ static void take_debug_link(const struct image *file, const Elf64_Shdr *section,
 {
 	char link[sizeof(object->debug_link) + 8] = "";
 
-	if (section->sh_size < 8 || section->sh_size > sizeof(link) - 1 || !image_read(file, section->sh_offset, link, section->sh_size))
+	if (section->sh_size < 8 || section->sh_size > sizeof(link) - 1 ||
+	    !image_read(file, section->sh_offset, link, section->sh_size))
 		return;
 	memcpy(&object->debug_crc, link + section->sh_size - 4, 4);
 	link[section->sh_size - 4] = '\0';
@@ -179,8 +184,8 @@ static void find_debug_link(struct image *file, struct wmk_object *object)
 	char *names = NULL;
 	Elf64_Ehdr head;
 
-	if (image_read(file, 0, &head, sizeof(head)) && head.e_shentsize == sizeof(*sections) && head.e_shstrndx < head.e_shnum &&
-	    head.e_shoff < INT64_MAX - UINT32_MAX) {
+	if (image_read(file, 0, &head, sizeof(head)) && head.e_shentsize == sizeof(*sections) &&
+	    head.e_shstrndx < head.e_shnum && head.e_shoff < INT64_MAX - UINT32_MAX) {
 		const uint64_t end = head.e_shoff + head.e_shnum * sizeof(*sections);
 
 		image_look(file, 1, end > TAIL ? end - TAIL : 0, TAIL);
@@ -207,9 +212,10 @@ static bool take_headers(const struct image *image, struct wmk_object *object)
 	uint64_t low = UINT64_MAX, high = 0;
 	Elf64_Ehdr head;
 
-	if (!image_read(image, 0, &head, sizeof(head)) || memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    (head.e_type != ET_EXEC && head.e_type != ET_DYN) || head.e_phnum == 0 || head.e_phnum > PHDRS_MAX ||
-	    head.e_phentsize != sizeof(phdrs[0]) || !image_read(image, head.e_phoff, phdrs, head.e_phnum * sizeof(phdrs[0])))
+	if (!image_read(image, 0, &head, sizeof(head)) || memcmp(head.e_ident, ELFMAG, SELFMAG) ||
+	    head.e_ident[EI_CLASS] != ELFCLASS64 || (head.e_type != ET_EXEC && head.e_type != ET_DYN) ||
+	    head.e_phnum == 0 || head.e_phnum > PHDRS_MAX || head.e_phentsize != sizeof(phdrs[0]) ||
+	    !image_read(image, head.e_phoff, phdrs, head.e_phnum * sizeof(phdrs[0])))
 		return false;
 	for (unsigned i = 0; i < head.e_phnum; i++)
 		if (phdrs[i].p_type == PT_LOAD) {
@@ -223,7 +229,8 @@ static bool take_headers(const struct image *image, struct wmk_object *object)
 	object->is_pic = head.e_type == ET_DYN;
 	for (unsigned i = 0; i < head.e_phnum && !object->build_id_len; i++)
 		if (phdrs[i].p_type == PT_NOTE)
-			find_build_id(image, image->is_file ? phdrs[i].p_offset : phdrs[i].p_vaddr - low, phdrs[i].p_filesz, object);
+			find_build_id(image, image->is_file ? phdrs[i].p_offset : phdrs[i].p_vaddr - low,
+				      phdrs[i].p_filesz, object);
 	return true;
 }
 
@@ -251,7 +258,8 @@ static bool mapping_parse(char *line, struct mapping *m)
 {
 	uint64_t end;
 
-	if (!take_number(&line, 16, '-', &m->start) || !take_number(&line, 16, ' ', &end) || strnlen(line, 5) < 5 || line[4] != ' ')
+	if (!take_number(&line, 16, '-', &m->start) || !take_number(&line, 16, ' ', &end) || strnlen(line, 5) < 5 ||
+	    line[4] != ' ')
 		return false;
 	memcpy(m->perms, line, 4);
 	line += 5;
@@ -325,8 +333,8 @@ static bool describe_memory(struct listing *l, const struct mapping *m, struct w
 	if (!image_open(&l->image, m->path, &inode))
 		return true;
 	memset(&file, 0, sizeof(file));
-	if (take_headers(&l->image, &file) && file.memsz == object->memsz && file.build_id_len == object->build_id_len &&
-	    !memcmp(file.build_id, object->build_id, file.build_id_len))
+	if (take_headers(&l->image, &file) && file.memsz == object->memsz &&
+	    file.build_id_len == object->build_id_len && !memcmp(file.build_id, object->build_id, file.build_id_len))
 		find_debug_link(&l->image, object);
 	close(l->image.fd);
 	return true;
@@ -393,8 +401,9 @@ long wmk_objects_list(struct wmk_object **objects)
 
 bool wmk_objects_same(const struct wmk_object *a, const struct wmk_object *b)
 {
-	return a->base == b->base && a->memsz == b->memsz && a->inode == b->inode && a->build_id_len == b->build_id_len &&
-	       !memcmp(a->build_id, b->build_id, a->build_id_len) && !strcmp(a->path, b->path);
+	return a->base == b->base && a->memsz == b->memsz && a->inode == b->inode &&
+	       a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len) &&
+	       !strcmp(a->path, b->path);
 }
 
 void wmk_objects_free(struct wmk_object *objects, long n)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects.h - what is loaded in this process, found without the loader: /proc/self/maps says where, the headers of the file or in memory say what.
+ * objects.h - what is loaded in this process, found without the loader: /proc/self/maps says where, the headers of the
+ * file or in memory say what.
  */
 #ifndef WMK_TRACER_OBJECTS_H
 #define WMK_TRACER_OBJECTS_H

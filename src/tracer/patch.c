@@ -2,11 +2,12 @@
 /*
  * patch.c - turns sites on and off: one byte of text on x86-64, one instruction on aarch64, or a byte of data.
  *
- * The text is written through /proc/self/mem, which needs no change of protection; where that is refused, through mprotect(), and the
- * page is executable and not writable again before this returns. All sites of a batch, then one membarrier. Under the tracer's lock, which
- * is held across fork, so that a child's text agrees with its tables.
+ * The text is written through /proc/self/mem, which needs no change of protection; where that is refused, through
+ * mprotect(), and the page is executable and not writable again before this returns. All sites of a batch, then one
+ * membarrier. Under the tracer's lock, which is held across fork, so that a child's text agrees with its tables.
  *
- * Raw system calls: the C library's are places where a thread may be cancelled, and one that is would keep the lock for ever.
+ * Raw system calls: the C library's are places where a thread may be cancelled, and one that is would keep the lock for
+ * ever.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -126,7 +127,8 @@ static const char *write_text(struct writer *w, const struct waymark_site *site,
 	if (!w->tried)
 		w->mem = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDWR | O_CLOEXEC);
 	w->tried = true;
-	if (w->mem >= 0 && syscall(SYS_pwrite64, w->mem, &word, (size_t)INSTRUCTION, (off_t)(uintptr_t)code) == (long)INSTRUCTION)
+	if (w->mem >= 0 &&
+	    syscall(SYS_pwrite64, w->mem, &word, (size_t)INSTRUCTION, (off_t)(uintptr_t)code) == (long)INSTRUCTION)
 		return NULL;
 	if (write_protected(code, &word, INSTRUCTION))
 		return NULL;
@@ -202,7 +204,11 @@ void wmk_patch_flush(void)
 	}
 	if (w.mem >= 0)
 		syscall(SYS_close, w.mem);
-	/* Where the kernel has no such command, other CPUs see the new instruction a little later: it is one store, whole or absent. */
+	/*
+	 * Where the kernel has no such command, other CPUs see the new instruction a little later: it is one store,
+	 * whole or absent.
+	 */
 	if (w.changed_text)
-		wmk_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
+		wmk_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE,
+			       MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
 }

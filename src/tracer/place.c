@@ -18,10 +18,14 @@
 #define LOOK_MIN_MS 10000
 #define LOOK_MAX_MS 60000
 
-/* Anew before each look: a user's directory below /run/user may come after his programs, and a daemon that comes then is there. */
+/*
+ * Anew before each look: a user's directory below /run/user may come after his programs, and a daemon that comes then
+ * is there.
+ */
 static void find_dir(struct wmk_place *place)
 {
-	int len = wmk_rundir_of(place->owner, wmk_tracer.has_rundir ? wmk_tracer.rundir : NULL, place->dir, sizeof(place->dir));
+	int len = wmk_rundir_of(place->owner, wmk_tracer.has_rundir ? wmk_tracer.rundir : NULL, place->dir,
+				sizeof(place->dir));
 
 	if (len < 0 || (size_t)len + sizeof("/" WMK_APP_SOCKET) > sizeof(place->dir)) {
 		wmk_error_clear();
@@ -153,7 +157,10 @@ bool wmk_place_try(struct wmk_place *place, int64_t now)
 void wmk_place_lost(struct wmk_place *place, int64_t now)
 {
 	const struct wmk_conn *conn = &place->conn;
-	/* It does not want the application; or it wanted it and ends, and the next one is reported. Else it had no room. */
+	/*
+	 * It does not want the application; or it wanted it and ends, and the next one is reported. Else it had no
+	 * room.
+	 */
 	const bool is_over = conn->welcomed || (conn->refused && conn->refused != EMFILE);
 
 	wmk_conn_close(&place->conn, place->conn.persist);

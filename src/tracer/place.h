@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.h - where a controller may be: a runtime directory with its notify FIFO, and the connection if there is one. Used by
- * helper.c only.
+ * place.h - where a controller may be: a runtime directory with its notify FIFO, and the connection if there is one.
+ * Used by helper.c only.
  *
  *     nobody there ──► FIFO, opened before connect(): poll() for POLLHUP, whether another place is connected or not
  *                      no FIFO: look again after 10, 20, 40, 60, 60 ... s
@@ -20,7 +20,8 @@ struct wmk_place {
 	uid_t owner;                    /* of its files; root may own them, too */
 	int64_t again;                  /* when to look again; INT64_MAX: when the FIFO reports a daemon */
 	uint32_t backoff;               /* ms; its queue was full */
-	int32_t look_ms;                /* until the latest look without a FIFO, or after it turned the program away; 0: none */
+	/* until the latest look without a FIFO, or after it turned the program away; 0: none */
+	int32_t look_ms;
 	int notify;                     /* the FIFO; -1: not open */
 	bool is_news;                   /* a daemon has started since the connection was made, or just before */
 	struct wmk_conn conn;
@@ -38,7 +39,10 @@ bool wmk_place_try(struct wmk_place *place, int64_t now);
 void wmk_place_lost(struct wmk_place *place, int64_t now);
 /* The FIFO has reported a daemon. Lock held. */
 void wmk_place_notified(struct wmk_place *place);
-/* The controller has not answered yet: can it? Sets conn.silent; looks every 100 ms until `until_ms` after the beginning. */
+/*
+ * The controller has not answered yet: can it? Sets conn.silent; looks every 100 ms until `until_ms` after the
+ * beginning.
+ */
 void wmk_place_judge(struct wmk_place *place, int64_t now, int64_t until_ms);
 /* Does the controller want to know what is loaded in an application that starts? A hint; true where it gives none. */
 bool wmk_place_wants_dump(const struct wmk_place *place);

@@ -2,8 +2,8 @@
 /*
  * plan.c - from a descriptor's fields to the few operations that turn (words, refs) into fragments of a record.
  *
- * The compiler stages scalars in runs of whole words and passes everything else by reference (abi.h): the plan is the list of runs
- * and references, in order. Made once per event, read by record.c.
+ * The compiler stages scalars in runs of whole words and passes everything else by reference (abi.h): the plan is the
+ * list of runs and references, in order. Made once per event, read by record.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -89,8 +89,8 @@ static int add_field(struct maker *m, unsigned type, unsigned elem, uint32_t cou
 }
 
 /*
- * A string that the format bounds is read no further, as printf would: it need not end in a NUL. With "%.*s" the bound is
- * the argument before it, an int, which ends the latest run.
+ * A string that the format bounds is read no further, as printf would: it need not end in a NUL. With "%.*s" the bound
+ * is the argument before it, an int, which ends the latest run.
  */
 static int bound_string(struct maker *m, const struct wmk_format_arg *arg, uint8_t type_before)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe.c - callbacks of the program's own on its events: waymark_connect(), waymark_disconnect(). See include/waymark/runtime.h.
+ * probe.c - callbacks of the program's own on its events: waymark_connect(), waymark_disconnect(). See
+ * include/waymark/runtime.h.
  *
- * A probe is an enabler without a ring. The list of connections is kept by name, so that an event which comes later (a library) finds its probes.
+ * A probe is an enabler without a ring. The list of connections is kept by name, so that an event which comes later (a
+ * library) finds its probes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +15,8 @@
 #include "tracer/tracer.h"
 
 #define LEAVE_NS 5000000000u            /* for those who are in the middle of something ... */
-#define LEAVE_STEP_NS 10000000u         /* ... of which one sleep counts so much at most: this process may have been stopped */
+/* ... of which one sleep counts so much at most: this process may have been stopped */
+#define LEAVE_STEP_NS 10000000u
 #define LEAVE_PAUSE_NS 20000
 
 struct connection {
@@ -63,7 +66,8 @@ static void load_scalar(union waymark_value *value, unsigned type, const void *f
 	}
 }
 
-void wmk_probe_call(struct wmk_event *event, waymark_probe_fn fn, void *data, const uint64_t *words, const struct waymark_ref *refs)
+void wmk_probe_call(struct wmk_event *event, waymark_probe_fn fn, void *data, const uint64_t *words,
+		    const struct waymark_ref *refs)
 {
 	union waymark_value values[WAYMARK_MAX_FIELDS + 1];
 	const struct wmk_event_class *class = event->class;
@@ -107,8 +111,10 @@ static int make_fields(struct wmk_event *event)
 		if (i < extra)
 			fields[i] = (struct waymark_field){ .type = WAYMARK_T_ENUM, .elem = WAYMARK_T_U8 };
 		else if (desc->fields)
-			fields[i] = (struct waymark_field){ .type = desc->fields[i - extra].type, .elem = desc->fields[i - extra].elem,
-				.flags = desc->fields[i - extra].flags, .count = desc->fields[i - extra].count };
+			fields[i] = (struct waymark_field){ .type = desc->fields[i - extra].type,
+							    .elem = desc->fields[i - extra].elem,
+							    .flags = desc->fields[i - extra].flags,
+							    .count = desc->fields[i - extra].count };
 		else
 			fields[i] = (struct waymark_field){ .type = desc->arg_types[i - extra] };
 		fields[i].flags |= WAYMARK_F_NAMED;

@@ -95,7 +95,10 @@ void wmk_process_name(char *name, size_t size)
 	snprintf(name, size, "%s", last_name);
 }
 
-/* The kernel gives 16 random bytes to each program that it starts: the same for every copy of this library in it, others after exec. */
+/*
+ * The kernel gives 16 random bytes to each program that it starts: the same for every copy of this library in it,
+ * others after exec.
+ */
 uint64_t wmk_process_image(void)
 {
 	uint64_t random[2] = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime.c - events that a program declares while it runs (include/waymark/runtime.h). A handle is a descriptor without sites; recording
- * packs the values as the compiler's macros would have staged them.
+ * runtime.c - events that a program declares while it runs (include/waymark/runtime.h). A handle is a descriptor
+ * without sites; recording packs the values as the compiler's macros would have staged them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,8 +41,8 @@ static bool is_identifier(const char *text)
 }
 
 /*
- * The class keeps copies of all names and labels; what the descriptor holds of the caller's is dropped once the event is made. An
- * event that exists already is found by its class, so the descriptor's own fields are needed once only.
+ * The class keeps copies of all names and labels; what the descriptor holds of the caller's is dropped once the event
+ * is made. An event that exists already is found by its class, so the descriptor's own fields are needed once only.
  */
 static int declare(struct waymark_event *handle, const struct waymark_schema *schema, bool by_helper)
 {
@@ -65,9 +65,13 @@ static int declare(struct waymark_event *handle, const struct waymark_schema *sc
 	for (uint32_t i = 0; i < schema->n_fields; i++) {
 		const struct waymark_field *field = &schema->fields[i];
 
-		handle->types[i] = field->type == WAYMARK_T_ENUM || field->type == WAYMARK_T_FLAGS ? field->elem : field->type;
-		handle->fields[i] = (struct waymark_field){ .type = field->type, .elem = field->elem, .flags = field->flags,
-			.count = field->count, .name = event->class->fields[i].name };
+		handle->types[i] =
+			field->type == WAYMARK_T_ENUM || field->type == WAYMARK_T_FLAGS ? field->elem : field->type;
+		handle->fields[i] = (struct waymark_field){ .type = field->type,
+							    .elem = field->elem,
+							    .flags = field->flags,
+							    .count = field->count,
+							    .name = event->class->fields[i].name };
 	}
 	desc->fields = handle->fields;
 	desc->provider = event->class->provider;
@@ -80,8 +84,8 @@ static struct waymark_event *event_register(const struct waymark_schema *schema,
 	struct waymark_event *handle;
 	int err = 0;
 
-	if (!schema || schema->size < BEFORE_KIND || (schema->size >= sizeof(*schema) && !is_kind(schema->kind)) || !is_identifier(schema->provider) || !is_identifier(schema->name) ||
-	    (schema->n_fields && !schema->fields)) {
+	if (!schema || schema->size < BEFORE_KIND || (schema->size >= sizeof(*schema) && !is_kind(schema->kind)) ||
+	    !is_identifier(schema->provider) || !is_identifier(schema->name) || (schema->n_fields && !schema->fields)) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -137,15 +141,16 @@ struct staging {
 static void stage_value(struct staging *s, unsigned type, const union waymark_value *value)
 {
 	static const uint8_t bytes[] = {
-		[WAYMARK_T_S8] = 1, [WAYMARK_T_U8] = 1, [WAYMARK_T_BOOL] = 1, [WAYMARK_T_S16] = 2, [WAYMARK_T_U16] = 2,
-		[WAYMARK_T_S32] = 4, [WAYMARK_T_U32] = 4, [WAYMARK_T_FLOAT] = 4, [WAYMARK_T_S64] = 8, [WAYMARK_T_U64] = 8,
-		[WAYMARK_T_DOUBLE] = 8, [WAYMARK_T_POINTER] = 8,
+		[WAYMARK_T_S8] = 1,  [WAYMARK_T_U8] = 1,  [WAYMARK_T_BOOL] = 1,   [WAYMARK_T_S16] = 2,
+		[WAYMARK_T_U16] = 2, [WAYMARK_T_S32] = 4, [WAYMARK_T_U32] = 4,    [WAYMARK_T_FLOAT] = 4,
+		[WAYMARK_T_S64] = 8, [WAYMARK_T_U64] = 8, [WAYMARK_T_DOUBLE] = 8, [WAYMARK_T_POINTER] = 8,
 	};
 
 	if (type < sizeof(bytes) && bytes[type]) {
 		uint8_t truth = value->u64 != 0;
 
-		memcpy((char *)s->words + s->at, type == WAYMARK_T_BOOL ? (const void *)&truth : (const void *)value, bytes[type]);
+		memcpy((char *)s->words + s->at, type == WAYMARK_T_BOOL ? (const void *)&truth : (const void *)value,
+		       bytes[type]);
 		s->at += bytes[type];
 		return;
 	}

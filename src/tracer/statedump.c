@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statedump.c - records the loaded objects as events, by the names and fields that Trace Compass and babeltrace know from LTTng-UST:
+ * statedump.c - records the loaded objects as events, by the names and fields that Trace Compass and babeltrace know
+ * from LTTng-UST:
  *
  *     lttng_ust_statedump:start │ bin_info, build_id, debug_link for each object │ end
  *     lttng_ust_lib:load, build_id, debug_link, unload                              when libraries come and go
@@ -18,15 +19,18 @@
 #define NAMED(kind, text) { .type = WAYMARK_T_##kind, .name = text, .flags = WAYMARK_F_NAMED }
 
 static const struct waymark_field bin_info_fields[] = {
-	NAMED(POINTER, "baddr"), NAMED(U64, "memsz"), NAMED(STRING, "path"), NAMED(U8, "is_pic"), NAMED(U8, "has_build_id"),
-	NAMED(U8, "has_debug_link"),
+	NAMED(POINTER, "baddr"), NAMED(U64, "memsz"),       NAMED(STRING, "path"),
+	NAMED(U8, "is_pic"),     NAMED(U8, "has_build_id"), NAMED(U8, "has_debug_link"),
 };
 static const struct waymark_field build_id_fields[] = {
-	NAMED(POINTER, "baddr"), { .type = WAYMARK_T_SEQ, .elem = WAYMARK_T_U8, .name = "build_id", .flags = WAYMARK_F_NAMED | WAYMARK_F_HEX },
+	NAMED(POINTER, "baddr"),
+	{ .type = WAYMARK_T_SEQ, .elem = WAYMARK_T_U8, .name = "build_id", .flags = WAYMARK_F_NAMED | WAYMARK_F_HEX },
 };
-static const struct waymark_field debug_link_fields[] = { NAMED(POINTER, "baddr"), NAMED(U32, "crc"), NAMED(STRING, "filename") };
+static const struct waymark_field debug_link_fields[] = { NAMED(POINTER, "baddr"), NAMED(U32, "crc"),
+							  NAMED(STRING, "filename") };
 static const struct waymark_field load_fields[] = {
-	NAMED(POINTER, "baddr"), NAMED(U64, "memsz"), NAMED(STRING, "path"), NAMED(U8, "has_build_id"), NAMED(U8, "has_debug_link"),
+	NAMED(POINTER, "baddr"),   NAMED(U64, "memsz"),         NAMED(STRING, "path"),
+	NAMED(U8, "has_build_id"), NAMED(U8, "has_debug_link"),
 };
 static const struct waymark_field base_fields[] = { NAMED(POINTER, "baddr") };
 
@@ -78,8 +82,8 @@ void wmk_statedump_again(void)
 }
 
 /*
- * The helper records, but in the name of the program: the context is that of the main thread, as it is called now; `is_known`: as it was when the program
- * registered, a moment ago.
+ * The helper records, but in the name of the program: the context is that of the main thread, as it is called now;
+ * `is_known`: as it was when the program registered, a moment ago.
  */
 static void take_name(bool is_known)
 {

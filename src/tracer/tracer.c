@@ -30,8 +30,9 @@ static WMK_FIRST_PAGE pthread_once_t once = PTHREAD_ONCE_INIT;
 static WMK_FIRST_PAGE _Atomic(bool) clock_loaded;
 
 /*
- * The thread says that it is about to have the lock before it has it: a signal handler may come at any point. (Signals stay
- * open: who waits in here for the heap must answer a garbage collector that stops all threads by a signal, the heap's too.)
+ * The thread says that it is about to have the lock before it has it: a signal handler may come at any point. (Signals
+ * stay open: who waits in here for the heap must answer a garbage collector that stops all threads by a signal, the
+ * heap's too.)
  */
 void wmk_lock(void)
 {
@@ -47,7 +48,10 @@ void wmk_unlock(void)
 	wmk_thread.locking = 0;
 }
 
-/* Under the lock, which is held from before a fork to after it. (But for forks in handlers that came while it was the thread's.) */
+/*
+ * Under the lock, which is held from before a fork to after it. (But for forks in handlers that came while it was the
+ * thread's.)
+ */
 static WMK_FIRST_PAGE struct {
 	bool is_own;            /* who forks runs on storage of its own */
 	uint64_t signals;       /* its mask */
@@ -83,7 +87,10 @@ void wmk_fork_begin(void)
 		wmk_thread.nested++;
 		return;
 	}
-	/* A handler in the child must not record before that has left what is its parent's alone. (While the lock is waited for, it may.) */
+	/*
+	 * A handler in the child must not record before that has left what is its parent's alone. (While the lock is
+	 * waited for, it may.)
+	 */
 	uint64_t before = wmk_signals_block();
 
 	while (pthread_mutex_trylock(&wmk_tracer.lock) != 0) {
@@ -113,8 +120,8 @@ void wmk_fork_end(void)
 static void child_self(bool own)
 {
 	/*
-	 * A task on another's storage has no restartable sequences, and neither has its copy: what looks like an area of its own is never
-	 * written by the kernel again. It records nothing, ever, and that is counted.
+	 * A task on another's storage has no restartable sequences, and neither has its copy: what looks like an area
+	 * of its own is never written by the kernel again. It records nothing, ever, and that is counted.
 	 */
 	if (!own)
 		wmk_thread.vforked = 1;
@@ -132,7 +139,10 @@ struct child {
 	bool waits;             /* it has left rings that were its parent's alone: others are to come */
 };
 
-/* `prepared`: by the C library, as fork() does. Without that its heap may be locked for ever, by a thread that is not here. */
+/*
+ * `prepared`: by the C library, as fork() does. Without that its heap may be locked for ever, by a thread that is not
+ * here.
+ */
 static struct child child_common(bool prepared)
 {
 	struct child child = { 0 };
@@ -151,8 +161,8 @@ static struct child child_common(bool prepared)
 }
 
 /*
- * The child records on at once, into the rings that it inherits, under its own names; then it registers as itself. From rings that were its
- * parent's alone it has parted: it waits for its own, bounded as a constructor is.
+ * The child records on at once, into the rings that it inherits, under its own names; then it registers as itself. From
+ * rings that were its parent's alone it has parted: it waits for its own, bounded as a constructor is.
  */
 static void fork_child(void)
 {
@@ -203,9 +213,9 @@ static void take_environment(void)
 }
 
 /*
- * An allocator prepares for forks when it is first used. It must come before us: who registers first is locked last, and free
- * first. Else who forks holds the heap and waits for our lock, which the helper holds when it asks for memory; and in the child
- * we come to a heap that is locked.
+ * An allocator prepares for forks when it is first used. It must come before us: who registers first is locked last,
+ * and free first. Else who forks holds the heap and waits for our lock, which the helper holds when it asks for memory;
+ * and in the child we come to a heap that is locked.
  */
 static void wake_allocator(void)
 {

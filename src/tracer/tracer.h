@@ -8,8 +8,9 @@
  *     waymark_record ◄── enabler.c  chains of enablers ◄───────────── conn.c ◄──── CHANNEL, ENABLE
  *        record.c, context.c    patch.c  the sites' bytes               helper.c: the thread that runs conn.c
  *
- * Only record.c, context.c and probe.c run on the recording path; they take no lock and allocate nothing. What they may still look
- * at after it was given up (enablers, events, ring sets) is type-stable: reused for the same kind of object, never unmapped.
+ * Only record.c, context.c and probe.c run on the recording path; they take no lock and allocate nothing. What they may
+ * still look at after it was given up (enablers, events, ring sets) is type-stable: reused for the same kind of object,
+ * never unmapped.
  */
 #ifndef WMK_TRACER_TRACER_H
 #define WMK_TRACER_TRACER_H
@@ -41,8 +42,8 @@
 #define WMK_STAMP_WORDS 5
 
 /*
- * `mark` is zero in a thread whose thread-local storage is its own. The two halves are written by fork.c: `vforked` while a vfork
- * child runs on it, `cloned` counts clone(CLONE_VM) children that share it.
+ * `mark` is zero in a thread whose thread-local storage is its own. The two halves are written by fork.c: `vforked`
+ * while a vfork child runs on it, `cloned` counts clone(CLONE_VM) children that share it.
  */
 struct wmk_thread {
 	union {
@@ -97,13 +98,14 @@ struct wmk_name;
 struct wmk_filter_block;          /* filter.h */
 
 /*
- * An event: all descriptors with one provider, name and fields. Never freed: a library that is loaded again finds its event here,
- * and a recorder may hold a pointer to it for as long as it likes.
+ * An event: all descriptors with one provider, name and fields. Never freed: a library that is loaded again finds its
+ * event here, and a recorder may hold a pointer to it for as long as it likes.
  */
 struct wmk_event {
 	uint16_t n_ops;
 	bool plain;                     /* one run, or no field at all */
-	uint8_t tail;                   /* at most one run and this at its end (enum wmk_op_kind), or WMK_OP_RUN: not so */
+	/* at most one run and this at its end (enum wmk_op_kind), or WMK_OP_RUN: not so */
+	uint8_t tail;
 	uint32_t run_bytes;             /* of the first run, 0 if there is none */
 	uint32_t tail_bytes;            /* `bytes` of that op */
 	uint8_t tail_shift;             /* of a sequence: its elements' size as a power of two */
@@ -126,7 +128,8 @@ struct wmk_event {
 	uint32_t n_probes;              /* in its chain */
 	struct waymark_field *probe_fields; /* what probes are shown; made when the first is connected */
 	bool patched;                   /* sites are on */
-	bool is_helpers;                /* only the helper declared it when it was new, so hardly anybody else records it */
+	/* only the helper declared it when it was new, so hardly anybody else records it */
+	bool is_helpers;
 	bool dirty;                     /* is in the list of events to patch */
 	struct wmk_event *next_dirty;
 	const char *untraceable;        /* why its sites cannot be patched, or NULL ... */
@@ -150,7 +153,8 @@ struct wmk_channel {
 	struct wmk_channel *next;
 	struct wmk_conn *conn;          /* NULL: an orphan (see channel.h) */
 	struct waymark_ring_set *set;
-	int fd;                         /* the set's, in the helper's table, to be handed to the next controller; or -1 */
+	/* the set's, in the helper's table, to be handed to the next controller; or -1 */
+	int fd;
 	uint8_t place;                  /* whose it is, with a connection or without */
 	bool persist;                   /* as an orphan it waits for the next controller */
 	bool is_private;                /* not for the child of a fork */
@@ -170,28 +174,30 @@ struct wmk_channel {
 #define WMK_ENABLER_CONTEXTS 7
 
 /*
- * A filter that holds one staged number against bounds: eight staged bytes are wanted if `(bytes - low & mask) < count`. `mask` has the bits of the
- * number, which `low` and `count` have in the same place.
+ * A filter that holds one staged number against bounds: eight staged bytes are wanted if `(bytes - low & mask) <
+ * count`. `mask` has the bits of the number, which `low` and `count` have in the same place.
  */
 struct wmk_filter_quick {
 	uint64_t low, mask, count;
-	uint32_t end;                   /* of the eight bytes, as an offset in the words; WMK_FILTER_QUICK_...; 0: the filter's program runs */
+	/* of the eight bytes, as an offset in the words; WMK_FILTER_QUICK_...; 0: the filter's program runs */
+	uint32_t end;
 };
 /* The filter's block has a table (filter_table.h). More than the words of any event. */
 #define WMK_FILTER_QUICK_SHORT_TABLE 0x10000u
 #define WMK_FILTER_QUICK_TABLE 0x10001u
 
 /*
- * A recorder reads an enabler while it may become another's: relaxed, each member by itself; whether they belong together is the guard's
- * to say.
+ * A recorder reads an enabler while it may become another's: relaxed, each member by itself; whether they belong
+ * together is the guard's to say.
  */
 #define wmk_proposed(member) __atomic_load_n(&(member), __ATOMIC_RELAXED)
 #define wmk_propose(member, value) __atomic_store_n(&(member), (value), __ATOMIC_RELAXED)
 
 /*
- * Says that an event is recorded into a channel, or given to a probe. `gen` is the guard: 0 when dead, else an odd serial that is never
- * used again; all other members are written while it is 0, so whoever still finds the same `gen` after reading them has read what
- * belongs together. A ring commits a record only if `gen` still holds at that moment. A chain is sorted by `gen`.
+ * Says that an event is recorded into a channel, or given to a probe. `gen` is the guard: 0 when dead, else an odd
+ * serial that is never used again; all other members are written while it is 0, so whoever still finds the same `gen`
+ * after reading them has read what belongs together. A ring commits a record only if `gen` still holds at that moment.
+ * A chain is sorted by `gen`.
  */
 struct waymark_enabler {
 	uint64_t gen;
@@ -206,9 +212,11 @@ struct waymark_enabler {
 	uint8_t stamp_words, run_words;
 	uint32_t quick_end;             /* see struct wmk_filter_quick */
 	bool short_run;                 /* it would be plain if it had no filter */
-	bool tail;                      /* the event ends in its only reference, and what is staged before it is short enough */
+	/* the event ends in its only reference, and what is staged before it is short enough */
+	bool tail;
 	/* second line: filters, contexts, probes */
-	void *plain;                    /* the event if it is recorded by the straight path, else this enabler: no event at all */
+	/* the event if it is recorded by the straight path, else this enabler: no event at all */
+	void *plain;
 	uint64_t quick_low, quick_mask, quick_count;
 	struct wmk_filter_block *filter; /* which records are not wanted, or NULL */
 	uint8_t n_contexts;
@@ -228,14 +236,15 @@ struct waymark_enabler {
 #define WMK_PLACE_BYTES 108
 
 /*
- * What the environment says is here as it was at the first use of the library. Nobody looks there again: the program may change it at any
- * time, in its own threads, and nothing keeps the helper's look apart from that.
+ * What the environment says is here as it was at the first use of the library. Nobody looks there again: the program
+ * may change it at any time, in its own threads, and nothing keeps the helper's look apart from that.
  */
 struct wmk_tracer {
 	pthread_mutex_t lock;           /* everything below, chains' changes, and text patching; held across fork */
 	bool disabled;                  /* WAYMARK_DISABLE=1 */
 	bool secure;                    /* AT_SECURE: nothing is taken from the environment */
-	bool allow_blocking;            /* WAYMARK_ALLOW_BLOCKING: recorders may wait for room where a channel asks for it */
+	/* WAYMARK_ALLOW_BLOCKING: recorders may wait for room where a channel asks for it */
+	bool allow_blocking;
 	bool has_rundir;                /* WAYMARK_RUNDIR was there ... */
 	char rundir[WMK_PLACE_BYTES];   /* ... with this value: what is longer is cut, and still too long for a place */
 	int64_t register_ms;            /* WAYMARK_REGISTER_TIMEOUT */
@@ -246,7 +255,8 @@ struct wmk_tracer {
 	uint32_t n_events, cap_events;
 	struct wmk_channel *channels;
 	struct wmk_event *dirty;
-	uint32_t changes;               /* counts registrations; a batch's number is its value when the batch was sent */
+	/* counts registrations; a batch's number is its value when the batch was sent */
+	uint32_t changes;
 	uint32_t n_untraceable;         /* events that were found to be */
 	uint32_t n_probes;              /* connected: modules are scanned as they come */
 };
@@ -256,7 +266,10 @@ void wmk_lock(void);
 void wmk_unlock(void);
 /* Is this a signal handler that came while its thread had the lock, or was about to have it? It must not ask for it. */
 bool wmk_lock_is_mine(void);
-/* Block the calling thread's signals but for those of base/faults.h; returns the mask as it was, for wmk_signals_restore(). */
+/*
+ * Block the calling thread's signals but for those of base/faults.h; returns the mask as it was, for
+ * wmk_signals_restore().
+ */
 uint64_t wmk_signals_block(void);
 void wmk_signals_restore(uint64_t before);
 /* A sleep in which no thread is cancelled: what it waits for is to be finished. */
@@ -276,7 +289,10 @@ void wmk_modules_scan(void);
 
 /* ── event.c ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The event that `desc` declares, made if need be; NULL when the descriptor is refused (words in the cause chain). Lock held. */
+/*
+ * The event that `desc` declares, made if need be; NULL when the descriptor is refused (words in the cause chain). Lock
+ * held.
+ */
 struct wmk_event *wmk_event_get(struct waymark_desc *desc);
 struct wmk_name *wmk_name_get(const char *provider, const char *name, bool make);
 int wmk_event_add_desc(struct wmk_event *event, struct waymark_desc *desc);
@@ -305,7 +321,10 @@ int wmk_plan_make(struct wmk_event *event, const struct waymark_desc *desc);
 void wmk_event_untraceable(struct wmk_event *event, const char *why);
 /* Is this site's code what its kind says? NULL, or why not. */
 const char *wmk_patch_check(const struct waymark_site *site);
-/* Remember that the event's sites may have to change; wmk_patch_flush() does all remembered ones, then one membarrier. Lock held. */
+/*
+ * Remember that the event's sites may have to change; wmk_patch_flush() does all remembered ones, then one membarrier.
+ * Lock held.
+ */
 void wmk_patch_later(struct wmk_event *event);
 void wmk_patch_flush(void);
 /* membarrier(2), registering at the first use. 0 or -errno. */
@@ -316,20 +335,28 @@ uint64_t wmk_channel_position(const struct wmk_channel *channel);
 
 /* ── enabler.c ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Append an enabler for the event to its chain, with or without a filter, which is its own then. NULL: no memory. Lock held; the caller patches. */
-struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, struct wmk_filter_block *filter);
+/*
+ * Append an enabler for the event to its chain, with or without a filter, which is its own then. NULL: no memory. Lock
+ * held; the caller patches.
+ */
+struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id,
+					struct wmk_filter_block *filter);
 /* The same for a probe. */
 struct waymark_enabler *wmk_enabler_add_probe(struct wmk_event *event, waymark_probe_fn probe, void *data);
 /* Kill and unlink; its memory is reused after wmk_reclaim(). Lock held. */
 void wmk_enabler_remove(struct waymark_enabler *enabler);
-/* Another channel's enabler in its place, or one with another filter: each record is the one's or the other's. 0 or -ENOMEM. Lock held. */
-int wmk_enabler_replace(struct waymark_enabler *enabler, struct wmk_channel *channel, uint32_t id, struct wmk_filter_block *filter);
+/*
+ * Another channel's enabler in its place, or one with another filter: each record is the one's or the other's. 0 or
+ * -ENOMEM. Lock held.
+ */
+int wmk_enabler_replace(struct waymark_enabler *enabler, struct wmk_channel *channel, uint32_t id,
+			struct wmk_filter_block *filter);
 struct waymark_enabler *wmk_enabler_find(struct wmk_event *event, const struct wmk_channel *channel);
 /* All enablers of the channel, then the channel itself. Lock held. */
 void wmk_channel_remove(struct wmk_channel *channel);
 /*
- * The grace period: after it no recorder uses what was removed before the call, and it is reused. True: all done. False: a recorder
- * holds a claim or runs a probe; call again later. Lock held.
+ * The grace period: after it no recorder uses what was removed before the call, and it is reused. True: all done.
+ * False: a recorder holds a claim or runs a probe; call again later. Lock held.
  */
 bool wmk_reclaim(void);
 
@@ -344,8 +371,8 @@ struct wmk_context_desc {
 /* By number (enum wmk_context); NULL for one that does not exist. */
 const struct wmk_context_desc *wmk_context_get(unsigned number);
 /*
- * A number for this list of contexts if it can be kept in wmk_thread.stamp (all constant, whole words, not too long), else 0; *words: how many.
- * Lock held.
+ * A number for this list of contexts if it can be kept in wmk_thread.stamp (all constant, whole words, not too long),
+ * else 0; *words: how many. Lock held.
  */
 uint16_t wmk_context_stamp_key(const uint8_t *contexts, unsigned n, uint8_t *words);
 /* The calling thread is in a new process now (fork). */
@@ -357,7 +384,8 @@ uint32_t wmk_context_tid(void);
 /* Attach the probes that were connected to this name before the event was there. Lock held. */
 void wmk_probes_attach(struct wmk_event *event);
 /* On the recording path, counted in (wmk_ring_grace_enter()). */
-void wmk_probe_call(struct wmk_event *event, waymark_probe_fn fn, void *data, const uint64_t *words, const struct waymark_ref *refs);
+void wmk_probe_call(struct wmk_event *event, waymark_probe_fn fn, void *data, const uint64_t *words,
+		    const struct waymark_ref *refs);
 
 /* ── others ──────────────────────────────────────────────────────────────────────────────────────────── */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arena.c - the memory of decoded objects (see object.h): pieces from which allocations are cut in order, freed together. The first piece
- * is small, each further one as large as all before it, so that an empty reply costs little and a large one few calls.
+ * arena.c - the memory of decoded objects (see object.h): pieces from which allocations are cut in order, freed
+ * together. The first piece is small, each further one as large as all before it, so that an empty reply costs little
+ * and a large one few calls.
  */
 #include "wire/object.h"
 

@@ -63,7 +63,8 @@ int wmk_channel_decode(const void *body, size_t len, struct wmk_channel_msg *cha
 {
 	if (copy_out(body, len, channel, sizeof(*channel), "CHANNEL") < 0)
 		return -EPROTO;
-	if (channel->n_contexts > WMK_WIRE_CONTEXTS_MAX || channel->flags & ~WMK_CHANNEL_PRIVATE || channel->field_limit == 0)
+	if (channel->n_contexts > WMK_WIRE_CONTEXTS_MAX || channel->flags & ~WMK_CHANNEL_PRIVATE ||
+	    channel->field_limit == 0)
 		return wmk_error(-EPROTO, "a channel with %u contexts, a field limit of %u bytes, flags 0x%x",
 				 channel->n_contexts, channel->field_limit, channel->flags);
 	for (uint32_t i = 0; i < channel->n_contexts; i++)
@@ -86,7 +87,8 @@ int wmk_rings_decode(const void *body, size_t len, struct wmk_rings_msg *rings)
 	return copy_out(body, len, rings, sizeof(*rings), "RINGS");
 }
 
-int wmk_enable_decode(const void *body, size_t len, struct wmk_enable_msg *enable, const void **filter, size_t *filter_len)
+int wmk_enable_decode(const void *body, size_t len, struct wmk_enable_msg *enable, const void **filter,
+		      size_t *filter_len)
 {
 	if (len < sizeof(*enable) || len - sizeof(*enable) > WMK_WIRE_FILTER_MAX)
 		return wmk_error(-EPROTO, "a message ENABLE has %zu bytes", len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumerd.c - the tables of what travels between the session daemon and waymark-consumerd (see consumerd.h), and the joining of objects
- * that do not fit into one frame.
+ * consumerd.c - the tables of what travels between the session daemon and waymark-consumerd (see consumerd.h), and the
+ * joining of objects that do not fit into one frame.
  */
 #include "wire/consumerd.h"
 
@@ -15,7 +15,8 @@
 #define NAME_BYTES 255u
 #define SENTENCE 1024u
 #define FILTER_WORDS 8192u             /* more than an encoded program has */
-#define EVENTS_BYTES (WMK_OBJECT_MAX / 4 * 3)   /* of a channel's events: a consumer that comes later is told of all at once, and of what else there is */
+/* of a channel's events: a consumer that comes later is told of all at once, and of what else there is */
+#define EVENTS_BYTES (WMK_OBJECT_MAX / 4 * 3)
 
 static const struct wmk_member hello_members[] = {
 	WMK_MEMBER_OF_TEXT(wmk_consumerd_hello, version, NAME_BYTES),
@@ -109,7 +110,8 @@ bool wmk_consumerd_event_filter(const struct wmk_consumerd_event *event, const v
 	return event->filter_len <= event->filter.n * sizeof(uint64_t);
 }
 
-static struct wmk_consumerd_event *find_event(const struct wmk_list *events, uint32_t n, const struct wmk_consumerd_event *event)
+static struct wmk_consumerd_event *find_event(const struct wmk_list *events, uint32_t n,
+					      const struct wmk_consumerd_event *event)
 {
 	struct wmk_consumerd_event *items = events->items;
 
@@ -119,8 +121,12 @@ static struct wmk_consumerd_event *find_event(const struct wmk_list *events, uin
 	return NULL;
 }
 
-/* In the place of the filter that is there. The arena frees nothing: what it has given is used again, and what is too small at least doubled. */
-static int set_filter(struct wmk_consumerd_event *event, const struct wmk_consumerd_event *from, struct wmk_arena *arena)
+/*
+ * In the place of the filter that is there. The arena frees nothing: what it has given is used again, and what is too
+ * small at least doubled.
+ */
+static int set_filter(struct wmk_consumerd_event *event, const struct wmk_consumerd_event *from,
+		      struct wmk_arena *arena)
 {
 	uint32_t room = event->filter_room > event->filter.n ? event->filter_room : event->filter.n;
 
@@ -144,7 +150,8 @@ static int set_filter(struct wmk_consumerd_event *event, const struct wmk_consum
 
 static size_t event_bytes(const struct wmk_consumerd_event *event)
 {
-	return 5 * sizeof(uint32_t) + sizeof(bool) + strlen(event->system) + strlen(event->name) + event->filter.n * sizeof(uint64_t);
+	return 5 * sizeof(uint32_t) + sizeof(bool) + strlen(event->system) + strlen(event->name) +
+	       event->filter.n * sizeof(uint64_t);
 }
 
 /* Can all of them be said in one message, once these are added? */
@@ -161,7 +168,10 @@ static int events_fit(const struct wmk_list *events, const struct wmk_list *more
 	for (uint32_t i = 0; bytes > EVENTS_BYTES && i < more->n; i++)
 		if ((same = find_event(events, events->n, &add[i])))
 			bytes -= event_bytes(same);
-	return bytes <= EVENTS_BYTES ? 0 : wmk_error_said(-E2BIG, "the filters of one kernel channel are more than can be told to its consumer");
+	return bytes <= EVENTS_BYTES
+		       ? 0
+		       : wmk_error_said(-E2BIG,
+					"the filters of one kernel channel are more than can be told to its consumer");
 }
 
 int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *more, struct wmk_arena *arena)
@@ -180,7 +190,8 @@ int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *mor
 		if (made)
 			continue;
 		if (events->n >= WMK_CONSUMERD_EVENTS_MAX)
-			return wmk_error(-E2BIG, "more than %u events of the kernel in one channel", WMK_CONSUMERD_EVENTS_MAX);
+			return wmk_error(-E2BIG, "more than %u events of the kernel in one channel",
+					 WMK_CONSUMERD_EVENTS_MAX);
 		made = wmk_arena_append(arena, events, sizeof(*made));
 		if (!made)
 			return -ENOMEM;
@@ -209,7 +220,8 @@ static int set_numbers(struct wmk_list *list, const struct wmk_list *from, struc
 	return 0;
 }
 
-int wmk_consumerd_calls_set(struct wmk_consumerd_rings *is, const struct wmk_consumerd_rings *more, struct wmk_arena *arena)
+int wmk_consumerd_calls_set(struct wmk_consumerd_rings *is, const struct wmk_consumerd_rings *more,
+			    struct wmk_arena *arena)
 {
 	if (!more->calls.n)
 		return 0;
@@ -281,7 +293,8 @@ const struct wmk_object *wmk_consumerd_reply(uint16_t type)
 	return NULL;
 }
 
-int wmk_consumerd_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is, const void *object, int fd)
+int wmk_consumerd_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is,
+		       const void *object, int fd)
 {
 	uint8_t *bytes;
 	long len;

@@ -11,11 +11,11 @@
  *                                             ◄── FULL {path}                  a trace has what it may have; again to each that connects
  *                                             ◄── REPLACED                     another session daemon has come; the connection ends
  *
- * Requests are answered when they are done, not in the order in which they came. An unknown type is answered with an error. Who the peer
- * is, the kernel says (SO_PEERCRED): the same user.
+ * Requests are answered when they are done, not in the order in which they came. An unknown type is answered with an
+ * error. Who the peer is, the kernel says (SO_PEERCRED): the same user.
  *
- * Nothing here changes what it finds done: adding what is there (the same identity) and removing what is not there succeed, so that a
- * request can be repeated after a connection broke.
+ * Nothing here changes what it finds done: adding what is there (the same identity) and removing what is not there
+ * succeed, so that a request can be repeated after a connection broke.
  */
 #ifndef WMK_WIRE_CONSUMERD_H
 #define WMK_WIRE_CONSUMERD_H
@@ -32,11 +32,24 @@
 #define WMK_CONSUMERD_EVENTS_MAX 16384u      /* of the kernel, in one channel */
 
 enum wmk_consumerd_type {
-	WMK_CONSUMERD_REPLY = 0x200, WMK_CONSUMERD_ERROR, WMK_CONSUMERD_HELLO, WMK_CONSUMERD_HELD, WMK_CONSUMERD_REPLACED,
+	WMK_CONSUMERD_REPLY = 0x200,
+	WMK_CONSUMERD_ERROR,
+	WMK_CONSUMERD_HELLO,
+	WMK_CONSUMERD_HELD,
+	WMK_CONSUMERD_REPLACED,
 	WMK_CONSUMERD_FULL,
-	WMK_CONSUMERD_TRACE_ADD = 0x210, WMK_CONSUMERD_TRACE_REMOVE, WMK_CONSUMERD_RINGS_ADD, WMK_CONSUMERD_RINGS_REMOVE,
-	WMK_CONSUMERD_STOP, WMK_CONSUMERD_FLUSH, WMK_CONSUMERD_CLEAR, WMK_CONSUMERD_STATS, WMK_CONSUMERD_POKE, WMK_CONSUMERD_LIST,
-	WMK_CONSUMERD_SHUTDOWN, WMK_CONSUMERD_METADATA,
+	WMK_CONSUMERD_TRACE_ADD = 0x210,
+	WMK_CONSUMERD_TRACE_REMOVE,
+	WMK_CONSUMERD_RINGS_ADD,
+	WMK_CONSUMERD_RINGS_REMOVE,
+	WMK_CONSUMERD_STOP,
+	WMK_CONSUMERD_FLUSH,
+	WMK_CONSUMERD_CLEAR,
+	WMK_CONSUMERD_STATS,
+	WMK_CONSUMERD_POKE,
+	WMK_CONSUMERD_LIST,
+	WMK_CONSUMERD_SHUTDOWN,
+	WMK_CONSUMERD_METADATA,
 };
 
 /* In place of a version: random bytes of another process of this user are not a greeting. */
@@ -76,7 +89,8 @@ struct wmk_consumerd_trace {
 	uint64_t uid, gid;           /* owner: with whose rights files are made */
 	uint8_t uuid[16];            /* in every packet */
 	uint64_t max_size;           /* bytes of all files below `path`, of all traces there together; 0: no limit */
-	struct wmk_list gone;        /* of struct wmk_consumerd_channel: counts of rings that were removed (LIST, and adding again) */
+	/* of struct wmk_consumerd_channel: counts of rings that were removed (LIST, and adding again) */
+	struct wmk_list gone;
 	uint32_t mode;               /* enum wmk_consumerd_mode */
 	bool gated;                  /* packets wait until the metadata has been replaced */
 };
@@ -96,7 +110,10 @@ struct wmk_consumerd_metadata {
 	const char *text;            /* WMK_CONSUMERD_METADATA_MAX bytes at most */
 };
 
-/* An event of the kernel, its id in the trace, and which of its records are wanted (kernel/channel/channel_reader.h, wmk_kreader_filter()). */
+/*
+ * An event of the kernel, its id in the trace, and which of its records are wanted (kernel/channel/channel_reader.h,
+ * wmk_kreader_filter()).
+ */
 struct wmk_consumerd_event {
 	const char *system, *name;   /* events/<system>/<name> of tracefs */
 	uint32_t id;
@@ -109,8 +126,9 @@ struct wmk_consumerd_event {
 bool wmk_consumerd_event_filter(const struct wmk_consumerd_event *event, const void **program, size_t *len);
 
 /*
- * Rings of programs, or a kernel channel: then the descriptor is that of an instance of tracefs (kernel/tracefs/instance.h). Of a kernel channel that is there
- * already, those of `events` that it has not are added, and the filters of those that it has are these.
+ * Rings of programs, or a kernel channel: then the descriptor is that of an instance of tracefs
+ * (kernel/tracefs/instance.h). Of a kernel channel that is there already, those of `events` that it has not are added,
+ * and the filters of those that it has are these.
  */
 struct wmk_consumerd_rings {
 	uint64_t trace;
@@ -121,16 +139,24 @@ struct wmk_consumerd_rings {
 	bool resume;                 /* streams of these rings may be in the trace: go on where they end */
 	bool clear;                  /* with resume: throw away what was recorded up to now, in the trace too */
 	uint64_t tracefile_size;     /* bytes of a stream's file at most (whole packets, at least one); 0: no limit */
-	uint64_t tracefile_count;    /* files of a stream at most, then the oldest is replaced; 0: no limit. Only with tracefile_size */
-	uint64_t start_ts;           /* the clock's value when recording began: time of an empty packet in a stream without records */
-	uint8_t uuid[16];            /* the ring set's own (waymark_ring_options.uuid); held against the set that comes with it */
+	/* files of a stream at most, then the oldest is replaced; 0: no limit. Only with tracefile_size */
+	uint64_t tracefile_count;
+	/* the clock's value when recording began: time of an empty packet in a stream without records */
+	uint64_t start_ts;
+	/* the ring set's own (waymark_ring_options.uuid); held against the set that comes with it */
+	uint8_t uuid[16];
 	bool kernel;
 	uint64_t only_pid;           /* kernel: of this process alone; 0: of all */
-	struct wmk_list contexts;    /* kernel: of uint64_t, numbers of wmk_ctf_context(), in the order in which records have them */
-	/* kernel: of struct wmk_consumerd_event; those of the state dump with the system "", of system calls by BPF with that of kernel/channel/syscall_reader.h */
+	/* kernel: of uint64_t, numbers of wmk_ctf_context(), in the order in which records have them */
+	struct wmk_list contexts;
+	/*
+	 * kernel: of struct wmk_consumerd_event; those of the state dump with the system "", of system calls by BPF
+	 * with that of kernel/channel/syscall_reader.h
+	 */
 	struct wmk_list events;
 	/*
-	 * kernel: the system calls that BPF records from now on, as a set of bits (kernel/channel/syscall_reader.h), and the bytes of a CPU's ring. Empty:
+	 * kernel: the system calls that BPF records from now on, as a set of bits (kernel/channel/syscall_reader.h),
+	 * and the bytes of a CPU's ring. Empty:
 	 * as it was. Of a channel that is there already, it takes the place of what was told before.
 	 */
 	struct wmk_list calls;       /* of uint64_t */
@@ -138,13 +164,16 @@ struct wmk_consumerd_rings {
 	bool calls_narrowed;         /* of the processes of calls_pids alone; else of all processes */
 	/* of uint64_t: WMK_CONSUMERD_PIDS of them, 0 where there are fewer; empty with an empty `calls` */
 	struct wmk_list calls_pids;
-	uint64_t statedump;          /* kernel: the number of a state dump, begun when it is greater than that of the last one; 0: none */
+	/* kernel: the number of a state dump, begun when it is greater than that of the last one; 0: none */
+	uint64_t statedump;
 };
 /* The set of `more`, if it has one, takes the place of that of `is`; copied into the arena once. -ENOMEM. */
-int wmk_consumerd_calls_set(struct wmk_consumerd_rings *is, const struct wmk_consumerd_rings *more, struct wmk_arena *arena);
+int wmk_consumerd_calls_set(struct wmk_consumerd_rings *is, const struct wmk_consumerd_rings *more,
+			    struct wmk_arena *arena);
 /*
- * Those of `more` that are not in `events` yet (by system and name) are added, copied into the arena; of those that are, the filter becomes that of
- * `more`. 1: some were added; 0: none; -ENOMEM; -E2BIG: too many, or, and then nothing is changed, more bytes than a later consumer can be told at once.
+ * Those of `more` that are not in `events` yet (by system and name) are added, copied into the arena; of those that
+ * are, the filter becomes that of `more`. 1: some were added; 0: none; -ENOMEM; -E2BIG: too many, or, and then nothing
+ * is changed, more bytes than a later consumer can be told at once.
  */
 int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *more, struct wmk_arena *arena);
 
@@ -160,15 +189,18 @@ struct wmk_consumerd_report {
 };
 
 /*
- * HELD: a trace (rings.rings is 0, no descriptor), then each of its rings with the descriptor of its set. Of a kernel channel without its system calls,
- * and of its events with those of the state dump alone.
+ * HELD: a trace (rings.rings is 0, no descriptor), then each of its rings with the descriptor of its set. Of a kernel
+ * channel without its system calls, and of its events with those of the state dump alone.
  */
 struct wmk_consumerd_held {
 	struct wmk_consumerd_trace trace;
 	struct wmk_consumerd_rings rings;
 };
 
-/* FULL: packets with records are refused there, and stay in their rings. Told again when it has been cleared and is full once more. */
+/*
+ * FULL: packets with records are refused there, and stay in their rings. Told again when it has been cleared and is
+ * full once more.
+ */
 struct wmk_consumerd_full { const char *path; };
 
 struct wmk_consumerd_nothing { uint32_t reserved; };
@@ -181,8 +213,12 @@ extern const struct wmk_object wmk_consumerd_hello_object, wmk_consumerd_trace_o
 	wmk_consumerd_target_object, wmk_consumerd_report_object, wmk_consumerd_held_object, wmk_consumerd_full_object,
 	wmk_consumerd_nothing_object;
 
-/* Queue an object; `fd` >= 0 is duplicated and travels with it (then it must fit into one frame). 0 or -errno with a cause chain. */
-int wmk_consumerd_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is, const void *object, int fd);
+/*
+ * Queue an object; `fd` >= 0 is duplicated and travels with it (then it must fit into one frame). 0 or -errno with a
+ * cause chain.
+ */
+int wmk_consumerd_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is,
+		       const void *object, int fd);
 
 /* What comes in, objects in several frames joined. Starts from zeros. */
 struct wmk_consumerd_in {
@@ -192,8 +228,8 @@ struct wmk_consumerd_in {
 	bool fresh;                  /* `joined` was given out */
 };
 /*
- * The next whole message: as wmk_in_frame(), *len bytes at *body, valid until the next call. -EMSGSIZE: parts without an end. Receive with
- * wmk_in_receive(&in->frames, ...).
+ * The next whole message: as wmk_in_frame(), *len bytes at *body, valid until the next call. -EMSGSIZE: parts without
+ * an end. Receive with wmk_in_receive(&in->frames, ...).
  */
 int wmk_consumerd_take(struct wmk_consumerd_in *in, struct wmk_frame *frame, const void **body, size_t *len, int *fd);
 void wmk_consumerd_in_free(struct wmk_consumerd_in *in);

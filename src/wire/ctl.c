@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctl.c - the tables of what travels between a client and the session daemon (see ctl.h). The names are those that JSON files have, so a
- * member that is renamed makes saved sessions unreadable. The limits protect both sides; what a machine can bear is the daemon's to say.
+ * ctl.c - the tables of what travels between a client and the session daemon (see ctl.h). The names are those that JSON
+ * files have, so a member that is renamed makes saved sessions unreadable. The limits protect both sides; what a
+ * machine can bear is the daemon's to say.
  */
 #include "wire/ctl.h"
 #include "wire/unrecorded.h"
@@ -21,11 +22,13 @@ static const char *const call_arguments[] = { "text", "none" };
 static const char *const calls_by[] = { "nobody", "bpf", "tracefs" };
 const char *const wmk_ctl_trace_formats[WMK_CTL_TRACE_FORMATS] = { "ctf-1.8", "ctf-2" };
 const char *const wmk_ctl_clocks[WMK_CTL_CLOCKS] = { "default", "counter", "monotonic", "plugin" };
-static const char *const rule_probes[] = { "none", "probe", "probe-return", "function", "userspace-probe", "userspace-probe-return" };
+static const char *const rule_probes[] = { "none",     "probe",           "probe-return",
+					   "function", "userspace-probe", "userspace-probe-return" };
 static const char *const level_ops[] = { "any", "at-least", "exactly", "between" };
 static const char *const levels[] = {
-	"emerg", "alert", "crit", "err", "warning", "notice", "info", "debug_system", "debug_program", "debug_process", "debug_module",
-	"debug_unit", "debug_function", "debug_line", "debug",
+	"emerg",        "alert",      "crit",           "err",           "warning",
+	"notice",       "info",       "debug_system",   "debug_program", "debug_process",
+	"debug_module", "debug_unit", "debug_function", "debug_line",    "debug",
 };
 static const char *const event_kinds[] = { "event", "marker", "text", "guard", "begin", "end", "counter" };
 static const char *const track_kinds[] = { "pid", "uid", "gid", "kernel_pid" };
@@ -196,7 +199,8 @@ static const struct wmk_member version_reply_members[] = {
 	WMK_MEMBER_OF_U64(wmk_ctl_version_reply, started),
 	WMK_MEMBER_OF_TEXT(wmk_ctl_version_reply, rundir, PATH_BYTES),
 };
-const struct wmk_object wmk_ctl_version_reply_object = WMK_OBJECT_OF("version reply", wmk_ctl_version_reply, version_reply_members);
+const struct wmk_object wmk_ctl_version_reply_object =
+	WMK_OBJECT_OF("version reply", wmk_ctl_version_reply, version_reply_members);
 
 static const struct wmk_member outcome_members[] = {
 	WMK_MEMBER_OF_LIST(wmk_ctl_outcome, unanswered, wmk_ctl_app_object, 65536),
@@ -234,8 +238,10 @@ static const struct wmk_object create_object = WMK_OBJECT_OF("create", wmk_ctl_c
 static const struct wmk_member which_members[] = { WMK_MEMBER_OF_TEXT(wmk_ctl_which, session, WMK_CTL_NAME_MAX) };
 static const struct wmk_object which_object = WMK_OBJECT_OF("which", wmk_ctl_which, which_members);
 
-static const struct wmk_member list_sessions_members[] = { WMK_MEMBER_OF_TEXT(wmk_ctl_list_sessions, session, WMK_CTL_NAME_MAX) };
-static const struct wmk_object list_sessions_object = WMK_OBJECT_OF("list sessions", wmk_ctl_list_sessions, list_sessions_members);
+static const struct wmk_member list_sessions_members[] = { WMK_MEMBER_OF_TEXT(wmk_ctl_list_sessions, session,
+									      WMK_CTL_NAME_MAX) };
+static const struct wmk_object list_sessions_object =
+	WMK_OBJECT_OF("list sessions", wmk_ctl_list_sessions, list_sessions_members);
 
 static const struct wmk_member list_apps_members[] = {
 	WMK_MEMBER_OF_BOOL(wmk_ctl_list_apps, events),
@@ -249,13 +255,15 @@ static const struct wmk_member list_kernel_members[] = {
 	WMK_MEMBER_OF_BOOL(wmk_ctl_list_kernel, fields),
 	WMK_MEMBER_OF_BOOL(wmk_ctl_list_kernel, lacks),
 };
-static const struct wmk_object list_kernel_object = WMK_OBJECT_OF("list kernel", wmk_ctl_list_kernel, list_kernel_members);
+static const struct wmk_object list_kernel_object =
+	WMK_OBJECT_OF("list kernel", wmk_ctl_list_kernel, list_kernel_members);
 
 static const struct wmk_member enable_channel_members[] = {
 	WMK_MEMBER_OF_TEXT(wmk_ctl_enable_channel, session, WMK_CTL_NAME_MAX),
 	WMK_MEMBER_OF_OBJECT(wmk_ctl_enable_channel, channel, wmk_ctl_channel, wmk_ctl_channel_object),
 };
-static const struct wmk_object enable_channel_object = WMK_OBJECT_OF("enable channel", wmk_ctl_enable_channel, enable_channel_members);
+static const struct wmk_object enable_channel_object =
+	WMK_OBJECT_OF("enable channel", wmk_ctl_enable_channel, enable_channel_members);
 
 /* What all requests on a channel begin with. */
 #define ON_CHANNEL(s) \
@@ -264,25 +272,29 @@ static const struct wmk_object enable_channel_object = WMK_OBJECT_OF("enable cha
 	WMK_MEMBER_OF_OBJECT(s, domain, wmk_ctl_domain, wmk_ctl_domain_object)
 
 static const struct wmk_member disable_channel_members[] = { ON_CHANNEL(wmk_ctl_disable_channel) };
-static const struct wmk_object disable_channel_object = WMK_OBJECT_OF("disable channel", wmk_ctl_disable_channel, disable_channel_members);
+static const struct wmk_object disable_channel_object =
+	WMK_OBJECT_OF("disable channel", wmk_ctl_disable_channel, disable_channel_members);
 
 static const struct wmk_member enable_event_members[] = {
 	ON_CHANNEL(wmk_ctl_enable_event),
 	WMK_MEMBER_OF_LIST(wmk_ctl_enable_event, rules, wmk_ctl_rule_object, WMK_CTL_RULES_MAX),
 };
-static const struct wmk_object enable_event_object = WMK_OBJECT_OF("enable event", wmk_ctl_enable_event, enable_event_members);
+static const struct wmk_object enable_event_object =
+	WMK_OBJECT_OF("enable event", wmk_ctl_enable_event, enable_event_members);
 
 static const struct wmk_member disable_event_members[] = {
 	ON_CHANNEL(wmk_ctl_disable_event),
 	WMK_MEMBER_OF_TEXTS(wmk_ctl_disable_event, patterns, 4096),
 };
-static const struct wmk_object disable_event_object = WMK_OBJECT_OF("disable event", wmk_ctl_disable_event, disable_event_members);
+static const struct wmk_object disable_event_object =
+	WMK_OBJECT_OF("disable event", wmk_ctl_disable_event, disable_event_members);
 
 static const struct wmk_member add_context_members[] = {
 	ON_CHANNEL(wmk_ctl_add_context),
 	WMK_MEMBER_OF_TEXTS(wmk_ctl_add_context, contexts, 32),
 };
-static const struct wmk_object add_context_object = WMK_OBJECT_OF("add context", wmk_ctl_add_context, add_context_members);
+static const struct wmk_object add_context_object =
+	WMK_OBJECT_OF("add context", wmk_ctl_add_context, add_context_members);
 
 static const struct wmk_member track_members[] = {
 	WMK_MEMBER_OF_TEXT(wmk_ctl_track, session, WMK_CTL_NAME_MAX),

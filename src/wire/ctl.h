@@ -6,9 +6,10 @@
  *     REQUEST type, request number, object ──►
  *                                          ◄── WMK_CTL_REPLY, same number, object; or WMK_CTL_ERROR {errno, words}
  *
- * A reply of more than WMK_OBJECT_PART_MAX bytes comes in several frames (see wmk_object_send()); requests are one frame.
- * One table (wmk_ctl_commands) names each request with its two objects. A type that is not in it gets an error, not a dropped connection.
- * Who the client is, the kernel says (SO_PEERCRED). Strings are UTF-8 or whatever the user typed; the daemon checks what it uses.
+ * A reply of more than WMK_OBJECT_PART_MAX bytes comes in several frames (see wmk_object_send()); requests are one
+ * frame. One table (wmk_ctl_commands) names each request with its two objects. A type that is not in it gets an error,
+ * not a dropped connection. Who the client is, the kernel says (SO_PEERCRED). Strings are UTF-8 or whatever the user
+ * typed; the daemon checks what it uses.
  */
 #ifndef WMK_WIRE_CTL_H
 #define WMK_WIRE_CTL_H
@@ -26,13 +27,30 @@
 #define WMK_CTL_SESSIONS_MAX 1024u /* in one answer */
 #define WMK_CTL_RULES_MAX 4096u    /* of one channel */
 #define WMK_CTL_WARNINGS_MAX 256u  /* in one answer */
-#define WMK_CTL_NAME_MAX 255u      /* bytes of a session's or channel's name: no '/', no control characters, not "." or ".." */
+/* bytes of a session's or channel's name: no '/', no control characters, not "." or ".." */
+#define WMK_CTL_NAME_MAX 255u
 
 enum wmk_ctl_type {
-	WMK_CTL_REPLY = 0x100, WMK_CTL_ERROR,
-	WMK_CTL_VERSION = 0x110, WMK_CTL_CREATE, WMK_CTL_DESTROY, WMK_CTL_START, WMK_CTL_STOP, WMK_CTL_LIST_SESSIONS, WMK_CTL_LIST_APPS,
-	WMK_CTL_ENABLE_CHANNEL, WMK_CTL_DISABLE_CHANNEL, WMK_CTL_ENABLE_EVENT, WMK_CTL_DISABLE_EVENT, WMK_CTL_ADD_CONTEXT,
-	WMK_CTL_TRACK, WMK_CTL_UNTRACK, WMK_CTL_CLEAR, WMK_CTL_REGENERATE, WMK_CTL_SHUTDOWN, WMK_CTL_LIST_KERNEL,
+	WMK_CTL_REPLY = 0x100,
+	WMK_CTL_ERROR,
+	WMK_CTL_VERSION = 0x110,
+	WMK_CTL_CREATE,
+	WMK_CTL_DESTROY,
+	WMK_CTL_START,
+	WMK_CTL_STOP,
+	WMK_CTL_LIST_SESSIONS,
+	WMK_CTL_LIST_APPS,
+	WMK_CTL_ENABLE_CHANNEL,
+	WMK_CTL_DISABLE_CHANNEL,
+	WMK_CTL_ENABLE_EVENT,
+	WMK_CTL_DISABLE_EVENT,
+	WMK_CTL_ADD_CONTEXT,
+	WMK_CTL_TRACK,
+	WMK_CTL_UNTRACK,
+	WMK_CTL_CLEAR,
+	WMK_CTL_REGENERATE,
+	WMK_CTL_SHUTDOWN,
+	WMK_CTL_LIST_KERNEL,
 };
 
 /* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
@@ -42,19 +60,30 @@ struct wmk_ctl_domain {
 	uint32_t kind;               /* enum wmk_ctl_domain_kind */
 	bool follow;                 /* PID, EXEC: descendants too */
 	uint64_t pid;                /* PID */
-	uint64_t start_time;         /* PID: which process of that number (clock ticks since boot); the daemon's to fill */
+	/* PID: which process of that number (clock ticks since boot); the daemon's to fill */
+	uint64_t start_time;
 	const char *exec;            /* EXEC: base name, or path when it holds a '/' */
 };
 
 enum wmk_ctl_mode { WMK_MODE_DISCARD, WMK_MODE_OVERWRITE };
 enum wmk_ctl_buffers { WMK_BUFFERS_UID, WMK_BUFFERS_PID };
 
-enum wmk_ctl_level_op { WMK_LEVEL_ANY, WMK_LEVEL_AT_LEAST /* as severe or more */, WMK_LEVEL_EXACTLY, WMK_LEVEL_BETWEEN };
+enum wmk_ctl_level_op {
+	WMK_LEVEL_ANY,
+	WMK_LEVEL_AT_LEAST /* as severe or more */,
+	WMK_LEVEL_EXACTLY,
+	WMK_LEVEL_BETWEEN
+};
 
 /* Events of a channel: those that match the pattern, none of the exclusions, and the level. */
 /* Of the kernel: a rule that makes its event, at a place. */
 enum wmk_ctl_rule_probe {
-	WMK_RULE_NO_PROBE, WMK_RULE_PROBE, WMK_RULE_PROBE_RETURN, WMK_RULE_FUNCTION, WMK_RULE_USER_PROBE, WMK_RULE_USER_PROBE_RETURN,
+	WMK_RULE_NO_PROBE,
+	WMK_RULE_PROBE,
+	WMK_RULE_PROBE_RETURN,
+	WMK_RULE_FUNCTION,
+	WMK_RULE_USER_PROBE,
+	WMK_RULE_USER_PROBE_RETURN,
 };
 struct wmk_ctl_rule {
 	const char *pattern;         /* glob on provider:name, or on provider (see session/apps.h) */
@@ -86,7 +115,8 @@ struct wmk_ctl_channel {
 	bool enabled;
 	struct wmk_counts counts;
 	uint32_t call_arguments;     /* enum wmk_ctl_call_arguments */
-	uint32_t calls_by;           /* enum wmk_ctl_calls_by; the daemon's to decide, once its rules name system calls */
+	/* enum wmk_ctl_calls_by; the daemon's to decide, once its rules name system calls */
+	uint32_t calls_by;
 	const char *calls_why;       /* why not with text, though that was asked for; the daemon's to say */
 };
 
@@ -116,7 +146,8 @@ struct wmk_ctl_settings {
 	uint32_t trace_format;       /* enum wmk_ctl_trace_format */
 	uint32_t clock;              /* enum wmk_ctl_clock; only in a request DEFAULT */
 	bool no_statedump;           /* what existed when it began is not recorded */
-	const char *shm_path;        /* directory with the files of its rings; in a request: where it is made; "": none */
+	/* directory with the files of its rings; in a request: where it is made; "": none */
+	const char *shm_path;
 	const char *description;     /* for people; "": none */
 };
 /* Members of a structure `s` that has them in `settings`: in two parts, as in JSON there is status between them. */
@@ -190,7 +221,8 @@ struct wmk_ctl_version_reply {
 
 /* What every command over applications answers. */
 struct wmk_ctl_outcome {
-	struct wmk_list unanswered;  /* of struct wmk_ctl_app (no events): have not confirmed in time; they will when they can */
+	/* of struct wmk_ctl_app (no events): have not confirmed in time; they will when they can */
+	struct wmk_list unanswered;
 	struct wmk_list warnings;    /* of const char *: sentences for people */
 	struct wmk_list sessions;    /* of struct wmk_ctl_session: those that the command was about, as they are now */
 };
@@ -201,7 +233,8 @@ struct wmk_ctl_create {
 	const char *home;            /* directory in which the default place is */
 	struct wmk_ctl_settings settings;
 };
-struct wmk_ctl_which { const char *session; };             /* DESTROY, START, STOP, CLEAR; "": all of the client's (DESTROY, STOP) */
+/* DESTROY, START, STOP, CLEAR; "": all of the client's (DESTROY, STOP) */
+struct wmk_ctl_which { const char *session; };
 struct wmk_ctl_list_sessions { const char *session; };     /* "": all that the client may see */
 struct wmk_ctl_sessions { struct wmk_list sessions; };
 struct wmk_ctl_list_apps { bool events; const char *pattern; uint64_t pid; };   /* pattern "": all; pid 0: all */
@@ -212,16 +245,24 @@ struct wmk_ctl_list_kernel {
 	bool lacks;                  /* find out what the kernel lacks */
 };
 struct wmk_ctl_kernel {
-	struct wmk_list events;      /* of struct wmk_ctl_event: provider is the kernel's subsystem, the name that in traces; a system call is "syscall", its name */
+	/*
+	 * of struct wmk_ctl_event: provider is the kernel's subsystem, the name that in traces; a system call is
+	 * "syscall", its name
+	 */
+	struct wmk_list events;
 	struct wmk_list lacks;       /* of const char *: sentences */
 	const char *clock;           /* that stamps records, as the kernel calls it; "": none that is the daemon's */
 };
-/* A channel that exists is enabled again; options that differ from what it has are refused. Its rules and contexts are added. */
+/*
+ * A channel that exists is enabled again; options that differ from what it has are refused. Its rules and contexts are
+ * added.
+ */
 struct wmk_ctl_enable_channel { const char *session; struct wmk_ctl_channel channel; };
 struct wmk_ctl_disable_channel { const char *session, *channel; struct wmk_ctl_domain domain; };
 /* channel "": the only one of the domain, or "channel0", made if need be. */
 struct wmk_ctl_enable_event { const char *session, *channel; struct wmk_ctl_domain domain; struct wmk_list rules; };
-struct wmk_ctl_disable_event { const char *session, *channel; struct wmk_ctl_domain domain; struct wmk_list patterns; };   /* empty: all */
+/* empty: all */
+struct wmk_ctl_disable_event { const char *session, *channel; struct wmk_ctl_domain domain; struct wmk_list patterns; };
 struct wmk_ctl_add_context { const char *session, *channel; struct wmk_ctl_domain domain; struct wmk_list contexts; };
 enum wmk_ctl_track_kind { WMK_TRACK_PID, WMK_TRACK_UID, WMK_TRACK_GID, WMK_TRACK_KERNEL_PID, WMK_TRACK_KINDS };
 struct wmk_ctl_track { const char *session; uint32_t kind; bool all; struct wmk_list ids; };   /* TRACK, UNTRACK */
@@ -237,11 +278,14 @@ extern const struct wmk_ctl_command wmk_ctl_commands[];
 extern const unsigned wmk_ctl_n_commands;
 const struct wmk_ctl_command *wmk_ctl_command_find(uint16_t type);
 
-/* CREATE, DESTROY, START, STOP, *_CHANNEL, *_EVENT, ADD_CONTEXT, TRACK, UNTRACK, CLEAR, REGENERATE reply wmk_ctl_outcome_object. */
+/*
+ * CREATE, DESTROY, START, STOP, *_CHANNEL, *_EVENT, ADD_CONTEXT, TRACK, UNTRACK, CLEAR, REGENERATE reply
+ * wmk_ctl_outcome_object.
+ */
 extern const struct wmk_object wmk_ctl_settings_object;
 extern const struct wmk_object wmk_ctl_session_object, wmk_ctl_channel_object, wmk_ctl_rule_object, wmk_ctl_app_object,
-	wmk_ctl_event_object, wmk_ctl_outcome_object, wmk_ctl_sessions_object, wmk_ctl_apps_object, wmk_ctl_kernel_object, wmk_ctl_nothing_object,
-	wmk_ctl_version_reply_object, wmk_ctl_unrecorded_object,
+	wmk_ctl_event_object, wmk_ctl_outcome_object, wmk_ctl_sessions_object, wmk_ctl_apps_object,
+	wmk_ctl_kernel_object, wmk_ctl_nothing_object, wmk_ctl_version_reply_object, wmk_ctl_unrecorded_object,
 	wmk_ctl_counts_object, wmk_ctl_domain_object, wmk_ctl_trackers_object;
 
 #endif

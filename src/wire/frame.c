@@ -2,9 +2,10 @@
 /*
  * frame.c - frames over a stream socket, and the descriptors that travel with them (see wire.h).
  *
- * The kernel hands over descriptors no later than the first byte of the piece that they were sent with, and a sender attaches them to a piece
- * that begins with the first of their frames, or before: when any byte of a frame with WMK_FRAME_FD is here, its descriptor is too. So
- * descriptors are taken in order. Short frames go in one piece, whatever descriptors they have: an answer is one message to whom it wakes.
+ * The kernel hands over descriptors no later than the first byte of the piece that they were sent with, and a sender
+ * attaches them to a piece that begins with the first of their frames, or before: when any byte of a frame with
+ * WMK_FRAME_FD is here, its descriptor is too. So descriptors are taken in order. Short frames go in one piece,
+ * whatever descriptors they have: an answer is one message to whom it wakes.
  */
 #include "wire/wire.h"
 
@@ -18,8 +19,12 @@
 #include <unistd.h>
 
 #define IN_START 16384u
-#define FDS_OF_A_MESSAGE 253u    /* as many as Linux lets one have (SCM_MAX_FD): the kernel closes what there is no room for, and we would wait for that */
-#define TOGETHER 2048u           /* bytes of a piece with several descriptors: the smallest socket buffer takes so many as a whole */
+/*
+ * as many as Linux lets one have (SCM_MAX_FD): the kernel closes what there is no room for, and we would wait for that
+ */
+#define FDS_OF_A_MESSAGE 253u
+/* bytes of a piece with several descriptors: the smallest socket buffer takes so many as a whole */
+#define TOGETHER 2048u
 
 /* ── out ─────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -115,7 +120,8 @@ static struct piece piece_next(const struct wmk_out *out)
 
 	if (out->n_fds == 0)
 		return piece;
-	while (piece.n_fds < out->n_fds && piece.n_fds < WMK_WIRE_FDS_AT_ONCE && out->fds[piece.n_fds].at < out->sent + TOGETHER)
+	while (piece.n_fds < out->n_fds && piece.n_fds < WMK_WIRE_FDS_AT_ONCE &&
+	       out->fds[piece.n_fds].at < out->sent + TOGETHER)
 		piece.n_fds++;
 	/* one that is at its beginning goes with however long a piece */
 	if (piece.n_fds > 1 || (piece.n_fds == 1 && out->fds[0].at > out->sent))
@@ -296,7 +302,8 @@ int wmk_in_frame(struct wmk_in *in, struct wmk_frame *frame, const void **body, 
 
 	*fd = -1;
 	if (have == 0 && in->len < in->cap)
-		fds_close(in);       /* nothing is left that could have announced them (a full buffer may hold the beginning of a piece) */
+		/* nothing is left that could have announced them (a full buffer may hold the beginning of a piece) */
+		fds_close(in);
 	if (have < sizeof(*frame))
 		return 0;
 	memcpy(frame, in->buf + in->next, sizeof(*frame));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * object.c - structures as bytes, by their tables (see object.h). Encoding, decoding and copying are one walk over the table each. A walk
- * keeps the path to the member that it is at, so that an error can name it: channels[2].rules[0].pattern.
+ * object.c - structures as bytes, by their tables (see object.h). Encoding, decoding and copying are one walk over the
+ * table each. A walk keeps the path to the member that it is at, so that an error can name it:
+ * channels[2].rules[0].pattern.
  */
 #include "wire/object.h"
 
@@ -53,9 +54,10 @@ static int path_error(const struct path *path, const char *name, int err, const 
 
 	text[0] = '\0';
 	for (unsigned i = 0; i < path->depth && len < sizeof(text); i++) {
-		int n = path->steps[i].element < 0 ?
-			snprintf(text + len, sizeof(text) - len, "%s.", path->steps[i].name) :
-			snprintf(text + len, sizeof(text) - len, "%s[%ld].", path->steps[i].name, path->steps[i].element);
+		int n = path->steps[i].element < 0
+				? snprintf(text + len, sizeof(text) - len, "%s.", path->steps[i].name)
+				: snprintf(text + len, sizeof(text) - len, "%s[%ld].", path->steps[i].name,
+					   path->steps[i].element);
 
 		len += n > 0 ? (size_t)n : 0;
 	}
@@ -94,7 +96,9 @@ static size_t number_size(uint8_t kind)
 /* Bytes in memory of an element of a list. */
 static size_t element_size(const struct wmk_member *m)
 {
-	return m->kind == WMK_MEMBER_LIST ? m->of->size : m->kind == WMK_MEMBER_TEXTS ? sizeof(const char *) : sizeof(uint64_t);
+	return m->kind == WMK_MEMBER_LIST    ? m->of->size
+	       : m->kind == WMK_MEMBER_TEXTS ? sizeof(const char *)
+					     : sizeof(uint64_t);
 }
 
 /* ── encoding ────────────────────────────────────────────────────────────────────────────────────────── */
@@ -185,8 +189,9 @@ static int put_list(struct writer *w, const struct wmk_member *m, const struct w
 		return err;
 	for (uint32_t i = 0; err == 0 && i < list->n; i++) {
 		path_element(&w->path, i);
-		err = m->kind == WMK_MEMBER_LIST ? put_object(w, m->of, (const uint8_t *)list->items + i * m->of->size) :
-			put_text(w, m, text_at(list->items, i * sizeof(const char *)), WMK_OBJECT_TEXT_MAX);
+		err = m->kind == WMK_MEMBER_LIST
+			      ? put_object(w, m->of, (const uint8_t *)list->items + i * m->of->size)
+			      : put_text(w, m, text_at(list->items, i * sizeof(const char *)), WMK_OBJECT_TEXT_MAX);
 	}
 	path_pop(&w->path);
 	return err;
@@ -257,7 +262,8 @@ long wmk_object_encode(const struct wmk_object *is, const void *object, uint8_t 
 	return err;
 }
 
-int wmk_object_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is, const void *object)
+int wmk_object_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is,
+		    const void *object)
 {
 	struct writer w = { .out = out, .request = request };
 	const size_t before = wmk_out_queued(out);
@@ -281,7 +287,10 @@ struct reader {
 	size_t left;
 	struct wmk_arena *arena;
 	struct path path;
-	/* Lists say the same again and again (a thousand programs of one build, their events): the last of each place is taken again. */
+	/*
+	 * Lists say the same again and again (a thousand programs of one build, their events): the last of each place
+	 * is taken again.
+	 */
 	const char *known[KNOWN];
 };
 
@@ -298,7 +307,9 @@ static int get(struct reader *r, const struct wmk_member *m, void *to, size_t si
 /* The next `len` bytes, which are there and have no zero among them; NULL: no memory. */
 static const char *take_text(struct reader *r, uint32_t len)
 {
-	const char *none = NULL, **known = len > KNOWN_LEN_MAX ? &none : &r->known[wmk_hash_bytes(WMK_HASH_BEGIN, r->at, len) % KNOWN];
+	const char *none = NULL, **known = len > KNOWN_LEN_MAX
+						   ? &none
+						   : &r->known[wmk_hash_bytes(WMK_HASH_BEGIN, r->at, len) % KNOWN];
 
 	if (!*known || strncmp(*known, (const char *)r->at, len) != 0 || (*known)[len]) {
 		char *copy = wmk_arena_alloc(r->arena, (size_t)len + 1);
@@ -360,7 +371,9 @@ static size_t least_size(const struct wmk_object *is)
 
 static size_t element_least(const struct wmk_member *m)
 {
-	return m->kind == WMK_MEMBER_LIST ? least_size(m->of) : m->kind == WMK_MEMBER_TEXTS ? sizeof(uint32_t) : sizeof(uint64_t);
+	return m->kind == WMK_MEMBER_LIST    ? least_size(m->of)
+	       : m->kind == WMK_MEMBER_TEXTS ? sizeof(uint32_t)
+					     : sizeof(uint64_t);
 }
 
 static int get_object(struct reader *r, const struct wmk_object *is, uint8_t *object);
@@ -471,7 +484,8 @@ static int copy_text(const char *from, uint8_t *to, struct wmk_arena *arena)
 	return text ? 0 : -ENOMEM;
 }
 
-static int copy_list(const struct wmk_member *m, const struct wmk_list *from, struct wmk_list *to, struct wmk_arena *arena)
+static int copy_list(const struct wmk_member *m, const struct wmk_list *from, struct wmk_list *to,
+		     struct wmk_arena *arena)
 {
 	int err = wmk_arena_list(arena, to, from->n, element_size(m));
 	const uint8_t *source = from->items;
@@ -481,9 +495,10 @@ static int copy_list(const struct wmk_member *m, const struct wmk_list *from, st
 		memcpy(items, source, from->n * sizeof(uint64_t));
 	else if (m->kind != WMK_MEMBER_NUMBERS)
 		for (uint32_t i = 0; err == 0 && i < from->n; i++)
-			err = m->kind == WMK_MEMBER_LIST ?
-				wmk_object_copy(m->of, source + i * m->of->size, items + i * m->of->size, arena) :
-				copy_text(text_at(source, i * sizeof(const char *)), items + i * sizeof(const char *), arena);
+			err = m->kind == WMK_MEMBER_LIST
+				      ? wmk_object_copy(m->of, source + i * m->of->size, items + i * m->of->size, arena)
+				      : copy_text(text_at(source, i * sizeof(const char *)),
+						  items + i * sizeof(const char *), arena);
 	return err;
 }
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * object.h - structures that travel: one table per structure says what its members are; the codec, the printer and the reader of JSON
- * (ctl/json.h) all follow that table, so that a member is named in one place.
+ * object.h - structures that travel: one table per structure says what its members are; the codec, the printer and the
+ * reader of JSON (ctl/json.h) all follow that table, so that a member is named in one place.
  *
  *     struct wmk_ctl_channel ──wmk_object_encode()──► bytes of a frame's body ──wmk_object_decode()──► struct wmk_ctl_channel
  *            │                                                                                              │
  *            └──────────────────────────── ctl/json.h: list --json, save, load, the daemon's state ─────────┘
  *
- * As bytes: the members in the table's order, fixed-width little-endian numbers; strings and lists with a u32 length in front. Both sides
- * have the same version (the frame's header says it), so no names travel. Nothing that comes in is trusted: each length and count is held
- * against the table's limit and against what is left of the body before anything is allocated.
+ * As bytes: the members in the table's order, fixed-width little-endian numbers; strings and lists with a u32 length in
+ * front. Both sides have the same version (the frame's header says it), so no names travel. Nothing that comes in is
+ * trusted: each length and count is held against the table's limit and against what is left of the body before anything
+ * is allocated.
  *
- * Memory: decoding puts all into one arena, freed as a whole. Strings that are absent decode as "" (never NULL); encoding takes NULL for
- * "".
+ * Memory: decoding puts all into one arena, freed as a whole. Strings that are absent decode as "" (never NULL);
+ * encoding takes NULL for "".
  */
 #ifndef WMK_WIRE_OBJECT_H
 #define WMK_WIRE_OBJECT_H
@@ -31,7 +32,8 @@ enum wmk_member_kind {
 	WMK_MEMBER_UUID,     /* uint8_t[16] */
 	WMK_MEMBER_OBJECT,   /* a structure of type `of`, in place */
 	WMK_MEMBER_LIST,     /* struct wmk_list of structures of type `of`, at most `limit` of them */
-	WMK_MEMBER_TEXTS,    /* struct wmk_list of const char *, at most `limit` of them, each of at most WMK_OBJECT_TEXT_MAX bytes */
+	/* struct wmk_list of const char *, at most `limit` of them, each of at most WMK_OBJECT_TEXT_MAX bytes */
+	WMK_MEMBER_TEXTS,
 	WMK_MEMBER_NUMBERS,  /* struct wmk_list of uint64_t, at most `limit` of them */
 };
 
@@ -94,7 +96,10 @@ struct wmk_object {
 #define WMK_OBJECT_OF(words, s, members_) \
 	{ .name = (words), .size = sizeof(struct s), .members = (members_), .n_members = sizeof(members_) / sizeof((members_)[0]) }
 
-/* All that was decoded; of short texts that are the same, mostly one. Starts from zeros. Its limit is on the sum of what it holds: a small message cannot unfold into a large one. */
+/*
+ * All that was decoded; of short texts that are the same, mostly one. Starts from zeros. Its limit is on the sum of
+ * what it holds: a small message cannot unfold into a large one.
+ */
 struct wmk_arena {
 	struct wmk_arena_piece *pieces;
 	size_t used;
@@ -107,26 +112,30 @@ const char *wmk_arena_text(struct wmk_arena *arena, const char *text);
 /* Make the empty list one of `n` zeroed elements of `size` bytes. 0 or -ENOMEM. */
 int wmk_arena_list(struct wmk_arena *arena, struct wmk_list *list, uint32_t n, size_t size);
 /*
- * Room for one more element of `size` bytes at the end of the list: zeroed; NULL with a cause chain. Amortised: lists grow by doubling, and
- * a list that comes from here, from wmk_arena_list(), decoding or copying has room up to the next power of two; no other list may be given.
+ * Room for one more element of `size` bytes at the end of the list: zeroed; NULL with a cause chain. Amortised: lists
+ * grow by doubling, and a list that comes from here, from wmk_arena_list(), decoding or copying has room up to the next
+ * power of two; no other list may be given.
  */
 void *wmk_arena_append(struct wmk_arena *arena, struct wmk_list *list, size_t size);
 void wmk_arena_free(struct wmk_arena *arena);
 
 struct wmk_out;
 /*
- * Append a frame of `type` whose body is `object`. 0, -ENOMEM, -EMSGSIZE (a limit of the table, or WMK_OBJECT_MAX), -EINVAL (a number that
- * is none of its words'), with a cause chain that names the member. One of more than WMK_OBJECT_PART_MAX bytes goes in several frames:
- * all but the last have the type WMK_OBJECT_PART, and the receiver joins the bodies, of whatever length, before it decodes.
+ * Append a frame of `type` whose body is `object`. 0, -ENOMEM, -EMSGSIZE (a limit of the table, or WMK_OBJECT_MAX),
+ * -EINVAL (a number that is none of its words'), with a cause chain that names the member. One of more than
+ * WMK_OBJECT_PART_MAX bytes goes in several frames:
+ * all but the last have the type WMK_OBJECT_PART, and the receiver joins the bodies, of whatever length, before it
+ * decodes.
  */
 #define WMK_OBJECT_PART 0x10fu
 #define WMK_OBJECT_PART_MAX (65536u - 16u)   /* with its header, what receivers keep room for */
-int wmk_object_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is, const void *object);
+int wmk_object_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is,
+		    const void *object);
 /* Bytes: malloc'd at *bytes, the length returned; or -errno as above. */
 long wmk_object_encode(const struct wmk_object *is, const void *object, uint8_t **bytes);
 /*
- * Fill `object` (is->size bytes) from the whole of `body`. 0; -EPROTO, -ENOMEM, with a cause chain that names the member: then `object` is
- * all zeros, and what was decoded lies unused in the arena.
+ * Fill `object` (is->size bytes) from the whole of `body`. 0; -EPROTO, -ENOMEM, with a cause chain that names the
+ * member: then `object` is all zeros, and what was decoded lies unused in the arena.
  */
 int wmk_object_decode(const struct wmk_object *is, const void *body, size_t len, void *object, struct wmk_arena *arena);
 /* A deep copy. 0 or -ENOMEM. */

@@ -21,7 +21,10 @@
 
 #define FILE_BYTES 128             /* of the path of a file there */
 
-/* `text`, then `uid` unless that is UINT_MAX, at `at`; no printf: every program that is instrumented comes here when it starts. */
+/*
+ * `text`, then `uid` unless that is UINT_MAX, at `at`; no printf: every program that is instrumented comes here when it
+ * starts.
+ */
 static size_t append(char *buf, size_t size, size_t at, const char *text, uid_t uid)
 {
 	char digits[10];

@@ -25,7 +25,8 @@
  *
  * `event number` is the application's own (0, 1, ...); `event id` is the one in the trace, given by the controller
  * per channel. An unknown message type gets an ERROR reply, not a dropped connection. The closing of the socket is
- * the end of the application; to the application it is the end of what the controller enabled, unless that said PERSIST.
+ * the end of the application; to the application it is the end of what the controller enabled, unless that said
+ * PERSIST.
  */
 #ifndef WMK_WIRE_WIRE_H
 #define WMK_WIRE_WIRE_H
@@ -66,7 +67,10 @@ struct wmk_frame {             /* as it travels, 16 bytes */
 
 struct wmk_hello {
 	uint32_t abi, word_bits;
-	/* As the application sees them; the controller's truth is SO_PEERCRED. `ppid` is who forked it, who may have ended since. */
+	/*
+	 * As the application sees them; the controller's truth is SO_PEERCRED. `ppid` is who forked it, who may have
+	 * ended since.
+	 */
 	uint32_t pid, ppid;
 	uint64_t start_time;       /* of the process, clock ticks since boot (/proc/self/stat field 22), 0 if unknown */
 	/*
@@ -116,18 +120,25 @@ struct wmk_channel_msg {
 };
 
 /*
- * It is for this process alone, its rings or what is recorded: the child of a fork records nothing into it, and waits for the answer to its own
- * registration before fork() returns there. Without this flag the child goes on recording into the same rings.
+ * It is for this process alone, its rings or what is recorded: the child of a fork records nothing into it, and waits
+ * for the answer to its own registration before fork() returns there. Without this flag the child goes on recording
+ * into the same rings.
  */
 #define WMK_CHANNEL_PRIVATE 1u
 
 struct wmk_channel_flags_msg { uint32_t channel, flags; };
 
 struct wmk_rings_msg { uint8_t uuid[16]; };   /* as in the set's header; the set's descriptor travels along */
-/* The encoded program of a filter may follow. Where the event is enabled with this id already, its filter becomes this one, or none. */
+/*
+ * The encoded program of a filter may follow. Where the event is enabled with this id already, its filter becomes this
+ * one, or none.
+ */
 struct wmk_enable_msg { uint32_t channel, event, id; };
 struct wmk_disable_msg { uint32_t channel, event; };
-/* DISABLE in `from` and ENABLE in `channel` at once, with the filter it has: each record is in one of them. Nothing, where it is not enabled in `from`. */
+/*
+ * DISABLE in `from` and ENABLE in `channel` at once, with the filter it has: each record is in one of them. Nothing,
+ * where it is not enabled in `from`.
+ */
 struct wmk_move_msg { uint32_t channel, event, id, from; };
 
 /* `reason`: enum wmk_unrecorded; `err`: a positive errno, or 0; `channel`: UINT32_MAX for all. */
@@ -177,8 +188,8 @@ struct wmk_in {
 
 /*
  * Read what is there, once (MSG_DONTWAIT). 1: some bytes came; 0: end of file; -EAGAIN; -ENOBUFS: take the frames
- * that are there first; -EMFILE: there is no room for the descriptors, nothing more can be taken; -errno. Memory grows with what comes, not with
- * what a header promises. Starts from a zeroed structure, but for `close_fd` and `whose`.
+ * that are there first; -EMFILE: there is no room for the descriptors, nothing more can be taken; -errno. Memory grows
+ * with what comes, not with what a header promises. Starts from a zeroed structure, but for `close_fd` and `whose`.
  */
 int wmk_in_receive(struct wmk_in *in, int sock);
 /*
@@ -206,7 +217,8 @@ int wmk_channel_decode(const void *body, size_t len, struct wmk_channel_msg *cha
 int wmk_channel_flags_decode(const void *body, size_t len, struct wmk_channel_flags_msg *flags);
 int wmk_rings_decode(const void *body, size_t len, struct wmk_rings_msg *rings);
 /* ... and the filter behind it: `*filter_len` bytes (wmk_filter_encode()), 0: every record is wanted. */
-int wmk_enable_decode(const void *body, size_t len, struct wmk_enable_msg *enable, const void **filter, size_t *filter_len);
+int wmk_enable_decode(const void *body, size_t len, struct wmk_enable_msg *enable, const void **filter,
+		      size_t *filter_len);
 int wmk_disable_decode(const void *body, size_t len, struct wmk_disable_msg *disable);
 int wmk_move_decode(const void *body, size_t len, struct wmk_move_msg *move);
 int wmk_unrecorded_decode(const void *body, size_t len, struct wmk_unrecorded_msg *unrecorded);

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Run static aarch64 programs on two emulated CPUs under Debian's own arm64 kernel.
 
-Restartable sequences need a kernel that knows them for the machine's own instruction set, which qemu-user has not: this boots
-a stock kernel in qemu-system with an initramfs that holds nothing but the programs.
+Restartable sequences need a kernel that knows them for the machine's own instruction set, which qemu-user has not: this
+boots a stock kernel in qemu-system with an initramfs that holds nothing but the programs.
 
     qemu.py --work DIR [--file PATH]... --test 'NAME=VALUE... /program args' ...
 
-Each --file is put into the root of the initramfs, which is made in --work. Exit status 0 when every test exited with 0, 77 (skipped) when
-qemu or the kernel package cannot be had, 1 otherwise.
+Each --file is put into the root of the initramfs, which is made in --work. Exit status 0 when every test exited with 0,
+77 (skipped) when qemu or the kernel package cannot be had, 1 otherwise.
 """
 import argparse
 import os
@@ -54,9 +54,10 @@ def main():
     ramfs = os.path.join(args.work, "initramfs-%d" % os.getpid())
     initramfs(ramfs, [init] + args.file, args.test)
     try:
-        answer = subprocess.run([qemu, "-accel", "tcg,thread=multi", *OPTIONS, "-M", "virt", "-cpu", "max", "-m", "1024", "-serial", "stdio",
-                                 "-kernel", image, "-initrd", ramfs, "-append", "console=ttyAMA0 panic=-1 quiet"],
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=args.timeout)
+        answer = subprocess.run([
+            qemu, "-accel", "tcg,thread=multi", *OPTIONS, "-M", "virt", "-cpu", "max", "-m", "1024", "-serial", "stdio",
+            "-kernel", image, "-initrd", ramfs, "-append", "console=ttyAMA0 panic=-1 quiet"
+        ], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=args.timeout)
     except subprocess.TimeoutExpired as late:
         out = late.stdout or b""
         print(out.decode(errors="replace") if isinstance(out, bytes) else out)

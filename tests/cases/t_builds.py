@@ -100,7 +100,8 @@ def built_by_clangxx(case):
 
 @limit(100)
 def built_for_aarch64(case):
-    """The library itself, for another instruction set: its program, emulated, is recorded by this machine's `waymark`, value by value."""
+    """The library itself, for another instruction set: its program, emulated, is recorded by this machine's `waymark`,
+    value by value."""
     compiler, emulator = 'aarch64-linux-gnu-gcc', 'qemu-aarch64'
     for tool in (compiler, emulator):
         if not shutil.which(tool):
@@ -111,9 +112,11 @@ def built_for_aarch64(case):
              for path in sorted(glob.glob(os.path.join(ROOT, 'src', folder, '*.[cS]')))]
     parts += [os.path.join(ROOT, 'src', 'filter', name) for name in ('program.c', 'run.c')]
     program = case.path('types-aarch64')
-    done = subprocess.run([compiler, '-std=gnu11', '-O2', *STRICT, '-fno-strict-aliasing', '-DWMK_RSEQ_CLEAR', '-ftls-model=initial-exec',
-                           '-I' + os.path.join(ROOT, 'src'), '-static', os.path.join(ROOT, 'tests', 'programs', 'types.c'), *parts,
-                           '-o', program, '-lpthread'], capture_output=True, text=True)
+    done = subprocess.run([
+        compiler, '-std=gnu11', '-O2', *STRICT, '-fno-strict-aliasing', '-DWMK_RSEQ_CLEAR', '-ftls-model=initial-exec',
+        '-I' + os.path.join(ROOT, 'src'), '-static',
+        os.path.join(ROOT, 'tests', 'programs', 'types.c'), *parts, '-o', program, '-lpthread'
+    ], capture_output=True, text=True)
     check(done.returncode == 0, '%s', done.stderr[-1500:])
     every_type(case, [emulator, program])
 

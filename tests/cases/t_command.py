@@ -185,10 +185,12 @@ def usage_errors(case):
         check(done.returncode == 2, '%s: status %d', arguments, done.returncode)
         check(done.stderr.strip(), '%s: nothing said', arguments)
     # what is of the kernel's events alone, and none are named
-    for option in (['--program-only'], ['--kernel-filter', 'prev_tid == 1'], ['--syscall-arguments', 'text'], ['--syscall-arguments', 'none'], ['-c', 'prio'],
-                   ['-c', 'vpid', '-c', 'tid']):
-        done = finished([WAYMARK, 'record', *option, '--', 'touch', 'it_ran'], capture_output=True, text=True, cwd=case.directory)
-        check(done.returncode == 2 and '--kernel' in done.stderr, '%s: status %d: %s', option, done.returncode, done.stderr)
+    for option in (['--program-only'], ['--kernel-filter', 'prev_tid == 1'], ['--syscall-arguments', 'text'],
+                   ['--syscall-arguments', 'none'], ['-c', 'prio'], ['-c', 'vpid', '-c', 'tid']):
+        done = finished([WAYMARK, 'record', *option, '--', 'touch', 'it_ran'], capture_output=True, text=True,
+                        cwd=case.directory)
+        check(done.returncode == 2 and '--kernel' in done.stderr, '%s: status %d: %s', option, done.returncode,
+              done.stderr)
         check(not os.path.exists(case.path('it_ran')), '%s: the program was run', option)
     check('record' in finished([WAYMARK, 'recrod'], capture_output=True, text=True).stderr,
           'a misspelt command does not get the nearest one')
@@ -229,7 +231,9 @@ def default_directories_of_one_second(case):
     """Runs that begin in the same second, side by side and one after the other: each has a trace of its own."""
     env = dict(case.env, WAYMARK_TRACE_DIR=case.path('many'))
     command = [WAYMARK, 'record', '--json', '--', case.program('procs'), 'leaf', '5']
-    children = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(8)]
+    children = [
+        subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(8)
+    ]
     paths = set()
     for child in children:
         out, err = communicated(child)
@@ -239,10 +243,11 @@ def default_directories_of_one_second(case):
 
 
 if __name__ == '__main__':
-    main([status_of_the_program, killed_program_gives_its_signal, one_summary_line, summary_for_programs,
-          loss_names_the_option,
-          interrupt_goes_to_the_program, interrupt_of_record_alone, program_not_found, program_not_executable,
-          program_not_instrumented, directory_not_writable,
-          no_interpreter_no_trace, directory_not_empty, directory_empty_is_taken, modes_of_the_files,
-          pattern_that_matches_nothing, patterns_choose, sizes_are_rounded_and_said, usage_errors, nothing_is_left_behind,
-          disabled_by_the_environment, default_directory, default_directories_of_one_second])
+    main([
+        status_of_the_program, killed_program_gives_its_signal, one_summary_line, summary_for_programs,
+        loss_names_the_option, interrupt_goes_to_the_program, interrupt_of_record_alone, program_not_found,
+        program_not_executable, program_not_instrumented, directory_not_writable, no_interpreter_no_trace,
+        directory_not_empty, directory_empty_is_taken, modes_of_the_files, pattern_that_matches_nothing,
+        patterns_choose, sizes_are_rounded_and_said, usage_errors, nothing_is_left_behind, disabled_by_the_environment,
+        default_directory, default_directories_of_one_second
+    ])

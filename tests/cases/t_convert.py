@@ -39,8 +39,11 @@ def traces_of(case):
         if not os.path.exists(path):
             trace.make(path)
         yield path
-    yield case.record([case.program('busy'), 'count', '3', '50', '0'], ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
-    yield case.record([case.program('procs'), 'leaf', '20'], ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory    # by the first thread
+    yield case.record([case.program('busy'), 'count', '3', '50', '0'],
+                      ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
+    # by the first thread
+    yield case.record([case.program('procs'), 'leaf', '20'],
+                      ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
     yield case.record([case.program('types')]).ok().directory
 
 
@@ -53,8 +56,12 @@ def ns_of(record):
 def lines(case):
     """text and json are what `view` prints."""
     for path in traces_of(case):
-        check(converted(case, 'json', path).splitlines() == read(case, [WAYMARK, 'view', '--json', path])[1], '%s: other JSON', path)
-        check(converted(case, 'text', path).splitlines() == read(case, [WAYMARK, 'view', path])[1], '%s: other text', path)
+        check(
+            converted(case, 'json', path).splitlines() == read(case, [WAYMARK, 'view', '--json', path])[1],
+            '%s: other JSON', path)
+        check(
+            converted(case, 'text', path).splitlines() == read(case, [WAYMARK, 'view', path])[1], '%s: other text',
+            path)
 
 
 def same_cell(cell, value):
@@ -79,8 +86,11 @@ def tables(case):
         records = records_of(case, path)
         rows = list(csv.reader(io.StringIO(converted(case, 'csv', path).decode(errors='replace'), newline='')))
         head, rows = rows[0], rows[1:]
-        check(head[:4] == ['time', 'trace', 'stream', 'event'] and len(set(head[4:])) == len(head) - 4, '%s: columns %s', path, head)
-        check(len(rows) == len(records) and all(len(row) == len(head) for row in rows), '%s: %d rows, %d records', path, len(rows), len(records))
+        check(head[:4] == ['time', 'trace', 'stream', 'event'] and len(set(head[4:])) == len(head) - 4,
+              '%s: columns %s', path, head)
+        check(
+            len(rows) == len(records) and all(len(row) == len(head) for row in rows), '%s: %d rows, %d records', path,
+            len(rows), len(records))
         if names_twice(case, path):                  # (JSON loses one of them: t_values.py)
             continue
         for row, record in zip(rows, records):
@@ -91,7 +101,8 @@ def tables(case):
                     or {}).items()}
             for name, value in wanted.items():
                 check(same_cell(cells.get(name), value), '%s: %s is %r, not %r', path, name, cells.get(name), value)
-            check(all(cell == '' for name, cell in cells.items() if name not in wanted), '%s: %s has more than %s', path, cells, wanted)
+            check(all(cell == '' for name, cell in cells.items() if name not in wanted), '%s: %s has more than %s',
+                  path, cells, wanted)
 
 
 @limit(300)
@@ -106,14 +117,20 @@ def trace_events(case):
         for event, record in zip(events, records):
             who = {**(record.get('event_context') or {}), **(record.get('context') or {})}
             check(event['name'] == drawn_name(record) and event['ph'] == 'i', '%s: %s, not %s', path, event, record)
-            check(event['args'].pop('$event', None) == ('message' in record and record['event'] or None), '%s: %s', path, event)
-            check(event['args'] == {part: record[part] for part in ('fields', 'context', 'event_context', 'packet') if part in record}, '%s: %s, not %s',
-                  path, event['args'], record)
+            check(event['args'].pop('$event', None) == ('message' in record and record['event'] or None), '%s: %s',
+                  path, event)
+            check(
+                event['args'] == {
+                    part: record[part] for part in ('fields', 'context', 'event_context', 'packet') if part in record
+                }, '%s: %s, not %s', path, event['args'], record)
             if 'time' in record:
                 since = ns_of(record) - int(whole['otherData']['first_record_ns'])
-                check(abs(event['ts'] * 1000 - since) < 1 + abs(since) * 2.0 ** -51, '%s: at %s, not %s', path, event['ts'], record['time'])
+                check(
+                    abs(event['ts'] * 1000 - since) < 1 + abs(since) * 2.0**-51, '%s: at %s, not %s', path, event['ts'],
+                    record['time'])
             if isinstance(who.get('vpid'), int):
-                check(event['pid'] == who['vpid'] and event['tid'] == who.get('vtid', who['vpid']), '%s: %s on %s', path, record, event)
+                check(event['pid'] == who['vpid'] and event['tid'] == who.get('vtid', who['vpid']), '%s: %s on %s',
+                      path, record, event)
                 if who.get('procname'):
                     called.setdefault((event['pid'], event['tid']), who['procname'])     # (the first name stays)
         check(called.items() <= names.items(), '%s: threads are called %s, not %s', path, names, called)
@@ -134,7 +151,8 @@ def alike(got, wanted):
     if got is None:
         return wanted in ({}, [], None)                 # an annotation without a value: there is nothing in it
     if isinstance(wanted, dict):
-        return isinstance(got, dict) and list(got) == list(wanted) and all(alike(got[name], wanted[name]) for name in wanted)
+        return isinstance(got, dict) and list(got) == list(wanted) and all(
+            alike(got[name], wanted[name]) for name in wanted)
     if isinstance(wanted, list):
         return isinstance(got, list) and len(got) == len(wanted) and all(map(alike, got, wanted))
     if isinstance(got, float) and isinstance(wanted, str) and wanted in NO_NUMBERS:
@@ -169,21 +187,31 @@ def protocol_buffers(case):
         check(len(events) == len(records), '%s: %d events, %d records', path, len(events), len(records))
         for event, record in zip(events, records):
             who = {**(record.get('event_context') or {}), **(record.get('context') or {})}
-            wanted = {**plain(record.get('fields') or {}), **{'$' + part: plain(record[part]) for part in ('context', 'event_context', 'packet') if record.get(part)}}
-            check(event['args'].pop('$event', None) == ('message' in record and record['event'] or None), '%s: %s', path, event)
+            wanted = {
+                **plain(record.get('fields') or {}), **{
+                    '$' + part: plain(record[part]) for part in ('context', 'event_context', 'packet') if record.get(part)
+                }
+            }
+            check(event['args'].pop('$event', None) == ('message' in record and record['event'] or None), '%s: %s',
+                  path, event)
             got = {name: value for name, value in event['args'].items() if value is not None or name in wanted}
-            check(event['type'] == 'instant' and event['name'] == drawn_name(record), '%s: %s, not %s', path, event, record)
-            check(event['time'] == (ns_of(record) if 'time' in record else 0), '%s: at %s, not %s', path, event['time'], record)
+            check(event['type'] == 'instant' and event['name'] == drawn_name(record), '%s: %s, not %s', path, event,
+                  record)
+            check(event['time'] == (ns_of(record) if 'time' in record else 0), '%s: at %s, not %s', path, event['time'],
+                  record)
             check(alike(got, {name: value for name, value in wanted.items()}), '%s: %s, not %s', path, got, wanted)
             if isinstance(who.get('vpid'), int):
-                check(event['pid'] == who['vpid'] and event['tid'] == who.get('vtid', who['vpid']), '%s: %s on %s', path, record, event)
+                check(event['pid'] == who['vpid'] and event['tid'] == who.get('vtid', who['vpid']), '%s: %s on %s',
+                      path, record, event)
                 drawn += 1
                 if who.get('procname'):
                     called = names.setdefault((event['pid'], event['tid']), who['procname'])
-                    check(event['thread_name'] == called, '%s: the thread is called %s, not %s', path, event['thread_name'], called)
+                    check(event['thread_name'] == called, '%s: the thread is called %s, not %s', path,
+                          event['thread_name'], called)
                     # A process is called as its first thread is.
                     if event['pid'] == event['tid']:
-                        check(event['process_name'] == called, '%s: the process is called %s, not %s', path, event['process_name'], called)
+                        check(event['process_name'] == called, '%s: the process is called %s, not %s', path,
+                              event['process_name'], called)
                         processes += 1
     check(processes > 10, 'only %d records have a process with a name', processes)
     check(drawn > 100, 'only %d records have a thread', drawn)
@@ -215,11 +243,13 @@ SPANS = '$event == "spans:*"'
 def drawn_by_chrome(case, path, *options):
     """[(type, name, what it has, pid, tid)]"""
     types = {'i': 'instant', 'B': 'begin', 'E': 'end', 'C': 'counter'}
-    events = [e for e in json.loads(converted(case, 'chrome', path, *options).decode())['traceEvents'] if e['ph'] != 'M']
+    events = [
+        e for e in json.loads(converted(case, 'chrome', path, *options).decode())['traceEvents'] if e['ph'] != 'M'
+    ]
     for e in events:
         check(e['ph'] != 'C' or list(e['args']) == ['value'], 'a counter has more than its value: %s', e)
-    return [(types[e['ph']], e['name'], e['args']['value'] if e['ph'] == 'C' else e.get('args', {}).get('fields', {}), e['pid'], e['tid'])
-            for e in events]
+    return [(types[e['ph']], e['name'], e['args']['value'] if e['ph'] == 'C' else e.get('args', {}).get('fields', {}),
+             e['pid'], e['tid']) for e in events]
 
 
 def drawn_by_perfetto(case, path, *options):
@@ -232,13 +262,15 @@ def drawn_by_perfetto(case, path, *options):
         elif e['type'] == 'end':
             name = open_spans[who].pop()                # (an end has no name there: it closes the innermost)
         what = {key: value for key, value in e['args'].items() if not key.startswith('$')}
-        drawn.append((e['type'], e['track'] if e['type'] == 'counter' else name, e['value'] if e['type'] == 'counter' else what, *who))
+        drawn.append((e['type'], e['track'] if e['type'] == 'counter' else name,
+                      e['value'] if e['type'] == 'counter' else what, *who))
     return drawn
 
 
 def same_drawing(drawn, wanted):
-    return len(drawn) == len(wanted) and all(d[:2] == w[:2] and (abs(d[2] - w[2]) <= 2.0 ** -52 * abs(w[2]) if d[0] == 'counter' else d[2] == w[2])
-                                             for d, w in zip(drawn, wanted))
+    return len(drawn) == len(wanted) and all(
+        d[:2] == w[:2] and (abs(d[2] - w[2]) <= 2.0**-52 * abs(w[2]) if d[0] == 'counter' else d[2] == w[2])
+        for d, w in zip(drawn, wanted))
 
 
 def spans(case):
@@ -250,22 +282,31 @@ def spans(case):
         path = case.record([case.program(program)], ['-e', 'spans:*', *contexts]).ok().directory
         text = b'\n'.join(read(case, [WAYMARK, 'view', '-f', 'emf', '-n', 'none', path])[1])
         check(text.count(b' waymark:begin ') == text.count(b'_begin:') > 8, 'begins are not marked: %s', text[:300])
-        numbers = {r['fields']['thread']: r['context']['vtid'] for r in records_of(case, path) if r['event'] == 'spans:job_begin'}
+        numbers = {
+            r['fields']['thread']: r['context']['vtid'] for r in records_of(case, path)
+            if r['event'] == 'spans:job_begin'
+        }
         check(len(numbers) == 2, 'threads: %s', numbers)
         for draws in (drawn_by_chrome, drawn_by_perfetto):
             drawn = draws(case, path, '--filter', SPANS)
             check(len({pid for *_, pid, _ in drawn}) == 1, 'processes of %s', drawn)
             for thread, tid in numbers.items():
-                wanted = list(steps_of(thread)) + ([('begin', 'spans:endless', {'why': 'it is the last'})] if thread == 0 else [])
+                wanted = list(
+                    steps_of(thread)) + ([('begin', 'spans:endless', {'why': 'it is the last'})] if thread == 0 else [])
                 on_line = [d for d in drawn if d[0] != 'counter' and d[4] == tid]
-                check(same_drawing(on_line, [w for w in wanted if w[0] != 'counter']), '%s: thread %d has %s, not %s', draws.__name__, thread, on_line, wanted)
+                check(same_drawing(on_line, [w for w in wanted if w[0] != 'counter']), '%s: thread %d has %s, not %s',
+                      draws.__name__, thread, on_line, wanted)
             counted = sorted(map(repr, (d[:2] + (float(d[2]),) for d in drawn if d[0] == 'counter')))
-            wanted = sorted(map(repr, (w[:2] + (float(w[2]),) for thread in numbers for w in steps_of(thread) if w[0] == 'counter')))
+            wanted = sorted(
+                map(repr,
+                    (w[:2] + (float(w[2]), ) for thread in numbers for w in steps_of(thread) if w[0] == 'counter')))
             check(counted == wanted, '%s: counters are %s, not %s', draws.__name__, counted, wanted)
             # Ends of the inner ones are lost: they end with what is around them. Begins are lost: ends are instants.
             drawn = draws(case, path, '--filter', SPANS + ' && $event != "*step_end" && $event != "*read_end"')
             kinds = [d[0] for d in drawn if d[4] == numbers[1] and d[0] != 'counter']
-            check(kinds.count('begin') == kinds.count('end') == 5 and kinds[-6:] == ['instant'] + ['end'] * 5, '%s: %s', draws.__name__, kinds)
+            check(
+                kinds.count('begin') == kinds.count('end') == 5 and kinds[-6:] == ['instant'] + ['end'] * 5, '%s: %s',
+                draws.__name__, kinds)
             drawn = draws(case, path, '--filter', SPANS + ' && $event != "*step_begin"')
             names = [d[1] for d in drawn if d[0] == 'instant' and d[4] == numbers[1]]
             check(names.count('spans:step_end') == 3, '%s: %s', draws.__name__, names)
@@ -290,10 +331,13 @@ def parts(case):
     """--begin, --end, --filter; damage; what is no format."""
     path = case.record([case.program('types')]).ok().directory
     records = records_of(case, path)
-    some = [json.loads(line) for line in converted(case, 'json', path, '--begin', records[2]['time'], '--end', records[-2]['time'], '--filter',
-                                                   '$event != "lttng*"').splitlines()]
+    some = [
+        json.loads(line) for line in converted(case, 'json', path, '--begin', records[2]['time'], '--end', records[-2]
+                                               ['time'], '--filter', '$event != "lttng*"').splitlines()
+    ]
     check(some == [r for r in records[2:-1] if not r['event'].startswith('lttng')], 'a part: %d', len(some))
-    for argv, words in ((['--to', 'xml', path], 'there is no format'), ([path], 'into what?'), (['--to', 'csv'], 'which trace?')):
+    for argv, words in ((['--to', 'xml',
+                          path], 'there is no format'), ([path], 'into what?'), (['--to', 'csv'], 'which trace?')):
         status, _, err = read(case, [WAYMARK, 'convert', *argv])
         check(status == 2 and words in err.decode(), '%s: status %d: %s', argv, status, err.decode())
     status, _, err = read(case, [WAYMARK, 'convert', '--to', 'csv', '-o', case.directory + '/no/such', path])
@@ -313,17 +357,28 @@ def many_streams(case):
     few = ['prlimit', '--nofile=64:4096']
     for argv in (['view', path], ['convert', '--to', 'text', path]):
         status, lines, err = read(case, few + [WAYMARK, *argv])
-        check(status == 0 and len(lines) == 100 * len(tiny.ends), '%s: status %d, %d lines: %s', argv[0], status, len(lines), err.decode())
+        check(status == 0 and len(lines) == 100 * len(tiny.ends), '%s: status %d, %d lines: %s', argv[0], status,
+              len(lines), err.decode())
 
 
 def wide_texts(case):
-    """Of texts in UTF-16 and UTF-32 each form has what it has of others, and no sign of C's or JSON's that is none there."""
+    """Of texts in UTF-16 and UTF-32 each form has what it has of others, and no sign of C's or JSON's that is none
+    there."""
     text = 'what? \'a\' "b",\\ \t\u20ac\U0001f600'
     field = {'name': 'wide', 'field-class': {'type': 'null-terminated-string'}}
-    event = {'type': 'event-record-class', 'name': 'e', 'payload-field-class': {'type': 'structure', 'member-classes': [field]}}
-    thread = {'name': 'vtid', 'field-class': {'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian'}}
+    event = {
+        'type': 'event-record-class', 'name': 'e',
+        'payload-field-class': {'type': 'structure', 'member-classes': [field]}
+    }
+    thread = {
+        'name': 'vtid',
+        'field-class': {'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian'}
+    }
     named = {'name': 'procname', 'field-class': field['field-class']}
-    stream = {'type': 'data-stream-class', 'id': 0, 'event-record-common-context-field-class': {'type': 'structure', 'member-classes': [thread, named]}}
+    stream = {
+        'type': 'data-stream-class', 'id': 0,
+        'event-record-common-context-field-class': {'type': 'structure', 'member-classes': [thread, named]}
+    }
     for encoding in ('utf-16le', 'utf-16be', 'utf-32le', 'utf-32be'):
         path = case.path(encoding)
         field['field-class']['encoding'] = encoding
@@ -335,14 +390,18 @@ def wide_texts(case):
         check(len(rows) == 1 and text in rows[0].values(), '%s: other cells: %s', encoding, rows)
         every = json.loads(converted(case, 'chrome', path).decode())['traceEvents']
         drawn = [e['args'] for e in every if e['ph'] != 'M']
-        check('w\u00f6rker' in [e['args'].get('name') for e in every if e['ph'] == 'M'], '%s: the thread has another name: %s', encoding, every)
+        check('w\u00f6rker' in [e['args'].get('name') for e in every if e['ph'] == 'M'],
+              '%s: the thread has another name: %s', encoding, every)
         check(len(drawn) == 1 and drawn[0]['fields'] == {'wide': text}, '%s: others are drawn: %s', encoding, drawn)
         check(text.encode() in converted(case, 'perfetto', path), '%s: not in UTF-8 for Perfetto', encoding)
 
 
 def texts_of_choices(case):
-    """What a variant or an optional holds is a cell like any other; and it is given where its field tells the reader something, which others do not show."""
-    text, whole = 'say "hi", bye\\x', {'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8}
+    """What a variant or an optional holds is a cell like any other; and it is given where its field tells the reader
+    something, which others do not show."""
+    text, whole = 'say "hi", bye\\x', {
+        'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8
+    }
     has = {'type': 'fixed-length-boolean', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8}
     labelled = dict(whole, mappings={'a "label", so': [[9, 9]]})
     of = {'type': 'null-terminated-string'}
@@ -352,20 +411,31 @@ def texts_of_choices(case):
 
     def optional(of):
         return {'type': 'optional', 'selector-field-location': {'path': ['has']}, 'field-class': of}
-    options = [{'name': 'o%d' % i, 'field-class': c, 'selector-field-ranges': [[i, i]]} for i, c in enumerate((of, labelled, members(x=of), optional(of)))]
-    event = members(has=has, sel=whole, v={'type': 'variant', 'selector-field-location': {'path': ['sel']}, 'options': options}, o=optional(of))
+
+    options = [{'name': 'o%d' % i, 'field-class': c, 'selector-field-ranges': [[i, i]]}
+               for i, c in enumerate((of, labelled, members(x=of), optional(of)))]
+    event = members(has=has, sel=whole,
+                    v={'type': 'variant', 'selector-field-location': {'path': ['sel']},
+                       'options': options}, o=optional(of))
     context = members(has=has, o=optional(dict(whole, roles=['packet-sequence-number'])), x=whole)
     path, bytes_of = os.path.join(case.path('choices'), 't'), text.encode() + b'\0'
-    save(path, metadata=''.join('\x1e%s\n' % json.dumps(fragment) for fragment in (
-        {'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, {'type': 'data-stream-class', 'packet-context-field-class': context},
-        {'type': 'event-record-class', 'name': 'e', 'payload-field-class': event})),
-         stream=b'\1\7\5' + b'\0\0' + bytes_of + b'\0\1\x09' + b'\0\2' + bytes_of + b'\1\3' + 2 * bytes_of)
+    save(
+        path,
+        metadata=''.join('\x1e%s\n' % json.dumps(fragment)
+                         for fragment in ({'type': 'preamble', 'version': 2}, {'type': 'trace-class'},
+                                          {'type': 'data-stream-class', 'packet-context-field-class': context},
+                                          {'type': 'event-record-class', 'name': 'e', 'payload-field-class': event})),
+        stream=b'\1\7\5' + b'\0\0' + bytes_of + b'\0\1\x09' + b'\0\2' + bytes_of + b'\1\3' + 2 * bytes_of)
     rows = list(csv.DictReader(io.StringIO(converted(case, 'csv', path).decode(), newline=''), strict=True))
-    check([(row['v'], row['o']) for row in rows] == [(text, 'null'), ('a "label", so', 'null'), (json.dumps({'x': text}, separators=(',', ':')), 'null'),
+    check([(row['v'], row['o']) for row in rows] == [(text, 'null'), ('a "label", so', 'null'),
+                                                     (json.dumps({'x': text}, separators=(',', ':')), 'null'),
                                                      (text, text)], 'cells: %s', rows)
     check({(row['packet.o'], row['packet.x']) for row in rows} == {('7', '5')}, 'cells: %s', rows)
-    check([r['packet'] for r in records_of(case, path)] == 4 * [{'has': True, 'o': 7, 'x': 5}], 'JSON: %s', records_of(case, path))
-    check([r['fields']['v'] for r in records_of(case, path)] == [text, {'label': 'a "label", so', 'value': 9}, {'x': text}, text], 'JSON: %s', records_of(case, path))
+    check([r['packet'] for r in records_of(case, path)] == 4 * [{'has': True, 'o': 7, 'x': 5}], 'JSON: %s',
+          records_of(case, path))
+    check([r['fields']['v']
+           for r in records_of(case, path)] == [text, {'label': 'a "label", so', 'value': 9}, {'x': text}, text],
+          'JSON: %s', records_of(case, path))
     drawn = [e['args'] for e in json.loads(converted(case, 'chrome', path).decode())['traceEvents'] if e['ph'] != 'M']
     check([d['packet'] for d in drawn] == 4 * [{'has': True, 'o': 7, 'x': 5}], 'Chrome: %s', drawn)
 

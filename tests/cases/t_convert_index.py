@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The indexes that `waymark convert --to ctf` and `--to ctf-2` write beside stream files: true for every packet, used by readers, and absent where they
-could not be true."""
+"""The indexes that `waymark convert --to ctf` and `--to ctf-2` write beside stream files: true for every packet, used
+by readers, and absent where they could not be true."""
 import filecmp
 import os
 import resource
@@ -39,7 +39,8 @@ def entries_of(path):
 
 
 def indexes_of(path):
-    """{stream file: index file or None} of all traces at and below `path`; all that is in the folders of indexes is one."""
+    """{stream file: index file or None} of all traces at and below `path`; all that is in the folders of indexes is
+    one."""
     found = {}
     for top, folders, files in os.walk(path):
         if 'metadata' not in files:
@@ -56,13 +57,17 @@ def indexes_of(path):
 
 
 def packets_of(directory):
-    """{stream file: [entry, or None where a packet does not say what one needs]}, as the decoder reads them that was written from the specification."""
+    """{stream file: [entry, or None where a packet does not say what one needs]}, as the decoder reads them that was
+    written from the specification."""
     found = {}
     for packet in ctf2.Trace(directory, errors='surrogateescape').packets():
         can = None not in (packet.begin, packet.end) and 'packet-total-length' in packet.roles
-        found.setdefault(os.path.join(directory, packet.file), []).append(can and tuple(number & UNKNOWN for number in (
-            packet.offset, packet.total, packet.content, packet.begin, packet.end, packet.roles.get('discarded-event-record-counter-snapshot', 0),
-            packet.stream_class, UNKNOWN if packet.stream_id is None else packet.stream_id, packet.roles.get('packet-sequence-number', UNKNOWN))))
+        found.setdefault(os.path.join(directory, packet.file), []).append(
+            can and tuple(number & UNKNOWN
+                          for number in (packet.offset, packet.total, packet.content, packet.begin, packet.end,
+                                         packet.roles.get('discarded-event-record-counter-snapshot', 0),
+                                         packet.stream_class, UNKNOWN if packet.stream_id is None else packet.stream_id,
+                                         packet.roles.get('packet-sequence-number', UNKNOWN))))
     return found
 
 
@@ -71,7 +76,8 @@ def rise(entries):
 
 
 def true_indexes(two):
-    """How many entries the indexes of a trace in version 2 have; each tells what its packet does, and no stream lacks its own without need."""
+    """How many entries the indexes of a trace in version 2 have; each tells what its packet does, and no stream lacks
+    its own without need."""
     n, indexes = 0, indexes_of(two)
     for directory in {os.path.dirname(stream) for stream in indexes}:
         try:
@@ -81,11 +87,14 @@ def true_indexes(two):
             continue
         for stream, wanted in packets.items():
             if indexes[stream] is None:
-                check(not all(wanted) or not rise(wanted) or not all(entry[4] for entry in wanted), '%s has no index', stream)
+                check(not all(wanted) or not rise(wanted) or not all(entry[4] for entry in wanted), '%s has no index',
+                      stream)
                 continue
             got = entries_of(indexes[stream])
             check(got == wanted, '%s: the index says %s, the packets %s', stream, got[:3], wanted[:3])
-            check(sum(entry[1] for entry in got) == 8 * os.path.getsize(stream), '%s: not all of the file is in the index', stream)
+            check(
+                sum(entry[1] for entry in got) == 8 * os.path.getsize(stream),
+                '%s: not all of the file is in the index', stream)
             n += len(got)
     return n
 
@@ -95,7 +104,8 @@ def same_files(one, two):
     for top, _, files in os.walk(one):
         for name in files:
             file = os.path.join(top, name)
-            check(name == 'metadata' or filecmp.cmp(file, os.path.join(two, os.path.relpath(file, one)), shallow=False), '%s is another in version 2', file)
+            check(name == 'metadata' or filecmp.cmp(file, os.path.join(two, os.path.relpath(file, one)), shallow=False),
+                  '%s is another in version 2', file)
     check(len(indexes_of(one)) == len(indexes_of(two)), 'other files: %s, %s', one, two)
 
 
@@ -124,21 +134,27 @@ def some_records(case):
     path, _, _, times = many_packets(case)
     middle = ('--begin', seconds(times[len(times) // 3]), '--end', seconds(times[len(times) // 2]))
     other = case.record([case.program('types')]).ok().directory
-    for options in ((), ('-F', 'seq % 7 == 3'), ('-F', '$event == "none"'), middle, (other,), (*middle, '-F', 'seq > 3', other)):
+    for options in ((), ('-F', 'seq % 7 == 3'), ('-F', '$event == "none"'), middle, (other, ), (*middle, '-F',
+                                                                                                'seq > 3', other)):
         two, one = rewritten(case, 'ctf-2', path, *options), rewritten(case, 'ctf', path, *options)
         same_files(one, two)
         indexes = indexes_of(one)
         check(indexes and None not in indexes.values() and true_indexes(two) > len(indexes), '%s: %s', options, indexes)
         for stream, index in indexes.items():
             for entry in entries_of(index):
-                check(own_entry(stream, entry) == entry, '%s: %s, its packet says %s', index, entry, own_entry(stream, entry))
+                check(
+                    own_entry(stream, entry) == entry, '%s: %s, its packet says %s', index, entry,
+                    own_entry(stream, entry))
 
 
 def split_packets(case):
-    """Where records between are left out and a packet becomes several: of these, too, with their own begins and numbers."""
-    plain = Plain(clock=Plain().clock + 'typealias integer { size = 8; align = 8; map = clock.test.value; } := tiny_t;\n')
+    """Where records between are left out and a packet becomes several: of these, too, with their own begins and
+    numbers."""
+    plain = Plain(clock=Plain().clock +
+                  'typealias integer { size = 8; align = 8; map = clock.test.value; } := tiny_t;\n')
     plain.event('e', 'uint32_t n;')
-    metadata = plain.text().replace('struct { uint16_t id; stamp_t timestamp; }', 'struct { uint16_t id; tiny_t timestamp; }')
+    metadata = plain.text().replace('struct { uint16_t id; stamp_t timestamp; }',
+                                    'struct { uint16_t id; tiny_t timestamp; }')
 
     def fields(bits, number, of):
         bits.i(16, 0).i(8, (BEGIN + 100 * of) & 255).i(32, of)
@@ -146,25 +162,32 @@ def split_packets(case):
     for number in range(4):
         numbers = range(50 * number, 50 * number + 50)
         packet = plain.packet([(BEGIN + 100 * n, 0, None) for n in numbers], sequence=number)
-        head, body = bytearray(packet.bytes[:Plain.HEAD]), b''.join(struct.pack('<HBI', 0, (BEGIN + 100 * n) & 255, n) for n in numbers)
+        head, body = bytearray(packet.bytes[:Plain.HEAD]), b''.join(
+            struct.pack('<HBI', 0, (BEGIN + 100 * n) & 255, n) for n in numbers)
         head[40:48] = head[48:56] = (8 * (Plain.HEAD + len(body))).to_bytes(8, 'little')
         data += bytes(head) + body
     path = case.path('tiny/t')
     save(path, metadata=metadata, stream=data)
-    check(len(records_of(case, path)) == 200, 'the trace is not what was meant: %s', read(case, [WAYMARK, 'view', path])[2].decode())
+    check(
+        len(records_of(case, path)) == 200, 'the trace is not what was meant: %s',
+        read(case, [WAYMARK, 'view', path])[2].decode())
     for options, n in (((), 4), (('-F', 'n % 40 == 39'), 5)):
         out = rewritten(case, 'ctf-2', path, *options)
         same_files(rewritten(case, 'ctf', path, *options), out)
         check(true_indexes(out) == n, '%s: %d packets', options, true_indexes(out))
-        check([entry[8] for entry in entries_of(out + '/index/stream.idx')] == list(range(n)), '%s: numbers of the packets', options)
+        check([entry[8] for entry in entries_of(out + '/index/stream.idx')] == list(range(n)),
+              '%s: numbers of the packets', options)
     save(path, metadata=metadata.replace('stamp_t timestamp_end', 'uint64_t end'), stream=data)
     out = rewritten(case, 'ctf', path, '-F', 'n % 40 == 39')
-    check(len(records_of(case, out)) == 5 and set(indexes_of(out).values()) == {None}, 'no packet tells its end, and there is an index')
+    check(
+        len(records_of(case, out)) == 5 and set(indexes_of(out).values()) == {None},
+        'no packet tells its end, and there is an index')
 
 
 @limit(300)
 def readers_use_it(case):
-    """A part of the time is the same with it and without it, and comes by it; babeltrace2 takes its word for where packets are."""
+    """A part of the time is the same with it and without it, and comes by it; babeltrace2 takes its word for where
+    packets are."""
     path, _, _, times = many_packets(case)
     for form in ('ctf', 'ctf-2'):
         out = rewritten(case, form, path)
@@ -174,17 +197,20 @@ def readers_use_it(case):
         for _ in range(max(5, rounds(30))):
             begin, end = sorted(case.random.sample(times, 2))
             some = [part(case, of, '--begin', seconds(begin), '--end', seconds(end)) for of in (out, bare)]
-            check(some[0] == some[1] and some[0][0] == 0 and some[0][1], '%s: %d records with the index, %d without: %s', form, len(some[0][1]),
-                  len(some[1][1]), some[0][2].decode())
+            check(some[0] == some[1]
+                  and some[0][0] == 0 and some[0][1], '%s: %d records with the index, %d without: %s', form,
+                  len(some[0][1]), len(some[1][1]), some[0][2].decode())
         if form == 'ctf':
             babeltrace2_uses(case, out, bare)
         for index in indexes_of(out).values():
             entries = entries_of(index)
             with open(index, 'r+b') as f:
                 f.seek(HEAD.size)
-                f.write(b''.join(ENTRY.pack(entry[0] + (8 if n > 1 else 0), *entry[1:]) for n, entry in enumerate(entries)))
+                f.write(b''.join(
+                    ENTRY.pack(entry[0] + (8 if n > 1 else 0), *entry[1:]) for n, entry in enumerate(entries)))
         status, _, err = part(case, out, '--begin', seconds(times[len(times) // 2]))
-        check(status == 1 and b'leads to byte' in err, 'nobody has looked at the index: status %d, %s', status, err.decode())
+        check(status == 1 and b'leads to byte' in err, 'nobody has looked at the index: status %d, %s', status,
+              err.decode())
 
 
 def babeltrace2_uses(case, out, bare):
@@ -193,14 +219,18 @@ def babeltrace2_uses(case, out, bare):
     except Exception:                                   # (our own reader is enough)
         return
     said = [read(case, ['babeltrace2', '--log-level=INFO', of]) for of in (out, bare)]
-    check(said[0][:2] == said[1][:2] and said[0][0] == 0 and len(said[0][1]) > 6000, 'babeltrace2: status %d and %d', said[0][0], said[1][0])
-    check(b'falling back' in said[1][2] and b'falling back' not in said[0][2] and b'Building index from .idx' in said[0][2], 'babeltrace2 takes no index')
+    check(said[0][:2] == said[1][:2] and said[0][0] == 0 and len(said[0][1]) > 6000, 'babeltrace2: status %d and %d',
+          said[0][0], said[1][0])
+    check(
+        b'falling back' in said[1][2] and b'falling back' not in said[0][2]
+        and b'Building index from .idx' in said[0][2], 'babeltrace2 takes no index')
     status, _, err = read(case, ['babeltrace2', out])
     check(status == 0 and not err, 'babeltrace2 warns: %s', err.decode())
 
 
 def not_sayable(case):
-    """Two clocks and times of neither, no sizes, times that go back, an end that is not told, a name that is taken or too long: no index there, and all records."""
+    """Two clocks and times of neither, no sizes, times that go back, an end that is not told, a name that is taken or
+    too long: no index there, and all records."""
     plain, records = Plain(streams=2), [(BEGIN + 10 * n, 0, None) for n in range(3)]
     plain.event('e', '')
     plain.event('f', '', stream=1)
@@ -220,9 +250,11 @@ def not_sayable(case):
         for form in ('ctf', 'ctf-2'):
             out = rewritten(case, form, path, status=read(case, [WAYMARK, 'view', path])[0])
             check(read(case, [WAYMARK, 'view', out])[1] == lines and len(lines) > 5, '%s: other records', sorted(files))
-            check({os.path.basename(s) for s, i in indexes_of(out).items() if i} == with_index, '%s: indexes %s', sorted(files), indexes_of(out))
-    for old, new in (('uint64_t packet_size', 'uint64_t size'), ('stamp_t timestamp_end', 'uint64_t end'), ('stamp_t timestamp_begin', 'uint64_t begin'),
-                     (CLOCK, 'clock { name = one; };\nclock { name = two; };\n' + STAMPS)):
+            check({os.path.basename(s) for s, i in indexes_of(out).items() if i} == with_index, '%s: indexes %s',
+                  sorted(files), indexes_of(out))
+    for old, new in (('uint64_t packet_size', 'uint64_t size'), ('stamp_t timestamp_end', 'uint64_t end'),
+                     ('stamp_t timestamp_begin',
+                      'uint64_t begin'), (CLOCK, 'clock { name = one; };\nclock { name = two; };\n' + STAMPS)):
         path = case.path('without %s/t' % new.split()[1])
         save(path, metadata=plain.text().replace(old, new, 1), a=good[0].bytes)
         check(len(records_of(case, path)) == 3, 'without %s the trace is not what was meant', old)
@@ -230,7 +262,8 @@ def not_sayable(case):
 
 
 def trace_without_clock_gets_an_index(case):
-    """Times in a trace without a clock are nanoseconds: the index is the one of the same trace with a clock of 1 GHz."""
+    """Times in a trace without a clock are nanoseconds: the index is the one of the same trace with a clock of 1
+    GHz."""
     plain = Plain()
     plain.event('e', '')
     records = [[(BEGIN + 1000 * p + 10 * n, 0, None) for n in range(3)] for p in range(2)]
@@ -265,35 +298,50 @@ def small_packets(case, name, n):
 
 
 def nothing_left(out, words):
-    left = [name for _, folders, files in os.walk(out) for name in folders + files if name not in ('metadata', 'stream', 'other')]
+    left = [
+        name for _, folders, files in os.walk(out) for name in folders + files
+        if name not in ('metadata', 'stream', 'other')
+    ]
     check(not left, '%s: there is %s', words, left)
 
 
 def files_that_cannot_be_written(case):
-    """No room for the index, at once, later and at the end, or for the stream: an error with its cause, and no index."""
+    """No room for the index, at once, later and at the end, or for the stream: an error with its cause, and no
+    index."""
     path = small_packets(case, 'small', 3000)           # 39 kB, and an index of 216
-    for room, of in ((1 << 30, None), (200000, 'the index of'), (100000, 'the index of'), (50000, 'the index of'), (5000, "'stream'")):
+    for room, of in ((1 << 30, None), (200000, 'the index of'), (100000, 'the index of'), (50000, 'the index of'),
+                     (5000, "'stream'")):
         out = case.path('out%d' % room)
-        done = finished([WAYMARK, 'convert', '--to', 'ctf', '-o', out, path], env=case.env, stderr=subprocess.PIPE,
-                        preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))))
+        done = finished(
+            [WAYMARK, 'convert', '--to', 'ctf', '-o', out, path], env=case.env, stderr=subprocess.PIPE,
+            preexec_fn=lambda:
+            (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))))
         if not of:
-            check(done.returncode == 0 and len(entries_of(out + '/index/stream.idx')) == 3000, 'status %d: %s', done.returncode, done.stderr.decode())
+            check(done.returncode == 0 and len(entries_of(out + '/index/stream.idx')) == 3000, 'status %d: %s',
+                  done.returncode, done.stderr.decode())
             continue
-        check(done.returncode == 1 and b'cannot write ' + of.encode() in done.stderr and b'File too large' in done.stderr, 'room for %d bytes: status %d: %s',
-              room, done.returncode, done.stderr.decode())
+        check(
+            done.returncode == 1 and b'cannot write ' + of.encode() in done.stderr and b'File too large' in done.stderr,
+            'room for %d bytes: status %d: %s', room, done.returncode, done.stderr.decode())
         nothing_left(out, 'room for %d bytes' % room)
-    check(read(case, [WAYMARK, 'view', case.path('out200000')])[:2] == read(case, [WAYMARK, 'view', path])[:2], 'the records before are not all there')
+    check(
+        read(case, [WAYMARK, 'view', case.path('out200000')])[:2] == read(case, [WAYMARK, 'view', path])[:2],
+        'the records before are not all there')
 
 
 def refused_in_the_middle(case):
     """A conversion that ends with an error when another stream has whole packets: that has no index either."""
     metadata = SMALL.replace('size = 32; align = 8; map', 'size = 16; align = 8; map').replace(
-        ' packet_size; }; };', ' packet_size; }; event.header := struct { integer { size = 8; align = 8; map = clock.c.value; } timestamp; }; };')
+        ' packet_size; }; };',
+        ' packet_size; }; event.header := struct { integer { size = 8; align = 8; map = clock.c.value; } timestamp; }; };'
+    )
 
     def packet(begin, times, is_late):
-        return struct.pack('<HHI', begin, 65535, 8 * (8 + 2 * len(times))) + b''.join(struct.pack('<BB', time & 255, is_late(time)) for time in times)
+        return struct.pack('<HHI', begin, 65535, 8 * (8 + 2 * len(times))) + b''.join(
+            struct.pack('<BB', time & 255, is_late(time)) for time in times)
     path = case.path('refused/t')
-    save(path, metadata=metadata, other=b''.join(packet(n, [n], lambda _: 1) for n in range(2000)), stream=packet(0, range(100, 80000, 100), lambda time: time > 70000))
+    save(path, metadata=metadata, other=b''.join(packet(n, [n], lambda _: 1) for n in range(2000)),
+         stream=packet(0, range(100, 80000, 100), lambda time: time > 70000))
     check(len(records_of(case, path)) == 2799, 'the trace is not what was meant')
     check(true_indexes(rewritten(case, 'ctf-2', path)) == 2001, 'its packets are not all in the index')
     out = case.path('out')
@@ -309,7 +357,9 @@ def killed_in_the_middle(case):
     def limits():
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))
-    done = finished([WAYMARK, 'convert', '--to', 'ctf', '-o', out, path], env=case.env, stderr=subprocess.DEVNULL, preexec_fn=limits)
+
+    done = finished([WAYMARK, 'convert', '--to', 'ctf', '-o', out, path], env=case.env, stderr=subprocess.DEVNULL,
+                    preexec_fn=limits)
     check(done.returncode == -signal.SIGXFSZ, 'status %d', done.returncode)
     left = os.listdir(out + '/index')
     check(left and not [name for name in left if name.endswith('.idx')], 'it has left %s', left)
@@ -325,7 +375,9 @@ def logs_have_one(case):
         check(indexes and None not in indexes.values(), 'a log with %s: %s', options, indexes)
         for stream, index in indexes.items():
             for entry in entries_of(index):
-                check(own_entry(stream, entry) == entry, '%s: %s, its packet says %s', index, entry, own_entry(stream, entry))
+                check(
+                    own_entry(stream, entry) == entry, '%s: %s, its packet says %s', index, entry,
+                    own_entry(stream, entry))
 
 
 if __name__ == '__main__':

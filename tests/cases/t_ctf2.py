@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark view` of Common Trace Format 2, beside the decoder of ctf2.py: traces that are bad in each way, and strings and BLOBs of each kind."""
+"""`waymark view` of Common Trace Format 2, beside the decoder of ctf2.py: traces that are bad in each way, and strings
+and BLOBs of each kind."""
 import json
 import os
 import sys
@@ -24,7 +25,8 @@ def view(case, path, status):
     """(the records, what is said)."""
     got, lines, err = read(case, [WAYMARK, 'view', '--json', path])
     said = err.decode(errors='replace')
-    check(got == status and not any(words in err for words in BROKEN), '%s: status %s, not %s: %s', path, got, status, said[-800:])
+    check(got == status and not any(words in err for words in BROKEN), '%s: status %s, not %s: %s', path, got, status,
+          said[-800:])
     return [json.loads(line) for line in lines], said
 
 
@@ -49,7 +51,8 @@ def plain(value):
     """A value of ctf2.py as JSON has it."""
     if isinstance(value, dict):
         return {name: plain(inner) for name, inner in value.items()}
-    return [plain(inner) for inner in value] if isinstance(value, list) else value.hex() if isinstance(value, bytes) else value
+    return [plain(inner)
+            for inner in value] if isinstance(value, list) else value.hex() if isinstance(value, bytes) else value
 
 
 # ── bad ones ────────────────────────────────────────────────────────────────────────────────────────────
@@ -71,16 +74,19 @@ def bad_data(bad):
     def run(case):
         path, good = case.path(bad.name), case.path('good')
         corpus2_bad.write(good)
-        wanted = {record.fields['payload']['n']: plain(record.fields['payload']) for record in ctf2.Trace(good).records()}
+        wanted = {
+            record.fields['payload']['n']: plain(record.fields['payload']) for record in ctf2.Trace(good).records()
+        }
         bad.write(path)
         records, said = view(case, path, 1)
         says(bad.words, said, path)
         numbers = [record['fields']['n'] for record in records]
         of_b = [number for number in wanted if number >= 100]
-        check([n for n in numbers if n < 100] == bad.kept and [n for n in numbers if n >= 100] == of_b, '%s: not %s and %s, but %s', path, bad.kept, of_b,
-              numbers)
+        check([n for n in numbers if n < 100] == bad.kept and [n for n in numbers if n >= 100] == of_b,
+              '%s: not %s and %s, but %s', path, bad.kept, of_b, numbers)
         for record in records:
-            check(record['fields'] == wanted[record['fields']['n']], '%s: not %s: %s', path, wanted[record['fields']['n']], record)
+            check(record['fields'] == wanted[record['fields']['n']], '%s: not %s: %s', path,
+                  wanted[record['fields']['n']], record)
         theirs, failure = decoded(path, corpus2_bad.A)
         theirs = [record.fields['payload']['n'] for record in theirs]
         check(failure and theirs == bad.kept[:len(theirs)], '%s: ctf2.py: %s, and %s', path, failure, theirs)
@@ -94,32 +100,39 @@ def good_one(case):
     corpus2_bad.write(path)
     records, said = view(case, path, 0)
     theirs, failure = decoded(path)
-    check(not said and failure is None and len(records) == len(theirs) == 2 * len(corpus2_bad.ALL), '%d and %d records: %s %s', len(records), len(theirs),
-          said, failure)
+    check(not said and failure is None and len(records) == len(theirs) == 2 * len(corpus2_bad.ALL),
+          '%d and %d records: %s %s', len(records), len(theirs), said, failure)
     for file in (corpus2_bad.A, corpus2_bad.B):
-        check([r['fields'] for r in records if r['stream'] == file] == [plain(r.fields['payload']) for r in theirs if r.file == file], '%s: other values', file)
+        check([r['fields'] for r in records
+               if r['stream'] == file] == [plain(r.fields['payload']) for r in theirs if r.file == file],
+              '%s: other values', file)
 
 
 def metadata_cut(case):
     """Of metadata that is cut, what is whole is read and the cut is told of, though no record needs what is missing."""
     path = case.path('cut')
     for length in range(1, 60):
-        save(path, metadata=corpus2_bad.metadata(*corpus2_bad.fragments()) + b'\x1e' + b'{"type": "event-record-class", "id": 9, "name": "never recorded"}'[:length],
-             **{corpus2_bad.A: b''.join(corpus2_bad.stream_of(0))})
+        save(
+            path, metadata=corpus2_bad.metadata(*corpus2_bad.fragments()) + b'\x1e' +
+            b'{"type": "event-record-class", "id": 9, "name": "never recorded"}'[:length],
+            **{corpus2_bad.A: b''.join(corpus2_bad.stream_of(0))})
         records, said = view(case, path, 1)
         check(len(records) == len(corpus2_bad.ALL), '%d bytes: %d records', length, len(records))
         says(['metadata:8:', 'fragment 8', 'ends too early'], said, path)
 
 
 def ids_that_nothing_tells(case):
-    """Of CTF 1.8, where the only class may have any id. Said in CTF 2, where what is not told is 0, it is a trace that anybody can read."""
+    """Of CTF 1.8, where the only class may have any id. Said in CTF 2, where what is not told is 0, it is a trace that
+    anybody can read."""
     tsdl = '/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = le; };\nstream { id = 3; };\nevent { name = "e"; id = 7; stream_id = 3; fields := struct { %s }; };\n'
     path = case.path('any')
     save(path, metadata=tsdl % 'integer { size = 8; } n;', stream=b'\1\2\3')
     for directory in (path, rewritten(case, 'ctf-2', path)):
-        check([record['fields'] for record in view(case, directory, 0)[0]] == [{'n': 1}, {'n': 2}, {'n': 3}], '%s: other records', directory)
+        check([record['fields'] for record in view(case, directory, 0)[0]] == [{'n': 1}, {'n': 2}, {'n': 3}],
+              '%s: other records', directory)
     records, failure = decoded(directory)
-    check(failure is None and [record.fields['payload']['n'] for record in records] == [1, 2, 3], '%s: ctf2.py: %s, %s', directory, failure, records)
+    check(failure is None and [record.fields['payload']['n'] for record in records] == [1, 2, 3], '%s: ctf2.py: %s, %s',
+          directory, failure, records)
 
 
 # ── strings, BLOBs ──────────────────────────────────────────────────────────────────────────────────────
@@ -136,7 +149,8 @@ def shown(value):
 def is_whole(value):
     if isinstance(value, Value):
         return value.is_whole
-    return all(map(is_whole, value.values() if isinstance(value, dict) else value)) if isinstance(value, (dict, list)) else True
+    return all(map(is_whole,
+                   value.values() if isinstance(value, dict) else value)) if isinstance(value, (dict, list)) else True
 
 
 def compare(case, made, name):
@@ -151,17 +165,19 @@ def compare(case, made, name):
             check(ours == right, '%s, record %d: %r, not %r', directory, number, ours, right)
         records, failure = decoded(directory, errors='one-by-one')
         theirs = [plain(record.fields['payload']) for record in records]
-        check(theirs == wanted if good else failure and theirs == wanted[:len(theirs)], '%s: ctf2.py: %s, %r, not %r', directory, failure, theirs, wanted)
+        check(theirs == wanted if good else failure and theirs == wanted[:len(theirs)], '%s: ctf2.py: %s, %r, not %r',
+              directory, failure, theirs, wanted)
         for line, right in zip(read(case, [WAYMARK, 'view', directory])[1], wanted):
             text = line.decode()
             fields = group_of(text, text.index('{ t = '))[0]['t']
-            check(fields.keys() == right['t'].keys() and all(map(same_text, fields.values(), right['t'].values())), '%s: %s is not %r', directory, fields,
-                  right['t'])
+            check(fields.keys() == right['t'].keys() and all(map(same_text, fields.values(), right['t'].values())),
+                  '%s: %s is not %r', directory, fields, right['t'])
 
 
 def same_text(text, value):
     """Is this what a line has for a string, or a length?"""
-    return text == value if isinstance(text, int) else text.encode('latin-1', 'backslashreplace').decode('unicode_escape') == value
+    return text == value if isinstance(text, int) else text.encode('latin-1',
+                                                                   'backslashreplace').decode('unicode_escape') == value
 
 
 def texts_and_blobs(case):
@@ -172,12 +188,15 @@ def texts_and_blobs(case):
             for kind in KINDS:
                 size = Leaf('unsigned', 8, pick=lambda random, unit=UNITS[encoding][0]: unit * random.randrange(12))
                 texts += [('n%d%s' % (number, kind[0]), size)] if kind == 'dynamic-length' else []
-                texts.append(('s%d%s' % (number, kind[0]), Text(kind, encoding, UNITS[encoding][0] * case.random.randrange(9) if kind == 'static-length' else None,
-                                                                'n%d%s' % (number, kind[0]) if kind == 'dynamic-length' else None)))
-            others += [('a%d' % number, Array(Text('null-terminated', encoding), 2)), ('b%d' % number, Array(Text('static-length', encoding, 4), 3))]
-        blobs = [('bits', Leaf('unsigned', 3)), ('blob', Blob(case.random.randrange(20))), ('size', Leaf('unsigned', 5)), ('more', Blob(of='size')),
-                 ('none', Blob(0)),
-                 ('blobs', Array(Blob(2), 2))]
+                texts.append(('s%d%s' % (number, kind[0]),
+                              Text(kind, encoding,
+                                   UNITS[encoding][0] * case.random.randrange(9) if kind == 'static-length' else None,
+                                   'n%d%s' % (number, kind[0]) if kind == 'dynamic-length' else None)))
+            others += [('a%d' % number, Array(Text('null-terminated', encoding), 2)),
+                       ('b%d' % number, Array(Text('static-length', encoding, 4), 3))]
+        blobs = [('bits', Leaf('unsigned', 3)), ('blob', Blob(case.random.randrange(20))), ('size', Leaf('unsigned',
+                                                                                                         5)),
+                 ('more', Blob(of='size')), ('none', Blob(0)), ('blobs', Array(Blob(2), 2))]
         made = Made(2, 'le', [(None, Struct([('t', Struct(texts)), *blobs, *others]))])
         made.packet(case.random, [made.draw(case.random) for _ in range(4)])
         compare(case, made, 'texts')
@@ -186,20 +205,27 @@ def texts_and_blobs(case):
 def edges(encoding):
     """Each once: (name, bytes, what they mean, is it whole units?)."""
     size = UNITS[encoding][0]
-    a, pair, high, low, end = encoded(0x41, encoding), encoded(0x1f600, encoding), unit(0xd83d, encoding), unit(0xde00, encoding), bytes(size)
+    a, pair, high, low, end = encoded(0x41, encoding), encoded(0x1f600,
+                                                               encoding), unit(0xd83d,
+                                                                               encoding), unit(0xde00,
+                                                                                               encoding), bytes(size)
     # In 32 bits there are no pairs: each half is none.
     both = '\U0001f600' if size == 2 else REPLACED * 2
-    return [('nothing', b'', '', True), ('end_alone', end, '', True), ('pair', pair, '\U0001f600', True), ('halves', high + low, both, True),
-            ('high', high, REPLACED, True),
-            ('low', low, REPLACED, True), ('turned', low + high, REPLACED * 2, True), ('high_and_pair', high + high + low, REPLACED + both, True),
-            ('high_and_end', high + end + a, REPLACED, True), ('end_within', a + end + a, 'A', True), ('rest_after_end', a + end + b'\xff', 'A', True),
-            ('odd', a + b'\x61', 'A' + REPLACED, False), ('odd_high', high + b'\xde', REPLACED * 2, False), ('odd_alone', b'\x61', REPLACED, False),
-            ('zeroes_between', unit(0x4100, encoding) + unit(0x41, encoding), '\u4100A', True), ('mark', unit(0xfeff, encoding) + a, '\ufeffA', True),
-            ('other_mark', unit(0xfffe, encoding) + a, '\ufffeA', True), ('ones', b'\xff' * 4, '\uffff' * 2 if size == 2 else REPLACED, True)]
+    return [('nothing', b'', '', True), ('end_alone', end, '', True), ('pair', pair, '\U0001f600', True),
+            ('halves', high + low, both, True), ('high', high, REPLACED, True), ('low', low, REPLACED, True),
+            ('turned', low + high, REPLACED * 2, True), ('high_and_pair', high + high + low, REPLACED + both, True),
+            ('high_and_end', high + end + a, REPLACED, True), ('end_within', a + end + a, 'A', True),
+            ('rest_after_end', a + end + b'\xff', 'A', True), ('odd', a + b'\x61', 'A' + REPLACED, False),
+            ('odd_high', high + b'\xde', REPLACED * 2, False), ('odd_alone', b'\x61', REPLACED, False),
+            ('zeroes_between', unit(0x4100, encoding) + unit(0x41, encoding), '\u4100A', True),
+            ('mark', unit(0xfeff, encoding) + a, '\ufeffA', True),
+            ('other_mark', unit(0xfffe, encoding) + a, '\ufffeA', True),
+            ('ones', b'\xff' * 4, '\uffff' * 2 if size == 2 else REPLACED, True)]
 
 
 def text_of_each_edge(case):
-    """Each alone, of both lengths: what is no whole number of units is against the specification, and read for what it is worth."""
+    """Each alone, of both lengths: what is no whole number of units is against the specification, and read for what it
+    is worth."""
     for encoding in UNITS:
         for good in (True, False):
             members = []
@@ -208,7 +234,8 @@ def text_of_each_edge(case):
                     continue
                 value = [Value(data, meant, is_good)]
                 size = Leaf('unsigned', 8, pick=lambda random, length=len(data): length)
-                members += [('s_' + name, Text('static-length', encoding, len(data), values=value)), ('n_' + name, size),
+                members += [('s_' + name, Text('static-length', encoding, len(data), values=value)),
+                            ('n_' + name, size),
                             ('d_' + name, Text('dynamic-length', encoding, of='n_' + name, values=value))]
             made = Made(2, 'be', [(None, Struct([('t', Struct(members))]))])
             made.packet(case.random, [made.draw(case.random)])
@@ -216,4 +243,5 @@ def text_of_each_edge(case):
 
 
 if __name__ == '__main__':
-    main([good_one, metadata_cut, ids_that_nothing_tells, texts_and_blobs, text_of_each_edge] + [bad_metadata(bad) for bad in METADATA] + [bad_data(bad) for bad in corpus2_bad.DATA])
+    main([good_one, metadata_cut, ids_that_nothing_tells, texts_and_blobs, text_of_each_edge] +
+         [bad_metadata(bad) for bad in METADATA] + [bad_data(bad) for bad in corpus2_bad.DATA])

@@ -52,7 +52,8 @@ def walk(who, directory):
         said[words[1] if words[0] == 'waymark' else words[0]] = who.shell(line, directory)
         if words[:2] == ['waymark', 'stop']:
             path = who('list', '--json').json['sessions'][0]['path']
-    check(' 0 lost' in said['stop'].out + said['stop'].err, 'stop does not tell the loss: %s', said['stop'].err + said['stop'].out)
+    check(' 0 lost' in said['stop'].out + said['stop'].err, 'stop does not tell the loss: %s',
+          said['stop'].err + said['stop'].out)
     check(' 0 lost' in said['destroy'].out + said['destroy'].err, 'destroy does not tell the loss')
     for name in ('shop:order', 'workers:task', 'plugin:report'):
         check(name in said['view'].out, '`waymark view` shows no %s: %s', name, said['view'].out[-1000:])
@@ -67,9 +68,13 @@ def check_walk(path):
     started = {r.fields['pid'] for r in trace.records('workers:started')}
     tasks = [(r.scopes['vpid'], r.fields['task']) for r in trace.records('workers:task')]
     check(len(parents) == 1 and len(started) == 3 and not parents & started, 'it forked: %s %s', parents, started)
-    check(sorted(tasks) == sorted((pid, task) for pid in started for task in range(4)), 'its children have done %s', tasks)
+    check(
+        sorted(tasks) == sorted((pid, task) for pid in started for task in range(4)), 'its children have done %s',
+        tasks)
     check(len(list(trace.records('workers:ended'))) == 3, 'it waited for other than three')
-    check(len(list(trace.records('plugin:loaded'))) == 1 and len(list(trace.records('plugin:unloaded'))) == 1, 'what loads the library is missing')
+    check(
+        len(list(trace.records('plugin:loaded'))) == 1 and len(list(trace.records('plugin:unloaded'))) == 1,
+        'what loads the library is missing')
     check(len(list(trace.records('plugin:report'))) >= 4, 'the library that was loaded is missing')
     for top, directories, files in os.walk(path):
         for name in directories:
@@ -110,7 +115,8 @@ def readme_walk_through_as_a_user(case):
             here = case.path('here')
             os.mkdir(here)
             os.chown(here, user.pw_uid, user.pw_gid)
-            if subprocess.run(['test', '-x', os.path.join(BUILD, 'examples', 'shop')], user=user.pw_uid, group=user.pw_gid).returncode:
+            if subprocess.run(['test', '-x', os.path.join(BUILD, 'examples', 'shop')], user=user.pw_uid,
+                              group=user.pw_gid).returncode:
                 raise Skip('another user cannot reach the programs of this build')
             with control(case, user=user) as who:
                 path = walk(who, here)
@@ -130,10 +136,13 @@ def events_and_their_conditions(case):
         who('add-context', '-t', 'vpid,vtid', '-c', 'small')
         channel = who('list', 'one', '--json').json['sessions'][0]['channels'][0]
         check(channel['name'] == 'small' and channel['subbuf_size'] == 65536, 'the channel is %s', channel)
-        check({r['pattern'] for r in channel['rules']} >= {'test:*', 'plugin:*', 'shop:order_paid', '*'}, 'the rules are %s', channel)
+        check({r['pattern'] for r in channel['rules']} >= {'test:*', 'plugin:*', 'shop:order_paid', '*'},
+              'the rules are %s', channel)
         check(channel['contexts'] == ['vpid', 'vtid'], 'the contexts are %s', channel['contexts'])
         who('disable-event', 'plugin:*', '-c', 'small')
-        rules = {r['pattern']: r['enabled'] for r in who('list', 'one', '--json').json['sessions'][0]['channels'][0]['rules']}
+        rules = {
+            r['pattern']: r['enabled'] for r in who('list', 'one', '--json').json['sessions'][0]['channels'][0]['rules']
+        }
         check(rules['plugin:*'] is False and rules['test:*'] is True, 'after disable-event: %s', rules)
         who('start')
         who.shell('%s/busy texts 1 10' % PROGRAMS, who.home)
@@ -161,7 +170,8 @@ def save_and_load(case):
         who('load', 'kept')
         after = who('list', 'kept', '--json').json['sessions'][0]
         for member in ('channels', 'trackers'):
-            check(before[member] == after[member], '%s was saved as %s, loaded as %s', member, before[member], after[member])
+            check(before[member] == after[member], '%s was saved as %s, loaded as %s', member, before[member],
+                  after[member])
 
 
 def mistakes_are_explained(case):
@@ -225,7 +235,9 @@ def loss_is_shown(case):
         who('stop').says('cut')
         path = who('list', 'brief', '--json').json['sessions'][0]['path']
         texts = [r.fields['text'] for r in Trace(path).records('test:text')]
-        check(len(texts) == 300 and max(map(len, texts)) <= 16, 'the longest of %d is of %d characters', len(texts), max(map(len, texts)))
+        check(
+            len(texts) == 300 and max(map(len, texts)) <= 16, 'the longest of %d is of %d characters', len(texts),
+            max(map(len, texts)))
         who('destroy')
 
 
@@ -246,17 +258,21 @@ def record_adds_contexts_unless_others_are_named(case):
 
 
 def record_through_the_daemon(case):
-    """`waymark record` where a daemon runs: in a session of its own, beside others; programs without its environment are recorded too."""
+    """`waymark record` where a daemon runs: in a session of its own, beside others; programs without its environment
+    are recorded too."""
     with control(case) as who:
         who('create', 'all')
         who('enable-event', 'test:*')
         who('start')
         place = case.path('through')
-        done = who('record', '--json', '-e', 'test:*', '-e', '!test:text', '-c', 'vpid', '-o', place, '--', 'sh', '-c',
-                   '%s leaf 5; %s fork 3; env -u WAYMARK_RUNDIR true; exit 7' % (case.program('procs'), case.program('procs')), status=7)
+        done = who(
+            'record', '--json', '-e', 'test:*', '-e', '!test:text', '-c', 'vpid', '-o', place, '--', 'sh', '-c',
+            '%s leaf 5; %s fork 3; env -u WAYMARK_RUNDIR true; exit 7' % (case.program('procs'), case.program('procs')),
+            status=7)
         figures = done.json
         check(figures['path'] == place and figures['exit_status'] == 7 and figures['lost'] == 0, 'figures: %s', figures)
-        check([p['pattern'] for p in figures['patterns']] == ['test:*'] and figures['patterns'][0]['matched'], 'patterns: %s', figures)
+        check([p['pattern'] for p in figures['patterns']] == ['test:*'] and figures['patterns'][0]['matched'],
+              'patterns: %s', figures)
         check([s['name'] for s in who('list', '--json').json['sessions']] == ['all'], 'its session is still there')
         recorded = check_sequences(Trace(place), case.board)
         check(all('vpid = ' in line for line in Trace(place).lines if ' test:seq: ' in line), 'the context is missing')
@@ -264,15 +280,20 @@ def record_through_the_daemon(case):
         who.shell('%s leaf 4' % case.program('procs'), who.home)
         path = who('stop', '--json').json['sessions'][0]['path']
         both = check_sequences(Trace(path), case.board)
-        check(set(both) > set(recorded) and all(both[w] == recorded[w] for w in recorded), 'the sessions differ: %s, %s', recorded, both)
+        check(
+            set(both) > set(recorded) and all(both[w] == recorded[w] for w in recorded), 'the sessions differ: %s, %s',
+            recorded, both)
         # Whose parent has ended.
         orphan = '( (%s leaf 6; touch ended) & ); while ! [ -e ended ]; do sleep 0.01; done' % case.program('procs')
         done = who.shell('%s record --json -o %s -- sh -c "%s"' % (WAYMARK, case.path('orphan'), orphan), who.home)
         found = sum(1 for _ in Trace(case.path('orphan')).records('test:seq'))
         check(found == 7, '%d records of the orphan are in the trace', found)
         # In one second, of one name: each has a place of its own.
-        both = [subprocess.Popen([WAYMARK, 'record', '--json', '--', case.program('procs'), 'leaf', '1'], env=dict(who.env, WAYMARK_TRACE_DIR=who.home),
-                                 stdout=subprocess.PIPE, text=True, start_new_session=True) for _ in range(4)]
+        both = [
+            subprocess.Popen([WAYMARK, 'record', '--json', '--',
+                              case.program('procs'), 'leaf', '1'], env=dict(who.env, WAYMARK_TRACE_DIR=who.home),
+                             stdout=subprocess.PIPE, text=True, start_new_session=True) for _ in range(4)
+        ]
         places = [json.loads(communicated(child)[0])['path'] for child in both]
         check(len(set(places)) == 4 and all(os.path.dirname(p) == who.home for p in places), 'places: %s', places)
         # What cannot be run leaves nothing.
@@ -284,15 +305,19 @@ def record_through_the_daemon(case):
         check([s['name'] for s in who('list', '--json').json['sessions']] == ['all'], 'a session is left')
         who('record', '-o', case.path('none'), '--', 'true').says('libwaymark|-lwaymark')
         who('record', '-o', place, '--', 'true', status=1).says('not empty', '--private')
-        check(not who('record', '--private', '--json', '--', case.program('procs'), 'leaf', '2').json['session'], 'it was not private')
+        check(not who('record', '--private', '--json', '--', case.program('procs'), 'leaf', '2').json['session'],
+              'it was not private')
 
 
 def daemon_dies_while_it_records(case):
     """The next one ends what the last one began: every record is there."""
     with control(case) as who:
         who('list')
-        recorder = subprocess.Popen([WAYMARK, 'record', '--json', '-o', case.path('trace'), '--', case.program('busy'), 'until', '2', '20000'],
-                                    env=who.env, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        recorder = subprocess.Popen(
+            [WAYMARK, 'record', '--json', '-o',
+             case.path('trace'), '--',
+             case.program('busy'), 'until', '2', '20000'], env=who.env, stdout=subprocess.PIPE, text=True,
+            start_new_session=True)
         wait_for(lambda: case.board.begun() > 100, 'the program to record')
         for pid, name in who.daemons().items():
             if name.startswith('waymark-session'):
@@ -314,7 +339,8 @@ def stopped_program_is_named(case):
         who('start')
         child = subprocess.Popen([case.program('procs'), 'forever'], env=who.env, start_new_session=True)
         try:
-            wait_for(lambda: any(a['pid'] == child.pid for a in who('list', '-u', '--json').json['apps']), 'the program to register')
+            wait_for(lambda: any(a['pid'] == child.pid for a in who('list', '-u', '--json').json['apps']),
+                     'the program to register')
             os.kill(child.pid, 19)
             who('enable-event', 'test:*').says('procs', str(child.pid))
         finally:
@@ -323,6 +349,9 @@ def stopped_program_is_named(case):
 
 
 if __name__ == '__main__':
-    main([readme_walk_through, readme_walk_through_as_a_user, events_and_their_conditions,
-          record_adds_contexts_unless_others_are_named, save_and_load, mistakes_are_explained,
-          standard_output_is_full, without_a_daemon, loss_is_shown, record_through_the_daemon, daemon_dies_while_it_records, stopped_program_is_named])
+    main([
+        readme_walk_through, readme_walk_through_as_a_user, events_and_their_conditions,
+        record_adds_contexts_unless_others_are_named, save_and_load, mistakes_are_explained, standard_output_is_full,
+        without_a_daemon, loss_is_shown, record_through_the_daemon, daemon_dies_while_it_records,
+        stopped_program_is_named
+    ])

@@ -44,8 +44,8 @@ CONTEXTS = ['vpid', 'vtid', 'procname', 'pthread_id', 'ip']      # (packets have
 
 def contexts_while_it_records(case):
     """
-    Threads and programs record all the time while a channel is given one context after the other: no record is missing, none is there twice
-    (finish()), and each that was made after a command had returned carries what the command added.
+    Threads and programs record all the time while a channel is given one context after the other: no record is missing,
+    none is there twice (finish()), and each that was made after a command had returned carries what the command added.
     """
     contexts = CONTEXTS if PERCENT >= 100 else case.random.sample(CONTEXTS, 3)
     with World(case) as w:
@@ -66,7 +66,8 @@ def contexts_while_it_records(case):
                 emit(1)
             said = command.stderr.read()
             w.wait_end(command)
-            check(re.fullmatch(r'waymark: warning: channel channel0 has recorded: [^\n]*channel0~\d[^\n]*\n', said), 'it said: %s', said)
+            check(re.fullmatch(r'waymark: warning: channel channel0 has recorded: [^\n]*channel0~\d[^\n]*\n', said),
+                  'it said: %s', said)
             had.append(list(made))
             emit(0)
             emit(1)
@@ -82,7 +83,9 @@ def contexts_while_it_records(case):
         programs[1].end()
         is_now, trace, numbers = w.finish('grows', killed=True, lost=0)
         check(is_now['channels'][0]['contexts'] == contexts, 'contexts: %s', is_now['channels'][0]['contexts'])
-        check(sum(len(n) for n in numbers.values()) >= sum(made), '%d records of %d', sum(len(n) for n in numbers.values()), sum(made))
+        check(
+            sum(len(n) for n in numbers.values()) >= sum(made), '%d records of %d',
+            sum(len(n) for n in numbers.values()), sum(made))
         writers = sorted(w for w, n in numbers_of(trace).items() if len(n) in (made[0], made[1]))
         check(len(writers) == 2, 'writers: %s', {w: len(n) for w, n in numbers_of(trace).items()})
         layouts = collections.Counter()
@@ -91,7 +94,8 @@ def contexts_while_it_records(case):
             if r.fields['writer'] in writers:
                 bounds = [h[writers.index(r.fields['writer'])] for h in had]
                 sure = max(i for i, bound in enumerate(bounds) if bound < r.fields['seq'])     # they begin with 1
-                check(all(c in r.scopes for c in contexts[:sure]), 'record %d, after %s, has %s', r.fields['seq'], contexts[:sure], r.scopes)
+                check(all(c in r.scopes for c in contexts[:sure]), 'record %d, after %s, has %s', r.fields['seq'],
+                      contexts[:sure], r.scopes)
         check(set(layouts) == {tuple(contexts[:n]) for n in range(len(contexts) + 1)}, 'layouts: %s', dict(layouts))
         for r in trace.records('test:seq'):
             if 'vpid' in r.scopes:
@@ -104,7 +108,8 @@ def vm_size(pid):
 
 
 def contexts_for_a_program_without_room(case):
-    """A program that comes back, and has no address space for the rings of the new layout, goes on in those that it has."""
+    """A program that comes back, and has no address space for the rings of the new layout, goes on in those that it
+    has."""
     if 'sanitize' in FEATURES:
         raise Skip('a sanitizer has all of the address space')
     with World(case) as w:
@@ -123,7 +128,8 @@ def contexts_for_a_program_without_room(case):
         _, trace, numbers = w.finish('tight', lost=0)
         check(sorted(map(len, numbers.values())) == [7, 10], 'records: %s', {n: len(of) for n, of in numbers.items()})
         for r in trace.records('test:seq'):
-            check(('vpid' in r.scopes) == (len(numbers[r.fields['writer']]) == 7), 'a record: %s, %s', r.fields, r.scopes)
+            check(('vpid' in r.scopes) == (len(numbers[r.fields['writer']]) == 7), 'a record: %s, %s', r.fields,
+                  r.scopes)
 
 
 def contexts_of_one_process_and_stopped(case):
@@ -146,12 +152,14 @@ def contexts_of_one_process_and_stopped(case):
         program.end()
         other.end()
         _, trace, _ = w.finish('own', lost=0)
-        seen = collections.Counter(tuple(c for c in ('vpid', 'vtid') if c in r.scopes) for r in trace.records('test:seq'))
+        seen = collections.Counter(
+            tuple(c for c in ('vpid', 'vtid') if c in r.scopes) for r in trace.records('test:seq'))
         check(seen == {(): 5, ('vpid',): 10, ('vpid', 'vtid'): 15}, 'contexts of the records: %s', dict(seen))
 
 
 def cleared(case):
-    """What was recorded before is gone, in rings and files, of a session that records and of one that is stopped; counts begin anew."""
+    """What was recorded before is gone, in rings and files, of a session that records and of one that is stopped;
+    counts begin anew."""
     with World(case) as w:
         program = w.obey()
         for name, channel in (('one', []), ('own', ['--buffers-pid'])):
@@ -162,21 +170,26 @@ def cleared(case):
         program('emit 10')
         for name in ('one', 'own'):
             counts = w.stop(name)['counts']
-            check(counts['records'] >= 10 and counts['records'] < 110, '%s: %d records after clear', name, counts['records'])
+            check(counts['records'] >= 10 and counts['records'] < 110, '%s: %d records after clear', name,
+                  counts['records'])
             trace = Trace(w.session(name)['path'])
-            check(list(numbers_of(trace).values()) == [list(range(101, 111))], '%s: after clear there are %s', name, numbers_of(trace))
+            check(
+                list(numbers_of(trace).values()) == [list(range(101, 111))], '%s: after clear there are %s', name,
+                numbers_of(trace))
             w('clear', name)
             w('start', name)
         program('emit 10')
         for name in ('one', 'own'):
             _, trace = w.end(name, lost=0)
-            check(list(numbers_of(trace).values()) == [list(range(111, 121))], '%s: after the second clear there are %s', name,
-                  numbers_of(trace))
+            check(
+                list(numbers_of(trace).values()) == [list(range(111, 121))], '%s: after the second clear there are %s',
+                name, numbers_of(trace))
         program.end()
 
 
 def spoil_a_ring(consumer, content):
-    """A time of long ago where a sub-buffer that holds `content` says when it begins, in the memory of rings. How many times."""
+    """A time of long ago where a sub-buffer that holds `content` says when it begins, in the memory of rings. How many
+    times."""
     spoilt = 0
     for number in os.listdir('/proc/%d/fd' % consumer):
         path = '/proc/%d/fd/%s' % (consumer, number)
@@ -274,20 +287,24 @@ def saved_and_loaded(case):
                 program(line)
             program.end()
             is_now, trace = w.end('kept', lost=0)
-            traces.append(sorted((r.name, sorted(r.scopes)) for r in trace.records() if not r.name.startswith('lttng_ust')))
+            traces.append(
+                sorted((r.name, sorted(r.scopes)) for r in trace.records() if not r.name.startswith('lttng_ust')))
             fresh_daemon(w)
             if turn == 0:
                 w('load', '-i', case.path('kept.json'), '--default-output')
                 after = w.session('kept')
                 for member in ('channels', 'trackers'):
-                    check(strip(before[member]) == strip(after[member]), '%s was %s, is %s', member, before[member], after[member])
+                    check(
+                        strip(before[member]) == strip(after[member]), '%s was %s, is %s', member, before[member],
+                        after[member])
                 check(not after['active'], 'a loaded session records by itself')
         check(len(traces[0]) == 25, 'the first trace has %d records', len(traces[0]))
         check(traces[0] == traces[1], 'the loaded session records something else')
 
 
 def replaced_by_what_can_be_made(case):
-    """`load --force` of what cannot be made leaves the session that is there alone, while it records; of what can be made it replaces it."""
+    """`load --force` of what cannot be made leaves the session that is there alone, while it records; of what can be
+    made it replaces it."""
     with World(case) as w:
         program = w.obey()
         w('create', 'kept')
@@ -305,7 +322,8 @@ def replaced_by_what_can_be_made(case):
             f.write(text.replace('seq >= 0', 'seq >= >= 0'))
         w('load', '-i', case.path('bad.json'), '--force', status=1).says("session 'kept'", 'stays', '>=')
         check(w.session('kept')['active'], 'it does not record any more')
-        check([s['name'] for s in w('list', '--json').json['sessions']] == ['kept'], 'there are: %s', w('list', '--json').json['sessions'])
+        check([s['name'] for s in w('list', '--json').json['sessions']] == ['kept'], 'there are: %s',
+              w('list', '--json').json['sessions'])
         program('emit 5')
         program.end()
         _, _, numbers = w.finish('kept', lost=0)
@@ -314,7 +332,9 @@ def replaced_by_what_can_be_made(case):
         w('load', '-i', case.path('kept.json'), '--force', '--default-output')
         after = w.session('kept')
         for member in ('channels', 'trackers'):
-            check(strip(before[member]) == strip(after[member]), '%s was %s, is %s', member, before[member], after[member])
+            check(
+                strip(before[member]) == strip(after[member]), '%s was %s, is %s', member, before[member],
+                after[member])
 
 
 def strip(thing):
@@ -338,7 +358,9 @@ def regenerated(case):
         w('regenerate', 'metadata', '-s', 'again')
         program('emit 5')
         program('text 5')
-        check(len(metadata_text(path)) == len(before), 'metadata files: %d, before %d', len(metadata_text(path)), len(before))
+        check(
+            len(metadata_text(path)) == len(before), 'metadata files: %d, before %d', len(metadata_text(path)),
+            len(before))
         w('regenerate', 'statedump', '-s', 'again')
         program('emit 5')
         # It is made beside the recording, by the thread that answers these: the second is heard when it is done.
@@ -351,5 +373,8 @@ def regenerated(case):
 
 
 if __name__ == '__main__':
-    main([channels_and_events_while_it_records, contexts_while_it_records, contexts_for_a_program_without_room,
-          contexts_of_one_process_and_stopped, cleared, cleared_of_what_processes_left, ring_that_lies, saved_and_loaded, replaced_by_what_can_be_made, regenerated])
+    main([
+        channels_and_events_while_it_records, contexts_while_it_records, contexts_for_a_program_without_room,
+        contexts_of_one_process_and_stopped, cleared, cleared_of_what_processes_left, ring_that_lies, saved_and_loaded,
+        replaced_by_what_can_be_made, regenerated
+    ])

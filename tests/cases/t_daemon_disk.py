@@ -49,7 +49,10 @@ def frozen(place):
 
 
 def enabled(w, program):
-    return {e['name'] for a in w('list', '-u', '--json').json['apps'] if a['pid'] == program.pid for e in a['events'] if e['enabled']}
+    return {
+        e['name'] for a in w('list', '-u', '--json').json['apps'] if a['pid'] == program.pid for e in a['events']
+        if e['enabled']
+    }
 
 
 def has_open(pid, file):
@@ -63,7 +66,8 @@ def late(trace):
 
 
 def others_go_on(case):
-    """Applications register and record meanwhile, for this session and for others; records of this one wait in the rings."""
+    """Applications register and record meanwhile, for this session and for others; records of this one wait in the
+    rings."""
     with disk(case) as place, World(case) as w:
         program = w.obey()
         w('create', 'slow', '-o', os.path.join(place, 'trace'))
@@ -82,7 +86,10 @@ def others_go_on(case):
             newcomer('late 5')
             check({'seq', 'late'} <= enabled(w, newcomer), 'the newcomer records %s', enabled(w, newcomer))
             seen = w.end('other', lost=0)[1]
-            check(late(seen) == 5 and sum(map(len, numbers_of(seen).values())) == 10, 'the other session has %d records', seen.count())
+            check(
+                late(seen) == 5 and sum(map(len,
+                                            numbers_of(seen).values())) == 10, 'the other session has %d records',
+                seen.count())
         newcomer('late 4')
         _, trace, numbers = w.finish('slow', lost=0)
         # (those of the newcomer while the disk hung, too)
@@ -93,7 +100,8 @@ def others_go_on(case):
 
 
 def begins_when_it_can(case):
-    """A session whose directory cannot be made yet records: its records wait in the rings until the directory is there."""
+    """A session whose directory cannot be made yet records: its records wait in the rings until the directory is
+    there."""
     with disk(case) as place, World(case) as w:
         program = w.obey()
         with frozen(place):
@@ -116,7 +124,8 @@ def begins_when_it_can(case):
 
 
 def taken_over(case):
-    """The next session daemon needs no disk to have the sessions of the one before: they record on, also what is new."""
+    """The next session daemon needs no disk to have the sessions of the one before: they record on, also what is
+    new."""
     names = ('one', 'two')
     with disk(case) as place, World(case) as w:
         program = w.obey()
@@ -149,7 +158,8 @@ def taken_over(case):
 
 
 def one_with_a_file(path, file, sent, over):
-    """In a process of its own: a program that has said who it is, and sends a descriptor with the begin of something."""
+    """In a process of its own: a program that has said who it is, and sends a descriptor with the begin of
+    something."""
     s = hostile.connect(path)
     fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     hostile.send(s, hostile.hello())
@@ -160,7 +170,8 @@ def one_with_a_file(path, file, sent, over):
 
 
 def files_that_cannot_be_closed(case):
-    """Whoever has a descriptor of such a file, and begins another program, waits in it for good: not so the consumer daemon."""
+    """Whoever has a descriptor of such a file, and begins another program, waits in it for good: not so the consumer
+    daemon."""
     if os.geteuid():
         raise Skip('needs root to mount')
     with World(case) as w:

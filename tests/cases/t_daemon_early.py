@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Nothing is recorded too late: events that were enabled before a program began, or before its next call, while others change theirs."""
+"""Nothing is recorded too late: events that were enabled before a program began, or before its next call, while others
+change theirs."""
 import os
 import re
 import sys
@@ -12,7 +13,8 @@ from harness import FEATURES, Skip, check, limit, main, need, rounds, slurp  # n
 
 
 class Meddler:
-    """Another client, which enables and disables events: others of the same session, and the same ones in a session of its own."""
+    """Another client, which enables and disables events: others of the same session, and the same ones in a session of
+    its own."""
 
     def __init__(self, world, session):
         self.world, self.session, self.over, self.failure, self.turns = world, session, False, None, 0
@@ -54,12 +56,14 @@ def constructors_and_the_first_line(case):
                 w.wait_end(w.run([case.program('early')]))
         _, _, numbers = w.finish('early', lost=0)
         late = {writer: n for writer, n in numbers.items() if n != [1, 2, 3]}
-        check(not late and len(numbers) == times, '%d of %d programs recorded all; others: %s', len(numbers) - len(late), times, late)
+        check(not late and len(numbers) == times, '%d of %d programs recorded all; others: %s',
+              len(numbers) - len(late), times, late)
 
 
 @limit(60)
 def the_next_call(case):
-    """An event whose enable-event returned is recorded by the next call, in programs that run, and no longer after disable-event."""
+    """An event whose enable-event returned is recorded by the next call, in programs that run, and no longer after
+    disable-event."""
     times = rounds(1000)
     with World(case) as w:
         program, other = w.obey(), w.obey()
@@ -75,7 +79,8 @@ def the_next_call(case):
         other.end()
         _, trace, numbers = w.finish('next', lost=0)
         for writer, found in numbers.items():
-            check(found == list(range(1, times + 1)), 'writer %d: of %d calls %d are recorded', writer, times, len(found))
+            check(found == list(range(1, times + 1)), 'writer %d: of %d calls %d are recorded', writer, times,
+                  len(found))
         check(len(numbers) == 2, '%d writers, not 2', len(numbers))
         check(not list(trace.records('obey:late')), 'recorded after disable-event')
 
@@ -97,7 +102,8 @@ def a_new_channel_at_once(case):
 
 @limit(60)
 def listed_while_it_waits(case):
-    """What is loaded in a program is looked up before it has the daemon's answer, where a session wants it; where none does, not at all."""
+    """What is loaded in a program is looked up before it has the daemon's answer, where a session wants it; where none
+    does, not at all."""
     need('strace')
     if 'sanitize' in FEATURES:
         raise Skip('a sanitized program looks at its mappings itself')
@@ -112,7 +118,8 @@ def listed_while_it_waits(case):
             maps = [i for i, call in enumerate(calls) if '"/proc/self/maps"' in call]
             answers = [i for i, call in enumerate(calls) if re.search(r'recvmsg.* = [1-9]', call)]
             check(answers, 'no answer of the daemon in %s', calls)
-            check(not maps if options else maps and maps[0] < answers[0], '%s: the mappings are looked at in calls %s, the answers are %s', name, maps, answers)
+            check(not maps if options else maps and maps[0] < answers[0],
+                  '%s: the mappings are looked at in calls %s, the answers are %s', name, maps, answers)
             w('destroy', name)
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Filters where it is recorded: `enable-event --filter`, `record --filter`, and what becomes of them when daemons die, rules change, threads run."""
+"""Filters where it is recorded: `enable-event --filter`, `record --filter`, and what becomes of them when daemons die,
+rules change, threads run."""
 import os
 import re
 import signal
@@ -18,7 +19,8 @@ def only(records, events):
 
 @limit(300)
 def as_when_it_is_read(case):
-    """What a filter keeps when it is recorded is what the same filter keeps of a recording of everything: fields of every type."""
+    """What a filter keeps when it is recorded is what the same filter keeps of a recording of everything: fields of
+    every type."""
     whole = [records_of(case, case.record([case.program('types')], ['--private']).ok().directory) for _ in range(2)]
     # (addresses and times are other ones each time: of what is the same in both)
     whole = [[r for r in records if not r['event'].startswith('lttng_ust')] for records in whole]
@@ -26,7 +28,8 @@ def as_when_it_is_read(case):
     known = []
     for one, other in zip(*whole):
         again = dict(leaves(other['fields']))
-        known += [(p, v) for p, v in leaves(one['fields']) if again.get(p) == v and not (isinstance(v, str) and (v in NO_NUMBERS or len(v) > 200 or '\0' in v))]
+        known += [(p, v) for p, v in leaves(one['fields'])
+                  if again.get(p) == v and not (isinstance(v, str) and (v in NO_NUMBERS or len(v) > 200 or '\0' in v))]
     known = [(p, v) for p, v in known if not re.search(r'length|msg', p)]
     check(len(known) > 40, 'only %d fields', len(known))
     stable = {p for p, _ in known}
@@ -41,11 +44,12 @@ def as_when_it_is_read(case):
         result = case.record([case.program('types')], ['--private', '-f', expression.text()]).ok()
         got = [r for r in records_of(case, result.directory) if not r['event'].startswith('lttng_ust')]
         wanted = [r for r in whole[0] if wants(expression, r)]
-        check([r['event'] for r in got] == [r['event'] for r in wanted], '%s: recorded %s, not %s', expression.text(), [r['event'] for r in got],
-              [r['event'] for r in wanted])
+        check([r['event'] for r in got] == [r['event'] for r in wanted], '%s: recorded %s, not %s', expression.text(),
+              [r['event'] for r in got], [r['event'] for r in wanted])
         for g, w in zip(got, wanted):
             there, here = dict(leaves(w['fields'])), dict(leaves(g['fields']))
-            check(all(here.get(p) == v for p, v in there.items() if p in stable and (p, v) in known), '%s: %s, not %s', expression.text(), g, w)
+            check(all(here.get(p) == v for p, v in there.items() if p in stable and (p, v) in known), '%s: %s, not %s',
+                  expression.text(), g, w)
         partly += 0 < len(got) < len(whole[0])
     check(partly > count // 3, '%d filters kept a part', partly)
 
@@ -58,7 +62,8 @@ def through_the_daemon(case):
         w('disable-event', '-s', 'one', 'test:*')
         w('enable-event', '-s', 'one', '-f', 'seq % 2 == 0 && seq <= 20', 'test:seq')
         program('emit 20')
-        check('if seq % 2 == 0 && seq <= 20' in w('list', 'one').out, 'the filter is not shown: %s', w('list', 'one').out)
+        check('if seq % 2 == 0 && seq <= 20' in w('list', 'one').out, 'the filter is not shown: %s',
+              w('list', 'one').out)
         w('enable-event', '-s', 'one', '-f', 'seq == 23', 'test:s*')     # either of the two
         program('emit 4')
         w('disable-event', '-s', 'one', 'test:seq')
@@ -67,11 +72,13 @@ def through_the_daemon(case):
         program('emit 2')
         w('disable-event', '-s', 'one', 'test:*')
         w('disable-event', '-s', 'one', 'test:s*')
-        for filter_, words in (('seq ==', 'column 7'), ('sec == 1', "near is seq"), ('seq == "a"', 'a number and a text'), ('$ctx.vpit == 1', 'vpid')):
+        for filter_, words in (('seq ==', 'column 7'), ('sec == 1', "near is seq"),
+                               ('seq == "a"', 'a number and a text'), ('$ctx.vpit == 1', 'vpid')):
             answer = w('enable-event', '-s', 'one', '-f', filter_, 'test:seq', status=None)
             check(answer.status == 1 and words in answer.err, '%s: status %d, %s', filter_, answer.status, answer.err)
         program('emit 2')                               # 31, 32: nothing of that came into force
-        w('enable-event', '-s', 'one', '-f', 'exists(sec) || $ctx.vpid == %d && $event == "test:seq"' % program.pid, 'test:seq')
+        w('enable-event', '-s', 'one', '-f', 'exists(sec) || $ctx.vpid == %d && $event == "test:seq"' % program.pid,
+          'test:seq')
         program('emit 1')
         w('save', 'one', '-o', case.path('saved'), status=None)
         program.end()
@@ -88,7 +95,9 @@ def saved_and_loaded(case):
         w('save', 'kept')
         w('destroy', 'kept')
         w('load', 'kept')
-        check(w.session('kept')['channels'][0]['rules'] == before, 'loaded: %s', w.session('kept')['channels'][0]['rules'])
+        check(
+            w.session('kept')['channels'][0]['rules'] == before, 'loaded: %s',
+            w.session('kept')['channels'][0]['rules'])
         check(before[0]['filter'] == 'seq > 3 || name == "\\"*"', 'saved: %s', before)
         program = w.obey()
         w('start', 'kept')
@@ -99,7 +108,8 @@ def saved_and_loaded(case):
 
 
 def daemons_die(case):
-    """What was filtered goes on being filtered while no daemon is there, and under the next one, which can change it."""
+    """What was filtered goes on being filtered while no daemon is there, and under the next one, which can change
+    it."""
     with World(case) as w:
         program = w.obey()
         w.begin('one')
@@ -122,7 +132,9 @@ def daemons_die(case):
         program('emit 5')
         program.end()
         _, trace = w.end('one', lost=0)
-        check(list(numbers_of(trace).values()) == [[3, 6, 9, 12, 15, 18, 20, 25, 30, 35]], 'recorded: %s', numbers_of(trace))
+        check(
+            list(numbers_of(trace).values()) == [[3, 6, 9, 12, 15, 18, 20, 25, 30, 35]], 'recorded: %s',
+            numbers_of(trace))
 
 
 def what_does_not_fit(case):
@@ -133,8 +145,10 @@ def what_does_not_fit(case):
         w('enable-event', '-s', 'one', '-f', 'value > 3', 'obey:odd')
         w('start', 'one')
         program('odd 6')                                # 4 and 5
-        for text, words in (('value in [byte, 3]', 'a list has'), ('value in [byte, byte]', 'a list has'), ('value in [exists(byte), exists(byte)]', 'a list has'),
-                            ('far[4294967295] == 1 && !', 'the filter ends'), ('far == 1', 'an array'), (' || '.join(['value'] * 300), 'in a row')):
+        for text, words in (('value in [byte, 3]', 'a list has'), ('value in [byte, byte]', 'a list has'),
+                            ('value in [exists(byte), exists(byte)]',
+                             'a list has'), ('far[4294967295] == 1 && !', 'the filter ends'), ('far == 1', 'an array'),
+                            (' || '.join(['value'] * 300), 'in a row')):
             answer = w('enable-event', '-s', 'one', '-f', text, 'obey:odd', status=None)
             check(answer.status == 1 and words in answer.err, '%s: status %d, %s', text, answer.status, answer.err)
         # an element that no memory has: it is never there
@@ -146,9 +160,13 @@ def what_does_not_fit(case):
         program('odd 4')                                # 3
         # each fits a program, both do not
         long = ' || '.join('value %% 1000 == %d && byte != %d' % (n, n % 200) for n in range(100, 200))
-        done = [w('enable-event', '-s', 'one', '-f', long.replace('1000', str(1000 + i)), 'obey:odd', status=None) for i in range(4)]
+        done = [
+            w('enable-event', '-s', 'one', '-f', long.replace('1000', str(1000 + i)), 'obey:odd', status=None)
+            for i in range(4)
+        ]
         refused = [answer for answer in done if answer.status]
-        check(done[0].status == 0 and refused and 'cannot be made into one' in refused[0].err, 'nothing was too much: %s', [answer.err for answer in done])
+        check(done[0].status == 0 and refused and 'cannot be made into one' in refused[0].err,
+              'nothing was too much: %s', [answer.err for answer in done])
         program('odd 5')                                # 4 and 3
         answer = w('enable-event', '-s', 'one', '-f', os.fsdecode(b'value != "\xff"'), 'obey:odd', status=None)
         check(answer.status == 1 and 'UTF-8' in answer.err, 'status %d, %s', answer.status, answer.err)
@@ -161,8 +179,8 @@ def what_does_not_fit(case):
 @limit(300)
 def changed_under_threads(case):
     """
-    Filters that exclude each other come and go while threads record: each record that is in the trace is wanted by one of them, none is there twice,
-    and what is recorded after a command has returned is as it says.
+    Filters that exclude each other come and go while threads record: each record that is in the trace is wanted by one
+    of them, none is there twice, and what is recorded after a command has returned is as it says.
     """
     with World(case) as w:
         programs = [w.obey(), w.obey()]
@@ -173,11 +191,13 @@ def changed_under_threads(case):
             program('threads 3')
         wanted, made = {}, dict.fromkeys(range(len(programs)), 0)
         for turn in range(max(8, rounds(60))):
-            kind = case.random.choice(('seq % 7 == 2', 'seq % 7 == 3 && writer < 4096', 'seq % 7 in [4, 5] && $ctx.procname == "ob*"', 'seq % 7 * 1.5 == 9'))
+            kind = case.random.choice(('seq % 7 == 2', 'seq % 7 == 3 && writer < 4096',
+                                       'seq % 7 in [4, 5] && $ctx.procname == "ob*"', 'seq % 7 * 1.5 == 9'))
             w('enable-event', '-s', 'one', '-f', kind, 'test:s*')
             which = turn % len(programs)
             programs[which]('emit 7')
-            rest = {'2': {1, 2}, '3': {1, 3}, '[': {1, 4, 5}, '1': {1, 6}}[re.search(r'(?:== |in |\* )(\S)', kind).group(1)]
+            rest = {'2': {1, 2}, '3': {1, 3}, '[': {1, 4, 5}, '1': {1, 6}}[re.search(r'(?:== |in |\* )(\S)',
+                                                                                     kind).group(1)]
             for n in range(made[which] + 1, made[which] + 8):
                 if n % 7 in rest:
                     wanted.setdefault(which, []).append(n)
@@ -189,9 +209,11 @@ def changed_under_threads(case):
         numbers = numbers_of(trace)
         for writer, got in numbers.items():
             check(len(got) == len(set(got)), 'writer %d: a record is there twice', writer)
-            check(all(n % 7 in (1, 2, 3, 4, 5, 6) for n in got), 'writer %d: nobody wanted %s', writer, [n for n in got if n % 7 == 0])
+            check(all(n % 7 in (1, 2, 3, 4, 5, 6) for n in got), 'writer %d: nobody wanted %s', writer,
+                  [n for n in got if n % 7 == 0])
         emitted = sorted(sorted(n) for n in numbers.values() if sorted(n) in [sorted(x) for x in wanted.values()])
-        check(emitted == sorted(sorted(n) for n in wanted.values()), 'after the commands: wanted %s of %s', list(wanted.values())[0][:20], [n[:20] for n in numbers.values()])
+        check(emitted == sorted(sorted(n) for n in wanted.values()), 'after the commands: wanted %s of %s',
+              list(wanted.values())[0][:20], [n[:20] for n in numbers.values()])
 
 
 def a_command_of_its_own(case):
@@ -200,14 +222,19 @@ def a_command_of_its_own(case):
         for options in ([], ['--private']):
             for text, count in (('seq > 90', 10), ('seq > 90 && writer == 77777', 0), ('nothing == 1', 0)):
                 path = case.path('out%d%d' % (bool(options), len(os.listdir(case.directory))))
-                answer = w('record', *options, '-e', 'test:*', '-f', text, '-o', path, '--', case.program('busy'), 'count', 1, 100, 0)
+                answer = w('record', *options, '-e', 'test:*', '-f', text, '-o', path, '--', case.program('busy'),
+                           'count', 1, 100, 0)
                 got = [r for r in records_of(case, path) if r['event'] == 'test:seq']
                 check(len(got) == count, '%s %s: %d records, not %d: %s', options, text, len(got), count, answer.err)
-                if options:                             # (the daemon is asked by others too: it does not say whose events were meant)
+                # (the daemon is asked by others too: it does not say whose events were meant)
+                if options:
                     check(('has such a field' in answer.err) == ('nothing' in text), '%s: %s', text, answer.err)
         answer = w('record', '-f', 'seq >', '--', 'true', status=None)
         check(answer.status == 2 and 'column 6' in answer.err, 'status %d: %s', answer.status, answer.err)
 
 
 if __name__ == '__main__':
-    main([as_when_it_is_read, through_the_daemon, saved_and_loaded, daemons_die, what_does_not_fit, changed_under_threads, a_command_of_its_own])
+    main([
+        as_when_it_is_read, through_the_daemon, saved_and_loaded, daemons_die, what_does_not_fit, changed_under_threads,
+        a_command_of_its_own
+    ])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""kill -9 of programs, of the consumer daemon, of the session daemon, at random moments under load: what was recorded is in the trace."""
+"""kill -9 of programs, of the consumer daemon, of the session daemon, at random moments under load: what was recorded
+is in the trace."""
 import contextlib
 import os
 import signal
@@ -12,7 +13,8 @@ from daemon import World  # noqa: E402
 from harness import SEED, check, limit, main, rounds  # noqa: E402
 
 SIZES = ['--subbuf-size', '256k', '--num-subbuf', '8']
-# Arithmetic between two records: some thousands a second of each thread, for which the buffers have room for many seconds without a consumer.
+# Arithmetic between two records: some thousands a second of each thread, for which the buffers have room for many
+# seconds without a consumer.
 SPIN = '300000'
 
 
@@ -25,7 +27,10 @@ def kill(pid):
 
 def killing(case, w, victim, private):
     """Some of the three, in any order, the moments chosen by the seed. Returns their names."""
-    everybody = {'program': lambda: kill(victim.pid), 'consumer': lambda: kill(w.consumerd()), 'session': lambda: kill(w.sessiond())}
+    everybody = {
+        'program': lambda: kill(victim.pid), 'consumer': lambda: kill(w.consumerd()),
+        'session': lambda: kill(w.sessiond())
+    }
     # Rings of one process are gone when it is, and both daemons.
     names = case.random.sample(sorted(everybody), case.random.randrange(1, 3 if private else 4))
     for name in names:

@@ -34,7 +34,8 @@ def recorded(case, who, name, number):
 def shows(who, path, is_said, *options):
     """`waymark view` shows what is in that directory, and says so, or says nothing."""
     done = who('view', *options)
-    check(done.out and done.out == who('view', *options, path).out, 'not %s is shown: %s', path, done.err + done.out[-500:])
+    check(done.out and done.out == who('view', *options, path).out, 'not %s is shown: %s', path,
+          done.err + done.out[-500:])
     check(done.err == ('waymark: %s%s\n' % (SAID, path) if is_said else ''), 'for %s it says: %s', path, done.err)
 
 
@@ -52,7 +53,8 @@ def state(who, name):
 
 
 def after_record(case):
-    """With and without JSON, by another reader, and when the path was relative or has any bytes in it. No daemon is started for it."""
+    """With and without JSON, by another reader, and when the path was relative or has any bytes in it. No daemon is
+    started for it."""
     with control(case) as who:
         who('view', status=1).says('which trace', 'waymark create')
         shows(who, recorded(case, who, 'one', 3), True)
@@ -71,7 +73,8 @@ def after_record(case):
         no_utf8 = os.fsencode(case.path('bytes')) + b'\xff\xc3'
         for argv in (['record', '-o', no_utf8, '--', case.program('procs'), 'leaf', '7'], ['view'], ['view', no_utf8]):
             done = finished([WAYMARK, *argv], env=who.env, stdin=subprocess.DEVNULL, capture_output=True)
-            check(done.returncode == 0 and (argv[0] == 'record' or b'test:seq' in done.stdout), '%s: %s', argv, done.stderr)
+            check(done.returncode == 0 and (argv[0] == 'record' or b'test:seq' in done.stdout), '%s: %s', argv,
+                  done.stderr)
         with open(state(who, 'trace'), 'rb') as f:
             check(f.read() == no_utf8 + b'\n', 'the path was written down otherwise')
         check(not who.daemons(), 'a daemon was started')
@@ -90,7 +93,8 @@ def after_destroy(case):
             who('set-session', 'abcd'[current])
             who('destroy', '--all')
             done = who('view')
-            check(done.err in ['waymark: %s%s\n' % (SAID, path) for path in paths[current:current + 1] or paths], 'it says: %s', done.err)
+            check(done.err in ['waymark: %s%s\n' % (SAID, path) for path in paths[current:current + 1] or paths],
+                  'it says: %s', done.err)
         second = session(case, who, 'second', 9)
         who('destroy')
         who('create', 'nothing')
@@ -150,7 +154,8 @@ def what_is_followed(case):
         who.shell('%s count 1 1000 0' % case.program('busy'), who.home)
         recorded(case, who, 'last', 3)
         with open(case.path('shown'), 'w') as out, open(case.path('said'), 'w') as err:
-            child = subprocess.Popen([WAYMARK, 'view', '--follow'], env=who.env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
+            child = subprocess.Popen([WAYMARK, 'view', '--follow'], env=who.env, stdin=subprocess.DEVNULL, stdout=out,
+                                     stderr=err, start_new_session=True)
         try:
             wait_for(lambda: os.path.getsize(case.path('shown')), 'records of the session')
             who('stop')
@@ -173,7 +178,8 @@ def what_is_written_there_is_not_trusted(case):
         place, victim = state(who, 'trace'), case.path('victim')
         with open(place, 'rb') as f:
             whole = f.read()
-        for text in (b'', b'\n', b'relative\n', whole[:-1], b'/tmp\0' + whole, whole + b'\0\n', b'/' * 4096 + b'\n', b'/' + b'x' * 1000000 + b'\n'):
+        for text in (b'', b'\n', b'relative\n', whole[:-1], b'/tmp\0' + whole, whole + b'\0\n', b'/' * 4096 + b'\n',
+                     b'/' + b'x' * 1000000 + b'\n'):
             with open(place, 'wb') as f:
                 f.write(text)
             done = who('view', status=1).says('does not hold the path of a directory', 'which trace')
@@ -205,7 +211,8 @@ def homes_that_cannot_be_written(case):
     def record(who, home, before=()):
         place = case.path('trace')
         env = {k: v for k, v in who.env.items() if k != 'HOME'}
-        done = finished([*before, WAYMARK, 'record', '--json', '-o', place, '--', case.program('procs'), 'status', '3'], stdin=subprocess.DEVNULL,
+        done = finished([*before, WAYMARK, 'record', '--json', '-o', place, '--',
+                         case.program('procs'), 'status', '3'], stdin=subprocess.DEVNULL,
                         env=dict(env, HOME=home) if home is not None else env, capture_output=True, text=True)
         shutil.rmtree(place)
         return done.returncode, sorted(json.loads(done.stdout)), done.stderr
@@ -221,12 +228,21 @@ def homes_that_cannot_be_written(case):
         if os.geteuid() == 0:
             home = case.path('other')
             os.mkdir(home)
-            read_only = ['unshare', '-m', '--propagation', 'private', 'sh', '-ec', 'mount --bind "$HOME" "$HOME"; mount -o remount,bind,ro "$HOME"; exec "$@"', 'sh']
-            check(record(who, home, read_only) == wanted and not os.listdir(home), 'with a home that is read only: %s', record(who, home, read_only))
+            read_only = [
+                'unshare', '-m', '--propagation', 'private', 'sh', '-ec',
+                'mount --bind "$HOME" "$HOME"; mount -o remount,bind,ro "$HOME"; exec "$@"', 'sh'
+            ]
+            check(
+                record(who, home, read_only) == wanted and not os.listdir(home), 'with a home that is read only: %s',
+                record(who, home, read_only))
             # another user's: nothing that belongs to root is made there
             os.chown(home, 65534, 65534)
-            check(record(who, home) == wanted and not os.listdir(home), 'with another user\'s home: %s', os.listdir(home))
+            check(
+                record(who, home) == wanted and not os.listdir(home), 'with another user\'s home: %s', os.listdir(home))
 
 
 if __name__ == '__main__':
-    main([after_record, after_destroy, the_later_of_both, what_is_followed, what_is_written_there_is_not_trusted, homes_that_cannot_be_written])
+    main([
+        after_record, after_destroy, the_later_of_both, what_is_followed, what_is_written_there_is_not_trusted,
+        homes_that_cannot_be_written
+    ])

@@ -23,7 +23,9 @@ def begin(w, name, *channel):
 
 def written(path):
     """Bytes of streams and indexes."""
-    return sum(os.path.getsize(os.path.join(top, name)) for top, _, names in os.walk(path) for name in names if name != 'metadata')
+    return sum(
+        os.path.getsize(os.path.join(top, name)) for top, _, names in os.walk(path) for name in names
+        if name != 'metadata')
 
 
 def fill(w, name, *programs):
@@ -42,14 +44,17 @@ def fill(w, name, *programs):
 
 
 def whole(w, name):
-    """Stopped, and destroyed; the readers see as many records as were counted. (What is left in the rings may find room yet, piece by piece.)"""
+    """Stopped, and destroyed; the readers see as many records as were counted. (What is left in the rings may find room
+    yet, piece by piece.)"""
     stopped = w('stop', name, '--json')
     is_now = w('destroy', name, '--json').json['sessions'][0]
-    causes = sum(is_now['counts'][k] for k in ('lost_full', 'lost_memory', 'lost_size', 'lost_retry', 'overwritten', 'unwritten'))
+    causes = sum(is_now['counts'][k]
+                 for k in ('lost_full', 'lost_memory', 'lost_size', 'lost_retry', 'overwritten', 'unwritten'))
     check(is_now['counts']['lost'] == causes, 'counts: %s', is_now['counts'])
     trace = Trace(is_now['path'], lossy=True)
     there = sum(1 for _ in trace.records())
-    check(there == is_now['counts']['records'], '%d records are there, %d were counted', there, is_now['counts']['records'])
+    check(there == is_now['counts']['records'], '%d records are there, %d were counted', there,
+          is_now['counts']['records'])
     return trace, stopped.err
 
 
@@ -65,7 +70,8 @@ def stops_when_its_trace_is_full(case):
         check('--max-size' in refused.err and 'clear' in refused.err, 'start says: %s', refused.err)
         program('emit 10')               # into the other one alone
         w('clear', '-s', 'small')
-        check(not w.session('small')['full'] and w.session('small')['counts']['records'] == 0, 'cleared, it is: %s', w.session('small'))
+        check(not w.session('small')['full'] and w.session('small')['counts']['records'] == 0, 'cleared, it is: %s',
+              w.session('small'))
         w('start', 'small')
         program('emit 10')
         is_now, trace = w.end('small', lost=0)
@@ -130,7 +136,9 @@ def processes_share_it(case):
         programs[0]('emit 500')
         programs[0].end()                # what it has written counts on
         is_now = fill(w, 'small', *programs[1:])
-        check(len(os.listdir(os.path.join(is_now['path'], 'ust', 'pid'))) == 3, 'the trace has: %s', os.listdir(is_now['path']))
+        check(
+            len(os.listdir(os.path.join(is_now['path'], 'ust', 'pid'))) == 3, 'the trace has: %s',
+            os.listdir(is_now['path']))
         # room is again for as much as before, also where the one that has ended had some
         w('clear', '-s', 'small')
         w('start', 'small')
@@ -160,7 +168,8 @@ def what_an_administrator_allows(case):
     with World(case, limits=lines) as w:
         def names(answer, limit):
             answer.says('the limit "%s" is set in %s (waymark-sessiond(8))' % (limit, w.limits))
-            check('Argument list too long' not in answer.err, 'the system\'s words for it are of no use: %s', answer.err)
+            check('Argument list too long' not in answer.err, 'the system\'s words for it are of no use: %s',
+                  answer.err)
 
         names(w('create', 'x', '--max-size', '1M', status=1).says('--max-size'), 'trace-size')
         w('create', 'one')
@@ -179,17 +188,20 @@ def what_an_administrator_allows(case):
         w('start', 'two', status=None).says('4 MB are the limit', 'the limit "ring-memory" is set in')
         w('enable-event', '-s', 'one', '-c', 'b', 'test:*')
         w('start', 'one')
-        names(w('enable-channel', '-s', 'one', 'c', status=1).says('3 channels'), 'channels')     # the tracer's own is the third
+        # the tracer's own is the third
+        names(w('enable-channel', '-s', 'one', 'c', status=1).says('3 channels'), 'channels')
         fill(w, 'one', program)
         whole(w, 'one')
         program.end()
 
 
 def of_one_users_traces(case):
-    """What all sessions of a user may write: spoken for while they are there; who asks for nothing has the rest, and it is enforced."""
+    """What all sessions of a user may write: spoken for while they are there; who asks for nothing has the rest, and it
+    is enforced."""
     with World(case, limits='user-trace-size = %dk\n' % (KB + 600)) as w:
         w('create', 'one', '--max-size', '600k')
-        w('create', 'two', '--max-size', '%dk' % (KB + 1), status=1).says('%d bytes together' % (KB + 600 << 10), 'leave %d' % (KB << 10))
+        w('create', 'two', '--max-size', '%dk' % (KB + 1), status=1).says('%d bytes together' % (KB + 600 << 10),
+                                                                          'leave %d' % (KB << 10))
         w('create', 'rest')
         check(w.session('rest')['max_size'] == KB << 10, 'the rest is: %s', w.session('rest')['max_size'])
         w('create', 'three', status=1).says('leave 0', '"user-trace-size" is set in')
@@ -257,7 +269,8 @@ def what_stays_free_of_a_disk(case):
 
 
 def more_programs_than_allowed(case):
-    """Who comes when there are as many runs on without being recorded; when one has ended, the next is recorded again."""
+    """Who comes when there are as many runs on without being recorded; when one has ended, the next is recorded
+    again."""
     with World(case, limits='programs = 2\n') as w:
         w.begin('all', 'test:*')
         first, second, third = w.obey(), w.obey(), w.obey()
@@ -300,7 +313,8 @@ def lowered_limits_end_nothing(case):
 
 
 def rules_that_fit_into_no_answer(case):
-    """They are refused when they are asked for, in words; what was there before is listed, and is there under the next daemon."""
+    """They are refused when they are asked for, in words; what was there before is listed, and is there under the next
+    daemon."""
     with World(case) as w:
         w('create', 'one')
         said = None
@@ -308,7 +322,8 @@ def rules_that_fit_into_no_answer(case):
             w('enable-channel', '-s', 'one', 'c%d' % n)
             # quotation marks take two bytes in the file that the next daemon reads
             patterns = ['%s%d' % ('"' * 500, 1000 * n + i) for i in range(1000)]
-            said = w('enable-event', '-s', 'one', '-c', 'c%d' % n, *(','.join(patterns[i:i + 200]) for i in range(0, 1000, 200)), status=None)
+            said = w('enable-event', '-s', 'one', '-c', 'c%d' % n,
+                     *(','.join(patterns[i:i + 200]) for i in range(0, 1000, 200)), status=None)
             if said.status:
                 break
         check(said.status == 1 and '4 MB at most' in said.err, 'it says: %s', said.err[-500:])
@@ -340,6 +355,9 @@ def limits_that_are_not_understood(case):
 
 
 if __name__ == '__main__':
-    main([stops_when_its_trace_is_full, is_full_for_the_next_daemons_too, a_daemon_that_is_not_there_when_it_fills, processes_share_it,
-          refused, what_an_administrator_allows, of_one_users_traces, what_stays_free_of_a_disk, more_programs_than_allowed, lowered_limits_end_nothing, rules_that_fit_into_no_answer,
-          limits_that_are_not_understood])
+    main([
+        stops_when_its_trace_is_full, is_full_for_the_next_daemons_too, a_daemon_that_is_not_there_when_it_fills,
+        processes_share_it, refused, what_an_administrator_allows, of_one_users_traces, what_stays_free_of_a_disk,
+        more_programs_than_allowed, lowered_limits_end_nothing, rules_that_fit_into_no_answer,
+        limits_that_are_not_understood
+    ])

@@ -14,9 +14,9 @@ CONTEXTS = ['vpid', 'vtid', 'procname']
 
 def contexts_for_programs_that_come_back(case):
     """
-    The daemon is killed while a program stands still; the next one is told of a context before the program is back, with the rings of all
-    layouts before: it moves, and nothing that its threads record meanwhile is there twice, or not at all. So it is for one that has been
-    moved already, which the next daemon cannot know.
+    The daemon is killed while a program stands still; the next one is told of a context before the program is back,
+    with the rings of all layouts before: it moves, and nothing that its threads record meanwhile is there twice, or not
+    at all. So it is for one that has been moved already, which the next daemon cannot know.
     """
     if 'testpoints' not in FEATURES:
         raise Skip('needs a build with -Dtestpoints=true')
@@ -42,8 +42,9 @@ def contexts_for_programs_that_come_back(case):
         for r in trace.records('test:seq'):
             if r.fields['writer'] == writer[0]:
                 sure = max(i for i, bound in enumerate(had) if bound < r.fields['seq'])
-                check(list(c for c in CONTEXTS if c in r.scopes) == CONTEXTS[:sure], 'record %d, after %s, has %s', r.fields['seq'],
-                      CONTEXTS[:sure], r.scopes)
+                check(
+                    list(c for c in CONTEXTS if c in r.scopes) == CONTEXTS[:sure], 'record %d, after %s, has %s',
+                    r.fields['seq'], CONTEXTS[:sure], r.scopes)
 
 
 if __name__ == '__main__':

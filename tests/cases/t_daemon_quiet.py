@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Who does nothing costs nothing: programs that are stopped delay no command, and nobody wakes while nothing happens."""
+"""Who does nothing costs nothing: programs that are stopped delay no command, and nobody wakes while nothing
+happens."""
 import os
 import re
 import resource
@@ -19,14 +20,16 @@ from mounts import fresh_run  # noqa: E402
 from processes import cpu_seconds  # noqa: E402
 from users import open_to_all  # noqa: E402
 
-# As long as a command would be, and more than any waits for a machine that is busy: who waited for the stopped one waits 3 s each time.
+# As long as a command would be, and more than any waits for a machine that is busy: who waited for the stopped one
+# waits 3 s each time.
 TIMES, FACTOR, FLOOR_S = 10, 10, 1.5
 # The deadlines of the last command (3 s) and of a greeting (5 s) pass, even if nothing waits for them any more.
 SETTLE_S = 6
 
 
 def took(w, *argv):
-    """The time that a command takes: the middle of some, as a machine that is busy otherwise holds up one or the other."""
+    """The time that a command takes: the middle of some, as a machine that is busy otherwise holds up one or the
+    other."""
     times = []
     for _ in range(TIMES):
         begun = time.monotonic()
@@ -46,7 +49,8 @@ def stopped_programs_delay_nobody(case):
         os.kill(stopped.pid, signal.SIGSTOP)
         w.wait(lambda: state(stopped.pid) == 'T', 'the program to stop')
         with_it, _ = took(w, 'enable-event', '-s', 'all', 'two:*')
-        check(with_it < FACTOR * without + FLOOR_S, 'a command takes %.3f s with a stopped program, %.3f s without', with_it, without)
+        check(with_it < FACTOR * without + FLOOR_S, 'a command takes %.3f s with a stopped program, %.3f s without',
+              with_it, without)
         answer = w('enable-event', '-s', 'all', 'test:seq')
         answer.says(str(stopped.pid), 'obey')
         # (somebody else may be late for once)
@@ -61,7 +65,8 @@ def stopped_programs_delay_nobody(case):
         fresh = w.obey()                 # nor does it delay who begins
         fresh('emit 5')
         os.kill(stopped.pid, signal.SIGCONT)
-        w.wait(lambda: not w('enable-event', '-s', 'all', 'test:seq', '--json').json['unanswered'], 'the program to answer')
+        w.wait(lambda: not w('enable-event', '-s', 'all', 'test:seq', '--json').json['unanswered'],
+               'the program to answer')
         stopped('emit 5')
         for program in programs + [fresh]:
             program.end()
@@ -71,7 +76,8 @@ def stopped_programs_delay_nobody(case):
 
 @limit(30)
 def silent_program_delays_one_command(case):
-    """One that lives, registers an event that is recorded, and never answers: it is named each time, and waited for once."""
+    """One that lives, registers an event that is recorded, and never answers: it is named each time, and waited for
+    once."""
     with World(case) as w:
         w.begin('all', 'silent:*')
         liar = hostile.connect(os.path.join(w.rundir, 'app.sock'))
@@ -106,7 +112,8 @@ def switches(pid):
     found = {}
     for task in os.listdir('/proc/%d/task' % pid):
         text = slurp('/proc/%d/task/%s/status' % (pid, task))
-        found[task] = (re.search(r'^Name:\s+(.*)', text, re.M).group(1), int(re.search(r'^voluntary_ctxt_switches:\s+(\d+)', text, re.M).group(1)))
+        found[task] = (re.search(r'^Name:\s+(.*)', text, re.M).group(1),
+                       int(re.search(r'^voluntary_ctxt_switches:\s+(\d+)', text, re.M).group(1)))
     return found
 
 
@@ -118,8 +125,9 @@ def woken(before, after):
 
 def rests(programs, seconds, words):
     """
-    {what it is: process}: in `seconds` of nothing none of them wakes. What there was to do before may end in the first such time, on a machine that
-    is busy otherwise; whoever wakes by himself wakes in all of them, if these are longer than he sleeps.
+    {what it is: process}: in `seconds` of nothing none of them wakes. What there was to do before may end in the first
+    such time, on a machine that is busy otherwise; whoever wakes by himself wakes in all of them, if these are longer
+    than he sleeps.
     """
     for _ in range(4):
         before = {name: switches(pid) for name, pid in programs.items()}
@@ -135,13 +143,15 @@ def nobody_wakes(case):
     """Session daemon, consumer daemon and a program that does nothing, in a session that records."""
     if SANITIZED:
         raise Skip('a sanitizer has threads of its own')
-    seconds = 60 if PERCENT >= 100 else 12   # more than who looks for himself whether somebody has come lets pass (10 s)
+    # more than who looks for himself whether somebody has come lets pass (10 s)
+    seconds = 60 if PERCENT >= 100 else 12
     with World(case) as w:
         program = w.obey()
         w.begin('idle')
         program('emit 10')
         time.sleep(SETTLE_S)             # the time that commands and looks at rings have: then nothing is to be done
-        rests({'session daemon': w.sessiond(), 'consumer daemon': w.consumerd(), 'program': program.pid}, seconds, 'a session that records')
+        rests({'session daemon': w.sessiond(), 'consumer daemon': w.consumerd(), 'program': program.pid}, seconds,
+              'a session that records')
         program.end()
         w.finish('idle', lost=0)
 
@@ -164,7 +174,8 @@ def nobody_wakes_for_others(case):
             return [switches(program.pid) for program in idle]
 
         before = fill(SETTLE_S)
-        for _ in range(4):               # (what there was to do before may end in the first of these, on a machine that is busy otherwise)
+        # (what there was to do before may end in the first of these, on a machine that is busy otherwise)
+        for _ in range(4):
             after = fill(12)
             awake = [woken(was, now) for was, now in zip(before, after)]
             if not any(awake):
@@ -180,14 +191,16 @@ def nobody_wakes_for_others(case):
 def mapped_rings(pid):
     """{inode: kB of them that are in this process's memory}"""
     found = {}
-    for inode, kb in re.findall(r'^\S+ \S+ \S+ \S+ (\d+) +/memfd:waymark-ring.*\n(?:(?!Rss).*\n)*?Rss: +(\d+) kB', slurp('/proc/%d/smaps' % pid), re.M):
+    for inode, kb in re.findall(r'^\S+ \S+ \S+ \S+ (\d+) +/memfd:waymark-ring.*\n(?:(?!Rss).*\n)*?Rss: +(\d+) kB',
+                                slurp('/proc/%d/smaps' % pid), re.M):
         found[inode] = found.get(inode, 0) + int(kb)
     return found
 
 
 @limit(30)
 def only_what_a_program_records_is_mapped_ahead(case):
-    """What its helper alone records, that is what is loaded, is written into pages as they come; where nothing else is recorded, nothing is looked after."""
+    """What its helper alone records, that is what is loaded, is written into pages as they come; where nothing else is
+    recorded, nothing is looked after."""
     if resource.getpagesize() != 4096:
         raise Skip('with larger pages a few are as much as what is mapped ahead')
     with World(case) as w:
@@ -196,7 +209,8 @@ def only_what_a_program_records_is_mapped_ahead(case):
         dump = mapped_rings(program.pid)
         check(len(dump) == 1, 'rings of what is loaded: %s', dump)
         w('enable-event', '-s', 'loaded', 'test:*')
-        both = w.wait(lambda: {i: kb for i, kb in mapped_rings(program.pid).items() if i not in dump and kb >= 64}, 'what it may record to be mapped')
+        both = w.wait(lambda: {i: kb for i, kb in mapped_rings(program.pid).items() if i not in dump and kb >= 64},
+                      'what it may record to be mapped')
         check(len(both) == 1, 'rings: %s', both)
         after = mapped_rings(program.pid)
         check(all(after[i] < 64 for i in dump), 'what is loaded takes %s kB, what is recorded %s', dump, after)
@@ -205,14 +219,16 @@ def only_what_a_program_records_is_mapped_ahead(case):
 
 
 def quiet(programs, words):
-    """Nothing wakes them, for longer than they let pass where they have to look by themselves whether somebody has come (10 s)."""
+    """Nothing wakes them, for longer than they let pass where they have to look by themselves whether somebody has come
+    (10 s)."""
     time.sleep(SETTLE_S)
     rests({program.pid: program.pid for program in programs}, 60 if PERCENT >= 100 else 12, words)
 
 
 @limit(120)
 def two_places_and_one_daemon(case):
-    """A program of a user, whose own daemon runs, or root's: it does not wake to look for the other, and has it as soon as it comes."""
+    """A program of a user, whose own daemon runs, or root's: it does not wake to look for the other, and has it as soon
+    as it comes."""
     if SANITIZED:
         raise Skip('a sanitizer has threads of its own')
     alice = hostile.ALICE
@@ -247,7 +263,8 @@ def two_places_and_one_daemon(case):
 
 
 def who_logs_in_later(case):
-    """An application that is older than its user's directory below /run/user, and connected to root's daemon, finds the user's daemon there."""
+    """An application that is older than its user's directory below /run/user, and connected to root's daemon, finds the
+    user's daemon there."""
     alice = hostile.ALICE
     with open_to_all(case), fresh_run(), World(case, 'roots', daemon=False, usual=True) as roots, \
             World(case, 'hers', user=alice, daemon=False, usual=True) as hers:
@@ -264,13 +281,15 @@ def who_logs_in_later(case):
 
 @limit(60)
 def no_descriptor_is_left(case):
-    """A session daemon that may open nothing more does not spin on those who wait at its door, and lets them in when it may again."""
+    """A session daemon that may open nothing more does not spin on those who wait at its door, and lets them in when it
+    may again."""
     with World(case) as w:
         w.begin('all')
         first = w.obey()
         daemon = w.sessiond()
         may = resource.prlimit(daemon, resource.RLIMIT_NOFILE)
-        resource.prlimit(daemon, resource.RLIMIT_NOFILE, (3, may[1]))    # fewer than it has: not even the one that is kept for this can be had again
+        # fewer than it has: not even the one that is kept for this can be had again
+        resource.prlimit(daemon, resource.RLIMIT_NOFILE, (3, may[1]))
         late = [Obey(w) for _ in range(3)]
         used = cpu_seconds(daemon)
         time.sleep(2)                    # the time that is measured
@@ -289,5 +308,8 @@ def no_descriptor_is_left(case):
 
 
 if __name__ == '__main__':
-    main([stopped_programs_delay_nobody, silent_program_delays_one_command, stopped_before_it_was_asked, nobody_wakes, nobody_wakes_for_others,
-          only_what_a_program_records_is_mapped_ahead, two_places_and_one_daemon, who_logs_in_later, no_descriptor_is_left])
+    main([
+        stopped_programs_delay_nobody, silent_program_delays_one_command, stopped_before_it_was_asked, nobody_wakes,
+        nobody_wakes_for_others, only_what_a_program_records_is_mapped_ahead, two_places_and_one_daemon,
+        who_logs_in_later, no_descriptor_is_left
+    ])

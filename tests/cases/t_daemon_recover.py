@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rings that are files (`create --shm-path`): what they hold outlives all processes, and `recover`, or the next daemon, puts it into the trace."""
+"""Rings that are files (`create --shm-path`): what they hold outlives all processes, and `recover`, or the next daemon,
+puts it into the trace."""
 import glob
 import json
 import os
@@ -36,7 +37,9 @@ def kill_all(w, programs, random=None):
         else:
             victim.kill()
     # (a session daemon that outlives its consumer daemon by a moment has started another)
-    w.wait(lambda: not [os.kill(pid, signal.SIGKILL) for pid in w.daemons() if state(pid) not in ('Z', None)] and not w.ours(), 'all to be gone')
+    w.wait(
+        lambda: not [os.kill(pid, signal.SIGKILL) for pid in w.daemons()
+                     if state(pid) not in ('Z', None)] and not w.ours(), 'all to be gone')
 
 
 def kill_daemons(w):
@@ -76,14 +79,17 @@ def check_whole(trace, calls, turn):
     found = numbers_of(trace)
     for writer, (begun, returned) in calls.items():
         numbers = found.pop(writer, [])
-        check(numbers == list(range(1, len(numbers) + 1)) and returned <= len(numbers) <= begun,
-              'turn %d: writer %d has returned from %d calls of %d, and the trace has %s', turn, writer, returned, begun, numbers[-5:])
+        check(numbers == list(range(1,
+                                    len(numbers) + 1)) and returned <= len(numbers) <= begun,
+              'turn %d: writer %d has returned from %d calls of %d, and the trace has %s', turn, writer, returned,
+              begun, numbers[-5:])
     check(not found, 'turn %d: records of others: %s', turn, list(found))
 
 
 @limit(120)
 def everything_is_killed(case):
-    """At any moment, in any order, with rings of each user and of each process: all that a program had recorded is in the trace."""
+    """At any moment, in any order, with rings of each user and of each process: all that a program had recorded is in
+    the trace."""
     writers = set()
     for turn in range(rounds(30)):
         with World(case, 'home%d' % turn, daemon=False) as w:
@@ -102,13 +108,17 @@ def everything_is_killed(case):
             is_now = recovered(w, where)[0]
             check(is_now['path'] == before and is_now['counts']['lost'] == 0, 'turn %d: %s', turn, is_now['counts'])
             trace = Trace(is_now['path'])
-            check_whole(trace, {writer: calls for writer, calls in case.board.read().items() if writer not in writers}, turn)
+            check_whole(trace, {writer: calls for writer, calls in case.board.read().items() if writer not in writers},
+                        turn)
             writers = set(case.board.read())
-            check(w('view').out.count('test:seq') == len(list(trace.records('test:seq'))), 'the last that was recorded is not what was recovered')
+            check(
+                w('view').out.count('test:seq') == len(list(trace.records('test:seq'))),
+                'the last that was recorded is not what was recovered')
 
 
 def the_next_daemon_has_the_files(case):
-    """Not even a program is left: the session daemon that comes finds the rings by itself, and records go on in them."""
+    """Not even a program is left: the session daemon that comes finds the rings by itself, and records go on in
+    them."""
     with World(case) as w:
         where, program = case.path('rings'), w.obey()
         begin(w, 'one', where)
@@ -123,7 +133,9 @@ def the_next_daemon_has_the_files(case):
         check(sorted(files_of(where)) == files, 'other rings were made: %s', files_of(where))
         other.end()
         numbers = w.finish('one', lost=0)[2]
-        check(sorted(len(n) for n in numbers.values()) == [50, 100], 'records: %s', {k: len(n) for k, n in numbers.items()})
+        check(
+            sorted(len(n) for n in numbers.values()) == [50, 100], 'records: %s',
+            {k: len(n) for k, n in numbers.items()})
         check(os.listdir(where) == [], 'left: %s', os.listdir(where))
 
 
@@ -189,11 +201,15 @@ def the_machine_was_another(case):
 
 
 def streams_of(session):
-    return [f for f in glob.glob(session['path'] + '/ust/uid/*/64-bit/*') if os.path.basename(f).startswith('one_') and os.path.getsize(f)]
+    return [
+        f for f in glob.glob(session['path'] + '/ust/uid/*/64-bit/*')
+        if os.path.basename(f).startswith('one_') and os.path.getsize(f)
+    ]
 
 
 def the_trace_has_less(case):
-    """What the disk never got of the trace is gone with the machine: what rings hold is there, and what is not is counted, or told where nobody knows."""
+    """What the disk never got of the trace is gone with the machine: what rings hold is there, and what is not is
+    counted, or told where nobody knows."""
     for what in ('nothing', 'metadata', 'streams', 'halves'):
         with World(case, 'home-' + what) as w:
             where, program = case.path('rings-' + what), w.obey(env={'WAYMARK_ALLOW_BLOCKING': '1'})
@@ -209,25 +225,33 @@ def the_trace_has_less(case):
             check(streams, 'no stream has anything')
             if what == 'nothing':
                 shutil.rmtree(before['path'])
-            for path in streams if what == 'streams' else glob.glob(before['path'] + '/ust/uid/*/64-bit/metadata') if what == 'metadata' else ():
+            for path in streams if what == 'streams' else glob.glob(
+                    before['path'] + '/ust/uid/*/64-bit/metadata') if what == 'metadata' else ():
                 os.unlink(path)
             for path in streams if what == 'halves' else ():
                 os.truncate(path, os.path.getsize(path) // 2)
             is_now = recovered(w, where)[0]
             counts = next(c['counts'] for c in is_now['channels'] if c['name'] == 'one')
-            found = {k: v for k, v in numbers_of(Trace(is_now['path'], lossy=counts['lost'] > 0)).items() if k not in writers}
+            found = {
+                k: v for k, v in numbers_of(Trace(is_now['path'], lossy=counts['lost'] > 0)).items() if k not in writers
+            }
             numbers = next(iter(found.values()))
-            check(len(found) == 1 and numbers[-20:] == list(range(3001, 3021)), '%s: what the rings held is not all there: %s', what, numbers[-25:])
+            check(
+                len(found) == 1 and numbers[-20:] == list(range(3001, 3021)),
+                '%s: what the rings held is not all there: %s', what, numbers[-25:])
             if what == 'metadata':
                 check(len(numbers) == 3020 and counts['lost'] == 0, '%s: %d records, %s', what, len(numbers), counts)
             elif what == 'halves':
-                check(counts['gaps'] >= 1 and 100 < len(numbers) < 3000 and numbers[0] == 1, '%s: %d records, %s', what, len(numbers), counts)
+                check(counts['gaps'] >= 1 and 100 < len(numbers) < 3000 and numbers[0] == 1, '%s: %d records, %s', what,
+                      len(numbers), counts)
             else:
-                check(counts['lost'] > 0 and counts['gaps'] == 0 and len(numbers) + counts['lost'] == 3020, '%s: %d records, %s', what, len(numbers), counts)
+                check(counts['lost'] > 0 and counts['gaps'] == 0 and len(numbers) + counts['lost'] == 3020,
+                      '%s: %d records, %s', what, len(numbers), counts)
 
 
 def what_is_damaged(case):
-    """Without its clock, or with what is no session, a directory is refused in words and stays; rings that are none are told, and the rest is there."""
+    """Without its clock, or with what is no session, a directory is refused in words and stays; rings that are none are
+    told, and the rest is there."""
     with World(case) as w:
         where, program = case.path('rings'), w.obey()
         begin(w, 'one', where)
@@ -262,15 +286,18 @@ def what_is_damaged(case):
                 os.truncate(path, 100000)
         answer = w('recover', where, status=1)
         answer.says('recovered', 'stay as they are', 'is no ring set')
-        check([int(os.path.basename(f).split('.')[0]) for f in files_of(where)] == [cut['id']], 'left: %s', files_of(where))
+        check([int(os.path.basename(f).split('.')[0]) for f in files_of(where)] == [cut['id']], 'left: %s',
+              files_of(where))
         found = Trace(place_of_trace)
         left = {True: 'obey:late', False: 'test:seq'}[cut['stream_id'] == 0]
-        check([len(list(found.records(name))) for name in ('obey:late', 'test:seq')] == [10 * (left == name) for name in ('obey:late', 'test:seq')],
+        check([len(list(found.records(name)))
+               for name in ('obey:late', 'test:seq')] == [10 * (left == name) for name in ('obey:late', 'test:seq')],
               'records: %s', found.lines[:3])
 
 
 def processes_that_had_ended(case):
-    """With rings of each process: what those had recorded that ended before everything was killed, and that the consumer had not written yet."""
+    """With rings of each process: what those had recorded that ended before everything was killed, and that the
+    consumer had not written yet."""
     for how in ('recover', 'next daemon'):
         writers = set(case.board.read())
         with World(case, 'home-' + how[:4]) as w:
@@ -296,7 +323,8 @@ def processes_that_had_ended(case):
 
 
 def the_disk_is_full(case):
-    """What a full disk does not take stays in the rings, and comes with the next `recover`; what --max-size does not allow is counted."""
+    """What a full disk does not take stays in the rings, and comes with the next `recover`; what --max-size does not
+    allow is counted."""
     with small_disk(case, '64k') as place:
         with World(case) as w:
             where, program = case.path('rings'), w.obey()
@@ -327,7 +355,8 @@ def the_disk_is_full(case):
 
 
 def one_at_a_time(case):
-    """Several who recover at once, one who is interrupted, and a daemon that starts meanwhile: the records are there once, and nothing is left."""
+    """Several who recover at once, one who is interrupted, and a daemon that starts meanwhile: the records are there
+    once, and nothing is left."""
     for turn in range(rounds(12)):
         with World(case, 'home%d' % turn) as w:
             where, program = case.path('rings%d' % turn), w.obey()
@@ -372,7 +401,9 @@ def a_file_that_is_cut(case):
         w('list', 'one')
         w('stop', 'one', status=None)
         is_now = w.stop('two')
-        check(len(list(Trace(is_now['path']).records('obey:late'))) == 200 and is_now['counts']['lost'] == 0, 'the other session: %s', is_now['counts'])
+        check(
+            len(list(Trace(is_now['path']).records('obey:late'))) == 200 and is_now['counts']['lost'] == 0,
+            'the other session: %s', is_now['counts'])
         check([w.sessiond(), w.consumerd()] == pids, 'a daemon has died')
         w('destroy', 'one', status=None)
         w('destroy', 'two')
@@ -409,7 +440,8 @@ def names_that_are_removed_and_daemons(case):
 
 
 def where_they_may_be(case):
-    """A directory that others can write to, a link, another's: refused in words. Kept by save and load, shown by list."""
+    """A directory that others can write to, a link, another's: refused in words. Kept by save and load, shown by
+    list."""
     with World(case) as w:
         bad = case.path('bad')
         os.mkdir(bad)
@@ -443,6 +475,8 @@ def where_they_may_be(case):
 
 if __name__ == '__main__':
     print('# moments with seed %d' % SEED)
-    main([everything_is_killed, the_next_daemon_has_the_files, what_somebody_has_is_left, the_machine_was_another, the_trace_has_less, what_is_damaged,
-          processes_that_had_ended, the_disk_is_full, one_at_a_time,
-          a_file_that_is_cut, names_that_are_removed, names_that_are_removed_and_daemons, where_they_may_be])
+    main([
+        everything_is_killed, the_next_daemon_has_the_files, what_somebody_has_is_left, the_machine_was_another,
+        the_trace_has_less, what_is_damaged, processes_that_had_ended, the_disk_is_full, one_at_a_time,
+        a_file_that_is_cut, names_that_are_removed, names_that_are_removed_and_daemons, where_they_may_be
+    ])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Session daemons that come and go, and come after their programs: they see them all, nobody waits in vain, and what recorded goes on."""
+"""Session daemons that come and go, and come after their programs: they see them all, nobody waits in vain, and what
+recorded goes on."""
 import os
 import signal
 import socket
@@ -76,8 +77,10 @@ class Orders:
             self.frozen = None
 
     def turn(self):
-        actions = [self.start_program, self.start_program, self.kill_program, self.end_program, self.stop_program, self.start_daemon,
-                   self.end_daemon, self.kill_daemon, self.freeze, self.thaw]
+        actions = [
+            self.start_program, self.start_program, self.kill_program, self.end_program, self.stop_program,
+            self.start_daemon, self.end_daemon, self.kill_daemon, self.freeze, self.thaw
+        ]
         chosen = [self.random.choice(actions) for _ in range(self.random.randrange(2, 7))]
         try:
             for action in chosen:
@@ -89,7 +92,8 @@ class Orders:
 
 @limit(60)
 def a_daemon_after_its_programs(case):
-    """In any order of start, stop and kill: all programs are seen, and record on in the session that was there from the beginning."""
+    """In any order of start, stop and kill: all programs are seen, and record on in the session that was there from the
+    beginning."""
     with World(case, daemon=False) as w:
         orders = Orders(w, case.random)
         for _ in range(2):
@@ -103,8 +107,10 @@ def a_daemon_after_its_programs(case):
                 orders.kill_program()
             w.start_daemon()
             alive = {p.pid for p in orders.programs}
-            w.wait(lambda: w.apps() == alive, 'turn %d (%s): programs %s to be seen, and no others' % (turn, ' '.join(done), sorted(alive)))
-            check(w.session('all')['active'], 'turn %d (%s): the session does not record any more', turn, ' '.join(done))
+            w.wait(lambda: w.apps() == alive,
+                   'turn %d (%s): programs %s to be seen, and no others' % (turn, ' '.join(done), sorted(alive)))
+            check(
+                w.session('all')['active'], 'turn %d (%s): the session does not record any more', turn, ' '.join(done))
             w('enable-event', '-s', 'all', 'test:*')      # when it returns, all have confirmed
             for program in orders.programs:
                 program('emit 3')
@@ -139,12 +145,14 @@ def one_daemon_only(case):
         for child in children:
             w.wait_end(child)
         # (one that has told its command that there is another has still to end)
-        w.wait(lambda: len([name for name in w.daemons().values() if name.startswith('waymark-sess')]) == 1, 'one daemon to be left')
+        w.wait(lambda: len([name for name in w.daemons().values() if name.startswith('waymark-sess')]) == 1,
+               'one daemon to be left')
         check(len(w('list', '--json').json['sessions']) == 8, 'sessions were lost: %s', w('list').out)
 
 
 def a_socket_over_a_daemon_that_runs(case):
-    """systemd's socket begins to listen where a command has started a daemon: the first command to come there moves everything to the new one."""
+    """systemd's socket begins to listen where a command has started a daemon: the first command to come there moves
+    everything to the new one."""
     with World(case) as w:
         program = w.obey()
         w.begin('one', 'test:*')
@@ -160,13 +168,16 @@ def a_socket_over_a_daemon_that_runs(case):
                 os.setsid()
                 os.dup2(listener.fileno(), 3)
                 os.set_inheritable(3, True)
-                os.execve(SESSIOND, [SESSIOND], dict(w.env, LISTEN_PID=str(os.getpid()), LISTEN_FDS='1', LISTEN_FDNAMES='ctl'))
+                os.execve(SESSIOND, [SESSIOND],
+                          dict(w.env, LISTEN_PID=str(os.getpid()), LISTEN_FDS='1', LISTEN_FDNAMES='ctl'))
             finally:
                 os._exit(1)
         try:
             check(w.session('one')['active'], 'the session does not record any more')
             check(w.sessiond() == child and before != child, 'daemons: %s', w.daemons())
-            check(os.path.exists(path) and os.path.exists(os.path.join(w.rundir, 'app.sock')), 'sockets are gone: %s', os.listdir(w.rundir))
+            check(
+                os.path.exists(path) and os.path.exists(os.path.join(w.rundir, 'app.sock')), 'sockets are gone: %s',
+                os.listdir(w.rundir))
             w.wait_apps([program.pid])
             program('emit 10')
             check([len(n) for n in w.finish('one', lost=0)[2].values()] == [20], 'records are missing')
@@ -178,7 +189,8 @@ def a_socket_over_a_daemon_that_runs(case):
 
 
 def paths_of_any_bytes(case):
-    """A directory's name need not be UTF-8: the trace goes on in it whoever dies, and what is listed is JSON. Names are refused in words."""
+    """A directory's name need not be UTF-8: the trace goes on in it whoever dies, and what is listed is JSON. Names are
+    refused in words."""
     def odd(text):
         return os.fsdecode(text.encode('latin-1'))
 
@@ -192,8 +204,12 @@ def paths_of_any_bytes(case):
         program('emit 5')
         check(w.session('one')['path'] == shown, 'listed: %s', w.session('one'))
         w('save', 'one').says('not utf-8')
-        for how in (['create', odd('\xfcber')], ['enable-channel', '-s', 'one', odd('\xfcber')], ['enable-event', '-s', 'one', odd('a:\xfc*')],
-                    ['enable-event', '-s', 'one', 'a:*', '--exclude', odd('a:\xfc')], ['enable-event', '-s', 'one', 'a:*', '--exec', odd('\xfc')]):
+        for how in (['create', odd('\xfcber')], ['enable-channel', '-s', 'one',
+                                                 odd('\xfcber')], ['enable-event', '-s', 'one',
+                                                                   odd('a:\xfc*')],
+                    ['enable-event', '-s', 'one', 'a:*', '--exclude',
+                     odd('a:\xfc')], ['enable-event', '-s', 'one', 'a:*', '--exec',
+                                      odd('\xfc')]):
             w(*how, '--json', status=1).says('UTF-8')
         pids = [w.sessiond(), w.consumerd()]
         for pid in pids:
@@ -211,13 +227,15 @@ def paths_of_any_bytes(case):
         # a program of such a name, and one whose name is too long for that of a session, cut within a character
         for name in (odd('m\xfcller'), 'x' + 50 * '\xfc'):
             os.symlink(case.program('procs'), case.path(name))
-            figures = w('record', '--json', '-o', case.path('of%d' % len(name)), '--', case.path(name), 'leaf', '3').json
+            figures = w('record', '--json', '-o', case.path('of%d' % len(name)), '--', case.path(name), 'leaf',
+                        '3').json
             check(figures['session'] and figures['records'] >= 3, 'figures: %s', figures)
         program.end()
 
 
 def begin_in(w, name, *left):
-    """A session that records into a trace which somebody has begun to make: `left`, (name, content), lie where it goes. Returns that place."""
+    """A session that records into a trace which somebody has begun to make: `left`, (name, content), lie where it goes.
+    Returns that place."""
     w('create', name)
     w('enable-event', '-s', name, 'test:*')
     place = os.path.join(w.session(name)['path'], 'ust', 'uid', str(os.getuid()), '64-bit')
@@ -241,8 +259,10 @@ def a_trace_that_was_half_made(case):
         program.end()
         for name in ('empty', 'torn'):
             w.finish(name, lost=0)
-        check(w.session('used')['counts']['records'] == 0, 'recorded into a trace that is another: %s', w.session('used'))
-        check((slurp(os.path.join(used, 'metadata')), slurp(os.path.join(used, 'app_0'))) == (torn, 'packets'), 'another trace was changed')
+        check(
+            w.session('used')['counts']['records'] == 0, 'recorded into a trace that is another: %s', w.session('used'))
+        check((slurp(os.path.join(used, 'metadata')), slurp(os.path.join(used, 'app_0'))) == (torn, 'packets'),
+              'another trace was changed')
         w('destroy', 'used')
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Several sessions over the same programs, each with its own events, contexts and buffers; rings of processes; sessions that are narrowed."""
+"""Several sessions over the same programs, each with its own events, contexts and buffers; rings of processes; sessions
+that are narrowed."""
 import collections
 import contextlib
 import os
@@ -52,7 +53,9 @@ def different_events_contexts_and_modes(case):
                 program('text 10')
         _, trace = w.end('numbers', lost=0)
         sequences = numbers_of(trace)
-        check(len(sequences) == 2 and all(len(n) == 500 for n in sequences.values()), 'numbers: %s', {k: len(v) for k, v in sequences.items()})
+        check(
+            len(sequences) == 2 and all(len(n) == 500 for n in sequences.values()), 'numbers: %s',
+            {k: len(v) for k, v in sequences.items()})
         check(not list(trace.records('test:text')), 'numbers has another session\'s event')
         check(contexts_of(trace) == {frozenset(['vpid'])}, 'numbers has the contexts %s', contexts_of(trace))
         one('emit 20')
@@ -64,27 +67,34 @@ def different_events_contexts_and_modes(case):
         check(not list(trace.records('test:seq')), 'flight has another session\'s event')
         check(contexts_of(trace, 'test:text') == {frozenset(['vtid', 'procname'])}, 'flight has the contexts %s',
               contexts_of(trace, 'test:text'))
-        check(max(n[-1] for n in texts.values()) == 1020, 'flight has not the newest: %s', {k: v[-1] for k, v in texts.items()})
+        check(
+            max(n[-1] for n in texts.values()) == 1020, 'flight has not the newest: %s',
+            {k: v[-1] for k, v in texts.items()})
         one('emit 1')
         _, trace, numbers = w.finish('each', lost=0)
-        check(sorted(len(n) for n in numbers.values()) == [1020, 1021], 'each: %s', {k: len(v) for k, v in numbers.items()})
+        check(
+            sorted(len(n) for n in numbers.values()) == [1020, 1021], 'each: %s',
+            {k: len(v) for k, v in numbers.items()})
         one.end()
         two.end()
 
 
 def lost_is_the_same_for_all(case):
-    """What is overwritten is lost, whoever counts it: `record` through a daemon, `record` in one process, a session (docs/loss.md)."""
+    """What is overwritten is lost, whoever counts it: `record` through a daemon, `record` in one process, a session
+    (docs/loss.md)."""
     flight = ['--overwrite', '--subbuf-size', '4k', '--num-subbuf', '4']
 
     def check_sum(counts, who):
-        causes = sum(counts[k] for k in ('lost_full', 'lost_memory', 'lost_size', 'lost_retry', 'overwritten', 'unwritten'))
+        causes = sum(counts[k]
+                     for k in ('lost_full', 'lost_memory', 'lost_size', 'lost_retry', 'overwritten', 'unwritten'))
         check(counts['overwritten'] > 0 and counts['lost'] == causes, '%s: %s', who, counts)
 
     with World(case) as w:
         for how in ([], ['--private']):
             case.board.__init__(case.board.path)
             place = case.path('of' + ''.join(how))
-            figures = w('record', '--json', *how, *flight, '-e', 'test:*', '-o', place, '--', case.program('busy'), 'count', '1', '5000', '0').json
+            figures = w('record', '--json', *how, *flight, '-e', 'test:*', '-o', place, '--', case.program('busy'),
+                        'count', '1', '5000', '0').json
             check(bool(figures['session']) == (not how), 'it was recorded by %s', figures['session'])
             check_sum(figures, how or 'through the daemon')
             check_sequences(Trace(place, lossy=True), case.board, figures['lost'])
@@ -115,7 +125,12 @@ def events_that_match(case):
             return int(found[1])
         everything = so_far('test:*')
         check(everything >= 2, 'there are %d events', everything)
-        told = [everything, so_far('test:*', '-x', 'test:text'), so_far('test:*', '-x', 'test:*'), so_far('test:*', '--loglevel', 'emerg')]
+        told = [
+            everything,
+            so_far('test:*', '-x', 'test:text'),
+            so_far('test:*', '-x', 'test:*'),
+            so_far('test:*', '--loglevel', 'emerg')
+        ]
         check(told == [everything, everything - 1, 0, 0], 'told: %s', told)
         listed = [rule['matched'] for rule in w.session('one')['channels'][0]['rules']]
         check(listed == told, 'listed: %s', listed)
@@ -140,7 +155,8 @@ def stop_and_start_again(case):
 
 
 def rings_of_each_process(case):
-    """--buffers-pid: a trace for each process, the child of a fork and what exec makes have their own; all are whole after their ends."""
+    """--buffers-pid: a trace for each process, the child of a fork and what exec makes have their own; all are whole
+    after their ends."""
     with World(case) as w:
         w.begin('own', channel=['--buffers-pid', '--subbuf-size', '64k'])
         program = w.obey()
@@ -153,11 +169,13 @@ def rings_of_each_process(case):
         check(sorted(len(n) for n in numbers.values()) == [7, 10, 10], 'numbers: %s', numbers)
         places = os.listdir(os.path.join(is_now['path'], 'ust', 'pid'))
         check(len(places) >= 3, 'traces of %d processes, not of 3: %s', len(places), places)
-        check(any(p.startswith('obey-%d' % program.pid) for p in places), 'no trace is called after obey-%d: %s', program.pid, places)
+        check(any(p.startswith('obey-%d' % program.pid) for p in places), 'no trace is called after obey-%d: %s',
+              program.pid, places)
 
 
 def narrowed(w, name, options, program, others):
-    """What of a program, its fork, its exec (each in turn) and another program a session of these options records: 4 booleans."""
+    """What of a program, its fork, its exec (each in turn) and another program a session of these options records: 4
+    booleans."""
     w('create', name)
     w('enable-event', '-s', name, 'test:seq', *options)
     w('start', name)
@@ -167,9 +185,13 @@ def narrowed(w, name, options, program, others):
     for other in others:
         other('emit 7')
     _, trace = w.end(name, lost=0)
-    dumped = {int(m[1]) for m in (re.search(r' lttng_ust_statedump:start: .*\bvpid = (\d+)', line) for line in trace.lines) if m}
+    dumped = {
+        int(m[1]) for m in (re.search(r' lttng_ust_statedump:start: .*\bvpid = (\d+)', line) for line in trace.lines)
+        if m
+    }
     check(dumped, 'nobody tells what it has loaded')
-    check(not dumped & {other.pid for other in others}, 'programs that are not meant tell what they have loaded: %s', dumped)
+    check(not dumped & {other.pid for other in others}, 'programs that are not meant tell what they have loaded: %s',
+          dumped)
     sizes = {writer: len(n) for writer, n in numbers_of(trace).items()}
     check(set(sizes.values()) <= {3, 4, 6, 7}, '%s: %s', name, sizes)
     return tuple(size in sizes.values() for size in (3, 4, 6, 7))     # `procs leaf 5` makes one more
@@ -186,7 +208,8 @@ def narrowed_to_a_process(case):
         w('create', 'gone')
         w('enable-event', '-s', 'gone', 'test:seq', '--pid', '999999999', status=1).says('process|pid')
         w('destroy', 'gone')
-        # what a session of one process has ends with it: the buffers are freed, the trace is whole, and the other's goes on
+        # what a session of one process has ends with it: the buffers are freed, the trace is whole, and the other's
+        # goes on
         w.begin('all', 'test:*')
         w('create', 'its')
         w('enable-event', '-s', 'its', 'test:*', '--pid', program.pid)
@@ -247,7 +270,8 @@ def a_follower_whose_ancestors_have_ended(case):
 
 
 def a_follower_whose_parent_has_just_ended(case):
-    """Who forks twice, as daemons do, and ends in between: the other follows, though /proc no longer tells from whom it came."""
+    """Who forks twice, as daemons do, and ends in between: the other follows, though /proc no longer tells from whom it
+    came."""
     with World(case) as w, contextlib.ExitStack() as at_last:
         program = w.obey()
         w('create', 'follows')
@@ -304,8 +328,8 @@ def tracked(case):
 
 def forks_of_who_is_tracked(case):
     """
-    What a tracked process forks is another one: not a record of it, however soon; what is tracked no more has children as all have. A tracked
-    user's or group's are its as well.
+    What a tracked process forks is another one: not a record of it, however soon; what is tracked no more has children
+    as all have. A tracked user's or group's are its as well.
     """
     with World(case) as w:
         program = w.obey()
@@ -323,7 +347,9 @@ def forks_of_who_is_tracked(case):
         program('fork 9')
         its, everything = w.end('its', lost=0)[1], w.end('all', lost=0)[1]
         for name in ('user', 'group'):
-            check(numbers_of(w.end(name, lost=0)[1]) == numbers_of(everything), 'of the tracked %s is not recorded what all is', name)
+            check(
+                numbers_of(w.end(name, lost=0)[1]) == numbers_of(everything),
+                'of the tracked %s is not recorded what all is', name)
         check(not numbers_of(w.end('nobody', lost=0)[1]), 'of a group that nobody is in, something is recorded')
         sizes = collections.Counter(len(n) for n in numbers_of(its).values())
         check(sizes == {3: 1, 9: 1}, 'recorded of it and of its forks: %s', sizes)
@@ -350,7 +376,8 @@ def more_than_can_be_tracked(case):
 
 
 def a_consumer_that_hangs(case):
-    """While `stop` waits for what is written: its programs end and others begin, sessions are listed and changed. Then all of it is there."""
+    """While `stop` waits for what is written: its programs end and others begin, sessions are listed and changed. Then
+    all of it is there."""
     with World(case) as w:
         one = w.obey()
         w.begin('slow', 'test:*')
@@ -377,7 +404,8 @@ def a_consumer_that_hangs(case):
 
 
 def a_consumer_that_hangs_while_programs_begin(case):
-    """Each of them needs rings that the consumer is told of: it is, when it can hear; their first records are all there."""
+    """Each of them needs rings that the consumer is told of: it is, when it can hear; their first records are all
+    there."""
     with World(case) as w:
         w.begin('each', 'test:*', channel=['--buffers-pid'])
         one = w.obey()
@@ -400,7 +428,8 @@ SMALL = ['--subbuf-size', '4k', '--num-subbuf', '2', '--blocking-timeout', 'inf'
 
 
 def programs_that_may_be_held_up(case):
-    """Nobody reads rings that hold a hundred records: a program that may be held up waits for that, and loses nothing."""
+    """Nobody reads rings that hold a hundred records: a program that may be held up waits for that, and loses
+    nothing."""
     with World(case) as w:
         w.begin('waits', 'test:*', channel=SMALL)
         program = w.obey(env={'WAYMARK_ALLOW_BLOCKING': '1'})
@@ -415,11 +444,13 @@ def programs_that_may_be_held_up(case):
         check(program.answer() == 'ok', 'the program did not go on')
         program.end()
         numbers = w.finish('waits', lost=0)[2]
-        check([len(n) for n in numbers.values()] == [5000], 'in the trace: %s', {n: len(of) for n, of in numbers.items()})
+        check([len(n) for n in numbers.values()] == [5000], 'in the trace: %s',
+              {n: len(of) for n, of in numbers.items()})
 
 
 def programs_that_may_not_be_held_up(case):
-    """The same channel, and a program whose environment does not say so: it does not wait, and what it loses is counted."""
+    """The same channel, and a program whose environment does not say so: it does not wait, and what it loses is
+    counted."""
     with World(case) as w:
         w.begin('goes_on', 'test:*', channel=SMALL)
         program = w.obey()
@@ -440,27 +471,35 @@ def record_beside_a_daemon_that_hangs(case):
         daemon = w.sessiond()
         os.kill(daemon, signal.SIGSTOP)
         try:
-            done = w('record', '--json', '-o', case.path('trace'), '--', case.program('procs'), 'leaf', '100', timeout=20)
+            done = w('record', '--json', '-o', case.path('trace'), '--', case.program('procs'), 'leaf', '100',
+                     timeout=20)
         finally:
             os.kill(daemon, signal.SIGCONT)
         done.says('session daemon is not used', 'has not answered')
         check(not done.json['session'], 'it was recorded by %s', done.json['session'])
-        check(sum(map(len, check_sequences(Trace(case.path('trace')), case.board).values())) >= 100, 'not all is in the trace')
+        check(
+            sum(map(len,
+                    check_sequences(Trace(case.path('trace')), case.board).values())) >= 100, 'not all is in the trace')
         check(w.sessiond() == daemon, 'another daemon was started')
 
 
 @limit(120)
 def a_trace_of_version_2(case):
-    """`create --trace-format=ctf-2`: shown, saved and loaded, kept by the next daemon, declared anew, and with layouts that come later."""
+    """`create --trace-format=ctf-2`: shown, saved and loaded, kept by the next daemon, declared anew, and with layouts
+    that come later."""
     with World(case) as w:
         w('create', 'two', '--trace-format=ctf-2')
-        check(w.session('two')['trace_format'] == 'ctf-2' and 'Common Trace Format 2' in w('list', 'two').out, 'it is not shown: %s', w('list', 'two').out)
+        check(
+            w.session('two')['trace_format'] == 'ctf-2' and 'Common Trace Format 2' in w('list', 'two').out,
+            'it is not shown: %s',
+            w('list', 'two').out)
         w('enable-event', '-s', 'two', 'test:*')
         w('save', 'two')
         w('destroy', 'two')
         w('load', 'two')
         check(w.session('two')['trace_format'] == 'ctf-2', 'it is not saved')
-        check('no format of traces' in w('create', 'x', '--trace-format=ctf-3', status=2).err, 'another format is taken')
+        check('no format of traces' in w('create', 'x', '--trace-format=ctf-3', status=2).err,
+              'another format is taken')
         program = w.obey()
         w('start', 'two')
         program('emit 3')
@@ -485,9 +524,10 @@ def a_trace_of_version_2(case):
 
 
 if __name__ == '__main__':
-    main([different_events_contexts_and_modes, lost_is_the_same_for_all, events_that_match, stop_and_start_again,
-          rings_of_each_process, narrowed_to_a_process,
-          narrowed_to_an_executable, a_follower_whose_ancestors_have_ended,
-          a_follower_whose_parent_has_just_ended, tracked, forks_of_who_is_tracked, more_than_can_be_tracked,
-          a_consumer_that_hangs, a_consumer_that_hangs_while_programs_begin, programs_that_may_be_held_up, programs_that_may_not_be_held_up,
-          record_beside_a_daemon_that_hangs, a_trace_of_version_2])
+    main([
+        different_events_contexts_and_modes, lost_is_the_same_for_all, events_that_match, stop_and_start_again,
+        rings_of_each_process, narrowed_to_a_process, narrowed_to_an_executable, a_follower_whose_ancestors_have_ended,
+        a_follower_whose_parent_has_just_ended, tracked, forks_of_who_is_tracked, more_than_can_be_tracked,
+        a_consumer_that_hangs, a_consumer_that_hangs_while_programs_begin, programs_that_may_be_held_up,
+        programs_that_may_not_be_held_up, record_beside_a_daemon_that_hangs, a_trace_of_version_2
+    ])

@@ -33,8 +33,8 @@ def command(w, who, *argv, groups=(), status=0):
     """A command to root's daemon, given by somebody."""
     home = w.case.path('alice' if who == ALICE else 'bob')
     argv = [WAYMARK, '-n', *map(str, argv)]
-    done = finished(argv, env=dict(w.env, HOME=home, WAYMARK_HOME=home), capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                    user=who.pw_uid, group=who.pw_gid, extra_groups=list(groups))
+    done = finished(argv, env=dict(w.env, HOME=home, WAYMARK_HOME=home), capture_output=True, text=True,
+                    stdin=subprocess.DEVNULL, user=who.pw_uid, group=who.pw_gid, extra_groups=list(groups))
     answer = Answer(argv, done.returncode, done.stdout, done.stderr)
     return answer if status is None else answer.ok(status)
 
@@ -100,7 +100,9 @@ def members_of_the_group(case):
         check(names(command(w, BOB, 'list', '--json', **member)) == [], 'he sees others\' sessions')
         def enabled(answer):
             return {e['name'] for a in answer.json['apps'] for e in a['events'] if e['enabled']}
-        check('seq' in enabled(command(w, ALICE, 'list', '-u', '--json', **member)), 'she does not see what she records')
+
+        check('seq' in enabled(command(w, ALICE, 'list', '-u', '--json', **member)),
+              'she does not see what she records')
         check(not enabled(command(w, BOB, 'list', '-u', '--json', **member)), 'he sees what others record')
         for verb in ('stop', 'start', 'clear', 'destroy', 'list'):
             for session in ('roots', 'alices'):
@@ -138,14 +140,17 @@ def replacing_a_session_of_that_name(case):
             w('load', 'same', '--force')
             roots, hers = w.session('same'), command(w, ALICE, 'list', 'same', '--json', **member).json['sessions'][0]
             check(hers['uid'] == ALICE.pw_uid and hers['active'], 'after %d times hers is: %s', turn + 1, hers)
-            check(roots['uid'] == 0 and [r['pattern'] for r in roots['channels'][0]['rules']] == ['roots:*'], 'root\'s is: %s', roots)
+            check(roots['uid'] == 0 and [r['pattern'] for r in roots['channels'][0]['rules']] == ['roots:*'],
+                  'root\'s is: %s', roots)
             w('enable-event', '-s', 'same', 'more:*')        # which is gone when it is replaced
         # Refused for another reason: nothing was destroyed for it.
         os.mkdir(case.path('taken'))
         with open(os.path.join(case.path('taken'), 'photo'), 'w'):
             pass
         w('load', 'same', '--force', '--override-output', case.path('taken'), status=1).says('not empty')
-        check(len(w.session('same')['channels'][0]['rules']) == 2, 'root\'s was replaced all the same: %s', w.session('same'))
+        check(
+            len(w.session('same')['channels'][0]['rules']) == 2, 'root\'s was replaced all the same: %s',
+            w.session('same'))
         program('emit 5')
         program.end()
         is_now = command(w, ALICE, 'stop', 'same', '--json', **member).json['sessions'][0]
@@ -186,7 +191,8 @@ def a_users_daemon_is_hers(case):
             program('emit 10')
         check(w.apps() == {own.pid}, 'her daemon knows %s, hers is %d', w.apps(), own.pid)
         for name in os.listdir(w.rundir):
-            said = as_user(BOB, refused, os.listdir, w.rundir), as_user(BOB, refused, open, os.path.join(w.rundir, name))
+            said = as_user(BOB, refused, os.listdir, w.rundir), as_user(BOB, refused, open,
+                                                                        os.path.join(w.rundir, name))
             check(said == ('True', 'True'), 'he can read %s', name)
         check(as_user(BOB, refused, hostile.connect, os.path.join(w.rundir, 'app.sock')) == 'True', 'he can connect')
         for program in (own, bobs, roots):
@@ -197,13 +203,15 @@ def a_users_daemon_is_hers(case):
 
 
 def places_that_another_took(case):
-    """The default place of a user without /run/user is in /tmp: one that another made first, or a link, is not used, and that is said."""
+    """The default place of a user without /run/user is in /tmp: one that another made first, or a link, is not used,
+    and that is said."""
     place = '/tmp/waymark-%d' % ALICE.pw_uid
     if os.path.lexists(place) or os.path.exists('/run/user/%d' % ALICE.pw_uid):
         raise Skip('%s is there' % place)
     with open_to_all(case):
         env = {k: v for k, v in case.env.items() if k != 'WAYMARK_RUNDIR'}
-        env.update(HOME=case.path('alice'), WAYMARK_SESSIOND=os.environ.get('WMK_SESSIOND', ''), WAYMARK_REGISTER_TIMEOUT='1000')
+        env.update(HOME=case.path('alice'), WAYMARK_SESSIOND=os.environ.get('WMK_SESSIOND', ''),
+                   WAYMARK_REGISTER_TIMEOUT='1000')
         os.mkdir(case.path('trap'), 0o777)
         os.chown(case.path('trap'), *ALICE)
         for make in (lambda: (os.mkdir(place, 0o777), os.chown(place, *BOB), os.chmod(place, 0o777)),
@@ -214,7 +222,8 @@ def places_that_another_took(case):
                 done = finished([WAYMARK, 'create', 'x'], env=env, capture_output=True, text=True, user=ALICE.pw_uid,
                                 group=ALICE.pw_gid, extra_groups=[])
                 check(done.returncode == 1 and place in done.stderr, 'status %d: %s', done.returncode, done.stderr)
-                check(not os.listdir(case.path('trap')), 'something is made behind the link: %s', os.listdir(case.path('trap')))
+                check(not os.listdir(case.path('trap')), 'something is made behind the link: %s',
+                      os.listdir(case.path('trap')))
                 finished([os.path.join(PROGRAMS, 'procs'), 'leaf', '3'], env=env, check=True, user=ALICE.pw_uid,
                          group=ALICE.pw_gid, extra_groups=[])
             finally:
@@ -222,7 +231,8 @@ def places_that_another_took(case):
 
 
 def notify_fifos_of_others(case):
-    """Another user cannot change root's FIFO; a FIFO that others own or can write is not opened, and does not stop an application."""
+    """Another user cannot change root's FIFO; a FIFO that others own or can write is not opened, and does not stop an
+    application."""
     def has_open(program, path):
         """The helper thread has a table of descriptors of its own."""
         for fd in glob.glob('/proc/%d/task/*/fd/*' % program.pid):
@@ -251,7 +261,8 @@ def notify_fifos_of_others(case):
                 program('rest 100')          # its helper has looked
                 is_good = (owner, mode) == (ALICE, 0o644)
                 w.wait(lambda: has_open(program, fifo) or not is_good, 'the FIFO to be open')
-                check(has_open(program, fifo) == is_good, 'it has opened a FIFO of user %d, mode %o', owner.pw_uid, mode)
+                check(
+                    has_open(program, fifo) == is_good, 'it has opened a FIFO of user %d, mode %o', owner.pw_uid, mode)
                 program('emit 1')
                 program.end()
             finally:
@@ -259,7 +270,8 @@ def notify_fifos_of_others(case):
 
 
 def links_in_the_way(case):
-    """Traces are written with the owner's rights, and no link is followed to where these do not reach, nor at the last name."""
+    """Traces are written with the owner's rights, and no link is followed to where these do not reach, nor at the last
+    name."""
     group = tracing_group()
     with roots_world(case) as w:
         secret = case.path('secret')
@@ -339,7 +351,8 @@ def all_attacks(case, path):
 
 @limit(60)
 def lies_floods_and_descriptors(case):
-    """On the programs' socket, by another user; a program records all along, commands are answered, nothing stays behind."""
+    """On the programs' socket, by another user; a program records all along, commands are answered, nothing stays
+    behind."""
     with roots_world(case) as w:
         w.begin('calm')
         program = w.obey(user=ALICE)
@@ -355,7 +368,8 @@ def lies_floods_and_descriptors(case):
         fresh('emit 10')
         check(w.sessiond() == pid, 'the session daemon has died')
         fresh.end()
-        w.wait(lambda: open_files(pid) <= files + 2, 'descriptors to be closed: %d, before %d' % (open_files(pid), files))
+        w.wait(lambda: open_files(pid) <= files + 2,
+               'descriptors to be closed: %d, before %d' % (open_files(pid), files))
         if not SANITIZED:
             check(resident_kb(pid) < kept + 100000, 'the daemon had %d kB, has %d', kept, resident_kb(pid))
         shown = w('list', '-u').out
@@ -367,8 +381,8 @@ def lies_floods_and_descriptors(case):
 @limit(60)
 def an_account_breaks_in(case):
     """
-    A user whom the system has created, as he logs in. Without the group nothing of root's opens to him, whatever he sends; with it, from his next
-    login on, he has sessions of his own and still none of root's.
+    A user whom the system has created, as he logs in. Without the group nothing of root's opens to him, whatever he
+    sends; with it, from his next login on, he has sessions of his own and still none of root's.
     """
     with open_to_all(case), created_user(case, 'wmkmallory') as mallory:
         with World(case) as w:
@@ -387,17 +401,24 @@ def an_account_breaks_in(case):
             for verb in (['list'], ['create', 'his'], ['stop', 'roots'], ['destroy', '--all'], ['list', '-u']):
                 say(*verb, status=1).says('permission|may not|refuse|tracing')
             trace = w.session('roots')['path']
-            for path in (trace, os.path.join(w.rundir, 'state'), os.path.join(w.rundir, 'sessiond.pid'), os.path.join(w.rundir, 'consumer.sock')):
+            for path in (trace, os.path.join(w.rundir, 'state'), os.path.join(w.rundir, 'sessiond.pid'),
+                         os.path.join(w.rundir, 'consumer.sock')):
                 got = log_in(w, mallory, 'ls' if os.path.isdir(path) else 'cat', path)
                 check(got.returncode != 0 and not got.stdout, 'he reads %s: %s', path, got.stdout)
             for signalled in (pid, w.consumerd(), program.pid):
-                check(log_in(w, mallory, 'kill', '-9', str(signalled)).returncode != 0, 'he has killed process %d', signalled)
+                check(
+                    log_in(w, mallory, 'kill', '-9', str(signalled)).returncode != 0, 'he has killed process %d',
+                    signalled)
             own_groups = os.getgrouplist(mallory.pw_name, mallory.pw_gid)
             as_user(mallory, all_attacks, case, os.path.join(w.rundir, 'app.sock'), groups=own_groups)
-            check(as_user(mallory, refused, hostile.connect, os.path.join(w.rundir, 'ctl.sock'), groups=own_groups) == 'True', 'he can connect')
+            check(
+                as_user(mallory, refused, hostile.connect, os.path.join(w.rundir, 'ctl.sock'),
+                        groups=own_groups) == 'True', 'he can connect')
             program('emit 10')
-            check(w.sessiond() == pid and names(w('list', '--json')) == ['roots'], 'sessions: %s', names(w('list', '--json')))
-            w.wait(lambda: open_files(pid) <= files + 2, 'descriptors to be closed: %d, before %d' % (open_files(pid), files))
+            check(w.sessiond() == pid and names(w('list', '--json')) == ['roots'], 'sessions: %s',
+                  names(w('list', '--json')))
+            w.wait(lambda: open_files(pid) <= files + 2,
+                   'descriptors to be closed: %d, before %d' % (open_files(pid), files))
             program.end()
             _, _, numbers = w.finish('roots', lost=0)
             check(list(map(len, numbers.values())) == [10], 'root\'s session has %s', numbers)
@@ -415,7 +436,8 @@ def an_account_breaks_in(case):
 
 
 def connections_of_one_user_are_limited(case):
-    """Another user's connections beyond its quota are refused with the name of the limit; root's application registers after them."""
+    """Another user's connections beyond its quota are refused with the name of the limit; root's application registers
+    after them."""
     with roots_world(case, limits='programs = 64\nuser-programs = 2\n') as w:
         w.begin('all')
         with hostile.acting_as(BOB):
@@ -457,7 +479,8 @@ def floods_of_commands(case):
         as_user(BOB, attack, groups=[group])
         command(w, ALICE, 'list', groups=[group])
         check(w.sessiond() == pid and w.session('calm')['active'], 'the session daemon has died')
-        w.wait(lambda: open_files(pid) <= files + 2, 'descriptors to be closed: %d, before %d' % (open_files(pid), files))
+        w.wait(lambda: open_files(pid) <= files + 2,
+               'descriptors to be closed: %d, before %d' % (open_files(pid), files))
         w('destroy', 'calm')
 
 
@@ -508,12 +531,16 @@ def thousands_of_connections(case):
             _, status = os.waitpid(child, 0)
         check(status == 0, 'the flood ended with status %d', status)
         check(w.sessiond() == pid, 'the session daemon has died')
-        w.wait(lambda: open_files(pid) <= files + 2, 'descriptors to be closed: %d, before %d' % (open_files(pid), files))
+        w.wait(lambda: open_files(pid) <= files + 2,
+               'descriptors to be closed: %d, before %d' % (open_files(pid), files))
         _, _, numbers = w.finish('calm', lost=0)
         check(list(map(len, numbers.values())) == [10, 10], 'recorded: %s', numbers)
 
 
 if __name__ == '__main__':
-    main([roots_daemon_traces_everybody, who_is_nobody_commands_nothing, members_of_the_group, replacing_a_session_of_that_name,
-          one_place_for_two_traces, a_users_daemon_is_hers, places_that_another_took, notify_fifos_of_others, links_in_the_way,
-          lies_floods_and_descriptors, an_account_breaks_in, connections_of_one_user_are_limited, floods_of_commands, thousands_of_connections])
+    main([
+        roots_daemon_traces_everybody, who_is_nobody_commands_nothing, members_of_the_group,
+        replacing_a_session_of_that_name, one_place_for_two_traces, a_users_daemon_is_hers, places_that_another_took,
+        notify_fifos_of_others, links_in_the_way, lies_floods_and_descriptors, an_account_breaks_in,
+        connections_of_one_user_are_limited, floods_of_commands, thousands_of_connections
+    ])

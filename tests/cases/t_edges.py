@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The edges of a program's life, and of what libwaymark may do in it: other clocks, text that cannot be written, other users."""
+"""The edges of a program's life, and of what libwaymark may do in it: other clocks, text that cannot be written, other
+users."""
 import collections
 import os
 import re
@@ -40,8 +41,9 @@ def clock_plugin(case):
     out = subprocess.run(['babeltrace2', '--clock-seconds', '--no-delta', result.directory], capture_output=True,
                          text=True).stdout
     times = [float(s) for s in re.findall(r'^\[(\d+\.\d+)\].*test:seq', out, re.M)]
-    check(len(times) == count and all(begun - 1 <= t <= ended + 1 for t in times), 'real times are not from %f to %f: %s',
-          begun, ended, times[:3])
+    check(
+        len(times) == count and all(begun - 1 <= t <= ended + 1 for t in times), 'real times are not from %f to %f: %s',
+        begun, ended, times[:3])
 
 
 def other_clock_is_refused(case):
@@ -51,7 +53,8 @@ def other_clock_is_refused(case):
     seen = collections.Counter(r.fields['writer'] for r in result.trace().records('test:seq'))
     begun = case.board.read()
     check(seen == {1: begun[1][0]} and len(begun) == 2, 'recorded %s, begun %s', dict(seen), begun)
-    check("clock is 'the machine's', the session's is 'an_hour_on'" in result.err, 'nothing is said of it: %s', result.err)
+    check("clock is 'the machine's', the session's is 'an_hour_on'" in result.err, 'nothing is said of it: %s',
+          result.err)
 
 
 def bad_clock_is_said(case):
@@ -89,7 +92,8 @@ def preloaded_library(case):
 
 
 def without_proc(case, how):
-    """Run `lives nomem` or `lives nowhere`. Without /proc the loader does not know where it is: the library's place is told."""
+    """Run `lives nomem` or `lives nowhere`. Without /proc the loader does not know where it is: the library's place is
+    told."""
     if os.geteuid():
         raise Skip('needs root')
     text = subprocess.run(['ldd', case.program('lives')], capture_output=True, text=True).stdout
@@ -110,13 +114,16 @@ def text_cannot_be_written(case):
     """Neither way is open: the program lives, nothing is recorded of its sites, and the summary says why."""
     result = without_proc(case, 'nowhere')
     check(not marks(result), 'recorded: %s', marks(result))
-    check(re.search(r"lives \(pid \d+, uid \d+\) was recorded in part: .*edge:\w+ cannot be traced: the program's text cannot be "
-                    r"written", result.err), 'the summary does not say why: %s', result.err)
+    check(
+        re.search(
+            r"lives \(pid \d+, uid \d+\) was recorded in part: .*edge:\w+ cannot be traced: the program's text cannot be "
+            r"written", result.err), 'the summary does not say why: %s', result.err)
 
 
 @limit(60)
 def recorded_while_it_is_taken(case):
-    """At exit() an event's descriptor loses its chain, then its event; a thread in between must not take one nothing for the other."""
+    """At exit() an event's descriptor loses its chain, then its event; a thread in between must not take one nothing
+    for the other."""
     case.record([case.program('lives'), 'taken']).ok()
 
 
@@ -135,7 +142,8 @@ def ids_set_by_threads(case):
 @limit(60)
 def sudden_ends(case):
     for how, status, expected in (('_exit', 0, {'before': 1}), ('abort', 134, {'before': 1}),
-                                  ('exec', 0, {'before': 1, 'again': 1}), ('thread_exec', 0, {'before': 1, 'again': 1})):
+                                  ('exec', 0, {'before': 1, 'again': 1}), ('thread_exec', 0, {'before': 1,
+                                                                                              'again': 1})):
         for _ in range(rounds(50)):
             result = case.record([case.program('lives'), 'exit', how]).ok(status)
             check(marks(result) == expected, '%s: recorded %s', how, dict(marks(result)))
@@ -145,7 +153,8 @@ def sudden_ends(case):
 
 
 def double_fork(case):
-    """Parent and child are gone at once; `waymark record` waits for the main program, and the grandchild's record is there."""
+    """Parent and child are gone at once; `waymark record` waits for the main program, and the grandchild's record is
+    there."""
     flag = case.path('flag')
     script = '%s daemon %s; while [ ! -e %s ]; do sleep 0.01; done' % (case.program('lives'), flag, flag)
     result = case.record(['sh', '-c', script]).ok()
@@ -161,7 +170,8 @@ def forks_of_a_busy_program(case):
 
 
 def guest_ends(case):
-    """A program that only loads a library with sites ends with its last thread, though its first is long gone: traced or not."""
+    """A program that only loads a library with sites ends with its last thread, though its first is long gone: traced
+    or not."""
     if 'tsan' in FEATURES:
         raise Skip('the thread sanitizer\'s own thread keeps a program whose first thread ended by pthread_exit()')
     plugin = case.program('libplugin.so')
@@ -185,9 +195,11 @@ def set_id_copy(case):
         raise Skip('the program has libwaymark within')
     child, root = os.path.join(place, 'lives'), os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
     shutil.copy(os.path.realpath(library.group(1)), os.path.join(place, 'libwaymark.so.0'))
-    done = subprocess.run(['gcc', '-O1', '-D_GNU_SOURCE', '-I' + os.path.join(root, 'include'),
-                           os.path.join(root, 'tests', 'programs', 'lives.c'), '-o', child,
-                           os.path.join(place, 'libwaymark.so.0'), '-Wl,-rpath,' + place, '-lpthread'], capture_output=True, text=True)
+    done = subprocess.run([
+        'gcc', '-O1', '-D_GNU_SOURCE', '-I' + os.path.join(root, 'include'),
+        os.path.join(root, 'tests', 'programs', 'lives.c'), '-o', child,
+        os.path.join(place, 'libwaymark.so.0'), '-Wl,-rpath,' + place, '-lpthread'
+    ], capture_output=True, text=True)
     check(done.returncode == 0, 'cannot be compiled: %s', done.stderr[:800])
     os.chown(child, 65534, 65534)
     os.chmod(child, 0o6755)
@@ -213,8 +225,11 @@ def set_id_program_takes_nothing_from_the_environment(case):
     check(done.returncode == 0, 'status %d: %s', done.returncode, done.stderr)
     with open(trace, errors='replace') as f:
         calls = f.read()
-    used = [line for line in calls.splitlines() if 'execve(' not in line and 'PR_SET_NAME' not in line and ('waymark' in line or 'libclock' in line)
-            and place + '/lib' not in line and '/setid/' not in line]
+    used = [
+        line for line in calls.splitlines()
+        if 'execve(' not in line and 'PR_SET_NAME' not in line and ('waymark' in line or 'libclock' in line) and place +
+        '/lib' not in line and '/setid/' not in line
+    ]
     check(not any(place in line for line in used), 'it looked into WAYMARK_RUNDIR: %s', used)
     check('libclock' not in ''.join(used), 'it looked for the plug-in: %s', used)
     check(used and all('/run/waymark' in line for line in used), 'it asked not for root\'s directory alone: %s', used)
@@ -222,7 +237,9 @@ def set_id_program_takes_nothing_from_the_environment(case):
 
 if __name__ == '__main__':
     sanitized = 'sanitize' in FEATURES
-    main([clock_plugin, other_clock_is_refused, bad_clock_is_said, libraries_come_and_go, recorded_while_it_is_taken, threads_cancelled,
-          preloaded_library, ids_set_by_threads, sudden_ends, double_fork, forks_of_a_busy_program, guest_ends]
-         + ([] if sanitized else [text_written_by_mprotect, text_cannot_be_written,
-                                  set_id_program_takes_nothing_from_the_environment]))
+    main([
+        clock_plugin, other_clock_is_refused, bad_clock_is_said, libraries_come_and_go, recorded_while_it_is_taken,
+        threads_cancelled, preloaded_library, ids_set_by_threads, sudden_ends, double_fork, forks_of_a_busy_program,
+        guest_ends
+    ] + ([] if sanitized else
+         [text_written_by_mprotect, text_cannot_be_written, set_id_program_takes_nothing_from_the_environment]))

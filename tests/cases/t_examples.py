@@ -27,14 +27,16 @@ def sums():
 
 def viewed(case, path):
     """What `waymark view` shows, as objects."""
-    done = finished([WAYMARK, 'view', '--json', path], env=case.env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    done = finished([WAYMARK, 'view', '--json', path], env=case.env, stdin=subprocess.DEVNULL, capture_output=True,
+                    text=True)
     check(done.returncode == 0, 'waymark view: status %d, %s', done.returncode, done.stderr)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def self_trace(w, *argv):
     """(records, directory) of its trace, as it says."""
-    child = w.run([os.path.join(EXAMPLES, 'self_trace'), *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    child = w.run([os.path.join(EXAMPLES, 'self_trace'), *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                  text=True)
     out, err = communicated(child)
     w.children.remove(child)
     check(child.returncode == 0 and not err, 'self_trace ended with status %d: %s', child.returncode, err)
@@ -49,14 +51,18 @@ def check_own_records(case, records, path):
     shown = viewed(case, path)
     check(len(shown) == records, 'waymark view shows %d records, self_trace says %d', len(shown), records)
     rounds = [(r['fields']['i'], r['fields']['sum']) for r in shown if r['event'] == 'self:round']
-    others = {r['event'] for r in shown if r['event'] != 'self:round' and not r['event'].startswith('lttng_ust_statedump:')}
-    check(rounds == wanted and not others, 'waymark view shows other rounds than there were, %s, or others\' events: %s', rounds[:3], others)
+    others = {
+        r['event'] for r in shown if r['event'] != 'self:round' and not r['event'].startswith('lttng_ust_statedump:')
+    }
+    check(rounds == wanted and not others,
+          'waymark view shows other rounds than there were, %s, or others\' events: %s', rounds[:3], others)
     theirs = [(r.fields['i'], r.fields['sum']) for r in Trace(path).records('self:round')]
     check(theirs == wanted, 'babeltrace shows other rounds than there were: %s', theirs[:3])
 
 
 def a_program_controls_its_own_tracing(case):
-    """It starts a session daemon, finds the one that runs, and leaves no session; another program's events are not in its trace."""
+    """It starts a session daemon, finds the one that runs, and leaves no session; another program's events are not in
+    its trace."""
     with World(case, daemon=False) as w:
         check(not w.daemons(), 'there are daemons already: %s', w.daemons())
         records, place = self_trace(w, case.path('first'))
@@ -83,7 +89,8 @@ def a_directory_that_is_taken(case):
         os.mkdir(case.path('taken'))
         with open(os.path.join(case.path('taken'), 'photo'), 'w'):
             pass
-        child = w.run([os.path.join(EXAMPLES, 'self_trace'), case.path('taken')], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        child = w.run([os.path.join(EXAMPLES, 'self_trace'), case.path('taken')], stdout=subprocess.PIPE,
+                      stderr=subprocess.PIPE, text=True)
         out, err = communicated(child)
         check(child.returncode == 1 and not out, 'status %d: %s', child.returncode, out)
         check(err.startswith('self_trace: create: ') and 'taken' in err and 'not empty' in err, 'it says: %s', err)
@@ -91,7 +98,8 @@ def a_directory_that_is_taken(case):
 
 
 def count_events(case, *argv):
-    done = finished([os.path.join(EXAMPLES, 'count_events'), *argv], env=case.env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    done = finished([os.path.join(EXAMPLES, 'count_events'), *argv], env=case.env, stdin=subprocess.DEVNULL,
+                    capture_output=True, text=True)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -110,7 +118,8 @@ def what_cannot_be_counted(case):
     """No directory, and one without a trace."""
     for argv, words in (((), 'name a trace'), ((case.path('nothing'),), 'nothing')):
         status, out, err = count_events(case, *argv)
-        check(status == 1 and not out and err.startswith('count_events: ') and words in err, '%s: status %d, %s%s', argv, status, out, err)
+        check(status == 1 and not out and err.startswith('count_events: ') and words in err, '%s: status %d, %s%s',
+              argv, status, out, err)
 
 
 if __name__ == '__main__':

@@ -63,7 +63,8 @@ def at(record, path):
 
 
 def quoted(text):
-    return '"%s"' % ''.join('\\%03o' % byte if chr(byte) in '"\\*' or byte < 32 or byte > 126 else chr(byte) for byte in text.encode())
+    return '"%s"' % ''.join('\\%03o' % byte if chr(byte) in '"\\*' or byte < 32 or byte > 126 else chr(byte)
+                            for byte in text.encode())
 
 
 class Comparison:
@@ -71,7 +72,8 @@ class Comparison:
         self.path, self.operator, self.literal = path, operator, literal
 
     def text(self):
-        return '%s %s %s' % (self.path, self.operator, quoted(self.literal) if isinstance(self.literal, str) else repr(self.literal))
+        return '%s %s %s' % (self.path, self.operator,
+                             quoted(self.literal) if isinstance(self.literal, str) else repr(self.literal))
 
     def of(self, record):
         value = at(record, self.path)
@@ -147,7 +149,8 @@ def some_expression(random, known, depth=2):
     if depth and random.random() < .6:
         if random.random() < .3:
             return Not(some_expression(random, known, depth - 1))
-        return Pair(random.choice(('&&', '||')), some_expression(random, known, depth - 1), some_expression(random, known, depth - 1))
+        return Pair(random.choice(('&&', '||')), some_expression(random, known, depth - 1),
+                    some_expression(random, known, depth - 1))
     path, value = random.choice(known)
     if random.random() < .15:
         return Exists(path)
@@ -166,19 +169,23 @@ def records_of(case, path, *options):
 
 def simple(records):
     """No numbers that are none, no label that stands for two values, nothing that a filter takes for something else."""
-    return [(path, value) for record in records for path, value in leaves(record.get('fields') or {})
-            if not (isinstance(value, float) and value != value) and not (isinstance(value, str) and value in NO_NUMBERS)
-            and not (isinstance(value, str) and ('\0' in value or len(value) > 200))]
+    return [
+        (path, value) for record in records for path, value in leaves(record.get('fields') or {})
+        if not (isinstance(value, float) and value != value) and not (isinstance(value, str) and value in NO_NUMBERS)
+        and not (isinstance(value, str) and ('\0' in value or len(value) > 200))
+    ]
 
 
 @limit(600)
 def any_trace(case):
-    """Expressions made of the values that stand in the traces of the corpus: the same records as by evaluation in Python."""
+    """Expressions made of the values that stand in the traces of the corpus: the same records as by evaluation in
+    Python."""
     tried = chosen = 0
     for trace in corpus18.GOOD:
         path = case.path(trace.name)
         trace.make(path)
-        with open(os.path.join(path, 'metadata'), 'rb') if os.path.exists(os.path.join(path, 'metadata')) else open(os.devnull, 'rb') as f:
+        with open(os.path.join(path, 'metadata'), 'rb') if os.path.exists(os.path.join(path, 'metadata')) else open(
+                os.devnull, 'rb') as f:
             if b'variant' in f.read():                   # --json does not tell which option was taken
                 continue
         records = records_of(case, path)
@@ -197,7 +204,8 @@ def any_trace(case):
                 continue                                # a name that has other types in other events
             check(status == 0, '%s, %s: status %d: %s', path, expression.text(), status, err[-500:].decode())
             got = [json.loads(line) for line in lines]
-            check(got == wanted, '%s, %s: %d records of %d, not %d', path, expression.text(), len(got), len(records), len(wanted))
+            check(got == wanted, '%s, %s: %d records of %d, not %d', path, expression.text(), len(got), len(records),
+                  len(wanted))
             tried += 1
             chosen += 0 < len(got) < len(records)
     check(tried > 100 and chosen > tried // 20, '%d filters of %d chose a part', chosen, tried)
@@ -215,16 +223,18 @@ def contexts_and_names(case):
     check(len(records) > 10, '%d records', len(records))
     pid, name = records[0]['context']['vpid'], records[0]['event']
     for text, wanted in (('$ctx.vpid == %d' % pid, lambda r: True), ('$ctx.vpid != %d' % pid, lambda r: False),
-                         ('$ctx.procname == "types"', lambda r: r['context'].get('procname') == 'types'), ('$event == "%s"' % name, lambda r: r['event'] == name),
-                         ('$event != "*:*"', lambda r: False), ('$ctx.cpu_id >= 0 && !exists($ctx.vtid)', lambda r: True),
-                         ('$ctx.cpu_id == 0', lambda r: r['packet']['cpu_id'] == 0)):
+                         ('$ctx.procname == "types"', lambda r: r['context'].get('procname') == 'types'),
+                         ('$event == "%s"' % name, lambda r: r['event'] == name), ('$event != "*:*"', lambda r: False),
+                         ('$ctx.cpu_id >= 0 && !exists($ctx.vtid)',
+                          lambda r: True), ('$ctx.cpu_id == 0', lambda r: r['packet']['cpu_id'] == 0)):
         got = records_of(case, result.directory, '--filter', text)
         check(got == [record for record in records if wanted(record)], '%s: %d of %d', text, len(got), len(records))
 
 
 def variants(case):
     """An option by its name; records that took another have no such field."""
-    trace = next(t for t in corpus18.GOOD if t.name.startswith('variants_in_every_place') or t.name.startswith('variants'))
+    trace = next(t for t in corpus18.GOOD
+                 if t.name.startswith('variants_in_every_place') or t.name.startswith('variants'))
     path = case.path(trace.name)
     trace.make(path)
     text = ' '.join(line.decode() for line in shown(case, path, '1')[1])
@@ -238,20 +248,25 @@ def variants(case):
 
 
 def parts(case):
-    """exists() of what is no number and no text: options that are structures, elements that are, what is in an option."""
+    """exists() of what is no number and no text: options that are structures, elements that are, what is in an
+    option."""
     path = case.path('trace')
     next(t for t in corpus18.GOOD if t.name == 'variants_in_every_place').make(path)
-    for name, wanted in (('last.zero', 1), ('last.minus', 1), ('last', 3), ('s.v.plus', 1), ('s.v', 3), ('nested.outer', 2), ('list', 3), ('list[1]', 3),
-                         ('list[2]', 0), ('many', 3), ('many[0]', 2), ('many[1]', 1), ('many[2]', 0), ('last.zero.p', 1)):
+    for name, wanted in (('last.zero', 1), ('last.minus', 1), ('last', 3), ('s.v.plus', 1), ('s.v', 3),
+                         ('nested.outer', 2), ('list', 3), ('list[1]', 3), ('list[2]', 0), ('many', 3), ('many[0]', 2),
+                         ('many[1]', 1), ('many[2]', 0), ('last.zero.p', 1)):
         for text, count in (('exists(%s)', wanted), ('!exists(%s)', 3 - wanted)):
             status, lines, err = shown(case, path, text % name)
-            check(status == 0 and len(lines) == count, text + ': status %d, %d records, not %d: %s', name, status, len(lines), count, err)
+            check(status == 0 and len(lines) == count, text + ': status %d, %d records, not %d: %s', name, status,
+                  len(lines), count, err)
 
 
 def mistakes(case):
     result = case.record([case.program('types')]).ok()
-    field = next(path for record in records_of(case, result.directory) for path, _ in leaves(record['fields']) if len(path) > 4 and NAME.match(path))
-    for text, words in (('', 'empty'), ('a ==', 'column 5'), (field + 'x == 1', 'is %s' % field), ('%s = 1' % field, '=='), ('"a" == 1', 'a number and a text'),
+    field = next(path for record in records_of(case, result.directory) for path, _ in leaves(record['fields'])
+                 if len(path) > 4 and NAME.match(path))
+    for text, words in (('', 'empty'), ('a ==', 'column 5'), (field + 'x == 1', 'is %s' % field),
+                        ('%s = 1' % field, '=='), ('"a" == 1', 'a number and a text'),
                         ('.'.join('abcdefgh') + '.i == 1', 'column 16: a field has at most %d names' % DEEP)):
         status, lines, err = shown(case, result.directory, text)
         check(status == 1 and not lines and words in err, '%s: status %d, %d lines: %s', text, status, len(lines), err)
@@ -262,17 +277,25 @@ def labels_without_end(case):
     plain, path = Plain(), case.path('labels')
     plain.event('e', 'enum : uint8_t { low = 0 ... 127, high = 128 ... 0xFFFFFFFFFFFFFFFF } f;')
     values = (0, 127, 128, 200, 255)
-    save(path, metadata=plain.text(), stream=plain.packet([(BEGIN + n, 0, lambda b, v=v: b.i(8, v)) for n, v in enumerate(values)]).bytes)
-    for text, wanted in (('f == "high"', (128, 200, 255)), ('f != "high"', (0, 127)), ('f == "low"', (0, 127)), ('f == "*"', values)):
+    save(path, metadata=plain.text(),
+         stream=plain.packet([(BEGIN + n, 0, lambda b, v=v: b.i(8, v)) for n, v in enumerate(values)]).bytes)
+    for text, wanted in (('f == "high"', (128, 200, 255)), ('f != "high"', (0, 127)), ('f == "low"', (0, 127)),
+                         ('f == "*"', values)):
         got = [r['fields']['f']['value'] for r in records_of(case, path, '--filter', text)]
         check(got == list(wanted), '%s gives %s', text, got)
 
 
 def the_second_evaluation_can_fail(case):
     record = {'fields': {'a': 1, 'b': {'label': 'X', 'value': 2}, 'c': ['p', 'q']}}
-    for expression, wanted in ((Comparison('a', '==', 1), True), (Comparison('a', '<', 1), False), (Comparison('b', '==', 'X'), True), (Comparison('c[1]', '==', 'q'), True),
-                               (Comparison('c[2]', '!=', 'q'), False), (Not(Comparison('c[2]', '==', 'q')), False), (Not(Pair('&&', Comparison('c[2]', '==', 'q'), Exists('a'))), True),
-                               (Pair('||', Comparison('c', '==', 1), Exists('a')), True), (Comparison('c', '==', 1), False), (Exists('c'), True), (Exists('d'), False)):
+    for expression, wanted in ((Comparison('a', '==', 1), True), (Comparison('a', '<', 1), False),
+                               (Comparison('b', '==',
+                                           'X'), True), (Comparison('c[1]', '==',
+                                                                    'q'), True), (Comparison('c[2]', '!=', 'q'), False),
+                               (Not(Comparison('c[2]', '==', 'q')),
+                                False), (Not(Pair('&&', Comparison('c[2]', '==', 'q'),
+                                                  Exists('a'))), True), (Pair('||', Comparison('c', '==', 1),
+                                                                              Exists('a')), True),
+                               (Comparison('c', '==', 1), False), (Exists('c'), True), (Exists('d'), False)):
         check(wants(expression, record) == wanted, '%s is not %s', expression.text(), wanted)
 
 

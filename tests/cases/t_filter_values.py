@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Filters: every operator, in trees of them without needless parentheses, against a second evaluation over what was written into a small trace."""
+"""Filters: every operator, in trees of them without needless parentheses, against a second evaluation over what was
+written into a small trace."""
 import json
 import math
 import os
@@ -24,24 +25,38 @@ string names[2]; struct { int64_t x; struct { uint64_t y; f64 z; } deep[2]; } st
 enum : uint64_t { small = 0 ... 9, large = 18446744073709551615 } eu; int8_t in; uint8_t exists; enum : uint8_t { num, txt, rec } tag;
 variant <tag> { int64_t num; string txt; struct { f64 q; uint64_t l[2]; } rec; } v;'''
 OTHER = 'uint8_t n; string s; f64 u; uint64_t c; string d; int32_t t; uint8_t list[1]; enum : uint8_t { one = 7 } e; struct { string x; } st; int64_t only;'
-LABELS = {'e': [(b'low', -3, 0), (b'zero', 0, 0), (b'one', 1, 1), (b'two', 2, 2)], 'eu': [(b'small', 0, 9), (b'large', HIGHEST, HIGHEST)],
-          'tag': [(b'num', 0, 0), (b'txt', 1, 1), (b'rec', 2, 2)]}
+LABELS = {
+    'e': [(b'low', -3, 0), (b'zero', 0, 0), (b'one', 1, 1), (b'two', 2, 2)], 'eu': [(b'small', 0, 9),
+                                                                                    (b'large', HIGHEST, HIGHEST)],
+    'tag': [(b'num', 0, 0), (b'txt', 1, 1), (b'rec', 2, 2)]
+}
 OTHER_LABELS = {'e': [(b'one', 7, 7)]}
 EVERYWHERE = {'$event': TEXT, '$ctx.vpid': SIGNED, '$ctx.procname': TEXT, '$ctx.cpu_id': SIGNED, 'n': SIGNED}
-KINDS = dict(EVERYWHERE, **{
-    's': SIGNED, 'u': UNSIGNED, 'c': SIGNED, 'w': SIGNED, 'd': FRACTION, 'f': FRACTION, 't': TEXT, 'o': TEXT, 'many': SIGNED, 'st.x': SIGNED,
-    'e': SIGNED, 'eu': UNSIGNED, 'in': SIGNED, 'exists': SIGNED, 'tag': SIGNED, 'v.num': SIGNED, 'v.txt': TEXT, 'v.rec.q': FRACTION,
-    **{'list[%d]' % i: SIGNED for i in range(4)}, **{'more[%d]' % i: UNSIGNED for i in range(4)}, **{'names[%d]' % i: TEXT for i in range(3)},
-    **{'st.deep[%d].%s' % (i, name): kind for i in range(3) for name, kind in (('y', UNSIGNED), ('z', FRACTION))},
-    **{'v.rec.l[%d]' % i: UNSIGNED for i in range(3)}})
+KINDS = dict(
+    EVERYWHERE, **{
+        's': SIGNED, 'u': UNSIGNED, 'c': SIGNED, 'w': SIGNED, 'd': FRACTION, 'f': FRACTION, 't': TEXT, 'o': TEXT,
+        'many': SIGNED, 'st.x': SIGNED, 'e': SIGNED, 'eu': UNSIGNED, 'in': SIGNED, 'exists': SIGNED, 'tag': SIGNED,
+        'v.num': SIGNED, 'v.txt': TEXT, 'v.rec.q': FRACTION, **{'list[%d]' % i: SIGNED for i in range(4)},
+        **{'more[%d]' % i: UNSIGNED for i in range(4)}, **{'names[%d]' % i: TEXT for i in range(3)},
+        **{'st.deep[%d].%s' % (i, name): kind for i in range(3) for name, kind in (('y', UNSIGNED), ('z', FRACTION))},
+        **{'v.rec.l[%d]' % i: UNSIGNED for i in range(3)}
+    })
 # What only exists() asks for: what is no number and no text, and what no event has.
-PARTS = ['st', 'st.deep', 'st.deep[0]', 'st.deep[2]', 'list', 'names', 'more', 'v', 'v.rec', 'v.rec.l', 'only', 'nothing', '$ctx.nothing']
+PARTS = [
+    'st', 'st.deep', 'st.deep[0]', 'st.deep[2]', 'list', 'names', 'more', 'v', 'v.rec', 'v.rec.l', 'only', 'nothing',
+    '$ctx.nothing'
+]
 OTHER_KINDS = dict(EVERYWHERE, s=TEXT, u=FRACTION, c=UNSIGNED, d=TEXT, t=SIGNED, e=SIGNED, only=SIGNED,
                    **{'st.x': TEXT}, **{'list[%d]' % i: SIGNED for i in range(4)})
 
-WHOLE = [0, 0, 1, 1, 2, 3, 5, 7, 63, 64, -1, -2, -7, 127, -128, 255, 1 << 31, (1 << 32) - 1, (1 << 53) + 1, (1 << 63) - 1, LOWEST, LOWEST + 1, 1 << 63, HIGHEST]
-FRACTIONS = [0.0, -0.0, 1.0, -1.0, .5, -2.5, 3.0, 1e-3, 9007199254740992.0, 9223372036854775808.0, 18446744073709551616.0, -1e300,
-             math.inf, -math.inf, math.nan]
+WHOLE = [
+    0, 0, 1, 1, 2, 3, 5, 7, 63, 64, -1, -2, -7, 127, -128, 255, 1 << 31, (1 << 32) - 1, (1 << 53) + 1, (1 << 63) - 1,
+    LOWEST, LOWEST + 1, 1 << 63, HIGHEST
+]
+FRACTIONS = [
+    0.0, -0.0, 1.0, -1.0, .5, -2.5, 3.0, 1e-3, 9007199254740992.0, 9223372036854775808.0, 18446744073709551616.0,
+    -1e300, math.inf, -math.inf, math.nan
+]
 SHIFTS = [0, 1, 3, 8, 31, 32, 62, 63, 64, 64, 65, -1]
 TEXTS = [b'', b'a', b'ab', b'abc', b'a*c', b'*', b'b', b'B"', b'\\', b'\xc3\xa9', b'a\nb', b'abcabcabd', b'x' * 70]
 OPERATORS = {*LEVEL, '?:', 'exists', '! before', '- before', '+ before', '~ before'}
@@ -148,7 +163,9 @@ def made(case, path):
     records = [Record(case.random, n, 'other' if n % 6 == 5 else 'all') for n in range(48)]
     packets = []
     for cpu, part in ((0, records[:16]), (5, records[16:])):
-        packets.append(plain.packet([(BEGIN + 1000 * r.number, int(r.event == 'other'), r.write) for r in part], cpu=cpu, sequence=len(packets)))
+        packets.append(
+            plain.packet([(BEGIN + 1000 * r.number, int(r.event == 'other'), r.write) for r in part], cpu=cpu,
+                         sequence=len(packets)))
         for record in part:
             record.values['$ctx.cpu_id'] = cpu
     plain.write(path, stream=packets)
@@ -185,8 +202,9 @@ class Maker:
             return self.truth(depth)
         if how < .65:
             by = self.number(depth - 1, True)
-            return Pair(random.choice(('<<', '>>')), self.number(depth - 1, True),
-                        random.choice((by, Number(random.choice(SHIFTS)), Pair('&', by, Number(random.choice((3, 63)))))))
+            return Pair(
+                random.choice(('<<', '>>')), self.number(depth - 1, True),
+                random.choice((by, Number(random.choice(SHIFTS)), Pair('&', by, Number(random.choice((3, 63)))))))
         operator = random.choice('+-*/&|^%' if whole or random.random() < .6 else '+-*/')
         whole = whole or operator in '&|^%'
         return Pair(operator, self.number(depth - 1, whole), self.number(depth - 1, whole))
@@ -218,7 +236,8 @@ class Maker:
         random, how = self.random, self.random.random()
         if how < .1:
             return Exists(random.choice((random.choice(list(KINDS)), random.choice(PARTS))))
-        if how < .13:                                    # of the other event; a name that no event has which the rest fits would be refused
+        # of the other event; a name that no event has which the rest fits would be refused
+        if how < .13:
             both = random.choice((('&&', Exists('only')), ('||', Before('!', Exists('only')))))
             return Pair(both[0], both[1], Pair(random.choice([*COMPARE, '-', '|']), Field('only'), self.leaf(True)))
         if how < .3:
@@ -249,7 +268,10 @@ class Maker:
         if random.random() < .25:
             path = random.choice(list(LABELS))
             labels = [label for label, *_ in LABELS[path]]
-            some = [random.choice((Text(label), Text(label[:1], STAR), Text(STAR, label[-2:]), Text(STAR))) for label in random.sample(labels, 2)]
+            some = [
+                random.choice((Text(label), Text(label[:1], STAR), Text(STAR, label[-2:]), Text(STAR)))
+                for label in random.sample(labels, 2)
+            ]
             return In(Field(path), some) if random.random() < .3 else self.pair(('==', '!='), Field(path), some[0])
         field, how = self.field(TEXT), random.random()
         if how < .2:
@@ -294,7 +316,8 @@ def hold(case, path, records, expression):
 
 
 def readings(maker, first, second):
-    """x FIRST y SECOND z as C reads it, and the other way. What is first is one of the operators, ?: or a sign; what is second an operator or ?:."""
+    """x FIRST y SECOND z as C reads it, and the other way. What is first is one of the operators, ?: or a sign; what is
+    second an operator or ?:."""
     x, y, z, w = (maker.mixed(0) for _ in range(4))
 
     def join(operator, left, right):
@@ -328,7 +351,8 @@ def every_two(case):
                 told += 1
                 break
     # Nobody can tell a || (b || c), a + (b + c), and a ? b : (c ? d : e) at times.
-    check(told >= many * len(firsts) * len(levels) * 8 // 10, '%d of %d made a difference', told, many * len(firsts) * len(levels))
+    check(told >= many * len(firsts) * len(levels) * 8 // 10, '%d of %d made a difference', told,
+          many * len(firsts) * len(levels))
 
 
 @limit(300)

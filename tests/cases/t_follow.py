@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark view --follow`: records of a session as they come, each once, until it is over; and reading what is being written without it."""
+"""`waymark view --follow`: records of a session as they come, each once, until it is over; and reading what is being
+written without it."""
 import collections
 import json
 import os
@@ -28,7 +29,8 @@ class Follower:
         self.world, self.lines = world, []
         self.err = world.case.path('followed%d' % len(world.children))
         with open(self.err, 'wb') as err:
-            self.child = world.run([WAYMARK, 'view', '--no-delta', '--follow', *argv], stdout=subprocess.PIPE, stderr=err)
+            self.child = world.run([WAYMARK, 'view', '--no-delta', '--follow', *argv], stdout=subprocess.PIPE,
+                                   stderr=err)
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 
@@ -46,7 +48,8 @@ class Follower:
         """It ends by itself; all lines."""
         awaited(self.child)
         self.reader.join(WAIT_S)
-        check(self.child.returncode in statuses, 'view --follow ended with status %s: %s', self.child.returncode, self.said()[-800:])
+        check(self.child.returncode in statuses, 'view --follow ended with status %s: %s', self.child.returncode,
+              self.said()[-800:])
         return self.lines
 
     def said(self):
@@ -69,7 +72,8 @@ def same_lines(got, wanted):
     missing, more = collections.Counter(wanted), collections.Counter(got)
     missing.subtract(more)
     wrong = [(n, line) for line, n in missing.items() if n]
-    check(not wrong, '%d of %d lines are missing (> 0) or too many (< 0), for example %s', len(wrong), len(wanted), wrong[:3])
+    check(not wrong, '%d of %d lines are missing (> 0) or too many (< 0), for example %s', len(wrong), len(wanted),
+          wrong[:3])
 
 
 def pinned(w, cpu):
@@ -83,7 +87,9 @@ def streams_of(w, session, channel):
     found = set()
     for top, _, files in os.walk(w.session(session)['path']):
         if os.path.basename(top) != 'index':
-            found |= {name for name in files if name.startswith(channel + '_') and os.path.getsize(os.path.join(top, name))}
+            found |= {
+                name for name in files if name.startswith(channel + '_') and os.path.getsize(os.path.join(top, name))
+            }
     return found
 
 
@@ -113,14 +119,18 @@ def two_programs_in_turns(case):
         programs = [pinned(w, cpus[0]), pinned(w, cpus[-1])]
         for program in programs:
             before = streams_of(w, 'one', 'one')
-            until(lambda p=program: p('emit 50'), lambda b=before: streams_of(w, 'one', 'one') - b or any('claim' in name for name in b) or
-                  (b and len(cpus) == 1), 'a stream of each program')
+            until(
+                lambda p=program: p('emit 50'),
+                lambda b=before: streams_of(w, 'one', 'one') - b or any('claim' in name
+                                                                        for name in b) or (b and len(cpus) == 1),
+                'a stream of each program')
         strict, plain, objects = Follower(w, *STRICT, 'one'), Follower(w, 'one'), Follower(w, '--json', '-s', 'one')
         for _ in range(max(5, rounds(50))):
             for program in programs:
                 program('emit 37')
         until(lambda: [program('emit 50') for program in programs],
-              lambda: strict.has(b'test:seq') and plain.has(b'test:seq') and objects.has(b'test:seq'), 'records that are followed')
+              lambda: strict.has(b'test:seq') and plain.has(b'test:seq') and objects.has(b'test:seq'),
+              'records that are followed')
         check(w.stop('one')['counts']['lost'] == 0, 'records were lost')
         got, loose, json_lines = strict.end(), plain.end(), objects.end()
         wanted = view(w, 'one')
@@ -155,13 +165,17 @@ def the_end(case):
             lines = one.end()
             left = collections.Counter(there)
             left.subtract(collections.Counter(lines))
-            check(not [line for line, n in left.items() if n > 0], 'not all that was there was shown: %d of %d lines', len(lines), len(there))
+            check(not [line for line, n in left.items() if n > 0], 'not all that was there was shown: %d of %d lines',
+                  len(lines), len(there))
         stamp = re.compile(rb'^\[(\d+\.\d+)\] ')
         times = [stamp.match(line).group(1).decode() for line in of_test(view(w, '--clock-seconds', path))]
         begin, end = times[len(times) // 4], times[len(times) // 2]
         part = Follower(w, '--begin', begin, '--end', end, '--clock-seconds', path).end()
-        check(of_test(part) == [line for line in of_test(view(w, '--clock-seconds', path)) if begin <= stamp.match(line).group(1).decode() <= end],
-              'from %s to %s: %d lines', begin, end, len(part))
+        check(
+            of_test(part) == [
+                line for line in of_test(view(w, '--clock-seconds', path))
+                if begin <= stamp.match(line).group(1).decode() <= end
+            ], 'from %s to %s: %d lines', begin, end, len(part))
         odd = Follower(w, '--filter', 'seq % 2 == 1', 'one')
         wait_for(lambda: odd.has(b'test:seq'), 'records that were there')
         program('emit 50')
@@ -188,7 +202,8 @@ def the_end(case):
 
 @limit(300)
 def new_events_while_it_is_followed(case):
-    """Another program, and a library that is loaded: their events are declared when the follower has read the metadata long ago."""
+    """Another program, and a library that is loaded: their events are declared when the follower has read the metadata
+    long ago."""
     with World(case) as w:
         w.begin('one', 'test:*', 'plugin:*', 'obey:*', channel=SMALL)
         program = w.obey()
@@ -196,7 +211,8 @@ def new_events_while_it_is_followed(case):
         until(lambda: program('emit 50'), lambda: one.has(b'test:seq'), 'records that are followed')
         check(not one.has(b'plugin:'), 'the library was loaded already')
         plugin = [case.program('loader'), case.program('libplugin.so'), '400', '0']
-        until(lambda: w.wait_end(w.run(plugin)), lambda: one.has(b'plugin:called'), 'the events of a library that was loaded')
+        until(lambda: w.wait_end(w.run(plugin)), lambda: one.has(b'plugin:called'),
+              'the events of a library that was loaded')
         w('enable-channel', '-s', 'one', 'later', *SMALL)
         w('enable-event', '-s', 'one', '-c', 'later', 'nothing:of_it')
         until(lambda: program('late 50'), lambda: one.has(b'obey:late'), 'the events of the other program')
@@ -218,7 +234,8 @@ def cleared_and_rotated(case):
         one = Follower(w, 'one')
         for _ in range(3):
             seen = len(of_test(one.lines))
-            until(lambda: program('emit 50'), lambda s=seen: one.has(b'test:seq', s + 1000), 'records that are followed')
+            until(lambda: program('emit 50'), lambda s=seen: one.has(b'test:seq', s + 1000),
+                  'records that are followed')
             w('clear', 'one')            # while it records: who follows ends when it stops
         w('destroy', 'one')
         lines = of_test(one.end())
@@ -275,7 +292,8 @@ def daemons_are_killed(case):
 
 @limit(300)
 def read_while_it_records(case):
-    """Without --follow: what is there when it is asked for, and no word of damage, 50 of 50 times (20 in short runs)."""
+    """Without --follow: what is there when it is asked for, and no word of damage, 50 of 50 times (20 in short
+    runs)."""
     with World(case) as w:
         w.begin('one', 'test:*', 'plugin:*', channel=('--subbuf-size', '16k', '--num-subbuf', '128'))
         # (slowly: all of it is read each time)
@@ -303,7 +321,8 @@ def large_packets_that_are_being_written(case):
         path, views = None, 0
         while views < 50:
             busy = w.run([case.program('busy'), 'large', '2', '5000', '1'])
-            path = path or wait_for(lambda: w.session('one')['path'] if streams_of(w, 'one', 'one') else None, 'packets')
+            path = path or wait_for(lambda: w.session('one')['path']
+                                    if streams_of(w, 'one', 'one') else None, 'packets')
             while busy.poll() is None:
                 check(len(view(w, '--filter', 'seq < 20', path)) <= 40, 'records that were not asked for')
                 views += 1
@@ -317,5 +336,7 @@ def large_packets_that_are_being_written(case):
 
 
 if __name__ == '__main__':
-    main([two_programs_in_turns, the_end, new_events_while_it_is_followed, cleared_and_rotated, either_daemon_is_killed, daemons_are_killed, read_while_it_records,
-          large_packets_that_are_being_written])
+    main([
+        two_programs_in_turns, the_end, new_events_while_it_is_followed, cleared_and_rotated, either_daemon_is_killed,
+        daemons_are_killed, read_while_it_records, large_packets_that_are_being_written
+    ])

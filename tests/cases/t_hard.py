@@ -7,7 +7,8 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import (Failure, PERCENT, Skip, check, check_sequences, limit, main, need, not_under_tsan, rounds, small_disk, wait_for)  # noqa: E402
+from harness import (Failure, PERCENT, Skip, check, check_sequences, limit, main, need, not_under_tsan, rounds,
+                     small_disk, wait_for)  # noqa: E402
 
 MEMORY = '/sys/fs/cgroup/memory'
 
@@ -17,7 +18,8 @@ def close_range_of_everything(case):
 
 
 def mlockall_does_not_fill_the_rings(case):
-    """128 MB for each possible CPU are not locked into memory; what the helper maps ahead in any case is half of that at most."""
+    """128 MB for each possible CPU are not locked into memory; what the helper maps ahead in any case is half of that
+    at most."""
     case.checked([case.program('hard'), 'mlockall', '2000'], ['--subbuf-size', '4M', '--num-subbuf', '32'], lost=0)
     most = 96 * 1024 * os.sysconf('SC_NPROCESSORS_CONF')
     check(case.board.flag(3) < most, 'the program has %d kB resident after mlockall', case.board.flag(3))
@@ -41,7 +43,8 @@ def megabytes(case, options):
 
 @limit(90)
 def megabytes_under_a_timer(case):
-    """No record loops for ever. With the default sizes, which the consumer backs from the beginning, none is lost either."""
+    """No record loops for ever. With the default sizes, which the consumer backs from the beginning, none is lost
+    either."""
     check(megabytes(case, ())[1] == 0, 'lost with the default sizes')
     megabytes(case, ['--subbuf-size', '4M'])
 
@@ -101,7 +104,8 @@ def memory_group(case, limit_bytes):
 
 
 def memory_group_at_its_limit(case):
-    """The program alone is in the group, not the consumer: it fills the group, then records; it must live, losses are counted."""
+    """The program alone is in the group, not the consumer: it fills the group, then records; it must live, losses are
+    counted."""
     not_under_tsan('it needs more memory than the group has')
     with memory_group(case, 32 << 20) as group:
         script = 'echo $$ >%s/cgroup.procs && exec %s hog 200000 %d %s/memory.usage_in_bytes' % (

@@ -78,8 +78,9 @@ def sequences_are_checked(case):
 
 
 def lines_are_parsed(case):
-    r = parse_line('[00000000000000000012] vm shop:order: { cpu_id = 1 }, { procname = "a \\" b" }, '
-                   '{ id = 5, list = [ [0] = 1, [1] = -2 ], e = ( "RED" : container = 3 ), hex = 0xFF, d = 2.5, none = "" }')
+    r = parse_line(
+        '[00000000000000000012] vm shop:order: { cpu_id = 1 }, { procname = "a \\" b" }, '
+        '{ id = 5, list = [ [0] = 1, [1] = -2 ], e = ( "RED" : container = 3 ), hex = 0xFF, d = 2.5, none = "" }')
     check(r.time == 12 and r.name == 'shop:order' and r.scopes['cpu_id'] == 1, 'the head is %s', r)
     check(r.fields == {'id': 5, 'list': [1, -2], 'e': (('RED',), 3), 'hex': 255, 'd': 2.5, 'none': ''},
           'fields are %s', r.fields)
@@ -125,14 +126,18 @@ def third_reader_is_checked(case):
 
 
 def reports_are_seen(case):
-    """A sanitizer's report of a process whose end nobody looks at, of whatever user, is found; of a sound one there is none."""
+    """A sanitizer's report of a process whose end nobody looks at, of whatever user, is found; of a sound one there is
+    none."""
     need('cc')
     source, program = case.path('bad.c'), case.short('bad')
     with open(source, 'w') as f:
-        f.write('#include <stdlib.h>\nint main(int n, char **v)\n{\n\tchar *p = calloc(4, 1);\n\treturn p[n > 1 ? 7 : 0] + !v;\n}\n')
+        f.write(
+            '#include <stdlib.h>\nint main(int n, char **v)\n{\n\tchar *p = calloc(4, 1);\n\treturn p[n > 1 ? 7 : 0] + !v;\n}\n'
+        )
     subprocess.run(['cc', '-fsanitize=address,undefined', '-o', program, source], check=True)
     os.chmod(program, 0o755)
-    for argv, options, wanted in (([program], {}, False), ([program, 'x'], {}, True), ([program, 'x'], {'user': 65534, 'group': 65534, 'extra_groups': []}, True)):
+    for argv, options, wanted in (([program], {}, False), ([program, 'x'], {}, True),
+                                  ([program, 'x'], {'user': 65534, 'group': 65534, 'extra_groups': []}, True)):
         if options and os.geteuid():
             continue
         inner = Case(tempfile.mkdtemp(dir=case.directory), 'x', sanitized=True)
@@ -143,24 +148,30 @@ def reports_are_seen(case):
 
 
 def who_waits_in_vain_shows_stacks(case):
-    """Of what the case has started, and of what that has, whatever its environment; by the debugger, or where there is none by the kernel."""
+    """Of what the case has started, and of what that has, whatever its environment; by the debugger, or where there is
+    none by the kernel."""
     child = subprocess.Popen(['sh', '-c', 'sleep 60 & wait'], env=case.env, start_new_session=True)
     case.started.append(child)
     bare = {k: v for k, v in case.env.items() if not k.startswith('WMK_')}
     ours = subprocess.Popen(['sleep', '60'], env=bare)
-    other = int(finished(['sh', '-c', 'sleep 60 >/dev/null & echo $!'], env=bare, stdout=subprocess.PIPE, text=True).stdout)
+    other = int(
+        finished(['sh', '-c', 'sleep 60 >/dev/null & echo $!'], env=bare, stdout=subprocess.PIPE, text=True).stdout)
     try:
         def sleeper():
             with open('/proc/%d/task/%d/children' % (child.pid, child.pid)) as f:
                 return f.read().split()
         pid = int(wait_for(sleeper, 'the shell to start another')[0])
         wait_for(lambda: slurp('/proc/%d/comm' % pid).strip() == 'sleep', 'sleep to be there')
-        wait_for(lambda: all(slurp('/proc/%d/stat' % p).rsplit(')', 1)[1].split()[0] == 'S' for p in (child.pid, pid, ours.pid)), 'all to sleep')
+        wait_for(
+            lambda: all(
+                slurp('/proc/%d/stat' % p).rsplit(')', 1)[1].split()[0] == 'S' for p in (child.pid, pid, ours.pid)),
+            'all to sleep')
         try:
             wait_for(lambda: False, 'nothing', 0.1)
         except Failure as failure:
             said = str(failure)
-        for words in ('waited 0 s in vain for nothing', '== %d sh (S)' % child.pid, '== %d sleep (S)' % pid, '== %d sleep (S)' % ours.pid):
+        for words in ('waited 0 s in vain for nothing', '== %d sh (S)' % child.pid, '== %d sleep (S)' % pid,
+                      '== %d sleep (S)' % ours.pid):
             check(words in said, 'it does not say "%s": %s', words, said)
         check('sleep' in said.rsplit('==', 1)[1].split('\n', 1)[1], 'it does not say where sleep is: %s', said)
         check('== %d ' % other not in said, 'another\'s process is shown: %s', said)
@@ -176,7 +187,8 @@ def who_waits_in_vain_shows_stacks(case):
 
 
 def who_does_not_end_shows_stacks(case):
-    """Taken while it hangs; then it is killed, if the case has no hold of it. Who ends in time gives what subprocess gives."""
+    """Taken while it hangs; then it is killed, if the case has no hold of it. Who ends in time gives what subprocess
+    gives."""
     del case
     fails(' sleep (', finished, ['sleep', '60'], 0.1)
     with subprocess.Popen(['sleep', '60'], stdout=subprocess.PIPE) as child:
@@ -201,7 +213,8 @@ def limits_are_of_waits(case):
     for path in sorted(glob.glob(os.path.join(ROOT, 'tests', '[cl]*', '*.py'))):
         with open(path, encoding='utf-8') as f:
             tree = ast.parse(f.read())
-        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        for call in (node for node in ast.walk(tree)
+                     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             looked += 1
             of_subprocess = isinstance(call.func.value, ast.Name) and call.func.value.id == 'subprocess'
             limited = [k for k in call.keywords if k.arg == 'timeout']
@@ -211,7 +224,8 @@ def limits_are_of_waits(case):
 
 
 def who_takes_too_long_is_seen(case):
-    """scripts/stuck.py: of a test without limits of its own, what its processes do, before meson ends them; of others nothing."""
+    """scripts/stuck.py: of a test without limits of its own, what its processes do, before meson ends them; of others
+    nothing."""
     need('pkill')
     build, seen = case.path('build'), case.path('stuck')
     os.makedirs(os.path.join(build, 'meson-info'))
@@ -222,14 +236,18 @@ def who_takes_too_long_is_seen(case):
         "until grep -q '^== .* sleep' %s; do sleep 0.1; done; pkill -P $slow; kill $other; exit 7" % (seen, seen)
     done = finished([sys.executable, os.path.join(ROOT, 'scripts', 'stuck.py'), build, '2', seen, 'sh', '-c', as_meson])
     told_of = slurp(seen)
-    check(done.returncode == 7 and re.match(r'slow has run for \d+ s', told_of), 'status %d: %s', done.returncode, told_of)
-    check(re.search(r'^== \d+ slow \(', told_of, re.M) and re.search(r'^== \d+ sleep \(.*\n(Thread|#)', told_of, re.M), 'it shows: %s', told_of)
+    check(done.returncode == 7 and re.match(r'slow has run for \d+ s', told_of), 'status %d: %s', done.returncode,
+          told_of)
+    check(
+        re.search(r'^== \d+ slow \(', told_of, re.M) and re.search(r'^== \d+ sleep \(.*\n(Thread|#)', told_of, re.M),
+        'it shows: %s', told_of)
     check(told_of.count('has run for') == 1 and 'patient' not in told_of, 'it shows: %s', told_of)
 
 
 @contextlib.contextmanager
 def told(kb, *rings):
-    """shmem.py sees these instead of the machine: kB of shared memory, rings that others hold; the last ones again and again."""
+    """shmem.py sees these instead of the machine: kB of shared memory, rings that others hold; the last ones again and
+    again."""
     kept = shmem.shmem_kb, shmem.all_rings, shmem.WAIT_S, shmem.BUSY_S
     kbs, held = list(kb), list(rings)
     shmem.shmem_kb = lambda: kbs.pop(0) if len(kbs) > 1 else kbs[0]
@@ -247,7 +265,8 @@ def shared_memory_is_counted(case):
 
     def world(kb, *rings):
         said = io.StringIO()
-        with told(kb, *rings), contextlib.redirect_stdout(said), World(case, 'home%d' % case.random.randrange(1 << 40), daemon=False):
+        with told(kb, *rings), contextlib.redirect_stdout(said), World(case, 'home%d' % case.random.randrange(1 << 40),
+                                                                       daemon=False):
             pass
         return said.getvalue()
 
@@ -273,17 +292,26 @@ def suites_are_known(case):
     """scripts/test.sh knows the suites that there are, and names one that there is not."""
     tree = case.path('tree')
     # (a tree that cannot be built: nothing would be, were the name passed over)
-    for name in ['scripts/test.sh'] + [name for folder in ('src', 'tests') for name in glob.glob(folder + '/**/meson.build', root_dir=ROOT, recursive=True)]:
+    for name in ['scripts/test.sh'] + [
+            name for folder in ('src', 'tests')
+            for name in glob.glob(folder + '/**/meson.build', root_dir=ROOT, recursive=True)
+    ]:
         os.makedirs(os.path.dirname(os.path.join(tree, name)), exist_ok=True)
         shutil.copy(os.path.join(ROOT, name), os.path.join(tree, name))
-    done = subprocess.run(['scripts/test.sh', '--no-setup', '--suite', 'ring', 'raed', 'ctf'], cwd=tree, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    done = subprocess.run(['scripts/test.sh', '--no-setup', '--suite', 'ring', 'raed', 'ctf'], cwd=tree,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     said, _, known = done.stderr.partition('; there are: ')
-    check(done.returncode == 2 and said == "test: there is no suite 'raed'" and not done.stdout, 'status %d: %s%s', done.returncode, done.stdout, done.stderr)
+    check(done.returncode == 2 and said == "test: there is no suite 'raed'" and not done.stdout, 'status %d: %s%s',
+          done.returncode, done.stdout, done.stderr)
     listed = subprocess.run(['meson', 'introspect', '--tests', BUILD], stdout=subprocess.PIPE, check=True).stdout
     here = {suite.split(':')[-1] for test in json.loads(listed) for suite in test['suite']}
-    check(here <= set(known.split()), 'the tests are of suites %s, which it does not know: %s', here - set(known.split()), known)
+    check(here <= set(known.split()), 'the tests are of suites %s, which it does not know: %s',
+          here - set(known.split()), known)
 
 
 if __name__ == '__main__':
-    main([sequences_are_checked, lines_are_parsed, third_reader_is_checked, reports_are_seen, who_waits_in_vain_shows_stacks,
-          who_does_not_end_shows_stacks, limits_are_of_waits, who_takes_too_long_is_seen, shared_memory_is_counted, suites_are_known])
+    main([
+        sequences_are_checked, lines_are_parsed, third_reader_is_checked, reports_are_seen,
+        who_waits_in_vain_shows_stacks, who_does_not_end_shows_stacks, limits_are_of_waits, who_takes_too_long_is_seen,
+        shared_memory_is_counted, suites_are_known
+    ])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark convert --from`: logs of other programs as traces; read back, they say what another parser says (tests/lib/logs.py)."""
+"""`waymark convert --from`: logs of other programs as traces; read back, they say what another parser says
+(tests/lib/logs.py)."""
 import collections
 import contextlib
 import json
@@ -52,9 +53,11 @@ def imported(case, form, paths, *options, status=0, stdin=None, zone='UTC'):
     out = case.path('imported')
     shutil.rmtree(out, ignore_errors=True)
     argv = [WAYMARK, 'convert', '--from', form, '-o', out, *options, *paths]
-    done = finished(argv, env=dict(case.env, TZ=zone, LC_ALL='C.UTF-8'), input=stdin if stdin is not None else b'', capture_output=True)
+    done = finished(argv, env=dict(case.env, TZ=zone, LC_ALL='C.UTF-8'), input=stdin if stdin is not None else b'',
+                    capture_output=True)
     said = done.stderr.decode(errors='replace')
-    check(done.returncode == status and 'anitizer' not in said and 'runtime error' not in said, '%s: status %s: %s', ' '.join(argv), done.returncode, said[-1500:])
+    check(done.returncode == status and 'anitizer' not in said and 'runtime error' not in said, '%s: status %s: %s',
+          ' '.join(argv), done.returncode, said[-1500:])
     return out, said
 
 
@@ -83,11 +86,13 @@ def compare(case, path, expected):
 
 
 def same_lines(path, ours, theirs):
-    """In any order. babeltrace2 2.0.4 shows for an empty string what the field held before: anything may stand there."""
+    """In any order. babeltrace2 2.0.4 shows for an empty string what the field held before: anything may stand
+    there."""
     left = collections.Counter(theirs)
     for line in ours:
         if b'= ""' in line:
-            shape = re.compile(b'= "[^"]*(?:\\\\.[^"]*)*"'.join(re.escape(piece) for piece in line.split(b'= ""')) + b'$')
+            shape = re.compile(b'= "[^"]*(?:\\\\.[^"]*)*"'.join(re.escape(piece)
+                                                                for piece in line.split(b'= ""')) + b'$')
             line = next((their for their, n in left.items() if n and shape.match(their)), line)
         check(left[line] > 0, '%s: babeltrace2 has no line %s', path, line)
         left[line] -= 1
@@ -110,22 +115,31 @@ def samples(case):
         out, said = imported(case, form, [path], *options)
         compare(case, out, logs.expect(form, slurp(path), **told))
         check(('%d line' % unknown in said and 'not understood' in said) == (unknown > 0), '%s: %s', name, said)
-        check(('1970' in said) == (form in ('dmesg', 'perf') and not options and name != 'dmesg-T.txt'), '%s: an origin is assumed: %s', name, said)
-        check(('without a year' in said) == (name == 'syslog-3164.log' and not options), '%s: a year is assumed: %s', name, said)
+        check(('1970' in said) == (form in ('dmesg', 'perf') and not options and name != 'dmesg-T.txt'),
+              '%s: an origin is assumed: %s', name, said)
+        check(('without a year' in said) == (name == 'syslog-3164.log' and not options), '%s: a year is assumed: %s',
+              name, said)
 
 
 def zones(case):
     """Local times are those of the zone, on both sides of a change of clocks."""
     zone = 'Europe/Berlin'
-    text = ''.join('%s h t: m\n' % when for when in ('Mar 28 12:00:00', 'Mar 29 01:59:59', 'Mar 29 03:00:00', 'Jul  1 00:00:00', 'Oct 25 12:00:00'))
+    text = ''.join('%s h t: m\n' % when for when in ('Mar 28 12:00:00', 'Mar 29 01:59:59', 'Mar 29 03:00:00',
+                                                     'Jul  1 00:00:00', 'Oct 25 12:00:00'))
     out, _ = imported(case, 'syslog', ['-'], '--year', '2026', stdin=text.encode(), zone=zone)
-    wanted = [int(datetime.strptime('2026 ' + line[:15], '%Y %b %d %H:%M:%S').replace(tzinfo=zoneinfo.ZoneInfo(zone)).timestamp()) for line in text.splitlines()]
+    wanted = [
+        int(
+            datetime.strptime('2026 ' + line[:15],
+                              '%Y %b %d %H:%M:%S').replace(tzinfo=zoneinfo.ZoneInfo(zone)).timestamp())
+        for line in text.splitlines()
+    ]
     check([int(r['time'].split('.')[0]) for r in records_of(case, out)] == wanted, 'other times than %s', wanted)
 
 
 def files(case):
     """Several files, and standard input; rights; what an earlier trace has left is not touched."""
-    out, _ = imported(case, 'dmesg', [sample(case, 'dmesg.txt'), '-', sample(case, 'dmesg-x.txt')], stdin=b'[    0.250000] between\n')
+    out, _ = imported(case, 'dmesg',
+                      [sample(case, 'dmesg.txt'), '-', sample(case, 'dmesg-x.txt')], stdin=b'[    0.250000] between\n')
     texts = [r['fields'].get('message') for r in records_of(case, out)]
     check(len(texts) == 14 and 'between' in texts, 'three files: %s', texts)
     for top, directories, names in os.walk(out):
@@ -138,17 +152,23 @@ def files(case):
     check(records_of(case, out) == [] and '0 records' in said, 'nothing: %s', said)
     absent = case.path('absent')
     status, _, err = read(case, [WAYMARK, 'convert', '--from', 'dmesg', '-o', absent, case.path('no-such-file')])
-    check(status == 1 and b'no-such-file' in err and not os.path.exists(absent), 'no such file: status %d: %s', status, err)
+    check(status == 1 and b'no-such-file' in err and not os.path.exists(absent), 'no such file: status %d: %s', status,
+          err)
     status, _, err = read(case, [WAYMARK, 'convert', '--from', 'dmesg', '-o', absent, case.directory])
     check(status == 1 and case.directory.encode() in err, 'a directory as a log: status %d: %s', status, err)
 
 
 def words(case):
     log, out = sample(case, 'dmesg.txt'), case.path('out')
-    for argv, wanted in ((['--from', 'syslogg', '-o', out, log], 'syslog'), (['--from', 'dmesg', '--to', 'csv', '-o', out, log], '--to ctf'),
-                         (['--from', 'dmesg', log], '-o DIR'), (['--from', 'dmesg', '-o', out], 'which log?'),
-                         (['--year', '2020', '--to', 'csv', log], '--from'), (['--from', 'syslog', '--year', '20x', '-o', out, log], '20x'),
-                         (['--from', 'syslog', '--year', '1812', '-o', out, log], '1970'), (['--from', 'dmesg', '--boot-time', 'soon', '-o', out, log], 'soon')):
+    for argv, wanted in ((['--from', 'syslogg', '-o', out,
+                           log], 'syslog'), (['--from', 'dmesg', '--to', 'csv', '-o', out,
+                                              log], '--to ctf'), (['--from', 'dmesg', log], '-o DIR'),
+                         (['--from', 'dmesg', '-o', out], 'which log?'), (['--year', '2020', '--to', 'csv',
+                                                                           log], '--from'),
+                         (['--from', 'syslog', '--year', '20x', '-o', out,
+                           log], '20x'), (['--from', 'syslog', '--year', '1812', '-o', out,
+                                           log], '1970'), (['--from', 'dmesg', '--boot-time', 'soon', '-o', out,
+                                                            log], 'soon')):
         status, _, err = read(case, [WAYMARK, 'convert', *argv])
         check(status == 2 and wanted in err.decode(), '%s: status %d: %s', argv, status, err.decode())
         check(not os.path.exists(out), '%s made a directory', argv)
@@ -157,27 +177,40 @@ def words(case):
 
 def parts_of_logs(case):
     """--begin, --end and --filter: those records of the whole, and nothing else is left behind."""
-    for name, form, options in (('dmesg-x.txt', 'dmesg', ['--boot-time', str(BOOT)]), ('syslog-5424.log', 'syslog', []), ('strace-f.txt', 'strace', [])):
+    for name, form, options in (('dmesg-x.txt', 'dmesg', ['--boot-time', str(BOOT)]), ('syslog-5424.log', 'syslog', []),
+                                ('strace-f.txt', 'strace', [])):
         log = sample(case, name)
         whole = records_of(case, imported(case, form, [log], *options)[0])
         times = sorted(r['time'] for r in whole)
         begin, end = times[len(times) // 3], times[2 * len(times) // 3]
         event = whole[-1]['event']
-        for more, wanted in ((['--begin', begin], lambda r: r['time'] >= begin), (['--begin', begin, '--end', end], lambda r: begin <= r['time'] <= end),
-                             (['--filter', '$event == "%s"' % event], lambda r: r['event'] == event), (['--filter', '$event == "none"'], lambda r: False)):
+        for more, wanted in ((['--begin',
+                               begin], lambda r: r['time'] >= begin), (['--begin', begin, '--end',
+                                                                        end], lambda r: begin <= r['time'] <= end),
+                             (['--filter', '$event == "%s"' % event],
+                              lambda r: r['event'] == event), (['--filter', '$event == "none"'], lambda r: False)):
             before = set(os.listdir(case.directory)) - {'imported'}
             out, said = imported(case, form, [log], *options, *more, '--to', 'ctf')
-            got, expected = ([{**r, 'delta': None} for r in records] for records in (records_of(case, out), filter(wanted, whole)))
+            got, expected = ([{**r, 'delta': None} for r in records]
+                             for records in (records_of(case, out), filter(wanted, whole)))
             check(got == expected, '%s %s: %d records of %d, not %d', name, more, len(got), len(whole), len(expected))
             check('%d record' % len(whole) in said, 'the whole is not told: %s', said)
-            check(set(os.listdir(case.directory)) - {'imported'} == before, 'left behind: %s', set(os.listdir(case.directory)) - before)
+            check(
+                set(os.listdir(case.directory)) - {'imported'} == before, 'left behind: %s',
+                set(os.listdir(case.directory)) - before)
     before = set(os.listdir(case.directory)) - {'imported'}
     out, said = imported(case, 'dmesg', [sample(case, 'dmesg-x.txt')], '--filter', 'no such', status=1)
     check(not os.path.exists(out) and "not 'such'" in said, 'a filter that is none: %s', said)
     os.makedirs(os.path.join(case.path('taken'), 'it is'))
-    status, _, err = read(case, [WAYMARK, 'convert', '--from', 'dmesg', '--begin', '5', '-o', case.path('taken') + '/', sample(case, 'dmesg-x.txt')])
+    status, _, err = read(case, [
+        WAYMARK, 'convert', '--from', 'dmesg', '--begin', '5', '-o',
+        case.path('taken') + '/',
+        sample(case, 'dmesg-x.txt')
+    ])
     check(status == 1 and b'there is something in' in err, 'a directory that is taken: status %d: %s', status, err)
-    check(set(os.listdir(case.directory)) - before <= {'imported', 'taken', 'dmesg-x.txt'}, 'left behind: %s', set(os.listdir(case.directory)) - before)
+    check(
+        set(os.listdir(case.directory)) - before <= {'imported', 'taken', 'dmesg-x.txt'}, 'left behind: %s',
+        set(os.listdir(case.directory)) - before)
 
 
 def merged(case):
@@ -186,12 +219,15 @@ def merged(case):
     theirs = [parts(r)[0] for r in records_of(case, other)]
     between = [(a + b) // 2 for a, b in zip(theirs, theirs[1:]) if b - a > 2]
     check(len(between) > 10, 'only %d gaps', len(between))
-    lines = ''.join('%s.%09dZ host log[%d]: %d\n' % (datetime.utcfromtimestamp(t // 1000000000).strftime('%Y-%m-%dT%H:%M:%S'), t % 1000000000, n + 1, t) for n, t in enumerate(between))
+    lines = ''.join('%s.%09dZ host log[%d]: %d\n' %
+                    (datetime.utcfromtimestamp(t // 1000000000).strftime('%Y-%m-%dT%H:%M:%S'), t % 1000000000, n + 1, t)
+                    for n, t in enumerate(between))
     out, _ = imported(case, 'syslog', ['-'], stdin=lines.encode())
     together = records_of(case, other, out)
     times = [parts(r)[0] for r in together]
     check(times == sorted(times) and sorted(theirs + between) == times, 'the traces are not merged')
-    check(all(parts(r)[0] == int(r['fields']['message']) for r in together if r['event'] == 'syslog:message'), 'another time than the message says')
+    check(all(parts(r)[0] == int(r['fields']['message']) for r in together if r['event'] == 'syslog:message'),
+          'another time than the message says')
     status, _, err = read(case, ['babeltrace2', other, out]) if shutil.which('babeltrace2') else (0, [], b'')
     check(status == 0, 'babeltrace2: %s', err)
 
@@ -206,7 +242,8 @@ def threads(case):
     check({(e['pid'], e['tid']) for e in events} == {(3656, 3656), (3658, 3658)}, 'threads: %s', events)
     out, _ = imported(case, 'perf', [sample(case, 'perf.txt')])
     status, _, err = read(case, [WAYMARK, 'convert', '--to', 'chrome', '-o', chrome, out])
-    names = {(e['pid'], e['tid']): e['args']['name'] for e in json.loads(slurp(chrome))['traceEvents'] if e['ph'] == 'M'}
+    names = {(e['pid'], e['tid']): e['args']['name'] for e in json.loads(slurp(chrome))['traceEvents']
+             if e['ph'] == 'M'}
     check(names.get((7683, 7690)) == 'Web Content', 'names: %s', names)
 
 
@@ -215,7 +252,8 @@ def readable(case, form, data, lines=None):
     out, said = imported(case, form, ['-'], stdin=data)
     status, records, err = read(case, [WAYMARK, 'view', '--json', out])
     check(status == 0 and not err, '%s of %r: %s', form, data[-200:], err[:500])
-    check(lines is None or len(records) == lines, '%s of %r: %d records, %s lines', form, data[-200:], len(records), lines)
+    check(lines is None or len(records) == lines, '%s of %r: %d records, %s lines', form, data[-200:], len(records),
+          lines)
     return out, said
 
 
@@ -223,16 +261,22 @@ def readable(case, form, data, lines=None):
 def garbage(case):
     """Lines that mean nothing are kept, with all that is in them; long ones in pieces."""
     for form in ('syslog', 'dmesg', 'perf', 'strace'):
-        lines = [''.join(chr(case.random.randrange(33, 127)) for _ in range(case.random.randrange(1, 90))) for _ in range(300)]
+        lines = [
+            ''.join(chr(case.random.randrange(33, 127)) for _ in range(case.random.randrange(1, 90)))
+            for _ in range(300)
+        ]
         out, said = readable(case, form, '\n'.join(lines).encode(), 300)
         texts = [r['fields']['text'] for r in records_of(case, out) if r['event'] == form + ':line']
         check(texts == lines and '300 lines were not understood' in said, '%s: other lines: %s', form, said)
         data = bytes(case.random.randrange(256) for _ in range(20000))
         out, _ = readable(case, form, data)
-        check(subprocess.run(['babeltrace2', out], capture_output=True, check=False).returncode == 0 if shutil.which('babeltrace2') else True, '%s: babeltrace2', form)
+        check(
+            subprocess.run(['babeltrace2', out], capture_output=True, check=False).returncode == 0
+            if shutil.which('babeltrace2') else True, '%s: babeltrace2', form)
         long = 'x' * ((5 << 19) + 17)
         out, _ = readable(case, form, ('a\n' + long + '\nb').encode(), 5)
-        check(''.join(r['fields']['text'] for r in records_of(case, out)) == 'a' + long + 'b', '%s: a long line is another one', form)
+        check(''.join(r['fields']['text'] for r in records_of(case, out)) == 'a' + long + 'b',
+              '%s: a long line is another one', form)
         out, _ = readable(case, form, b'a\0b\0\n\0', 2)
         check([r['fields']['text'] for r in records_of(case, out)] == ['a\u2400b\u2400', '\u2400'], '%s: NULs', form)
         out, _ = readable(case, form, b'a\r\n \r\n\t\n\nb\r\n', 2)
@@ -246,15 +290,18 @@ def cut(case):
             continue
         text = slurp(os.path.join(SAMPLES, name))
         data = text.encode()
-        lengths = range(len(data)) if rounds(100) == 100 else case.random.sample(range(len(data)), 4 if 'sanitize' in FEATURES else 20)
+        lengths = range(len(data)) if rounds(100) == 100 else case.random.sample(range(len(data)),
+                                                                                 4 if 'sanitize' in FEATURES else 20)
         for length in lengths:
             part = data[:length]
             known = form in ('syslog', 'dmesg')
-            out, _ = readable(case, form, part, sum(1 for line in part.split(b'\n') if line.strip(b' \t\r')) if known else None)
+            out, _ = readable(case, form, part,
+                              sum(1 for line in part.split(b'\n') if line.strip(b' \t\r')) if known else None)
             if known:
                 whole = logs.expect(form, part[:part.rfind(b'\n') + 1].decode(), **told)
                 got = sorted(key(parts(r)) for r in records_of(case, out))
-                check(all(key(one) in got for one in whole), '%s, cut at %d: lines that were whole are others', name, length)
+                check(all(key(one) in got for one in whole), '%s, cut at %d: lines that were whole are others', name,
+                      length)
 
 
 def any_byte_changed(case):
@@ -267,7 +314,8 @@ def any_byte_changed(case):
 
 @limit(300)
 def order(case):
-    """Lines a little out of order are sorted; two halves the wrong way round, each longer than what is sorted, keep their times."""
+    """Lines a little out of order are sorted; two halves the wrong way round, each longer than what is sorted, keep
+    their times."""
     count = 70000
     later, earlier = ([base + 10 * n + case.random.randrange(2000) for n in range(count)] for base in (10000000000, 0))
     lines = ''.join('[%5d.%06d] %d\n' % (us // 1000000, us % 1000000, us) for us in later + earlier)
@@ -291,8 +339,12 @@ def too_late(case):
     late = int(said.split(' records came too late')[0].split()[-1])
     times = [(parts(r)[0], int(r['fields']['message']) * 1000000000) for r in records_of(case, out)]
     others = [pair for pair in times if pair[0] != pair[1]]
-    check(len(times) == count and times == sorted(times, key=lambda pair: pair[0]), '%d records, or not in order', len(times))
-    check(len(others) == late and 0 < late <= count - kept and all(shown > own for shown, own in others), '%d late, %d have another time', late, len(others))
+    check(
+        len(times) == count and times == sorted(times, key=lambda pair: pair[0]), '%d records, or not in order',
+        len(times))
+    check(
+        len(others) == late and 0 < late <= count - kept and all(shown > own for shown, own in others),
+        '%d late, %d have another time', late, len(others))
     status, _, err = read(case, ['babeltrace2', out]) if shutil.which('babeltrace2') else (0, [], b'')
     check(status == 0 and not err, 'babeltrace2: %s', err)
 
@@ -301,13 +353,20 @@ def open_for_long(case):
     """A call that ends after more lines than are kept in order: both its halves are there."""
     begin = '7 1795336891.000000 read(3,  <unfinished ...>\n'
     many = ['8 1795336892.%06d getppid() = 1\n' % n for n in range(66000)]
-    out, _ = imported(case, 'strace', ['-'], stdin=(begin + ''.join(many) + '7 1795336899.000000 <... read resumed>"a", 1) = 1\n').encode())
+    out, _ = imported(case, 'strace', ['-'],
+                      stdin=(begin + ''.join(many) + '7 1795336899.000000 <... read resumed>"a", 1) = 1\n').encode())
     _, lines, _ = read(case, [WAYMARK, 'view', '--json', '--filter', '$event != "strace:call"', out])
     got = [parts(json.loads(line)) for line in lines]
-    check([(g[1], g[3]) for g in got] == [('strace:unfinished', {'name': 'read', 'args': '3,'}), ('strace:resumed', {'name': 'read', 'args': '"a", 1', 'ret': 1})], 'halves: %s', got)
-    out, _ = imported(case, 'strace', ['-'], stdin=(begin + ''.join(many[:6000]) + '7 1795336899.000000 <... read resumed>"a", 1) = 1\n').encode())
+    check([(g[1], g[3]) for g in got] == [('strace:unfinished', {'name': 'read', 'args': '3,'}),
+                                          ('strace:resumed', {'name': 'read', 'args': '"a", 1', 'ret': 1})],
+          'halves: %s', got)
+    out, _ = imported(
+        case, 'strace', ['-'],
+        stdin=(begin + ''.join(many[:6000]) + '7 1795336899.000000 <... read resumed>"a", 1) = 1\n').encode())
     first = parts(records_of(case, out)[0])
-    check(first == (1795336891000000000, 'strace:call', {'vtid': 7}, {'name': 'read', 'args': '3, "a", 1', 'ret': 1, 'duration_ns': 8000000000}), 'the whole: %s', first)
+    check(
+        first == (1795336891000000000, 'strace:call', {'vtid': 7},
+                  {'name': 'read', 'args': '3, "a", 1', 'ret': 1, 'duration_ns': 8000000000}), 'the whole: %s', first)
 
 
 def many_names(case):
@@ -315,7 +374,9 @@ def many_names(case):
     lines = ''.join('a 1 [000] %d.000000: p:event%d: k%d=%d\n' % (n, n, n, n) for n in range(5000))
     out, said = imported(case, 'perf', ['-'], stdin=lines.encode())
     names = [r['event'] for r in records_of(case, out)]
-    check(len(names) == 5000 and names[0] == 'p:event0' and names.count('perf:line') > 0 and 'not understood' in said, '%d records, %d lines: %s', len(names), names.count('perf:line'), said)
+    check(
+        len(names) == 5000 and names[0] == 'p:event0' and names.count('perf:line') > 0 and 'not understood' in said,
+        '%d records, %d lines: %s', len(names), names.count('perf:line'), said)
     babeltrace2(case, out)
 
 
@@ -326,27 +387,39 @@ def split_lines(case):
     second = 1795336891000000000
     notes = [g[3]['message'].split()[2] for g in got if g[1] == 'strace:note']
     check(sorted(notes) == ['10475', '10476', '10477', '10478', '25948', '25949'], 'notes: %s', notes)
-    calls = [(g[0] - second, g[2].get('vtid'), g[3]['name'], g[3]['args'], g[3]['ret']) for g in got if g[1] == 'strace:call']
-    check(calls == [(1000, None, 'pipe2', '[3, 4], 0', 0),
-                    (2000, None, 'clone', 'child_stack=NULL, flags=CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD, child_tidptr=0x7fee5a115a10', 25948),
-                    (3000, 25947, 'close', '4', 0), (4000, 25948, 'newfstatat', 'AT_FDCWD, "/usr/bin/sleep", 0x7ffcb9d346b0, 0', -1),
-                    (5000, 25947, 'vfork', '', 10476), (6000, 25948, 'getpid', '', 25948), (9000, 25948, 'getpid', '', 25948)], 'calls: %s', calls)
+    calls = [(g[0] - second, g[2].get('vtid'), g[3]['name'], g[3]['args'], g[3]['ret']) for g in got
+             if g[1] == 'strace:call']
+    check(
+        calls == [
+            (1000, None, 'pipe2', '[3, 4], 0', 0),
+            (2000, None, 'clone',
+             'child_stack=NULL, flags=CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD, child_tidptr=0x7fee5a115a10',
+             25948), (3000, 25947, 'close', '4', 0),
+            (4000, 25948, 'newfstatat', 'AT_FDCWD, "/usr/bin/sleep", 0x7ffcb9d346b0, 0', -1),
+            (5000, 25947, 'vfork', '', 10476), (6000, 25948, 'getpid', '', 25948), (9000, 25948, 'getpid', '', 25948)
+        ], 'calls: %s', calls)
     lines = [g[3]['text'] for g in got if g[1] == 'strace:line']
-    check(lines == ['[pid 25947] 1795336891.000008 write(1, "abc", ', '[pid 25947] 1795336891.000010 getuid('] and '2 lines' in said, 'lines: %s: %s', lines, said)
+    check(
+        lines == ['[pid 25947] 1795336891.000008 write(1, "abc", ', '[pid 25947] 1795336891.000010 getuid(']
+        and '2 lines' in said, 'lines: %s: %s', lines, said)
 
 
 @limit(60)
 def progress(case):
-    """On a terminal one sees how far it is: of a log that is still coming, and of a trace whose records go to a file, not to the screen."""
+    """On a terminal one sees how far it is: of a log that is still coming, and of a trace whose records go to a file,
+    not to the screen."""
     ours, theirs = os.openpty()
     log, written = case.path('log'), 0
     os.mkfifo(log)
-    child = subprocess.Popen([WAYMARK, 'convert', '--from', 'dmesg', '-o', case.path('made'), log], env=case.env, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs)
+    child = subprocess.Popen([WAYMARK, 'convert', '--from', 'dmesg', '-o',
+                              case.path('made'), log], env=case.env, stdin=subprocess.DEVNULL, stdout=theirs,
+                             stderr=theirs)
     shown = b''
     os.set_blocking(ours, False)
     with open(log, 'wb') as file:
         while b' records\033[K' not in shown:
-            file.write(b''.join(b'[%5d.%06d] line %d\n' % (n // 1000000, n % 1000000, n) for n in range(written, written + 1000)))
+            file.write(b''.join(b'[%5d.%06d] line %d\n' % (n // 1000000, n % 1000000, n)
+                                for n in range(written, written + 1000)))
             written += 1000
             with contextlib.suppress(BlockingIOError):
                 shown += os.read(ours, 65536)
@@ -354,7 +427,8 @@ def progress(case):
     check(awaited(child) == 0, 'the log: %s', shown[-300:])
     output = case.path('output')
     os.mkfifo(output)
-    child = subprocess.Popen([WAYMARK, 'convert', '--to', 'text', '-o', output, case.path('made')], env=case.env, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs)
+    child = subprocess.Popen([WAYMARK, 'convert', '--to', 'text', '-o', output,
+                              case.path('made')], env=case.env, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs)
     with open(output, 'rb') as file:
         file.read(1)
         begun = time.monotonic()
@@ -368,21 +442,26 @@ def progress(case):
         while piece := os.read(ours, 65536):
             shown += piece
     os.close(ours)
-    check(re.search(rb'\r *\d+ % of \d+ MB, \d+ records\033\[K', shown) and shown.endswith(b'\r\033[K'), 'a trace: %s', shown[-300:])
+    check(
+        re.search(rb'\r *\d+ % of \d+ MB, \d+ records\033\[K', shown) and shown.endswith(b'\r\033[K'), 'a trace: %s',
+        shown[-300:])
 
 
 def live_strace(case):
     need('strace')
     path = case.path('strace.out')
     script = 'ls /nonexistent; (sleep 0.01; kill -TERM $$) & cat /proc/self/status >/dev/null; wait'
-    done = subprocess.run(['strace', '-f', '-ttt', '-T', '-o', path, 'sh', '-c', script], capture_output=True, check=False)
+    done = subprocess.run(['strace', '-f', '-ttt', '-T', '-o', path, 'sh', '-c', script], capture_output=True,
+                          check=False)
     if not os.path.exists(path) or not os.path.getsize(path):
         raise Skip('strace may not trace here: %s' % done.stderr.decode()[-200:])
     out, said = imported(case, 'strace', [path])
     check('not understood' not in said, 'lines of strace: %s', said)
     compare(case, out, logs.expect('strace', slurp(path)))
     # To a terminal threads are named only while there are several: calls are whole all the same.
-    done = subprocess.run(['strace', '-f', '-ttt', 'sh', '-c', '(sleep 0.02; cat /proc/self/stat) | cat >/dev/null; sleep 0.01 & wait'], capture_output=True, check=False)
+    done = subprocess.run(
+        ['strace', '-f', '-ttt', 'sh', '-c', '(sleep 0.02; cat /proc/self/stat) | cat >/dev/null; sleep 0.01 & wait'],
+        capture_output=True, check=False)
     out, said = imported(case, 'strace', ['-'], stdin=done.stderr)
     halves = [r for r in records_of(case, out) if r['event'] in ('strace:resumed', 'strace:unfinished')]
     check(not halves and 'not understood' not in said, 'halves of calls: %s: %s', halves, said)
@@ -397,7 +476,8 @@ def live_strace(case):
 def live_dmesg(case):
     need('dmesg')
     for options in ([], ['-x'], ['-r'], ['-d'], ['-T'], ['--time-format', 'iso']):
-        done = subprocess.run(['dmesg', *options], env=dict(case.env, TZ='UTC', LC_ALL='C'), capture_output=True, check=False)
+        done = subprocess.run(['dmesg', *options], env=dict(case.env, TZ='UTC', LC_ALL='C'), capture_output=True,
+                              check=False)
         if done.returncode or not done.stdout.strip():
             raise Skip('dmesg shows nothing here')
         text = done.stdout.decode(errors='replace')
@@ -412,11 +492,15 @@ def live_dmesg(case):
 def live_perf(case):
     need('perf')
     data = case.path('perf.data')
-    done = subprocess.run(['perf', 'record', '-q', '-g', '-e', 'cpu-clock', '-o', data, 'sh', '-c', 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'], capture_output=True, check=False)
+    done = subprocess.run([
+        'perf', 'record', '-q', '-g', '-e', 'cpu-clock', '-o', data, 'sh', '-c',
+        'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'
+    ], capture_output=True, check=False)
     if done.returncode:
         raise Skip('perf may not record here: %s' % done.stderr.decode()[-200:])
     for options in ([], ['-G'], ['-F', '+pid'], ['-F', 'comm,pid,tid,time,period,event,ip,sym,dso', '-G']):
-        text = subprocess.run(['perf', 'script', '-i', data, *options], capture_output=True, check=True).stdout.decode(errors='replace')
+        text = subprocess.run(['perf', 'script', '-i', data, *options], capture_output=True,
+                              check=True).stdout.decode(errors='replace')
         out, said = imported(case, 'perf', ['-'], stdin=text.encode())
         check('not understood' not in said, 'perf script %s: %s', options, said)
         compare(case, out, logs.expect('perf', text))
@@ -424,8 +508,10 @@ def live_perf(case):
 
 def live_journal(case):
     need('journalctl')
-    for style in ('short', 'short-precise', 'short-iso', 'short-iso-precise', 'short-full', 'short-unix', 'short-monotonic'):
-        done = subprocess.run(['journalctl', '-q', '-n', '50', '--no-pager', '-o', style], env=dict(case.env, TZ='UTC', LC_ALL='C'), capture_output=True, check=False)
+    for style in ('short', 'short-precise', 'short-iso', 'short-iso-precise', 'short-full', 'short-unix',
+                  'short-monotonic'):
+        done = subprocess.run(['journalctl', '-q', '-n', '50', '--no-pager', '-o', style],
+                              env=dict(case.env, TZ='UTC', LC_ALL='C'), capture_output=True, check=False)
         if done.returncode or not done.stdout.strip():
             raise Skip('there is no journal here')
         out, _ = imported(case, 'syslog', ['-'], stdin=done.stdout)
@@ -447,5 +533,8 @@ def a_mistake_is_found(case):
 
 
 if __name__ == '__main__':
-    main([samples, zones, files, words, parts_of_logs, merged, threads, garbage, cut, any_byte_changed, order, too_late, open_for_long, many_names, split_lines, progress, live_strace, live_dmesg, live_perf,
-          live_journal, a_mistake_is_found])
+    main([
+        samples, zones, files, words, parts_of_logs, merged, threads, garbage, cut, any_byte_changed, order, too_late,
+        open_for_long, many_names, split_lines, progress, live_strace, live_dmesg, live_perf, live_journal,
+        a_mistake_is_found
+    ])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The kernel recorded by `waymark record -k`, without a daemon: together with programs, every call counted, losses too; what fails says why."""
+"""The kernel recorded by `waymark record -k`, without a daemon: together with programs, every call counted, losses too;
+what fails says why."""
 import contextlib
 import glob
 import os
@@ -14,8 +15,22 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from harness import PROGRAMS, WAYMARK, check, finished, limit, need, need_other_users, rounds, slurp, wait_for  # noqa: E402
-from kernel import (CALLS, KCALLS, TRACING, KernelTrace, all_there, check_turns, clean_tracefs, kernel_main, left_in_tracefs,  # noqa: E402
-                    need_kernel, number, of_process, patterns, text, turns_of)
+from kernel import (
+    CALLS,
+    KCALLS,
+    TRACING,
+    KernelTrace,
+    all_there,
+    check_turns,
+    clean_tracefs,
+    kernel_main,
+    left_in_tracefs,  # noqa: E402
+    need_kernel,
+    number,
+    of_process,
+    patterns,
+    text,
+    turns_of)
 
 SHOP = os.path.join(os.path.dirname(PROGRAMS), 'examples', 'shop')
 LARGE = ['--subbuf-size', '4M', '--num-subbuf', '16']
@@ -28,8 +43,9 @@ def record(case, command, options, status=0, lossy=None, **more):
         result = case.finish(child).ok(status)
     check(lossy or result.lost + result.summary.get('overwritten', 0) == 0, 'records were lost: %s', result.summary)
     trace = KernelTrace(result.directory, lossy=bool(lossy))
-    check(len(trace.records) == result.summary['records'], 'the summary tells of %s records, the trace has %d', result.summary['records'],
-          len(trace.records))
+    check(
+        len(trace.records) == result.summary['records'], 'the summary tells of %s records, the trace has %d',
+        result.summary['records'], len(trace.records))
     return result, result.out, trace
 
 
@@ -42,23 +58,27 @@ def as_typed(case):
     os.mkdir(place)
     os.symlink(SHOP, os.path.join(place, 'shop'))
     env = dict(case.env, PATH=os.path.dirname(WAYMARK) + ':' + os.environ['PATH'], WAYMARK_TRACE_DIR=place, HOME=place)
-    done = finished("waymark record -k 'sched_*' -k syscall:openat -e 'shop:*' -- ./shop", shell=True, env=env, cwd=place,
-                    capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    done = finished("waymark record -k 'sched_*' -k syscall:openat -e 'shop:*' -- ./shop", shell=True, env=env,
+                    cwd=place, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     check(done.returncode == 0 and ' 0 lost' in done.stderr, 'status %d: %s', done.returncode, done.stderr)
     traces = [n for n in os.listdir(place) if n.startswith('shop-')]
     check(len(traces) == 1, 'traces: %s', traces)
     trace = KernelTrace(os.path.join(place, traces[0]))
-    for name in ('shop:opened', 'shop:payment', 'sched_switch', 'syscall_entry_openat', 'syscall_exit_openat', 'sched_process_exit'):
+    for name in ('shop:opened', 'shop:payment', 'sched_switch', 'syscall_entry_openat', 'syscall_exit_openat',
+                 'sched_process_exit'):
         check(trace.named(name), 'no record of %s', name)
-    check(not [r for r in trace.records if r.name.startswith('syscall_') and not r.name.endswith('openat')], 'other system calls were recorded')
+    check(not [r for r in trace.records if r.name.startswith('syscall_') and not r.name.endswith('openat')],
+          'other system calls were recorded')
 
 
 @limit(120)
 def triples(case):
-    """A program's record, its system call, its record: each triple in that order in the trace, also where each was made on another CPU."""
+    """A program's record, its system call, its record: each triple in that order in the trace, also where each was made
+    on another CPU."""
     need_kernel()
     n = rounds(10000)
-    _, _, trace = record(case, [KCALLS, 'triples', str(n)], ['-k', 'sched_*', '-k', 'syscall:openat', '-e', 'test:*', *LARGE])
+    _, _, trace = record(case, [KCALLS, 'triples', str(n)],
+                         ['-k', 'sched_*', '-k', 'syscall:openat', '-e', 'test:*', *LARGE])
     place, current, done, apart = 0, None, 0, 0
     wanted = ('test:before', 'syscall_entry_openat', 'syscall_exit_openat', 'test:after')
     for r in trace.named(*wanted):
@@ -102,7 +122,8 @@ def lost_and_recorded(case, overwrite):
     made, tids = turns_of(said)
     lost, n = result.summary['lost'], len([r for r in trace.records if r.name.startswith('syscall_')])
     check(lost > 0, 'nothing was lost in buffers of 64 kB')
-    check(lost + n == made * 2 * len(CALLS), '%d lost + %d recorded = %d, made were %d (%s)', lost, n, lost + n, made * 2 * len(CALLS), result.summary)
+    check(lost + n == made * 2 * len(CALLS), '%d lost + %d recorded = %d, made were %d (%s)', lost, n, lost + n,
+          made * 2 * len(CALLS), result.summary)
     check(trace.lost == lost, 'the summary says that %d were lost, the trace %d', lost, trace.lost)
     check_turns(trace, tids)
     return trace
@@ -118,12 +139,14 @@ def too_small_and_overwritten(case):
     """What was replaced is older than what is there, and the trace says so."""
     trace = lost_and_recorded(case, True)
     first = {}
-    for line in subprocess.run(['babeltrace2', '--no-delta', trace.directory], capture_output=True, text=True, errors='replace').stdout.splitlines():
+    for line in subprocess.run(['babeltrace2', '--no-delta', trace.directory], capture_output=True, text=True,
+                               errors='replace').stdout.splitlines():
         if ' syscall_' in line:
             first.setdefault(int(re.search(r'cpu_id = (\d+)', line)[1]), re.match(r'\[([\d:.]+)\]', line)[1])
     check(trace.between, 'babeltrace2 does not tell of losses')
     for begin, cpu in trace.between:
-        check(begin <= first[cpu], 'CPU %d: a loss is told behind the first record: %s, first records %s', cpu, begin, first)
+        check(begin <= first[cpu], 'CPU %d: a loss is told behind the first record: %s, first records %s', cpu, begin,
+              first)
 
 
 BUILD = '''
@@ -139,7 +162,8 @@ def task_of(cpu, tid):
 
 
 def silent(cpu, tid, told):
-    """Kernels of some virtual machines tell nobody that they switch from the idle task of a CPU, or from threads of PID 1: never, whoever records."""
+    """Kernels of some virtual machines tell nobody that they switch from the idle task of a CPU, or from threads of PID
+    1: never, whoever records."""
     if task_of(cpu, tid) in told or tid == 0:
         return task_of(cpu, tid) not in told
     with contextlib.suppress(OSError):
@@ -158,24 +182,29 @@ def nothing_lost_during_a_build(case):
         f.write(BUILD % ' '.join('m%d.o' % i for i in range(n)))
     for i in range(n):
         with open(os.path.join(place, 'm%d.c' % i), 'w') as f:
-            f.write('#include <stdio.h>\n#include <stdlib.h>\n' + ''.join('int f%d_%d(int x) { printf("%%d", x); return rand() * x; }\n' % (i, k)
-                                                                          for k in range(50)))
+            f.write('#include <stdio.h>\n#include <stdlib.h>\n' +
+                    ''.join('int f%d_%d(int x) { printf("%%d", x); return rand() * x; }\n' % (i, k) for k in range(50)))
     _, _, trace = record(case, ['make', '-s', '-j4', '-C', place], ['-k', 'sched_*', '-k', 'syscall:*'])
     last, switches, told = {}, 0, {task_of(r.cpu, number(r.fields, 'prev_tid')) for r in trace.named('sched_switch')}
     for r in trace.named('sched_switch'):
         before = number(r.fields, 'prev_tid')
         check(number(r.context, 'tid') == before, 'sched_switch from %d is told by %s', before, r)
-        check(last.get(r.cpu, before) == before or silent(r.cpu, last[r.cpu], told), 'CPU %d: switched to %s, then from %d', r.cpu, last.get(r.cpu), before)
+        check(
+            last.get(r.cpu, before) == before or silent(r.cpu, last[r.cpu], told),
+            'CPU %d: switched to %s, then from %d', r.cpu, last.get(r.cpu), before)
         last[r.cpu] = number(r.fields, 'next_tid')
         switches += 1
     check(switches > 10 * n, 'only %d switches', switches)
-    check(len({text(r.context, 'procname') for r in trace.named('syscall_entry_execve', 'sched_process_exec')} & {'cc', 'make', 'as', 'cc1', 'sh'}) > 1,
-          'no compiler was recorded')
+    check(
+        len({text(r.context, 'procname')
+             for r in trace.named('syscall_entry_execve', 'sched_process_exec')} & {'cc', 'make', 'as', 'cc1', 'sh'}) >
+        1, 'no compiler was recorded')
 
 
 # ── who ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-INDEX_HEAD, INDEX_ENTRY = 16, 72               # of an index's file: its header, and what it has of a packet, which begins with place and bits
+# of an index's file: its header, and what it has of a packet, which begins with place and bits
+INDEX_HEAD, INDEX_ENTRY = 16, 72
 WHO = [w for c in ('procname', 'pid', 'tid', 'ppid', 'prio', 'vpid', 'vtid', 'cpu_id') for w in ('-c', c)]
 
 
@@ -189,14 +218,17 @@ def marked_rightly(trace, marks):
     for r in entries:
         wanted = told[number(r.fields, 'pid')]
         seen = [number(r.context, n) for n in ('pid', 'tid', 'ppid', 'prio')] + [text(r.context, 'procname')]
-        check(list(map(str, seen)) == wanted[1:], 'mark %s: the record says %s, the program %s', wanted[0], seen, wanted[1:])
+        check(
+            list(map(str, seen)) == wanted[1:], 'mark %s: the record says %s, the program %s', wanted[0], seen,
+            wanted[1:])
         check(number(r.context, 'vpid') == seen[0] and number(r.context, 'vtid') == seen[1], 'vpid, vtid: %s', r)
     return told
 
 
 @limit(60)
 def who_it_was(case):
-    """Contexts against what the program itself knows at that moment: processes and threads that begin, execute, rename themselves, end."""
+    """Contexts against what the program itself knows at that moment: processes and threads that begin, execute, rename
+    themselves, end."""
     need_kernel()
     marks = case.path('marks')
     _, _, trace = record(case, [KCALLS, 'lives', str(rounds(1000)), marks], ['-k', 'syscall:getsid', *WHO])
@@ -204,7 +236,8 @@ def who_it_was(case):
 
 
 def who_it_was_in_a_crowd(case):
-    """Where hardly anything is recorded, and others fill the buffer of what tasks do: it is read all the same; who ended since then is known."""
+    """Where hardly anything is recorded, and others fill the buffer of what tasks do: it is read all the same; who
+    ended since then is known."""
     need_kernel()
     marks = case.path('marks')
     _, _, trace = record(case, [KCALLS, 'crowd', '100', marks], ['-k', 'syscall:getsid', *WHO])
@@ -212,12 +245,14 @@ def who_it_was_in_a_crowd(case):
 
 
 def who_it_is_when_too_many_come(case):
-    """As fast as it goes, so that the kernel may have to overwrite what nobody has read: who lives is asked who he is."""
+    """As fast as it goes, so that the kernel may have to overwrite what nobody has read: who lives is asked who he
+    is."""
     need_kernel()
     marks = case.path('marks')
     script = '"$@" & while ! grep -q ^101 %s 2>/dev/null; do sleep 0.01; done' % marks
     try:
-        _, _, trace = record(case, ['sh', '-c', script, 'sh', KCALLS, 'crowd', '0', marks], ['-k', 'syscall:getsid', *WHO])
+        _, _, trace = record(case, ['sh', '-c', script, 'sh', KCALLS, 'crowd', '0', marks],
+                             ['-k', 'syscall:getsid', *WHO])
     finally:
         for pid in slurp(marks).split()[1:4:2]:
             os.kill(int(pid), signal.SIGKILL)
@@ -225,12 +260,17 @@ def who_it_is_when_too_many_come(case):
 
 
 def who_wakes_for_nothing(case):
-    """A kernel that says of its buffer of what tasks do, as old ones say of all, that it is readable where a page is just begun: nobody loops for that."""
+    """A kernel that says of its buffer of what tasks do, as old ones say of all, that it is readable where a page is
+    just begun: nobody loops for that."""
     need_kernel()
     child = case.start(['sleep', '1000'], ['-k', 'syscall:getsid', '-c', 'procname'])
     with clean_tracefs(of_process(child.pid)):
-        tasks = wait_for(lambda: [n for n in left_in_tracefs() if n.startswith(of_process(child.pid)) and n.endswith('~tasks')], 'the recording to begin')
-        wait_for(lambda: 'sleep' in finished(['ps', '-o', 'comm=', '--ppid', str(child.pid)], capture_output=True, text=True).stdout, 'sleep')
+        tasks = wait_for(
+            lambda: [n for n in left_in_tracefs() if n.startswith(of_process(child.pid)) and n.endswith('~tasks')],
+            'the recording to begin')
+        wait_for(
+            lambda: 'sleep' in finished(['ps', '-o', 'comm=', '--ppid', str(child.pid)], capture_output=True, text=True)
+            .stdout, 'sleep')
         with open(os.path.join(TRACING, 'instances', tasks[0], 'buffer_percent'), 'w') as f:
             f.write('0')
         for cpu in os.sched_getaffinity(0):      # so that there is something on each
@@ -249,14 +289,19 @@ def who_wakes_for_nothing(case):
 def whose_without_a_name(case):
     """Contexts that are programs' alone leave the kernel's records theirs."""
     need_kernel()
-    _, _, trace = record(case, [KCALLS, 'calls', '1', '50'], ['-k', 'syscall:' + CALLS[0], '-c', 'ip', '-c', 'pthread_id'])
+    _, _, trace = record(case, [KCALLS, 'calls', '1', '50'],
+                         ['-k', 'syscall:' + CALLS[0], '-c', 'ip', '-c', 'pthread_id'])
     calls = trace.named('syscall_entry_' + CALLS[0])
-    check(calls and all(text(r.context, 'procname') and number(r.context, 'pid') and number(r.context, 'tid') for r in calls), 'contexts: %s', calls[:2])
+    check(
+        calls
+        and all(text(r.context, 'procname') and number(r.context, 'pid') and number(r.context, 'tid') for r in calls),
+        'contexts: %s', calls[:2])
 
 
 def exclusions_and_formats(case):
     need_kernel()
-    _, _, trace = record(case, [KCALLS, 'calls', '1', '50'], ['-k', 'syscall:timer_*', '-k', '!syscall:timer_delete', '-k', 'syscall:sched_getattr'])
+    _, _, trace = record(case, [KCALLS, 'calls', '1', '50'],
+                         ['-k', 'syscall:timer_*', '-k', '!syscall:timer_delete', '-k', 'syscall:sched_getattr'])
     names = {r.name for r in trace.records}
     check(not names & {'syscall_entry_timer_delete', 'syscall_entry_sched_getparam'}, 'recorded: %s', names)
     check({'syscall_entry_timer_getoverrun', 'syscall_exit_sched_getattr'} <= names, 'recorded: %s', names)
@@ -274,12 +319,16 @@ def exit_status(case):
         record(case, command, ['-k', 'sched_process_exit'], status=status)
     child = case.start(['sleep', '1000'], ['-k', 'sched_process_exit', '-k', 'syscall:clock_nanosleep'])
     with clean_tracefs(of_process(child.pid)):
-        wait_for(lambda: [n for n in left_in_tracefs() if n.startswith(of_process(child.pid))], 'the recording to begin')
-        wait_for(lambda: 'sleep' in subprocess.run(['ps', '-o', 'comm=', '--ppid', str(child.pid)], capture_output=True, text=True).stdout, 'sleep')
+        wait_for(lambda: [n for n in left_in_tracefs() if n.startswith(of_process(child.pid))],
+                 'the recording to begin')
+        wait_for(
+            lambda: 'sleep' in subprocess.run(['ps', '-o', 'comm=', '--ppid',
+                                               str(child.pid)], capture_output=True, text=True).stdout, 'sleep')
         os.killpg(child.pid, signal.SIGINT)
         result = case.finish(child).ok(128 + signal.SIGINT)
     trace = KernelTrace(result.directory)
-    check([r for r in trace.named('sched_process_exit') if text(r.context, 'procname') == 'sleep'], 'the end of the program is not in the trace')
+    check([r for r in trace.named('sched_process_exit') if text(r.context, 'procname') == 'sleep'],
+          'the end of the program is not in the trace')
 
 
 def indexed(directory):
@@ -288,20 +337,32 @@ def indexed(directory):
     for path in glob.glob(os.path.join(directory, 'kernel', 'index', '*.idx')):
         with open(path, 'rb') as f:
             entries = f.read()[INDEX_HEAD:]
-        places = [struct.unpack_from('>QQ', entries, at) for at in range(0, len(entries) - INDEX_ENTRY + 1, INDEX_ENTRY)]
-        found[os.path.join(directory, 'kernel', os.path.basename(path)[:-len('.idx')])] = max([at + bits // 8 for at, bits in places], default=0)
+        places = [
+            struct.unpack_from('>QQ', entries, at) for at in range(0,
+                                                                   len(entries) - INDEX_ENTRY + 1, INDEX_ENTRY)
+        ]
+        found[os.path.join(directory, 'kernel',
+                           os.path.basename(path)[:-len('.idx')])] = max([at + bits // 8 for at, bits in places],
+                                                                         default=0)
         os.truncate(path, INDEX_HEAD + INDEX_ENTRY * len(places))
     return found
 
 
 def killed_and_swept(case):
-    """kill -9 of waymark itself: what it left in tracefs goes with the next recording, and what it had written can be read, but for a packet in the middle."""
+    """kill -9 of waymark itself: what it left in tracefs goes with the next recording, and what it had written can be
+    read, but for a packet in the middle."""
     need_kernel()
-    child = case.start(['sh', '-c', 'sleep 1000 | ' + KCALLS + ' until 1 1000000'], [*patterns(*CALLS), '-c', 'pid', '-c', 'procname'])
+    child = case.start(['sh', '-c', 'sleep 1000 | ' + KCALLS + ' until 1 1000000'],
+                       [*patterns(*CALLS), '-c', 'pid', '-c', 'procname'])
     prefix = of_process(child.pid)
-    wait_for(lambda: len([n for n in left_in_tracefs() if n.startswith(prefix)]) == 2, 'an instance, and one of its tasks')
+    wait_for(lambda: len([n for n in left_in_tracefs() if n.startswith(prefix)]) == 2,
+             'an instance, and one of its tasks')
     # (a CPU's, by BPF where it can be had)
-    wait_for(lambda: any(os.path.getsize(f) > INDEX_HEAD for f in glob.glob(os.path.join(child.wmk[2], 'kernel', 'index', 'kernel_*[0-9].idx'))), 'records to be written')
+    wait_for(
+        lambda: any(
+            os.path.getsize(f) > INDEX_HEAD
+            for f in glob.glob(os.path.join(child.wmk[2], 'kernel', 'index', 'kernel_*[0-9].idx'))),
+        'records to be written')
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
     with contextlib.suppress(OSError):
@@ -317,7 +378,8 @@ def killed_and_swept(case):
 # ── what cannot be ──────────────────────────────────────────────────────────────────────────────────────
 
 def refused(case, options, *words, before=(), command=('true',), **popen):
-    """It fails with status 1 or 2, says these words, leaves no trace and nothing in tracefs, and the program did not run."""
+    """It fails with status 1 or 2, says these words, leaves no trace and nothing in tracefs, and the program did not
+    run."""
     ran, directory = case.path('ran'), case.path('refused')
     argv = [*before, WAYMARK, 'record', '--private', '-o', directory, *options, '--', 'touch', ran]
     done = finished(argv, env=case.env, capture_output=True, text=True, stdin=subprocess.DEVNULL, **popen)
@@ -339,7 +401,8 @@ def bad_patterns(case):
     refused(case, ['-k', 'x' * 5000], 'long|bytes')
     refused(case, ['-k', '!sched_swich'], 'sched_switch')
     refused(case, ['-k', 'sched_switch', '--num-subbuf', '1M', '--subbuf-size', '1G'], 'memory|kB|large|at most')
-    check(not [n for n in left_in_tracefs(before) if not os.path.exists('/proc/%s' % re.sub(r'\D.*', '', n[9:]))], 'left: %s', left_in_tracefs(before))
+    check(not [n for n in left_in_tracefs(before) if not os.path.exists('/proc/%s' % re.sub(r'\D.*', '', n[9:]))],
+          'left: %s', left_in_tracefs(before))
 
 
 def no_root(case):
@@ -348,20 +411,23 @@ def no_root(case):
     place = case.short('nobody')
     os.mkdir(place)
     os.chown(place, 65534, 65534)
-    for before in (['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'], ['su', '-s', '/bin/sh', 'nobody', '-c']):
+    for before in (['setpriv', '--reuid', '65534', '--regid', '65534',
+                    '--clear-groups'], ['su', '-s', '/bin/sh', 'nobody', '-c']):
         if not shutil.which(before[0]):
             continue
         argv = [WAYMARK, 'record', '--private', '-k', 'sched_switch', '-o', os.path.join(place, 'trace'), '--', 'true']
         argv = before + ([' '.join(argv)] if before[0] == 'su' else argv)
         done = finished(argv, env=case.env, cwd='/', capture_output=True, text=True, stdin=subprocess.DEVNULL)
-        check(done.returncode == 1 and 'root' in done.stderr, '%s: status %d: %s', before[0], done.returncode, done.stderr)
+        check(done.returncode == 1 and 'root' in done.stderr, '%s: status %d: %s', before[0], done.returncode,
+              done.stderr)
         check(not os.path.exists(os.path.join(place, 'trace')), 'a trace was left')
 
 
 def elsewhere(case, script, *words, options=('-k', 'sched_switch')):
     """In mounts of its own, changed by `script`."""
     need('unshare')
-    return refused(case, list(options), *words, before=['unshare', '-m', '--propagation', 'private', 'sh', '-ec', script + '\nexec "$@"', 'sh'])
+    return refused(case, list(options), *words,
+                   before=['unshare', '-m', '--propagation', 'private', 'sh', '-ec', script + '\nexec "$@"', 'sh'])
 
 
 def tracefs_is_not_there(case):
@@ -374,12 +440,18 @@ def tracefs_is_not_there(case):
     elsewhere(case, gone + 'exec setpriv --bounding-set -sys_admin --inh-caps -sys_admin "$@"', 'mount')
     elsewhere(case, 'export WAYMARK_TRACEFS=/proc', 'WAYMARK_TRACEFS')
     directory = case.path('mounted')
-    done = finished(['unshare', '-m', '--propagation', 'private', 'sh', '-ec', gone + 'exec "$@"', 'sh', WAYMARK, 'record', '--private', '-o', directory,
-                     '-k', 'sched_process_exit', '--', 'true'], env=case.env, capture_output=True, text=True)
+    done = finished([
+        'unshare', '-m', '--propagation', 'private', 'sh', '-ec', gone + 'exec "$@"', 'sh', WAYMARK, 'record',
+        '--private', '-o', directory, '-k', 'sched_process_exit', '--', 'true'
+    ], env=case.env, capture_output=True, text=True)
     check(done.returncode == 0, 'not mounted, by root: status %d: %s', done.returncode, done.stderr)
     check(KernelTrace(directory).records, 'nothing was recorded')
 
 
 if __name__ == '__main__':
-    kernel_main([as_typed, triples, a_million_calls, too_small_and_discarded, too_small_and_overwritten, nothing_lost_during_a_build, who_it_was,
-          who_it_was_in_a_crowd, who_it_is_when_too_many_come, who_wakes_for_nothing, whose_without_a_name, exclusions_and_formats, exit_status, killed_and_swept, bad_patterns, no_root, tracefs_is_not_there])
+    kernel_main([
+        as_typed, triples, a_million_calls, too_small_and_discarded, too_small_and_overwritten,
+        nothing_lost_during_a_build, who_it_was, who_it_was_in_a_crowd, who_it_is_when_too_many_come,
+        who_wakes_for_nothing, whose_without_a_name, exclusions_and_formats, exit_status, killed_and_swept,
+        bad_patterns, no_root, tracefs_is_not_there
+    ])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""System calls with what their arguments point to, in `record -k` and in sessions: right, exactly counted, in order, and told where they cannot be had."""
+"""System calls with what their arguments point to, in `record -k` and in sessions: right, exactly counted, in order,
+and told where they cannot be had."""
 import collections
 import contextlib
 import os
@@ -42,19 +43,22 @@ def parse(line):
 
 def read(directory, lossy=False):
     """
-    (records in the order of time, lost as babeltrace2 counts it): both readers agree, and warn of nothing but losses. What records say is from `view`:
-    babeltrace 2.0.4 shows an empty string as the last one that the same field had.
+    (records in the order of time, lost as babeltrace2 counts it): both readers agree, and warn of nothing but losses.
+    What records say is from `view`: babeltrace 2.0.4 shows an empty string as the last one that the same field had.
     """
     lines, lost = {}, 0
     for reader in ('babeltrace2', 'view'):
         argv = [WAYMARK, 'view', '--no-pager'] if reader == 'view' else [reader]
-        done = finished([*argv, '--clock-cycles', '--no-delta', directory], capture_output=True, text=True, errors='replace', timeout=300)
+        done = finished([*argv, '--clock-cycles', '--no-delta', directory], capture_output=True, text=True,
+                        errors='replace', timeout=300)
         check(done.returncode == 0, '%s: status %d: %s', reader, done.returncode, done.stderr[:2000])
         for line in filter(str.strip, done.stderr.splitlines()):
             check(lossy and (LOSS.search(line) or 'lost' in line), '%s warns: %s', reader, line[:500])
             lost += sum(int(n) for n in LOST.findall(line)) if reader == 'babeltrace2' else 0
         lines[reader] = done.stdout.splitlines()
-    check(len(lines['view']) == len(lines['babeltrace2']), 'view reads %d records, babeltrace2 %d', len(lines['view']), len(lines['babeltrace2']))
+    check(
+        len(lines['view']) == len(lines['babeltrace2']), 'view reads %d records, babeltrace2 %d', len(lines['view']),
+        len(lines['babeltrace2']))
     return [parse(line) for line in lines['view']], lost
 
 
@@ -70,14 +74,18 @@ def check_made(records, made, lost=0):
     """Every call and its exit is there, or counted as lost; texts are in the order in which they were made."""
     entries = [r for r in named(records, 'syscall_entry_mknodat') if r.scopes['procname'] == 'syscalls']
     exits = [r for r in named(records, 'syscall_exit_mknodat') if r.scopes['procname'] == 'syscalls']
-    check(len(entries) + len(exits) + lost == 2 * made, '%d entries + %d exits + %d lost, where %d calls were made', len(entries), len(exits), lost, made)
+    check(
+        len(entries) + len(exits) + lost == 2 * made, '%d entries + %d exits + %d lost, where %d calls were made',
+        len(entries), len(exits), lost, made)
     last = {}
     for r in entries:
         text = MADE.match(r.fields['filename'])
         if not text:             # its page was not there: the exit has it
             check(r.fields['pointers'] == 2, 'a call whose text is %r: %s', r.fields['filename'], r)
             continue
-        check(last.get(r.scopes['tid'], -1) < int(text[1]), 'thread %s: %s comes behind %s', r.scopes['tid'], text[1], last.get(r.scopes['tid']))
+        check(
+            last.get(r.scopes['tid'], -1) < int(text[1]), 'thread %s: %s comes behind %s', r.scopes['tid'], text[1],
+            last.get(r.scopes['tid']))
         last[r.scopes['tid']] = int(text[1])
     return entries
 
@@ -106,14 +114,19 @@ def check_shapes(records, blob=False, child=True):
     if '/nowhere/by-child' in opened:
         check(opened['/nowhere/by-child'].scopes['pid'] != pid, 'the child: %s', opened['/nowhere/by-child'])
     of_nobody = [r.fields for r in named(records, 'syscall_entry_openat') if not r.fields['filename']]
-    check([f for f in of_nobody if f['pointers'] == 1] and [f for f in of_nobody if f['pointers'] == 2], 'NULL, and what cannot be read: %s', of_nobody)
+    check([f for f in of_nobody if f['pointers'] == 1] and [f for f in of_nobody if f['pointers'] == 2],
+          'NULL, and what cannot be read: %s', of_nobody)
     check(sum(f['ret'] == -14 for f in exits) == 2, 'two fail with EFAULT: %s', exits)
     cut = [r for name, r in opened.items() if name.startswith('/xxx')]
-    check(len(cut) == 1 and cut[0].fields['filename'] == '/' + 'x' * 255 and cut[0].fields['pointers'] == 4, 'what is too long: %s', cut)
+    check(
+        len(cut) == 1 and cut[0].fields['filename'] == '/' + 'x' * 255 and cut[0].fields['pointers'] == 4,
+        'what is too long: %s', cut)
     run = [r.fields for r in named(records, 'syscall_entry_execve') if r.fields['filename'] == '/nowhere/program']
     check(len(run) == 1 and run[0]['argv'] == ['one', 'two words', 'drei'], 'execve: %s', run)
     to = [r.fields for r in named(records, 'syscall_entry_connect')]
-    check(len(to) == 1 and to[0]['uservaddr_address'] == '127.0.0.1' and to[0]['uservaddr_port'] == 9 and to[0]['uservaddr_family'][1] == 2, 'connect: %s', to)
+    check(
+        len(to) == 1 and to[0]['uservaddr_address'] == '127.0.0.1' and to[0]['uservaddr_port'] == 9
+        and to[0]['uservaddr_family'][1] == 2, 'connect: %s', to)
     slept = [r.fields for r in named(records, 'syscall_entry_nanosleep')]
     check([s for s in slept if s['rqtp_sec'] == 0 and s['rqtp_nsec'] == 7], 'nanosleep: %s', slept)
     wrote = [r.fields for r in named(records, 'syscall_entry_writev')]
@@ -136,10 +149,12 @@ def shapes_as_ctf_2(case):
     """As JSON, which babeltrace2 does not read: by `view` alone."""
     need_bpf(case)
     result = case.record([SYSCALLS, 'shapes'], [*patterns(*CALLS), '--trace-format', 'ctf-2']).ok()
-    done = finished([WAYMARK, 'view', '--no-pager', '--clock-cycles', '--no-delta', result.directory], capture_output=True, text=True)
+    done = finished([WAYMARK, 'view', '--no-pager', '--clock-cycles', '--no-delta', result.directory],
+                    capture_output=True, text=True)
     check(done.returncode == 0 and not done.stderr, 'view: status %d, %s', done.returncode, done.stderr)
     lines = done.stdout.splitlines()
-    check([line for line in lines if 'entry_writev' in line and 'vec_bytes = { 61 62 63 64 65 }' in line], 'writev: %s', lines[-5:])
+    check([line for line in lines if 'entry_writev' in line and 'vec_bytes = { 61 62 63 64 65 }' in line], 'writev: %s',
+          lines[-5:])
     check_shapes([parse(line) for line in lines], blob=True)
 
 
@@ -172,7 +187,8 @@ def counted(case):
 def too_small(case):
     """recorded + lost = made, in the summary and as the trace says it."""
     need_bpf(case)
-    result = case.record([SYSCALLS, 'count', '2', str(rounds(100000) + 20000)], [*patterns('mknodat'), '--subbuf-size', '4k', '--num-subbuf', '2']).ok()
+    result = case.record([SYSCALLS, 'count', '2', str(rounds(100000) + 20000)],
+                         [*patterns('mknodat'), '--subbuf-size', '4k', '--num-subbuf', '2']).ok()
     check(result.lost > 0, 'nothing was lost in rings of 8 kB')
     records, lost = read(result.directory, lossy=True)
     check(lost == result.lost, 'the trace says that %d were lost, the summary %d', lost, result.lost)
@@ -181,7 +197,8 @@ def too_small(case):
 
 @limit(240)
 def in_order(case):
-    """A program's record, its call, its record, by two clocks that were mapped onto each other: in that order, each of them."""
+    """A program's record, its call, its record, by two clocks that were mapped onto each other: in that order, each of
+    them."""
     need_bpf(case)
     n = rounds(100000)
     result = case.record([SYSCALLS, 'order', str(n)], [*patterns('openat'), '-e', 'test:*', *LARGE]).ok()
@@ -212,8 +229,11 @@ def end(w, name, lossy=False):
     stopped = w.stop(name)
     w('destroy', name)
     records, lost = read(stopped['path'], lossy)
-    check(lost == stopped['counts']['lost'], 'the trace says that %d were lost, the session %d', lost, stopped['counts']['lost'])
-    check(len(records) == stopped['counts']['records'], '%d records, the session says %d', len(records), stopped['counts']['records'])
+    check(lost == stopped['counts']['lost'], 'the trace says that %d were lost, the session %d', lost,
+          stopped['counts']['lost'])
+    check(
+        len(records) == stopped['counts']['records'], '%d records, the session says %d', len(records),
+        stopped['counts']['records'])
     return records, stopped
 
 
@@ -283,7 +303,8 @@ def consumer_killed(case):
         dead = w.kernel_consumerd()
         os.kill(dead, signal.SIGKILL)
         w.wait(lambda: w.kernel_consumerd() not in (None, dead), 'another consumer')
-        w('disable-event', '-k', '-s', 'killed', '-c', 'calls', 'syscall:mknodat')       # answered: it reads what it was given
+        # answered: it reads what it was given
+        w('disable-event', '-k', '-s', 'killed', '-c', 'calls', 'syscall:mknodat')
         w('enable-event', '-k', '-s', 'killed', '-c', 'calls', 'syscall:mknodat')
         after = count(w, 1, 5000)
         answer = w('stop', 'killed')
@@ -293,8 +314,11 @@ def consumer_killed(case):
         w('destroy', 'killed')
         records, _ = read(stopped['path'])
         entries = [r for r in named(records, 'syscall_entry_mknodat') if r.scopes['procname'] == 'syscalls']
-        check(len(entries) == before + after, '%d entries: stopped in between, %d + %d are all there', len(entries), before, after)
-        check('nobody knows how many' in slurp(os.path.join(stopped['path'], 'kernel', 'metadata')), 'the trace does not tell of the gap')
+        check(
+            len(entries) == before + after, '%d entries: stopped in between, %d + %d are all there', len(entries),
+            before, after)
+        check('nobody knows how many' in slurp(os.path.join(stopped['path'], 'kernel', 'metadata')),
+              'the trace does not tell of the gap')
 
 
 def daemon_killed(case):
@@ -358,7 +382,8 @@ def texts_with_options_of_record(case):
             check(not others, '%s: the filter left %s', options, others[:2])
 
 
-# Of a session's kernel channel: options of the channel, of the rule, whether the process is tracked; whether its children are recorded.
+# Of a session's kernel channel: options of the channel, of the rule, whether the process is tracked; whether its
+# children are recorded.
 SESSION_OPTIONS = [
     (('--pid', 'PID'), (), False, False), (('--pid', 'PID', '--follow'), (), False, True), ((), (), True, False),
     ((), ('--filter', BY_NAME), False, True), (('--overwrite',), (), False, True),
@@ -496,7 +521,9 @@ def nothing_left(case):
     child.wait()
     wait_for(lambda: not there(ids), 'the programs to be gone')
     case.started.remove(child)
-    finished([WAYMARK, 'record', '--private', '-k', 'sched_switch', '-o', case.path('sweep'), '--', 'true'], capture_output=True)   # removes its instance
+    # removes its instance
+    finished([WAYMARK, 'record', '--private', '-k', 'sched_switch', '-o',
+              case.path('sweep'), '--', 'true'], capture_output=True)
 
 
 def programs_of(pid):
@@ -513,6 +540,9 @@ def there(ids):
 
 
 if __name__ == '__main__':
-    main([shapes, shapes_as_ctf_2, shapes_in_a_session, counted, too_small, in_order, counted_in_a_session, too_small_in_a_session, changed,
-          consumer_killed, daemon_killed, numbers_as_asked, texts_with_options_of_record, texts_with_options_of_a_session,
-          filters_read_texts, overwritten_records_are_the_oldest, overwritten_in_a_session, not_its_own, not_its_own_as_numbers, nothing_left])
+    main([
+        shapes, shapes_as_ctf_2, shapes_in_a_session, counted, too_small, in_order, counted_in_a_session,
+        too_small_in_a_session, changed, consumer_killed, daemon_killed, numbers_as_asked, texts_with_options_of_record,
+        texts_with_options_of_a_session, filters_read_texts, overwritten_records_are_the_oldest,
+        overwritten_in_a_session, not_its_own, not_its_own_as_numbers, nothing_left
+    ])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Kernel channels of sessions: what commands change while they record, counted; and `waymark record -k` through a daemon."""
+"""Kernel channels of sessions: what commands change while they record, counted; and `waymark record -k` through a
+daemon."""
 import os
 import pwd
 import signal
@@ -11,8 +12,19 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
 from harness import WAYMARK, Skip, check, communicated, limit, need, need_other_users, rounds, slurp  # noqa: E402
-from kernel import (CALLS, KCALLS, KernelTrace, KernelWorld, all_there, check_turns, kernel_main, need_kernel, number, signed,  # noqa: E402
-                    text, turns_of)
+from kernel import (
+    CALLS,
+    KCALLS,
+    KernelTrace,
+    KernelWorld,
+    all_there,
+    check_turns,
+    kernel_main,
+    need_kernel,
+    number,
+    signed,  # noqa: E402
+    text,
+    turns_of)
 
 LARGE = ['--subbuf-size', '1M', '--num-subbuf', '16']
 # Room for all that a case makes at once with all rounds (400000 records), whoever else wants the CPUs.
@@ -28,7 +40,8 @@ def started_and_stopped(case):
             turns, ids = w.calls(2, rounds(20000))
             tids, made = tids | ids, made + turns
             is_now = w.stop('one')
-            check(is_now['counts']['records'] == made * 2 * len(CALLS), 'turn %d: %s, made were %d', turn, is_now['counts'], made * 2 * len(CALLS))
+            check(is_now['counts']['records'] == made * 2 * len(CALLS), 'turn %d: %s, made were %d', turn,
+                  is_now['counts'], made * 2 * len(CALLS))
             others |= w.calls(1, 100)[1]
             w('start', 'one')
         others -= tids                   # (numbers are given anew)
@@ -67,7 +80,8 @@ def events_and_channels_off_and_on(case):
         for tids in (first, fourth):
             all_there(trace, made, tids, 1)
         found = trace.calls(second)
-        check({call for _, call, _ in found} == set(CALLS[1:]), 'of a disabled event: %s', {k[1:]: len(v) for k, v in found.items()})
+        check({call for _, call, _ in found} == set(CALLS[1:]), 'of a disabled event: %s',
+              {k[1:]: len(v) for k, v in found.items()})
         check(not trace.calls(third), 'a channel that was disabled recorded')
 
 
@@ -83,7 +97,9 @@ def contexts_added_later(case):
             all_there(trace, made, tids, 1)
         for r in trace.records:
             if number(r.context, 'tid') in second:
-                check(text(r.context, 'procname') == 'kcalls' and number(r.context, 'ppid') == os.getpid(), 'the second has %s', r)
+                check(
+                    text(r.context, 'procname') == 'kcalls' and number(r.context, 'ppid') == os.getpid(),
+                    'the second has %s', r)
             else:
                 check('procname' not in r.context, 'the first has %s', r)
 
@@ -104,7 +120,9 @@ def two_sessions(case):
         check(not two.calls(first), 'a session that was not there recorded')
         for tids in (second, third):
             found = two.calls(tids)
-            check(len(found) == 4 and all(len(v) == made for v in found.values()), 'two has %s', {k[1:]: len(v) for k, v in found.items()})
+            check(
+                len(found) == 4 and all(len(v) == made for v in found.values()), 'two has %s',
+                {k[1:]: len(v) for k, v in found.items()})
 
 
 def sizes(case):
@@ -116,14 +134,17 @@ def sizes(case):
         all_there(trace, made, tids, 2)
         of = [n for n in os.listdir(os.path.join(trace.directory, 'kernel')) if n.startswith('kernel_')]
         check(len(of) > 2, 'files: %s', of)
-        check(all(os.path.getsize(os.path.join(trace.directory, 'kernel', n)) <= 256 << 10 for n in of), 'a file is too large: %s', of)
+        check(all(os.path.getsize(os.path.join(trace.directory, 'kernel', n)) <= 256 << 10 for n in of),
+              'a file is too large: %s', of)
 
         w('create', 'small', '--no-statedump', '--max-size', '1M')
         w.begin_calls('small', '--subbuf-size', '64k', '--num-subbuf', '8', create=False)
         program = w.until(2)
         w.wait(lambda: not w.session('small')['active'], 'the session to stop by itself')
         _, tids = w.ended(program)
-        total = sum(os.path.getsize(os.path.join(top, n)) for top, _, names in os.walk(w.session('small')['path']) for n in names if n.startswith('kernel_'))
+        total = sum(
+            os.path.getsize(os.path.join(top, n)) for top, _, names in os.walk(w.session('small')['path'])
+            for n in names if n.startswith('kernel_'))
         check(total <= 1 << 20, '--max-size 1M: %d bytes', total)
         check_turns(w.destroyed('small', lossy=True), tids)
 
@@ -132,8 +153,9 @@ def sizes(case):
         counts = w.stop('ring')['counts']
         trace = w.destroyed('ring', lossy=True)
         check(counts['overwritten'] > 0, 'nothing was overwritten: %s', counts)
-        check(len(trace.records) + trace.lost == made * 2 * len(CALLS), '%d recorded + %d lost, made were %d: %s', len(trace.records), trace.lost,
-              made * 2 * len(CALLS), counts)
+        check(
+            len(trace.records) + trace.lost == made * 2 * len(CALLS), '%d recorded + %d lost, made were %d: %s',
+            len(trace.records), trace.lost, made * 2 * len(CALLS), counts)
 
         w('create', 'new', '--no-statedump', '--trace-format', 'ctf-2')
         w.begin_calls('new', *LARGE, create=False)
@@ -166,11 +188,13 @@ def lost_in_small_buffers(case):
             made += w.calls(2, 20000)[0]
             counts = w.stop('one')['counts']
             check(counts['lost'] > 0, 'nothing was lost: %s', counts)
-            check(counts['lost'] + counts['records'] == made * 2 * len(CALLS), '%s, made were %d', counts, made * 2 * len(CALLS))
+            check(counts['lost'] + counts['records'] == made * 2 * len(CALLS), '%s, made were %d', counts,
+                  made * 2 * len(CALLS))
             w('start', 'one')
         trace = w.destroyed('one', lossy=True)
-        check(len(trace.records) == counts['records'] and trace.lost == counts['lost'], 'the trace has %d, lost %d: %s', len(trace.records), trace.lost,
-              counts)
+        check(
+            len(trace.records) == counts['records'] and trace.lost == counts['lost'], 'the trace has %d, lost %d: %s',
+            len(trace.records), trace.lost, counts)
 
 
 @limit(60)
@@ -182,19 +206,22 @@ def everything(case):
         w('enable-event', '-k', '-s', 'all', '-c', 'kernel', '*')
         w('start', 'all')
         pid = w.wait(w.kernel_consumerd, 'the consumer')
-        time.sleep(case.random.random() * 0.5)            # the moment, not a condition: the state is being dumped, or has been
+        # the moment, not a condition: the state is being dumped, or has been
+        time.sleep(case.random.random() * 0.5)
         os.kill(pid, signal.SIGKILL)
         w.wait(lambda: w.kernel_consumerd() not in (None, pid), 'another consumer')
         w.calls(1, 100)
         w('stop', 'all')
         # what the dead consumer had passed over, of its own threads, the next one counts as recorded (docs/kernel.md)
         trace = w.destroyed('all', lossy=True)
-        check(len({r.name for r in trace.records}) > 50, 'only these were recorded: %s', {r.name for r in trace.records})
+        check(
+            len({r.name for r in trace.records}) > 50, 'only these were recorded: %s', {r.name for r in trace.records})
 
 
 def waiting(w, turns=300):
     """A program that makes calls of this many turns once go() says so; its number is known before."""
-    return w.run(['sh', '-c', 'read go; exec "$@"', 'sh', KCALLS, 'calls', '1', str(turns)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return w.run(['sh', '-c', 'read go; exec "$@"', 'sh', KCALLS, 'calls', '1',
+                  str(turns)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def go(w, *programs):
@@ -209,12 +236,14 @@ def go(w, *programs):
 
 
 def tracked(case):
-    """The session's own list of processes: begun, longer, empty, ended while it records; behind a killed daemon; saved and loaded."""
+    """The session's own list of processes: begun, longer, empty, ended while it records; behind a killed daemon; saved
+    and loaded."""
     is_tracked(case)
 
 
 def tracked_by_the_kernels_events(case):
-    """The same where BPF records nothing: then the first buffers, of records without the context, are read on by the next daemon too."""
+    """The same where BPF records nothing: then the first buffers, of records without the context, are read on by the
+    next daemon too."""
     is_tracked(case, '--syscall-arguments', 'none')
 
 
@@ -253,7 +282,8 @@ def is_tracked(case, *options):
         for tids in in_it:
             all_there(trace, made, tids, 1)
         for tids in out_of_it:
-            check(not trace.calls(tids), 'of a process that is not tracked: %s', {k: len(v) for k, v in trace.calls(tids).items()})
+            check(not trace.calls(tids), 'of a process that is not tracked: %s',
+                  {k: len(v) for k, v in trace.calls(tids).items()})
         w('load', '-i', case.path('saved'))
         check(w.session('one')['trackers']['kernel_pids'] == kept, 'loaded: %s', w.session('one')['trackers'])
         w('start', 'one')
@@ -270,7 +300,8 @@ def tracked_with_filters(case):
         wanted, other = waiting(w), waiting(w)
         w('track', '-k', '-s', 'one', '--pid=%d' % wanted.pid)
         w('enable-channel', '-k', '-s', 'one', 'kernel', *LARGE)
-        check('pid' in w.session('one')['channels'][0]['contexts'], 'the contexts are %s', w.session('one')['channels'][0]['contexts'])
+        check('pid' in w.session('one')['channels'][0]['contexts'], 'the contexts are %s',
+              w.session('one')['channels'][0]['contexts'])
         w('add-context', '-k', '-s', 'one', '-c', 'kernel', '-t', 'tid')
         w('enable-event', '-k', '-s', 'one', '-c', 'kernel', '--syscall', 'sched_getparam', '--filter', 'pid < -100')
         w('enable-event', '-k', '-s', 'one', '-c', 'kernel', '--syscall', 'timer_delete')
@@ -280,7 +311,8 @@ def tracked_with_filters(case):
         found = trace.calls(tids)
         entries = [signed(number(r.fields, 'pid')) for r in trace.named('syscall_entry_sched_getparam')]
         check(entries == list(range(-101, -302, -1)), 'the filter left %s', entries)
-        check(all(len(found[tid, 'timer_delete', kind]) == 300 for tid in tids for kind in ('entry', 'exit')), 'recorded: %s', {k: len(v) for k, v in found.items()})
+        check(all(len(found[tid, 'timer_delete', kind]) == 300 for tid in tids for kind in ('entry', 'exit')),
+              'recorded: %s', {k: len(v) for k, v in found.items()})
         check(not trace.calls(others), 'of a process that is not tracked')
 
         w('create', 'two')
@@ -289,7 +321,8 @@ def tracked_with_filters(case):
         w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(1, 66))), status=1).says('more than 64')
         w('enable-channel', '-k', '-s', 'two', 'kernel')
         w('enable-event', '-k', '-s', 'two', '-c', 'kernel', '--syscall', 'timer_delete,sched_getparam')
-        w('enable-event', '-k', '-s', 'two', '-c', 'kernel', '--syscall', 'sched_getattr', '--filter', 'pid in [%s]' % ', '.join(map(str, range(1000000, 1000400))))
+        w('enable-event', '-k', '-s', 'two', '-c', 'kernel', '--syscall', 'sched_getattr', '--filter',
+          'pid in [%s]' % ', '.join(map(str, range(1000000, 1000400))))
         w('start', 'two')
         w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(1000000, 1000060))), status=1).says('too long')
         w('track', '-k', '-s', 'two', '--pid=1')
@@ -297,7 +330,10 @@ def tracked_with_filters(case):
         check(w.session('two')['trackers']['kernel_pids'] == [1], 'tracked: %s', w.session('two')['trackers'])
         w('enable-event', '-k', '-s', 'two', '-c', 'kernel', 'sched_process_exit')
         w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(2, 64))))
-        w('enable-event', '-k', '-s', 'two', '-c', 'kernel', ','.join('sched_process_exit'[:i] + '*' + 'sched_process_exit'[j:] for i in range(6, 16) for j in range(i, i + 4)))
+        w(
+            'enable-event', '-k', '-s', 'two', '-c', 'kernel',
+            ','.join('sched_process_exit'[:i] + '*' + 'sched_process_exit'[j:] for i in range(6, 16)
+                     for j in range(i, i + 4)))
         check(len(w.session('two')['trackers']['kernel_pids']) == 63, 'tracked: %s', w.session('two')['trackers'])
         w('untrack', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(2, 64))))
         w('stop', 'two')
@@ -307,7 +343,8 @@ def tracked_with_filters(case):
         check(not w.session('two')['trackers']['kernel_pid'], 'tracked: %s', w.session('two')['trackers'])
 
 
-# In a PID namespace of its own: a process, and one in a namespace below it; each waits for a word, then makes calls. Of one a channel is made by its number there.
+# In a PID namespace of its own: a process, and one in a namespace below it; each waits for a word, then makes calls. Of
+# one a channel is made by its number there.
 INSIDE = """
 exec 3<&0
 sh -c 'read go <&3; exec "$0" calls 1 300' "$KCALLS" & one=$!
@@ -329,13 +366,16 @@ def in_another_namespace(case):
             raise Skip('PID namespaces cannot be made here')
         w('create', 'one', '--no-statedump')
         env = dict(KCALLS=KCALLS, WAYMARK=WAYMARK, CALLS=','.join(CALLS), READY=case.path('ready'))
-        inside = w.run(['unshare', '--pid', '--fork', '--mount-proc', 'sh', '-c', INSIDE], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                       stderr=subprocess.PIPE, text=True)
+        inside = w.run(['unshare', '--pid', '--fork', '--mount-proc', 'sh', '-c', INSIDE], env=env,
+                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         w.wait(lambda: os.path.exists(case.path('ready')), 'the channels to be made inside')
         channels = w.session('one')['channels']
         pids = [c['domain']['pid'] for c in channels]
-        check(len(pids) == 2 and all(slurp('/proc/%d/comm' % p).strip() == 'sh' for p in pids), 'the channels are of %s', pids)
-        check([(c['name'], c['enabled']) for c in channels] == [('first', True), ('second', False)], 'the channels are %s', channels)
+        check(
+            len(pids) == 2 and all(slurp('/proc/%d/comm' % p).strip() == 'sh' for p in pids), 'the channels are of %s',
+            pids)
+        check([(c['name'], c['enabled']) for c in channels] == [('first', True), ('second', False)],
+              'the channels are %s', channels)
         w('enable-channel', '-k', '-s', 'one', '--pid', pids[1], 'second')     # by the number that `list` shows
         w('start', 'one')
         out, err = communicated(inside, 'go\ngo\n', 60)
@@ -350,12 +390,16 @@ def in_another_namespace(case):
 
 def record_through_the_daemon(case):
     with KernelWorld(case) as w:
-        for command, status in (([KCALLS, 'calls', '1', '300'], 0), (['sh', '-c', 'exit 7'], 7), (['sh', '-c', 'kill -TERM $$'], 143)):
+        for command, status in (([KCALLS, 'calls', '1',
+                                  '300'], 0), (['sh', '-c', 'exit 7'], 7), (['sh', '-c', 'kill -TERM $$'], 143)):
             path = case.path('trace%d' % status)
-            answer = w('record', '-o', path, *[x for c in CALLS for x in ('-k', 'syscall:' + c)], '-e', 'test:*', '--', *command, status=status)
+            answer = w('record', '-o', path, *[x for c in CALLS for x in ('-k', 'syscall:' + c)], '-e', 'test:*', '--',
+                       *command, status=status)
             trace = KernelTrace(path)
             if status == 0:
-                check(len(trace.named(*['syscall_entry_' + c for c in CALLS])) == 300 * len(CALLS), 'recorded: %d', len(trace.records))
+                check(
+                    len(trace.named(*['syscall_entry_' + c for c in CALLS])) == 300 * len(CALLS), 'recorded: %d',
+                    len(trace.records))
                 answer.says('%d records' % len(trace.records), '0 lost')
         w('record', '-o', case.path('no'), '-k', 'sched_swich', '--', 'true', status=1).says('sched_switch')
         check(not w('list', '--json').json['sessions'], 'sessions were left: %s', w('list').out)
@@ -365,7 +409,8 @@ def record_through_the_daemon(case):
         w.wait(lambda: 'sleep' in w.ours().values(), 'sleep')
         os.killpg(child.pid, signal.SIGINT)
         w.wait_end(child, 128 + signal.SIGINT)
-        check([r for r in KernelTrace(path).named('sched_process_exit') if text(r.context, 'procname') == 'sleep'], 'the end is not in the trace')
+        check([r for r in KernelTrace(path).named('sched_process_exit') if text(r.context, 'procname') == 'sleep'],
+              'the end is not in the trace')
 
 
 def refused(case):
@@ -433,7 +478,8 @@ def another_user(case):
 
 
 if __name__ == '__main__':
-    kernel_main([started_and_stopped, cleared, events_and_channels_off_and_on, contexts_added_later, two_sessions, sizes,
-                 lost_in_small_buffers, metadata_counts_in_the_size, everything, tracked, tracked_by_the_kernels_events,
-                 tracked_with_filters, in_another_namespace, record_through_the_daemon, refused, number_used_again,
-                 another_user])
+    kernel_main([
+        started_and_stopped, cleared, events_and_channels_off_and_on, contexts_added_later, two_sessions, sizes,
+        lost_in_small_buffers, metadata_counts_in_the_size, everything, tracked, tracked_by_the_kernels_events,
+        tracked_with_filters, in_another_namespace, record_through_the_daemon, refused, number_used_again, another_user
+    ])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The state of the machine in a kernel trace: what a process that does nothing has is there once, read by two readers; beside it calls are recorded, each."""
+"""The state of the machine in a kernel trace: what a process that does nothing has is there once, read by two readers;
+beside it calls are recorded, each."""
 import collections
 import contextlib
 import json
@@ -45,15 +46,21 @@ class Idle:
 
     def __init__(self, case):
         self.paths = [case.path('open-%d' % i) for i in range(5)]
-        self.child = subprocess.Popen([sys.executable, '-c', IDLE, *self.paths], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.child = subprocess.Popen([sys.executable, '-c', IDLE, *self.paths], stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, text=True)
         check(self.child.stdout.readline() == 'ready\n', 'the idle process has not begun')
         self.pid = self.child.pid
         place = '/proc/%d/' % self.pid
         self.threads = {int(tid): slurp(place + 'task/%s/comm' % tid)[:-1] for tid in os.listdir(place + 'task')}
         self.files = {int(fd): os.readlink(place + 'fd/' + fd) for fd in os.listdir(place + 'fd')}
-        self.maps = sorted(tuple(int(x, 16) for x in line.split()[0].split('-')) for line in slurp(place + 'maps').splitlines())
-        self.spaces = {kind: os.stat(place + 'ns/' + kind).st_ino for kind in ('pid', 'user', 'cgroup', 'ipc', 'mnt', 'net', 'uts')}
-        check(len(self.threads) == 4 and set(self.paths) <= set(self.files.values()), 'the idle process has %s, %s', self.threads, self.files)
+        self.maps = sorted(
+            tuple(int(x, 16) for x in line.split()[0].split('-')) for line in slurp(place + 'maps').splitlines())
+        self.spaces = {
+            kind: os.stat(place + 'ns/' + kind).st_ino for kind in ('pid', 'user', 'cgroup', 'ipc', 'mnt', 'net', 'uts')
+        }
+        check(
+            len(self.threads) == 4 and set(self.paths) <= set(self.files.values()), 'the idle process has %s, %s',
+            self.threads, self.files)
 
     def __enter__(self):
         return self
@@ -70,11 +77,14 @@ class Idle:
 
         for tid, name in self.threads.items():
             found = of('process_state', tid=tid)
-            check(len(found) == 1 and found[0]['name'] == name and found[0]['pid'] == self.pid and found[0]['ppid'] == os.getpid(),
-                  'thread %d (%s): %s', tid, name, found)
+            check(
+                len(found) == 1 and found[0]['name'] == name and found[0]['pid'] == self.pid
+                and found[0]['ppid'] == os.getpid(), 'thread %d (%s): %s', tid, name, found)
         for kind, inode in self.spaces.items():
             tids = sorted(f['tid'] for f in of('process_%s_ns' % kind, ns_inum=inode) if f['tid'] in self.threads)
-            check(set(tids) <= set(self.threads) and self.pid in tids and len(tids) == len(set(tids)), 'of namespace %s: %s', kind, tids)
+            check(
+                set(tids) <= set(self.threads) and self.pid in tids and len(tids) == len(set(tids)),
+                'of namespace %s: %s', kind, tids)
         files = sorted((f['fd'], f['filename']) for f in of('file_descriptor', file_table_address=self.pid))
         check(files == sorted(self.files.items()), 'files: %s, not %s', files, self.files)
         maps = sorted((f['start'], f['end']) for f in of('vm_map', pid=self.pid))
@@ -84,11 +94,15 @@ class Idle:
 def by_view(path, lost=0):
     """[(time, event, context, fields)] as `waymark view` shows them, which tells of so many that are lost."""
     done = finished([WAYMARK, 'view', '--json', path], capture_output=True, text=True, timeout=240, errors='replace')
-    check(done.returncode == 0 and (lost or not done.stderr), 'waymark view: status %d: %s', done.returncode, done.stderr[-500:])
-    check(sum(map(int, re.findall(r'discarded (\d+) event', done.stderr))) == lost, 'waymark view says: %s', done.stderr[-500:])
+    check(done.returncode == 0 and (lost or not done.stderr), 'waymark view: status %d: %s', done.returncode,
+          done.stderr[-500:])
+    check(
+        sum(map(int, re.findall(r'discarded (\d+) event', done.stderr))) == lost, 'waymark view says: %s',
+        done.stderr[-500:])
     for line in done.stdout.splitlines():
         r = json.loads(line)
-        yield r['time'], r['event'], r.get('context', {}), {k: int(v, 16) if str(v).startswith('0x') else v for k, v in r['fields'].items()}
+        yield r['time'], r['event'], r.get(
+            'context', {}), {k: int(v, 16) if str(v).startswith('0x') else v for k, v in r['fields'].items()}
 
 
 LINE = re.compile(r'\[(\S+)\] (?:\S+ )?(\w+): (\{.*)$')
@@ -96,7 +110,8 @@ LINE = re.compile(r'\[(\S+)\] (?:\S+ )?(\w+): (\{.*)$')
 
 def by_babeltrace(path):
     """The same as babeltrace2 shows them."""
-    done = finished(['babeltrace2', '--clock-seconds', '--no-delta', path], capture_output=True, text=True, timeout=240, errors='replace')
+    done = finished(['babeltrace2', '--clock-seconds', '--no-delta', path], capture_output=True, text=True, timeout=240,
+                    errors='replace')
     check(done.returncode == 0 and not done.stderr, 'babeltrace2: status %d: %s', done.returncode, done.stderr[-500:])
     for line in done.stdout.splitlines():
         time, event, rest = LINE.match(line).groups()
@@ -128,7 +143,8 @@ def dumps_of(records):
 
 
 def read(case, path, pids, n_dumps, idle):
-    """By both readers: so many dumps, in each the idle process, and of each of the callers all its calls, entry and exit."""
+    """By both readers: so many dumps, in each the idle process, and of each of the callers all its calls, entry and
+    exit."""
     for reader in (by_view, by_babeltrace):
         records = list(reader(path))
         times = [time for time, *_ in records]
@@ -141,7 +157,8 @@ def read(case, path, pids, n_dumps, idle):
         check(contexts == ({-1} if n_dumps else set()), '%s: the dump is %s\'s', reader.__name__, contexts)
         for pid in pids:
             for side in ('entry', 'exit'):
-                n = sum(event == 'syscall_%s_sched_getscheduler' % side and c['pid'] == pid for _, event, c, _ in records)
+                n = sum(event == 'syscall_%s_sched_getscheduler' % side and c['pid'] == pid
+                        for _, event, c, _ in records)
                 check(n == CALLS, '%s: %d of %d calls of process %d (%s)', reader.__name__, n, CALLS, pid, side)
     return len(records)
 
@@ -168,10 +185,13 @@ def in_one_process(case):
 
 
 def is_not_recorded(case):
-    """What the thread does that dumps is the tracer's own: no records of that, though it is gone when they are read. Those of programs are there."""
+    """What the thread does that dumps is the tracer's own: no records of that, though it is gone when they are read.
+    Those of programs are there."""
     need_tracefs()
-    options = ['-k', 'syscall:openat', '-k', 'sched_switch', '-k', 'syscall:sched_getscheduler', '--syscall-arguments', 'none', '-c', 'procname', '-c', 'pid',
-               '--subbuf-size', '4M', '--num-subbuf', '8']
+    options = [
+        '-k', 'syscall:openat', '-k', 'sched_switch', '-k', 'syscall:sched_getscheduler', '--syscall-arguments', 'none',
+        '-c', 'procname', '-c', 'pid', '--subbuf-size', '4M', '--num-subbuf', '8'
+    ]
     argv = [sys.executable, '-c', CALLER, str(CALLS)]
     with World(case) as w:
         w('list')
@@ -230,7 +250,8 @@ def by_the_daemons(case):
         check(is_now['counts']['lost'] == 0, '%s', is_now['counts'])
         w('destroy')
         n = read(case, os.path.join(is_now['path'], 'kernel'), pids, 3, idle)
-        check(is_now['counts']['records'] == n, 'the session says %d records, there are %d', is_now['counts']['records'], n)
+        check(is_now['counts']['records'] == n, 'the session says %d records, there are %d',
+              is_now['counts']['records'], n)
 
 
 def cleared(case):
@@ -264,7 +285,8 @@ def the_consumer_is_killed(case):
         kill_consumer(w)
         is_now = w.session('one')
         n = read(case, os.path.join(is_now['path'], 'kernel'), [], 1, idle)
-        check(is_now['counts']['records'] == n, 'the session says %d records, there are %d', is_now['counts']['records'], n)
+        check(is_now['counts']['records'] == n, 'the session says %d records, there are %d',
+              is_now['counts']['records'], n)
         w('start')
         kill_consumer(w)
         w('stop')
@@ -273,7 +295,8 @@ def the_consumer_is_killed(case):
         records = [(event, fields) for _, event, _, fields in by_view(os.path.join(is_now['path'], 'kernel'))]
         starts = [i for i, (event, _) in enumerate(records) if event == EVENTS + 'start']
         check(len(starts) in (2, 3), '%d dumps were begun', len(starts))
-        check(is_now['counts']['records'] == len(records), 'the session says %d records, there are %d', is_now['counts']['records'], len(records))
+        check(is_now['counts']['records'] == len(records), 'the session says %d records, there are %d',
+              is_now['counts']['records'], len(records))
         check(len(dumps_of(records[starts[-1]:])) == 1, 'the last dump is not whole')
         idle.is_once(dumps_of(records[starts[-1]:])[0])
 
@@ -299,7 +322,9 @@ def both_are_killed(case):
         begin(w)
         w('start')
         path = os.path.join(w.session('one')['path'], 'kernel')
-        w.wait(lambda: EVENTS + 'end' in finished([WAYMARK, 'view', path], capture_output=True, text=True, errors='replace').stdout, 'the dump to be written')
+        w.wait(
+            lambda: EVENTS + 'end' in finished([WAYMARK, 'view', path], capture_output=True, text=True, errors='replace'
+                                               ).stdout, 'the dump to be written')
         daemons = w.sessiond(), w.kernel_consumerd()
         for pid in daemons:
             os.kill(pid, signal.SIGKILL)
@@ -309,7 +334,8 @@ def both_are_killed(case):
         is_now = w.stop('one')
         w('destroy')
         n = read(case, path, [pid], 1, idle)
-        check(is_now['counts']['records'] == n, 'the session says %d records, there are %d', is_now['counts']['records'], n)
+        check(is_now['counts']['records'] == n, 'the session says %d records, there are %d',
+              is_now['counts']['records'], n)
 
 
 @contextlib.contextmanager
@@ -333,18 +359,23 @@ def a_full_disk(case):
     need_tracefs()
     place = case.path('small')
     os.mkdir(place)
-    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=128k', 'wmkt-dump', place], stderr=subprocess.DEVNULL).returncode:
+    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=128k', 'wmkt-dump', place],
+                      stderr=subprocess.DEVNULL).returncode:
         raise Skip('no file system can be mounted here')
     try:
         with Idle(case), many_files(4000):
             result = case.record(['true'], ['-k', 'syscall:sched_getscheduler'], output=os.path.join(place, 'trace'))
-        check(result.summary['lost'] > 0 and result.summary['lost'] == result.summary['unwritten'], 'the summary says %s', result.summary)
+        check(result.summary['lost'] > 0 and result.summary['lost'] == result.summary['unwritten'],
+              'the summary says %s', result.summary)
         n = sum(1 for _ in by_view(os.path.join(place, 'trace', 'kernel'), result.summary['lost']))
         check(n == result.summary['records'], 'the summary says %d records, there are %d', result.summary['records'], n)
     finally:
-        wait_for(lambda: not subprocess.run(['umount', place], stderr=subprocess.DEVNULL).returncode, 'the file system to be left')
+        wait_for(lambda: not subprocess.run(['umount', place], stderr=subprocess.DEVNULL).returncode,
+                 'the file system to be left')
 
 
 if __name__ == '__main__':
-    main([in_one_process, is_not_recorded, not_wanted, by_the_daemons, cleared, the_consumer_is_killed, the_daemon_is_killed, both_are_killed,
-          a_full_disk])
+    main([
+        in_one_process, is_not_recorded, not_wanted, by_the_daemons, cleared, the_consumer_is_killed,
+        the_daemon_is_killed, both_are_killed, a_full_disk
+    ])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Filters of the kernel's events: the same records as a filter on reading leaves, by whichever part of it the kernel does; changed while records come."""
+"""Filters of the kernel's events: the same records as a filter on reading leaves, by whichever part of it the kernel
+does; changed while records come."""
 import collections
 import ctypes
 import glob
@@ -58,7 +59,8 @@ def number(text, name):
 
 def view(directory, *options):
     """(event, all that the record says but for time and packet) of the records, in order."""
-    done = finished([WAYMARK, 'view', '--no-pager', '--no-delta', *options, directory], capture_output=True, text=True, timeout=300)
+    done = finished([WAYMARK, 'view', '--no-pager', '--no-delta', *options, directory], capture_output=True, text=True,
+                    timeout=300)
     check(done.returncode == 0 and not done.stderr, 'waymark view: status %d: %s', done.returncode, done.stderr[-800:])
     lines = [re.match(r'\[\S+\] (?:\S+ )?(\S+): \{[^}]*\}, (.*)$', line) for line in done.stdout.splitlines()]
     check(all(lines), 'waymark view prints a line that is no record')
@@ -102,14 +104,20 @@ def as_on_reading(case):
     for i, text in enumerate(FILTERS):
         whole, part = case.path('whole%d' % i), case.path('part%d' % i)
         wanted = '(%s) || %s' % (text, MARKS)
-        options = ['--private', '--no-statedump', '-k', 'sched_switch', '-k', 'syscall:lseek', '--syscall-arguments', 'none', '--subbuf-size', '1M',
-                   '--num-subbuf', '16']
-        done = finished([WAYMARK, 'record', *options, '-o', whole, '--', WAYMARK, 'record', *options, '--kernel-filter', wanted, '-o', part,
-                         '--', sys.executable, '-c', WORK % max(rounds(2000), 200)], capture_output=True, text=True, env=case.env)
-        check(done.returncode == 0 and ' 0 lost' in done.stderr, 'record: status %d: %s', done.returncode, done.stderr[-800:])
+        options = [
+            '--private', '--no-statedump', '-k', 'sched_switch', '-k', 'syscall:lseek', '--syscall-arguments', 'none',
+            '--subbuf-size', '1M', '--num-subbuf', '16'
+        ]
+        done = finished([
+            WAYMARK, 'record', *options, '-o', whole, '--', WAYMARK, 'record', *options, '--kernel-filter', wanted,
+            '-o', part, '--', sys.executable, '-c', WORK % max(rounds(2000), 200)
+        ], capture_output=True, text=True, env=case.env)
+        check(done.returncode == 0 and ' 0 lost' in done.stderr, 'record: status %d: %s', done.returncode,
+              done.stderr[-800:])
         recorded = between_marks(view(part))
         read = between_marks(view(whole, '--filter', wanted))
-        check(recorded == read, '%s: recorded and not read: %s, read and not recorded: %s', text, list((recorded - read).items())[:5],
+        check(recorded == read, '%s: recorded and not read: %s, read and not recorded: %s', text,
+              list((recorded - read).items())[:5],
               list((read - recorded).items())[:5])
         check(len(recorded) > 2, '%s: no record is wanted but for the marks', text)
         all_of_them = len(view(part))
@@ -129,24 +137,29 @@ class Seeks(threading.Thread):
             self.libc.syscall(LSEEK, -1, ctypes.c_long(BASE + self.at), 0)
             self.at += 1
             if self.at % 50 == 0:
-                time.sleep(.001)                        # what a consumer reads, or a flight recorder keeps, holds them on any machine
+                # what a consumer reads, or a flight recorder keeps, holds them on any machine
+                time.sleep(.001)
 
     def more(self, n):
         until = self.at + n
         while self.at < until:
-            time.sleep(.001)                            # (a thread that spins would take the interpreter's lock from the one that seeks)
+            # (a thread that spins would take the interpreter's lock from the one that seeks)
+            time.sleep(.001)
 
     def end(self):
         self.ends = True
         self.join()
 
 
-# Commands, and which numbers are wanted once they have returned: kernel's alone, consumer's alone, both; several rules, and none with a filter.
+# Commands, and which numbers are wanted once they have returned: kernel's alone, consumer's alone, both; several rules,
+# and none with a filter.
 CHANGES = [
     (('enable-event', 'syscall:lseek', '--filter', 'offset & 1'), lambda n: n % 2 == 1),
-    (('enable-event', 'syscall:lsee[k]', '--filter', 'offset %% 3 == %d' % (BASE % 3)), lambda n: n % 2 == 1 or n % 3 == 0),
+    (('enable-event', 'syscall:lsee[k]', '--filter', 'offset %% 3 == %d' % (BASE % 3)),
+     lambda n: n % 2 == 1 or n % 3 == 0),
     (('disable-event', 'syscall:lseek'), lambda n: n % 3 == 0),
-    (('enable-event', 'syscall:lsee?', '--filter', 'offset & 1 && offset %% 5 == %d' % (BASE % 5)), lambda n: n % 3 == 0 or n % 10 == 5),
+    (('enable-event', 'syscall:lsee?', '--filter', 'offset & 1 && offset %% 5 == %d' % (BASE % 5)),
+     lambda n: n % 3 == 0 or n % 10 == 5),
     (('disable-event', 'syscall:lsee[k]'), lambda n: n % 10 == 5),
     (('enable-event', 'syscall:l?eek'), lambda n: True),
     (('disable-event', 'syscall:l?eek'), lambda n: n % 10 == 5),
@@ -159,7 +172,8 @@ NUMBERS = ('--syscall-arguments', 'none')
 
 
 def changes(case, *mode):
-    """After each command exactly what its rules want, and meanwhile nothing is missing that those before and those behind it want."""
+    """After each command exactly what its rules want, and meanwhile nothing is missing that those before and those
+    behind it want."""
     need()
     if '--overwrite' not in mode:
         not_under_tsan('calls are made faster than a consumer with it reads them')
@@ -185,13 +199,15 @@ def changes(case, *mode):
     check(is_now['counts']['lost'] == 0, 'the counts are %s', is_now['counts'])
     records = view(path)
     check(len(records) == is_now['counts']['records'], '%d records are there: %s', len(records), is_now['counts'])
-    found = collections.Counter(number(fields, 'offset') - BASE for event, fields in records if event == 'syscall_entry_lseek')
+    found = collections.Counter(
+        number(fields, 'offset') - BASE for event, fields in records if event == 'syscall_entry_lseek')
     check(max(found[n] for n in found if n >= 0) == 1, 'a record is there twice')
     steps.append((begun, seeks.at, None))
     for (_, since, wants), (until, then, later) in zip(steps, steps[1:]):
         # (the one that is being made when a command begins or has ended is of either side)
         settled = {n for n in range(since + 1, until - 1)}
-        check({n for n in settled if wants(n)} == settled & set(found), 'between %d and %d are not those that are wanted', since, until)
+        check({n for n in settled if wants(n)} == settled & set(found),
+              'between %d and %d are not those that are wanted', since, until)
         both = {n for n in range(until, then) if later and wants(n) and later(n)}
         check(both <= set(found), 'missing between %d and %d: %s', until, then, sorted(both - set(found))[:5])
 
@@ -217,7 +233,8 @@ def killed(case):
         seeks = Seeks()
         w('create', 'moves')
         w('enable-channel', '-k', '-s', 'moves', 'kernel', '--subbuf-size', '4M', '--num-subbuf', '8', *NUMBERS)
-        w('enable-event', '-k', '-s', 'moves', '-c', 'kernel', 'syscall:lseek', '--filter', 'offset %% 500 == %d' % (BASE % 500))
+        w('enable-event', '-k', '-s', 'moves', '-c', 'kernel', 'syscall:lseek', '--filter',
+          'offset %% 500 == %d' % (BASE % 500))
         w('start', 'moves')
         since, path = seeks.at + 1, w.session('moves')['path']
         for _ in range(3):
@@ -232,7 +249,8 @@ def killed(case):
         seeks.end()
         w('destroy', 'moves')
     check(is_now['counts']['lost'] == 0, 'the counts are %s', is_now['counts'])
-    found = collections.Counter(number(fields, 'offset') - BASE for event, fields in view(path) if event == 'syscall_entry_lseek')
+    found = collections.Counter(
+        number(fields, 'offset') - BASE for event, fields in view(path) if event == 'syscall_entry_lseek')
     wanted = {n for n in range(since, until) if n % 500 == 0}
     check(wanted <= set(found), 'missing are %s', sorted(wanted - set(found))[:5])
     check(max(found[n] for n in wanted) == 1, 'a record is there twice')
@@ -244,8 +262,10 @@ def refused(case):
     need()
     wrong = [
         ('prev_tid == ', 'column 13'),
-        ('prev_tidd == 1', "column 1, 'prev_tidd': none of the kernel's events that are meant has such a field; near is prev_tid"),
-        ('prev_tid == 1 && $ctx.proi > 3', "column 18, '$ctx.proi': the kernel's records have no such context; near is prio"),
+        ('prev_tidd == 1',
+         "column 1, 'prev_tidd': none of the kernel's events that are meant has such a field; near is prev_tid"),
+        ('prev_tid == 1 && $ctx.proi > 3',
+         "column 18, '$ctx.proi': the kernel's records have no such context; near is prio"),
         ('prev_tid == 1 && $ctx.prio > 3', "column 18, '$ctx.prio': the channel's records do not have this context"),
         ('prev_comm < 3', 'column 11'),
         ('prev_comm == 1', 'a number and a text are compared'),
@@ -259,31 +279,41 @@ def refused(case):
         rules = [r for r in w.session('one')['channels'][0]['rules'] if r['enabled']]
         check(not rules, 'there are the rules %s', rules)
         w('add-context', '-k', '-s', 'one', '-c', 'kernel', '-t', 'prio')
-        w('enable-event', '-k', '-s', 'one', '-c', 'kernel', 'sched_switch', '--filter', 'prev_tid == 1 && $ctx.prio > 3')
+        w('enable-event', '-k', '-s', 'one', '-c', 'kernel', 'sched_switch', '--filter',
+          'prev_tid == 1 && $ctx.prio > 3')
         # of several events it is enough that one has it
         w('enable-event', '-k', '-s', 'one', '-c', 'kernel', 'sched_*', '--filter', 'parent_tid == 1 || prev_tid == 1')
-    done = finished([WAYMARK, 'record', '--private', '-k', 'sched_switch', '--kernel-filter', 'prev_pid == 1', '-o', case.path('none'), '--', 'true'],
-                    capture_output=True, text=True, env=case.env)
-    check(done.returncode == 1 and "'prev_pid': none" in done.stderr, 'record: status %d: %s', done.returncode, done.stderr)
+    done = finished([
+        WAYMARK, 'record', '--private', '-k', 'sched_switch', '--kernel-filter', 'prev_pid == 1', '-o',
+        case.path('none'), '--', 'true'
+    ], capture_output=True, text=True, env=case.env)
+    check(done.returncode == 1 and "'prev_pid': none" in done.stderr, 'record: status %d: %s', done.returncode,
+          done.stderr)
     check(not os.path.exists(case.path('none')), 'a trace of nothing is there')
-    done = finished([WAYMARK, 'record', '--kernel-filter', 'prev_pid == 1', '--', 'true'], capture_output=True, text=True, env=case.env)
+    done = finished([WAYMARK, 'record', '--kernel-filter', 'prev_pid == 1', '--', 'true'], capture_output=True,
+                    text=True, env=case.env)
     check(done.returncode == 2 and '--kernel' in done.stderr, 'record: status %d: %s', done.returncode, done.stderr)
 
 
 def more_than_can_be_told(case):
-    """Filters that are more than a later consumer could be told at once are refused in words; those that are not much less hinder no daemon that takes over."""
+    """Filters that are more than a later consumer could be told at once are refused in words; those that are not much
+    less hinder no daemon that takes over."""
     need()
-    long = ['$ctx.procname in [%s]' % ', '.join('"%s%d"' % (letter * 12, i) for i in range(180)) for letter in 'abcdefgh']
+    long = [
+        '$ctx.procname in [%s]' % ', '.join('"%s%d"' % (letter * 12, i) for i in range(180)) for letter in 'abcdefgh'
+    ]
     with World(case) as w:
         w('create', 'one')
         w('enable-channel', '-k', '-s', 'one', 'kernel', '--syscall-arguments', 'none')
         w('add-context', '-k', '-s', 'one', '-c', 'kernel', '-t', 'procname')
         w('start', 'one')
         for n, text in enumerate(long):
-            answer = w('enable-event', '-k', '-s', 'one', '-c', 'kernel', '--syscall', '*', '--filter', text, status=None)
+            answer = w('enable-event', '-k', '-s', 'one', '-c', 'kernel', '--syscall', '*', '--filter', text,
+                       status=None)
             if answer.status:
                 break
-        check(n > 1 and 'the filters of one kernel channel are more than can be told to its consumer' in answer.err, 'filter %d: %s', n, answer.err)
+        check(n > 1 and 'the filters of one kernel channel are more than can be told to its consumer' in answer.err,
+              'filter %d: %s', n, answer.err)
         w('disable-event', '-k', '-s', 'one', '-c', 'kernel', '--all-events')
         for text in long[:n]:
             w('enable-event', '-k', '-s', 'one', '-c', 'kernel', '--syscall', '*', '--filter', text)
@@ -294,7 +324,8 @@ def more_than_can_be_told(case):
         w('start', 'two')
         for name in ('one', 'two'):
             is_now = w.session(name)
-            check(is_now['active'] and not is_now.get('error'), '%s: %s', name, {k: v for k, v in is_now.items() if k != 'channels'})
+            check(is_now['active'] and not is_now.get('error'), '%s: %s', name,
+                  {k: v for k, v in is_now.items() if k != 'channels'})
             w('destroy', name)
 
 
@@ -303,16 +334,27 @@ def through_a_daemon(case):
     need()
     with World(case) as w:
         path = case.path('trace')
-        w('record', '-k', 'syscall:lseek', '--kernel-filter', 'offset == %d || ret == -9 && $ctx.procname == "%s"' % (BASE + 7, NAME), '-o', path, '--',
-          sys.executable, '-c', WORK % 500)
+        w('record', '-k', 'syscall:lseek', '--kernel-filter',
+          'offset == %d || ret == -9 && $ctx.procname == "%s"' % (BASE + 7, NAME), '-o', path, '--', sys.executable,
+          '-c', WORK % 500)
         records = view(path)
         check(len([1 for event, _ in records if event == 'syscall_entry_lseek']) == 1, 'entries: %s', records[:5])
         exits = [fields for event, fields in records if event == 'syscall_exit_lseek']
         # (those of the marks too)
-        check(len(exits) == 502 and all(number(fields, 'ret') == -9 for fields in exits), '%d exits: %s', len(exits), exits[:5])
+        check(
+            len(exits) == 502 and all(number(fields, 'ret') == -9 for fields in exits), '%d exits: %s', len(exits),
+            exits[:5])
 
 
 if __name__ == '__main__':
     main([
-        as_on_reading, limit(300)(changes), limit(300)(flight_recorder), limit(300)(changes_by_events), limit(300)(flight_recorder_by_events), limit(300)(killed), refused, more_than_can_be_told, through_a_daemon,
+        as_on_reading,
+        limit(300)(changes),
+        limit(300)(flight_recorder),
+        limit(300)(changes_by_events),
+        limit(300)(flight_recorder_by_events),
+        limit(300)(killed),
+        refused,
+        more_than_can_be_told,
+        through_a_daemon,
     ])

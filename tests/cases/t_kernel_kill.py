@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""kill -9 of the daemons while the kernel records calls that are counted: each record is there once, or counted as lost; nothing stays in tracefs."""
+"""kill -9 of the daemons while the kernel records calls that are counted: each record is there once, or counted as
+lost; nothing stays in tracefs."""
 import contextlib
 import os
 import signal
@@ -33,8 +34,10 @@ def balance(w, name, made, words, tids):
     trace = w.destroyed(name, lossy=True)
     others = {text(r.context, 'procname') for r in trace.records if number(r.context, 'tid') not in tids}
     check(not others, '%s: somebody else makes these calls: %s', words, others)
-    check(len(trace.records) + trace.lost == made * KINDS, '%s: %d recorded + %d lost = %d, made were %d (%s)', words, len(trace.records), trace.lost,
-          len(trace.records) + trace.lost, made * KINDS, trace.counts)
+    check(
+        len(trace.records) + trace.lost == made * KINDS, '%s: %d recorded + %d lost = %d, made were %d (%s)', words,
+        len(trace.records), trace.lost,
+        len(trace.records) + trace.lost, made * KINDS, trace.counts)
     check(trace.counts['lost'] == trace.lost, '%s: %s, the trace tells of %d lost', words, trace.counts, trace.lost)
     check_turns(trace, tids)
     return trace
@@ -79,7 +82,8 @@ def consumer_killed_by_the_clock(case):
         trace = balance(w, 'one', made, 'a quiet kernel', tids)
         check(trace.lost == 0, 'lost: %s', trace.counts)
         named = len([r for r in trace.records if 'procname = "kcalls"' in r.context])
-        check(named >= len(trace.records) * 9 // 10, 'of %d records of programs that had ended %d have their name', len(trace.records), named)
+        check(named >= len(trace.records) * 9 // 10, 'of %d records of programs that had ended %d have their name',
+              len(trace.records), named)
 
 
 @limit(120)
@@ -130,8 +134,10 @@ def killed_within_commands(case):
             name = 's%d' % turn
             w.begin_calls(name, *LARGE)
             w.calls(1, 200)
-            command = case.random.choice((['stop', name], ['destroy', name], ['clear', name], ['add-context', '-k', '-s', name, '-t', 'ppid'],
-                                          ['enable-event', '-k', '-s', name, '-c', 'kernel', 'sched_*'], ['disable-channel', '-k', '-s', name, 'kernel']))
+            command = case.random.choice(
+                (['stop', name], ['destroy', name], ['clear', name], ['add-context', '-k', '-s', name, '-t', 'ppid'],
+                 ['enable-event', '-k', '-s', name, '-c', 'kernel',
+                  'sched_*'], ['disable-channel', '-k', '-s', name, 'kernel']))
             child = w.run([WAYMARK, *command])
             a_moment(case, 0.03)
             victim = case.random.choice((w.sessiond, w.kernel_consumerd))
@@ -141,16 +147,21 @@ def killed_within_commands(case):
             w.calls(1, 10)
             if any(s['name'] == name for s in w('list', '--json').json['sessions']):
                 w('destroy', name)
-            w.wait(lambda: not w.instances(), 'turn %d, %s killed within %s: instances stay: %s' % (turn, victim.__name__, command, w.instances()))
+            w.wait(lambda: not w.instances(),
+                   'turn %d, %s killed within %s: instances stay: %s' % (turn, victim.__name__, command, w.instances()))
 
 
 @limit(60)
 def everything_killed(case):
-    """Session daemon, consumers and `waymark record`, all at once: the next daemon adopts what is a session's, and cleans the rest."""
+    """Session daemon, consumers and `waymark record`, all at once: the next daemon adopts what is a session's, and
+    cleans the rest."""
     with KernelWorld(case) as w:
         for turn in range(rounds(20)):
             w.begin_calls('one', *LARGE, *KEPT)
-            record = w.run([WAYMARK, 'record', '--private', '-k', 'syscall:' + CALLS[0], '-o', case.path('r%d' % turn), '--', 'sleep', '1000'])
+            record = w.run([
+                WAYMARK, 'record', '--private', '-k', 'syscall:' + CALLS[0], '-o',
+                case.path('r%d' % turn), '--', 'sleep', '1000'
+            ])
             mine = 'waymark-p%d.' % record.pid
             w.wait(lambda: [n for n in left_in_tracefs() if n.startswith(mine)], 'waymark record to begin')
             turns, tids = w.calls(1, 100)
@@ -160,9 +171,11 @@ def everything_killed(case):
             os.killpg(record.pid, signal.SIGKILL)
             w.wait_end(record, None)
             w.wait(lambda: not w.daemons(), 'all daemons to be gone')
-            check(w.instances() and [n for n in left_in_tracefs() if n.startswith(mine)], 'nothing is left: the test is none')
+            check(w.instances() and [n for n in left_in_tracefs() if n.startswith(mine)],
+                  'nothing is left: the test is none')
             w.start_daemon()
-            wait_for(lambda: not [n for n in left_in_tracefs() if n.startswith(mine)], 'what was left of waymark record to be gone')
+            wait_for(lambda: not [n for n in left_in_tracefs() if n.startswith(mine)],
+                     'what was left of waymark record to be gone')
             check(w.session('one')['active'], 'the session is gone')
             balance(w, 'one', turns, 'turn %d' % turn, tids)
             w.wait(lambda: not w.instances(), 'instances to be gone: %s' % w.instances())
@@ -185,5 +198,7 @@ def restarts_change_no_counts(case):
 
 if __name__ == '__main__':
     print('# killing with seed %d' % SEED)
-    kernel_main([consumer_killed, consumer_killed_by_the_clock, session_daemon_killed, both_killed, killed_within_commands, everything_killed,
-                 restarts_change_no_counts])
+    kernel_main([
+        consumer_killed, consumer_killed_by_the_clock, session_daemon_killed, both_killed, killed_within_commands,
+        everything_killed, restarts_change_no_counts
+    ])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark list --kernel`: what it says of the kernel's events is what tracefs says, read here by other means; who may ask, and what is marked."""
+"""`waymark list --kernel`: what it says of the kernel's events is what tracefs says, read here by other means; who may
+ask, and what is marked."""
 import fnmatch
 import functools
 import os
@@ -96,7 +97,9 @@ def events_are_those_of_tracefs(case):
         # (a module may come or go meanwhile)
         lacking = {as_listed(*e) for e in before & after} - keys
         more = {k for k in keys - {as_listed(*e) for e in before | after} if not is_probe(k[0])}
-        check(not lacking and not more, 'not listed: %s; listed, and not there: %s', sorted(lacking)[:20], sorted(more)[:20])
+        check(not lacking and not more, 'not listed: %s; listed, and not there: %s',
+              sorted(lacking)[:20],
+              sorted(more)[:20])
         check(len(listed) > 200, 'only %d events', len(listed))
         order = [('syscall_entry_' if e['provider'] == 'syscall' else '') + e['name'] for e in listed]
         check(order == sorted(order), 'they are not in order')
@@ -121,7 +124,8 @@ def fields_are_those_of_the_formats(case):
                 continue                 # it went meanwhile
             got = [f['name'] for f in event['fields']]
             check(sorted(got) == sorted(wanted), '%s:%s has %s, its format %s', system, kernel, got, wanted)
-            check(all(f['type'] and f['type'] != 'structure' for f in event['fields']), '%s:%s: %s', system, kernel, event['fields'])
+            check(all(f['type'] and f['type'] != 'structure' for f in event['fields']), '%s:%s: %s', system, kernel,
+                  event['fields'])
             checked += len(got)
         check(checked > 1000, 'only %d fields', checked)
         switch = w('list', '-k', '-f', 'sched_switch', '--json').json['events'][0]['fields']
@@ -142,13 +146,16 @@ def patterns_narrow_it(case):
             found = sorted(key(e) for e in all_of_them if wanted(e))
             check(found, 'nothing to compare with')
             return found
-        for patterns, wanted in (
-                (['sched:*'], lambda e: e['provider'] == 'sched'), (['sched_wak*'], lambda e: e['name'].startswith('sched_wak')),
-                (['softirq_entry'], lambda e: e['name'] == 'irq_softirq_entry'), (['irq_softirq_e*'], lambda e: e['name'].startswith('irq_softirq_e')),
-                (['syscall:open*'], lambda e: e['provider'] == 'syscall' and e['name'].startswith('open')),
-                (['sys_exit_openat'], lambda e: e['provider'] == 'syscall' and e['name'] == 'openat'),
-                (['sched_switch,syscall:close', 'irq:*'], lambda e: e['name'] == 'sched_switch' or e['provider'] == 'irq' or
-                 (e['provider'], e['name']) == ('syscall', 'close'))):
+        for patterns, wanted in ((['sched:*'], lambda e: e['provider'] == 'sched'),
+                                 (['sched_wak*'], lambda e: e['name'].startswith('sched_wak')),
+                                 (['softirq_entry'], lambda e: e['name'] == 'irq_softirq_entry'),
+                                 (['irq_softirq_e*'], lambda e: e['name'].startswith('irq_softirq_e')), ([
+                                     'syscall:open*'
+                                 ], lambda e: e['provider'] == 'syscall' and e['name'].startswith('open')),
+                                 (['sys_exit_openat'], lambda e: e['provider'] == 'syscall' and e['name'] == 'openat'),
+                                 (['sched_switch,syscall:close',
+                                   'irq:*'], lambda e: e['name'] == 'sched_switch' or e['provider'] == 'irq' or
+                                  (e['provider'], e['name']) == ('syscall', 'close'))):
             check(listed(*patterns) == those(wanted), '%s: %s', patterns, listed(*patterns))
         w('list', '-k', 'shed_switch', status=1).says('sched_switch')
         w('list', '-k', 'sched_switch', 'syscall:opnat', status=1).says('openat')
@@ -164,7 +171,8 @@ def recorded_events_are_marked(case):
         check(marked() == [], 'before it records: %s', marked())
         w('start')
         check(marked() == ['openat', 'sched_switch'], 'while it records: %s', marked())
-        check(re.search(r'^  sched_switch .* enabled$', w('list', '-k', 'sched_switch').out, re.M), 'the line does not say so')
+        check(re.search(r'^  sched_switch .* enabled$',
+                        w('list', '-k', 'sched_switch').out, re.M), 'the line does not say so')
         w('disable-event', '-k', 'sched_switch')
         check(marked() == ['openat'], 'with one rule disabled: %s', marked())
         w('stop')
@@ -182,7 +190,8 @@ def what_it_lacks(case):
                            ('CONFIG_FTRACE_SYSCALLS', 'events/syscalls')):
             check((name in lacks) == (not os.path.exists(os.path.join(TRACEFS, file))), '%s: %s', file, answer['lacks'])
         # The programs' clock, which is the processor's counter where the kernel's is.
-        source, cpu = (slurp(file) for file in ('/sys/devices/system/clocksource/clocksource0/current_clocksource', '/proc/cpuinfo'))
+        source, cpu = (slurp(file) for file in ('/sys/devices/system/clocksource/clocksource0/current_clocksource',
+                                                '/proc/cpuinfo'))
         is_counter = source.strip() == 'tsc' and {'constant_tsc', 'nonstop_tsc'} <= set(cpu.split())
         check(answer['clock'] == ('x86-tsc' if is_counter else 'mono'), 'clock %s', answer['clock'])
         said = w('list', '-k', 'sched_switch').out
@@ -199,7 +208,8 @@ def names_for_shells(case):
     with World(case) as w:
         program = w.obey()
         typed = w('list', '--names', 'events', '-k').out.split()
-        wanted = [('syscall:' if e['provider'] == 'syscall' else '') + e['name'] for e in w('list', '-k', '--json').json['events']]
+        wanted = [('syscall:' if e['provider'] == 'syscall' else '') + e['name']
+                  for e in w('list', '-k', '--json').json['events']]
         check(typed == wanted, 'names: %s', sorted(set(typed) ^ set(wanted))[:20])
         both, programs = (w('list', '--names', 'events', *domain).out.split() for domain in ([], ['-u']))
         check('test:seq' in programs and 'sched_switch' not in programs, 'of programs: %s', programs)
@@ -226,10 +236,13 @@ def members_of_the_group(case):
         everything = w('list', '-k', '--json').json
         hers = command(w, ALICE, 'list', '-k', '--json', **member)
         check({key(e) for e in hers.json['events']} == {key(e) for e in everything['events']}, 'she sees other events')
-        check(hers.json['lacks'] == everything['lacks'] and hers.json['clock'] == everything['clock'], 'she is told other lacks: %s', hers.json['lacks'])
+        check(hers.json['lacks'] == everything['lacks'] and hers.json['clock'] == everything['clock'],
+              'she is told other lacks: %s', hers.json['lacks'])
         for verb in (['create', 'alices'], ['enable-event', '-k', '-s', 'alices', 'sched_switch'], ['start', 'alices']):
             command(w, ALICE, *verb, **member)
-        check(marked(command(w, ALICE, 'list', '-k', '--json', **member)) == ['sched_switch'], 'she does not see what she records')
+        check(
+            marked(command(w, ALICE, 'list', '-k', '--json', **member)) == ['sched_switch'],
+            'she does not see what she records')
         check(marked(command(w, BOB, 'list', '-k', '--json', **member)) == [], 'he sees what she records')
         check(marked(w('list', '-k', '--json')) == ['sched_switch'], 'root does not see what she records')
         command(w, BOB, 'list', '-k', status=1).says('permission|may not|refuse|tracing')
@@ -250,9 +263,12 @@ def members_probe_what_they_may_read(case):
             os.chmod(os.path.join(w.place, name), mode)
         for verb in (['create', 'alices', '--no-statedump'], ['enable-channel', '-k', '-s', 'alices', 'kernel']):
             command(w, ALICE, *verb, **member)
-        command(w, ALICE, *probe, os.path.join(w.place, 'roots') + ':no_such_symbol', 'x', status=1, **member).says('permission denied')
-        command(w, ALICE, *probe, os.path.join(w.place, 'roots') + ':main', 'x', status=1, **member).says('permission denied')
-        w(*probe, os.path.join(w.place, 'roots') + ':main', 'x', status=1).says('permission denied')         # root, into her session
+        command(w, ALICE, *probe,
+                os.path.join(w.place, 'roots') + ':no_such_symbol', 'x', status=1, **member).says('permission denied')
+        command(w, ALICE, *probe,
+                os.path.join(w.place, 'roots') + ':main', 'x', status=1, **member).says('permission denied')
+        # root, into her session
+        w(*probe, os.path.join(w.place, 'roots') + ':main', 'x', status=1).says('permission denied')
         command(w, ALICE, *probe, os.path.join(w.place, 'hers') + ':main', 'x', **member)
         command(w, ALICE, 'start', 'alices', **member)
         w.wait_end(w.run([os.path.join(w.place, 'hers'), '1']))
@@ -265,7 +281,8 @@ def sessions_of_one_name(case):
     """Root's and a member's, with channels of one name: each records, and neither ends with the other."""
     need_tracefs()
     member = {'groups': [tracing_group()]}
-    begin = (['create', 'same', '--no-statedump'], ['enable-event', '-k', '-s', 'same', 'sched_switch'], ['start', 'same'])
+    begin = (['create', 'same', '--no-statedump'], ['enable-event', '-k', '-s', 'same',
+                                                    'sched_switch'], ['start', 'same'])
     with roots_world(case) as w:
         def recorded(answer):
             (session,) = answer.json['sessions']
@@ -284,11 +301,14 @@ def sessions_of_one_name(case):
 
 def wrong_arguments(case):
     with World(case) as w:
-        for argv, words in ((['-k', '-u'], 'one domain'), (['-k', '-s', 'one'], 'without a session'), (['-k', '--pid', '1'], 'goes with --userspace'),
-                            (['-k', 'a,,b'], 'empty word')):
+        for argv, words in ((['-k', '-u'], 'one domain'), (['-k', '-s', 'one'], 'without a session'),
+                            (['-k', '--pid', '1'], 'goes with --userspace'), (['-k', 'a,,b'], 'empty word')):
             w('list', *argv, status=2).says(words)
 
 
 if __name__ == '__main__':
-    main([events_are_those_of_tracefs, fields_are_those_of_the_formats, patterns_narrow_it, recorded_events_are_marked, what_it_lacks,
-          names_for_shells, who_is_not_root, members_of_the_group, members_probe_what_they_may_read, sessions_of_one_name, wrong_arguments])
+    main([
+        events_are_those_of_tracefs, fields_are_those_of_the_formats, patterns_narrow_it, recorded_events_are_marked,
+        what_it_lacks, names_for_shells, who_is_not_root, members_of_the_group, members_probe_what_they_may_read,
+        sessions_of_one_name, wrong_arguments
+    ])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Waymark under a second kernel, Debian's own, in an emulated machine: what the kernel on which the tests run may lack, or may not be made to do.
+"""Waymark under a second kernel, Debian's own, in an emulated machine: what the kernel on which the tests run may lack,
+or may not be made to do.
 
 All cases share one boot, in this order. A check of the kernel domain is a few lines:
 
@@ -29,25 +30,34 @@ BOARD = 'rm -f /tmp/board; truncate -s %d /tmp/board; export WMK_TEST_BOARD=/tmp
 # Unit tests of src/kernel, where they were built, and what they need.
 TESTS = os.path.join(os.environ.get('WMK_BUILD', '.'), 'src', 'kernel', 't')
 PROBED = ['libprobed.so', 'probed-stripped', 'probed-o0', 'probed-o0-nopie', 'probed-o2', 'probed-o2-nopie']
-UNITS = ['test-kernel-cpu', 'test-kernel-syscalls-live', 'test-kernel-syscalls-pointed-live', 'test-probes-live', 'probe_try', *PROBED]
+UNITS = [
+    'test-kernel-cpu', 'test-kernel-syscalls-live', 'test-kernel-syscalls-pointed-live', 'test-probes-live',
+    'probe_try', *PROBED
+]
 UNITS = [name for name in UNITS if os.path.exists(os.path.join(TESTS, name))]
-MACHINE = Machine([os.path.join(PROGRAMS, name) for name in ('procs', 'busy', 'calls', 'traced_calls')] + [os.path.join(TESTS, name) for name in UNITS], modules=[MODULE])
+MACHINE = Machine([os.path.join(PROGRAMS, name) for name in ('procs', 'busy', 'calls', 'traced_calls')] +
+                  [os.path.join(TESTS, name) for name in UNITS], modules=[MODULE])
 
 
 def view(case, path, *options):
     """Bring a trace of the machine here; the lines of `waymark view`, which has nothing to complain of."""
     directory = MACHINE.fetch(path, case.directory)
-    done = finished([WAYMARK, 'view', *options, directory], env=case.env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    check(done.returncode == 0 and not done.stderr, 'waymark view ended with status %d and says: %s', done.returncode, done.stderr[-800:])
+    done = finished([WAYMARK, 'view', *options, directory], env=case.env, stdin=subprocess.DEVNULL, capture_output=True,
+                    text=True)
+    check(done.returncode == 0 and not done.stderr, 'waymark view ended with status %d and says: %s', done.returncode,
+          done.stderr[-800:])
     return done.stdout.splitlines()
 
 
 def recorded(case, path):
-    """What the programs of BOARD recorded is in a trace of the machine, each record once and in order, for three readers. How many there are."""
+    """What the programs of BOARD recorded is in a trace of the machine, each record once and in order, for three
+    readers. How many there are."""
     shown = sum('test:seq' in line for line in view(case, path))
     MACHINE.fetch('/tmp/board', case.directory)
     numbers = check_sequences(Trace(case.path(os.path.basename(path))), case.board, 0)
-    check(sum(map(len, numbers.values())) == shown, 'waymark view shows %d records, there are: %s', shown, list(map(len, numbers.values())))
+    check(
+        sum(map(len, numbers.values())) == shown, 'waymark view shows %d records, there are: %s', shown,
+        list(map(len, numbers.values())))
     return shown
 
 
@@ -70,14 +80,15 @@ def boots(case):
     MACHINE.run('mount -t tracefs nodev /sys/kernel/tracing')
     there = facts(lambda script: MACHINE.run(script).out)
     print('# %s, at a shell after %.1f s' % (there['kernel'], MACHINE.booted_s))
-    wanted = dict.fromkeys(('tracefs', 'instances', 'syscalls', 'kprobes', 'uprobes', 'function', 'btf', 'set_event_pid', 'set_event_notrace_pid',
-                            'buffer_percent'), 'yes')
+    wanted = dict.fromkeys(('tracefs', 'instances', 'syscalls', 'kprobes', 'uprobes', 'function', 'btf',
+                            'set_event_pid', 'set_event_notrace_pid', 'buffer_percent'), 'yes')
     wanted.update(kernel=MACHINE.kernel.release, cpus='1', lockdown='[none] integrity confidentiality')
     check({k: there.get(k) for k in wanted} == wanted, 'the kernel has %s', there)
     check(there['clocksource'] in ('tsc', 'tsc-early'), 'its clock source is %s', there['clocksource'])
     check('x86-tsc' in there['trace_clocks'], 'tracefs has the clocks %s', there['trace_clocks'])
     config = MACHINE.kernel.config()
-    for option in ('KPROBES', 'KPROBE_EVENTS', 'UPROBE_EVENTS', 'FUNCTION_TRACER', 'FTRACE_SYSCALLS', 'BPF_SYSCALL', 'DEBUG_INFO_BTF', 'HOTPLUG_CPU'):
+    for option in ('KPROBES', 'KPROBE_EVENTS', 'UPROBE_EVENTS', 'FUNCTION_TRACER', 'FTRACE_SYSCALLS', 'BPF_SYSCALL',
+                   'DEBUG_INFO_BTF', 'HOTPLUG_CPU'):
         check(config.get(option) == 'y', 'the kernel\'s configuration has %s=%s', option, config.get(option))
 
 
@@ -95,19 +106,22 @@ def kprobes_work(case):
                    'cat /nowhere/to/be/found 2>/dev/null || true',
                    'cat instances/wmkt/trace; rmdir instances/wmkt; echo >kprobe_events')
     # a line begins with the name of the program, which the kernel may have forgotten, and its number
-    opened = re.search(r'-(\d+) .* opens: .* dfd=-100 name="/nowhere/to/be/found"\n(?:.*\n)*?.*-\1 .* opened: .* value=(-?\d+)\n', said)
+    opened = re.search(
+        r'-(\d+) .* opens: .* dfd=-100 name="/nowhere/to/be/found"\n(?:.*\n)*?.*-\1 .* opened: .* value=(-?\d+)\n',
+        said)
     check(opened and opened.group(2) == '-2', 'the trace has: %s', said[-1500:])
     check(tracing('cat kprobe_events') == '', 'probes are left')
 
 
 def function_tracer_works(case):
     """In an instance, with a filter; the graph, which tells of returns, in the whole tracefs only."""
-    said = tracing('mkdir instances/wmkt; cd instances/wmkt; echo vfs_unlink >set_ftrace_filter; echo function >current_tracer',
-                   'touch /tmp/thing; rm /tmp/thing', 'cat trace; cd ../..; rmdir instances/wmkt')
+    said = tracing(
+        'mkdir instances/wmkt; cd instances/wmkt; echo vfs_unlink >set_ftrace_filter; echo function >current_tracer',
+        'touch /tmp/thing; rm /tmp/thing', 'cat trace; cd ../..; rmdir instances/wmkt')
     calls = [line for line in said.splitlines() if not line.startswith('#')]
     check(calls and all(': vfs_unlink <-' in line for line in calls), 'the trace has: %s', said[-1500:])
-    said = tracing('echo vfs_unlink >set_ftrace_filter; echo function_graph >current_tracer', 'touch /tmp/thing; rm /tmp/thing',
-                   'cat trace; echo nop >current_tracer; echo >set_ftrace_filter')
+    said = tracing('echo vfs_unlink >set_ftrace_filter; echo function_graph >current_tracer',
+                   'touch /tmp/thing; rm /tmp/thing', 'cat trace; echo nop >current_tracer; echo >set_ftrace_filter')
     check(' us ' in said and 'vfs_unlink();' in said, 'the trace has: %s', said[-1500:])
 
 
@@ -118,7 +132,8 @@ def a_processor_goes_and_comes(case):
         said = MACHINE.run('echo %s >/sys/devices/system/cpu/cpu1/online; cat %s' % (value, online)).out.strip()
         check(said == there, 'the processors %s are there, not %s', said, there)
     tracing('echo "on both" >trace_marker; taskset 2 sh -c "echo on the second >trace_marker"')
-    check('on the second' in tracing('cat per_cpu/cpu1/trace; echo >trace'), 'nothing was recorded on the processor that came back')
+    check('on the second' in tracing('cat per_cpu/cpu1/trace; echo >trace'),
+          'nothing was recorded on the processor that came back')
 
 
 def a_module_goes_and_comes(case):
@@ -128,7 +143,9 @@ def a_module_goes_and_comes(case):
     check(tracing('ls events/%s | wc -l' % MODULE).strip() > '1', 'the module %s has no tracepoints', MODULE)
     for name in reversed(MACHINE.needed(MODULE)):
         MACHINE.run('rmmod %s' % name)
-    check(tracing('ls -d events/%s 2>/dev/null || true' % MODULE) == '', 'the tracepoints of the module %s stayed', MODULE)
+    check(
+        tracing('ls -d events/%s 2>/dev/null || true' % MODULE) == '', 'the tracepoints of the module %s stayed',
+        MODULE)
 
 
 def records_programs(case):
@@ -153,12 +170,15 @@ ONLINE = '/sys/devices/system/cpu/cpu1/online'
 
 
 def events(case, path, lossy=False):
-    """[(event, context, fields)] of a trace of the machine, as `waymark view` shows them; and how many it says are lost."""
+    """[(event, context, fields)] of a trace of the machine, as `waymark view` shows them; and how many it says are
+    lost."""
     directory = MACHINE.fetch(path, case.directory)
     done = finished([WAYMARK, 'view', '--json', directory], env=case.env, capture_output=True, text=True)
-    check(done.returncode == 0 and (lossy or not done.stderr), 'waymark view ended with status %d and says: %s', done.returncode, done.stderr[-800:])
+    check(done.returncode == 0 and (lossy or not done.stderr), 'waymark view ended with status %d and says: %s',
+          done.returncode, done.stderr[-800:])
     shown = [json.loads(line) for line in done.stdout.splitlines()]
-    return [(r['event'], r.get('context', {}), r['fields']) for r in shown], sum(map(int, re.findall(r'discarded (\d+) event', done.stderr)))
+    return [(r['event'], r.get('context', {}), r['fields'])
+            for r in shown], sum(map(int, re.findall(r'discarded (\d+) event', done.stderr)))
 
 
 # By the kernel's own events, whose buffers are tracefs's; else BPF records them.
@@ -166,7 +186,8 @@ NUMBERS = '--syscall-arguments none'
 
 
 def calls_of(shown, pid=None):
-    return sum(e in ('syscall_entry_' + CALL, 'syscall_exit_' + CALL) and pid in (None, c.get('pid')) for e, c, _ in shown)
+    return sum(e in ('syscall_entry_' + CALL, 'syscall_exit_' + CALL) and pid in (None, c.get('pid'))
+               for e, c, _ in shown)
 
 
 def record(options, command):
@@ -180,7 +201,9 @@ def made_is_recorded_or_lost(case, figures, path, made):
     own = figures['records'] - figures['state_dump']
     check(own + figures['lost'] == 2 * made, '%d calls: %d records and %d lost', made, own, figures['lost'])
     shown, lost = events(case, path, figures['lost'] > 0)
-    check(calls_of(shown) == own and lost == figures['lost'], '%d and %d lost are in the trace, not %d and %d', calls_of(shown), lost, own, figures['lost'])
+    check(
+        calls_of(shown) == own and lost == figures['lost'], '%d and %d lost are in the trace, not %d and %d',
+        calls_of(shown), lost, own, figures['lost'])
     return shown
 
 
@@ -195,7 +218,8 @@ def records_before_the_second_processor(case):
 
 def a_processor_comes_late(case):
     """While it is recorded: what is made on it is there."""
-    figures, _ = record('%s -k syscall:%s -o /tmp/late' % (NUMBERS, CALL), "sh -c 'calls 500; echo 1 >%s; calls 1000 1; calls 500 0'" % ONLINE)
+    figures, _ = record('%s -k syscall:%s -o /tmp/late' % (NUMBERS, CALL),
+                        "sh -c 'calls 500; echo 1 >%s; calls 1000 1; calls 500 0'" % ONLINE)
     check(figures['lost'] == 0, 'lost: %s', figures)
     made_is_recorded_or_lost(case, figures, '/tmp/late', 2000)
     there = MACHINE.run('cat /sys/devices/system/cpu/online; ls /tmp/late/kernel').out.split()
@@ -203,16 +227,23 @@ def a_processor_comes_late(case):
 
 
 def processors_go_and_come_while_it_is_recorded(case):
-    """Through the daemons, for a session that begins without it; calls are made all the time, also on the one that goes."""
+    """Through the daemons, for a session that begins without it; calls are made all the time, also on the one that
+    goes."""
     MACHINE.run('echo 0 >%s' % ONLINE)
-    for command in ('create hot -o /tmp/hot', 'enable-channel -k one ' + NUMBERS, 'enable-event -k -c one syscall:' + CALL, 'start'):
+    for command in ('create hot -o /tmp/hot', 'enable-channel -k one ' + NUMBERS,
+                    'enable-event -k -c one syscall:' + CALL, 'start'):
         MACHINE.run('waymark ' + command)
-    MACHINE.run('echo 1 >{0}; calls 20000 1 >/tmp/begun & calls 20000 & until [ -s /tmp/begun ]; do usleep 1000; done; for i in 1 2 3; do echo 0 >{0}; echo 1 >{0}; done; wait'.format(ONLINE))
+    MACHINE.run(
+        'echo 1 >{0}; calls 20000 1 >/tmp/begun & calls 20000 & until [ -s /tmp/begun ]; do usleep 1000; done; for i in 1 2 3; do echo 0 >{0}; echo 1 >{0}; done; wait'
+        .format(ONLINE))
     is_now = json.loads(MACHINE.run('waymark stop --json').out)['sessions'][0]
     MACHINE.run('waymark destroy')
     shown, lost = events(case, '/tmp/hot', is_now['counts']['lost'] > 0)
-    check(calls_of(shown) + lost == 80000 and lost == is_now['counts']['lost'], '%d records and %d lost, of 40000 calls', calls_of(shown), lost)
-    check(is_now['counts']['records'] == len(shown), 'the session says %d records, there are %d', is_now['counts']['records'], len(shown))
+    check(
+        calls_of(shown) + lost == 80000 and lost == is_now['counts']['lost'], '%d records and %d lost, of 40000 calls',
+        calls_of(shown), lost)
+    check(is_now['counts']['records'] == len(shown), 'the session says %d records, there are %d',
+          is_now['counts']['records'], len(shown))
 
 
 def records_the_kernel(case):
@@ -240,7 +271,8 @@ def counts_what_is_lost(case):
 
 
 def has_contexts(case):
-    for command in ('create who -o /tmp/who', 'enable-channel -k one ' + NUMBERS, 'add-context -k -c one -t procname,pid,tid,ppid,prio,cpu_id,preemptible,interruptible',
+    for command in ('create who -o /tmp/who', 'enable-channel -k one ' + NUMBERS,
+                    'add-context -k -c one -t procname,pid,tid,ppid,prio,cpu_id,preemptible,interruptible',
                     'enable-event -k -c one syscall:' + CALL, 'start'):
         MACHINE.run('waymark ' + command)
     pid = int(MACHINE.run('calls 100 1').out.split()[0])
@@ -248,7 +280,8 @@ def has_contexts(case):
     shown, _ = events(case, '/tmp/who')
     check(calls_of(shown, pid) == 200, '%d of 200 records are the process\'s', calls_of(shown, pid))
     mine = [c for e, c, _ in shown if c['pid'] == pid]
-    check(all(c['procname'] == 'calls' and c['tid'] == pid and c['prio'] == 120 and c['cpu_id'] == 1 for c in mine), 'contexts: %s', mine[:3])
+    check(all(c['procname'] == 'calls' and c['tid'] == pid and c['prio'] == 120 and c['cpu_id'] == 1 for c in mine),
+          'contexts: %s', mine[:3])
     check(len({c['ppid'] for c in mine}) == 1 and mine[0]['ppid'] > 0, 'contexts: %s', mine[:3])
 
 
@@ -265,12 +298,15 @@ def calls_are_recorded_once_it_has_begun(case):
 
 
 def a_killed_consumer_loses_what_it_had(case):
-    """Pages are gone from the kernel once they are read: what was taken and is not in the trace is counted there, to the record."""
-    for command in ('create kill -o /tmp/kill', 'enable-channel -k one --subbuf-size 256k --num-subbuf 4 ' + NUMBERS, 'enable-event -k -c one syscall:' + CALL, 'start'):
+    """Pages are gone from the kernel once they are read: what was taken and is not in the trace is counted there, to
+    the record."""
+    for command in ('create kill -o /tmp/kill', 'enable-channel -k one --subbuf-size 256k --num-subbuf 4 ' + NUMBERS,
+                    'enable-event -k -c one syscall:' + CALL, 'start'):
         MACHINE.run('waymark ' + command)
     consumer = "$(ps | sed -n 's/^ *\\([0-9]*\\) .*[w]aymark-consumerd.*--kernel.*/\\1/p')"
     MACHINE.run('calls 30000 & calls 30000 1 & for i in 1 2 3; do old=%s; kill -9 $old; '
-                'until new=%s && [ -n "$new" -a "$new" != "$old" ]; do usleep 1000; done; done; wait' % (consumer, consumer))
+                'until new=%s && [ -n "$new" -a "$new" != "$old" ]; do usleep 1000; done; done; wait' %
+                (consumer, consumer))
     MACHINE.run('waymark stop')
     MACHINE.run('waymark destroy')
     shown, lost = events(case, '/tmp/kill', True)
@@ -280,15 +316,17 @@ def a_killed_consumer_loses_what_it_had(case):
 def tries(what, status, *words):
     answer = MACHINE.run('probe_try ' + what, status=status)
     for word in words:
-        check(word in answer.out + answer.err, 'probe_try %s: %r is not in: %s', what, word, (answer.out + answer.err)[-1500:])
+        check(word in answer.out + answer.err, 'probe_try %s: %r is not in: %s', what, word,
+              (answer.out + answer.err)[-1500:])
 
 
 def probes_are_understood(case):
     """Arguments by name, from the kernel's own description of its types; and why one is refused."""
     MACHINE.run('mkdir -p /etc; echo hello >/etc/hello; mount -t debugfs nodev /sys/kernel/debug')
-    tries("kernel 'do_sys_openat2(dfd, filename:string, %si:x64, +8(%dx):u32, $comm)' cat /etc/hello", 0, 'dfd=-100 filename="/etc/hello"', 'comm="cat"')
-    tries("function 'do_sys_openat2(filename:string)' cat /etc/hello", 0, 'do_sys_openat2_entry: ', 'filename="/etc/hello"', 'do_sys_openat2_exit: ',
-          'retval=3')
+    tries("kernel 'do_sys_openat2(dfd, filename:string, %si:x64, +8(%dx):u32, $comm)' cat /etc/hello", 0,
+          'dfd=-100 filename="/etc/hello"', 'comm="cat"')
+    tries("function 'do_sys_openat2(filename:string)' cat /etc/hello", 0, 'do_sys_openat2_entry: ',
+          'filename="/etc/hello"', 'do_sys_openat2_exit: ', 'retval=3')
     tries("return 'do_sys_openat2($retval:x32, $comm)' cat /etc/hello", 0, 'retval=0x3 comm="cat"')
     tries('kernel do_sys_opnat2', 1, 'did you mean do_sys_openat2')
     tries("kernel 'do_sys_openat2(fd)'", 1, 'column 16: do_sys_openat2 has no parameter fd: it has dfd, filename, how')
@@ -300,24 +338,32 @@ def probes_are_understood(case):
 
 
 def probes_are_recorded(case):
-    """Through the daemons, as a user types them: at a function, where it returns, both at once, some of its records; nothing of them stays."""
-    for command in ('create probes --no-statedump -o /tmp/probes', 'enable-channel -k one', 'add-context -k -c one -t procname',
-                    "enable-event -k -c one --probe 'do_sys_openat2(dfd, filename:string)' opens", 'enable-event -k -c one --probe-return do_sys_openat2 opened',
-                    "enable-event -k -c one --function 'vfs_unlink($arg1:x64, got=$retval:s32)' unlinks",
-                    """enable-event -k -c one --probe 'do_sys_openat2(filename:string)' hello --filter 'filename == "/etc/hel*"'""", 'start'):
+    """Through the daemons, as a user types them: at a function, where it returns, both at once, some of its records;
+    nothing of them stays."""
+    for command in (
+            'create probes --no-statedump -o /tmp/probes', 'enable-channel -k one', 'add-context -k -c one -t procname',
+            "enable-event -k -c one --probe 'do_sys_openat2(dfd, filename:string)' opens",
+            'enable-event -k -c one --probe-return do_sys_openat2 opened',
+            "enable-event -k -c one --function 'vfs_unlink($arg1:x64, got=$retval:s32)' unlinks",
+            """enable-event -k -c one --probe 'do_sys_openat2(filename:string)' hello --filter 'filename == "/etc/hel*"'""",
+            'start'):
         MACHINE.run('waymark ' + command)
     MACHINE.run('mkdir -p /etc; echo hello >/etc/hello; cat /etc/hello; touch /tmp/thing; rm /tmp/thing')
     refused = MACHINE.run('waymark enable-event -k -c one --probe do_sys_openat2 no --filter fd==3', status=1)
     check('fd' in refused.err, 'a filter of what is not recorded: %s', refused.err)
     MACHINE.run('waymark destroy')
     shown, _ = events(case, '/tmp/probes')
-    of = {name: [(c['procname'], f) for e, c, f in shown if e == name] for name in ('opens', 'opened', 'unlinks_entry', 'unlinks_exit', 'hello')}
+    of = {
+        name: [(c['procname'], f) for e, c, f in shown if e == name]
+        for name in ('opens', 'opened', 'unlinks_entry', 'unlinks_exit', 'hello')
+    }
     hello = [f for who, f in of['opens'] if who == 'cat' and f['filename'] == '/etc/hello']
     check([f['dfd'] for f in hello] == [-100], 'of the file that cat opened, the records are %s', hello)
     count = {name: sum(who == 'cat' for who, _ in of[name]) for name in ('opens', 'opened')}
     check(count['opens'] == count['opened'], 'cat opened %s', count)
     check(3 in [f['retval'] for who, f in of['opened'] if who == 'cat'], 'cat got %s', of['opened'])
-    check([f['filename'] for _, f in of['hello']] == ['/etc/hello'] * 2, 'the filter left %s', of['hello'])     # the shell, which wrote it, and cat
+    # the shell, which wrote it, and cat
+    check([f['filename'] for _, f in of['hello']] == ['/etc/hello'] * 2, 'the filter left %s', of['hello'])
     removed = [[f for who, f in of[name] if who == 'rm'] for name in ('unlinks_entry', 'unlinks_exit')]
     check([len(r) for r in removed] == [1, 1] and removed[1][0]['got'] == 0, 'rm: %s', removed)
     left = tracing('grep waymark dynamic_events || true')
@@ -383,7 +429,11 @@ def a_kernel_that_dies_is_named(case):
 
 if __name__ == '__main__':
     with MACHINE:
-        main([boots, calls_of_32_bits, kprobes_work, function_tracer_works, records_before_the_second_processor, a_processor_comes_late, a_processor_goes_and_comes,
-              a_module_goes_and_comes, records_programs, the_daemons_record, processors_go_and_come_while_it_is_recorded, records_the_kernel,
-              counts_what_is_lost, has_contexts, calls_are_recorded_once_it_has_begun, a_killed_consumer_loses_what_it_had, probes_are_understood,
-              probes_are_recorded, units_of_buffers, units_of_system_calls, units_of_probes, the_machine_tells_of_failures, the_kernel_has_not_complained, a_kernel_that_dies_is_named])
+        main([
+            boots, calls_of_32_bits, kprobes_work, function_tracer_works, records_before_the_second_processor,
+            a_processor_comes_late, a_processor_goes_and_comes, a_module_goes_and_comes, records_programs,
+            the_daemons_record, processors_go_and_come_while_it_is_recorded, records_the_kernel, counts_what_is_lost,
+            has_contexts, calls_are_recorded_once_it_has_begun, a_killed_consumer_loses_what_it_had,
+            probes_are_understood, probes_are_recorded, units_of_buffers, units_of_system_calls, units_of_probes,
+            the_machine_tells_of_failures, the_kernel_has_not_complained, a_kernel_that_dies_is_named
+        ])

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The kernel's events have the names, and their fields the names and kinds, that lttng-modules gives them: src/kernel/event/event_names.c, held against the
-headers of that package, for each of the recorded formats (src/kernel/t/lttng_events.txt, of Linux 6.18) of an event that both have.
+"""The kernel's events have the names, and their fields the names and kinds, that lttng-modules gives them:
+src/kernel/event/event_names.c, held against the headers of that package, for each of the recorded formats
+(src/kernel/t/lttng_events.txt, of Linux 6.18) of an event that both have.
 
-The headers come from /usr/src/lttng-modules-*, or out of Debian's package; without it the test is skipped. They are C that only its preprocessor
-understands: `gcc -E` goes through each with the kernel's version set, and what is left are calls of a few macros.
+The headers come from /usr/src/lttng-modules-*, or out of Debian's package; without it the test is skipped. They are C
+that only its preprocessor understands: `gcc -E` goes through each with the kernel's version set, and what is left are
+calls of a few macros.
 """
 import functools
 import glob
@@ -22,15 +24,22 @@ FORMATS = os.path.join(HERE, '..', '..', 'src', 'kernel', 't', 'lttng_events.txt
 SHOW = os.environ.get('WMK_SHOW_KERNEL_CLASSES', '')
 # The newest kernel that the package of Debian 12 knows the events of.
 VERSION = 6 << 16 | 3 << 8
-DEFINES = ['LTTNG_LINUX_VERSION_CODE=%d' % VERSION, 'LTTNG_KERNEL_VERSION(a,b,c)=((a)*65536+(b)*256+(c))', 'CONFIG_SMP',
-           'LTTNG_KERNEL_RANGE(a,b,c,d,e,f)=(LTTNG_LINUX_VERSION_CODE>=LTTNG_KERNEL_VERSION(a,b,c)&&LTTNG_LINUX_VERSION_CODE<LTTNG_KERNEL_VERSION(d,e,f))'
-           ] + ['LTTNG_%s_KERNEL_RANGE(...)=0' % who for who in ('RT', 'UBUNTU', 'RHEL', 'DEBIAN', 'FEDORA', 'SLE', 'UEK')]
-# What lttng-modules reads out of the kernel's structures, and the record does not hold; and fields that later kernels have no more.
+DEFINES = [
+    'LTTNG_LINUX_VERSION_CODE=%d' % VERSION, 'LTTNG_KERNEL_VERSION(a,b,c)=((a)*65536+(b)*256+(c))', 'CONFIG_SMP',
+    'LTTNG_KERNEL_RANGE(a,b,c,d,e,f)=(LTTNG_LINUX_VERSION_CODE>=LTTNG_KERNEL_VERSION(a,b,c)&&LTTNG_LINUX_VERSION_CODE<LTTNG_KERNEL_VERSION(d,e,f))'
+] + ['LTTNG_%s_KERNEL_RANGE(...)=0' % who for who in ('RT', 'UBUNTU', 'RHEL', 'DEBIAN', 'FEDORA', 'SLE', 'UEK')]
+# What lttng-modules reads out of the kernel's structures, and the record does not hold; and fields that later kernels
+# have no more.
 NOT_RECORDED = {
-    'btrfs_get_extent': {'orig_start', 'block_start', 'block_len', 'compress_type'}, 'ext4_discard_preallocations': {'needed'},
-    'kmem_kmalloc': {'accounted'}, 'mm_vmscan_lru_isolate': {'isolate_mode'}, 'sched_stat_runtime': {'vruntime'},
-    'sched_process_fork': {'parent_pid', 'parent_ns_inum', 'vtids', 'child_pid', 'child_ns_inum'}, 'writeback_wbc_writepage': {'for_reclaim'},
-    'kvm_x86_apic_accept_irq': {'coalesced'}, 'kvm_x86_nested_intercepts': {'intercept'},
+    'btrfs_get_extent': {'orig_start', 'block_start', 'block_len', 'compress_type'},
+    'ext4_discard_preallocations': {'needed'},
+    'kmem_kmalloc': {'accounted'},
+    'mm_vmscan_lru_isolate': {'isolate_mode'},
+    'sched_stat_runtime': {'vruntime'},
+    'sched_process_fork': {'parent_pid', 'parent_ns_inum', 'vtids', 'child_pid', 'child_ns_inum'},
+    'writeback_wbc_writepage': {'for_reclaim'},
+    'kvm_x86_apic_accept_irq': {'coalesced'},
+    'kvm_x86_nested_intercepts': {'intercept'},
 }
 for name in ('', '_extfrag', '_zone_locked'):
     NOT_RECORDED['kmem_mm_page_alloc' + name] = {'page'}
@@ -40,8 +49,10 @@ for name in ('net_dev_queue', 'net_if_receive_skb', 'net_if_rx'):
     NOT_RECORDED[name] = {'network_header_type', 'network_header'}
 # The kernel records a number of 8 bytes; and the address of a text that is in the kernel.
 OTHER_KIND = {('kvm_mmio', 'val'), ('rcu_utilization', 's')}
-KINDS = {'integer': {'number'}, 'enum': {'number', 'enum'}, 'string': {'string'}, 'array_text': {'text', 'string'}, 'array': {'array'},
-         'sequence': {'sequence'}, 'sequence_text': {'string'}}
+KINDS = {
+    'integer': {'number'}, 'enum': {'number', 'enum'}, 'string': {'string'}, 'array_text': {'text', 'string'},
+    'array': {'array'}, 'sequence': {'sequence'}, 'sequence_text': {'string'}
+}
 
 
 @functools.lru_cache(maxsize=None)
@@ -103,7 +114,9 @@ def fields_of(text):
     """name -> (kind, where from)"""
     fields, text = {}, without_inside(text)
     for m in re.finditer(r'\bctf_(\w+)\s*\(', text):
-        a, kind = arguments(text, m.end() - 1), re.sub(r'_(hex|oct|network|network_hex|type)$', '', re.sub(r'^(user_)', '', m[1]))
+        a, kind = arguments(text,
+                            m.end() - 1), re.sub(r'_(hex|oct|network|network_hex|type)$', '',
+                                                 re.sub(r'^(user_)', '', m[1]))
         at = {'string': 0, 'enum': 2}.get(kind, 1)
         if kind in KINDS or kind == 'custom_field':
             fields[a[at]] = (kind, ' '.join(a[at + 1:]))
@@ -117,8 +130,8 @@ def theirs():
     for path in sorted(glob.glob(headers() + '/**/*.h', recursive=True)):
         with open(path, encoding='utf-8') as f:
             text = re.sub(r'^\s*#\s*include.*$', '', f.read(), flags=re.M)
-        text = subprocess.run(['gcc', '-E', '-P', '-nostdinc', *('-D' + d for d in DEFINES), '-'], input=text, capture_output=True, text=True,
-                              check=False).stdout
+        text = subprocess.run(['gcc', '-E', '-P', '-nostdinc', *('-D' + d for d in DEFINES), '-'], input=text,
+                              capture_output=True, text=True, check=False).stdout
         for m in re.finditer(r'\bLTTNG_TRACEPOINT_EVENT(\w*)\s*\(', text):
             a = arguments(text, m.end() - 1)
             fields = next((fields_of(x) for x in a if x.startswith('TP_FIELDS')), {})
@@ -163,18 +176,21 @@ def fields(case):
 
 
 def kinds(case):
-    # rwbs is a number of bits, and a text in the kernel's record; a value that analyses take as a number is no enumeration.
+    # rwbs is a number of bits, and a text in the kernel's record; a value that analyses take as a number is no
+    # enumeration.
     checked = 0
     for name, fields, _, _, our_fields in both():
         for field, (kind, _) in fields.items():
             if field in our_fields and kind in KINDS and (name, field) not in OTHER_KIND:
-                check(our_fields[field] in KINDS[kind], '%s: %s is a %s, not a %s', name, field, our_fields[field], kind)
+                check(our_fields[field] in KINDS[kind], '%s: %s is a %s, not a %s', name, field, our_fields[field],
+                      kind)
                 checked += 1
     check(checked > 1000, 'only %d fields', checked)
 
 
 def table_finds_priorities(case):
-    """That of priorities 100 is taken away is in the table wherever lttng-modules does it: the rules are read out of event_names.c."""
+    """That of priorities 100 is taken away is in the table wherever lttng-modules does it: the rules are read out of
+    event_names.c."""
     with open(os.path.join(HERE, '..', '..', 'src', 'kernel', 'event', 'event_names.c'), encoding='utf-8') as f:
         rows = re.findall(r'\{ "sched", "([^"]*)", NULL, "([^"]*)" \}', f.read())
     wanted = 0
@@ -184,7 +200,8 @@ def table_finds_priorities(case):
         rules = next((r for pattern, r in rows if re.fullmatch(pattern.replace('*', '.*'), name)), '').split()
         for field, (_, source) in fields.items():
             if field in our_fields:
-                check(('MAX_RT_PRIO' in source) == (field + '-100' in rules), '%s: %s = %s; rules: %s', name, field, source, rules)
+                check(('MAX_RT_PRIO' in source) == (field + '-100' in rules), '%s: %s = %s; rules: %s', name, field,
+                      source, rules)
                 wanted += 'MAX_RT_PRIO' in source
     check(wanted >= 10, 'only %d priorities', wanted)
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Probes as a user types them: `enable-event -k --userspace-probe` at functions and SDT probes of a program that says what a record must say, with filters,
-off and on, in several sessions, behind a killed daemon, saved and loaded. (The kernel's own functions: t_kernel_machine.py, whose kernel has such probes.)"""
+"""Probes as a user types them: `enable-event -k --userspace-probe` at functions and SDT probes of a program that says
+what a record must say, with filters, off and on, in several sessions, behind a killed daemon, saved and loaded. (The
+kernel's own functions: t_kernel_machine.py, whose kernel has such probes.)"""
 import os
 import re
 import signal
@@ -43,7 +44,8 @@ class ProbesWorld(KernelWorld):
         child = self.run([program, str(turns)], stdout=subprocess.PIPE, text=True)
         said = communicated(child)[0]
         self.wait_end(child)
-        return [(line.split(' ', 1)[0], dict(re.findall(r'(\w+)=("[^"]*"|\{[^}]*\}|\S+)', line))) for line in said.splitlines()]
+        return [(line.split(' ', 1)[0], dict(re.findall(r'(\w+)=("[^"]*"|\{[^}]*\}|\S+)', line)))
+                for line in said.splitlines()]
 
     def left(self):
         with open(TRACING + '/dynamic_events') as f:
@@ -76,7 +78,8 @@ def all_there(trace, printed, *names):
 
 
 def functions(case):
-    """At the entry with arguments, at the return with what it returns; of a program, however it is built, and of a library."""
+    """At the entry with arguments, at the return with what it returns; of a program, however it is built, and of a
+    library."""
     with ProbesWorld(case) as w:
         for build in ('o0', 'o0-nopie', 'o2', 'o2-nopie'):
             program = os.path.join(BUILT, 'probed-' + build)
@@ -89,9 +92,11 @@ def functions(case):
             trace = w.destroyed(build)
             all_there(trace, printed, 'checkout', 'checkout_return', 'library')
             check(len(trace.records) == 3 * ROUNDS, '%s: %d records', build, len(trace.records))
-            check({text(r.context, 'procname') for r in trace.records} == {'probed-' + build}, '%s: of others: %s', build, trace.records[:3])
+            check({text(r.context, 'procname') for r in trace.records} == {'probed-' + build}, '%s: of others: %s',
+                  build, trace.records[:3])
             entries = [r for r in trace.records if r.name.startswith('checkout')]
-            check([r.name for r in entries] == ['checkout', 'checkout_return'] * ROUNDS, '%s: the order is %s', build, [r.name for r in entries])
+            check([r.name for r in entries] == ['checkout', 'checkout_return'] * ROUNDS, '%s: the order is %s', build,
+                  [r.name for r in entries])
 
 
 def sdt(case):
@@ -111,7 +116,8 @@ def sdt(case):
 
 
 def filters(case):
-    """Of one rule; of two rules for one place, which then has the records that either wants; by fields, texts, contexts."""
+    """Of one rule; of two rules for one place, which then has the records that either wants; by fields, texts,
+    contexts."""
     wanted = {
         'number': (['arg1 >= 3 && arg1 < 1000'], lambda f: 3 <= int(f['arg1']) < 1000),
         'text': (['who == "Ada"'], lambda f: f['who'] == '"Ada"'),
@@ -193,7 +199,8 @@ def wanted_of_both(printed):
 
 
 def behind_a_killed_daemon(case):
-    """The next one goes on with the same probes, filters in force; so does a session that was saved, in another daemon."""
+    """The next one goes on with the same probes, filters in force; so does a session that was saved, in another
+    daemon."""
     with ProbesWorld(case) as w:
         w.begun('one')
         w.probe('one', 'order', ORDER, '--filter', 'arg1 >= 1000')
@@ -236,4 +243,5 @@ def refused(case):
 
 
 if __name__ == '__main__':
-    kernel_main([functions, sdt, filters, filters_refused, off_and_on, sessions_of_one_name, behind_a_killed_daemon, refused])
+    kernel_main(
+        [functions, sdt, filters, filters_refused, off_and_on, sessions_of_one_name, behind_a_killed_daemon, refused])

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Programs that are killed, or stopped, at any instruction of a record as it is released: the rest records on.
 
-t_points.py does so between any two stores, in a build that has a test point there. Here it is each instruction of the sequences, and
-WMK_PLACES others (40; those of a round are drawn by the seed), or all of them: WMK_PLACES=all, which takes an hour.
+t_points.py does so between any two stores, in a build that has a test point there. Here it is each instruction of the
+sequences, and WMK_PLACES others (40; those of a round are drawn by the seed), or all of them: WMK_PLACES=all, which
+takes an hour.
 """
 import os
 import re
@@ -58,8 +59,8 @@ def module():
 # Like a program's records, the sub-buffers of these tests are small: one is entered every hundred records or so.
 RINGS = ['--subbuf-size', '16k', '--num-subbuf', '8']
 RING = 128 << 10
-# Executed by the tracer's own thread too, which nobody traces: a breakpoint there would end the program. (Where records read the clock of the
-# kernel, so does that thread, by the same way to the C library.)
+# Executed by the tracer's own thread too, which nobody traces: a breakpoint there would end the program. (Where records
+# read the clock of the kernel, so does that thread, by the same way to the C library.)
 SHARED = re.compile(r'^(wmk_ring_(syscall|back|access)|.*@plt$)')
 
 
@@ -94,7 +95,8 @@ def places(case):
     if 'sanitize' in FEATURES:
         raise Skip('a sanitizer build has other instructions')
     if PERCENT < 100:
-        raise Skip('instructions are for the long run; the short one has the test points between all stores (t_points.py)')
+        raise Skip(
+            'instructions are for the long run; the short one has the test points between all stores (t_points.py)')
     need('readelf', 'objdump')
     path = module()
     name = os.path.basename(path)
@@ -116,8 +118,9 @@ def places(case):
     executed = {int(x, 16) for x in re.findall(r'^reached (\w+)', trap(case, 200, 'reached', name, listed, '0'), re.M)}
     inside, others = sorted(executed & set(inside)), sorted(executed & set(others))
     entered = [low for low, high in sequences if any(low <= at < high for at in inside)]
-    check(len(inside) > 60 and len(entered) > 2, 'records execute only %d instructions of sequences, of %d of them', len(inside),
-          len(entered))
+    check(
+        len(inside) > 60 and len(entered) > 2, 'records execute only %d instructions of sequences, of %d of them',
+        len(inside), len(entered))
     if PLACES != 'all':
         others = sorted(case.random.sample(others, min(int(PLACES), len(others))))
     print('# %d places in %d of %d sequences, %d elsewhere' % (len(inside), len(entered), len(sequences), len(others)))
@@ -127,8 +130,8 @@ def places(case):
 def at_each(case, once):
     """once(module, place) at every place; it says whether the program came there.
 
-    Where all places are breakpoints, sequences are given up so often that records come to places where they do not come otherwise: so not
-    all of them are reached again.
+    Where all places are breakpoints, sequences are given up so often that records come to places where they do not come
+    otherwise: so not all of them are reached again.
     """
     name, inside, others = places(case)
     reached = [p for p in inside + others if once(name, p)]
@@ -150,7 +153,8 @@ def killed_at_every_instruction(case):
     """The trace is whole, and another program of the same user records on."""
     def once(name, place):
         forget(case, 'dead')
-        script = '%s until 1 20000 & "$@"; kill -0 $! || exit 98; echo done >%s; wait' % (case.program('busy'), case.path('dead'))
+        script = '%s until 1 20000 & "$@"; kill -0 $! || exit 98; echo done >%s; wait' % (case.program('busy'),
+                                                                                          case.path('dead'))
         child = case.start(['sh', '-c', script, 'sh', case.program('trap'), 'kill', name, '%x' % place, '0', '--',
                             case.program('procs'), 'trapped', '200'], ['--subbuf-size', '16k', '--num-subbuf', '16'])
         wait_for(lambda: os.path.exists(case.path('dead')), 'the program to be killed at %x' % place)
@@ -165,14 +169,16 @@ def killed_at_every_instruction(case):
 
 @limit(100)
 def stopped_at_every_instruction(case):
-    """A writer stopped in the middle of a record: the others write ten rings' worth through a running consumer, none lost."""
+    """A writer stopped in the middle of a record: the others write ten rings' worth through a running consumer, none
+    lost."""
     def once(name, place):
         forget(case, 'go', 'done')
-        # The others on the CPU of the stopped one, and on all others; as fast as the consumer, which may have to wait for a CPU.
+        # The others on the CPU of the stopped one, and on all others; as fast as the consumer, which may have to wait
+        # for a CPU.
         output = case.path('stopped-%x' % place)
         script = '"$@" & stopped=$!; while ! [ -e %s ]; do sleep 0.01; done; %s behind 2 %d %s; echo done >%s; wait $stopped' % (
-            case.path('go'), case.program('busy'), 5 * RING // 36 + 1, os.path.join(output, 'ust', 'uid', str(os.getuid()), '64-bit'),
-            case.path('done'))
+            case.path('go'), case.program('busy'), 5 * RING // 36 + 1,
+            os.path.join(output, 'ust', 'uid', str(os.getuid()), '64-bit'), case.path('done'))
         child = case.start(['sh', '-c', script, 'sh', case.program('trap'), 'stop', name, '%x' % place, '0', '--',
                             case.program('procs'), 'trapped', '200'], RINGS, output=output)
         wait_for(lambda: case.board.flag(6) or case.board.flag(8), 'the program to be stopped at %x' % place)
@@ -181,7 +187,8 @@ def stopped_at_every_instruction(case):
         wait_for(lambda: os.path.exists(case.path('done')), 'the others to record on (stopped at %x)' % place, 60)
         case.board.set_flag(7, 1)
         result = case.finish(child).ok()
-        check(result.lost == 0, '%d records lost while a writer was stopped at %x: %s', result.lost, place, result.summary)
+        check(result.lost == 0, '%d records lost while a writer was stopped at %x: %s', result.lost, place,
+              result.summary)
         check_sequences(result.trace(), case.board, 0)
         return case.board.flag(6)
     at_each(case, once)

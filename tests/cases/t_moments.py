@@ -63,7 +63,8 @@ def wall_clock_is_true(case):
 
 
 def frequency_is_true(case):
-    """Over half a second: the trace's clock against the monotonic clock that the records carry, read a moment before."""
+    """Over half a second: the trace's clock against the monotonic clock that the records carry, read a moment
+    before."""
     _, trace, _ = case.checked([case.program('busy'), 'paced', '1', '2000', '20000'], lost=0)
     records = list(trace.records('test:seq'))
     real = (records[-1].fields['mono'] - records[0].fields['mono']) / 1e9
@@ -71,7 +72,8 @@ def frequency_is_true(case):
     # A thread may have to wait for a CPU between the two: of each third of the records the shortest moment counts.
     third, origin = len(records) // 3, records[0]
     def moments(some):
-        return [(r.time - origin.time) / trace.frequency - (r.fields['mono'] - origin.fields['mono']) / 1e9 for r in some]
+        return [(r.time - origin.time) / trace.frequency - (r.fields['mono'] - origin.fields['mono']) / 1e9
+                for r in some]
     drift = min(moments(records[-third:])) - min(moments(records[:third]))
     check(abs(drift) < 1e-3 * real / 3, 'in %f s the trace went %f s ahead of the program', real, drift)
 

@@ -12,17 +12,28 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import (FEATURES, PERCENT, SEED, Gate, Skip, check, check_sequences, limit, main, slurp, wait_for)  # noqa: E402
+from harness import (FEATURES, PERCENT, SEED, Gate, Skip, check, check_sequences, limit, main, slurp,
+                     wait_for)  # noqa: E402
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 CLAIM = {'GLIBC_TUNABLES': 'glibc.pthread.rseq=0'}
 # Point: (what `points` does to come there, what its environment has besides).
 NAMED = {
-    'claim_claimed': ('records', CLAIM), 'claim_entered': ('records', CLAIM), 'claim_copied': ('records', CLAIM),
-    'claim_slot': ('records', CLAIM), 'claim_committed': ('records', CLAIM),
-    'record_filtered': ('filtered', {}), 'record_tabled': ('tabled', {}), 'record_cut': ('cut', {}), 'record_losing': ('lose', {}), 'record_lost': ('lose', {}),
-    'record_probing': ('probe', {}), 'record_probed': ('probe', {}), 'record_walking': ('probe', {}),
-    'record_walked': ('probe', {}), 'ring_placing': ('edge', {}),
+    'claim_claimed': ('records', CLAIM),
+    'claim_entered': ('records', CLAIM),
+    'claim_copied': ('records', CLAIM),
+    'claim_slot': ('records', CLAIM),
+    'claim_committed': ('records', CLAIM),
+    'record_filtered': ('filtered', {}),
+    'record_tabled': ('tabled', {}),
+    'record_cut': ('cut', {}),
+    'record_losing': ('lose', {}),
+    'record_lost': ('lose', {}),
+    'record_probing': ('probe', {}),
+    'record_probed': ('probe', {}),
+    'record_walking': ('probe', {}),
+    'record_walked': ('probe', {}),
+    'ring_placing': ('edge', {}),
 }
 # Rings that hold a string of the longest that a field may have, and for long enough what a paced writer records.
 SIZES = ['--subbuf-size', '128k', '--num-subbuf', '16']
@@ -95,8 +106,8 @@ def killed_once(case, point, after):
     if os.path.exists(dead):
         os.unlink(dead)
     script = '%s until 1 20000 & env %s %s %s %d; echo $? >%s.new; mv %s.new %s; wait' % (
-        case.program('busy'), assignments(point, 'kill', after), case.program('points'), words_of(mode), TURNS[mode], dead, dead,
-        dead)
+        case.program('busy'), assignments(point, 'kill',
+                                          after), case.program('points'), words_of(mode), TURNS[mode], dead, dead, dead)
     child = case.start(['sh', '-c', script], SIZES + options([point]))
     wait_for(lambda: os.path.exists(dead) or child.poll() is not None, 'the program to end at ' + name)
     check(os.path.exists(dead), '%s: waymark record ended early: %s', name, slurp(child.wmk[1])[-500:])
@@ -137,7 +148,8 @@ def stopped(case, places):
     go = Gate(case.path('go'))
     ring, text, writers = 8 * (128 << 10), 2000, 4
     each = 10 * ring // text // writers + 1
-    lines, turns = ['cd ' + case.directory], {'records': 30, 'filtered': 30, 'tabled': 30, 'edge': 24, 'cut': 6, 'lose': 6, 'probe': 30}
+    lines, turns = ['cd ' + case.directory
+                    ], {'records': 30, 'filtered': 30, 'tabled': 30, 'edge': 24, 'cut': 6, 'lose': 6, 'probe': 30}
     for point in places:
         # Few turns: what all of them record before and after shares the rings with the others' records.
         name, mode, *_ = point

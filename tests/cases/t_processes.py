@@ -108,9 +108,11 @@ def reasons_are_true(case):
     enough = case.path('enough')
     os.mkfifo(enough)
     script = ('WAYMARK_DISABLE=1 %s forever & a=$!; WAYMARK_RUNDIR=/nowhere %s forever & b=$!; '
-              'env -u WAYMARK_RUNDIR %s forever & c=$!; read word <%s; kill $a $b $c; wait $a $b $c; true') % (leaf, leaf, leaf, enough)
+              'env -u WAYMARK_RUNDIR %s forever & c=$!; read word <%s; kill $a $b $c; wait $a $b $c; true') % (
+                  leaf, leaf, leaf, enough)
     child = case.start(['sh', '-c', script])
-    wait_for(lambda: sorted(begun > 6000 for begun, _ in case.board.read().values()) == [True] * 3, 'all three to have run for a while')
+    wait_for(lambda: sorted(begun > 6000 for begun, _ in case.board.read().values()) == [True] * 3,
+             'all three to have run for a while')
     with open(enough, 'w') as file:
         file.write('enough\n')
     result = case.finish(child).ok()
@@ -166,9 +168,11 @@ def set_id_child_is_said(case):
         need('gcc')
         where = os.path.dirname(library.group(1))
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'programs', 'procs.c')
-        done = subprocess.run(['gcc', '-O1', '-D_GNU_SOURCE', '-I' + os.path.join(os.path.dirname(source), '..', '..',
-                'include'), source,
-                               '-o', child, library.group(1), '-Wl,-rpath,' + os.path.realpath(where)], capture_output=True, text=True)
+        done = subprocess.run([
+            'gcc', '-O1', '-D_GNU_SOURCE', '-I' + os.path.join(os.path.dirname(source), '..', '..', 'include'), source,
+            '-o', child,
+            library.group(1), '-Wl,-rpath,' + os.path.realpath(where)
+        ], capture_output=True, text=True)
         check(done.returncode == 0, 'cannot be compiled: %s', done.stderr[:800])
     else:
         shutil.copy(case.program('procs'), child)
@@ -191,9 +195,10 @@ def state_dump_names_the_objects(case):
 
 
 if __name__ == '__main__':
-    main([fork_children, vfork_children, clone_children, child_of_a_stopped_helper, exec_again_and_again, posix_spawn_children,
-          unshared_namespaces,
-          storm_of_short_lives, several_programs_at_once, cleared_environment_is_said,
-          every_short_life_is_counted, reasons_are_true,
-          programs_that_do_no_wrong_are_not_named, another_user_is_told_too, set_id_child_is_said,
-          state_dump_names_the_objects])
+    main([
+        fork_children, vfork_children, clone_children, child_of_a_stopped_helper, exec_again_and_again,
+        posix_spawn_children, unshared_namespaces, storm_of_short_lives, several_programs_at_once,
+        cleared_environment_is_said, every_short_life_is_counted, reasons_are_true,
+        programs_that_do_no_wrong_are_not_named, another_user_is_told_too, set_id_child_is_said,
+        state_dump_names_the_objects
+    ])

@@ -30,8 +30,9 @@ class Daemon:
     def start(self, *argv, **popen):
         ready, ours = os.pipe()
         with open(self.case.path('sessiond.err'), 'a', encoding='utf-8') as err:
-            self.process = subprocess.Popen([SESSIOND, *argv], env=dict(self.env, WAYMARK_READY_FD=str(ours)), pass_fds=[ours],
-                                            stdin=subprocess.DEVNULL, stdout=err, stderr=err, start_new_session=True, **popen)
+            self.process = subprocess.Popen([SESSIOND, *argv], env=dict(self.env, WAYMARK_READY_FD=str(ours)),
+                                            pass_fds=[ours], stdin=subprocess.DEVNULL, stdout=err, stderr=err,
+                                            start_new_session=True, **popen)
         self.case.started.append(self.process)
         os.close(ours)
         with os.fdopen(ready, 'rb') as f:
@@ -110,7 +111,8 @@ def sockets_handed_over(case):
         def hand_over():
             os.dup2(listener.fileno(), 3)
             os.set_inheritable(3, True)
-            os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1', LISTEN_FDNAMES='ctl', WAYMARK_RUNDIR=d.rundir)
+            os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1', LISTEN_FDNAMES='ctl',
+                              WAYMARK_RUNDIR=d.rundir)
             os.execve(SESSIOND, [SESSIOND], os.environ)
         child = os.fork()
         if child == 0:
@@ -131,8 +133,9 @@ def sockets_handed_over(case):
 
 
 def switches(pid):
-    return sum(int(line.split()[1]) for thread in os.listdir('/proc/%d/task' % pid)
-               for line in slurp('/proc/%d/task/%s/status' % (pid, thread)).splitlines() if line.startswith('voluntary'))
+    return sum(
+        int(line.split()[1]) for thread in os.listdir('/proc/%d/task' % pid)
+        for line in slurp('/proc/%d/task/%s/status' % (pid, thread)).splitlines() if line.startswith('voluntary'))
 
 
 def idle(case):
@@ -177,7 +180,8 @@ def goes_on(case):
         with daemon(case) as d:
             check(d.start() == '+', 'it did not start')
             d.control('create=s:' + trace, 'events=s:test:*', 'start=s')
-            busy = subprocess.Popen([case.program('busy'), 'paced', '3', '30000', '2000'], env=d.env, start_new_session=True)
+            busy = subprocess.Popen([case.program('busy'), 'paced', '3', '30000', '2000'], env=d.env,
+                                    start_new_session=True)
             case.started.append(busy)
             wait_for(lambda: case.board.flag(0) == 3, 'three threads to record')
             for _ in range(3):
@@ -186,7 +190,8 @@ def goes_on(case):
                 time.sleep(case.random.random() * 0.05)
                 check(d.start() == '+', 'it did not start again: %s', slurp(case.path('sessiond.err')))
                 listed = d.control('list')
-                check(listed['sessions'] and listed['sessions'][0].get('active'), 'the session is not there: %s', listed)
+                check(listed['sessions'] and listed['sessions'][0].get('active'), 'the session is not there: %s',
+                      listed)
             check(awaited(busy) == 0, 'the program ended with %s', busy.returncode)
             last = d.control('destroy=s')['sessions'][0]['counts']
             check_sequences(Trace(trace), case.board, last.get('lost', 0))
@@ -195,7 +200,8 @@ def goes_on(case):
 
 
 def both_killed(case):
-    """Both daemons killed at the same moment, while programs record: what the programs hand back is recorded on, nothing is lost or twice."""
+    """Both daemons killed at the same moment, while programs record: what the programs hand back is recorded on,
+    nothing is lost or twice."""
     need('babeltrace', 'babeltrace2')
     for turn in range(rounds(10)):
         trace = case.path('trace%d' % turn)
@@ -203,7 +209,10 @@ def both_killed(case):
         with daemon(case) as d:
             check(d.start() == '+', 'it did not start')
             d.control('create=s:' + trace, 'events=s:test:*', 'start=s')
-            busy = [subprocess.Popen([case.program('busy'), 'paced', '2', '10000000', pace()], env=d.env, start_new_session=True) for _ in range(2)]
+            busy = [
+                subprocess.Popen([case.program('busy'), 'paced', '2', '10000000',
+                                  pace()], env=d.env, start_new_session=True) for _ in range(2)
+            ]
             case.started += busy
             wait_for(lambda: case.board.flag(0) == 4, 'four threads to record')
             for _ in range(3):
@@ -213,7 +222,8 @@ def both_killed(case):
                 time.sleep(case.random.random() * 0.1)
                 check(d.start() == '+', 'it did not start again: %s', slurp(case.path('sessiond.err')))
                 listed = d.control('list')
-                check(listed['sessions'] and listed['sessions'][0].get('active'), 'the session is not there: %s', listed)
+                check(listed['sessions'] and listed['sessions'][0].get('active'), 'the session is not there: %s',
+                      listed)
             wait_for(lambda: len(programs_that_record(d)) == 2, 'both programs to register')
             case.board.set_flag(1, 1)
             for program in busy:
@@ -235,17 +245,21 @@ def programs_ended_meanwhile(case):
         check(d.start() == '+', 'it did not start')
         d.control('create=s:' + trace, 'events=s:test:*', 'start=s')
         for turn in range(3):
-            busy = subprocess.Popen([case.program('busy'), 'count', '2', '5000', '0'], env=d.env, start_new_session=True)
+            busy = subprocess.Popen([case.program('busy'), 'count', '2', '5000', '0'], env=d.env,
+                                    start_new_session=True)
             case.started.append(busy)
             check(awaited(busy) == 0, 'the program ended with %s', busy.returncode)
-            stopped = d.control('stop=s')                        # all is in the files; nothing is lost with the rings, which are lost
-            check(('handed back' in str(stopped.get('warnings'))) == (turn > 0), 'after %d ends of both daemons it said: %s', turn, stopped)
+            # all is in the files; nothing is lost with the rings, which are lost
+            stopped = d.control('stop=s')
+            check(('handed back' in str(stopped.get('warnings'))) == (turn > 0),
+                  'after %d ends of both daemons it said: %s', turn, stopped)
             d.control('start=s')
             d.kill_both()
             words = d.start()
             check(words == '+', 'it did not start again: %s %s', words, slurp(case.path('sessiond.err')))
             check(d.control('list')['sessions'][0].get('active'), 'the session is not there')
-        check({n.split('~')[1][0] for n in second_rings(trace)} == {'2', '3'}, 'the streams are %s', second_rings(trace))
+        check({n.split('~')[1][0] for n in second_rings(trace)} == {'2', '3'}, 'the streams are %s',
+              second_rings(trace))
         ended = d.control('destroy=s')
         check('3 ring sets' in str(ended['warnings']) or '6 ring sets' in str(ended['warnings']), 'it said: %s', ended)
         check_sequences(Trace(trace), case.board, 0)
@@ -262,7 +276,8 @@ def consumer_cannot_start(case):
     with daemon(case) as d:
         check(d.start() == '+', 'it did not start')
         d.control('create=s:' + trace, 'events=s:test:*', 'start=s')
-        busy = subprocess.Popen([case.program('busy'), 'paced', '2', '10000000', '20000'], env=d.env, start_new_session=True)
+        busy = subprocess.Popen([case.program('busy'), 'paced', '2', '10000000', '20000'], env=d.env,
+                                start_new_session=True)
         case.started.append(busy)
         wait_for(lambda: case.board.flag(0) == 2, 'two threads to record')
         d.end(signal.SIGKILL)                                    # first: it would start another consumer
@@ -273,15 +288,19 @@ def consumer_cannot_start(case):
         with open(may, 'w', encoding='utf-8'):
             pass
         stopped = d.control('stop=s')
-        check('cannot open the trace' in str(stopped['warnings']) and 'handed back' not in str(stopped['warnings']), 'it says: %s', stopped)
+        check('cannot open the trace' in str(stopped['warnings']) and 'handed back' not in str(stopped['warnings']),
+              'it says: %s', stopped)
         before = stopped['sessions'][0]['counts']
         check(before['records'] and not before['lost'], 'what was in the rings is not written: %s', before)
         d.control('start=s')
         case.board.set_flag(1, 1)
         check(awaited(busy) == 0, 'the program ended with %s', busy.returncode)
         after = d.control('destroy=s')['sessions'][0]['counts']
-        check(after['records'] >= before['records'] and not after['lost'], 'the counts are %s, and were %s', after, before)
-        check(not second_rings(trace) and Trace(trace).count() == after['records'], 'the readers find %d records, not %s', Trace(trace).count(), after)
+        check(after['records'] >= before['records'] and not after['lost'], 'the counts are %s, and were %s', after,
+              before)
+        check(not second_rings(trace) and Trace(trace).count() == after['records'],
+              'the readers find %d records, not %s',
+              Trace(trace).count(), after)
         d.shut_down()
 
 
@@ -339,7 +358,8 @@ def lie(rundir, uuid, fd, words=None, user=None):
                 os.setresgid(user, user, user)
                 os.setresuid(user, user, user)
             answers = Liar(rundir).hand_back(uuid, fd)
-            status = 0 if (any(kind == ERROR and words in text for kind, text in answers) if words else not answers) else 2
+            status = 0 if (any(kind == ERROR and words in text
+                               for kind, text in answers) if words else not answers) else 2
             if status:
                 print('# answered with %s' % answers, flush=True)
         finally:
@@ -353,8 +373,9 @@ def false_sets(fd, other):
     yield 'another set', other
     yield 'no set', os.open('/dev/null', os.O_RDWR)
     yield 'a socket', socket.socketpair()[0].detach()
-    for what, length, text, seals in (('a copy', size, header, 14), ('one without seals', size, header, 0), ('one that is too short', 8192, header, 14),
-                                      ('rubbish', size, b'\xff' * 4096, 14)):
+    for what, length, text, seals in (('a copy', size, header, 14), ('one without seals', size, header, 0),
+                                      ('one that is too short', 8192, header, 14), ('rubbish', size, b'\xff' * 4096,
+                                                                                    14)):
         fake = os.memfd_create('fake', os.MFD_ALLOW_SEALING)
         os.ftruncate(fake, length)
         os.pwrite(fake, text, 0)
@@ -375,13 +396,17 @@ def programs_that_lie(case):
     with daemon(case) as d:
         d.start()
         d.control('create=s:' + trace, 'events=s:test:*', 'start=s')
-        busy = subprocess.Popen([case.program('busy'), 'paced', '2', '20000', '3000'], env=d.env, start_new_session=True)
+        busy = subprocess.Popen([case.program('busy'), 'paced', '2', '20000', '3000'], env=d.env,
+                                start_new_session=True)
         case.started.append(busy)
         wait_for(lambda: case.board.flag(0) == 2, 'two threads to record')
         busy.send_signal(signal.SIGSTOP)                         # it hands nothing back before the liars had their turn
         wait_for(lambda: ') T ' in slurp('/proc/%d/stat' % busy.pid), 'the program to stop')
         d.kill_both()
-        kept = {r['inode']: bytes.fromhex(r['set'].replace('-', '')) for r in json.loads(slurp(d.rundir + '/state/1.json'))['rings']}
+        kept = {
+            r['inode']: bytes.fromhex(r['set'].replace('-', ''))
+            for r in json.loads(slurp(d.rundir + '/state/1.json'))['rings']
+        }
         held = {}
         for path in glob.glob('/proc/%d/task/*/fd/*' % busy.pid):        # the tracer's thread has a table of its own
             with contextlib.suppress(OSError):
@@ -423,5 +448,7 @@ def strangers(case):
         awaited(d.process)
 
 
-main([one_at_a_time, sockets_handed_over, idle, goes_on, both_killed, programs_ended_meanwhile, consumer_cannot_start, programs_that_lie,
-      strangers])
+main([
+    one_at_a_time, sockets_handed_over, idle, goes_on, both_killed, programs_ended_meanwhile, consumer_cannot_start,
+    programs_that_lie, strangers
+])

@@ -72,7 +72,8 @@ def events_declared_at_run_time(case):
     records = list(trace.records('script:all'))
     check(len(records) == count, '%d records, not %d', len(records), count)
     check(len(list(trace.records('script:late'))) == 1, 'the event that was registered late is missing')
-    check([r.fields['value'] for r in trace.records('script:level')] == [2.5], 'the counter that was registered is missing')
+    check([r.fields['value'] for r in trace.records('script:level')] == [2.5],
+          'the counter that was registered is missing')
     for i, r in enumerate(records):
         text = ''.join(chr(97 + (i + k) % 26) for k in range(8))[:i % 8]
         array = [(i + k) % 65536 for k in range(8)]
@@ -172,7 +173,9 @@ def no_thread_no_descriptor_when_disabled(case):
     """WAYMARK_DISABLE=1: no thread, no file."""
     script = case.path('script')
     with open(script, 'w') as f:
-        f.write('set pagination off\nset debuginfod enabled off\nset environment WAYMARK_DISABLE 1\nbreak main\nrun 1 0\ninfo threads\nkill\nquit\n')
+        f.write(
+            'set pagination off\nset debuginfod enabled off\nset environment WAYMARK_DISABLE 1\nbreak main\nrun 1 0\ninfo threads\nkill\nquit\n'
+        )
     need('gdb')
     done = finished(['gdb', '-nx', '-batch', '-x', script, case.program('probed')], env=case.env,
                     capture_output=True,

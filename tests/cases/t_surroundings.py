@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What `waymark record` inherits may be odd: descriptors, limits, signals. It copes, and hands on to the program what it got."""
+"""What `waymark record` inherits may be odd: descriptors, limits, signals. It copes, and hands on to the program what
+it got."""
 import os
 import pty
 import resource
@@ -69,8 +70,8 @@ def standard_descriptors_are_closed(case):
         out = case.path('fds')
         place = case.path('closed%d' % len(os.listdir(case.directory)))
         command = ['sh', '-c', 'ls -l /proc/self/fd > %s; exec %s leaf 5' % (out, case.program('procs'))]
-        child = subprocess.Popen([WAYMARK, 'record', '--json', '-e', '*', '-e', 'no:such', '-o', place, '--'] + command, env=case.env,
-                                 close_fds=True, preexec_fn=lambda: [os.close(fd) for fd in closed],
+        child = subprocess.Popen([WAYMARK, 'record', '--json', '-e', '*', '-e', 'no:such', '-o', place, '--'] + command,
+                                 env=case.env, close_fds=True, preexec_fn=lambda: [os.close(fd) for fd in closed],
                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         awaited(child)
         check(child.returncode == (1 if 1 in closed else 0), 'closed %s: status %d', closed, child.returncode)
@@ -89,8 +90,10 @@ def standard_output_is_full(case):
     """Figures that could not be printed: said, and the status tells it unless the program's does."""
     for status, expected in ((0, 1), (3, 3)):
         with open('/dev/full', 'w') as full:
-            done = finished([WAYMARK, 'record', '--json', '-o', case.path('full%d' % status), '--', 'sh', '-c', 'exit %d' % status],
-                            stdout=full, stderr=subprocess.PIPE, text=True, env=case.env)
+            done = finished(
+                [WAYMARK, 'record', '--json', '-o',
+                 case.path('full%d' % status), '--', 'sh', '-c',
+                 'exit %d' % status], stdout=full, stderr=subprocess.PIPE, text=True, env=case.env)
         check(done.returncode == expected, 'status %d, not %d', done.returncode, expected)
         check('standard output' in done.stderr, 'it does not say so: %s', done.stderr)
 
@@ -140,8 +143,8 @@ def program_of_another_user(case):
     wait_for(lambda: case.board.begun() > 6000, 'the program to have run for a while')
     os.killpg(child.pid, signal.SIGINT)
     result = case.finish(child).ok(7)
-    check('another user' in result.err and result.summary['not_followed'][0]['why'] == 'user', 'it does not say so: %s %s', result.err,
-          result.summary)
+    check('another user' in result.err and result.summary['not_followed'][0]['why'] == 'user',
+          'it does not say so: %s %s', result.err, result.summary)
 
 
 def name_that_a_terminal_obeys(case):
@@ -156,12 +159,14 @@ def name_that_a_terminal_obeys(case):
 
 
 def end_is_heard_last(case):
-    """The program's end comes after the latest look at what the kernel told, and before that at the children: it is judged all the same."""
+    """The program's end comes after the latest look at what the kernel told, and before that at the children: it is
+    judged all the same."""
     if 'testpoints' not in FEATURES:
         raise Skip('needs a build with -Dtestpoints=true')
     result = case.record(['env', '-i', 'WMK_TEST_BOARD=' + case.board.path, case.program('procs'), 'leaf', '5'],
                          env={'WMK_TESTPOINT': 'record_heard=delay:0:200000'}).ok()
-    check([one['name'] for one in result.summary['not_followed']] == ['procs'], 'not followed: %s', result.summary['not_followed'])
+    check([one['name'] for one in result.summary['not_followed']] == ['procs'], 'not followed: %s',
+          result.summary['not_followed'])
 
 
 def registration_comes_late(case):
@@ -174,11 +179,13 @@ def registration_comes_late(case):
     os.killpg(child.pid, signal.SIGINT)
     result = case.finish(child).ok(7)
     check('longer than the 20 ms' in result.err, 'it does not say so: %s', result.err)
-    check(0 < result.summary['records'] < case.board.begun(), '%d records of %d', result.summary['records'], case.board.begun())
+    check(0 < result.summary['records'] < case.board.begun(), '%d records of %d', result.summary['records'],
+          case.board.begun())
 
 
 def short_lives_are_not_called_unfollowed(case):
-    """Many programs at once, looked at in the middle of exec and at their ends: none is said to have cleared its environment."""
+    """Many programs at once, looked at in the middle of exec and at their ends: none is said to have cleared its
+    environment."""
     for _ in range(rounds(50)):
         result = case.record(['sh', '-c', 'for i in $(seq 100); do %s leaf 1 & done; wait' % case.program('procs')])
         check(not result.summary['not_followed'], 'not followed: %s', result.summary['not_followed'])
@@ -209,7 +216,8 @@ while True:
 
 
 def signal_of_a_descendant_is_not_passed_on(case):
-    """What a descendant sends to the whole group reaches those in it. (Here the program is not: two of a kind may come as one.)"""
+    """What a descendant sends to the whole group reaches those in it. (Here the program is not: two of a kind may come
+    as one.)"""
     ready = case.path('ready')
     child = case.start([sys.executable, '-c', COUNTER, ready])
     wait_for(lambda: os.path.exists(ready), 'the program')

@@ -11,8 +11,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from harness import check, finished, limit, main, rounds  # noqa: E402
 
 LARGE = ['--subbuf-size', '4M', '--num-subbuf', '8']
-# Without restartable sequences a record needs one of 8 claim rings, which a preempted thread keeps meanwhile: with more threads
-# some find none. That is counted, and the sums must still be right.
+# Without restartable sequences a record needs one of 8 claim rings, which a preempted thread keeps meanwhile: with more
+# threads some find none. That is counted, and the sums must still be right.
 CLAIMS = 'rseq=0' in os.environ.get('GLIBC_TUNABLES', '')
 
 
@@ -31,18 +31,23 @@ def busy(case, threads, total, options=LARGE, mode='count', extra=()):
 def steadily(case, threads):
     """Every CPU computing all the time, and 100 MB a second of records: 5 times what the rings hold (50 in long runs).
 
-    Read in each stream's own order by a third reader (programs/scan.c): the other two would take minutes. Written into memory where there is
-    room: rings of that size hold a third of a second for each CPU, and a disk that pauses for longer is not what is asked about here.
+    Read in each stream's own order by a third reader (programs/scan.c): the other two would take minutes. Written into
+    memory where there is room: rings of that size hold a third of a second for each CPU, and a disk that pauses for
+    longer is not what is asked about here.
     """
     size, rate, total = 36, 100000000 // 36, rounds(3200000000)
     each = total // size // threads
-    memory = '/dev/shm' if os.path.ismount('/dev/shm') and shutil.disk_usage('/dev/shm').free > 3 * total else case.directory
+    memory = '/dev/shm' if os.path.ismount(
+        '/dev/shm') and shutil.disk_usage('/dev/shm').free > 3 * total else case.directory
     with tempfile.TemporaryDirectory(prefix='wmk-', dir=memory) as directory:
-        result = case.record([case.program('busy'), 'steady', str(threads), str(each), str(rate)], LARGE + ['-e', 'test:seq'],
-                             output=os.path.join(directory, 'trace'), timeout=100).ok()
+        result = case.record(
+            [case.program('busy'), 'steady', str(threads),
+             str(each), str(rate)], LARGE + ['-e', 'test:seq'], output=os.path.join(directory,
+                                                                                    'trace'), timeout=100).ok()
         scan(case, result)
     rings = 8 * (4 << 20) * os.cpu_count()
-    check(result.lost == 0 or none_lost(threads) is None, '%d of %d records lost: %s', result.lost, each * threads, result.err[-500:])
+    check(result.lost == 0 or none_lost(threads) is None, '%d of %d records lost: %s', result.lost, each * threads,
+          result.err[-500:])
     check(result.summary['bytes'] > 4 * rings, 'only %d bytes, the rings hold %d', result.summary['bytes'], rings)
 
 
@@ -82,7 +87,8 @@ def smallest_rings_count_what_they_lose(case):
 
 
 def overwrite_keeps_the_newest(case):
-    """A flight recorder: what the rings hold at the end, the rest counted exactly; of each writer the last numbers, without a gap."""
+    """A flight recorder: what the rings hold at the end, the rest counted exactly; of each writer the last numbers,
+    without a gap."""
     result, trace, numbers = case.checked([case.program('busy'), 'count', '2', str(rounds(1000000))],
                                           ['--overwrite', '--subbuf-size', '64k', '--num-subbuf', '8'])
     check(result.lost > 0, 'nothing was overwritten, the test is too small')
@@ -118,7 +124,8 @@ def contexts_are_true(case):
 
 
 def full_speed(case, threads):
-    """As fast as they can, more than the rings hold and more than a disk may take: what is lost is counted, one by one."""
+    """As fast as they can, more than the rings hold and more than a disk may take: what is lost is counted, one by
+    one."""
     each = rounds(40000000) // threads
     result = case.record([case.program('busy'), 'count', str(threads), str(each)], LARGE + ['-e', 'test:seq'],
                          timeout=100).ok()
@@ -160,8 +167,10 @@ def small_rings_at_full_speed(case):
 
 
 if __name__ == '__main__':
-    main([one_thread_one_record, eight_busy_threads, sixteen_busy_threads,
-          sixteen_threads_as_two_readers_see_them, eight_at_full_speed, sixteen_at_full_speed, small_rings_at_full_speed,
-          texts_of_every_length, threads_that_wander,
-          defaults_hold_a_modest_load, smallest_rings_count_what_they_lose, overwrite_keeps_the_newest,
-          overwrite_loses_nothing_that_fits, large_rings_smallest_subbuffers, contexts_are_true])
+    main([
+        one_thread_one_record, eight_busy_threads, sixteen_busy_threads, sixteen_threads_as_two_readers_see_them,
+        eight_at_full_speed, sixteen_at_full_speed, small_rings_at_full_speed, texts_of_every_length,
+        threads_that_wander, defaults_hold_a_modest_load, smallest_rings_count_what_they_lose,
+        overwrite_keeps_the_newest, overwrite_loses_nothing_that_fits, large_rings_smallest_subbuffers,
+        contexts_are_true
+    ])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Reading asks for no memory per record: allocations are counted (tests/programs/counted.c) while traces of different lengths are read."""
+"""Reading asks for no memory per record: allocations are counted (tests/programs/counted.c) while traces of different
+lengths are read."""
 import os
 import subprocess
 import sys
@@ -20,7 +21,8 @@ def not_sanitized():
 
 
 def long_trace(case, turns):
-    """(directory, records) of a trace with contexts, in several packets and without losses; by one CPU: what is made for a stream is made early."""
+    """(directory, records) of a trace with contexts, in several packets and without losses; by one CPU: what is made
+    for a stream is made early."""
     cpu = str(min(os.sched_getaffinity(0)))
     result = case.record(['taskset', '-c', cpu, case.program('types'), str(turns)],
                          ['-c', 'vpid', '-c', 'procname', '--subbuf-size', '256K', '--num-subbuf', '16']).ok()
@@ -33,23 +35,25 @@ def the_library(case):
     """The second half of a trace, walked through, filtered, and asked for a field."""
     not_sanitized()
     directory, records = long_trace(case, MANY)
-    done = finished([case.program('thrifty'), directory, FILTER, 'string'], env=case.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE, text=True)
+    done = finished([case.program('thrifty'), directory, FILTER, 'string'], env=case.env, stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     check(done.returncode == 0, 'thrifty ended with status %d: %s', done.returncode, done.stderr)
     found = {way: tuple(map(int, numbers)) for way, *numbers in map(str.split, done.stdout.splitlines())}
     check(sorted(found) == ['accessor', 'filter', 'name', 'walk'], 'thrifty says %s', done.stdout)
     for way, (read, values, allocations) in found.items():
-        check(read == records - records // 2 if way != 'filter' else records // 10 < 2 * read < records, '%s: %d of %d records', way, read, records)
+        check(read == records - records // 2 if way != 'filter' else records // 10 < 2 * read < records,
+              '%s: %d of %d records', way, read, records)
         check(values > read // 20, '%s: only %d values of %d records', way, values, read)
-        check(allocations <= FOR_A_CLASS, '%s: %d allocations in the second half, for %d records', way, allocations, read)
+        check(allocations <= FOR_A_CLASS, '%s: %d allocations in the second half, for %d records', way, allocations,
+              read)
 
 
 def counted(case, argv):
     """How often the command asks for memory."""
     where = case.path('allocations')
     with open(os.devnull, 'w') as nothing:
-        done = finished(argv, env=dict(case.env, LD_PRELOAD=case.program('libcounted.so'), WMK_TEST_ALLOCATIONS=where), stdin=subprocess.DEVNULL,
-                        stdout=nothing, stderr=subprocess.PIPE, text=True)
+        done = finished(argv, env=dict(case.env, LD_PRELOAD=case.program('libcounted.so'), WMK_TEST_ALLOCATIONS=where),
+                        stdin=subprocess.DEVNULL, stdout=nothing, stderr=subprocess.PIPE, text=True)
     check(done.returncode == 0, '`%s` ended with status %d: %s', ' '.join(argv), done.returncode, done.stderr)
     n = int(slurp(where))
     os.unlink(where)
@@ -65,10 +69,12 @@ def the_command(case):
     ways = [['view'], ['view', '--json'], ['view', '--filter', FILTER], ['view', '--json', '--filter', FILTER]]
     ways += [['convert', '--to', form] for form in ('csv', 'chrome', 'perfetto', 'ctf', 'ctf-2')]
     for way in ways:
-        first, second = (counted(case, [WAYMARK, *way, path] + (['-o', '%s-%s' % (path, way[-1])] if way[0] == 'convert' else []))
+        first, second = (counted(case, [WAYMARK, *way, path] + (['-o', '%s-%s' %
+                                                                 (path, way[-1])] if way[0] == 'convert' else []))
                          for path in (short, long))
         # (one may have a stream more than the other)
-        check(second - first <= (many - few) // 100, '%s: %d allocations for %d records, %d for %d', ' '.join(way), first, few, second, many)
+        check(second - first <= (many - few) // 100, '%s: %d allocations for %d records, %d for %d', ' '.join(way),
+              first, few, second, many)
 
 
 if __name__ == '__main__':

@@ -34,16 +34,21 @@ def expectations(i):
     text = ''.join(chr(97 + (i + k) % 26) for k in range(8))[:i % 8]
     return {
         'types:scalars': {
-            's8': -(i % 128), 'u8': i % 256, 's16': -i, 'u16': i, 's32': -i, 'u32': 0xffffffff - i, 's64': -(1 << 63) + i,
-            'u64': (1 << 64) - 1 - i, 'yes': i % 2, 'f32': i / 4, 'f64': i / 8, 'pointer': 0x7000000000 + i, 'character': 97,
-            'l': -3 * i, 'ull': 5 * i},
+            's8': -(i % 128), 'u8': i % 256, 's16': -i, 'u16': i, 's32': -i, 'u32': 0xffffffff - i,
+            's64': -(1 << 63) + i, 'u64': (1 << 64) - 1 - i, 'yes': i % 2, 'f32': i / 4, 'f64': i / 8,
+            'pointer': 0x7000000000 + i, 'character': 97, 'l': -3 * i, 'ull': 5 * i
+        },
         'types:refs': {
             'string': text, 'nothing': '(null)', 'text': '0123456789'[:i % 11], 'blob': [1, 2, 3, 4, i % 256][:i % 6],
-            'seq': [1, -2, 3, i][:i % 5], 'fixed': [7, 8, i], 'after': 4711},
+            'seq': [1, -2, 3, i][:i % 5], 'fixed': [7, 8, i], 'after': 4711
+        },
         'types:arrays': {
-            'numbers': [1, -2, 3, i], 'bytes': [1, 2, 3, 4, i % 256], 'pair': [0.5, float(i)], 'after': 4711},
+            'numbers': [1, -2, 3, i], 'bytes': [1, 2, 3, 4, i % 256], 'pair': [0.5, float(i)], 'after': 4711
+        },
         'types:wrapped': {
-            'u32': 0xffffffff - i, 'u16': i, 'port': i * 257 % 65536, 'peer': 0x7f000001 + i, 'which': i % 10, 'renamed': -i},
+            'u32': 0xffffffff - i, 'u16': i, 'port': i * 257 % 65536, 'peer': 0x7f000001 + i, 'which': i % 10,
+            'renamed': -i
+        },
         'types:names': {'tid': i, 'tid_2': i, 'arg3': i + 1, 'tid_3': i},
         'sched:switch': {'prev_tid': i, 'next_tid': i, 'comm': 'worker'},
         'marker:plain': {'count': i, 'name': text, 'ratio': i / 2, 'big': i << 33},
@@ -170,8 +175,11 @@ def environment_is_what_viewers_look_for(case):
     for top, _, files in os.walk(result.directory):
         if 'metadata' in files:
             with open(os.path.join(top, 'metadata'), encoding='utf-8', errors='replace') as f:
-                env = dict(re.findall(r'^\t(\w+) = "?([^";]*)"?;$', re.search(r'^env \{(.*?)^\};', f.read(), re.S | re.M)[1], re.M))
-            check(env['tracer_name'] == 'lttng-ust' and env['domain'] == 'ust' and env['made_by'] == 'waymark', 'env: %s', env)
+                env = dict(
+                    re.findall(r'^\t(\w+) = "?([^";]*)"?;$',
+                               re.search(r'^env \{(.*?)^\};', f.read(), re.S | re.M)[1], re.M))
+            check(env['tracer_name'] == 'lttng-ust' and env['domain'] == 'ust' and env['made_by'] == 'waymark',
+                  'env: %s', env)
             check((int(env['tracer_major']), int(env['tracer_minor'])) >= (2, 8), 'env: %s', env)
             found += 1
     check(found, 'no metadata')

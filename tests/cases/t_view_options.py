@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The options of `waymark view` that say how times, names and fields are shown: line by line what babeltrace2 prints with the same ones."""
+"""The options of `waymark view` that say how times, names and fields are shown: line by line what babeltrace2 prints
+with the same ones."""
 import os
 import sys
 
@@ -9,18 +10,23 @@ import corpus18  # noqa: E402
 from harness import PERCENT, WAYMARK, check, limit, main, need, rounds  # noqa: E402
 from t_view import read, same  # noqa: E402
 
-CLOCKS = (['--clock-cycles'], ['--clock-date'], ['--clock-gmt'], ['--clock-seconds'], ['--no-delta'], ['--clock-date', '--clock-gmt'],
-          ['--clock-cycles', '--clock-date'], ['--clock-seconds', '--clock-gmt'], ['--clock-seconds', '--clock-date'])
+CLOCKS = (['--clock-cycles'], ['--clock-date'], ['--clock-gmt'], ['--clock-seconds'], ['--no-delta'],
+          ['--clock-date', '--clock-gmt'], ['--clock-cycles',
+                                            '--clock-date'], ['--clock-seconds',
+                                                              '--clock-gmt'], ['--clock-seconds', '--clock-date'])
 NAMES = ('none', 'all', 'scope', 'header', 'context', 'payload', 'scope,header', 'payload,none', 'none,payload')
-FIELDS = ('all', 'trace', 'trace:hostname', 'trace:domain', 'trace:procname', 'trace:vpid', 'loglevel', 'emf', 'trace:domain,loglevel', 'emf,trace')
+FIELDS = ('all', 'trace', 'trace:hostname', 'trace:domain', 'trace:procname', 'trace:vpid', 'loglevel', 'emf',
+          'trace:domain,loglevel', 'emf,trace')
 # They have what there is to be shown: hosts, processes, log levels, URIs, contexts, headers with more than an id.
 ALWAYS = ('lttng_contexts', 'lttng_plain', 'event_attributes', 'contexts')
-OTHER_NAME = 'chunks_of_one_session'                     # babeltrace2 makes one trace of these, which it calls by none of their folders
+# babeltrace2 makes one trace of these, which it calls by none of their folders
+OTHER_NAME = 'chunks_of_one_session'
 ZONE = 'TZ=Asia/Kathmandu'                              # with a quarter of an hour: a zone that is not observed is seen
 
 
 def chosen(case):
-    """[(name, directory)] of traces: all of them in a full run. Each is below its directory, which gives it the same name in both readers."""
+    """[(name, directory)] of traces: all of them in a full run. Each is below its directory, which gives it the same
+    name in both readers."""
     traces = [trace for trace in corpus18.GOOD if trace.expected is None and trace.name != OTHER_NAME]
     if PERCENT < 100:
         others = [trace for trace in traces if trace.name not in ALWAYS]
@@ -37,9 +43,11 @@ def compare(case, sets):
         plain = read(case, ['env', ZONE, 'babeltrace2', path])[1]
         for options in sets:
             status, theirs, err = read(case, ['env', ZONE, 'babeltrace2', *options, path])
-            check(status == 0, '%s: babeltrace2 %s: status %d: %s', name, ' '.join(options), status, err[-500:].decode(errors='replace'))
+            check(status == 0, '%s: babeltrace2 %s: status %d: %s', name, ' '.join(options), status,
+                  err[-500:].decode(errors='replace'))
             status, ours, err = read(case, ['env', ZONE, WAYMARK, 'view', *options, path])
-            check(status == 0, '%s: waymark view %s: status %d: %s', name, ' '.join(options), status, err[-500:].decode(errors='replace'))
+            check(status == 0, '%s: waymark view %s: status %d: %s', name, ' '.join(options), status,
+                  err[-500:].decode(errors='replace'))
             same('%s with %s' % (name, ' '.join(options)), ours, theirs)
             if theirs != plain:
                 shown.add(' '.join(options))

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* disassembly.c - functions, each with and without sites (SITES); disassembly.py compares what the compiler made of them. */
+/*
+ * disassembly.c - functions, each with and without sites (SITES); disassembly.py compares what the compiler made of
+ * them.
+ */
 #include <stddef.h>
 
 #include <waymark/trace.h>

@@ -4,10 +4,11 @@
 
   disassembly.py SOURCE_ROOT [--bytes]
 
-Each function of disassembly.c is compiled with its site and without. What can run while the event is disabled (all but the
-block that only an enabled site jumps to) must be the same instructions, plus `nop` and `test $disp32,%eax`. A span is two of these, and a test of a register
-where it ends, if the compiler leaves that; it may cost registers that are kept and room on the stack, but reads and writes nothing else. The same checks must
-fail for a WAYMARK_NO_PATCH build, whose site is a load and a branch; --bytes shows that they do."""
+Each function of disassembly.c is compiled with its site and without. What can run while the event is disabled (all but
+the block that only an enabled site jumps to) must be the same instructions, plus `nop` and `test $disp32,%eax`. A span
+is two of these, and a test of a register where it ends, if the compiler leaves that; it may cost registers that are
+kept and room on the stack, but reads and writes nothing else. The same checks must fail for a WAYMARK_NO_PATCH build,
+whose site is a load and a branch; --bytes shows that they do."""
 import os
 import re
 import shutil
@@ -17,8 +18,9 @@ import tempfile
 
 EQUAL = {'gcc': ['constant', 'argument', 'several', 'stored', 'text', 'called', 'chosen'],
          'clang': ['constant', 'argument', 'stored', 'text', 'chosen']}
-# clang moves what will be returned into %rax before the site, where without it an instruction with three operands does both (several),
-# and makes no tail call once the address of a local object has been given to assembly, though the object is dead by then (called).
+# clang moves what will be returned into %rax before the site, where without it an instruction with three operands does
+# both (several), and makes no tail call once the address of a local object has been given to assembly, though the
+# object is dead by then (called).
 COMPILERS = ['gcc', 'clang', 'g++', 'clang++']
 
 
@@ -29,7 +31,8 @@ def disassemble(compiler, root, level, more):
         target = os.path.join(place, 'out.o')
         subprocess.run([compiler, *language, level, '-fno-asynchronous-unwind-tables', '-fcf-protection=none', *more,
                         '-I' + os.path.join(root, 'include'), '-c', source, '-o', target], check=True)
-        text = subprocess.run(['objdump', '-dr', '-C', '--no-show-raw-insn', target], stdout=subprocess.PIPE, text=True, check=True).stdout
+        text = subprocess.run(['objdump', '-dr', '-C', '--no-show-raw-insn', target], stdout=subprocess.PIPE, text=True,
+                              check=True).stdout
     functions, name = {}, None
     for line in text.splitlines():
         start = re.match(r'[0-9a-f]+ <(\w+)(\(.*\))?>:$', line)
@@ -63,8 +66,11 @@ def hot(instructions):
         if not re.match(r'(ret|jmp)\b', what):
             todo.append(i + 1)
     named = [re.sub(r'^((?:j\w+|call) )[0-9a-f]+ <(\w+).*', r'\1\2', instructions[i][1]) for i in sorted(seen)]
-    return [re.sub(r'^j(?!mp)n?(\w+)', lambda m: 'j ' + {'ge': 'l', 'g': 'le', 'ae': 'b', 'a': 'be'}.get(m.group(1), m.group(1)), what)
-            for what in named]
+    return [
+        re.sub(r'^j(?!mp)n?(\w+)',
+               lambda m: 'j ' + {'ge': 'l', 'g': 'le', 'ae': 'b', 'a': 'be'}.get(m.group(1), m.group(1)), what)
+        for what in named
+    ]
 
 
 def is_site(what):
@@ -91,7 +97,8 @@ def ways(instructions, i=0, done=()):
             i += 1
 
 
-KEEPING = re.compile(r'(push|pop) %\w+$|(add|sub) \$0x[0-9a-f]+,%rsp$|mov %\w+,%\w+$|mov \$0x[0-9a-f]+,%\w+$|xor (%\w+),\3$')
+KEEPING = re.compile(
+    r'(push|pop) %\w+$|(add|sub) \$0x[0-9a-f]+,%rsp$|mov %\w+,%\w+$|mov \$0x[0-9a-f]+,%\w+$|xor (%\w+),\3$')
 
 
 def essence(instructions):
@@ -100,7 +107,8 @@ def essence(instructions):
 
 
 def wrong_span(plain, sited):
-    """The disabled way through a function with a span (that on which nothing is recorded) against the one way without: a sentence, or None."""
+    """The disabled way through a function with a span (that on which nothing is recorded) against the one way without:
+    a sentence, or None."""
     quiet = [way for way in ways(sited) if not any('waymark_record' in what for what in way)]
     if len(quiet) != 1:
         return '%d ways on which nothing is recorded' % len(quiet)
@@ -136,7 +144,8 @@ def compare(compiler, root, level, more):
                 left.append(sited[i])
                 i += 1
         if len(removed) != 2 or not removed[1].startswith('test') or sorted(left) != sorted(plain):
-            wrong.append('%s %s, %s():\n  without: %s\n  with:    %s' % (compiler, level, name, '; '.join(plain), '; '.join(sited)))
+            wrong.append('%s %s, %s():\n  without: %s\n  with:    %s' %
+                         (compiler, level, name, '; '.join(plain), '; '.join(sited)))
     return wrong, len(EQUAL['clang' if 'clang' in compiler else 'gcc']) + has_span
 
 
@@ -152,7 +161,8 @@ def main():
                 done += 1
                 found, n = compare(compiler, root, level, [*more, '-DWAYMARK_NO_PATCH'] if with_bytes else more)
                 if with_bytes and len(found) < n:
-                    wrong.append('%s %s: a site that loads a byte passed for one that costs nothing, %d times' % (compiler, level, n - len(found)))
+                    wrong.append('%s %s: a site that loads a byte passed for one that costs nothing, %d times' %
+                                 (compiler, level, n - len(found)))
                 elif not with_bytes:
                     wrong += found
     for w in wrong:

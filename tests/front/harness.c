@@ -144,7 +144,9 @@ struct waymark_desc *harness_find(const char *provider, const char *name)
 	return NULL;
 }
 
-/* Two pages around the instruction become writable for the write, as a text page may not stay writable and executable. */
+/*
+ * Two pages around the instruction become writable for the write, as a text page may not stay writable and executable.
+ */
 static void patch(const void *address, const void *bytes, size_t n)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)address & ~(page - 1);

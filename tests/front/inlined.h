@@ -7,8 +7,8 @@
 
 WAYMARK_LABELS(fruit, (APPLE, 0), (PEAR, 1), (linux, 3, 9));
 
-WAYMARK_EVENT(front, shared, (const int *value, const char *text), wm_field(long, value, *value), wm_field(const char *, text, text),
-	      wm_named("hex", wm_hex(*value)));
+WAYMARK_EVENT(front, shared, (const int *value, const char *text), wm_field(long, value, *value),
+	      wm_field(const char *, text, text), wm_named("hex", wm_hex(*value)));
 
 #ifdef __cplusplus
 /* Not static: the linker keeps one copy of each, with its sites. */

@@ -4,8 +4,9 @@
 
   matrix.py SOURCE_ROOT SCRATCH [--list]
 
-In a short run (WMK_ROUNDS_PERCENT below 100) each compiler meets each level of optimisation and each position, and each of the
-extras meets both languages, once by gcc and once by clang, in turn; a long run takes the product of them all. A combination that the toolchain here does not have is said, not hidden."""
+In a short run (WMK_ROUNDS_PERCENT below 100) each compiler meets each level of optimisation and each position, and each
+of the extras meets both languages, once by gcc and once by clang, in turn; a long run takes the product of them all. A
+combination that the toolchain here does not have is said, not hidden."""
 import concurrent.futures
 import os
 import shutil
@@ -16,8 +17,10 @@ COMPILERS = ['gcc', 'clang', 'g++', 'clang++']
 ARM = ['aarch64-linux-gnu-gcc', 'aarch64-linux-gnu-g++']  # static, run by qemu-aarch64
 LEVELS = ['-O0', '-O1', '-O2', '-O3', '-Os']
 POSITIONS = ['pic', 'pie', 'no-pie']
-WARNINGS = ['-Wall', '-Wextra', '-Wpedantic', '-Wshadow', '-Wconversion', '-Wcast-qual', '-Wundef', '-Wpointer-arith', '-Wformat=2',
-            '-Werror']
+WARNINGS = [
+    '-Wall', '-Wextra', '-Wpedantic', '-Wshadow', '-Wconversion', '-Wcast-qual', '-Wundef', '-Wpointer-arith',
+    '-Wformat=2', '-Werror'
+]
 # name, flags of compiler and linker, without the shared library
 EXTRAS = [
     ('plain', [], False),
@@ -95,7 +98,8 @@ class Failure(Exception):
 
 
 def run(command, **more):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, check=False, **more)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300,
+                          check=False, **more)
     if done.returncode:
         raise Failure('%s\n%s\n(exit %d)' % (' '.join(command), done.stdout[-4000:], done.returncode))
     return done.stdout
@@ -122,7 +126,10 @@ def one(root, scratch, combination):
             (['-fvisibility=default', '-fno-sanitize=all'] if plain else [])
         if source.endswith('.c') and '++' in compiler:
             flags = ['-std=gnu11' if f.startswith('-std') else f for f in flags]
-        run([cc, *flags, *([] if plain else WARNINGS), *include, *more, '-c', os.path.join(tests, source), '-o', target], cwd=place)
+        run([
+            cc, *flags, *([] if plain else WARNINGS), *include, *more, '-c',
+            os.path.join(tests, source), '-o', target
+        ], cwd=place)
         return target
 
     try:
@@ -130,11 +137,16 @@ def one(root, scratch, combination):
         harness = build('harness.c')
         objects = [build('program.' + suffix, ['-DWITH_LIBRARY'] if library else []), build('other.' + suffix), harness]
         if library:
-            shared = [compiler, '-shared', *link_flags, build('library.' + suffix, ['-fPIC', '-fvisibility=default']), '-o', library]
+            shared = [
+                compiler, '-shared', *link_flags,
+                build('library.' + suffix, ['-fPIC', '-fvisibility=default']), '-o', library
+            ]
             run([x for x in shared if x not in ('-pie', '-no-pie')], cwd=place)
         program = os.path.join(place, 'program')
-        run([compiler, *link_flags, '-rdynamic', *objects, *([library, '-Wl,-rpath,' + place] if library else []), '-o', program],
-            cwd=place)
+        run([
+            compiler, *link_flags, '-rdynamic', *objects, *([library, '-Wl,-rpath,' + place] if library else []), '-o',
+            program
+        ], cwd=place)
         said = run([*(['qemu-aarch64'] if compiler in ARM else []), program], cwd=place)
         if 'ok:' not in said:
             raise Failure(said)

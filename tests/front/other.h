@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* other.h - the same inline functions and templates once more; FUNCTION is the name to have. Included by C and C++ files. */
+/*
+ * other.h - the same inline functions and templates once more; FUNCTION is the name to have. Included by C and C++
+ * files.
+ */
 #include "inlined.h"
 
 int FUNCTION(int a)

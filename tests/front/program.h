@@ -50,7 +50,8 @@ static void check_words(const char *expected, int line)
 
 static void check_field(unsigned i, unsigned type, const char *name, int line)
 {
-	CHECK(harness.desc->fields[i].type == type, "line %d: field %u has type %u, not %u", line, i, harness.desc->fields[i].type, type);
+	CHECK(harness.desc->fields[i].type == type, "line %d: field %u has type %u, not %u", line, i,
+	      harness.desc->fields[i].type, type);
 	CHECK(!strcmp(harness.desc->fields[i].name, name), "line %d: field %u is \"%s\", not \"%s\"", line, i,
 	      harness.desc->fields[i].name, name);
 }
@@ -58,8 +59,9 @@ static void check_field(unsigned i, unsigned type, const char *name, int line)
 
 static void check_ref(unsigned i, const void *base, size_t len, int line)
 {
-	CHECK(harness.refs[i].base == base && harness.refs[i].len == len, "line %d: reference %u is %p + %zu, not %p + %zu", line, i,
-	      harness.refs[i].base, harness.refs[i].len, base, len);
+	CHECK(harness.refs[i].base == base && harness.refs[i].len == len,
+	      "line %d: reference %u is %p + %zu, not %p + %zu", line, i, harness.refs[i].base, harness.refs[i].len,
+	      base, len);
 }
 #define REF(i, base, len) check_ref(i, base, len, __LINE__)
 
@@ -126,21 +128,30 @@ static void pointers_and_texts(void)
 	const volatile int numbers[3] = { 1, 2, 3 };
 	double halves[2] = { 0.5, 1.5 };
 
-	RECORDS("front", "texts", 7, waymark(front, texts, costly(1), string, nothing, array, s.name, "literal", costly(2)));
+	RECORDS("front", "texts", 7,
+		waymark(front, texts, costly(1), string, nothing, array, s.name, "literal", costly(2)));
 	FIELD(1, STRING, "string"); FIELD(4, STRING, "s.name"); FIELD(5, STRING, "\"literal\"");
 	WORDS("01000000 | 02000000");
 	REF(0, string, SIZE_MAX); REF(1, NULL, SIZE_MAX); REF(2, array, SIZE_MAX); REF(3, s.name, SIZE_MAX);
 	RECORDS("front", "pointers", 4, waymark(front, pointers, pointer, &bytes[0], &halves, (char **)NULL));
 	FIELD(0, POINTER, "pointer"); FIELD(1, POINTER, "&bytes[0]"); FIELD(2, POINTER, "&halves");
-	CHECK(harness.words[0] == (uintptr_t)pointer && harness.words[1] == (uintptr_t)bytes, "pointers are not what they were");
+	CHECK(harness.words[0] == (uintptr_t)pointer && harness.words[1] == (uintptr_t)bytes,
+	      "pointers are not what they were");
 	RECORDS("front", "bits", 3, waymark(front, bits, s.low, s.flag, s.wide));
 	CHECK((harness.words[0] & 0xff) == 5, "a bit-field is %llx", (unsigned long long)harness.words[0]);
 	FIELD(1, BOOL, "s.flag"); FIELD(2, S64, "s.wide");
-	RECORDS("front", "blocks", 6, waymark(front, blocks, wm_text(string, 2), wm_bytes(bytes, sizeof(bytes)), wm_seq(numbers, 2),
-		wm_array(halves, 2), wm_seq(bytes, 0), (unsigned short)0x1234));
-	FIELD(0, TEXT, "wm_text(string, 2)"); FIELD(1, BYTES, "wm_bytes(bytes, sizeof(bytes))"); FIELD(2, SEQ, "wm_seq(numbers, 2)");
+	RECORDS("front", "blocks", 6,
+		waymark(front, blocks, wm_text(string, 2), wm_bytes(bytes, sizeof(bytes)), wm_seq(numbers, 2),
+			wm_array(halves, 2), wm_seq(bytes, 0), (unsigned short)0x1234));
+	FIELD(0, TEXT, "wm_text(string, 2)");
+	FIELD(1, BYTES, "wm_bytes(bytes, sizeof(bytes))");
+	FIELD(2, SEQ, "wm_seq(numbers, 2)");
 	FIELD(3, ARRAY, "wm_array(halves, 2)"); FIELD(5, U16, "(unsigned short)0x1234");
-	REF(0, string, 2); REF(1, bytes, 3); REF(2, (const void *)(uintptr_t)numbers, 8); REF(3, halves, 16); REF(4, bytes, 0);
+	REF(0, string, 2);
+	REF(1, bytes, 3);
+	REF(2, (const void *)(uintptr_t)numbers, 8);
+	REF(3, halves, 16);
+	REF(4, bytes, 0);
 	CHECK(harness.desc->fields[2].elem == WAYMARK_T_S32 && harness.desc->fields[3].elem == WAYMARK_T_DOUBLE &&
 	      harness.desc->fields[3].count == 2, "elements are not described");
 	WORDS("3412");
@@ -206,13 +217,17 @@ static void wrapped(void)
 	const struct waymark_field *fields;
 
 	errno = 3;
-	RECORDS("linux", "unix", 8, waymark(linux, unix, wm_level(ERR), wm_hex(which), wm_oct(which), wm_net(port), wm_enum(fruit, which),
-		wm_flags(fruit, port), wm_named("peer", wm_hex(port)), errno, wm_named("half", 0.5)));
+	RECORDS("linux", "unix", 8,
+		waymark(linux, unix, wm_level(ERR), wm_hex(which), wm_oct(which), wm_net(port), wm_enum(fruit, which),
+			wm_flags(fruit, port), wm_named("peer", wm_hex(port)), errno, wm_named("half", 0.5)));
 	fields = harness.desc->fields;
 	CHECK(harness.desc->level == WAYMARK_LEVEL_ERR, "the level is %u", harness.desc->level);
-	CHECK(fields[0].flags == WAYMARK_F_HEX && fields[1].flags == WAYMARK_F_OCT && fields[2].flags == WAYMARK_F_BE, "flags");
+	CHECK(fields[0].flags == WAYMARK_F_HEX && fields[1].flags == WAYMARK_F_OCT && fields[2].flags == WAYMARK_F_BE,
+	      "flags");
 	FIELD(0, S32, "wm_hex(which)"); FIELD(2, U16, "wm_net(port)"); FIELD(3, ENUM, "wm_enum(fruit, which)");
-	FIELD(4, FLAGS, "wm_flags(fruit, port)"); FIELD(5, U16, "wm_named(\"peer\", wm_hex(port))"); FIELD(6, S32, "errno");
+	FIELD(4, FLAGS, "wm_flags(fruit, port)");
+	FIELD(5, U16, "wm_named(\"peer\", wm_hex(port))");
+	FIELD(6, S32, "errno");
 	CHECK(fields[3].elem == WAYMARK_T_S32 && fields[4].elem == WAYMARK_T_U16, "underlying types");
 	CHECK(fields[3].labels && fields[3].labels->count == 3 && !strcmp(fields[3].labels->label[2].name, "linux") &&
 	      fields[3].labels->label[2].from == 3 && fields[3].labels->label[2].to == 9, "labels");
@@ -230,13 +245,15 @@ static void other_ways(void)
 	WORDS("1100000000000000 | 11000000");
 	RECORDS("marker", "mark", 4, waymark_mark(mark, "value %d text %s p %p c %c", value, text, pointer, 'c'));
 	CHECK(harness.desc->kind == WAYMARK_KIND_MARKER && !strcmp(harness.desc->text, "value %d text %s p %p c %c") &&
-	      !harness.desc->fields && harness.desc->arg_types[0] == WAYMARK_T_S32 && harness.desc->arg_types[1] == WAYMARK_T_STRING &&
-	      harness.desc->arg_types[2] == WAYMARK_T_POINTER, "a marker is not described");
+		      !harness.desc->fields && harness.desc->arg_types[0] == WAYMARK_T_S32 &&
+		      harness.desc->arg_types[1] == WAYMARK_T_STRING && harness.desc->arg_types[2] == WAYMARK_T_POINTER,
+	      "a marker is not described");
 	RECORDS("marker", "plain", 0, waymark_mark(plain, "100%%"));
 	unsigned before = harness.n_records, line = __LINE__ + 1;
 	waymark_logf(NOTICE, "%s" "=%u", text, 7u);
 	CHECK(harness.n_records == before + 1 && harness.desc->kind == WAYMARK_KIND_TEXT && !harness.desc->name &&
-	      harness.desc->level == WAYMARK_LEVEL_NOTICE && !strcmp(harness.desc->text, "%s=%u") && harness.desc->line == line,
+		      harness.desc->level == WAYMARK_LEVEL_NOTICE && !strcmp(harness.desc->text, "%s=%u") &&
+		      harness.desc->line == line,
 	      "a text is not described");
 	REF(0, text, SIZE_MAX);
 	WORDS("07000000");
@@ -249,11 +266,13 @@ static void counters(void)
 	int items = 3;
 
 	RECORDS("front", "load", 1, waymark_counter(front, load, load));
-	CHECK(harness.desc->kind == WAYMARK_KIND_COUNTER && harness.desc->level == WAYMARK_LEVEL_DEBUG_LINE, "a counter is not described");
+	CHECK(harness.desc->kind == WAYMARK_KIND_COUNTER && harness.desc->level == WAYMARK_LEVEL_DEBUG_LINE,
+	      "a counter is not described");
 	FIELD(0, FLOAT, "wm_named(\"value\", load)");
 	WORDS("0000003f");
 	RECORDS("front", "items", 2, waymark_counter(front, items, wm_unit("items", items * 2), load, wm_level(INFO)));
-	CHECK(harness.desc->kind == WAYMARK_KIND_COUNTER && harness.desc->level == WAYMARK_LEVEL_INFO, "a counter is not described");
+	CHECK(harness.desc->kind == WAYMARK_KIND_COUNTER && harness.desc->level == WAYMARK_LEVEL_INFO,
+	      "a counter is not described");
 	FIELD(0, S32, "wm_named(\"value\", wm_unit(\"items\", items * 2))"); FIELD(1, FLOAT, "load");
 	RECORDS("front", "state", 1, waymark_counter(front, state, state));
 	RECORDS("front", "unix", 1, waymark_counter(front, unix, errno));
@@ -265,7 +284,8 @@ static void begins_and_ends(void)
 	int id = 5;
 
 	RECORDS("front", "pay_begin", 1, waymark_begin(front, pay, id, wm_level(ERR)));
-	CHECK(harness.desc->kind == WAYMARK_KIND_BEGIN && harness.desc->level == WAYMARK_LEVEL_ERR, "a begin is not described");
+	CHECK(harness.desc->kind == WAYMARK_KIND_BEGIN && harness.desc->level == WAYMARK_LEVEL_ERR,
+	      "a begin is not described");
 	RECORDS("front", "pay_end", 0, waymark_end(front, pay));
 	CHECK(harness.desc->kind == WAYMARK_KIND_END, "an end is not described");
 	RECORDS("front", "linux_end", 2, waymark_end(front, linux, id, wm_named("result", -1)));
@@ -281,8 +301,9 @@ static int leaves(int how, bool enabled)
 	CHECK(harness.n_records == before + enabled, "a span's begin");
 	for (int i = 0; i < 3; i++) {
 		waymark_span(front, inner, costly(i));
-		if (enabled && (harness.desc->level != WAYMARK_LEVEL_DEBUG_LINE || harness.desc->kind != WAYMARK_KIND_BEGIN ||
-				strcmp(harness.desc->name, "inner_begin") || harness.n_records != before + 2 + 2 * (unsigned)i))
+		if (enabled &&
+		    (harness.desc->level != WAYMARK_LEVEL_DEBUG_LINE || harness.desc->kind != WAYMARK_KIND_BEGIN ||
+		     strcmp(harness.desc->name, "inner_begin") || harness.n_records != before + 2 + 2 * (unsigned)i))
 			CHECK(false, "an inner span's begin, %d", i);
 		if (how == 1 && i == 1)
 			return 1;
@@ -294,7 +315,8 @@ static int leaves(int how, bool enabled)
 			goto out;
 	}
 	if (enabled)
-		CHECK(harness.desc->kind == WAYMARK_KIND_END && !strcmp(harness.desc->name, "inner_end"), "an inner span's end");
+		CHECK(harness.desc->kind == WAYMARK_KIND_END && !strcmp(harness.desc->name, "inner_end"),
+		      "an inner span's end");
 out:
 	return 0;
 }
@@ -308,18 +330,25 @@ static void spans(bool enabled)
 
 		evaluated = 0;
 		leaves(how, enabled);
-		CHECK(harness.n_records - before == enabled * records[how], "%u records of spans that are left in way %d", harness.n_records - before, how);
-		CHECK(evaluated == (int)(enabled * (records[how] / 2 - 1)), "arguments of spans were evaluated %d times", evaluated);
+		CHECK(harness.n_records - before == enabled * records[how],
+		      "%u records of spans that are left in way %d", harness.n_records - before, how);
+		CHECK(evaluated == (int)(enabled * (records[how] / 2 - 1)),
+		      "arguments of spans were evaluated %d times", evaluated);
 		CHECK(!enabled || (harness.desc->kind == WAYMARK_KIND_END && !strcmp(harness.desc->name, "whole_end") &&
-				   harness.desc->level == WAYMARK_LEVEL_CRIT && harness.desc->n_fields == 0), "the end of a span that is left in way %d", how);
+				   harness.desc->level == WAYMARK_LEVEL_CRIT && harness.desc->n_fields == 0),
+		      "the end of a span that is left in way %d", how);
 	}
-	/* What is enabled while a span is open has no end. (What is disabled meanwhile comes to waymark_record(), which sees to it.) */
+	/*
+	 * What is enabled while a span is open has no end. (What is disabled meanwhile comes to waymark_record(), which
+	 * sees to it.)
+	 */
 	const unsigned before = harness.n_records;
 	{
 		waymark_span(front, changing);
 		harness_switch(NULL, NULL, !enabled);
 	}
-	CHECK(harness.n_records == before + 2 * enabled, "%u records of a span that was switched", harness.n_records - before);
+	CHECK(harness.n_records == before + 2 * enabled, "%u records of a span that was switched",
+	      harness.n_records - before);
 	harness_switch(NULL, NULL, enabled);
 }
 
@@ -330,7 +359,8 @@ static void thrown(void)
 		waymark_span(front, throwing);
 		throw 1;
 	} catch (int) {
-		CHECK(harness.desc->kind == WAYMARK_KIND_END && !strcmp(harness.desc->name, "throwing_end"), "an exception leaves a span without its end");
+		CHECK(harness.desc->kind == WAYMARK_KIND_END && !strcmp(harness.desc->name, "throwing_end"),
+		      "an exception leaves a span without its end");
 	}
 }
 #endif
@@ -345,8 +375,9 @@ static void limits(void)
 {
 	unsigned char a = 1;
 
-	RECORDS("front", "many", 32, waymark(front, many, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a,
-		a, a, a, a, wm_level(INFO)));
+	RECORDS("front", "many", 32,
+		waymark(front, many, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a,
+			a, a, a, a, wm_level(INFO)));
 	WORDS("0101010101010101 0101010101010101 0101010101010101 0101010101010101");
 	CHECK(harness.desc->level == WAYMARK_LEVEL_INFO, "the level behind 32 fields is lost");
 }
@@ -367,14 +398,15 @@ static void once(bool enabled)
 /* Values that live in registers across an enabled site: all of them must survive it. */
 static __attribute__((noinline)) double survivors(const long *v, const double *x)
 {
-	long a = v[0], b = v[1], c = v[2], d = v[3], e = v[4], f = v[5], g = v[6], h = v[7], i = v[8], j = v[9], k = v[10], l = v[11];
+	long a = v[0], b = v[1], c = v[2], d = v[3], e = v[4], f = v[5], g = v[6], h = v[7], i = v[8], j = v[9],
+	     k = v[10], l = v[11];
 	double p = x[0], q = x[1], r = x[2];
 	long double y = (long double)x[3] * 3;
 
 	waymark(front, survivors, a, b, p);
 	waymark(front, survivors_text, "text", l);
-	return (double)(a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i + 10 * j + 11 * k + 12 * l) + p + 2 * q + 3 * r +
-	       (double)y;
+	return (double)(a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i + 10 * j + 11 * k + 12 * l) +
+	       p + 2 * q + 3 * r + (double)y;
 }
 
 #ifdef __cplusplus
@@ -387,13 +419,15 @@ static void cxx(void)
 	const int &reference = 4;
 	with_members m;
 
-	RECORDS("front", "cxx", 5, waymark(front, cxx, c, text, reference, nullptr, (std::string("temp") + "orary").c_str()));
+	RECORDS("front", "cxx", 5,
+		waymark(front, cxx, c, text, reference, nullptr, (std::string("temp") + "orary").c_str()));
 	FIELD(0, S16, "c"); FIELD(1, TEXT, "text"); FIELD(2, S32, "reference"); FIELD(3, POINTER, "nullptr");
 	REF(0, text.data(), text.size());
 	WORDS("ffff | 04000000 0000000000000000");
 	unsigned before = harness.n_records;
 	CHECK(template_function<short>(3) == 3 && template_function<double>(0.5) == 0.5, "templates");
-	CHECK(harness.n_records == before + 2 && harness.desc->fields[0].type == WAYMARK_T_DOUBLE, "each instance has its own fields");
+	CHECK(harness.n_records == before + 2 && harness.desc->fields[0].type == WAYMARK_T_DOUBLE,
+	      "each instance has its own fields");
 	CHECK(m.method(2) == 2 && !strcmp(harness.desc->name, "lambda"), "members");
 	WORDS("07000000 02000000");
 	containers();

@@ -27,8 +27,10 @@ THIRTY = ', '.join(['x'] * 30)
 # languages, what must not compile, the token to change, its replacement, the message
 CASES = [
     ('c c++', 'waymark(a, b, %s, x, x, x)' % THIRTY, ', x, x, x)', ', x, x)', 'waymark: at most 32 fields'),
-    ('c c++', 'waymark(a, b, %s, %s, %s)' % (THIRTY, THIRTY, 'x'), ', %s, x)' % THIRTY, ', x)', 'waymark: at most 32 fields'),
-    ('c c++', 'waymark(a, b, %s, x, x, wm_level(ERR), x)' % THIRTY, ', wm_level(ERR), x)', ', wm_level(ERR))', 'waymark: at most 32 fields'),
+    ('c c++', 'waymark(a, b, %s, %s, %s)' % (THIRTY, THIRTY, 'x'), ', %s, x)' % THIRTY, ', x)',
+     'waymark: at most 32 fields'),
+    ('c c++', 'waymark(a, b, %s, x, x, wm_level(ERR), x)' % THIRTY, ', wm_level(ERR), x)', ', wm_level(ERR))',
+     'waymark: at most 32 fields'),
     ('c c++', 'waymark(a, b, r)', 'r)', 'r.a)', 'waymark: an argument of this type cannot be a field'),
     ('c c++', 'waymark(a, b, wm_hex(d))', 'd)', 'x)', 'waymark: wm_hex takes an integer'),
     ('c c++', 'waymark(a, b, wm_oct(s))', 's)', 'x)', 'waymark: wm_oct takes an integer'),
@@ -92,8 +94,10 @@ def compile_it(compiler, root, texts, suffix):
             functions = [FUNCTION.replace('@', text).replace('#', str(n)) for n, text in enumerate(texts)]
             out.write(PREFIX + ''.join(functions))
         standard = '-std=gnu++11' if suffix == '.cc' else '-std=gnu11'
-        done = subprocess.run([compiler, standard, '-Wall', '-Werror', '-I' + os.path.join(root, 'include'), '-c', source, '-o',
-                               os.path.join(place, 'refused.o')], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        done = subprocess.run([
+            compiler, standard, '-Wall', '-Werror', '-I' + os.path.join(root, 'include'), '-c', source, '-o',
+            os.path.join(place, 'refused.o')
+        ], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         return done.returncode, done.stdout
 
 

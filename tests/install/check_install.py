@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Installs into an empty directory and uses what is there, as a user would: pkg-config, compile, record, read, man pages.
+"""Installs into an empty directory and uses what is there, as a user would: pkg-config, compile, record, read, man
+pages.
 
 usage: check_install.py BUILD
 """
@@ -145,10 +146,11 @@ def check_reader(env, flags, work):
 
 
 def check_manual(root, waymark, env):
-    """There is a page for waymark and for each command, troff has nothing to say against it, every option of the table is in it."""
+    """There is a page for waymark and for each command, troff has nothing to say against it, every option of the table
+    is in it."""
     commands = re.findall(r'^  (\S+) ', run([waymark, 'help'], env=env), re.M)
-    for page in ('waymark-ctl.7', 'waymark-ctf.7', 'waymark-filter.7', 'waymark-sessiond.8', 'waymark-consumerd.8', 'waymark_ctl_create.3',
-                 'waymark_ctl_result_print_json.3'):
+    for page in ('waymark-ctl.7', 'waymark-ctf.7', 'waymark-filter.7', 'waymark-sessiond.8', 'waymark-consumerd.8',
+                 'waymark_ctl_create.3', 'waymark_ctl_result_print_json.3'):
         find(root, page)
     for name in [''] + ['-' + c for c in commands]:
         page = find(root, 'waymark%s.1' % name)
@@ -217,7 +219,10 @@ def check_plain_build(work):
 
 def completed(script, line, env):
     """What bash makes of it."""
-    return run(['bash', '-c', '. "$1"; COMP_LINE=$2 COMP_POINT=${#2}; _waymark; printf "%s\\n" "${COMPREPLY[@]}"', 'bash', script, line], env=env).split()
+    return run([
+        'bash', '-c', '. "$1"; COMP_LINE=$2 COMP_POINT=${#2}; _waymark; printf "%s\\n" "${COMPREPLY[@]}"', 'bash',
+        script, line
+    ], env=env).split()
 
 
 def check_completion(root, env):
@@ -227,13 +232,15 @@ def check_completion(root, env):
     run(['bash', '-n', script])
     if shutil.which('zsh'):
         run(['zsh', '-n', find(root, '_waymark')])
-    for line, wanted in (('waymark rec', 'record'), ('waymark -n rec', 'record'), ('waymark record --over', '--overwrite'),
-                         ('waymark add-context -t vpid,pro', 'vpid,procname'), ('waymark enable-event a --loglevel=wa', 'warning'),
-                         ('waymark convert --to per', 'perfetto'), ('waymark convert --from=str', 'strace'),
-                         ('waymark view --color al', 'always'),
+    for line, wanted in (('waymark rec', 'record'), ('waymark -n rec', 'record'),
+                         ('waymark record --over', '--overwrite'), ('waymark add-context -t vpid,pro', 'vpid,procname'),
+                         ('waymark enable-event a --loglevel=wa', 'warning'), ('waymark convert --to per', 'perfetto'),
+                         ('waymark convert --from=str', 'strace'), ('waymark view --color al', 'always'),
                          ('waymark view -n scope,he', 'scope,header'), ('waymark create --trace-format ', 'ctf-2'),
-                         ('waymark list --names ev', 'events'), ('waymark regenerate st', 'statedump'),
-                         ('waymark list --ker', '--kernel'), ('waymark help vi', 'view'), ('waymark help --completion=z', 'zsh'), ('waymark record -- wc', 'wc')):
+                         ('waymark list --names ev', 'events'), ('waymark regenerate st',
+                                                                 'statedump'), ('waymark list --ker', '--kernel'),
+                         ('waymark help vi', 'view'), ('waymark help --completion=z', 'zsh'), ('waymark record -- wc',
+                                                                                               'wc')):
         got = completed(script, line, env)
         if wanted not in got:
             sys.exit('bash completes "%s" to %s, not %s' % (line, got, wanted))
@@ -255,35 +262,47 @@ def check_units(root):
 
 
 def check_calibrate(waymark, env):
-    """Each part has its figures, in JSON and for people: a site that nobody records, the clock, a record without fields, fields by length, contexts."""
+    """Each part has its figures, in JSON and for people: a site that nobody records, the clock, a record without
+    fields, fields by length, contexts."""
     cost = json.loads(run([waymark, 'calibrate', '--json'], env=env))
     results = {r.get('context', r['what']): r for r in cost['results']}
     parts = ['clock', 'record_0', 'record_4', 'record_64', 'vpid', 'vtid', 'procname', 'cpu_id', 'pthread_id', 'ip']
     for name in parts:
-        if name not in results or not 0 < results[name]['low_ns'] <= results[name]['median_ns'] <= results[name]['high_ns']:
+        if name not in results or not 0 < results[name]['low_ns'] <= results[name]['median_ns'] <= results[name][
+                'high_ns']:
             sys.exit('waymark calibrate has measured %s as %s' % (name, results.get(name)))
     if [name for name in parts[1:] if 'more_ns' not in results[name]] or results['record_0']['more_ns'] <= 0:
         sys.exit('waymark calibrate has nothing for what a part costs: %s' % cost)
     if 'disabled_site_ns' not in cost or set(results) != set(parts):
         sys.exit('waymark calibrate has measured %s' % cost)
     text = run([waymark, 'calibrate'], env=env)
-    for words in ['reading the clock', 'site that nobody records', 'record without fields', 'record of 4 bytes', 'record of 64 bytes', 'with vpid', 'with procname']:
+    for words in [
+            'reading the clock', 'site that nobody records', 'record without fields', 'record of 4 bytes',
+            'record of 64 bytes', 'with vpid', 'with procname'
+    ]:
         if not re.search(re.escape(words) + r'.* -?\d+\.\d', text):
             sys.exit('waymark calibrate does not tell the %s: %s' % (words, text))
 
 
 def check_session(root, env, work):
     """
-    The daemons that were installed are found, and record the program that was compiled against the installed library; what they know is completed.
+    The daemons that were installed are found, and record the program that was compiled against the installed library;
+    what they know is completed.
     """
     home = os.path.join(work, 'home')
     os.mkdir(home, 0o700)
-    env = dict(env, HOME=home, WAYMARK_RUNDIR=os.path.join(home, 'run'), PATH=os.path.dirname(find(root, 'waymark')) + ':' + env['PATH'])
+    env = dict(env, HOME=home, WAYMARK_RUNDIR=os.path.join(home, 'run'),
+               PATH=os.path.dirname(find(root, 'waymark')) + ':' + env['PATH'])
     env.pop('WAYMARK_SESSIOND', None)
     try:
-        out = run(['bash', '-ec', 'waymark create one >&2; waymark enable-event "installed:*" >&2; waymark start >&2; "$1"; waymark stop >&2; '
-                   'waymark view', 'bash', os.path.join(work, 'user')], env=env)
-        for line, wanted in (('waymark start o', 'one'), ('waymark list ', 'one'), ('waymark enable-event -c ', 'channel0')):
+        out = run([
+            'bash', '-ec',
+            'waymark create one >&2; waymark enable-event "installed:*" >&2; waymark start >&2; "$1"; waymark stop >&2; '
+            'waymark view', 'bash',
+            os.path.join(work, 'user')
+        ], env=env)
+        for line, wanted in (('waymark start o', 'one'), ('waymark list ', 'one'), ('waymark enable-event -c ',
+                                                                                    'channel0')):
             got = completed(find(root, 'waymark.bash'), line, env)
             if wanted not in got:
                 sys.exit('bash completes "%s" to %s, not %s' % (line, got, wanted))
@@ -313,20 +332,30 @@ def main(build):
         version = run([waymark, 'version'], env=env).split()[-1]
         if run(['pkg-config', '--modversion', 'waymark'], env=env).strip() != version:
             sys.exit('waymark.pc and `waymark version` differ')
-        check_symbols(root, 'libwaymark.so.0', r'waymark_|WAYMARK|v?fork$|clone$|unshare$|setns$|pthread_exit$|thrd_exit$|set[a-z]*id$|setgroups$|initgroups$')
+        check_symbols(
+            root, 'libwaymark.so.0',
+            r'waymark_|WAYMARK|v?fork$|clone$|unshare$|setns$|pthread_exit$|thrd_exit$|set[a-z]*id$|setgroups$|initgroups$'
+        )
         check_symbols(root, 'libwaymark-ring.so.0', r'waymark_ring_|WAYMARK')
         flags = run(['pkg-config', '--cflags', '--libs', 'waymark'], env=env).split()
         check_program(root, env, flags, [], work)
         static = run(['pkg-config', '--cflags', 'waymark'], env=env).split() + [find(root, 'libwaymark.a'), '-pthread']
         check_program(root, env, static, ['-static'], work)
         check_symbols(root, 'libwaymark-ctl.so.0', r'waymark_ctl_|WAYMARK', r'libc\.|ld-linux|libjson-c\.')
-        check_controller(env, run(['pkg-config', '--cflags', '--libs', 'waymark', 'waymark-ctl'], env=env).split(), work, version)
+        check_controller(env,
+                         run(['pkg-config', '--cflags', '--libs', 'waymark', 'waymark-ctl'], env=env).split(), work,
+                         version)
         json_c = run(['pkg-config', '--libs', 'json-c']).split()
-        check_controller(env, run(['pkg-config', '--cflags', 'waymark-ctl'], env=env).split() +
-                         [find(root, 'libwaymark.a'), find(root, 'libwaymark-ctl.a')] + json_c + ['-pthread'], work, version)
+        check_controller(
+            env,
+            run(['pkg-config', '--cflags', 'waymark-ctl'], env=env).split() +
+            [find(root, 'libwaymark.a'), find(root, 'libwaymark-ctl.a')] + json_c + ['-pthread'], work, version)
         check_symbols(root, 'libwaymark-ctf.so.0', r'waymark_ctf_|WAYMARK', r'libc\.|ld-linux|libjson-c\.')
         check_reader(env, run(['pkg-config', '--cflags', '--libs', 'waymark-ctf'], env=env).split(), work)
-        check_reader(env, run(['pkg-config', '--cflags', 'waymark-ctf'], env=env).split() + [find(root, 'libwaymark-ctf.a')] + json_c + ['-pthread'], work)
+        check_reader(
+            env,
+            run(['pkg-config', '--cflags', 'waymark-ctf'], env=env).split() + [find(root, 'libwaymark-ctf.a')] +
+            json_c + ['-pthread'], work)
         check_manual(root, waymark, env)
         check_macros(root)
         check_readme(root, env, flags, work)

@@ -21,7 +21,8 @@ class Process:
 
 
 def read(text, follow):
-    """Lines of `-o FILE`, with -f if `follow`: Process by number, first the first one's. Calls that were interrupted by others are joined."""
+    """Lines of `-o FILE`, with -f if `follow`: Process by number, first the first one's. Calls that were interrupted by
+    others are joined."""
     processes, begun = {}, {}
     for line in text.splitlines():
         pid, rest = (line.split(None, 1) if follow else ('0', line))
@@ -52,7 +53,8 @@ def read(text, follow):
 
 
 def by_birth(processes):
-    """Processes named by who made them: "0", "0.0", "0.1", ...; with their calls, in which numbers of processes are these names."""
+    """Processes named by who made them: "0", "0.0", "0.1", ...; with their calls, in which numbers of processes are
+    these names."""
     names = {}
 
     def name(pid, as_what):

@@ -20,16 +20,16 @@ class Answer:
         self.argv, self.status, self.out, self.err = argv, status, out, err
 
     def ok(self, status=0):
-        check(self.status == status, '`%s` ended with status %d, not %d: %s', shlex.join(self.argv), self.status, status,
-              (self.err + self.out)[-1500:])
+        check(self.status == status, '`%s` ended with status %d, not %d: %s', shlex.join(self.argv), self.status,
+              status, (self.err + self.out)[-1500:])
         return self
 
     def says(self, *words):
         """Each of the words (alternatives: a|b) is in what it said."""
         text = (self.err + self.out).lower()
         for word in words:
-            check(any(w in text for w in word.lower().split('|')), '`%s` does not say "%s": %s', shlex.join(self.argv), word,
-                  (self.err + self.out)[-1500:])
+            check(any(w in text for w in word.lower().split('|')), '`%s` does not say "%s": %s', shlex.join(self.argv),
+                  word, (self.err + self.out)[-1500:])
         return self
 
     @property
@@ -80,7 +80,8 @@ class Control:
         for pid in filter(str.isdigit, os.listdir('/proc')):
             with contextlib.suppress(OSError):
                 name = slurp('/proc/%s/comm' % pid).strip()
-                if name.startswith('waymark-') and ('WAYMARK_RUNDIR=' + self.rundir) in slurp('/proc/%s/environ' % pid).split('\0'):
+                if name.startswith('waymark-') and ('WAYMARK_RUNDIR=' + self.rundir) in slurp(
+                        '/proc/%s/environ' % pid).split('\0'):
                     found[int(pid)] = name
         return found
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """
-The traces of Common Trace Format 1.8 that a reader has to read, and those that it has to refuse with a reason. GOOD are babeltrace2's to print,
-but for the few that bring lines of their own; BAD tell what must be said, and which records must be given all the same. Tiny is small enough to be
-cut and changed at each of its bytes. `corpus18.py FOLDER [NAME...]` makes them, to be looked at.
+The traces of Common Trace Format 1.8 that a reader has to read, and those that it has to refuse with a reason. GOOD are
+babeltrace2's to print, but for the few that bring lines of their own; BAD tell what must be said, and which records
+must be given all the same. Tiny is small enough to be cut and changed at each of its bytes. `corpus18.py FOLDER
+[NAME...]` makes them, to be looked at.
 """
 import functools
 import os
@@ -33,18 +34,21 @@ uint16_t list[length]; enum : uint8_t { one = 1, two = 2 } tag; variant <tag> { 
 
 
 class Tiny:
-    """One file of three packets with something of all: its bytes, where its records end in them, and where each packet's first may begin."""
+    """One file of three packets with something of all: its bytes, where its records end in them, and where each
+    packet's first may begin."""
 
     def __init__(self):
         self.plain = Plain()
         self.plain.event('tiny', TINY_FIELDS)
         self.packets = []
         for p in range(3):
-            records = [(BEGIN + 10000 * p + 2000 * r, 0, lambda b, n=3 * p + r: self.fields(b, n)) for r in range(2 if p == 1 else 3)]
+            records = [(BEGIN + 10000 * p + 2000 * r, 0, lambda b, n=3 * p + r: self.fields(b, n))
+                       for r in range(2 if p == 1 else 3)]
             self.packets.append(self.plain.packet(records, pad=3 * p, sequence=p))
         self.data, self.ends = joined(self.packets), ends(self.packets)
         self.metadata, self.packetized = self.plain.text().encode(), packetized(self.plain.text(), size=400)
-        self.index = index([(p, {'begin': BEGIN + 10000 * n, 'end': BEGIN + 10000 * n + 4000, 'sequence': n}) for n, p in enumerate(self.packets)])
+        self.index = index([(p, {'begin': BEGIN + 10000 * n, 'end': BEGIN + 10000 * n + 4000, 'sequence': n})
+                            for n, p in enumerate(self.packets)])
         self.begins = [sum(len(p.bytes) for p in self.packets[:n]) for n in range(3)]
 
     @staticmethod
@@ -56,7 +60,9 @@ class Tiny:
         return b.s('two') if n % 2 else b.i(8, n)
 
     def write(self, directory, data=None, metadata=None, made_index=None):
-        files = {'metadata': self.metadata if metadata is None else metadata, 'stream': self.data if data is None else data}
+        files = {
+            'metadata': self.metadata if metadata is None else metadata, 'stream': self.data if data is None else data
+        }
         if made_index is not None:
             files['index__stream.idx'] = made_index
         save(directory, **files)
@@ -66,7 +72,8 @@ class Tiny:
         return sum(end <= byte for end in self.ends)
 
     def untouched(self, byte):
-        """How many records are read before this byte has told anything: if it is one of a packet's header, those of the packets before."""
+        """How many records are read before this byte has told anything: if it is one of a packet's header, those of the
+        packets before."""
         packet = max(n for n in range(3) if self.begins[n] <= byte)
         return self.before(self.begins[packet] if byte < self.begins[packet] + Plain.HEAD else byte)
 

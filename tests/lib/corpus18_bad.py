@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Bad traces of corpus18.py whose metadata is right: packets, records, indexes and folders that are not what they say."""
+"""Bad traces of corpus18.py whose metadata is right: packets, records, indexes and folders that are not what they
+say."""
 import collections
 import functools
 import os
 
 from ctf18 import BEGIN, METADATA_MAGIC, Packet, Plain, index, integers, joined, metadata_packet, save
 
-# `words` must be in what is said. `rest` makes a trace of the records that must be given all the same, and `whole` one of those that may be. None is
-# for no records, and a `whole` of ANY for those that may have any time.
+# `words` must be in what is said. `rest` makes a trace of the records that must be given all the same, and `whole` one
+# of those that may be. None is for no records, and a `whole` of ANY for those that may have any time.
 ANY = 'any'
 Bad = collections.namedtuple('Bad', 'name make words rest whole')
 DATA = []
@@ -18,7 +19,9 @@ enum : uint8_t { one = 1, two = 2 } tag; variant <tag> { uint8_t one; string two
 
 def fields_of(b, n, length=None, items=None, tag=None, end=True):
     count = n % 3 if items is None else items
-    b.i(8, n).raw(b'record %d' % n).raw(b'\0' if end else b'').i(3, n % 8).i(13, -n).i(64, count if length is None else length)
+    b.i(8, n).raw(b'record %d' % n).raw(b'\0' if end else b'').i(3, n % 8).i(13,
+                                                                             -n).i(64,
+                                                                                   count if length is None else length)
     for item in range(count):
         b.i(16, 1000 + item)
     kind = 1 + n % 2
@@ -28,9 +31,9 @@ def fields_of(b, n, length=None, items=None, tag=None, end=True):
 
 def small_trace(keep=None, lies=None, wrong=None):
     """
-    Two files of two kinds of streams, three packets in each, three records in a packet; their times interleave. keep(file, packet, record) says
-    what is left out, `lies` are for the headers of {(file, packet): ...}, `wrong` for {(file, packet, record): (time, id, fields)}, where None is
-    what is right. Returns (Plain, {file: packets}).
+    Two files of two kinds of streams, three packets in each, three records in a packet; their times interleave.
+    keep(file, packet, record) says what is left out, `lies` are for the headers of {(file, packet): ...}, `wrong` for
+    {(file, packet, record): (time, id, fields)}, where None is what is right. Returns (Plain, {file: packets}).
     """
     plain, files = Plain(streams=2), {}
     plain.event('of_a', FIELDS, stream=0)
@@ -44,7 +47,9 @@ def small_trace(keep=None, lies=None, wrong=None):
                 if keep is None or keep(name, p, r):
                     records.append((begin + 20000 * r if time is None else time, stream if number is None else number,
                                     fields or functools.partial(fields_of, n=p * 3 + r)))
-            files[name].append(plain.packet(records, begin, begin + 60000, pad=8 * p, stream=stream, sequence=p, lie=(lies or {}).get((name, p))))
+            files[name].append(
+                plain.packet(records, begin, begin + 60000, pad=8 * p, stream=stream, sequence=p, lie=(lies or {}).get(
+                    (name, p))))
     return plain, files
 
 
@@ -90,15 +95,18 @@ data_is_bad('content_greater_than_packet', ['stream_a', 'content'], not_of(A, 1)
 data_is_bad('content_greater_than_packet_by_a_bit', ['stream_b', 'content'], not_of(B),
             lies={(B, 0): {'content': small_trace()[1][B][0].whole + 1}})
 data_is_bad('content_of_0', ['stream_a', 'content'], not_of(A, 1), lies={MIDDLE: {'content': 0}})
-data_is_bad('content_less_than_header', ['stream_a', 'content'], not_of(A, 1), lies={MIDDLE: {'content': 8 * Plain.HEAD - 8}})
+data_is_bad('content_less_than_header', ['stream_a', 'content'], not_of(A, 1),
+            lies={MIDDLE: {'content': 8 * Plain.HEAD - 8}})
 data_is_bad('content_of_all_ones', ['stream_a', 'content'], not_of(A, 1), lies={MIDDLE: {'content': (1 << 64) - 1}})
 data_is_bad('packet_of_0', ['stream_a', 'packet'], not_of(A, 1), lies={MIDDLE: {'whole': 0}})
 data_is_bad('packet_and_content_of_0', ['stream_a'], not_of(A, 1), lies={MIDDLE: {'whole': 0, 'content': 0}})
 data_is_bad('packet_beyond_the_file', ['stream_a', 'packet'], not_of(A, 2), lies={LAST: {'whole': 1 << 24}})
 data_is_bad('packet_far_beyond_the_file', ['stream_a', 'packet'], not_of(A, 1), lies={MIDDLE: {'whole': (1 << 64) - 8}})
-data_is_bad('packet_and_content_far_beyond', ['stream_a'], not_of(A, 1), lies={MIDDLE: {'whole': 1 << 63, 'content': 1 << 63}})
+data_is_bad('packet_and_content_far_beyond', ['stream_a'], not_of(A, 1),
+            lies={MIDDLE: {'whole': 1 << 63, 'content': 1 << 63}})
 data_is_bad('packet_not_of_bytes', ['stream_a', 'packet'], not_of(A, 1), lies={MIDDLE: {'whole': 8 * 400 + 3}})
-data_is_bad('packet_less_than_header', ['stream_a', 'packet'], not_of(A, 1), lies={MIDDLE: {'whole': 64, 'content': 64}})
+data_is_bad('packet_less_than_header', ['stream_a', 'packet'], not_of(A, 1),
+            lies={MIDDLE: {'whole': 64, 'content': 64}})
 data_is_bad('first_packet_of_0', ['stream_a'], not_of(A), lies={FIRST: {'whole': 0}})
 
 
@@ -112,14 +120,18 @@ data_is_bad('content_ends_in_a_record', ['stream_a'], not_of(A, 1, 2), **shorter
 data_is_bad('content_ends_in_a_header', ['stream_a'], not_of(A, 1, 2), **shorter(8 * 25))
 
 # Ids. What comes after a record whose class is not known cannot be found before the next packet, which is.
-data_is_bad('unknown_event', ['stream_a', '777'], lambda f, p, r: f != A or (p, r) < (1, 1) or p > 1, wrong={(A, 1, 1): (None, 777, None)})
-data_is_bad('event_of_another_stream', ['stream_a', '1'], lambda f, p, r: f != A or (p, r) < (1, 0) or p > 1, wrong={(A, 1, 0): (None, 1, None)})
+data_is_bad('unknown_event', ['stream_a', '777'], lambda f, p, r: f != A or (p, r) < (1, 1) or p > 1,
+            wrong={(A, 1, 1): (None, 777, None)})
+data_is_bad('event_of_another_stream', ['stream_a', '1'], lambda f, p, r: f != A or (p, r) < (1, 0) or p > 1,
+            wrong={(A, 1, 0): (None, 1, None)})
 data_is_bad('unknown_stream', ['stream_a', '999'], not_of(A, 1), lies={MIDDLE: {'stream': 999}})
-data_is_bad('unknown_stream_of_a_file', ['stream_a', '999'], not_of(A), lies={(A, n): {'stream': 999} for n in range(3)})
+data_is_bad('unknown_stream_of_a_file', ['stream_a', '999'], not_of(A),
+            lies={(A, n): {'stream': 999} for n in range(3)})
 data_is_bad('wrong_magic', ['stream_a', 'magic'], not_of(A, 1), lies={MIDDLE: {'magic': 0xC1FC1FC0}})
 data_is_bad('swapped_magic', ['stream_a', 'magic'], not_of(A), lies={(A, n): {'magic': 0xC11FFCC1} for n in range(3)})
 data_is_bad('wrong_uuid', ['stream_a', 'uuid'], not_of(A, 1), lies={MIDDLE: {'uuid': bytes(16)}})
-data_is_bad('uuid_of_another_trace', ['stream_a', 'uuid'], not_of(A), lies={(A, n): {'uuid': bytes(range(16))} for n in range(3)})
+data_is_bad('uuid_of_another_trace', ['stream_a', 'uuid'], not_of(A),
+            lies={(A, n): {'uuid': bytes(range(16))} for n in range(3)})
 
 
 def bad_fields(name, words, **how):
@@ -143,7 +155,8 @@ def no_end(bits):
 data_is_bad('string_without_end', ['stream_a', 'text'], not_of(A, 2, 2), wrong={(A, 2, 2): (None, None, no_end)})
 
 # Times. All that was recorded is there; only its order is wrong.
-data_is_bad('time_going_back', ['stream_a', 'back'], not_of(A, 1, 1), ANY, wrong={(A, 1, 1): (BEGIN + 1000, None, None)})
+data_is_bad('time_going_back', ['stream_a', 'back'], not_of(A, 1, 1), ANY,
+            wrong={(A, 1, 1): (BEGIN + 1000, None, None)})
 data_is_bad('packet_before_the_last', ['stream_a', 'back'], not_of(A, 2), ANY, lies={LAST: {'begin': 5, 'end': 6}},
             wrong={(A, 2, r): (5, None, None) for r in range(3)})
 data_is_bad('packet_that_ends_before_it_begins', ['stream_a'], not_of(A, 1), lies={MIDDLE: {'end': 5}})
@@ -155,7 +168,8 @@ def foreign(directory, data):
 
 
 # A file that is nothing of the kind does not keep the others from being read.
-for kind, garbage in (('text', b'Dear reader,\n' * 40), ('zeros', bytes(4096)), ('ones', b'\xff' * 4096), ('metadata', b'/* CTF 1.8 */\n')):
+for kind, garbage in (('text', b'Dear reader,\n' * 40), ('zeros', bytes(4096)), ('ones', b'\xff' * 4096),
+                      ('metadata', b'/* CTF 1.8 */\n')):
     DATA.append(Bad('file_of_' + kind, functools.partial(foreign, data=garbage), ['stream_c'], small, small))
 
 NOTHING = '''/* CTF 1.8 */
@@ -163,7 +177,10 @@ trace { major = 1; minor = 8; byte_order = le; };
 stream { };
 event { name = "e"; fields := struct { %s}; };
 '''
-NO_BITS = {'event_of_no_bits': '', 'event_of_an_empty_array': 'integer { size = 8; } a[0]; ', 'event_of_an_empty_struct': 'struct { } a; '}
+NO_BITS = {
+    'event_of_no_bits': '', 'event_of_an_empty_array': 'integer { size = 8; } a[0]; ',
+    'event_of_an_empty_struct': 'struct { } a; '
+}
 
 
 def no_bits(directory, fields):
@@ -181,7 +198,9 @@ def sequence_of_nothing(directory, length):
          stream=Packet(lambda b, content, whole: b.i(64, length)).bytes)
 
 
-DATA.append(Bad('sequence_of_nothing', functools.partial(sequence_of_nothing, length=1 << 40), ['stream', 'length'], None, None))
+DATA.append(
+    Bad('sequence_of_nothing', functools.partial(sequence_of_nothing, length=1 << 40), ['stream', 'length'], None,
+        None))
 
 
 # What is aligned by far more than it is long.
@@ -191,18 +210,22 @@ FAR = 'typealias integer { size = 8; align = 8; } := u8;\ntypealias integer { si
 
 def wraps(directory):
     """Eight times 2^61 bits: in 64 bits a record of the first event is as long as nothing, and ends where it began."""
-    save(directory, metadata='/* CTF 1.8 */\n' + FAR + 'trace { major = 1; minor = 8; byte_order = le; };\n'
-         'stream { event.header := struct { u8 id; }; };\n' + ''.join(
-             'event { name = "e%d"; id = %d; fields := struct { %s%s}; };\n' % (n, n, ''.join('far a%d[2147483648]; ' % i for i in range(8)), 'u8 more; ' * n)
-             for n in range(2)),
-         stream=b'\0\1\0\0\1\0' * 1000)
+    save(
+        directory, metadata='/* CTF 1.8 */\n' + FAR + 'trace { major = 1; minor = 8; byte_order = le; };\n'
+        'stream { event.header := struct { u8 id; }; };\n' +
+        ''.join('event { name = "e%d"; id = %d; fields := struct { %s%s}; };\n' %
+                (n, n, ''.join('far a%d[2147483648]; ' % i for i in range(8)), 'u8 more; ' * n)
+                for n in range(2)), stream=b'\0\1\0\0\1\0' * 1000)
 
 
 def context_far_away(directory):
-    """An array of nothing, 128 MiB behind the beginning of a packet that says to be that long, in a file of 64 bytes."""
-    save(directory, metadata='/* CTF 1.8 */\n' + FAR + integers() + 'trace { major = 1; minor = 8; byte_order = le; };\n'
-         'stream { packet.context := struct { uint64_t packet_size; uint64_t content_size; far x[0]; }; };\n'
-         'event { name = "e"; fields := struct { uint8_t n; }; };\n', stream=(1 << 31).to_bytes(8, 'little') * 2 + b'x' * 48)
+    """An array of nothing, 128 MiB behind the beginning of a packet that says to be that long, in a file of 64
+    bytes."""
+    save(
+        directory, metadata='/* CTF 1.8 */\n' + FAR + integers() + 'trace { major = 1; minor = 8; byte_order = le; };\n'
+        'stream { packet.context := struct { uint64_t packet_size; uint64_t content_size; far x[0]; }; };\n'
+        'event { name = "e"; fields := struct { uint8_t n; }; };\n',
+        stream=(1 << 31).to_bytes(8, 'little') * 2 + b'x' * 48)
 
 
 def members_of_members(directory):
@@ -211,12 +234,18 @@ def members_of_members(directory):
     for name in 'dcba':
         text += 'struct %s { %s};\n' % (name, ''.join('%s %s%d; ' % (inside, name, i) for i in range(1000)))
         inside = 'struct ' + name
-    save(directory, metadata='/* CTF 1.8 */\n' + FAR + text + 'clock { name = "c"; };\ntrace { major = 1; minor = 8; byte_order = le; };\n'
-         'stream { event.header := struct a; };\nevent { name = "e"; fields := struct { u8 n; }; };\n', stream=b'12345678')
+    save(
+        directory, metadata='/* CTF 1.8 */\n' + FAR + text +
+        'clock { name = "c"; };\ntrace { major = 1; minor = 8; byte_order = le; };\n'
+        'stream { event.header := struct a; };\nevent { name = "e"; fields := struct { u8 n; }; };\n',
+        stream=b'12345678')
 
 
-DATA += [Bad('sizes_that_wrap', wraps, ['stream'], None, None), Bad('context_far_away', context_far_away, ['stream', 'header'], None, None),
-         Bad('members_of_members', members_of_members, ['metadata'], None, None)]
+DATA += [
+    Bad('sizes_that_wrap', wraps, ['stream'], None, None),
+    Bad('context_far_away', context_far_away, ['stream', 'header'], None, None),
+    Bad('members_of_members', members_of_members, ['metadata'], None, None)
+]
 
 
 # Indexes. The packets tell all that an index does: no record is missing because of one.
@@ -224,7 +253,8 @@ DATA += [Bad('sizes_that_wrap', wraps, ['stream'], None, None), Bad('context_far
 def bad_index(directory, data=None, **more):
     plain, files = small_trace()
     small(directory)
-    packets = [(p, {'begin': BEGIN + 100000 * n, 'end': BEGIN + 100000 * n + 60000, 'sequence': n}) for n, p in enumerate(files[A])]
+    packets = [(p, {'begin': BEGIN + 100000 * n, 'end': BEGIN + 100000 * n + 60000, 'sequence': n})
+               for n, p in enumerate(files[A])]
     made = index(packets, **more)
     save(directory, **{'index__stream_a.idx': made if data is None else data(made)})
 
@@ -237,14 +267,17 @@ def liar(number, **values):
 
 
 LIARS = {
-    'magic': {'magic': 0xC1F1DCC2}, 'version': {'major': 2}, 'entry_of_0_bytes': {'length': 0}, 'entry_of_7_bytes': {'length': 7},
-    'huge_entries': {'length': 0xffffffff}, 'cut': {'data': lambda made: made[:-1]}, 'cut_in_its_header': {'data': lambda made: made[:7]},
-    'no_bytes': {'data': lambda made: b''}, 'text': {'data': lambda made: b'text ' * 50},
-    'too_long': {'data': lambda made: made + made[-72:]},
-    'offset': {'change': liar(1, offset=lambda v: v + 8)}, 'offset_beyond': {'change': liar(1, offset=lambda v: 1 << 40)},
-    'offset_of_all_ones': {'change': liar(2, offset=lambda v: (1 << 64) - 1)}, 'same_offset': {'change': liar(1, offset=lambda v: 0)},
+    'magic': {'magic': 0xC1F1DCC2}, 'version': {'major': 2}, 'entry_of_0_bytes': {'length': 0},
+    'entry_of_7_bytes': {'length': 7}, 'huge_entries': {'length': 0xffffffff}, 'cut': {'data': lambda made: made[:-1]},
+    'cut_in_its_header': {'data': lambda made: made[:7]}, 'no_bytes': {'data': lambda made: b''},
+    'text': {'data': lambda made: b'text ' * 50}, 'too_long': {'data': lambda made: made + made[-72:]},
+    'offset': {'change': liar(1,
+                              offset=lambda v: v + 8)}, 'offset_beyond': {'change': liar(1, offset=lambda v: 1 << 40)},
+    'offset_of_all_ones': {'change': liar(2, offset=lambda v:
+                                          (1 << 64) - 1)}, 'same_offset': {'change': liar(1, offset=lambda v: 0)},
     'packet_size': {'change': liar(1, whole=lambda v: v + 64)}, 'packet_size_0': {'change': liar(1, whole=lambda v: 0)},
-    'packet_size_of_all_ones': {'change': liar(1, whole=lambda v: (1 << 64) - 1)}}
+    'packet_size_of_all_ones': {'change': liar(1, whole=lambda v: (1 << 64) - 1)}
+}
 for name, how in LIARS.items():
     DATA.append(Bad('index_with_wrong_' + name, functools.partial(bad_index, **how), ['stream_a.idx'], small, small))
 
@@ -285,10 +318,14 @@ def good_one_of_two(directory):
     small(os.path.join(directory, 'good'))
 
 
-DATA += [Bad('empty_folder', nothing, ['trace'], None, None), Bad('no_folder', missing, ['no such'], None, None),
-         Bad('file_for_a_folder', a_file, ['trace'], None, None), Bad('metadata_is_a_folder', metadata_is_a_folder, ['metadata'], None, None),
-         Bad('no_metadata', no_metadata, ['metadata'], None, None),
-         Bad('one_bad_trace_of_two', one_bad_trace_of_two, ['bad/metadata'], good_one_of_two, good_one_of_two)]
+DATA += [
+    Bad('empty_folder', nothing, ['trace'], None, None),
+    Bad('no_folder', missing, ['no such'], None, None),
+    Bad('file_for_a_folder', a_file, ['trace'], None, None),
+    Bad('metadata_is_a_folder', metadata_is_a_folder, ['metadata'], None, None),
+    Bad('no_metadata', no_metadata, ['metadata'], None, None),
+    Bad('one_bad_trace_of_two', one_bad_trace_of_two, ['bad/metadata'], good_one_of_two, good_one_of_two)
+]
 
 
 # Packetized metadata.
@@ -300,7 +337,8 @@ def packets_lie(directory, order='le', at=1, data=None, **lie):
     parts = [text[n:n + 300] for n in range(0, len(text), 300)]
     made = [metadata_packet(part, order, **(lie if n == at else {})) for n, part in enumerate(parts)]
     whole = b''.join(made)
-    save(directory, metadata=data(whole) if data else whole, **{name: joined(packets) for name, packets in files.items()})
+    save(directory, metadata=data(whole) if data else whole,
+         **{name: joined(packets) for name, packets in files.items()})
 
 
 def strange_uuid(directory):
@@ -312,14 +350,20 @@ def strange_uuid(directory):
 
 SWAPPED = int.from_bytes(METADATA_MAGIC.to_bytes(4, 'big'), 'little')
 METADATA_LIES = {
-    'content_0': {'content': 0}, 'content_less_than_header': {'content': 8 * 36}, 'content_greater_than_packet': {'content': 8 * 400},
-    'content_not_of_bytes': {'content': 8 * 300 + 1}, 'content_of_all_ones': {'content': 0xffffffff}, 'packet_0': {'whole': 0},
-    'packet_less_than_header': {'whole': 8 * 36}, 'packet_beyond_the_file': {'whole': 8 << 20}, 'packet_of_all_ones': {'whole': 0xffffffff},
-    'magic_later': {'magic': 0x75D11D58}, 'other_order_later': {'magic': SWAPPED}, 'compression': {'compression': 1}, 'encryption': {'encryption': 1},
-    'version': {'major': 3}, 'first_content': {'at': 0, 'content': 1},
-    'first_packet': {'at': 0, 'whole': 8}, 'cut': {'data': lambda whole: whole[:-20]}, 'cut_in_a_header': {'data': lambda whole: whole[:337 + 12]},
-    'cut_in_the_first_header': {'data': lambda whole: whole[:9]}, 'end': {'data': lambda whole: whole + b'more'}}
+    'content_0': {'content': 0}, 'content_less_than_header': {'content': 8 * 36},
+    'content_greater_than_packet': {'content': 8 * 400}, 'content_not_of_bytes': {'content': 8 * 300 + 1},
+    'content_of_all_ones': {'content': 0xffffffff}, 'packet_0': {'whole': 0},
+    'packet_less_than_header': {'whole': 8 * 36}, 'packet_beyond_the_file': {'whole': 8 << 20},
+    'packet_of_all_ones': {'whole': 0xffffffff}, 'magic_later': {'magic': 0x75D11D58},
+    'other_order_later': {'magic': SWAPPED}, 'compression': {'compression': 1}, 'encryption': {'encryption': 1},
+    'version': {'major': 3}, 'first_content': {'at': 0, 'content': 1}, 'first_packet': {'at': 0, 'whole': 8},
+    'cut': {'data': lambda whole: whole[:-20]}, 'cut_in_a_header': {'data': lambda whole: whole[:337 + 12]},
+    'cut_in_the_first_header': {'data': lambda whole: whole[:9]}, 'end': {'data': lambda whole: whole + b'more'}
+}
 for name, lie in METADATA_LIES.items():
-    DATA.append(Bad('metadata_packets_with_wrong_' + name, functools.partial(packets_lie, **lie), ['metadata'], None, small))
+    DATA.append(
+        Bad('metadata_packets_with_wrong_' + name, functools.partial(packets_lie, **lie), ['metadata'], None, small))
 DATA.append(Bad('metadata_packets_with_wrong_uuid', strange_uuid, ['metadata', 'uuid'], None, small))
-DATA.append(Bad('metadata_packets_be_with_wrong_size', functools.partial(packets_lie, order='be', content=8 * 400), ['metadata'], None, small))
+DATA.append(
+    Bad('metadata_packets_be_with_wrong_size', functools.partial(packets_lie, order='be', content=8 * 400),
+        ['metadata'], None, small))

@@ -26,9 +26,10 @@ event { name = "/* no comment */ // none"; id = 0; fields := struct { u8 /* a */
 # babeltrace2 2.0 wants a line's end behind a comment.
 @LANGUAGE.add(expected=['e: { s = "x" }'])
 def comment_that_ends_the_text(directory):
-    bare(directory, '''/* CTF 1.8 */
+    bare(
+        directory, '''/* CTF 1.8 */
 trace { major = 1; minor = 8; byte_order = le; }; stream { }; event { name = "e"; fields := struct { string s; }; }; // the end''',
-         lambda b: b.s('x'))
+        lambda b: b.s('x'))
 
 
 @LANGUAGE.add(('crlf', 'tabs', 'one_line', 'tight'))
@@ -43,15 +44,19 @@ event { name = "e" ; id = 0 ; fields := struct { u8 a [ 2 ] ; enum : u8 { A = 0 
         for sign in '{};:=,[]().':
             text = text.replace(' ' + sign, sign).replace(sign + ' ', sign)
         text = text.replace('}:=', '} :=')
-    text = {'crlf': text.replace('\n', '\r\n'), 'tabs': text.replace(' ', '\t').replace('/*\tCTF\t1.8\t*/', '/* CTF 1.8 */'),
-            'one_line': text.replace('\n', ' '), 'tight': text}[variant]
+    text = {
+        'crlf': text.replace('\n', '\r\n'), 'tabs': text.replace(' ', '\t').replace('/*\tCTF\t1.8\t*/',
+                                                                                    '/* CTF 1.8 */'),
+        'one_line': text.replace('\n', ' '), 'tight': text
+    }[variant]
     bare(directory, text, lambda b: b.i(8, 0).raw(b'\1\2\3'))
 
 
 # White space of C that babeltrace2 2.0 does not know.
 @LANGUAGE.add(expected=['e: { s = "x" }'])
 def white_space_of_c(directory):
-    bare(directory, '''/* CTF 1.8 */
+    bare(
+        directory, '''/* CTF 1.8 */
 trace\v{\fmajor\v=\f1;\v\f minor = 8; byte_order = le; };\fstream { };\v\nevent { name = "e"; fields := struct { string\vs; }; };
 ''', lambda b: b.s('x'))
 
@@ -59,7 +64,8 @@ trace\v{\fmajor\v=\f1;\v\f minor = 8; byte_order = le; };\fstream { };\v\nevent 
 @LANGUAGE.add()
 def constants(directory):
     """Decimal, octal, hexadecimal, suffixes of C, both signs."""
-    bare(directory, '''/* CTF 1.8 */
+    bare(
+        directory, '''/* CTF 1.8 */
 typealias integer { size = 8u; } := a; typealias integer { size = 0x8; } := b; typealias integer { size = 010; align = 0X10; } := c;
 typealias integer { size = 16UL; align = 8lu; } := d; typealias integer { size = 0x10ull; align = 1ULL; } := e;
 typealias integer { size = 020LLU; align = 8u; } := f; typealias integer { size = 8llU; align = 8Ul; signed = 1; } := g;
@@ -69,14 +75,15 @@ event { name = "0"; id = 0; stream_id = 0x0; fields := struct { a x[0x2]; b y[02
 event { name = "18"; id = 0x12; fields := struct { enum : g { M = -0x2, N = -01 ... +1, O = 0x7f, P = -128 } x[6]; }; };
 event { name = "19"; id = 023; fields := struct { integer { size = 0xC; align = 01; } x;
 	integer { size = 4; } y; }; };
-''', lambda b: b.i(8, 0).i(8, 1, 16).raw(b'\2\3\4').i(8, 5, 16).i(8, 6, 16).i(16, 7).i(16, 8).i(16, 9).i(8, 0x12)
-         .raw(b'\xfe\xff\0\1\x7f\x80').i(8, 0x13).i(12, 0xabc).i(4, 0xd))
+''', lambda b: b.i(8, 0).i(8, 1, 16).raw(b'\2\3\4').i(8, 5, 16).i(8, 6, 16).i(16, 7).i(16, 8).i(16, 9).i(8, 0x12).raw(
+            b'\xfe\xff\0\1\x7f\x80').i(8, 0x13).i(12, 0xabc).i(4, 0xd))
 
 
 # babeltrace2 2.0 knows the suffixes with a `u` only.
 @LANGUAGE.add(expected=['e: { a = [ [0] = 1, [1] = 2 ], b = ( "A" : container = 3 ) }'])
 def constants_with_l(directory):
-    bare(directory, '''/* CTF 1.8 */
+    bare(
+        directory, '''/* CTF 1.8 */
 typealias integer { size = 8L; align = 010l; } := u8; trace { major = 1LL; minor = 0x8ll; byte_order = le; }; stream { };
 event { name = "e"; fields := struct { u8 a[2L]; enum : u8 { A = 0L ... 0x3LL } b; }; };
 ''', lambda b: b.raw(b'\1\2\3'))
@@ -85,12 +92,14 @@ event { name = "e"; fields := struct { u8 a[2L]; enum : u8 { A = 0L ... 0x3LL } 
 @LANGUAGE.add()
 def string_literals(directory):
     """All escapes of C, in what is printed: names of events, labels, the host's and the program's name."""
-    plain = Plain(env='''env {
+    plain = Plain(
+        env='''env {
 	hostname = "a b\\\\c\\"d\\'e\\?f";
 	procname = "\\101\\x42\\103D \\0415 \\x7e";
 	vpid = 0x10;
 };
-''', types='enum label : uint8_t { "\\061\\x32", "a\\nb", "\\"\\"", "\\\\", "/* */", "//", "ä€😀", "%s", "...", " " };\n')
+''', types='enum label : uint8_t { "\\061\\x32", "a\\nb", "\\"\\"", "\\\\", "/* */", "//", "ä€😀", "%s", "...", " " };\n'
+    )
     plain.event('plain', 'enum label x;')
     plain.event('with \\"quotes\\" \\\\ and \\x41\\102C', '')
     plain.event('äöü €', '')
@@ -117,15 +126,23 @@ event { typedef u8 in_event; name = "e"; fields := struct { typedef half in_fiel
 '''
 
     def write(b):
-        b.i(8, 0).i(8, 99).i(8, 1).i(8, 2).raw(bytes(range(3, 11))).i(16, 11).raw(b'\x0c\x0d\x0e').i(8, 0).i(8, 1).s('l').s('m').s('mm')
-        b.raw(bytes(range(4))).f(32, 0.25).i(8, 3).raw(b'\1\2\3').i(16, 16).i(8, 17).i(8, 18).i(8, 1).raw(bytes(range(6)))
+        b.i(8, 0).i(8, 99).i(8, 1).i(8,
+                                     2).raw(bytes(range(3,
+                                                        11))).i(16,
+                                                                11).raw(b'\x0c\x0d\x0e').i(8,
+                                                                                           0).i(8,
+                                                                                                1).s('l').s('m').s('mm')
+        b.raw(bytes(range(4))).f(32, 0.25).i(8, 3).raw(b'\1\2\3').i(16, 16).i(8, 17).i(8, 18).i(8,
+                                                                                                1).raw(bytes(range(6)))
     bare(directory, text, write)
 
 
 @LANGUAGE.add()
 def aliases(directory):
-    """Names as C has them: of several words, with const and pointers; aliases of aliases, of structs, enums and variants."""
-    bare(directory, '''/* CTF 1.8 */
+    """Names as C has them: of several words, with const and pointers; aliases of aliases, of structs, enums and
+    variants."""
+    bare(
+        directory, '''/* CTF 1.8 */
 typealias integer { size = 8; } := unsigned char; typealias integer { size = 16; align = 8; } := unsigned short int;
 typealias integer { size = 32; align = 8; signed = true; } := int; typealias integer { size = 32; align = 8; } := unsigned int;
 typealias integer { size = 64; align = 8; signed = true; } := long; typealias integer { size = 64; align = 8; } := unsigned long;
@@ -143,30 +160,33 @@ stream { event.header := struct { byte id; }; };
 event { name = "e"; fields := struct { unsigned char a; unsigned short int b; int c; unsigned int d; long e; unsigned long f; long long g;
 	unsigned long long h; ab i; void *k; const char *l; const struct_like * const *m; char n; float o; double p; _Bool q; seven r; octet s;
 	boxed t; tagged_t u; again v; cd w; signed_less x; unsigned char y[2]; void *z[2]; const char *aa[1]; struct tagged bb; enum named cc; }; };
-''', lambda b: b.i(8, 0).i(8, 1).i(16, 2).i(32, -3).i(32, 4).i(64, -5).i(64, 6).i(64, -7).i(64, 8).i(8, 1).i(64, 0xabc).s('l').i(64, 0xdef)
-         .i(8, -1).f(32, 1.5).f(64, -2.5).i(1, 1).i(7, 99).i(8, 9).raw(b'\1\2\3\0').i(32, 10).raw(b'\4\5').i(64, 1).i(64, 2).s('aa').raw(b'\6\0'))
+''', lambda b: b.i(8, 0).i(8, 1).i(16, 2).i(32, -3).i(32, 4).i(64, -5).i(64, 6).i(64, -7).i(64, 8).i(8, 1).i(
+            64, 0xabc).s('l').i(64, 0xdef).i(8, -1).f(32, 1.5).f(64, -2.5).i(1, 1).i(7, 99).i(8, 9).raw(b'\1\2\3\0').i(
+                32, 10).raw(b'\4\5').i(64, 1).i(64, 2).s('aa').raw(b'\6\0'))
 
 
 # babeltrace2 2.0 takes every such variant for one without a tag, which must not have a name of this kind.
 @LANGUAGE.add(expected=['e: { tag = ( "A" : container = 0 ), a = { 1 }, b = { 2 } }',
                         'e: { tag = ( "B" : container = 1 ), a = { "x" }, b = { "y" } }'])
 def variants_by_typedef_and_alias(directory):
-    bare(directory, '''/* CTF 1.8 */
+    bare(
+        directory, '''/* CTF 1.8 */
 typealias integer { size = 8; } := u8; typedef variant <tag> { u8 A; string B; } defined; typealias variant <tag> { u8 A; string B; } := aliased;
 trace { major = 1; minor = 8; byte_order = le; }; stream { };
 event { name = "e"; fields := struct { enum : u8 { A, B } tag; defined a; aliased b; }; };
 ''', lambda b: b.raw(b'\0\1\2\1').s('x').s('y'))
 
 
-KEYWORDS = ('align', 'callsite', 'const', 'char', 'clock', 'double', 'enum', 'env', 'event', 'floating_point', 'float', 'integer', 'int', 'long',
-            'short', 'signed', 'stream', 'string', 'struct', 'trace', 'typealias', 'typedef', 'unsigned', 'variant', 'void', '_Bool', '_Complex',
-            '_Imaginary')
+KEYWORDS = ('align', 'callsite', 'const', 'char', 'clock', 'double', 'enum', 'env', 'event', 'floating_point', 'float',
+            'integer', 'int', 'long', 'short', 'signed', 'stream', 'string', 'struct', 'trace', 'typealias', 'typedef',
+            'unsigned', 'variant', 'void', '_Bool', '_Complex', '_Imaginary')
 
 
 @LANGUAGE.add()
 def keywords_as_names(directory):
     """One underscore before a name is not part of it, which lets keywords be names; a second one is."""
-    fields = ''.join('uint8_t _%s;\n' % k for k in KEYWORDS if k[0] != '_') + 'uint8_t __two; uint8_t ___three; uint8_t a_; uint8_t _; uint8_t _1;'
+    fields = ''.join('uint8_t _%s;\n' % k for k in KEYWORDS
+                     if k[0] != '_') + 'uint8_t __two; uint8_t ___three; uint8_t a_; uint8_t _; uint8_t _1;'
     count = len([k for k in KEYWORDS if k[0] != '_']) + 5
     one_packet(directory, fields, [lambda b: b.raw(bytes(range(count)))])
 
@@ -174,8 +194,11 @@ def keywords_as_names(directory):
 @LANGUAGE.add()
 def keywords_as_labels(directory):
     names = [k for k in KEYWORDS if k != 'typealias']
-    one_packet(directory, 'enum : uint8_t { %s } a; enum : uint8_t { %s } b;' % (', '.join(names), ', '.join('"%s"' % k for k in KEYWORDS)),
-               [lambda b, n=n: b.i(8, n).i(8, n) for n in range(len(KEYWORDS))])
+    one_packet(
+        directory,
+        'enum : uint8_t { %s } a; enum : uint8_t { %s } b;' % (', '.join(names), ', '.join('"%s"' % k
+                                                                                           for k in KEYWORDS)),
+        [lambda b, n=n: b.i(8, n).i(8, n) for n in range(len(KEYWORDS))])
 
 
 # Of all keywords babeltrace2 2.0 does not take this one for a label.
@@ -190,24 +213,32 @@ event { name = "e"; fields := struct { enum : integer { size = 8; } { typealias 
 @LANGUAGE.add()
 def words_of_attributes_as_names(directory):
     """What means something to the left of a `=` means nothing as the name of a field."""
-    names = ('id name size base map major minor uuid magic timestamp stream_id packet_size content_size fields context header packet freq offset '
-             'value exp_dig mant_dig byte_order encoding loglevel le be true false UTF8 native x v cpu_id').split()
+    names = (
+        'id name size base map major minor uuid magic timestamp stream_id packet_size content_size fields context header packet freq offset '
+        'value exp_dig mant_dig byte_order encoding loglevel le be true false UTF8 native x v cpu_id').split()
     one_packet(directory, 'uint8_t %s;' % ', '.join(names), [lambda b: b.raw(bytes(range(len(names))))])
 
 
 @LANGUAGE.add()
 def underscores(directory):
     """A name behind an underscore is found as length and tag; options go by the labels they are named like."""
-    one_packet(directory, '''uint8_t _len; uint8_t a[_len]; enum : uint8_t { _event, plain, __twice } _tag;
-variant <_tag> { uint8_t _event; uint16_t plain; string __twice; } _v;''',
-               [lambda b: b.raw(b'\2ab').i(8, 0).i(8, 1), lambda b: b.i(8, 0).i(8, 1).i(16, 2), lambda b: b.raw(b'\1a').i(8, 2).s('x')])
+    one_packet(
+        directory, '''uint8_t _len; uint8_t a[_len]; enum : uint8_t { _event, plain, __twice } _tag;
+variant <_tag> { uint8_t _event; uint16_t plain; string __twice; } _v;''', [
+            lambda b: b.raw(b'\2ab').i(8, 0).i(8, 1), lambda b: b.i(8, 0).i(8, 1).i(16, 2),
+            lambda b: b.raw(b'\1a').i(8, 2).s('x')
+        ])
 
 
-# babeltrace2 2.0 gives up (an assertion) when two names are told apart by the underscore alone, and when it copies an option's name with one.
-@LANGUAGE.add(expected=['e: { a = 1, a = 2, tag = ( "_A" : container = 0 ), v = { 3 }, w = { n = 1, s = [ [0] = 4 ], v = { 5 } } }',
-                        'e: { a = 1, a = 2, tag = ( "A" : container = 1 ), v = { "x" }, w = { n = 0, s = [ ], v = { "y" } } }'])
+# babeltrace2 2.0 gives up (an assertion) when two names are told apart by the underscore alone, and when it copies an
+# option's name with one.
+@LANGUAGE.add(expected=[
+    'e: { a = 1, a = 2, tag = ( "_A" : container = 0 ), v = { 3 }, w = { n = 1, s = [ [0] = 4 ], v = { 5 } } }',
+    'e: { a = 1, a = 2, tag = ( "A" : container = 1 ), v = { "x" }, w = { n = 0, s = [ ], v = { "y" } } }'
+])
 def underscores_that_matter(directory):
-    bare(directory, '''/* CTF 1.8 */
+    bare(
+        directory, '''/* CTF 1.8 */
 typealias integer { size = 8; } := u8; trace { major = 1; minor = 8; byte_order = le; }; stream { };
 enum tags : u8 { _A, A }; variant named { u8 _A; string A; }; struct copied { u8 _n; u8 s[_n]; variant named <tag> v; };
 event { name = "e"; fields := struct { u8 a; u8 _a; enum tags tag; variant <tag> { u8 _A; string A; } v; struct copied w; }; };
@@ -216,8 +247,10 @@ event { name = "e"; fields := struct { u8 a; u8 _a; enum tags tag; variant <tag>
 
 @LANGUAGE.add()
 def declarations_in_scopes(directory):
-    """A name is that of the nearest scope, and is forgotten where the scope ends. An event is no part of its stream in this."""
-    bare(directory, '''/* CTF 1.8 */
+    """A name is that of the nearest scope, and is forgotten where the scope ends. An event is no part of its stream in
+    this."""
+    bare(
+        directory, '''/* CTF 1.8 */
 typealias integer { size = 8; } := t; struct s { t outer; }; enum e : t { OUTER }; variant v { t OUTER; };
 trace { typealias integer { size = 16; } := t; typedef t half; typedef struct s { half traced; } traced_t; major = 1; minor = 8; byte_order = le; };
 stream { typealias integer { size = 24; } := t; typedef struct s { t streamed; } s_t; typedef enum e : t { STREAM } e_t;
@@ -229,32 +262,37 @@ event { id = 0; name = "zero"; typealias integer { size = 32; } := t; fields := 
 event { id = 1; name = "one"; typedef enum e : t { EVENT } e_t; fields := struct { enum e a; t b; struct s c; struct { enum e f; } g;
 	variant <a> { t EVENT; } d; }; };
 event { id = 2; name = "two"; fields := struct { enum e a; t b; struct s c; variant v <a> d; }; };
-''', lambda b: b.i(8, 0).i(24, 1).i(24, 2).i(24, 0).i(32, 3).i(8, 4).i(8, 0xa).i(8, 0xb).i(8, 0xc).i(8, 5).i(32, 6)
-         .i(8, 1).i(24, 7).i(24, 8).i(24, 9).i(8, 0).i(8, 10).i(8, 11).i(8, 0).i(8, 12)
-         .i(8, 2).i(24, 13).i(24, 14).i(24, 15).i(8, 0).i(8, 16).i(8, 17).i(8, 18))
+''', lambda b: b.i(8, 0).i(24, 1).i(24, 2).i(24, 0).i(32, 3).i(8, 4).i(8, 0xa).i(8, 0xb).i(8, 0xc).i(8, 5).i(32, 6).i(
+            8, 1).i(24, 7).i(24, 8).i(24, 9).i(8, 0).i(8, 10).i(8, 11).i(8, 0).i(8, 12).i(8, 2).i(24, 13).i(24, 14).i(
+                24, 15).i(8, 0).i(8, 16).i(8, 17).i(8, 18))
 
 
 @LANGUAGE.add()
 def tags_of_types(directory):
     """Structs, enums and variants by the names that follow their words; each kind has names of its own."""
-    one_packet(directory, '''struct same a; enum same b; variant same <b> c; same d; struct here { uint8_t x; } e; struct here f;
+    one_packet(
+        directory,
+        '''struct same a; enum same b; variant same <b> c; same d; struct here { uint8_t x; } e; struct here f;
 enum there : uint8_t { L } g; enum there h; variant where <g> { uint8_t L; } i; variant where <h> j; struct later k;''',
-               [lambda b: b.i(8, 1).i(8, 1).s('text').i(8, 2).raw(b'\3\4\0\0\5\6').i(8, 7).i(8, 0).i(8, 8)],
-               types='''struct same { uint8_t x; }; enum same : uint8_t { one, two }; variant same { uint8_t one; string two; };
+        [lambda b: b.i(8, 1).i(8, 1).s('text').i(8, 2).raw(b'\3\4\0\0\5\6').i(8, 7).i(8, 0).i(8, 8)],
+        types='''struct same { uint8_t x; }; enum same : uint8_t { one, two }; variant same { uint8_t one; string two; };
 typealias integer { size = 8; } := same; struct later { struct same s; enum same e; variant same <e> v; };
 ''')
 
 
 @LANGUAGE.add()
 def declarators(directory):
-    one_packet(directory, 'uint8_t a, b[2], c, d[1][1]; struct { uint8_t x; } e, f[2]; enum : uint8_t { A } g, h[2]; string i, j;',
-               [lambda b: b.raw(bytes(range(1, 13))[:10]).i(8, 0).s('i').s('j')])
+    one_packet(
+        directory,
+        'uint8_t a, b[2], c, d[1][1]; struct { uint8_t x; } e, f[2]; enum : uint8_t { A } g, h[2]; string i, j;',
+        [lambda b: b.raw(bytes(range(1, 13))[:10]).i(8, 0).s('i').s('j')])
 
 
 @LANGUAGE.add()
 def blocks_in_any_order(directory):
     """Types before they are used; all else, and attributes in their blocks, as one likes."""
-    save(directory, metadata='''/* CTF 1.8 */
+    save(
+        directory, metadata='''/* CTF 1.8 */
 event { fields := struct { integer { size = 8; } a; }; name = "early"; id = 7; };
 typealias integer { size = 32; align = 8; } := u32;
 stream { event.header := struct { integer { size = 8; } id; u32 timestamp; }; packet.context := struct { u32 packet_size; u32 content_size; }; };
@@ -262,8 +300,9 @@ event { loglevel = 4; id = 8; name = "late"; fields := struct { u32 b; }; };
 trace { packet.header := struct { u32 magic; }; byte_order = be; minor = 8; major = 1; };
 env { vpid = 7; hostname = "host"; };
 clock { offset_s = 10; freq = 1000; name = "c"; };
-''', stream=Packet(lambda b, content, whole: b.i(32, MAGIC).i(32, whole).i(32, content).i(8, 7).i(32, 1).i(8, 2).i(8, 8).i(32, 3).i(32, 4),
-                   'be').bytes)
+''', stream=Packet(
+            lambda b, content, whole: b.i(32, MAGIC).i(32, whole).i(32, content).i(8, 7).i(32, 1).i(8, 2).i(8, 8).i(
+                32, 3).i(32, 4), 'be').bytes)
 
 
 @LANGUAGE.add()
@@ -272,18 +311,21 @@ def event_attributes(directory):
     for level in range(15):
         plain.event('level_%d' % level, '', more='\tloglevel = %d;\n' % level)
     plain.event('uri', 'uint8_t a;', more='\tmodel.emf.uri = "http://example.org/%s?a=b#c";\n\tloglevel = 0xd;\n')
-    plain.write(directory, stream=[plain.packet([(BEGIN + n, n, None) for n in range(15)] + [(BEGIN + 20, 15, lambda b: b.i(8, 1))])])
+    plain.write(
+        directory,
+        stream=[plain.packet([(BEGIN + n, n, None) for n in range(15)] + [(BEGIN + 20, 15, lambda b: b.i(8, 1))])])
 
 
 @LANGUAGE.add(('one', 'two', 'three', 'four', 'none'))
 def env_blocks(directory, variant):
     """What of it stands in each line, and values that are not printed; without it nothing does."""
-    env = {'one': 'hostname = "machine"; vpid = 4711; procname = "program";',
-           'two': 'hostname = "h"; domain = "kernel"; sysname = "Linux"; tracer_name = "other"; tracer_major = 2; tracer_minor = 0x7; negative = -3;',
-           'three': 'vpid = 12; anything = "x"; big = 0x7fffffffffffffff; empty = ""; _under = 1; domain = "ust"; procname = "p q";',
-           'four': 'hostname = ""; procname = "only"; architecture_bit_width = 32; trace_name = "name"; '
-                   'trace_creation_datetime = "20260101T000000+0000";',
-           'none': ''}[variant]
+    env = {
+        'one': 'hostname = "machine"; vpid = 4711; procname = "program";',
+        'two': 'hostname = "h"; domain = "kernel"; sysname = "Linux"; tracer_name = "other"; tracer_major = 2; tracer_minor = 0x7; negative = -3;',
+        'three': 'vpid = 12; anything = "x"; big = 0x7fffffffffffffff; empty = ""; _under = 1; domain = "ust"; procname = "p q";',
+        'four': 'hostname = ""; procname = "only"; architecture_bit_width = 32; trace_name = "name"; '
+        'trace_creation_datetime = "20260101T000000+0000";', 'none': ''
+    }[variant]
     plain = Plain(env='env { %s };\n' % env if env else '')
     plain.event('e', 'uint8_t a;')
     plain.write(directory, stream=[plain.packet([(BEGIN + n, 0, lambda b, n=n: b.i(8, n)) for n in range(2)])])
@@ -298,10 +340,14 @@ callsite { name = e; func = other; file = "b.c"; line = 13; };
     plain.write(directory, stream=[plain.packet([(BEGIN, 0, lambda b: b.i(8, 1))])])
 
 
-@LANGUAGE.add(expected=['[02:40:01.%d] (+%s) machine:(4711) %s: { cpu_id = 0 }, { a = %d }' % (123456789 + n, '0.000000001' if n else '?.?????????', name, n)
-                        for n, name in enumerate(('high', 'low', 'word', 'text', 'known'))])
+@LANGUAGE.add(expected=[
+    '[02:40:01.%d] (+%s) machine:(4711) %s: { cpu_id = 0 }, { a = %d }' %
+    (123456789 + n, '0.000000001' if n else '?.?????????', name, n)
+    for n, name in enumerate(('high', 'low', 'word', 'text', 'known'))
+])
 def said_besides(directory):
-    """Entries that the format gives no meaning to, in each block; levels of other tracers; a clock with all of its entries, another with few."""
+    """Entries that the format gives no meaning to, in each block; levels of other tracers; a clock with all of its
+    entries, another with few."""
     clock = '''clock {
 	name = test; uuid = "01234567-89ab-cdef-0123-456789abcdef"; description = "said \\"so\\", in July"; freq = 1000000000; precision = 100;
 	offset_s = 1500000000; offset = 123456789; absolute = TRUE; colour = "red"; maker.year = 1999; kind = odd; drift = -5;
@@ -309,17 +355,21 @@ def said_besides(directory):
 clock { name = other; freq = 32768; offset_s = -2; offset = 17; absolute = FALSE; };
 typealias integer { size = 64; align = 8; signed = false; map = clock.test.value; } := stamp_t;
 '''
-    plain = Plain(env='''env { hostname = "machine"; vpid = 4711; anything = ""; least = -9223372036854775808; most = 18446744073709551615; _x = "y"; a.b.c = 3; };
+    plain = Plain(
+        env=
+        '''env { hostname = "machine"; vpid = 4711; anything = ""; least = -9223372036854775808; most = 18446744073709551615; _x = "y"; a.b.c = 3; };
 env { more = "of it"; };
 callsite { name = "e"; func = "main"; file = "a.c"; line = 12; ip = 0xffffffff81000000; };
 callsite { };
 callsite { name = e; func = other; };
 ''', clock=clock, contexts='\tname = "of the stream"; size.of.it = 4;\n')
-    for name, more in (('high', 'loglevel = 99;'), ('low', 'loglevel = -1;'), ('word', 'loglevel = TRACE_INFO;'), ('text', 'loglevel = "loud"; colour = "green";'),
+    for name, more in (('high', 'loglevel = 99;'), ('low', 'loglevel = -1;'), ('word', 'loglevel = TRACE_INFO;'),
+                       ('text', 'loglevel = "loud"; colour = "green";'),
                        ('known', 'loglevel = 13; model.emf.uri = "http://example.org"; model.other = 7;')):
         plain.event(name, 'uint8_t a;', more='\t%s\n' % more)
     metadata = plain.text().replace('\tmajor = 1;', '\tmajor = 1; colour = "a \\"b\\""; of.it = 5; kind = odd.one;', 1)
-    save(directory, metadata=metadata, stream=plain.packet([(BEGIN + n, n, lambda b, n=n: b.i(8, n)) for n in range(5)]).bytes)
+    save(directory, metadata=metadata,
+         stream=plain.packet([(BEGIN + n, n, lambda b, n=n: b.i(8, n)) for n in range(5)]).bytes)
 
 
 @LANGUAGE.add()
@@ -344,7 +394,9 @@ event { name = "b"; id = 1; %sfields := struct { u8 x; }; };
 
 @LANGUAGE.add()
 def names_of_events(directory):
-    bare(directory, '''/* CTF 1.8 */ typealias integer { size = 8; } := u8; trace { major = 1; minor = 8; byte_order = le; };
+    bare(
+        directory,
+        '''/* CTF 1.8 */ typealias integer { size = 8; } := u8; trace { major = 1; minor = 8; byte_order = le; };
 stream { event.header := struct { u8 id; }; };
 event { id = 0; name = "a"; fields := struct { u8 x; }; }; event { id = 1; name = ""; fields := struct { u8 x; }; };
 event { id = 2; name = identifier; fields := struct { u8 x; }; }; event { id = 3; name = "same"; fields := struct { u8 x; }; };
@@ -355,19 +407,23 @@ event { id = 4; name = "same"; fields := struct { u8 y; }; };
 @LANGUAGE.add()
 def types_of_headers(directory):
     """Packet header, contexts and event header by tag, by typedef, by alias."""
-    save(directory, metadata='/* CTF 1.8 */\n' + integers() + '''struct head { uint32_t magic; uint32_t stream_id; };
+    save(
+        directory, metadata='/* CTF 1.8 */\n' + integers() + '''struct head { uint32_t magic; uint32_t stream_id; };
 typedef struct { uint64_t content_size; uint64_t packet_size; uint8_t mine; } context_t;
 typealias struct { uint8_t id; } := header_t; struct common { uint8_t c; }; typedef struct own { uint8_t d; } own_t; struct payload { uint8_t e; };
 trace { major = 1; minor = 8; byte_order = be; packet.header := struct head; };
 stream { id = 3; packet.context := context_t; event.header := header_t; event.context := struct common; };
 event { id = 1; stream_id = 3; name = "e"; context := own_t; fields := struct payload; };
 event { id = 2; stream_id = 3; name = "f"; context := struct own; fields := struct payload; };
-''', stream=Packet(lambda b, content, whole: b.i(32, MAGIC).i(32, 3).i(64, content).i(64, whole).raw(b'\x09\1\2\3\4\2\5\6\7'), 'be').bytes)
+''', stream=Packet(
+            lambda b, content, whole: b.i(32, MAGIC).i(32, 3).i(64, content).i(64, whole).raw(b'\x09\1\2\3\4\2\5\6\7'),
+            'be').bytes)
 
 
 def stamped(directory, clock, stamps, name='c', size=64):
     """Events at these times of the clock."""
-    text = '/* CTF 1.8 */\n' + integers() + clock + '''typealias integer { size = %d; align = 8; map = clock.%s.value; } := t;
+    text = '/* CTF 1.8 */\n' + integers(
+    ) + clock + '''typealias integer { size = %d; align = 8; map = clock.%s.value; } := t;
 trace { major = 1; minor = 8; byte_order = le; };
 stream { event.header := struct { t timestamp; }; };
 event { name = "e"; fields := struct { uint8_t n; }; };
@@ -379,8 +435,10 @@ event { name = "e"; fields := struct { uint8_t n; }; };
     bare(directory, text, write)
 
 
-FREQUENCIES = {'1': 1, '10': 10, '1000': 1000, '32768': 32768, '1000000': 10**6, '3579545': 3579545, '999999999': 999999999, '1000000001': 1000000001,
-               '2400000000': 2400000000, '5000000000': 5000000000}
+FREQUENCIES = {
+    '1': 1, '10': 10, '1000': 1000, '32768': 32768, '1000000': 10**6, '3579545': 3579545, '999999999': 999999999,
+    '1000000001': 1000000001, '2400000000': 2400000000, '5000000000': 5000000000
+}
 
 
 @LANGUAGE.add(list(FREQUENCIES))
@@ -388,42 +446,53 @@ def clock_freq(directory, variant):
     """Cycles are turned into nanoseconds without an error that grows."""
     f = FREQUENCIES[variant]
     clock = 'clock { name = c; freq = %d; offset_s = 1500000000; };\n' % f
-    stamps = sorted([0, 1, 2, 3, 7, f // 3, f // 2, f - 1, f, f + 1, 59 * f + f * 2 // 3, 86399 * f, 10 * 86400 * f + 1])
+    stamps = sorted(
+        [0, 1, 2, 3, 7, f // 3, f // 2, f - 1, f, f + 1, 59 * f + f * 2 // 3, 86399 * f, 10 * 86400 * f + 1])
     stamped(directory, clock, stamps)
 
 
 # babeltrace2 2.0 divides by zero when nothing is said.
-@LANGUAGE.add(expected=['[02:40:00.000000000] (+?.?????????) e: { n = 0 }', '[02:40:00.999999999] (+0.999999999) e: { n = 1 }',
-                        '[02:40:20.000000000] (+19.000000001) e: { n = 2 }'])
+@LANGUAGE.add(expected=[
+    '[02:40:00.000000000] (+?.?????????) e: { n = 0 }', '[02:40:00.999999999] (+0.999999999) e: { n = 1 }',
+    '[02:40:20.000000000] (+19.000000001) e: { n = 2 }'
+])
 def clock_without_freq(directory):
     stamped(directory, 'clock { name = c; offset_s = 1500000000; };\n', [0, 999999999, 20000000000])
 
 
 OFFSETS = {
-    'none': (10**9, ''), 'seconds': (10**9, 'offset_s = 1234567890;'), 'cycles': (10**9, 'offset = 1234567890123456789;'),
-    'both': (10**9, 'offset_s = 1600000000; offset = 999999999;'), 'more_than_a_second': (10**9, 'offset = 5000000001; offset_s = 3;'),
-    'year_2200': (10**9, 'offset_s = 7258118400;'), 'slow': (1000, 'offset_s = 1; offset = 999;'), 'slower': (10, 'offset_s = 100; offset = 0;')}
+    'none': (10**9, ''), 'seconds': (10**9, 'offset_s = 1234567890;'),
+    'cycles': (10**9, 'offset = 1234567890123456789;'), 'both': (10**9, 'offset_s = 1600000000; offset = 999999999;'),
+    'more_than_a_second': (10**9, 'offset = 5000000001; offset_s = 3;'), 'year_2200': (10**9, 'offset_s = 7258118400;'),
+    'slow': (1000, 'offset_s = 1; offset = 999;'), 'slower': (10, 'offset_s = 100; offset = 0;')
+}
 
 
-# Times before 1970 are written as seconds, as babeltrace2 2.0 says it would; it does so in the first line, and leaves the sign out in all others.
-@LANGUAGE.add(expected=['[-10.000000000] (+?.?????????) e: { n = 0 }', '[-9.000000000] (+1.000000000) e: { n = 1 }',
-                        '[00:00:00.000000000] (+9.000000000) e: { n = 2 }', '[00:00:01.000000005] (+1.000000005) e: { n = 3 }'])
+# Times before 1970 are written as seconds, as babeltrace2 2.0 says it would; it does so in the first line, and leaves
+# the sign out in all others.
+@LANGUAGE.add(expected=[
+    '[-10.000000000] (+?.?????????) e: { n = 0 }', '[-9.000000000] (+1.000000000) e: { n = 1 }',
+    '[00:00:00.000000000] (+9.000000000) e: { n = 2 }', '[00:00:01.000000005] (+1.000000005) e: { n = 3 }'
+])
 def clock_that_begins_before_1970(directory):
-    stamped(directory, 'clock { name = c; freq = 1000000000; offset_s = -10; };\n', [0, 10**9, 10 * 10**9, 11 * 10**9 + 5])
+    stamped(directory, 'clock { name = c; freq = 1000000000; offset_s = -10; };\n',
+            [0, 10**9, 10 * 10**9, 11 * 10**9 + 5])
 
 
 @LANGUAGE.add(list(OFFSETS))
 def clock_offset(directory, variant):
-    stamped(directory, 'clock { name = c; freq = %d; %s };\n' % OFFSETS[variant], [0, 1, 999999999, 1000000000, 20000000000])
+    stamped(directory, 'clock { name = c; freq = %d; %s };\n' % OFFSETS[variant],
+            [0, 1, 999999999, 1000000000, 20000000000])
 
 
 CLOCKS = {
     'everything': 'clock { name = "c"; uuid = "%s"; description = "words, \\"quoted\\""; freq = 1000000; precision = 100; offset_s = 15; offset = 5; '
-                  'absolute = TRUE; };' % UUID_TEXT,
-    'absolute_no': 'clock { absolute = FALSE; name = c; freq = 1000; };', 'absolute_1': 'clock { absolute = 1; name = c; freq = 1000; };',
+    'absolute = TRUE; };' % UUID_TEXT, 'absolute_no': 'clock { absolute = FALSE; name = c; freq = 1000; };',
+    'absolute_1': 'clock { absolute = 1; name = c; freq = 1000; };',
     'absolute_0': 'clock { absolute = 0; name = c; freq = 1000; };',
     'absolute_small': 'clock { absolute = true; name = c; freq = 1000; offset_s = 0x10; };',
-    'upper_uuid': 'clock { name = c; freq = 1000; uuid = "ABCDEF01-2345-6789-ABCD-EF0123456789"; };'}
+    'upper_uuid': 'clock { name = c; freq = 1000; uuid = "ABCDEF01-2345-6789-ABCD-EF0123456789"; };'
+}
 
 
 @LANGUAGE.add(list(CLOCKS))
@@ -450,7 +519,10 @@ event { name = "e"; fields := struct { uint8_t n; }; };
     bare(directory, text, lambda b: b.i(64, 1000).i(64, 9000).i(32, 1500).i(8, 1).i(32, 9000).i(8, 2))
 
 
-PACKETIZED = {'le': ('le', 200, 0), 'be': ('be', 200, 0), 'one': ('le', 1 << 20, 0), 'tiny': ('be', 7, 0), 'padded': ('le', 100, 13)}
+PACKETIZED = {
+    'le': ('le', 200, 0), 'be': ('be', 200, 0), 'one': ('le', 1 << 20, 0), 'tiny': ('be', 7, 0),
+    'padded': ('le', 100, 13)
+}
 
 
 @LANGUAGE.add(list(PACKETIZED))
@@ -467,7 +539,8 @@ def metadata_of_the_other_order(directory):
     """The packets of the metadata have an order of their own."""
     plain = Plain('be')
     plain.event('e', 'uint32_t a;')
-    save(directory, metadata=packetized(plain.text(), 'le'), stream=plain.packet([(BEGIN, 0, lambda b: b.i(32, 1))]).bytes)
+    save(directory, metadata=packetized(plain.text(), 'le'),
+         stream=plain.packet([(BEGIN, 0, lambda b: b.i(32, 1))]).bytes)
 
 
 @LANGUAGE.add()

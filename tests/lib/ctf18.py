@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """
-Writes Common Trace Format 1.8.3 bit by bit, from the text of the specification alone: the traces of corpus18*.py are made with it, and a reader
-that shares no line with it has to read them. What it writes may be wrong on purpose: sizes and ids are what the caller says.
+Writes Common Trace Format 1.8.3 bit by bit, from the text of the specification alone: the traces of corpus18*.py are
+made with it, and a reader that shares no line with it has to read them. What it writes may be wrong on purpose: sizes
+and ids are what the caller says.
 """
 import collections
 import functools
@@ -15,8 +16,9 @@ UUID_TEXT = '10111213-1415-1617-1819-1a1b1c1d1e1f'
 
 class Bits:
     """
-    Fields, one after the other. In little endian a bit field fills each byte from the lowest bit on, lowest bits first; in big endian from the
-    highest bit on, highest bits first. Positions and alignments count from the start of the packet. Methods return self, to be chained.
+    Fields, one after the other. In little endian a bit field fills each byte from the lowest bit on, lowest bits first;
+    in big endian from the highest bit on, highest bits first. Positions and alignments count from the start of the
+    packet. Methods return self, to be chained.
     """
 
     def __init__(self, order='le'):
@@ -31,7 +33,8 @@ class Bits:
         self.data.extend(bytes((bits + 7) // 8 - len(self.data)))
 
     def i(self, size, value, align=None, order=None):
-        """An integer of `size` bits. An alignment of None is what the specification gives to a declaration without one."""
+        """An integer of `size` bits. An alignment of None is what the specification gives to a declaration without
+        one."""
         self.align(align or (1 if size % 8 else 8))
         start = self.bits
         self._to(start + size)
@@ -67,8 +70,9 @@ class Bits:
 
 class Packet:
     """
-    A packet and its sizes in bits: `content` is what is used, `whole` with the padding. write(bits, content, whole) is called twice, since what
-    stands in a packet depends on its sizes and they on it. Ends of the records, in bits from the packet's start, are in `marks`.
+    A packet and its sizes in bits: `content` is what is used, `whole` with the padding. write(bits, content, whole) is
+    called twice, since what stands in a packet depends on its sizes and they on it. Ends of the records, in bits from
+    the packet's start, are in `marks`.
     """
 
     def __init__(self, write, order='le', whole=None, pad=0):
@@ -103,8 +107,8 @@ BEGIN = 1000000000
 
 class Plain:
     """
-    What most traces look like: a packet header with magic number, uuid and stream id, a packet context with times, sizes, counters and cpu_id, an
-    event header with id and time, all aligned to bytes.
+    What most traces look like: a packet header with magic number, uuid and stream id, a packet context with times,
+    sizes, counters and cpu_id, an event header with id and time, all aligned to bytes.
     """
     HEAD = 76       # the first event's offset in its packet, in bytes
 
@@ -151,8 +155,9 @@ class Plain:
 
     def packet(self, records, begin=None, end=None, pad=0, lie=None, **head):
         """
-        `records` are (time, id, function that writes contexts and fields, or None); `head` may give stream, sequence, discarded and cpu; what
-        `lie` gives is written in place of what is true: of these, of magic, uuid, begin, end, and of the sizes content and whole.
+        `records` are (time, id, function that writes contexts and fields, or None); `head` may give stream, sequence,
+        discarded and cpu; what `lie` gives is written in place of what is true: of these, of magic, uuid, begin, end,
+        and of the sizes content and whole.
         """
         values = {'magic': MAGIC, 'uuid': UUID, 'stream': 0, 'sequence': 0, 'discarded': 0, 'cpu': 0,
                   'begin': records[0][0] if begin is None else begin, 'end': records[-1][0] if end is None else end}
@@ -210,8 +215,10 @@ def save(directory, **files):
 def metadata_packet(text, order='le', uuid=UUID, pad=0, **lie):
     """One packet of packetized metadata; `lie` gives other values to fields of its header."""
     text = text.encode() if isinstance(text, str) else text
-    head = {'magic': METADATA_MAGIC, 'checksum': 0, 'content': 8 * (37 + len(text)), 'whole': 8 * (37 + len(text) + pad),
-            'compression': 0, 'encryption': 0, 'checksum_scheme': 0, 'major': 1, 'minor': 8}
+    head = {
+        'magic': METADATA_MAGIC, 'checksum': 0, 'content': 8 * (37 + len(text)), 'whole': 8 * (37 + len(text) + pad),
+        'compression': 0, 'encryption': 0, 'checksum_scheme': 0, 'major': 1, 'minor': 8
+    }
     assert not set(lie) - set(head), lie
     head.update(lie)
     bits = Bits(order).i(32, head['magic']).raw(uuid)
@@ -230,10 +237,11 @@ def packetized(text, order='le', uuid=UUID, size=200, pad=0):
 
 def index(packets, minor=1, magic=INDEX_MAGIC, major=1, length=None, change=None):
     """
-    LTTng's index of a stream file of Plain, which is big endian always. `packets` are (packet, {begin, end, discarded, stream, instance,
-    sequence}); change(number, entry) may make a liar of an entry.
+    LTTng's index of a stream file of Plain, which is big endian always. `packets` are (packet, {begin, end, discarded,
+    stream, instance, sequence}); change(number, entry) may make a liar of an entry.
     """
-    names = ['offset', 'whole', 'content', 'begin', 'end', 'discarded', 'stream'] + ['instance', 'sequence'] * (minor >= 1)
+    names = ['offset', 'whole', 'content', 'begin', 'end', 'discarded', 'stream'
+             ] + ['instance', 'sequence'] * (minor >= 1)
     out, offset = struct.pack('>IIII', magic, major, minor, 8 * len(names) if length is None else length), 0
     for number, (packet, more) in enumerate(packets):
         entry = dict(dict.fromkeys(names, 0), offset=offset, whole=packet.whole, content=packet.content, **more)
@@ -248,7 +256,8 @@ Good = collections.namedtuple('Good', 'name make expected')
 
 
 class Goods(list):
-    """Good traces, each a function that makes the directory. Those with `expected` lines are what babeltrace2 cannot read, or reads wrongly."""
+    """Good traces, each a function that makes the directory. Those with `expected` lines are what babeltrace2 cannot
+    read, or reads wrongly."""
 
     def add(self, variants=(), expected=None):
         """Decorator: one trace, or one for each variant, which is then the function's second argument."""
@@ -256,6 +265,8 @@ class Goods(list):
             if not variants:
                 self.append(Good(function.__name__, function, expected))
             for variant in variants:
-                self.append(Good('_'.join(filter(None, (function.__name__, variant))), functools.partial(function, variant=variant), expected))
+                self.append(
+                    Good('_'.join(filter(None, (function.__name__, variant))),
+                         functools.partial(function, variant=variant), expected))
             return function
         return mark

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""A private world for tests of the session daemon: its own runtime directory, home and programs; at the end nothing of it is left.
+"""A private world for tests of the session daemon: its own runtime directory, home and programs; at the end nothing of
+it is left.
 
     with World(case) as w:
         w('create', 'one'); w('enable-event', 'test:*'); w('start')
         program = w.obey(); program('emit 3')
         os.kill(w.consumerd(), 9)
 
-Leaving the block ends the programs and the daemons, and fails in words when a process is left, when somebody holds a ring of ours, or when
-the machine's shared memory is not back.
+Leaving the block ends the programs and the daemons, and fails in words when a process is left, when somebody holds a
+ring of ours, or when the machine's shared memory is not back.
 """
 import contextlib
 import os
@@ -40,8 +41,8 @@ class Obey:
 
     def __init__(self, world, env=None, user=None):
         self.world = world
-        self.child = world.run([world.case.program('obey'), world.case.program('procs')], env=env, user=user, stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE, text=True, bufsize=1)
+        self.child = world.run([world.case.program('obey'), world.case.program('procs')], env=env, user=user,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         self.pid = self.child.pid
         self.told = 'to begin'
 
@@ -81,9 +82,10 @@ class Obey:
 
 class World(Control):
     """
-    See above. `user`: whose daemon (a pwd entry, or anything with pw_uid and pw_gid); else that of whoever runs the tests. With `daemon`, it
-    runs from the beginning: programs wait for it when they start, and have registered when they run. `files`: how many descriptors it may have.
-    `limits`: lines of a file of limits. `usual`: not in a runtime directory of its own but where that user's daemon is as a rule (mounts.fresh_run()).
+    See above. `user`: whose daemon (a pwd entry, or anything with pw_uid and pw_gid); else that of whoever runs the
+    tests. With `daemon`, it runs from the beginning: programs wait for it when they start, and have registered when
+    they run. `files`: how many descriptors it may have. `limits`: lines of a file of limits. `usual`: not in a runtime
+    directory of its own but where that user's daemon is as a rule (mounts.fresh_run()).
     """
 
     def __init__(self, case, name='home', user=None, daemon=True, files=None, limits=None, usual=False):
@@ -114,8 +116,9 @@ class World(Control):
                 f.write(limits)
             os.chmod(self.limits, 0o644)
         with open(path, 'w') as f:
-            f.write('#!/bin/sh\n%sexec %s "$@" %s 2>>%s\n' % ('ulimit -n %d; ' % files if files else '', SESSIOND,
-                                                            '--limits ' + self.limits if limits is not None else '', self.log))
+            f.write('#!/bin/sh\n%sexec %s "$@" %s 2>>%s\n' %
+                    ('ulimit -n %d; ' % files if files else '', SESSIOND,
+                     '--limits ' + self.limits if limits is not None else '', self.log))
         os.chmod(path, 0o755)
         self.env['WAYMARK_SESSIOND'] = path
 
@@ -136,7 +139,8 @@ class World(Control):
     def wait_end(self, child, status=0, timeout=WAIT_S):
         awaited(child, timeout)
         self.children.remove(child)
-        check(status is None or child.returncode == status, '%s ended with status %s, not %s', child.args, child.returncode, status)
+        check(status is None or child.returncode == status, '%s ended with status %s, not %s', child.args,
+              child.returncode, status)
 
     def ours(self):
         """{pid: name} of all processes of this world that live."""
@@ -178,8 +182,8 @@ class World(Control):
 
     def __call__(self, *argv, status=0, timeout=WAIT_S):
         argv = [WAYMARK, *map(str, argv)]
-        child = subprocess.Popen(argv, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                 start_new_session=True, **self.as_user)
+        child = subprocess.Popen(argv, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True, start_new_session=True, **self.as_user)
         out, err = communicated(child, timeout=timeout)
         answer = Answer(argv, child.returncode, out, err)
         return answer if status is None else answer.ok(status)
@@ -201,7 +205,8 @@ class World(Control):
 
     @contextlib.contextmanager
     def away(self, program):
-        """The daemon is killed while the program stands still; behind the block the program goes on, and has come back when this ends."""
+        """The daemon is killed while the program stands still; behind the block the program goes on, and has come back
+        when this ends."""
         os.kill(program.pid, signal.SIGSTOP)
         self.wait(lambda: state(program.pid) == 'T', 'the program to stand still')
         os.kill(self.sessiond(), signal.SIGKILL)
@@ -290,7 +295,8 @@ class World(Control):
             shutil.rmtree(self.place, ignore_errors=True)
 
     def said(self):
-        return '\nthe daemons said: ' + slurp(self.log)[-2000:] if os.path.exists(self.log) and os.path.getsize(self.log) else ''
+        return '\nthe daemons said: ' + slurp(self.log)[-2000:] if os.path.exists(self.log) and os.path.getsize(
+            self.log) else ''
 
     def abandon(self):
         """After a failure: everything of ours goes, without questions."""

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What all machines share that qemu emulates: Debian's own kernel, found or fetched, and an initramfs, written here.
 
-tests/lib/machine.py talks with a machine of this processor, tests/arm64/qemu.py lets one of another kind run its lines and end.
+tests/lib/machine.py talks with a machine of this processor, tests/arm64/qemu.py lets one of another kind run its lines
+and end.
 """
 import glob
 import lzma
@@ -50,14 +51,15 @@ class Kernel:
     def fetch(self, arch, folder):
         script = os.path.join(ROOT, 'scripts', 'kernel.sh')
         try:
-            done = subprocess.run([script, arch, folder], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                  timeout=FETCH_S)
+            done = subprocess.run([script, arch, folder], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, timeout=FETCH_S)
         except subprocess.TimeoutExpired:
             raise NotHere('the %s kernel could not be fetched within %d s' % (arch, FETCH_S)) from None
         except OSError as error:
             raise NotHere('the %s kernel could not be fetched: %s' % (arch, error)) from None
         if done.returncode or not self.images():
-            raise NotHere('the %s kernel cannot be had: %s' % (arch, (done.stdout.strip().splitlines() or ['no reason was given'])[-1]))
+            raise NotHere('the %s kernel cannot be had: %s' %
+                          (arch, (done.stdout.strip().splitlines() or ['no reason was given'])[-1]))
 
     def config(self):
         """{option without CONFIG_: y, m, a number, a text}; what is not set is not there."""
@@ -67,7 +69,8 @@ class Kernel:
     def modules(self, names):
         """[(name, file)] of these modules behind those that they need, in an order in which they can be loaded."""
         there = {}
-        for path in glob.glob(os.path.join(self.root, '**', 'lib', 'modules', self.release, '**', '*.ko*'), recursive=True):
+        for path in glob.glob(os.path.join(self.root, '**', 'lib', 'modules', self.release, '**', '*.ko*'),
+                              recursive=True):
             there[os.path.basename(path).split('.ko')[0].replace('-', '_')] = path
         order = {}
 
@@ -94,7 +97,8 @@ def module_file(path):
 
 
 def libraries(program):
-    """[path] of the libraries that a program of this machine is started with, by the names under which it finds them."""
+    """[path] of the libraries that a program of this machine is started with, by the names under which it finds
+    them."""
     done = subprocess.run(['ldd', program], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     missing = re.search(r'(\S+) => not found', done.stdout)
     if missing:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """
-A second evaluation of filters, written from waymark-filter(7): trees of expressions that print themselves with as few parentheses as C needs, and
-that know their value in a record. A record is (kinds, values, labels): what its event has by what a filter calls it, and what this one has of that.
+A second evaluation of filters, written from waymark-filter(7): trees of expressions that print themselves with as few
+parentheses as C needs, and that know their value in a record. A record is (kinds, values, labels): what its event has
+by what a filter calls it, and what this one has of that.
 """
 import math
 import re
@@ -12,7 +13,8 @@ LOWEST, HIGHEST = -1 << 63, (1 << 64) - 1
 NEEDLESS = .07                   # how many operands have parentheses that they do not need
 
 # From the weakest to the strongest; ?: is 0, a sign before an operand 11, what stands for itself 12.
-LEVELS = [('||',), ('&&',), ('|',), ('^',), ('&',), ('==', '!='), ('<', '<=', '>', '>=', 'in'), ('<<', '>>'), ('+', '-'), ('*', '/', '%')]
+LEVELS = [('||', ), ('&&', ), ('|', ), ('^', ), ('&', ), ('==', '!='), ('<', '<=', '>', '>=', 'in'), ('<<', '>>'),
+          ('+', '-'), ('*', '/', '%')]
 LEVEL = {operator: level for level, operators in enumerate(LEVELS, 1) for operator in operators}
 BEFORE, ATOM = 11, 12
 COMPARE = {
@@ -69,7 +71,8 @@ class Node:
         return text
 
     def kind(self, kinds):
-        """Of which kind it is in an event; None where it has no value in any of its records, by what the event's fields are."""
+        """Of which kind it is in an event; None where it has no value in any of its records, by what the event's fields
+        are."""
         raise NotImplementedError
 
     def value(self, record):
@@ -135,7 +138,8 @@ class Text(Node):
         return b''.join(self.parts)
 
     def matches(self, text):
-        return re.fullmatch(b''.join(b'.*' if part is STAR else re.escape(part) for part in self.parts), text, re.DOTALL) is not None
+        return re.fullmatch(b''.join(b'.*' if part is STAR else re.escape(part) for part in self.parts), text,
+                            re.DOTALL) is not None
 
 
 class Field(Node):
@@ -176,7 +180,8 @@ class Before(Node):
 
     def print(self, random):
         text = self.operand.text(random, BEFORE)
-        if self.operator == '-' and isinstance(self.operand, Number) and self.operand.kind(None) == UNSIGNED and text[0] != '(':
+        if self.operator == '-' and isinstance(self.operand,
+                                               Number) and self.operand.kind(None) == UNSIGNED and text[0] != '(':
             text = '(%s)' % text                         # else it would be one number, below the lowest
         return self.operator + random.choice(('', '', ' ')) + text, BEFORE
 
@@ -204,9 +209,11 @@ class Before(Node):
 
 
 def can_be_compared(left, right, kinds):
-    """(A text that stands there and a number may be a label and an enumeration, which kinds do not tell: none of these is a condition of ?: here.)"""
+    """(A text that stands there and a number may be a label and an enumeration, which kinds do not tell: none of these
+    is a condition of ?: here.)"""
     both = left.kind(kinds), right.kind(kinds)
-    return None not in both and ((both[0] == TEXT) == (both[1] == TEXT) or isinstance(left, Text) or isinstance(right, Text))
+    return None not in both and ((both[0] == TEXT) == (both[1] == TEXT) or isinstance(left, Text)
+                                 or isinstance(right, Text))
 
 
 def compared(operator, left, right, record):
@@ -273,7 +280,8 @@ class In(Node):
         self.operand, self.choices = operand, choices
 
     def print(self, random):
-        return '%s in [%s]' % (self.operand.text(random, LEVEL['in']), ', '.join(choice.print(random)[0] for choice in self.choices)), LEVEL['in']
+        return '%s in [%s]' % (self.operand.text(random, LEVEL['in']), ', '.join(
+            choice.print(random)[0] for choice in self.choices)), LEVEL['in']
 
     def kind(self, kinds):
         return SIGNED if any(can_be_compared(self.operand, choice, kinds) for choice in self.choices) else None

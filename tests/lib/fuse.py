@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A file system of one file, by the kernel's protocol (linux/fuse.h, version 7.31): close() of the file waits until the server has gone, each one, not the last alone."""
+"""A file system of one file, by the kernel's protocol (linux/fuse.h, version 7.31): close() of the file waits until the
+server has gone, each one, not the last alone."""
 import contextlib
 import ctypes
 import os
@@ -44,7 +45,8 @@ def serve(device):
 
 @contextlib.contextmanager
 def mounted(place):
-    """The file's path; when the block is left, whoever waits does no more. OSError: there is no FUSE here, or it cannot be mounted."""
+    """The file's path; when the block is left, whoever waits does no more. OSError: there is no FUSE here, or it cannot
+    be mounted."""
     libc = ctypes.CDLL(None, use_errno=True)
     os.mkdir(place)
     device = os.open('/dev/fuse', os.O_RDWR | os.O_CLOEXEC)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The group whose members may use root's session daemon. Where the machine has none, the tests see one that nobody else does."""
+"""The group whose members may use root's session daemon. Where the machine has none, the tests see one that nobody else
+does."""
 import grp
 import os
 import tempfile
@@ -9,7 +10,8 @@ from mounts import lay_over, private_mounts
 
 
 def _make(name):
-    """A group file with one line more lies over the machine's, in a mount namespace that this process and what it starts from now on are in."""
+    """A group file with one line more lies over the machine's, in a mount namespace that this process and what it
+    starts from now on are in."""
     number = next(n for n in range(61100, 62000) if n not in {g.gr_gid for g in grp.getgrall()})
     with open('/etc/group') as f:
         text = f.read()

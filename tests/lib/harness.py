@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Runs whole-program tests: cases are functions, each gets a fresh directory and a bounded time, results are TAP.
 
-The environment says what is tested (set by meson): WMK_WAYMARK the command, WMK_PROGRAMS the folder of the test programs,
-WMK_FEATURES words such as `testpoints` or `sanitize`. WMK_ROUNDS_PERCENT scales rounds, WMK_SEED repeats a run.
+The environment says what is tested (set by meson): WMK_WAYMARK the command, WMK_PROGRAMS the folder of the test
+programs, WMK_FEATURES words such as `testpoints` or `sanitize`. WMK_ROUNDS_PERCENT scales rounds, WMK_SEED repeats a
+run.
 """
 import contextlib
 import functools
@@ -80,16 +81,20 @@ class Case:
         self.near = self.reports = None
         self.board = Board(os.path.join(directory, 'board'))
         self.env = {k: v for k, v in os.environ.items() if not k.startswith('WAYMARK_')}
-        # A machine whose disk or CPUs are busy may answer late; what is not recorded for that reason is no fault of a record.
+        # A machine whose disk or CPUs are busy may answer late; what is not recorded for that reason is no fault of a
+        # record.
         self.env['WAYMARK_REGISTER_TIMEOUT'] = '60000'
-        self.env['WAYMARK_RUNDIR'] = '/nowhere/waymark'      # a daemon that runs on this machine is none of our business
+        # a daemon that runs on this machine is none of our business
+        self.env['WAYMARK_RUNDIR'] = '/nowhere/waymark'
         self.env['HOME'] = directory                         # where it is written down what was recorded last
         self.env['WMK_TEST_BOARD'] = self.board.path
         self.env.update([MARK.split('=')])
         if sanitized:
-            # Cancelled threads, other PID namespaces and libraries that are loaded later are nothing that the checker bears by itself.
+            # Cancelled threads, other PID namespaces and libraries that are loaded later are nothing that the checker
+            # bears by itself.
             self.env['ASAN_OPTIONS'] = 'detect_leaks=0:use_sigaltstack=0:verify_asan_link_order=0'
-            # A daemon that a checker has ended is followed by the next, and no command would notice: every process's report is a file.
+            # A daemon that a checker has ended is followed by the next, and no command would notice: every process's
+            # report is a file.
             self.reports = tempfile.mkdtemp(prefix='wm-reports-', dir='/tmp')
             os.chmod(self.reports, 0o1777)
             for name in ('ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'):
@@ -129,14 +134,16 @@ class Case:
         try:
             child.wait(timeout)
         except subprocess.TimeoutExpired:
-            stuck('waymark record did not end within %d s; %s; stderr: %s' % (timeout, describe_group(child.pid), slurp(child.wmk[1])[-800:]))
+            stuck('waymark record did not end within %d s; %s; stderr: %s' %
+                  (timeout, describe_group(child.pid), slurp(child.wmk[1])[-800:]))
         return Result(child.returncode, slurp(child.wmk[0]), slurp(child.wmk[1]), child.wmk[2])
 
     def record(self, command, options=(), timeout=WAIT_S, **more):
         return self.finish(self.start(command, options, **more), timeout)
 
     def checked(self, command, options=(), status=0, killed=False, timeout=WAIT_S, lost=None, **more):
-        """record(), then read by both readers and hold every record against the board. Returns (result, trace, numbers)."""
+        """record(), then read by both readers and hold every record against the board. Returns (result, trace,
+        numbers)."""
         result = self.record(command, options, timeout, **more).ok(status)
         trace = result.trace()
         numbers = check_sequences(trace, self.board, result.lost, killed)
@@ -149,7 +156,8 @@ class Case:
 
     def reported(self):
         """What sanitizers have said of any process, or ''."""
-        return '\n'.join(slurp(os.path.join(self.reports, name))[:4000] for name in sorted(os.listdir(self.reports))) if self.reports else ''
+        return '\n'.join(slurp(os.path.join(self.reports, name))[:4000]
+                         for name in sorted(os.listdir(self.reports))) if self.reports else ''
 
     def close(self):
         """End what still runs; returns in words what the case has left behind of itself, or ''."""
@@ -168,7 +176,9 @@ class Case:
                 left.append('process %d %s' % (pid, name))
                 with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
-        left += ['mount ' + line.split()[1] for line in slurp('/proc/self/mounts').splitlines() if self.directory in line]
+        left += [
+            'mount ' + line.split()[1] for line in slurp('/proc/self/mounts').splitlines() if self.directory in line
+        ]
         return ', '.join(left)
 
 
@@ -196,8 +206,8 @@ def describe_group(leader):
 
 class Gate:
     """
-    What a shell waits for with `read word <PATH`, as often as it likes. Held open here: a reader who comes early meets no end of what came before,
-    and opening it waits for nobody.
+    What a shell waits for with `read word <PATH`, as often as it likes. Held open here: a reader who comes early meets
+    no end of what came before, and opening it waits for nobody.
     """
 
     def __init__(self, path):

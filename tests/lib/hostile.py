@@ -72,7 +72,8 @@ def frame(kind, body=b'', length=None, version=1, request=0, flags=0):
 
 
 def hello(name=b'liar', pid=None, ppid=1, start=0, image=1, abi=1, bits=64):
-    body = struct.pack('<IIIIQQQqQ32s37s65s', abi, bits, os.getpid() if pid is None else pid, ppid, start, image, 0, 0, 0, b'', b'', name)
+    body = struct.pack('<IIIIQQQqQ32s37s65s', abi, bits,
+                       os.getpid() if pid is None else pid, ppid, start, image, 0, 0, 0, b'', b'', name)
     return frame(HELLO, body + bytes(-len(body) % 8))
 
 
@@ -80,7 +81,10 @@ def event(number, provider, name):
     """An event without fields, as a program tells of it."""
     def text(t):
         return struct.pack('<H', len(t)) + t
-    return frame(EVENT, struct.pack('<IHHI', number, 1, 7, 0) + text(provider) + text(name) + b'\xff' * 6 + struct.pack('<H', 0))
+
+    return frame(
+        EVENT,
+        struct.pack('<IHHI', number, 1, 7, 0) + text(provider) + text(name) + b'\xff' * 6 + struct.pack('<H', 0))
 
 
 def connect(path, seconds=30):
@@ -185,10 +189,10 @@ def endless_messages(path, megabytes):
 
 def lying_registrations(path, random):
     """Who they say to be is not who they are; events that are none; numbers out of order."""
-    for one in (hello(pid=1), hello(pid=0xffffffff, ppid=0xffffffff, start=(1 << 64) - 1), hello(name=b'\x1b[31m\n\t/../..\xff\xfe' * 4),
-                hello(name=b'x' * 65), hello(abi=77), hello(bits=32), hello(image=0), hello() + hello(),
-                frame(HELLO, b''), frame(HELLO, bytes(3)), frame(EVENTS_END, struct.pack('<I', 7)), frame(WELCOME, bytes(16)),
-                frame(HELLO, b'', version=9)):
+    for one in (hello(pid=1), hello(pid=0xffffffff, ppid=0xffffffff, start=(1 << 64) - 1),
+                hello(name=b'\x1b[31m\n\t/../..\xff\xfe' * 4), hello(name=b'x' * 65), hello(abi=77), hello(bits=32),
+                hello(image=0), hello() + hello(), frame(HELLO, b''), frame(HELLO, bytes(3)),
+                frame(EVENTS_END, struct.pack('<I', 7)), frame(WELCOME, bytes(16)), frame(HELLO, b'', version=9)):
         s = connect(path)
         send(s, one)
         send(s, frame(EVENTS_END, struct.pack('<I', 1)))
@@ -199,13 +203,17 @@ def lying_registrations(path, random):
     s = connect(path)
     send(s, hello())
     for i in range(200):
-        send(s, frame(EVENT, struct.pack('<I', random.choice((0, i, 0xffffffff))) + random.randbytes(random.randrange(0, 300))))
+        send(
+            s,
+            frame(EVENT,
+                  struct.pack('<I', random.choice((0, i, 0xffffffff))) + random.randbytes(random.randrange(0, 300))))
     send(s, frame(EVENTS_END, struct.pack('<I', 1)))
     s.close()
 
 
 def descriptors_that_lie(path):
-    """Rings that are none: a file that becomes shorter, a device, a directory, a socket, the daemon's own socket; and more than are announced."""
+    """Rings that are none: a file that becomes shorter, a device, a directory, a socket, the daemon's own socket; and
+    more than are announced."""
     shrinking = small_file(1 << 20)
     kinds = [shrinking, small_file(0), small_file(4096, 6), os.open('/dev/zero', os.O_RDWR), os.open('/', os.O_RDONLY),
              socket.socket(socket.AF_UNIX, socket.SOCK_STREAM).detach(), os.pipe()[0]]

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""For tests that record the kernel: what they need, what is left in tracefs, and traces of many records as both readers see them.
+"""For tests that record the kernel: what they need, what is left in tracefs, and traces of many records as both readers
+see them.
 
     need_kernel()
     with clean_tracefs(): ...                       # instances of ours are gone behind it
-    trace = KernelTrace(directory, lossy=lost > 0)  # read by babeltrace 2.0 and `waymark view`, which agree and do not warn
-    trace.between: (begin of a loss as babeltrace2 tells it, CPU)
+    trace = KernelTrace(directory, lossy=lost > 0)  # read by babeltrace 2.0 and `waymark view`, which agree and do not
+    warn trace.between: (begin of a loss as babeltrace2 tells it, CPU)
     trace.records: (time, name, cpu, context, fields), in the order of time; context and fields are texts, see number()
 """
 import collections
@@ -31,8 +32,10 @@ Record = collections.namedtuple('Record', 'time name cpu context fields')
 
 
 def has_narrow_calls():
-    """May a 64-bit program here make the calls of 32-bit ones? (That it is asked rightly is shown on the emulated machine: t_kernel_machine.py.)"""
-    return os.uname().machine == 'x86_64' and finished([os.path.join(PROGRAMS, 'traced_calls'), 'narrow']).returncode != 77
+    """May a 64-bit program here make the calls of 32-bit ones? (That it is asked rightly is shown on the emulated
+    machine: t_kernel_machine.py.)"""
+    return os.uname().machine == 'x86_64' and finished([os.path.join(PROGRAMS, 'traced_calls'), 'narrow'
+                                                        ]).returncode != 77
 
 
 def need_kernel():
@@ -82,8 +85,8 @@ class KernelTrace:
         self.directory, self.lost, self.between, self.lines = directory, 0, [], None
         for reader in readers:
             lines = self.read(reader, directory, lossy)
-            check(self.lines is None or len(lines) == len(self.lines), '%s reads %d records of %s, babeltrace2 %d', reader, len(lines), directory,
-                  len(self.lines or ()))
+            check(self.lines is None or len(lines) == len(self.lines), '%s reads %d records of %s, babeltrace2 %d',
+                  reader, len(lines), directory, len(self.lines or ()))
             self.lines = self.lines if self.lines is not None else lines
         self.records = [self.parse(line) for line in self.lines]
         check(all(a.time <= b.time + 8 for a, b in zip(self.records, self.records[1:])), 'the merged times go back')
@@ -142,7 +145,8 @@ def check_turns(trace, tids):
             continue
         field = 'timer_id' if call.startswith('timer') else 'pid'
         turns = [-2 - signed(number(r.fields, field)) for r in records]
-        check(all(a < b for a, b in zip(turns, turns[1:])), 'thread %d, %s: a turn is there twice, or out of order', tid, call)
+        check(all(a < b for a, b in zip(turns, turns[1:])), 'thread %d, %s: a turn is there twice, or out of order',
+              tid, call)
 
 
 def all_there(trace, turns, tids, threads):
@@ -153,7 +157,8 @@ def all_there(trace, turns, tids, threads):
         for call in CALLS:
             for kind in ('entry', 'exit'):
                 n = len(found.get((tid, call, kind), ()))
-                check(n == turns // threads, 'thread %d: %d records of syscall_%s_%s, made were %d', tid, n, kind, call, turns // threads)
+                check(n == turns // threads, 'thread %d: %d records of syscall_%s_%s, made were %d', tid, n, kind, call,
+                      turns // threads)
     check_turns(trace, tids)
 
 
@@ -177,7 +182,8 @@ def clean_tracefs(prefix):
     """Behind the block no instance is left whose name begins so (a function that tells, or a text)."""
     yield
     mine = prefix() if callable(prefix) else prefix
-    wait_for(lambda: not [n for n in left_in_tracefs() if n.startswith(mine)], 'instances %s* to be gone from tracefs' % mine)
+    wait_for(lambda: not [n for n in left_in_tracefs() if n.startswith(mine)],
+             'instances %s* to be gone from tracefs' % mine)
 
 
 class KernelWorld(World):
@@ -212,8 +218,10 @@ class KernelWorld(World):
         return turns_of(said)
 
     def until(self, threads, most=100000):
-        """A program that makes calls until ended(), `most` turns of each thread: in 128 MB of a CPU all of it has room."""
-        child = self.run([KCALLS, 'until', str(threads), str(most)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        """A program that makes calls until ended(), `most` turns of each thread: in 128 MB of a CPU all of it has
+        room."""
+        child = self.run([KCALLS, 'until', str(threads), str(most)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         text=True)
         check(child.stdout.readline() == 'ready\n', 'kcalls did not begin')
         return child
 
@@ -230,7 +238,9 @@ class KernelWorld(World):
         counts = is_now['counts']
         check(lossy or counts['lost'] + counts['overwritten'] + counts['unwritten'] == 0, '%s: %s', name, counts)
         trace = KernelTrace(is_now['path'], lossy, readers)
-        check(len(trace.records) == counts['records'], '%s: %s, the trace has %d records', name, counts, len(trace.records))
+        check(
+            len(trace.records) == counts['records'], '%s: %s, the trace has %d records', name, counts,
+            len(trace.records))
         check(records in (None, len(trace.records)), '%s has %d records, not %s', name, len(trace.records), records)
         trace.counts = counts
         return trace

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What a kernel has for a tracer, found out by using it: of this machine, or of an emulated one. For tests that need some of it, and for tables
-of measurements, which mean little without. Tracers are tried in an instance, where some kernels refuse what they allow outside.
+"""What a kernel has for a tracer, found out by using it: of this machine, or of an emulated one. For tests that need
+some of it, and for tables of measurements, which mean little without. Tracers are tried in an instance, where some
+kernels refuse what they allow outside.
 
     facts(here)                                     # this machine
     facts(lambda script: machine.run(script).out)   # an emulated one (machine.py)
@@ -8,7 +9,8 @@ of measurements, which mean little without. Tracers are tried in an instance, wh
 import subprocess
 from waits import finished
 
-# Every line of its output is KEY=VALUE; what cannot be had is `no`. It leaves nothing behind, and changes nothing that others use.
+# Every line of its output is KEY=VALUE; what cannot be had is `no`. It leaves nothing behind, and changes nothing that
+# others use.
 SCRIPT = r'''
 tracing=/sys/kernel/tracing
 fact() { echo "$1=$2"; }
@@ -54,5 +56,6 @@ def here(script):
 
 
 def facts(run):
-    """{key: value}, both texts; `yes` and `no` where there is no more to say. `run`: gives a script to a shell, returns what it printed."""
+    """{key: value}, both texts; `yes` and `no` where there is no more to say. `run`: gives a script to a shell, returns
+    what it printed."""
     return dict(line.split('=', 1) for line in run(SCRIPT).splitlines() if '=' in line)

@@ -16,9 +16,14 @@ class Known:
             pass
 
     def excess(self, found):
-        """Of {(rule, subject): [sentence]}: a line for each key with more sentences than are known; it quotes the last eight."""
-        return ['%s: %s: %d, and %d are known: %s' % (key[1], key[0], len(sentences), self.counts.get(key, 0), '; '.join(sentences[-8:]))
-                for key, sentences in sorted(found.items(), key=lambda item: item[0][::-1]) if len(sentences) > self.counts.get(key, 0)]
+        """Of {(rule, subject): [sentence]}: a line for each key with more sentences than are known; it quotes the last
+        eight."""
+        return [
+            '%s: %s: %d, and %d are known: %s' %
+            (key[1], key[0], len(sentences), self.counts.get(key, 0), '; '.join(sentences[-8:]))
+            for key, sentences in sorted(found.items(), key=lambda item: item[0][::-1])
+            if len(sentences) > self.counts.get(key, 0)
+        ]
 
     def shrink(self, found):
         """Lower each count to the number that was found."""
@@ -28,4 +33,5 @@ class Known:
         self.counts = {key: count for key, count in counts.items() if count}
         with open(self.path, 'w', encoding='utf-8') as f:
             f.write('# %s Counts only fall.\n' % self.title)
-            f.writelines('%d %s %s\n' % (count, *key) for key, count in sorted(self.counts.items(), key=lambda item: item[0][::-1]))
+            f.writelines('%d %s %s\n' % (count, *key)
+                         for key, count in sorted(self.counts.items(), key=lambda item: item[0][::-1]))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What a log says, by parsers that know nothing of ours: regular expressions, for logs that are in good order.
 
-expect(format, text, ...) gives [(nanoseconds, event, context, fields)], in the order of lines; enumerations are their labels.
+expect(format, text, ...) gives [(nanoseconds, event, context, fields)], in the order of lines; enumerations are their
+labels.
 """
 import calendar
 import datetime
@@ -47,11 +48,14 @@ def syslog_message(rest, pri):
         rest = rest.lstrip(' ')
         tag = TAG.match(rest)
     context = {'vpid': int(tag.group(2)), 'procname': tag.group(1)} if tag and tag.group(2) else {}
-    return context, {'host': host, 'tag': tag.group(1) if tag else '', **pri, 'message': rest[tag.end():] if tag else rest}
+    return context, {
+        'host': host, 'tag': tag.group(1) if tag else '', **pri, 'message': rest[tag.end():] if tag else rest
+    }
 
 
 def syslog_5424(line):
-    head = re.match(r'<(\d+)>1 (\S+) (\S+) (\S+) (\S+) (\S+) (-|(?:\[(?:[^"\]]|"(?:[^"\\]|\\.)*")*\])+)(?: (.*))?$', line)
+    head = re.match(r'<(\d+)>1 (\S+) (\S+) (\S+) (\S+) (\S+) (-|(?:\[(?:[^"\]]|"(?:[^"\\]|\\.)*")*\])+)(?: (.*))?$',
+                    line)
     pri, when, host, app, pid, msgid, data, message = ('' if group in ('-', None) else group for group in head.groups())
     context, fields = {}, {'host': host, 'tag': app}
     if pid.isdigit():
@@ -95,7 +99,9 @@ def syslog(lines, year=None, **_):
 def dmesg(lines, origin=0, **_):
     before = origin
     for line in lines:
-        found = re.match(r'(?:<(\d+)>|(\w+) *:(\w+) *: )?\[ *(\d+\.\d+|\w{3} \w{3} +\d+ [\d:]+ \d{4})\](?: ?\[ *([TC])(\d+)\])? ?(.*)$', line)
+        found = re.match(
+            r'(?:<(\d+)>|(\w+) *:(\w+) *: )?\[ *(\d+\.\d+|\w{3} \w{3} +\d+ [\d:]+ \d{4})\](?: ?\[ *([TC])(\d+)\])? ?(.*)$',
+            line)
         if not found:
             yield before, 'dmesg:line', {}, {'text': line}
             continue
@@ -105,7 +111,8 @@ def dmesg(lines, origin=0, **_):
             before = origin + decimal(when)
         else:
             before = ns_of(calendar.timegm(datetime.datetime.strptime(when, '%a %b %d %H:%M:%S %Y').timetuple()))
-        yield before, 'dmesg:message', {{'T': 'vtid', 'C': 'cpu_id'}[who]: int(which)} if who else {}, {**fields, 'message': message}
+        yield before, 'dmesg:message', {{'T': 'vtid', 'C': 'cpu_id'}[who]: int(which)
+                                        } if who else {}, {**fields, 'message': message}
 
 
 def number(name, text):
@@ -117,7 +124,10 @@ def number(name, text):
 def perf_fields(text):
     if re.match(r'[A-Za-z_]\w*=(?!=)', text):
         pieces = re.split(r'(?:^| )([A-Za-z_]\w*)=(?!=)', text)[1:]
-        return {name: number(name, re.sub(r'( ==>| \[ns\])$', '', value.strip())) for name, value in zip(pieces[::2], pieces[1::2])}
+        return {
+            name: number(name, re.sub(r'( ==>| \[ns\])$', '', value.strip()))
+            for name, value in zip(pieces[::2], pieces[1::2])
+        }
     if re.match(r'[A-Za-z_]\w*: ', text):
         pairs = (piece.split(': ', 1) for piece in text.split(', '))
         return {name: number('', value) for name, value in pairs}
@@ -127,7 +137,8 @@ def perf_fields(text):
 def perf(lines, origin=0, **_):
     found = []
     for line in lines:
-        head = re.match(r'\s*(.*?)\s+(-?\d+)(?:/(-?\d+))?\s+(?:\[(\d+)\]\s+)?(\d+\.\d+):\s+(?:(\d+) )?\s*(\S+):\s*(.*?)\s*$', line)
+        head = re.match(
+            r'\s*(.*?)\s+(-?\d+)(?:/(-?\d+))?\s+(?:\[(\d+)\]\s+)?(\d+\.\d+):\s+(?:(\d+) )?\s*(\S+):\s*(.*?)\s*$', line)
         if not head:
             found[-1][3].setdefault('callchain', []).append(line.strip())
             continue
@@ -167,7 +178,10 @@ def strace_other(rest):
     ended = re.match(r'\+\+\+ (.*) \+\+\+$', rest)
     if ended:
         status, signal = re.match(r'exited with (\d+)$', ended.group(1)), re.match(r'killed by (\S+)', ended.group(1))
-        return 'strace:exit', {**({'status': int(status.group(1))} if status else {}), **({'signal': signal.group(1)} if signal else {}), 'text': ended.group(1)}
+        return 'strace:exit', {
+            **({'status': int(status.group(1))} if status else {}),
+            **({'signal': signal.group(1)} if signal else {}), 'text': ended.group(1)
+        }
     came = re.match(r'--- (\S+) (.*) ---$', rest)
     if came:
         return 'strace:signal', {'name': came.group(1), 'info': came.group(2)}
@@ -178,7 +192,8 @@ def strace(lines, origin=0, day=None, **_):
     """`day`: seconds at which the first line's begins."""
     before, time_before, open_calls, found = origin, None, {}, []
     for line in lines:
-        pid, pid_too, when, rest = re.match(r'(?:\[pid +(\d+)\] |(\d+) +(?=\d))? *(?:(\d+\.\d+|\d\d:\d\d:\d\d(?:\.\d+)?) )?(.*)$', line).groups()
+        pid, pid_too, when, rest = re.match(
+            r'(?:\[pid +(\d+)\] |(\d+) +(?=\d))? *(?:(\d+\.\d+|\d\d:\d\d:\d\d(?:\.\d+)?) )?(.*)$', line).groups()
         pid = pid or pid_too
         if when and ':' in when:
             hour, minute, second = when.split(':')
@@ -220,7 +235,9 @@ def strace(lines, origin=0, day=None, **_):
             found.append((before, 'strace:unfinished', context, {'name': name, 'args': args.strip()}))
         else:
             name, args, result = re.match(r'(\w+)\((.*)\) += (.*)$', rest).groups()
-            found.append((before, 'strace:call', context, {'name': name, 'args': re.sub(r'\s*<unfinished \.\.\.>$', '', args).strip(), **strace_result(result)}))
+            found.append(
+                (before, 'strace:call', context,
+                 {'name': name, 'args': re.sub(r'\s*<unfinished \.\.\.>$', '', args).strip(), **strace_result(result)}))
     return found
 
 

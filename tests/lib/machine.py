@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""A machine with a second kernel, Debian's own: emulated by qemu, with the built programs in it, and told what to run command by command.
+"""A machine with a second kernel, Debian's own: emulated by qemu, with the built programs in it, and told what to run
+command by command.
 
     with Machine([case.program('procs')]) as machine:
         machine.run('waymark record -k sched_switch -o /tmp/trace -- procs leaf 5')
         machine.fetch('/tmp/trace', case.directory)            # is now in case.directory/trace
 
-What it is for: kernels differ in what they have. The stock one has kprobes and the function tracer, which another may lack, lets a processor be
-taken away, loads modules, and may be driven into the ground. It boots in about three seconds, and is as slow as emulation is: nothing is measured
-in it.
+What it is for: kernels differ in what they have. The stock one has kprobes and the function tracer, which another may
+lack, lets a processor be taken away, loads modules, and may be driven into the ground. It boots in about three seconds,
+and is as slow as emulation is: nothing is measured in it.
 
-Programs and their libraries lie there under the paths they have here; the folders of `waymark`, the daemons and the test programs are in PATH, beside
-busybox. All is root's, in memory, and gone with it. There is no network. The kernel's own clock source is the processor's counter (`tsc`), on which
-`x86-tsc` of tracefs and `rdtsc` agree, on both processors (the second one is there, but offline: it comes when it is told to); but emulation does not promise that the counter is invariant, and so the user domain of
-Waymark takes the monotonic clock there.
+Programs and their libraries lie there under the paths they have here; the folders of `waymark`, the daemons and the
+test programs are in PATH, beside busybox. All is root's, in memory, and gone with it. There is no network. The kernel's
+own clock source is the processor's counter (`tsc`), on which `x86-tsc` of tracefs and `rdtsc` agree, on both processors
+(the second one is there, but offline: it comes when it is told to); but emulation does not promise that the counter is
+invariant, and so the user domain of Waymark takes the monotonic clock there.
 
-Commands and answers go over a port of virtio (its modules are the only ones that are loaded); the serial line is the kernel's console alone.
+Commands and answers go over a port of virtio (its modules are the only ones that are loaded); the serial line is the
+kernel's console alone.
 """
 import base64
 import contextlib
@@ -36,23 +39,25 @@ from harness import PROGRAMS, WAIT_S, WAYMARK, Failure, Skip, check, slurp
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'machine')
 CONSUMERD = os.path.join(os.path.dirname(SESSIOND), 'waymark-consumerd')
 PORT = ['virtio_pci', 'virtio_console']
-# With an Intel processor the kernel takes the counter for one of constant rate; TCG does not offer the bit that says so for all of them.
+# With an Intel processor the kernel takes the counter for one of constant rate; TCG does not offer the bit that says so
+# for all of them.
 CPU = 'max,vendor=GenuineIntel'
-# One thread for both processors: with one for each, qemu 7.2 can go on executing a breakpoint that the other processor has taken away again (so Linux changes
-# its code when a tracepoint is switched), and that processor never comes back.
+# One thread for both processors: with one for each, qemu 7.2 can go on executing a breakpoint that the other processor
+# has taken away again (so Linux changes its code when a tracepoint is switched), and that processor never comes back.
 ACCEL = ['-accel', 'tcg,thread=single']
 COMMAND_LINE = 'console=ttyS0 maxcpus=1 no_timer_check panic=-1 oops=panic tsc=reliable mitigations=off nowatchdog workqueue.watchdog_thresh=0'
 # What a kernel says when something is wrong in it; what it says when it was kept waiting is the emulation's.
-COMPLAINT = re.compile(r'WARNING:|BUG:|Oops|general protection|refcount_t|Kernel panic|scheduling while atomic|possible .* detected')
+COMPLAINT = re.compile(
+    r'WARNING:|BUG:|Oops|general protection|refcount_t|Kernel panic|scheduling while atomic|possible .* detected')
 ENDS_S, DYING_S = 30, 3
 DEAD = 'the emulated machine is gone: '
 
 
 class Machine:
     """
-    See above. `programs`: what is taken along beside Waymark's own; `modules`: names of modules of the kernel that are to lie in /modules, to be
-    loaded with `insmod /modules/NAME.ko` (those that they need too; `needed(NAME)` is the order). It boots with the first command; Skip says why
-    it cannot.
+    See above. `programs`: what is taken along beside Waymark's own; `modules`: names of modules of the kernel that are
+    to lie in /modules, to be loaded with `insmod /modules/NAME.ko` (those that they need too; `needed(NAME)` is the
+    order). It boots with the first command; Skip says why it cannot.
     """
 
     def __init__(self, programs=(), modules=(), memory_mb=512):
@@ -64,8 +69,9 @@ class Machine:
 
     def run(self, command, status=0, limit=WAIT_S):
         """
-        A command line of its shell, in /tmp; what it said, as text (control.Answer). It shall end with that status (None: any), within so many
-        seconds: else it is ended, and the failure tells what it was at. The machine lives on, unless it was the kernel that hung or died.
+        A command line of its shell, in /tmp; what it said, as text (control.Answer). It shall end with that status
+        (None: any), within so many seconds: else it is ended, and the failure tells what it was at. The machine lives
+        on, unless it was the kernel that hung or died.
         """
         done, out, err = self.ask(command, limit)
         answer = Answer(['sh', '-c', command], done, out.decode(errors='replace'), err.decode(errors='replace'))
@@ -105,7 +111,8 @@ class Machine:
             _, out, err = self.answer(time.monotonic() + ENDS_S)
         except (TimeoutError, EOFError, OSError):
             self.died(words + ', and the kernel did not answer either', before)
-        raise Failure('%s; it said: %s; it was at:\n%s' % (words, (err + out)[-800:].decode(errors='replace'), self.console()[before:][-4000:]))
+        raise Failure('%s; it said: %s; it was at:\n%s' %
+                      (words, (err + out)[-800:].decode(errors='replace'), self.console()[before:][-4000:]))
 
     def line(self, deadline):
         while b'\n' not in self.buffer:
@@ -178,24 +185,32 @@ class Machine:
         for name, data in self.kernel.modules(PORT + self.wanted):
             files.data('/modules/%s.ko' % name, data)
         path = ['/bin'] + sorted({os.path.dirname(p) for p in [WAYMARK, SESSIOND, PROGRAMS + '/', *self.programs]})
-        variables = {'PATH': ':'.join(path), 'HOME': '/root', 'WAYMARK_SESSIOND': SESSIOND, 'WAYMARK_REGISTER_TIMEOUT': '60000'}
-        lines = ["export %s='%s'" % pair for pair in variables.items()] + ["LOADED='%s'" % ' '.join(name for name, _ in loaded)]
+        variables = {
+            'PATH': ':'.join(path), 'HOME': '/root', 'WAYMARK_SESSIOND': SESSIOND, 'WAYMARK_REGISTER_TIMEOUT': '60000'
+        }
+        lines = ["export %s='%s'" % pair
+                 for pair in variables.items()] + ["LOADED='%s'" % ' '.join(name for name, _ in loaded)]
         files.text('/environment', '\n'.join(lines) + '\n')
         return files
 
     def needed(self, module):
-        """The names of the modules to load for this one, itself last; without those that are loaded when the machine has booted."""
+        """The names of the modules to load for this one, itself last; without those that are loaded when the machine
+        has booted."""
         there = {name for name, _ in self.kernel.modules(PORT)}
         return [name for name, _ in self.kernel.modules([module]) if name not in there]
 
     def start(self, qemu, ramfs):
         self.port, theirs = socket.socketpair()
         self.buffer = bytearray()
-        argv = [qemu, *ACCEL, *OPTIONS, '-m', str(self.memory_mb), '-cpu', CPU, '-kernel', self.kernel.image, '-initrd', ramfs, '-append', COMMAND_LINE,
-                '-serial', 'stdio', '-device', 'virtio-serial-pci', '-chardev', 'socket,id=port,fd=%d' % theirs.fileno(),
-                '-device', 'virtserialport,chardev=port']
+        argv = [
+            qemu, *ACCEL, *OPTIONS, '-m',
+            str(self.memory_mb), '-cpu', CPU, '-kernel', self.kernel.image, '-initrd', ramfs, '-append', COMMAND_LINE,
+            '-serial', 'stdio', '-device', 'virtio-serial-pci', '-chardev',
+            'socket,id=port,fd=%d' % theirs.fileno(), '-device', 'virtserialport,chardev=port'
+        ]
         with theirs, open(self.log, 'wb') as log:
-            self.child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, pass_fds=[theirs.fileno()])
+            self.child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT,
+                                          pass_fds=[theirs.fileno()])
 
     def console(self):
         """All that kernel and qemu have said."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What tests see mounted and nobody else does: a mount namespace that this process and what it starts from now on are in. Needs root."""
+"""What tests see mounted and nobody else does: a mount namespace that this process and what it starts from now on are
+in. Needs root."""
 import contextlib
 import ctypes
 import os
@@ -52,7 +53,8 @@ def copy_of(directory, copy):
 
 @contextlib.contextmanager
 def fresh_run(*users):
-    """An empty /run until the block ends, with the directories of users who have logged in: where nobody's daemon has been yet."""
+    """An empty /run until the block ends, with the directories of users who have logged in: where nobody's daemon has
+    been yet."""
     try:
         private_mounts()
         _mount('none', '/run', b'tmpfs', 0, b'mode=755')

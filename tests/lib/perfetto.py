@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """
-Reads a Perfetto trace as far as perfetto.proto goes, which was written from Perfetto's published definitions alone: protoc takes the bytes apart,
-events() holds against each other what ui.perfetto.dev would need of them. It shares no line with what writes such traces. perfetto_self.py tries it.
+Reads a Perfetto trace as far as perfetto.proto goes, which was written from Perfetto's published definitions alone:
+protoc takes the bytes apart, events() holds against each other what ui.perfetto.dev would need of them. It shares no
+line with what writes such traces. perfetto_self.py tries it.
 """
 import json
 import os
@@ -84,7 +85,8 @@ FIELD = re.compile(r'\s*(\w+)(?:: (.*)| \{)$')
 
 
 def parse(text, message='Trace'):
-    """A message of protoc's text format as a dict: a list for each repeated field that is there, a dict for a message, names for enums."""
+    """A message of protoc's text format as a dict: a list for each repeated field that is there, a dict for a message,
+    names for enums."""
     definitions = read_definitions()
     top = {}
     stack = [(message, top)]
@@ -170,8 +172,10 @@ class Reader:
         flags = packet.get('sequence_flags', 0)
         check(flags in range((CLEARED | NEEDS) + 1), 'the sequence flags %d mean nothing', flags)
         if number is None:
-            stray = {'sequence_flags', 'incremental_state_cleared', 'previous_packet_dropped', 'first_packet_on_sequence',
-                     'trace_packet_defaults', 'interned_data'} & set(packet)
+            stray = {
+                'sequence_flags', 'incremental_state_cleared', 'previous_packet_dropped', 'first_packet_on_sequence',
+                'trace_packet_defaults', 'interned_data'
+            } & set(packet)
             check(not stray, 'a packet of no sequence has %s', ', '.join(sorted(stray)))
             return None
         check(number, 'the sequence of a packet is 0, which is none: %s', packet)
@@ -183,7 +187,8 @@ class Reader:
             sequence.valid = True
         elif packet.get('previous_packet_dropped'):
             sequence.valid = False
-        check(sequence.valid or not flags & NEEDS, 'sequence %d: a packet needs state that nobody has begun (it would be '
+        check(sequence.valid or not flags & NEEDS,
+              'sequence %d: a packet needs state that nobody has begun (it would be '
               'skipped): %s', number, packet)
         for field in ('trace_packet_defaults', 'interned_data'):
             check(sequence.valid or field not in packet, 'sequence %d: %s before the state was cleared', number, field)
@@ -212,7 +217,8 @@ class Reader:
         if primary is not None:
             number = self.clock_number(primary)
             check(number in readings, 'a snapshot makes clock %d that of the trace, but does not read it', number)
-            check(number == self.clock or not self.timed, 'the clock of the trace becomes %d after times were used', number)
+            check(number == self.clock or not self.timed, 'the clock of the trace becomes %d after times were used',
+                  number)
             self.clock = number
         check(readings.get(self.clock, (0, 1))[1] == 1, 'the clock of the trace does not count nanoseconds')
         self.snapshots.append(readings)
@@ -248,7 +254,8 @@ class Reader:
             time = (time - before[-1][key][0]) * unit + before[-1][self.clock][0]
         check(0 <= time < 1 << 63, 'a time is out of range: %d', time)
         if sequence:
-            check(time >= sequence.time, 'sequence %d: the time goes back from %d to %d', sequence.number, sequence.time, time)
+            check(time >= sequence.time, 'sequence %d: the time goes back from %d to %d', sequence.number,
+                  sequence.time, time)
             sequence.time = time
         return time
 
@@ -261,7 +268,8 @@ class Reader:
         for kind, ids in (('process', ('pid',)), ('thread', ('pid', 'tid'))):
             for field in ids if kind in track else ():
                 check(field in track[kind], 'track %d is that of a %s and has no %s', uuid, kind, field)
-                check(track[kind][field] >= 0, 'track %d: the %s of its %s is %d', uuid, field, kind, track[kind][field])
+                check(track[kind][field] >= 0, 'track %d: the %s of its %s is %d', uuid, field, kind,
+                      track[kind][field])
         counter = track.get('counter')
         if counter is not None:
             check(name_of(track), 'track %d is that of a counter and has no name', uuid)
@@ -271,7 +279,8 @@ class Reader:
             old, new = before.get(field), track.get(field)
             if field in ('process', 'thread') and old and new:
                 # What a process or thread is called may be told later; never something else than before.
-                check(all(new.get(key, value) == value for key, value in old.items()), 'track %d is declared again with another %s', uuid, field)
+                check(all(new.get(key, value) == value for key, value in old.items()),
+                      'track %d is declared again with another %s', uuid, field)
                 if old != new:
                     old.update(new)
                     self.scopes.clear()  # of this track and of those below it
@@ -289,8 +298,8 @@ class Reader:
             at = self.tracks[line[-1]]
             for kind in ('thread', 'process'):
                 for field, value in at.get(kind, {}).items():
-                    check(field != 'pid' or found['pid'] in (None, value), 'track %d is of process %s, its parent of %s', uuid,
-                          found['pid'], value)
+                    check(field != 'pid' or found['pid'] in (None, value),
+                          'track %d is of process %s, its parent of %s', uuid, found['pid'], value)
                     if field in found and found[field] is None:
                         found[field] = value
             parent = at.get('parent_uuid', 0)
@@ -317,10 +326,12 @@ class Reader:
         check(uuid is not None, 'an event names no track: %s', event)
         check('name' not in event or 'name_iid' not in event, 'an event has two names: %s', event)
         iids = 'name_iid' in event or 'category_iids' in event
-        check(sequence.needs or 'track_uuid' in event and not iids, 'an event relies on earlier packets and does not say so '
+        check(sequence.needs or 'track_uuid' in event and not iids,
+              'an event relies on earlier packets and does not say so '
               '(sequence_flags): %s', event)
         name = sequence.text('event_names', event['name_iid']) if 'name_iid' in event else event.get('name')
-        categories = event.get('categories', []) + [sequence.text('event_categories', i) for i in event.get('category_iids', [])]
+        categories = event.get('categories',
+                               []) + [sequence.text('event_categories', i) for i in event.get('category_iids', [])]
         scope = self.scope(uuid)
         counts = 'counter' in self.tracks[uuid]
         check(counts == (kind == 'counter'), 'a %s event on track %d, which is that of %s', kind, uuid,
@@ -330,24 +341,26 @@ class Reader:
         check(name or kind in ('counter', 'end'), 'an event has no name: %s', event)
         self.nest(kind, uuid, name, categories, time)
         factor = self.tracks[uuid]['counter'].get('unit_multiplier') or 1 if counts else 1
-        self.events.append(dict(scope, time=time, type=kind, name=name, categories=categories, uuid=uuid,
-                                sequence=sequence.number, clock=self.clock, value=values[0] * factor if counts else None,
-                                flows=event.get('flow_ids', []) + event.get('terminating_flow_ids', []),
-                                args=entries(event.get('debug_annotations', []), sequence)))
+        self.events.append(
+            dict(scope, time=time, type=kind, name=name, categories=categories, uuid=uuid, sequence=sequence.number,
+                 clock=self.clock, value=values[0] * factor if counts else None,
+                 flows=event.get('flow_ids', []) + event.get('terminating_flow_ids', []),
+                 args=entries(event.get('debug_annotations', []), sequence)))
 
     def nest(self, kind, uuid, name, categories, time):
         """Spans of one track lie in each other, and an end closes the innermost."""
         spans = self.open.setdefault(uuid, [])
         if kind in ('begin', 'instant') and spans:
-            check(time >= spans[-1][2], 'track %d: %s at %d is before the span around it, %s', uuid, name, time, spans[-1])
+            check(time >= spans[-1][2], 'track %d: %s at %d is before the span around it, %s', uuid, name, time,
+                  spans[-1])
         if kind == 'begin':
             spans.append((name, categories, time))
         if kind == 'end':
             check(spans or self.lossy, 'track %d: an end at %d closes nothing', uuid, time)
             if spans:
                 begun, of, since = spans[-1]
-                check(name in (None, begun) and categories in ([], of), 'track %d: the end of %s at %d, while %s is open', uuid,
-                      name, time, begun)
+                check(name in (None, begun) and categories in ([], of),
+                      'track %d: the end of %s at %d, while %s is open', uuid, name, time, begun)
                 check(time >= since, 'track %d: %s ends at %d, before it began', uuid, begun, time)
                 spans.pop()
 
@@ -362,7 +375,8 @@ def name_of(track):
 
 
 def entries(annotations, sequence):
-    """The dict that annotations are. trace_processor reads `.`, `[` and `]` in names as `_`, and shows one of two equal names."""
+    """The dict that annotations are. trace_processor reads `.`, `[` and `]` in names as `_`, and shows one of two equal
+    names."""
     found, shown = {}, set()
     for annotation in annotations:
         check('name' not in annotation or 'name_iid' not in annotation, 'an annotation has two names: %s', annotation)
@@ -388,7 +402,8 @@ def annotation_value(annotation, sequence):
     if kind == 'dict_entries':
         return entries(value, sequence)
     if kind == 'array_values':
-        check(not any('name' in v or 'name_iid' in v for v in value), 'an element of an array has a name: %s', annotation)
+        check(not any('name' in v or 'name_iid' in v for v in value), 'an element of an array has a name: %s',
+              annotation)
         return [annotation_value(v, sequence) for v in value]
     if kind == 'string_value_iid':
         check(sequence.needs, 'an annotation relies on earlier packets, its packet does not say so: %s', annotation)
@@ -403,7 +418,9 @@ def nested(value):
     kind = value.get('nested_type', 'UNSPECIFIED')
     if kind == 'DICT':
         keys, values = value.get('dict_keys', []), value.get('dict_values', [])
-        check(len(keys) == len(values) == len(set(keys)), 'a dict of %d keys and %d values: %s', len(keys), len(values), value)
+        check(
+            len(keys) == len(values) == len(set(keys)), 'a dict of %d keys and %d values: %s', len(keys), len(values),
+            value)
         return dict(zip(keys, map(nested, values)))
     if kind == 'ARRAY':
         return [nested(v) for v in value.get('array_values', [])]
@@ -422,9 +439,9 @@ def read(packets, lossy=False):
 
 def events(packets, lossy=False):
     """
-    The events of a trace, in the file's order, as dicts: time (ns of the trace's clock, `clock`), type (`begin`, `end`, `instant`, `counter`),
-    name, categories, pid, tid, process_name, thread_name, track (its name), args, value (a counter's), uuid, sequence, flows.
-    Fails on anything a reader would stumble over.
+    The events of a trace, in the file's order, as dicts: time (ns of the trace's clock, `clock`), type (`begin`, `end`,
+    `instant`, `counter`), name, categories, pid, tid, process_name, thread_name, track (its name), args, value (a
+    counter's), uuid, sequence, flows. Fails on anything a reader would stumble over.
     """
     return read(packets, lossy).events
 

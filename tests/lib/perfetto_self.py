@@ -42,7 +42,8 @@ def trace(*packets):
 
 
 def snapshot(primary=REALTIME, *clocks):
-    return message((6, message(*[(1, message((1, n), (2, t))) for n, t in clocks or [(REALTIME, T0)]], (2, primary))), (10, 7))
+    return message((6, message(*[(1, message((1, n), (2, t))) for n, t in clocks or [(REALTIME, T0)]], (2, primary))),
+                   (10, 7))
 
 
 def process(uuid, pid, name):
@@ -91,26 +92,32 @@ def self_test():
     nan, inf = float('nan'), float('inf')
     leaf = message((1, 2), (4, message((5, -3))), (4, message((1, 1), (2, 'k'), (3, message((8, 'v'))))))
     values = (annotation('yes', (2, 1)), annotation('big', (3, (1 << 64) - 1)), annotation('low', (4, -(1 << 63))),
-              annotation('half', (5, -0.5)), annotation('inf', (5, inf)), annotation('minf', (5, -inf)), annotation('nan', (5, nan)),
+              annotation('half', (5, -0.5)), annotation('inf',
+                                                        (5, inf)), annotation('minf',
+                                                                              (5, -inf)), annotation('nan', (5, nan)),
               annotation('text', (6, TEXT)), annotation('at', (7, 0xffff8000deadbeef)), annotation('none', (6, '')),
-              annotation('dict', (11, message((10, 'a'), (4, -1))), (11, message((10, 'b'), (11, message((10, 'c'), (6, '}')))))),
-              annotation('list', (12, message((4, 1))), (12, message((12, message((6, ' {')))))),
-              annotation('old', (8, leaf)), annotation('empty', (8, message((1, 1)))), annotation('json', (9, '{"x": [1]}')))
-    good = packets(trace(
-        *START, COUNTER,
-        event(T0 + 1, 1, 2, (22, 'waymark'), (22, 'net'), (23, 'request'), *values),
-        event(T0 + 1, 3, 2, (23, TEXT)),
-        event(T0 + 2, 4, 3, (30, -5)),
-        event(T0 + 3, 2, 2),
-        event(T0 + 4, 4, 3, (44, 1e300)),
-        message((10, 8), (13, 3), (87, 1), (12, message((1, message((1, 1), (2, 'cat'))), (2, message((1, 9), (2, 'interned'))),
-                                                         (3, message((1, 4), (2, 'key'))), (29, message((1, 5), (2, 'value'))))),
-                (59, message((11, message((11, 1))), (58, 64)))),
-        snapshot(REALTIME, (REALTIME, T0 + 10**9), (3, 5000)),
-        message((10, 8), (6, message((1, message((1, 64), (2, 70), (4, 1000))), (1, message((1, REALTIME), (2, T0 + 5000)))))),
-        message((8, 71), (10, 8), (13, 2), (11, message((9, 3), (10, 9), (3, 1), (4, message((1, 4), (17, 5)))))),
-        event(T0 + 10**9 + 7, 3, 2, (23, 'late')),
-        message((8, 5008), (10, 7), (58, 3), (11, message((9, 3), (11, 2), (23, 'other clock'))))))
+              annotation('dict', (11, message((10, 'a'), (4, -1))),
+                         (11, message((10, 'b'), (11, message((10, 'c'), (6, '}')))))),
+              annotation('list', (12, message((4, 1))), (12, message((12, message(
+                  (6, ' {')))))), annotation('old', (8, leaf)), annotation('empty', (8, message(
+                      (1, 1)))), annotation('json', (9, '{"x": [1]}')))
+    good = packets(
+        trace(
+            *START, COUNTER, event(T0 + 1, 1, 2, (22, 'waymark'), (22, 'net'), (23, 'request'), *values),
+            event(T0 + 1, 3, 2, (23, TEXT)), event(T0 + 2, 4, 3, (30, -5)), event(T0 + 3, 2, 2),
+            event(T0 + 4, 4, 3, (44, 1e300)),
+            message((10, 8), (13, 3), (87, 1),
+                    (12,
+                     message((1, message((1, 1), (2, 'cat'))), (2, message((1, 9), (2, 'interned'))),
+                             (3, message((1, 4), (2, 'key'))), (29, message(
+                                 (1, 5), (2, 'value'))))), (59, message((11, message((11, 1))), (58, 64)))),
+            snapshot(REALTIME, (REALTIME, T0 + 10**9), (3, 5000)),
+            message((10, 8),
+                    (6, message((1, message((1, 64), (2, 70), (4, 1000))), (1, message((1, REALTIME),
+                                                                                       (2, T0 + 5000)))))),
+            message((8, 71), (10, 8), (13, 2), (11, message((9, 3), (10, 9), (3, 1), (4, message((1, 4), (17, 5)))))),
+            event(T0 + 10**9 + 7, 3, 2, (23, 'late')),
+            message((8, 5008), (10, 7), (58, 3), (11, message((9, 3), (11, 2), (23, 'other clock'))))))
     expect(good[1], {'trusted_packet_sequence_id': 7,
                      'track_descriptor': {'uuid': 1, 'process': {'pid': 4711, 'process_name': 'server'}}})
     expect(good[6]['track_event'], {'type': 'TYPE_COUNTER', 'track_uuid': 3, 'counter_value': -5})
@@ -125,10 +132,12 @@ def self_test():
         (T0 + 6000, 'instant', 'interned', ['cat'], 4711, None, 'server', None, 'server', None),
         (T0 + 10**9 + 7, 'instant', 'late', [], 4711, 4712, 'server', 'worker', 'worker', None),
         (T0 + 10**9 + 8, 'instant', 'other clock', [], 4711, 4712, 'server', 'worker', 'worker', None)])
-    expect(found[0]['args'], {
-        'yes': True, 'big': (1 << 64) - 1, 'low': -(1 << 63), 'half': -0.5, 'inf': inf, 'minf': -inf, 'nan': nan, 'text': TEXT,
-        'at': 0xffff8000deadbeef, 'none': '', 'dict': {'a': -1, 'b': {'c': '}'}}, 'list': [1, [' {']], 'old': [-3, {'k': 'v'}],
-        'empty': {}, 'json': {'x': [1]}})
+    expect(
+        found[0]['args'], {
+            'yes': True, 'big': (1 << 64) - 1, 'low': -(1 << 63), 'half': -0.5, 'inf': inf, 'minf': -inf, 'nan': nan,
+            'text': TEXT, 'at': 0xffff8000deadbeef, 'none': '', 'dict': {'a': -1, 'b': {'c': '}'}}, 'list': [1, [' {']],
+            'old': [-3, {'k': 'v'}], 'empty': {}, 'json': {'x': [1]}
+        })
     expect(found[5]['args'], {'key': 'value'})
     expect(tracks(good)[3], {'pid': 4711, 'tid': None, 'process_name': 'server', 'thread_name': None, 'track': 'queue'})
     expect(events(packets(b'')), [])
@@ -148,7 +157,8 @@ def self_test():
     wrong('of process 5, its parent of 4711', *START[:2], thread(2, 1, 'x', (1, 5), (2, 6)))
     wrong('declared again with another thread', *START, thread(2, 1, 'x', (1, 4711), (2, 6)))
     wrong('a track has no uuid', message((60, message((2, 'x')))))
-    wrong('process and thread at once', message((60, message((1, 1), (3, message((1, 1))), (4, message((1, 1), (2, 1)))))))
+    wrong('process and thread at once',
+          message((60, message((1, 1), (3, message((1, 1))), (4, message((1, 1), (2, 1)))))))
     wrong('counter and has no name', *START, message((60, message((1, 3), (8, b'')))))
     wrong('sequence of a packet is 0', *START, event(T0, 3, 2, named, sequence=0))
     wrong('belongs to no sequence', *START, message((8, T0), (58, 1), (11, message((9, 3), (11, 2), named))))
@@ -180,9 +190,11 @@ def self_test():
     wrong('no entry 1 in event_names', *START, event(T0, 3, 2, (10, 1), more=[(13, 3)]))
     wrong('a packet of no sequence has sequence_flags', message((13, 1), (60, message((1, 1)))))
     wrong('an annotation has no name', *START, event(T0, 3, 2, named, (4, message((4, 1)))))
-    wrong('two annotations are called a_b', *START, event(T0, 3, 2, named, annotation('a.b', (4, 1)), annotation('a_b', (4, 1))))
+    wrong('two annotations are called a_b', *START,
+          event(T0, 3, 2, named, annotation('a.b', (4, 1)), annotation('a_b', (4, 1))))
     wrong('two values', *START, event(T0, 3, 2, named, annotation('a', (4, 1), (3, 1))))
-    wrong('element of an array has a name', *START, event(T0, 3, 2, named, annotation('a', (12, message((10, 'x'), (4, 1))))))
+    wrong('element of an array has a name', *START,
+          event(T0, 3, 2, named, annotation('a', (12, message((10, 'x'), (4, 1))))))
     wrong('can only hold one', *START, message((60, message((1, 5))), (11, message((9, 3)))))
     return len(done)
 

@@ -43,7 +43,8 @@ def marked(mark):
 
 
 def children_of(parent):
-    """{pid: name} of whatever this process has started, and what that has; who has lost its parent is not among them."""
+    """{pid: name} of whatever this process has started, and what that has; who has lost its parent is not among
+    them."""
     of, names, found = {}, {}, {}
     for pid in pids():
         with contextlib.suppress(OSError, IndexError):
@@ -63,8 +64,10 @@ def _by_gdb(pid):
     if not shutil.which('gdb'):
         return []
     with contextlib.suppress(subprocess.TimeoutExpired):
-        done = subprocess.run(['gdb', '-batch', '-nx', '-p', str(pid), '-ex', 'set pagination off', '-ex', 'thread apply all bt 24'],
-                              capture_output=True, text=True, errors='replace', timeout=60, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            ['gdb', '-batch', '-nx', '-p',
+             str(pid), '-ex', 'set pagination off', '-ex', 'thread apply all bt 24'], capture_output=True, text=True,
+            errors='replace', timeout=60, stdin=subprocess.DEVNULL)
         return [line[:200] for line in done.stdout.splitlines() if line.startswith(('#', 'Thread'))][:200]
     return []
 
@@ -76,14 +79,16 @@ def _by_kernel(pid):
         for task in sorted(os.listdir('/proc/%d/task' % pid), key=int):
             at = '/proc/%d/task/%s/' % (pid, task)
             with contextlib.suppress(OSError):
-                found.append('Thread %s %s, in the kernel at %s' % (task, _read(at + 'comm').strip(), _read(at + 'wchan')))
+                found.append('Thread %s %s, in the kernel at %s' %
+                             (task, _read(at + 'comm').strip(), _read(at + 'wchan')))
             with contextlib.suppress(OSError):
                 found += _read(at + 'stack').splitlines()[:24]
     return found
 
 
 def stacks(processes):
-    """What each thread of these ({pid: name}) is doing, as text; of many, the last ones as the kernel has it, which takes no time."""
+    """What each thread of these ({pid: name}) is doing, as text; of many, the last ones as the kernel has it, which
+    takes no time."""
     found, begun = [], time.monotonic()
     for pid, name in sorted(processes.items()):
         found.append('== %d %s (%s)' % (pid, name, state(pid)))

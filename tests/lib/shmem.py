@@ -2,8 +2,9 @@
 """
 The machine's shared memory: is what a world of processes took back, whoever else has rings at the time?
 
-Rings that others hold are counted and taken off. Where those come and go while it is looked at, and only there, the sum may be off by theirs: then
-it is said that nothing was found out, and why. Where there are no others (WMK_ALONE), that is a failure.
+Rings that others hold are counted and taken off. Where those come and go while it is looked at, and only there, the sum
+may be off by theirs: then it is said that nothing was found out, and why. Where there are no others (WMK_ALONE), that
+is a failure.
 """
 import contextlib
 import os
@@ -75,8 +76,9 @@ class Shmem:
 
     def is_back(self):
         """
-        Waits until no more is used than then, but for 1 MB, and nobody holds a ring of ours any more: all that there are then are others'. Fails in
-        words if that does not come, and returns words instead where it may be because of others; '' if all is well.
+        Waits until no more is used than then, but for 1 MB, and nobody holds a ring of ours any more: all that there
+        are then are others'. Fails in words if that does not come, and returns words instead where it may be because of
+        others; '' if all is well.
         """
         if not self.is_known:
             return 'Shmem is not known as it was: rings of others came and went all the time'
@@ -96,6 +98,8 @@ class Shmem:
             return ''
         is_now, rings = seen[-1] if seen else (shmem_kb(), all_rings())
         if is_unclear():
-            return ('Shmem was not held against what it was: rings of others come and go, %d at the beginning, %d at the end; without them it was %d kB, and is %d kB' %
-                    (len(others), len(rings), kb, is_now))
-        check(False, 'waited %d s in vain for Shmem to be back at %d kB, it is %d kB, without %d rings of others', WAIT_S, kb, is_now, len(others))
+            return (
+                'Shmem was not held against what it was: rings of others come and go, %d at the beginning, %d at the end; without them it was %d kB, and is %d kB'
+                % (len(others), len(rings), kb, is_now))
+        check(False, 'waited %d s in vain for Shmem to be back at %d kB, it is %d kB, without %d rings of others',
+              WAIT_S, kb, is_now, len(others))

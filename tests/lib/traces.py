@@ -106,7 +106,8 @@ def group_of(text, at):
     return (items if opened == '[' else named), at
 
 
-# What babeltrace 1 finds out about `ip` from the state dump and the program's own debugging information: no field of the trace.
+# What babeltrace 1 finds out about `ip` from the state dump and the program's own debugging information: no field of
+# the trace.
 FOUND_OUT = re.compile(r', debug_info = \{[^}]*\}')
 LINE = re.compile(r'\[(\d+)\] (?:\S+ )?([^\s{]+:[^{]*?): \{')
 
@@ -226,12 +227,14 @@ def check_sequences(trace, board, lost=0, killed=False, missing_allowed=None):
         time, writer, seq, t0, mono, total = int(m[1]), int(m[4]), int(m[5]), int(m[6]), int(m[7]), int(m[8])
         check(writer in begun, 'a record of writer %d, who never began: %s', writer, line)
         check(total == writer_sum(writer, seq), 'a torn record: %s', line)
-        check(seq not in seen[writer], 'writer %d: number %d is there twice, the second time as %s', writer, seq, line[:600])
+        check(seq not in seen[writer], 'writer %d: number %d is there twice, the second time as %s', writer, seq,
+              line[:600])
         check(1 <= seq <= begun[writer][0], 'writer %d: number %d, but only %d were begun', writer, seq,
               begun[writer][0])
         if m[2] == 'text' and m[9]:
             first = seq % 26
-            check(m[9] == (ALPHABET * ((first + len(m[9])) // 26 + 1))[first:first + len(m[9])], 'a torn text: %s', line[:300])
+            check(m[9] == (ALPHABET * ((first + len(m[9])) // 26 + 1))[first:first + len(m[9])], 'a torn text: %s',
+                  line[:300])
         before = t0 if use_counter else mono
         check(time >= before, 'writer %d, number %d: recorded at %d, before the call at %d', writer, seq, time, before)
         seen[writer][seq] = (before, time)

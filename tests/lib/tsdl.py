@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """
-What the blocks of TSDL metadata (CTF 1.8.3, section 7) say by `path = value;`, as data, to be compared. Types are passed over.
+What the blocks of TSDL metadata (CTF 1.8.3, section 7) say by `path = value;`, as data, to be compared. Types are
+passed over.
 """
 import functools
 import re
 
-TOKEN = re.compile(r'\s+|/\*.*?\*/|//[^\n]*|(?P<string>"(?:[^"\\]|\\.)*")|(?P<number>[-+]?(?:0[xX][0-9a-fA-F]+|[0-9]+))[uUlL]*|'
-                   r'(?P<word>[A-Za-z_][A-Za-z0-9_]*(?:\s*\.\s*[A-Za-z_][A-Za-z0-9_]*)*)|(?P<sign>:=|->|\.\.\.|.)', re.DOTALL)
+TOKEN = re.compile(
+    r'\s+|/\*.*?\*/|//[^\n]*|(?P<string>"(?:[^"\\]|\\.)*")|(?P<number>[-+]?(?:0[xX][0-9a-fA-F]+|[0-9]+))[uUlL]*|'
+    r'(?P<word>[A-Za-z_][A-Za-z0-9_]*(?:\s*\.\s*[A-Za-z_][A-Za-z0-9_]*)*)|(?P<sign>:=|->|\.\.\.|.)', re.DOTALL)
 ESCAPE = re.compile(r'\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)', re.DOTALL)
 KINDS = ('trace', 'env', 'clock', 'stream', 'event', 'callsite')
 

@@ -40,15 +40,17 @@ def _run(*argv):
 @contextlib.contextmanager
 def created_user(case, name):
     """
-    An account with a home and a group, as useradd makes it: its entry of the user database (its number is not in a test's hand). In a copy of /etc that
-    this process and what it starts see: of the account nothing is left, however they end.
+    An account with a home and a group, as useradd makes it: its entry of the user database (its number is not in a
+    test's hand). In a copy of /etc that this process and what it starts see: of the account nothing is left, however
+    they end.
     """
     need_other_users()
     need('useradd', 'usermod', 'groupadd', 'su')
     etc = case.path('etc')
     os.mkdir(etc)
     with copy_of('/etc', etc):
-        _run('useradd', '--system', '--user-group', '--create-home', '--home-dir', case.path('home-' + name), '--shell', '/bin/sh', name)
+        _run('useradd', '--system', '--user-group', '--create-home', '--home-dir', case.path('home-' + name), '--shell',
+             '/bin/sh', name)
         yield pwd.getpwnam(name)
 
 
@@ -59,8 +61,10 @@ def join_group(name, group):
 
 
 def log_in(w, user, *argv, timeout=120):
-    """Run it as who logs in: with the groups that the database gives him, and an environment of his own but for where `w` has its daemon."""
+    """Run it as who logs in: with the groups that the database gives him, and an environment of his own but for where
+    `w` has its daemon."""
     keep = {k: v for k, v in w.env.items() if k.startswith(('WAYMARK_', 'WMK_', 'PATH', 'LD_')) and k != 'WAYMARK_HOME'}
-    return finished(['su', '--preserve-environment', '--shell', '/bin/sh', user.pw_name, '-c', 'exec "$0" "$@"', '--', *argv],
-                    env=dict(keep, HOME=user.pw_dir, USER=user.pw_name), capture_output=True, text=True, timeout=timeout,
-                    stdin=subprocess.DEVNULL, start_new_session=True)
+    return finished(
+        ['su', '--preserve-environment', '--shell', '/bin/sh', user.pw_name, '-c', 'exec "$0" "$@"', '--', *argv],
+        env=dict(keep, HOME=user.pw_dir, USER=user.pw_name), capture_output=True, text=True, timeout=timeout,
+        stdin=subprocess.DEVNULL, start_new_session=True)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Waits of tests: all have a limit, and what takes longer fails the case with the stacks of whatever hangs, taken while it does."""
+"""Waits of tests: all have a limit, and what takes longer fails the case with the stacks of whatever hangs, taken while
+it does."""
 import os
 import subprocess
 import time
 
 from processes import children_of, marked, stacks
 
-# How long anything may take that takes milliseconds. Linux 6.18 with sched_autogroup was seen to keep whole sessions from the CPUs for a minute
-# and more while another one's threads slept and woke thousands of times a second.
+# How long anything may take that takes milliseconds. Linux 6.18 with sched_autogroup was seen to keep whole sessions
+# from the CPUs for a minute and more while another one's threads slept and woke thousands of times a second.
 WAIT_S = 150
 
 # In the environment of whatever a test starts, and what that starts.
@@ -30,8 +31,9 @@ def stuck(words):
 
 def holds_within(condition, timeout=WAIT_S):
     """
-    The value of condition() as soon as it is true, or after `timeout` seconds. The pauses are three times as long as the last
-    evaluation took: an expensive condition uses at most a quarter of a CPU, which the processes that it waits for need.
+    The value of condition() as soon as it is true, or after `timeout` seconds. The pauses are three times as long as
+    the last evaluation took: an expensive condition uses at most a quarter of a CPU, which the processes that it waits
+    for need.
     """
     deadline = time.monotonic() + timeout
     while True:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """
-What a reader has to show of the values of wide.py: as text, JSON, a table, annotations, what the library gives, and what the decoder of ctf2.py sees. Each function
-tells where the first difference is, in words that name the field, its class and its bits.
+What a reader has to show of the values of wide.py: as text, JSON, a table, annotations, what the library gives, and
+what the decoder of ctf2.py sees. Each function tells where the first difference is, in words that name the field, its
+class and its bits.
 """
 import json
 import math
@@ -16,7 +17,8 @@ U64, S64 = (0, (1 << 64) - 1), (-(1 << 63), (1 << 63) - 1)
 
 def described(leaf, value):
     return '%s of %s bits, %s%s, align %d, base %d, with the value %s (0x%x)' % (
-        leaf.kind, leaf.length or '7 * %s' % leaf.bytes, leaf.order, ' backwards' if leaf.backwards else '', leaf.align, leaf.base, value, value)
+        leaf.kind, leaf.length or '7 * %s' % leaf.bytes, leaf.order, ' backwards' if leaf.backwards else '', leaf.align,
+        leaf.base, value, value)
 
 
 def names_of(leaf, value):
@@ -35,7 +37,8 @@ def fits(leaf, value):
 
 
 def same_real(text, leaf, value, form):
-    """Is this text of a number that of the double? What is below double's normal range may also be 0, or have lost digits."""
+    """Is this text of a number that of the double? What is below double's normal range may also be 0, or have lost
+    digits."""
     wanted, is_tiny = nearest(value, leaf.length)
     if not is_tiny:
         return text == form % wanted or math.isnan(wanted) and text in ('nan', '-nan')
@@ -62,7 +65,8 @@ def number_text(leaf, value):
         return prefix + format(value & (1 << bits) - 1, form).rjust(leaf.length if base == 2 else 0, '0')
     if value >= 0:
         return prefix + '0*' + format(value, form)
-    ones, digits = format((1 << size) - 1, form), format(value & (1 << (value.bit_length() // size + 2) * size) - 1, form)
+    ones, digits = format((1 << size) - 1, form), format(value & (1 << (value.bit_length() // size + 2) * size) - 1,
+                                                         form)
     return '%s[13]?%s*%s' % (prefix, ones, digits.lstrip(ones))
 
 
@@ -101,8 +105,11 @@ def tokens(node, value, name):
 def parts_of(made, context, record):
     """[(what view --json calls it, the class, the value)] of a record; the packet's sizes are not shown."""
     number, _, common, own, payload = record
-    shown = Struct([(name, inner) for name, inner in made.context.members if name not in ('packet_size', 'content_size')], made.context.least)
-    given = [('packet', shown, context), ('context', made.common, common), ('event_context', made.events[number][0], own), ('fields', made.events[number][1], payload)]
+    shown = Struct([(name, inner)
+                    for name, inner in made.context.members if name not in ('packet_size', 'content_size')],
+                   made.context.least)
+    given = [('packet', shown, context), ('context', made.common, common),
+             ('event_context', made.events[number][0], own), ('fields', made.events[number][1], payload)]
     return [(name, struct, value) for name, struct, value in given if struct and struct.members]
 
 
@@ -112,11 +119,14 @@ def check_text(line, made, context, record, where):
         for token, about in [(re.escape(between), part), *tokens(struct, value, part)]:
             if isinstance(token, tuple):
                 found = re.compile(r'[^ ,]+').match(line, at)
-                check(found and same_real(found.group(), *token, '%g'), '%s: %s is shown as %s, not %g: %s', where, about, line[at:at + 60],
+                check(found and same_real(found.group(), *token, '%g'), '%s: %s is shown as %s, not %g: %s', where,
+                      about, line[at:at + 60],
                       nearest(token[1], token[0].length)[0], described(*token))
             else:
-                found = re.compile(token + r'(?![\w.])').match(line, at) if isinstance(about, tuple) else re.compile(token).match(line, at)
-                check(found, '%s: %s is shown as %s, not as %s: %s', where, about[0] if isinstance(about, tuple) else about, line[at:at + 1500], token,
+                found = re.compile(token + r'(?![\w.])').match(line, at) if isinstance(
+                    about, tuple) else re.compile(token).match(line, at)
+                check(found, '%s: %s is shown as %s, not as %s: %s', where,
+                      about[0] if isinstance(about, tuple) else about, line[at:at + 1500], token,
                       described(*about[1:]) if isinstance(about, tuple) else line[:200])
             at = found.end()
         between = ', '
@@ -130,11 +140,14 @@ def check_tree(got, node, value, where, leaf, is_absent=lambda got: got is None)
     if isinstance(node, Leaf):
         leaf(got, node, value, where)
     elif isinstance(node, Array):
-        check(isinstance(got, (list, tuple)) and len(got) == len(value), '%s: %d elements, not %s', where, len(value), got)
+        check(
+            isinstance(got, (list, tuple)) and len(got) == len(value), '%s: %d elements, not %s', where, len(value),
+            got)
         for number, inner in enumerate(value):
             check_tree(got[number], node.element, inner, '%s[%d]' % (where, number), leaf, is_absent)
     elif isinstance(node, Struct):
-        check(isinstance(got, dict) and list(got) == [name for name, _ in node.members], '%s: members are %s', where, got)
+        check(
+            isinstance(got, dict) and list(got) == [name for name, _ in node.members], '%s: members are %s', where, got)
         for name, inner in node.members:
             check_tree(got[name], inner, value[name], '%s.%s' % (where, name), leaf, is_absent)
     elif value[0] is None:
@@ -157,16 +170,22 @@ def check_json_leaf(got, node, value, where):
     is_number = isinstance(got, Digits)
     if node.kind == 'real':
         wanted = nearest(value, node.length)[0]
-        word = 'NaN' if math.isnan(wanted) else '-Infinity' if wanted == -math.inf else 'Infinity' if wanted == math.inf else None
+        word = 'NaN' if math.isnan(
+            wanted) else '-Infinity' if wanted == -math.inf else 'Infinity' if wanted == math.inf else None
         good = got == word and not is_number if word else is_number and same_real(got, node, value, '%.17g')
         check(good, '%s: %s, not %s: %s', where, got, word or '%.17g' % wanted, described(node, value))
     elif node.kind == 'boolean':
         check(got is (value != 0), '%s: %s, not %s: %s', where, got, value != 0, described(node, value))
     elif node.labels and node.kind != 'map':
         names = names_of(node, value)
-        check(isinstance(got, dict) and list(got) == ['label', 'value'], '%s: %s is no enumeration: %s', where, got, described(node, value))
-        check(got['label'] in names if names else got['label'] is None, '%s: label %s, none of %s: %s', where, got['label'], names, described(node, value))
-        check(isinstance(got['value'], Digits) and got['value'] == str(value), '%s: %s, not %s: %s', where, got['value'], value, described(node, value))
+        check(
+            isinstance(got, dict) and list(got) == ['label', 'value'], '%s: %s is no enumeration: %s', where, got,
+            described(node, value))
+        check(got['label'] in names if names else got['label'] is None, '%s: label %s, none of %s: %s', where,
+              got['label'], names, described(node, value))
+        check(
+            isinstance(got['value'], Digits) and got['value'] == str(value), '%s: %s, not %s: %s', where, got['value'],
+            value, described(node, value))
     else:
         check(is_number and got == str(value), '%s: %s, not %s: %s', where, got, value, described(node, value))
 
@@ -199,7 +218,10 @@ PREFIXES = {'packet': 'packet.', 'context': 'context.', 'event_context': 'event_
 
 def check_row(cells, made, context, record, where):
     """`cells` by the names of the columns."""
-    wanted = {PREFIXES[part] + name: (inner, value[name]) for part, struct, value in parts_of(made, context, record) for name, inner in struct.members}
+    wanted = {
+        PREFIXES[part] + name: (inner, value[name]) for part, struct, value in parts_of(made, context, record)
+        for name, inner in struct.members
+    }
     for name, cell in cells.items():
         if name not in wanted:
             check(cell == '', '%s: %s is %s, which the record has not', where, name, cell)
@@ -209,7 +231,8 @@ def check_row(cells, made, context, record, where):
         while isinstance(node, Choice) and value[0] is not None:        # is what it holds
             node, value = node.options[value[0]][2], value[1]
         if isinstance(node, Leaf) and node.labels and node.kind != 'map':
-            check(cell in (names_of(node, value) or [str(value)]), '%s is %s: %s, %s', about, cell, names_of(node, value), described(node, value))
+            check(cell in (names_of(node, value) or [str(value)]), '%s is %s: %s, %s', about, cell,
+                  names_of(node, value), described(node, value))
         elif isinstance(node, Choice) and value[0] is None:
             check(cell in ('', 'null'), '%s is %s, where nothing is', about, cell)
         else:
@@ -224,20 +247,25 @@ def check_annotation(got, node, value, where):
     if isinstance(node, Leaf):
         if node.kind == 'real':
             wanted, is_tiny = nearest(value, node.length)
-            good = isinstance(got, float) and (repr(got) == repr(wanted) or math.isnan(got) and math.isnan(wanted) or is_tiny and abs(got - wanted) <= 2.0 ** -1022)
+            good = isinstance(got, float) and (repr(got) == repr(wanted) or math.isnan(got) and math.isnan(wanted)
+                                               or is_tiny and abs(got - wanted) <= 2.0**-1022)
             check(good, '%s: %r, not %r: %s', where, got, wanted, described(node, value))
             return
         names = names_of(node, value) if node.labels and node.kind != 'map' else []
         wanted = [value != 0] if node.kind == 'boolean' else names or [value if fits(node, value) else str(value)]
-        check(got in wanted and type(got) is type(wanted[0]), '%s: %r, not %r: %s', where, got, wanted, described(node, value))
+        check(got in wanted and type(got) is type(wanted[0]), '%s: %r, not %r: %s', where, got, wanted,
+              described(node, value))
     elif isinstance(node, Array):
-        check(got is None and not value or isinstance(got, list) and len(got) == len(value), '%s: %s has not %d elements', where, got, len(value))
+        check(got is None and not value or isinstance(got, list) and len(got) == len(value),
+              '%s: %s has not %d elements', where, got, len(value))
         for number, inner in enumerate(value):
             check_annotation(got[number], node.element, inner, '%s[%d]' % (where, number))
     elif isinstance(node, Struct):
         # What has no number in it may be left out.
-        there = [(name, inner) for name, inner in node.members if name in (got or {}) or list(flat(inner, value[name], name))]
-        check(not there and got is None or isinstance(got, dict) and list(got) == [name for name, _ in there], '%s: %s has not %s', where, got, [name for name, _ in there])
+        there = [(name, inner) for name, inner in node.members
+                 if name in (got or {}) or list(flat(inner, value[name], name))]
+        check(not there and got is None or isinstance(got, dict) and list(got) == [name for name, _ in there],
+              '%s: %s has not %s', where, got, [name for name, _ in there])
         for name, inner in there:
             check_annotation(got[name], inner, value[name], '%s.%s' % (where, name))
     elif value[0] is None:
@@ -279,21 +307,28 @@ def check_given(got, node, value, where):
     if kind == 'real':
         wanted, is_tiny = nearest(value, node.length)
         got = math.nan if got['real'] in ('nan', '-nan') else float.fromhex(got['real'])
-        check(repr(got) == repr(wanted) or is_tiny and abs(got - wanted) <= 2.0 ** -1022, '%s: %r, not %r: %s', where, got, wanted, described(node, value))
+        check(
+            repr(got) == repr(wanted) or is_tiny and abs(got - wanted) <= 2.0**-1022, '%s: %r, not %r: %s', where, got,
+            wanted, described(node, value))
     elif kind == 'bool':
-        check((got['number'] != 0) == (value != 0) and got['text'] is None, '%s: %s, not %s: %s', where, got, value != 0, described(node, value))
+        check((got['number'] != 0) == (value != 0) and got['text'] is None, '%s: %s, not %s: %s', where, got,
+              value != 0, described(node, value))
     else:
         wanted = clamped(node, value)
         names = names_of(node, value) if node.kind != 'map' else []
-        check(got['number'] == wanted, '%s: the number is %s, not %s: %s', where, got['number'], wanted, described(node, value))
-        check(got['text'] == (None if wanted == value else str(value)), '%s: the text is %s: %s', where, got['text'], described(node, value))
-        check(got['label'] in (names or [None]), '%s: the label is %s, none of %s: %s', where, got['label'], names, described(node, value))
+        check(got['number'] == wanted, '%s: the number is %s, not %s: %s', where, got['number'], wanted,
+              described(node, value))
+        check(got['text'] == (None if wanted == value else str(value)), '%s: the text is %s: %s', where, got['text'],
+              described(node, value))
+        check(got['label'] in (names or [None]), '%s: the label is %s, none of %s: %s', where, got['label'], names,
+              described(node, value))
 
 
 def check_walk(line, made, context, record, where):
     """A line of programs/wide.c: all values, and those of the payload by their names."""
     got = json.loads(line)
-    check(got['event'] == 'e%d' % record[0] and got['by_name'], '%s: event %s, by name: %s', where, got['event'], got['by_name'])
+    check(got['event'] == 'e%d' % record[0] and got['by_name'], '%s: event %s, by name: %s', where, got['event'],
+          got['by_name'])
     shown = {'packet': 0, 'context': 1, 'event_context': 2, 'fields': 3}
     for part, struct, value in parts_of(made, context, record):
         values = [v for v in got['scopes'][shown[part]] if v['name'] not in ('packet_size', 'content_size')]
@@ -309,22 +344,33 @@ def check_walk(line, made, context, record, where):
 def check_plain_leaf(got, node, value, where):
     if isinstance(got, (ctf2.Flags, ctf2.Mapped)):
         names = names_of(node, value) if node.kind != 'map' else [
-            name for name, ranges in node.labels if any(value >> low & (1 << high - low + 1) - 1 for low, high in ranges)]
-        check(got.names == frozenset(names), '%s: names %s, not %s: %s', where, sorted(got.names), names, described(node, value))
+            name for name, ranges in node.labels
+            if any(value >> low & (1 << high - low + 1) - 1 for low, high in ranges)
+        ]
+        check(got.names == frozenset(names), '%s: names %s, not %s: %s', where, sorted(got.names), names,
+              described(node, value))
         got = got.value
     if node.kind == 'real':
         wanted, is_tiny = nearest(value, node.length)
-        check(isinstance(got, float) and (repr(got) == repr(wanted) or is_tiny and abs(got - wanted) <= 2.0 ** -1022), '%s: %r, not %r: %s', where, got,
-              wanted, described(node, value))
+        check(
+            isinstance(got, float) and (repr(got) == repr(wanted) or is_tiny and abs(got - wanted) <= 2.0**-1022),
+            '%s: %r, not %r: %s', where, got, wanted, described(node, value))
     else:
         wanted = value != 0 if node.kind == 'boolean' else value
-        check(got == wanted and type(got) is type(wanted), '%s: %s, not %s: %s', where, got, wanted, described(node, value))
+        check(got == wanted and type(got) is type(wanted), '%s: %s, not %s: %s', where, got, wanted,
+              described(node, value))
 
 
 def check_decoded(record, made, context, of, where):
     """A record of ctf2.Trace."""
     check(record.name == 'e%d' % of[0], '%s: the event is %s', where, record.name)
-    names = {'packet': 'packet-context', 'context': 'common-context', 'event_context': 'specific-context', 'fields': 'payload'}
+    names = {
+        'packet': 'packet-context', 'context': 'common-context', 'event_context': 'specific-context',
+        'fields': 'payload'
+    }
     for part, struct, value in parts_of(made, context, of):
-        got = {name: inner for name, inner in (record.fields[names[part]] or {}).items() if part != 'packet' or name not in ('packet_size', 'content_size')}
+        got = {
+            name: inner for name, inner in (record.fields[names[part]] or {}).items()
+            if part != 'packet' or name not in ('packet_size', 'content_size')
+        }
         check_tree(got, struct, value, '%s: %s' % (where, part), check_plain_leaf)

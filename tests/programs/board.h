@@ -2,10 +2,10 @@
 /*
  * board.h - where a test program publishes what it does, for the harness to hold against the trace.
  *
- * The board is a file (WMK_TEST_BOARD) that every process of a test maps. A *writer* (a thread, a signal handler's turn, a child)
- * takes a slot with writer_new() and makes records with writer_emit(): the sequence number is published as begun before
- * the call and as returned after it. Each record carries its writer, its number, the clocks read before the call, and a
- * checksum of the first two, so that a record with the bytes of another one cannot go unnoticed.
+ * The board is a file (WMK_TEST_BOARD) that every process of a test maps. A *writer* (a thread, a signal handler's
+ * turn, a child) takes a slot with writer_new() and makes records with writer_emit(): the sequence number is published
+ * as begun before the call and as returned after it. Each record carries its writer, its number, the clocks read before
+ * the call, and a checksum of the first two, so that a record with the bytes of another one cannot go unnoticed.
  *
  * Slot 0 belongs to whoever never asked. A process without a board (run by hand) records all the same.
  */

@@ -22,7 +22,8 @@
 #include "board.h"
 
 #define RECORD 36u               /* bytes of a test:seq in a stream */
-#define BEHIND_MAX (64u << 10)   /* more than the sub-buffers of 16 kB that two CPUs have open, half of a ring of eight */
+/* more than the sub-buffers of 16 kB that two CPUs have open, half of a ring of eight */
+#define BEHIND_MAX (64u << 10)
 
 static uint64_t count, spin_turns, pause_us, pause_every = 64, rate_of_each;
 static const char *mode, *streams;

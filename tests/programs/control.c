@@ -4,7 +4,8 @@
  *
  *     control WORD...      create=NAME:PATH  events=NAME:PATTERN  start=NAME  stop=NAME  destroy=NAME  version  list  apps  shutdown
  *
- * To the daemon in $WAYMARK_RUNDIR, which is not started. The last result as JSON on stdout. Exit status 1 and words when a command fails.
+ * To the daemon in $WAYMARK_RUNDIR, which is not started. The last result as JSON on stdout. Exit status 1 and words
+ * when a command fails.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,9 @@ static int run(const char *word, const char *name, const char *rest)
 {
 	struct waymark_ctl_create_options create = { .size = sizeof(create), .name = name, .path = rest };
 	struct waymark_ctl_rule rule = { .size = sizeof(rule), .pattern = rest };
-	struct waymark_ctl_events_options events = { .size = sizeof(events), .session = name, .rules = &rule, .n_rules = 1 };
+	struct waymark_ctl_events_options events = {
+		.size = sizeof(events), .session = name, .rules = &rule, .n_rules = 1
+	};
 
 	if (strcmp(word, "create") == 0)
 		return waymark_ctl_create(ctl, &create, &result);

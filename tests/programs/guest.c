@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guest.c - not linked with libwaymark: it loads a library with sites, and its first thread ends before the program does.
+ * guest.c - not linked with libwaymark: it loads a library with sites, and its first thread ends before the program
+ * does.
  *
  *     guest PLUGIN exit|cancel [wait until it is traced]
  */

@@ -164,8 +164,8 @@ static size_t used_bytes(void)
 static int do_hog(uint32_t w)
 {
 	/*
-	 * Leave the group no more than 256 kB: what the tracer touches now for the first time cannot be had. (More would call the
-	 * out-of-memory killer upon ourselves, which says nothing about the tracer.)
+	 * Leave the group no more than 256 kB: what the tracer touches now for the first time cannot be had. (More
+	 * would call the out-of-memory killer upon ourselves, which says nothing about the tracer.)
 	 */
 	emit_many(w, 10);
 	for (size_t piece = 64 << 10; used_bytes() + piece + (256 << 10) < size; board->flag[0]++) {

@@ -10,10 +10,11 @@
  *                               so often that the kernel's buffer of what tasks do is full, with a pause after EVERY. Then both end, or
  *                               where EVERY is 0 stay until they are killed.
  *
- * `calls` and `until` print how many turns were made, of all threads together, and `tid`s: "turns N", "tid T". The numbers that calls are given tell
- * the turn; they fail, and do nothing.
+ * `calls` and `until` print how many turns were made, of all threads together, and `tid`s: "turns N", "tid T". The
+ * numbers that calls are given tell the turn; they fail, and do nothing.
  *
- * `lives` and `crowd` write into FILE, for each mark, who makes it: "marker pid tid ppid prio name". A mark is getsid(-marker).
+ * `lives` and `crowd` write into FILE, for each mark, who makes it: "marker pid tid ppid prio name". A mark is
+ * getsid(-marker).
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -33,7 +34,8 @@
 
 #define THREADS_MAX 64
 #define RENAMES 50
-#define CROWD 18000                  /* renamings: more than have room, for who reads none of them (kernel/tasks/task_context.c: TASKS_KB) */
+/* renamings: more than have room, for who reads none of them (kernel/tasks/task_context.c: TASKS_KB) */
+#define CROWD 18000
 #define CROWD_PAUSE_US 10000
 
 static _Atomic uint64_t turns;
@@ -137,7 +139,8 @@ static void mark(int marker)
 	const int prio = 20 + getpriority(PRIO_PROCESS, (id_t)own_tid());
 
 	prctl(PR_GET_NAME, name);
-	const int n = snprintf(line, sizeof(line), "%d %d %d %d %d %s\n", marker, (int)getpid(), (int)own_tid(), (int)getppid(), 100 + prio, name);
+	const int n = snprintf(line, sizeof(line), "%d %d %d %d %d %s\n", marker, (int)getpid(), (int)own_tid(),
+			       (int)getppid(), 100 + prio, name);
 
 	if (write(marks, line, (size_t)n) != n)
 		abort();

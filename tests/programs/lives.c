@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lives.c - a program at the edges of its life, while libwaymark's helper is at work. One record of edge:mark per `where`.
+ * lives.c - a program at the edges of its life, while libwaymark's helper is at work. One record of edge:mark per
+ * `where`.
  *
  *     lives cancel N      N threads are cancelled, one after the other, while others record
  *     lives users N       N times all ids are set (to what they are), by a process with threads
@@ -93,7 +94,10 @@ static int do_cancel(int n)
 	return 0;
 }
 
-/* The C library makes every thread of the process set its ids, the helper too; who blocked its signal would hang us here. */
+/*
+ * The C library makes every thread of the process set its ids, the helper too; who blocked its signal would hang us
+ * here.
+ */
 static int do_users(int n)
 {
 	pthread_t threads[4];
@@ -185,9 +189,16 @@ static void take_rest(int signal)
 /* What a thread sees that has loaded the chain when another one is in exit(): here for as long as the alarm takes. */
 static int do_taken(void)
 {
-	static const struct waymark_field fields[] = { { .type = WAYMARK_T_STRING, .name = "text", .flags = WAYMARK_F_NAMED } };
+	static const struct waymark_field fields[] = {
+		{ .type = WAYMARK_T_STRING, .name = "text", .flags = WAYMARK_F_NAMED }
+	};
 	static const struct waymark_schema schema = {
-		.size = sizeof(schema), .provider = "edge", .name = "taken", .level = WAYMARK_LEVEL_INFO, .fields = fields, .n_fields = 1,
+		.size = sizeof(schema),
+		.provider = "edge",
+		.name = "taken",
+		.level = WAYMARK_LEVEL_INFO,
+		.fields = fields,
+		.n_fields = 1,
 	};
 	const struct itimerval soon = { .it_value = { .tv_usec = 50000 } };
 	const struct waymark_ref ref = { "text", SIZE_MAX };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * obey.c - does what the lines on its standard input say, one after the other, and answers each with a line: "ok", or "no" and why.
+ * obey.c - does what the lines on its standard input say, one after the other, and answers each with a line: "ok", or
+ * "no" and why.
  *
  *     emit N          N records of test:seq
  *     text N          N records of test:text, strings of 10 bytes
@@ -109,7 +110,8 @@ static void do_odd(uint64_t n)
 
 	for (uint64_t i = 0; i < n; i++) {
 		so_far[i % 8] = i;
-		waymark(obey, odd, wm_named("byte", (uint8_t)i), wm_named("value", (uint32_t)i), wm_named("far", wm_seq(so_far, i % 8 + 1)));
+		waymark(obey, odd, wm_named("byte", (uint8_t)i), wm_named("value", (uint32_t)i),
+			wm_named("far", wm_seq(so_far, i % 8 + 1)));
 	}
 }
 

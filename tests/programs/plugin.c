@@ -5,8 +5,8 @@
 void plugin_emit(uint32_t turn, int wait);
 
 /*
- * One record of plugin:called at least. A constructor that runs in dlopen() waits for nothing, so that the site may still be
- * disabled; with `wait`, pass it until it is enabled, and a few times more.
+ * One record of plugin:called at least. A constructor that runs in dlopen() waits for nothing, so that the site may
+ * still be disabled; with `wait`, pass it until it is enabled, and a few times more.
  */
 __attribute__((visibility("default"))) void plugin_emit(uint32_t turn, int wait)
 {

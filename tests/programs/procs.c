@@ -33,7 +33,10 @@ static void emit_many(uint32_t w, uint64_t times)
 		writer_emit(w);
 }
 
-/* What takes each way through the recording path: short and long texts, a pause behind which a record needs the whole time. */
+/*
+ * What takes each way through the recording path: short and long texts, a pause behind which a record needs the whole
+ * time.
+ */
 static void emit_shapes(uint32_t w, uint64_t times)
 {
 	static char text[4096];

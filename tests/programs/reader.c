@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader.c - what libwaymark-ctf gives of traces, as JSON lines: reader DIR [SEEK-NS [FILTER]]. Held against `waymark view --json` by cases/t_view.py. A
- * line is {"time": ns, "event": name, "stream": file, "scopes": [packet, stream context, event context, payload]}, null for a scope that is not there.
- * Every value is asked for by its name, too, and must be the same.
+ * reader.c - what libwaymark-ctf gives of traces, as JSON lines: reader DIR [SEEK-NS [FILTER]]. Held against `waymark
+ * view --json` by cases/t_view.py. A line is {"time": ns, "event": name, "stream": file, "scopes": [packet, stream
+ * context, event context, payload]}, null for a scope that is not there. Every value is asked for by its name, too, and
+ * must be the same.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -73,8 +74,12 @@ static void put_scope(const struct waymark_ctf_record *record, enum waymark_ctf_
 		printf("null");
 }
 
-/* A field by its name and by an accessor, which is kept for all records: the same, or in neither. What waymark_ctf_field() says; 1: they are not the same. */
-static int by_name(struct waymark_ctf *ctf, const struct waymark_ctf_record *record, const char *name, struct waymark_ctf_value *value)
+/*
+ * A field by its name and by an accessor, which is kept for all records: the same, or in neither. What
+ * waymark_ctf_field() says; 1: they are not the same.
+ */
+static int by_name(struct waymark_ctf *ctf, const struct waymark_ctf_record *record, const char *name,
+		   struct waymark_ctf_value *value)
 {
 	static struct { char *name; struct waymark_ctf_accessor *accessor; } kept[2000];
 	const int err = waymark_ctf_field(record, name, value);
@@ -92,8 +97,12 @@ static int by_name(struct waymark_ctf *ctf, const struct waymark_ctf_record *rec
 		return err;            /* (more names than are kept) */
 	if (waymark_ctf_accessor_get(kept[i].accessor, record, &other) != err)
 		return 1;
-	return err == -ENOENT || (other.kind == value->kind && other.name == value->name && other.number == value->number && other.text == value->text &&
-				  other.length == value->length && other.label == value->label && memcmp(&other.real, &value->real, sizeof(other.real)) == 0) ? err : 1;
+	return err == -ENOENT || (other.kind == value->kind && other.name == value->name &&
+				  other.number == value->number && other.text == value->text &&
+				  other.length == value->length && other.label == value->label &&
+				  memcmp(&other.real, &value->real, sizeof(other.real)) == 0)
+		       ? err
+		       : 1;
 }
 
 /* The payload's members by name: the same values. */
@@ -104,18 +113,21 @@ static int same_by_name(struct waymark_ctf *ctf, const struct waymark_ctf_record
 
 	waymark_ctf_walk_begin(record, WAYMARK_CTF_PAYLOAD);
 	while (n < 200 && waymark_ctf_walk_next(record, &one) > 0) {
-		if (depth == 1 && one.kind != WAYMARK_CTF_END && one.kind != WAYMARK_CTF_VARIANT && one.kind != WAYMARK_CTF_OPTIONAL)
+		if (depth == 1 && one.kind != WAYMARK_CTF_END && one.kind != WAYMARK_CTF_VARIANT &&
+		    one.kind != WAYMARK_CTF_OPTIONAL)
 			all[n++] = one;
 		depth += is_begin(&one) ? 1 : one.kind == WAYMARK_CTF_END ? -1u : 0;
 	}
 	for (unsigned i = 0; i < n; i++) {
 		int err = by_name(ctf, record, all[i].name, &one);
 
-		if (err != (is_begin(&all[i]) ? -EISDIR : 0) || one.kind != all[i].kind || one.number != all[i].number || one.text != all[i].text)
+		if (err != (is_begin(&all[i]) ? -EISDIR : 0) || one.kind != all[i].kind ||
+		    one.number != all[i].number || one.text != all[i].text)
 			return 0;
 	}
-	return by_name(ctf, record, "there is no such field", &one) == -ENOENT && by_name(ctf, record, "", &one) == -ENOENT &&
-	       by_name(ctf, record, "a[", &one) == -ENOENT && by_name(ctf, record, ".", &one) == -ENOENT;
+	return by_name(ctf, record, "there is no such field", &one) == -ENOENT &&
+	       by_name(ctf, record, "", &one) == -ENOENT && by_name(ctf, record, "a[", &one) == -ENOENT &&
+	       by_name(ctf, record, ".", &one) == -ENOENT;
 }
 
 /* A record of another handle, of the same trace: its events are not those that the accessor knows. */
@@ -167,13 +179,15 @@ int main(int argc, char **argv)
 	}
 	/* A filter, once more after a seek; not in between. */
 	if (argc > 3) {
-		if (waymark_ctf_filter(ctf, "no_such_name == 1") != -EINVAL || waymark_ctf_filter(ctf, "(") != -EINVAL || waymark_ctf_filter(ctf, argv[3]) < 0) {
+		if (waymark_ctf_filter(ctf, "no_such_name == 1") != -EINVAL ||
+		    waymark_ctf_filter(ctf, "(") != -EINVAL || waymark_ctf_filter(ctf, argv[3]) < 0) {
 			fprintf(stderr, "error: %s\n", waymark_ctf_error_text(why, sizeof(why)));
 			return 1;
 		}
 		if (waymark_ctf_next(ctf, &record) > 0 && waymark_ctf_filter(ctf, NULL) != -EBUSY)
 			return 6;
-		if (waymark_ctf_seek(ctf, INT64_MIN) < 0 || waymark_ctf_filter(ctf, NULL) < 0 || waymark_ctf_filter(ctf, argv[3]) < 0)
+		if (waymark_ctf_seek(ctf, INT64_MIN) < 0 || waymark_ctf_filter(ctf, NULL) < 0 ||
+		    waymark_ctf_filter(ctf, argv[3]) < 0)
 			return 7;
 	}
 	/* To a time, after some records: backwards. */
@@ -188,7 +202,8 @@ int main(int argc, char **argv)
 		}
 		printf("{\"time\":%" PRId64 ",\"event\":", waymark_ctf_time(record));
 		put_string(waymark_ctf_event_name(record), strlen(waymark_ctf_event_name(record)));
-		printf(",\"stream\":\"%s\",\"level\":%d,\"scopes\":[", waymark_ctf_stream_name(record), waymark_ctf_event_level(record));
+		printf(",\"stream\":\"%s\",\"level\":%d,\"scopes\":[", waymark_ctf_stream_name(record),
+		       waymark_ctf_event_level(record));
 		for (int scope = WAYMARK_CTF_PACKET; scope <= WAYMARK_CTF_PAYLOAD; scope++) {
 			printf(scope ? "," : "");
 			put_scope(record, (enum waymark_ctf_scope)scope);

@@ -39,8 +39,10 @@ static void fill(union waymark_value *v, uint64_t i, int32_t *seq, uint16_t *arr
 	uint16_t port = (uint16_t)(i * 257);
 	uint8_t wire[2] = { (uint8_t)(port >> 8), (uint8_t)port };
 	memset(v, 0, sizeof(*v) * N_FIELDS);
-	v[0].s64 = (int8_t)-(int)(i % 128), v[1].u64 = i % 256, v[2].s64 = (int16_t)-(int)(i % 32768), v[3].u64 = i % 65536;
-	v[4].s64 = -(int64_t)i, v[5].u64 = 0xffffffffu - i, v[6].s64 = INT64_MIN + (int64_t)i, v[7].u64 = UINT64_MAX - i;
+	v[0].s64 = (int8_t) - (int)(i % 128), v[1].u64 = i % 256, v[2].s64 = (int16_t) - (int)(i % 32768),
+	v[3].u64 = i % 65536;
+	v[4].s64 = -(int64_t)i, v[5].u64 = 0xffffffffu - i, v[6].s64 = INT64_MIN + (int64_t)i,
+	v[7].u64 = UINT64_MAX - i;
 	v[8].u64 = i % 2, v[9].f32 = (float)i / 4, v[10].f64 = (double)i / 8;
 	v[11].pointer = (const void *)(uintptr_t)(0x7000000000ull + i);
 	for (uint64_t k = 0; k < 8; k++)
@@ -58,8 +60,12 @@ static void fill(union waymark_value *v, uint64_t i, int32_t *seq, uint16_t *arr
 static int many_events(uint64_t n)
 {
 	char name[64];
-	struct waymark_schema schema = { .size = sizeof(schema), .provider = "many", .name = name, .level = WAYMARK_LEVEL_INFO,
-		.fields = fields + 5, .n_fields = 1 };
+	struct waymark_schema schema = { .size = sizeof(schema),
+					 .provider = "many",
+					 .name = name,
+					 .level = WAYMARK_LEVEL_INFO,
+					 .fields = fields + 5,
+					 .n_fields = 1 };
 	for (uint64_t i = 0; i < n; i++) {
 		union waymark_value value = { .u64 = i };
 		snprintf(name, sizeof(name), "event_%llu", (unsigned long long)i);
@@ -75,10 +81,18 @@ static int many_events(uint64_t n)
 /* Kinds that are drawn: what is one, what is none, and what callers from before there were any say. */
 static int kinds(void)
 {
-	static const struct waymark_field number = { .type = WAYMARK_T_DOUBLE, .flags = WAYMARK_F_NAMED, .name = "value" },
-					  text = { .type = WAYMARK_T_STRING, .flags = WAYMARK_F_NAMED, .name = "value" };
-	struct waymark_schema schema = { .size = sizeof(schema), .provider = "script", .name = "level", .fields = &number, .n_fields = 1,
-		.kind = WAYMARK_KIND_COUNTER };
+	static const struct waymark_field number = { .type = WAYMARK_T_DOUBLE,
+						     .flags = WAYMARK_F_NAMED,
+						     .name = "value" },
+					  text = { .type = WAYMARK_T_STRING,
+						   .flags = WAYMARK_F_NAMED,
+						   .name = "value" };
+	struct waymark_schema schema = { .size = sizeof(schema),
+					 .provider = "script",
+					 .name = "level",
+					 .fields = &number,
+					 .n_fields = 1,
+					 .kind = WAYMARK_KIND_COUNTER };
 	const union waymark_value value = { .f64 = 2.5 };
 	struct waymark_event *counter = waymark_event_register(&schema), *old;
 

@@ -4,9 +4,10 @@
  *
  *     scan BOARD ID STREAM...      the stream files of a channel that holds nothing but test:seq, whose id is ID
  *
- * Checks every record: its checksum, that its number was begun and comes once, that its time is not before its clock reading,
- * and that within a stream neither times nor packets' times go back. Prints `read N lost N begun N returned N`;
- * status 1 and words on the first record that is wrong. Unlike the readers that merge, it sees each stream in its own order.
+ * Checks every record: its checksum, that its number was begun and comes once, that its time is not before its clock
+ * reading, and that within a stream neither times nor packets' times go back. Prints `read N lost N begun N returned
+ * N`; status 1 and words on the first record that is wrong. Unlike the readers that merge, it sees each stream in its
+ * own order.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spans.c - spans and counters of two threads: each is in `job` all the time; in it three rounds of a `step`, of which the second is left early, and in
- * the third a `read` that begins and ends by itself; counters of all kinds of numbers between. Threads take turns, so that one's spans lie across
- * the other's. C and C++.
+ * spans.c - spans and counters of two threads: each is in `job` all the time; in it three rounds of a `step`, of which
+ * the second is left early, and in the third a `read` that begins and ends by itself; counters of all kinds of numbers
+ * between. Threads take turns, so that one's spans lie across the other's. C and C++.
  */
 #include <pthread.h>
 #include <stdbool.h>

@@ -128,7 +128,9 @@ static int shapes(void)
 {
 	static char ab[] = "ab", cde[] = "cde";
 	static const char *const argv[] = { "one", "two words", "drei", NULL }, *const envp[] = { NULL };
-	const struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	const struct sockaddr_in address = { .sin_family = AF_INET,
+					     .sin_port = htons(9),
+					     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	const struct timespec moment = { 0, 7 };
 	const int null = open("/dev/null", O_WRONLY), sock = socket(AF_INET, SOCK_DGRAM, 0);
 	const struct iovec vectors[2] = { { ab, 2 }, { cde, 3 } };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thrifty.c - how often memory is asked for while a trace is read with libwaymark-ctf: thrifty DIR FILTER NAME. For each way to read it (walk: all
- * values of each record; filter: the same of those that FILTER wants; accessor, name: the field NAME) a line "way RECORDS VALUES ALLOCATIONS" tells of the
- * second half of the records. Held against what is right by cases/t_thrift.py.
+ * thrifty.c - how often memory is asked for while a trace is read with libwaymark-ctf: thrifty DIR FILTER NAME. For
+ * each way to read it (walk: all values of each record; filter: the same of those that FILTER wants; accessor, name:
+ * the field NAME) a line "way RECORDS VALUES ALLOCATIONS" tells of the second half of the records. Held against what is
+ * right by cases/t_thrift.py.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * traced_calls.c - system calls with arguments of many kinds, the same at each run: for what prints them. Usage: traced_calls KIND, in a directory of one's own.
+ * traced_calls.c - system calls with arguments of many kinds, the same at each run: for what prints them. Usage:
+ * traced_calls KIND, in a directory of one's own.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -108,7 +109,8 @@ static void files(void)
 	NOTHING(unlink("link"));
 	NOTHING(mknod("pipe", S_IFIFO | 0600, 0));
 	NOTHING(utimensat(AT_FDCWD, "pipe", NULL, 0));
-	NOTHING(utimensat(AT_FDCWD, "pipe", (struct timespec[]){ { 1000000000, 5 }, { 0, UTIME_OMIT } }, AT_SYMLINK_NOFOLLOW));
+	NOTHING(utimensat(AT_FDCWD, "pipe", (struct timespec[]){ { 1000000000, 5 }, { 0, UTIME_OMIT } },
+			  AT_SYMLINK_NOFOLLOW));
 	NOTHING(unlink("pipe"));
 	NOTHING(syscall(SYS_getcwd, buf, 5));
 	NOTHING(chdir("/nowhere"));
@@ -169,7 +171,9 @@ static void sockets(void)
 {
 	struct sockaddr_un un = { AF_UNIX, "\0abstract-name" }, path = { AF_UNIX, "/nowhere/socket" };
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(9), .sin_addr = { htonl(INADDR_LOOPBACK) } };
-	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(9), .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6,
+				    .sin6_port = htons(9),
+				    .sin6_addr = IN6ADDR_LOOPBACK_INIT };
 	int one = 1, pair[2], fd, udp;
 	socklen_t len = sizeof(in);
 	char buf[64];
@@ -305,8 +309,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} kinds[] = { { "files", files }, { "memory", memory }, { "waiting", waiting }, { "sockets", sockets }, { "processes", processes },
-		      { "threads", threads }, { "narrow", narrow }, { "unnamed", unnamed } };
+	} kinds[] = { { "files", files },     { "memory", memory },       { "waiting", waiting },
+		      { "sockets", sockets }, { "processes", processes }, { "threads", threads },
+		      { "narrow", narrow },   { "unnamed", unnamed } };
 
 	if (argc > 1 && strcmp(argv[1], "forever") == 0)
 		for (;;)

@@ -7,13 +7,15 @@
  *     trap steps MODULE SECTION SIZE -- PROGRAM ARGS...   prints what instructions a record consists of (see below)
  *     trap reached MODULE FILE 0 -- PROGRAM ARGS...  of the instructions whose offsets the file lists, those that are executed
  *
- * The program (procs trapped) raises SIGTRAP when it is ready, and again at its end. OFFSET is relative to where MODULE (the
- * end of a mapped file's name) is loaded. A breakpoint is the one way to reach the inside of a restartable sequence: a
- * single step would restart it. Flag 6: 1 when the instruction was reached, flag 8: 1 when the program ended without.
+ * The program (procs trapped) raises SIGTRAP when it is ready, and again at its end. OFFSET is relative to where MODULE
+ * (the end of a mapped file's name) is loaded. A breakpoint is the one way to reach the inside of a restartable
+ * sequence: a single step would restart it. Flag 6: 1 when the instruction was reached, flag 8: 1 when the program
+ * ended without.
  *
- * `steps` single-steps from the first SIGTRAP to the second and prints `step OFFSET` for each instruction within MODULE, and
- * `sequence BEGIN END` for each descriptor of restartable sequences that it finds in the section at offset SECTION. Stepped, a
- * sequence is restarted at once, so what a record really executes is asked of `reached`: breakpoints everywhere, each gone when it is hit.
+ * `steps` single-steps from the first SIGTRAP to the second and prints `step OFFSET` for each instruction within
+ * MODULE, and `sequence BEGIN END` for each descriptor of restartable sequences that it finds in the section at offset
+ * SECTION. Stepped, a sequence is restarted at once, so what a record really executes is asked of `reached`:
+ * breakpoints everywhere, each gone when it is hit.
  */
 #include <errno.h>
 #include <signal.h>
@@ -167,7 +169,10 @@ static int at_place(const char *mode, uint64_t address, uint64_t after)
 		set_byte(address, byte);
 		if (hit == after)
 			break;
-		/* Past the place with a step (in a sequence this aborts it, which is one more thing that must do no harm). */
+		/*
+		 * Past the place with a step (in a sequence this aborts it, which is one more thing that must do no
+		 * harm).
+		 */
 		ptrace(PTRACE_SETREGS, pid, NULL, &regs);
 		ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL);
 		if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))

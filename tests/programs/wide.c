@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wide.c - the numbers that libwaymark-ctf gives of traces, as JSON lines: wide DIR. Held against what was written by cases/t_wide.py. A line is
- * {"event": name, "by_name": is each member of the payload the same by its name?, "scopes": [packet, stream context, event context, payload]}; a scope is a
- * list of its numbers: {"kind", "name", "number", "real", "text", "label", "kept": is the text, when all of the record has been walked over, what it was?}.
+ * wide.c - the numbers that libwaymark-ctf gives of traces, as JSON lines: wide DIR. Held against what was written by
+ * cases/t_wide.py. A line is {"event": name, "by_name": is each member of the payload the same by its name?, "scopes":
+ * [packet, stream context, event context, payload]}; a scope is a list of its numbers: {"kind", "name", "number",
+ * "real", "text", "label", "kept": is the text, when all of the record has been walked over, what it was?}.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -75,22 +76,27 @@ static bool same_by_name(const struct waymark_ctf_record *record, const struct s
 	if (waymark_ctf_field(record, seen->value.name, &one) != 0)
 		return false;
 	return one.kind == seen->value.kind && one.label == seen->value.label && !one.text == !seen->text &&
-	       (one.kind == WAYMARK_CTF_REAL ? !memcmp(&one.real, &seen->value.real, sizeof(one.real)) : one.number == seen->value.number) &&
+	       (one.kind == WAYMARK_CTF_REAL ? !memcmp(&one.real, &seen->value.real, sizeof(one.real))
+					     : one.number == seen->value.number) &&
 	       (!one.text || (one.length == seen->value.length && !memcmp(one.text, seen->text, one.length)));
 }
 
 static void put(const struct seen *seen)
 {
-	static const char *const kinds[] = { [WAYMARK_CTF_UNSIGNED] = "unsigned", [WAYMARK_CTF_SIGNED] = "signed", [WAYMARK_CTF_REAL] = "real",
-					     [WAYMARK_CTF_BOOL] = "bool", [WAYMARK_CTF_TEXT] = "text", [WAYMARK_CTF_BYTES] = "bytes" };
+	static const char *const kinds[] = {
+		[WAYMARK_CTF_UNSIGNED] = "unsigned", [WAYMARK_CTF_SIGNED] = "signed", [WAYMARK_CTF_REAL] = "real",
+		[WAYMARK_CTF_BOOL] = "bool",         [WAYMARK_CTF_TEXT] = "text",     [WAYMARK_CTF_BYTES] = "bytes"
+	};
 	const struct waymark_ctf_value *value = &seen->value;
 
-	printf("{\"kind\":\"%s\",\"name\":%s%s%s,", kinds[value->kind], value->name ? "\"" : "", value->name ? value->name : "null", value->name ? "\"" : "");
+	printf("{\"kind\":\"%s\",\"name\":%s%s%s,", kinds[value->kind], value->name ? "\"" : "",
+	       value->name ? value->name : "null", value->name ? "\"" : "");
 	if (value->kind == WAYMARK_CTF_UNSIGNED)
 		printf("\"number\":%" PRIu64 ",", (uint64_t)value->number);
 	else
 		printf("\"number\":%" PRId64 ",", value->number);
-	printf("\"real\":\"%a\",\"kept\":%s,", value->kind == WAYMARK_CTF_REAL ? value->real : 0.0, is_kept(seen) ? "true" : "false");
+	printf("\"real\":\"%a\",\"kept\":%s,", value->kind == WAYMARK_CTF_REAL ? value->real : 0.0,
+	       is_kept(seen) ? "true" : "false");
 	if (seen->text)
 		printf("\"text\":\"%.*s\",", (int)value->length, seen->text);
 	else
@@ -128,7 +134,8 @@ int main(int argc, char **argv)
 
 		for (size_t i = 0; i < payload->n; i++)
 			by_name = by_name && (!payload->seen[i].is_member || same_by_name(record, &payload->seen[i]));
-		printf("{\"event\":\"%s\",\"by_name\":%s,\"scopes\":[", waymark_ctf_event_name(record), by_name ? "true" : "false");
+		printf("{\"event\":\"%s\",\"by_name\":%s,\"scopes\":[", waymark_ctf_event_name(record),
+		       by_name ? "true" : "false");
 		for (int scope = 0; scope < SCOPES; scope++) {
 			printf(scope ? ",[" : "[");
 			for (size_t i = 0; i < lists[scope].n; i++) {

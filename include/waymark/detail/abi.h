@@ -41,7 +41,8 @@ enum waymark_kind {
 	WAYMARK_KIND_TEXT = 2,    /* waymark_logf(): likewise, and the format is a label of field `msg` */
 	WAYMARK_KIND_GUARD = 3,   /* wm_enabled(): patched like the event of that name, records nothing */
 	/* Events whose schema is marked, so that who draws a trace knows what they are; all else is as with EVENT. */
-	WAYMARK_KIND_BEGIN = 4,   /* waymark_begin(), waymark_span(): of a span of its thread; the name ends in "_begin" */
+	/* waymark_begin(), waymark_span(): of a span of its thread; the name ends in "_begin" */
+	WAYMARK_KIND_BEGIN = 4,
 	WAYMARK_KIND_END = 5,     /* waymark_end(), and where a waymark_span() is left: "_end" */
 	WAYMARK_KIND_COUNTER = 6, /* waymark_counter(): the first field is a number that changes, "value" */
 };
@@ -118,12 +119,15 @@ struct waymark_desc {
 	uint16_t version;         /* WAYMARK_ABI_VERSION */
 	uint8_t kind;             /* enum waymark_kind */
 	uint8_t level;            /* enum waymark_level */
-	/* First enabler of the event, NULL when nothing wants it. Written by the library with release order, read with acquire. */
+	/*
+	 * First enabler of the event, NULL when nothing wants it. Written by the library with release order, read with
+	 * acquire.
+	 */
 	struct waymark_enabler *chain;
 	void *event;              /* the library's own; NULL in the object file */
 	/*
-	 * provider: "marker" for MARKER, "text" for TEXT. name: NULL for TEXT, where the library makes <file>_<line> of the members below.
-	 * function: NULL in C++.
+	 * provider: "marker" for MARKER, "text" for TEXT. name: NULL for TEXT, where the library makes <file>_<line> of
+	 * the members below. function: NULL in C++.
 	 */
 	const char *provider, *name;
 	const char *file, *function;

@@ -28,13 +28,16 @@
 #else
 #define WMK_CLOBBER_WIDE
 #endif
-/* Vector and x87 registers are the compiler's to save, if it has values in them: the library may copy with any of them. */
+/*
+ * Vector and x87 registers are the compiler's to save, if it has values in them: the library may copy with any of them.
+ */
 #define WMK_CLOBBER "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
 	"xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", "st(7)" \
 	WMK_CLOBBER_WIDE
 
-static inline __attribute__((always_inline, unused)) void wmk_call_record(struct waymark_desc *desc, const uint64_t *words,
-								   const struct waymark_ref *refs)
+static inline __attribute__((always_inline, unused)) void wmk_call_record(struct waymark_desc *desc,
+									  const uint64_t *words,
+									  const struct waymark_ref *refs)
 {
 	__asm__ volatile(
 		"leaq 1f(%%rip), %%r11\n\t"
@@ -45,8 +48,9 @@ static inline __attribute__((always_inline, unused)) void wmk_call_record(struct
 
 #else
 
-static inline __attribute__((always_inline, unused)) void wmk_call_record(struct waymark_desc *desc, const uint64_t *words,
-								   const struct waymark_ref *refs)
+static inline __attribute__((always_inline, unused)) void wmk_call_record(struct waymark_desc *desc,
+									  const uint64_t *words,
+									  const struct waymark_ref *refs)
 {
 	waymark_record(desc, words, refs, NULL);
 }

@@ -32,7 +32,8 @@ struct wmk_code {
  * type of its own to gcc; promotion gives it a name, if it is not wider than int. All others are pointers, or refused
  * (WMK_IS_VALUE).
  */
-#define WMK_CLASS(x) __builtin_classify_type(_Generic((x), float: 0, default: (x)))  /* a float would be promoted, with a warning */
+/* a float would be promoted, with a warning */
+#define WMK_CLASS(x) __builtin_classify_type(_Generic((x), float: 0, default: (x)))
 #define WMK_PROMOTED(x) (1 ? __builtin_choose_expr(WMK_CLASS(x) == 1, (x), 0) : 0)
 #define WMK_CODE_ODD(x) (WMK_CLASS(x) != 1 ? WAYMARK_T_POINTER : _Generic(WMK_PROMOTED(x), \
 	int: WAYMARK_T_S32, unsigned: WAYMARK_T_U32, unsigned long: WAYMARK_T_U64, default: WAYMARK_T_S64))
@@ -61,7 +62,8 @@ struct wmk_code {
 	default: WMK_CODED(WMK_CODE_ODD(x))))
 
 /* The labels that a wrapper brought. */
-#define WMK_CODE_LABELS(x) ((const struct waymark_labels *)_Generic((x), struct wmk_code (*const *)[]: (x), default: NULL))
+#define WMK_CODE_LABELS(x) \
+	((const struct waymark_labels *)_Generic((x), struct wmk_code(*const *)[] : (x), default : NULL))
 
 #define WMK_CODE_TYPE(code) ((code) & 0xff)
 #define WMK_CODE_ELEM(code) ((code) >> 8 & 0xff)
@@ -213,7 +215,10 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 #define WMK_ONE_MANY + 99
 #define WMK_EACH(e, i, text, x) + 1
 #define WMK_EACH_MANY
-/* Where fields go: in order. An enumerator without a value is the one before it, plus 1. What is no field goes after them all. */
+/*
+ * Where fields go: in order. An enumerator without a value is the one before it, plus 1. What is no field goes after
+ * them all.
+ */
 #define WMK_PLACE(e, i, text, x) wmk_at_##i, wmk_end_##i = (int)wmk_at_##i - !WMK_IS_FIELD(i),
 #define WMK_PLACE_MANY
 /*
@@ -370,11 +375,14 @@ WMK_INLINE void wmk_span_leave(struct waymark_desc *const *end)
 }
 
 /*
- * What begins is recorded; a variable holds the descriptor of what ends, if somebody wants that, until its scope is left. The arguments are looked at
- * a second time for their level, which both have.
+ * What begins is recorded; a variable holds the descriptor of what ends, if somebody wants that, until its scope is
+ * left. The arguments are looked at a second time for their level, which both have.
  */
 #if defined(__clang__) && __clang_major__ < 18 && !defined(WAYMARK_NO_PATCH)
-/* It takes each `asm goto` for a jump to the labels of all others, past such variables (event_cxx.h has a function for each site). */
+/*
+ * It takes each `asm goto` for a jump to the labels of all others, past such variables (event_cxx.h has a function for
+ * each site).
+ */
 #define WMK_SCOPE(provider, name, n, n_end, map, e, ...) \
 	_Static_assert(0, "waymark: for waymark_span() in C, clang before 18 needs -DWAYMARK_NO_PATCH; waymark_begin() and waymark_end() do not")
 #else

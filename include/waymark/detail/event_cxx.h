@@ -119,7 +119,10 @@ WMK_CXX_INTEGER(char8_t)
 
 template<class T> struct argument<T, enumeration> : integer<__underlying_type(T)> {
 	typedef integer<__underlying_type(T)> base;
-	static WMK_CXX_INLINE bits<sizeof(T) * 8> value(T v) { return base::value(static_cast<__underlying_type(T)>(v)); }
+	static WMK_CXX_INLINE bits<sizeof(T) * 8> value(T v)
+	{
+		return base::value(static_cast<__underlying_type(T)>(v));
+	}
 };
 
 template<> struct argument<bool, scalar> : description<WAYMARK_T_BOOL> {
@@ -156,7 +159,10 @@ template<class T> struct argument<T, wrapped> : T {
 
 #include <waymark/detail/objects_cxx.h>
 
-/* Scalars are taken by value (a static constant needs no definition then, a bit-field no reference), objects by reference. */
+/*
+ * Scalars are taken by value (a static constant needs no definition then, a bit-field no reference), objects by
+ * reference.
+ */
 template<class T> argument<T> describe(T, typename enable<!is_object<T>::value>::type * = nullptr);
 template<class T> argument<T> describe(const T &, typename enable<is_object<T>::value>::type * = nullptr);
 template<class T, class = typename enable<!is_object<T>::value>::type>
@@ -201,7 +207,8 @@ template<class T> WMK_CXX_INLINE flagged<WAYMARK_F_BE, T> net(T v)
 	return flagged<WAYMARK_F_BE, T>(v);
 }
 
-template<unsigned type, unsigned elem = 0, unsigned count = 0> struct block : wrapper, description<type, elem, 0, count> {
+template <unsigned type, unsigned elem = 0, unsigned count = 0>
+struct block : wrapper, description<type, elem, 0, count> {
 	waymark_ref ref;
 	WMK_CXX_INLINE block(const volatile void *base, size_t len) : ref{ const_cast<const void *>(base), len } { }
 	WMK_CXX_INLINE waymark_ref get() const { return ref; }
@@ -247,12 +254,18 @@ template<unsigned level_> struct level : wrapper, description<WAYMARK_T_NONE> {
 template<class T> WMK_CXX_INLINE T as(typename same<T>::type v) { return v; }
 
 /* The arguments of an event: void, then what describe() says of each. */
-template<class A> constexpr auto level_of(int) -> decltype(static_cast<unsigned>(A::level_plus_1)) { return A::level_plus_1; }
+template <class A> constexpr auto level_of(int) -> decltype(static_cast<unsigned>(A::level_plus_1))
+{
+	return A::level_plus_1;
+}
 template<class A> constexpr unsigned level_of(long) { return 0; }
 constexpr unsigned sum() { return 0; }
 template<class... T> constexpr unsigned sum(unsigned first, T... rest) { return first + sum(rest...); }
 
-constexpr uint8_t level_or(unsigned plus_1, unsigned otherwise) { return static_cast<uint8_t>(plus_1 ? plus_1 - 1 : otherwise); }
+constexpr uint8_t level_or(unsigned plus_1, unsigned otherwise)
+{
+	return static_cast<uint8_t>(plus_1 ? plus_1 - 1 : otherwise);
+}
 
 constexpr bool is_reference(unsigned type) { return type >= WAYMARK_T_STRING && type <= WAYMARK_T_ARRAY; }
 constexpr bool is_scalar(unsigned type) { return type != WAYMARK_T_NONE && !is_reference(type); }
@@ -274,12 +287,16 @@ template<unsigned... i> struct indices { };
 
 /* The arguments in the order of their entries: fields, then what is none. */
 template<unsigned n, class Fields, class Rest, class... A> struct order;
-template<unsigned n, unsigned... f, unsigned... r> struct order<n, indices<f...>, indices<r...> > { typedef indices<f..., r...> type; };
+template <unsigned n, unsigned... f, unsigned... r> struct order<n, indices<f...>, indices<r...>> {
+	typedef indices<f..., r...> type;
+};
 template<bool is_field, unsigned n, class Fields, class Rest, class... A> struct order_next;
-template<unsigned n, unsigned... f, unsigned... r, class... A> struct order_next<true, n, indices<f...>, indices<r...>, A...> :
-	order<n + 1, indices<f..., n>, indices<r...>, A...> { };
-template<unsigned n, unsigned... f, unsigned... r, class... A> struct order_next<false, n, indices<f...>, indices<r...>, A...> :
-	order<n + 1, indices<f...>, indices<r..., n>, A...> { };
+template <unsigned n, unsigned... f, unsigned... r, class... A>
+struct order_next<true, n, indices<f...>, indices<r...>, A...> : order<n + 1, indices<f..., n>, indices<r...>, A...> {
+};
+template <unsigned n, unsigned... f, unsigned... r, class... A>
+struct order_next<false, n, indices<f...>, indices<r...>, A...> : order<n + 1, indices<f...>, indices<r..., n>, A...> {
+};
 template<unsigned n, class Fields, class Rest, class First, class... A> struct order<n, Fields, Rest, First, A...> :
 	order_next<static_cast<unsigned>(First::type) != WAYMARK_T_NONE, n, Fields, Rest, A...> { };
 
@@ -336,13 +353,24 @@ const waymark_field event<Tag, arguments<Void, A...>, indices<i...> >::fields[si
 };
 template<class Tag, class Void, class... A, unsigned... i>
 const uint8_t event<Tag, arguments<Void, A...>, indices<i...> >::types[sizeof...(A) + 1] = { A::type..., 0 };
-template<class Tag, class Void, class... A, unsigned... i>
-waymark_desc event<Tag, arguments<Void, A...>, indices<i...> >::desc = {
-	sizeof(waymark_desc), WAYMARK_ABI_VERSION, Tag::wmk_kind,
-	level_or(arguments<Void, A...>::level, Tag::wmk_level),
-	nullptr, nullptr, Tag::provider(), Tag::name(), Tag::file(), nullptr, Tag::wmk_line, arguments<Void, A...>::n_fields,
-	Tag::format() ? nullptr : fields, Tag::format(), Tag::format() ? types : nullptr, { 0 }
-};
+template <class Tag, class Void, class... A, unsigned... i>
+waymark_desc event<Tag, arguments<Void, A...>, indices<i...>>::desc = { sizeof(waymark_desc),
+									WAYMARK_ABI_VERSION,
+									Tag::wmk_kind,
+									level_or(arguments<Void, A...>::level,
+										 Tag::wmk_level),
+									nullptr,
+									nullptr,
+									Tag::provider(),
+									Tag::name(),
+									Tag::file(),
+									nullptr,
+									Tag::wmk_line,
+									arguments<Void, A...>::n_fields,
+									Tag::format() ? nullptr : fields,
+									Tag::format(),
+									Tag::format() ? types : nullptr,
+									{ 0 } };
 #if defined(WAYMARK_NO_PATCH)
 template<class Tag, class Void, class... A, unsigned... i>
 __attribute__((section("waymark_bytes"))) unsigned char event<Tag, arguments<Void, A...>, indices<i...> >::byte = 0;
@@ -494,7 +522,10 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
 	WMK_EMIT_KIND(kind, level, provider, name, note_name, format, WMK_PRINTED, WMK_EVALUATE_PRINTED, map, \
 		e, e##__VA_ARGS__)
 
-/* What begins is recorded; an object holds the descriptor of what ends, if somebody wants that, until its scope is left. Both have the same level. */
+/*
+ * What begins is recorded; an object holds the descriptor of what ends, if somebody wants that, until its scope is
+ * left. Both have the same level.
+ */
 #define WMK_SCOPE(provider, name, n, n_end, map, e, ...) \
 	const ::waymark_detail::scope wmk_span_##n{ __extension__ ({ \
 		WMK_CHECK_NAMES(provider, name); \

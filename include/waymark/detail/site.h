@@ -139,14 +139,20 @@ extern "C" {
 extern const struct waymark_site __start_waymark_sites[] __attribute__((weak, visibility("hidden")));
 extern const struct waymark_site __stop_waymark_sites[] __attribute__((weak, visibility("hidden")));
 
-/* One in each executable and shared library: every object file brings it, the linker keeps one, no other module sees it. */
+/*
+ * One in each executable and shared library: every object file brings it, the linker keeps one, no other module sees
+ * it.
+ */
 extern struct waymark_module wmk_module_v2;
 __attribute__((weak, visibility("hidden"))) struct waymark_module wmk_module_v2 = {
 	sizeof(struct waymark_module), WAYMARK_ABI_VERSION, __start_waymark_sites, __stop_waymark_sites,
 	&wmk_module_v2, WMK_NULL, WMK_NULL, WMK_ENTRY,
 };
 
-/* Before the constructors of the program, after its destructors. Each object file calls; the library ignores all calls but one. */
+/*
+ * Before the constructors of the program, after its destructors. Each object file calls; the library ignores all calls
+ * but one.
+ */
 __attribute__((constructor(101))) static void wmk_module_begin(void)
 {
 	waymark_module_register(&wmk_module_v2);

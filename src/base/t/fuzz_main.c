@@ -310,7 +310,8 @@ static int fuzz_in_child(double seconds, bool expect_crash)
 	if (fuzz_clean_up)
 		fuzz_clean_up();
 	/* The sanitizers' verdict, or a check of the fuzzer itself, which aborts. */
-	bool finding = (WIFEXITED(status) && WEXITSTATUS(status) == CRASH_STATUS) || (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	bool finding = (WIFEXITED(status) && WEXITSTATUS(status) == CRASH_STATUS) ||
+		       (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 	if (expect_crash) {
 		if (finding)
 			printf("the planted bug was found\n");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_hash.c - the hash with a key: nobody can name two texts, or two rows of texts, that have the same one whatever the key is.
+ * test_hash.c - the hash with a key: nobody can name two texts, or two rows of texts, that have the same one whatever
+ * the key is.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +50,10 @@ static size_t short_ones(uint64_t *hashes, const uint64_t key[2])
 	return n;
 }
 
-/* Rows of four texts with their ends, each of none or one of fifteen small bytes: a length's change may meet a byte's, here or in the next. */
+/*
+ * Rows of four texts with their ends, each of none or one of fifteen small bytes: a length's change may meet a byte's,
+ * here or in the next.
+ */
 static size_t rows(uint64_t *hashes, const uint64_t key[2])
 {
 	size_t n = 0;

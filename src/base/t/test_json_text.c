@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_json_text.c - texts as JSON: each character is itself or a valid escape, no control is there as it is, what is no UTF-8 is U+FFFD. */
+/*
+ * test_json_text.c - texts as JSON: each character is itself or a valid escape, no control is there as it is, what is
+ * no UTF-8 is U+FFFD.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +44,8 @@ static uint32_t meaning(const struct wmk_json_piece *piece)
 	}
 	assert_int_equal(piece->n, 6);
 	assert_int_equal(piece->bytes[1], 'u');
-	return (uint32_t)strtoul((char[]){ piece->bytes[2], piece->bytes[3], piece->bytes[4], piece->bytes[5], 0 }, NULL, 16);
+	return (uint32_t)strtoul((char[]){ piece->bytes[2], piece->bytes[3], piece->bytes[4], piece->bytes[5], 0 },
+				 NULL, 16);
 }
 
 static void every_character(void **state)
@@ -102,7 +106,8 @@ static void runs(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(every_character), cmocka_unit_test(any_bytes), cmocka_unit_test(runs) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(every_character), cmocka_unit_test(any_bytes),
+					    cmocka_unit_test(runs) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

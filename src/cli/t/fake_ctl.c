@@ -62,8 +62,10 @@ const char *waymark_ctl_error(unsigned index)
 
 const char *waymark_ctl_level_name(uint32_t level)
 {
-	static const char *const names[] = { "emerg", "alert", "crit", "err", "warning", "notice", "info", "debug_system", "debug_program",
-		"debug_process", "debug_module", "debug_unit", "debug_function", "debug_line", "debug" };
+	static const char *const names[] = { "emerg",          "alert",         "crit",         "err",
+					     "warning",        "notice",        "info",         "debug_system",
+					     "debug_program",  "debug_process", "debug_module", "debug_unit",
+					     "debug_function", "debug_line",    "debug" };
 
 	return level < WAYMARK_CTL_LEVELS ? names[level] : NULL;
 }
@@ -105,7 +107,8 @@ void waymark_ctl_result_free(struct waymark_ctl_result *result)
 	free(result);
 }
 
-unsigned waymark_ctl_result_sessions(const struct waymark_ctl_result *result, const struct waymark_ctl_session_info *const **sessions)
+unsigned waymark_ctl_result_sessions(const struct waymark_ctl_result *result,
+				     const struct waymark_ctl_session_info *const **sessions)
 {
 	static const struct waymark_ctl_session_info *found[FAKE_MAX];
 	unsigned n = 0;
@@ -117,14 +120,16 @@ unsigned waymark_ctl_result_sessions(const struct waymark_ctl_result *result, co
 	return n;
 }
 
-unsigned waymark_ctl_result_apps(const struct waymark_ctl_result *result, const struct waymark_ctl_app_info *const **apps)
+unsigned waymark_ctl_result_apps(const struct waymark_ctl_result *result,
+				 const struct waymark_ctl_app_info *const **apps)
 {
 	(void)result;
 	*apps = fake.apps;
 	return fake.n_apps;
 }
 
-unsigned waymark_ctl_result_events(const struct waymark_ctl_result *result, const struct waymark_ctl_event_info *const **events)
+unsigned waymark_ctl_result_events(const struct waymark_ctl_result *result,
+				   const struct waymark_ctl_event_info *const **events)
 {
 	(void)result;
 	*events = fake.events;
@@ -144,7 +149,8 @@ const char *waymark_ctl_result_kernel_clock(const struct waymark_ctl_result *res
 	return "x86-tsc";
 }
 
-unsigned waymark_ctl_result_unanswered(const struct waymark_ctl_result *result, const struct waymark_ctl_app_info *const **apps)
+unsigned waymark_ctl_result_unanswered(const struct waymark_ctl_result *result,
+				       const struct waymark_ctl_app_info *const **apps)
 {
 	(void)result;
 	*apps = fake.unanswered;
@@ -175,7 +181,8 @@ int waymark_ctl_result_print_json(const struct waymark_ctl_result *result, FILE 
 
 /* ── requests ────────────────────────────────────────────────────────────────────────────────────────── */
 
-int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_options *options, struct waymark_ctl_result **result)
+int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_options *options,
+		       struct waymark_ctl_result **result)
 {
 	(void)ctl;
 	note("create %s %s %s; ", or_all(options->name), options->path ? options->path : "-", options->home);
@@ -203,7 +210,8 @@ int waymark_ctl_list_sessions(struct waymark_ctl *ctl, const char *session, stru
 	return answer(session, session && *session ? -2 : 0, result);
 }
 
-int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps_options *options, struct waymark_ctl_result **result)
+int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps_options *options,
+			  struct waymark_ctl_result **result)
 {
 	(void)ctl;
 	if (options)
@@ -211,7 +219,8 @@ int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps
 	return answer(NULL, 0, result);
 }
 
-int waymark_ctl_list_kernel(struct waymark_ctl *ctl, const struct waymark_ctl_kernel_options *options, struct waymark_ctl_result **result)
+int waymark_ctl_list_kernel(struct waymark_ctl *ctl, const struct waymark_ctl_kernel_options *options,
+			    struct waymark_ctl_result **result)
 {
 	(void)ctl;
 	note("kernel %d %d", options->fields, options->lacks);
@@ -241,7 +250,8 @@ int waymark_ctl_shutdown(struct waymark_ctl *ctl)
 	return fake.rc;
 }
 
-int waymark_ctl_regenerate(struct waymark_ctl *ctl, const char *session, uint32_t what, struct waymark_ctl_result **result)
+int waymark_ctl_regenerate(struct waymark_ctl *ctl, const char *session, uint32_t what,
+			   struct waymark_ctl_result **result)
 {
 	(void)ctl;
 	note("regenerate %s %u; ", session, what);
@@ -260,13 +270,15 @@ static int track(const char *name, const struct waymark_ctl_track_options *optio
 	return answer(options->session, good ? 0 : fake.rc, result);
 }
 
-int waymark_ctl_track(struct waymark_ctl *ctl, const struct waymark_ctl_track_options *options, struct waymark_ctl_result **result)
+int waymark_ctl_track(struct waymark_ctl *ctl, const struct waymark_ctl_track_options *options,
+		      struct waymark_ctl_result **result)
 {
 	(void)ctl;
 	return track("track", options, result);
 }
 
-int waymark_ctl_untrack(struct waymark_ctl *ctl, const struct waymark_ctl_track_options *options, struct waymark_ctl_result **result)
+int waymark_ctl_untrack(struct waymark_ctl *ctl, const struct waymark_ctl_track_options *options,
+			struct waymark_ctl_result **result)
 {
 	(void)ctl;
 	return track("untrack", options, result);
@@ -291,12 +303,14 @@ int waymark_ctl_enable_channel(struct waymark_ctl *ctl, const struct waymark_ctl
 	note("enable-channel %s %s", options->session, options->name);
 	note_domain(options->domain);
 	note(" mode %u buffers %u %llu x %llu block %lld files %llu x %llu; ", options->mode, options->buffers,
-	     (unsigned long long)options->n_subbufs, (unsigned long long)options->subbuf_size, (long long)options->blocking_us,
-	     (unsigned long long)options->tracefile_count, (unsigned long long)options->tracefile_size);
+	     (unsigned long long)options->n_subbufs, (unsigned long long)options->subbuf_size,
+	     (long long)options->blocking_us, (unsigned long long)options->tracefile_count,
+	     (unsigned long long)options->tracefile_size);
 	return answer(options->session, fake.rc, result);
 }
 
-static int events(const char *name, const struct waymark_ctl_events_options *options, struct waymark_ctl_result **result)
+static int events(const char *name, const struct waymark_ctl_events_options *options,
+		  struct waymark_ctl_result **result)
 {
 	note("%s %s %s", name, options->session, options->channel ? options->channel : "-");
 	note_domain(options->domain);
@@ -333,18 +347,21 @@ EVENTS_REQUEST(enable_event, "enable-event")
 EVENTS_REQUEST(disable_event, "disable-event")
 EVENTS_REQUEST(add_context, "add-context")
 
-int waymark_ctl_save(struct waymark_ctl *ctl, const struct waymark_ctl_save_options *options, struct waymark_ctl_result **result)
+int waymark_ctl_save(struct waymark_ctl *ctl, const struct waymark_ctl_save_options *options,
+		     struct waymark_ctl_result **result)
 {
 	(void)ctl;
-	note("save %s %s%s; ", or_all(options->session), options->path ? options->path : "-", options->replace ? " replace" : "");
+	note("save %s %s%s; ", or_all(options->session), options->path ? options->path : "-",
+	     options->replace ? " replace" : "");
 	return answer(options->session, fake.rc, result);
 }
 
-int waymark_ctl_load(struct waymark_ctl *ctl, const struct waymark_ctl_load_options *options, struct waymark_ctl_result **result)
+int waymark_ctl_load(struct waymark_ctl *ctl, const struct waymark_ctl_load_options *options,
+		     struct waymark_ctl_result **result)
 {
 	(void)ctl;
 	note("load %s %s%s name %s output %s%s; ", or_all(options->session), options->path ? options->path : "-",
-	     options->replace ? " replace" : "", options->name ? options->name : "-", options->output ? options->output : "-",
-	     options->default_output ? " default" : "");
+	     options->replace ? " replace" : "", options->name ? options->name : "-",
+	     options->output ? options->output : "-", options->default_output ? " default" : "");
 	return answer(options->session, fake.rc, result);
 }

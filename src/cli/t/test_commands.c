@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_commands.c - what each command asks of libwaymark-ctl, what it says of the answer, what it refuses; with fake_ctl.c in its place.
+ * test_commands.c - what each command asks of libwaymark-ctl, what it says of the answer, what it refuses; with
+ * fake_ctl.c in its place.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -115,8 +116,14 @@ static const struct waymark_ctl_rule_info rule = {
 }, plain = { .pattern = "a:*", .enabled = true, .matched = 5, .filter = "", .place = "" },
 filtered = { .pattern = "a:f", .enabled = true, .matched = 1, .filter = "n>1", .place = "" }, *const rules[] = { &rule, &plain, &filtered };
 static struct waymark_ctl_channel_info channel = {
-	.name = "chan", .subbuf_size = 4096, .n_subbufs = 4, .enabled = true, .contexts = contexts, .n_contexts = 2, .rules = rules,
-		.n_rules = 3,
+	.name = "chan",
+	.subbuf_size = 4096,
+	.n_subbufs = 4,
+	.enabled = true,
+	.contexts = contexts,
+	.n_contexts = 2,
+	.rules = rules,
+	.n_rules = 3,
 	.counts = &counts,
 };
 static const struct waymark_ctl_channel_info *const channels[] = { &channel };
@@ -130,7 +137,14 @@ static const struct waymark_ctl_event_info event = {
 	.provider = "shop", .name = "pa\033id", .level = 6, .file = "shop.c", .line = 12, .enabled = true, .fields = fields, .n_fields = 1,
 }, *const app_events[] = { &event };
 static const struct waymark_ctl_app_info app = {
-	.pid = 77, .name = "shop", .exe = "/usr/bin/shop", .connected = true, .n_known = 1, .events = app_events, .n_events = 1, .why = "",
+	.pid = 77,
+	.name = "shop",
+	.exe = "/usr/bin/shop",
+	.connected = true,
+	.n_known = 1,
+	.events = app_events,
+	.n_events = 1,
+	.why = "",
 };
 
 static int setup(void **state)
@@ -183,7 +197,8 @@ static void test_lives(void **state)
 	asks("start -s two", "start two; ");
 	asks("stop", "stop one; ");
 	says("Session one stopped: 120 records, 3 lost, 1.5 MB in /traces/one");
-	says("channel chan of session one lost 3 records: its buffers were full; --num-subbuf 8 or --subbuf-size 8k would have helped");
+	says("channel chan of session one lost 3 records: its buffers were full; --num-subbuf 8 or --subbuf-size 8k "
+	     "would have helped");
 	asks("stop --all --json", "stop ALL; ");
 	says("{\"about\":\"\"}");
 	asks("clear two", "clear two; ");
@@ -206,13 +221,15 @@ static void test_channels(void **state)
 	(void)state;
 	asks("enable-channel chan", "enable-channel one chan mode 0 buffers 0 0 x 0 block 0 files 0 x 0; ");
 	says("Channel chan of session one is enabled: 4 sub-buffers of 4k");
-	asks("enable-channel -u a,b -s two --overwrite --num-subbuf 3 --subbuf-size=6000 --buffers-pid -C 1M -W 5 --pid 12 --follow",
+	asks("enable-channel -u a,b -s two --overwrite --num-subbuf 3 --subbuf-size=6000 --buffers-pid -C 1M -W 5 "
+	     "--pid 12 --follow",
 	     "enable-channel two a pid 12 follow mode 1 buffers 1 4 x 8192 block 0 files 5 x 1048576; "
 	     "enable-channel two b pid 12 follow mode 1 buffers 1 4 x 8192 block 0 files 5 x 1048576; ");
 	says("made 8k, a power of two");
-	asks("enable-channel c --discard --blocking-timeout inf --exec sh", "enable-channel one c exec sh mode 0 buffers 0 0 x 0 block "
-		"-1 files 0 x 0; ");
-	asks("enable-channel c --blocking-timeout=100", "enable-channel one c mode 0 buffers 0 0 x 0 block 100 files 0 x 0; ");
+	asks("enable-channel c --discard --blocking-timeout inf --exec sh",
+	     "enable-channel one c exec sh mode 0 buffers 0 0 x 0 block -1 files 0 x 0; ");
+	asks("enable-channel c --blocking-timeout=100",
+	     "enable-channel one c mode 0 buffers 0 0 x 0 block 100 files 0 x 0; ");
 	asks("disable-channel chan -s one", "disable-channel one chan; ");
 	refuses("enable-channel", "which channel");
 	refuses("enable-channel c --overwrite --discard", "--discard and --overwrite");
@@ -235,7 +252,8 @@ static void test_events(void **state)
 	says("Session one, channel chan: a:* enabled, 5 events so far");
 	asks("enable-event a:* -x a:b --loglevel warning", "enable-event one - a:*!a:b level 1 4 4; ");
 	says("Session one, channel chan: a:* enabled, 2 events so far");
-	asks("enable-event -u a:*,b d -c chan -x x,y --exclude z -s two", "enable-event two chan a:*!x!y!z b!x!y!z d!x!y!z; ");
+	asks("enable-event -u a:*,b d -c chan -x x,y --exclude z -s two",
+	     "enable-event two chan a:*!x!y!z b!x!y!z d!x!y!z; ");
 	asks("enable-event a:f,b --filter n>1", "enable-event one - a:f if n>1 b if n>1; ");
 	says("Session one, channel chan: a:f enabled, 1 event so far");
 	refuses("enable-event a:f --filter=", "the filter is empty");
@@ -243,16 +261,20 @@ static void test_events(void **state)
 	asks("enable-event a --loglevel WARNING", "enable-event one - a level 1 4 4; ");
 	asks("enable-event a --loglevel=TRACE_INFO", "enable-event one - a level 1 6 6; ");
 	asks("enable-event a --loglevel-only 14", "enable-event one - a level 2 14 14; ");
-	asks("enable-event a --loglevel info..err --exec prog --follow", "enable-event one - exec prog follow a level 3 3 6; ");
+	asks("enable-event a --loglevel info..err --exec prog --follow",
+	     "enable-event one - exec prog follow a level 3 3 6; ");
 	asks("disable-event a:*,b -c chan", "disable-event one chan a:* b; ");
 	asks("disable-event --all-events", "disable-event one -; ");
 	asks("enable-event -k sched_*,irq:*", "enable-event one - kernel sched_* irq:*; ");
-	asks("enable-event -k --syscall openat,syscall:read", "enable-event one - kernel syscall:openat syscall:read; ");
+	asks("enable-event -k --syscall openat,syscall:read",
+	     "enable-event one - kernel syscall:openat syscall:read; ");
 	asks("enable-event -k --syscall --all", "enable-event one - kernel syscall:*; ");
 	asks("enable-event -k x --pid 7 --follow", "enable-event one - kernel pid 7 follow x; ");
-	asks("enable-event -k --probe vfs_read(count) reads", "enable-event one - kernel reads probe 1 vfs_read(count); ");
+	asks("enable-event -k --probe vfs_read(count) reads",
+	     "enable-event one - kernel reads probe 1 vfs_read(count); ");
 	asks("enable-event -k --function f g", "enable-event one - kernel g probe 3 f; ");
-	asks("enable-event -k --userspace-probe sdt:/dev/null:p:n g", "enable-event one - kernel g probe 4 sdt:/dev/null:p:n; ");
+	asks("enable-event -k --userspace-probe sdt:/dev/null:p:n g",
+	     "enable-event one - kernel g probe 4 sdt:/dev/null:p:n; ");
 	refuses("enable-event -k --userspace-probe /nowhere/at/all:f g", "there is no /nowhere/at/all");
 	refuses("enable-event -k --userspace-probe main g", "PATH:SYMBOL");
 	refuses("enable-event --probe f g", "say --kernel too");
@@ -323,7 +345,8 @@ static void test_saved(void **state)
 	asks("save", "save ALL -; ");
 	says("saved /saved/one.json");
 	asks("save one -o /dir -f", "save one /dir replace; ");
-	asks("load two -i x.json --override-name three --override-output /there", "load two x.json name three output /there; ");
+	asks("load two -i x.json --override-name three --override-output /there",
+	     "load two x.json name three output /there; ");
 	asks("load --all --default-output --force", "load ALL - replace name - output - default; ");
 	refuses("load --default-output --override-output x", "do not go together");
 	refuses("save one --all", "do not go together");
@@ -383,8 +406,15 @@ static void test_kernel_list(void **state)
 	static const struct waymark_ctl_field_info tid = { "prev_tid", "s32", "" };
 	static const struct waymark_ctl_field_info *const inside[] = { &tid };
 	static const struct waymark_ctl_event_info events[] = {
-		{ .provider = "irq", .name = "irq_softirq_entry", .file = "events/irq/softirq_entry", .fields = inside, .n_fields = 1 },
-		{ .provider = "syscall", .name = "open\033at", .file = "events/syscalls/sys_enter_openat", .enabled = true },
+		{ .provider = "irq",
+		  .name = "irq_softirq_entry",
+		  .file = "events/irq/softirq_entry",
+		  .fields = inside,
+		  .n_fields = 1 },
+		{ .provider = "syscall",
+		  .name = "open\033at",
+		  .file = "events/syscalls/sys_enter_openat",
+		  .enabled = true },
 	};
 
 	(void)state;
@@ -485,11 +515,16 @@ static void test_record_leaves_what_is_there(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_lives, setup), cmocka_unit_test_setup(test_channels, setup),
-			cmocka_unit_test_setup(test_events, setup),
-		cmocka_unit_test_setup(test_contexts_and_trackers, setup), cmocka_unit_test_setup(test_saved, setup),
-		cmocka_unit_test_setup(test_lists, setup), cmocka_unit_test_setup(test_kernel_list, setup), cmocka_unit_test_setup(test_no_daemon, setup),
-		cmocka_unit_test_setup(test_remedies, setup), cmocka_unit_test_setup(test_record_leaves_what_is_there, setup),
+		cmocka_unit_test_setup(test_lives, setup),
+		cmocka_unit_test_setup(test_channels, setup),
+		cmocka_unit_test_setup(test_events, setup),
+		cmocka_unit_test_setup(test_contexts_and_trackers, setup),
+		cmocka_unit_test_setup(test_saved, setup),
+		cmocka_unit_test_setup(test_lists, setup),
+		cmocka_unit_test_setup(test_kernel_list, setup),
+		cmocka_unit_test_setup(test_no_daemon, setup),
+		cmocka_unit_test_setup(test_remedies, setup),
+		cmocka_unit_test_setup(test_record_leaves_what_is_there, setup),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

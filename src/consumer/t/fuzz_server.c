@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_server.c - any bytes as a session daemon, against the whole of waymark-consumerd but its disk: frames, objects, traces, rings, jobs in
- * their threads. A frame that says that a descriptor is with it gets one, of a ring set. At the end everything is let go.
+ * fuzz_server.c - any bytes as a session daemon, against the whole of waymark-consumerd but its disk: frames, objects,
+ * traces, rings, jobs in their threads. A frame that says that a descriptor is with it gets one, of a ring set. At the
+ * end everything is let go.
  */
 #include <ftw.h>
 #include <pthread.h>
@@ -83,7 +84,10 @@ static void *serve(void *server)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 2, .n_cpus = 1,
+	const struct waymark_ring_options ring = { .size = sizeof(ring),
+						   .subbuf_size = 4096,
+						   .n_subbufs = 2,
+						   .n_cpus = 1,
 						   .header_room = WMK_CTF_PACKET_ROOM };
 	struct wmk_consumer_server_options options = { .size = sizeof(options), .version = "fuzz" };
 	struct wmk_consumer_server *server;

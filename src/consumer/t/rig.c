@@ -50,13 +50,17 @@ static void declare(struct rig *rig)
 
 void rig_open(struct rig *rig, const struct rig_shape *shape)
 {
-	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = shape->subbuf,
+	struct waymark_ring_options ring = { .size = sizeof(ring),
+					     .subbuf_size = shape->subbuf,
 					     .n_subbufs = shape->n_subbufs,
 					     .header_room = wmk_consumer_header_room(shape->subbuf),
-					     .mode = shape->mode, .clock = WAYMARK_CLOCK_MONOTONIC,
+					     .mode = shape->mode,
+					     .clock = WAYMARK_CLOCK_MONOTONIC,
 					     .block_us = shape->block_us,
 					     /* All of it, so that no record is lost for lack of memory. */
-					     .prefault = shape->cold ? 0 : (uint64_t)shape->subbuf * shape->n_subbufs * 1024 };
+					     .prefault = shape->cold
+								 ? 0
+								 : (uint64_t)shape->subbuf * shape->n_subbufs * 1024 };
 	struct wmk_consumer_options options = { .at_stop_only = shape->at_stop_only,
 						.start_ts = wmk_clock_monotonic() };
 

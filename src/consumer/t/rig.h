@@ -31,7 +31,8 @@ struct rig {
 	uint64_t *seen[RIG_WRITERS];               /* bit for each number */
 	uint64_t next[RIG_WRITERS], count[RIG_WRITERS];
 	uint64_t max;
-	_Atomic unsigned begun;                    /* threads of rig_record_threads(); one more when all have been made */
+	/* threads of rig_record_threads(); one more when all have been made */
+	_Atomic unsigned begun;
 };
 
 struct rig_shape {
@@ -44,7 +45,10 @@ struct rig_shape {
 };
 
 void rig_open(struct rig *rig, const struct rig_shape *shape);
-/* In the place of the consumer, which goes as it is (a running one ends): another one, which goes on with what is in the trace. Not started. */
+/*
+ * In the place of the consumer, which goes as it is (a running one ends): another one, which goes on with what is in
+ * the trace. Not started.
+ */
 void rig_resume(struct rig *rig);
 /* Stops, reads the statistics; returns what wmk_consumer_stop() did. */
 int rig_stop(struct rig *rig);
@@ -52,8 +56,9 @@ void rig_close(struct rig *rig);
 /* Record numbers from..to-1 of `writer`; returns how many were not lost. */
 uint64_t rig_record(struct rig *rig, uint64_t writer, uint64_t from, uint64_t to);
 /*
- * The same in `n` threads, writers 0..n-1; returns the sum. None ends before all have recorded: between rig_begun() and the end of all no thread
- * of these is in an allocator, so that fork() may come at any time, also of sanitizers, whose children would inherit its locks.
+ * The same in `n` threads, writers 0..n-1; returns the sum. None ends before all have recorded: between rig_begun() and
+ * the end of all no thread of these is in an allocator, so that fork() may come at any time, also of sanitizers, whose
+ * children would inherit its locks.
  */
 uint64_t rig_record_threads(struct rig *rig, unsigned n, uint64_t each);
 /* Waits for that. */
@@ -72,8 +77,8 @@ const char *rig_path(const struct rig *rig, const char *name);
 uint64_t rig_rounds(uint64_t all);
 
 /*
- * While nobody reads the rings, and somebody soon will: writers that wait for room must not take them for abandoned, as they do after 2 s.
- * The thread is never in the allocator, so that fork() may come at any time.
+ * While nobody reads the rings, and somebody soon will: writers that wait for room must not take them for abandoned, as
+ * they do after 2 s. The thread is never in the allocator, so that fork() may come at any time.
  */
 struct rig_heart {
 	struct waymark_ring_set *set;

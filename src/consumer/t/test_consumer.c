@@ -129,7 +129,10 @@ static unsigned packets_of(const struct rig *rig, struct wmk_ctf_packet *packets
 	return n;
 }
 
-/* A gap shows where it is: packets that were over before it say nothing of it, whatever was known when they were written; all behind it do. */
+/*
+ * A gap shows where it is: packets that were over before it say nothing of it, whatever was known when they were
+ * written; all behind it do.
+ */
 static void test_gap(void **state)
 {
 	struct wmk_ctf_packet packets[16];

@@ -153,8 +153,12 @@ static void test_limit_lasting(void **state)
 /* What other streams have is written while one's file may not grow; and that one goes on by itself when it may. */
 static void test_limit_of_one(void **state)
 {
-	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 4, .header_room = WMK_CTF_PACKET_ROOM,
-					     .clock = WAYMARK_CLOCK_MONOTONIC, .prefault = 1u << 30 };
+	struct waymark_ring_options ring = { .size = sizeof(ring),
+					     .subbuf_size = 4096,
+					     .n_subbufs = 4,
+					     .header_room = WMK_CTF_PACKET_ROOM,
+					     .clock = WAYMARK_CLOCK_MONOTONIC,
+					     .prefault = 1u << 30 };
 	const uint64_t words[2] = { 1, 2 };
 	const struct waymark_ring_frag frag = { words, sizeof(words), WAYMARK_FRAG_WORDS };
 	const struct timespec pause = { .tv_nsec = 5000000 };
@@ -179,7 +183,10 @@ static void test_limit_of_one(void **state)
 	if (one.counts.records < 150)
 		fail_msg("10 seconds, and of the other stream %llu records are written",
 			 (unsigned long long)one.counts.records);
-	/* It is tried again and again, though there is nobody who wakes the consumer: more often than it looks before it sleeps deep. */
+	/*
+	 * It is tried again and again, though there is nobody who wakes the consumer: more often than it looks before
+	 * it sleeps deep.
+	 */
 	const uint32_t tried = rig.stats.counts.sink_errors;
 
 	for (unsigned i = 0; i < 4000 && rig.stats.counts.sink_errors < tried + 30; i++, nanosleep(&pause, NULL))
@@ -291,9 +298,10 @@ static int stay_here(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limit_passing), cmocka_unit_test(test_limit_large), cmocka_unit_test(test_limit_lasting),
-			cmocka_unit_test(test_limit_nothing), cmocka_unit_test(test_limit_of_one),
-		cmocka_unit_test(test_disk_passing), cmocka_unit_test(test_disk_lasting),
+		cmocka_unit_test(test_limit_passing), cmocka_unit_test(test_limit_large),
+		cmocka_unit_test(test_limit_lasting), cmocka_unit_test(test_limit_nothing),
+		cmocka_unit_test(test_limit_of_one),  cmocka_unit_test(test_disk_passing),
+		cmocka_unit_test(test_disk_lasting),
 	};
 
 	signal(SIGXFSZ, SIG_IGN);

@@ -257,7 +257,10 @@ static void test_large(void **state)
 	kill_consumers(&shape, (unsigned)rig_rounds(200), 400000, 4);
 }
 
-/* A ring whose content has been given back behind what the trace has: what is gone is counted or told, what the ring holds is there, the others go on. */
+/*
+ * A ring whose content has been given back behind what the trace has: what is gone is counted or told, what the ring
+ * holds is there, the others go on.
+ */
 static void lacks(bool all)
 {
 	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 4, .block_us = -1 };
@@ -276,7 +279,8 @@ static void lacks(bool all)
 		bool claim = stream >= waymark_ring_set_cpus(rig.set);
 		char one[64];
 
-		snprintf(one, sizeof(one), "app_%s%u", claim ? "claim" : "", claim ? stream - waymark_ring_set_cpus(rig.set) : stream);
+		snprintf(one, sizeof(one), "app_%s%u", claim ? "claim" : "",
+			 claim ? stream - waymark_ring_set_cpus(rig.set) : stream);
 		if (stat(rig_path(&rig, one), &st) < 0 || st.st_size <= longest)
 			continue;
 		longest = st.st_size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_sets.c - a consumer with several sets: it sleeps while nothing happens, wakes for each of them, lets single ones go, settles,
- * and forgets what was recorded when it is told to.
+ * test_sets.c - a consumer with several sets: it sleeps while nothing happens, wakes for each of them, lets single ones
+ * go, settles, and forgets what was recorded when it is told to.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -35,9 +35,15 @@ struct sets {
 
 static void sets_open(struct sets *s, int64_t block_us, const struct wmk_consumer_set *how)
 {
-	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 4, .header_room = WMK_CTF_PACKET_ROOM,
-					     .clock = WAYMARK_CLOCK_MONOTONIC, .block_us = block_us, .prefault = 1u << 30,
-					     .mode = how && how->at_stop_only ? WAYMARK_RING_OVERWRITE : WAYMARK_RING_DISCARD };
+	struct waymark_ring_options ring = { .size = sizeof(ring),
+					     .subbuf_size = 4096,
+					     .n_subbufs = 4,
+					     .header_room = WMK_CTF_PACKET_ROOM,
+					     .clock = WAYMARK_CLOCK_MONOTONIC,
+					     .block_us = block_us,
+					     .prefault = 1u << 30,
+					     .mode = how && how->at_stop_only ? WAYMARK_RING_OVERWRITE
+									      : WAYMARK_RING_DISCARD };
 
 	rig_open(&s->rig, &shape);
 	s->sets[0] = s->rig.set;
@@ -99,7 +105,8 @@ static uint64_t switches(void)
 			continue;
 		snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
 		status = fopen(path, "re");
-		while (status && fgets(line, sizeof(line), status) && (strncmp(line, "Name:", 5) != 0 || strstr(line, "wmk-")))
+		while (status && fgets(line, sizeof(line), status) &&
+		       (strncmp(line, "Name:", 5) != 0 || strstr(line, "wmk-")))
 			if (sscanf(line, "voluntary_ctxt_switches: %llu", (unsigned long long *)&n) == 1)
 				sum += n;
 		if (status)
@@ -109,7 +116,9 @@ static uint64_t switches(void)
 	return sum;
 }
 
-/* For so long none of its threads has slept anew. (On a busy machine one may be kept from its CPU for less than that.) */
+/*
+ * For so long none of its threads has slept anew. (On a busy machine one may be kept from its CPU for less than that.)
+ */
 static uint64_t wait_for_calm(unsigned calm_ms)
 {
 	uint64_t before = switches(), now;
@@ -192,10 +201,16 @@ static void test_wakes(void **state)
 	sets_close(&s);
 }
 
-/* It cannot sleep until one of so many wakes it: it looks at them now and then, takes from each, and sleeps again when there are fewer. */
+/*
+ * It cannot sleep until one of so many wakes it: it looks at them now and then, takes from each, and sleeps again when
+ * there are fewer.
+ */
 static void test_more_than_it_can_wait_for(void **state)
 {
-	const struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 4, .header_room = WMK_CTF_PACKET_ROOM,
+	const struct waymark_ring_options ring = { .size = sizeof(ring),
+						   .subbuf_size = 4096,
+						   .n_subbufs = 4,
+						   .header_room = WMK_CTF_PACKET_ROOM,
 						   .prefault = 1u << 30 };
 	struct waymark_ring_set *more[WAYMARK_RING_WAIT_SETS], *writer;
 	struct wmk_consumer_set how = { .start_ts = wmk_clock_monotonic() };
@@ -263,7 +278,10 @@ static void test_blocking_writer(void **state)
 	sets_close(&s);
 }
 
-/* Children that die before anybody knows them leave their claims: those who come after them have rings all the same, after a while. */
+/*
+ * Children that die before anybody knows them leave their claims: those who come after them have rings all the same,
+ * after a while.
+ */
 static void test_claims_left(void **state)
 {
 	static const uint64_t guard = 0;
@@ -279,7 +297,8 @@ static void test_claims_left(void **state)
 	for (uint32_t i = waymark_ring_set_cpus(left); i < left->header->claims_end; i++)
 		left->ring[i].ctl->claim = WMK_CLAIM_ANONYMOUS;
 	assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
-	for (unsigned ms = 0; wmk_ring_write_claim(s.writers[1], &guard, 0, 3, &frag, 1, sizeof(word)) != 0; ms += 20, lost++) {
+	for (unsigned ms = 0; wmk_ring_write_claim(s.writers[1], &guard, 0, 3, &frag, 1, sizeof(word)) != 0;
+	     ms += 20, lost++) {
 		if (ms > PATIENCE_MS)
 			fail_msg("all claim rings are somebody's who is no more");
 		pause_ms(20);
@@ -346,7 +365,9 @@ static void test_remove(void **state)
 	}
 }
 
-/* Stop and start, again and again: each time everything is there, with the lost counts; also what is for the stop only. */
+/*
+ * Stop and start, again and again: each time everything is there, with the lost counts; also what is for the stop only.
+ */
 static void test_settle(void **state)
 {
 	const struct wmk_consumer_set flight = { .at_stop_only = 1 };
@@ -472,7 +493,8 @@ static void test_limits(void **state)
 			const uint32_t cpus = waymark_ring_set_cpus(s.sets[1]);
 			struct stat st;
 
-			snprintf(name, sizeof(name), "more1_%s%u_%u", ring < cpus ? "" : "claim", ring < cpus ? ring : ring - cpus, i);
+			snprintf(name, sizeof(name), "more1_%s%u_%u", ring < cpus ? "" : "claim",
+				 ring < cpus ? ring : ring - cpus, i);
 			if (stat(rig_path(&s.rig, name), &st) < 0)
 				continue;
 			assert_true(i < 3 && st.st_size <= 20000);

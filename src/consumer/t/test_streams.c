@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_streams.c - each stream by itself, with sources and a sink that do as they are told: what its packets say, and what becomes of the
- * others when one is in trouble.
+ * test_streams.c - each stream by itself, with sources and a sink that do as they are told: what its packets say, and
+ * what becomes of the others when one is in trouble.
  */
 #include <errno.h>
 #include <sched.h>
@@ -97,8 +97,14 @@ static void make_packet(struct made *made, uint64_t lost)
 	const unsigned i = made->n;
 
 	assert_true(i < PACKETS);
-	made->packets[made->n++] = (struct wmk_packet){ .begin_ts = i + 1, .end_ts = i + 1, .position = 64 * i, .end = 64 * (i + 1),
-							.records = i + 1, .lost = lost, .data = record, .len = sizeof(record) };
+	made->packets[made->n++] = (struct wmk_packet){ .begin_ts = i + 1,
+							.end_ts = i + 1,
+							.position = 64 * i,
+							.end = 64 * (i + 1),
+							.records = i + 1,
+							.lost = lost,
+							.data = record,
+							.len = sizeof(record) };
 }
 
 static void add_made(struct rig *rig, struct made *made, const char *name)
@@ -138,7 +144,8 @@ static struct {
 	unsigned tries;                  /* to write it */
 } choosy;
 
-static int choosy_open(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits, struct wmk_output_stream **stream)
+static int choosy_open(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits,
+		       struct wmk_output_stream **stream)
 {
 	int err = choosy.inner->ops->stream_open(choosy.inner, name, limits, stream);
 
@@ -148,7 +155,8 @@ static int choosy_open(struct wmk_output_trace *sink, const char *name, const st
 	return err;
 }
 
-static int choosy_write(struct wmk_output_stream *stream, const struct wmk_ctf_packet *head, const struct wmk_packet *packet)
+static int choosy_write(struct wmk_output_stream *stream, const struct wmk_ctf_packet *head,
+			const struct wmk_packet *packet)
 {
 	if (stream == choosy.refused) {
 		choosy.tries++;
@@ -189,7 +197,10 @@ static void refuse(struct rig *rig, const char *name, int err)
 
 /* ── what packets say of losses ──────────────────────────────────────────────────────────────────────── */
 
-/* Each packet its own count, but none less than one before it; what is known by now stands in the packets that tell counts alone. */
+/*
+ * Each packet its own count, but none less than one before it; what is known by now stands in the packets that tell
+ * counts alone.
+ */
 static void test_lost_counts(void **state)
 {
 	static const uint64_t expected[] = { 0, 2, 7, 7, 9 };
@@ -217,7 +228,10 @@ static void test_lost_counts(void **state)
 	rig_close(&rig);
 }
 
-/* A program can say that its ring goes on for ever, and add to it all the time: what it has room for is taken, and then the others' turn comes. */
+/*
+ * A program can say that its ring goes on for ever, and add to it all the time: what it has room for is taken, and then
+ * the others' turn comes.
+ */
 static void test_boasts(void **state)
 {
 	struct wmk_consumer_stats seen;
@@ -307,7 +321,10 @@ static void test_refused(void **state)
 	check_refused(-EDQUOT, true);
 }
 
-/* A stream that has begun and has no room for its first records: what tells its counts is no earlier than its beginning. */
+/*
+ * A stream that has begun and has no room for its first records: what tells its counts is no earlier than its
+ * beginning.
+ */
 static void test_begun_without_room(void **state)
 {
 	static const uint64_t expected[] = { 0, 3, 3 };
@@ -351,7 +368,10 @@ static const char *stream_of(const struct rig *rig, const char *end, bool with_f
 	return NULL;
 }
 
-/* 50 records are in the trace, and all of one CPU's stream; then the consumer dies, a directory stands in the way of a stream, and the next comes. */
+/*
+ * 50 records are in the trace, and all of one CPU's stream; then the consumer dies, a directory stands in the way of a
+ * stream, and the next comes.
+ */
 static const char *obstruct(struct rig *rig, bool with_file)
 {
 	const char *name;
@@ -458,7 +478,9 @@ static void test_cleared_obstructed(void **state)
 	}
 }
 
-/* What a new consumer is told to throw away goes, whatever it is; what cannot go is told, and nothing else is held up. */
+/*
+ * What a new consumer is told to throw away goes, whatever it is; what cannot go is told, and nothing else is held up.
+ */
 static void test_resumed_to_clear(void **state)
 {
 	const struct wmk_consumer_set again = { .channel = "app", .resume = 1, .clear = 1 };
@@ -561,9 +583,14 @@ static int stay_here(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lost_counts), cmocka_unit_test(test_boasts), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_begun_without_room), cmocka_unit_test(test_obstructed),
-		cmocka_unit_test(test_cleared_lies), cmocka_unit_test(test_cleared_obstructed), cmocka_unit_test(test_resumed_to_clear),
+		cmocka_unit_test(test_lost_counts),
+		cmocka_unit_test(test_boasts),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_begun_without_room),
+		cmocka_unit_test(test_obstructed),
+		cmocka_unit_test(test_cleared_lies),
+		cmocka_unit_test(test_cleared_obstructed),
+		cmocka_unit_test(test_resumed_to_clear),
 		cmocka_unit_test(test_only_file),
 	};
 

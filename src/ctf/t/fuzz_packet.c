@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_packet.c - any bytes as a stream of a trace that has something of everything: records decoded to the end, or to what is wrong; the
- * quick ways must say and end as the walk does, and the walk must say what the bits are. The first byte says of which class the stream is
- * (0xc1: the first; below 0x80: the last): of something of everything, or of one with the headers that there is a quick way for, in either
- * byte order, or of one in CTF 2.
+ * fuzz_packet.c - any bytes as a stream of a trace that has something of everything: records decoded to the end, or to
+ * what is wrong; the quick ways must say and end as the walk does, and the walk must say what the bits are. The first
+ * byte says of which class the stream is (0xc1: the first; below 0x80: the last): of something of everything, or of one
+ * with the headers that there is a quick way for, in either byte order, or of one in CTF 2.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 	"typealias integer { size = 64; align = 8; map = clock.c.value; } := t64;\n" \
 	"trace { major = 1; minor = 8; byte_order = le; packet.header := struct { u8 first; u8 uuid[16]; }; };\nclock { name = c; freq = 1000; };\n"
 
-/* A header of 32, 48, 56 or 72 bits, all but the last with all that it says in the first 64; events of constant sizes and others. */
+/*
+ * A header of 32, 48, 56 or 72 bits, all but the last with all that it says in the first 64; events of constant sizes
+ * and others.
+ */
 #define NEAR(order, bits) TRACE \
 	"stream { packet.context := struct { u8 p; u8 q[p]; }; event.header := struct { enum : integer { size = 5; byte_order = " order "; } " \
 	"{ compact = 0 ... 28, medium = 29, large = 30, extended = 31 } id; variant <id> { struct { integer { size = 27; byte_order = " order "; " \
@@ -31,19 +34,28 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 	"event { id = 4; context := struct { u8 l; integer { size = 8; encoding = UTF8; } t[l]; }; fields := struct { string a[2]; string b; }; };\n" \
 	"event { id = 7; context := struct { integer { size = 4; } l; }; fields := struct { integer { size = 4; } m; u8 n; }; };\n"
 
-/* CTF 2: lengths and selectors in variants, optional fields and elements, of those around and those before. ' stands for ". */
+/*
+ * CTF 2: lengths and selectors in variants, optional fields and elements, of those around and those before. ' stands
+ * for ".
+ */
 #define U8 "{'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8}"
-#define ROLE(role) "{'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8, 'roles': ['" role "']}"
+#define ROLE(role) \
+	"{'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8, " \
+	"'roles': ['" role "']}"
 #define MEMBER(name, class) "{'name': '" name "', 'field-class': " class "}"
 #define STRUCTURE(members) "{'type': 'structure', 'member-classes': [" members "]}"
 #define AT(origin, path) "{'origin': 'event-record-" origin "', 'path': [" path "]}"
 #define OPTION(from, to, class) "{'selector-field-ranges': [[" #from ", " #to "]], 'field-class': " class "}"
 #define VARIANT(at, options) "{'type': 'variant', 'selector-field-location': " at ", 'options': [" options "]}"
-#define OPTIONAL(at, class) "{'type': 'optional', 'selector-field-location': " at ", 'selector-field-ranges': [[1, 200]], 'field-class': " class "}"
-#define ARRAY(at, class) "{'type': 'dynamic-length-array', 'length-field-location': " at ", 'element-field-class': " class "}"
+#define OPTIONAL(at, class) \
+	"{'type': 'optional', 'selector-field-location': " at \
+	", 'selector-field-ranges': [[1, 200]], 'field-class': " class "}"
+#define ARRAY(at, class) \
+	"{'type': 'dynamic-length-array', 'length-field-location': " at ", 'element-field-class': " class "}"
 #define BLOB(at) "{'type': 'dynamic-length-blob', 'length-field-location': " at "}"
 #define WIDE(class, bits, order) "{'type': 'fixed-length-" class "', 'length': " bits ", 'byte-order': " order "}"
-#define EVENT(id, members) "\x1e{'type': 'event-record-class', 'id': " #id ", 'payload-field-class': " STRUCTURE(members) "}\n"
+#define EVENT(id, members) \
+	"\x1e{'type': 'event-record-class', 'id': " #id ", 'payload-field-class': " STRUCTURE(members) "}\n"
 
 #define WAYS \
 	"\x1e{'type': 'preamble', 'version': 2}\n\x1e{'type': 'trace-class', 'packet-header-field-class': " STRUCTURE(MEMBER("first", U8)) "}\n" \
@@ -69,17 +81,27 @@ static const char *const metadata[] = {
 	TRACE
 	"stream { packet.context := struct { u8 p; u8 q[p]; };\n"
 	"  event.header := struct { enum : integer { size = 5; } { compact = 0 ... 30, extended = 31 } id;\n"
-	"    variant <id> { struct { integer { size = 27; map = clock.c.value; } timestamp; } compact; struct { u8 id; t64 timestamp; } extended; } v; };\n"
-	"  event.context := struct { u8 c; }; };\n"
-	"event { id = 0; fields := struct { u8 a; string b; u8 n; u32 d[n]; integer { size = 8; encoding = UTF8; } t[n]; }; };\n"
-	"event { id = 1; fields := struct { enum : u8 { x = 0 ... 9, y = 10 ... 20, z = 21 ... 255 } tag; variant <tag> { u8 x;\n"
-	"  struct { u8 m; struct { u8 k; integer { size = 3; } e[k]; string f; } g[m]; } y; struct { } z; } v[2]; } align(64); };\n"
-	"event { id = 2; context := struct { u8 l; }; fields := struct { struct { } none[stream.packet.context.p]; u8 h[event.context.l]; "
-	"floating_point { exp_dig = 11; mant_dig = 53; } f; integer { size = 63; align = 1; byte_order = be; signed = true; } i; }; };\n"
-	"event { id = 200; };\nevent { id = 201; fields := struct { integer { size = 16; signed = true; byte_order = be; } a; integer { size = 24; signed = true; } b; u32 c; "
-	"struct { integer { size = 40; byte_order = be; } d; floating_point { exp_dig = 11; mant_dig = 53; align = 8; } e; } s; t64 g; "
+	"    variant <id> { struct { integer { size = 27; map = clock.c.value; } timestamp; } compact; struct { u8 id; "
+	"t64 timestamp; } extended; } v; };\n  event.context := struct { u8 c; }; };\n"
+	"event { id = 0; fields := struct { u8 a; string b; u8 n; u32 d[n]; integer { size = 8; encoding = UTF8; } "
+	"t[n]; }; };\n"
+	"event { id = 1; fields := struct { enum : u8 { x = 0 ... 9, y = 10 ... 20, z = 21 ... 255 } tag; variant "
+	"<tag> { u8 x;\n"
+	"  struct { u8 m; struct { u8 k; integer { size = 3; } e[k]; string f; } g[m]; } y; struct { } z; } v[2]; } "
+	"align(64); };\n"
+	"event { id = 2; context := struct { u8 l; }; fields := struct { struct { } none[stream.packet.context.p]; u8 "
+	"h[event.context.l]; "
+	"floating_point { exp_dig = 11; mant_dig = 53; } f; integer { size = 63; align = 1; byte_order = be; signed = "
+	"true; } i; }; };\n"
+	"event { id = 200; };\nevent { id = 201; fields := struct { integer { size = 16; signed = true; byte_order = "
+	"be; } a; integer { size = 24; signed = true; } b; u32 c; "
+	"struct { integer { size = 40; byte_order = be; } d; floating_point { exp_dig = 11; mant_dig = 53; align = 8; "
+	"} e; } s; t64 g; "
 	"integer { size = 64; signed = true; byte_order = be; } h; integer { size = 8; signed = true; } i; }; };\n",
-	NEAR("le", "27"), NEAR("be", "27"), NEAR("le", "21"), WAYS,
+	NEAR("le", "27"),
+	NEAR("be", "27"),
+	NEAR("le", "21"),
+	WAYS,
 };
 
 #define CLASSES (sizeof(metadata) / sizeof(metadata[0]))
@@ -146,7 +168,8 @@ static bool is_right(const struct wmk_ctf_walk *walk, const struct wmk_ctf_item 
 	const struct wmk_ctf_op *op = item->op;
 	uint64_t value;
 
-	if (item->is_end || op->code > WMK_CTF_FLAGS || (op->is_reversed && op->width <= 64) || (op->code == WMK_CTF_FLOAT && op->width != 64))
+	if (item->is_end || op->code > WMK_CTF_FLAGS || (op->is_reversed && op->width <= 64) ||
+	    (op->code == WMK_CTF_FLOAT && op->width != 64))
 		return true;
 	if (wmk_ctf_may_be_wide(op))
 		return op->code == WMK_CTF_BOOL || op->code == WMK_CTF_FLOAT || is_right_wide(walk, item);
@@ -161,7 +184,8 @@ static bool is_whole(const struct wmk_ctf_walk *walk, const struct wmk_ctf_item 
 
 	if (item->is_end || item->op->code != WMK_CTF_STRING || item->op->type->encoding != WMK_ENCODING_UTF8)
 		return true;
-	return item->text == (const char *)begin && memchr(begin, 0, (walk->in.end - item->at) / 8) == begin + item->len;
+	return item->text == (const char *)begin &&
+	       memchr(begin, 0, (walk->in.end - item->at) / 8) == begin + item->len;
 }
 
 /* All of one structure, from where the walk is. */
@@ -173,14 +197,16 @@ static void walk_through(struct wmk_ctf_walk *walk, const struct wmk_ctf_program
 	while (wmk_ctf_next(walk, &item)) {
 		if (!is_right(walk, &item) || !is_whole(walk, &item))
 			abort();
-		if (!item.is_end && (item.op->code == WMK_CTF_TEXT || item.op->code == WMK_CTF_STRING) && item.len && !item.text[item.len - 1])
+		if (!item.is_end && (item.op->code == WMK_CTF_TEXT || item.op->code == WMK_CTF_STRING) && item.len &&
+		    !item.text[item.len - 1])
 			abort();
 		if (!said || item.is_end || item.op->code > WMK_CTF_ENUM)
 			continue;
 		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS))
 			said->id = item.value.u;
 		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_TIME))
-			said->time = wmk_ctf_time(said->time, item.value.u, item.op->width ? item.op->width : (unsigned)item.len);
+			said->time = wmk_ctf_time(said->time, item.value.u,
+						  item.op->width ? item.op->width : (unsigned)item.len);
 	}
 }
 
@@ -192,7 +218,8 @@ static void again(const struct wmk_ctf_stream_decoder *stream, struct wmk_ctf_re
 
 	walk->at = record->at;
 	walk_through(walk, &stream->event_header, &said);
-	if (walk->err || walk->at != record->common_at || said.time != record->time || said.id != record->event->class->id)
+	if (walk->err || walk->at != record->common_at || said.time != record->time ||
+	    said.id != record->event->class->id)
 		abort();
 	walk_through(walk, &stream->event_context, NULL);
 	if (walk->err || walk->at != record->context_at)
@@ -225,7 +252,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!record.walk.err)
 		walk_through(&record.walk, &stream->packet_context, NULL);
 	at = record.walk.at;
-	while (!record.walk.err && (before = record.time, wmk_ctf_record(stream, &in, at, &record)) >= 0 && record.end > at) {
+	while (!record.walk.err && (before = record.time, wmk_ctf_record(stream, &in, at, &record)) >= 0 &&
+	       record.end > at) {
 		again(stream, &record, before);
 		at = record.end;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_json.c - CTF 2's metadata: each kind of fragment, what is wrong with it, and text that ends anywhere or has any byte wrong. Field
- * classes: test_json_type.c.
+ * test_json.c - CTF 2's metadata: each kind of fragment, what is wrong with it, and text that ends anywhere or has any
+ * byte wrong. Field classes: test_json_type.c.
  */
 #include "json_case.h"
 
@@ -9,15 +9,18 @@
 
 static void test_preamble(void **state)
 {
-	static const char with_uuid[] = "{'type': 'preamble', 'version': 2, 'uuid': [0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,255], 'more': {}}";
+	static const char with_uuid[] =
+		"{'type': 'preamble', 'version': 2, 'uuid': [0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,255], 'more': {}}";
 	static const struct {
 		int err;
 		const char *said, *text;
 	} wrong[] = {
 		{ -ENOTSUP, "meta:1: fragment 1 (preamble) + this is version 3", "{'type': 'preamble', 'version': 3}" },
-		{ -EPROTO, "'version': expected a whole number from 0 on, not '2'", "{'type': 'preamble', 'version': '2'}" },
+		{ -EPROTO, "'version': expected a whole number from 0 on, not '2'",
+		  "{'type': 'preamble', 'version': '2'}" },
 		{ -EPROTO, "expected a property 'version'", "{'type': 'preamble'}" },
-		{ -EPROTO, "'uuid': expected a list of 16 bytes, not a list of 3", "{'type': 'preamble', 'version': 2, 'uuid': [1, 2, 3]}" },
+		{ -EPROTO, "'uuid': expected a list of 16 bytes, not a list of 3",
+		  "{'type': 'preamble', 'version': 2, 'uuid': [1, 2, 3]}" },
 		{ -EPROTO, "byte 16: expected a whole number from 0 to 255, not 256",
 		  "{'type': 'preamble', 'version': 2, 'uuid': [0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,256]}" },
 		{ -EPROTO, "'uuid': expected a list, not 'f00'", "{'type': 'preamble', 'version': 2, 'uuid': 'f00'}" },
@@ -25,7 +28,8 @@ static void test_preamble(void **state)
 		  "{'type': 'preamble', 'version': 2, 'extensions': {'my.tracer': {'piano': {}}}}" },
 		{ -EPROTO, "'extensions'/'my.tracer': expected an object, not true",
 		  "{'type': 'preamble', 'version': 2, 'extensions': {'my.tracer': true}}" },
-		{ -EPROTO, "'attributes': expected an object, not 1", "{'type': 'preamble', 'version': 2, 'attributes': 1}" },
+		{ -EPROTO, "'attributes': expected an object, not 1",
+		  "{'type': 'preamble', 'version': 2, 'attributes': 1}" },
 		{ -EPROTO, "the preamble first", STREAM },
 		{ -EPROTO, "expected a type of fragment, not 'foreword'", "{'type': 'foreword'}" },
 		{ -EPROTO, "'type': expected a text, not null", "{'type': null}" },
@@ -73,7 +77,8 @@ static void test_trace_class(void **state)
 	       "{'type': 'trace-class', 'environment': {'a': 1.5}}");
 	REFUSE(-EPROTO, "'environment': expected an object", "{'type': 'trace-class', 'environment': ['a']}");
 	REFUSE(-EPROTO, "'name': expected a text, not 1", "{'type': 'trace-class', 'name': 1}");
-	REFUSE(-EPROTO, "'packet-header-field-class': expected a structure", "{'type': 'trace-class', 'packet-header-field-class': " U8 "}");
+	REFUSE(-EPROTO, "'packet-header-field-class': expected a structure",
+	       "{'type': 'trace-class', 'packet-header-field-class': " U8 "}");
 	REFUSE(-EPROTO, "expected a field class", "{'type': 'trace-class', 'packet-header-field-class': 5}");
 	REFUSE(-ENOTSUP, "'extensions'/'x' + 'y'", "{'type': 'trace-class', 'extensions': {'x': {'y': null}}}");
 }
@@ -82,14 +87,19 @@ static void test_clock_class(void **state)
 {
 	static const char *const wrong[][2] = {
 		{ "'frequency': expected a whole number from 1 on, not 0", "'id': 'd', 'frequency': 0" },
-		{ "expected a property 'frequency'", "'id': 'd'" }, { "expected a property 'id'", "'frequency': 1" },
+		{ "expected a property 'frequency'", "'id': 'd'" },
+		{ "expected a property 'id'", "'frequency': 1" },
 		{ "there is a clock class 'c' already", "'id': 'c', 'frequency': 1" },
-		{ "'precision': expected a whole number from 0 on, not -1", "'id': 'd', 'frequency': 1, 'precision': -1" },
-		{ "'accuracy': expected a whole number from 0 on, not 0.5", "'id': 'd', 'frequency': 1, 'accuracy': 0.5" },
+		{ "'precision': expected a whole number from 0 on, not -1",
+		  "'id': 'd', 'frequency': 1, 'precision': -1" },
+		{ "'accuracy': expected a whole number from 0 on, not 0.5",
+		  "'id': 'd', 'frequency': 1, 'accuracy': 0.5" },
 		{ "'origin': expected 'unix-epoch', or an object", "'id': 'd', 'frequency': 1, 'origin': 'big bang'" },
 		{ "'origin': expected a property 'uid'", "'id': 'd', 'frequency': 1, 'origin': {'name': 'n'}" },
-		{ "'offset-from-origin': expected an object, not 5", "'id': 'd', 'frequency': 1, 'offset-from-origin': 5" },
-		{ "'cycles': expected a whole number from 0 to 9, not 10", "'id': 'd', 'frequency': 10, 'offset-from-origin': {'cycles': 10}" },
+		{ "'offset-from-origin': expected an object, not 5",
+		  "'id': 'd', 'frequency': 1, 'offset-from-origin': 5" },
+		{ "'cycles': expected a whole number from 0 to 9, not 10",
+		  "'id': 'd', 'frequency': 10, 'offset-from-origin': {'cycles': 10}" },
 		{ "'offset-from-origin'/'seconds': expected a whole number of seconds",
 		  "'id': 'd', 'frequency': 1, 'offset-from-origin': {'seconds': 9223372036854775808}" },
 		{ "'description': expected a text", "'id': 'd', 'frequency': 1, 'description': {}" },
@@ -98,11 +108,12 @@ static void test_clock_class(void **state)
 
 	(void)state;
 	ACCEPT(CLOCK,
-	       "{'type': 'clock-class', 'id': 'd', 'namespace': 's', 'name': 'n', 'uid': 'u', 'description': 'what', 'precision': 3,"
-	       "'frequency': 18446744073709551615, 'accuracy': 4, 'origin': 'unix-epoch',"
+	       "{'type': 'clock-class', 'id': 'd', 'namespace': 's', 'name': 'n', 'uid': 'u', 'description': 'what', "
+	       "'precision': 3,'frequency': 18446744073709551615, 'accuracy': 4, 'origin': 'unix-epoch',"
 	       "'offset-from-origin': {'seconds': -18003, 'cycles': 7}}",
 	       "{'type': 'clock-class', 'id': 'e', 'frequency': 1, 'origin': {'name': 'o', 'uid': 'v'}}",
-	       "{'type': 'data-stream-class', 'default-clock-class-id': 'd'}", "{'type': 'data-stream-class', 'id': 1}");
+	       "{'type': 'data-stream-class', 'default-clock-class-id': 'd'}",
+	       "{'type': 'data-stream-class', 'id': 1}");
 	assert_int_equal(class->n_clocks, 3);
 	assert_string_equal(class->clocks[0].name, "");
 	assert_false(class->clocks[0].absolute);
@@ -127,9 +138,14 @@ static void test_clock_class(void **state)
 static void test_stream_class(void **state)
 {
 	(void)state;
-	ACCEPT(CLOCK, "{'type': 'data-stream-class', 'id': 18446744073709551615, 'name': 's', 'default-clock-class-id': 'c',"
-	       "'packet-context-field-class': " STRUCT(MEMBER("cpu_id", U8)) ", 'event-record-header-field-class': " STRUCT("") ","
-	       "'event-record-common-context-field-class': " STRUCT(MEMBER("cpu_id", U8)) "}", "{'type': 'data-stream-class', 'id': 5}",
+	ACCEPT(CLOCK,
+	       "{'type': 'data-stream-class', 'id': 18446744073709551615, 'name': 's', 'default-clock-class-id': 'c',"
+	       "'packet-context-field-class': " STRUCT(
+		       MEMBER("cpu_id",
+			      U8)) ", 'event-record-header-field-class': " STRUCT("") ",'event-record-common-context-"
+										      "field-class': " STRUCT(
+											      MEMBER("cpu_id", U8)) "}",
+	       "{'type': 'data-stream-class', 'id': 5}",
 	       "{'type': 'event-record-class', 'id': 7, 'data-stream-class-id': 18446744073709551615}");
 	assert_int_equal(class->n_streams, 2);
 	assert_int_equal(class->streams[0]->id, 5);
@@ -160,16 +176,22 @@ static void test_event_class(void **state)
 		{ "{'lttng.org,2009': {'log-level': 'emergency'}}", 0, NULL },
 		{ "{'babeltrace.org,2020': {'log-level': 'debug:line'}}", 13, NULL },
 		{ "{'lttng.org,2009': {'log-level': 'debug', 'emf-uri': 'http://x'}}", 14, "http://x" },
-		{ "{'lttng.org,2009': {'log-level': 6}}", 6, NULL }, { "{'lttng.org,2009': {'log-level': 15}}", -1, NULL },
-		{ "{'lttng.org,2009': {'log-level': 'loud', 'emf-uri': 5}}", -1, NULL }, { "{'lttng.org,2009': 5}", -1, NULL },
+		{ "{'lttng.org,2009': {'log-level': 6}}", 6, NULL },
+		{ "{'lttng.org,2009': {'log-level': 15}}", -1, NULL },
+		{ "{'lttng.org,2009': {'log-level': 'loud', 'emf-uri': 5}}", -1, NULL },
+		{ "{'lttng.org,2009': 5}", -1, NULL },
 		{ "{'other': {'log-level': 'debug'}}", -1, NULL },
-		{ "{'lttng.org,2009': {'log-level': 'debug'}, 'babeltrace.org,2020': {'log-level': 'warning'}}", 4, NULL },
+		{ "{'lttng.org,2009': {'log-level': 'debug'}, 'babeltrace.org,2020': {'log-level': 'warning'}}", 4,
+		  NULL },
 	};
 	char text[400];
 
 	(void)state;
-	ACCEPT(STREAM, "{'type': 'event-record-class', 'id': 9, 'name': 'e', 'namespace': 'n', 'uid': 'u', 'specific-context-field-class': "
-	       STRUCT(MEMBER("c", U8)) ", 'payload-field-class': " STRUCT(MEMBER("p", U8)) "}", "{'type': 'event-record-class'}");
+	ACCEPT(STREAM,
+	       "{'type': 'event-record-class', 'id': 9, 'name': 'e', 'namespace': 'n', 'uid': 'u', "
+	       "'specific-context-field-class': " STRUCT(MEMBER("c", U8)) ", 'payload-field-class': " STRUCT(
+		       MEMBER("p", U8)) "}",
+	       "{'type': 'event-record-class'}");
 	assert_int_equal(class->streams[0]->n_events, 2);
 	assert_null(class->streams[0]->events[0]->name);
 	assert_null(class->streams[0]->events[0]->payload);
@@ -179,7 +201,8 @@ static void test_event_class(void **state)
 	assert_string_equal(class->streams[0]->events[1]->context->members[0].name, "c");
 	assert_string_equal(class->streams[0]->events[1]->payload->members[0].name, "p");
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
-		snprintf(text, sizeof(text), "{'type': 'event-record-class', 'attributes': %s}", attributes[i].attributes);
+		snprintf(text, sizeof(text), "{'type': 'event-record-class', 'attributes': %s}",
+			 attributes[i].attributes);
 		ACCEPT(STREAM, text);
 		assert_int_equal(class->streams[0]->events[0]->level, attributes[i].level);
 		if (attributes[i].uri)
@@ -187,7 +210,8 @@ static void test_event_class(void **state)
 		else
 			assert_null(class->streams[0]->events[0]->emf_uri);
 	}
-	REFUSE(-EPROTO, "expected its data stream class 1 before it", STREAM, "{'type': 'event-record-class', 'data-stream-class-id': 1}");
+	REFUSE(-EPROTO, "expected its data stream class 1 before it", STREAM,
+	       "{'type': 'event-record-class', 'data-stream-class-id': 1}");
 	REFUSE(-EPROTO, "fragment 2 + data stream class 0 before it", "{'type': 'event-record-class'}", STREAM);
 	REFUSE(-EPROTO, "have the id 0", STREAM, "{'type': 'event-record-class'}", "{'type': 'event-record-class'}");
 	REFUSE(-EPROTO, "'payload-field-class': expected a structure", STREAM, EVENT(U8));
@@ -198,28 +222,62 @@ static void test_event_class(void **state)
 /* With all that fragments and field classes may have; a tracer's, with aliases and a variant in the header. */
 static const char *const whole[] = {
 	"{'type': 'preamble', 'version': 2, 'uuid': [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}",
-	ALIAS("ts", "{'type': 'fixed-length-unsigned-integer', 'length': 64, 'byte-order': 'little-endian', 'alignment': 8,"
+	ALIAS("ts",
+	      "{'type': 'fixed-length-unsigned-integer', 'length': 64, 'byte-order': 'little-endian', 'alignment': 8,"
 	      "'roles': ['default-clock-timestamp']}"),
-	ALIAS("header", "{'type': 'structure', 'minimum-alignment': 8, 'member-classes': ["
-	      MEMBER("id", BITS("unsigned-integer", "'length': 5, 'mappings': {'compact': [[0, 30]], 'extended': [[31, 31]]},"
-				"'roles': ['event-record-class-id']")) ","
-	      MEMBER("v", "{'type': 'variant', 'selector-field-location': {'path': ['id']}, 'options': ["
-		     "{'name': 'compact', 'selector-field-ranges': [[0, 30]], 'field-class': "
-		     STRUCT(MEMBER("t", BITS("unsigned-integer", "'length': 27, 'roles': ['default-clock-timestamp']"))) "},"
-		     "{'name': 'extended', 'selector-field-ranges': [[31, 31]], 'field-class': "
-		     STRUCT(MEMBER("id", BITS("unsigned-integer", "'length': 32, 'alignment': 8, 'roles': ['event-record-class-id']")) ","
-			    MEMBER("t", "'ts'")) "}]}") "]}"),
-	"{'type': 'trace-class', 'environment': {'domain': 'ust'}, 'packet-header-field-class': "
-	STRUCT(MEMBER("magic", BITS("unsigned-integer", "'length': 32, 'roles': ['packet-magic-number']")) ","
-	       MEMBER("uuid", "{'type': 'static-length-blob', 'length': 16, 'roles': ['metadata-stream-uuid']}")) "}",
+	ALIAS("header",
+	      "{'type': 'structure', 'minimum-alignment': 8, 'member-classes': [" MEMBER(
+		      "id",
+		      BITS("unsigned-integer",
+			   "'length': 5, 'mappings': {'compact': [[0, 30]], 'extended': [[31, 31]]},"
+			   "'roles': ['event-record-class-id']")) "," MEMBER("v",
+									     "{'type': 'variant', "
+									     "'selector-field-location': {'path': "
+									     "['id']}, 'options': [{'name': 'compact', "
+									     "'selector-field-ranges': [[0, 30]], "
+									     "'field-class': " STRUCT(MEMBER(
+										     "t",
+										     BITS("unsigned-integer",
+											  "'length': 27, 'roles': "
+											  "['default-clock-timestamp'"
+											  "]"))) "},{'name': "
+												 "'extended', "
+												 "'selector-field-"
+												 "ranges': [[31, 31]], "
+												 "'field-class':"
+												 " " STRUCT(MEMBER(
+													 "id",
+													 BITS("unsign"
+													      "ed-"
+													      "integer",
+													      "'lengt"
+													      "h': 32, "
+													      "'align"
+													      "ment':"
+													      " 8, "
+													      "'roles"
+													      "': ['"
+													      "event-"
+													      "record"
+													      "-class"
+													      "-id'"
+													      "]")) "," MEMBER("t",
+															       "'ts'")) "}]}") "]}"),
+	"{'type': 'trace-class', 'environment': {'domain': 'ust'}, 'packet-header-field-class': " STRUCT(
+		MEMBER("magic", BITS("unsigned-integer", "'length': 32, 'roles': ['packet-magic-number']")) "," MEMBER(
+			"uuid", "{'type': 'static-length-blob', 'length': 16, 'roles': ['metadata-stream-uuid']}")) "}",
 	"{'type': 'clock-class', 'id': 'm', 'name': 'm', 'frequency': 1000000000, 'origin': 'unix-epoch'}",
 	"{'type': 'data-stream-class', 'default-clock-class-id': 'm', 'event-record-header-field-class': 'header',"
 	"'packet-context-field-class': " STRUCT(MEMBER("begin", "'ts'") "," MEMBER("cpu_id", U8)) "}",
-	"{'type': 'event-record-class', 'id': 1, 'name': 'sch\xc3\xb6n', 'payload-field-class': "
-	STRUCT(MEMBER("len", "{'type': 'variable-length-unsigned-integer'}") ","
-	       MEMBER("text", "{'type': 'dynamic-length-string', 'length-field-location':"
-			      "{'origin': 'event-record-payload', 'path': ['len']}}") ","
-	       MEMBER("flags", BITS("bit-map", "'length': 8, 'flags': {'a': [[0, 1], [3, 3]]}"))) "}",
+	"{'type': 'event-record-class', 'id': 1, 'name': 'sch\xc3\xb6n', 'payload-field-class': " STRUCT(
+		MEMBER("len", "{'type': 'variable-length-unsigned-integer'}") "," MEMBER(
+			"text",
+			"{'type': 'dynamic-length-string', 'length-field-location':"
+			"{'origin': 'event-record-payload', 'path': ['len']}}") "," MEMBER("flags",
+											   BITS("bit-map",
+												"'length': 8, 'flags': "
+												"{'a': [[0, 1], [3, "
+												"3]]}"))) "}",
 	NULL
 };
 
@@ -263,12 +321,14 @@ static void test_cut(void **state)
 
 		/* What is cut is told of. */
 		assert_int_equal(got, is_end && cut > 1 ? 0 : 1);
-		assert_true(!got || strstr(wmk_error_text(said, sizeof(said)), cut > 1 ? "it ends too early" : "expected a preamble"));
+		assert_true(!got || strstr(wmk_error_text(said, sizeof(said)),
+					   cut > 1 ? "it ends too early" : "expected a preamble"));
 		assert_true(class->n_streams >= n);
 		n = class->n_streams;
 		last = n ? class->streams[0]->n_events : 0;
 		drop(NULL);
-		assert_int_equal(wmk_ctf_metadata_parse(part, cut, "meta", false, &class), is_end && cut > 1 ? 0 : -EPROTO);
+		assert_int_equal(wmk_ctf_metadata_parse(part, cut, "meta", false, &class),
+				 is_end && cut > 1 ? 0 : -EPROTO);
 		free(part);
 	}
 	assert_int_equal(n, 1);
@@ -322,7 +382,8 @@ static void says(const char *name, int wanted, const char *said, const char *tex
 	assert_string_equal(wmk_error_text(words, sizeof(words)), said);
 }
 
-#define SAYS(said, text) says("meta", -EPROTO, "cannot read the metadata 'meta': " said, PLAIN text, sizeof(PLAIN text) - 1)
+#define SAYS(said, text) \
+	says("meta", -EPROTO, "cannot read the metadata 'meta': " said, PLAIN text, sizeof(PLAIN text) - 1)
 /* Its last 60 bytes behind an ellipsis, but for one that would be a part of its first character. */
 #define LONG "/home/somebody/traces/of_some_name_that_has_a_good_many_letters/\xc3\xa4"
 #define LONG_END ".../a_directory_and_another_one_of_which_it_is/kernel/metadata"
@@ -337,16 +398,20 @@ static void test_places(void **state)
 	SAYS("meta:5:2: fragment 2 is not JSON: unexpected character", "\x1e{\n\"type\": \"trace-class\"\n}\n x\n");
 	SAYS("meta:2:4: fragment 2 is not JSON: something follows its end", "\x1e{}\0");
 	SAYS("meta:3:4: fragment 2 is not JSON: a text in single quotes", "\x1e{\n\t  'type': 1}");
-	SAYS("meta:3:11: fragment 3 is not JSON: a number of more than 64 bits", "\x1e{\"type\": \"trace-class\"}\n\x1e{\"type\": -9223372036854775809}");
+	SAYS("meta:3:11: fragment 3 is not JSON: a number of more than 64 bits",
+	     "\x1e{\"type\": \"trace-class\"}\n\x1e{\"type\": -9223372036854775809}");
 	/* What is JSON, and not what it should be: the line of its fragment, and the way to what is wrong. */
-	SAYS("meta:4: fragment 2 (data-stream-class): \"id\": expected a whole number from 0 on, not \"x\"", "\n\n\x1e{\n\"type\": \"data-stream-class\", \"id\": \"x\"}");
-	SAYS("meta:5: two events of stream 0 have the id 0: 'a' and 'b'", "\x1e{\"type\": \"data-stream-class\"}\n\x1e{\n\"type\": "
+	SAYS("meta:4: fragment 2 (data-stream-class): \"id\": expected a whole number from 0 on, not \"x\"",
+	     "\n\n\x1e{\n\"type\": \"data-stream-class\", \"id\": \"x\"}");
+	SAYS("meta:5: two events of stream 0 have the id 0: 'a' and 'b'",
+	     "\x1e{\"type\": \"data-stream-class\"}\n\x1e{\n\"type\": "
 	     "\"event-record-class\", \"name\": \"a\"}\n\x1e{\"type\": \"event-record-class\", \"name\": \"b\"}");
 	says(LONG_PATH, -EPROTO,
 	     "cannot read the metadata '" LONG_END "': " LONG_END ":1:3: fragment 1 is not JSON: it ends too early",
 	     "\x1e{", 2);
 	says(LONG_PATH, -EPROTO,
-	     "cannot read the metadata '" LONG_END "': " LONG_END ":1: fragment 1: expected a property \"type\", and there is none",
+	     "cannot read the metadata '" LONG_END "': " LONG_END
+	     ":1: fragment 1: expected a property \"type\", and there is none",
 	     "\x1e{}", 3);
 	says(LONG_PATH, -EPROTO,
 	     "cannot read the metadata '" LONG_END "': " LONG_END ": expected a preamble, and there is no fragment",
@@ -356,7 +421,8 @@ static void test_places(void **state)
 /* Of a text that may be cut: what no more of it would mend is refused. */
 static void test_no_begin(void **state)
 {
-	static const char no_json[] = PLAIN "\x1e this is no JSON\n", bare[] = " {\"type\": \"preamble\", \"version\": 2}\n";
+	static const char no_json[] = PLAIN "\x1e this is no JSON\n",
+			  bare[] = " {\"type\": \"preamble\", \"version\": 2}\n";
 	char words[1000];
 
 	(void)state;
@@ -364,7 +430,8 @@ static void test_no_begin(void **state)
 	assert_non_null(strstr(wmk_error_text(words, sizeof(words)), "meta:2:"));
 	drop(NULL);
 	assert_int_equal(wmk_ctf_metadata_parse(bare, sizeof(bare) - 1, "meta", true, &class), -EPROTO);
-	assert_non_null(strstr(wmk_error_text(words, sizeof(words)), "meta:1:1: expected a record separator (0x1e) before the first fragment"));
+	assert_non_null(strstr(wmk_error_text(words, sizeof(words)),
+			       "meta:1:1: expected a record separator (0x1e) before the first fragment"));
 }
 
 static void test_sequence(void **state)
@@ -389,17 +456,19 @@ static void test_sequence(void **state)
 	REFUSE(-ENOTSUP, "'name': a text with a NUL in it", "{'type': 'data-stream-class', 'name': 'a\\u0000b'}");
 	REFUSE(-E2BIG, "values within values", deep);
 	/* A number that is no integer may have as many digits as it likes, where nobody looks. */
-	ACCEPT("{'type': 'trace-class', 'x': 0.1234567890123456789012345, 'y': -9223372036854775808, 'z': {'\\u0041': [1e5]}}");
+	ACCEPT("{'type': 'trace-class', 'x': 0.1234567890123456789012345, 'y': -9223372036854775808, 'z': {'\\u0041': "
+	       "[1e5]}}");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_preamble, drop), cmocka_unit_test_teardown(test_trace_class, drop),
+		cmocka_unit_test_teardown(test_preamble, drop),    cmocka_unit_test_teardown(test_trace_class, drop),
 		cmocka_unit_test_teardown(test_clock_class, drop), cmocka_unit_test_teardown(test_stream_class, drop),
 		cmocka_unit_test_teardown(test_event_class, drop), cmocka_unit_test_teardown(test_whole, drop),
-		cmocka_unit_test_teardown(test_cut, drop), cmocka_unit_test_teardown(test_broken, drop), cmocka_unit_test_teardown(test_no_begin, drop),
-		cmocka_unit_test_teardown(test_sequence, drop), cmocka_unit_test_teardown(test_places, drop),
+		cmocka_unit_test_teardown(test_cut, drop),         cmocka_unit_test_teardown(test_broken, drop),
+		cmocka_unit_test_teardown(test_no_begin, drop),    cmocka_unit_test_teardown(test_sequence, drop),
+		cmocka_unit_test_teardown(test_places, drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_json_decode.c - what CTF 2 has and 1.8 has not, from metadata to values: bytes worked out by hand from the specification.
+ * test_json_decode.c - what CTF 2 has and 1.8 has not, from metadata to values: bytes worked out by hand from the
+ * specification.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -14,7 +15,8 @@
 #include "base/error.h"
 #include "ctf/t/show.h"
 
-#define INT(bits, sign, order) "{'type': 'fixed-length-" sign "-integer', 'length': " #bits ", 'byte-order': '" order "', 'alignment': 8}"
+#define INT(bits, sign, order) \
+	"{'type': 'fixed-length-" sign "-integer', 'length': " #bits ", 'byte-order': '" order "', 'alignment': 8}"
 #define U8 INT(8, "unsigned", "little-endian")
 #define S8 INT(8, "signed", "little-endian")
 #define BOOL8 "{'type': 'fixed-length-boolean', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8}"
@@ -27,12 +29,16 @@ struct made {
 	struct wmk_ctf_decoder *decoder;
 };
 
-/* A trace with one event, whose payload has these members. Single quotes are double ones. Returns what compiling said. */
+/*
+ * A trace with one event, whose payload has these members. Single quotes are double ones. Returns what compiling said.
+ */
 static int make(struct made *made, const char *members)
 {
 	static const char *const fragments[] = {
-		"{'type': 'preamble', 'version': 2}", "{'type': 'data-stream-class'}",
-		"{'type': 'event-record-class', 'name': 'e', 'payload-field-class': {'type': 'structure', 'member-classes': [%s]}}",
+		"{'type': 'preamble', 'version': 2}",
+		"{'type': 'data-stream-class'}",
+		"{'type': 'event-record-class', 'name': 'e', 'payload-field-class': {'type': 'structure', "
+		"'member-classes': [%s]}}",
 	};
 	char text[8192], said[1024];
 	size_t len = 0;
@@ -43,7 +49,8 @@ static int make(struct made *made, const char *members)
 		/* (the last alone has a place for the members) */
 		const char *at = strstr(fragments[i], "%s");
 
-		snprintf(fragment, sizeof(fragment), "%.*s%s%s", at ? (int)(at - fragments[i]) : (int)strlen(fragments[i]), fragments[i], at ? members : "",
+		snprintf(fragment, sizeof(fragment), "%.*s%s%s",
+			 at ? (int)(at - fragments[i]) : (int)strlen(fragments[i]), fragments[i], at ? members : "",
 			 at ? at + 2 : "");
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "\x1e%s\n", fragment);
 	}
@@ -132,23 +139,28 @@ static void refuse(const char *members, const char *words)
 static void leb128(void **state)
 {
 	(void)state;
-	one(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}") "," MEMBER("s", "{'type': 'variable-length-signed-integer'}") "," MEMBER("t", "{'type': 'variable-length-signed-integer'}"),
+	one(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}") "," MEMBER(
+		    "s", "{'type': 'variable-length-signed-integer'}") "," MEMBER("t",
+										  "{'type': "
+										  "'variable-length-signed-integer'}"),
 	    BYTES(0xe5, 0x8e, 0x26, 0xc0, 0xbb, 0x78, 0x3f), "{ u=624485 s=-123456 t=63 } ");
 	/* the greatest and the least of 64 bits */
-	one(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}"), BYTES(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1),
-	    "{ u=18446744073709551615 } ");
-	one(MEMBER("s", "{'type': 'variable-length-signed-integer'}"), BYTES(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f),
-	    "{ s=-9223372036854775808 } ");
+	one(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}"),
+	    BYTES(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1), "{ u=18446744073709551615 } ");
+	one(MEMBER("s", "{'type': 'variable-length-signed-integer'}"),
+	    BYTES(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f), "{ s=-9223372036854775808 } ");
 }
 
 static void texts(void **state)
 {
 	(void)state;
-	one(MEMBER("a", "{'type': 'static-length-string', 'length': 4}") "," MEMBER("n", U8) ","
-	    MEMBER("b", "{'type': 'dynamic-length-string', 'length-field-location': " AT("'n'") "}") "," MEMBER("c", "{'type': 'null-terminated-string'}"),
+	one(MEMBER("a", "{'type': 'static-length-string', 'length': 4}") "," MEMBER("n", U8) "," MEMBER(
+		    "b", "{'type': 'dynamic-length-string', 'length-field-location': " AT(
+				 "'n'") "}") "," MEMBER("c", "{'type': 'null-terminated-string'}"),
 	    BYTES('x', 'y', 0, 'z', 3, 'a', 'b', 'c', 'd', 0), "{ a=\"xy\" n=3 b=\"abc\" c=\"d\" } ");
 	/* of two bytes each: a NUL is two, and only at an even place */
-	one(MEMBER("a", "{'type': 'null-terminated-string', 'encoding': 'utf-16le'}") "," MEMBER("b", "{'type': 'static-length-string', 'length': 6, 'encoding': 'utf-16be'}"),
+	one(MEMBER("a", "{'type': 'null-terminated-string', 'encoding': 'utf-16le'}") "," MEMBER(
+		    "b", "{'type': 'static-length-string', 'length': 6, 'encoding': 'utf-16be'}"),
 	    BYTES('h', 0, 0, 1, 0, 0, 0, 'h', 0, 0, 1, 0), "{ a=\"h\" b=\"\" } ");
 	one(MEMBER("b", "{'type': 'static-length-blob', 'length': 2}") "," MEMBER("n", U8) ","
 	    MEMBER("c", "{'type': 'dynamic-length-blob', 'length-field-location': " AT("'n'") "}"),
@@ -157,12 +169,15 @@ static void texts(void **state)
 
 static void options(void **state)
 {
-	const char *by_bool = MEMBER("is", BOOL8) "," MEMBER("x", "{'type': 'optional', 'selector-field-location': " AT("'is'") ", 'field-class': " U8 "}");
-	const char *by_range = MEMBER("n", S8) "," MEMBER("x", "{'type': 'optional', 'selector-field-location': " AT("'n'")
-		", 'selector-field-ranges': [[-3, -1], [5, 5]], 'field-class': " U8 "}");
+	const char *by_bool = MEMBER("is", BOOL8) "," MEMBER("x", "{'type': 'optional', 'selector-field-location': " AT(
+									  "'is'") ", 'field-class': " U8 "}");
+	const char *by_range = MEMBER("n", S8) "," MEMBER("x", "{'type': 'optional', 'selector-field-location': " AT(
+								       "'n'") ", 'selector-field-ranges': [[-3, -1], "
+									      "[5, 5]], 'field-class': " U8 "}");
 	/* what a signed byte can never be, and what an unsigned one cannot */
-	const char *beyond = MEMBER("n", S8) "," MEMBER("x", "{'type': 'optional', 'selector-field-location': " AT("'n'")
-		", 'selector-field-ranges': [[100, 18446744073709551615]], 'field-class': " U8 "}");
+	const char *beyond = MEMBER("n", S8) "," MEMBER(
+		"x", "{'type': 'optional', 'selector-field-location': " AT(
+			     "'n'") ", 'selector-field-ranges': [[100, 18446744073709551615]], 'field-class': " U8 "}");
 	const char *below = MEMBER("n", U8) "," MEMBER("x", "{'type': 'optional', 'selector-field-location': " AT("'n'")
 		", 'selector-field-ranges': [[-5, 3]], 'field-class': " U8 "}");
 	const char *never = MEMBER("n", U8) "," MEMBER("x", "{'type': 'optional', 'selector-field-location': " AT("'n'")
@@ -179,14 +194,19 @@ static void options(void **state)
 	one(below, BYTES(3, 7), "{ n=3 x?{ =7 } } ");
 	one(below, BYTES(0xfb), "{ n=251 x?{ } } ");
 	one(never, BYTES(0xfb), "{ n=251 x?{ } } ");
-	refuse(MEMBER("n", U8) "," MEMBER("x", "{'type': 'optional', 'selector-field-location': " AT("'n'") ", 'field-class': " U8 "}"), "no ranges are given");
+	refuse(MEMBER("n", U8) "," MEMBER("x", "{'type': 'optional', 'selector-field-location': " AT(
+						       "'n'") ", 'field-class': " U8 "}"),
+	       "no ranges are given");
 }
 
 static void variants(void **state)
 {
-	const char *members = MEMBER("n", U8) "," MEMBER("v", "{'type': 'variant', 'selector-field-location': " AT("'n'") ", 'options': ["
-		"{'name': 'a', 'selector-field-ranges': [[0, 1], [9, 9]], 'field-class': " U8 "},"
-		"{'selector-field-ranges': [[2, 8]], 'field-class': {'type': 'null-terminated-string'}}]}");
+	const char *members = MEMBER("n", U8) "," MEMBER(
+		"v", "{'type': 'variant', 'selector-field-location': " AT(
+			     "'n'") ", 'options': ["
+				    "{'name': 'a', 'selector-field-ranges': [[0, 1], [9, 9]], 'field-class': " U8 "},"
+				    "{'selector-field-ranges': [[2, 8]], 'field-class': {'type': "
+				    "'null-terminated-string'}}]}");
 
 	(void)state;
 	one(members, BYTES(9, 5), "{ n=9 v<{ a=5 } } ");
@@ -196,16 +216,30 @@ static void variants(void **state)
 /* From the structure around, and out of it. */
 static void locations(void **state)
 {
-	const char *members = MEMBER("n", U8) "," MEMBER("s", "{'type': 'structure', 'member-classes': [" MEMBER("m", U8) ","
-		MEMBER("a", "{'type': 'dynamic-length-array', 'length-field-location': {'path': ['m']}, 'element-field-class': " U8 "}") ","
-		MEMBER("b", "{'type': 'dynamic-length-array', 'length-field-location': {'path': [null, 'n']}, 'element-field-class': " U8 "}") ","
-		MEMBER("l", "{'type': 'static-length-array', 'length': 1, 'element-field-class': {'type': 'structure', 'member-classes': ["
-		       MEMBER("c", "{'type': 'dynamic-length-array', 'length-field-location': {'path': [null, 'm']}, 'element-field-class': " U8 "}") "]}}") "]}");
+	const char *members = MEMBER("n", U8) "," MEMBER(
+		"s",
+		"{'type': 'structure', 'member-classes': [" MEMBER("m", U8) "," MEMBER(
+			"a",
+			"{'type': 'dynamic-length-array', 'length-field-location': {'path': ['m']}, "
+			"'element-field-class': " U8
+			"}") "," MEMBER("b",
+					"{'type': 'dynamic-length-array', 'length-field-location': {'path': [null, "
+					"'n']}, 'element-field-class': " U8
+					"}") "," MEMBER("l",
+							"{'type': 'static-length-array', 'length': 1, "
+							"'element-field-class': {'type': 'structure', "
+							"'member-classes': [" MEMBER(
+								"c", "{'type': 'dynamic-length-array', "
+								     "'length-field-location': {'path': [null, 'm']}, "
+								     "'element-field-class': " U8 "}") "]}}") "]}");
 
 	(void)state;
-	one(members, BYTES(1, 2, 3, 4, 5, 6, 7), "{ n=1 s{ m=2 a[2]{ =3 =4 } b[1]{ =5 } l[1]{ { c[2]{ =6 =7 } } } } } ");
-	refuse(MEMBER("s", "{'type': 'structure', 'member-classes': [" MEMBER("a", "{'type': 'dynamic-length-array', 'length-field-location':"
-	       " {'path': [null, null, 'n']}, 'element-field-class': " U8 "}") "]}"), "is not there");
+	one(members, BYTES(1, 2, 3, 4, 5, 6, 7),
+	    "{ n=1 s{ m=2 a[2]{ =3 =4 } b[1]{ =5 } l[1]{ { c[2]{ =6 =7 } } } } } ");
+	refuse(MEMBER("s", "{'type': 'structure', 'member-classes': [" MEMBER(
+				   "a", "{'type': 'dynamic-length-array', 'length-field-location':"
+					" {'path': [null, null, 'n']}, 'element-field-class': " U8 "}") "]}"),
+	       "is not there");
 }
 
 #define BLOB(location) "{'type': 'dynamic-length-blob', 'length-field-location': " location "}"
@@ -216,31 +250,72 @@ static void locations(void **state)
 /* Through the array element, the option and the optional field that it is in itself: by the names that there are. */
 static void through_what_is_around(void **state)
 {
-	const char *element = MEMBER("n", U8) "," MEMBER("a", "{'type': 'static-length-array', 'length': 2, 'element-field-class': " STRUCTURE(
-		MEMBER("m", U8) "," MEMBER("s", STRUCTURE(MEMBER("b", BLOB(AT("'a', 'm'")))))) "}");
-	const char *option = MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 3, U8) "," OPTION(4, 5, STRUCTURE(MEMBER("m", U8) "," MEMBER("b", BLOB(AT("'v', 'm'")))))));
-	const char *optional = MEMBER("n", U8) "," MEMBER("o", "{'type': 'optional', 'selector-field-location': " AT("'n'") ", 'selector-field-ranges': [[1, 9]], 'field-class': "
-		STRUCTURE(MEMBER("m", U8) "," MEMBER("b", BLOB(AT("'o', 'm'")))) "}");
+	const char *element = MEMBER("n", U8) "," MEMBER(
+		"a", "{'type': 'static-length-array', 'length': 2, 'element-field-class': " STRUCTURE(
+			     MEMBER("m", U8) "," MEMBER("s", STRUCTURE(MEMBER("b", BLOB(AT("'a', 'm'")))))) "}");
+	const char *option = MEMBER("n", U8) "," MEMBER(
+		"v",
+		VARIANT(OPTION(0, 3, U8) "," OPTION(4, 5,
+						    STRUCTURE(MEMBER("m", U8) "," MEMBER("b", BLOB(AT("'v', 'm'")))))));
+	const char *optional = MEMBER("n", U8) "," MEMBER(
+		"o",
+		"{'type': 'optional', 'selector-field-location': " AT(
+			"'n'") ", 'selector-field-ranges': [[1, 9]], "
+			       "'field-class': " STRUCTURE(MEMBER("m", U8) "," MEMBER("b", BLOB(AT("'o', 'm'")))) "}");
 
 	(void)state;
 	one(element, BYTES(7, 1, 0xa, 2, 0xb, 0xc), "{ n=7 a[2]{ { m=1 s{ b=1 } } { m=2 s{ b=2 } } } } ");
 	one(option, BYTES(4, 2, 0xa, 0xb), "{ n=4 v<{ #2{ m=2 b=2 } } } ");
 	one(optional, BYTES(1, 2, 0xa, 0xb), "{ n=1 o?{ { m=2 b=2 } } } ");
 	one(optional, BYTES(0), "{ n=0 o?{ } } ");
-	refuse(MEMBER("n", U8) "," MEMBER("a", "{'type': 'static-length-array', 'length': 2, 'element-field-class': " STRUCTURE(MEMBER("m", U8)) "}") ","
-	       MEMBER("b", BLOB(AT("'a', 'm'"))), "of which element is not said");
+	refuse(MEMBER("n", U8) "," MEMBER("a", "{'type': 'static-length-array', 'length': 2, "
+					       "'element-field-class': " STRUCTURE(
+						       MEMBER("m", U8)) "}") "," MEMBER("b", BLOB(AT("'a', 'm'"))),
+	       "of which element is not said");
 }
 
 /* Through what was read before, where it was there: CTF2-SPEC-2.0's examples 90 and 91, and more. */
 static void through_what_was_read(void **state)
 {
-	const char *itself = MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, U8) "," OPTION(1, 1, INT(16, "unsigned", "big-endian")) "," OPTION(2, 2, STRUCTURE(MEMBER("e", U8)))))
-		"," MEMBER("b", BLOB(AT("'v'")));
-	const char *within = MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, U8) "," OPTION(1, 2, STRUCTURE(MEMBER("x", U8) "," MEMBER("e", U8))) ","
-		OPTION(3, 3, STRUCTURE(MEMBER("e", U8))))) "," MEMBER("b", BLOB(AT("'v', 'e'"))) "," MEMBER("c", BLOB("{'path': ['v', 'e']}"));
-	const char *optional = MEMBER("n", U8) "," MEMBER("o", "{'type': 'optional', 'selector-field-location': " AT("'n'") ", 'selector-field-ranges': [[1, 9]], 'field-class': "
-		VARIANT(OPTION(1, 1, STRUCTURE(MEMBER("m", U8))) "," OPTION(2, 9, U8)) "}") "," MEMBER("p", "{'type': 'optional', 'selector-field-location': " AT("'n'")
-		", 'selector-field-ranges': [[1, 1]], 'field-class': " BLOB(AT("'o', 'm'")) "}");
+	const char *itself = MEMBER("n", U8) "," MEMBER(
+		"v", VARIANT(OPTION(0, 0, U8) "," OPTION(1, 1, INT(16, "unsigned", "big-endian")) "," OPTION(
+			     2, 2, STRUCTURE(MEMBER("e", U8))))) "," MEMBER("b", BLOB(AT("'v'")));
+	const char *within = MEMBER("n", U8) "," MEMBER(
+		"v",
+		VARIANT(OPTION(0, 0, U8) "," OPTION(1, 2, STRUCTURE(MEMBER("x", U8) "," MEMBER("e", U8))) "," OPTION(
+			3, 3,
+			STRUCTURE(MEMBER("e", U8))))) "," MEMBER("b",
+								 BLOB(AT("'v', 'e'"))) "," MEMBER("c",
+												  BLOB("{'path': ['v', "
+												       "'e']}"));
+	const char
+		*
+			optional = MEMBER("n",
+					  U8) "," MEMBER("o",
+							 "{'type': 'optional', 'selector-field-location': " AT("'n'") ", 'selector-field-ranges': [[1, 9]], 'field-class': " VARIANT(
+								 OPTION(1, 1, STRUCTURE(MEMBER("m", U8))) "," OPTION(
+									 2, 9,
+									 U8)) "}") "," MEMBER("p",
+											      "{'type': 'optional', "
+											      "'selector-field-"
+											      "location': " AT(
+												      "'n'") ", "
+													     "'selector"
+													     "-field-"
+													     "ranges': "
+													     "[[1, "
+													     "1]], "
+													     "'field-"
+													     "class':"
+													     " " BLOB(AT(
+														     "'"
+														     "o"
+														     "'"
+														     ","
+														     " "
+														     "'"
+														     "m"
+														     "'")) "}");
 
 	(void)state;
 	one(itself, BYTES(0, 2, 0xa, 0xb), "{ n=0 v<{ #1=2 } b=2 } ");
@@ -248,32 +323,50 @@ static void through_what_was_read(void **state)
 	wrong_bytes(itself, BYTES(2, 1, 0xa), -EPROTO, "not there");
 	one(within, BYTES(1, 9, 1, 0xa, 0xb), "{ n=1 v<{ #2{ x=9 e=1 } } b=1 c=1 } ");
 	one(within, BYTES(3, 1, 0xa, 0xb), "{ n=3 v<{ #3{ e=1 } } b=1 c=1 } ");
-	wrong_bytes(within, BYTES(0, 1, 0xa), -EPROTO, "'b' depends on a value in a variant or an optional field that is not there");
+	wrong_bytes(within, BYTES(0, 1, 0xa), -EPROTO,
+		    "'b' depends on a value in a variant or an optional field that is not there");
 	one(optional, BYTES(1, 2, 0xa, 0xb), "{ n=1 o?{ <{ #1{ m=2 } } } p?{ =2 } } ");
 	one(optional, BYTES(2, 5), "{ n=2 o?{ <{ #2=5 } } p?{ } } ");
 	one(optional, BYTES(0), "{ n=0 o?{ } p?{ } } ");
 	/* (a number with names is one) */
-	one(MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, U8) "," OPTION(1, 1, "{'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian',"
-	    " 'alignment': 8, 'mappings': {'low': [[0, 9]]}}"))) "," MEMBER("b", BLOB(AT("'v'"))), BYTES(1, 1, 0xa), "{ n=1 v<{ #2=1 } b=1 } ");
-	refuse(MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, U8) "," OPTION(1, 1, S8))) "," MEMBER("b", BLOB(AT("'v'"))), "values of different types");
-	refuse(MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, U8))) "," MEMBER("b", BLOB(AT("'v', 'e'"))), "describes: m:3: e: the length 'event.fields.v.e' is not there");
+	one(MEMBER("n", U8) "," MEMBER("v",
+				       VARIANT(OPTION(0, 0, U8) "," OPTION(1, 1,
+									   "{'type': 'fixed-length-unsigned-integer', "
+									   "'length': 8, 'byte-order': 'little-endian',"
+									   " 'alignment': 8, 'mappings': {'low': [[0, "
+									   "9]]}}"))) "," MEMBER("b", BLOB(AT("'v'"))),
+	    BYTES(1, 1, 0xa), "{ n=1 v<{ #2=1 } b=1 } ");
+	refuse(MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, U8) "," OPTION(1, 1, S8))) "," MEMBER(
+		       "b", BLOB(AT("'v'"))),
+	       "values of different types");
+	refuse(MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, U8))) "," MEMBER("b", BLOB(AT("'v', 'e'"))),
+	       "describes: m:3: e: the length 'event.fields.v.e' is not there");
 	/* as many places as one way may lead to, and one more */
 #define FOUR(a, b, c, d) OPTION(a, a, U8) "," OPTION(b, b, U8) "," OPTION(c, c, U8) "," OPTION(d, d, U8)
 #define SIXTEEN FOUR(0, 1, 2, 3) "," FOUR(4, 5, 6, 7) "," FOUR(8, 9, 10, 11) "," FOUR(12, 13, 14, 15)
-	one(MEMBER("n", U8) "," MEMBER("v", VARIANT(SIXTEEN)) "," MEMBER("b", BLOB(AT("'v'"))), BYTES(15, 1, 0xa), "{ n=15 v<{ #16=1 } b=1 } ");
-	refuse(MEMBER("n", U8) "," MEMBER("v", VARIANT(SIXTEEN "," OPTION(16, 16, U8))) "," MEMBER("b", BLOB(AT("'v'"))), "in more than 16 places");
-	refuse(MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, "{'type': 'null-terminated-string'}"))) "," MEMBER("b", BLOB(AT("'v'"))), "is no integer");
+	one(MEMBER("n", U8) "," MEMBER("v", VARIANT(SIXTEEN)) "," MEMBER("b", BLOB(AT("'v'"))), BYTES(15, 1, 0xa),
+	    "{ n=15 v<{ #16=1 } b=1 } ");
+	refuse(MEMBER("n", U8) "," MEMBER("v", VARIANT(SIXTEEN "," OPTION(16, 16, U8))) "," MEMBER("b",
+												   BLOB(AT("'v'"))),
+	       "in more than 16 places");
+	refuse(MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, "{'type': 'null-terminated-string'}"))) "," MEMBER(
+		       "b", BLOB(AT("'v'"))),
+	       "is no integer");
 }
 
 static void orders(void **state)
 {
 	(void)state;
-	one(MEMBER("a", INT(16, "unsigned", "big-endian")) "," MEMBER("b", INT(16, "unsigned", "little-endian")), BYTES(1, 2, 1, 2), "{ a=258 b=513 } ");
+	one(MEMBER("a", INT(16, "unsigned", "big-endian")) "," MEMBER("b", INT(16, "unsigned", "little-endian")),
+	    BYTES(1, 2, 1, 2), "{ a=258 b=513 } ");
 	/* the bits of a byte, from the other end */
-	one(MEMBER("a", "{'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian', 'bit-order': 'last-to-first', 'alignment': 8}"),
+	one(MEMBER("a", "{'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian', "
+			"'bit-order': 'last-to-first', 'alignment': 8}"),
 	    BYTES(0x13), "{ a=200 } ");
-	one(MEMBER("f", "{'type': 'fixed-length-bit-map', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8, 'flags': {'x': [[0, 0]], 'y': [[1, 3]]}}")
-	    "," MEMBER("m", "{'type': 'fixed-length-signed-integer', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8, 'mappings': {'low': [[-9, 0]]}}"),
+	one(MEMBER("f", "{'type': 'fixed-length-bit-map', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8, "
+			"'flags': {'x': [[0, 0]], 'y': [[1, 3]]}}") "," MEMBER(
+		    "m", "{'type': 'fixed-length-signed-integer', 'length': 8, 'byte-order': 'little-endian', "
+			 "'alignment': 8, 'mappings': {'low': [[-9, 0]]}}"),
 	    BYTES(5, 0xff), "{ f=5 m=-1 } ");
 }
 
@@ -288,11 +381,19 @@ static void id_and_time(const char *more, bool is_planned, const uint8_t *bytes,
 	char text[1024];
 	size_t len;
 
-	len = (size_t)snprintf(text, sizeof(text), "\x1e{'type': 'preamble', 'version': 2}\n\x1e{'type': 'clock-class', 'id': 'c', 'frequency': 1000}\n"
-			       "\x1e{'type': 'data-stream-class', 'default-clock-class-id': 'c', 'event-record-header-field-class': {'type': 'structure',"
-			       "'member-classes': [" MEMBER("x", "{'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian', %s"
-			       "'roles': ['default-clock-timestamp', 'event-record-class-id']}") "]}}\n"
-			       "\x1e{'type': 'event-record-class', 'id': %u}\n\x1e{'type': 'event-record-class', 'id': %u}\n", more, (unsigned)ids[0], (unsigned)ids[1]);
+	len = (size_t)snprintf(text, sizeof(text),
+			       "\x1e{'type': 'preamble', 'version': 2}\n\x1e{'type': 'clock-class', 'id': 'c', "
+			       "'frequency': 1000}\n\x1e{'type': 'data-stream-class', 'default-clock-class-id': 'c', "
+			       "'event-record-header-field-class': {'type': 'structure',"
+			       "'member-classes': [" MEMBER("x", "{'type': 'fixed-length-unsigned-integer', 'length': "
+								 "8, 'byte-order': 'little-endian', %s"
+								 "'roles': ['default-clock-timestamp', "
+								 "'event-record-class-id']}") "]}}\n\x1e{'type': "
+											      "'event-record-class', "
+											      "'id': %u}\n\x1e{'type': "
+											      "'event-record-class', "
+											      "'id': %u}\n",
+			       more, (unsigned)ids[0], (unsigned)ids[1]);
 	for (size_t i = 0; i < len; i++)
 		text[i] = text[i] == '\'' ? '"' : text[i];
 	assert_int_equal(wmk_ctf_metadata_parse(text, len, "m", false, &made.class), 0);
@@ -314,12 +415,15 @@ static void several_roles(void **state)
 
 	(void)state;
 	id_and_time("", true, bytes, (const uint64_t[]){ 3, 0x81 });
-	id_and_time("'bit-order': 'last-to-first', ", false, (const uint8_t[12]){ 0xc0, 0x81, 0xc0, 0x81, 0xc0, 0x81, 0xc0, 0x81, 0xc0, 0x81, 0xc0, 0x81 },
+	id_and_time("'bit-order': 'last-to-first', ", false,
+		    (const uint8_t[12]){ 0xc0, 0x81, 0xc0, 0x81, 0xc0, 0x81, 0xc0, 0x81, 0xc0, 0x81, 0xc0, 0x81 },
 		    (const uint64_t[]){ 3, 0x81 });
 }
 
 /* Sixteen bytes and one, the first of which is the least or the most significant. */
-#define WIDE(sign, order, more) "{'type': 'fixed-length-" sign "-integer', 'length': 128, 'byte-order': '" order "-endian', 'alignment': 8" more "}"
+#define WIDE(sign, order, more) \
+	"{'type': 'fixed-length-" sign "-integer', 'length': 128, 'byte-order': '" order \
+	"-endian', 'alignment': 8" more "}"
 #define TIMES_14(...) __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, \
 		__VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__
 
@@ -327,23 +431,36 @@ static void wide_integers(void **state)
 {
 	(void)state;
 	one(MEMBER("a", WIDE("unsigned", "little", "")), BYTES(5, TIMES_14(0), 0), "{ a=5 } ");
-	one(MEMBER("a", WIDE("unsigned", "little", "")), BYTES(0, TIMES_14(0), 1), "{ a=1329227995784915872903807060280344576 } ");
-	one(MEMBER("a", WIDE("unsigned", "big", "")), BYTES(1, TIMES_14(0), 2), "{ a=1329227995784915872903807060280344578 } ");
-	one(MEMBER("a", WIDE("unsigned", "little", ", 'bit-order': 'last-to-first'")), BYTES(0x80, TIMES_14(0), 0x40), "{ a=1329227995784915872903807060280344578 } ");
-	one(MEMBER("a", WIDE("unsigned", "big", ", 'bit-order': 'first-to-last'")), BYTES(0x80, TIMES_14(0), 0x40), "{ a=2658455991569831745807614120560689153 } ");
+	one(MEMBER("a", WIDE("unsigned", "little", "")), BYTES(0, TIMES_14(0), 1),
+	    "{ a=1329227995784915872903807060280344576 } ");
+	one(MEMBER("a", WIDE("unsigned", "big", "")), BYTES(1, TIMES_14(0), 2),
+	    "{ a=1329227995784915872903807060280344578 } ");
+	one(MEMBER("a", WIDE("unsigned", "little", ", 'bit-order': 'last-to-first'")), BYTES(0x80, TIMES_14(0), 0x40),
+	    "{ a=1329227995784915872903807060280344578 } ");
+	one(MEMBER("a", WIDE("unsigned", "big", ", 'bit-order': 'first-to-last'")), BYTES(0x80, TIMES_14(0), 0x40),
+	    "{ a=2658455991569831745807614120560689153 } ");
 	one(MEMBER("a", WIDE("signed", "little", "")), BYTES(0xfb, TIMES_14(0xff), 0xff), "{ a=-5 } ");
-	one(MEMBER("a", WIDE("signed", "little", "")), BYTES(0, TIMES_14(0), 0x80), "{ a=-170141183460469231731687303715884105728 } ");
-	one(MEMBER("a", WIDE("signed", "big", "")), BYTES(0x7f, TIMES_14(0xff), 0xff), "{ a=170141183460469231731687303715884105727 } ");
+	one(MEMBER("a", WIDE("signed", "little", "")), BYTES(0, TIMES_14(0), 0x80),
+	    "{ a=-170141183460469231731687303715884105728 } ");
+	one(MEMBER("a", WIDE("signed", "big", "")), BYTES(0x7f, TIMES_14(0xff), 0xff),
+	    "{ a=170141183460469231731687303715884105727 } ");
 	/* 65 bits of which one is the sign: what 64 cannot tell, and what they can */
-	one(MEMBER("a", INT(65, "signed", "little-endian")) "," MEMBER("b", "{'type': 'fixed-length-boolean', 'length': 71, 'byte-order': 'little-endian'}"),
-	    BYTES(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0x80), "{ a=18446744073709551615 b=1 } ");
-	one(MEMBER("a", INT(65, "signed", "little-endian")) "," MEMBER("b", "{'type': 'fixed-length-boolean', 'length': 71, 'byte-order': 'little-endian'}"),
-	    BYTES(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0, 0, 0, 0, 0, 0), "{ a=9223372036854775807 b=0 } ");
+	one(MEMBER("a", INT(65, "signed", "little-endian")) "," MEMBER(
+		    "b", "{'type': 'fixed-length-boolean', 'length': 71, 'byte-order': 'little-endian'}"),
+	    BYTES(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0x80),
+	    "{ a=18446744073709551615 b=1 } ");
+	one(MEMBER("a", INT(65, "signed", "little-endian")) "," MEMBER(
+		    "b", "{'type': 'fixed-length-boolean', 'length': 71, 'byte-order': 'little-endian'}"),
+	    BYTES(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+	    "{ a=9223372036854775807 b=0 } ");
 	one(MEMBER("a", INT(65, "signed", "little-endian")) "," MEMBER("b", INT(8, "unsigned", "little-endian")),
 	    BYTES(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 1, 9), "{ a=-9223372036854775809 b=9 } ");
-	one(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}"), BYTES(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02), "{ u=18446744073709551616 } ");
-	one(MEMBER("s", "{'type': 'variable-length-signed-integer'}"), BYTES(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7e), "{ s=-18446744073709551616 } ");
-	one(MEMBER("s", "{'type': 'variable-length-signed-integer'}"), BYTES(0xfb, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f), "{ s=-5 } ");
+	one(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}"),
+	    BYTES(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02), "{ u=18446744073709551616 } ");
+	one(MEMBER("s", "{'type': 'variable-length-signed-integer'}"),
+	    BYTES(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7e), "{ s=-18446744073709551616 } ");
+	one(MEMBER("s", "{'type': 'variable-length-signed-integer'}"),
+	    BYTES(0xfb, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f), "{ s=-5 } ");
 	/* The longest, which is 0; and one that is longer. */
 	uint8_t longest[587];
 
@@ -351,15 +468,21 @@ static void wide_integers(void **state)
 	longest[584] = longest[586] = 0;
 	one(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}"), longest, 585, "{ u=0 } ");
 	longest[584] = 0x80;
-	wrong_bytes(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}"), longest, 587, -EPROTO, "'u', an integer of more than 4096 bits at byte 0");
+	wrong_bytes(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}"), longest, 587, -EPROTO,
+		    "'u', an integer of more than 4096 bits at byte 0");
 	/* A length: five bytes of it, or more than there can be. */
-	one(MEMBER("n", WIDE("unsigned", "big", "")) "," MEMBER("t", "{'type': 'dynamic-length-string', 'length-field-location': {'path': ['n']}}"),
+	one(MEMBER("n", WIDE("unsigned", "big", "")) "," MEMBER("t", "{'type': 'dynamic-length-string', "
+								     "'length-field-location': {'path': ['n']}}"),
 	    BYTES(0, TIMES_14(0), 2, 'a', 'b'), "{ n=2 t=\"ab\" } ");
-	wrong_bytes(MEMBER("n", WIDE("unsigned", "big", "")) "," MEMBER("t", "{'type': 'dynamic-length-string', 'length-field-location': {'path': ['n']}}"),
-		    BYTES(1, TIMES_14(0), 2, 'a', 'b'), -EPROTO, "'n', which another field depends on, has a value of more than 64 bits at byte 0");
+	wrong_bytes(MEMBER("n", WIDE("unsigned", "big", "")) "," MEMBER(
+			    "t", "{'type': 'dynamic-length-string', 'length-field-location': {'path': ['n']}}"),
+		    BYTES(1, TIMES_14(0), 2, 'a', 'b'), -EPROTO,
+		    "'n', which another field depends on, has a value of more than 64 bits at byte 0");
 }
 
-#define REAL(bits) MEMBER("f", "{'type': 'fixed-length-floating-point-number', 'length': " #bits ", 'byte-order': 'big-endian', 'alignment': 8}")
+#define REAL(bits) \
+	MEMBER("f", "{'type': 'fixed-length-floating-point-number', 'length': " #bits \
+		    ", 'byte-order': 'big-endian', 'alignment': 8}")
 
 static void wide_reals(void **state)
 {
@@ -379,9 +502,17 @@ static void wide_reals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(leb128), cmocka_unit_test(texts), cmocka_unit_test(options), cmocka_unit_test(variants), cmocka_unit_test(locations),
-		cmocka_unit_test(through_what_is_around), cmocka_unit_test(through_what_was_read), cmocka_unit_test(orders),
-		cmocka_unit_test(several_roles), cmocka_unit_test(wide_integers), cmocka_unit_test(wide_reals),
+		cmocka_unit_test(leb128),
+		cmocka_unit_test(texts),
+		cmocka_unit_test(options),
+		cmocka_unit_test(variants),
+		cmocka_unit_test(locations),
+		cmocka_unit_test(through_what_is_around),
+		cmocka_unit_test(through_what_was_read),
+		cmocka_unit_test(orders),
+		cmocka_unit_test(several_roles),
+		cmocka_unit_test(wide_integers),
+		cmocka_unit_test(wide_reals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

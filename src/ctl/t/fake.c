@@ -60,7 +60,8 @@ static void send_error(int sock, uint32_t number, int err, const char *words)
 	wmk_out_free(&out);
 }
 
-static void list_sessions(struct fake *fake, int sock, const struct wmk_frame *frame, const struct wmk_ctl_list_sessions *request)
+static void list_sessions(struct fake *fake, int sock, const struct wmk_frame *frame,
+			  const struct wmk_ctl_list_sessions *request)
 {
 	const struct wmk_ctl_session *s = fake->sessions.items;
 	struct wmk_ctl_sessions reply = { 0 };
@@ -79,7 +80,11 @@ static void list_sessions(struct fake *fake, int sock, const struct wmk_frame *f
 bool fake_answer(struct fake *fake, int sock, const struct wmk_frame *frame, const void *request)
 {
 	const struct wmk_ctl_version_reply version = {
-		.version = fake->version ? fake->version : "fake", .pid = 5, .uid = 6, .started = 7, .rundir = fake->dir,
+		.version = fake->version ? fake->version : "fake",
+		.pid = 5,
+		.uid = 6,
+		.started = 7,
+		.rundir = fake->dir,
 	};
 	const struct wmk_ctl_nothing nothing = { 0 };
 
@@ -154,10 +159,12 @@ static bool serve_frame(struct fake *fake, int sock, const struct wmk_frame *fra
 
 	must(command != NULL, "a request of an unknown type");
 	void *request = malloc(command->request->size);
-	must(request && wmk_object_decode(command->request, body, frame->length, request, &arena) == 0, "a request cannot be read");
+	must(request && wmk_object_decode(command->request, body, frame->length, request, &arena) == 0,
+	     "a request cannot be read");
 	if (frame->type != WMK_CTL_VERSION)
 		log_request(fake, command, request);
-	bool more = (frame->type != WMK_CTL_VERSION && fake->handler ? fake->handler : fake_answer)(fake, sock, frame, request);
+	bool more = (frame->type != WMK_CTL_VERSION && fake->handler ? fake->handler : fake_answer)(fake, sock, frame,
+												    request);
 	wmk_arena_free(&arena);
 	free(request);
 	return more;
@@ -240,7 +247,10 @@ void fake_close(struct fake *fake)
 void fake_rig_connect(struct fake_rig *rig, int timeout_ms)
 {
 	const struct waymark_ctl_connect_options options = {
-		.size = sizeof(options), .rundir = rig->fake.dir, .start = WAYMARK_CTL_START_NEVER, .timeout_ms = timeout_ms,
+		.size = sizeof(options),
+		.rundir = rig->fake.dir,
+		.start = WAYMARK_CTL_START_NEVER,
+		.timeout_ms = timeout_ms,
 	};
 
 	waymark_ctl_close(rig->ctl);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fake.h - a session daemon for tests of the control library: a thread that decodes what comes, keeps it as JSON, and answers with what the
- * test has put there, or misbehaves as the test says.
+ * fake.h - a session daemon for tests of the control library: a thread that decodes what comes, keeps it as JSON, and
+ * answers with what the test has put there, or misbehaves as the test says.
  */
 #ifndef WMK_CTL_T_FAKE_H
 #define WMK_CTL_T_FAKE_H

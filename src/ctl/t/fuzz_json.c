@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_json.c - any text as JSON of any object of control: the first byte says which. What is read can be sent, and is written to JSON that
- * reads to the same.
+ * fuzz_json.c - any text as JSON of any object of control: the first byte says which. What is read can be sent, and is
+ * written to JSON that reads to the same.
  */
 #include <stdint.h>
 #include <stdlib.h>

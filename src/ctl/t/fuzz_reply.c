@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_reply.c - any bytes as a session daemon's answers. The first byte says which command is asked first; what follows is all that the daemon
- * says before it hangs up. Command after command is asked until the connection is no more. Each is answered, with a result of which everything can be
- * looked at, or fails in words; and none waits for ever.
+ * fuzz_reply.c - any bytes as a session daemon's answers. The first byte says which command is asked first; what
+ * follows is all that the daemon says before it hangs up. Command after command is asked until the connection is no
+ * more. Each is answered, with a result of which everything can be looked at, or fails in words; and none waits for
+ * ever.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,12 +45,14 @@ static size_t see_numbers(const uint64_t *numbers, unsigned n)
 
 static size_t see_channel(const struct waymark_ctl_channel_info *c)
 {
-	size_t sum = strlen(c->name) + strlen(c->exec) + strlen(c->calls_why) + see_texts(c->contexts, c->n_contexts) + c->counts->lost;
+	size_t sum = strlen(c->name) + strlen(c->exec) + strlen(c->calls_why) + see_texts(c->contexts, c->n_contexts) +
+		     c->counts->lost;
 
 	for (unsigned i = 0; i < c->n_rules; i++) {
 		const struct waymark_ctl_rule_info *r = c->rules[i];
 
-		sum += strlen(r->pattern) + strlen(r->filter) + strlen(r->place) + see_texts(r->exclusions, r->n_exclusions);
+		sum += strlen(r->pattern) + strlen(r->filter) + strlen(r->place) +
+		       see_texts(r->exclusions, r->n_exclusions);
 	}
 	return sum;
 }
@@ -62,8 +65,8 @@ static size_t see_session(const struct waymark_ctl_session_info *s)
 
 	for (unsigned i = 0; i < s->n_channels; i++)
 		sum += see_channel(s->channels[i]);
-	return sum + see_numbers(t->pids, t->n_pids) + see_numbers(t->uids, t->n_uids) + see_numbers(t->gids, t->n_gids) +
-	       see_numbers(t->kernel_pids, t->n_kernel_pids);
+	return sum + see_numbers(t->pids, t->n_pids) + see_numbers(t->uids, t->n_uids) +
+	       see_numbers(t->gids, t->n_gids) + see_numbers(t->kernel_pids, t->n_kernel_pids);
 }
 
 static size_t see_events(const struct waymark_ctl_event_info *const *events, unsigned n)
@@ -86,7 +89,8 @@ static size_t see_apps(const struct waymark_ctl_app_info *const *apps, unsigned 
 	size_t sum = 0;
 
 	for (unsigned i = 0; i < n; i++)
-		sum += strlen(apps[i]->name) + strlen(apps[i]->exe) + strlen(apps[i]->why) + see_events(apps[i]->events, apps[i]->n_events);
+		sum += strlen(apps[i]->name) + strlen(apps[i]->exe) + strlen(apps[i]->why) +
+		       see_events(apps[i]->events, apps[i]->n_events);
 	return sum;
 }
 

@@ -45,7 +45,8 @@ static void test_asks_sessions(void **state)
 	create.path = "/p";
 	create.home = NULL;
 	setenv("HOME", "/home/of/test", 1);
-	ASKS(waymark_ctl_create(ctl, &create, NULL), "create {\"name\": \"n\",\"path\": \"/p\",\"home\": \"/home/of/test\"}");
+	ASKS(waymark_ctl_create(ctl, &create, NULL),
+	     "create {\"name\": \"n\",\"path\": \"/p\",\"home\": \"/home/of/test\"}");
 	ASKS(waymark_ctl_destroy(ctl, "s", NULL), "destroy {\"session\": \"s\"}");
 	ASKS(waymark_ctl_destroy(ctl, NULL, NULL), "destroy {}");
 	ASKS(waymark_ctl_start(ctl, "s", NULL), "start {\"session\": \"s\"}");
@@ -53,7 +54,8 @@ static void test_asks_sessions(void **state)
 	ASKS(waymark_ctl_clear(ctl, "s", NULL), "clear {\"session\": \"s\"}");
 	ASKS(waymark_ctl_list_sessions(ctl, NULL, NULL), "list-sessions {}");
 	ASKS(waymark_ctl_list_sessions(ctl, "s", NULL), "list-sessions {\"session\": \"s\"}");
-	ASKS(waymark_ctl_regenerate(ctl, "s", WAYMARK_CTL_STATEDUMP, NULL), "regenerate {\"session\": \"s\",\"what\": \"statedump\"}");
+	ASKS(waymark_ctl_regenerate(ctl, "s", WAYMARK_CTL_STATEDUMP, NULL),
+	     "regenerate {\"session\": \"s\",\"what\": \"statedump\"}");
 	ASKS(waymark_ctl_track(ctl, &track, NULL),
 	     "track {\"session\": \"s\",\"kind\": \"uid\",\"ids\": [1, 18446744073709551615]}");
 	ASKS(waymark_ctl_untrack(ctl, &all, NULL), "untrack {\"session\": \"s\",\"all\": true}");
@@ -69,23 +71,50 @@ static void test_asks_events(void **state)
 	struct waymark_ctl *ctl = rig->ctl;
 	const char *const excluded[] = { "a:b", "a:c" };
 	const char *const contexts[] = { "vpid", "procname" };
-	const struct waymark_ctl_domain domain = { .size = sizeof(domain), .kind = WAYMARK_CTL_PID, .pid = 9, .follow = true };
+	const struct waymark_ctl_domain domain = {
+		.size = sizeof(domain), .kind = WAYMARK_CTL_PID, .pid = 9, .follow = true
+	};
 	const struct waymark_ctl_domain exec = { .size = sizeof(exec), .kind = WAYMARK_CTL_EXEC, .exec = "shop" };
 	const struct waymark_ctl_rule rules[] = {
 		{ .size = sizeof(rules[0]), .pattern = "a:*", .exclusions = excluded, .n_exclusions = 2 },
-		{ .size = sizeof(rules[0]), .pattern = "b", .level_op = WAYMARK_CTL_BETWEEN, .level = 9, .level_to = 3 },
+		{ .size = sizeof(rules[0]),
+		  .pattern = "b",
+		  .level_op = WAYMARK_CTL_BETWEEN,
+		  .level = 9,
+		  .level_to = 3 },
 	};
 	const struct waymark_ctl_channel_options channel = {
-		.size = sizeof(channel), .session = "s", .domain = &domain, .mode = WAYMARK_CTL_OVERWRITE, .buffers = WAYMARK_CTL_PER_PID,
-		.subbuf_size = 4096, .n_subbufs = 4, .blocking_us = -1, .field_limit = 100, .tracefile_size = 5, .tracefile_count = 6,
-		.contexts = contexts, .n_contexts = 2,
+		.size = sizeof(channel),
+		.session = "s",
+		.domain = &domain,
+		.mode = WAYMARK_CTL_OVERWRITE,
+		.buffers = WAYMARK_CTL_PER_PID,
+		.subbuf_size = 4096,
+		.n_subbufs = 4,
+		.blocking_us = -1,
+		.field_limit = 100,
+		.tracefile_size = 5,
+		.tracefile_count = 6,
+		.contexts = contexts,
+		.n_contexts = 2,
 	};
 	struct waymark_ctl_events_options events = {
-		.size = sizeof(events), .session = "s", .channel = "c", .rules = rules, .n_rules = 2, .patterns = excluded, .n_patterns = 1,
-		.contexts = contexts, .n_contexts = 1,
+		.size = sizeof(events),
+		.session = "s",
+		.channel = "c",
+		.rules = rules,
+		.n_rules = 2,
+		.patterns = excluded,
+		.n_patterns = 1,
+		.contexts = contexts,
+		.n_contexts = 1,
 	};
-	const struct waymark_ctl_apps_options apps = { .size = sizeof(apps), .events = true, .pattern = "a:*", .pid = 3 };
-	const struct waymark_ctl_kernel_options kernel = { .size = sizeof(kernel), .patterns = excluded, .n_patterns = 1, .fields = true, .lacks = true };
+	const struct waymark_ctl_apps_options apps = {
+		.size = sizeof(apps), .events = true, .pattern = "a:*", .pid = 3
+	};
+	const struct waymark_ctl_kernel_options kernel = {
+		.size = sizeof(kernel), .patterns = excluded, .n_patterns = 1, .fields = true, .lacks = true
+	};
 
 	ASKS(waymark_ctl_enable_channel(ctl, &channel, NULL),
 	     "enable-channel {\"session\": \"s\",\"channel\": {\"name\": \"channel0\","
@@ -93,20 +122,23 @@ static void test_asks_events(void **state)
 	     "\"subbuf_size\": 4096,\"n_subbufs\": 4,\"blocking_us\": -1,\"field_limit\": 100,\"tracefile_size\": 5,"
 	     "\"tracefile_count\": 6,\"contexts\": [\"vpid\", \"procname\"],\"enabled\": true}}");
 	ASKS(waymark_ctl_enable_event(ctl, &events, NULL),
-	     "enable-event {\"session\": \"s\",\"channel\": \"c\",\"rules\": [{ \"pattern\": \"a:*\", \"exclusions\": [\"a:b\", \"a:c\"], "
-	     "\"enabled\": true },{ \"pattern\": \"b\", \"level_op\": \"between\", \"level\": \"err\", \"level_to\": \"debug_process\", "
-	     "\"enabled\": true }]}");
+	     "enable-event {\"session\": \"s\",\"channel\": \"c\",\"rules\": [{ \"pattern\": \"a:*\", \"exclusions\": "
+	     "[\"a:b\", \"a:c\"], "
+	     "\"enabled\": true },{ \"pattern\": \"b\", \"level_op\": \"between\", \"level\": \"err\", \"level_to\": "
+	     "\"debug_process\", \"enabled\": true }]}");
 	ASKS(waymark_ctl_disable_event(ctl, &events, NULL),
 	     "disable-event {\"session\": \"s\",\"channel\": \"c\",\"patterns\": [\"a:b\"]}");
 	ASKS(waymark_ctl_add_context(ctl, &events, NULL),
 	     "add-context {\"session\": \"s\",\"channel\": \"c\",\"contexts\": [\"vpid\"]}");
 	events.domain = &exec;
 	ASKS(waymark_ctl_disable_channel(ctl, &events, NULL),
-	     "disable-channel {\"session\": \"s\",\"channel\": \"c\",\"domain\": {\"kind\": \"exec\",\"exec\": \"shop\"}}");
+	     "disable-channel {\"session\": \"s\",\"channel\": \"c\",\"domain\": {\"kind\": \"exec\",\"exec\": "
+	     "\"shop\"}}");
 	ASKS(waymark_ctl_list_apps(ctl, NULL, NULL), "list-apps {}");
 	ASKS(waymark_ctl_list_apps(ctl, &apps, NULL), "list-apps {\"events\": true,\"pattern\": \"a:*\",\"pid\": 3}");
 	ASKS(waymark_ctl_list_kernel(ctl, NULL, NULL), "list-kernel {}");
-	ASKS(waymark_ctl_list_kernel(ctl, &kernel, NULL), "list-kernel {\"patterns\": [\"a:b\"],\"fields\": true,\"lacks\": true}");
+	ASKS(waymark_ctl_list_kernel(ctl, &kernel, NULL),
+	     "list-kernel {\"patterns\": [\"a:b\"],\"fields\": true,\"lacks\": true}");
 	assert_string_equal(waymark_ctl_level_name(14), "debug");
 	assert_null(waymark_ctl_level_name(WAYMARK_CTL_LEVELS));
 }
@@ -135,10 +167,14 @@ static void test_options(void **state)
 	struct {
 		struct waymark_ctl_rule known;
 		uint64_t later;
-	} rules[2] = { { .known = { .size = sizeof(rules[0]), .pattern = "a" } }, { .known = { .size = sizeof(rules[0]), .pattern = "b" } } };
-	const struct waymark_ctl_events_options events = { .size = sizeof(events), .session = "s", .rules = &rules[0].known, .n_rules = 2 };
+	} rules[2] = { { .known = { .size = sizeof(rules[0]), .pattern = "a" } },
+		       { .known = { .size = sizeof(rules[0]), .pattern = "b" } } };
+	const struct waymark_ctl_events_options events = {
+		.size = sizeof(events), .session = "s", .rules = &rules[0].known, .n_rules = 2
+	};
 	ASKS(waymark_ctl_enable_event(rig->ctl, &events, NULL),
-	     "enable-event {\"session\": \"s\",\"rules\": [{ \"pattern\": \"a\", \"enabled\": true },{ \"pattern\": \"b\", \"enabled\": true }]}");
+	     "enable-event {\"session\": \"s\",\"rules\": [{ \"pattern\": \"a\", \"enabled\": true },{ \"pattern\": "
+	     "\"b\", \"enabled\": true }]}");
 	rules[1].known.size = sizeof(rules[0].known);
 	assert_int_equal(waymark_ctl_enable_event(rig->ctl, &events, NULL), -EINVAL);
 	fake_rig_says("the rules have different sizes");
@@ -151,19 +187,54 @@ static void test_outcome(void **state)
 	struct fake_rig *rig = *state;
 	const char *warnings[] = { "one", "two" }, *contexts[] = { "vpid" }, *excluded[] = { "x" };
 	uint64_t pids[] = { 4, 5 };
-	struct wmk_ctl_rule rule = { .pattern = "p", .exclusions = { excluded, 1 }, .level_op = 2, .level = 6, .level_to = 7, .filter = "n == 1", .enabled = true,
+	struct wmk_ctl_rule rule = { .pattern = "p",
+				     .exclusions = { excluded, 1 },
+				     .level_op = 2,
+				     .level = 6,
+				     .level_to = 7,
+				     .filter = "n == 1",
+				     .enabled = true,
 				     .matched = 8 };
 	struct wmk_ctl_channel channel = {
-		.name = "c", .domain = { .kind = WMK_DOMAIN_EXEC, .follow = true, .pid = 3, .exec = "e" }, .mode = 1, .buffers = 1,
-		.subbuf_size = 1, .n_subbufs = 2, .blocking_us = -3, .field_limit = 4, .tracefile_size = 5, .tracefile_count = 6,
-		.contexts = { contexts, 1 }, .rules = { &rule, 1 }, .enabled = true, .counts = { .records = 1 },
-		.call_arguments = WMK_CALL_ARGUMENTS_NONE, .calls_by = WMK_CALLS_BY_TRACEFS, .calls_why = "so",
+		.name = "c",
+		.domain = { .kind = WMK_DOMAIN_EXEC, .follow = true, .pid = 3, .exec = "e" },
+		.mode = 1,
+		.buffers = 1,
+		.subbuf_size = 1,
+		.n_subbufs = 2,
+		.blocking_us = -3,
+		.field_limit = 4,
+		.tracefile_size = 5,
+		.tracefile_count = 6,
+		.contexts = { contexts, 1 },
+		.rules = { &rule, 1 },
+		.enabled = true,
+		.counts = { .records = 1 },
+		.call_arguments = WMK_CALL_ARGUMENTS_NONE,
+		.calls_by = WMK_CALLS_BY_TRACEFS,
+		.calls_why = "so",
 	};
 	struct wmk_ctl_session session = {
-		.name = "s", .path = "/p", .uid = 1, .gid = 2, .created = 3, .active = true, .started = true, .channels = { &channel, 1 },
+		.name = "s",
+		.path = "/p",
+		.uid = 1,
+		.gid = 2,
+		.created = 3,
+		.active = true,
+		.started = true,
+		.channels = { &channel, 1 },
 		.trackers = { .pid = true, .gid = true, .pids = { pids, 2 } },
-		.counts = { .records = 1, .lost = 2, .lost_full = 3, .lost_memory = 4, .lost_size = 5, .lost_retry = 6,
-			    .overwritten = 7, .unwritten = 8, .cut = 9, .bytes = 10, .gaps = 11 },
+		.counts = { .records = 1,
+			    .lost = 2,
+			    .lost_full = 3,
+			    .lost_memory = 4,
+			    .lost_size = 5,
+			    .lost_retry = 6,
+			    .overwritten = 7,
+			    .unwritten = 8,
+			    .cut = 9,
+			    .bytes = 10,
+			    .gaps = 11 },
 	};
 	struct wmk_ctl_app app = { .pid = 77, .name = "slow", .why = "it sleeps" };
 	const struct waymark_ctl_session_info *const *sessions;
@@ -189,15 +260,18 @@ static void test_outcome(void **state)
 	assert_string_equal(s->name, "s");
 	assert_string_equal(s->path, "/p");
 	assert_true(s->uid == 1 && s->gid == 2 && s->created == 3 && s->active && s->started && s->n_channels == 1);
-	assert_true(s->trackers->pid && !s->trackers->uid && s->trackers->gid && s->trackers->n_pids == 2 && s->trackers->n_gids == 0);
+	assert_true(s->trackers->pid && !s->trackers->uid && s->trackers->gid && s->trackers->n_pids == 2 &&
+		    s->trackers->n_gids == 0);
 	assert_true(s->trackers->pids[1] == 5);
 	const struct waymark_ctl_counts want = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 };
 	assert_memory_equal(s->counts, &want, sizeof(want));
 	const struct waymark_ctl_channel_info *c = s->channels[0];
 	assert_string_equal(c->name, "c");
 	assert_string_equal(c->exec, "e");
-	assert_true(c->domain == WAYMARK_CTL_EXEC && c->follow && c->pid == 3 && c->mode == 1 && c->buffers == 1 && c->subbuf_size == 1);
-	assert_true(c->n_subbufs == 2 && c->blocking_us == -3 && c->field_limit == 4 && c->tracefile_size == 5 && c->tracefile_count == 6);
+	assert_true(c->domain == WAYMARK_CTL_EXEC && c->follow && c->pid == 3 && c->mode == 1 && c->buffers == 1 &&
+		    c->subbuf_size == 1);
+	assert_true(c->n_subbufs == 2 && c->blocking_us == -3 && c->field_limit == 4 && c->tracefile_size == 5 &&
+		    c->tracefile_count == 6);
 	assert_true(c->enabled && c->n_contexts == 1 && c->n_rules == 1 && c->counts->records == 1);
 	assert_true(c->call_arguments == WAYMARK_CTL_CALLS_NUMBERS && c->calls_by == WAYMARK_CTL_CALLS_BY_EVENTS);
 	assert_string_equal(c->calls_why, "so");
@@ -206,7 +280,8 @@ static void test_outcome(void **state)
 	assert_string_equal(r->pattern, "p");
 	assert_string_equal(r->exclusions[0], "x");
 	assert_string_equal(r->filter, "n == 1");
-	assert_true(r->n_exclusions == 1 && r->level_op == 2 && r->level == 6 && r->level_to == 7 && r->enabled && r->matched == 8);
+	assert_true(r->n_exclusions == 1 && r->level_op == 2 && r->level == 6 && r->level_to == 7 && r->enabled &&
+		    r->matched == 8);
 	char *json;
 	assert_int_equal(waymark_ctl_result_json(result, &json), 0);
 	assert_non_null(strstr(json, "\"level_to\": \"debug_system\""));
@@ -226,7 +301,11 @@ static void test_kernel(void **state)
 {
 	struct fake_rig *rig = *state;
 	struct wmk_ctl_field field = { "prev_tid", "s32", "" };
-	struct wmk_ctl_event event = { .provider = "sched", .name = "sched_switch", .level = 6, .file = "events/sched/sched_switch", .enabled = true,
+	struct wmk_ctl_event event = { .provider = "sched",
+				       .name = "sched_switch",
+				       .level = 6,
+				       .file = "events/sched/sched_switch",
+				       .enabled = true,
 				       .fields = { &field, 1 } };
 	const char *lacks[] = { "one", "two" }, *const *texts;
 	const struct waymark_ctl_event_info *const *events;
@@ -262,10 +341,22 @@ static void test_many_apps(void **state)
 	memset(file, 'f', 300);
 	file[300] = '\0';
 	for (uint32_t i = 0; i < EVENTS; i++)
-		events[i] = (struct wmk_ctl_event){ .provider = "p", .name = "n", .kind = 1, .level = 2, .file = file, .line = i,
-						    .enabled = true, .fields = { &field, 1 } };
+		events[i] = (struct wmk_ctl_event){ .provider = "p",
+						    .name = "n",
+						    .kind = 1,
+						    .level = 2,
+						    .file = file,
+						    .line = i,
+						    .enabled = true,
+						    .fields = { &field, 1 } };
 	for (uint32_t i = 0; i < APPS; i++)
-		list[i] = (struct wmk_ctl_app){ .pid = i, .uid = 1, .gid = 2, .name = "a", .exe = "/a", .connected = true, .n_events = EVENTS,
+		list[i] = (struct wmk_ctl_app){ .pid = i,
+						.uid = 1,
+						.gid = 2,
+						.name = "a",
+						.exe = "/a",
+						.connected = true,
+						.n_events = EVENTS,
 						.events = { events, EVENTS } };
 	rig->fake.apps.apps = (struct wmk_list){ list, APPS };
 	assert_int_equal(waymark_ctl_list_apps(rig->ctl, NULL, &result), 0);
@@ -331,8 +422,14 @@ static void test_daemon_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_RIG(test_asks_sessions), WITH_RIG(test_asks_events), WITH_RIG(test_options), WITH_RIG(test_outcome),
-		WITH_RIG(test_kernel), WITH_RIG(test_many_apps), WITH_RIG(test_version_and_shutdown), WITH_RIG(test_daemon_error),
+		WITH_RIG(test_asks_sessions),
+		WITH_RIG(test_asks_events),
+		WITH_RIG(test_options),
+		WITH_RIG(test_outcome),
+		WITH_RIG(test_kernel),
+		WITH_RIG(test_many_apps),
+		WITH_RIG(test_version_and_shutdown),
+		WITH_RIG(test_daemon_error),
 	};
 
 	unsetenv("WAYMARK_RUNDIR");

@@ -26,13 +26,25 @@ static struct wmk_ctl_rule rules[] = {
 	{ .pattern = "c:*" }, { .pattern = "c:*", .level_op = WMK_LEVEL_AT_LEAST, .enabled = true },
 };
 static struct wmk_ctl_channel channels[] = {
-	{ .name = "c", .mode = WMK_MODE_OVERWRITE, .subbuf_size = 4096, .contexts = { contexts, 1 }, .rules = { rules, 4 }, .enabled = true,
+	{ .name = "c",
+	  .mode = WMK_MODE_OVERWRITE,
+	  .subbuf_size = 4096,
+	  .contexts = { contexts, 1 },
+	  .rules = { rules, 4 },
+	  .enabled = true,
 	  .counts = { .records = 9 } },
 	{ .name = "d", .domain = { .kind = WMK_DOMAIN_EXEC, .exec = "shop" } },
 };
 static struct wmk_ctl_session sessions[] = {
-	{ .name = "one", .path = "/nowhere/one", .uid = 1, .created = 2, .active = true, .started = true, .channels = { channels, 2 },
-	  .trackers = { .pid = true, .uid = true, .pids = { pids, 2 } }, .counts = { .lost = 3 } },
+	{ .name = "one",
+	  .path = "/nowhere/one",
+	  .uid = 1,
+	  .created = 2,
+	  .active = true,
+	  .started = true,
+	  .channels = { channels, 2 },
+	  .trackers = { .pid = true, .uid = true, .pids = { pids, 2 } },
+	  .counts = { .lost = 3 } },
 	{ .name = "two" },
 };
 
@@ -132,9 +144,12 @@ static void assert_holds(const char *path, const char *beginning)
 	assert_null(strstr(text, "uid\": 1"));
 }
 
-static int save(struct rig *rig, const char *session, const char *path, bool replace, struct waymark_ctl_result **result)
+static int save(struct rig *rig, const char *session, const char *path, bool replace,
+		struct waymark_ctl_result **result)
 {
-	const struct waymark_ctl_save_options options = { .size = sizeof(options), .session = session, .path = path, .replace = replace };
+	const struct waymark_ctl_save_options options = {
+		.size = sizeof(options), .session = session, .path = path, .replace = replace
+	};
 
 	return waymark_ctl_save(rig->ctl, &options, result);
 }
@@ -227,15 +242,17 @@ static void test_load(void **state)
 		"create {\"name\": \"one\",\"path\": \"/nowhere/one\",HOME}",
 		"track {\"session\": \"one\",\"ids\": [4, 5]}",
 		"untrack {\"session\": \"one\",\"kind\": \"uid\",\"all\": true}",
-		"enable-channel {\"session\": \"one\",\"channel\": {\"name\": \"c\",\"mode\": \"overwrite\",\"subbuf_size\": 4096,"
-		"\"contexts\": [\"vpid\"],\"rules\": [{ \"pattern\": \"a:*\", \"exclusions\": [\"a:x\"], \"enabled\": true },"
-		"{ \"pattern\": \"b:*\", \"level_op\": \"exactly\", \"level\": \"info\", \"enabled\": true },"
-		"{ \"pattern\": \"c:*\", \"enabled\": true },{ \"pattern\": \"c:*\", \"level_op\": \"at-least\", \"enabled\": true }],"
-		"\"enabled\": true}}",
+		"enable-channel {\"session\": \"one\",\"channel\": {\"name\": \"c\",\"mode\": "
+		"\"overwrite\",\"subbuf_size\": 4096,"
+		"\"contexts\": [\"vpid\"],\"rules\": [{ \"pattern\": \"a:*\", \"exclusions\": [\"a:x\"], \"enabled\": "
+		"true },{ \"pattern\": \"b:*\", \"level_op\": \"exactly\", \"level\": \"info\", \"enabled\": true },"
+		"{ \"pattern\": \"c:*\", \"enabled\": true },{ \"pattern\": \"c:*\", \"level_op\": \"at-least\", "
+		"\"enabled\": true }],\"enabled\": true}}",
 		"disable-event {\"session\": \"one\",\"channel\": \"c\",\"patterns\": [\"b:*\"]}",
-		"enable-channel {\"session\": \"one\",\"channel\": {\"name\": \"d\",\"domain\": {\"kind\": \"exec\",\"exec\": \"shop\"},"
-		"\"enabled\": true}}",
-		"disable-channel {\"session\": \"one\",\"channel\": \"d\",\"domain\": {\"kind\": \"exec\",\"exec\": \"shop\"}}",
+		"enable-channel {\"session\": \"one\",\"channel\": {\"name\": \"d\",\"domain\": {\"kind\": "
+		"\"exec\",\"exec\": \"shop\"},\"enabled\": true}}",
+		"disable-channel {\"session\": \"one\",\"channel\": \"d\",\"domain\": {\"kind\": \"exec\",\"exec\": "
+		"\"shop\"}}",
 		"list-sessions {\"session\": \"one\"}",
 		"create {\"name\": \"two\",HOME}",
 		"list-sessions {\"session\": \"two\"}",
@@ -265,7 +282,9 @@ static bool there_is_one;
 static bool with_one_there(struct fake *fake, int sock, const struct wmk_frame *frame, const void *request)
 {
 	const bool is_create = frame->type == WMK_CTL_CREATE, is_destroy = frame->type == WMK_CTL_DESTROY;
-	const char *name = is_create ? ((const struct wmk_ctl_create *)request)->name : is_destroy ? ((const struct wmk_ctl_which *)request)->session : "";
+	const char *name = is_create    ? ((const struct wmk_ctl_create *)request)->name
+			   : is_destroy ? ((const struct wmk_ctl_which *)request)->session
+					: "";
 
 	fake->refuse = there_is_one && !strcmp(name, "two") ? WMK_CTL_CREATE : 0;
 	fake->refuse_errno = EEXIST;
@@ -287,7 +306,8 @@ static void test_load_otherwise(void **state)
 	assert_int_equal(save(rig, NULL, NULL, false, NULL), 0);
 	fake_log_clear(&rig->fake);
 	rig->fake.sessions = (struct wmk_list){ 0 };
-	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -ENOENT);   /* the daemon denies what it has made */
+	/* the daemon denies what it has made */
+	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -ENOENT);
 	assert_asked(rig, asked);
 	options.output = NULL;
 	rig->fake.sessions = (struct wmk_list){ sessions, 2 };
@@ -306,8 +326,13 @@ static void test_load_replaces(void **state)
 	static const char *const asked[] = { "create {\"name\": \"two\",HOME}", NULL };
 	char tried[80], gone[80];
 	const char *const replaced[] = {
-		"create {\"name\": \"two\",HOME}", tried, gone, "destroy {\"session\": \"two\"}", "create {\"name\": \"two\",HOME}",
-		"list-sessions {\"session\": \"two\"}", NULL,
+		"create {\"name\": \"two\",HOME}",
+		tried,
+		gone,
+		"destroy {\"session\": \"two\"}",
+		"create {\"name\": \"two\",HOME}",
+		"list-sessions {\"session\": \"two\"}",
+		NULL,
 	};
 	struct rig *rig = *state;
 	struct waymark_ctl_load_options options = { .size = sizeof(options), .session = "two" };
@@ -375,7 +400,8 @@ static void test_load_fails(void **state)
 	rig->fake.refuse_errno = ENOSPC;
 	rig->fake.refuse_words = "no room: not enough memory";
 	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -ENOSPC);
-	assert_says("cannot load session 'one': cannot make channel 'c': the command 'enable-channel' failed: no room: not enough memory");
+	assert_says("cannot load session 'one': cannot make channel 'c': the command 'enable-channel' failed: no room: "
+		    "not enough memory");
 	char *last = fake_log(&rig->fake, 4);
 	assert_string_equal(last, "destroy {\"session\": \"one\"}");
 	free(last);
@@ -389,11 +415,13 @@ static void test_load_refused(void **state)
 		{ "", "line 1 is not JSON" },
 		{ "{}", "a saved session of version 0" },
 		{ "{\"version\": 2}", "a saved session of version 2" },
-		{ "{\"version\": 1, \"session\": {\"nam\": \"x\"}}", "it is no saved session: in session: 'session' has no member 'nam' (perhaps: name" },
+		{ "{\"version\": 1, \"session\": {\"nam\": \"x\"}}",
+		  "it is no saved session: in session: 'session' has no member 'nam' (perhaps: name" },
 		{ "{\"version\": 1, \"session\": {}}", "a session cannot be called ''" },
 		{ "{\"version\": 1, \"session\": {\"name\": \"a/b\"}}", "may not hold a '/'" },
-		{ "{\"version\": 1, \"session\": {\"name\": \"x\", \"channels\": [{\"name\": \"c\", \"domain\": {\"kind\": \"pid\", \"pid\": 1,"
-		  "\"start_time\": 999999999999}}]}}", "process 1, which channel 'c' was for, is gone" },
+		{ "{\"version\": 1, \"session\": {\"name\": \"x\", \"channels\": [{\"name\": \"c\", \"domain\": "
+		  "{\"kind\": \"pid\", \"pid\": 1,\"start_time\": 999999999999}}]}}",
+		  "process 1, which channel 'c' was for, is gone" },
 	};
 	struct rig *rig = *state;
 	struct waymark_ctl_load_options options = { .size = sizeof(options), .path = at_home(rig, "bad.json") };
@@ -434,8 +462,9 @@ static void test_load_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_RIG(test_save), WITH_RIG(test_save_links), WITH_RIG(test_load), WITH_RIG(test_load_otherwise),
-		WITH_RIG(test_load_replaces), WITH_RIG(test_load_trace_there), WITH_RIG(test_load_fails), WITH_RIG(test_load_refused),
+		WITH_RIG(test_save),           WITH_RIG(test_save_links),    WITH_RIG(test_load),
+		WITH_RIG(test_load_otherwise), WITH_RIG(test_load_replaces), WITH_RIG(test_load_trace_there),
+		WITH_RIG(test_load_fails),     WITH_RIG(test_load_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_hostile.c - the control library and a session daemon that is not there, is somebody else's, is late, or misbehaves. */
+/*
+ * test_hostile.c - the control library and a session daemon that is not there, is somebody else's, is late, or
+ * misbehaves.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -258,7 +261,8 @@ static void test_connect_fails(void **state)
 
 	assert_int_equal(waymark_ctl_connect(&options, &ctl), -ENOENT);
 	assert_null(ctl);
-	fake_rig_says("cannot connect to a session daemon: no session daemon runs: cannot connect to /nowhere/at/all/ctl.sock");
+	fake_rig_says("cannot connect to a session daemon: no session daemon runs: cannot connect to "
+		      "/nowhere/at/all/ctl.sock");
 	options.rundir = "relative";
 	assert_int_equal(waymark_ctl_connect(&options, &ctl), -EINVAL);
 	memset(lengthy, '/', 299);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_json.c - objects as JSON and back: every kind of member, what is missing, unknown, of another type, too large. */
+/*
+ * test_json.c - objects as JSON and back: every kind of member, what is missing, unknown, of another type, too large.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,13 +35,21 @@ struct all {
 };
 
 static const char *const words[] = { "red", "green", "blue" };
-static const struct wmk_member leaf_members[] = { WMK_MEMBER_OF_TEXT(leaf, text, 10), WMK_MEMBER_OF_ENUM(leaf, word, words) };
+static const struct wmk_member leaf_members[] = { WMK_MEMBER_OF_TEXT(leaf, text, 10),
+						  WMK_MEMBER_OF_ENUM(leaf, word, words) };
 static const struct wmk_object leaf_object = WMK_OBJECT_OF("leaf", leaf, leaf_members);
 static const struct wmk_member all_members[] = {
-	WMK_MEMBER_OF_U32(all, u32), WMK_MEMBER_OF_U64(all, u64), WMK_MEMBER_OF_I64(all, i64), WMK_MEMBER_OF_BOOL(all, truth),
-	WMK_MEMBER_OF_ENUM(all, word, words), WMK_MEMBER_OF_TEXT(all, text, 40), WMK_MEMBER_OF_UUID(all, uuid),
-	WMK_MEMBER_OF_OBJECT(all, leaf, leaf, leaf_object), WMK_MEMBER_OF_LIST(all, leaves, leaf_object, 3),
-	WMK_MEMBER_OF_TEXTS(all, texts, 3), WMK_MEMBER_OF_NUMBERS(all, numbers, 3),
+	WMK_MEMBER_OF_U32(all, u32),
+	WMK_MEMBER_OF_U64(all, u64),
+	WMK_MEMBER_OF_I64(all, i64),
+	WMK_MEMBER_OF_BOOL(all, truth),
+	WMK_MEMBER_OF_ENUM(all, word, words),
+	WMK_MEMBER_OF_TEXT(all, text, 40),
+	WMK_MEMBER_OF_UUID(all, uuid),
+	WMK_MEMBER_OF_OBJECT(all, leaf, leaf, leaf_object),
+	WMK_MEMBER_OF_LIST(all, leaves, leaf_object, 3),
+	WMK_MEMBER_OF_TEXTS(all, texts, 3),
+	WMK_MEMBER_OF_NUMBERS(all, numbers, 3),
 };
 static const struct wmk_object all_object = WMK_OBJECT_OF("everything", all, all_members);
 
@@ -143,7 +153,8 @@ static void test_sparse(void **state)
 	/* Every member by itself is written and comes back. */
 	for (size_t i = 0; i < all_object.n_members; i++) {
 		struct all full = example();
-		size_t at = all_members[i].offset, end = i + 1 < all_object.n_members ? all_members[i + 1].offset : sizeof(full);
+		size_t at = all_members[i].offset,
+		       end = i + 1 < all_object.n_members ? all_members[i + 1].offset : sizeof(full);
 
 		memset(&a, 0, sizeof(a));
 		memcpy((uint8_t *)&a + at, (uint8_t *)&full + at, end - at);
@@ -163,7 +174,8 @@ static void test_not_utf8(void **state)
 
 	(void)state;
 	assert_int_equal(wmk_json_text(&all_object, &a, WMK_JSON_SPARSE, &text), 0);
-	assert_string_equal(text, "{\n\t\"text\": \"\xef\xbf\xbd\xef\xbf\xbd" "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
+	assert_string_equal(text, "{\n\t\"text\": \"\xef\xbf\xbd\xef\xbf\xbd"
+				  "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
 				  "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"\n}\n");
 	free(text);
 }
@@ -177,7 +189,9 @@ static int print_to(const struct all *a, unsigned flags, FILE *to)
 	return err;
 }
 
-/* In pieces as at once: short, and of texts that are longer than pieces, or make none of them end where another begins. */
+/*
+ * In pieces as at once: short, and of texts that are longer than pieces, or make none of them end where another begins.
+ */
 static void test_printed(void **state)
 {
 	static const size_t lengths[] = { 0, 1, 65000, 65535, 65536, 65537, 200000, 1000000 };
@@ -264,7 +278,9 @@ static void test_refused(void **state)
 		{ "{\"u64\": 18446744073709551616}", "line 1 has a number of too many digits" },
 		{ "{\"i64\": 9223372036854775808}", "i64 is larger than 9223372036854775807" },
 		{ "{\"i64\": -9223372036854775809}", "line 1 has a number of too many digits" },
-		{ "{\"text\": \"99999999999999999999999 \\\" 99999999999999999999999\", \"u32\": 99999999999999999999999}", "too many digits" },
+		{ "{\"text\": \"99999999999999999999999 \\\" 99999999999999999999999\", \"u32\": "
+		  "99999999999999999999999}",
+		  "too many digits" },
 		{ "{\"i64\": true}", "i64 is not a whole number" },
 		{ "{\"truth\": 1}", "truth is not true or false" },
 		{ "{\"text\": 1}", "text is not text in quotes" },
@@ -310,7 +326,8 @@ static void test_session(void **state)
 {
 	static const char text[] =
 		"{ \"name\": \"mine\", \"channels\": [ { \"name\": \"c\", \"mode\": \"overwrite\", \"enabled\": true,\n"
-		"  \"rules\": [ { \"pattern\": \"shop:*\", \"level_op\": \"at-least\", \"level\": \"debug_line\" } ] } ] }\r\n";
+		"  \"rules\": [ { \"pattern\": \"shop:*\", \"level_op\": \"at-least\", \"level\": \"debug_line\" } ] } "
+		"] }\r\n";
 	struct wmk_ctl_session s, again;
 	char *back;
 
@@ -334,10 +351,14 @@ static void test_session(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_there_and_back, teardown), cmocka_unit_test_teardown(test_sparse, teardown),
-		cmocka_unit_test_teardown(test_not_utf8, teardown), cmocka_unit_test_teardown(test_unwritable, teardown),
-		cmocka_unit_test_teardown(test_printed, teardown), cmocka_unit_test_teardown(test_unprintable, teardown),
-		cmocka_unit_test_teardown(test_refused, teardown), cmocka_unit_test_teardown(test_session, teardown),
+		cmocka_unit_test_teardown(test_there_and_back, teardown),
+		cmocka_unit_test_teardown(test_sparse, teardown),
+		cmocka_unit_test_teardown(test_not_utf8, teardown),
+		cmocka_unit_test_teardown(test_unwritable, teardown),
+		cmocka_unit_test_teardown(test_printed, teardown),
+		cmocka_unit_test_teardown(test_unprintable, teardown),
+		cmocka_unit_test_teardown(test_refused, teardown),
+		cmocka_unit_test_teardown(test_session, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_start.c - the control library starts a session daemon: this program itself, which behaves as $FAKE_DAEMON says when that is set.
+ * test_start.c - the control library starts a session daemon: this program itself, which behaves as $FAKE_DAEMON says
+ * when that is set.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -20,7 +20,10 @@
 
 #include "base/error.h"
 
-/* The runtime directory of the rig that is open. A test that fails leaves it so, and a consumer that holds on to our output. */
+/*
+ * The runtime directory of the rig that is open. A test that fails leaves it so, and a consumer that holds on to our
+ * output.
+ */
 static char left[300];
 
 int rig_link_teardown(void **state)
@@ -50,9 +53,13 @@ void rig_link_open(struct rig_link *r, const struct rig_shape *shape)
 	rig_open(&r->rig, &remote);
 	snprintf(r->rundir, sizeof(r->rundir), "%s/run", r->rig.dir);
 	snprintf(left, sizeof(left), "%s", r->rundir);
-	r->trace = (struct wmk_consumerd_trace){ .trace = 1, .path = r->rig.trace, .sub = r->rig.sub, .uid = getuid(), .gid = getgid() };
+	r->trace = (struct wmk_consumerd_trace){
+		.trace = 1, .path = r->rig.trace, .sub = r->rig.sub, .uid = getuid(), .gid = getgid()
+	};
 	memcpy(r->trace.uuid, r->rig.uuid, 16);
-	r->rings = (struct wmk_consumerd_rings){ .trace = 1, .rings = 1, .channel = "app", .start_ts = wmk_clock_monotonic() };
+	r->rings = (struct wmk_consumerd_rings){
+		.trace = 1, .rings = 1, .channel = "app", .start_ts = wmk_clock_monotonic()
+	};
 }
 
 static void on_change(void *data, pid_t pid, const char *words)
@@ -76,8 +83,12 @@ static void on_end(void *data, int err, const char *words)
 void rig_link_connect(struct rig_link *r)
 {
 	const struct wmk_consumer_link_options options = {
-		.size = sizeof(options), .rundir = r->rundir, .program = getenv("WAYMARK_CONSUMERD"), .on_change = on_change,
-		.on_end = on_end, .data = r,
+		.size = sizeof(options),
+		.rundir = r->rundir,
+		.program = getenv("WAYMARK_CONSUMERD"),
+		.on_change = on_change,
+		.on_end = on_end,
+		.data = r,
 	};
 	char words[500];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rig_link.h - what the tests of the link and of waymark-consumerd share: a ring set and a trace's directory (consumer/t/rig.h), a
- * waymark-consumerd in another process, the link to it.
+ * rig_link.h - what the tests of the link and of waymark-consumerd share: a ring set and a trace's directory
+ * (consumer/t/rig.h), a waymark-consumerd in another process, the link to it.
  */
 #ifndef WMK_DAEMONS_RIG_LINK_H
 #define WMK_DAEMONS_RIG_LINK_H

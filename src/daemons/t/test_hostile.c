@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_hostile.c - whoever speaks to waymark-consumerd is not believed: other users, frames that lie, descriptors that are no ring sets, a
- * peer that never reads. The trace that it writes meanwhile is whole, and who comes next is served.
+ * test_hostile.c - whoever speaks to waymark-consumerd is not believed: other users, frames that lie, descriptors that
+ * are no ring sets, a peer that never reads. The trace that it writes meanwhile is whole, and who comes next is served.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -220,7 +220,10 @@ static void test_frames(void **state)
 		struct wmk_consumerd_in in = { 0 };
 		int sock = greeted(&r, &in), err, type;
 
-		/* A frame that seems to be whole is one when its body is there. In one piece: the header alone may end the connection. */
+		/*
+		 * A frame that seems to be whole is one when its body is there. In one piece: the header alone may end
+		 * the connection.
+		 */
 		len = sizeof(frames[i]) + (frames[i].length == 4 ? 4 : 0);
 		memcpy(bytes, &frames[i], sizeof(frames[i]));
 		assert_int_equal(send(sock, bytes, len, MSG_NOSIGNAL), len);
@@ -323,7 +326,8 @@ static void test_floods(void **state)
 		struct wmk_out out = { 0 };
 		int rc;
 
-		assert_int_equal(wmk_out_frame(&out, (enum wmk_msg)WMK_CONSUMERD_STATS, sent, bytes, (size_t)len, -1), 0);
+		assert_int_equal(wmk_out_frame(&out, (enum wmk_msg)WMK_CONSUMERD_STATS, sent, bytes, (size_t)len, -1),
+				 0);
 		rc = wmk_out_send(&out, sock);
 		wmk_out_free(&out);
 		if (rc < 0 || (rc == 0 && poll(&room, 1, 200) == 0))
@@ -356,13 +360,15 @@ static void test_second(void **state)
 	snprintf(command, sizeof(command), "%s --rundir 2>/dev/null", getenv("WAYMARK_CONSUMERD"));
 	assert_int_equal(system(command), 2 << 8);
 	/* A runtime directory that others may write to. */
-	snprintf(command, sizeof(command), "mkdir -m 0777 %s/open && chmod 0777 %s/open && %s --rundir %s/open 2>/dev/null", r.rig.dir,
-		 r.rig.dir, getenv("WAYMARK_CONSUMERD"), r.rig.dir);
+	snprintf(command, sizeof(command),
+		 "mkdir -m 0777 %s/open && chmod 0777 %s/open && %s --rundir %s/open 2>/dev/null", r.rig.dir, r.rig.dir,
+		 getenv("WAYMARK_CONSUMERD"), r.rig.dir);
 	assert_int_equal(system(command), 1 << 8);
 	finish(&r, 100);
 }
 
-static int count_events(void *data, const struct wmk_consumerd_trace *trace, const struct wmk_consumerd_rings *rings, int fd)
+static int count_events(void *data, const struct wmk_consumerd_trace *trace, const struct wmk_consumerd_rings *rings,
+			int fd)
 {
 	(void)trace;
 	*(unsigned *)data += rings->events.n;
@@ -372,8 +378,8 @@ static int count_events(void *data, const struct wmk_consumerd_trace *trace, con
 }
 
 /*
- * What is known of events does not keep it from being handed over, however large their filters are: a descriptor goes in one frame. Those of the state
- * dump go along.
+ * What is known of events does not keep it from being handed over, however large their filters are: a descriptor goes
+ * in one frame. Those of the state dump go along.
  */
 static void test_adopt_large(void **state)
 {
@@ -388,7 +394,11 @@ static void test_adopt_large(void **state)
 	(void)state;
 	for (unsigned i = 0; i < N; i++) {
 		snprintf(names[i], sizeof(names[i]), "event%u", i);
-		events[i] = (struct wmk_consumerd_event){ .system = "some", .name = names[i], .id = i, .filter_len = sizeof(filter), .filter = { filter, WORDS } };
+		events[i] = (struct wmk_consumerd_event){ .system = "some",
+							  .name = names[i],
+							  .id = i,
+							  .filter_len = sizeof(filter),
+							  .filter = { filter, WORDS } };
 	}
 	events[N] = (struct wmk_consumerd_event){ .system = "", .name = "lttng_statedump_start", .id = N };
 	rig_link_open(&r, &shape);

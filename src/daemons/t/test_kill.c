@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_kill.c - waymark-consumerd is killed again and again while programs record and the session daemon asks for this and that: at the end
- * every record is in the trace, once, and the counts are those of the whole trace. WMK_SEED repeats a run.
+ * test_kill.c - waymark-consumerd is killed again and again while programs record and the session daemon asks for this
+ * and that: at the end every record is in the trace, once, and the counts are those of the whole trace. WMK_SEED
+ * repeats a run.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -101,8 +102,8 @@ static void ask_something(struct rig_link *r)
 		return;
 	case 4:
 		/*
-		 * The rings go and come back under another number: the trace goes on. In between they are nobody's, the link's neither, and
-		 * that lasts as long as killed consumers take to write everything.
+		 * The rings go and come back under another number: the trace goes on. In between they are nobody's, the
+		 * link's neither, and that lasts as long as killed consumers take to write everything.
 		 */
 		rig_heart_begin(&heart, r->rig.set);
 		err = wmk_consumer_link_rings_remove(r->link, 1, r->rings.rings, LINK_MS, NULL, NULL);
@@ -143,7 +144,10 @@ static void *kill_often(void *arg)
 		ns = patience * ((mine >> 33) % ((mine >> 20) % 3 ? 3000000 : 30000000));
 		pause = (struct timespec){ .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
 		nanosleep(&pause, NULL);
-		/* Where none lives long enough to answer, as starting takes longer than that here, the next one lives longer. */
+		/*
+		 * Where none lives long enough to answer, as starting takes longer than that here, the next one lives
+		 * longer.
+		 */
 		patience = answered != before ? 1 : patience < PATIENCE_MAX ? 2 * patience : patience;
 		if (pid > 0)
 			kill(pid, SIGKILL);
@@ -197,7 +201,10 @@ static void test_large(void **unused)
 	kill_and_ask(&shape, rig_rounds(3000000));
 }
 
-/* A clear is whole or repeated, whenever the consumer dies: what is recorded behind it is there, what was before it is not. */
+/*
+ * A clear is whole or repeated, whenever the consumer dies: what is recorded behind it is there, what was before it is
+ * not.
+ */
 static void test_clear(void **unused)
 {
 	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 8, .block_us = -1 };

@@ -26,14 +26,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		free(bytes);
 		for (uint32_t i = 0; i < program->n_inputs; i++) {
 			values->numbers[i] = i * UINT64_C(0x9e3779b97f4a7c15);
-			values->texts[i] = i % 2 ? (struct wmk_filter_text){ "text", SIZE_MAX } : (struct wmk_filter_text){ (const char *)copy, size };
+			values->texts[i] = i % 2 ? (struct wmk_filter_text){ "text", SIZE_MAX }
+						 : (struct wmk_filter_text){ (const char *)copy, size };
 		}
 		values->lacking = size;
 		wmk_filter_run(program, values);
 		wmk_filter_program_free(program);
 	}
 	/* ... and where nobody has verified them, as when their memory becomes another's while they run. */
-	const struct wmk_filter_code code = { (const struct wmk_filter_insn *)(const void *)copy, (const char *)copy, (uint32_t)(size / 16), (uint32_t)size };
+	const struct wmk_filter_code code = { (const struct wmk_filter_insn *)(const void *)copy, (const char *)copy,
+					      (uint32_t)(size / 16), (uint32_t)size };
 
 	values->given = size | 5;
 	values->texts[0] = (struct wmk_filter_text){ "text", SIZE_MAX };

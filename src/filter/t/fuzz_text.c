@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_text.c - any text as a filter: it is refused, or becomes a program that keeps to the rules and says the same after it was bytes.
+ * fuzz_text.c - any text as a filter: it is refused, or becomes a program that keeps to the rules and says the same
+ * after it was bytes.
  */
 #include <stdlib.h>
 
@@ -11,7 +12,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static bool answer(const struct wmk_filter_program *program)
 {
-	static const struct rig rig = { .s = -4, .t = 2, .u = UINT64_MAX, .d = 1.5, .name = "bob", .other = "alice", .state = 1, .list = { 3, 4 } };
+	static const struct rig rig = { .s = -4,
+					.t = 2,
+					.u = UINT64_MAX,
+					.d = 1.5,
+					.name = "bob",
+					.other = "alice",
+					.state = 1,
+					.list = { 3, 4 } };
 	struct wmk_filter_values values;
 
 	rig_fill(&rig, program, &values);
@@ -31,11 +39,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[size] = '\0';
 	if (wmk_filter_parse(text, &expr) == 0) {
 		for (int strictness = WMK_FILTER_LAX; strictness <= WMK_FILTER_STRICT; strictness++) {
-			if (wmk_filter_compile((const struct wmk_filter_expr *const *)&expr, 1, rig_lookup, NULL, strictness, &program) < 0)
+			if (wmk_filter_compile((const struct wmk_filter_expr *const *)&expr, 1, rig_lookup, NULL,
+					       strictness, &program) < 0)
 				continue;
 			long n = wmk_filter_encode(program, &bytes);
 
-			if (n < 0 || wmk_filter_decode(bytes, (size_t)n, &again) < 0 || answer(program) != answer(again))
+			if (n < 0 || wmk_filter_decode(bytes, (size_t)n, &again) < 0 ||
+			    answer(program) != answer(again))
 				abort();
 			free(bytes);
 			wmk_filter_program_free(program);

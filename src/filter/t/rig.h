@@ -22,7 +22,9 @@ struct rig {
 
 enum rig_number { RIG_S, RIG_T, RIG_U, RIG_D, RIG_NAME, RIG_OTHER, RIG_STATE, RIG_LIST, RIG_OPT, RIG_BOX_IN, RIG_VPID };
 
-static const struct wmk_label rig_labels[] = { { "IDLE", 0, 0 }, { "RUNNING", 1, 1 }, { "WAITING", 2, 9 }, { "WALKING", 20, 20 }, { "NONE", -1, -1 } };
+static const struct wmk_label rig_labels[] = {
+	{ "IDLE", 0, 0 }, { "RUNNING", 1, 1 }, { "WAITING", 2, 9 }, { "WALKING", 20, 20 }, { "NONE", -1, -1 }
+};
 
 static inline void rig_lookup(void *data, const struct wmk_filter_name *name, struct wmk_filter_found *found)
 {
@@ -30,9 +32,11 @@ static inline void rig_lookup(void *data, const struct wmk_filter_name *name, st
 		const char *name;
 		uint8_t type, number;
 	} fields[] = {
-		{ "s", WMK_FILTER_SIGNED, RIG_S }, { "t", WMK_FILTER_SIGNED, RIG_T }, { "u", WMK_FILTER_UNSIGNED, RIG_U }, { "d", WMK_FILTER_DOUBLE, RIG_D },
-		{ "name", WMK_FILTER_TEXT, RIG_NAME }, { "other", WMK_FILTER_TEXT, RIG_OTHER }, { "state", WMK_FILTER_SIGNED, RIG_STATE },
-		{ "in", WMK_FILTER_SIGNED, RIG_T }, { "exists", WMK_FILTER_SIGNED, RIG_T }, { "opt", WMK_FILTER_SIGNED, RIG_OPT },
+		{ "s", WMK_FILTER_SIGNED, RIG_S },         { "t", WMK_FILTER_SIGNED, RIG_T },
+		{ "u", WMK_FILTER_UNSIGNED, RIG_U },       { "d", WMK_FILTER_DOUBLE, RIG_D },
+		{ "name", WMK_FILTER_TEXT, RIG_NAME },     { "other", WMK_FILTER_TEXT, RIG_OTHER },
+		{ "state", WMK_FILTER_SIGNED, RIG_STATE }, { "in", WMK_FILTER_SIGNED, RIG_T },
+		{ "exists", WMK_FILTER_SIGNED, RIG_T },    { "opt", WMK_FILTER_SIGNED, RIG_OPT },
 	};
 	const struct wmk_filter_step *step = name->steps;
 
@@ -48,7 +52,8 @@ static inline void rig_lookup(void *data, const struct wmk_filter_name *name, st
 	}
 	for (size_t i = 0; name->n_steps == 1 && i < sizeof(fields) / sizeof(fields[0]); i++)
 		if (!strcmp(step->name, fields[i].name)) {
-			found->input = (struct wmk_filter_input){ fields[i].type, WMK_FILTER_FIELD, fields[i].number, 0 };
+			found->input =
+				(struct wmk_filter_input){ fields[i].type, WMK_FILTER_FIELD, fields[i].number, 0 };
 			found->may_lack = fields[i].number == RIG_OPT;
 			if (fields[i].number == RIG_STATE) {
 				found->labels = rig_labels;
@@ -57,7 +62,8 @@ static inline void rig_lookup(void *data, const struct wmk_filter_name *name, st
 			return;
 		}
 	if (!strcmp(step->name, "list") && name->n_steps == 2 && !step[1].name) {
-		found->input = (struct wmk_filter_input){ WMK_FILTER_SIGNED, WMK_FILTER_FIELD, RIG_LIST, (uint32_t)step[1].index };
+		found->input = (struct wmk_filter_input){ WMK_FILTER_SIGNED, WMK_FILTER_FIELD, RIG_LIST,
+							  (uint32_t)step[1].index };
 		found->may_lack = true;
 	} else if (!strcmp(step->name, "box") && name->n_steps == 2 && step[1].name && !strcmp(step[1].name, "in")) {
 		found->input = (struct wmk_filter_input){ WMK_FILTER_SIGNED, WMK_FILTER_FIELD, RIG_BOX_IN, 0 };
@@ -66,7 +72,8 @@ static inline void rig_lookup(void *data, const struct wmk_filter_name *name, st
 	}
 }
 
-static inline void rig_fill(const struct rig *rig, const struct wmk_filter_program *program, struct wmk_filter_values *values)
+static inline void rig_fill(const struct rig *rig, const struct wmk_filter_program *program,
+			    struct wmk_filter_values *values)
 {
 	values->lacking = 0;
 	for (uint32_t i = 0; i < program->n_inputs; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_language.c - what filters mean. Arithmetic, precedence and comparisons are held against the C compiler that compiles this file: the
- * same text is a filter and an expression. What C has not (texts, lists, absence, signed with unsigned) has tables.
+ * test_language.c - what filters mean. Arithmetic, precedence and comparisons are held against the C compiler that
+ * compiles this file: the same text is a filter and an expression. What C has not (texts, lists, absence, signed with
+ * unsigned) has tables.
  */
 #include <errno.h>
 #include <math.h>
@@ -29,7 +30,8 @@ static int run(const char *text, enum wmk_filter_strictness strictness)
 
 	if (err < 0)
 		return err;
-	err = wmk_filter_compile((const struct wmk_filter_expr *const *)&expr, 1, rig_lookup, NULL, strictness, &program);
+	err = wmk_filter_compile((const struct wmk_filter_expr *const *)&expr, 1, rig_lookup, NULL, strictness,
+				 &program);
 	wmk_filter_expr_free(expr);
 	if (err < 0)
 		return err;
@@ -196,12 +198,38 @@ static void texts(void **state)
 		const char *name, *pattern;
 		bool same;
 	} cases[] = {
-		{ "", "", true }, { "", "*", true }, { "", "a", false }, { "a", "", false }, { "abc", "abc", true }, { "abc", "ab", false }, { "abc", "abcd", false },
-		{ "abc", "a*", true }, { "abc", "*c", true }, { "abc", "a*c", true }, { "abc", "*b*", true }, { "abc", "*d*", false }, { "abc", "****", true },
-		{ "aab", "*ab", true }, { "abab", "*ab", true }, { "ababc", "*ab", false }, { "mississippi", "m*iss*ip*i", true }, { "a*b", "a\\*b", true },
-		{ "axb", "a\\*b", false }, { "a\\b", "a\\\\b", true }, { "a\\b", "a*b", true }, { "*", "\\*", true }, { "x", "\\*", false }, { "a\nb", "a\\nb", true },
-		{ "caf\xc3\xa9", "caf\xc3\xa9", true }, { "a\"b", "a\\\"b", true }, { "AB", "\\x41\\102", true }, { "?", "?", true }, { "a", "?", false },
-		{ "*", "\\x2a", true }, { "y", "\\x2a", false }, { "\\", "\\x5c", true },
+		{ "", "", true },
+		{ "", "*", true },
+		{ "", "a", false },
+		{ "a", "", false },
+		{ "abc", "abc", true },
+		{ "abc", "ab", false },
+		{ "abc", "abcd", false },
+		{ "abc", "a*", true },
+		{ "abc", "*c", true },
+		{ "abc", "a*c", true },
+		{ "abc", "*b*", true },
+		{ "abc", "*d*", false },
+		{ "abc", "****", true },
+		{ "aab", "*ab", true },
+		{ "abab", "*ab", true },
+		{ "ababc", "*ab", false },
+		{ "mississippi", "m*iss*ip*i", true },
+		{ "a*b", "a\\*b", true },
+		{ "axb", "a\\*b", false },
+		{ "a\\b", "a\\\\b", true },
+		{ "a\\b", "a*b", true },
+		{ "*", "\\*", true },
+		{ "x", "\\*", false },
+		{ "a\nb", "a\\nb", true },
+		{ "caf\xc3\xa9", "caf\xc3\xa9", true },
+		{ "a\"b", "a\\\"b", true },
+		{ "AB", "\\x41\\102", true },
+		{ "?", "?", true },
+		{ "a", "?", false },
+		{ "*", "\\x2a", true },
+		{ "y", "\\x2a", false },
+		{ "\\", "\\x5c", true },
 	};
 	char filter[128];
 
@@ -222,11 +250,15 @@ static void texts(void **state)
 	rig.other = "boc";
 	expect("name < other && other > name && name <= other && !(name >= other) && name != other", true);
 	expect("name == other", false);
-	expect("name < \"c\" && name > \"b\" && \"bo\" < name && name <= \"bob\" && name >= \"bob\" && !(name < \"bob\")", true);
+	expect("name < \"c\" && name > \"b\" && \"bo\" < name && name <= \"bob\" && name >= \"bob\" && !(name < "
+	       "\"bob\")",
+	       true);
 	expect("name > \"bo\\*\"", true);
 	rig.other = "bob";
 	expect("name == other && name <= other && !(name < other)", true);
-	expect("$event == \"shop:*\" && $event != \"x\" && $event in [\"a\", \"*paid\"] && $event < \"t\" && \"a\" <= $event", true);
+	expect("$event == \"shop:*\" && $event != \"x\" && $event in [\"a\", \"*paid\"] && $event < \"t\" && \"a\" <= "
+	       "$event",
+	       true);
 	expect("$event == \"shop\"", false);
 	expect("$event > name && name < $event", true);
 	expect("$event == $event", true);
@@ -236,7 +268,9 @@ static void labels(void **state)
 {
 	(void)state;
 	rig.state = 1;
-	expect("state == \"RUNNING\" && \"RUNNING\" == state && state != \"IDLE\" && state in [\"IDLE\", \"RUN*\"] && state == 1", true);
+	expect("state == \"RUNNING\" && \"RUNNING\" == state && state != \"IDLE\" && state in [\"IDLE\", \"RUN*\"] && "
+	       "state == 1",
+	       true);
 	rig.state = 5;
 	expect("state == \"WAITING\" && !(state == \"WALKING\") && state == \"WA*\" && state in [7, 5]", true);
 	expect("state != \"WA*\" || state in [\"IDLE\", 4]", false);
@@ -261,7 +295,9 @@ static void absence(void **state)
 	expect("list[0] == 10 && list[1] == 20", true);
 	expect("list[2] == 0 || list[2] != 0 || !(list[2] == 0) || list[2]", false);
 	expect("!list[2] || -list[2] < 1 || list[2] + 1 || (list[2] ? 1 : 1)", false);
-	expect("exists(list[1]) && !exists(list[2]) && !exists(nothing) && exists(s) && exists(box) && exists($ctx.vpid) && !exists($ctx.none)", true);
+	expect("exists(list[1]) && !exists(list[2]) && !exists(nothing) && exists(s) && exists(box) && "
+	       "exists($ctx.vpid) && !exists($ctx.none)",
+	       true);
 	expect("exists(name) + exists(nothing) == 1", true);
 	/* false for the nearest && or ||, and what stands around that has a value again */
 	expect("!(list[2] == 0 && s)", true);
@@ -285,11 +321,17 @@ static void absence(void **state)
 	assert_int_equal(run("nothing == 1", WMK_FILTER_LAX), 0);
 	assert_int_equal(run("!(nothing == 1)", WMK_FILTER_LAX), 0);
 	assert_int_equal(run("nothing == 1 || s == 1", WMK_FILTER_LAX), 1);
-	assert_int_equal(run("nothing == \"a*\" || nothing in [1] || nothing << 1 || 1 << nothing || ~nothing || nothing ? 1 : 0", WMK_FILTER_LAX), 0);
+	assert_int_equal(run("nothing == \"a*\" || nothing in [1] || nothing << 1 || 1 << nothing || ~nothing || "
+			     "nothing ? 1 : 0",
+			     WMK_FILTER_LAX),
+			 0);
 	assert_int_equal(run("!(nothing && 1)", WMK_FILTER_LAX), 1);
 	/* nor has what an operator cannot work with */
 	rig.name = "a";
-	assert_int_equal(run("name == 1 || !(name == 1) || s == \"a\" || name + 1 || !name || -name || d % 2 || s << d || name", WMK_FILTER_LAX), 0);
+	assert_int_equal(run("name == 1 || !(name == 1) || s == \"a\" || name + 1 || !name || -name || d % 2 || s << d "
+			     "|| name",
+			     WMK_FILTER_LAX),
+			 0);
 	assert_int_equal(run("box == 1 || !box || name in [1] || s in [\"a\"] || state < \"IDLE\"", WMK_FILTER_LAX), 0);
 	assert_int_equal(run("!(s in [\"a\"]) || !(name in [1, 2])", WMK_FILTER_LAX), 0);
 	assert_int_equal(run("name in [1, \"a\"] && s in [\"a\", 1] && (s ? 1 : name)", WMK_FILTER_LAX), 1);
@@ -315,19 +357,69 @@ static void mistakes(void **state)
 	static const struct {
 		const char *text, *words;
 	} cases[] = {
-		{ "", "empty" }, { "  ", "empty" }, { "s =", "column 3" }, { "s = 1", "to compare is ==" }, { "s ==", "column 5: a field" }, { "s == )", "column 6" },
-		{ "(s == 1", "')' was expected, the filter ends" }, { "s == 1)", "column 7: an operator" }, { "s s", "column 3: an operator" }, { "1 2", "column 3" },
-		{ "s # 1", "column 3: '#'" }, { "s == \"a", "column 6: the text has no end" }, { "name == \"\\q\"", "column 10" }, { "'ab' == s", "column 1" }, { "'' == s", "column 1" },
-		{ "s == '", "column 6" }, { "s == 0x", "column 6: '0x'" }, { "s == 08", "column 6" }, { "s == 12a", "'12a' is no number" }, { "s == 0b2", "column 6" },
-		{ "s == 18446744073709551616", "column 6: the number is above" }, { "s == -9223372036854775809", "below -9223372036854775808" }, { "$foo == 1", "'$foo' is none" }, { "$ctx == 1", "'.' and the name of a context" },
-		{ "$ == 1", "column 1" }, { "s in 1", "column 6: '['" }, { "s in []", "column 7" }, { "s in [1", "the filter ends" }, { "s in [1 2]", "column 9" }, { "s in [t]", "a list has numbers and texts only" },
-		{ "s in [1 + 1]", "column 9" }, { "s in [t, 3]", "column 7" }, { "s in [t, u]", "column 7" }, { "s in [3, exists(t), exists(t)]", "column 17" }, { "s in [(1)]", "a list has" },
-		{ "s in [\"a\"]", "a number and a text" }, { "name in [1]", "a number and a text" }, { "exists(1)", "column 8: the name of a field" }, { "exists(s", "')'" },
-		{ "list[s]", "the number of an element" }, { "list[-1]", "the number of an element" }, { "list[1", "']' was expected" }, { "s.", "the name of a member" }, { "s.1", "column 2" },
-		{ "name", "a text can only be compared" }, { "name + 1", "a text can only be compared" }, { "!name", "column 2, 'name'" }, { "name && s", "column 1, 'name'" }, { "s ? name : s", "column 5, 'name'" },
-		{ "d % 2", "column 1, 'd': a whole number" }, { "s & 1.5", "column 5, '1.5'" }, { "~d", "a whole number" }, { "s << d", "a whole number" }, { "name == 1", "a number and a text" },
-		{ "name < \"a*\"", "only be compared by ==" }, { "\"a\" == \"a\"", "both sides are texts" }, { "\"a\"", "a text can only be compared" }, { "s ? 1", "':' was expected" }, { "s ? : 1", "column 5" },
-		{ "s == \x80", "column 6" }, { "s == \x01", "column 6" }, { "s @ 1", "column 3" }, { "a.b.c.d.e.f.g.h.i == 1", "at most 8" },
+		{ "", "empty" },
+		{ "  ", "empty" },
+		{ "s =", "column 3" },
+		{ "s = 1", "to compare is ==" },
+		{ "s ==", "column 5: a field" },
+		{ "s == )", "column 6" },
+		{ "(s == 1", "')' was expected, the filter ends" },
+		{ "s == 1)", "column 7: an operator" },
+		{ "s s", "column 3: an operator" },
+		{ "1 2", "column 3" },
+		{ "s # 1", "column 3: '#'" },
+		{ "s == \"a", "column 6: the text has no end" },
+		{ "name == \"\\q\"", "column 10" },
+		{ "'ab' == s", "column 1" },
+		{ "'' == s", "column 1" },
+		{ "s == '", "column 6" },
+		{ "s == 0x", "column 6: '0x'" },
+		{ "s == 08", "column 6" },
+		{ "s == 12a", "'12a' is no number" },
+		{ "s == 0b2", "column 6" },
+		{ "s == 18446744073709551616", "column 6: the number is above" },
+		{ "s == -9223372036854775809", "below -9223372036854775808" },
+		{ "$foo == 1", "'$foo' is none" },
+		{ "$ctx == 1", "'.' and the name of a context" },
+		{ "$ == 1", "column 1" },
+		{ "s in 1", "column 6: '['" },
+		{ "s in []", "column 7" },
+		{ "s in [1", "the filter ends" },
+		{ "s in [1 2]", "column 9" },
+		{ "s in [t]", "a list has numbers and texts only" },
+		{ "s in [1 + 1]", "column 9" },
+		{ "s in [t, 3]", "column 7" },
+		{ "s in [t, u]", "column 7" },
+		{ "s in [3, exists(t), exists(t)]", "column 17" },
+		{ "s in [(1)]", "a list has" },
+		{ "s in [\"a\"]", "a number and a text" },
+		{ "name in [1]", "a number and a text" },
+		{ "exists(1)", "column 8: the name of a field" },
+		{ "exists(s", "')'" },
+		{ "list[s]", "the number of an element" },
+		{ "list[-1]", "the number of an element" },
+		{ "list[1", "']' was expected" },
+		{ "s.", "the name of a member" },
+		{ "s.1", "column 2" },
+		{ "name", "a text can only be compared" },
+		{ "name + 1", "a text can only be compared" },
+		{ "!name", "column 2, 'name'" },
+		{ "name && s", "column 1, 'name'" },
+		{ "s ? name : s", "column 5, 'name'" },
+		{ "d % 2", "column 1, 'd': a whole number" },
+		{ "s & 1.5", "column 5, '1.5'" },
+		{ "~d", "a whole number" },
+		{ "s << d", "a whole number" },
+		{ "name == 1", "a number and a text" },
+		{ "name < \"a*\"", "only be compared by ==" },
+		{ "\"a\" == \"a\"", "both sides are texts" },
+		{ "\"a\"", "a text can only be compared" },
+		{ "s ? 1", "':' was expected" },
+		{ "s ? : 1", "column 5" },
+		{ "s == \x80", "column 6" },
+		{ "s == \x01", "column 6" },
+		{ "s @ 1", "column 3" },
+		{ "a.b.c.d.e.f.g.h.i == 1", "at most 8" },
 	};
 
 	(void)state;
@@ -351,8 +443,12 @@ static void sizes(void **state)
 		const char *before, *piece, *behind, *words;
 		unsigned fits, too_many;
 	} cases[] = {
-		{ "", "(", "1", "in each other", 0, 100 }, { "", "!", "s", "in each other", 63, 65 }, { "s", " || s", "", "in a row", 200, 300 },
-		{ "1", "&&1", "", "in a row", 200, 300 }, { "s == 1 ", "  ", "", "more than 4096", 1000, 3000 }, { "name in [\"0123456789\"", ",\"0123456789\"", "]", "", 250, 0 },
+		{ "", "(", "1", "in each other", 0, 100 },
+		{ "", "!", "s", "in each other", 63, 65 },
+		{ "s", " || s", "", "in a row", 200, 300 },
+		{ "1", "&&1", "", "in a row", 200, 300 },
+		{ "s == 1 ", "  ", "", "more than 4096", 1000, 3000 },
+		{ "name in [\"0123456789\"", ",\"0123456789\"", "]", "", 250, 0 },
 	};
 
 	(void)state;
@@ -375,7 +471,8 @@ static void sizes(void **state)
 	for (unsigned i = 0; i < 31; i++)
 		snprintf(fields + strlen(fields), sizeof(fields) - strlen(fields), "+list[%u]", i);
 	for (unsigned n = 10; n <= 12; n += 2) {
-		char *deep = repeated(fields, " + (s+1 | s+1 ^ s+1 & ", n, "s"), *whole = repeated(deep, ")", n, " == 0");
+		char *deep = repeated(fields, " + (s+1 | s+1 ^ s+1 & ", n, "s"),
+		     *whole = repeated(deep, ")", n, " == 0");
 
 		if (n == 12)
 			refuse(whole, "it is too deep for the registers");
@@ -403,7 +500,9 @@ static void any_of(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(wmk_filter_parse(texts[i], &exprs[i]), 0);
-	assert_int_equal(wmk_filter_compile((const struct wmk_filter_expr *const *)exprs, 3, rig_lookup, NULL, WMK_FILTER_STRICT, &program), 0);
+	assert_int_equal(wmk_filter_compile((const struct wmk_filter_expr *const *)exprs, 3, rig_lookup, NULL,
+					    WMK_FILTER_STRICT, &program),
+			 0);
 	for (int s = 0; s < 2; s++)
 		for (int t = 1; t < 3; t++) {
 			rig.s = s;
@@ -422,8 +521,9 @@ static void any_of(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(as_in_c), cmocka_unit_test(whole_numbers), cmocka_unit_test(texts), cmocka_unit_test(labels), cmocka_unit_test(absence),
-		cmocka_unit_test(names), cmocka_unit_test(mistakes), cmocka_unit_test(sizes), cmocka_unit_test(any_of),
+		cmocka_unit_test(as_in_c),  cmocka_unit_test(whole_numbers), cmocka_unit_test(texts),
+		cmocka_unit_test(labels),   cmocka_unit_test(absence),       cmocka_unit_test(names),
+		cmocka_unit_test(mistakes), cmocka_unit_test(sizes),         cmocka_unit_test(any_of),
 	};
 
 	rig.name = rig.other = "";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_program.c - programs that nobody compiled: each rule of the verifier is broken once, beside a twin that keeps it; bytes are cut and
- * changed everywhere.
+ * test_program.c - programs that nobody compiled: each rule of the verifier is broken once, beside a twin that keeps
+ * it; bytes are cut and changed everywhere.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -24,11 +24,15 @@ static const struct wmk_filter_input inputs[] = {
 
 #define INSN(...) { __VA_ARGS__ }
 #define END INSN(.op = WMK_FILTER_RETURN, .value = { .u = 1 })
-#define PROGRAM(...) (const struct wmk_filter_insn[]){ __VA_ARGS__ }, sizeof((const struct wmk_filter_insn[]){ __VA_ARGS__ }) / sizeof(struct wmk_filter_insn)
+#define PROGRAM(...) \
+	(const struct wmk_filter_insn[]){ __VA_ARGS__ }, \
+		sizeof((const struct wmk_filter_insn[]){ __VA_ARGS__ }) / sizeof(struct wmk_filter_insn)
 
 static int verify(const struct wmk_filter_insn *insns, size_t n)
 {
-	const struct wmk_filter_program program = { .n_inputs = 3, .n_insns = (uint32_t)n, .pool_bytes = 4, .inputs = inputs, .insns = insns, .pool = "abcd" };
+	const struct wmk_filter_program program = {
+		.n_inputs = 3, .n_insns = (uint32_t)n, .pool_bytes = 4, .inputs = inputs, .insns = insns, .pool = "abcd"
+	};
 	int err = wmk_filter_verify(&program);
 
 	wmk_error_clear();
@@ -43,7 +47,9 @@ static void rules(void **state)
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_OPS), END)), -EPROTO);
 	/* nothing behind it */
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_CONST, .dst = 3))), -EPROTO);
-	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_JEQ, .a = 0, .b = IMM, .to = 1), INSN(.op = WMK_FILTER_CONST, .dst = 3))), -EPROTO);
+	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_JEQ, .a = 0, .b = IMM, .to = 1),
+					INSN(.op = WMK_FILTER_CONST, .dst = 3))),
+			 -EPROTO);
 	/* jumps lead on, and stay in it */
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_JUMP, .to = 1), END)), 0);
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_JUMP, .to = 0), END)), -EPROTO);
@@ -61,42 +67,69 @@ static void rules(void **state)
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_FADD, .dst = 3, .a = 1, .b = 1), END)), 0);
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_FADD, .dst = 3, .a = 0, .b = 1), END)), -EPROTO);
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_MOVE, .dst = 3, .a = 2), END)), -EPROTO);
-	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_MOVE, .dst = 3, .a = 1), INSN(.op = WMK_FILTER_FADD, .dst = 4, .a = 3, .b = IMM), END)), 0);
-	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_MOVE, .dst = 3, .a = 1), INSN(.op = WMK_FILTER_ADD, .dst = 4, .a = 3, .b = IMM), END)), -EPROTO);
+	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_MOVE, .dst = 3, .a = 1),
+					INSN(.op = WMK_FILTER_FADD, .dst = 4, .a = 3, .b = IMM), END)),
+			 0);
+	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_MOVE, .dst = 3, .a = 1),
+					INSN(.op = WMK_FILTER_ADD, .dst = 4, .a = 3, .b = IMM), END)),
+			 -EPROTO);
 	/* a register that becomes another type */
-	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_CONST, .dst = 3), INSN(.op = WMK_FILTER_CONST_DOUBLE, .dst = 3),
-					INSN(.op = WMK_FILTER_JEQ, .a = 3, .b = IMM, .to = 3), END)), -EPROTO);
+	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_CONST, .dst = 3),
+					INSN(.op = WMK_FILTER_CONST_DOUBLE, .dst = 3),
+					INSN(.op = WMK_FILTER_JEQ, .a = 3, .b = IMM, .to = 3), END)),
+			 -EPROTO);
 	/* inputs are not written to */
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_CONST, .dst = 2), END)), -EPROTO);
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_CONST, .dst = 63), END)), 0);
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_CONST, .dst = 64), END)), -EPROTO);
 	/* what only one of the ways there has written */
-	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_JEQ, .a = 0, .b = IMM, .to = 2), INSN(.op = WMK_FILTER_CONST, .dst = 3),
-					INSN(.op = WMK_FILTER_JEQ, .a = 3, .b = IMM, .to = 3), END)), -EPROTO);
-	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_CONST, .dst = 3), INSN(.op = WMK_FILTER_JEQ, .a = 0, .b = IMM, .to = 2),
-					INSN(.op = WMK_FILTER_JEQ, .a = 3, .b = IMM, .to = 3), END)), 0);
+	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_JEQ, .a = 0, .b = IMM, .to = 2),
+					INSN(.op = WMK_FILTER_CONST, .dst = 3),
+					INSN(.op = WMK_FILTER_JEQ, .a = 3, .b = IMM, .to = 3), END)),
+			 -EPROTO);
+	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_CONST, .dst = 3),
+					INSN(.op = WMK_FILTER_JEQ, .a = 0, .b = IMM, .to = 2),
+					INSN(.op = WMK_FILTER_JEQ, .a = 3, .b = IMM, .to = 3), END)),
+			 0);
 	/* a division without a result has written nothing */
-	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_DIV, .dst = 3, .a = 0, .b = 0, .to = 1), INSN(.op = WMK_FILTER_JEQ, .a = 3, .b = IMM, .to = 2), END)), -EPROTO);
+	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_DIV, .dst = 3, .a = 0, .b = 0, .to = 1),
+					INSN(.op = WMK_FILTER_JEQ, .a = 3, .b = IMM, .to = 2), END)),
+			 -EPROTO);
 	/* texts */
-	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_JMATCH, .a = 2, .to = 1, .value = { .text = { 0, 4 } }), END)), 0);
-	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_JMATCH, .a = 2, .to = 1, .value = { .text = { 1, 4 } }), END)), -EPROTO);
-	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_JMATCH, .a = 2, .to = 1, .value = { .text = { 5, UINT32_MAX } }), END)), -EPROTO);
+	assert_int_equal(
+		verify(PROGRAM(INSN(.op = WMK_FILTER_JMATCH, .a = 2, .to = 1, .value = { .text = { 0, 4 } }), END)), 0);
+	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_JMATCH, .a = 2, .to = 1, .value = { .text = { 1, 4 } }),
+					END)),
+			 -EPROTO);
+	assert_int_equal(
+		verify(PROGRAM(INSN(.op = WMK_FILTER_JMATCH, .a = 2, .to = 1, .value = { .text = { 5, UINT32_MAX } }),
+			       END)),
+		-EPROTO);
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_JMATCH, .a = 0, .to = 1), END)), -EPROTO);
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_COMPARE, .dst = 3, .a = 2, .b = 2), END)), 0);
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_COMPARE, .dst = 3, .a = 2, .b = 1), END)), -EPROTO);
-	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_COMPARE, .dst = 3, .a = 2, .b = IMM, .value = { .text = { 4, 1 } }), END)), -EPROTO);
+	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_COMPARE, .dst = 3, .a = 2, .b = IMM,
+					     .value = { .text = { 4, 1 } }),
+					END)),
+			 -EPROTO);
 	/* what is never come to may read what it likes; it may not lead out */
-	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_JUMP, .to = 2), INSN(.op = WMK_FILTER_MOVE, .dst = 3, .a = 9), END)), 0);
+	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_JUMP, .to = 2),
+					INSN(.op = WMK_FILTER_MOVE, .dst = 3, .a = 9), END)),
+			 0);
 }
 
 static void bad_inputs(void **state)
 {
-	static const struct wmk_filter_input bad[] = { { WMK_FILTER_ABSENT, 0, 0, 0 }, { WMK_FILTER_TEXT + 1, 0, 0, 0 }, { WMK_FILTER_SIGNED, WMK_FILTER_EVENT, 0, 0 } };
+	static const struct wmk_filter_input bad[] = { { WMK_FILTER_ABSENT, 0, 0, 0 },
+						       { WMK_FILTER_TEXT + 1, 0, 0, 0 },
+						       { WMK_FILTER_SIGNED, WMK_FILTER_EVENT, 0, 0 } };
 	static const struct wmk_filter_insn end = END;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		const struct wmk_filter_program program = { .n_inputs = 1, .n_insns = 1, .inputs = &bad[i], .insns = &end, .pool = "" };
+		const struct wmk_filter_program program = {
+			.n_inputs = 1, .n_insns = 1, .inputs = &bad[i], .insns = &end, .pool = ""
+		};
 
 		assert_int_equal(wmk_filter_verify(&program), -EPROTO);
 		wmk_error_clear();
@@ -130,7 +163,8 @@ static bool tries(const uint8_t *bytes, size_t n)
 
 static void changed_bytes(void **state)
 {
-	static const char text[] = "s in [1, 2, 3] && (name == \"bo*b\" || other < name) && d * 2 > s / t && (u > 5 ? state == \"WA*\" : list[2] != 3) || exists(opt)";
+	static const char text[] = "s in [1, 2, 3] && (name == \"bo*b\" || other < name) && d * 2 > s / t && (u > 5 ? "
+				   "state == \"WA*\" : list[2] != 3) || exists(opt)";
 	struct wmk_filter_expr *expr;
 	struct wmk_filter_program *program;
 	uint8_t *bytes;
@@ -139,7 +173,9 @@ static void changed_bytes(void **state)
 
 	(void)state;
 	assert_int_equal(wmk_filter_parse(text, &expr), 0);
-	assert_int_equal(wmk_filter_compile((const struct wmk_filter_expr *const *)&expr, 1, rig_lookup, NULL, WMK_FILTER_STRICT, &program), 0);
+	assert_int_equal(wmk_filter_compile((const struct wmk_filter_expr *const *)&expr, 1, rig_lookup, NULL,
+					    WMK_FILTER_STRICT, &program),
+			 0);
 	n = wmk_filter_encode(program, &bytes);
 	assert_true(n > 0 && n < (long)WMK_FILTER_BYTES_MAX);
 	assert_true(tries(bytes, (size_t)n));
@@ -163,7 +199,8 @@ static void changed_bytes(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(rules), cmocka_unit_test(bad_inputs), cmocka_unit_test(changed_bytes) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(rules), cmocka_unit_test(bad_inputs),
+					    cmocka_unit_test(changed_bytes) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

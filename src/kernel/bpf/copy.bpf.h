@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy.bpf.h - what a system call's arguments point to, read without faults and put as parts behind a record in the scratch. syscalls.bpf.c calls
- * copy_part(), all else is of its.
+ * copy.bpf.h - what a system call's arguments point to, read without faults and put as parts behind a record in the
+ * scratch. syscalls.bpf.c calls copy_part(), all else is of its.
  */
 #ifndef WMK_KERNEL_BPF_COPY_H
 #define WMK_KERNEL_BPF_COPY_H
@@ -9,8 +9,8 @@
 #include "maps.bpf.h"
 
 /*
- * A size that the verifier believes: the comparison is of what is used, where clang would compare one register and use another. Older ones (Linux
- * 6.1) do not follow that.
+ * A size that the verifier believes: the comparison is of what is used, where clang would compare one register and use
+ * another. Older ones (Linux 6.1) do not follow that.
  */
 static __always_inline __u64 bounded(__u64 size)
 {
@@ -67,7 +67,10 @@ static __always_inline __u64 read_pointer(__u64 at, int compat, int *is_bad)
 	return pointer;
 }
 
-/* What is copied piece by piece goes by functions of their own: the verifier looks at each once, not at every way through a loop that has them in it. */
+/*
+ * What is copied piece by piece goes by functions of their own: the verifier looks at each once, not at every way
+ * through a loop that has them in it.
+ */
 
 #define TEXT_UNREADABLE 0x10000
 #define TEXT_CUT 0x20000
@@ -102,13 +105,17 @@ __noinline int copy_one_text(__u32 slot, __u32 at, __u32 used, __u64 text, __u32
 	return used | flags;
 }
 
-static __always_inline void copy_texts(struct wmk_syscalls_part *part, __u32 slot, __u32 at, __u64 from, __u32 max, int compat)
+static __always_inline void copy_texts(struct wmk_syscalls_part *part, __u32 slot, __u32 at, __u64 from, __u32 max,
+				       int compat)
 {
 	__u32 used = 0, count = 0, flags = 0;
 	int is_bad;
 	__u64 text = read_pointer(from, compat, &is_bad);
 
-	/* The condition is at the end of each round: where one goes over into the next without a jump, Linux 6.1 sees no loop that it allows. */
+	/*
+	 * The condition is at the end of each round: where one goes over into the next without a jump, Linux 6.1 sees
+	 * no loop that it allows.
+	 */
 	while (!is_bad && text) {
 		int got;
 
@@ -144,10 +151,12 @@ __noinline int copy_one_vector(__u32 slot, __u32 at, __u32 used, __u64 base, __u
 	if (!scratch || at > PARTS_LAST || n > WMK_SYSCALLS_PART_MAX / 2)
 		return 1;
 	used &= WMK_SYSCALLS_PART_MAX / 2 - 1;
-	return bpf_probe_read_user(scratch->record + at + sizeof(struct wmk_syscalls_part) + used, n, (const void *)base) != 0;
+	return bpf_probe_read_user(scratch->record + at + sizeof(struct wmk_syscalls_part) + used, n,
+				   (const void *)base) != 0;
 }
 
-static __always_inline void copy_vectors(struct wmk_syscalls_part *part, __u32 slot, __u32 at, __u64 from, __u64 n_vectors, __u64 len, __u32 max, int compat)
+static __always_inline void copy_vectors(struct wmk_syscalls_part *part, __u32 slot, __u32 at, __u64 from,
+					 __u64 n_vectors, __u64 len, __u32 max, int compat)
 {
 	__u32 used = 0;
 
@@ -161,7 +170,8 @@ static __always_inline void copy_vectors(struct wmk_syscalls_part *part, __u32 s
 		if (i >= n_vectors || !len)
 			return;
 		if (compat ? bpf_probe_read_user(narrow, sizeof(narrow), (const void *)(from + i * sizeof(narrow))) != 0
-			   : bpf_probe_read_user(&vector, sizeof(vector), (const void *)(from + i * sizeof(vector))) != 0) {
+			   : bpf_probe_read_user(&vector, sizeof(vector), (const void *)(from + i * sizeof(vector))) !=
+				     0) {
 			part->flags |= WMK_SYSCALLS_PART_UNREADABLE;
 			return;
 		}
@@ -197,8 +207,9 @@ static __always_inline __u64 length_of(__u64 count, __u16 unit)
 }
 
 /* The bytes of a part, in the way that its plan names. Not 0: there is no such way. */
-static __always_inline int copy_by_plan(struct wmk_syscalls_part *part, const struct wmk_syscalls_copy *copy, const struct scratch *scratch, __u32 slot,
-					__u32 at, __u64 from, __u64 count, int compat)
+static __always_inline int copy_by_plan(struct wmk_syscalls_part *part, const struct wmk_syscalls_copy *copy,
+					const struct scratch *scratch, __u32 slot, __u32 at, __u64 from, __u64 count,
+					int compat)
 {
 	__u8 *to = (__u8 *)(part + 1);
 	__u32 length;
@@ -238,8 +249,9 @@ static __always_inline int copy_by_plan(struct wmk_syscalls_part *part, const st
 }
 
 /*
- * Part `which` of the record, at byte `at` of it; from WMK_SYSCALLS_PARTS: of an exit's record, those that were to be read at entry. Returns where
- * the next one begins. A function of its own for the verifier, which so looks at it once: that is why it takes numbers only.
+ * Part `which` of the record, at byte `at` of it; from WMK_SYSCALLS_PARTS: of an exit's record, those that were to be
+ * read at entry. Returns where the next one begins. A function of its own for the verifier, which so looks at it once:
+ * that is why it takes numbers only.
  */
 __noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32 at)
 {
@@ -251,7 +263,8 @@ __noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32
 	__u32 index;
 	int is_late;
 
-	if (!scratch || abi >= WMK_SYSCALLS_ABIS || number >= WMK_SYSCALLS_NUMBERS || which >= 2 * WMK_SYSCALLS_PARTS || at > PARTS_LAST)
+	if (!scratch || abi >= WMK_SYSCALLS_ABIS || number >= WMK_SYSCALLS_NUMBERS || which >= 2 * WMK_SYSCALLS_PARTS ||
+	    at > PARTS_LAST)
 		return at;
 	/* At entry the first half of the plan; at exit the second, and then what is late, of the first. */
 	is_late = which >= WMK_SYSCALLS_PARTS;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * maps.bpf.h - the memory of syscalls.bpf.c: what is to be recorded, the rings, who is followed, what is counted, and where a record is put together.
+ * maps.bpf.h - the memory of syscalls.bpf.c: what is to be recorded, the rings, who is followed, what is counted, and
+ * where a record is put together.
  */
 #ifndef WMK_KERNEL_BPF_MAPS_H
 #define WMK_KERNEL_BPF_MAPS_H
@@ -26,7 +27,10 @@ struct {
 	__array(values, struct ring);
 } rings SEC(".maps");
 
-/* Processes that are recorded, by tgid: a new thread needs no entry, and one that takes over the leader's number (execve) keeps it. */
+/*
+ * Processes that are recorded, by tgid: a new thread needs no entry, and one that takes over the leader's number
+ * (execve) keeps it.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -41,7 +45,10 @@ struct {
 	__type(value, struct wmk_syscalls_counts);
 } counts SEC(".maps");
 
-/* Where a record with parts is put together: it never holds more than PARTS_END bytes, and a part may begin up to PARTS_LAST. */
+/*
+ * Where a record with parts is put together: it never holds more than PARTS_END bytes, and a part may begin up to
+ * PARTS_LAST.
+ */
 #define PART_ROOM (sizeof(struct wmk_syscalls_part) + WMK_SYSCALLS_PART_MAX + 8)
 #define PARTS_LAST (sizeof(struct wmk_syscalls_head) + 8 * WMK_SYSCALLS_ARGS + (WMK_SYSCALLS_PARTS - 1) * PART_ROOM)
 #define PARTS_END (PARTS_LAST + PART_ROOM)
@@ -62,8 +69,9 @@ struct {
 } scratches SEC(".maps");
 
 /*
- * Calls that are under way, by tid, with a text whose page was not there at entry: a constant of a program that has just begun, mostly. The call
- * brings the page in; at exit the text can be read. `n_late` of them: nobody looks while there are none.
+ * Calls that are under way, by tid, with a text whose page was not there at entry: a constant of a program that has
+ * just begun, mostly. The call brings the page in; at exit the text can be read. `n_late` of them: nobody looks while
+ * there are none.
  */
 struct late {
 	__u16 number;

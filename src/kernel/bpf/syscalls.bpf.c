@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * syscalls.bpf.c - runs in the kernel at each system call's entry and exit: the arguments, and what they point to, as a record in the ring of the CPU.
+ * syscalls.bpf.c - runs in the kernel at each system call's entry and exit: the arguments, and what they point to, as a
+ * record in the ring of the CPU.
  *
- * What to record and to copy stands in `config` (syscall_record.h), written by syscall_bpf.c. User memory is read without faults: a page that is
- * not there gives a part that says so. Every record that could not be put into a ring is counted, so that recorded + lost = made.
+ * What to record and to copy stands in `config` (syscall_record.h), written by syscall_bpf.c. User memory is read
+ * without faults: a page that is not there gives a part that says so. Every record that could not be put into a ring is
+ * counted, so that recorded + lost = made.
  *
- * Structures of the kernel are written down here with the members that are used; libbpf finds where they are in the kernel that runs (CO-RE).
- * Programs of tp_btf kind follow the kernel's pointers by themselves: no helper is called for that.
+ * Structures of the kernel are written down here with the members that are used; libbpf finds where they are in the
+ * kernel that runs (CO-RE). Programs of tp_btf kind follow the kernel's pointers by themselves: no helper is called for
+ * that.
  */
 #include <linux/bpf.h>
 
@@ -137,7 +140,8 @@ static __always_inline struct scratch *scratch_of(__u32 slot)
 	return bpf_map_lookup_elem(&scratches, &slot);
 }
 
-static __always_inline void fill_head(struct wmk_syscalls_head *head, const struct task_struct *task, __u32 number, __u32 cpu, __u8 flags, __u8 n_values)
+static __always_inline void fill_head(struct wmk_syscalls_head *head, const struct task_struct *task, __u32 number,
+				      __u32 cpu, __u8 flags, __u8 n_values)
 {
 	head->time = bpf_ktime_get_ns();
 	head->pid = task->tgid;
@@ -209,7 +213,8 @@ static __always_inline int send_long(struct scratch *scratch, __u32 slot, const 
 	const struct wmk_syscalls_copy *copies = call->copies;
 	struct wmk_syscalls_head *head = (struct wmk_syscalls_head *)scratch->record;
 	void *ring = ring_of(call->cpu);
-	const int is_whole = slot == WMK_SYSCALLS_SLOT_ENTRY || (long)scratch->ret >= 0;   /* a call that failed has filled nothing */
+	/* a call that failed has filled nothing */
+	const int is_whole = slot == WMK_SYSCALLS_SLOT_ENTRY || (long)scratch->ret >= 0;
 
 	for (__u32 i = 0; is_whole && i < WMK_SYSCALLS_PARTS && copies[i].op != WMK_SYSCALLS_NOTHING; i++) {
 		const __u64 end = (__u64)copy_part(slot, call->abi, call->number, i, at) & 0x3fff;
@@ -220,7 +225,10 @@ static __always_inline int send_long(struct scratch *scratch, __u32 slot, const 
 		head->n_parts++;
 	}
 	for (__u32 i = 0; late && i < WMK_SYSCALLS_PARTS && head->n_parts < WMK_SYSCALLS_PARTS; i++) {
-		const __u64 end = late >> i & 1 ? (__u64)copy_part(slot, call->abi, call->number, WMK_SYSCALLS_PARTS + i, at) & 0x3fff : at;
+		const __u64 end =
+			late >> i & 1
+				? (__u64)copy_part(slot, call->abi, call->number, WMK_SYSCALLS_PARTS + i, at) & 0x3fff
+				: at;
 
 		if (end != at)
 			head->n_parts++;
@@ -418,8 +426,8 @@ int BPF_PROG(wmk_newtask, struct task_struct *child, __u64 clone_flags)
 }
 
 /*
- * The number is free for others only after the last thread has been here. That all have ended does not mean that all have been here: where each
- * one's end is told, it is followed until wmk_task_free().
+ * The number is free for others only after the last thread has been here. That all have ended does not mean that all
+ * have been here: where each one's end is told, it is followed until wmk_task_free().
  */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(wmk_task_exit, struct task_struct *task)

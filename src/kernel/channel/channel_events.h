@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel_events.h - shared by channel_reader.c (a channel: its events, its contexts), channel_filter.c (which of their records are wanted) and cpu_stream.c (one
- * CPU of it: pages become packets).
+ * channel_events.h - shared by channel_reader.c (a channel: its events, its contexts), channel_filter.c (which of their
+ * records are wanted) and cpu_stream.c (one CPU of it: pages become packets).
  */
 #ifndef WMK_KERNEL_CHANNEL_EVENTS_H
 #define WMK_KERNEL_CHANNEL_EVENTS_H
@@ -55,8 +55,9 @@ struct wmk_kreader {
 };
 
 /*
- * cpu_stream.c: how many of `read` records the trace, whose last packet has that place and ends at `end_ts`, is behind. The last `again` of them are a page
- * that is there once more, of which each packet has a record; it begins at `begin_ts`. Where it is behind by more than those: any number that is not less.
+ * cpu_stream.c: how many of `read` records the trace, whose last packet has that place and ends at `end_ts`, is behind.
+ * The last `again` of them are a page that is there once more, of which each packet has a record; it begins at
+ * `begin_ts`. Where it is behind by more than those: any number that is not less.
  */
 uint64_t wmk_kplace_behind(uint64_t place, uint64_t end_ts, uint64_t read, uint64_t again, uint64_t begin_ts);
 
@@ -69,7 +70,8 @@ static inline const struct wmk_kreader_event *wmk_kreader_of_type(const struct w
 struct wmk_kreader_event *wmk_kreader_find(const struct wmk_kreader *reader, const char *system, const char *name);
 bool wmk_kreader_asks(const struct wmk_kreader_filters *filters, uint64_t ts, const struct wmk_kfilter_record *record);
 /* Is the record wanted? */
-static inline bool wmk_kreader_wants(const struct wmk_kreader_event *event, uint64_t ts, const struct wmk_kfilter_record *record)
+static inline bool wmk_kreader_wants(const struct wmk_kreader_event *event, uint64_t ts,
+				     const struct wmk_kfilter_record *record)
 {
 	return event->filters.n == 0 || wmk_kreader_asks(&event->filters, ts, record);
 }

@@ -46,8 +46,8 @@ bool wmk_kreader_asks(const struct wmk_kreader_filters *filters, uint64_t ts, co
 }
 
 /* One more program that is enough for the span; NULL: every record is. */
-static int span_add(const struct wmk_kreader *reader, const struct wmk_event_class *class, struct wmk_kreader_span *span, const void *program,
-		    size_t len)
+static int span_add(const struct wmk_kreader *reader, const struct wmk_event_class *class,
+		    struct wmk_kreader_span *span, const void *program, size_t len)
 {
 	uint8_t contexts[WMK_KCONTEXT_CONTEXTS];
 	const unsigned n = wmk_kcontext_contexts(reader->who, contexts);
@@ -79,12 +79,14 @@ static int spans_append(struct wmk_kreader_filters *filters, struct wmk_kreader_
 
 static bool same(const struct wmk_kreader_filters *filters, const void *program, size_t len)
 {
-	return program ? filters->program && filters->len == len && memcmp(filters->program, program, len) == 0 : !filters->program;
+	return program ? filters->program && filters->len == len && memcmp(filters->program, program, len) == 0
+		       : !filters->program;
 }
 
 /* What is wanted from now on, and what was before it, as long as both count. */
-static int span_make(const struct wmk_kreader *reader, const struct wmk_event_class *class, const struct wmk_kreader_filters *filters,
-		     const void *program, size_t len, bool changing, struct wmk_kreader_span *span)
+static int span_make(const struct wmk_kreader *reader, const struct wmk_event_class *class,
+		     const struct wmk_kreader_filters *filters, const void *program, size_t len, bool changing,
+		     struct wmk_kreader_span *span)
 {
 	int err = 0;
 
@@ -98,12 +100,13 @@ static int span_make(const struct wmk_kreader *reader, const struct wmk_event_cl
 	return err;
 }
 
-static int change(const struct wmk_kreader *reader, const struct wmk_event_class *class, struct wmk_kreader_filters *filters, const void *program,
-		  size_t len, bool changing)
+static int change(const struct wmk_kreader *reader, const struct wmk_event_class *class,
+		  struct wmk_kreader_filters *filters, const void *program, size_t len, bool changing)
 {
 	uint8_t *kept = program ? malloc(len ? len : 1) : NULL;
 	struct wmk_kreader_span span;
-	int err = program && !kept ? wmk_error(-ENOMEM, "no memory for a filter") : span_make(reader, class, filters, program, len, changing, &span);
+	int err = program && !kept ? wmk_error(-ENOMEM, "no memory for a filter")
+				   : span_make(reader, class, filters, program, len, changing, &span);
 
 	if (err == 0) {
 		err = spans_append(filters, &span, wmk_kinstance_now(reader->instance));
@@ -124,8 +127,8 @@ static int change(const struct wmk_kreader *reader, const struct wmk_event_class
 	return 0;
 }
 
-int wmk_kreader_filters_set(const struct wmk_kreader *reader, const struct wmk_event_class *class, struct wmk_kreader_filters *filters,
-			    const void *program, size_t len, bool changing)
+int wmk_kreader_filters_set(const struct wmk_kreader *reader, const struct wmk_event_class *class,
+			    struct wmk_kreader_filters *filters, const void *program, size_t len, bool changing)
 {
 	/* An event that never had a filter has no spans. */
 	if ((filters->told || !program) && same(filters, program, len) && (changing || !filters->changing)) {
@@ -135,7 +138,8 @@ int wmk_kreader_filters_set(const struct wmk_kreader *reader, const struct wmk_e
 	return change(reader, class, filters, program, len, changing);
 }
 
-int wmk_kreader_filter(struct wmk_kreader *reader, const char *system, const char *name, const void *program, size_t len, bool changing)
+int wmk_kreader_filter(struct wmk_kreader *reader, const char *system, const char *name, const void *program,
+		       size_t len, bool changing)
 {
 	struct wmk_kreader_event *event = wmk_kreader_find(reader, system, name);
 
@@ -144,5 +148,6 @@ int wmk_kreader_filter(struct wmk_kreader *reader, const char *system, const cha
 	if (strcmp(system, WMK_SYSCALLS_SYSTEM) == 0)
 		return wmk_syscall_set_filter(reader, name, program, len);
 	/* (events of the state dump have no filters) */
-	return !*system && !program ? 0 : wmk_error(-ENOENT, "the kernel's event %.60s:%.60s is not read", system, name);
+	return !*system && !program ? 0
+				    : wmk_error(-ENOENT, "the kernel's event %.60s:%.60s is not read", system, name);
 }

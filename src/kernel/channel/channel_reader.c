@@ -33,10 +33,11 @@ int wmk_kreader_open(const struct wmk_kreader_options *options, struct wmk_kread
 	reader->only_pid = options->only_pid;
 	reader->alone = options->alone;
 	reader->instance = fcntl(options->instance, F_DUPFD_CLOEXEC, 3);
-	err = reader->instance < 0 ? wmk_error(-errno, "cannot keep the descriptor of a kernel channel") :
-	      !wmk_tracefs_has(reader->instance, "per_cpu") || !wmk_tracefs_has(reader->instance, "events") ?
-		wmk_error(-EINVAL, "that is no instance of the kernel's tracers") :
-		wmk_kcontext_open(reader->instance, options->contexts, options->n_contexts, options->only_pid != 0, &reader->who);
+	err = reader->instance < 0 ? wmk_error(-errno, "cannot keep the descriptor of a kernel channel")
+	      : !wmk_tracefs_has(reader->instance, "per_cpu") || !wmk_tracefs_has(reader->instance, "events")
+		      ? wmk_error(-EINVAL, "that is no instance of the kernel's tracers")
+		      : wmk_kcontext_open(reader->instance, options->contexts, options->n_contexts,
+					  options->only_pid != 0, &reader->who);
 	if (err == 0 && (reader->n_cpus = wmk_kinstance_cpus(reader->instance)) == 0)
 		err = wmk_error_number();
 	if (err < 0) {
@@ -67,7 +68,8 @@ void wmk_kreader_close(struct wmk_kreader *reader)
 struct wmk_kreader_event *wmk_kreader_find(const struct wmk_kreader *reader, const char *system, const char *name)
 {
 	for (unsigned i = 0; i < reader->n_events; i++)
-		if (strcmp(reader->events[i].event->kernel_name, name) == 0 && strcmp(reader->events[i].event->system, system) == 0)
+		if (strcmp(reader->events[i].event->kernel_name, name) == 0 &&
+		    strcmp(reader->events[i].event->system, system) == 0)
 			return &reader->events[i];
 	return NULL;
 }
@@ -78,7 +80,8 @@ static int dump_event(struct wmk_kreader *reader, const char *name, uint32_t id)
 		if (strcmp(wmk_kstatedump_classes[i].name, name) != 0)
 			continue;
 		if (reader->dump_ids[i] && reader->dump_ids[i] != id + 1)
-			return wmk_error(-EEXIST, "the event %.60s has the id %u already, not %u", name, reader->dump_ids[i] - 1, id);
+			return wmk_error(-EEXIST, "the event %.60s has the id %u already, not %u", name,
+					 reader->dump_ids[i] - 1, id);
 		reader->dump_ids[i] = id + 1;
 		return 0;
 	}
@@ -99,11 +102,13 @@ static uint64_t monotonic_now(void *data)
 
 int wmk_kreader_dumper(const struct wmk_kreader *reader, struct wmk_source **dumper)
 {
-	struct wmk_kdumper_options options = { .clock = wmk_kinstance_is_counter(reader->instance) ? counter_now : monotonic_now };
+	struct wmk_kdumper_options options = { .clock = wmk_kinstance_is_counter(reader->instance) ? counter_now
+												   : monotonic_now };
 
 	for (unsigned i = 0; i < WMK_KSTATEDUMP_EVENTS; i++) {
 		if (!reader->dump_ids[i])
-			return wmk_error(-ENOENT, "the event %s of the state dump has no id", wmk_kstatedump_classes[i].name);
+			return wmk_error(-ENOENT, "the event %s of the state dump has no id",
+					 wmk_kstatedump_classes[i].name);
 		options.ids[i] = reader->dump_ids[i] - 1;
 	}
 	options.n_contexts = wmk_kcontext_nobody(reader->who, options.contexts);
@@ -120,7 +125,10 @@ int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char
 	if (!*system)
 		return dump_event(reader, name, id);
 	if (there)
-		return there->id == id ? 0 : wmk_error(-EEXIST, "the kernel's event %.60s:%.60s has the id %u already, not %u", system, name, there->id, id);
+		return there->id == id
+			       ? 0
+			       : wmk_error(-EEXIST, "the kernel's event %.60s:%.60s has the id %u already, not %u",
+					   system, name, there->id, id);
 	if (reader->n_events == reader->cap_events) {
 		const unsigned cap = reader->cap_events ? 2 * reader->cap_events : 64;
 		struct wmk_kreader_event *more = realloc(reader->events, cap * sizeof(*more));
@@ -138,9 +146,15 @@ int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char
 	}
 	if (err < 0)
 		return wmk_error_add(err, "the kernel's event %.60s:%.60s cannot be read", system, name);
-	reader->events[reader->n_events++] = (struct wmk_kreader_event){ .event = event, .id = id, .of_all = strcmp(system, "sched") == 0,
-		.keeps_own = strcmp(system, "sched") == 0 || strcmp(system, "task") == 0 };
-	/* (an event that went with its module, and comes again by another number, is not read until the channel is opened anew; whose number that is now, is) */
+	reader->events[reader->n_events++] =
+		(struct wmk_kreader_event){ .event = event,
+					    .id = id,
+					    .of_all = strcmp(system, "sched") == 0,
+					    .keeps_own = strcmp(system, "sched") == 0 || strcmp(system, "task") == 0 };
+	/*
+	 * (an event that went with its module, and comes again by another number, is not read until the channel is
+	 * opened anew; whose number that is now, is)
+	 */
 	reader->by_type[event->kernel_id] = reader->n_events;
 	return 0;
 }

@@ -2,19 +2,22 @@
 /*
  * cpu_stream.c - one CPU of a kernel channel: pages out of the kernel's buffer become packets.
  *
- * Mapped buffers: one packet for what is new of one page, and the page is given back when the packet has been written. So whoever goes on
- * behind a dead reader finds the page once more, and the count of records in the trace's last packet says which of it are there already.
- * Elsewhere the kernel's pages are gone once they are read: a packet gathers as many as there are. That is what a reader does that is alone: the
- * kernel swaps a full page for another in no time, but of a mapped one it goes through all records with interrupts off.
+ * Mapped buffers: one packet for what is new of one page, and the page is given back when the packet has been written.
+ * So whoever goes on behind a dead reader finds the page once more, and the count of records in the trace's last packet
+ * says which of it are there already. Elsewhere the kernel's pages are gone once they are read: a packet gathers as
+ * many as there are. That is what a reader does that is alone: the kernel swaps a full page for another in no time, but
+ * of a mapped one it goes through all records with interrupts off.
  *
- * Where the stream is, is how many of the kernel's records are dealt with: in the trace, or not wanted. What a dead reader had taken and not written
- * (`unread`) is not among them: so the kernel's own count of what was read, less that, is all that is missing. A place, which a packet keeps, is
+ * Where the stream is, is how many of the kernel's records are dealt with: in the trace, or not wanted. What a dead
+ * reader had taken and not written (`unread`) is not among them: so the kernel's own count of what was read, less that,
+ * is all that is missing. A place, which a packet keeps, is
  *
  *     records in the trace, 40 bits │ records dealt with, 24 bits
  *
- * The second says only which part of a page that the kernel gives once more is dealt with. It may be behind the kernel's count by any number, as pages
- * of which nothing is wanted are in no packet; then it may look as if it were within the page, but that is younger than all that is in the trace. The
- * first wraps after 2^40 records of one CPU: the counts of a channel whose reader dies then are too low.
+ * The second says only which part of a page that the kernel gives once more is dealt with. It may be behind the
+ * kernel's count by any number, as pages of which nothing is wanted are in no packet; then it may look as if it were
+ * within the page, but that is younger than all that is in the trace. The first wraps after 2^40 records of one CPU:
+ * the counts of a channel whose reader dies then are too low.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +28,8 @@
 #include "kernel/channel/channel_events.h"
 
 #define ALIGN 4096u
-#define ROOM 512u                    /* before a packet's header: so that header and records can be written from an aligned place */
+/* before a packet's header: so that header and records can be written from an aligned place */
+#define ROOM 512u
 #define LEAST_LEFT 4096u             /* of a packet, for one more page */
 #define LOOK_EVERY 16384u            /* records, between two looks at the kernel's counts */
 
@@ -52,7 +56,8 @@ struct wmk_kstream {
 	uint64_t unread;                 /* of `taken`: by a reader before us, never written */
 	uint64_t broken;                 /* records that were none */
 	/* Losses, told in packets behind which they did not happen. */
-	uint64_t dropped, due;           /* newest ones, for which there was no room: known; by when (of `taken`) it has happened */
+	/* newest ones, for which there was no room: known; by when (of `taken`) it has happened */
+	uint64_t dropped, due;
 	uint64_t dropped_shown;
 	uint64_t told;                   /* by a reader before us, or by us: what was told is not taken back */
 	uint64_t overrun, overrun_shown; /* oldest ones, replaced by newer ones: before the next page that is taken */
@@ -78,8 +83,9 @@ static void show_dropped(struct wmk_kstream *stream)
 }
 
 /*
- * What found no room by now has happened before whatever is recorded from here on: a packet that ends behind all that is in the buffer now may say
- * so, none before it. What was replaced by now lay before the oldest page that is there, which is the next one that is taken.
+ * What found no room by now has happened before whatever is recorded from here on: a packet that ends behind all that
+ * is in the buffer now may say so, none before it. What was replaced by now lay before the oldest page that is there,
+ * which is the next one that is taken.
  */
 static void look_at_losses(struct wmk_kstream *stream)
 {
@@ -141,15 +147,18 @@ static uint64_t stream_head(struct wmk_source *source)
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* What the tracer does itself: not what interrupts it. */
-static bool is_own(const struct wmk_kreader *reader, const struct wmk_kreader_event *event, const struct wmk_kcommon *common, uint64_t ts)
+static bool is_own(const struct wmk_kreader *reader, const struct wmk_kreader_event *event,
+		   const struct wmk_kcommon *common, uint64_t ts)
 {
-	return !event->keeps_own && !(common->flags & WMK_KCOMMON_INTERRUPT) && wmk_kown_has(&reader->own, common->tid, ts);
+	return !event->keeps_own && !(common->flags & WMK_KCOMMON_INTERRUPT) &&
+	       wmk_kown_has(&reader->own, common->tid, ts);
 }
 
 /* 1: it is in the packet, or not wanted, or cannot be what it says and counts as lost; 0: there is no room for it. */
 static int put_record(struct wmk_kstream *stream, const struct wmk_krecord *record)
 {
-	const struct wmk_kreader_event *event = record->len < 8 ? NULL : wmk_kreader_of_type(stream->reader, record->type);
+	const struct wmk_kreader_event *event =
+		record->len < 8 ? NULL : wmk_kreader_of_type(stream->reader, record->type);
 	uint8_t *at = stream->data + stream->len;
 	const size_t left = stream->cap - stream->len;
 	struct wmk_kfilter_record asked = { .cpu = stream->cpu };
@@ -290,7 +299,9 @@ static int stream_next(struct wmk_source *source, int flush, struct wmk_packet *
 	if (!stream->ready) {
 		if (stream->failed)
 			return tell_failure(stream);
-		/* A query takes microseconds, and packets of mapped pages are small. At the end stream_lost() is exact. */
+		/*
+		 * A query takes microseconds, and packets of mapped pages are small. At the end stream_lost() is exact.
+		 */
 		if (flush || stream->taken >= stream->look_at)
 			look_at_losses(stream);
 		ret = fill(stream, flush != 0);
@@ -372,7 +383,10 @@ static int stream_resume(struct wmk_source *source, const struct wmk_ctf_packet 
 	/* what was taken out but for the page that is there once more; of that the trace may have a part */
 	if (behind < again)
 		stream->skip = again - behind;
-	/* a mapped page goes back when it was written, or nothing of it is wanted: what was wanted of it is in the trace */
+	/*
+	 * a mapped page goes back when it was written, or nothing of it is wanted: what was wanted of it is in the
+	 * trace
+	 */
 	else if (wmk_kcpu_mode(stream->buffer) != WMK_KCPU_MAP)
 		stream->unread = behind - again;
 	stream->records = *records;
@@ -391,7 +405,8 @@ static int stream_clear(struct wmk_source *source, uint64_t *position, uint64_t 
 	stream->failed = NULL;
 	stream->len = 0;
 	stream->taken = stream->records = stream->skip = stream->unread = stream->broken = 0;
-	stream->dropped = stream->due = stream->dropped_shown = stream->overrun = stream->overrun_shown = stream->look_at = stream->told = 0;
+	stream->dropped = stream->due = stream->dropped_shown = stream->overrun = stream->overrun_shown =
+		stream->look_at = stream->told = 0;
 	return wmk_kcpu_empty(stream->buffer, stream->reader->instance);
 }
 
@@ -440,7 +455,8 @@ int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_source
 	stream->memory = aligned_alloc(ALIGN, ALIGN + reader->packet_bytes + ALIGN);
 	err = stream->memory ? 0 : wmk_error(-ENOMEM, "no memory for what the kernel records on CPU %u", cpu);
 	if (err == 0)
-		err = wmk_kcpu_open(reader->instance, cpu, reader->alone ? WMK_KCPU_READ : WMK_KCPU_BEST, &stream->buffer);
+		err = wmk_kcpu_open(reader->instance, cpu, reader->alone ? WMK_KCPU_READ : WMK_KCPU_BEST,
+				    &stream->buffer);
 	if (err == 0)
 		err = wmk_kcontext_cpu(reader->who, cpu);
 	if (err < 0) {

@@ -27,14 +27,22 @@
 static const struct {
 	const char *lack, *absent, *file;
 } rows[WMK_KFEATURES] = {
-	[WMK_KFEATURE_SYSCALLS] = { "system calls have no events", "it is built without CONFIG_FTRACE_SYSCALLS", "events/syscalls" },
-	[WMK_KFEATURE_KPROBES] = { "the kernel's functions cannot be probed", "it is built without CONFIG_KPROBE_EVENTS", "kprobe_events" },
-	[WMK_KFEATURE_UPROBES] = { "programs cannot be probed from outside", "it is built without CONFIG_UPROBE_EVENTS", "uprobe_events" },
-	[WMK_KFEATURE_FUNCTIONS] = { "there is no function tracer", "it is built without CONFIG_FUNCTION_TRACER or CONFIG_DYNAMIC_FTRACE", "current_tracer" },
-	[WMK_KFEATURE_SUBBUFS] = { "its sub-buffers have the size of a page", "other sizes came with Linux 6.8", "buffer_subbuf_size_kb" },
-	[WMK_KFEATURE_MAPPING] = { "its buffers are copied, not mapped, and what a killed consumer had taken and not written is lost",
-				"mapping came with Linux 6.10", "trace_pipe_raw" },
-	[WMK_KFEATURE_TYPES] = { "parameters of its functions are not known by name", "it is built without CONFIG_DEBUG_INFO_BTF", BTF },
+	[WMK_KFEATURE_SYSCALLS] = { "system calls have no events", "it is built without CONFIG_FTRACE_SYSCALLS",
+				    "events/syscalls" },
+	[WMK_KFEATURE_KPROBES] = { "the kernel's functions cannot be probed",
+				   "it is built without CONFIG_KPROBE_EVENTS", "kprobe_events" },
+	[WMK_KFEATURE_UPROBES] = { "programs cannot be probed from outside", "it is built without CONFIG_UPROBE_EVENTS",
+				   "uprobe_events" },
+	[WMK_KFEATURE_FUNCTIONS] = { "there is no function tracer",
+				     "it is built without CONFIG_FUNCTION_TRACER or CONFIG_DYNAMIC_FTRACE",
+				     "current_tracer" },
+	[WMK_KFEATURE_SUBBUFS] = { "its sub-buffers have the size of a page", "other sizes came with Linux 6.8",
+				   "buffer_subbuf_size_kb" },
+	[WMK_KFEATURE_MAPPING] = { "its buffers are copied, not mapped, and what a killed consumer had taken and not "
+				   "written is lost",
+				   "mapping came with Linux 6.10", "trace_pipe_raw" },
+	[WMK_KFEATURE_TYPES] = { "parameters of its functions are not known by name",
+				 "it is built without CONFIG_DEBUG_INFO_BTF", BTF },
 };
 
 /* ── tried ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -118,7 +126,8 @@ static int try_arguments(enum wmk_clock_kind clock, char *words, size_t size)
 	return err;
 }
 
-int wmk_kmissing_find(const struct wmk_tracefs *tracefs, const char *instance_name, enum wmk_clock_kind clock, bool arguments, struct wmk_kmissing *lacks)
+int wmk_kmissing_find(const struct wmk_tracefs *tracefs, const char *instance_name, enum wmk_clock_kind clock,
+		      bool arguments, struct wmk_kmissing *lacks)
 {
 	const struct wmk_kinstance_options options = { .clock = clock, .cpu_bytes = SMALL_BYTES, .subbuf_bytes = 0 };
 	int instance = -1;
@@ -170,7 +179,8 @@ bool wmk_kmissing_text(const struct wmk_kmissing *lacks, enum wmk_kfeature which
 	else if (is_absent(err))
 		snprintf(words, size, "%s: %s", rows[which].lack, rows[which].absent);
 	else
-		snprintf(words, size, "%s: %s %s (%s)%s", rows[which].lack, rows[which].file, is_refused ? "is refused" : "cannot be used", strerror(-err),
+		snprintf(words, size, "%s: %s %s (%s)%s", rows[which].lack, rows[which].file,
+			 is_refused ? "is refused" : "cannot be used", strerror(-err),
 			 is_refused ? ", by lockdown, a container or a security module" : "");
 	return true;
 }

@@ -30,13 +30,17 @@
 #include "kernel/channel/channel_reader.h"
 
 #define WMK_SYSCALLS_SYSTEM "bpf/syscalls"   /* (no system of tracefs has a slash) */
-#define WMK_SYSCALLS_WORDS (WMK_SYSCALLS_ABIS * WMK_SYSCALLS_NUMBERS / 64)   /* of a set of calls: bit `number` of the words of each abi */
+/* of a set of calls: bit `number` of the words of each abi */
+#define WMK_SYSCALLS_WORDS (WMK_SYSCALLS_ABIS * WMK_SYSCALLS_NUMBERS / 64)
 #define WMK_SYSCALLS_EVENT_NAME 32u
 
 void wmk_syscalls_event_name(enum wmk_kabi abi, unsigned number, bool is_exit, char name[WMK_SYSCALLS_EVENT_NAME]);
 /* -EINVAL: it is none. */
 int wmk_syscalls_event_parse(const char *name, enum wmk_kabi *abi, unsigned *number, bool *is_exit);
-/* What is known of a call: by the table, else by what the kernel says in `dir`, tracefs or an instance of it. Never fails: six numbers at least. */
+/*
+ * What is known of a call: by the table, else by what the kernel says in `dir`, tracefs or an instance of it. Never
+ * fails: six numbers at least.
+ */
 void wmk_syscalls_describe_in(int dir, enum wmk_kabi abi, unsigned number, struct wmk_syscall *call);
 /* Can it be had here? Loads and attaches all of it, and lets it go again. */
 int wmk_syscalls_probe(void);

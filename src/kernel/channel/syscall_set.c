@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_set.c - which system calls of a kernel channel BPF records, and by which ids (see syscall_reader.h). syscall_stream.c has the packets.
+ * syscall_set.c - which system calls of a kernel channel BPF records, and by which ids (see syscall_reader.h).
+ * syscall_stream.c has the packets.
  */
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -105,7 +106,8 @@ int wmk_syscall_set_event(struct wmk_kreader *reader, const char *name, uint32_t
 	if (!*at)
 		return -ENOMEM;
 	if ((*at)->ids[is_exit] != WMK_SYSCALL_SET_NO_ID && (*at)->ids[is_exit] != id)
-		return wmk_error(-EEXIST, "the system call %s has the id %u already, not %u", name, (*at)->ids[is_exit], id);
+		return wmk_error(-EEXIST, "the system call %s has the id %u already, not %u", name, (*at)->ids[is_exit],
+				 id);
 	(*at)->ids[is_exit] = id;
 	return 0;
 }
@@ -158,7 +160,10 @@ void wmk_syscall_set_free(struct wmk_syscall_set *set)
 
 /* ── BPF ─────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* One ring for each CPU up to the last that is online: there may be many more in name only, and their memory would be taken at once. */
+/*
+ * One ring for each CPU up to the last that is online: there may be many more in name only, and their memory would be
+ * taken at once.
+ */
 static uint32_t rings_wanted(void)
 {
 	FILE *file = fopen("/sys/devices/system/cpu/online", "re");
@@ -226,7 +231,9 @@ static int bpf_open(struct wmk_kreader *reader, uint64_t bytes)
 
 int wmk_syscalls_probe(void)
 {
-	const struct wmk_syscalls_options options = { .is_all = true, .n_rings = 1, .ring_bytes = RING_MIN, .processes = 1, .clock = WMK_CLOCK_MONOTONIC };
+	const struct wmk_syscalls_options options = {
+		.is_all = true, .n_rings = 1, .ring_bytes = RING_MIN, .processes = 1, .clock = WMK_CLOCK_MONOTONIC
+	};
 	struct wmk_syscalls *calls;
 	int err = wmk_syscalls_open(&options, &calls);
 

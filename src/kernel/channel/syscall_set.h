@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_set.h - shared by channel_reader.c, syscall_set.c (which system calls of a channel are recorded by BPF) and syscall_stream.c (what comes of them).
+ * syscall_set.h - shared by channel_reader.c, syscall_set.c (which system calls of a channel are recorded by BPF) and
+ * syscall_stream.c (what comes of them).
  */
 #ifndef WMK_KERNEL_SYSCALL_SET_H
 #define WMK_KERNEL_SYSCALL_SET_H

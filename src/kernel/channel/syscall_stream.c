@@ -62,7 +62,10 @@ static uint64_t lost_now(struct wmk_syscall_stream *stream)
 	return stats.lost - stream->base_lost;
 }
 
-/* What has been lost by now has happened before whatever is recorded from here on: a packet that ends behind that may say so. */
+/*
+ * What has been lost by now has happened before whatever is recorded from here on: a packet that ends behind that may
+ * say so.
+ */
 static void look_at_losses(struct wmk_syscall_stream *stream)
 {
 	const uint64_t lost = lost_now(stream);
@@ -364,7 +367,8 @@ static int make_epoll(struct wmk_syscall_stream *stream)
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
 
 	stream->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (stream->epoll < 0 || epoll_ctl(stream->epoll, EPOLL_CTL_ADD, wmk_syscalls_fd(stream->bpf, stream->ring), &event) < 0)
+	if (stream->epoll < 0 ||
+	    epoll_ctl(stream->epoll, EPOLL_CTL_ADD, wmk_syscalls_fd(stream->bpf, stream->ring), &event) < 0)
 		return wmk_error(-errno, "cannot wait for the system calls of CPU %u", stream->ring);
 	return 0;
 }

@@ -7,8 +7,8 @@
  *     "syscall:openat"  "syscall:*"   a system call: its entry and its exit
  *     "*"                             everything
  *
- * Globs are those of fnmatch(3). A catalog is what the kernel said when it was opened: modules come and go, so it is opened anew for each
- * command. Constant: any thread.
+ * Globs are those of fnmatch(3). A catalog is what the kernel said when it was opened: modules come and go, so it is
+ * opened anew for each command. Constant: any thread.
  */
 #ifndef WMK_KERNEL_CATALOG_H
 #define WMK_KERNEL_CATALOG_H
@@ -37,7 +37,8 @@ bool wmk_kentry_fits(const struct wmk_kentry *name, const char *pattern);
 /* How many events it means. */
 size_t wmk_kcatalog_count(const struct wmk_kcatalog *catalog, const char *pattern);
 /*
- * Does the pattern mean an event? Else -ENOENT, in words: the nearest names; or what the kernel lacks (no system calls: CONFIG_FTRACE_SYSCALLS).
+ * Does the pattern mean an event? Else -ENOENT, in words: the nearest names; or what the kernel lacks (no system calls:
+ * CONFIG_FTRACE_SYSCALLS).
  */
 int wmk_kcatalog_check(const struct wmk_kcatalog *catalog, const char *pattern);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy_program.c - a copy program, run over one record (see copy_program.h). The record's bytes are the kernel's, and are not believed: places in it are held
- * against its length.
+ * copy_program.c - a copy program, run over one record (see copy_program.h). The record's bytes are the kernel's, and
+ * are not believed: places in it are held against its length.
  */
 #include "kernel/event/copy_program.h"
 #include "kernel/event/kernel_event.h"
@@ -98,7 +98,8 @@ long wmk_kevent_copy(const struct wmk_kevent *event, const uint8_t *record, size
 	int err;
 
 	if (len < event->min_len)
-		return wmk_error(-EPROTO, "a record of %.60s has %zu bytes, less than %u", event->kernel_name, len, event->min_len);
+		return wmk_error(-EPROTO, "a record of %.60s has %zu bytes, less than %u", event->kernel_name, len,
+				 event->min_len);
 	if (room < event->max_fixed)
 		return -ENOSPC;
 	spare = room - event->max_fixed;
@@ -118,7 +119,8 @@ long wmk_kevent_copy(const struct wmk_kevent *event, const uint8_t *record, size
 		case WMK_KCOPY_FAR_ELEMENTS:
 			err = copy_far(copy, record, len, &out, &spare);
 			if (err == -EPROTO)
-				return wmk_error(err, "a record of %.60s names a place outside of its %zu bytes", event->kernel_name, len);
+				return wmk_error(err, "a record of %.60s names a place outside of its %zu bytes",
+						 event->kernel_name, len);
 			if (err < 0)
 				return err;
 			break;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy_program.h - copy programs: how the bytes of a kernel's record become those of a payload. Internal to src/kernel; kernel_event.c makes them, copy_program.c
- * runs them.
+ * copy_program.h - copy programs: how the bytes of a kernel's record become those of a payload. Internal to src/kernel;
+ * kernel_event.c makes them, copy_program.c runs them.
  *
- * What lies side by side in both is one operation. All that an operation reads of the fixed part is below `min_len`, all that it writes but
- * what is in texts and sequences elsewhere is counted in `max_fixed`: neither is asked about again while the program runs.
+ * What lies side by side in both is one operation. All that an operation reads of the fixed part is below `min_len`,
+ * all that it writes but what is in texts and sequences elsewhere is counted in `max_fixed`: neither is asked about
+ * again while the program runs.
  */
 #ifndef WMK_KERNEL_COPY_PROGRAM_H
 #define WMK_KERNEL_COPY_PROGRAM_H

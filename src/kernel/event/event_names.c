@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_names.c - the table of names (see event_names.h). tests/cases/t_kernel_names.py holds it against lttng-modules' own headers.
+ * event_names.c - the table of names (see event_names.h). tests/cases/t_kernel_names.py holds it against lttng-modules'
+ * own headers.
  */
 #include "kernel/event/event_names.h"
 
@@ -10,7 +11,8 @@
 #include <string.h>
 
 /*
- * A name may have one `*`, which stands for the same letters in both. The first row that fits an event counts. Fields, by spaces:
+ * A name may have one `*`, which stands for the same letters in both. The first row that fits an event counts. Fields,
+ * by spaces:
  *
  *     pid=tid      another name                      vec#       without labels
  *     prio-100     100 less                          rwbs|      letters as bits
@@ -23,7 +25,8 @@ struct row {
 };
 
 static const struct row rows[] = {
-	{ "syscalls", "sys_enter_clone", "syscall_entry_clone", "__syscall_nr! parent_tidptr=parent_tid child_tidptr=child_tid" },
+	{ "syscalls", "sys_enter_clone", "syscall_entry_clone",
+	  "__syscall_nr! parent_tidptr=parent_tid child_tidptr=child_tid" },
 	{ "syscalls", "sys_enter_mmap", "syscall_entry_mmap", "__syscall_nr! off=offset" },
 	{ "syscalls", "sys_enter_setns", "syscall_entry_setns", "__syscall_nr! flags=nstype" },
 	{ "syscalls", "sys_enter_vmsplice", "syscall_entry_vmsplice", "__syscall_nr! uiov=iov" },
@@ -90,11 +93,13 @@ static const struct row rows[] = {
 	{ "compaction", "mm_compaction_migratepages", "compaction_migratepages", "" },
 	{ "vmscan", "mm_shrink_slab_*", "mm_vmscan_shrink_slab_*", "" },
 	{ "vmscan", "mm_vmscan_lru_isolate", NULL, "highest_zoneidx=classzone_idx lru#" },
-	{ "vmscan", "mm_vmscan_lru_shrink_inactive", NULL, "nr_activate0=nr_activate_anon nr_activate1=nr_activate_file" },
+	{ "vmscan", "mm_vmscan_lru_shrink_inactive", NULL,
+	  "nr_activate0=nr_activate_anon nr_activate1=nr_activate_file" },
 	{ "writeback", "wbc_writepage", "writeback_wbc_writepage", "" },
 	{ "writeback", "global_dirty_state", "writeback_global_dirty_state", "" },
 	{ "writeback", "bdi_dirty_ratelimit", "writeback_bdi_dirty_ratelimit", "" },
-	{ "writeback", "balance_dirty_pages", "writeback_balance_dirty_pages", "wb_setpoint=bdi_setpoint wb_dirty=bdi_dirty" },
+	{ "writeback", "balance_dirty_pages", "writeback_balance_dirty_pages",
+	  "wb_setpoint=bdi_setpoint wb_dirty=bdi_dirty" },
 
 	{ "printk", "console", "printk_console", "" },
 	{ "random", "*", "random_*", "" },
@@ -138,7 +143,8 @@ static const struct row rows[] = {
 	{ "kvm", "kvm_eoi", "kvm_x86_eoi", "" },
 	{ "kvm", "kvm_pv_eoi", "kvm_x86_pv_eoi", "" },
 	{ "kvm", "kvm_nested_vmexit", "kvm_x86_nested_vmexit",
-	  "exit_reason=exit_code# guest_rip=rip info1=exit_info1 info2=exit_info2 intr_info=exit_int_info error_code=exit_int_info_err" },
+	  "exit_reason=exit_code# guest_rip=rip info1=exit_info1 info2=exit_info2 intr_info=exit_int_info "
+	  "error_code=exit_int_info_err" },
 	{ "kvm", "kvm_nested_vmexit_inject", "kvm_x86_nested_vmexit_inject", "exit_code#" },
 	{ "kvm", "kvm_nested_vmrun", "kvm_x86_nested_vmrun", "" },
 	{ "kvm", "kvm_nested_intercepts", "kvm_x86_nested_intercepts", "" },
@@ -176,7 +182,8 @@ static bool fill(const char *pattern, const char *middle, size_t len, char name[
 {
 	const char *star = strchr(pattern, '*');
 	const size_t before = star ? (size_t)(star - pattern) : strlen(pattern);
-	const int n = snprintf(name, WMK_NAME_MAX + 1, "%.*s%.*s%s", (int)before, pattern, star ? (int)len : 0, middle, star ? star + 1 : "");
+	const int n = snprintf(name, WMK_NAME_MAX + 1, "%.*s%.*s%s", (int)before, pattern, star ? (int)len : 0, middle,
+			       star ? star + 1 : "");
 
 	return n > 0 && n <= WMK_NAME_MAX;
 }
@@ -278,8 +285,9 @@ bool wmk_kname_find(const char *name, const char **system, char kernel_name[WMK_
 	/* A row of few letters may take what an earlier row means: the way there must lead back. */
 	for (size_t i = 0; i < ROWS; i++) {
 		*system = rows[i].system;
-		if (fits(rows[i].name ? rows[i].name : rows[i].kernel, name, &middle, &len) && fill(rows[i].kernel, middle, len, kernel_name) &&
-		    wmk_kname_event(*system, kernel_name, back) && strcmp(back, name) == 0)
+		if (fits(rows[i].name ? rows[i].name : rows[i].kernel, name, &middle, &len) &&
+		    fill(rows[i].kernel, middle, len, kernel_name) && wmk_kname_event(*system, kernel_name, back) &&
+		    strcmp(back, name) == 0)
 			return true;
 	}
 	return false;
@@ -288,14 +296,15 @@ bool wmk_kname_find(const char *name, const char **system, char kernel_name[WMK_
 /* ── operations on block devices ─────────────────────────────────────────────────────────────────────── */
 
 const struct wmk_label wmk_krwbs_labels[WMK_KRWBS_LABELS] = {
-	{ "RWBS_FLAG_WRITE", 1, 1 }, { "RWBS_FLAG_DISCARD", 2, 2 }, { "RWBS_FLAG_READ", 4, 4 }, { "RWBS_FLAG_RAHEAD", 8, 8 },
-	{ "RWBS_FLAG_BARRIER", 16, 16 }, { "RWBS_FLAG_SYNC", 32, 32 }, { "RWBS_FLAG_META", 64, 64 }, { "RWBS_FLAG_SECURE", 128, 128 },
-	{ "RWBS_FLAG_FLUSH", 256, 256 }, { "RWBS_FLAG_FUA", 512, 512 }, { "RWBS_FLAG_PREFLUSH", 1024, 1024 },
+	{ "RWBS_FLAG_WRITE", 1, 1 },   { "RWBS_FLAG_DISCARD", 2, 2 },        { "RWBS_FLAG_READ", 4, 4 },
+	{ "RWBS_FLAG_RAHEAD", 8, 8 },  { "RWBS_FLAG_BARRIER", 16, 16 },      { "RWBS_FLAG_SYNC", 32, 32 },
+	{ "RWBS_FLAG_META", 64, 64 },  { "RWBS_FLAG_SECURE", 128, 128 },     { "RWBS_FLAG_FLUSH", 256, 256 },
+	{ "RWBS_FLAG_FUA", 512, 512 }, { "RWBS_FLAG_PREFLUSH", 1024, 1024 },
 };
 
 /*
- * "FWFS": a flush before it, then the operation (W, D, DE, R, F, N), then F for its data to be on the disk, A for what is read ahead, S, M.
- * A lone F is a flush.
+ * "FWFS": a flush before it, then the operation (W, D, DE, R, F, N), then F for its data to be on the disk, A for what
+ * is read ahead, S, M. A lone F is a flush.
  */
 unsigned wmk_krwbs_bits(const char *letters, size_t len)
 {
@@ -313,7 +322,9 @@ unsigned wmk_krwbs_bits(const char *letters, size_t len)
 		case 'S': bits |= 32; break;
 		case 'M': bits |= 64; break;
 		case 'F':
-			bits |= has_operation ? 512 : i == 0 && i + 1 < len && strchr("WDRFN", letters[i + 1]) ? 1024 : 256;
+			bits |= has_operation                                              ? 512
+				: i == 0 && i + 1 < len && strchr("WDRFN", letters[i + 1]) ? 1024
+											   : 256;
 			break;
 		default: break;
 		}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_names.h - what the kernel's events and their fields are called in the trace: as lttng-modules has them, where it has the event, so that
- * Trace Compass's kernel views and other analyses find what they look for; else as the kernel does. One table is in
- * event_names.c.
+ * event_names.h - what the kernel's events and their fields are called in the trace: as lttng-modules has them, where
+ * it has the event, so that Trace Compass's kernel views and other analyses find what they look for; else as the kernel
+ * does. One table is in event_names.c.
  *
  *     events/irq/softirq_entry       irq_softirq_entry        its `vec` stays a number
  *     events/sched/sched_switch      sched_switch             prev_pid is `prev_tid`, prev_prio counts from the real-time priorities on
@@ -20,7 +20,8 @@
 
 enum wmk_khow {
 	WMK_KHOW_PLAIN,
-	WMK_KHOW_NUMBER,           /* a number, though the kernel has labels for its values: analyses want numbers there */
+	/* a number, though the kernel has labels for its values: analyses want numbers there */
+	WMK_KHOW_NUMBER,
 	WMK_KHOW_ADD,              /* a number, and `add` is added to it */
 	WMK_KHOW_RWBS,             /* of block devices: letters that become lttng-modules' bits */
 	WMK_KHOW_DROPPED,
@@ -40,13 +41,13 @@ void wmk_kname_field(const char *system, const char *kernel_name, const char *fi
 bool wmk_kname_has_tid(const char *system, const char *kernel_name);
 
 /*
- * Does a pattern of the user's (`*`, `?`, `[a-z]`) mean this event? It is held against the name in the trace, the kernel's own, and
- * `system:name` with either.
+ * Does a pattern of the user's (`*`, `?`, `[a-z]`) mean this event? It is held against the name in the trace, the
+ * kernel's own, and `system:name` with either.
  */
 bool wmk_kname_matches(const char *pattern, const char *system, const char *kernel_name);
 /*
- * The way back: what events/<system>/<kernel_name> the name in the trace would be of. False: the table does not say, then it may be any
- * system's event of that very name.
+ * The way back: what events/<system>/<kernel_name> the name in the trace would be of. False: the table does not say,
+ * then it may be any system's event of that very name.
  */
 bool wmk_kname_find(const char *name, const char **system, char kernel_name[WMK_NAME_MAX + 1]);
 

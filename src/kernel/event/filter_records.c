@@ -2,8 +2,8 @@
 /*
  * filter_records.c - programs run over records as the consumer makes them (see filter_split.h).
  *
- * Where a field lies depends on the texts and lists before it: a payload is taken as sections, each of which ends with one of them (or with the
- * payload). Within a section places are known beforehand.
+ * Where a field lies depends on the texts and lists before it: a payload is taken as sections, each of which ends with
+ * one of them (or with the payload). Within a section places are known beforehand.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -44,8 +44,10 @@ static uint32_t fixed(const struct wmk_type *type)
 	case WMK_TYPE_INT: case WMK_TYPE_ENUM: case WMK_TYPE_FLAGS: case WMK_TYPE_BOOL: case WMK_TYPE_FLOAT:
 		return type->width / 8;
 	case WMK_TYPE_ARRAY:
-		return type->elem->kind <= WMK_TYPE_FLAGS && type->elem->kind != WMK_TYPE_STRING && type->count < UINT32_MAX / 8 ?
-			       type->count * (type->elem->width / 8) : 0;
+		return type->elem->kind <= WMK_TYPE_FLAGS && type->elem->kind != WMK_TYPE_STRING &&
+				       type->count < UINT32_MAX / 8
+			       ? type->count * (type->elem->width / 8)
+			       : 0;
 	default:
 		return 0;
 	}
@@ -94,7 +96,8 @@ static size_t behind(const struct wmk_type *type, const uint8_t *bytes, size_t l
 }
 
 /* The sections up to the field, the last of which it is in, or ends. */
-static void sections_to(struct wmk_kfilter *filter, const struct wmk_event_class *class, uint32_t field, struct slot *slot)
+static void sections_to(struct wmk_kfilter *filter, const struct wmk_event_class *class, uint32_t field,
+			struct slot *slot)
 {
 	uint32_t section = 0, at = 0;
 
@@ -119,7 +122,8 @@ static void sections_to(struct wmk_kfilter *filter, const struct wmk_event_class
 	}
 }
 
-static int of_payload(struct wmk_kfilter *filter, const struct wmk_event_class *class, const struct wmk_filter_input *input, struct slot *slot)
+static int of_payload(struct wmk_kfilter *filter, const struct wmk_event_class *class,
+		      const struct wmk_filter_input *input, struct slot *slot)
 {
 	if (input->number >= class->n_fields)
 		return -EPROTO;
@@ -130,8 +134,8 @@ static int of_payload(struct wmk_kfilter *filter, const struct wmk_event_class *
 	slot->is_text = wmk_filter_type_of(type) == WMK_FILTER_TEXT;
 	if (wmk_filter_type_of(type) == input->type)
 		return slot->is_text && type->kind == WMK_TYPE_SEQUENCE ? -EPROTO : 0;
-	if ((type->kind != WMK_TYPE_ARRAY && type->kind != WMK_TYPE_SEQUENCE) || wmk_filter_type_of(type->elem) != input->type || slot->is_text ||
-	    !fixed(type->elem))
+	if ((type->kind != WMK_TYPE_ARRAY && type->kind != WMK_TYPE_SEQUENCE) ||
+	    wmk_filter_type_of(type->elem) != input->type || slot->is_text || !fixed(type->elem))
 		return -EPROTO;
 	slot->is_element = true;
 	slot->index = input->index;
@@ -147,7 +151,9 @@ static int of_contexts(const uint8_t *contexts, unsigned n, const struct wmk_fil
 		return -EPROTO;
 	slot->type = &context->field.type;
 	slot->is_text = input->type == WMK_FILTER_TEXT;
-	slot->source = input->number == WMK_CONTEXT_TID ? OF_TID : input->number == WMK_CONTEXT_CPU_ID ? OF_CPU : OF_CONTEXTS;
+	slot->source = input->number == WMK_CONTEXT_TID      ? OF_TID
+		       : input->number == WMK_CONTEXT_CPU_ID ? OF_CPU
+							     : OF_CONTEXTS;
 	if (slot->source != OF_CONTEXTS)
 		return 0;
 	for (unsigned i = 0; i < n; i++) {
@@ -161,7 +167,8 @@ static int of_contexts(const uint8_t *contexts, unsigned n, const struct wmk_fil
 	return -EPROTO;
 }
 
-static int slots_fill(struct wmk_kfilter *filter, const struct wmk_event_class *class, const uint8_t *contexts, unsigned n)
+static int slots_fill(struct wmk_kfilter *filter, const struct wmk_event_class *class, const uint8_t *contexts,
+		      unsigned n)
 {
 	int err = 0;
 
@@ -171,11 +178,12 @@ static int slots_fill(struct wmk_kfilter *filter, const struct wmk_event_class *
 		err = input->scope == WMK_FILTER_FIELD ? of_payload(filter, class, input, &filter->slots[i]) :
 							 of_contexts(contexts, n, input, &filter->slots[i]);
 	}
-	return err < 0 ? wmk_error(err, "a filter of the event %.60s reads what its records do not have", class->name) : 0;
+	return err < 0 ? wmk_error(err, "a filter of the event %.60s reads what its records do not have", class->name)
+		       : 0;
 }
 
-int wmk_kfilter_open(const struct wmk_event_class *class, const uint8_t *contexts, unsigned n_contexts, const void *program, size_t len,
-		     struct wmk_kfilter **result)
+int wmk_kfilter_open(const struct wmk_event_class *class, const uint8_t *contexts, unsigned n_contexts,
+		     const void *program, size_t len, struct wmk_kfilter **result)
 {
 	struct wmk_kfilter *filter = calloc(1, sizeof(*filter));
 	int err = 0;
@@ -236,7 +244,8 @@ static bool take(struct wmk_kfilter *filter, uint32_t input, const uint8_t *byte
 	if (slot->is_text) {
 		const size_t max = type->kind == WMK_TYPE_ARRAY && type->count < len - at ? type->count : len - at;
 
-		filter->values.texts[input] = (struct wmk_filter_text){ (const char *)bytes + at, strnlen((const char *)bytes + at, max) };
+		filter->values.texts[input] =
+			(struct wmk_filter_text){ (const char *)bytes + at, strnlen((const char *)bytes + at, max) };
 		return true;
 	}
 	if (slot->is_element && type->kind == WMK_TYPE_SEQUENCE) {
@@ -265,7 +274,8 @@ static bool take(struct wmk_kfilter *filter, uint32_t input, const uint8_t *byte
 	return true;
 }
 
-static void take_section(struct wmk_kfilter *filter, uint32_t section, const struct wmk_kfilter_record *record, size_t at)
+static void take_section(struct wmk_kfilter *filter, uint32_t section, const struct wmk_kfilter_record *record,
+			 size_t at)
 {
 	for (uint32_t i = 0; i < filter->program->n_inputs; i++)
 		if (filter->slots[i].source == OF_PAYLOAD && filter->slots[i].section == section &&
@@ -283,7 +293,8 @@ bool wmk_kfilter_wants(struct wmk_kfilter *filter, const struct wmk_kfilter_reco
 		const struct slot *slot = &filter->slots[i];
 		bool has = slot->source == OF_TID || slot->source == OF_CPU;
 
-		filter->values.numbers[i] = (uint64_t)(int64_t)(slot->source == OF_TID ? record->tid : (int32_t)record->cpu);
+		filter->values.numbers[i] =
+			(uint64_t)(int64_t)(slot->source == OF_TID ? record->tid : (int32_t)record->cpu);
 		filter->values.texts[i] = (struct wmk_filter_text){ "", 0 };
 		if (slot->source == OF_CONTEXTS)
 			has = take(filter, i, record->contexts, record->contexts_len, slot->at);

@@ -18,12 +18,15 @@
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void set(struct wmk_filter_found *found, const struct wmk_type *type, unsigned scope, uint32_t number, uint64_t index)
+static void set(struct wmk_filter_found *found, const struct wmk_type *type, unsigned scope, uint32_t number,
+		uint64_t index)
 {
 	const unsigned is = wmk_filter_type_of(type);
 
 	if (is == WMK_FILTER_ABSENT) {
-		found->no_operand = type->kind == WMK_TYPE_BLOB ? "bytes" : type->kind == WMK_TYPE_STRUCT ? "a structure" : "an array";
+		found->no_operand = type->kind == WMK_TYPE_BLOB     ? "bytes"
+				    : type->kind == WMK_TYPE_STRUCT ? "a structure"
+								    : "an array";
 		return;
 	}
 	found->input = (struct wmk_filter_input){ (uint8_t)is, (uint8_t)scope, (uint16_t)number, (uint32_t)index };
@@ -52,7 +55,8 @@ void wmk_kfilter_look_up(void *data, const struct wmk_filter_name *name, struct 
 		return;
 	}
 	if (name->scope == WMK_FILTER_CONTEXT) {
-		const struct wmk_ctf_context *context = name->n_steps == 1 && step->name ? wmk_ctf_context_find(step->name) : NULL;
+		const struct wmk_ctf_context *context =
+			name->n_steps == 1 && step->name ? wmk_ctf_context_find(step->name) : NULL;
 
 		if (context && context->domains & WMK_CONTEXT_KERNEL)
 			set(found, &context->field.type, WMK_FILTER_CONTEXT, context->number, 0);
@@ -86,8 +90,11 @@ static int check_contexts(const struct wmk_kterms *terms, const struct wmk_node 
 	if (node->kind == WMK_NODE_NAME || node->kind == WMK_NODE_EXISTS) {
 		const struct wmk_filter_input *input = &terms->c.inputs[typed->input];
 
-		if (typed->is_input && input->scope == WMK_FILTER_CONTEXT && !wmk_kfilter_has_context(terms->event->contexts, terms->event->n_contexts, input->number))
-			return wmk_filter_wrong(terms->c.expr, node, "the channel's records do not have this context (add-context, record -c)");
+		if (typed->is_input && input->scope == WMK_FILTER_CONTEXT &&
+		    !wmk_kfilter_has_context(terms->event->contexts, terms->event->n_contexts, input->number))
+			return wmk_filter_wrong(terms->c.expr, node,
+						"the channel's records do not have this context (add-context, record "
+						"-c)");
 		return 0;
 	}
 	if (node->left)
@@ -163,10 +170,12 @@ static void one_close(struct one *one)
 
 /* ── all of them ─────────────────────────────────────────────────────────────────────────────────────── */
 
-static int program_make(const struct wmk_kfilter_event *event, const struct wmk_filter_expr *const *exprs, unsigned n, struct wmk_kfilter_made *made)
+static int program_make(const struct wmk_kfilter_event *event, const struct wmk_filter_expr *const *exprs, unsigned n,
+			struct wmk_kfilter_made *made)
 {
 	struct wmk_filter_program *program;
-	int err = wmk_filter_compile(exprs, n, wmk_kfilter_look_up, (void *)(uintptr_t)event->class, WMK_FILTER_LAX, &program);
+	int err = wmk_filter_compile(exprs, n, wmk_kfilter_look_up, (void *)(uintptr_t)event->class, WMK_FILTER_LAX,
+				     &program);
 
 	if (err < 0)
 		return err;
@@ -186,7 +195,8 @@ static int program_make(const struct wmk_kfilter_event *event, const struct wmk_
 }
 
 /* What is left to the program, whose roots these are: all of each, if there are several. */
-static int rest_make(struct one *ones, const struct wmk_filter_expr *const *exprs, unsigned n, struct wmk_kfilter_made *made)
+static int rest_make(struct one *ones, const struct wmk_filter_expr *const *exprs, unsigned n,
+		     struct wmk_kfilter_made *made)
 {
 	const struct wmk_kfilter_event *event = ones[0].terms.event;
 	const struct wmk_filter_expr *rest = &ones[0].rest;
@@ -199,9 +209,11 @@ static int rest_make(struct one *ones, const struct wmk_filter_expr *const *expr
 	return n > 1 ? program_make(event, exprs, n, made) : program_make(event, &rest, 1, made);
 }
 
-static int made_of(struct one *ones, const struct wmk_filter_expr *const *exprs, unsigned n, struct wmk_kfilter_made *made)
+static int made_of(struct one *ones, const struct wmk_filter_expr *const *exprs, unsigned n,
+		   struct wmk_kfilter_made *made)
 {
-	struct wmk_kterm all = wmk_kterm_and((struct wmk_kterm){ .kind = WMK_KTERM_FALSE, .exact = true }, (struct wmk_kterm){ .kind = WMK_KTERM_TRUE });
+	struct wmk_kterm all = wmk_kterm_and((struct wmk_kterm){ .kind = WMK_KTERM_FALSE, .exact = true },
+					     (struct wmk_kterm){ .kind = WMK_KTERM_TRUE });
 
 	for (unsigned i = 0; i < n; i++) {
 		all = wmk_kterm_or(all, ones[i].term);
@@ -215,7 +227,8 @@ static int made_of(struct one *ones, const struct wmk_filter_expr *const *exprs,
 	return all.exact ? 0 : rest_make(ones, exprs, n, made);
 }
 
-int wmk_kfilter_make(const struct wmk_kfilter_event *event, const struct wmk_filter_expr *const *exprs, unsigned n, struct wmk_kfilter_made *made)
+int wmk_kfilter_make(const struct wmk_kfilter_event *event, const struct wmk_filter_expr *const *exprs, unsigned n,
+		     struct wmk_kfilter_made *made)
 {
 	struct one *ones;
 	unsigned opened = 0;

@@ -2,8 +2,8 @@
 /*
  * filter_term.h - shared by filter_split.c (which part goes where) and filter_tracefs.c (the kernel's language).
  *
- * A term is what the kernel's language says of a condition: a constant, or a text. One that is not exact is true of more records than the
- * condition; nothing at all is TRUE, and not exact.
+ * A term is what the kernel's language says of a condition: a constant, or a text. One that is not exact is true of
+ * more records than the condition; nothing at all is TRUE, and not exact.
  */
 #ifndef WMK_KERNEL_FILTER_TERM_H
 #define WMK_KERNEL_FILTER_TERM_H

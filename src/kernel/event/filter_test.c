@@ -68,7 +68,8 @@ static const char *number(const struct wmk_koperand *operand, wmk_kwide value, c
 /* One of the kernel's numbers from `low` to `high`. */
 static struct wmk_kterm in_order(const struct wmk_koperand *operand, wmk_kwide low, wmk_kwide high)
 {
-	const bool from_least = low == least(operand->width, operand->is_signed), to_most = high == most(operand->width, operand->is_signed);
+	const bool from_least = low == least(operand->width, operand->is_signed),
+		   to_most = high == most(operand->width, operand->is_signed);
 	char a[24], b[24];
 
 	number(operand, low, a);
@@ -96,7 +97,10 @@ static struct wmk_kterm has_bits(const struct wmk_koperand *operand, uint64_t ma
 	return term;
 }
 
-/* Of a number that is the low `bits` of the kernel's word: from `low` to `high`, without a sign, as blocks that begin with the same bits. */
+/*
+ * Of a number that is the low `bits` of the kernel's word: from `low` to `high`, without a sign, as blocks that begin
+ * with the same bits.
+ */
 static struct wmk_kterm in_blocks(const struct wmk_koperand *operand, unsigned bits, wmk_kwide low, wmk_kwide high)
 {
 	const uint64_t all = ((uint64_t)1 << bits) - 1;
@@ -133,7 +137,8 @@ struct wmk_kterm wmk_kterm_between(const struct wmk_koperand *operand, wmk_kwide
 		return wmk_kterm_unknown();
 	/* from the trace's numbers to the kernel's, in whose order the interval may have two parts */
 	const bool narrow = operand->width > width, is_signed = !narrow && operand->is_signed;
-	const wmk_kwide round = (wmk_kwide)1 << width, begin = least(width, is_signed), end = most(width, is_signed), count = high - low;
+	const wmk_kwide round = (wmk_kwide)1 << width, begin = least(width, is_signed), end = most(width, is_signed),
+			count = high - low;
 	wmk_kwide from = low - operand->add;
 
 	from = from < begin ? from + round : from > end ? from - round : from;
@@ -144,7 +149,8 @@ struct wmk_kterm wmk_kterm_between(const struct wmk_koperand *operand, wmk_kwide
 	if (from + count <= end)
 		return narrow ? in_blocks(operand, width, from, from + count) : make(operand, from, from + count);
 	if (narrow)
-		return wmk_kterm_or(in_blocks(operand, width, from, end), in_blocks(operand, width, begin, from + count - round));
+		return wmk_kterm_or(in_blocks(operand, width, from, end),
+				    in_blocks(operand, width, begin, from + count - round));
 	return wmk_kterm_or(make(operand, from, end), make(operand, begin, from + count - round));
 }
 
@@ -160,7 +166,8 @@ struct wmk_kterm wmk_kterm_bits(const struct wmk_koperand *operand, uint64_t mas
 		return wmk_kterm_constant(false);
 	const bool is_negative = operand->is_signed && mask >> (operand->width - 1);
 
-	return test(true, "%s & %s", operand->name, number(operand, (wmk_kwide)mask - (is_negative ? (wmk_kwide)1 << operand->width : 0), text));
+	return test(true, "%s & %s", operand->name,
+		    number(operand, (wmk_kwide)mask - (is_negative ? (wmk_kwide)1 << operand->width : 0), text));
 }
 
 /* ── texts ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -234,7 +241,10 @@ struct wmk_kterm wmk_kterm_matches(const struct wmk_koperand *operand, const str
 		return wmk_kterm_constant(false);
 	if (is.stars)
 		return operand->has_end ? test(true, "%s ~ \"%s\"", operand->name, is.glob) : by_shortcut(operand, &is);
-	/* of one that lies elsewhere and has no NUL the kernel compares only so much as there is: of nothing, something else */
+	/*
+	 * of one that lies elsewhere and has no NUL the kernel compares only so much as there is: of nothing, something
+	 * else
+	 */
 	if (operand->is_far)
 		return test(false, "%s == \"%s\"", operand->name, is.plain);
 	return equals(test(true, "%s == \"%s\"", operand->name, is.plain), operand);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter_tracefs.c - conditions in the kernel's filter language, as far as it has them: operands are the kernel's own, tests are filter_test.c's, and
- * && || ! put them together.
+ * filter_tracefs.c - conditions in the kernel's filter language, as far as it has them: operands are the kernel's own,
+ * tests are filter_test.c's, and && || ! put them together.
  *
- * What it cannot say is left out, where that makes the whole true more often: in what && and || join. Under ! it would be true less often, and
- * so the ! is left out with it.
+ * What it cannot say is left out, where that makes the whole true more often: in what && and || join. Under ! it would
+ * be true less often, and so the ! is left out with it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,8 @@ static struct wmk_kterm join(unsigned kind, const char *op, struct wmk_kterm a, 
 {
 	struct wmk_kterm made = { .kind = (uint8_t)kind, .exact = a.exact && b.exact };
 	const bool pa = a.kind != WMK_KTERM_TEST && a.kind != kind, pb = b.kind != WMK_KTERM_TEST && b.kind != kind;
-	const int n = asprintf(&made.text, "%s%s%s %s %s%s%s", pa ? "(" : "", a.text, pa ? ")" : "", op, pb ? "(" : "", b.text, pb ? ")" : "");
+	const int n = asprintf(&made.text, "%s%s%s %s %s%s%s", pa ? "(" : "", a.text, pa ? ")" : "", op, pb ? "(" : "",
+			       b.text, pb ? ")" : "");
 
 	if (n > (int)WMK_KFILTER_TEXT_MAX)
 		free(made.text);
@@ -101,14 +102,18 @@ struct wmk_kterm wmk_kterm_not(struct wmk_kterm a)
 
 /* ── operands ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The kernel's filter has no other characters in names, and takes the event's own field before one that all events have. */
+/*
+ * The kernel's filter has no other characters in names, and takes the event's own field before one that all events
+ * have.
+ */
 static bool is_name(const struct wmk_kformat *format, const char *name, bool own)
 {
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < format->n_common + format->n_fields; i++)
 		n += strcmp(format->fields[i].name, name) == 0;
-	return name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0' && n == own;
+	return name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0' &&
+	       n == own;
 }
 
 static void of_field(const struct wmk_kfield *field, const struct wmk_kfield_rule *rule, struct wmk_koperand *operand)
@@ -118,7 +123,8 @@ static void of_field(const struct wmk_kfield *field, const struct wmk_kfield_rul
 		return;
 	operand->add = rule->how == WMK_KHOW_ADD ? rule->add : 0;
 	/* (to the kernel's filter an address of characters is a text) */
-	if (field->shape == WMK_KSHAPE_NUMBER && strcmp(field->type, "char *") != 0 && strcmp(field->type, "const char *") != 0) {
+	if (field->shape == WMK_KSHAPE_NUMBER && strcmp(field->type, "char *") != 0 &&
+	    strcmp(field->type, "const char *") != 0) {
 		operand->width = (uint8_t)(field->size * 8);
 		operand->is_signed = field->is_signed;
 		operand->has_bits = true;
@@ -181,7 +187,8 @@ static bool operand_of(const struct wmk_kterms *terms, const struct wmk_node *no
 	const struct wmk_typed *typed = wmk_typed_of(&terms->c, node);
 	const struct wmk_filter_input *input = &terms->c.inputs[typed->input];
 
-	if (node->kind != WMK_NODE_NAME || !typed->is_input || typed->may_lack || node->name.n_steps != 1 || !terms->event->format)
+	if (node->kind != WMK_NODE_NAME || !typed->is_input || typed->may_lack || node->name.n_steps != 1 ||
+	    !terms->event->format)
 		return false;
 	if (input->scope == WMK_FILTER_CONTEXT)
 		return of_context(terms->event->format, input->number, operand);
@@ -218,8 +225,10 @@ static struct wmk_kterm labelled(const struct wmk_koperand *operand, const struc
 		const bool is_signed = operand->type->is_signed;
 
 		if (wmk_filter_match(pattern->text, pattern->text_len, &text))
-			term = wmk_kterm_or(term, wmk_kterm_between(operand, is_signed ? (wmk_kwide)is->from : (wmk_kwide)(uint64_t)is->from,
-								    is_signed ? (wmk_kwide)is->to : (wmk_kwide)(uint64_t)is->to));
+			term = wmk_kterm_or(
+				term, wmk_kterm_between(operand,
+							is_signed ? (wmk_kwide)is->from : (wmk_kwide)(uint64_t)is->from,
+							is_signed ? (wmk_kwide)is->to : (wmk_kwide)(uint64_t)is->to));
 	}
 	return term;
 }
@@ -251,8 +260,8 @@ static struct wmk_kterm masked(const struct wmk_kterms *terms, const struct wmk_
 	struct wmk_koperand operand;
 	wmk_kwide mask;
 
-	if (node->kind != WMK_NODE_AND || !operand_of(terms, turned ? node->right : node->left, &operand) || !is_whole(operand.type) ||
-	    !literal(turned ? node->left : node->right, &mask))
+	if (node->kind != WMK_NODE_AND || !operand_of(terms, turned ? node->right : node->left, &operand) ||
+	    !is_whole(operand.type) || !literal(turned ? node->left : node->right, &mask))
 		return wmk_kterm_unknown();
 	/* what stands left of a number is its sign, over and over */
 	if (operand.type->width < 64 && mask >> operand.type->width) {

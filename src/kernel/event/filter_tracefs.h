@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter_tracefs.h - single tests in the kernel's language: a number in an interval, bits of it, a text. Private to src/kernel; filter_tracefs.c
- * puts them together, filter_test.c makes them.
+ * filter_tracefs.h - single tests in the kernel's language: a number in an interval, bits of it, a text. Private to
+ * src/kernel; filter_tracefs.c puts them together, filter_test.c makes them.
  */
 #ifndef WMK_KERNEL_FILTER_TRACEFS_H
 #define WMK_KERNEL_FILTER_TRACEFS_H

@@ -12,8 +12,8 @@
  *
  *     print fmt: "prev_comm=%s ...", REC->prev_comm, ...
  *
- * What a field is follows from its declaration and its size: the kernel tells no more. Lines and attributes that are not known are passed
- * over, as a later kernel may have more of them.
+ * What a field is follows from its declaration and its size: the kernel tells no more. Lines and attributes that are
+ * not known are passed over, as a later kernel may have more of them.
  */
 #include "kernel/event/format_file.h"
 #include "kernel/event/value_labels.h"
@@ -49,7 +49,8 @@ static int wrong(const struct parser *parser, const char *at, const char *expect
 		column = *c == '\n' ? 1 : column + 1;
 		line += *c == '\n';
 	}
-	return wmk_error(-EPROTO, "format of %.60s: line %u, column %u: expected %s", parser->system, line, column, expected);
+	return wmk_error(-EPROTO, "format of %.60s: line %u, column %u: expected %s", parser->system, line, column,
+			 expected);
 }
 
 static bool begins(struct part *part, const char *words)
@@ -127,18 +128,68 @@ static const struct known_type {
 	int8_t size;
 	bool is_signed;
 } known_types[] = {
-	{ "char", 1, true }, { "signed char", 1, true }, { "unsigned char", 1, false }, { "u8", 1, false }, { "s8", 1, true }, { "__u8", 1, false },
-	{ "__s8", 1, true }, { "uint8_t", 1, false }, { "int8_t", 1, true }, { "bool", 1, false },
-	{ "short", 2, true }, { "unsigned short", 2, false }, { "u16", 2, false }, { "s16", 2, true }, { "__u16", 2, false }, { "__s16", 2, true },
-	{ "uint16_t", 2, false }, { "int16_t", 2, true }, { "umode_t", 2, false }, { "__be16", 2, false }, { "__le16", 2, false },
-	{ "int", 4, true }, { "unsigned int", 4, false }, { "unsigned", 4, false }, { "uint", 4, false }, { "u32", 4, false }, { "s32", 4, true },
-	{ "__u32", 4, false }, { "__s32", 4, true }, { "uint32_t", 4, false }, { "int32_t", 4, true }, { "__be32", 4, false }, { "__le32", 4, false },
-	{ "pid_t", 4, true }, { "uid_t", 4, false }, { "gid_t", 4, false }, { "dev_t", 4, false }, { "key_t", 4, true }, { "key_serial_t", 4, true },
-	{ "mqd_t", 4, true }, { "clockid_t", 4, true }, { "timer_t", 4, true }, { "qid_t", 4, false }, { "rwf_t", 4, true },
-	{ "u64", 8, false }, { "s64", 8, true }, { "__u64", 8, false }, { "__s64", 8, true }, { "uint64_t", 8, false }, { "int64_t", 8, true },
-	{ "long long", 8, true }, { "unsigned long long", 8, false }, { "loff_t", 8, true }, { "__be64", 8, false }, { "__le64", 8, false },
-	{ "long", -1, true }, { "unsigned long", -1, false }, { "size_t", -1, false }, { "ssize_t", -1, true }, { "off_t", -1, true },
-	{ "aio_context_t", -1, false }, { "cpumask_t", -1, false },
+	{ "char", 1, true },
+	{ "signed char", 1, true },
+	{ "unsigned char", 1, false },
+	{ "u8", 1, false },
+	{ "s8", 1, true },
+	{ "__u8", 1, false },
+	{ "__s8", 1, true },
+	{ "uint8_t", 1, false },
+	{ "int8_t", 1, true },
+	{ "bool", 1, false },
+	{ "short", 2, true },
+	{ "unsigned short", 2, false },
+	{ "u16", 2, false },
+	{ "s16", 2, true },
+	{ "__u16", 2, false },
+	{ "__s16", 2, true },
+	{ "uint16_t", 2, false },
+	{ "int16_t", 2, true },
+	{ "umode_t", 2, false },
+	{ "__be16", 2, false },
+	{ "__le16", 2, false },
+	{ "int", 4, true },
+	{ "unsigned int", 4, false },
+	{ "unsigned", 4, false },
+	{ "uint", 4, false },
+	{ "u32", 4, false },
+	{ "s32", 4, true },
+	{ "__u32", 4, false },
+	{ "__s32", 4, true },
+	{ "uint32_t", 4, false },
+	{ "int32_t", 4, true },
+	{ "__be32", 4, false },
+	{ "__le32", 4, false },
+	{ "pid_t", 4, true },
+	{ "uid_t", 4, false },
+	{ "gid_t", 4, false },
+	{ "dev_t", 4, false },
+	{ "key_t", 4, true },
+	{ "key_serial_t", 4, true },
+	{ "mqd_t", 4, true },
+	{ "clockid_t", 4, true },
+	{ "timer_t", 4, true },
+	{ "qid_t", 4, false },
+	{ "rwf_t", 4, true },
+	{ "u64", 8, false },
+	{ "s64", 8, true },
+	{ "__u64", 8, false },
+	{ "__s64", 8, true },
+	{ "uint64_t", 8, false },
+	{ "int64_t", 8, true },
+	{ "long long", 8, true },
+	{ "unsigned long long", 8, false },
+	{ "loff_t", 8, true },
+	{ "__be64", 8, false },
+	{ "__le64", 8, false },
+	{ "long", -1, true },
+	{ "unsigned long", -1, false },
+	{ "size_t", -1, false },
+	{ "ssize_t", -1, true },
+	{ "off_t", -1, true },
+	{ "aio_context_t", -1, false },
+	{ "cpumask_t", -1, false },
 };
 
 uint32_t wmk_kformat_type_size(const char *type, uint32_t long_size, bool *is_signed)
@@ -193,7 +244,8 @@ static void shape_array(const struct parser *parser, struct wmk_kfield *field, s
 
 static void shape_field(const struct parser *parser, struct wmk_kfield *field, bool is_function, struct part brackets)
 {
-	const bool is_struct = !strchr(field->type, '*') && (strncmp(field->type, "struct ", 7) == 0 || strncmp(field->type, "union ", 6) == 0);
+	const bool is_struct = !strchr(field->type, '*') &&
+			       (strncmp(field->type, "struct ", 7) == 0 || strncmp(field->type, "union ", 6) == 0);
 
 	if (field->shape != WMK_KSHAPE_NUMBER) {
 		field->elem = wmk_kformat_type_size(field->type, parser->long_size, NULL);
@@ -238,7 +290,8 @@ static int take_declaration(struct parser *parser, struct part part, struct wmk_
 		}
 		trim(&part);
 		name = part;
-		for (name.at = part.end; name.at > part.at && (isalnum((unsigned char)name.at[-1]) || name.at[-1] == '_');)
+		for (name.at = part.end;
+		     name.at > part.at && (isalnum((unsigned char)name.at[-1]) || name.at[-1] == '_');)
 			name.at--;
 		part.end = name.at;
 	}
@@ -294,7 +347,9 @@ static int take_field(struct parser *parser, struct part line)
 	if (parser->n == parser->most || !cut(&line, ';', &declaration))
 		return wrong(parser, at, "a declaration and ';'");
 	trim(&declaration);
-	field->shape = begins(&declaration, "__data_loc ") ? WMK_KSHAPE_DYNAMIC : begins(&declaration, "__rel_loc ") ? WMK_KSHAPE_RELATIVE : WMK_KSHAPE_NUMBER;
+	field->shape = begins(&declaration, "__data_loc ")  ? WMK_KSHAPE_DYNAMIC
+		       : begins(&declaration, "__rel_loc ") ? WMK_KSHAPE_RELATIVE
+							    : WMK_KSHAPE_NUMBER;
 	int err = take_attributes(parser, line, field);
 
 	if (err >= 0)
@@ -313,7 +368,8 @@ static bool is_long(struct part declaration)
 
 	if (memchr(declaration.at, '[', len))
 		return false;
-	return memchr(declaration.at, '*', len) || begins(&declaration, "unsigned long ") || begins(&declaration, "long ");
+	return memchr(declaration.at, '*', len) || begins(&declaration, "unsigned long ") ||
+	       begins(&declaration, "long ");
 }
 
 /* The kernel's long: 4 bytes where a field of that type, or a pointer, has 4. */
@@ -403,11 +459,16 @@ int wmk_kformat_parse(const char *system, const char *text, size_t len, struct w
 	const size_t system_len = strnlen(system, WMK_NAME_MAX + 1);
 
 	if (len > WMK_KFORMAT_MAX || system_len > WMK_NAME_MAX)
-		return wmk_error(-E2BIG, "a format of %zu bytes: %u may be, and %u in its system's name", len, WMK_KFORMAT_MAX, WMK_NAME_MAX);
-	/* Each text is a part of `text`, with a NUL in the place of what ends it; but a pointer's type may have nothing between it and the name. */
+		return wmk_error(-E2BIG, "a format of %zu bytes: %u may be, and %u in its system's name", len,
+				 WMK_KFORMAT_MAX, WMK_NAME_MAX);
+	/*
+	 * Each text is a part of `text`, with a NUL in the place of what ends it; but a pointer's type may have nothing
+	 * between it and the name.
+	 */
 	const uint32_t n_fields = count(text, len, "field:"), n_labels = count(text, len, "{");
 	const size_t texts = system_len + 1 + 2 * len + 2 * (size_t)n_fields + 1;
-	struct wmk_kformat *made = calloc(1, sizeof(*made) + n_fields * sizeof(struct wmk_kfield) + n_labels * sizeof(struct wmk_label) + texts);
+	struct wmk_kformat *made = calloc(1, sizeof(*made) + n_fields * sizeof(struct wmk_kfield) +
+						     n_labels * sizeof(struct wmk_label) + texts);
 	struct parser parser = { .system = system, .text = text, .end = text + len, .format = made, .most = n_fields };
 
 	if (!made)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_event.c - what a format says, as an event class and a copy program (see kernel_event.h): each field gets a type that the trace has, and an
- * operation that makes bytes of that type.
+ * kernel_event.c - what a format says, as an event class and a copy program (see kernel_event.h): each field gets a
+ * type that the trace has, and an operation that makes bytes of that type.
  */
 #include "kernel/event/kernel_event.h"
 #include "kernel/event/copy_program.h"
@@ -34,14 +34,18 @@ static void add_copy(struct maker *maker, struct wmk_kcopy copy, uint32_t takes)
 	maker->max_fixed += takes;
 }
 
-/* Bytes as they are: part of the operation before where they lie behind what that copies, whatever is added to numbers in it. */
+/*
+ * Bytes as they are: part of the operation before where they lie behind what that copies, whatever is added to numbers
+ * in it.
+ */
 static void add_bytes(struct maker *maker, uint32_t from, uint32_t len)
 {
 	uint32_t last = maker->n_copies;
 
 	while (last && maker->copies[last - 1].code == WMK_KCOPY_ADD)
 		last--;
-	if (last && maker->copies[last - 1].code == WMK_KCOPY_BYTES && maker->copies[last - 1].from + maker->copies[last - 1].len == from) {
+	if (last && maker->copies[last - 1].code == WMK_KCOPY_BYTES &&
+	    maker->copies[last - 1].from + maker->copies[last - 1].len == from) {
 		maker->copies[last - 1].len += len;
 		maker->max_fixed += len;
 		for (; last < maker->n_copies; last++)
@@ -58,8 +62,11 @@ static void shorten(struct maker *maker)
 
 		if (copy->code != WMK_KCOPY_BYTES)
 			continue;
-		copy->code = copy->len == 1 ? WMK_KCOPY_1 : copy->len == 2 ? WMK_KCOPY_2 : copy->len == 4 ? WMK_KCOPY_4 :
-			     copy->len == 8 ? WMK_KCOPY_8 : WMK_KCOPY_BYTES;
+		copy->code = copy->len == 1   ? WMK_KCOPY_1
+			     : copy->len == 2 ? WMK_KCOPY_2
+			     : copy->len == 4 ? WMK_KCOPY_4
+			     : copy->len == 8 ? WMK_KCOPY_8
+					      : WMK_KCOPY_BYTES;
 	}
 }
 
@@ -67,7 +74,9 @@ static void shorten(struct maker *maker)
 
 static struct wmk_type integer(uint32_t size, bool is_signed, unsigned base)
 {
-	return (struct wmk_type){ .kind = WMK_TYPE_INT, .width = (uint8_t)(size * 8), .is_signed = is_signed, .base = (uint8_t)base };
+	return (struct wmk_type){
+		.kind = WMK_TYPE_INT, .width = (uint8_t)(size * 8), .is_signed = is_signed, .base = (uint8_t)base
+	};
 }
 
 /* An element of `size` bytes; 0: the bytes of what is not known. */
@@ -88,7 +97,8 @@ static bool is_syscall(const struct wmk_kformat *format)
 }
 
 /* A system call's arguments lie in words of a register's size, whatever their type. */
-static void make_number(struct maker *maker, const struct wmk_kfield *field, const struct wmk_kfield_rule *rule, struct wmk_type *type)
+static void make_number(struct maker *maker, const struct wmk_kfield *field, const struct wmk_kfield_rule *rule,
+			struct wmk_type *type)
 {
 	uint32_t from = field->offset, size = field->size;
 	bool is_signed = field->is_signed;
@@ -113,7 +123,10 @@ static void make_number(struct maker *maker, const struct wmk_kfield *field, con
 		add_copy(maker, (struct wmk_kcopy){ .code = WMK_KCOPY_ADD, .back = 4, .add = rule->add }, 0);
 }
 
-/* lttng-modules has the names of threads as texts of 16 bytes; other texts are shorter without what is behind their end. */
+/*
+ * lttng-modules has the names of threads as texts of 16 bytes; other texts are shorter without what is behind their
+ * end.
+ */
 static bool is_comm(const struct wmk_kfield *field)
 {
 	const size_t len = strlen(field->name);
@@ -121,16 +134,19 @@ static bool is_comm(const struct wmk_kfield *field)
 	return field->count == COMM_LEN && len >= 4 && strcmp(field->name + len - 4, "comm") == 0;
 }
 
-static int make_array(struct maker *maker, const struct wmk_kfield *field, const struct wmk_kfield_rule *rule, struct wmk_type *type)
+static int make_array(struct maker *maker, const struct wmk_kfield *field, const struct wmk_kfield_rule *rule,
+		      struct wmk_type *type)
 {
 	if (field->is_text && rule->how == WMK_KHOW_RWBS) {
 		*type = (struct wmk_type){ .kind = WMK_TYPE_FLAGS, .width = 32, .base = 16, .count = WMK_KRWBS_LABELS, .labels = wmk_krwbs_labels };
-		add_copy(maker, (struct wmk_kcopy){ .code = WMK_KCOPY_RWBS, .from = field->offset, .len = field->size }, 4);
+		add_copy(maker, (struct wmk_kcopy){ .code = WMK_KCOPY_RWBS, .from = field->offset, .len = field->size },
+			 4);
 		return 0;
 	}
 	if (field->is_text && !is_comm(field)) {
 		*type = (struct wmk_type){ .kind = WMK_TYPE_STRING };
-		add_copy(maker, (struct wmk_kcopy){ .code = WMK_KCOPY_TEXT, .from = field->offset, .len = field->size }, field->size + 1);
+		add_copy(maker, (struct wmk_kcopy){ .code = WMK_KCOPY_TEXT, .from = field->offset, .len = field->size },
+			 field->size + 1);
 		return 0;
 	}
 	*type = (struct wmk_type){ .kind = WMK_TYPE_ARRAY, .is_text = field->is_text };
@@ -142,9 +158,13 @@ static int make_array(struct maker *maker, const struct wmk_kfield *field, const
 
 static int make_far(struct maker *maker, const struct wmk_kfield *field, struct wmk_type *type)
 {
-	struct wmk_kcopy copy = { .code = WMK_KCOPY_FAR_ELEMENTS, .from = field->offset, .len = field->elem ? field->elem : 1 };
+	struct wmk_kcopy copy = { .code = WMK_KCOPY_FAR_ELEMENTS,
+				  .from = field->offset,
+				  .len = field->elem ? field->elem : 1 };
 
-	copy.place = field->shape == WMK_KSHAPE_DYNAMIC ? WMK_KPLACE_LOC : field->shape == WMK_KSHAPE_RELATIVE ? WMK_KPLACE_REL : WMK_KPLACE_REST;
+	copy.place = field->shape == WMK_KSHAPE_DYNAMIC    ? WMK_KPLACE_LOC
+		     : field->shape == WMK_KSHAPE_RELATIVE ? WMK_KPLACE_REL
+							   : WMK_KPLACE_REST;
 	if (field->is_text) {
 		*type = (struct wmk_type){ .kind = WMK_TYPE_STRING };
 		copy.code = WMK_KCOPY_FAR_TEXT;
@@ -215,15 +235,19 @@ static int make_field(struct maker *maker, const struct wmk_kfield *from)
 /* The four fields that wmk_kcommon_read() reads are where it reads them. */
 static bool has_common(const struct wmk_kformat *format)
 {
-	static const struct { const char *name; uint32_t offset, size; } wanted[] = {
-		{ "common_type", 0, 2 }, { "common_flags", 2, 1 }, { "common_preempt_count", 3, 1 }, { "common_pid", 4, 4 },
+	static const struct { const char *name; uint32_t offset, size;
+	} wanted[] = {
+		{ "common_type", 0, 2 },
+		{ "common_flags", 2, 1 },
+		{ "common_preempt_count", 3, 1 },
+		{ "common_pid", 4, 4 },
 	};
 
 	if (format->n_common < 4)
 		return false;
 	for (unsigned i = 0; i < 4; i++)
-		if (strcmp(format->fields[i].name, wanted[i].name) != 0 || format->fields[i].offset != wanted[i].offset ||
-		    format->fields[i].size != wanted[i].size)
+		if (strcmp(format->fields[i].name, wanted[i].name) != 0 ||
+		    format->fields[i].offset != wanted[i].offset || format->fields[i].size != wanted[i].size)
 			return false;
 	return true;
 }
@@ -236,7 +260,9 @@ static int make_fields(struct maker *maker)
 	for (uint32_t i = 0; i < format->n_fields && err >= 0; i++)
 		err = make_field(maker, &format->fields[format->n_common + i]);
 	if (err >= 0 && wmk_kname_has_tid(format->system, format->name)) {
-		const struct wmk_kfield tid = { .name = "tid", .type = "pid_t", .offset = 4, .size = 4, .is_signed = true };
+		const struct wmk_kfield tid = {
+			.name = "tid", .type = "pid_t", .offset = 4, .size = 4, .is_signed = true
+		};
 
 		err = make_field(maker, &tid);
 	}
@@ -248,16 +274,21 @@ static int make_fields(struct maker *maker)
 
 static int finish(const struct maker *maker, const char *name, struct wmk_kevent **event)
 {
-	const struct wmk_event_class class = { .provider = "", .name = name, .level = WAYMARK_LEVEL_INFO, .n_fields = (uint16_t)maker->n,
+	const struct wmk_event_class class = { .provider = "",
+					       .name = name,
+					       .level = WAYMARK_LEVEL_INFO,
+					       .n_fields = (uint16_t)maker->n,
 					       .fields = maker->fields };
 	const struct wmk_kformat *format = maker->format;
-	const size_t copies = maker->n_copies * sizeof(*maker->copies), system = strlen(format->system) + 1, own = strlen(format->name) + 1;
+	const size_t copies = maker->n_copies * sizeof(*maker->copies), system = strlen(format->system) + 1,
+		     own = strlen(format->name) + 1;
 	struct wmk_kevent *made;
 	char *texts;
 	int err;
 
 	if (wmk_class_check(&class) < 0)
-		return wmk_error_add(-ENOTSUP, "event %.60s:%.60s cannot be told to a trace", format->system, format->name);
+		return wmk_error_add(-ENOTSUP, "event %.60s:%.60s cannot be told to a trace", format->system,
+				     format->name);
 	made = calloc(1, sizeof(*made) + copies + system + own);
 	if (!made)
 		return wmk_error(-ENOMEM, "no memory for event %.60s", format->name);
@@ -287,9 +318,11 @@ int wmk_kevent_make(const struct wmk_kformat *format, struct wmk_kevent **event)
 	int err;
 
 	if (!has_common(format))
-		return wmk_error(-ENOTSUP, "event %.60s:%.60s does not begin with the fields that all events have", format->system, format->name);
+		return wmk_error(-ENOTSUP, "event %.60s:%.60s does not begin with the fields that all events have",
+				 format->system, format->name);
 	if (format->n_fields >= WMK_MEMBERS_MAX || !wmk_kname_event(format->system, format->name, name))
-		return wmk_error(-ENOTSUP, "event %.60s:%.60s has %u fields, or too long a name", format->system, format->name, format->n_fields);
+		return wmk_error(-ENOTSUP, "event %.60s:%.60s has %u fields, or too long a name", format->system,
+				 format->name, format->n_fields);
 	/* One more field at most (tid), and two operations for each. */
 	maker.fields = wmk_scratch_alloc(&maker.scratch, (format->n_fields + 1) * sizeof(*maker.fields));
 	maker.copies = wmk_scratch_alloc(&maker.scratch, 2 * (format->n_fields + 1) * sizeof(*maker.copies));

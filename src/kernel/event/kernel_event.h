@@ -5,7 +5,8 @@
  *     struct wmk_kformat ──wmk_kevent_make()──► struct wmk_kevent: event class (names as lttng-modules has them, see event_names.h) + copy program
  *     record of a page ──wmk_kevent_copy()──► payload of a record in the trace
  *
- * The class has provider "" : the kernel's events have plain names. System calls are `syscall_entry_<name>`, `syscall_exit_<name>`.
+ * The class has provider "" : the kernel's events have plain names. System calls are `syscall_entry_<name>`,
+ * `syscall_exit_<name>`.
  *
  *     number                      INT of its size; ENUM or FLAGS where labels are known; of a system call, as wide as the argument's type
  *     char comm[16]               text of 16 bytes; other char arrays and all other texts: STRING
@@ -30,12 +31,16 @@ struct wmk_kevent {
 	uint32_t n_copies;
 	const struct wmk_kcopy *copies;
 	uint32_t min_len;                  /* bytes of a record that is whole */
-	uint32_t max_fixed;                /* bytes that the payload takes at most, but for what is in texts and sequences that lie elsewhere */
+	/* bytes that the payload takes at most, but for what is in texts and sequences that lie elsewhere */
+	uint32_t max_fixed;
 };
 
 /* *event is the caller's: wmk_kevent_free(). -ENOTSUP: nothing of it can be shown. */
 int wmk_kevent_make(const struct wmk_kformat *format, struct wmk_kevent **event);
-/* The same from what tracefs says: of events/<system>/<name> in `dir`, its root or an instance's. -ENOENT: there is no such event. */
+/*
+ * The same from what tracefs says: of events/<system>/<name> in `dir`, its root or an instance's. -ENOENT: there is no
+ * such event.
+ */
 int wmk_kevent_load(int dir, const char *system, const char *name, struct wmk_kevent **event);
 /* Does the class have this field? Those that it has stand there in their order; how this one is shown: *rule. */
 bool wmk_kevent_shows(const struct wmk_kformat *format, const struct wmk_kfield *field, struct wmk_kfield_rule *rule);
@@ -44,8 +49,8 @@ int wmk_kformat_load(int dir, const char *system, const char *name, struct wmk_k
 /* Also one whose class was taken out of it (then `class` is NULL). */
 void wmk_kevent_free(struct wmk_kevent *event);
 /*
- * The payload, as the class says, packed, at `out`: bytes; -ENOSPC: more than `room`; -EPROTO: the record is too short, or names places
- * outside of it.
+ * The payload, as the class says, packed, at `out`: bytes; -ENOSPC: more than `room`; -EPROTO: the record is too short,
+ * or names places outside of it.
  */
 long wmk_kevent_copy(const struct wmk_kevent *event, const uint8_t *record, size_t len, uint8_t *out, size_t room);
 

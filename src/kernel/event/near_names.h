@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * near_names.h - the nearest of very many names: symbols come by the hundred thousand, and most differ too much in length already to be
- * compared letter by letter. Only so many are looked at.
+ * near_names.h - the nearest of very many names: symbols come by the hundred thousand, and most differ too much in
+ * length already to be compared letter by letter. Only so many are looked at.
  */
 #ifndef WMK_KERNEL_NEAR_NAMES_H
 #define WMK_KERNEL_NEAR_NAMES_H
@@ -32,7 +32,8 @@ static inline void wmk_names_near_offer(struct wmk_names_near *near, const char 
 	if (near->left == 0 || near->length > 60)
 		return;
 	near->left--;
-	if (length + slack < near->length || (length > near->length + slack && strncmp(name, near->best.word, near->length) != 0))
+	if (length + slack < near->length ||
+	    (length > near->length + slack && strncmp(name, near->best.word, near->length) != 0))
 		return;
 	wmk_nearest_offer(&near->best, name);
 }

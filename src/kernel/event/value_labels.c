@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * value_labels.c - labels of values out of `print fmt`: a small scanner of C's tokens, and a calculator of constants (see value_labels.h).
+ * value_labels.c - labels of values out of `print fmt`: a small scanner of C's tokens, and a calculator of constants
+ * (see value_labels.h).
  */
 #include "kernel/event/value_labels.h"
 
@@ -87,7 +88,8 @@ static bool number(struct in *in, uint64_t *value)
 		base = 8;
 	}
 	for (; in->at < in->end && isxdigit((unsigned char)*in->at); in->at++, digits++) {
-		const unsigned digit = isdigit((unsigned char)*in->at) ? (unsigned)(*in->at - '0') : (unsigned)((*in->at | 0x20) - 'a' + 10);
+		const unsigned digit = isdigit((unsigned char)*in->at) ? (unsigned)(*in->at - '0')
+								       : (unsigned)((*in->at | 0x20) - 'a' + 10);
 
 		if (digit >= base || *value > (UINT64_MAX - digit) / base)
 			return false;
@@ -98,11 +100,15 @@ static bool number(struct in *in, uint64_t *value)
 	return digits && (in->at == in->end || !is_word(*in->at));
 }
 
-/* `(unsigned long)`, `( gfp_t)`: words whose last one is known to be a type. What is an enumerator's name looks the same otherwise. */
+/*
+ * `(unsigned long)`, `( gfp_t)`: words whose last one is known to be a type. What is an enumerator's name looks the
+ * same otherwise.
+ */
 static bool take_cast(struct in *in)
 {
-	static const char *const types[] = { "char", "short", "int", "long", "unsigned", "signed", "bool", "u8", "u16", "u32", "u64", "s8", "s16", "s32",
-					     "s64", "__u8", "__u16", "__u32", "__u64", "__s32", "__s64" };
+	static const char *const types[] = { "char", "short", "int",   "long",  "unsigned", "signed", "bool",
+					     "u8",   "u16",   "u32",   "u64",   "s8",       "s16",    "s32",
+					     "s64",  "__u8",  "__u16", "__u32", "__u64",    "__s32",  "__s64" };
 	const char *begin = in->at;
 	struct in word = { begin, begin };
 	bool is_type = false;
@@ -145,8 +151,8 @@ struct operator {
 
 static const struct operator *take_operator(struct in *in, unsigned least)
 {
-	static const struct operator all[] = { { "<<", 4 }, { ">>", 4 }, { "|", 1 }, { "^", 2 }, { "&", 3 }, { "+", 5 }, { "-", 5 },
-					       { "*", 6 }, { "/", 6 }, { "%", 6 } };
+	static const struct operator all[] = { { "<<", 4 }, { ">>", 4 }, { "|", 1 }, { "^", 2 }, { "&", 3 },
+					       { "+", 5 },  { "-", 5 },  { "*", 6 }, { "/", 6 }, { "%", 6 } };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (all[i].rank >= least && take(in, all[i].token))
@@ -270,7 +276,8 @@ static void take_labels(struct in *in, struct wmk_kfield *field, struct wmk_klab
 	while (take(in, "{")) {
 		struct in label = *in;
 
-		if (expr(&label, 0, 0, &value) && take(&label, ",") && take(&label, "\"") && skip_text(&label, &inside) && take(&label, "}"))
+		if (expr(&label, 0, 0, &value) && take(&label, ",") && take(&label, "\"") &&
+		    skip_text(&label, &inside) && take(&label, "}"))
 			put(field, value, &inside, room);
 		if (!skip_braces(in) || !take(in, ","))
 			return;

@@ -14,9 +14,10 @@ struct wmk_klabels {
 };
 
 /*
- * Each `__print_symbolic(REC->field, { value, "name" }, ...)` and `__print_flags(REC->field, "|", { bit, "name" }, ...)` of `len` bytes at
- * `print` gives its field the labels whose value is a constant that can be worked out; the others (names of enumerators that a kernel left
- * as they were) are left out. The first that has labels for a field counts. Nothing is an error.
+ * Each `__print_symbolic(REC->field, { value, "name" }, ...)` and `__print_flags(REC->field, "|", { bit, "name" },
+ * ...)` of `len` bytes at `print` gives its field the labels whose value is a constant that can be worked out; the
+ * others (names of enumerators that a kernel left as they were) are left out. The first that has labels for a field
+ * counts. Nothing is an error.
  */
 void wmk_klabels_find(const char *print, size_t len, struct wmk_kfield *fields, uint32_t n, struct wmk_klabels *room);
 

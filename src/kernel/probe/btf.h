@@ -4,7 +4,8 @@
  *
  *     wmk_btf_function(NULL, "", "do_sys_openat2", &function)     params[1]: name "filename", type "x64"
  *
- * With libbpf. The file is read anew at each call (some milliseconds): asking is rare. Any thread. -errno with a cause chain.
+ * With libbpf. The file is read anew at each call (some milliseconds): asking is rare. Any thread. -errno with a cause
+ * chain.
  */
 #ifndef WMK_KERNEL_BTF_H
 #define WMK_KERNEL_BTF_H
@@ -16,7 +17,8 @@
 
 struct wmk_btf_value {
 	char name[WMK_BTF_NAME_MAX];      /* "": it has none */
-	char type[4];                     /* s8..s64, u8..u64, x64 for an address; "": not in one register (a structure, a floating number) */
+	/* s8..s64, u8..u64, x64 for an address; "": not in one register (a structure, a floating number) */
+	char type[4];
 };
 
 struct wmk_btf_function {
@@ -27,8 +29,8 @@ struct wmk_btf_function {
 };
 
 /*
- * `folder`: NULL for /sys/kernel/btf; `module`: "" for the kernel itself. -EOPNOTSUPP: this kernel, or this module, has no BTF; -ENOENT: the
- * function is not in it.
+ * `folder`: NULL for /sys/kernel/btf; `module`: "" for the kernel itself. -EOPNOTSUPP: this kernel, or this module, has
+ * no BTF; -ENOENT: the function is not in it.
  */
 int wmk_btf_function(const char *folder, const char *module, const char *symbol, struct wmk_btf_function *function);
 

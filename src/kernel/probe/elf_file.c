@@ -2,8 +2,9 @@
 /*
  * elf_file.c - symbols, segments and SDT notes of an ELF file (see elf_file.h).
  *
- * libelf bounds what it hands out by the size of the file; what stands in there (addresses, names, descriptors) is bounded here. A file of
- * the other byte order is refused at once: it cannot run here, and so no number has to be turned around.
+ * libelf bounds what it hands out by the size of the file; what stands in there (addresses, names, descriptors) is
+ * bounded here. A file of the other byte order is refused at once: it cannot run here, and so no number has to be
+ * turned around.
  */
 #include "kernel/probe/elf_file.h"
 
@@ -58,7 +59,8 @@ static int no_elf(const struct wmk_elf *elf)
 	char begin[2] = "";
 
 	if (pread(elf->fd, begin, 2, 0) == 2 && begin[0] == '#' && begin[1] == '!')
-		return wmk_error_said(-ENOEXEC, "%s is a script: its interpreter is the program that could be probed", elf->path);
+		return wmk_error_said(-ENOEXEC, "%s is a script: its interpreter is the program that could be probed",
+				      elf->path);
 	return wmk_error_said(-ENOEXEC, "%s is no ELF file (neither program nor shared library)", elf->path);
 }
 
@@ -74,13 +76,17 @@ struct strings {
 	size_t size;             /* 0: there are none; otherwise the last byte is NUL */
 };
 
-/* Not elf_strptr(): it reads a table however large it is, and looks for the end of each string from the end of the table. */
+/*
+ * Not elf_strptr(): it reads a table however large it is, and looks for the end of each string from the end of the
+ * table.
+ */
 static struct strings strings_at(struct wmk_elf *elf, size_t index)
 {
 	GElf_Shdr header;
 	const Elf_Data *data = section_data(elf_getscn(elf->elf, index), &header);
 
-	if (!data || header.sh_type != SHT_STRTAB || !data->d_buf || !data->d_size || ((const char *)data->d_buf)[data->d_size - 1])
+	if (!data || header.sh_type != SHT_STRTAB || !data->d_buf || !data->d_size ||
+	    ((const char *)data->d_buf)[data->d_size - 1])
 		return (struct strings){ .size = 0 };
 	return (struct strings){ .text = data->d_buf, .size = data->d_size };
 }
@@ -119,9 +125,11 @@ static int read_header(struct wmk_elf *elf)
 	if (elf_kind(elf->elf) != ELF_K_ELF || !gelf_getehdr(elf->elf, &header))
 		return no_elf(elf);
 	if (header.e_ident[EI_DATA] != HOST_DATA || !runs_here(header.e_machine))
-		return wmk_error_said(-ENOEXEC, "%s is for another machine (ELF number %u) than this one", elf->path, header.e_machine);
+		return wmk_error_said(-ENOEXEC, "%s is for another machine (ELF number %u) than this one", elf->path,
+				      header.e_machine);
 	if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
-		return wmk_error_said(-ENOEXEC, "%s is neither a program nor a shared library (an object file?)", elf->path);
+		return wmk_error_said(-ENOEXEC, "%s is neither a program nor a shared library (an object file?)",
+				      elf->path);
 	if (elf_getphdrnum(elf->elf, &elf->n_segments) < 0)
 		return wmk_error(-EPROTO, "%s: its program headers are damaged", elf->path);
 	elf->machine = header.e_machine;
@@ -219,7 +227,8 @@ int wmk_elf_offset(struct wmk_elf *elf, uint64_t address, bool code, uint64_t *o
 	for (size_t i = 0; i < elf->n_segments && i < INT32_MAX; i++) {
 		GElf_Phdr segment;
 
-		if (!gelf_getphdr(elf->elf, (int)i, &segment) || segment.p_type != PT_LOAD || (code && !(segment.p_flags & PF_X)))
+		if (!gelf_getphdr(elf->elf, (int)i, &segment) || segment.p_type != PT_LOAD ||
+		    (code && !(segment.p_flags & PF_X)))
 			continue;
 		if (address < segment.p_vaddr || address - segment.p_vaddr >= segment.p_filesz)
 			continue;
@@ -232,8 +241,12 @@ int wmk_elf_offset(struct wmk_elf *elf, uint64_t address, bool code, uint64_t *o
 
 /* ── symbols ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Every symbol with a name. Stops at the first value other than 0 and returns it; -E2BIG: so much is not looked for in one file. */
-static int each_symbol(struct wmk_elf *elf, int (*one)(void *data, const char *name, const GElf_Sym *symbol), void *data)
+/*
+ * Every symbol with a name. Stops at the first value other than 0 and returns it; -E2BIG: so much is not looked for in
+ * one file.
+ */
+static int each_symbol(struct wmk_elf *elf, int (*one)(void *data, const char *name, const GElf_Sym *symbol),
+		       void *data)
 {
 	GElf_Shdr header;
 	Elf_Data *table = section_data(elf->symbols, &header);
@@ -332,7 +345,8 @@ static int no_symbol(struct wmk_elf *elf, const char *name)
 	if (words[0])
 		wmk_error_said(-ENOENT, "did you mean %s?", words);
 	else if (elf->is_stripped)
-		wmk_error_said(-ENOENT, "it is stripped (no .symtab), only exported functions have names: install its debug version, or give an address");
+		wmk_error_said(-ENOENT, "it is stripped (no .symtab), only exported functions have names: install its "
+					"debug version, or give an address");
 	else
 		wmk_error_said(-ENOENT, "nm %s lists those that it has", elf->path);
 	return wmk_error_add(-ENOENT, "%s has no function %s", elf->path, name);
@@ -344,16 +358,21 @@ int wmk_elf_function(struct wmk_elf *elf, const char *name, struct wmk_elf_place
 	const unsigned n = meaning.n_local + meaning.n_global, kind = GELF_ST_TYPE(meaning.symbol.st_info);
 
 	if (meaning.err < 0)
-		return wmk_error_said(meaning.err, "%s has so many symbols that %s is not looked for any more", elf->path, name);
+		return wmk_error_said(meaning.err, "%s has so many symbols that %s is not looked for any more",
+				      elf->path, name);
 	if (n == 0 && meaning.is_undefined)
-		return wmk_error_said(-ENOENT, "%s only calls %s: name the shared library in which it is", elf->path, name);
+		return wmk_error_said(-ENOENT, "%s only calls %s: name the shared library in which it is", elf->path,
+				      name);
 	if (n == 0)
 		return no_symbol(elf, name);
 	if (n > 1)
-		return wmk_error_said(-ENOTUNIQ, "%s has %u functions %s: give the address of one (nm %s)", elf->path, n, name, elf->path);
+		return wmk_error_said(-ENOTUNIQ, "%s has %u functions %s: give the address of one (nm %s)", elf->path,
+				      n, name, elf->path);
 	if (kind == STT_GNU_IFUNC)
-		return wmk_error_said(-EINVAL, "%s of %s only chooses the function that is called: probe that one", name, elf->path);
-	if ((kind != STT_FUNC && kind != STT_NOTYPE) || wmk_elf_offset(elf, meaning.symbol.st_value, true, &place->offset) < 0)
+		return wmk_error_said(-EINVAL, "%s of %s only chooses the function that is called: probe that one",
+				      name, elf->path);
+	if ((kind != STT_FUNC && kind != STT_NOTYPE) ||
+	    wmk_elf_offset(elf, meaning.symbol.st_value, true, &place->offset) < 0)
 		return wmk_error_said(-EINVAL, "%s of %s is no function", name, elf->path);
 	place->address = meaning.symbol.st_value;
 	place->size = meaning.symbol.st_size;
@@ -387,10 +406,11 @@ static const char *take_text(const uint8_t **at, const uint8_t *end)
 }
 
 /*
- * A descriptor: address of the place, address that .stapsdt.base had when that was written, address of the semaphore, three texts. Where
- * .stapsdt.base lies elsewhere now, all has been moved by so much (by prelink).
+ * A descriptor: address of the place, address that .stapsdt.base had when that was written, address of the semaphore,
+ * three texts. Where .stapsdt.base lies elsewhere now, all has been moved by so much (by prelink).
  */
-static bool read_note(const struct wmk_elf *elf, const uint8_t *at, size_t len, const uint64_t *base, struct wmk_elf_sdt *note)
+static bool read_note(const struct wmk_elf *elf, const uint8_t *at, size_t len, const uint64_t *base,
+		      struct wmk_elf_sdt *note)
 {
 	const uint8_t *end = at + len;
 	const size_t size = elf->address_size;
@@ -432,9 +452,11 @@ int wmk_elf_each_sdt(struct wmk_elf *elf, int (*one)(void *data, const struct wm
 		if (name_at > notes->d_size || head.n_namesz > notes->d_size - name_at || text_at > notes->d_size ||
 		    head.n_descsz > notes->d_size - text_at)
 			break;
-		if (head.n_type != 3 || head.n_namesz != sizeof("stapsdt") || memcmp(bytes + name_at, "stapsdt", sizeof("stapsdt")) != 0)
+		if (head.n_type != 3 || head.n_namesz != sizeof("stapsdt") ||
+		    memcmp(bytes + name_at, "stapsdt", sizeof("stapsdt")) != 0)
 			continue;
-		stop = read_note(elf, bytes + text_at, head.n_descsz, has_base ? &base : NULL, &note) ? one(data, &note) : 0;
+		stop = read_note(elf, bytes + text_at, head.n_descsz, has_base ? &base : NULL, &note) ? one(data, &note)
+												      : 0;
 		if (stop)
 			return stop;
 	}

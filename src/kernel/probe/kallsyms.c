@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kallsyms.c - the kernel's names of functions (see kallsyms.h). "ADDRESS LETTER NAME" and, for one of a module, "\t[MODULE]".
+ * kallsyms.c - the kernel's names of functions (see kallsyms.h). "ADDRESS LETTER NAME" and, for one of a module,
+ * "\t[MODULE]".
  */
 #include "kernel/probe/kallsyms.h"
 
@@ -103,7 +104,8 @@ static int not_found(const struct search *search)
 		wmk_error_said(-ENOENT, "did you mean %s?", words);
 	else
 		wmk_error_said(-ENOENT, "/proc/kallsyms lists those that there are; inlined ones are not");
-	return wmk_error_add(-ENOENT, "%s%s has no function %s", search->module[0] ? "the module " : "this kernel", search->module, search->symbol);
+	return wmk_error_add(-ENOENT, "%s%s has no function %s", search->module[0] ? "the module " : "this kernel",
+			     search->module, search->symbol);
 }
 
 static int find(char *text, size_t size, struct search *search)

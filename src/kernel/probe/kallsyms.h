@@ -11,8 +11,8 @@ struct wmk_kallsyms_found {
 };
 
 /*
- * `file`: NULL for /proc/kallsyms; `module`: "": any. 0: it is there, or nothing can be read; -ENOENT, -EINVAL (it is data): with a cause
- * chain that names what is near.
+ * `file`: NULL for /proc/kallsyms; `module`: "": any. 0: it is there, or nothing can be read; -ENOENT, -EINVAL (it is
+ * data): with a cause chain that names what is near.
  */
 int wmk_kallsyms_find(const char *file, const char *module, const char *symbol, struct wmk_kallsyms_found *found);
 

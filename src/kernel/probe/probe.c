@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe.c - from what was typed to events with their places: symbols and files are looked up, fields are named (see probe.h).
+ * probe.c - from what was typed to events with their places: symbols and files are looked up, fields are named (see
+ * probe.h).
  */
 #include "kernel/probe/probe.h"
 
@@ -53,9 +54,11 @@ void wmk_probe_free(struct wmk_probe *probe)
 	free(probe);
 }
 
-const char *wmk_probe_line(const struct wmk_probe *probe, const struct wmk_probe_event *event, uint32_t place, char line[WMK_PROBE_LINE_MAX])
+const char *wmk_probe_line(const struct wmk_probe *probe, const struct wmk_probe_event *event, uint32_t place,
+			   char line[WMK_PROBE_LINE_MAX])
 {
-	snprintf(line, WMK_PROBE_LINE_MAX, "%c:%s/%s %s", event->letter, probe->group, event->name, event->places[place]);
+	snprintf(line, WMK_PROBE_LINE_MAX, "%c:%s/%s %s", event->letter, probe->group, event->name,
+		 event->places[place]);
 	return line;
 }
 
@@ -74,7 +77,8 @@ static void note(struct wmk_probe *probe, const char *format, ...)
 
 /* ── events ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static struct wmk_probe_event *add_event(struct wmk_probe *probe, char letter, const char *name, const struct fields *fields)
+static struct wmk_probe_event *add_event(struct wmk_probe *probe, char letter, const char *name,
+					 const struct fields *fields)
 {
 	struct wmk_probe_event *events = reallocarray(probe->events, probe->n_events + 1, sizeof(*events)), *event;
 
@@ -106,7 +110,8 @@ static int add_place(const struct maker *maker, struct wmk_probe_event *event, c
 	size_t len = (size_t)snprintf(place, sizeof(place), "%s", maker->where);
 
 	for (uint32_t i = 0; i < fields->n && len < room; i++)
-		len += (size_t)snprintf(place + len, sizeof(place) - len, " %s=%s", fields->fields[i].name, fields->fetches[i]);
+		len += (size_t)snprintf(place + len, sizeof(place) - len, " %s=%s", fields->fields[i].name,
+					fields->fetches[i]);
 	if (len >= room)
 		return wmk_error_said(-EINVAL, "path and arguments are longer than a line that the kernel takes");
 	if (has_place(event, place))
@@ -165,7 +170,8 @@ static int return_fields(struct maker *maker, struct fields *fields)
 	static const struct wmk_probe_arg retval = { .column = 1, .name = "retval", .base = WMK_PROBE_RETVAL };
 	int err = typed_fields(maker, fields);
 
-	if (err < 0 || fields->n || (maker->text.has_args && (maker->probe->kind != WMK_PROBE_FUNCTION || maker->text.n_args == 0)))
+	if (err < 0 || fields->n ||
+	    (maker->text.has_args && (maker->probe->kind != WMK_PROBE_FUNCTION || maker->text.n_args == 0)))
 		return err;
 	if (!maker->spot.is_user && wmk_probe_ask_btf(&maker->spot) == 0 && maker->spot.function.is_void)
 		return 0;
@@ -255,13 +261,16 @@ static int make_kernel(struct maker *maker, struct fields *fields)
 	if (!text->symbol[0])
 		snprintf(maker->where, sizeof(maker->where), "0x%" PRIx64, text->number);
 	else if (text->number)
-		snprintf(maker->where, sizeof(maker->where), "%s%s%s+%" PRIu64, text->scope, colon, text->symbol, text->number);
+		snprintf(maker->where, sizeof(maker->where), "%s%s%s+%" PRIu64, text->scope, colon, text->symbol,
+			 text->number);
 	else
 		snprintf(maker->where, sizeof(maker->where), "%s%s%s", text->scope, colon, text->symbol);
 	if (maker->probe->kind == WMK_PROBE_FUNCTION)
 		return make_function(maker, fields);
 	err = is_return ? return_fields(maker, fields) : typed_fields(maker, fields);
-	return err < 0 ? err : add_single(maker, is_return ? 'r' : 'p', is_return && !maker->probe->is_named ? "_return" : "", fields);
+	return err < 0 ? err
+		       : add_single(maker, is_return ? 'r' : 'p', is_return && !maker->probe->is_named ? "_return" : "",
+				    fields);
 }
 
 /* ── programs and libraries ──────────────────────────────────────────────────────────────────────────── */
@@ -269,7 +278,8 @@ static int make_kernel(struct maker *maker, struct fields *fields)
 /* A program's name is looked for as a shell does. */
 static int find_path(struct maker *maker)
 {
-	const char *typed = maker->text.path, *folders = maker->options->search_path ? maker->options->search_path : getenv("PATH");
+	const char *typed = maker->text.path,
+		   *folders = maker->options->search_path ? maker->options->search_path : getenv("PATH");
 	struct stat st;
 
 	if (typed[0] == '/') {
@@ -277,12 +287,16 @@ static int find_path(struct maker *maker)
 		return 0;
 	}
 	if (strchr(typed, '/'))
-		return wmk_error_said(-EINVAL, "%s: a path begins with /, only the name of a program in $PATH does not", typed);
+		return wmk_error_said(-EINVAL, "%s: a path begins with /, only the name of a program in $PATH does not",
+				      typed);
 	while (folders && *folders) {
 		const size_t len = strcspn(folders, ":");
 
-		if (folders[0] == '/' && snprintf(maker->path, sizeof(maker->path), "%.*s/%s", (int)len, folders, typed) < (int)sizeof(maker->path) &&
-		    !strpbrk(maker->path, " \t\n#") && stat(maker->path, &st) == 0 && S_ISREG(st.st_mode) && access(maker->path, X_OK) == 0)
+		if (folders[0] == '/' &&
+		    snprintf(maker->path, sizeof(maker->path), "%.*s/%s", (int)len, folders, typed) <
+			    (int)sizeof(maker->path) &&
+		    !strpbrk(maker->path, " \t\n#") && stat(maker->path, &st) == 0 && S_ISREG(st.st_mode) &&
+		    access(maker->path, X_OK) == 0)
 			return 0;
 		folders += len + (folders[len] == ':');
 	}
@@ -309,7 +323,9 @@ static int make_elf(struct maker *maker, struct fields *fields)
 	maker->spot.at_entry = !is_return && text->symbol[0] && !text->number;
 	snprintf(maker->where, sizeof(maker->where), "%s:0x%" PRIx64, maker->path, place->offset);
 	err = is_return ? return_fields(maker, fields) : typed_fields(maker, fields);
-	return err < 0 ? err : add_single(maker, is_return ? 'r' : 'p', is_return && !maker->probe->is_named ? "_return" : "", fields);
+	return err < 0 ? err
+		       : add_single(maker, is_return ? 'r' : 'p', is_return && !maker->probe->is_named ? "_return" : "",
+				    fields);
 }
 
 /* ── SDT notes ───────────────────────────────────────────────────────────────────────────────────────── */
@@ -350,7 +366,8 @@ static struct wmk_probe_event *same_event(struct wmk_probe *probe, const struct 
 		bool same = event->n_fields == fields->n;
 
 		for (uint32_t j = 0; j < fields->n && same; j++)
-			same = strcmp(event->fields[j].name, fields->fields[j].name) == 0 && strcmp(event->fields[j].type, fields->fields[j].type) == 0;
+			same = strcmp(event->fields[j].name, fields->fields[j].name) == 0 &&
+			       strcmp(event->fields[j].type, fields->fields[j].type) == 0;
 		if (same)
 			return event;
 	}
@@ -388,13 +405,15 @@ static int one_sdt(void *data, const struct wmk_elf_sdt *sdt)
 		return 0;
 	place->address = sdt->address;
 	if (wmk_elf_offset(maker->spot.elf, place->address, true, &place->offset) < 0)
-		return wmk_error_said(-EPROTO, "its note names address 0x%" PRIx64 ", where no code of %s is", sdt->address, maker->path);
+		return wmk_error_said(-EPROTO, "its note names address 0x%" PRIx64 ", where no code of %s is",
+				      sdt->address, maker->path);
 	maker->spot.n_sdt = wmk_sdt_args(maker->spot.machine, sdt->arguments, args);
 	maker->spot.sdt = args;
 	len = snprintf(maker->where, sizeof(maker->where), "%s:0x%" PRIx64, maker->path, place->offset);
 	if (sdt->semaphore) {
 		if (wmk_elf_offset(maker->spot.elf, sdt->semaphore, false, &semaphore) < 0)
-			return wmk_error_said(-EPROTO, "its semaphore at 0x%" PRIx64 " is not in the file", sdt->semaphore);
+			return wmk_error_said(-EPROTO, "its semaphore at 0x%" PRIx64 " is not in the file",
+					      sdt->semaphore);
 		snprintf(maker->where + len, sizeof(maker->where) - (size_t)len, "(0x%" PRIx64 ")", semaphore);
 	}
 	if (!maker->text.has_args) {
@@ -438,7 +457,8 @@ static int no_sdt(struct maker *maker)
 	else if (words[0])
 		wmk_error_said(-ENOENT, "did you mean %s?", words);
 	else
-		wmk_error_said(-ENOENT, offer.has_provider ? "readelf -n lists those that it has" : "it has no such provider: see readelf -n");
+		wmk_error_said(-ENOENT, offer.has_provider ? "readelf -n lists those that it has"
+							   : "it has no such provider: see readelf -n");
 	return wmk_error_add(-ENOENT, "%s has no SDT probe %s:%s", maker->path, provider, name);
 }
 
@@ -447,7 +467,8 @@ static int make_sdt(struct maker *maker)
 	int err = wmk_elf_each_sdt(maker->spot.elf, one_sdt, maker);
 
 	if (err < 0)
-		return wmk_error_add(err, "the SDT probe %s:%s of %s", maker->text.scope, maker->text.symbol, maker->path);
+		return wmk_error_add(err, "the SDT probe %s:%s of %s", maker->text.scope, maker->text.symbol,
+				     maker->path);
 	return maker->probe->n_events ? 0 : no_sdt(maker);
 }
 
@@ -482,13 +503,15 @@ static int make(struct maker *maker, const char *typed)
 	return err;
 }
 
-int wmk_probe_make(enum wmk_probe_kind kind, const char *typed, const struct wmk_probe_options *options, struct wmk_probe **probe)
+int wmk_probe_make(enum wmk_probe_kind kind, const char *typed, const struct wmk_probe_options *options,
+		   struct wmk_probe **probe)
 {
 	struct maker *maker;
 	int err;
 
 	if (!is_group(options->group))
-		return wmk_error_said(-EINVAL, "a group of events is called by letters, digits and _, not %.64s", options->group ? options->group : "(nothing)");
+		return wmk_error_said(-EINVAL, "a group of events is called by letters, digits and _, not %.64s",
+				      options->group ? options->group : "(nothing)");
 	maker = calloc(1, sizeof(*maker));
 	if (maker)
 		maker->probe = calloc(1, sizeof(*maker->probe));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe.h - dynamic events: what a user types becomes lines for tracefs's dynamic_events, and a description of the events and their fields.
+ * probe.h - dynamic events: what a user types becomes lines for tracefs's dynamic_events, and a description of the
+ * events and their fields.
  *
  *     wmk_probe_make(WMK_PROBE_KERNEL, "do_sys_openat2(filename:string)", &options, &probe)     grammar, symbols, ELF files, SDT notes
  *     wmk_probe_install(tracefs->dir, probe)                                              the kernel has its events, disabled
@@ -22,14 +23,15 @@
  *     TYPE         u8..u64 s8..s64 x8..x64 char symbol; string, ustring: the text that VALUE points to; bBITS@SHIFT/SIZE, bits of it;
  *                  TYPE[N]: an array of N that VALUE points to. Without one: what BTF or the note says, x64 else
  *
- * Where the value itself says where it lies (+OFFSET(...), @...), the text or array is there, and not where a pointer in that place points to.
- * A field without a name is called like its value (filename, retval, comm, di) or argN, its place in the list.
- * A function's entry and exit become `<name>_entry` and `<name>_exit`. Returns without a list have one field, retval; an SDT probe without
- * one has all arguments that the kernel can fetch. An SDT note of which there are several is one event with several places, as far as their
- * arguments have the same types, else one event for each kind.
+ * Where the value itself says where it lies (+OFFSET(...), @...), the text or array is there, and not where a pointer
+ * in that place points to. A field without a name is called like its value (filename, retval, comm, di) or argN, its
+ * place in the list. A function's entry and exit become `<name>_entry` and `<name>_exit`. Returns without a list have
+ * one field, retval; an SDT probe without one has all arguments that the kernel can fetch. An SDT note of which there
+ * are several is one event with several places, as far as their arguments have the same types, else one event for each
+ * kind.
  *
- * Nothing is kept but what *probe holds. Any thread; one at a time for each probe. -errno with a cause chain: -EINVAL with a column where
- * the text is wrong; -ENOENT with what is near; -EOPNOTSUPP, what this kernel lacks.
+ * Nothing is kept but what *probe holds. Any thread; one at a time for each probe. -errno with a cause chain: -EINVAL
+ * with a column where the text is wrong; -ENOENT with what is near; -EOPNOTSUPP, what this kernel lacks.
  */
 #ifndef WMK_KERNEL_PROBE_H
 #define WMK_KERNEL_PROBE_H
@@ -88,14 +90,16 @@ struct wmk_probe_options {
 };
 
 /* *probe is the caller's: wmk_probe_free(). */
-int wmk_probe_make(enum wmk_probe_kind kind, const char *typed, const struct wmk_probe_options *options, struct wmk_probe **probe);
+int wmk_probe_make(enum wmk_probe_kind kind, const char *typed, const struct wmk_probe_options *options,
+		   struct wmk_probe **probe);
 void wmk_probe_free(struct wmk_probe *probe);
 /* The line for one place of an event. Returns `line`. */
-const char *wmk_probe_line(const struct wmk_probe *probe, const struct wmk_probe_event *event, uint32_t place, char line[WMK_PROBE_LINE_MAX]);
+const char *wmk_probe_line(const struct wmk_probe *probe, const struct wmk_probe_event *event, uint32_t place,
+			   char line[WMK_PROBE_LINE_MAX]);
 
 /*
- * `tracefs`: descriptor of its root. All events or none. An event whose name is taken in its group gets a number behind it, or, if the
- * user gave the name, -EEXIST. -EOPNOTSUPP: this kernel has no such probes; -EACCES: no rights.
+ * `tracefs`: descriptor of its root. All events or none. An event whose name is taken in its group gets a number behind
+ * it, or, if the user gave the name, -EEXIST. -EOPNOTSUPP: this kernel has no such probes; -EACCES: no rights.
  */
 int wmk_probe_install(int tracefs, struct wmk_probe *probe);
 /* -EBUSY: an event is still enabled somewhere; those that can be are removed. It is no error if one is gone. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe_fetch.c - arguments in the kernel's words (its Documentation/trace/kprobetrace.rst and uprobetracer.rst say what they mean).
+ * probe_fetch.c - arguments in the kernel's words (its Documentation/trace/kprobetrace.rst and uprobetracer.rst say
+ * what they mean).
  */
 #include "kernel/probe/probe_fetch.h"
 
@@ -38,7 +39,8 @@ static int not_named(const struct wmk_probe_spot *spot, const struct wmk_probe_a
 	size_t len = 0;
 
 	for (unsigned i = 0; i < spot->function.n_params && len < sizeof(names); i++) {
-		const int n = snprintf(names + len, sizeof(names) - len, "%s%s", i ? ", " : "", spot->function.params[i].name);
+		const int n = snprintf(names + len, sizeof(names) - len, "%s%s", i ? ", " : "",
+				       spot->function.params[i].name);
 
 		len += n > 0 ? (size_t)n : 0;
 	}
@@ -70,20 +72,25 @@ static int by_parameter(struct wmk_probe_spot *spot, const struct wmk_probe_arg 
 		return not_named(spot, arg);
 	for (unsigned i = 0; i <= index; i++)
 		if (!params[i].type[0] || index >= most)
-			return wmk_error_said(-EINVAL, "column %u: %s, or one before it, is passed in no register of its own", arg->column, arg->text);
+			return wmk_error_said(-EINVAL,
+					      "column %u: %s, or one before it, is passed in no register of its own",
+					      arg->column, arg->text);
 	snprintf(value->fetch, sizeof(value->fetch), "$arg%u", index + 1);
 	snprintf(value->type, sizeof(value->type), "%s", params[index].type);
 	return 0;
 }
 
-static int by_sdt(const struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg, uint32_t number, struct value *value)
+static int by_sdt(const struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg, uint32_t number,
+		  struct value *value)
 {
 	const char *why = "";
 
 	if (number == 0 || number > spot->n_sdt)
-		return wmk_error_said(-EINVAL, "column %u: the probe has %u arguments, from arg1 on", arg->column, spot->n_sdt);
+		return wmk_error_said(-EINVAL, "column %u: the probe has %u arguments, from arg1 on", arg->column,
+				      spot->n_sdt);
 	if (wmk_probe_fetch_sdt(spot, number - 1, value->fetch, value->type, &why) < 0)
-		return wmk_error_said(-EINVAL, "column %u: argument %u of the probe cannot be recorded: %s", arg->column, number, why);
+		return wmk_error_said(-EINVAL, "column %u: argument %u of the probe cannot be recorded: %s",
+				      arg->column, number, why);
 	return 0;
 }
 
@@ -96,7 +103,8 @@ static int by_name(struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg,
 		return by_parameter(spot, arg, value);
 	if (spot->sdt && sscanf(arg->text, "arg%3u%c", &number, &behind) == 1)
 		return by_sdt(spot, arg, number, value);
-	return wmk_error_said(-EINVAL, "column %u: %s: only functions of the kernel have names of parameters; here: %s", arg->column, arg->text,
+	return wmk_error_said(-EINVAL, "column %u: %s: only functions of the kernel have names of parameters; here: %s",
+			      arg->column, arg->text,
 			      spot->sdt ? "arg1, arg2, ..., %REGISTER" : "$arg1, $arg2, ..., %REGISTER");
 }
 
@@ -107,14 +115,16 @@ static int by_number(const struct wmk_probe_spot *spot, const struct wmk_probe_a
 	if (spot->sdt)
 		return by_sdt(spot, arg, (uint32_t)arg->number, value);
 	if (!spot->at_entry && !(spot->at_return && !spot->is_user))
-		return wmk_error_said(-EINVAL, "column %u: $arg%u is known at a function's entry only", arg->column, (unsigned)arg->number);
+		return wmk_error_said(-EINVAL, "column %u: $arg%u is known at a function's entry only", arg->column,
+				      (unsigned)arg->number);
 	if (!spot->is_user) {
 		snprintf(value->fetch, sizeof(value->fetch), "$arg%u", (unsigned)arg->number);
 		return 0;
 	}
 	name = wmk_register_of_argument(spot->machine, (unsigned)arg->number);
 	if (!name)
-		return wmk_error_said(-EINVAL, "column %u: $arg%u is in no register: use $stackN or +OFFSET(%%sp)", arg->column, (unsigned)arg->number);
+		return wmk_error_said(-EINVAL, "column %u: $arg%u is in no register: use $stackN or +OFFSET(%%sp)",
+				      arg->column, (unsigned)arg->number);
 	snprintf(value->fetch, sizeof(value->fetch), "%%%s", name);
 	return 0;
 }
@@ -125,18 +135,21 @@ static int by_register(const struct wmk_probe_spot *spot, const struct wmk_probe
 	const unsigned size = wmk_register_find(spot->machine, arg->text, strlen(arg->text), name);
 
 	if (!size)
-		return wmk_error_said(-EINVAL, "column %u: this machine has no register %%%s (there is %s)", arg->column, arg->text,
-				      spot->machine == EM_AARCH64 ? "%x0 ... %x30 %sp %pc" : "%ax %bx %cx %dx %si %di %bp %sp %r8 ... %r15");
+		return wmk_error_said(-EINVAL, "column %u: this machine has no register %%%s (there is %s)",
+				      arg->column, arg->text,
+				      spot->machine == EM_AARCH64 ? "%x0 ... %x30 %sp %pc"
+								  : "%ax %bx %cx %dx %si %di %bp %sp %r8 ... %r15");
 	snprintf(value->fetch, sizeof(value->fetch), "%%%s", name);
 	snprintf(value->type, sizeof(value->type), "x%u", size * 8);
 	return 0;
 }
 
 /*
- * A variable of a program is told as an offset in the file, to which the kernel adds where the probed place's segment lies: so it is the
- * distance from that place, also into another segment, and where the file has no bytes (.bss).
+ * A variable of a program is told as an offset in the file, to which the kernel adds where the probed place's segment
+ * lies: so it is the distance from that place, also into another segment, and where the file has no bytes (.bss).
  */
-static int of_variable(const struct wmk_probe_spot *spot, const char *symbol, int64_t number, char fetch[WMK_PROBE_FETCH_MAX])
+static int of_variable(const struct wmk_probe_spot *spot, const char *symbol, int64_t number,
+		       char fetch[WMK_PROBE_FETCH_MAX])
 {
 	uint64_t address;
 	int64_t offset;
@@ -159,13 +172,17 @@ static int by_symbol(const struct wmk_probe_spot *spot, const struct wmk_probe_a
 	if (spot->is_user) {
 		err = of_variable(spot, arg->text, arg->number, value->fetch);
 		if (err == -E2BIG)
-			return wmk_error_said(err, "column %u: %s has so many symbols that %s is not looked for any more", arg->column,
-					      wmk_elf_path(spot->elf), arg->text);
-		return err == 0 ? 0 : wmk_error_said(err, "column %u: %s has %s %s", arg->column, wmk_elf_path(spot->elf),
-						      err == -ENOTUNIQ ? "several variables" : "no variable", arg->text);
+			return wmk_error_said(err,
+					      "column %u: %s has so many symbols that %s is not looked for any more",
+					      arg->column, wmk_elf_path(spot->elf), arg->text);
+		return err == 0 ? 0
+				: wmk_error_said(err, "column %u: %s has %s %s", arg->column, wmk_elf_path(spot->elf),
+						 err == -ENOTUNIQ ? "several variables" : "no variable", arg->text);
 	}
-	if (snprintf(value->fetch, sizeof(value->fetch), "@%s+%" PRId64, arg->text, arg->number) >= (int)sizeof(value->fetch))
-		return wmk_error_said(-EINVAL, "column %u: the kernel takes no name as long as %.60s", arg->column, arg->text);
+	if (snprintf(value->fetch, sizeof(value->fetch), "@%s+%" PRId64, arg->text, arg->number) >=
+	    (int)sizeof(value->fetch))
+		return wmk_error_said(-EINVAL, "column %u: the kernel takes no name as long as %.60s", arg->column,
+				      arg->text);
 	return 0;
 }
 
@@ -196,7 +213,8 @@ static int find_value(struct wmk_probe_spot *spot, const struct wmk_probe_arg *a
 		return 0;
 	case WMK_PROBE_RETVAL:
 		if (!spot->at_return)
-			return wmk_error_said(-EINVAL, "column %u: $retval is known at a function's return only", arg->column);
+			return wmk_error_said(-EINVAL, "column %u: $retval is known at a function's return only",
+					      arg->column);
 		snprintf(value->fetch, sizeof(value->fetch), "$retval");
 		if (!spot->is_user && wmk_probe_ask_btf(spot) == 0 && spot->function.result.type[0])
 			snprintf(value->type, sizeof(value->type), "%s", spot->function.result.type);
@@ -210,7 +228,8 @@ static bool wrap(char fetch[WMK_PROBE_FETCH_MAX], bool is_user, int64_t offset)
 {
 	const uint64_t distance = offset < 0 ? 0 - (uint64_t)offset : (uint64_t)offset;
 	char longer[2 * WMK_PROBE_FETCH_MAX];
-	const int len = snprintf(longer, sizeof(longer), "%c%s%" PRIu64 "(%s)", offset < 0 ? '-' : '+', is_user ? "u" : "", distance, fetch);
+	const int len = snprintf(longer, sizeof(longer), "%c%s%" PRIu64 "(%s)", offset < 0 ? '-' : '+',
+				 is_user ? "u" : "", distance, fetch);
 
 	memcpy(fetch, longer, WMK_PROBE_FETCH_MAX);
 	fetch[WMK_PROBE_FETCH_MAX - 1] = '\0';
@@ -228,7 +247,8 @@ bool wmk_probe_put_type(const char *value, const char *type, char fetch[WMK_PROB
 	return true;
 }
 
-int wmk_probe_fetch(struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg, char fetch[WMK_PROBE_FETCH_MAX], char type[WMK_PROBE_TYPE_MAX])
+int wmk_probe_fetch(struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg, char fetch[WMK_PROBE_FETCH_MAX],
+		    char type[WMK_PROBE_TYPE_MAX])
 {
 	const bool points = (wmk_probe_type_is_string(arg->type) || arg->count) && arg->n_derefs == 0;
 	struct value value;
@@ -238,7 +258,8 @@ int wmk_probe_fetch(struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg
 	if (err < 0)
 		return err;
 	if (spot->is_user && strncmp(arg->type, "sym", 3) == 0)
-		return wmk_error_said(-EINVAL, "column %u: the kernel finds symbols (%s) for its own addresses only", arg->column, arg->type);
+		return wmk_error_said(-EINVAL, "column %u: the kernel finds symbols (%s) for its own addresses only",
+				      arg->column, arg->type);
 	for (uint32_t i = arg->n_derefs; i > 0 && fits; i--)
 		fits = wrap(value.fetch, arg->derefs[i - 1].is_user, arg->derefs[i - 1].offset);
 	if (points && !value.is_place && arg->base != WMK_PROBE_COMM)
@@ -255,8 +276,8 @@ int wmk_probe_fetch(struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg
 	return fits ? 0 : wmk_error_said(-EINVAL, "column %u: the value is too long for the kernel", arg->column);
 }
 
-int wmk_probe_fetch_sdt(const struct wmk_probe_spot *spot, uint32_t index, char fetch[WMK_PROBE_FETCH_MAX], char type[WMK_PROBE_TYPE_MAX],
-			const char **why)
+int wmk_probe_fetch_sdt(const struct wmk_probe_spot *spot, uint32_t index, char fetch[WMK_PROBE_FETCH_MAX],
+			char type[WMK_PROBE_TYPE_MAX], const char **why)
 {
 	const struct wmk_sdt_arg *arg = &spot->sdt[index];
 	int err;

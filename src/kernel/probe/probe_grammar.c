@@ -104,8 +104,8 @@ bool wmk_probe_type_is_string(const char *type)
 
 static bool is_type(const char *word)
 {
-	static const char *const types[] = { "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "x8", "x16", "x32", "x64", "char", "symbol",
-		"symstr", "string", "ustring" };
+	static const char *const types[] = { "u8",  "u16", "u32", "u64",  "s8",     "s16",    "s32",    "s64",    "x8",
+					     "x16", "x32", "x64", "char", "symbol", "symstr", "string", "ustring" };
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		if (strcmp(word, types[i]) == 0)
@@ -121,9 +121,10 @@ static int take_bits(struct reader *in, struct wmk_probe_arg *arg)
 	in->at++;
 	if (take_number(in, 64, &bits) < 0)
 		return -EINVAL;
-	if (!take(in, '@') || take_number(in, 63, &shift) < 0 || !take(in, '/') || take_number(in, 64, &size) < 0 || bits == 0 ||
-	    (size != 8 && size != 16 && size != 32 && size != 64) || bits + shift > size)
-		return wmk_error_said(-EINVAL, "column %u: bits are typed bBITS@SHIFT/SIZE, SIZE is 8, 16, 32 or 64", at);
+	if (!take(in, '@') || take_number(in, 63, &shift) < 0 || !take(in, '/') || take_number(in, 64, &size) < 0 ||
+	    bits == 0 || (size != 8 && size != 16 && size != 32 && size != 64) || bits + shift > size)
+		return wmk_error_said(-EINVAL, "column %u: bits are typed bBITS@SHIFT/SIZE, SIZE is 8, 16, 32 or 64",
+				      at);
 	snprintf(arg->type, sizeof(arg->type), "b%u@%u/%u", (unsigned)bits, (unsigned)shift, (unsigned)size);
 	return 0;
 }
@@ -145,7 +146,8 @@ static int take_type(struct reader *in, struct wmk_probe_arg *arg)
 	if (take_number(in, 64, &count) < 0)
 		return -EINVAL;
 	if (count == 0 || strncmp(arg->type, "sym", 3) == 0)
-		return wmk_error_said(-EINVAL, "column %u: an array has 1 to 64 elements, of numbers or texts", column(&begin));
+		return wmk_error_said(-EINVAL, "column %u: an array has 1 to 64 elements, of numbers or texts",
+				      column(&begin));
 	arg->count = (uint32_t)count;
 	return take(in, ']') ? 0 : wrong(in, "]");
 }
@@ -224,7 +226,8 @@ static int take_deref(struct reader *in, struct wmk_probe_arg *arg)
 	uint64_t number;
 
 	if (arg->n_derefs == WMK_PROBE_DEREFS_MAX)
-		return wmk_error_said(-EINVAL, "column %u: more than %u steps through memory", column(in), WMK_PROBE_DEREFS_MAX);
+		return wmk_error_said(-EINVAL, "column %u: more than %u steps through memory", column(in),
+				      WMK_PROBE_DEREFS_MAX);
 	in->at++;
 	deref->is_user = *in->at == 'u';
 	in->at += deref->is_user;
@@ -288,7 +291,8 @@ static void name_field(struct wmk_probe_arg *arg, uint32_t index)
 	else if (is_plain && (arg->base == WMK_PROBE_RETVAL || arg->base == WMK_PROBE_COMM))
 		strcpy(arg->name, arg->base == WMK_PROBE_RETVAL ? "retval" : "comm");
 	else
-		snprintf(arg->name, sizeof(arg->name), "arg%u", is_plain && arg->base == WMK_PROBE_ARGUMENT ? (unsigned)arg->number : index + 1);
+		snprintf(arg->name, sizeof(arg->name), "arg%u",
+			 is_plain && arg->base == WMK_PROBE_ARGUMENT ? (unsigned)arg->number : index + 1);
 }
 
 static int take_arg(struct reader *in, struct wmk_probe_text *text)
@@ -313,7 +317,9 @@ static int take_arg(struct reader *in, struct wmk_probe_text *text)
 	name_field(arg, text->n_args);
 	for (uint32_t i = 0; i < text->n_args; i++)
 		if (strcmp(text->args[i].name, arg->name) == 0)
-			return wmk_error_said(-EINVAL, "column %u: a field %s is there already: give it another name (NAME=VALUE)", arg->column, arg->name);
+			return wmk_error_said(
+				-EINVAL, "column %u: a field %s is there already: give it another name (NAME=VALUE)",
+				arg->column, arg->name);
 	text->n_args++;
 	return 0;
 }
@@ -400,9 +406,12 @@ static int take_path(struct reader *in, const char *end, struct wmk_probe_text *
 	const size_t fit = strcspn(in->at, " \t\n#");
 
 	if (len == 0 || len >= sizeof(text->path))
-		return len ? wmk_error_said(-EINVAL, "column %u: the path is too long", column(in)) : wrong(in, "a path");
+		return len ? wmk_error_said(-EINVAL, "column %u: the path is too long", column(in))
+			   : wrong(in, "a path");
 	if (fit < len)
-		return wmk_error_said(-EINVAL, "column %zu: the kernel takes no path with a blank or a #: make a link to it that has none",
+		return wmk_error_said(-EINVAL,
+				      "column %zu: the kernel takes no path with a blank or a #: make a link to it "
+				      "that has none",
 				      column(in) + fit);
 	memcpy(text->path, in->at, len);
 	in->at = end + 1;
@@ -454,7 +463,9 @@ int wmk_probe_text_read(enum wmk_probe_kind kind, const char *typed, struct wmk_
 	if (err < 0)
 		return err;
 	if (at_begin_only && (text->place == WMK_PROBE_AT_SDT || (text->symbol[0] && text->number)))
-		return wmk_error_said(-EINVAL, "column %u: entry and return are those of a whole function: no offset, no SDT probe", column(&in));
+		return wmk_error_said(
+			-EINVAL, "column %u: entry and return are those of a whole function: no offset, no SDT probe",
+			column(&in));
 	skip_blanks(&in);
 	if (*in.at == '(')
 		err = take_args(&in, text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe_grammar.h - what a user types for a probe, as data; the grammar stands in probe.h. Nothing is looked up: no file, no symbol. Pure; any
- * thread. -EINVAL with a cause chain that names the column.
+ * probe_grammar.h - what a user types for a probe, as data; the grammar stands in probe.h. Nothing is looked up: no
+ * file, no symbol. Pure; any thread. -EINVAL with a cause chain that names the column.
  */
 #ifndef WMK_KERNEL_PROBE_GRAMMAR_H
 #define WMK_KERNEL_PROBE_GRAMMAR_H

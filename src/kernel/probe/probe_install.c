@@ -31,13 +31,17 @@ static int check_kernel(int tracefs, const struct wmk_probe *probe)
 	if (is_user(probe) && !wmk_tracefs_has(tracefs, "uprobe_events"))
 		return wmk_error_said(-EOPNOTSUPP, "this kernel has no uprobes (CONFIG_UPROBE_EVENTS is off)");
 	if (!wmk_tracefs_has(tracefs, FILE_NAME))
-		return wmk_error_said(-EOPNOTSUPP, "this kernel has no dynamic events (Linux 5.0 has them, with CONFIG_DYNAMIC_EVENTS)");
+		return wmk_error_said(-EOPNOTSUPP, "this kernel has no dynamic events (Linux 5.0 has them, with "
+						   "CONFIG_DYNAMIC_EVENTS)");
 	return 0;
 }
 
 /* ── names that are taken ────────────────────────────────────────────────────────────────────────────── */
 
-/* "p:GROUP/NAME PLACE", "r8:GROUP/NAME ...": the name, NUL-terminated in place, if the line is of that group. NULL: it is not. */
+/*
+ * "p:GROUP/NAME PLACE", "r8:GROUP/NAME ...": the name, NUL-terminated in place, if the line is of that group. NULL: it
+ * is not.
+ */
 static char *name_of_line(char *line, const char *group)
 {
 	char *name = strchr(line, ':');
@@ -50,7 +54,10 @@ static char *name_of_line(char *line, const char *group)
 	return name;
 }
 
-/* Calls `one` for each event of a group; a name comes as often as it has places. Stops at the first value other than 0, and returns it. */
+/*
+ * Calls `one` for each event of a group; a name comes as often as it has places. Stops at the first value other than 0,
+ * and returns it.
+ */
 static int each_name(int tracefs, const char *group, int (*one)(void *data, const char *name), void *data)
 {
 	char *text, *next;
@@ -121,31 +128,43 @@ static int refused_probe(int err, const char *place)
 	const int len = (int)strcspn(symbol, " +");
 
 	if (is_forbidden(symbol, (size_t)len))
-		return wmk_error_said(err, "%.*s is on the kernel's list of functions that must not be probed (kprobes/blacklist in debugfs)", len, symbol);
-	return wmk_error_said(err, "%.*s cannot be probed there: the kernel forbids it, or no instruction begins at that place", len, symbol);
+		return wmk_error_said(err,
+				      "%.*s is on the kernel's list of functions that must not be probed "
+				      "(kprobes/blacklist in debugfs)",
+				      len, symbol);
+	return wmk_error_said(
+		err, "%.*s cannot be probed there: the kernel forbids it, or no instruction begins at that place", len,
+		symbol);
 }
 
 static int in_words(int err, const char *said, const char *place)
 {
 	if (err == -EPERM || err == -EACCES)
-		return wmk_error_said(err, "it is not permitted: it needs root, and a kernel that is not locked down (/sys/kernel/security/lockdown)");
+		return wmk_error_said(err, "it is not permitted: it needs root, and a kernel that is not locked down "
+					   "(/sys/kernel/security/lockdown)");
 	if (strstr(said, "not unique"))
-		return wmk_error_said(err, "several functions have that name: give MODULE:SYMBOL, or the address of one (/proc/kallsyms)");
+		return wmk_error_said(err, "several functions have that name: give MODULE:SYMBOL, or the address of "
+					   "one (/proc/kallsyms)");
 	if (strstr(said, "Failed to register probe event"))
 		return refused_probe(err, place);
 	if (strstr(said, "not an instruction boundary"))
 		return wmk_error_said(err, "no instruction begins at that offset");
 	if (strstr(said, "Failed to find the given file"))
-		return wmk_error_said(err, "the kernel does not find the file: it is looked for where this process sees it");
+		return wmk_error_said(err,
+				      "the kernel does not find the file: it is looked for where this process sees it");
 	if (strstr(said, "Unknown type is specified"))
-		return wmk_error_said(err, "this kernel does not know one of the types (symstr came with Linux 6.0, char with 6.2)");
+		return wmk_error_said(err, "this kernel does not know one of the types (symstr came with Linux 6.0, "
+					   "char with 6.2)");
 	if (strstr(said, "Invalid $-va"))
-		return wmk_error_said(err, "this kernel does not have one of the $ values there (arguments at a function's return came with Linux 6.9)");
+		return wmk_error_said(err, "this kernel does not have one of the $ values there (arguments at a "
+					   "function's return came with Linux 6.9)");
 	if (strstr(said, "Invalid probed address or symbol"))
-		return wmk_error_said(err, "the kernel does not know that symbol, or nothing can be probed at that address");
+		return wmk_error_said(err,
+				      "the kernel does not know that symbol, or nothing can be probed at that address");
 	if (err == -ENOSPC || err == -ENOMEM || err == -EBUSY)
 		return wmk_error(err, "the kernel has no room");
-	return said[0] ? wmk_error_said(err, "the kernel says: %s", said) : wmk_error(err, "the kernel gives no reason");
+	return said[0] ? wmk_error_said(err, "the kernel says: %s", said)
+		       : wmk_error(err, "the kernel gives no reason");
 }
 
 static int refused(int tracefs, int err, const struct wmk_probe_event *event, const char *place)
@@ -154,7 +173,8 @@ static int refused(int tracefs, int err, const struct wmk_probe_event *event, co
 
 	wmk_tracefs_last_error(tracefs, said, sizeof(said));
 	in_words(err, said, place);
-	return wmk_error_add(err, "the kernel refuses the probe %s at %.*s", event->name, (int)strcspn(place, " "), place);
+	return wmk_error_add(err, "the kernel refuses the probe %s at %.*s", event->name, (int)strcspn(place, " "),
+			     place);
 }
 
 /* ── in and out ──────────────────────────────────────────────────────────────────────────────────────── */
@@ -171,7 +191,8 @@ static int remove_name(int tracefs, const char *group, const char *name)
 		return 0;
 	}
 	if (err == -EBUSY)
-		return wmk_error_said(err, "the event %s/%s is still recorded somewhere: it cannot be removed", group, name);
+		return wmk_error_said(err, "the event %s/%s is still recorded somewhere: it cannot be removed", group,
+				      name);
 	return err < 0 ? wmk_error_add(err, "cannot remove the event %s/%s", group, name) : 0;
 }
 

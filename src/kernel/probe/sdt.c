@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sdt.c - operands of the assembler in SDT notes (see sdt.h). A compiler writes them as it would into an instruction, so all that it can
- * address with may come; what is not understood is unreadable, never guessed.
+ * sdt.c - operands of the assembler in SDT notes (see sdt.h). A compiler writes them as it would into an instruction,
+ * so all that it can address with may come; what is not understood is unreadable, never guessed.
  */
 #include "kernel/probe/sdt.h"
 
@@ -98,7 +98,8 @@ static bool take_sum(struct span *span, struct wmk_sdt_arg *arg)
 		skip_blanks(span);
 		if (span->at == span->end || (*span->at != '+' && *span->at != '-' && !first))
 			return true;
-		if (is_digit(*span->at) || *span->at == '-' || (*span->at == '+' && span->end - span->at > 1 && is_digit(span->at[1]))) {
+		if (is_digit(*span->at) || *span->at == '-' ||
+		    (*span->at == '+' && span->end - span->at > 1 && is_digit(span->at[1]))) {
 			if (!take_number(span, &number) || __builtin_add_overflow(arg->number, number, &arg->number))
 				return false;
 			continue;

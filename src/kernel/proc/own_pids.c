@@ -53,7 +53,8 @@ static int add(void *data, int32_t tid)
 
 static bool was_there(const struct wmk_kown *own, const struct wmk_kown_span *span, uint64_t ts)
 {
-	return own->is_counter ? ts >= span->from.counter && ts <= span->until.counter : ts >= span->from.monotonic && ts <= span->until.monotonic;
+	return own->is_counter ? ts >= span->from.counter && ts <= span->until.counter
+			       : ts >= span->from.monotonic && ts <= span->until.monotonic;
 }
 
 bool wmk_kown_has(const struct wmk_kown *own, int32_t tid, uint64_t ts)
@@ -86,7 +87,9 @@ static void changed(void)
 
 void wmk_kown_thread_begins(struct wmk_kown_time begun)
 {
-	const struct wmk_kown_span span = { .tid = (int32_t)syscall(SYS_gettid), .from = begun, .until = { UINT64_MAX, UINT64_MAX } };
+	const struct wmk_kown_span span = { .tid = (int32_t)syscall(SYS_gettid),
+					    .from = begun,
+					    .until = { UINT64_MAX, UINT64_MAX } };
 
 	pthread_mutex_lock(&spans_lock);
 	spans[spans_made++ % WMK_KOWN_SPANS] = span;
@@ -113,7 +116,9 @@ void wmk_kown_thread_ends(struct wmk_kown_time begun)
 
 static void look_at_spans(struct wmk_kown *own)
 {
-	/* relaxed: a page that is read now has records that are older than this; whoever made them had said so before */
+	/*
+	 * relaxed: a page that is read now has records that are older than this; whoever made them had said so before
+	 */
 	if (own->spans_version == atomic_load_explicit(&spans_version, memory_order_relaxed))
 		return;
 	pthread_mutex_lock(&spans_lock);

@@ -5,8 +5,9 @@
  *     find() ──processes──► /proc/PID/task ──threads──► wmk_kown_has(own, tid)      records of tracefs, as they are converted (cpu_stream.c)
  *                  └──► wmk_kown_pids()                                             what the BPF program leaves alone (calls_reader.c)
  *
- * Looked at anew when a time has passed that is short against a thread's life: not by each record. One that has just begun may have a few records.
- * A thread of this process that lives so short that its records are read when it is gone (the state dump's) says when it was there:
+ * Looked at anew when a time has passed that is short against a thread's life: not by each record. One that has just
+ * begun may have a few records. A thread of this process that lives so short that its records are read when it is gone
+ * (the state dump's) says when it was there:
  *
  *     begun = wmk_kown_now(); pthread_create(...)       in it: wmk_kown_thread_begins(begun) ... wmk_kown_thread_ends(begun)
  *
@@ -61,7 +62,10 @@ struct wmk_kown_time wmk_kown_now(void);
 void wmk_kown_thread_begins(struct wmk_kown_time begun);
 void wmk_kown_thread_ends(struct wmk_kown_time begun);
 
-/* The process whose number stands at the begin of a file, as each consumer daemon's does, if a process of that name (comm) has it; else 0. */
+/*
+ * The process whose number stands at the begin of a file, as each consumer daemon's does, if a process of that name
+ * (comm) has it; else 0.
+ */
 pid_t wmk_kown_of_file(const char *path, const char *comm);
 
 #endif

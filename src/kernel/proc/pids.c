@@ -91,7 +91,8 @@ static int find(struct looking *look, pid_t *pid)
 			err = 0;
 		}
 	closedir(proc);
-	return err < 0 ? wmk_error(err, "there is no process %" PRId32 " in the client's PID namespace", look->number) : 0;
+	return err < 0 ? wmk_error(err, "there is no process %" PRId32 " in the client's PID namespace", look->number)
+		       : 0;
 }
 
 /* -ENOTSUP: what /proc says is not about the processes that we know by their numbers. */

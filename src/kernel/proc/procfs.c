@@ -13,7 +13,8 @@
 
 int wmk_kproc_open(int dir, const char *path, bool is_dir)
 {
-	const int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW | (is_dir ? O_DIRECTORY : 0));
+	const int fd = openat(dir, path,
+			      O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW | (is_dir ? O_DIRECTORY : 0));
 
 	return fd < 0 ? -errno : fd;
 }
@@ -86,7 +87,8 @@ int wmk_kproc_next_number(DIR *dir, int32_t *number)
 		const size_t len = strlen(entry->d_name);
 
 		/* As the kernel writes them, so that no number comes twice: "7" and "07". */
-		if (wmk_kproc_number(entry->d_name, len, 10, INT32_MAX, &n) != len || (len > 1 && entry->d_name[0] == '0'))
+		if (wmk_kproc_number(entry->d_name, len, 10, INT32_MAX, &n) != len ||
+		    (len > 1 && entry->d_name[0] == '0'))
 			continue;
 		*number = (int32_t)n;
 		return 1;
@@ -142,7 +144,10 @@ static int skip_rest(struct wmk_kproc_lines *lines)
 	long n;
 
 	for (;;) {
-		/* Into another buffer: what is behind the newline has to find room in ours, in which the line's last bytes give it. */
+		/*
+		 * Into another buffer: what is behind the newline has to find room in ours, in which the line's last
+		 * bytes give it.
+		 */
 		n = read_bounded(lines, rest, sizeof(rest));
 		if (n <= 0) {
 			lines->at_end = true;

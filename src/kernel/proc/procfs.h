@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * procfs.h - texts of /proc: read in bounded memory, and understood. Internal to src/kernel: the state dump and the table of tasks are made of it.
+ * procfs.h - texts of /proc: read in bounded memory, and understood. Internal to src/kernel: the state dump and the
+ * table of tasks are made of it.
  *
- * Nothing is trusted: the tree may be made up, a process may call itself what it likes ("a) S 1", newlines), a line may be as long as a list of
- * 65536 groups is. Reading gives plain -errno without a chain: that a process is gone is no error to anybody. Parsers are pure.
+ * Nothing is trusted: the tree may be made up, a process may call itself what it likes ("a) S 1", newlines), a line may
+ * be as long as a list of 65536 groups is. Reading gives plain -errno without a chain: that a process is gone is no
+ * error to anybody. Parsers are pure.
  */
 #ifndef WMK_KERNEL_PROCFS_H
 #define WMK_KERNEL_PROCFS_H
@@ -57,7 +59,8 @@ struct wmk_kproc_stat {
 	int32_t prio;              /* -100 ... 39, as the kernel's task_prio() */
 	uint32_t flags, n_threads, cpu;
 	char state;                /* 'R', 'S', ... */
-	char name[WMK_KPROC_NAME]; /* as in the kernel: 15 bytes, without what /proc adds to a worker's; zeros behind it */
+	/* as in the kernel: 15 bytes, without what /proc adds to a worker's; zeros behind it */
+	char name[WMK_KPROC_NAME];
 };
 
 /* -EPROTO: it is none. */
@@ -69,7 +72,8 @@ int wmk_kproc_stat_read(int task, struct wmk_kproc_stat *stat);
 struct wmk_kproc_status {
 	int32_t tgid;                                       /* 0: not said */
 	uint32_t uid, gid;                                  /* real ones, as the reader's user namespace has them */
-	uint32_t n_tids, n_tgids;                           /* numbers in namespaces, the reader's first, the task's own last */
+	/* numbers in namespaces, the reader's first, the task's own last */
+	uint32_t n_tids, n_tgids;
 	int32_t tids[WMK_KPROC_LEVELS], tgids[WMK_KPROC_LEVELS];
 };
 
@@ -79,7 +83,17 @@ int wmk_kproc_status_read(struct wmk_kproc_lines *lines, int task, struct wmk_kp
 
 /* ── namespaces ──────────────────────────────────────────────────────────────────────────────────────── */
 
-enum wmk_kns { WMK_KNS_PID, WMK_KNS_USER, WMK_KNS_CGROUP, WMK_KNS_IPC, WMK_KNS_MNT, WMK_KNS_NET, WMK_KNS_TIME, WMK_KNS_UTS, WMK_KNS_KINDS };
+enum wmk_kns {
+	WMK_KNS_PID,
+	WMK_KNS_USER,
+	WMK_KNS_CGROUP,
+	WMK_KNS_IPC,
+	WMK_KNS_MNT,
+	WMK_KNS_NET,
+	WMK_KNS_TIME,
+	WMK_KNS_UTS,
+	WMK_KNS_KINDS
+};
 
 extern const char *const wmk_kns_names[WMK_KNS_KINDS];
 /* "pid:[4026531836]". -EPROTO. */
@@ -106,7 +120,10 @@ bool wmk_kproc_fdinfo_flags(const char *line, size_t len, uint32_t *flags);
 
 /* "name  : value", as in cpuinfo: is it of that name; where its value begins, without blanks around it. */
 bool wmk_kproc_value(const char *line, size_t len, const char *name, const char **value, size_t *value_len);
-/* A number of the given base at the beginning of the text: how many bytes it takes, 0: there is none, or it is above `max`. */
+/*
+ * A number of the given base at the beginning of the text: how many bytes it takes, 0: there is none, or it is above
+ * `max`.
+ */
 size_t wmk_kproc_number(const char *text, size_t len, unsigned base, uint64_t max, uint64_t *number);
 
 #endif

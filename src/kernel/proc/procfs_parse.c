@@ -11,7 +11,10 @@ const char *const wmk_kns_names[WMK_KNS_KINDS] = { "pid", "user", "cgroup", "ipc
 
 static int digit_of(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+				      : 99;
 }
 
 size_t wmk_kproc_number(const char *text, size_t len, unsigned base, uint64_t max, uint64_t *number)
@@ -78,8 +81,8 @@ static bool take_number(struct text *text, unsigned base, uint64_t max, uint64_t
 /* ── stat ────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * In the kernel a worker is "kworker/0:1"; /proc appends what it works on, "-events" or "+flush". A rescuer's own name ("kworker/R-nvme") has the
- * dash.
+ * In the kernel a worker is "kworker/0:1"; /proc appends what it works on, "-events" or "+flush". A rescuer's own name
+ * ("kworker/R-nvme") has the dash.
  */
 static size_t worker_len(const char *name, size_t len)
 {
@@ -162,7 +165,9 @@ int wmk_kproc_stat_parse(const char *bytes, size_t len, struct wmk_kproc_stat *s
 	err = take_stat_numbers(text, stat);
 	if (err < 0)
 		return err;
-	const size_t kept = stat->flags & WMK_KPROC_WORKER && stat->flags & WMK_KPROC_KTHREAD ? worker_len(name.at, name.len) : name.len;
+	const size_t kept = stat->flags & WMK_KPROC_WORKER && stat->flags & WMK_KPROC_KTHREAD
+				    ? worker_len(name.at, name.len)
+				    : name.len;
 
 #ifdef WMK_PLANTED_BUG_KERNEL_PROCFS
 	memcpy(stat->name, name.at, kept);      /* the fuzzer must find this */
@@ -222,8 +227,8 @@ int wmk_kns_parse(enum wmk_kns kind, const char *bytes, size_t len, uint32_t *in
 	struct text text = { bytes, len };
 	uint64_t number;
 
-	if (!take_word(&text, wmk_kns_names[kind]) || !take_word(&text, ":[") || !take_number(&text, 10, UINT32_MAX, &number) || !take(&text, ']') ||
-	    text.len)
+	if (!take_word(&text, wmk_kns_names[kind]) || !take_word(&text, ":[") ||
+	    !take_number(&text, 10, UINT32_MAX, &number) || !take(&text, ']') || text.len)
 		return -EPROTO;
 	*inum = (uint32_t)number;
 	return 0;
@@ -259,15 +264,18 @@ int wmk_kproc_map_parse(const char *line, size_t len, struct wmk_kproc_map *map)
 	struct text text = { line, len };
 	uint64_t major, minor;
 
-	if (!take_number(&text, 16, UINT64_MAX, &map->start) || !take(&text, '-') || !take_number(&text, 16, UINT64_MAX, &map->end) ||
-	    map->end < map->start || !take(&text, ' '))
+	if (!take_number(&text, 16, UINT64_MAX, &map->start) || !take(&text, '-') ||
+	    !take_number(&text, 16, UINT64_MAX, &map->end) || map->end < map->start || !take(&text, ' '))
 		return -EPROTO;
-	if (!take_may(&text, 'r', &map->can_read) || !take_may(&text, 'w', &map->can_write) || !take_may(&text, 'x', &map->can_execute))
+	if (!take_may(&text, 'r', &map->can_read) || !take_may(&text, 'w', &map->can_write) ||
+	    !take_may(&text, 'x', &map->can_execute))
 		return -EPROTO;
 	map->is_shared = take(&text, 's');
-	if ((!map->is_shared && !take(&text, 'p')) || !take(&text, ' ') || !take_number(&text, 16, UINT64_MAX, &map->offset) || !take(&text, ' '))
+	if ((!map->is_shared && !take(&text, 'p')) || !take(&text, ' ') ||
+	    !take_number(&text, 16, UINT64_MAX, &map->offset) || !take(&text, ' '))
 		return -EPROTO;
-	if (!take_number(&text, 16, UINT32_MAX, &major) || !take(&text, ':') || !take_number(&text, 16, UINT32_MAX, &minor) || !take(&text, ' ') ||
+	if (!take_number(&text, 16, UINT32_MAX, &major) || !take(&text, ':') ||
+	    !take_number(&text, 16, UINT32_MAX, &minor) || !take(&text, ' ') ||
 	    !take_number(&text, 10, UINT64_MAX, &map->inode))
 		return -EPROTO;
 	return 0;

@@ -25,7 +25,8 @@ static bool has_our_numbers(int proc)
 
 static int begin(struct wmk_kdump *dump)
 {
-	const char *proc = dump->options->proc ? dump->options->proc : "/proc", *sys = dump->options->sys ? dump->options->sys : "/sys";
+	const char *proc = dump->options->proc ? dump->options->proc : "/proc",
+		   *sys = dump->options->sys ? dump->options->sys : "/sys";
 	int self;
 
 	dump->proc = open(proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -48,7 +49,8 @@ static const struct {
 	int (*dump)(struct wmk_kdump *dump);
 } steps[] = {
 	/* Processes first: the interrupts' threads are found among them. */
-	{ WMK_KSTATEDUMP_PROCESSES | WMK_KSTATEDUMP_NAMESPACES | WMK_KSTATEDUMP_FILES | WMK_KSTATEDUMP_MAPS, wmk_kdump_processes },
+	{ WMK_KSTATEDUMP_PROCESSES | WMK_KSTATEDUMP_NAMESPACES | WMK_KSTATEDUMP_FILES | WMK_KSTATEDUMP_MAPS,
+	  wmk_kdump_processes },
 	{ WMK_KSTATEDUMP_INTERRUPTS, wmk_kdump_interrupts },
 	{ WMK_KSTATEDUMP_NETWORK, wmk_kdump_network },
 	{ WMK_KSTATEDUMP_BLOCK, wmk_kdump_block },
@@ -65,8 +67,8 @@ static int dump_all(struct wmk_kdump *dump)
 	return err ? err : wmk_kdump_emit(dump, WMK_KSTATEDUMP_END);
 }
 
-int wmk_kstatedump(const struct wmk_kstatedump_options *options, int (*record)(void *data, unsigned event, uint64_t ts, const void *payload, size_t len),
-		   void *data)
+int wmk_kstatedump(const struct wmk_kstatedump_options *options,
+		   int (*record)(void *data, unsigned event, uint64_t ts, const void *payload, size_t len), void *data)
 {
 	struct wmk_kdump *dump = calloc(1, sizeof(*dump));
 	int err;

@@ -18,17 +18,29 @@
 static const struct wmk_type byte = { .kind = WMK_TYPE_INT, .width = 8, .is_signed = 1, .base = 10 };
 
 static const struct wmk_field process_state[] = {
-	I32("tid"), I32("pid"), I32("ppid"), { .name = "name", .type = { .kind = WMK_TYPE_ARRAY, .is_text = 1, .count = 16, .elem = &byte } },
-	I32("type"), I32("mode"), I32("submode"), I32("status"), U32("cpu"), HEX64("file_table_address"),
+	I32("tid"),
+	I32("pid"),
+	I32("ppid"),
+	{ .name = "name", .type = { .kind = WMK_TYPE_ARRAY, .is_text = 1, .count = 16, .elem = &byte } },
+	I32("type"),
+	I32("mode"),
+	I32("submode"),
+	I32("status"),
+	U32("cpu"),
+	HEX64("file_table_address"),
 };
-static const struct wmk_field pid_ns[] = { I32("tid"), I32("vtid"), I32("vpid"), I32("vppid"), I32("ns_level"), U32("ns_inum") };
+static const struct wmk_field pid_ns[] = { I32("tid"),   I32("vtid"),     I32("vpid"),
+					   I32("vppid"), I32("ns_level"), U32("ns_inum") };
 static const struct wmk_field user_ns[] = { I32("tid"), U32("vuid"), U32("vgid"), I32("ns_level"), U32("ns_inum") };
 static const struct wmk_field other_ns[] = { I32("tid"), U32("ns_inum") };
-static const struct wmk_field file_descriptor[] = { HEX64("file_table_address"), I32("fd"), NUMBER("flags", 32, 0, 8), HEX32("fmode"), TEXT("filename") };
-static const struct wmk_field vm_map[] = { I32("pid"), HEX64("start"), HEX64("end"), HEX64("flags"), U64("inode"), U64("pgoff") };
+static const struct wmk_field file_descriptor[] = { HEX64("file_table_address"), I32("fd"), NUMBER("flags", 32, 0, 8),
+						    HEX32("fmode"), TEXT("filename") };
+static const struct wmk_field vm_map[] = { I32("pid"),     HEX64("start"), HEX64("end"),
+					   HEX64("flags"), U64("inode"),   U64("pgoff") };
 static const struct wmk_field interrupt[] = { U32("irq"), TEXT("name"), TEXT("action"), I32("tid") };
 static const struct wmk_field network_interface[] = {
-	TEXT("name"), { .name = "address_ipv4", .type = { .kind = WMK_TYPE_INT, .width = 32, .order = WMK_ORDER_BIG, .base = 16 } },
+	TEXT("name"),
+	{ .name = "address_ipv4", .type = { .kind = WMK_TYPE_INT, .width = 32, .order = WMK_ORDER_BIG, .base = 16 } },
 };
 static const struct wmk_field block_device[] = { U32("dev"), TEXT("diskname") };
 static const struct wmk_field cpu_topology[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statedump_machine.c - the state dump of what is not a process: interrupts, block devices, CPUs. A part that a kernel does not have, or that a
- * container hides, is counted as denied or gone.
+ * statedump_machine.c - the state dump of what is not a process: interrupts, block devices, CPUs. A part that a kernel
+ * does not have, or that a container hides, is counted as denied or gone.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -37,7 +37,8 @@ static int32_t irq_thread(const struct wmk_kdump *dump, uint32_t irq, const char
 	return 0;
 }
 
-static int dump_action(struct wmk_kdump *dump, uint32_t irq, const char *chip, size_t chip_len, const char *action, size_t len)
+static int dump_action(struct wmk_kdump *dump, uint32_t irq, const char *chip, size_t chip_len, const char *action,
+		       size_t len)
 {
 	static const char unnamed[] = "unnamed_irq_chip", no_name[] = "(null)";
 
@@ -166,8 +167,9 @@ static const struct {
 	const char *name;
 	uint64_t max;
 } numbers[CPU_NUMBERS] = {
-	[CPU_ID] = { "processor", UINT16_MAX }, [CPU_FAMILY] = { "cpu family", UINT8_MAX }, [CPU_MODEL] = { "model", UINT8_MAX },
-	[CPU_PACKAGE] = { "physical id", UINT16_MAX }, [CPU_CORE] = { "core id", UINT16_MAX }, [CPU_CORES] = { "cpu cores", UINT16_MAX },
+	[CPU_ID] = { "processor", UINT16_MAX }, [CPU_FAMILY] = { "cpu family", UINT8_MAX },
+	[CPU_MODEL] = { "model", UINT8_MAX },   [CPU_PACKAGE] = { "physical id", UINT16_MAX },
+	[CPU_CORE] = { "core id", UINT16_MAX }, [CPU_CORES] = { "cpu cores", UINT16_MAX },
 };
 
 struct cpu {
@@ -205,7 +207,8 @@ static void take_cpu_line(const char *line, size_t len, struct cpu *cpu)
 static int dump_cpu(struct wmk_kdump *dump, const struct cpu *cpu)
 {
 	static const char architecture[] = "x86";
-	const char *vendor = cpu->vendor[0] ? cpu->vendor : "unknown", *model = cpu->model_name[0] ? cpu->model_name : "unknown";
+	const char *vendor = cpu->vendor[0] ? cpu->vendor : "unknown",
+		   *model = cpu->model_name[0] ? cpu->model_name : "unknown";
 
 	if (!cpu->is_one || !cpu->is_x86)
 		return 0;

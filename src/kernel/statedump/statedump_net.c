@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statedump_net.c - network interfaces of the state dump, by the rule of lttng-modules: one that is up is shown with each of its IPv4 addresses
- * (none: not at all), one that is down once, with the address 0.
+ * statedump_net.c - network interfaces of the state dump, by the rule of lttng-modules: one that is up is shown with
+ * each of its IPv4 addresses (none: not at all), one that is down once, with the address 0.
  *
- * No file has the addresses of each interface: a netlink socket is asked for them, which answers for our own network namespace.
+ * No file has the addresses of each interface: a netlink socket is asked for them, which answers for our own network
+ * namespace.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -81,14 +82,17 @@ static int dump_addresses(struct wmk_kdump *dump)
 	struct {
 		struct nlmsghdr head;
 		struct ifaddrmsg about;
-	} request = { .head = { .nlmsg_len = sizeof(request), .nlmsg_type = RTM_GETADDR, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
+	} request = { .head = { .nlmsg_len = sizeof(request),
+				.nlmsg_type = RTM_GETADDR,
+				.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
 		      .about = { .ifa_family = AF_INET } };
 	const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	int err;
 
 	if (fd < 0)
 		return wmk_kdump_missed(dump, -errno);
-	err = send(fd, &request, sizeof(request), 0) == (ssize_t)sizeof(request) ? dump_answers(dump, fd) : wmk_kdump_missed(dump, -EPIPE);
+	err = send(fd, &request, sizeof(request), 0) == (ssize_t)sizeof(request) ? dump_answers(dump, fd)
+										 : wmk_kdump_missed(dump, -EPIPE);
 	close(fd);
 	return err;
 }
@@ -104,8 +108,8 @@ static bool is_down(DIR *interfaces, const char *name)
 
 	snprintf(path, sizeof(path), "%.255s/flags", name);
 	len = wmk_kproc_read(dirfd(interfaces), path, text, sizeof(text));
-	return len > 2 && memcmp(text, "0x", 2) == 0 && wmk_kproc_number(text + 2, (size_t)len - 2, 16, UINT32_MAX, &flags) > 0 &&
-	       !(flags & IFF_UP);
+	return len > 2 && memcmp(text, "0x", 2) == 0 &&
+	       wmk_kproc_number(text + 2, (size_t)len - 2, 16, UINT32_MAX, &flags) > 0 && !(flags & IFF_UP);
 }
 
 int wmk_kdump_network(struct wmk_kdump *dump)

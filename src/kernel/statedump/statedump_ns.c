@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statedump_ns.c - namespaces of the state dump: one record for each of a thread; PID and user namespaces are nested, and there is one for each
- * level, the innermost first.
+ * statedump_ns.c - namespaces of the state dump: one record for each of a thread; PID and user namespaces are nested,
+ * and there is one for each level, the innermost first.
  *
- * /proc has the innermost namespace's number; those around it are asked for by an ioctl on it, once for each namespace. Levels count from our
- * own namespaces on, as nobody can see further out: in those of the machine they are the kernel's.
+ * /proc has the innermost namespace's number; those around it are asked for by an ioctl on it, once for each namespace.
+ * Levels count from our own namespaces on, as nobody can see further out: in those of the machine they are the
+ * kernel's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -179,8 +180,9 @@ static const struct {
 	enum wmk_kns kind;
 	enum wmk_kstatedump_event event;
 } others[] = {
-	{ WMK_KNS_CGROUP, WMK_KSTATEDUMP_CGROUP_NS }, { WMK_KNS_IPC, WMK_KSTATEDUMP_IPC_NS }, { WMK_KNS_MNT, WMK_KSTATEDUMP_MNT_NS },
-	{ WMK_KNS_NET, WMK_KSTATEDUMP_NET_NS }, { WMK_KNS_UTS, WMK_KSTATEDUMP_UTS_NS }, { WMK_KNS_TIME, WMK_KSTATEDUMP_TIME_NS },
+	{ WMK_KNS_CGROUP, WMK_KSTATEDUMP_CGROUP_NS }, { WMK_KNS_IPC, WMK_KSTATEDUMP_IPC_NS },
+	{ WMK_KNS_MNT, WMK_KSTATEDUMP_MNT_NS },       { WMK_KNS_NET, WMK_KSTATEDUMP_NET_NS },
+	{ WMK_KNS_UTS, WMK_KSTATEDUMP_UTS_NS },       { WMK_KNS_TIME, WMK_KSTATEDUMP_TIME_NS },
 };
 
 /* A zombie has none of these; a kernel may be built without some. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statedump_record.h - one dump that is under way. Internal to the state dump: statedump.c has the beginning and the end, statedump_task.c the
- * processes, statedump_ns.c their namespaces, statedump_machine.c and statedump_net.c what is not a process.
+ * statedump_record.h - one dump that is under way. Internal to the state dump: statedump.c has the beginning and the
+ * end, statedump_task.c the processes, statedump_ns.c their namespaces, statedump_machine.c and statedump_net.c what is
+ * not a process.
  *
- * Functions return 0, an errno of our own means (no descriptors, no memory; without a chain), or what the caller's `record` returned. That
- * something is gone or hidden is counted.
+ * Functions return 0, an errno of our own means (no descriptors, no memory; without a chain), or what the caller's
+ * `record` returned. That something is gone or hidden is counted.
  */
 #ifndef WMK_KERNEL_STATEDUMP_RECORD_H
 #define WMK_KERNEL_STATEDUMP_RECORD_H
@@ -42,7 +43,8 @@ struct wmk_kdump {
 	struct wmk_kstatedump_counts counts;
 	uint32_t n_irq_threads;
 	struct wmk_kdump_irq_thread irq_threads[WMK_KDUMP_IRQ_THREADS];
-	struct wmk_kdump_chain chains[2][WMK_KDUMP_CHAINS];   /* known ones, by their innermost: of PID, of user namespaces */
+	/* known ones, by their innermost: of PID, of user namespaces */
+	struct wmk_kdump_chain chains[2][WMK_KDUMP_CHAINS];
 	int32_t parent;               /* whose numbers are in parent_status: the latest one asked for */
 	struct wmk_kproc_status parent_status;
 	struct wmk_kproc_lines lines;
@@ -107,7 +109,10 @@ static inline void wmk_kdump_put_64(struct wmk_kdump *dump, uint64_t value)
 
 #define WMK_KDUMP_NAME_MAX 255u    /* bytes of what is no path: more of it is not shown */
 
-/* Up to a NUL among the bytes, and a NUL. At most a path's length of it; where there is more than one text, WMK_KDUMP_NAME_MAX. */
+/*
+ * Up to a NUL among the bytes, and a NUL. At most a path's length of it; where there is more than one text,
+ * WMK_KDUMP_NAME_MAX.
+ */
 void wmk_kdump_put_text(struct wmk_kdump *dump, const char *text, size_t len);
 /* The payload goes; the next one is empty. */
 int wmk_kdump_emit(struct wmk_kdump *dump, enum wmk_kstatedump_event event);

@@ -2,8 +2,8 @@
 /*
  * statedump_source.c - the state dump as packets (see statedump_source.h).
  *
- * What thread and taker share is freed by whichever is last: a file in /proc may keep the thread for as long as somebody else's process likes, and
- * nobody waits for it.
+ * What thread and taker share is freed by whichever is last: a file in /proc may keep the thread for as long as
+ * somebody else's process likes, and nobody waits for it.
  */
 #include "kernel/statedump/statedump_source.h"
 
@@ -145,7 +145,8 @@ static int record(void *data, unsigned event, uint64_t ts, const void *payload, 
 		dumper->last_ts = ts;
 		if (!packet->len)
 			packet->begin_ts = packet->end_ts = ts;
-		packet->len += wmk_ctf_record_encode(packet->data + packet->len, options->ids[event], ts, packet->end_ts);
+		packet->len +=
+			wmk_ctf_record_encode(packet->data + packet->len, options->ids[event], ts, packet->end_ts);
 		memcpy(packet->data + packet->len, options->contexts, options->n_contexts);
 		packet->len += options->n_contexts;
 		if (len)
@@ -177,8 +178,11 @@ static void *dump(void *arg)
 	struct run run = *(struct run *)arg;
 	struct wmk_kdumper *dumper = run.dumper;
 	const struct wmk_kstatedump_options options = {
-		.proc = dumper->options.proc, .sys = dumper->options.sys, .parts = dumper->options.parts ? dumper->options.parts : WMK_KSTATEDUMP_ALL,
-		.clock = dumper->options.clock, .clock_data = dumper->options.clock_data,
+		.proc = dumper->options.proc,
+		.sys = dumper->options.sys,
+		.parts = dumper->options.parts ? dumper->options.parts : WMK_KSTATEDUMP_ALL,
+		.clock = dumper->options.clock,
+		.clock_data = dumper->options.clock_data,
 	};
 
 	free(arg);
@@ -246,7 +250,9 @@ int wmk_kdumper_begin(struct wmk_source *source, uint64_t number)
 
 	pthread_mutex_lock(&dumper->lock);
 	/* (the zero that stands for none is the end of no whole dump) */
-	if (dumper->earlier & 1 && (number == WMK_KDUMPER_ANY || (uint32_t)dumper->earlier == (uint32_t)end_of(number, true)) && dumper->begun < number)
+	if (dumper->earlier & 1 &&
+	    (number == WMK_KDUMPER_ANY || (uint32_t)dumper->earlier == (uint32_t)end_of(number, true)) &&
+	    dumper->begun < number)
 		dumper->begun = number;
 	dumper->earlier = 0;
 	if (number > dumper->asked)

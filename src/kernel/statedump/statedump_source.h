@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statedump_source.h - the state dump (statedump.h) as packets of a kernel channel: made by a thread of its own, beside the one that takes them.
+ * statedump_source.h - the state dump (statedump.h) as packets of a kernel channel: made by a thread of its own, beside
+ * the one that takes them.
  *
  *     wmk_kdumper_open(&options, &dumper);           a source of packets (ring/packet_source.h)
  *     wmk_kdumper_begin(dumper, number);             a dump begins; returns at once
  *
- * Two packets' worth of memory is all there is: while both are full the dump waits, so it is lost by nobody but who does not write it down.
+ * Two packets' worth of memory is all there is: while both are full the dump waits, so it is lost by nobody but who
+ * does not write it down.
  *
- * Dumps are told apart by numbers that grow (the clock's value at which they were asked for). A packet's end is twice the number of its dump, and 1 more
- * when that dump is whole there. Its place, which the trace keeps, is
+ * Dumps are told apart by numbers that grow (the clock's value at which they were asked for). A packet's end is twice
+ * the number of its dump, and 1 more when that dump is whole there. Its place, which the trace keeps, is
  *
  *     records in the trace, 32 bits │ the low 32 bits of its end
  *
@@ -36,9 +38,11 @@ struct wmk_kdumper_options {
 	size_t n_contexts;
 	uint64_t (*clock)(void *data);
 	void *clock_data;
-	const char *proc, *sys;                  /* other trees than the machine's, for tests: as in statedump.h; not copied */
+	/* other trees than the machine's, for tests: as in statedump.h; not copied */
+	const char *proc, *sys;
 	unsigned parts;                          /* 0: all */
-	size_t packet_bytes;                     /* of a packet's content at most; 0: 128 KiB; at least WMK_KSTATEDUMP_PAYLOAD_MAX and a little */
+	/* of a packet's content at most; 0: 128 KiB; at least WMK_KSTATEDUMP_PAYLOAD_MAX and a little */
+	size_t packet_bytes;
 };
 
 /*

@@ -6,7 +6,8 @@
  *                           /fd, fdinfo       lttng_statedump_file_descriptor, once for each table of files
  *                           /maps             lttng_statedump_vm_map, once for each process
  *
- * Everything is opened beneath the process's directory, which stays that of this process when its number is given to another.
+ * Everything is opened beneath the process's directory, which stays that of this process when its number is given to
+ * another.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -78,8 +79,11 @@ static bool shares_files(const struct wmk_kdump *dump, int32_t a, int32_t b)
 	return !dump->may_compare || syscall(SYS_kcmp, a, b, KCMP_FILES, 0, 0) <= 0;
 }
 
-/* *is_new: it was not shown yet. 0: the thread has none, or one that cannot be seen (threads of the kernel share one). */
-static int32_t table_of(const struct wmk_kdump *dump, struct process *process, const struct wmk_kdump_task *task, bool *is_new)
+/*
+ * *is_new: it was not shown yet. 0: the thread has none, or one that cannot be seen (threads of the kernel share one).
+ */
+static int32_t table_of(const struct wmk_kdump *dump, struct process *process, const struct wmk_kdump_task *task,
+			bool *is_new)
 {
 	*is_new = false;
 	if (wmk_kdump_is_zombie(task) || task->stat.flags & WMK_KPROC_KTHREAD)
@@ -161,9 +165,13 @@ static int dump_files(struct wmk_kdump *dump, const struct wmk_kdump_task *task,
 
 static int dump_map(struct wmk_kdump *dump, int32_t pid, const struct wmk_kproc_map *map)
 {
-	/* Of what is shared only what can be written is VM_SHARED for sure: a mapping of a file that was opened for reading is not. */
-	const uint64_t flags = (map->can_read ? VM_READ : 0) | (map->can_write ? VM_WRITE : 0) | (map->can_execute ? VM_EXEC : 0) |
-			       (map->is_shared ? VM_MAYSHARE : 0) | (map->is_shared && map->can_write ? VM_SHARED : 0);
+	/*
+	 * Of what is shared only what can be written is VM_SHARED for sure: a mapping of a file that was opened for
+	 * reading is not.
+	 */
+	const uint64_t flags = (map->can_read ? VM_READ : 0) | (map->can_write ? VM_WRITE : 0) |
+			       (map->can_execute ? VM_EXEC : 0) | (map->is_shared ? VM_MAYSHARE : 0) |
+			       (map->is_shared && map->can_write ? VM_SHARED : 0);
 
 	wmk_kdump_put_i32(dump, pid);
 	wmk_kdump_put_64(dump, map->start);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf_ring.c - a BPF ring buffer read in place (see bpf_ring.h). libbpf's reader hands out one record at a time through a callback and gives
- * each back at once; a batch is cheaper, and may stay until it is written.
+ * bpf_ring.c - a BPF ring buffer read in place (see bpf_ring.h). libbpf's reader hands out one record at a time through
+ * a callback and gives each back at once; a batch is cheaper, and may stay until it is written.
  */
 #include <bpf/bpf.h>
 
@@ -69,7 +69,9 @@ int wmk_kring_step(struct wmk_kring *ring, uint64_t *at, uint64_t end, const uin
 			return 0;
 		if (whole > end - *at || whole > ring->size) {
 			*at = end;
-			return wmk_error(-EPROTO, "a BPF ring buffer has a record of %u bytes, which is more than is there", size);
+			return wmk_error(-EPROTO,
+					 "a BPF ring buffer has a record of %u bytes, which is more than is there",
+					 size);
 		}
 		*at += whole;
 		if (word & BPF_RINGBUF_DISCARD_BIT)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_bpf.c - the BPF program for system calls: loaded, told what to record, counted (see syscall_bpf.h). bpf_ring.c reads its rings.
+ * syscall_bpf.c - the BPF program for system calls: loaded, told what to record, counted (see syscall_bpf.h).
+ * bpf_ring.c reads its rings.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -41,7 +42,9 @@ struct wmk_syscalls {
 
 /* ── words ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What libbpf says while this thread loads: the begin of its words, and of the verifier's the end, where the reason is. */
+/*
+ * What libbpf says while this thread loads: the begin of its words, and of the verifier's the end, where the reason is.
+ */
 static __thread char log_text[8192];
 
 __attribute__((format(printf, 2, 0)))
@@ -55,7 +58,7 @@ static int keep_words(enum libbpf_print_level level, const char *format, va_list
 		return 0;
 	if ((size_t)len < sizeof(log_text) - used) {
 		memcpy(log_text + used, words, (size_t)len + 1);
-	} else if (!strstr(log_text, "\nprocessed ")) {       /* what comes behind the reason is not kept in its place */
+	} else if (!strstr(log_text, "\nprocessed ")) { /* what comes behind the reason is not kept in its place */
 		const size_t keep = (size_t)len < sizeof(log_text) - 1 ? (size_t)len : sizeof(log_text) - 1;
 
 		memcpy(log_text, words + (size_t)len - keep, keep + 1);
@@ -67,8 +70,11 @@ static int keep_words(enum libbpf_print_level level, const char *format, va_list
 static int refused(int err)
 {
 	char lockdown[128] = "";
-	struct wmk_syscalls_facts facts = { .is_root = geteuid() == 0, .has_btf = access("/sys/kernel/btf/vmlinux", R_OK) == 0,
-		.has_ringbuf = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) != 0, .lockdown = lockdown, .log = log_text };
+	struct wmk_syscalls_facts facts = { .is_root = geteuid() == 0,
+					    .has_btf = access("/sys/kernel/btf/vmlinux", R_OK) == 0,
+					    .has_ringbuf = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) != 0,
+					    .lockdown = lockdown,
+					    .log = log_text };
 	const int fd = open("/sys/kernel/security/lockdown", O_RDONLY | O_CLOEXEC);
 
 	if (fd >= 0) {
@@ -94,7 +100,8 @@ static int load(struct wmk_syscalls *calls, const struct wmk_syscalls_options *o
 	if (!err)
 		err = bpf_map__set_max_entries(calls->skel->maps.rings, calls->n_cpus);
 	if (!err)
-		err = bpf_map__set_max_entries(calls->skel->maps.pids, options->processes ? options->processes : PROCESSES);
+		err = bpf_map__set_max_entries(calls->skel->maps.pids,
+					       options->processes ? options->processes : PROCESSES);
 	if (!err)
 		err = bpf_program__set_autoload(calls->skel->progs.wmk_signal, options->is_told);
 	if (!err)
@@ -117,7 +124,8 @@ static int make_rings(struct wmk_syscalls *calls, uint32_t bytes)
 			return wmk_error_add(err, "cannot make a ring of %u bytes for system calls", bytes);
 	}
 	for (uint32_t cpu = 0; cpu < calls->n_cpus; cpu++)
-		if (bpf_map_update_elem(bpf_map__fd(calls->skel->maps.rings), &cpu, &calls->rings[cpu % calls->n_rings].fd, BPF_ANY) != 0)
+		if (bpf_map_update_elem(bpf_map__fd(calls->skel->maps.rings), &cpu,
+					&calls->rings[cpu % calls->n_rings].fd, BPF_ANY) != 0)
 			return wmk_error(-errno, "cannot give CPU %u its ring", cpu);
 	return 0;
 }
@@ -282,7 +290,8 @@ int wmk_syscalls_exclude(struct wmk_syscalls *calls, pid_t pid)
 			__atomic_store_n(&excluded[i], (__u32)pid, __ATOMIC_RELAXED);
 			return 0;
 		}
-	return wmk_error(-ENOSPC, "cannot leave process %d alone: %u are excluded already", (int)pid, WMK_SYSCALLS_EXCLUDED);
+	return wmk_error(-ENOSPC, "cannot leave process %d alone: %u are excluded already", (int)pid,
+			 WMK_SYSCALLS_EXCLUDED);
 }
 
 void wmk_syscalls_exclude_only(struct wmk_syscalls *calls, const pid_t *pids, unsigned n)

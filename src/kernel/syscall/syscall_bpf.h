@@ -10,9 +10,11 @@
  *     wmk_syscalls_release(&batch)                   its room is free again
  *     wmk_syscalls_stats(calls, ring, &stats)        recorded + lost = made
  *
- * Everything hangs on this process's descriptors: nothing is pinned, nothing is left when it is killed. This process itself is never recorded.
+ * Everything hangs on this process's descriptors: nothing is pinned, nothing is left when it is killed. This process
+ * itself is never recorded.
  *
- * One thread at a time. -errno with a cause chain. A build without libbpf has these functions too: wmk_syscalls_open() says so (-ENOTSUP).
+ * One thread at a time. -errno with a cause chain. A build without libbpf has these functions too: wmk_syscalls_open()
+ * says so (-ENOTSUP).
  */
 #ifndef WMK_KERNEL_SYSCALL_BPF_H
 #define WMK_KERNEL_SYSCALL_BPF_H
@@ -43,7 +45,11 @@ struct wmk_syscalls_options {
 
 struct wmk_syscalls_stats {
 	uint64_t recorded, lost;   /* lost: there was no room in the ring */
-	uint64_t missed;           /* the kernel did not run the program, since it ran already: has not been seen; of all rings, and of calls not wanted too */
+	/*
+	 * the kernel did not run the program, since it ran already: has not been seen; of all rings, and of calls not
+	 * wanted too
+	 */
+	uint64_t missed;
 	uint64_t unreadable;       /* arguments that point to what could not be read */
 	uint64_t unfollowed;       /* children for whom there was no room in the set; of all rings */
 };
@@ -89,7 +95,10 @@ int wmk_syscalls_follow(struct wmk_syscalls *calls, pid_t pid, bool followed);
 int wmk_syscalls_follow_only(struct wmk_syscalls *calls, const pid_t *pids, unsigned n, bool all);
 /* A process (as the first pid namespace has it) that is never recorded. -ENOSPC: there are WMK_SYSCALLS_EXCLUDED. */
 int wmk_syscalls_exclude(struct wmk_syscalls *calls, pid_t pid);
-/* These and no others, but this process, which always is: WMK_SYSCALLS_EXCLUDED - 1 of them at most, the rest is recorded. */
+/*
+ * These and no others, but this process, which always is: WMK_SYSCALLS_EXCLUDED - 1 of them at most, the rest is
+ * recorded.
+ */
 void wmk_syscalls_exclude_only(struct wmk_syscalls *calls, const pid_t *pids, unsigned n);
 /* What is copied of a call, if the table does not know it and the kernel's format has told more. */
 void wmk_syscalls_describe(struct wmk_syscalls *calls, const struct wmk_syscall *call);
@@ -108,7 +117,10 @@ int wmk_syscalls_fd(const struct wmk_syscalls *calls, uint32_t ring);
 uint64_t wmk_syscalls_head(const struct wmk_syscalls *calls, uint32_t ring);
 /* 1: *batch is filled, the caller's until wmk_syscalls_release(); 0: nothing is there. */
 int wmk_syscalls_next(struct wmk_syscalls *calls, uint32_t ring, struct wmk_syscalls_batch *batch);
-/* 1: *record, which points into the ring; 0: no more in this batch; -EPROTO: this record is none and has been passed over. */
+/*
+ * 1: *record, which points into the ring; 0: no more in this batch; -EPROTO: this record is none and has been passed
+ * over.
+ */
 int wmk_syscalls_take(struct wmk_syscalls_batch *batch, struct wmk_syscalls_record *record);
 /* What was taken goes; what was not comes again. */
 void wmk_syscalls_release(struct wmk_syscalls_batch *batch);

@@ -29,19 +29,23 @@ int wmk_syscalls_refused(int err, const struct wmk_syscalls_facts *facts)
 	char line[96];
 
 	if (!facts->has_btf)
-		return wmk_error_said(-ENOTSUP, "this kernel does not describe its structures (/sys/kernel/btf/vmlinux; CONFIG_DEBUG_INFO_BTF): "
-				      "what system calls' arguments point to cannot be recorded");
+		return wmk_error_said(-ENOTSUP, "this kernel does not describe its structures "
+						"(/sys/kernel/btf/vmlinux; CONFIG_DEBUG_INFO_BTF): "
+						"what system calls' arguments point to cannot be recorded");
 	if (err == -EPERM || err == -EACCES) {
 		if (!facts->is_root)
-			return wmk_error_said(-EPERM, "what system calls' arguments point to is recorded by BPF, which needs root (or CAP_BPF and CAP_PERFMON)");
+			return wmk_error_said(-EPERM, "what system calls' arguments point to is recorded by BPF, which "
+						      "needs root (or CAP_BPF and CAP_PERFMON)");
 		if (strstr(facts->lockdown, "[confidentiality]"))
-			return wmk_error_said(-EPERM, "the kernel is locked down (confidentiality): BPF may not read memory");
+			return wmk_error_said(-EPERM,
+					      "the kernel is locked down (confidentiality): BPF may not read memory");
 	}
 	verifier_line(facts->log, line, sizeof(line));
 	if (*line)
 		return wmk_error_said(err, "this kernel's verifier refuses the BPF program: %s", line);
 	if (err == -EPERM || err == -EACCES)
-		return wmk_error_said(err, "bpf() is refused, also to root: by a container, seccomp or a security module");
+		return wmk_error_said(err,
+				      "bpf() is refused, also to root: by a container, seccomp or a security module");
 	if (err == -ENOSYS)
 		return wmk_error_said(-ENOTSUP, "this kernel has no BPF (CONFIG_BPF_SYSCALL)");
 	if (!facts->has_ringbuf)

@@ -16,19 +16,24 @@ void wmk_kclock_init(struct wmk_kclock *clock, enum wmk_clock_kind kind)
 	wmk_kclock_take(clock);
 }
 
-/* The narrowest of a few: who is interrupted in between has a wide bracket. Ends early with one as narrow as they come. */
+/*
+ * The narrowest of a few: who is interrupted in between has a wide bracket. Ends early with one as narrow as they come.
+ */
 void wmk_kclock_take(struct wmk_kclock *clock)
 {
 	struct wmk_kclock_pair best = { .width = UINT64_MAX };
 
 	if (clock->kind != WMK_CLOCK_COUNTER)
 		return;
-	for (unsigned i = 0; i < TRIES && (i < 4 || best.width > 2 * (clock->n ? clock->pairs[clock->n - 1].width : 0)); i++) {
+	for (unsigned i = 0; i < TRIES && (i < 4 || best.width > 2 * (clock->n ? clock->pairs[clock->n - 1].width : 0));
+	     i++) {
 		const uint64_t before = wmk_clock_counter();
 		const uint64_t mono = wmk_kspaces_monotonic(), after = wmk_clock_counter();
 
 		if (after - before < best.width)
-			best = (struct wmk_kclock_pair){ .mono = mono, .value = before + (after - before) / 2, .width = after - before };
+			best = (struct wmk_kclock_pair){ .mono = mono,
+							 .value = before + (after - before) / 2,
+							 .width = after - before };
 	}
 	wmk_kclock_add(clock, &best);
 }
@@ -49,7 +54,9 @@ static uint64_t bend(const struct wmk_kclock_pair *pairs)
 	return line > pairs[1].value ? line - pairs[1].value : pairs[1].value - line;
 }
 
-/* Of the older half every second pair goes: it is there for streams that are read late. What that makes worse adds up. */
+/*
+ * Of the older half every second pair goes: it is there for streams that are read late. What that makes worse adds up.
+ */
 static void thin(struct wmk_kclock *clock)
 {
 	const unsigned half = clock->n / 2;

@@ -2,9 +2,10 @@
 /*
  * syscall_clock.h - times of CLOCK_MONOTONIC, which BPF programs have, as values of the trace's clock.
  *
- * Pairs of both clocks' values are taken while recording, each read between two reads of the trace's clock: that bracket's width says how wrong
- * the pair can be. Between two pairs the way is a straight line, which goes through both: a value between them is no more wrong than the worse of
- * the two, plus what the clocks bent meanwhile. Take a pair after records were made and before they are mapped; nothing is extrapolated then.
+ * Pairs of both clocks' values are taken while recording, each read between two reads of the trace's clock: that
+ * bracket's width says how wrong the pair can be. Between two pairs the way is a straight line, which goes through
+ * both: a value between them is no more wrong than the worse of the two, plus what the clocks bent meanwhile. Take a
+ * pair after records were made and before they are mapped; nothing is extrapolated then.
  *
  * One thread at a time.
  */
@@ -26,7 +27,10 @@ struct wmk_kclock {
 	enum wmk_clock_kind kind;
 	unsigned n;
 	uint64_t taken;          /* pairs ever */
-	/* In values of the trace's clock: the widest bracket; how far a pair was from the line between its neighbours at most; what thinning cost. */
+	/*
+	 * In values of the trace's clock: the widest bracket; how far a pair was from the line between its neighbours
+	 * at most; what thinning cost.
+	 */
 	uint64_t widest, bent, thinned;
 	struct wmk_kclock_pair pairs[WMK_KCLOCK_PAIRS];
 };

@@ -35,13 +35,20 @@ static enum wmk_kshow pointed_of(enum wmk_kkind kind, bool *at_entry, bool *at_e
 		uint8_t kind, show;
 		bool at_entry, at_exit;
 	} rows[] = {
-		{ WMK_KKIND_PATH, WMK_KSHOW_TEXT, true, false },           { WMK_KKIND_TEXT, WMK_KSHOW_TEXT, true, false },
-		{ WMK_KKIND_TEXTS, WMK_KSHOW_TEXTS, true, false },         { WMK_KKIND_BYTES_IN, WMK_KSHOW_BLOB, true, false },
-		{ WMK_KKIND_BYTES_OUT, WMK_KSHOW_BLOB, false, true },      { WMK_KKIND_ADDRESS_IN, WMK_KSHOW_ADDRESS, true, false },
-		{ WMK_KKIND_ADDRESS_OUT, WMK_KSHOW_ADDRESS, false, true }, { WMK_KKIND_VECTORS_IN, WMK_KSHOW_BLOB, true, false },
-		{ WMK_KKIND_VECTORS_OUT, WMK_KSHOW_BLOB, false, true },    { WMK_KKIND_TIME_IN, WMK_KSHOW_TIME, true, false },
-		{ WMK_KKIND_TIME_OUT, WMK_KSHOW_TIME, false, true },       { WMK_KKIND_STAT, WMK_KSHOW_STAT, false, true },
-		{ WMK_KKIND_POLLS, WMK_KSHOW_POLLS, true, true },          { WMK_KKIND_PAIR_OUT, WMK_KSHOW_PAIR, false, true },
+		{ WMK_KKIND_PATH, WMK_KSHOW_TEXT, true, false },
+		{ WMK_KKIND_TEXT, WMK_KSHOW_TEXT, true, false },
+		{ WMK_KKIND_TEXTS, WMK_KSHOW_TEXTS, true, false },
+		{ WMK_KKIND_BYTES_IN, WMK_KSHOW_BLOB, true, false },
+		{ WMK_KKIND_BYTES_OUT, WMK_KSHOW_BLOB, false, true },
+		{ WMK_KKIND_ADDRESS_IN, WMK_KSHOW_ADDRESS, true, false },
+		{ WMK_KKIND_ADDRESS_OUT, WMK_KSHOW_ADDRESS, false, true },
+		{ WMK_KKIND_VECTORS_IN, WMK_KSHOW_BLOB, true, false },
+		{ WMK_KKIND_VECTORS_OUT, WMK_KSHOW_BLOB, false, true },
+		{ WMK_KKIND_TIME_IN, WMK_KSHOW_TIME, true, false },
+		{ WMK_KKIND_TIME_OUT, WMK_KSHOW_TIME, false, true },
+		{ WMK_KKIND_STAT, WMK_KSHOW_STAT, false, true },
+		{ WMK_KKIND_POLLS, WMK_KSHOW_POLLS, true, true },
+		{ WMK_KKIND_PAIR_OUT, WMK_KSHOW_PAIR, false, true },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
@@ -109,7 +116,10 @@ struct draft {
 
 static const struct wmk_type text_type = { .kind = WMK_TYPE_STRING };
 
-#define NUMBER_TYPE(bits, is_negative, in_base) { .kind = WMK_TYPE_INT, .width = (bits), .is_signed = (is_negative), .base = (in_base) }
+#define NUMBER_TYPE(bits, is_negative, in_base) \
+	{ \
+		.kind = WMK_TYPE_INT, .width = (bits), .is_signed = (is_negative), .base = (in_base) \
+	}
 
 static const struct wmk_field poll_fields[] = {
 	{ .name = "fd", .type = NUMBER_TYPE(32, 1, 10) }, { .name = "events", .type = NUMBER_TYPE(16, 0, 16) },
@@ -174,7 +184,8 @@ static void add_labels(struct draft *draft, const char *name)
 		char *label = draft->label_names[draft->n_labels];
 
 		snprintf(label, NAME, "%s_%s", name, ends[i]);
-		draft->labels[draft->n_labels] = (struct wmk_label){ .name = label, .from = 1 << draft->n_labels, .to = 1 << draft->n_labels };
+		draft->labels[draft->n_labels] =
+			(struct wmk_label){ .name = label, .from = 1 << draft->n_labels, .to = 1 << draft->n_labels };
 		draft->n_labels++;
 	}
 }
@@ -191,7 +202,8 @@ static void add_item(struct draft *draft, const struct wmk_syscall *call, const 
 		add_field(draft, "id", "", number_type(32, false, 10));
 		break;
 	case WMK_KSHOW_RET:
-		add_field(draft, "ret", "", call->ret == WMK_KKIND_POINTER ? number_type(64, false, 16) : number_type(64, true, 10));
+		add_field(draft, "ret", "",
+			  call->ret == WMK_KKIND_POINTER ? number_type(64, false, 16) : number_type(64, true, 10));
 		break;
 	case WMK_KSHOW_NUMBER:
 		add_field(draft, arg->name, "", type_of(arg));
@@ -257,7 +269,8 @@ int wmk_syscalls_class(const struct wmk_syscall *call, bool is_exit, struct wmk_
 	n = wmk_syscall_items(call, is_exit, items);
 	for (unsigned i = 0; i < n; i++)
 		add_item(draft, call, &items[i]);
-	snprintf(name, sizeof(name), "%ssyscall_%s_%s", call->abi == WMK_KABI_COMPAT ? "compat_" : "", is_exit ? "exit" : "entry", call->event);
+	snprintf(name, sizeof(name), "%ssyscall_%s_%s", call->abi == WMK_KABI_COMPAT ? "compat_" : "",
+		 is_exit ? "exit" : "entry", call->event);
 	event.name = name;
 	event.n_fields = (uint16_t)draft->n;
 	event.fields = draft->fields;

@@ -16,8 +16,9 @@
  *     pollfd               the pointer, and <arg>_fds: a sequence of structures, at entry and at exit
  *     pair of descriptors  at exit <arg>_0, <arg>_1
  *
- * and the last field, `pointers`, has a bit for each of them that is NULL, could not be read, or was cut. All that was not read is 0 or empty.
- * At exit the first field is `ret`. Calls whose number is not known have the number as first field, `id`.
+ * and the last field, `pointers`, has a bit for each of them that is NULL, could not be read, or was cut. All that was
+ * not read is 0 or empty. At exit the first field is `ret`. Calls whose number is not known have the number as first
+ * field, `id`.
  *
  * Any thread.
  */
@@ -28,7 +29,11 @@
 
 /* *class is malloc'd: wmk_event_class_free(). 0, or -errno with a cause chain. */
 int wmk_syscalls_class(const struct wmk_syscall *call, bool is_exit, struct wmk_event_class **class);
-/* `record` is one of this call. Bytes; -ENOSPC: more than `room`. Trusts nothing in the record but its pieces' pointers and lengths. */
-long wmk_syscalls_payload(const struct wmk_syscall *call, const struct wmk_syscalls_record *record, uint8_t *out, size_t room);
+/*
+ * `record` is one of this call. Bytes; -ENOSPC: more than `room`. Trusts nothing in the record but its pieces' pointers
+ * and lengths.
+ */
+long wmk_syscalls_payload(const struct wmk_syscall *call, const struct wmk_syscalls_record *record, uint8_t *out,
+			  size_t room);
 
 #endif

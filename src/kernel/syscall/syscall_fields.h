@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_fields.h - private to syscall_event.c and syscall_payload.c: what is in the record of a call, in order. Class and payload are made from one list.
+ * syscall_fields.h - private to syscall_event.c and syscall_payload.c: what is in the record of a call, in order. Class
+ * and payload are made from one list.
  */
 #ifndef WMK_KERNEL_SYSCALL_FIELDS_H
 #define WMK_KERNEL_SYSCALL_FIELDS_H
@@ -8,12 +9,19 @@
 #include "kernel/syscall/syscall_info.h"
 
 enum wmk_kshow {
-	WMK_KSHOW_ID,            /* the call's number */
+	WMK_KSHOW_ID, /* the call's number */
 	WMK_KSHOW_RET,
-	WMK_KSHOW_NUMBER,        /* the argument itself */
+	WMK_KSHOW_NUMBER, /* the argument itself */
 	/* What it points to: */
-	WMK_KSHOW_TEXT, WMK_KSHOW_TEXTS, WMK_KSHOW_BLOB, WMK_KSHOW_ADDRESS, WMK_KSHOW_TIME, WMK_KSHOW_STAT, WMK_KSHOW_PAIR, WMK_KSHOW_POLLS,
-	WMK_KSHOW_POINTERS,      /* how the pointers were */
+	WMK_KSHOW_TEXT,
+	WMK_KSHOW_TEXTS,
+	WMK_KSHOW_BLOB,
+	WMK_KSHOW_ADDRESS,
+	WMK_KSHOW_TIME,
+	WMK_KSHOW_STAT,
+	WMK_KSHOW_PAIR,
+	WMK_KSHOW_POLLS,
+	WMK_KSHOW_POINTERS, /* how the pointers were */
 };
 
 struct wmk_kitem {

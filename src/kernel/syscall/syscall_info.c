@@ -20,19 +20,50 @@ static const struct {
 	const char *word;
 	uint8_t kind, set;
 } words[] = {
-	{ "none", WMK_KKIND_NONE, 0 }, { "int", WMK_KKIND_INT, 0 }, { "uint", WMK_KKIND_UINT, 0 }, { "long", WMK_KKIND_LONG, 0 },
-	{ "ulong", WMK_KKIND_ULONG, 0 }, { "hex", WMK_KKIND_HEX, 0 }, { "ptr", WMK_KKIND_POINTER, 0 }, { "fd", WMK_KKIND_FD, 0 },
-	{ "pid", WMK_KKIND_PID, 0 }, { "uid", WMK_KKIND_UID, 0 }, { "mode", WMK_KKIND_MODE, 0 }, { "errno", WMK_KKIND_ERRNO, 0 },
-	{ "path", WMK_KKIND_PATH, 0 }, { "text", WMK_KKIND_TEXT, 0 }, { "in", WMK_KKIND_BYTES_IN, 0 }, { "out", WMK_KKIND_BYTES_OUT, 0 },
-	{ "addrin", WMK_KKIND_ADDRESS_IN, 0 }, { "addrout", WMK_KKIND_ADDRESS_OUT, 0 }, { "texts", WMK_KKIND_TEXTS, 0 },
-	{ "viin", WMK_KKIND_VECTORS_IN, 0 }, { "viout", WMK_KKIND_VECTORS_OUT, 0 }, { "timein", WMK_KKIND_TIME_IN, 0 },
-	{ "timeout", WMK_KKIND_TIME_OUT, 0 }, { "stat", WMK_KKIND_STAT, 0 }, { "polls", WMK_KKIND_POLLS, 0 }, { "pair", WMK_KKIND_PAIR_OUT, 0 },
-	{ "open", WMK_KKIND_SET, WMK_KSET_OPEN }, { "prot", WMK_KKIND_SET, WMK_KSET_PROT }, { "map", WMK_KKIND_SET, WMK_KSET_MAP },
-	{ "clone", WMK_KKIND_SET, WMK_KSET_CLONE }, { "family", WMK_KKIND_SET, WMK_KSET_FAMILY }, { "socket", WMK_KKIND_SET, WMK_KSET_SOCKET },
-	{ "at", WMK_KKIND_SET, WMK_KSET_AT }, { "wait", WMK_KKIND_SET, WMK_KSET_WAIT }, { "signal", WMK_KKIND_SET, WMK_KSET_SIGNAL },
-	{ "whence", WMK_KKIND_SET, WMK_KSET_WHENCE }, { "access", WMK_KKIND_SET, WMK_KSET_ACCESS }, { "msg", WMK_KKIND_SET, WMK_KSET_MESSAGE },
-	{ "epoll", WMK_KKIND_SET, WMK_KSET_EPOLL }, { "clock", WMK_KKIND_SET, WMK_KSET_CLOCK }, { "fcntl", WMK_KKIND_SET, WMK_KSET_FCNTL },
-	{ "futex", WMK_KKIND_SET, WMK_KSET_FUTEX }, { "advice", WMK_KKIND_SET, WMK_KSET_ADVICE }, { "rename", WMK_KKIND_SET, WMK_KSET_RENAME },
+	{ "none", WMK_KKIND_NONE, 0 },
+	{ "int", WMK_KKIND_INT, 0 },
+	{ "uint", WMK_KKIND_UINT, 0 },
+	{ "long", WMK_KKIND_LONG, 0 },
+	{ "ulong", WMK_KKIND_ULONG, 0 },
+	{ "hex", WMK_KKIND_HEX, 0 },
+	{ "ptr", WMK_KKIND_POINTER, 0 },
+	{ "fd", WMK_KKIND_FD, 0 },
+	{ "pid", WMK_KKIND_PID, 0 },
+	{ "uid", WMK_KKIND_UID, 0 },
+	{ "mode", WMK_KKIND_MODE, 0 },
+	{ "errno", WMK_KKIND_ERRNO, 0 },
+	{ "path", WMK_KKIND_PATH, 0 },
+	{ "text", WMK_KKIND_TEXT, 0 },
+	{ "in", WMK_KKIND_BYTES_IN, 0 },
+	{ "out", WMK_KKIND_BYTES_OUT, 0 },
+	{ "addrin", WMK_KKIND_ADDRESS_IN, 0 },
+	{ "addrout", WMK_KKIND_ADDRESS_OUT, 0 },
+	{ "texts", WMK_KKIND_TEXTS, 0 },
+	{ "viin", WMK_KKIND_VECTORS_IN, 0 },
+	{ "viout", WMK_KKIND_VECTORS_OUT, 0 },
+	{ "timein", WMK_KKIND_TIME_IN, 0 },
+	{ "timeout", WMK_KKIND_TIME_OUT, 0 },
+	{ "stat", WMK_KKIND_STAT, 0 },
+	{ "polls", WMK_KKIND_POLLS, 0 },
+	{ "pair", WMK_KKIND_PAIR_OUT, 0 },
+	{ "open", WMK_KKIND_SET, WMK_KSET_OPEN },
+	{ "prot", WMK_KKIND_SET, WMK_KSET_PROT },
+	{ "map", WMK_KKIND_SET, WMK_KSET_MAP },
+	{ "clone", WMK_KKIND_SET, WMK_KSET_CLONE },
+	{ "family", WMK_KKIND_SET, WMK_KSET_FAMILY },
+	{ "socket", WMK_KKIND_SET, WMK_KSET_SOCKET },
+	{ "at", WMK_KKIND_SET, WMK_KSET_AT },
+	{ "wait", WMK_KKIND_SET, WMK_KSET_WAIT },
+	{ "signal", WMK_KKIND_SET, WMK_KSET_SIGNAL },
+	{ "whence", WMK_KKIND_SET, WMK_KSET_WHENCE },
+	{ "access", WMK_KKIND_SET, WMK_KSET_ACCESS },
+	{ "msg", WMK_KKIND_SET, WMK_KSET_MESSAGE },
+	{ "epoll", WMK_KKIND_SET, WMK_KSET_EPOLL },
+	{ "clock", WMK_KKIND_SET, WMK_KSET_CLOCK },
+	{ "fcntl", WMK_KKIND_SET, WMK_KSET_FCNTL },
+	{ "futex", WMK_KKIND_SET, WMK_KSET_FUTEX },
+	{ "advice", WMK_KKIND_SET, WMK_KSET_ADVICE },
+	{ "rename", WMK_KKIND_SET, WMK_KSET_RENAME },
 	{ "mask", WMK_KKIND_SET, WMK_KSET_MASK },
 };
 
@@ -95,7 +126,8 @@ int wmk_syscall_find(enum wmk_kabi abi, const char *name)
 		wmk_nearest_offer(&near, row[i].name);
 	}
 	if (near.n)
-		return wmk_error_said(-ENOENT, "no system call is named %.40s; near it: %s", name, wmk_nearest_text(&near, meant, sizeof(meant)));
+		return wmk_error_said(-ENOENT, "no system call is named %.40s; near it: %s", name,
+				      wmk_nearest_text(&near, meant, sizeof(meant)));
 	return wmk_error_said(-ENOENT, "no system call is named %.40s", name);
 }
 
@@ -223,10 +255,13 @@ static bool ends_with(const char *word, const char *end)
 
 static uint8_t kind_of_pointer(const struct wmk_kfield *field)
 {
-	static const char *const paths[] = { "filename", "pathname", "path", "oldname", "newname", "specialfile", "name" };
+	static const char *const paths[] = {
+		"filename", "pathname", "path", "oldname", "newname", "specialfile", "name"
+	};
 
 	/* A text that is read: never where the call writes to, and not what may be bytes. */
-	if (strncmp(field->type, "const char *", 12) != 0 || strchr(field->type + 12, '*') || strstr(field->name, "buf") || strstr(field->name, "ptr"))
+	if (strncmp(field->type, "const char *", 12) != 0 || strchr(field->type + 12, '*') ||
+	    strstr(field->name, "buf") || strstr(field->name, "ptr"))
 		return WMK_KKIND_POINTER;
 	return is_one_of(field->name, paths, COUNT(paths)) ? WMK_KKIND_PATH : WMK_KKIND_TEXT;
 }
@@ -234,7 +269,9 @@ static uint8_t kind_of_pointer(const struct wmk_kfield *field)
 static uint8_t kind_of(const struct wmk_kfield *field)
 {
 	static const char *const longs[] = { "long", "loff_t", "off_t" };
-	static const char *const wide[] = { "unsigned long", "size_t", "u64", "__u64", "aio_context_t", "const size_t" };
+	static const char *const wide[] = {
+		"unsigned long", "size_t", "u64", "__u64", "aio_context_t", "const size_t"
+	};
 	static const char *const users[] = { "uid_t", "gid_t", "qid_t" };
 	static const char *const unsigneds[] = { "unsigned int", "unsigned", "u32", "__u32", "const __u32" };
 
@@ -282,7 +319,8 @@ void wmk_syscall_refine(struct wmk_syscall *call, const struct wmk_kformat *form
 		struct wmk_syscall_arg *arg = &made.args[made.n_args];
 
 		/* Besides the arguments: the number, under one of two names, and what the kernel itself copied. */
-		if (strcmp(field->name, "__syscall_nr") == 0 || strcmp(field->name, "nr") == 0 || field->shape != WMK_KSHAPE_NUMBER)
+		if (strcmp(field->name, "__syscall_nr") == 0 || strcmp(field->name, "nr") == 0 ||
+		    field->shape != WMK_KSHAPE_NUMBER)
 			continue;
 		if (made.n_args == WMK_SYSCALLS_ARGS || !is_name(&made, field->name))
 			return;
@@ -306,11 +344,13 @@ static uint32_t at_most(uint32_t wanted, uint32_t most)
 #define POLL_SIZE 8
 
 /* How an argument is copied; *at_entry, *at_exit: when. */
-static struct wmk_syscalls_copy copy_of(const struct wmk_syscall *call, const struct wmk_syscall_arg *arg, const struct wmk_syscalls_limits *limits,
-				      bool *at_entry, bool *at_exit)
+static struct wmk_syscalls_copy copy_of(const struct wmk_syscall *call, const struct wmk_syscall_arg *arg,
+					const struct wmk_syscalls_limits *limits, bool *at_entry, bool *at_exit)
 {
 	const uint16_t bytes = (uint16_t)at_most(limits->bytes, WMK_SYSCALLS_PART_MAX);
-	struct wmk_syscalls_copy copy = { .arg = (uint8_t)(arg - call->args), .len_arg = arg->len_arg, .unit = 1, .max = bytes };
+	struct wmk_syscalls_copy copy = {
+		.arg = (uint8_t)(arg - call->args), .len_arg = arg->len_arg, .unit = 1, .max = bytes
+	};
 
 	*at_entry = true;
 	*at_exit = false;
@@ -343,7 +383,9 @@ static struct wmk_syscalls_copy copy_of(const struct wmk_syscall *call, const st
 	case WMK_KKIND_PAIR_OUT:
 		*at_exit = arg->kind != WMK_KKIND_TIME_IN;
 		copy.op = WMK_SYSCALLS_FIXED;
-		copy.unit = copy.max = arg->kind == WMK_KKIND_STAT ? (uint16_t)sizeof(struct stat) : arg->kind == WMK_KKIND_PAIR_OUT ? 8 : TIME_SIZE(call->abi);
+		copy.unit = copy.max = arg->kind == WMK_KKIND_STAT       ? (uint16_t)sizeof(struct stat)
+				       : arg->kind == WMK_KKIND_PAIR_OUT ? 8
+									 : TIME_SIZE(call->abi);
 		break;
 	case WMK_KKIND_POLLS:
 		*at_exit = true;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_info.h - what Waymark knows of system calls: numbers and names, arguments with their kinds, names of flags and errors.
+ * syscall_info.h - what Waymark knows of system calls: numbers and names, arguments with their kinds, names of flags
+ * and errors.
  *
  *     wmk_syscall_describe(abi, 257, &call)       openat: names and kinds of its arguments, from a table of the calls that are used most ...
  *     wmk_syscall_refine(&call, format)           ... else from what the kernel says in events/syscalls/sys_enter_*
  *     wmk_syscall_plan(&call, limits, &plan)      what the BPF program is to copy of it
  *
- * Numbers are made from the kernel's headers when this is built, names of flags from its constants by the compiler. Names of calls are those
- * of the headers ("stat"); names of events those of the kernel's tracer, which now and then differ ("newstat"); wmk_syscall_find() knows both.
+ * Numbers are made from the kernel's headers when this is built, names of flags from its constants by the compiler.
+ * Names of calls are those of the headers ("stat"); names of events those of the kernel's tracer, which now and then
+ * differ ("newstat"); wmk_syscall_find() knows both.
  *
  * Pure; any thread; -errno with a cause chain.
  */
@@ -25,7 +27,10 @@
 /* COMPAT: calls of 32-bit programs on a 64-bit machine (i386 on x86-64); there may be none. */
 enum wmk_kabi { WMK_KABI_NATIVE, WMK_KABI_COMPAT };
 
-/* How an argument or a result is shown, and what is fetched. In: is read by the call, so at its entry; out: is written by it. */
+/*
+ * How an argument or a result is shown, and what is fetched. In: is read by the call, so at its entry; out: is written
+ * by it.
+ */
 enum wmk_kkind {
 	WMK_KKIND_NONE,
 	WMK_KKIND_INT, WMK_KKIND_UINT, WMK_KKIND_LONG, WMK_KKIND_ULONG, WMK_KKIND_HEX,
@@ -47,9 +52,26 @@ enum wmk_kkind {
 };
 
 enum wmk_kset {
-	WMK_KSET_OPEN, WMK_KSET_PROT, WMK_KSET_MAP, WMK_KSET_CLONE, WMK_KSET_FAMILY, WMK_KSET_SOCKET, WMK_KSET_AT, WMK_KSET_WAIT,
-	WMK_KSET_SIGNAL, WMK_KSET_WHENCE, WMK_KSET_ACCESS, WMK_KSET_MESSAGE, WMK_KSET_EPOLL, WMK_KSET_CLOCK, WMK_KSET_FCNTL, WMK_KSET_FUTEX,
-	WMK_KSET_ADVICE, WMK_KSET_RENAME, WMK_KSET_MASK, WMK_KSET_ERRNO,
+	WMK_KSET_OPEN,
+	WMK_KSET_PROT,
+	WMK_KSET_MAP,
+	WMK_KSET_CLONE,
+	WMK_KSET_FAMILY,
+	WMK_KSET_SOCKET,
+	WMK_KSET_AT,
+	WMK_KSET_WAIT,
+	WMK_KSET_SIGNAL,
+	WMK_KSET_WHENCE,
+	WMK_KSET_ACCESS,
+	WMK_KSET_MESSAGE,
+	WMK_KSET_EPOLL,
+	WMK_KSET_CLOCK,
+	WMK_KSET_FCNTL,
+	WMK_KSET_FUTEX,
+	WMK_KSET_ADVICE,
+	WMK_KSET_RENAME,
+	WMK_KSET_MASK,
+	WMK_KSET_ERRNO,
 	WMK_KSETS
 };
 
@@ -72,7 +94,10 @@ struct wmk_syscall {
 	struct wmk_syscall_arg args[WMK_SYSCALLS_ARGS];
 };
 
-/* Number of the call of this name (the headers' or the kernel's tracer's), or -ENOENT with a cause chain that names the nearest. */
+/*
+ * Number of the call of this name (the headers' or the kernel's tracer's), or -ENOENT with a cause chain that names the
+ * nearest.
+ */
 int wmk_syscall_find(enum wmk_kabi abi, const char *name);
 /* The headers' name; NULL: there is none of this number. */
 const char *wmk_syscall_name(enum wmk_kabi abi, unsigned number);
@@ -89,7 +114,10 @@ const struct wmk_label *wmk_kset_labels(enum wmk_kset set, unsigned *n, bool *is
 /* "ENOENT"; NULL: unknown. `number` is positive. */
 const char *wmk_syscall_errno(unsigned number);
 
-/* Bytes at most of what is copied: texts up to WMK_SYSCALLS_PART_MAX, those of an argv up to WMK_SYSCALLS_STRING_MAX, the others' first bytes. */
+/*
+ * Bytes at most of what is copied: texts up to WMK_SYSCALLS_PART_MAX, those of an argv up to WMK_SYSCALLS_STRING_MAX,
+ * the others' first bytes.
+ */
 struct wmk_syscalls_limits {
 	uint32_t text, bytes;
 };
@@ -99,7 +127,10 @@ struct wmk_syscalls_limits {
 #define WMK_SYSCALLS_ADDRESS_MAX 128u
 #define WMK_SYSCALLS_POLLS_MAX 32u     /* pollfds that are copied */
 
-/* Is a text that could not be read at entry read at exit? Then the exit's record has it. Not of a program that has become another one. */
+/*
+ * Is a text that could not be read at entry read at exit? Then the exit's record has it. Not of a program that has
+ * become another one.
+ */
 bool wmk_syscall_is_late(const struct wmk_syscall *call, unsigned arg);
 
 void wmk_syscall_plan(const struct wmk_syscall *call, const struct wmk_syscalls_limits *limits,

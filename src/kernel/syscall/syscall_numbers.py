@@ -15,7 +15,8 @@ MOST = 512
 
 def defines(compiler, header):
     """Macros that are there after the header, name to text; None when there is no such header."""
-    run = subprocess.run([*compiler, '-E', '-dM', '-x', 'c', '-'], input=f'#include <{header}>\n', text=True, capture_output=True)
+    run = subprocess.run([*compiler, '-E', '-dM', '-x', 'c', '-'], input=f'#include <{header}>\n', text=True,
+                         capture_output=True)
     if run.returncode:
         return None
     return dict(re.findall(r'^#define (\w+) +(.+)$', run.stdout, re.M))
@@ -37,7 +38,10 @@ def numbers(macros):
 
 def main():
     output, compiler = sys.argv[1], sys.argv[2:]
-    lines = ['/* Made by syscall_numbers.py from the headers of this machine\'s kernel. */', '#include "kernel/syscall/syscall_table.h"']
+    lines = [
+        '/* Made by syscall_numbers.py from the headers of this machine\'s kernel. */',
+        '#include "kernel/syscall/syscall_table.h"'
+    ]
     for table, headers in TABLES:
         found = next((macros for macros in (defines(compiler, header) for header in headers) if macros), {})
         calls = numbers(found)

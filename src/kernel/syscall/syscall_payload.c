@@ -64,7 +64,8 @@ static void put_text(struct out *out, const void *text, size_t len)
 /* ── numbers ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* An argument of a 32-bit program is 32 bits: a negative one is made wide. */
-static void put_number(struct out *out, const struct wmk_syscall *call, const struct wmk_syscalls_record *record, unsigned arg)
+static void put_number(struct out *out, const struct wmk_syscall *call, const struct wmk_syscalls_record *record,
+		       unsigned arg)
 {
 	const uint8_t kind = call->args[arg].kind;
 	const uint64_t value = arg < record->n_values ? record->values[arg] : 0;
@@ -123,7 +124,9 @@ static void take(void *to, size_t size, const struct wmk_syscalls_piece *piece)
 		memcpy(to, piece->bytes, piece->len < size ? piece->len : size);
 }
 
-/* An abstract name, which begins with a NUL, begins with '@' instead, as ss(8) has it; what is no text in it ends it. */
+/*
+ * An abstract name, which begins with a NUL, begins with '@' instead, as ss(8) has it; what is no text in it ends it.
+ */
 static void unix_address(const struct sockaddr_un *address, size_t len, char *text, size_t size)
 {
 	const size_t begin = offsetof(struct sockaddr_un, sun_path), most = sizeof(address->sun_path);
@@ -212,7 +215,8 @@ static void put_polls(struct out *out, const struct wmk_syscalls_piece *piece)
 	put(out, piece->bytes, piece->len / 8 * 8);
 }
 
-static void put_pointed(struct out *out, const struct wmk_syscall *call, enum wmk_kshow show, const struct wmk_syscalls_piece *piece)
+static void put_pointed(struct out *out, const struct wmk_syscall *call, enum wmk_kshow show,
+			const struct wmk_syscalls_piece *piece)
 {
 	switch (show) {
 	case WMK_KSHOW_TEXT:
@@ -242,7 +246,8 @@ static void put_pointed(struct out *out, const struct wmk_syscall *call, enum wm
 	}
 }
 
-long wmk_syscalls_payload(const struct wmk_syscall *call, const struct wmk_syscalls_record *record, uint8_t *out_bytes, size_t room)
+long wmk_syscalls_payload(const struct wmk_syscall *call, const struct wmk_syscalls_record *record, uint8_t *out_bytes,
+			  size_t room)
 {
 	struct out out = { .at = out_bytes, .room = room };
 	struct wmk_kitem items[WMK_KITEMS];
@@ -256,7 +261,8 @@ long wmk_syscalls_payload(const struct wmk_syscall *call, const struct wmk_sysca
 		if (wmk_kshow_is_pointed(show)) {
 			const struct wmk_syscalls_piece *piece = piece_of(record, items[i].arg);
 
-			pointers |= (uint16_t)((piece->flags & ((1u << WMK_KPOINTER_BITS) - 1)) << (WMK_KPOINTER_BITS * n_pointed++));
+			pointers |= (uint16_t)((piece->flags & ((1u << WMK_KPOINTER_BITS) - 1))
+					       << (WMK_KPOINTER_BITS * n_pointed++));
 			put_pointed(&out, call, show, piece);
 		} else if (show == WMK_KSHOW_ID) {
 			put32(&out, record->number);
@@ -268,5 +274,6 @@ long wmk_syscalls_payload(const struct wmk_syscall *call, const struct wmk_sysca
 			put_number(&out, call, record, items[i].arg);
 		}
 	}
-	return out.is_full ? wmk_error(-ENOSPC, "a record of %s does not fit into %zu bytes", call->name, room) : (long)out.len;
+	return out.is_full ? wmk_error(-ENOSPC, "a record of %s does not fit into %zu bytes", call->name, room)
+			   : (long)out.len;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_record.c - bytes of a ring as a record (see syscall_bpf.h). Every length is bounded: what does not fit is no record.
+ * syscall_record.c - bytes of a ring as a record (see syscall_bpf.h). Every length is bounded: what does not fit is no
+ * record.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,11 +22,20 @@ int wmk_syscalls_record_parse(const uint8_t *bytes, size_t len, struct wmk_sysca
 	if (head.n_values > WMK_SYSCALLS_ARGS + is_other || head.n_parts > WMK_SYSCALLS_PARTS ||
 	    head.number >= WMK_SYSCALLS_NUMBERS ||
 	    head.n_values * sizeof(uint64_t) > len - at)
-		return wmk_error(-EPROTO, "a record of call %u with %u values and %u parts", head.number, head.n_values, head.n_parts);
-	*record = (struct wmk_syscalls_record){ .mono = head.time, .pid = head.pid, .tid = head.tid, .cpu = head.cpu, .number = head.number,
-		.is_exit = head.flags & WMK_SYSCALLS_IS_EXIT, .is_signal = head.flags & WMK_SYSCALLS_IS_SIGNAL, .is_end = head.flags & WMK_SYSCALLS_IS_END,
-		.abi = head.flags & WMK_SYSCALLS_IS_COMPAT ? WMK_KABI_COMPAT : WMK_KABI_NATIVE,
-		.n_values = head.n_values - is_other, .n_parts = head.n_parts };
+		return wmk_error(-EPROTO, "a record of call %u with %u values and %u parts", head.number, head.n_values,
+				 head.n_parts);
+	*record = (struct wmk_syscalls_record){ .mono = head.time,
+						.pid = head.pid,
+						.tid = head.tid,
+						.cpu = head.cpu,
+						.number = head.number,
+						.is_exit = head.flags & WMK_SYSCALLS_IS_EXIT,
+						.is_signal = head.flags & WMK_SYSCALLS_IS_SIGNAL,
+						.is_end = head.flags & WMK_SYSCALLS_IS_END,
+						.abi = head.flags & WMK_SYSCALLS_IS_COMPAT ? WMK_KABI_COMPAT
+											   : WMK_KABI_NATIVE,
+						.n_values = head.n_values - is_other,
+						.n_parts = head.n_parts };
 	memcpy(record->values, bytes + at, record->n_values * sizeof(uint64_t));
 	if (is_other)
 		memcpy(&record->other, bytes + at + WMK_SYSCALLS_ARGS * sizeof(uint64_t), sizeof(record->other));
@@ -39,7 +49,8 @@ int wmk_syscalls_record_parse(const uint8_t *bytes, size_t len, struct wmk_sysca
 		memcpy(&part, bytes + at, sizeof(part));
 		at += sizeof(part);
 		if (part.len > len - at)
-			return wmk_error(-EPROTO, "part %u of a record has %u bytes, where %zu are left", i + 1, part.len, len - at);
+			return wmk_error(-EPROTO, "part %u of a record has %u bytes, where %zu are left", i + 1,
+					 part.len, len - at);
 		*piece = (struct wmk_syscalls_piece){ .arg = part.arg, .flags = part.flags, .count = part.count, .len = part.len, .bytes = bytes + at };
 		at += (part.len + 7u) & ~(size_t)7;
 	}

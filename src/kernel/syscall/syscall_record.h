@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_record.h - what the BPF program bpf/syscalls.bpf.c and the loader have in common: what to copy for each system call, and the records that
- * come out of the rings. Both are compiled from the same tree, for the same machine: no versions, the machine's own byte order.
+ * syscall_record.h - what the BPF program bpf/syscalls.bpf.c and the loader have in common: what to copy for each
+ * system call, and the records that come out of the rings. Both are compiled from the same tree, for the same machine:
+ * no versions, the machine's own byte order.
  *
  * The entry of a call WMK_SYSCALLS_OTHER has the call's number as one more value.
  *
@@ -40,7 +41,8 @@ struct wmk_syscalls_copy {
 	__u8 op;                     /* enum wmk_syscalls_op */
 	__u8 arg;                    /* which points to it */
 	__u8 len_arg;
-	__u8 is_late;                /* what could not be read at entry is tried once more at exit, when the call has read it */
+	/* what could not be read at entry is tried once more at exit, when the call has read it */
+	__u8 is_late;
 	__u16 unit;
 	__u16 max;                   /* bytes at most */
 };
@@ -73,7 +75,10 @@ enum { WMK_SYSCALLS_SLOT_ENTRY, WMK_SYSCALLS_SLOT_EXIT, WMK_SYSCALLS_SLOT_TASK, 
 
 #define WMK_SYSCALLS_IS_EXIT 1u
 #define WMK_SYSCALLS_IS_COMPAT 2u
-/* No call: a signal that reaches the thread, the values are its siginfo; the thread's end, the value is its status as wait(2) has it. */
+/*
+ * No call: a signal that reaches the thread, the values are its siginfo; the thread's end, the value is its status as
+ * wait(2) has it.
+ */
 #define WMK_SYSCALLS_IS_SIGNAL 4u
 #define WMK_SYSCALLS_IS_END 8u
 

@@ -206,8 +206,8 @@ const char *const wmk_syscall_rows[] = {
 const unsigned wmk_syscall_rows_n = sizeof(wmk_syscall_rows) / sizeof(*wmk_syscall_rows);
 
 const char *const wmk_syscall_aliases[][2] = {
-	{ "fstat", "newfstat" }, { "lstat", "newlstat" }, { "sendfile", "sendfile64" }, { "stat", "newstat" }, { "umount2", "umount" },
-	{ "uname", "newuname" },
+	{ "fstat", "newfstat" }, { "lstat", "newlstat" }, { "sendfile", "sendfile64" },
+	{ "stat", "newstat" },   { "umount2", "umount" }, { "uname", "newuname" },
 };
 
 const unsigned wmk_syscall_aliases_n = sizeof(wmk_syscall_aliases) / sizeof(*wmk_syscall_aliases);

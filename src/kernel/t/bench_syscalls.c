@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_syscalls.c - what a system call costs more when it is recorded: by nobody, by the kernel's tracer (raw_syscalls in an instance of its own),
- * by the BPF program; on one CPU, and on two at once. To be run as root by hand; prints nanoseconds per call: of the best few hundred calls in a row,
- * and the mean of the time that the process had the CPU (a machine may have other work).
+ * bench_syscalls.c - what a system call costs more when it is recorded: by nobody, by the kernel's tracer (raw_syscalls
+ * in an instance of its own), by the BPF program; on one CPU, and on two at once. To be run as root by hand; prints
+ * nanoseconds per call: of the best few hundred calls in a row, and the mean of the time that the process had the CPU
+ * (a machine may have other work).
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -123,9 +124,10 @@ static void measure(const char *what, unsigned n, bool is_open, struct wmk_sysca
 	empty(calls);
 	if (calls)
 		wmk_syscalls_stats(calls, WMK_SYSCALLS_ALL_RINGS, &stats);
-	printf("%-36s %-8s %u CPU%s best %7.1f  mean %7.1f ns", what, is_open ? "openat" : "getppid", n, n > 1 ? "s" : " ",
-	       (board->best[0] + board->best[n - 1]) / 2, (board->mean[0] + board->mean[n - 1]) / 2);
-	printf(calls ? "   %llu recorded, %llu lost\n" : "\n", (unsigned long long)stats.recorded, (unsigned long long)stats.lost);
+	printf("%-36s %-8s %u CPU%s best %7.1f  mean %7.1f ns", what, is_open ? "openat" : "getppid", n,
+	       n > 1 ? "s" : " ", (board->best[0] + board->best[n - 1]) / 2, (board->mean[0] + board->mean[n - 1]) / 2);
+	printf(calls ? "   %llu recorded, %llu lost\n" : "\n", (unsigned long long)stats.recorded,
+	       (unsigned long long)stats.lost);
 }
 
 static void measure_all(const char *what, struct wmk_syscalls *calls)
@@ -167,7 +169,9 @@ static void by_tracefs(const char *clock)
 
 static void by_bpf(const char *what, uint32_t n_rings, bool is_wanted)
 {
-	const struct wmk_syscalls_options options = { .is_all = true, .n_rings = n_rings, .ring_bytes = 64u << 20, .clock = wmk_clock_detect() };
+	const struct wmk_syscalls_options options = {
+		.is_all = true, .n_rings = n_rings, .ring_bytes = 64u << 20, .clock = wmk_clock_detect()
+	};
 	struct wmk_syscalls *calls;
 	char words[512];
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """
-Holds a state dump against its own reading of /proc, which shares no line with the one that is tested. The processes that are named do nothing
-meanwhile; of all others only that they are there is held.
+Holds a state dump against its own reading of /proc, which shares no line with the one that is tested. The processes
+that are named do nothing meanwhile; of all others only that they are there is held.
 
-usage: compare_proc.py TRACE SINCE PID...      SINCE: threads that began before this one (a PID) must be there, each once
+usage: compare_proc.py TRACE SINCE PID...      SINCE: threads that began before this one (a PID) must be there, each
+once
 """
 import collections
 import os
@@ -29,7 +30,8 @@ def value_of(text):
 
 
 def records(trace):
-    done = subprocess.run(['babeltrace2', '--clock-cycles', '--no-delta', trace], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    done = subprocess.run(['babeltrace2', '--clock-cycles', '--no-delta', trace], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE)
     if done.returncode or done.stderr:
         sys.exit('babeltrace2: %d %s' % (done.returncode, done.stderr.decode(errors='replace')))
     found = []
@@ -48,7 +50,8 @@ def read(path):
 
 
 def status(path):
-    return dict((line.split(':', 1)[0], line.split(':', 1)[1].split()) for line in read(path).decode('latin-1').split('\n') if ':' in line)
+    return dict((line.split(':', 1)[0], line.split(':', 1)[1].split())
+                for line in read(path).decode('latin-1').split('\n') if ':' in line)
 
 
 def inum(path, kind):
@@ -59,7 +62,8 @@ def inum(path, kind):
 
 
 def mask_of(modes):
-    return (modes[0] == 'r') + 2 * (modes[1] == 'w') + 4 * (modes[2] == 'x') + (0x80 if modes[3] == 's' else 0) + 8 * (modes[1] == 'w' and modes[3] == 's')
+    return (modes[0] == 'r') + 2 * (modes[1] == 'w') + 4 * (modes[2] == 'x') + (
+        0x80 if modes[3] == 's' else 0) + 8 * (modes[1] == 'w' and modes[3] == 's')
 
 
 def expect_files(path, table):
@@ -78,14 +82,18 @@ def expect_task(pid, tid, tables):
     state = about['State'][0]
     has_files = state != 'Z'
     files = sorted(os.listdir(path + '/fd')) if has_files else []
-    table = tables.setdefault(str([(f, os.stat('%s/fd/%s' % (path, f)).st_ino) for f in files]), tid) if has_files else 0
-    yield 'process_state', dict(tid=tid, pid=pid, ppid=int(about['PPid'][0]), name=read(path + '/comm')[:-1], type=0, mode=5, submode=0,
-                                status={'S': 5, 'Z': 4, 'T': 0, 'R': 2}[state], cpu=None, file_table_address=table)
+    table = tables.setdefault(str([(f, os.stat('%s/fd/%s' % (path, f)).st_ino)
+                                   for f in files]), tid) if has_files else 0
+    yield 'process_state', dict(tid=tid, pid=pid, ppid=int(about['PPid'][0]), name=read(path + '/comm')[:-1], type=0,
+                                mode=5, submode=0, status={'S': 5, 'Z': 4, 'T': 0,
+                                                           'R': 2}[state], cpu=None, file_table_address=table)
     parent = status('/proc/%s/status' % about['PPid'][0])
     levels = len(about['NSpid'])
     for level in range(levels):
-        known = inum(path, 'pid') if level == levels - 1 else os.stat('/proc/self/ns/pid').st_ino if level == 0 else None
-        yield 'process_pid_ns', dict(tid=tid, vtid=int(about['NSpid'][level]), vpid=int(about['NStgid'][level]), ns_level=level, ns_inum=known,
+        known = inum(path,
+                     'pid') if level == levels - 1 else os.stat('/proc/self/ns/pid').st_ino if level == 0 else None
+        yield 'process_pid_ns', dict(tid=tid, vtid=int(about['NSpid'][level]), vpid=int(about['NStgid'][level]),
+                                     ns_level=level, ns_inum=known,
                                      vppid=int(parent['NStgid'][level]) if level < len(parent['NStgid']) else 0)
     own, ours = inum(path, 'user'), os.stat('/proc/self/ns/user').st_ino
     uid, gid = int(about['Uid'][0]), int(about['Gid'][0])
@@ -93,7 +101,8 @@ def expect_task(pid, tid, tables):
         inside = []
         for name, outside in (('uid_map', uid), ('gid_map', gid)):
             lines = [[int(n) for n in line.split()] for line in read(path + '/' + name).split(b'\n') if line]
-            inside.append(next((first + outside - base for first, base, n in lines if base <= outside < base + n), 65534))
+            inside.append(
+                next((first + outside - base for first, base, n in lines if base <= outside < base + n), 65534))
         yield 'process_user_ns', dict(tid=tid, vuid=inside[0], vgid=inside[1], ns_level=1, ns_inum=own)
     yield 'process_user_ns', dict(tid=tid, vuid=uid, vgid=gid, ns_level=0, ns_inum=ours)
     for kind in NAMESPACES:
@@ -111,7 +120,8 @@ def expect_process(pid):
         if line:
             where, modes, offset, _, inode = line.decode('latin-1').split()[:5]
             start, end = where.split('-')
-            yield 'vm_map', dict(pid=pid, start=int(start, 16), end=int(end, 16), flags=mask_of(modes), inode=int(inode), pgoff=int(offset, 16))
+            yield 'vm_map', dict(pid=pid, start=int(start, 16), end=int(end, 16), flags=mask_of(modes),
+                                 inode=int(inode), pgoff=int(offset, 16))
 
 
 def key(record):
@@ -122,8 +132,9 @@ def key(record):
 def compare(got, pid, failures):
     expected = collections.Counter(key(r) for r in expect_process(pid))
     tids = {int(t) for t in os.listdir('/proc/%d/task' % pid)}
-    of_it = collections.Counter(key(r) for r in got if r[1].get('tid') in tids and r[0] != 'interrupt' or r[1].get('pid') == pid or
-                                r[1].get('file_table_address') in tids)
+    of_it = collections.Counter(
+        key(r) for r in got if r[1].get('tid') in tids and r[0] != 'interrupt' or r[1].get('pid') == pid
+        or r[1].get('file_table_address') in tids)
     for what, n in (expected - of_it).items():
         failures.append('%d missing: %r' % (n, what))
     for what, n in (of_it - expected).items():
@@ -140,7 +151,10 @@ def compare_all(got, since, failures):
     n = 0
     for pid in filter(str.isdigit, os.listdir('/proc')):
         try:
-            tids = [t for t in os.listdir('/proc/%s/task' % pid) if began('/proc/%s/task/%s' % (pid, t)) < began('/proc/%d' % since)]
+            tids = [
+                t for t in os.listdir('/proc/%s/task' % pid)
+                if began('/proc/%s/task/%s' % (pid, t)) < began('/proc/%d' % since)
+            ]
         except (FileNotFoundError, ProcessLookupError):
             continue
         n += len(tids)

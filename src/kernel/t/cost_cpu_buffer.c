@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cost_cpu_buffer.c - what reading costs, in each mode and size of page: processor time of pages that are full, taken only and walked; of a look where nothing
- * is new; and of a flush for one record. No test: nothing passes or fails by time.
+ * cost_cpu_buffer.c - what reading costs, in each mode and size of page: processor time of pages that are full, taken
+ * only and walked; of a look where nothing is new; and of a flush for one record. No test: nothing passes or fails by
+ * time.
  *
  *     cost-kernel-cpu                                 a table
  */
@@ -115,9 +116,11 @@ static int one(enum wmk_kcpu_mode mode, unsigned page_kb)
 	flush = each_flush(buffer);
 	wmk_kcpu_close(buffer);
 	instance_remove(&made);
-	printf("%-6s %4u KiB: taken %6.1f us/MB (%5.2f us/page), walked %5.2f ns/record (%u bytes of each); nothing new %5.0f ns, one record flushed %6.0f ns\n",
-	       mode_names[mode], page_kb, sums[0].ns / 1e3 / ((double)sums[0].bytes / 1e6), sums[0].ns / 1e3 / (double)sums[0].parts,
-	       sums[1].ns / (double)sums[1].records, (unsigned)(sums[1].bytes / sums[1].records), look, flush);
+	printf("%-6s %4u KiB: taken %6.1f us/MB (%5.2f us/page), walked %5.2f ns/record (%u bytes of each); nothing "
+	       "new %5.0f ns, one record flushed %6.0f ns\n",
+	       mode_names[mode], page_kb, sums[0].ns / 1e3 / ((double)sums[0].bytes / 1e6),
+	       sums[0].ns / 1e3 / (double)sums[0].parts, sums[1].ns / (double)sums[1].records,
+	       (unsigned)(sums[1].bytes / sums[1].records), look, flush);
 	return 0;
 }
 

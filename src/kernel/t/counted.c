@@ -79,7 +79,8 @@ const char *instance_missing(void)
 		return "no tracefs at " TRACEFS;
 	if (!read_text(TRACEFS "/trace_clock", text, sizeof(text)) || !strstr(text, "x86-tsc"))
 		return "the kernel's tracer has no clock x86-tsc";
-	if (!read_text(TRACEFS "/events/raw_syscalls/sys_enter/format", text, sizeof(text)) || !strstr(text, "args[6];\toffset:16;\tsize:48"))
+	if (!read_text(TRACEFS "/events/raw_syscalls/sys_enter/format", text, sizeof(text)) ||
+	    !strstr(text, "args[6];\toffset:16;\tsize:48"))
 		return "the kernel has no event raw_syscalls:sys_enter of the known form";
 	id = strstr(text, "\nID: ");
 	if (!id)
@@ -127,7 +128,8 @@ void instances_sweep(void)
 	char path[512];
 
 	for (struct dirent *entry; dir && (entry = readdir(dir));) {
-		const int pid = strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0 ? atoi(entry->d_name + strlen(PREFIX)) : 0;
+		const int pid =
+			strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0 ? atoi(entry->d_name + strlen(PREFIX)) : 0;
 
 		if (pid > 0 && (pid == getpid() || (kill(pid, 0) < 0 && errno == ESRCH))) {
 			snprintf(path, sizeof(path), TRACEFS "/instances/%s", entry->d_name);

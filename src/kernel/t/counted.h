@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * counted.h - an instance of tracefs of the test's own, and processes that make counted system calls, one pinned to each CPU: each call's arguments
- * are its number and times around it, so that each record tells by itself whether it is the next one, and whether its time can be.
+ * counted.h - an instance of tracefs of the test's own, and processes that make counted system calls, one pinned to
+ * each CPU: each call's arguments are its number and times around it, so that each record tells by itself whether it is
+ * the next one, and whether its time can be.
  */
 #ifndef WMK_KERNEL_COUNTED_H
 #define WMK_KERNEL_COUNTED_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode.h - for tests and fuzzers: an event class as a reader of the trace sees it, and the payload of a record gone through by that.
+ * decode.h - for tests and fuzzers: an event class as a reader of the trace sees it, and the payload of a record gone
+ * through by that.
  */
 #ifndef WMK_KERNEL_T_DECODE_H
 #define WMK_KERNEL_T_DECODE_H

@@ -27,7 +27,8 @@ void dump_rig_open(struct dump_rig *rig)
 	assert_int_equal(wmk_ctf_stream_text(&text, WMK_CTF_1_8, 0, NULL, 0), 0);
 	for (uint32_t i = 0; i < WMK_KSTATEDUMP_EVENTS; i++)
 		assert_int_equal(wmk_ctf_event_text(&text, WMK_CTF_1_8, 0, i, &wmk_kstatedump_classes[i]), 0);
-	if (wmk_ctf_metadata_parse(text.text, text.len, "m", false, &rig->class) < 0 || wmk_ctf_compile(rig->class, "m", &rig->decoder) < 0)
+	if (wmk_ctf_metadata_parse(text.text, text.len, "m", false, &rig->class) < 0 ||
+	    wmk_ctf_compile(rig->class, "m", &rig->decoder) < 0)
 		fail_msg("%s", wmk_error_text(said, sizeof(said)));
 	wmk_ctf_text_free(&text);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump_rig.h - for tests: a state dump as lines of text, each payload read by the decoder that src/ctf compiles from the metadata of its class.
+ * dump_rig.h - for tests: a state dump as lines of text, each payload read by the decoder that src/ctf compiles from
+ * the metadata of its class.
  *
  *     process_state{ tid=7 pid=7 ppid=1 name="sh" ... }
  */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter_rig.h - for test_filter.c and fuzz_filter.c: events of all shapes, the kernel's filter language as it is documented
- * (Documentation/trace/events.rst) and as its own evaluator treats its operands, and the comparison: what the kernel's text lets through and the
- * program wants is what the program without a kernel wants.
+ * filter_rig.h - for test_filter.c and fuzz_filter.c: events of all shapes, the kernel's filter language as it is
+ * documented (Documentation/trace/events.rst) and as its own evaluator treats its operands, and the comparison: what
+ * the kernel's text lets through and the program wants is what the program without a kernel wants.
  *
- * The evaluator here knows only what filters are made of there; what it does not know, or the kernel would refuse, ends the test.
+ * The evaluator here knows only what filters are made of there; what it does not know, or the kernel would refuse, ends
+ * the test.
  */
 #ifndef WMK_KERNEL_T_FILTER_RIG_H
 #define WMK_KERNEL_T_FILTER_RIG_H
@@ -47,27 +48,44 @@ static inline void rig_must(bool so, const char *what, const char *text)
 	abort();
 }
 
-#define RIG_NUMBER(type, name, at, size, is_signed) "\tfield:" type " " name ";\toffset:" at ";\tsize:" size ";\tsigned:" is_signed ";\n"
+#define RIG_NUMBER(type, name, at, size, is_signed) \
+	"\tfield:" type " " name ";\toffset:" at ";\tsize:" size ";\tsigned:" is_signed ";\n"
 
 /* system, text; the fields are at all edges: signs, widths, renamed, shifted, labels, texts in and out of place. */
-static const struct { const char *system, *text; } rig_events[] = {
-	{ "sched", "name: sched_switch\nID: 1\nformat:\n" COMMON RIG_NUMBER("char", "prev_comm[16]", "8", "16", "0") RIG_NUMBER("pid_t", "prev_pid", "24", "4", "1")
-	  RIG_NUMBER("int", "prev_prio", "28", "4", "1") RIG_NUMBER("long", "prev_state", "32", "8", "1") RIG_NUMBER("char", "next_comm[16]", "40", "16", "0")
-	  RIG_NUMBER("pid_t", "next_pid", "56", "4", "1") RIG_NUMBER("int", "next_prio", "60", "4", "1") },
-	{ "syscalls", "name: sys_enter_openat\nID: 2\nformat:\n" COMMON RIG_NUMBER("int", "__syscall_nr", "8", "4", "1") RIG_NUMBER("int", "dfd", "16", "8", "0")
-	  RIG_NUMBER("const char *", "filename", "24", "8", "0") RIG_NUMBER("int", "flags", "32", "8", "0") RIG_NUMBER("umode_t", "mode", "40", "8", "0")
-	  RIG_NUMBER("unsigned int", "fd", "48", "8", "0") RIG_NUMBER("size_t", "count", "56", "8", "0") },
-	{ "syscalls", "name: sys_exit_openat\nID: 3\nformat:\n" COMMON RIG_NUMBER("int", "__syscall_nr", "8", "4", "1") RIG_NUMBER("long", "ret", "16", "8", "1") },
-	{ "block", "name: block_rq_issue\nID: 4\nformat:\n" COMMON RIG_NUMBER("u8", "tiny", "8", "1", "0") RIG_NUMBER("s16", "half", "10", "2", "1")
-	  RIG_NUMBER("u16", "uhalf", "12", "2", "0") RIG_NUMBER("u32", "word", "16", "4", "0") RIG_NUMBER("u64", "sector", "24", "8", "0")
-	  RIG_NUMBER("char", "rwbs[10]", "32", "10", "0") RIG_NUMBER("char", "disk[6]", "42", "6", "0") RIG_NUMBER("s8", "stiny", "48", "1", "1")
-	  RIG_NUMBER("__data_loc char[]", "cmd", "52", "4", "0") },
-	{ "irq", "name: shapes\nID: 5\nformat:\n" COMMON RIG_NUMBER("int", "state", "8", "4", "1") RIG_NUMBER("__data_loc char[]", "name", "12", "4", "0")
-	  RIG_NUMBER("unsigned long", "flags", "16", "8", "0") RIG_NUMBER("__rel_loc char[]", "label", "24", "4", "0")
-	  RIG_NUMBER("int", "COMM", "28", "4", "1") RIG_NUMBER("s16", "pair[2]", "32", "4", "1") RIG_NUMBER("__data_loc u64[]", "longs", "36", "4", "0")
-	  RIG_NUMBER("long", "mask", "40", "8", "1")
-	  "print fmt: \"x\", __print_symbolic(REC->state, { -1, \"LOST\" }, { 3, \"RUN\" }, { 4, \"RUNNING\" }, { 9, \"IDLE\" }), "
-	  "__print_flags(REC->mask, \"|\", { 1, \"A\" }, { 2, \"B\" })\n" },
+static const struct { const char *system, *text;
+} rig_events[] = {
+	{ "sched",
+	  "name: sched_switch\nID: 1\nformat:\n" COMMON RIG_NUMBER("char", "prev_comm[16]", "8", "16", "0")
+		  RIG_NUMBER("pid_t", "prev_pid", "24", "4", "1") RIG_NUMBER("int", "prev_prio", "28", "4", "1")
+			  RIG_NUMBER("long", "prev_state", "32", "8", "1")
+				  RIG_NUMBER("char", "next_comm[16]", "40", "16", "0")
+					  RIG_NUMBER("pid_t", "next_pid", "56", "4", "1")
+						  RIG_NUMBER("int", "next_prio", "60", "4", "1") },
+	{ "syscalls",
+	  "name: sys_enter_openat\nID: 2\nformat:\n" COMMON RIG_NUMBER("int", "__syscall_nr", "8", "4", "1")
+		  RIG_NUMBER("int", "dfd", "16", "8", "0") RIG_NUMBER("const char *", "filename", "24", "8", "0")
+			  RIG_NUMBER("int", "flags", "32", "8", "0") RIG_NUMBER("umode_t", "mode", "40", "8", "0")
+				  RIG_NUMBER("unsigned int", "fd", "48", "8", "0")
+					  RIG_NUMBER("size_t", "count", "56", "8", "0") },
+	{ "syscalls", "name: sys_exit_openat\nID: 3\nformat:\n" COMMON RIG_NUMBER("int", "__syscall_nr", "8", "4", "1")
+			      RIG_NUMBER("long", "ret", "16", "8", "1") },
+	{ "block", "name: block_rq_issue\nID: 4\nformat:\n" COMMON RIG_NUMBER("u8", "tiny", "8", "1", "0")
+			   RIG_NUMBER("s16", "half", "10", "2", "1") RIG_NUMBER("u16", "uhalf", "12", "2", "0")
+				   RIG_NUMBER("u32", "word", "16", "4", "0") RIG_NUMBER("u64", "sector", "24", "8", "0")
+					   RIG_NUMBER("char", "rwbs[10]", "32", "10", "0") RIG_NUMBER("char", "disk[6]",
+												      "42", "6", "0")
+						   RIG_NUMBER("s8", "stiny", "48", "1", "1")
+							   RIG_NUMBER("__data_loc char[]", "cmd", "52", "4", "0") },
+	{ "irq",
+	  "name: shapes\nID: 5\nformat:\n" COMMON RIG_NUMBER("int", "state", "8", "4", "1") RIG_NUMBER(
+		  "__data_loc char[]", "name", "12", "4", "0") RIG_NUMBER("unsigned long", "flags", "16", "8", "0")
+		  RIG_NUMBER("__rel_loc char[]", "label", "24", "4", "0") RIG_NUMBER("int", "COMM", "28", "4", "1")
+			  RIG_NUMBER("s16", "pair[2]", "32", "4", "1") RIG_NUMBER("__data_loc u64[]", "longs", "36",
+										  "4", "0")
+				  RIG_NUMBER("long", "mask", "40", "8",
+					     "1") "print fmt: \"x\", __print_symbolic(REC->state, { -1, \"LOST\" }, { "
+						  "3, \"RUN\" }, { 4, \"RUNNING\" }, { 9, \"IDLE\" }), "
+						  "__print_flags(REC->mask, \"|\", { 1, \"A\" }, { 2, \"B\" })\n" },
 };
 
 #define RIG_EVENTS (sizeof(rig_events) / sizeof(rig_events[0]))
@@ -80,8 +98,10 @@ static inline const struct rig *rig_of(unsigned i)
 	char said[1024];
 
 	if (!rigs[i].event)
-		rig_must(wmk_kformat_parse(rig_events[i].system, rig_events[i].text, strlen(rig_events[i].text), &rigs[i].format) == 0 &&
-			 wmk_kevent_make(rigs[i].format, &rigs[i].event) == 0, "an event of the rig", wmk_error_text(said, sizeof(said)));
+		rig_must(wmk_kformat_parse(rig_events[i].system, rig_events[i].text, strlen(rig_events[i].text),
+					   &rigs[i].format) == 0 &&
+				 wmk_kevent_make(rigs[i].format, &rigs[i].event) == 0,
+			 "an event of the rig", wmk_error_text(said, sizeof(said)));
 	return &rigs[i];
 }
 
@@ -94,7 +114,10 @@ static inline void rigs_free(void)
 	}
 }
 
-/* Any bytes become a record that the kernel could have made: names of threads end within their arrays, texts elsewhere are there. */
+/*
+ * Any bytes become a record that the kernel could have made: names of threads end within their arrays, texts elsewhere
+ * are there.
+ */
 static inline void rig_tame(const struct rig *rig, struct rig_moment *moment)
 {
 	static const uint32_t places[] = { 96, 100, 112, 128 };
@@ -203,7 +226,8 @@ static inline bool rig_compare(const char *op, rig_wide a, rig_wide b)
 	return strcmp(op, ">=") == 0 ? a >= b : strcmp(op, "<") == 0 ? a < b : a > b;
 }
 
-static inline bool rig_number_is(struct rig_kernel *k, const char *op, const uint8_t *bytes, unsigned size, bool is_signed, bool bits)
+static inline bool rig_number_is(struct rig_kernel *k, const char *op, const uint8_t *bytes, unsigned size,
+				 bool is_signed, bool bits)
 {
 	rig_wide value, wanted;
 	uint64_t raw = 0;
@@ -223,7 +247,8 @@ static inline bool rig_number_is(struct rig_kernel *k, const char *op, const uin
 	/* what does not fit is cut by the kernel: nobody writes that */
 	const uint64_t cut = (uint64_t)wanted << shift;
 
-	rig_must(wanted == (is_signed ? (rig_wide)((int64_t)cut >> shift) : (rig_wide)(cut >> shift)), "a number that does not fit", k->at);
+	rig_must(wanted == (is_signed ? (rig_wide)((int64_t)cut >> shift) : (rig_wide)(cut >> shift)),
+		 "a number that does not fit", k->at);
 	if (strcmp(op, "&") == 0) {
 		rig_must(bits, "& of what has none", k->text);
 		return (raw & (uint64_t)wanted & (UINT64_MAX >> shift)) != 0;
@@ -242,7 +267,8 @@ static inline bool rig_string_is(struct rig_kernel *k, const char *op, const cha
 	rig_must(end && end - k->at < 256 && end != k->at, "a text without an end", k->at);
 	snprintf(pattern, sizeof(pattern), "%.*s", (int)(end - k->at), k->at);
 	k->at = end + 1;
-	rig_must(strcmp(op, "==") == 0 || strcmp(op, "!=") == 0 || strcmp(op, "~") == 0, "an operator that texts do not have", op);
+	rig_must(strcmp(op, "==") == 0 || strcmp(op, "!=") == 0 || strcmp(op, "~") == 0,
+		 "an operator that texts do not have", op);
 	is = rig_text_is(op, s, len, pattern);
 	return is != (op[0] == '!');
 }
@@ -269,8 +295,12 @@ static inline bool rig_test(struct rig_kernel *k)
 		if (field->shape == WMK_KSHAPE_ARRAY && field->is_text)
 			return rig_string_is(k, op, (const char *)record + field->offset, field->size);
 		if (field->shape == WMK_KSHAPE_DYNAMIC || field->shape == WMK_KSHAPE_RELATIVE)
-			return rig_string_is(k, op, (const char *)record + (word & 0xffff) + (field->shape == WMK_KSHAPE_RELATIVE ? field->offset + 4 : 0), word >> 16);
-		rig_must(field->shape == WMK_KSHAPE_NUMBER && !strstr(field->type, "char *"), "a field that cannot be compared", name);
+			return rig_string_is(k, op,
+					     (const char *)record + (word & 0xffff) +
+						     (field->shape == WMK_KSHAPE_RELATIVE ? field->offset + 4 : 0),
+					     word >> 16);
+		rig_must(field->shape == WMK_KSHAPE_NUMBER && !strstr(field->type, "char *"),
+			 "a field that cannot be compared", name);
 		return rig_number_is(k, op, record + field->offset, field->size, field->is_signed, true);
 	}
 	if (len == 4 && memcmp(name, "COMM", 4) == 0)
@@ -328,11 +358,14 @@ static inline bool rig_kernel_wants(const struct rig *rig, const struct rig_mome
 
 /* ── both ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-static inline bool rig_program_wants(const struct rig *rig, const struct rig_moment *moment, const struct wmk_kfilter_made *made)
+static inline bool rig_program_wants(const struct rig *rig, const struct rig_moment *moment,
+				     const struct wmk_kfilter_made *made)
 {
 	struct wmk_kcommon common;
 	uint8_t payload[1024], contexts[20];
-	struct wmk_kfilter_record record = { .cpu = moment->cpu, .contexts = contexts, .contexts_len = sizeof(contexts), .payload = payload };
+	struct wmk_kfilter_record record = {
+		.cpu = moment->cpu, .contexts = contexts, .contexts_len = sizeof(contexts), .payload = payload
+	};
 	struct wmk_kfilter *filter;
 	const int32_t prio = 120;
 	bool wanted;
@@ -352,7 +385,8 @@ static inline bool rig_program_wants(const struct rig *rig, const struct rig_mom
 
 	memcpy(bytes, payload, (size_t)n);
 	record.payload = bytes;
-	rig_must(wmk_kfilter_open(rig->event->class, rig_contexts, 2, made->program, made->len, &filter) == 0, "a program that is none", "");
+	rig_must(wmk_kfilter_open(rig->event->class, rig_contexts, 2, made->program, made->len, &filter) == 0,
+		 "a program that is none", "");
 	wanted = wmk_kfilter_wants(filter, &record);
 	wmk_kfilter_close(filter);
 	free(bytes);
@@ -365,9 +399,12 @@ struct rig_filters {
 	struct wmk_kfilter_made parts, whole;
 };
 
-static inline int rig_make(const struct rig *rig, const struct wmk_filter_expr *const *exprs, unsigned n, struct rig_filters *made)
+static inline int rig_make(const struct rig *rig, const struct wmk_filter_expr *const *exprs, unsigned n,
+			   struct rig_filters *made)
 {
-	struct wmk_kfilter_event event = { .format = rig->format, .class = rig->event->class, .contexts = rig_contexts, .n_contexts = 2 };
+	struct wmk_kfilter_event event = {
+		.format = rig->format, .class = rig->event->class, .contexts = rig_contexts, .n_contexts = 2
+	};
 	int err = wmk_kfilter_make(&event, exprs, n, &made->parts);
 
 	made->rig = rig;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_copy_program.c - any bytes as a record, of the event that the first byte selects; the second one is how much room the payload has. Nothing
- * outside of the record is read, nothing outside of the room written, and what comes out is as long as the class's reader says.
+ * fuzz_copy_program.c - any bytes as a record, of the event that the first byte selects; the second one is how much
+ * room the payload has. Nothing outside of the record is read, nothing outside of the room written, and what comes out
+ * is as long as the class's reader says.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,17 +25,23 @@ static void must(bool so)
 #define REST(name, type, at) "\tfield:" type " " name "[];\toffset:" at ";\tsize:0;\tsigned:0;\n"
 #define FIXED(declaration, at, size) "\tfield:" declaration ";\toffset:" at ";\tsize:" size ";\tsigned:1;\n"
 
-static const struct { const char *system, *text; } formats[] = {
+static const struct { const char *system, *text;
+} formats[] = {
 	{ "irq", "name: a\nID: 1\nformat:\n" COMMON LOC("t", "char", "8") },
 	{ "irq", "name: b\nID: 1\nformat:\n" COMMON REL("t", "char", "8") LOC("u", "char", "12") REL("v", "u8", "16") },
-	{ "irq", "name: c\nID: 1\nformat:\n" COMMON LOC("a", "u16", "8") LOC("b", "int", "12") LOC("c", "u64", "16") LOC("d", "struct x", "20") },
+	{ "irq", "name: c\nID: 1\nformat:\n" COMMON LOC("a", "u16", "8") LOC("b", "int", "12") LOC("c", "u64", "16")
+			 LOC("d", "struct x", "20") },
 	{ "irq", "name: d\nID: 1\nformat:\n" COMMON FIXED("char x[7]", "8", "7") REST("r", "char", "15") },
-	{ "irq", "name: e\nID: 1\nformat:\n" COMMON FIXED("u64 x", "8", "8") REST("r", "u64", "16") REST("s", "struct y", "12") },
-	{ "sched", "name: sched_switch\nID: 1\nformat:\n" COMMON FIXED("char prev_comm[16]", "8", "16") FIXED("pid_t prev_pid", "24", "4")
-	  FIXED("int prev_prio", "28", "4") FIXED("long prev_state", "32", "8") FIXED("int next_prio", "40", "4") },
-	{ "block", "name: block_rq_issue\nID: 1\nformat:\n" COMMON FIXED("u16 io", "8", "2") FIXED("char rwbs[10]", "10", "10") LOC("cmd", "char", "20") },
-	{ "syscalls", "name: sys_enter_x\nID: 1\nformat:\n" COMMON FIXED("int nr", "16", "8") FIXED("char c", "24", "8") FIXED("umode_t m", "32", "8")
-	  FIXED("void *p", "40", "8") FIXED("int args[3]", "48", "12") },
+	{ "irq", "name: e\nID: 1\nformat:\n" COMMON FIXED("u64 x", "8", "8") REST("r", "u64", "16")
+			 REST("s", "struct y", "12") },
+	{ "sched", "name: sched_switch\nID: 1\nformat:\n" COMMON FIXED("char prev_comm[16]", "8", "16")
+			   FIXED("pid_t prev_pid", "24", "4") FIXED("int prev_prio", "28", "4")
+				   FIXED("long prev_state", "32", "8") FIXED("int next_prio", "40", "4") },
+	{ "block", "name: block_rq_issue\nID: 1\nformat:\n" COMMON FIXED("u16 io", "8", "2")
+			   FIXED("char rwbs[10]", "10", "10") LOC("cmd", "char", "20") },
+	{ "syscalls",
+	  "name: sys_enter_x\nID: 1\nformat:\n" COMMON FIXED("int nr", "16", "8") FIXED("char c", "24", "8")
+		  FIXED("umode_t m", "32", "8") FIXED("void *p", "40", "8") FIXED("int args[3]", "48", "12") },
 };
 
 #define FORMATS (sizeof(formats) / sizeof(formats[0]))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_elf.c - any bytes as an ELF file, or, if they do not begin like one, as the arguments of an SDT note for the machine that the first byte
- * chooses. Nothing is read behind its end, texts end, what is found lies in the file.
+ * fuzz_elf.c - any bytes as an ELF file, or, if they do not begin like one, as the arguments of an SDT note for the
+ * machine that the first byte chooses. Nothing is read behind its end, texts end, what is found lies in the file.
  */
 #include <elf.h>
 #include <stdio.h>
@@ -29,7 +29,8 @@ static void check_args(unsigned machine, const char *text)
 
 	must(n <= WMK_SDT_ARGS_MAX && n <= strlen(text));
 	for (unsigned i = 0; i < n; i++) {
-		must(memchr(args[i].symbol, 0, sizeof(args[i].symbol)) && memchr(args[i].base, 0, sizeof(args[i].base)));
+		must(memchr(args[i].symbol, 0, sizeof(args[i].symbol)) &&
+		     memchr(args[i].base, 0, sizeof(args[i].base)));
 		switch (args[i].kind) {
 		case WMK_SDT_UNREADABLE:
 			must(args[i].why && args[i].why[0]);
@@ -52,7 +53,8 @@ static int one(void *data, const struct wmk_elf_sdt *note)
 	unsigned *n = data;
 
 	must(note->provider[0] && note->name[0]);
-	must(note->name == note->provider + strlen(note->provider) + 1 && note->arguments == note->name + strlen(note->name) + 1);
+	must(note->name == note->provider + strlen(note->provider) + 1 &&
+	     note->arguments == note->name + strlen(note->name) + 1);
 	check_args(EM_X86_64, note->arguments);
 	return ++*n == 1000;
 }

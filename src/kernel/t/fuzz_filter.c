@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_filter.c - any text as a filter of an event of the kernel's, any bytes as its record: what the kernel gets is a filter of its language that
- * refuses nothing that is wanted, and with the consumer's program says what the filter says. And any bytes as the consumer's program.
+ * fuzz_filter.c - any text as a filter of an event of the kernel's, any bytes as its record: what the kernel gets is a
+ * filter of its language that refuses nothing that is wanted, and with the consumer's program says what the filter
+ * says. And any bytes as the consumer's program.
  *
  * The first byte: the event; the second: the CPU; then the record, the thread's name, and the text.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_format_file.c - any bytes as a format file. Nothing behind the end is read; what is parsed keeps what format_file.h promises; an event made of it
- * is one that the trace can be told of, and a record of zeros of it can be copied.
+ * fuzz_format_file.c - any bytes as a format file. Nothing behind the end is read; what is parsed keeps what
+ * format_file.h promises; an event made of it is one that the trace can be told of, and a record of zeros of it can be
+ * copied.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +26,11 @@ static void look(const struct wmk_kfield *field)
 	if (field->shape == WMK_KSHAPE_ARRAY)
 		must(field->elem && field->elem <= 8 && field->count * field->elem == field->size);
 	if (field->shape == WMK_KSHAPE_NUMBER)
-		must(!field->n_labels || field->size == 1 || field->size == 2 || field->size == 4 || field->size == 8 || !field->size);
+		must(!field->n_labels || field->size == 1 || field->size == 2 || field->size == 4 || field->size == 8 ||
+		     !field->size);
 	for (uint32_t i = 0; i < field->n_labels; i++)
-		must(field->labels[i].name[0] && field->labels[i].from == field->labels[i].to && field->shape == WMK_KSHAPE_NUMBER);
+		must(field->labels[i].name[0] && field->labels[i].from == field->labels[i].to &&
+		     field->shape == WMK_KSHAPE_NUMBER);
 }
 
 static void use(const struct wmk_kformat *format)

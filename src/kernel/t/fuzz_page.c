@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_page.c - any bytes as a page of the kernel's ring buffer: the first one says of which kernel, and two how it is cut. No record lies
- * outside; cut where a record begins, the parts have the records of the whole; what is damaged stays damaged. Or as one of the two texts.
+ * fuzz_page.c - any bytes as a page of the kernel's ring buffer: the first one says of which kernel, and two how it is
+ * cut. No record lies outside; cut where a record begins, the parts have the records of the whole; what is damaged
+ * stays damaged. Or as one of the two texts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,8 @@ static int walk(struct wmk_kpage *page, uint64_t n, uint64_t *count, uint64_t *s
 			break;
 		for (uint32_t i = 0; i < record.len; i++)
 			*sum = *sum * 31 + record.data[i];
-		must(record.data >= begin && record.len && record.len % 4 == 0 && (size_t)(page->end - record.data) >= record.len && page->at == record.data + record.len);
+		must(record.data >= begin && record.len && record.len % 4 == 0 &&
+		     (size_t)(page->end - record.data) >= record.len && page->at == record.data + record.len);
 		must(record.ts == page->ts && ((uintptr_t)(record.data - begin)) % 4 == 0);
 		*sum = *sum * 31 + record.ts;
 	}
@@ -59,7 +61,8 @@ static void fuzz_page(const struct wmk_kpage_layout *layout, const uint8_t *byte
 	at = (uint32_t)(page.at - begin);
 	page = part;
 	sum = 0;
-	must(wmk_kpage_part(&page, 0, at) == 0 && page.missed == part.missed && walk(&page, UINT64_MAX, &count, &sum) == 0);
+	must(wmk_kpage_part(&page, 0, at) == 0 && page.missed == part.missed &&
+	     walk(&page, UINT64_MAX, &count, &sum) == 0);
 	must(wmk_kpage_part(&part, at, part.len) == 0 && (at == 0 || !part.missed));
 	must(walk(&part, UINT64_MAX, &cut, &sum) == last && count + cut == all_count && sum == all_sum);
 }
@@ -73,7 +76,8 @@ static void fuzz_text(const uint8_t *data, size_t size)
 	must(text != NULL);
 	memcpy(text, data, size);
 	if (wmk_kpage_layout_parse(text, size, &layout) == 0)
-		must(layout.data_at >= layout.commit_at + layout.commit_size && layout.data_at < layout.page_size && layout.page_size <= WMK_KPAGE_SIZE_MAX);
+		must(layout.data_at >= layout.commit_at + layout.commit_size && layout.data_at < layout.page_size &&
+		     layout.page_size <= WMK_KPAGE_SIZE_MAX);
 	wmk_kcpu_stats_parse(text, size, &stats);
 	free(text);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_probe.c - any text as a probe that a user typed; the first byte says of which kind. What is accepted is bounded, has fields with
- * names that differ, and is the same when it is read again; what is not has words.
+ * fuzz_probe.c - any text as a probe that a user typed; the first byte says of which kind. What is accepted is bounded,
+ * has fields with names that differ, and is the same when it is read again; what is not has words.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,8 @@ static void check_arg(const struct wmk_probe_text *text, uint32_t index)
 {
 	const struct wmk_probe_arg *arg = &text->args[index];
 
-	must(arg->name[0] && ends(arg->name, sizeof(arg->name)) && ends(arg->type, sizeof(arg->type)) && ends(arg->text, sizeof(arg->text)));
+	must(arg->name[0] && ends(arg->name, sizeof(arg->name)) && ends(arg->type, sizeof(arg->type)) &&
+	     ends(arg->text, sizeof(arg->text)));
 	must(arg->n_derefs <= WMK_PROBE_DEREFS_MAX && arg->count <= 64 && arg->column > 0);
 	must(strspn(arg->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(arg->name));
 	for (uint32_t i = 0; i < index; i++)
@@ -45,8 +46,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(typed, data + 1, size - 1);
 		typed[size - 1] = '\0';
 		if (wmk_probe_text_read(kind, typed, text) == 0) {
-			must(ends(text->path, sizeof(text->path)) && ends(text->scope, sizeof(text->scope)) && ends(text->symbol, sizeof(text->symbol)));
-			must(text->n_args <= WMK_PROBE_ARGS_MAX && (text->place == WMK_PROBE_IN_KERNEL) == !text->path[0]);
+			must(ends(text->path, sizeof(text->path)) && ends(text->scope, sizeof(text->scope)) &&
+			     ends(text->symbol, sizeof(text->symbol)));
+			must(text->n_args <= WMK_PROBE_ARGS_MAX &&
+			     (text->place == WMK_PROBE_IN_KERNEL) == !text->path[0]);
 			must(!strpbrk(text->path, " \t\n#"));
 			for (uint32_t i = 0; i < text->n_args; i++)
 				check_arg(text, i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_procfs.c - any bytes as a text of /proc: the first one says which. No text is read behind its end; what comes out is within its limits; the
- * lines of a file are those that are in it.
+ * fuzz_procfs.c - any bytes as a text of /proc: the first one says which. No text is read behind its end; what comes
+ * out is within its limits; the lines of a file are those that are in it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,8 @@ static void one_line(const char *line, size_t len, struct wmk_kproc_status *stat
 		must(len >= 5);
 	if (wmk_kproc_value(line, len, "model name", &value, &value_len))
 		must(value >= line && value + value_len <= line + len);
-	must(wmk_kproc_number(line, len, 10, INT32_MAX, &big) <= len && wmk_kproc_number(line, len, 16, UINT64_MAX, &big) <= len);
+	must(wmk_kproc_number(line, len, 10, INT32_MAX, &big) <= len &&
+	     wmk_kproc_number(line, len, 16, UINT64_MAX, &big) <= len);
 }
 
 /* Each line in memory of its own, and as they come out of a file. */
@@ -71,7 +72,8 @@ static void fuzz_lines(const char *text, size_t len)
 		const size_t whole = (size_t)((newline ? newline : end) - at);
 		char *copy = malloc(n ? n : 1);
 
-		must(copy != NULL && at <= end && n <= whole && (n == whole || whole > 7000) && memcmp(at, line, n) == 0);
+		must(copy != NULL && at <= end && n <= whole && (n == whole || whole > 7000) &&
+		     memcmp(at, line, n) == 0);
 		memcpy(copy, line, n);
 		one_line(copy, n, &status);
 		free(copy);

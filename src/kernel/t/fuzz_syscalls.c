@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_syscalls.c - any bytes as a record of a system call: nothing is read behind its end, nothing written behind the room that there is, and the
- * payload ends where the class ends. The first two bytes choose the room.
+ * fuzz_syscalls.c - any bytes as a record of a system call: nothing is read behind its end, nothing written behind the
+ * room that there is, and the payload ends where the class ends. The first two bytes choose the room.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -104,7 +104,8 @@ uint64_t live_read(struct wmk_syscalls *calls, pid_t pid, live_one *one, void *d
 	return n;
 }
 
-struct wmk_syscalls_stats live_run(struct wmk_syscalls *calls, int (*work)(void *data), void *work_data, live_one *one, void *data)
+struct wmk_syscalls_stats live_run(struct wmk_syscalls *calls, int (*work)(void *data), void *work_data, live_one *one,
+				   void *data)
 {
 	struct wmk_syscalls_stats before, stats;
 	uint64_t read;

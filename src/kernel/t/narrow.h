@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * narrow.h - for tests: system calls of 32-bit programs, made by a 64-bit one. Not only a kernel may be without them: some hypervisors do not pass the interrupt on,
- * and the program gets SIGSEGV.
+ * narrow.h - for tests: system calls of 32-bit programs, made by a 64-bit one. Not only a kernel may be without them:
+ * some hypervisors do not pass the interrupt on, and the program gets SIGSEGV.
  */
 #ifndef WMK_KERNEL_T_NARROW_H
 #define WMK_KERNEL_T_NARROW_H
@@ -20,7 +20,10 @@ static inline long narrow_call(long number, long a, long b, long c)
 #ifdef __x86_64__
 	register long fourth __asm__("rsi") = 0;
 
-	__asm__ volatile("int $0x80" : "=a"(ret) : "a"(number), "b"(a), "c"(b), "d"(c), "r"(fourth) : "memory", "r8", "r9", "r10", "r11");
+	__asm__ volatile("int $0x80"
+			 : "=a"(ret)
+			 : "a"(number), "b"(a), "c"(b), "d"(c), "r"(fourth)
+			 : "memory", "r8", "r9", "r10", "r11");
 #else
 	(void)number, (void)a, (void)b, (void)c;
 #endif

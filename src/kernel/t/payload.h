@@ -39,7 +39,8 @@ static inline const uint8_t *payload_skip(const struct wmk_type *type, const uin
 }
 
 /* The field's bytes. NULL: there is none of this name. */
-static inline const uint8_t *payload_field(const struct wmk_event_class *class, const char *name, const uint8_t *at, const uint8_t *end)
+static inline const uint8_t *payload_field(const struct wmk_event_class *class, const char *name, const uint8_t *at,
+					   const uint8_t *end)
 {
 	for (unsigned i = 0; i < class->n_fields && at; i++) {
 		if (strcmp(class->fields[i].name, name) == 0)

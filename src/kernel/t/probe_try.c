@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe_try.c - one probe on the kernel that runs here, from what a user types to records: for the emulated machine, whose kernel has kprobes.
+ * probe_try.c - one probe on the kernel that runs here, from what a user types to records: for the emulated machine,
+ * whose kernel has kprobes.
  *
  *     probe_try kernel|return|function|user|user-return TEXT [COMMAND...]
  *
- * Prints the lines for the kernel; then, with the probe's events enabled in an instance of their own, runs the command; prints what was recorded;
- * takes all away again. The exit status is 0 if nothing went wrong, 1 if the probe is refused (the words are on standard error).
+ * Prints the lines for the kernel; then, with the probe's events enabled in an instance of their own, runs the command;
+ * prints what was recorded; takes all away again. The exit status is 0 if nothing went wrong, 1 if the probe is refused
+ * (the words are on standard error).
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probed.c - the program that test_live probes: SDT probes whose arguments lie in all sorts of places, one of them behind a semaphore, and
- * functions. It prints what a record must say: "NAME FIELD=VALUE ...".
+ * probed.c - the program that test_live probes: SDT probes whose arguments lie in all sorts of places, one of them
+ * behind a semaphore, and functions. It prints what a record must say: "NAME FIELD=VALUE ...".
  *
  *     probed ROUNDS
  */
@@ -36,7 +36,8 @@ APART int probed_checkout(int id, const char *who, unsigned long amount)
 	counter += 3 << 15;
 	probed_sum -= id;
 	STAP_PROBE8(wmkt, order, id, who, amount, counter, probed_sum, here, -7, 'x');
-	printf("order arg1=%d who=\"%s\" arg3=%lu arg4=%d arg5=%ld arg6=%d arg7=-7 arg8=120\n", id, who, amount, counter, probed_sum, here);
+	printf("order arg1=%d who=\"%s\" arg3=%lu arg4=%d arg5=%ld arg6=%d arg7=-7 arg8=120\n", id, who, amount,
+	       counter, probed_sum, here);
 	return id * 2 - 9;
 }
 
@@ -46,7 +47,8 @@ APART void probed_refund(int id, const char *who)
 	volatile short here = 12;
 
 	STAP_PROBE8(wmkt, order, id + 1000, who, 3ul, counter, probed_sum, here, -8, 'y');
-	printf("order arg1=%d who=\"%s\" arg3=3 arg4=%d arg5=%ld arg6=12 arg7=-8 arg8=121\n", id + 1000, who, counter, probed_sum);
+	printf("order arg1=%d who=\"%s\" arg3=3 arg4=%d arg5=%ld arg6=12 arg7=-8 arg8=121\n", id + 1000, who, counter,
+	       probed_sum);
 }
 
 /* Variables, by hand, as <sys/sdt.h> would write them; which operands it writes there is up to the compiler. */
@@ -90,8 +92,10 @@ int main(int argc, char **argv)
 		probed_variables();
 		probed_odd((unsigned char)(200 + i));
 		printf("odd arg1=%d\nodd_2 arg1=%d arg2=77\n", 200 + i, 200 + i);
-		printf("forms first=%d bytes={%d,%d,%d} hex=0x%x low=%d text=\"%s\" comm=\"%.15s\" again=\"%s\" signed=%d\n", who[0], who[0], who[1],
-		       who[2], (unsigned)who[1], -i & 15, who, program_invocation_short_name, who + 1, (signed char)-i);
+		printf("forms first=%d bytes={%d,%d,%d} hex=0x%x low=%d text=\"%s\" comm=\"%.15s\" again=\"%s\" "
+		       "signed=%d\n",
+		       who[0], who[0], who[1], who[2], (unsigned)who[1], -i & 15, who, program_invocation_short_name,
+		       who + 1, (signed char)-i);
 		printf("library amount=%d who=\"%s\"\nlibrary_return retval=%ld\n", -i, who, probed_library(-i, who));
 		if (wmkt_guarded_semaphore) {
 			STAP_PROBE1(wmkt, guarded, i);

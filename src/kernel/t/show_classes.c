@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * show_classes.c - for tests/cases/t_kernel_names.py: formats, one behind the other, as in t/lttng_events.txt (without the common fields, and with
- * `system:` before each), as the event classes that become of them:
+ * show_classes.c - for tests/cases/t_kernel_names.py: formats, one behind the other, as in t/lttng_events.txt (without
+ * the common fields, and with `system:` before each), as the event classes that become of them:
  *
  *     sched sched_switch sched_switch prev_comm:text prev_tid:number ...
  */
@@ -15,8 +15,11 @@
 
 static const char *kind_of(const struct wmk_type *type)
 {
-	static const char *const kinds[] = { [WMK_TYPE_INT] = "number", [WMK_TYPE_STRING] = "string", [WMK_TYPE_ENUM] = "enum", [WMK_TYPE_FLAGS] = "number",
-					     [WMK_TYPE_ARRAY] = "array", [WMK_TYPE_SEQUENCE] = "sequence", [WMK_TYPE_BLOB] = "sequence" };
+	static const char *const kinds[] = {
+		[WMK_TYPE_INT] = "number",   [WMK_TYPE_STRING] = "string", [WMK_TYPE_ENUM] = "enum",
+		[WMK_TYPE_FLAGS] = "number", [WMK_TYPE_ARRAY] = "array",   [WMK_TYPE_SEQUENCE] = "sequence",
+		[WMK_TYPE_BLOB] = "sequence"
+	};
 
 	return type->is_text ? "text" : kinds[type->kind];
 }

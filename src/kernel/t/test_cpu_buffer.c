@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_cpu_buffer.c - counted system calls through buffers that are too small, in all modes: what is read and what is counted as lost is what was made, each
- * once and in order, at a time within its call. And who dies with a page in his hand, buffers that are emptied, who may read.
+ * test_cpu_buffer.c - counted system calls through buffers that are too small, in all modes: what is read and what is
+ * counted as lost is what was made, each once and in order, at a time within its call. And who dies with a page in his
+ * hand, buffers that are emptied, who may read.
  *
  * It needs root, a tracefs, and the clock x86-tsc: 77 where there is none.
  */
@@ -40,7 +41,8 @@ static uint64_t random_below(uint64_t n)
 
 static bool same_part(const struct wmk_kpart *a, const struct wmk_kpart *b)
 {
-	return a->bytes == b->bytes && a->size == b->size && a->from == b->from && a->until == b->until && a->again == b->again;
+	return a->bytes == b->bytes && a->size == b->size && a->from == b->from && a->until == b->until &&
+	       a->again == b->again;
 }
 
 struct lane {
@@ -79,7 +81,8 @@ static bool set_sizes(const struct instance *made, unsigned page_kb, unsigned bu
 	char text[32];
 
 	snprintf(text, sizeof(text), "%u", page_kb);
-	if (instance_has(made, "buffer_subbuf_size_kb") ? !instance_set(made, "buffer_subbuf_size_kb", text) : page_kb != (unsigned)sysconf(_SC_PAGESIZE) / 1024)
+	if (instance_has(made, "buffer_subbuf_size_kb") ? !instance_set(made, "buffer_subbuf_size_kb", text)
+							: page_kb != (unsigned)sysconf(_SC_PAGESIZE) / 1024)
 		return false;
 	snprintf(text, sizeof(text), "%u", buffer_kb);
 	return instance_set(made, "buffer_size_kb", text);
@@ -148,7 +151,10 @@ static void run_small(enum wmk_kcpu_mode mode, bool overwrite, unsigned page_kb)
 		lanes[i].tally.overwrite = overwrite;
 		/* More than fit: each is more than 64 bytes. */
 		writers_wait(&w, i, page_kb * 1024 * 7 / 64);
-		/* Pages that are full come without a flush, also those that the kernel marks with a loss and makes shorter for that. */
+		/*
+		 * Pages that are full come without a flush, also those that the kernel marks with a loss and makes
+		 * shorter for that.
+		 */
 		for (unsigned n = 0; n < 3; n++)
 			assert_true(read_one(&lanes[i], false));
 	}
@@ -158,8 +164,10 @@ static void run_small(enum wmk_kcpu_mode mode, bool overwrite, unsigned page_kb)
 
 		tally_end(t, lanes[i].buffer, &w, i);
 		assert_true(t->read < t->calls);
-		print_message("%s %s %u KiB, CPU %u: %llu read in %llu parts, %llu missing (%llu told)\n", mode_names[mode], overwrite ? "overwrite" : "discard", page_kb,
-			      w.cpu[i], (unsigned long long)t->read, (unsigned long long)t->parts, (unsigned long long)(t->calls - t->read), (unsigned long long)t->told);
+		print_message("%s %s %u KiB, CPU %u: %llu read in %llu parts, %llu missing (%llu told)\n",
+			      mode_names[mode], overwrite ? "overwrite" : "discard", page_kb, w.cpu[i],
+			      (unsigned long long)t->read, (unsigned long long)t->parts,
+			      (unsigned long long)(t->calls - t->read), (unsigned long long)t->told);
 		wmk_kcpu_close(lanes[i].buffer);
 	}
 	writers_stop(&w);
@@ -200,7 +208,8 @@ static void test_read(void **state)
 /* Interrupts that record too, within the recording of calls: all is there, and no time goes back. */
 static void test_nested(void **state)
 {
-	static const char *const more[] = { "events/irq_vectors/enable", "events/timer/enable", "events/irq/enable", "events/sched/enable" };
+	static const char *const more[] = { "events/irq_vectors/enable", "events/timer/enable", "events/irq/enable",
+					    "events/sched/enable" };
 	struct lane lanes[WRITERS_MAX];
 	struct instance made;
 	struct writers w;
@@ -267,7 +276,8 @@ static void one_part(struct hand *hand, struct wmk_kcpu *buffer, const struct wm
 }
 
 /* Reads `n` parts, and takes one more, if `holds`: then it waits for its death. */
-static _Noreturn void read_and_wait(struct hand *hand, const struct instance *made, unsigned cpu, unsigned n, bool holds)
+static _Noreturn void read_and_wait(struct hand *hand, const struct instance *made, unsigned cpu, unsigned n,
+				    bool holds)
 {
 	struct wmk_kcpu *buffer;
 	struct wmk_kpart part;
@@ -402,7 +412,10 @@ static bool is_readable(const struct wmk_kcpu *buffer)
 	return fd.revents & POLLIN;
 }
 
-/* A few records: who waits is told, a page that is not full comes on a flush only, in parts; what is emptied is gone, what comes after is not. */
+/*
+ * A few records: who waits is told, a page that is not full comes on a flush only, in parts; what is emptied is gone,
+ * what comes after is not.
+ */
 static void test_little(void **state)
 {
 	struct instance made;
@@ -497,7 +510,8 @@ static void test_percent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_open), cmocka_unit_test(test_little), cmocka_unit_test(test_percent), cmocka_unit_test(test_map), cmocka_unit_test(test_splice), cmocka_unit_test(test_read),
+		cmocka_unit_test(test_open),   cmocka_unit_test(test_little), cmocka_unit_test(test_percent),
+		cmocka_unit_test(test_map),    cmocka_unit_test(test_splice), cmocka_unit_test(test_read),
 		cmocka_unit_test(test_nested), cmocka_unit_test(test_again),
 	};
 	const char *percent = getenv("WMK_ROUNDS_PERCENT"), *wanted = getenv("WMK_SEED"), *missing = instance_missing();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_cpu_stream.c - a kernel channel as packets: every call that this process makes is in one of them, once and in order, whoever reads dies at any
- * point and is gone on with; or it counts as lost, at a place where it can have been. Instances of the test's own (instance.h).
+ * test_cpu_stream.c - a kernel channel as packets: every call that this process makes is in one of them, once and in
+ * order, whoever reads dies at any point and is gone on with; or it counts as lost, at a place where it can have been.
+ * Instances of the test's own (instance.h).
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -46,7 +47,9 @@ static unsigned n_cpus;
 
 static void begin(uint64_t cpu_bytes, bool overwrite)
 {
-	const struct wmk_kinstance_options options = { .clock = WMK_CLOCK_MONOTONIC, .cpu_bytes = cpu_bytes, .subbuf_bytes = 16384, .overwrite = overwrite };
+	const struct wmk_kinstance_options options = {
+		.clock = WMK_CLOCK_MONOTONIC, .cpu_bytes = cpu_bytes, .subbuf_bytes = 16384, .overwrite = overwrite
+	};
 
 	snprintf(name, sizeof(name), "wmkt-e2e-stream-%d", (int)getpid());
 	assert_int_equal(wmk_kinstance_remove(tracefs, name), 0);
@@ -283,10 +286,14 @@ static void dies_at_any_point(void **state)
 	end();
 }
 
-/* Which part of the page that is there once more is in the trace: none, where the trace ends before the page, by however many records. */
+/*
+ * Which part of the page that is there once more is in the trace: none, where the trace ends before the page, by
+ * however many records.
+ */
 static void far_behind(void **state)
 {
-	static const uint64_t behind[] = { 100, 101, 8388607, 8388608, 8388700, 16777215, 16777216, 16777220, 16777315, 16777316, 50000000, 4294967300 };
+	static const uint64_t behind[] = { 100,      101,      8388607,  8388608,  8388700,  16777215,
+					   16777216, 16777220, 16777315, 16777316, 50000000, 4294967300 };
 	const uint64_t read = 10000000000, again = 100, mask = (1u << 24) - 1;
 
 	(void)state;
@@ -298,10 +305,13 @@ static void far_behind(void **state)
 	assert_int_equal(wmk_kplace_behind((UINT64_C(77) << 24) | ((read - 100) & mask), 4000, read, again, 4000), 100);
 }
 
-/* What the reader does is recorded as well, and not wanted: looking for all that there is makes more of it, each time. */
+/*
+ * What the reader does is recorded as well, and not wanted: looking for all that there is makes more of it, each time.
+ */
 static void flush_ends(void **state)
 {
-	static const char *const own[] = { "sys_enter_ioctl", "sys_enter_read", "sys_enter_splice", "sys_enter_pread64" };
+	static const char *const own[] = { "sys_enter_ioctl", "sys_enter_read", "sys_enter_splice",
+					   "sys_enter_pread64" };
 
 	(void)state;
 	begin(1 << 20, false);
@@ -459,7 +469,8 @@ static void what_is_none(void **state)
 static int open_tracefs(void **state)
 {
 	(void)state;
-	if (geteuid() != 0 || wmk_tracefs_open(NULL, &tracefs) < 0 || !wmk_tracefs_has(tracefs->dir, "events/syscalls/" CALL)) {
+	if (geteuid() != 0 || wmk_tracefs_open(NULL, &tracefs) < 0 ||
+	    !wmk_tracefs_has(tracefs->dir, "events/syscalls/" CALL)) {
 		print_message("skipped: no root, no tracefs, or a kernel without events of system calls\n");
 		exit(77);
 	}
@@ -476,9 +487,11 @@ static int close_tracefs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_order), cmocka_unit_test(resumed_on_a_page_that_fills), cmocka_unit_test(dies_at_any_point), cmocka_unit_test(far_behind), cmocka_unit_test(flush_ends),
-		cmocka_unit_test(no_room), cmocka_unit_test(replaced), cmocka_unit_test(emptied), cmocka_unit_test(not_wanted),
-		cmocka_unit_test(what_is_none),
+		cmocka_unit_test(in_order),          cmocka_unit_test(resumed_on_a_page_that_fills),
+		cmocka_unit_test(dies_at_any_point), cmocka_unit_test(far_behind),
+		cmocka_unit_test(flush_ends),        cmocka_unit_test(no_room),
+		cmocka_unit_test(replaced),          cmocka_unit_test(emptied),
+		cmocka_unit_test(not_wanted),        cmocka_unit_test(what_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, open_tracefs, close_tracefs);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_elf.c - symbols and SDT notes of the programs that test_live probes; files that are none, or damaged: words for each, and no crash.
+ * test_elf.c - symbols and SDT notes of the programs that test_live probes; files that are none, or damaged: words for
+ * each, and no crash.
  *
  *     test_elf LIBRARY STRIPPED PROGRAM...
  */
@@ -94,16 +95,19 @@ static void functions(void **state)
 	assert_int_equal(wmk_elf_offset(elf, address + 1, true, &offset), 0);
 	assert_int_equal(offset, place.offset + 1);
 	assert_int_equal(wmk_elf_function(elf, "_start", &place), 0);
-	check_words(wmk_elf_function(elf, "probed_chekcout", &place), -ENOENT, "has no function probed_chekcout: did you mean probed_checkout?");
+	check_words(wmk_elf_function(elf, "probed_chekcout", &place), -ENOENT,
+		    "has no function probed_chekcout: did you mean probed_checkout?");
 	check_words(wmk_elf_function(elf, "qqqqqqqqqqqqqqq", &place), -ENOENT, "nm ");
 	check_words(wmk_elf_function(elf, "probed_sum", &place), -EINVAL, "is no function");
-	check_words(wmk_elf_function(elf, "probed_library", &place), -ENOENT, "only calls probed_library: name the shared library");
+	check_words(wmk_elf_function(elf, "probed_library", &place), -ENOENT,
+		    "only calls probed_library: name the shared library");
 	assert_int_equal(wmk_elf_address(elf, "probed_sum", &address), 0);
 	assert_int_equal(wmk_elf_offset(elf, address, true, &offset), -ERANGE);
 	assert_int_equal(wmk_elf_offset(elf, UINT64_MAX, false, &offset), -ERANGE);
 	wmk_elf_close(elf);
 	elf = opened(library);
-	check_words(wmk_elf_function(elf, "probed_twin", &place), -ENOTUNIQ, "has 2 functions probed_twin: give the address");
+	check_words(wmk_elf_function(elf, "probed_twin", &place), -ENOTUNIQ,
+		    "has 2 functions probed_twin: give the address");
 	check_words(wmk_elf_function(elf, "probed_chosen", &place), -EINVAL, "only chooses the function");
 	assert_int_equal(wmk_elf_address(elf, "probed_twin", &address), -ENOTUNIQ);
 	wmk_elf_close(elf);
@@ -178,15 +182,18 @@ static void sdt(void **state)
 #endif
 	wmk_elf_close(elf);
 	snprintf(typed, sizeof(typed), "sdt:%s:wmkt:gaurded", program);
-	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -ENOENT, "has no SDT probe wmkt:gaurded: did you mean guarded?");
+	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -ENOENT,
+		    "has no SDT probe wmkt:gaurded: did you mean guarded?");
 	snprintf(typed, sizeof(typed), "sdt:%s:wmtk:guarded", program);
 	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -ENOENT, "did you mean wmkt?");
 	snprintf(typed, sizeof(typed), "sdt:%s:wmkt:guarded", library);
 	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -ENOENT, "no SDT probes at all");
 	snprintf(typed, sizeof(typed), "sdt:%s:wmkt:guarded(arg2)", program);
-	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -EINVAL, "the probe has 1 arguments, from arg1 on");
+	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -EINVAL,
+		    "the probe has 1 arguments, from arg1 on");
 	snprintf(typed, sizeof(typed), "%s:probed_checkout(id)", program);
-	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -EINVAL, "only functions of the kernel have names of parameters");
+	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -EINVAL,
+		    "only functions of the kernel have names of parameters");
 	snprintf(typed, sizeof(typed), "%s:probed_checkout(%%di:symbol)", program);
 	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -EINVAL, "its own addresses only");
 	snprintf(typed, sizeof(typed), "%s:probed_checkout+100000", program);
@@ -212,8 +219,8 @@ static void found_in_path(void **state)
 	snprintf(folders, sizeof(folders), "/nowhere:%.*s", (int)(name - 1 - program), program);
 	snprintf(typed, sizeof(typed), "elf:%s:probed_refund(@probed_sum:s64)", name);
 	assert_int_equal(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), 0);
-	snprintf(expected, sizeof(expected), "p:g/probed_refund %s:0x%" PRIx64 " arg1=@+0x%" PRIx64 ":s64", program, place.offset,
-		 sum - place.address + place.offset);
+	snprintf(expected, sizeof(expected), "p:g/probed_refund %s:0x%" PRIx64 " arg1=@+0x%" PRIx64 ":s64", program,
+		 place.offset, sum - place.address + place.offset);
 	assert_string_equal(wmk_probe_line(probe, &probe->events[0], 0, line), expected);
 	wmk_probe_free(probe);
 	wmk_elf_close(elf);
@@ -293,7 +300,8 @@ static void many_looks(void **state)
 		n++;
 	assert_true(n > 1000 && n < WMK_ELF_LOOKS_MAX / 10);
 	assert_int_equal(wmk_elf_address(elf, "probed_checkout", &address), -E2BIG);
-	check_words(wmk_elf_function(elf, "probed_checkout", &place), -E2BIG, "so many symbols that probed_checkout is not looked for any more");
+	check_words(wmk_elf_function(elf, "probed_checkout", &place), -E2BIG,
+		    "so many symbols that probed_checkout is not looked for any more");
 	wmk_elf_close(elf);
 }
 
@@ -353,7 +361,9 @@ static void damaged(void **state)
 
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
 		/* By turns: the header, the program headers, the sections' headers at the end. */
-		at = round % 3 == 0 ? (seed >> 33) % 64 : round % 3 == 1 ? (seed >> 33) % 1024 : size - 1 - (seed >> 33) % 2400;
+		at = round % 3 == 0   ? (seed >> 33) % 64
+		     : round % 3 == 1 ? (seed >> 33) % 1024
+				      : size - 1 - (seed >> 33) % 2400;
 		was = bytes[at];
 		bytes[at] = (uint8_t)(seed >> 24);
 		look(bytes, size);

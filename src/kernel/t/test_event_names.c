@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_event_names.c - the table of names: the way to the trace and back, patterns of the user's, rules of fields, operations of block devices.
+ * test_event_names.c - the table of names: the way to the trace and back, patterns of the user's, rules of fields,
+ * operations of block devices.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,9 +61,18 @@ static void test_events(void **state)
 
 static void test_patterns(void **state)
 {
-	static const char *const yes[] = { "softirq_entry", "irq_softirq_entry", "irq:softirq_entry", "irq:irq_softirq_entry", "irq:*", "*softirq*", "soft*",
-					   "irq_s?ftirq_[a-f]ntry", "*" };
-	static const char *const no[] = { "softirq_exit", "irq", "sched:softirq_entry", "irq:soft", "entry", "", "IRQ:*" };
+	static const char *const yes[] = { "softirq_entry",
+					   "irq_softirq_entry",
+					   "irq:softirq_entry",
+					   "irq:irq_softirq_entry",
+					   "irq:*",
+					   "*softirq*",
+					   "soft*",
+					   "irq_s?ftirq_[a-f]ntry",
+					   "*" };
+	static const char *const no[] = {
+		"softirq_exit", "irq", "sched:softirq_entry", "irq:soft", "entry", "", "IRQ:*"
+	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
@@ -73,7 +83,8 @@ static void test_patterns(void **state)
 	assert_false(wmk_kname_matches("syscall_exit_*", "syscalls", "sys_enter_read"));
 }
 
-static void rule_is(const char *system, const char *kernel, const char *field, const char *name, enum wmk_khow how, int add)
+static void rule_is(const char *system, const char *kernel, const char *field, const char *name, enum wmk_khow how,
+		    int add)
 {
 	struct wmk_kfield_rule rule;
 
@@ -107,9 +118,24 @@ static void test_fields(void **state)
 
 static void test_block(void **state)
 {
-	static const struct { const char *letters; unsigned bits; } cases[] = {
-		{ "W", 1 }, { "R", 4 }, { "D", 2 }, { "DE", 2 + 128 }, { "F", 256 }, { "N", 0 }, { "", 0 }, { "WS", 1 + 32 }, { "RA", 4 + 8 }, { "RM", 4 + 64 },
-		{ "FWFS", 1024 + 1 + 512 + 32 }, { "WFSM", 1 + 512 + 32 + 64 }, { "FF", 1024 + 256 }, { "FFF", 1024 + 256 + 512 }, { "FN", 1024 }, { "WU", 1 },
+	static const struct { const char *letters; unsigned bits;
+	} cases[] = {
+		{ "W", 1 },
+		{ "R", 4 },
+		{ "D", 2 },
+		{ "DE", 2 + 128 },
+		{ "F", 256 },
+		{ "N", 0 },
+		{ "", 0 },
+		{ "WS", 1 + 32 },
+		{ "RA", 4 + 8 },
+		{ "RM", 4 + 64 },
+		{ "FWFS", 1024 + 1 + 512 + 32 },
+		{ "WFSM", 1 + 512 + 32 + 64 },
+		{ "FF", 1024 + 256 },
+		{ "FFF", 1024 + 256 + 512 },
+		{ "FN", 1024 },
+		{ "WU", 1 },
 	};
 
 	(void)state;
@@ -123,7 +149,10 @@ static void test_block(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_events), cmocka_unit_test(test_patterns), cmocka_unit_test(test_fields), cmocka_unit_test(test_block),
+		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_patterns),
+		cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_block),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

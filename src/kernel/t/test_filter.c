@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_filter.c - filters of the kernel's events: which text the kernel gets, what is left to the consumer; and expressions by chance over records by
- * chance, for which both parts must say what the whole does.
+ * test_filter.c - filters of the kernel's events: which text the kernel gets, what is left to the consumer; and
+ * expressions by chance over records by chance, for which both parts must say what the whole does.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -117,7 +117,8 @@ static const struct {
 	{ SHAPES, "longs[7] == 3 || !exists(longs[7])", NULL, true },
 	{ SHAPES, "pair[2] == 3", NULL, true },
 	/* what cannot be said is left out where that lets more through */
-	{ SWITCH, "(prev_tid == 1 && prev_comm == next_comm) || next_tid == 2", "prev_pid == 1 || next_pid == 2", true },
+	{ SWITCH, "(prev_tid == 1 && prev_comm == next_comm) || next_tid == 2", "prev_pid == 1 || next_pid == 2",
+	  true },
 	{ SWITCH, "prev_tid == 1 || prev_comm == next_comm", NULL, true },
 	{ SWITCH, "!(prev_tid == 1 && prev_comm == next_comm)", NULL, true },
 	{ SWITCH, "(prev_tid == 1 || prev_tid == 2) && !(next_tid == 3 || next_tid > 9)",
@@ -137,10 +138,14 @@ static void test_table(void **state)
 
 		if (rig_make(rig_of(table[i].event), (const struct wmk_filter_expr *const *)&expr, 1, &made) < 0)
 			fail_msg("%s: %s", table[i].expression, wmk_error_text(said, sizeof(said)));
-		const char *is = made.parts.never ? NEVER : made.parts.text ? made.parts.text : "", *wanted = table[i].kernel ? table[i].kernel : "";
+		const char *is = made.parts.never  ? NEVER
+				 : made.parts.text ? made.parts.text
+						   : "",
+			   *wanted = table[i].kernel ? table[i].kernel : "";
 
 		if (strcmp(is, wanted) != 0 || (made.parts.program != NULL) != table[i].rest)
-			fail_msg("%s: the kernel gets %s, not %s; the consumer %s", table[i].expression, is, wanted, made.parts.program ? "something" : "nothing");
+			fail_msg("%s: the kernel gets %s, not %s; the consumer %s", table[i].expression, is, wanted,
+				 made.parts.program ? "something" : "nothing");
 		assert_false(made.parts.never && (made.parts.text || made.parts.program));
 		rig_filters_free(&made);
 		wmk_filter_expr_free(expr);
@@ -150,7 +155,8 @@ static void test_table(void **state)
 /* One that the kernel is told exactly is no part of the program. */
 static void test_rest(void **state)
 {
-	struct wmk_filter_expr *expr = parse("prev_tid == 1 && prev_comm == next_comm && next_tid == 2 && prev_tid % 2 == 1");
+	struct wmk_filter_expr *expr =
+		parse("prev_tid == 1 && prev_comm == next_comm && next_tid == 2 && prev_tid % 2 == 1");
 	struct wmk_filter_program *program;
 	struct rig_filters made;
 
@@ -169,7 +175,8 @@ static void test_rest(void **state)
 /* Of several one is enough: the kernel gets what it can of each, and the program has all of each. */
 static void test_several(void **state)
 {
-	struct wmk_filter_expr *exprs[] = { parse("prev_tid == 1"), parse("next_tid == 2 && prev_comm == next_comm"), parse("prev_tid % 2 == 0") };
+	struct wmk_filter_expr *exprs[] = { parse("prev_tid == 1"), parse("next_tid == 2 && prev_comm == next_comm"),
+					    parse("prev_tid % 2 == 0") };
 	const struct wmk_filter_expr *const *const given = (const struct wmk_filter_expr *const *)exprs;
 	struct wmk_filter_program *program;
 	struct rig_filters made;
@@ -225,7 +232,9 @@ static void refused(const char *text, const uint8_t *contexts, unsigned n, const
 {
 	struct wmk_filter_expr *expr = parse(text);
 	const struct rig *rig = rig_of(SWITCH);
-	const struct wmk_kfilter_event event = { .format = rig->format, .class = rig->event->class, .contexts = contexts, .n_contexts = n };
+	const struct wmk_kfilter_event event = {
+		.format = rig->format, .class = rig->event->class, .contexts = contexts, .n_contexts = n
+	};
 	struct wmk_kfilter_made made;
 	char said[1024];
 	int err = wmk_kfilter_make(&event, (const struct wmk_filter_expr *const *)&expr, 1, &made);
@@ -247,7 +256,8 @@ static void test_contexts(void **state)
 	static const uint8_t prio[] = { WMK_CONTEXT_PRIO };
 
 	(void)state;
-	refused("prev_tid == 1 && $ctx.prio == 3", NULL, 0, "column 18, '$ctx.prio': the channel's records do not have this context");
+	refused("prev_tid == 1 && $ctx.prio == 3", NULL, 0,
+		"column 18, '$ctx.prio': the channel's records do not have this context");
 	refused("prev_tid == 1 && $ctx.prio == 3", prio, 1, NULL);
 	refused("$ctx.procname == \"sh\"", NULL, 0, NULL);
 	refused("$ctx.procname == prev_comm", NULL, 0, "column 1, '$ctx.procname'");
@@ -311,23 +321,52 @@ static uint32_t chance(uint32_t below)
 
 static int64_t some_number(void)
 {
-	static const int64_t edges[] = { 0, 1, -1, 2, 3, 4, 7, 100, -100, 127, 128, -128, 255, 256, 32767, -32768, 65535, INT32_MAX, INT32_MIN, UINT32_MAX,
-					 INT32_MIN + 100, INT64_MAX, INT64_MIN + 1, (int64_t)1 << 32, 120, 20 };
+	static const int64_t edges[] = { 0,
+					 1,
+					 -1,
+					 2,
+					 3,
+					 4,
+					 7,
+					 100,
+					 -100,
+					 127,
+					 128,
+					 -128,
+					 255,
+					 256,
+					 32767,
+					 -32768,
+					 65535,
+					 INT32_MAX,
+					 INT32_MIN,
+					 UINT32_MAX,
+					 INT32_MIN + 100,
+					 INT64_MAX,
+					 INT64_MIN + 1,
+					 (int64_t)1 << 32,
+					 120,
+					 20 };
 
 	/* (the number above the largest one is the smallest) */
-	return chance(4) ? (int64_t)((uint64_t)edges[chance(sizeof(edges) / sizeof(edges[0]))] + chance(3) - 1) : (int64_t)chance(20);
+	return chance(4) ? (int64_t)((uint64_t)edges[chance(sizeof(edges) / sizeof(edges[0]))] + chance(3) - 1)
+			 : (int64_t)chance(20);
 }
 
 static const char *some_text(void)
 {
-	static const char *const texts[] = { "a", "ab", "abc", "b", "ba", "a*", "*b", "*b*", "a*b", "*", "*a*b", "\\\\*", "aaaaaaaaaaaaaaaa", "aaaaaa", "!a*", "7*", "7", "", "bb*" };
+	static const char *const texts[] = {
+		"a",      "ab",  "abc", "b", "ba", "a*", "*b", "*b*", "a*b", "*", "*a*b", "\\\\*", "aaaaaaaaaaaaaaaa",
+		"aaaaaa", "!a*", "7*",  "7", "",   "bb*"
+	};
 
 	return texts[chance(sizeof(texts) / sizeof(texts[0]))];
 }
 
 static const char *some_name(unsigned event)
 {
-	static const char *const others[] = { "$ctx.tid", "$ctx.cpu_id", "$ctx.procname", "$ctx.prio", "nothing", "$event", "pair[0]", "longs[1]" };
+	static const char *const others[] = { "$ctx.tid", "$ctx.cpu_id", "$ctx.procname", "$ctx.prio",
+					      "nothing",  "$event",      "pair[0]",       "longs[1]" };
 	const struct wmk_event_class *class = rig_of(event)->event->class;
 
 	return chance(4) ? class->fields[chance(class->n_fields)].name : others[chance(8)];
@@ -359,13 +398,17 @@ static size_t some_expression(unsigned event, unsigned depth, char *text, size_t
 	case 3: case 4:
 		return put(text, size, at, "%s %s %lld", some_name(event), ops[chance(6)], (long long)some_number());
 	case 5:
-		return put(text, size, at, "%s %s \"%s\"", some_name(event), ops[chance(8) ? chance(2) : chance(6)], some_text());
+		return put(text, size, at, "%s %s \"%s\"", some_name(event), ops[chance(8) ? chance(2) : chance(6)],
+			   some_text());
 	case 6:
-		return put(text, size, at, "(%s & %lld)%s", some_name(event), (long long)some_number(), chance(2) ? "" : " == 0");
+		return put(text, size, at, "(%s & %lld)%s", some_name(event), (long long)some_number(),
+			   chance(2) ? "" : " == 0");
 	case 7:
-		return put(text, size, at, "%s in [%lld, %lld, \"%s\"]", some_name(event), (long long)some_number(), (long long)some_number(), some_text());
+		return put(text, size, at, "%s in [%lld, %lld, \"%s\"]", some_name(event), (long long)some_number(),
+			   (long long)some_number(), some_text());
 	default:
-		return chance(3) ? put(text, size, at, "%s", some_name(event)) : put(text, size, at, "exists(%s)", some_name(event));
+		return chance(3) ? put(text, size, at, "%s", some_name(event))
+				 : put(text, size, at, "exists(%s)", some_name(event));
 	}
 }
 
@@ -442,8 +485,9 @@ static int done(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table), cmocka_unit_test(test_rest), cmocka_unit_test(test_several), cmocka_unit_test(test_long),
-		cmocka_unit_test(test_contexts), cmocka_unit_test(test_strange), cmocka_unit_test(test_chance),
+		cmocka_unit_test(test_table),  cmocka_unit_test(test_rest),     cmocka_unit_test(test_several),
+		cmocka_unit_test(test_long),   cmocka_unit_test(test_contexts), cmocka_unit_test(test_strange),
+		cmocka_unit_test(test_chance),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, done);

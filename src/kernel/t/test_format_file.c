@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_format_file.c - format files as data: those that are recorded in t/formats, some of them written by hand as older and newer kernels have
- * them, and all of this machine's, if they may be read; what is no format is said so, with its place.
+ * test_format_file.c - format files as data: those that are recorded in t/formats, some of them written by hand as
+ * older and newer kernels have them, and all of this machine's, if they may be read; what is no format is said so, with
+ * its place.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -60,8 +61,9 @@ static void is(const struct wmk_kformat *format, const char *name, const char *w
 	const struct wmk_kfield *f = field_of(format, name);
 	char text[256];
 
-	snprintf(text, sizeof(text), "%s %s %" PRIu32 "+%" PRIu32 " %" PRIu32 "*%" PRIu32 "%s%s%s", f->type, shapes[f->shape], f->offset, f->size, f->elem,
-		 f->count, f->is_signed ? " signed" : "", f->is_text ? " text" : "", f->is_pointer ? " pointer" : "");
+	snprintf(text, sizeof(text), "%s %s %" PRIu32 "+%" PRIu32 " %" PRIu32 "*%" PRIu32 "%s%s%s", f->type,
+		 shapes[f->shape], f->offset, f->size, f->elem, f->count, f->is_signed ? " signed" : "",
+		 f->is_text ? " text" : "", f->is_pointer ? " pointer" : "");
 	assert_string_equal(text, wanted);
 }
 
@@ -73,7 +75,8 @@ static void labels_are(const struct wmk_kformat *format, const char *name, bool 
 	assert_int_equal(f->is_flags, is_flags);
 	for (uint32_t i = 0; i < f->n_labels; i++) {
 		assert_int_equal(f->labels[i].from, f->labels[i].to);
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s=%" PRId64 " ", f->labels[i].name, f->labels[i].from);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s=%" PRId64 " ", f->labels[i].name,
+			 f->labels[i].from);
 	}
 	assert_string_equal(text, wanted);
 }
@@ -98,7 +101,8 @@ static void test_usual(void **state)
 	is(format, "mode", "umode_t NUMBER 40+8 0*0");
 	free(format);
 	format = recorded("irq.softirq_entry", "irq");
-	labels_are(format, "vec", false, "HI=0 TIMER=1 NET_TX=2 NET_RX=3 BLOCK=4 IRQ_POLL=5 TASKLET=6 SCHED=7 HRTIMER=8 RCU=9 ");
+	labels_are(format, "vec", false,
+		   "HI=0 TIMER=1 NET_TX=2 NET_RX=3 BLOCK=4 IRQ_POLL=5 TASKLET=6 SCHED=7 HRTIMER=8 RCU=9 ");
 	free(format);
 	format = recorded("raw_syscalls.sys_enter", "raw_syscalls");
 	is(format, "args", "unsigned long ARRAY 16+48 8*6");
@@ -139,7 +143,8 @@ static void test_other_kernels(void **state)
 	is(format, "pair", "s16 ARRAY 82+4 2*2 signed");
 	is(format, "seen", "struct opaque BYTES 86+3 0*0");
 	is(format, "rest", "u32 REST 96+0 4*0");
-	labels_are(format, "state", false, "LOST=-1 SEVENTEEN=17 EIGHT=8 NINE=9 MINUS_TWO=-2 a \"quoted\" one=7 TILDE=240 ");
+	labels_are(format, "state", false,
+		   "LOST=-1 SEVENTEEN=17 EIGHT=8 NINE=9 MINUS_TWO=-2 a \"quoted\" one=7 TILDE=240 ");
 	labels_are(format, "flags", true, "FOUR=16 TOP=-9223372036854775808 ");
 	labels_are(format, "half", false, "");
 	free(format);
@@ -173,7 +178,8 @@ static void test_refused(void **state)
 	refused("name: x\nID: 7\nID: 7\n", "line 3");
 	refused("name: x\nname: y\n", "line 2");
 	refused(HEAD "\tfield:int a", "line 4, column 8: expected a declaration and ';'");
-	refused(HEAD "\tfield:int;\toffset:0;\tsize:4;\tsigned:1;\n\tfield:;\toffset:0;\tsize:4;\n", "line 5, column 8: expected a type and a name");
+	refused(HEAD "\tfield:int;\toffset:0;\tsize:4;\tsigned:1;\n\tfield:;\toffset:0;\tsize:4;\n",
+		"line 5, column 8: expected a type and a name");
 	refused(HEAD "\tfield:int a;\tsize:4;\tsigned:1;\n", "line 4, column 14: expected offset:NUMBER");
 	refused(HEAD "\tfield:int a;\toffset:0;\tsigned:1;\n", "expected offset:NUMBER");
 	refused(HEAD "\tfield:int a;\toffset:-4;\tsize:4;\tsigned:1;\n", "expected offset:NUMBER");
@@ -191,7 +197,8 @@ static void test_refused(void **state)
 static void test_many_labels(void **state)
 {
 	char *text = malloc(200000);
-	size_t len = (size_t)sprintf(text, HEAD "\tfield:int a;\toffset:0;\tsize:4;\tsigned:1;\nprint fmt: \"\", __print_symbolic(REC->a");
+	size_t len = (size_t)sprintf(text, HEAD "\tfield:int a;\toffset:0;\tsize:4;\tsigned:1;\nprint fmt: \"\", "
+						"__print_symbolic(REC->a");
 
 	(void)state;
 	for (int i = 0; i < 1500; i++)
@@ -281,8 +288,9 @@ static void test_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_usual), cmocka_unit_test(test_other_kernels), cmocka_unit_test(test_refused), cmocka_unit_test(test_many_labels),
-		cmocka_unit_test(test_cut), cmocka_unit_test(test_all),
+		cmocka_unit_test(test_usual),   cmocka_unit_test(test_other_kernels),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_many_labels),
+		cmocka_unit_test(test_cut),     cmocka_unit_test(test_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

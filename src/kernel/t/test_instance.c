@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_instance.c - where the kernel's tracers are, instances of them, and which events there are: on this machine's kernel, and from lists that no
- * kernel would give.
+ * test_instance.c - where the kernel's tracers are, instances of them, and which events there are: on this machine's
+ * kernel, and from lists that no kernel would give.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,9 @@ static void says(const char *words)
 
 static int make(const char *name, uint64_t bytes, int *instance)
 {
-	const struct wmk_kinstance_options options = { .clock = WMK_CLOCK_MONOTONIC, .cpu_bytes = bytes, .subbuf_bytes = 65536 };
+	const struct wmk_kinstance_options options = { .clock = WMK_CLOCK_MONOTONIC,
+						       .cpu_bytes = bytes,
+						       .subbuf_bytes = 65536 };
 
 	return wmk_kinstance_make(tracefs, name, &options, instance);
 }
@@ -143,7 +145,8 @@ static bool keep_one(void *data, const char *name)
 /* Of this owner, but for one; of a process that is dead; no other's. */
 static void swept(void **state)
 {
-	char kept[WMK_KINSTANCE_NAME], gone[WMK_KINSTANCE_NAME], dead[WMK_KINSTANCE_NAME], alive[WMK_KINSTANCE_NAME], self[WMK_KINSTANCE_OWNER];
+	char kept[WMK_KINSTANCE_NAME], gone[WMK_KINSTANCE_NAME], dead[WMK_KINSTANCE_NAME], alive[WMK_KINSTANCE_NAME],
+		self[WMK_KINSTANCE_OWNER];
 	char other[WMK_KINSTANCE_NAME];
 	int fd, status, pipes[2];
 
@@ -252,7 +255,9 @@ static struct wmk_kcatalog *listed(const char *text, size_t len)
 
 static void lists_of_any_kind(void **state)
 {
-	static const char list[] = "sched:sched_switch\n\n:\nno colon\n:name\nsystem:\nsyscalls:sys_enter_openat\nsyscalls:sys_exit_openat\nsyscalls:sys_enter_\nirq:irq_handler_entry\nlast:one";
+	static const char list[] = "sched:sched_switch\n\n:\nno "
+				   "colon\n:name\nsystem:\nsyscalls:sys_enter_openat\nsyscalls:sys_exit_"
+				   "openat\nsyscalls:sys_enter_\nirq:irq_handler_entry\nlast:one";
 	char *longest = malloc(100001);
 	struct wmk_kcatalog *catalog = listed(list, sizeof(list) - 1);
 
@@ -319,8 +324,14 @@ static int close_tracefs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(made_and_removed), cmocka_unit_test(in_use), cmocka_unit_test(cannot_be), cmocka_unit_test(swept), cmocka_unit_test(owners),
-		cmocka_unit_test(other_places), cmocka_unit_test(lists_of_any_kind), cmocka_unit_test(of_this_kernel),
+		cmocka_unit_test(made_and_removed),
+		cmocka_unit_test(in_use),
+		cmocka_unit_test(cannot_be),
+		cmocka_unit_test(swept),
+		cmocka_unit_test(owners),
+		cmocka_unit_test(other_places),
+		cmocka_unit_test(lists_of_any_kind),
+		cmocka_unit_test(of_this_kernel),
 	};
 
 	return cmocka_run_group_tests(tests, open_tracefs, close_tracefs);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_kernel_event.c - classes and copy programs: records made by hand, copied, and read back by the class's own reader in both versions; in memory of
- * exactly their size, so that a checker sees what is read or written behind it.
+ * test_kernel_event.c - classes and copy programs: records made by hand, copied, and read back by the class's own
+ * reader in both versions; in memory of exactly their size, so that a checker sees what is read or written behind it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -46,7 +46,8 @@ static struct wmk_kevent *make(const char *system, const char *name)
 }
 
 /* Copies with all the room that there is, and with less: the same, or -ENOSPC. The version's reader finds `wanted`. */
-static void copies_as_of(unsigned version, const struct wmk_kevent *event, const void *record, size_t len, const char *wanted)
+static void copies_as_of(unsigned version, const struct wmk_kevent *event, const void *record, size_t len,
+			 const char *wanted)
 {
 	struct decoded decoded;
 	uint8_t *in = malloc(len), large[4096];
@@ -127,7 +128,8 @@ static void test_switch(void **state)
 	memcpy(record + 40, "sixteen letters!", 16);
 	put(record, 56, 4, 4711);
 	put(record, 60, 4, 49);
-	copies_as(event, record, sizeof(record), "{ prev_comm=\"swapper/0\" prev_tid=0 prev_prio=20 prev_state=2 next_comm=\"sixteen letters!\" "
+	copies_as(event, record, sizeof(record),
+		  "{ prev_comm=\"swapper/0\" prev_tid=0 prev_prio=20 prev_state=2 next_comm=\"sixteen letters!\" "
 		  "next_tid=4711 next_prio=-51 } ");
 	wmk_kevent_free(event);
 }
@@ -154,7 +156,8 @@ static void test_syscalls(void **state)
 	put(record, 16, 8, (uint64_t)-2);
 	copies_as(event, record, 24, "{ ret=-2 } ");
 	wmk_kevent_free(event);
-	event = make_text("syscalls", "name: sys_enter_getpid\nID: 9\nformat:\n" COMMON "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n");
+	event = make_text("syscalls", "name: sys_enter_getpid\nID: 9\nformat:\n" COMMON
+				      "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n");
 	assert_int_equal(event->class->n_fields, 0);
 	copies_as(event, record, 12, "{ } ");
 	wmk_kevent_free(event);
@@ -216,7 +219,8 @@ static void test_far(void **state)
 	put(mask, 16, 8, 0xffffffff81000000);
 	put(mask, 32, 8, 3);
 	put(mask, 40, 8, 1);
-	copies_as(event, mask, 48, "{ _cpumask_length=2 cpumask[2]{ =3 =1 } callsite=18446744071578845184 callback=0 } ");
+	copies_as(event, mask, 48,
+		  "{ _cpumask_length=2 cpumask[2]{ =3 =1 } callsite=18446744071578845184 callback=0 } ");
 	put(mask, 8, 4, 32 | 15 << 16);
 	copies_as(event, mask, 48, "{ _cpumask_length=1 cpumask[1]{ =3 } callsite=18446744071578845184 callback=0 } ");
 	wmk_kevent_free(event);
@@ -248,7 +252,9 @@ static void test_shapes(void **state)
 	put(record, 86, 3, 0x0a0908);
 	put(record, 92, 4, 9);
 	put(record, 96, 4, 1);
-#define BEFORE "{ tiny=-1 half=500 state=-2 flags=16 label=\"label\" _bytes_length=2 bytes[2]{ =1 =2 } _longs_length=2 longs[2]{ =77 =78 } _wild_length=3 "
+#define BEFORE \
+	"{ tiny=-1 half=500 state=-2 flags=16 label=\"label\" _bytes_length=2 bytes[2]{ =1 =2 } _longs_length=2 " \
+	"longs[2]{ =77 =78 } _wild_length=3 "
 #define BEHIND "name=\"twelve bytes\" comm=\"comm\" grid[6]{ =1 =2 =3 =4 =5 =6 } pair[2]{ =7 =-2 } seen[3]{ =8 =9 =10 } state_2=9 _rest_length=14 " \
 	       "rest[14]{ =1 =0 =0 =0 =0 =0 =1700946284 =33620076 =77 =0 =78 =0 =197121 =0 } } "
 	/* (a blob is an array of bytes in 1.8; in 2 its length is shown) */
@@ -282,7 +288,9 @@ static void test_block(void **state)
 	memcpy(record + 34, "WFS", 3);
 	memcpy(record + 44, "writer", 6);
 	put(record, 60, 4, 64 | 1 << 16);
-	copies_as(event, record, 68, "{ dev=8388624 sector=123456 nr_sector=0 bytes=0 ioprio=0 rwbs=545 comm=\"writer\" cmd=\"\" tid=4242 } ");
+	copies_as(event, record, 68,
+		  "{ dev=8388624 sector=123456 nr_sector=0 bytes=0 ioprio=0 rwbs=545 comm=\"writer\" cmd=\"\" tid=4242 "
+		  "} ");
 	wmk_kevent_free(event);
 }
 
@@ -334,8 +342,9 @@ static void test_common(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_switch), cmocka_unit_test(test_syscalls), cmocka_unit_test(test_labels), cmocka_unit_test(test_far),
-		cmocka_unit_test(test_shapes), cmocka_unit_test(test_block), cmocka_unit_test(test_refused), cmocka_unit_test(test_common),
+		cmocka_unit_test(test_switch),  cmocka_unit_test(test_syscalls), cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_far),     cmocka_unit_test(test_shapes),   cmocka_unit_test(test_block),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_common),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_live.c - records of this machine's kernel: taken out of an instance as whole pages, copied, and read back by the class's reader; held
- * against what the kernel itself says of the same records as text (its option `fields` prints each field by name, whatever the event).
+ * test_live.c - records of this machine's kernel: taken out of an instance as whole pages, copied, and read back by the
+ * class's reader; held against what the kernel itself says of the same records as text (its option `fields` prints each
+ * field by name, whatever the event).
  *
  * Skipped in words where tracefs may not be written, or the kernel has no such option (before 6.2).
  */
@@ -78,7 +79,8 @@ static struct known *get(uint16_t type, const char *name)
 			free(k->format);
 			continue;
 		}
-		if (wmk_kevent_make(k->format, &k->event) < 0 || decoded_make(k->event->class, WMK_CTF_1_8, &k->decoded) < 0)
+		if (wmk_kevent_make(k->format, &k->event) < 0 ||
+		    decoded_make(k->event->class, WMK_CTF_1_8, &k->decoded) < 0)
 			fail_msg("%s: %s", name, wmk_error_text(said, sizeof(said)));
 	}
 	globfree(&found);
@@ -86,7 +88,10 @@ static struct known *get(uint16_t type, const char *name)
 	return k;
 }
 
-/* The kernel's value of the field: "0x2a (42)", "(0)", "symbol+0x0/0x1 (-7)". *bits: how much of it can be told. False: an address of something. */
+/*
+ * The kernel's value of the field: "0x2a (42)", "(0)", "symbol+0x0/0x1 (-7)". *bits: how much of it can be told. False:
+ * an address of something.
+ */
 static bool kernels_number(const char *line, const char *name, uint64_t *value, unsigned *bits)
 {
 	char wanted[300];
@@ -111,7 +116,8 @@ static bool kernels_number(const char *line, const char *name, uint64_t *value, 
 	return at != NULL;
 }
 
-static void same_number(const char *line, const struct wmk_kfield *field, const struct wmk_kfield_rule *rule, const struct wmk_ctf_item *item)
+static void same_number(const char *line, const struct wmk_kfield *field, const struct wmk_kfield_rule *rule,
+			const struct wmk_ctf_item *item)
 {
 	uint64_t value;
 	unsigned bits;
@@ -139,7 +145,8 @@ static void same_text(const char *line, const struct wmk_kfield *field, const st
 }
 
 /* The kernel's field that `name` is of. */
-static const struct wmk_kfield *field_of(const struct wmk_kformat *format, const char *name, struct wmk_kfield_rule *rule)
+static const struct wmk_kfield *field_of(const struct wmk_kformat *format, const char *name,
+					 struct wmk_kfield_rule *rule)
 {
 	for (uint32_t i = format->n_common; i < format->n_common + format->n_fields; i++) {
 		wmk_kname_field(format->system, format->name, format->fields[i].name, rule);
@@ -176,7 +183,9 @@ static void one(const char *line, const uint8_t *record, size_t len)
 	wmk_ctf_walk_enter(&walk, decoded_payload(&k->decoded));
 	while (wmk_ctf_next(&walk, &item)) {
 		struct wmk_kfield_rule rule;
-		const struct wmk_kfield *field = item.op->name && !item.is_end && walk.depth == 1 ? field_of(k->format, item.op->name, &rule) : NULL;
+		const struct wmk_kfield *field = item.op->name && !item.is_end && walk.depth == 1
+							 ? field_of(k->format, item.op->name, &rule)
+							 : NULL;
 
 		if (!field)
 			continue;
@@ -260,8 +269,10 @@ static void work(void)
 	const pid_t child = fork();
 
 	if (child == 0) {
-		execl("/bin/sh", "sh", "-c", "ls -lR /usr/share/doc | head -c 100000 > /tmp/wmkt-events; sync /tmp/wmkt-events; rm /tmp/wmkt-events; "
-		      "(sleep 0.02 & kill -USR1 $$) 2>/dev/null; true", (char *)NULL);
+		execl("/bin/sh", "sh", "-c",
+		      "ls -lR /usr/share/doc | head -c 100000 > /tmp/wmkt-events; sync /tmp/wmkt-events; rm "
+		      "/tmp/wmkt-events; (sleep 0.02 & kill -USR1 $$) 2>/dev/null; true",
+		      (char *)NULL);
 		_exit(127);
 	}
 	assert_true(child > 0);
@@ -270,9 +281,13 @@ static void work(void)
 
 static void test_live(void **state)
 {
-	static const char *const wanted[] = { "sched:*", "irq:*", "timer:*", "block:*", "task:*", "signal:*", "workqueue:*", "ext4:*", "jbd2:*", "writeback:*",
-					      "syscalls:*", "raw_syscalls:*", "net:*", "skb:*", "mmap:*", "exceptions:*", "kmem:rss_stat", "ipi:*", "irq_vectors:*",
-					      "filelock:*", "oom:*", "percpu:*", "power:*", "tlb:*", "avc:*", "cgroup:*", "maple_tree:*", "rpm:*", "nmi:*" };
+	static const char *const wanted[] = {
+		"sched:*",       "irq:*",      "timer:*",      "block:*",      "task:*",        "signal:*",
+		"workqueue:*",   "ext4:*",     "jbd2:*",       "writeback:*",  "syscalls:*",    "raw_syscalls:*",
+		"net:*",         "skb:*",      "mmap:*",       "exceptions:*", "kmem:rss_stat", "ipi:*",
+		"irq_vectors:*", "filelock:*", "oom:*",        "percpu:*",     "power:*",       "tlb:*",
+		"avc:*",         "cgroup:*",   "maple_tree:*", "rpm:*",        "nmi:*"
+	};
 	unsigned kinds = 0, records = 0;
 	glob_t found;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_missing_features.c - what a kernel lacks: files that are there, are not, are refused, in a made-up tracefs; every cause has its words; and this machine's
- * own kernel, in an instance of the test's, of which nothing is left.
+ * test_missing_features.c - what a kernel lacks: files that are there, are not, are refused, in a made-up tracefs;
+ * every cause has its words; and this machine's own kernel, in an instance of the test's, of which nothing is left.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +25,13 @@
 
 /* Of a kernel that has everything. */
 static const char *const files[] = {
-	"root/kprobe_events", "root/uprobe_events", "instance/events/syscalls/sys_enter_exit_group/enable", "instance/set_ftrace_filter",
-	"instance/current_tracer", "instance/buffer_subbuf_size_kb", "vmlinux",
+	"root/kprobe_events",
+	"root/uprobe_events",
+	"instance/events/syscalls/sys_enter_exit_group/enable",
+	"instance/set_ftrace_filter",
+	"instance/current_tracer",
+	"instance/buffer_subbuf_size_kb",
+	"vmlinux",
 };
 
 struct rig {
@@ -135,7 +140,8 @@ static void what_is_not_there(void **state)
 		const struct wmk_kmissing lacks = tried(rig);
 
 		for (unsigned k = 0; k < WMK_KFEATURES; k++)
-			assert_int_equal(wmk_kmissing_text(&lacks, (enum wmk_kfeature)k, words, sizeof(words)), k == cases[i].lack);
+			assert_int_equal(wmk_kmissing_text(&lacks, (enum wmk_kfeature)k, words, sizeof(words)),
+					 k == cases[i].lack);
 		assert_true(wmk_kmissing_text(&lacks, cases[i].lack, words, sizeof(words)));
 		assert_non_null(strstr(words, cases[i].says));
 		tree_put(&rig->tree, cases[i].file, "kept");
@@ -174,7 +180,10 @@ static void causes_in_words(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < WMK_KFEATURES; i++) {
-		says((enum wmk_kfeature)i, -ENOENT, i == WMK_KFEATURE_INSTANCE ? "no clock" : i == WMK_KFEATURE_ARGUMENTS ? "no BPF" : ": ");
+		says((enum wmk_kfeature)i, -ENOENT,
+		     i == WMK_KFEATURE_INSTANCE    ? "no clock"
+		     : i == WMK_KFEATURE_ARGUMENTS ? "no BPF"
+						   : ": ");
 		if (i != WMK_KFEATURE_INSTANCE && i != WMK_KFEATURE_ARGUMENTS)
 			says((enum wmk_kfeature)i, -EPERM, "is refused (Operation not permitted), by lockdown");
 	}
@@ -206,15 +215,20 @@ static void this_kernel(void **state)
 		memset(&lacks, 0xff, sizeof(lacks));
 		assert_int_equal(wmk_kmissing_find(tracefs, name, WMK_CLOCK_MONOTONIC, with, &lacks), 0);
 		assert_int_equal(lacks.err[WMK_KFEATURE_INSTANCE], 0);
-		assert_int_equal(lacks.err[WMK_KFEATURE_KPROBES] == -ENOENT, !wmk_tracefs_has(tracefs->dir, "kprobe_events"));
-		assert_int_equal(lacks.err[WMK_KFEATURE_UPROBES] == -ENOENT, !wmk_tracefs_has(tracefs->dir, "uprobe_events"));
-		assert_int_equal(lacks.err[WMK_KFEATURE_SYSCALLS] == -ENOENT, !wmk_tracefs_has(tracefs->dir, "events/syscalls"));
+		assert_int_equal(lacks.err[WMK_KFEATURE_KPROBES] == -ENOENT,
+				 !wmk_tracefs_has(tracefs->dir, "kprobe_events"));
+		assert_int_equal(lacks.err[WMK_KFEATURE_UPROBES] == -ENOENT,
+				 !wmk_tracefs_has(tracefs->dir, "uprobe_events"));
+		assert_int_equal(lacks.err[WMK_KFEATURE_SYSCALLS] == -ENOENT,
+				 !wmk_tracefs_has(tracefs->dir, "events/syscalls"));
 		assert_int_equal(lacks.err[WMK_KFEATURE_TYPES] == -ENOENT, access("/sys/kernel/btf/vmlinux", F_OK) < 0);
 		assert_true(with || lacks.err[WMK_KFEATURE_ARGUMENTS] == 0);
 		assert_int_equal(wmk_tracefs_instance_open(tracefs, name, &instance), -ENOENT);
 		wmk_error_clear();
 	}
-	/* A clock that the kernel does not have: that is told, and of the rest what can be tried without an instance. */
+	/*
+	 * A clock that the kernel does not have: that is told, and of the rest what can be tried without an instance.
+	 */
 	assert_int_equal(wmk_kmissing_find(tracefs, name, WMK_CLOCK_PLUGIN, false, &lacks), 0);
 	assert_true(wmk_kmissing_text(&lacks, WMK_KFEATURE_INSTANCE, words, sizeof(words)));
 	assert_non_null(strstr(words, "it cannot be traced: the kernel cannot be traced by the clock of a plug-in"));
@@ -227,8 +241,11 @@ static void this_kernel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(nothing_is_lacking, make, unmake), cmocka_unit_test_setup_teardown(what_is_not_there, make, unmake),
-		cmocka_unit_test_setup_teardown(without_an_instance, make, unmake), cmocka_unit_test(causes_in_words), cmocka_unit_test(this_kernel),
+		cmocka_unit_test_setup_teardown(nothing_is_lacking, make, unmake),
+		cmocka_unit_test_setup_teardown(what_is_not_there, make, unmake),
+		cmocka_unit_test_setup_teardown(without_an_instance, make, unmake),
+		cmocka_unit_test(causes_in_words),
+		cmocka_unit_test(this_kernel),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,7 +90,10 @@ static void *short_thread(void *arg)
 	return NULL;
 }
 
-/* One that is gone when its records are read: by both clocks its own time, and no other; one that did not say that it ends; more than are known. */
+/*
+ * One that is gone when its records are read: by both clocks its own time, and no other; one that did not say that it
+ * ends; more than are known.
+ */
 static void test_short_thread(void **state)
 {
 	struct wmk_kown *own = calloc(1, sizeof(*own));
@@ -156,8 +159,17 @@ static void test_of_file(void **state)
 
 static void test_names(void **state)
 {
-	static const char *const wrong[] = { "", "_", "native_entry_", "native_entry_512", "native_entry_-1", "native_entry_007", "native_entry_7x", "other_entry_7",
-					     "native_exit", "compat_7", "native_entry_18446744073709551623" };
+	static const char *const wrong[] = { "",
+					     "_",
+					     "native_entry_",
+					     "native_entry_512",
+					     "native_entry_-1",
+					     "native_entry_007",
+					     "native_entry_7x",
+					     "other_entry_7",
+					     "native_exit",
+					     "compat_7",
+					     "native_entry_18446744073709551623" };
 	char name[WMK_SYSCALLS_EVENT_NAME];
 	enum wmk_kabi abi;
 	unsigned number;
@@ -178,7 +190,8 @@ static void test_names(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_own), cmocka_unit_test(test_short_thread), cmocka_unit_test(test_of_file), cmocka_unit_test(test_names) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_own), cmocka_unit_test(test_short_thread),
+					    cmocka_unit_test(test_of_file), cmocka_unit_test(test_names) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

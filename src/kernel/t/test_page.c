@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_page.c - pages made by hand, of kernels of 64 and 32 bits: all kinds of events, times, losses, parts, damage; and the text that says where things are. */
+/*
+ * test_page.c - pages made by hand, of kernels of 64 and 32 bits: all kinds of events, times, losses, parts, damage;
+ * and the text that says where things are.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -247,11 +250,25 @@ static void test_damage(void **state)
 	static const struct {
 		uint32_t n, words[4];
 	} table[] = {
-		{ 1, { 1 } }, { 1, { 30 } }, { 1, { 31 } }, { 1, { 0 } }, { 1, { 29 | 1 << 5 } },
-		{ 2, { 2, 0 } }, { 2, { 28, 0 } },
-		{ 3, { 0, 0, 0 } }, { 3, { 0, 4, 0 } }, { 3, { 0, 12, 0 } }, { 3, { 0, 7, 0 } }, { 3, { 0, 9, 0 } }, { 3, { 0, 0xffffffff, 0 } },
-		{ 3, { 0, 0xfffffffc, 0 } }, { 3, { 0, 0x80000000, 0 } },
-		{ 3, { 29 | 1 << 5, 0, 0 } }, { 3, { 29 | 1 << 5, 12, 0 } }, { 3, { 29 | 1 << 5, 6, 0 } }, { 3, { 29 | 1 << 5, 0xfffffffc, 0 } },
+		{ 1, { 1 } },
+		{ 1, { 30 } },
+		{ 1, { 31 } },
+		{ 1, { 0 } },
+		{ 1, { 29 | 1 << 5 } },
+		{ 2, { 2, 0 } },
+		{ 2, { 28, 0 } },
+		{ 3, { 0, 0, 0 } },
+		{ 3, { 0, 4, 0 } },
+		{ 3, { 0, 12, 0 } },
+		{ 3, { 0, 7, 0 } },
+		{ 3, { 0, 9, 0 } },
+		{ 3, { 0, 0xffffffff, 0 } },
+		{ 3, { 0, 0xfffffffc, 0 } },
+		{ 3, { 0, 0x80000000, 0 } },
+		{ 3, { 29 | 1 << 5, 0, 0 } },
+		{ 3, { 29 | 1 << 5, 12, 0 } },
+		{ 3, { 29 | 1 << 5, 6, 0 } },
+		{ 3, { 29 | 1 << 5, 0xfffffffc, 0 } },
 	};
 	struct wmk_krecord record;
 	struct wmk_kpage page;
@@ -298,14 +315,25 @@ static void test_layout(void **state)
 		const char *text;
 		struct wmk_kpage_layout layout;
 	} good[] = {
-		{ TIME COMMIT "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\tfield: char data;\toffset:16;\tsize:65520;\tsigned:0;\n", { 8, 8, 16, 65536 } },
-		{ TIME "\tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;\n\tfield: char data;\toffset:12;\tsize:4084;\tsigned:1;", { 8, 4, 12, 4096 } },
+		{ TIME COMMIT "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\tfield: char "
+			      "data;\toffset:16;\tsize:65520;\tsigned:0;\n",
+		  { 8, 8, 16, 65536 } },
+		{ TIME "\tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;\n\tfield: char "
+		       "data;\toffset:12;\tsize:4084;\tsigned:1;",
+		  { 8, 4, 12, 4096 } },
 	};
 	static const char *const bad[] = {
-		"", TIME, TIME COMMIT, TIME COMMIT "\tfield: char data;\toffset:16;\n", TIME COMMIT "\tfield: char data;\toffset:12;\tsize:4084;\n",
-		TIME COMMIT "\tfield: char data;\toffset:16;\tsize:0;\n", TIME COMMIT "\tfield: char data;\toffset:16;\tsize:4294967297;\n",
-		TIME COMMIT "\tfield: char data;\toffset:16;\tsize:2097152;\n", TIME COMMIT "\tfield: char data;\toffset:4294967295;\tsize:4080;\n",
-		TIME COMMIT "\tfield: char data;\toffset:16;\tsize:-1;\n", TIME COMMIT "\tfield: char data;\toffset:17;\tsize:4000;\n",
+		"",
+		TIME,
+		TIME COMMIT,
+		TIME COMMIT "\tfield: char data;\toffset:16;\n",
+		TIME COMMIT "\tfield: char data;\toffset:12;\tsize:4084;\n",
+		TIME COMMIT "\tfield: char data;\toffset:16;\tsize:0;\n",
+		TIME COMMIT "\tfield: char data;\toffset:16;\tsize:4294967297;\n",
+		TIME COMMIT "\tfield: char data;\toffset:16;\tsize:2097152;\n",
+		TIME COMMIT "\tfield: char data;\toffset:4294967295;\tsize:4080;\n",
+		TIME COMMIT "\tfield: char data;\toffset:16;\tsize:-1;\n",
+		TIME COMMIT "\tfield: char data;\toffset:17;\tsize:4000;\n",
 		TIME "\tfield: local_t commit;\toffset:8;\tsize:2;\n\tfield: char data;\toffset:16;\tsize:4080;\n",
 		TIME "\tfield: local_t commit;\toffset:4;\tsize:4;\n\tfield: char data;\toffset:16;\tsize:4080;\n",
 		TIME "\tfield: local_t commit;\toffset:12;\tsize:8;\n\tfield: char data;\toffset:20;\tsize:4080;\n",
@@ -326,23 +354,31 @@ static void test_layout(void **state)
 
 static void test_stats(void **state)
 {
-	static const char text[] = "entries: 1\noverrun: 18446744073709551615\ncommit overrun: 3\nbytes: 4\noldest event ts: 1.5\nnow ts: 2.0\ndropped events: 5\nread events: 6\n";
+	static const char text[] = "entries: 1\noverrun: 18446744073709551615\ncommit overrun: 3\nbytes: 4\noldest "
+				   "event ts: 1.5\nnow ts: 2.0\ndropped events: 5\nread events: 6\n";
 	static const char *const bad[] = {
-		"", "entries: 1\noverrun: 2\n", "entries: x\noverrun: 2\ncommit overrun: 3\nbytes: 4\ndropped events: 5\nread events: 6\n",
-		"entries: 1\noverrun: 18446744073709551616\ncommit overrun: 3\nbytes: 4\ndropped events: 5\nread events: 6\n",
+		"",
+		"entries: 1\noverrun: 2\n",
+		"entries: x\noverrun: 2\ncommit overrun: 3\nbytes: 4\ndropped events: 5\nread events: 6\n",
+		"entries: 1\noverrun: 18446744073709551616\ncommit overrun: 3\nbytes: 4\ndropped events: 5\nread "
+		"events: 6\n",
 		"entries: 1\noverrun: 2\ncommit overrun: 3\nbytes: 4\ndropped events: 5\nread events: \n",
 	};
 	struct wmk_kcpu_stats stats = { .entries = 99 };
 
 	(void)state;
 	assert_int_equal(wmk_kcpu_stats_parse(text, strlen(text), &stats), 0);
-	assert_true(stats.entries == 1 && stats.overrun == UINT64_MAX && stats.commit_overrun == 3 && stats.bytes == 4 && stats.dropped == 5 && stats.read == 6);
+	assert_true(stats.entries == 1 && stats.overrun == UINT64_MAX && stats.commit_overrun == 3 &&
+		    stats.bytes == 4 && stats.dropped == 5 && stats.read == 6);
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_int_equal(wmk_kcpu_stats_parse(bad[i], strlen(bad[i]), &stats), -EPROTO);
 	wmk_error_clear();
 }
 
-/* What the kernel copies out of the middle of a page begins at a time that lacks what was discarded before. Given by a file instead of a kernel. */
+/*
+ * What the kernel copies out of the middle of a page begins at a time that lacks what was discarded before. Given by a
+ * file instead of a kernel.
+ */
 static void test_discarded_before_a_cut(void **state)
 {
 	FILE *file = tmpfile();
@@ -353,7 +389,8 @@ static void test_discarded_before_a_cut(void **state)
 	} pages[] = {
 		{ 1000, 1000, false },          /* 1000, 10 discarded, 1011 */
 		{ 1001, 1011, false },          /* goes on there: and again 10 and 1 */
-		{ 1002, 1022, true },           /* 20 by now; but then comes an absolute stamp, which the kernel goes on from */
+		/* 20 by now; but then comes an absolute stamp, which the kernel goes on from */
+		{ 1002, 1022, true },
 		{ 5001, 5011, false },
 		{ 5002, 5022, false },
 		{ 5033, 5033, false },          /* a new page */
@@ -396,8 +433,11 @@ static void test_discarded_before_a_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds), cmocka_unit_test(test_null_padding), cmocka_unit_test(test_times), cmocka_unit_test(test_losses),
-		cmocka_unit_test(test_parts), cmocka_unit_test(test_damage), cmocka_unit_test(test_layout), cmocka_unit_test(test_discarded_before_a_cut), cmocka_unit_test(test_stats),
+		cmocka_unit_test(test_kinds),  cmocka_unit_test(test_null_padding),
+		cmocka_unit_test(test_times),  cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_parts),  cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_layout), cmocka_unit_test(test_discarded_before_a_cut),
+		cmocka_unit_test(test_stats),
 	};
 	int failed;
 

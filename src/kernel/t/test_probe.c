@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_probe.c - what is typed for probes of the kernel and the lines that come of it; what is wrong and where; and what happens when the
- * kernel refuses. Symbols and types are those of files made here, tracefs is the functions here: nothing depends on this machine's kernel.
+ * test_probe.c - what is typed for probes of the kernel and the lines that come of it; what is wrong and where; and
+ * what happens when the kernel refuses. Symbols and types are those of files made here, tracefs is the functions here:
+ * nothing depends on this machine's kernel.
  */
 #include <bpf/btf.h>
 #include <elf.h>
@@ -46,7 +47,8 @@ static void drop_lines(const char *name)
 	char *line = fake.events;
 
 	while (*line) {
-		const size_t len = strcspn(line, "\n") + 1, begin = strcspn(line, ":") + 1, word = strcspn(line + begin, " ");
+		const size_t len = strcspn(line, "\n") + 1, begin = strcspn(line, ":") + 1,
+			     word = strcspn(line + begin, " ");
 
 		if (word == strlen(name) && memcmp(line + begin, name, word) == 0)
 			memmove(line, line + len, strlen(line + len) + 1);
@@ -163,9 +165,12 @@ static int tear_down(void **state)
 	return rmdir(folder);
 }
 
-static int make_on(unsigned machine, enum wmk_probe_kind kind, const char *typed, const char *name, struct wmk_probe **probe)
+static int make_on(unsigned machine, enum wmk_probe_kind kind, const char *typed, const char *name,
+		   struct wmk_probe **probe)
 {
-	const struct wmk_probe_options options = { .group = "waymark_t", .name = name, .machine = machine, .kallsyms = kallsyms, .btf = folder };
+	const struct wmk_probe_options options = {
+		.group = "waymark_t", .name = name, .machine = machine, .kallsyms = kallsyms, .btf = folder
+	};
 
 	return wmk_probe_make(kind, typed, &options, probe);
 }
@@ -215,7 +220,8 @@ static void places(void **state)
 	(void)state;
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL, "vfs_read", "p:waymark_t/vfs_read vfs_read\n");
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL, " vfs_read+0x10 ", "p:waymark_t/vfs_read_0x10 vfs_read+16\n");
-	check_lines(EM_X86_64, WMK_PROBE_KERNEL, "0xffffffff81000100", "p:waymark_t/at_0xffffffff81000100 0xffffffff81000100\n");
+	check_lines(EM_X86_64, WMK_PROBE_KERNEL, "0xffffffff81000100",
+		    "p:waymark_t/at_0xffffffff81000100 0xffffffff81000100\n");
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL, "shop:shop_open", "p:waymark_t/shop_open shop:shop_open\n");
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL, "kfree.part.0()", "p:waymark_t/kfree_part_0 kfree.part.0\n");
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL_RETURN, "shop_open()", "r:waymark_t/shop_open_return shop_open\n");
@@ -225,15 +231,20 @@ static void arguments(void **state)
 {
 	(void)state;
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL, "do_sys_openat2(dfd, filename:string, %si:x64, +8(%di):u32)",
-		    "p:waymark_t/do_sys_openat2 do_sys_openat2 dfd=$arg1:s32 filename=+0($arg2):string si=%si:x64 arg4=+8(%di):u32\n");
+		    "p:waymark_t/do_sys_openat2 do_sys_openat2 dfd=$arg1:s32 filename=+0($arg2):string si=%si:x64 "
+		    "arg4=+8(%di):u32\n");
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL, "vfs_read ( buf , n = count:u32, again, pos=%rcx, %eax )",
 		    "p:waymark_t/vfs_read vfs_read buf=$arg2:x64 n=$arg3:u32 again=$arg4:u8 pos=%cx:x64 eax=%ax:x32\n");
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL, "vfs_read($arg2:ustring, $comm, $stack, $stack2:u8, who=$comm:string)",
-		    "p:waymark_t/vfs_read vfs_read arg2=+0($arg2):ustring comm=$comm:string arg3=$stack:x64 arg4=$stack2:u8 who=$comm:string\n");
-	check_lines(EM_X86_64, WMK_PROBE_KERNEL, "vfs_read(buf:u8[16], @jiffies, @jiffies+4:u32, @0xff:string, +u8(-16(buf)):string, f=file:b4@2/32)",
-		    "p:waymark_t/vfs_read vfs_read buf=+0($arg2):u8[16] arg2=@jiffies+0:x64 arg3=@jiffies+4:u32 arg4=@0xff:string "
-		    "arg5=+u8(-16($arg2)):string f=$arg1:b4@2/32\n");
-	check_lines(EM_X86_64, WMK_PROBE_KERNEL, "vfs_read+4(%di:symbol, %r10d)", "p:waymark_t/vfs_read_0x4 vfs_read+4 di=%di:symbol r10d=%r10:x32\n");
+		    "p:waymark_t/vfs_read vfs_read arg2=+0($arg2):ustring comm=$comm:string arg3=$stack:x64 "
+		    "arg4=$stack2:u8 who=$comm:string\n");
+	check_lines(EM_X86_64, WMK_PROBE_KERNEL,
+		    "vfs_read(buf:u8[16], @jiffies, @jiffies+4:u32, @0xff:string, +u8(-16(buf)):string, "
+		    "f=file:b4@2/32)",
+		    "p:waymark_t/vfs_read vfs_read buf=+0($arg2):u8[16] arg2=@jiffies+0:x64 arg3=@jiffies+4:u32 "
+		    "arg4=@0xff:string arg5=+u8(-16($arg2)):string f=$arg1:b4@2/32\n");
+	check_lines(EM_X86_64, WMK_PROBE_KERNEL, "vfs_read+4(%di:symbol, %r10d)",
+		    "p:waymark_t/vfs_read_0x4 vfs_read+4 di=%di:symbol r10d=%r10:x32\n");
 	check_lines(EM_AARCH64, WMK_PROBE_KERNEL, "vfs_read(%x1, %w2, %lr, %sp)",
 		    "p:waymark_t/vfs_read vfs_read x1=%x1:x64 w2=%x2:x32 lr=%x30:x64 sp=%sp:x64\n");
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL, "by_value(first)", "p:waymark_t/by_value by_value first=$arg1:s32\n");
@@ -242,19 +253,25 @@ static void arguments(void **state)
 static void returns(void **state)
 {
 	(void)state;
-	check_lines(EM_X86_64, WMK_PROBE_KERNEL_RETURN, "vfs_read", "r:waymark_t/vfs_read_return vfs_read retval=$retval:s64\n");
+	check_lines(EM_X86_64, WMK_PROBE_KERNEL_RETURN, "vfs_read",
+		    "r:waymark_t/vfs_read_return vfs_read retval=$retval:s64\n");
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL_RETURN, "vfs_read($retval:x32, count)",
 		    "r:waymark_t/vfs_read_return vfs_read retval=$retval:x32 count=$arg3:u64\n");
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL_RETURN, "no_result", "r:waymark_t/no_result_return no_result\n");
-	check_lines(EM_X86_64, WMK_PROBE_KERNEL_RETURN, "kfree.part.0", "r:waymark_t/kfree_part_0_return kfree.part.0 retval=$retval:x64\n");
+	check_lines(EM_X86_64, WMK_PROBE_KERNEL_RETURN, "kfree.part.0",
+		    "r:waymark_t/kfree_part_0_return kfree.part.0 retval=$retval:x64\n");
 	check_lines(EM_X86_64, WMK_PROBE_FUNCTION, "vfs_read",
 		    "p:waymark_t/vfs_read_entry vfs_read\nr:waymark_t/vfs_read_exit vfs_read retval=$retval:s64\n");
 	check_lines(EM_X86_64, WMK_PROBE_FUNCTION, "vfs_read(count, got=$retval)",
-		    "p:waymark_t/vfs_read_entry vfs_read count=$arg3:u64\nr:waymark_t/vfs_read_exit vfs_read got=$retval:s64\n");
+		    "p:waymark_t/vfs_read_entry vfs_read count=$arg3:u64\nr:waymark_t/vfs_read_exit vfs_read "
+		    "got=$retval:s64\n");
 	check_lines(EM_X86_64, WMK_PROBE_FUNCTION, "vfs_read(count)",
-		    "p:waymark_t/vfs_read_entry vfs_read count=$arg3:u64\nr:waymark_t/vfs_read_exit vfs_read retval=$retval:s64\n");
-	check_lines(EM_X86_64, WMK_PROBE_FUNCTION, "vfs_read()", "p:waymark_t/vfs_read_entry vfs_read\nr:waymark_t/vfs_read_exit vfs_read\n");
-	check_lines(EM_X86_64, WMK_PROBE_FUNCTION, "no_result", "p:waymark_t/no_result_entry no_result\nr:waymark_t/no_result_exit no_result\n");
+		    "p:waymark_t/vfs_read_entry vfs_read count=$arg3:u64\nr:waymark_t/vfs_read_exit vfs_read "
+		    "retval=$retval:s64\n");
+	check_lines(EM_X86_64, WMK_PROBE_FUNCTION, "vfs_read()",
+		    "p:waymark_t/vfs_read_entry vfs_read\nr:waymark_t/vfs_read_exit vfs_read\n");
+	check_lines(EM_X86_64, WMK_PROBE_FUNCTION, "no_result",
+		    "p:waymark_t/no_result_entry no_result\nr:waymark_t/no_result_exit no_result\n");
 }
 
 static void names(void **state)
@@ -271,7 +288,8 @@ static void names(void **state)
 	probe = made(WMK_PROBE_KERNEL_RETURN, "vfs_read", "mine");
 	assert_string_equal(probe->events[0].name, "mine");
 	wmk_probe_free(probe);
-	probe = made(WMK_PROBE_FUNCTION, "vfs_read", "a_name_that_is_longer_than_the_kernel_lets_a_name_of_an_event_be");
+	probe = made(WMK_PROBE_FUNCTION, "vfs_read",
+		     "a_name_that_is_longer_than_the_kernel_lets_a_name_of_an_event_be");
 	assert_string_equal(probe->events[0].name, "a_name_that_is_longer_than_the_kernel_lets_a_name__entry");
 	assert_string_equal(probe->events[1].name, "a_name_that_is_longer_than_the_kernel_lets_a_name__exit");
 	wmk_probe_free(probe);
@@ -307,24 +325,31 @@ static void wrong_words(void **state)
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(+0(+0(+0(+0(+0(%di))))))", -EINVAL, "column 22: more than 4 steps");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(%di, %si, di=%dx)", -EINVAL, "column 23: a field di is there already");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(common_pid=%di)", -EINVAL, "column 10: the kernel has fields like");
-	check_wrong(WMK_PROBE_KERNEL, "vfs_read(a_name_that_is_much_too_long_for_it=%di)", -EINVAL, "column 10: a field's name of more than 31");
-	check_wrong(WMK_PROBE_KERNEL, "vfs_read(+2000000000(+2000000000(+2000000000(+2000000000(%r10)))):b1@1/64)", -EINVAL, "too long for the kernel");
+	check_wrong(WMK_PROBE_KERNEL, "vfs_read(a_name_that_is_much_too_long_for_it=%di)", -EINVAL,
+		    "column 10: a field's name of more than 31");
+	check_wrong(WMK_PROBE_KERNEL, "vfs_read(+2000000000(+2000000000(+2000000000(+2000000000(%r10)))):b1@1/64)",
+		    -EINVAL, "too long for the kernel");
 }
 
 static void wrong_meaning(void **state)
 {
 	(void)state;
-	check_wrong(WMK_PROBE_KERNEL, "vfs_raed", -ENOENT, "this kernel has no function vfs_raed: did you mean vfs_read?");
+	check_wrong(WMK_PROBE_KERNEL, "vfs_raed", -ENOENT,
+		    "this kernel has no function vfs_raed: did you mean vfs_read?");
 	check_wrong(WMK_PROBE_KERNEL, "xyzzyxyzzy", -ENOENT, "/proc/kallsyms lists");
 	check_wrong(WMK_PROBE_KERNEL, "jiffies", -EINVAL, "jiffies is data of the kernel");
 	check_wrong(WMK_PROBE_KERNEL, "shap:shop_open", -ENOENT, "no module shap is loaded");
-	check_wrong(WMK_PROBE_KERNEL, "shop:shop_oepn", -ENOENT, "the module shop has no function shop_oepn: did you mean shop_open?");
+	check_wrong(WMK_PROBE_KERNEL, "shop:shop_oepn", -ENOENT,
+		    "the module shop has no function shop_oepn: did you mean shop_open?");
 	check_wrong(WMK_PROBE_KERNEL, "shop:vfs_read", -ENOENT, "/proc/kallsyms lists");
 	check_wrong(WMK_PROBE_KERNEL, "0x1000", -EINVAL, "0x1000 is no address of the kernel");
-	check_wrong(WMK_PROBE_KERNEL, "vfs_read(cuont)", -EINVAL, "column 10: vfs_read has no parameter cuont: it has file, buf, count, again");
+	check_wrong(WMK_PROBE_KERNEL, "vfs_read(cuont)", -EINVAL,
+		    "column 10: vfs_read has no parameter cuont: it has file, buf, count, again");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read+4(count)", -ENOENT, "whole functions only");
-	check_wrong(WMK_PROBE_KERNEL, "vfs_read+4($arg1)", -EINVAL, "column 12: $arg1 is known at a function's entry only");
-	check_wrong(WMK_PROBE_KERNEL, "kfree.part.0(object)", -ENOENT, "column 14: the parameter object cannot be looked up");
+	check_wrong(WMK_PROBE_KERNEL, "vfs_read+4($arg1)", -EINVAL,
+		    "column 12: $arg1 is known at a function's entry only");
+	check_wrong(WMK_PROBE_KERNEL, "kfree.part.0(object)", -ENOENT,
+		    "column 14: the parameter object cannot be looked up");
 	check_wrong(WMK_PROBE_KERNEL, "shop:shop_open(x)", -EOPNOTSUPP, "the module shop has no type information");
 	check_wrong(WMK_PROBE_KERNEL, "by_value(last)", -EINVAL, "passed in no register of its own");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read($retval)", -EINVAL, "$retval is known at a function's return only");
@@ -357,7 +382,8 @@ static void group(void **state)
 
 static void installed(void **state)
 {
-	static const char others[] = "p:waymark_t/vfs_read_entry elsewhere\np:other/vfs_read_exit x\nr8:waymark_t/old y\n";
+	static const char others[] =
+		"p:waymark_t/vfs_read_entry elsewhere\np:other/vfs_read_exit x\nr8:waymark_t/old y\n";
 	struct wmk_probe *probe = made(WMK_PROBE_FUNCTION, "vfs_read(count)", NULL);
 
 	(void)state;
@@ -411,7 +437,8 @@ static void lacking(void **state)
 	static const struct {
 		const char *missing, *words;
 		int err;
-	} cases[] = { { "kprobe_events", "CONFIG_KPROBE_EVENTS", -EOPNOTSUPP }, { "dynamic_events", "CONFIG_DYNAMIC_EVENTS", -EOPNOTSUPP },
+	} cases[] = { { "kprobe_events", "CONFIG_KPROBE_EVENTS", -EOPNOTSUPP },
+		      { "dynamic_events", "CONFIG_DYNAMIC_EVENTS", -EOPNOTSUPP },
 		      { "events", "probes need root", -EACCES } };
 	struct wmk_probe *probe = made(WMK_PROBE_KERNEL, "vfs_read", NULL);
 	char text[512];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_live.c - probes in the program `probed`, which was built in several ways, recorded by this kernel: there are as many records as the
- * program says, in its order, with its values. Skipped, in words, where tracefs cannot be written.
+ * test_live.c - probes in the program `probed`, which was built in several ways, recorded by this kernel: there are as
+ * many records as the program says, in its order, with its values. Skipped, in words, where tracefs cannot be written.
  *
  * Everything is called wmkt_probes..., in the instance wmkt-probes; a previous run's remains are removed first.
  */
@@ -154,7 +154,8 @@ static void recorded(char *lines)
 	must(wmk_tracefs_write(instance, "trace", "", false));
 }
 
-static struct wmk_probe *make(enum wmk_probe_kind kind, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static struct wmk_probe *make(enum wmk_probe_kind kind, const char *name, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 static struct wmk_probe *make(enum wmk_probe_kind kind, const char *name, const char *format, ...)
 {
 	const struct wmk_probe_options options = { .group = GROUP, .name = name };
@@ -197,9 +198,12 @@ static void functions(void **state)
 	(void)state;
 	need_tracefs();
 	for (char **program = programs; *program; program++) {
-		check(*program, make(WMK_PROBE_USER, "checkout", "elf:%s:probed_checkout(who=$arg2:string, amount=$arg3:u64)", *program),
+		check(*program,
+		      make(WMK_PROBE_USER, "checkout", "elf:%s:probed_checkout(who=$arg2:string, amount=$arg3:u64)",
+			   *program),
 		      (const char *const[]){ "checkout", NULL }, ROUNDS);
-		check(*program, make(WMK_PROBE_USER_RETURN, "checkout_return", "%s:probed_checkout($retval:s32)", *program),
+		check(*program,
+		      make(WMK_PROBE_USER_RETURN, "checkout_return", "%s:probed_checkout($retval:s32)", *program),
 		      (const char *const[]){ "checkout_return", NULL }, ROUNDS);
 	}
 }
@@ -209,8 +213,9 @@ static void sdt(void **state)
 	(void)state;
 	need_tracefs();
 	for (char **program = programs; *program; program++) {
-		struct wmk_probe *probe = make(WMK_PROBE_USER, "order", "sdt:%s:wmkt:order(arg1, who=arg2:string, arg3, arg4, arg5, arg6, arg7, arg8)",
-					       *program);
+		struct wmk_probe *probe =
+			make(WMK_PROBE_USER, "order",
+			     "sdt:%s:wmkt:order(arg1, who=arg2:string, arg3, arg4, arg5, arg6, arg7, arg8)", *program);
 
 		assert_int_equal(probe->n_events, 1);
 		assert_int_equal(probe->events[0].n_places, 2);
@@ -225,7 +230,8 @@ static void variables(void **state)
 	need_tracefs();
 #ifdef __x86_64__
 	for (char **program = programs; *program; program++)
-		check(*program, make(WMK_PROBE_USER, "variables", "sdt:%s:wmkt:variables", *program), (const char *const[]){ "variables", NULL }, ROUNDS);
+		check(*program, make(WMK_PROBE_USER, "variables", "sdt:%s:wmkt:variables", *program),
+		      (const char *const[]){ "variables", NULL }, ROUNDS);
 #else
 	print_message("aarch64 has no operand that names a variable\n");
 	skip();
@@ -254,7 +260,8 @@ static void semaphore(void **state)
 	for (char **program = programs; *program; program++) {
 		run(*program, printed);
 		assert_null(strstr(printed, "guarded"));
-		check(*program, make(WMK_PROBE_USER, "guarded", "sdt:%s:wmkt:guarded", *program), (const char *const[]){ "guarded", NULL }, ROUNDS);
+		check(*program, make(WMK_PROBE_USER, "guarded", "sdt:%s:wmkt:guarded", *program),
+		      (const char *const[]){ "guarded", NULL }, ROUNDS);
 	}
 }
 
@@ -263,9 +270,11 @@ static void shared_library(void **state)
 	(void)state;
 	need_tracefs();
 	for (char **program = programs; *program; program++) {
-		check(*program, make(WMK_PROBE_USER, "library", "%s:probed_library(amount=$arg1:s64, who=$arg2:string)", library),
+		check(*program,
+		      make(WMK_PROBE_USER, "library", "%s:probed_library(amount=$arg1:s64, who=$arg2:string)", library),
 		      (const char *const[]){ "library", NULL }, ROUNDS);
-		check(*program, make(WMK_PROBE_USER_RETURN, "library_return", "%s:probed_library(retval=$retval:s64)", library),
+		check(*program,
+		      make(WMK_PROBE_USER_RETURN, "library_return", "%s:probed_library(retval=$retval:s64)", library),
 		      (const char *const[]){ "library_return", NULL }, ROUNDS);
 	}
 }
@@ -276,8 +285,12 @@ static void forms(void **state)
 	(void)state;
 	need_tracefs();
 	for (char **program = programs; *program; program++)
-		check(*program, make(WMK_PROBE_USER, "forms", "%s:probed_library(first=+0($arg2):u8, bytes=$arg2:u8[3], hex=+1($arg2):x8, "
-				     "low=$arg1:b4@0/64, text=+u0($arg2):string, $comm, again=+1($arg2):ustring, signed=$arg1:s8)", library),
+		check(*program,
+		      make(WMK_PROBE_USER, "forms",
+			   "%s:probed_library(first=+0($arg2):u8, bytes=$arg2:u8[3], hex=+1($arg2):x8, "
+			   "low=$arg1:b4@0/64, text=+u0($arg2):string, $comm, again=+1($arg2):ustring, "
+			   "signed=$arg1:s8)",
+			   library),
 		      (const char *const[]){ "forms", NULL }, ROUNDS);
 }
 
@@ -295,7 +308,8 @@ static void no_names(void **state)
 	wmk_probe_free(probe);
 #ifdef __x86_64__
 	probe = make(WMK_PROBE_USER, "variables", "sdt:%s:wmkt:variables", stripped);
-	assert_non_null(strstr(probe->note, "argument 1 is left out: its variable has no name in the file (stripped?), or several have it; argument 2 is"));
+	assert_non_null(strstr(probe->note, "argument 1 is left out: its variable has no name in the file (stripped?), "
+					    "or several have it; argument 2 is"));
 	assert_int_equal(probe->events[0].n_fields, 0);
 	must(wmk_probe_install(tracefs, probe));
 	must(wmk_probe_remove(tracefs, probe));

@@ -17,7 +17,9 @@
 #include "kernel/proc/procfs.h"
 #include "tree.h"
 
-#define REST " 1 1 0 -1 4194304 99 0 0 0 0 0 0 0 20 0 3 0 3554310 3133440 390 18446744073709551615 1 2 3 4 5 0 0 0 0 0 0 0 17 1 0 0 0"
+#define REST \
+	" 1 1 0 -1 4194304 99 0 0 0 0 0 0 0 20 0 3 0 3554310 3133440 390 18446744073709551615 1 2 3 4 5 0 0 0 0 0 0 " \
+	"0 17 1 0 0 0"
 
 static int parse(const char *text, struct wmk_kproc_stat *stat)
 {
@@ -68,9 +70,12 @@ static void stat_workers(void **state)
 {
 #define WORKER(name) "8 (" name ") I 2 1 1 0 -1 69238880 0 0 0 0 0 0 0 0 -51 0 1 0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0"
 	static const char *const cases[][2] = {
-		{ WORKER("kworker/0:1-events"), "kworker/0:1" }, { WORKER("kworker/u5:12+flush-254:0"), "kworker/u5:12" },
+		{ WORKER("kworker/0:1-events"), "kworker/0:1" },
+		{ WORKER("kworker/u5:12+flush-254:0"), "kworker/u5:12" },
 		{ WORKER("kworker/0:0H"), "kworker/0:0H" },
-		{ WORKER("kworker/R-nvme-wq"), "kworker/R-nvme-" }, { WORKER("kdevtmpfs-x"), "kdevtmpfs-x" }, { WORKER("kworker/"), "kworker/" },
+		{ WORKER("kworker/R-nvme-wq"), "kworker/R-nvme-" },
+		{ WORKER("kdevtmpfs-x"), "kdevtmpfs-x" },
+		{ WORKER("kworker/"), "kworker/" },
 	};
 	struct wmk_kproc_stat stat;
 
@@ -104,8 +109,10 @@ static void stat_short(void **state)
 
 static void status_lines(void **state)
 {
-	static const char *const lines[] = { "Name:\tTgid:\t9", "Tgid:\t41", "Pid:\t42", "Uid:\t1000\t1001\t1002\t1003",
-					     "Gid:\t4294967295\t0\t0\t0", "NStgid:\t41\t7\t1", "NSpid:\t42\t8\t2 ", "NSpgid:\t1" };
+	static const char *const lines[] = {
+		"Name:\tTgid:\t9",           "Tgid:\t41",         "Pid:\t42",          "Uid:\t1000\t1001\t1002\t1003",
+		"Gid:\t4294967295\t0\t0\t0", "NStgid:\t41\t7\t1", "NSpid:\t42\t8\t2 ", "NSpgid:\t1"
+	};
 	struct wmk_kproc_status status = { .tgid = 0 };
 	char many[512] = "NSpid:";
 
@@ -267,8 +274,9 @@ static void no_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stat_names), cmocka_unit_test(stat_workers), cmocka_unit_test(stat_short), cmocka_unit_test(status_lines),
-		cmocka_unit_test(maps), cmocka_unit_test(small_things), cmocka_unit_test(lines), cmocka_unit_test(no_end),
+		cmocka_unit_test(stat_names),   cmocka_unit_test(stat_workers), cmocka_unit_test(stat_short),
+		cmocka_unit_test(status_lines), cmocka_unit_test(maps),         cmocka_unit_test(small_things),
+		cmocka_unit_test(lines),        cmocka_unit_test(no_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

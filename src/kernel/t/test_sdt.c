@@ -46,7 +46,8 @@ static void check(unsigned machine, const char *operand, const char *expected)
 	show(&args[0], text);
 	if (strcmp(text, expected) != 0)
 		fail_msg("%s: %s, not %s", operand, text, expected);
-	snprintf(three, sizeof(three), " 1@%s %s\t-1@%s ", machine == EM_AARCH64 ? "x0" : "%al", operand, machine == EM_AARCH64 ? "x1" : "%bl");
+	snprintf(three, sizeof(three), " 1@%s %s\t-1@%s ", machine == EM_AARCH64 ? "x0" : "%al", operand,
+		 machine == EM_AARCH64 ? "x1" : "%bl");
 	assert_int_equal(wmk_sdt_args(machine, three, args), 3);
 	show(&args[1], text);
 	assert_string_equal(text, expected);
@@ -57,28 +58,63 @@ static void check(unsigned machine, const char *operand, const char *expected)
 static void x86(void **state)
 {
 	static const char *const cases[][2] = {
-		{ "8@%rdi", "u64 di" }, { "-4@%edi", "s32 di" }, { "-2@%di", "s16 di" }, { "1@%dil", "u8 di" }, { "-1@%al", "s8 ax" },
-		{ "4@%r10d", "u32 r10" }, { "-2@%r8w", "s16 r8" }, { "1@%r15b", "u8 r15" }, { "8@%r9", "u64 r9" }, { "8@%rbp", "u64 bp" },
-		{ "8@%rsp", "u64 sp" }, { "-4@$5", "s32 =5" }, { "4@$-3", "u32 =-3" }, { "8@$0x10", "u64 =16" },
-		{ "8@$18446744073709551615", "u64 =-1" }, { "-8@$-9223372036854775808", "s64 =-9223372036854775808" },
-		{ "-4@-20(%rbp)", "s32 bp-20" }, { "8@(%rax)", "u64 ax+0" }, { "8@24(%rsp)", "u64 sp+24" }, { "8@0x18(%rsp)", "u64 sp+24" },
-		{ "8@-0(%rsp)", "u64 sp+0" }, { "4@4+8(%rsp)", "u32 sp+12" },
-		{ "4@counter(%rip)", "u32 counter+0" }, { "-4@counter+8(%rip)", "s32 counter+8" }, { "-4@8+counter(%rip)", "s32 counter+8" },
-		{ "-4@counter-8(%rip)", "s32 counter-8" }, { "4@counter.0(%rip)", "u32 counter.0+0" }, { "4@counter", "u32 counter+0" },
-		{ "4@counter+4", "u32 counter+4" }, { "%rdi", "u64 di" }, { "@%rdi", "u64 di" },
-		{ "8@(%rax,%rbx,4)", "? the kernel cannot fetch from base plus index" }, { "8@8(,%rbx,4)", "? its operand is not understood" },
-		{ "4@table(,%rax,4)", "? its operand is not understood" }, { "4@table(%rax)", "? the kernel cannot fetch from a symbol plus register" },
-		{ "8f@%xmm0", "? it is a floating number" }, { "8@%xmm0", "? it is in a register that the kernel cannot fetch" },
-		{ "1@%ah", "? it is in a register that the kernel cannot fetch" }, { "8@%fs:-4", "? it is in a register that the kernel cannot fetch" },
-		{ "8@%fs:here@tpoff", "? it is in a register that the kernel cannot fetch" }, { "8@$counter", "? it is the address of a symbol" },
-		{ "8@8(%rip)", "? the kernel cannot fetch from a symbol plus register" }, { "8@4096", "? it is at a fixed address" },
-		{ "8@here@GOTPCREL(%rip)", "? its operand is not understood" }, { "16@%rdi", "? it is larger than the kernel's numbers" },
-		{ "3@%rdi", "? it is larger than the kernel's numbers" }, { "8@", "? its operand is not understood" },
-		{ "-@%rdi", "? its size is not understood" }, { "8x@%rdi", "? its size is not understood" },
-		{ "8@(%rax", "? the kernel cannot fetch from base plus index" }, { "8@%", "? it is in a register that the kernel cannot fetch" },
-		{ "8@$", "? it is the address of a symbol" }, { "8@99999999999999999999(%rax)", "? its operand is not understood" },
-		{ "8@9223372036854775807+1(%rax)", "? its operand is not understood" }, { "8@a+b(%rip)", "? its operand is not understood" },
-		{ "8@%r16", "? it is in a register that the kernel cannot fetch" }, { "8@%r08", "? it is in a register that the kernel cannot fetch" },
+		{ "8@%rdi", "u64 di" },
+		{ "-4@%edi", "s32 di" },
+		{ "-2@%di", "s16 di" },
+		{ "1@%dil", "u8 di" },
+		{ "-1@%al", "s8 ax" },
+		{ "4@%r10d", "u32 r10" },
+		{ "-2@%r8w", "s16 r8" },
+		{ "1@%r15b", "u8 r15" },
+		{ "8@%r9", "u64 r9" },
+		{ "8@%rbp", "u64 bp" },
+		{ "8@%rsp", "u64 sp" },
+		{ "-4@$5", "s32 =5" },
+		{ "4@$-3", "u32 =-3" },
+		{ "8@$0x10", "u64 =16" },
+		{ "8@$18446744073709551615", "u64 =-1" },
+		{ "-8@$-9223372036854775808", "s64 =-9223372036854775808" },
+		{ "-4@-20(%rbp)", "s32 bp-20" },
+		{ "8@(%rax)", "u64 ax+0" },
+		{ "8@24(%rsp)", "u64 sp+24" },
+		{ "8@0x18(%rsp)", "u64 sp+24" },
+		{ "8@-0(%rsp)", "u64 sp+0" },
+		{ "4@4+8(%rsp)", "u32 sp+12" },
+		{ "4@counter(%rip)", "u32 counter+0" },
+		{ "-4@counter+8(%rip)", "s32 counter+8" },
+		{ "-4@8+counter(%rip)", "s32 counter+8" },
+		{ "-4@counter-8(%rip)", "s32 counter-8" },
+		{ "4@counter.0(%rip)", "u32 counter.0+0" },
+		{ "4@counter", "u32 counter+0" },
+		{ "4@counter+4", "u32 counter+4" },
+		{ "%rdi", "u64 di" },
+		{ "@%rdi", "u64 di" },
+		{ "8@(%rax,%rbx,4)", "? the kernel cannot fetch from base plus index" },
+		{ "8@8(,%rbx,4)", "? its operand is not understood" },
+		{ "4@table(,%rax,4)", "? its operand is not understood" },
+		{ "4@table(%rax)", "? the kernel cannot fetch from a symbol plus register" },
+		{ "8f@%xmm0", "? it is a floating number" },
+		{ "8@%xmm0", "? it is in a register that the kernel cannot fetch" },
+		{ "1@%ah", "? it is in a register that the kernel cannot fetch" },
+		{ "8@%fs:-4", "? it is in a register that the kernel cannot fetch" },
+		{ "8@%fs:here@tpoff", "? it is in a register that the kernel cannot fetch" },
+		{ "8@$counter", "? it is the address of a symbol" },
+		{ "8@8(%rip)", "? the kernel cannot fetch from a symbol plus register" },
+		{ "8@4096", "? it is at a fixed address" },
+		{ "8@here@GOTPCREL(%rip)", "? its operand is not understood" },
+		{ "16@%rdi", "? it is larger than the kernel's numbers" },
+		{ "3@%rdi", "? it is larger than the kernel's numbers" },
+		{ "8@", "? its operand is not understood" },
+		{ "-@%rdi", "? its size is not understood" },
+		{ "8x@%rdi", "? its size is not understood" },
+		{ "8@(%rax", "? the kernel cannot fetch from base plus index" },
+		{ "8@%", "? it is in a register that the kernel cannot fetch" },
+		{ "8@$", "? it is the address of a symbol" },
+		{ "8@99999999999999999999(%rax)", "? its operand is not understood" },
+		{ "8@9223372036854775807+1(%rax)", "? its operand is not understood" },
+		{ "8@a+b(%rip)", "? its operand is not understood" },
+		{ "8@%r16", "? it is in a register that the kernel cannot fetch" },
+		{ "8@%r08", "? it is in a register that the kernel cannot fetch" },
 	};
 
 	(void)state;
@@ -100,13 +136,27 @@ static void x86_of_32_bits(void **state)
 static void aarch64(void **state)
 {
 	static const char *const cases[][2] = {
-		{ "8@x0", "u64 x0" }, { "-4@w1", "s32 x1" }, { "8@x30", "u64 x30" }, { "8@sp", "u64 sp" }, { "-4@5", "s32 =5" },
-		{ "-4@-5", "s32 =-5" }, { "-4@#5", "s32 =5" }, { "4@wzr", "u32 =0" }, { "8@xzr", "u64 =0" },
-		{ "-4@[sp, 12]", "s32 sp+12" }, { "-4@[sp,12]", "s32 sp+12" }, { "-4@[sp, #12]", "s32 sp+12" }, { "8@[x0]", "u64 x0+0" },
-		{ "8@[x29, -16]", "u64 x29-16" }, { "8@[x0, x1]", "? the kernel cannot fetch from base plus index" },
-		{ "8@[x0, :lo12:counter]", "? the kernel cannot fetch from base plus index" }, { "8@d0", "? its operand is not understood" },
-		{ "8@x31", "? its operand is not understood" }, { "8@counter", "? its operand is not understood" },
-		{ "8@[x0, 8]!", "? its operand is not understood" }, { "8@[q0]", "? its operand is not understood" },
+		{ "8@x0", "u64 x0" },
+		{ "-4@w1", "s32 x1" },
+		{ "8@x30", "u64 x30" },
+		{ "8@sp", "u64 sp" },
+		{ "-4@5", "s32 =5" },
+		{ "-4@-5", "s32 =-5" },
+		{ "-4@#5", "s32 =5" },
+		{ "4@wzr", "u32 =0" },
+		{ "8@xzr", "u64 =0" },
+		{ "-4@[sp, 12]", "s32 sp+12" },
+		{ "-4@[sp,12]", "s32 sp+12" },
+		{ "-4@[sp, #12]", "s32 sp+12" },
+		{ "8@[x0]", "u64 x0+0" },
+		{ "8@[x29, -16]", "u64 x29-16" },
+		{ "8@[x0, x1]", "? the kernel cannot fetch from base plus index" },
+		{ "8@[x0, :lo12:counter]", "? the kernel cannot fetch from base plus index" },
+		{ "8@d0", "? its operand is not understood" },
+		{ "8@x31", "? its operand is not understood" },
+		{ "8@counter", "? its operand is not understood" },
+		{ "8@[x0, 8]!", "? its operand is not understood" },
+		{ "8@[q0]", "? its operand is not understood" },
 	};
 
 	(void)state;
@@ -126,7 +176,8 @@ static void odd_lists(void **state)
 	assert_int_equal(wmk_sdt_args(EM_X86_64, "8@(%rax 8@%rbx", args), 1);
 	assert_int_equal(wmk_sdt_args(EM_X86_64, "a a a a a a a a a a a a a a a a a a a a a", args), WMK_SDT_ARGS_MAX);
 	assert_int_equal(wmk_sdt_args(EM_ARM, "4@r0", args), 1);
-	assert_int_equal(args[0].kind, WMK_SDT_VARIABLE);      /* a symbol r0, as far as one can see: no such machine is probed */
+	/* a symbol r0, as far as one can see: no such machine is probed */
+	assert_int_equal(args[0].kind, WMK_SDT_VARIABLE);
 }
 
 int main(void)

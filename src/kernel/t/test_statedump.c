@@ -53,14 +53,26 @@ static int teardown(void **state)
 
 static void run(struct machine *m, unsigned parts)
 {
-	assert_int_equal(dump_rig_run(&m->rig, (struct wmk_kstatedump_options){ .proc = m->proc, .sys = m->sys, .parts = parts }), 0);
+	assert_int_equal(dump_rig_run(&m->rig, (struct wmk_kstatedump_options){ .proc = m->proc,
+										.sys = m->sys,
+										.parts = parts }),
+			 0);
 }
 
 static void one_process(struct machine *m, int pid, const char *name, char letter, unsigned flags)
 {
 	char base[64], ids[16];
-	struct tree_task task = { .tid = pid, .pid = pid, .ppid = 1, .name = name, .state = letter, .flags = flags, .n_threads = 1,
-				  .cpu = 3, .prio = 20, .ids = ids, .tgids = ids };
+	struct tree_task task = { .tid = pid,
+				  .pid = pid,
+				  .ppid = 1,
+				  .name = name,
+				  .state = letter,
+				  .flags = flags,
+				  .n_threads = 1,
+				  .cpu = 3,
+				  .prio = 20,
+				  .ids = ids,
+				  .tgids = ids };
 
 	snprintf(ids, sizeof(ids), "%d", pid);
 	snprintf(base, sizeof(base), "proc/%d/task/%d", pid, pid);
@@ -90,7 +102,9 @@ static void processes(void **state)
 	assert_string_equal(m->rig.lines[0], "start{ } ");
 	assert_string_equal(m->rig.lines[m->rig.n - 1], "end{ } ");
 	assert_int_equal(m->rig.n, 9);
-#define STATE "process_state{ tid=%d pid=%d ppid=1 name=\"%s\" type=%d mode=5 submode=0 status=%d cpu=3 file_table_address=%d } "
+#define STATE \
+	"process_state{ tid=%d pid=%d ppid=1 name=\"%s\" type=%d mode=5 submode=0 status=%d cpu=3 " \
+	"file_table_address=%d } "
 	dump_rig_once(&m->rig, STATE, 10, 10, "a) S (b", 0, 2, 10);
 	dump_rig_once(&m->rig, STATE, 11, 11, "new\nline", 0, 5, 11);
 	dump_rig_once(&m->rig, STATE, 12, 12, "kthreadd", 1, 5, 0);
@@ -103,7 +117,9 @@ static void processes(void **state)
 	assert_int_equal(m->rig.counts.left_out, 0);
 	/* Some of them only. */
 	const pid_t pids[] = { 15, 4711, 10 };
-	struct wmk_kstatedump_options some = { .proc = m->proc, .parts = WMK_KSTATEDUMP_PROCESSES, .pids = pids, .n_pids = 3 };
+	struct wmk_kstatedump_options some = {
+		.proc = m->proc, .parts = WMK_KSTATEDUMP_PROCESSES, .pids = pids, .n_pids = 3
+	};
 
 	assert_int_equal(dump_rig_run(&m->rig, some), 0);
 	assert_int_equal(m->rig.n, 4);
@@ -117,7 +133,14 @@ static void processes(void **state)
 static void threads_and_files(void **state)
 {
 	struct machine *m = *state;
-	struct tree_task task = { .tid = 31, .pid = 30, .ppid = 2, .name = "second", .state = 'S', .n_threads = 3, .ids = "31", .tgids = "30" };
+	struct tree_task task = { .tid = 31,
+				  .pid = 30,
+				  .ppid = 2,
+				  .name = "second",
+				  .state = 'S',
+				  .n_threads = 3,
+				  .ids = "31",
+				  .tgids = "30" };
 	char path[64];
 
 	one_process(m, 30, "first", 'S', 0);
@@ -139,11 +162,13 @@ static void threads_and_files(void **state)
 	tree_link(&m->tree, "proc/30/task/31/fd/0", "/not/to/be/shown");
 	tree_put(&m->tree, "proc/30/task/30/maps",
 		 "00400000-00452000 r-xp 00000000 08:02 173521      /a b/\\012c (deleted)\n"
-		 "00651000-00652000 rw-s 00051000 08:02 173521\n7f00-7e00 r-xp 0 0:0 0\n00652000-00653000 r--s 00000000 00:01 5 /dev/zero (deleted)\n");
+		 "00651000-00652000 rw-s 00051000 08:02 173521\n7f00-7e00 r-xp 0 0:0 0\n00652000-00653000 r--s "
+		 "00000000 00:01 5 /dev/zero (deleted)\n");
 	run(m, WMK_KSTATEDUMP_FILES | WMK_KSTATEDUMP_MAPS | WMK_KSTATEDUMP_PROCESSES);
 	assert_int_equal(m->rig.n, 11);
 	assert_int_equal(dump_rig_begin(&m->rig, "process_state{ tid=3"), 3);
-	dump_rig_once(&m->rig, "process_state{ tid=32 pid=30 ppid=2 name=\"second\" type=0 mode=5 submode=0 status=5 cpu=0 file_table_address=30 } ");
+	dump_rig_once(&m->rig, "process_state{ tid=32 pid=30 ppid=2 name=\"second\" type=0 mode=5 submode=0 status=5 "
+			       "cpu=0 file_table_address=30 } ");
 #define FILE_LINE "file_descriptor{ file_table_address=30 fd=%d flags=%u fmode=%u filename=\"%s\" } "
 	dump_rig_once(&m->rig, FILE_LINE, 0, 0100002, 3, "/dev/null");
 	dump_rig_once(&m->rig, FILE_LINE, 7, 02100001, 2, "/tmp/a b\nc (deleted)");
@@ -185,7 +210,8 @@ static void namespaces(void **state)
 	tree_task(&m->tree, "proc/40/task/40", &parent);
 	tree_task(&m->tree, "proc/41/task/41", &task);
 	tree_put(&m->tree, "proc/41/task/41/uid_map", "         0     100000      65536\n");
-	tree_put(&m->tree, "proc/41/task/41/gid_map", "         5          1          1\n         0     200000      65536\n");
+	tree_put(&m->tree, "proc/41/task/41/gid_map",
+		 "         5          1          1\n         0     200000      65536\n");
 	run(m, WMK_KSTATEDUMP_NAMESPACES);
 	/* A made-up link says only which is the innermost. */
 	dump_rig_once(&m->rig, "process_pid_ns{ tid=41 vtid=1 vpid=1 vppid=0 ns_level=2 ns_inum=200 } ");
@@ -233,8 +259,10 @@ static void machine_parts(void **state)
 	tree_put(&m->tree, "sys/class/net/up/flags", "0x1003\n");
 	tree_put(&m->tree, "sys/class/net/down/flags", "0x1002\n");
 	tree_put(&m->tree, "sys/class/net/odd/flags", "1002");
-	tree_put(&m->tree, "proc/cpuinfo", "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: AMD EPYC\n"
-		 "physical id\t: 1\ncore id\t\t: 5\ncpu cores\t: 8\nflags\t\t: fpu\npower management:\n\nprocessor\t: 1\nvendor_id\t:\ncpu family\t: 300\n");
+	tree_put(&m->tree, "proc/cpuinfo",
+		 "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: AMD EPYC\n"
+		 "physical id\t: 1\ncore id\t\t: 5\ncpu cores\t: 8\nflags\t\t: fpu\npower management:\n\nprocessor\t: "
+		 "1\nvendor_id\t:\ncpu family\t: 300\n");
 	run(m, WMK_KSTATEDUMP_ALL & ~(WMK_KSTATEDUMP_NAMESPACES | WMK_KSTATEDUMP_MAPS | WMK_KSTATEDUMP_FILES));
 	dump_rig_once(&m->rig, "interrupt{ irq=9 name=\"IO-APIC\" action=\"acpi\" tid=0 } ");
 	dump_rig_once(&m->rig, "interrupt{ irq=9 name=\"IO-APIC\" action=\"i801_smbus\" tid=0 } ");
@@ -283,9 +311,13 @@ static void long_texts(void **state)
 static void limits(void **state)
 {
 	struct machine *m = *state;
-	struct wmk_kstatedump_options options = { .proc = m->proc, .sys = m->sys,
-						  .parts = WMK_KSTATEDUMP_PROCESSES | WMK_KSTATEDUMP_FILES | WMK_KSTATEDUMP_MAPS,
-						  .max_threads = 3, .max_files = 2, .max_maps = 1 };
+	struct wmk_kstatedump_options options = { .proc = m->proc,
+						  .sys = m->sys,
+						  .parts = WMK_KSTATEDUMP_PROCESSES | WMK_KSTATEDUMP_FILES |
+							   WMK_KSTATEDUMP_MAPS,
+						  .max_threads = 3,
+						  .max_files = 2,
+						  .max_maps = 1 };
 	char path[64];
 
 	for (int pid = 60; pid < 65; pid++)
@@ -296,7 +328,8 @@ static void limits(void **state)
 		snprintf(path, sizeof(path), "proc/60/task/60/fdinfo/%d", fd);
 		tree_put(&m->tree, path, "flags:\t0\n");
 	}
-	tree_put(&m->tree, "proc/60/task/60/maps", "1000-2000 rw-p 0 0:0 0\n2000-3000 rw-p 0 0:0 0\n3000-4000 rw-p 0 0:0 0\n");
+	tree_put(&m->tree, "proc/60/task/60/maps",
+		 "1000-2000 rw-p 0 0:0 0\n2000-3000 rw-p 0 0:0 0\n3000-4000 rw-p 0 0:0 0\n");
 	assert_int_equal(dump_rig_run(&m->rig, options), 0);
 	assert_int_equal(m->rig.counts.threads, 3);
 	assert_int_equal(dump_rig_begin(&m->rig, "process_state"), 3);
@@ -323,9 +356,14 @@ static void nothing_there(void **state)
 	run(m, WMK_KSTATEDUMP_ALL);
 	assert_int_equal(m->rig.n, 2);
 	assert_int_equal(m->rig.counts.gone, 4);
-	assert_int_equal(dump_rig_run(&m->rig, (struct wmk_kstatedump_options){ .proc = "/nowhere", .parts = WMK_KSTATEDUMP_ALL }), -ENOENT);
+	assert_int_equal(dump_rig_run(&m->rig, (struct wmk_kstatedump_options){ .proc = "/nowhere",
+										.parts = WMK_KSTATEDUMP_ALL }),
+			 -ENOENT);
 	assert_non_null(strstr(wmk_error_get(0), "/nowhere"));
-	assert_int_equal(dump_rig_run(&m->rig, (struct wmk_kstatedump_options){ .proc = m->proc, .sys = "/nowhere", .parts = WMK_KSTATEDUMP_ALL }), 0);
+	assert_int_equal(dump_rig_run(&m->rig, (struct wmk_kstatedump_options){ .proc = m->proc,
+										.sys = "/nowhere",
+										.parts = WMK_KSTATEDUMP_ALL }),
+			 0);
 	assert_int_equal(m->rig.n, 2);
 }
 
@@ -333,7 +371,8 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(processes), T(threads_and_files), T(namespaces), T(machine_parts), T(not_x86), T(long_texts), T(limits), T(nothing_there),
+		T(processes), T(threads_and_files), T(namespaces), T(machine_parts),
+		T(not_x86),   T(long_texts),        T(limits),     T(nothing_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

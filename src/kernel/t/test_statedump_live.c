@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_statedump_live.c - the state dump of this machine, with processes on it that were made for it: names of odd bytes, threads, a thread with a
- * table of files of its own, files of every kind, mappings, a zombie, namespaces. Into a trace, which babeltrace2 reads without a word, and which
- * compare_proc.py holds against its own reading; and what only we know, here.
+ * test_statedump_live.c - the state dump of this machine, with processes on it that were made for it: names of odd
+ * bytes, threads, a thread with a table of files of its own, files of every kind, mappings, a zombie, namespaces. Into
+ * a trace, which babeltrace2 reads without a word, and which compare_proc.py holds against its own reading; and what
+ * only we know, here.
  *
  *     test-kernel-statedump-live COMPARE_PROC.PY
  */
@@ -89,10 +90,12 @@ static void map_memory(void)
 	char *at;
 
 	must(ftruncate(101, 4 * 4096) == 0, "ftruncate");
-	at = mmap((void *)(uintptr_t)MAPPED_AT, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, 101, (off_t)page);
+	at = mmap((void *)(uintptr_t)MAPPED_AT, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, 101,
+		  (off_t)page);
 	must(at != MAP_FAILED, "mmap");
 	must(mmap(at + 4 * page, page, PROT_READ, MAP_SHARED | MAP_FIXED, 110, 0) != MAP_FAILED, "mmap");
-	must(mmap(at + 8 * page, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED, "mmap");
+	must(mmap(at + 8 * page, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED,
+	     "mmap");
 }
 
 static int ready[2];
@@ -123,7 +126,9 @@ static void child_main(const char *dir)
 	prctl(PR_SET_NAME, NAME);
 	open_files(dir);
 	map_memory();
-	must(pthread_create(&thread, NULL, thread_main, NULL) == 0 && pthread_create(&thread, NULL, thread_main, ready) == 0, "pthread_create");
+	must(pthread_create(&thread, NULL, thread_main, NULL) == 0 &&
+		     pthread_create(&thread, NULL, thread_main, ready) == 0,
+	     "pthread_create");
 	say_ready(getpid());
 	for (;;)
 		pause();
@@ -162,7 +167,8 @@ static pid_t make_boxed(void)
 
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWCGROUP) < 0) {
+		if (unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS |
+			    CLONE_NEWCGROUP) < 0) {
 			say_ready(0);
 			_exit(0);
 		}
@@ -263,7 +269,9 @@ static void write_trace(const char *path, struct wmk_kstatedump_counts *counts)
 {
 	static const unsigned contexts[] = { 0 };
 	struct trace *trace = calloc(1, sizeof(*trace));
-	const struct wmk_kstatedump_options options = { .parts = WMK_KSTATEDUMP_ALL, .clock = tick, .clock_data = trace, .counts = counts };
+	const struct wmk_kstatedump_options options = {
+		.parts = WMK_KSTATEDUMP_ALL, .clock = tick, .clock_data = trace, .counts = counts
+	};
 
 	assert_non_null(trace);
 	assert_int_equal(wmk_store_create(path, "kernel", &trace->store), 0);
@@ -286,19 +294,25 @@ static void expect_ours(const struct dump_rig *rig, const struct child *child, c
 	struct stat st;
 	char path[400], other[64];
 
-	dump_rig_once(rig, "file_descriptor{ file_table_address=%d fd=100 flags=%u fmode=1 filename=\"/dev/null\" } ", child->pid, 0100000u);
-	dump_rig_once(rig, "file_descriptor{ file_table_address=%d fd=101 flags=%u fmode=3 filename=\"%s/a b\nc \"q\"\" } ", child->pid,
-		      0100000u | O_RDWR | O_APPEND | O_CLOEXEC, dir);
-	dump_rig_once(rig, "file_descriptor{ file_table_address=%d fd=102 flags=%u fmode=2 filename=\"%s/deleted (deleted)\" } ", child->pid, 0100001u, dir);
-	dump_rig_once(rig, "file_descriptor{ file_table_address=%d fd=103 flags=%u fmode=16384 filename=\"%s\" } ", child->pid,
-		      (unsigned)(O_PATH | O_DIRECTORY | O_CLOEXEC), dir);
+	dump_rig_once(rig, "file_descriptor{ file_table_address=%d fd=100 flags=%u fmode=1 filename=\"/dev/null\" } ",
+		      child->pid, 0100000u);
+	dump_rig_once(rig,
+		      "file_descriptor{ file_table_address=%d fd=101 flags=%u fmode=3 filename=\"%s/a b\nc \"q\"\" } ",
+		      child->pid, 0100000u | O_RDWR | O_APPEND | O_CLOEXEC, dir);
+	dump_rig_once(rig,
+		      "file_descriptor{ file_table_address=%d fd=102 flags=%u fmode=2 filename=\"%s/deleted "
+		      "(deleted)\" } ",
+		      child->pid, 0100001u, dir);
+	dump_rig_once(rig, "file_descriptor{ file_table_address=%d fd=103 flags=%u fmode=16384 filename=\"%s\" } ",
+		      child->pid, (unsigned)(O_PATH | O_DIRECTORY | O_CLOEXEC), dir);
 	snprintf(path, sizeof(path), "%s/a b\nc \"q\"", dir);
 	assert_int_equal(stat(path, &st), 0);
-	dump_rig_once(rig, "vm_map{ pid=%d start=%llu end=%llu flags=%u inode=%llu pgoff=4096 } ", child->pid, MAPPED_AT, MAPPED_AT + 0x2000, 0x8bu,
-		      (unsigned long long)st.st_ino);
-	dump_rig_once(rig, "vm_map{ pid=%d start=%llu end=%llu flags=%u inode=%llu pgoff=0 } ", child->pid, MAPPED_AT + 0x4000,
-		      MAPPED_AT + 0x5000, 0x81u, (unsigned long long)st.st_ino);
-	dump_rig_once(rig, "vm_map{ pid=%d start=%llu end=%llu flags=0 inode=0 pgoff=0 } ", child->pid, MAPPED_AT + 0x8000, MAPPED_AT + 0x9000);
+	dump_rig_once(rig, "vm_map{ pid=%d start=%llu end=%llu flags=%u inode=%llu pgoff=4096 } ", child->pid,
+		      MAPPED_AT, MAPPED_AT + 0x2000, 0x8bu, (unsigned long long)st.st_ino);
+	dump_rig_once(rig, "vm_map{ pid=%d start=%llu end=%llu flags=%u inode=%llu pgoff=0 } ", child->pid,
+		      MAPPED_AT + 0x4000, MAPPED_AT + 0x5000, 0x81u, (unsigned long long)st.st_ino);
+	dump_rig_once(rig, "vm_map{ pid=%d start=%llu end=%llu flags=0 inode=0 pgoff=0 } ", child->pid,
+		      MAPPED_AT + 0x8000, MAPPED_AT + 0x9000);
 	/* One of its other threads has a table of files of its own. */
 	snprintf(path, sizeof(path), "file_descriptor{ file_table_address=%d ", child->tids[0]);
 	snprintf(other, sizeof(other), "file_descriptor{ file_table_address=%d ", child->tids[1]);
@@ -311,7 +325,8 @@ static void boxed_is_boxed(const struct dump_rig *rig, pid_t outer, pid_t inner)
 {
 	char line[128];
 
-	dump_rig_once(rig, "process_pid_ns{ tid=%d vtid=%d vpid=%d vppid=%d ns_level=0 ns_inum=4026531836 } ", inner, inner, inner, outer);
+	dump_rig_once(rig, "process_pid_ns{ tid=%d vtid=%d vpid=%d vppid=%d ns_level=0 ns_inum=4026531836 } ", inner,
+		      inner, inner, outer);
 	snprintf(line, sizeof(line), "process_pid_ns{ tid=%d vtid=1 vpid=1 vppid=0 ns_level=1 ns_inum=", inner);
 	assert_int_equal(dump_rig_begin(rig, line), 1);
 	snprintf(line, sizeof(line), "process_user_ns{ tid=%d vuid=7 vgid=65534 ns_level=1 ns_inum=", inner);
@@ -367,7 +382,10 @@ static void this_machine(void **state)
 
 /* ── addresses ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* In a network namespace of its own, whose only interface is down: 0, or in which step it is not as it must be; 77: it may not have one. */
+/*
+ * In a network namespace of its own, whose only interface is down: 0, or in which step it is not as it must be; 77: it
+ * may not have one.
+ */
 static int addressed(void)
 {
 	static const char line[] = "network_interface{ name=\"lo\" address_ipv4=167838211 } ";
@@ -391,7 +409,8 @@ static int addressed(void)
 		return 3;
 	before = dump_rig_count(&rig, line);
 	request.ifr_flags |= IFF_UP;
-	if (ioctl(fd, SIOCSIFFLAGS, &request) < 0 || dump_rig_run(&rig, (struct wmk_kstatedump_options){ .parts = WMK_KSTATEDUMP_NETWORK }) != 0)
+	if (ioctl(fd, SIOCSIFFLAGS, &request) < 0 ||
+	    dump_rig_run(&rig, (struct wmk_kstatedump_options){ .parts = WMK_KSTATEDUMP_NETWORK }) != 0)
 		return 4;
 	after = dump_rig_count(&rig, line);
 	dump_rig_close(&rig);

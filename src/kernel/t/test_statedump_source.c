@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_statedump_source.c - the state dump of a made-up machine as packets: how many records there are in which, and how it goes on behind another one.
+ * test_statedump_source.c - the state dump of a made-up machine as packets: how many records there are in which, and
+ * how it goes on behind another one.
  */
 #include <errno.h>
 #include <poll.h>
@@ -35,7 +36,12 @@ static uint64_t tick(void *data)
 
 static void open_dumper(struct machine *m)
 {
-	struct wmk_kdumper_options options = { .clock = tick, .clock_data = m, .proc = m->proc, .sys = m->sys, .n_contexts = 4, .packet_bytes = PACKET,
+	struct wmk_kdumper_options options = { .clock = tick,
+					       .clock_data = m,
+					       .proc = m->proc,
+					       .sys = m->sys,
+					       .n_contexts = 4,
+					       .packet_bytes = PACKET,
 					       .parts = WMK_KSTATEDUMP_PROCESSES | WMK_KSTATEDUMP_NAMESPACES };
 
 	for (unsigned i = 0; i < WMK_KSTATEDUMP_EVENTS; i++)
@@ -56,7 +62,15 @@ static int setup(void **state)
 	for (unsigned i = 0; i < TASKS; i++) {
 		char base[64], ids[16];
 		const int pid = (int)(100 + i);
-		struct tree_task task = { .tid = pid, .pid = pid, .ppid = 1, .name = "task", .state = 'S', .n_threads = 1, .prio = 20, .ids = ids, .tgids = ids };
+		struct tree_task task = { .tid = pid,
+					  .pid = pid,
+					  .ppid = 1,
+					  .name = "task",
+					  .state = 'S',
+					  .n_threads = 1,
+					  .prio = 20,
+					  .ids = ids,
+					  .tgids = ids };
 
 		snprintf(ids, sizeof(ids), "%d", pid);
 		snprintf(base, sizeof(base), "proc/%d/task/%d", pid, pid);
@@ -95,7 +109,10 @@ static void clear(struct machine *m)
 	assert_int_equal(m->dumper->ops->clear(m->dumper, &position, &ts), 0);
 }
 
-/* All packets up to the dump's end: how many. Their records are *records in all, with those before; *last is where the last one ends. */
+/*
+ * All packets up to the dump's end: how many. Their records are *records in all, with those before; *last is where the
+ * last one ends.
+ */
 static unsigned take_all(struct machine *m, uint64_t *records, uint64_t *last)
 {
 	struct wmk_packet packet, again;
@@ -109,8 +126,9 @@ static unsigned take_all(struct machine *m, uint64_t *records, uint64_t *last)
 		assert_true(packet.end >= *last && (!(*last & 1) || packet.end > *last));
 		/* the same until it is released */
 		assert_int_equal(m->dumper->ops->next(m->dumper, false, &again), 1);
-		assert_true(again.data == packet.data && again.len == packet.len && again.records == packet.records && again.position == packet.position &&
-			    again.begin_ts == packet.begin_ts && again.end_ts == packet.end_ts);
+		assert_true(again.data == packet.data && again.len == packet.len && again.records == packet.records &&
+			    again.position == packet.position && again.begin_ts == packet.begin_ts &&
+			    again.end_ts == packet.end_ts);
 		end = packet.end_ts;
 		*records = packet.records;
 		assert_int_equal(packet.position, packet.records << 32 | (uint32_t)packet.end);

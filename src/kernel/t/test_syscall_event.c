@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_syscall_event.c - records of system calls, made by hand, as events: classes that can be declared, payloads that are as they say.
+ * test_syscall_event.c - records of system calls, made by hand, as events: classes that can be declared, payloads that
+ * are as they say.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -36,12 +37,16 @@ static void begin(struct made *made, enum wmk_kabi abi, const char *name, bool i
 	memset(made, 0, sizeof(*made));
 	assert_true(number >= 0);
 	assert_int_equal(wmk_syscall_describe(abi, (unsigned)number, &made->call), 0);
-	made->record = (struct wmk_syscalls_record){ .number = (uint16_t)number, .abi = abi, .is_exit = is_exit, .n_values = is_exit ? 1 : WMK_SYSCALLS_ARGS };
+	made->record = (struct wmk_syscalls_record){
+		.number = (uint16_t)number, .abi = abi, .is_exit = is_exit, .n_values = is_exit ? 1 : WMK_SYSCALLS_ARGS
+	};
 }
 
 static void add_part(struct made *made, unsigned arg, const void *bytes, size_t len, unsigned flags)
 {
-	made->record.parts[made->record.n_parts++] = (struct wmk_syscalls_piece){ .arg = (uint8_t)arg, .flags = (uint8_t)flags, .len = (uint32_t)len, .bytes = bytes };
+	made->record.parts[made->record.n_parts++] = (struct wmk_syscalls_piece){
+		.arg = (uint8_t)arg, .flags = (uint8_t)flags, .len = (uint32_t)len, .bytes = bytes
+	};
 }
 
 static void finish(struct made *made)
@@ -53,8 +58,10 @@ static void finish(struct made *made)
 	/* Neither more nor less room than it takes. */
 	assert_int_equal(wmk_syscalls_payload(&made->call, &made->record, made->payload, (size_t)made->len), made->len);
 	if (made->len)
-		assert_int_equal(wmk_syscalls_payload(&made->call, &made->record, made->payload, (size_t)made->len - 1), -ENOSPC);
-	assert_int_equal(wmk_syscalls_payload(&made->call, &made->record, made->payload, sizeof(made->payload)), made->len);
+		assert_int_equal(wmk_syscalls_payload(&made->call, &made->record, made->payload, (size_t)made->len - 1),
+				 -ENOSPC);
+	assert_int_equal(wmk_syscalls_payload(&made->call, &made->record, made->payload, sizeof(made->payload)),
+			 made->len);
 }
 
 static const void *field(const struct made *made, const char *name)
@@ -181,8 +188,11 @@ static void assert_address(const void *address, size_t len, int family, int port
 static void test_addresses(void **state)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(443), .sin_addr.s_addr = htonl(0x7f000001) };
-	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(53), .sin6_addr = IN6ADDR_LOOPBACK_INIT };
-	struct sockaddr_un un = { .sun_family = AF_UNIX, .sun_path = "/run/sock" }, abstract = { .sun_family = AF_UNIX, .sun_path = "\0name" }, full;
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6,
+				    .sin6_port = htons(53),
+				    .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	struct sockaddr_un un = { .sun_family = AF_UNIX, .sun_path = "/run/sock" },
+			   abstract = { .sun_family = AF_UNIX, .sun_path = "\0name" }, full;
 	char all[sizeof(un.sun_path) + 1];
 
 	(void)state;
@@ -261,13 +271,18 @@ static void test_unknown(void **state)
 	end(&m);
 }
 
-/* Of every call there is: both classes can be declared in both versions of the metadata, and an empty record is one of it. */
+/*
+ * Of every call there is: both classes can be declared in both versions of the metadata, and an empty record is one of
+ * it.
+ */
 static void test_all(void **state)
 {
 	(void)state;
 	for (unsigned abi = 0; abi < WMK_SYSCALLS_ABIS; abi++)
 		for (unsigned n = 0; n < 2 * WMK_SYSCALLS_NUMBERS; n++) {
-			struct made m = { .record = { .abi = (uint8_t)abi, .number = (uint16_t)(n / 2), .is_exit = n % 2 } };
+			struct made m = {
+				.record = { .abi = (uint8_t)abi, .number = (uint16_t)(n / 2), .is_exit = n % 2 }
+			};
 			struct wmk_ctf_text_buffer text = { .text = NULL };
 
 			if (wmk_syscall_describe((enum wmk_kabi)abi, n / 2, &m.call) < 0)
@@ -316,8 +331,9 @@ static void test_damaged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_open),    cmocka_unit_test(test_buffers), cmocka_unit_test(test_addresses), cmocka_unit_test(test_structures),
-		cmocka_unit_test(test_unknown), cmocka_unit_test(test_all),     cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_open),       cmocka_unit_test(test_buffers), cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_structures), cmocka_unit_test(test_unknown), cmocka_unit_test(test_all),
+		cmocka_unit_test(test_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_syscall_info.c - tables of system calls, what is copied of them, the words for what a machine lacks, and times mapped: all without a kernel's help.
+ * test_syscall_info.c - tables of system calls, what is copied of them, the words for what a machine lacks, and times
+ * mapped: all without a kernel's help.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -52,7 +53,10 @@ static void test_numbers(void **state)
 #endif
 }
 
-/* Every row can be read, is of a call that there is, and no call has two; no argument's name stands twice; not more is copied than fits. */
+/*
+ * Every row can be read, is of a call that there is, and no call has two; no argument's name stands twice; not more is
+ * copied than fits.
+ */
 static void test_rows(void **state)
 {
 	(void)state;
@@ -127,15 +131,21 @@ static void test_describe(void **state)
 
 static const char *const format_text =
 	"name: sys_enter_acct\nID: 1\nformat:\n"
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
-	"\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:const char * name;\toffset:16;\tsize:8;\tsigned:0;\n"
-	"\tfield:unsigned int flags;\toffset:24;\tsize:8;\tsigned:0;\n\tfield:struct stat * statbuf;\toffset:32;\tsize:8;\tsigned:0;\n"
-	"\tfield:pid_t pid;\toffset:40;\tsize:8;\tsigned:0;\n\nprint fmt: \"name: 0x%08lx\", ((unsigned long)(REC->name))\n";
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\tfield:unsigned char "
+	"common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n\tfield:int "
+	"common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+	"\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:const char * "
+	"name;\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned int flags;\toffset:24;\tsize:8;\tsigned:0;\n\tfield:struct stat * "
+	"statbuf;\toffset:32;\tsize:8;\tsigned:0;\n"
+	"\tfield:pid_t pid;\toffset:40;\tsize:8;\tsigned:0;\n\nprint fmt: \"name: 0x%08lx\", ((unsigned "
+	"long)(REC->name))\n";
 
 static void test_refine(void **state)
 {
-	struct wmk_syscall call = describe(WMK_KABI_NATIVE, "acct"), open = describe(WMK_KABI_NATIVE, "openat"), before = open;
+	struct wmk_syscall call = describe(WMK_KABI_NATIVE, "acct"), open = describe(WMK_KABI_NATIVE, "openat"),
+			   before = open;
 	struct wmk_kformat *format;
 	struct wmk_syscalls_plan plan;
 
@@ -207,7 +217,8 @@ static void test_sets(void **state)
 		assert_true(labels && n > 1);
 		for (unsigned i = 0; i < n; i++) {
 			/* They fit into the 32 bits that they have in a record; a flag is at least one bit. */
-			assert_true(labels[i].from >= !!is_flags && labels[i].to <= UINT32_MAX && labels[i].from <= labels[i].to);
+			assert_true(labels[i].from >= !!is_flags && labels[i].to <= UINT32_MAX &&
+				    labels[i].from <= labels[i].to);
 			for (unsigned j = 0; j < i; j++)
 				assert_string_not_equal(labels[i].name, labels[j].name);
 		}
@@ -225,7 +236,11 @@ static void assert_words(int err, struct wmk_syscalls_facts facts, int is, const
 
 static void test_words(void **state)
 {
-	const struct wmk_syscalls_facts good = { .is_root = true, .has_btf = true, .has_ringbuf = true, .lockdown = "[none] integrity confidentiality\n", .log = "" };
+	const struct wmk_syscalls_facts good = { .is_root = true,
+						 .has_btf = true,
+						 .has_ringbuf = true,
+						 .lockdown = "[none] integrity confidentiality\n",
+						 .log = "" };
 	struct wmk_syscalls_facts facts = good;
 
 	(void)state;
@@ -243,7 +258,8 @@ static void test_words(void **state)
 	facts.has_ringbuf = false;
 	assert_words(-EINVAL, facts, -ENOTSUP, "Linux 5.8");
 	facts = good;
-	facts.log = "libbpf: prog 'a': BPF program load failed\nlibbpf: -- BEGIN\n12: (79) r3 = *(u64 *)(r4 +0)\nR4 unbounded memory access\nprocessed 28 insns\n";
+	facts.log = "libbpf: prog 'a': BPF program load failed\nlibbpf: -- BEGIN\n12: (79) r3 = *(u64 *)(r4 +0)\nR4 "
+		    "unbounded memory access\nprocessed 28 insns\n";
 	assert_words(-EACCES, facts, -EACCES, "verifier refuses the BPF program: R4 unbounded memory access");
 	assert_words(-ENOSPC, good, -ENOSPC, "cannot load");
 }
@@ -265,7 +281,9 @@ static void test_clock(void **state)
 	*clock = (struct wmk_kclock){ .kind = WMK_CLOCK_COUNTER };
 	/* Far more than there is room for. */
 	for (uint64_t mono = 1000; mono < 10000000; mono += 1000)
-		wmk_kclock_add(clock, &(const struct wmk_kclock_pair){ .mono = mono, .value = counter_at(mono), .width = mono % 7000 ? 50 : 60 });
+		wmk_kclock_add(clock, &(const struct wmk_kclock_pair){ .mono = mono,
+								       .value = counter_at(mono),
+								       .width = mono % 7000 ? 50 : 60 });
 	assert_true(clock->n <= WMK_KCLOCK_PAIRS);
 	assert_int_equal(clock->taken, 9999);
 	assert_true(wmk_kclock_error(clock) > 30 && wmk_kclock_error(clock) <= 100);
@@ -275,7 +293,8 @@ static void test_clock(void **state)
 
 		assert_true(value >= before);
 		/* These pairs are true: only where they were thinned out a line is off, by what is told. */
-		assert_true((value > true_one ? value - true_one : true_one - value) <= clock->bent + clock->thinned + 1);
+		assert_true((value > true_one ? value - true_one : true_one - value) <=
+			    clock->bent + clock->thinned + 1);
 	}
 	/* Streams do not hold each other back; none goes back. */
 	assert_true(wmk_kclock_map(clock, 5000, &other) < last);
@@ -297,8 +316,9 @@ static void test_clock(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers), cmocka_unit_test(test_rows), cmocka_unit_test(test_describe), cmocka_unit_test(test_refine),
-		cmocka_unit_test(test_plan),    cmocka_unit_test(test_sets), cmocka_unit_test(test_words),    cmocka_unit_test(test_clock),
+		cmocka_unit_test(test_numbers), cmocka_unit_test(test_rows),  cmocka_unit_test(test_describe),
+		cmocka_unit_test(test_refine),  cmocka_unit_test(test_plan),  cmocka_unit_test(test_sets),
+		cmocka_unit_test(test_words),   cmocka_unit_test(test_clock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

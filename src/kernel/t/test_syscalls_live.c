@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_syscalls_live.c - the BPF program at work: exact counts with and without loss, threads and children, times, who may not, and what is
- * left after SIGKILL. Skipped in words where BPF cannot be had. What is copied of the arguments: test_syscalls_pointed_live.c.
+ * test_syscalls_live.c - the BPF program at work: exact counts with and without loss, threads and children, times, who
+ * may not, and what is left after SIGKILL. Skipped in words where BPF cannot be had. What is copied of the arguments:
+ * test_syscalls_pointed_live.c.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -260,7 +261,8 @@ static void test_times(void **state)
 	}
 	struct wmk_syscalls *calls = live_open(&options);
 
-	timing.brackets = mmap(NULL, TIMED * 16, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	timing.brackets =
+		mmap(NULL, TIMED * 16, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	timing.at = calloc(TIMED, sizeof(*timing.at));
 	live_want(calls, WMK_KABI_NATIVE, "lseek");
 	live_run(calls, timed_calls, timing.brackets, time_one, &timing);
@@ -272,8 +274,9 @@ static void test_times(void **state)
 		off = ts < b[0] ? b[0] - ts : ts > b[1] ? ts - b[1] : 0;
 		worst = off > worst ? off : worst;
 	}
-	print_message("%u times: worst %llu outside of the counter's bracket; error told: %llu, by %llu pairs\n", TIMED, (unsigned long long)worst,
-		      (unsigned long long)error, (unsigned long long)wmk_syscalls_clock(calls)->taken);
+	print_message("%u times: worst %llu outside of the counter's bracket; error told: %llu, by %llu pairs\n", TIMED,
+		      (unsigned long long)worst, (unsigned long long)error,
+		      (unsigned long long)wmk_syscalls_clock(calls)->taken);
 	assert_true(worst <= error);
 	munmap(timing.brackets, TIMED * 16);
 	free(timing.at);
@@ -393,8 +396,9 @@ static void test_killed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole), cmocka_unit_test(test_lost),   cmocka_unit_test(test_family), cmocka_unit_test(test_family_small),
-		cmocka_unit_test(test_times), cmocka_unit_test(test_nobody), cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_whole),        cmocka_unit_test(test_lost),  cmocka_unit_test(test_family),
+		cmocka_unit_test(test_family_small), cmocka_unit_test(test_times), cmocka_unit_test(test_nobody),
+		cmocka_unit_test(test_killed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

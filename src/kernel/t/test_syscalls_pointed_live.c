@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_syscalls_pointed_live.c - what the BPF program copies of the arguments: texts and bytes whatever they point to, what can be read at exit only,
- * 32-bit calls. Skipped in words where BPF cannot be had.
+ * test_syscalls_pointed_live.c - what the BPF program copies of the arguments: texts and bytes whatever they point to,
+ * what can be read at exit only, 32-bit calls. Skipped in words where BPF cannot be had.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,7 +22,8 @@
 #include "kernel/t/live.h"
 #include "kernel/t/narrow.h"
 
-static void assert_piece(const struct wmk_syscalls_record *record, unsigned arg, const void *bytes, size_t len, unsigned flags)
+static void assert_piece(const struct wmk_syscalls_record *record, unsigned arg, const void *bytes, size_t len,
+			 unsigned flags)
 {
 	const struct wmk_syscalls_piece *p = live_piece(record, arg);
 
@@ -44,9 +45,12 @@ static char *three_pages(void)
 static int point_anywhere(void *data)
 {
 	const int *fds = data;
-	char *pages = three_pages(), bytes[100], *argv[] = { bytes, pages + PAGE - 3, NULL }, *bad_argv[] = { bytes, pages + 2 * PAGE, NULL };
+	char *pages = three_pages(), bytes[100], *argv[] = { bytes, pages + PAGE - 3, NULL },
+	     *bad_argv[] = { bytes, pages + 2 * PAGE, NULL };
 	const struct iovec vectors[3] = { { bytes, 3 }, { pages + PAGE - 3, 6 }, { bytes, 2 } };
-	const struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(0x7f000002) };
+	const struct sockaddr_in to = { .sin_family = AF_INET,
+					.sin_port = htons(9),
+					.sin_addr.s_addr = htonl(0x7f000002) };
 
 	char program[] = "/nowhere/program";
 
@@ -127,7 +131,10 @@ static void see_read(struct seen *seen, const struct wmk_syscalls_record *record
 	if (got < 0)
 		assert_int_equal(record->n_parts, 0);
 	else
-		/* What stands in the pipe: the first write, and of the second what could be read, if the kernel takes that. */
+		/*
+		 * What stands in the pipe: the first write, and of the second what could be read, if the kernel takes
+		 * that.
+		 */
 		assert_piece(record, 1, "acrossendx", (size_t)got, 0);
 }
 
@@ -208,8 +215,8 @@ static void test_pointed(void **state)
 }
 
 /*
- * An argv of one text less than are copied, of as many, of one more; one of texts that are as long as they may be, of which LONG_FIT fill the room;
- * one that cannot be read.
+ * An argv of one text less than are copied, of as many, of one more; one of texts that are as long as they may be, of
+ * which LONG_FIT fill the room; one that cannot be read.
  */
 #define MOST WMK_SYSCALLS_STRINGS
 #define LONG_TEXT WMK_SYSCALLS_TEXT_DEFAULT

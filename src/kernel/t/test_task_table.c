@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_task_table.c - who is who: what the events say in every order, what a made-up /proc says, limits; and this machine's tasks.
+ * test_task_table.c - who is who: what the events say in every order, what a made-up /proc says, limits; and this
+ * machine's tasks.
  */
 #include <errno.h>
 #include <sched.h>
@@ -59,15 +60,26 @@ static void open_at(struct run *run, uint64_t now, uint32_t limit)
 static void put_task(struct run *run, int pid, int tid, const char *name, unsigned n_threads)
 {
 	char base[64], ids[16], tgids[16];
-	const struct tree_task task = { .tid = tid, .pid = pid, .ppid = 1, .name = name, .state = 'S', .n_threads = n_threads, .prio = 15,
-					.ids = ids, .tgids = tgids, .inum = 500 };
+	const struct tree_task task = { .tid = tid,
+					.pid = pid,
+					.ppid = 1,
+					.name = name,
+					.state = 'S',
+					.n_threads = n_threads,
+					.prio = 15,
+					.ids = ids,
+					.tgids = tgids,
+					.inum = 500 };
 
 	snprintf(ids, sizeof(ids), "%d", tid);
 	snprintf(tgids, sizeof(tgids), "%d", pid);
 	snprintf(base, sizeof(base), "proc/%d/task/%d", pid, tid);
 	tree_task(&run->tree, base, &task);
 	snprintf(base, sizeof(base), "proc/%d", tid);
-	/* A thread that is not the first is found, but not listed: in a made-up tree it would be, so it has no directory. */
+	/*
+	 * A thread that is not the first is found, but not listed: in a made-up tree it would be, so it has no
+	 * directory.
+	 */
 	if (tid == pid)
 		tree_task(&run->tree, base, &task);
 }
@@ -162,10 +174,12 @@ static void note(struct run *run, const struct noted *what)
 	snprintf(old, sizeof(old), "%s", what->old ? what->old : "");
 	switch (what->note) {
 	case FORK:
-		assert_int_equal(wmk_ktasks_note_fork(run->tasks, what->ts, what->other, what->tid, comm, what->flags), 0);
+		assert_int_equal(wmk_ktasks_note_fork(run->tasks, what->ts, what->other, what->tid, comm, what->flags),
+				 0);
 		break;
 	case RENAME:
-		assert_int_equal(wmk_ktasks_note_rename(run->tasks, what->ts, what->tid, what->old ? old : NULL, comm), 0);
+		assert_int_equal(wmk_ktasks_note_rename(run->tasks, what->ts, what->tid, what->old ? old : NULL, comm),
+				 0);
 		break;
 	case EXIT:
 		assert_int_equal(wmk_ktasks_note_exit(run->tasks, what->ts, what->tid), 0);
@@ -175,7 +189,10 @@ static void note(struct run *run, const struct noted *what)
 	}
 }
 
-/* What happened from 20 to 100 was lost: who lives is as /proc has him now, from 100 on and up to what is noted of later. */
+/*
+ * What happened from 20 to 100 was lost: who lives is as /proc has him now, from 100 on and up to what is noted of
+ * later.
+ */
 static void walked_again(void **state)
 {
 	struct run *run = *state;
@@ -188,7 +205,10 @@ static void walked_again(void **state)
 	note(run, &(struct noted){ RENAME, 12, 11, 0, "cc", "shell", 0 });
 	note(run, &(struct noted){ FORK, 14, 12, 10, "shell", NULL, 0 });
 	note(run, &(struct noted){ EXIT, 16, 12, 0, NULL, NULL, 0 });
-	/* lost: 10 and 11 are renamed, 13 begins, 12 is given to somebody else; noted since: 14 begins, 11 is renamed once more, 40 as well */
+	/*
+	 * lost: 10 and 11 are renamed, 13 begins, 12 is given to somebody else; noted since: 14 begins, 11 is renamed
+	 * once more, 40 as well
+	 */
 	put_task(run, 10, 10, "init", 1);
 	put_task(run, 11, 11, "ld", 1);
 	put_task(run, 12, 12, "make", 1);
@@ -487,8 +507,8 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(walked), T(walked_again), T(any_order), T(events_before_the_walk), T(exec_of_a_thread), T(inherited), T(met), T(odd_families), T(limited),
-		cmocka_unit_test(live),
+		T(walked), T(walked_again), T(any_order), T(events_before_the_walk), T(exec_of_a_thread), T(inherited),
+		T(met),    T(odd_families), T(limited),   cmocka_unit_test(live),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

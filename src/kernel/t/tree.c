@@ -83,7 +83,8 @@ void tree_task(const struct tree *tree, const char *base, const struct tree_task
 
 	snprintf(path, sizeof(path), "%s/stat", base);
 	snprintf(text, sizeof(text),
-		 "%d (%s) %c %d 1 1 0 -1 %u 1 2 3 4 5 6 7 8 %d 0 %u 0 99 4096 1 18446744073709551615 1 2 3 4 5 0 0 0 0 0 0 0 17 %u 0 0 0 0 0\n",
+		 "%d (%s) %c %d 1 1 0 -1 %u 1 2 3 4 5 6 7 8 %d 0 %u 0 99 4096 1 18446744073709551615 1 2 3 4 5 0 0 0 0 "
+		 "0 0 0 17 %u 0 0 0 0 0\n",
 		 task->tid, task->name, task->state, task->ppid, task->flags, task->prio, task->n_threads, task->cpu);
 	tree_put(tree, path, text);
 	snprintf(path, sizeof(path), "%s/status", base);

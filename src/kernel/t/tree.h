@@ -20,7 +20,10 @@ void tree_put(const struct tree *tree, const char *path, const char *text);
 void tree_put_bytes(const struct tree *tree, const char *path, const void *bytes, size_t len);
 void tree_link(const struct tree *tree, const char *path, const char *target);
 
-/* A task's directory at <base>: stat; status with `ids` ("1000\t1000") as its numbers in namespaces; ns of `inum` + kind. */
+/*
+ * A task's directory at <base>: stat; status with `ids` ("1000\t1000") as its numbers in namespaces; ns of `inum` +
+ * kind.
+ */
 struct tree_task {
 	int tid, pid, ppid;
 	const char *name, *ids, *tgids;

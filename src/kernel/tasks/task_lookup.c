@@ -27,7 +27,10 @@ struct view {
 	uint64_t until;                    /* the next version's time */
 };
 
-/* From the newest down to the first that is not behind `ts`. What is known by those behind it, of the life at `ts`, in *view. */
+/*
+ * From the newest down to the first that is not behind `ts`. What is known by those behind it, of the life at `ts`, in
+ * *view.
+ */
 static struct wmk_ktask_version *skip_newer(struct wmk_ktask_version *version, uint64_t ts, struct view *view)
 {
 	for (; version && version->ts > ts; version = version->older) {
@@ -65,9 +68,14 @@ static struct view view_at(const struct wmk_ktask_entry *entry, uint64_t ts)
 			break;
 		default:
 			view.life = version;
-			/* What the walk saw may be a name that came after `ts`; the next renaming knows what it was before. */
+			/*
+			 * What the walk saw may be a name that came after `ts`; the next renaming knows what it was
+			 * before.
+			 */
 			if (!view.comm)
-				view.comm = version->kind == WMK_KTASK_WALK && later.comm && !view.has_exited ? later.comm : version->comm;
+				view.comm = version->kind == WMK_KTASK_WALK && later.comm && !view.has_exited
+						    ? later.comm
+						    : version->comm;
 		}
 	if (!view.life && !view.has_exited) {
 		view.life = later.life;
@@ -87,7 +95,8 @@ static struct view view_of(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts)
 /* ── /proc ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* *pid: 0, or of which process it must be. */
-static int ask(struct wmk_ktasks *tasks, int32_t tid, int32_t *pid, struct wmk_kproc_stat *stat, struct wmk_ktask_details *details)
+static int ask(struct wmk_ktasks *tasks, int32_t tid, int32_t *pid, struct wmk_kproc_stat *stat,
+	       struct wmk_ktask_details *details)
 {
 	struct wmk_kproc_status status;
 	char name[16];
@@ -106,7 +115,8 @@ static int ask(struct wmk_ktasks *tasks, int32_t tid, int32_t *pid, struct wmk_k
 		err = -ESRCH;
 	if (err == 0) {
 		*pid = status.tgid;
-		details->known = WMK_KTASK_PRIO | WMK_KTASK_NAMESPACES | (status.n_tids && status.n_tgids ? WMK_KTASK_VIRTUAL : 0);
+		details->known = WMK_KTASK_PRIO | WMK_KTASK_NAMESPACES |
+				 (status.n_tids && status.n_tgids ? WMK_KTASK_VIRTUAL : 0);
 		details->prio = stat->prio;
 		details->vtid = status.n_tids ? status.tids[status.n_tids - 1] : 0;
 		details->vpid = status.n_tgids ? status.tgids[status.n_tgids - 1] : 0;
@@ -160,11 +170,13 @@ static bool resolve(struct wmk_ktasks *tasks, int32_t tid, struct wmk_ktask_vers
 }
 
 /* What a child has from its parent, if it did not get a new one. */
-static void inherit(const struct wmk_ktask_version *life, int32_t tid, const struct wmk_ktask_details *from, struct wmk_ktask_details *to)
+static void inherit(const struct wmk_ktask_version *life, int32_t tid, const struct wmk_ktask_details *from,
+		    struct wmk_ktask_details *to)
 {
 	static const uint64_t fresh[WMK_KNS_KINDS] = {
-		[WMK_KNS_PID] = CLONE_NEWPID, [WMK_KNS_USER] = CLONE_NEWUSER, [WMK_KNS_CGROUP] = CLONE_NEWCGROUP, [WMK_KNS_IPC] = CLONE_NEWIPC,
-		[WMK_KNS_MNT] = CLONE_NEWNS, [WMK_KNS_NET] = CLONE_NEWNET, [WMK_KNS_TIME] = CLONE_NEWTIME, [WMK_KNS_UTS] = CLONE_NEWUTS,
+		[WMK_KNS_PID] = CLONE_NEWPID,   [WMK_KNS_USER] = CLONE_NEWUSER, [WMK_KNS_CGROUP] = CLONE_NEWCGROUP,
+		[WMK_KNS_IPC] = CLONE_NEWIPC,   [WMK_KNS_MNT] = CLONE_NEWNS,    [WMK_KNS_NET] = CLONE_NEWNET,
+		[WMK_KNS_TIME] = CLONE_NEWTIME, [WMK_KNS_UTS] = CLONE_NEWUTS,
 	};
 
 	to->known = from->known & (WMK_KTASK_PRIO | WMK_KTASK_NAMESPACES);
@@ -172,14 +184,16 @@ static void inherit(const struct wmk_ktask_version *life, int32_t tid, const str
 	for (unsigned kind = 0; kind < WMK_KNS_KINDS; kind++)
 		to->ns[kind] = life->clone_flags & fresh[kind] ? 0 : from->ns[kind];
 	/* Numbers in an inner namespace cannot be guessed; in the outermost they are those we have. */
-	if (from->known & WMK_KTASK_VIRTUAL && from->vtid == life->parent && !(life->clone_flags & CLONE_NEWPID) && life->pid) {
+	if (from->known & WMK_KTASK_VIRTUAL && from->vtid == life->parent && !(life->clone_flags & CLONE_NEWPID) &&
+	    life->pid) {
 		to->known |= WMK_KTASK_VIRTUAL;
 		to->vtid = tid;
 		to->vpid = life->pid;
 	}
 }
 
-static const struct wmk_ktask_details *details_of(struct wmk_ktasks *tasks, int32_t tid, const struct view *view, unsigned depth)
+static const struct wmk_ktask_details *details_of(struct wmk_ktasks *tasks, int32_t tid, const struct view *view,
+						  unsigned depth)
 {
 	struct wmk_ktask_version *life = view->life;
 	const struct wmk_ktask_details *from;
@@ -242,7 +256,8 @@ static void fill_process(struct wmk_ktasks *tasks, const struct view *view, stru
 	out->known |= WMK_KTASK_PID;
 }
 
-int wmk_ktasks_find(struct wmk_ktasks *tasks, int32_t tid, uint32_t cpu, uint64_t ts, unsigned want, struct wmk_ktask *out)
+int wmk_ktasks_find(struct wmk_ktasks *tasks, int32_t tid, uint32_t cpu, uint64_t ts, unsigned want,
+		    struct wmk_ktask *out)
 {
 	struct view view;
 
@@ -261,7 +276,8 @@ int wmk_ktasks_find(struct wmk_ktasks *tasks, int32_t tid, uint32_t cpu, uint64_
 	if (view.life) {
 		const bool is_resolved = resolve(tasks, tid, view.life, 0);
 
-		if (want & (WMK_KTASK_PRIO | WMK_KTASK_VIRTUAL | WMK_KTASK_NAMESPACES) || (want & WMK_KTASK_PID && !is_resolved))
+		if (want & (WMK_KTASK_PRIO | WMK_KTASK_VIRTUAL | WMK_KTASK_NAMESPACES) ||
+		    (want & WMK_KTASK_PID && !is_resolved))
 			fill_details(tasks, &view, out);
 		fill_process(tasks, &view, out);
 	}

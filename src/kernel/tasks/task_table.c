@@ -82,7 +82,10 @@ static void forget_oldest(struct wmk_ktasks *tasks, struct wmk_ktask_entry *entr
 	}
 }
 
-/* One that has exited, among a few from where the last search ended; else the first one seen. Never `tid`. False: there is nobody else. */
+/*
+ * One that has exited, among a few from where the last search ended; else the first one seen. Never `tid`. False: there
+ * is nobody else.
+ */
 static bool forget_somebody(struct wmk_ktasks *tasks, int32_t tid)
 {
 	struct wmk_ktask_entry **chosen = NULL;
@@ -157,7 +160,8 @@ static void keep_name(char kept[WMK_KPROC_NAME], const char comm[WMK_KPROC_NAME]
 	memcpy(kept, comm, strnlen(comm, WMK_KPROC_NAME - 1));
 }
 
-int wmk_ktasks_note_fork(struct wmk_ktasks *tasks, uint64_t ts, int32_t parent, int32_t child, const char comm[WMK_KPROC_NAME], uint64_t clone_flags)
+int wmk_ktasks_note_fork(struct wmk_ktasks *tasks, uint64_t ts, int32_t parent, int32_t child,
+			 const char comm[WMK_KPROC_NAME], uint64_t clone_flags)
 {
 	struct wmk_ktask_version *version = wmk_ktasks_add(tasks, child, ts, WMK_KTASK_FORK);
 
@@ -169,7 +173,8 @@ int wmk_ktasks_note_fork(struct wmk_ktasks *tasks, uint64_t ts, int32_t parent, 
 	return 0;
 }
 
-int wmk_ktasks_note_rename(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, const char oldcomm[WMK_KPROC_NAME], const char comm[WMK_KPROC_NAME])
+int wmk_ktasks_note_rename(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, const char oldcomm[WMK_KPROC_NAME],
+			   const char comm[WMK_KPROC_NAME])
 {
 	struct wmk_ktask_version *version = wmk_ktasks_add(tasks, tid, ts, WMK_KTASK_RENAME);
 
@@ -196,10 +201,13 @@ int wmk_ktasks_note_exec(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, int
 /* ── the walk ────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Whose number it is, as far as is known: of the life that began after `ts`, or of the one that had begun and not ended by then; NULL: nobody's. *comm:
- * what that was called at `ts`; *then: what it must have been called by the next renaming (NULL: that does not tell), or as it was.
+ * Whose number it is, as far as is known: of the life that began after `ts`, or of the one that had begun and not ended
+ * by then; NULL: nobody's. *comm:
+ * what that was called at `ts`; *then: what it must have been called by the next renaming (NULL: that does not tell),
+ * or as it was.
  */
-static const struct wmk_ktask_version *life_about(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts, const char **comm, const char **then)
+static const struct wmk_ktask_version *life_about(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts, const char **comm,
+						  const char **then)
 {
 	const struct wmk_ktask_entry *entry = wmk_ktasks_entry(tasks, tid);
 	const struct wmk_ktask_version *version = entry ? entry->newest : NULL;
@@ -240,7 +248,8 @@ static int seen_again(struct wmk_ktasks *tasks, int32_t pid, const struct wmk_kp
 	return 1;
 }
 
-static int walk_thread(struct wmk_ktasks *tasks, int threads, int32_t pid, int32_t tid, uint64_t now, uint32_t *n_threads)
+static int walk_thread(struct wmk_ktasks *tasks, int threads, int32_t pid, int32_t tid, uint64_t now,
+		       uint32_t *n_threads)
 {
 	char path[32], text[WMK_KPROC_STAT];
 	struct wmk_ktask_version *version;

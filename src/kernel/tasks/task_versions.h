@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task_versions.h - the table of tasks. Internal: task_table.c has the table and what is noted in it, task_lookup.c what follows from it.
+ * task_versions.h - the table of tasks. Internal: task_table.c has the table and what is noted in it, task_lookup.c
+ * what follows from it.
  *
  *     number ──hash──► struct task ─newest─► RENAME 90 ─older─► FORK 40 ─older─► EXIT 20 ─older─► WALK 5
  *                                            └───── one life ────────┘           └── the life before ──┘

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cpu_buffer.c - opening the buffer of a CPU in the best way there is, and giving out what is new in it, one part at a time. */
+/*
+ * cpu_buffer.c - opening the buffer of a CPU in the best way there is, and giving out what is new in it, one part at a
+ * time.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -57,9 +60,13 @@ static int open_files(struct wmk_kcpu *buffer, int instance)
 		return buffer->fd;
 	if (!has_buffer(buffer->fd))
 		return wmk_error_said(-ENODEV, "CPU %u was not online since the instance was made", buffer->cpu);
-	/* The kernel lets many read, and each gets some: the lock keeps other readers of ours out, and goes with the process. */
+	/*
+	 * The kernel lets many read, and each gets some: the lock keeps other readers of ours out, and goes with the
+	 * process.
+	 */
 	if (flock(buffer->fd, LOCK_EX | LOCK_NB) < 0)
-		return wmk_error_said(errno == EWOULDBLOCK ? -EBUSY : -errno, "somebody else reads the buffer of CPU %u (%s is locked)", buffer->cpu, path);
+		return wmk_error_said(errno == EWOULDBLOCK ? -EBUSY : -errno,
+				      "somebody else reads the buffer of CPU %u (%s is locked)", buffer->cpu, path);
 	return read_layout(instance, &buffer->layout);
 }
 
@@ -67,7 +74,8 @@ static int open_mode(struct wmk_kcpu *buffer, enum wmk_kcpu_mode mode)
 {
 	int err = -ENOTSUP;
 
-	for (enum wmk_kcpu_mode each = mode == WMK_KCPU_BEST ? WMK_KCPU_MAP : mode; err < 0 && each <= WMK_KCPU_READ; each++) {
+	for (enum wmk_kcpu_mode each = mode == WMK_KCPU_BEST ? WMK_KCPU_MAP : mode; err < 0 && each <= WMK_KCPU_READ;
+	     each++) {
 		wmk_error_clear();
 		buffer->mode = each;
 		err = each == WMK_KCPU_MAP ? wmk_kcpu_map_open(buffer) : wmk_kcpu_copy_open(buffer);

@@ -2,17 +2,18 @@
 /*
  * cpu_buffer_mmap.c - a CPU's buffer mapped (Linux 6.10): all pages of it, and before them one that names the reader's.
  *
- * One page is always the reader's: the writer does not reuse it. A call, GET_READER, does one of two things. If something is on the reader's
- * page that it did not count as read, it counts all of that as read, up to reader.read, and stays on the page. Otherwise it gives that page back,
- * takes the oldest one instead, and counts what is on it. It does that even if the writer is still filling it; the writer then goes on in
- * the reader's page until that is full.
+ * One page is always the reader's: the writer does not reuse it. A call, GET_READER, does one of two things. If
+ * something is on the reader's page that it did not count as read, it counts all of that as read, up to reader.read,
+ * and stays on the page. Otherwise it gives that page back, takes the oldest one instead, and counts what is on it. It
+ * does that even if the writer is still filling it; the writer then goes on in the reader's page until that is full.
  *
- * So what is on the page is there as long as no call is made while all of it counts as read: what was not given yet must be more than what
- * the kernel knows of, or the call is not made. To know that without a call, the page's own length is looked at. It is only a hint, as the
- * call is what orders the memory; what is given ends at reader.read.
+ * So what is on the page is there as long as no call is made while all of it counts as read: what was not given yet
+ * must be more than what the kernel knows of, or the call is not made. To know that without a call, the page's own
+ * length is looked at. It is only a hint, as the call is what orders the memory; what is given ends at reader.read.
  *
- * A page that the writer has left is full: less than the smallest event has room (the rest is filled with padding), or it is marked with a loss, which
- * the call does when it takes such a page. A page of length 0 is none that the writer is on: so it is at first, and after the buffer was emptied.
+ * A page that the writer has left is full: less than the smallest event has room (the rest is filled with padding), or
+ * it is marked with a loss, which the call does when it takes such a page. A page of length 0 is none that the writer
+ * is on: so it is at first, and after the buffer was emptied.
  *
  * reader.lost_events is of no use: the call has moved it to the page before it writes it down.
  */
@@ -58,11 +59,12 @@ static const uint8_t *reader_page(const struct wmk_kcpu *buffer)
 /* Which page is the reader's, and how much of it counts as read. */
 static int look(struct wmk_kcpu *buffer)
 {
-	const uint32_t id = __atomic_load_n(&buffer->meta->reader.id, __ATOMIC_ACQUIRE), read = __atomic_load_n(&buffer->meta->reader.read, __ATOMIC_RELAXED);
+	const uint32_t id = __atomic_load_n(&buffer->meta->reader.id, __ATOMIC_ACQUIRE),
+		       read = __atomic_load_n(&buffer->meta->reader.read, __ATOMIC_RELAXED);
 
 	if (id >= buffer->n_pages || read > data_room(buffer))
-		return wmk_error(-EIO, "the mapped buffer of CPU %u has page %u of %u, of it %u bytes of %u", buffer->cpu, id, buffer->n_pages, read,
-				 data_room(buffer));
+		return wmk_error(-EIO, "the mapped buffer of CPU %u has page %u of %u, of it %u bytes of %u",
+				 buffer->cpu, id, buffer->n_pages, read, data_room(buffer));
 	/* One call takes one page at most, and that is never the one that was given back. */
 	if (id != buffer->id) {
 		buffer->given = 0;
@@ -83,7 +85,11 @@ static int take(struct wmk_kcpu *buffer)
 static void give(struct wmk_kcpu *buffer)
 {
 	buffer->part = (struct wmk_kpart){
-		.bytes = reader_page(buffer), .size = buffer->layout.page_size, .from = buffer->given, .until = buffer->taken, .again = buffer->again,
+		.bytes = reader_page(buffer),
+		.size = buffer->layout.page_size,
+		.from = buffer->given,
+		.until = buffer->taken,
+		.again = buffer->again,
 	};
 }
 
@@ -91,7 +97,9 @@ int wmk_kcpu_map_next(struct wmk_kcpu *buffer, bool flush)
 {
 	/* The next page, its rest if the writer left it since then, and it is given: no more turns than these. */
 	for (unsigned round = 0; round < 3; round++) {
-		const uint32_t word = __atomic_load_n((const uint32_t *)(const void *)(reader_page(buffer) + buffer->layout.commit_at), __ATOMIC_ACQUIRE);
+		const uint32_t word = __atomic_load_n((const uint32_t *)(const void *)(reader_page(buffer) +
+										       buffer->layout.commit_at),
+						      __ATOMIC_ACQUIRE);
 		const uint32_t len = word & ~FLAGS;
 		const bool full = (word & FLAGS) || len + WMK_KPAGE_EVENT_MIN > data_room(buffer);
 		int err;
@@ -148,13 +156,15 @@ static int map(struct wmk_kcpu *buffer)
 		return wmk_error(-ENOTSUP, "cannot map the buffer of CPU %u: %s", buffer->cpu, strerror(errno));
 	buffer->meta = meta;
 	if (meta->meta_struct_len < sizeof(*meta) || meta->page_size != buffer->layout.page_size || meta->n_pages < 2 ||
-	    (uint64_t)meta->n_pages * meta->page_size > PAGES_MAX || meta->meta_page_size < buffer->meta_bytes || meta->meta_page_size % buffer->meta_bytes)
+	    (uint64_t)meta->n_pages * meta->page_size > PAGES_MAX || meta->meta_page_size < buffer->meta_bytes ||
+	    meta->meta_page_size % buffer->meta_bytes)
 		return wmk_error(-ENOTSUP, "the mapped buffer of CPU %u is of a kind that is not known", buffer->cpu);
 	buffer->n_pages = meta->n_pages;
 	buffer->pages_bytes = (size_t)buffer->n_pages * buffer->layout.page_size;
 	pages = mmap(NULL, buffer->pages_bytes, PROT_READ, MAP_SHARED, buffer->fd, meta->meta_page_size);
 	if (pages == MAP_FAILED)
-		return wmk_error(-ENOTSUP, "cannot map %zu bytes of the buffer of CPU %u: %s", buffer->pages_bytes, buffer->cpu, strerror(errno));
+		return wmk_error(-ENOTSUP, "cannot map %zu bytes of the buffer of CPU %u: %s", buffer->pages_bytes,
+				 buffer->cpu, strerror(errno));
 	buffer->pages = pages;
 	return 0;
 }

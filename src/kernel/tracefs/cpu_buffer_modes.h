@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu_buffer_modes.h - what cpu_buffer.c (opening, counts, giving out), cpu_buffer_mmap.c (pages in a mapping) and cpu_buffer_splice.c (pages that are copied out) share.
+ * cpu_buffer_modes.h - what cpu_buffer.c (opening, counts, giving out), cpu_buffer_mmap.c (pages in a mapping) and
+ * cpu_buffer_splice.c (pages that are copied out) share.
  *
  * A mode's next() fills buffer->part: 1; 0: nothing new; -errno.
  */
@@ -33,7 +34,8 @@ struct wmk_kcpu {
 	uint8_t *copy;                     /* a page */
 	int pipe[2];
 	size_t piped;                      /* pages that are in the pipe */
-	uint64_t end_ts, behind;           /* of the latest copy: its last time, and what the kernel will lack of that if it goes on there */
+	/* of the latest copy: its last time, and what the kernel will lack of that if it goes on there */
+	uint64_t end_ts, behind;
 };
 
 int wmk_kcpu_map_open(struct wmk_kcpu *buffer);

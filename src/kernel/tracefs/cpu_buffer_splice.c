@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu_buffer_splice.c - pages copied out of a CPU's buffer. Splice moves whole pages into a pipe, many at once, without a copy, and gives none that
- * the writer is on, unless its begin was read already; from the pipe they are read one by one. Read copies what is there of the oldest page: the
- * kernel makes a page of it with a time of its own.
+ * cpu_buffer_splice.c - pages copied out of a CPU's buffer. Splice moves whole pages into a pipe, many at once, without
+ * a copy, and gives none that the writer is on, unless its begin was read already; from the pipe they are read one by
+ * one. Read copies what is there of the oldest page: the kernel makes a page of it with a time of its own.
  *
- * Read has no way to say that only a full page is wanted. The buffer's count of bytes has: when there are more than fit one page, the oldest one
- * is not the one that is being filled.
+ * Read has no way to say that only a full page is wanted. The buffer's count of bytes has: when there are more than fit
+ * one page, the oldest one is not the one that is being filled.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +19,9 @@
 #define PIPE_PAGES 16u                 /* buffers that a pipe has at first: each holds one page, whatever its size */
 
 /*
- * Where it left off within a page, the kernel goes on from the time that it has come to; but its reader does not count what discarded events took,
- * and its writer does. No new page begins at such a time: it would be before the last record.
+ * Where it left off within a page, the kernel goes on from the time that it has come to; but its reader does not count
+ * what discarded events took, and its writer does. No new page begins at such a time: it would be before the last
+ * record.
  */
 static void mend_time(struct wmk_kcpu *buffer, struct wmk_kpage *page)
 {
@@ -73,7 +74,8 @@ static int read_page(struct wmk_kcpu *buffer)
 	if (n < 0)
 		return wmk_error(-errno, "cannot read per_cpu/cpu%u/trace_pipe_raw", buffer->cpu);
 	if ((size_t)n != buffer->layout.page_size)
-		return wmk_error(-EIO, "per_cpu/cpu%u/trace_pipe_raw gave %zd bytes of a page of %u", buffer->cpu, n, buffer->layout.page_size);
+		return wmk_error(-EIO, "per_cpu/cpu%u/trace_pipe_raw gave %zd bytes of a page of %u", buffer->cpu, n,
+				 buffer->layout.page_size);
 	return give(buffer, false);
 }
 
@@ -81,12 +83,14 @@ static int read_page(struct wmk_kcpu *buffer)
 static int fill_pipe(struct wmk_kcpu *buffer)
 {
 	const size_t size = buffer->layout.page_size;
-	const ssize_t n = splice(buffer->fd, NULL, buffer->pipe[1], NULL, PIPE_PAGES * size, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+	const ssize_t n =
+		splice(buffer->fd, NULL, buffer->pipe[1], NULL, PIPE_PAGES * size, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		return wmk_error(-errno, "cannot splice per_cpu/cpu%u/trace_pipe_raw", buffer->cpu);
 	if (n > 0 && (size_t)n % size)
-		return wmk_error(-EIO, "per_cpu/cpu%u/trace_pipe_raw gave %zd bytes of pages of %zu", buffer->cpu, n, size);
+		return wmk_error(-EIO, "per_cpu/cpu%u/trace_pipe_raw gave %zd bytes of pages of %zu", buffer->cpu, n,
+				 size);
 	buffer->piped = n > 0 ? (size_t)n / size : 0;
 	return 0;
 }
@@ -99,7 +103,8 @@ static int copy_from_pipe(struct wmk_kcpu *buffer)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return wmk_error(n < 0 ? -errno : -EIO, "cannot read pages of CPU %u from their pipe", buffer->cpu);
+			return wmk_error(n < 0 ? -errno : -EIO, "cannot read pages of CPU %u from their pipe",
+					 buffer->cpu);
 		got += (size_t)n;
 	}
 	buffer->piped--;

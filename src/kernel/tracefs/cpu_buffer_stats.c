@@ -14,7 +14,8 @@ static bool number(const char *at, const char *end, uint64_t *value)
 	if (at == end)
 		return false;
 	for (; at < end; at++) {
-		if (*at < '0' || *at > '9' || __builtin_mul_overflow(sum, 10, &sum) || __builtin_add_overflow(sum, (uint64_t)(*at - '0'), &sum))
+		if (*at < '0' || *at > '9' || __builtin_mul_overflow(sum, 10, &sum) ||
+		    __builtin_add_overflow(sum, (uint64_t)(*at - '0'), &sum))
 			return false;
 	}
 	*value = sum;
@@ -43,8 +44,12 @@ int wmk_kcpu_stats_parse(const char *text, size_t len, struct wmk_kcpu_stats *st
 		const char *name;
 		uint64_t *value;
 	} counts[] = {
-		{ "entries", &stats->entries }, { "bytes", &stats->bytes }, { "overrun", &stats->overrun },
-		{ "dropped events", &stats->dropped }, { "commit overrun", &stats->commit_overrun }, { "read events", &stats->read },
+		{ "entries", &stats->entries },
+		{ "bytes", &stats->bytes },
+		{ "overrun", &stats->overrun },
+		{ "dropped events", &stats->dropped },
+		{ "commit overrun", &stats->commit_overrun },
+		{ "read events", &stats->read },
 	};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)

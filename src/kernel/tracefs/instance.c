@@ -66,8 +66,10 @@ void wmk_kinstance_owner_self(char owner[WMK_KINSTANCE_OWNER])
 int wmk_kinstance_name(const char *owner, const char *session, const char *channel, char name[WMK_KINSTANCE_NAME])
 {
 	if (snprintf(name, WMK_KINSTANCE_NAME, PREFIX "%s-%s-%s", owner, session, channel) >= (int)WMK_KINSTANCE_NAME)
-		return wmk_error_said(-ENAMETOOLONG, "the names of session and channel have %zu bytes together: the kernel takes %zu at most",
-				      strlen(session) + strlen(channel), WMK_KINSTANCE_NAME - sizeof(PREFIX) - strlen(owner) - 2);
+		return wmk_error_said(
+			-ENAMETOOLONG,
+			"the names of session and channel have %zu bytes together: the kernel takes %zu at most",
+			strlen(session) + strlen(channel), WMK_KINSTANCE_NAME - sizeof(PREFIX) - strlen(owner) - 2);
 	return 0;
 }
 
@@ -158,10 +160,12 @@ int wmk_kinstance_buffers(int instance, bool overwrite, uint64_t cpu_bytes)
 	if (err == 0) {
 		err = wmk_tracefs_write_number(instance, "buffer_size_kb", (cpu_bytes + KIB - 1) / KIB);
 		if (err < 0)
-			return wmk_error_add(err, "the kernel has no memory for buffers of %" PRIu64 " kB on each CPU", cpu_bytes / KIB);
+			return wmk_error_add(err, "the kernel has no memory for buffers of %" PRIu64 " kB on each CPU",
+					     cpu_bytes / KIB);
 	}
 	/* (older kernels have no such file: then they wake for every record) */
-	if (err == 0 && wmk_tracefs_has(instance, "buffer_percent") && wmk_tracefs_write_number(instance, "buffer_percent", WAKE_PERCENT) < 0)
+	if (err == 0 && wmk_tracefs_has(instance, "buffer_percent") &&
+	    wmk_tracefs_write_number(instance, "buffer_percent", WAKE_PERCENT) < 0)
 		wmk_error_clear();
 	return err;
 }
@@ -178,7 +182,8 @@ static int set_up(int instance, const struct wmk_kinstance_options *options)
 	return wmk_kinstance_buffers(instance, options->overwrite, options->cpu_bytes);
 }
 
-int wmk_kinstance_make(const struct wmk_tracefs *tracefs, const char *name, const struct wmk_kinstance_options *options, int *instance)
+int wmk_kinstance_make(const struct wmk_tracefs *tracefs, const char *name, const struct wmk_kinstance_options *options,
+		       int *instance)
 {
 	int err = wmk_kinstance_clock_check(tracefs, options->clock);
 
@@ -257,7 +262,9 @@ int wmk_kinstance_event(int instance, const char *system, const char *name, bool
 
 	if (err == 0)
 		err = wmk_tracefs_write(instance, path, on ? "1" : "0", false);
-	return err < 0 ? wmk_error_add(err, "cannot %s the kernel's event %.60s:%.60s", on ? "enable" : "disable", system, name) : 0;
+	return err < 0 ? wmk_error_add(err, "cannot %s the kernel's event %.60s:%.60s", on ? "enable" : "disable",
+				       system, name)
+		       : 0;
 }
 
 int wmk_kinstance_events_off(int instance)
@@ -274,7 +281,8 @@ int wmk_kinstance_filter(int instance, const char *system, const char *name, con
 		err = wmk_tracefs_write(instance, path, filter ? filter : "0", false);
 	if (err == -EINVAL) {
 		wmk_tracefs_last_error(instance, words, sizeof(words));
-		err = wmk_error_said(err, "the kernel does not take the filter '%.50s' for %.40s: %.60s", filter, name, words);
+		err = wmk_error_said(err, "the kernel does not take the filter '%.50s' for %.40s: %.60s", filter, name,
+				     words);
 	}
 	return err;
 }
@@ -351,7 +359,8 @@ static int sweep_one(void *data, const char *name)
 	return 0;
 }
 
-int wmk_kinstance_sweep(const struct wmk_tracefs *tracefs, const char *owner, bool (*keep)(void *data, const char *name), void *data)
+int wmk_kinstance_sweep(const struct wmk_tracefs *tracefs, const char *owner,
+			bool (*keep)(void *data, const char *name), void *data)
 {
 	struct sweep sweep = { .tracefs = tracefs, .keep = keep, .data = data };
 

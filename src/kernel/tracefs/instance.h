@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * instance.h - the kernel's side of a kernel channel: an instance of tracefs, a ring buffer for each CPU of its own, with its events.
+ * instance.h - the kernel's side of a kernel channel: an instance of tracefs, a ring buffer for each CPU of its own,
+ * with its events.
  *
  *     wmk_kinstance_name(owner, "shop", "channel0", name)           waymark-<owner>-<session>-<channel>
  *     wmk_kinstance_make(tracefs, name, &options, &instance)        its buffers are there, it records nothing yet
@@ -9,10 +10,11 @@
  *     ...
  *     wmk_kinstance_remove(tracefs, name)                           everything of it is gone
  *
- * Whoever dies leaves it behind, recording. The name says whose it was: wmk_kinstance_sweep() removes those that nobody owns any more.
+ * Whoever dies leaves it behind, recording. The name says whose it was: wmk_kinstance_sweep() removes those that nobody
+ * owns any more.
  *
- * An owner is a session daemon's runtime directory, whichever daemon serves it ("d<device>.<inode>"), or one process ("p<pid>.<start time>").
- * `instance` is an O_PATH descriptor of the directory. Any thread. -errno with a cause chain.
+ * An owner is a session daemon's runtime directory, whichever daemon serves it ("d<device>.<inode>"), or one process
+ * ("p<pid>.<start time>"). `instance` is an O_PATH descriptor of the directory. Any thread. -errno with a cause chain.
  */
 #ifndef WMK_KERNEL_INSTANCE_H
 #define WMK_KERNEL_INSTANCE_H
@@ -25,7 +27,8 @@
 #include "kernel/tracefs/tracefs.h"
 
 #define WMK_KINSTANCE_NAME 256u
-#define WMK_KPROBE_GROUP "waymark_"        /* what groups of dynamic events begin with, then the owner, what is no letter or digit made '_' */
+/* what groups of dynamic events begin with, then the owner, what is no letter or digit made '_' */
+#define WMK_KPROBE_GROUP "waymark_"
 #define WMK_KINSTANCE_OWNER 64u
 #define WMK_KINSTANCE_CPUS_MAX 8192u
 
@@ -54,11 +57,21 @@ bool wmk_kinstance_has_clock(const struct wmk_tracefs *tracefs, enum wmk_clock_k
 /* -ENOTSUP in words: it does not. */
 int wmk_kinstance_clock_check(const struct wmk_tracefs *tracefs, enum wmk_clock_kind kind);
 
-/* Of an instance that nobody reads: how large its buffers are, what is overwritten when they are full (the oldest, or nothing); who sleeps on a quarter is woken. */
+/*
+ * Of an instance that nobody reads: how large its buffers are, what is overwritten when they are full (the oldest, or
+ * nothing); who sleeps on a quarter is woken.
+ */
 int wmk_kinstance_buffers(int instance, bool overwrite, uint64_t cpu_bytes);
-/* -EEXIST: it is there. -ENOMEM: so large it cannot be. When it fails nothing of it is left. *instance is the caller's to close(). */
-int wmk_kinstance_make(const struct wmk_tracefs *tracefs, const char *name, const struct wmk_kinstance_options *options, int *instance);
-/* Nothing is recorded from here on; all its events are off; it is gone. -EBUSY: somebody reads it still. 0 when it is not there. */
+/*
+ * -EEXIST: it is there. -ENOMEM: so large it cannot be. When it fails nothing of it is left. *instance is the caller's
+ * to close().
+ */
+int wmk_kinstance_make(const struct wmk_tracefs *tracefs, const char *name, const struct wmk_kinstance_options *options,
+		       int *instance);
+/*
+ * Nothing is recorded from here on; all its events are off; it is gone. -EBUSY: somebody reads it still. 0 when it is
+ * not there.
+ */
 int wmk_kinstance_remove(const struct wmk_tracefs *tracefs, const char *name);
 int wmk_kinstance_switch(int instance, bool on);
 /* Numbers of CPUs that may ever be there are below this; 0 with a cause chain: it cannot be told. */
@@ -80,9 +93,11 @@ int wmk_kinstance_pids(int instance, const int32_t *tids, unsigned n);
 int wmk_kinstance_without(int instance, const int32_t *tids, unsigned n);
 
 /*
- * Remove the instances of `owner` for which keep(data, name) is false (keep NULL: all of them), and those of processes that are dead. What cannot
- * be removed is counted; returns how many. Dynamic events (waymark_* groups) of the same go too.
+ * Remove the instances of `owner` for which keep(data, name) is false (keep NULL: all of them), and those of processes
+ * that are dead. What cannot be removed is counted; returns how many. Dynamic events (waymark_* groups) of the same go
+ * too.
  */
-int wmk_kinstance_sweep(const struct wmk_tracefs *tracefs, const char *owner, bool (*keep)(void *data, const char *name), void *data);
+int wmk_kinstance_sweep(const struct wmk_tracefs *tracefs, const char *owner,
+			bool (*keep)(void *data, const char *name), void *data);
 
 #endif

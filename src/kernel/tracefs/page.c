@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page.c - walks the events of one sub-buffer: a word of 5 bits of kind or length and 27 bits of time, then its data; in between words that
- * only say what time it is, and room that holds nothing.
+ * page.c - walks the events of one sub-buffer: a word of 5 bits of kind or length and 27 bits of time, then its data;
+ * in between words that only say what time it is, and room that holds nothing.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,7 +14,8 @@ enum { KIND_LONG = 0, KIND_PADDING = 29, KIND_TIME_EXTEND = 30, KIND_TIME_STAMP 
 
 #define WORD 4u
 #define DELTA_BITS 27
-#define MISSED (1u << 31)        /* in the low half of the commit word: records were overwritten before this page, ... */
+/* in the low half of the commit word: records were overwritten before this page, ... */
+#define MISSED (1u << 31)
 #define MISSED_STORED (1u << 30) /* ... and how many stands behind the data */
 #define STAMP_TOP (UINT64_C(0x1f) << 59)
 
@@ -28,9 +29,16 @@ int wmk_kpage_open(const struct wmk_kpage_layout *layout, const void *bytes, siz
 	commit = wmk_get32(begin + layout->commit_at);
 	len = commit & ~(MISSED | MISSED_STORED);
 	if (len > size - layout->data_at)
-		return wmk_error(-EPROTO, "a page of the kernel's ring buffer with %u bytes of records, where there is room for %zu", len, size - layout->data_at);
+		return wmk_error(-EPROTO,
+				 "a page of the kernel's ring buffer with %u bytes of records, where there is room for "
+				 "%zu",
+				 len, size - layout->data_at);
 	*page = (struct wmk_kpage){
-		.begin_ts = wmk_get64(begin), .missed = commit & MISSED, .len = len, .at = begin + layout->data_at, .end = begin + layout->data_at + len,
+		.begin_ts = wmk_get64(begin),
+		.missed = commit & MISSED,
+		.len = len,
+		.at = begin + layout->data_at,
+		.end = begin + layout->data_at + len,
 	};
 	page->ts = page->begin_ts;
 	if ((commit & MISSED) && (commit & MISSED_STORED) && layout->commit_size <= size - layout->data_at - len) {
@@ -40,7 +48,10 @@ int wmk_kpage_open(const struct wmk_kpage_layout *layout, const void *bytes, siz
 	return 0;
 }
 
-/* What an absolute stamp lacks are the upper 5 bits: they are those of the time before, if that had any; and one more if it went over. */
+/*
+ * What an absolute stamp lacks are the upper 5 bits: they are those of the time before, if that had any; and one more
+ * if it went over.
+ */
 static uint64_t full_stamp(uint64_t stamp, uint64_t before)
 {
 	if (before & STAMP_TOP) {
@@ -53,7 +64,8 @@ static uint64_t full_stamp(uint64_t stamp, uint64_t before)
 
 static int damaged(const struct wmk_kpage *page, uint32_t len)
 {
-	return wmk_error(-EPROTO, "a page of the kernel's ring buffer is damaged %zu bytes before its end: an event of %u bytes",
+	return wmk_error(-EPROTO,
+			 "a page of the kernel's ring buffer is damaged %zu bytes before its end: an event of %u bytes",
 			 (size_t)(page->end - page->at), len);
 }
 
@@ -84,9 +96,9 @@ static int event_len(const struct wmk_kpage *page, uint32_t kind, uint32_t delta
 }
 
 /*
- * One event further, the page's time with it. 1: it is a record; 0: it is none; the end of the page or -EPROTO leave it where it is.
- * What was discarded had its time, which the next one counts from. But that must not be 0, or it would mean the end of the page, so 0 is written
- * as 1; and so is the time of the room that is left at a page's end.
+ * One event further, the page's time with it. 1: it is a record; 0: it is none; the end of the page or -EPROTO leave it
+ * where it is. What was discarded had its time, which the next one counts from. But that must not be 0, or it would
+ * mean the end of the page, so 0 is written as 1; and so is the time of the room that is left at a page's end.
  */
 static int step(struct wmk_kpage *page, struct wmk_krecord *record)
 {
@@ -135,7 +147,8 @@ int wmk_kpage_part(struct wmk_kpage *page, uint32_t from, uint32_t until)
 	struct wmk_krecord record;
 
 	if (from > until || until > page->len)
-		return wmk_error(-EPROTO, "bytes %u to %u of a page of the kernel's ring buffer that has %u", from, until, page->len);
+		return wmk_error(-EPROTO, "bytes %u to %u of a page of the kernel's ring buffer that has %u", from,
+				 until, page->len);
 	end = begin + until;
 	page->end = begin + from;
 	while (page->end - page->at >= WORD) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* page_layout.c - events/header_page: where a page's fields are, one in a line: "field: u64 timestamp;	offset:0;	size:8;	signed:0;". */
+/*
+ * page_layout.c - events/header_page: where a page's fields are, one in a line: "field: u64
+ * timestamp;	offset:0;	size:8;	signed:0;".
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -65,12 +68,15 @@ int wmk_kpage_layout_parse(const char *text, size_t len, struct wmk_kpage_layout
 {
 	struct place time, commit, data;
 
-	if (!find(text, len, "timestamp", &time) || !find(text, len, "commit", &commit) || !find(text, len, "data", &data))
+	if (!find(text, len, "timestamp", &time) || !find(text, len, "commit", &commit) ||
+	    !find(text, len, "data", &data))
 		return wmk_error(-EPROTO, "events/header_page does not tell where timestamp, commit and data are");
-	if (time.at != 0 || time.size != 8 || (commit.size != 4 && commit.size != 8) || commit.at < 8 || commit.at % commit.size ||
-	    data.at < commit.at + commit.size || data.at % 4)
-		return wmk_error(-EPROTO, "events/header_page describes pages of a kind that is not known: time %u+%u, commit %u+%u, data %u+%u", time.at, time.size,
-				 commit.at, commit.size, data.at, data.size);
+	if (time.at != 0 || time.size != 8 || (commit.size != 4 && commit.size != 8) || commit.at < 8 ||
+	    commit.at % commit.size || data.at < commit.at + commit.size || data.at % 4)
+		return wmk_error(-EPROTO,
+				 "events/header_page describes pages of a kind that is not known: time %u+%u, commit "
+				 "%u+%u, data %u+%u",
+				 time.at, time.size, commit.at, commit.size, data.at, data.size);
 	if (data.size < 8 || data.size > WMK_KPAGE_SIZE_MAX - data.at)
 		return wmk_error(-EPROTO, "events/header_page describes pages with %u bytes of records", data.size);
 	*layout = (struct wmk_kpage_layout){ commit.at, commit.size, data.at, data.at + data.size };

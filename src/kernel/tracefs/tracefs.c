@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracefs.c - the file system of the kernel's tracers: where it is, small files of it, instances; and why something of it is not to be had.
+ * tracefs.c - the file system of the kernel's tracers: where it is, small files of it, instances; and why something of
+ * it is not to be had.
  *
- * Where it is: $WAYMARK_TRACEFS (for tests), /sys/kernel/tracing, /sys/kernel/debug/tracing, else wherever /proc/self/mounts says; and if it is
- * mounted nowhere, root mounts it at its place.
+ * Where it is: $WAYMARK_TRACEFS (for tests), /sys/kernel/tracing, /sys/kernel/debug/tracing, else wherever
+ * /proc/self/mounts says; and if it is mounted nowhere, root mounts it at its place.
  */
 #include "kernel/tracefs/tracefs.h"
 
@@ -51,7 +52,8 @@ static bool find_mounted(char *path, size_t size)
 	bool found = false;
 
 	while (mounts && !found && fgets(line, sizeof(line), mounts))
-		if (sscanf(line, "%*s %255s %63s", where, type) == 2 && strcmp(type, "tracefs") == 0 && strlen(where) < size && is_tracefs(where) == 1) {
+		if (sscanf(line, "%*s %255s %63s", where, type) == 2 && strcmp(type, "tracefs") == 0 &&
+		    strlen(where) < size && is_tracefs(where) == 1) {
 			strcpy(path, where);
 			found = true;
 		}
@@ -85,13 +87,20 @@ static int mount_it(char *path, size_t size)
 	if (!kernel_knows("tracefs"))
 		return wmk_error_said(-ENOSYS, "this kernel has no tracers: it is built without CONFIG_TRACING");
 	if (geteuid() != 0)
-		return wmk_error_said(-EACCES, "tracing the kernel needs root: run this as root, or as a member of the group 'tracing' with root's waymark-sessiond running");
+		return wmk_error_said(-EACCES, "tracing the kernel needs root: run this as root, or as a member of the "
+					       "group 'tracing' with root's waymark-sessiond running");
 	if (statfs(PLACE, &fs) < 0)
-		return wmk_error_said(-ENOENT, "the kernel's tracers are hidden here: there is no " PLACE " (in a container, give it that directory of the machine)");
+		return wmk_error_said(-ENOENT, "the kernel's tracers are hidden here: there is no " PLACE
+					       " (in a container, give it that directory of the machine)");
 	if (fs.f_type != SYSFS_MAGIC)
-		return wmk_error_said(-ENOENT, "the kernel's tracers are hidden here: something else is mounted at " PLACE " (in a container, give it that directory of the machine)");
+		return wmk_error_said(-ENOENT,
+				      "the kernel's tracers are hidden here: something else is mounted at " PLACE
+				      " (in a container, give it that directory of the machine)");
 	if (mount("tracefs", PLACE, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
-		return wmk_error(-errno, "tracefs is not mounted, and cannot be mounted at " PLACE " (a container does not allow it; on the machine: mount -t tracefs tracefs " PLACE ")");
+		return wmk_error(-errno,
+				 "tracefs is not mounted, and cannot be mounted at " PLACE
+				 " (a container does not allow it; on the machine: mount -t tracefs tracefs " PLACE
+				 ")");
 	snprintf(path, size, "%s", PLACE);
 	return 0;
 }
@@ -122,7 +131,10 @@ static int find(char *path, size_t size)
 	if (given && *given) {
 		if (snprintf(path, size, "%s", given) >= (int)size)
 			return wmk_error(-ENAMETOOLONG, "WAYMARK_TRACEFS is longer than %zu bytes", size - 1);
-		return is_tracefs(path) == 1 ? 0 : wmk_error_said(-ENOENT, "WAYMARK_TRACEFS names %.80s, where no tracefs is mounted", path);
+		return is_tracefs(path) == 1
+			       ? 0
+			       : wmk_error_said(-ENOENT, "WAYMARK_TRACEFS names %.80s, where no tracefs is mounted",
+						path);
 	}
 	return find_there(path, size) ? 0 : mount_it(path, size);
 }
@@ -133,15 +145,23 @@ static int usable(const struct wmk_tracefs *tracefs)
 	int fd = openat(tracefs->dir, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0 && errno == ENOENT)
-		return wmk_error_said(-ENOSYS, "%s has no instances: the kernel's tracers are off (locked down, or built without CONFIG_TRACING)", tracefs->path);
+		return wmk_error_said(-ENOSYS,
+				      "%s has no instances: the kernel's tracers are off (locked down, or built "
+				      "without CONFIG_TRACING)",
+				      tracefs->path);
 	if (fd < 0)
-		return geteuid() ? wmk_error_said(-EACCES, "tracing the kernel needs root: %s is closed to user %u (as a member of the group 'tracing', use root's waymark-sessiond)",
-						  tracefs->path, (unsigned)geteuid()) :
-				   wmk_error(-errno, "%s cannot be used: the kernel is locked down, or this is a container", tracefs->path);
+		return geteuid() ? wmk_error_said(-EACCES,
+						  "tracing the kernel needs root: %s is closed to user %u (as a member "
+						  "of the group 'tracing', use root's waymark-sessiond)",
+						  tracefs->path, (unsigned)geteuid())
+				 : wmk_error(-errno,
+					     "%s cannot be used: the kernel is locked down, or this is a container",
+					     tracefs->path);
 	close(fd);
 	if (faccessat(tracefs->dir, "instances", W_OK, AT_EACCESS) < 0) {
 		if (errno == EROFS)
-			return wmk_error_said(-EROFS, "%s is mounted read-only: mount -o remount,rw %s", tracefs->path, tracefs->path);
+			return wmk_error_said(-EROFS, "%s is mounted read-only: mount -o remount,rw %s", tracefs->path,
+					      tracefs->path);
 		return wmk_error_said(-errno, "%s may not be written to: tracing the kernel needs root", tracefs->path);
 	}
 	return 0;
@@ -284,7 +304,8 @@ bool wmk_tracefs_has(int dir, const char *file)
 }
 
 /*
- * Entries of error_log are: "[  12.3] where: error: words", a line "  Command: ..." and one that marks the place with '^'. The last one is ours.
+ * Entries of error_log are: "[  12.3] where: error: words", a line "  Command: ..." and one that marks the place with
+ * '^'. The last one is ours.
  */
 void wmk_tracefs_last_error(int dir, char *words, size_t size)
 {
@@ -309,7 +330,8 @@ void wmk_tracefs_last_error(int dir, char *words, size_t size)
 
 static int instance_path(const char *name, char *path, size_t size)
 {
-	if (!*name || *name == '.' || strchr(name, '/') || strlen(name) > 255 || snprintf(path, size, "instances/%s", name) >= (int)size)
+	if (!*name || *name == '.' || strchr(name, '/') || strlen(name) > 255 ||
+	    snprintf(path, size, "instances/%s", name) >= (int)size)
 		return wmk_error(-EINVAL, "'%.80s' is no name for an instance of the kernel's tracers", name);
 	return 0;
 }
@@ -333,8 +355,11 @@ int wmk_tracefs_instance_make(const struct wmk_tracefs *tracefs, const char *nam
 	if (err < 0)
 		return err;
 	if (mkdirat(tracefs->dir, path, 0700) < 0)
-		return wmk_error(-errno, errno == ENOMEM ? "the kernel has no memory for another instance of its tracers (%.80s)" :
-				 "cannot make the instance %.80s of the kernel's tracers", name);
+		return wmk_error(-errno,
+				 errno == ENOMEM
+					 ? "the kernel has no memory for another instance of its tracers (%.80s)"
+					 : "cannot make the instance %.80s of the kernel's tracers",
+				 name);
 	err = wmk_tracefs_instance_open(tracefs, name, instance);
 	if (err < 0)
 		unlinkat(tracefs->dir, path, AT_REMOVEDIR);
@@ -350,8 +375,10 @@ int wmk_tracefs_instance_remove(const struct wmk_tracefs *tracefs, const char *n
 		return err;
 	if (unlinkat(tracefs->dir, path, AT_REMOVEDIR) == 0 || errno == ENOENT)
 		return 0;
-	return wmk_error(-errno, errno == EBUSY ? "the instance %.80s of the kernel's tracers is in use: a file of it is open" :
-			 "cannot remove the instance %.80s of the kernel's tracers", name);
+	return wmk_error(-errno,
+			 errno == EBUSY ? "the instance %.80s of the kernel's tracers is in use: a file of it is open"
+					: "cannot remove the instance %.80s of the kernel's tracers",
+			 name);
 }
 
 static int by_name(const void *a, const void *b)

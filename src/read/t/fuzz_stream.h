@@ -101,8 +101,8 @@ static const struct { const char *text; bool has_sizes;
 					"integer { size = 6; map = clock.c.value; } timestamp; }; };\n" EVENTS(""),
 	  true },
 	/*
-	 * What is aligned by more than it is long: by some bytes, and beyond every file; and sizes that are more than 64 bits
-	 * say.
+	 * What is aligned by more than it is long: by some bytes, and beyond every file; and sizes that are more than
+	 * 64 bits say.
 	 */
 	{ TRACE("le", "", "freq = 1000000000; ") FAR
 	  "stream { packet.context := struct { u16 content_size; u16 packet_size; enum : u8 { near = 0 ... 250, away = "

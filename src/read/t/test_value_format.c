@@ -201,7 +201,8 @@ static void test_characters(void **state)
 	assert_string_equal(utf8_of("a\0\0\0\0\xf6\1\0", 8, WMK_ENCODING_UTF32LE), "a\xf0\x9f\x98\x80");
 	assert_string_equal(utf8_of("\0\0\0a\0\1\xf6\0", 8, WMK_ENCODING_UTF32BE), "a\xf0\x9f\x98\x80");
 	/*
-	 * The half of a pair, the other half, a pair that is cut, half a unit, what is beyond the last character; the end.
+	 * The half of a pair, the other half, a pair that is cut, half a unit, what is beyond the last character; the
+	 * end.
 	 */
 	assert_string_equal(utf8_of("\x3d\xd8"
 				    "a\0\0\xdc"

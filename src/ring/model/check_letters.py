@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """
-Holds the lettered pairs of src/ring against docs/ordering.md and the models: each letter in the code has a row in the page that names a
-model and every file where the code has it; each model that a row names has the letter; no letter stands in only one of the three.
-In the code at least one comment of each letter says what it pairs with. Exit status 0 or 1.
+Holds the lettered pairs of src/ring against docs/ordering.md and the models: each letter in the code has a row in the
+page that names a model and every file where the code has it; each model that a row names has the letter; no letter
+stands in only one of the three. In the code at least one comment of each letter says what it pairs with. Exit status 0
+or 1.
 """
 import re
 import sys
@@ -55,8 +56,8 @@ def check():
         for path in code[letter]:
             where = str(path.relative_to(RING))
             arch = where.startswith("arch/")
-            if f"`{where}`" not in rows[letter] and not (arch and (f"`{path.parent.relative_to(RING)}`" in rows[letter] or
-                                                              "`arch/*/commit.h`" in rows[letter])):
+            if f"`{where}`" not in rows[letter] and not (arch and (f"`{path.parent.relative_to(RING)}`" in rows[letter]
+                                                                   or "`arch/*/commit.h`" in rows[letter])):
                 # x86-64 orders by itself what aarch64 needs instructions for: its comments may say so
                 if not (arch and "x86-64" in rows[letter]):
                     wrong.append(f"({letter}): {where} has it, its row in {PAGE.name} does not name that file")

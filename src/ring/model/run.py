@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """
-Verifies one Promela model of the ring: its correct variants exhaustively, its broken ones for the failure that they must have.
+Verifies one Promela model of the ring: its correct variants exhaustively, its broken ones for the failure that they
+must have.
 
     run.py MODEL.pml [VARIANT...]
 
-The variants stand in variants.txt. A correct variant passes when the search is complete (never truncated) and finds nothing, and
-when every statement of the model is reached by some correct variant; statements that only a bug can reach are marked `never:`.
-A broken variant passes only when its named assertion, and no other, is what fails: another assertion, a deadlock, a model that does
-not compile, a search that was cut short are all failures. Exit status 0, 1, or 77 where spin is not installed.
+The variants stand in variants.txt. A correct variant passes when the search is complete (never truncated) and finds
+nothing, and when every statement of the model is reached by some correct variant; statements that only a bug can reach
+are marked `never:`. A broken variant passes only when its named assertion, and no other, is what fails: another
+assertion, a deadlock, a model that does not compile, a search that was cut short are all failures. Exit status 0, 1, or
+77 where spin is not installed.
 """
 import re
 import shutil
@@ -44,7 +46,8 @@ def load_table(model):
 
 
 def search(model, defines, folder):
-    """Builds and runs the verifier. Returns pan's output and its list of states; raises RuntimeError with words when there is none."""
+    """Builds and runs the verifier. Returns pan's output and its list of states; raises RuntimeError with words when
+    there is none."""
     for source in HERE.glob("*.pml"):
         shutil.copy(source, folder)
     flags = [f"-D{d}" for d in defines]
@@ -63,11 +66,13 @@ def search(model, defines, folder):
 
 
 def unreached(output, listing):
-    """Statements that the search reached in no expansion of the inline or macro that they stand in, as (file, line, text)."""
+    """Statements that the search reached in no expansion of the inline or macro that they stand in, as (file, line,
+    text)."""
     states = set()
     for block in re.split(r"^STEP \d+ ", listing, flags=re.M)[1:]:
         name = block.split(maxsplit=1)[0]
-        states.update((name, *found) for found in re.findall(r"^\tstate +(\d+) .*? (\S+\.pml):(\d+) => (.*)$", block, re.M))
+        states.update(
+            (name, *found) for found in re.findall(r"^\tstate +(\d+) .*? (\S+\.pml):(\d+) => (.*)$", block, re.M))
     expansions = Counter((f, int(n), text) for _, _, f, n, text in states)
     missed = Counter((f, int(n), text) for f, n, text in
                      re.findall(r"^\t(\S+\.pml):(\d+), state \d+, \"(.*)\"$", output, re.M))
@@ -124,7 +129,8 @@ def main():
                 wrong = str(error)
         outcome = "holds" if expected is None else f"fails: {expected}"
         took = time.monotonic() - started
-        print(f"{'ok  ' if wrong is None else 'FAIL'} {model[:-4]} {name}: {outcome} ({states} states, {took:.1f} s)", flush=True)
+        print(f"{'ok  ' if wrong is None else 'FAIL'} {model[:-4]} {name}: {outcome} ({states} states, {took:.1f} s)",
+              flush=True)
         if wrong is None:
             passed += 1
         else:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_file.c - ring sets in files with a name: they outlive everybody, only their user's process maps them, and a reader outlives the cut of one.
+ * test_file.c - ring sets in files with a name: they outlive everybody, only their user's process maps them, and a
+ * reader outlives the cut of one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +33,9 @@ static int file_remove(void **state)
 	return 0;
 }
 
-static const struct waymark_ring_options shape = { .size = sizeof(shape), .subbuf_size = 4096, .n_subbufs = 4, .header_room = 96, .prefault = 1 << 20 };
+static const struct waymark_ring_options shape = {
+	.size = sizeof(shape), .subbuf_size = 4096, .n_subbufs = 4, .header_room = 96, .prefault = 1 << 20
+};
 
 /* As in sealed memory, on the file. */
 static void file_pair(struct pair *p)
@@ -63,7 +66,9 @@ static uint64_t take_all(struct pair *p, uint64_t *next, int *err)
 	return n;
 }
 
-/* Who recorded, who read, and who made it are gone; another takes up what is left, where the reader before it had been. */
+/*
+ * Who recorded, who read, and who made it are gone; another takes up what is left, where the reader before it had been.
+ */
 static void test_outlives(void **state)
 {
 	struct waymark_ring_packet packet, last = { 0 };
@@ -91,7 +96,8 @@ static void test_outlives(void **state)
 	p.n_rings = waymark_ring_set_rings(p.reader);
 	for (uint32_t i = 0; i < p.n_rings; i++)
 		assert_int_equal(waymark_ring_reader_open(p.reader, i, &p.readers[i]), 0);
-	assert_int_equal(waymark_ring_reader_resume(p.readers[ring], last.begin_pos + last.len, 1, last.end_ts, &records), 0);
+	assert_int_equal(
+		waymark_ring_reader_resume(p.readers[ring], last.begin_pos + last.len, 1, last.end_ts, &records), 0);
 	assert_int_equal(records, 100);
 	assert_int_equal(waymark_ring_reader_next(p.readers[ring], WAYMARK_RING_FLUSH, &packet), 1);
 	assert_int_equal(check_u64(&packet, &next), 150);
@@ -193,7 +199,9 @@ static void test_cut_data(void **state)
 	while (ring < p.n_rings && waymark_ring_reader_next(p.readers[ring], WAYMARK_RING_FLUSH, &packet) != 1)
 		ring++;
 	/* cut between the look and the copy: zeros are read, and nobody dies */
-	assert_int_equal(ftruncate(waymark_ring_set_fd(p.reader), (const unsigned char *)p.reader->ring[0].data - (const unsigned char *)p.reader->header), 0);
+	assert_int_equal(ftruncate(waymark_ring_set_fd(p.reader), (const unsigned char *)p.reader->ring[0].data -
+									  (const unsigned char *)p.reader->header),
+			 0);
 	for (size_t i = 0; i < packet.len; i++)
 		sum += ((const volatile unsigned char *)packet.data)[i];
 	assert_int_equal(sum, 0);

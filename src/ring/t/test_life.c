@@ -464,7 +464,8 @@ static void *record_stale(void *arg)
 {
 	struct stale *stale = arg;
 	const uint64_t words[2] = { 7, 7 };
-	const struct waymark_ring_frag f[] = { { &words[0], 8, WAYMARK_FRAG_WORDS }, { "bytes", 5, WAYMARK_FRAG_BYTES } };
+	const struct waymark_ring_frag f[] = { { &words[0], 8, WAYMARK_FRAG_WORDS },
+					       { "bytes", 5, WAYMARK_FRAG_BYTES } };
 
 	while (!__atomic_load_n(&stale->stop, __ATOMIC_RELAXED)) {
 		assert_int_equal(wmk_ring_write(stale->set, &stale->guard, 5, 3, f, 1, 8), -ESTALE);

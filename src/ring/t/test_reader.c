@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_reader.c - a reader that is not the creator: it maps the set from its descriptor, backs memory, takes pieces; another goes on
- * where one was killed; what a reader clears stays cleared for the next; sleeping on several sets at once.
+ * test_reader.c - a reader that is not the creator: it maps the set from its descriptor, backs memory, takes pieces;
+ * another goes on where one was killed; what a reader clears stays cleared for the next; sleeping on several sets at
+ * once.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +59,8 @@ static void read_all(int fd, unsigned char *seen, uint64_t *records, uint64_t un
 		waymark_ring_set_back(set);
 		waymark_ring_set_heartbeat(set);
 		for (uint32_t i = 0; i < waymark_ring_set_rings(set); i++) {
-			while (*records < until && waymark_ring_reader_next(readers[i], WAYMARK_RING_FLUSH, &packet) == 1) {
+			while (*records < until &&
+			       waymark_ring_reader_next(readers[i], WAYMARK_RING_FLUSH, &packet) == 1) {
 				take(&packet, seen, records);
 				waymark_ring_reader_release(readers[i], &packet);
 			}
@@ -78,8 +80,9 @@ static void *record_all(void *arg)
 
 static void test_other_process(void **state)
 {
-	struct waymark_ring_options options = { .size = sizeof(options), .subbuf_size = 4096, .n_subbufs = 4, .header_room = 96,
-						.block_us = -1 };
+	struct waymark_ring_options options = {
+		.size = sizeof(options), .subbuf_size = 4096, .n_subbufs = 4, .header_room = 96, .block_us = -1
+	};
 	unsigned char *seen = mmap(NULL, N, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	uint64_t *records = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct waymark_ring_set *creator, *writer;
@@ -198,13 +201,17 @@ static void take_over_all(struct pair *p, uint64_t *counted)
 	}
 }
 
-/* In both modes; who records goes to `other` for the last part (below 0: it stays where it may be), so that a ring has nothing new then. */
+/*
+ * In both modes; who records goes to `other` for the last part (below 0: it stays where it may be), so that a ring has
+ * nothing new then.
+ */
 static void clear_in(unsigned mode, int other)
 {
 	uint64_t counted[512] = { 0 }, first, lost, done = 0;
 	struct pair p;
 
-	pair_open(&p, (struct waymark_ring_options){ .subbuf_size = 4096, .n_subbufs = 4, .mode = mode, .prefault = 1 << 30 });
+	pair_open(&p, (struct waymark_ring_options){
+			      .subbuf_size = 4096, .n_subbufs = 4, .mode = mode, .prefault = 1 << 30 });
 	/* More than there is room for. Partly read, in the middle of a sub-buffer. */
 	for (uint64_t i = 0; i < 100; i++)
 		record_u64(p.writer, i);
@@ -278,7 +285,8 @@ static void test_sets_wait(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
-		pair_open(&p[i], (struct waymark_ring_options){ .subbuf_size = 4096, .n_subbufs = 2, .block_us = -1, .prefault = 1 << 30 });
+		pair_open(&p[i], (struct waymark_ring_options){
+					 .subbuf_size = 4096, .n_subbufs = 2, .block_us = -1, .prefault = 1 << 30 });
 		s.sets[i] = p[i].reader;
 	}
 	if (waymark_ring_sets_wait(s.sets, 3, &s.word, 0, 1000) == -ENOTSUP) {
@@ -324,7 +332,8 @@ static void test_resting(void **state)
 	uint64_t waited = 0;
 
 	(void)state;
-	pair_open(&p, (struct waymark_ring_options){ .subbuf_size = 4096, .n_subbufs = 2, .block_us = -1, .prefault = 1 << 30 });
+	pair_open(&p, (struct waymark_ring_options){
+			      .subbuf_size = 4096, .n_subbufs = 2, .block_us = -1, .prefault = 1 << 30 });
 	p.reader->header->heartbeat = WMK_HEART_RESTS;
 	assert_int_equal(wmk_ring_wait_room(p.writer, &waited), 1);
 	assert_true(p.reader->header->heartbeat != WMK_HEART_RESTS);

@@ -160,7 +160,8 @@ static void test_tails(void **state)
 			unsigned char *tail = edge - len, want[64 + WMK_RING_TAIL_MAX + 1];
 			unsigned h = len * 5 % 65, n = h + len + text;
 			struct waymark_ring_frag f[2] = { { head, h, WAYMARK_FRAG_WORDS },
-							  { tail, len, text ? WAYMARK_FRAG_TEXT : WAYMARK_FRAG_BYTES } };
+							  { tail, len,
+							    text ? WAYMARK_FRAG_TEXT : WAYMARK_FRAG_BYTES } };
 
 			memcpy(want, head, h);
 			for (unsigned i = 0; i < len; i++) {
@@ -177,7 +178,8 @@ static void test_tails(void **state)
 			assert_int_equal(*(const unsigned char *)packet.data & 31, 7);
 			assert_memory_equal((const unsigned char *)packet.data + 4, want, n);
 			waymark_ring_reader_release(busy(&p), &packet);
-			assert_int_equal(wmk_ring_write_tail(p.writer, &zero, 1, 7, head, h, tail, len, (int)text) == 0, 0);
+			assert_int_equal(wmk_ring_write_tail(p.writer, &zero, 1, 7, head, h, tail, len, (int)text) == 0,
+					 0);
 		}
 	}
 #ifdef WMK_SEQ_HAS_TAIL
@@ -397,7 +399,10 @@ static void test_resume(void **state)
 	pair_close(&p);
 }
 
-/* The writer laps a reader that was killed, the sub-buffer that it had read last among what is gone: who goes on counts each record once. */
+/*
+ * The writer laps a reader that was killed, the sub-buffer that it had read last among what is gone: who goes on counts
+ * each record once.
+ */
 static void test_lapped(void **state)
 {
 	struct waymark_ring_packet packet;
@@ -405,7 +410,9 @@ static void test_lapped(void **state)
 	struct pair p;
 
 	(void)state;
-	pair_open(&p, (struct waymark_ring_options){ .subbuf_size = 4096, .n_subbufs = 4, .mode = WAYMARK_RING_OVERWRITE, .prefault = 1 << 30 });
+	pair_open(&p,
+		  (struct waymark_ring_options){
+			  .subbuf_size = 4096, .n_subbufs = 4, .mode = WAYMARK_RING_OVERWRITE, .prefault = 1 << 30 });
 	pin();
 	for (uint64_t i = 0; i < 5000; i++)
 		record_u64(p.writer, i);

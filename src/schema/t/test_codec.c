@@ -167,7 +167,8 @@ static void test_no_provider(void **state)
 {
 	static char names[100][4];
 	struct wmk_field many[100];
-	struct wmk_event_class event = { .provider = "", .name = "sched_switch", .n_fields = 100, .fields = many }, *back;
+	struct wmk_event_class event = { .provider = "", .name = "sched_switch", .n_fields = 100, .fields = many },
+			       *back;
 	uint8_t bytes[8192];
 	char name[WMK_FULL_NAME];
 
@@ -226,7 +227,8 @@ static void test_identity(void **state)
 	other.file = NULL;
 	assert_true(wmk_event_same(&everything, &other));
 	assert_true(wmk_event_hash(&everything, key) == wmk_event_hash(&other, key));
-	assert_false(wmk_event_hash(&everything, key) == wmk_event_hash(&everything, (const uint64_t[]){ key[0] + 2, key[1] }));
+	assert_false(wmk_event_hash(&everything, key) ==
+		     wmk_event_hash(&everything, (const uint64_t[]){ key[0] + 2, key[1] }));
 	other.name = "paie";
 	assert_false(wmk_event_same(&everything, &other));
 	assert_false(wmk_event_hash(&everything, key) == wmk_event_hash(&other, key));

@@ -111,7 +111,9 @@ static void test_said(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		const struct waymark_field field = { .type = table[i].type, .elem = WAYMARK_T_S32, .name = table[i].text };
+		const struct waymark_field field = { .type = table[i].type,
+						     .elem = WAYMARK_T_S32,
+						     .name = table[i].text };
 		struct wmk_event_class *event = build(&field, 1);
 		const char *unit, *media;
 
@@ -246,7 +248,9 @@ static void test_refused(void **state)
 static void test_marks(void **state)
 {
 	static const struct waymark_field field = { .type = WAYMARK_T_S32, .name = "value" };
-	struct waymark_desc desc = { .size = sizeof(desc), .provider = "p", .name = "n_begin", .n_fields = 1, .fields = &field };
+	struct waymark_desc desc = {
+		.size = sizeof(desc), .provider = "p", .name = "n_begin", .n_fields = 1, .fields = &field
+	};
 	struct wmk_event_class *plain, *marked;
 
 	(void)state;
@@ -385,8 +389,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_message_uri_has_the_format),
-		cmocka_unit_test(test_names),	cmocka_unit_test(test_said), cmocka_unit_test(test_repeated), cmocka_unit_test(test_types),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_marks), cmocka_unit_test(test_marker),	 cmocka_unit_test(test_text),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_said),
+		cmocka_unit_test(test_repeated),
+		cmocka_unit_test(test_types),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_marker),
+		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_levels),
 	};
 

@@ -87,12 +87,20 @@ static void trace_close(void *trace)
 }
 
 static const struct wmk_outlet_ops outlet_ops = {
-	.trace_open = trace_open, .metadata = metadata, .rings_open = rings_open, .rings_flush = nothing, .rings_stop = nothing,
-	.rings_clear = nothing, .rings_counts = rings_counts, .rings_poke = rings_poke, .rings_close = rings_close,
+	.trace_open = trace_open,
+	.metadata = metadata,
+	.rings_open = rings_open,
+	.rings_flush = nothing,
+	.rings_stop = nothing,
+	.rings_clear = nothing,
+	.rings_counts = rings_counts,
+	.rings_poke = rings_poke,
+	.rings_close = rings_close,
 	.trace_close = trace_close,
 };
 
-static int on_id(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event)
+static int on_id(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id,
+		 const struct wmk_event_class *event)
 {
 	struct place *place = data;
 
@@ -136,7 +144,8 @@ void place_prepare(struct place *place)
 	place->n_channels = 1;
 	place->clocks.of[WMK_CLOCK_MONOTONIC] = (struct wmk_clock){
 		.kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" };
-	place->options = (struct wmk_apps_options){ .size = sizeof(place->options), .rundir = place->rundir, .keep = true };
+	place->options =
+		(struct wmk_apps_options){ .size = sizeof(place->options), .rundir = place->rundir, .keep = true };
 	if (!registered)
 		wmk_tracing_thread_begin();
 	registered = true;

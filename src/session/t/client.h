@@ -19,7 +19,10 @@ struct client {
 
 #define DECLARED_MAX 64
 
-/* A session with one channel or two and a shard, in a directory of its own; where its records would go, and what it was told. */
+/*
+ * A session with one channel or two and a shard, in a directory of its own; where its records would go, and what it was
+ * told.
+ */
 struct place {
 	char rundir[64];
 	struct wmk_clocks clocks;
@@ -52,7 +55,10 @@ struct place {
 
 /* One rule, in the caller's memory: for place->given[].rules. */
 struct wmk_list place_rules(const struct wmk_ctl_rule *rules, uint32_t n);
-/* Fills everything but what place_open() makes; the test may change options and channels before that. All events go to channel 0. */
+/*
+ * Fills everything but what place_open() makes; the test may change options and channels before that. All events go to
+ * channel 0.
+ */
 void place_prepare(struct place *place);
 void place_open(struct place *place);
 /* The same, for those that expect an error. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_command.c - any bytes as a client's requests, one after the other, over a real core: an input is a row of {type: one byte, length: two
- * bytes, body}. Each request gets exactly one answer with its number; after each input a good client creates, starts and destroys a session.
+ * fuzz_command.c - any bytes as a client's requests, one after the other, over a real core: an input is a row of {type:
+ * one byte, length: two bytes, body}. Each request gets exactly one answer with its number; after each input a good
+ * client creates, starts and destroys a session.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -32,14 +33,17 @@ static void set_up(void)
 static uint16_t request(uint16_t type, const void *body, size_t len)
 {
 	const struct wmk_peer peer = { .pid = 1, .uid = geteuid(), .gid = getegid(), .member = true };
-	struct wmk_frame frame = { .type = type, .version = WMK_WIRE_VERSION, .length = (uint32_t)len, .request = 4711 };
+	struct wmk_frame frame = {
+		.type = type, .version = WMK_WIRE_VERSION, .length = (uint32_t)len, .request = 4711
+	};
 	struct wmk_out out = { 0 };
 
 	wmk_commands_run(&commands, &peer, &frame, body, &out);
 	if (out.len < sizeof(frame))
 		abort();
 	memcpy(&frame, out.buf, sizeof(frame));
-	if (frame.request != 4711 || frame.length != out.len - sizeof(frame) || (frame.type != WMK_CTL_REPLY && frame.type != WMK_CTL_ERROR))
+	if (frame.request != 4711 || frame.length != out.len - sizeof(frame) ||
+	    (frame.type != WMK_CTL_REPLY && frame.type != WMK_CTL_ERROR))
 		abort();
 	wmk_out_free(&out);
 	return frame.type;

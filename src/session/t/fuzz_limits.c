@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!text)
 		abort();
 	memcpy(text, data, size);
-	if (wmk_limits_parse("fuzz", text, size, &l) == 0 && (l.channels > 32 || l.sessions > 65536 || l.rules > 65536 || l.programs > 65536))
+	if (wmk_limits_parse("fuzz", text, size, &l) == 0 &&
+	    (l.channels > 32 || l.sessions > 65536 || l.rules > 65536 || l.programs > 65536))
 		abort();
 	wmk_error_clear();
 	free(text);

@@ -64,11 +64,20 @@ static void no_answer(void *rings)
 }
 
 static const struct wmk_outlet_ops outlet = {
-	.trace_open = something_open, .metadata = metadata, .rings_open = rings_open, .rings_flush = nothing, .rings_stop = nothing,
-	.rings_clear = nothing, .rings_counts = no_counts, .rings_poke = no_answer, .rings_close = no_answer, .trace_close = no_answer,
+	.trace_open = something_open,
+	.metadata = metadata,
+	.rings_open = rings_open,
+	.rings_flush = nothing,
+	.rings_stop = nothing,
+	.rings_clear = nothing,
+	.rings_counts = no_counts,
+	.rings_poke = no_answer,
+	.rings_close = no_answer,
+	.trace_close = no_answer,
 };
 
-static int on_id(void *data, struct wmk_session *of, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event)
+static int on_id(void *data, struct wmk_session *of, uint64_t rings_id, uint32_t id,
+		 const struct wmk_event_class *event)
 {
 	(void)data;
 	return of != session || rings_id == 0 || id > 1000000 || !event->provider;
@@ -106,9 +115,12 @@ static void apps_restart(void)
 	static const struct wmk_clocks clocks = {
 		.of[WMK_CLOCK_MONOTONIC] = { .kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" }
 	};
-	const struct wmk_tracing_options trace = { .size = sizeof(trace), .outlet = &outlet, .clocks = &clocks, .on_id = on_id };
-	struct wmk_apps_options options = { .size = sizeof(options), .rundir = rundir, .max_events = 100, .max_bytes = 100000,
-					    .max_queue = 20000 };
+	const struct wmk_tracing_options trace = {
+		.size = sizeof(trace), .outlet = &outlet, .clocks = &clocks, .on_id = on_id
+	};
+	struct wmk_apps_options options = {
+		.size = sizeof(options), .rundir = rundir, .max_events = 100, .max_bytes = 100000, .max_queue = 20000
+	};
 
 	wmk_apps_close(apps);
 	wmk_session_put(session);

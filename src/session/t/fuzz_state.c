@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_state.c - any bytes in the files that a session daemon leaves to the next one: an input is a byte that says which file it is, and the file. The
- * next daemon reads them, makes sessions again, and goes on; what it cannot read costs nothing else.
+ * fuzz_state.c - any bytes in the files that a session daemon leaves to the next one: an input is a byte that says
+ * which file it is, and the file. The next daemon reads them, makes sessions again, and goes on; what it cannot read
+ * costs nothing else.
  */
 #include <fcntl.h>
 #include <ftw.h>
@@ -20,11 +21,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 void fuzz_set_up(void);
 void fuzz_clean_up(void);
 
-static const char good[] = "{ \"format\": 2, \"name\": \"good\", \"clock\": \"monotonic\", \"no_statedump\": true, "
-			   "\"path\": \"/nowhere/good\", \"active\": true, \"started\": true, \"channels\": [ { \"channel\": { \"name\": \"goods\", "
-			   "\"subbuf_size\": 8192, \"n_subbufs\": 4, \"rules\": [ { \"pattern\": \"shop:*\", \"enabled\": true } ], \"enabled\": true } } ], "
-			   "\"rings\": [ { \"id\": 1, \"uuid\": \"4d2c0ccd-a74e-4328-a2d4-57ab2d8fcb80\", \"sub\": \"ust/uid/0/64-bit\", "
-			   "\"set\": \"9c569545-c2b4-417d-a608-8db3ebc7631b\", \"inode\": 4679178 } ] }\n";
+static const char good[] =
+	"{ \"format\": 2, \"name\": \"good\", \"clock\": \"monotonic\", \"no_statedump\": true, "
+	"\"path\": \"/nowhere/good\", \"active\": true, \"started\": true, \"channels\": [ { \"channel\": { \"name\": "
+	"\"goods\", "
+	"\"subbuf_size\": 8192, \"n_subbufs\": 4, \"rules\": [ { \"pattern\": \"shop:*\", \"enabled\": true } ], "
+	"\"enabled\": true } } ], "
+	"\"rings\": [ { \"id\": 1, \"uuid\": \"4d2c0ccd-a74e-4328-a2d4-57ab2d8fcb80\", \"sub\": \"ust/uid/0/64-bit\", "
+	"\"set\": \"9c569545-c2b4-417d-a608-8db3ebc7631b\", \"inode\": 4679178 } ] }\n";
 
 static const char good_clocks[] = "{ \"clocks\": [ { \"kind\": 0, \"freq\": 1000000000 } ] }\n";
 
@@ -73,7 +77,8 @@ static void put(const char *name, const void *bytes, size_t len)
 
 static void empty(void)
 {
-	static const char *const names[] = { "1.json", "1.ids", "1.new", "2.json", "2.ids", "2.new", "identities", "identities.old", "identities.new", "clock.json" };
+	static const char *const names[] = { "1.json", "1.ids",      "1.new",          "2.json",         "2.ids",
+					     "2.new",  "identities", "identities.old", "identities.new", "clock.json" };
 	char path[64];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -90,7 +95,9 @@ static unsigned next_daemon(const char *recovered)
 	struct wmk_clocks clocks = {
 		.of[WMK_CLOCK_MONOTONIC] = { .kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" }
 	};
-	struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &nowhere, .clocks = &clocks, .max_apps = 16 };
+	struct wmk_tracing_options options = {
+		.size = sizeof(options), .outlet = &nowhere, .clocks = &clocks, .max_apps = 16
+	};
 	struct wmk_tracing *tracing;
 	struct wmk_state *state;
 

@@ -7,7 +7,10 @@
 
 #define LINGER_MANY 253              /* descriptors of one message */
 
-/* close() of *fd, if it is the last there is of it, returns when *peer has been closed. False: there is no loopback device here. */
+/*
+ * close() of *fd, if it is the last there is of it, returns when *peer has been closed. False: there is no loopback
+ * device here.
+ */
 bool lingering(int *fd, int *peer);
 /* Until the user is not full any more (closer.h); with a limit. */
 void wait_not_full(unsigned uid);

@@ -32,7 +32,8 @@ static int nowhere_replace(void *trace, const char *text, size_t len, bool wait)
 	return nowhere_metadata(trace, text, len);
 }
 
-static int nowhere_rings_open(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings)
+static int nowhere_rings_open(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set,
+			      void **rings)
 {
 	(void)trace;
 	(void)info;
@@ -46,9 +47,17 @@ static int nowhere_counts(void *rings, struct wmk_counts *sum) { (void)rings; (v
 static void nowhere_done(void *rings) { (void)rings; }
 
 static const struct wmk_outlet_ops nowhere = {
-	.trace_open = nowhere_trace_open, .metadata = nowhere_metadata, .metadata_replace = nowhere_replace, .rings_open = nowhere_rings_open,
-	.rings_flush = nowhere_nothing, .rings_stop = nowhere_nothing, .rings_clear = nowhere_nothing, .rings_counts = nowhere_counts,
-	.rings_poke = nowhere_done, .rings_close = nowhere_done, .trace_close = nowhere_done,
+	.trace_open = nowhere_trace_open,
+	.metadata = nowhere_metadata,
+	.metadata_replace = nowhere_replace,
+	.rings_open = nowhere_rings_open,
+	.rings_flush = nowhere_nothing,
+	.rings_stop = nowhere_nothing,
+	.rings_clear = nowhere_nothing,
+	.rings_counts = nowhere_counts,
+	.rings_poke = nowhere_done,
+	.rings_close = nowhere_done,
+	.trace_close = nowhere_done,
 };
 
 #endif

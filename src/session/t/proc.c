@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* proc.c - the fake applications of world.h: processes that do what they are bid. Nothing of cmocka in them: what is wrong is counted. */
+/*
+ * proc.c - the fake applications of world.h: processes that do what they are bid. Nothing of cmocka in them: what is
+ * wrong is counted.
+ */
 #include "world.h"
 
 #include <errno.h>
@@ -25,11 +28,12 @@
 #include "schema/schema.h"
 
 const struct world_event world_events[WORLD_EVENTS] = {
-	{ "shop", "paid", WAYMARK_LEVEL_INFO, 1 }, { "shop", "sent", WAYMARK_LEVEL_WARNING, 1 }, { "shop", "lost", WAYMARK_LEVEL_ERR, 1 },
-	{ "net", "rx", WAYMARK_LEVEL_DEBUG, 0 }, { "net", "tx", WAYMARK_LEVEL_DEBUG, 0 }, { "net", "drop", WAYMARK_LEVEL_CRIT, 2 },
+	{ "shop", "paid", WAYMARK_LEVEL_INFO, 1 }, { "shop", "sent", WAYMARK_LEVEL_WARNING, 1 },
+	{ "shop", "lost", WAYMARK_LEVEL_ERR, 1 },  { "net", "rx", WAYMARK_LEVEL_DEBUG, 0 },
+	{ "net", "tx", WAYMARK_LEVEL_DEBUG, 0 },   { "net", "drop", WAYMARK_LEVEL_CRIT, 2 },
 	{ "disk", "read", WAYMARK_LEVEL_INFO, 2 }, { "disk", "write", WAYMARK_LEVEL_NOTICE, 2 },
-	{ "twin", "x", WAYMARK_LEVEL_ERR, 1 }, { "twin", "x", WAYMARK_LEVEL_DEBUG_LINE, 1 }, { "shop", "paid", WAYMARK_LEVEL_INFO, 2 },
-	{ "end", "all", WAYMARK_LEVEL_EMERG, 0 },
+	{ "twin", "x", WAYMARK_LEVEL_ERR, 1 },     { "twin", "x", WAYMARK_LEVEL_DEBUG_LINE, 1 },
+	{ "shop", "paid", WAYMARK_LEVEL_INFO, 2 }, { "end", "all", WAYMARK_LEVEL_EMERG, 0 },
 };
 
 struct bid {
@@ -66,8 +70,8 @@ static void told_channel(const void *body, size_t len, int fd)
 	struct wmk_channel_msg msg;
 	struct stat st;
 
-	if (wmk_channel_decode(body, len, &msg) != 0 || msg.channel >= WORLD_CHANNELS || fd < 0 || fstat(fd, &st) != 0 ||
-	    msg.field_limit < 16 || me.is->channels[msg.channel].live) {
+	if (wmk_channel_decode(body, len, &msg) != 0 || msg.channel >= WORLD_CHANNELS || fd < 0 ||
+	    fstat(fd, &st) != 0 || msg.field_limit < 16 || me.is->channels[msg.channel].live) {
 		me.is->bad++;
 		return;
 	}
@@ -83,21 +87,24 @@ static void told_channel(const void *body, size_t len, int fd)
 static bool is_earlier(const struct proc_channel *ch)
 {
 	for (uint32_t i = 0; i < WORLD_CHANNELS; i++)
-		if (me.is->channels[i].live && me.is->channels[i].key == ch->key && me.is->channels[i].n_contexts > ch->n_contexts)
+		if (me.is->channels[i].live && me.is->channels[i].key == ch->key &&
+		    me.is->channels[i].n_contexts > ch->n_contexts)
 			return true;
 	return false;
 }
 
 static void told_event(uint32_t channel, uint32_t event, uint32_t id)
 {
-	struct proc_channel *ch = channel < WORLD_CHANNELS && me.is->channels[channel].live ? &me.is->channels[channel] : NULL;
+	struct proc_channel *ch =
+		channel < WORLD_CHANNELS && me.is->channels[channel].live ? &me.is->channels[channel] : NULL;
 
 	if (!ch || event >= WORLD_EVENTS) {
 		me.is->bad++;
 		return;
 	}
 	/* nothing is told twice */
-	me.is->bad += (ch->ids[event] == WORLD_NO_ID) == (id == WORLD_NO_ID) && !(id == WORLD_NO_ID && (me.is->unmoved || is_earlier(ch)));
+	me.is->bad += (ch->ids[event] == WORLD_NO_ID) == (id == WORLD_NO_ID) &&
+		      !(id == WORLD_NO_ID && (me.is->unmoved || is_earlier(ch)));
 	ch->ids[event] = id;
 }
 
@@ -150,7 +157,8 @@ static void told(const struct wmk_frame *frame, const void *body, int fd)
 	case WMK_MSG_DONE: err = wmk_u32_decode(body, frame->length, &me.done); break;
 	case WMK_MSG_CHANNEL_FLAGS:
 		err = wmk_channel_flags_decode(body, frame->length, &flags);
-		if (err == 0 && flags.channel < WORLD_CHANNELS && me.is->channels[flags.channel].live && me.is->channels[flags.channel].flags != flags.flags)
+		if (err == 0 && flags.channel < WORLD_CHANNELS && me.is->channels[flags.channel].live &&
+		    me.is->channels[flags.channel].flags != flags.flags)
 			me.is->channels[flags.channel].flags = flags.flags;
 		else
 			me.is->bad++;
@@ -214,14 +222,20 @@ static int wait_done(void)
 static void tell_events(uint32_t events)
 {
 	static const struct wmk_field fields[2] = {
-		{ "a", "ms", { .kind = WMK_TYPE_INT, .width = 32, .base = 10 } }, { "b", NULL, { .kind = WMK_TYPE_STRING } },
+		{ "a", "ms", { .kind = WMK_TYPE_INT, .width = 32, .base = 10 } },
+		{ "b", NULL, { .kind = WMK_TYPE_STRING } },
 	};
 	unsigned char buf[1024];
 
 	for (uint32_t i = 0; i < WORLD_EVENTS; i++) {
 		const struct wmk_event_class event = {
-			.provider = world_events[i].provider, .name = world_events[i].name, .level = world_events[i].level,
-			.file = "a.c", .line = i, .n_fields = world_events[i].n_fields, .fields = fields,
+			.provider = world_events[i].provider,
+			.name = world_events[i].name,
+			.level = world_events[i].level,
+			.file = "a.c",
+			.line = i,
+			.n_fields = world_events[i].n_fields,
+			.fields = fields,
 		};
 		long len = events >> i & 1 ? wmk_event_encode(&event, buf, sizeof(buf), NULL) : 0;
 
@@ -235,7 +249,9 @@ static void tell_events(uint32_t events)
 static int do_connect(uint32_t events)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	struct wmk_hello hello = { .abi = WMK_WIRE_ABI, .word_bits = 64, .pid = (uint32_t)getpid(), .image = me.is->image };
+	struct wmk_hello hello = {
+		.abi = WMK_WIRE_ABI, .word_bits = 64, .pid = (uint32_t)getpid(), .image = me.is->image
+	};
 
 	disconnect();
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", me.is->rundir, WMK_APP_SOCKET);
@@ -269,7 +285,8 @@ static int do_exec(uint32_t other)
 
 	snprintf(number, sizeof(number), "%u", me.number);
 	snprintf(fd, sizeof(fd), "%d", memory);
-	char *const path = other ? me.is->other : me.is->self, *const args[] = { path, (char *)(uintptr_t)"--live", number, fd, NULL };
+	char *const path = other ? me.is->other : me.is->self, *const args[] = { path, (char *)(uintptr_t) "--live",
+										 number, fd, NULL };
 
 	disconnect();
 	execv(path, args);
@@ -323,7 +340,8 @@ static void live(unsigned number)
 		if (send(control, &answer, 1, MSG_NOSIGNAL) != 1)
 			_exit(1);
 		for (;;) {
-			struct pollfd fds[2] = { { .fd = control, .events = POLLIN }, { .fd = me.socket, .events = POLLIN } };
+			struct pollfd fds[2] = { { .fd = control, .events = POLLIN },
+						 { .fd = me.socket, .events = POLLIN } };
 
 			poll(fds, 2, me.is->mute == PROC_WORKS ? 0 : -1);
 			if (fds[1].revents)
@@ -483,7 +501,8 @@ const struct proc_channel *proc_channel(unsigned i, uint32_t key)
 			const struct proc_channel *one = &procs[i].channels[c];
 
 			if (found && found->n_contexts == one->n_contexts)
-				fail_msg("process %u has two channels of key %u with %u contexts", i, key, one->n_contexts);
+				fail_msg("process %u has two channels of key %u with %u contexts", i, key,
+					 one->n_contexts);
 			if (!found || one->n_contexts > found->n_contexts)
 				found = one;
 		}

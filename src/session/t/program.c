@@ -32,7 +32,8 @@ static void told(struct program *program, const struct wmk_frame *frame, const v
 	size_t filter_len;
 	uint32_t sync;
 
-	if (frame->type == WMK_MSG_ENABLE && wmk_enable_decode(body, frame->length, &enable, &filter, &filter_len) == 0) {
+	if (frame->type == WMK_MSG_ENABLE &&
+	    wmk_enable_decode(body, frame->length, &enable, &filter, &filter_len) == 0) {
 		if (enable.event < 2)
 			program->ids[enable.event] = enable.id;
 		__atomic_fetch_add(&program->enabled, 1, __ATOMIC_RELEASE);      /* pairs with program_enabled() */
@@ -81,7 +82,9 @@ static void *program_run(void *data)
 
 void program_open(struct program *program, struct wmk_shards *shards)
 {
-	struct wmk_hello hello = { .abi = WMK_WIRE_ABI, .word_bits = 64, .pid = (uint32_t)getpid(), .name = "shopkeeper" };
+	struct wmk_hello hello = {
+		.abi = WMK_WIRE_ABI, .word_bits = 64, .pid = (uint32_t)getpid(), .name = "shopkeeper"
+	};
 	struct wmk_out out = { 0 };
 	struct wmk_in in = { 0 };
 	int ends[2];
@@ -89,7 +92,10 @@ void program_open(struct program *program, struct wmk_shards *shards)
 	memset(program, 0, sizeof(*program));
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
 	program->socket = ends[0];
-	assert_int_equal(wmk_shards_take(shards, 0, &(struct wmk_guest){ .socket = ends[1], .cred = { getpid(), getuid(), getgid() } }), 0);
+	assert_int_equal(wmk_shards_take(shards, 0,
+					 &(struct wmk_guest){ .socket = ends[1],
+							      .cred = { getpid(), getuid(), getgid() } }),
+			 0);
 	assert_int_equal(wmk_out_hello(&out, &hello), 0);
 	event_send(&out, 0, "sold");
 	event_send(&out, 1, "stocked");

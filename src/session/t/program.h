@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program.h - a program of the tests that registers with shards that have threads of their own, with two events (shop:sold, shop:stocked), and
- * from then on confirms what it is told, in a thread.
+ * program.h - a program of the tests that registers with shards that have threads of their own, with two events
+ * (shop:sold, shop:stocked), and from then on confirms what it is told, in a thread.
  */
 #ifndef WMK_SESSION_T_PROGRAM_H
 #define WMK_SESSION_T_PROGRAM_H

@@ -92,8 +92,16 @@ static int rings_counts(void *rings, struct wmk_counts *counts) { (void)rings; (
 static void rings_done(void *rings) { (void)rings; }
 
 static const struct wmk_outlet_ops ops = {
-	.trace_open = trace_open, .metadata = metadata, .metadata_replace = metadata_replace, .rings_open = rings_open, .rings_flush = rings_nothing, .rings_stop = rings_nothing,
-	.rings_clear = rings_nothing, .rings_counts = rings_counts, .rings_poke = rings_done, .rings_close = rings_done,
+	.trace_open = trace_open,
+	.metadata = metadata,
+	.metadata_replace = metadata_replace,
+	.rings_open = rings_open,
+	.rings_flush = rings_nothing,
+	.rings_stop = rings_nothing,
+	.rings_clear = rings_nothing,
+	.rings_counts = rings_counts,
+	.rings_poke = rings_done,
+	.rings_close = rings_done,
 	.trace_close = rings_done,
 };
 
@@ -125,7 +133,8 @@ static void say(void *data, const char *words)
 	scene.said++;
 }
 
-static int on_id(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event)
+static int on_id(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id,
+		 const struct wmk_event_class *event)
 {
 	(void)data;
 	return wmk_state_id(scene.state, session, rings_id, id, event);
@@ -134,7 +143,9 @@ static int on_id(void *data, struct wmk_session *session, uint64_t rings_id, uin
 void daemon_open(wmk_state_held *holding)
 {
 	struct wmk_clocks clocks = { .preferred = WMK_CLOCK_MONOTONIC };
-	struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &ops, .clocks = &clocks, .on_id = on_id };
+	struct wmk_tracing_options options = {
+		.size = sizeof(options), .outlet = &ops, .clocks = &clocks, .on_id = on_id
+	};
 
 	assert_int_equal(wmk_clock_measure(WMK_CLOCK_MONOTONIC, &clocks.of[WMK_CLOCK_MONOTONIC]), 0);
 	assert_int_equal(wmk_state_open(scene.fd, NULL, say, NULL, &scene.state), 0);
@@ -191,7 +202,11 @@ struct wmk_session *session_make(const char *name)
 	const struct wmk_ctl_rule rule = { .pattern = "shop:*", .level_op = WMK_LEVEL_AT_LEAST, .level = 6 };
 	const char *context = "vtid";
 	const struct wmk_ctl_channel channel = {
-		.name = "goods", .subbuf_size = 8192, .n_subbufs = 4, .contexts = { &context, 1 }, .rules = { (void *)(uintptr_t)&rule, 1 },
+		.name = "goods",
+		.subbuf_size = 8192,
+		.n_subbufs = 4,
+		.contexts = { &context, 1 },
+		.rules = { (void *)(uintptr_t)&rule, 1 },
 	};
 	uint64_t pid = (uint64_t)getpid();
 	const struct wmk_ctl_track track = { .kind = WMK_TRACK_PID, .ids = { &pid, 1 } };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state_rig.h - for tests of what one session daemon writes down for the next: daemons that come one after the other in one directory, and an
- * outlet that keeps their rings meanwhile, as a consumer daemon does.
+ * state_rig.h - for tests of what one session daemon writes down for the next: daemons that come one after the other in
+ * one directory, and an outlet that keeps their rings meanwhile, as a consumer daemon does.
  */
 #ifndef WMK_SESSION_T_STATE_RIG_H
 #define WMK_SESSION_T_STATE_RIG_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_answers.c - commands and programs that do not answer them: who runs and says nothing costs a command its deadline at most, who is stopped
- * or asleep next to nothing, and all are named; another user's applications cost a second at most; who has missed a deadline is waited for again when it answers in time.
+ * test_answers.c - commands and programs that do not answer them: who runs and says nothing costs a command its
+ * deadline at most, who is stopped or asleep next to nothing, and all are named; another user's applications cost a
+ * second at most; who has missed a deadline is waited for again when it answers in time.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -37,7 +38,8 @@ static void wait_state(unsigned i, bool stopped)
 }
 
 /* Milliseconds that a command takes; the programs that have not answered: bits by their number. */
-static unsigned switch_on(struct world *w, struct wmk_session *s, struct wmk_session_channel *ch, bool on, int limit_ms, uint32_t *late)
+static unsigned switch_on(struct world *w, struct wmk_session *s, struct wmk_session_channel *ch, bool on, int limit_ms,
+			  uint32_t *late)
 {
 	struct wmk_list unanswered = { NULL, 0 };
 	struct wmk_arena arena = { 0 };
@@ -81,7 +83,8 @@ static void test_unanswered(void **state)
 	assert_int_equal(kill(proc_at(4)->pid, SIGSTOP), 0);
 	wait_state(2, true);
 	wait_state(4, true);
-	assert_true(switch_on(&w, s, ch, false, 30000, &late) < 10000);    /* 20 ms, were there nobody else on the machine */
+	/* 20 ms, were there nobody else on the machine */
+	assert_true(switch_on(&w, s, ch, false, 30000, &late) < 10000);
 	assert_int_equal(late, 1u << 2 | 1u << 4);
 	for (unsigned i = 1; i < 7; i++)
 		if (!(late >> i & 1))
@@ -99,8 +102,9 @@ static void test_unanswered(void **state)
 	assert_int_equal(kill(proc_at(2)->pid, SIGCONT), 0);
 	assert_int_equal(kill(proc_at(4)->pid, SIGCONT), 0);
 	/*
-	 * (who has missed a deadline is not waited for: with the first command after it, or with a later one; until the second in a row, as
-	 * what it answers first may have been asked long ago; and nobody is asked who has nothing to change)
+	 * (who has missed a deadline is not waited for: with the first command after it, or with a later one; until the
+	 * second in a row, as what it answers first may have been asked long ago; and nobody is asked who has nothing
+	 * to change)
 	 */
 	const uint64_t end = wmk_clock_monotonic() + 10000000000u;
 	uint32_t first;
@@ -128,8 +132,8 @@ static void test_unanswered(void **state)
 }
 
 /*
- * Too late each time: nobody waits for it any more, and one that answers in time is waited for. (What is slept here is the least that must pass, and
- * may be any more.)
+ * Too late each time: nobody waits for it any more, and one that answers in time is waited for. (What is slept here is
+ * the least that must pass, and may be any more.)
  */
 static void test_late(void **state)
 {
@@ -180,7 +184,10 @@ static void test_late(void **state)
 	world_close(&w);
 }
 
-/* Asleep: nobody waits for it, however long a command might; it wakes and does not answer: waited for; it answers: as any other. */
+/*
+ * Asleep: nobody waits for it, however long a command might; it wakes and does not answer: waited for; it answers: as
+ * any other.
+ */
 static void test_at_rest(void **state)
 {
 	struct wmk_ctl_channel options = world_channel_options("ch", 0);
@@ -217,7 +224,10 @@ static void test_at_rest(void **state)
 	world_close(&w);
 }
 
-/* A silent application of another user costs one command one second, whatever its deadline; one of root or of the owner costs the deadline. */
+/*
+ * A silent application of another user costs one command one second, whatever its deadline; one of root or of the owner
+ * costs the deadline.
+ */
 static void other_users_applications_are_waited_for_one_second(void **state)
 {
 	struct wmk_ctl_channel options = world_channel_options("ch", 0);

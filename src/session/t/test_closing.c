@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_closing.c - descriptors whose close() waits for somebody else: a TCP socket that lingers, because its peer does not read. However they come,
- * whoever is served behind them is served at once.
+ * test_closing.c - descriptors whose close() waits for somebody else: a TCP socket that lingers, because its peer does
+ * not read. However they come, whoever is served behind them is served at once.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -71,7 +71,8 @@ static void unread(struct client *bad, struct place *place, int fd)
 
 static void test_ways(void **state)
 {
-	static void (*const ways[])(struct client *bad, struct place *place, int fd) = { of_no_message, too_many, as_rings, urgent, unread };
+	static void (*const ways[])(struct client * bad, struct place * place, int fd) = { of_no_message, too_many,
+											   as_rings, urgent, unread };
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
@@ -150,7 +151,10 @@ static void test_full(void **state)
 		}
 		wmk_closer_file(fd, 9);
 	}
-	/* Each of his threads is in a close() that does not return; it begins with taking the descriptor out of the table. */
+	/*
+	 * Each of his threads is in a close() that does not return; it begins with taking the descriptor out of the
+	 * table.
+	 */
 	expect_fds(before + WMK_CLOSER_THREADS_OF_ONE);
 	for (unsigned i = WMK_CLOSER_THREADS_OF_ONE; i < WMK_CLOSER_FULL; i++) {
 		assert_false(wmk_closer_is_full(9));
@@ -218,7 +222,8 @@ static void test_at_once(void **state)
 	int pair[2];
 
 	(void)state;
-	assert_true(memory >= 0 && ftruncate(memory, 4096) == 0 && fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
+	assert_true(memory >= 0 && ftruncate(memory, 4096) == 0 &&
+		    fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
 	wmk_closer_file(memory, 7);
 	assert_int_equal(open_fds(), before);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
@@ -235,8 +240,10 @@ static void test_at_once(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_ways), cmocka_unit_test(test_more_than_threads), cmocka_unit_test(test_full),
-		cmocka_unit_test(only_the_user_with_too_many_is_full), cmocka_unit_test(test_at_once) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_ways), cmocka_unit_test(test_more_than_threads),
+					    cmocka_unit_test(test_full),
+					    cmocka_unit_test(only_the_user_with_too_many_is_full),
+					    cmocka_unit_test(test_at_once) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

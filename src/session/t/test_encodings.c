@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_encodings.c - classes by the bytes that describe them: the same for who sends the same, told apart where they differ, whoever is first. */
+/*
+ * test_encodings.c - classes by the bytes that describe them: the same for who sends the same, told apart where they
+ * differ, whoever is first.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -35,7 +38,11 @@ static int begin(void **state)
 	for (unsigned c = 0; c < CLASSES; c++)
 		for (unsigned l = 0; l < LEVELS * LINES; l++) {
 			char name[32];
-			struct wmk_event_class event = { .provider = "shop", .name = name, .file = "a.c", .line = 10 + l % LINES, .kind = 1,
+			struct wmk_event_class event = { .provider = "shop",
+							 .name = name,
+							 .file = "a.c",
+							 .line = 10 + l % LINES,
+							 .kind = 1,
 							 .level = (uint8_t)(6 + l / LINES) };
 
 			snprintf(name, sizeof(name), "paid_%u", c);
@@ -76,7 +83,8 @@ static void *work(void *data)
 
 	wmk_tracing_thread_begin();
 	for (unsigned i = 0; i < 2 * n; i++, at = (at + 2 * w->seed + 1) % n)
-		w->found[at / LINES / LEVELS][at / LINES % LEVELS][at % LINES] = class_of(at / LINES / LEVELS, at / LINES % LEVELS, at % LINES);
+		w->found[at / LINES / LEVELS][at / LINES % LEVELS][at % LINES] =
+			class_of(at / LINES / LEVELS, at / LINES % LEVELS, at % LINES);
 	wmk_tracing_thread_end();
 	return NULL;
 }
@@ -235,8 +243,9 @@ static void test_share(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_threads), cmocka_unit_test(test_refused), cmocka_unit_test(test_remembered),
-		cmocka_unit_test(test_limit), cmocka_unit_test(test_share) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_threads), cmocka_unit_test(test_refused),
+					    cmocka_unit_test(test_remembered), cmocka_unit_test(test_limit),
+					    cmocka_unit_test(test_share) };
 
 	return cmocka_run_group_tests(tests, begin, end);
 }

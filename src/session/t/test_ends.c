@@ -175,7 +175,9 @@ static void test_closed_unasked(void **state)
 static void test_describe(void **state)
 {
 	static const char *not_sent[] = { "*:sent" };
-	const struct wmk_ctl_rule rule = { .pattern = "shop", .exclusions = { not_sent, 1 }, .level_op = WMK_LEVEL_AT_LEAST, .level = 6 };
+	const struct wmk_ctl_rule rule = {
+		.pattern = "shop", .exclusions = { not_sent, 1 }, .level_op = WMK_LEVEL_AT_LEAST, .level = 6
+	};
 	struct wmk_ctl_channel pid = world_channel_options("pid", 1);
 	struct wmk_ctl_session is;
 	struct wmk_arena arena = { 0 };
@@ -222,7 +224,8 @@ static void test_describe(void **state)
 	assert_string_equal(((const char *const *)rules[1].exclusions.items)[0], "*:sent");
 	assert_int_equal(rules[1].level, 6);
 	/* emptied: nothing was ever recorded, not even into what is closed */
-	world_locked(s, assert_int_equal(wmk_session_clear(s), 0); assert_int_equal(wmk_session_describe(s, &is, &arena), 0));
+	world_locked(s, assert_int_equal(wmk_session_clear(s), 0);
+		     assert_int_equal(wmk_session_describe(s, &is, &arena), 0));
 	assert_int_equal(is.counts.records, 20);
 	assert_int_equal(world_rings(&w, "s", "ch", "uid")->cleared, 1);
 	wmk_arena_free(&arena);

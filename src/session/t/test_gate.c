@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_gate.c - programs come in: each connection reaches one shard, those of one process the same as long as one is there; other users' do not; a
- * lack of descriptors is told as such.
+ * test_gate.c - programs come in: each connection reaches one shard, those of one process the same as long as one is
+ * there; other users' do not; a lack of descriptors is told as such.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +60,9 @@ static int take(void *data, unsigned shard, const struct wmk_guest *guest)
 
 static void gate_open_with(uid_t only, int (*taker)(void *data, unsigned shard, const struct wmk_guest *guest))
 {
-	const struct wmk_gate_options options = { .size = sizeof(options), .listener = scene.listener, .only = only, .n_shards = SHARDS, .take = taker };
+	const struct wmk_gate_options options = {
+		.size = sizeof(options), .listener = scene.listener, .only = only, .n_shards = SHARDS, .take = taker
+	};
 
 	memset(scene.handed, 0, sizeof(scene.handed));
 	assert_int_equal(wmk_gate_open(&options, &scene.gate), 0);
@@ -93,7 +95,8 @@ static int set_up(void **state)
 	scene.address.sun_family = AF_UNIX;
 	snprintf(scene.address.sun_path + 1, sizeof(scene.address.sun_path) - 1, "waymark-gate-%ld", (long)getpid());
 	scene.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	return bind(scene.listener, (struct sockaddr *)&scene.address, sizeof(scene.address)) || listen(scene.listener, 4096);
+	return bind(scene.listener, (struct sockaddr *)&scene.address, sizeof(scene.address)) ||
+	       listen(scene.listener, 4096);
 }
 
 static int tear_down(void **state)
@@ -261,7 +264,10 @@ static void many_are_ahead(void **state)
 	gate_close();
 }
 
-/* Of so many programs of the user, which connect one after the other: how many are let in. The others leave, as do the first `leave`. */
+/*
+ * Of so many programs of the user, which connect one after the other: how many are let in. The others leave, as do the
+ * first `leave`.
+ */
 static unsigned let_in(uid_t uid, unsigned n, unsigned leave)
 {
 	struct wmk_guest guest;
@@ -290,8 +296,13 @@ static unsigned let_in(uid_t uid, unsigned n, unsigned leave)
 
 static void gate_open_limited(unsigned max_of_uid, unsigned max)
 {
-	const struct wmk_gate_options options = { .size = sizeof(options), .listener = scene.listener, .only = (uid_t)-1,
-						  .n_shards = SHARDS, .max_of_uid = max_of_uid, .max = max, .take = take };
+	const struct wmk_gate_options options = { .size = sizeof(options),
+						  .listener = scene.listener,
+						  .only = (uid_t)-1,
+						  .n_shards = SHARDS,
+						  .max_of_uid = max_of_uid,
+						  .max = max,
+						  .take = take };
 
 	assert_int_equal(wmk_gate_open(&options, &scene.gate), 0);
 }
@@ -353,7 +364,10 @@ static void others_are_refused_in_words(void **state)
 	gate_close();
 }
 
-/* With no descriptor left, who connects is turned away by the one that is kept; without that one, it is said. Afterwards all is as before. */
+/*
+ * With no descriptor left, who connects is turned away by the one that is kept; without that one, it is said.
+ * Afterwards all is as before.
+ */
 static void without_descriptors(void **state)
 {
 	struct rlimit before, none;

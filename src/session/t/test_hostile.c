@@ -302,7 +302,10 @@ static void test_descriptors(void **state)
 	scene_close(&s);
 }
 
-/* Beginnings of a message with descriptors that no message can be about: each would be kept as long as the rest does not come. */
+/*
+ * Beginnings of a message with descriptors that no message can be about: each would be kept as long as the rest does
+ * not come.
+ */
 static void test_hoarded(void **state)
 {
 	const struct wmk_frame frame = { 4, WMK_MSG_EVENTS_END, WMK_WIRE_VERSION, 0, 0 };
@@ -311,7 +314,9 @@ static void test_hoarded(void **state)
 		char bytes[CMSG_SPACE(2 * sizeof(int))];
 	} control = { 0 };
 	struct iovec iov = { (void *)(uintptr_t)&frame, 1 };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes) };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes)
+	};
 	struct scene s;
 
 	(void)state;
@@ -479,10 +484,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_oversized),      cmocka_unit_test(test_half),
-		cmocka_unit_test(test_silent),	       cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_silent),         cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_versions),       cmocka_unit_test(test_endless_events),
-		cmocka_unit_test(test_churn),	       cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_bad_event),      cmocka_unit_test(test_descriptors), cmocka_unit_test(test_hoarded), cmocka_unit_test(test_refused_event),
+		cmocka_unit_test(test_churn),          cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_bad_event),      cmocka_unit_test(test_descriptors),
+		cmocka_unit_test(test_hoarded),        cmocka_unit_test(test_refused_event),
 		cmocka_unit_test(test_not_reading),    cmocka_unit_test(test_many_connections),
 		cmocka_unit_test(test_no_descriptors), cmocka_unit_test(test_noise),
 	};

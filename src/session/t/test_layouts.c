@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_layouts.c - contexts that a channel is given when it has recorded: rings of another layout, and everything that is enabled moves there. */
+/*
+ * test_layouts.c - contexts that a channel is given when it has recorded: rings of another layout, and everything that
+ * is enabled moves there.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +31,10 @@ static unsigned rings_named(struct world *w, const char *name)
 	return n;
 }
 
-/* A channel that has recorded is given contexts: each event that is enabled moves, each that comes later is enabled in the new rings. */
+/*
+ * A channel that has recorded is given contexts: each event that is enabled moves, each that comes later is enabled in
+ * the new rings.
+ */
 static void test_layouts(void **state)
 {
 	struct world w;
@@ -45,11 +51,13 @@ static void test_layouts(void **state)
 	assert_int_equal(proc_enabled(1, 0), 0x07);
 	const struct proc_channel was = *proc_channel(1, 0);
 
-	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), 0));            /* has it: nothing changes */
+	/* has it: nothing changes */
+	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), 0));
 	world_update(&w, s);
 	assert_int_equal(proc_channel(1, 0)->inode, was.inode);
 	/* two contexts are one change; what comes before the programs hear of it is not lost either */
-	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vtid"), 0); assert_int_equal(wmk_session_context_add(one, "ip"), 0));
+	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vtid"), 0);
+		     assert_int_equal(wmk_session_context_add(one, "ip"), 0));
 	assert_int_equal(proc_channel(1, 0)->inode, was.inode);
 	world_update(&w, s);
 	assert_int_equal(proc_channel(1, 0)->n_contexts, 3);
@@ -179,7 +187,10 @@ static void test_layouts_many(void **state)
 	end_one(&w, s);
 }
 
-/* Rings that could not be had: their stream class is declared, with the contexts of that time, and none that has others is called by it. */
+/*
+ * Rings that could not be had: their stream class is declared, with the contexts of that time, and none that has others
+ * is called by it.
+ */
 static void test_declared_in_vain(void **state)
 {
 	struct wmk_session_channel *one;
@@ -214,7 +225,8 @@ static void test_ended_without_rings(void **state)
 	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), 0));
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(1, 0), 0x407);
-	world_locked(s, assert_int_equal(wmk_session_rule_add(one, &(struct wmk_ctl_rule){ .pattern = "shop:paid" }), 0);
+	world_locked(s,
+		     assert_int_equal(wmk_session_rule_add(one, &(struct wmk_ctl_rule){ .pattern = "shop:paid" }), 0);
 		     assert_int_equal(wmk_session_rule_disable(one, "shop:*"), 1));
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(1, 0), 0x401);
@@ -231,7 +243,8 @@ static void test_layout_without_room(void **state)
 {
 	struct wmk_session_channel *one;
 	struct world w;
-	struct wmk_session *s = begin_one(&w, (uint64_t)sysconf(_SC_NPROCESSORS_CONF) * 4096 * 2, &one);      /* of one */
+	/* of one */
+	struct wmk_session *s = begin_one(&w, (uint64_t)sysconf(_SC_NPROCESSORS_CONF) * 4096 * 2, &one);
 
 	(void)state;
 	proc_start(0, 1, WORLD_ALL);

@@ -25,8 +25,11 @@ static void test_all(void **state)
 	struct wmk_limits l;
 
 	(void)state;
-	assert_int_equal(parse("# all of them\n\n sessions = 1\nchannels=2\n\trules\t=\t3k # and why\nprograms = 4\nuser-programs=8\n"
-			       "ring-memory = 5M\nusers-ring-memory = 9M\r\ntrace-size=6G\nuser-trace-size=7G", &l), 0);
+	assert_int_equal(parse("# all of them\n\n sessions = 1\nchannels=2\n\trules\t=\t3k # and why\nprograms = "
+			       "4\nuser-programs=8\n"
+			       "ring-memory = 5M\nusers-ring-memory = 9M\r\ntrace-size=6G\nuser-trace-size=7G",
+			       &l),
+			 0);
 	assert_true(l.sessions == 1 && l.channels == 2 && l.rules == 3072 && l.programs == 4 && l.user_programs == 8);
 	assert_true(l.ring_memory == 5 << 20);
 	assert_true(l.users_ring_memory == 9 << 20 && l.trace_size == 6ull << 30 && l.user_trace_size == 7ull << 30);
@@ -39,11 +42,20 @@ static void test_all(void **state)
 
 static void test_refused(void **state)
 {
-	static const struct { const char *text, *words; } bad[] = {
-		{ "sesions = 1", "is it one of these? sessions" }, { "sessions", "name = number" }, { "sessions = ", "line 1" },
-		{ "\n\nsessions = 0", "line 3" }, { "channels = 33", "from 1 to 32" }, { "= 5", "no limit" },
-		{ "sessions = 1x", "\"1x\"" }, { "trace-size = 99999999999999999999", "too large" }, { "sessions = 1025", "from 1 to 1024" }, { "rules = 4097", "from 1 to 4096" },
-		{ "Sessions = 1", "sessions" }, { "sessions = 1 2", "line 1" },
+	static const struct { const char *text, *words;
+	} bad[] = {
+		{ "sesions = 1", "is it one of these? sessions" },
+		{ "sessions", "name = number" },
+		{ "sessions = ", "line 1" },
+		{ "\n\nsessions = 0", "line 3" },
+		{ "channels = 33", "from 1 to 32" },
+		{ "= 5", "no limit" },
+		{ "sessions = 1x", "\"1x\"" },
+		{ "trace-size = 99999999999999999999", "too large" },
+		{ "sessions = 1025", "from 1 to 1024" },
+		{ "rules = 4097", "from 1 to 4096" },
+		{ "Sessions = 1", "sessions" },
+		{ "sessions = 1 2", "line 1" },
 	};
 	struct wmk_limits l;
 	char words[600], line[400];
@@ -83,7 +95,8 @@ static void test_files(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_all), cmocka_unit_test(test_refused), cmocka_unit_test(test_files) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_all), cmocka_unit_test(test_refused),
+					    cmocka_unit_test(test_files) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

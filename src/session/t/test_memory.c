@@ -286,10 +286,15 @@ static void test_session(void **state)
 static void commands(struct place *p, struct wmk_session *session)
 {
 	static const char *contexts[] = { "vpid", "vtid" }, *out[] = { "p:none" };
-	static const struct wmk_ctl_rule all = { .pattern = "q*", .exclusions = { out, 1 } }, more = { .pattern = "p:*" };
+	static const struct wmk_ctl_rule all = { .pattern = "q*", .exclusions = { out, 1 } },
+					 more = { .pattern = "p:*" };
 	static uint64_t many[] = { 1, 2, 3, 4, 5 };
 	struct wmk_ctl_channel channel = {
-		.name = "more", .subbuf_size = 4096, .n_subbufs = 2, .contexts = { contexts, 2 }, .rules = place_rules(&all, 1),
+		.name = "more",
+		.subbuf_size = 4096,
+		.n_subbufs = 2,
+		.contexts = { contexts, 2 },
+		.rules = place_rules(&all, 1),
 	};
 	struct wmk_session_channel *made = NULL;
 	struct wmk_ctl_session is;
@@ -311,7 +316,8 @@ static void commands(struct place *p, struct wmk_session *session)
 	wmk_session_unlock(session);
 	armed = true;
 	err[6] = wmk_tracing_update(p->tracing, session, 1000, &late, &arena);
-	err[7] = wmk_tracing_list_apps(p->tracing, &(struct wmk_ctl_list_apps){ .events = true, .pattern = "" }, (uid_t)-1, (uid_t)-1, &apps, &arena);
+	err[7] = wmk_tracing_list_apps(p->tracing, &(struct wmk_ctl_list_apps){ .events = true, .pattern = "" },
+				       (uid_t)-1, (uid_t)-1, &apps, &arena);
 	armed = false;
 	/* without its channel it cannot begin; of rings no more is said than that */
 	for (int i = 0; i < 8; i++)
@@ -323,7 +329,9 @@ static void commands(struct place *p, struct wmk_session *session)
 /* No shard: what waits for others is between threads, and is not ours to fail. */
 static void commands_scene(void)
 {
-	const struct wmk_session_options options = { .name = "more", .path = "/nowhere/more", .trace_name = "t", .uid = getuid() };
+	const struct wmk_session_options options = {
+		.name = "more", .path = "/nowhere/more", .trace_name = "t", .uid = getuid()
+	};
 	struct wmk_session *session = NULL, **all = NULL;
 	struct place p;
 	int fds = open_fds();
@@ -359,7 +367,10 @@ static void test_commands(void **state)
 	each(commands_scene, 22);
 }
 
-/* A program of which all is looked at again, one that says nothing, and commands that wait for it: a shard's thread without memory. */
+/*
+ * A program of which all is looked at again, one that says nothing, and commands that wait for it: a shard's thread
+ * without memory.
+ */
 static _Atomic bool shard_armed, shard_knows;
 
 static void *shard_run(void *data)
@@ -398,7 +409,8 @@ static void update_scene(void)
 	while (!atomic_load(&shard_knows))
 		sched_yield();
 	assert_int_equal(wmk_tracing_update(p.tracing, p.session, 0, &late, &arena), 0);
-	int err = wmk_tracing_list_apps(p.tracing, &(struct wmk_ctl_list_apps){ .events = true, .pattern = "" }, (uid_t)-1, (uid_t)-1, &apps, &arena);
+	int err = wmk_tracing_list_apps(p.tracing, &(struct wmk_ctl_list_apps){ .events = true, .pattern = "" },
+					(uid_t)-1, (uid_t)-1, &apps, &arena);
 
 	atomic_store(&shard_armed, false);
 	assert_true(err == 0 || err == -ENOMEM);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_one_user.c - what the programs of one user, who is neither root nor whose daemon it is, may have it keep all together, however little each has. All connections
- * are this process's; whose they are, is said by who it acts as when it connects.
+ * test_one_user.c - what the programs of one user, who is neither root nor whose daemon it is, may have it keep all
+ * together, however little each has. All connections are this process's; whose they are, is said by who it acts as when
+ * it connects.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -121,8 +122,8 @@ static void assert_too_much(struct scene *s, unsigned i)
 }
 
 /*
- * Several connections of one user, each far from its own bound. Whatever it is that they have us keep: each is closed when it is the one that wants more, and what
- * it had is there for the next. Root's is served all along.
+ * Several connections of one user, each far from its own bound. Whatever it is that they have us keep: each is closed
+ * when it is the one that wants more, and what it had is there for the next. Root's is served all along.
  */
 static void test_one_users_memory(void **state)
 {
@@ -186,7 +187,10 @@ static void test_one_users_events(void **state)
 	scene_close(&s);
 }
 
-/* What a program was told of its events is kept longer than its connection, and no longer than it: the same process comes again and again. */
+/*
+ * What a program was told of its events is kept longer than its connection, and no longer than it: the same process
+ * comes again and again.
+ */
 static void test_what_is_left(void **state)
 {
 	enum { TABLE = 128 * 4096 * sizeof(struct app_event), BITS = 128 * 4096 / 8 };

@@ -14,7 +14,8 @@
 static void test_patterns(void **state)
 {
 	static const char *const secret[] = { "*:secret" };
-	static const struct wmk_ctl_rule first[] = { { .pattern = "shop:*", .exclusions = { (void *)(uintptr_t)secret, 1 } },
+	static const struct wmk_ctl_rule first[] = { { .pattern = "shop:*",
+						       .exclusions = { (void *)(uintptr_t)secret, 1 } },
 						     { .pattern = "nosuch:*" } },
 					 second[] = { { .pattern = "net" }, { .pattern = "shop:paid" } };
 	static const char *const events[][2] = { { "shop", "paid" },
@@ -136,7 +137,8 @@ static void test_glob(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_glob), cmocka_unit_test(test_patterns), cmocka_unit_test(test_nearest) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_glob), cmocka_unit_test(test_patterns),
+					    cmocka_unit_test(test_nearest) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_place.c - the runtime directory of a session daemon: who may have it, the lock, the sockets' modes, sockets that are handed over,
- * the word to who started it.
+ * test_place.c - the runtime directory of a session daemon: who may have it, the lock, the sockets' modes, sockets that
+ * are handed over, the word to who started it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -223,7 +223,10 @@ static void foreign_directories(void **state)
 	unlink(elsewhere);
 }
 
-/* What stands where the lock should be: a link to somebody's file, a directory, a fifo. Nothing waits, nothing is written through. */
+/*
+ * What stands where the lock should be: a link to somebody's file, a directory, a fifo. Nothing waits, nothing is
+ * written through.
+ */
 static void false_locks(void **state)
 {
 	const struct scene *scene = *state;
@@ -259,7 +262,8 @@ static int listener(void)
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
-	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(sa_family_t)), 0);     /* the kernel chooses an abstract name */
+	/* the kernel chooses an abstract name */
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(sa_family_t)), 0);
 	assert_int_equal(listen(fd, 5), 0);
 	return fd;
 }
@@ -345,7 +349,9 @@ static void who_started_it_is_told(void **state)
 
 	(void)state;
 	int n = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "waymark-test-%ld", (long)getpid());
-	assert_int_equal(bind(box, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)), 0);
+	assert_int_equal(bind(box, (struct sockaddr *)&address,
+			      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)),
+			 0);
 	for (int failing = 0; failing < 2; failing++) {
 		assert_int_equal(pipe(pipes), 0);
 		snprintf(text, sizeof(text), "%d", pipes[1]);

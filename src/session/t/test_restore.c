@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_restore.c - a session that one daemon had and the next makes again: the same rings, the same ids, for programs that lived on. */
+/*
+ * test_restore.c - a session that one daemon had and the next makes again: the same rings, the same ids, for programs
+ * that lived on.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -70,7 +73,8 @@ static int keep_rings(void *data, const struct wmk_restored_rings *is)
 	return 0;
 }
 
-static int keep_id(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event)
+static int keep_id(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id,
+		   const struct wmk_event_class *event)
 {
 	(void)data, (void)session;
 	if (kept.n_ids == IDS_MAX)
@@ -123,7 +127,8 @@ static void first_daemon(struct world *w)
 	assert_int_equal(wmk_session_lock(s), 0);
 	assert_int_equal(wmk_session_rule_add(ch, &(struct wmk_ctl_rule){ .pattern = "disk" }), 0);
 	assert_int_equal(wmk_session_rule_disable(ch, "disk"), 1);
-	assert_int_equal(wmk_session_track(s, &(struct wmk_ctl_track){ .kind = WMK_TRACK_UID, .ids = { uids, 1 } }, true), 0);
+	assert_int_equal(
+		wmk_session_track(s, &(struct wmk_ctl_track){ .kind = WMK_TRACK_UID, .ids = { uids, 1 } }, true), 0);
 	wmk_session_unlock(s);
 	world_start(w, s);
 	proc_start(0, 1, 0x27);
@@ -166,7 +171,9 @@ static struct wmk_session *restore(struct world *w)
 
 	assert_int_equal(restore_begin(w, "s", &session), 0);
 	for (unsigned i = 0; i < kept.n_channels; i++)
-		assert_int_equal(wmk_session_restore_channel(session, &kept.channels[i].is, kept.channels[i].stream_id, kept.channels[i].own), 0);
+		assert_int_equal(wmk_session_restore_channel(session, &kept.channels[i].is, kept.channels[i].stream_id,
+							     kept.channels[i].own),
+				 0);
 	for (unsigned i = 0; i < kept.n_rings; i++)
 		if (wmk_session_restore_rings(session, &kept.rings[i].is, kept.rings[i].fd) != 0)
 			fail_msg("%s", wmk_error_get(0));
@@ -349,7 +356,10 @@ static uint64_t *claim(struct waymark_ring_set *set, unsigned ring, uint32_t slo
 	return at;
 }
 
-/* Who died while there was no daemon, or before it registered again, stands in no claim any more; who lives does, and who is not known. */
+/*
+ * Who died while there was no daemon, or before it registered again, stands in no claim any more; who lives does, and
+ * who is not known.
+ */
 static void test_claims(void **state)
 {
 	struct waymark_ring_set *set = NULL;
@@ -439,7 +449,8 @@ static void test_lies(void **state)
 	refused(wmk_session_restore_channel(session, &bad, 0, false), -EINVAL);
 	refused(wmk_session_restore_channel(session, &kept.channels[0].is, 64, false), -EINVAL);
 	refused(wmk_session_restore_channel(session, &kept.channels[0].is, UINT32_MAX, false), -EINVAL);
-	refused(wmk_session_restore_channel(session, &kept.channels[0].is, 3, false), 0);        /* any number that is free */
+	/* any number that is free */
+	refused(wmk_session_restore_channel(session, &kept.channels[0].is, 3, false), 0);
 	refused(wmk_session_restore_channel(session, &kept.channels[1].is, 3, false), -EINVAL);
 	refused(wmk_session_restore_channel(session, &kept.channels[0].is, 1, false), -EEXIST);
 	struct wmk_restored_rings rings = kept.rings[0].is;
@@ -552,9 +563,12 @@ static void test_identities(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_again, procs_kill), cmocka_unit_test_teardown(test_died, procs_kill),
-		cmocka_unit_test_teardown(test_lies, procs_kill), cmocka_unit_test_teardown(test_identities, procs_kill),
-		cmocka_unit_test_teardown(test_died_later, procs_kill), cmocka_unit_test_teardown(test_claims, procs_kill),
+		cmocka_unit_test_teardown(test_again, procs_kill),
+		cmocka_unit_test_teardown(test_died, procs_kill),
+		cmocka_unit_test_teardown(test_lies, procs_kill),
+		cmocka_unit_test_teardown(test_identities, procs_kill),
+		cmocka_unit_test_teardown(test_died_later, procs_kill),
+		cmocka_unit_test_teardown(test_claims, procs_kill),
 		cmocka_unit_test_teardown(test_nobody, procs_kill),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_shards.c - commands from several threads over several shards, while programs come and go: in the end each program has been told what a
- * plain model says.
+ * test_shards.c - commands from several threads over several shards, while programs come and go: in the end each
+ * program has been told what a plain model says.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -35,11 +35,18 @@
 
 static const char *const not_paid[] = { "*:paid", "twin" };
 static const struct wmk_ctl_rule rules[RULES] = {
-	{ .pattern = "*" }, { .pattern = "shop" }, { .pattern = "shop:*", .exclusions = { (void *)(uintptr_t)not_paid, 1 } },
-	{ .pattern = "*", .level_op = WMK_LEVEL_AT_LEAST, .level = WAYMARK_LEVEL_ERR }, { .pattern = "n?t:[rd]*" },
+	{ .pattern = "*" },
+	{ .pattern = "shop" },
+	{ .pattern = "shop:*", .exclusions = { (void *)(uintptr_t)not_paid, 1 } },
+	{ .pattern = "*", .level_op = WMK_LEVEL_AT_LEAST, .level = WAYMARK_LEVEL_ERR },
+	{ .pattern = "n?t:[rd]*" },
 	{ .pattern = "*", .level_op = WMK_LEVEL_EXACTLY, .level = WAYMARK_LEVEL_INFO },
-	{ .pattern = "*", .level_op = WMK_LEVEL_BETWEEN, .level = WAYMARK_LEVEL_WARNING, .level_to = WAYMARK_LEVEL_NOTICE },
-	{ .pattern = "*", .exclusions = { (void *)(uintptr_t)not_paid, 2 } }, { .pattern = "disk:write" },
+	{ .pattern = "*",
+	  .level_op = WMK_LEVEL_BETWEEN,
+	  .level = WAYMARK_LEVEL_WARNING,
+	  .level_to = WAYMARK_LEVEL_NOTICE },
+	{ .pattern = "*", .exclusions = { (void *)(uintptr_t)not_paid, 2 } },
+	{ .pattern = "disk:write" },
 };
 
 struct model_channel {
@@ -75,8 +82,11 @@ static bool holds(const char *pattern, const struct world_event *e)
 
 static bool rule_means(const struct wmk_ctl_rule *rule, const struct world_event *e)
 {
-	const uint32_t from = rule->level_op == WMK_LEVEL_EXACTLY || rule->level_op == WMK_LEVEL_BETWEEN ? rule->level : 0;
-	const uint32_t to = rule->level_op == WMK_LEVEL_BETWEEN ? rule->level_to : rule->level_op == WMK_LEVEL_ANY ? 99 : rule->level;
+	const uint32_t from =
+		rule->level_op == WMK_LEVEL_EXACTLY || rule->level_op == WMK_LEVEL_BETWEEN ? rule->level : 0;
+	const uint32_t to = rule->level_op == WMK_LEVEL_BETWEEN ? rule->level_to
+			    : rule->level_op == WMK_LEVEL_ANY   ? 99
+								: rule->level;
 	bool means = holds(rule->pattern, e) && e->level >= from && e->level <= to;
 
 	for (uint32_t i = 0; i < rule->exclusions.n; i++)
@@ -91,7 +101,8 @@ static uint32_t model_wants(const struct model *m, unsigned c)
 
 	for (unsigned e = 0; e < WORLD_EVENTS; e++)
 		for (unsigned r = 0; r < RULES; r++)
-			events |= (uint32_t)(m->channels[c].rules >> r & 1 && rule_means(&rules[r], &world_events[e])) << e;
+			events |= (uint32_t)(m->channels[c].rules >> r & 1 && rule_means(&rules[r], &world_events[e]))
+				  << e;
 	return m->channels[c].is && m->channels[c].enabled && m->active && m->tracked ? events : 0;
 }
 
@@ -128,7 +139,8 @@ static void storm_update(struct wmk_session *session)
 
 	check(wmk_tracing_update(storm.w.tracing, session, 10000, &unanswered, &arena) == 0, "an update failed");
 	for (uint32_t i = 0; i < unanswered.n; i++)
-		check(strcmp(((const struct wmk_ctl_app *)unanswered.items)[i].name, "proc 9") == 0, "somebody has not answered in 10 s");
+		check(strcmp(((const struct wmk_ctl_app *)unanswered.items)[i].name, "proc 9") == 0,
+		      "somebody has not answered in 10 s");
 	wmk_arena_free(&arena);
 	atomic_fetch_add(&storm.updates, 1);
 }
@@ -162,7 +174,8 @@ static void storm_add(struct wmk_session *session, struct model *m, unsigned nam
 
 	check(err == (m->channels[c].is ? -EEXIST : 0), "adding a channel");
 	if (err == 0)
-		m->channels[c] = (struct model_channel){ .is = true, .enabled = true, .order = m->n++, .rules = 1u << first };
+		m->channels[c] =
+			(struct model_channel){ .is = true, .enabled = true, .order = m->n++, .rules = 1u << first };
 }
 
 static void storm_rule(struct wmk_session_channel *channel, struct model_channel *mc, uint64_t *seed)
@@ -317,12 +330,15 @@ static void storm_compare(unsigned i)
 {
 	for (unsigned name = 0; name < NAMES; name++)
 		for (unsigned c = 0; c < CHANNELS; c++) {
-			uint32_t is = proc_enabled(i, name * 4 + c), meant = model_enables(&storm.models[name], c, people[i]);
+			uint32_t is = proc_enabled(i, name * 4 + c),
+				 meant = model_enables(&storm.models[name], c, people[i]);
 
 			if (is != meant)
-				fail_msg("program %u, session %c, channel %u: %#x is enabled, %#x is meant", i, 'a' + name, c, is, meant);
+				fail_msg("program %u, session %c, channel %u: %#x is enabled, %#x is meant", i,
+					 'a' + name, c, is, meant);
 			for (unsigned other = 1; c != 2 && other < i; other++) {
-				const struct proc_channel *a = proc_channel(i, name * 4 + c), *b = proc_channel(other, name * 4 + c);
+				const struct proc_channel *a = proc_channel(i, name * 4 + c),
+							  *b = proc_channel(other, name * 4 + c);
 
 				for (unsigned e = 0; a && b && e < WORLD_EVENTS; e++)
 					if (a->ids[e] != WORLD_NO_ID && b->ids[e] != WORLD_NO_ID)
@@ -346,8 +362,11 @@ static void storm_phase(uint64_t *seed)
 	for (unsigned i = 0; atomic_load(&storm.left) > 0; i++) {
 		weather(seed);
 		if (i % 8 == 0) {
-			assert_int_equal(wmk_tracing_list_apps(storm.w.tracing, &(struct wmk_ctl_list_apps){ .events = true, .pattern = "" },
-					 (uid_t)-1, (uid_t)-1, &apps, &arena), 0);
+			assert_int_equal(wmk_tracing_list_apps(storm.w.tracing,
+							       &(struct wmk_ctl_list_apps){ .events = true,
+											    .pattern = "" },
+							       (uid_t)-1, (uid_t)-1, &apps, &arena),
+					 0);
 			apps = (struct wmk_list){ NULL, 0 };
 			wmk_arena_free(&arena);
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_sharing.c - programs that come one by one, while all threads of a daemon sleep: the kernel always wakes who has watched the socket longest,
- * and still the threads share them (gate.h).
+ * test_sharing.c - programs that come one by one, while all threads of a daemon sleep: the kernel always wakes who has
+ * watched the socket longest, and still the threads share them (gate.h).
  */
 #include <dirent.h>
 #include <setjmp.h>
@@ -46,7 +46,8 @@ static void live(void)
 	int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	char byte;
 
-	if (read(scene.next[0], &byte, 1) != 1 || connect(sock, (const struct sockaddr *)&scene.address, sizeof(scene.address)) != 0 ||
+	if (read(scene.next[0], &byte, 1) != 1 ||
+	    connect(sock, (const struct sockaddr *)&scene.address, sizeof(scene.address)) != 0 ||
 	    write(scene.connected[1], &byte, 1) != 1)
 		_exit(1);
 	for (;;)
@@ -164,7 +165,12 @@ static void one_by_one(void **state)
 	(void)state;
 	world_prepare(&w);
 	world_open(&w, SHARDS);
-	const struct wmk_gate_options options = { .size = sizeof(options), .listener = listener_make(), .only = (uid_t)-1, .n_shards = SHARDS, .take = not_mine, .data = &w };
+	const struct wmk_gate_options options = { .size = sizeof(options),
+						  .listener = listener_make(),
+						  .only = (uid_t)-1,
+						  .n_shards = SHARDS,
+						  .take = not_mine,
+						  .data = &w };
 	assert_int_equal(wmk_gate_open(&options, &gate), 0);
 	for (unsigned i = 0; i < SHARDS; i++)
 		assert_int_equal(wmk_apps_listen(w.shards[i], gate, i), 0);

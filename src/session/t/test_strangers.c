@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_strangers.c - clients of other users than root and the daemon's: how many there may be, how long they may say nothing, and that root comes in whatever
- * they do. All connections are this process's; whose they are, is said by who it acts as when it connects.
+ * test_strangers.c - clients of other users than root and the daemon's: how many there may be, how long they may say
+ * nothing, and that root comes in whatever they do. All connections are this process's; whose they are, is said by who
+ * it acts as when it connects.
  */
 #include <errno.h>
 #include <grp.h>
@@ -47,7 +48,8 @@ int getgrnam_r(const char *name, struct group *group, char *buf, size_t size, st
 	return 0;
 }
 
-static void command(void *data, const struct wmk_peer *peer, const struct wmk_frame *frame, const void *body, struct wmk_out *out)
+static void command(void *data, const struct wmk_peer *peer, const struct wmk_frame *frame, const void *body,
+		    struct wmk_out *out)
 {
 	(void)data;
 	(void)peer;
@@ -56,8 +58,13 @@ static void command(void *data, const struct wmk_peer *peer, const struct wmk_fr
 
 static void clients_open(uid_t daemon, unsigned max_clients, unsigned silent_ms)
 {
-	const struct wmk_clients_options options = { .size = sizeof(options), .listener = scene.listener, .daemon = daemon, .max_clients = max_clients,
-						     .max_of_uid = 2, .silent_ms = silent_ms, .ops = { .command = command } };
+	const struct wmk_clients_options options = { .size = sizeof(options),
+						     .listener = scene.listener,
+						     .daemon = daemon,
+						     .max_clients = max_clients,
+						     .max_of_uid = 2,
+						     .silent_ms = silent_ms,
+						     .ops = { .command = command } };
 
 	assert_int_equal(wmk_clients_open(&options, &scene.clients), 0);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_tracing.c - sessions, channels, rules, limits: what real processes are told by shards with threads of their own. */
+/*
+ * test_tracing.c - sessions, channels, rules, limits: what real processes are told by shards with threads of their own.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -87,7 +89,8 @@ static void test_several(void **state)
 
 /* ── rules ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static uint32_t enabled_by(struct world *w, struct wmk_session *session, struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule)
+static uint32_t enabled_by(struct world *w, struct wmk_session *session, struct wmk_session_channel *channel,
+			   const struct wmk_ctl_rule *rule)
 {
 	assert_int_equal(wmk_session_lock(session), 0);
 	wmk_session_rule_disable(channel, NULL);
@@ -105,16 +108,29 @@ static void test_rules(void **state)
 		struct wmk_ctl_rule rule;
 		uint32_t enabled;
 	} table[] = {
-		{ { .pattern = "*" }, WORLD_ALL }, { { .pattern = "shop" }, 0x407 }, { { .pattern = "shop:*" }, 0x407 },
-		{ { .pattern = "shop:paid" }, 0x401 }, { { .pattern = "*:?x" }, 0x18 }, { { .pattern = "n*" }, 0x38 },
-		{ { .pattern = "[ds]*:[!l]*" }, 0x4c3 }, { { .pattern = "none" }, 0 },
+		{ { .pattern = "*" }, WORLD_ALL },
+		{ { .pattern = "shop" }, 0x407 },
+		{ { .pattern = "shop:*" }, 0x407 },
+		{ { .pattern = "shop:paid" }, 0x401 },
+		{ { .pattern = "*:?x" }, 0x18 },
+		{ { .pattern = "n*" }, 0x38 },
+		{ { .pattern = "[ds]*:[!l]*" }, 0x4c3 },
+		{ { .pattern = "none" }, 0 },
 		{ { .pattern = "shop", .exclusions = { not_paid, 1 } }, 0x006 },
 		{ { .pattern = "*", .exclusions = { not_net, 3 } }, 0xf47 },
 		{ { .pattern = "*", .level_op = WMK_LEVEL_AT_LEAST, .level = WAYMARK_LEVEL_ERR }, 0x924 },
 		{ { .pattern = "*", .level_op = WMK_LEVEL_AT_LEAST, .level = WAYMARK_LEVEL_EMERG }, 0x800 },
 		{ { .pattern = "*", .level_op = WMK_LEVEL_EXACTLY, .level = WAYMARK_LEVEL_DEBUG }, 0x018 },
-		{ { .pattern = "*", .level_op = WMK_LEVEL_BETWEEN, .level = WAYMARK_LEVEL_WARNING, .level_to = WAYMARK_LEVEL_NOTICE }, 0x082 },
-		{ { .pattern = "shop", .level_op = WMK_LEVEL_BETWEEN, .level = WAYMARK_LEVEL_ERR, .level_to = WAYMARK_LEVEL_ERR }, 0x004 },
+		{ { .pattern = "*",
+		    .level_op = WMK_LEVEL_BETWEEN,
+		    .level = WAYMARK_LEVEL_WARNING,
+		    .level_to = WAYMARK_LEVEL_NOTICE },
+		  0x082 },
+		{ { .pattern = "shop",
+		    .level_op = WMK_LEVEL_BETWEEN,
+		    .level = WAYMARK_LEVEL_ERR,
+		    .level_to = WAYMARK_LEVEL_ERR },
+		  0x004 },
 		{ { .pattern = "twin", .level_op = WMK_LEVEL_EXACTLY, .level = WAYMARK_LEVEL_ERR }, 0x100 },
 		{ { .pattern = "twin", .level_op = WMK_LEVEL_EXACTLY, .level = WAYMARK_LEVEL_DEBUG_LINE }, 0x200 },
 	};
@@ -152,8 +168,11 @@ static void test_rules(void **state)
 /* Off and on again, several at once, and what is no rule. */
 static void test_rules_again(void **state)
 {
-	static const struct wmk_ctl_rule shop = { .pattern = "shop" }, severe = { .pattern = "shop", .level_op = WMK_LEVEL_AT_LEAST,
-		.level = WAYMARK_LEVEL_WARNING }, net = { .pattern = "net:?x" };
+	static const struct wmk_ctl_rule shop = { .pattern = "shop" },
+					 severe = { .pattern = "shop",
+						    .level_op = WMK_LEVEL_AT_LEAST,
+						    .level = WAYMARK_LEVEL_WARNING },
+					 net = { .pattern = "net:?x" };
 	struct wmk_ctl_rule bad = { .pattern = "*", .level_op = WMK_LEVEL_EXACTLY, .level = WAYMARK_LEVEL_DEBUG + 1 };
 	struct world w;
 
@@ -165,17 +184,20 @@ static void test_rules_again(void **state)
 
 	proc_start(0, 1, WORLD_ALL);
 	world_start(&w, s);
-	world_locked(s, assert_int_equal(wmk_session_rule_add(channel, &shop), 0); assert_int_equal(wmk_session_rule_add(channel, &severe), 0);
-	       assert_int_equal(wmk_session_rule_add(channel, &net), 0));
+	world_locked(s, assert_int_equal(wmk_session_rule_add(channel, &shop), 0);
+		     assert_int_equal(wmk_session_rule_add(channel, &severe), 0);
+		     assert_int_equal(wmk_session_rule_add(channel, &net), 0));
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(1, 0), 0x41f);
 	world_locked(s, assert_int_equal(wmk_session_rule_disable(channel, "net:?x"), 1);
-	       assert_int_equal(wmk_session_rule_disable(channel, "net:?x"), 0); assert_int_equal(wmk_session_rule_disable(channel, "n*"), 0));
+		     assert_int_equal(wmk_session_rule_disable(channel, "net:?x"), 0);
+		     assert_int_equal(wmk_session_rule_disable(channel, "n*"), 0));
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(1, 0), 0x407);
 	/* all with that pattern; then one of them again, and twice is once */
-	world_locked(s, assert_int_equal(wmk_session_rule_disable(channel, "shop"), 2); assert_int_equal(wmk_session_rule_add(channel, &severe), 0);
-	       assert_int_equal(wmk_session_rule_add(channel, &severe), 0));
+	world_locked(s, assert_int_equal(wmk_session_rule_disable(channel, "shop"), 2);
+		     assert_int_equal(wmk_session_rule_add(channel, &severe), 0);
+		     assert_int_equal(wmk_session_rule_add(channel, &severe), 0));
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(1, 0), 0x006);
 	assert_int_equal(wmk_session_channel_options(channel)->rules.n, 3);
@@ -259,14 +281,17 @@ static void test_channels(void **state)
 	assert_int_equal(wmk_session_channel_find(s, &user, NULL, &found), -ENOTUNIQ);
 	assert_int_equal(wmk_session_channel_find(s, &user, "three", &found), -ENOENT);
 	world_words("three");
-	assert_int_equal(wmk_session_channel_find(s, &(struct wmk_ctl_domain){ .kind = WMK_DOMAIN_PID, .pid = 5 }, "one", &found), -ENOENT);
+	assert_int_equal(wmk_session_channel_find(s, &(struct wmk_ctl_domain){ .kind = WMK_DOMAIN_PID, .pid = 5 },
+						  "one", &found),
+			 -ENOENT);
 	assert_int_equal(wmk_session_context_add(two, "nonsense"), -EINVAL);
 	assert_int_equal(wmk_session_start(s), -EALREADY);
 	wmk_session_unlock(s);
 	struct wmk_session_channel *three = world_add(s, "three", 2, "net");
 
-	world_locked(s, assert_int_equal(wmk_session_context_add(three, "vpid"), 0); assert_int_equal(wmk_session_context_add(three, "cpu_id"), 0);
-	       assert_int_equal(wmk_session_context_add(three, "vpid"), 0));
+	world_locked(s, assert_int_equal(wmk_session_context_add(three, "vpid"), 0);
+		     assert_int_equal(wmk_session_context_add(three, "cpu_id"), 0);
+		     assert_int_equal(wmk_session_context_add(three, "vpid"), 0));
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(1, 2), 0x38);
 	assert_int_equal(proc_channel(1, 2)->n_contexts, 2);
@@ -284,17 +309,23 @@ static void test_options(void **state)
 		int err;
 		const char *words;
 	} table[] = {
-		{ { .name = "" }, -EINVAL, "name" }, { { .name = "a/b" }, -EINVAL, "'/'" }, { { .name = ".x" }, -EINVAL, "'.'" },
+		{ { .name = "" }, -EINVAL, "name" },
+		{ { .name = "a/b" }, -EINVAL, "'/'" },
+		{ { .name = ".x" }, -EINVAL, "'.'" },
 		{ { .name = "a\n" }, -EINVAL, "control" },
-		{ { .name = "x", .mode = 2 }, -EINVAL, "mode" }, { { .name = "x", .buffers = 2 }, -EINVAL, "buffers" },
+		{ { .name = "x", .mode = 2 }, -EINVAL, "mode" },
+		{ { .name = "x", .buffers = 2 }, -EINVAL, "buffers" },
 		{ { .name = "x", .domain.kind = 4 }, -EINVAL, "domain" },
-		{ { .name = "x", .domain.kind = WMK_DOMAIN_KERNEL, .buffers = WMK_BUFFERS_PID }, -EINVAL, "each process" },
+		{ { .name = "x", .domain.kind = WMK_DOMAIN_KERNEL, .buffers = WMK_BUFFERS_PID },
+		  -EINVAL,
+		  "each process" },
 		{ { .name = "x", .domain.kind = WMK_DOMAIN_KERNEL, .blocking_us = 5 }, -EINVAL, "blocking" },
 		{ { .name = "x", .subbuf_size = (1u << 30) + 1 }, -EINVAL, "sub-buffers" },
 		{ { .name = "x", .n_subbufs = UINT64_MAX }, -EINVAL, "sub-buffers" },
 		{ { .name = "x", .blocking_us = -2 }, -EINVAL, "blocking" },
 		{ { .name = "x", .mode = WMK_MODE_OVERWRITE, .blocking_us = 1 }, -EINVAL, "overwrites" },
-		{ { .name = "x", .field_limit = 15 }, -EINVAL, "limit" }, { { .name = "x", .field_limit = 65537 }, -EINVAL, "limit" },
+		{ { .name = "x", .field_limit = 15 }, -EINVAL, "limit" },
+		{ { .name = "x", .field_limit = 65537 }, -EINVAL, "limit" },
 		{ { .name = "x", .tracefile_count = 1 }, -EINVAL, "--tracefile-size" },
 		{ { .name = "x", .subbuf_size = 8192, .tracefile_size = 4096 }, -EINVAL, "--tracefile-size" },
 		{ { .name = "x", .domain.kind = WMK_DOMAIN_EXEC }, -EINVAL, "executable" },
@@ -316,8 +347,12 @@ static void test_options(void **state)
 			fail_msg("option %u is not refused", i);
 		world_words(table[i].words);
 	}
-	assert_int_equal(wmk_session_channel_add(s, &(struct wmk_ctl_channel){ .name = "x", .subbuf_size = 5000, .n_subbufs = 1,
-			 .mode = WMK_MODE_OVERWRITE }, &channel), 0);
+	assert_int_equal(wmk_session_channel_add(
+				 s,
+				 &(struct wmk_ctl_channel){
+					 .name = "x", .subbuf_size = 5000, .n_subbufs = 1, .mode = WMK_MODE_OVERWRITE },
+				 &channel),
+			 0);
 	assert_int_equal(wmk_session_channel_options(channel)->subbuf_size, 8192);
 	assert_int_equal(wmk_session_channel_options(channel)->n_subbufs, 4);
 	assert_true(wmk_session_channel_options(channel)->enabled);
@@ -325,8 +360,11 @@ static void test_options(void **state)
 	assert_int_equal(wmk_session_channel_options(channel)->subbuf_size, 1u << 20);
 	assert_int_equal(wmk_session_channel_options(channel)->n_subbufs, 8);
 	assert_int_equal(wmk_session_channel_options(channel)->field_limit, 65536);
-	assert_int_equal(wmk_session_channel_add(s, &(struct wmk_ctl_channel){ .name = "y", .domain = { .kind = WMK_DOMAIN_PID, .pid = 7 } },
-			 &channel), -EEXIST);
+	assert_int_equal(wmk_session_channel_add(s,
+						 &(struct wmk_ctl_channel){
+							 .name = "y", .domain = { .kind = WMK_DOMAIN_PID, .pid = 7 } },
+						 &channel),
+			 -EEXIST);
 	world_words("'y'");
 	wmk_session_unlock(s);
 	wmk_session_put(s);
@@ -366,11 +404,15 @@ static void test_limits(void **state)
 						  .settings.no_statedump = true };
 
 	assert_create(&w, more, -E2BIG, "2 are the limit");
-	assert_create(&w, (struct wmk_session_options){ .name = "v", .path = "/v", .uid = getuid() + 1 }, 0, "");   /* another user */
-	assert_create(&w, (struct wmk_session_options){ .name = "s", .path = "/s", .uid = getuid() + 1 }, 0, "");   /* has one called alike */
-	assert_create(&w, (struct wmk_session_options){ .name = "w", .path = "/w", .uid = getuid() + 1 }, -E2BIG, "limit");
+	/* another user */
+	assert_create(&w, (struct wmk_session_options){ .name = "v", .path = "/v", .uid = getuid() + 1 }, 0, "");
+	/* has one called alike */
+	assert_create(&w, (struct wmk_session_options){ .name = "s", .path = "/s", .uid = getuid() + 1 }, 0, "");
+	assert_create(&w, (struct wmk_session_options){ .name = "w", .path = "/w", .uid = getuid() + 1 }, -E2BIG,
+		      "limit");
 	assert_create(&w, (struct wmk_session_options){ .name = "twin", .path = "/t", .uid = getuid() + 2 }, 0, "");
-	assert_create(&w, (struct wmk_session_options){ .name = "twin", .path = "/t2", .uid = getuid() + 2 }, -EEXIST, "'twin'");
+	assert_create(&w, (struct wmk_session_options){ .name = "twin", .path = "/t2", .uid = getuid() + 2 }, -EEXIST,
+		      "'twin'");
 	assert_create(&w, (struct wmk_session_options){ .name = "a/b", .path = "/x" }, -EINVAL, "'/'");
 	assert_create(&w, (struct wmk_session_options){ .name = "", .path = "/x" }, -EINVAL, "name");
 	assert_create(&w, (struct wmk_session_options){ .name = "x", .path = "x" }, -EINVAL, "path");
@@ -496,14 +538,20 @@ static void test_paths(void **state)
 	struct wmk_session *s = world_session(&w, "s");
 
 	assert_create(&w, (struct wmk_session_options){ .name = "hers", .path = "/hers", .uid = uid }, 0, "");
-	assert_create(&w, (struct wmk_session_options){ .name = "t", .path = "/hers", .uid = uid }, -EBUSY, "session 'hers' is to be in /hers");
-	assert_create(&w, (struct wmk_session_options){ .name = "hers", .path = "/hers", .uid = uid }, -EEXIST, "'hers' already");
-	assert_create(&w, (struct wmk_session_options){ .name = "t", .path = "/hers", .uid = uid + 1 }, -EBUSY, "another user's session");
+	assert_create(&w, (struct wmk_session_options){ .name = "t", .path = "/hers", .uid = uid }, -EBUSY,
+		      "session 'hers' is to be in /hers");
+	assert_create(&w, (struct wmk_session_options){ .name = "hers", .path = "/hers", .uid = uid }, -EEXIST,
+		      "'hers' already");
+	assert_create(&w, (struct wmk_session_options){ .name = "t", .path = "/hers", .uid = uid + 1 }, -EBUSY,
+		      "another user's session");
 	assert_null(strstr(wmk_error_get(0), "session '"));
-	assert_create(&w, (struct wmk_session_options){ .name = "hers", .path = "/hers", .uid = uid + 1 }, -EBUSY, "another user's session");
+	assert_create(&w, (struct wmk_session_options){ .name = "hers", .path = "/hers", .uid = uid + 1 }, -EBUSY,
+		      "another user's session");
 	if (getuid() == 0)
-		assert_create(&w, (struct wmk_session_options){ .name = "t", .path = "/hers" }, -EBUSY, "session 'hers' of user 1 is to be");
-	assert_create(&w, (struct wmk_session_options){ .name = "t", .path = "/nowhere/s", .uid = getuid() }, -EBUSY, "session 's'");
+		assert_create(&w, (struct wmk_session_options){ .name = "t", .path = "/hers" }, -EBUSY,
+			      "session 'hers' of user 1 is to be");
+	assert_create(&w, (struct wmk_session_options){ .name = "t", .path = "/nowhere/s", .uid = getuid() }, -EBUSY,
+		      "session 's'");
 	world_destroy(&w, s);
 	assert_create(&w, (struct wmk_session_options){ .name = "t", .path = "/nowhere/s", .uid = getuid() }, 0, "");
 	world_close(&w);

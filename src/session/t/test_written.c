@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_written.c - a disk that hangs: what is written, counted or closed waits, and nothing else does. Programs register, end and are told of
- * changes; sessions are described, with what was counted last; who wants to write too waits for its turn.
+ * test_written.c - a disk that hangs: what is written, counted or closed waits, and nothing else does. Programs
+ * register, end and are told of changes; sessions are described, with what was counted last; who wants to write too
+ * waits for its turn.
  */
 #include "world.h"
 
@@ -109,7 +110,8 @@ static bool is_stopping(struct wmk_session *session)
 	return stopping;
 }
 
-static struct wmk_session_channel *add(struct wmk_session *session, const char *name, uint32_t key, const char *pattern, uint32_t buffers)
+static struct wmk_session_channel *add(struct wmk_session *session, const char *name, uint32_t key, const char *pattern,
+				       uint32_t buffers)
 {
 	struct wmk_ctl_channel options = world_channel_options(name, key);
 
@@ -137,7 +139,10 @@ static void test_flush(void **state)
 	world_disk(&w, true);
 	writer_begin(&writer, s, flush);
 	world_wait(&w, &w.at_disk, 1);
-	/* a program begins: whole, with rings of its own; one that is there is told of a change; both within the commands' time */
+	/*
+	 * a program begins: whole, with rings of its own; one that is there is told of a change; both within the
+	 * commands' time
+	 */
 	proc_start(0, 2, WORLD_ALL);
 	assert_int_equal(proc_enabled(2, 0), 0x407);
 	assert_int_equal(proc_enabled(2, 1), 0x38);
@@ -265,7 +270,10 @@ static void test_close(void **state)
 	world_close(&w);
 }
 
-/* Who has waited in vain for one does not wait for each of the others too: all of a session is on one disk. Everything is asked for. */
+/*
+ * Who has waited in vain for one does not wait for each of the others too: all of a session is on one disk. Everything
+ * is asked for.
+ */
 static void test_silent(void **state)
 {
 	int (*const all[])(struct wmk_session *session) = { flush, clear, reap, finish };
@@ -348,8 +356,10 @@ static void test_uncounted(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_flush, procs_kill), cmocka_unit_test_teardown(test_close, procs_kill),
-		cmocka_unit_test_teardown(test_stopping, procs_kill), cmocka_unit_test_teardown(test_uncounted, procs_kill),
+		cmocka_unit_test_teardown(test_flush, procs_kill),
+		cmocka_unit_test_teardown(test_close, procs_kill),
+		cmocka_unit_test_teardown(test_stopping, procs_kill),
+		cmocka_unit_test_teardown(test_uncounted, procs_kill),
 		cmocka_unit_test_teardown(test_silent, procs_kill),
 	};
 

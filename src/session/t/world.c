@@ -37,7 +37,8 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 	memcpy(trace->uuid, info->uuid, sizeof(trace->uuid));
 	pthread_mutex_lock(&w->lock);
 	for (const struct world_trace *old = w->traces; old && !info->restored; old = old->next)
-		if (strncmp(info->sub, "ust/pid", 7) == 0 && strcmp(old->session, info->session) == 0 && strcmp(old->sub, info->sub) == 0) {
+		if (strncmp(info->sub, "ust/pid", 7) == 0 && strcmp(old->session, info->session) == 0 &&
+		    strcmp(old->sub, info->sub) == 0) {
 			pthread_mutex_unlock(&w->lock);
 			free(trace);
 			return wmk_error(-EEXIST, "there is a trace %s", info->sub);
@@ -195,12 +196,20 @@ static void trace_close(void *data)
 }
 
 static const struct wmk_outlet_ops outlet_ops = {
-	.trace_open = trace_open, .metadata = metadata, .rings_open = rings_open, .rings_flush = rings_flush, .rings_stop = rings_stop,
-	.rings_clear = rings_clear, .rings_counts = rings_counts, .rings_poke = rings_poke, .rings_close = rings_close,
+	.trace_open = trace_open,
+	.metadata = metadata,
+	.rings_open = rings_open,
+	.rings_flush = rings_flush,
+	.rings_stop = rings_stop,
+	.rings_clear = rings_clear,
+	.rings_counts = rings_counts,
+	.rings_poke = rings_poke,
+	.rings_close = rings_close,
 	.trace_close = trace_close,
 };
 
-static int on_id(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event)
+static int on_id(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id,
+		 const struct wmk_event_class *event)
 {
 	struct world *w = data;
 
@@ -238,7 +247,8 @@ struct world_rings *world_rings(struct world *w, const char *session, const char
 
 	pthread_mutex_lock(&w->lock);
 	for (rings = w->rings; rings; rings = rings->next)
-		if (strcmp(rings->trace->session, session) == 0 && strcmp(rings->channel, channel) == 0 && strstr(rings->trace->sub, sub))
+		if (strcmp(rings->trace->session, session) == 0 && strcmp(rings->channel, channel) == 0 &&
+		    strstr(rings->trace->sub, sub))
 			break;
 	pthread_mutex_unlock(&w->lock);
 	return rings;
@@ -422,7 +432,8 @@ struct wmk_ctl_channel world_channel_options(const char *name, uint32_t key)
 	return (struct wmk_ctl_channel){ .name = name, .subbuf_size = 4096, .n_subbufs = 2, .field_limit = 16 + key };
 }
 
-struct wmk_session_channel *world_channel(struct wmk_session *session, const struct wmk_ctl_channel *options, const char *pattern)
+struct wmk_session_channel *world_channel(struct wmk_session *session, const struct wmk_ctl_channel *options,
+					  const char *pattern)
 {
 	struct wmk_ctl_rule rule = { .pattern = pattern };
 	struct wmk_ctl_channel with = *options;

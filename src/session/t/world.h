@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * world.h - sessions, shards and programs as a daemon has them, for tests: shards with threads of their own, an outlet that notes what it is
- * told, and fake applications that are processes, do what they are bid, and keep in shared memory what they were told.
+ * world.h - sessions, shards and programs as a daemon has them, for tests: shards with threads of their own, an outlet
+ * that notes what it is told, and fake applications that are processes, do what they are bid, and keep in shared memory
+ * what they were told.
  *
  *     test ──bid──► process 0 ──forks──► process 1, 2, ...        (a control socket each; forked before there are threads)
  *      │                                     │ app.sock
@@ -25,7 +26,9 @@
 #define WORLD_SHARDS 3u
 #define WORLD_NO_ID UINT32_MAX
 
-/* What programs may have, by their number. 8 and 9 differ in their level alone, 10 has the name of 0 and other fields. */
+/*
+ * What programs may have, by their number. 8 and 9 differ in their level alone, 10 has the name of 0 and other fields.
+ */
 struct world_event {
 	const char *provider, *name;
 	uint8_t level;
@@ -156,7 +159,8 @@ struct world_rings *world_rings(struct world *w, const char *session, const char
 struct wmk_session *world_session(struct world *w, const char *name);
 /* One rule, or none for NULL; any domain, buffers: change *options (from world_channel_options()) before. */
 struct wmk_ctl_channel world_channel_options(const char *name, uint32_t key);
-struct wmk_session_channel *world_channel(struct wmk_session *session, const struct wmk_ctl_channel *options, const char *pattern);
+struct wmk_session_channel *world_channel(struct wmk_session *session, const struct wmk_ctl_channel *options,
+					  const char *pattern);
 /* With the options that world_channel_options() gives. */
 struct wmk_session_channel *world_add(struct wmk_session *session, const char *name, uint32_t key, const char *pattern);
 #define world_locked(session, what) do { \

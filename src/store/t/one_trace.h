@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * one_trace.h - what tests of one trace share: a directory for each test, a trace `t` in it, packets that fit into 8 kB.
+ * one_trace.h - what tests of one trace share: a directory for each test, a trace `t` in it, packets that fit into 8
+ * kB.
  */
 #ifndef WMK_STORE_ONE_TRACE_H
 #define WMK_STORE_ONE_TRACE_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_budget.c - what stores below one directory may have together: counted as the files are, whatever is done to them; refused exactly. */
+/*
+ * test_budget.c - what stores below one directory may have together: counted as the files are, whatever is done to
+ * them; refused exactly.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -70,8 +73,8 @@ static void check_used(const struct stage *s, const char *after)
 
 	assert_int_equal(wmk_store_usage(s->trace, &there), 0);
 	if (atomic_load(&s->budget.used) != there)
-		fail_msg("after %s, %llu bytes are counted and %llu are there", after, (unsigned long long)atomic_load(&s->budget.used),
-			 (unsigned long long)there);
+		fail_msg("after %s, %llu bytes are counted and %llu are there", after,
+			 (unsigned long long)atomic_load(&s->budget.used), (unsigned long long)there);
 }
 
 static int append(struct wmk_store_stream *stream, uint64_t sequence, uint64_t content)
@@ -86,7 +89,10 @@ static int append(struct wmk_store_stream *stream, uint64_t sequence, uint64_t c
 	return wmk_store_stream_append(stream, &iov, 1, &packet);
 }
 
-/* To the byte: the packet that just fits is written, the one after it is not, and leaves nothing behind; what only tells counts is. */
+/*
+ * To the byte: the packet that just fits is written, the one after it is not, and leaves nothing behind; what only
+ * tells counts is.
+ */
 static void test_exact(void **state)
 {
 	const uint64_t packet = wmk_ctf_packet_size(&(struct wmk_ctf_packet){ .content = 1000 }) + WMK_CTF_INDEX_ENTRY;
@@ -118,7 +124,10 @@ static void test_exact(void **state)
 	stage_close(&s);
 }
 
-/* The oldest file makes room for the next: a budget that holds all files of a stream is never exceeded, and nothing is refused. */
+/*
+ * The oldest file makes room for the next: a budget that holds all files of a stream is never exceeded, and nothing is
+ * refused.
+ */
 static void test_rotation(void **state)
 {
 	const struct wmk_store_limits limits = { 5000, 3 };
@@ -133,7 +142,10 @@ static void test_rotation(void **state)
 		check_used(&s, "a packet in rotation");
 	}
 	assert_int_equal(s.refused, 0);
-	/* Too small for all of them: each refusal is the same, and takes away no more than the one file whose turn it was. */
+	/*
+	 * Too small for all of them: each refusal is the same, and takes away no more than the one file whose turn it
+	 * was.
+	 */
 	s.budget.max = 9000;
 	int err = 0;
 	for (unsigned i = 100; i < 110 && err == 0; i++)
@@ -306,7 +318,8 @@ static void test_threads(void **state)
 		}
 		s.budget.max = s.budget.used + 300000;
 		atomic_uint left = SUBS;
-		const uint64_t heads = SUBS * 3 * WMK_CTF_INDEX_HEAD;    /* of the files in rotation, which are made when they may */
+		/* of the files in rotation, which are made when they may */
+		const uint64_t heads = SUBS * 3 * WMK_CTF_INDEX_HEAD;
 
 		for (unsigned i = 0; i < SUBS; i++) {
 			writers[i] = (struct writer){ .s = &s, .i = i, .left = &left };

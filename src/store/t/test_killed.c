@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_killed.c - what was in the way when files were made or replaced, and what one who was killed meanwhile has left: a later one finds its
- * way, and takes nothing that is not ours.
+ * test_killed.c - what was in the way when files were made or replaced, and what one who was killed meanwhile has left:
+ * a later one finds its way, and takes nothing that is not ours.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -75,7 +75,10 @@ static void append_and_die(struct wmk_store_stream *stream, struct wmk_ctf_packe
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
 }
 
-/* The only file of a stream is replaced: killed before the first byte of the next, or within its first packet, there is the old one. */
+/*
+ * The only file of a stream is replaced: killed before the first byte of the next, or within its first packet, there is
+ * the old one.
+ */
 static void test_only_file(void **state)
 {
 	static const char only[] = IN_SUB("c_0"), index[] = IN_SUB("index/c_0.idx"), next[] = IN_SUB(".c.next");
@@ -173,7 +176,10 @@ static bool is_empty(const char *name)
 	return empty;
 }
 
-/* Made with more and more descriptors, until there are enough: what could not be made leaves nothing behind, and can be tried again. */
+/*
+ * Made with more and more descriptors, until there are enough: what could not be made leaves nothing behind, and can be
+ * tried again.
+ */
 static void test_undone(void **state)
 {
 	struct wmk_store *store = NULL;

@@ -82,8 +82,8 @@ static char *read_with(const struct run *run, const char *reader)
 	char command[512], *out, *err;
 	int status;
 
-	snprintf(command, sizeof(command), "%s %s --clock-cycles %s", reader, strcmp(reader, "babeltrace") ? "convert" : "",
-		 run->path);
+	snprintf(command, sizeof(command), "%s %s --clock-cycles %s", reader,
+		 strcmp(reader, "babeltrace") ? "convert" : "", run->path);
 	status = testdir_run(command, &out, &err);
 	if (status || err[0])
 		fail_msg("%s: exit status %d, says: %.2000s", command, status, err);
@@ -205,7 +205,8 @@ static void put_compounds(struct handmade *p)
 	handmade_put(p, "a\0bc\0", 5);
 	handmade_put(p, "\x01\0\x02\0\x03\0\x04\0", 8);                 /* grid */
 	handmade_put(p, "\x02\0\0\0" "\x01\0\0\0\x15\0" "\0\0\0\0", 14);       /* ragged: [21], [] */
-	handmade_put(p, "\0\0\0\0\x62\x63\x0c", 7);                   /* zero_length: [], _end: 98, end: 99, raw_length: 12 */
+	/* zero_length: [], _end: 98, end: 99, raw_length: 12 */
+	handmade_put(p, "\0\0\0\0\x62\x63\x0c", 7);
 }
 
 static void check_compounds(const char *reader, const char *out)
@@ -359,8 +360,11 @@ static void test_lost(void **state)
 static void test_hostile(void **state)
 {
 	static const unsigned no_contexts[] = { 0 };
-	static const char *const names[] = { "\";};", "\\", "\\\"", "a\nb", "*/", "/*", "\xff\xfe", "\x1b[31m", "int", "", "id", "\t", "%s%n",
-		"\xe2\x82\xac", "\xed\xa0\x80", "\x7f", "\\n", "\\0", "\\x41", "name=\"x\"", "'" };
+	static const char *const names[] = { "\";};", "\\",       "\\\"",     "a\nb",         "*/",
+					     "/*",    "\xff\xfe", "\x1b[31m", "int",          "",
+					     "id",    "\t",       "%s%n",     "\xe2\x82\xac", "\xed\xa0\x80",
+					     "\x7f",  "\\n",      "\\0",      "\\x41",        "name=\"x\"",
+					     "'" };
 	struct wmk_field fields[N(names)];
 	struct wmk_label labels[N(names)];
 	struct wmk_event_class event = { .provider = "evil", .level = 6, .n_fields = N(names), .fields = fields };

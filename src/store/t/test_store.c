@@ -90,7 +90,9 @@ static int create_at(const char *name)
 	return err;
 }
 
-/* Links on the way are followed to what they lead to, if whoever made them could have gone there himself, or is root. */
+/*
+ * Links on the way are followed to what they lead to, if whoever made them could have gone there himself, or is root.
+ */
 static void test_links_on_the_way(void **state)
 {
 	struct wmk_store *store;
@@ -123,7 +125,9 @@ static void test_links_on_the_way(void **state)
 	assert_int_equal(create_at("over/new"), -EACCES);
 	assert_int_equal(wmk_store_reserve(in_dir("over/new")), -EACCES);
 	assert_int_equal(wmk_store_add(in_dir("over/a/b"), "ust3", &store), -EACCES);
-	assert_int_equal(access(in_dir("there/new"), F_OK) + access(in_dir("there/deep/new"), F_OK) + access(in_dir("there/deep/a/b/ust3"), F_OK), -3);
+	assert_int_equal(access(in_dir("there/new"), F_OK) + access(in_dir("there/deep/new"), F_OK) +
+				 access(in_dir("there/deep/a/b/ust3"), F_OK),
+			 -3);
 	/* his own, with his rights */
 	assert_int_equal(chmod(in_dir("."), 0711) + chown(in_dir("there"), other, (gid_t)-1), 0);
 	assert_int_equal(wmk_store_as(other, other), 0);
@@ -383,7 +387,8 @@ static void test_open_foreign(void **state)
 	assert_int_equal(wmk_store_stream_create(store, "app_0", NULL, &stream), 0);
 	assert_int_equal(append(stream, &packet), 0);
 	wmk_store_stream_close(stream);
-	assert_int_equal(wmk_store_stream_open(store, "app_0", NULL, (const uint8_t *)"another trace's", &stream, &last),
+	assert_int_equal(wmk_store_stream_open(store, "app_0", NULL, (const uint8_t *)"another trace's", &stream,
+					       &last),
 			 -EPROTO);
 	assert_int_equal(wmk_store_stream_open(store, "app_0", NULL, uuid, &stream, &last), 1);
 	wmk_store_stream_close(stream);
@@ -395,7 +400,9 @@ static void test_open_foreign(void **state)
 	wmk_store_close(store);
 }
 
-/* Root's daemon makes a user's files: with his rights, they are his, and the thread is root's again behind each step. */
+/*
+ * Root's daemon makes a user's files: with his rights, they are his, and the thread is root's again behind each step.
+ */
 static void test_rights(void **state)
 {
 	const uid_t user = 61234;
@@ -438,7 +445,8 @@ static void test_rights(void **state)
 	assert_int_equal(wmk_store_stream_open(streams, "app_0", NULL, uuid, &stream, &last), 1);
 	wmk_store_stream_close(stream);
 	for (unsigned i = 0; i < 4; i++) {
-		static const char *const names[] = { "his/t/ust", "his/t/ust/app_0", "his/t/ust/index/app_0.idx", "his/t/ust/metadata" };
+		static const char *const names[] = { "his/t/ust", "his/t/ust/app_0", "his/t/ust/index/app_0.idx",
+						     "his/t/ust/metadata" };
 
 		assert_int_equal(lstat(in_dir(names[i]), &st), 0);
 		assert_int_equal(st.st_uid, user);
@@ -473,7 +481,10 @@ static void test_add(void **state)
 	wmk_store_close(one);
 }
 
-/* Whole packets in files of a limited size; the oldest is replaced; a store that is opened again goes on with the newest. */
+/*
+ * Whole packets in files of a limited size; the oldest is replaced; a store that is opened again goes on with the
+ * newest.
+ */
 static void test_several_files(void **state)
 {
 	const struct wmk_store_limits three = { 500, 3 }, endless = { 500, 0 }, one = { 500, 1 };
@@ -522,7 +533,8 @@ static void test_several_files(void **state)
 	for (unsigned i = 0; i < 7; i++, packet.sequence++, packet.content = i == 3 ? 1000 : 64)
 		assert_int_equal(append(stream, &packet), 0);
 	assert_int_equal(size_of("t/ust/uid/1/64-bit/b_0"), 3 * size);
-	assert_int_equal(size_of("t/ust/uid/1/64-bit/b_1"), wmk_ctf_packet_size(&(struct wmk_ctf_packet){ .content = 1000 }));
+	assert_int_equal(size_of("t/ust/uid/1/64-bit/b_1"),
+			 wmk_ctf_packet_size(&(struct wmk_ctf_packet){ .content = 1000 }));
 	assert_int_equal(size_of("t/ust/uid/1/64-bit/b_2"), 3 * size);
 	wmk_store_stream_close(stream);
 	assert_int_equal(wmk_store_stream_open(store, "b", &endless, uuid, &stream, &last), 1);
@@ -562,7 +574,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_reserve, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_layout, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_refused, setup, teardown), cmocka_unit_test_setup_teardown(test_links_on_the_way, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_links_on_the_way, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stream_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_default_path, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_metadata_replaced, setup, teardown),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_print.c - any bytes as the records of a call's entry and exit: nothing is read behind their ends, nothing written behind the line's room,
- * and what fits is the same whatever the room. The first two bytes choose the room, the next two where the exit begins.
+ * fuzz_print.c - any bytes as the records of a call's entry and exit: nothing is read behind their ends, nothing
+ * written behind the line's room, and what fits is the same whatever the room. The first two bytes choose the room, the
+ * next two where the exit begins.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,8 @@ static uint8_t *copy_of(const uint8_t *data, size_t size)
 	return bytes;
 }
 
-static void print_all(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry, const struct wmk_syscalls_record *exit, struct wmk_kline *line)
+static void print_all(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry,
+		      const struct wmk_syscalls_record *exit, struct wmk_kline *line)
 {
 	wmk_kprint_entry(print, entry, exit, line);
 	wmk_kprint_rest(print, entry, exit, line);
@@ -41,7 +43,8 @@ static void print_all(const struct wmk_kprint *print, const struct wmk_syscalls_
 
 static void print_into(const struct wmk_syscalls_record *entry, const struct wmk_syscalls_record *exit, size_t room)
 {
-	struct wmk_kline narrow = { .text = malloc(room ? room : 1), .room = room }, wide = { .text = malloc(4 * WMK_KPRINT_ROOM), .room = 4 * WMK_KPRINT_ROOM };
+	struct wmk_kline narrow = { .text = malloc(room ? room : 1), .room = room },
+			 wide = { .text = malloc(4 * WMK_KPRINT_ROOM), .room = 4 * WMK_KPRINT_ROOM };
 	struct wmk_kprint print;
 
 	must(narrow.text && wide.text);
@@ -70,7 +73,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		split = size;
 	first = copy_of(data, split);
 	second = copy_of(data + split, size - split);
-	if (wmk_syscalls_record_parse(first, split, &entry) == 0 && wmk_syscalls_record_parse(second, size - split, &exit) == 0)
+	if (wmk_syscalls_record_parse(first, split, &entry) == 0 &&
+	    wmk_syscalls_record_parse(second, size - split, &exit) == 0)
 		print_into(&entry, &exit, room);
 	wmk_error_clear();
 	free(first);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_print_syscall.c - calls as lines of text, from records made by hand: every row of the table, each kind of argument, results, what is cut, what is
- * not there. Against strace itself, on this machine's kernel: tests/cases/t_strace.py.
+ * test_print_syscall.c - calls as lines of text, from records made by hand: every row of the table, each kind of
+ * argument, results, what is cut, what is not there. Against strace itself, on this machine's kernel:
+ * tests/cases/t_strace.py.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,11 +44,14 @@ static void make(struct made *made, const char *name, uint32_t strings, const ui
 	made->exit.is_exit = true;
 }
 
-#define MAKE(made, name, ...) make(made, name, 32, (const uint64_t[]){ __VA_ARGS__ }, sizeof((const uint64_t[]){ __VA_ARGS__ }) / 8)
+#define MAKE(made, name, ...) \
+	make(made, name, 32, (const uint64_t[]){ __VA_ARGS__ }, sizeof((const uint64_t[]){ __VA_ARGS__ }) / 8)
 
 static void piece(struct wmk_syscalls_record *record, unsigned arg, unsigned flags, const void *bytes, size_t len)
 {
-	record->parts[record->n_parts++] = (struct wmk_syscalls_piece){ .arg = (uint8_t)arg, .flags = (uint8_t)flags, .len = (uint32_t)len, .bytes = bytes };
+	record->parts[record->n_parts++] = (struct wmk_syscalls_piece){
+		.arg = (uint8_t)arg, .flags = (uint8_t)flags, .len = (uint32_t)len, .bytes = bytes
+	};
 }
 
 static void check_line(const struct made *made, const char *wanted)
@@ -70,7 +74,9 @@ static void result(struct made *made, int64_t value)
 
 /* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Every row is of a call that there is, in words that there are, and nothing of its plan was left out for want of room. */
+/*
+ * Every row is of a call that there is, in words that there are, and nothing of its plan was left out for want of room.
+ */
 static void test_rows(void **state)
 {
 	(void)state;
@@ -106,7 +112,8 @@ static unsigned copies_of(const struct wmk_kprint *print, unsigned when)
 	for (unsigned i = 0; i < print->n_args; i++) {
 		const uint8_t op = print->forms[i]->op;
 
-		if (op != WMK_SYSCALLS_NOTHING && (print->forms[i]->when & when) && !(print->forms[i]->is_wide && print->call.abi == WMK_KABI_COMPAT))
+		if (op != WMK_SYSCALLS_NOTHING && (print->forms[i]->when & when) &&
+		    !(print->forms[i]->is_wide && print->call.abi == WMK_KABI_COMPAT))
 			n += op == WMK_SYSCALLS_VECTORS_IN || op == WMK_SYSCALLS_VECTORS_RETURNED ? 2 : 1;
 	}
 	return n;
@@ -124,7 +131,8 @@ static void test_plans(void **state)
 			for (unsigned i = 0; i < WMK_SYSCALLS_PARTS; i++) {
 				entry += print.plan.at_entry[i].op != WMK_SYSCALLS_NOTHING;
 				exit += print.plan.at_exit[i].op != WMK_SYSCALLS_NOTHING;
-				assert_true(print.plan.at_entry[i].max <= WMK_SYSCALLS_PART_MAX && print.plan.at_exit[i].max <= WMK_SYSCALLS_PART_MAX);
+				assert_true(print.plan.at_entry[i].max <= WMK_SYSCALLS_PART_MAX &&
+					    print.plan.at_exit[i].max <= WMK_SYSCALLS_PART_MAX);
 			}
 			if (entry != copies_of(&print, WMK_KFORM_IN) || exit != copies_of(&print, WMK_KFORM_OUT))
 				fail_msg("%s: %u, %u parts are copied", print.call.name, entry, exit);
@@ -275,7 +283,8 @@ static void test_structures(void **state)
 	check_line(&made, "wait4(-1, 0x10, WNOHANG, NULL) = 0");
 	MAKE(&made, "rt_sigaction", SIGINT, 0x10, 0, 8);
 	piece(&made.entry, 1, 0, action, sizeof(action));
-	check_line(&made, "rt_sigaction(SIGINT, {sa_handler=SIG_IGN, sa_mask=[INT], sa_flags=SA_RESTORER|SA_RESTART, sa_restorer=0x5000}, NULL, 8) = 0");
+	check_line(&made, "rt_sigaction(SIGINT, {sa_handler=SIG_IGN, sa_mask=[INT], sa_flags=SA_RESTORER|SA_RESTART, "
+			  "sa_restorer=0x5000}, NULL, 8) = 0");
 	MAKE(&made, "poll", 0x10, 2, 5);
 	piece(&made.entry, 0, 0, polls, sizeof(polls));
 	check_line(&made, "poll([{fd=3, events=POLLIN}, {fd=-1}], 2, 5) = 0 (Timeout)");
@@ -292,7 +301,8 @@ static void test_addresses(void **state)
 	(void)state;
 	MAKE(&made, "connect", 3, 0x10, 16);
 	piece(&made.entry, 1, 0, in, sizeof(in));
-	check_line(&made, "connect(3, {sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr(\"127.0.0.1\")}, 16) = 0");
+	check_line(&made,
+		   "connect(3, {sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr(\"127.0.0.1\")}, 16) = 0");
 	made.entry.parts[0].len = 6;
 	check_line(&made, "connect(3, {sa_family=AF_INET, sa_data=\"\\0P\\177\\0\"}, 16) = 0");
 	made.entry.parts[0].len = 1;
@@ -345,7 +355,9 @@ static void test_signals(void **state)
 	info.si_pid = 5;
 	info.si_status = 7;
 	memcpy(values, &info, sizeof(values));
-	text_of_siginfo(values, 6, "{si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=5, si_uid=0, si_status=7, si_utime=0, si_stime=0}");
+	text_of_siginfo(values, 6,
+			"{si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=5, si_uid=0, si_status=7, si_utime=0, "
+			"si_stime=0}");
 	text_of_siginfo(values, 0, "{si_signo=0, si_code=SI_USER, si_pid=0, si_uid=0}");
 	wmk_kprint_end(&end, &line);
 	end.values[0] = 3 << 8;
@@ -423,9 +435,10 @@ static void test_narrow(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),       cmocka_unit_test(test_plans),     cmocka_unit_test(test_numbers), cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_texts),      cmocka_unit_test(test_structures), cmocka_unit_test(test_addresses), cmocka_unit_test(test_vectors),
-		cmocka_unit_test(test_signals),    cmocka_unit_test(test_room),      cmocka_unit_test(test_halves),  cmocka_unit_test(test_narrow),
+		cmocka_unit_test(test_rows),      cmocka_unit_test(test_plans),   cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_flags),     cmocka_unit_test(test_texts),   cmocka_unit_test(test_structures),
+		cmocka_unit_test(test_addresses), cmocka_unit_test(test_vectors), cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_room),      cmocka_unit_test(test_halves),  cmocka_unit_test(test_narrow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,8 +46,10 @@ static bool wanted(const struct controller *c, const struct wmk_event_class *cla
 
 static void send_channel(struct controller *c, struct app *app, uint32_t number)
 {
-	struct wmk_channel_msg msg = { .channel = number, .field_limit = c->options.field_limit, .n_contexts = c->options.n_contexts,
-		.flags = c->options.private_rings ? WMK_CHANNEL_PRIVATE : 0 };
+	struct wmk_channel_msg msg = { .channel = number,
+				       .field_limit = c->options.field_limit,
+				       .n_contexts = c->options.n_contexts,
+				       .flags = c->options.private_rings ? WMK_CHANNEL_PRIVATE : 0 };
 
 	memcpy(msg.contexts, c->options.contexts, c->options.n_contexts);
 	wmk_out_frame(&app->out, WMK_MSG_CHANNEL, 0, &msg, sizeof(msg), waymark_ring_set_fd(c->set));
@@ -71,7 +73,8 @@ static void on_event(struct controller *c, struct app *app, const void *body, si
 	size_t encoded_len;
 	uint32_t number;
 
-	if (wmk_event_msg_decode(body, len, &number, &encoded, &encoded_len) < 0 || wmk_event_decode(encoded, encoded_len, &class) < 0)
+	if (wmk_event_msg_decode(body, len, &number, &encoded, &encoded_len) < 0 ||
+	    wmk_event_decode(encoded, encoded_len, &class) < 0)
 		abort();
 	app->n_heard++;
 	bool want = wanted(c, class);
@@ -204,7 +207,8 @@ static void *run(void *arg)
 			int sent = wmk_out_send(&app->out, app->sock);
 
 			who[n] = app;
-			fds[n++] = (struct pollfd){ .fd = app->sock, .events = (short)(POLLIN | (sent == 0 ? POLLOUT : 0)) };
+			fds[n++] = (struct pollfd){ .fd = app->sock,
+						    .events = (short)(POLLIN | (sent == 0 ? POLLOUT : 0)) };
 		}
 		pthread_mutex_unlock(&c->lock);
 		waymark_ring_set_back(c->set);
@@ -232,8 +236,12 @@ static void *run(void *arg)
 struct controller *controller_start(const char *dir, const struct controller_options *options)
 {
 	struct controller *c = calloc(1, sizeof(*c));
-	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = options->subbuf_size ? options->subbuf_size : 1 << 20,
-		.n_subbufs = options->n_subbufs ? options->n_subbufs : 8, .header_room = 96, .clock = WAYMARK_CLOCK_COUNTER, .prefault = UINT64_MAX };
+	struct waymark_ring_options ring = { .size = sizeof(ring),
+					     .subbuf_size = options->subbuf_size ? options->subbuf_size : 1 << 20,
+					     .n_subbufs = options->n_subbufs ? options->n_subbufs : 8,
+					     .header_room = 96,
+					     .clock = WAYMARK_CLOCK_COUNTER,
+					     .prefault = UINT64_MAX };
 
 	c->options = *options;
 	c->dir = -1;
@@ -263,8 +271,8 @@ void controller_again(struct controller *c)
 {
 	unlink(c->addr.sun_path);
 	c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (c->listener < 0 || bind(c->listener, (struct sockaddr *)&c->addr, sizeof(c->addr)) != 0 || listen(c->listener, 64) != 0 ||
-	    chmod(c->addr.sun_path, 0777) != 0 || pipe2(c->stop, 02000000) != 0)
+	if (c->listener < 0 || bind(c->listener, (struct sockaddr *)&c->addr, sizeof(c->addr)) != 0 ||
+	    listen(c->listener, 64) != 0 || chmod(c->addr.sun_path, 0777) != 0 || pipe2(c->stop, 02000000) != 0)
 		die("controller");
 	if (c->dir >= 0)
 		wmk_notify_send(c->dir);
@@ -477,8 +485,8 @@ bool controller_move(struct controller *c, unsigned times)
 		app->has_too = true;
 		for (unsigned n = 0; n < 2 * times; n++)
 			for (unsigned k = 0; k < app->n_events; k++) {
-				const struct wmk_move_msg move = { n % 2 ? CHANNEL : CHANNEL_TOO, app->events[k].number, app->events[k].id,
-								   n % 2 ? CHANNEL_TOO : CHANNEL };
+				const struct wmk_move_msg move = { n % 2 ? CHANNEL : CHANNEL_TOO, app->events[k].number,
+								   app->events[k].id, n % 2 ? CHANNEL_TOO : CHANNEL };
 
 				wmk_out_frame(&app->out, WMK_MSG_MOVE, 0, &move, sizeof(move), -1);
 			}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * controller.h - the other end of the wire, as small as a test needs it: one ring set for all, a thread that serves applications,
- * commands that a test sends by hand, and a reader that turns records into text.
+ * controller.h - the other end of the wire, as small as a test needs it: one ring set for all, a thread that serves
+ * applications, commands that a test sends by hand, and a reader that turns records into text.
  */
 #ifndef WMK_TRACER_T_CONTROLLER_H
 #define WMK_TRACER_T_CONTROLLER_H
@@ -35,7 +35,10 @@ struct controller *controller_start(const char *dir, const struct controller_opt
 /* Ends the thread, closes sockets. Sets stay until controller_free(). */
 void controller_stop(struct controller *c);
 void controller_free(struct controller *c);
-/* As if it had been killed: sockets close, and the names in its directory stay. Then another one in its place, same rings. */
+/*
+ * As if it had been killed: sockets close, and the names in its directory stay. Then another one in its place, same
+ * rings.
+ */
 void controller_kill(struct controller *c);
 void controller_again(struct controller *c);
 /* Ring sets that applications have handed back so far, each the right one. */
@@ -55,7 +58,10 @@ bool controller_channel_gone(struct controller *c);
 bool controller_channel_again(struct controller *c);
 /* Every event from one channel to another, so many times to and fro. Both have the same rings. */
 bool controller_move(struct controller *c, unsigned times);
-/* Every event with each of these filters in turn (NULL: none); the last one stays. A name that an event has not has no value. */
+/*
+ * Every event with each of these filters in turn (NULL: none); the last one stays. A name that an event has not has no
+ * value.
+ */
 bool controller_filter(struct controller *c, const char *const *texts, unsigned n);
 /* The same for the one event of that name, and of a filter these bytes, whatever they are. */
 bool controller_filter_bytes(struct controller *c, const char *event, const void *bytes, size_t len);
@@ -67,7 +73,10 @@ bool controller_wait_done(struct controller *c, unsigned n);
 
 /* One record, as text: "provider:name a=1 b="x" c=[1,2]"; contexts first, in braces. `ring` as in ring.h. */
 typedef void (*controller_record_fn)(void *data, uint32_t ring, uint64_t ts, const char *text);
-/* All that the rings hold and an earlier call has not read. Returns records read; *lost (may be NULL) as the rings say, *cut likewise. -1: a record could not be decoded, or a ring not be read. */
+/*
+ * All that the rings hold and an earlier call has not read. Returns records read; *lost (may be NULL) as the rings say,
+ * *cut likewise. -1: a record could not be decoded, or a ring not be read.
+ */
 long controller_read(struct controller *c, controller_record_fn fn, void *data, uint64_t *lost, uint64_t *cut);
 struct waymark_ring_set *controller_set(struct controller *c);
 

@@ -16,7 +16,8 @@ static void look_up(void *data, const struct wmk_filter_name *name, struct wmk_f
 
 	for (uint32_t i = 0; i < class->n_fields && name->scope == WMK_FILTER_FIELD && name->n_steps == 1; i++)
 		if (!strcmp(class->fields[i].name, name->steps[0].name))
-			found->input = (struct wmk_filter_input){ (uint8_t)wmk_filter_type_of(&class->fields[i].type), WMK_FILTER_FIELD, (uint16_t)i, 0 };
+			found->input = (struct wmk_filter_input){ (uint8_t)wmk_filter_type_of(&class->fields[i].type),
+								  WMK_FILTER_FIELD, (uint16_t)i, 0 };
 }
 
 static long encode(const char *text, const struct wmk_event_class *class, uint8_t **bytes)
@@ -25,7 +26,8 @@ static long encode(const char *text, const struct wmk_event_class *class, uint8_
 	struct wmk_filter_program *program;
 
 	if (wmk_filter_parse(text, &expr) < 0 ||
-	    wmk_filter_compile((const struct wmk_filter_expr *const *)&expr, 1, look_up, (void *)(uintptr_t)class, WMK_FILTER_LAX, &program) < 0)
+	    wmk_filter_compile((const struct wmk_filter_expr *const *)&expr, 1, look_up, (void *)(uintptr_t) class,
+			       WMK_FILTER_LAX, &program) < 0)
 		abort();
 	long n = wmk_filter_encode(program, bytes);
 
@@ -44,7 +46,8 @@ bool controller_filter(struct controller *c, const char *const *texts, unsigned 
 
 		for (unsigned k = 0; app->sock >= 0 && k < n * app->n_events; k++) {
 			const unsigned event = k % app->n_events;
-			const struct wmk_enable_msg enable = { CHANNEL, app->events[event].number, app->events[event].id };
+			const struct wmk_enable_msg enable = { CHANNEL, app->events[event].number,
+							       app->events[event].id };
 			const char *text = texts[k / app->n_events];
 			uint8_t *bytes = NULL;
 			long len = text ? encode(text, c->classes[app->events[event].id], &bytes) : 0;

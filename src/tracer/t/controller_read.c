@@ -164,7 +164,8 @@ static bool show_record(struct controller *c, struct cursor *k, uint32_t id)
 	return !k->bad;
 }
 
-static long read_packet(struct controller *c, const struct waymark_ring_packet *packet, controller_record_fn fn, void *data, uint64_t *last)
+static long read_packet(struct controller *c, const struct waymark_ring_packet *packet, controller_record_fn fn,
+			void *data, uint64_t *last)
 {
 	static char text[1 << 16];
 	struct cursor k = { .at = packet->data, .end = (const unsigned char *)packet->data + packet->len };

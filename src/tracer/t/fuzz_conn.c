@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_conn.c - any bytes as a session daemon, against what libwaymark makes of it: frames, channels and their rings, enablers, filters. After each
- * frame the program records all its events, through whatever is enabled by then. What comes out are frames that a daemon can read; at the end nothing
- * is enabled, and no descriptor is left.
+ * fuzz_conn.c - any bytes as a session daemon, against what libwaymark makes of it: frames, channels and their rings,
+ * enablers, filters. After each frame the program records all its events, through whatever is enabled by then. What
+ * comes out are frames that a daemon can read; at the end nothing is enabled, and no descriptor is left.
  *
- * A frame that says that a descriptor is with it gets the one that its request number chooses. Two types of frames are not sent: TYPE_DIES, the
- * daemon dies and the next one is there; TYPE_HEADER, its body is laid over the header of the ring set FD_CHANGED.
+ * A frame that says that a descriptor is with it gets the one that its request number chooses. Two types of frames are
+ * not sent: TYPE_DIES, the daemon dies and the next one is there; TYPE_HEADER, its body is laid over the header of the
+ * ring set FD_CHANGED.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +46,10 @@ static struct {
 	struct wmk_in in;
 } controller;
 
-/* No controller of this machine's is asked, and no thread does so: before the first module is there (constructors of priority 101). */
+/*
+ * No controller of this machine's is asked, and no thread does so: before the first module is there (constructors of
+ * priority 101).
+ */
 static void nobody_else(void)
 {
 	setenv("WAYMARK_RUNDIR", "/nowhere", 1);
@@ -103,11 +107,15 @@ static void check_nothing_enabled(void)
 
 static void make_sets(void)
 {
-	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 4, .header_room = 96 };
+	struct waymark_ring_options ring = {
+		.size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 4, .header_room = 96
+	};
 
 	for (unsigned i = 0; i < FD_SHORT; i++) {
 		ring.mode = i == FD_DISCARD ? WAYMARK_RING_DISCARD : WAYMARK_RING_OVERWRITE;
-		ring.clock = i == FD_DISCARD ? WAYMARK_CLOCK_COUNTER : i == FD_PLUGIN ? WAYMARK_CLOCK_PLUGIN : WAYMARK_CLOCK_MONOTONIC;
+		ring.clock = i == FD_DISCARD  ? WAYMARK_CLOCK_COUNTER
+			     : i == FD_PLUGIN ? WAYMARK_CLOCK_PLUGIN
+					      : WAYMARK_CLOCK_MONOTONIC;
 		ring.uuid[0] = (uint8_t)i;
 		if (waymark_ring_set_create(&ring, &sets[i]) != 0)
 			abort();
@@ -152,7 +160,8 @@ static int understand_event(const void *body, size_t len)
 	size_t encoded_len;
 	uint32_t number;
 
-	if (wmk_event_msg_decode(body, len, &number, &encoded, &encoded_len) < 0 || wmk_event_decode(encoded, encoded_len, &class) < 0)
+	if (wmk_event_msg_decode(body, len, &number, &encoded, &encoded_len) < 0 ||
+	    wmk_event_decode(encoded, encoded_len, &class) < 0)
 		return -EPROTO;
 	wmk_event_class_free(class);
 	return number < wmk_tracer.n_events ? 0 : -EPROTO;
@@ -215,7 +224,8 @@ static size_t act(const uint8_t *data, size_t size)
 			len = sizeof(frame) + frame.length;
 	}
 	if (frame.type == TYPE_HEADER && len - sizeof(frame) == frame.length)
-		memcpy(sets[FD_CHANGED]->header, data + sizeof(frame), frame.length < sizeof(header) ? frame.length : sizeof(header));
+		memcpy(sets[FD_CHANGED]->header, data + sizeof(frame),
+		       frame.length < sizeof(header) ? frame.length : sizeof(header));
 	else if (frame.type == TYPE_DIES)
 		controller.dies = true;
 	else if (controller.sock >= 0)

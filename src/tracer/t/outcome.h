@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* outcome.h - a program of one kind under a controller of its own, and what came of it. For tests that have included cmocka. */
+/*
+ * outcome.h - a program of one kind under a controller of its own, and what came of it. For tests that have included
+ * cmocka.
+ */
 #ifndef WMK_TRACER_T_OUTCOME_H
 #define WMK_TRACER_T_OUTCOME_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prog_busy.c - threads that record all the time, some in a library that is loaded and unloaded meanwhile, some with a signal on top,
- * while a controller enables, disables, destroys. Ends when its standard input does. Prints how many records it has begun.
+ * prog_busy.c - threads that record all the time, some in a library that is loaded and unloaded meanwhile, some with a
+ * signal on top, while a controller enables, disables, destroys. Ends when its standard input does. Prints how many
+ * records it has begun.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -61,7 +62,10 @@ static void *load(void *arg)
 		*(void **)&on = dlsym(library, "loaded_on");
 		for (int i = 0; i < 200; i++, n++)
 			hit((unsigned)n);
-		/* Now and then it stays until a controller has enabled it, be that slow, and on; else it goes at any moment. */
+		/*
+		 * Now and then it stays until a controller has enabled it, be that slow, and on; else it goes at any
+		 * moment.
+		 */
 		quiet = ++loads % 64 == 2;
 		while (quiet && !on() && !stop)
 			usleep(200);

@@ -92,16 +92,19 @@ static void references(void)
 static void run_time(void)
 {
 	static const struct waymark_field fields[] = {
-		{ .type = WAYMARK_T_U8, .name = "a", .flags = WAYMARK_F_NAMED }, { .type = WAYMARK_T_STRING, .name = "s", .flags = WAYMARK_F_NAMED },
+		{ .type = WAYMARK_T_U8, .name = "a", .flags = WAYMARK_F_NAMED },
+		{ .type = WAYMARK_T_STRING, .name = "s", .flags = WAYMARK_F_NAMED },
 		{ .type = WAYMARK_T_S32, .name = "b", .flags = WAYMARK_F_NAMED },
 	};
-	static const struct waymark_schema schema = { .size = sizeof(schema), .provider = "t", .name = "run_time", .fields = fields, .n_fields = 3 };
+	static const struct waymark_schema schema = {
+		.size = sizeof(schema), .provider = "t", .name = "run_time", .fields = fields, .n_fields = 3
+	};
 	struct waymark_event *event = waymark_event_register(&schema);
 	union waymark_value values[3] = { { .u64 = 9 }, { .ref = { "run", SIZE_MAX } }, { .s64 = -9 } };
 
 	/*
-	 * Registering waits for nobody: a controller that wants all events has said so in a moment; of one that does not, the state dump is
-	 * done by then.
+	 * Registering waits for nobody: a controller that wants all events has said so in a moment; of one that does
+	 * not, the state dump is done by then.
 	 */
 	for (int i = 0; i < (wm_enabled(t, large) ? 5000 : 500) && !waymark_event_enabled(event); i++)
 		usleep(1000);

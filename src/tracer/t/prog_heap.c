@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prog_heap.c - a program with an allocator of its own, as jemalloc is one: at its first use it registers what locks it around a
- * fork. Status 55: it was called while it was locked, by the thread that forks. (There a real one waits for ever.)
+ * prog_heap.c - a program with an allocator of its own, as jemalloc is one: at its first use it registers what locks it
+ * around a fork. Status 55: it was called while it was locked, by the thread that forks. (There a real one waits for
+ * ever.)
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* prog_host.c - programs with ways of their own, which the library must not get into. What comes out is in test_host.c. */
+/*
+ * prog_host.c - programs with ways of their own, which the library must not get into. What comes out is in test_host.c.
+ */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -37,7 +39,8 @@ __attribute__((visibility("default"))) const char *__asan_default_options(void)
 #endif
 
 static int in_main;
-static atomic_int trapped, trapped_elsewhere;   /* system calls that were answered here; of other threads than the first */
+/* system calls that were answered here; of other threads than the first */
+static atomic_int trapped, trapped_elsewhere;
 
 static void mark(const char *where)
 {
@@ -156,7 +159,8 @@ static int do_cancel(void)
 	pthread_t thread;
 	void *result = NULL;
 
-	if (pthread_create(&thread, NULL, connect_cancelled, NULL) != 0 || pthread_join(thread, &result) != 0 || result != PTHREAD_CANCELED)
+	if (pthread_create(&thread, NULL, connect_cancelled, NULL) != 0 || pthread_join(thread, &result) != 0 ||
+	    result != PTHREAD_CANCELED)
 		_exit(3);
 	if (!connected)
 		_exit(4);       /* it has ended in there, and the lock is held for ever */
@@ -266,7 +270,9 @@ static int do_announce(void)
 {
 	static char names[32][101];
 	struct waymark_field fields[32] = { { 0 } };
-	struct waymark_schema schema = { .size = sizeof(schema), .provider = "host", .name = "announced", .fields = fields, .n_fields = 32 };
+	struct waymark_schema schema = {
+		.size = sizeof(schema), .provider = "host", .name = "announced", .fields = fields, .n_fields = 32
+	};
 	struct waymark_event *event = NULL;
 	char byte;
 
@@ -341,8 +347,8 @@ __attribute__((section(".preinit_array"), used)) static void (*const at_once)(in
 /* ── the environment ─────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Stands before the C library's, for libwaymark too. From main() on the environment is the program's, which may change it at any moment, and
- * before that its first thread's.
+ * Stands before the C library's, for libwaymark too. From main() on the environment is the program's, which may change
+ * it at any moment, and before that its first thread's.
  */
 char *secure_getenv(const char *name)
 {
@@ -356,7 +362,10 @@ char *secure_getenv(const char *name)
 	return NULL;
 }
 
-/* A child finds its controller by what the environment was at the start. (With rings of its own it records nothing before.) */
+/*
+ * A child finds its controller by what the environment was at the start. (With rings of its own it records nothing
+ * before.)
+ */
 static int do_environment(void)
 {
 	mark("before");

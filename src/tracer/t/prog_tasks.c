@@ -341,11 +341,22 @@ static int do_simple(void)
 
 int main(int argc, char **argv)
 {
-	static const struct { const char *name; int (*run)(void); } kinds[] = {
-		{ "fork", do_fork }, { "vfork", do_vfork }, { "clone", do_clone }, { "clone_copy", do_clone_copy },
-		{ "descriptors", do_descriptors }, { "unshare", do_unshare }, { "setuid", do_setuid }, { "stop", do_stop },
-		{ "exec", do_exec }, { "text", do_text }, { "simple", do_simple }, { "setns", do_setns },
-		{ "clone_fork", do_clone_fork }, { "leave", do_leave },
+	static const struct { const char *name; int (*run)(void);
+	} kinds[] = {
+		{ "fork", do_fork },
+		{ "vfork", do_vfork },
+		{ "clone", do_clone },
+		{ "clone_copy", do_clone_copy },
+		{ "descriptors", do_descriptors },
+		{ "unshare", do_unshare },
+		{ "setuid", do_setuid },
+		{ "stop", do_stop },
+		{ "exec", do_exec },
+		{ "text", do_text },
+		{ "simple", do_simple },
+		{ "setns", do_setns },
+		{ "clone_fork", do_clone_fork },
+		{ "leave", do_leave },
 		{ "clone_setuid", do_clone_setuid },
 	};
 

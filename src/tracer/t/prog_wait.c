@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* prog_wait.c - programs that outlive their controllers, or were there before them. What comes out is in test_daemon.c, test_filter.c and test_quick.c. */
+/*
+ * prog_wait.c - programs that outlive their controllers, or were there before them. What comes out is in test_daemon.c,
+ * test_filter.c and test_quick.c.
+ */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -59,7 +62,10 @@ static int step_by_step(void)
 	return 0;
 }
 
-/* For each byte that comes: a number of each size, in records of their own and behind one another, where the odd one shifts who follows. */
+/*
+ * For each byte that comes: a number of each size, in records of their own and behind one another, where the odd one
+ * shifts who follows.
+ */
 static int numbers(void)
 {
 	static const uint64_t values[] = QUICK_VALUES;
@@ -69,10 +75,11 @@ static int numbers(void)
 		for (unsigned i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 			const uint64_t v = values[i];
 
-			waymark(t, numbers, wm_named("i", (uint8_t)i), wm_named("u64", v), wm_named("s8", (int8_t)v), wm_named("u16", (uint16_t)v),
-				wm_named("s32", (int32_t)v), wm_named("u8", (uint8_t)v), wm_named("s64", (int64_t)v), wm_named("u32", (uint32_t)v),
-				wm_named("s16", (int16_t)v));
-			waymark(t, straight, wm_named("u64", v), wm_named("u32", (uint32_t)v), wm_named("s16", (int16_t)v), wm_named("i", (uint8_t)i));
+			waymark(t, numbers, wm_named("i", (uint8_t)i), wm_named("u64", v), wm_named("s8", (int8_t)v),
+				wm_named("u16", (uint16_t)v), wm_named("s32", (int32_t)v), wm_named("u8", (uint8_t)v),
+				wm_named("s64", (int64_t)v), wm_named("u32", (uint32_t)v), wm_named("s16", (int16_t)v));
+			waymark(t, straight, wm_named("u64", v), wm_named("u32", (uint32_t)v),
+				wm_named("s16", (int16_t)v), wm_named("i", (uint8_t)i));
 		}
 		if (write(0, &byte, 1) != 1)
 			return 4;

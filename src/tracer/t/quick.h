@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* quick.h - the numbers that prog_wait records for test_quick.c: around the bounds of every size. Each is 64 bits, and cut off for less. */
+/*
+ * quick.h - the numbers that prog_wait records for test_quick.c: around the bounds of every size. Each is 64 bits, and
+ * cut off for less.
+ */
 #ifndef WMK_TRACER_T_QUICK_H
 #define WMK_TRACER_T_QUICK_H
 

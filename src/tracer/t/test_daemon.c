@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_daemon.c - controllers that come after their programs, die and are replaced under them, are stopped, are two; and FIFOs that are
- * none.
+ * test_daemon.c - controllers that come after their programs, die and are replaced under them, are stopped, are two;
+ * and FIFOs that are none.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -69,8 +69,8 @@ static void comes_later(void **state)
 }
 
 /*
- * In 1200 ms of nothing that thread does not wake. Its first look may end in the first of them, on a machine that is busy otherwise: behind some in
- * which it did not wake there is none in which it does.
+ * In 1200 ms of nothing that thread does not wake. Its first look may end in the first of them, on a machine that is
+ * busy otherwise: behind some in which it did not wake there is none in which it does.
  */
 static void helper_rests(pid_t pid, int tid)
 {
@@ -188,7 +188,9 @@ static void wait_for_mark(struct controller *c)
 	run_forget(&records);
 }
 
-/* What the next controller does not want is disabled; what a controller that does not persist has enabled goes with it. */
+/*
+ * What the next controller does not want is disabled; what a controller that does not persist has enabled goes with it.
+ */
 static void not_confirmed(void **state)
 {
 	struct controller_options options = { .prefix = "t:", .notifies = true };
@@ -386,8 +388,9 @@ static int two_in_namespace(void)
 	int input;
 
 	if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-	    mount("none", "/run", "tmpfs", 0, "mode=755") != 0 || mkdir("/run/waymark", 0755) != 0 || mkdir("/run/user", 0755) != 0 ||
-	    mkdir("/run/user/12345", 0755) != 0 || mkdir("/run/user/12345/waymark", 0755) != 0)
+	    mount("none", "/run", "tmpfs", 0, "mode=755") != 0 || mkdir("/run/waymark", 0755) != 0 ||
+	    mkdir("/run/user", 0755) != 0 || mkdir("/run/user/12345", 0755) != 0 ||
+	    mkdir("/run/user/12345/waymark", 0755) != 0)
 		return 77;
 	struct controller *root = controller_start("/run/waymark", &options);
 	struct controller *user = controller_start("/run/user/12345/waymark", &options);
@@ -427,7 +430,8 @@ static int two_in_namespace(void)
 	    controller_read(user, count_tick, &users, NULL, NULL) < 0)
 		return 6;
 	for (int i = 0; i < 4; i++)
-		if (roots.total[i] == 0 || roots.n[i] != roots.total[i] || users.total[i] == 0 || users.n[i] != users.total[i])
+		if (roots.total[i] == 0 || roots.n[i] != roots.total[i] || users.total[i] == 0 ||
+		    users.n[i] != users.total[i])
 			return 7;
 	controller_free(root);
 	controller_free(user);
@@ -457,8 +461,14 @@ static void two(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(comes_later), cmocka_unit_test(sleeps), cmocka_unit_test(replaced), cmocka_unit_test(not_confirmed),
-		cmocka_unit_test(private_rings), cmocka_unit_test(stopped), cmocka_unit_test(files_that_are_not_trusted), cmocka_unit_test(dumps_again),
+		cmocka_unit_test(comes_later),
+		cmocka_unit_test(sleeps),
+		cmocka_unit_test(replaced),
+		cmocka_unit_test(not_confirmed),
+		cmocka_unit_test(private_rings),
+		cmocka_unit_test(stopped),
+		cmocka_unit_test(files_that_are_not_trusted),
+		cmocka_unit_test(dumps_again),
 		cmocka_unit_test(two),
 	};
 

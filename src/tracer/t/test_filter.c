@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_filter.c - filters that are none, sent by a controller: each is answered by an error and never runs, what was enabled before stays as it
- * was, and a filter that is one works behind all of them.
+ * test_filter.c - filters that are none, sent by a controller: each is answered by an error and never runs, what was
+ * enabled before stays as it was, and a filter that is one works behind all of them.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -96,14 +96,18 @@ struct sample {
 static void sample_make(struct sample *s)
 {
 	*s = (struct sample){
-		.inputs = { { WMK_FILTER_SIGNED, WMK_FILTER_FIELD, N, 0 }, { WMK_FILTER_TEXT, WMK_FILTER_FIELD, TEXT, 0 },
-			    { WMK_FILTER_SIGNED, WMK_FILTER_FIELD, SEQ, 1 }, { WMK_FILTER_DOUBLE, WMK_FILTER_FIELD, RATIO, 0 } },
+		.inputs = { { WMK_FILTER_SIGNED, WMK_FILTER_FIELD, N, 0 },
+			    { WMK_FILTER_TEXT, WMK_FILTER_FIELD, TEXT, 0 },
+			    { WMK_FILTER_SIGNED, WMK_FILTER_FIELD, SEQ, 1 },
+			    { WMK_FILTER_DOUBLE, WMK_FILTER_FIELD, RATIO, 0 } },
 		.insns = { { .op = WMK_FILTER_ADD, .dst = 4, .a = 0, .b = WMK_FILTER_IMMEDIATE, .value.i = 1 },
 			   { .op = WMK_FILTER_JMATCH, .a = 1, .to = 3, .value.text = { 0, 4 } },
 			   { .op = WMK_FILTER_JUMP, .to = 3 },
 			   { .op = WMK_FILTER_RETURN, .value.u = 1 } },
 	};
-	s->program = (struct wmk_filter_program){ .n_inputs = 4, .n_insns = 4, .pool_bytes = 4, .inputs = s->inputs, .insns = s->insns, .pool = "word" };
+	s->program = (struct wmk_filter_program){
+		.n_inputs = 4, .n_insns = 4, .pool_bytes = 4, .inputs = s->inputs, .insns = s->insns, .pool = "word"
+	};
 }
 
 static size_t sample_bytes(const struct sample *s, uint8_t **bytes)
@@ -181,8 +185,11 @@ static void send_faults(struct rig *rig)
 /* Cut off anywhere, with something behind, with each length in its head a lie. */
 static void send_wrong_lengths(struct rig *rig)
 {
-	static const struct { unsigned at; int by; } lies[] = { { 1, 1 }, { 1, -1 }, { 1, 100 }, { 2, 1 }, { 2, -1 }, { 3, 1 }, { 3, -1 }, { 4, 1 },
-								{ 4, -1 }, { 5, 1 }, { 7, 0x7f }, { 0, 1 } };
+	static const struct {
+		unsigned at;
+		int by;
+	} lies[] = { { 1, 1 },  { 1, -1 }, { 1, 100 }, { 2, 1 }, { 2, -1 },   { 3, 1 },
+		     { 3, -1 }, { 4, 1 },  { 4, -1 },  { 5, 1 }, { 7, 0x7f }, { 0, 1 } };
 	struct sample s;
 	uint8_t *bytes, *longer;
 
@@ -206,7 +213,10 @@ static void send_wrong_lengths(struct rig *rig)
 	free(bytes);
 }
 
-/* Bytes of any kind, of a version that there is not; then with a head that is right, and instructions of any kind up to one that is none. */
+/*
+ * Bytes of any kind, of a version that there is not; then with a head that is right, and instructions of any kind up to
+ * one that is none.
+ */
 static void send_random(struct rig *rig)
 {
 	unsigned seed = (unsigned)getpid();
@@ -279,7 +289,9 @@ static void what_was_enabled_stays(void **state)
 	rig_end(&rig);
 }
 
-/* What no message can hold is no message of ours: who sends it is not listened to any more, and the next controller is. */
+/*
+ * What no message can hold is no message of ours: who sends it is not listened to any more, and the next controller is.
+ */
 static void longer_than_a_message(void **state)
 {
 	uint8_t *bytes = calloc(1, WMK_WIRE_FILTER_MAX + 1);
@@ -306,7 +318,9 @@ static void longer_than_a_message(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(none_runs), cmocka_unit_test(what_was_enabled_stays), cmocka_unit_test(longer_than_a_message),
+		cmocka_unit_test(none_runs),
+		cmocka_unit_test(what_was_enabled_stays),
+		cmocka_unit_test(longer_than_a_message),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

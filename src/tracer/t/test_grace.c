@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_grace.c - events are enabled and disabled, the channel is destroyed and made again, a library comes and goes, probes are connected
- * and disconnected, all while sixteen threads record. The program lives, and every record that comes out is one that went in.
+ * test_grace.c - events are enabled and disabled, the channel is destroyed and made again, a library comes and goes,
+ * probes are connected and disconnected, all while sixteen threads record. The program lives, and every record that
+ * comes out is one that went in.
  */
 #include <limits.h>
 #include <setjmp.h>
@@ -34,7 +35,8 @@ static void look(void *data, uint32_t ring, uint64_t ts, const char *text)
 	(void)ts;
 	if (sscanf(text, "t:small me=%lu n=%lu%n", &me, &n, &end) == 2 && me < 16 && !text[end])
 		seen->small++;
-	else if (sscanf(text, "t:text me=%lu text=\"%19[a-z ]\" n=%lu%n", &me, word, &n, &end) == 3 && !strcmp(word, "some text") && !text[end])
+	else if (sscanf(text, "t:text me=%lu text=\"%19[a-z ]\" n=%lu%n", &me, word, &n, &end) == 3 &&
+		 !strcmp(word, "some text") && !text[end])
 		seen->text++;
 	else if (sscanf(text, "t:loaded n=%lu%n", &n, &end) == 1 && !text[end])
 		seen->loaded++;
@@ -86,7 +88,10 @@ static void while_recording(void **state)
 	close(saved);
 	close(ends[0]);
 	assert_true(controller_wait_done(c, 1));
-	/* So many rounds, and on until each kind of record has come through: which one does in a round is the scheduler's choice. */
+	/*
+	 * So many rounds, and on until each kind of record has come through: which one does in a round is the
+	 * scheduler's choice.
+	 */
 	for (unsigned i = 0; i < rounds(100) || (!all_seen(&seen) && i < 2000); i++) {
 		assert_true(controller_disable_all(c));
 		assert_true(controller_enable_all(c));
@@ -102,8 +107,8 @@ static void while_recording(void **state)
 	assert_true(controller_read(c, look, &seen, NULL, NULL) >= 0);
 	assert_int_equal(seen.wrong, 0);
 	if (!all_seen(&seen))
-		fail_msg("records seen: %lu small, %lu text, %lu of the library, %lu of the handler", seen.small, seen.text, seen.loaded,
-			 seen.handler);
+		fail_msg("records seen: %lu small, %lu text, %lu of the library, %lu of the handler", seen.small,
+			 seen.text, seen.loaded, seen.handler);
 	controller_free(c);
 	run_remove_dir();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_host.c - the library in programs that have ways of their own: an environment that changes, a sandbox, handlers that jump or
- * fork, an allocator, no devices, libraries that are replaced.
+ * test_host.c - the library in programs that have ways of their own: an environment that changes, a sandbox, handlers
+ * that jump or fork, an allocator, no devices, libraries that are replaced.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -44,8 +44,9 @@ static void trap(void **state)
 }
 
 /*
- * A signal that comes while the library holds its lock for a fork is handled when that is over. Where it holds it for something
- * else, handlers come at once, and fork without the library: their children live, and what they record is lost, counted.
+ * A signal that comes while the library holds its lock for a fork is handled when that is over. Where it holds it for
+ * something else, handlers come at once, and fork without the library: their children live, and what they record is
+ * lost, counted.
  */
 static void handlers(void **state)
 {
@@ -84,7 +85,9 @@ static void cancel(void **state)
 	run_forget(&o.records);
 }
 
-/* Who has left a record for ever keeps memory, and nobody waiting: not a controller, not the helper, not the program. */
+/*
+ * Who has left a record for ever keeps memory, and nobody waiting: not a controller, not the helper, not the program.
+ */
 static void jump(void **state)
 {
 	struct controller_options options = { .prefix = "t:mark", .field_limit = 65536 };
@@ -251,9 +254,9 @@ static void swapped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(environment), cmocka_unit_test(trap), cmocka_unit_test(jump),
-		cmocka_unit_test(no_devices), cmocka_unit_test(handlers), cmocka_unit_test(heap), cmocka_unit_test(swapped),
-		cmocka_unit_test(cancel),
+		cmocka_unit_test(environment), cmocka_unit_test(trap),     cmocka_unit_test(jump),
+		cmocka_unit_test(no_devices),  cmocka_unit_test(handlers), cmocka_unit_test(heap),
+		cmocka_unit_test(swapped),     cmocka_unit_test(cancel),
 	};
 
 	/* Nothing here is about a machine that is slow. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_moved.c - events are moved from one channel to another, to and fro, or are given one filter after the other, all while threads record by
- * every path: each record is there once, or not at all where no filter wants it.
+ * test_moved.c - events are moved from one channel to another, to and fro, or are given one filter after the other, all
+ * while threads record by every path: each record is there once, or not at all where no filter wants it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -36,8 +36,8 @@ static void look(void *data, uint32_t ring, uint64_t ts, const char *text)
 	for (unsigned k = 0; k < KINDS; k++) {
 		size_t len = strlen(kinds[k]);
 
-		if (strncmp(text, kinds[k], len) == 0 && sscanf(text + len, " me=%u n=%u", &me, &n) == 2 && me < MOVED_THREADS &&
-		    n / MOVED_RECORDS == seen.round) {
+		if (strncmp(text, kinds[k], len) == 0 && sscanf(text + len, " me=%u n=%u", &me, &n) == 2 &&
+		    me < MOVED_THREADS && n / MOVED_RECORDS == seen.round) {
 			seen.count[k][me][n % MOVED_RECORDS]++;
 			return;
 		}
@@ -90,8 +90,8 @@ static void check_round(struct controller *c, unsigned first)
 		for (unsigned t = 0; t < MOVED_THREADS; t++)
 			for (unsigned n = 0; n < MOVED_RECORDS; n++)
 				if (seen.count[k][t][n] != (n >= first))
-					fail_msg("round %u: record %u of %s by thread %u is there %u times", seen.round, n, kinds[k], t,
-						 seen.count[k][t][n]);
+					fail_msg("round %u: record %u of %s by thread %u is there %u times", seen.round,
+						 n, kinds[k], t, seen.count[k][t][n]);
 	seen.round++;
 }
 
@@ -132,15 +132,22 @@ static void write_form(char *to, size_t size, const char *form, unsigned number)
 }
 
 /*
- * Filters that all say the same in other words, of all sizes, so that a filter's memory becomes another's while records look at it: from the
- * middle of the round on.
+ * Filters that all say the same in other words, of all sizes, so that a filter's memory becomes another's while records
+ * look at it: from the middle of the round on.
  */
 static void filters_that_change(void **state)
 {
 	static const char *const forms[] = {
-		"n >= #", "n * 2 >= # * 2 && me < 100", "!(n < #)", "n + 0.5 > #", "n >= # && (!exists(arg3) || arg3 == \"*\")", "# <= n",
-		"n / 1 - # >= 0 && !(me in [50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76, 77])",
-		"n >= # && (exists(arg3) ? arg3 in [\"behind\", \"no\", \"a text that makes the pool of this filter long, longer than that of all others\"] || arg3 == \"in*\" : 1)",
+		"n >= #",
+		"n * 2 >= # * 2 && me < 100",
+		"!(n < #)",
+		"n + 0.5 > #",
+		"n >= # && (!exists(arg3) || arg3 == \"*\")",
+		"# <= n",
+		"n / 1 - # >= 0 && !(me in [50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, "
+		"68, 69, 70, 71, 72, 73, 74, 75, 76, 77])",
+		"n >= # && (exists(arg3) ? arg3 in [\"behind\", \"no\", \"a text that makes the pool of this filter "
+		"long, longer than that of all others\"] || arg3 == \"in*\" : 1)",
 	};
 	enum { FORMS = sizeof(forms) / sizeof(forms[0]) };
 	struct controller_options options = { .prefix = "m:", .subbuf_size = 1 << 20, .n_subbufs = 32 };

@@ -137,7 +137,10 @@ static int told_of(const struct wmk_frame *frame, const void *body, uint32_t *nu
 
 /* ── announcements ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* An event comes and goes a thousand times, told of each time to who does not listen: it hears of the last state, and of few before. */
+/*
+ * An event comes and goes a thousand times, told of each time to who does not listen: it hears of the last state, and
+ * of few before.
+ */
 static void events_come_and_go(void **state)
 {
 	enum { TURNS = 1001 };
@@ -244,8 +247,9 @@ static void refuse(int sock, int err)
 }
 
 /*
- * Who is turned away does not come again at once, but comes, though nothing has changed: its controller had no room, and may have some. Who is not wanted
- * does not. (What is waited for in vain is the least that must pass without a knock.)
+ * Who is turned away does not come again at once, but comes, though nothing has changed: its controller had no room,
+ * and may have some. Who is not wanted does not. (What is waited for in vain is the least that must pass without a
+ * knock.)
  */
 static void turned_away(void **state)
 {
@@ -273,7 +277,8 @@ static void turned_away(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(turned_away), cmocka_unit_test(events_come_and_go), cmocka_unit_test(answers_pile_up) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(turned_away), cmocka_unit_test(events_come_and_go),
+					    cmocka_unit_test(answers_pile_up) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

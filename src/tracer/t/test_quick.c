@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_quick.c - filters that are one comparison, which the recording path asks without running a program: numbers of every size and sign, at places
- * that are aligned and not, each operator of the bytecode with each bound, and both ways round, against C's own comparison.
+ * test_quick.c - filters that are one comparison, which the recording path asks without running a program: numbers of
+ * every size and sign, at places that are aligned and not, each operator of the bytecode with each bound, and both ways
+ * round, against C's own comparison.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,9 +31,10 @@ static const struct field {
 	uint8_t bits;
 	bool is_signed;
 } fields[] = {
-	{ "numbers", 1, 64, false }, { "numbers", 2, 8, true }, { "numbers", 3, 16, false }, { "numbers", 4, 32, true }, { "numbers", 5, 8, false },
-	{ "numbers", 6, 64, true }, { "numbers", 7, 32, false }, { "numbers", 8, 16, true }, { "straight", 0, 64, false }, { "straight", 1, 32, false },
-	{ "straight", 2, 16, true },
+	{ "numbers", 1, 64, false },  { "numbers", 2, 8, true },   { "numbers", 3, 16, false },
+	{ "numbers", 4, 32, true },   { "numbers", 5, 8, false },  { "numbers", 6, 64, true },
+	{ "numbers", 7, 32, false },  { "numbers", 8, 16, true },  { "straight", 0, 64, false },
+	{ "straight", 1, 32, false }, { "straight", 2, 16, true },
 };
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))
 
@@ -59,8 +61,9 @@ static bool compares(unsigned op, uint64_t a, uint64_t b)
 	}
 }
 
-static const unsigned ops[] = { WMK_FILTER_JEQ, WMK_FILTER_JNE, WMK_FILTER_JLT, WMK_FILTER_JNLT, WMK_FILTER_JLE, WMK_FILTER_JNLE, WMK_FILTER_JLT_U,
-				WMK_FILTER_JNLT_U, WMK_FILTER_JLE_U, WMK_FILTER_JNLE_U };
+static const unsigned ops[] = { WMK_FILTER_JEQ,   WMK_FILTER_JNE,   WMK_FILTER_JLT,   WMK_FILTER_JNLT,
+				WMK_FILTER_JLE,   WMK_FILTER_JNLE,  WMK_FILTER_JLT_U, WMK_FILTER_JNLT_U,
+				WMK_FILTER_JLE_U, WMK_FILTER_JNLE_U };
 #define OPS (sizeof(ops) / sizeof(ops[0]))
 
 struct rig {
@@ -71,12 +74,17 @@ struct rig {
 
 static void filter_send(const struct rig *rig, const struct field *field, unsigned op, uint64_t bound, bool jump_wants)
 {
-	const struct wmk_filter_input input = { field->is_signed || field->bits < 64 ? WMK_FILTER_SIGNED : WMK_FILTER_UNSIGNED, WMK_FILTER_FIELD,
-						field->number, 0 };
-	const struct wmk_filter_insn insns[] = { { .op = (uint8_t)op, .a = 0, .b = WMK_FILTER_IMMEDIATE, .to = 2, .value.u = bound },
-						 { .op = WMK_FILTER_RETURN, .value.u = !jump_wants },
-						 { .op = WMK_FILTER_RETURN, .value.u = jump_wants } };
-	const struct wmk_filter_program program = { .n_inputs = 1, .n_insns = 3, .inputs = &input, .insns = insns, .pool = "" };
+	const struct wmk_filter_input input = { field->is_signed || field->bits < 64 ? WMK_FILTER_SIGNED
+										     : WMK_FILTER_UNSIGNED,
+						WMK_FILTER_FIELD, field->number, 0 };
+	const struct wmk_filter_insn insns[] = {
+		{ .op = (uint8_t)op, .a = 0, .b = WMK_FILTER_IMMEDIATE, .to = 2, .value.u = bound },
+		{ .op = WMK_FILTER_RETURN, .value.u = !jump_wants },
+		{ .op = WMK_FILTER_RETURN, .value.u = jump_wants }
+	};
+	const struct wmk_filter_program program = {
+		.n_inputs = 1, .n_insns = 3, .inputs = &input, .insns = insns, .pool = ""
+	};
 	uint8_t *bytes;
 	long len = wmk_filter_encode(&program, &bytes);
 
@@ -122,8 +130,9 @@ static void try_one(const struct rig *rig, const struct field *field, unsigned o
 	const uint64_t came = recorded(rig, field->event);
 
 	if (came != wanted)
-		fail_msg("%s, field %u of %u bits: operator %u with %#llx, %d: of the values came %#llx, not %#llx", field->event, field->number, field->bits, op,
-			 (unsigned long long)bound, jump_wants, (unsigned long long)came, (unsigned long long)wanted);
+		fail_msg("%s, field %u of %u bits: operator %u with %#llx, %d: of the values came %#llx, not %#llx",
+			 field->event, field->number, field->bits, op, (unsigned long long)bound, jump_wants,
+			 (unsigned long long)came, (unsigned long long)wanted);
 }
 
 static void one_comparison(void **state)

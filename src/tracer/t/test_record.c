@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_record.c - what a program records, of every field type and at every place, comes out of the rings as it went in. */
+/*
+ * test_record.c - what a program records, of every field type and at every place, comes out of the rings as it went in.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +38,11 @@ static void assert_once(const struct run_records *records, const char *text)
 static void every_type(void **state)
 {
 	static const char *const expected[] = {
-		"t:in_constructor", "t:in_destructor", "t:in_handler number=10", "t:in_thread arg=42", "t:guards_agree",
+		"t:in_constructor",
+		"t:in_destructor",
+		"t:in_handler number=10",
+		"t:in_thread arg=42",
+		"t:guards_agree",
 		"t:small s8=-8 u8=200 s16=-1600 u16=60000",
 		"t:large s32=-320000 u32=4000000000 s64=-64000000000 u64=18000000000000000000",
 		"t:other yes=1 f=1.5 d=-0.25 pointer=0x1234",
@@ -45,7 +51,8 @@ static void every_type(void **state)
 		"t:strings text=\"hello\" null=\"(null)\" part=\"abc\" last=7",
 		"t:blobs raw=[0x1,0x2,0xff] seq=[1,-2] arr=[1,-2,3] none=[]",
 		("t:cut before=1 large=\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxx\xe2\x80\xa6\" "
-		"seq=[2021161080,2021161080,2021161080,2021161080,2021161080,2021161080,2021161080,2021161080] after=2"),
+		 "seq=[2021161080,2021161080,2021161080,2021161080,2021161080,2021161080,2021161080,2021161080] "
+		 "after=2"),
 		/* 35 bytes do not fit into 32: 29 and the ellipsis */
 		"t:utf8 text=\"aaaaaaaaaaaaaaaaaaaaaaaaaaa\xc3\xa4\xe2\x80\xa6\"",
 		"marker:mark count=5 name=\"five\"",
@@ -87,8 +94,11 @@ static void contexts(void **state)
 
 static void all_contexts(void **state)
 {
-	struct controller_options options = { .prefix = "t:strings", .n_contexts = 6,
-		.contexts = { WMK_CONTEXT_CPU_ID, WMK_CONTEXT_IP, WMK_CONTEXT_PROCNAME, WMK_CONTEXT_PTHREAD_ID, WMK_CONTEXT_VTID, WMK_CONTEXT_VPID } };
+	struct controller_options options = { .prefix = "t:strings",
+					      .n_contexts = 6,
+					      .contexts = { WMK_CONTEXT_CPU_ID, WMK_CONTEXT_IP, WMK_CONTEXT_PROCNAME,
+							    WMK_CONTEXT_PTHREAD_ID, WMK_CONTEXT_VTID,
+							    WMK_CONTEXT_VPID } };
 	uint64_t lost;
 	struct run_records records = run_fields(&options, &lost, NULL);
 	int cpu;
@@ -102,7 +112,9 @@ static void all_contexts(void **state)
 	run_forget(&records);
 }
 
-/* Of each loaded object that names a file with its debugging information, as binutils reads it, the name is recorded. */
+/*
+ * Of each loaded object that names a file with its debugging information, as binutils reads it, the name is recorded.
+ */
 static void check_debug_links(const struct run_records *records)
 {
 	char path[256], command[400], name[256];
@@ -114,7 +126,8 @@ static void check_debug_links(const struct run_records *records)
 
 		if (!at || sscanf(at, "path=\"%255[^\"]", path) != 1)
 			continue;
-		snprintf(command, sizeof(command), "readelf -p .gnu_debuglink '%s' 2>/dev/null | sed -n 's/^ *\\[ *0\\] *//p'", path);
+		snprintf(command, sizeof(command),
+			 "readelf -p .gnu_debuglink '%s' 2>/dev/null | sed -n 's/^ *\\[ *0\\] *//p'", path);
 		FILE *readelf = popen(command, "re");
 
 		assert_non_null(readelf);
@@ -151,7 +164,10 @@ static void loaded_objects(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_type), cmocka_unit_test(contexts), cmocka_unit_test(all_contexts), cmocka_unit_test(loaded_objects),
+		cmocka_unit_test(every_type),
+		cmocka_unit_test(contexts),
+		cmocka_unit_test(all_contexts),
+		cmocka_unit_test(loaded_objects),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_tasks.c - fork, vfork, clone, exec, namespaces, users, descriptors: each records what it should, and loses what it must, counted. */
+/*
+ * test_tasks.c - fork, vfork, clone, exec, namespaces, users, descriptors: each records what it should, and loses what
+ * it must, counted.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -180,7 +183,9 @@ static double seconds(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* A controller that accepts and is silent costs what WAYMARK_REGISTER_TIMEOUT says; WAYMARK_DISABLE does not even ask. */
+/*
+ * A controller that accepts and is silent costs what WAYMARK_REGISTER_TIMEOUT says; WAYMARK_DISABLE does not even ask.
+ */
 static void silent_controller(void **state)
 {
 	struct controller_options options = { .silent = true };
@@ -209,10 +214,20 @@ static void silent_controller(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(forks), cmocka_unit_test(vforks), cmocka_unit_test(clones), cmocka_unit_test(clones_with_memory_of_their_own),
-		cmocka_unit_test(copies_of_clones), cmocka_unit_test(descriptors), cmocka_unit_test(user_namespace), cmocka_unit_test(other_pid_namespace),
-		cmocka_unit_test(other_user), cmocka_unit_test(other_user_in_this_memory),
-		cmocka_unit_test(first_thread_leaves), cmocka_unit_test(helper_stopped), cmocka_unit_test(executes), cmocka_unit_test(text_is_not_writable),
+		cmocka_unit_test(forks),
+		cmocka_unit_test(vforks),
+		cmocka_unit_test(clones),
+		cmocka_unit_test(clones_with_memory_of_their_own),
+		cmocka_unit_test(copies_of_clones),
+		cmocka_unit_test(descriptors),
+		cmocka_unit_test(user_namespace),
+		cmocka_unit_test(other_pid_namespace),
+		cmocka_unit_test(other_user),
+		cmocka_unit_test(other_user_in_this_memory),
+		cmocka_unit_test(first_thread_leaves),
+		cmocka_unit_test(helper_stopped),
+		cmocka_unit_test(executes),
+		cmocka_unit_test(text_is_not_writable),
 		cmocka_unit_test(silent_controller),
 	};
 

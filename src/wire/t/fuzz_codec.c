@@ -94,7 +94,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		channel(body, len);
 		break;
 	case 3:
-		if (wmk_enable_decode(body, len, &enable, &filter, &filter_len) == 0 && (const uint8_t *)filter + filter_len != body + len)
+		if (wmk_enable_decode(body, len, &enable, &filter, &filter_len) == 0 &&
+		    (const uint8_t *)filter + filter_len != body + len)
 			abort();
 		wmk_move_decode(body, len, &move);
 		break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_object.c - any bytes as the body of any request or reply, of a client's and of what a consumer tells its session daemon: the first byte says which.
- * What decodes encodes to the same bytes, and a copy of it does too.
+ * fuzz_object.c - any bytes as the body of any request or reply, of a client's and of what a consumer tells its session
+ * daemon: the first byte says which. What decodes encodes to the same bytes, and a copy of it does too.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -26,7 +26,8 @@ static void same(const struct wmk_object *is, const void *object, const uint8_t 
 
 static const struct wmk_object *object_of(uint8_t which)
 {
-	static const struct wmk_object *const consumers[] = { &wmk_consumerd_report_object, &wmk_consumerd_held_object, &wmk_consumerd_full_object };
+	static const struct wmk_object *const consumers[] = { &wmk_consumerd_report_object, &wmk_consumerd_held_object,
+							      &wmk_consumerd_full_object };
 	const struct wmk_ctl_command *c = &wmk_ctl_commands[which % 128 % wmk_ctl_n_commands];
 
 	if (which >= CONSUMER)

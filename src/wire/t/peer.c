@@ -13,8 +13,9 @@
 static bool say_with(int sock, const struct wmk_frame *frame, const uint8_t *body, int fd)
 {
 	struct wmk_out out = { 0 };
-	const bool said = wmk_out_frame(&out, (enum wmk_msg)frame->type, frame->request, body, frame->length, fd) == 0 &&
-			  wmk_out_send(&out, sock) == 1;
+	const bool said =
+		wmk_out_frame(&out, (enum wmk_msg)frame->type, frame->request, body, frame->length, fd) == 0 &&
+		wmk_out_send(&out, sock) == 1;
 
 	wmk_out_free(&out);
 	return said;
@@ -31,7 +32,8 @@ size_t peer_say(int sock, const uint8_t *data, size_t size, const int *fds, unsi
 
 		if (frame.length <= size - sizeof(frame))
 			len = sizeof(frame) + frame.length;
-		if (frame.flags == WMK_FRAME_FD && frame.version == WMK_WIRE_VERSION && frame.length == len - sizeof(frame) && fd >= 0)
+		if (frame.flags == WMK_FRAME_FD && frame.version == WMK_WIRE_VERSION &&
+		    frame.length == len - sizeof(frame) && fd >= 0)
 			return say_with(sock, &frame, data + sizeof(frame), fd) ? len : size;
 	}
 	return send(sock, data, len, MSG_NOSIGNAL) == (ssize_t)len ? len : size;

@@ -116,7 +116,8 @@ static void test_small(void **state)
 	assert_int_equal(wmk_enable_decode(large, sizeof(enable) + WMK_WIRE_FILTER_MAX, &e, &filter, &filter_len), 0);
 	assert_int_equal(filter_len, WMK_WIRE_FILTER_MAX);
 	assert_ptr_equal(filter, large + sizeof(enable));
-	assert_int_equal(wmk_enable_decode(large, sizeof(enable) + WMK_WIRE_FILTER_MAX + 1, &e, &filter, &filter_len), -EPROTO);
+	assert_int_equal(wmk_enable_decode(large, sizeof(enable) + WMK_WIRE_FILTER_MAX + 1, &e, &filter, &filter_len),
+			 -EPROTO);
 	free(large);
 	assert_int_equal(wmk_disable_decode(&disable, sizeof(disable), &d), 0);
 	assert_memory_equal(&d, &disable, sizeof(d));
@@ -187,8 +188,8 @@ static void test_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hello), cmocka_unit_test(test_channel), cmocka_unit_test(test_channel_flags), cmocka_unit_test(test_small),
-		cmocka_unit_test(test_event), cmocka_unit_test(test_error),
+		cmocka_unit_test(test_hello), cmocka_unit_test(test_channel), cmocka_unit_test(test_channel_flags),
+		cmocka_unit_test(test_small), cmocka_unit_test(test_event),   cmocka_unit_test(test_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

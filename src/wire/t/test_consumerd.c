@@ -24,7 +24,9 @@ static uint64_t filter[WORDS];
 static struct wmk_consumerd_event event_of(char name[20], uint32_t id, uint32_t words)
 {
 	snprintf(name, 20, "event%u", id);
-	return (struct wmk_consumerd_event){ .system = "some", .name = name, .id = id, .filter_len = words * 8, .filter = { filter, words } };
+	return (struct wmk_consumerd_event){
+		.system = "some", .name = name, .id = id, .filter_len = words * 8, .filter = { filter, words }
+	};
 }
 
 static int add(struct wmk_list *events, uint32_t id, uint32_t words, struct wmk_arena *arena)
@@ -58,7 +60,8 @@ static void test_limit(void **state)
 	while (add(&events, n, WORDS, &arena) == 1)
 		n++;
 	assert_true(n > 100);
-	assert_string_equal(wmk_error_get(0), "the filters of one kernel channel are more than can be told to its consumer");
+	assert_string_equal(wmk_error_get(0),
+			    "the filters of one kernel channel are more than can be told to its consumer");
 	assert_int_equal(events.n, n);
 	assert_true(encoded(&events) - none <= WMK_OBJECT_MAX / 4 * 3);
 	/* byte by byte: the largest filter that has room there */
@@ -125,7 +128,8 @@ static void test_changed_often(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limit), cmocka_unit_test(test_refused_whole), cmocka_unit_test(test_changed_often) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limit), cmocka_unit_test(test_refused_whole),
+					    cmocka_unit_test(test_changed_often) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -163,7 +163,10 @@ static uint32_t take_all(struct link *l, uint32_t got, const uint8_t *with_fd)
 	return got;
 }
 
-/* Frames of any length, with and without, in sockets of any size, sent and received a piece now and then: each descriptor comes with its own. */
+/*
+ * Frames of any length, with and without, in sockets of any size, sent and received a piece now and then: each
+ * descriptor comes with its own.
+ */
 static void test_any_pieces(void **state)
 {
 	enum { N = 400 };
@@ -182,7 +185,8 @@ static void test_any_pieces(void **state)
 		if (round % 3 == 0)      /* the least that the kernel gives */
 			assert_int_equal(setsockopt(l->pair[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)), 0);
 		while (got < N) {
-			while (queued < N && l->out.n_fds < WMK_WIRE_FDS && wmk_out_queued(&l->out) < 30000 && rand_r(&seed) % 8) {
+			while (queued < N && l->out.n_fds < WMK_WIRE_FDS && wmk_out_queued(&l->out) < 30000 &&
+			       rand_r(&seed) % 8) {
 				with_fd[queued] = rand_r(&seed) % (1 + round % 5) == 0;
 				int fd = with_fd[queued] ? numbered(queued) : -1;
 				unsigned len = (unsigned)rand_r(&seed) % (longest[round / 3 % 5] + 1);
