@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Counts C tokens without comments by folder, outside t/ and tests/: the size of the product, whatever its layout.
 
-usage: c_tokens.py [COMMIT...]            a table: a column for each commit, and for the working tree
-       c_tokens.py --same COMMIT [PATH]   files with other tokens than in COMMIT: none if only comments changed
+usage: c_tokens.py [COMMIT...]   a table: a column for each commit, and for the working tree
 """
 import re
 import subprocess
@@ -11,7 +10,6 @@ import sys
 
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\w+|[^\w\s]', re.S)
 COUNTED = re.compile(r'^(src|include)/(?!.*/t/).*\.[chS]$')
-ANY = re.compile(r'\.(c|h|cc|S)$')
 
 
 def git(*arguments):
@@ -63,17 +61,7 @@ def table(commits):
         print('| %s | %s |%s' % (folder, ' | '.join(map(str, row)), part))
 
 
-def same(commit, path):
-    old, new = names(commit, path), names(None, path)
-    differ = sorted(n for n in old | new if ANY.search(n)
-                    and (n not in old or n not in new or tokens(text(commit, n)) != tokens(text(None, n))))
-    print('\n'.join(differ), end='\n' if differ else '')
-    return 1 if differ else 0
-
-
 def main(args):
-    if args[:1] == ['--same'] and len(args) > 1:
-        return same(args[1], args[2:])
     if args[:1] == ['--help']:
         print(__doc__)
         return 0
