@@ -7,9 +7,9 @@
 
 #define MEMBER_EVENT(name) waymark(member, name, n, text);
 #define MEMBER_EVENTS(n, text) MEMBER_NAMES(MEMBER_EVENT)
-#define MEMBER_FLAG_BYTES sizeof(struct waymark_enabler *)
+#define MEMBER_FLAG_BYTES sizeof(struct waymark_recorder *)
 
-/* The head of the last event's chain of enablers: NULL while nothing wants it (detail/abi.h). */
+/* The head of the last event's chain of recorders: NULL while nothing wants it (detail/abi.h). */
 static const void *member_flag(void)
 {
 	for (const struct waymark_site *site = __start_waymark_sites; site < __stop_waymark_sites; site++) {
@@ -23,5 +23,5 @@ static const void *member_flag(void)
 
 static int member_on(const void *flag)
 {
-	return __atomic_load_n((struct waymark_enabler *const *)flag, __ATOMIC_ACQUIRE) != NULL;
+	return __atomic_load_n((struct waymark_recorder *const *)flag, __ATOMIC_ACQUIRE) != NULL;
 }

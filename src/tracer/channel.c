@@ -44,7 +44,7 @@ static struct wmk_channel *channel_adopt(struct wmk_conn *conn, const struct wmk
 	channel->number = msg->channel;
 	channel->is_private = (msg->flags & WMK_CHANNEL_PRIVATE) != 0;
 	for (uint32_t i = 0; i < wmk_tracer.n_events; i++) {
-		struct waymark_enabler *e = wmk_enabler_find(wmk_tracer.events[i], channel);
+		struct waymark_recorder *e = wmk_recorder_find(wmk_tracer.events[i], channel);
 
 		if (e)
 			e->adopted = false;
@@ -62,8 +62,9 @@ static int channel_check(const struct wmk_conn *conn, const struct wmk_channel_m
 		return wmk_error(-EMFILE, "more than %u channels", CHANNELS_MAX);
 	if (wmk_channel_find(conn, msg->channel))
 		return wmk_error(-EEXIST, "channel %u exists", msg->channel);
-	if (msg->n_contexts > WMK_ENABLER_CONTEXTS)
-		return wmk_error(-E2BIG, "%u contexts, at most %d are possible", msg->n_contexts, WMK_ENABLER_CONTEXTS);
+	if (msg->n_contexts > WMK_RECORDER_CONTEXTS)
+		return wmk_error(-E2BIG, "%u contexts, at most %d are possible", msg->n_contexts,
+				 WMK_RECORDER_CONTEXTS);
 	for (uint32_t i = 0; i < msg->n_contexts; i++)
 		if (!wmk_context_get(msg->contexts[i]))
 			return wmk_error(-EINVAL, "context %u is not known", msg->contexts[i]);
@@ -94,7 +95,7 @@ static int channel_make(struct wmk_conn *conn, const struct wmk_channel_msg *msg
 	channel->n_contexts = (uint8_t)msg->n_contexts;
 	memcpy(channel->contexts, msg->contexts, msg->n_contexts);
 	memcpy(channel->uuid, options->uuid, 16);
-	channel->stamp_key = wmk_context_stamp_key(channel->contexts, channel->n_contexts, &channel->stamp_words);
+	channel->ctx_key = wmk_context_cache_key(channel->contexts, channel->n_contexts, &channel->ctx_words);
 	channel->short_clock = options->clock == WAYMARK_CLOCK_COUNTER;
 	channel->next = wmk_tracer.channels;
 	wmk_tracer.channels = channel;
@@ -115,7 +116,7 @@ static int channel_open(struct wmk_conn *conn, const struct wmk_channel_msg *msg
 	return err;
 }
 
-int wmk_channel_take(struct wmk_conn *conn, const struct wmk_channel_msg *msg, int *fd)
+int wmk_channel_receive(struct wmk_conn *conn, const struct wmk_channel_msg *msg, int *fd)
 {
 	uint8_t uuid[16];
 	int err = *fd < 0 ? wmk_error(-EPROTO, "channel %u came without its rings", msg->channel)
@@ -124,7 +125,8 @@ int wmk_channel_take(struct wmk_conn *conn, const struct wmk_channel_msg *msg, i
 	if (err < 0)
 		return err;
 	/* (who has none of before asks for nothing) */
-	if (!wmk_channels_orphaned(conn->place) || wmk_ring_set_uuid(*fd, uuid) < 0 || !channel_adopt(conn, msg, uuid))
+	if (!wmk_channels_has_orphans(conn->place) || wmk_ring_set_uuid(*fd, uuid) < 0 ||
+	    !channel_adopt(conn, msg, uuid))
 		err = channel_open(conn, msg, *fd);
 	if (err < 0)
 		return err;
@@ -140,7 +142,7 @@ int wmk_channel_take(struct wmk_conn *conn, const struct wmk_channel_msg *msg, i
 	return 0;
 }
 
-void wmk_channels_leave(struct wmk_conn *conn, bool keep)
+void wmk_channels_disown(struct wmk_conn *conn, bool keep)
 {
 	struct wmk_channel *channel, *next;
 	unsigned n = 0;
@@ -165,7 +167,7 @@ void wmk_channels_leave(struct wmk_conn *conn, bool keep)
 	}
 }
 
-bool wmk_channels_orphaned(unsigned place)
+bool wmk_channels_has_orphans(unsigned place)
 {
 	for (const struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next)
 		if (!channel->conn && channel->place == place)
@@ -191,12 +193,12 @@ int wmk_channels_hand_back(struct wmk_conn *conn)
 void wmk_channels_confirmed(struct wmk_conn *conn)
 {
 	for (uint32_t i = 0; i < wmk_tracer.n_events; i++) {
-		struct waymark_enabler *e, *next;
+		struct waymark_recorder *e, *next;
 
 		for (e = wmk_tracer.events[i]->chain; e; e = next) {
 			next = e->next;
 			if (e->channel && e->channel->conn == conn && !e->adopted)
-				wmk_enabler_remove(e);
+				wmk_recorder_remove(e);
 		}
 	}
 	wmk_orphans_remove(conn->place, true);
@@ -208,7 +210,7 @@ void wmk_orphans_remove(unsigned place, bool persistent)
 
 	for (channel = wmk_tracer.channels; channel; channel = next) {
 		next = channel->next;
-		if (!channel->conn && (place == WMK_PLACES || channel->place == place) &&
+		if (!channel->conn && (place == WMK_ENDPOINTS || channel->place == place) &&
 		    (persistent || !channel->persist))
 			wmk_channel_remove(channel);
 	}
@@ -223,7 +225,7 @@ void wmk_channels_forget_fds(bool close_them)
 	}
 }
 
-bool wmk_channels_leave_private(void)
+bool wmk_channels_remove_private(void)
 {
 	struct wmk_channel *channel, *next;
 	bool any = false;
@@ -296,7 +298,7 @@ static uint64_t look(uint64_t *room)
 	return filled;
 }
 
-int wmk_channels_look(int period)
+int wmk_channels_map_ahead(int period)
 {
 	static unsigned in_vain;        /* rare looks, one after the other, that found nothing new */
 	static bool is_first;

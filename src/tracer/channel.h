@@ -5,8 +5,8 @@
  * A channel outlives its connection in three cases: in the child of a fork, which goes on recording before its own
  * registration is answered; around system calls that need a process without a helper; and when a controller that said
  * PERSIST has gone, until the next one. Such an orphan belongs to the place (root's controller, or the user's) that
- * gave it, and to no other. It is taken over when a controller there sends a channel with the same ring set, enabler by
- * enabler; what that has not confirmed by its first DONE is removed.
+ * gave it, and to no other. It is taken over when a controller there sends a channel with the same ring set, recorder
+ * by recorder; what that has not confirmed by its first DONE is removed.
  *
  * All of it with the lock held.
  */
@@ -21,17 +21,18 @@ struct wmk_channel *wmk_channel_find(const struct wmk_conn *conn, uint32_t numbe
  * The channel that a message tells, with the set that came along: an orphan that is the same, or a new one. *fd: the
  * set's; where the channel keeps it, it becomes -1. 0 or -errno with a cause chain.
  */
-int wmk_channel_take(struct wmk_conn *conn, const struct wmk_channel_msg *msg, int *fd);
+int wmk_channel_receive(struct wmk_conn *conn, const struct wmk_channel_msg *msg, int *fd);
 /* The connection is about to close: its channels become orphans (at most as many as one connection may have), or go. */
-void wmk_channels_leave(struct wmk_conn *conn, bool keep);
+void wmk_channels_disown(struct wmk_conn *conn, bool keep);
 /* Is something of an earlier controller in this place kept, to be handed back to the next? Lock held. */
-bool wmk_channels_orphaned(unsigned place);
+bool wmk_channels_has_orphans(unsigned place);
 /* Tell the controller of the sets that are here from the one before it: RINGS. 0 or -errno. */
 int wmk_channels_hand_back(struct wmk_conn *conn);
 /* The controller has sent all that it wants: what it has not confirmed goes. */
 void wmk_channels_confirmed(struct wmk_conn *conn);
 /*
- * Orphans of a place (those that wait for another controller too, if `persistent`), of all places if it is WMK_PLACES.
+ * Orphans of a place (those that wait for another controller too, if `persistent`), of all places if it is
+ * WMK_ENDPOINTS.
  */
 void wmk_orphans_remove(unsigned place, bool persistent);
 /*
@@ -40,7 +41,7 @@ void wmk_orphans_remove(unsigned place, bool persistent);
  */
 void wmk_channels_forget_fds(bool close_them);
 /* In the child of a fork: what is its parent's alone is left. True: there was such a channel. */
-bool wmk_channels_leave_private(void);
+bool wmk_channels_remove_private(void);
 
 /*
  * One look at the rings: map what comes next. Looks more often while this program fills them, less while it does not,
@@ -49,6 +50,6 @@ bool wmk_channels_leave_private(void);
  * look is needed until something else wakes us. The first (`period` -1) comes a moment after what made it worth it: a
  * program that ends at once does without. The helper's; lock held.
  */
-int wmk_channels_look(int period);
+int wmk_channels_map_ahead(int period);
 
 #endif

@@ -75,7 +75,7 @@ void wmk_conn_close(struct wmk_conn *conn, bool keep)
 {
 	if (conn->sock < 0)
 		return;
-	wmk_channels_leave(conn, keep);
+	wmk_channels_disown(conn, keep);
 	close(conn->sock);
 	wmk_out_free(&conn->out);
 	wmk_in_free(&conn->in);
@@ -104,7 +104,7 @@ static int send_event(struct wmk_conn *conn, const struct wmk_event *event)
 static int announce_event(struct wmk_conn *conn, struct wmk_event *event)
 {
 	uint32_t *told = &conn->announced[event->number];
-	uint32_t is = wmk_event_present(event) ? event->life + 1 : 0;
+	uint32_t is = wmk_event_is_loaded(event) ? event->life + 1 : 0;
 	int err = 0;
 
 	if (*told == is)
@@ -133,7 +133,7 @@ int wmk_conn_announce(struct wmk_conn *conn)
 	 * With HELLO, and one message is all that the controller has to read; but what is handed back comes first, and
 	 * that asks for WELCOME.
 	 */
-	if ((!conn->welcomed && wmk_channels_orphaned(conn->place)) ||
+	if ((!conn->welcomed && wmk_channels_has_orphans(conn->place)) ||
 	    (conn->sent_any && conn->sent_batch == wmk_tracer.changes))
 		return 0;
 	if (n > conn->n_announced) {
@@ -156,9 +156,9 @@ int wmk_conn_announce(struct wmk_conn *conn)
 }
 
 /* Some: where one cannot be, all cannot, as a rule. */
-#define COMPLAINTS_MAX 16u
+#define REPORTS_MAX 16u
 
-static int complain_late(struct wmk_conn *conn)
+static int report_late(struct wmk_conn *conn)
 {
 	char words[200];
 
@@ -176,21 +176,21 @@ static int complain_late(struct wmk_conn *conn)
 	return wmk_out_error(&conn->out, WMK_MSG_ERROR, 0, ETIMEDOUT, words);
 }
 
-int wmk_conn_complain(struct wmk_conn *conn)
+int wmk_conn_report_problems(struct wmk_conn *conn)
 {
 	uint32_t from = conn->complained;
 	int err = 0;
 
 	if (conn->welcomed && (conn->late_ms || conn->passed_by))
-		err = complain_late(conn);
+		err = report_late(conn);
 	if (err < 0 || !conn->welcomed || from == wmk_tracer.n_untraceable)
 		return err;
 	conn->complained = wmk_tracer.n_untraceable;
-	for (uint32_t i = 0; i < wmk_tracer.n_events && from < COMPLAINTS_MAX && !err; i++) {
+	for (uint32_t i = 0; i < wmk_tracer.n_events && from < REPORTS_MAX && !err; i++) {
 		const struct wmk_event *event = wmk_tracer.events[i];
 		char words[512];
 
-		if (event->untraceable_serial <= from || event->untraceable_serial > COMPLAINTS_MAX)
+		if (event->untraceable_serial <= from || event->untraceable_serial > REPORTS_MAX)
 			continue;
 		wmk_error_format(words, sizeof(words), "%.120s:%.120s cannot be traced: %s", event->class->provider,
 				 event->class->name, event->untraceable);
@@ -209,14 +209,14 @@ int wmk_conn_unrecorded(struct wmk_conn *conn, enum wmk_unrecorded reason, int e
 	return wmk_out_frame(&conn->out, WMK_MSG_UNRECORDED, 0, &msg, sizeof(msg), -1);
 }
 
-void wmk_conn_part(struct wmk_conn *conn)
+void wmk_conn_report_user_change(struct wmk_conn *conn)
 {
 	if (conn->sock >= 0 && wmk_conn_unrecorded(conn, WMK_UNRECORDED_USER, 0, UINT32_MAX) == 0)
 		wmk_out_send(&conn->out, conn->sock);
 	wmk_error_clear();
 }
 
-void wmk_conn_report(const char *path, enum wmk_unrecorded reason, int err)
+void wmk_conn_report_once(const char *path, enum wmk_unrecorded reason, int err)
 {
 	struct wmk_conn conn;
 
@@ -246,7 +246,7 @@ static int on_channel(struct wmk_conn *conn, const void *body, size_t len, int *
 
 	if (err < 0)
 		return err;
-	err = wmk_channel_take(conn, &msg, fd);
+	err = wmk_channel_receive(conn, &msg, fd);
 	if (err != -ENOMEM && err != -EPERM && err != -EACCES && err != -EMFILE && err != -ENFILE)
 		return err;
 	wmk_error_clear();
@@ -283,15 +283,15 @@ static int on_channel_gone(struct wmk_conn *conn, const void *body, size_t len)
 }
 
 /*
- * `filter` is taken over. With one, or instead of one, the enabler becomes another: its records' place in the chain
+ * `filter` is taken over. With one, or instead of one, the recorder becomes another: its records' place in the chain
  * stays.
  */
 static int enable(struct wmk_channel *channel, struct wmk_event *event, uint32_t id, struct wmk_filter_block *filter)
 {
-	struct waymark_enabler *e = wmk_enabler_find(event, channel);
+	struct waymark_recorder *e = wmk_recorder_find(event, channel);
 	bool done;
 
-	if (!wmk_event_present(event)) {
+	if (!wmk_event_is_loaded(event)) {
 		wmk_filter_block_free(filter);
 		return 0;               /* its library has gone meanwhile, and the controller is being told */
 	}
@@ -300,11 +300,11 @@ static int enable(struct wmk_channel *channel, struct wmk_event *event, uint32_t
 		return 0;
 	}
 	if (e && e->id == id) {
-		done = wmk_enabler_replace(e, channel, id, filter) == 0;
+		done = wmk_recorder_replace(e, channel, id, filter) == 0;
 	} else {
 		if (e)
-			wmk_enabler_remove(e);
-		done = wmk_enabler_add(event, channel, id, filter) != NULL;
+			wmk_recorder_remove(e);
+		done = wmk_recorder_add(event, channel, id, filter) != NULL;
 	}
 	if (!done)
 		wmk_filter_block_free(filter);
@@ -317,19 +317,19 @@ static int enable(struct wmk_channel *channel, struct wmk_event *event, uint32_t
 /* In `from`'s stead, if it is enabled there, and with the filter that it has there. */
 static int move(struct wmk_channel *channel, struct wmk_event *event, uint32_t id, const struct wmk_channel *from)
 {
-	struct waymark_enabler *before = wmk_enabler_find(event, from), *e = wmk_enabler_find(event, channel);
+	struct waymark_recorder *before = wmk_recorder_find(event, from), *e = wmk_recorder_find(event, channel);
 
-	if (!before || !wmk_event_present(event))
+	if (!before || !wmk_event_is_loaded(event))
 		return 0;
 	struct wmk_filter_block *filter = wmk_filter_block_copy(before->filter);
 
 	if (before->filter && !filter)
 		return wmk_error(-ENOMEM, "no memory to move %s:%s", event->class->provider, event->class->name);
 	if (e) {
-		wmk_enabler_remove(before);
+		wmk_recorder_remove(before);
 		return enable(channel, event, id, filter);
 	}
-	if (wmk_enabler_replace(before, channel, id, filter) < 0) {
+	if (wmk_recorder_replace(before, channel, id, filter) < 0) {
 		wmk_filter_block_free(filter);
 		return wmk_error(-ENOMEM, "no memory to move %s:%s", event->class->provider, event->class->name);
 	}
@@ -370,8 +370,8 @@ static int on_move(struct wmk_conn *conn, const void *body, size_t len)
 	if (err < 0)
 		return err;
 	struct wmk_channel *channel = wmk_channel_find(conn, msg.channel), *from = wmk_channel_find(conn, msg.from);
-	struct waymark_enabler *stays = from && !channel && msg.event < wmk_tracer.n_events ?
-						wmk_enabler_find(wmk_tracer.events[msg.event], from) : NULL;
+	struct waymark_recorder *stays = from && !channel && msg.event < wmk_tracer.n_events ?
+						wmk_recorder_find(wmk_tracer.events[msg.event], from) : NULL;
 
 	if (stays)
 		stays->adopted = true;  /* there was no room for the other's rings: what it has goes on */
@@ -392,10 +392,10 @@ static int on_disable(struct wmk_conn *conn, const void *body, size_t len)
 	if (!channel || msg.event >= wmk_tracer.n_events)
 		return wmk_error(-ENOENT, "no channel %u, or no event %u", msg.channel, msg.event);
 #endif
-	struct waymark_enabler *e = wmk_enabler_find(wmk_tracer.events[msg.event], channel);
+	struct waymark_recorder *e = wmk_recorder_find(wmk_tracer.events[msg.event], channel);
 
 	if (e)
-		wmk_enabler_remove(e);
+		wmk_recorder_remove(e);
 	return 0;
 }
 
@@ -437,7 +437,7 @@ static int on_refused(struct wmk_conn *conn, const void *body, size_t len)
 }
 
 /* 0; -EPROTO, -ECONNREFUSED: the connection is of no use; other errors concern the one message. */
-static int on_frame(struct wmk_conn *conn, const struct wmk_frame *frame, const void *body, int *fd)
+static int handle_frame(struct wmk_conn *conn, const struct wmk_frame *frame, const void *body, int *fd)
 {
 	if (!conn->welcomed && frame->type != WMK_MSG_WELCOME && frame->type != WMK_MSG_REFUSED &&
 	    frame->type != WMK_MSG_ERROR)
@@ -468,7 +468,7 @@ static int on_frame(struct wmk_conn *conn, const struct wmk_frame *frame, const 
 	case WMK_MSG_STATEDUMP:
 		if (wmk_empty_decode(frame->length) < 0)
 			return -EPROTO;
-		wmk_statedump_again();
+		wmk_statedump_repeat();
 		return 0;
 	case WMK_MSG_ERROR:
 		return 0;
@@ -490,7 +490,7 @@ int wmk_conn_input(struct wmk_conn *conn)
 	if (got <= 0)
 		return got < 0 ? got : -ECONNRESET;
 	while ((got = wmk_in_frame(&conn->in, &frame, &body, &fd)) == 1) {
-		err = on_frame(conn, &frame, body, &fd);
+		err = handle_frame(conn, &frame, body, &fd);
 		if (fd >= 0)
 			close(fd);
 		if (err == -EPROTO || err == -ECONNREFUSED)
@@ -512,7 +512,7 @@ int wmk_conn_input(struct wmk_conn *conn)
 	return got;
 }
 
-bool wmk_conn_hears(const struct wmk_conn *conn)
+bool wmk_conn_may_read(const struct wmk_conn *conn)
 {
 	return wmk_out_queued(&conn->out) <= conn->told + REPLIES_MAX;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conn.h - one controller: a socket of the helper thread's, and what is agreed over it (see wire.h). Used by helper.c
- * only.
+ * conn.h - one controller: a socket of the helper thread's, and what is agreed over it (see wire.h). Used by
+ * helper_thread.c only.
  *
  * Messages change chains under the tracer's lock; the caller patches the sites afterwards, once for all that came.
  */
@@ -12,11 +12,11 @@
 #include "wire/unrecorded.h"
 
 /* Where controllers may be: root's, and the user's own. */
-#define WMK_PLACES 2u
+#define WMK_ENDPOINTS 2u
 
 struct wmk_conn {
 	int sock;               /* -1: not connected */
-	uint8_t place;          /* < WMK_PLACES */
+	uint8_t place;          /* < WMK_ENDPOINTS */
 	bool welcomed;
 	bool persist;           /* its channels outlive the connection */
 	bool silent;            /* cannot answer as things are: nobody waits for it ... */
@@ -53,19 +53,19 @@ int wmk_conn_announce(struct wmk_conn *conn);
  * Name the events that turned out not to be traceable; tell that a constructor did not wait to the end. 0 or -errno.
  * Lock held.
  */
-int wmk_conn_complain(struct wmk_conn *conn);
+int wmk_conn_report_problems(struct wmk_conn *conn);
 /* Deal with what has arrived. 0, or -errno: close it. Lock held. */
 int wmk_conn_input(struct wmk_conn *conn);
 /* Is it to be listened to? Not while answers pile up that it does not read. */
-bool wmk_conn_hears(const struct wmk_conn *conn);
+bool wmk_conn_may_read(const struct wmk_conn *conn);
 /* Send what is queued, and tell what could not be told because of that. 1 all, 0 more to come, -errno. Lock held. */
 int wmk_conn_flush(struct wmk_conn *conn);
 /* Report why records are missing; `channel`: UINT32_MAX for all. 0 or -errno. */
 int wmk_conn_unrecorded(struct wmk_conn *conn, enum wmk_unrecorded reason, int err, uint32_t channel);
 /* The process is another user's from now on: report that, before the connection is closed. Lock held. */
-void wmk_conn_part(struct wmk_conn *conn);
+void wmk_conn_report_user_change(struct wmk_conn *conn);
 /* No helper thread speaks with the controller at `path`: connect, report that, and leave. */
-void wmk_conn_report(const char *path, enum wmk_unrecorded reason, int err);
+void wmk_conn_report_once(const char *path, enum wmk_unrecorded reason, int err);
 /* Answer a SYNC, now that everything is in force. */
 int wmk_conn_synced(struct wmk_conn *conn);
 

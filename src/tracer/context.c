@@ -35,7 +35,7 @@ void wmk_context_after_fork(void)
 {
 	atomic_store_explicit(&pid_cache, 0, memory_order_relaxed);
 	wmk_thread.tid = 0;
-	wmk_thread.stamp_key = 0;
+	wmk_thread.ctx_key = 0;
 	wmk_thread.cloned = 0;
 }
 
@@ -137,10 +137,10 @@ const struct wmk_context_desc *wmk_context_get(unsigned number)
 	return number < sizeof(contexts) / sizeof(contexts[0]) && contexts[number].fill ? &contexts[number] : NULL;
 }
 
-uint16_t wmk_context_stamp_key(const uint8_t *list, unsigned n, uint8_t *words)
+uint16_t wmk_context_cache_key(const uint8_t *list, unsigned n, uint8_t *words)
 {
-	static uint8_t known[32][WMK_ENABLER_CONTEXTS];
-	uint8_t padded[WMK_ENABLER_CONTEXTS] = { 0 };
+	static uint8_t known[32][WMK_RECORDER_CONTEXTS];
+	uint8_t padded[WMK_RECORDER_CONTEXTS] = { 0 };
 	uint32_t bytes = 0;
 
 	for (unsigned i = 0; i < n; i++) {
@@ -149,7 +149,7 @@ uint16_t wmk_context_stamp_key(const uint8_t *list, unsigned n, uint8_t *words)
 		bytes += contexts[list[i]].bytes;
 		padded[i] = list[i];
 	}
-	if (n == 0 || bytes % 8 || bytes > 8 * WMK_STAMP_WORDS)
+	if (n == 0 || bytes % 8 || bytes > 8 * WMK_CTX_CACHE_WORDS)
 		return 0;
 	*words = (uint8_t)(bytes / 8);
 	for (uint16_t i = 0; i < 32; i++) {

@@ -2,7 +2,7 @@
 /*
  * enter.S (x86-64) - waymark_enter(): what an enabled site jumps to (detail/call.h), and the short path of a record.
  *
- *     site ──jmp──► waymark_enter ── one enabler, no filter, no probe ──► one restartable sequence ──jmp──► site
+ *     site ──jmp──► waymark_enter ── one recorder, no filter, no probe ──► one restartable sequence ──jmp──► site
  *                        └─ all else; a check that fails; an abort ──► waymark_record() (record.c) ──jmp──► site
  *
  * rax: descriptor, rdx: words, rcx: references, r11: where the site continues. These and vector registers are
@@ -12,7 +12,7 @@
  * waymark_record(), which begins anew and uses nothing that was computed here. It checks, in this order, before its
  * first store: the CPU has a ring; (T4) the guard; the record fits into the open sub-buffer; the time is less than 2^27
  * cycles after the last record's and not before the reader's floor. Then header, payload, slot (D), and the commit (A),
- * as in ring/arch/x86_64/commit.h. A process without restartable sequences never comes here: it has no enabler that is
+ * as in ring/arch/x86_64/commit.h. A process without restartable sequences never comes here: it has no recorder that is
  * `direct`.
  *
  * Labels: 1 begin of the sequence, 2 behind the commit, 4 abort.
@@ -47,7 +47,7 @@
 #endif
 	.endm
 
-/* Into the sequence, with rdx: set, rdi: enabler, r8: its generation. Then rcx: view, r8: control, r9: position. */
+/* Into the sequence, with rdx: set, rdi: recorder, r8: its generation. Then rcx: view, r8: control, r9: position. */
 	.macro begin out
 	.pushsection __rseq_cs, "aw"
 	.balign 32
@@ -65,7 +65,7 @@
 1:	movl %fs:4(%r9), %ecx
 	cmpl SET_SEQ_CPUS(%rdx), %ecx
 	jae \out
-	cmpq %r8, ENABLER_GEN(%rdi)
+	cmpq %r8, RECORDER_GEN(%rdi)
 	jne \out
 	shlq $VIEW_SHIFT, %rcx
 	addq %rdx, %rcx
@@ -98,7 +98,7 @@
 	jb \out
 	movl %eax, %ecx
 	shll $5, %ecx
-	orl ENABLER_ID(%rdi), %ecx
+	orl RECORDER_ID(%rdi), %ecx
 	movl %ecx, (%r10)
 	WINDOW(0)
 	.endm
@@ -168,30 +168,30 @@ waymark_enter:
 	movq DESC_CHAIN(%rax), %rdi                     /* (T3) */
 	testq %rdi, %rdi
 	jz .Lleave
-	movq ENABLER_GEN(%rdi), %r8                     /* (T4) */
+	movq RECORDER_GEN(%rdi), %r8                     /* (T4) */
 	movq DESC_EVENT(%rax), %r10
 	orq $1, %r8                                     /* a dead one's 0 becomes 1, which no guard ever is */
-	cmpq %r10, ENABLER_DIRECT(%rdi)                 /* (T7) */
+	cmpq %r10, RECORDER_DIRECT(%rdi)                 /* (T7) */
 	jne .Lgeneral
-	cmpq $0, ENABLER_NEXT(%rdi)
+	cmpq $0, RECORDER_NEXT(%rdi)
 	jne .Lgeneral
 	movq wmk_thread@gottpoff(%rip), %r9
 	cmpq $0, %fs:THREAD_MARK(%r9)
 	jne .Lgeneral
 	count_window
 	movq %rdx, %rsi
-	movq ENABLER_SET(%rdi), %rdx
+	movq RECORDER_SET(%rdi), %rdx
 	movq %rax, %xmm4
 	cmpb $0, EVENT_TAIL(%r10)
 	jne .Ltail
-	cmpw $0, ENABLER_STAMP_KEY(%rdi)
+	cmpw $0, RECORDER_CTX_KEY(%rdi)
 	jne .Lstamped
 
 	begin .Lagain
-	movl ENABLER_RUN_BYTES(%rdi), %r10d
+	movl RECORDER_RUN_BYTES(%rdi), %r10d
 	leaq 4(%r9, %r10), %rax
 	stamp_time .Lagain
-	movl ENABLER_RUN_BYTES(%rdi), %edi
+	movl RECORDER_RUN_BYTES(%rdi), %edi
 	leaq 4(%r9, %rdi), %r9
 	copy_run
 	commit
@@ -209,32 +209,32 @@ waymark_enter:
 
 /* ── contexts from the thread's stamp ─────────────────────────────────────────────────────────────────── */
 
-/* rax becomes the end of stamp and run. r11: the thread's, relative to fs. Is the stamp this enabler's? */
-	.macro check_stamp out
-	movzbl ENABLER_STAMP_WORDS(%rdi), %r10d
+/* rax becomes the end of stamp and run. r11: the thread's, relative to fs. Is the stamp this recorder's? */
+	.macro check_ctx_cache out
+	movzbl RECORDER_CTX_WORDS(%rdi), %r10d
 	leaq 4(%r9, %r10, 8), %rax
-	movzwl ENABLER_STAMP_KEY(%rdi), %r10d
+	movzwl RECORDER_CTX_KEY(%rdi), %r10d
 	testl %r10d, %r10d
 	jz 5f
-	cmpw %r10w, %fs:THREAD_STAMP_KEY(%r11)
+	cmpw %r10w, %fs:THREAD_CTX_KEY(%r11)
 	jne \out
-5:	movl ENABLER_RUN_BYTES(%rdi), %r10d
+5:	movl RECORDER_RUN_BYTES(%rdi), %r10d
 	addq %r10, %rax
 	.endm
 
 /* Stamp and run. r9 and r10 lie 4 bytes before what comes behind them. */
 	.macro copy_stamped
-	movzbl ENABLER_STAMP_WORDS(%rdi), %ecx
+	movzbl RECORDER_CTX_WORDS(%rdi), %ecx
 	leaq (%r9, %rcx, 8), %r9
 	testl %ecx, %ecx
 	jz 7f
-6:	movq %fs:THREAD_STAMP(%r11), %xmm0
+6:	movq %fs:THREAD_CTX_CACHE(%r11), %xmm0
 	movq %xmm0, 4(%r10)
 	addq $8, %r11
 	addq $8, %r10
 	decl %ecx
 	jnz 6b
-7:	movl ENABLER_RUN_BYTES(%rdi), %edi
+7:	movl RECORDER_RUN_BYTES(%rdi), %edi
 	testl %edi, %edi
 	jz 8f
 	movq %rdi, %r11
@@ -250,7 +250,7 @@ waymark_enter:
 	.cfi_rel_offset %rip, 0
 	movq wmk_thread@gottpoff(%rip), %r11
 	begin .Lstamped_again
-	check_stamp .Lstamped_again
+	check_ctx_cache .Lstamped_again
 	stamp_time .Lstamped_again
 	copy_stamped
 	addq $4, %r9
@@ -332,7 +332,7 @@ waymark_enter:
 /* The whole of it. 0(%rsp): bytes behind the run; rbx: those that are copied; xmm5: references, xmm7: words. */
 	.macro record_tail is_text
 	begin .Ltail_again
-	check_stamp .Ltail_again
+	check_ctx_cache .Ltail_again
 	addq (%rsp), %rax
 	stamp_time .Ltail_again
 	copy_stamped
@@ -369,7 +369,7 @@ waymark_enter:
 	movq 8(%rcx), %rbx
 	testq %r9, %r9
 	jz .Ltail_again
-	movl ENABLER_LIMIT(%rdi), %eax
+	movl RECORDER_LIMIT(%rdi), %eax
 	movl $TAIL_MAX, %ecx
 	cmpl %ecx, %eax
 	cmoval %ecx, %eax

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * enter.h - offsets that enter.S has written out, as plain numbers that the assembler can read. enabler.c includes this
- * file, so that a structure that moves does not compile.
+ * enter.h - offsets that enter.S has written out, as plain numbers that the assembler can read. recorder.c includes
+ * this file, so that a structure that moves does not compile.
  */
 #ifndef WMK_TRACER_ENTER_H
 #define WMK_TRACER_ENTER_H
@@ -11,18 +11,18 @@
 #define EVENT_TAIL 3
 #define EVENT_TAIL_BYTES 8
 #define EVENT_TAIL_SHIFT 12
-#define ENABLER_GEN 0
-#define ENABLER_SET 16
-#define ENABLER_ID 24
-#define ENABLER_RUN_BYTES 28
-#define ENABLER_NEXT 32
-#define ENABLER_LIMIT 48
-#define ENABLER_STAMP_KEY 52
-#define ENABLER_STAMP_WORDS 54
-#define ENABLER_DIRECT 8
+#define RECORDER_GEN 0
+#define RECORDER_SET 16
+#define RECORDER_ID 24
+#define RECORDER_RUN_BYTES 28
+#define RECORDER_NEXT 32
+#define RECORDER_LIMIT 48
+#define RECORDER_CTX_KEY 52
+#define RECORDER_CTX_WORDS 54
+#define RECORDER_DIRECT 8
 #define THREAD_MARK 0
-#define THREAD_STAMP_KEY 14
-#define THREAD_STAMP 40
+#define THREAD_CTX_KEY 14
+#define THREAD_CTX_CACHE 40
 #define SET_RSEQ_OFFSET 0
 #define SET_SEQ_CPUS 8
 #define SET_RING_MASK 16
@@ -52,18 +52,18 @@ WMK_AT(DESC_EVENT, struct waymark_desc, event);
 WMK_AT(EVENT_TAIL, struct wmk_event, tail);
 WMK_AT(EVENT_TAIL_BYTES, struct wmk_event, tail_bytes);
 WMK_AT(EVENT_TAIL_SHIFT, struct wmk_event, tail_shift);
-WMK_AT(ENABLER_GEN, struct waymark_enabler, gen);
-WMK_AT(ENABLER_SET, struct waymark_enabler, set);
-WMK_AT(ENABLER_ID, struct waymark_enabler, id);
-WMK_AT(ENABLER_RUN_BYTES, struct waymark_enabler, run_bytes);
-WMK_AT(ENABLER_NEXT, struct waymark_enabler, next);
-WMK_AT(ENABLER_LIMIT, struct waymark_enabler, field_limit);
-WMK_AT(ENABLER_STAMP_KEY, struct waymark_enabler, stamp_key);
-WMK_AT(ENABLER_STAMP_WORDS, struct waymark_enabler, stamp_words);
-WMK_AT(ENABLER_DIRECT, struct waymark_enabler, direct);
+WMK_AT(RECORDER_GEN, struct waymark_recorder, gen);
+WMK_AT(RECORDER_SET, struct waymark_recorder, set);
+WMK_AT(RECORDER_ID, struct waymark_recorder, id);
+WMK_AT(RECORDER_RUN_BYTES, struct waymark_recorder, run_bytes);
+WMK_AT(RECORDER_NEXT, struct waymark_recorder, next);
+WMK_AT(RECORDER_LIMIT, struct waymark_recorder, field_limit);
+WMK_AT(RECORDER_CTX_KEY, struct waymark_recorder, ctx_key);
+WMK_AT(RECORDER_CTX_WORDS, struct waymark_recorder, ctx_words);
+WMK_AT(RECORDER_DIRECT, struct waymark_recorder, direct);
 WMK_AT(THREAD_MARK, struct wmk_thread, mark);
-WMK_AT(THREAD_STAMP_KEY, struct wmk_thread, stamp_key);
-WMK_AT(THREAD_STAMP, struct wmk_thread, stamp);
+WMK_AT(THREAD_CTX_KEY, struct wmk_thread, ctx_key);
+WMK_AT(THREAD_CTX_CACHE, struct wmk_thread, stamp);
 WMK_AT(SET_RSEQ_OFFSET, struct waymark_ring_set, rseq_offset);
 WMK_AT(SET_SEQ_CPUS, struct waymark_ring_set, seq_cpus);
 WMK_AT(SET_RING_MASK, struct waymark_ring_set, ring_mask);

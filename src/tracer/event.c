@@ -137,7 +137,7 @@ int wmk_event_add_desc(struct wmk_event *event, struct waymark_desc *desc)
 
 	if (err < 0)
 		return err;
-	wmk_propose(desc->event, event);
+	wmk_write_guarded(desc->event, event);
 	/* (T3) release: the owner is there before a chain; pairs with waymark_record()'s acquire of the chain */
 	__atomic_store_n(&desc->chain, event->chain, __ATOMIC_RELEASE);
 	if (event->n_descs == 1)
@@ -166,15 +166,15 @@ void wmk_event_drop_desc(struct wmk_event *event, struct waymark_desc *desc)
 	event->descs[i] = event->descs[--event->n_descs];
 	/* the chain first: who still comes with this descriptor finds nothing */
 	__atomic_store_n(&desc->chain, NULL, __ATOMIC_RELEASE);
-	wmk_propose(desc->event, NULL);
+	wmk_write_guarded(desc->event, NULL);
 	if (event->n_descs)
 		return;
 	while (event->chain)
-		wmk_enabler_remove(event->chain);
+		wmk_recorder_remove(event->chain);
 	event->life++;
 }
 
-bool wmk_event_present(const struct wmk_event *event)
+bool wmk_event_is_loaded(const struct wmk_event *event)
 {
 	return event->n_descs != 0;
 }

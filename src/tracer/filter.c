@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter.c - filters of enablers: made by control, see filter.h. What runs them is filter_run.c and filter_table.h.
+ * filter.c - filters of recorders: made by control, see filter.h. What runs them is filter_run.c and filter_table.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -91,7 +91,7 @@ static void store(void *to, const void *from, size_t bytes)
 	}
 }
 
-static void block_fill(struct wmk_filter_block *block, const struct wmk_filter_place *places,
+static void block_fill(struct wmk_filter_block *block, const struct wmk_filter_location *places,
 		       const struct wmk_filter_program *program, bool has_doubles,
 		       const struct wmk_filter_branch *branches, uint32_t n_branches, bool is_short)
 {
@@ -103,10 +103,10 @@ static void block_fill(struct wmk_filter_block *block, const struct wmk_filter_p
 	store(block->branches, branches, n_branches * sizeof(*branches));
 	block->n_branches = n_branches;
 	block->is_short = is_short;
-	wmk_propose(block->n_inputs, program->n_inputs);
-	wmk_propose(block->n_insns, program->n_insns);
-	wmk_propose(block->pool_bytes, program->pool_bytes);
-	wmk_propose(block->has_doubles, has_doubles);
+	wmk_write_guarded(block->n_inputs, program->n_inputs);
+	wmk_write_guarded(block->n_insns, program->n_insns);
+	wmk_write_guarded(block->pool_bytes, program->pool_bytes);
+	wmk_write_guarded(block->has_doubles, has_doubles);
 }
 
 struct wmk_filter_block *wmk_filter_block_copy(const struct wmk_filter_block *block)
@@ -134,7 +134,7 @@ static unsigned scalar_bits(const struct wmk_type *type)
 }
 
 /* How a scalar lies in memory. */
-static int scalar_place(const struct wmk_type *type, struct wmk_filter_place *place)
+static int scalar_location(const struct wmk_type *type, struct wmk_filter_location *place)
 {
 	const unsigned bits = scalar_bits(type);
 
@@ -179,8 +179,8 @@ static void find(const struct wmk_event *event, uint32_t number, bool *is_msg, u
 	*ref = n_refs;
 }
 
-static int field_place(const struct wmk_event *event, const struct wmk_filter_input *input,
-		       struct wmk_filter_place *place)
+static int field_location(const struct wmk_event *event, const struct wmk_filter_input *input,
+		       struct wmk_filter_location *place)
 {
 	const struct wmk_type *type;
 	bool is_msg;
@@ -195,14 +195,14 @@ static int field_place(const struct wmk_event *event, const struct wmk_filter_in
 	place->at = at;
 	place->ref = ref;
 	if (is_staged(type)) {
-		place->kind = is_msg ? WMK_PLACE_ZERO : WMK_PLACE_WORDS;
-		err = scalar_place(type, place);
+		place->kind = is_msg ? WMK_LOCATION_ZERO : WMK_LOCATION_WORDS;
+		err = scalar_location(type, place);
 	} else if (type->kind == WMK_TYPE_STRING) {
-		place->kind = WMK_PLACE_TEXT;
+		place->kind = WMK_LOCATION_TEXT;
 	} else if ((type->kind == WMK_TYPE_SEQUENCE || type->kind == WMK_TYPE_ARRAY) && is_staged(type->elem)) {
-		place->kind = WMK_PLACE_ELEMENT;
+		place->kind = WMK_LOCATION_ELEMENT;
 		type = type->elem;
-		err = scalar_place(type, place);
+		err = scalar_location(type, place);
 		/* (one that no memory has is behind the end of all) */
 		if (__builtin_mul_overflow(input->index, (uint32_t)place->bytes, &place->at))
 			place->at = UINT32_MAX;
@@ -212,20 +212,20 @@ static int field_place(const struct wmk_event *event, const struct wmk_filter_in
 	return err < 0 || wmk_filter_type_of(type) != input->type ? -EPROTO : 0;
 }
 
-static int context_place(const struct wmk_filter_input *input, struct wmk_filter_place *place)
+static int context_location(const struct wmk_filter_input *input, struct wmk_filter_location *place)
 {
 	const struct wmk_context_desc *context = wmk_context_get(input->number);
 
 	if (!context || context->filter_type != input->type)
 		return -EPROTO;
-	place->kind = WMK_PLACE_CONTEXT;
+	place->kind = WMK_LOCATION_CONTEXT;
 	place->at = input->number;
 	return 0;
 }
 
 int wmk_filter_bind(const struct wmk_event *event, const void *bytes, size_t len, struct wmk_filter_block **block)
 {
-	struct wmk_filter_place places[WMK_FILTER_INPUTS_MAX] = { { 0 } };
+	struct wmk_filter_location places[WMK_FILTER_INPUTS_MAX] = { { 0 } };
 	struct wmk_filter_program *program;
 	struct wmk_filter_table table;
 	bool has_doubles = false;
@@ -236,8 +236,8 @@ int wmk_filter_bind(const struct wmk_event *event, const void *bytes, size_t len
 	for (uint32_t i = 0; i < program->n_inputs && err >= 0; i++) {
 		const struct wmk_filter_input *input = &program->inputs[i];
 
-		err = input->scope == WMK_FILTER_CONTEXT ? context_place(input, &places[i])
-							 : field_place(event, input, &places[i]);
+		err = input->scope == WMK_FILTER_CONTEXT ? context_location(input, &places[i])
+							 : field_location(event, input, &places[i]);
 		if (err < 0)
 			wmk_error(err, "input %u of a filter is not in %s:%s", i, event->class->provider,
 				  event->class->name);

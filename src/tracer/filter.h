@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter.h - filters of enablers: which records of an event a channel does not want, found out before anything is
+ * filter.h - filters of recorders: which records of an event a channel does not want, found out before anything is
  * copied.
  *
  *     ENABLE + program ──conn.c──► wmk_filter_bind(): verified, its inputs made places in (words, refs) of this event
- *                                        │ enabler->filter, published with the enabler's guard
- *     waymark_record() ──► wmk_filter_wants(): values from those places, the program, and then: does the guard still hold?
+ *                                        │ recorder->filter, published with the recorder's guard
+ *     waymark_record() ──► wmk_filter_accepts(): values from those places, the program, and then: does the guard still hold?
  *                          (most filters compare with constants, and need no program: filter_table.h)
  *
  * A recorder counts itself in nowhere: two counters would cost more than most filters. So what it reads may become
- * another filter's while it reads. As with enablers, the memory is never anything but a filter (blocks of a few sizes,
+ * another filter's while it reads. As with recorders, the memory is never anything but a filter (blocks of a few sizes,
  * never unmapped); whatever stands in it, the run keeps within the block, and within what this event's program staged;
- * and what comes out counts only if the guard is the same before and after (a sequence lock, with the enabler's
+ * and what comes out counts only if the guard is the same before and after (a sequence lock, with the recorder's
  * generation as its sequence).
  */
 #ifndef WMK_TRACER_FILTER_H
@@ -31,14 +31,14 @@ int wmk_filter_bind(const struct wmk_event *event, const void *bytes, size_t len
 void wmk_filter_quicken(const struct wmk_filter_block *block, struct wmk_filter_quick *quick);
 /* Another one like it. NULL: no memory, or `block` was NULL. Lock held. */
 struct wmk_filter_block *wmk_filter_block_copy(const struct wmk_filter_block *block);
-/* It was never published, or its enabler's guard has fallen: it may become another. NULL does nothing. Lock held. */
+/* It was never published, or its recorder's guard has fallen: it may become another. NULL does nothing. Lock held. */
 void wmk_filter_block_free(struct wmk_filter_block *block);
 
 /*
  * Is the record wanted? 1, 0, or -ESTALE: `e` has become another's since it had the generation `gen`. Any thread, any
  * time, signal handlers included; no floating-point exception that the program could see.
  */
-int wmk_filter_wants(const struct waymark_enabler *e, uint64_t gen, const struct wmk_filter_block *block,
+int wmk_filter_accepts(const struct waymark_recorder *e, uint64_t gen, const struct wmk_filter_block *block,
 		     const struct wmk_event *event, const uint64_t *words, const struct waymark_ref *refs,
 		     const void *ip);
 

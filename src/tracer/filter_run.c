@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "base/testpoint.h"
-#include "tracer/filter_inside.h"
+#include "tracer/filter_block.h"
 
 /* Longer texts than any string that a channel records are compared no further. */
 #define TEXT_MAX 65536u
 
-struct run {
+struct filter_run {
 	struct wmk_filter_values values;
 	char procname[16];
 };
@@ -28,7 +28,7 @@ static uint64_t swapped(uint64_t value, unsigned bytes)
 }
 
 /* As 64 bits: a number, or a double. */
-static inline uint64_t scalar(const void *from, struct wmk_filter_place place)
+static inline uint64_t scalar(const void *from, struct wmk_filter_location place)
 {
 	uint64_t value = 0;
 	uint8_t v8;
@@ -65,7 +65,7 @@ static const struct wmk_op *op_of(const struct wmk_event *event, unsigned ref)
 }
 
 /* An element. False: it is not there. A NULL array is recorded as zeros. */
-static bool element(const struct wmk_event *event, const struct waymark_ref *refs, struct wmk_filter_place place,
+static bool element(const struct wmk_event *event, const struct waymark_ref *refs, struct wmk_filter_location place,
 		    uint64_t *value)
 {
 	const struct wmk_op *op = op_of(event, place.ref);
@@ -83,7 +83,7 @@ static bool element(const struct wmk_event *event, const struct waymark_ref *ref
 
 /* What is there to be read of a text, as record.c records it; the whole of it, not what a channel's limit leaves. */
 static bool text(const struct wmk_event *event, const uint64_t *words, const struct waymark_ref *refs,
-		 struct wmk_filter_place place, struct wmk_filter_text *is)
+		 struct wmk_filter_location place, struct wmk_filter_text *is)
 {
 	const struct wmk_op *op = op_of(event, place.ref);
 	const struct waymark_ref *ref = &refs[place.ref];
@@ -110,7 +110,7 @@ static bool text(const struct wmk_event *event, const uint64_t *words, const str
 	return true;
 }
 
-static void context(struct run *run, unsigned i, unsigned number, const void *ip)
+static void context(struct filter_run *run, unsigned i, unsigned number, const void *ip)
 {
 	const struct wmk_context_desc *is = wmk_context_get(number);
 	int32_t s32;
@@ -131,35 +131,35 @@ static void context(struct run *run, unsigned i, unsigned number, const void *ip
 	}
 }
 
-static inline struct wmk_filter_place place_at(const struct wmk_filter_block *block, unsigned i)
+static inline struct wmk_filter_location location_at(const struct wmk_filter_block *block, unsigned i)
 {
 	const uint64_t bits = __atomic_load_n((const uint64_t *)(const void *)&block->places[i], __ATOMIC_RELAXED);
-	struct wmk_filter_place place;
+	struct wmk_filter_location place;
 
 	memcpy(&place, &bits, sizeof(place));
 	return place;
 }
 
-static inline void gather(struct run *run, const struct wmk_filter_block *block, const struct wmk_event *event,
+static inline void gather(struct filter_run *run, const struct wmk_filter_block *block, const struct wmk_event *event,
 			  const uint64_t *words, const struct waymark_ref *refs, const void *ip)
 {
-	const uint32_t n = wmk_proposed(block->n_inputs);
+	const uint32_t n = wmk_read_guarded(block->n_inputs);
 
 	run->values.lacking = run->values.given = 0;
 	for (uint32_t i = 0; i < n && i < WMK_FILTER_INPUTS_MAX; i++) {
-		const struct wmk_filter_place place = place_at(block, i);
+		const struct wmk_filter_location place = location_at(block, i);
 		bool has = true;
 
 		run->values.numbers[i] = 0;
-		if (place.kind == WMK_PLACE_WORDS) {
+		if (place.kind == WMK_LOCATION_WORDS) {
 			has = place.at <= 8u * event->n_words && place.bytes <= 8u * event->n_words - place.at;
 			run->values.numbers[i] = has ? scalar((const char *)words + place.at, place) : 0;
-		} else if (place.kind == WMK_PLACE_TEXT) {
+		} else if (place.kind == WMK_LOCATION_TEXT) {
 			has = text(event, words, refs, place, &run->values.texts[i]);
 			run->values.given |= (uint64_t)has << i;
-		} else if (place.kind == WMK_PLACE_ELEMENT) {
+		} else if (place.kind == WMK_LOCATION_ELEMENT) {
 			has = element(event, refs, place, &run->values.numbers[i]);
-		} else if (place.kind == WMK_PLACE_CONTEXT) {
+		} else if (place.kind == WMK_LOCATION_CONTEXT) {
 			context(run, i, place.at, ip);
 		}
 		run->values.lacking |= (uint64_t)!has << i;
@@ -169,8 +169,8 @@ static inline void gather(struct run *run, const struct wmk_filter_block *block,
 static inline int run_block(const struct wmk_filter_block *block, const struct wmk_event *event, const uint64_t *words,
 			    const struct waymark_ref *refs, const void *ip)
 {
-	struct run run;
-	const uint32_t n_insns = wmk_proposed(block->n_insns), pool_bytes = wmk_proposed(block->pool_bytes);
+	struct filter_run run;
+	const uint32_t n_insns = wmk_read_guarded(block->n_insns), pool_bytes = wmk_read_guarded(block->pool_bytes);
 	const struct wmk_filter_code code = { block->insns, block->pool,
 					      n_insns < block->capacity ? n_insns : block->capacity,
 					      pool_bytes < block->pool_max ? pool_bytes : block->pool_max };
@@ -180,8 +180,9 @@ static inline int run_block(const struct wmk_filter_block *block, const struct w
 }
 
 /* The program may have asked for signals where a double is divided by 0, and may look which exceptions it had. */
-static __attribute__((noinline)) int run_quietly(const struct wmk_filter_block *block, const struct wmk_event *event,
-						 const uint64_t *words, const struct waymark_ref *refs, const void *ip)
+static __attribute__((noinline)) int run_with_fp_masked(const struct wmk_filter_block *block,
+							const struct wmk_event *event, const uint64_t *words,
+							const struct waymark_ref *refs, const void *ip)
 {
 	int wanted;
 
@@ -206,20 +207,20 @@ static __attribute__((noinline)) int run_quietly(const struct wmk_filter_block *
 	return wanted;
 }
 
-int wmk_filter_wants(const struct waymark_enabler *e, uint64_t gen, const struct wmk_filter_block *block,
+int wmk_filter_accepts(const struct waymark_recorder *e, uint64_t gen, const struct wmk_filter_block *block,
 		     const struct wmk_event *event, const uint64_t *words, const struct waymark_ref *refs,
 		     const void *ip)
 {
 	int wanted;
 
-	if (wmk_unlikely(wmk_proposed(block->has_doubles)))
-		wanted = run_quietly(block, event, words, refs, ip);
+	if (wmk_unlikely(wmk_read_guarded(block->has_doubles)))
+		wanted = run_with_fp_masked(block, event, words, refs, ip);
 	else
 		wanted = run_block(block, event, words, refs, ip);
 	WMK_TESTPOINT(record_filtered);
 	/* (T8) acquire: all that was read in the block comes before; pairs with the release in block_fill() */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (wmk_unlikely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) != gen || wmk_proposed(e->event) != event))
+	if (wmk_unlikely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) != gen || wmk_read_guarded(e->event) != event))
 		return -ESTALE;
 	return wanted;
 }

@@ -89,7 +89,7 @@ struct branch_table {
 
 struct table_maker {
 	const struct wmk_event *event;
-	const struct wmk_filter_place *places;
+	const struct wmk_filter_location *places;
 	const struct wmk_filter_program *program;
 	uint8_t lead[WMK_FILTER_INSNS_MAX]; /* the branch or result to which an instruction leads */
 };
@@ -122,10 +122,10 @@ static void swap(struct branch *branch)
  */
 static bool set_number(const struct table_maker *m, unsigned input, struct branch *branch)
 {
-	const struct wmk_filter_place *place = &m->places[input];
+	const struct wmk_filter_location *place = &m->places[input];
 
-	if (input >= m->program->n_inputs || place->kind != WMK_PLACE_WORDS || place->is_double || place->is_swapped ||
-	    place->at > UINT16_MAX - 8)
+	if (input >= m->program->n_inputs || place->kind != WMK_LOCATION_WORDS || place->is_double ||
+	    place->is_swapped || place->at > UINT16_MAX - 8)
 		return false;
 	const unsigned end = place->at + place->bytes, eight = (place->at | 7) + 1;
 
@@ -201,10 +201,10 @@ static bool set_bounds(const struct wmk_filter_insn *insn, struct branch *branch
 /* A text without \, NUL and *, but for a star at its end. */
 static bool set_text(const struct table_maker *m, const struct wmk_filter_insn *insn, struct branch *branch)
 {
-	const struct wmk_filter_place *place = &m->places[insn->a];
+	const struct wmk_filter_location *place = &m->places[insn->a];
 	uint32_t len = insn->value.text.len;
 
-	if (insn->a >= m->program->n_inputs || place->kind != WMK_PLACE_TEXT || place->ref >= 32 ||
+	if (insn->a >= m->program->n_inputs || place->kind != WMK_LOCATION_TEXT || place->ref >= 32 ||
 	    !(m->event->text_refs >> place->ref & 1))
 		return false;
 	const char *pattern = m->program->pool + insn->value.text.at;
@@ -387,7 +387,7 @@ static struct wmk_filter_branch packed(const struct branch *is, uint32_t number)
 					    UINT64_MAX << is->right >> is->left, what };
 }
 
-void wmk_filter_table_make(const struct wmk_event *event, const struct wmk_filter_place *places,
+void wmk_filter_table_make(const struct wmk_event *event, const struct wmk_filter_location *places,
 			   const struct wmk_filter_program *program, struct wmk_filter_table *table)
 {
 	struct table_maker m = { .event = event, .places = places, .program = program };

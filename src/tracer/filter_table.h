@@ -9,8 +9,8 @@
  *                                                2: name starts with x ? wanted : refused
  *
  * Comparisons of one field with neighbouring constants are merged. A table of one comparison of a field without an
- * operation is kept in the enabler itself (struct wmk_filter_quick). Doubles, contexts, elements, byte-swapped numbers,
- * two fields compared with each other and other patterns are left to the interpreter (filter_run.c).
+ * operation is kept in the recorder itself (struct wmk_filter_quick). Doubles, contexts, elements, byte-swapped
+ * numbers, two fields compared with each other and other patterns are left to the interpreter (filter_run.c).
  *
  * A block may become another filter's while its table is followed (filter.h). Branches are therefore read by relaxed
  * loads of whole words. The place of a branch in a block never holds anything else, and is zero, "refused", before the
@@ -25,7 +25,7 @@
 
 #include "base/testpoint.h"
 #include "filter/calculate.h"
-#include "tracer/filter_inside.h"
+#include "tracer/filter_block.h"
 
 enum wmk_filter_branch_kind {
 	WMK_BRANCH_NUMBER, /* the field is within bounds */
@@ -68,7 +68,7 @@ struct wmk_filter_table {
 };
 
 /* The program has been verified, and `places` are its inputs in the event. */
-void wmk_filter_table_make(const struct wmk_event *event, const struct wmk_filter_place *places,
+void wmk_filter_table_make(const struct wmk_event *event, const struct wmk_filter_location *places,
 			   const struct wmk_filter_program *program, struct wmk_filter_table *table);
 
 /* ── on the recording path ───────────────────────────────────────────────────────────────────────────── */
@@ -108,11 +108,11 @@ static inline int wmk_filter_text_fits(const struct wmk_filter_block *block, uin
 /* Step by step, for which one register is enough. */
 static inline bool wmk_filter_number_fits(const struct wmk_filter_branch *is, uint64_t bytes)
 {
-	bytes -= wmk_proposed(is->low);
+	bytes -= wmk_read_guarded(is->low);
 	__asm__("" : "+r"(bytes));
-	bytes &= wmk_proposed(is->operand);
+	bytes &= wmk_read_guarded(is->operand);
 	__asm__("" : "+r"(bytes));
-	return bytes < wmk_proposed(is->count);
+	return bytes < wmk_read_guarded(is->count);
 }
 
 static inline bool wmk_filter_result_fits(const struct wmk_filter_branch *is, uint64_t what, uint64_t bytes)
@@ -121,8 +121,8 @@ static inline bool wmk_filter_result_fits(const struct wmk_filter_branch *is, ui
 	const uint64_t shifted = top >> WMK_BRANCH_RIGHT(what);
 	uint64_t value = what & WMK_BRANCH_SIGNED ? (uint64_t)((int64_t)top >> WMK_BRANCH_RIGHT(what)) : shifted;
 
-	return wmk_filter_calculate(WMK_BRANCH_OP(what), value, wmk_proposed(is->operand), &value) &&
-	       value - wmk_proposed(is->low) < wmk_proposed(is->count);
+	return wmk_filter_calculate(WMK_BRANCH_OP(what), value, wmk_read_guarded(is->operand), &value) &&
+	       value - wmk_read_guarded(is->low) < wmk_read_guarded(is->count);
 }
 
 /*
@@ -138,12 +138,12 @@ static inline __attribute__((always_inline)) int wmk_filter_table_run(const stru
 	const int last = (int)(8 * event->n_words) - 8;
 
 	for (;;) {
-		const uint64_t what = wmk_proposed(is->what);
+		const uint64_t what = wmk_read_guarded(is->what);
 		uint64_t bytes;
 		int fits;
 
 		if (!is_short && WMK_BRANCH_KIND(what) >= WMK_BRANCH_TEXT) {
-			fits = wmk_filter_text_fits(block, what, wmk_proposed(is->operand), event, refs);
+			fits = wmk_filter_text_fits(block, what, wmk_read_guarded(is->operand), event, refs);
 			if (wmk_unlikely(fits < 0))
 				return fits;
 		} else {
@@ -168,54 +168,52 @@ static inline __attribute__((always_inline)) int wmk_filter_table_run(const stru
 }
 
 /*
- * wmk_filter_wants() for a filter that is one comparison; `end` is quick_end of the enabler, and not 0. -ESTALE also
+ * wmk_filter_accepts() for a filter that is one comparison; `end` is quick_end of the recorder, and not 0. -ESTALE also
  * for a table: no event stages so much. Uses no register that a caller has to save.
  */
-static inline __attribute__((always_inline)) int wmk_filter_quick_wants(const struct waymark_enabler *e, uint64_t gen,
-									const struct wmk_event *event,
-									const uint64_t *words, uint32_t end)
+static inline __attribute__((always_inline)) int wmk_filter_quick_accepts(const struct waymark_recorder *e,
+									  uint64_t gen, const struct wmk_event *event,
+									  const uint64_t *words, uint32_t end)
 {
 	uint64_t bytes;
 
 	if (wmk_unlikely(end > 8u * event->n_words))
 		return -ESTALE;
 	memcpy(&bytes, (const char *)words + end - 8, 8);
-	if (wmk_unlikely(((bytes - wmk_proposed(e->quick_low)) & wmk_proposed(e->quick_mask)) <
-			 wmk_proposed(e->quick_count)))
+	if (wmk_unlikely(((bytes - wmk_read_guarded(e->quick_low)) & wmk_read_guarded(e->quick_mask)) <
+			 wmk_read_guarded(e->quick_count)))
 		return 1; /* the guard is checked when the record is committed */
-	/* (T8) acquire, as in wmk_filter_wants() */
+	/* (T8) acquire, as in wmk_filter_accepts() */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return wmk_likely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) == gen) ? 0 : -ESTALE;
 }
 
-/* The same for a table. The event is the enabler's as long as its generation is `gen`. */
-static inline __attribute__((always_inline)) int wmk_filter_table_wants(const struct waymark_enabler *e, uint64_t gen,
-									const struct wmk_filter_block *block,
-									const struct wmk_event *event,
-									const uint64_t *words,
-									const struct waymark_ref *refs, bool is_short)
+/* The same for a table. The event is the recorder's as long as its generation is `gen`. */
+static inline __attribute__((always_inline)) int wmk_filter_table_accepts(
+	const struct waymark_recorder *e, uint64_t gen, const struct wmk_filter_block *block,
+	const struct wmk_event *event, const uint64_t *words, const struct waymark_ref *refs, bool is_short)
 {
 	const int wanted = wmk_filter_table_run(block, event, words, refs, is_short);
 
 	WMK_TESTPOINT(record_tabled);
 	if (wanted > 0)
 		return wanted;
-	/* (T8) acquire, as in wmk_filter_wants() */
+	/* (T8) acquire, as in wmk_filter_accepts() */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return wmk_likely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) == gen) ? wanted : -ESTALE;
 }
 
 /* The same for any filter. */
-static inline int wmk_filter_any_wants(const struct waymark_enabler *e, uint64_t gen,
+static inline int wmk_filter_any_accepts(const struct waymark_recorder *e, uint64_t gen,
 				       const struct wmk_filter_block *block, const struct wmk_event *event,
 				       const uint64_t *words, const struct waymark_ref *refs, const void *ip)
 {
-	const uint32_t end = wmk_proposed(e->quick_end);
+	const uint32_t end = wmk_read_guarded(e->quick_end);
 
 	if (!end)
-		return wmk_filter_wants(e, gen, block, event, words, refs, ip);
-	return end >= WMK_FILTER_QUICK_SHORT_TABLE ? wmk_filter_table_wants(e, gen, block, event, words, refs, false)
-						   : wmk_filter_quick_wants(e, gen, event, words, end);
+		return wmk_filter_accepts(e, gen, block, event, words, refs, ip);
+	return end >= WMK_FILTER_QUICK_SHORT_TABLE ? wmk_filter_table_accepts(e, gen, block, event, words, refs, false)
+						   : wmk_filter_quick_accepts(e, gen, event, words, end);
 }
 
 #endif

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "tracer/fork.h"
-#include "tracer/helper.h"
+#include "tracer/helper_control.h"
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x00000080

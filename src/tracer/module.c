@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "tracer/answer.h"
-#include "tracer/helper.h"
+#include "tracer/register_wait.h"
+#include "tracer/helper_control.h"
 #include "tracer/tracer.h"
 
 /* module->priv of one that has been scanned. */
@@ -144,12 +144,12 @@ void WMK_EXPORT waymark_module_register(struct waymark_module *m)
 		wmk_patch_flush();
 	}
 	uint32_t change = ++wmk_tracer.changes;
-	bool wait = wmk_helper_wanted();
+	bool wait = wmk_helper_has_daemon();
 
 	wait = wmk_helper_start(wait) == 0 && wait;
 	wmk_unlock();
 	if (wait && wmk_module_is_initial(m))
-		wmk_answer_wait(change);
+		wmk_register_wait(change);
 }
 
 void WMK_EXPORT waymark_module_unregister(struct waymark_module *m)

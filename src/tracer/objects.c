@@ -129,7 +129,7 @@ static bool image_open(struct image *image, const char *path, uint64_t *inode)
 	return true;
 }
 
-static void find_build_id(const struct image *image, uint64_t at, uint64_t size, struct wmk_object *object)
+static void find_build_id(const struct image *image, uint64_t at, uint64_t size, struct wmk_loaded_object *object)
 {
 	unsigned char notes[NOTES_MAX];
 	Elf64_Nhdr note;
@@ -153,7 +153,7 @@ static void find_build_id(const struct image *image, uint64_t at, uint64_t size,
 }
 
 /* .gnu_debuglink: a file name, padding to 4, a checksum. */
-static void take_debug_link(const struct image *file, const Elf64_Shdr *section, struct wmk_object *object)
+static void take_debug_link(const struct image *file, const Elf64_Shdr *section, struct wmk_loaded_object *object)
 {
 	char link[sizeof(object->debug_link) + 8] = "";
 
@@ -177,7 +177,7 @@ static void *read_all(const struct image *file, uint64_t at, uint64_t size)
 }
 
 /* Only the file has sections. They, their names and the link stand at its end, as a rule. */
-static void find_debug_link(struct image *file, struct wmk_object *object)
+static void find_debug_link(struct image *file, struct wmk_loaded_object *object)
 {
 	static const char wanted[] = ".gnu_debuglink";
 	Elf64_Shdr *sections = NULL;
@@ -206,7 +206,7 @@ static void find_debug_link(struct image *file, struct wmk_object *object)
 }
 
 /* An object? Its extent and its build id. */
-static bool take_headers(const struct image *image, struct wmk_object *object)
+static bool take_headers(const struct image *image, struct wmk_loaded_object *object)
 {
 	Elf64_Phdr phdrs[PHDRS_MAX];
 	uint64_t low = UINT64_MAX, high = 0;
@@ -285,11 +285,11 @@ static bool is_beginning(struct mapping *m)
 	return m->offset == 0 && m->inode != 0 && m->perms[0] == 'r' && m->perms[3] == 'p' && *m->path == '/';
 }
 
-struct listing {
+struct object_listing {
 	char *next;                     /* the line to look at */
 	int mem;
 	struct image image;             /* (large for a stack) */
-	struct wmk_object *objects;
+	struct wmk_loaded_object *objects;
 	long n, cap;
 };
 
@@ -320,9 +320,9 @@ static bool is_executed(const struct mapping *first, char *rest)
 }
 
 /* From where it lies, and its debug link from a file that is the same by all that can be told. */
-static bool describe_memory(struct listing *l, const struct mapping *m, struct wmk_object *object)
+static bool describe_memory(struct object_listing *l, const struct mapping *m, struct wmk_loaded_object *object)
 {
-	struct wmk_object file;
+	struct wmk_loaded_object file;
 	uint64_t inode;
 
 	if (l->mem == NOT_OPENED)
@@ -340,7 +340,7 @@ static bool describe_memory(struct listing *l, const struct mapping *m, struct w
 	return true;
 }
 
-static bool describe(struct listing *l, const struct mapping *m, struct wmk_object *object)
+static bool describe(struct object_listing *l, const struct mapping *m, struct wmk_loaded_object *object)
 {
 	uint64_t inode = 0;
 	bool is_file = is_executed(m, l->next) && image_open(&l->image, m->path, &inode), found = false;
@@ -361,12 +361,12 @@ static bool describe(struct listing *l, const struct mapping *m, struct wmk_obje
 	return object->path != NULL;
 }
 
-static bool listing_room(struct listing *l)
+static bool listing_room(struct object_listing *l)
 {
 	if (l->n < l->cap)
 		return true;
 	const long cap = l->cap ? l->cap * 2 : 16;
-	struct wmk_object *more = realloc(l->objects, (size_t)cap * sizeof(*more));
+	struct wmk_loaded_object *more = realloc(l->objects, (size_t)cap * sizeof(*more));
 
 	if (!more)
 		return false;
@@ -375,9 +375,9 @@ static bool listing_room(struct listing *l)
 	return true;
 }
 
-long wmk_objects_list(struct wmk_object **objects)
+long wmk_objects_list(struct wmk_loaded_object **objects)
 {
-	struct listing *l = calloc(1, sizeof(*l));
+	struct object_listing *l = calloc(1, sizeof(*l));
 	char *text = l ? read_maps() : NULL, *line;
 	long n = text ? 0 : -EACCES;
 	struct mapping m;
@@ -399,14 +399,14 @@ long wmk_objects_list(struct wmk_object **objects)
 	return n;
 }
 
-bool wmk_objects_same(const struct wmk_object *a, const struct wmk_object *b)
+bool wmk_object_is_same(const struct wmk_loaded_object *a, const struct wmk_loaded_object *b)
 {
 	return a->base == b->base && a->memsz == b->memsz && a->inode == b->inode &&
 	       a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len) &&
 	       !strcmp(a->path, b->path);
 }
 
-void wmk_objects_free(struct wmk_object *objects, long n)
+void wmk_objects_free(struct wmk_loaded_object *objects, long n)
 {
 	for (long i = 0; i < n; i++)
 		free(objects[i].path);

@@ -11,7 +11,7 @@
 
 #define WMK_BUILD_ID_MAX 64
 
-struct wmk_object {
+struct wmk_loaded_object {
 	uint64_t base;          /* where it begins */
 	uint64_t memsz;         /* to the end of its last segment */
 	uint64_t inode;         /* of its file, as it is mapped */
@@ -24,9 +24,9 @@ struct wmk_object {
 };
 
 /* Are the two the same, by all that they tell? A file may have been replaced, and loaded anew where the old one was. */
-bool wmk_objects_same(const struct wmk_object *a, const struct wmk_object *b);
+bool wmk_object_is_same(const struct wmk_loaded_object *a, const struct wmk_loaded_object *b);
 /* *objects is malloc'd, as are the paths. Returns how many, or -errno. */
-long wmk_objects_list(struct wmk_object **objects);
-void wmk_objects_free(struct wmk_object *objects, long n);
+long wmk_objects_list(struct wmk_loaded_object **objects);
+void wmk_objects_free(struct wmk_loaded_object *objects, long n);
 
 #endif

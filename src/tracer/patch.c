@@ -23,7 +23,7 @@
 
 #define SITE_POINTER(site, member) ((char *)((uintptr_t)&(site)->member + (uintptr_t)(intptr_t)(site)->member))
 
-struct writer {
+struct text_writer {
 	int mem;                /* /proc/self/mem, or -1 */
 	bool tried;             /* to open it */
 	bool changed_text;
@@ -116,7 +116,7 @@ static bool write_protected(char *code, const void *bytes, size_t len)
 	return mprotect(from, span, PROT_READ | PROT_EXEC) == 0;
 }
 
-static const char *write_text(struct writer *w, const struct waymark_site *site, bool on)
+static const char *write_text(struct text_writer *w, const struct waymark_site *site, bool on)
 {
 	char *code = SITE_POINTER(site, code);
 	uint32_t word = instruction(site, on);
@@ -135,7 +135,7 @@ static const char *write_text(struct writer *w, const struct waymark_site *site,
 	return "the program's text cannot be written: neither /proc/self/mem nor mprotect() is allowed here";
 }
 
-static const char *set_site(struct writer *w, const struct waymark_site *site, bool on)
+static const char *set_site(struct text_writer *w, const struct waymark_site *site, bool on)
 {
 	if (site->how == WAYMARK_HOW_BYTE) {
 		__atomic_store_n(SITE_POINTER(site, code), (char)on, __ATOMIC_RELAXED);
@@ -151,7 +151,7 @@ void wmk_event_untraceable(struct wmk_event *event, const char *why)
 	event->untraceable = why;
 }
 
-static void patch_event(struct writer *w, struct wmk_event *event)
+static void patch_event(struct text_writer *w, struct wmk_event *event)
 {
 	bool on = event->chain != NULL;
 
@@ -164,7 +164,7 @@ static void patch_event(struct writer *w, struct wmk_event *event)
 	event->patched = on;
 }
 
-static void patch_guards(struct writer *w, struct wmk_name *name)
+static void patch_guards(struct text_writer *w, struct wmk_name *name)
 {
 	bool on = false;
 
@@ -190,7 +190,7 @@ void wmk_patch_later(struct wmk_event *event)
 
 void wmk_patch_flush(void)
 {
-	struct writer w = { .mem = -1 };
+	struct text_writer w = { .mem = -1 };
 
 	if (!wmk_tracer.dirty)
 		return;

@@ -29,12 +29,12 @@ uint32_t wmk_scalar_bytes(unsigned type)
 	}
 }
 
-struct maker {
+struct plan_maker {
 	struct wmk_op ops[WMK_OPS_MAX];
 	unsigned n;
 };
 
-static int add_scalar(struct maker *m, unsigned type)
+static int add_scalar(struct plan_maker *m, unsigned type)
 {
 	uint32_t bytes = wmk_scalar_bytes(type);
 
@@ -49,7 +49,7 @@ static int add_scalar(struct maker *m, unsigned type)
 	return 0;
 }
 
-static int add_elements(struct maker *m, unsigned type, unsigned elem, uint32_t count)
+static int add_elements(struct plan_maker *m, unsigned type, unsigned elem, uint32_t count)
 {
 	uint32_t bytes = wmk_scalar_bytes(elem);
 
@@ -65,7 +65,7 @@ static int add_elements(struct maker *m, unsigned type, unsigned elem, uint32_t 
 	return 0;
 }
 
-static int add_field(struct maker *m, unsigned type, unsigned elem, uint32_t count)
+static int add_field(struct plan_maker *m, unsigned type, unsigned elem, uint32_t count)
 {
 	switch (type) {
 	case WAYMARK_T_STRING:
@@ -92,7 +92,7 @@ static int add_field(struct maker *m, unsigned type, unsigned elem, uint32_t cou
  * A string that the format bounds is read no further, as printf would: it need not end in a NUL. With "%.*s" the bound
  * is the argument before it, an int, which ends the latest run.
  */
-static int bound_string(struct maker *m, const struct wmk_format_arg *arg, uint8_t type_before)
+static int bound_string(struct plan_maker *m, const struct wmk_format_arg *arg, uint8_t type_before)
 {
 	struct wmk_op *op = &m->ops[m->n - 1];
 
@@ -109,7 +109,7 @@ static int bound_string(struct maker *m, const struct wmk_format_arg *arg, uint8
 }
 
 /* Markers and text: the staged types, and of the format what bounds strings. */
-static int add_arguments(struct maker *m, const struct waymark_desc *desc)
+static int add_arguments(struct plan_maker *m, const struct waymark_desc *desc)
 {
 	struct wmk_format_arg args[WAYMARK_MAX_FIELDS];
 	int err = 0, n = desc->text ? wmk_format_parse(desc->text, args, WAYMARK_MAX_FIELDS) : -EINVAL;
@@ -143,7 +143,7 @@ static void find_tail(struct wmk_event *event, const struct wmk_op *ops, unsigne
 }
 
 /* What filters look for: where each reference is used, and how many words there are. */
-static int find_refs(struct wmk_event *event, const struct maker *m)
+static int find_refs(struct wmk_event *event, const struct plan_maker *m)
 {
 	struct wmk_event_ref refs[WMK_OPS_MAX];
 	unsigned words = 0, n = 0;
@@ -165,7 +165,7 @@ static int find_refs(struct wmk_event *event, const struct maker *m)
 
 int wmk_plan_make(struct wmk_event *event, const struct waymark_desc *desc)
 {
-	struct maker m = { .n = 0 };
+	struct plan_maker m = { .n = 0 };
 	int err = 0;
 
 	if (desc->n_fields > WAYMARK_MAX_FIELDS)

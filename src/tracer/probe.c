@@ -3,7 +3,7 @@
  * probe.c - callbacks of the program's own on its events: waymark_connect(), waymark_disconnect(). See
  * include/waymark/runtime.h.
  *
- * A probe is an enabler without a ring. The list of connections is kept by name, so that an event which comes later (a
+ * A probe is a recorder without a ring. The list of connections is kept by name, so that an event which comes later (a
  * library) finds its probes.
  */
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "tracer/helper.h"
+#include "tracer/helper_control.h"
 #include "tracer/tracer.h"
 
 #define LEAVE_NS 5000000000u            /* for those who are in the middle of something ... */
@@ -129,11 +129,11 @@ static int make_fields(struct wmk_event *event)
 
 static int attach(struct wmk_event *event, const struct connection *c)
 {
-	int err = wmk_event_present(event) ? make_fields(event) : 1;
+	int err = wmk_event_is_loaded(event) ? make_fields(event) : 1;
 
 	if (err)
 		return err < 0 ? err : 0;
-	if (!wmk_enabler_add_probe(event, c->fn, c->data))
+	if (!wmk_recorder_add_probe(event, c->fn, c->data))
 		return -ENOMEM;
 	wmk_patch_later(event);
 	return 0;
@@ -148,12 +148,12 @@ void wmk_probes_attach(struct wmk_event *event)
 
 static void detach(struct wmk_event *event, const struct connection *c)
 {
-	struct waymark_enabler *e, *next;
+	struct waymark_recorder *e, *next;
 
 	for (e = event->chain; e; e = next) {
 		next = e->next;
 		if (e->probe == c->fn && e->data == c->data)
-			wmk_enabler_remove(e);
+			wmk_recorder_remove(e);
 	}
 }
 

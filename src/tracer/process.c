@@ -125,7 +125,7 @@ static int open_nothing(void)
 	return fd;
 }
 
-bool wmk_process_part_descriptors(void)
+bool wmk_process_unshare_files(void)
 {
 	if (syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) != 0) {
 		/* before Linux 5.9: a table of our own, then everything that may be open in it */

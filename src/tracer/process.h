@@ -39,6 +39,6 @@ bool wmk_process_is_stuck(pid_t pid, uint64_t start);
  * must not stay open because this thread holds an end of it, and a library that writes to them must not meet our
  * sockets. False: it cannot be had.
  */
-bool wmk_process_part_descriptors(void);
+bool wmk_process_unshare_files(void);
 
 #endif

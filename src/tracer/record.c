@@ -2,21 +2,19 @@
 /*
  * record.c - the recording path: from a site's staged words and references into the rings of all channels that want the event.
  *
- *     waymark_record() ── one enabler, one run of words, no context ──► wmk_ring_write(), inlined: no lock, no call
- *           ├─ one enabler, one run, one reference behind it ──► record_tail() ──► wmk_ring_write_tail(), likewise
- *           ├─ one enabler with a filter ──► filter_table.h, where it compares with constants, or wmk_filter_wants(); then as without
- *           └─ anything else ──► slow(): every enabler of the chain ──► stage contexts, build fragments ──► ring
+ *     waymark_record() ── one recorder, one run of words, no context ──► wmk_ring_write(), inlined: no lock, no call
+ *           ├─ one recorder, one run, one reference behind it ──► record_tail() ──► wmk_ring_write_tail(), likewise
+ *           ├─ one recorder with a filter ──► filter_table.h, where it compares with constants, or wmk_filter_accepts(); then as without
+ *           └─ anything else ──► walk(): every recorder of the chain ──► stage contexts, build fragments ──► ring
  *
  * Any thread, any time, signal handlers included. Everything that is read before the ring's sequence is a proposal, which the guard
- * (enabler.c) confirms or not. Nothing here allocates, locks or prints.
+ * (recorder.c) confirms or not. Nothing here allocates, locks or prints.
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
 #if defined(__x86_64__)
 #include <emmintrin.h>
 #endif
-#include <unistd.h>
 
 #include "base/testpoint.h"
 #include "base/utf8.h"
@@ -25,8 +23,8 @@
 #include "tracer/fork.h"
 #include "tracer/tracer.h"
 
-#define FRAGS_FEW 24             /* enough for most events, and small on a signal stack */
-#define STAGE_WORDS 64           /* contexts and the first run */
+#define FRAGS_FEW 24            /* enough for most events, and small on a signal stack */
+#define STAGE_WORDS 64          /* contexts and the first run */
 #define ELLIPSIS "\xe2\x80\xa6"
 #define ELLIPSIS_BYTES 3u
 
@@ -105,14 +103,14 @@ static bool add_array(struct build *b, const struct waymark_ref *ref, uint32_t b
 }
 
 /* Contexts, and what follows them without a reference in between, are staged in one block: one fragment. */
-static unsigned stage(struct build *b, const struct waymark_enabler *e, const struct wmk_event *event, const uint64_t **words, const void *ip)
+static unsigned stage(struct build *b, const struct waymark_recorder *e, const struct wmk_event *event, const uint64_t **words, const void *ip)
 {
 	char *to = (char *)b->stage;
 	unsigned op = 0;
-	uint32_t n_contexts = wmk_proposed(e->n_contexts);
+	uint32_t n_contexts = wmk_read_guarded(e->n_contexts);
 
-	for (uint32_t i = 0; i < n_contexts && i < WMK_ENABLER_CONTEXTS; i++) {
-		const struct wmk_context_desc *context = wmk_context_get(wmk_proposed(e->contexts[i]));
+	for (uint32_t i = 0; i < n_contexts && i < WMK_RECORDER_CONTEXTS; i++) {
+		const struct wmk_context_desc *context = wmk_context_get(wmk_read_guarded(e->contexts[i]));
 
 		if (wmk_unlikely(!context))
 			continue;       /* it changed under our hands: the guard will say so */
@@ -147,10 +145,10 @@ static size_t precision(const uint64_t *words, uint32_t before)
 	return value < 0 ? SIZE_MAX : (size_t)value;
 }
 
-static bool build(struct build *b, const struct waymark_enabler *e, const struct wmk_event *event, const uint64_t *words,
+static bool build(struct build *b, const struct waymark_recorder *e, const struct wmk_event *event, const uint64_t *words,
 		  const struct waymark_ref *refs, const void *ip)
 {
-	uint32_t limit = wmk_proposed(e->field_limit);
+	uint32_t limit = wmk_read_guarded(e->field_limit);
 
 	b->n = b->cut = b->n_lens = b->total = 0;
 	for (unsigned i = stage(b, e, event, &words, ip); i < event->n_ops; i++) {
@@ -189,34 +187,34 @@ static bool build(struct build *b, const struct waymark_enabler *e, const struct
 }
 
 /* A loss that no ring has seen. The set may be given up at this moment: who is counted in keeps its mapping. 0, or -ESTALE. */
-static int lose(struct waymark_enabler *e, uint64_t gen, bool own)
+static int lose(struct waymark_recorder *e, uint64_t gen, bool own)
 {
 	struct wmk_ring_inside inside = wmk_ring_grace_enter();
 
 	WMK_TESTPOINT(record_losing);
-	bool there = __atomic_load_n(&e->gen, __ATOMIC_SEQ_CST) == gen && wmk_proposed(e->set);
+	bool there = __atomic_load_n(&e->gen, __ATOMIC_SEQ_CST) == gen && wmk_read_guarded(e->set);
 
 	if (there)
-		wmk_ring_count_lost(wmk_proposed(e->set));
+		wmk_ring_count_lost(wmk_read_guarded(e->set));
 	if (there && !own)
-		wmk_ring_explain(wmk_proposed(e->set), WMK_RING_WHY_SHARED_STORAGE);
+		wmk_ring_explain(wmk_read_guarded(e->set), WMK_RING_WHY_SHARED_STORAGE);
 	WMK_TESTPOINT(record_lost);
 	wmk_ring_grace_leave(inside);
 	return there ? 0 : -ESTALE;
 }
 
-static inline __attribute__((always_inline)) int record_frags(struct build *b, struct waymark_enabler *e, uint64_t gen,
+static inline __attribute__((always_inline)) int record_frags(struct build *b, struct waymark_recorder *e, uint64_t gen,
 							      const struct wmk_event *event, const uint64_t *words,
 							      const struct waymark_ref *refs, const void *ip)
 {
-	struct waymark_ring_set *set = wmk_proposed(e->set);
+	struct waymark_ring_set *set = wmk_read_guarded(e->set);
 	int rc;
 
 	if (wmk_unlikely(!set))
 		return -ESTALE;
 	if (wmk_unlikely(!build(b, e, event, words, refs, ip)))
 		return lose(e, gen, true);
-	rc = wmk_ring_write(set, &e->gen, gen, wmk_proposed(e->id), b->frags, b->n, b->total);
+	rc = wmk_ring_write(set, &e->gen, gen, wmk_read_guarded(e->id), b->frags, b->n, b->total);
 	if (wmk_unlikely(b->cut) && rc == 0) {
 		WMK_TESTPOINT(record_cut);
 		wmk_ring_count_cut(set, b->cut);
@@ -224,7 +222,7 @@ static inline __attribute__((always_inline)) int record_frags(struct build *b, s
 	return rc;
 }
 
-static __attribute__((noinline)) int record_few(struct waymark_enabler *e, uint64_t gen, const struct wmk_event *event,
+static __attribute__((noinline)) int record_few(struct waymark_recorder *e, uint64_t gen, const struct wmk_event *event,
 						const uint64_t *words, const struct waymark_ref *refs, const void *ip)
 {
 	struct waymark_ring_frag frags[FRAGS_FEW];
@@ -234,8 +232,8 @@ static __attribute__((noinline)) int record_few(struct waymark_enabler *e, uint6
 	return record_frags(&b, e, gen, event, words, refs, ip);
 }
 
-static __attribute__((noinline)) int record_many(struct waymark_enabler *e, uint64_t gen, const struct wmk_event *event,
-						 const uint64_t *words, const struct waymark_ref *refs, const void *ip)
+static __attribute__((noinline)) int record_many(struct waymark_recorder *e, uint64_t gen,
+						 const struct wmk_event *event, const uint64_t *words, const struct waymark_ref *refs, const void *ip)
 {
 	struct waymark_ring_frag frags[WAYMARK_RING_MAX_FRAGS];
 	struct build b;
@@ -244,8 +242,8 @@ static __attribute__((noinline)) int record_many(struct waymark_enabler *e, uint
 	return record_frags(&b, e, gen, event, words, refs, ip);
 }
 
-static __attribute__((noinline, cold)) void one_probe(struct waymark_enabler *e, uint64_t gen, struct wmk_event *event,
-						       const uint64_t *words, const struct waymark_ref *refs)
+static __attribute__((noinline, cold)) void record_probe(struct waymark_recorder *e, uint64_t gen,
+							  struct wmk_event *event, const uint64_t *words, const struct waymark_ref *refs)
 {
 	if (wmk_thread.in_probe)
 		return;
@@ -254,26 +252,26 @@ static __attribute__((noinline, cold)) void one_probe(struct waymark_enabler *e,
 
 	WMK_TESTPOINT(record_probing);
 	if (__atomic_load_n(&e->gen, __ATOMIC_SEQ_CST) == gen)
-		wmk_probe_call(event, wmk_proposed(e->probe), wmk_proposed(e->data), words, refs);
+		wmk_probe_call(event, wmk_read_guarded(e->probe), wmk_read_guarded(e->data), words, refs);
 	WMK_TESTPOINT(record_probed);
 	wmk_ring_grace_leave(inside);
 	wmk_thread.in_probe--;
 }
 
 /* -ESTALE: it was taken out before anything was recorded, and another may be in its place. */
-static int one(struct waymark_enabler *e, uint64_t gen, struct wmk_event *event, const uint64_t *words,
+static int one(struct waymark_recorder *e, uint64_t gen, struct wmk_event *event, const uint64_t *words,
 	       const struct waymark_ref *refs, const void *ip, bool own)
 {
 	if (wmk_unlikely(!own))
 		return lose(e, gen, false);
-	if (wmk_proposed(e->probe)) {
-		one_probe(e, gen, event, words, refs);
+	if (wmk_read_guarded(e->probe)) {
+		record_probe(e, gen, event, words, refs);
 		return 0;
 	}
-	const struct wmk_filter_block *filter = wmk_proposed(e->filter);
+	const struct wmk_filter_block *filter = wmk_read_guarded(e->filter);
 
 	if (filter) {
-		int wanted = wmk_filter_any_wants(e, gen, filter, event, words, refs, ip);
+		int wanted = wmk_filter_any_accepts(e, gen, filter, event, words, refs, ip);
 
 		if (wanted <= 0)
 			return wanted;
@@ -281,31 +279,31 @@ static int one(struct waymark_enabler *e, uint64_t gen, struct wmk_event *event,
 	return 2u * event->n_ops + 1 <= FRAGS_FEW ? record_few(e, gen, event, words, refs, ip) : record_many(e, gen, event, words, refs, ip);
 }
 
-/* Every place in the chain once, in their order; again from the head when an enabler was taken out under its feet. */
+/* Every place in the chain once, in their order; again from the head when a recorder was taken out under its feet. */
 static void walk(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip, bool own, bool probes)
 {
 	uint64_t done = 0;
-	struct waymark_enabler *e;
+	struct waymark_recorder *e;
 
 again:
 	e = __atomic_load_n(&desc->chain, __ATOMIC_ACQUIRE); /* (T3) */
 	while (e) {
 		uint64_t gen = __atomic_load_n(&e->gen, __ATOMIC_ACQUIRE); /* (T4), (T5) */
-		struct wmk_event *event = wmk_proposed(desc->event);
+		struct wmk_event *event = wmk_read_guarded(desc->event);
 
-		if (gen == 0 || wmk_proposed(e->event) != event)
+		if (gen == 0 || wmk_read_guarded(e->event) != event)
 			goto again;
 		/* acquire: the generation is looked at again after it, so that the order is that one's (T5) */
 		uint64_t order = __atomic_load_n(&e->order, __ATOMIC_ACQUIRE);
 
 		if (wmk_unlikely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) != gen))
 			goto again;
-		if (order > done && probes == (wmk_proposed(e->probe) != NULL)) {
+		if (order > done && probes == (wmk_read_guarded(e->probe) != NULL)) {
 			if (one(e, gen, event, words, refs, ip, own) == -ESTALE)
 				goto again;
 			done = order;
 		}
-		struct waymark_enabler *next = __atomic_load_n(&e->next, __ATOMIC_ACQUIRE);
+		struct waymark_recorder *next = __atomic_load_n(&e->next, __ATOMIC_ACQUIRE);
 
 		if (wmk_unlikely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) != gen))
 			goto again;
@@ -318,7 +316,7 @@ static __attribute__((noinline)) void slow(struct waymark_desc *desc, const uint
 {
 	int saved = errno;
 	bool own = wmk_task_is_own();
-	const struct wmk_event *event = wmk_proposed(desc->event);
+	const struct wmk_event *event = wmk_read_guarded(desc->event);
 
 	if (own && event && wmk_unlikely(__atomic_load_n(&event->n_probes, __ATOMIC_RELAXED)))
 		walk(desc, words, refs, ip, own, true);
@@ -328,24 +326,21 @@ static __attribute__((noinline)) void slow(struct waymark_desc *desc, const uint
 	errno = saved;
 }
 
-/*
- * Make wmk_thread.stamp the one of `e`. A signal handler may come at any point, with another list of contexts: while the stamp is
- * being made, handlers do without.
- */
-static __attribute__((noinline, cold)) int make_stamp(const struct waymark_enabler *e, uint64_t gen, uint16_t key)
+/* Fill the cache for `e`. A signal handler that comes meanwhile, with other contexts, records without the cache. */
+static __attribute__((noinline, cold)) int ctx_cache_fill(const struct waymark_recorder *e, uint64_t gen, uint16_t key)
 {
 	char *to = (char *)wmk_thread.stamp;
 	int err = 0;
 
-	if (wmk_thread.stamp_busy)
+	if (wmk_thread.ctx_cache_busy)
 		return -EAGAIN;
-	wmk_thread.stamp_busy = 1;
+	wmk_thread.ctx_cache_busy = 1;
 	atomic_signal_fence(memory_order_seq_cst);
-	wmk_thread.stamp_key = 0;
-	for (unsigned i = 0; i < wmk_proposed(e->n_contexts) && i < WMK_ENABLER_CONTEXTS && !err; i++) {
-		const struct wmk_context_desc *context = wmk_context_get(wmk_proposed(e->contexts[i]));
+	wmk_thread.ctx_key = 0;
+	for (unsigned i = 0; i < wmk_read_guarded(e->n_contexts) && i < WMK_RECORDER_CONTEXTS && !err; i++) {
+		const struct wmk_context_desc *context = wmk_context_get(wmk_read_guarded(e->contexts[i]));
 
-		if (!context || to + context->bytes > (char *)(wmk_thread.stamp + WMK_STAMP_WORDS)) {
+		if (!context || to + context->bytes > (char *)(wmk_thread.stamp + WMK_CTX_CACHE_WORDS)) {
 			err = -ESTALE;
 		} else {
 			context->fill(to, NULL);
@@ -353,13 +348,13 @@ static __attribute__((noinline, cold)) int make_stamp(const struct waymark_enabl
 		}
 	}
 	if (!err && __atomic_load_n(&e->gen, __ATOMIC_ACQUIRE) == gen)
-		wmk_thread.stamp_key = key;
+		wmk_thread.ctx_key = key;
 	atomic_signal_fence(memory_order_seq_cst);
-	wmk_thread.stamp_busy = 0;
-	return wmk_thread.stamp_key == key ? 0 : -ESTALE;
+	wmk_thread.ctx_cache_busy = 0;
+	return wmk_thread.ctx_key == key ? 0 : -ESTALE;
 }
 
-/* Word by word: what was stored with 8 bytes is read fastest with 8 bytes, so the compiler must make no vectors of it. */
+/* Word by word, no vectors: a load that spans several stores cannot be forwarded. */
 static inline uint64_t *copy_words(uint64_t *to, const uint64_t *from, unsigned n)
 {
 	for (; n; n--) {
@@ -369,22 +364,23 @@ static inline uint64_t *copy_words(uint64_t *to, const uint64_t *from, unsigned 
 	return to;
 }
 
-static inline int record_stamped(struct waymark_enabler *e, uint64_t gen, const struct wmk_event *event, const uint64_t *words, uint16_t key)
+static inline int record_cached_ctx(struct waymark_recorder *e, uint64_t gen, const struct wmk_event *event, const uint64_t *words, uint16_t key)
 {
-	uint64_t block[WMK_STAMP_WORDS + WMK_RING_FAST_LEN / 8], *end;
-	struct waymark_ring_set *set = wmk_proposed(e->set);
-	unsigned n = wmk_proposed(e->stamp_words), run = wmk_proposed(e->run_words);
+	uint64_t block[WMK_CTX_CACHE_WORDS + WMK_RING_FAST_LEN / 8], *end;
+	struct waymark_ring_set *set = wmk_read_guarded(e->set);
+	unsigned n = wmk_read_guarded(e->ctx_words), run = wmk_read_guarded(e->run_words);
 
-	/* An enabler that is another event's by now fails at the guard: until then, no more is read than the program has staged. */
+	/* A recorder that is another event's by now fails at the guard: until then, no more is read than the program has staged. */
 	if (wmk_unlikely(run > event->n_words))
 		return -EAGAIN;
-	if (wmk_unlikely(!set) || (wmk_unlikely(wmk_thread.stamp_key != key) && make_stamp(e, gen, key) < 0))
+	if (wmk_unlikely(!set) || (wmk_unlikely(wmk_thread.ctx_key != key) && ctx_cache_fill(e, gen, key) < 0))
 		return -EAGAIN;
 	end = copy_words(block, wmk_thread.stamp, n);
 	copy_words(end, words, run);
-	if (wmk_unlikely(*(volatile uint16_t *)&wmk_thread.stamp_key != key))
+	if (wmk_unlikely(*(volatile uint16_t *)&wmk_thread.ctx_key != key))
 		return -EAGAIN;
-	return wmk_ring_write_short(set, &e->gen, gen, wmk_proposed(e->id), block, wmk_proposed(e->run_bytes) + 8 * n);
+	return wmk_ring_write_short(set, &e->gen, gen, wmk_read_guarded(e->id), block,
+				    wmk_read_guarded(e->run_bytes) + 8 * n);
 }
 
 #ifdef __has_feature
@@ -419,7 +415,7 @@ static inline size_t measure(const char *text, size_t max)
 #define measure strnlen
 #endif
 
-/* The run's words, if any, and behind them a count of 4 bytes: composed in registers, so that it is read as it was stored. */
+/* The run's words, if any, and a count of 4 bytes behind them, composed in registers (as above). */
 static inline void append_count(uint64_t *to, const uint64_t *words, unsigned bytes, uint32_t count)
 {
 	unsigned last = bytes / 8, shift = bytes % 8 * 8;
@@ -435,12 +431,12 @@ static inline void append_count(uint64_t *to, const uint64_t *words, unsigned by
  * A run, and a reference behind it: short, whole and not NULL. -ESTALE, or -EAGAIN: build it after all. What the program's references
  * are is the event's to say: `e` can have become another event's by now, which only the guard will tell.
  */
-static inline int record_tail(struct waymark_enabler *e, uint64_t gen, const struct wmk_event *event, const uint64_t *words,
-			      const struct waymark_ref *ref, uint16_t key)
+static inline int record_tail(struct waymark_recorder *e, uint64_t gen, const struct wmk_event *event,
+			      const uint64_t *words, const struct waymark_ref *ref, uint16_t key)
 {
-	uint64_t block[WMK_STAMP_WORDS + WMK_RING_FAST_LEN / 8 + 2], *to = block;
-	struct waymark_ring_set *set = wmk_proposed(e->set);
-	size_t limit = wmk_proposed(e->field_limit), max = limit < WMK_RING_TAIL_MAX ? limit : WMK_RING_TAIL_MAX, n = ref->len;
+	uint64_t block[WMK_CTX_CACHE_WORDS + WMK_RING_FAST_LEN / 8 + 2], *to = block;
+	struct waymark_ring_set *set = wmk_read_guarded(e->set);
+	size_t limit = wmk_read_guarded(e->field_limit), max = limit < WMK_RING_TAIL_MAX ? limit : WMK_RING_TAIL_MAX, n = ref->len;
 	uint32_t len = event->run_bytes;
 	unsigned kind = event->tail;
 	bool counted = kind == WMK_OP_BLOB || kind == WMK_OP_SEQ;
@@ -458,9 +454,9 @@ static inline int record_tail(struct waymark_enabler *e, uint64_t gen, const str
 	if (wmk_unlikely(n > max))
 		return -EAGAIN;
 	if (key) {
-		if (wmk_unlikely(wmk_thread.stamp_key != key) && make_stamp(e, gen, key) < 0)
+		if (wmk_unlikely(wmk_thread.ctx_key != key) && ctx_cache_fill(e, gen, key) < 0)
 			return -EAGAIN;
-		to = copy_words(to, wmk_thread.stamp, wmk_proposed(e->stamp_words));
+		to = copy_words(to, wmk_thread.stamp, wmk_read_guarded(e->ctx_words));
 	}
 	if (counted) {
 		uint32_t count = (uint32_t)n >> event->tail_shift;
@@ -471,61 +467,63 @@ static inline int record_tail(struct waymark_enabler *e, uint64_t gen, const str
 	} else if (key) {
 		copy_words(to, words, (len + 7) / 8);
 	}
-	if (key && wmk_unlikely(*(volatile uint16_t *)&wmk_thread.stamp_key != key))
+	if (key && wmk_unlikely(*(volatile uint16_t *)&wmk_thread.ctx_key != key))
 		return -EAGAIN;
 	if (key || counted)
 		words = block;
 	len += (uint32_t)((char *)to - (char *)block);
 	if (kind == WMK_OP_STRING || kind == WMK_OP_TEXT)
-		return wmk_ring_write_tail(set, &e->gen, gen, wmk_proposed(e->id), words, len, ref->base, (uint32_t)n, 1);
-	return wmk_ring_write_tail(set, &e->gen, gen, wmk_proposed(e->id), words, len, ref->base, (uint32_t)n, 0);
+		return wmk_ring_write_tail(set, &e->gen, gen, wmk_read_guarded(e->id), words, len, ref->base, (uint32_t)n, 1);
+	return wmk_ring_write_tail(set, &e->gen, gen, wmk_read_guarded(e->id), words, len, ref->base, (uint32_t)n, 0);
 }
 
 /*
  * One channel wants it, and no probe: what follows the look at the chain need not walk. 0, or something else: walk after all. A filter
  * that is a comparison or a table has been evaluated already.
  */
-static __attribute__((noinline)) int single(struct waymark_enabler *e, uint64_t gen, const struct wmk_event *event, const uint64_t *words,
+static __attribute__((noinline)) int single(struct waymark_recorder *e, uint64_t gen, const struct wmk_event *event, const uint64_t *words,
 					    const struct waymark_ref *refs, const void *ip)
 {
-	uint16_t key = wmk_proposed(e->stamp_key);
-	const struct wmk_filter_block *filter = wmk_proposed(e->filter);
+	uint16_t key = wmk_read_guarded(e->ctx_key);
+	const struct wmk_filter_block *filter = wmk_read_guarded(e->filter);
 
 	if (filter) {
-		int wanted = wmk_proposed(e->quick_end) ? 1 : wmk_filter_wants(e, gen, filter, event, words, refs, ip);
+		int wanted = wmk_read_guarded(e->quick_end) ? 1
+							: wmk_filter_accepts(e, gen, filter, event, words, refs, ip);
 
 		if (wanted <= 0)
 			return wanted;
-		if (wmk_proposed(e->short_run) && wmk_proposed(e->set) && wmk_ring_write_short(wmk_proposed(e->set), &e->gen, gen, wmk_proposed(e->id), words,
-											       wmk_proposed(e->run_bytes)) == 0)
+		if (wmk_read_guarded(e->short_run) && wmk_read_guarded(e->set) && wmk_ring_write_short(wmk_read_guarded(e->set), &e->gen, gen, wmk_read_guarded(e->id), words,
+											       wmk_read_guarded(e->run_bytes)) == 0)
 			return 0;
 	}
-	if (wmk_proposed(e->tail) && event->tail != WMK_OP_RUN) {
+	if (wmk_read_guarded(e->tail) && event->tail != WMK_OP_RUN) {
 		int rc = record_tail(e, gen, event, words, refs, key);
 
 		if (wmk_likely(rc != -EAGAIN))
 			return rc;
 	} else if (key) {
-		return record_stamped(e, gen, event, words, key);
+		return record_cached_ctx(e, gen, event, words, key);
 	}
 	if (wmk_unlikely(2u * event->n_ops + 1 > FRAGS_FEW))
 		return -EAGAIN;
 	return record_few(e, gen, event, words, refs, ip) == -ESTALE;
 }
 
-/* What follows the look at the first enabler, `e`, with the generation that it had then. It has no filter, or one that has not refused. */
-static __attribute__((noinline)) void unrefused(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip,
-						struct waymark_enabler *e, uint64_t gen)
+/* What follows the look at the first recorder, `e`, with the generation that it had then. It has no filter, or one that has not refused. */
+static __attribute__((noinline)) void record_unfiltered(struct waymark_desc *desc, const uint64_t *words,
+							const struct waymark_ref *refs, const void *ip,
+							struct waymark_recorder *e, uint64_t gen)
 {
 	const struct wmk_event *event;
 
-	if (wmk_likely(!wmk_proposed(e->next) && wmk_thread.mark == 0)) {
+	if (wmk_likely(!wmk_read_guarded(e->next) && wmk_thread.mark == 0)) {
 		/* (T7) acquire: where it is plain there is a set; pairs with choose_path()'s store, and no later use of `e` has none */
-		if (wmk_likely(__atomic_load_n(&e->plain, __ATOMIC_ACQUIRE) == wmk_proposed(desc->event))) {
-			if (wmk_likely(wmk_ring_write_short(wmk_proposed(e->set), &e->gen, gen, wmk_proposed(e->id), words,
-							    wmk_proposed(e->run_bytes)) == 0))
+		if (wmk_likely(__atomic_load_n(&e->plain, __ATOMIC_ACQUIRE) == wmk_read_guarded(desc->event))) {
+			if (wmk_likely(wmk_ring_write_short(wmk_read_guarded(e->set), &e->gen, gen, wmk_read_guarded(e->id), words,
+							    wmk_read_guarded(e->run_bytes)) == 0))
 				return;
-		} else if (!wmk_proposed(e->probe) && (event = wmk_proposed(desc->event)) != NULL && wmk_proposed(e->event) == event) {
+		} else if (!wmk_read_guarded(e->probe) && (event = wmk_read_guarded(desc->event)) != NULL && wmk_read_guarded(e->event) == event) {
 			/* read once: at exit it becomes NULL */
 			if (single(e, gen, event, words, refs, ip) == 0)
 				return;
@@ -534,29 +532,29 @@ static __attribute__((noinline)) void unrefused(struct waymark_desc *desc, const
 	slow(desc, words, refs, ip);
 }
 
-/* waymark_record() for an enabler with a table for a filter. */
-static inline __attribute__((always_inline)) void table_record(struct waymark_desc *desc, const uint64_t *words,
+/* waymark_record() for a recorder with a table for a filter. */
+static inline __attribute__((always_inline)) void record_by_any_table(struct waymark_desc *desc, const uint64_t *words,
 							       const struct waymark_ref *refs, const void *ip,
-							       struct waymark_enabler *e, uint64_t gen, bool is_short)
+							       struct waymark_recorder *e, uint64_t gen, bool is_short)
 {
-	const struct wmk_filter_block *block = wmk_proposed(e->filter);
-	const struct wmk_event *event = wmk_proposed(desc->event);      /* NULL at exit */
+	const struct wmk_filter_block *block = wmk_read_guarded(e->filter);
+	const struct wmk_event *event = wmk_read_guarded(desc->event);      /* NULL at exit */
 
-	if (wmk_likely(block && event) && wmk_filter_table_wants(e, gen, block, event, words, refs, is_short) == 0)
+	if (wmk_likely(block && event) && wmk_filter_table_accepts(e, gen, block, event, words, refs, is_short) == 0)
 		return;
-	unrefused(desc, words, refs, ip, e, gen);
+	record_unfiltered(desc, words, refs, ip, e, gen);
 }
 
-static __attribute__((noinline)) void by_table(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs,
-					       const void *ip, struct waymark_enabler *e, uint64_t gen)
+static __attribute__((noinline)) void record_by_table(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs,
+					       const void *ip, struct waymark_recorder *e, uint64_t gen)
 {
-	table_record(desc, words, refs, ip, e, gen, false);
+	record_by_any_table(desc, words, refs, ip, e, gen, false);
 }
 
-static __attribute__((noinline)) void by_short_table(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs,
-						     const void *ip, struct waymark_enabler *e, uint64_t gen)
+static __attribute__((noinline)) void record_by_short_table(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs,
+						     const void *ip, struct waymark_recorder *e, uint64_t gen)
 {
-	table_record(desc, words, refs, ip, e, gen, true);
+	record_by_any_table(desc, words, refs, ip, e, gen, true);
 }
 
 /*
@@ -572,29 +570,29 @@ void wmk_record(struct waymark_desc *desc, const uint64_t *words, const struct w
 void WMK_EXPORT __attribute__((aligned(64))) waymark_record(struct waymark_desc *desc, const uint64_t *words,
 							    const struct waymark_ref *refs, const void *ip)
 {
-	struct waymark_enabler *e = __atomic_load_n(&desc->chain, __ATOMIC_ACQUIRE); /* (T3) */
+	struct waymark_recorder *e = __atomic_load_n(&desc->chain, __ATOMIC_ACQUIRE); /* (T3) */
 
 	if (wmk_unlikely(!e))
 		return;
 	uint64_t gen = __atomic_load_n(&e->gen, __ATOMIC_ACQUIRE) | 1; /* (T4); a dead one's 0 becomes 1, which no guard ever is */
-	const uint32_t end = wmk_proposed(e->quick_end);
+	const uint32_t end = wmk_read_guarded(e->quick_end);
 
 	if (wmk_likely(end)) {
-		/* read once: at exit it becomes NULL, which an enabler's is never */
-		const struct wmk_event *event = wmk_proposed(desc->event);
+		/* read once: at exit it becomes NULL, which a recorder's is never */
+		const struct wmk_event *event = wmk_read_guarded(desc->event);
 
-		if (wmk_unlikely(wmk_proposed(e->event) != event) || wmk_unlikely(wmk_thread.mark != 0) || wmk_unlikely(wmk_proposed(e->next) != NULL)) {
+		if (wmk_unlikely(wmk_read_guarded(e->event) != event) || wmk_unlikely(wmk_thread.mark != 0) || wmk_unlikely(wmk_read_guarded(e->next) != NULL)) {
 			slow(desc, words, refs, ip ? ip : __builtin_return_address(0));
 			return;
 		}
-		if (wmk_filter_quick_wants(e, gen, event, words, end) == 0)
+		if (wmk_filter_quick_accepts(e, gen, event, words, end) == 0)
 			return;
 		ip = ip ? ip : __builtin_return_address(0);
 		/* read again, so that no register holds it meanwhile */
-		if (wmk_proposed(e->quick_end) == WMK_FILTER_QUICK_SHORT_TABLE)
-			return by_short_table(desc, words, refs, ip, e, gen);
-		if (wmk_proposed(e->quick_end) == WMK_FILTER_QUICK_TABLE)
-			return by_table(desc, words, refs, ip, e, gen);
+		if (wmk_read_guarded(e->quick_end) == WMK_FILTER_QUICK_SHORT_TABLE)
+			return record_by_short_table(desc, words, refs, ip, e, gen);
+		if (wmk_read_guarded(e->quick_end) == WMK_FILTER_QUICK_TABLE)
+			return record_by_table(desc, words, refs, ip, e, gen);
 	}
-	unrefused(desc, words, refs, ip ? ip : __builtin_return_address(0), e, gen);
+	record_unfiltered(desc, words, refs, ip ? ip : __builtin_return_address(0), e, gen);
 }

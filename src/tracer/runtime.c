@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "tracer/helper.h"
+#include "tracer/helper_control.h"
 #include "tracer/tracer.h"
 
 struct waymark_event {
@@ -106,7 +106,7 @@ static struct waymark_event *event_register(const struct waymark_schema *schema,
 		wmk_patch_flush();
 		wmk_tracer.changes++;
 		if (!by_helper)
-			wmk_helper_start(wmk_helper_wanted());
+			wmk_helper_start(wmk_helper_has_daemon());
 	}
 	wmk_unlock();
 	if (err < 0) {

@@ -52,13 +52,13 @@ static const struct waymark_schema schemas[EVENTS] = {
 };
 
 static struct waymark_event *events[EVENTS];
-static struct wmk_object *known;
+static struct wmk_loaded_object *known;
 static long n_known;
 static bool dumped, failed;      /* failed: what is loaded cannot be told; asked again when it changes */
 static uint32_t seen_changes;
 /* Listed ahead, when the tracer had seen so many changes; n < 0: nothing is. */
 static struct {
-	struct wmk_object *objects;
+	struct wmk_loaded_object *objects;
 	long n;
 	uint32_t changes;
 } ahead = { .n = -1 };
@@ -76,7 +76,7 @@ void wmk_statedump_after_fork(void)
 	ahead.n = -1;            /* (the parent's helper may be in the middle of it: it is not looked at) */
 }
 
-void wmk_statedump_again(void)
+void wmk_statedump_repeat(void)
 {
 	dumped = failed = false;
 }
@@ -92,10 +92,10 @@ static void take_name(bool is_known)
 		wmk_process_name(wmk_thread.procname, sizeof(wmk_thread.procname));
 	else
 		wmk_process_describe(wmk_thread.procname, sizeof(wmk_thread.procname));
-	wmk_thread.stamp_key = 0;
+	wmk_thread.ctx_key = 0;
 }
 
-static void record_object(const struct wmk_object *o, int info, int id, int link)
+static void record_object(const struct wmk_loaded_object *o, int info, int id, int link)
 {
 	union waymark_value v[6] = { { .u64 = o->base }, { .u64 = o->memsz }, { .ref = { o->path, SIZE_MAX } } };
 	unsigned n = 3;
@@ -116,15 +116,15 @@ static void record_object(const struct wmk_object *o, int info, int id, int link
 	}
 }
 
-static bool has(const struct wmk_object *objects, long n, const struct wmk_object *wanted)
+static bool has(const struct wmk_loaded_object *objects, long n, const struct wmk_loaded_object *wanted)
 {
 	for (long i = 0; i < n; i++)
-		if (wmk_objects_same(&objects[i], wanted))
+		if (wmk_object_is_same(&objects[i], wanted))
 			return true;
 	return false;
 }
 
-static void record_changes(const struct wmk_object *objects, long n)
+static void record_changes(const struct wmk_loaded_object *objects, long n)
 {
 	for (long i = 0; i < n_known; i++)
 		if (!has(objects, n, &known[i]))
@@ -134,7 +134,7 @@ static void record_changes(const struct wmk_object *objects, long n)
 			record_object(&objects[i], LOAD, LOAD_BUILD_ID, LOAD_DEBUG_LINK);
 }
 
-static void record_all(const struct wmk_object *objects, long n)
+static void record_all(const struct wmk_loaded_object *objects, long n)
 {
 	waymark_event_record(events[START], NULL, 0);
 	for (long i = 0; i < n; i++)
@@ -158,7 +158,7 @@ void wmk_statedump_forget(void)
 	ahead.n = -1;
 }
 
-void wmk_statedump_look_ahead(void)
+void wmk_statedump_prepare(void)
 {
 	wmk_statedump_forget();
 	ahead.changes = changes_now();
@@ -166,7 +166,7 @@ void wmk_statedump_look_ahead(void)
 }
 
 /* All that is loaded now. */
-static long list(uint32_t changes, struct wmk_object **objects)
+static long list(uint32_t changes, struct wmk_loaded_object **objects)
 {
 	if (ahead.n >= 0 && ahead.changes == changes) {
 		const long n = ahead.n;
@@ -179,11 +179,11 @@ static long list(uint32_t changes, struct wmk_object **objects)
 	return wmk_objects_list(objects);
 }
 
-void wmk_statedump_turn(void)
+void wmk_statedump_record(void)
 {
 	const bool wanted = waymark_event_enabled(events[BIN_INFO]);
 	const uint32_t changes = changes_now();
-	struct wmk_object *objects;
+	struct wmk_loaded_object *objects;
 
 	if (!wanted)
 		dumped = false;
@@ -201,7 +201,7 @@ void wmk_statedump_turn(void)
 		record_all(objects, n);
 	else
 		record_changes(objects, n);
-	struct wmk_object *before = known;
+	struct wmk_loaded_object *before = known;
 	const long n_before = n_known;
 
 	/* (a child that is forked while they are freed has nothing of them) */

@@ -11,15 +11,15 @@ void wmk_statedump_register(void);
  * The objects are listed now, while a controller makes up its answer, for the next turn that wants them; or that list
  * is forgotten. By the helper; lock not held.
  */
-void wmk_statedump_look_ahead(void);
+void wmk_statedump_prepare(void);
 void wmk_statedump_forget(void);
 /*
  * Record what is new: everything when the events have been enabled, else what was loaded or unloaded since. Lock not
  * held.
  */
-void wmk_statedump_turn(void);
+void wmk_statedump_record(void);
 /* At the next turn, record everything again. By the helper. */
-void wmk_statedump_again(void);
+void wmk_statedump_repeat(void);
 /* In the child of a fork: it dumps for itself. */
 void wmk_statedump_after_fork(void);
 

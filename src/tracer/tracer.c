@@ -11,11 +11,11 @@
 
 #include "base/faults.h"
 #include "ring/writer.h"
-#include "tracer/answer.h"
+#include "tracer/register_wait.h"
 #include "tracer/channel.h"
 #include "tracer/clock.h"
 #include "tracer/fork.h"
-#include "tracer/helper.h"
+#include "tracer/helper_control.h"
 #include "tracer/process.h"
 #include "tracer/statedump.h"
 #include "tracer/tracer.h"
@@ -156,7 +156,7 @@ static struct child child_common(bool prepared)
 	}
 	wmk_statedump_after_fork();
 	child.registers = wmk_helper_after_fork(prepared, &child.somebody);
-	child.waits = wmk_channels_leave_private();
+	child.waits = wmk_channels_remove_private();
 	return child;
 }
 
@@ -176,7 +176,7 @@ static void fork_child(void)
 	}
 	wmk_fork_end();
 	if (waits)
-		wmk_answer_wait(change);
+		wmk_register_wait(change);
 }
 
 void wmk_fork_child_quiet(void)

@@ -5,12 +5,12 @@
  *     program's threads                     control (one lock, `wmk_tracer.lock`)           controller
  *     ─────────────────                     ───────────────────────────────────             ──────────
  *     constructor ──► module.c  modules ──► event.c  events, names ──► conn.c  EVENT ─────────►
- *     waymark_record ◄── enabler.c  chains of enablers ◄───────────── conn.c ◄──── CHANNEL, ENABLE
- *        record.c, context.c    patch.c  the sites' bytes               helper.c: the thread that runs conn.c
+ *     waymark_record ◄── recorder.c  chains of recorders ◄───────────── conn.c ◄──── CHANNEL, ENABLE
+ *        record.c, context.c    patch.c  the sites' bytes               helper_thread.c: the thread that runs conn.c
  *
  * Only record.c, context.c and probe.c run on the recording path; they take no lock and allocate nothing. What they may
- * still look at after it was given up (enablers, events, ring sets) is type-stable: reused for the same kind of object,
- * never unmapped.
+ * still look at after it was given up (recorders, events, ring sets) is type-stable: reused for the same kind of
+ * object, never unmapped.
  */
 #ifndef WMK_TRACER_TRACER_H
 #define WMK_TRACER_TRACER_H
@@ -39,7 +39,7 @@
 /* ── thread-local ────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Contexts that never change in a thread, as they stand in its records. */
-#define WMK_STAMP_WORDS 5
+#define WMK_CTX_CACHE_WORDS 5
 
 /*
  * `mark` is zero in a thread whose thread-local storage is its own. The two halves are written by fork.c: `vforked`
@@ -55,12 +55,12 @@ struct wmk_thread {
 	};
 	uint32_t tid;             /* 0: not asked yet, or a fork has made it another's */
 	uint8_t in_probe;         /* depth of probes that this thread runs */
-	uint8_t stamp_busy;       /* `stamp` is being made */
-	uint16_t stamp_key;       /* which list of contexts `stamp` holds; 0: none */
+	uint8_t ctx_cache_busy;       /* `stamp` is being made */
+	uint16_t ctx_key;       /* which list of contexts `stamp` holds; 0: none */
 	char procname[16];
 	uint8_t locking;          /* it has the tracer's lock, or is about to ... */
 	uint8_t nested;           /* ... and forks in so many handlers that came meanwhile */
-	uint64_t stamp[WMK_STAMP_WORDS];
+	uint64_t stamp[WMK_CTX_CACHE_WORDS];
 };
 extern __thread struct wmk_thread wmk_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -115,7 +115,7 @@ struct wmk_event {
 	struct wmk_event_ref *refs;     /* n_refs of them */
 	uint32_t text_refs;             /* bit i: refs[i] is a text that no format bounds */
 
-	struct waymark_enabler *chain;  /* what every descriptor's chain points to */
+	struct waymark_recorder *chain;  /* what every descriptor's chain points to */
 	struct wmk_event_class *class;
 	struct wmk_name *name;
 	struct wmk_event *next_of_name;
@@ -146,7 +146,7 @@ struct wmk_name {
 	uint32_t n_guards, cap_guards;
 };
 
-/* ── channels and enablers ───────────────────────────────────────────────────────────────────────────── */
+/* ── channels and recorders ───────────────────────────────────────────────────────────────────────────── */
 
 struct wmk_conn;
 struct wmk_channel {
@@ -163,15 +163,15 @@ struct wmk_channel {
 	uint8_t uuid[16];
 	uint8_t n_contexts;
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
-	uint16_t stamp_key;             /* see wmk_context_stamp_key() */
-	uint8_t stamp_words;
+	uint16_t ctx_key;             /* see wmk_context_cache_key() */
+	uint8_t ctx_words;
 	bool short_clock;               /* the rings' clock is the one that the straight path reads */
-	uint32_t enabled;               /* enablers ... */
+	uint32_t enabled;               /* recorders ... */
 	uint32_t enabled_helpers;       /* ... and those of them whose events only the helper records */
 	uint64_t looked;                /* bytes written when the helper looked last */
 };
 
-#define WMK_ENABLER_CONTEXTS 7
+#define WMK_RECORDER_CONTEXTS 7
 
 /*
  * A filter that holds one staged number against bounds: eight staged bytes are wanted if `(bytes - low & mask) <
@@ -187,11 +187,11 @@ struct wmk_filter_quick {
 #define WMK_FILTER_QUICK_TABLE 0x10001u
 
 /*
- * A recorder reads an enabler while it may become another's: relaxed, each member by itself; whether they belong
+ * A recorder reads a recorder while it may become another's: relaxed, each member by itself; whether they belong
  * together is the guard's to say.
  */
-#define wmk_proposed(member) __atomic_load_n(&(member), __ATOMIC_RELAXED)
-#define wmk_propose(member, value) __atomic_store_n(&(member), (value), __ATOMIC_RELAXED)
+#define wmk_read_guarded(member) __atomic_load_n(&(member), __ATOMIC_RELAXED)
+#define wmk_write_guarded(member, value) __atomic_store_n(&(member), (value), __ATOMIC_RELAXED)
 
 /*
  * Says that an event is recorded into a channel, or given to a probe. `gen` is the guard: 0 when dead, else an odd
@@ -199,41 +199,41 @@ struct wmk_filter_quick {
  * after reading them has read what belongs together. A ring commits a record only if `gen` still holds at that moment.
  * A chain is sorted by `gen`.
  */
-struct waymark_enabler {
+struct waymark_recorder {
 	uint64_t gen;
-	void *direct;                   /* the event if enter.S records it, else this enabler: no event at all */
+	void *direct;                   /* the event if enter.S records it, else this recorder: no event at all */
 	struct waymark_ring_set *set;
 	uint32_t id;
 	uint32_t run_bytes;             /* as the event's */
-	struct waymark_enabler *next;
+	struct waymark_recorder *next;
 	struct wmk_event *event;
 	uint32_t field_limit;
-	uint16_t stamp_key;             /* contexts can be had from wmk_thread.stamp, for a short record; else 0 */
-	uint8_t stamp_words, run_words;
+	uint16_t ctx_key;             /* contexts can be had from wmk_thread.stamp, for a short record; else 0 */
+	uint8_t ctx_words, run_words;
 	uint32_t quick_end;             /* see struct wmk_filter_quick */
 	bool short_run;                 /* it would be plain if it had no filter */
 	/* the event ends in its only reference, and what is staged before it is short enough */
 	bool tail;
 	/* second line: filters, contexts, probes */
-	/* the event if it is recorded by the straight path, else this enabler: no event at all */
+	/* the event if it is recorded by the straight path, else this recorder: no event at all */
 	void *plain;
 	uint64_t quick_low, quick_mask, quick_count;
 	struct wmk_filter_block *filter; /* which records are not wanted, or NULL */
 	uint8_t n_contexts;
-	uint8_t contexts[WMK_ENABLER_CONTEXTS];
+	uint8_t contexts[WMK_RECORDER_CONTEXTS];
 	waymark_probe_fn probe;
 	void *data;
 	uint64_t order;                 /* in its chain, ascending: whoever takes another's place has its order */
 	/* control's own */
 	struct wmk_channel *channel;
-	struct waymark_enabler *next_free;
+	struct waymark_recorder *next_free;
 	bool adopted;                   /* confirmed by the connection that took an inherited channel over */
 } __attribute__((aligned(128)));
 
 /* ── the tracer ──────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Of a path that a socket can have. */
-#define WMK_PLACE_BYTES 108
+#define WMK_ENDPOINT_PATH_MAX 108
 
 /*
  * What the environment says is here as it was at the first use of the library. Nobody looks there again: the program
@@ -246,7 +246,8 @@ struct wmk_tracer {
 	/* WAYMARK_ALLOW_BLOCKING: recorders may wait for room where a channel asks for it */
 	bool allow_blocking;
 	bool has_rundir;                /* WAYMARK_RUNDIR was there ... */
-	char rundir[WMK_PLACE_BYTES];   /* ... with this value: what is longer is cut, and still too long for a place */
+	/* ... with this value: what is longer is cut, and still too long for a place */
+	char rundir[WMK_ENDPOINT_PATH_MAX];
 	int64_t register_ms;            /* WAYMARK_REGISTER_TIMEOUT */
 	struct waymark_module *modules; /* registered, newest first */
 	struct wmk_name **names;        /* hash table of n_buckets */
@@ -301,7 +302,7 @@ int wmk_name_add_guard(struct wmk_name *name, const struct waymark_site *site);
 /* With its last descriptor, all that is enabled goes. The event stays, for the day that the library comes back. */
 void wmk_event_drop_desc(struct wmk_event *event, struct waymark_desc *desc);
 /* Is it there: has it a descriptor? */
-bool wmk_event_present(const struct wmk_event *event);
+bool wmk_event_is_loaded(const struct wmk_event *event);
 
 /* ── runtime.c ───────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -333,26 +334,26 @@ int wmk_membarrier(int command, int registration);
 /* Bytes written into the channel's CPU rings, by anybody. */
 uint64_t wmk_channel_position(const struct wmk_channel *channel);
 
-/* ── enabler.c ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── recorder.c ───────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Append an enabler for the event to its chain, with or without a filter, which is its own then. NULL: no memory. Lock
+ * Append a recorder for the event to its chain, with or without a filter, which is its own then. NULL: no memory. Lock
  * held; the caller patches.
  */
-struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id,
+struct waymark_recorder *wmk_recorder_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id,
 					struct wmk_filter_block *filter);
 /* The same for a probe. */
-struct waymark_enabler *wmk_enabler_add_probe(struct wmk_event *event, waymark_probe_fn probe, void *data);
+struct waymark_recorder *wmk_recorder_add_probe(struct wmk_event *event, waymark_probe_fn probe, void *data);
 /* Kill and unlink; its memory is reused after wmk_reclaim(). Lock held. */
-void wmk_enabler_remove(struct waymark_enabler *enabler);
+void wmk_recorder_remove(struct waymark_recorder *recorder);
 /*
- * Another channel's enabler in its place, or one with another filter: each record is the one's or the other's. 0 or
+ * Another channel's recorder in its place, or one with another filter: each record is the one's or the other's. 0 or
  * -ENOMEM. Lock held.
  */
-int wmk_enabler_replace(struct waymark_enabler *enabler, struct wmk_channel *channel, uint32_t id,
+int wmk_recorder_replace(struct waymark_recorder *recorder, struct wmk_channel *channel, uint32_t id,
 			struct wmk_filter_block *filter);
-struct waymark_enabler *wmk_enabler_find(struct wmk_event *event, const struct wmk_channel *channel);
-/* All enablers of the channel, then the channel itself. Lock held. */
+struct waymark_recorder *wmk_recorder_find(struct wmk_event *event, const struct wmk_channel *channel);
+/* All recorders of the channel, then the channel itself. Lock held. */
 void wmk_channel_remove(struct wmk_channel *channel);
 /*
  * The grace period: after it no recorder uses what was removed before the call, and it is reused. True: all done.
@@ -374,7 +375,7 @@ const struct wmk_context_desc *wmk_context_get(unsigned number);
  * A number for this list of contexts if it can be kept in wmk_thread.stamp (all constant, whole words, not too long),
  * else 0; *words: how many. Lock held.
  */
-uint16_t wmk_context_stamp_key(const uint8_t *contexts, unsigned n, uint8_t *words);
+uint16_t wmk_context_cache_key(const uint8_t *contexts, unsigned n, uint8_t *words);
 /* The calling thread is in a new process now (fork). */
 void wmk_context_after_fork(void);
 uint32_t wmk_context_tid(void);

@@ -9,7 +9,7 @@
  *     ───────────            ───────────                                        ───────────────────────
  *     waymark(shop, paid,    .text            nop; test $rel32,%eax  ◄── one byte is patched: A9 ↔ E9
  *             id, name)      waymark_sites    struct waymark_site ──► site, descriptor
- *                            .data            struct waymark_desc ──► names, fields; chain of enablers
+ *                            .data            struct waymark_desc ──► names, fields; chain of recorders
  *                            .text (cold)     stage words and refs, jump to waymark_enter()
  *
  * Two kinds of objects, because one declaration can be inlined at many addresses:
@@ -112,7 +112,7 @@ struct waymark_field {
 	const char *unit;  /* or NULL */
 };
 
-struct waymark_enabler;   /* private to libwaymark */
+struct waymark_recorder;   /* private to libwaymark */
 
 struct waymark_desc {
 	uint32_t size;            /* sizeof(struct waymark_desc): later versions append */
@@ -120,10 +120,10 @@ struct waymark_desc {
 	uint8_t kind;             /* enum waymark_kind */
 	uint8_t level;            /* enum waymark_level */
 	/*
-	 * First enabler of the event, NULL when nothing wants it. Written by the library with release order, read with
+	 * First recorder of the event, NULL when nothing wants it. Written by the library with release order, read with
 	 * acquire.
 	 */
-	struct waymark_enabler *chain;
+	struct waymark_recorder *chain;
 	void *event;              /* the library's own; NULL in the object file */
 	/*
 	 * provider: "marker" for MARKER, "text" for TEXT. name: NULL for TEXT, where the library makes <file>_<line> of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grace.pml - nothing is reused under a recorder on the fast path. An enabler has a generation, the guard, which the sequence checks;
+ * grace.pml - nothing is reused under a recorder on the fast path. A recorder has a generation, the guard, which the sequence checks;
  * a proposal may read stale memory, a sequence may not write to what is somebody else's now.
  *
  * Reclaimer: guard = dead; membarrier(PRIVATE_EXPEDITED_RSEQ), which makes every CPU's stores visible and restarts each

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracer/t/controller_inside.h"
+#include "tracer/t/controller_state.h"
 
 static void die(const char *what)
 {
@@ -104,7 +104,7 @@ static void on_rings(struct controller *c, struct app *app, const void *body, si
 	c->rings_back++;
 }
 
-static void on_frame(struct controller *c, struct app *app, const struct wmk_frame *frame, const void *body, int fd)
+static void handle_frame(struct controller *c, struct app *app, const struct wmk_frame *frame, const void *body, int fd)
 {
 	struct wmk_welcome welcome = { .abi = WMK_WIRE_ABI, .slot = (uint32_t)(app - c->apps), .generation = 1,
 		.flags = c->options.persist ? WMK_WELCOME_PERSIST : 0 };
@@ -163,7 +163,7 @@ static void serve(struct controller *c, struct app *app)
 	int fd, got = wmk_in_receive(&app->in, app->sock);
 
 	while (got > 0 && (got = wmk_in_frame(&app->in, &frame, &body, &fd)) == 1) {
-		on_frame(c, app, &frame, body, fd);
+		handle_frame(c, app, &frame, body, fd);
 		if (fd >= 0)
 			close(fd);
 	}

@@ -7,7 +7,7 @@
 
 #include "filter/filter.h"
 #include "tracer/t/controller.h"
-#include "tracer/t/controller_inside.h"
+#include "tracer/t/controller_state.h"
 
 /* Fields by their names, and nothing else. */
 static void look_up(void *data, const struct wmk_filter_name *name, struct wmk_filter_found *found)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ctf/writer.h"
-#include "tracer/t/controller_inside.h"
+#include "tracer/t/controller_state.h"
 
 struct cursor {
 	const unsigned char *at, *end;

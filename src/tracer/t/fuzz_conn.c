@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_conn.c - any bytes as a session daemon, against what libwaymark makes of it: frames, channels and their rings,
- * enablers, filters. After each frame the program records all its events, through whatever is enabled by then. What
+ * recorders, filters. After each frame the program records all its events, through whatever is enabled by then. What
  * comes out are frames that a daemon can read; at the end nothing is enabled, and no descriptor is left.
  *
  * A frame that says that a descriptor is with it gets the one that its request number chooses. Two types of frames are
@@ -86,9 +86,9 @@ static bool turn(struct wmk_conn *conn)
 	/* Nobody is in the middle of a record. */
 	if (!wmk_reclaim() && !wmk_reclaim())
 		abort();
-	wmk_channels_look(0);
+	wmk_channels_map_ahead(0);
 	if (err == 0)
-		err = wmk_conn_complain(conn);
+		err = wmk_conn_report_problems(conn);
 	if (err == 0 && conn->sync_wanted)
 		err = wmk_conn_synced(conn);
 	return err == 0 && wmk_conn_flush(conn) >= 0;
@@ -285,7 +285,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (controller.sock >= 0)
 		close_conn(&conn, false);
-	wmk_orphans_remove(WMK_PLACES, true);
+	wmk_orphans_remove(WMK_ENDPOINTS, true);
 	wmk_patch_flush();
 	if (!wmk_reclaim() && !wmk_reclaim())
 		abort();

@@ -59,7 +59,7 @@ static const struct waymark_field fields[] = {
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))
 
 static struct wmk_event event;
-static struct waymark_enabler enabler = { .gen = 3, .event = &event };
+static struct waymark_recorder recorder = { .gen = 3, .event = &event };
 
 struct sample {
 	uint64_t *words; /* exactly as many as the event stages */
@@ -352,17 +352,17 @@ static void print_counts(void)
 		      counts.wanted, counts.refused);
 }
 
-/* The filter of the enabler as wmk_enabler_add() sets it. */
+/* The filter of the recorder as wmk_recorder_add() sets it. */
 static void set_filter(struct wmk_filter_block *block)
 {
 	struct wmk_filter_quick quick;
 
 	wmk_filter_quicken(block, &quick);
-	enabler.filter = block;
-	enabler.quick_low = quick.low;
-	enabler.quick_mask = quick.mask;
-	enabler.quick_count = quick.count;
-	enabler.quick_end = quick.end;
+	recorder.filter = block;
+	recorder.quick_low = quick.low;
+	recorder.quick_mask = quick.mask;
+	recorder.quick_count = quick.count;
+	recorder.quick_end = quick.end;
 }
 
 static void compare(const struct wmk_filter_block *block, const char *what)
@@ -370,8 +370,8 @@ static void compare(const struct wmk_filter_block *block, const char *what)
 	struct sample sample;
 
 	sample_make(&sample);
-	const int wanted = wmk_filter_wants(&enabler, 3, block, &event, sample.words, sample.refs, NULL);
-	const int is = wmk_filter_any_wants(&enabler, 3, block, &event, sample.words, sample.refs, NULL);
+	const int wanted = wmk_filter_accepts(&recorder, 3, block, &event, sample.words, sample.refs, NULL);
+	const int is = wmk_filter_any_accepts(&recorder, 3, block, &event, sample.words, sample.refs, NULL);
 
 	counts.wanted += wanted == 1;
 	counts.refused += wanted == 0;
@@ -394,7 +394,7 @@ static void compare_program(struct wmk_filter_program *program, const char *what
 	assert_int_equal(wmk_filter_bind(&event, bytes, (size_t)len, &block), 0);
 	free(bytes);
 	set_filter(block);
-	count(block, enabler.quick_end);
+	count(block, recorder.quick_end);
 	for (unsigned i = 0; i < RECORDS; i++)
 		compare(block, what);
 	copy = wmk_filter_block_copy(block);
@@ -465,7 +465,7 @@ static uint32_t form_of(const char *text, uint32_t *n_branches)
 	wmk_filter_program_free(program);
 	wmk_filter_expr_free(expr);
 	free(bytes);
-	return enabler.quick_end >= WMK_FILTER_QUICK_SHORT_TABLE ? enabler.quick_end : enabler.quick_end != 0;
+	return recorder.quick_end >= WMK_FILTER_QUICK_SHORT_TABLE ? recorder.quick_end : recorder.quick_end != 0;
 }
 
 static void filters_have_the_cheapest_form(void **state)
@@ -540,18 +540,18 @@ static void branches_of_another_event_are_stale(void **state)
 	sample_make(&sample);
 	assert_int_equal(form_of("last == 3 && u64 > 7", &n), WMK_FILTER_QUICK_SHORT_TABLE);
 	other.n_words = 1;
-	assert_int_equal(wmk_filter_table_run(enabler.filter, &other, sample.words, sample.refs, true), -ESTALE);
-	assert_int_equal(wmk_filter_any_wants(&enabler, 3, enabler.filter, &other, sample.words, sample.refs, NULL),
+	assert_int_equal(wmk_filter_table_run(recorder.filter, &other, sample.words, sample.refs, true), -ESTALE);
+	assert_int_equal(wmk_filter_any_accepts(&recorder, 3, recorder.filter, &other, sample.words, sample.refs, NULL),
 			 -ESTALE);
 	other.n_words = 0;
-	assert_int_equal(wmk_filter_table_run(enabler.filter, &other, NULL, NULL, false), -ESTALE);
+	assert_int_equal(wmk_filter_table_run(recorder.filter, &other, NULL, NULL, false), -ESTALE);
 	assert_int_equal(form_of("text == \"a\"", &n), WMK_FILTER_QUICK_TABLE);
 	other.text_refs = 1;
-	assert_int_equal(wmk_filter_table_run(enabler.filter, &other, sample.words, sample.refs, false), -ESTALE);
-	enabler.gen = 5;
-	assert_int_equal(wmk_filter_any_wants(&enabler, 3, enabler.filter, &event, sample.words, sample.refs, NULL),
+	assert_int_equal(wmk_filter_table_run(recorder.filter, &other, sample.words, sample.refs, false), -ESTALE);
+	recorder.gen = 5;
+	assert_int_equal(wmk_filter_any_accepts(&recorder, 3, recorder.filter, &event, sample.words, sample.refs, NULL),
 			 -ESTALE);
-	enabler.gen = 3;
+	recorder.gen = 3;
 	sample_free(&sample);
 }
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.h - where a controller may be: a runtime directory with its notify FIFO, and the connection if there is one.
- * Used by helper.c only.
+ * endpoint.h - where a controller may be: a runtime directory with its notify FIFO, and the connection if there is one.
+ * Used by helper_thread.c only.
  *
- *     nobody there ──► FIFO, opened before connect(): poll() for POLLHUP, whether another place is connected or not
+ *     nobody there ──► FIFO, opened before connect(): poll() for POLLHUP, whether another endpoint is connected or not
  *                      no FIFO: look again after 10, 20, 40, 60, 60 ... s
  *     connection ends ──► a daemon has started since it was made: try at once; else the same again
  *     turned away before it was welcome ──► likewise, and after 10, 20, 40, 60, 60 ... s, as the controller may have room then
  */
-#ifndef WMK_TRACER_PLACE_H
-#define WMK_TRACER_PLACE_H
+#ifndef WMK_TRACER_ENDPOINT_H
+#define WMK_TRACER_ENDPOINT_H
 
 #include "tracer/conn.h"
 
-struct wmk_place {
+struct wmk_endpoint {
 	unsigned index;
-	char dir[WMK_PLACE_BYTES];      /* of the runtime directory; "": cannot be */
+	char dir[WMK_ENDPOINT_PATH_MAX];      /* of the runtime directory; "": cannot be */
 	bool is_fresh;                  /* dir was worked out just now, and has not been tried yet */
 	uid_t owner;                    /* of its files; root may own them, too */
 	int64_t again;                  /* when to look again; INT64_MAX: when the FIFO reports a daemon */
@@ -27,28 +27,28 @@ struct wmk_place {
 	struct wmk_conn conn;
 };
 
-/* The index-th possible place: false past the last. WAYMARK_RUNDIR leaves one; a set-id program has root's only. */
-bool wmk_place_find(unsigned index, struct wmk_place *place);
+/* The index-th possible endpoint: false past the last. WAYMARK_RUNDIR leaves one; a set-id program has root's only. */
+bool wmk_endpoint_find(unsigned index, struct wmk_endpoint *endpoint);
 /* Does a controller's socket exist there? Says nothing of whether somebody listens. */
-bool wmk_place_has_socket(const struct wmk_place *place);
+bool wmk_endpoint_has_socket(const struct wmk_endpoint *endpoint);
 /* Is it time to look whether a controller is there? */
-bool wmk_place_is_due(const struct wmk_place *place, int64_t now);
+bool wmk_endpoint_is_due(const struct wmk_endpoint *endpoint, int64_t now);
 /* Look: open the FIFO, connect. True: connected. Lock held. */
-bool wmk_place_try(struct wmk_place *place, int64_t now);
+bool wmk_endpoint_connect(struct wmk_endpoint *endpoint, int64_t now);
 /* Its connection is of no use any more: close it, and be ready for the next. Lock held. */
-void wmk_place_lost(struct wmk_place *place, int64_t now);
+void wmk_endpoint_lost(struct wmk_endpoint *endpoint, int64_t now);
 /* The FIFO has reported a daemon. Lock held. */
-void wmk_place_notified(struct wmk_place *place);
+void wmk_endpoint_notified(struct wmk_endpoint *endpoint);
 /*
  * The controller has not answered yet: can it? Sets conn.silent; looks every 100 ms until `until_ms` after the
  * beginning.
  */
-void wmk_place_judge(struct wmk_place *place, int64_t now, int64_t until_ms);
+void wmk_endpoint_check_peer(struct wmk_endpoint *endpoint, int64_t now, int64_t until_ms);
 /* Does the controller want to know what is loaded in an application that starts? A hint; true where it gives none. */
-bool wmk_place_wants_dump(const struct wmk_place *place);
-/* No helper thread can connect to the possible places: report that there. */
-void wmk_place_report(enum wmk_unrecorded reason, int err);
+bool wmk_endpoint_wants_dump(const struct wmk_endpoint *endpoint);
+/* No helper thread can connect to the possible endpoints: report that there. */
+void wmk_endpoints_report(enum wmk_unrecorded reason, int err);
 /* Close the FIFO. */
-void wmk_place_close(struct wmk_place *place);
+void wmk_endpoint_close(struct wmk_endpoint *endpoint);
 
 #endif

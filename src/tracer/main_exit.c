@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leave.c - the first thread leaves by itself (pthread_exit() in main), whichever thread has started the helper (see
- * first.c).
+ * main_exit.c - the first thread leaves by itself (pthread_exit() in main), whichever thread has started the helper
+ * (see first.c).
  *
  * Only in the shared library: in a static program these names are the C library's.
  */
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <threads.h>
 
-#include "tracer/helper.h"
+#include "tracer/helper_control.h"
 #include "tracer/tracer.h"
 
 static void *next_function(const char *name)
@@ -27,7 +27,7 @@ void WMK_EXPORT pthread_exit(void *result)
 	void (*next)(void *);
 
 	*(void **)&next = next_function("pthread_exit");
-	wmk_first_leaves();
+	wmk_main_thread_exits();
 	next(result);
 	__builtin_unreachable();
 }
@@ -37,7 +37,7 @@ void WMK_EXPORT thrd_exit(int result)
 	void (*next)(int);
 
 	*(void **)&next = next_function("thrd_exit");
-	wmk_first_leaves();
+	wmk_main_thread_exits();
 	next(result);
 	__builtin_unreachable();
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * helper.c - the one thread of the library in a program: it owns the sockets, in a descriptor table of its own.
+ * helper_thread.c - the one thread of the library in a program: it owns the sockets, in a descriptor table of its own.
  *
  *     started by a constructor, a fork's child, a run-time event
  *       sleeps on `word` for a moment first, so that a program that starts and ends pays for no more than the thread; then in poll() on its
- *       sockets and on the notify FIFOs of the controllers' places (place.h); where one has none, it looks again now and then
+ *       sockets and on the notify FIFOs of the controllers' endpoints (endpoint.h); where one has none, it looks again now and then
  *     woken by a controller, and by tgkill(helper, 32): that signal is the C library's own, blocked here and nowhere
  *     sent to the process as a whole, so that a signalfd sees those that are meant for this thread and takes none of the program's
  *     ends when it is told to
@@ -28,14 +28,14 @@
 #include "base/clock.h"
 #include "base/faults.h"
 #include "ring/writer.h"
-#include "tracer/answer.h"
+#include "tracer/register_wait.h"
 #include "tracer/channel.h"
-#include "tracer/helper.h"
-#include "tracer/place.h"
+#include "tracer/helper_control.h"
+#include "tracer/endpoint.h"
 #include "tracer/process.h"
-#include "tracer/rest.h"
+#include "tracer/helper_poll.h"
 #include "tracer/statedump.h"
-#include "tracer/thread.h"
+#include "tracer/thread_start.h"
 
 #define RECLAIM_MS 5
 #define RECLAIM_MAX_MS 2000      /* less than a session daemon waits for an answer */
@@ -48,7 +48,7 @@ static struct {
 	bool running;
 	pid_t tid;              /* 0: it has not begun */
 	bool hurry;             /* somebody is there, as far as is known: do not rest first */
-	bool kicked;            /* try every place now */
+	bool kicked;            /* try every endpoint now */
 	bool connected;         /* to one controller at least */
 	bool polls;             /* a signal wakes it; else the futex */
 	bool is_signalled;      /* that signal is blocked, or it would end the process; else: looks every second */
@@ -59,22 +59,22 @@ static struct {
 	bool never;             /* waymark_helper_stop() was called */
 	bool left;              /* the first thread has left: no more helper in this process */
 	_Atomic(uint32_t) word; /* a futex: counts what it has to hear */
-	struct wmk_rest rest;   /* with its value before this turn */
-	uint32_t tried;         /* wmk_tracer.changes when the places were tried: later ones are for the next turn */
-	struct wmk_place places[WMK_PLACES];
-	unsigned n_places;
+	struct wmk_poller rest;   /* with its value before this turn */
+	uint32_t tried;         /* wmk_tracer.changes when the endpoints were tried: later ones are for the next turn */
+	struct wmk_endpoint endpoints[WMK_ENDPOINTS];
+	unsigned n_endpoints;
 } helper;
 
-bool wmk_helper_wanted(void)
+bool wmk_helper_has_daemon(void)
 {
-	struct wmk_place place;
+	struct wmk_endpoint endpoint;
 
 	if (helper.never || helper.left)
 		return false;
 	if (helper.connected)
 		return true;
-	for (unsigned i = 0; wmk_place_find(i, &place); i++)
-		if (wmk_place_has_socket(&place))
+	for (unsigned i = 0; wmk_endpoint_find(i, &endpoint); i++)
+		if (wmk_endpoint_has_socket(&endpoint))
 			return true;
 	return false;
 }
@@ -86,14 +86,14 @@ static bool publish_done(void)
 {
 	uint32_t done = helper.tried;
 
-	for (unsigned i = 0; i < helper.n_places; i++) {
-		struct wmk_conn *conn = &helper.places[i].conn;
+	for (unsigned i = 0; i < helper.n_endpoints; i++) {
+		struct wmk_conn *conn = &helper.endpoints[i].conn;
 
 		if (conn->sock < 0)
 			continue;
 		if (!conn->done_any && conn->silent) {
 			/* (at worst it is told of a wait that has just ended) */
-			conn->passed_by |= wmk_answer_is_awaited();
+			conn->passed_by |= wmk_register_is_awaited();
 			continue;
 		}
 		if (!conn->done_any)
@@ -101,29 +101,29 @@ static bool publish_done(void)
 		if ((int32_t)(conn->done_batch - done) < 0)
 			done = conn->done_batch;
 	}
-	return wmk_answer_publish(done);
+	return wmk_register_publish(done);
 }
 
 /* The last thing that the thread does under the lock: from here on another one may be started. */
 static void finish(void)
 {
-	for (unsigned i = 0; i < helper.n_places; i++) {
+	for (unsigned i = 0; i < helper.n_endpoints; i++) {
 		if (helper.parts)
-			wmk_conn_part(&helper.places[i].conn);
-		wmk_conn_close(&helper.places[i].conn, helper.keep);
-		wmk_place_close(&helper.places[i]);
+			wmk_conn_report_user_change(&helper.endpoints[i].conn);
+		wmk_conn_close(&helper.endpoints[i].conn, helper.keep);
+		wmk_endpoint_close(&helper.endpoints[i]);
 	}
 	wmk_channels_forget_fds(true);
 	if (!helper.keep)
-		wmk_orphans_remove(WMK_PLACES, true);
+		wmk_orphans_remove(WMK_ENDPOINTS, true);
 	wmk_patch_flush();
 	wmk_reclaim();
 	helper.running = helper.connected = helper.polls = false;
 	helper.tid = 0;
-	helper.n_places = 0;
+	helper.n_endpoints = 0;
 	helper.tried = wmk_tracer.changes;
 	if (publish_done())
-		wmk_answer_wake();
+		wmk_register_wake();
 }
 
 /* It is here. True: in a hurry. */
@@ -146,34 +146,35 @@ static void hear(void)
 	wmk_unlock();
 }
 
-static void find_places(void)
+static void find_endpoints(void)
 {
 	wmk_lock();
-	helper.n_places = 0;
-	while (helper.n_places < WMK_PLACES && wmk_place_find(helper.n_places, &helper.places[helper.n_places])) {
-		struct wmk_place *place = &helper.places[helper.n_places++];
+	helper.n_endpoints = 0;
+	while (helper.n_endpoints < WMK_ENDPOINTS &&
+	       wmk_endpoint_find(helper.n_endpoints, &helper.endpoints[helper.n_endpoints])) {
+		struct wmk_endpoint *endpoint = &helper.endpoints[helper.n_endpoints++];
 
-		place->again = place->backoff = 0;
-		place->look_ms = 0;
-		place->conn.sock = place->notify = -1;
+		endpoint->again = endpoint->backoff = 0;
+		endpoint->look_ms = 0;
+		endpoint->conn.sock = endpoint->notify = -1;
 	}
 	helper.polls = true;
 	wmk_unlock();
 }
 
 /* True: there is a new connection. */
-static bool try_places(int64_t now)
+static bool connect_endpoints(int64_t now)
 {
 	bool connected = false;
 
 	wmk_lock();
-	for (unsigned i = 0; i < helper.n_places && !helper.halt; i++) {
-		struct wmk_place *place = &helper.places[i];
+	for (unsigned i = 0; i < helper.n_endpoints && !helper.halt; i++) {
+		struct wmk_endpoint *endpoint = &helper.endpoints[i];
 
-		if (helper.kicked && place->conn.sock < 0)
-			place->again = 0;
-		if (wmk_place_is_due(place, now))
-			connected |= wmk_place_try(place, now);
+		if (helper.kicked && endpoint->conn.sock < 0)
+			endpoint->again = 0;
+		if (wmk_endpoint_is_due(endpoint, now))
+			connected |= wmk_endpoint_connect(endpoint, now);
 	}
 	helper.kicked = false;
 	helper.tried = wmk_tracer.changes;
@@ -181,35 +182,36 @@ static bool try_places(int64_t now)
 	return connected;
 }
 
-static void place_input(struct wmk_place *place, bool ready, uint32_t late, int64_t now)
+static void endpoint_input(struct wmk_endpoint *endpoint, bool ready, uint32_t late, int64_t now)
 {
-	struct wmk_conn *conn = &place->conn;
-	int err = ready && wmk_conn_hears(conn) ? wmk_conn_input(conn) : 0;
+	struct wmk_conn *conn = &endpoint->conn;
+	int err = ready && wmk_conn_may_read(conn) ? wmk_conn_input(conn) : 0;
 
 	if (late)
 		conn->late_ms = late;
 	if (conn->sync_wanted && conn->sync_at == 0)
 		conn->sync_at = now;
 	if (err == -ECONNREFUSED)
-		wmk_orphans_remove(place->index, true);        /* that is an answer: it wants nothing */
+		wmk_orphans_remove(endpoint->index, true);        /* that is an answer: it wants nothing */
 	if (err < 0 || wmk_conn_announce(conn) < 0)
-		wmk_place_lost(place, now);
+		wmk_endpoint_lost(endpoint, now);
 	else if (!conn->done_any)
-		wmk_place_judge(place, now, wmk_tracer.register_ms);
+		wmk_endpoint_check_peer(endpoint, now, wmk_tracer.register_ms);
 }
 
 /* What is to be told. True: it is still connected; *events: what to poll for. */
-static bool place_output(struct wmk_place *place, bool reclaimed, short *events, int64_t now)
+static bool endpoint_output(struct wmk_endpoint *endpoint, bool reclaimed, short *events, int64_t now)
 {
-	struct wmk_conn *conn = &place->conn;
+	struct wmk_conn *conn = &endpoint->conn;
 	bool synced = conn->sync_wanted && (reclaimed || now - conn->sync_at >= RECLAIM_MAX_MS);
 	int sent = 0;
 
-	if (wmk_conn_complain(conn) < 0 || (synced && wmk_conn_synced(conn) < 0) || (sent = wmk_conn_flush(conn)) < 0) {
-		wmk_place_lost(place, now);
+	if (wmk_conn_report_problems(conn) < 0 || (synced && wmk_conn_synced(conn) < 0) ||
+	    (sent = wmk_conn_flush(conn)) < 0) {
+		wmk_endpoint_lost(endpoint, now);
 		return false;
 	}
-	*events = (short)((wmk_conn_hears(conn) ? POLLIN : 0) | (sent == 0 ? POLLOUT : 0));
+	*events = (short)((wmk_conn_may_read(conn) ? POLLIN : 0) | (sent == 0 ? POLLOUT : 0));
 	return true;
 }
 
@@ -224,21 +226,23 @@ static bool is_patient(bool reclaimed, int64_t now)
 	bool asked = false;
 
 	since = reclaimed ? 0 : since ? since : now;
-	for (unsigned i = 0; i < helper.n_places; i++)
-		asked |= helper.places[i].conn.sock >= 0 && helper.places[i].conn.sync_wanted;
+	for (unsigned i = 0; i < helper.n_endpoints; i++)
+		asked |= helper.endpoints[i].conn.sock >= 0 && helper.endpoints[i].conn.sync_wanted;
 	return !reclaimed && (asked || now - since < RECLAIM_MAX_MS);
 }
 
-/* How long the places let it sleep, in ms; INT64_MAX: until something comes. */
-static int64_t places_sleep(int64_t now)
+/* How long the endpoints let it sleep, in ms; INT64_MAX: until something comes. */
+static int64_t endpoints_sleep(int64_t now)
 {
 	int64_t until = INT64_MAX;
 
-	for (unsigned i = 0; i < helper.n_places; i++) {
-		const struct wmk_place *place = &helper.places[i];
-		int64_t at = place->conn.sock < 0 ? place->again : place->conn.done_any ? INT64_MAX : place->conn.judge;
+	for (unsigned i = 0; i < helper.n_endpoints; i++) {
+		const struct wmk_endpoint *endpoint = &helper.endpoints[i];
+		int64_t at = endpoint->conn.sock < 0   ? endpoint->again
+			     : endpoint->conn.done_any ? INT64_MAX
+						       : endpoint->conn.judge;
 
-		if (!place->dir[0])
+		if (!endpoint->dir[0])
 			continue;
 		until = at < until ? at : until;
 	}
@@ -248,34 +252,34 @@ static int64_t places_sleep(int64_t now)
 /* Everything that needs the lock, once a turn. Returns how long to sleep, in ms; -1: until something comes; -2: end. */
 static int turn(struct pollfd *fds, int *period, int64_t *next_look)
 {
-	uint32_t late = wmk_answer_take_late();
+	uint32_t late = wmk_register_take_late();
 	int64_t now = wmk_clock_ms();
 	bool reclaimed;
 
 	wmk_lock();
 	bool talks = wmk_tracer.channels != NULL;
 
-	for (unsigned i = 0; i < helper.n_places; i++)
-		talks |= helper.places[i].conn.sock >= 0;
+	for (unsigned i = 0; i < helper.n_endpoints; i++)
+		talks |= helper.endpoints[i].conn.sock >= 0;
 	if (talks)
 		wmk_modules_scan();
-	for (unsigned i = 0; i < helper.n_places; i++) {
-		if (helper.places[i].conn.sock >= 0)
-			place_input(&helper.places[i], fds[i].revents != 0, late, now);
+	for (unsigned i = 0; i < helper.n_endpoints; i++) {
+		if (helper.endpoints[i].conn.sock >= 0)
+			endpoint_input(&helper.endpoints[i], fds[i].revents != 0, late, now);
 		fds[i].revents = 0;
 	}
 	wmk_patch_flush();
 	reclaimed = wmk_reclaim() || wmk_reclaim();
 	helper.connected = false;
-	for (unsigned i = 0; i < helper.n_places; i++)
-		if (helper.places[i].conn.sock >= 0)
-			helper.connected |= place_output(&helper.places[i], reclaimed, &fds[i].events, now);
+	for (unsigned i = 0; i < helper.n_endpoints; i++)
+		if (helper.endpoints[i].conn.sock >= 0)
+			helper.connected |= endpoint_output(&helper.endpoints[i], reclaimed, &fds[i].events, now);
 	if (now >= *next_look || *period < 0) {
-		*period = wmk_channels_look(*period);
+		*period = wmk_channels_map_ahead(*period);
 		*next_look = now + *period;
 	}
 	bool end = helper.halt;
-	int64_t sleep = places_sleep(now);
+	int64_t sleep = endpoints_sleep(now);
 
 	if (*period >= 0 && sleep > *next_look - now)
 		sleep = *next_look - now;
@@ -288,20 +292,20 @@ static int turn(struct pollfd *fds, int *period, int64_t *next_look)
 }
 
 /*
- * Controllers that are asked and have not answered: the first of them from places[i] on; n_places: none. (This thread
- * alone changes them.)
+ * Controllers that are asked and have not answered: the first of them from endpoints[i] on; n_endpoints: none. (This
+ * thread alone changes them.)
  */
 static unsigned next_unanswered(unsigned i)
 {
-	while (i < helper.n_places && (helper.places[i].conn.sock < 0 || helper.places[i].conn.done_any))
+	while (i < helper.n_endpoints && (helper.endpoints[i].conn.sock < 0 || helper.endpoints[i].conn.done_any))
 		i++;
 	return i;
 }
 
 static bool is_dump_wanted(void)
 {
-	for (unsigned i = next_unanswered(0); i < helper.n_places; i = next_unanswered(i + 1))
-		if (wmk_place_wants_dump(&helper.places[i]))
+	for (unsigned i = next_unanswered(0); i < helper.n_endpoints; i = next_unanswered(i + 1))
+		if (wmk_endpoint_wants_dump(&helper.endpoints[i]))
 			return true;
 	return false;
 }
@@ -311,30 +315,30 @@ static bool is_dump_wanted(void)
  * It is listed while the controller makes up its answer, where somebody waits for that, and so loads nothing; when
  * nobody waits any more, that list is of no use.
  */
-static void tell_state(bool is_new)
+static void dump_state(bool is_new)
 {
 	/* (it began to wait before this thread was here, or comes for the next turn) */
-	const bool is_waited_for = wmk_answer_is_awaited();
-	const bool answered = next_unanswered(0) == helper.n_places;
+	const bool is_waited_for = wmk_register_is_awaited();
+	const bool answered = next_unanswered(0) == helper.n_endpoints;
 
 	if (is_new && is_waited_for && is_dump_wanted())
-		wmk_statedump_look_ahead();
+		wmk_statedump_prepare();
 	else if (!is_waited_for)
 		wmk_statedump_forget();
-	wmk_statedump_turn();
+	wmk_statedump_record();
 	if (answered)
 		wmk_statedump_forget();
 }
 
 static bool rest(int sleep)
 {
-	const bool can_wait = wmk_rest(&helper.rest, sleep);
+	const bool can_wait = wmk_poller_wait(&helper.rest, sleep);
 
-	for (unsigned i = 0; i < helper.n_places; i++) {
-		if (!helper.rest.fds[WMK_REST_FIFOS + i].revents)
+	for (unsigned i = 0; i < helper.n_endpoints; i++) {
+		if (!helper.rest.fds[WMK_POLLER_FIFOS + i].revents)
 			continue;
 		wmk_lock();
-		wmk_place_notified(&helper.places[i]);
+		wmk_endpoint_notified(&helper.endpoints[i]);
 		wmk_unlock();
 	}
 	return can_wait;
@@ -344,8 +348,8 @@ static bool rest(int sleep)
 static void give_up(void)
 {
 	wmk_lock();
-	for (unsigned i = 0; i < helper.n_places; i++) {
-		struct wmk_conn *conn = &helper.places[i].conn;
+	for (unsigned i = 0; i < helper.n_endpoints; i++) {
+		struct wmk_conn *conn = &helper.endpoints[i].conn;
 
 		if (conn->sock >= 0 && wmk_conn_unrecorded(conn, WMK_UNRECORDED_WAIT, 0, UINT32_MAX) == 0)
 			wmk_conn_flush(conn);
@@ -362,23 +366,23 @@ static void run(void)
 	bool registered = false;
 
 	if (!begin())
-		wmk_rest_nap(&helper.word, helper.rest.heard, NAP_MS);
-	if (!wmk_process_part_descriptors()) {
+		wmk_poller_nap(&helper.word, helper.rest.heard, NAP_MS);
+	if (!wmk_process_unshare_files()) {
 		wmk_lock();
-		wmk_place_report(WMK_UNRECORDED_DESCRIPTOR_TABLE, 0);
+		wmk_endpoints_report(WMK_UNRECORDED_DESCRIPTOR_TABLE, 0);
 		finish();
 		wmk_unlock();
 		return;
 	}
-	find_places();
-	wmk_rest_begin(&helper.rest, &helper.word, helper.places, helper.n_places);
+	find_endpoints();
+	wmk_poller_init(&helper.rest, &helper.word, helper.endpoints, helper.n_endpoints);
 	do {
 		hear();
-		const bool is_new = try_places(wmk_clock_ms());
+		const bool is_new = connect_endpoints(wmk_clock_ms());
 
 		/* (a connection comes first, where descriptors are few) */
-		if (helper.is_signalled && helper.rest.fds[WMK_REST_SIGNAL].fd < 0)
-			helper.rest.fds[WMK_REST_SIGNAL].fd = (int)syscall(SYS_signalfd4, -1, &wake, sizeof(wake),
+		if (helper.is_signalled && helper.rest.fds[WMK_POLLER_SIGNAL].fd < 0)
+			helper.rest.fds[WMK_POLLER_SIGNAL].fd = (int)syscall(SYS_signalfd4, -1, &wake, sizeof(wake),
 									   SFD_NONBLOCK | SFD_CLOEXEC);
 		if (is_new && !registered) {
 			wmk_statedump_register();
@@ -388,13 +392,13 @@ static void run(void)
 		if (sleep == -2)
 			break;
 		if (registered)
-			tell_state(is_new);
+			dump_state(is_new);
 		wmk_lock();
 		const bool told = publish_done();
 
 		wmk_unlock();
 		if (told)
-			wmk_answer_wake();
+			wmk_register_wake();
 	} while (rest(sleep));
 	if (sleep != -2)
 		give_up();
@@ -446,11 +450,11 @@ int wmk_helper_start(bool somebody)
 	wmk_signals_restore(before);
 	if (err < 0) {
 		helper.running = false;
-		wmk_place_report(WMK_UNRECORDED_THREAD, err);
+		wmk_endpoints_report(WMK_UNRECORDED_THREAD, err);
 		return err;
 	}
 	wmk_thread_wait_started();
-	wmk_first_watch();
+	wmk_main_thread_watch();
 	return 0;
 }
 
@@ -476,7 +480,7 @@ bool wmk_helper_halt(enum wmk_helper_halt how)
 	}
 	helper.halt = true;
 	helper.keep = how == WMK_HELPER_KEEPS;
-	helper.parts = how == WMK_HELPER_PARTS;
+	helper.parts = how == WMK_HELPER_USER_CHANGES;
 	wmk_helper_wake();
 	wmk_unlock();
 	/* The kernel counts the thread until it is gone altogether; unshare(CLONE_NEWUSER) asks the kernel. */
@@ -497,7 +501,7 @@ void wmk_helper_forbid(void)
 	helper.never = true;
 }
 
-void wmk_helper_leave(void)
+void wmk_helper_main_exits(void)
 {
 	wmk_lock();
 	helper.left = true;
@@ -514,8 +518,8 @@ bool wmk_helper_after_fork(bool may_free, bool *somebody)
 	for (channel = wmk_tracer.channels; channel; channel = channel->next)
 		channel->conn = NULL;
 	wmk_channels_forget_fds(false);
-	for (unsigned i = 0; i < helper.n_places; i++) {
-		struct wmk_conn *conn = &helper.places[i].conn;
+	for (unsigned i = 0; i < helper.n_endpoints; i++) {
+		struct wmk_conn *conn = &helper.endpoints[i].conn;
 
 		if (may_free) {
 			free(conn->announced);
@@ -525,10 +529,10 @@ bool wmk_helper_after_fork(bool may_free, bool *somebody)
 		memset(conn, 0, sizeof(*conn));
 		conn->sock = -1;
 	}
-	helper.n_places = 0;
+	helper.n_endpoints = 0;
 	helper.running = helper.missed = helper.left = helper.never = helper.connected = helper.polls = helper.kicked =
 		false;
 	helper.tid = 0;
-	wmk_answer_after_fork();
+	wmk_register_after_fork();
 	return had;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * initial.c - was a module loaded with the program, or by dlopen()? A constructor that runs in dlopen() must wait for
- * nothing.
+ * dlopen_check.c - was a module loaded with the program, or by dlopen()? A constructor that runs in dlopen() must wait
+ * for nothing.
  *
  * The loader does not say. But what is loaded with the program is what the program needs: the executable, and the
  * closure of its DT_NEEDED entries. (What LD_PRELOAD adds counts as loaded by dlopen: it is not waited for.)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* answer.c - see answer.h. */
+/* register_wait.c - see register_wait.h. */
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "tracer/answer.h"
+#include "tracer/register_wait.h"
 #include "tracer/tracer.h"
 
 #define PAUSE_NS 1000000
@@ -17,36 +17,36 @@
 static _Atomic(uint32_t) done;          /* a futex: the batch for which all controllers have answered */
 /* a constructor has waited in vain for so many ms, and the program recorded on */
 static _Atomic(uint32_t) late;
-static _Atomic(uint32_t) waiting;       /* threads in wmk_answer_wait() */
+static _Atomic(uint32_t) waiting;       /* threads in wmk_register_wait() */
 /* What is left of WAYMARK_REGISTER_TIMEOUT, for all constructors together. */
 static int64_t budget_ms = -1;
 
-bool wmk_answer_publish(uint32_t change)
+bool wmk_register_publish(uint32_t change)
 {
 	/* relaxed: the helper alone writes it */
 	if (change == atomic_load_explicit(&done, memory_order_relaxed))
 		return false;
-	/* (T6) release: what is enabled comes before; pairs with the acquire in wmk_answer_wait() */
+	/* (T6) release: what is enabled comes before; pairs with the acquire in wmk_register_wait() */
 	atomic_store_explicit(&done, change, memory_order_release);
 	return true;
 }
 
-void wmk_answer_wake(void)
+void wmk_register_wake(void)
 {
 	syscall(SYS_futex, &done, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-bool wmk_answer_is_awaited(void)
+bool wmk_register_is_awaited(void)
 {
 	return atomic_load_explicit(&waiting, memory_order_relaxed) != 0;       /* relaxed: a hint */
 }
 
-uint32_t wmk_answer_take_late(void)
+uint32_t wmk_register_take_late(void)
 {
 	return atomic_exchange_explicit(&late, 0, memory_order_relaxed);        /* relaxed: it is about nothing else */
 }
 
-void wmk_answer_after_fork(void)
+void wmk_register_after_fork(void)
 {
 	atomic_store_explicit(&late, 0, memory_order_relaxed);   /* told, or to be told, by the parent */
 	atomic_store_explicit(&waiting, 0, memory_order_relaxed);
@@ -65,7 +65,7 @@ static void sleep_on(uint32_t value, int64_t ms)
 		wmk_pause(PAUSE_NS);
 }
 
-void wmk_answer_wait(uint32_t change)
+void wmk_register_wait(uint32_t change)
 {
 	int64_t begin = wmk_clock_ms(), left;
 	uint32_t is;

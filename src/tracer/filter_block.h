@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter_inside.h - blocks of filters: private to filter.c and filter_table.c, which make them, and to the recording
+ * filter_block.h - blocks of filters: private to filter.c and filter_table.c, which make them, and to the recording
  * path, which reads them.
  */
-#ifndef WMK_TRACER_FILTER_INSIDE_H
-#define WMK_TRACER_FILTER_INSIDE_H
+#ifndef WMK_TRACER_FILTER_BLOCK_H
+#define WMK_TRACER_FILTER_BLOCK_H
 
 #include "tracer/filter.h"
 
@@ -12,17 +12,17 @@
 
 struct wmk_filter_branch;          /* filter_table.h */
 
-enum wmk_place_kind {
-	WMK_PLACE_ZERO,     /* no place: 0 */
-	WMK_PLACE_WORDS,    /* a scalar, `at` bytes into the words */
-	WMK_PLACE_ELEMENT,  /* a scalar, `at` bytes behind the reference `ref` */
-	WMK_PLACE_TEXT,     /* the reference `ref` */
-	WMK_PLACE_CONTEXT,  /* number `at` */
+enum wmk_filter_location_kind {
+	WMK_LOCATION_ZERO,     /* no place: 0 */
+	WMK_LOCATION_WORDS,    /* a scalar, `at` bytes into the words */
+	WMK_LOCATION_ELEMENT,  /* a scalar, `at` bytes behind the reference `ref` */
+	WMK_LOCATION_TEXT,     /* the reference `ref` */
+	WMK_LOCATION_CONTEXT,  /* number `at` */
 };
 
 /* 8 bytes, which are read at once. */
-struct wmk_filter_place {
-	uint8_t kind;              /* enum wmk_place_kind */
+struct wmk_filter_location {
+	uint8_t kind;              /* enum wmk_filter_location_kind */
 	uint8_t bytes : 4;         /* of a scalar */
 	uint8_t is_signed : 1, is_double : 1, is_swapped : 1;
 	uint16_t ref;
@@ -40,7 +40,7 @@ struct wmk_filter_block {
 	uint32_t n_branches;       /* control's own; 0: the program is run ... */
 	bool is_short;             /* ... and, of a table, struct wmk_filter_table's */
 	struct wmk_filter_block *next_free; /* control's own */
-	struct wmk_filter_place places[WMK_FILTER_INPUTS_MAX];
+	struct wmk_filter_location places[WMK_FILTER_INPUTS_MAX];
 	struct wmk_filter_insn insns[]; /* `capacity`; behind them as many bytes for the pool, then the branches */
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread.h - make the helper thread. helper.c says what it does.
+ * thread_start.h - make the helper thread. helper_thread.c says what it does.
  */
-#ifndef WMK_TRACER_THREAD_H
-#define WMK_TRACER_THREAD_H
+#ifndef WMK_TRACER_THREAD_START_H
+#define WMK_TRACER_THREAD_START_H
 
 #include <stdbool.h>
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * helper.h - the helper thread, as the rest of libwaymark sees it: started, woken, halted, forgotten after a fork.
+ * helper_control.h - the helper thread, as the rest of libwaymark sees it: started, woken, halted, forgotten after a
+ * fork.
  */
-#ifndef WMK_TRACER_HELPER_H
-#define WMK_TRACER_HELPER_H
+#ifndef WMK_TRACER_HELPER_CONTROL_H
+#define WMK_TRACER_HELPER_CONTROL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Is there anybody to talk to? Looks for sockets, a few system calls. Lock held. */
-bool wmk_helper_wanted(void);
+bool wmk_helper_has_daemon(void);
 /*
  * Start the thread, or wake it where it runs; `somebody`: there may be a controller to talk to, now. 0 or -errno. Lock
  * held.
@@ -22,7 +23,7 @@ void wmk_helper_wake(void);
  * helper to take over; else it is disabled. PARTS: it reports that the process is another user's now. True: it ran. Not
  * locked.
  */
-enum wmk_helper_halt { WMK_HELPER_ENDS, WMK_HELPER_KEEPS, WMK_HELPER_PARTS };
+enum wmk_helper_halt { WMK_HELPER_ENDS, WMK_HELPER_KEEPS, WMK_HELPER_USER_CHANGES };
 bool wmk_helper_halt(enum wmk_helper_halt how);
 /*
  * Start again what was halted. Where no thread can be made (in a new pid namespace there is none but for children),
@@ -35,18 +36,18 @@ void wmk_helper_forbid(void);
  * The first thread leaves: the helper ends, what is enabled stays, none is started in this process any more. Lock not
  * held.
  */
-void wmk_helper_leave(void);
+void wmk_helper_main_exits(void);
 
 /* ── first.c ── */
-/* wmk_helper_leave(), if this is the first thread. Lock not held. */
-void wmk_first_leaves(void);
+/* wmk_helper_main_exits(), if this is the first thread. Lock not held. */
+void wmk_main_thread_exits(void);
 /*
  * A helper runs: it is to end with the first thread. Known only where that is the one that asks for the helper. Lock
  * held.
  */
-void wmk_first_watch(void);
+void wmk_main_thread_watch(void);
 
-/* ── helper.c ── */
+/* ── helper_thread.c ── */
 /*
  * In the child of a fork, where the thread is not: what it held is given up, its memory too if `may_free`. True: the
  * parent had one. *somebody: it had a controller, or what one gave. Lock held.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread.c - see thread.h.
+ * thread_start.c - see thread_start.h.
  *
  * A new thread makes system calls of the C library before it runs any code of ours (rseq, set_robust_list), and the C
  * library aborts the process if one fails. An application may install a seccomp filter as soon as the constructor
@@ -21,7 +21,7 @@
 #endif
 
 #include "base/clock.h"
-#include "tracer/thread.h"
+#include "tracer/thread_start.h"
 #include "tracer/tracer.h"
 
 #define STACK_BYTES (128u * 1024)

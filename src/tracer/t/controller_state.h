@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* controller_inside.h - what controller.c and controller_read.c share. */
+/* controller_state.h - what controller.c and controller_read.c share. */
 #ifndef WMK_TRACER_T_CONTROLLER_INSIDE_H
 #define WMK_TRACER_T_CONTROLLER_INSIDE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ids.c - the calls that make a process another user's. Rings belong to a user: after the call, the process leaves
+ * setuid.c - the calls that make a process another user's. Rings belong to a user: after the call, the process leaves
  * those that it has, and registers as its new self.
  *
  * Only in the shared library: in a static program these names are the C library's, and a program that changes its user
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "tracer/fork.h"
-#include "tracer/helper.h"
+#include "tracer/helper_control.h"
 #include "tracer/tracer.h"
 
 struct ids {
@@ -52,7 +52,7 @@ static void changed(const struct ids *before)
 	int saved = errno;
 
 	/* a child of vfork or clone changes itself only: the memory, and so the helper, is its parent's */
-	if (wmk_task_is_own() && ids_differ(before, &now) && wmk_helper_halt(WMK_HELPER_PARTS))
+	if (wmk_task_is_own() && ids_differ(before, &now) && wmk_helper_halt(WMK_HELPER_USER_CHANGES))
 		wmk_helper_resume();
 	errno = saved;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * enabler.c - chains of enablers, and the grace period after which what was taken out of them is used again.
+ * recorder.c - chains of recorders, and the grace period after which what was taken out of them is used again.
  *
  * A chain changes while any number of threads and signal handlers walk it. They hold no lock and are not counted: an
- * enabler's memory is never anything but an enabler (an arena that only grows), and what they read in one is used only
+ * recorder's memory is never anything but a recorder (an arena that only grows), and what they read in one is used only
  * if its guard still holds, which the ring checks at the instant of the commit.
  *
  *     remove:   unlink from every chain │ gen = 0 │ membarrier(RSEQ): sequences that saw the old gen start again
@@ -25,22 +25,22 @@
 
 #define ARENA_BYTES 65536u
 
-static struct waymark_enabler *free_enablers;
+static struct waymark_recorder *free_recorders;
 /* what nobody has had yet of the last piece of the arena: its pages come one by one */
-static struct waymark_enabler *fresh;
+static struct waymark_recorder *fresh;
 static size_t n_fresh;
 static uint64_t last_gen = 1;
 
 /* Removed since the last membarrier; and those that wait for slow recorders. */
-static struct waymark_enabler *removed, *waiting;
+static struct waymark_recorder *removed, *waiting;
 static struct wmk_channel *removed_channels, *waiting_channels;
 
-static struct waymark_enabler *enabler_alloc(void)
+static struct waymark_recorder *recorder_alloc(void)
 {
-	struct waymark_enabler *e = free_enablers;
+	struct waymark_recorder *e = free_recorders;
 
 	if (e) {
-		free_enablers = e->next_free;
+		free_recorders = e->next_free;
 		return e;
 	}
 	if (n_fresh == 0) {
@@ -55,8 +55,8 @@ static struct waymark_enabler *enabler_alloc(void)
 	return fresh++;
 }
 
-/* All descriptors of the event begin with the same enabler. */
-static void set_head(struct wmk_event *event, struct waymark_enabler *head)
+/* All descriptors of the event begin with the same recorder. */
+static void set_head(struct wmk_event *event, struct waymark_recorder *head)
 {
 	event->chain = head;
 	/* (T3) release: pairs with waymark_record()'s acquire of desc->chain */
@@ -68,11 +68,11 @@ static void set_head(struct wmk_event *event, struct waymark_enabler *head)
  * May its records go by the straight path of the ring, as they come or with the thread's stamp before them? A length
  * may have to be staged as well.
  */
-static void choose_path(struct waymark_enabler *e, struct wmk_event *event, const struct wmk_channel *channel)
+static void choose_path(struct waymark_recorder *e, struct wmk_event *event, const struct wmk_channel *channel)
 {
-	uint32_t staged = channel ? event->run_bytes + 8u * channel->stamp_words : 0;
+	uint32_t staged = channel ? event->run_bytes + 8u * channel->ctx_words : 0;
 	bool fits = channel && channel->short_clock && e->id < WMK_RING_ID_SHORT &&
-		    (channel->n_contexts == 0 || channel->stamp_key);
+		    (channel->n_contexts == 0 || channel->ctx_key);
 	const bool unfiltered = !e->filter;
 	bool tail = fits && event->tail != WMK_OP_RUN && staged + 4 <= WMK_RING_FAST_LEN;
 
@@ -87,25 +87,25 @@ static void choose_path(struct waymark_enabler *e, struct wmk_event *event, cons
 	 */
 	__atomic_store_n(&e->plain, fits && unfiltered && channel->n_contexts == 0 ? (void *)event : (void *)e,
 			 __ATOMIC_RELEASE);
-	wmk_propose(e->short_run, fits && channel->n_contexts == 0);
-	wmk_propose(e->stamp_key, fits || tail ? channel->stamp_key : 0);
-	wmk_propose(e->stamp_words, fits || tail ? channel->stamp_words : 0);
-	wmk_propose(e->run_words, fits || tail ? (uint8_t)((event->run_bytes + 7) / 8) : 0);
-	wmk_propose(e->tail, tail);
+	wmk_write_guarded(e->short_run, fits && channel->n_contexts == 0);
+	wmk_write_guarded(e->ctx_key, fits || tail ? channel->ctx_key : 0);
+	wmk_write_guarded(e->ctx_words, fits || tail ? channel->ctx_words : 0);
+	wmk_write_guarded(e->run_words, fits || tail ? (uint8_t)((event->run_bytes + 7) / 8) : 0);
+	wmk_write_guarded(e->tail, tail);
 }
 
 /* In no chain yet: `next` of who follows it there. `order` 0: the last of its chain. */
-static void propose_filter(struct waymark_enabler *e, struct wmk_filter_block *filter)
+static void write_filter(struct waymark_recorder *e, struct wmk_filter_block *filter)
 {
 	struct wmk_filter_quick quick = { 0 };
 
 	if (filter)
 		wmk_filter_quicken(filter, &quick);
-	wmk_propose(e->filter, filter);
-	wmk_propose(e->quick_low, quick.low);
-	wmk_propose(e->quick_mask, quick.mask);
-	wmk_propose(e->quick_count, quick.count);
-	wmk_propose(e->quick_end, quick.end);
+	wmk_write_guarded(e->filter, filter);
+	wmk_write_guarded(e->quick_low, quick.low);
+	wmk_write_guarded(e->quick_mask, quick.mask);
+	wmk_write_guarded(e->quick_count, quick.count);
+	wmk_write_guarded(e->quick_end, quick.end);
 }
 
 struct kind {
@@ -114,37 +114,37 @@ struct kind {
 	struct wmk_filter_block *filter;
 };
 
-static struct waymark_enabler *enabler_make(struct wmk_event *event, struct wmk_channel *channel, uint32_t id,
-					    struct kind is, uint64_t order, struct waymark_enabler *next)
+static struct waymark_recorder *recorder_make(struct wmk_event *event, struct wmk_channel *channel, uint32_t id,
+					    struct kind is, uint64_t order, struct waymark_recorder *next)
 {
-	struct waymark_enabler *e = enabler_alloc();
+	struct waymark_recorder *e = recorder_alloc();
 
 	if (!e)
 		return NULL;
-	wmk_propose(e->event, event);
-	/* Never NULL again: who still has this enabler as it was before looks into the set before its guard tells. */
+	wmk_write_guarded(e->event, event);
+	/* Never NULL again: who still has this recorder as it was before looks into the set before its guard tells. */
 	if (channel)
-		wmk_propose(e->set, channel->set);
-	wmk_propose(e->id, id);
-	wmk_propose(e->run_bytes, event->run_bytes);
-	wmk_propose(e->field_limit, channel ? channel->field_limit : 0);
-	wmk_propose(e->n_contexts, channel ? channel->n_contexts : 0);
+		wmk_write_guarded(e->set, channel->set);
+	wmk_write_guarded(e->id, id);
+	wmk_write_guarded(e->run_bytes, event->run_bytes);
+	wmk_write_guarded(e->field_limit, channel ? channel->field_limit : 0);
+	wmk_write_guarded(e->n_contexts, channel ? channel->n_contexts : 0);
 	for (unsigned i = 0; channel && i < channel->n_contexts; i++)
-		wmk_propose(e->contexts[i], channel->contexts[i]);
+		wmk_write_guarded(e->contexts[i], channel->contexts[i]);
 	if (channel) {
 		channel->enabled++;
 		channel->enabled_helpers += event->is_helpers;
 	}
-	wmk_propose(e->probe, is.probe);
-	wmk_propose(e->data, is.data);
-	propose_filter(e, is.filter);
+	wmk_write_guarded(e->probe, is.probe);
+	wmk_write_guarded(e->data, is.data);
+	write_filter(e, is.filter);
 	if (is.probe)
 		__atomic_store_n(&event->n_probes, event->n_probes + 1, __ATOMIC_RELAXED);
 	e->channel = channel;
 	e->adopted = true;
 	choose_path(e, event, channel);
 	last_gen += 2;
-	wmk_propose(e->order, order ? order : last_gen);
+	wmk_write_guarded(e->order, order ? order : last_gen);
 	__atomic_store_n(&e->next, next, __ATOMIC_RELAXED);
 	/*
 	 * (T4) release: all members are there before the guard holds; pairs with the acquire of gen on the recording
@@ -154,9 +154,9 @@ static struct waymark_enabler *enabler_make(struct wmk_event *event, struct wmk_
 	return e;
 }
 
-static struct waymark_enabler *add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, struct kind is)
+static struct waymark_recorder *add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, struct kind is)
 {
-	struct waymark_enabler *e = enabler_make(event, channel, id, is, 0, NULL), **at;
+	struct waymark_recorder *e = recorder_make(event, channel, id, is, 0, NULL), **at;
 
 	if (!e)
 		return NULL;
@@ -170,26 +170,26 @@ static struct waymark_enabler *add(struct wmk_event *event, struct wmk_channel *
 	return e;
 }
 
-struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id,
+struct waymark_recorder *wmk_recorder_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id,
 					struct wmk_filter_block *filter)
 {
 	return add(event, channel, id, (struct kind){ .filter = filter });
 }
 
-struct waymark_enabler *wmk_enabler_add_probe(struct wmk_event *event, waymark_probe_fn probe, void *data)
+struct waymark_recorder *wmk_recorder_add_probe(struct wmk_event *event, waymark_probe_fn probe, void *data)
 {
 	return add(event, NULL, 0, (struct kind){ .probe = probe, .data = data });
 }
 
 /* The chain leads to `instead` where it led to `e`. */
-static void take_out(struct waymark_enabler *e, struct waymark_enabler *instead)
+static void unlink_recorder(struct waymark_recorder *e, struct waymark_recorder *instead)
 {
 	struct wmk_event *event = e->event;
 
 	if (event->chain == e) {
 		set_head(event, instead);
 	} else {
-		struct waymark_enabler *before = event->chain;
+		struct waymark_recorder *before = event->chain;
 
 		while (before->next != e)
 			before = before->next;
@@ -210,9 +210,9 @@ static void take_out(struct waymark_enabler *e, struct waymark_enabler *instead)
 	wmk_patch_later(event);
 }
 
-void wmk_enabler_remove(struct waymark_enabler *e)
+void wmk_recorder_remove(struct waymark_recorder *e)
 {
-	take_out(e, e->next);
+	unlink_recorder(e, e->next);
 }
 
 /*
@@ -220,21 +220,21 @@ void wmk_enabler_remove(struct waymark_enabler *e)
  * the new one; what was is not recorded again, as both have the same place in the order by which a walker knows what it
  * has done.
  */
-int wmk_enabler_replace(struct waymark_enabler *e, struct wmk_channel *channel, uint32_t id,
+int wmk_recorder_replace(struct waymark_recorder *e, struct wmk_channel *channel, uint32_t id,
 			struct wmk_filter_block *filter)
 {
-	struct waymark_enabler *instead =
-		enabler_make(e->event, channel, id, (struct kind){ .filter = filter }, e->order, e->next);
+	struct waymark_recorder *instead =
+		recorder_make(e->event, channel, id, (struct kind){ .filter = filter }, e->order, e->next);
 
 	if (!instead)
 		return -ENOMEM;
-	take_out(e, instead);
+	unlink_recorder(e, instead);
 	return 0;
 }
 
-struct waymark_enabler *wmk_enabler_find(struct wmk_event *event, const struct wmk_channel *channel)
+struct waymark_recorder *wmk_recorder_find(struct wmk_event *event, const struct wmk_channel *channel)
 {
-	struct waymark_enabler *e;
+	struct waymark_recorder *e;
 
 	for (e = event->chain; e; e = e->next)
 		if (e->channel == channel && !e->probe)
@@ -247,10 +247,10 @@ void wmk_channel_remove(struct wmk_channel *channel)
 	struct wmk_channel **at;
 
 	for (uint32_t i = 0; i < wmk_tracer.n_events && channel->enabled; i++) {
-		struct waymark_enabler *e = wmk_enabler_find(wmk_tracer.events[i], channel);
+		struct waymark_recorder *e = wmk_recorder_find(wmk_tracer.events[i], channel);
 
 		if (e)
-			wmk_enabler_remove(e);
+			wmk_recorder_remove(e);
 	}
 	for (at = &wmk_tracer.channels; *at; at = &(*at)->next)
 		if (*at == channel) {
@@ -286,13 +286,13 @@ int wmk_membarrier(int command, int registration)
 static void free_waiting(void)
 {
 	while (waiting) {
-		struct waymark_enabler *e = waiting;
+		struct waymark_recorder *e = waiting;
 
 		waiting = e->next_free;
 		wmk_filter_block_free(e->filter);
-		wmk_propose(e->filter, NULL);
-		e->next_free = free_enablers;
-		free_enablers = e;
+		wmk_write_guarded(e->filter, NULL);
+		e->next_free = free_recorders;
+		free_recorders = e;
 	}
 	while (waiting_channels) {
 		struct wmk_channel *channel = waiting_channels;

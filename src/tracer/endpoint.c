@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* endpoint.c - see endpoint.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "tracer/channel.h"
+#include "tracer/endpoint.h"
+#include "tracer/process.h"
+#include "wire/hints.h"
+#include "wire/notify_fifo.h"
+
+#define BACKOFF_MIN_MS 10u
+#define BACKOFF_MAX_MS 1000u
+#define JUDGE_MS 100
+#define LOOK_MIN_MS 10000
+#define LOOK_MAX_MS 60000
+
+/*
+ * Anew before each look: a user's directory below /run/user may come after his programs, and a daemon that comes then
+ * is there.
+ */
+static void find_dir(struct wmk_endpoint *endpoint)
+{
+	int len = wmk_rundir_of(endpoint->owner, wmk_tracer.has_rundir ? wmk_tracer.rundir : NULL, endpoint->dir,
+				sizeof(endpoint->dir));
+
+	if (len < 0 || (size_t)len + sizeof("/" WMK_APP_SOCKET) > sizeof(endpoint->dir)) {
+		wmk_error_clear();
+		endpoint->dir[0] = '\0';
+	}
+}
+
+bool wmk_endpoint_find(unsigned index, struct wmk_endpoint *endpoint)
+{
+	const char *dir = wmk_tracer.has_rundir ? wmk_tracer.rundir : NULL;
+	uid_t uid = geteuid();
+
+	if (index > 1 || (index == 1 && (dir || uid == 0 || wmk_tracer.secure)))
+		return false;
+	endpoint->index = index;
+	endpoint->owner = dir || index == 1 ? uid : 0;
+	find_dir(endpoint);
+	endpoint->is_fresh = true;
+	return true;
+}
+
+static void socket_path(const struct wmk_endpoint *endpoint, char path[WMK_ENDPOINT_PATH_MAX])
+{
+	strcpy(path, endpoint->dir);
+	strcat(path, "/" WMK_APP_SOCKET);
+}
+
+bool wmk_endpoint_has_socket(const struct wmk_endpoint *endpoint)
+{
+	char path[WMK_ENDPOINT_PATH_MAX];
+
+	if (!endpoint->dir[0])
+		return false;
+	socket_path(endpoint, path);
+	return access(path, F_OK) == 0;
+}
+
+void wmk_endpoints_report(enum wmk_unrecorded reason, int err)
+{
+	struct wmk_endpoint endpoint;
+	char path[WMK_ENDPOINT_PATH_MAX];
+
+	for (unsigned i = 0; wmk_endpoint_find(i, &endpoint); i++)
+		if (wmk_endpoint_has_socket(&endpoint)) {
+			socket_path(&endpoint, path);
+			wmk_conn_report_once(path, reason, err);
+		}
+}
+
+void wmk_endpoint_close(struct wmk_endpoint *endpoint)
+{
+	if (endpoint->notify >= 0)
+		close(endpoint->notify);
+	endpoint->notify = -1;
+}
+
+bool wmk_endpoint_is_due(const struct wmk_endpoint *endpoint, int64_t now)
+{
+	return endpoint->dir[0] && endpoint->conn.sock < 0 && now >= endpoint->again;
+}
+
+/* When to look again where no FIFO reports a daemon. */
+static int64_t look_later(struct wmk_endpoint *endpoint, int64_t now)
+{
+	endpoint->look_ms = endpoint->look_ms ? 2 * endpoint->look_ms : LOOK_MIN_MS;
+	if (endpoint->look_ms > LOOK_MAX_MS)
+		endpoint->look_ms = LOOK_MAX_MS;
+	return now + endpoint->look_ms;
+}
+
+/* Anew: what it has reported up to now is answered by what the caller does next. */
+static void open_fifo(struct wmk_endpoint *endpoint)
+{
+	wmk_endpoint_close(endpoint);
+	endpoint->notify = wmk_notify_open(endpoint->dir, endpoint->owner);
+}
+
+void wmk_endpoint_notified(struct wmk_endpoint *endpoint)
+{
+	endpoint->look_ms = 0;
+	if (endpoint->conn.sock >= 0) {
+		open_fifo(endpoint);
+		endpoint->is_news = true;
+	} else {
+		wmk_endpoint_close(endpoint);
+		endpoint->again = 0;
+	}
+}
+
+bool wmk_endpoint_connect(struct wmk_endpoint *endpoint, int64_t now)
+{
+	char path[WMK_ENDPOINT_PATH_MAX];
+	int err;
+
+	if (endpoint->index == 1 && !endpoint->is_fresh)
+		find_dir(endpoint);
+	endpoint->is_fresh = endpoint->is_news = false;
+	open_fifo(endpoint);
+	socket_path(endpoint, path);
+	err = wmk_conn_open(&endpoint->conn, path, endpoint->index);
+	if (err == -EMFILE && endpoint->notify >= 0) {
+		wmk_endpoint_close(endpoint);
+		err = wmk_conn_open(&endpoint->conn, path, endpoint->index);
+	}
+	if (err == 0) {
+		endpoint->conn.opened = now;
+		endpoint->conn.judge = now + JUDGE_MS;
+		endpoint->backoff = 0;
+		endpoint->again = INT64_MAX;
+		return true;
+	}
+	wmk_error_clear();
+	if (err == -EAGAIN) {
+		/* somebody is there, and many have come before us: what was inherited records on */
+		endpoint->backoff = endpoint->backoff ? endpoint->backoff * 2 : BACKOFF_MIN_MS;
+		if (endpoint->backoff > BACKOFF_MAX_MS)
+			endpoint->backoff = BACKOFF_MAX_MS;
+		endpoint->again = now + endpoint->backoff;
+		return false;
+	}
+	wmk_orphans_remove(endpoint->index, false);
+	endpoint->backoff = 0;
+	const bool is_absent = err == -ENOENT || err == -ECONNREFUSED || err == -EPERM;
+
+	endpoint->again = endpoint->notify >= 0 && is_absent ? INT64_MAX : look_later(endpoint, now);
+	return false;
+}
+
+void wmk_endpoint_lost(struct wmk_endpoint *endpoint, int64_t now)
+{
+	const struct wmk_conn *conn = &endpoint->conn;
+	/*
+	 * It does not want the application; or it wanted it and ends, and the next one is reported. Else it had no
+	 * room.
+	 */
+	const bool is_over = conn->welcomed || (conn->refused && conn->refused != EMFILE);
+
+	wmk_conn_close(&endpoint->conn, endpoint->conn.persist);
+	if (is_over)
+		endpoint->look_ms = 0;
+	if (endpoint->is_news)
+		endpoint->again = now;
+	else
+		endpoint->again = is_over && endpoint->notify >= 0 ? INT64_MAX : look_later(endpoint, now);
+}
+
+bool wmk_endpoint_wants_dump(const struct wmk_endpoint *endpoint)
+{
+	struct wmk_hints hints;
+
+	return !wmk_hints_read(endpoint->dir, endpoint->owner, &hints) || hints.dumps;
+}
+
+void wmk_endpoint_check_peer(struct wmk_endpoint *endpoint, int64_t now, int64_t until_ms)
+{
+	struct wmk_conn *conn = &endpoint->conn;
+	struct wmk_hints hints;
+
+	if (now < conn->judge)
+		return;
+	conn->judge = now - conn->opened < until_ms ? now + JUDGE_MS : INT64_MAX;
+	/* (who listens in another pid namespace cannot be judged from here) */
+	conn->silent = conn->peer && wmk_process_is_stuck(conn->peer, 0);
+	if (conn->peer && !conn->silent && wmk_hints_read(endpoint->dir, endpoint->owner, &hints))
+		conn->silent = hints.pid && wmk_process_is_stuck((pid_t)hints.pid, hints.start);
+}
