@@ -9,6 +9,7 @@ A map has one rename a line; "#" begins a comment:
   file OLD NEW     paths from the root; the include lines, lists of meson.build and mentions "folder/name" change too
   name OLD NEW     an identifier, as a whole word, in every text file
   tag FILE OLD NEW "struct OLD" (union, enum) in one file, named by its path before the map
+  local FILE OLD NEW  an identifier in the code of one file, not in its comments and strings
 The guard of a renamed header changes with it.
 A line has no effect if its OLD no longer exists, so a map can be applied twice.
 """
@@ -19,6 +20,7 @@ import sys
 import tempfile
 
 SKIPPED = re.compile(r'(^|/)(corpus[^/]*|formats|golden|traces)/|^scripts/renames/|^docs/decisions/')
+NO_CODE = r'(?s:/\*.*?\*/)|"(?:\\.|[^"\\\n])*"|#include [^\n]*'
 BEFORE, AFTER = r'(?<![\w/.-])', r'(?![\w-])(?!\.\w)'
 
 
@@ -40,19 +42,19 @@ def texts(root):
 
 
 def parse(lines):
-    files, names, tags = {}, {}, []
+    files, names, in_one = {}, {}, []
     for number, line in enumerate(lines, 1):
         words = line.split('#')[0].split()
         if not words:
             continue
-        if len(words) == 4 and words[0] == 'tag':
-            tags.append(tuple(words[1:]))
+        if len(words) == 4 and words[0] in ('tag', 'local'):
+            in_one.append(tuple(words))
             continue
         if len(words) != 3 or words[0] not in ('file', 'name'):
-            raise SystemExit('line %d: "%s" is no rename (use: file|name OLD NEW, tag FILE OLD NEW)'
+            raise SystemExit('line %d: "%s" is no rename (use: file|name OLD NEW, tag|local FILE OLD NEW)'
                              % (number, line.strip()))
         (files if words[0] == 'file' else names)[words[1]] = words[2]
-    return files, names, tags
+    return files, names, in_one
 
 
 def guard(path):
@@ -86,14 +88,20 @@ def mentions(path, before, files):
             yield os.path.basename(old), os.path.basename(new)
 
 
-def apply(root, files, names, tags):
-    for path, old, new in tags:
+def rename_in_one(text, kind, old, new):
+    if kind == 'tag':
+        return re.sub(r'\b(struct|union|enum) %s\b' % re.escape(old), r'\1 ' + new, text)
+    return re.sub(NO_CODE + r'|\b%s\b' % re.escape(old), lambda m: new if m.group() == old else m.group(), text)
+
+
+def apply(root, files, names, in_one):
+    for kind, path, old, new in in_one:
         path = os.path.join(root, path)
         if os.path.exists(path):
             with open(path, encoding='utf-8') as f:
                 text = f.read()
             with open(path, 'w', encoding='utf-8') as f:
-                f.write(re.sub(r'\b(struct|union|enum) %s\b' % re.escape(old), r'\1 ' + new, text))
+                f.write(rename_in_one(text, kind, old, new))
     def exists(path):
         return os.path.exists(os.path.join(root, path))
 
@@ -137,12 +145,12 @@ def self_test():
         put('src/a/who.h', '#ifndef WMK_A_WHO_H\nint who(int);')
         put('src/a/print.c', '/* print.c, who.c */')
         put('src/a/meson.build', "files('who.c', 'b_who.c')")
-        put('src/b/x.c', '#include "a/who.h"\n#include "b/who.h"\nstruct s s; who(1);')
+        put('src/b/x.c', '#include "a/who.h"\n#include "b/who.h"\nstruct s s; who(1); /* n */ n("n");')
         put('docs/a.md', 'see `a/who.h` and src/a/who.c')
         git(root, 'init', '-q')
         git(root, 'add', '.')
         renames = parse(['file src/a/who.c src/a/tasks/task.c', 'file src/a/who.h src/a/tasks/task.h # moved',
-                         'file src/a/print.c src/c/line.c', 'name who task_find', 'tag src/b/x.c s set'])
+                         'file src/a/print.c src/c/line.c', 'name who task_find', 'tag src/b/x.c s set', 'local src/b/x.c n count'])
         for _ in range(2):
             apply(root, *renames)
         got = {path: text for path, text in texts(root)}
@@ -151,7 +159,7 @@ def self_test():
                   'src/a/tasks/task.h': '#ifndef WMK_A_TASK_H\nint task_find(int);',
                   'src/c/line.c': '/* line.c, task.c */',
                   'src/a/meson.build': "files('tasks/task.c', 'b_who.c')",
-                  'src/b/x.c': '#include "a/tasks/task.h"\n#include "b/who.h"\nstruct set s; task_find(1);',
+                  'src/b/x.c': '#include "a/tasks/task.h"\n#include "b/who.h"\nstruct set s; task_find(1); /* n */ count("n");',
                   'docs/a.md': 'see `a/tasks/task.h` and src/a/tasks/task.c'}
         if got != wanted:
             raise SystemExit('self-test: got %r' % {k: v for k, v in got.items() if wanted.get(k) != v})
