@@ -378,7 +378,7 @@ int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set
 	pthread_mutex_lock(&consumer->streams_lock);
 	err = add_rings(consumer, set, how);
 	pthread_mutex_unlock(&consumer->streams_lock);
-	wmk_consumer_nudge(consumer);
+	wmk_consumer_poke(consumer);
 	return err < 0 ? wmk_error_add(err, "cannot consume channel %.60s", how->channel) : 0;
 }
 
@@ -429,7 +429,7 @@ int wmk_consumer_add_calls(struct wmk_consumer *consumer, struct wmk_kreader *re
 	err = group ? add_rings_of_calls(consumer, group, reader, how)
 		    : wmk_error(-ENOENT, "there is no such kernel channel");
 	pthread_mutex_unlock(&consumer->streams_lock);
-	wmk_consumer_nudge(consumer);
+	wmk_consumer_poke(consumer);
 	return err < 0 ? wmk_error_add(err, "cannot consume the system calls of the kernel channel %.60s", how->channel)
 		       : 0;
 }
@@ -466,7 +466,7 @@ int wmk_consumer_dump(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 	if (err == 0)
 		err = wmk_kdumper_begin(group->dump, how->statedump);
 	pthread_mutex_unlock(&consumer->streams_lock);
-	wmk_consumer_nudge(consumer);
+	wmk_consumer_poke(consumer);
 	return err < 0 ? wmk_error_add(err, "the state of the machine is not in channel %.60s", how->channel) : 0;
 }
 
@@ -501,7 +501,7 @@ int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *r
 	if (err == 0)
 		err = add_cpus(consumer, reader, how);
 	pthread_mutex_unlock(&consumer->streams_lock);
-	wmk_consumer_nudge(consumer);
+	wmk_consumer_poke(consumer);
 	return err < 0 ? wmk_error_add(err, "cannot consume the kernel channel %.60s", how->channel) : 0;
 }
 

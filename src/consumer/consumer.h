@@ -175,7 +175,10 @@ int wmk_consumer_settle(struct wmk_consumer *consumer, const void *from);
  * the first -errno; the rest is cleared.
  */
 int wmk_consumer_clear(struct wmk_consumer *consumer);
-/* Look at all rings now: a writer may have died before it woke anybody. Never waits. */
+/*
+ * Ends the sleep of the consumer's thread: it carries out queued work and drains all sources. A writer may have crashed
+ * before it woke the consumer. Never waits.
+ */
 void wmk_consumer_poke(struct wmk_consumer *consumer);
 /*
  * Have the consumer's thread call function(arg), soon, in the order of the calls; it may use all of the above. While

@@ -178,8 +178,6 @@ struct wmk_group *wmk_consumer_group(struct wmk_consumer *consumer, const void *
 void wmk_consumer_drop_group(struct wmk_consumer *consumer, struct wmk_group *group);
 /* Join the thread, if it runs. */
 void wmk_consumer_halt(struct wmk_consumer *consumer);
-/* Have the consumer's thread look at its commands, wherever it sleeps. */
-void wmk_consumer_nudge(struct wmk_consumer *consumer);
 
 /* A stream of the group's. The source is the consumer's from here on, whatever comes of it. Under streams_lock. */
 int wmk_consumer_add_stream(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source,

@@ -2,7 +2,7 @@
 /*
  * thread.c - the consumer's thread and its commands: when to look (look.c does it), when to sleep, how deep.
  *
- * The thread sleeps on one word for commands (`word`, changed by wmk_consumer_nudge()) and on the rings of all sets. It
+ * The thread sleeps on one word for commands (`word`, changed by wmk_consumer_poke()) and on the rings of all sets. It
  * reads the word before it looks at the commands and sleeps only while the word is the same: no command waits for a
  * sleep to end.
  */
@@ -29,7 +29,7 @@
 #define STACK (256u * 1024)
 #define NICE (-10)
 
-void wmk_consumer_nudge(struct wmk_consumer *consumer)
+void wmk_consumer_poke(struct wmk_consumer *consumer)
 {
 	/* Release: the command before; pairs with the thread's acquire before it looks at the commands. */
 	__atomic_fetch_add(&consumer->word, 1, __ATOMIC_RELEASE);
@@ -244,7 +244,7 @@ static void *run(void *arg)
 	if (getpriority(PRIO_PROCESS, 0) > NICE)
 		setpriority(PRIO_PROCESS, 0, NICE);
 	for (;;) {
-		/* Acquire: pairs with the release of wmk_consumer_nudge(). */
+		/* Acquire: pairs with the release of wmk_consumer_poke(). */
 		word = __atomic_load_n(&consumer->word, __ATOMIC_ACQUIRE);
 		answer_calls(consumer);
 		pthread_mutex_lock(&consumer->lock);
@@ -308,7 +308,7 @@ void wmk_consumer_halt(struct wmk_consumer *consumer)
 	pthread_mutex_lock(&consumer->lock);
 	consumer->stop = true;
 	pthread_mutex_unlock(&consumer->lock);
-	wmk_consumer_nudge(consumer);
+	wmk_consumer_poke(consumer);
 	pthread_join(consumer->thread, NULL);
 	consumer->running = false;
 	wmk_consumer_heart_stop(consumer);
@@ -339,11 +339,6 @@ void wmk_consumer_stats(struct wmk_consumer *consumer, struct wmk_consumer_stats
 	pthread_mutex_unlock(&consumer->lock);
 }
 
-void wmk_consumer_poke(struct wmk_consumer *consumer)
-{
-	wmk_consumer_nudge(consumer);
-}
-
 /* ── commands ────────────────────────────────────────────────────────────────────────────────────────── */
 
 static int queue(struct wmk_consumer *consumer, void (*function)(void *arg), void *arg)
@@ -358,7 +353,7 @@ static int queue(struct wmk_consumer *consumer, void (*function)(void *arg), voi
 	*consumer->calls_end = call;
 	consumer->calls_end = &call->next;
 	pthread_mutex_unlock(&consumer->lock);
-	wmk_consumer_nudge(consumer);
+	wmk_consumer_poke(consumer);
 	return 0;
 }
 
