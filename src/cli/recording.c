@@ -240,11 +240,11 @@ static int kernel_events(void *rings, const struct wmk_rings_info *info, const s
 					      .stream_id = info->stream_id,
 					      .start_ts = info->start_ts,
 					      .statedump = kernel->statedump };
-	int err = wmk_consumer_do(consumer_of(rings), introduce, &intro);
+	int err = wmk_consumer_run_work(consumer_of(rings), introduce, &intro);
 
 	/* system calls have streams now */
 	if (err == 1)
-		err = wmk_consumer_add_calls(consumer_of(rings), rec->kernel, &how);
+		err = wmk_consumer_add_syscalls(consumer_of(rings), rec->kernel, &how);
 	return err < 0 || !kernel->statedump ? err : wmk_consumer_dump(consumer_of(rings), rec->kernel, &how);
 }
 
@@ -279,7 +279,7 @@ static int rings_counts(void *rings, struct wmk_counts *counts)
 
 static void rings_poke(void *rings)
 {
-	wmk_consumer_poke(consumer_of(rings));
+	wmk_consumer_wake(consumer_of(rings));
 }
 
 static void rings_close(void *rings)

@@ -11,7 +11,7 @@
 
 #include "base/cond.h"
 #include "base/error.h"
-#include "consumer/internal.h"
+#include "consumer/consumer_state.h"
 #include "kernel/channel/syscall_reader.h"
 #include "kernel/statedump/statedump_source.h"
 
@@ -19,7 +19,7 @@
 #define MAX_US 100000u
 #define DUMP_INSTANCE UINT32_MAX     /* its stream's number; those of CPUs are theirs */
 /* numbers of system calls' streams by BPF begin here: not those of the CPUs' others */
-#define CALLS_INSTANCE 0x10000u
+#define SYSCALLS_INSTANCE 0x10000u
 
 int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_consumer **result)
 {
@@ -36,12 +36,12 @@ int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_con
 	if (!consumer->options.max_us)
 		consumer->options.max_us = consumer->options.min_us > MAX_US ? consumer->options.min_us : MAX_US;
 	consumer->interval_us = consumer->options.min_us;
-	consumer->calls_end = &consumer->calls;
+	consumer->work_end = &consumer->work;
 	atomic_init(&consumer->wake, -1);
 	pthread_mutex_init(&consumer->streams_lock, NULL);
 	pthread_mutex_init(&consumer->lock, NULL);
 	wmk_cond_init(&consumer->changed);
-	wmk_cond_init(&consumer->pulse);
+	wmk_cond_init(&consumer->heartbeat_changed);
 	*result = consumer;
 	return 0;
 }
@@ -166,7 +166,7 @@ void wmk_consumer_drop_group(struct wmk_consumer *consumer, struct wmk_group *gr
 	pull((void **)consumer->sets, &consumer->n_sets, group->from);
 	pthread_mutex_unlock(&consumer->lock);
 	pull((void **)consumer->groups, &consumer->n_groups, group);
-	wmk_cpus_close(group->cpus);
+	wmk_cpu_hotplug_close(group->cpus);
 	free(group);
 }
 
@@ -182,20 +182,20 @@ int wmk_consumer_restart_stream(struct wmk_consumer *consumer, struct wmk_stream
 	if (stream->out)
 		ops->stream_close(stream->out);
 	stream->out = NULL;
-	stream->sequence = stream->taken = stream->written = stream->place = 0;
-	stream->source_lost = stream->shown = 0;
-	stream->cut = stream->cut_shown = stream->bytes = 0;
+	stream->sequence = stream->taken = stream->written = stream->packet_pos = 0;
+	stream->source_lost = stream->lost_written = 0;
+	stream->cut = stream->cut_written = stream->bytes = 0;
 	memset(stream->causes, 0, sizeof(stream->causes));
 	stream->stuck = false;
 	/*
 	 * What could not be gone on with is over; a source that lied, and is none to begin anew with either, is dead
 	 * once more, and that is told.
 	 */
-	stream->dead = false;
+	stream->failed = false;
 	/* The ring first: whoever goes on behind us if we die in between finds out that the files are older. */
 	err = stream->source->ops->clear(stream->source, &stream->end_pos, &stream->end_ts);
 	if (err < 0)
-		wmk_consumer_bury(consumer, stream, "its ring cannot be cleared", err);
+		wmk_consumer_fail_stream(consumer, stream, "its ring cannot be cleared", err);
 	return ops->stream_remove(consumer->options.output, stream->name, &stream->group->limits);
 }
 
@@ -219,7 +219,7 @@ static int resume_file(struct wmk_consumer *consumer, struct wmk_stream *stream,
 	return found;
 }
 
-static void tell_gap(struct wmk_consumer *consumer, struct wmk_stream *stream)
+static void report_gap(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
 	struct wmk_consumer_stats *now = &stream->group->now;
 	char words[WMK_STREAM_NAME + 120];
@@ -247,16 +247,16 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 	if (found < 0)
 		wmk_error_clear();
 	if (found < 0 && found != -ENOENT) {
-		wmk_consumer_bury(consumer, stream, "its file is none to go on with", found);
+		wmk_consumer_fail_stream(consumer, stream, "its file is none to go on with", found);
 		return;
 	}
 	stream->group->now.counts.streams += stream->out != NULL;
 	if (found == 1) {
 		stream->sequence = last.sequence + 1;
 		stream->end_ts = last.end_ts;
-		stream->shown = stream->source_lost = last.lost;
-		stream->place = last.ring_position;
-		stream->cut = stream->cut_shown = last.cut;
+		stream->lost_written = stream->source_lost = last.lost;
+		stream->packet_pos = last.ring_position;
+		stream->cut = stream->cut_written = last.cut;
 		stream->group->now.counts.packets += stream->sequence;
 	}
 	err = stream->source->ops->resume
@@ -265,9 +265,9 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 	/* Of a stream of which nothing is left, all that was in it is lost, and counted. */
 	stream->written = err > 0 && found != 1 ? 0 : stream->taken;
 	if (err > 0 && found == 1)
-		tell_gap(consumer, stream);
+		report_gap(consumer, stream);
 	if (err < 0)
-		wmk_consumer_bury(consumer, stream,
+		wmk_consumer_fail_stream(consumer, stream,
 				  err == -EIO ? "its ring is corrupt"
 					      : "the trace lacks the end of what was read from its ring",
 				  err);
@@ -283,7 +283,7 @@ static void resume_cleared(struct wmk_consumer *consumer, struct wmk_stream *str
 		wmk_error_clear();
 	err = wmk_consumer_restart_stream(consumer, stream);
 	if (err < 0)
-		wmk_stream_refused(stream, err);
+		wmk_stream_write_failed(stream, err);
 }
 
 /* ── sets ────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -361,7 +361,7 @@ static int add_rings(struct wmk_consumer *consumer, struct waymark_ring_set *set
 		err = wmk_error(-ENOMEM, "no memory for another ring set");
 	pthread_mutex_unlock(&consumer->lock);
 	if (err >= 0 && consumer->running && waymark_ring_set_options(set)->block_us != 0)
-		err = wmk_consumer_heart_start(consumer);
+		err = wmk_consumer_heartbeat_start(consumer);
 	if (err < 0)
 		undo_group(consumer, group, &before);
 	return err;
@@ -378,13 +378,13 @@ int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set
 	pthread_mutex_lock(&consumer->streams_lock);
 	err = add_rings(consumer, set, how);
 	pthread_mutex_unlock(&consumer->streams_lock);
-	wmk_consumer_poke(consumer);
+	wmk_consumer_wake(consumer);
 	return err < 0 ? wmk_error_add(err, "cannot consume channel %.60s", how->channel) : 0;
 }
 
 /* ── kernel channels ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* Those that are there; the others may come later (cpus.c). */
+/* Those that are there; the others may come later (cpu_hotplug.c). */
 static int add_cpus(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how)
 {
 	struct wmk_group *group = add_group_of(consumer, reader, how);
@@ -392,15 +392,15 @@ static int add_cpus(struct wmk_consumer *consumer, struct wmk_kreader *reader, c
 	int err = group ? 0 : -ENOMEM;
 
 	if (err == 0)
-		err = wmk_cpus_open(reader, how, &group->cpus);
+		err = wmk_cpu_hotplug_open(reader, how, &group->cpus);
 	if (err == 0)
-		err = wmk_consumer_cpus_come(consumer, group);
+		err = wmk_consumer_add_online_cpus(consumer, group);
 	if (err < 0 && group)
 		undo_group(consumer, group, &before);
 	return err;
 }
 
-static int add_rings_of_calls(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_kreader *reader,
+static int add_syscall_rings(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_kreader *reader,
 			      const struct wmk_consumer_set *how)
 {
 	int err = 0;
@@ -412,13 +412,13 @@ static int add_rings_of_calls(struct wmk_consumer *consumer, struct wmk_group *g
 		err = wmk_syscall_stream_open(reader, ring, &source);
 		if (err == 0) {
 			snprintf(name, sizeof(name), "%s_calls_%u", how->channel, ring);
-			err = wmk_consumer_add_stream(consumer, group, source, name, CALLS_INSTANCE + ring, ring, how);
+			err = wmk_consumer_add_stream(consumer, group, source, name, SYSCALLS_INSTANCE + ring, ring, how);
 		}
 	}
 	return err;
 }
 
-int wmk_consumer_add_calls(struct wmk_consumer *consumer, struct wmk_kreader *reader,
+int wmk_consumer_add_syscalls(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 			   const struct wmk_consumer_set *how)
 {
 	struct wmk_group *group;
@@ -426,10 +426,10 @@ int wmk_consumer_add_calls(struct wmk_consumer *consumer, struct wmk_kreader *re
 
 	pthread_mutex_lock(&consumer->streams_lock);
 	group = wmk_consumer_group(consumer, reader);
-	err = group ? add_rings_of_calls(consumer, group, reader, how)
+	err = group ? add_syscall_rings(consumer, group, reader, how)
 		    : wmk_error(-ENOENT, "there is no such kernel channel");
 	pthread_mutex_unlock(&consumer->streams_lock);
-	wmk_consumer_poke(consumer);
+	wmk_consumer_wake(consumer);
 	return err < 0 ? wmk_error_add(err, "cannot consume the system calls of the kernel channel %.60s", how->channel)
 		       : 0;
 }
@@ -466,7 +466,7 @@ int wmk_consumer_dump(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 	if (err == 0)
 		err = wmk_kdumper_begin(group->dump, how->statedump);
 	pthread_mutex_unlock(&consumer->streams_lock);
-	wmk_consumer_poke(consumer);
+	wmk_consumer_wake(consumer);
 	return err < 0 ? wmk_error_add(err, "the state of the machine is not in channel %.60s", how->channel) : 0;
 }
 
@@ -501,7 +501,7 @@ int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *r
 	if (err == 0)
 		err = add_cpus(consumer, reader, how);
 	pthread_mutex_unlock(&consumer->streams_lock);
-	wmk_consumer_poke(consumer);
+	wmk_consumer_wake(consumer);
 	return err < 0 ? wmk_error_add(err, "cannot consume the kernel channel %.60s", how->channel) : 0;
 }
 
@@ -520,13 +520,13 @@ void wmk_consumer_close(struct wmk_consumer *consumer)
 {
 	if (!consumer)
 		return;
-	wmk_consumer_halt(consumer);
+	wmk_consumer_join(consumer);
 	while (consumer->n_groups)
 		wmk_consumer_drop_group(consumer, consumer->groups[0]);
 	if (consumer->options.output)
 		consumer->options.output->ops->close(consumer->options.output);
 	pthread_cond_destroy(&consumer->changed);
-	pthread_cond_destroy(&consumer->pulse);
+	pthread_cond_destroy(&consumer->heartbeat_changed);
 	pthread_mutex_destroy(&consumer->lock);
 	pthread_mutex_destroy(&consumer->streams_lock);
 	free(consumer->streams);

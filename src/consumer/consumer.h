@@ -19,7 +19,7 @@
  *
  * While records come the thread looks at the rings on a timer that adapts (1 to 100 ms) to how fast they fill; after
  * some empty looks it sleeps until a writer enters a new sub-buffer of any set (waymark_ring_sets_wait()), for ever: a
- * writer that is killed before it wakes anybody is for wmk_consumer_poke(). (With more than 127 sets, or a kernel older
+ * writer that is killed before it wakes anybody is for wmk_consumer_wake(). (With more than 127 sets, or a kernel older
  * than 5.16, it looks every 100 ms.) Each look backs memory ahead of the writers. Where writers wait for room, a second
  * thread beats the heart that they watch, so that one long write does not look like a consumer that died.
  *
@@ -34,10 +34,10 @@
  * holds up that stream alone. At stop, what still cannot be written is counted as lost, to the record.
  *
  * Commands (flush, settle, clear, a set's removal) are carried out by the consumer's thread, between looks: a thread
- * that calls one waits for it; who must not wait has wmk_consumer_call().
+ * that calls one waits for it; who must not wait has wmk_consumer_queue_work().
  *
- * Errors are -errno with a cause chain. wmk_consumer_stats(), wmk_consumer_call() and wmk_consumer_poke() are for any
- * thread, all else for one controlling thread and for functions that wmk_consumer_call() was given.
+ * Errors are -errno with a cause chain. wmk_consumer_stats(), wmk_consumer_queue_work() and wmk_consumer_wake() are for any
+ * thread, all else for one controlling thread and for functions that wmk_consumer_queue_work() was given.
  */
 #ifndef WMK_CONSUMER_CONSUMER_H
 #define WMK_CONSUMER_CONSUMER_H
@@ -137,7 +137,7 @@ uint32_t wmk_consumer_header_room(uint32_t subbuf_size);
 /*
  * What a kernel channel has recorded: every CPU becomes a stream `<channel>_<cpu>`. The reader stays the caller's and
  * must outlive the consumer, or its removal; between calls it is the consumer's thread's: what else is done with it is
- * done there (wmk_consumer_call()). The thread sleeps then on what the kernel says (poll), and beats for no writers: so
+ * done there (wmk_consumer_queue_work()). The thread sleeps then on what the kernel says (poll), and beats for no writers: so
  * not in a consumer of ring sets. -EINVAL, -ENOMEM.
  */
 int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *reader,
@@ -146,7 +146,7 @@ int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *r
  * The same channel's system calls that BPF records, once they are there (kernel/channel/syscall_reader.h): every ring
  * becomes a stream `<channel>_calls_<cpu>`, which goes with the others.
  */
-int wmk_consumer_add_calls(struct wmk_consumer *consumer, struct wmk_kreader *reader,
+int wmk_consumer_add_syscalls(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 			   const struct wmk_consumer_set *how);
 /*
  * The state of the machine (kernel/statedump/statedump.h) into the stream `<channel>_statedump` of that kernel channel,
@@ -179,17 +179,17 @@ int wmk_consumer_clear(struct wmk_consumer *consumer);
  * Ends the sleep of the consumer's thread: it carries out queued work and drains all sources. A writer may have crashed
  * before it woke the consumer. Never waits.
  */
-void wmk_consumer_poke(struct wmk_consumer *consumer);
+void wmk_consumer_wake(struct wmk_consumer *consumer);
 /*
  * Have the consumer's thread call function(arg), soon, in the order of the calls; it may use all of the above. While
  * the thread does not run, it is called at once. -ENOMEM.
  */
-int wmk_consumer_call(struct wmk_consumer *consumer, void (*function)(void *arg), void *arg);
+int wmk_consumer_queue_work(struct wmk_consumer *consumer, void (*function)(void *arg), void *arg);
 /*
  * Have it call function(arg) and wait for what that returns. From the thread itself, or while it does not run, it is
  * called at once. -ENOMEM.
  */
-int wmk_consumer_do(struct wmk_consumer *consumer, int (*function)(void *arg), void *arg);
+int wmk_consumer_run_work(struct wmk_consumer *consumer, int (*function)(void *arg), void *arg);
 /*
  * Take everything that has been committed, end every stream, join the thread. 0, or the output's -errno when something
  * could not be written (it is in the statistics). Idempotent.

@@ -4,11 +4,11 @@
  */
 #include <string.h>
 
-#include "consumer/internal.h"
+#include "consumer/consumer_state.h"
 
 uint64_t wmk_stream_lost(struct wmk_stream *stream)
 {
-	uint64_t lost = stream->dead ? 0 : stream->source->ops->lost(stream->source, stream->causes);
+	uint64_t lost = stream->failed ? 0 : stream->source->ops->lost(stream->source, stream->causes);
 
 	if (lost > stream->source_lost)
 		stream->source_lost = lost;

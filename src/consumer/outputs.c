@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "consumer/server_inside.h"
+#include "consumer/server_state.h"
 
 struct wmk_server_output {
 	struct wmk_server_output *next;
@@ -116,7 +116,7 @@ void wmk_server_outputs_notify(struct wmk_consumer_server *server)
 
 		if (output->notified || !atomic_load_explicit(&output->full, memory_order_relaxed))
 			continue;
-		output->notified = wmk_server_say(server, WMK_CONSUMERD_FULL, &wmk_consumerd_full_object, &full);
+		output->notified = wmk_server_send(server, WMK_CONSUMERD_FULL, &wmk_consumerd_full_object, &full);
 	}
 }
 

@@ -10,95 +10,95 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "consumer/server_inside.h"
+#include "consumer/server_state.h"
 
 /* ── jobs ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void job_free(struct wmk_server_job *job)
+static void work_free(struct wmk_server_work *work)
 {
-	for (unsigned i = 0; i < job->n_rings; i++) {
-		job->rings[i]->adding -= job->type == WMK_CONSUMERD_RINGS_ADD;
-		wmk_server_rings_drop(job->rings[i]);
+	for (unsigned i = 0; i < work->n_rings; i++) {
+		work->rings[i]->adding -= work->type == WMK_CONSUMERD_RINGS_ADD;
+		wmk_server_rings_unref(work->rings[i]);
 	}
-	free(job->rings);
-	free(job->stats);
-	wmk_arena_free(&job->arena);
-	free(job);
+	free(work->rings);
+	free(work->stats);
+	wmk_arena_free(&work->arena);
+	free(work);
 }
 
 /* Fill in the rings that it is about. */
-static int job_rings(struct wmk_server_job *job)
+static int work_find_rings(struct wmk_server_work *work)
 {
 	struct wmk_server_rings *rings;
 
-	job->rings = calloc(job->trace->n_rings + 1, sizeof(*job->rings));
-	if (!job->rings)
+	work->rings = calloc(work->trace->n_rings + 1, sizeof(*work->rings));
+	if (!work->rings)
 		return -ENOMEM;
-	for (rings = job->trace->rings; rings; rings = rings->next) {
-		if (rings->removing || (job->target && rings->is.rings != job->target))
+	for (rings = work->trace->rings; rings; rings = rings->next) {
+		if (rings->removing || (work->target && rings->is.rings != work->target))
 			continue;
-		job->rings[job->n_rings++] = rings;
-		rings->users++;
-		rings->adding += job->type == WMK_CONSUMERD_RINGS_ADD;
+		work->rings[work->n_rings++] = rings;
+		rings->refs++;
+		rings->adding += work->type == WMK_CONSUMERD_RINGS_ADD;
 	}
-	job->stats = calloc(job->n_rings + 1, sizeof(*job->stats));
-	return job->stats ? 0 : -ENOMEM;
+	work->stats = calloc(work->n_rings + 1, sizeof(*work->stats));
+	return work->stats ? 0 : -ENOMEM;
 }
 
 /* Of a kernel channel: events to be added, system calls, the state dump. */
-static int job_kernel(struct wmk_server_job *job, const struct wmk_consumerd_rings *rings)
+static int work_copy_kernel(struct wmk_server_work *work, const struct wmk_consumerd_rings *rings)
 {
 	struct wmk_consumerd_rings calls = { .calls_bytes = 0 };
-	int err = wmk_consumerd_events_add(&job->events, &rings->events, &job->arena);
+	int err = wmk_consumerd_events_add(&work->events, &rings->events, &work->arena);
 
 	if (err >= 0)
-		err = wmk_consumerd_calls_set(&calls, rings, &job->arena);
-	job->calls = calls.calls;
-	job->calls_bytes = calls.calls_bytes;
-	job->calls_narrowed = calls.calls_narrowed;
-	job->calls_pids = calls.calls_pids;
-	job->statedump = rings->statedump;
+		err = wmk_consumerd_calls_set(&calls, rings, &work->arena);
+	work->calls = calls.calls;
+	work->calls_bytes = calls.calls_bytes;
+	work->calls_narrowed = calls.calls_narrowed;
+	work->calls_pids = calls.calls_pids;
+	work->statedump = rings->statedump;
 	return err;
 }
 
 /* Of a job for the trace's thread. NULL: too many, or no memory. */
-static struct wmk_server_job *job_new(struct wmk_server_trace *trace, uint16_t type, uint64_t target,
+static struct wmk_server_work *work_new(struct wmk_server_trace *trace, uint16_t type, uint64_t target,
 				      uint64_t connection, uint32_t request)
 {
-	struct wmk_server_job *job;
+	struct wmk_server_work *work;
 
-	if (trace->server->n_jobs >= WMK_SERVER_JOBS_MAX && connection) {
-		wmk_error(-EAGAIN, "%u requests are under way", WMK_SERVER_JOBS_MAX);
+	if (trace->server->n_work >= WMK_SERVER_WORK_MAX && connection) {
+		wmk_error(-EAGAIN, "%u requests are under way", WMK_SERVER_WORK_MAX);
 		return NULL;
 	}
-	job = calloc(1, sizeof(*job));
-	if (!job) {
+	work = calloc(1, sizeof(*work));
+	if (!work) {
 		wmk_error(-ENOMEM, "no memory for a request");
 		return NULL;
 	}
-	job->trace = trace;
-	job->type = type;
-	job->target = target;
-	job->connection = connection;
-	job->request = request;
-	return job;
+	work->trace = trace;
+	work->type = type;
+	work->target = target;
+	work->connection = connection;
+	work->request = request;
+	return work;
 }
 
 /* It is the trace's thread's, or freed. `err`: of its making. */
-static int job_post(struct wmk_server_job *job, int err)
+static int work_queue(struct wmk_server_work *work, int err)
 {
-	struct wmk_server_trace *trace = job->trace;
+	struct wmk_server_trace *trace = work->trace;
 
 	if (err >= 0) {
-		trace->jobs++;
-		trace->server->n_jobs++;
-		err = wmk_consumer_call(trace->consumer, wmk_server_job_run, job);
+		trace->n_work++;
+		trace->server->n_work++;
+		err = wmk_consumer_queue_work(trace->consumer, wmk_server_work_run, work);
 		if (err >= 0)
 			return 0;
-		trace->jobs--;
-		trace->server->n_jobs--;
+		trace->n_work--;
+		trace->server->n_work--;
 	}
-	job_free(job);
+	work_free(work);
 	return err == -E2BIG ? err : wmk_error(err, "no memory for a request");
 }
 
@@ -106,34 +106,34 @@ static int job_post(struct wmk_server_job *job, int err)
  * Make a job and give it to the trace's thread. `is`: rings to be added, or with more of their events, or NULL. 0 or
  * -errno.
  */
-static int job_give_rings(struct wmk_server_trace *trace, uint16_t type, uint64_t target,
+static int queue_rings(struct wmk_server_trace *trace, uint16_t type, uint64_t target,
 			  const struct wmk_consumerd_rings *is, uint64_t connection, uint32_t request)
 {
-	struct wmk_server_job *job = job_new(trace, type, target, connection, request);
+	struct wmk_server_work *work = work_new(trace, type, target, connection, request);
 	int err;
 
-	if (!job)
+	if (!work)
 		return wmk_error_number();
-	err = job_rings(job);
+	err = work_find_rings(work);
 	if (err >= 0 && is)
-		err = job_kernel(job, is);
-	return job_post(job, err);
+		err = work_copy_kernel(work, is);
+	return work_queue(work, err);
 }
 
-static int job_give_metadata(struct wmk_server_trace *trace, const struct wmk_consumerd_metadata *is, uint32_t request)
+static int queue_metadata(struct wmk_server_trace *trace, const struct wmk_consumerd_metadata *is, uint32_t request)
 {
-	struct wmk_server_job *job = job_new(trace, WMK_CONSUMERD_METADATA, UINT64_MAX, trace->server->connections,
+	struct wmk_server_work *work = work_new(trace, WMK_CONSUMERD_METADATA, UINT64_MAX, trace->server->connections,
 					     request);
 
-	if (!job)
+	if (!work)
 		return wmk_error_number();
-	return job_post(job, wmk_object_copy(&wmk_consumerd_metadata_object, is, &job->metadata, &job->arena));
+	return work_queue(work, wmk_object_copy(&wmk_consumerd_metadata_object, is, &work->metadata, &work->arena));
 }
 
-static int job_give(struct wmk_server_trace *trace, uint16_t type, uint64_t target, uint64_t connection,
+static int queue_work(struct wmk_server_trace *trace, uint16_t type, uint64_t target, uint64_t connection,
 		    uint32_t request)
 {
-	return job_give_rings(trace, type, target, NULL, connection, request);
+	return queue_rings(trace, type, target, NULL, connection, request);
 }
 
 /* ── what became of it ───────────────────────────────────────────────────────────────────────────────── */
@@ -181,25 +181,25 @@ static void channel_add(struct wmk_list *list, const char *channel, const struct
 	stats_sum(&items[i].stats, stats, arena);
 }
 
-static void report(struct wmk_server_job *job)
+static void report(struct wmk_server_work *work)
 {
-	struct wmk_server_trace *trace = job->trace;
+	struct wmk_server_trace *trace = work->trace;
 	const struct wmk_consumerd_channel *gone = trace->is.gone.items;
 	struct wmk_consumerd_report answer = { 0 };
 	struct wmk_arena arena = { 0 };
 	struct wmk_consumerd_stats stats;
 
-	for (unsigned i = 0; i < job->n_rings; i++) {
-		stats_out(&job->stats[i], &stats);
-		channel_add(&answer.channels, job->rings[i]->is.channel, &stats, &arena);
+	for (unsigned i = 0; i < work->n_rings; i++) {
+		stats_out(&work->stats[i], &stats);
+		channel_add(&answer.channels, work->rings[i]->is.channel, &stats, &arena);
 	}
-	for (uint32_t i = 0; i < trace->is.gone.n && !job->target; i++)
+	for (uint32_t i = 0; i < trace->is.gone.n && !work->target; i++)
 		channel_add(&answer.channels, gone[i].channel, &gone[i].stats, &arena);
-	wmk_server_reply(trace->server, job->connection, job->request, &wmk_consumerd_report_object, &answer);
+	wmk_server_reply(trace->server, work->connection, work->request, &wmk_consumerd_report_object, &answer);
 	wmk_arena_free(&arena);
 }
 
-static void answer(struct wmk_server_job *job)
+static void answer(struct wmk_server_work *work)
 {
 	static const struct wmk_consumerd_nothing nothing;
 
@@ -207,57 +207,57 @@ static void answer(struct wmk_server_job *job)
 	 * What could not be written is a part of the counts at the end, and an error where it may be tried again (and
 	 * with options.keep it may).
 	 */
-	const bool kept = job->err < 0 && job->trace->server->options.keep && job->type == WMK_CONSUMERD_RINGS_REMOVE &&
-			  !(job->err == -EDQUOT && job->trace->is.max_size);
-	const bool counts_matter = job->type == WMK_CONSUMERD_STATS || job->type == WMK_CONSUMERD_RINGS_REMOVE ||
-				   job->type == WMK_CONSUMERD_TRACE_REMOVE || job->type == WMK_CONSUMERD_STOP;
+	const bool kept = work->err < 0 && work->trace->server->options.keep && work->type == WMK_CONSUMERD_RINGS_REMOVE &&
+			  !(work->err == -EDQUOT && work->trace->is.max_size);
+	const bool counts_matter = work->type == WMK_CONSUMERD_STATS || work->type == WMK_CONSUMERD_RINGS_REMOVE ||
+				   work->type == WMK_CONSUMERD_TRACE_REMOVE || work->type == WMK_CONSUMERD_STOP;
 
-	if (counts_matter && !kept && (job->err == 0 || job->trace->out))
-		report(job);
-	else if (job->err < 0)
-		wmk_server_refuse(job->trace->server, job->connection, job->request, job->err, job->words);
+	if (counts_matter && !kept && (work->err == 0 || work->trace->out))
+		report(work);
+	else if (work->err < 0)
+		wmk_server_refuse(work->trace->server, work->connection, work->request, work->err, work->words);
 	else
-		wmk_server_reply(job->trace->server, job->connection, job->request, &wmk_consumerd_nothing_object,
+		wmk_server_reply(work->trace->server, work->connection, work->request, &wmk_consumerd_nothing_object,
 				 &nothing);
 }
 
-void wmk_server_done(struct wmk_server_job *job)
+void wmk_server_work_done(struct wmk_server_work *work)
 {
-	struct wmk_server_trace *trace = job->trace;
+	struct wmk_server_trace *trace = work->trace;
 	struct wmk_consumer_server *server = trace->server;
 	struct wmk_consumerd_stats stats;
 
-	if (job->err < 0 && !job->connection)
-		wmk_server_log(server, "%s: %s", trace->is.path, job->words);
-	if (job->type == WMK_CONSUMERD_CLEAR && job->err == 0) {
+	if (work->err < 0 && !work->connection)
+		wmk_server_log(server, "%s: %s", trace->is.path, work->words);
+	if (work->type == WMK_CONSUMERD_CLEAR && work->err == 0) {
 		trace->is.gone.n = 0;
 		wmk_server_output_cleared(trace);
 	}
-	answer(job);
-	if (job->type == WMK_CONSUMERD_RINGS_REMOVE) {
-		for (unsigned i = 0; i < job->n_rings; i++) {
-			stats_out(&job->stats[i], &stats);
-			channel_add(&trace->is.gone, job->rings[i]->is.channel, &stats, &trace->arena);
-			wmk_server_rings_unlink(trace, job->rings[i]);
+	answer(work);
+	if (work->type == WMK_CONSUMERD_RINGS_REMOVE) {
+		for (unsigned i = 0; i < work->n_rings; i++) {
+			stats_out(&work->stats[i], &stats);
+			channel_add(&trace->is.gone, work->rings[i]->is.channel, &stats, &trace->arena);
+			wmk_server_rings_unlink(trace, work->rings[i]);
 		}
 	}
 	/*
 	 * One that is there stays when events cannot be added; so does one that another job still wants to add, or
 	 * removes already.
 	 */
-	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err < 0 && job->rings[0]->adding == 1 &&
-	    !job->rings[0]->removing && !trace->removing && !wmk_server_rings_from(job->rings[0]))
-		wmk_server_rings_unlink(trace, job->rings[0]);
-	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err == 0 && job->statedump > job->rings[0]->is.statedump)
-		job->rings[0]->is.statedump = job->statedump;
-	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err == 0 &&
-	    wmk_consumerd_events_add(&job->rings[0]->is.events, &job->events, &job->rings[0]->arena) < 0)
+	if (work->type == WMK_CONSUMERD_RINGS_ADD && work->err < 0 && work->rings[0]->adding == 1 &&
+	    !work->rings[0]->removing && !trace->removing && !wmk_server_rings_from(work->rings[0]))
+		wmk_server_rings_unlink(trace, work->rings[0]);
+	if (work->type == WMK_CONSUMERD_RINGS_ADD && work->err == 0 && work->statedump > work->rings[0]->is.statedump)
+		work->rings[0]->is.statedump = work->statedump;
+	if (work->type == WMK_CONSUMERD_RINGS_ADD && work->err == 0 &&
+	    wmk_consumerd_events_add(&work->rings[0]->is.events, &work->events, &work->rings[0]->arena) < 0)
 		wmk_error_clear();       /* then the next session daemon says them again */
-	if (job->type == WMK_CONSUMERD_TRACE_REMOVE || (job->type == WMK_CONSUMERD_TRACE_ADD && job->err < 0))
+	if (work->type == WMK_CONSUMERD_TRACE_REMOVE || (work->type == WMK_CONSUMERD_TRACE_ADD && work->err < 0))
 		trace->removing = true;
-	job_free(job);
-	server->n_jobs--;
-	if (--trace->jobs == 0 && trace->removing)
+	work_free(work);
+	server->n_work--;
+	if (--trace->n_work == 0 && trace->removing)
 		wmk_server_trace_free(trace);
 }
 
@@ -272,7 +272,7 @@ void wmk_server_end(struct wmk_consumer_server *server)
 			continue;
 		trace->removing = true;
 		/* Without memory for a job: the consumer's own end does as much. */
-		if (job_give(trace, WMK_CONSUMERD_TRACE_REMOVE, 0, 0, 0) < 0 && trace->jobs == 0)
+		if (queue_work(trace, WMK_CONSUMERD_TRACE_REMOVE, 0, 0, 0) < 0 && trace->n_work == 0)
 			wmk_server_trace_free(trace);
 	}
 }
@@ -340,14 +340,14 @@ static int add_trace(struct wmk_consumer_server *server, uint32_t request, const
 		return wmk_error(trace->removing ? -EBUSY : -EEXIST, "trace %llu is another one",
 				 (unsigned long long)is->trace);
 	if (trace)
-		return job_give(trace, WMK_CONSUMERD_TRACE_ADD, UINT64_MAX, server->connections, request);
+		return queue_work(trace, WMK_CONSUMERD_TRACE_ADD, UINT64_MAX, server->connections, request);
 	err = check_trace(server, is);
 	if (err < 0)
 		return err;
 	trace = wmk_server_trace_new(server, is);
 	if (!trace)
 		return -ENOMEM;
-	err = job_give(trace, WMK_CONSUMERD_TRACE_ADD, UINT64_MAX, server->connections, request);
+	err = queue_work(trace, WMK_CONSUMERD_TRACE_ADD, UINT64_MAX, server->connections, request);
 	if (err < 0)
 		wmk_server_trace_free(trace);
 	return err;
@@ -379,18 +379,18 @@ static int add_rings(struct wmk_consumer_server *server, uint32_t request, const
 	if (rings && !same_rings(&rings->is, is))
 		return wmk_error(-EEXIST, "rings %llu are others", (unsigned long long)is->rings);
 	if (rings)
-		return job_give_rings(trace, WMK_CONSUMERD_RINGS_ADD, is->rings, is, server->connections, request);
+		return queue_rings(trace, WMK_CONSUMERD_RINGS_ADD, is->rings, is, server->connections, request);
 	err = wmk_server_rings_new(trace, is, fd, &rings);
 	if (err < 0)
 		return err;
-	err = job_give_rings(trace, WMK_CONSUMERD_RINGS_ADD, is->rings, is, server->connections, request);
+	err = queue_rings(trace, WMK_CONSUMERD_RINGS_ADD, is->rings, is, server->connections, request);
 	if (err < 0)
 		wmk_server_rings_unlink(trace, rings);
 	return err;
 }
 
 /* What is not there is removed. */
-static int remove_what(struct wmk_consumer_server *server, uint16_t type, uint32_t request,
+static int remove_target(struct wmk_consumer_server *server, uint16_t type, uint32_t request,
 		       const struct wmk_consumerd_target *target)
 {
 	static const struct wmk_consumerd_report nothing;
@@ -406,7 +406,7 @@ static int remove_what(struct wmk_consumer_server *server, uint16_t type, uint32
 		wmk_server_reply(server, server->connections, request, &wmk_consumerd_report_object, &nothing);
 		return 0;
 	}
-	err = job_give(trace, type, rings ? target->rings : 0, server->connections, request);
+	err = queue_work(trace, type, rings ? target->rings : 0, server->connections, request);
 	if (err < 0)
 		return err;
 	if (rings)
@@ -418,11 +418,11 @@ static int remove_what(struct wmk_consumer_server *server, uint16_t type, uint32
 
 /* ── the rest ────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int poke(struct wmk_consumer_server *server, uint64_t number)
+static int wake_traces(struct wmk_consumer_server *server, uint64_t number)
 {
 	for (struct wmk_server_trace *trace = server->traces; trace; trace = trace->next)
 		if (!number || trace->is.trace == number)
-			wmk_consumer_poke(trace->consumer);
+			wmk_consumer_wake(trace->consumer);
 	return 1;
 }
 
@@ -435,7 +435,7 @@ static int on_trace(struct wmk_consumer_server *server, const struct wmk_frame *
 		return wmk_error(-ENOENT, "there is no trace %llu", (unsigned long long)target->trace);
 	if (target->rings && !wmk_server_rings_find(trace, target->rings))
 		return wmk_error(-ENOENT, "there are no rings %llu", (unsigned long long)target->rings);
-	return job_give(trace, frame->type, frame->type == WMK_CONSUMERD_CLEAR ? 0 : target->rings, server->connections,
+	return queue_work(trace, frame->type, frame->type == WMK_CONSUMERD_CLEAR ? 0 : target->rings, server->connections,
 			frame->request);
 }
 
@@ -445,7 +445,7 @@ static int add_metadata(struct wmk_consumer_server *server, uint32_t request, co
 
 	if (!trace || trace->removing)
 		return wmk_error(-ENOENT, "there is no trace %llu", (unsigned long long)is->trace);
-	return job_give_metadata(trace, is, request);
+	return queue_metadata(trace, is, request);
 }
 
 static int shutdown_all(struct wmk_consumer_server *server, uint32_t request)
@@ -468,11 +468,11 @@ static int dispatch(struct wmk_consumer_server *server, const struct wmk_frame *
 		return add_rings(server, frame->request, object, fd);
 	case WMK_CONSUMERD_TRACE_REMOVE:
 	case WMK_CONSUMERD_RINGS_REMOVE:
-		return remove_what(server, frame->type, frame->request, object);
+		return remove_target(server, frame->type, frame->request, object);
 	case WMK_CONSUMERD_METADATA:
 		return add_metadata(server, frame->request, object);
 	case WMK_CONSUMERD_POKE:
-		return poke(server, ((const struct wmk_consumerd_target *)object)->trace);
+		return wake_traces(server, ((const struct wmk_consumerd_target *)object)->trace);
 	case WMK_CONSUMERD_LIST:
 		return wmk_server_list(server, frame->request);
 	case WMK_CONSUMERD_SHUTDOWN:

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "consumer/server_inside.h"
+#include "consumer/server_state.h"
 #include "kernel/proc/own_pids.h"
 
 #define LOCK_FILE "consumer.pid"
@@ -27,7 +27,7 @@
 #define COMM "waymark-consume"        /* as the kernel cuts it */
 #define FIXED_FDS 3
 #define RECEIVES_MAX 4096u          /* from a session daemon that is replaced */
-#define LAST_WORDS_MS 1000         /* for the answer to SHUTDOWN, to a session daemon that does not read */
+#define SHUTDOWN_ANSWER_MS 1000         /* for the answer to SHUTDOWN, to a session daemon that does not read */
 
 void wmk_server_log(struct wmk_consumer_server *server, const char *format, ...)
 {
@@ -75,7 +75,7 @@ static int check_rundir(const char *path)
 	return 0;
 }
 
-unsigned wmk_server_own(void *data, pid_t *pids)
+unsigned wmk_server_own_pids(void *data, pid_t *pids)
 {
 	const struct wmk_consumer_server *server = data;
 	char path[sizeof(server->socket_path)];
@@ -94,7 +94,7 @@ unsigned wmk_server_own(void *data, pid_t *pids)
 }
 
 /* Held as long as the process lives. */
-static int lock_place(struct wmk_consumer_server *server)
+static int lock_rundir(struct wmk_consumer_server *server)
 {
 	char path[sizeof(server->socket_path)], number[16];
 	int len;
@@ -133,7 +133,7 @@ static int listen_there(struct wmk_consumer_server *server)
 	return 0;
 }
 
-static int open_place(struct wmk_consumer_server *server)
+static int open_rundir(struct wmk_consumer_server *server)
 {
 	const char *rundir = server->options.rundir;
 	int len, err;
@@ -146,7 +146,7 @@ static int open_place(struct wmk_consumer_server *server)
 		return wmk_error(-EINVAL, "%.100s is not an absolute path, or too long a one", rundir);
 	err = check_rundir(rundir);
 	if (err >= 0)
-		err = lock_place(server);
+		err = lock_rundir(server);
 	return err < 0 ? err : listen_there(server);
 }
 
@@ -194,7 +194,7 @@ void wmk_server_refuse(struct wmk_consumer_server *server, uint64_t connection, 
 			    wmk_out_error(&server->out, (enum wmk_msg)WMK_CONSUMERD_ERROR, request, err, words));
 }
 
-bool wmk_server_say(struct wmk_consumer_server *server, uint16_t type, const struct wmk_object *is, const void *object)
+bool wmk_server_send(struct wmk_consumer_server *server, uint16_t type, const struct wmk_object *is, const void *object)
 {
 	if (server->connection < 0)
 		return false;
@@ -202,7 +202,7 @@ bool wmk_server_say(struct wmk_consumer_server *server, uint16_t type, const str
 	return true;
 }
 
-static void welcome(struct wmk_consumer_server *server, int connection)
+static void begin_connection(struct wmk_consumer_server *server, int connection)
 {
 	struct ucred peer = { .pid = 0 };
 	socklen_t size = sizeof(peer);
@@ -220,7 +220,7 @@ static void welcome(struct wmk_consumer_server *server, int connection)
 	if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0)
 		atomic_store_explicit(&server->daemon, peer.pid, memory_order_relaxed);
 	server->was_connected = true;
-	wmk_server_say(server, WMK_CONSUMERD_HELLO, &wmk_consumerd_hello_object, &hello);
+	wmk_server_send(server, WMK_CONSUMERD_HELLO, &wmk_consumerd_hello_object, &hello);
 	wmk_server_outputs_notify_again(server);
 }
 
@@ -238,19 +238,19 @@ static void accept_one(struct wmk_consumer_server *server)
 		close(connection);
 		return;
 	}
-	wmk_server_greeter_add(server, connection);
+	wmk_server_handshake_add(server, connection);
 }
 
 /* All whole messages that have come in. False: the connection is at its end. */
-static bool take(struct wmk_consumer_server *server)
+static bool handle_messages(struct wmk_consumer_server *server)
 {
 	struct wmk_frame frame;
 	const void *body;
 	size_t len;
 	char words[300];
-	int taken, fd;
+	int got, fd;
 
-	while ((taken = wmk_consumerd_take(&server->in, &frame, &body, &len, &fd)) == 1) {
+	while ((got = wmk_consumerd_take(&server->in, &frame, &body, &len, &fd)) == 1) {
 		/* (the session daemon that started this process is served at once, and greets, too) */
 		if (frame.type != WMK_CONSUMERD_HELLO || server->has_greeted)
 			wmk_server_request(server, &frame, body, len, fd);
@@ -258,10 +258,10 @@ static bool take(struct wmk_consumer_server *server)
 		if (fd >= 0)
 			close(fd);
 	}
-	if (taken < 0) {
+	if (got < 0) {
 		wmk_error_text(words, sizeof(words));
 		wmk_server_log(server, "what the session daemon says is not understood: %s", words);
-		wmk_server_refuse(server, server->connections, 0, taken, words);
+		wmk_server_refuse(server, server->connections, 0, got, words);
 		wmk_out_send(&server->out, server->connection);
 		wmk_error_clear();
 		return false;
@@ -269,23 +269,23 @@ static bool take(struct wmk_consumer_server *server)
 	return true;
 }
 
-static bool hear(struct wmk_consumer_server *server)
+static bool receive(struct wmk_consumer_server *server)
 {
 	const int got = wmk_in_receive(&server->in.frames, server->connection);
 
-	return got == -EAGAIN || (take(server) && got > 0);
+	return got == -EAGAIN || (handle_messages(server) && got > 0);
 }
 
-static void replace(struct wmk_consumer_server *server, const struct wmk_server_greeter *daemon)
+static void replace(struct wmk_consumer_server *server, const struct wmk_server_handshake *daemon)
 {
 	/* What the session daemon sent before it crashed is carried out: applications rely on its metadata. */
 	for (unsigned i = 0; i < RECEIVES_MAX && server->connection >= 0; i++)
-		if (wmk_in_receive(&server->in.frames, server->connection) <= 0 || !take(server))
+		if (wmk_in_receive(&server->in.frames, server->connection) <= 0 || !handle_messages(server))
 			break;
-	welcome(server, daemon->connection);
+	begin_connection(server, daemon->connection);
 	server->in = daemon->in;
 	server->has_greeted = true;
-	if (!take(server))
+	if (!handle_messages(server))
 		disconnect(server);
 }
 
@@ -293,19 +293,19 @@ static void replace(struct wmk_consumer_server *server, const struct wmk_server_
 
 static void take_done(struct wmk_consumer_server *server)
 {
-	struct wmk_server_job *job, *next;
+	struct wmk_server_work *work, *next;
 	uint64_t n;
 
 	if (read(server->wake, &n, sizeof(n)) < 0 && errno != EAGAIN)
 		return;
 	pthread_mutex_lock(&server->lock_done);
-	job = server->done;
+	work = server->done;
 	server->done = NULL;
 	server->done_end = &server->done;
 	pthread_mutex_unlock(&server->lock_done);
-	for (; job; job = next) {
-		next = job->next;
-		wmk_server_done(job);
+	for (; work; work = next) {
+		next = work->next;
+		wmk_server_work_done(work);
 	}
 	if (__atomic_load_n(&server->stop, __ATOMIC_RELAXED) && !server->ending)
 		wmk_server_end(server);
@@ -313,13 +313,13 @@ static void take_done(struct wmk_consumer_server *server)
 
 static bool is_over(const struct wmk_consumer_server *server)
 {
-	if (server->n_traces || server->n_jobs)
+	if (server->n_traces || server->n_work)
 		return false;
 	return server->ending || (server->was_connected && server->connection < 0);
 }
 
 /* What is queued goes out as far as the other side reads. */
-static void speak(struct wmk_consumer_server *server)
+static void send_queued(struct wmk_consumer_server *server)
 {
 	int rc;
 
@@ -333,35 +333,35 @@ static void speak(struct wmk_consumer_server *server)
 		disconnect(server);
 }
 
-static int turn(struct wmk_consumer_server *server)
+static int run_once(struct wmk_consumer_server *server)
 {
-	struct pollfd fds[FIXED_FDS + WMK_SERVER_GREETERS_MAX] = {
+	struct pollfd fds[FIXED_FDS + WMK_SERVER_HANDSHAKES_MAX] = {
 		{ .fd = server->wake, .events = POLLIN },
 		{ .fd = server->listening, .events = POLLIN },
 		{ .fd = server->connection, .events = (short)(POLLIN | (wmk_out_queued(&server->out) ? POLLOUT : 0)) },
 	};
-	struct wmk_server_greeter daemon;
-	unsigned refused, n = server->n_greeters;
+	struct wmk_server_handshake daemon;
+	unsigned refused, n = server->n_handshakes;
 
-	if (poll(fds, FIXED_FDS + n, wmk_server_greeters_poll(server, fds + FIXED_FDS)) < 0)
+	if (poll(fds, FIXED_FDS + n, wmk_server_handshakes_poll(server, fds + FIXED_FDS)) < 0)
 		return errno == EINTR ? 0 : wmk_error(-errno, "cannot wait for requests: %s", strerror(errno));
 	if (fds[0].revents)
 		take_done(server);
-	if (fds[2].revents & (POLLIN | POLLHUP | POLLERR) && server->connection == fds[2].fd && !hear(server))
+	if (fds[2].revents & (POLLIN | POLLHUP | POLLERR) && server->connection == fds[2].fd && !receive(server))
 		disconnect(server);
-	if (wmk_server_greeters_hear(server, fds + FIXED_FDS, n, &daemon, &refused))
+	if (wmk_server_handshakes_receive(server, fds + FIXED_FDS, n, &daemon, &refused))
 		replace(server, &daemon);
 	if (refused)
 		wmk_server_log(server, "%u connection(s) closed: no greeting as a session daemon sends it", refused);
 	if (fds[1].revents)
 		accept_one(server);
 	wmk_server_outputs_notify(server);
-	speak(server);
+	send_queued(server);
 	return 0;
 }
 
 /* The answer to who asked for the end. */
-static void last_words(struct wmk_consumer_server *server)
+static void answer_shutdown(struct wmk_consumer_server *server)
 {
 	static const struct wmk_consumerd_nothing nothing;
 	struct pollfd out;
@@ -371,7 +371,7 @@ static void last_words(struct wmk_consumer_server *server)
 				 &wmk_consumerd_nothing_object, &nothing);
 	while (server->connection >= 0 && wmk_out_queued(&server->out)) {
 		out = (struct pollfd){ .fd = server->connection, .events = POLLOUT };
-		if (wmk_out_send(&server->out, server->connection) != 0 || poll(&out, 1, LAST_WORDS_MS) <= 0)
+		if (wmk_out_send(&server->out, server->connection) != 0 || poll(&out, 1, SHUTDOWN_ANSWER_MS) <= 0)
 			return;
 	}
 }
@@ -380,10 +380,10 @@ int wmk_consumer_server_run(struct wmk_consumer_server *server)
 {
 	int err = 0;
 
-	speak(server);
+	send_queued(server);
 	while (err >= 0 && !is_over(server))
-		err = turn(server);
-	last_words(server);
+		err = run_once(server);
+	answer_shutdown(server);
 	disconnect(server);              /* who waits for an answer hears that there is none */
 	return err;
 }
@@ -400,7 +400,7 @@ int wmk_consumer_server_open(const struct wmk_consumer_server_options *options, 
 	server->lock = server->listening = server->connection = -1;
 	pthread_mutex_init(&server->lock_done, NULL);
 	server->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = server->wake < 0 ? wmk_error(-errno, "no descriptor for events") : open_place(server);
+	err = server->wake < 0 ? wmk_error(-errno, "no descriptor for events") : open_rundir(server);
 	if (err < 0) {
 		if (server->listening >= 0)
 			close(server->listening);
@@ -409,7 +409,7 @@ int wmk_consumer_server_open(const struct wmk_consumer_server_options *options, 
 		return err;
 	}
 	if (options->connection >= 0)
-		welcome(server, options->connection);
+		begin_connection(server, options->connection);
 	*result = server;
 	return 0;
 }
@@ -419,7 +419,7 @@ void wmk_consumer_server_close(struct wmk_consumer_server *server)
 	if (!server)
 		return;
 	disconnect(server);
-	wmk_server_greeters_drop(server);
+	wmk_server_handshakes_close(server);
 	if (server->listening >= 0) {
 		unlink(server->socket_path);
 		close(server->listening);

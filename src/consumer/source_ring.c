@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "consumer/internal.h"
+#include "consumer/consumer_state.h"
 #include "ring/set.h"
 
 #define CLEAR_TRIES 1000           /* a writer that is faster than our look at it must pause at some time */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread.c - the consumer's thread and its commands: when to look (look.c does it), when to sleep, how deep.
+ * thread.c - the consumer's thread and its commands: when to look (drain.c does it), when to sleep, how deep.
  *
- * The thread sleeps on one word for commands (`word`, changed by wmk_consumer_poke()) and on the rings of all sets. It
+ * The thread sleeps on one word for commands (`word`, changed by wmk_consumer_wake()) and on the rings of all sets. It
  * reads the word before it looks at the commands and sleeps only while the word is the same: no command waits for a
  * sleep to end.
  */
@@ -19,9 +19,9 @@
 
 #include "base/error.h"
 #include "base/faults.h"
-#include "consumer/internal.h"
+#include "consumer/consumer_state.h"
 
-#define EMPTY_LOOKS 8u             /* at the longest interval, before the thread waits to be woken by a writer */
+#define EMPTY_PASSES 8u             /* at the longest interval, before the thread waits to be woken by a writer */
 #define TIMER_US 4000u             /* longer sleeps can be ended by a writer */
 #define TIMER_DEEP_US 100000u      /* where no writer can wake us */
 #define RETRY_US 1000000           /* memory that could not be had, a disk that was full */
@@ -29,7 +29,7 @@
 #define STACK (256u * 1024)
 #define NICE (-10)
 
-void wmk_consumer_poke(struct wmk_consumer *consumer)
+void wmk_consumer_wake(struct wmk_consumer *consumer)
 {
 	/* Release: the command before; pairs with the thread's acquire before it looks at the commands. */
 	__atomic_fetch_add(&consumer->word, 1, __ATOMIC_RELEASE);
@@ -50,7 +50,7 @@ static void sleep_on_word(struct wmk_consumer *consumer, uint32_t value, uint64_
 }
 
 /* How long until the next look: half as long when rings fill fast, twice as long when nothing comes. */
-static void adapt(struct wmk_consumer *consumer, const struct wmk_look_result *seen)
+static void adapt(struct wmk_consumer *consumer, const struct wmk_drain_result *seen)
 {
 	uint32_t us = consumer->interval_us;
 
@@ -95,7 +95,7 @@ static void sleep_on_kernel(struct wmk_consumer *consumer, bool deep)
 	const bool brief = !deep && consumer->interval_us <= TIMER_US,
 		   alone = brief || consumer->stuck || consumer->refused;
 	const unsigned first = 1 + consumer->n_followed;
-	int ms = !deep ? (int)((consumer->interval_us + 999) / 1000) : consumer->awaits_cpus ? WMK_CPUS_MS : -1;
+	int ms = !deep ? (int)((consumer->interval_us + 999) / 1000) : consumer->awaits_cpus ? WMK_CPU_HOTPLUG_MS : -1;
 	eventfd_t count;
 
 	for (unsigned i = 1; i < first && consumer->follows_in_vain; i++)
@@ -119,10 +119,10 @@ static void sleep_on_kernel(struct wmk_consumer *consumer, bool deep)
  * Until the next look. Short: by the timer, and writers make no system call. Longer: a writer that enters a sub-buffer
  * ends it, or a burst would fill the rings meanwhile. That is one wake in a look at most.
  */
-static void rest(struct wmk_consumer *consumer, uint32_t word)
+static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 {
 	/* No writer wakes us for a packet that is in its ring already. */
-	const bool deep = consumer->idle >= EMPTY_LOOKS && !consumer->refused;
+	const bool deep = consumer->idle >= EMPTY_PASSES && !consumer->refused;
 	bool slept;
 
 	if (consumer->n_polled) {
@@ -134,13 +134,13 @@ static void rest(struct wmk_consumer *consumer, uint32_t word)
 		return;
 	}
 	if (deep)
-		wmk_consumer_heart_rest(consumer, true);
+		wmk_consumer_heartbeat_pause(consumer, true);
 	slept = sleep_on_rings(consumer, word,
 			       !deep                ? (int64_t)consumer->interval_us
 			       : consumer->unbacked ? RETRY_US
 						    : -1);
 	if (deep)
-		wmk_consumer_heart_rest(consumer, false);
+		wmk_consumer_heartbeat_pause(consumer, false);
 	if (!slept)
 		sleep_on_word(consumer, word, deep ? TIMER_DEEP_US : consumer->interval_us);
 }
@@ -159,7 +159,7 @@ static void watch_kernel(struct wmk_consumer *consumer)
 	grown[consumer->n_polled++] = (struct pollfd){ .fd = wake, .events = POLLIN };
 	for (size_t i = 0; i < consumer->n_streams; i++) {
 		struct wmk_stream *stream = consumer->streams[i];
-		const int fd = stream->source->ops->follow_fd && !stream->dead
+		const int fd = stream->source->ops->follow_fd && !stream->failed
 				       ? stream->source->ops->follow_fd(stream->source)
 				       : -1;
 
@@ -170,7 +170,7 @@ static void watch_kernel(struct wmk_consumer *consumer)
 	for (size_t i = 0; i < consumer->n_streams; i++) {
 		struct wmk_stream *stream = consumer->streams[i];
 
-		if (stream->source->ops->fd && !stream->dead && !wmk_stream_waits(stream))
+		if (stream->source->ops->fd && !stream->failed && !wmk_stream_is_at_stop_only(stream))
 			grown[consumer->n_polled++] =
 				(struct pollfd){ .fd = stream->source->ops->fd(stream->source), .events = POLLIN };
 	}
@@ -191,13 +191,13 @@ static void watch(struct wmk_consumer *consumer)
 	consumer->n_watched = (unsigned)consumer->n_sets;
 }
 
-static void look_and_publish(struct wmk_consumer *consumer, enum wmk_look how, struct wmk_look_result *seen,
+static void drain_and_publish(struct wmk_consumer *consumer, enum wmk_drain_mode how, struct wmk_drain_result *seen,
 			     uint64_t *published)
 {
 	pthread_mutex_lock(&consumer->streams_lock);
-	wmk_consumer_tend(consumer);
-	consumer->awaits_cpus = wmk_consumer_cpus_look(consumer, how == WMK_LOOK_END);
-	wmk_consumer_look(consumer, how, NULL, false, seen);
+	wmk_consumer_maintain(consumer);
+	consumer->awaits_cpus = wmk_consumer_check_cpus(consumer, how == WMK_DRAIN_END);
+	wmk_consumer_drain(consumer, how, NULL, false, seen);
 	watch(consumer);
 	consumer->follows_in_vain = consumer->follow_woke && !seen->followed;
 	consumer->stuck = seen->full;
@@ -207,8 +207,8 @@ static void look_and_publish(struct wmk_consumer *consumer, enum wmk_look how, s
 		consumer->refused = true;
 		wmk_error_clear();
 	}
-	consumer->ended |= how == WMK_LOOK_END;
-	if (how != WMK_LOOK_WHOLE || wmk_consumer_now_ns() - *published > PUBLISH_NS) {
+	consumer->ended |= how == WMK_DRAIN_END;
+	if (how != WMK_DRAIN_WHOLE || wmk_consumer_now_ns() - *published > PUBLISH_NS) {
 		wmk_consumer_publish(consumer);
 		*published = wmk_consumer_now_ns();
 	}
@@ -216,26 +216,26 @@ static void look_and_publish(struct wmk_consumer *consumer, enum wmk_look how, s
 }
 
 /* Carry out what has been asked for by now. */
-static void answer_calls(struct wmk_consumer *consumer)
+static void run_work(struct wmk_consumer *consumer)
 {
-	struct wmk_call *calls, *next;
+	struct wmk_consumer_work *work, *next;
 
 	pthread_mutex_lock(&consumer->lock);
-	calls = consumer->calls;
-	consumer->calls = NULL;
-	consumer->calls_end = &consumer->calls;
+	work = consumer->work;
+	consumer->work = NULL;
+	consumer->work_end = &consumer->work;
 	pthread_mutex_unlock(&consumer->lock);
-	for (; calls; calls = next) {
-		next = calls->next;
-		calls->function(calls->arg);
-		free(calls);
+	for (; work; work = next) {
+		next = work->next;
+		work->function(work->arg);
+		free(work);
 	}
 }
 
 static void *run(void *arg)
 {
 	struct wmk_consumer *consumer = arg;
-	struct wmk_look_result seen;
+	struct wmk_drain_result seen;
 	uint64_t published = 0;
 	uint32_t word;
 
@@ -244,26 +244,26 @@ static void *run(void *arg)
 	if (getpriority(PRIO_PROCESS, 0) > NICE)
 		setpriority(PRIO_PROCESS, 0, NICE);
 	for (;;) {
-		/* Acquire: pairs with the release of wmk_consumer_poke(). */
+		/* Acquire: pairs with the release of wmk_consumer_wake(). */
 		word = __atomic_load_n(&consumer->word, __ATOMIC_ACQUIRE);
-		answer_calls(consumer);
+		run_work(consumer);
 		pthread_mutex_lock(&consumer->lock);
 		bool stop = consumer->stop;
 		pthread_mutex_unlock(&consumer->lock);
 		if (stop)
 			break;
-		look_and_publish(consumer, WMK_LOOK_WHOLE, &seen, &published);
+		drain_and_publish(consumer, WMK_DRAIN_WHOLE, &seen, &published);
 		adapt(consumer, &seen);
 		if (!seen.more)
-			rest(consumer, word);
+			sleep_until_next(consumer, word);
 	}
-	look_and_publish(consumer, WMK_LOOK_END, &seen, &published);
+	drain_and_publish(consumer, WMK_DRAIN_END, &seen, &published);
 	consumer->stop_err = seen.err;
 	wmk_kown_thread_ends(consumer->thread_begun);
 	return NULL;
 }
 
-static bool needs_heart(struct wmk_consumer *consumer)
+static bool needs_heartbeat(struct wmk_consumer *consumer)
 {
 	bool needs = false;
 
@@ -283,13 +283,13 @@ int wmk_consumer_start(struct wmk_consumer *consumer)
 	/* Signals are for the thread that started us. */
 	wmk_signals_of_others(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (needs_heart(consumer))
-		err = wmk_consumer_heart_start(consumer);
+	if (needs_heartbeat(consumer))
+		err = wmk_consumer_heartbeat_start(consumer);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
 	consumer->thread_begun = wmk_kown_now();
 	if (err >= 0 && (err = -pthread_create(&consumer->thread, &attr, run, consumer)) < 0) {
-		wmk_consumer_heart_stop(consumer);
+		wmk_consumer_heartbeat_stop(consumer);
 		wmk_error(err, "cannot start the consumer's thread: %s", strerror(-err));
 	}
 	pthread_attr_destroy(&attr);
@@ -301,30 +301,30 @@ int wmk_consumer_start(struct wmk_consumer *consumer)
 	return 0;
 }
 
-void wmk_consumer_halt(struct wmk_consumer *consumer)
+void wmk_consumer_join(struct wmk_consumer *consumer)
 {
 	if (!consumer->running)
 		return;
 	pthread_mutex_lock(&consumer->lock);
 	consumer->stop = true;
 	pthread_mutex_unlock(&consumer->lock);
-	wmk_consumer_poke(consumer);
+	wmk_consumer_wake(consumer);
 	pthread_join(consumer->thread, NULL);
 	consumer->running = false;
-	wmk_consumer_heart_stop(consumer);
+	wmk_consumer_heartbeat_stop(consumer);
 	/* What came too late for the thread. */
-	answer_calls(consumer);
+	run_work(consumer);
 }
 
 int wmk_consumer_stop(struct wmk_consumer *consumer)
 {
-	struct wmk_look_result seen;
+	struct wmk_drain_result seen;
 	uint64_t published = 0;
 
 	if (consumer->running) {
-		wmk_consumer_halt(consumer);
+		wmk_consumer_join(consumer);
 	} else if (!consumer->ended) {
-		look_and_publish(consumer, WMK_LOOK_END, &seen, &published);
+		drain_and_publish(consumer, WMK_DRAIN_END, &seen, &published);
 		consumer->stop_err = seen.err;
 	}
 	if (consumer->stop_err < 0)
@@ -343,21 +343,21 @@ void wmk_consumer_stats(struct wmk_consumer *consumer, struct wmk_consumer_stats
 
 static int queue(struct wmk_consumer *consumer, void (*function)(void *arg), void *arg)
 {
-	struct wmk_call *call = calloc(1, sizeof(*call));
+	struct wmk_consumer_work *work = calloc(1, sizeof(*work));
 
-	if (!call)
+	if (!work)
 		return wmk_error(-ENOMEM, "no memory for a command to the consumer");
-	call->function = function;
-	call->arg = arg;
+	work->function = function;
+	work->arg = arg;
 	pthread_mutex_lock(&consumer->lock);
-	*consumer->calls_end = call;
-	consumer->calls_end = &call->next;
+	*consumer->work_end = work;
+	consumer->work_end = &work->next;
 	pthread_mutex_unlock(&consumer->lock);
-	wmk_consumer_poke(consumer);
+	wmk_consumer_wake(consumer);
 	return 0;
 }
 
-int wmk_consumer_call(struct wmk_consumer *consumer, void (*function)(void *arg), void *arg)
+int wmk_consumer_queue_work(struct wmk_consumer *consumer, void (*function)(void *arg), void *arg)
 {
 	if (consumer->running)
 		return queue(consumer, function, arg);
@@ -384,8 +384,8 @@ static void carry_out(void *arg)
 	int err;
 
 	pthread_mutex_lock(&consumer->streams_lock);
-	wmk_consumer_tend(consumer);
-	wmk_consumer_cpus_look(consumer, true);
+	wmk_consumer_maintain(consumer);
+	wmk_consumer_check_cpus(consumer, true);
 	err = command->carry_out(command);
 	wmk_consumer_publish(consumer);
 	pthread_mutex_unlock(&consumer->streams_lock);
@@ -419,16 +419,16 @@ static int command(struct command *command)
 	return command->err;
 }
 
-static int do_function(struct command *command)
+static int do_work(struct command *command)
 {
 	return command->function(command->arg);
 }
 
-int wmk_consumer_do(struct wmk_consumer *consumer, int (*function)(void *arg), void *arg)
+int wmk_consumer_run_work(struct wmk_consumer *consumer, int (*function)(void *arg), void *arg)
 {
-	struct command call = { .consumer = consumer, .carry_out = do_function, .function = function, .arg = arg };
+	struct command work = { .consumer = consumer, .carry_out = do_work, .function = function, .arg = arg };
 
-	return command(&call);
+	return command(&work);
 }
 
 static int incomplete(int err)
@@ -438,9 +438,9 @@ static int incomplete(int err)
 
 static int do_flush(struct command *command)
 {
-	struct wmk_look_result seen;
+	struct wmk_drain_result seen;
 
-	wmk_consumer_look(command->consumer, WMK_LOOK_FLUSH, NULL, false, &seen);
+	wmk_consumer_drain(command->consumer, WMK_DRAIN_FLUSH, NULL, false, &seen);
 	return seen.err;
 }
 
@@ -456,11 +456,11 @@ int wmk_consumer_flush(struct wmk_consumer *consumer)
 static int do_settle(struct command *command)
 {
 	const struct wmk_group *group = command->from ? wmk_consumer_group(command->consumer, command->from) : NULL;
-	struct wmk_look_result seen;
+	struct wmk_drain_result seen;
 
 	if (command->from && !group)
 		return -ENOENT;
-	wmk_consumer_look(command->consumer, WMK_LOOK_FLUSH, group, true, &seen);
+	wmk_consumer_drain(command->consumer, WMK_DRAIN_FLUSH, group, true, &seen);
 	return seen.err;
 }
 
@@ -480,11 +480,11 @@ int wmk_consumer_settle(struct wmk_consumer *consumer, const void *from)
 static int do_remove(struct command *command)
 {
 	struct wmk_group *group = wmk_consumer_group(command->consumer, command->from);
-	struct wmk_look_result seen;
+	struct wmk_drain_result seen;
 
 	if (!group)
 		return -ENOENT;
-	wmk_consumer_look(command->consumer, WMK_LOOK_END, group, false, &seen);
+	wmk_consumer_drain(command->consumer, WMK_DRAIN_END, group, false, &seen);
 	if (command->stats)
 		wmk_consumer_sum(command->consumer, group, command->stats);
 	wmk_consumer_drop_group(command->consumer, group);

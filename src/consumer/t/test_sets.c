@@ -260,7 +260,7 @@ static void test_poke(void **state)
 	/* As long as the flag is down nobody is woken. */
 	__atomic_store_n(&s.sets[1]->header->waiting, 0, __ATOMIC_RELAXED);
 	assert_int_equal(record(s.writers[1], 0, 300), 300);
-	wmk_consumer_poke(s.rig.consumer);
+	wmk_consumer_wake(s.rig.consumer);
 	wait_for_records(&s, 150);
 	sets_close(&s);
 }

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "consumer/internal.h"
+#include "consumer/consumer_state.h"
 #include "rig.h"
 #include "store/t/testdir.h"
 
@@ -263,10 +263,10 @@ static void test_boasts(void **state)
 
 /* ── one that is refused ─────────────────────────────────────────────────────────────────────────────── */
 
-static void look(struct rig *rig, struct wmk_look_result *seen)
+static void look(struct rig *rig, struct wmk_drain_result *seen)
 {
 	pthread_mutex_lock(&rig->consumer->streams_lock);
-	wmk_consumer_look(rig->consumer, WMK_LOOK_WHOLE, NULL, false, seen);
+	wmk_consumer_drain(rig->consumer, WMK_DRAIN_WHOLE, NULL, false, seen);
 	wmk_consumer_publish(rig->consumer);
 	pthread_mutex_unlock(&rig->consumer->streams_lock);
 	wmk_consumer_stats(rig->consumer, &rig->stats);
@@ -275,7 +275,7 @@ static void look(struct rig *rig, struct wmk_look_result *seen)
 /* What keeps one stream keeps that one; only a disk without room is everybody's. */
 static void check_refused(int err, bool everybody)
 {
-	struct wmk_look_result seen;
+	struct wmk_drain_result seen;
 	struct made first, second;
 	struct rig rig;
 

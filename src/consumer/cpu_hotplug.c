@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpus.c - CPUs that come while a kernel channel records: each gets its stream. One that goes keeps it: its buffer
+ * cpu_hotplug.c - CPUs that come while a kernel channel records: each gets its stream. One that goes keeps it: its buffer
  * stays with what is in it.
  *
  * The kernel makes the buffer of a CPU when that comes online for the first time, and tells nobody who sleeps on the
@@ -15,33 +15,33 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "consumer/internal.h"
+#include "consumer/consumer_state.h"
 #include "kernel/channel/channel_reader.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"
-#define TEXT 4096u
-#define PERIOD_NS (WMK_CPUS_MS * UINT64_C(1000000))
+#define ONLINE_BYTES 4096u
+#define PERIOD_NS (WMK_CPU_HOTPLUG_MS * UINT64_C(1000000))
 
-struct wmk_cpus {
+struct wmk_cpu_hotplug {
 	struct wmk_kreader *reader;
 	struct wmk_consumer_set how;
 	char channel[WMK_STREAM_NAME];
 	unsigned n, missing;
-	bool *there;                       /* of each of the n */
+	bool *has_stream;                       /* of each of the n */
 	int fd;                            /* of ONLINE; -1: it cannot be read, and every look is a try */
-	char online[TEXT];                 /* as it was when they were opened last; "": not all could be */
-	uint64_t looked_ns;
+	char online[ONLINE_BYTES];                 /* as it was when they were opened last; "": not all could be */
+	uint64_t checked_ns;
 	bool failed;                       /* at the last look, and that has been counted */
 };
 
-int wmk_cpus_open(struct wmk_kreader *reader, const struct wmk_consumer_set *how, struct wmk_cpus **result)
+int wmk_cpu_hotplug_open(struct wmk_kreader *reader, const struct wmk_consumer_set *how, struct wmk_cpu_hotplug **result)
 {
-	struct wmk_cpus *cpus = calloc(1, sizeof(*cpus));
+	struct wmk_cpu_hotplug *cpus = calloc(1, sizeof(*cpus));
 	const unsigned n = wmk_kreader_cpus(reader);
 
 	if (cpus)
-		cpus->there = calloc(n, sizeof(*cpus->there));
-	if (!cpus || !cpus->there) {
+		cpus->has_stream = calloc(n, sizeof(*cpus->has_stream));
+	if (!cpus || !cpus->has_stream) {
 		free(cpus);
 		return wmk_error(-ENOMEM, "no memory for the streams of %u CPUs", n);
 	}
@@ -56,20 +56,20 @@ int wmk_cpus_open(struct wmk_kreader *reader, const struct wmk_consumer_set *how
 	return 0;
 }
 
-void wmk_cpus_close(struct wmk_cpus *cpus)
+void wmk_cpu_hotplug_close(struct wmk_cpu_hotplug *cpus)
 {
 	if (!cpus)
 		return;
 	if (cpus->fd >= 0)
 		close(cpus->fd);
-	free(cpus->there);
+	free(cpus->has_stream);
 	free(cpus);
 }
 
 /* Not as they were; they are noted. */
-static bool have_changed(struct wmk_cpus *cpus)
+static bool online_changed(struct wmk_cpu_hotplug *cpus)
 {
-	char text[TEXT];
+	char text[ONLINE_BYTES];
 	const ssize_t n = cpus->fd < 0 ? -1 : pread(cpus->fd, text, sizeof(text) - 1, 0);
 
 	if (n < 0)
@@ -81,9 +81,9 @@ static bool have_changed(struct wmk_cpus *cpus)
 	return true;
 }
 
-static int come(struct wmk_consumer *consumer, struct wmk_group *group, unsigned cpu)
+static int add_cpu(struct wmk_consumer *consumer, struct wmk_group *group, unsigned cpu)
 {
-	struct wmk_cpus *cpus = group->cpus;
+	struct wmk_cpu_hotplug *cpus = group->cpus;
 	struct wmk_source *source;
 	char name[WMK_STREAM_NAME];
 	int err = wmk_kstream_open(cpus->reader, cpu, &source);
@@ -101,21 +101,21 @@ static int come(struct wmk_consumer *consumer, struct wmk_group *group, unsigned
 	err = wmk_consumer_add_stream(consumer, group, source, name, cpu, cpu, &cpus->how);
 	if (err < 0)
 		return err;
-	cpus->there[cpu] = true;
+	cpus->has_stream[cpu] = true;
 	cpus->missing--;
 	return 0;
 }
 
-int wmk_consumer_cpus_come(struct wmk_consumer *consumer, struct wmk_group *group)
+int wmk_consumer_add_online_cpus(struct wmk_consumer *consumer, struct wmk_group *group)
 {
-	struct wmk_cpus *cpus = group->cpus;
+	struct wmk_cpu_hotplug *cpus = group->cpus;
 	int first = 0;
 
 	/* before they are opened: one that comes meanwhile is a change the next time */
-	have_changed(cpus);
-	cpus->looked_ns = wmk_consumer_now_ns();
+	online_changed(cpus);
+	cpus->checked_ns = wmk_consumer_now_ns();
 	for (unsigned cpu = 0; cpu < cpus->n; cpu++) {
-		int err = cpus->there[cpu] ? 0 : come(consumer, group, cpu);
+		int err = cpus->has_stream[cpu] ? 0 : add_cpu(consumer, group, cpu);
 
 		if (err < 0 && first == 0)
 			first = err;
@@ -129,10 +129,10 @@ int wmk_consumer_cpus_come(struct wmk_consumer *consumer, struct wmk_group *grou
 }
 
 /* What goes wrong at one look after the other is one error. */
-static void look_again(struct wmk_consumer *consumer, struct wmk_group *group)
+static void add_and_report(struct wmk_consumer *consumer, struct wmk_group *group)
 {
-	struct wmk_cpus *cpus = group->cpus;
-	const bool failed = wmk_consumer_cpus_come(consumer, group) < 0;
+	struct wmk_cpu_hotplug *cpus = group->cpus;
+	const bool failed = wmk_consumer_add_online_cpus(consumer, group) < 0;
 
 	if (failed) {
 		group->now.counts.errors += !cpus->failed;
@@ -143,21 +143,21 @@ static void look_again(struct wmk_consumer *consumer, struct wmk_group *group)
 	cpus->failed = failed;
 }
 
-bool wmk_consumer_cpus_look(struct wmk_consumer *consumer, bool now)
+bool wmk_consumer_check_cpus(struct wmk_consumer *consumer, bool now)
 {
 	const uint64_t ns = wmk_consumer_now_ns();
 	bool more = false;
 
 	for (size_t i = 0; i < consumer->n_groups; i++) {
 		struct wmk_group *group = consumer->groups[i];
-		struct wmk_cpus *cpus = group->cpus;
+		struct wmk_cpu_hotplug *cpus = group->cpus;
 
 		if (!cpus || cpus->missing == 0)
 			continue;
-		if (now || ns - cpus->looked_ns >= PERIOD_NS) {
-			cpus->looked_ns = ns;
-			if (have_changed(cpus))
-				look_again(consumer, group);
+		if (now || ns - cpus->checked_ns >= PERIOD_NS) {
+			cpus->checked_ns = ns;
+			if (online_changed(cpus))
+				add_and_report(consumer, group);
 		}
 		more |= cpus->missing != 0;
 	}

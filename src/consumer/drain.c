@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * look.c - one look at all streams: take packets from sources, give them to the output, keep the counts that make no
+ * drain.c - one look at all streams: take packets from sources, give them to the output, keep the counts that make no
  * loss invisible.
  *
  * The lost count in a packet is what the source had lost by the end of that packet, and what we ourselves could not
@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/testpoint.h"
-#include "consumer/internal.h"
+#include "consumer/consumer_state.h"
 
 /* Of one stream before the others have their turn: large packets one by one, small ones by the handful. */
 #define TURN 4
@@ -23,7 +23,7 @@
 /* A claim of a process that nobody watches over is given up when it stands still for so long. */
 #define STILL_NS 1000000000u
 
-void wmk_stream_refused(struct wmk_stream *stream, int err)
+void wmk_stream_write_failed(struct wmk_stream *stream, int err)
 {
 	struct wmk_consumer_stats *now = &stream->group->now;
 
@@ -68,8 +68,8 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 	if (err < 0)
 		return err;
 	stream->sequence++;
-	stream->shown = lost;
-	stream->cut_shown = packet->cut;
+	stream->lost_written = lost;
+	stream->cut_written = packet->cut;
 	/* Also of one that only begins the stream, and whose records find no room yet: none behind it is earlier. */
 	if (stream->end_ts < packet->end_ts)
 		stream->end_ts = packet->end_ts;
@@ -80,7 +80,7 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 
 static int put_empty(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t lost)
 {
-	const uint64_t position = stream->source->ops->records_at ? stream->place : stream->end_pos;
+	const uint64_t position = stream->source->ops->records_at ? stream->packet_pos : stream->end_pos;
 	const struct wmk_packet packet = { .begin_ts = ts, .end_ts = ts, .position = position, .end = position,
 					   .cut = stream->cut };
 
@@ -91,7 +91,7 @@ static int put_empty(struct wmk_consumer *consumer, struct wmk_stream *stream, u
  * Open the file if there is none yet; begin it with a lost count of 0 when the next packet would not. Whoever finds
  * only that goes on before it.
  */
-static int begin(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t lost)
+static int open_stream(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t lost)
 {
 	int err = 0;
 
@@ -113,21 +113,21 @@ static int write_packet(struct wmk_consumer *consumer, struct wmk_stream *stream
 	int err;
 
 	/* What has been shown is not taken back: counts that were told on their own may be ahead of a packet's. */
-	if (lost < stream->shown)
-		lost = stream->shown;
-	err = begin(consumer, stream, packet->begin_ts, lost);
+	if (lost < stream->lost_written)
+		lost = stream->lost_written;
+	err = open_stream(consumer, stream, packet->begin_ts, lost);
 	if (err >= 0)
 		err = put_packet(consumer, stream, packet, lost);
 	return err;
 }
 
-void wmk_consumer_bury(struct wmk_consumer *consumer, struct wmk_stream *stream, const char *what, int err)
+void wmk_consumer_fail_stream(struct wmk_consumer *consumer, struct wmk_stream *stream, const char *what, int err)
 {
 	char words[WMK_STREAM_NAME + WMK_ERROR_LEN + 100], why[WMK_ERROR_LEN];
 
 	wmk_error_text(why, sizeof(why));
 	wmk_error_clear();
-	stream->dead = true;
+	stream->failed = true;
 	stream->stuck = false;
 	stream->group->now.counts.errors++;
 	snprintf(words, sizeof(words), "stream %s ends here: %s: %s", stream->name, what, *why ? why : strerror(-err));
@@ -138,7 +138,7 @@ void wmk_consumer_bury(struct wmk_consumer *consumer, struct wmk_stream *stream,
 		consumer->options.output->ops->note(consumer->options.output, words);
 }
 
-void wmk_consumer_tend(struct wmk_consumer *consumer)
+void wmk_consumer_maintain(struct wmk_consumer *consumer)
 {
 	const uint64_t now = wmk_consumer_now_ns();
 	const bool is_time = now - consumer->claims_ns >= STILL_NS;
@@ -156,29 +156,29 @@ void wmk_consumer_tend(struct wmk_consumer *consumer)
 }
 
 /* Take one packet. 1: taken, go on; 0: nothing; -errno: the output refused, the packet stays. */
-static int take(struct wmk_consumer *consumer, struct wmk_stream *stream, enum wmk_look how)
+static int take_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, enum wmk_drain_mode mode)
 {
 	struct wmk_packet packet;
 	uint64_t fresh;
 	int ret, err;
 
-	if (stream->dead)
+	if (stream->failed)
 		return 0;
-	ret = stream->source->ops->next(stream->source, how != WMK_LOOK_WHOLE, &packet);
+	ret = stream->source->ops->next(stream->source, mode != WMK_DRAIN_WHOLE, &packet);
 	if (ret < 0) {
 		wmk_stream_lost(stream); /* by cause, as it was last valid */
-		wmk_consumer_bury(consumer, stream, "its ring is corrupt", ret);
+		wmk_consumer_fail_stream(consumer, stream, "its ring is corrupt", ret);
 	}
 	if (ret <= 0)
 		return 0;
 	err = packet.len && consumer->options.ready ? consumer->options.ready(consumer->options.data) : 0;
-	if (err == -EAGAIN && how != WMK_LOOK_END)
+	if (err == -EAGAIN && mode != WMK_DRAIN_END)
 		return 0;
 	if (err >= 0 && packet.len)
 		err = write_packet(consumer, stream, &packet);
 	if (err < 0) {
-		wmk_stream_refused(stream, err);
-		if (how != WMK_LOOK_END || (stream->group->keep && !(err == -EDQUOT && stream->group->budget)))
+		wmk_stream_write_failed(stream, err);
+		if (mode != WMK_DRAIN_END || (stream->group->keep && !(err == -EDQUOT && stream->group->budget)))
 			return err;
 	}
 	fresh = packet.records > stream->taken ? packet.records - stream->taken : 0;
@@ -190,44 +190,44 @@ static int take(struct wmk_consumer *consumer, struct wmk_stream *stream, enum w
 	stream->cut = packet.cut;
 	stream->end_ts = packet.end_ts;
 	stream->end_pos = packet.end;
-	stream->place = packet.position;
+	stream->packet_pos = packet.position;
 	WMK_TESTPOINT(consumer_before_release);
 	stream->source->ops->release(stream->source, &packet);
-	wmk_consumer_tend(consumer);
+	wmk_consumer_maintain(consumer);
 	return 1;
 }
 
 /* What was counted since the last packet was taken, or where no packet ever came. */
-static void cut_now(struct wmk_stream *stream)
+static void update_cut(struct wmk_stream *stream)
 {
-	if (!stream->dead && stream->source->ops->cut)
+	if (!stream->failed && stream->source->ops->cut)
 		stream->cut = stream->source->ops->cut(stream->source);
 }
 
 /* The counts as they are, in a packet of its own if the last one did not have them. */
-static int say_counts(struct wmk_consumer *consumer, struct wmk_stream *stream)
+static int write_counts(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
 	uint64_t lost = wmk_stream_lost(stream) + wmk_stream_unwritten(stream);
 	uint64_t ts = stream->end_ts ? stream->end_ts : stream->group->start_ts;
 	int err = 0;
 
-	cut_now(stream);
-	if (lost != stream->shown || stream->cut != stream->cut_shown) {
-		err = begin(consumer, stream, ts, lost);
+	update_cut(stream);
+	if (lost != stream->lost_written || stream->cut != stream->cut_written) {
+		err = open_stream(consumer, stream, ts, lost);
 		if (err >= 0)
 			err = put_empty(consumer, stream, ts, lost);
 	}
 	if (err < 0)
-		wmk_stream_refused(stream, err);
+		wmk_stream_write_failed(stream, err);
 	return err;
 }
 
 /* Its file was removed while it recorded: what it had is lost, and no packet that is written can say so. */
-static void look_for_file(struct wmk_consumer *consumer, struct wmk_stream *stream)
+static void check_file(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
 	const struct wmk_output_trace_ops *ops = consumer->options.output->ops;
 	char what[100];
-	int err = stream->out && ops->stream_check && !stream->dead ? ops->stream_check(stream->out) : 0;
+	int err = stream->out && ops->stream_check && !stream->failed ? ops->stream_check(stream->out) : 0;
 
 	if (err == 0)
 		return;
@@ -235,13 +235,13 @@ static void look_for_file(struct wmk_consumer *consumer, struct wmk_stream *stre
 	snprintf(what, sizeof(what), "its file was removed, and %llu records with it",
 		 (unsigned long long)stream->written);
 	stream->written = 0;
-	wmk_consumer_bury(consumer, stream, what, err);
+	wmk_consumer_fail_stream(consumer, stream, what, err);
 }
 
 static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
 	const struct wmk_output_trace_ops *ops = consumer->options.output->ops;
-	int err = say_counts(consumer, stream), closed;
+	int err = write_counts(consumer, stream), closed;
 
 	if (err < 0 && stream->out && ops->amend &&
 	    ops->amend(stream->out, wmk_stream_lost(stream) + wmk_stream_unwritten(stream)) < 0)
@@ -252,7 +252,7 @@ static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 	closed = ops->stream_close(stream->out);
 	stream->out = NULL;
 	if (closed < 0)
-		wmk_stream_refused(stream, closed);
+		wmk_stream_write_failed(stream, closed);
 	return closed < 0 ? closed : err;
 }
 
@@ -260,8 +260,8 @@ static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
  * Parts too: everything that is there when we come, and no more, or a fast writer would keep us for ever. Where that
  * ends is a number that the program may change: more than there is room for cannot have been there.
  */
-static int drain(struct wmk_consumer *consumer, struct wmk_stream *stream, enum wmk_look how,
-		 struct wmk_look_result *result)
+static int drain_stream(struct wmk_consumer *consumer, struct wmk_stream *stream, enum wmk_drain_mode mode,
+		 struct wmk_drain_result *result)
 {
 	const uint64_t head = stream->source->ops->head(stream->source), most = stream->source->size;
 	/* each whole, or what was there of it and then the rest */
@@ -269,25 +269,25 @@ static int drain(struct wmk_consumer *consumer, struct wmk_stream *stream, enum 
 	uint64_t taken = 0;
 	int ret;
 
-	for (uint64_t n = 1; (ret = take(consumer, stream, how)) > 0; n++) {
+	for (uint64_t n = 1; (ret = take_packet(consumer, stream, mode)) > 0; n++) {
 		result->packets++;
 		/*
 		 * (each sub-buffer begins with a header: with one more for each packet the sum is below its size, too)
 		 */
-		taken += stream->end_pos - stream->place + 1;
+		taken += stream->end_pos - stream->packet_pos + 1;
 		if (stream->end_pos >= head || (most && (taken >= most || n >= pieces)))
 			return 0;
 	}
 	return ret;
 }
 
-static int take_turn(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_look_result *result)
+static int take_turn(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_drain_result *result)
 {
-	const uint64_t begin = stream->end_pos;
+	const uint64_t open_stream = stream->end_pos;
 	int ret = 1;
 
-	for (int i = 0; i < TURN && ret > 0 && stream->end_pos - begin < TURN_BYTES; i++) {
-		ret = take(consumer, stream, WMK_LOOK_WHOLE);
+	for (int i = 0; i < TURN && ret > 0 && stream->end_pos - open_stream < TURN_BYTES; i++) {
+		ret = take_packet(consumer, stream, WMK_DRAIN_WHOLE);
 		if (ret <= 0)
 			break;
 		result->packets++;
@@ -300,7 +300,7 @@ static int take_turn(struct wmk_consumer *consumer, struct wmk_stream *stream, s
 }
 
 /* A disk that is full is full for all streams; any other error is one stream's own. */
-static bool is_full(int err)
+static bool is_disk_full(int err)
 {
 	return err == -ENOSPC || err == -EDQUOT;
 }
@@ -313,10 +313,10 @@ static bool follow(struct wmk_consumer *consumer)
 	for (size_t i = 0; i < consumer->n_streams; i++) {
 		struct wmk_stream *stream = consumer->streams[i];
 		const int ret =
-			stream->source->ops->follow && !stream->dead ? stream->source->ops->follow(stream->source) : 0;
+			stream->source->ops->follow && !stream->failed ? stream->source->ops->follow(stream->source) : 0;
 
 		if (ret < 0)
-			wmk_consumer_bury(consumer, stream, "what it has to follow cannot be", ret);
+			wmk_consumer_fail_stream(consumer, stream, "what it has to follow cannot be", ret);
 		any |= ret > 0;
 	}
 	return any;
@@ -326,7 +326,7 @@ static bool follow(struct wmk_consumer *consumer)
  * A few turns at most: then memory has to be backed again. A full disk ends a look at whole packets. A stream that is
  * refused for its own sake is left alone until the next look; the others go on.
  */
-static void look_whole(struct wmk_consumer *consumer, const struct wmk_group *group, struct wmk_look_result *result)
+static void drain_whole(struct wmk_consumer *consumer, const struct wmk_group *group, struct wmk_drain_result *result)
 {
 	for (unsigned turn = 0; turn == 0 || (result->more && turn < TURNS); turn++) {
 		result->more = false;
@@ -334,12 +334,12 @@ static void look_whole(struct wmk_consumer *consumer, const struct wmk_group *gr
 			struct wmk_stream *stream = consumer->streams[i];
 			int err;
 
-			if ((group && stream->group != group) || wmk_stream_waits(stream) || (turn && stream->stuck))
+			if ((group && stream->group != group) || wmk_stream_is_at_stop_only(stream) || (turn && stream->stuck))
 				continue;
 			err = take_turn(consumer, stream, result);
 			if (err < 0)
 				result->err = err;
-			if (is_full(err)) {
+			if (is_disk_full(err)) {
 				result->full = true;
 				result->more = false;
 				return;
@@ -348,8 +348,8 @@ static void look_whole(struct wmk_consumer *consumer, const struct wmk_group *gr
 	}
 }
 
-void wmk_consumer_look(struct wmk_consumer *consumer, enum wmk_look how, const struct wmk_group *group, bool settle,
-		       struct wmk_look_result *result)
+void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode, const struct wmk_group *group, bool settle,
+		       struct wmk_drain_result *result)
 {
 	size_t i;
 	int err;
@@ -357,28 +357,28 @@ void wmk_consumer_look(struct wmk_consumer *consumer, enum wmk_look how, const s
 	memset(result, 0, sizeof(*result));
 	for (i = 0; i < consumer->n_streams; i++)
 		consumer->streams[i]->packets = 0;
-	if (how == WMK_LOOK_WHOLE) {
+	if (mode == WMK_DRAIN_WHOLE) {
 		result->followed = follow(consumer);
-		look_whole(consumer, group, result);
+		drain_whole(consumer, group, result);
 		return;
 	}
 	for (i = 0; i < consumer->n_streams; i++) {
 		struct wmk_stream *stream = consumer->streams[i];
 
-		if ((group && stream->group != group) || (how == WMK_LOOK_FLUSH && !settle && wmk_stream_waits(stream)))
+		if ((group && stream->group != group) || (mode == WMK_DRAIN_FLUSH && !settle && wmk_stream_is_at_stop_only(stream)))
 			continue;
-		err = drain(consumer, stream, how, result);
+		err = drain_stream(consumer, stream, mode, result);
 		if (err < 0)
 			result->err = err;
 	}
-	for (i = 0; i < consumer->n_streams && (how == WMK_LOOK_END || settle); i++) {
+	for (i = 0; i < consumer->n_streams && (mode == WMK_DRAIN_END || settle); i++) {
 		struct wmk_stream *stream = consumer->streams[i];
 
 		if (group && stream->group != group)
 			continue;
-		look_for_file(consumer, stream);
-		err = how == WMK_LOOK_END ? end_stream(consumer, stream) : say_counts(consumer, stream);
-		if (err < 0 || (how == WMK_LOOK_END && wmk_stream_unwritten(stream)))
+		check_file(consumer, stream);
+		err = mode == WMK_DRAIN_END ? end_stream(consumer, stream) : write_counts(consumer, stream);
+		if (err < 0 || (mode == WMK_DRAIN_END && wmk_stream_unwritten(stream)))
 			result->err = err < 0 ? err : stream->group->now.sink_error;
 	}
 }

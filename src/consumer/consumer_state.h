@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * internal.h - shared by the files of src/consumer: a stream, a group of streams, and what one look at all of them
+ * consumer_state.h - shared by the files of src/consumer: a stream, a group of streams, and what one look at all of them
  * does.
  *
  *     consumer.c   what there is: sets, groups, streams; added and removed
  *     thread.c     the thread: when to look, when to sleep, how deep; commands
- *     look.c       a look: packets from sources into the output
+ *     drain.c       a look: packets from sources into the output
  *     counts.c     what became of the records
- *     cpus.c       CPUs that come while a kernel channel records
- *     heart.c      a second thread, where writers wait for room
+ *     cpu_hotplug.c       CPUs that come while a kernel channel records
+ *     heartbeat.c      a second thread, where writers wait for room
  */
-#ifndef WMK_CONSUMER_INTERNAL_H
-#define WMK_CONSUMER_INTERNAL_H
+#ifndef WMK_CONSUMER_CONSUMER_STATE_H
+#define WMK_CONSUMER_CONSUMER_STATE_H
 
 #include <poll.h>
 #include <pthread.h>
@@ -23,7 +23,7 @@
 #include "store/store.h"
 
 #define WMK_STREAM_NAME 160
-#define WMK_CPUS_MS 250            /* so often it is looked for CPUs that have come, where some may */
+#define WMK_CPU_HOTPLUG_MS 250            /* so often it is looked for CPUs that have come, where some may */
 
 /* What came in together: a ring set, a kernel channel, or (from NULL) all sources that were added alone. */
 struct wmk_group {
@@ -32,7 +32,7 @@ struct wmk_group {
 	bool keep, budget;         /* (struct wmk_consumer_set) */
 	uint64_t start_ts;
 	struct wmk_store_limits limits;
-	struct wmk_cpus *cpus;             /* of a kernel channel: those that may come */
+	struct wmk_cpu_hotplug *cpus;             /* of a kernel channel: those that may come */
 	/* of a kernel channel: the state dump's, one of the streams'; NULL: none was wanted */
 	struct wmk_source *dump;
 	struct wmk_consumer_stats now;     /* counts that grow here; the rest is summed up from the streams */
@@ -49,30 +49,30 @@ struct wmk_stream {
 	uint64_t sequence;                 /* of the next packet in the trace */
 	/* of the last packet taken; the time also of one that is only in the trace */
 	uint64_t end_ts, end_pos;
-	uint64_t place;                    /* position of the last packet taken */
+	uint64_t packet_pos;                    /* position of the last packet taken */
 	uint64_t taken;                    /* records released from the source */
 	uint64_t written;                  /* of them, in the trace */
 	uint64_t source_lost;              /* greatest count that the source has told */
 	uint64_t causes[WAYMARK_LOST_CAUSES];
-	uint64_t shown;                    /* lost count of the last packet in the trace */
-	uint64_t cut, cut_shown;           /* fields, up to now; as the last packet in the trace says */
+	uint64_t lost_written;                    /* lost count of the last packet in the trace */
+	uint64_t cut, cut_written;           /* fields, up to now; as the last packet in the trace says */
 	uint64_t bytes;                    /* when it was closed */
 	uint64_t packets;                  /* taken in this look */
 	bool dump;                         /* a state dump: written at once, though its group be written at stop only */
 	bool stuck;                        /* the last packet that was offered to the output is not in the trace */
-	bool dead;                         /* the source lies */
+	bool failed;                         /* the source lies */
 };
 
 /* It is left alone until the stop. */
-static inline bool wmk_stream_waits(const struct wmk_stream *stream)
+static inline bool wmk_stream_is_at_stop_only(const struct wmk_stream *stream)
 {
 	return stream->group->at_stop_only && !stream->dump;
 }
 
-struct wmk_call {
+struct wmk_consumer_work {
 	void (*function)(void *arg);
 	void *arg;
-	struct wmk_call *next;
+	struct wmk_consumer_work *next;
 };
 
 struct wmk_consumer {
@@ -96,16 +96,16 @@ struct wmk_consumer {
 	pthread_t thread;
 	struct wmk_kown_time thread_begun;     /* from before it was created: all its records are our own */
 	bool running, stop;
-	struct wmk_call *calls, **calls_end;
+	struct wmk_consumer_work *work, **work_end;
 	/* atomic; changes when there is something for the thread: what it sleeps on ... */
 	uint32_t word;
 	_Atomic int wake;                  /* ... and, where it sleeps in poll(), an eventfd; -1: it does not */
 	int stop_err;
 	struct wmk_consumer_stats stats;
 	/* The heart: a thread of its own, on `lock`. */
-	pthread_t heart;
-	pthread_cond_t pulse;
-	bool has_heart, beating, heart_stop;       /* beating: the consumer's thread is not in its deep sleep */
+	pthread_t heartbeat;
+	pthread_cond_t heartbeat_changed;
+	bool has_heartbeat, heartbeat_on, heartbeat_stop;       /* beating: the consumer's thread is not in its deep sleep */
 	_Atomic uint64_t alive_ns;         /* when that thread last did something */
 	/* The thread's own. */
 	struct waymark_ring_set **watched; /* what it sleeps on: a copy of `sets` ... */
@@ -121,10 +121,10 @@ struct wmk_consumer {
 	bool refused;                      /* one stream's does, or for whatever keeps it: it is tried again */
 };
 
-enum wmk_look { WMK_LOOK_WHOLE = 0, WMK_LOOK_FLUSH = 1, WMK_LOOK_END = 2 };
+enum wmk_drain_mode { WMK_DRAIN_WHOLE = 0, WMK_DRAIN_FLUSH = 1, WMK_DRAIN_END = 2 };
 
 /* What a look saw. */
-struct wmk_look_result {
+struct wmk_drain_result {
 	uint64_t packets;
 	uint64_t most;             /* packets of the stream that had most */
 	bool more;                 /* there is more to take at once */
@@ -138,27 +138,27 @@ struct wmk_look_result {
  * written and ends the streams. What is for the stop only is left out of the first two unless it is asked for by
  * `settle`, which also writes the lost counts as they are. Under streams_lock.
  */
-void wmk_consumer_look(struct wmk_consumer *consumer, enum wmk_look how, const struct wmk_group *group, bool settle,
-		       struct wmk_look_result *result);
+void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode, const struct wmk_group *group, bool settle,
+		       struct wmk_drain_result *result);
 /*
  * Memory ahead of the writers, and a sign of life: at each look, and after each packet, since a slow disk can keep us
  * for long. Now and then rings whose claims nobody will give back are replaced. Memory that cannot be had shows in the
  * rings, as records lost for lack of it. Under streams_lock.
  */
-void wmk_consumer_tend(struct wmk_consumer *consumer);
-/* heart.c: started and stopped with the consumer's thread. 0 or -errno; under no lock. */
-int wmk_consumer_heart_start(struct wmk_consumer *consumer);
-void wmk_consumer_heart_stop(struct wmk_consumer *consumer);
+void wmk_consumer_maintain(struct wmk_consumer *consumer);
+/* heartbeat.c: started and stopped with the consumer's thread. 0 or -errno; under no lock. */
+int wmk_consumer_heartbeat_start(struct wmk_consumer *consumer);
+void wmk_consumer_heartbeat_stop(struct wmk_consumer *consumer);
 /* The consumer's thread goes to its deep sleep, or comes back. Takes `lock`. */
-void wmk_consumer_heart_rest(struct wmk_consumer *consumer, bool rest);
+void wmk_consumer_heartbeat_pause(struct wmk_consumer *consumer, bool pause);
 uint64_t wmk_consumer_now_ns(void);
 /*
  * The output did not take what it was given of the stream: told in the statistics, with the words of the cause chain,
  * which is cleared.
  */
-void wmk_stream_refused(struct wmk_stream *stream, int err);
+void wmk_stream_write_failed(struct wmk_stream *stream, int err);
 /* The source lies, or cannot be continued (`what`): its stream ends here, the others go on. Under streams_lock. */
-void wmk_consumer_bury(struct wmk_consumer *consumer, struct wmk_stream *stream, const char *what, int err);
+void wmk_consumer_fail_stream(struct wmk_consumer *consumer, struct wmk_stream *stream, const char *what, int err);
 /* What the source has lost by now, never less than it has said before; a source that lies is not asked any more. */
 uint64_t wmk_stream_lost(struct wmk_stream *stream);
 /* Records that were taken from the source but are in no packet. */
@@ -177,23 +177,23 @@ struct wmk_group *wmk_consumer_group(struct wmk_consumer *consumer, const void *
 /* Throw away a group with its streams; their counts go to consumer->gone. Under streams_lock. */
 void wmk_consumer_drop_group(struct wmk_consumer *consumer, struct wmk_group *group);
 /* Join the thread, if it runs. */
-void wmk_consumer_halt(struct wmk_consumer *consumer);
+void wmk_consumer_join(struct wmk_consumer *consumer);
 
 /* A stream of the group's. The source is the consumer's from here on, whatever comes of it. Under streams_lock. */
 int wmk_consumer_add_stream(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source,
-			    const char *name, uint32_t instance, uint32_t cpu, const struct wmk_consumer_set *how);
+			    const char *name, uint32_t instance, uint32_t cpu, const struct wmk_consumer_set *mode);
 
-/* cpus.c: of a kernel channel. */
-int wmk_cpus_open(struct wmk_kreader *reader, const struct wmk_consumer_set *how, struct wmk_cpus **cpus);
-void wmk_cpus_close(struct wmk_cpus *cpus);
+/* cpu_hotplug.c: of a kernel channel. */
+int wmk_cpu_hotplug_open(struct wmk_kreader *reader, const struct wmk_consumer_set *mode, struct wmk_cpu_hotplug **cpus);
+void wmk_cpu_hotplug_close(struct wmk_cpu_hotplug *cpus);
 /* Streams for those that are there and have none. Under streams_lock. */
-int wmk_consumer_cpus_come(struct wmk_consumer *consumer, struct wmk_group *group);
+int wmk_consumer_add_online_cpus(struct wmk_consumer *consumer, struct wmk_group *group);
 /*
  * The same for all groups, when CPUs came online since the last time; asked too soon after that, and not `now`, it is
  * left for later. What cannot be read is told in the statistics. True: some may come still, and must be looked for.
  * Under streams_lock.
  */
-bool wmk_consumer_cpus_look(struct wmk_consumer *consumer, bool now);
+bool wmk_consumer_check_cpus(struct wmk_consumer *consumer, bool now);
 
 int wmk_source_ring_open(struct waymark_ring_set *set, uint32_t ring, struct wmk_source **source);
 

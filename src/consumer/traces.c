@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * held.c - what the server holds: traces, the rings in them; and the handing over of it all to a session daemon that
+ * traces.c - what the server holds: traces, the rings in them; and the handing over of it all to a session daemon that
  * was not there before.
  */
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "consumer/server_inside.h"
+#include "consumer/server_state.h"
 #include "kernel/channel/channel_reader.h"
 #include "kernel/statedump/statedump.h"
 
@@ -34,7 +34,7 @@ struct wmk_server_rings *wmk_server_rings_find(struct wmk_server_trace *trace, u
 	return rings;
 }
 
-void wmk_server_rings_shut(struct wmk_server_rings *rings)
+void wmk_server_rings_close(struct wmk_server_rings *rings)
 {
 	if (rings->set)
 		waymark_ring_set_close(rings->set);
@@ -44,11 +44,11 @@ void wmk_server_rings_shut(struct wmk_server_rings *rings)
 	rings->kernel = NULL;
 }
 
-void wmk_server_rings_drop(struct wmk_server_rings *rings)
+void wmk_server_rings_unref(struct wmk_server_rings *rings)
 {
-	if (--rings->users)
+	if (--rings->refs)
 		return;
-	wmk_server_rings_shut(rings);
+	wmk_server_rings_close(rings);
 	if (rings->fd >= 0)
 		close(rings->fd);
 	wmk_arena_free(&rings->arena);
@@ -65,7 +65,7 @@ void wmk_server_rings_unlink(struct wmk_server_trace *trace, struct wmk_server_r
 		return;
 	*at = rings->next;
 	trace->n_rings--;
-	wmk_server_rings_drop(rings);
+	wmk_server_rings_unref(rings);
 }
 
 void wmk_server_trace_free(struct wmk_server_trace *trace)
@@ -128,17 +128,17 @@ int wmk_server_rings_new(struct wmk_server_trace *trace, const struct wmk_consum
 
 	if (!rings)
 		return wmk_error(-ENOMEM, "no memory for rings");
-	rings->users = 1;
+	rings->refs = 1;
 	rings->fd = -1;
 	if (wmk_object_copy(&wmk_consumerd_rings_object, is, &rings->is, &rings->arena) < 0) {
-		wmk_server_rings_drop(rings);
+		wmk_server_rings_unref(rings);
 		return -ENOMEM;
 	}
 	rings->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (rings->fd < 0) {
 		int err = -errno;
 
-		wmk_server_rings_drop(rings);
+		wmk_server_rings_unref(rings);
 		return wmk_error(err, "cannot keep the descriptor of channel %.60s", is->channel);
 	}
 	rings->next = trace->rings;
@@ -166,38 +166,38 @@ void wmk_server_list_drop(struct wmk_consumer_server *server)
  * their filters they may be more than one frame, in which a descriptor goes, can hold. Those of the state dump are: the
  * channel's dump may not be asked for again, and goes on by them.
  */
-static struct wmk_consumerd_rings rings_told(const struct wmk_server_rings *rings,
+static struct wmk_consumerd_rings rings_listed(const struct wmk_server_rings *rings,
 					     struct wmk_consumerd_event dump[WMK_KSTATEDUMP_EVENTS])
 {
 	const struct wmk_consumerd_event *events = rings->is.events.items;
-	struct wmk_consumerd_rings told = rings->is;
+	struct wmk_consumerd_rings listed = rings->is;
 
-	told.events = (struct wmk_list){ dump, 0 };
-	told.calls = (struct wmk_list){ NULL, 0 };
-	told.calls_pids = (struct wmk_list){ NULL, 0 };
-	told.calls_bytes = 0;
-	told.calls_narrowed = false;
-	for (uint32_t i = 0; i < rings->is.events.n && told.events.n < WMK_KSTATEDUMP_EVENTS; i++)
+	listed.events = (struct wmk_list){ dump, 0 };
+	listed.calls = (struct wmk_list){ NULL, 0 };
+	listed.calls_pids = (struct wmk_list){ NULL, 0 };
+	listed.calls_bytes = 0;
+	listed.calls_narrowed = false;
+	for (uint32_t i = 0; i < rings->is.events.n && listed.events.n < WMK_KSTATEDUMP_EVENTS; i++)
 		if (!*events[i].system)
-			dump[told.events.n++] = (struct wmk_consumerd_event){ .system = "",
+			dump[listed.events.n++] = (struct wmk_consumerd_event){ .system = "",
 									      .name = events[i].name,
 									      .id = events[i].id };
-	return told;
+	return listed;
 }
 
 static int list_one(struct wmk_consumer_server *server, const struct wmk_server_trace *trace,
 		    const struct wmk_server_rings *rings)
 {
-	struct wmk_consumerd_held held = { .rings = { .trace = trace->is.trace } };
+	struct wmk_consumerd_held item = { .rings = { .trace = trace->is.trace } };
 	struct wmk_consumerd_event dump[WMK_KSTATEDUMP_EVENTS];
 
 	if (rings) {
-		held.trace.trace = trace->is.trace;
-		held.rings = rings_told(rings, dump);
+		item.trace.trace = trace->is.trace;
+		item.rings = rings_listed(rings, dump);
 	} else {
-		held.trace = trace->is;
+		item.trace = trace->is;
 	}
-	if (wmk_object_copy(&wmk_consumerd_held_object, &held, &server->list.items[server->list.n],
+	if (wmk_object_copy(&wmk_consumerd_held_object, &item, &server->list.items[server->list.n],
 			    &server->list.arena) < 0)
 		return -ENOMEM;
 	server->list.fds[server->list.n] = rings ? fcntl(rings->fd, F_DUPFD_CLOEXEC, 3) : -1;

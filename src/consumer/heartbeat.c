@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heart.c - beats for the consumer while its thread is busy. One write to a disk that others use can take seconds;
+ * heartbeat.c - beats for the consumer while its thread is busy. One write to a disk that others use can take seconds;
  * writers that wait for room would take the consumer for dead and lose what they record. A thread of its own says that
  * the process lives; it stops when the consumer's thread has done nothing for long, and rests while that one rests.
  */
@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 #include "base/faults.h"
-#include "consumer/internal.h"
+#include "consumer/consumer_state.h"
 
-#define BEAT_NS 250000000u
+#define HEARTBEAT_NS 250000000u
 #define HUNG_NS 60000000000ull     /* nothing done for so long: whoever waits for us waits in vain */
 #define STACK (64u * 1024)
 
@@ -25,74 +25,74 @@ uint64_t wmk_consumer_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static void *heart(void *arg)
+static void *heartbeat(void *arg)
 {
 	struct wmk_consumer *consumer = arg;
 	struct timespec ts;
 	uint64_t next;
 
 	pthread_mutex_lock(&consumer->lock);
-	while (!consumer->heart_stop) {
-		if (!consumer->beating) {
-			pthread_cond_wait(&consumer->pulse, &consumer->lock);
+	while (!consumer->heartbeat_stop) {
+		if (!consumer->heartbeat_on) {
+			pthread_cond_wait(&consumer->heartbeat_changed, &consumer->lock);
 			continue;
 		}
 		/* Relaxed: how long ago, nothing else is read because of it. */
 		if (wmk_consumer_now_ns() - atomic_load_explicit(&consumer->alive_ns, memory_order_relaxed) < HUNG_NS)
 			for (size_t i = 0; i < consumer->n_sets; i++)
 				waymark_ring_set_heartbeat(consumer->sets[i]);
-		next = wmk_consumer_now_ns() + BEAT_NS;
+		next = wmk_consumer_now_ns() + HEARTBEAT_NS;
 		ts.tv_sec = (time_t)(next / 1000000000u);
 		ts.tv_nsec = (long)(next % 1000000000u);
-		pthread_cond_timedwait(&consumer->pulse, &consumer->lock, &ts);
+		pthread_cond_timedwait(&consumer->heartbeat_changed, &consumer->lock, &ts);
 	}
 	pthread_mutex_unlock(&consumer->lock);
 	return NULL;
 }
 
-int wmk_consumer_heart_start(struct wmk_consumer *consumer)
+int wmk_consumer_heartbeat_start(struct wmk_consumer *consumer)
 {
 	pthread_attr_t attr;
 	sigset_t all, before;
 	int err;
 
-	if (consumer->has_heart)
+	if (consumer->has_heartbeat)
 		return 0;
-	consumer->heart_stop = false;
-	consumer->beating = true;
+	consumer->heartbeat_stop = false;
+	consumer->heartbeat_on = true;
 	atomic_store_explicit(&consumer->alive_ns, wmk_consumer_now_ns(), memory_order_relaxed);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
 	wmk_signals_of_others(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&consumer->heart, &attr, heart, consumer);
+	err = pthread_create(&consumer->heartbeat, &attr, heartbeat, consumer);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	if (err)
 		return wmk_error(-err, "cannot start the consumer's second thread: %s", strerror(err));
-	pthread_setname_np(consumer->heart, "wmk-heart");
-	consumer->has_heart = true;
+	pthread_setname_np(consumer->heartbeat, "wmk-heart");
+	consumer->has_heartbeat = true;
 	return 0;
 }
 
-void wmk_consumer_heart_stop(struct wmk_consumer *consumer)
+void wmk_consumer_heartbeat_stop(struct wmk_consumer *consumer)
 {
-	if (!consumer->has_heart)
+	if (!consumer->has_heartbeat)
 		return;
 	pthread_mutex_lock(&consumer->lock);
-	consumer->heart_stop = true;
-	pthread_cond_signal(&consumer->pulse);
+	consumer->heartbeat_stop = true;
+	pthread_cond_signal(&consumer->heartbeat_changed);
 	pthread_mutex_unlock(&consumer->lock);
-	pthread_join(consumer->heart, NULL);
-	consumer->has_heart = false;
+	pthread_join(consumer->heartbeat, NULL);
+	consumer->has_heartbeat = false;
 }
 
-void wmk_consumer_heart_rest(struct wmk_consumer *consumer, bool rest)
+void wmk_consumer_heartbeat_pause(struct wmk_consumer *consumer, bool pause)
 {
 	/* The thread that sleeps deep says that it rests, and beats when it wakes. */
 	pthread_mutex_lock(&consumer->lock);
-	consumer->beating = !rest;
-	if (!rest)
-		pthread_cond_signal(&consumer->pulse);
+	consumer->heartbeat_on = !pause;
+	if (!pause)
+		pthread_cond_signal(&consumer->heartbeat_changed);
 	pthread_mutex_unlock(&consumer->lock);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jobs.c - what a trace's thread does for the server: opens the directory, takes rings in, lets them go, settles,
+ * trace_work.c - what a trace's thread does for the server: opens the directory, takes rings in, lets them go, settles,
  * clears, counts. Whatever may take long, a slow disk or a directory far away, keeps this trace alone.
  */
 #include <errno.h>
@@ -8,31 +8,31 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "consumer/server_inside.h"
+#include "consumer/server_state.h"
 #include "kernel/channel/syscall_reader.h"
 #include "ring/file.h"
 #include "store/store.h"
 
 /* The first error counts; its words are kept. */
-static void note_error(struct wmk_server_job *job, int err)
+static void note_error(struct wmk_server_work *work, int err)
 {
-	if (err >= 0 || job->err < 0)
+	if (err >= 0 || work->err < 0)
 		return;
-	job->err = err;
-	wmk_error_text(job->words, sizeof(job->words));
+	work->err = err;
+	wmk_error_text(work->words, sizeof(work->words));
 	wmk_error_clear();
 }
 
 /* It is done, with the cause chain of err < 0; the server's thread answers. */
-static void job_end(struct wmk_server_job *job, int err)
+static void work_done(struct wmk_server_work *work, int err)
 {
-	struct wmk_consumer_server *server = job->trace->server;
+	struct wmk_consumer_server *server = work->trace->server;
 
-	note_error(job, err);
-	job->next = NULL;
+	note_error(work, err);
+	work->next = NULL;
 	pthread_mutex_lock(&server->lock_done);
-	*server->done_end = job;
-	server->done_end = &job->next;
+	*server->done_end = work;
+	server->done_end = &work->next;
 	pthread_mutex_unlock(&server->lock_done);
 	wmk_server_wake(server);
 }
@@ -47,7 +47,7 @@ static void job_end(struct wmk_server_job *job, int err)
  */
 
 /* The last job of what is written at once: an appended part, or all parts of a replacement. NULL: some are missing. */
-static const struct wmk_server_job *last_of(const struct wmk_server_job *first)
+static const struct wmk_server_work *last_at_once(const struct wmk_server_work *first)
 {
 	if (!first->metadata.replace)
 		return first;
@@ -56,23 +56,23 @@ static const struct wmk_server_job *last_of(const struct wmk_server_job *first)
 	return first;
 }
 
-static int metadata_replace(struct wmk_server_trace *trace, const struct wmk_server_job *first,
-			    const struct wmk_server_job *last)
+static int metadata_replace(struct wmk_server_trace *trace, const struct wmk_server_work *first,
+			    const struct wmk_server_work *last)
 {
 	size_t len = 0;
 	char *text;
 	int err;
 
-	for (const struct wmk_server_job *job = first; job != last->next; job = job->next)
-		len += strlen(job->metadata.text);
+	for (const struct wmk_server_work *work = first; work != last->next; work = work->next)
+		len += strlen(work->metadata.text);
 	text = malloc(len + 1);
 	if (!text)
 		return wmk_error(-ENOMEM, "no memory for the metadata of %.100s", trace->is.path);
 	len = 0;
-	for (const struct wmk_server_job *job = first; job != last->next; job = job->next) {
-		const size_t one = strlen(job->metadata.text);
+	for (const struct wmk_server_work *work = first; work != last->next; work = work->next) {
+		const size_t one = strlen(work->metadata.text);
 
-		memcpy(text + len, job->metadata.text, one);
+		memcpy(text + len, work->metadata.text, one);
 		len += one;
 	}
 	err = trace->out->ops->metadata_replace(trace->out, text, len);
@@ -80,23 +80,23 @@ static int metadata_replace(struct wmk_server_trace *trace, const struct wmk_ser
 	return err;
 }
 
-static void answer_through(struct wmk_server_trace *trace, const struct wmk_server_job *last, int err)
+static void answer_through(struct wmk_server_trace *trace, const struct wmk_server_work *last, int err)
 {
-	struct wmk_server_job *job;
+	struct wmk_server_work *work;
 
 	do {
-		job = trace->metadata;
-		trace->metadata = job->next;
+		work = trace->metadata;
+		trace->metadata = work->next;
 		if (!trace->metadata)
 			trace->metadata_end = &trace->metadata;
-		job_end(job, err);
-	} while (job != last);
+		work_done(work, err);
+	} while (work != last);
 }
 
 /* 0: it is written, or never will be, and answered; -EAGAIN: a part is missing; -errno: it is tried again. */
 static int write_first(struct wmk_server_trace *trace)
 {
-	const struct wmk_server_job *first = trace->metadata, *last = last_of(first);
+	const struct wmk_server_work *first = trace->metadata, *last = last_at_once(first);
 	const struct wmk_consumerd_metadata *is = &first->metadata;
 	int err;
 
@@ -125,17 +125,17 @@ int wmk_server_metadata_write(void *data)
 	return err < 0 ? err : trace->gated ? -EAGAIN : 0;
 }
 
-static void metadata_add(struct wmk_server_job *job)
+static void metadata_add(struct wmk_server_work *work)
 {
-	struct wmk_server_trace *trace = job->trace;
+	struct wmk_server_trace *trace = work->trace;
 
 	if (!trace->out) {
-		job_end(job, wmk_error(-ENOENT, "the trace %.100s is not open", trace->is.path));
+		work_done(work, wmk_error(-ENOENT, "the trace %.100s is not open", trace->is.path));
 		return;
 	}
-	job->next = NULL;
-	*trace->metadata_end = job;
-	trace->metadata_end = &job->next;
+	work->next = NULL;
+	*trace->metadata_end = work;
+	trace->metadata_end = &work->next;
 	if (wmk_server_metadata_write(trace) < 0)
 		wmk_error_clear();
 }
@@ -152,9 +152,9 @@ static void metadata_drop(struct wmk_server_trace *trace)
 _Static_assert((int)WMK_CONSUMERD_TRACE_UNSURE == (int)WMK_OUTPUT_UNSURE, "modes of both are the same");
 
 /* A trace that could not be opened is opened by the next request for it. */
-static int trace_add(struct wmk_server_job *job)
+static int trace_add(struct wmk_server_work *work)
 {
-	struct wmk_server_trace *trace = job->trace;
+	struct wmk_server_trace *trace = work->trace;
 	struct wmk_output *output = wmk_server_output_of(trace);
 	struct wmk_output_place place = { .mode = (enum wmk_output_mode)trace->is.mode, .sub = trace->is.sub };
 
@@ -171,7 +171,7 @@ static int trace_add(struct wmk_server_job *job)
 }
 
 /* Files of streams are gone. */
-static void count_anew(struct wmk_server_trace *trace)
+static void count_again(struct wmk_server_trace *trace)
 {
 	struct wmk_output *output = wmk_server_output_of(trace);
 
@@ -181,7 +181,7 @@ static void count_anew(struct wmk_server_trace *trace)
 
 /* ── rings ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int set_add(struct wmk_server_job *job, struct wmk_server_rings *rings, const struct wmk_consumer_set *how)
+static int set_add(struct wmk_server_work *work, struct wmk_server_rings *rings, const struct wmk_consumer_set *how)
 {
 	const struct wmk_consumerd_rings *is = &rings->is;
 	struct waymark_ring_set *set;
@@ -192,7 +192,7 @@ static int set_add(struct wmk_server_job *job, struct wmk_server_rings *rings, c
 	if (memcmp(waymark_ring_set_options(set)->uuid, is->uuid, sizeof(is->uuid)) != 0)
 		err = wmk_error(-EINVAL, "the ring set of channel %.60s is another than it says", is->channel);
 	if (err >= 0)
-		err = wmk_consumer_add(job->trace->consumer, set, how);
+		err = wmk_consumer_add(work->trace->consumer, set, how);
 	if (err < 0) {
 		waymark_ring_set_close(set);
 		return err;
@@ -224,28 +224,28 @@ static int events_add(struct wmk_kreader *kernel, const struct wmk_list *events)
  * System calls by BPF: which from now on. What may be there of them from before is gone on with, or cleared, as the
  * channel's other streams.
  */
-static int calls_set(struct wmk_server_job *job, struct wmk_kreader *kernel, const struct wmk_consumer_set *how)
+static int syscalls_set(struct wmk_server_work *work, struct wmk_kreader *kernel, const struct wmk_consumer_set *how)
 {
-	const struct wmk_syscalls_wanted wanted = { .calls = job->calls.items,
-						  .bytes = job->calls_bytes,
-						  .pids = job->calls_pids.items,
-						  .n_pids = job->calls_pids.n,
-						  .narrowed = job->calls_narrowed,
+	const struct wmk_syscalls_wanted wanted = { .calls = work->calls.items,
+						  .bytes = work->calls_bytes,
+						  .pids = work->calls_pids.items,
+						  .n_pids = work->calls_pids.n,
+						  .narrowed = work->calls_narrowed,
 						  .resume = how->resume };
-	int err = job->calls.n == WMK_SYSCALLS_WORDS ? wmk_kreader_calls(kernel, &wanted) : 0;
+	int err = work->calls.n == WMK_SYSCALLS_WORDS ? wmk_kreader_calls(kernel, &wanted) : 0;
 
-	return err == 1 ? wmk_consumer_add_calls(job->trace->consumer, kernel, how) : err;
+	return err == 1 ? wmk_consumer_add_syscalls(work->trace->consumer, kernel, how) : err;
 }
 
-static int kernel_add(struct wmk_server_job *job, struct wmk_server_rings *rings, const struct wmk_consumer_set *how)
+static int kernel_add(struct wmk_server_work *work, struct wmk_server_rings *rings, const struct wmk_consumer_set *how)
 {
 	const uint64_t *numbers = rings->is.contexts.items;
 	uint8_t contexts[256];
 	struct wmk_kreader_options options = { .instance = rings->fd,
 					       .contexts = contexts,
 					       .only_pid = (int32_t)rings->is.only_pid,
-					       .own_find = wmk_server_own,
-					       .own_data = job->trace->server };
+					       .own_find = wmk_server_own_pids,
+					       .own_data = work->trace->server };
 	struct wmk_kreader *kernel;
 	int err;
 
@@ -256,9 +256,9 @@ static int kernel_add(struct wmk_server_job *job, struct wmk_server_rings *rings
 		return wmk_error_add(
 			err, "what came with channel %.60s cannot be read as an instance of the kernel's tracers",
 			rings->is.channel);
-	err = events_add(kernel, &job->events);
+	err = events_add(kernel, &work->events);
 	if (err >= 0)
-		err = wmk_consumer_add_kernel(job->trace->consumer, kernel, how);
+		err = wmk_consumer_add_kernel(work->trace->consumer, kernel, how);
 	if (err < 0) {
 		wmk_kreader_close(kernel);
 		return err;
@@ -267,9 +267,9 @@ static int kernel_add(struct wmk_server_job *job, struct wmk_server_rings *rings
 	return 0;
 }
 
-static int rings_add(struct wmk_server_job *job)
+static int rings_add(struct wmk_server_work *work)
 {
-	struct wmk_server_rings *rings = job->rings[0];
+	struct wmk_server_rings *rings = work->rings[0];
 	const struct wmk_consumerd_rings *is = &rings->is;
 	int err;
 	const struct wmk_store_limits limits = { is->tracefile_size, is->tracefile_count };
@@ -281,101 +281,101 @@ static int rings_add(struct wmk_server_job *job)
 		.clear = is->clear,
 		.start_ts = is->start_ts,
 		.limits = &limits,
-		.statedump = job->statedump,
-		.keep = job->trace->server->options.keep,
-		.budget = job->trace->is.max_size > 0,
+		.statedump = work->statedump,
+		.keep = work->trace->server->options.keep,
+		.budget = work->trace->is.max_size > 0,
 	};
 
 	if (rings->set)
 		return 0;
 	if (!is->kernel)
-		return set_add(job, rings, &how);
-	err = rings->kernel ? events_add(rings->kernel, &job->events) : kernel_add(job, rings, &how);
+		return set_add(work, rings, &how);
+	err = rings->kernel ? events_add(rings->kernel, &work->events) : kernel_add(work, rings, &how);
 	if (err >= 0)
-		err = calls_set(job, rings->kernel, &how);
-	return err < 0 || !how.statedump ? err : wmk_consumer_dump(job->trace->consumer, rings->kernel, &how);
+		err = syscalls_set(work, rings->kernel, &how);
+	return err < 0 || !how.statedump ? err : wmk_consumer_dump(work->trace->consumer, rings->kernel, &how);
 }
 
-static void rings_remove(struct wmk_server_job *job)
+static void rings_remove(struct wmk_server_work *work)
 {
-	for (unsigned i = 0; i < job->n_rings; i++) {
-		struct wmk_server_rings *rings = job->rings[i];
+	for (unsigned i = 0; i < work->n_rings; i++) {
+		struct wmk_server_rings *rings = work->rings[i];
 
 		if (!wmk_server_rings_from(rings))
 			continue;
-		note_error(job,
-			   wmk_consumer_remove(job->trace->consumer, wmk_server_rings_from(rings), &job->stats[i]));
-		wmk_server_rings_shut(rings);
+		note_error(work,
+			   wmk_consumer_remove(work->trace->consumer, wmk_server_rings_from(rings), &work->stats[i]));
+		wmk_server_rings_close(rings);
 	}
 }
 
-static void settle(struct wmk_server_job *job)
+static void settle(struct wmk_server_work *work)
 {
-	for (unsigned i = 0; i < job->n_rings; i++) {
-		struct wmk_server_rings *rings = job->rings[i];
+	for (unsigned i = 0; i < work->n_rings; i++) {
+		struct wmk_server_rings *rings = work->rings[i];
 
-		if (!wmk_server_rings_from(rings) || (job->type == WMK_CONSUMERD_FLUSH && rings->is.at_stop_only))
+		if (!wmk_server_rings_from(rings) || (work->type == WMK_CONSUMERD_FLUSH && rings->is.at_stop_only))
 			continue;
-		note_error(job, wmk_consumer_settle(job->trace->consumer, wmk_server_rings_from(rings)));
+		note_error(work, wmk_consumer_settle(work->trace->consumer, wmk_server_rings_from(rings)));
 	}
 }
 
-static void count(struct wmk_server_job *job)
+static void count(struct wmk_server_work *work)
 {
-	for (unsigned i = 0; i < job->n_rings && job->stats; i++)
-		if (wmk_server_rings_from(job->rings[i]))
-			wmk_consumer_stats_of(job->trace->consumer, wmk_server_rings_from(job->rings[i]),
-					      &job->stats[i]);
+	for (unsigned i = 0; i < work->n_rings && work->stats; i++)
+		if (wmk_server_rings_from(work->rings[i]))
+			wmk_consumer_stats_of(work->trace->consumer, wmk_server_rings_from(work->rings[i]),
+					      &work->stats[i]);
 }
 
-static void carry_out(struct wmk_server_job *job)
+static void run(struct wmk_server_work *work)
 {
-	switch (job->type) {
+	switch (work->type) {
 	case WMK_CONSUMERD_RINGS_ADD:
-		note_error(job, rings_add(job));
+		note_error(work, rings_add(work));
 		break;
 	case WMK_CONSUMERD_RINGS_REMOVE:
 	case WMK_CONSUMERD_TRACE_REMOVE:
-		rings_remove(job);
+		rings_remove(work);
 		break;
 	case WMK_CONSUMERD_STOP:
-		settle(job);
-		count(job);
+		settle(work);
+		count(work);
 		break;
 	case WMK_CONSUMERD_FLUSH:
-		settle(job);
+		settle(work);
 		break;
 	case WMK_CONSUMERD_CLEAR:
-		note_error(job, wmk_consumer_clear(job->trace->consumer));
-		count_anew(job->trace);
+		note_error(work, wmk_consumer_clear(work->trace->consumer));
+		count_again(work->trace);
 		break;
 	case WMK_CONSUMERD_STATS:
-		count(job);
+		count(work);
 		break;
 	default:
 		break;
 	}
 }
 
-void wmk_server_job_run(void *arg)
+void wmk_server_work_run(void *arg)
 {
-	struct wmk_server_job *job = arg;
-	struct wmk_server_trace *trace = job->trace;
+	struct wmk_server_work *work = arg;
+	struct wmk_server_trace *trace = work->trace;
 	int err = 0;
 
 	wmk_error_clear();
-	if (job->type == WMK_CONSUMERD_METADATA) {
-		metadata_add(job);
+	if (work->type == WMK_CONSUMERD_METADATA) {
+		metadata_add(work);
 		return;
 	}
-	if (job->type == WMK_CONSUMERD_TRACE_ADD)
-		err = trace_add(job);
+	if (work->type == WMK_CONSUMERD_TRACE_ADD)
+		err = trace_add(work);
 	else if (trace->out)
-		carry_out(job);
-	else if (job->type != WMK_CONSUMERD_TRACE_REMOVE)
+		run(work);
+	else if (work->type != WMK_CONSUMERD_TRACE_REMOVE)
 		err = wmk_error(trace->err < 0 ? trace->err : -ENOENT, "the trace %.100s could not be opened",
 				trace->is.path);
-	if (job->type == WMK_CONSUMERD_TRACE_REMOVE)
+	if (work->type == WMK_CONSUMERD_TRACE_REMOVE)
 		metadata_drop(trace);
-	job_end(job, err);
+	work_done(work, err);
 }
