@@ -24,7 +24,7 @@ bool wmk_record_unrecorded(const struct wmk_record_result *result, unsigned i, s
 		return false;
 	*one = (struct waymark_ctl_unrecorded){
 		.pid = from->pid, .uid = from->uid, .name = from->name, .why = from->why,
-		.reason = wmk_unrecorded_words[from->reason], .in_part = from->in_part,
+		.reason = wmk_unrecorded_names[from->reason], .in_part = from->in_part,
 	};
 	return true;
 }
@@ -42,8 +42,8 @@ bool wmk_record_is_explained(const struct wmk_record_result *result, const char 
 /* What `waymark record` without a daemon knows of each application by itself (say_programs()). */
 static bool is_said_elsewhere(const struct wmk_record_result *result, const struct waymark_ctl_unrecorded *one)
 {
-	return !result->session && (strcmp(one->reason, wmk_unrecorded_words[WMK_UNRECORDED_REFUSED]) == 0 ||
-				    strcmp(one->reason, wmk_unrecorded_words[WMK_UNRECORDED_DROPPED]) == 0);
+	return !result->session && (strcmp(one->reason, wmk_unrecorded_names[WMK_UNRECORDED_REFUSED]) == 0 ||
+				    strcmp(one->reason, wmk_unrecorded_names[WMK_UNRECORDED_DROPPED]) == 0);
 }
 
 static uint64_t more(const struct wmk_record_result *result)

@@ -222,10 +222,10 @@ static int introduce(void *arg)
 						 events[i].changing);
 	}
 	const struct wmk_syscalls_wanted wanted = { .calls = intro->kernel->calls,
-						  .bytes = intro->kernel->calls_bytes,
-						  .pids = intro->kernel->calls_pids,
+						  .bytes = intro->kernel->syscall_ring_bytes,
+						  .pids = intro->kernel->syscall_pids,
 						  .n_pids = WMK_CONSUMERD_PIDS,
-						  .narrowed = intro->kernel->calls_narrowed };
+						  .narrowed = intro->kernel->syscalls_narrowed };
 
 	if (err == 0 && intro->kernel->n_calls == WMK_SYSCALLS_WORDS)
 		err = wmk_kreader_calls(rec->kernel, &wanted);

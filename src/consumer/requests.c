@@ -48,15 +48,15 @@ static int work_find_rings(struct wmk_server_work *work)
 /* Of a kernel channel: events to be added, system calls, the state dump. */
 static int work_copy_kernel(struct wmk_server_work *work, const struct wmk_consumerd_rings *rings)
 {
-	struct wmk_consumerd_rings calls = { .calls_bytes = 0 };
+	struct wmk_consumerd_rings calls = { .syscall_ring_bytes = 0 };
 	int err = wmk_consumerd_events_add(&work->events, &rings->events, &work->arena);
 
 	if (err >= 0)
-		err = wmk_consumerd_calls_set(&calls, rings, &work->arena);
+		err = wmk_consumerd_syscalls_set(&calls, rings, &work->arena);
 	work->calls = calls.calls;
-	work->calls_bytes = calls.calls_bytes;
-	work->calls_narrowed = calls.calls_narrowed;
-	work->calls_pids = calls.calls_pids;
+	work->syscall_ring_bytes = calls.syscall_ring_bytes;
+	work->syscalls_narrowed = calls.syscalls_narrowed;
+	work->syscall_pids = calls.syscall_pids;
 	work->statedump = rings->statedump;
 	return err;
 }
@@ -471,7 +471,7 @@ static int dispatch(struct wmk_consumer_server *server, const struct wmk_frame *
 		return remove_target(server, frame->type, frame->request, object);
 	case WMK_CONSUMERD_METADATA:
 		return add_metadata(server, frame->request, object);
-	case WMK_CONSUMERD_POKE:
+	case WMK_CONSUMERD_WAKE:
 		return wake_traces(server, ((const struct wmk_consumerd_target *)object)->trace);
 	case WMK_CONSUMERD_LIST:
 		return wmk_server_list(server, frame->request);

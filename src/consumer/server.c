@@ -250,7 +250,7 @@ static bool handle_messages(struct wmk_consumer_server *server)
 	char words[300];
 	int got, fd;
 
-	while ((got = wmk_consumerd_take(&server->in, &frame, &body, &len, &fd)) == 1) {
+	while ((got = wmk_consumerd_in_next(&server->in, &frame, &body, &len, &fd)) == 1) {
 		/* (the session daemon that started this process is served at once, and greets, too) */
 		if (frame.type != WMK_CONSUMERD_HELLO || server->has_greeted)
 			wmk_server_request(server, &frame, body, len, fd);

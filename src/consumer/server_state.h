@@ -84,9 +84,9 @@ struct wmk_server_work {
 	unsigned n_rings;
 	struct wmk_list events;          /* of the kernel, to be added; in `arena` */
 	struct wmk_list calls;           /* system calls by BPF (wire/consumerd.h); in `arena` */
-	struct wmk_list calls_pids;
-	bool calls_narrowed;
-	uint64_t calls_bytes;
+	struct wmk_list syscall_pids;
+	bool syscalls_narrowed;
+	uint64_t syscall_ring_bytes;
 	struct wmk_consumerd_metadata metadata;  /* METADATA; in `arena` */
 	uint64_t statedump;              /* of a kernel channel: the number of one that is wanted; 0: none */
 	struct wmk_arena arena;
@@ -120,7 +120,7 @@ struct wmk_consumer_server {
 	struct wmk_consumerd_in in;
 	/* LIST: what remains to be sent. The descriptors are dups. */
 	struct {
-		struct wmk_consumerd_held *items;
+		struct wmk_consumerd_list_item *items;
 		int *fds;
 		size_t n, sent;
 		uint32_t request;

@@ -227,10 +227,10 @@ static int events_add(struct wmk_kreader *kernel, const struct wmk_list *events)
 static int syscalls_set(struct wmk_server_work *work, struct wmk_kreader *kernel, const struct wmk_consumer_set *how)
 {
 	const struct wmk_syscalls_wanted wanted = { .calls = work->calls.items,
-						  .bytes = work->calls_bytes,
-						  .pids = work->calls_pids.items,
-						  .n_pids = work->calls_pids.n,
-						  .narrowed = work->calls_narrowed,
+						  .bytes = work->syscall_ring_bytes,
+						  .pids = work->syscall_pids.items,
+						  .n_pids = work->syscall_pids.n,
+						  .narrowed = work->syscalls_narrowed,
 						  .resume = how->resume };
 	int err = work->calls.n == WMK_SYSCALLS_WORDS ? wmk_kreader_calls(kernel, &wanted) : 0;
 

@@ -174,9 +174,9 @@ static struct wmk_consumerd_rings rings_listed(const struct wmk_server_rings *ri
 
 	listed.events = (struct wmk_list){ dump, 0 };
 	listed.calls = (struct wmk_list){ NULL, 0 };
-	listed.calls_pids = (struct wmk_list){ NULL, 0 };
-	listed.calls_bytes = 0;
-	listed.calls_narrowed = false;
+	listed.syscall_pids = (struct wmk_list){ NULL, 0 };
+	listed.syscall_ring_bytes = 0;
+	listed.syscalls_narrowed = false;
 	for (uint32_t i = 0; i < rings->is.events.n && listed.events.n < WMK_KSTATEDUMP_EVENTS; i++)
 		if (!*events[i].system)
 			dump[listed.events.n++] = (struct wmk_consumerd_event){ .system = "",
@@ -188,7 +188,7 @@ static struct wmk_consumerd_rings rings_listed(const struct wmk_server_rings *ri
 static int list_one(struct wmk_consumer_server *server, const struct wmk_server_trace *trace,
 		    const struct wmk_server_rings *rings)
 {
-	struct wmk_consumerd_held item = { .rings = { .trace = trace->is.trace } };
+	struct wmk_consumerd_list_item item = { .rings = { .trace = trace->is.trace } };
 	struct wmk_consumerd_event dump[WMK_KSTATEDUMP_EVENTS];
 
 	if (rings) {
@@ -197,7 +197,7 @@ static int list_one(struct wmk_consumer_server *server, const struct wmk_server_
 	} else {
 		item.trace = trace->is;
 	}
-	if (wmk_object_copy(&wmk_consumerd_held_object, &item, &server->list.items[server->list.n],
+	if (wmk_object_copy(&wmk_consumerd_list_item_object, &item, &server->list.items[server->list.n],
 			    &server->list.arena) < 0)
 		return -ENOMEM;
 	server->list.fds[server->list.n] = rings ? fcntl(rings->fd, F_DUPFD_CLOEXEC, 3) : -1;
@@ -248,8 +248,8 @@ void wmk_server_list_more(struct wmk_consumer_server *server)
 
 		if (server->out.n_fds >= WMK_WIRE_FDS)
 			return;
-		if (wmk_consumerd_send(&server->out, WMK_CONSUMERD_HELD, server->list.request,
-				       &wmk_consumerd_held_object, &server->list.items[i], server->list.fds[i]) < 0) {
+		if (wmk_consumerd_send(&server->out, WMK_CONSUMERD_LIST_ITEM, server->list.request,
+				       &wmk_consumerd_list_item_object, &server->list.items[i], server->list.fds[i]) < 0) {
 			char words[256];
 
 			wmk_error_text(words, sizeof(words));

@@ -30,7 +30,7 @@ const char *waymark_ctl_level_name(uint32_t level)
 		const struct wmk_member *m = &wmk_ctl_event_object.members[i];
 
 		if (strcmp(m->name, "level") == 0)
-			return level < m->n_words ? m->words[level] : NULL;
+			return level < m->n_names ? m->names[level] : NULL;
 	}
 	return NULL;
 }
@@ -84,7 +84,7 @@ int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_
 
 static int on_session(struct waymark_ctl *ctl, uint16_t type, const char *session, struct waymark_ctl_result **result)
 {
-	const struct wmk_ctl_which request = { .session = session };
+	const struct wmk_ctl_session_name request = { .session = session };
 
 	return wmk_ctl_request(ctl, type, &request, result);
 }

@@ -67,7 +67,7 @@ static int take_text(const struct wmk_member *m, json_object *value, size_t limi
 	return *text ? 0 : -ENOMEM;
 }
 
-static int take_word(const struct wmk_member *m, json_object *value, uint32_t *word)
+static int take_enum(const struct wmk_member *m, json_object *value, uint32_t *word)
 {
 	struct wmk_nearest near;
 	char names[100];
@@ -76,16 +76,16 @@ static int take_word(const struct wmk_member *m, json_object *value, uint32_t *w
 		return wrong(m, "a word in quotes");
 	const char *text = json_object_get_string(value);
 	wmk_nearest_init(&near, text);
-	for (uint32_t i = 0; i < m->n_words; i++) {
-		if (strcmp(m->words[i], text) == 0) {
+	for (uint32_t i = 0; i < m->n_names; i++) {
+		if (strcmp(m->names[i], text) == 0) {
 			*word = i;
 			return 0;
 		}
-		wmk_nearest_offer(&near, m->words[i]);
+		wmk_nearest_offer(&near, m->names[i]);
 	}
 	if (near.n == 0)
-		for (uint32_t i = 0; i < m->n_words && i < WMK_NEAREST_MAX; i++)
-			near.names[near.n++] = m->words[i];
+		for (uint32_t i = 0; i < m->n_names && i < WMK_NEAREST_MAX; i++)
+			near.names[near.n++] = m->names[i];
 	return wmk_error(-EINVAL, "%s cannot be '%.40s' (perhaps: %s)", m->name, text,
 			 wmk_nearest_text(&near, names, sizeof(names)));
 }
@@ -170,7 +170,7 @@ static int take_member(const struct wmk_member *m, json_object *value, uint8_t *
 		*(bool *)at = json_object_get_boolean(value);
 		return json_object_is_type(value, json_type_boolean) ? 0 : wrong(m, "true or false");
 	case WMK_MEMBER_ENUM:
-		return take_word(m, value, (void *)at);
+		return take_enum(m, value, (void *)at);
 	case WMK_MEMBER_TEXT:
 		return take_text(m, value, m->limit, (void *)at, arena);
 	case WMK_MEMBER_UUID:

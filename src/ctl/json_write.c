@@ -80,9 +80,9 @@ static inline void print_char(struct text *out, char c)
 	print_bytes(out, &c, 1);
 }
 
-static inline void print_words(struct text *out, const char *words)
+static inline void print_string(struct text *out, const char *names)
 {
-	print_bytes(out, words, strlen(words));
+	print_bytes(out, names, strlen(names));
 }
 
 static void print_text(struct text *out, const char *text)
@@ -209,7 +209,7 @@ static int print_list(struct text *out, const struct wmk_member *m, const struct
 	print_char(out, '[');
 	for (uint32_t i = 0; err == 0 && i < list->n; i++) {
 		if (i)
-			print_words(out, m->kind == WMK_MEMBER_LIST ? "," : ", ");
+			print_string(out, m->kind == WMK_MEMBER_LIST ? "," : ", ");
 		if (m->kind == WMK_MEMBER_LIST) {
 			new_line(out, depth + 1);
 			err = print_object(out, m->of, items + i * m->of->size, flags, depth + 1);
@@ -225,11 +225,11 @@ static int print_list(struct text *out, const struct wmk_member *m, const struct
 	return err;
 }
 
-static int print_word(struct text *out, const struct wmk_member *m, uint32_t word)
+static int print_enum(struct text *out, const struct wmk_member *m, uint32_t word)
 {
-	if (word >= m->n_words)
+	if (word >= m->n_names)
 		return wmk_error(-EINVAL, "%s is %" PRIu32 ", which has no word", m->name, word);
-	print_text(out, m->words[word]);
+	print_text(out, m->names[word]);
 	return 0;
 }
 
@@ -246,10 +246,10 @@ static int print_member(struct text *out, const struct wmk_member *m, const uint
 		print_signed(out, number_of(at, sizeof(int64_t)));
 		return 0;
 	case WMK_MEMBER_BOOL:
-		print_words(out, *at ? "true" : "false");
+		print_string(out, *at ? "true" : "false");
 		return 0;
 	case WMK_MEMBER_ENUM:
-		return print_word(out, m, (uint32_t)number_of(at, sizeof(uint32_t)));
+		return print_enum(out, m, (uint32_t)number_of(at, sizeof(uint32_t)));
 	case WMK_MEMBER_TEXT:
 		print_text(out, text_of(at));
 		return 0;
@@ -286,7 +286,7 @@ static int print_object(struct text *out, const struct wmk_object *is, const uin
 		else
 			new_line(out, depth + 1);
 		print_char(out, '"');
-		print_words(out, m->name);
+		print_string(out, m->name);
 		print_bytes(out, "\": ", 3);
 		err = print_member(out, m, object + m->offset, flags & ~IN_A_LINE, depth + 1);
 	}

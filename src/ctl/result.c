@@ -151,7 +151,7 @@ static int view_unrecorded(struct wmk_arena *arena, const void *from, void *to)
 
 	(void)arena;
 	*(struct waymark_ctl_unrecorded *)to = (struct waymark_ctl_unrecorded){
-		.pid = u->pid, .uid = u->uid, .name = u->name, .reason = wmk_unrecorded_words[u->reason], .why = u->why,
+		.pid = u->pid, .uid = u->uid, .name = u->name, .reason = wmk_unrecorded_names[u->reason], .why = u->why,
 		.in_part = u->in_part,
 	};
 	return 0;

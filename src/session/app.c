@@ -129,7 +129,7 @@ void wmk_app_flush(struct app *app)
 					     wmk_out_queued(&app->out)));
 		return;
 	}
-	wmk_out_rest(&app->out);
+	wmk_out_idle(&app->out);
 	if (keeps_too_much(app)) {
 		wmk_app_close(app, wmk_error_said(-ENOBUFS,
 						  "the programs of user %u send more than is kept for all of one "
@@ -471,7 +471,7 @@ static int take_unrecorded(struct app *app, const struct wmk_frame *frame, const
 
 	if (err < 0)
 		return err;
-	complained(app, msg.err ? (int)msg.err : EPERM, wmk_unrecorded_sentences[msg.reason]);
+	complained(app, msg.err ? (int)msg.err : EPERM, wmk_unrecorded_messages[msg.reason]);
 	return wmk_unrecorded_take(app, &msg);
 }
 
@@ -552,7 +552,7 @@ void wmk_app_readable(struct app *app)
 	if (app->socket >= 0 && app->in.n_fds > (came < 0 || !more ? 1 : WMK_WIRE_FDS_AT_ONCE))
 		wmk_app_close(app, wmk_error(-EPROTO, "%u descriptors came without the messages that they belong to",
 					     app->in.n_fds));
-	wmk_in_rest(&app->in);           /* a thousand programs that say nothing cost no buffers */
+	wmk_in_idle(&app->in);           /* a thousand programs that say nothing cost no buffers */
 	wmk_app_flush(app);
 }
 

@@ -275,7 +275,7 @@ static int each_session(struct call *call, bool own, int (*one)(struct call *cal
 
 int wmk_command_destroy(struct call *call)
 {
-	const struct wmk_ctl_which *request = call->request;
+	const struct wmk_ctl_session_name *request = call->request;
 	struct wmk_session *session;
 
 	if (!*request->session)
@@ -321,7 +321,7 @@ static int prepare(struct call *call, struct wmk_session *session)
 
 int wmk_command_start(struct call *call)
 {
-	const struct wmk_ctl_which *request = call->request;
+	const struct wmk_ctl_session_name *request = call->request;
 	struct wmk_session *session;
 	int err = wmk_call_enter(call, request->session, &session);
 
@@ -378,7 +378,7 @@ static int stop_and_put(struct call *call, struct wmk_session *session)
 
 int wmk_command_stop(struct call *call)
 {
-	const struct wmk_ctl_which *request = call->request;
+	const struct wmk_ctl_session_name *request = call->request;
 	struct wmk_session *session;
 
 	if (!*request->session)
@@ -389,7 +389,7 @@ int wmk_command_stop(struct call *call)
 
 int wmk_command_clear(struct call *call)
 {
-	const struct wmk_ctl_which *request = call->request;
+	const struct wmk_ctl_session_name *request = call->request;
 	struct wmk_session *session;
 	int err = wmk_call_enter(call, request->session, &session);
 

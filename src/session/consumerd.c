@@ -251,7 +251,7 @@ static bool is_late_for(struct wmk_consumer_link *link, const struct wmk_link_re
 {
 	const struct wmk_kept_trace *mine = wmk_kept_find(link, trace), *its = wmk_kept_find(link, request->trace);
 
-	if (!request->sent || !request->abandoned || request->again || request->type == WMK_CONSUMERD_POKE ||
+	if (!request->sent || !request->abandoned || request->again || request->type == WMK_CONSUMERD_WAKE ||
 	    request->type == WMK_CONSUMERD_METADATA)
 		return false;
 	return request->answers == link->answers || (mine && its && strcmp(mine->is.path, its->is.path) == 0);
@@ -431,10 +431,10 @@ void wmk_consumer_link_poke(struct wmk_consumer_link *link, uint64_t trace)
 	pthread_mutex_lock(&link->lock);
 	/* A new consumer looks at everything anyway. One that has not been sent yet is as good. */
 	for (request = link->requests; request; request = request->next)
-		if (request->type == WMK_CONSUMERD_POKE && !request->sent && (request->trace == trace || !request->trace))
+		if (request->type == WMK_CONSUMERD_WAKE && !request->sent && (request->trace == trace || !request->trace))
 			break;
 	if (!request && link->state == WMK_LINK_UP) {
-		request = wmk_link_ask(link, WMK_CONSUMERD_POKE, &wmk_consumerd_target_object, &target, -1, false);
+		request = wmk_link_ask(link, WMK_CONSUMERD_WAKE, &wmk_consumerd_target_object, &target, -1, false);
 		if (request) {
 			request->trace = trace;
 			request->abandoned = true;

@@ -39,7 +39,7 @@ struct wmk_kept_trace {
 };
 
 struct wmk_link_held {
-	struct wmk_consumerd_held is;
+	struct wmk_consumerd_list_item is;
 	int fd;
 };
 

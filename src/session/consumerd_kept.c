@@ -75,7 +75,7 @@ int wmk_kept_rings_add(struct wmk_consumer_link *link, const struct wmk_consumer
 			(*at)->is.statedump = is->statedump;
 		err = wmk_consumerd_events_add(&(*at)->is.events, &is->events, &(*at)->arena);
 		if (err >= 0)
-			err = wmk_consumerd_calls_set(&(*at)->is, is, &(*at)->arena);
+			err = wmk_consumerd_syscalls_set(&(*at)->is, is, &(*at)->arena);
 		return err < 0 ? err : 0;
 	}
 	rings = calloc(1, sizeof(*rings));

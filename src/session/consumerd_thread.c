@@ -278,7 +278,7 @@ static int hear_hello(struct wmk_consumer_link *link)
 		got = wmk_in_receive(&link->in.frames, link->sock);
 		if (got <= 0 && got != -EAGAIN)
 			return wmk_error(got < 0 ? got : -EPIPE, "it has closed the connection before it was ready");
-		got = wmk_consumerd_take(&link->in, &frame, &body, &len, &fd);
+		got = wmk_consumerd_in_next(&link->in, &frame, &body, &len, &fd);
 		if (got == 1 && fd >= 0)
 			close(fd);
 		if (got != 0)
@@ -390,7 +390,7 @@ static void held(struct wmk_consumer_link *link, const struct wmk_frame *frame, 
 	if (!grown)
 		return;
 	request->held = grown;
-	if (wmk_object_decode(&wmk_consumerd_held_object, body, len, &grown[request->n_held].is, &request->arena) < 0) {
+	if (wmk_object_decode(&wmk_consumerd_list_item_object, body, len, &grown[request->n_held].is, &request->arena) < 0) {
 		wmk_error_clear();
 		return;
 	}
@@ -422,11 +422,11 @@ static int hear(struct wmk_consumer_link *link)
 
 	if (got == -EAGAIN)
 		return 0;
-	while ((taken = wmk_consumerd_take(&link->in, &frame, &body, &len, &fd)) == 1) {
+	while ((taken = wmk_consumerd_in_next(&link->in, &frame, &body, &len, &fd)) == 1) {
 		pthread_mutex_lock(&link->lock);
 		if (frame.type == WMK_CONSUMERD_REPLY || frame.type == WMK_CONSUMERD_ERROR)
 			answer(link, &frame, body, len);
-		else if (frame.type == WMK_CONSUMERD_HELD)
+		else if (frame.type == WMK_CONSUMERD_LIST_ITEM)
 			held(link, &frame, body, len, &fd);
 		pthread_mutex_unlock(&link->lock);
 		if (fd >= 0)

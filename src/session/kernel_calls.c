@@ -389,18 +389,18 @@ static int tell(struct rings *rings, struct wmk_kernel_calls *calls, const uint6
 	uint64_t copy[WMK_SYSCALLS_WORDS], pids[WMK_CONSUMERD_PIDS];
 	struct wmk_kernel_info about = { .calls = copy,
 					 .n_calls = WMK_SYSCALLS_WORDS,
-					 .calls_pids = pids,
-					 .calls_narrowed = narrowed(rings, pids),
-					 .calls_bytes = rings->channel->is.subbuf_size * rings->channel->is.n_subbufs };
+					 .syscall_pids = pids,
+					 .syscalls_narrowed = narrowed(rings, pids),
+					 .syscall_ring_bytes = rings->channel->is.subbuf_size * rings->channel->is.n_subbufs };
 
 	if (calls->is_told && memcmp(calls->told, words, sizeof(calls->told)) == 0 &&
-	    calls->narrowed == about.calls_narrowed && memcmp(calls->pids, pids, sizeof(pids)) == 0)
+	    calls->narrowed == about.syscalls_narrowed && memcmp(calls->pids, pids, sizeof(pids)) == 0)
 		return 0;
 	memcpy(copy, words, sizeof(copy));
 	int err = wmk_kernel_say(rings, &about);
 
 	calls->is_told = err == 0;
-	calls->narrowed = about.calls_narrowed;
+	calls->narrowed = about.syscalls_narrowed;
 	memcpy(calls->told, words, sizeof(calls->told));
 	memcpy(calls->pids, pids, sizeof(pids));
 	return err;

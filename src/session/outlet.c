@@ -352,9 +352,9 @@ static int kernel_give(struct out_rings *rings, const struct wmk_rings_info *inf
 	told.contexts = (struct wmk_list){ kernel->contexts, kernel->n_contexts };
 	told.events = (struct wmk_list){ kernel->events, kernel->n_events };
 	told.calls = (struct wmk_list){ kernel->calls, kernel->n_calls };
-	told.calls_bytes = kernel->calls_bytes;
-	told.calls_narrowed = kernel->calls_narrowed;
-	told.calls_pids = (struct wmk_list){ kernel->calls_pids, kernel->n_calls ? WMK_CONSUMERD_PIDS : 0 };
+	told.syscall_ring_bytes = kernel->syscall_ring_bytes;
+	told.syscalls_narrowed = kernel->syscalls_narrowed;
+	told.syscall_pids = (struct wmk_list){ kernel->syscall_pids, kernel->n_calls ? WMK_CONSUMERD_PIDS : 0 };
 	told.statedump = kernel->statedump;
 	return in_time(wmk_consumer_link_rings_add(rings->trace->side->link, &told, kernel->instance,
 						   kernel->n_calls ? CALLS_MS : GIVE_MS));

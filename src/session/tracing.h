@@ -79,9 +79,9 @@ struct wmk_kernel_info {
 	unsigned n_events;
 	uint64_t *calls;                 /* system calls by BPF, from now on; NULL: as it was */
 	unsigned n_calls;
-	uint64_t calls_bytes;
-	bool calls_narrowed;             /* ... of the processes of calls_pids alone */
-	uint64_t *calls_pids;            /* with calls: WMK_CONSUMERD_PIDS, 0 where there are fewer */
+	uint64_t syscall_ring_bytes;
+	bool syscalls_narrowed;             /* ... of the processes of syscall_pids alone */
+	uint64_t *syscall_pids;            /* with calls: WMK_CONSUMERD_PIDS, 0 where there are fewer */
 	uint64_t statedump;              /* the state dump of this number is wanted (wire/consumerd.h); 0: none */
 };
 

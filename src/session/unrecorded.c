@@ -60,7 +60,7 @@ static void sentence(struct note *is, int err, const char *words)
 {
 	const char *system = err ? strerrordesc_np(err) : NULL;
 
-	wmk_error_format(is->why, sizeof(is->why), "%s%s%s%s%s", wmk_unrecorded_sentences[is->reason],
+	wmk_error_format(is->why, sizeof(is->why), "%s%s%s%s%s", wmk_unrecorded_messages[is->reason],
 			 words && *words ? ": " : "", words ? words : "", system ? ": " : "", system ? system : "");
 }
 

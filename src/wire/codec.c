@@ -22,7 +22,7 @@ static int copy_out(const void *body, size_t len, void *to, size_t size, const c
 	return 0;
 }
 
-static int terminated(const char *text, size_t size)
+static int check_terminated(const char *text, size_t size)
 {
 	return memchr(text, '\0', size) ? 0 : wmk_error(-EPROTO, "a message holds a name without an end");
 }
@@ -30,8 +30,8 @@ static int terminated(const char *text, size_t size)
 int wmk_hello_decode(const void *body, size_t len, struct wmk_hello *hello)
 {
 	if (copy_out(body, len, hello, sizeof(*hello), "HELLO") < 0 ||
-	    terminated(hello->name, sizeof(hello->name)) < 0 || terminated(hello->clock, sizeof(hello->clock)) < 0 ||
-	    terminated(hello->clock_uuid, sizeof(hello->clock_uuid)) < 0)
+	    check_terminated(hello->name, sizeof(hello->name)) < 0 || check_terminated(hello->clock, sizeof(hello->clock)) < 0 ||
+	    check_terminated(hello->clock_uuid, sizeof(hello->clock_uuid)) < 0)
 		return -EPROTO;
 	if (hello->clock[0] && hello->clock_offset >= hello->clock_freq)
 		return wmk_error(-EPROTO,

@@ -13,7 +13,7 @@
 #include "base/error.h"
 
 #define NAME_BYTES 255u
-#define SENTENCE 1024u
+#define MESSAGE_BYTES 1024u
 #define FILTER_WORDS 8192u             /* more than an encoded program has */
 /* of a channel's events: a consumer that comes later is told of all at once, and of what else there is */
 #define EVENTS_BYTES (WMK_OBJECT_MAX / 4 * 3)
@@ -35,7 +35,7 @@ static const struct wmk_member stats_members[] = {
 	WMK_MEMBER_OF_OBJECT(wmk_consumerd_stats, counts, wmk_counts, counts_object),
 	WMK_MEMBER_OF_U32(wmk_consumerd_stats, sink_error),
 	WMK_MEMBER_OF_BOOL(wmk_consumerd_stats, stuck),
-	WMK_MEMBER_OF_TEXT(wmk_consumerd_stats, words, SENTENCE),
+	WMK_MEMBER_OF_TEXT(wmk_consumerd_stats, words, MESSAGE_BYTES),
 };
 static const struct wmk_object stats_object = WMK_OBJECT_OF("stats", wmk_consumerd_stats, stats_members);
 
@@ -96,9 +96,9 @@ static const struct wmk_member rings_members[] = {
 	WMK_MEMBER_OF_NUMBERS(wmk_consumerd_rings, contexts, 255),
 	WMK_MEMBER_OF_LIST(wmk_consumerd_rings, events, event_object, WMK_CONSUMERD_EVENTS_MAX),
 	WMK_MEMBER_OF_NUMBERS(wmk_consumerd_rings, calls, 64),
-	WMK_MEMBER_OF_U64(wmk_consumerd_rings, calls_bytes),
-	WMK_MEMBER_OF_BOOL(wmk_consumerd_rings, calls_narrowed),
-	WMK_MEMBER_OF_NUMBERS(wmk_consumerd_rings, calls_pids, WMK_CONSUMERD_PIDS),
+	WMK_MEMBER_OF_U64(wmk_consumerd_rings, syscall_ring_bytes),
+	WMK_MEMBER_OF_BOOL(wmk_consumerd_rings, syscalls_narrowed),
+	WMK_MEMBER_OF_NUMBERS(wmk_consumerd_rings, syscall_pids, WMK_CONSUMERD_PIDS),
 	WMK_MEMBER_OF_U64(wmk_consumerd_rings, statedump),
 };
 const struct wmk_object wmk_consumerd_rings_object = WMK_OBJECT_OF("rings", wmk_consumerd_rings, rings_members);
@@ -220,16 +220,16 @@ static int set_numbers(struct wmk_list *list, const struct wmk_list *from, struc
 	return 0;
 }
 
-int wmk_consumerd_calls_set(struct wmk_consumerd_rings *is, const struct wmk_consumerd_rings *more,
+int wmk_consumerd_syscalls_set(struct wmk_consumerd_rings *is, const struct wmk_consumerd_rings *more,
 			    struct wmk_arena *arena)
 {
 	if (!more->calls.n)
 		return 0;
-	is->calls_bytes = more->calls_bytes;
-	is->calls_narrowed = more->calls_narrowed;
+	is->syscall_ring_bytes = more->syscall_ring_bytes;
+	is->syscalls_narrowed = more->syscalls_narrowed;
 	int err = set_numbers(&is->calls, &more->calls, arena);
 
-	return err < 0 ? err : set_numbers(&is->calls_pids, &more->calls_pids, arena);
+	return err < 0 ? err : set_numbers(&is->syscall_pids, &more->syscall_pids, arena);
 }
 
 static const struct wmk_member target_members[] = {
@@ -243,11 +243,11 @@ static const struct wmk_member report_members[] = {
 };
 const struct wmk_object wmk_consumerd_report_object = WMK_OBJECT_OF("report", wmk_consumerd_report, report_members);
 
-static const struct wmk_member held_members[] = {
-	WMK_MEMBER_OF_OBJECT(wmk_consumerd_held, trace, wmk_consumerd_trace, wmk_consumerd_trace_object),
-	WMK_MEMBER_OF_OBJECT(wmk_consumerd_held, rings, wmk_consumerd_rings, wmk_consumerd_rings_object),
+static const struct wmk_member list_item_members[] = {
+	WMK_MEMBER_OF_OBJECT(wmk_consumerd_list_item, trace, wmk_consumerd_trace, wmk_consumerd_trace_object),
+	WMK_MEMBER_OF_OBJECT(wmk_consumerd_list_item, rings, wmk_consumerd_rings, wmk_consumerd_rings_object),
 };
-const struct wmk_object wmk_consumerd_held_object = WMK_OBJECT_OF("held", wmk_consumerd_held, held_members);
+const struct wmk_object wmk_consumerd_list_item_object = WMK_OBJECT_OF("held", wmk_consumerd_list_item, list_item_members);
 
 static const struct wmk_member full_members[] = {
 	WMK_MEMBER_OF_TEXT(wmk_consumerd_full, path, WMK_OBJECT_TEXT_MAX),
@@ -271,7 +271,7 @@ static const struct {
 	{ WMK_CONSUMERD_FLUSH, &wmk_consumerd_target_object, &wmk_consumerd_nothing_object },
 	{ WMK_CONSUMERD_CLEAR, &wmk_consumerd_target_object, &wmk_consumerd_nothing_object },
 	{ WMK_CONSUMERD_STATS, &wmk_consumerd_target_object, &wmk_consumerd_report_object },
-	{ WMK_CONSUMERD_POKE, &wmk_consumerd_target_object, &wmk_consumerd_nothing_object },
+	{ WMK_CONSUMERD_WAKE, &wmk_consumerd_target_object, &wmk_consumerd_nothing_object },
 	{ WMK_CONSUMERD_LIST, &wmk_consumerd_nothing_object, &wmk_consumerd_nothing_object },
 	{ WMK_CONSUMERD_METADATA, &wmk_consumerd_metadata_object, &wmk_consumerd_nothing_object },
 	{ WMK_CONSUMERD_SHUTDOWN, &wmk_consumerd_nothing_object, &wmk_consumerd_nothing_object },
@@ -330,15 +330,15 @@ static int join(struct wmk_consumerd_in *in, const void *body, size_t len)
 	return 0;
 }
 
-int wmk_consumerd_take(struct wmk_consumerd_in *in, struct wmk_frame *frame, const void **body, size_t *len, int *fd)
+int wmk_consumerd_in_next(struct wmk_consumerd_in *in, struct wmk_frame *frame, const void **body, size_t *len, int *fd)
 {
 	int got;
 
-	if (in->fresh) {
+	if (in->given_out) {
 		free(in->joined);
 		in->joined = NULL;
 		in->len = in->cap = 0;
-		in->fresh = false;
+		in->given_out = false;
 	}
 	while ((got = wmk_in_frame(&in->frames, frame, body, fd)) == 1) {
 		*len = frame->length;
@@ -354,7 +354,7 @@ int wmk_consumerd_take(struct wmk_consumerd_in *in, struct wmk_frame *frame, con
 		}
 		*body = in->joined;
 		*len = in->len;
-		in->fresh = true;
+		in->given_out = true;
 		return 1;
 	}
 	return got;

@@ -35,7 +35,7 @@ enum wmk_consumerd_type {
 	WMK_CONSUMERD_REPLY = 0x200,
 	WMK_CONSUMERD_ERROR,
 	WMK_CONSUMERD_HELLO,
-	WMK_CONSUMERD_HELD,
+	WMK_CONSUMERD_LIST_ITEM,
 	WMK_CONSUMERD_REPLACED,
 	WMK_CONSUMERD_FULL,
 	WMK_CONSUMERD_TRACE_ADD = 0x210,
@@ -46,7 +46,7 @@ enum wmk_consumerd_type {
 	WMK_CONSUMERD_FLUSH,
 	WMK_CONSUMERD_CLEAR,
 	WMK_CONSUMERD_STATS,
-	WMK_CONSUMERD_POKE,
+	WMK_CONSUMERD_WAKE,
 	WMK_CONSUMERD_LIST,
 	WMK_CONSUMERD_SHUTDOWN,
 	WMK_CONSUMERD_METADATA,
@@ -160,15 +160,15 @@ struct wmk_consumerd_rings {
 	 * as it was. Of a channel that is there already, it takes the place of what was told before.
 	 */
 	struct wmk_list calls;       /* of uint64_t */
-	uint64_t calls_bytes;
-	bool calls_narrowed;         /* of the processes of calls_pids alone; else of all processes */
+	uint64_t syscall_ring_bytes;
+	bool syscalls_narrowed;         /* of the processes of syscall_pids alone; else of all processes */
 	/* of uint64_t: WMK_CONSUMERD_PIDS of them, 0 where there are fewer; empty with an empty `calls` */
-	struct wmk_list calls_pids;
+	struct wmk_list syscall_pids;
 	/* kernel: the number of a state dump, begun when it is greater than that of the last one; 0: none */
 	uint64_t statedump;
 };
 /* The set of `more`, if it has one, takes the place of that of `is`; copied into the arena once. -ENOMEM. */
-int wmk_consumerd_calls_set(struct wmk_consumerd_rings *is, const struct wmk_consumerd_rings *more,
+int wmk_consumerd_syscalls_set(struct wmk_consumerd_rings *is, const struct wmk_consumerd_rings *more,
 			    struct wmk_arena *arena);
 /*
  * Those of `more` that are not in `events` yet (by system and name) are added, copied into the arena; of those that
@@ -192,7 +192,7 @@ struct wmk_consumerd_report {
  * HELD: a trace (rings.rings is 0, no descriptor), then each of its rings with the descriptor of its set. Of a kernel
  * channel without its system calls, and of its events with those of the state dump alone.
  */
-struct wmk_consumerd_held {
+struct wmk_consumerd_list_item {
 	struct wmk_consumerd_trace trace;
 	struct wmk_consumerd_rings rings;
 };
@@ -210,7 +210,7 @@ const struct wmk_object *wmk_consumerd_request(uint16_t type);
 const struct wmk_object *wmk_consumerd_reply(uint16_t type);
 extern const struct wmk_object wmk_consumerd_hello_object, wmk_consumerd_trace_object, wmk_consumerd_rings_object,
 	wmk_consumerd_metadata_object,
-	wmk_consumerd_target_object, wmk_consumerd_report_object, wmk_consumerd_held_object, wmk_consumerd_full_object,
+	wmk_consumerd_target_object, wmk_consumerd_report_object, wmk_consumerd_list_item_object, wmk_consumerd_full_object,
 	wmk_consumerd_nothing_object;
 
 /*
@@ -225,13 +225,13 @@ struct wmk_consumerd_in {
 	struct wmk_in frames;
 	uint8_t *joined;
 	size_t len, cap;
-	bool fresh;                  /* `joined` was given out */
+	bool given_out;                  /* `joined` was given out */
 };
 /*
  * The next whole message: as wmk_in_frame(), *len bytes at *body, valid until the next call. -EMSGSIZE: parts without
  * an end. Receive with wmk_in_receive(&in->frames, ...).
  */
-int wmk_consumerd_take(struct wmk_consumerd_in *in, struct wmk_frame *frame, const void **body, size_t *len, int *fd);
+int wmk_consumerd_in_next(struct wmk_consumerd_in *in, struct wmk_frame *frame, const void **body, size_t *len, int *fd);
 void wmk_consumerd_in_free(struct wmk_consumerd_in *in);
 
 #endif

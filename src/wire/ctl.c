@@ -10,7 +10,7 @@
 #include <waymark/detail/abi.h>
 
 #define PATH_BYTES WMK_OBJECT_TEXT_MAX
-#define SENTENCE 1024u
+#define MESSAGE_BYTES 1024u
 #define TYPE_BYTES 512u
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -32,23 +32,23 @@ static const char *const levels[] = {
 };
 static const char *const event_kinds[] = { "event", "marker", "text", "guard", "begin", "end", "counter" };
 static const char *const track_kinds[] = { "pid", "uid", "gid", "kernel_pid" };
-static const char *const regenerate_whats[] = { "metadata", "statedump" };
+static const char *const regenerate_kinds[] = { "metadata", "statedump" };
 
 /* A number without a word makes a whole answer undecodable. */
-#define ALL_HAVE_WORDS(words, last) _Static_assert(COUNT(words) == (last) + 1, "one word for each number")
-ALL_HAVE_WORDS(domain_kinds, WMK_DOMAIN_KERNEL);
-ALL_HAVE_WORDS(modes, WMK_MODE_OVERWRITE);
-ALL_HAVE_WORDS(buffers, WMK_BUFFERS_PID);
-ALL_HAVE_WORDS(call_arguments, WMK_CALL_ARGUMENTS_NONE);
-ALL_HAVE_WORDS(calls_by, WMK_CALLS_BY_TRACEFS);
-ALL_HAVE_WORDS(wmk_ctl_trace_formats, WMK_TRACE_CTF_2);
-ALL_HAVE_WORDS(wmk_ctl_clocks, WMK_CTL_CLOCK_PLUGIN);
-ALL_HAVE_WORDS(rule_probes, WMK_RULE_USER_PROBE_RETURN);
-ALL_HAVE_WORDS(level_ops, WMK_LEVEL_BETWEEN);
-ALL_HAVE_WORDS(levels, WAYMARK_LEVEL_DEBUG);
-ALL_HAVE_WORDS(event_kinds, WAYMARK_KIND_COUNTER);
-ALL_HAVE_WORDS(track_kinds, WMK_TRACK_KINDS - 1);
-ALL_HAVE_WORDS(regenerate_whats, WMK_REGENERATE_STATEDUMP);
+#define ALL_HAVE_NAMES(names, last) _Static_assert(COUNT(names) == (last) + 1, "one word for each number")
+ALL_HAVE_NAMES(domain_kinds, WMK_DOMAIN_KERNEL);
+ALL_HAVE_NAMES(modes, WMK_MODE_OVERWRITE);
+ALL_HAVE_NAMES(buffers, WMK_BUFFERS_PID);
+ALL_HAVE_NAMES(call_arguments, WMK_CALL_ARGUMENTS_NONE);
+ALL_HAVE_NAMES(calls_by, WMK_CALLS_BY_TRACEFS);
+ALL_HAVE_NAMES(wmk_ctl_trace_formats, WMK_TRACE_CTF_2);
+ALL_HAVE_NAMES(wmk_ctl_clocks, WMK_CTL_CLOCK_PLUGIN);
+ALL_HAVE_NAMES(rule_probes, WMK_RULE_USER_PROBE_RETURN);
+ALL_HAVE_NAMES(level_ops, WMK_LEVEL_BETWEEN);
+ALL_HAVE_NAMES(levels, WAYMARK_LEVEL_DEBUG);
+ALL_HAVE_NAMES(event_kinds, WAYMARK_KIND_COUNTER);
+ALL_HAVE_NAMES(track_kinds, WMK_TRACK_KINDS - 1);
+ALL_HAVE_NAMES(regenerate_kinds, WMK_REGENERATE_STATEDUMP);
 
 /* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
 
@@ -99,7 +99,7 @@ static const struct wmk_member channel_members[] = {
 	WMK_MEMBER_OF_OBJECT(wmk_ctl_channel, counts, wmk_counts, wmk_ctl_counts_object),
 	WMK_MEMBER_OF_ENUM(wmk_ctl_channel, call_arguments, call_arguments),
 	WMK_MEMBER_OF_ENUM(wmk_ctl_channel, calls_by, calls_by),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_channel, calls_why, SENTENCE),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_channel, calls_why, MESSAGE_BYTES),
 };
 const struct wmk_object wmk_ctl_channel_object = WMK_OBJECT_OF("channel", wmk_ctl_channel, channel_members);
 
@@ -119,10 +119,10 @@ static const struct wmk_member unrecorded_members[] = {
 	WMK_MEMBER_OF_U64(wmk_ctl_unrecorded, pid),
 	WMK_MEMBER_OF_U64(wmk_ctl_unrecorded, uid),
 	WMK_MEMBER_OF_TEXT(wmk_ctl_unrecorded, name, WMK_CTL_NAME_MAX),
-	{ "reason", WMK_MEMBER_ENUM, offsetof(struct wmk_ctl_unrecorded, reason), 0, NULL, wmk_unrecorded_words,
+	{ "reason", WMK_MEMBER_ENUM, offsetof(struct wmk_ctl_unrecorded, reason), 0, NULL, wmk_unrecorded_names,
 	  WMK_UNRECORDED_REASONS },
 	WMK_MEMBER_OF_BOOL(wmk_ctl_unrecorded, in_part),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_unrecorded, why, SENTENCE),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_unrecorded, why, MESSAGE_BYTES),
 };
 const struct wmk_object wmk_ctl_unrecorded_object = WMK_OBJECT_OF("unrecorded", wmk_ctl_unrecorded, unrecorded_members);
 
@@ -182,7 +182,7 @@ static const struct wmk_member app_members[] = {
 	WMK_MEMBER_OF_TEXT(wmk_ctl_app, exe, PATH_BYTES),
 	WMK_MEMBER_OF_BOOL(wmk_ctl_app, connected),
 	WMK_MEMBER_OF_U32(wmk_ctl_app, n_events),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_app, why, SENTENCE),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_app, why, MESSAGE_BYTES),
 	WMK_MEMBER_OF_LIST(wmk_ctl_app, events, wmk_ctl_event_object, 1u << 20),
 };
 const struct wmk_object wmk_ctl_app_object = WMK_OBJECT_OF("app", wmk_ctl_app, app_members);
@@ -235,8 +235,8 @@ static const struct wmk_member create_members[] = {
 };
 static const struct wmk_object create_object = WMK_OBJECT_OF("create", wmk_ctl_create, create_members);
 
-static const struct wmk_member which_members[] = { WMK_MEMBER_OF_TEXT(wmk_ctl_which, session, WMK_CTL_NAME_MAX) };
-static const struct wmk_object which_object = WMK_OBJECT_OF("which", wmk_ctl_which, which_members);
+static const struct wmk_member session_name_members[] = { WMK_MEMBER_OF_TEXT(wmk_ctl_session_name, session, WMK_CTL_NAME_MAX) };
+static const struct wmk_object session_name_object = WMK_OBJECT_OF("which", wmk_ctl_session_name, session_name_members);
 
 static const struct wmk_member list_sessions_members[] = { WMK_MEMBER_OF_TEXT(wmk_ctl_list_sessions, session,
 									      WMK_CTL_NAME_MAX) };
@@ -306,7 +306,7 @@ static const struct wmk_object track_object = WMK_OBJECT_OF("track", wmk_ctl_tra
 
 static const struct wmk_member regenerate_members[] = {
 	WMK_MEMBER_OF_TEXT(wmk_ctl_regenerate, session, WMK_CTL_NAME_MAX),
-	WMK_MEMBER_OF_ENUM(wmk_ctl_regenerate, what, regenerate_whats),
+	WMK_MEMBER_OF_ENUM(wmk_ctl_regenerate, what, regenerate_kinds),
 };
 static const struct wmk_object regenerate_object = WMK_OBJECT_OF("regenerate", wmk_ctl_regenerate, regenerate_members);
 
@@ -315,9 +315,9 @@ static const struct wmk_object regenerate_object = WMK_OBJECT_OF("regenerate", w
 const struct wmk_ctl_command wmk_ctl_commands[] = {
 	{ WMK_CTL_VERSION, "version", &wmk_ctl_nothing_object, &wmk_ctl_version_reply_object },
 	{ WMK_CTL_CREATE, "create", &create_object, &wmk_ctl_outcome_object },
-	{ WMK_CTL_DESTROY, "destroy", &which_object, &wmk_ctl_outcome_object },
-	{ WMK_CTL_START, "start", &which_object, &wmk_ctl_outcome_object },
-	{ WMK_CTL_STOP, "stop", &which_object, &wmk_ctl_outcome_object },
+	{ WMK_CTL_DESTROY, "destroy", &session_name_object, &wmk_ctl_outcome_object },
+	{ WMK_CTL_START, "start", &session_name_object, &wmk_ctl_outcome_object },
+	{ WMK_CTL_STOP, "stop", &session_name_object, &wmk_ctl_outcome_object },
 	{ WMK_CTL_LIST_SESSIONS, "list-sessions", &list_sessions_object, &wmk_ctl_sessions_object },
 	{ WMK_CTL_LIST_APPS, "list-apps", &list_apps_object, &wmk_ctl_apps_object },
 	{ WMK_CTL_ENABLE_CHANNEL, "enable-channel", &enable_channel_object, &wmk_ctl_outcome_object },
@@ -327,7 +327,7 @@ const struct wmk_ctl_command wmk_ctl_commands[] = {
 	{ WMK_CTL_ADD_CONTEXT, "add-context", &add_context_object, &wmk_ctl_outcome_object },
 	{ WMK_CTL_TRACK, "track", &track_object, &wmk_ctl_outcome_object },
 	{ WMK_CTL_UNTRACK, "untrack", &track_object, &wmk_ctl_outcome_object },
-	{ WMK_CTL_CLEAR, "clear", &which_object, &wmk_ctl_outcome_object },
+	{ WMK_CTL_CLEAR, "clear", &session_name_object, &wmk_ctl_outcome_object },
 	{ WMK_CTL_REGENERATE, "regenerate", &regenerate_object, &wmk_ctl_outcome_object },
 	{ WMK_CTL_SHUTDOWN, "shutdown", &wmk_ctl_nothing_object, &wmk_ctl_nothing_object },
 	{ WMK_CTL_LIST_KERNEL, "list-kernel", &list_kernel_object, &wmk_ctl_kernel_object },

@@ -234,7 +234,7 @@ struct wmk_ctl_create {
 	struct wmk_ctl_settings settings;
 };
 /* DESTROY, START, STOP, CLEAR; "": all of the client's (DESTROY, STOP) */
-struct wmk_ctl_which { const char *session; };
+struct wmk_ctl_session_name { const char *session; };
 struct wmk_ctl_list_sessions { const char *session; };     /* "": all that the client may see */
 struct wmk_ctl_sessions { struct wmk_list sessions; };
 struct wmk_ctl_list_apps { bool events; const char *pattern; uint64_t pid; };   /* pattern "": all; pid 0: all */

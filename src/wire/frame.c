@@ -24,7 +24,7 @@
  */
 #define FDS_OF_A_MESSAGE 253u
 /* bytes of a piece with several descriptors: the smallest socket buffer takes so many as a whole */
-#define TOGETHER 2048u
+#define SHARED_PIECE_BYTES 2048u
 
 /* ── out ─────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -37,7 +37,7 @@ static void out_compact(struct wmk_out *out)
 	out->sent = 0;
 }
 
-static int out_room(struct wmk_out *out, size_t need)
+static int out_reserve(struct wmk_out *out, size_t need)
 {
 	if (out->sent && need > out->cap - out->len)
 		out_compact(out);
@@ -81,7 +81,7 @@ static int frame_append(struct wmk_out *out, struct wmk_frame *frame, const void
 		return wmk_error(-EMSGSIZE, "a message of %zu bytes: %u may be", a_len + b_len, WMK_FRAME_MAX);
 	frame->length = (uint32_t)(a_len + b_len);
 	frame->version = WMK_WIRE_VERSION;
-	int err = out_room(out, sizeof(*frame) + a_len + b_len);
+	int err = out_reserve(out, sizeof(*frame) + a_len + b_len);
 	if (err == 0 && fd >= 0) {
 		frame->flags = WMK_FRAME_FD;
 		err = out_fd(out, fd);
@@ -121,11 +121,11 @@ static struct piece piece_next(const struct wmk_out *out)
 	if (out->n_fds == 0)
 		return piece;
 	while (piece.n_fds < out->n_fds && piece.n_fds < WMK_WIRE_FDS_AT_ONCE &&
-	       out->fds[piece.n_fds].at < out->sent + TOGETHER)
+	       out->fds[piece.n_fds].at < out->sent + SHARED_PIECE_BYTES)
 		piece.n_fds++;
 	/* one that is at its beginning goes with however long a piece */
 	if (piece.n_fds > 1 || (piece.n_fds == 1 && out->fds[0].at > out->sent))
-		piece.end = out->len < out->sent + TOGETHER ? out->len : out->sent + TOGETHER;
+		piece.end = out->len < out->sent + SHARED_PIECE_BYTES ? out->len : out->sent + SHARED_PIECE_BYTES;
 	if (piece.n_fds < out->n_fds && out->fds[piece.n_fds].at < piece.end)
 		piece.end = out->fds[piece.n_fds].at;
 	return piece;
@@ -184,7 +184,7 @@ int wmk_out_send(struct wmk_out *out, int sock)
 	return 1;
 }
 
-void wmk_out_rest(struct wmk_out *out)
+void wmk_out_idle(struct wmk_out *out)
 {
 	if (out->sent < out->len)
 		return;
@@ -204,7 +204,7 @@ void wmk_out_free(struct wmk_out *out)
 /* ── in ──────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Room to read into: for the rest of the frame that has begun, but at most as much again as has come. */
-static int in_room(struct wmk_in *in)
+static int in_reserve(struct wmk_in *in)
 {
 	struct wmk_frame frame;
 	size_t want = IN_START;
@@ -232,7 +232,7 @@ static int in_room(struct wmk_in *in)
 	return in->len < in->cap ? 0 : wmk_error(-ENOBUFS, "messages are waiting to be taken");
 }
 
-static void give_up(const struct wmk_in *in, int fd)
+static void close_unclaimed(const struct wmk_in *in, int fd)
 {
 	if (in->close_fd)
 		in->close_fd(fd, in->whose);
@@ -255,7 +255,7 @@ static size_t fds_take(struct wmk_in *in, struct msghdr *msg)
 			if (in->n_fds < WMK_WIRE_FDS)
 				in->fds[in->n_fds++] = fd;
 			else
-				give_up(in, fd);
+				close_unclaimed(in, fd);
 		}
 	}
 	return came;
@@ -267,7 +267,7 @@ int wmk_in_receive(struct wmk_in *in, int sock)
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(FDS_OF_A_MESSAGE * sizeof(int))];
 	} control;
-	int err = in_room(in);
+	int err = in_reserve(in);
 
 	if (err < 0)
 		return err;
@@ -293,7 +293,7 @@ int wmk_in_receive(struct wmk_in *in, int sock)
 static void fds_close(struct wmk_in *in)
 {
 	while (in->n_fds)
-		give_up(in, in->fds[--in->n_fds]);
+		close_unclaimed(in, in->fds[--in->n_fds]);
 }
 
 int wmk_in_frame(struct wmk_in *in, struct wmk_frame *frame, const void **body, int *fd)
@@ -332,7 +332,7 @@ int wmk_in_frame(struct wmk_in *in, struct wmk_frame *frame, const void **body, 
 	return 1;
 }
 
-void wmk_in_rest(struct wmk_in *in)
+void wmk_in_idle(struct wmk_in *in)
 {
 	if (in->next < in->len || in->n_fds)
 		return;

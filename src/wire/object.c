@@ -19,7 +19,7 @@ _Static_assert(WMK_OBJECT_PART_MAX + sizeof(struct wmk_frame) <= WMK_WIRE_KEEP, 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are sent as they lie in memory");
 
 /* Where a walk is: the members that it went through, and in lists the element. */
-struct path {
+struct object_path {
 	struct {
 		const char *name;
 		long element;        /* -1: none */
@@ -27,7 +27,7 @@ struct path {
 	unsigned depth;
 };
 
-static int path_push(struct path *path, const char *name, int err)
+static int path_push(struct object_path *path, const char *name, int err)
 {
 	if (path->depth == WMK_OBJECT_DEPTH_MAX)
 		return wmk_error(err, "an object in more than %u others, at its member %s", WMK_OBJECT_DEPTH_MAX, name);
@@ -36,17 +36,17 @@ static int path_push(struct path *path, const char *name, int err)
 	return 0;
 }
 
-static void path_element(struct path *path, uint32_t element)
+static void path_element(struct object_path *path, uint32_t element)
 {
 	path->steps[path->depth - 1].element = element;
 }
 
-static void path_pop(struct path *path)
+static void path_pop(struct object_path *path)
 {
 	path->depth--;
 }
 
-static int path_error(const struct path *path, const char *name, int err, const char *what, unsigned long long number,
+static int path_error(const struct object_path *path, const char *name, int err, const char *what, unsigned long long number,
 		      unsigned long long limit)
 {
 	char text[100];
@@ -103,26 +103,26 @@ static size_t element_size(const struct wmk_member *m)
 
 /* ── encoding ────────────────────────────────────────────────────────────────────────────────────────── */
 
-struct writer {
+struct object_writer {
 	uint8_t *bytes;
 	size_t len, cap;
-	struct path path;
+	struct object_path path;
 	struct wmk_out *out; /* what fills a frame is appended here; NULL: all stays in `bytes` */
 	uint32_t request;
-	size_t gone;         /* bytes that were appended */
+	size_t appended;         /* bytes that were appended */
 };
 
 /* Append what there is as a frame, and begin anew. */
-static int put_frame(struct writer *w, uint16_t type)
+static int put_frame(struct object_writer *w, uint16_t type)
 {
 	const int err = wmk_out_frame(w->out, (enum wmk_msg)type, w->request, w->bytes, w->len, -1);
 
-	w->gone += w->len;
+	w->appended += w->len;
 	w->len = 0;
 	return err;
 }
 
-static int keep(struct writer *w, const uint8_t *data, size_t size)
+static int buffer_append(struct object_writer *w, const uint8_t *data, size_t size)
 {
 	if (size > w->cap - w->len) {
 		size_t cap = w->cap ? w->cap : 256;
@@ -141,15 +141,15 @@ static int keep(struct writer *w, const uint8_t *data, size_t size)
 	return 0;
 }
 
-static int put(struct writer *w, const void *data, size_t size)
+static int put(struct object_writer *w, const void *data, size_t size)
 {
 	const uint8_t *at = data;
 
-	if (size > WMK_OBJECT_MAX - w->gone - w->len)
+	if (size > WMK_OBJECT_MAX - w->appended - w->len)
 		return wmk_error(-EMSGSIZE, "the message is larger than %u bytes", WMK_OBJECT_MAX);
 	while (w->out && size > WMK_OBJECT_PART_MAX - w->len) {
 		const size_t fits = WMK_OBJECT_PART_MAX - w->len;
-		int err = keep(w, at, fits);
+		int err = buffer_append(w, at, fits);
 
 		if (err == 0)
 			err = put_frame(w, WMK_OBJECT_PART);
@@ -158,10 +158,10 @@ static int put(struct writer *w, const void *data, size_t size)
 		at += fits;
 		size -= fits;
 	}
-	return keep(w, at, size);
+	return buffer_append(w, at, size);
 }
 
-static int put_text(struct writer *w, const struct wmk_member *m, const char *text, size_t limit)
+static int put_text(struct object_writer *w, const struct wmk_member *m, const char *text, size_t limit)
 {
 	size_t len = strnlen(text, limit + 1);
 	uint32_t length = (uint32_t)len;
@@ -172,9 +172,9 @@ static int put_text(struct writer *w, const struct wmk_member *m, const char *te
 	return err < 0 ? err : put(w, text, len);
 }
 
-static int put_object(struct writer *w, const struct wmk_object *is, const void *object);
+static int put_object(struct object_writer *w, const struct wmk_object *is, const void *object);
 
-static int put_list(struct writer *w, const struct wmk_member *m, const struct wmk_list *list)
+static int put_list(struct object_writer *w, const struct wmk_member *m, const struct wmk_list *list)
 {
 	if (list->n > m->limit)
 		return path_error(&w->path, m->name, -EMSGSIZE, "elements", list->n, m->limit);
@@ -197,19 +197,19 @@ static int put_list(struct writer *w, const struct wmk_member *m, const struct w
 	return err;
 }
 
-static int put_number(struct writer *w, const struct wmk_member *m, const uint8_t *at)
+static int put_number(struct object_writer *w, const struct wmk_member *m, const uint8_t *at)
 {
 	uint32_t word;
 
 	if (m->kind == WMK_MEMBER_ENUM) {
 		memcpy(&word, at, sizeof(word));
-		if (word >= m->n_words)
-			return path_error(&w->path, m->name, -EINVAL, "number of a word", word, m->n_words - 1);
+		if (word >= m->n_names)
+			return path_error(&w->path, m->name, -EINVAL, "number of a word", word, m->n_names - 1);
 	}
 	return put(w, at, number_size(m->kind));
 }
 
-static int put_member(struct writer *w, const struct wmk_member *m, const void *object)
+static int put_member(struct object_writer *w, const struct wmk_member *m, const void *object)
 {
 	switch (m->kind) {
 	case WMK_MEMBER_TEXT:
@@ -232,7 +232,7 @@ static int put_member(struct writer *w, const struct wmk_member *m, const void *
 	}
 }
 
-static int put_object(struct writer *w, const struct wmk_object *is, const void *object)
+static int put_object(struct object_writer *w, const struct wmk_object *is, const void *object)
 {
 	int err = 0;
 
@@ -241,7 +241,7 @@ static int put_object(struct writer *w, const struct wmk_object *is, const void 
 	return err;
 }
 
-static int put_all(struct writer *w, const struct wmk_object *is, const void *object)
+static int put_all(struct object_writer *w, const struct wmk_object *is, const void *object)
 {
 	const int err = put_object(w, is, object);
 
@@ -250,7 +250,7 @@ static int put_all(struct writer *w, const struct wmk_object *is, const void *ob
 
 long wmk_object_encode(const struct wmk_object *is, const void *object, uint8_t **bytes)
 {
-	struct writer w = { 0 };
+	struct object_writer w = { 0 };
 	const int err = put_all(&w, is, object);
 
 	if (err == 0) {
@@ -265,7 +265,7 @@ long wmk_object_encode(const struct wmk_object *is, const void *object, uint8_t 
 int wmk_object_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is,
 		    const void *object)
 {
-	struct writer w = { .out = out, .request = request };
+	struct object_writer w = { .out = out, .request = request };
 	const size_t before = wmk_out_queued(out);
 	int err = put_all(&w, is, object);
 
@@ -279,22 +279,22 @@ int wmk_object_send(struct wmk_out *out, uint16_t type, uint32_t request, const 
 
 /* ── decoding ────────────────────────────────────────────────────────────────────────────────────────── */
 
-#define KNOWN 256u           /* texts that are remembered: a power of two */
-#define KNOWN_LEN_MAX 64u
+#define CACHED 256u           /* texts that are remembered: a power of two */
+#define CACHED_LEN_MAX 64u
 
-struct reader {
+struct object_reader {
 	const uint8_t *at;
 	size_t left;
 	struct wmk_arena *arena;
-	struct path path;
+	struct object_path path;
 	/*
 	 * Lists say the same again and again (a thousand programs of one build, their events): the last of each place
 	 * is taken again.
 	 */
-	const char *known[KNOWN];
+	const char *cached[CACHED];
 };
 
-static int get(struct reader *r, const struct wmk_member *m, void *to, size_t size)
+static int get(struct object_reader *r, const struct wmk_member *m, void *to, size_t size)
 {
 	if (size > r->left)
 		return path_error(&r->path, m->name, -EPROTO, "bytes that are missing in the message", size, r->left);
@@ -305,25 +305,25 @@ static int get(struct reader *r, const struct wmk_member *m, void *to, size_t si
 }
 
 /* The next `len` bytes, which are there and have no zero among them; NULL: no memory. */
-static const char *take_text(struct reader *r, uint32_t len)
+static const char *take_text(struct object_reader *r, uint32_t len)
 {
-	const char *none = NULL, **known = len > KNOWN_LEN_MAX
+	const char *none = NULL, **cached = len > CACHED_LEN_MAX
 						   ? &none
-						   : &r->known[wmk_hash_bytes(WMK_HASH_BEGIN, r->at, len) % KNOWN];
+						   : &r->cached[wmk_hash_bytes(WMK_HASH_BEGIN, r->at, len) % CACHED];
 
-	if (!*known || strncmp(*known, (const char *)r->at, len) != 0 || (*known)[len]) {
+	if (!*cached || strncmp(*cached, (const char *)r->at, len) != 0 || (*cached)[len]) {
 		char *copy = wmk_arena_alloc(r->arena, (size_t)len + 1);
 
 		if (!copy)
 			return NULL;
-		*known = memcpy(copy, r->at, len);
+		*cached = memcpy(copy, r->at, len);
 	}
 	r->at += len;
 	r->left -= len;
-	return *known;
+	return *cached;
 }
 
-static int get_text(struct reader *r, const struct wmk_member *m, uint8_t *to, size_t limit)
+static int get_text(struct object_reader *r, const struct wmk_member *m, uint8_t *to, size_t limit)
 {
 	const char *empty = "";
 	uint32_t len = 0;
@@ -351,7 +351,7 @@ static int get_text(struct reader *r, const struct wmk_member *m, uint8_t *to, s
 }
 
 /* The fewest bytes that an object of the table is encoded in. */
-static size_t least_size(const struct wmk_object *is)
+static size_t min_size(const struct wmk_object *is)
 {
 	size_t size = 0;
 
@@ -359,7 +359,7 @@ static size_t least_size(const struct wmk_object *is)
 		const struct wmk_member *m = &is->members[i];
 
 		if (m->kind == WMK_MEMBER_OBJECT)
-			size += least_size(m->of);
+			size += min_size(m->of);
 		else if (m->kind == WMK_MEMBER_TEXT || m->kind == WMK_MEMBER_LIST || m->kind == WMK_MEMBER_TEXTS ||
 			 m->kind == WMK_MEMBER_NUMBERS)
 			size += sizeof(uint32_t);
@@ -369,16 +369,16 @@ static size_t least_size(const struct wmk_object *is)
 	return size ? size : 1;
 }
 
-static size_t element_least(const struct wmk_member *m)
+static size_t element_min_size(const struct wmk_member *m)
 {
-	return m->kind == WMK_MEMBER_LIST    ? least_size(m->of)
+	return m->kind == WMK_MEMBER_LIST    ? min_size(m->of)
 	       : m->kind == WMK_MEMBER_TEXTS ? sizeof(uint32_t)
 					     : sizeof(uint64_t);
 }
 
-static int get_object(struct reader *r, const struct wmk_object *is, uint8_t *object);
+static int get_object(struct object_reader *r, const struct wmk_object *is, uint8_t *object);
 
-static int get_list(struct reader *r, const struct wmk_member *m, struct wmk_list *list)
+static int get_list(struct object_reader *r, const struct wmk_member *m, struct wmk_list *list)
 {
 	uint32_t n = 0;
 	int err = get(r, m, &n, sizeof(n));
@@ -387,8 +387,8 @@ static int get_list(struct reader *r, const struct wmk_member *m, struct wmk_lis
 		return err;
 	if (n > m->limit)
 		return path_error(&r->path, m->name, -EPROTO, "elements", n, m->limit);
-	if (n > r->left / element_least(m))
-		return path_error(&r->path, m->name, -EPROTO, "elements in the message", n, r->left / element_least(m));
+	if (n > r->left / element_min_size(m))
+		return path_error(&r->path, m->name, -EPROTO, "elements in the message", n, r->left / element_min_size(m));
 	err = wmk_arena_list(r->arena, list, n, element_size(m));
 	if (err == 0)
 		err = path_push(&r->path, m->name, -EPROTO);
@@ -408,7 +408,7 @@ static int get_list(struct reader *r, const struct wmk_member *m, struct wmk_lis
 	return err;
 }
 
-static int get_number(struct reader *r, const struct wmk_member *m, uint8_t *to)
+static int get_number(struct object_reader *r, const struct wmk_member *m, uint8_t *to)
 {
 	uint8_t bytes[16];
 	uint32_t word;
@@ -419,13 +419,13 @@ static int get_number(struct reader *r, const struct wmk_member *m, uint8_t *to)
 	memcpy(&word, bytes, sizeof(word));
 	if (m->kind == WMK_MEMBER_BOOL && bytes[0] > 1)
 		return path_error(&r->path, m->name, -EPROTO, "truth", bytes[0], 1);
-	if (m->kind == WMK_MEMBER_ENUM && word >= m->n_words)
-		return path_error(&r->path, m->name, -EPROTO, "number of a word", word, m->n_words - 1);
+	if (m->kind == WMK_MEMBER_ENUM && word >= m->n_names)
+		return path_error(&r->path, m->name, -EPROTO, "number of a word", word, m->n_names - 1);
 	memcpy(to, bytes, number_size(m->kind));
 	return 0;
 }
 
-static int get_member(struct reader *r, const struct wmk_member *m, uint8_t *object)
+static int get_member(struct object_reader *r, const struct wmk_member *m, uint8_t *object)
 {
 	switch (m->kind) {
 	case WMK_MEMBER_TEXT:
@@ -448,7 +448,7 @@ static int get_member(struct reader *r, const struct wmk_member *m, uint8_t *obj
 	}
 }
 
-static int get_object(struct reader *r, const struct wmk_object *is, uint8_t *object)
+static int get_object(struct object_reader *r, const struct wmk_object *is, uint8_t *object)
 {
 	int err = 0;
 
@@ -459,7 +459,7 @@ static int get_object(struct reader *r, const struct wmk_object *is, uint8_t *ob
 
 int wmk_object_decode(const struct wmk_object *is, const void *body, size_t len, void *object, struct wmk_arena *arena)
 {
-	struct reader r = { .at = body, .left = len, .arena = arena };
+	struct object_reader r = { .at = body, .left = len, .arena = arena };
 
 	memset(object, 0, is->size);
 	if (len > WMK_OBJECT_MAX)

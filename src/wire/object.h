@@ -54,8 +54,8 @@ struct wmk_member {
 	uint32_t offset;
 	uint32_t limit;      /* TEXT: bytes, LIST, TEXTS, NUMBERS: elements */
 	const struct wmk_object *of;
-	const char *const *words;
-	uint32_t n_words;
+	const char *const *names;
+	uint32_t n_names;
 };
 
 struct wmk_object {
@@ -73,15 +73,15 @@ struct wmk_object {
 #define WMK_MEMBER_OF_I64(s, m) { .name = #m, .kind = WMK_MEMBER_I64, .offset = WMK_MEMBER_AT(s, m, int64_t) }
 #define WMK_MEMBER_OF_BOOL(s, m) { .name = #m, .kind = WMK_MEMBER_BOOL, .offset = WMK_MEMBER_AT(s, m, bool) }
 #define WMK_MEMBER_OF_ENUM(s, m, w) \
-	{ .name = #m, .kind = WMK_MEMBER_ENUM, .offset = WMK_MEMBER_AT(s, m, uint32_t), .words = (w), .n_words = sizeof(w) / sizeof((w)[0]) }
+	{ .name = #m, .kind = WMK_MEMBER_ENUM, .offset = WMK_MEMBER_AT(s, m, uint32_t), .names = (w), .n_names = sizeof(w) / sizeof((w)[0]) }
 #define WMK_MEMBER_OF_TEXT(s, m, max) \
 	{ .name = #m, .kind = WMK_MEMBER_TEXT, .offset = WMK_MEMBER_AT(s, m, const char *), .limit = (max) }
 /* The same for a member `m` of the structure that `s` has in `in`; it is encoded as a member of `s`. */
 #define WMK_MEMBER_IN_U64(s, in, m) { .name = #m, .kind = WMK_MEMBER_U64, .offset = WMK_MEMBER_AT(s, in.m, uint64_t) }
 #define WMK_MEMBER_IN_BOOL(s, in, m) { .name = #m, .kind = WMK_MEMBER_BOOL, .offset = WMK_MEMBER_AT(s, in.m, bool) }
 #define WMK_MEMBER_IN_ENUM(s, in, m, w, n) \
-	{ .name = #m, .kind = WMK_MEMBER_ENUM, .offset = WMK_MEMBER_AT(s, in.m, uint32_t), .words = (w), \
-	  .n_words = (n) }
+	{ .name = #m, .kind = WMK_MEMBER_ENUM, .offset = WMK_MEMBER_AT(s, in.m, uint32_t), .names = (w), \
+	  .n_names = (n) }
 #define WMK_MEMBER_IN_TEXT(s, in, m, max) \
 	{ .name = #m, .kind = WMK_MEMBER_TEXT, .offset = WMK_MEMBER_AT(s, in.m, const char *), .limit = (max) }
 #define WMK_MEMBER_OF_UUID(s, m) { .name = #m, .kind = WMK_MEMBER_UUID, .offset = WMK_MEMBER_AT(s, m, uint8_t[16]) }
@@ -93,8 +93,8 @@ struct wmk_object {
 	{ .name = #m, .kind = WMK_MEMBER_TEXTS, .offset = WMK_MEMBER_AT(s, m, struct wmk_list), .limit = (max) }
 #define WMK_MEMBER_OF_NUMBERS(s, m, max) \
 	{ .name = #m, .kind = WMK_MEMBER_NUMBERS, .offset = WMK_MEMBER_AT(s, m, struct wmk_list), .limit = (max) }
-#define WMK_OBJECT_OF(words, s, members_) \
-	{ .name = (words), .size = sizeof(struct s), .members = (members_), .n_members = sizeof(members_) / sizeof((members_)[0]) }
+#define WMK_OBJECT_OF(names, s, members_) \
+	{ .name = (names), .size = sizeof(struct s), .members = (members_), .n_members = sizeof(members_) / sizeof((members_)[0]) }
 
 /*
  * All that was decoded; of short texts that are the same, mostly one. Starts from zeros. Its limit is on the sum of

@@ -47,17 +47,17 @@ static size_t append(char *buf, size_t size, size_t at, const char *text, uid_t 
 	return at;
 }
 
-int wmk_rundir_of(uid_t uid, const char *wanted, char *buf, size_t size)
+int wmk_rundir_of(uid_t uid, const char *chosen, char *buf, size_t size)
 {
 	const uid_t none = (uid_t)-1;
 	struct stat st;
 	char user[32];
 	size_t n;
 
-	if (wanted && *wanted) {
-		if (*wanted != '/')
-			return wmk_error(-EINVAL, "WAYMARK_RUNDIR=%.80s is not an absolute path", wanted);
-		n = append(buf, size, 0, wanted, none);
+	if (chosen && *chosen) {
+		if (*chosen != '/')
+			return wmk_error(-EINVAL, "WAYMARK_RUNDIR=%.80s is not an absolute path", chosen);
+		n = append(buf, size, 0, chosen, none);
 	} else if (uid == 0) {
 		n = append(buf, size, 0, "/run/waymark", none);
 	} else {

@@ -15,8 +15,8 @@ enum wmk_unrecorded {
 
 /* By reason, from 1. */
 #define WMK_UNRECORDED_REASONS 19
-extern const char *const wmk_unrecorded_words[WMK_UNRECORDED_REASONS];
-extern const char *const wmk_unrecorded_sentences[WMK_UNRECORDED_REASONS];
+extern const char *const wmk_unrecorded_names[WMK_UNRECORDED_REASONS];
+extern const char *const wmk_unrecorded_messages[WMK_UNRECORDED_REASONS];
 extern const bool wmk_unrecorded_in_part[WMK_UNRECORDED_REASONS];
 
 #endif

@@ -172,7 +172,7 @@ int wmk_out_frame_parts(struct wmk_out *out, enum wmk_msg type, const void *a, s
 /* Send what the socket takes (MSG_NOSIGNAL | MSG_DONTWAIT). 1: all sent; 0: more to send; -errno. */
 int wmk_out_send(struct wmk_out *out, int sock);
 /* Likewise. */
-void wmk_out_rest(struct wmk_out *out);
+void wmk_out_idle(struct wmk_out *out);
 void wmk_out_free(struct wmk_out *out);
 
 /* Growing input, bounded by one frame. */
@@ -200,7 +200,7 @@ int wmk_in_receive(struct wmk_in *in, int sock);
  */
 int wmk_in_frame(struct wmk_in *in, struct wmk_frame *frame, const void **body, int *fd);
 /* Nothing more comes for a while: gives the buffer back if it is empty. */
-void wmk_in_rest(struct wmk_in *in);
+void wmk_in_idle(struct wmk_in *in);
 void wmk_in_free(struct wmk_in *in);
 
 /* Bytes queued and not yet sent. */

@@ -48,7 +48,7 @@ static int answer_to(struct link *link, uint32_t request)
 	int fd, err, got;
 
 	do {
-		while ((got = wmk_consumerd_take(&link->in, &frame, &body, &len, &fd)) == 0) {
+		while ((got = wmk_consumerd_in_next(&link->in, &frame, &body, &len, &fd)) == 0) {
 			assert_int_equal(poll(&ready, 1, -1), 1);
 			assert_int_equal(wmk_in_receive(&link->in.frames, link->socket), 1);
 		}

@@ -283,7 +283,7 @@ static bool with_one_there(struct fake *fake, int sock, const struct wmk_frame *
 {
 	const bool is_create = frame->type == WMK_CTL_CREATE, is_destroy = frame->type == WMK_CTL_DESTROY;
 	const char *name = is_create    ? ((const struct wmk_ctl_create *)request)->name
-			   : is_destroy ? ((const struct wmk_ctl_which *)request)->session
+			   : is_destroy ? ((const struct wmk_ctl_session_name *)request)->session
 					: "";
 
 	fake->refuse = there_is_one && !strcmp(name, "two") ? WMK_CTL_CREATE : 0;

@@ -84,7 +84,7 @@ static int hear(int sock, struct wmk_consumerd_in *in, int *err)
 	int fd, got;
 
 	*err = 0;
-	while ((got = wmk_consumerd_take(in, &frame, &body, &len, &fd)) == 0) {
+	while ((got = wmk_consumerd_in_next(in, &frame, &body, &len, &fd)) == 0) {
 		if (poll(&ready, 1, LINK_MS) != 1)
 			fail_msg("no answer");
 		if (wmk_in_receive(&in->frames, sock) <= 0)

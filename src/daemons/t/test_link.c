@@ -474,7 +474,7 @@ static int slow_consumer(struct slow *slow, unsigned answers)
 
 		assert_int_equal(poll(&request, 1, LINK_MS), 1);
 		assert_true(wmk_in_receive(&in.frames, sock) > 0);
-		while (answers && wmk_consumerd_take(&in, &frame, &body, &len, &fd) == 1) {
+		while (answers && wmk_consumerd_in_next(&in, &frame, &body, &len, &fd) == 1) {
 			if (fd >= 0)
 				close(fd);
 			if (frame.type == WMK_CONSUMERD_HELLO)

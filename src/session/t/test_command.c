@@ -248,7 +248,7 @@ static const struct wmk_ctl_outcome *create(const char *name)
 
 static const struct wmk_ctl_outcome *which(uint16_t type, const char *name)
 {
-	return done(type, &(struct wmk_ctl_which){ name });
+	return done(type, &(struct wmk_ctl_session_name){ name });
 }
 
 static const struct wmk_ctl_outcome *enable(const char *session, const char *channel, const char *pattern)
@@ -312,11 +312,11 @@ static void names_and_places(void **state)
 	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "three", .path = place }, EBUSY, "session 'two'");
 	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "five", .home = scene.home }, E2BIG, "limit");
 	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "one", .home = scene.home }, EEXIST, "already");     /* room could be made */
-	refused(WMK_CTL_START, &(struct wmk_ctl_which){ "tow" }, ENOENT, "two");
-	refused(WMK_CTL_START, &(struct wmk_ctl_which){ "two" }, ENODATA, "enable an event first");
+	refused(WMK_CTL_START, &(struct wmk_ctl_session_name){ "tow" }, ENOENT, "two");
+	refused(WMK_CTL_START, &(struct wmk_ctl_session_name){ "two" }, ENODATA, "enable an event first");
 	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 4);
 	assert_int_equal(scene.ends, 4);
-	refused(WMK_CTL_START, &(struct wmk_ctl_which){ "two" }, ENOENT, "create one");
+	refused(WMK_CTL_START, &(struct wmk_ctl_session_name){ "two" }, ENOENT, "create one");
 }
 
 static void channels(void **state)
@@ -381,7 +381,7 @@ static void an_application_is_told(void **state)
 	assert_true(session_in(outcome, 0)->active);
 	assert_int_equal(outcome->unanswered.n, 0);
 	assert_int_equal(program_enabled(&app), 2);
-	refused(WMK_CTL_START, &(struct wmk_ctl_which){ "s" }, EALREADY, "active already");
+	refused(WMK_CTL_START, &(struct wmk_ctl_session_name){ "s" }, EALREADY, "active already");
 	which(WMK_CTL_CLEAR, "s");
 	assert_true(outlet.clears > 0);
 	done(WMK_CTL_REGENERATE, &(struct wmk_ctl_regenerate){ .session = "s", .what = WMK_REGENERATE_METADATA });
@@ -410,7 +410,7 @@ static void an_application_is_told(void **state)
 	outcome = which(WMK_CTL_STOP, "");
 	assert_true(session_in(outcome, 0)->counts.lost > 0);
 	assert_true(outlet.flushes > 0);
-	refused(WMK_CTL_STOP, &(struct wmk_ctl_which){ "s" }, EALREADY, "not active");
+	refused(WMK_CTL_STOP, &(struct wmk_ctl_session_name){ "s" }, EALREADY, "not active");
 	assert_int_equal(which(WMK_CTL_STOP, "")->sessions.n, 0);
 	outcome = which(WMK_CTL_DESTROY, "s");
 	assert_int_equal(outcome->sessions.n, 1);
@@ -428,7 +428,7 @@ static void what_cannot_be_recorded_is_told(void **state)
 	enable("s", "", "shop:*");
 	outlet.refuse = -EACCES;
 	if (scene.commands.daemon != 0)  /* whose programs will record is known: it does not start at all */
-		refused(WMK_CTL_START, &(struct wmk_ctl_which){ "s" }, EACCES, "the test wants no trace");
+		refused(WMK_CTL_START, &(struct wmk_ctl_session_name){ "s" }, EACCES, "the test wants no trace");
 	else
 		assert_true(warned(which(WMK_CTL_START, "s"), "the test wants no trace"));
 	outlet.refuse = 0;
@@ -461,13 +461,13 @@ static void who_may_what(void **state)
 	assert_int_equal(sessions->sessions.n, 1);
 	refused(WMK_CTL_LIST_SESSIONS, &(struct wmk_ctl_list_sessions){ "roots" }, ENOENT, "no session 'roots'");
 	assert_null(strstr(scene.words, "one of these"));
-	refused(WMK_CTL_DESTROY, &(struct wmk_ctl_which){ "roots" }, ENOENT, "roots");
+	refused(WMK_CTL_DESTROY, &(struct wmk_ctl_session_name){ "roots" }, ENOENT, "roots");
 	refused(WMK_CTL_SHUTDOWN, &(struct wmk_ctl_nothing){ 0 }, EACCES, "only root");
 	scene.peer.uid = 1001;
-	refused(WMK_CTL_DESTROY, &(struct wmk_ctl_which){ "mine" }, ENOENT, "mine");
+	refused(WMK_CTL_DESTROY, &(struct wmk_ctl_session_name){ "mine" }, ENOENT, "mine");
 	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 0);
 	scene.peer = (struct wmk_peer){ .pid = 1, .uid = 1000 };         /* a member no more */
-	refused(WMK_CTL_DESTROY, &(struct wmk_ctl_which){ "mine" }, ENOENT, "mine");
+	refused(WMK_CTL_DESTROY, &(struct wmk_ctl_session_name){ "mine" }, ENOENT, "mine");
 	scene.peer = (struct wmk_peer){ .pid = 1, .uid = 0 };
 	sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
 	assert_int_equal(sessions->sessions.n, 2);

@@ -35,12 +35,12 @@ struct all {
 	struct wmk_list leaves, texts, numbers;
 };
 
-static const char *const words[] = { "red", "green", "blue" };
-static const struct wmk_member leaf_members[] = { WMK_MEMBER_OF_TEXT(leaf, text, 10), WMK_MEMBER_OF_ENUM(leaf, word, words) };
+static const char *const names[] = { "red", "green", "blue" };
+static const struct wmk_member leaf_members[] = { WMK_MEMBER_OF_TEXT(leaf, text, 10), WMK_MEMBER_OF_ENUM(leaf, word, names) };
 static const struct wmk_object leaf_object = WMK_OBJECT_OF("leaf", leaf, leaf_members);
 static const struct wmk_member all_members[] = {
 	WMK_MEMBER_OF_U32(all, u32), WMK_MEMBER_OF_U64(all, u64), WMK_MEMBER_OF_I64(all, i64), WMK_MEMBER_OF_BOOL(all, truth),
-	WMK_MEMBER_OF_ENUM(all, word, words), WMK_MEMBER_OF_TEXT(all, text, 20), WMK_MEMBER_OF_UUID(all, uuid),
+	WMK_MEMBER_OF_ENUM(all, word, names), WMK_MEMBER_OF_TEXT(all, text, 20), WMK_MEMBER_OF_UUID(all, uuid),
 	WMK_MEMBER_OF_OBJECT(all, leaf, leaf, leaf_object), WMK_MEMBER_OF_LIST(all, leaves, leaf_object, 3),
 	WMK_MEMBER_OF_TEXTS(all, texts, 3), WMK_MEMBER_OF_NUMBERS(all, numbers, 3),
 };
@@ -550,8 +550,8 @@ static void check_table(const struct wmk_object *is, unsigned depth)
 			assert_true(m->limit > 0 && m->limit <= WMK_OBJECT_TEXT_MAX);
 		if (m->kind == WMK_MEMBER_LIST || m->kind == WMK_MEMBER_TEXTS || m->kind == WMK_MEMBER_NUMBERS)
 			assert_true(m->limit > 0);
-		for (unsigned j = 0; j < m->n_words; j++)
-			assert_non_null(m->words[j]);
+		for (unsigned j = 0; j < m->n_names; j++)
+			assert_non_null(m->names[j]);
 		for (unsigned j = 0; j < i; j++)
 			assert_string_not_equal(is->members[j].name, m->name);
 	}
