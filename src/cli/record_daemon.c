@@ -103,7 +103,7 @@ static int choose_place(struct through *t)
 		if (err >= 0)
 			err = wmk_cli_absolute_path(path, t->path, sizeof(t->path));
 		if (err >= 0)
-			err = wmk_store_reserve(t->path);
+			err = wmk_store_make_directory(t->path);
 	}
 	t->made_place = err == 0;
 	if (err == 0)

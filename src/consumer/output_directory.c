@@ -86,7 +86,7 @@ static int directory_write(struct wmk_output_stream *stream, const struct wmk_ct
 	int n = 0;
 
 	wmk_store_stream_pressure(stream->file, packet->pressure);
-	wmk_store_stream_place(stream->file, &head);
+	wmk_store_stream_prepare(stream->file, &head);
 	wmk_ctf_packet_encode(room, stream->trace->uuid, &head);
 	iov[n++] = (struct iovec){ room, WMK_CTF_PACKET_ROOM };
 	if (packet->room)
@@ -148,7 +148,7 @@ static void directory_note(struct wmk_output_trace *given, const char *words)
 
 	if (is && is->note)
 		is->note(is->data, words);
-	else if (wmk_store_remark(trace->store, words) < 0)
+	else if (wmk_store_comment(trace->store, words) < 0)
 		wmk_error_clear();
 }
 
@@ -213,7 +213,7 @@ static int join_budget(struct directory_output *output, struct wmk_store *store)
 	output->measured = err == 0;
 	pthread_mutex_unlock(&output->lock);
 	if (err == 0)
-		wmk_store_share(store, &output->budget, first);
+		wmk_store_set_budget(store, &output->budget, first);
 	return err;
 }
 
@@ -276,12 +276,12 @@ static int directory_trace_open(struct wmk_output *given, const struct wmk_outpu
 {
 	struct directory_output *output = (struct directory_output *)given;
 	struct wmk_store *store;
-	int err = wmk_store_as(output->is.uid, output->is.gid);
+	int err = wmk_store_identity_begin(output->is.uid, output->is.gid);
 
 	if (err < 0)
 		return err;
 	err = open_store(output, place, &store);
-	wmk_store_as_end();
+	wmk_store_identity_end();
 	if (err < 0)
 		return err;
 	err = wmk_output_directory_trace(store, place->uuid, trace);
@@ -296,12 +296,12 @@ static int directory_trace_open(struct wmk_output *given, const struct wmk_outpu
 static int directory_usage(struct wmk_output *given)
 {
 	struct directory_output *output = (struct directory_output *)given;
-	int err = output->is.max_size ? wmk_store_as(output->is.uid, output->is.gid) : 0;
+	int err = output->is.max_size ? wmk_store_identity_begin(output->is.uid, output->is.gid) : 0;
 
 	if (!output->is.max_size || err < 0)
 		return err;
 	err = wmk_store_measure(&output->budget, output->path);
-	wmk_store_as_end();
+	wmk_store_identity_end();
 	return err;
 }
 

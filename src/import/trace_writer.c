@@ -130,7 +130,7 @@ static int packet_write(struct wmk_import_trace *trace, struct stream *stream)
 	stream->head.content = stream->bytes.len - WMK_CTF_PACKET_ROOM;
 	stream->head.end_ts = stream->last;
 	stream->head.pad = 0;
-	wmk_store_stream_place(stream->out, &stream->head);
+	wmk_store_stream_prepare(stream->out, &stream->head);
 	wmk_ctf_packet_encode(stream->bytes.at, trace->uuid, &stream->head);
 	iov[0] = (struct iovec){ .iov_base = stream->bytes.at, .iov_len = stream->bytes.len };
 	iov[1] = (struct iovec){ .iov_base = zeros, .iov_len = wmk_ctf_packet_size(&stream->head) - stream->bytes.len };

@@ -50,7 +50,7 @@ static int path_check(const char *what, const char *path)
  */
 static int place_is_free(const char *path, uid_t uid, gid_t gid)
 {
-	int err = wmk_store_as(uid, gid), entries = 0;
+	int err = wmk_store_identity_begin(uid, gid), entries = 0;
 	struct dirent *entry;
 
 	if (err < 0)
@@ -64,7 +64,7 @@ static int place_is_free(const char *path, uid_t uid, gid_t gid)
 		closedir(dir);
 	else if (fd >= 0)
 		close(fd);
-	wmk_store_as_end();
+	wmk_store_identity_end();
 	if (entries)
 		return wmk_error(-ENOTEMPTY, "%.100s is not empty: name a directory that is absent or empty", path);
 	if (err == -ENOTDIR || err == -ELOOP)

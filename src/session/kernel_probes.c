@@ -65,13 +65,13 @@ static int make(const struct wmk_ctl_rule *rule, uid_t uid, gid_t gid, const str
 		struct wmk_probe **probe)
 {
 	const bool is_file = rule->probe == WMK_RULE_USER_PROBE || rule->probe == WMK_RULE_USER_PROBE_RETURN;
-	int err = is_file ? wmk_store_as(uid, gid) : 0;
+	int err = is_file ? wmk_store_identity_begin(uid, gid) : 0;
 
 	if (err < 0)
 		return err;
 	err = wmk_probe_make(kind_of(rule->probe), rule->place, options, probe);
 	if (is_file)
-		wmk_store_as_end();
+		wmk_store_identity_end();
 	return err;
 }
 

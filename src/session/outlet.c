@@ -506,13 +506,13 @@ static int each_left(void *data, const struct wmk_trace_info *session, int (*one
 		     void *one_data)
 {
 	struct left left = { one, one_data };
-	int err = wmk_store_as(session->uid, session->gid);
+	int err = wmk_store_identity_begin(session->uid, session->gid);
 
 	(void)data;
 	if (err < 0)
 		return err;
 	err = wmk_store_each_process(session->path, left_tell, &left);
-	wmk_store_as_end();
+	wmk_store_identity_end();
 	return err;
 }
 
@@ -520,14 +520,14 @@ static int forget_left(void *data, const struct wmk_trace_info *info)
 {
 	const char *begin = info->sub + strlen(WMK_SUB_PID), *end = strchr(begin, '/');
 	char name[256];
-	int err = wmk_store_as(info->uid, info->gid);
+	int err = wmk_store_identity_begin(info->uid, info->gid);
 
 	(void)data;
 	if (err < 0)
 		return err;
 	snprintf(name, sizeof(name), "%.*s", end ? (int)(end - begin) : 0, begin);
 	err = wmk_store_remove_process(info->path, name);
-	wmk_store_as_end();
+	wmk_store_identity_end();
 	return err;
 }
 

@@ -15,8 +15,8 @@
 #include "base/error.h"
 
 #define DEPTH_MAX 16               /* "ust/uid/1000/64-bit/index" is 5 */
-#define LOOK_BYTES (1u << 20)
-#define KEEP_PARTS 20u
+#define CHECK_BYTES (1u << 20)
+#define FREE_PARTS 20u
 
 uint64_t wmk_store_bytes(const struct wmk_store *store)
 {
@@ -24,32 +24,32 @@ uint64_t wmk_store_bytes(const struct wmk_store *store)
 }
 
 /* Unsigned numbers wrap: less is more by the complement. */
-void wmk_store_found(struct wmk_store *store, int64_t more)
+void wmk_store_budget_add(struct wmk_store *store, int64_t more)
 {
 	if (store->budget)
 		atomic_fetch_add_explicit(&store->budget->used, (uint64_t)more, memory_order_relaxed);
 }
 
-void wmk_store_count(struct wmk_store *store, int64_t more)
+void wmk_store_add_bytes(struct wmk_store *store, int64_t more)
 {
 	atomic_fetch_add_explicit(&store->bytes, (uint64_t)more, memory_order_relaxed);
-	wmk_store_found(store, more);
+	wmk_store_budget_add(store, more);
 }
 
-int wmk_store_take(struct wmk_store *store, uint64_t bytes, uint64_t going)
+int wmk_store_budget_reserve(struct wmk_store *store, uint64_t bytes, uint64_t deleted)
 {
 	struct wmk_store_budget *budget = store->budget;
 
 	if (!budget)
 		return 0;
 	/* (T) acquire: pairs with (G): a packet whose room is given back is among what is used. */
-	const uint64_t taken = atomic_fetch_add_explicit(&budget->taken, bytes, memory_order_acquire) + bytes;
+	const uint64_t reserved = atomic_fetch_add_explicit(&budget->reserved, bytes, memory_order_acquire) + bytes;
 	const uint64_t now = atomic_load_explicit(&budget->used, memory_order_relaxed),
-		       used = now > going ? now - going : 0;
+		       used = now > deleted ? now - deleted : 0;
 
-	if (used <= budget->max && taken <= budget->max - used)
+	if (used <= budget->max && reserved <= budget->max - used)
 		return 0;
-	wmk_store_give(store, bytes);
+	wmk_store_budget_release(store, bytes);
 	if (budget->full)
 		budget->full(budget->data);
 	return wmk_error_said(-EDQUOT, "the trace %.100s may have %llu bytes and has %llu: no room for %llu more",
@@ -57,30 +57,30 @@ int wmk_store_take(struct wmk_store *store, uint64_t bytes, uint64_t going)
 			      (unsigned long long)bytes);
 }
 
-void wmk_store_give(struct wmk_store *store, uint64_t bytes)
+void wmk_store_budget_release(struct wmk_store *store, uint64_t bytes)
 {
 	if (store->budget)
 		/* (G) release: pairs with (T) */
-		atomic_fetch_sub_explicit(&store->budget->taken, bytes, memory_order_release);
+		atomic_fetch_sub_explicit(&store->budget->reserved, bytes, memory_order_release);
 }
 
 void wmk_store_keep_free(struct wmk_store *store, uint64_t bytes)
 {
 	store->keep_free = bytes;
-	atomic_store_explicit(&store->unlooked, LOOK_BYTES, memory_order_relaxed);
+	atomic_store_explicit(&store->unchecked, CHECK_BYTES, memory_order_relaxed);
 }
 
-int wmk_store_room(struct wmk_store *store, uint64_t bytes)
+int wmk_store_check_free(struct wmk_store *store, uint64_t bytes)
 {
 	struct statvfs is;
 
 	if (!store->keep_free ||
-	    atomic_fetch_add_explicit(&store->unlooked, bytes, memory_order_relaxed) + bytes < LOOK_BYTES)
+	    atomic_fetch_add_explicit(&store->unchecked, bytes, memory_order_relaxed) + bytes < CHECK_BYTES)
 		return 0;
 	/* (who does not tell its size has no part to keep) */
 	if (fstatvfs(store->dir, &is) < 0 || is.f_blocks == 0)
 		return 0;
-	const uint64_t part = (uint64_t)is.f_blocks * is.f_frsize / KEEP_PARTS,
+	const uint64_t part = (uint64_t)is.f_blocks * is.f_frsize / FREE_PARTS,
 		       keep = part < store->keep_free ? part : store->keep_free;
 	const uint64_t left = (uint64_t)is.f_bavail * is.f_frsize;
 
@@ -89,17 +89,17 @@ int wmk_store_room(struct wmk_store *store, uint64_t bytes)
 				      "the disk of %.80s has %llu MB left, and of these %llu are kept for others "
 				      "(disk-reserve)",
 				      store->path, (unsigned long long)(left >> 20), (unsigned long long)(keep >> 20));
-	atomic_store_explicit(&store->unlooked, 0, memory_order_relaxed);
+	atomic_store_explicit(&store->unchecked, 0, memory_order_relaxed);
 	return 0;
 }
 
-void wmk_store_hold(struct wmk_store *store)
+void wmk_store_budget_lock(struct wmk_store *store)
 {
 	if (store->budget)
 		pthread_mutex_lock(&store->budget->lock);
 }
 
-void wmk_store_let(struct wmk_store *store)
+void wmk_store_budget_unlock(struct wmk_store *store)
 {
 	if (store->budget)
 		pthread_mutex_unlock(&store->budget->lock);
@@ -120,11 +120,11 @@ int wmk_store_measure(struct wmk_store_budget *budget, const char *path)
 	return err;
 }
 
-void wmk_store_share(struct wmk_store *store, struct wmk_store_budget *budget, bool measured)
+void wmk_store_set_budget(struct wmk_store *store, struct wmk_store_budget *budget, bool measured)
 {
 	store->budget = budget;
 	if (!measured)
-		wmk_store_found(store, (int64_t)store->metadata_len);
+		wmk_store_budget_add(store, (int64_t)store->metadata_len);
 }
 
 struct usage {

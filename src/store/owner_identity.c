@@ -22,8 +22,8 @@
 #define GROUPS_MAX 65536
 #define WORDS_MAX (1u << 20)       /* of an entry in the user database */
 
-struct wmk_rights {
-	_Atomic unsigned users;    /* relaxed but for the last one's going */
+struct wmk_identity {
+	_Atomic unsigned refs;    /* relaxed but for the last one's going */
 	uid_t uid;
 	gid_t gid;
 	int n;
@@ -32,7 +32,7 @@ struct wmk_rights {
 
 /* Of the calling thread. */
 static _Thread_local struct {
-	struct wmk_rights *rights; /* NULL: its own */
+	struct wmk_identity *identity; /* NULL: its own */
 	uid_t uid;                 /* what it had before */
 	gid_t gid;
 	gid_t *groups;
@@ -60,72 +60,72 @@ static char *name_of(uid_t uid)
 }
 
 /* A user without a name has his group alone. */
-static struct wmk_rights *resolve(uid_t uid, gid_t gid)
+static struct wmk_identity *resolve(uid_t uid, gid_t gid)
 {
-	struct wmk_rights *rights = NULL, *grown;
+	struct wmk_identity *identity = NULL, *grown;
 	char *name = name_of(uid);
 	int n = 32, got;
 
 	for (;;) {
-		grown = realloc(rights, sizeof(*rights) + (size_t)n * sizeof(gid_t));
+		grown = realloc(identity, sizeof(*identity) + (size_t)n * sizeof(gid_t));
 		if (!grown)
 			break;
-		rights = grown;
-		rights->groups[0] = gid;
+		identity = grown;
+		identity->groups[0] = gid;
 		got = n;
-		if (!name || getgrouplist(name, gid, rights->groups, &got) >= 0) {
-			rights->n = name ? got : 1;
-			rights->uid = uid;
-			rights->gid = gid;
-			atomic_init(&rights->users, 1);
+		if (!name || getgrouplist(name, gid, identity->groups, &got) >= 0) {
+			identity->n = name ? got : 1;
+			identity->uid = uid;
+			identity->gid = gid;
+			atomic_init(&identity->refs, 1);
 			free(name);
-			return rights;
+			return identity;
 		}
 		if (got <= n || got > GROUPS_MAX)
 			break;
 		n = got;
 	}
 	free(name);
-	free(rights);
+	free(identity);
 	return NULL;
 }
 
 static void set_groups(const gid_t *groups, int n)
 {
-	/* Permitted, or wmk_rights_enter() had failed: memory is what it can lack. */
+	/* Permitted, or wmk_identity_enter() had failed: memory is what it can lack. */
 	while (syscall(SYS_setgroups, n, groups) < 0 && errno == ENOMEM)
 		sched_yield();
 }
 
-int wmk_rights_enter(struct wmk_rights *rights)
+int wmk_identity_enter(struct wmk_identity *identity)
 {
 	int n;
 
-	if (!rights)
+	if (!identity)
 		return 0;
-	if (now.rights)
-		return now.rights->uid == rights->uid
+	if (now.identity)
+		return now.identity->uid == identity->uid
 			       ? 0
-			       : wmk_error(-EBUSY, "this thread acts for user %u", (unsigned)now.rights->uid);
+			       : wmk_error(-EBUSY, "this thread acts for user %u", (unsigned)now.identity->uid);
 	n = getgroups(0, NULL);
 	now.groups = malloc((size_t)(n > 0 ? n : 1) * sizeof(gid_t));
 	now.n = now.groups ? getgroups(n, now.groups) : -1;
-	if (now.n < 0 || syscall(SYS_setgroups, rights->n, rights->groups) < 0) {
+	if (now.n < 0 || syscall(SYS_setgroups, identity->n, identity->groups) < 0) {
 		int err = now.groups ? -errno : -ENOMEM;
 
 		free(now.groups);
-		return wmk_error(err, "cannot act for user %u: %s", (unsigned)rights->uid, strerror(-err));
+		return wmk_error(err, "cannot act for user %u: %s", (unsigned)identity->uid, strerror(-err));
 	}
-	now.gid = (gid_t)setfsgid(rights->gid);
-	now.uid = (uid_t)setfsuid(rights->uid);
-	now.rights = rights;
-	if ((uid_t)setfsuid((uid_t)-1) == rights->uid && (gid_t)setfsgid((gid_t)-1) == rights->gid)
+	now.gid = (gid_t)setfsgid(identity->gid);
+	now.uid = (uid_t)setfsuid(identity->uid);
+	now.identity = identity;
+	if ((uid_t)setfsuid((uid_t)-1) == identity->uid && (gid_t)setfsgid((gid_t)-1) == identity->gid)
 		return 1;
-	wmk_rights_leave(1);
-	return wmk_error(-EPERM, "cannot act for user %u", (unsigned)rights->uid);
+	wmk_identity_leave(1);
+	return wmk_error(-EPERM, "cannot act for user %u", (unsigned)identity->uid);
 }
 
-void wmk_rights_leave(int entered)
+void wmk_identity_leave(int entered)
 {
 	const int before = errno;
 
@@ -136,55 +136,55 @@ void wmk_rights_leave(int entered)
 	set_groups(now.groups, now.n);
 	free(now.groups);
 	now.groups = NULL;
-	now.rights = NULL;
+	now.identity = NULL;
 	errno = before;
 }
 
-uid_t wmk_rights_uid(const struct wmk_rights *rights)
+uid_t wmk_identity_uid(const struct wmk_identity *identity)
 {
-	return rights ? rights->uid : geteuid();
+	return identity ? identity->uid : geteuid();
 }
 
-struct wmk_rights *wmk_rights_take(void)
+struct wmk_identity *wmk_identity_ref_current(void)
 {
-	if (now.rights)
-		atomic_fetch_add_explicit(&now.rights->users, 1, memory_order_relaxed);
-	return now.rights;
+	if (now.identity)
+		atomic_fetch_add_explicit(&now.identity->refs, 1, memory_order_relaxed);
+	return now.identity;
 }
 
-void wmk_rights_drop(struct wmk_rights *rights)
+void wmk_identity_unref(struct wmk_identity *identity)
 {
 	/* Release of who goes, acquire of the last: nobody reads what is freed. */
-	if (rights && atomic_fetch_sub_explicit(&rights->users, 1, memory_order_acq_rel) == 1)
-		free(rights);
+	if (identity && atomic_fetch_sub_explicit(&identity->refs, 1, memory_order_acq_rel) == 1)
+		free(identity);
 }
 
-int wmk_store_as(uid_t uid, gid_t gid)
+int wmk_store_identity_begin(uid_t uid, gid_t gid)
 {
-	struct wmk_rights *rights;
+	struct wmk_identity *identity;
 	int err;
 
-	if (now.rights)
-		return wmk_error(-EBUSY, "this thread acts for user %u already", (unsigned)now.rights->uid);
+	if (now.identity)
+		return wmk_error(-EBUSY, "this thread acts for user %u already", (unsigned)now.identity->uid);
 	if (uid == geteuid())
 		return 0;
 	if (geteuid() != 0)
 		return wmk_error(-EPERM, "user %u cannot make files for user %u", (unsigned)geteuid(), (unsigned)uid);
-	rights = resolve(uid, gid);
-	if (!rights)
+	identity = resolve(uid, gid);
+	if (!identity)
 		return wmk_error(-ENOMEM, "no memory for the groups of user %u", (unsigned)uid);
-	err = wmk_rights_enter(rights);
+	err = wmk_identity_enter(identity);
 	if (err < 0)
-		wmk_rights_drop(rights);
+		wmk_identity_unref(identity);
 	return err < 0 ? err : 0;
 }
 
-void wmk_store_as_end(void)
+void wmk_store_identity_end(void)
 {
-	struct wmk_rights *rights = now.rights;
+	struct wmk_identity *identity = now.identity;
 
-	if (!rights)
+	if (!identity)
 		return;
-	wmk_rights_leave(1);
-	wmk_rights_drop(rights);
+	wmk_identity_leave(1);
+	wmk_identity_unref(identity);
 }

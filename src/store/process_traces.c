@@ -37,25 +37,25 @@ static int open_processes(const char *path)
 	return descend(wmk_path_open(path), names, 2);
 }
 
-struct telling {
+struct visit {
 	int (*one)(void *data, const char *name);
 	void *data;
 };
 
-static int tell_directory(void *data, int at, const char *name)
+static int visit_directory(void *data, int at, const char *name)
 {
-	const struct telling *telling = data;
+	const struct visit *visit = data;
 	struct stat st;
 
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(st.st_mode))
 		return 0;
-	return telling->one(telling->data, name);
+	return visit->one(visit->data, name);
 }
 
 int wmk_store_each_process(const char *path, int (*one)(void *data, const char *name), void *data)
 {
-	struct telling telling = { one, data };
-	int err = wmk_store_each_entry(open_processes(path), tell_directory, &telling);
+	struct visit visit = { one, data };
+	int err = wmk_store_each_entry(open_processes(path), visit_directory, &visit);
 
 	return err == -ENOENT ? 0 : err;
 }

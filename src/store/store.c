@@ -72,7 +72,7 @@ int wmk_store_each_entry(int dir, int (*one)(void *data, int at, const char *nam
 	return err;
 }
 
-static int is_entry(void *data, int at, const char *name)
+static int not_empty(void *data, int at, const char *name)
 {
 	(void)data;
 	(void)at;
@@ -84,7 +84,7 @@ static int check_empty(int dir)
 {
 	int fd = openat(dir, ".", DIR_FLAGS);
 
-	return wmk_store_each_entry(fd < 0 ? -errno : fd, is_entry, NULL);
+	return wmk_store_each_entry(fd < 0 ? -errno : fd, not_empty, NULL);
 }
 
 /* The trace's directory, made if need be, in which nothing is. */
@@ -103,7 +103,7 @@ static int make_top(const char *path)
 	return dir;
 }
 
-static int sentence(int err, const char *path)
+static int directory_error(int err, const char *path)
 {
 	switch (err) {
 	case -ENOTEMPTY:
@@ -121,7 +121,7 @@ static int sentence(int err, const char *path)
 	}
 }
 
-int wmk_store_reserve(const char *path)
+int wmk_store_make_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	int start = wmk_path_start(path), parent, err;
@@ -135,15 +135,15 @@ int wmk_store_reserve(const char *path)
 		if (start >= 0)
 			close(start);
 		free(above);
-		return sentence(err, path);
+		return directory_error(err, path);
 	}
 	parent = wmk_path_walk(start, above, WMK_PATH_MAKE | WMK_PATH_FOLLOW);
 	free(above);
 	if (parent < 0)
-		return sentence(parent, path);
+		return directory_error(parent, path);
 	err = mkdirat(parent, name, 0700) < 0 ? -errno : 0;
 	close(parent);
-	return err < 0 ? sentence(err, path) : 0;
+	return err < 0 ? directory_error(err, path) : 0;
 }
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -187,9 +187,9 @@ static int check_unused(const struct wmk_store *store)
  * Is the metadata that is there what one who was killed has left: ours, no living one's, of no use yet to anybody? Then
  * it is empty now.
  */
-static int take_metadata(const struct wmk_store *store, const struct stat *st)
+static int adopt_metadata(const struct wmk_store *store, const struct stat *st)
 {
-	const uid_t uid = wmk_rights_uid(store->rights);
+	const uid_t uid = wmk_identity_uid(store->identity);
 	struct stat dir, now;
 
 	if (st->st_uid != uid || st->st_nlink != 1 || fstat(store->dir, &dir) < 0 || dir.st_uid != uid)
@@ -217,7 +217,7 @@ static int open_metadata(struct wmk_store *store, enum expect how)
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
 	if (how == TAKE_OVER)
-		return take_metadata(store, &st);
+		return adopt_metadata(store, &st);
 	err = lock_metadata(store->metadata);
 	/* Somebody took it over before we had it. (Where nothing can be locked nobody takes anything over.) */
 	if (fresh && err == -EAGAIN)
@@ -242,14 +242,14 @@ static void live_begin(struct wmk_store *store)
 
 static void live_end(struct wmk_store *store)
 {
-	const int entered = store->is_live ? wmk_rights_enter(store->rights) : 0;
+	const int entered = store->is_live ? wmk_identity_enter(store->identity) : 0;
 
 	if (entered < 0)
 		wmk_error_clear();
 	else if (store->is_live)
 		unlinkat(store->dir, LIVE, 0);
 	store->is_live = false;
-	wmk_rights_leave(entered);
+	wmk_identity_leave(entered);
 }
 
 static int open_below(const char *path, const char *sub)
@@ -263,17 +263,17 @@ static int open_below(const char *path, const char *sub)
  * The directories of `sub`, from the innermost on, as far as they hold nothing; none when there is metadata: then
  * somebody has them.
  */
-static void unmake(const char *path, const char *sub)
+static void remove_empty(const char *path, const char *sub)
 {
 	char *left = NULL, *slash;
 	int at = open_below(path, sub);
 	struct stat st;
-	const bool nobodys =
+	const bool unclaimed =
 		at == -ENOENT || (at >= 0 && fstatat(at, "metadata", &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT);
 
 	if (at >= 0)
 		close(at);
-	if (!nobodys || asprintf(&left, "/%s/index", sub) < 0)
+	if (!unclaimed || asprintf(&left, "/%s/index", sub) < 0)
 		return;
 	while ((slash = strrchr(left, '/')) != NULL) {
 		*slash = '\0';
@@ -294,7 +294,7 @@ static struct wmk_store *store_new(const char *path, const char *sub, enum expec
 		return NULL;
 	pthread_mutex_init(&store->lock, NULL);
 	store->dir = store->index_dir = store->metadata = -1;
-	store->rights = wmk_rights_take();
+	store->identity = wmk_identity_ref_current();
 	store->path = strdup(path);
 	store->sub = makes(how) ? strdup(sub) : NULL;
 	if (store->path && (store->sub || !makes(how)))
@@ -313,7 +313,7 @@ static int open_store(const char *path, const char *sub, enum expect how, struct
 	top = !path[0] ? -ENOENT : how == CREATE ? make_top(path) : wmk_path_open(path);
 	if (top < 0) {
 		wmk_store_close(store);
-		return sentence(top, path);
+		return directory_error(top, path);
 	}
 	store->dir = wmk_path_walk(top, sub, WMK_PATH_MAKE);
 	if (store->dir >= 0)
@@ -327,7 +327,7 @@ static int open_store(const char *path, const char *sub, enum expect how, struct
 	/* Closed first: it may be descriptors that were missing. */
 	wmk_store_close(store);
 	if (makes(how))
-		unmake(path, sub);
+		remove_empty(path, sub);
 	return wmk_error(err, "cannot %s %.80s/%.40s: %s", makes(how) ? "create" : "open", path, sub, strerror(-err));
 }
 
@@ -360,7 +360,7 @@ void wmk_store_close(struct wmk_store *store)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	pthread_mutex_destroy(&store->lock);
-	wmk_rights_drop(store->rights);
+	wmk_identity_unref(store->identity);
 	free(store->path);
 	free(store->sub);
 	free(store);
@@ -369,14 +369,14 @@ void wmk_store_close(struct wmk_store *store)
 void wmk_store_discard(struct wmk_store *store)
 {
 	live_end(store);
-	int entered = wmk_rights_enter(store->rights);
+	int entered = wmk_identity_enter(store->identity);
 
 	if (entered < 0)
 		wmk_error_clear();
 	else if (store->sub && store->metadata_len == 0 && check_unused(store) == 0 &&
 		 unlinkat(store->dir, "metadata", 0) == 0)
-		unmake(store->path, store->sub);
-	wmk_rights_leave(entered);
+		remove_empty(store->path, store->sub);
+	wmk_identity_leave(entered);
 	wmk_store_close(store);
 }
 
@@ -439,7 +439,7 @@ int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len)
 	err = wmk_store_write_whole(store->metadata, &iov, 1, store->metadata_len);
 	if (err >= 0) {
 		store->metadata_len += len;
-		wmk_store_count(store, (int64_t)len);
+		wmk_store_add_bytes(store, (int64_t)len);
 	}
 	pthread_mutex_unlock(&store->lock);
 	if (err < 0)
@@ -462,7 +462,7 @@ int wmk_store_metadata_at(struct wmk_store *store, uint64_t offset, const char *
 		err = wmk_store_write_whole(store->metadata, &iov, 1, offset);
 		if (err >= 0)
 			store->metadata_len += len;
-		wmk_store_count(store, (int64_t)(store->metadata_len - before));
+		wmk_store_add_bytes(store, (int64_t)(store->metadata_len - before));
 	}
 	pthread_mutex_unlock(&store->lock);
 	if (err == -ESTALE)
@@ -471,7 +471,7 @@ int wmk_store_metadata_at(struct wmk_store *store, uint64_t offset, const char *
 	return err < 0 ? wmk_error(err, "cannot write the metadata of %.80s: %s", store->path, strerror(-err)) : 0;
 }
 
-int wmk_store_remark(struct wmk_store *store, const char *words)
+int wmk_store_comment(struct wmk_store *store, const char *words)
 {
 	struct wmk_ctf_text_buffer text = { 0 };
 	char first = 0;
@@ -489,7 +489,7 @@ int wmk_store_remark(struct wmk_store *store, const char *words)
 }
 
 /* A file of its own that takes the name when it is whole: -errno, or its descriptor. */
-static int metadata_made(const struct wmk_store *store, const struct iovec *iov)
+static int write_new_metadata(const struct wmk_store *store, const struct iovec *iov)
 {
 	unlinkat(store->dir, METADATA_NEW, 0);   /* of one who was killed here */
 	int fd = openat(store->dir, METADATA_NEW, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -511,18 +511,18 @@ int wmk_store_metadata_replace(struct wmk_store *store, const char *text, size_t
 {
 	const struct iovec iov = { .iov_base = (void *)(uintptr_t)text, .iov_len = len };
 
-	int entered = wmk_rights_enter(store->rights);
+	int entered = wmk_identity_enter(store->identity);
 	if (entered < 0)
 		return entered;
 	pthread_mutex_lock(&store->lock);
-	int fd = metadata_made(store, &iov);
+	int fd = write_new_metadata(store, &iov);
 	if (fd >= 0) {
 		close(store->metadata);
 		store->metadata = fd;
-		wmk_store_count(store, (int64_t)(len - store->metadata_len));
+		wmk_store_add_bytes(store, (int64_t)(len - store->metadata_len));
 		store->metadata_len = len;
 	}
 	pthread_mutex_unlock(&store->lock);
-	wmk_rights_leave(entered);
+	wmk_identity_leave(entered);
 	return fd < 0 ? wmk_error(fd, "cannot write the metadata of %.80s anew: %s", store->path, strerror(-fd)) : 0;
 }

@@ -11,7 +11,7 @@
  *
  *         .live                       empty; removed by wmk_store_close(), so it remains after a crash
  *
- * Directories are 0700, files 0600, owned by whoever runs this, or for whom (wmk_store_as()). Links on the way are
+ * Directories are 0700, files 0600, owned by whoever runs this, or for whom (wmk_store_identity_begin()). Links on the way are
  * followed as path.h says. Errors are -errno with a cause chain that names the path. One thread at a time per object,
  * except where said.
  */
@@ -47,7 +47,7 @@ int wmk_store_create(const char *path, const char *sub, struct wmk_store **store
  * Make the directory `path` alone, with its missing parents, for a trace that somebody else will make. -EEXIST when it
  * is there.
  */
-int wmk_store_reserve(const char *path);
+int wmk_store_make_directory(const char *path);
 /* One more `sub` in a trace that is there (another user's, another program's). -EEXIST when it is there too. */
 int wmk_store_add(const char *path, const char *sub, struct wmk_store **store);
 /*
@@ -82,21 +82,21 @@ int wmk_store_metadata_at(struct wmk_store *store, uint64_t offset, const char *
  * `words` for people, as a comment behind what is there; nothing where the metadata is JSON, which has none. 0 or
  * -errno. Thread-safe.
  */
-int wmk_store_remark(struct wmk_store *store, const char *words);
+int wmk_store_comment(struct wmk_store *store, const char *words);
 /* This instead of what the file holds: whole, or nothing has changed. Thread-safe. */
 int wmk_store_metadata_replace(struct wmk_store *store, const char *text, size_t len);
 /* Bytes in all files: metadata, streams, indexes. Thread-safe. */
 uint64_t wmk_store_bytes(const struct wmk_store *store);
 
 /*
- * For root's daemons: until wmk_store_as_end() the calling thread makes, opens and removes files with the rights of
+ * For root's daemons: until wmk_store_identity_end() the calling thread makes, opens and removes files with the rights of
  * `uid` (his groups are looked up; `gid` is the first of them), and they are his. A store that is made or opened
  * meanwhile keeps these rights: it takes them again by itself, in any thread, whenever it opens or removes a file.
  * Nothing to do when `uid` is who we are. -EPERM: we may not; -EBUSY:
  * this thread acts for somebody already.
  */
-int wmk_store_as(uid_t uid, gid_t gid);
-void wmk_store_as_end(void);
+int wmk_store_identity_begin(uid_t uid, gid_t gid);
+void wmk_store_identity_end(void);
 
 /*
  * Bytes that what lies below one directory may have. Stores that share a budget count there what they write, and a
@@ -107,7 +107,7 @@ void wmk_store_as_end(void);
 struct wmk_store_budget {
 	uint64_t max;
 	_Atomic uint64_t used;           /* relaxed: a count of what is in the files */
-	_Atomic uint64_t taken;          /* by packets that are being written */
+	_Atomic uint64_t reserved;          /* by packets that are being written */
 	/* the caller's to make: held while files go, and while what is there is measured */
 	pthread_mutex_t lock;
 	/* From the writing thread, with each packet that is refused. */
@@ -118,7 +118,7 @@ struct wmk_store_budget {
  * For a store that has no stream open yet. Its metadata counts too, and is never refused. `measured`: what the files
  * hold by now is in the budget already.
  */
-void wmk_store_share(struct wmk_store *store, struct wmk_store_budget *budget, bool measured);
+void wmk_store_set_budget(struct wmk_store *store, struct wmk_store_budget *budget, bool measured);
 /*
  * What is below `path` by now, with the rights of the calling thread, in the place of what was counted: the first time,
  * and when files have gone that no store removed. What others write meanwhile may be counted twice, until the next
@@ -186,7 +186,7 @@ int wmk_store_stream_remove(struct wmk_store *store, const char *name, const str
  * disk with no copy, where the file system and the alignment of that memory (WMK_STORE_ALIGN) allow it. Smaller ones
  * have no padding.
  */
-void wmk_store_stream_place(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet);
+void wmk_store_stream_prepare(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet);
 /*
  * How full the buffers are that are written to this stream, in percent: with time to spare it is tried out whether
  * packets are faster past the page cache or through it; without, the faster way is taken. A hint, for all streams of

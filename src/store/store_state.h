@@ -12,7 +12,7 @@
 #include "store/direct_io.h"
 #include "store/store.h"
 
-struct wmk_rights;
+struct wmk_identity;
 
 struct wmk_store {
 	char *path;                /* of the whole trace, as given */
@@ -21,7 +21,7 @@ struct wmk_store {
 	int index_dir;
 	int metadata;
 	bool is_live;              /* it has the file that says so, which it removes when it is closed */
-	struct wmk_rights *rights; /* with which its files are made; NULL: the thread's own */
+	struct wmk_identity *identity; /* with which its files are made; NULL: the thread's own */
 	uint64_t metadata_len;     /* of whole declarations */
 	pthread_mutex_t lock;      /* metadata, metadata_len */
 	struct wmk_direct_rates rates;
@@ -29,7 +29,7 @@ struct wmk_store {
 	struct wmk_store_budget *budget;  /* the caller's; NULL: no limit */
 	uint64_t keep_free;        /* of the file system; 0: nothing */
 	/* bytes written since that was looked at, by all writing threads; a count: relaxed */
-	_Atomic uint64_t unlooked;
+	_Atomic uint64_t unchecked;
 };
 
 #define WMK_STORE_NAME 288
@@ -49,22 +49,22 @@ struct wmk_store_stream {
 };
 
 /* budget.c: so many bytes more are there, or fewer. */
-void wmk_store_count(struct wmk_store *store, int64_t more);
+void wmk_store_add_bytes(struct wmk_store *store, int64_t more);
 /* The same of what was there when the store was opened: the budget alone has it. */
-void wmk_store_found(struct wmk_store *store, int64_t more);
+void wmk_store_budget_add(struct wmk_store *store, int64_t more);
 /*
- * Reserves `bytes` of the budget for a write that follows; wmk_store_give() returns the reservation once the write is
+ * Reserves `bytes` of the budget for a write that follows; wmk_store_budget_release() returns the reservation once the write is
  * counted. `going`: bytes that are deleted after that write. 0, else -EDQUOT.
  */
-int wmk_store_take(struct wmk_store *store, uint64_t bytes, uint64_t going);
-void wmk_store_give(struct wmk_store *store, uint64_t bytes);
+int wmk_store_budget_reserve(struct wmk_store *store, uint64_t bytes, uint64_t deleted);
+void wmk_store_budget_release(struct wmk_store *store, uint64_t bytes);
 /* So many more leave what is to stay free on the disk: 0, else -ENOSPC. */
-int wmk_store_room(struct wmk_store *store, uint64_t bytes);
+int wmk_store_check_free(struct wmk_store *store, uint64_t bytes);
 /*
  * What goes is not measured meanwhile. For as long as that takes: who holds it keeps others from rotating their files.
  */
-void wmk_store_hold(struct wmk_store *store);
-void wmk_store_let(struct wmk_store *store);
+void wmk_store_budget_lock(struct wmk_store *store);
+void wmk_store_budget_unlock(struct wmk_store *store);
 
 /*
  * store.c: each entry but "." and "..". Takes the descriptor (or a -errno, which it returns); the first value that is
@@ -72,7 +72,7 @@ void wmk_store_let(struct wmk_store *store);
  */
 int wmk_store_each_entry(int dir, int (*one)(void *data, int at, const char *name), void *data);
 
-/* files.c: the files of one stream. `name`: WMK_STORE_NAME bytes. */
+/* stream_files.c: the files of one stream. `name`: WMK_STORE_NAME bytes. */
 void wmk_store_file_name(const struct wmk_store_stream *stream, uint64_t number, char *name);
 void wmk_store_index_name(const struct wmk_store_stream *stream, uint64_t number, char *name);
 /*
@@ -88,12 +88,12 @@ uint64_t wmk_store_file_remove(struct wmk_store_stream *stream, uint64_t number)
 /* All of them. 0 or the first -errno. */
 int wmk_store_files_remove(struct wmk_store_stream *stream);
 /* Removes what a store found there when it was opened: the budget alone has it. Nothing to do when it is not there. */
-void wmk_store_drop_found(struct wmk_store *store, int dir, const char *name);
+void wmk_store_remove_uncounted(struct wmk_store *store, int dir, const char *name);
 /*
  * Which file was written last: stream->number, and the bytes of the others. A newer one without a packet is removed.
  * -ENOENT: there is none; -EPROTO: it is another trace's.
  */
-int wmk_store_newest(struct wmk_store_stream *stream, const uint8_t uuid[16]);
+int wmk_store_find_newest(struct wmk_store_stream *stream, const uint8_t uuid[16]);
 
 /*
  * Write all of `iov` at `offset`, or cut the file back to `offset` and return -errno. The iovecs are not changed. A
@@ -105,12 +105,12 @@ int wmk_store_write_whole(int fd, const struct iovec *iov, int n, uint64_t offse
  * Act with these rights: 1, or 0 when there is nothing to do (NULL, or the thread does already), or -errno. Then leave
  * with that value.
  */
-int wmk_rights_enter(struct wmk_rights *rights);
-void wmk_rights_leave(int entered);
+int wmk_identity_enter(struct wmk_identity *identity);
+void wmk_identity_leave(int entered);
 /* Whose files are ours. */
-uid_t wmk_rights_uid(const struct wmk_rights *rights);
-/* Those with which this thread acts, NULL if they are its own: the caller's, until wmk_rights_drop(). */
-struct wmk_rights *wmk_rights_take(void);
-void wmk_rights_drop(struct wmk_rights *rights);
+uid_t wmk_identity_uid(const struct wmk_identity *identity);
+/* Those with which this thread acts, NULL if they are its own: the caller's, until wmk_identity_unref(). */
+struct wmk_identity *wmk_identity_ref_current(void);
+void wmk_identity_unref(struct wmk_identity *identity);
 
 #endif

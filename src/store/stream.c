@@ -39,7 +39,7 @@ int wmk_store_stream_check(const struct wmk_store_stream *stream)
 }
 
 /* It is closed, and not counted any more. */
-static void index_gone(struct wmk_store_stream *stream)
+static void index_close(struct wmk_store_stream *stream)
 {
 	if (stream->index >= 0)
 		close(stream->index);
@@ -47,19 +47,19 @@ static void index_gone(struct wmk_store_stream *stream)
 	stream->index_len = 0;
 }
 
-static void index_drop(struct wmk_store_stream *stream)
+static void index_remove(struct wmk_store_stream *stream)
 {
 	char name[WMK_STORE_NAME];
-	int entered = wmk_rights_enter(stream->store->rights);
+	int entered = wmk_identity_enter(stream->store->identity);
 
 	wmk_store_index_name(stream, stream->number, name);
-	wmk_store_hold(stream->store);
+	wmk_store_budget_lock(stream->store);
 	if (entered >= 0)
 		unlinkat(stream->store->index_dir, name, 0);
-	wmk_store_count(stream->store, -(int64_t)stream->index_len);
-	wmk_store_let(stream->store);
-	wmk_rights_leave(entered);
-	index_gone(stream);
+	wmk_store_add_bytes(stream->store, -(int64_t)stream->index_len);
+	wmk_store_budget_unlock(stream->store);
+	wmk_identity_leave(entered);
+	index_close(stream);
 }
 
 static int index_write(struct wmk_store_stream *stream, const void *bytes, size_t len)
@@ -70,7 +70,7 @@ static int index_write(struct wmk_store_stream *stream, const void *bytes, size_
 	if (err < 0)
 		return err;
 	stream->index_len += len;
-	wmk_store_count(stream->store, (int64_t)len);
+	wmk_store_add_bytes(stream->store, (int64_t)len);
 	return 0;
 }
 
@@ -100,12 +100,12 @@ static int open_index(struct wmk_store_stream *stream, int flags)
 	int err;
 
 	wmk_store_index_name(stream, stream->number, name);
-	wmk_store_hold(stream->store);
+	wmk_store_budget_lock(stream->store);
 	stream->index = openat(stream->store->index_dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_CREAT | flags, 0600);
 	err = stream->index < 0 || fstat(stream->index, &st) < 0 || ftruncate(stream->index, 0) < 0 ? -errno : 0;
 	if (err == 0)
-		wmk_store_found(stream->store, -st.st_size);
-	wmk_store_let(stream->store);
+		wmk_store_budget_add(stream->store, -st.st_size);
+	wmk_store_budget_unlock(stream->store);
 	if (err < 0)
 		return err;
 	wmk_ctf_index_head(head);
@@ -120,9 +120,9 @@ static void index_without(struct wmk_store_stream *stream)
 {
 	char name[WMK_STORE_NAME];
 
-	index_gone(stream);
+	index_close(stream);
 	wmk_store_index_name(stream, stream->number, name);
-	wmk_store_drop_found(stream->store, stream->store->index_dir, name);
+	wmk_store_remove_uncounted(stream->store, stream->store->index_dir, name);
 }
 
 static int stream_new(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits,
@@ -161,12 +161,12 @@ static void stream_free(struct wmk_store_stream *stream)
 }
 
 /* What we made, we take away: the name can be tried again when there is room. */
-static void unmake(struct wmk_store_stream *stream)
+static void remove_files(struct wmk_store_stream *stream)
 {
 	char name[WMK_STORE_NAME];
 
 	if (stream->index >= 0)
-		index_drop(stream);
+		index_remove(stream);
 	wmk_store_file_name(stream, stream->number, name);
 	if (stream->fd >= 0)
 		unlinkat(stream->store->dir, name, 0);
@@ -179,7 +179,7 @@ static int make(struct wmk_store_stream *stream)
 	if (err >= 0)
 		err = open_index(stream, 0);     /* one that is there without its stream tells of nothing */
 	if (err < 0)
-		unmake(stream);
+		remove_files(stream);
 	return err;
 }
 
@@ -203,14 +203,14 @@ static int stream_create(struct wmk_store *store, const char *name, const struct
 int wmk_store_stream_create(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits,
 			    struct wmk_store_stream **stream)
 {
-	int entered = wmk_rights_enter(store->rights);
+	int entered = wmk_identity_enter(store->identity);
 	int err = entered < 0 ? entered : stream_create(store, name, limits, stream);
 
-	wmk_rights_leave(entered);
+	wmk_identity_leave(entered);
 	return err;
 }
 
-static int no_other(const struct wmk_store_stream *stream, int err)
+static int next_file_error(const struct wmk_store_stream *stream, int err)
 {
 	return wmk_error(err, "cannot create another file of stream %.60s in %.60s: %s", stream->name,
 			 stream->store->path, strerror(-err));
@@ -236,19 +236,19 @@ static int next_file(struct wmk_store_stream *stream)
 	if (err < 0) {
 		close_files(&fresh);
 		stream->others = fresh.others - stream->len;
-		return no_other(stream, err);
+		return next_file_error(stream, err);
 	}
 	close_files(stream);
 	*stream = fresh;
 	return 0;
 }
 
-static int leave_full(struct wmk_store_stream *stream)
+static int begin_next_file(struct wmk_store_stream *stream)
 {
-	int entered = wmk_rights_enter(stream->store->rights);
+	int entered = wmk_identity_enter(stream->store->identity);
 	int err = entered < 0 ? entered : next_file(stream);
 
-	wmk_rights_leave(entered);
+	wmk_identity_leave(entered);
 	return err;
 }
 
@@ -282,7 +282,7 @@ static bool is_full(const struct wmk_store_stream *stream, const struct wmk_ctf_
 	       (stream->limits.size && stream->len && stream->len + wmk_ctf_packet_size(packet) > stream->limits.size);
 }
 
-void wmk_store_stream_place(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet)
+void wmk_store_stream_prepare(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet)
 {
 	packet->pad = 0;
 	packet->pad = padding(stream, packet, stream->len);
@@ -303,10 +303,10 @@ static int write_packet(struct wmk_store_stream *stream, const struct iovec *iov
 		return wmk_error(err, "cannot write stream %.60s in %.60s: %s", stream->name, stream->store->path,
 				 strerror(-err));
 	if (index_packet(stream, packet) < 0)
-		index_drop(stream);
+		index_remove(stream);
 	stream->last = stream->len;
 	stream->len += size;
-	wmk_store_count(stream->store, (int64_t)size);
+	wmk_store_add_bytes(stream->store, (int64_t)size);
 	return 0;
 }
 
@@ -314,7 +314,7 @@ static int write_packet(struct wmk_store_stream *stream, const struct iovec *iov
  * `next` holds the packet: it takes the place of the file before it, whose index goes. (Without one packets are found
  * all the same.)
  */
-static int take_place(struct wmk_store_stream *stream, struct wmk_store_stream *fresh,
+static int replace_old(struct wmk_store_stream *stream, struct wmk_store_stream *fresh,
 		      const struct wmk_ctf_packet *packet)
 {
 	int err = wmk_store_file_replace(stream);
@@ -322,13 +322,13 @@ static int take_place(struct wmk_store_stream *stream, struct wmk_store_stream *
 	if (err < 0)
 		return err;
 	if (stream->index >= 0)
-		index_drop(stream);
+		index_remove(stream);
 	if (open_index(fresh, O_EXCL) < 0)
 		index_without(fresh);
 	if (index_packet(fresh, packet) < 0)
-		index_drop(fresh);
+		index_remove(fresh);
 	fresh->len = wmk_ctf_packet_size(packet);
-	wmk_store_count(stream->store, (int64_t)fresh->len);
+	wmk_store_add_bytes(stream->store, (int64_t)fresh->len);
 	return 0;
 }
 
@@ -351,12 +351,12 @@ static int replace_file(struct wmk_store_stream *stream, const struct iovec *iov
 	if (err >= 0)
 		err = wmk_direct_write(&fresh.direct, fresh.fd, iov, n, 0);
 	if (err >= 0)
-		err = take_place(stream, &fresh, packet);
+		err = replace_old(stream, &fresh, packet);
 	if (err < 0) {
 		if (fresh.fd >= 0)
 			unlinkat(stream->store->dir, next, 0);
 		close_files(&fresh);
-		return no_other(stream, err);
+		return next_file_error(stream, err);
 	}
 	close_files(stream);
 	*stream = fresh;
@@ -366,10 +366,10 @@ static int replace_file(struct wmk_store_stream *stream, const struct iovec *iov
 /*
  * Where there is no room for the two of them the old one goes first; it is closed too, or its room would not be free.
  */
-static int write_anew(struct wmk_store_stream *stream, const struct iovec *iov, int n,
+static int write_only_file(struct wmk_store_stream *stream, const struct iovec *iov, int n,
 		      const struct wmk_ctf_packet *packet)
 {
-	int entered = wmk_rights_enter(stream->store->rights);
+	int entered = wmk_identity_enter(stream->store->identity);
 	int err = entered < 0 ? entered : replace_file(stream, iov, n, packet);
 
 	if ((err == -ENOSPC || err == -EDQUOT) && stream->fd >= 0) {
@@ -380,14 +380,14 @@ static int write_anew(struct wmk_store_stream *stream, const struct iovec *iov, 
 		stream->len = stream->index_len = stream->last = 0;
 		err = replace_file(stream, iov, n, packet);
 	}
-	wmk_rights_leave(entered);
+	wmk_identity_leave(entered);
 	return err;
 }
 
 int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec *iov, int n,
 			    const struct wmk_ctf_packet *packet)
 {
-	const bool full = stream->full || is_full(stream, packet), anew = full && stream->limits.count == 1;
+	const bool full = stream->full || is_full(stream, packet), only_file = full && stream->limits.count == 1;
 	const uint64_t size = wmk_ctf_packet_size(packet);
 	const uint64_t need = size + WMK_CTF_INDEX_ENTRY;
 	uint64_t given = 0;
@@ -398,22 +398,22 @@ int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec 
 	if (given != size)
 		return wmk_error(-EINVAL, "a packet of %llu bytes that says %llu", (unsigned long long)given,
 				 (unsigned long long)size);
-	err = full && !anew ? leave_full(stream) : 0;
+	err = full && !only_file ? begin_next_file(stream) : 0;
 	if (err < 0)
 		return err;
 	stream->full = false;
 	/* Behind that: the oldest file may just have made room. The only one makes it when the next is there. */
-	err = packet->content ? wmk_store_room(stream->store, need) : 0;
+	err = packet->content ? wmk_store_check_free(stream->store, need) : 0;
 	if (err < 0)
 		return err;
-	err = packet->content ? wmk_store_take(stream->store, need,
-					       anew ? wmk_store_stream_bytes(stream) + stream->index_len : 0)
+	err = packet->content ? wmk_store_budget_reserve(stream->store, need,
+					       only_file ? wmk_store_stream_bytes(stream) + stream->index_len : 0)
 			      : 0;
 	if (err < 0)
 		return err;
-	err = anew ? write_anew(stream, iov, n, packet) : write_packet(stream, iov, n, packet);
+	err = only_file ? write_only_file(stream, iov, n, packet) : write_packet(stream, iov, n, packet);
 	if (packet->content)
-		wmk_store_give(stream->store, need);
+		wmk_store_budget_release(stream->store, need);
 	return err;
 }
 
@@ -429,7 +429,7 @@ int wmk_store_stream_amend(struct wmk_store_stream *stream, uint64_t lost)
 	if (stream->index >= 0 && pwrite(stream->index, &big, sizeof(big),
 					 (off_t)(stream->index_len - WMK_CTF_INDEX_ENTRY +
 					 WMK_CTF_INDEX_LOST_AT)) != (ssize_t)sizeof(big))
-		index_drop(stream);
+		index_remove(stream);
 	return 0;
 }
 
@@ -449,7 +449,7 @@ static int scan(struct wmk_store_stream *stream, const uint8_t uuid[16], uint64_
 		if (wmk_ctf_packet_size(&packet) > file_len - stream->len)
 			break;
 		if (index_packet(stream, &packet) < 0)
-			index_drop(stream);
+			index_remove(stream);
 		stream->last = stream->len;
 		stream->len += wmk_ctf_packet_size(&packet);
 		*last = packet;
@@ -490,11 +490,11 @@ static int open_file(struct wmk_store_stream *stream, const uint8_t uuid[16], st
 	if (open_index(stream, 0) < 0)
 		index_without(stream);
 	found = scan(stream, uuid, file_len, last);
-	wmk_store_hold(stream->store);
+	wmk_store_budget_lock(stream->store);
 	err = ftruncate(stream->fd, (off_t)stream->len) < 0 ? -errno : 0;
 	if (err == 0)
-		wmk_store_found(stream->store, (int64_t)(stream->len - file_len));
-	wmk_store_let(stream->store);
+		wmk_store_budget_add(stream->store, (int64_t)(stream->len - file_len));
+	wmk_store_budget_unlock(stream->store);
 	return err < 0 ? err : found;
 }
 
@@ -509,7 +509,7 @@ static int stream_open(struct wmk_store *store, const char *name, const struct w
 	memset(last, 0, sizeof(*last));
 	if (stream->limits.size) {
 		wmk_store_next_remove(stream);
-		err = wmk_store_newest(stream, uuid);
+		err = wmk_store_find_newest(stream, uuid);
 	}
 	if (err >= 0)
 		err = found = open_file(stream, uuid, last);
@@ -527,10 +527,10 @@ static int stream_open(struct wmk_store *store, const char *name, const struct w
 int wmk_store_stream_open(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits,
 			  const uint8_t uuid[16], struct wmk_store_stream **stream, struct wmk_ctf_packet *last)
 {
-	int entered = wmk_rights_enter(store->rights);
+	int entered = wmk_identity_enter(store->identity);
 	int found = entered < 0 ? entered : stream_open(store, name, limits, uuid, stream, last);
 
-	wmk_rights_leave(entered);
+	wmk_identity_leave(entered);
 	return found;
 }
 
@@ -541,9 +541,9 @@ int wmk_store_stream_remove(struct wmk_store *store, const char *name, const str
 
 	if (err < 0)
 		return err;
-	entered = wmk_rights_enter(store->rights);
+	entered = wmk_identity_enter(store->identity);
 	err = entered < 0 ? entered : wmk_store_files_remove(stream);
-	wmk_rights_leave(entered);
+	wmk_identity_leave(entered);
 	stream_free(stream);
 	return err < 0 ? wmk_error(err, "cannot remove stream %.60s in %.60s: %s", name, store->path, strerror(-err))
 		       : 0;

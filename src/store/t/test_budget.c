@@ -52,7 +52,7 @@ static void stage_open(struct stage *s, uint64_t max)
 	pthread_mutex_init(&s->budget.lock, NULL);
 	for (unsigned i = 0; i < SUBS; i++) {
 		assert_int_equal((i ? wmk_store_add : wmk_store_create)(s->trace, subs[i], &s->stores[i]), 0);
-		wmk_store_share(s->stores[i], &s->budget, true);
+		wmk_store_set_budget(s->stores[i], &s->budget, true);
 	}
 }
 
@@ -83,7 +83,7 @@ static int append(struct wmk_store_stream *stream, uint64_t sequence, uint64_t c
 	struct wmk_ctf_packet packet = { .content = content, .sequence = sequence };
 	struct iovec iov;
 
-	wmk_store_stream_place(stream, &packet);
+	wmk_store_stream_prepare(stream, &packet);
 	wmk_ctf_packet_encode(bytes, uuid, &packet);
 	iov = (struct iovec){ bytes, wmk_ctf_packet_size(&packet) };
 	return wmk_store_stream_append(stream, &iov, 1, &packet);
@@ -119,7 +119,7 @@ static void test_exact(void **state)
 	/* the other store has the same budget; another budget is another matter */
 	assert_int_equal(wmk_store_stream_create(s.stores[1], "app_0", NULL, &s.streams[1][0]), 0);
 	assert_int_equal(append(s.streams[1][0], 0, 8), -EDQUOT);
-	wmk_store_share(s.stores[1], NULL, true);
+	wmk_store_set_budget(s.stores[1], NULL, true);
 	assert_int_equal(append(s.streams[1][0], 0, 8), 0);
 	stage_close(&s);
 }
@@ -376,13 +376,13 @@ static void test_metadata_counts(void **state)
 	assert_int_equal(wmk_store_create(trace, subs[0], &store), 0);
 	assert_int_equal(wmk_store_metadata(store, text, sizeof(text)), 0);
 	assert_int_equal(wmk_store_measure(&budget, trace), 0);
-	wmk_store_share(store, &budget, true);
+	wmk_store_set_budget(store, &budget, true);
 	for (unsigned i = 1; i <= 5; i++) {
 		const int expected = i * sizeof(text) + 500 <= budget.max ? 0 : -EDQUOT;
 
-		assert_int_equal(wmk_store_take(store, 500, 0), expected);
+		assert_int_equal(wmk_store_budget_reserve(store, 500, 0), expected);
 		if (expected == 0)
-			wmk_store_give(store, 500);
+			wmk_store_budget_release(store, 500);
 		assert_int_equal(wmk_store_usage(trace, &there), 0);
 		assert_int_equal(atomic_load(&budget.used), there);
 		assert_int_equal(wmk_store_metadata(store, text, sizeof(text)), 0);

@@ -123,17 +123,17 @@ static void test_links_on_the_way(void **state)
 	assert_int_equal(create_at("other/new"), -EACCES);
 	assert_non_null(strstr(wmk_error_get(0), "a link of another user"));
 	assert_int_equal(create_at("over/new"), -EACCES);
-	assert_int_equal(wmk_store_reserve(in_dir("over/new")), -EACCES);
+	assert_int_equal(wmk_store_make_directory(in_dir("over/new")), -EACCES);
 	assert_int_equal(wmk_store_add(in_dir("over/a/b"), "ust3", &store), -EACCES);
 	assert_int_equal(access(in_dir("there/new"), F_OK) + access(in_dir("there/deep/new"), F_OK) +
 				 access(in_dir("there/deep/a/b/ust3"), F_OK),
 			 -3);
 	/* his own, with his rights */
 	assert_int_equal(chmod(in_dir("."), 0711) + chown(in_dir("there"), other, (gid_t)-1), 0);
-	assert_int_equal(wmk_store_as(other, other), 0);
+	assert_int_equal(wmk_store_identity_begin(other, other), 0);
 	assert_int_equal(create_at("other/new"), 0);
 	assert_int_equal(create_at("own/newer"), 0);
-	wmk_store_as_end();
+	wmk_store_identity_end();
 }
 
 static void test_stream_names(void **state)
@@ -306,7 +306,7 @@ static void test_direct(void **state)
 		packet.content = sizes[i % 10];
 		packet.sequence = i;
 		bytes = memory + (i % 4 == 3 ? 64 : 512);
-		wmk_store_stream_place(stream, &packet);
+		wmk_store_stream_prepare(stream, &packet);
 		memset(bytes, 0, WMK_CTF_PACKET_ROOM + packet.content + WMK_CTF_PAD_MAX + 8);
 		for (j = 0; j < packet.content; j++)
 			bytes[WMK_CTF_PACKET_ROOM + j] = (uint8_t)(i * 31 + j * 7 + j / 256);
@@ -416,25 +416,25 @@ static void test_rights(void **state)
 
 	(void)state;
 	if (geteuid() != 0) {
-		assert_int_equal(wmk_store_as(geteuid(), getegid()), 0);
-		wmk_store_as_end();
-		assert_int_equal(wmk_store_as(geteuid() + 1, getegid()), -EPERM);
+		assert_int_equal(wmk_store_identity_begin(geteuid(), getegid()), 0);
+		wmk_store_identity_end();
+		assert_int_equal(wmk_store_identity_begin(geteuid() + 1, getegid()), -EPERM);
 		return;
 	}
 	/* Where he may not write, root does not write for him. */
 	assert_int_equal(chmod(dir, 0711), 0);
-	assert_int_equal(wmk_store_as(user, group), 0);
-	assert_int_equal(wmk_store_as(user, group), -EBUSY);
+	assert_int_equal(wmk_store_identity_begin(user, group), 0);
+	assert_int_equal(wmk_store_identity_begin(user, group), -EBUSY);
 	assert_int_equal(wmk_store_create(in_dir("t"), "ust", &store), -EACCES);
-	wmk_store_as_end();
+	wmk_store_identity_end();
 	assert_int_equal(mkdir(in_dir("his"), 0700), 0);
 	assert_int_equal(chown(in_dir("his"), user, group), 0);
-	assert_int_equal(wmk_store_as(user, group), 0);
+	assert_int_equal(wmk_store_identity_begin(user, group), 0);
 	assert_int_equal(wmk_store_create(in_dir("his/t"), "ust", &store), 0);
 	assert_int_equal(wmk_store_add(in_dir("his/t"), "ust", &streams), -EEXIST);
 	assert_int_equal(wmk_store_open(in_dir("his/t"), "ust", &streams), 0);
-	wmk_store_as_end();
-	wmk_store_as_end();
+	wmk_store_identity_end();
+	wmk_store_identity_end();
 	assert_int_equal(geteuid(), 0);
 	assert_int_equal(getgroups(64, groups + 0), n);
 	assert_int_equal(wmk_store_metadata(store, "x", 1), 0);
@@ -458,9 +458,9 @@ static void test_rights(void **state)
 	assert_int_equal(wmk_store_stream_create(streams, "app_1", NULL, &stream), -EACCES);
 	/* Links lead nowhere, though root could follow them. */
 	assert_int_equal(symlink("/etc", in_dir("his/link")), 0);
-	assert_int_equal(wmk_store_as(user, group), 0);
+	assert_int_equal(wmk_store_identity_begin(user, group), 0);
 	assert_true(wmk_store_open(in_dir("his/link"), "ust", &streams) < 0);
-	wmk_store_as_end();
+	wmk_store_identity_end();
 	wmk_store_close(streams);
 	wmk_store_close(store);
 	chmod(in_dir("his/t/ust"), 0700);
@@ -557,16 +557,16 @@ static void test_reserve(void **state)
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/a/b/trace", dir);
-	assert_int_equal(wmk_store_reserve(path), 0);
+	assert_int_equal(wmk_store_make_directory(path), 0);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0700);
-	assert_int_equal(wmk_store_reserve(path), -EEXIST);
+	assert_int_equal(wmk_store_make_directory(path), -EEXIST);
 	snprintf(path, sizeof(path), "%s/a", dir);
 	snprintf(over, sizeof(over), "%s/link", dir);
 	assert_int_equal(symlink(path, over), 0);
-	assert_int_equal(wmk_store_reserve(over), -EEXIST);
+	assert_int_equal(wmk_store_make_directory(over), -EEXIST);
 	snprintf(path, sizeof(path), "%s/link/other", dir);
-	assert_int_equal(wmk_store_reserve(path), 0);
+	assert_int_equal(wmk_store_make_directory(path), 0);
 }
 
 int main(void)

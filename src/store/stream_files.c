@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * files.c - the files of one stream: one, or several of limited size, as LTTng names them:
+ * stream_files.c - the files of one stream: one, or several of limited size, as LTTng names them:
  *
  *     app_0_0  app_0_1  app_0_2 ...       numbered in the order in which they were made; with a limited count they begin again at 0, each
  *                                         in the place of the oldest
@@ -52,13 +52,13 @@ static int64_t size_of(int dir, const char *name)
 
 static int64_t remove_one(struct wmk_store *store, int dir, const char *name)
 {
-	wmk_store_hold(store);
+	wmk_store_budget_lock(store);
 	int64_t size = size_of(dir, name);
 	int err = unlinkat(dir, name, 0) < 0 ? -errno : 0;
 
 	if (err == 0 && size > 0)
-		wmk_store_count(store, -size);
-	wmk_store_let(store);
+		wmk_store_add_bytes(store, -size);
+	wmk_store_budget_unlock(store);
 	return err < 0 ? err : size;
 }
 
@@ -89,18 +89,18 @@ int wmk_store_file_replace(struct wmk_store_stream *stream)
 
 	wmk_store_file_name(stream, stream->number, name);
 	wmk_store_next_name(stream, next);
-	wmk_store_hold(stream->store);
+	wmk_store_budget_lock(stream->store);
 	/* It may have gone already, for want of room. */
 	const int64_t size = size_of(dir, name);
 	const int err = renameat(dir, next, dir, name) < 0 ? -errno : 0;
 
 	if (err == 0 && size > 0)
-		wmk_store_count(stream->store, -size);
-	wmk_store_let(stream->store);
+		wmk_store_add_bytes(stream->store, -size);
+	wmk_store_budget_unlock(stream->store);
 	return err;
 }
 
-static bool is_there(const struct wmk_store_stream *stream, uint64_t number)
+static bool exists(const struct wmk_store_stream *stream, uint64_t number)
 {
 	char name[WMK_STORE_NAME];
 
@@ -114,8 +114,8 @@ static uint64_t end_of(const struct wmk_store_stream *stream)
 	uint64_t end = 0;
 
 	if (!stream->limits.size)
-		return is_there(stream, 0);
-	while (is_there(stream, end) || is_there(stream, end + 1))
+		return exists(stream, 0);
+	while (exists(stream, end) || exists(stream, end + 1))
 		end++;
 	return end;
 }
@@ -159,14 +159,14 @@ static int first_packet(const struct wmk_store_stream *stream, uint64_t number, 
 	return size_of(stream->store->dir, name) >= (int64_t)wmk_ctf_packet_size(first);
 }
 
-void wmk_store_drop_found(struct wmk_store *store, int dir, const char *name)
+void wmk_store_remove_uncounted(struct wmk_store *store, int dir, const char *name)
 {
-	wmk_store_hold(store);
+	wmk_store_budget_lock(store);
 	const int64_t size = size_of(dir, name);
 
 	if (unlinkat(dir, name, 0) == 0 && size > 0)
-		wmk_store_found(store, -size);
-	wmk_store_let(store);
+		wmk_store_budget_add(store, -size);
+	wmk_store_budget_unlock(store);
 }
 
 void wmk_store_next_remove(const struct wmk_store_stream *stream)
@@ -174,7 +174,7 @@ void wmk_store_next_remove(const struct wmk_store_stream *stream)
 	char name[WMK_STORE_NAME];
 
 	wmk_store_next_name(stream, name);
-	wmk_store_drop_found(stream->store, stream->store->dir, name);
+	wmk_store_remove_uncounted(stream->store, stream->store->dir, name);
 }
 
 /* It was never counted in the store's bytes. */
@@ -183,12 +183,12 @@ static void drop_torn(const struct wmk_store_stream *stream, uint64_t number)
 	char name[WMK_STORE_NAME];
 
 	wmk_store_index_name(stream, number, name);
-	wmk_store_drop_found(stream->store, stream->store->index_dir, name);
+	wmk_store_remove_uncounted(stream->store, stream->store->index_dir, name);
 	wmk_store_file_name(stream, number, name);
-	wmk_store_drop_found(stream->store, stream->store->dir, name);
+	wmk_store_remove_uncounted(stream->store, stream->store->dir, name);
 }
 
-int wmk_store_newest(struct wmk_store_stream *stream, const uint8_t uuid[16])
+int wmk_store_find_newest(struct wmk_store_stream *stream, const uint8_t uuid[16])
 {
 	const uint64_t end = end_of(stream);
 	struct wmk_ctf_packet first;
