@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *text(const char *given)
+static const char *text_or_empty(const char *given)
 {
 	return given ? given : "";
 }
@@ -180,7 +180,7 @@ int waymark_ctl_enable_channel(struct waymark_ctl *ctl, const struct waymark_ctl
 	request = (struct wmk_ctl_enable_channel){
 		.session = o.session,
 		.channel = {
-			.name = *text(o.name) ? o.name : "channel0", .domain = request.channel.domain, .mode = o.mode, .buffers = o.buffers,
+			.name = *text_or_empty(o.name) ? o.name : "channel0", .domain = request.channel.domain, .mode = o.mode, .buffers = o.buffers,
 			.subbuf_size = o.subbuf_size, .n_subbufs = o.n_subbufs, .blocking_us = o.blocking_us,
 			.field_limit = o.field_limit, .tracefile_size = o.tracefile_size, .tracefile_count = o.tracefile_count,
 			.contexts = list(o.contexts, o.n_contexts), .enabled = true, .call_arguments = o.call_arguments,
@@ -340,5 +340,5 @@ int waymark_ctl_shutdown(struct waymark_ctl *ctl)
 	const struct wmk_ctl_nothing request = { 0 };
 
 	int err = wmk_ctl_request(ctl, WMK_CTL_SHUTDOWN, &request, NULL);
-	return err < 0 ? err : wmk_ctl_hang_up(ctl);
+	return err < 0 ? err : wmk_ctl_wait_for_end(ctl);
 }

@@ -22,8 +22,8 @@
 #include <unistd.h>
 
 /* A daemon that takes a connection and hangs up before it has said anything is tried again. */
-#define GOING_TRIES 5u
-#define GOING_PAUSE_MS 20
+#define RETRIES 5u
+#define RETRY_MS 20
 
 const char *waymark_ctl_error(unsigned index)
 {
@@ -84,42 +84,42 @@ static int socket_connect(const char *rundir, bool named, uint64_t deadline)
 }
 
 /* Nobody listens there. */
-static bool is_nobody(int err)
+static bool has_no_listener(int err)
 {
 	return err == -ENOENT || err == -ECONNREFUSED;
 }
 
 /* ── where ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-struct where {
+struct endpoint {
 	const char *named;           /* as named by the caller, NULL: not */
 	bool only;                   /* named, by the caller or the environment */
-	char own[128];               /* that one, or the user's own */
+	char path[128];               /* that one, or the user's own */
 };
 
-static int where_find(struct where *where, const char *rundir)
+static int endpoint_find(struct endpoint *endpoint, const char *rundir)
 {
 	const char *environment = secure_getenv("WAYMARK_RUNDIR");
 
-	where->named = rundir && *rundir ? rundir : NULL;
-	where->only = where->named || (environment && *environment);
-	if (!where->named) {
-		int len = wmk_rundir(geteuid(), 1, where->own, sizeof(where->own));
+	endpoint->named = rundir && *rundir ? rundir : NULL;
+	endpoint->only = endpoint->named || (environment && *environment);
+	if (!endpoint->named) {
+		int len = wmk_rundir(geteuid(), 1, endpoint->path, sizeof(endpoint->path));
 
 		return len < 0 ? len : 0;
 	}
-	if (*rundir != '/' || strlen(rundir) >= sizeof(where->own))
+	if (*rundir != '/' || strlen(rundir) >= sizeof(endpoint->path))
 		return wmk_error(-EINVAL,
 				 "the runtime directory '%.60s' is not an absolute path of less than %zu bytes", rundir,
-				 sizeof(where->own));
-	strcpy(where->own, rundir);
+				 sizeof(endpoint->path));
+	strcpy(endpoint->path, rundir);
 	return 0;
 }
 
 /* Root's daemon, where another's may be used and root's lets us in. A socket, or -1. */
-static int connect_root(struct waymark_ctl *ctl, const struct where *where, uint64_t deadline)
+static int connect_root(struct waymark_ctl *ctl, const struct endpoint *endpoint, uint64_t deadline)
 {
-	if (where->only || geteuid() == 0 || wmk_rundir(0, 0, ctl->rundir, sizeof(ctl->rundir)) < 0)
+	if (endpoint->only || geteuid() == 0 || wmk_rundir(0, 0, ctl->rundir, sizeof(ctl->rundir)) < 0)
 		return -1;
 	int sock = socket_connect(ctl->rundir, false, deadline);
 	return sock < 0 ? -1 : sock;
@@ -129,57 +129,57 @@ static int connect_root(struct waymark_ctl *ctl, const struct where *where, uint
  * A daemon that somebody else started at the same time is as good as ours: it holds the lock, and listens at any
  * moment.
  */
-static int connect_other(const struct where *where, uint64_t deadline, int err)
+static int connect_other(const struct endpoint *endpoint, uint64_t deadline, int err)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
 	char words[600];
 
 	waymark_ctl_error_text(words, sizeof(words));
 	for (int i = 0; i < 10; i++) {
-		int sock = socket_connect(where->own, where->named, deadline);
+		int sock = socket_connect(endpoint->path, endpoint->named, deadline);
 
 		if (sock >= 0)
 			return sock;
-		if (!is_nobody(sock))
+		if (!has_no_listener(sock))
 			break;
 		nanosleep(&pause, NULL);
 	}
-	return wmk_ctl_words(err, words);
+	return wmk_ctl_error_chain(err, words);
 }
 
 static int connect_own(struct waymark_ctl *ctl, const struct waymark_ctl_connect_options *options,
-		       const struct where *where, uint64_t deadline)
+		       const struct endpoint *endpoint, uint64_t deadline)
 {
-	strcpy(ctl->rundir, where->own);
-	int sock = socket_connect(ctl->rundir, where->named, deadline);
+	strcpy(ctl->rundir, endpoint->path);
+	int sock = socket_connect(ctl->rundir, endpoint->named, deadline);
 	if (sock >= 0 && options->recover) {
 		close(sock);
 		return wmk_error_said(-EBUSY, "a session daemon runs for %s: what is recovered takes one of its own",
 				      ctl->rundir);
 	}
-	if (sock >= 0 || !is_nobody(sock))
+	if (sock >= 0 || !has_no_listener(sock))
 		return sock;
 	if (options->start != WAYMARK_CTL_START_IF_NONE)
 		return wmk_error_add(sock, "no session daemon runs");
-	int err = wmk_ctl_daemon_start(options->program, where->named, options->recover, deadline);
+	int err = wmk_ctl_daemon_start(options->program, endpoint->named, options->recover, deadline);
 	if (err == -ECHILD && !options->recover)
-		return connect_other(where, deadline, err);
+		return connect_other(endpoint, deadline, err);
 	if (err < 0)
 		return err;
 	ctl->started = true;
-	sock = socket_connect(ctl->rundir, where->named, deadline);
+	sock = socket_connect(ctl->rundir, endpoint->named, deadline);
 	return sock < 0 ? wmk_error_add(sock, "a session daemon was started, but not for this place") : sock;
 }
 
 /* The first request: says in words what would else be said of the first command. */
-static int greet(struct waymark_ctl *ctl)
+static int handshake(struct waymark_ctl *ctl)
 {
 	const struct wmk_ctl_nothing nothing = { 0 };
 
 	return wmk_ctl_request(ctl, WMK_CTL_VERSION, &nothing, NULL);
 }
 
-static void drop(struct waymark_ctl *ctl)
+static void disconnect(struct waymark_ctl *ctl)
 {
 	if (ctl->socket >= 0)
 		close(ctl->socket);
@@ -190,26 +190,26 @@ static void drop(struct waymark_ctl *ctl)
 
 static int connect_any(struct waymark_ctl *ctl, const struct waymark_ctl_connect_options *options, uint64_t deadline)
 {
-	struct where where;
-	int err = where_find(&where, options->rundir);
+	struct endpoint endpoint;
+	int err = endpoint_find(&endpoint, options->rundir);
 
 	if (err < 0)
 		return err;
-	ctl->socket = connect_root(ctl, &where, deadline);
+	ctl->socket = connect_root(ctl, &endpoint, deadline);
 	if (ctl->socket >= 0) {
-		err = greet(ctl);
+		err = handshake(ctl);
 		if (err != -EACCES)
 			return err;
-		drop(ctl);               /* it lets others in, not us */
+		disconnect(ctl);               /* it lets others in, not us */
 	}
 	for (unsigned i = 0;; i++) {
-		ctl->socket = connect_own(ctl, options, &where, deadline);
-		err = ctl->socket < 0 ? ctl->socket : greet(ctl);
-		if (err != -ECONNRESET || i == GOING_TRIES)
+		ctl->socket = connect_own(ctl, options, &endpoint, deadline);
+		err = ctl->socket < 0 ? ctl->socket : handshake(ctl);
+		if (err != -ECONNRESET || i == RETRIES)
 			return err;
 		/* It was about to end when we came. */
-		drop(ctl);
-		nanosleep(&(struct timespec){ .tv_nsec = GOING_PAUSE_MS * 1000000 }, NULL);
+		disconnect(ctl);
+		nanosleep(&(struct timespec){ .tv_nsec = RETRY_MS * 1000000 }, NULL);
 	}
 }
 
@@ -248,7 +248,7 @@ void waymark_ctl_close(struct waymark_ctl *ctl)
 {
 	if (!ctl)
 		return;
-	drop(ctl);
+	disconnect(ctl);
 	free(ctl);
 }
 

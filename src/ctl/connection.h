@@ -5,7 +5,7 @@
  *     commands.c   options of a public function ──► request object ─┐
  *     save.c, load.c   several of them                               ├─► request.c: one request, one reply ──► result.c: what users see
  * of it
- *     connect.c    which daemon; start.c: there is none, start it ──┘
+ *     connect.c    which daemon; daemon_start.c: there is none, start it ──┘
  */
 #ifndef WMK_CTL_CONNECTION_H
 #define WMK_CTL_CONNECTION_H
@@ -63,12 +63,12 @@ int wmk_ctl_left(uint64_t deadline);
  */
 int wmk_ctl_request(struct waymark_ctl *ctl, uint16_t type, const void *request, struct waymark_ctl_result **result);
 /* Wait until the daemon closes the connection, as it does when it ends. 0, -ETIMEDOUT. */
-int wmk_ctl_hang_up(struct waymark_ctl *ctl);
+int wmk_ctl_wait_for_end(struct waymark_ctl *ctl);
 /*
  * A chain that has become one line (outermost first, as wmk_error_text() makes it) is a chain again. Changes `words`.
  * Returns `err`.
  */
-int wmk_ctl_words(int err, char *words);
+int wmk_ctl_error_chain(int err, char *words);
 /*
  * Take the options of a public function, which begin with their size: what a caller of an older version does not know
  * is zero, what one of a newer version set and we do not know is refused (-EINVAL).
@@ -84,15 +84,15 @@ struct waymark_ctl_result *wmk_ctl_result_new(const struct wmk_object *is);
 int wmk_ctl_result_finish(struct waymark_ctl_result *result);
 
 /* What save and load answer: not a message, but a result like those. */
-struct wmk_ctl_filed {
+struct wmk_ctl_files_reply {
 	struct wmk_list files, warnings;     /* of const char * */
 	struct wmk_list unanswered;          /* of struct wmk_ctl_app */
 	struct wmk_list sessions;            /* of struct wmk_ctl_session */
 };
-extern const struct wmk_object wmk_ctl_filed_object;
+extern const struct wmk_object wmk_ctl_files_reply_object;
 /* Add to what is filed. 0 or -ENOMEM. */
-int wmk_ctl_filed_text(struct waymark_ctl_result *result, struct wmk_list *list, const char *text);
-int wmk_ctl_filed_outcome(struct waymark_ctl_result *result, const struct waymark_ctl_result *of);
+int wmk_ctl_files_add_text(struct waymark_ctl_result *result, struct wmk_list *list, const char *text);
+int wmk_ctl_files_add_outcome(struct waymark_ctl_result *result, const struct waymark_ctl_result *of);
 
 /* ── files of saved sessions ─────────────────────────────────────────────────────────────────────────── */
 

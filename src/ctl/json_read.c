@@ -20,7 +20,7 @@
 /* Levels of brackets: an object in a list is two. */
 #define BRACKETS_MAX (2 * (int)WMK_OBJECT_DEPTH_MAX + 2)
 
-static int wrong(const struct wmk_member *m, const char *wanted)
+static int type_error(const struct wmk_member *m, const char *wanted)
 {
 	return wmk_error(-EINVAL, "%s is not %s", m->name, wanted);
 }
@@ -30,7 +30,7 @@ static int wrong(const struct wmk_member *m, const char *wanted)
 static int take_number(const struct wmk_member *m, json_object *value, uint64_t max, uint64_t *number)
 {
 	if (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0)
-		return wrong(m, "a whole number from 0 on");
+		return type_error(m, "a whole number from 0 on");
 	*number = json_object_get_uint64(value);
 	return *number <= max
 		       ? 0
@@ -40,7 +40,7 @@ static int take_number(const struct wmk_member *m, json_object *value, uint64_t 
 static int take_signed(const struct wmk_member *m, json_object *value, int64_t *number)
 {
 	if (!json_object_is_type(value, json_type_int))
-		return wrong(m, "a whole number");
+		return type_error(m, "a whole number");
 	*number = json_object_get_int64(value);
 	if (*number >= 0 && json_object_get_uint64(value) != (uint64_t)*number)
 		return wmk_error(-EINVAL, "%s is larger than %" PRId64, m->name, INT64_MAX);
@@ -53,7 +53,7 @@ static int take_text(const struct wmk_member *m, json_object *value, size_t limi
 	uint32_t code;
 
 	if (!json_object_is_type(value, json_type_string))
-		return wrong(m, "text in quotes");
+		return type_error(m, "text in quotes");
 	const char *from = json_object_get_string(value);
 	size_t len = (size_t)json_object_get_string_len(value);
 	if (len > limit)
@@ -73,7 +73,7 @@ static int take_enum(const struct wmk_member *m, json_object *value, uint32_t *w
 	char names[100];
 
 	if (!json_object_is_type(value, json_type_string))
-		return wrong(m, "a word in quotes");
+		return type_error(m, "a word in quotes");
 	const char *text = json_object_get_string(value);
 	wmk_nearest_init(&near, text);
 	for (uint32_t i = 0; i < m->n_names; i++) {
@@ -104,13 +104,13 @@ static int take_uuid(const struct wmk_member *m, json_object *value, uint8_t *uu
 						   : -1;
 
 		if (dash ? c != '-' : digit < 0)
-			return wrong(m, "a UUID");
+			return type_error(m, "a UUID");
 		if (dash)
 			continue;
 		uuid[digits / 2] = (uint8_t)(uuid[digits / 2] << 4 | digit);
 		digits++;
 	}
-	return text[36] ? wrong(m, "a UUID") : 0;
+	return text[36] ? type_error(m, "a UUID") : 0;
 }
 
 /* ── lists, objects ──────────────────────────────────────────────────────────────────────────────────── */
@@ -138,7 +138,7 @@ static int take_list(const struct wmk_member *m, json_object *value, struct wmk_
 		     unsigned depth)
 {
 	if (!json_object_is_type(value, json_type_array))
-		return wrong(m, "a list in [ ]");
+		return type_error(m, "a list in [ ]");
 	size_t n = json_object_array_length(value);
 	if (n > m->limit)
 		return wmk_error(-EINVAL, "%s has %zu elements: %u may be", m->name, n, m->limit);
@@ -168,7 +168,7 @@ static int take_member(const struct wmk_member *m, json_object *value, uint8_t *
 		return take_signed(m, value, (void *)at);
 	case WMK_MEMBER_BOOL:
 		*(bool *)at = json_object_get_boolean(value);
-		return json_object_is_type(value, json_type_boolean) ? 0 : wrong(m, "true or false");
+		return json_object_is_type(value, json_type_boolean) ? 0 : type_error(m, "true or false");
 	case WMK_MEMBER_ENUM:
 		return take_enum(m, value, (void *)at);
 	case WMK_MEMBER_TEXT:

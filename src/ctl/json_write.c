@@ -54,7 +54,7 @@ static bool grow(struct text *out, size_t n)
 }
 
 /* Room for `n` bytes more, or NULL. */
-static inline char *room(struct text *out, size_t n)
+static inline char *reserve(struct text *out, size_t n)
 {
 	if (__builtin_expect(n > out->cap - out->len, 0)) {
 		if (out->to && out->len + n > PIECE)
@@ -67,7 +67,7 @@ static inline char *room(struct text *out, size_t n)
 
 static inline void print_bytes(struct text *out, const char *bytes, size_t n)
 {
-	char *at = room(out, n);
+	char *at = reserve(out, n);
 
 	if (at) {
 		memcpy(at, bytes, n);
@@ -131,7 +131,7 @@ static void print_uuid(struct text *out, const uint8_t *uuid)
 
 static void new_line(struct text *out, unsigned depth)
 {
-	char *at = room(out, depth + 1);
+	char *at = reserve(out, depth + 1);
 
 	if (!at)
 		return;

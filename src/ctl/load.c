@@ -29,7 +29,7 @@ struct loading {
 	struct waymark_ctl *ctl;
 	const struct waymark_ctl_load_options *options;
 	struct waymark_ctl_result *result;
-	struct wmk_ctl_filed *filed;         /* the object of `result` */
+	struct wmk_ctl_files_reply *filed;         /* the object of `result` */
 	struct wmk_arena arena;
 	struct wmk_list sessions;            /* of struct wmk_ctl_session: read, not yet made */
 };
@@ -98,7 +98,7 @@ static int file_read(struct loading *l, int fd, const char *shown)
 	if (err == 0)
 		err = saved_read(l, text, len);
 	if (err == 0)
-		err = wmk_ctl_filed_text(l->result, &l->filed->files, shown);
+		err = wmk_ctl_files_add_text(l->result, &l->filed->files, shown);
 	free(text);
 	if (fd >= 0)
 		close(fd);
@@ -209,7 +209,7 @@ static int process_check(struct wmk_ctl_channel *channel)
 	return 0;
 }
 
-static bool holds_something(const char *path)
+static bool is_not_empty(const char *path)
 {
 	DIR *dir = opendir(path);
 	struct dirent *entry;
@@ -225,13 +225,13 @@ static bool holds_something(const char *path)
 
 /* ── making ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int ask(struct loading *l, uint16_t type, const void *request)
+static int send_request(struct loading *l, uint16_t type, const void *request)
 {
 	struct waymark_ctl_result *answer;
 	int err = wmk_ctl_request(l->ctl, type, request, &answer);
 
 	if (err == 0)
-		err = wmk_ctl_filed_outcome(l->result, answer);
+		err = wmk_ctl_files_add_outcome(l->result, answer);
 	waymark_ctl_result_free(answer);
 	return err;
 }
@@ -255,7 +255,7 @@ static int make_trackers(struct loading *l, const struct wmk_ctl_session *s)
 		};
 
 		if (kinds[i].narrowed)       /* to nothing: all are taken out */
-			err = ask(l, kinds[i].ids->n ? WMK_CTL_TRACK : WMK_CTL_UNTRACK, &request);
+			err = send_request(l, kinds[i].ids->n ? WMK_CTL_TRACK : WMK_CTL_UNTRACK, &request);
 	}
 	return err;
 }
@@ -264,7 +264,7 @@ static int make_trackers(struct loading *l, const struct wmk_ctl_session *s)
  * Patterns of rules that are disabled, but for those that another rule of the channel has enabled: no request can tell
  * the two apart.
  */
-static int disabled_find(struct loading *l, const struct wmk_ctl_channel *c, struct wmk_list *patterns)
+static int find_disabled(struct loading *l, const struct wmk_ctl_channel *c, struct wmk_list *patterns)
 {
 	const struct wmk_ctl_rule *rules = c->rules.items;
 	char words[WMK_CTL_PATTERN_MAX + 200];
@@ -281,7 +281,7 @@ static int disabled_find(struct loading *l, const struct wmk_ctl_channel *c, str
 			snprintf(words, sizeof(words),
 				 "'%s' was disabled with some levels or exclusions: all of it is enabled",
 				 rules[i].pattern);
-			err = wmk_ctl_filed_text(l->result, &l->filed->warnings, words);
+			err = wmk_ctl_files_add_text(l->result, &l->filed->warnings, words);
 			continue;
 		}
 		const char **pattern = wmk_arena_append(&l->arena, patterns, sizeof(*pattern));
@@ -298,21 +298,21 @@ static int make_channel(struct loading *l, const char *session, struct wmk_ctl_c
 	struct wmk_ctl_disable_event events = { session, c->name, c->domain, { 0 } };
 	const struct wmk_ctl_disable_channel disable = { session, c->name, c->domain };
 	struct wmk_ctl_rule *rules = c->rules.items;
-	int err = disabled_find(l, c, &events.patterns);
+	int err = find_disabled(l, c, &events.patterns);
 
 	for (uint32_t i = 0; i < c->rules.n; i++)
 		rules[i].enabled = true;
 	enable.channel.enabled = true;
 	if (err == 0)
-		err = ask(l, WMK_CTL_ENABLE_CHANNEL, &enable);
+		err = send_request(l, WMK_CTL_ENABLE_CHANNEL, &enable);
 	if (err == 0 && events.patterns.n)
-		err = ask(l, WMK_CTL_DISABLE_EVENT, &events);
+		err = send_request(l, WMK_CTL_DISABLE_EVENT, &events);
 	if (err == 0 && !c->enabled)
-		err = ask(l, WMK_CTL_DISABLE_CHANNEL, &disable);
+		err = send_request(l, WMK_CTL_DISABLE_CHANNEL, &disable);
 	return err < 0 ? wmk_error_add(err, "cannot make channel '%s'", c->name) : 0;
 }
 
-static int make_whole(struct loading *l, struct wmk_ctl_session *s)
+static int make_complete(struct loading *l, struct wmk_ctl_session *s)
 {
 	struct wmk_ctl_channel *channels = s->channels.items;
 	int err = make_trackers(l, s);
@@ -330,12 +330,12 @@ static int path_choose(struct loading *l, struct wmk_ctl_session *s)
 		s->path = l->options->output;
 	if (l->options->default_output)
 		s->path = "";
-	if (!*s->path || l->options->output || !holds_something(s->path))
+	if (!*s->path || l->options->output || !is_not_empty(s->path))
 		return 0;
 	snprintf(words, sizeof(words), "%s holds a trace already: session '%s' writes to the default place", s->path,
 		 s->name);
 	s->path = "";
-	return wmk_ctl_filed_text(l->result, &l->filed->warnings, words);
+	return wmk_ctl_files_add_text(l->result, &l->filed->warnings, words);
 }
 
 /* A request for the settings of `s`. `shm`: room for a path; the directory of rings is made where the other one was. */
@@ -361,11 +361,11 @@ static void destroy_quietly(struct loading *l, const char *name)
  * Can all of it be made? It is, under another name, and goes again: it has recorded nothing, and no directory is made
  * before it does.
  */
-static int try_whole(struct loading *l, const struct wmk_ctl_session *s, const char *home)
+static int try_complete(struct loading *l, const struct wmk_ctl_session *s, const char *home)
 {
 	struct loading trial = { .ctl = l->ctl,
 				 .options = l->options,
-				 .result = wmk_ctl_result_new(&wmk_ctl_filed_object) };
+				 .result = wmk_ctl_result_new(&wmk_ctl_files_reply_object) };
 	char name[WMK_CTL_NAME_MAX + 1], words[WORDS], shm[WMK_OBJECT_TEXT_MAX + 1];
 	struct wmk_ctl_session copy;
 	int err = trial.result ? wmk_object_copy(&wmk_ctl_session_object, s, &copy, &trial.arena) : -ENOMEM;
@@ -377,14 +377,14 @@ static int try_whole(struct loading *l, const struct wmk_ctl_session *s, const c
 		struct wmk_ctl_create request = request_of(&copy, home, shm);
 
 		request.path = "";
-		err = ask(&trial, WMK_CTL_CREATE, &request);
+		err = send_request(&trial, WMK_CTL_CREATE, &request);
 	}
 	if (err == 0) {
-		err = make_whole(&trial, &copy);
+		err = make_complete(&trial, &copy);
 		waymark_ctl_error_text(words, sizeof(words));
 		destroy_quietly(l, name);
 		if (err < 0)
-			wmk_ctl_words(err, words);
+			wmk_ctl_error_chain(err, words);
 	}
 	waymark_ctl_result_free(trial.result);
 	wmk_arena_free(&trial.arena);
@@ -408,13 +408,13 @@ static int create(struct loading *l, struct wmk_ctl_session *s, const char *home
 			return err;
 		const struct wmk_ctl_create request = request_of(s, home, shm);
 
-		err = ask(l, WMK_CTL_CREATE, &request);
+		err = send_request(l, WMK_CTL_CREATE, &request);
 		if (err != -EEXIST || !l->options->replace || replaced)
 			return err;
-		err = try_whole(l, s, home);
+		err = try_complete(l, s, home);
 		if (err < 0)
 			return err;
-		err = ask(l, WMK_CTL_DESTROY, &old);
+		err = send_request(l, WMK_CTL_DESTROY, &old);
 		if (err < 0 && err != -ENOENT)           /* (somebody else was quicker) */
 			return err;
 	}
@@ -453,13 +453,13 @@ static int make_session(struct loading *l, struct wmk_ctl_session *s)
 		err = create(l, s, home);
 	if (err < 0)
 		return err;
-	err = make_whole(l, s);
+	err = make_complete(l, s);
 	if (err == 0)
 		return add_made(l, s->name);
 	/* Not left half made. Its error is what the caller wants to read. */
 	waymark_ctl_error_text(words, sizeof(words));
 	destroy_quietly(l, s->name);
-	return wmk_ctl_words(err, words);
+	return wmk_ctl_error_chain(err, words);
 }
 
 static int load(struct loading *l)
@@ -491,7 +491,7 @@ int waymark_ctl_load(struct waymark_ctl *ctl, const struct waymark_ctl_load_opti
 		err = wmk_error(-EINVAL, "load: a path for the trace is given, and the default place asked for");
 	if (err < 0)
 		return err;
-	l.result = wmk_ctl_result_new(&wmk_ctl_filed_object);
+	l.result = wmk_ctl_result_new(&wmk_ctl_files_reply_object);
 	if (!l.result)
 		return -ENOMEM;
 	l.filed = l.result->object;

@@ -40,7 +40,7 @@ int wmk_ctl_left(uint64_t deadline)
 }
 
 /* What follows on this connection cannot be understood any more. */
-static int broken(struct waymark_ctl *ctl, int err)
+static int fail_connection(struct waymark_ctl *ctl, int err)
 {
 	if (ctl->socket >= 0)
 		close(ctl->socket);
@@ -74,10 +74,10 @@ static int send_all(struct waymark_ctl *ctl, uint64_t deadline)
 		if (sent == 1 || sent == -EPIPE || sent == -ECONNRESET)
 			return 0;
 		if (sent < 0)
-			return broken(ctl, wmk_error(sent, "cannot send to the session daemon"));
+			return fail_connection(ctl, wmk_error(sent, "cannot send to the session daemon"));
 		int err = wait_for(ctl, POLLOUT, deadline);
 		if (err < 0)
-			return broken(ctl, err);         /* half a request is out */
+			return fail_connection(ctl, err);         /* half a request is out */
 	}
 }
 
@@ -92,14 +92,14 @@ static int receive_frame(struct waymark_ctl *ctl, uint64_t deadline, struct wmk_
 		if (fd >= 0)
 			close(fd);               /* we asked for none */
 		if (got < 0)
-			return broken(ctl, got);
+			return fail_connection(ctl, got);
 		if (got == 1 &&
 		    (frame->request == ctl->request || (frame->request == 0 && frame->type == WMK_CTL_ERROR)))
 			return 0;
 		if (got == 1 && (int32_t)(ctl->request - frame->request) > 0)
 			continue;                /* the late answer to an earlier one */
 		if (got == 1)
-			return broken(ctl,
+			return fail_connection(ctl,
 				      wmk_error(-EPROTO, "the session daemon answers request %u, which was not made",
 						frame->request));
 		int err = wait_for(ctl, POLLIN, deadline);
@@ -107,14 +107,14 @@ static int receive_frame(struct waymark_ctl *ctl, uint64_t deadline, struct wmk_
 			return err;
 		got = wmk_in_receive(&ctl->in, ctl->socket);
 		if (got == 0)
-			return broken(ctl, wmk_error(-ECONNRESET, "the session daemon has closed the connection"));
+			return fail_connection(ctl, wmk_error(-ECONNRESET, "the session daemon has closed the connection"));
 		if (got < 0 && got != -EAGAIN)
-			return broken(ctl, wmk_error(got, "cannot receive from the session daemon"));
+			return fail_connection(ctl, wmk_error(got, "cannot receive from the session daemon"));
 	}
 }
 
 /* The daemon has added the system's words where they tell more than its own. */
-int wmk_ctl_words(int err, char *words)
+int wmk_ctl_error_chain(int err, char *words)
 {
 	bool first = true;
 	char *at;
@@ -144,7 +144,7 @@ static int daemon_error(struct waymark_ctl *ctl, const void *body, size_t len)
 #endif
 	int number, err = wmk_error_msg_decode(body, len, &number, text, WORDS_MAX);
 
-	return err < 0 ? broken(ctl, err) : wmk_ctl_words(-number, text);
+	return err < 0 ? fail_connection(ctl, err) : wmk_ctl_error_chain(-number, text);
 }
 
 struct joined {
@@ -155,11 +155,11 @@ struct joined {
 static int join(struct waymark_ctl *ctl, struct joined *joined, const void *body, size_t len)
 {
 	if (len > WMK_OBJECT_MAX - joined->len)
-		return broken(ctl,
+		return fail_connection(ctl,
 			      wmk_error(-EPROTO, "the session daemon's answer has more than %u bytes", WMK_OBJECT_MAX));
 	uint8_t *bytes = realloc(joined->bytes, joined->len + len + 1);
 	if (!bytes)
-		return broken(ctl, wmk_error(-ENOMEM, "no memory for an answer of %zu bytes", joined->len + len));
+		return fail_connection(ctl, wmk_error(-ENOMEM, "no memory for an answer of %zu bytes", joined->len + len));
 	if (len)
 		memcpy(bytes + joined->len, body, len);
 	joined->bytes = bytes;
@@ -176,7 +176,7 @@ static int take_reply(struct waymark_ctl *ctl, const struct wmk_ctl_command *com
 		return -ENOMEM;
 	int err = wmk_object_decode(command->reply, reply->bytes, reply->len, result->object, &result->objects);
 	if (err == -EPROTO)
-		broken(ctl, err);
+		fail_connection(ctl, err);
 	if (err == 0)
 		err = wmk_ctl_result_finish(result);
 	if (err == 0 && out)
@@ -199,7 +199,7 @@ static int receive_reply(struct waymark_ctl *ctl, const struct wmk_ctl_command *
 		if (err == 0 && frame.type == WMK_CTL_ERROR)
 			err = daemon_error(ctl, body, frame.length);
 		else if (err == 0 && frame.type != WMK_CTL_REPLY && frame.type != WMK_OBJECT_PART)
-			err = broken(ctl, wmk_error(-EPROTO, "the session daemon answers with a message of type %u",
+			err = fail_connection(ctl, wmk_error(-EPROTO, "the session daemon answers with a message of type %u",
 						    frame.type));
 		else if (err == 0)
 			err = join(ctl, &joined, body, frame.length);
@@ -235,7 +235,7 @@ int wmk_ctl_request(struct waymark_ctl *ctl, uint16_t type, const void *request,
 	return err < 0 ? wmk_error_add(err, "the command '%s' failed", command->name) : 0;
 }
 
-int wmk_ctl_hang_up(struct waymark_ctl *ctl)
+int wmk_ctl_wait_for_end(struct waymark_ctl *ctl)
 {
 	uint64_t deadline = wmk_ctl_deadline(ctl->timeout_ms);
 	char rest[256];
@@ -248,7 +248,7 @@ int wmk_ctl_hang_up(struct waymark_ctl *ctl)
 			return wmk_error_add(err, "the session daemon has not ended yet");
 		n = recv(ctl->socket, rest, sizeof(rest), MSG_DONTWAIT);
 	} while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
-	return broken(ctl, 0);
+	return fail_connection(ctl, 0);
 }
 
 int wmk_ctl_options(void *to, size_t size, const void *from, const char *what)

@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct wmk_member filed_members[] = {
-	WMK_MEMBER_OF_TEXTS(wmk_ctl_filed, files, 65536),
-	WMK_MEMBER_OF_TEXTS(wmk_ctl_filed, warnings, 65536),
-	WMK_MEMBER_OF_LIST(wmk_ctl_filed, unanswered, wmk_ctl_app_object, 65536),
-	WMK_MEMBER_OF_LIST(wmk_ctl_filed, sessions, wmk_ctl_session_object, 65536),
+static const struct wmk_member files_reply_members[] = {
+	WMK_MEMBER_OF_TEXTS(wmk_ctl_files_reply, files, 65536),
+	WMK_MEMBER_OF_TEXTS(wmk_ctl_files_reply, warnings, 65536),
+	WMK_MEMBER_OF_LIST(wmk_ctl_files_reply, unanswered, wmk_ctl_app_object, 65536),
+	WMK_MEMBER_OF_LIST(wmk_ctl_files_reply, sessions, wmk_ctl_session_object, 65536),
 };
-const struct wmk_object wmk_ctl_filed_object = WMK_OBJECT_OF("files", wmk_ctl_filed, filed_members);
+const struct wmk_object wmk_ctl_files_reply_object = WMK_OBJECT_OF("files", wmk_ctl_files_reply, files_reply_members);
 
 /* ── views ───────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -331,8 +331,8 @@ int wmk_ctl_result_finish(struct waymark_ctl_result *result)
 
 		return finish_outcome(result, &o->sessions, &o->unanswered, &o->warnings);
 	}
-	if (result->is == &wmk_ctl_filed_object) {
-		const struct wmk_ctl_filed *f = result->object;
+	if (result->is == &wmk_ctl_files_reply_object) {
+		const struct wmk_ctl_files_reply *f = result->object;
 
 		result->files = f->files.items;
 		result->n_files = f->files.n;
@@ -341,7 +341,7 @@ int wmk_ctl_result_finish(struct waymark_ctl_result *result)
 	return 0;
 }
 
-int wmk_ctl_filed_text(struct waymark_ctl_result *result, struct wmk_list *list, const char *text)
+int wmk_ctl_files_add_text(struct waymark_ctl_result *result, struct wmk_list *list, const char *text)
 {
 	const char *copy = wmk_arena_text(&result->objects, text);
 	const char **element = copy ? wmk_arena_append(&result->objects, list, sizeof(*element)) : NULL;
@@ -352,15 +352,15 @@ int wmk_ctl_filed_text(struct waymark_ctl_result *result, struct wmk_list *list,
 	return 0;
 }
 
-int wmk_ctl_filed_outcome(struct waymark_ctl_result *result, const struct waymark_ctl_result *of)
+int wmk_ctl_files_add_outcome(struct waymark_ctl_result *result, const struct waymark_ctl_result *of)
 {
-	struct wmk_ctl_filed *filed = result->object;
+	struct wmk_ctl_files_reply *filed = result->object;
 	const struct wmk_ctl_outcome *o = of->object;
 	const struct wmk_ctl_app *apps = o->unanswered.items;
 	int err = 0;
 
 	for (uint32_t i = 0; err == 0 && i < o->warnings.n; i++)
-		err = wmk_ctl_filed_text(result, &filed->warnings, ((const char *const *)o->warnings.items)[i]);
+		err = wmk_ctl_files_add_text(result, &filed->warnings, ((const char *const *)o->warnings.items)[i]);
 	for (uint32_t i = 0; err == 0 && i < o->unanswered.n; i++) {
 		struct wmk_ctl_app *to = wmk_arena_append(&result->objects, &filed->unanswered, sizeof(*to));
 

@@ -70,7 +70,7 @@ int wmk_ctl_sessions_dir(bool make, char *path, size_t size)
 	return dir < 0 ? wmk_error_add(dir, "%s", path) : dir;
 }
 
-struct place {
+struct destination {
 	int dir;
 	char path[WMK_OBJECT_TEXT_MAX];  /* of the directory */
 	const char *file;                /* within it, when the caller named one */
@@ -83,27 +83,27 @@ static bool ends_in_json(const char *path)
 	return len > strlen(SUFFIX) && strcmp(path + len - strlen(SUFFIX), SUFFIX) == 0;
 }
 
-static int place_open(struct place *place, const char *path)
+static int destination_open(struct destination *destination, const char *path)
 {
-	place->file = NULL;
+	destination->file = NULL;
 	if (!path || !*path) {
-		place->dir = wmk_ctl_sessions_dir(true, place->path, sizeof(place->path));
-		return place->dir < 0 ? place->dir : 0;
+		destination->dir = wmk_ctl_sessions_dir(true, destination->path, sizeof(destination->path));
+		return destination->dir < 0 ? destination->dir : 0;
 	}
-	if (strlen(path) >= sizeof(place->path))
-		return wmk_error(-ENAMETOOLONG, "the path to save to has more than %zu bytes", sizeof(place->path) - 1);
-	strcpy(place->path, path);
+	if (strlen(path) >= sizeof(destination->path))
+		return wmk_error(-ENAMETOOLONG, "the path to save to has more than %zu bytes", sizeof(destination->path) - 1);
+	strcpy(destination->path, path);
 	if (ends_in_json(path)) {
 		const char *slash = strrchr(path, '/');
 
-		place->file = slash ? slash + 1 : path;
-		strcpy(place->path, ".");
+		destination->file = slash ? slash + 1 : path;
+		strcpy(destination->path, ".");
 		if (slash)
-			snprintf(place->path, sizeof(place->path), "%.*s", slash == path ? 1 : (int)(slash - path),
+			snprintf(destination->path, sizeof(destination->path), "%.*s", slash == path ? 1 : (int)(slash - path),
 				 path);
 	}
-	place->dir = dir_enter(AT_FDCWD, place->path, !place->file, 0);
-	return place->dir < 0 ? place->dir : 0;
+	destination->dir = dir_enter(AT_FDCWD, destination->path, !destination->file, 0);
+	return destination->dir < 0 ? destination->dir : 0;
 }
 
 /* ── the file ────────────────────────────────────────────────────────────────────────────────────────── */
@@ -133,7 +133,7 @@ static int write_all(int fd, const char *text, size_t len)
 	return fsync(fd) == 0 ? 0 : wmk_error(-errno, "cannot write the file");
 }
 
-static int give_place(int dir, const char *temporary, const char *name, bool replace)
+static int rename_to(int dir, const char *temporary, const char *name, bool replace)
 {
 	if (replace)
 		return renameat(dir, temporary, dir, name) == 0 ? 0 : wmk_error(-errno, "cannot replace the file");
@@ -159,7 +159,7 @@ static int file_write(int dir, const char *name, const char *text, bool replace)
 	if (close(fd) != 0 && err == 0)
 		err = wmk_error(-errno, "cannot write the file");
 	if (err == 0)
-		err = give_place(dir, temporary, name, replace);
+		err = rename_to(dir, temporary, name, replace);
 	if (err < 0)
 		unlinkat(dir, temporary, 0);
 	else
@@ -171,7 +171,7 @@ static int file_write(int dir, const char *name, const char *text, bool replace)
 /* ── the session ─────────────────────────────────────────────────────────────────────────────────────── */
 
 /* What it is, without what it did. */
-static void forget_deeds(struct wmk_ctl_session *s)
+static void drop_counts(struct wmk_ctl_session *s)
 {
 	struct wmk_ctl_channel *channels = s->channels.items;
 
@@ -189,10 +189,10 @@ static void forget_deeds(struct wmk_ctl_session *s)
 	}
 }
 
-static int session_save(const struct wmk_ctl_session *session, const struct place *place, bool replace,
+static int session_save(const struct wmk_ctl_session *session, const struct destination *destination, bool replace,
 			struct waymark_ctl_result *result)
 {
-	struct wmk_ctl_filed *filed = result->object;
+	struct wmk_ctl_files_reply *filed = result->object;
 	struct wmk_ctl_saved saved = { .version = WMK_CTL_SAVED_VERSION };
 	struct wmk_arena arena = { 0 };
 	char name[WMK_CTL_NAME_MAX + sizeof(SUFFIX)], path[WMK_OBJECT_TEXT_MAX + sizeof(name) + 1],
@@ -203,7 +203,7 @@ static int session_save(const struct wmk_ctl_session *session, const struct plac
 	if (err < 0)
 		return err;
 	snprintf(name, sizeof(name), "%s" SUFFIX, session->name);
-	snprintf(path, sizeof(path), "%s/%s", place->path, place->file ? place->file : name);
+	snprintf(path, sizeof(path), "%s/%s", destination->path, destination->file ? destination->file : name);
 	err = wmk_object_copy(&wmk_ctl_session_object, session, &saved.session, &arena);
 	if (err == 0 && !wmk_utf8_is(saved.session.path)) {
 		snprintf(words, sizeof(words),
@@ -211,16 +211,16 @@ static int session_save(const struct wmk_ctl_session *session, const struct plac
 			 "place",
 			 session->name);
 		saved.session.path = "";
-		err = wmk_ctl_filed_text(result, &filed->warnings, words);
+		err = wmk_ctl_files_add_text(result, &filed->warnings, words);
 	}
 	if (err == 0) {
-		forget_deeds(&saved.session);
+		drop_counts(&saved.session);
 		err = wmk_json_text(&wmk_ctl_saved_object, &saved, WMK_JSON_SPARSE, &text);
 	}
 	if (err == 0)
-		err = file_write(place->dir, place->file ? place->file : name, text, replace);
+		err = file_write(destination->dir, destination->file ? destination->file : name, text, replace);
 	if (err == 0)
-		err = wmk_ctl_filed_text(result, &filed->files, path);
+		err = wmk_ctl_files_add_text(result, &filed->files, path);
 	if (err == 0) {
 		struct wmk_ctl_session *to = wmk_arena_append(&result->objects, &filed->sessions, sizeof(*to));
 
@@ -235,17 +235,17 @@ static int save_all(const struct wmk_list *sessions, const struct waymark_ctl_sa
 		    struct waymark_ctl_result *result)
 {
 	const struct wmk_ctl_session *session = sessions->items;
-	struct place place;
-	int err = place_open(&place, o->path);
+	struct destination destination;
+	int err = destination_open(&destination, o->path);
 
 	if (err < 0)
 		return err;
-	if (place.file && sessions->n != 1)
+	if (destination.file && sessions->n != 1)
 		err = wmk_error(-EINVAL, "there are %u sessions, and %s is one file: name a session, or a directory",
 				sessions->n, o->path);
 	for (uint32_t i = 0; err == 0 && i < sessions->n; i++)
-		err = session_save(&session[i], &place, o->replace, result);
-	close(place.dir);
+		err = session_save(&session[i], &destination, o->replace, result);
+	close(destination.dir);
 	return err;
 }
 
@@ -262,7 +262,7 @@ int waymark_ctl_save(struct waymark_ctl *ctl, const struct waymark_ctl_save_opti
 		err = waymark_ctl_list_sessions(ctl, o.session, &listed);
 	if (err == 0 && listed->n_sessions == 0)
 		err = wmk_error_said(-ENOENT, "there is no session to save");
-	if (err == 0 && !(result = wmk_ctl_result_new(&wmk_ctl_filed_object)))
+	if (err == 0 && !(result = wmk_ctl_result_new(&wmk_ctl_files_reply_object)))
 		err = -ENOMEM;
 	if (err == 0)
 		err = save_all(&((struct wmk_ctl_sessions *)listed->object)->sessions, &o, result);

@@ -21,7 +21,7 @@
 
 static struct wmk_consumer_server *server;
 
-static void say(const char *words)
+static void log_message(const char *words)
 {
 	fprintf(stderr, "waymark-consumerd: %s\n", words);
 }
@@ -64,7 +64,7 @@ static void obey_quotas(void)
 	data[0].effective &= ~(1u << CAP_SYS_RESOURCE);
 	data[0].permitted &= ~(1u << CAP_SYS_RESOURCE);
 	if (syscall(SYS_capset, &header, data) < 0)
-		say("could not give up the right to exceed quotas");
+		log_message("could not give up the right to exceed quotas");
 }
 
 static void catch_signals(void)
@@ -81,7 +81,7 @@ static void catch_signals(void)
 }
 
 /* At the end there is nothing that they could end. */
-static void let_signals_be(void)
+static void ignore_signals(void)
 {
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 						       .connection = -1,
 						       .keep_free = WMK_STORE_KEEP_FREE,
 						       .version = WAYMARK_VERSION,
-						       .log = say };
+						       .log = log_message };
 	char rundir[128], words[600];
 	int err;
 
@@ -161,10 +161,10 @@ int main(int argc, char **argv)
 	if (err >= 0) {
 		catch_signals();
 		err = wmk_consumer_server_run(server);
-		let_signals_be();
+		ignore_signals();
 		wmk_consumer_server_close(server);
 	}
 	if (err < 0)
-		say(wmk_error_text(words, sizeof(words)));
+		log_message(wmk_error_text(words, sizeof(words)));
 	return err < 0;
 }

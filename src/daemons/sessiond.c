@@ -52,7 +52,7 @@ static const char *value_of(char **argv, int *i, const char *name)
 }
 
 /* 0: go on; else the exit status, negative for 0. */
-static int options_take(char **argv, struct options *options)
+static int options_parse(char **argv, struct options *options)
 {
 	const char *value;
 
@@ -84,7 +84,7 @@ static int options_take(char **argv, struct options *options)
 	return 0;
 }
 
-static int beside_us(char *path, size_t size)
+static int consumerd_beside(char *path, size_t size)
 {
 	ssize_t n = readlink("/proc/self/exe", path, size - 1);
 	char *slash;
@@ -149,7 +149,7 @@ static bool background(struct wmk_place_starter *starter, int *status)
 }
 
 /* A file that is named must be there. */
-static int limits_take(const struct options *options, struct wmk_limits *limits)
+static int limits_load(const struct options *options, struct wmk_limits *limits)
 {
 	int err = wmk_limits_read(options->limits ? options->limits : WAYMARK_LIMITS, limits);
 
@@ -202,13 +202,13 @@ static int run(const struct options *options, struct wmk_place_starter *starter)
 	int err = wmk_place_handed(handed);
 
 	if (err == 0)
-		err = limits_take(options, &limits);
+		err = limits_load(options, &limits);
 	if (err == 0 && !server.rundir) {
 		err = wmk_rundir(geteuid(), 1, rundir, sizeof(rundir));
 		server.rundir = rundir;
 	}
 	if (err >= 0 && !server.consumerd) {
-		err = beside_us(consumerd, sizeof(consumerd));
+		err = consumerd_beside(consumerd, sizeof(consumerd));
 		server.consumerd = consumerd;
 	}
 	return err < 0 ? err : wmk_server_run(&server);
@@ -219,7 +219,7 @@ int main(int argc, char **argv)
 	struct wmk_place_starter starter;
 	struct options options = { NULL, NULL, NULL, NULL, false };
 	char words[1024];
-	int status = options_take(argv, &options);
+	int status = options_parse(argv, &options);
 
 	(void)argc;
 	if (status != 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start.c - start a session daemon where none runs, and wait until it listens.
+ * daemon_start.c - start a session daemon where none runs, and wait until it listens.
  *
  *     caller ──_Fork──► child ──_Fork──► session of its own, no terminal, exec
  *        │                └─ ends at once: no child of ours stays behind, nobody else's wait() sees one
@@ -125,7 +125,7 @@ struct launch {
 	sigset_t none;
 };
 
-static void complain(int fd, const char *what, int number)
+static void report_failure(int fd, const char *what, int number)
 {
 	const char *words = strerrordesc_np(number);
 	const char *parts[] = { "!", what, ": ", words ? words : "unknown error" };
@@ -135,7 +135,7 @@ static void complain(int fd, const char *what, int number)
 			return;
 }
 
-static void close_later(void)
+static void close_at_exec(void)
 {
 	if (close_range(READY_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC) == 0)
 		return;
@@ -157,10 +157,10 @@ static void daemon_become(const struct launch *l)
 	/* Both are above READY_FD (see launch_open()), so that neither is overwritten before it is copied. */
 	if (chdir("/") == 0 && dup2(l->null, 0) >= 0 && dup2(l->null, 1) >= 0 && dup2(l->null, 2) >= 0 &&
 	    dup2(l->pipe, READY_FD) >= 0) {
-		close_later();
+		close_at_exec();
 		execve(l->program, argv, l->environment);
 	}
-	complain(READY_FD, "cannot run the session daemon", errno);
+	report_failure(READY_FD, "cannot run the session daemon", errno);
 	_exit(127);
 }
 
@@ -177,7 +177,7 @@ static int launch(const struct launch *l)
 		if (daemon == 0)
 			daemon_become(l);
 		if (daemon < 0)
-			complain(l->pipe, "cannot make a process for the session daemon", errno);
+			report_failure(l->pipe, "cannot make a process for the session daemon", errno);
 		_exit(0);
 	}
 	int err = child < 0 ? -errno : 0;
@@ -232,7 +232,7 @@ static int ready_wait(int fd, const char *program, uint64_t deadline)
 }
 
 /* Descriptors above READY_FD, whatever this program has closed. */
-static int above(int fd)
+static int move_above(int fd)
 {
 	int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, READY_FD + 1);
 
@@ -243,9 +243,9 @@ static int above(int fd)
 
 int wmk_ctl_daemon_start(const char *program, const char *rundir, const char *recover, uint64_t deadline)
 {
-	char path[PATH_MAX], where[PATH_MAX];
+	char path[PATH_MAX], rundir_setting[PATH_MAX];
 	char number[] = "WAYMARK_READY_FD=3";
-	char *added[] = { number, where };
+	char *added[] = { number, rundir_setting };
 	struct launch l = { .program = path, .recover = recover, .null = -1, .pipe = -1 };
 	int ready[2] = { -1, -1 };
 
@@ -253,11 +253,11 @@ int wmk_ctl_daemon_start(const char *program, const char *rundir, const char *re
 	int err = program_find(program, path, sizeof(path));
 	if (err < 0)
 		return err;
-	snprintf(where, sizeof(where), "WAYMARK_RUNDIR=%s", rundir ? rundir : "");
+	snprintf(rundir_setting, sizeof(rundir_setting), "WAYMARK_RUNDIR=%s", rundir ? rundir : "");
 	l.environment = environment_make(added, rundir ? 2 : 1, rundir);
-	l.null = above(open("/dev/null", O_RDWR | O_CLOEXEC));
+	l.null = move_above(open("/dev/null", O_RDWR | O_CLOEXEC));
 	if (pipe2(ready, O_CLOEXEC) == 0)
-		l.pipe = above(ready[1]);
+		l.pipe = move_above(ready[1]);
 	if (!l.environment || l.null < 0 || l.pipe < 0)
 		err = wmk_error(l.environment ? -errno : -ENOMEM, "cannot start a session daemon");
 	if (err == 0)
