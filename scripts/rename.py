@@ -149,18 +149,21 @@ def self_test():
         put('docs/a.md', 'see `a/who.h` and src/a/who.c')
         git(root, 'init', '-q')
         git(root, 'add', '.')
-        renames = parse(['file src/a/who.c src/a/tasks/task.c', 'file src/a/who.h src/a/tasks/task.h # moved',
-                         'file src/a/print.c src/c/line.c', 'name who task_find', 'tag src/b/x.c s set', 'local src/b/x.c n count'])
+        renames = parse([
+            'file src/a/who.c src/a/tasks/task.c', 'file src/a/who.h src/a/tasks/task.h # moved',
+            'file src/a/print.c src/c/line.c', 'name who task_find', 'tag src/b/x.c s set', 'local src/b/x.c n count'
+        ])
         for _ in range(2):
             apply(root, *renames)
         got = {path: text for path, text in texts(root)}
-        wanted = {'src/a/tasks/task.c':
-                  '/* task.c, task.h */ #include "a/tasks/task.h"\nint task_find(int who_else);',
-                  'src/a/tasks/task.h': '#ifndef WMK_A_TASK_H\nint task_find(int);',
-                  'src/c/line.c': '/* line.c, task.c */',
-                  'src/a/meson.build': "files('tasks/task.c', 'b_who.c')",
-                  'src/b/x.c': '#include "a/tasks/task.h"\n#include "b/who.h"\nstruct set s; task_find(1); /* n */ count("n");',
-                  'docs/a.md': 'see `a/tasks/task.h` and src/a/tasks/task.c'}
+        wanted = {
+            'src/a/tasks/task.c': '/* task.c, task.h */ #include "a/tasks/task.h"\nint task_find(int who_else);',
+            'src/a/tasks/task.h': '#ifndef WMK_A_TASK_H\nint task_find(int);', 'src/c/line.c': '/* line.c, task.c */',
+            'src/a/meson.build': "files('tasks/task.c', 'b_who.c')",
+            'src/b/x.c': '#include "a/tasks/task.h"\n#include "b/who.h"\n'
+                         'struct set s; task_find(1); /* n */ count("n");',
+            'docs/a.md': 'see `a/tasks/task.h` and src/a/tasks/task.c'
+        }
         if got != wanted:
             raise SystemExit('self-test: got %r' % {k: v for k, v in got.items() if wanted.get(k) != v})
     print('rename: self-test ok')

@@ -412,7 +412,8 @@ static int add_syscall_rings(struct wmk_consumer *consumer, struct wmk_group *gr
 		err = wmk_syscall_stream_open(reader, ring, &source);
 		if (err == 0) {
 			snprintf(name, sizeof(name), "%s_calls_%u", how->channel, ring);
-			err = wmk_consumer_add_stream(consumer, group, source, name, SYSCALLS_INSTANCE + ring, ring, how);
+			err = wmk_consumer_add_stream(consumer, group, source, name, SYSCALLS_INSTANCE + ring, ring,
+						      how);
 		}
 	}
 	return err;

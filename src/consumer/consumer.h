@@ -36,8 +36,8 @@
  * Commands (flush, settle, clear, a set's removal) are carried out by the consumer's thread, between looks: a thread
  * that calls one waits for it; who must not wait has wmk_consumer_queue_work().
  *
- * Errors are -errno with a cause chain. wmk_consumer_stats(), wmk_consumer_queue_work() and wmk_consumer_wake() are for any
- * thread, all else for one controlling thread and for functions that wmk_consumer_queue_work() was given.
+ * Errors are -errno with a cause chain. wmk_consumer_stats(), wmk_consumer_queue_work() and wmk_consumer_wake() are for
+ * any thread, all else for one controlling thread and for functions that wmk_consumer_queue_work() was given.
  */
 #ifndef WMK_CONSUMER_CONSUMER_H
 #define WMK_CONSUMER_CONSUMER_H
@@ -137,8 +137,8 @@ uint32_t wmk_consumer_header_room(uint32_t subbuf_size);
 /*
  * What a kernel channel has recorded: every CPU becomes a stream `<channel>_<cpu>`. The reader stays the caller's and
  * must outlive the consumer, or its removal; between calls it is the consumer's thread's: what else is done with it is
- * done there (wmk_consumer_queue_work()). The thread sleeps then on what the kernel says (poll), and beats for no writers: so
- * not in a consumer of ring sets. -EINVAL, -ENOMEM.
+ * done there (wmk_consumer_queue_work()). The thread sleeps then on what the kernel says (poll), and beats for no
+ * writers: so not in a consumer of ring sets. -EINVAL, -ENOMEM.
  */
 int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 			    const struct wmk_consumer_set *how);

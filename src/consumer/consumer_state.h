@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer_state.h - shared by the files of src/consumer: a stream, a group of streams, and what one look at all of them
- * does.
+ * consumer_state.h - shared by the files of src/consumer: a stream, a group of streams, and what one look at all of
+ * them does.
  *
  *     consumer.c   what there is: sets, groups, streams; added and removed
  *     thread.c     the thread: when to look, when to sleep, how deep; commands
@@ -105,7 +105,8 @@ struct wmk_consumer {
 	/* The heart: a thread of its own, on `lock`. */
 	pthread_t heartbeat;
 	pthread_cond_t heartbeat_changed;
-	bool has_heartbeat, heartbeat_on, heartbeat_stop;       /* beating: the consumer's thread is not in its deep sleep */
+	/* beating: the consumer's thread is not in its deep sleep */
+	bool has_heartbeat, heartbeat_on, heartbeat_stop;
 	_Atomic uint64_t alive_ns;         /* when that thread last did something */
 	/* The thread's own. */
 	struct waymark_ring_set **watched; /* what it sleeps on: a copy of `sets` ... */
@@ -138,8 +139,8 @@ struct wmk_drain_result {
  * written and ends the streams. What is for the stop only is left out of the first two unless it is asked for by
  * `settle`, which also writes the lost counts as they are. Under streams_lock.
  */
-void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode, const struct wmk_group *group, bool settle,
-		       struct wmk_drain_result *result);
+void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode, const struct wmk_group *group,
+			bool settle, struct wmk_drain_result *result);
 /*
  * Memory ahead of the writers, and a sign of life: at each look, and after each packet, since a slow disk can keep us
  * for long. Now and then rings whose claims nobody will give back are replaced. Memory that cannot be had shows in the
@@ -181,10 +182,11 @@ void wmk_consumer_join(struct wmk_consumer *consumer);
 
 /* A stream of the group's. The source is the consumer's from here on, whatever comes of it. Under streams_lock. */
 int wmk_consumer_add_stream(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source,
-			    const char *name, uint32_t instance, uint32_t cpu, const struct wmk_consumer_set *mode);
+			    const char *name, uint32_t instance, uint32_t cpu, const struct wmk_consumer_set *how);
 
 /* cpu_hotplug.c: of a kernel channel. */
-int wmk_cpu_hotplug_open(struct wmk_kreader *reader, const struct wmk_consumer_set *mode, struct wmk_cpu_hotplug **cpus);
+int wmk_cpu_hotplug_open(struct wmk_kreader *reader, const struct wmk_consumer_set *how,
+			 struct wmk_cpu_hotplug **cpus);
 void wmk_cpu_hotplug_close(struct wmk_cpu_hotplug *cpus);
 /* Streams for those that are there and have none. Under streams_lock. */
 int wmk_consumer_add_online_cpus(struct wmk_consumer *consumer, struct wmk_group *group);

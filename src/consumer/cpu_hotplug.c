@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu_hotplug.c - CPUs that come while a kernel channel records: each gets its stream. One that goes keeps it: its buffer
- * stays with what is in it.
+ * cpu_hotplug.c - CPUs that come while a kernel channel records: each gets its stream. One that goes keeps it: its
+ * buffer stays with what is in it.
  *
  * The kernel makes the buffer of a CPU when that comes online for the first time, and tells nobody who sleeps on the
  * others. So which are online is read now and then, as long as not all have a stream that are possible; on most
@@ -34,7 +34,8 @@ struct wmk_cpu_hotplug {
 	bool failed;                       /* at the last look, and that has been counted */
 };
 
-int wmk_cpu_hotplug_open(struct wmk_kreader *reader, const struct wmk_consumer_set *how, struct wmk_cpu_hotplug **result)
+int wmk_cpu_hotplug_open(struct wmk_kreader *reader, const struct wmk_consumer_set *how,
+			 struct wmk_cpu_hotplug **result)
 {
 	struct wmk_cpu_hotplug *cpus = calloc(1, sizeof(*cpus));
 	const unsigned n = wmk_kreader_cpus(reader);

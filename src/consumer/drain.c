@@ -312,8 +312,9 @@ static bool follow(struct wmk_consumer *consumer)
 
 	for (size_t i = 0; i < consumer->n_streams; i++) {
 		struct wmk_stream *stream = consumer->streams[i];
-		const int ret =
-			stream->source->ops->follow && !stream->failed ? stream->source->ops->follow(stream->source) : 0;
+		const int ret = stream->source->ops->follow && !stream->failed
+					? stream->source->ops->follow(stream->source)
+					: 0;
 
 		if (ret < 0)
 			wmk_consumer_fail_stream(consumer, stream, "what it has to follow cannot be", ret);
@@ -334,7 +335,8 @@ static void drain_whole(struct wmk_consumer *consumer, const struct wmk_group *g
 			struct wmk_stream *stream = consumer->streams[i];
 			int err;
 
-			if ((group && stream->group != group) || wmk_stream_is_at_stop_only(stream) || (turn && stream->stuck))
+			if ((group && stream->group != group) || wmk_stream_is_at_stop_only(stream) ||
+			    (turn && stream->stuck))
 				continue;
 			err = take_turn(consumer, stream, result);
 			if (err < 0)
@@ -348,8 +350,8 @@ static void drain_whole(struct wmk_consumer *consumer, const struct wmk_group *g
 	}
 }
 
-void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode, const struct wmk_group *group, bool settle,
-		       struct wmk_drain_result *result)
+void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode, const struct wmk_group *group,
+			bool settle, struct wmk_drain_result *result)
 {
 	size_t i;
 	int err;
@@ -365,7 +367,8 @@ void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode,
 	for (i = 0; i < consumer->n_streams; i++) {
 		struct wmk_stream *stream = consumer->streams[i];
 
-		if ((group && stream->group != group) || (mode == WMK_DRAIN_FLUSH && !settle && wmk_stream_is_at_stop_only(stream)))
+		if ((group && stream->group != group) ||
+		    (mode == WMK_DRAIN_FLUSH && !settle && wmk_stream_is_at_stop_only(stream)))
 			continue;
 		err = drain_stream(consumer, stream, mode, result);
 		if (err < 0)

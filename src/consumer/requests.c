@@ -207,7 +207,8 @@ static void answer(struct wmk_server_work *work)
 	 * What could not be written is a part of the counts at the end, and an error where it may be tried again (and
 	 * with options.keep it may).
 	 */
-	const bool kept = work->err < 0 && work->trace->server->options.keep && work->type == WMK_CONSUMERD_RINGS_REMOVE &&
+	const bool kept = work->err < 0 && work->trace->server->options.keep &&
+			  work->type == WMK_CONSUMERD_RINGS_REMOVE &&
 			  !(work->err == -EDQUOT && work->trace->is.max_size);
 	const bool counts_matter = work->type == WMK_CONSUMERD_STATS || work->type == WMK_CONSUMERD_RINGS_REMOVE ||
 				   work->type == WMK_CONSUMERD_TRACE_REMOVE || work->type == WMK_CONSUMERD_STOP;
@@ -435,8 +436,8 @@ static int on_trace(struct wmk_consumer_server *server, const struct wmk_frame *
 		return wmk_error(-ENOENT, "there is no trace %llu", (unsigned long long)target->trace);
 	if (target->rings && !wmk_server_rings_find(trace, target->rings))
 		return wmk_error(-ENOENT, "there are no rings %llu", (unsigned long long)target->rings);
-	return queue_work(trace, frame->type, frame->type == WMK_CONSUMERD_CLEAR ? 0 : target->rings, server->connections,
-			frame->request);
+	return queue_work(trace, frame->type, frame->type == WMK_CONSUMERD_CLEAR ? 0 : target->rings,
+			  server->connections, frame->request);
 }
 
 static int add_metadata(struct wmk_consumer_server *server, uint32_t request, const struct wmk_consumerd_metadata *is)

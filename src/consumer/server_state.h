@@ -145,7 +145,8 @@ void wmk_server_refuse(struct wmk_consumer_server *server, uint64_t connection, 
 		       const char *words);
 void wmk_server_wake(struct wmk_consumer_server *server);
 /* Unasked, to whoever is connected; false: nobody is. */
-bool wmk_server_send(struct wmk_consumer_server *server, uint16_t type, const struct wmk_object *is, const void *object);
+bool wmk_server_send(struct wmk_consumer_server *server, uint16_t type, const struct wmk_object *is,
+		     const void *object);
 
 /*
  * The tracer's processes: this one, the session daemon, the other consumer daemon. A wmk_kown_find

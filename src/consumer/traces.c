@@ -249,7 +249,8 @@ void wmk_server_list_more(struct wmk_consumer_server *server)
 		if (server->out.n_fds >= WMK_WIRE_FDS)
 			return;
 		if (wmk_consumerd_send(&server->out, WMK_CONSUMERD_LIST_ITEM, server->list.request,
-				       &wmk_consumerd_list_item_object, &server->list.items[i], server->list.fds[i]) < 0) {
+				       &wmk_consumerd_list_item_object, &server->list.items[i],
+				       server->list.fds[i]) < 0) {
 			char words[256];
 
 			wmk_error_text(words, sizeof(words));

@@ -107,7 +107,8 @@ static int receive_frame(struct waymark_ctl *ctl, uint64_t deadline, struct wmk_
 			return err;
 		got = wmk_in_receive(&ctl->in, ctl->socket);
 		if (got == 0)
-			return fail_connection(ctl, wmk_error(-ECONNRESET, "the session daemon has closed the connection"));
+			return fail_connection(ctl,
+					       wmk_error(-ECONNRESET, "the session daemon has closed the connection"));
 		if (got < 0 && got != -EAGAIN)
 			return fail_connection(ctl, wmk_error(got, "cannot receive from the session daemon"));
 	}
@@ -159,7 +160,8 @@ static int join(struct waymark_ctl *ctl, struct joined *joined, const void *body
 			      wmk_error(-EPROTO, "the session daemon's answer has more than %u bytes", WMK_OBJECT_MAX));
 	uint8_t *bytes = realloc(joined->bytes, joined->len + len + 1);
 	if (!bytes)
-		return fail_connection(ctl, wmk_error(-ENOMEM, "no memory for an answer of %zu bytes", joined->len + len));
+		return fail_connection(ctl,
+				       wmk_error(-ENOMEM, "no memory for an answer of %zu bytes", joined->len + len));
 	if (len)
 		memcpy(bytes + joined->len, body, len);
 	joined->bytes = bytes;
@@ -199,8 +201,9 @@ static int receive_reply(struct waymark_ctl *ctl, const struct wmk_ctl_command *
 		if (err == 0 && frame.type == WMK_CTL_ERROR)
 			err = daemon_error(ctl, body, frame.length);
 		else if (err == 0 && frame.type != WMK_CTL_REPLY && frame.type != WMK_OBJECT_PART)
-			err = fail_connection(ctl, wmk_error(-EPROTO, "the session daemon answers with a message of type %u",
-						    frame.type));
+			err = fail_connection(ctl,
+					      wmk_error(-EPROTO, "the session daemon answers with a message of type %u",
+							frame.type));
 		else if (err == 0)
 			err = join(ctl, &joined, body, frame.length);
 	} while (err == 0 && frame.type == WMK_OBJECT_PART);

@@ -91,7 +91,8 @@ static int destination_open(struct destination *destination, const char *path)
 		return destination->dir < 0 ? destination->dir : 0;
 	}
 	if (strlen(path) >= sizeof(destination->path))
-		return wmk_error(-ENAMETOOLONG, "the path to save to has more than %zu bytes", sizeof(destination->path) - 1);
+		return wmk_error(-ENAMETOOLONG, "the path to save to has more than %zu bytes",
+				 sizeof(destination->path) - 1);
 	strcpy(destination->path, path);
 	if (ends_in_json(path)) {
 		const char *slash = strrchr(path, '/');
@@ -99,8 +100,8 @@ static int destination_open(struct destination *destination, const char *path)
 		destination->file = slash ? slash + 1 : path;
 		strcpy(destination->path, ".");
 		if (slash)
-			snprintf(destination->path, sizeof(destination->path), "%.*s", slash == path ? 1 : (int)(slash - path),
-				 path);
+			snprintf(destination->path, sizeof(destination->path), "%.*s",
+				 slash == path ? 1 : (int)(slash - path), path);
 	}
 	destination->dir = dir_enter(AT_FDCWD, destination->path, !destination->file, 0);
 	return destination->dir < 0 ? destination->dir : 0;

@@ -390,7 +390,8 @@ static void held(struct wmk_consumer_link *link, const struct wmk_frame *frame, 
 	if (!grown)
 		return;
 	request->held = grown;
-	if (wmk_object_decode(&wmk_consumerd_list_item_object, body, len, &grown[request->n_held].is, &request->arena) < 0) {
+	if (wmk_object_decode(&wmk_consumerd_list_item_object, body, len, &grown[request->n_held].is,
+			      &request->arena) < 0) {
 		wmk_error_clear();
 		return;
 	}

@@ -391,7 +391,8 @@ static int tell(struct rings *rings, struct wmk_kernel_calls *calls, const uint6
 					 .n_calls = WMK_SYSCALLS_WORDS,
 					 .syscall_pids = pids,
 					 .syscalls_narrowed = narrowed(rings, pids),
-					 .syscall_ring_bytes = rings->channel->is.subbuf_size * rings->channel->is.n_subbufs };
+					 .syscall_ring_bytes =
+						 rings->channel->is.subbuf_size * rings->channel->is.n_subbufs };
 
 	if (calls->is_told && memcmp(calls->told, words, sizeof(calls->told)) == 0 &&
 	    calls->narrowed == about.syscalls_narrowed && memcmp(calls->pids, pids, sizeof(pids)) == 0)

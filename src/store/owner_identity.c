@@ -22,7 +22,7 @@
 #define GROUPS_MAX 65536
 #define WORDS_MAX (1u << 20)       /* of an entry in the user database */
 
-struct wmk_identity {
+struct wmk_file_identity {
 	_Atomic unsigned refs;    /* relaxed but for the last one's going */
 	uid_t uid;
 	gid_t gid;
@@ -32,7 +32,7 @@ struct wmk_identity {
 
 /* Of the calling thread. */
 static _Thread_local struct {
-	struct wmk_identity *identity; /* NULL: its own */
+	struct wmk_file_identity *identity; /* NULL: its own */
 	uid_t uid;                 /* what it had before */
 	gid_t gid;
 	gid_t *groups;
@@ -60,9 +60,9 @@ static char *name_of(uid_t uid)
 }
 
 /* A user without a name has his group alone. */
-static struct wmk_identity *resolve(uid_t uid, gid_t gid)
+static struct wmk_file_identity *resolve(uid_t uid, gid_t gid)
 {
-	struct wmk_identity *identity = NULL, *grown;
+	struct wmk_file_identity *identity = NULL, *grown;
 	char *name = name_of(uid);
 	int n = 32, got;
 
@@ -92,12 +92,12 @@ static struct wmk_identity *resolve(uid_t uid, gid_t gid)
 
 static void set_groups(const gid_t *groups, int n)
 {
-	/* Permitted, or wmk_identity_enter() had failed: memory is what it can lack. */
+	/* Permitted, or wmk_file_identity_enter() had failed: memory is what it can lack. */
 	while (syscall(SYS_setgroups, n, groups) < 0 && errno == ENOMEM)
 		sched_yield();
 }
 
-int wmk_identity_enter(struct wmk_identity *identity)
+int wmk_file_identity_enter(struct wmk_file_identity *identity)
 {
 	int n;
 
@@ -121,11 +121,11 @@ int wmk_identity_enter(struct wmk_identity *identity)
 	now.identity = identity;
 	if ((uid_t)setfsuid((uid_t)-1) == identity->uid && (gid_t)setfsgid((gid_t)-1) == identity->gid)
 		return 1;
-	wmk_identity_leave(1);
+	wmk_file_identity_leave(1);
 	return wmk_error(-EPERM, "cannot act for user %u", (unsigned)identity->uid);
 }
 
-void wmk_identity_leave(int entered)
+void wmk_file_identity_leave(int entered)
 {
 	const int before = errno;
 
@@ -140,19 +140,19 @@ void wmk_identity_leave(int entered)
 	errno = before;
 }
 
-uid_t wmk_identity_uid(const struct wmk_identity *identity)
+uid_t wmk_file_identity_uid(const struct wmk_file_identity *identity)
 {
 	return identity ? identity->uid : geteuid();
 }
 
-struct wmk_identity *wmk_identity_ref_current(void)
+struct wmk_file_identity *wmk_file_identity_ref(void)
 {
 	if (now.identity)
 		atomic_fetch_add_explicit(&now.identity->refs, 1, memory_order_relaxed);
 	return now.identity;
 }
 
-void wmk_identity_unref(struct wmk_identity *identity)
+void wmk_file_identity_unref(struct wmk_file_identity *identity)
 {
 	/* Release of who goes, acquire of the last: nobody reads what is freed. */
 	if (identity && atomic_fetch_sub_explicit(&identity->refs, 1, memory_order_acq_rel) == 1)
@@ -161,7 +161,7 @@ void wmk_identity_unref(struct wmk_identity *identity)
 
 int wmk_store_identity_begin(uid_t uid, gid_t gid)
 {
-	struct wmk_identity *identity;
+	struct wmk_file_identity *identity;
 	int err;
 
 	if (now.identity)
@@ -173,18 +173,18 @@ int wmk_store_identity_begin(uid_t uid, gid_t gid)
 	identity = resolve(uid, gid);
 	if (!identity)
 		return wmk_error(-ENOMEM, "no memory for the groups of user %u", (unsigned)uid);
-	err = wmk_identity_enter(identity);
+	err = wmk_file_identity_enter(identity);
 	if (err < 0)
-		wmk_identity_unref(identity);
+		wmk_file_identity_unref(identity);
 	return err < 0 ? err : 0;
 }
 
 void wmk_store_identity_end(void)
 {
-	struct wmk_identity *identity = now.identity;
+	struct wmk_file_identity *identity = now.identity;
 
 	if (!identity)
 		return;
-	wmk_identity_leave(1);
-	wmk_identity_unref(identity);
+	wmk_file_identity_leave(1);
+	wmk_file_identity_unref(identity);
 }

@@ -189,7 +189,7 @@ static int check_unused(const struct wmk_store *store)
  */
 static int adopt_metadata(const struct wmk_store *store, const struct stat *st)
 {
-	const uid_t uid = wmk_identity_uid(store->identity);
+	const uid_t uid = wmk_file_identity_uid(store->identity);
 	struct stat dir, now;
 
 	if (st->st_uid != uid || st->st_nlink != 1 || fstat(store->dir, &dir) < 0 || dir.st_uid != uid)
@@ -242,14 +242,14 @@ static void live_begin(struct wmk_store *store)
 
 static void live_end(struct wmk_store *store)
 {
-	const int entered = store->is_live ? wmk_identity_enter(store->identity) : 0;
+	const int entered = store->is_live ? wmk_file_identity_enter(store->identity) : 0;
 
 	if (entered < 0)
 		wmk_error_clear();
 	else if (store->is_live)
 		unlinkat(store->dir, LIVE, 0);
 	store->is_live = false;
-	wmk_identity_leave(entered);
+	wmk_file_identity_leave(entered);
 }
 
 static int open_below(const char *path, const char *sub)
@@ -294,7 +294,7 @@ static struct wmk_store *store_new(const char *path, const char *sub, enum expec
 		return NULL;
 	pthread_mutex_init(&store->lock, NULL);
 	store->dir = store->index_dir = store->metadata = -1;
-	store->identity = wmk_identity_ref_current();
+	store->identity = wmk_file_identity_ref();
 	store->path = strdup(path);
 	store->sub = makes(how) ? strdup(sub) : NULL;
 	if (store->path && (store->sub || !makes(how)))
@@ -360,7 +360,7 @@ void wmk_store_close(struct wmk_store *store)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	pthread_mutex_destroy(&store->lock);
-	wmk_identity_unref(store->identity);
+	wmk_file_identity_unref(store->identity);
 	free(store->path);
 	free(store->sub);
 	free(store);
@@ -369,14 +369,14 @@ void wmk_store_close(struct wmk_store *store)
 void wmk_store_discard(struct wmk_store *store)
 {
 	live_end(store);
-	int entered = wmk_identity_enter(store->identity);
+	int entered = wmk_file_identity_enter(store->identity);
 
 	if (entered < 0)
 		wmk_error_clear();
 	else if (store->sub && store->metadata_len == 0 && check_unused(store) == 0 &&
 		 unlinkat(store->dir, "metadata", 0) == 0)
 		remove_empty(store->path, store->sub);
-	wmk_identity_leave(entered);
+	wmk_file_identity_leave(entered);
 	wmk_store_close(store);
 }
 
@@ -511,7 +511,7 @@ int wmk_store_metadata_replace(struct wmk_store *store, const char *text, size_t
 {
 	const struct iovec iov = { .iov_base = (void *)(uintptr_t)text, .iov_len = len };
 
-	int entered = wmk_identity_enter(store->identity);
+	int entered = wmk_file_identity_enter(store->identity);
 	if (entered < 0)
 		return entered;
 	pthread_mutex_lock(&store->lock);
@@ -523,6 +523,6 @@ int wmk_store_metadata_replace(struct wmk_store *store, const char *text, size_t
 		store->metadata_len = len;
 	}
 	pthread_mutex_unlock(&store->lock);
-	wmk_identity_leave(entered);
+	wmk_file_identity_leave(entered);
 	return fd < 0 ? wmk_error(fd, "cannot write the metadata of %.80s anew: %s", store->path, strerror(-fd)) : 0;
 }

@@ -11,9 +11,9 @@
  *
  *         .live                       empty; removed by wmk_store_close(), so it remains after a crash
  *
- * Directories are 0700, files 0600, owned by whoever runs this, or for whom (wmk_store_identity_begin()). Links on the way are
- * followed as path.h says. Errors are -errno with a cause chain that names the path. One thread at a time per object,
- * except where said.
+ * Directories are 0700, files 0600, owned by whoever runs this, or for whom (wmk_store_identity_begin()). Links on the
+ * way are followed as path.h says. Errors are -errno with a cause chain that names the path. One thread at a time per
+ * object, except where said.
  */
 #ifndef WMK_STORE_STORE_H
 #define WMK_STORE_STORE_H
@@ -89,8 +89,8 @@ int wmk_store_metadata_replace(struct wmk_store *store, const char *text, size_t
 uint64_t wmk_store_bytes(const struct wmk_store *store);
 
 /*
- * For root's daemons: until wmk_store_identity_end() the calling thread makes, opens and removes files with the rights of
- * `uid` (his groups are looked up; `gid` is the first of them), and they are his. A store that is made or opened
+ * For root's daemons: until wmk_store_identity_end() the calling thread makes, opens and removes files with the rights
+ * of `uid` (his groups are looked up; `gid` is the first of them), and they are his. A store that is made or opened
  * meanwhile keeps these rights: it takes them again by itself, in any thread, whenever it opens or removes a file.
  * Nothing to do when `uid` is who we are. -EPERM: we may not; -EBUSY:
  * this thread acts for somebody already.

@@ -12,7 +12,7 @@
 #include "store/direct_io.h"
 #include "store/store.h"
 
-struct wmk_identity;
+struct wmk_file_identity;
 
 struct wmk_store {
 	char *path;                /* of the whole trace, as given */
@@ -21,7 +21,7 @@ struct wmk_store {
 	int index_dir;
 	int metadata;
 	bool is_live;              /* it has the file that says so, which it removes when it is closed */
-	struct wmk_identity *identity; /* with which its files are made; NULL: the thread's own */
+	struct wmk_file_identity *identity; /* with which its files are made; NULL: the thread's own */
 	uint64_t metadata_len;     /* of whole declarations */
 	pthread_mutex_t lock;      /* metadata, metadata_len */
 	struct wmk_direct_rates rates;
@@ -53,8 +53,8 @@ void wmk_store_add_bytes(struct wmk_store *store, int64_t more);
 /* The same of what was there when the store was opened: the budget alone has it. */
 void wmk_store_budget_add(struct wmk_store *store, int64_t more);
 /*
- * Reserves `bytes` of the budget for a write that follows; wmk_store_budget_release() returns the reservation once the write is
- * counted. `going`: bytes that are deleted after that write. 0, else -EDQUOT.
+ * Reserves `bytes` of the budget for a write that follows; wmk_store_budget_release() returns the reservation once the
+ * write is counted. `going`: bytes that are deleted after that write. 0, else -EDQUOT.
  */
 int wmk_store_budget_reserve(struct wmk_store *store, uint64_t bytes, uint64_t deleted);
 void wmk_store_budget_release(struct wmk_store *store, uint64_t bytes);
@@ -105,12 +105,12 @@ int wmk_store_write_whole(int fd, const struct iovec *iov, int n, uint64_t offse
  * Act with these rights: 1, or 0 when there is nothing to do (NULL, or the thread does already), or -errno. Then leave
  * with that value.
  */
-int wmk_identity_enter(struct wmk_identity *identity);
-void wmk_identity_leave(int entered);
+int wmk_file_identity_enter(struct wmk_file_identity *identity);
+void wmk_file_identity_leave(int entered);
 /* Whose files are ours. */
-uid_t wmk_identity_uid(const struct wmk_identity *identity);
-/* Those with which this thread acts, NULL if they are its own: the caller's, until wmk_identity_unref(). */
-struct wmk_identity *wmk_identity_ref_current(void);
-void wmk_identity_unref(struct wmk_identity *identity);
+uid_t wmk_file_identity_uid(const struct wmk_file_identity *identity);
+/* Those with which this thread acts, NULL if they are its own: the caller's, until wmk_file_identity_unref(). */
+struct wmk_file_identity *wmk_file_identity_ref(void);
+void wmk_file_identity_unref(struct wmk_file_identity *identity);
 
 #endif

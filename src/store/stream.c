@@ -50,7 +50,7 @@ static void index_close(struct wmk_store_stream *stream)
 static void index_remove(struct wmk_store_stream *stream)
 {
 	char name[WMK_STORE_NAME];
-	int entered = wmk_identity_enter(stream->store->identity);
+	int entered = wmk_file_identity_enter(stream->store->identity);
 
 	wmk_store_index_name(stream, stream->number, name);
 	wmk_store_budget_lock(stream->store);
@@ -58,7 +58,7 @@ static void index_remove(struct wmk_store_stream *stream)
 		unlinkat(stream->store->index_dir, name, 0);
 	wmk_store_add_bytes(stream->store, -(int64_t)stream->index_len);
 	wmk_store_budget_unlock(stream->store);
-	wmk_identity_leave(entered);
+	wmk_file_identity_leave(entered);
 	index_close(stream);
 }
 
@@ -203,10 +203,10 @@ static int stream_create(struct wmk_store *store, const char *name, const struct
 int wmk_store_stream_create(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits,
 			    struct wmk_store_stream **stream)
 {
-	int entered = wmk_identity_enter(store->identity);
+	int entered = wmk_file_identity_enter(store->identity);
 	int err = entered < 0 ? entered : stream_create(store, name, limits, stream);
 
-	wmk_identity_leave(entered);
+	wmk_file_identity_leave(entered);
 	return err;
 }
 
@@ -245,10 +245,10 @@ static int next_file(struct wmk_store_stream *stream)
 
 static int begin_next_file(struct wmk_store_stream *stream)
 {
-	int entered = wmk_identity_enter(stream->store->identity);
+	int entered = wmk_file_identity_enter(stream->store->identity);
 	int err = entered < 0 ? entered : next_file(stream);
 
-	wmk_identity_leave(entered);
+	wmk_file_identity_leave(entered);
 	return err;
 }
 
@@ -369,7 +369,7 @@ static int replace_file(struct wmk_store_stream *stream, const struct iovec *iov
 static int write_only_file(struct wmk_store_stream *stream, const struct iovec *iov, int n,
 		      const struct wmk_ctf_packet *packet)
 {
-	int entered = wmk_identity_enter(stream->store->identity);
+	int entered = wmk_file_identity_enter(stream->store->identity);
 	int err = entered < 0 ? entered : replace_file(stream, iov, n, packet);
 
 	if ((err == -ENOSPC || err == -EDQUOT) && stream->fd >= 0) {
@@ -380,7 +380,7 @@ static int write_only_file(struct wmk_store_stream *stream, const struct iovec *
 		stream->len = stream->index_len = stream->last = 0;
 		err = replace_file(stream, iov, n, packet);
 	}
-	wmk_identity_leave(entered);
+	wmk_file_identity_leave(entered);
 	return err;
 }
 
@@ -527,10 +527,10 @@ static int stream_open(struct wmk_store *store, const char *name, const struct w
 int wmk_store_stream_open(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits,
 			  const uint8_t uuid[16], struct wmk_store_stream **stream, struct wmk_ctf_packet *last)
 {
-	int entered = wmk_identity_enter(store->identity);
+	int entered = wmk_file_identity_enter(store->identity);
 	int found = entered < 0 ? entered : stream_open(store, name, limits, uuid, stream, last);
 
-	wmk_identity_leave(entered);
+	wmk_file_identity_leave(entered);
 	return found;
 }
 
@@ -541,9 +541,9 @@ int wmk_store_stream_remove(struct wmk_store *store, const char *name, const str
 
 	if (err < 0)
 		return err;
-	entered = wmk_identity_enter(store->identity);
+	entered = wmk_file_identity_enter(store->identity);
 	err = entered < 0 ? entered : wmk_store_files_remove(stream);
-	wmk_identity_leave(entered);
+	wmk_file_identity_leave(entered);
 	stream_free(stream);
 	return err < 0 ? wmk_error(err, "cannot remove stream %.60s in %.60s: %s", name, store->path, strerror(-err))
 		       : 0;

@@ -30,7 +30,8 @@ static int check_terminated(const char *text, size_t size)
 int wmk_hello_decode(const void *body, size_t len, struct wmk_hello *hello)
 {
 	if (copy_out(body, len, hello, sizeof(*hello), "HELLO") < 0 ||
-	    check_terminated(hello->name, sizeof(hello->name)) < 0 || check_terminated(hello->clock, sizeof(hello->clock)) < 0 ||
+	    check_terminated(hello->name, sizeof(hello->name)) < 0 ||
+	    check_terminated(hello->clock, sizeof(hello->clock)) < 0 ||
 	    check_terminated(hello->clock_uuid, sizeof(hello->clock_uuid)) < 0)
 		return -EPROTO;
 	if (hello->clock[0] && hello->clock_offset >= hello->clock_freq)

@@ -247,7 +247,8 @@ static const struct wmk_member list_item_members[] = {
 	WMK_MEMBER_OF_OBJECT(wmk_consumerd_list_item, trace, wmk_consumerd_trace, wmk_consumerd_trace_object),
 	WMK_MEMBER_OF_OBJECT(wmk_consumerd_list_item, rings, wmk_consumerd_rings, wmk_consumerd_rings_object),
 };
-const struct wmk_object wmk_consumerd_list_item_object = WMK_OBJECT_OF("held", wmk_consumerd_list_item, list_item_members);
+const struct wmk_object wmk_consumerd_list_item_object =
+	WMK_OBJECT_OF("held", wmk_consumerd_list_item, list_item_members);
 
 static const struct wmk_member full_members[] = {
 	WMK_MEMBER_OF_TEXT(wmk_consumerd_full, path, WMK_OBJECT_TEXT_MAX),

@@ -209,9 +209,8 @@ struct wmk_consumerd_nothing { uint32_t reserved; };
 const struct wmk_object *wmk_consumerd_request(uint16_t type);
 const struct wmk_object *wmk_consumerd_reply(uint16_t type);
 extern const struct wmk_object wmk_consumerd_hello_object, wmk_consumerd_trace_object, wmk_consumerd_rings_object,
-	wmk_consumerd_metadata_object,
-	wmk_consumerd_target_object, wmk_consumerd_report_object, wmk_consumerd_list_item_object, wmk_consumerd_full_object,
-	wmk_consumerd_nothing_object;
+	wmk_consumerd_metadata_object, wmk_consumerd_target_object, wmk_consumerd_report_object,
+	wmk_consumerd_list_item_object, wmk_consumerd_full_object, wmk_consumerd_nothing_object;
 
 /*
  * Queue an object; `fd` >= 0 is duplicated and travels with it (then it must fit into one frame). 0 or -errno with a
@@ -231,7 +230,8 @@ struct wmk_consumerd_in {
  * The next whole message: as wmk_in_frame(), *len bytes at *body, valid until the next call. -EMSGSIZE: parts without
  * an end. Receive with wmk_in_receive(&in->frames, ...).
  */
-int wmk_consumerd_in_next(struct wmk_consumerd_in *in, struct wmk_frame *frame, const void **body, size_t *len, int *fd);
+int wmk_consumerd_in_next(struct wmk_consumerd_in *in, struct wmk_frame *frame, const void **body, size_t *len,
+			  int *fd);
 void wmk_consumerd_in_free(struct wmk_consumerd_in *in);
 
 #endif

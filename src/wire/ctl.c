@@ -235,7 +235,8 @@ static const struct wmk_member create_members[] = {
 };
 static const struct wmk_object create_object = WMK_OBJECT_OF("create", wmk_ctl_create, create_members);
 
-static const struct wmk_member session_name_members[] = { WMK_MEMBER_OF_TEXT(wmk_ctl_session_name, session, WMK_CTL_NAME_MAX) };
+static const struct wmk_member session_name_members[] = { WMK_MEMBER_OF_TEXT(wmk_ctl_session_name, session,
+									     WMK_CTL_NAME_MAX) };
 static const struct wmk_object session_name_object = WMK_OBJECT_OF("which", wmk_ctl_session_name, session_name_members);
 
 static const struct wmk_member list_sessions_members[] = { WMK_MEMBER_OF_TEXT(wmk_ctl_list_sessions, session,

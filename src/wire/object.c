@@ -46,8 +46,8 @@ static void path_pop(struct object_path *path)
 	path->depth--;
 }
 
-static int path_error(const struct object_path *path, const char *name, int err, const char *what, unsigned long long number,
-		      unsigned long long limit)
+static int path_error(const struct object_path *path, const char *name, int err, const char *what,
+		      unsigned long long number, unsigned long long limit)
 {
 	char text[100];
 	size_t len = 0;
@@ -388,7 +388,8 @@ static int get_list(struct object_reader *r, const struct wmk_member *m, struct 
 	if (n > m->limit)
 		return path_error(&r->path, m->name, -EPROTO, "elements", n, m->limit);
 	if (n > r->left / element_min_size(m))
-		return path_error(&r->path, m->name, -EPROTO, "elements in the message", n, r->left / element_min_size(m));
+		return path_error(&r->path, m->name, -EPROTO, "elements in the message", n,
+				  r->left / element_min_size(m));
 	err = wmk_arena_list(r->arena, list, n, element_size(m));
 	if (err == 0)
 		err = path_push(&r->path, m->name, -EPROTO);

@@ -26,7 +26,8 @@ static void same(const struct wmk_object *is, const void *object, const uint8_t 
 
 static const struct wmk_object *object_of(uint8_t which)
 {
-	static const struct wmk_object *const consumers[] = { &wmk_consumerd_report_object, &wmk_consumerd_list_item_object,
+	static const struct wmk_object *const consumers[] = { &wmk_consumerd_report_object,
+							      &wmk_consumerd_list_item_object,
 							      &wmk_consumerd_full_object };
 	const struct wmk_ctl_command *c = &wmk_ctl_commands[which % 128 % wmk_ctl_n_commands];
 
