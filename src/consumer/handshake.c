@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handshake.c - connections to waymark-consumerd's socket that have not greeted yet.
- *
- *     accept ──► wait for HELLO ──┬─ HELLO of a session daemon ──► replaces the connection that is served
- *                                 └─ anything else, its end, or 5 s without it ──► closed, without an answer
+ * handshake.c - see handshake.h.
  *
  * Any process of this user can connect. What it sends must not disturb the session daemon that is served: that one is
  * replaced only by a process that greets as a session daemon does.
  */
+#include "consumer/handshake.h"
+
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -8,12 +8,14 @@
  *     notify: FULL to the session daemon  ◄wake─ a packet is refused: full
  *     leave: the last trace closes it
  */
+#include "consumer/outputs.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "consumer/server_state.h"
+#include "consumer/connection.h"
 
 struct wmk_server_output {
 	struct wmk_server_output *next;

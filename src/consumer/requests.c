@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * requests.c - what the session daemon asks for: traces and rings are found or made, the rest is a job for the trace's
- * thread. Nothing here waits.
+ * requests.c - what the session daemon asks for: traces and rings are found or made, the rest is a work item for the
+ * trace's thread. Nothing here waits.
  */
+#include "consumer/requests.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +12,13 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "consumer/server_state.h"
+#include "consumer/connection.h"
+#include "consumer/list_reply.h"
+#include "consumer/outputs.h"
+#include "consumer/trace_work.h"
+#include "consumer/traces.h"
 
-/* ── jobs ────────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── work items ──────────────────────────────────────────────────────────────────────────────────────── */
 
 static void work_free(struct wmk_server_work *work)
 {
@@ -61,7 +67,7 @@ static int work_copy_kernel(struct wmk_server_work *work, const struct wmk_consu
 	return err;
 }
 
-/* Of a job for the trace's thread. NULL: too many, or no memory. */
+/* NULL: too many, or no memory. */
 static struct wmk_server_work *work_new(struct wmk_server_trace *trace, uint16_t type, uint64_t target,
 				      uint64_t connection, uint32_t request)
 {
@@ -103,7 +109,7 @@ static int work_queue(struct wmk_server_work *work, int err)
 }
 
 /*
- * Make a job and give it to the trace's thread. `is`: rings to be added, or with more of their events, or NULL. 0 or
+ * Queue work for the trace's thread. `is`: rings to be added, or with more of their events, or NULL. 0 or
  * -errno.
  */
 static int queue_rings(struct wmk_server_trace *trace, uint16_t type, uint64_t target,
@@ -201,8 +207,6 @@ static void report(struct wmk_server_work *work)
 
 static void answer(struct wmk_server_work *work)
 {
-	static const struct wmk_consumerd_nothing nothing;
-
 	/*
 	 * What could not be written is a part of the counts at the end, and an error where it may be tried again (and
 	 * with options.keep it may).
@@ -218,8 +222,7 @@ static void answer(struct wmk_server_work *work)
 	else if (work->err < 0)
 		wmk_server_refuse(work->trace->server, work->connection, work->request, work->err, work->words);
 	else
-		wmk_server_reply(work->trace->server, work->connection, work->request, &wmk_consumerd_nothing_object,
-				 &nothing);
+		wmk_server_reply_done(work->trace->server, work->connection, work->request);
 }
 
 void wmk_server_work_done(struct wmk_server_work *work)
@@ -243,7 +246,7 @@ void wmk_server_work_done(struct wmk_server_work *work)
 		}
 	}
 	/*
-	 * One that is there stays when events cannot be added; so does one that another job still wants to add, or
+	 * One that is there stays when events cannot be added; so does one that another work item still adds, or
 	 * removes already.
 	 */
 	if (work->type == WMK_CONSUMERD_RINGS_ADD && work->err < 0 && work->rings[0]->adding == 1 &&
@@ -272,7 +275,7 @@ void wmk_server_end(struct wmk_consumer_server *server)
 		if (trace->removing)
 			continue;
 		trace->removing = true;
-		/* Without memory for a job: the consumer's own end does as much. */
+		/* Without memory for a work item: the consumer's own end does as much. */
 		if (queue_work(trace, WMK_CONSUMERD_TRACE_REMOVE, 0, 0, 0) < 0 && trace->n_work == 0)
 			wmk_server_trace_free(trace);
 	}
@@ -486,7 +489,6 @@ static int dispatch(struct wmk_consumer_server *server, const struct wmk_frame *
 void wmk_server_request(struct wmk_consumer_server *server, const struct wmk_frame *frame, const void *body, size_t len,
 			int fd)
 {
-	static const struct wmk_consumerd_nothing nothing;
 	const struct wmk_object *is = wmk_consumerd_request(frame->type);
 	union {
 		struct wmk_consumerd_trace trace;
@@ -505,7 +507,7 @@ void wmk_server_request(struct wmk_consumer_server *server, const struct wmk_fra
 	if (err >= 0)
 		err = dispatch(server, frame, &object, fd);
 	if (err == 1)
-		wmk_server_reply(server, server->connections, frame->request, &wmk_consumerd_nothing_object, &nothing);
+		wmk_server_reply_done(server, server->connections, frame->request);
 	if (err < 0) {
 		wmk_error_text(words, sizeof(words));
 		wmk_server_refuse(server, server->connections, frame->request, err, words);

@@ -5,51 +5,23 @@
 #include "consumer/server.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/file.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "consumer/server_state.h"
-#include "kernel/proc/own_pids.h"
+#include "consumer/connection.h"
+#include "consumer/list_reply.h"
+#include "consumer/outputs.h"
+#include "consumer/requests.h"
+#include "consumer/server_rundir.h"
 
-#define LOCK_FILE "consumer.pid"
-#define KERNEL_LOCK_FILE "consumer-kernel.pid"
-#define COMM "waymark-consume"        /* as the kernel cuts it */
 #define FIXED_FDS 3
 #define RECEIVES_MAX 4096u          /* from a session daemon that is replaced */
 #define SHUTDOWN_ANSWER_MS 1000         /* for the answer to SHUTDOWN, to a session daemon that does not read */
-
-void wmk_server_log(struct wmk_consumer_server *server, const char *format, ...)
-{
-	char words[600];
-	va_list args;
-
-	if (!server->options.log)
-		return;
-	va_start(args, format);
-	vsnprintf(words, sizeof(words), format, args);
-	va_end(args);
-	server->options.log(words);
-}
-
-void wmk_server_wake(struct wmk_consumer_server *server)
-{
-	const uint64_t one = 1;
-
-	/* Full is as good as written: it is readable. */
-	if (write(server->wake, &one, sizeof(one)) < 0)
-		return;
-}
 
 void wmk_consumer_server_stop(struct wmk_consumer_server *server)
 {
@@ -58,96 +30,6 @@ void wmk_consumer_server_stop(struct wmk_consumer_server *server)
 	__atomic_store_n(&server->stop, 1, __ATOMIC_RELAXED);
 	wmk_server_wake(server);
 	errno = before;
-}
-
-/* ── the place ───────────────────────────────────────────────────────────────────────────────────────── */
-
-static int check_rundir(const char *path)
-{
-	struct stat st;
-
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return wmk_error(-errno, "cannot make the runtime directory %.100s: %s", path, strerror(errno));
-	if (lstat(path, &st) < 0)
-		return wmk_error(-errno, "cannot look at %.100s", path);
-	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
-		return wmk_error(-EPERM, "%.100s is not a directory of ours alone", path);
-	return 0;
-}
-
-unsigned wmk_server_own_pids(void *data, pid_t *pids)
-{
-	const struct wmk_consumer_server *server = data;
-	char path[sizeof(server->socket_path)];
-	unsigned n = 0;
-
-	pids[n++] = getpid();
-	/* relaxed: a number alone */
-	pids[n] = atomic_load_explicit(&server->daemon, memory_order_relaxed);
-	n += pids[n] > 0;
-	if (!server->options.rundir)
-		return n;
-	snprintf(path, sizeof(path), "%s/%s", server->options.rundir,
-		 server->options.kernel ? LOCK_FILE : KERNEL_LOCK_FILE);
-	pids[n] = wmk_kown_of_file(path, COMM);
-	return n + (pids[n] > 0);
-}
-
-/* Held as long as the process lives. */
-static int lock_rundir(struct wmk_consumer_server *server)
-{
-	char path[sizeof(server->socket_path)], number[16];
-	int len;
-
-	snprintf(path, sizeof(path), "%s/%s", server->options.rundir,
-		 server->options.kernel ? KERNEL_LOCK_FILE : LOCK_FILE);
-	server->lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (server->lock < 0)
-		return wmk_error(-errno, "cannot open %.100s: %s", path, strerror(errno));
-	if (flock(server->lock, LOCK_EX | LOCK_NB) < 0)
-		return wmk_error(errno == EWOULDBLOCK ? -EADDRINUSE : -errno,
-				 "another waymark-consumerd runs in %.100s", server->options.rundir);
-	len = snprintf(number, sizeof(number), "%d\n", (int)getpid());
-	if (ftruncate(server->lock, 0) < 0 || pwrite(server->lock, number, (size_t)len, 0) != len)
-		return wmk_error(-EIO, "cannot write %.100s", path);
-	return 0;
-}
-
-static int listen_there(struct wmk_consumer_server *server)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	mode_t before;
-	int rc;
-
-	memcpy(address.sun_path, server->socket_path, sizeof(server->socket_path));
-	server->listening = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (server->listening < 0)
-		return wmk_error(-errno, "no socket");
-	/* We have the lock: whoever made it is gone. */
-	unlink(address.sun_path);
-	before = umask(0177);
-	rc = bind(server->listening, (const struct sockaddr *)&address, sizeof(address));
-	umask(before);
-	if (rc < 0 || listen(server->listening, 8) < 0)
-		return wmk_error(-errno, "cannot listen on %.100s: %s", address.sun_path, strerror(errno));
-	return 0;
-}
-
-static int open_rundir(struct wmk_consumer_server *server)
-{
-	const char *rundir = server->options.rundir;
-	int len, err;
-
-	if (!rundir)
-		return 0;
-	len = snprintf(server->socket_path, sizeof(server->socket_path), "%s/%s", rundir,
-		       server->options.kernel ? WMK_CONSUMERD_KERNEL_SOCKET : WMK_CONSUMERD_SOCKET);
-	if (rundir[0] != '/' || len >= (int)sizeof(server->socket_path))
-		return wmk_error(-EINVAL, "%.100s is not an absolute path, or too long a one", rundir);
-	err = check_rundir(rundir);
-	if (err >= 0)
-		err = lock_rundir(server);
-	return err < 0 ? err : listen_there(server);
 }
 
 /* ── the connection ──────────────────────────────────────────────────────────────────────────────────── */
@@ -161,45 +43,6 @@ static void disconnect(struct wmk_consumer_server *server)
 	wmk_server_list_drop(server);
 	wmk_out_free(&server->out);
 	wmk_consumerd_in_free(&server->in);
-}
-
-/* What was queued in vain: who does not read is not served any more. */
-static void queue_or_disconnect(struct wmk_consumer_server *server, int err)
-{
-	char words[300];
-
-	if (err >= 0 && wmk_out_queued(&server->out) <= WMK_SERVER_QUEUE_MAX)
-		return;
-	wmk_server_log(server, "the session daemon is not answered any more: %s",
-		       err < 0 ? wmk_error_text(words, sizeof(words)) : "it does not read");
-	wmk_error_clear();
-	/* The loop finds it out and lets go of it: callers still look at the message. */
-	shutdown(server->connection, SHUT_RDWR);
-}
-
-void wmk_server_reply(struct wmk_consumer_server *server, uint64_t connection, uint32_t request,
-		      const struct wmk_object *is, const void *object)
-{
-	if (server->connection < 0 || connection != server->connections)
-		return;
-	queue_or_disconnect(server, wmk_consumerd_send(&server->out, WMK_CONSUMERD_REPLY, request, is, object, -1));
-}
-
-void wmk_server_refuse(struct wmk_consumer_server *server, uint64_t connection, uint32_t request, int err,
-		       const char *words)
-{
-	if (server->connection < 0 || connection != server->connections)
-		return;
-	queue_or_disconnect(server,
-			    wmk_out_error(&server->out, (enum wmk_msg)WMK_CONSUMERD_ERROR, request, err, words));
-}
-
-bool wmk_server_send(struct wmk_consumer_server *server, uint16_t type, const struct wmk_object *is, const void *object)
-{
-	if (server->connection < 0)
-		return false;
-	queue_or_disconnect(server, wmk_consumerd_send(&server->out, type, 0, is, object, -1));
-	return true;
 }
 
 static void begin_connection(struct wmk_consumer_server *server, int connection)
@@ -363,12 +206,10 @@ static int run_once(struct wmk_consumer_server *server)
 /* The answer to who asked for the end. */
 static void answer_shutdown(struct wmk_consumer_server *server)
 {
-	static const struct wmk_consumerd_nothing nothing;
 	struct pollfd out;
 
 	if (server->shutdown_request)
-		wmk_server_reply(server, server->shutdown_connection, server->shutdown_request,
-				 &wmk_consumerd_nothing_object, &nothing);
+		wmk_server_reply_done(server, server->shutdown_connection, server->shutdown_request);
 	while (server->connection >= 0 && wmk_out_queued(&server->out)) {
 		out = (struct pollfd){ .fd = server->connection, .events = POLLOUT };
 		if (wmk_out_send(&server->out, server->connection) != 0 || poll(&out, 1, SHUTDOWN_ANSWER_MS) <= 0)
@@ -400,7 +241,7 @@ int wmk_consumer_server_open(const struct wmk_consumer_server_options *options, 
 	server->lock = server->listening = server->connection = -1;
 	pthread_mutex_init(&server->lock_done, NULL);
 	server->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = server->wake < 0 ? wmk_error(-errno, "no descriptor for events") : open_rundir(server);
+	err = server->wake < 0 ? wmk_error(-errno, "no descriptor for events") : wmk_server_rundir_open(server);
 	if (err < 0) {
 		if (server->listening >= 0)
 			close(server->listening);

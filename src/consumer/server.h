@@ -3,7 +3,7 @@
  * server.h - waymark-consumerd: consumers for a session daemon in another process, which commands them over a socket
  * (wire/consumerd.h).
  *
- *     <rundir>/consumer.sock ──requests──► server's thread ──jobs──► a thread for each trace: its consumer, which carries them out
+ *     <rundir>/consumer.sock ──requests──► server's thread ──work──► a thread for each trace: its consumer, which carries them out
  *                            ◄─answers───                  ◄──done──
  *
  * A session daemon may go and another come: consuming goes on, LIST hands over all that there is. One is served at a

@@ -3,149 +3,21 @@
  * trace_work.c - what a trace's thread does for the server: opens the directory, takes rings in, lets them go, settles,
  * clears, counts. Whatever may take long, a slow disk or a directory far away, keeps this trace alone.
  */
+#include "consumer/trace_work.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "consumer/server_state.h"
+#include "consumer/outputs.h"
+#include "consumer/server_rundir.h"
+#include "consumer/trace_metadata.h"
+#include "consumer/traces.h"
+#include "consumer/work.h"
 #include "kernel/channel/syscall_reader.h"
 #include "ring/file.h"
 #include "store/store.h"
-
-/* The first error counts; its words are kept. */
-static void note_error(struct wmk_server_work *work, int err)
-{
-	if (err >= 0 || work->err < 0)
-		return;
-	work->err = err;
-	wmk_error_text(work->words, sizeof(work->words));
-	wmk_error_clear();
-}
-
-/* It is done, with the cause chain of err < 0; the server's thread answers. */
-static void work_done(struct wmk_server_work *work, int err)
-{
-	struct wmk_consumer_server *server = work->trace->server;
-
-	note_error(work, err);
-	work->next = NULL;
-	pthread_mutex_lock(&server->lock_done);
-	*server->done_end = work;
-	server->done_end = &work->next;
-	pthread_mutex_unlock(&server->lock_done);
-	wmk_server_wake(server);
-}
-
-/* ── metadata ────────────────────────────────────────────────────────────────────────────────────────────
- *
- * What the session daemon sent is written before the next packet with records, or at the next look. Until then the
- * request is not answered: the session daemon repeats it to the next consumer daemon if this one crashes.
- *
- *     METADATA ──► trace->metadata: job ─► job ─► job ──written──► answered
- *                                                      └─ disk full: stays, and packets wait
- */
-
-/* The last job of what is written at once: an appended part, or all parts of a replacement. NULL: some are missing. */
-static const struct wmk_server_work *last_at_once(const struct wmk_server_work *first)
-{
-	if (!first->metadata.replace)
-		return first;
-	while (first && first->metadata.more)
-		first = first->next;
-	return first;
-}
-
-static int metadata_replace(struct wmk_server_trace *trace, const struct wmk_server_work *first,
-			    const struct wmk_server_work *last)
-{
-	size_t len = 0;
-	char *text;
-	int err;
-
-	for (const struct wmk_server_work *work = first; work != last->next; work = work->next)
-		len += strlen(work->metadata.text);
-	text = malloc(len + 1);
-	if (!text)
-		return wmk_error(-ENOMEM, "no memory for the metadata of %.100s", trace->is.path);
-	len = 0;
-	for (const struct wmk_server_work *work = first; work != last->next; work = work->next) {
-		const size_t one = strlen(work->metadata.text);
-
-		memcpy(text + len, work->metadata.text, one);
-		len += one;
-	}
-	err = trace->out->ops->metadata_replace(trace->out, text, len);
-	free(text);
-	return err;
-}
-
-static void answer_through(struct wmk_server_trace *trace, const struct wmk_server_work *last, int err)
-{
-	struct wmk_server_work *work;
-
-	do {
-		work = trace->metadata;
-		trace->metadata = work->next;
-		if (!trace->metadata)
-			trace->metadata_end = &trace->metadata;
-		work_done(work, err);
-	} while (work != last);
-}
-
-/* 0: it is written, or never will be, and answered; -EAGAIN: a part is missing; -errno: it is tried again. */
-static int write_first(struct wmk_server_trace *trace)
-{
-	const struct wmk_server_work *first = trace->metadata, *last = last_at_once(first);
-	const struct wmk_consumerd_metadata *is = &first->metadata;
-	int err;
-
-	if (!last)
-		return -EAGAIN;
-	if (is->replace)
-		err = metadata_replace(trace, first, last);
-	else if (trace->gated)
-		err = wmk_error(-ESTALE, "the metadata of %.100s must be replaced first", trace->is.path);
-	else
-		err = trace->out->ops->metadata(trace->out, is->offset, is->text, strlen(is->text));
-	if (err < 0 && err != -ESTALE)
-		return err;
-	trace->gated = err == -ESTALE;
-	answer_through(trace, last, err);
-	return 0;
-}
-
-int wmk_server_metadata_write(void *data)
-{
-	struct wmk_server_trace *trace = data;
-	int err = 0;
-
-	while (trace->metadata && err >= 0)
-		err = write_first(trace);
-	return err < 0 ? err : trace->gated ? -EAGAIN : 0;
-}
-
-static void metadata_add(struct wmk_server_work *work)
-{
-	struct wmk_server_trace *trace = work->trace;
-
-	if (!trace->out) {
-		work_done(work, wmk_error(-ENOENT, "the trace %.100s is not open", trace->is.path));
-		return;
-	}
-	work->next = NULL;
-	*trace->metadata_end = work;
-	trace->metadata_end = &work->next;
-	if (wmk_server_metadata_write(trace) < 0)
-		wmk_error_clear();
-}
-
-static void metadata_drop(struct wmk_server_trace *trace)
-{
-	while (trace->metadata)
-		answer_through(trace, trace->metadata,
-			       wmk_error(-ECANCELED, "the trace %.100s has ended", trace->is.path));
-}
 
 /* ── the trace ───────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -303,7 +175,7 @@ static void rings_remove(struct wmk_server_work *work)
 
 		if (!wmk_server_rings_from(rings))
 			continue;
-		note_error(work,
+		wmk_server_work_error(work,
 			   wmk_consumer_remove(work->trace->consumer, wmk_server_rings_from(rings), &work->stats[i]));
 		wmk_server_rings_close(rings);
 	}
@@ -316,7 +188,7 @@ static void settle(struct wmk_server_work *work)
 
 		if (!wmk_server_rings_from(rings) || (work->type == WMK_CONSUMERD_FLUSH && rings->is.at_stop_only))
 			continue;
-		note_error(work, wmk_consumer_settle(work->trace->consumer, wmk_server_rings_from(rings)));
+		wmk_server_work_error(work, wmk_consumer_settle(work->trace->consumer, wmk_server_rings_from(rings)));
 	}
 }
 
@@ -332,7 +204,7 @@ static void run(struct wmk_server_work *work)
 {
 	switch (work->type) {
 	case WMK_CONSUMERD_RINGS_ADD:
-		note_error(work, rings_add(work));
+		wmk_server_work_error(work, rings_add(work));
 		break;
 	case WMK_CONSUMERD_RINGS_REMOVE:
 	case WMK_CONSUMERD_TRACE_REMOVE:
@@ -346,7 +218,7 @@ static void run(struct wmk_server_work *work)
 		settle(work);
 		break;
 	case WMK_CONSUMERD_CLEAR:
-		note_error(work, wmk_consumer_clear(work->trace->consumer));
+		wmk_server_work_error(work, wmk_consumer_clear(work->trace->consumer));
 		count_again(work->trace);
 		break;
 	case WMK_CONSUMERD_STATS:
@@ -365,7 +237,7 @@ void wmk_server_work_run(void *arg)
 
 	wmk_error_clear();
 	if (work->type == WMK_CONSUMERD_METADATA) {
-		metadata_add(work);
+		wmk_server_metadata_add(work);
 		return;
 	}
 	if (work->type == WMK_CONSUMERD_TRACE_ADD)
@@ -376,6 +248,6 @@ void wmk_server_work_run(void *arg)
 		err = wmk_error(trace->err < 0 ? trace->err : -ENOENT, "the trace %.100s could not be opened",
 				trace->is.path);
 	if (work->type == WMK_CONSUMERD_TRACE_REMOVE)
-		metadata_drop(trace);
-	work_done(work, err);
+		wmk_server_metadata_cancel(trace);
+	wmk_server_work_finish(work, err);
 }

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * handshake.h - connections to waymark-consumerd's socket that have not sent HELLO yet.
+ *
+ *     accept ──► wait for HELLO ──┬─ HELLO of a session daemon ──► replaces the connection that is served
+ *                                 └─ anything else, its end, or 5 s without it ──► closed, without an answer
+ */
+#ifndef WMK_CONSUMER_HANDSHAKE_H
+#define WMK_CONSUMER_HANDSHAKE_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/consumerd.h"
+
+#define WMK_SERVER_HANDSHAKES_MAX 8u
+
+struct wmk_consumer_server;
+
+struct wmk_server_handshake {
+	int connection;
+	int64_t until;                   /* ms */
+	struct wmk_consumerd_in in;
+};
+
+/* A new connection, of this user. If there are too many, the oldest one is closed. */
+void wmk_server_handshake_add(struct wmk_consumer_server *server, int connection);
+/* What to poll for: server->n_handshakes elements. Returns how long at most, in ms; -1: without a limit. */
+int wmk_server_handshakes_poll(const struct wmk_consumer_server *server, struct pollfd *fds);
+/*
+ * Reads from the first `n` of them. Returns true if one is a session daemon: *daemon is the caller's then, and what it
+ * has sent behind its HELLO is in daemon->in. *refused: how many were closed.
+ */
+bool wmk_server_handshakes_receive(struct wmk_consumer_server *server, const struct pollfd *fds, unsigned n,
+				   struct wmk_server_handshake *daemon, unsigned *refused);
+void wmk_server_handshakes_close(struct wmk_consumer_server *server);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace_work.h - work items of requests, in the thread of their trace.
+ */
+#ifndef WMK_CONSUMER_TRACE_WORK_H
+#define WMK_CONSUMER_TRACE_WORK_H
+
+/* A function for wmk_consumer_queue_work(): carries out a struct wmk_server_work. */
+void wmk_server_work_run(void *work);
+
+#endif

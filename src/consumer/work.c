@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * work.c - the results of work items: from the thread of a trace to the server's thread.
+ */
+#include "consumer/work.h"
+
+#include "base/error.h"
+#include "consumer/connection.h"
+
+/* The first error counts; its words are kept. */
+void wmk_server_work_error(struct wmk_server_work *work, int err)
+{
+	if (err >= 0 || work->err < 0)
+		return;
+	work->err = err;
+	wmk_error_text(work->words, sizeof(work->words));
+	wmk_error_clear();
+}
+
+/* It is done, with the cause chain of err < 0; the server's thread answers. */
+void wmk_server_work_finish(struct wmk_server_work *work, int err)
+{
+	struct wmk_consumer_server *server = work->trace->server;
+
+	wmk_server_work_error(work, err);
+	work->next = NULL;
+	pthread_mutex_lock(&server->lock_done);
+	*server->done_end = work;
+	server->done_end = &work->next;
+	pthread_mutex_unlock(&server->lock_done);
+	wmk_server_wake(server);
+}
