@@ -24,15 +24,37 @@ struct whole {
 	struct wmk_scratch scratch;
 };
 
+void wmk_ctf_fail(struct wmk_ctf_builder *to, int err)
+{
+	if (to->err >= 0)
+		to->err = err;
+}
+
+void *wmk_ctf_alloc(struct wmk_ctf_builder *to, size_t size)
+{
+	void *made = to->err < 0 ? NULL : wmk_scratch_alloc(&to->scratch, size);
+
+	if (!made && to->err >= 0)
+		to->err = wmk_error(-ENOMEM, "no memory for metadata");
+	return made;
+}
+
+const char *wmk_ctf_copy_text(struct wmk_ctf_builder *to, const char *text, size_t len)
+{
+	char *copy = wmk_ctf_alloc(to, len + 1);
+
+	return copy ? memcpy(copy, text, len) : "";
+}
+
 void *wmk_ctf_list_add(struct wmk_ctf_builder *to, struct wmk_ctf_list *list, size_t size, uint32_t max)
 {
-	if (list->n >= max) {
-		wmk_error(-E2BIG, "more than %" PRIu32 " of one kind in the metadata", max);
+	if (to->err >= 0 && list->n >= max)
+		to->err = wmk_error(-E2BIG, "more than %" PRIu32 " of one kind in the metadata", max);
+	if (to->err < 0)
 		return NULL;
-	}
 	if (list->n == list->cap) {
 		uint32_t cap = list->cap ? 2 * list->cap : 4;
-		void *items = wmk_scratch_alloc(&to->scratch, cap * size);
+		void *items = wmk_ctf_alloc(to, cap * size);
 
 		if (!items)
 			return NULL;
@@ -42,6 +64,18 @@ void *wmk_ctf_list_add(struct wmk_ctf_builder *to, struct wmk_ctf_list *list, si
 		list->cap = cap;
 	}
 	return memset((char *)list->items + list->n++ * size, 0, size);
+}
+
+void wmk_ctf_add_event(struct wmk_ctf_builder *to, struct wmk_ctf_event_class *event,
+		       const struct wmk_ctf_stream_of *of)
+{
+	struct wmk_ctf_event_class **at = wmk_ctf_list_add(to, &to->events, sizeof(*at), WMK_CTF_EVENTS_MAX);
+	struct wmk_ctf_stream_of *of_at = wmk_ctf_list_add(to, &to->stream_ids, sizeof(*of), WMK_CTF_EVENTS_MAX);
+
+	if (!of_at)
+		return;
+	*at = event;
+	*of_at = *of;
 }
 
 void wmk_ctf_builder_free(struct wmk_ctf_builder *builder)
@@ -187,7 +221,7 @@ static int assume_clock(struct wmk_ctf_builder *from)
 		return 0;
 	clock = wmk_ctf_list_add(from, &from->clocks, sizeof(*clock), WMK_CTF_CLOCKS_MAX);
 	if (!clock)
-		return -ENOMEM;
+		return from->err;
 	*clock = (struct wmk_ctf_clock_class){ .name = "default", .freq = 1000000000 };
 	return 0;
 }
@@ -281,13 +315,12 @@ static int check_ids(struct wmk_ctf_builder *from, const struct wmk_ctf_class *c
 
 		if (check_looked(from, stream) < 0)
 			return -EPROTO;
-		if (stream->n_events > 1 && !(stream->event_header && has_member(from, stream->event_header, "id")) &&
-		    wmk_ctf_warn(from, stream->events[1]->line, stream->events[1]->column,
-				 "several events, and their header has no id: all records are taken as '%.60s'",
-				 stream->events[0]->name ? stream->events[0]->name : "") < 0)
-			return -ENOMEM;
+		if (stream->n_events > 1 && !(stream->event_header && has_member(from, stream->event_header, "id")))
+			wmk_ctf_warn(from, stream->events[1]->line, stream->events[1]->column,
+				     "several events, and their header has no id: all records are taken as '%.60s'",
+				     stream->events[0]->name ? stream->events[0]->name : "");
 	}
-	return 0;
+	return from->err;
 }
 
 static int order_streams(struct wmk_ctf_builder *from, struct wmk_ctf_class *class)
@@ -298,9 +331,9 @@ static int order_streams(struct wmk_ctf_builder *from, struct wmk_ctf_class *cla
 	if (!from->streams.n && from->events.n) {
 		streams = wmk_ctf_list_add(from, &from->streams, sizeof(*streams), 1);
 		if (streams)
-			*streams = wmk_scratch_alloc(&from->scratch, sizeof(**streams));
-		if (!streams || !*streams)
-			return -ENOMEM;
+			*streams = wmk_ctf_alloc(from, sizeof(**streams));
+		if (from->err < 0)
+			return from->err;
 	}
 	if (from->streams.n)
 		qsort(streams, from->streams.n, sizeof(*streams), by_stream_id);

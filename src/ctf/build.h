@@ -25,6 +25,7 @@ struct wmk_ctf_builder {
 	struct wmk_scratch scratch;    /* all that the class consists of */
 	struct wmk_ctf_class class;    /* its arrays are made by wmk_ctf_build() */
 	const char *name;              /* the metadata's, for errors: as wmk_ctf_short_name() has it */
+	int err;                       /* the first error of the parser; nothing is allocated or added after it */
 	bool has_order, has_trace;
 	struct wmk_ctf_warning *warnings; /* the class's, when there is one */
 	struct wmk_ctf_list env;       /* struct wmk_ctf_env_entry */
@@ -43,11 +44,20 @@ struct wmk_ctf_stream_of {
 	bool is_said;                  /* else: of the only stream class */
 };
 
-/* Room for one more, zeroed; NULL without memory or when there would be more than `max`. */
+/* Keep an error, of which a cause chain exists; not after another. 0 and more: none. */
+void wmk_ctf_fail(struct wmk_ctf_builder *to, int err);
+/* Zeroed memory of the scratch. NULL: without memory, or after an error. */
+void *wmk_ctf_alloc(struct wmk_ctf_builder *to, size_t size);
+/* A copy on the scratch; "" without memory, or after an error. */
+const char *wmk_ctf_copy_text(struct wmk_ctf_builder *to, const char *text, size_t len);
+/* Room for one more, zeroed; NULL without memory, when there would be more than `max`, or after an error. */
 void *wmk_ctf_list_add(struct wmk_ctf_builder *to, struct wmk_ctf_list *list, size_t size, uint32_t max);
+/* An event class, and the stream class that it is of. */
+void wmk_ctf_add_event(struct wmk_ctf_builder *to, struct wmk_ctf_event_class *event,
+		       const struct wmk_ctf_stream_of *of);
 
-/* The metadata breaks the specification here and is read all the same. Equal words are counted. 0, -ENOMEM. */
-int wmk_ctf_warn(struct wmk_ctf_builder *to, uint32_t line, uint32_t column, const char *format, ...)
+/* The metadata breaks the specification here and is read all the same. Equal words are counted. */
+void wmk_ctf_warn(struct wmk_ctf_builder *to, uint32_t line, uint32_t column, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
 /*

@@ -3,7 +3,6 @@
  * spec_warning.c - metadata that breaks the specification and is read all the same, as babeltrace reads it (see
  * build.h).
  */
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,29 +15,29 @@ static const char *words_of(struct wmk_ctf_builder *to, const char *words)
 {
 	if (to->class.n_warnings == WMK_CTF_WARNINGS_MAX - 1)
 		return "more violations of the specification";
-	return wmk_scratch_text(&to->scratch, words, strlen(words));
+	return wmk_ctf_copy_text(to, words, strlen(words));
 }
 
-int wmk_ctf_warn(struct wmk_ctf_builder *to, uint32_t line, uint32_t column, const char *format, ...)
+void wmk_ctf_warn(struct wmk_ctf_builder *to, uint32_t line, uint32_t column, const char *format, ...)
 {
 	char words[WMK_ERROR_LEN];
-	const char *kept;
 	va_list args;
 
+	if (to->err < 0)
+		return;
 	va_start(args, format);
 	vsnprintf(words, sizeof(words), format, args);
 	va_end(args);
 	for (uint32_t i = 0; i < to->class.n_warnings; i++)
 		if (i == WMK_CTF_WARNINGS_MAX - 1 || strcmp(to->warnings[i].words, words) == 0) {
 			to->warnings[i].count += to->warnings[i].count < UINT32_MAX;
-			return 0;
+			return;
 		}
 	if (!to->warnings)
-		to->warnings = wmk_scratch_alloc(&to->scratch, WMK_CTF_WARNINGS_MAX * sizeof(*to->warnings));
+		to->warnings = wmk_ctf_alloc(to, WMK_CTF_WARNINGS_MAX * sizeof(*to->warnings));
 	to->class.warnings = to->warnings;
-	kept = to->warnings ? words_of(to, words) : NULL;
-	if (!kept)
-		return -ENOMEM;
-	to->warnings[to->class.n_warnings++] = (struct wmk_ctf_warning){ kept, line, column, 1 };
-	return 0;
+	if (!to->warnings)
+		return;
+	to->warnings[to->class.n_warnings] = (struct wmk_ctf_warning){ words_of(to, words), line, column, 1 };
+	to->class.n_warnings++;
 }

@@ -24,13 +24,13 @@ static const struct {
 	{ "event.context.", WMK_SCOPE_CONTEXT }, { "event.fields.", WMK_SCOPE_PAYLOAD },
 };
 
-int wmk_tsdl_ref(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *path, const struct wmk_ref **made)
+const struct wmk_ref *wmk_tsdl_ref(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *path)
 {
-	struct wmk_ref *ref = wmk_scratch_alloc(&in->to->scratch, sizeof(*ref));
-	const char **names = wmk_scratch_alloc(&in->to->scratch, PATH_MAX_NAMES * sizeof(*names));
+	struct wmk_ref *ref = wmk_ctf_alloc(in->to, sizeof(*ref));
+	const char **names = wmk_ctf_alloc(in->to, PATH_MAX_NAMES * sizeof(*names));
 
-	if (!ref || !names)
-		return -ENOMEM;
+	if (!names)
+		return NULL;
 	for (size_t i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++)
 		if (strncmp(path, scopes[i].prefix, strlen(scopes[i].prefix)) == 0) {
 			ref->scope = scopes[i].scope;
@@ -38,20 +38,19 @@ int wmk_tsdl_ref(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const cha
 			break;
 		}
 	while (*path) {
-		size_t len = strcspn(path, ".");
+		const size_t len = strcspn(path, ".");
 
-		if (ref->n == PATH_MAX_NAMES)
-			return wmk_tsdl_error_at(in, at, "a path of more than %u names", PATH_MAX_NAMES);
-		names[ref->n] = wmk_scratch_text(&in->to->scratch, path, len);
-		if (!names[ref->n++])
-			return -ENOMEM;
+		if (ref->n == PATH_MAX_NAMES) {
+			wmk_tsdl_error(in, at, -EPROTO, "a path of more than %u names", PATH_MAX_NAMES);
+			break;
+		}
+		names[ref->n++] = wmk_ctf_copy_text(in->to, path, len);
 		path += len + (path[len] == '.');
 	}
 	ref->names = names;
 	ref->line = at->line;
 	ref->column = at->column;
-	*made = ref;
-	return 0;
+	return ref;
 }
 
 /* ── in the environment ──────────────────────────────────────────────────────────────────────────────── */
@@ -69,61 +68,57 @@ static bool find(const struct wmk_ctf_list *list, const char *name, int64_t *num
 }
 
 /* `NAME = number`, at the name; of whatever else an entry is, no more than the name is taken. */
-static int look_at_entry(struct wmk_tsdl *ahead, struct wmk_ctf_list *found)
+static void look_at_entry(struct wmk_tsdl *ahead, struct wmk_ctf_list *found)
 {
-	struct wmk_ctf_env_entry entry = { .name = NULL }, *at;
+	struct wmk_ctf_env_entry entry = { .name = wmk_tsdl_path(ahead) }, *at;
 	bool is_unsigned;
-	int got = wmk_tsdl_path(ahead, &entry.name);
 
-	if (got >= 0)
-		got = wmk_tsdl_take(ahead, '=');
-	if (got <= 0 || (ahead->token.kind != WMK_TSDL_NUMBER && !wmk_tsdl_is(ahead, '-') && !wmk_tsdl_is(ahead, '+')))
-		return got;
-	got = wmk_tsdl_number(ahead, &entry.number, &is_unsigned);
-	if (got < 0)
-		return got;
+	if (!wmk_tsdl_take(ahead, '=') ||
+	    (ahead->token.kind != WMK_TSDL_NUMBER && !wmk_tsdl_is(ahead, '-') && !wmk_tsdl_is(ahead, '+')))
+		return;
+	entry.number = wmk_tsdl_number(ahead, &is_unsigned);
 	at = wmk_ctf_list_add(ahead->to, found, sizeof(*at), WMK_CTF_STREAMS_MAX);
-	if (!at)
-		return -ENOMEM;
-	*at = entry;
-	return 0;
+	if (at)
+		*at = entry;
 }
 
-/* What is wrong further on is said when the parser comes there. */
+/* What is wrong further on is reported when the parser comes there. */
 static void look_ahead(struct wmk_tsdl *in)
 {
 	struct wmk_tsdl ahead = *in;
 	bool is_env = false, in_env = false;
 	char before = '\0';
-	int err = 0;
 
 	ahead.is_ahead = true;
-	while (err >= 0 && ahead.token.kind != WMK_TSDL_END) {
+	while (ahead.to->err >= 0 && ahead.token.kind != WMK_TSDL_END) {
 		const bool is_word = ahead.token.kind == WMK_TSDL_IDENT;
 
 		if (in_env && is_word && (before == '{' || before == ';')) {
 			before = '\0';
-			err = look_at_entry(&ahead, &in->env_ahead);
+			look_at_entry(&ahead, &in->env_ahead);
 			continue;
 		}
 		/* (a structure may be called so, but a declaration does not begin with that) */
 		in_env = in_env ? !wmk_tsdl_is(&ahead, '}') : is_env && wmk_tsdl_is(&ahead, '{');
 		is_env = before == ';' && wmk_tsdl_is_word(&ahead, "env");
 		before = ahead.token.kind == WMK_TSDL_PUNCT ? ahead.token.punct : '\0';
-		err = wmk_tsdl_next(&ahead);
+		wmk_tsdl_next(&ahead);
 	}
-	if (err < 0)
+	if (ahead.to->err < 0)
 		wmk_error_clear();
+	ahead.to->err = 0;
 }
 
-int wmk_tsdl_env_number(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *name, int64_t *number)
+int64_t wmk_tsdl_env_number(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *name)
 {
-	if (find(&in->to->env, name, number))
-		return 0;
+	int64_t number = 0;
+
+	if (in->to->err < 0 || find(&in->to->env, name, &number))
+		return number;
 	if (!in->has_looked_ahead)
 		look_ahead(in);
 	in->has_looked_ahead = true;
-	if (find(&in->env_ahead, name, number))
-		return 0;
-	return wmk_tsdl_error_at(in, at, "the environment has no number '%.60s'", name);
+	if (!find(&in->env_ahead, name, &number))
+		wmk_tsdl_error(in, at, -EPROTO, "the environment has no number '%.60s'", name);
+	return number;
 }

@@ -16,46 +16,46 @@ static bool is_said(const struct wmk_tsdl *in, const char *word)
 	return has_text && in->token.len == strlen(word) && memcmp(in->token.text, word, in->token.len) == 0;
 }
 
+/* Behind `byte_order`. */
+static void take_order(struct wmk_tsdl *in)
+{
+	bool is_big;
+
+	wmk_tsdl_expect(in, '=', "behind 'byte_order'");
+	is_big = is_said(in, "be") || is_said(in, "network");
+	if (!is_big && !is_said(in, "le"))
+		wmk_tsdl_wrong(in, NULL, "a byte_order: 'le', 'be' or 'network'");
+	in->to->class.order = is_big ? WMK_ORDER_BIG : WMK_ORDER_LITTLE;
+	in->to->has_order = true;
+	if (in->token.kind == WMK_TSDL_STRING)
+		wmk_ctf_warn(in->to, in->token.line, in->token.column, "a byte_order that is a string");
+}
+
 /*
  * The trace's own byte order, which types before the trace block may use already: `byte_order` is looked for in the
  * block, through all words, without their meaning.
  */
-int wmk_tsdl_find_order(struct wmk_tsdl *in)
+void wmk_tsdl_find_order(struct wmk_tsdl *in)
 {
-	int err = wmk_tsdl_next(in), depth = 0;
 	struct wmk_tsdl_token trace = { .kind = WMK_TSDL_END };
 	bool in_trace = false;
+	int depth = 0;
 
-	while (err >= 0 && in->token.kind != WMK_TSDL_END) {
+	for (wmk_tsdl_next(in); in->to->err >= 0 && in->token.kind != WMK_TSDL_END; wmk_tsdl_next(in)) {
 		if (depth == 0 && wmk_tsdl_is_word(in, "trace")) {
 			in_trace = true;
 			trace = in->token;
-		} else if (in_trace && depth == 1 && wmk_tsdl_is_word(in, "byte_order")) {
-			err = wmk_tsdl_next(in);
-			if (err >= 0)
-				err = wmk_tsdl_expect(in, '=', "behind 'byte_order'");
-			if (err < 0)
-				return err;
-			const bool is_big = is_said(in, "be") || is_said(in, "network");
-
-			if (!is_big && !is_said(in, "le"))
-				return wmk_tsdl_wrong(in, "a byte_order: 'le', 'be' or 'network'");
-			in->to->class.order = is_big ? WMK_ORDER_BIG : WMK_ORDER_LITTLE;
-			in->to->has_order = true;
-			if (in->token.kind == WMK_TSDL_IDENT)
-				return 0;
-			return wmk_ctf_warn(in->to, in->token.line, in->token.column, "a byte_order that is a string");
+		} else if (in_trace && depth == 1 && wmk_tsdl_take_word(in, "byte_order")) {
+			take_order(in);
+			return;
 		}
 		depth += wmk_tsdl_is(in, '{') - wmk_tsdl_is(in, '}');
 		in_trace = in_trace && (depth > 0 || !wmk_tsdl_is(in, ';'));
-		err = wmk_tsdl_next(in);
 	}
-	if (err < 0)
-		return err;
 	if (trace.kind == WMK_TSDL_END)
-		return wmk_tsdl_error(in, -EPROTO, "the metadata has no trace block");
-	in->token = trace;
-	return wmk_tsdl_error(in, -EPROTO, "a trace block without a byte_order");
+		wmk_tsdl_error(in, NULL, -EPROTO, "the metadata has no trace block");
+	else
+		wmk_tsdl_error(in, &trace, -EPROTO, "a trace block without a byte_order");
 }
 
 void wmk_tsdl_open(struct wmk_tsdl *in, struct wmk_ctf_builder *to, const char *text, size_t len, const char *name)
@@ -65,12 +65,12 @@ void wmk_tsdl_open(struct wmk_tsdl *in, struct wmk_ctf_builder *to, const char *
 }
 
 /* A text may begin by a comment that says what it is: CTF and a version (section 7). */
-int wmk_tsdl_signature(struct wmk_ctf_builder *to, const char *text, size_t len)
+void wmk_tsdl_signature(struct wmk_ctf_builder *to, const char *text, size_t len)
 {
 	static const char head[] = "/* CTF ", version[] = "1.8";
 	const size_t n = sizeof(head) - 1;
 
 	if (len < n + 3 || memcmp(text, head, n) != 0 || memcmp(text + n, version, 3) == 0)
-		return 0;
-	return wmk_ctf_warn(to, 1, 1, "metadata of CTF %.3s is read as that of 1.8", text + n);
+		return;
+	wmk_ctf_warn(to, 1, 1, "metadata of CTF %.3s is read as that of 1.8", text + n);
 }

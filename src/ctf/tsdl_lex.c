@@ -16,82 +16,78 @@
 
 /* ── errors ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-int wmk_tsdl_error(struct wmk_tsdl *in, int err, const char *format, ...)
+void wmk_tsdl_error(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, int err, const char *format, ...)
 {
 	char words[WMK_ERROR_LEN];
 	va_list args;
 
+	if (in->to->err < 0)
+		return;
+	at = at ? at : &in->token;
 	va_start(args, format);
 	vsnprintf(words, sizeof(words), format, args);
 	va_end(args);
-	return wmk_error(err, "%s:%" PRIu32 ":%" PRIu32 ": %s", in->name, in->token.line, in->token.column, words);
+	in->to->err = wmk_error(err, "%s:%" PRIu32 ":%" PRIu32 ": %s", in->name, at->line, at->column, words);
+	in->token.kind = WMK_TSDL_BAD;
 }
 
-int wmk_tsdl_error_at(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *format, ...)
-{
-	char words[WMK_ERROR_LEN];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(words, sizeof(words), format, args);
-	va_end(args);
-	return wmk_error(-EPROTO, "%s:%" PRIu32 ":%" PRIu32 ": %s", in->name, at->line, at->column, words);
-}
-
-int wmk_tsdl_warn(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *format, ...)
+void wmk_tsdl_warn(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *format, ...)
 {
 	char words[WMK_ERROR_LEN];
 	va_list args;
 
 	if (in->is_ahead)
-		return 0;
+		return;
 	va_start(args, format);
 	vsnprintf(words, sizeof(words), format, args);
 	va_end(args);
-	return wmk_ctf_warn(in->to, at->line, at->column, "%s", words);
+	wmk_ctf_warn(in->to, at->line, at->column, "%s", words);
 }
 
-int wmk_tsdl_wrong(struct wmk_tsdl *in, const char *what)
+void wmk_tsdl_wrong(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *what)
 {
-	const struct wmk_tsdl_token *token = &in->token;
+	const struct wmk_tsdl_token *token = at ? at : &in->token;
 
+	if (in->to->err < 0)
+		return;
 	/* The last word may lack its end, too. */
 	in->is_cut = in->at == in->end;
 	switch (token->kind) {
 	case WMK_TSDL_END:
-		return wmk_tsdl_error(in, -EPROTO, "expected %s, the text ends", what);
+		wmk_tsdl_error(in, token, -EPROTO, "expected %s, the text ends", what);
+		break;
 	case WMK_TSDL_IDENT:
-		return wmk_tsdl_error(in, -EPROTO, "expected %s, not '%.*s'", what,
-				      (int)(token->len < 40 ? token->len : 40), token->text);
+		wmk_tsdl_error(in, token, -EPROTO, "expected %s, not '%.*s'", what,
+			       (int)(token->len < 40 ? token->len : 40), token->text);
+		break;
 	case WMK_TSDL_NUMBER:
-		return wmk_tsdl_error(in, -EPROTO, "expected %s, not the number %s%" PRIu64, what,
-				      token->is_negative ? "-" : "", token->number);
+		wmk_tsdl_error(in, token, -EPROTO, "expected %s, not the number %" PRIu64, what, token->number);
+		break;
 	case WMK_TSDL_STRING:
-		return wmk_tsdl_error(in, -EPROTO, "expected %s, not a string", what);
+		wmk_tsdl_error(in, token, -EPROTO, "expected %s, not a string", what);
+		break;
 	default:
-		return wmk_tsdl_error(in, -EPROTO, "expected %s, not '%s'", what,
-				      token->punct == 'E'   ? "..."
-				      : token->punct == 'D' ? ":="
-				      : token->punct == 'A' ? "->"
-							    : (char[]){ token->punct, '\0' });
+		wmk_tsdl_error(in, token, -EPROTO, "expected %s, not '%s'", what,
+			       token->punct == 'E'   ? "..."
+			       : token->punct == 'D' ? ":="
+			       : token->punct == 'A' ? "->"
+						     : (char[]){ token->punct, '\0' });
 	}
 }
 
 /* An error of the lexer itself, at a token that begins so, ... */
-static int bad_at(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *words)
+static void bad_at(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *words)
 {
-	in->token = *at;
-	in->token.kind = WMK_TSDL_BAD;
 	in->is_cut = in->at == in->end;
-	return wmk_tsdl_error(in, -EPROTO, "%s", words);
+	wmk_tsdl_error(in, at, -EPROTO, "%s", words);
 }
 
 /* ... or at a byte of this line. */
-static int bad(struct wmk_tsdl *in, const char *at, const char *words)
+static void bad(struct wmk_tsdl *in, const char *at, const char *words)
 {
 	const struct wmk_tsdl_token here = { .line = in->line, .column = (uint32_t)(at - in->line_begin) + 1 };
 
-	return bad_at(in, &here, words);
+	bad_at(in, &here, words);
 }
 
 /* ── what is between tokens ──────────────────────────────────────────────────────────────────────────── */
@@ -102,7 +98,7 @@ static void newline(struct wmk_tsdl *in, const char *next)
 	in->line_begin = next;
 }
 
-static int skip_comment(struct wmk_tsdl *in)
+static void skip_comment(struct wmk_tsdl *in)
 {
 	const char *begin = in->at, *line_begin = in->line_begin;
 	const uint32_t line = in->line;
@@ -110,7 +106,7 @@ static int skip_comment(struct wmk_tsdl *in)
 	for (in->at += 2; in->end - in->at >= 2; in->at++) {
 		if (in->at[0] == '*' && in->at[1] == '/') {
 			in->at += 2;
-			return 0;
+			return;
 		}
 		if (*in->at == '\n')
 			newline(in, in->at + 1);
@@ -118,10 +114,10 @@ static int skip_comment(struct wmk_tsdl *in)
 	in->at = in->end;
 	in->line = line;
 	in->line_begin = line_begin;
-	return bad(in, begin, "a comment that does not end");
+	bad(in, begin, "a comment that does not end");
 }
 
-static int skip_blank(struct wmk_tsdl *in)
+static void skip_blank(struct wmk_tsdl *in)
 {
 	while (in->at < in->end) {
 		if (*in->at == '\n') {
@@ -129,18 +125,14 @@ static int skip_blank(struct wmk_tsdl *in)
 		} else if (*in->at == ' ' || (*in->at >= '\t' && *in->at <= '\r')) {
 			in->at++;
 		} else if (in->end - in->at >= 2 && in->at[0] == '/' && in->at[1] == '*') {
-			int err = skip_comment(in);
-
-			if (err < 0)
-				return err;
+			skip_comment(in);
 		} else if (in->end - in->at >= 2 && in->at[0] == '/' && in->at[1] == '/') {
 			while (in->at < in->end && *in->at != '\n')
 				in->at++;
 		} else {
-			return 0;
+			return;
 		}
 	}
-	return 0;
 }
 
 /* ── constants ───────────────────────────────────────────────────────────────────────────────────────── */
@@ -161,7 +153,7 @@ static int digit_value(char c)
 }
 
 /* Decimal, octal, hexadecimal, or binary as gcc has it; a suffix of u and l. */
-static int lex_number(struct wmk_tsdl *in)
+static void lex_number(struct wmk_tsdl *in)
 {
 	const char *begin = in->at;
 	unsigned base = 10;
@@ -172,20 +164,25 @@ static int lex_number(struct wmk_tsdl *in)
 
 		base = x == 'x' || x == 'X' ? 16 : x == 'b' || x == 'B' ? 2 : 8;
 		in->at += base == 8 ? 1 : 2;
-		if (base != 8 && (in->at == in->end || digit_value(*in->at) >= (int)base))
-			return bad(in, begin, "a number without digits");
+		if (base != 8 && (in->at == in->end || digit_value(*in->at) >= (int)base)) {
+			bad(in, begin, "a number without digits");
+			return;
+		}
 	}
 	for (; in->at < in->end && digit_value(*in->at) < (int)base; in->at++)
 		if (__builtin_mul_overflow(value, base, &value) ||
-		    __builtin_add_overflow(value, (uint64_t)digit_value(*in->at), &value))
-			return bad(in, begin, "a number of more than 64 bits");
+		    __builtin_add_overflow(value, (uint64_t)digit_value(*in->at), &value)) {
+			bad(in, begin, "a number of more than 64 bits");
+			return;
+		}
 	while (in->at < in->end && memchr("uUlL", *in->at, 4))
 		in->at++;
-	if (in->at < in->end && (is_letter(*in->at) || is_digit(*in->at)))
-		return bad(in, begin, "a number with a digit that is none of it");
+	if (in->at < in->end && (is_letter(*in->at) || is_digit(*in->at))) {
+		bad(in, begin, "a number with a digit that is none of it");
+		return;
+	}
 	in->token.kind = WMK_TSDL_NUMBER;
 	in->token.number = value;
-	return 0;
 }
 
 /* One character of a string behind its backslash. Returns its value, -1: there is none. */
@@ -217,7 +214,7 @@ static int lex_escape(struct wmk_tsdl *in)
 }
 
 /* A string, or with ' a character, which is a number. */
-static int lex_string(struct wmk_tsdl *in)
+static void lex_string(struct wmk_tsdl *in)
 {
 	const struct wmk_tsdl_token at = in->token;
 	const char *begin = in->at, quote = *in->at++;
@@ -233,37 +230,35 @@ static int lex_string(struct wmk_tsdl *in)
 	room = (size_t)(last - begin);
 	if (room > STRING_MAX)
 		room = STRING_MAX;
-	text = wmk_scratch_alloc(&in->to->scratch, room + 1);
+	text = wmk_ctf_alloc(in->to, room + 1);
 	if (!text)
-		return -ENOMEM;
+		return;
 	while (in->at < in->end && *in->at != quote && len < room) {
 		int c = (unsigned char)*in->at++;
 
 		if (c == '\n')
 			newline(in, in->at);
-		if (c == '\\' && (c = lex_escape(in)) < 0)
-			return bad_at(in, &at, "a string with an escape sequence that does not exist");
+		if (c == '\\' && (c = lex_escape(in)) < 0) {
+			bad_at(in, &at, "a string with an escape sequence that does not exist");
+			return;
+		}
 		text[len++] = (char)c;
 	}
-	if (in->at == in->end || *in->at != quote)
-		return bad_at(in, &at, "a string that does not end, or has more than 1 MB");
+	if (in->at == in->end || *in->at != quote) {
+		bad_at(in, &at, "a string that does not end, or has more than 1 MB");
+		return;
+	}
 	in->at++;
 	if (in->line != at.line) {
 		in->lines = at;
-		if (wmk_tsdl_warn(in, &at, "a string of more than one line") < 0)
-			return -ENOMEM;
+		wmk_tsdl_warn(in, &at, "a string of more than one line");
 	}
-	if (quote == '\'') {
-		if (len != 1)
-			return bad_at(in, &at, "a character constant that is not one character");
-		in->token.kind = WMK_TSDL_NUMBER;
-		in->token.number = (unsigned char)text[0];
-		return 0;
-	}
-	in->token.kind = WMK_TSDL_STRING;
+	in->token.kind = quote == '\'' ? WMK_TSDL_NUMBER : WMK_TSDL_STRING;
+	in->token.number = (unsigned char)text[0];
 	in->token.text = text;
 	in->token.len = len;
-	return 0;
+	if (quote == '\'' && len != 1)
+		bad_at(in, &at, "a character constant that is not one character");
 }
 
 /* ── tokens ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -275,7 +270,7 @@ static bool follows(const struct wmk_tsdl *in, const char *words)
 	return (size_t)(in->end - in->at) >= len && memcmp(in->at, words, len) == 0;
 }
 
-static int lex_punct(struct wmk_tsdl *in)
+static void lex_punct(struct wmk_tsdl *in)
 {
 	in->token.kind = WMK_TSDL_PUNCT;
 	if (follows(in, "...")) {
@@ -290,40 +285,40 @@ static int lex_punct(struct wmk_tsdl *in)
 	} else if (memchr("{}()[]<>;:,=.*-+", *in->at, 16)) {
 		in->token.punct = *in->at++;
 	} else {
-		return bad(in, in->at, "a character that begins no word of TSDL");
+		bad(in, in->at, "a character that begins no word of TSDL");
 	}
-	return 0;
 }
 
-int wmk_tsdl_next(struct wmk_tsdl *in)
+static void lex_identifier(struct wmk_tsdl *in)
 {
-	int err = skip_blank(in);
-
-	if (err < 0)
-		return err;
-	memset(&in->token, 0, sizeof(in->token));
-	in->token.line = in->line;
-	in->token.column = (uint32_t)(in->at - in->line_begin) + 1;
-	if (in->at == in->end) {
-		in->token.kind = WMK_TSDL_END;
-		return 0;
-	}
-	if (is_digit(*in->at))
-		return lex_number(in);
-	if (*in->at == '"' || *in->at == '\'')
-		return lex_string(in);
-	if (follows(in, "L\"") || follows(in, "L'")) {
-		in->at++;
-		return lex_string(in);
-	}
-	if (!is_letter(*in->at))
-		return lex_punct(in);
 	in->token.kind = WMK_TSDL_IDENT;
 	in->token.text = in->at;
 	while (in->at < in->end && (is_letter(*in->at) || is_digit(*in->at)))
 		in->at++;
 	in->token.len = (size_t)(in->at - in->token.text);
-	return 0;
+}
+
+void wmk_tsdl_next(struct wmk_tsdl *in)
+{
+	if (in->to->err >= 0)
+		skip_blank(in);
+	if (in->to->err < 0) {
+		in->token.kind = WMK_TSDL_BAD;
+		return;
+	}
+	in->token = (struct wmk_tsdl_token){ .line = in->line, .column = (uint32_t)(in->at - in->line_begin) + 1 };
+	if (follows(in, "L\"") || follows(in, "L'"))
+		in->at++;
+	if (in->at == in->end)
+		in->token.kind = WMK_TSDL_END;
+	else if (is_digit(*in->at))
+		lex_number(in);
+	else if (*in->at == '"' || *in->at == '\'')
+		lex_string(in);
+	else if (is_letter(*in->at))
+		lex_identifier(in);
+	else
+		lex_punct(in);
 }
 
 bool wmk_tsdl_is(const struct wmk_tsdl *in, char punct)
@@ -337,38 +332,43 @@ bool wmk_tsdl_is_word(const struct wmk_tsdl *in, const char *word)
 	       memcmp(in->token.text, word, in->token.len) == 0;
 }
 
-int wmk_tsdl_take(struct wmk_tsdl *in, char punct)
+bool wmk_tsdl_take(struct wmk_tsdl *in, char punct)
 {
-	int err;
+	const bool is = wmk_tsdl_is(in, punct);
 
-	if (!wmk_tsdl_is(in, punct))
-		return 0;
-	err = wmk_tsdl_next(in);
-	return err < 0 ? err : 1;
+	if (is)
+		wmk_tsdl_next(in);
+	return is;
 }
 
-int wmk_tsdl_take_word(struct wmk_tsdl *in, const char *word)
+bool wmk_tsdl_take_word(struct wmk_tsdl *in, const char *word)
 {
-	int err;
+	const bool is = wmk_tsdl_is_word(in, word);
 
-	if (!wmk_tsdl_is_word(in, word))
-		return 0;
-	err = wmk_tsdl_next(in);
-	return err < 0 ? err : 1;
+	if (is)
+		wmk_tsdl_next(in);
+	return is;
 }
 
-int wmk_tsdl_expect(struct wmk_tsdl *in, char punct, const char *where)
+bool wmk_tsdl_before(struct wmk_tsdl *in, char punct)
+{
+	return in->to->err >= 0 && !wmk_tsdl_take(in, punct);
+}
+
+void wmk_tsdl_expect(struct wmk_tsdl *in, char punct, const char *where)
 {
 	char what[80];
-	int got = wmk_tsdl_take(in, punct);
 
-	if (got)
-		return got < 0 ? got : 0;
+	if (wmk_tsdl_take(in, punct))
+		return;
 	snprintf(what, sizeof(what), "'%s' %s", punct == 'D' ? ":=" : (char[]){ punct, '\0' }, where);
-	return wmk_tsdl_wrong(in, what);
+	wmk_tsdl_wrong(in, NULL, what);
 }
 
-const char *wmk_tsdl_word(struct wmk_tsdl *in)
+const char *wmk_tsdl_take_text(struct wmk_tsdl *in)
 {
-	return wmk_scratch_text(&in->to->scratch, in->token.text, in->token.len);
+	const char *text = wmk_ctf_copy_text(in->to, in->token.text, in->token.len);
+
+	wmk_tsdl_next(in);
+	return text;
 }

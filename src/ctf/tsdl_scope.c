@@ -30,15 +30,14 @@ static int compare(const void *left, const void *right)
 	return a->space != b->space ? a->space - b->space : strcmp(a->text, b->text);
 }
 
-int wmk_tsdl_enter(struct wmk_tsdl *in)
+void wmk_tsdl_enter(struct wmk_tsdl *in)
 {
-	struct wmk_tsdl_scope *scope = wmk_scratch_alloc(&in->to->scratch, sizeof(*scope));
+	struct wmk_tsdl_scope *scope = wmk_ctf_alloc(in->to, sizeof(*scope));
 
 	if (!scope)
-		return -ENOMEM;
+		return;
 	scope->outer = in->scope;
 	in->scope = scope;
-	return 0;
 }
 
 static void forget(void *name)
@@ -48,25 +47,26 @@ static void forget(void *name)
 
 void wmk_tsdl_leave(struct wmk_tsdl *in)
 {
+	if (!in->scope)            /* (after an error none was entered) */
+		return;
 	tdestroy(in->scope->names, forget);
 	in->scope = in->scope->outer;
 }
 
-int wmk_tsdl_declare(struct wmk_tsdl *in, const struct wmk_tsdl_token *token, char space, const char *text,
-		     const struct wmk_type *type)
+void wmk_tsdl_declare(struct wmk_tsdl *in, const struct wmk_tsdl_token *token, char space, const char *text,
+		      const struct wmk_type *type)
 {
-	struct name *name = wmk_scratch_alloc(&in->to->scratch, sizeof(*name));
+	struct name *name = wmk_ctf_alloc(in->to, sizeof(*name));
 	struct name **at;
 
 	if (!name)
-		return -ENOMEM;
+		return;
 	*name = (struct name){ .space = space, .text = text, .type = *type };
 	at = tsearch(name, &in->scope->names, compare);
 	if (!at)
-		return wmk_error(-ENOMEM, "no memory for the names of types");
-	if (*at != name)
-		return wmk_tsdl_error_at(in, token, "'%.60s' is declared twice", text);
-	return 0;
+		in->to->err = wmk_error(-ENOMEM, "no memory for the names of types");
+	else if (*at != name)
+		wmk_tsdl_error(in, token, -EPROTO, "'%.60s' is declared twice", text);
 }
 
 const struct wmk_type *wmk_tsdl_find(const struct wmk_tsdl *in, char space, const char *text)

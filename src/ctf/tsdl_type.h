@@ -25,20 +25,24 @@ enum {
 };
 
 /* In the innermost scope; an error at the token when it is declared there already. */
-int wmk_tsdl_declare(struct wmk_tsdl *in, const struct wmk_tsdl_token *token, char space, const char *text,
-		     const struct wmk_type *type);
+void wmk_tsdl_declare(struct wmk_tsdl *in, const struct wmk_tsdl_token *token, char space, const char *text,
+		      const struct wmk_type *type);
 /* From the innermost scope outwards; NULL: nowhere. */
 const struct wmk_type *wmk_tsdl_find(const struct wmk_tsdl *in, char space, const char *text);
 
 /* Behind the word that begins each, which is in->word. */
-int wmk_tsdl_integer(struct wmk_tsdl *in, struct wmk_type *type);
-int wmk_tsdl_float(struct wmk_tsdl *in, struct wmk_type *type);
-int wmk_tsdl_string(struct wmk_tsdl *in, struct wmk_type *type);
-int wmk_tsdl_enum(struct wmk_tsdl *in, struct wmk_type *type);
+void wmk_tsdl_integer(struct wmk_tsdl *in, struct wmk_type *type);
+void wmk_tsdl_float(struct wmk_tsdl *in, struct wmk_type *type);
+void wmk_tsdl_string(struct wmk_tsdl *in, struct wmk_type *type);
+void wmk_tsdl_enum(struct wmk_tsdl *in, struct wmk_type *type);
+
+/* A tag alone, `what` for errors: the type that it was declared for. */
+void wmk_tsdl_known_tag(struct wmk_tsdl *in, char space, const char *what, const char *tag,
+			const struct wmk_tsdl_token *at, struct wmk_type *type);
 
 /* A type without declarators; *words is its name when it is one that a '*' can follow ("const char"), else NULL. */
-int wmk_tsdl_specifier(struct wmk_tsdl *in, struct wmk_type *type, const char **words);
-/* The value of `align = N` and `align(N)`: bits. -EPROTO: no power of two. */
-int wmk_tsdl_alignment(struct wmk_tsdl *in, uint32_t *align);
+void wmk_tsdl_specifier(struct wmk_tsdl *in, struct wmk_type *type, const char **words);
+/* The value of `align = N` and `align(N)`: bits, a power of two. */
+void wmk_tsdl_alignment(struct wmk_tsdl *in, uint32_t *align);
 
 #endif
