@@ -3,9 +3,8 @@
  * json.c - CTF 2's metadata (CTF2-SPEC-2.0, section 5): a JSON text sequence (RFC 7464) of fragments, each with a
  * function that takes what the class has room for, and holds against the specification what it does not keep.
  *
- * Properties that the specification does not know are passed over, as it wants it. What an attribute says can never be
- * an error either:
- * nobody needs it to read the streams.
+ * Properties that the specification does not know are passed over, as it demands. The content of an attribute is never
+ * an error either: the streams can be read without it.
  */
 #include "ctf/json.h"
 
@@ -17,240 +16,196 @@
 #include <string.h>
 
 #define SEPARATOR '\x1e'
-/* ── what many fragments have ────────────────────────────────────────────────────────────────────────── */
 
+/* What many fragments have, and a clock's origin. */
 struct identity {
 	const char *space, *name, *uid;
 };
 
-static int take_identity(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, bool must,
-			 struct identity *identity)
+static struct identity take_identity(const struct wmk_ctf_json_at *at, bool must)
 {
-	int err = wmk_ctf_json_text(in, at, "namespace", false, &identity->space);
+	struct identity identity = { .space = wmk_ctf_json_text(at, "namespace", false) };
 
-	if (err >= 0)
-		err = wmk_ctf_json_text(in, at, "name", must, &identity->name);
-	return err < 0 ? err : wmk_ctf_json_text(in, at, "uid", must, &identity->uid);
+	identity.name = wmk_ctf_json_text(at, "name", must);
+	identity.uid = wmk_ctf_json_text(at, "uid", must);
+	return identity;
 }
 
 /* Remember a key of a set or a table; `value` is taken over, NULL: there was no memory for it. */
-static int remember(json_object *table, const char *key, json_object *value)
+static void remember(struct wmk_ctf_json *in, json_object *table, const char *key, json_object *value)
 {
 	if (value && json_object_object_add(table, key, value) == 0)
-		return 0;
+		return;
 	json_object_put(value);
-	return wmk_error(-ENOMEM, "no memory for a name");
+	wmk_ctf_fail(in->to, wmk_error(-ENOMEM, "no memory for a name"));
 }
 
 /* ── preamble ────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int preamble(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at)
+static void preamble(const struct wmk_ctf_json_at *at)
 {
-	struct wmk_ctf_class *class = &in->to->class;
+	struct wmk_ctf_class *class = &at->in->to->class;
 	struct wmk_ctf_json_at list;
-	uint64_t number = 0;
+	const uint64_t version = wmk_ctf_json_number(at, "version", true, 0, UINT64_MAX);
 	size_t n;
-	int err = wmk_ctf_json_number(at, "version", true, 0, UINT64_MAX, &number);
 
-	if (err < 0)
-		return err;
-	if (number != 2)
-		return wmk_ctf_json_error(at, -ENOTSUP, "metadata of version 2 is understood, and this is version %" PRIu64, number);
-	err = wmk_ctf_json_extras(at);
-	if (err >= 0)
-		err = wmk_ctf_json_keep(in, at, WMK_CTF_JSON_OF_CLASSES, &class->preamble_more);
-	if (err >= 0)
-		err = wmk_ctf_json_list(at, "uuid", false, &list, &n);
-	if (err < 0 || !list.value)
-		return err;
-	if (n != sizeof(class->uuid))
-		return wmk_ctf_json_wrong(&list, "a list of 16 bytes");
+	if (version != 2)
+		wmk_ctf_json_error(at, -ENOTSUP, "metadata of version 2 is understood, and this is version %" PRIu64,
+				   version);
+	wmk_ctf_json_extras(at);
+	class->preamble_more = wmk_ctf_json_keep(at, WMK_CTF_JSON_OF_CLASSES);
+	n = wmk_ctf_json_list(at, "uuid", false, &list);
+	if (!list.value)
+		return;
+	if (n != sizeof(class->uuid)) {
+		wmk_ctf_json_wrong(&list, "a list of 16 bytes");
+		return;
+	}
 	for (size_t i = 0; i < n; i++) {
 		struct wmk_ctf_json_at byte = wmk_ctf_json_item(&list, i, "byte");
 
 		byte.up = &list;
-		err = wmk_ctf_json_number_at(&byte, 0, UINT8_MAX, &number);
-		if (err < 0)
-			return err;
-		class->uuid[i] = (uint8_t)number;
+		class->uuid[i] = (uint8_t)wmk_ctf_json_number_at(&byte, 0, UINT8_MAX);
 	}
 	class->has_uuid = true;
-	return 0;
 }
 
 /* ── field class alias ───────────────────────────────────────────────────────────────────────────────── */
 
-static int field_class_alias(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at)
+static void field_class_alias(const struct wmk_ctf_json_at *at)
 {
+	const char *name = wmk_ctf_json_text(at, "name", true);
 	struct wmk_ctf_json_at class;
-	const char *name;
-	int err = wmk_ctf_json_text(in, at, "name", true, &name);
 
-	if (err >= 0)
-		err = wmk_ctf_json_need(at, "field-class", &class);
-	return err < 0 ? err : wmk_ctf_json_alias(in, &class, name);
+	if (name && wmk_ctf_json_need(at, "field-class", &class))
+		wmk_ctf_json_alias(&class, name);
 }
 
 /* ── trace class ─────────────────────────────────────────────────────────────────────────────────────── */
 
-static int take_entry(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at)
+static void take_entry(const struct wmk_ctf_json_at *at)
 {
-	struct wmk_ctf_env_entry *entry = wmk_ctf_list_add(in->to, &in->to->env, sizeof(*entry), WMK_CTF_STREAMS_MAX);
+	struct wmk_ctf_builder *to = at->in->to;
+	struct wmk_ctf_env_entry *entry = wmk_ctf_list_add(to, &to->env, sizeof(*entry), WMK_CTF_STREAMS_MAX);
 
 	if (!entry)
-		return wmk_error_number();
-	entry->name = wmk_scratch_text(&in->to->scratch, at->name, strlen(at->name));
-	if (!entry->name)
-		return -ENOMEM;
+		return;
+	entry->name = wmk_ctf_copy_text(to, at->name, strlen(at->name));
 	if (json_object_is_type(at->value, json_type_string))
-		return wmk_ctf_json_text_at(in, at, &entry->text);
-	if (!json_object_is_type(at->value, json_type_int))
-		return wmk_ctf_json_wrong(at, "a whole number or a text");
-	entry->number = json_object_get_int64(at->value);
-	entry->is_unsigned = entry->number >= 0 && json_object_get_uint64(at->value) > INT64_MAX;
-	if (entry->is_unsigned)
-		entry->number = (int64_t)json_object_get_uint64(at->value);
-	return 0;
+		entry->text = wmk_ctf_json_text_at(at);
+	else if (json_object_is_type(at->value, json_type_int))
+		entry->is_unsigned = wmk_ctf_json_bits(at, &entry->number);
+	else
+		wmk_ctf_json_wrong(at, "a whole number or a text");
 }
 
-static int trace_class(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at)
+static void trace_class(const struct wmk_ctf_json_at *at)
 {
-	struct identity identity = { NULL, NULL, NULL };
+	struct wmk_ctf_builder *to = at->in->to;
 	struct wmk_ctf_json_at env;
-	int err;
 
-	if (in->to->has_trace)
-		return wmk_ctf_json_error(at, -EPROTO, "expected one trace class, and this is the second");
-	if (in->to->streams.n)
-		return wmk_ctf_json_error(at, -EPROTO, "expected the trace class before the first data stream class");
-	in->to->has_trace = true;
-	in->to->class.line = in->line;
-	err = take_identity(in, at, false, &identity);
-	in->to->class.trace_name = identity.name;
-	if (err >= 0)
-		err = wmk_ctf_json_keep(in, at, WMK_CTF_JSON_OF_CLASSES, &in->to->class.more);
-	if (err >= 0 && wmk_ctf_json_get(at, "environment", &env)) {
-		err = wmk_ctf_json_is(&env, json_type_object);
-		if (err < 0)
-			return err;
+	if (to->has_trace)
+		wmk_ctf_json_error(at, -EPROTO, "expected one trace class, and this is the second");
+	if (to->streams.n)
+		wmk_ctf_json_error(at, -EPROTO, "expected the trace class before the first data stream class");
+	to->has_trace = true;
+	to->class.line = at->in->line;
+	to->class.trace_name = take_identity(at, false).name;
+	to->class.more = wmk_ctf_json_keep(at, WMK_CTF_JSON_OF_CLASSES);
+	if (wmk_ctf_json_get(at, "environment", &env) && wmk_ctf_json_is(&env, json_type_object)) {
 		json_object_object_foreach(env.value, name, value) {
-			struct wmk_ctf_json_at entry = { .up = &env, .name = name, .value = value };
+			const struct wmk_ctf_json_at entry = wmk_ctf_json_member(&env, name, value);
 
-			err = take_entry(in, &entry);
-			if (err < 0)
-				return err;
+			take_entry(&entry);
 		}
 	}
-	if (err < 0)
-		return err;
-	return wmk_ctf_json_structure(in, at, "packet-header-field-class", WMK_CTF_JSON_PACKET_HEADER,
-				      &in->to->class.packet_header);
+	to->class.packet_header =
+		wmk_ctf_json_structure(at, "packet-header-field-class", WMK_CTF_JSON_PACKET_HEADER);
 }
 
 /* ── clock class ─────────────────────────────────────────────────────────────────────────────────────── */
 
-static int take_origin(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, struct wmk_ctf_clock_class *clock)
+static void take_origin(const struct wmk_ctf_json_at *of, struct wmk_ctf_clock_class *clock)
 {
-	struct identity identity = { NULL, NULL, NULL };
 	struct wmk_ctf_json_at at;
 
 	if (!wmk_ctf_json_get(of, "origin", &at))
-		return 0;
+		return;
+	clock->absolute = wmk_ctf_json_equals(&at, "unix-epoch");
 	if (json_object_is_type(at.value, json_type_object))
-		return take_identity(in, &at, true, &identity);   /* (kept with the rest) */
-	clock->absolute = json_object_is_type(at.value, json_type_string) &&
-			  strcmp(json_object_get_string(at.value), "unix-epoch") == 0;
-	return clock->absolute ? 0 : wmk_ctf_json_wrong(&at, "\"unix-epoch\", or an object that tells an origin");
+		take_identity(&at, true);              /* (kept with the rest) */
+	else if (!clock->absolute)
+		wmk_ctf_json_wrong(&at, "\"unix-epoch\", or an object that tells an origin");
 }
 
-static int take_offset(const struct wmk_ctf_json_at *of, struct wmk_ctf_clock_class *clock)
+static void take_offset(const struct wmk_ctf_json_at *of, struct wmk_ctf_clock_class *clock)
 {
 	struct wmk_ctf_json_at at, seconds;
-	int err;
 
-	if (!wmk_ctf_json_get(of, "offset-from-origin", &at))
-		return 0;
-	err = wmk_ctf_json_is(&at, json_type_object);
-	if (err < 0)
-		return err;
-	if (wmk_ctf_json_get(&at, "seconds", &seconds)) {
-		clock->offset_s = json_object_get_int64(seconds.value);
-		if (!json_object_is_type(seconds.value, json_type_int) ||
-		    (clock->offset_s >= 0 && json_object_get_uint64(seconds.value) > INT64_MAX))
-			return wmk_ctf_json_wrong(&seconds, "a whole number of seconds, of 64 bits");
-	}
-	return wmk_ctf_json_number(&at, "cycles", false, 0, clock->freq - 1, &clock->offset);
+	if (!wmk_ctf_json_get(of, "offset-from-origin", &at) || !wmk_ctf_json_is(&at, json_type_object))
+		return;
+	if (wmk_ctf_json_get(&at, "seconds", &seconds) &&
+	    (wmk_ctf_json_bits(&seconds, &clock->offset_s) || !json_object_is_type(seconds.value, json_type_int)))
+		wmk_ctf_json_wrong(&seconds, "a whole number of seconds, of 64 bits");
+	clock->offset = wmk_ctf_json_number(&at, "cycles", false, 0, clock->freq - 1);
 }
 
-static int clock_class(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at)
+static void clock_class(const struct wmk_ctf_json_at *at)
 {
+	struct wmk_ctf_json *in = at->in;
 	struct wmk_ctf_clock_class made = { .name = "" }, *clock;
-	struct identity identity = { NULL, NULL, NULL };
-	uint64_t accuracy;             /* (kept) */
-	const char *id;
-	int err = wmk_ctf_json_text(in, at, "id", true, &id);
+	const char *id = wmk_ctf_json_text(at, "id", true);
+	struct identity identity;
 
-	if (err >= 0 && json_object_object_get_ex(in->clocks, id, NULL))
-		return wmk_ctf_json_error(at, -EPROTO, "expected another id: there is a clock class \"%.*s\" already",
-					  wmk_ctf_json_shown(id), id);
-	if (err >= 0)
-		err = take_identity(in, at, false, &identity);
+	if (!id)
+		return;
+	if (json_object_object_get_ex(in->clocks, id, NULL))
+		wmk_ctf_json_error(at, -EPROTO, "expected another id: there is a clock class \"%.*s\" already",
+				   wmk_ctf_json_shown(id), id);
+	identity = take_identity(at, false);
 	if (identity.name)
 		made.name = identity.name;
 	made.uuid = identity.uid;
-	if (err >= 0)
-		err = wmk_ctf_json_text(in, at, "description", false, &made.description);
-	if (err >= 0)
-		err = wmk_ctf_json_number(at, "frequency", true, 1, UINT64_MAX, &made.freq);
-	if (err >= 0)
-		err = wmk_ctf_json_number(at, "precision", false, 0, UINT64_MAX, &made.precision);
-	if (err >= 0)
-		err = wmk_ctf_json_number(at, "accuracy", false, 0, UINT64_MAX, &accuracy);
-	if (err >= 0)
-		err = take_origin(in, at, &made);
-	if (err >= 0)
-		err = take_offset(at, &made);
-	if (err >= 0)
-		err = wmk_ctf_json_keep(in, at, WMK_CTF_JSON_OF_CLOCKS, &made.more);
-	if (err < 0)
-		return err;
+	made.description = wmk_ctf_json_text(at, "description", false);
+	made.freq = wmk_ctf_json_number(at, "frequency", true, 1, UINT64_MAX);
+	made.precision = wmk_ctf_json_number(at, "precision", false, 0, UINT64_MAX);
+	wmk_ctf_json_number(at, "accuracy", false, 0, UINT64_MAX);   /* (kept) */
+	take_origin(at, &made);
+	take_offset(at, &made);
+	made.more = wmk_ctf_json_keep(at, WMK_CTF_JSON_OF_CLOCKS);
 	clock = wmk_ctf_list_add(in->to, &in->to->clocks, sizeof(*clock), WMK_CTF_CLOCKS_MAX);
 	if (!clock)
-		return wmk_error_number();
+		return;
 	*clock = made;
-	return remember(in->clocks, id, json_object_new_int64(in->to->clocks.n - 1));
+	remember(in, in->clocks, id, json_object_new_int64(in->to->clocks.n - 1));
 }
 
 /* ── data stream class ───────────────────────────────────────────────────────────────────────────────── */
 
 /* Where the stream's clock is among all: 1 + index, or 0. */
-static int take_clock(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, uint32_t *clock)
+static uint32_t take_clock(const struct wmk_ctf_json_at *of)
 {
 	struct wmk_ctf_json_at at;
 	json_object *index;
-	int err;
 
-	*clock = 0;
-	if (!wmk_ctf_json_get(of, "default-clock-class-id", &at))
+	if (!wmk_ctf_json_get(of, "default-clock-class-id", &at) || !wmk_ctf_json_is(&at, json_type_string))
 		return 0;
-	err = wmk_ctf_json_is(&at, json_type_string);
-	if (err < 0)
-		return err;
-	if (!json_object_object_get_ex(in->clocks, json_object_get_string(at.value), &index))
-		return wmk_ctf_json_wrong(&at, "the id of a clock class that was declared before");
-	*clock = (uint32_t)json_object_get_int64(index) + 1;
+	if (json_object_object_get_ex(of->in->clocks, json_object_get_string(at.value), &index))
+		return (uint32_t)json_object_get_int64(index) + 1;
+	wmk_ctf_json_wrong(&at, "the id of a clock class that was declared before");
 	return 0;
 }
 
 /* A structure of the stream class, with times only where there is a clock. */
-static int take_part(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name,
-		     enum wmk_ctf_json_root root, uint32_t clock, const struct wmk_type **type)
+static const struct wmk_type *take_part(const struct wmk_ctf_json_at *of, const char *name,
+					enum wmk_ctf_json_root root, uint32_t clock)
 {
-	int err = wmk_ctf_json_structure(in, of, name, root, type);
+	const struct wmk_type *type = wmk_ctf_json_structure(of, name, root);
 
-	if (err < 0 || !in->has_time || clock)
-		return err;
-	return wmk_ctf_json_error(of, -EPROTO, "expected a \"default-clock-class-id\", as the \"%s\" has times", name);
+	if (of->in->has_time && !clock)
+		wmk_ctf_json_error(of, -EPROTO, "expected a \"default-clock-class-id\", as the \"%s\" has times",
+				   name);
+	return type;
 }
 
 static void id_key(char key[24], uint64_t id)
@@ -258,41 +213,36 @@ static void id_key(char key[24], uint64_t id)
 	snprintf(key, 24, "%" PRIu64, id);
 }
 
-static int stream_class(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at)
+static void stream_class(const struct wmk_ctf_json_at *at)
 {
-	struct wmk_ctf_stream_class *stream = wmk_scratch_alloc(&in->to->scratch, sizeof(*stream)), **kept;
-	struct identity identity = { NULL, NULL, NULL };
+	struct wmk_ctf_json *in = at->in;
+	struct wmk_ctf_stream_class *stream = wmk_ctf_alloc(in->to, sizeof(*stream)), **kept;
 	uint32_t clock, *kept_clock;
 	char key[24];
-	int err = stream ? wmk_ctf_json_number(at, "id", false, 0, UINT64_MAX, &stream->id) : -ENOMEM;
 
-	if (err < 0)
-		return err;
+	if (!stream)
+		return;
+	stream->id = wmk_ctf_json_number(at, "id", false, 0, UINT64_MAX);
 	id_key(key, stream->id);
 	if (json_object_object_get_ex(in->streams, key, NULL))
-		return wmk_ctf_json_error(at, -EPROTO, "expected another id: there is a data stream class %s already", key);
-	err = take_identity(in, at, false, &identity);
-	stream->name = identity.name;
+		wmk_ctf_json_error(at, -EPROTO, "expected another id: there is a data stream class %s already", key);
+	stream->name = take_identity(at, false).name;
 	stream->line = in->line;
-	if (err >= 0)
-		err = wmk_ctf_json_keep(in, at, WMK_CTF_JSON_OF_CLASSES, &stream->more);
-	if (err >= 0)
-		err = take_clock(in, at, &clock);
-	if (err >= 0)
-		err = take_part(in, at, "packet-context-field-class", WMK_CTF_JSON_PACKET_CONTEXT, clock, &stream->packet_context);
-	if (err >= 0)
-		err = take_part(in, at, "event-record-header-field-class", WMK_CTF_JSON_EVENT_HEADER, clock, &stream->event_header);
-	if (err >= 0)
-		err = take_part(in, at, "event-record-common-context-field-class", WMK_CTF_JSON_OTHER, clock, &stream->event_context);
-	if (err < 0)
-		return err;
+	stream->more = wmk_ctf_json_keep(at, WMK_CTF_JSON_OF_CLASSES);
+	clock = take_clock(at);
+	stream->packet_context =
+		take_part(at, "packet-context-field-class", WMK_CTF_JSON_PACKET_CONTEXT, clock);
+	stream->event_header =
+		take_part(at, "event-record-header-field-class", WMK_CTF_JSON_EVENT_HEADER, clock);
+	stream->event_context =
+		take_part(at, "event-record-common-context-field-class", WMK_CTF_JSON_OTHER, clock);
 	kept = wmk_ctf_list_add(in->to, &in->to->streams, sizeof(*kept), WMK_CTF_STREAMS_MAX);
-	kept_clock = kept ? wmk_ctf_list_add(in->to, &in->stream_clocks, sizeof(*kept_clock), WMK_CTF_STREAMS_MAX) : NULL;
+	kept_clock = wmk_ctf_list_add(in->to, &in->stream_clocks, sizeof(*kept_clock), WMK_CTF_STREAMS_MAX);
 	if (!kept_clock)
-		return wmk_error_number();
+		return;
 	*kept = stream;
 	*kept_clock = clock;
-	return remember(in->streams, key, json_object_new_boolean(true));
+	remember(in, in->streams, key, json_object_new_boolean(true));
 }
 
 /* Not before all clocks are read: their list moves when it grows. */
@@ -308,39 +258,26 @@ static void give_clocks(struct wmk_ctf_json *in)
 
 /* ── event record class ──────────────────────────────────────────────────────────────────────────────── */
 
-static int event_class(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at)
+static void event_class(const struct wmk_ctf_json_at *at)
 {
-	struct wmk_ctf_event_class *event = wmk_scratch_alloc(&in->to->scratch, sizeof(*event)), **kept;
-	struct wmk_ctf_stream_of of = { .id = 0, .is_said = true }, *kept_of;
-	struct identity identity = { NULL, NULL, NULL };
+	struct wmk_ctf_json *in = at->in;
+	struct wmk_ctf_event_class *event = wmk_ctf_alloc(in->to, sizeof(*event));
+	struct wmk_ctf_stream_of of = { .is_said = true };
 	char key[24];
-	int err = event ? wmk_ctf_json_number(at, "id", false, 0, UINT64_MAX, &event->id) : -ENOMEM;
 
-	if (err >= 0)
-		err = wmk_ctf_json_number(at, "data-stream-class-id", false, 0, UINT64_MAX, &of.id);
-	if (err < 0)
-		return err;
+	if (!event)
+		return;
+	event->id = wmk_ctf_json_number(at, "id", false, 0, UINT64_MAX);
+	of.id = wmk_ctf_json_number(at, "data-stream-class-id", false, 0, UINT64_MAX);
 	id_key(key, of.id);
 	if (!json_object_object_get_ex(in->streams, key, NULL))
-		return wmk_ctf_json_error(at, -EPROTO, "expected its data stream class %s before it, and there is none", key);
-	err = take_identity(in, at, false, &identity);
-	event->name = identity.name;
+		wmk_ctf_json_error(at, -EPROTO, "expected its data stream class %s before it, and there is none", key);
+	event->name = take_identity(at, false).name;
 	event->line = in->line;
-	if (err >= 0)
-		err = wmk_ctf_json_attributes(in, at, event);
-	if (err >= 0)
-		err = wmk_ctf_json_structure(in, at, "specific-context-field-class", WMK_CTF_JSON_OTHER, &event->context);
-	if (err >= 0)
-		err = wmk_ctf_json_structure(in, at, "payload-field-class", WMK_CTF_JSON_OTHER, &event->payload);
-	if (err < 0)
-		return err;
-	kept = wmk_ctf_list_add(in->to, &in->to->events, sizeof(*kept), WMK_CTF_EVENTS_MAX);
-	kept_of = kept ? wmk_ctf_list_add(in->to, &in->to->stream_ids, sizeof(*kept_of), WMK_CTF_EVENTS_MAX) : NULL;
-	if (!kept_of)
-		return wmk_error_number();
-	*kept = event;
-	*kept_of = of;
-	return 0;
+	wmk_ctf_json_attributes(at, event);
+	event->context = wmk_ctf_json_structure(at, "specific-context-field-class", WMK_CTF_JSON_OTHER);
+	event->payload = wmk_ctf_json_structure(at, "payload-field-class", WMK_CTF_JSON_OTHER);
+	wmk_ctf_add_event(in->to, event, &of);
 }
 
 /* ── fragments ───────────────────────────────────────────────────────────────────────────────────────── */
@@ -350,40 +287,44 @@ struct sequence {
 	struct json_tokener *tokener;
 	const char *name;              /* of the file */
 	const char *text;              /* all of it */
-	bool partial;
+	bool is_cut;                   /* the error: the last fragment is not whole, or no fragment exists */
 	unsigned number;               /* of the fragment, from 1 */
 };
 
-static int take_fragment(struct wmk_ctf_json *in, json_object *tree, bool is_first, const char **type)
+/* Its type, when it is known, for errors. */
+static const char *take_fragment(struct wmk_ctf_json *in, json_object *tree, bool is_first)
 {
 	static const struct {
 		const char *type;
-		int (*take)(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at);
-	} kinds[] = { { "preamble", preamble }, { "field-class-alias", field_class_alias }, { "trace-class", trace_class },
-		      { "clock-class", clock_class }, { "data-stream-class", stream_class }, { "event-record-class", event_class } };
-	const struct wmk_ctf_json_at at = { .value = tree };
+		void (*take)(const struct wmk_ctf_json_at *at);
+	} kinds[] = { { "preamble", preamble },
+		      { "field-class-alias", field_class_alias },
+		      { "trace-class", trace_class },
+		      { "clock-class", clock_class },
+		      { "data-stream-class", stream_class },
+		      { "event-record-class", event_class } };
+	const struct wmk_ctf_json_at at = { .in = in, .value = tree };
 	struct wmk_ctf_json_at kind;
 	size_t i = 0;
-	int err = wmk_ctf_json_is(&at, json_type_object);
 
-	if (err >= 0)
-		err = wmk_ctf_json_need(&at, "type", &kind);
-	if (err >= 0)
-		err = wmk_ctf_json_is(&kind, json_type_string);
-	if (err < 0)
-		return err;
-	while (i < sizeof(kinds) / sizeof(kinds[0]) && strcmp(kinds[i].type, json_object_get_string(kind.value)) != 0)
+	if (!wmk_ctf_json_is(&at, json_type_object) || !wmk_ctf_json_need(&at, "type", &kind) ||
+	    !wmk_ctf_json_is(&kind, json_type_string))
+		return NULL;
+	while (i < sizeof(kinds) / sizeof(kinds[0]) && !wmk_ctf_json_equals(&kind, kinds[i].type))
 		i++;
-	if (i == sizeof(kinds) / sizeof(kinds[0]))
-		return wmk_ctf_json_wrong(&kind, "a type of fragment");
-	*type = kinds[i].type;
+	if (i == sizeof(kinds) / sizeof(kinds[0])) {
+		wmk_ctf_json_wrong(&kind, "a type of fragment");
+		return NULL;
+	}
 	if (is_first != (i == 0))
-		return wmk_ctf_json_error(&kind, -EPROTO, "expected %s",
-					  is_first ? "the preamble first" : "one preamble, and this is the second");
-	/* The preamble's version tells whether the rest of it means what is thought here. */
+		wmk_ctf_json_error(&kind, -EPROTO, "expected %s",
+				   is_first ? "the preamble first" : "one preamble, and this is the second");
+	/* Of another version, the rest of the preamble may have another meaning. */
 	if (!is_first)
-		err = wmk_ctf_json_extras(&at);
-	return err < 0 ? err : kinds[i].take(in, &at);
+		wmk_ctf_json_extras(&at);
+	if (in->to->err >= 0)
+		kinds[i].take(&at);
+	return kinds[i].type;
 }
 
 /* ── the text ────────────────────────────────────────────────────────────────────────────────────────── */
@@ -459,7 +400,7 @@ static unsigned count_lines(const char *text, size_t len)
 }
 
 /* What begins at `at` is no JSON: its line, and its column in bytes. */
-static int parse_error(const struct sequence *of, const char *at, int err, const char *words)
+static void parse_error(struct sequence *of, const char *at, int err, const char *words)
 {
 	const char *line = at;
 	char where[WMK_CTF_AT];
@@ -467,37 +408,37 @@ static int parse_error(const struct sequence *of, const char *at, int err, const
 	while (line > of->text && line[-1] != '\n')
 		line--;
 	wmk_ctf_at(where, of->name, 1 + count_lines(of->text, (size_t)(line - of->text)), (uint32_t)(at - line) + 1);
-	return wmk_error_said(err, "%sfragment %u is not JSON: %s", where, of->number, words);
+	of->in.to->err = wmk_error_said(err, "%sfragment %u is not JSON: %s", where, of->number, words);
 }
 
-static int ends_early(const struct sequence *of, const char *text, size_t len)
+static void ends_early(struct sequence *of, const char *text, size_t len)
 {
 	while (len && is_space(text[len - 1]))
 		len--;
-	return parse_error(of, text + len, -EPROTO, "it ends too early");
+	parse_error(of, text + len, -EPROTO, "it ends too early");
 }
 
-static int parse(struct sequence *of, const char *text, size_t len, const struct look *look, json_object **tree)
+/* A tree, to be put away; after an error, too. */
+static json_object *parse(struct sequence *of, const char *text, size_t len)
 {
-	*tree = NULL;
-	if (!look->is_whole)
-		return ends_early(of, text, len);
-	if (look->wrong)
-		return parse_error(of, text + look->at, -EPROTO, look->wrong);
+	json_object *tree;
+
 	json_tokener_reset(of->tokener);
-	*tree = json_tokener_parse_ex(of->tokener, text, (int)len);
+	tree = json_tokener_parse_ex(of->tokener, text, (int)len);
 	enum json_tokener_error error = json_tokener_get_error(of->tokener);
 	size_t at = json_tokener_get_parse_end(of->tokener);
 
 	if (error == json_tokener_error_depth)
-		return parse_error(of, text + at, -E2BIG, "values within values in too many levels");
-	if (error == json_tokener_continue)
-		return ends_early(of, text, len);
-	if (error != json_tokener_success)
-		return parse_error(of, text + at, -EPROTO, json_tokener_error_desc(error));
+		parse_error(of, text + at, -E2BIG, "values within values in too many levels");
+	else if (error == json_tokener_continue)
+		ends_early(of, text, len);
+	else if (error != json_tokener_success)
+		parse_error(of, text + at, -EPROTO, json_tokener_error_desc(error));
 	while (at < len && is_space(text[at]))
 		at++;
-	return at == len ? 0 : parse_error(of, text + at, -EPROTO, "something follows its end");
+	if (of->in.to->err >= 0 && at < len)
+		parse_error(of, text + at, -EPROTO, "something follows its end");
+	return tree;
 }
 
 /* What does not is no fragment that is being written, whatever its end will be. */
@@ -510,28 +451,27 @@ static bool begins_with_object(const char *text, size_t len)
 	return len && *text == '{';
 }
 
-static int read_fragment(struct sequence *of, const char *text, size_t len, bool is_last)
+static void read_fragment(struct sequence *of, const char *text, size_t len, bool is_last)
 {
-	struct look look = look_at(text, len);
+	const struct look look = look_at(text, len);
 	const char *type = NULL;
-	json_object *tree;
-	int err;
+	json_object *tree = NULL;
 
 	of->number++;
-	if (!look.is_whole && is_last && of->partial && begins_with_object(text, len))
-		return ends_early(of, text, len) < 0;
-	err = parse(of, text, len, &look, &tree);
-	if (err < 0) {
-		json_object_put(tree);
-		return err;
+	of->is_cut = !look.is_whole && is_last && begins_with_object(text, len);
+	if (!look.is_whole)
+		ends_early(of, text, len);
+	else if (look.wrong)
+		parse_error(of, text + look.at, -EPROTO, look.wrong);
+	else
+		tree = parse(of, text, len);
+	if (of->in.to->err >= 0) {
+		type = take_fragment(&of->in, tree, of->number == 1);
+		if (of->in.to->err < 0)
+			wmk_error_add(of->in.to->err, "%s:%u: fragment %u%s%s%s", of->name, of->in.line, of->number,
+				      type ? " (" : "", type ? type : "", type ? ")" : "");
 	}
-	err = take_fragment(&of->in, tree, of->number == 1, &type);
 	json_object_put(tree);
-	if (err >= 0)
-		return 0;
-	return wmk_error_add(err, "%s:%u: fragment %u%s%s%s", of->name, of->in.line, of->number, type ? " (" : "",
-			     type ? type : "",
-			     type ? ")" : "");
 }
 
 static bool is_blank(const char *text, size_t len)
@@ -541,54 +481,59 @@ static bool is_blank(const char *text, size_t len)
 	return len == 0;
 }
 
-static int read_sequence(struct sequence *of, const char *text, size_t len)
+static void read_sequence(struct sequence *of, const char *text, size_t len)
 {
+	struct wmk_ctf_builder *to = of->in.to;
 	const char *end = text + len, *next;
-	int err = 0;
 
-	for (of->in.line = 1; text < end && err >= 0; text = next) {
-		next = *text == SEPARATOR ? memchr(text + 1, SEPARATOR, (size_t)(end - text) - 1) : memchr(text, SEPARATOR, len);
+	for (of->in.line = 1; text < end && to->err >= 0; text = next) {
+		next = *text == SEPARATOR ? memchr(text + 1, SEPARATOR, (size_t)(end - text) - 1)
+					  : memchr(text, SEPARATOR, len);
 		next = next ? next : end;
 		if (*text == SEPARATOR && !is_blank(text + 1, (size_t)(next - text) - 1))
-			err = read_fragment(of, text + 1, (size_t)(next - text) - 1, next == end);
+			read_fragment(of, text + 1, (size_t)(next - text) - 1, next == end);
 		else if (*text != SEPARATOR && !is_blank(text, (size_t)(next - text)))
-			err = wmk_error_said(-EPROTO,
-					     "%s:1:1: expected a record separator (0x1e) before the first fragment", of->name);
+			to->err = wmk_error_said(-EPROTO,
+						 "%s:1:1: expected a record separator (0x1e) before the first fragment",
+						 of->name);
 		of->in.line += count_lines(text, (size_t)(next - text));
 	}
-	if (err >= 0 && of->number == 0) {
-		err = wmk_error_said(-EPROTO, "%s: expected a preamble, and there is no fragment", of->name);
-		return of->partial ? 1 : err;
+	if (to->err >= 0 && of->number == 0) {
+		to->err = wmk_error_said(-EPROTO, "%s: expected a preamble, and there is no fragment", of->name);
+		of->is_cut = true;
 	}
-	return err;
 }
 
 int wmk_ctf_json_parse(struct wmk_ctf_builder *to, const char *text, size_t len, const char *name, bool partial)
 {
-	struct sequence of = { .in = { .to = to, .aliases = json_object_new_object(), .clocks = json_object_new_object(),
+	struct sequence of = { .in = { .to = to,
+				       .aliases = json_object_new_object(),
+				       .clocks = json_object_new_object(),
 				       .streams = json_object_new_object() },
-			       .tokener = json_tokener_new_ex(WMK_CTF_JSON_DEPTH), .text = text, .name = name, .partial = partial };
-	int err = 0;
+			       .tokener = json_tokener_new_ex(WMK_CTF_JSON_DEPTH),
+			       .text = text,
+			       .name = name };
+	bool is_cut;
 
 	to->class.major = 2;
 	to->class.minor = 0;
 	to->class.order = WMK_ORDER_LITTLE;   /* no field class leaves its order to the trace */
 	to->has_order = true;
-	if (len > WMK_CTF_METADATA_MAX)
-		err = wmk_error_said(-E2BIG, "%s: metadata of %zu bytes: up to %u are understood", name, len,
-				     WMK_CTF_METADATA_MAX);
-	else if (!of.in.aliases || !of.in.clocks || !of.in.streams || !of.tokener)
-		err = wmk_error(-ENOMEM, "no memory to read JSON");
-	if (err >= 0) {
+	if (!of.in.aliases || !of.in.clocks || !of.in.streams || !of.tokener) {
+		to->err = wmk_error(-ENOMEM, "no memory to read JSON");
+	} else {
 		json_tokener_set_flags(of.tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-		err = read_sequence(&of, text, len);
+		read_sequence(&of, text, len);
 	}
-	if (err >= 0)
+	is_cut = partial && of.is_cut && to->err < 0;
+	if (is_cut)
+		to->err = 0;
+	if (to->err >= 0)
 		give_clocks(&of.in);
 	json_object_put(of.in.aliases);
 	json_object_put(of.in.clocks);
 	json_object_put(of.in.streams);
 	if (of.tokener)
 		json_tokener_free(of.tokener);
-	return err;
+	return is_cut ? 1 : to->err;
 }

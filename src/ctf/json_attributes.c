@@ -10,43 +10,34 @@
 #include "base/error.h"
 #include "ctf/json.h"
 
-int wmk_ctf_json_extras(const struct wmk_ctf_json_at *of)
+void wmk_ctf_json_extras(const struct wmk_ctf_json_at *of)
 {
 	struct wmk_ctf_json_at at;
-	int err;
 
-	if (wmk_ctf_json_get(of, "attributes", &at) && (err = wmk_ctf_json_is(&at, json_type_object)) < 0)
-		return err;
-	if (!wmk_ctf_json_get(of, "extensions", &at))
-		return 0;
-	err = wmk_ctf_json_is(&at, json_type_object);
-	if (err < 0)
-		return err;
+	if (wmk_ctf_json_get(of, "attributes", &at))
+		wmk_ctf_json_is(&at, json_type_object);
+	if (!wmk_ctf_json_get(of, "extensions", &at) || !wmk_ctf_json_is(&at, json_type_object))
+		return;
 	/*
-	 * The preamble's have been refused: one that stands elsewhere is not declared there. Either way nobody can tell
-	 * what
-	 *  it changes.
+	 * The preamble's have been refused: one that stands elsewhere is not declared there. What it changes is not
+	 * known in either case.
 	 */
 	json_object_object_foreach(at.value, space, of_space) {
-		struct wmk_ctf_json_at inner = { .up = &at, .name = space, .value = of_space };
+		const struct wmk_ctf_json_at inner = wmk_ctf_json_member(&at, space, of_space);
 
-		err = wmk_ctf_json_is(&inner, json_type_object);
-		if (err < 0)
-			return err;
+		if (!wmk_ctf_json_is(&inner, json_type_object))
+			return;
 		json_object_object_foreach(of_space, name, value) {
 			(void)value;
-			return wmk_ctf_json_error(&inner, -ENOTSUP,
-						  "the extension \"%.*s\" of the format is not understood",
-						  wmk_ctf_json_shown(name), name);
+			wmk_ctf_json_error(&inner, -ENOTSUP, "the extension \"%.*s\" of the format is not understood",
+					   wmk_ctf_json_shown(name), name);
 		}
 	}
-	return 0;
 }
 
 /* ── kept ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-int wmk_ctf_json_keep(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, enum wmk_ctf_json_kept what,
-		      const char **kept)
+const char *wmk_ctf_json_keep(const struct wmk_ctf_json_at *of, enum wmk_ctf_json_kept what)
 {
 	static const char *const names[][6] = {
 		[WMK_CTF_JSON_OF_CLASSES] = { "namespace", "uid", "attributes" },
@@ -56,20 +47,19 @@ int wmk_ctf_json_keep(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of,
 	json_object *object = json_object_new_object();
 	struct wmk_ctf_json_at at;
 	bool has_memory = object;
+	const char *text = "", *kept = NULL;
 
-	*kept = NULL;
 	for (unsigned i = 0; names[what][i] && has_memory; i++)
 		if (wmk_ctf_json_get(of, names[what][i], &at))
 			has_memory = json_object_object_add(object, names[what][i], json_object_get(at.value)) == 0;
 	if (has_memory && json_object_object_length(object)) {
-		const char *text =
-			json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-
-		*kept = text ? wmk_scratch_text(&in->to->scratch, text, strlen(text)) : NULL;
-		has_memory = *kept;
+		text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+		kept = text ? wmk_ctf_copy_text(of->in->to, text, strlen(text)) : NULL;
 	}
 	json_object_put(object);
-	return has_memory ? 0 : wmk_error(-ENOMEM, "no memory for metadata");
+	if (!has_memory || !text)
+		wmk_ctf_fail(of->in->to, wmk_error(-ENOMEM, "no memory for metadata"));
+	return kept;
 }
 
 /* ── of events ───────────────────────────────────────────────────────────────────────────────────────── */
@@ -121,8 +111,7 @@ static void drop_if_empty(json_object *of, const char *name)
 		json_object_object_del(of, name);
 }
 
-int wmk_ctf_json_attributes(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at,
-			    struct wmk_ctf_event_class *event)
+void wmk_ctf_json_attributes(const struct wmk_ctf_json_at *at, struct wmk_ctf_event_class *event)
 {
 	json_object *space, *uri = attribute(at, "emf-uri", &space);
 	struct wmk_ctf_json_at all;
@@ -130,9 +119,7 @@ int wmk_ctf_json_attributes(struct wmk_ctf_json *in, const struct wmk_ctf_json_a
 	if (json_object_is_type(uri, json_type_string)) {
 		const char *text = json_object_get_string(uri);
 
-		event->emf_uri = wmk_scratch_text(&in->to->scratch, text, strlen(text));
-		if (!event->emf_uri)
-			return -ENOMEM;
+		event->emf_uri = wmk_ctf_copy_text(at->in->to, text, strlen(text));
 		json_object_object_del(space, "emf-uri");
 	}
 	event->level = level_of(attribute(at, "log-level", &space));
@@ -143,6 +130,5 @@ int wmk_ctf_json_attributes(struct wmk_ctf_json *in, const struct wmk_ctf_json_a
 			drop_if_empty(all.value, spaces[i]);
 		drop_if_empty(at->value, "attributes");
 	}
-	return wmk_ctf_json_keep(in, at, WMK_CTF_JSON_OF_CLASSES, &event->more);
+	event->more = wmk_ctf_json_keep(at, WMK_CTF_JSON_OF_CLASSES);
 }
-

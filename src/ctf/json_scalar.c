@@ -44,89 +44,76 @@ static const struct {
 };
 
 /* What a field must be like to have the role. */
-static int check_role(const struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const struct wmk_type *type,
-		      unsigned role)
+static void check_role(const struct wmk_ctf_json_at *at, const struct wmk_type *type, unsigned role)
 {
 	if (role == WMK_ROLE_MAGIC && (type->is_variable || type->width != 32))
-		return wmk_ctf_json_error(at, -EPROTO, "expected the packet's magic number to have 32 bits, always");
+		wmk_ctf_json_error(at, -EPROTO, "expected the packet's magic number to have 32 bits, always");
 	if (role == WMK_ROLE_UUID && type->count != 16)
-		return wmk_ctf_json_error(at, -EPROTO, "expected the UUID to have 16 bytes, not %" PRIu32, type->count);
-	if (role == WMK_ROLE_UUID && !in->to->class.has_uuid)
-		return wmk_ctf_json_error(at, -EPROTO,
-					  "expected a property \"uuid\" of the preamble, and there is none");
-	return 0;
+		wmk_ctf_json_error(at, -EPROTO, "expected the UUID to have 16 bytes, not %" PRIu32, type->count);
+	if (role == WMK_ROLE_UUID && !at->in->to->class.has_uuid)
+		wmk_ctf_json_error(at, -EPROTO, "expected a property \"uuid\" of the preamble, and there is none");
 }
 
-static int take_role(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
+static void take_role(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
-	const char *text = json_object_is_type(at->value, json_type_string) ? json_object_get_string(at->value) : "";
+	struct wmk_ctf_json *in = at->in;
 	unsigned role;
 	size_t i = 0;
 
-	while (i < sizeof(roles) / sizeof(roles[0]) && strcmp(roles[i].name, text) != 0)
+	while (i < sizeof(roles) / sizeof(roles[0]) && !wmk_ctf_json_equals(at, roles[i].name))
 		i++;
-	if (i == sizeof(roles) / sizeof(roles[0]))
-		return wmk_ctf_json_wrong(at, "the name of a role");
+	if (i == sizeof(roles) / sizeof(roles[0])) {
+		wmk_ctf_json_wrong(at, "the name of a role");
+		return;
+	}
 	if ((type->kind == WMK_TYPE_BLOB) != (roles[i].role[WMK_CTF_JSON_PACKET_HEADER] == WMK_ROLE_UUID))
-		return wmk_ctf_json_wrong(at, type->kind == WMK_TYPE_BLOB ? "a role that a blob can have"
-									  : "a role that a number can have");
+		wmk_ctf_json_wrong(at, type->kind == WMK_TYPE_BLOB ? "a role that a blob can have"
+								   : "a role that a number can have");
 	role = roles[i].role[in->root];
 	type->roles |= WMK_ROLE_BIT(role);
 	in->has_time = in->has_time || role == WMK_ROLE_BEGIN || role == WMK_ROLE_END || role == WMK_ROLE_TIME;
 	in->n_magic += role == WMK_ROLE_MAGIC && in->n_magic < 2;
-	return check_role(in, at, type, role);
+	check_role(at, type, role);
 }
 
-static int take_roles(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
+static void take_roles(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
 	struct wmk_ctf_json_at list;
-	size_t n;
-	int err = wmk_ctf_json_list(at, "roles", false, &list, &n);
+	const size_t n = wmk_ctf_json_list(at, "roles", false, &list);
 
-	for (size_t i = 0; err >= 0 && i < n; i++) {
-		struct wmk_ctf_json_at role = wmk_ctf_json_item(&list, i, "role");
+	for (size_t i = 0; i < n; i++) {
+		const struct wmk_ctf_json_at role = wmk_ctf_json_item(&list, i, "role");
 
-		err = take_role(in, &role, type);
+		take_role(&role, type);
 	}
-	return err;
 }
 
 /* ── numbers ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* What all of a fixed number of bits have (section 5.3.4). */
-static int take_bits(const struct wmk_ctf_json_at *at, struct wmk_type *type)
+static void take_bits(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
 	static const char *const byte_orders[] = { "little-endian", "big-endian", NULL };
 	static const char *const bit_orders[] = { "first-to-last", "last-to-first", NULL };
-	uint64_t width;
-	unsigned is_big = 0, is_last_first;
-	int err = wmk_ctf_json_number(at, "length", true, 1, UINT64_MAX, &width);
+	const uint64_t width = wmk_ctf_json_number(at, "length", true, 1, UINT64_MAX);
+	const unsigned is_big = wmk_ctf_json_word(at, "byte-order", true, byte_orders, 0);
+	const unsigned is_last_first = wmk_ctf_json_word(at, "bit-order", false, bit_orders, is_big);
 
-	if (err >= 0)
-		err = wmk_ctf_json_word(at, "byte-order", true, byte_orders, &is_big);
-	is_last_first = is_big;            /* when nothing is said */
-	if (err >= 0)
-		err = wmk_ctf_json_word(at, "bit-order", false, bit_orders, &is_last_first);
-	if (err >= 0)
-		err = wmk_ctf_json_align(at, "alignment", &type->align);
-	if (err < 0)
-		return err;
+	type->align = wmk_ctf_json_align(at, "alignment");
 	if (width > WMK_CTF_WIDTH_MAX)
-		return wmk_ctf_json_error(at, -ENOTSUP, "a field of %" PRIu64 " bits: up to %u are understood", width,
-					  WMK_CTF_WIDTH_MAX);
+		wmk_ctf_json_error(at, -ENOTSUP, "a field of %" PRIu64 " bits: up to %u are understood", width,
+				   WMK_CTF_WIDTH_MAX);
 	type->width = (uint16_t)width;
 	type->order = is_big ? WMK_ORDER_BIG : WMK_ORDER_LITTLE;
 	type->is_reversed = is_last_first != is_big;
-	return 0;
 }
 
-static int bit_array(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
+static void bit_array(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
-	(void)in;
 	type->kind = WMK_TYPE_INT;
 	type->is_bits = 1;
 	type->base = 16;
-	return take_bits(at, type);
+	take_bits(at, type);
 }
 
 /* A number of x87's that was copied out of a trace of 1.8 (tsdl_unknown.h). */
@@ -137,46 +124,37 @@ static bool is_long_double(const struct wmk_ctf_json_at *at, const struct wmk_ty
 	return wmk_ctf_is_long_double(type->width, 64) && type->order == WMK_ORDER_LITTLE && !type->is_reversed &&
 	       wmk_ctf_json_get(at, "attributes", &attributes) &&
 	       wmk_ctf_json_get(&attributes, WMK_TSDL_UNKNOWN_SPACE, &space) &&
-	       json_object_is_type(space.value, json_type_object) &&
 	       wmk_ctf_json_get(&space, WMK_TSDL_UNKNOWN_LONG_DOUBLE, &told) &&
 	       json_object_is_type(told.value, json_type_boolean) && json_object_get_boolean(told.value);
 }
 
-static int bits_or_real(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
+static void bits_or_real(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
-	int err = bit_array(in, at, type);
-
-	if (err >= 0 && is_long_double(at, type)) {
-		type->kind = WMK_TYPE_FLOAT;
-		type->base = 10;
-		type->is_extended = 1;
-	}
-	return err;
-}
-
-static int boolean(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
-{
-	(void)in;
-	type->kind = WMK_TYPE_BOOL;
-	type->base = 10;
-	return take_bits(at, type);
-}
-
-static int floating(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
-{
-	struct wmk_ctf_json_at length;
-	uint64_t width;
-	int err = wmk_ctf_json_number(at, "length", true, 1, UINT64_MAX, &width);
-
-	(void)in;
-	if (err < 0)
-		return err;
-	wmk_ctf_json_get(at, "length", &length);
-	if (width <= WMK_CTF_WIDTH_MAX && !wmk_ctf_exponent_bits(width))
-		return wmk_ctf_json_wrong(&length, "16, 32, 64, 128, or a larger multiple of 32");
+	bit_array(at, type);
+	if (!is_long_double(at, type))
+		return;
 	type->kind = WMK_TYPE_FLOAT;
 	type->base = 10;
-	return take_bits(at, type);
+	type->is_extended = 1;
+}
+
+static void boolean(const struct wmk_ctf_json_at *at, struct wmk_type *type)
+{
+	type->kind = WMK_TYPE_BOOL;
+	type->base = 10;
+	take_bits(at, type);
+}
+
+static void floating(const struct wmk_ctf_json_at *at, struct wmk_type *type)
+{
+	const uint64_t width = wmk_ctf_json_number(at, "length", true, 1, UINT64_MAX);
+	struct wmk_ctf_json_at length;
+
+	if (wmk_ctf_json_get(at, "length", &length) && width <= WMK_CTF_WIDTH_MAX && !wmk_ctf_exponent_bits(width))
+		wmk_ctf_json_wrong(&length, "16, 32, 64, 128, or a larger multiple of 32");
+	type->kind = WMK_TYPE_FLOAT;
+	type->base = 10;
+	take_bits(at, type);
 }
 
 static uint64_t mask_of(const struct wmk_label *bits, unsigned width)
@@ -190,204 +168,187 @@ static uint64_t mask_of(const struct wmk_label *bits, unsigned width)
 	return (to - from == 63 ? UINT64_MAX : ((uint64_t)1 << (to - from + 1)) - 1) << from;
 }
 
-static int add_flag(struct wmk_ctf_json *in, struct wmk_ctf_list *labels, const char *name, uint64_t from, uint64_t to)
+static void add_flag(const struct wmk_ctf_json_at *flag, struct wmk_ctf_list *labels, uint64_t from, uint64_t to)
 {
-	struct wmk_label *label = wmk_ctf_list_add(in->to, labels, sizeof(*label), WMK_CTF_EVENTS_MAX);
+	struct wmk_ctf_builder *builder = flag->in->to;
+	struct wmk_label *label = wmk_ctf_list_add(builder, labels, sizeof(*label), WMK_CTF_EVENTS_MAX);
 
-	if (!label)
-		return wmk_error_number();
-	*label = (struct wmk_label){ .name = wmk_scratch_text(&in->to->scratch, name, strlen(name)), .from = (int64_t)from, .to = (int64_t)to };
-	return label->name ? 0 : -ENOMEM;
+	if (label)
+		*label = (struct wmk_label){ .name = wmk_ctf_copy_text(builder, flag->name, strlen(flag->name)),
+					     .from = (int64_t)from,
+					     .to = (int64_t)to };
 }
 
 /*
  * A name is for some bits, any of which makes it true: a mask; where that would have more than 64 bits, each of the
  * ranges.
  */
-static int take_flag(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *flag, unsigned width,
-		     struct wmk_ctf_list *labels)
+static void take_flag(const struct wmk_ctf_json_at *flag, unsigned width, struct wmk_ctf_list *labels)
 {
 	struct wmk_ctf_json_ranges bits = { .is_clipped = true };
 	uint64_t mask = 0;
-	int err = wmk_ctf_json_ranges(in, flag, NULL, &bits);
 
-	for (uint32_t i = 0; i < bits.list.n && err >= 0; i++) {
+	wmk_ctf_json_ranges(flag, NULL, &bits);
+	for (uint32_t i = 0; i < bits.list.n; i++) {
 		const struct wmk_label *range = (const struct wmk_label *)bits.list.items + i;
 
 		if (width <= 64)
 			mask |= mask_of(range, width);
 		else if ((uint64_t)range->from < width)
-			err = add_flag(in, labels, flag->name, (uint64_t)range->from,
-				       (uint64_t)range->to < width ? (uint64_t)range->to : width - 1);
+			add_flag(flag, labels, (uint64_t)range->from,
+				 (uint64_t)range->to < width ? (uint64_t)range->to : width - 1);
 	}
 	/* (a name may be for bits that the field does not have) */
-	return err < 0 || !mask ? err : add_flag(in, labels, flag->name, mask, mask);
+	if (mask)
+		add_flag(flag, labels, mask, mask);
 }
 
-static int bit_map(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
+static void bit_map(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
 	struct wmk_ctf_list labels = { NULL, 0, 0 };
 	struct wmk_ctf_json_at flags;
-	int err = bit_array(in, at, type);
 
-	if (err >= 0)
-		err = wmk_ctf_json_need(at, "flags", &flags);
-	if (err < 0)
-		return err;
+	bit_array(at, type);
+	if (!wmk_ctf_json_need(at, "flags", &flags))
+		return;
 	type->kind = WMK_TYPE_FLAGS;
-	if (!json_object_is_type(flags.value, json_type_object) || json_object_object_length(flags.value) == 0)
-		return wmk_ctf_json_wrong(&flags, "an object with at least one name of bits");
+	if (!json_object_is_type(flags.value, json_type_object) || json_object_object_length(flags.value) == 0) {
+		wmk_ctf_json_wrong(&flags, "an object with at least one name of bits");
+		return;
+	}
 	json_object_object_foreach(flags.value, name, value) {
-		struct wmk_ctf_json_at flag = { .up = &flags, .name = name, .value = value };
+		const struct wmk_ctf_json_at flag = wmk_ctf_json_member(&flags, name, value);
 
-		err = take_flag(in, &flag, type->width, &labels);
-		if (err < 0)
-			return err;
+		take_flag(&flag, type->width, &labels);
 	}
 	type->labels = labels.items;
 	type->count = labels.n;
-	return 0;
+}
+
+static void take_mappings(const struct wmk_ctf_json_at *at, struct wmk_ctf_json_ranges *labels)
+{
+	struct wmk_ctf_json_at mappings;
+
+	if (!wmk_ctf_json_get(at, "mappings", &mappings) || !wmk_ctf_json_is(&mappings, json_type_object))
+		return;
+	json_object_object_foreach(mappings.value, name, value) {
+		const struct wmk_ctf_json_at mapping = wmk_ctf_json_member(&mappings, name, value);
+
+		wmk_ctf_json_ranges(&mapping, wmk_ctf_copy_text(at->in->to, name, strlen(name)), labels);
+	}
 }
 
 /* What all integers have (section 5.3.7): a base, names of values, roles. */
-static int take_integer(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
+static void take_integer(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
 	struct wmk_ctf_json_ranges labels = { .is_clipped = true, .is_signed = type->is_signed };
 	struct wmk_ctf_json_at property;
-	uint64_t base = 10;
-	int err = wmk_ctf_json_number(at, "preferred-display-base", false, 0, UINT64_MAX, &base);
+	const uint64_t base = wmk_ctf_json_get(at, "preferred-display-base", &property)
+				      ? wmk_ctf_json_number_at(&property, 0, UINT64_MAX)
+				      : 10;
 
-	if (err < 0)
-		return err;
-	if (base != 2 && base != 8 && base != 10 && base != 16) {
-		wmk_ctf_json_get(at, "preferred-display-base", &property);
-		return wmk_ctf_json_wrong(&property, "2, 8, 10 or 16");
-	}
+	if (base != 2 && base != 8 && base != 10 && base != 16)
+		wmk_ctf_json_wrong(&property, "2, 8, 10 or 16");
 	type->base = (uint8_t)base;
-	if (wmk_ctf_json_get(at, "mappings", &property)) {
-		err = wmk_ctf_json_is(&property, json_type_object);
-		if (err < 0)
-			return err;
-		json_object_object_foreach(property.value, name, value) {
-			struct wmk_ctf_json_at mapping = { .up = &property, .name = name, .value = value };
-			const char *kept = wmk_scratch_text(&in->to->scratch, name, strlen(name));
-
-			err = kept ? wmk_ctf_json_ranges(in, &mapping, kept, &labels) : -ENOMEM;
-			if (err < 0)
-				return err;
-		}
-	}
+	take_mappings(at, &labels);
 	type->kind = labels.list.n ? WMK_TYPE_ENUM : WMK_TYPE_INT;
 	type->labels = labels.list.items;
 	type->count = labels.list.n;
 	if (!type->is_signed)
-		return take_roles(in, at, type);
-	return wmk_ctf_json_get(at, "roles", &property)
-		       ? wmk_ctf_json_error(&property, -EPROTO, "a number with a sign has no roles")
-		       : 0;
+		take_roles(at, type);
+	else if (wmk_ctf_json_get(at, "roles", &property))
+		wmk_ctf_json_error(&property, -EPROTO, "a number with a sign has no roles");
 }
 
-static int fixed_unsigned(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
+static void fixed_unsigned(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
-	int err = take_bits(at, type);
-
-	return err < 0 ? err : take_integer(in, at, type);
+	take_bits(at, type);
+	take_integer(at, type);
 }
 
-static int fixed_signed(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
+static void fixed_signed(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
 	type->is_signed = 1;
-	return fixed_unsigned(in, at, type);
+	fixed_unsigned(at, type);
 }
 
-static int variable_unsigned(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
+static void variable_unsigned(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
 	type->is_variable = 1;
 	type->order = WMK_ORDER_LITTLE;
 	type->align = 8;
-	return take_integer(in, at, type);
+	take_integer(at, type);
 }
 
-static int variable_signed(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
+static void variable_signed(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
 	type->is_signed = 1;
-	return variable_unsigned(in, at, type);
+	variable_unsigned(at, type);
 }
 
 /* ── texts, blobs ────────────────────────────────────────────────────────────────────────────────────── */
 
-static int take_encoding(const struct wmk_ctf_json_at *at, struct wmk_type *type)
+static void take_encoding(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
 	/* As enum wmk_encoding has them. */
 	static const char *const encodings[] = { "utf-8", "utf-16le", "utf-16be", "utf-32le", "utf-32be", NULL };
-	unsigned encoding = WMK_ENCODING_UTF8;
-	int err = wmk_ctf_json_word(at, "encoding", false, encodings, &encoding);
 
-	type->encoding = (uint8_t)encoding;
+	type->encoding = (uint8_t)wmk_ctf_json_word(at, "encoding", false, encodings, WMK_ENCODING_UTF8);
 	type->align = 8;
-	return err;
 }
 
-static int terminated_string(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
+static void terminated_string(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
-	(void)in;
 	type->kind = WMK_TYPE_STRING;
-	return take_encoding(at, type);
+	take_encoding(at, type);
 }
 
 static const struct wmk_type byte = {
 	.kind = WMK_TYPE_INT, .width = 8, .order = WMK_ORDER_LITTLE, .base = 10, .align = 8
 };
 
-static int static_string(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
+static void static_string(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
-	int err = wmk_ctf_json_length(at, type);
-
-	(void)in;
 	type->kind = WMK_TYPE_ARRAY;
+	type->count = wmk_ctf_json_length(at);
 	type->elem = &byte;
 	type->is_text = 1;
-	return err < 0 ? err : take_encoding(at, type);
+	take_encoding(at, type);
 }
 
-static int dynamic_string(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
+static void dynamic_string(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
-	int err = wmk_ctf_json_location(in, at, "length-field-location", &type->ref);
-
 	type->kind = WMK_TYPE_SEQUENCE;
+	type->ref = wmk_ctf_json_location(at, "length-field-location");
 	type->elem = &byte;
 	type->is_text = 1;
-	return err < 0 ? err : take_encoding(at, type);
+	take_encoding(at, type);
 }
 
-static int static_blob(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
+static void static_blob(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
-	int err = wmk_ctf_json_length(at, type);
-
 	type->kind = WMK_TYPE_BLOB;
 	type->align = 8;
-	if (err >= 0)
-		err = wmk_ctf_json_text(in, at, "media-type", false, &type->media);
-	return err < 0 ? err : take_roles(in, at, type);
+	type->count = wmk_ctf_json_length(at);
+	type->media = wmk_ctf_json_text(at, "media-type", false);
+	take_roles(at, type);
 }
 
-static int dynamic_blob(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
+static void dynamic_blob(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
-	int err = wmk_ctf_json_location(in, at, "length-field-location", &type->ref);
-
 	type->kind = WMK_TYPE_BLOB;
 	type->align = 8;
-	return err < 0 ? err : wmk_ctf_json_text(in, at, "media-type", false, &type->media);
+	type->ref = wmk_ctf_json_location(at, "length-field-location");
+	type->media = wmk_ctf_json_text(at, "media-type", false);
 }
 
 /* ── which it is ─────────────────────────────────────────────────────────────────────────────────────── */
 
-int wmk_ctf_json_scalar(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const char *kind,
-			struct wmk_type *type)
+bool wmk_ctf_json_scalar(const struct wmk_ctf_json_at *at, const struct wmk_ctf_json_at *kind, struct wmk_type *type)
 {
 	static const struct {
 		const char *name;
-		int (*take)(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type);
+		void (*take)(const struct wmk_ctf_json_at *at, struct wmk_type *type);
 	} kinds[] = {
 		{ "fixed-length-bit-array", bits_or_real },
 		{ "fixed-length-bit-map", bit_map },
@@ -405,10 +366,9 @@ int wmk_ctf_json_scalar(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *a
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (strcmp(kinds[i].name, kind) == 0) {
-			int err = kinds[i].take(in, at, type);
-
-			return err < 0 ? err : 1;
+		if (wmk_ctf_json_equals(kind, kinds[i].name)) {
+			kinds[i].take(at, type);
+			return true;
 		}
-	return 0;
+	return false;
 }

@@ -76,141 +76,157 @@ static const char *way_text(char *buf, size_t size, const struct wmk_ctf_json_at
 	return buf + begin;
 }
 
-int wmk_ctf_json_error(const struct wmk_ctf_json_at *at, int err, const char *format, ...)
+void wmk_ctf_json_error(const struct wmk_ctf_json_at *at, int err, const char *format, ...)
 {
 	char words[WMK_ERROR_LEN], way[WMK_ERROR_LEN];
 	const char *where = way_text(way, sizeof(way), at);
 	va_list args;
 
+	if (at->in->to->err < 0)
+		return;
 	va_start(args, format);
 	vsnprintf(words, sizeof(words), format, args);
 	va_end(args);
 	no_controls(words);
-	wmk_error_said(err, "%s", words);
-	return *where ? wmk_error_add(err, "%s", where) : err;
+	at->in->to->err = wmk_error_said(err, "%s", words);
+	if (*where)
+		wmk_error_add(err, "%s", where);
 }
 
-int wmk_ctf_json_wrong(const struct wmk_ctf_json_at *at, const char *wanted)
+void wmk_ctf_json_wrong(const struct wmk_ctf_json_at *at, const char *wanted)
 {
+	const bool is_text = json_object_is_type(at->value, json_type_string);
 	const char *text;
 
 	switch (json_object_get_type(at->value)) {
 	case json_type_null:
-		return wmk_ctf_json_error(at, -EPROTO, "expected %s, not null", wanted);
+		wmk_ctf_json_error(at, -EPROTO, "expected %s, not null", wanted);
+		break;
 	case json_type_object:
-		return wmk_ctf_json_error(at, -EPROTO, "expected %s, not an object", wanted);
+		wmk_ctf_json_error(at, -EPROTO, "expected %s, not an object", wanted);
+		break;
 	case json_type_array:
-		return wmk_ctf_json_error(at, -EPROTO, "expected %s, not a list of %zu", wanted,
-					  json_object_array_length(at->value));
-	case json_type_string:
-		text = json_object_get_string(at->value);
-		return wmk_ctf_json_error(at, -EPROTO, "expected %s, not \"%.*s\"", wanted, wmk_ctf_json_shown(text),
-					  text);
+		wmk_ctf_json_error(at, -EPROTO, "expected %s, not a list of %zu", wanted,
+				   json_object_array_length(at->value));
+		break;
 	default:
-		text = json_object_to_json_string(at->value);
+		text = is_text ? json_object_get_string(at->value) : json_object_to_json_string(at->value);
 		text = text ? text : "";
-		return wmk_ctf_json_error(at, -EPROTO, "expected %s, not %.*s", wanted, wmk_ctf_json_shown(text), text);
+		wmk_ctf_json_error(at, -EPROTO, "expected %s, not %s%.*s%s", wanted, is_text ? "\"" : "",
+				   wmk_ctf_json_shown(text), text, is_text ? "\"" : "");
 	}
 }
 
 /* ── properties ──────────────────────────────────────────────────────────────────────────────────────── */
 
+struct wmk_ctf_json_at wmk_ctf_json_member(const struct wmk_ctf_json_at *of, const char *name, json_object *value)
+{
+	return (struct wmk_ctf_json_at){ .in = of->in, .up = of, .name = name, .value = value };
+}
+
 bool wmk_ctf_json_get(const struct wmk_ctf_json_at *of, const char *name, struct wmk_ctf_json_at *at)
 {
-	*at = (struct wmk_ctf_json_at){ .up = of, .name = name };
+	*at = wmk_ctf_json_member(of, name, NULL);
 	return json_object_object_get_ex(of->value, name, &at->value);
 }
 
-int wmk_ctf_json_need(const struct wmk_ctf_json_at *of, const char *name, struct wmk_ctf_json_at *at)
+bool wmk_ctf_json_need(const struct wmk_ctf_json_at *of, const char *name, struct wmk_ctf_json_at *at)
 {
-	if (wmk_ctf_json_get(of, name, at))
-		return 0;
-	return wmk_ctf_json_error(of, -EPROTO, "expected a property \"%s\", and there is none", name);
+	const bool has = wmk_ctf_json_get(of, name, at);
+
+	if (!has)
+		wmk_ctf_json_error(of, -EPROTO, "expected a property \"%s\", and there is none", name);
+	return has;
 }
 
-int wmk_ctf_json_is(const struct wmk_ctf_json_at *at, json_type type)
+bool wmk_ctf_json_is(const struct wmk_ctf_json_at *at, json_type type)
 {
-	if (json_object_is_type(at->value, type))
-		return 0;
-	return wmk_ctf_json_wrong(at, type == json_type_object  ? "an object"
-				      : type == json_type_array ? "a list"
-								: "a text");
+	const bool is = json_object_is_type(at->value, type);
+
+	if (!is)
+		wmk_ctf_json_wrong(at, type == json_type_object  ? "an object"
+				       : type == json_type_array ? "a list"
+								 : "a text");
+	return is;
 }
 
-/* Of a property: 1: it is there; 0: it is not, and need not be. */
-static int find(const struct wmk_ctf_json_at *of, const char *name, bool must, struct wmk_ctf_json_at *at)
+bool wmk_ctf_json_equals(const struct wmk_ctf_json_at *at, const char *text)
 {
-	if (wmk_ctf_json_get(of, name, at))
-		return 1;
-	return must ? wmk_ctf_json_need(of, name, at) : 0;
+	return json_object_is_type(at->value, json_type_string) && strcmp(json_object_get_string(at->value), text) == 0;
 }
 
-int wmk_ctf_json_text_at(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const char **text)
+bool wmk_ctf_json_bits(const struct wmk_ctf_json_at *at, int64_t *bits)
 {
-	int err = wmk_ctf_json_is(at, json_type_string);
+	bool is_big;
 
-	if (err < 0)
-		return err;
-	const char *from = json_object_get_string(at->value);
-	size_t len = (size_t)json_object_get_string_len(at->value);
-
-	if (strlen(from) != len)
-		return wmk_ctf_json_error(at, -ENOTSUP, "a text with a NUL in it");
-	*text = wmk_scratch_text(&in->to->scratch, from, len);
-	return *text ? 0 : -ENOMEM;
+	*bits = json_object_get_int64(at->value);
+	is_big = *bits >= 0 && json_object_get_uint64(at->value) > INT64_MAX;
+	if (is_big)
+		*bits = (int64_t)json_object_get_uint64(at->value);
+	return is_big;
 }
 
-int wmk_ctf_json_text(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name, bool must,
-		      const char **text)
+static bool find(const struct wmk_ctf_json_at *of, const char *name, bool must, struct wmk_ctf_json_at *at)
+{
+	return must ? wmk_ctf_json_need(of, name, at) : wmk_ctf_json_get(of, name, at);
+}
+
+const char *wmk_ctf_json_text_at(const struct wmk_ctf_json_at *at)
+{
+	const char *text = json_object_get_string(at->value);
+	const size_t len = (size_t)json_object_get_string_len(at->value);
+
+	if (!wmk_ctf_json_is(at, json_type_string))
+		return NULL;
+	if (strlen(text) != len)
+		wmk_ctf_json_error(at, -ENOTSUP, "a text with a NUL in it");
+	return wmk_ctf_copy_text(at->in->to, text, len);
+}
+
+const char *wmk_ctf_json_text(const struct wmk_ctf_json_at *of, const char *name, bool must)
 {
 	struct wmk_ctf_json_at at;
-	int got = find(of, name, must, &at);
 
-	return got <= 0 ? got : wmk_ctf_json_text_at(in, &at, text);
+	return find(of, name, must, &at) ? wmk_ctf_json_text_at(&at) : NULL;
 }
 
-int wmk_ctf_json_number_at(const struct wmk_ctf_json_at *at, uint64_t min, uint64_t max, uint64_t *number)
+uint64_t wmk_ctf_json_number_at(const struct wmk_ctf_json_at *at, uint64_t min, uint64_t max)
 {
 	char wanted[80];
+	uint64_t number;
 
 	if (json_object_is_type(at->value, json_type_int) && json_object_get_int64(at->value) >= 0) {
-		*number = json_object_get_uint64(at->value);
-		if (*number >= min && *number <= max)
-			return 0;
+		number = json_object_get_uint64(at->value);
+		if (number >= min && number <= max)
+			return number;
 	}
 	if (max == UINT64_MAX)
 		snprintf(wanted, sizeof(wanted), "a whole number from %" PRIu64 " on", min);
 	else
 		snprintf(wanted, sizeof(wanted), "a whole number from %" PRIu64 " to %" PRIu64, min, max);
-	return wmk_ctf_json_wrong(at, wanted);
+	wmk_ctf_json_wrong(at, wanted);
+	return 0;
 }
 
-int wmk_ctf_json_number(const struct wmk_ctf_json_at *of, const char *name, bool must, uint64_t min, uint64_t max,
-			uint64_t *number)
+uint64_t wmk_ctf_json_number(const struct wmk_ctf_json_at *of, const char *name, bool must, uint64_t min, uint64_t max)
 {
 	struct wmk_ctf_json_at at;
-	int got = find(of, name, must, &at);
 
-	return got <= 0 ? got : wmk_ctf_json_number_at(&at, min, max, number);
+	return find(of, name, must, &at) ? wmk_ctf_json_number_at(&at, min, max) : 0;
 }
 
-int wmk_ctf_json_word(const struct wmk_ctf_json_at *of, const char *name, bool must, const char *const *words,
-		      unsigned *which)
+unsigned wmk_ctf_json_word(const struct wmk_ctf_json_at *of, const char *name, bool must, const char *const *words,
+			   unsigned otherwise)
 {
 	struct wmk_ctf_json_at at;
 	char wanted[WMK_ERROR_LEN];
 	size_t len = 0;
-	int got = find(of, name, must, &at);
 
-	if (got <= 0)
-		return got;
-	const char *text = json_object_is_type(at.value, json_type_string) ? json_object_get_string(at.value) : NULL;
-
+	if (!find(of, name, must, &at))
+		return otherwise;
 	for (unsigned i = 0; words[i]; i++) {
-		if (text && strcmp(words[i], text) == 0) {
-			*which = i;
-			return 0;
-		}
+		if (wmk_ctf_json_equals(&at, words[i]))
+			return i;
 		int more = snprintf(wanted + len, sizeof(wanted) - len, "%s\"%s\"",
 				    i == 0         ? ""
 				    : words[i + 1] ? ", "
@@ -220,45 +236,36 @@ int wmk_ctf_json_word(const struct wmk_ctf_json_at *of, const char *name, bool m
 		if (len + (size_t)more < sizeof(wanted))
 			len += (size_t)more;
 	}
-	return wmk_ctf_json_wrong(&at, wanted);
+	wmk_ctf_json_wrong(&at, wanted);
+	return otherwise;
 }
 
-int wmk_ctf_json_align(const struct wmk_ctf_json_at *of, const char *name, uint32_t *align)
+uint32_t wmk_ctf_json_align(const struct wmk_ctf_json_at *of, const char *name)
 {
 	struct wmk_ctf_json_at at;
-	uint64_t bits = 1;
+	uint64_t bits = 0;
 
-	if (wmk_ctf_json_get(of, name, &at)) {
-		bits = json_object_is_type(at.value, json_type_int) && json_object_get_int64(at.value) > 0
-			       ? json_object_get_uint64(at.value)
-			       : 0;
-		if (!bits || bits & (bits - 1))
-			return wmk_ctf_json_wrong(&at, "a power of two");
-	}
+	if (!wmk_ctf_json_get(of, name, &at))
+		return 1;
+	if (json_object_is_type(at.value, json_type_int) && json_object_get_int64(at.value) > 0)
+		bits = json_object_get_uint64(at.value);
+	if (!bits || bits & (bits - 1))
+		wmk_ctf_json_wrong(&at, "a power of two");
 	if (bits > ALIGN_MAX)
-		return wmk_ctf_json_error(&at, -E2BIG, "an alignment of %" PRIu64 " bits: %u are understood", bits,
-					  ALIGN_MAX);
-	*align = (uint32_t)bits;
-	return 0;
+		wmk_ctf_json_error(&at, -E2BIG, "an alignment of %" PRIu64 " bits: %u are understood", bits, ALIGN_MAX);
+	return (uint32_t)bits;
 }
 
-int wmk_ctf_json_list(const struct wmk_ctf_json_at *of, const char *name, bool must, struct wmk_ctf_json_at *list,
-		      size_t *n)
+size_t wmk_ctf_json_list(const struct wmk_ctf_json_at *of, const char *name, bool must, struct wmk_ctf_json_at *list)
 {
-	int got = find(of, name, must, list);
-
-	*n = 0;
-	if (got <= 0)
-		return got;
-	got = wmk_ctf_json_is(list, json_type_array);
-	if (got >= 0)
-		*n = json_object_array_length(list->value);
-	return got;
+	if (!find(of, name, must, list) || !wmk_ctf_json_is(list, json_type_array))
+		return 0;
+	return json_object_array_length(list->value);
 }
 
 struct wmk_ctf_json_at wmk_ctf_json_item(const struct wmk_ctf_json_at *list, size_t i, const char *what)
 {
-	return (struct wmk_ctf_json_at){ .up = list->up, .what = what, .index = (uint32_t)i + 1,
+	return (struct wmk_ctf_json_at){ .in = list->in, .up = list->up, .what = what, .index = (uint32_t)i + 1,
 					 .value = json_object_array_get_idx(list->value, i) };
 }
 
@@ -277,24 +284,23 @@ static bool is_less(const struct bound *a, const struct bound *b)
 	return a->is_big ? (uint64_t)a->value < (uint64_t)b->value : a->value < b->value;
 }
 
-static int take_range(const struct wmk_ctf_json_at *at, struct bound bounds[2])
+static bool take_range(const struct wmk_ctf_json_at *at, struct bound bounds[2])
 {
-	if (!json_object_is_type(at->value, json_type_array) || json_object_array_length(at->value) != 2)
-		return wmk_ctf_json_wrong(at, "a range: a list of two whole numbers");
+	if (!json_object_is_type(at->value, json_type_array) || json_object_array_length(at->value) != 2) {
+		wmk_ctf_json_wrong(at, "a range: a list of two whole numbers");
+		return false;
+	}
 	for (size_t i = 0; i < 2; i++) {
 		struct wmk_ctf_json_at end = wmk_ctf_json_item(at, i, "number");
 
 		end.up = at;
 		if (!json_object_is_type(end.value, json_type_int))
-			return wmk_ctf_json_wrong(&end, "a whole number");
-		bounds[i].value = json_object_get_int64(end.value);
-		bounds[i].is_big = bounds[i].value >= 0 && json_object_get_uint64(end.value) > INT64_MAX;
-		if (bounds[i].is_big)
-			bounds[i].value = (int64_t)json_object_get_uint64(end.value);
+			wmk_ctf_json_wrong(&end, "a whole number");
+		bounds[i].is_big = wmk_ctf_json_bits(&end, &bounds[i].value);
 	}
 	if (is_less(&bounds[1], &bounds[0]))
-		return wmk_ctf_json_error(at, -EPROTO, "expected a range whose end is not below its begin");
-	return 0;
+		wmk_ctf_json_error(at, -EPROTO, "expected a range whose end is not below its begin");
+	return true;
 }
 
 static bool is_negative(const struct bound *bound)
@@ -312,40 +318,42 @@ static bool clip(const struct bound bounds[2], bool is_signed, struct wmk_label 
 	return true;
 }
 
-int wmk_ctf_json_ranges(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const char *name,
-			struct wmk_ctf_json_ranges *to)
+static void add_range(const struct wmk_ctf_json_at *at, const char *name, struct wmk_ctf_json_ranges *to)
 {
-	if (!json_object_is_type(at->value, json_type_array) || json_object_array_length(at->value) == 0)
-		return wmk_ctf_json_wrong(at, "a list of at least one range");
-	for (size_t i = 0; i < json_object_array_length(at->value); i++) {
+	struct wmk_label *label, made = { .name = name };
+	struct bound bounds[2];
+
+	if (!take_range(at, bounds))
+		return;
+	to->has_negative = to->has_negative || is_negative(&bounds[0]);
+	to->has_big = to->has_big || bounds[1].is_big;
+	made.from = bounds[0].value;
+	made.to = bounds[1].value;
+	if (to->is_clipped && !clip(bounds, to->is_signed, &made))
+		return;
+	label = wmk_ctf_list_add(at->in->to, &to->list, sizeof(*label), WMK_CTF_EVENTS_MAX);
+	if (label)
+		*label = made;
+}
+
+void wmk_ctf_json_ranges(const struct wmk_ctf_json_at *at, const char *name, struct wmk_ctf_json_ranges *to)
+{
+	const bool is_list = json_object_is_type(at->value, json_type_array);
+	const size_t n = is_list ? json_object_array_length(at->value) : 0;
+
+	if (n == 0)
+		wmk_ctf_json_wrong(at, "a list of at least one range");
+	for (size_t i = 0; i < n; i++) {
 		struct wmk_ctf_json_at range = wmk_ctf_json_item(at, i, "range");
-		struct wmk_label *label, made = { .name = name };
-		struct bound bounds[2];
-		int err;
 
 		range.up = at;             /* there may be many lists of ranges */
-		err = take_range(&range, bounds);
-
-		if (err < 0)
-			return err;
-		to->has_negative = to->has_negative || is_negative(&bounds[0]);
-		to->has_big = to->has_big || bounds[1].is_big;
-		made.from = bounds[0].value;
-		made.to = bounds[1].value;
-		if (to->is_clipped && !clip(bounds, to->is_signed, &made))
-			continue;
-		label = wmk_ctf_list_add(in->to, &to->list, sizeof(*label), WMK_CTF_EVENTS_MAX);
-		if (!label)
-			return wmk_error_number();
-		*label = made;
+		add_range(&range, name, to);
 	}
-	return 0;
 }
 
 /* ── where a length or a selector stands ─────────────────────────────────────────────────────────────── */
 
-int wmk_ctf_json_location(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name,
-			  const struct wmk_ref **made)
+const struct wmk_ref *wmk_ctf_json_location(const struct wmk_ctf_json_at *of, const char *name)
 {
 	/* As enum wmk_scope has them. */
 	static const char *const origins[] = { "packet-header",
@@ -356,57 +364,43 @@ int wmk_ctf_json_location(struct wmk_ctf_json *in, const struct wmk_ctf_json_at 
 					       "event-record-payload",
 					       NULL };
 	struct wmk_ctf_json_at at, path;
-	unsigned origin = 0;
+	const char **names;
+	struct wmk_ref *ref;
+	unsigned origin;
 	size_t n;
-	int err = wmk_ctf_json_need(of, name, &at);
 
-	if (err >= 0)
-		err = wmk_ctf_json_is(&at, json_type_object);
-	if (err >= 0)
-		err = wmk_ctf_json_word(&at, "origin", false, origins, &origin);
-	if (err >= 0)
-		err = wmk_ctf_json_list(&at, "path", true, &path, &n);
-	if (err < 0)
-		return err;
+	if (!wmk_ctf_json_need(of, name, &at) || !wmk_ctf_json_is(&at, json_type_object))
+		return NULL;
+	origin = wmk_ctf_json_word(&at, "origin", false, origins, UINT8_MAX);
+	n = wmk_ctf_json_list(&at, "path", true, &path);
 	if (n == 0 || json_object_array_get_idx(path.value, n - 1) == NULL)
-		return wmk_ctf_json_error(&path, -EPROTO, "expected the last of the path to be a name");
+		wmk_ctf_json_error(&path, -EPROTO, "expected the last of the path to be a name");
 	if (n > UINT8_MAX)
-		return wmk_ctf_json_error(&path, -E2BIG, "a path of %zu steps: %u are understood", n, UINT8_MAX);
-	struct wmk_ref *ref = wmk_scratch_alloc(&in->to->scratch, sizeof(*ref));
-	const char **names = wmk_scratch_alloc(&in->to->scratch, n * sizeof(*names));
-	uint8_t kept = 0;
-
-	if (!ref || !names)
-		return -ENOMEM;
+		wmk_ctf_json_error(&path, -E2BIG, "a path of %zu steps: %u are understood", n, UINT8_MAX);
+	ref = wmk_ctf_alloc(of->in->to, sizeof(*ref));
+	names = wmk_ctf_alloc(of->in->to, n * sizeof(*names));
+	if (!names)
+		return NULL;
+	ref->scope = origin == UINT8_MAX ? WMK_SCOPE_NEAR : (uint8_t)(WMK_SCOPE_PACKET_HEADER + origin);
+	ref->names = names;
 	for (size_t i = 0; i < n; i++) {
 		struct wmk_ctf_json_at step = wmk_ctf_json_item(&path, i, "step");
 
 		/* Into a member and out of it again is no way at all: so what goes out stands before all names. */
-		if (!step.value && kept && names[kept - 1])
-			names[--kept] = NULL;
-		else if (!step.value)
-			names[kept++] = NULL;
-		else if ((err = wmk_ctf_json_text_at(in, &step, &names[kept++])) < 0)
-			return err;
+		if (!step.value && ref->n && names[ref->n - 1])
+			names[--ref->n] = NULL;
+		else
+			names[ref->n++] = step.value ? wmk_ctf_json_text_at(&step) : NULL;
 	}
-	*ref = (struct wmk_ref){ .scope = WMK_SCOPE_NEAR, .n = kept, .names = names };
-	if (wmk_ctf_json_get(&at, "origin", &path))
-		ref->scope = (uint8_t)(WMK_SCOPE_PACKET_HEADER + origin);
-	*made = ref;
-	return 0;
+	return ref;
 }
 
-int wmk_ctf_json_length(const struct wmk_ctf_json_at *at, struct wmk_type *type)
+uint32_t wmk_ctf_json_length(const struct wmk_ctf_json_at *at)
 {
-	uint64_t length = 0;
-	int err = wmk_ctf_json_number(at, "length", true, 0, UINT64_MAX, &length);
+	const uint64_t length = wmk_ctf_json_number(at, "length", true, 0, UINT64_MAX);
 
-	if (err < 0)
-		return err;
 	if (length > UINT32_MAX)
-		return wmk_ctf_json_error(at, -E2BIG, "a length of %" PRIu64 ": up to %" PRIu32 " is understood",
-					  length, UINT32_MAX);
-	type->count = (uint32_t)length;
-	return 0;
+		wmk_ctf_json_error(at, -E2BIG, "a length of %" PRIu64 ": up to %" PRIu32 " is understood", length,
+				   UINT32_MAX);
+	return (uint32_t)length;
 }
-
