@@ -17,11 +17,11 @@
  *     wmk_consumer_stats(consumer, &stats);
  *     wmk_consumer_close(consumer);                        closes the trace; the sets stay the caller's
  *
- * While records come the thread looks at the rings on a timer that adapts (1 to 100 ms) to how fast they fill; after
- * some empty looks it sleeps until a writer enters a new sub-buffer of any set (waymark_ring_sets_wait()), for ever: a
+ * While records come the thread drains the rings on a timer that adapts (1 to 100 ms) to how fast they fill; after
+ * some empty passes it sleeps until a writer enters a new sub-buffer of any set (waymark_ring_sets_wait()), for ever: a
  * writer that is killed before it wakes anybody is for wmk_consumer_wake(). (With more than 127 sets, or a kernel older
- * than 5.16, it looks every 100 ms.) Each look backs memory ahead of the writers. Where writers wait for room, a second
- * thread beats the heart that they watch, so that one long write does not look like a consumer that died.
+ * than 5.16, it drains every 100 ms.) Each pass backs memory ahead of the writers. Where writers wait for room, a
+ * second thread shows the heartbeat that they watch, so that one long write does not look like a consumer that crashed.
  *
  * Where that is permitted (root, or RLIMIT_NICE) the thread runs at nice -10: against eight threads that record all
  * the time, one with an equal share of the CPU comes too late to empty the rings.
@@ -33,7 +33,7 @@
  * the rings fill and the writers count what they lose. What fails for one stream's own sake (a file that may not grow)
  * holds up that stream alone. At stop, what still cannot be written is counted as lost, to the record.
  *
- * Commands (flush, settle, clear, a set's removal) are carried out by the consumer's thread, between looks: a thread
+ * Commands (flush, settle, clear, a set's removal) are carried out by the consumer's thread, between passes: a thread
  * that calls one waits for it; who must not wait has wmk_consumer_queue_work().
  *
  * Errors are -errno with a cause chain. wmk_consumer_stats(), wmk_consumer_queue_work() and wmk_consumer_wake() are for
@@ -66,9 +66,9 @@ struct wmk_consumer_options {
 	 */
 	struct wmk_output_trace *output;
 	/*
-	 * Optional: before a packet with records is written, and at each look. The metadata is written as far as it has
-	 * to be: 0. -EAGAIN: it is not complete yet, packets wait. -errno: it cannot be written, as a packet that
-	 * cannot be.
+	 * Optional: before a packet with records is written, and in each drain pass. The metadata is written as far as
+	 * it has to be: 0. -EAGAIN: it is not complete yet, packets wait. -errno: it cannot be written, as a packet
+	 * that cannot be.
 	 */
 	int (*ready)(void *data);
 	void *data;
@@ -171,8 +171,8 @@ int wmk_consumer_flush(struct wmk_consumer *consumer);
 int wmk_consumer_settle(struct wmk_consumer *consumer, const void *from);
 /*
  * Throw away everything recorded up to now, in the rings and in the trace (not the metadata); all counts, and the
- * streams, begin anew, also those that had ended in error. One whose source still lies is counted and told again. 0, or
- * the first -errno; the rest is cleared.
+ * streams, begin anew, also those that had ended in error. A source that is still corrupt is counted and reported
+ * again. 0, or the first -errno; the rest is cleared.
  */
 int wmk_consumer_clear(struct wmk_consumer *consumer);
 /*
@@ -195,7 +195,7 @@ int wmk_consumer_run_work(struct wmk_consumer *consumer, int (*function)(void *a
  * could not be written (it is in the statistics). Idempotent.
  */
 int wmk_consumer_stop(struct wmk_consumer *consumer);
-/* As they were at one of the last looks, removed sets included. */
+/* As they were after one of the last passes, removed sets included. */
 void wmk_consumer_stats(struct wmk_consumer *consumer, struct wmk_consumer_stats *stats);
 /* Of one, as they are now; `bytes` are those of its stream files. -ENOENT. */
 int wmk_consumer_stats_of(struct wmk_consumer *consumer, const void *from, struct wmk_consumer_stats *stats);

@@ -7,6 +7,8 @@
  * others. So which are online is read now and then, as long as not all have a stream that are possible; on most
  * machines they have from the beginning, and nothing is read.
  */
+#include "consumer/cpu_hotplug.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,8 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
-#include "consumer/consumer_state.h"
+#include "consumer/streams.h"
 #include "kernel/channel/channel_reader.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"
@@ -28,14 +31,21 @@ struct wmk_cpu_hotplug {
 	char channel[WMK_STREAM_NAME];
 	unsigned n, missing;
 	bool *has_stream;                       /* of each of the n */
-	int fd;                            /* of ONLINE; -1: it cannot be read, and every look is a try */
+	int fd;                            /* of ONLINE; -1: it cannot be read, and each check is a try */
 	char online[ONLINE_BYTES];                 /* as it was when they were opened last; "": not all could be */
 	uint64_t checked_ns;
-	bool failed;                       /* at the last look, and that has been counted */
+	bool failed;                       /* in the last check, and that has been counted */
 };
 
-int wmk_cpu_hotplug_open(struct wmk_kreader *reader, const struct wmk_consumer_set *how,
-			 struct wmk_cpu_hotplug **result)
+static void hotplug_close(struct wmk_cpu_hotplug *cpus)
+{
+	if (cpus->fd >= 0)
+		close(cpus->fd);
+	free(cpus->has_stream);
+	free(cpus);
+}
+
+int wmk_cpu_hotplug_open(struct wmk_group *group, struct wmk_kreader *reader, const struct wmk_consumer_set *how)
 {
 	struct wmk_cpu_hotplug *cpus = calloc(1, sizeof(*cpus));
 	const unsigned n = wmk_kreader_cpus(reader);
@@ -53,18 +63,9 @@ int wmk_cpu_hotplug_open(struct wmk_kreader *reader, const struct wmk_consumer_s
 	cpus->how.channel = cpus->channel;
 	cpus->n = cpus->missing = n;
 	cpus->fd = open(ONLINE, O_RDONLY | O_CLOEXEC);
-	*result = cpus;
+	group->cpus = cpus;
+	group->close_cpus = hotplug_close;
 	return 0;
-}
-
-void wmk_cpu_hotplug_close(struct wmk_cpu_hotplug *cpus)
-{
-	if (!cpus)
-		return;
-	if (cpus->fd >= 0)
-		close(cpus->fd);
-	free(cpus->has_stream);
-	free(cpus);
 }
 
 /* Not as they were; they are noted. */
@@ -99,7 +100,7 @@ static int add_cpu(struct wmk_consumer *consumer, struct wmk_group *group, unsig
 		source->ops->close(source);
 		return wmk_error(-EINVAL, "channel %.60s: its name is too long", cpus->channel);
 	}
-	err = wmk_consumer_add_stream(consumer, group, source, name, cpu, cpu, &cpus->how);
+	err = wmk_streams_add(consumer, group, source, name, cpu, cpu, &cpus->how);
 	if (err < 0)
 		return err;
 	cpus->has_stream[cpu] = true;
@@ -114,14 +115,14 @@ int wmk_consumer_add_online_cpus(struct wmk_consumer *consumer, struct wmk_group
 
 	/* before they are opened: one that comes meanwhile is a change the next time */
 	online_changed(cpus);
-	cpus->checked_ns = wmk_consumer_now_ns();
+	cpus->checked_ns = wmk_clock_monotonic();
 	for (unsigned cpu = 0; cpu < cpus->n; cpu++) {
 		int err = cpus->has_stream[cpu] ? 0 : add_cpu(consumer, group, cpu);
 
 		if (err < 0 && first == 0)
 			first = err;
 	}
-	/* one that could not be opened is tried again at the next look, although none has come or gone */
+	/* one that could not be opened is tried again in the next check, although none came or went */
 	if (first < 0)
 		cpus->online[0] = '\0';
 	/* what was to be thrown away is gone: what comes later has been recorded behind it */
@@ -129,7 +130,7 @@ int wmk_consumer_add_online_cpus(struct wmk_consumer *consumer, struct wmk_group
 	return first;
 }
 
-/* What goes wrong at one look after the other is one error. */
+/* Failures of consecutive checks are one error. */
 static void add_and_report(struct wmk_consumer *consumer, struct wmk_group *group)
 {
 	struct wmk_cpu_hotplug *cpus = group->cpus;
@@ -146,7 +147,7 @@ static void add_and_report(struct wmk_consumer *consumer, struct wmk_group *grou
 
 bool wmk_consumer_check_cpus(struct wmk_consumer *consumer, bool now)
 {
-	const uint64_t ns = wmk_consumer_now_ns();
+	const uint64_t ns = wmk_clock_monotonic();
 	bool more = false;
 
 	for (size_t i = 0; i < consumer->n_groups; i++) {

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drain.c - one look at all streams: take packets from sources, give them to the output, keep the counts that make no
- * loss invisible.
+ * drain.c - a drain pass over all streams: take packets from sources, give them to the output, keep the counts that
+ * make no loss invisible.
  *
  * The lost count in a packet is what the source had lost by the end of that packet, and what we ourselves could not
  * write before it: a loss shows in no packet that was over before. Every stream begins with 0 and ends with the final
  * count: an empty packet says it where no packet with records does.
  */
+#include "consumer/drain.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/testpoint.h"
-#include "consumer/consumer_state.h"
+#include "consumer/stream_counts.h"
 
 /* Of one stream before the others have their turn: large packets one by one, small ones by the handful. */
 #define TURN 4
@@ -52,13 +55,13 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 		.cut = (uint32_t)packet->cut,
 		.ring_position = packet->position - unwritten,
 	};
-	const uint64_t start = wmk_consumer_now_ns();
+	const uint64_t start = wmk_clock_monotonic();
 	uint64_t took;
 	int err;
 
 	WMK_TESTPOINT(consumer_before_write);
 	err = consumer->options.output->ops->write(stream->out, &head, packet);
-	took = wmk_consumer_now_ns() - start;
+	took = wmk_clock_monotonic() - start;
 	stream->group->writing_ns += took;
 	if (packet->pressure > BEHIND) {
 		stream->group->behind_ns += took;
@@ -140,7 +143,7 @@ void wmk_consumer_fail_stream(struct wmk_consumer *consumer, struct wmk_stream *
 
 void wmk_consumer_maintain(struct wmk_consumer *consumer)
 {
-	const uint64_t now = wmk_consumer_now_ns();
+	const uint64_t now = wmk_clock_monotonic();
 	const bool is_time = now - consumer->claims_ns >= STILL_NS;
 
 	consumer->unbacked = false;
@@ -152,7 +155,7 @@ void wmk_consumer_maintain(struct wmk_consumer *consumer)
 	}
 	if (is_time)
 		consumer->claims_ns = now;
-	atomic_store_explicit(&consumer->alive_ns, wmk_consumer_now_ns(), memory_order_relaxed);
+	atomic_store_explicit(&consumer->alive_ns, wmk_clock_monotonic(), memory_order_relaxed);
 }
 
 /* Take one packet. 1: taken, go on; 0: nothing; -errno: the output refused, the packet stays. */
@@ -324,8 +327,8 @@ static bool follow(struct wmk_consumer *consumer)
 }
 
 /*
- * A few turns at most: then memory has to be backed again. A full disk ends a look at whole packets. A stream that is
- * refused for its own sake is left alone until the next look; the others go on.
+ * A few turns at most: then memory has to be backed again. A full disk ends the pass. A stream that has an error of its
+ * own is skipped until the next pass; the others continue.
  */
 static void drain_whole(struct wmk_consumer *consumer, const struct wmk_group *group, struct wmk_drain_result *result)
 {

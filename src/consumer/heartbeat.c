@@ -4,11 +4,13 @@
  * writers that wait for room would take the consumer for dead and lose what they record. A thread of its own says that
  * the process lives; it stops when the consumer's thread has done nothing for long, and rests while that one rests.
  */
-#include <errno.h>
+#include "consumer/heartbeat.h"
+
 #include <signal.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/faults.h"
 #include "consumer/consumer_state.h"
@@ -16,14 +18,6 @@
 #define HEARTBEAT_NS 250000000u
 #define HUNG_NS 60000000000ull     /* nothing done for so long: whoever waits for us waits in vain */
 #define STACK (64u * 1024)
-
-uint64_t wmk_consumer_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static void *heartbeat(void *arg)
 {
@@ -38,10 +32,10 @@ static void *heartbeat(void *arg)
 			continue;
 		}
 		/* Relaxed: how long ago, nothing else is read because of it. */
-		if (wmk_consumer_now_ns() - atomic_load_explicit(&consumer->alive_ns, memory_order_relaxed) < HUNG_NS)
+		if (wmk_clock_monotonic() - atomic_load_explicit(&consumer->alive_ns, memory_order_relaxed) < HUNG_NS)
 			for (size_t i = 0; i < consumer->n_sets; i++)
 				waymark_ring_set_heartbeat(consumer->sets[i]);
-		next = wmk_consumer_now_ns() + HEARTBEAT_NS;
+		next = wmk_clock_monotonic() + HEARTBEAT_NS;
 		ts.tv_sec = (time_t)(next / 1000000000u);
 		ts.tv_nsec = (long)(next % 1000000000u);
 		pthread_cond_timedwait(&consumer->heartbeat_changed, &consumer->lock, &ts);
@@ -60,7 +54,7 @@ int wmk_consumer_heartbeat_start(struct wmk_consumer *consumer)
 		return 0;
 	consumer->heartbeat_stop = false;
 	consumer->heartbeat_on = true;
-	atomic_store_explicit(&consumer->alive_ns, wmk_consumer_now_ns(), memory_order_relaxed);
+	atomic_store_explicit(&consumer->alive_ns, wmk_clock_monotonic(), memory_order_relaxed);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
 	wmk_signals_of_others(&all);
@@ -70,7 +64,7 @@ int wmk_consumer_heartbeat_start(struct wmk_consumer *consumer)
 	pthread_attr_destroy(&attr);
 	if (err)
 		return wmk_error(-err, "cannot start the consumer's second thread: %s", strerror(err));
-	pthread_setname_np(consumer->heartbeat, "wmk-heart");
+	pthread_setname_np(consumer->heartbeat, "wmk-heartbeat");
 	consumer->has_heartbeat = true;
 	return 0;
 }

@@ -6,7 +6,6 @@
 #include "consumer/requests.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -28,7 +28,7 @@ static int check_rundir(const char *path)
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
 		return wmk_error(-errno, "cannot make the runtime directory %.100s: %s", path, strerror(errno));
 	if (lstat(path, &st) < 0)
-		return wmk_error(-errno, "cannot look at %.100s", path);
+		return wmk_error(-errno, "cannot stat %.100s", path);
 	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
 		return wmk_error(-EPERM, "%.100s is not a directory of ours alone", path);
 	return 0;

@@ -2,14 +2,17 @@
 /*
  * source_ring.c - a ring as a source of packets.
  */
+#include "consumer/source_ring.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "consumer/consumer_state.h"
+#include "ctf/writer.h"
+#include "ring/packet_source.h"
 #include "ring/set.h"
 
-#define CLEAR_TRIES 1000           /* a writer that is faster than our look at it must pause at some time */
+#define CLEAR_TRIES 1000           /* a writer that is faster than the reader must pause at some time */
 
 struct ring_source {
 	struct wmk_source source;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread.c - the consumer's thread and its commands: when to look (drain.c does it), when to sleep, how deep.
+ * thread.c - the consumer's thread: when to drain (drain.c), when to sleep, how deep.
  *
  * The thread sleeps on one word for commands (`word`, changed by wmk_consumer_wake()) and on the rings of all sets. It
- * reads the word before it looks at the commands and sleeps only while the word is the same: no command waits for a
+ * reads the word before it takes its work and sleeps only while the word is the same: no command waits for a
  * sleep to end.
  */
+#include "consumer/thread.h"
+
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
@@ -15,11 +17,14 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/faults.h"
-#include "consumer/consumer_state.h"
+#include "consumer/cpu_hotplug.h"
+#include "consumer/drain.h"
+#include "consumer/heartbeat.h"
+#include "consumer/stream_counts.h"
 
 #define EMPTY_PASSES 8u             /* at the longest interval, before the thread waits to be woken by a writer */
 #define TIMER_US 4000u             /* longer sleeps can be ended by a writer */
@@ -31,7 +36,7 @@
 
 void wmk_consumer_wake(struct wmk_consumer *consumer)
 {
-	/* Release: the command before; pairs with the thread's acquire before it looks at the commands. */
+	/* Release: the command before; pairs with the thread's acquire before it takes its work. */
 	__atomic_fetch_add(&consumer->word, 1, __ATOMIC_RELEASE);
 	/* Not a private one: the same word is waited for together with those of the rings. */
 	syscall(SYS_futex, &consumer->word, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -49,7 +54,7 @@ static void sleep_on_word(struct wmk_consumer *consumer, uint32_t value, uint64_
 	syscall(SYS_futex, &consumer->word, FUTEX_WAIT, value, &ts, NULL, 0);
 }
 
-/* How long until the next look: half as long when rings fill fast, twice as long when nothing comes. */
+/* How long until the next pass: half as long when rings fill fast, twice as long when nothing comes. */
 static void adapt(struct wmk_consumer *consumer, const struct wmk_drain_result *seen)
 {
 	uint32_t us = consumer->interval_us;
@@ -71,13 +76,13 @@ static void adapt(struct wmk_consumer *consumer, const struct wmk_drain_result *
 /* The whole of what a command or a writer can end. Returns false where writers cannot. */
 static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t us)
 {
-	const uint64_t begin = wmk_consumer_now_ns();
+	const uint64_t begin = wmk_clock_monotonic();
 	int woken = waymark_ring_sets_wait(consumer->watched, consumer->n_watched, &consumer->word, word, us);
 
 	if (woken > 0) {
 		consumer->idle = 0;
 		consumer->interval_us = consumer->options.min_us;
-	} else if (woken == 0 && us < 0 && wmk_consumer_now_ns() - begin < TIMER_US * 1000u &&
+	} else if (woken == 0 && us < 0 && wmk_clock_monotonic() - begin < TIMER_US * 1000u &&
 		   __atomic_load_n(&consumer->word, __ATOMIC_RELAXED) == word) {
 		/* Somebody who may write to a ring set wakes us for nothing: not as often as he likes. */
 		sleep_on_word(consumer, word, TIMER_US);
@@ -87,7 +92,7 @@ static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t
 
 /*
  * Where the kernel writes: a command ends it, and a buffer that fills. What is readable and cannot be written (`stuck`,
- * `refused`) must not keep us awake. A count that stands in `wake` since before the look makes us look once more, and
+ * `refused`) must not keep us awake. A count that stands in `wake` since before the pass makes us drain once more, and
  * no command waits.
  */
 static void sleep_on_kernel(struct wmk_consumer *consumer, bool deep)
@@ -116,8 +121,8 @@ static void sleep_on_kernel(struct wmk_consumer *consumer, bool deep)
 }
 
 /*
- * Until the next look. Short: by the timer, and writers make no system call. Longer: a writer that enters a sub-buffer
- * ends it, or a burst would fill the rings meanwhile. That is one wake in a look at most.
+ * Until the next pass. Short: by the timer, and writers make no system call. Longer: a writer that enters a sub-buffer
+ * ends it, or a burst would fill the rings meanwhile. That is one wake in a pass at most.
  */
 static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 {
@@ -145,7 +150,7 @@ static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 		sleep_on_word(consumer, word, deep ? TIMER_DEEP_US : consumer->interval_us);
 }
 
-/* The descriptors to sleep on, if there are any; without memory for the list we look by the timer alone. */
+/* The descriptors to sleep on, if there are any; without memory for the list the timer alone decides. */
 static void watch_kernel(struct wmk_consumer *consumer)
 {
 	const int wake = atomic_load_explicit(&consumer->wake, memory_order_relaxed);
@@ -177,7 +182,7 @@ static void watch_kernel(struct wmk_consumer *consumer)
 }
 
 /* The sets to sleep on; if there is no memory for the list, as if there were too many. */
-static void watch(struct wmk_consumer *consumer)
+void wmk_consumer_watch(struct wmk_consumer *consumer)
 {
 	watch_kernel(consumer);
 	struct waymark_ring_set **grown = realloc(consumer->watched, (consumer->n_sets + 1) * sizeof(*grown));
@@ -198,7 +203,7 @@ static void drain_and_publish(struct wmk_consumer *consumer, enum wmk_drain_mode
 	wmk_consumer_maintain(consumer);
 	consumer->awaits_cpus = wmk_consumer_check_cpus(consumer, how == WMK_DRAIN_END);
 	wmk_consumer_drain(consumer, how, NULL, false, seen);
-	watch(consumer);
+	wmk_consumer_watch(consumer);
 	consumer->follows_in_vain = consumer->follow_woke && !seen->followed;
 	consumer->stuck = seen->full;
 	consumer->refused = seen->err < 0;
@@ -208,9 +213,9 @@ static void drain_and_publish(struct wmk_consumer *consumer, enum wmk_drain_mode
 		wmk_error_clear();
 	}
 	consumer->ended |= how == WMK_DRAIN_END;
-	if (how != WMK_DRAIN_WHOLE || wmk_consumer_now_ns() - *published > PUBLISH_NS) {
+	if (how != WMK_DRAIN_WHOLE || wmk_clock_monotonic() - *published > PUBLISH_NS) {
 		wmk_consumer_publish(consumer);
-		*published = wmk_consumer_now_ns();
+		*published = wmk_clock_monotonic();
 	}
 	pthread_mutex_unlock(&consumer->streams_lock);
 }
@@ -332,19 +337,15 @@ int wmk_consumer_stop(struct wmk_consumer *consumer)
 	return 0;
 }
 
-void wmk_consumer_stats(struct wmk_consumer *consumer, struct wmk_consumer_stats *stats)
+int wmk_consumer_queue_work(struct wmk_consumer *consumer, void (*function)(void *arg), void *arg)
 {
-	pthread_mutex_lock(&consumer->lock);
-	*stats = consumer->stats;
-	pthread_mutex_unlock(&consumer->lock);
-}
+	struct wmk_consumer_work *work;
 
-/* ── commands ────────────────────────────────────────────────────────────────────────────────────────── */
-
-static int queue(struct wmk_consumer *consumer, void (*function)(void *arg), void *arg)
-{
-	struct wmk_consumer_work *work = calloc(1, sizeof(*work));
-
+	if (!consumer->running) {
+		function(arg);
+		return 0;
+	}
+	work = calloc(1, sizeof(*work));
 	if (!work)
 		return wmk_error(-ENOMEM, "no memory for a command to the consumer");
 	work->function = function;
@@ -355,192 +356,4 @@ static int queue(struct wmk_consumer *consumer, void (*function)(void *arg), voi
 	pthread_mutex_unlock(&consumer->lock);
 	wmk_consumer_wake(consumer);
 	return 0;
-}
-
-int wmk_consumer_queue_work(struct wmk_consumer *consumer, void (*function)(void *arg), void *arg)
-{
-	if (consumer->running)
-		return queue(consumer, function, arg);
-	function(arg);
-	return 0;
-}
-
-struct command {
-	struct wmk_consumer *consumer;
-	int (*carry_out)(struct command *command);         /* under streams_lock */
-	const void *from;
-	int (*function)(void *arg);
-	void *arg;
-	struct wmk_consumer_stats *stats;
-	int err;
-	struct wmk_error_chain *why;
-	bool done;
-};
-
-static void carry_out(void *arg)
-{
-	struct command *command = arg;
-	struct wmk_consumer *consumer = command->consumer;
-	int err;
-
-	pthread_mutex_lock(&consumer->streams_lock);
-	wmk_consumer_maintain(consumer);
-	wmk_consumer_check_cpus(consumer, true);
-	err = command->carry_out(command);
-	wmk_consumer_publish(consumer);
-	pthread_mutex_unlock(&consumer->streams_lock);
-	pthread_mutex_lock(&consumer->lock);
-	command->err = err;
-	command->why = err < 0 ? wmk_error_take() : NULL;
-	command->done = true;
-	pthread_cond_broadcast(&consumer->changed);
-	pthread_mutex_unlock(&consumer->lock);
-}
-
-/* In the consumer's thread, if there is one and we are not it. */
-static int command(struct command *command)
-{
-	struct wmk_consumer *consumer = command->consumer;
-	int err;
-
-	if (!consumer->running || pthread_equal(pthread_self(), consumer->thread)) {
-		carry_out(command);
-		wmk_error_give(command->why);
-		return command->err;
-	}
-	err = queue(consumer, carry_out, command);
-	if (err < 0)
-		return err;
-	pthread_mutex_lock(&consumer->lock);
-	while (!command->done)
-		pthread_cond_wait(&consumer->changed, &consumer->lock);
-	pthread_mutex_unlock(&consumer->lock);
-	wmk_error_give(command->why);
-	return command->err;
-}
-
-static int do_work(struct command *command)
-{
-	return command->function(command->arg);
-}
-
-int wmk_consumer_run_work(struct wmk_consumer *consumer, int (*function)(void *arg), void *arg)
-{
-	struct command work = { .consumer = consumer, .carry_out = do_work, .function = function, .arg = arg };
-
-	return command(&work);
-}
-
-static int incomplete(int err)
-{
-	return err < 0 ? wmk_error(err, "not everything could be written: %s", strerror(-err)) : 0;
-}
-
-static int do_flush(struct command *command)
-{
-	struct wmk_drain_result seen;
-
-	wmk_consumer_drain(command->consumer, WMK_DRAIN_FLUSH, NULL, false, &seen);
-	return seen.err;
-}
-
-int wmk_consumer_flush(struct wmk_consumer *consumer)
-{
-	struct command flush = { .consumer = consumer, .carry_out = do_flush };
-
-	if (!consumer->running || consumer->options.at_stop_only)
-		return wmk_error(-EINVAL, "this consumer does not write before it is stopped");
-	return incomplete(command(&flush));
-}
-
-static int do_settle(struct command *command)
-{
-	const struct wmk_group *group = command->from ? wmk_consumer_group(command->consumer, command->from) : NULL;
-	struct wmk_drain_result seen;
-
-	if (command->from && !group)
-		return -ENOENT;
-	wmk_consumer_drain(command->consumer, WMK_DRAIN_FLUSH, group, true, &seen);
-	return seen.err;
-}
-
-static int unknown(void)
-{
-	return wmk_error(-ENOENT, "this channel is not consumed here");
-}
-
-int wmk_consumer_settle(struct wmk_consumer *consumer, const void *from)
-{
-	struct command settle = { .consumer = consumer, .carry_out = do_settle, .from = from };
-	int err = command(&settle);
-
-	return err == -ENOENT ? unknown() : incomplete(err);
-}
-
-static int do_remove(struct command *command)
-{
-	struct wmk_group *group = wmk_consumer_group(command->consumer, command->from);
-	struct wmk_drain_result seen;
-
-	if (!group)
-		return -ENOENT;
-	wmk_consumer_drain(command->consumer, WMK_DRAIN_END, group, false, &seen);
-	if (command->stats)
-		wmk_consumer_sum(command->consumer, group, command->stats);
-	wmk_consumer_drop_group(command->consumer, group);
-	/* The thread does not sleep on what is not there. */
-	watch(command->consumer);
-	return seen.err;
-}
-
-int wmk_consumer_remove(struct wmk_consumer *consumer, const void *from, struct wmk_consumer_stats *stats)
-{
-	struct command remove = { .consumer = consumer, .carry_out = do_remove, .from = from, .stats = stats };
-	int err = command(&remove);
-
-	return err == -ENOENT ? unknown() : incomplete(err);
-}
-
-static int do_clear(struct command *command)
-{
-	struct wmk_consumer *consumer = command->consumer;
-	int first = 0;
-
-	memset(&consumer->gone, 0, sizeof(consumer->gone));
-	for (size_t i = 0; i < consumer->n_groups; i++) {
-		memset(&consumer->groups[i]->now, 0, sizeof(consumer->groups[i]->now));
-		consumer->groups[i]->writing_ns = consumer->groups[i]->behind_ns = 0;
-	}
-	for (size_t i = 0; i < consumer->n_streams; i++) {
-		int err = wmk_consumer_restart_stream(consumer, consumer->streams[i]);
-
-		if (err < 0 && first == 0)
-			first = err;
-	}
-	return first;
-}
-
-int wmk_consumer_clear(struct wmk_consumer *consumer)
-{
-	struct command clear = { .consumer = consumer, .carry_out = do_clear };
-	int err = command(&clear);
-
-	return err < 0 ? wmk_error(err, "not everything could be cleared: %s", strerror(-err)) : 0;
-}
-
-static int do_sum(struct command *command)
-{
-	const struct wmk_group *group = wmk_consumer_group(command->consumer, command->from);
-
-	if (!group)
-		return -ENOENT;
-	wmk_consumer_sum(command->consumer, group, command->stats);
-	return 0;
-}
-
-int wmk_consumer_stats_of(struct wmk_consumer *consumer, const void *from, struct wmk_consumer_stats *stats)
-{
-	struct command sum = { .consumer = consumer, .carry_out = do_sum, .from = from, .stats = stats };
-
-	return command(&sum) < 0 ? unknown() : 0;
 }

@@ -6,7 +6,6 @@
 #include "consumer/trace_work.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "store/store_state.h"
 
 #define CACHE_BIAS 4u
@@ -44,14 +44,6 @@ void wmk_direct_close(struct wmk_direct *direct)
 	if (direct->fd >= 0)
 		close(direct->fd);
 	direct->fd = -1;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 /*
@@ -124,11 +116,11 @@ static void learn(struct wmk_direct *direct, bool past, size_t size, uint64_t ns
 static int write_piece(struct wmk_direct *direct, int fd, bool past, uint8_t *at, size_t size, uint64_t offset)
 {
 	const struct iovec iov = { at, size };
-	uint64_t start = now_ns();
+	uint64_t start = wmk_clock_monotonic();
 	int err = wmk_store_write_whole(past ? direct->fd : fd, &iov, 1, offset);
 
 	if (err >= 0)
-		learn(direct, past, size, now_ns() - start);
+		learn(direct, past, size, wmk_clock_monotonic() - start);
 	return err;
 }
 
@@ -137,7 +129,7 @@ static int write_rest(struct wmk_direct *direct, int fd, bool past, const struct
 		      size_t size, uint64_t offset)
 {
 	struct iovec rest[WMK_DIRECT_IOV];
-	uint64_t start = now_ns();
+	uint64_t start = wmk_clock_monotonic();
 	int err;
 
 	memcpy(rest, iov, (size_t)n * sizeof(*iov));
@@ -146,7 +138,7 @@ static int write_rest(struct wmk_direct *direct, int fd, bool past, const struct
 	err = past ? write_past(direct->fd, rest, n, offset + done) :
 		     wmk_store_write_whole(fd, rest, n, offset + done);
 	if (err >= 0)
-		learn(direct, past, size - done, now_ns() - start);
+		learn(direct, past, size - done, wmk_clock_monotonic() - start);
 	return err;
 }
 

@@ -16,7 +16,8 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "consumer/consumer_state.h"
+#include "consumer/drain.h"
+#include "consumer/stream_counts.h"
 #include "rig.h"
 #include "store/t/testdir.h"
 
@@ -404,7 +405,7 @@ static void test_obstructed(void **state)
 	assert_int_equal(rig.stats.counts.errors, 1);
 	assert_non_null(strstr(rig.stats.words, name));
 	metadata = testdir_slurp(rig_path(&rig, "metadata"), &len);
-	assert_non_null(strstr(metadata, "its file is none to go on with"));
+	assert_non_null(strstr(metadata, "it cannot be continued in its file"));
 	free(metadata);
 	assert_int_equal(rmdir(rig_path(&rig, name)), 0);
 	rig_check(&rig, 80);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * counts.c - what became of the records: summed up stream by stream, group by group.
+ * stream_counts.c - what became of the records: summed up stream by stream, group by group.
  */
-#include <string.h>
+#include "consumer/stream_counts.h"
 
-#include "consumer/consumer_state.h"
+#include <string.h>
 
 uint64_t wmk_stream_lost(struct wmk_stream *stream)
 {

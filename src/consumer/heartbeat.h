@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heartbeat.h - a second thread that shows a heartbeat to writers which wait for room, while the consumer's thread is
+ * busy.
+ */
+#ifndef WMK_CONSUMER_HEARTBEAT_H
+#define WMK_CONSUMER_HEARTBEAT_H
+
+#include <stdbool.h>
+
+struct wmk_consumer;
+
+/* Started and stopped with the consumer's thread. 0 or -errno; under no lock. */
+int wmk_consumer_heartbeat_start(struct wmk_consumer *consumer);
+void wmk_consumer_heartbeat_stop(struct wmk_consumer *consumer);
+/* The consumer's thread begins or ends its deep sleep. Takes `lock`. */
+void wmk_consumer_heartbeat_pause(struct wmk_consumer *consumer, bool pause);
+
+#endif

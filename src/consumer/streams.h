@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * streams.h - groups of streams: added, continued after an earlier consumer, restarted, removed. Under streams_lock.
+ *
+ * Errors are -errno with a cause chain.
+ */
+#ifndef WMK_CONSUMER_STREAMS_H
+#define WMK_CONSUMER_STREAMS_H
+
+#include "consumer/consumer_state.h"
+
+/* The group of a set or a kernel channel, or NULL. */
+struct wmk_group *wmk_streams_find_group(struct wmk_consumer *consumer, const void *from);
+/* NULL: no memory. The second one has the parameters of `how`. */
+struct wmk_group *wmk_streams_add_group(struct wmk_consumer *consumer, const void *from);
+struct wmk_group *wmk_streams_add_group_of(struct wmk_consumer *consumer, const void *from,
+					   const struct wmk_consumer_set *how);
+/* Remove a group with its streams; their counts go to consumer->gone. */
+void wmk_streams_remove_group(struct wmk_consumer *consumer, struct wmk_group *group);
+/* A stream of the group. Owns the source, also after an error. */
+int wmk_streams_add(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source,
+		    const char *name, uint32_t instance, uint32_t cpu, const struct wmk_consumer_set *how);
+/* The same without an earlier consumer; the caller owns the source after an error. */
+int wmk_streams_add_source(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source,
+			   const char *name, uint32_t stream_id, uint64_t instance, uint32_t cpu);
+/* A ring set: its writers wake the consumer and see its heartbeat. */
+int wmk_streams_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *set);
+/* Discard what the trace has of a stream, and what its source holds. */
+int wmk_streams_restart(struct wmk_consumer *consumer, struct wmk_stream *stream);
+
+#endif

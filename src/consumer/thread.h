@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread.h - the consumer's thread: when it drains, and how long it sleeps.
+ */
+#ifndef WMK_CONSUMER_THREAD_H
+#define WMK_CONSUMER_THREAD_H
+
+#include "consumer/consumer_state.h"
+
+/* Join the thread, if it runs. */
+void wmk_consumer_join(struct wmk_consumer *consumer);
+/* Sleep on the sets and streams that exist now. Under streams_lock. */
+void wmk_consumer_watch(struct wmk_consumer *consumer);
+
+#endif
