@@ -17,7 +17,7 @@ import tempfile
 
 # The order of docs/tree.md. A folder that does not exist yet holds its place.
 ORDER = ['base', 'schema', 'ring', 'filter', 'ctf', 'wire', 'tracer', 'store', 'kernel', 'strace', 'import', 'read',
-         'consumer', 'relay', 'ctl', 'session', 'analyze', 'top', 'cli', 'daemons']
+         'consumer', 'relay', 'ctl', 'session', 'sessiond', 'analyze', 'top', 'cli', 'daemons']
 # A folder that may see less than what stands before it. The ring is a library of its own; libwaymark lives in other
 # people's programs, so it takes only what such a program can carry.
 ONLY = {
@@ -31,6 +31,7 @@ ONLY = {
 # The order of sub-folders within a folder. Files of `bpf` are compiled for the kernel.
 SUB_ORDER = {
     'kernel': ['proc', 'tracefs', 'event', 'tasks', 'probe', 'statedump', 'syscall', 'bpf', 'channel'],
+    'session': ['model', 'kernel', 'apps', 'control', 'recovery'],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 SYSTEM = re.compile(r'^\s*#\s*include\s*<([^>/]+)>', re.M)

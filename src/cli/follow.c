@@ -114,7 +114,7 @@ static bool missing(const struct wmk_follow_process *process, enum wmk_follow_wh
 }
 
 /*
- * The program is no more, by its end or by exec. Did it register? That is known when wmk_apps has heard all that it
+ * The program is no more, by its end or by exec. Did it register? That is known when wmk_shard has heard all that it
  * said.
  */
 static void end_program(struct wmk_follow *follow, const struct wmk_follow_process *process, enum wmk_follow_why why)

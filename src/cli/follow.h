@@ -8,7 +8,7 @@
  * else it is not known. Processes that a program forks, and that exec nothing, are the same program and not counted
  * again.
  *
- * What is certain takes the order of things: look, let wmk_apps run until it has nothing more to do, judge. Then
+ * What is certain takes the order of things: look, let wmk_shard run until it has nothing more to do, judge. Then
  * whatever a program said before its end has been heard.
  */
 #ifndef WMK_CLI_FOLLOW_H
@@ -76,7 +76,7 @@ int wmk_follow_wait_ms(const struct wmk_follow *follow);
 void wmk_follow_hurry(struct wmk_follow *follow);
 /* Hear what has happened. */
 void wmk_follow_look(struct wmk_follow *follow);
-/* wmk_apps has nothing more to do since the latest wmk_follow_look(): decide about those that had ended by then. */
+/* wmk_shard has nothing more to do since the latest wmk_follow_look(): decide about those that had ended by then. */
 void wmk_follow_judge(struct wmk_follow *follow);
 /* After the last judgement: those that still run and have not registered. */
 void wmk_follow_finish(struct wmk_follow *follow);

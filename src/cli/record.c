@@ -133,12 +133,12 @@ static const struct wmk_cli_option record_options[] = {
 /* ── the run ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Programs that were admitted and have not ended. */
-static unsigned count_running(const struct wmk_apps *apps)
+static unsigned count_running(const struct wmk_shard *apps)
 {
 	struct wmk_app_info info;
 	unsigned n = 0;
 
-	for (unsigned i = 0; wmk_apps_get(apps, i, &info); i++)
+	for (unsigned i = 0; wmk_shard_get(apps, i, &info); i++)
 		n += info.connected && info.alive;
 	return n;
 }
@@ -156,7 +156,7 @@ static void on_app(void *data, const struct wmk_app_info *info)
 static void hear(struct wmk_recording *rec, struct wmk_follow *follow, int ms)
 {
 	wmk_follow_look(follow);
-	for (int turn = 0; wmk_apps_run_once(rec->apps, turn ? 0 : ms) > 0; turn++)
+	for (int turn = 0; wmk_shard_run_once(rec->apps, turn ? 0 : ms) > 0; turn++)
 		if (turn == TURNS_MAX)
 			return;          /* judged another time */
 	wmk_follow_judge(follow);
@@ -166,7 +166,7 @@ static void hear(struct wmk_recording *rec, struct wmk_follow *follow, int ms)
 static void run_until_end(struct wmk_recording *rec, struct wmk_child *child, struct wmk_follow *follow)
 {
 	struct pollfd fds[] = {
-		{ .fd = wmk_apps_fd(rec->apps), .events = POLLIN },
+		{ .fd = wmk_shard_fd(rec->apps), .events = POLLIN },
 		{ .fd = child->signals, .events = POLLIN },
 		{ .fd = follow->watch.fd, .events = POLLIN },
 	};

@@ -294,7 +294,7 @@ static void trace_close(void *trace)
 	(void)trace;
 }
 
-static const struct wmk_outlet_ops outlet_ops = {
+static const struct wmk_consumer_port_ops outlet_ops = {
 	.trace_open = trace_open,
 	.metadata = metadata,
 	.rings_open = rings_open,
@@ -441,7 +441,7 @@ static int open_session(struct wmk_recording *rec, const struct wmk_recording_op
 	err = wmk_session_lock(rec->session);
 	if (err == 0) {
 		err = fill_session(rec, options);
-		if (!wmk_session_calls_warning(rec->session, rec->kernel_words, sizeof(rec->kernel_words)))
+		if (!wmk_session_syscalls_warning(rec->session, rec->kernel_words, sizeof(rec->kernel_words)))
 			rec->kernel_words[0] = '\0';
 		wmk_session_unlock(rec->session);
 	}
@@ -454,7 +454,7 @@ static int open_parts(struct wmk_recording *rec, const struct wmk_recording_opti
 	struct wmk_tracing_options tracing = {
 		.size = sizeof(tracing), .outlet = &outlet_ops, .outlet_data = rec, .clocks = &clocks
 	};
-	struct wmk_apps_options apps = {
+	struct wmk_shard_options apps = {
 		.size = sizeof(apps), .keep = true, .on_app = options->on_app, .data = options->data
 	};
 	char owner[WMK_KINSTANCE_OWNER];
@@ -480,7 +480,7 @@ static int open_parts(struct wmk_recording *rec, const struct wmk_recording_opti
 	apps.tracing = rec->tracing;
 	apps.rundir = rec->rundir;
 	apps.max_apps = APPS_MAX;
-	return err < 0 ? err : wmk_apps_open(&apps, &rec->apps);
+	return err < 0 ? err : wmk_shard_open(&apps, &rec->apps);
 }
 
 int wmk_recording_open(const struct wmk_recording_options *options, struct wmk_recording **out)
@@ -521,18 +521,18 @@ static void add_stats(struct wmk_recording *rec, unsigned channel)
 /* Nothing is recorded any more, as far as programs answer. */
 static int stop_session(struct wmk_recording *rec, int ms)
 {
-	struct wmk_apps_stats apps;
+	struct wmk_shard_stats apps;
 	int unanswered = 0;
 
-	wmk_apps_stats(rec->apps, &apps);
+	wmk_shard_stats(rec->apps, &apps);
 	if (wmk_session_lock(rec->session) < 0)
 		return 0;
 	wmk_session_stop(rec->session);
 	rec->metadata_error = wmk_session_trouble(rec->session, rec->metadata_words, sizeof(rec->metadata_words));
 	wmk_session_unlock(rec->session);
 	if (apps.apps_connected) {
-		wmk_apps_update(rec->apps, rec->session);
-		unanswered = wmk_apps_sync(rec->apps, ms);
+		wmk_shard_update(rec->apps, rec->session);
+		unanswered = wmk_shard_sync(rec->apps, ms);
 	}
 	return unanswered;
 }
@@ -578,7 +578,7 @@ void wmk_recording_close(struct wmk_recording *rec)
 {
 	if (!rec)
 		return;
-	wmk_apps_close(rec->apps);
+	wmk_shard_close(rec->apps);
 	wmk_arena_free(&rec->arena);
 	wmk_session_put(rec->session);
 	wmk_tracing_close(rec->tracing);

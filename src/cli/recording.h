@@ -2,7 +2,7 @@
 /*
  * recording.h - one recording in this process: buffers, trace, consumer, and the door at which programs register.
  *
- *     programs ──registration──► wmk_apps (the caller's thread) ──► session ──event classes──► metadata ─┐
+ *     programs ──registration──► wmk_shard (the caller's thread) ──► session ──event classes──► metadata ─┐
  *        │                                                              │                                ├─► trace directory
  *        └──────records──────────────────────────────────────────────► rings ──► consumers ──streams─────┘
  *
@@ -11,7 +11,7 @@
  *
  *     wmk_recording_open(&options, &rec);
  *     setenv("WAYMARK_RUNDIR", rec->rundir, 1), start the program
- *     poll wmk_apps_fd(rec->apps), wmk_apps_run_once(rec->apps, 0), ... until the program has ended
+ *     poll wmk_shard_fd(rec->apps), wmk_shard_run_once(rec->apps, 0), ... until the program has ended
  *     wmk_recording_stop(rec, ms);          everything that was recorded is in the trace, rec->stats holds the counts
  *     wmk_recording_close(rec);
  *
@@ -25,7 +25,7 @@
 #include <time.h>
 
 #include "consumer/consumer.h"
-#include "session/apps.h"
+#include "session/apps/shard.h"
 #include "store/store.h"
 
 /*
@@ -72,7 +72,7 @@ struct wmk_recording {
 	struct wmk_kreader *kernel;
 	struct wmk_tracing *tracing;
 	struct wmk_session *session;
-	struct wmk_apps *apps;
+	struct wmk_shard *apps;
 	struct wmk_consumer *consumers[WMK_RECORDING_CHANNELS];   /* NULL: nothing was recorded there */
 	struct wmk_consumer_stats stats; /* after wmk_recording_stop(), of all channels together */
 	char kernel_words[400];          /* what the user should know of how the kernel is recorded; "": nothing */

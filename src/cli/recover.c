@@ -3,7 +3,7 @@
  * recover.c - `waymark recover DIR`: what was recorded into rings in files (`create --shm-path DIR`) and had not been
  * written when everything ended.
  *
- *     each directory of a session in DIR ──► a session daemon of its own, in a runtime directory of its own, takes it over (session/shm.h)
+ *     each directory of a session in DIR ──► a session daemon of its own, in a runtime directory of its own, takes it over (session/model/shm_path.h)
  *                                            destroy: its consumer daemon goes on where the trace's files end, and the files of the rings go
  */
 #include <dirent.h>

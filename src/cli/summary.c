@@ -116,10 +116,10 @@ static void say_filter(const struct wmk_record_result *result)
 static void say_programs(const struct wmk_record_result *result)
 {
 	const struct wmk_follow *follow = result->follow;
-	struct wmk_apps_stats apps;
+	struct wmk_shard_stats apps;
 	struct wmk_app_info info;
 
-	for (unsigned i = 0; wmk_apps_get(result->rec->apps, i, &info); i++)
+	for (unsigned i = 0; wmk_shard_get(result->rec->apps, i, &info); i++)
 		if (info.error && info.complained && wmk_record_is_explained(result, "", info.pid))
 			continue;
 		else if (info.error && info.complained)
@@ -133,7 +133,7 @@ static void say_programs(const struct wmk_record_result *result)
 			     wmk_follow_why_text(&follow->list[i]));
 	if (follow->n > WMK_FOLLOW_MAX)
 		wmk_cli_warn("%u more programs were not followed", follow->n - WMK_FOLLOW_MAX);
-	wmk_apps_stats(result->rec->apps, &apps);
+	wmk_shard_stats(result->rec->apps, &apps);
 	if (apps.turned_away)
 		wmk_cli_warn("%" PRIu64 " connection%s of programs could not be taken for want of file descriptors "
 					"(`ulimit -Hn`): what they recorded is missing",
@@ -171,9 +171,9 @@ static void say_trouble(const struct wmk_record_result *result)
 /* What the user should know besides the figures; for programs it is in the JSON too. */
 static void print_warnings(const struct wmk_record_result *result)
 {
-	struct wmk_apps_stats apps;
+	struct wmk_shard_stats apps;
 
-	wmk_apps_stats(result->rec->apps, &apps);
+	wmk_shard_stats(result->rec->apps, &apps);
 	if (apps.apps_seen + apps.apps_refused + apps.apps_dropped == 0 && result->follow->n == 0 &&
 	    !result->args->kernel.n)
 		wmk_record_not_instrumented(result);
@@ -243,12 +243,12 @@ static void json_patterns(const struct wmk_record_result *result)
 static void json_programs(const struct wmk_record_result *result)
 {
 	const struct wmk_follow *follow = result->follow;
-	struct wmk_apps_stats apps;
+	struct wmk_shard_stats apps;
 	struct wmk_app_info info;
 
-	wmk_apps_stats(result->rec->apps, &apps);
+	wmk_shard_stats(result->rec->apps, &apps);
 	fputs(",\"programs\":[", stdout);
-	for (unsigned i = 0; wmk_apps_get(result->rec->apps, i, &info); i++) {
+	for (unsigned i = 0; wmk_shard_get(result->rec->apps, i, &info); i++) {
 		fprintf(stdout, "%s{\"pid\":%d,\"name\":", i ? "," : "", info.pid);
 		wmk_cli_json_string(stdout, info.name);
 		fprintf(stdout, ",\"events\":%u,\"enabled\":%u", info.events, info.enabled);
@@ -290,9 +290,9 @@ static void json_own(const struct wmk_record_result *result)
 {
 	const struct wmk_counts *counts = result->counts;
 	const struct wmk_recording *rec = result->rec;
-	struct wmk_apps_stats apps;
+	struct wmk_shard_stats apps;
 
-	wmk_apps_stats(rec->apps, &apps);
+	wmk_shard_stats(rec->apps, &apps);
 	fprintf(stdout,
 		",\"session\":null,\"state_dump\":%" PRIu64 ",\"writing_ms\":%" PRIu64 ",\"behind_ms\":%" PRIu64
 		",\"behind_bytes\":%" PRIu64,

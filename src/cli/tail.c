@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cli/tail.h"
-#include "session/command.h"
+#include "sessiond/command.h"
 
 #define MS UINT64_C(1000000)
 #define ASK (500 * MS)                       /* how often the session is asked for */

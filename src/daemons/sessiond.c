@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sessiond.c - waymark-sessiond: options and environment of the session daemon; session/server.h is the daemon.
+ * sessiond.c - waymark-sessiond: options and environment of the session daemon; sessiond/server.h is the daemon.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "session/server.h"
+#include "sessiond/server.h"
 #include "wire/wire.h"
 
 #define LOW_NUMBERS 64
@@ -110,7 +110,7 @@ static void say(void *data, const char *words)
  * The parent waits until the child listens, and says what the child says. Returns in the child; the parent's exit
  * status is in *status.
  */
-static bool background(struct wmk_place_starter *starter, int *status)
+static bool background(struct wmk_sessiond_rundir_starter *starter, int *status)
 {
 	char text[1024];
 	int ends[2];
@@ -144,7 +144,7 @@ static bool background(struct wmk_place_starter *starter, int *status)
 		*status = 0;
 	else
 		say(NULL, text[0] == '!' ? text + 1 : "it ended before it listened");
-	wmk_place_tell(starter, NULL, *status ? (text[0] == '!' ? text + 1 : "it ended before it listened") : NULL);
+	wmk_sd_notify(starter, NULL, *status ? (text[0] == '!' ? text + 1 : "it ended before it listened") : NULL);
 	return false;
 }
 
@@ -161,10 +161,10 @@ static int limits_load(const struct options *options, struct wmk_limits *limits)
 
 /*
  * The first descriptors are ours for good, so that none from a program is among them: who begins a program leaves all
- * others out of what the child has (session/consumerd_thread.c), and the kernel does that by whole words of 64
+ * others out of what the child has (sessiond/consumer_link_thread.c), and the kernel does that by whole words of 64
  * (dup_fd()).
  */
-static void keep_low_numbers(struct wmk_place_starter *starter)
+static void keep_low_numbers(struct wmk_sessiond_rundir_starter *starter)
 {
 	/* (the one that is closed when we listen is no longer among them) */
 	const int ready = starter->ready >= 0 ? fcntl(starter->ready, F_DUPFD_CLOEXEC, LOW_NUMBERS) : -1;
@@ -182,10 +182,10 @@ static void keep_low_numbers(struct wmk_place_starter *starter)
 		close(fd);
 }
 
-static int run(const struct options *options, struct wmk_place_starter *starter)
+static int run(const struct options *options, struct wmk_sessiond_rundir_starter *starter)
 {
 	char rundir[PATH_MAX], consumerd[PATH_MAX];
-	int handed[WMK_PLACE_SOCKETS];
+	int handed[WMK_SESSIOND_SOCKETS];
 	struct wmk_limits limits;
 	struct wmk_server_options server = {
 		.size = sizeof(server),
@@ -199,7 +199,7 @@ static int run(const struct options *options, struct wmk_place_starter *starter)
 		.starter = starter,
 		.say = options->background ? NULL : say,
 	};
-	int err = wmk_place_handed(handed);
+	int err = wmk_sessiond_rundir_handed(handed);
 
 	if (err == 0)
 		err = limits_load(options, &limits);
@@ -216,7 +216,7 @@ static int run(const struct options *options, struct wmk_place_starter *starter)
 
 int main(int argc, char **argv)
 {
-	struct wmk_place_starter starter;
+	struct wmk_sessiond_rundir_starter starter;
 	struct options options = { NULL, NULL, NULL, NULL, false };
 	char words[1024];
 	int status = options_parse(argv, &options);
@@ -224,7 +224,7 @@ int main(int argc, char **argv)
 	(void)argc;
 	if (status != 0)
 		return status < 0 ? 0 : status;
-	wmk_place_starter(&starter);
+	wmk_sessiond_rundir_starter(&starter);
 	umask(077);
 	if (chdir("/") != 0)
 		return 1;
@@ -234,7 +234,7 @@ int main(int argc, char **argv)
 	int err = run(&options, &starter);
 	if (err < 0) {
 		wmk_error_text(words, sizeof(words));
-		wmk_place_tell(&starter, NULL, words);   /* if that is not done yet */
+		wmk_sd_notify(&starter, NULL, words);   /* if that is not done yet */
 		say(NULL, words);
 		return 1;
 	}

@@ -8,12 +8,12 @@
  *                  │                      └─ traces, one for each user (or process) that records: directory, metadata
  *                  │                             └─ rings, one set for each channel: event ids
  *                  ├─ classes of all events that were ever seen (lock-free table)
- *                  └─ shards (apps.h): each application belongs to one, and so to one thread
+ *                  └─ shards (shard.h): each application belongs to one, and so to one thread
  *
  *     a command's thread                                      a shard's thread
  *     session = wmk_session_get(tracing, "s")                 an application registers, or an update is posted:
  *     wmk_session_lock(session)                               for each session: lock, copy what applies to the application
- *     wmk_session_rule_add(...)  changes the session          (shadow.c), unlock
+ *     wmk_session_rule_add(...)  changes the session          (app_reconcile.c), unlock
  *     wmk_session_unlock(session)
  *     wmk_tracing_update(tracing, session, ...)  then the applications
  *
@@ -91,7 +91,7 @@ struct wmk_kernel_info {
  * writes, counts and closes is not, as it may take as long as a disk does: it is called by one thread of a session at a
  * time, beside the others.
  */
-struct wmk_outlet_ops {
+struct wmk_consumer_port_ops {
 	int (*trace_open)(void *data, const struct wmk_trace_info *info, void **trace);
 	/* Append to the metadata. 0: accepted, packets that need it are written behind it. -errno: not so. */
 	int (*metadata)(void *trace, const char *text, size_t len);
@@ -142,7 +142,7 @@ struct wmk_identity {
 
 struct wmk_tracing_options {
 	size_t size;                     /* sizeof(struct wmk_tracing_options) */
-	const struct wmk_outlet_ops *outlet;
+	const struct wmk_consumer_port_ops *outlet;
 	void *outlet_data;
 	const struct wmk_clocks *clocks; /* that sessions can have; copied */
 	/* Limits; 0: the default in parentheses. */
@@ -169,7 +169,7 @@ struct wmk_tracing_options {
 		     const struct wmk_event_class *event);
 	/*
 	 * Optional, from a shard's thread. A program is about to hear that this is its identity: for
-	 * wmk_tracing_before() of the next daemon.
+	 * wmk_tracing_earlier_identities() of the next daemon.
 	 */
 	void (*on_identity)(void *data, const struct wmk_identity *is);
 	/* Optional. One session more (or less) records, and wants to know what is loaded in programs. Any thread. */
@@ -310,7 +310,7 @@ int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_c
 /* All rules with this pattern; NULL: all rules. Returns how many were enabled, 0: none had it. */
 unsigned wmk_session_rule_disable(struct wmk_session_channel *channel, const char *pattern);
 /*
- * What it has already is no error. A channel that has rings gets others at the next update (layout.c): each event moves
+ * What it has already is no error. A channel that has rings gets others at the next update (ring_layout.c): each event moves
  * to them in one step. -EINVAL: no such context; -E2BIG: too many; -ENOBUFS: more memory than the owner may have.
  */
 int wmk_session_context_add(struct wmk_session_channel *channel, const char *name);
@@ -326,7 +326,7 @@ int wmk_session_prepare(struct wmk_session *session, uid_t uid);
 /* What went wrong first with traces, rings, and declarations: -errno and words (cut to fit), 0: nothing. */
 int wmk_session_trouble(const struct wmk_session *session, char *words, size_t size);
 /* What the user should know of how system calls are recorded, once for each channel of the kernel. False: nothing. */
-bool wmk_session_calls_warning(struct wmk_session *session, char *words, size_t size);
+bool wmk_session_syscalls_warning(struct wmk_session *session, char *words, size_t size);
 /* -EALREADY when not active, and not stopped by wmk_session_full(). After the update: wmk_session_flush(). */
 int wmk_session_stop(struct wmk_session *session);
 /* A start that came to nothing: stopped, with nothing to be written. */
@@ -376,7 +376,7 @@ int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last
  * claims in restored rings are freed, at wmk_session_restore_end() and whenever the session is stopped or described.
  * -EINVAL, -E2BIG, -ENOMEM.
  */
-int wmk_tracing_before(struct wmk_tracing *tracing, const struct wmk_identity *is);
+int wmk_tracing_earlier_identities(struct wmk_tracing *tracing, const struct wmk_identity *is);
 
 /* Rings as a daemon's state tells them to the next. */
 struct wmk_restored_rings {

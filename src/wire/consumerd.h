@@ -2,7 +2,7 @@
 /*
  * consumerd.h - the messages between the session daemon and waymark-consumerd, and the objects in them.
  *
- *     session daemon (session/consumerd.h)        waymark-consumerd (consumer/server.h), <rundir>/consumer.sock
+ *     session daemon (sessiond/consumer_link.h)        waymark-consumerd (consumer/server.h), <rundir>/consumer.sock
  *     HELLO {WMK_CONSUMERD_GREETING, pid}    ──►          any other first message closes the connection
  *                                             ◄── HELLO {version, pid}         it is ready
  *     request, number, object [+ descriptor] ──►

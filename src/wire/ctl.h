@@ -86,7 +86,7 @@ enum wmk_ctl_rule_probe {
 	WMK_RULE_USER_PROBE_RETURN,
 };
 struct wmk_ctl_rule {
-	const char *pattern;         /* glob on provider:name, or on provider (see session/apps.h) */
+	const char *pattern;         /* glob on provider:name, or on provider (see session/apps/shard.h) */
 	struct wmk_list exclusions;  /* of const char *: globs */
 	uint32_t level_op;           /* enum wmk_ctl_level_op */
 	uint32_t level, level_to;    /* enum waymark_level; BETWEEN: both ends are in, level is the more severe one */

@@ -7,7 +7,7 @@
 #define WMK_DAEMONS_RIG_LINK_H
 
 #include "consumer/t/rig.h"
-#include "session/consumerd.h"
+#include "sessiond/consumer_link.h"
 
 #define LINK_MS 30000              /* for anything */
 

@@ -86,7 +86,7 @@ static void trace_close(void *trace)
 	((struct place *)trace)->traces_closed++;
 }
 
-static const struct wmk_outlet_ops outlet_ops = {
+static const struct wmk_consumer_port_ops outlet_ops = {
 	.trace_open = trace_open,
 	.metadata = metadata,
 	.rings_open = rings_open,
@@ -145,7 +145,7 @@ void place_prepare(struct place *place)
 	place->clocks.of[WMK_CLOCK_MONOTONIC] = (struct wmk_clock){
 		.kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" };
 	place->options =
-		(struct wmk_apps_options){ .size = sizeof(place->options), .rundir = place->rundir, .keep = true };
+		(struct wmk_shard_options){ .size = sizeof(place->options), .rundir = place->rundir, .keep = true };
 	if (!registered)
 		wmk_tracing_thread_begin();
 	registered = true;
@@ -188,7 +188,7 @@ int place_try(struct place *place)
 		err = session_open(place);
 	place->options.tracing = place->tracing;
 	if (err == 0)
-		err = wmk_apps_open(&place->options, &place->apps);
+		err = wmk_shard_open(&place->options, &place->apps);
 	return err;
 }
 
@@ -204,7 +204,7 @@ void place_close(struct place *place)
 
 	if (!place->refuse && place->session && wmk_session_trouble(place->session, words, sizeof(words)))
 		print_message("the session says: %s\n", words);
-	wmk_apps_close(place->apps);
+	wmk_shard_close(place->apps);
 	wmk_session_put(place->session);
 	wmk_tracing_close(place->tracing);
 	assert_int_equal(place->rings_open, place->rings_closed);
@@ -217,14 +217,14 @@ void place_switch(struct place *place, bool on)
 	assert_int_equal(wmk_session_lock(place->session), 0);
 	wmk_session_channel_switch(place->channels[0], on);
 	wmk_session_unlock(place->session);
-	wmk_apps_update(place->apps, place->session);
+	wmk_shard_update(place->apps, place->session);
 }
 
 void place_settle(struct place *place)
 {
 	uint64_t end = wmk_clock_monotonic() + 5000000000u;
 
-	while (wmk_apps_run_once(place->apps, 20) > 0)
+	while (wmk_shard_run_once(place->apps, 20) > 0)
 		if (wmk_clock_monotonic() > end)
 			fail_msg("the applications' side does not come to rest");
 }
@@ -342,7 +342,7 @@ int client_next(struct client *client, struct place *place)
 			return client->frame.type;
 		}
 		assert_int_equal(err, 0);
-		assert_true(wmk_apps_run_once(place->apps, 10) >= 0);
+		assert_true(wmk_shard_run_once(place->apps, 10) >= 0);
 		if (wmk_clock_monotonic() > end)
 			fail_msg("no message came in 5 s");
 	}

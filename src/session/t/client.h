@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * client.h - an application of the tests: speaks the protocol through the same code as libwaymark, well or badly, and
- * shares the thread with the wmk_apps, which it runs while it waits.
+ * shares the thread with the wmk_shard, which it runs while it waits.
  */
 #ifndef WMK_SESSION_T_CLIENT_H
 #define WMK_SESSION_T_CLIENT_H
 
-#include "session/apps.h"
+#include "session/apps/shard.h"
 
 struct client {
 	int socket;
@@ -33,8 +33,8 @@ struct place {
 	unsigned n_channels;
 	bool statedump;
 	unsigned max_apps;
-	struct wmk_apps_options options;
-	struct wmk_apps *apps;
+	struct wmk_shard_options options;
+	struct wmk_shard *apps;
 	uint64_t rings_id[4];            /* by stream class */
 	struct waymark_ring_set *sets[4];
 	unsigned rings_open, rings_closed, pokes, traces_open, traces_closed;
@@ -75,7 +75,7 @@ void client_hello_image(struct client *client, const char *name, uint64_t image)
 void client_event(struct client *client, uint32_t number, const char *provider, const char *name, unsigned n_fields);
 void client_u32(struct client *client, enum wmk_msg type, uint32_t value);
 void client_raw(struct client *client, const void *data, size_t len);
-/* Run the wmk_apps until a message comes, 5 s at most; its type, or 0: the connection was closed. */
+/* Run the wmk_shard until a message comes, 5 s at most; its type, or 0: the connection was closed. */
 int client_next(struct client *client, struct place *place);
 /* client_next(), and it must be this: ENABLE with these, or a message that is one number. */
 void client_expect_enable(struct client *client, struct place *place, uint32_t channel, uint32_t event, uint32_t id);
@@ -86,7 +86,7 @@ void client_register(struct client *client, struct place *place, const char *nam
 int open_fds(void);
 /* There are so many, in a moment: what came from others is closed by threads of its own. */
 void expect_fds(int n);
-/* Run the wmk_apps until nothing happens any more. */
+/* Run the wmk_shard until nothing happens any more. */
 void place_settle(struct place *place);
 
 #endif

@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "session/apps.h"
+#include "session/apps/shard.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 void fuzz_set_up(void);
@@ -21,7 +21,7 @@ static char rundir[] = "/tmp/waymark-fuzz-XXXXXX";
 static struct wmk_tracing *tracing;
 static struct wmk_session *session;
 static struct wmk_session_channel *channel;
-static struct wmk_apps *apps;
+static struct wmk_shard *apps;
 static unsigned inputs;
 
 static int something_open(void *data, const struct wmk_trace_info *info, void **trace)
@@ -63,7 +63,7 @@ static void no_answer(void *rings)
 		abort();
 }
 
-static const struct wmk_outlet_ops outlet = {
+static const struct wmk_consumer_port_ops outlet = {
 	.trace_open = something_open,
 	.metadata = metadata,
 	.rings_open = rings_open,
@@ -106,7 +106,7 @@ static void channel_switch(bool on)
 		abort();
 	wmk_session_channel_switch(channel, on);
 	wmk_session_unlock(session);
-	wmk_apps_update(apps, session);
+	wmk_shard_update(apps, session);
 }
 
 /* Classes stay as long as the tracing: it is made anew now and then. */
@@ -118,11 +118,11 @@ static void apps_restart(void)
 	const struct wmk_tracing_options trace = {
 		.size = sizeof(trace), .outlet = &outlet, .clocks = &clocks, .on_id = on_id
 	};
-	struct wmk_apps_options options = {
+	struct wmk_shard_options options = {
 		.size = sizeof(options), .rundir = rundir, .max_events = 100, .max_bytes = 100000, .max_queue = 20000
 	};
 
-	wmk_apps_close(apps);
+	wmk_shard_close(apps);
 	wmk_session_put(session);
 	wmk_tracing_close(tracing);
 	apps = NULL;
@@ -130,7 +130,7 @@ static void apps_restart(void)
 		abort();
 	session_make();
 	options.tracing = tracing;
-	if (wmk_apps_open(&options, &apps) != 0)
+	if (wmk_shard_open(&options, &apps) != 0)
 		abort();
 }
 
@@ -163,7 +163,7 @@ static int connected(void)
 
 static void rest(void)
 {
-	for (int i = 0; i < 1000 && wmk_apps_run_once(apps, 0) > 0; i++)
+	for (int i = 0; i < 1000 && wmk_shard_run_once(apps, 0) > 0; i++)
 		;
 }
 

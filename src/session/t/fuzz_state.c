@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "nowhere.h"
-#include "session/state.h"
+#include "session/recovery/state_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 void fuzz_set_up(void);

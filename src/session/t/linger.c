@@ -15,14 +15,14 @@
 
 #include <cmocka.h>
 
-#include "session/closer.h"
+#include "session/apps/deferred_close.h"
 
 #define LIMIT_S 60
 
 void wait_not_full(unsigned uid)
 {
 	alarm(LIMIT_S);
-	while (wmk_closer_is_full(uid))
+	while (wmk_deferred_close_is_full(uid))
 		sched_yield();
 	alarm(0);
 }

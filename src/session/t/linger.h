@@ -12,7 +12,7 @@
  * device here.
  */
 bool lingering(int *fd, int *peer);
-/* Until the user is not full any more (closer.h); with a limit. */
+/* Until the user is not full any more (deferred_close.h); with a limit. */
 void wait_not_full(unsigned uid);
 /* One byte and so many descriptors. */
 void send_fds(int to, char byte, const int *fds, unsigned n, int flags);

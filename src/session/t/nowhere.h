@@ -46,7 +46,7 @@ static int nowhere_nothing(void *rings, bool wait) { (void)rings; (void)wait; re
 static int nowhere_counts(void *rings, struct wmk_counts *sum) { (void)rings; (void)sum; return 0; }
 static void nowhere_done(void *rings) { (void)rings; }
 
-static const struct wmk_outlet_ops nowhere = {
+static const struct wmk_consumer_port_ops nowhere = {
 	.trace_open = nowhere_trace_open,
 	.metadata = nowhere_metadata,
 	.metadata_replace = nowhere_replace,

@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "client.h"
 #include "ring/set.h"
-#include "session/internal.h"
+#include "session/session_model.h"
 
 static void test_dialogue(void **state)
 {
@@ -29,7 +29,7 @@ static void test_dialogue(void **state)
 	struct wmk_welcome welcome;
 	struct wmk_channel_msg channel;
 	struct waymark_ring_set *set;
-	struct wmk_apps_stats stats;
+	struct wmk_shard_stats stats;
 	struct wmk_app_info info;
 
 	(void)state;
@@ -81,23 +81,23 @@ static void test_dialogue(void **state)
 	client_expect_enable(&a, &p, 0, 0, 3);
 	client_expect_u32(&a, &p, WMK_MSG_DONE, 9);
 
-	wmk_apps_stats(p.apps, &stats);
+	wmk_shard_stats(p.apps, &stats);
 	assert_int_equal(stats.apps_seen, 2);
 	assert_int_equal(stats.apps_connected, 2);
 	assert_int_equal(stats.apps_alive, 2);
 	assert_int_equal(stats.events_seen, 4);
 	assert_int_equal(stats.classes_enabled, 4);
-	assert_true(wmk_apps_get(p.apps, 0, &info));
+	assert_true(wmk_shard_get(p.apps, 0, &info));
 	assert_string_equal(info.name, "first?");
 	assert_int_equal(info.pid, getpid());
 	assert_int_equal(info.events, 3);
 	assert_int_equal(info.enabled, 3);
-	assert_true(wmk_apps_get(p.apps, 1, &info));
-	assert_false(wmk_apps_get(p.apps, 2, &info));
+	assert_true(wmk_shard_get(p.apps, 1, &info));
+	assert_false(wmk_shard_get(p.apps, 2, &info));
 	client_close(&a);
 	client_close(&b);
 	place_settle(&p);
-	wmk_apps_stats(p.apps, &stats);
+	wmk_shard_stats(p.apps, &stats);
 	assert_int_equal(stats.apps_connected, 0);
 	assert_int_equal(stats.apps_alive, 2);       /* a closed socket is no death */
 	place_close(&p);
@@ -175,20 +175,20 @@ static void test_switch(void **state)
 	client_register(&a, &p, "a", 2);
 	client_register(&b, &p, "b", 1);
 	place_switch(&p, false);
-	assert_int_equal(wmk_apps_sync(p.apps, 0), 2);
-	assert_true(wmk_apps_unanswered(p.apps, 1, &info));
+	assert_int_equal(wmk_shard_sync(p.apps, 0), 2);
+	assert_true(wmk_shard_unanswered(p.apps, 1, &info));
 	assert_int_equal(client_next(&a, &p), WMK_MSG_DISABLE);
 	assert_int_equal(client_next(&a, &p), WMK_MSG_DISABLE);
 	assert_int_equal(client_next(&a, &p), WMK_MSG_SYNC);
 	client_u32(&a, WMK_MSG_SYNCED, 99);              /* not what was asked */
 	client_u32(&a, WMK_MSG_SYNCED, 1);
 	place_settle(&p);
-	assert_true(wmk_apps_unanswered(p.apps, 0, &info));
+	assert_true(wmk_shard_unanswered(p.apps, 0, &info));
 	assert_string_equal(info.name, "b");
-	assert_false(wmk_apps_unanswered(p.apps, 1, &info));
+	assert_false(wmk_shard_unanswered(p.apps, 1, &info));
 	client_u32(&a, WMK_MSG_SYNCED, 2);
 	client_u32(&b, WMK_MSG_SYNCED, 2);
-	assert_int_equal(wmk_apps_sync(p.apps, 5000), 0);
+	assert_int_equal(wmk_shard_sync(p.apps, 5000), 0);
 	/* One that comes while the channel is off hears nothing; on again, all do, with the ids they had. */
 	client_close(&b);
 	client_connect(&b, &p);
@@ -203,7 +203,7 @@ static void test_switch(void **state)
 	/* an application that closes instead of answering is not waited for */
 	client_close(&a);
 	client_u32(&b, WMK_MSG_SYNCED, 3);
-	assert_int_equal(wmk_apps_sync(p.apps, 5000), 0);
+	assert_int_equal(wmk_shard_sync(p.apps, 5000), 0);
 	client_close(&b);
 	place_close(&p);
 }
@@ -221,18 +221,18 @@ static void test_asked_while_registering(void **state)
 	client_connect(&a, &p);
 	client_hello(&a, "a");
 	assert_int_equal(client_next(&a, &p), WMK_MSG_WELCOME);
-	assert_int_equal(wmk_apps_sync(p.apps, 0), 1);
-	assert_int_equal(wmk_apps_sync(p.apps, 0), 1);
+	assert_int_equal(wmk_shard_sync(p.apps, 0), 1);
+	assert_int_equal(wmk_shard_sync(p.apps, 0), 1);
 	client_event(&a, 0, "p", "e0", 1);
 	client_u32(&a, WMK_MSG_EVENTS_END, 7);
 	assert_int_equal(client_next(&a, &p), WMK_MSG_CHANNEL);
 	client_expect_enable(&a, &p, 0, 0, 0);
 	client_expect_u32(&a, &p, WMK_MSG_DONE, 7);
-	assert_true(wmk_apps_unanswered(p.apps, 0, &info));
+	assert_true(wmk_shard_unanswered(p.apps, 0, &info));
 	client_expect_u32(&a, &p, WMK_MSG_SYNC, 2);
 	client_u32(&a, WMK_MSG_SYNCED, 2);
 	place_settle(&p);
-	assert_false(wmk_apps_unanswered(p.apps, 0, &info));
+	assert_false(wmk_shard_unanswered(p.apps, 0, &info));
 	/* only then */
 	client_event(&a, 1, "p", "e1", 1);
 	client_u32(&a, WMK_MSG_EVENTS_END, 8);
@@ -249,7 +249,7 @@ static void test_asked_while_registering(void **state)
 static void test_death(void **state)
 {
 	struct place p;
-	struct wmk_apps_stats stats;
+	struct wmk_shard_stats stats;
 	struct wmk_app_info info;
 	int pipes[2], status;
 	char byte = 0;
@@ -296,23 +296,23 @@ static void test_death(void **state)
 		_exit(4);
 	}
 	assert_true(pid > 0);
-	while (wmk_apps_get(p.apps, 0, &info) == false || info.enabled == 0)
-		assert_true(wmk_apps_run_once(p.apps, 5000) > 0);
+	while (wmk_shard_get(p.apps, 0, &info) == false || info.enabled == 0)
+		assert_true(wmk_shard_run_once(p.apps, 5000) > 0);
 	place_settle(&p);
 	assert_int_equal(read(pipes[0], &byte, 1), 1);
-	wmk_apps_stats(p.apps, &stats);
+	wmk_shard_stats(p.apps, &stats);
 	assert_int_equal(stats.apps_dead, 0);
 	assert_true(info.alive);
 	assert_int_equal(info.pid, pid);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	place_settle(&p);
-	wmk_apps_stats(p.apps, &stats);
+	wmk_shard_stats(p.apps, &stats);
 	assert_int_equal(stats.apps_dead, 1);
 	assert_int_equal(stats.apps_alive, 0);
 	assert_int_equal(stats.claims_freed, 1);
 	assert_int_equal(p.sets[0]->ring[waymark_ring_set_cpus(p.sets[0])].ctl->claim, 0);
-	assert_true(wmk_apps_get(p.apps, 0, &info));
+	assert_true(wmk_shard_get(p.apps, 0, &info));
 	assert_false(info.alive);
 	assert_false(info.connected);
 	close(pipes[0]);
@@ -329,7 +329,7 @@ static void test_child_holds(void **state)
 	struct place p;
 	struct client c;
 	struct wmk_app_info info;
-	struct wmk_apps_stats stats;
+	struct wmk_shard_stats stats;
 
 	(void)state;
 	place_prepare(&p);
@@ -342,8 +342,8 @@ static void test_child_holds(void **state)
 		_exit(pause());
 	}
 	assert_true(program > 0);
-	while (!wmk_apps_get(p.apps, 0, &info))
-		assert_true(wmk_apps_run_once(p.apps, 5000) > 0);
+	while (!wmk_shard_get(p.apps, 0, &info))
+		assert_true(wmk_shard_run_once(p.apps, 5000) > 0);
 	const pid_t child = fork();
 	if (child == 0) {
 		alarm(60);
@@ -353,10 +353,10 @@ static void test_child_holds(void **state)
 	assert_int_equal(kill(program, SIGKILL), 0);
 	assert_int_equal(waitpid(program, NULL, 0), program);
 	place_settle(&p);
-	wmk_apps_stats(p.apps, &stats);
+	wmk_shard_stats(p.apps, &stats);
 	assert_int_equal(stats.apps_dead, 1);
 	assert_int_equal(stats.apps_connected, 0);
-	assert_int_equal(wmk_apps_run_once(p.apps, 0), 0);
+	assert_int_equal(wmk_shard_run_once(p.apps, 0), 0);
 	assert_int_equal(kill(child, SIGKILL), 0);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	place_close(&p);
@@ -376,7 +376,7 @@ static void test_again(void **state)
 {
 	struct place p;
 	struct client c;
-	struct wmk_apps_stats stats;
+	struct wmk_shard_stats stats;
 	unsigned before = 0;
 
 	(void)state;
@@ -391,7 +391,7 @@ static void test_again(void **state)
 			before = count_descriptors();
 	}
 	assert_int_equal(count_descriptors(), before);
-	wmk_apps_stats(p.apps, &stats);
+	wmk_shard_stats(p.apps, &stats);
 	assert_int_equal(stats.apps_seen, 20);
 	assert_int_equal(stats.apps_alive, 1);
 	assert_int_equal(stats.apps_refused, 0);
@@ -406,7 +406,7 @@ static void test_exec(void **state)
 {
 	struct place p;
 	struct client first, again, next;
-	struct wmk_apps_stats stats;
+	struct wmk_shard_stats stats;
 	struct waymark_ring_set *set;
 	struct wmk_welcome welcome;
 	struct wmk_app_info info;
@@ -431,7 +431,7 @@ static void test_exec(void **state)
 	client_connect(&again, &p);
 	client_hello_image(&again, "before", 5);
 	assert_int_equal(client_next(&again, &p), WMK_MSG_WELCOME);
-	wmk_apps_stats(p.apps, &stats);
+	wmk_shard_stats(p.apps, &stats);
 	assert_int_equal(stats.claims_freed, 0);
 	assert_int_equal(*claim, set->identity);
 	assert_int_equal(stats.apps_alive, 2);
@@ -439,13 +439,13 @@ static void test_exec(void **state)
 	client_connect(&next, &p);
 	client_hello_image(&next, "after", 6);
 	assert_int_equal(client_next(&next, &p), WMK_MSG_WELCOME);
-	wmk_apps_stats(p.apps, &stats);
+	wmk_shard_stats(p.apps, &stats);
 	assert_int_equal(stats.claims_freed, 1);
 	assert_int_equal(*claim, 0);
 	assert_int_equal(stats.apps_alive, 1);
 	assert_int_equal(stats.apps_dead, 2);
 	for (unsigned i = 0; i < 3; i++) {
-		assert_true(wmk_apps_get(p.apps, i, &info));
+		assert_true(wmk_shard_get(p.apps, i, &info));
 		assert_int_equal(info.alive, i == 2);
 		assert_int_equal(info.connected, i == 2);
 	}
@@ -461,7 +461,7 @@ static void test_exec(void **state)
 static void test_short_life(void **state)
 {
 	struct place p;
-	struct wmk_apps_stats stats;
+	struct wmk_shard_stats stats;
 	int status;
 
 	(void)state;
@@ -479,7 +479,7 @@ static void test_short_life(void **state)
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	place_settle(&p);
-	wmk_apps_stats(p.apps, &stats);
+	wmk_shard_stats(p.apps, &stats);
 	assert_int_equal(stats.apps_seen, 1);
 	assert_int_equal(stats.events_seen, 1);
 	assert_int_equal(stats.apps_alive, 0);
@@ -504,7 +504,7 @@ static void test_rundir(void **state)
 	char path[128];
 	snprintf(path, sizeof(path), "%s/%s", p.rundir, WMK_APP_SOCKET);
 	assert_int_equal(access(path, F_OK), 0);
-	wmk_apps_close(p.apps);
+	wmk_shard_close(p.apps);
 	assert_int_equal(access(path, F_OK), -1);
 	pid_t pid = fork();
 	if (pid == 0) {

@@ -29,7 +29,7 @@ struct scene {
 };
 
 /* `prepare` may narrow limits. The bad one has said HELLO when `name` is given. */
-static void scene_open(struct scene *s, const char *name, void (*prepare)(struct wmk_apps_options *))
+static void scene_open(struct scene *s, const char *name, void (*prepare)(struct wmk_shard_options *))
 {
 	s->fds = open_fds();
 	place_prepare(&s->place);
@@ -57,12 +57,12 @@ static void scene_close(struct scene *s)
 static void assert_dropped(struct scene *s, int error, const char *words)
 {
 	struct wmk_app_info info;
-	struct wmk_apps_stats stats;
+	struct wmk_shard_stats stats;
 
 	place_settle(&s->place);
-	wmk_apps_stats(s->place.apps, &stats);
+	wmk_shard_stats(s->place.apps, &stats);
 	assert_int_equal(stats.apps_dropped, 1);
-	assert_true(wmk_apps_get(s->place.apps, 0, &info));
+	assert_true(wmk_shard_get(s->place.apps, 0, &info));
 	assert_false(info.connected);
 	assert_int_equal(info.error, error);
 	assert_non_null(info.why);
@@ -105,12 +105,12 @@ static void test_half(void **state)
 	client_raw(&s.bad, &frame, sizeof(frame));
 	client_raw(&s.bad, "half", 4);
 	place_settle(&s.place);
-	assert_true(wmk_apps_get(s.place.apps, 0, &info));
+	assert_true(wmk_shard_get(s.place.apps, 0, &info));
 	assert_true(info.connected);                     /* it may be in a debugger; it costs nobody anything */
 	scene_close(&s);
 }
 
-static void short_hello(struct wmk_apps_options *o)
+static void short_hello(struct wmk_shard_options *o)
 {
 	o->hello_ms = 50;
 }
@@ -159,7 +159,7 @@ static void test_versions(void **state)
 {
 	const struct wmk_frame frame = { 0, WMK_MSG_HELLO, WMK_WIRE_VERSION + 1, 3, 0 };
 	struct wmk_hello hello = { .abi = WMK_WIRE_ABI + 1, .word_bits = 64, .name = "newer" };
-	struct wmk_apps_stats stats;
+	struct wmk_shard_stats stats;
 	struct wmk_app_info info;
 	struct scene s;
 
@@ -185,22 +185,22 @@ static void test_versions(void **state)
 	strcpy(hello.clock, "mine");
 	assert_int_equal(wmk_out_hello(&s.bad.out, &hello), 0);
 	expect_error(&s, WMK_MSG_REFUSED, EINVAL, "clock is 'mine'");
-	wmk_apps_stats(s.place.apps, &stats);
+	wmk_shard_stats(s.place.apps, &stats);
 	assert_int_equal(stats.apps_refused, 4);
 	assert_int_equal(stats.apps_seen, 0);
-	assert_true(wmk_apps_get(s.place.apps, 0, &info));
+	assert_true(wmk_shard_get(s.place.apps, 0, &info));
 	assert_string_equal(info.name, "newer");
 	assert_int_equal(info.error, EPROTONOSUPPORT);
 	assert_false(info.alive);
 	scene_close(&s);
 }
 
-static void few_events(struct wmk_apps_options *o)
+static void few_events(struct wmk_shard_options *o)
 {
 	o->max_events = 10;
 }
 
-static void few_bytes(struct wmk_apps_options *o)
+static void few_bytes(struct wmk_shard_options *o)
 {
 	o->max_bytes = 500;
 }
@@ -293,7 +293,7 @@ static void test_descriptors(void **state)
 			((struct wmk_frame *)(void *)s.bad.out.buf)->flags = 0;
 		assert_int_equal(wmk_out_send(&s.bad.out, s.bad.socket), 1);
 		assert_int_equal(client_next(&s.bad, &s.place), WMK_MSG_DONE);
-		/* a user with too many that are not closed yet loses the connection (closer.h) */
+		/* a user with too many that are not closed yet loses the connection (deferred_close.h) */
 		if (i % 100 == 99)
 			expect_fds(before);
 	}
@@ -349,7 +349,7 @@ static void test_refused_event(void **state)
 	client_u32(&s.bad, WMK_MSG_EVENT_GONE, 0);
 	client_u32(&s.bad, WMK_MSG_EVENTS_END, 1);
 	client_expect_u32(&s.bad, &s.place, WMK_MSG_DONE, 1);
-	assert_true(wmk_apps_get(s.place.apps, 0, &info));
+	assert_true(wmk_shard_get(s.place.apps, 0, &info));
 	assert_true(info.connected);
 	/* Once. */
 	client_u32(&s.bad, WMK_MSG_EVENT_GONE, 0);
@@ -357,7 +357,7 @@ static void test_refused_event(void **state)
 	scene_close(&s);
 }
 
-static void small_queue(struct wmk_apps_options *o)
+static void small_queue(struct wmk_shard_options *o)
 {
 	o->max_queue = 100000;
 }
@@ -382,7 +382,7 @@ static void test_not_reading(void **state)
 		assert_int_equal(client_next(&s.good, &s.place), WMK_MSG_DONE);
 		uint64_t took = wmk_clock_monotonic() - begin;
 		worst = took > worst ? took : worst;
-		assert_true(wmk_apps_get(s.place.apps, 0, &info));
+		assert_true(wmk_shard_get(s.place.apps, 0, &info));
 	}
 	print_message("answers took %llu us at most\n", (unsigned long long)worst / 1000);
 	assert_true(worst < 1000000000u);
@@ -396,14 +396,14 @@ static void test_many_connections(void **state)
 {
 	struct scene s;
 	struct client more[20];
-	struct wmk_apps_stats stats;
+	struct wmk_shard_stats stats;
 
 	(void)state;
 	scene_open(&s, NULL, NULL);
 	for (int i = 0; i < 20; i++)
 		client_connect(&more[i], &s.place);
 	place_settle(&s.place);
-	wmk_apps_stats(s.place.apps, &stats);
+	wmk_shard_stats(s.place.apps, &stats);
 	assert_int_equal(stats.apps_refused, 13);        /* 8 were taken, `bad` among them */
 	for (int i = 0; i < 20; i++)
 		client_close(&more[i]);
@@ -470,10 +470,10 @@ static void test_noise(void **state)
 			if (send(noise.socket, &frame, sizeof(frame), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
 			    send(noise.socket, bytes, frame.length, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 				break;
-			wmk_apps_run_once(s.place.apps, 0);
+			wmk_shard_run_once(s.place.apps, 0);
 		}
 		client_close(&noise);
-		wmk_apps_run_once(s.place.apps, 0);
+		wmk_shard_run_once(s.place.apps, 0);
 	}
 	client_u32(&s.bad, WMK_MSG_EVENTS_END, 5);
 	assert_int_equal(client_next(&s.bad, &s.place), WMK_MSG_DONE);

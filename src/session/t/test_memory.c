@@ -223,7 +223,7 @@ static void test_wire(void **state)
 /* All happens in this thread: what is not there now never comes. */
 static void settle(struct place *p)
 {
-	for (int i = 0; i < 1000 && wmk_apps_run_once(p->apps, 0) > 0; i++)
+	for (int i = 0; i < 1000 && wmk_shard_run_once(p->apps, 0) > 0; i++)
 		;
 }
 
@@ -338,7 +338,7 @@ static void commands_scene(void)
 
 	place_prepare(&p);
 	place_open(&p);
-	wmk_apps_close(p.apps);
+	wmk_shard_close(p.apps);
 	p.apps = NULL;
 	armed = true;
 	int err = wmk_session_create(p.tracing, &options, &session);
@@ -381,7 +381,7 @@ static void *shard_run(void *data)
 	for (int err = 0; err >= 0; armed = false) {
 		armed = atomic_load(&shard_armed);
 		atomic_store(&shard_knows, armed);
-		err = wmk_apps_run_once(p->apps, 5);
+		err = wmk_shard_run_once(p->apps, 5);
 	}
 	wmk_error(-EINVAL, "so that the chain is there");
 	wmk_tracing_thread_end();
@@ -415,7 +415,7 @@ static void update_scene(void)
 	atomic_store(&shard_armed, false);
 	assert_true(err == 0 || err == -ENOMEM);
 	assert_true(late.n <= 1);
-	wmk_apps_stop(p.apps);
+	wmk_shard_stop(p.apps);
 	pthread_join(thread, NULL);
 	client_close(&client);
 	wmk_arena_free(&arena);

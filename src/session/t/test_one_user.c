@@ -20,7 +20,7 @@
 
 #include "base/error.h"
 #include "client.h"
-#include "session/internal.h"
+#include "session/session_model.h"
 
 #define OTHER 61002u                 /* a user that no machine has */
 #define OTHERS 4u
@@ -113,7 +113,7 @@ static void assert_too_much(struct scene *s, unsigned i)
 {
 	struct wmk_app_info info;
 
-	assert_true(wmk_apps_get(s->place.apps, i, &info));
+	assert_true(wmk_shard_get(s->place.apps, i, &info));
 	assert_int_equal(info.uid, OTHER);
 	assert_false(info.connected);
 	assert_int_equal(info.error, ENOBUFS);
@@ -129,7 +129,7 @@ static void test_one_users_memory(void **state)
 {
 	static void (*const more[])(struct client *client, unsigned turn) = { more_questions, more_of_it };
 	struct client other[OTHERS];
-	struct wmk_apps_stats stats;
+	struct wmk_shard_stats stats;
 	struct scene s;
 
 	(void)state;
@@ -140,11 +140,11 @@ static void test_one_users_memory(void **state)
 		for (unsigned i = 0; i < OTHERS; i++)
 			other_connect(&s, &other[i]);
 		for (unsigned turn = 0; turn < 100000; turn++) {
-			wmk_apps_stats(s.place.apps, &stats);
+			wmk_shard_stats(s.place.apps, &stats);
 			if (stats.apps_dropped == OTHERS)
 				break;
 			more[m](&other[turn % OTHERS], turn / OTHERS);
-			wmk_apps_run_once(s.place.apps, 0);
+			wmk_shard_run_once(s.place.apps, 0);
 			client_u32(&s.roots, WMK_MSG_EVENTS_END, turn);
 			client_expect_u32(&s.roots, &s.place, WMK_MSG_DONE, turn);
 		}

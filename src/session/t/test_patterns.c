@@ -26,7 +26,7 @@ static void test_patterns(void **state)
 						 { WMK_LIBRARY_PROVIDER, "load" } };
 	struct place p;
 	struct client c;
-	struct wmk_apps_stats stats;
+	struct wmk_shard_stats stats;
 
 	(void)state;
 	place_prepare(&p);
@@ -53,7 +53,7 @@ static void test_patterns(void **state)
 	assert_int_equal(wmk_tracing_matching(p.tracing, "!*:secret"), 1);
 	assert_int_equal(wmk_tracing_matching(p.tracing, "nosuch:*"), 0);
 	assert_int_equal(wmk_tracing_matching(p.tracing, "*"), 4);
-	wmk_apps_stats(p.apps, &stats);
+	wmk_shard_stats(p.apps, &stats);
 	assert_int_equal(stats.events_seen, 4);          /* the tracer's own does not count */
 	assert_int_equal(stats.classes_enabled, 2);
 	client_close(&c);

@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "ring/record_header.h"
 #include "schema/schema.h"
-#include "session/internal.h"
+#include "session/session_model.h"
 #include "world.h"
 
 #define KEPT_MAX 8u
@@ -387,9 +387,9 @@ static void test_claims(void **state)
 	world_prepare(&next);
 	next.options.first_rings_id = kept.last_rings;
 	world_open(&next, 1);
-	assert_int_equal(wmk_tracing_before(next.tracing, &one), 0);
-	assert_int_equal(wmk_tracing_before(next.tracing, &two), 0);
-	assert_int_equal(wmk_tracing_before(next.tracing, &lie), -EINVAL);
+	assert_int_equal(wmk_tracing_earlier_identities(next.tracing, &one), 0);
+	assert_int_equal(wmk_tracing_earlier_identities(next.tracing, &two), 0);
+	assert_int_equal(wmk_tracing_earlier_identities(next.tracing, &lie), -EINVAL);
 	struct wmk_session *s = restore(&next);
 
 	assert_int_equal(wmk_session_restore_end(s), 0);
@@ -549,8 +549,8 @@ static void test_identities(void **state)
 	wmk_tracing_thread_begin();
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(wmk_tracing_open(&w.options, &tracing[i]), 0);
-		assert_int_equal(wmk_slot_take(tracing[i], &slot[i], &generation[i]), 0);
-		wmk_slot_give(tracing[i], slot[i]);
+		assert_int_equal(wmk_slot_claim(tracing[i], &slot[i], &generation[i]), 0);
+		wmk_slot_release(tracing[i], slot[i]);
 	}
 	assert_int_equal(slot[0], slot[1]);
 	assert_int_not_equal(generation[0], generation[1]);

@@ -20,7 +20,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "session/internal.h"
+#include "session/session_model.h"
 #include "world.h"
 
 /* ── the model ───────────────────────────────────────────────────────────────────────────────────────── */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_sharing.c - programs that come one by one, while all threads of a daemon sleep: the kernel always wakes who has
- * watched the socket longest, and still the threads share them (gate.h).
+ * watched the socket longest, and still the threads share them (app_accept.h).
  */
 #include <dirent.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "session/internal.h"
+#include "session/session_model.h"
 #include "world.h"
 
 #define PROGRAMS 80u
@@ -112,12 +112,12 @@ static unsigned threads_find(struct thread *threads)
 	return n;
 }
 
-static void wait_accepted(const struct wmk_gate *gate, unsigned n)
+static void wait_accepted(const struct wmk_accept *gate, unsigned n)
 {
 	const uint64_t end = wmk_clock_monotonic() + LIMIT_NS;
-	struct wmk_gate_stats stats;
+	struct wmk_accept_stats stats;
 
-	for (wmk_gate_stats(gate, &stats); stats.accepted != n; wmk_gate_stats(gate, &stats)) {
+	for (wmk_accept_stats(gate, &stats); stats.accepted != n; wmk_accept_stats(gate, &stats)) {
 		if (wmk_clock_monotonic() > end)
 			fail_msg("%llu of %u programs were accepted", (unsigned long long)stats.accepted, n);
 		usleep(100);
@@ -147,33 +147,33 @@ static int listener_make(void)
 	return listener;
 }
 
-static int not_mine(void *data, unsigned shard, const struct wmk_guest *guest)
+static int not_mine(void *data, unsigned shard, const struct wmk_app_conn *guest)
 {
 	struct world *w = data;
 
-	return wmk_apps_take(w->shards[shard], guest);
+	return wmk_shard_take(w->shards[shard], guest);
 }
 
 static void one_by_one(void **state)
 {
 	struct thread threads[THREADS_MAX], before[THREADS_MAX];
 	unsigned n, working = 0;
-	struct wmk_gate *gate;
+	struct wmk_accept *gate;
 	struct world w;
 	char byte = 0;
 
 	(void)state;
 	world_prepare(&w);
 	world_open(&w, SHARDS);
-	const struct wmk_gate_options options = { .size = sizeof(options),
+	const struct wmk_accept_options options = { .size = sizeof(options),
 						  .listener = listener_make(),
 						  .only = (uid_t)-1,
 						  .n_shards = SHARDS,
 						  .take = not_mine,
 						  .data = &w };
-	assert_int_equal(wmk_gate_open(&options, &gate), 0);
+	assert_int_equal(wmk_accept_open(&options, &gate), 0);
 	for (unsigned i = 0; i < SHARDS; i++)
-		assert_int_equal(wmk_apps_listen(w.shards[i], gate, i), 0);
+		assert_int_equal(wmk_shard_listen(w.shards[i], gate, i), 0);
 	n = threads_find(threads);
 	wait_asleep(threads, n);
 	memcpy(before, threads, sizeof(before));
@@ -188,7 +188,7 @@ static void one_by_one(void **state)
 	assert_int_equal(working, SHARDS);
 	for (unsigned i = 0; i < SHARDS; i++)
 		world_shard_close(&w, i);
-	wmk_gate_close(gate);
+	wmk_accept_close(gate);
 	close(options.listener);
 	world_close(&w);
 }

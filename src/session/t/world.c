@@ -195,7 +195,7 @@ static void trace_close(void *data)
 	pthread_mutex_unlock(&w->lock);
 }
 
-static const struct wmk_outlet_ops outlet_ops = {
+static const struct wmk_consumer_port_ops outlet_ops = {
 	.trace_open = trace_open,
 	.metadata = metadata,
 	.rings_open = rings_open,
@@ -275,10 +275,10 @@ void world_wait(struct world *w, const _Atomic unsigned *counter, unsigned value
 
 static void *shard_run(void *data)
 {
-	struct wmk_apps *apps = data;
+	struct wmk_shard *apps = data;
 
 	wmk_tracing_thread_begin();
-	while (wmk_apps_run_once(apps, -1) >= 0)
+	while (wmk_shard_run_once(apps, -1) >= 0)
 		;
 	wmk_tracing_thread_end();
 	return NULL;
@@ -286,16 +286,16 @@ static void *shard_run(void *data)
 
 static void accepted(struct world *w, int socket)
 {
-	struct wmk_guest guest = { .socket = socket };
+	struct wmk_app_conn guest = { .socket = socket };
 	socklen_t len = sizeof(guest.cred);
 
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &guest.cred, &len) != 0)
 		abort();
 	pthread_mutex_lock(&w->lock);
-	struct wmk_apps *apps = w->shards[(unsigned)guest.cred.pid % w->n_shards];
+	struct wmk_shard *apps = w->shards[(unsigned)guest.cred.pid % w->n_shards];
 
 	if (apps)
-		wmk_apps_take(apps, &guest);
+		wmk_shard_take(apps, &guest);
 	else
 		close(socket);
 	pthread_mutex_unlock(&w->lock);
@@ -355,11 +355,11 @@ void world_open(struct world *w, unsigned n_shards)
 	assert_int_equal(wmk_tracing_open(&w->options, &w->tracing), 0);
 	w->n_shards = n_shards;
 	for (unsigned i = 0; i < n_shards; i++) {
-		const struct wmk_apps_options options = {
+		const struct wmk_shard_options options = {
 			.size = sizeof(options), .tracing = w->tracing, .on_app = on_app, .data = w,
 		};
 
-		assert_int_equal(wmk_apps_open(&options, &w->shards[i]), 0);
+		assert_int_equal(wmk_shard_open(&options, &w->shards[i]), 0);
 		assert_int_equal(pthread_create(&w->threads[i], NULL, shard_run, w->shards[i]), 0);
 	}
 	listen_here(w);
@@ -368,7 +368,7 @@ void world_open(struct world *w, unsigned n_shards)
 
 void world_shard_close(struct world *w, unsigned i)
 {
-	struct wmk_apps *apps;
+	struct wmk_shard *apps;
 
 	pthread_mutex_lock(&w->lock);
 	apps = w->shards[i];
@@ -376,9 +376,9 @@ void world_shard_close(struct world *w, unsigned i)
 	pthread_mutex_unlock(&w->lock);
 	if (!apps)
 		return;
-	wmk_apps_stop(apps);
+	wmk_shard_stop(apps);
 	pthread_join(w->threads[i], NULL);
-	wmk_apps_close(apps);
+	wmk_shard_close(apps);
 }
 
 void world_close(struct world *w)

@@ -16,7 +16,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "session/apps.h"
+#include "session/apps/shard.h"
 
 #define WORLD_KEYS 64u
 #define WORLD_EVENTS 12u
@@ -122,7 +122,7 @@ struct world {
 	struct wmk_tracing *tracing;
 	char rundir[64];
 	unsigned n_shards;
-	struct wmk_apps *shards[WORLD_SHARDS];   /* NULL: closed */
+	struct wmk_shard *shards[WORLD_SHARDS];   /* NULL: closed */
 	pthread_t threads[WORLD_SHARDS], acceptor;
 	int listener, stop[2];
 	pthread_mutex_t lock;            /* of changes to what follows */

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * app_barrier.c - a command's round over the applications of all shards (see tracing.h: session first, applications second).
+ *
+ *     command's thread                       shard's thread
+ *     post to each shard ──────────────────► compare each application with the session, ask those that were told something, or are
+ *                                            registering: SYNC, behind what registering brings
+ *     wait, a moment at a time               count who has answered, after each turn
+ *        nothing new: look ────────────────► are those that are left stopped, or at rest? then nobody waits for them
+ *
+ * The round ends when every shard has reported. What is shared (struct barrier) is under its own lock, taken for moments
+ * only.
+ */
+#include "session/session_model.h"
+
+#include "base/clock.h"
+#include "base/cond.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_FIRST_MS 1
+#define LOOK_MS 20
+/* nobody runs for so long who was woken, however busy the machine is: it would be about to */
+#define REST_MS 50
+#define THREADS_OF_ONE 64u           /* who has more is not said to rest */
+#define THREADS_AT_ONCE 256u         /* looked at in one turn of a shard, which has others to hear */
+#define OTHERS_MS 1000u              /* for applications of users other than root and the session's owner */
+
+struct barrier {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct wmk_session *session;
+	unsigned left;                   /* shards that have not reported */
+	unsigned looking;                /* jobs on their way */
+	bool late;                       /* the deadline is over: report as it is */
+	bool others_late;                /* that for other users' applications is over */
+	struct wmk_list *unanswered;
+	struct wmk_arena *arena;
+};
+
+struct shard_barrier {
+	struct wmk_shard_job apply, look;
+	struct wmk_shard *apps;
+	struct barrier_part part;
+	bool reported;                   /* under the update's lock */
+};
+
+static struct shard_barrier *round_of(struct barrier_part *part)
+{
+	return wmk_container_of(part, struct shard_barrier, part);
+}
+
+/* ── in the shard ────────────────────────────────────────────────────────────────────────────────────── */
+
+static void report(struct barrier_part *part)
+{
+	struct barrier *u = part->update;
+
+	pthread_mutex_lock(&u->lock);
+	round_of(part)->reported = true;
+	u->left--;
+	pthread_cond_signal(&u->changed);
+	pthread_mutex_unlock(&u->lock);
+}
+
+static bool all_answered(const struct wmk_shard *apps, uint32_t number)
+{
+	for (const struct app *app = apps->app; app; app = app->next)
+		if (!wmk_app_answers(app, number))
+			return false;
+	return true;
+}
+
+static void part_remove(struct wmk_shard *apps, struct barrier_part *part)
+{
+	struct barrier_part **at = &apps->updates;
+
+	while (*at != part)
+		at = &(*at)->next;
+	*at = part->next;
+}
+
+void wmk_barriers_check(struct wmk_shard *apps)
+{
+	for (struct barrier_part *part = apps->updates, *next; part; part = next) {
+		next = part->next;
+		if (all_answered(apps, part->number)) {
+			part_remove(apps, part);
+			report(part);
+		}
+	}
+}
+
+static void apply_run(struct wmk_shard *apps, struct wmk_shard_job *job)
+{
+	struct shard_barrier *round = wmk_container_of(job, struct shard_barrier, apply);
+	uint32_t number = ++apps->sync;
+
+	wmk_shard_update(apps, round->part.update->session);
+	for (struct app *app = apps->app; app; app = app->next)
+		if (app->state == APP_ADMITTED && (app->told || app->sync_first || !app->complete))
+			wmk_app_ask(app, number);
+	round->part.number = number;
+	round->part.next = apps->updates;
+	apps->updates = &round->part;
+	wmk_barriers_check(apps);
+}
+
+static bool is_stopped(const struct app *app)
+{
+	uint64_t start_time;
+	pid_t parent;
+	char state = 0;
+
+	return wmk_process_stat(app->pid, &parent, &start_time, &state) && (state == 'T' || state == 't');
+}
+
+/*
+ * It has what it was asked, or no room for it, and for a while none of its threads ran or wanted to: what could make it
+ * answer is not ours. (In a later round it may have run since.)
+ */
+static bool is_asleep(struct app *app, unsigned *budget)
+{
+	const int64_t now = wmk_clock_ms();
+	uint64_t turns;
+	const bool rests = wmk_process_is_idle(app->pid, budget, &turns);
+
+	if (!rests || !app->idle_since || turns != app->idle_turns) {
+		app->idle_since = rests ? now : 0;
+		app->idle_turns = turns;
+	}
+	return rests && now - app->idle_since >= REST_MS;
+}
+
+/* Something of it is to be read, or it has read something: it is we who have not come to it yet. */
+static bool is_heard_next(const struct app *app)
+{
+	struct pollfd fd = { .fd = app->socket, .events = (short)(app->writing ? POLLIN | POLLOUT : POLLIN) };
+
+	return poll(&fd, 1, 0) != 0;
+}
+
+/*
+ * Of a round, or one after it, who is found stopped or at rest is not looked at again; so all get their turn, however
+ * many there are. Rest takes a while to show: of those that were asked just now it is not looked for.
+ */
+static bool is_held(struct app *app, uint32_t number, int64_t now, unsigned *budget)
+{
+	if ((int32_t)(app->held_in - number) >= 0 && app->held_in)
+		return true;
+	if (*budget == 0 || is_heard_next(app)) {
+		app->idle_since = 0;
+		return false;
+	}
+	unsigned threads = *budget < THREADS_OF_ONE ? *budget : THREADS_OF_ONE;
+	const unsigned before = threads;
+	const bool is = is_stopped(app) || (now - app->asked_at >= LOOK_MS && is_asleep(app, &threads));
+
+	*budget -= before - threads > 0 ? before - threads : 1;
+	if (is)
+		app->held_in = number;
+	return is;
+}
+
+static bool is_of_others(const struct barrier *u, const struct app *app)
+{
+	return app->uid != 0 && app->uid != u->session->uid;
+}
+
+/*
+ * Of those that have not answered: may one do so soon? Who has missed a whole deadline is not waited for until it
+ * answers in time again: one that says nothing, or always too late, would delay every command.
+ */
+static bool somebody_is_left(struct wmk_shard *apps, const struct barrier *u, uint32_t number, bool others_late)
+{
+	unsigned budget = THREADS_AT_ONCE;
+	const int64_t now = wmk_clock_ms();
+	bool left = false;
+
+	for (struct app *app = apps->app; app; app = app->next) {
+		if (wmk_app_answers(app, number) || app->missed || (others_late && is_of_others(u, app)) ||
+		    is_held(app, number, now, &budget))
+			continue;
+		left = true;
+		if (now - app->asked_at < LOOK_MS)
+			break;           /* it may well answer; the others are looked at when it has had time to */
+	}
+	return left;
+}
+
+/* The round ends: who has not answered is named. */
+static void leave(struct wmk_shard *apps, struct barrier *u, uint32_t number)
+{
+	for (struct app *app = apps->app; app; app = app->next) {
+		struct wmk_ctl_app is, *listed;
+
+		if (wmk_app_answers(app, number))
+			continue;
+		app->missed |= u->late || (u->others_late && is_of_others(u, app));
+		if (u->unanswered && wmk_app_describe(app, &(struct wmk_describing){ .arena = u->arena }, &is) == 0 &&
+		    (listed = wmk_arena_append(u->arena, u->unanswered, sizeof(*listed))) != NULL)
+			*listed = is;
+	}
+}
+
+static void look_run(struct wmk_shard *apps, struct wmk_shard_job *job)
+{
+	struct shard_barrier *round = wmk_container_of(job, struct shard_barrier, look);
+	struct barrier *u = round->part.update;
+
+	pthread_mutex_lock(&u->lock);
+	const bool late = u->late, others_late = u->others_late;
+	pthread_mutex_unlock(&u->lock);
+	/* (it is this thread that reports) */
+	const bool ends = !round->reported && (late || !somebody_is_left(apps, u, round->part.number, others_late));
+
+	pthread_mutex_lock(&u->lock);
+	if (ends) {
+		leave(apps, u, round->part.number);
+		part_remove(apps, &round->part);
+		round->reported = true;
+		u->left--;
+	}
+	u->looking--;
+	pthread_cond_signal(&u->changed);
+	pthread_mutex_unlock(&u->lock);  /* from here on the command's thread may go on, and the round with it */
+}
+
+void wmk_barriers_abandon(struct wmk_shard *apps)
+{
+	while (apps->updates) {
+		struct barrier_part *part = apps->updates;
+
+		apps->updates = part->next;
+		report(part);
+	}
+}
+
+/* ── in the command's thread ─────────────────────────────────────────────────────────────────────────── */
+
+static struct shard_barrier *rounds_post(struct wmk_tracing *tracing, struct barrier *u, unsigned *n)
+{
+	struct shard_barrier *rounds;
+
+	pthread_mutex_lock(&tracing->lock);      /* no shard goes meanwhile */
+	*n = tracing->n_shards;
+	rounds = calloc(*n + 1, sizeof(*rounds));
+	u->left = *n;
+	for (unsigned i = 0; rounds && i < *n; i++) {
+		rounds[i].apply.run = apply_run;
+		rounds[i].look.run = look_run;
+		rounds[i].apps = tracing->shards[i];
+		rounds[i].part.update = u;
+		wmk_shard_post(rounds[i].apps, &rounds[i].apply);
+	}
+	pthread_mutex_unlock(&tracing->lock);
+	return rounds;
+}
+
+/* Under the update's lock, which is given up meanwhile. False: nothing changed for a moment. */
+static bool wait_a_moment(struct barrier *u, unsigned ms)
+{
+	const struct timespec end = wmk_deadline((int)ms);
+
+	return pthread_cond_timedwait(&u->changed, &u->lock, &end) == 0;
+}
+
+static void look_at_all(struct barrier *u, struct shard_barrier *rounds, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (!rounds[i].reported) {       /* its shard cannot go before it has */
+			u->looking++;
+			wmk_shard_post(rounds[i].apps, &rounds[i].look);
+		}
+}
+
+int wmk_tracing_update(struct wmk_tracing *tracing, struct wmk_session *session, int timeout_ms,
+		       struct wmk_list *unanswered, struct wmk_arena *arena)
+{
+	struct barrier u = {
+		.lock = PTHREAD_MUTEX_INITIALIZER, .session = session, .unanswered = unanswered, .arena = arena
+	};
+	const uint64_t begin = wmk_clock_monotonic();
+	unsigned n, ms = LOOK_FIRST_MS;
+
+	wmk_cond_init(&u.changed);
+	struct shard_barrier *rounds = rounds_post(tracing, &u, &n);
+
+	pthread_mutex_lock(&u.lock);
+	while (rounds && (u.left > 0 || u.looking > 0)) {
+		if (wait_a_moment(&u, ms) || u.looking > 0)
+			continue;
+		ms = ms < LOOK_MS / 2 ? 2 * ms : LOOK_MS;
+		const uint64_t waited_ms = (wmk_clock_monotonic() - begin) / 1000000;
+
+		u.late = waited_ms >= (unsigned)timeout_ms;
+		u.others_late = waited_ms >= OTHERS_MS;
+		look_at_all(&u, rounds, n);
+	}
+	pthread_mutex_unlock(&u.lock);
+	pthread_mutex_destroy(&u.lock);
+	pthread_cond_destroy(&u.changed);
+	free(rounds);
+	return rounds ? 0 : wmk_error(-ENOMEM, "no memory to ask the applications");
+}
+
+/* ── lists ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct app_listing {
+	pthread_mutex_t lock;
+	pthread_cond_t done;
+	unsigned left;
+	int err;
+	uid_t who;
+	struct wmk_list *apps;
+	struct wmk_describing how;
+};
+
+struct list_job {
+	struct wmk_shard_job job;
+	struct app_listing *listing;
+};
+
+static int list_one(struct app_listing *l, struct app *app)
+{
+	const struct wmk_ctl_list_apps *what = l->how.what;
+	struct wmk_ctl_app is, *listed;
+
+	if (app->state != APP_ADMITTED || (l->who != (uid_t)-1 && app->uid != l->who) ||
+	    (what->pid && what->pid != (uint64_t)app->pid))
+		return 0;
+	int err = wmk_app_describe(app, &l->how, &is);
+
+	if (err < 0 || (what->pattern && *what->pattern && is.events.n == 0))
+		return err;
+	listed = wmk_arena_append(l->how.arena, l->apps, sizeof(*listed));
+	if (!listed)
+		return -ENOMEM;
+	*listed = is;
+	return 0;
+}
+
+static void list_run(struct wmk_shard *apps, struct wmk_shard_job *job)
+{
+	struct app_listing *l = wmk_container_of(job, struct list_job, job)->listing;
+
+	pthread_mutex_lock(&l->lock);
+	for (struct app *app = apps->app; app && l->err == 0; app = app->next)
+		l->err = list_one(l, app);
+	l->left--;
+	pthread_cond_signal(&l->done);
+	pthread_mutex_unlock(&l->lock);
+}
+
+int wmk_tracing_list_apps(struct wmk_tracing *tracing, const struct wmk_ctl_list_apps *what, uid_t who, uid_t whose,
+			  struct wmk_list *apps, struct wmk_arena *arena)
+{
+	struct app_listing l = { .lock = PTHREAD_MUTEX_INITIALIZER,
+			     .done = PTHREAD_COND_INITIALIZER,
+			     .who = who,
+			     .apps = apps,
+			     .how = { .arena = arena, .what = what, .whose = whose } };
+	struct list_job *jobs;
+
+	if (what->events) {
+		l.how.known = calloc(WMK_DESCRIBED, sizeof(*l.how.known));
+		if (!l.how.known)
+			return wmk_error(-ENOMEM, "no memory to list the applications");
+	}
+
+	pthread_mutex_lock(&tracing->lock);
+	jobs = calloc(tracing->n_shards + 1, sizeof(*jobs));
+	l.left = jobs ? tracing->n_shards : 0;
+	for (unsigned i = 0; i < l.left; i++) {
+		jobs[i].job.run = list_run;
+		jobs[i].listing = &l;
+	}
+	for (unsigned i = 0; jobs && i < tracing->n_shards; i++)
+		wmk_shard_post(tracing->shards[i], &jobs[i].job);
+	pthread_mutex_unlock(&tracing->lock);
+	pthread_mutex_lock(&l.lock);
+	while (l.left > 0)
+		pthread_cond_wait(&l.done, &l.lock);
+	pthread_mutex_unlock(&l.lock);
+	pthread_mutex_destroy(&l.lock);
+	pthread_cond_destroy(&l.done);
+	free(jobs);
+	free(l.how.known);
+	return jobs ? l.err : wmk_error(-ENOMEM, "no memory to list the applications");
+}

@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * app_conn.c - one application: what it says and what it is told (see the dialogue in wire/wire.h). Nothing that it does
+ * blocks, and what it makes us keep is bounded; whoever breaks a bound or the protocol loses the connection, and
+ * records on as far as it was told.
+ */
+#include "session/session_model.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "session/apps/deferred_close.h"
+#include "session/apps/unrecorded.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TIMELY_MS 1000               /* who has missed a deadline is waited for again when it answers so soon */
+#define PIECE 65536u                 /* of what is kept: so much is everybody's, and told to nobody */
+#define FRAMES_AT_ONCE 64            /* receptions dealt with before the others have their turn */
+
+void wmk_app_notify(struct app *app)
+{
+	const struct wmk_shard_options *o = &app->apps->options;
+
+	if (!o->on_app)
+		return;
+	if (app->record)
+		o->on_app(o->data, &app->record->info);
+	else if (app->slot)              /* of those past RECORDS_MAX, no more is kept */
+		o->on_app(o->data, &(struct wmk_app_info){ .pid = app->pid, .uid = app->uid, .name = "?",
+							   .connected = app->socket >= 0, .alive = !app->dead });
+}
+
+/*
+ * `last`: the connection ends with this, which matters more than what was said before; else the first that was said
+ * is kept.
+ */
+static void record_error(struct app *app, int err, const char *words, bool last)
+{
+	struct app_record *r = app->record;
+
+	if (!r || (r->info.error && !last))
+		return;
+	r->info.complained = false;
+	r->info.error = err < 0 ? -err : err;
+	wmk_error_format(r->why, sizeof(r->why), "%s", words);
+	r->info.why = r->why;
+}
+
+static void events_free(struct app *app)
+{
+	free(app->events);
+	free(app->fresh);
+	app->events = NULL;
+	app->fresh = NULL;
+	app->n_events = app->cap_events = app->live_events = app->n_fresh = app->cap_fresh = 0;
+}
+
+/* Of what it makes grow, in whole pieces: messages half come or not read yet, its events, what it was told of them. */
+static size_t bytes_kept(const struct app *app)
+{
+	size_t bytes = app->in.cap + app->out.cap + app->cap_events * sizeof(*app->events) +
+		       app->cap_fresh * sizeof(*app->fresh);
+
+	for (uint32_t i = 0; i < app->n_channels; i++)
+		bytes += app->channels[i].n_words * sizeof(uint64_t) + app->channels[i].n_filters * sizeof(uint64_t);
+	return bytes - bytes % PIECE;
+}
+
+/*
+ * Each connection has bounds of its own; but a user may have thousands, and together they would have all memory. True:
+ * his have too much now, and it is this one that has grown.
+ */
+static bool keeps_too_much(struct app *app)
+{
+	const size_t was = app->kept, is = bytes_kept(app);
+
+	if (!app->gate || is == was)
+		return false;
+	app->kept = is;
+	return wmk_accept_keeps(app->gate, app->uid, was, is) > app->apps->options.max_kept && is > was;
+}
+
+void wmk_app_close(struct app *app, int err)
+{
+	char words[256];
+
+	if (app->socket < 0)
+		return;
+	if (err < 0) {
+		record_error(app, err, wmk_error_text(words, sizeof(words)), true);
+		if (app->state == APP_ADMITTED)
+			wmk_unrecorded_app(app, WMK_UNRECORDED_DROPPED, 0, words);
+		app->apps->stats.apps_dropped += app->state == APP_ADMITTED;
+	}
+	app->apps->stats.apps_connected -= app->state == APP_ADMITTED;
+	app->state = APP_CLOSED;
+	app->apps->some_left = true;
+	wmk_shard_unwatch_socket(app->apps, app->socket, app->uid);
+	app->socket = -1;
+	wmk_in_free(&app->in);
+	wmk_out_free(&app->out);
+	events_free(app);
+	keeps_too_much(app);             /* less than before, in any case */
+	if (app->record)
+		app->record->info.connected = false;
+	wmk_app_notify(app);
+}
+
+void wmk_app_flush(struct app *app)
+{
+	if (app->socket < 0)
+		return;
+	int sent = wmk_out_send(&app->out, app->socket);
+	if (sent < 0 && sent != -EPIPE && sent != -ECONNRESET) {
+		wmk_app_close(app, wmk_error(sent, "cannot send to the application"));
+		return;
+	}
+	/* A peer that is gone may have said something before: what it said is read, then comes the end of file. */
+	if (sent < 0)
+		wmk_out_free(&app->out);
+	if (sent == 0 && wmk_out_queued(&app->out) > app->apps->options.max_queue) {
+		wmk_app_close(app, wmk_error_said(-ENOBUFS,
+					     "the application does not read what it is told: %zu bytes are waiting",
+					     wmk_out_queued(&app->out)));
+		return;
+	}
+	wmk_out_idle(&app->out);
+	if (keeps_too_much(app)) {
+		wmk_app_close(app, wmk_error_said(-ENOBUFS,
+						  "the programs of user %u send more than is kept for all of one "
+						  "user's: %llu bytes",
+						  (unsigned)app->uid, (unsigned long long)app->apps->options.max_kept));
+		return;
+	}
+	bool writing = sent == 0;
+	if (writing != app->writing && wmk_shard_watch(app->apps, app->socket, &app->socket_source, false, writing) == 0)
+		app->writing = writing;
+}
+
+void wmk_app_refuse(struct app *app, uint32_t request, int err, const char *words)
+{
+	if (app->state == APP_SILENT)
+		app->apps->stats.apps_refused++;
+	record_error(app, err, words, true);
+	wmk_unrecorded_app(app, WMK_UNRECORDED_REFUSED, 0, words);
+	if (app->record)
+		app->record->info.alive = false;         /* it is not watched any more */
+	if (wmk_out_error(&app->out, WMK_MSG_REFUSED, request, err, words) == 0)
+		wmk_out_send(&app->out, app->socket);    /* into an empty socket buffer: it fits */
+	wmk_app_close(app, 0);
+}
+
+static int reply_error(struct app *app, uint32_t request, int err)
+{
+	char words[256];
+
+	return wmk_out_error(&app->out, WMK_MSG_ERROR, request, err, wmk_error_text(words, sizeof(words)));
+}
+
+/* ── HELLO ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void record_make(struct app *app)
+{
+	struct wmk_shard *apps = app->apps;
+	struct app_record *r = !apps->options.keep || apps->n_records < RECORDS_MAX ? calloc(1, sizeof(*r)) : NULL;
+
+	if (!r)
+		return;
+	memcpy(r->name, app->name, sizeof(r->name));
+	r->info = (struct wmk_app_info){
+		.pid = app->pid, .uid = app->uid, .name = r->name, .connected = true, .alive = !app->dead
+	};
+	if (apps->options.keep)
+		apps->records[apps->n_records++] = r;
+	app->record = r;
+	/* A new program in the same process (exec): the old one runs no more, though its pid lives. */
+	for (struct app *other = NULL; (other = wmk_registry_process(apps, app->pid, other)) != NULL;)
+		if (other != app && other->state == APP_CLOSED && other->record)
+			other->record->info.alive = false;
+}
+
+static void name_take(struct app *app, const char *name)
+{
+	snprintf(app->name, sizeof(app->name), "%s", name);
+	for (char *c = app->name; *c; c++)
+		if (*c < 0x20 || *c > 0x7e)
+			*c = '?';
+}
+
+/*
+ * A process that registers again (after exec, or as another user) goes on with the slot and the pidfd that it has: each
+ * would be kept until it dies, and a server that changes its user for every request would use up all there are.
+ */
+static bool take_over(struct app *app)
+{
+	for (struct app *old = NULL; (old = wmk_registry_process(app->apps, app->pid, old)) != NULL;) {
+		struct pollfd death = { .fd = old->pidfd, .events = POLLIN };
+
+		/* (nor by coming again) */
+		app->missed |= old->missed;
+		if (old == app || old->state != APP_CLOSED || !old->slot || old->dead || old->pidfd < 0 ||
+		    poll(&death, 1, 0) != 0)
+			continue;
+		app->slot = old->slot;
+		app->generation = old->generation;
+		wmk_reconcile_inherit_claims(app, old);
+		old->slot = 0;
+		app->apps->some_left = true;
+		app->apps->stats.apps_alive--;
+		return true;
+	}
+	return false;
+}
+
+static int take_hello(struct app *app, const struct wmk_frame *frame, const void *body)
+{
+	struct wmk_shard *apps = app->apps;
+	const struct wmk_tracing *tracing = apps->tracing;
+	const char *clock = tracing->clocks.plugin_now ? tracing->clocks.of[WMK_CLOCK_PLUGIN].name : "";
+	struct wmk_welcome welcome = { .abi = WMK_WIRE_ABI, .flags = apps->options.persist ? WMK_WELCOME_PERSIST : 0 };
+	struct wmk_hello hello;
+	char words[256];
+
+	if (app->state != APP_SILENT)
+		return reply_error(app, frame->request, wmk_error_said(-EALREADY, "HELLO has been said"));
+	int err = wmk_hello_decode(body, frame->length, &hello);
+	if (err < 0)
+		return err;
+	name_take(app, hello.name);
+	record_make(app);
+	app->image = hello.image;
+	app->forked_by = hello.pid == (uint32_t)app->pid && hello.ppid <= INT32_MAX ? (pid_t)hello.ppid : 0;
+	/* (one that has ended has replaced nobody: who has its number by now may be another) */
+	if (!app->dead)
+		wmk_shard_replaced(apps, app);
+	if (hello.abi != WMK_WIRE_ABI || hello.word_bits != 64) {
+		snprintf(words, sizeof(words),
+			 "the program was built for interface %u with %u bits, this is interface %u with 64 bits",
+			 hello.abi, hello.word_bits, WMK_WIRE_ABI);
+		wmk_app_refuse(app, frame->request, -EPROTONOSUPPORT, words);
+		return 0;
+	}
+	if (strcmp(hello.clock, clock) != 0) {
+		snprintf(words, sizeof(words), "the program's clock is '%s', the session's is '%s'",
+			 hello.clock[0] ? hello.clock : "the machine's",
+			 clock[0] ? clock : "the machine's");
+		wmk_app_refuse(app, frame->request, -EINVAL, words);
+		return 0;
+	}
+	if ((app->dead || !take_over(app)) && wmk_slot_claim(apps->tracing, &app->slot, &app->generation) < 0) {
+		wmk_limit_reached(apps->tracing, -EMFILE, "programs", "%u programs are traced: that is the limit",
+				  apps->tracing->options.max_apps);
+		wmk_error_text(words, sizeof(words));
+		wmk_error_clear();
+		wmk_app_refuse(app, frame->request, -EMFILE, words);
+		return 0;
+	}
+	if (tracing->options.on_identity)
+		tracing->options.on_identity(tracing->options.data,
+					     &(struct wmk_identity){ .slot = app->slot,
+								     .generation = app->generation,
+								     .pid = app->pid,
+								     .birth = wmk_app_birth(app) });
+	welcome.slot = app->slot;
+	welcome.generation = app->generation;
+	app->state = APP_ADMITTED;
+	wmk_unrecorded_admitted(app);
+	apps->stats.apps_seen++;
+	apps->stats.apps_connected++;
+	apps->stats.apps_alive += !app->dead;
+	err = wmk_out_frame(&app->out, WMK_MSG_WELCOME, frame->request, &welcome, sizeof(welcome), -1);
+	wmk_app_notify(app);
+	return err;
+}
+
+/* ── events ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Room for event `number`; what it costs is in proportion to what was sent. */
+static int event_room(struct app *app, uint32_t number)
+{
+	if (number >= NUMBER_MAX || number >= app->n_events + NUMBER_GAP)
+		return wmk_error(-EPROTO, "event number %u: the next would be %u, and %u the end", number,
+				 app->n_events, NUMBER_MAX);
+	if (number >= app->cap_events) {
+		uint32_t cap = app->cap_events ? app->cap_events : 64;
+
+		while (cap <= number)
+			cap *= 2;
+		struct app_event *events = realloc(app->events, cap * sizeof(*events));
+		if (!events)
+			return wmk_error(-ENOMEM, "no memory for the events of an application");
+		memset(events + app->cap_events, 0, (cap - app->cap_events) * sizeof(*events));
+		app->events = events;
+		app->cap_events = cap;
+	}
+	if (app->events[number].class)
+		return wmk_error(-EPROTO, "event number %u is registered twice", number);
+	if (app->n_fresh == app->cap_fresh) {
+		uint32_t cap = app->cap_fresh ? 2 * app->cap_fresh : 64,
+			 *fresh = realloc(app->fresh, cap * sizeof(*fresh));
+
+		if (!fresh)
+			return wmk_error(-ENOMEM, "no memory for the events of an application");
+		app->fresh = fresh;
+		app->cap_fresh = cap;
+	}
+	if (number >= app->n_events)
+		app->n_events = number + 1;
+	return 0;
+}
+
+static int take_event(struct app *app, const struct wmk_frame *frame, const void *body)
+{
+	const struct wmk_shard_options *o = &app->apps->options;
+	struct class *class;
+	const void *encoded;
+	size_t len;
+	uint32_t number;
+	int err = wmk_event_msg_decode(body, frame->length, &number, &encoded, &len);
+
+	if (err == 0)
+		err = event_room(app, number);
+	if (err < 0)
+		return err;
+	app->bytes += len;
+	if (app->live_events == o->max_events || app->bytes > o->max_bytes)
+		return wmk_error_said(-E2BIG, "the application registers more than %u events or %zu bytes",
+				      o->max_events, o->max_bytes);
+	err = wmk_class_lookup(app->apps->tracing, encoded, len, app->uid, &class);
+	app->events[number].refused = err < 0;
+	if (err < 0)                     /* this event cannot be traced, others can */
+		return reply_error(app, frame->request, wmk_error_add(err, "event number %u", number));
+	app->events[number].class = class;
+	app->fresh[app->n_fresh++] = number;
+	app->live_events++;
+	if (app->record && !class->own)
+		app->record->info.events++;
+	return 0;
+}
+
+static int take_event_gone(struct app *app, const struct wmk_frame *frame, const void *body)
+{
+	uint32_t number;
+	int err = wmk_u32_decode(body, frame->length, &number);
+
+	if (err < 0)
+		return err;
+	if (number < app->n_events && app->events[number].refused) {
+		app->events[number].refused = false;
+		return 0;
+	}
+#ifdef WMK_PLANTED_BUG_SESSION               /* the fuzzer must find this */
+	if (number > app->cap_events)
+#else
+	if (number >= app->n_events || !app->events[number].class)
+#endif
+		return wmk_error(-EPROTO, "event number %u is gone and never came", number);
+	app->events[number] = (struct app_event){ .class = NULL };
+	wmk_reconcile_event_gone(app, number);
+	app->live_events--;
+	return 0;
+}
+
+/* ── messages ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int take_end(struct app *app, const struct wmk_frame *frame, const void *body)
+{
+	uint32_t batch;
+	int err = wmk_u32_decode(body, frame->length, &batch);
+
+	if (err < 0)
+		return err;
+	if (!app->complete)
+		wmk_unrecorded_complete(app);
+	app->complete = true;
+	wmk_reconcile_fresh_events(app);
+	if (app->socket < 0)
+		return 0;
+	err = wmk_out_u32(&app->out, WMK_MSG_DONE, batch);
+	if (err == 0 && app->ask_then) {
+		app->ask_then = false;
+		err = wmk_out_u32(&app->out, WMK_MSG_SYNC, app->sync_asked);
+	}
+	return err;
+}
+
+int wmk_app_ask(struct app *app, uint32_t number)
+{
+	/* While it registers, its events are yet to be enabled: it is asked behind that. */
+	int err = app->complete ? wmk_out_u32(&app->out, WMK_MSG_SYNC, number) : 0;
+
+	if (err < 0)
+		return err;
+	app->ask_then = !app->complete;
+	if (!app->sync_first) {
+		app->sync_first = number;
+		app->asked_at = wmk_clock_ms();
+		app->idle_since = 0;
+	}
+	app->sync_asked = number;
+	app->told = false;
+	wmk_app_flush(app);
+	return 0;
+}
+
+bool wmk_app_answers(const struct app *app, uint32_t number)
+{
+	return app->state != APP_ADMITTED || app->sync_first == 0 || app->sync_first > number;
+}
+
+static int take_synced(struct app *app, const struct wmk_frame *frame, const void *body)
+{
+	uint32_t sync;
+	int err = wmk_u32_decode(body, frame->length, &sync);
+
+	/* An answer is for all that was asked before. What was never asked answers nothing. */
+	if (err < 0 || app->sync_first == 0 || sync < app->sync_first || sync > app->sync_asked)
+		return err;
+	app->sync_answered = sync;
+	app->sync_first = sync == app->sync_asked ? 0 : sync + 1;
+	/* Who answers late each time must not delay each command. */
+	if (!app->sync_first && wmk_clock_ms() - app->asked_at <= TIMELY_MS)
+		app->missed = false;
+	return 0;
+}
+
+/* Rings of a daemon before this one. What is not what it says is refused, and the connection goes on. */
+static int take_rings(struct app *app, const struct wmk_frame *frame, const void *body, int fd)
+{
+	struct wmk_rings_msg rings;
+	int err = wmk_rings_decode(body, frame->length, &rings);
+
+	if (err == 0 && fd < 0)
+		err = wmk_error(-EPROTO, "a message RINGS came without its descriptor");
+	if (err < 0)
+		return err;
+	err = wmk_app_reattach(app, rings.uuid, fd);
+	return err < 0 ? reply_error(app, frame->request, err) : 0;
+}
+
+static void complained(struct app *app, int err, const char *words)
+{
+	if (!app->record || app->record->info.error)
+		return;
+	record_error(app, err, words, false);
+	app->record->info.complained = true;
+}
+
+static int take_error(struct app *app, const struct wmk_frame *frame, const void *body)
+{
+	char words[256];
+	int number, err = wmk_error_msg_decode(body, frame->length, &number, words, sizeof(words));
+
+	if (err < 0)
+		return err;
+	complained(app, number, words);
+	wmk_unrecorded_app(app, number == ETIMEDOUT ? WMK_UNRECORDED_LATE : number == EPERM ? WMK_UNRECORDED_TEXT :
+			   WMK_UNRECORDED_COMPLAINT, 0, words);
+	return 0;
+}
+
+static int take_unrecorded(struct app *app, const struct wmk_frame *frame, const void *body)
+{
+	struct wmk_unrecorded_msg msg;
+	int err = wmk_unrecorded_decode(body, frame->length, &msg);
+
+	if (err < 0)
+		return err;
+	complained(app, msg.err ? (int)msg.err : EPERM, wmk_unrecorded_messages[msg.reason]);
+	return wmk_unrecorded_take(app, &msg);
+}
+
+/* 0, or -errno: the connection ends. */
+static int take(struct app *app, const struct wmk_frame *frame, const void *body, int fd)
+{
+	if (app->state == APP_SILENT && frame->type != WMK_MSG_HELLO)
+		return reply_error(app, frame->request, wmk_error(-EPROTO, "message %u before HELLO", frame->type));
+	switch (frame->type) {
+	case WMK_MSG_HELLO:
+		return take_hello(app, frame, body);
+	case WMK_MSG_EVENT:
+		return take_event(app, frame, body);
+	case WMK_MSG_EVENTS_END:
+		return take_end(app, frame, body);
+	case WMK_MSG_SYNCED:
+		return take_synced(app, frame, body);
+	case WMK_MSG_EVENT_GONE:
+		return take_event_gone(app, frame, body);
+	case WMK_MSG_ERROR:
+		return take_error(app, frame, body);
+	case WMK_MSG_UNRECORDED:
+		return take_unrecorded(app, frame, body);
+	case WMK_MSG_RINGS:
+		return take_rings(app, frame, body, fd);
+	default:
+		return reply_error(app, frame->request,
+				   wmk_error(-ENOSYS, "an application's message of type %u is unknown", frame->type));
+	}
+}
+
+static void frames_take(struct app *app)
+{
+	struct wmk_frame frame;
+	const void *body;
+	char words[256];
+	int fd, err;
+
+	while (app->socket >= 0 && (err = wmk_in_frame(&app->in, &frame, &body, &fd)) != 0) {
+		if (err == 1)
+			err = take(app, &frame, body, fd);
+		else if (err == -EPROTONOSUPPORT)
+			wmk_app_refuse(app, frame.request, err, wmk_error_text(words, sizeof(words)));
+		if (fd >= 0)
+			wmk_deferred_close_file(fd, app->uid);   /* whether the message brings one or not */
+		if (err < 0)
+			wmk_app_close(app, err);
+	}
+}
+
+void wmk_app_readable(struct app *app)
+{
+	bool more = true;
+	int came = 1;
+
+	if (app->socket >= 0 && wmk_deferred_close_is_full(app->uid))
+		wmk_app_close(app, wmk_error(-EMFILE, "user %u has sent descriptors that cannot be closed",
+					     (unsigned)app->uid));
+	/*
+	 * What did not fill the buffer was all for now: to hear so from the kernel once more costs every program a
+	 * call.
+	 */
+	for (int i = 0; i < FRAMES_AT_ONCE && came == 1 && more && app->socket >= 0; i++) {
+		came = wmk_in_receive(&app->in, app->socket);
+		more = app->in.len == app->in.cap;
+		if (came == 1)
+			frames_take(app);
+		/* What waits to be sent is bounded at every step, not only at the end. */
+		if (wmk_out_queued(&app->out) > 65536)
+			wmk_app_flush(app);
+	}
+	if (app->socket >= 0 && (came == 0 || (came < 0 && came != -EAGAIN)))
+		wmk_app_close(app, came == -ENOMEM ? came : 0);
+	/*
+	 * Where all that was sent is here, no more than one message can have begun; and no more than one piece in any
+	 * case. Who sends descriptors without messages would use up ours.
+	 */
+	if (app->socket >= 0 && app->in.n_fds > (came < 0 || !more ? 1 : WMK_WIRE_FDS_AT_ONCE))
+		wmk_app_close(app, wmk_error(-EPROTO, "%u descriptors came without the messages that they belong to",
+					     app->in.n_fds));
+	wmk_in_idle(&app->in);           /* a thousand programs that say nothing cost no buffers */
+	wmk_app_flush(app);
+}
+
+void wmk_app_drain(struct app *app)
+{
+	/*
+	 * The dead send no more: what there is, is what fits into a socket. Others may hold its end open; they get no
+	 * more turns.
+	 */
+	for (int i = 0; i < FRAMES_AT_ONCE && app->socket >= 0 && !wmk_deferred_close_is_full(app->uid); i++) {
+		if (wmk_in_receive(&app->in, app->socket) != 1)
+			break;
+		frames_take(app);
+		if (app->socket >= 0)
+			wmk_out_free(&app->out);
+	}
+	wmk_app_close(app, 0);
+}
+
+void wmk_app_free(struct app *app)
+{
+	if (app->socket >= 0)
+		wmk_shard_unwatch_socket(app->apps, app->socket, app->uid);
+	if (app->pidfd >= 0)
+		wmk_shard_unwatch(app->apps, app->pidfd);
+	wmk_in_free(&app->in);
+	wmk_out_free(&app->out);
+	events_free(app);
+	wmk_reconcile_free(app);
+	if (app->gate && app->kept)
+		wmk_accept_keeps(app->gate, app->uid, app->kept, 0);
+	if (!app->apps->options.keep)
+		free(app->record);
+	free(app->exe);
+	free(app->strangers);
+	free(app);
+}

@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * app_reconcile.c - what sessions want of one application: compared with what it was told, and the difference sent.
+ *
+ *     session's channels that apply to the program, its rules  ──┐
+ *                                                                ├──► CHANNEL, ENABLE, DISABLE, CHANNEL_GONE
+ *     app->channels[]: rings that it has, bits of its events   ──┘
+ *
+ * Of a session that was changed all events are looked at; of an application that registers more, only those that are fresh: what its
+ * messages cost is in proportion to them.
+ *
+ * In the shard's thread; each session under its lock, one after the other. Messages are queued, nothing waits for the application.
+ */
+#include "session/apps/unrecorded.h"
+
+#include "base/error.h"
+#include "ring/set.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SESSION_CHANNELS_MAX (WMK_SESSION_CHANNELS + 1)
+
+static bool bit(const struct app_channel *ch, uint32_t n)
+{
+	return n / 64 < ch->n_words && ch->enabled[n / 64] >> n % 64 & 1;
+}
+
+static int bit_set(struct app_channel *ch, uint32_t n)
+{
+	if (n / 64 >= ch->n_words) {
+		uint32_t words = ch->n_words ? ch->n_words : 1;
+
+		while (words <= n / 64)
+			words *= 2;
+		uint64_t *more = realloc(ch->enabled, words * sizeof(*more));
+		if (!more)
+			return wmk_error(-ENOMEM, "no memory for the events of an application");
+		memset(more + ch->n_words, 0, (words - ch->n_words) * sizeof(*more));
+		ch->enabled = more;
+		ch->n_words = words;
+	}
+	ch->enabled[n / 64] |= 1ull << n % 64;
+	return 0;
+}
+
+static void bit_clear(struct app_channel *ch, uint32_t n)
+{
+	if (n / 64 < ch->n_words)
+		ch->enabled[n / 64] &= ~(1ull << n % 64);
+}
+
+/* What it was told of which records are wanted; 0: all. */
+static uint64_t told_filter(const struct app_channel *ch, uint32_t n)
+{
+	return n < ch->n_filters ? ch->filters[n] : 0;
+}
+
+static int told_filter_set(struct app_channel *ch, uint32_t n, uint64_t hash)
+{
+	if (n >= ch->n_filters && hash) {
+		uint32_t more_n = ch->n_filters ? ch->n_filters : 16;
+
+		while (more_n <= n)
+			more_n *= 2;
+		uint64_t *more = realloc(ch->filters, more_n * sizeof(*more));
+		if (!more)
+			return wmk_error(-ENOMEM, "no memory for the events of an application");
+		memset(more + ch->n_filters, 0, (more_n - ch->n_filters) * sizeof(*more));
+		ch->filters = more;
+		ch->n_filters = more_n;
+	}
+	if (n < ch->n_filters)
+		ch->filters[n] = hash;
+	return 0;
+}
+
+bool wmk_reconcile_is_enabled(const struct app *app, uint32_t number, uid_t whose)
+{
+	for (uint32_t i = 0; i < app->n_channels; i++) {
+		const struct rings *rings = app->channels[i].rings;
+
+		if (rings && (whose == (uid_t)-1 || rings->session->uid == whose) && bit(&app->channels[i], number))
+			return true;
+	}
+	return false;
+}
+
+void wmk_reconcile_event_gone(struct app *app, uint32_t number)
+{
+	for (uint32_t i = 0; i < app->n_channels; i++)
+		bit_clear(&app->channels[i], number);
+}
+
+/* ── the application's channels ──────────────────────────────────────────────────────────────────────── */
+
+/* Its number on the connection, or -errno. */
+static int channel_number(struct app *app, struct rings *rings)
+{
+	uint32_t at = app->n_channels;
+
+	for (uint32_t i = 0; i < app->n_channels; i++) {
+		if (app->channels[i].rings == rings)
+			return (int)i;
+		if (!app->channels[i].rings && at == app->n_channels)
+			at = i;
+	}
+	if (at == CHANNELS_MAX)
+		return wmk_error_said(-EMFILE, "more than %u channels apply to one application", CHANNELS_MAX);
+	if (at == app->n_channels) {
+		struct app_channel *more = realloc(app->channels, (at + 1) * sizeof(*more));
+
+		if (!more)
+			return wmk_error(-ENOMEM, "no memory for an application's channels");
+		app->channels = more;
+		app->n_channels++;
+	}
+	app->channels[at] = (struct app_channel){ .rings = rings };
+	wmk_rings_get(rings);
+	wmk_rings_user(rings, app);
+	return (int)at;
+}
+
+int wmk_reconcile_adopt_rings(struct app *app, struct rings *rings)
+{
+	int number = channel_number(app, rings);
+
+	if (number < 0)
+		return number;
+	app->channels[number].returned = true;
+	return 0;
+}
+
+/* Of a program that records into them. A process that is tracked by its number is no other: what it forks has no part in it, as of what has rings of its own. */
+static uint8_t flags_of(const struct rings *rings)
+{
+	return rings->private || rings->session->trackers.pid ? WMK_CHANNEL_PRIVATE : 0;
+}
+
+static int channel_tell(struct app *app, uint32_t number)
+{
+	struct app_channel *ch = &app->channels[number];
+	const struct rings *rings = ch->rings;
+	struct wmk_channel_msg msg = { .channel = number, .field_limit = rings->field_limit, .n_contexts = rings->n_contexts, .flags = flags_of(rings) };
+
+	if (ch->sent)
+		return 0;
+	memcpy(msg.contexts, rings->contexts, sizeof(msg.contexts));
+	int err = wmk_out_frame(&app->out, WMK_MSG_CHANNEL, 0, &msg, sizeof(msg), waymark_ring_set_fd(rings->set));
+
+	if (err == 0) {
+		ch->sent = true;
+		ch->flags = (uint8_t)msg.flags;
+	}
+	return err;
+}
+
+/* What `track` and `untrack` have made of the channels that it knows. Who is not tracked records into none: a child of his need not wait. */
+static int flags_apply(struct app *app, const struct wmk_session *session, bool tracked)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < app->n_channels && err == 0; i++) {
+		struct app_channel *ch = &app->channels[i];
+
+		if (!ch->sent || ch->rings->session != session)
+			continue;
+		const struct wmk_channel_flags_msg msg = { i, tracked || ch->rings->private ? flags_of(ch->rings) : 0 };
+
+		if (ch->flags == msg.flags)
+			continue;
+
+		err = wmk_out_frame(&app->out, WMK_MSG_CHANNEL_FLAGS, 0, &msg, sizeof(msg), -1);
+		ch->flags = (uint8_t)msg.flags;
+		app->told = true;
+	}
+	return err;
+}
+
+/* The session is gone, and with it the rings. */
+static int channel_drop(struct app *app, uint32_t number)
+{
+	struct app_channel *ch = &app->channels[number];
+	bool tell = ch->sent && app->socket >= 0;
+	int err = tell ? wmk_out_u32(&app->out, WMK_MSG_CHANNEL_GONE, number) : 0;
+
+	app->told = app->told || tell;
+	free(ch->enabled);
+	free(ch->filters);
+	wmk_rings_put(ch->rings);
+	*ch = (struct app_channel){ 0 };
+	return err;
+}
+
+static bool is_earlier(const struct app_channel *ch, const struct wmk_session_channel *channel)
+{
+	return ch->rings && ch->rings->channel == channel && !wmk_rings_current(ch->rings);
+}
+
+/*
+ * Out of the earlier layouts where it is enabled, and out of those that a program has just handed back, where it may be: what the daemon before
+ * told it is known to the program alone. MOVE does nothing where it is not. 1: it was known to be enabled, and nothing more is to be said: who
+ * could not obey records where it did, and not in both. Unless there it had another filter than `hash`, which goes along.
+ */
+static int earlier_move(struct app *app, const struct wmk_enable_msg *to, uint64_t hash)
+{
+	const struct rings *rings = app->channels[to->channel].rings;
+	const struct class *class = app->events[to->event].class;
+	bool known = false;
+	int err = 0;
+
+	for (uint32_t i = 0; i < app->n_channels && err == 0; i++) {
+		struct app_channel *ch = &app->channels[i];
+
+		if (i == to->channel || !is_earlier(ch, rings->channel) ||
+		    !(bit(ch, to->event) || (ch->returned && wmk_rings_has_id(ch->rings, class))))
+			continue;
+		const struct wmk_move_msg move = { to->channel, to->event, to->id, i };
+
+		err = channel_tell(app, i);
+		if (err == 0)
+			err = wmk_out_frame(&app->out, WMK_MSG_MOVE, 0, &move, sizeof(move), -1);
+		known |= bit(ch, to->event) && told_filter(ch, to->event) == hash;
+		bit_clear(ch, to->event);
+	}
+	return err < 0 ? err : known;
+}
+
+static int event_enable(struct app *app, uint32_t number, uint32_t event)
+{
+	struct app_channel *ch = &app->channels[number];
+	struct app_event *e = &app->events[event];
+	uint32_t id = wmk_rings_id(ch->rings, e->class);
+
+	if (id == NO_ID)
+		return 0;                /* not in the metadata: not enabled */
+	const struct class_filter *filter = wmk_channel_filter(ch->rings->channel, e->class);
+	const uint64_t hash = filter ? filter->hash : 0;
+	const struct wmk_enable_msg msg = { number, event, id };
+	int err = channel_tell(app, number);
+
+	if (err == 0)
+		err = earlier_move(app, &msg, hash);
+	if (err == 0)
+		err = wmk_out_frame_parts(&app->out, WMK_MSG_ENABLE, &msg, sizeof(msg), filter ? filter->bytes : NULL, filter ? filter->len : 0);
+	if (err >= 0)
+		err = bit_set(ch, event);
+	if (err >= 0)
+		err = told_filter_set(ch, event, hash);
+	app->told = true;
+	if (err == 0 && app->record && !e->class->own && !e->counted) {
+		app->record->info.enabled++;
+		e->counted = true;
+	}
+	return err;
+}
+
+static int event_disable(struct app *app, uint32_t number, uint32_t event)
+{
+	struct wmk_disable_msg msg = { number, event };
+	int err = wmk_out_frame(&app->out, WMK_MSG_DISABLE, 0, &msg, sizeof(msg), -1);
+
+	bit_clear(&app->channels[number], event);
+	app->told = true;
+	return err;
+}
+
+/* ── one session ─────────────────────────────────────────────────────────────────────────────────────── */
+
+/* An event belongs to the first channel of its domain that wants it. */
+static bool wanted_before(const struct wmk_session *session, const bool *in, unsigned channel, const struct class *class)
+{
+	for (unsigned i = 0; i < channel; i++)
+		if (in[i] && session->channels[i]->is.enabled &&
+		    wmk_domain_same(&session->channels[i]->is.domain, &session->channels[channel]->is.domain) &&
+		    wmk_channel_selects(session->channels[i], class))
+			return true;
+	return false;
+}
+
+/* (What it has inherited may be another user's, which it was before.) */
+static int find_number(const struct app *app, const struct wmk_session_channel *channel)
+{
+	for (uint32_t i = 0; i < app->n_channels; i++) {
+		const struct rings *rings = app->channels[i].rings;
+
+		if (rings && rings->channel == channel && !rings->closed && wmk_rings_current(rings) && rings->trace->uid == app->uid)
+			return (int)i;
+	}
+	return -1;
+}
+
+static bool enabled_earlier(const struct app *app, const struct wmk_session_channel *channel, uint32_t event)
+{
+	for (uint32_t i = 0; i < app->n_channels; i++)
+		if (is_earlier(&app->channels[i], channel) && bit(&app->channels[i], event))
+			return true;
+	return false;
+}
+
+/* Where a program that has just come back goes on if there are no rings of the channel's layout: the latest that it has handed back, or -1. */
+static int find_returned(const struct app *app, const struct wmk_session_channel *channel)
+{
+	int found = -1;
+
+	for (uint32_t i = 0; i < app->n_channels; i++) {
+		const struct app_channel *ch = &app->channels[i];
+
+		if (ch->returned && is_earlier(ch, channel) && !ch->rings->closed &&
+		    (found < 0 || ch->rings->n_contexts > app->channels[found].rings->n_contexts))
+			found = (int)i;
+	}
+	return found;
+}
+
+static bool has_earlier(const struct app *app, const struct wmk_session_channel *channel)
+{
+	for (uint32_t i = 0; i < app->n_channels; i++)
+		if (is_earlier(&app->channels[i], channel))
+			return true;
+	return false;
+}
+
+/*
+ * Also in earlier layouts that it knows: a program that had no room for the rings of a later one, or whose library does not know MOVE,
+ * records there still.
+ */
+static int event_end(struct app *app, const struct wmk_session_channel *channel, uint32_t event)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < app->n_channels && err == 0; i++) {
+		struct app_channel *ch = &app->channels[i];
+
+		if (ch->rings && ch->rings->channel == channel && (bit(ch, event) || (ch->sent && is_earlier(ch, channel))))
+			err = event_disable(app, i, event);
+	}
+	return err;
+}
+
+#define NO_RINGS (-2)
+
+/* The channel's rings for this program. NO_RINGS: there are none, which is told with the session. */
+static int number_get(struct app *app, struct wmk_session_channel *channel)
+{
+	struct rings *rings = wmk_rings_for(channel, app);
+	int number = rings ? channel_number(app, rings) : NO_RINGS;
+
+	if (number < 0 && rings)
+		wmk_session_report(channel->session, number, "a program does not record into a channel, or not with all contexts");
+	if (number < 0)
+		number = find_returned(app, channel);
+	if (number < 0)
+		wmk_unrecorded_in(channel->session, app, WMK_UNRECORDED_RINGS, 0, channel->session->trouble_words);
+	return number < 0 ? NO_RINGS : number;
+}
+
+static bool event_selected(const struct app *app, const struct wmk_session *session, const bool *in, unsigned index, uint32_t n)
+{
+	struct wmk_session_channel *channel = session->channels[index];
+	const struct class *class = app->events[n].class;
+
+	return session->active && channel->is.enabled && in[index] && class && wmk_channel_selects(channel, class) &&
+	       !wanted_before(session, in, index, class);
+}
+
+/*
+ * One event. *number is the channel's, or -1 as long as the application has not been told of it. Where it has no rings the next event would
+ * fare no better, and those that it has in earlier layouts stay; what is not wanted any more ends all the same.
+ */
+static int event_apply(struct app *app, const struct wmk_session *session, const bool *in, unsigned index, uint32_t n, int *number)
+{
+	struct wmk_session_channel *channel = session->channels[index];
+	bool have = *number >= 0 && bit(&app->channels[*number], n);
+
+	if (!event_selected(app, session, in, index, n))
+		return have || enabled_earlier(app, channel, n) ? event_end(app, channel, n) : 0;
+	if (*number == -1)
+		*number = number_get(app, channel);
+	if (have) {
+		const struct class_filter *filter = wmk_channel_filter(channel, app->events[n].class);
+
+		have = told_filter(&app->channels[*number], n) == (filter ? filter->hash : 0);
+	}
+	return have || *number == NO_RINGS ? 0 : event_enable(app, (uint32_t)*number, n);
+}
+
+/*
+ * Those that are wanted and that nobody has been told of yet get their ids together: each piece of metadata is a wait for the disk, and a
+ * program with rings of its own has them all declared. Where that fails each is tried by itself, and it is told which.
+ */
+static void declare_ahead(struct app *app, const struct wmk_session *session, const bool *in, unsigned index, bool fresh, int *number)
+{
+	const uint32_t n = fresh ? app->n_fresh : app->n_events;
+	struct class **missing = NULL;
+	uint32_t n_missing = 0;
+
+	for (uint32_t i = 0; i < n && *number != NO_RINGS; i++) {
+		const uint32_t event = fresh ? app->fresh[i] : i;
+		struct class *class = app->events[event].class;
+
+		if (!event_selected(app, session, in, index, event))
+			continue;
+		if (*number == -1)
+			*number = number_get(app, session->channels[index]);
+		if (*number == NO_RINGS || wmk_rings_has_id(app->channels[*number].rings, class))
+			continue;
+		if (!missing && !(missing = malloc(n * sizeof(struct class *))))
+			return;
+		missing[n_missing++] = class;
+	}
+	if (n_missing > 1 && wmk_rings_declare(app->channels[*number].rings, missing, n_missing) < 0)
+		wmk_error_clear();
+	free(missing);
+}
+
+/* Who dumped its loaded objects before somebody asked for that again does so again. */
+static int statedump_apply(struct app *app, const struct wmk_session *session, uint32_t number)
+{
+	struct app_channel *ch = &app->channels[number];
+
+	if (ch->statedump_round == session->statedump_round || !session->active)
+		return 0;
+	ch->statedump_round = session->statedump_round;
+	app->told = true;
+	return wmk_out_frame(&app->out, WMK_MSG_STATEDUMP, 0, NULL, 0, -1);
+}
+
+static int channel_apply(struct app *app, const struct wmk_session *session, const bool *in, unsigned index, bool fresh)
+{
+	struct wmk_session_channel *channel = session->channels[index];
+	int number = find_number(app, channel), err = 0;
+	bool known = number >= 0 && app->channels[number].sent;
+
+	if (number < 0 && !has_earlier(app, channel) && !(session->active && channel->is.enabled && in[index]))
+		return 0;
+	declare_ahead(app, session, in, index, fresh, &number);
+	for (uint32_t i = 0; fresh && i < app->n_fresh && err == 0; i++)
+		err = event_apply(app, session, in, index, app->fresh[i], &number);
+	for (uint32_t n = 0; !fresh && n < app->n_events && err == 0; n++)
+		err = event_apply(app, session, in, index, n, &number);
+	if (number >= 0 && !known)
+		app->channels[number].statedump_round = session->statedump_round;
+	return err < 0 ? err : number >= 0 && channel->own ? statedump_apply(app, session, (uint32_t)number) : 0;
+}
+
+static int session_leave(struct app *app, const struct wmk_session *session)
+{
+	int err = 0;
+
+	/* all of them: whoever cannot be told is closed, and nobody asks for these again */
+	for (uint32_t i = 0; i < app->n_channels; i++)
+		if (app->channels[i].rings && app->channels[i].rings->session == session) {
+			const int told = channel_drop(app, i);
+
+			err = err < 0 ? err : told;
+		}
+	return err;
+}
+
+static int session_apply(struct app *app, struct wmk_session *session, bool fresh)
+{
+	bool in[SESSION_CHANNELS_MAX];
+	int err = 0;
+
+	if (session->gone)
+		return session_leave(app, session);
+	bool tracked = wmk_session_tracks(session, app), any = false;
+
+	/* (before it is enabled, and behind that it is not: no child has a part in between) */
+	if (tracked)
+		err = flags_apply(app, session, true);
+
+	/* asked of all, also while nothing is recorded: who follows is seen when it begins, or never */
+	for (unsigned i = 0; i < session->n_channels; i++)
+		any |= in[i] = wmk_domain_has(session->channels[i], app) && tracked && !session->channels[i]->own;
+	for (unsigned i = 0; i < session->n_channels; i++)
+		in[i] |= any && session->channels[i]->own;
+	/* the tracer's own first: it dumps the loaded objects before it hears the rest, and with it that main() may start */
+	for (int own = 1; own >= 0; own--)
+		for (unsigned i = 0; i < session->n_channels && err == 0; i++)
+			if (session->channels[i]->own == own)
+				err = channel_apply(app, session, in, i, fresh);
+	if (!tracked && err == 0)
+		err = flags_apply(app, session, false);
+	return err;
+}
+
+static void apply(struct app *app, struct wmk_session *session, bool fresh)
+{
+	/* What it has not told yet is looked at when it has. From what is gone it parts in any case: who is closed may live for long. */
+	bool talks = app->state == APP_ADMITTED && app->complete;
+
+	pthread_mutex_lock(&session->lock);
+	int err = talks ? session_apply(app, session, fresh) : session->gone ? session_leave(app, session) : 0;
+
+	pthread_mutex_unlock(&session->lock);
+	if (err < 0)
+		wmk_app_close(app, wmk_error_add(err, "cannot tell the application of an event"));
+}
+
+void wmk_reconcile_app(struct app *app, struct wmk_session *session)
+{
+	apply(app, session, false);
+}
+
+void wmk_reconcile_fresh_events(struct app *app)
+{
+	struct wmk_session **all = NULL;
+	int n = wmk_session_get_all(app->apps->tracing, &all);
+
+	if (n < 0)
+		wmk_app_close(app, n);
+	for (int i = 0; i < n; i++) {
+		apply(app, all[i], true);
+		wmk_session_put(all[i]);
+	}
+	free(all);
+	app->n_fresh = 0;
+	for (uint32_t i = 0; i < app->n_channels; i++)
+		app->channels[i].returned = false;
+}
+
+/* ── the end ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Rings of its own have nobody who writes any more; others may have been left in the middle of something. */
+static void rings_left(struct app *app, struct rings *rings, bool freed)
+{
+	const struct wmk_tracing_options *o = &app->apps->tracing->options;
+	struct wmk_session *session = rings->session;
+	bool ended = false;
+
+	pthread_mutex_lock(&session->lock);
+	if (!rings->closed) {
+		ended = rings->trace->pid == app->pid && rings->trace->pid != 0;
+		rings->trace->ended = rings->trace->ended || ended;
+		if (freed)
+			o->outlet->rings_poke(rings->outlet);
+		else
+			wmk_ring_set_wake_for(rings->set);
+	}
+	pthread_mutex_unlock(&session->lock);
+	if (ended && o->on_ended)
+		o->on_ended(o->data, session);
+}
+
+unsigned wmk_reconcile_free_claims(struct app *app)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < app->n_channels; i++) {
+		struct rings *rings = app->channels[i].rings;
+
+		if (!rings)
+			continue;
+		int freed = waymark_ring_set_free_claims(rings->set, app->slot, app->generation);
+
+		n += freed > 0 ? (unsigned)freed : 0;
+		rings_left(app, rings, freed > 0);
+	}
+	return n;
+}
+
+void wmk_reconcile_inherit_claims(struct app *app, struct app *old)
+{
+	for (uint32_t i = 0; i < old->n_channels; i++)
+		if (old->channels[i].rings)
+			channel_number(app, old->channels[i].rings);     /* without memory: a claim of the dead stays taken */
+}
+
+void wmk_reconcile_free(struct app *app)
+{
+	for (uint32_t i = 0; i < app->n_channels; i++) {
+		free(app->channels[i].enabled);
+		free(app->channels[i].filters);
+		wmk_rings_put(app->channels[i].rings);
+	}
+	free(app->channels);
+	app->channels = NULL;
+	app->n_channels = 0;
+}

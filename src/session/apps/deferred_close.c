@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * deferred_close.c - descriptors that came from others are closed where nobody waits for it (see deferred_close.h).
+ */
+#include "session/apps/deferred_close.h"
+
+#include "base/faults.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STACK (256u << 10)
+#define MEMORY_MAX (64 << 20)        /* bytes that go back in some milliseconds */
+#define PEEK 65536u
+
+struct deferred_close {
+	struct deferred_close *next;
+	int fd;
+};
+
+struct deferred_close_user {
+	struct deferred_close_user *next;
+	unsigned uid, n;                 /* not closed yet */
+	unsigned busy;                   /* of these, in a close(), from which they may never return */
+	struct deferred_close *first;              /* the others */
+};
+
+static struct {
+	pthread_mutex_t lock;            /* of all below; held for moments only */
+	struct deferred_close_user *users;       /* those with descriptors that are not closed yet */
+	unsigned threads, busy;          /* busy: in a close() */
+	size_t all;                      /* of all users; also read without the lock: relaxed, a count */
+} closer = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void thread_enough(void);
+
+/* Locked, as all of these. */
+static void count(struct deferred_close_user *user, int by)
+{
+	user->n += (unsigned)by;
+	__atomic_store_n(&closer.all, closer.all + (size_t)by, __ATOMIC_RELAXED);
+}
+
+static struct deferred_close_user **user_find(unsigned uid)
+{
+	struct deferred_close_user **at = &closer.users;
+
+	while (*at && (*at)->uid != uid)
+		at = &(*at)->next;
+	return at;
+}
+
+static void forget_if_nothing(struct deferred_close_user *user)
+{
+	struct deferred_close_user **at = user_find(user->uid);
+
+	if (user->n)
+		return;
+	*at = user->next;
+	free(user);
+}
+
+/* A user with a descriptor for which another thread may wait; NULL: none. */
+static struct deferred_close_user *user_next(void)
+{
+	struct deferred_close_user *user = closer.users;
+
+	while (user && (!user->first || user->busy >= WMK_CLOSER_THREADS_OF_ONE))
+		user = user->next;
+	return user;
+}
+
+static int take(struct deferred_close_user *user)
+{
+	struct deferred_close *left = user->first;
+	const int fd = left->fd;
+
+	user->first = left->next;
+	free(left);
+	return fd;
+}
+
+static void *thread_run(void *data)
+{
+	struct deferred_close_user *user;
+
+	pthread_setname_np(pthread_self(), "wmk-close");
+	pthread_mutex_lock(&closer.lock);
+	while ((user = user_next()) != NULL) {
+		const int fd = take(user);
+
+		closer.busy++;
+		user->busy++;
+		thread_enough();
+		pthread_mutex_unlock(&closer.lock);
+		close(fd);
+		pthread_mutex_lock(&closer.lock);
+		closer.busy--;
+		user->busy--;
+		count(user, -1);
+		forget_if_nothing(user);
+	}
+	closer.threads--;
+	pthread_mutex_unlock(&closer.lock);
+	return data;
+}
+
+/* Starts a thread if all are in a close() and a descriptor waits. (Where none can be started, the next one tries.) */
+static void thread_enough(void)
+{
+	sigset_t all, before;
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	if (!user_next() || closer.busy < closer.threads || closer.threads == WMK_CLOSER_THREADS)
+		return;
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, STACK);
+	wmk_signals_of_others(&all);                /* signals are the main thread's */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	closer.threads += pthread_create(&thread, &attr, thread_run, NULL) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+}
+
+/* False: no memory. */
+static bool add(int fd, unsigned uid)
+{
+	struct deferred_close_user **at = user_find(uid), *user = *at;
+	struct deferred_close *left = malloc(sizeof(*left));
+
+	if (left && !user && (user = calloc(1, sizeof(*user))) != NULL) {
+		user->uid = uid;
+		*at = user;
+	}
+	if (!left || !user) {
+		free(left);
+		return false;
+	}
+	*left = (struct deferred_close){ user->first, fd };
+	user->first = left;
+	count(user, 1);
+	thread_enough();
+	return true;
+}
+
+static void leave(int fd, unsigned uid)
+{
+	pthread_mutex_lock(&closer.lock);
+	const bool is_added = add(fd, uid);
+
+	pthread_mutex_unlock(&closer.lock);
+	/* (most do not wait) */
+	if (!is_added)
+		close(fd);
+}
+
+bool wmk_deferred_close_is_full(unsigned uid)
+{
+	/* relaxed: mostly 0; a user that is about to be full is found so the next time */
+	if (__atomic_load_n(&closer.all, __ATOMIC_RELAXED) < WMK_CLOSER_FULL)
+		return false;
+	pthread_mutex_lock(&closer.lock);
+	thread_enough();                 /* (there may have been none for those that were left last) */
+	const struct deferred_close_user *user = *user_find(uid);
+	const bool is_full = user && user->n >= WMK_CLOSER_FULL;
+
+	pthread_mutex_unlock(&closer.lock);
+	return is_full;
+}
+
+/*
+ * What rings are: sealed memory has nobody who could keep us waiting. (A file of tmpfs cannot be sealed so; with the
+ * last one a whole file system may go.)
+ */
+static bool is_small_memory(int fd)
+{
+	const int need = F_SEAL_SHRINK | F_SEAL_GROW, seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	return seals >= 0 && (seals & need) == need && fstat(fd, &st) == 0 && st.st_blocks <= MEMORY_MAX / 512;
+}
+
+void wmk_deferred_close_expect(int socket)
+{
+	const int yes = 1;
+
+	setsockopt(socket, SOL_SOCKET, SO_OOBINLINE, &yes, sizeof(yes));
+}
+
+void wmk_deferred_close_file(int fd, unsigned uid)
+{
+	if (is_small_memory(fd))
+		close(fd);
+	else
+		leave(fd, uid);
+}
+
+/* Is a descriptor in what is unread? Looked for without taking it: the kernel says that it had no room to tell. */
+static bool holds_descriptors(int socket)
+{
+	static const int from = 0;
+	char bytes[PEEK];
+	ssize_t n;
+
+	if (setsockopt(socket, SOL_SOCKET, SO_PEEK_OFF, &from, sizeof(from)) != 0)
+		return true;
+	do {
+		struct iovec iov = { bytes, sizeof(bytes) };
+		struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+		n = recvmsg(socket, &msg, MSG_PEEK | MSG_DONTWAIT);
+		if (msg.msg_flags & MSG_CTRUNC)
+			return true;
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	return n < 0 && errno != EAGAIN;
+}
+
+void wmk_deferred_close_socket(int fd, unsigned uid)
+{
+	int unread;
+
+	if (shutdown(fd, SHUT_RDWR) == 0 && ioctl(fd, FIONREAD, &unread) == 0 &&
+	    (unread == 0 || !holds_descriptors(fd)))
+		close(fd);
+	else
+		leave(fd, uid);
+}

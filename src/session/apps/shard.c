@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shard.c - the listening socket, the loop, births and deaths of applications (see shard.h, session_model.h).
+ */
+#include "session/session_model.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "session/apps/deferred_close.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77              /* Linux 6.5; the pidfd of the very process that connected */
+#endif
+#define EVENTS_AT_ONCE 64
+#define GUESTS_AT_ONCE 16
+/* no memory, no descriptors in the whole system: looking at once again would spin */
+#define SHUT_MS 100
+
+int wmk_shard_watch(struct wmk_shard *apps, int fd, struct shard_source *source, bool add, bool writing)
+{
+	struct epoll_event event = { .events = EPOLLIN | (writing ? EPOLLOUT : 0), .data.ptr = source };
+
+	if (epoll_ctl(apps->epoll, add ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) != 0)
+		return wmk_error(-errno, "cannot watch a descriptor");
+	return 0;
+}
+
+void wmk_shard_unwatch(struct wmk_shard *apps, int fd)
+{
+	epoll_ctl(apps->epoll, EPOLL_CTL_DEL, fd, NULL);
+	close(fd);
+}
+
+void wmk_shard_unwatch_socket(struct wmk_shard *apps, int fd, uid_t uid)
+{
+	epoll_ctl(apps->epoll, EPOLL_CTL_DEL, fd, NULL);
+	wmk_deferred_close_socket(fd, uid);
+}
+
+/* ── births and deaths ───────────────────────────────────────────────────────────────────────────────── */
+
+/* Nobody stands in its claims any more. */
+static void app_ended(struct app *app)
+{
+	struct wmk_shard *apps = app->apps;
+
+	apps->stats.claims_freed += wmk_reconcile_free_claims(app);
+	wmk_slot_release(apps->tracing, app->slot);
+	app->slot = 0;
+	apps->some_left = true;
+	apps->stats.apps_alive--;
+	apps->stats.apps_dead++;
+	if (app->record)
+		app->record->info.alive = false;
+	wmk_app_notify(app);
+}
+
+static void app_died(struct app *app)
+{
+	wmk_app_drain(app);
+	wmk_shard_unwatch(app->apps, app->pidfd);
+	app->pidfd = -1;
+	app->dead = true;
+	app->apps->some_left = true;
+	if (app->slot)
+		app_ended(app);
+}
+
+void wmk_shard_replaced(struct wmk_shard *apps, const struct app *by)
+{
+	for (struct app *old = NULL; (old = wmk_registry_process(apps, by->pid, old)) != NULL;) {
+		if (old == by || !old->slot || old->dead || !old->image || !by->image ||
+		    old->image == by->image)
+			continue;
+		wmk_app_drain(old);
+		app_ended(old);
+	}
+}
+
+/* The descriptor of the process at the other end; -1 when it is dead or there is no way. */
+static int peer_pidfd(int socket, pid_t pid)
+{
+	int fd = -1;
+	socklen_t len = sizeof(fd);
+
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &len) == 0)
+		return fd;
+	if (errno != ENOPROTOOPT)
+		return -1;
+	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	/* Still connected: the number had not been given to another process when the descriptor was opened. */
+	struct pollfd pollfd = { .fd = socket, .events = POLLRDHUP };
+	if (fd >= 0 && poll(&pollfd, 1, 0) == 1 && (pollfd.revents & (POLLHUP | POLLRDHUP))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static void timer_arm(struct wmk_shard *apps)
+{
+	uint64_t first = apps->shut_until ? apps->shut_until : UINT64_MAX, now = wmk_clock_ms();
+	struct itimerspec when = { 0 };
+
+	for (const struct app *app = apps->app; app; app = app->next)
+		if (app->state == APP_SILENT && app->deadline < first)
+			first = app->deadline;
+	if (first != UINT64_MAX) {
+		uint64_t left = first > now ? first - now : 1;
+
+		when.it_value.tv_sec = (time_t)(left / 1000);
+		when.it_value.tv_nsec = (long)(left % 1000 * 1000000);
+	}
+	apps->timer_armed = first != UINT64_MAX;
+	timerfd_settime(apps->timer, 0, &when, NULL);
+}
+
+static void timer_expired(struct wmk_shard *apps)
+{
+	uint64_t count, now = wmk_clock_ms();
+
+	if (read(apps->timer, &count, sizeof(count)) < 0)
+		return;
+	for (struct app *app = apps->app; app; app = app->next)
+		if (app->state == APP_SILENT && app->deadline <= now)
+			wmk_app_close(app, 0);
+	if (apps->shut_until && apps->shut_until <= now && wmk_shard_watch_accept(apps) < 0)
+		apps->shut_until = now + SHUT_MS;
+	timer_arm(apps);
+}
+
+static unsigned connections_of(struct wmk_shard *apps, pid_t pid)
+{
+	unsigned n = 0;
+
+	for (const struct app *app = NULL; (app = wmk_registry_process(apps, pid, app)) != NULL;)
+		n += app->socket >= 0;
+	return n;
+}
+
+static int app_watch(struct app *app)
+{
+	int err = wmk_shard_watch(app->apps, app->socket, &app->socket_source, true, false);
+
+	if (err == 0 && app->pidfd >= 0)
+		err = wmk_shard_watch(app->apps, app->pidfd, &app->pidfd_source, true, false);
+	return err;
+}
+
+/* Too many are there; of what, in words. */
+static bool is_refused(struct wmk_shard *apps, const struct wmk_app_conn *guest, char *words, size_t size)
+{
+	const struct wmk_tracing_options *limits = &apps->tracing->options;
+	const unsigned max = apps->options.max_apps;
+
+	if (connections_of(apps, guest->cred.pid) >= PER_PID_MAX)
+		wmk_error_said(-EMFILE, "the process has %u connections: that is the limit", PER_PID_MAX);
+	else if (guest->too_many)
+		wmk_limit_reached(apps->tracing, -EMFILE, "user-programs",
+				  "user %u has too many applications connected: one user may have %u, and %u while "
+				  "three quarters of all %u places are taken",
+				  (unsigned)guest->cred.uid, limits->max_user_apps, WMK_ACCEPT_RESERVED, limits->max_apps);
+	else if (apps->n_apps >= max)
+		wmk_limit_reached(apps->tracing, -EMFILE, "programs", "%u programs are connected: that is the limit",
+				  max);
+	else
+		return false;
+	wmk_error_text(words, size);
+	wmk_error_clear();
+	return true;
+}
+
+static void born(struct wmk_shard *apps, const struct wmk_app_conn *guest)
+{
+	struct app *app = calloc(1, sizeof(*app));
+	const pid_t pid = guest->cred.pid;
+	char words[256];
+
+	if (!app) {
+		wmk_deferred_close_socket(guest->socket, guest->cred.uid);
+		if (apps->gate)
+			wmk_accept_closed(apps->gate, pid, guest->cred.uid);
+		return;
+	}
+	app->apps = apps;
+	app->gate = apps->gate;
+	app->socket_source = (struct shard_source){ SOURCE_SOCKET, app };
+	app->pidfd_source = (struct shard_source){ SOURCE_PIDFD, app };
+	app->socket = guest->socket;
+	app->in.close_fd = wmk_deferred_close_file;
+	app->in.whose = guest->cred.uid;
+	app->pid = pid;
+	app->uid = guest->cred.uid;
+	app->gid = guest->cred.gid;
+	app->pidfd = peer_pidfd(guest->socket, pid);
+	app->dead = app->pidfd < 0;
+	app->deadline = wmk_clock_ms() + apps->options.hello_ms;
+	const bool too_many = is_refused(apps, guest, words, sizeof(words));
+
+	wmk_registry_enter(apps, app);
+	if (too_many)
+		wmk_app_refuse(app, 0, -EMFILE, words);
+	else if (app_watch(app) < 0)
+		wmk_app_close(app, -ENOMEM);
+	else
+		wmk_app_readable(app);   /* it says all at once, and has mostly done so by now */
+	if (app->state == APP_SILENT && !apps->timer_armed)
+		timer_arm(apps);         /* (a later one does not come first) */
+}
+
+int wmk_shard_watch_accept(struct wmk_shard *apps)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLEXCLUSIVE, .data.ptr = &apps->listen_source };
+
+	apps->shut_until = 0;
+	if (epoll_ctl(apps->epoll, EPOLL_CTL_ADD, wmk_accept_fd(apps->gate), &event) != 0)
+		return wmk_error(-errno, "cannot watch for programs");
+	return 0;
+}
+
+/* Nobody is accepted for a while. */
+static void shut(struct wmk_shard *apps)
+{
+	apps->shut_until = wmk_clock_ms() + SHUT_MS;
+	timer_arm(apps);
+}
+
+/* The last of those who watch: the next ones are another shard's, as long as that has time. */
+static void watch_anew(struct wmk_shard *apps)
+{
+	if (epoll_ctl(apps->epoll, EPOLL_CTL_DEL, wmk_accept_fd(apps->gate), NULL) == 0 && wmk_shard_watch_accept(apps) < 0)
+		shut(apps);
+}
+
+/* Some of those who have come; for the rest epoll tells again, this shard or another. */
+static void conns_accept(struct wmk_shard *apps)
+{
+	struct wmk_app_conn guest;
+	int ret = 1;
+
+	for (unsigned i = 0; i < GUESTS_AT_ONCE && ret == 1; i++) {
+		ret = wmk_accept_next(apps->gate, apps->shard, &guest);
+		if (ret == 1)
+			born(apps, &guest);
+	}
+	if (ret < 0 && epoll_ctl(apps->epoll, EPOLL_CTL_DEL, wmk_accept_fd(apps->gate), NULL) == 0)
+		shut(apps);
+	else if (ret >= 0 && wmk_accept_is_ahead(apps->gate, apps->shard))
+		watch_anew(apps);
+}
+
+/* ── the loop ────────────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_shard_run_once(struct wmk_shard *apps, int timeout_ms)
+{
+	struct epoll_event events[EVENTS_AT_ONCE];
+	int n = epoll_wait(apps->epoll, events, EVENTS_AT_ONCE, timeout_ms);
+
+	if (n < 0)
+		return errno == EINTR ? 0 : wmk_error(-errno, "cannot wait for applications");
+	for (int i = 0; i < n; i++) {
+		const struct shard_source *source = events[i].data.ptr;
+
+		switch (source->kind) {
+		case SOURCE_LISTEN:
+			conns_accept(apps);
+			break;
+		case SOURCE_TIMER:
+			timer_expired(apps);
+			break;
+		case SOURCE_JOBS:
+			wmk_shard_jobs_run(apps);
+			break;
+		case SOURCE_SOCKET:
+			if (source->app->socket >= 0 && (events[i].events & EPOLLOUT))
+				wmk_app_flush(source->app);
+			if (source->app->socket >= 0 && (events[i].events & ~(unsigned)EPOLLOUT))
+				wmk_app_readable(source->app);
+			break;
+		case SOURCE_PIDFD:
+			if (source->app->pidfd >= 0)
+				app_died(source->app);
+			break;
+		}
+	}
+	wmk_barriers_check(apps);
+	wmk_registry_sweep(apps, false);
+	return apps->stop ? -ESHUTDOWN : n;
+}
+
+int wmk_shard_fd(const struct wmk_shard *apps)
+{
+	return apps->epoll;
+}
+
+/* ── commands ────────────────────────────────────────────────────────────────────────────────────────── */
+
+void wmk_shard_update(struct wmk_shard *apps, struct wmk_session *session)
+{
+	for (struct app *app = apps->app; app; app = app->next) {
+		wmk_reconcile_app(app, session);
+		wmk_app_flush(app);
+	}
+}
+
+static int count_unanswered(const struct wmk_shard *apps)
+{
+	int n = 0;
+
+	for (const struct app *app = apps->app; app; app = app->next)
+		n += !wmk_app_answers(app, apps->sync);
+	return n;
+}
+
+int wmk_shard_sync(struct wmk_shard *apps, int timeout_ms)
+{
+	uint64_t end = wmk_clock_ms() + (timeout_ms > 0 ? (unsigned)timeout_ms : 0), now;
+	int left;
+
+	apps->sync++;
+	for (struct app *app = apps->app; app; app = app->next)
+		if (app->state == APP_ADMITTED)
+			wmk_app_ask(app, apps->sync);
+	while ((left = count_unanswered(apps)) > 0) {
+		now = wmk_clock_ms();
+		int err = wmk_shard_run_once(apps, timeout_ms < 0 ? -1 : now < end ? (int)(end - now) : 0);
+
+		if (err < 0)
+			return err;
+		if (timeout_ms >= 0 && now >= end)
+			break;           /* also while somebody keeps talking */
+	}
+	return count_unanswered(apps);
+}
+
+bool wmk_shard_unanswered(const struct wmk_shard *apps, unsigned i, struct wmk_app_info *info)
+{
+	for (const struct app *app = apps->app; app; app = app->next)
+		if (!wmk_app_answers(app, apps->sync) && i-- == 0) {
+			if (app->record)
+				*info = app->record->info;
+			else
+				*info = (struct wmk_app_info){
+					.pid = app->pid, .uid = app->uid, .name = "?", .connected = true, .alive = true
+				};
+			return true;
+		}
+	return false;
+}
+
+/* ── from other threads ──────────────────────────────────────────────────────────────────────────────── */
+
+void wmk_shard_post(struct wmk_shard *apps, struct wmk_shard_job *job)
+{
+	const uint64_t one = 1;
+
+	cds_wfcq_node_init(&job->node);
+	WMK_TSAN_RELEASE(job);
+	/* The first into an empty queue wakes; the consumer empties it whole. */
+	if (!cds_wfcq_enqueue(&apps->jobs_head, &apps->jobs_tail, &job->node) &&
+	    write(apps->wake, &one, sizeof(one)) < 0)
+		abort();                 /* an eventfd that nobody closes takes this */
+}
+
+void wmk_shard_jobs_run(struct wmk_shard *apps)
+{
+	struct cds_wfcq_node *node;
+	uint64_t count;
+
+	/* before the queue is looked at: whoever comes after wakes again */
+	if (read(apps->wake, &count, sizeof(count)) < 0 && errno != EAGAIN)
+		abort();
+	while ((node = __cds_wfcq_dequeue_blocking(&apps->jobs_head, &apps->jobs_tail)) != NULL) {
+		struct wmk_shard_job *job = wmk_container_of(node, struct wmk_shard_job, node);
+
+		WMK_TSAN_ACQUIRE(job);
+		job->run(apps, job);
+	}
+}
+
+struct take_job {
+	struct wmk_shard_job job;
+	struct wmk_app_conn guest;
+};
+
+static void take_run(struct wmk_shard *apps, struct wmk_shard_job *job)
+{
+	struct take_job *take = wmk_container_of(job, struct take_job, job);
+
+	born(apps, &take->guest);
+	free(take);
+}
+
+int wmk_shard_take(struct wmk_shard *apps, const struct wmk_app_conn *guest)
+{
+	struct take_job *take = malloc(sizeof(*take));
+
+	if (!take) {
+		wmk_deferred_close_socket(guest->socket, guest->cred.uid);
+		return wmk_error(-ENOMEM, "no memory for a connection");
+	}
+	take->job.run = take_run;
+	take->guest = *guest;
+	wmk_shard_post(apps, &take->job);
+	return 0;
+}
+
+struct listen_job {
+	struct wmk_shard_job job;
+	struct wmk_accept *gate;
+	unsigned shard;
+};
+
+static void listen_run(struct wmk_shard *apps, struct wmk_shard_job *job)
+{
+	struct listen_job *listen = wmk_container_of(job, struct listen_job, job);
+
+	apps->gate = listen->gate;
+	apps->shard = listen->shard;
+	if (wmk_shard_watch_accept(apps) < 0)
+		shut(apps);
+	free(listen);
+}
+
+int wmk_shard_listen(struct wmk_shard *apps, struct wmk_accept *gate, unsigned shard)
+{
+	struct listen_job *job = malloc(sizeof(*job));
+
+	if (!job)
+		return wmk_error(-ENOMEM, "no memory to listen for programs");
+	*job = (struct listen_job){ .job.run = listen_run, .gate = gate, .shard = shard };
+	wmk_shard_post(apps, &job->job);
+	return 0;
+}
+
+static void stop_run(struct wmk_shard *apps, struct wmk_shard_job *job)
+{
+	apps->stop = true;
+	free(job);
+}
+
+void wmk_shard_stop(struct wmk_shard *apps)
+{
+	struct wmk_shard_job *job = malloc(sizeof(*job));
+
+	if (!job)
+		abort();                 /* nothing else can end the thread */
+	job->run = stop_run;
+	wmk_shard_post(apps, job);
+}
+
+void wmk_shard_stats(const struct wmk_shard *apps, struct wmk_shard_stats *stats)
+{
+	*stats = apps->stats;
+	if (apps->own_accept) {            /* (one that is shared counts for all shards together) */
+		struct wmk_accept_stats gate;
+
+		wmk_accept_stats(apps->own_accept, &gate);
+		stats->turned_away = gate.turned_away;
+		stats->apps_refused += gate.turned_away;
+	}
+	stats->events_seen = atomic_load_explicit(&apps->tracing->events_seen, memory_order_relaxed);
+	stats->classes_enabled = atomic_load_explicit(&apps->tracing->classes_enabled, memory_order_relaxed);
+}
+
+bool wmk_shard_get(const struct wmk_shard *apps, unsigned i, struct wmk_app_info *info)
+{
+	if (i >= apps->n_records)
+		return false;
+	*info = apps->records[i]->info;
+	return true;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring_requests.c - what is asked of the consumer about rings that are there: write them out, forget, count, end.
+ *
+ * That takes as long as a disk takes. Meanwhile the session's lock is given up, so that programs register and end, and
+ * other commands are answered. One thread at a time asks (session->writing; who comes next waits), and it alone takes
+ * rings out of the session's list:
+ *
+ *     lock ─ wait until nobody writes ─ writing = true ─┐ unlock      rings may come to the list's head meanwhile, and none goes;
+ *                                                       ├ ask, ask    those that are to end are out of it already, and `closed`
+ *     lock ─ keep what was counted ─ writing = false ◄──┘
+ *
+ * All of a session is on one disk: once somebody has waited for it in vain the rest is asked for, and not waited for.
+ *
+ * So whatever stands in a session's list is open at the outlet, and not closed, for all who hold the lock.
+ */
+#include "session/kernel_channels.h"
+#include "session/apps/unrecorded.h"
+
+#include "base/cond.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNTED_MS 5000 /* behind a restart: until the thread that writes has what the next daemon does not know yet   \
+			 */
+
+static void begin(struct wmk_session *session)
+{
+	while (session->writing)
+		pthread_cond_wait(&session->written, &session->lock);
+	session->writing = true;
+}
+
+static void end(struct wmk_session *session)
+{
+	session->writing = false;
+	pthread_cond_broadcast(&session->written);
+}
+
+/* Begun; locked again when it returns. */
+static int each(struct wmk_session *session, int (*what)(void *outlet, bool wait))
+{
+	struct rings *const rings = session->rings;
+	bool wait = true;
+	int first = 0;
+
+	pthread_mutex_unlock(&session->lock);
+	for (struct rings *one = rings; one; one = one->next) {
+		int err = what(one->outlet, wait);
+
+		wait = wait && err != -ETIMEDOUT;
+		if (err < 0 && first == 0)
+			first = err;
+	}
+	pthread_mutex_lock(&session->lock);
+	return first;
+}
+
+int wmk_session_flush(struct wmk_session *session)
+{
+	begin(session);
+	wmk_rings_reattach_again(session);
+	int err = each(session, session->tracing->options.outlet->rings_flush);
+
+	end(session);
+	session->stopping = false;
+	return err;
+}
+
+/* What the next daemon must know, and could not ask the consumer for. Locked. */
+static void counted(struct wmk_session *session)
+{
+	const struct wmk_tracing_options *o = &session->tracing->options;
+
+	if (o->on_counted && !session->gone && !session->tracing->leaving)
+		o->on_counted(o->data, session);
+}
+
+/* ── forgotten ───────────────────────────────────────────────────────────────────────────────────────── */
+
+/* What processes with buffers of their own have left when they ended. */
+struct left_traces {
+	struct wmk_arena arena;
+	struct wmk_list subs;            /* of const char * */
+};
+
+static int left_note(void *data, const char *sub)
+{
+	struct left_traces *left = data;
+	const char **one = wmk_arena_append(&left->arena, &left->subs, sizeof(*one));
+	if (!one)
+		return -ENOMEM;
+	*one = wmk_arena_text(&left->arena, sub);
+	return *one ? 0 : -ENOMEM;
+}
+
+static struct wmk_trace_info info_of(const struct wmk_session *session, const char *sub)
+{
+	return (struct wmk_trace_info){
+		.session = session->name, .path = session->path, .sub = sub, .uid = session->uid, .gid = session->gid
+	};
+}
+
+/* Those whose process records still are no leftovers. */
+static void left_keep(struct left_traces *left, const struct wmk_session *session)
+{
+	const char **subs = left->subs.items;
+
+	for (const struct trace *trace = session->traces; trace; trace = trace->next)
+		for (uint32_t i = 0; i < left->subs.n; i++)
+			if (subs[i] && strcmp(trace->sub, subs[i]) == 0)
+				subs[i] = NULL;
+}
+
+/*
+ * Begun; locked again when it returns. Their names are taken first: a process that begins meanwhile has another, or
+ * stands in the session's list when that is looked at, as both are done in one turn of the lock; and whose trace was in
+ * the list when its name was taken is there still.
+ */
+static int forget_left(struct wmk_session *session)
+{
+	const struct wmk_tracing_options *o = &session->tracing->options;
+	struct wmk_trace_info info = info_of(session, "");
+	struct left_traces left = { .subs = { NULL, 0 } };
+
+	if (!o->outlet->each_left)
+		return 0;
+	pthread_mutex_unlock(&session->lock);
+	int first = o->outlet->each_left(o->outlet_data, &info, left_note, &left);
+	pthread_mutex_lock(&session->lock);
+	left_keep(&left, session);
+	pthread_mutex_unlock(&session->lock);
+	for (uint32_t i = 0; i < left.subs.n; i++) {
+		info = info_of(session, ((const char **)left.subs.items)[i]);
+		int err = info.sub ? o->outlet->forget_left(o->outlet_data, &info) : 0;
+
+		if (err < 0 && first == 0)
+			first = err;
+	}
+	pthread_mutex_lock(&session->lock);
+	wmk_arena_free(&left.arena);
+	return first;
+}
+
+int wmk_session_clear(struct wmk_session *session)
+{
+	begin(session);
+	for (unsigned i = 0; i < session->n_channels; i++)
+		memset(&session->channels[i]->past, 0, sizeof(session->channels[i]->past));
+	for (struct rings *rings = session->rings; rings; rings = rings->next)
+		memset(&rings->counts, 0, sizeof(rings->counts));
+	counted(session);
+	/* before the rest: whoever consumes measures then how much is left */
+	int left = forget_left(session), err = each(session, session->tracing->options.outlet->rings_clear);
+
+	err = left < 0 ? left : err;
+	session->full = session->full && err < 0;
+	end(session);
+	if (session->active)
+		wmk_session_kernel_statedump(session);        /* what went with the rest is in the new trace, too */
+	return err;
+}
+
+/* ── counts ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Unlocked; `into` is where they were counted last. */
+static int count(struct rings *rings, struct wmk_counts *into)
+{
+	struct wmk_session *session = rings->session;
+	struct wmk_counts now = { 0 };
+
+	int err = session->tracing->options.outlet->rings_counts(rings->outlet, &now);
+
+	pthread_mutex_lock(&session->lock);
+	if (into)
+		wmk_counts_replace(into, &rings->counts, &now);
+	rings->counts = now;
+	pthread_mutex_unlock(&session->lock);
+	return err;
+}
+
+void wmk_session_count(struct wmk_session *session)
+{
+	const struct timespec end_of_patience = wmk_deadline(COUNTED_MS);
+
+	/* Where counts are known, those known last will do. */
+	while (session->writing && session->uncounted &&
+	       pthread_cond_timedwait(&session->written, &session->lock, &end_of_patience) == 0)
+		continue;
+	if (session->writing)
+		return;
+	struct rings *const rings = session->rings;
+
+	begin(session);
+	pthread_mutex_unlock(&session->lock);
+	/*
+	 * where nobody answers in time, nobody would for the others either; what the consumer does not have says
+	 * nothing about them
+	 */
+	int err = 0;
+
+	for (struct rings *one = rings; one && err != -ETIMEDOUT && err != -ECONNABORTED; one = one->next)
+		err = count(one, NULL);
+	pthread_mutex_lock(&session->lock);
+	session->uncounted = session->uncounted && err < 0;
+	end(session);
+}
+
+struct wmk_counts wmk_channel_past(const struct wmk_session_channel *channel)
+{
+	struct wmk_counts past = channel->past;
+	const struct wmk_counts none = { 0 };
+
+	/* (those that end just now are still among the rings) */
+	for (const struct rings *rings = channel->session->ending; rings; rings = rings->next)
+		if (rings->channel == channel)
+			wmk_counts_replace(&past, &rings->counts, &none);
+	return past;
+}
+
+void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_counts *sum)
+{
+	wmk_counts_add(sum, &channel->past);
+	for (const struct rings *rings = channel->session->rings; rings; rings = rings->next)
+		if (rings->channel == channel)
+			wmk_counts_add(sum, &rings->counts);
+}
+
+/* ── the end of rings ────────────────────────────────────────────────────────────────────────────────── */
+
+/* Nobody finds them any more. Until they are counted for good, what was counted last stands for them. */
+static struct rings *rings_leave(struct wmk_session *session, bool ended_only)
+{
+	struct rings *left = NULL;
+
+	for (struct rings **at = &session->rings; *at;) {
+		struct rings *rings = *at;
+
+		if (ended_only && !rings->trace->ended) {
+			at = &rings->next;
+			continue;
+		}
+		*at = rings->next;
+		rings->next = left;
+		rings->closed = true;
+		wmk_counts_add(&rings->channel->past, &rings->counts);
+		left = rings;
+	}
+	return left;
+}
+
+static struct trace *traces_leave(struct wmk_session *session, bool ended_only)
+{
+	struct trace *left = NULL;
+
+	for (struct trace **at = &session->traces; *at;) {
+		struct trace *trace = *at;
+
+		if (ended_only && (!trace->ended || wmk_trace_awaited(trace))) {
+			at = &trace->next;
+			continue;
+		}
+		*at = trace->next;
+		trace->next = left;
+		left = trace;
+	}
+	return left;
+}
+
+/* The chain of the first error becomes *cause, unless there is one: what follows would clear it. */
+static int rings_end(struct rings *rings, const struct wmk_consumer_port_ops *outlet, struct wmk_error_chain **cause)
+{
+	bool wait = true;
+	int first = 0;
+
+	while (rings) {
+		struct rings *next = rings->next;
+
+		wmk_kernel_halt(rings);
+		int err = outlet->rings_stop(rings->outlet, wait);
+
+		wait = wait && err != -ETIMEDOUT;
+		if (err < 0 && first == 0) {
+			first = err;
+			*cause = *cause ? *cause : wmk_error_take();
+		}
+		count(rings, &rings->channel->past);
+		outlet->rings_close(rings->outlet);
+		if (!rings->session->tracing->leaving && (err == 0 || !rings->session->recovered))
+			wmk_rings_file_remove(rings);
+		pthread_mutex_lock(&rings->session->lock);
+		rings->session->ending = next;
+		pthread_mutex_unlock(&rings->session->lock);
+		wmk_rings_put(rings);
+		rings = next;
+	}
+	return first;
+}
+
+static void traces_end(struct trace *trace, const struct wmk_consumer_port_ops *outlet)
+{
+	while (trace) {
+		struct trace *next = trace->next;
+
+		if (trace->outlet)
+			outlet->trace_close(trace->outlet);
+		free(trace);
+		trace = next;
+	}
+}
+
+int wmk_rings_close(struct wmk_session *session, bool ended_only)
+{
+	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
+
+	begin(session);
+	wmk_unrecorded_look(session);
+	int gave_up = ended_only ? 0 : wmk_rings_abandon(session);
+	struct rings *rings = rings_leave(session, ended_only);
+	const bool any = rings != NULL;
+	struct trace *traces = traces_leave(session, ended_only);
+
+	session->ending = rings;
+	pthread_mutex_unlock(&session->lock);
+	struct wmk_error_chain *cause = gave_up < 0 ? wmk_error_take() : NULL;
+	int err = rings_end(rings, outlet, &cause);
+
+	pthread_mutex_lock(&session->lock);
+	if (ended_only && any)
+		counted(session);
+	pthread_mutex_unlock(&session->lock);
+	traces_end(traces, outlet);
+	pthread_mutex_lock(&session->lock);
+	end(session);
+	if (cause)
+		wmk_error_give(cause);
+	return gave_up < 0 ? gave_up : err;
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.c - the life of a session: made, started, stopped, destroyed.
+ *
+ * Only what is under its lock changes here; applications hear of it by the update that follows (app_barrier.c, app_reconcile.c).
+ */
+#include "session/kernel_channels.h"
+#include "session/kernel/kernel_syscalls.h"
+
+#include "base/cond.h"
+#include "base/error.h"
+#include "base/utf8.h"
+#include "session/model/shm_path.h"
+#include "session/model/session_clock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ── made ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Names become names of directories and files, and are shown on terminals. */
+int wmk_name_check(const char *what, const char *name)
+{
+	size_t len = name ? strnlen(name, WMK_CTL_NAME_MAX + 1) : 0;
+
+	if (len == 0 || len > WMK_CTL_NAME_MAX)
+		return wmk_error(-EINVAL, "a %s's name has 1 to %u bytes", what, WMK_CTL_NAME_MAX);
+	for (const char *c = name; *c; c++)
+		if (*c == '/' || (unsigned char)*c < ' ' || *c == 0x7f)
+			return wmk_error(-EINVAL, "a %s's name holds no '/' and no control characters", what);
+	if (name[0] == '.')
+		return wmk_error(-EINVAL, "a %s's name does not begin with a '.'", what);
+	if (!wmk_utf8_is(name))          /* else it could not be shown, nor told to the next daemon */
+		return wmk_error(-EINVAL, "a %s's name is UTF-8", what);
+	return 0;
+}
+
+/* Not among its owner's any more. */
+static void uncount(struct wmk_session *session)
+{
+	/* relaxed: only that it happens once */
+	if (!atomic_exchange_explicit(&session->counted, false, memory_order_relaxed))
+		return;
+	wmk_quota_rules_uncharge(session->tracing, session->uid, session->rule_bytes);
+	wmk_quota_trace_uncharge(session->tracing, session->uid, session->trace_bytes);
+	wmk_quota_session_uncharge(session->tracing, session->uid);
+}
+
+static int shm_make(struct wmk_session *session, const struct wmk_session_options *options)
+{
+	char *path;
+	int err = wmk_shm_make(options->settings.shm_path, options->name, session->created, &path, &session->shm);
+
+	if (err < 0)
+		return err;
+	session->settings.shm_path = wmk_arena_text(&session->arena, path);
+	if (!session->settings.shm_path)
+		rmdir(path);
+	free(path);
+	return session->settings.shm_path ? 0 : -ENOMEM;
+}
+
+/*
+ * Who can write to a file can cut it: whoever records into it dies of that. So it is nobody's but the daemon's own
+ * user's.
+ */
+static int shm_fill(struct wmk_session *session, const struct wmk_session_options *options)
+{
+	session->recovered = options->shm == WMK_SHM_RECOVERED;
+	if (session->uid != geteuid())
+		return wmk_error_said(-EPERM, "rings in files (--shm-path) are for the session daemon's own user: use "
+					      "a daemon of yours");
+	if (options->shm == WMK_SHM_NEW)
+		return shm_make(session, options);
+	/* What is there no more cannot be gone on with; programs have it perhaps, and hand it back. */
+	if (wmk_shm_open(session->settings.shm_path, &session->shm) < 0)
+		wmk_session_report(session, wmk_error_number(),
+				  "its rings in files are gone (recovered, or removed), and new ones are in memory");
+	else if (!session->recovered && wmk_shm_lock(session->shm, false) < 0)
+		return wmk_error_number();
+	wmk_error_clear();
+	return 0;
+}
+
+static int session_fill(struct wmk_session *session, const struct wmk_session_options *options)
+{
+	session->uid = options->uid;
+	session->gid = options->gid;
+	session->all_users = options->all_users;
+	session->created = (uint64_t)time(NULL);
+	session->name = strdup(options->name);
+	session->path = strdup(options->path);
+	session->trace_name = options->trace_name ? strdup(options->trace_name) : NULL;
+	if (!session->name || !session->path || (options->trace_name && !session->trace_name))
+		return wmk_error(-ENOMEM, "no memory for a session");
+	int err = wmk_object_copy(&wmk_ctl_settings_object, &options->settings, &session->settings, &session->arena);
+	if (err == 0)
+		err = wmk_clock_of_choice(session->tracing, options->settings.clock, &session->clock);
+	if (err == 0)
+		err = wmk_quota_trace_charge(session->tracing, session->uid, options->settings.max_size,
+					   &session->trace_bytes);
+	if (err < 0)
+		return err;
+	session->settings.clock = wmk_clock_as_choice(session->clock);
+	if (!session->settings.max_size)
+		session->settings.max_size = session->tracing->options.max_trace_size;
+	/* one that was there before goes on with what it had */
+	if (session->trace_bytes && !session->tracing->restoring)
+		session->settings.max_size = session->trace_bytes;
+	return *session->settings.shm_path ? shm_fill(session, options) : 0;
+}
+
+int wmk_session_make(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **out)
+{
+	struct wmk_session *session;
+	int err = wmk_name_check("session", options->name);
+
+	if (err == 0 && (!options->path || options->path[0] != '/'))
+		err = wmk_error(-EINVAL, "the path of a trace begins with '/'");
+	if (err == 0)
+		err = wmk_quota_session_charge(tracing, options->uid);
+	if (err < 0)
+		return err;
+	session = calloc(1, sizeof(*session));
+	if (!session) {
+		wmk_quota_session_uncharge(tracing, options->uid);
+		return wmk_error(-ENOMEM, "no memory for a session");
+	}
+	atomic_init(&session->counted, true);
+	session->tracing = tracing;
+	session->shm = -1;
+	pthread_mutex_init(&session->lock, NULL);
+	wmk_cond_init(&session->written);
+	atomic_init(&session->refs, 2);  /* the table's, and the caller's */
+	err = session_fill(session, options);
+	if (err < 0) {
+		wmk_session_unmake(session);
+		return err;
+	}
+	*out = session;
+	return 0;
+}
+
+void wmk_session_unmake(struct wmk_session *session)
+{
+	uncount(session);
+	wmk_session_put(session);
+	wmk_session_put(session);
+}
+
+/* Before the number of sessions: whoever replaces one hears that it is there, also where no more may be. */
+static int name_is_free(struct wmk_tracing *tracing, const struct wmk_session_options *options)
+{
+	int err = wmk_name_check("session", options->name);
+	struct wmk_session *there = err == 0 ? wmk_session_get(tracing, options->uid, options->name) : NULL;
+
+	if (there)
+		err = wmk_error_said(-EEXIST, "there is a session '%s' already", options->name);
+	wmk_session_put(there);
+	return err;
+}
+
+int wmk_session_path_check(struct wmk_tracing *tracing, const struct wmk_session_options *options)
+{
+	struct wmk_session *there = wmk_session_of_path(tracing, options->path);
+	const bool own = there && there->uid == options->uid;
+	int err = 0;
+
+	if (own && strcmp(there->name, options->name) != 0)
+		err = wmk_error_said(-EBUSY, "the trace of session '%.40s' is to be in %.60s: name another directory",
+				     there->name, there->path);
+	else if (there && !own && options->uid == 0)
+		err = wmk_error_said(
+			-EBUSY, "the trace of session '%.40s' of user %u is to be in %.50s: name another directory",
+			there->name, (unsigned)there->uid, there->path);
+	else if (there && !own)          /* of which he may not know more */
+		err = wmk_error_said(-EBUSY,
+				     "the trace of another user's session is to be in %.60s: name another directory",
+				     there->path);
+	wmk_session_put(there);
+	return err;
+}
+
+/* Of two that come at the same time with one path, one is refused. */
+static int enter_alone(struct wmk_tracing *tracing, const struct wmk_session_options *options,
+		       struct wmk_session *session)
+{
+	pthread_mutex_lock(&tracing->lock);
+	int err = wmk_session_path_check(tracing, options);
+
+	if (err == 0)
+		err = wmk_session_enter(tracing, session);
+	pthread_mutex_unlock(&tracing->lock);
+	return err;
+}
+
+int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **out)
+{
+	const uint64_t max = tracing->options.max_trace_size;
+	struct wmk_session *session;
+	int err = !max || options->settings.max_size <= max
+			  ? name_is_free(tracing, options)
+			  : wmk_limit_reached(tracing, -EDQUOT, "trace-size",
+					      "a session's trace may have %" PRIu64 " bytes here, not %" PRIu64
+					      " (--max-size)",
+					      max, options->settings.max_size);
+
+	if (err == 0)
+		err = wmk_session_make(tracing, options, &session);
+	if (err < 0)
+		return err;
+	err = enter_alone(tracing, options, session);
+	if (err < 0) {
+		if (session->shm >= 0)
+			rmdir(session->settings.shm_path);        /* nothing is in it yet */
+		wmk_session_unmake(session);
+		return err;
+	}
+	*out = session;
+	return 0;
+}
+
+const char *wmk_session_name(const struct wmk_session *session)
+{
+	return session->name;
+}
+
+uid_t wmk_session_uid(const struct wmk_session *session)
+{
+	return session->uid;
+}
+
+gid_t wmk_session_gid(const struct wmk_session *session)
+{
+	return session->gid;
+}
+
+bool wmk_session_recovered(const struct wmk_session *session)
+{
+	return session->recovered;
+}
+
+void wmk_session_report(struct wmk_session *session, int err, const char *what)
+{
+	char words[256];
+
+	if (session->trouble)
+		return;
+	session->trouble = err;
+	wmk_error_text(words, sizeof(words));
+	wmk_error_format(session->trouble_words, sizeof(session->trouble_words), "%.200s%s%.200s", what ? what : "",
+			 what ? ": " : "", words);
+}
+
+int wmk_session_trouble(const struct wmk_session *session, char *words, size_t size)
+{
+	if (size)
+		wmk_error_format(words, size, "%s", session->trouble_words);
+	return session->trouble;
+}
+
+/* ── started, stopped ────────────────────────────────────────────────────────────────────────────────── */
+
+void wmk_session_activate(struct wmk_session *session, bool on)
+{
+	const struct wmk_tracing_options *options = &session->tracing->options;
+
+	if (!session->settings.no_statedump && session->active != on && options->on_dumps)
+		options->on_dumps(options->data, on);
+	session->active = on;
+}
+
+/* A start that failed has left it. */
+static bool has_own_channel(const struct wmk_session *session)
+{
+	for (unsigned i = 0; i < session->n_channels; i++)
+		if (session->channels[i]->own)
+			return true;
+	return false;
+}
+
+int wmk_session_start(struct wmk_session *session)
+{
+	if (session->active)
+		return wmk_error_said(-EALREADY, "the session '%s' is active already", session->name);
+	if (session->n_channels == 0)
+		return wmk_error_said(-ENODATA, "the session '%s' records nothing yet: enable an event first",
+				      session->name);
+	if (session->full)
+		return wmk_error_said(-EDQUOT,
+				      "the trace of session '%s' has the %" PRIu64
+				      " bytes that it may have (--max-size): clear it first",
+				      session->name, session->settings.max_size);
+	for (unsigned i = 0; i < session->n_channels && session->settings.max_size; i++)
+		if (session->channels[i]->is.subbuf_size > session->settings.max_size)
+			return wmk_error_said(-EINVAL,
+					      "the session's trace may have %" PRIu64
+					      " bytes (--max-size), less than one sub-buffer of channel %.60s "
+					      "(--subbuf-size)",
+					      session->settings.max_size, session->channels[i]->is.name);
+	if (!session->settings.no_statedump && !session->started && !has_own_channel(session)) {
+		int err = wmk_session_add_own_channel(session);
+
+		if (err < 0)
+			return err;
+	}
+	const bool before = session->started;
+
+	wmk_session_activate(session, true);
+	session->started = true;
+	session->stopping = false;
+	session->trouble = 0;
+	wmk_session_syscalls_decide(session);
+	session->kernel_dumps++;
+	int err = wmk_session_kernel_update(session);
+
+	if (err < 0) {
+		struct wmk_error_chain *why = wmk_error_take();
+
+		wmk_session_activate(session, false);
+		session->started = before;
+		wmk_session_kernel_update(session);
+		wmk_error_give(why);
+	}
+	return err;
+}
+
+int wmk_session_prepare(struct wmk_session *session, uid_t uid)
+{
+	for (unsigned i = 0; i < session->n_channels; i++)
+		if (!wmk_channel_is_kernel(session->channels[i]) &&
+		    session->channels[i]->is.buffers == WMK_BUFFERS_UID &&
+		    !wmk_rings_of_user(session->channels[i], uid))
+			return session->trouble < 0 ? session->trouble : -EIO;
+	return 0;
+}
+
+int wmk_session_stop(struct wmk_session *session)
+{
+	if (!session->active)
+		return session->full ? 0 : wmk_error_said(-EALREADY, "the session '%s' is not active", session->name);
+	wmk_session_activate(session, false);
+	session->stopping = true;
+	if (wmk_session_kernel_update(session) < 0)
+		wmk_session_report(session, wmk_error_number(), "the kernel was not stopped");
+	wmk_session_free_stale_claims(session);
+	return 0;
+}
+
+void wmk_session_unstart(struct wmk_session *session)
+{
+	if (wmk_session_stop(session) < 0)
+		wmk_error_clear();
+	session->stopping = false;
+}
+
+struct wmk_session *wmk_session_of_path(struct wmk_tracing *tracing, const char *path)
+{
+	struct wmk_session **all = NULL, *found = NULL;
+	int n = wmk_session_get_all(tracing, &all);
+
+	for (int i = 0; i < n; i++) {
+		if (!found && strcmp(all[i]->path, path) == 0)
+			found = all[i];
+		else
+			wmk_session_put(all[i]);
+	}
+	free(all);
+	return found;
+}
+
+int wmk_session_full(struct wmk_session *session)
+{
+	const bool was = session->active;
+
+	session->full = true;
+	return was ? wmk_session_stop(session)
+		   : wmk_error_said(-EALREADY, "the session '%s' is not active", session->name);
+}
+
+void wmk_session_regenerate_statedump(struct wmk_session *session)
+{
+	session->statedump_round++;
+	wmk_session_kernel_statedump(session);
+}
+
+void wmk_session_reap(struct wmk_session *session)
+{
+	if (wmk_rings_close(session, true) == -EPROTO) /* no command waits for it that could report it */
+		wmk_session_report(session, -EPROTO, NULL);
+}
+
+void wmk_session_destroy(struct wmk_session *session)
+{
+	wmk_session_activate(session, false);
+	session->gone = true;
+	if (!session->tracing->leaving && wmk_session_kernel_update(session) < 0)
+		wmk_error_clear();       /* it goes with its instances */
+	wmk_session_leave(session);
+	uncount(session);
+}
+
+int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last, struct wmk_arena *arena)
+{
+	/* nobody else takes it any more, but a shard may be at its end of it */
+	pthread_mutex_lock(&session->lock);
+	int err = wmk_rings_close(session, false);
+
+	uncount(session);                        /* one that could not be entered was not destroyed either */
+	if (last && wmk_session_describe(session, last, arena) < 0 && err == 0)
+		err = -ENOMEM;
+	pthread_mutex_unlock(&session->lock);
+	wmk_session_put(session);                /* the table's */
+	return err;
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_channel.c - the kernel brought in line with a session's kernel channels (see kernel_channels.h): which of its events each of
+ * them has, on or off.
+ */
+#include "session/kernel/kernel_rings.h"
+
+#include "base/error.h"
+#include "kernel/event/kernel_event.h"
+#include "kernel/proc/namespaces.h"
+#include "kernel/tracefs/tracefs.h"
+#include "session/kernel/kernel_syscalls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TELL_BYTES (1u << 20)        /* of filters that the consumer is told of at a time, about */
+
+/* ── the kernel's tracers ────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_kernel_catalog(struct wmk_tracing *tracing, struct wmk_kcatalog **catalog)
+{
+	struct wmk_tracefs *tracefs;
+	int err = wmk_kernel_tracefs(tracing, &tracefs);
+
+	return err < 0 ? err : wmk_kcatalog_open(tracefs, catalog);
+}
+
+/* ── what the kernel cannot do ───────────────────────────────────────────────────────────────────────── */
+
+int wmk_kernel_channel_check(const struct wmk_ctl_channel *is)
+{
+	if (is->buffers == WMK_BUFFERS_PID)
+		return wmk_error_said(-EINVAL, "the kernel has one buffer for each CPU, not for each process");
+	if (is->blocking_us)
+		return wmk_error_said(-EINVAL, "the kernel does not wait for room in a buffer: no blocking timeout");
+	return 0;
+}
+
+bool wmk_kernel_rule_fits(const struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule,
+			  const struct wmk_kentry *entry)
+{
+	if (wmk_rule_is_probe(rule))
+		return wmk_kernel_probe_makes(probes, rule, entry);
+	if (wmk_kentry_is_probe(entry) || !wmk_kentry_fits(entry, rule->pattern))
+		return false;
+	for (uint32_t i = 0; i < rule->exclusions.n; i++)
+		if (wmk_kentry_fits(entry, ((const char *const *)rule->exclusions.items)[i]))
+			return false;
+	return true;
+}
+
+int wmk_kernel_rule_check(struct wmk_session *session, const struct wmk_ctl_rule *rule, char *note, size_t size)
+{
+	struct wmk_kcatalog *catalog;
+	struct wmk_tracefs *tracefs;
+	int err;
+
+	note[0] = '\0';
+	if (rule->level_op != WMK_LEVEL_ANY)
+		return wmk_error_said(-EINVAL, "the kernel's events have no log levels");
+	err = wmk_kernel_tracefs(session->tracing, &tracefs);
+	if (err == 0)
+		err = wmk_kinstance_clock_check(tracefs, session->clock);
+	if (err == 0)
+		err = wmk_kspaces_check();
+	if (err == 0 && wmk_rule_is_probe(rule))
+		return wmk_kernel_probe_check(tracefs, rule, session->uid, session->gid, note, size);
+	if (err == 0)
+		err = wmk_kcatalog_open(tracefs, &catalog);
+	if (err < 0)
+		return err;
+	err = wmk_kcatalog_check(catalog, rule->pattern);
+	wmk_kcatalog_close(catalog);
+	return err;
+}
+
+uint64_t wmk_kernel_fitting(const struct wmk_kcatalog *catalog, const struct wmk_ctl_rule *rule)
+{
+	uint64_t n = 0;
+
+	if (wmk_rule_is_probe(rule))
+		return rule->enabled;
+	for (size_t i = 0; catalog && i < wmk_kcatalog_size(catalog); i++)
+		n += wmk_kernel_rule_fits(NULL, rule, wmk_kcatalog_at(catalog, i));
+	return n;
+}
+
+/* ── events ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct kernel_event *wmk_kernel_event_find(const struct wmk_kernel_rings *kernel, const struct wmk_kentry *entry)
+{
+	for (unsigned i = 0; i < kernel->n_events; i++)
+		if (strcmp(kernel->events[i].name, entry->name) == 0 &&
+		    strcmp(kernel->events[i].system, entry->system) == 0)
+			return &kernel->events[i];
+	return NULL;
+}
+
+struct class *wmk_kernel_event_class(struct wmk_tracing *tracing, const struct wmk_tracefs *tracefs,
+				     const struct wmk_kentry *entry)
+{
+	struct wmk_event_class *class;
+	struct wmk_kevent *event;
+
+	if (wmk_kevent_load(tracefs->dir, entry->system, entry->name, &event) < 0)
+		return NULL;
+	class = event->class;
+	event->class = NULL;
+	wmk_kevent_free(event);
+	return wmk_class_intern(tracing, class);
+}
+
+void wmk_kernel_event_free(struct kernel_event *event)
+{
+	free(event->system);
+	free(event->name);
+	wmk_kfilter_made_free(&event->filter);
+}
+
+static int event_room(struct wmk_kernel_rings *kernel, const struct wmk_kentry *entry, const struct class *class)
+{
+	if (!class)
+		return wmk_error_add(wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM,
+				     "the kernel's event %s:%s is not understood", entry->system, entry->name);
+	if (kernel->n_events == kernel->cap_events) {
+		const unsigned cap = kernel->cap_events ? 2 * kernel->cap_events : 64;
+		struct kernel_event *more = realloc(kernel->events, cap * sizeof(*more));
+
+		if (!more)
+			return wmk_error(-ENOMEM, "no memory for the events of a kernel channel");
+		kernel->events = more;
+		kernel->cap_events = cap;
+	}
+	return 0;
+}
+
+int wmk_kernel_event_add(struct rings *rings, const struct wmk_kentry *entry, struct class *class,
+			 struct wmk_kfilter_made filter)
+{
+	struct wmk_kernel_rings *kernel = rings->kernel;
+	struct kernel_event made = { .class = class, .filter = filter, .asked = rings->restored,
+				     .todo = rings->restored ? WMK_KERNEL_CHANGE : WMK_KERNEL_WRITE };
+	int err = event_room(kernel, entry, class);
+
+	if (err == 0) {
+		made.system = strdup(entry->system);
+		made.name = strdup(entry->name);
+		if (!made.system || !made.name)
+			err = wmk_error(-ENOMEM, "no memory for the events of a kernel channel");
+	}
+	if (err < 0) {
+		wmk_kernel_event_free(&made);
+		return err;
+	}
+	kernel->events[kernel->n_events++] = made;
+	return 0;
+}
+
+/* With what the rules want of it. One of which no record is wanted is none. */
+static int event_new(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry)
+{
+	struct wmk_kfilter_made filter;
+	int err = wmk_kernel_filter_of(rings->channel, rings->kernel->probes, tracefs, entry, false, &filter);
+
+	if (err < 0 || filter.never)
+		return err;
+	return wmk_kernel_event_add(rings, entry, wmk_kernel_event_class(rings->session->tracing, tracefs, entry),
+				    filter);
+}
+
+bool wmk_kernel_rules_select(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes,
+			   const struct wmk_kentry *entry)
+{
+	const struct wmk_list *list = &channel->is.rules;
+	const struct wmk_ctl_rule *rules = list->items;
+
+	for (uint32_t i = 0; i < list->n; i++)
+		if (rules[i].enabled && wmk_kernel_rule_fits(probes, &rules[i], entry))
+			return true;
+	return false;
+}
+
+bool wmk_kernel_selects(const struct rings *rings, const struct wmk_kentry *entry)
+{
+	const struct wmk_session_channel *channel = rings->channel;
+
+	return !(entry->call && wmk_channel_syscalls_by_bpf(channel)) &&
+	       wmk_kernel_rules_select(channel, rings->kernel->probes, entry);
+}
+
+/* ── brought in line ─────────────────────────────────────────────────────────────────────────────────── */
+
+struct wmk_consumerd_event wmk_kernel_event_message(const struct rings *rings, const struct kernel_event *event,
+						 bool changing)
+{
+	return (struct wmk_consumerd_event){
+		.system = event->system,
+		.name = event->name,
+		.id = rings->ids[event->class->kin],
+		.filter_len = event->filter.len,
+		.filter = { event->filter.program, (event->filter.len + 7) / 8 },
+		.changing = changing,
+	};
+}
+
+static int tell_some(struct rings *rings, struct wmk_consumerd_event *tell, unsigned n)
+{
+	const struct wmk_kernel_info about = { .events = tell, .n_events = n };
+
+	return wmk_kernel_send(rings, &about);
+}
+
+int wmk_kernel_send_events(struct rings *rings, struct kernel_event *const *events, unsigned n, bool changing)
+{
+	struct wmk_consumerd_event tell[WMK_KERNEL_SEND_MAX];
+	unsigned told = 0;
+	size_t bytes = 0;
+	int err = 0;
+
+	for (unsigned i = 0; i < n && err == 0; i++) {
+		tell[told++] = wmk_kernel_event_message(rings, events[i], changing);
+		bytes += events[i]->filter.len;
+		if (bytes < TELL_BYTES && i + 1 < n)
+			continue;
+		err = tell_some(rings, tell, told);
+		told = 0;
+		bytes = 0;
+	}
+	return err;
+}
+
+/* Those that are new: known by the channel, declared, told to the consumer. Then they can be enabled. */
+static int introduce(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kentry *const *entries,
+		     unsigned n)
+{
+	struct wmk_kernel_rings *kernel = rings->kernel;
+	const unsigned before = kernel->n_events;
+	struct kernel_event *events[WMK_KERNEL_SEND_MAX];
+	struct class *classes[WMK_KERNEL_SEND_MAX];
+	int err = 0;
+
+	/* one that is not understood is told, and the others are recorded */
+	for (unsigned i = 0; i < n && err != -ENOMEM; i++) {
+		err = event_new(rings, tracefs, entries[i]);
+		if (err < 0)
+			wmk_session_report(rings->session, err, NULL);
+	}
+	err = err == -ENOMEM ? err : 0;
+	n = kernel->n_events - before;
+	for (unsigned i = 0; i < n; i++) {
+		events[i] = &kernel->events[before + i];
+		classes[i] = events[i]->class;
+	}
+	if (err == 0)
+		err = wmk_rings_declare(rings, classes, n);
+	if (err == 0 && n)
+		err = wmk_kernel_send_events(rings, events, n, rings->restored);
+	/* what nobody was told of is not there */
+	for (; err < 0 && kernel->n_events > before; kernel->n_events--)
+		wmk_kernel_event_free(&kernel->events[kernel->n_events - 1]);
+	return err;
+}
+
+static int introduce_all(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kcatalog *catalog)
+{
+	const struct wmk_kentry *fresh[WMK_KERNEL_SEND_MAX];
+	unsigned n = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < wmk_kcatalog_size(catalog) && err == 0; i++) {
+		const struct wmk_kentry *entry = wmk_kcatalog_at(catalog, i);
+
+		if (wmk_kernel_selects(rings, entry) && !wmk_kernel_event_find(rings->kernel, entry))
+			fresh[n++] = entry;
+		if (n == WMK_KERNEL_SEND_MAX) {
+			err = introduce(rings, tracefs, fresh, n);
+			n = 0;
+		}
+	}
+	return err < 0 || n == 0 ? err : introduce(rings, tracefs, fresh, n);
+}
+
+static int events_switch(struct rings *rings, const struct wmk_kcatalog *catalog)
+{
+	int first = 0;
+
+	for (size_t i = 0; i < wmk_kcatalog_size(catalog); i++) {
+		const struct wmk_kentry *entry = wmk_kcatalog_at(catalog, i);
+		struct kernel_event *event = wmk_kernel_event_find(rings->kernel, entry);
+		const bool on = event && !event->filter.never && wmk_kernel_selects(rings, entry);
+
+		if (!event || event->on == on)
+			continue;
+		int err = wmk_kinstance_event(rings->kernel->instance, event->system, event->name, on);
+
+		if (err == 0)
+			event->on = on;
+		else if (first == 0)
+			first = err;
+	}
+	return first;
+}
+
+/* BPF first: while it is loaded and verified, which makes records of all kinds, the consumer takes none. */
+static int rings_switch(struct rings *rings, bool on)
+{
+	const int calls = on ? wmk_kernel_syscalls_switch(rings, rings->kernel->calls, true) : 0;
+	struct wmk_error_chain *why = wmk_error_take();
+	int err = rings->kernel->on == on ? 0 : wmk_kinstance_switch(rings->kernel->instance, on);
+
+	if (err == 0)
+		rings->kernel->on = on;
+	if (err < 0) {
+		wmk_error_drop(why);
+		return err;
+	}
+	wmk_error_give(why);
+	return on ? calls : wmk_kernel_syscalls_switch(rings, rings->kernel->calls, false);
+}
+
+static bool channel_records(const struct wmk_session_channel *channel)
+{
+	const struct wmk_ctl_rule *rules = channel->is.rules.items;
+	bool any = false;
+
+	for (uint32_t i = 0; i < channel->is.rules.n; i++)
+		any = any || rules[i].enabled;
+	return any && channel->session->active && channel->is.enabled;
+}
+
+bool wmk_session_kernel_records(const struct wmk_session *session, const struct wmk_kentry *entry)
+{
+	for (unsigned i = 0; i < session->n_channels; i++) {
+		const struct wmk_session_channel *channel = session->channels[i];
+		const struct wmk_ctl_rule *rules = channel->is.rules.items;
+
+		if (!wmk_channel_is_kernel(channel) || !channel_records(channel))
+			continue;
+		for (uint32_t k = 0; k < channel->is.rules.n; k++)
+			if (rules[k].enabled && wmk_kernel_rule_fits(NULL, &rules[k], entry))
+				return true;
+	}
+	return false;
+}
+
+static struct rings *rings_current(const struct wmk_session_channel *channel)
+{
+	for (struct rings *rings = channel->session->rings; rings; rings = rings->next)
+		if (rings->channel == channel && rings->kernel && wmk_rings_current(rings))
+			return rings;
+	return NULL;
+}
+
+static int channel_update(struct wmk_session_channel *channel)
+{
+	const bool records = channel_records(channel);
+	struct wmk_tracefs *tracefs;
+	struct wmk_kcatalog *catalog;
+	struct rings *current;
+	int err = 0;
+
+	for (struct rings *rings = channel->session->rings; rings; rings = rings->next)
+		if (rings->channel == channel && rings->kernel && (!records || !wmk_rings_current(rings)) &&
+		    rings_switch(rings, false) < 0)
+			err = wmk_error_number();
+	if (!records || err < 0)
+		return err;
+	err = wmk_kernel_tracefs(channel->session->tracing, &tracefs);
+	if (err < 0)
+		return err;
+	current = rings_current(channel);
+	if (!current)
+		current = wmk_kernel_rings_make(channel);
+	if (!current)
+		return wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
+	/* (before the list is read: then it has them) */
+	const int probes = wmk_kernel_probes_install(tracefs, current, &current->kernel->probes);
+	struct wmk_error_chain *why = wmk_error_take();
+
+	err = wmk_kcatalog_open(tracefs, &catalog);
+	if (err < 0) {
+		wmk_error_drop(why);
+		return err;
+	}
+	err = introduce_all(current, tracefs, catalog);
+	if (err == 0)
+		err = wmk_kernel_filters_update(current, tracefs, catalog);
+	if (err == 0)
+		err = events_switch(current, catalog);
+	wmk_kcatalog_close(catalog);
+	if (err == 0)
+		err = wmk_kernel_syscalls_update(tracefs, current, &current->kernel->calls);
+	if (err == 0)
+		err = rings_switch(current, true);
+	if (err < 0) {
+		wmk_error_drop(why);
+		return err;
+	}
+	wmk_kernel_statedump_send(current);
+	wmk_error_give(why);
+	return probes;
+}
+
+int wmk_session_kernel_update(struct wmk_session *session)
+{
+	int first = 0;
+
+	for (unsigned i = 0; i < session->n_channels; i++) {
+		int err = wmk_channel_is_kernel(session->channels[i]) ? channel_update(session->channels[i]) : 0;
+
+		if (err < 0 && first == 0)
+			first = wmk_error_add(err, "the kernel channel '%.60s' does not record as it should",
+					      session->channels[i]->is.name);
+	}
+	return first;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_restore.c - what an earlier daemon left in the kernel: sessions that are restored go on with their instances
+ * and probes, and with what was recorded meanwhile; what nobody has is removed.
+ */
+#include "session/kernel/kernel_rings.h"
+
+#include "base/error.h"
+#include "kernel/tracefs/tracefs.h"
+#include "kernel/tasks/task_context.h"
+#include "session/kernel/kernel_syscalls.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ── restored ────────────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_kernel_restore(struct rings *rings)
+{
+	struct wmk_tracing *tracing = rings->session->tracing;
+	const uint64_t bytes = wmk_rings_bytes(&rings->channel->is);
+	struct wmk_tracefs *tracefs;
+	int err = wmk_kernel_tracefs(tracing, &tracefs);
+
+	if (err < 0)
+		return err;
+	rings->kernel = wmk_kernel_rings_alloc(rings);
+	err = rings->kernel ? wmk_tracefs_instance_open(tracefs, rings->kernel->name, &rings->kernel->instance)
+			    : -ENOMEM;
+	if (err == 0)
+		err = wmk_quota_rings_charge(tracing, rings->session->uid, bytes, true);
+	if (err < 0)
+		return err;
+	rings->bytes = bytes;
+	rings->restored = true;
+	rings->session->kernel_dumps += rings->session->kernel_dumps == 0;
+	rings->kernel->on = true;        /* as far as we know: said again, it does no harm */
+	return wmk_trace_ensure_open(rings->trace);
+}
+
+/*
+ * A system call of which BPF has recorded all, as far as can be seen: the kernel's own event is off. (The classes of
+ * both may be the same.)
+ */
+static bool was_by_bpf(const struct rings *rings, const struct wmk_kentry *entry)
+{
+	char path[200], *text;
+	size_t len;
+
+	if (!entry->call || !wmk_channel_syscalls_by_bpf(rings->channel))
+		return false;
+	snprintf(path, sizeof(path), "events/%s/%s/enable", entry->system, entry->name);
+	if (wmk_tracefs_read(rings->kernel->instance, path, &text, &len) < 0) {
+		wmk_error_clear();
+		return true;
+	}
+	const bool is_on = *text == '1';
+
+	free(text);
+	return !is_on;
+}
+
+/* What of it may still be in its buffers: events that any rule is for, or was, and that have an id in it. */
+static int events_known(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kcatalog *catalog)
+{
+	const struct wmk_ctl_rule *rules = rings->channel->is.rules.items;
+	int err = 0;
+
+	for (size_t i = 0; i < wmk_kcatalog_size(catalog) && err == 0; i++) {
+		const struct wmk_kentry *entry = wmk_kcatalog_at(catalog, i);
+		struct wmk_kfilter_made filter;
+		struct class *class = NULL;
+
+		for (uint32_t r = 0; r < rings->channel->is.rules.n && !class; r++)
+			if (wmk_kernel_rule_fits(rings->kernel->probes, &rules[r], entry))
+				class = wmk_kernel_event_class(rings->session->tracing, tracefs, entry);
+		if (!class || !wmk_rings_has_id(rings, class) || was_by_bpf(rings, entry))
+			continue;
+		/*
+		 * buffers that others have followed may lack a context that the filters ask; nothing new comes into
+		 * them
+		 */
+		filter = (struct wmk_kfilter_made){ .never = false };
+		err = wmk_rings_current(rings) ? wmk_kernel_filter_of(rings->channel, rings->kernel->probes, tracefs,
+								      entry, false, &filter)
+					       : 0;
+		if (err < 0 && err != -ENOMEM) {
+			wmk_session_report(rings->session, err, NULL);
+			err = 0;
+			continue;
+		}
+		if (err == 0)
+			err = wmk_kernel_event_add(rings, entry, class, filter);
+	}
+	return err;
+}
+
+/* All at once: the record of an event that the consumer hears of later would be none that is wanted. */
+static int consumed_on(struct rings *rings)
+{
+	const struct wmk_tracefs *tracefs = rings->session->tracing->tracefs;
+	struct wmk_consumerd_event *tell = NULL;
+	struct wmk_kcatalog *catalog;
+	int err;
+
+	/* those of the daemon before, by the same names */
+	if (wmk_kernel_probes_install(tracefs, rings, &rings->kernel->probes) < 0)
+		wmk_session_report(rings->session, wmk_error_number(), "a probe is not gone on with");
+	err = wmk_kcatalog_open(tracefs, &catalog);
+	if (err < 0)
+		return err;
+	err = events_known(rings, tracefs, catalog);
+	wmk_kcatalog_close(catalog);
+	if (err == 0 && !(tell = calloc(rings->kernel->n_events + 1, sizeof(*tell))))
+		err = wmk_error(-ENOMEM, "no memory for the events of a kernel channel");
+	if (err == 0) {
+		for (unsigned i = 0; i < rings->kernel->n_events; i++)
+			tell[i] = wmk_kernel_event_message(rings, &rings->kernel->events[i], true);
+		err = wmk_kernel_consumed(rings, tell, rings->kernel->n_events);
+	}
+	free(tell);
+	return err;
+}
+
+void wmk_session_kernel_restored(struct wmk_session *session)
+{
+	for (struct rings **at = &session->rings; *at;) {
+		struct rings *rings = *at;
+
+		if (!rings->kernel || rings->outlet || consumed_on(rings) == 0) {
+			at = &rings->next;
+			continue;
+		}
+		wmk_session_report(session, wmk_error_number(), "a kernel channel could not be gone on with");
+		*at = rings->next;
+		wmk_rings_put(rings);
+	}
+}
+
+/* ── what nobody has ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* Has a session rings of which that is true? */
+static bool any_rings(struct wmk_tracing *tracing, bool (*is)(const struct rings *rings, const char *name),
+		      const char *name)
+{
+	struct wmk_session **all = NULL;
+	int n = wmk_session_get_all(tracing, &all);
+	bool found = n < 0;              /* (without memory to look, it stays) */
+
+	for (int i = 0; i < n; i++) {
+		pthread_mutex_lock(&all[i]->lock);
+		for (const struct rings *rings = all[i]->rings; rings && !found; rings = rings->next)
+			found = rings->kernel && is(rings, name);
+		pthread_mutex_unlock(&all[i]->lock);
+		wmk_session_put(all[i]);
+	}
+	free(all);
+	return found;
+}
+
+/* Its own, or that of who is who, which is called after it. */
+static bool is_instance(const struct rings *rings, const char *name)
+{
+	const size_t len = strlen(rings->kernel->name);
+
+	return strncmp(rings->kernel->name, name, len) == 0 &&
+	       (!name[len] || strcmp(name + len, WMK_KCONTEXT_SUFFIX) == 0);
+}
+
+static bool is_ours(void *data, const char *name)
+{
+	return any_rings(data, is_instance, name);
+}
+
+static bool is_group(const struct rings *rings, const char *group)
+{
+	return strcmp(wmk_kernel_probes_group(rings->kernel->probes), group) == 0;
+}
+
+static bool has_group(void *data, const char *group)
+{
+	return any_rings(data, is_group, group);
+}
+
+void wmk_kernel_sweep(struct wmk_tracing *tracing)
+{
+	struct wmk_tracefs *tracefs;
+
+	/* who could not make any has none; and a file system that is not mounted holds none that records */
+	if (!tracing->kernel_owner[0] || geteuid() != 0 || !wmk_tracefs_is_mounted())
+		return;
+	if (wmk_kernel_tracefs(tracing, &tracefs) < 0 ||
+	    wmk_kinstance_sweep(tracefs, tracing->kernel_owner, is_ours, tracing) < 0) {
+		wmk_error_clear();
+		return;
+	}
+	wmk_kernel_probes_sweep(tracefs, tracing->kernel_owner, has_group, tracing);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_rings.c - a kernel channel's buffers: an instance of tracefs, made with what the channel wants of it, told to
+ * the outlet, removed. What is recorded into it is kernel_channel.c's.
+ */
+#include "session/kernel/kernel_rings.h"
+
+#include "base/error.h"
+#include "kernel/proc/pids.h"
+#include "kernel/proc/namespaces.h"
+#include "kernel/tasks/task_context.h"
+#include "session/kernel/kernel_syscalls.h"
+#include "session/model/session_clock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* of the kernel's own sub-buffers: more cost less, and keep interrupts off for longer when they are read mapped */
+#define KERNEL_SUBBUF (16u * 1024)
+
+/* ── an instance ─────────────────────────────────────────────────────────────────────────────────────── */
+
+struct wmk_kernel_rings *wmk_kernel_rings_alloc(const struct rings *rings)
+{
+	struct wmk_kernel_rings *kernel = calloc(1, sizeof(*kernel));
+	char rings_name[WMK_RINGS_NAME], channel[WMK_RINGS_NAME + 24];
+
+	if (!kernel) {
+		wmk_error(-ENOMEM, "no memory for a kernel channel");
+		return NULL;
+	}
+	kernel->instance = -1;
+	wmk_rings_name(rings->channel, rings->stream_id, rings_name);
+	/*
+	 * sessions of several users may have one name, and names may have what stands between them: the number is
+	 * nobody else's
+	 */
+	snprintf(channel, sizeof(channel), "%s.%" PRIu64, rings_name, rings->id);
+	if (wmk_kinstance_name(rings->session->tracing->kernel_owner, rings->session->name, channel, kernel->name) == 0)
+		return kernel;
+	free(kernel);
+	return NULL;
+}
+
+static int instance_make(struct rings *rings)
+{
+	const struct wmk_tracing *tracing = rings->session->tracing;
+	const struct wmk_ctl_channel *is = &rings->channel->is;
+	const struct wmk_kinstance_options options = {
+		.clock = rings->session->clock,
+		.cpu_bytes = is->subbuf_size * is->n_subbufs,
+		.subbuf_bytes = is->subbuf_size < KERNEL_SUBBUF ? is->subbuf_size : KERNEL_SUBBUF,
+		.overwrite = is->mode == WMK_MODE_OVERWRITE,
+	};
+	int err;
+
+	rings->kernel = wmk_kernel_rings_alloc(rings);
+	if (!rings->kernel)
+		return wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
+	err = wmk_kspaces_check();
+	/* one of that name that nobody has: a session's that was not ended well */
+	if (err == 0)
+		err = wmk_kinstance_remove(tracing->tracefs, rings->kernel->name);
+	if (err == 0)
+		err = wmk_kinstance_make(tracing->tracefs, rings->kernel->name, &options, &rings->kernel->instance);
+	return err;
+}
+
+/* ── at the outlet ───────────────────────────────────────────────────────────────────────────────────── */
+
+/*
+ * What the outlet is told of any kernel channel; the rest of `kernel` is the caller's. `contexts`:
+ * WMK_WIRE_CONTEXTS_MAX.
+ */
+static void info_fill(const struct rings *rings, struct wmk_rings_info *info, char name[WMK_RINGS_NAME],
+		      uint64_t *contexts, struct wmk_kernel_info *kernel)
+{
+	wmk_rings_name(rings->channel, rings->stream_id, name);
+	*info = (struct wmk_rings_info){ .id = rings->id, .channel = name, .stream_id = rings->stream_id, .options = &rings->channel->is,
+					 .start_ts = wmk_session_now(rings->session) };
+	for (unsigned i = 0; i < rings->n_contexts; i++)
+		contexts[i] = rings->contexts[i];
+	kernel->instance = rings->kernel->instance;
+	kernel->contexts = contexts;
+	kernel->n_contexts = rings->n_contexts;
+	kernel->only_pid = rings->channel->is.domain.follow ? 0 : rings->channel->is.domain.pid;
+}
+
+int wmk_kernel_send(struct rings *rings, const struct wmk_kernel_info *about)
+{
+	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	struct wmk_kernel_info kernel = *about;
+	char name[WMK_RINGS_NAME];
+	struct wmk_rings_info info;
+
+	info_fill(rings, &info, name, contexts, &kernel);
+	return rings->session->tracing->options.outlet->kernel_events(rings->outlet, &info, &kernel);
+}
+
+int wmk_kernel_consumed(struct rings *rings, struct wmk_consumerd_event *events, unsigned n)
+{
+	const struct wmk_consumer_port_ops *outlet = rings->session->tracing->options.outlet;
+	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	struct wmk_kernel_info kernel = { .events = events, .n_events = n };
+	char name[WMK_RINGS_NAME];
+	struct wmk_rings_info info;
+
+	if (!outlet->kernel_open)
+		return wmk_error_said(-ENOTSUP, "the kernel is not traced here");
+	info_fill(rings, &info, name, contexts, &kernel);
+	info.restored = rings->restored;
+	return outlet->kernel_open(rings->trace->outlet, &info, &kernel, &rings->outlet);
+}
+
+/* ── made, ended ─────────────────────────────────────────────────────────────────────────────────────── */
+
+/*
+ * The very process that the channel was made for, not another that got its number later. (noted by the daemon; else it
+ * is whoever asks)
+ */
+static int same_process(const struct wmk_ctl_domain *domain)
+{
+	uint64_t start_time;
+	pid_t parent;
+	char state;
+
+	if (!domain->start_time ||
+	    (wmk_process_stat((pid_t)domain->pid, &parent, &start_time, &state) && start_time == domain->start_time))
+		return 0;
+	return wmk_error_said(-ESRCH, "process %" PRIu64 ", which the channel is for, has ended", domain->pid);
+}
+
+struct threads {
+	int32_t *tids;
+	unsigned n;
+};
+
+static int thread_add(void *data, int32_t tid)
+{
+	struct threads *threads = data;
+	int32_t *more = realloc(threads->tids, (threads->n + 1) * sizeof(*more));
+
+	if (!more)
+		return wmk_error(-ENOMEM, "no memory for the threads of a process");
+	threads->tids = more;
+	more[threads->n++] = tid;
+	return 0;
+}
+
+/* All threads of the process; those that it starts follow by themselves. */
+static int narrow(const struct rings *rings)
+{
+	const uint64_t pid = rings->channel->is.domain.pid;
+	struct threads threads = { .tids = NULL };
+	int err;
+
+	if (!pid)
+		return 0;
+	err = wmk_kpids_threads((pid_t)pid, thread_add, &threads);
+	if (err == -ESRCH)
+		err = 0;                 /* said below */
+	/* afterwards: then it was that process whose threads these are */
+	if (err == 0)
+		err = same_process(&rings->channel->is.domain);
+	if (err == 0)
+		err = threads.n ? wmk_kinstance_pids(rings->kernel->instance, threads.tids, threads.n)
+				: wmk_error(-ESRCH, "there is no process %" PRIu64, pid);
+	free(threads.tids);
+	return err;
+}
+
+static int rings_fill(struct rings *rings)
+{
+	struct wmk_tracing *tracing = rings->session->tracing;
+	int err;
+
+	/* relaxed: only that no two are alike */
+	rings->id = atomic_fetch_add_explicit(&tracing->rings_made, 1, memory_order_relaxed) + 1;
+	err = instance_make(rings);
+	if (err == 0)
+		err = narrow(rings);
+	if (err == 0)
+		err = wmk_rings_uuid(rings);
+	if (err == 0)
+		err = wmk_rings_declare_stream(rings);
+	return err < 0 ? err : wmk_kernel_consumed(rings, NULL, 0);
+}
+
+struct rings *wmk_kernel_rings_make(struct wmk_session_channel *channel)
+{
+	struct wmk_session *session = channel->session;
+	const uint64_t bytes = wmk_rings_bytes(&channel->is);
+	struct trace *trace;
+	struct rings *rings = NULL;
+
+	if (wmk_quota_rings_charge(session->tracing, session->uid, bytes, false) < 0)
+		return NULL;
+	trace = wmk_trace_of_kernel(session);
+	if (trace)
+		rings = wmk_rings_alloc(channel, trace, wmk_rings_stream_new(channel, trace));
+	if (rings && rings_fill(rings) < 0) {
+		if (rings->stream_id > channel->spent_stream)
+			channel->spent_stream = rings->stream_id;
+		/* (what is tried in removing it clears the chain) */
+		struct wmk_error_chain *why = wmk_error_take();
+
+		wmk_rings_put(rings);
+		wmk_error_give(why);
+		rings = NULL;
+	}
+	if (!rings) {
+		wmk_quota_rings_uncharge(session->tracing, session->uid, bytes);
+		return NULL;
+	}
+	rings->bytes = bytes;
+	wmk_rings_link(&session->rings, rings);
+	return rings;
+}
+
+void wmk_kernel_halt(const struct rings *rings)
+{
+	if (!rings->kernel || rings->session->tracing->leaving)
+		return;
+	if (wmk_kinstance_switch(rings->kernel->instance, false) < 0)
+		wmk_error_clear();       /* then it goes with the instance */
+}
+
+/* Whoever reads them still lets them go at his end; the next sweep removes them. */
+static void instances_remove(const struct wmk_tracefs *tracefs, const char *name)
+{
+	char tasks[WMK_KINSTANCE_NAME + sizeof(WMK_KCONTEXT_SUFFIX)];
+
+	snprintf(tasks, sizeof(tasks), "%s" WMK_KCONTEXT_SUFFIX, name);
+	if (wmk_kinstance_remove(tracefs, name) < 0)
+		wmk_error_clear();
+	if (strlen(tasks) < WMK_KINSTANCE_NAME && wmk_kinstance_remove(tracefs, tasks) < 0)
+		wmk_error_clear();
+}
+
+void wmk_kernel_free(struct rings *rings)
+{
+	struct wmk_kernel_rings *kernel = rings->kernel;
+	const struct wmk_tracing *tracing = rings->session->tracing;
+
+	if (!kernel)
+		return;
+	if (kernel->instance >= 0)
+		close(kernel->instance);
+	if (kernel->instance >= 0 && !tracing->leaving)
+		instances_remove(tracing->tracefs, kernel->name);
+	wmk_kernel_probes_close(tracing->tracefs, kernel->probes, tracing->leaving);
+	for (unsigned i = 0; i < kernel->n_events; i++)
+		wmk_kernel_event_free(&kernel->events[i]);
+	free(kernel->events);
+	wmk_kernel_syscalls_free(kernel->calls);
+	free(kernel);
+	rings->kernel = NULL;
+}

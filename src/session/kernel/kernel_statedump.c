@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_statedump.c - the state dump of a session that traces the kernel (kernel/statedump/statedump.h): which processes
+ * there were, with which files, before the first record told of them. The session daemon declares its events, in the
+ * first kernel channel that records, and asks for it; the consumer makes it, beside what is recorded. At each start,
+ * when the session is cleared, and when the user wants it again.
+ */
+#include "session/kernel_channels.h"
+
+#include "base/error.h"
+#include "kernel/statedump/statedump_source.h"
+#include "kernel/statedump/statedump.h"
+#include "schema/scratch.h"
+#include "session/model/session_clock.h"
+
+#include <errno.h>
+
+static int classes_of(struct wmk_tracing *tracing, struct class *classes[WMK_KSTATEDUMP_EVENTS])
+{
+	for (unsigned i = 0; i < WMK_KSTATEDUMP_EVENTS; i++) {
+		struct wmk_event_class *copy;
+		int err = wmk_class_clone(&wmk_kstatedump_classes[i], &copy);
+
+		classes[i] = err < 0 ? NULL : wmk_class_intern(tracing, copy);
+		if (!classes[i])
+			return wmk_error_number() < 0 ? wmk_error_number()
+						      : wmk_error(-ENOMEM, "no memory for the events of a state dump");
+	}
+	return 0;
+}
+
+static int ask(struct rings *rings)
+{
+	struct wmk_session *session = rings->session;
+	struct wmk_consumerd_event events[WMK_KSTATEDUMP_EVENTS];
+	struct class *classes[WMK_KSTATEDUMP_EVENTS];
+	struct wmk_kernel_info about = { .events = events, .n_events = WMK_KSTATEDUMP_EVENTS };
+	int err = classes_of(session->tracing, classes);
+
+	if (err == 0)
+		err = wmk_rings_declare(rings, classes, WMK_KSTATEDUMP_EVENTS);
+	if (err < 0)
+		return err;
+	for (unsigned i = 0; i < WMK_KSTATEDUMP_EVENTS; i++)
+		events[i] = (struct wmk_consumerd_event){ .system = "",
+							  .name = wmk_kstatedump_classes[i].name,
+							  .id = rings->ids[classes[i]->kin] };
+	/* one that an earlier daemon's consumer made, or is at, is made again only if it is not whole */
+	about.statedump = rings->restored && session->kernel_dumps == 1 ? WMK_KDUMPER_ANY : wmk_session_now(session);
+	return wmk_kernel_send(rings, &about);
+}
+
+void wmk_kernel_statedump_send(struct rings *rings)
+{
+	struct wmk_session *session = rings->session;
+	int err;
+
+	if (session->settings.no_statedump || session->kernel_dumped == session->kernel_dumps)
+		return;
+	err = ask(rings);
+	if (err == 0)
+		session->kernel_dumped = session->kernel_dumps;
+	else
+		wmk_session_report(session, err, "the state of the machine is not recorded");
+}
+
+void wmk_session_kernel_statedump(struct wmk_session *session)
+{
+	session->kernel_dumps++;
+	if (session->active && wmk_session_kernel_update(session) < 0)
+		wmk_session_report(session, wmk_error_number(), NULL);
+}

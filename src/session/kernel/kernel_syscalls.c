@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_syscalls.c - system calls of kernel channels (see kernel_syscalls.h).
+ */
+#include "session/kernel/kernel_syscalls.h"
+
+#include "base/error.h"
+#include "kernel/syscall/syscall_event.h"
+#include "kernel/channel/syscall_reader.h"
+#include "kernel/event/catalog.h"
+#include "kernel/tracefs/tracefs.h"
+#include "session/kernel/kernel_rings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TELL_BYTES (1u << 20)            /* of filters in one message to the consumer, about */
+#define NEVER "$ctx.tid == -2"           /* no thread has that number */
+
+/* Entry or exit of a call. */
+struct direction {
+	struct class *class;             /* NULL: not declared */
+	struct wmk_kfilter_made filter;  /* as the consumer has it, with is_told; `never`: it drops all records */
+	bool is_told;
+};
+
+struct wmk_kernel_syscalls {
+	struct direction at[WMK_SYSCALLS_ABIS][WMK_SYSCALLS_NUMBERS][2];
+	struct wmk_kfilter_made none;    /* a program that drops all records, once it is needed */
+	uint64_t want[WMK_SYSCALLS_WORDS];
+	bool counted;                    /* the memory of its rings */
+	/* What the consumer has. */
+	bool is_told, narrowed;
+	uint64_t told[WMK_SYSCALLS_WORDS], pids[WMK_CONSUMERD_PIDS];
+};
+
+/* A call, in one direction. */
+struct way {
+	uint16_t abi, number;
+	bool is_exit;
+};
+
+/* ... as the kernel's list of events has it. */
+struct named {
+	char call[WMK_SYSCALL_NAME], name[WMK_SYSCALL_NAME + 32];
+	struct wmk_kentry entry;
+};
+
+/* ── what rules mean ─────────────────────────────────────────────────────────────────────────────────── */
+
+static void name_of(enum wmk_kabi abi, unsigned number, char name[WMK_SYSCALL_NAME])
+{
+	struct wmk_syscall call;
+
+	if (wmk_syscall_describe(abi, number, &call) < 0)
+		wmk_error_clear();
+	memcpy(name, call.event, WMK_SYSCALL_NAME);
+}
+
+/*
+ * As the list of the kernel's events would have it; those of 32-bit programs, of which it has none, by their names in
+ * traces.
+ */
+static void name_way(const struct way *way, struct named *named)
+{
+	name_of((enum wmk_kabi)way->abi, way->number, named->call);
+	snprintf(named->name, sizeof(named->name), "%s_%s_%s", way->abi == WMK_KABI_COMPAT ? "compat_syscall" : "sys",
+		 way->is_exit ? "exit" : way->abi == WMK_KABI_COMPAT ? "entry" : "enter", named->call);
+	named->entry = (struct wmk_kentry){ .system = "syscalls",
+					    .name = named->name,
+					    .trace = named->name,
+					    .call = named->call,
+					    .is_exit = way->is_exit };
+}
+
+static bool rules_select(const struct wmk_session_channel *channel, const struct way *way)
+{
+	struct named named;
+
+	name_way(way, &named);
+	return wmk_kernel_rules_select(channel, NULL, &named.entry);
+}
+
+/* ── decided ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool names_calls(const struct wmk_session_channel *channel)
+{
+	const struct wmk_ctl_rule *rules = channel->is.rules.items;
+	bool any = false;
+
+	for (uint32_t i = 0; i < channel->is.rules.n; i++)
+		any |= rules[i].enabled;
+	for (unsigned at = 0; any && at < WMK_SYSCALLS_ABIS * WMK_SYSCALLS_NUMBERS * 2; at++) {
+		const struct way way = { (uint16_t)(at / 2 / WMK_SYSCALLS_NUMBERS),
+					 (uint16_t)(at / 2 % WMK_SYSCALLS_NUMBERS), at % 2 };
+
+		if (rules_select(channel, &way))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What worked once does; what did not may later. (loading and verifying takes long: not under the lock that all
+ * registrations need)
+ */
+static int probe(struct wmk_tracing *tracing)
+{
+	int err;
+
+	pthread_mutex_lock(&tracing->calls_lock);
+	err = tracing->kernel_calls ? 0 : wmk_syscalls_probe();
+	tracing->kernel_calls = err == 0;
+	pthread_mutex_unlock(&tracing->calls_lock);
+	return err;
+}
+
+static void decide(struct wmk_session_channel *channel)
+{
+	struct wmk_ctl_channel *is = &channel->is;
+	char words[300] = "";
+
+	is->calls_by = WMK_CALLS_BY_TRACEFS;
+	if (is->call_arguments == WMK_CALL_ARGUMENTS_NONE)
+		return;
+	if (probe(channel->session->tracing) == 0) {
+		is->calls_by = WMK_CALLS_BY_BPF;
+		return;
+	}
+	wmk_error_text(words, sizeof(words));
+	wmk_error_clear();
+	is->calls_why = wmk_arena_text(&channel->arena, words);
+	channel->syscalls_unreported = is->calls_why != NULL;
+	if (!is->calls_why)
+		wmk_error_clear();
+}
+
+bool wmk_channel_syscalls_expected_by_bpf(const struct wmk_session_channel *channel)
+{
+	if (channel->is.calls_by != WMK_CALLS_BY_NOBODY)
+		return wmk_channel_syscalls_by_bpf(channel);
+	if (channel->is.call_arguments == WMK_CALL_ARGUMENTS_NONE)
+		return false;
+	const bool is = probe(channel->session->tracing) == 0;
+
+	if (!is)
+		wmk_error_clear();
+	return is;
+}
+
+void wmk_session_syscalls_decide(struct wmk_session *session)
+{
+	for (unsigned i = 0; i < session->n_channels && session->tracing->kernel_owner[0]; i++) {
+		struct wmk_session_channel *channel = session->channels[i];
+
+		if (wmk_channel_is_kernel(channel) && channel->is.calls_by == WMK_CALLS_BY_NOBODY &&
+		    names_calls(channel))
+			decide(channel);
+	}
+}
+
+bool wmk_session_syscalls_warning(struct wmk_session *session, char *words, size_t size)
+{
+	for (unsigned i = 0; i < session->n_channels; i++) {
+		struct wmk_session_channel *channel = session->channels[i];
+
+		if (!channel->syscalls_unreported)
+			continue;
+		channel->syscalls_unreported = false;
+		wmk_error_format(words, size,
+				 "channel %.60s: system calls are recorded without what their arguments point to: "
+				 "%.250s",
+				 channel->is.name, channel->is.calls_why);
+		return true;
+	}
+	return false;
+}
+
+/* ── declared ────────────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_kernel_syscall_class(const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry,
+			  struct wmk_event_class **class)
+{
+	struct wmk_syscall call;
+	const int number = wmk_syscall_find(WMK_KABI_NATIVE, entry->call);
+
+	if (number < 0)
+		return number;
+	wmk_syscalls_describe_in(tracefs->dir, WMK_KABI_NATIVE, (unsigned)number, &call);
+	return wmk_syscalls_class(&call, entry->is_exit, class);
+}
+
+/* NULL with a cause chain. */
+static struct class *class_of(struct wmk_tracing *tracing, const struct wmk_tracefs *tracefs, const struct way *way)
+{
+	struct wmk_event_class *class;
+	struct wmk_syscall call;
+
+	wmk_syscalls_describe_in(tracefs->dir, (enum wmk_kabi)way->abi, way->number, &call);
+	return wmk_syscalls_class(&call, way->is_exit, &class) < 0 ? NULL : wmk_class_intern(tracing, class);
+}
+
+/* A direction that is new to the consumer, or has another filter. */
+struct news {
+	struct way way;
+	struct class *class;
+	struct wmk_kfilter_made filter;
+};
+
+struct syscalls_message {
+	struct rings *rings;
+	const struct wmk_tracefs *tracefs;
+	struct wmk_kernel_syscalls *calls;
+	struct news news[WMK_KERNEL_SEND_MAX];
+	unsigned n;
+	size_t bytes;
+};
+
+static struct direction *direction_of(struct wmk_kernel_syscalls *calls, const struct way *way)
+{
+	return &calls->at[way->abi][way->number][way->is_exit];
+}
+
+/* Ids are declared, and the consumer receives them with the filters. Nothing is left in `t`. */
+static int say(struct syscalls_message *t)
+{
+	struct wmk_consumerd_event events[WMK_KERNEL_SEND_MAX];
+	char names[WMK_KERNEL_SEND_MAX][WMK_SYSCALLS_EVENT_NAME];
+	struct class *classes[WMK_KERNEL_SEND_MAX];
+	const struct wmk_kernel_info about = { .events = events, .n_events = t->n };
+	int err;
+
+	for (unsigned i = 0; i < t->n; i++)
+		classes[i] = t->news[i].class;
+	err = t->n ? wmk_rings_declare(t->rings, classes, t->n) : 0;
+	for (unsigned i = 0; i < t->n && err == 0; i++) {
+		const struct news *news = &t->news[i];
+		const struct wmk_kfilter_made *filter = news->filter.never ? &t->calls->none : &news->filter;
+
+		wmk_syscalls_event_name((enum wmk_kabi)news->way.abi, news->way.number, news->way.is_exit, names[i]);
+		events[i] = (struct wmk_consumerd_event){ .system = WMK_SYSCALLS_SYSTEM,
+							  .name = names[i],
+							  .id = t->rings->ids[news->class->kin],
+							  .filter_len = filter->len,
+							  .filter = { filter->program, (filter->len + 7) / 8 } };
+	}
+	if (err == 0 && t->n)
+		err = wmk_kernel_send(t->rings, &about);
+	for (unsigned i = 0; i < t->n; i++) {
+		struct direction *direction = direction_of(t->calls, &t->news[i].way);
+
+		if (err < 0) {
+			wmk_kfilter_made_free(&t->news[i].filter);
+			continue;
+		}
+		wmk_kfilter_made_free(&direction->filter);
+		*direction =
+			(struct direction){ .class = t->news[i].class, .filter = t->news[i].filter, .is_told = true };
+	}
+	t->n = 0;
+	t->bytes = 0;
+	return err;
+}
+
+static int never_make(struct syscalls_message *t, const struct class *class)
+{
+	const struct wmk_kfilter_event about = { .class = class->event };
+	struct wmk_filter_expr *expr;
+	int err = t->calls->none.program ? 0 : wmk_filter_parse(NEVER, &expr);
+
+	if (err < 0 || t->calls->none.program)
+		return err;
+	err = wmk_kfilter_make(&about, (const struct wmk_filter_expr *const *)&expr, 1, &t->calls->none);
+	wmk_filter_expr_free(expr);
+	return err;
+}
+
+/*
+ * What is wanted of a direction. If it cannot be declared or its filter cannot be made, the session warns and does
+ * not record it. -ENOMEM.
+ */
+static int look_at(struct syscalls_message *t, struct news *news)
+{
+	const struct wmk_session_channel *channel = t->rings->channel;
+	struct named named;
+	int err = 0;
+
+	news->class = direction_of(t->calls, &news->way)->class;
+	news->filter = (struct wmk_kfilter_made){ .never = !rules_select(channel, &news->way) };
+	if (news->filter.never)
+		return 0;
+	if (!news->class)
+		news->class = class_of(t->rings->session->tracing, t->tracefs, &news->way);
+	if (!news->class)
+		err = wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
+	name_way(&news->way, &named);
+	if (err == 0)
+		err = wmk_kernel_syscall_filter_of(channel, &named.entry, news->class->event, &news->filter);
+	if (err == 0)
+		return 0;
+	news->filter = (struct wmk_kfilter_made){ .never = true };
+	if (err == -ENOMEM)
+		return err;
+	wmk_session_report(t->rings->session, err, NULL);
+	return 0;
+}
+
+/* The filter is taken. */
+static int tell_if_new(struct syscalls_message *t, struct news *news)
+{
+	const struct direction *direction = direction_of(t->calls, &news->way);
+	int err = 0;
+
+	/* (that nothing is wanted of a direction which the consumer does not know goes without saying) */
+	if (direction->is_told ? wmk_kfilter_made_same(&direction->filter, &news->filter) : news->filter.never) {
+		wmk_kfilter_made_free(&news->filter);
+		return 0;
+	}
+	if (news->filter.never)
+		err = never_make(t, news->class);
+	if (err < 0) {
+		wmk_kfilter_made_free(&news->filter);
+		return err;
+	}
+	t->bytes += news->filter.len;
+	t->news[t->n++] = *news;
+	return t->n == WMK_KERNEL_SEND_MAX || t->bytes >= TELL_BYTES ? say(t) : 0;
+}
+
+/* A call is wanted if one of its directions is; then the consumer knows what is wanted of both. */
+static int look_at_call(struct syscalls_message *t, unsigned abi, unsigned number)
+{
+	struct news both[2] = { { .way = { (uint16_t)abi, (uint16_t)number, false } },
+				{ .way = { (uint16_t)abi, (uint16_t)number, true } } };
+	int err = look_at(t, &both[0]);
+
+	if (err == 0)
+		err = look_at(t, &both[1]);
+	if (err < 0 || (both[0].filter.never && both[1].filter.never)) {
+		wmk_kfilter_made_free(&both[0].filter);
+		wmk_kfilter_made_free(&both[1].filter);
+		return err;
+	}
+	t->calls->want[abi * (WMK_SYSCALLS_NUMBERS / 64) + number / 64] |= 1ull << (number % 64);
+	err = tell_if_new(t, &both[0]);
+	if (err < 0)
+		wmk_kfilter_made_free(&both[1].filter);
+	return err < 0 ? err : tell_if_new(t, &both[1]);
+}
+
+static int introduce_all(const struct wmk_tracefs *tracefs, struct rings *rings, struct wmk_kernel_syscalls *calls)
+{
+	struct syscalls_message *t = calloc(1, sizeof(*t));
+	int err = 0;
+
+	if (!t)
+		return wmk_error(-ENOMEM, "no memory for system calls");
+	*t = (struct syscalls_message){ .rings = rings, .tracefs = tracefs, .calls = calls };
+	memset(calls->want, 0, sizeof(calls->want));
+	for (unsigned i = 0; i < WMK_SYSCALLS_ABIS * WMK_SYSCALLS_NUMBERS && err == 0; i++)
+		err = look_at_call(t, i / WMK_SYSCALLS_NUMBERS, i % WMK_SYSCALLS_NUMBERS);
+	if (err == 0)
+		err = say(t);
+	for (unsigned i = 0; i < t->n; i++)
+		wmk_kfilter_made_free(&t->news[i].filter);
+	free(t);
+	return err;
+}
+
+/* ── on and off ──────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Of which processes. Those of a channel of one process are in its instance, which the consumer has. */
+static bool narrowed(const struct rings *rings, uint64_t pids[WMK_CONSUMERD_PIDS])
+{
+	const struct wmk_ctl_trackers *trackers = &rings->session->trackers;
+
+	memset(pids, 0, WMK_CONSUMERD_PIDS * sizeof(*pids));
+	if (!trackers->kernel_pid || rings->channel->is.domain.pid)
+		return false;
+	for (uint32_t i = 0; i < trackers->kernel_pids.n && i < WMK_CONSUMERD_PIDS; i++)
+		pids[i] = ((const uint64_t *)trackers->kernel_pids.items)[i];
+	return true;
+}
+
+static int tell(struct rings *rings, struct wmk_kernel_syscalls *calls, const uint64_t *words)
+{
+	uint64_t copy[WMK_SYSCALLS_WORDS], pids[WMK_CONSUMERD_PIDS];
+	struct wmk_kernel_info about = { .calls = copy,
+					 .n_calls = WMK_SYSCALLS_WORDS,
+					 .syscall_pids = pids,
+					 .syscalls_narrowed = narrowed(rings, pids),
+					 .syscall_ring_bytes =
+						 rings->channel->is.subbuf_size * rings->channel->is.n_subbufs };
+
+	if (calls->is_told && memcmp(calls->told, words, sizeof(calls->told)) == 0 &&
+	    calls->narrowed == about.syscalls_narrowed && memcmp(calls->pids, pids, sizeof(pids)) == 0)
+		return 0;
+	memcpy(copy, words, sizeof(copy));
+	int err = wmk_kernel_send(rings, &about);
+
+	calls->is_told = err == 0;
+	calls->narrowed = about.syscalls_narrowed;
+	memcpy(calls->told, words, sizeof(calls->told));
+	memcpy(calls->pids, pids, sizeof(pids));
+	return err;
+}
+
+int wmk_kernel_syscalls_switch(struct rings *rings, struct wmk_kernel_syscalls *calls, bool on)
+{
+	static const uint64_t none[WMK_SYSCALLS_WORDS];
+
+	return calls ? tell(rings, calls, on ? calls->want : none) : 0;
+}
+
+void wmk_kernel_syscalls_free(struct wmk_kernel_syscalls *calls)
+{
+	if (!calls)
+		return;
+	for (unsigned abi = 0; abi < WMK_SYSCALLS_ABIS; abi++)
+		for (unsigned number = 0; number < WMK_SYSCALLS_NUMBERS; number++) {
+			wmk_kfilter_made_free(&calls->at[abi][number][0].filter);
+			wmk_kfilter_made_free(&calls->at[abi][number][1].filter);
+		}
+	wmk_kfilter_made_free(&calls->none);
+	free(calls);
+}
+
+/*
+ * Its rings are the owner's as well as those of tracefs are; in overwrite mode, also the packets that the consumer
+ * keeps.
+ */
+static int count_memory(struct rings *rings, struct wmk_kernel_syscalls *calls)
+{
+	const uint64_t bytes =
+		wmk_rings_bytes(&rings->channel->is) * (rings->channel->is.mode == WMK_MODE_OVERWRITE ? 2 : 1);
+	int err = calls->counted
+			  ? 0
+			  : wmk_quota_rings_charge(rings->session->tracing, rings->session->uid, bytes, rings->restored);
+
+	if (err < 0 || calls->counted)
+		return err;
+	calls->counted = true;
+	rings->bytes += bytes;
+	return 0;
+}
+
+int wmk_kernel_syscalls_update(const struct wmk_tracefs *tracefs, struct rings *rings, struct wmk_kernel_syscalls **calls)
+{
+	int err;
+
+	if (!wmk_channel_syscalls_by_bpf(rings->channel))
+		return 0;
+	if (!*calls)
+		*calls = calloc(1, sizeof(**calls));
+	if (!*calls)
+		return wmk_error(-ENOMEM, "no memory for system calls");
+	err = count_memory(rings, *calls);
+	return err < 0 ? err : introduce_all(tracefs, rings, *calls);
+}

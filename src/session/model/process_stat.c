@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process_stat.c - what the kernel tells of a process: its parent, when it began, whether it lives, whether any of it runs
+ * or wants to. Nothing here is remembered; a process may end, and its number be another's, between any two of these
+ * questions.
+ */
+#include "session/session_model.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define PIDFS 0x50494446              /* the file system that pidfds are of, since Linux 6.9 */
+#define BY_PIDFD (1ull << 63)
+#define RESTING "STtZX"               /* states of threads that nobody has woken (proc(5)) */
+
+/* The file's text, as far as it fits. False: there is none. */
+static bool text_of(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, buf, size - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	buf[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+bool wmk_process_stat(pid_t pid, pid_t *parent, uint64_t *start_time, char *state)
+{
+	char path[40], buf[1024], *at;
+	int field;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (!text_of(path, buf, sizeof(buf)))
+		return false;
+	at = strrchr(buf, ')');          /* the name may hold anything but is the last in parentheses */
+	if (!at || sscanf(at, ") %c %d", state, parent) != 2)
+		return false;
+	for (field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	*start_time = at ? strtoull(at + 1, NULL, 10) : 0;
+	return at != NULL;
+}
+
+uint64_t wmk_pidfd_birth(int pidfd)
+{
+	static _Atomic int numbered;             /* relaxed: 0 not asked yet, 1 yes, -1 no; everyone finds the same */
+	int is = atomic_load_explicit(&numbered, memory_order_relaxed);
+	struct statfs fs;
+	struct stat st;
+
+	if (is == 0 && pidfd >= 0) {
+		is = fstatfs(pidfd, &fs) == 0 && fs.f_type == PIDFS ? 1 : -1;
+		atomic_store_explicit(&numbered, is, memory_order_relaxed);
+	}
+	return is > 0 && fstat(pidfd, &st) == 0 ? (uint64_t)st.st_ino | BY_PIDFD : 0;
+}
+
+/* Dead is seen elsewhere. Whoever has the number: not younger than the one that is meant, as far as is told. */
+static bool is_meant(pid_t pid, int pidfd, uint64_t birth)
+{
+	uint64_t started;
+	pid_t parent;
+	char state;
+
+	if (birth & BY_PIDFD) {
+		const uint64_t is = wmk_pidfd_birth(pidfd);
+
+		return is == 0 || is == birth;           /* (what cannot be told may be the one) */
+	}
+	return birth == 0 || !wmk_process_stat(pid, &parent, &started, &state) || started == 0 || started == birth;
+}
+
+bool wmk_process_lives(pid_t pid, uint64_t birth)
+{
+	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	struct pollfd death = { .fd = fd, .events = POLLIN };
+
+	if (fd < 0)
+		/* (a thread has the number now) */
+		return pid <= 0 || (errno != ESRCH && errno != EINVAL && errno != ENOENT);
+	bool lives = is_meant(pid, fd, birth) && poll(&death, 1, 0) != 1;
+
+	close(fd);
+	return lives;
+}
+
+/* One thread: has nobody woken it? How often it ran is added to *turns. */
+static bool thread_rests(pid_t pid, const char *tid, uint64_t *turns)
+{
+	char path[64], buf[1024], state, *at;
+	unsigned long long n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%.16s/stat", (int)pid, tid);
+	if (!text_of(path, buf, sizeof(buf)) || !(at = strrchr(buf, ')')) || sscanf(at, ") %c", &state) != 1 ||
+	    !strchr(RESTING, state))
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/task/%.16s/schedstat", (int)pid, tid);
+	if (!text_of(path, buf, sizeof(buf)) || sscanf(buf, "%*u %*u %llu", &n) != 1)
+		return false;
+	*turns += n;
+	return true;
+}
+
+bool wmk_process_is_idle(pid_t pid, unsigned *budget, uint64_t *turns)
+{
+	char path[40];
+	bool rests = true;
+	unsigned n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *threads = opendir(path);
+
+	*turns = 0;
+	while (threads && rests) {
+		const struct dirent *thread = readdir(threads);
+
+		if (!thread)
+			break;
+		if (thread->d_name[0] == '.')
+			continue;
+		rests = *budget > 0 && thread_rests(pid, thread->d_name, turns);
+		*budget -= *budget > 0;
+		n++;
+	}
+	if (threads)
+		closedir(threads);
+	return rests && n > 0;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * quota.c - what the sessions of one user take together: their number, their rules, the memory of their rings, what
+ * they may write.
+ *
+ * Commands run side by side: what is to be made is counted before, and given back if it is not made after all. Under
+ * tracing->lock, which may be taken with a session's own held; never the other way round.
+ */
+#include "session/session_model.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct quota {
+	struct quota *next;
+	uid_t uid;
+	unsigned sessions;
+	uint64_t ring_bytes, rule_bytes, trace_bytes;
+};
+
+/*
+ * The rules of all sessions of one user: all of them fit into one answer, and those of each into a file that the next
+ * daemon reads.
+ */
+#define RULE_BYTES_MAX (4u << 20)
+
+static struct quota **find(struct wmk_tracing *tracing, uid_t uid)
+{
+	struct quota **at = &tracing->owners;
+
+	while (*at && (*at)->uid != uid)
+		at = &(*at)->next;
+	return at;
+}
+
+/* Locked. NULL with a cause chain. */
+static struct quota *owner_get(struct wmk_tracing *tracing, uid_t uid)
+{
+	struct quota **at = find(tracing, uid);
+
+	if (*at)
+		return *at;
+	*at = calloc(1, sizeof(**at));
+	if (*at)
+		(*at)->uid = uid;
+	else
+		wmk_error(-ENOMEM, "no memory to count a user's sessions");
+	return *at;
+}
+
+static void forget_if_nothing(struct quota **at)
+{
+	struct quota *owner = *at;
+
+	if (owner->sessions || owner->ring_bytes || owner->rule_bytes || owner->trace_bytes)
+		return;
+	*at = owner->next;
+	free(owner);
+}
+
+int wmk_limit_reached(const struct wmk_tracing *tracing, int err, const char *limit, const char *format, ...)
+{
+	char words[WMK_ERROR_LEN];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	if (!tracing->options.limits_file)
+		return wmk_error_said(err, "%s", words);
+	wmk_error_said(err, "the limit \"%s\" is set in %.100s (waymark-sessiond(8))", limit,
+		       tracing->options.limits_file);
+	return wmk_error_add(err, "%s", words);
+}
+
+int wmk_quota_session_charge(struct wmk_tracing *tracing, uid_t uid)
+{
+	const unsigned max = tracing->options.max_sessions;
+	int err = 0;
+
+	pthread_mutex_lock(&tracing->lock);
+	struct quota *owner = owner_get(tracing, uid);
+
+	if (!owner)
+		err = -ENOMEM;
+	else if (owner->sessions >= max && !tracing->restoring)
+		err = wmk_limit_reached(tracing, -E2BIG, "sessions",
+					"the user has %u sessions, and %u are the limit: destroy one first",
+					owner->sessions, max);
+	else if (tracing->n_sessions >= WMK_CTL_SESSIONS_MAX && !tracing->restoring)
+		err = wmk_error_said(-E2BIG, "this session daemon has %u sessions of all users, and %u are the limit "
+				     "of every daemon: destroy one first", tracing->n_sessions, WMK_CTL_SESSIONS_MAX);
+	if (err == 0) {
+		owner->sessions++;
+		tracing->n_sessions++;
+	} else if (owner) {
+		forget_if_nothing(find(tracing, uid));
+	}
+	pthread_mutex_unlock(&tracing->lock);
+	return err;
+}
+
+void wmk_quota_session_uncharge(struct wmk_tracing *tracing, uid_t uid)
+{
+	pthread_mutex_lock(&tracing->lock);
+	struct quota **at = find(tracing, uid);
+
+	(*at)->sessions--;
+	tracing->n_sessions--;
+	forget_if_nothing(at);
+	pthread_mutex_unlock(&tracing->lock);
+}
+
+int wmk_quota_rule_charge(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&tracing->lock);
+	struct quota *owner = owner_get(tracing, uid);
+
+	if (!owner)
+		err = -ENOMEM;
+	else if (bytes > RULE_BYTES_MAX - (owner->rule_bytes < RULE_BYTES_MAX ? owner->rule_bytes : RULE_BYTES_MAX) &&
+		 !tracing->restoring)
+		err = wmk_error_said(-E2BIG,
+				     "the rules of a user's sessions have %u MB at most, in all of them together: "
+				     "fewer or shorter patterns and exclusions, or fewer sessions",
+				     RULE_BYTES_MAX >> 20);
+	else
+		owner->rule_bytes += bytes;
+	if (owner)
+		forget_if_nothing(find(tracing, uid));
+	pthread_mutex_unlock(&tracing->lock);
+	return err;
+}
+
+void wmk_quota_rules_uncharge(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes)
+{
+	if (!bytes)
+		return;
+	pthread_mutex_lock(&tracing->lock);
+	struct quota **at = find(tracing, uid);
+
+	(*at)->rule_bytes -= bytes;
+	forget_if_nothing(at);
+	pthread_mutex_unlock(&tracing->lock);
+}
+
+int wmk_quota_trace_charge(struct wmk_tracing *tracing, uid_t uid, uint64_t asked, uint64_t *taken)
+{
+	const uint64_t max = tracing->options.max_user_trace_size;
+	int err = 0;
+
+	*taken = 0;
+	if (!max)
+		return 0;
+	pthread_mutex_lock(&tracing->lock);
+	struct quota *owner = owner_get(tracing, uid);
+	const uint64_t left = owner && owner->trace_bytes < max ? max - owner->trace_bytes : 0,
+		       each = tracing->options.max_trace_size;
+	const uint64_t want = asked ? asked : each && each < left ? each : left;
+
+	if (!owner)
+		err = -ENOMEM;
+	else if ((want == 0 || want > left) && !tracing->restoring)
+		err = wmk_limit_reached(tracing, -EDQUOT, "user-trace-size",
+					"the traces of a user's sessions may have %llu bytes together, and other "
+					"sessions leave %llu: a smaller --max-size, for this one or those",
+					(unsigned long long)max, (unsigned long long)left);
+	else
+		owner->trace_bytes += want;
+	if (err == 0)
+		*taken = want;
+	if (owner)
+		forget_if_nothing(find(tracing, uid));
+	pthread_mutex_unlock(&tracing->lock);
+	return err;
+}
+
+void wmk_quota_trace_uncharge(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes)
+{
+	if (!bytes)
+		return;
+	pthread_mutex_lock(&tracing->lock);
+	struct quota **at = find(tracing, uid);
+
+	(*at)->trace_bytes -= bytes;
+	forget_if_nothing(at);
+	pthread_mutex_unlock(&tracing->lock);
+}
+
+uint64_t wmk_rings_bytes(const struct wmk_ctl_channel *is)
+{
+	return is->subbuf_size * is->n_subbufs * (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
+}
+
+/* Locked. To take off what was added: -bytes. */
+static void ring_bytes_add(struct wmk_tracing *tracing, struct quota *owner, uint64_t bytes)
+{
+	owner->ring_bytes += bytes;
+	if (owner->uid != 0)
+		tracing->users_ring_bytes += bytes;
+}
+
+int wmk_quota_rings_charge(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes, bool there_already)
+{
+	const uint64_t max = tracing->options.max_ring_bytes, max_users = tracing->options.max_users_ring_bytes;
+	const uint64_t *of_users = &tracing->users_ring_bytes;
+	int err = 0;
+
+	pthread_mutex_lock(&tracing->lock);
+	struct quota *owner = owner_get(tracing, uid);
+
+	if (!owner)
+		err = -ENOMEM;
+	else if (!there_already && (owner->ring_bytes > max || bytes > max - owner->ring_bytes))
+		err = wmk_limit_reached(
+			tracing, -ENOBUFS, "ring-memory",
+			"a user's rings would take %llu MB, and %llu MB are the limit: fewer or smaller "
+			"sub-buffers (--num-subbuf, --subbuf-size), or fewer sessions",
+			(unsigned long long)((owner->ring_bytes + bytes) >> 20), (unsigned long long)(max >> 20));
+	else if (!there_already && uid != 0 && (*of_users > max_users || bytes > max_users - *of_users))
+		err = wmk_limit_reached(tracing, -ENOBUFS, "users-ring-memory",
+					"the rings of all users other than root would take %llu MB, and %llu MB are "
+					"the limit: fewer or smaller sub-buffers (--num-subbuf, --subbuf-size)",
+					(unsigned long long)((*of_users + bytes) >> 20),
+					(unsigned long long)(max_users >> 20));
+	else
+		ring_bytes_add(tracing, owner, bytes);
+	if (owner)
+		forget_if_nothing(find(tracing, uid));
+	pthread_mutex_unlock(&tracing->lock);
+	return err;
+}
+
+void wmk_quota_rings_uncharge(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes)
+{
+	pthread_mutex_lock(&tracing->lock);
+	struct quota **at = find(tracing, uid);
+
+	ring_bytes_add(tracing, *at, -bytes);
+	forget_if_nothing(at);
+	pthread_mutex_unlock(&tracing->lock);
+}
+
+void wmk_quotas_free(struct wmk_tracing *tracing)
+{
+	while (tracing->owners) {
+		struct quota *owner = tracing->owners;
+
+		tracing->owners = owner->next;
+		free(owner);
+	}
+}

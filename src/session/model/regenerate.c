@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * regenerate.c - the metadata of a session's traces, made anew from what is known: for a file that somebody damaged, or
+ * lost; and for one of a daemon that may have been killed when something was written down (state_file.h) and not declared
+ * yet, or the other way round.
+ */
+#include "session/session_model.h"
+
+#include "base/error.h"
+#include "ctf/writer.h"
+
+#include <errno.h>
+
+/* In RCU's read side: classes are not freed before the wmk_tracing, but the table may grow under us. */
+static int events_text(const struct rings *rings, struct wmk_ctf_text_buffer *text)
+{
+	struct cds_lfht *classes = rings->session->tracing->classes;
+	struct cds_lfht_iter iter;
+	struct cds_lfht_node *node;
+	int err = 0;
+
+	urcu_memb_read_lock();
+	cds_lfht_for_each(classes, &iter, node) {
+		WMK_TSAN_ACQUIRE(node);
+		const struct class *class = wmk_container_of(node, struct class, node);
+
+		if (err == 0 && class->kin == class->serial && class->kin < rings->n_ids &&
+		    rings->ids[class->kin] != NO_ID)
+			err = wmk_ctf_event_text(text, wmk_session_version(rings->session), rings->stream_id,
+						 rings->ids[class->kin], class->event);
+	}
+	urcu_memb_read_unlock();
+	return err;
+}
+
+/* Also notes which channels' first stream classes are in it. */
+static int rings_text(const struct rings *list, const struct trace *trace, struct wmk_ctf_text_buffer *text,
+		      uint64_t *declared)
+{
+	int err = 0;
+
+	for (const struct rings *rings = list; rings && err >= 0; rings = rings->next) {
+		if (rings->trace != trace)
+			continue;
+		err = wmk_rings_text(rings, text);
+		if (rings->stream_id < WMK_CHANNEL_STREAMS)
+			*declared |= 1ull << rings->stream_id;
+		if (err >= 0)
+			err = events_text(rings, text);
+	}
+	return err;
+}
+
+int wmk_trace_regenerate(struct trace *trace, bool wait)
+{
+	struct wmk_session *session = trace->session;
+	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
+	struct wmk_ctf_text_buffer text = { 0 };
+	uint64_t declared = 0;
+	int err = wmk_trace_text(trace, session, &text);
+
+	if (err >= 0)
+		err = rings_text(session->rings, trace, &text, &declared);
+	if (err >= 0)
+		err = rings_text(session->awaited, trace, &text, &declared);
+	if (err >= 0)
+		err = outlet->metadata_replace(trace->outlet, text.text, text.len, wait);
+	if (err >= 0)
+		trace->declared = declared;
+	wmk_ctf_text_free(&text);
+	return err < 0 ? err : 0;
+}
+
+void wmk_session_metadata_stale(struct wmk_session *session)
+{
+	for (struct trace *trace = session->traces; trace; trace = trace->next)
+		if (trace->outlet && wmk_trace_regenerate(trace, false) < 0)
+			wmk_error_clear();
+}
+
+int wmk_session_regenerate_metadata(struct wmk_session *session)
+{
+	int first = 0;
+
+	if (!session->tracing->options.outlet->metadata_replace)
+		return wmk_error_said(-ENOTSUP, "metadata is not written anew here");
+	for (struct trace *trace = session->traces; trace; trace = trace->next) {
+		int err = wmk_trace_ensure_open(trace);
+
+		if (err == 0)
+			err = wmk_trace_regenerate(trace, true);
+		if (err < 0 && first == 0)
+			first = err;
+	}
+	return first;
+}

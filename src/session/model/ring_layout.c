@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring_layout.c - which stream class, and by which name, a channel's rings have in a trace.
+ *
+ *     channel "app", index 1 ──► rings  app_0, app_1 ...     stream class 1       contexts: vpid
+ *     add-context -t vtid    ──► rings  app~2_0 ...          stream class 65      contexts: vpid, vtid
+ *
+ * In CTF a stream class has one list of contexts, and a stream one class. So a channel that was given more contexts
+ * after it has recorded goes on in rings of another class, beside those that it had: these stay as long as the session,
+ * as a program that is stopped may be about to record into them. Contexts are only ever added, at the end: how many
+ * there were is all that tells one layout from another.
+ *
+ * All under the session's lock.
+ */
+#include "session/session_model.h"
+
+#include "ctf/writer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int wmk_rings_text(const struct rings *rings, struct wmk_ctf_text_buffer *text)
+{
+	const struct wmk_field *contexts[WMK_WIRE_CONTEXTS_MAX];
+
+	for (unsigned i = 0; i < rings->n_contexts; i++)
+		contexts[i] = &wmk_ctf_context(rings->contexts[i])->field;
+	return wmk_ctf_stream_text(text, wmk_session_version(rings->session), rings->stream_id, contexts,
+				   rings->n_contexts);
+}
+
+void wmk_rings_name(const struct wmk_session_channel *channel, uint32_t stream_id, char name[WMK_RINGS_NAME])
+{
+	const uint32_t before = stream_id / WMK_CHANNEL_STREAMS;
+
+	if (before)
+		snprintf(name, WMK_RINGS_NAME, "%s~%u", channel->is.name, before + 1);
+	else
+		snprintf(name, WMK_RINGS_NAME, "%s", channel->is.name);
+}
+
+static bool is_taken(const struct rings *list, const struct trace *trace, uint32_t stream_id, const char *name)
+{
+	char other[WMK_RINGS_NAME];
+
+	for (const struct rings *rings = list; rings; rings = rings->next) {
+		if (rings->trace != trace)
+			continue;
+		wmk_rings_name(rings->channel, rings->stream_id, other);
+		if (rings->stream_id == stream_id || strcmp(name, other) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The channel's, or behind those that the channel has in this trace already: a program may still hand them back. */
+uint32_t wmk_rings_stream_new(const struct wmk_session_channel *channel, const struct trace *trace)
+{
+	const struct wmk_session *session = channel->session;
+	uint32_t id = channel->first_stream;
+	char name[WMK_RINGS_NAME];
+
+	wmk_rings_name(channel, id, name);
+	while (is_taken(session->rings, trace, id, name) || is_taken(session->awaited, trace, id, name) ||
+	       (id >= WMK_CHANNEL_STREAMS && id <= channel->spent_stream)) {
+		id += WMK_CHANNEL_STREAMS;
+		wmk_rings_name(channel, id, name);
+	}
+	return id;
+}
+
+bool wmk_rings_current(const struct rings *rings)
+{
+	return rings->n_contexts == rings->channel->n_contexts;
+}
+
+static uint32_t stream_last(const struct rings *list, const struct wmk_session_channel *channel, uint32_t last)
+{
+	for (; list; list = list->next)
+		if (list->channel == channel && list->stream_id > last)
+			last = list->stream_id;
+	return last;
+}
+
+int wmk_rings_new_layout(struct wmk_session_channel *channel)
+{
+	const struct wmk_session *session = channel->session;
+	uint64_t bytes = 0;
+
+	for (const struct rings *rings = session->rings; rings; rings = rings->next)
+		if (rings->channel == channel && !rings->trace->ended && wmk_rings_current(rings))
+			bytes += rings->bytes;
+	/* told before anything is changed; they are made when there is something to record */
+	int err = wmk_quota_rings_charge(session->tracing, session->uid, bytes, false);
+	if (err < 0)
+		return err;
+	wmk_quota_rings_uncharge(session->tracing, session->uid, bytes);
+	uint32_t last = channel->spent_stream > channel->index ? channel->spent_stream : channel->index;
+	last = stream_last(session->awaited, channel, stream_last(session->rings, channel, last));
+	channel->first_stream = last + WMK_CHANNEL_STREAMS;
+	return 0;
+}

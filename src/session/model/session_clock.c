@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_clock.c - which clock a session has (see session_clock.h).
+ */
+#include "session/model/session_clock.h"
+
+#include "base/error.h"
+#include "kernel/tracefs/instance.h"
+#include "session/kernel_channels.h"
+#include "wire/ctl.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+static const enum wmk_clock_kind kinds[WMK_CTL_CLOCKS] = {
+	[WMK_CTL_CLOCK_COUNTER] = WMK_CLOCK_COUNTER,
+	[WMK_CTL_CLOCK_MONOTONIC] = WMK_CLOCK_MONOTONIC,
+	[WMK_CTL_CLOCK_PLUGIN] = WMK_CLOCK_PLUGIN,
+};
+
+/* Also true if this daemon cannot record the kernel: then a session has only applications. */
+static bool kernel_has_counter(struct wmk_tracing *tracing)
+{
+	struct wmk_tracefs *tracefs;
+
+	if (!tracing->kernel_owner[0])
+		return true;
+	if (!wmk_tracefs_is_mounted())
+		return geteuid() != 0 || wmk_kinstance_clock(WMK_CLOCK_COUNTER);
+	if (wmk_kernel_tracefs(tracing, &tracefs) == 0)
+		return wmk_kinstance_has_clock(tracefs, WMK_CLOCK_COUNTER);
+	wmk_error_clear();
+	return true;
+}
+
+enum wmk_clock_kind wmk_clock_default(struct wmk_tracing *tracing)
+{
+	const enum wmk_clock_kind preferred = tracing->clocks.preferred;
+
+	return preferred == WMK_CLOCK_COUNTER && !kernel_has_counter(tracing) ? WMK_CLOCK_MONOTONIC : preferred;
+}
+
+int wmk_clock_of_choice(struct wmk_tracing *tracing, uint32_t chosen, enum wmk_clock_kind *kind)
+{
+	const struct wmk_clocks *clocks = &tracing->clocks;
+
+	if (chosen >= WMK_CTL_CLOCKS)
+		return wmk_error(-EINVAL, "clock number %u is not known", chosen);
+	*kind = chosen == WMK_CTL_CLOCK_DEFAULT ? wmk_clock_default(tracing) : kinds[chosen];
+	if (clocks->of[*kind].freq)
+		return 0;
+	if (clocks->plugin_now)
+		return wmk_error_said(-ENOTSUP, "the clock %s is not available: this session daemon uses the clock "
+				      "plug-in %.40s, and no other clock",
+				      wmk_ctl_clocks[chosen], clocks->of[WMK_CLOCK_PLUGIN].name);
+	if (*kind == WMK_CLOCK_PLUGIN)
+		return wmk_error_said(-ENOTSUP, "the clock plugin is not available: this session daemon was started "
+				      "without a clock plug-in (WAYMARK_CLOCK_PLUGIN)");
+	if (*kind == WMK_CLOCK_COUNTER)
+		return wmk_error_said(-ENOTSUP, "the clock counter is not available: the kernel of this machine does "
+				      "not use the counter of the processor as its own clock; choose monotonic");
+	return wmk_error_said(-ENOTSUP, "the clock %s of the recording is not known", wmk_ctl_clocks[chosen]);
+}
+
+uint32_t wmk_clock_as_choice(enum wmk_clock_kind kind)
+{
+	return kind == WMK_CLOCK_COUNTER ? WMK_CTL_CLOCK_COUNTER :
+	       kind == WMK_CLOCK_PLUGIN  ? WMK_CTL_CLOCK_PLUGIN :
+					   WMK_CTL_CLOCK_MONOTONIC;
+}
+
+const struct wmk_clock *wmk_session_clock(const struct wmk_session *session)
+{
+	return &session->tracing->clocks.of[session->clock];
+}
+
+uint64_t wmk_session_now(const struct wmk_session *session)
+{
+	return wmk_clocks_now(&session->tracing->clocks, session->clock);
+}

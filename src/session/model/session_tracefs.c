@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_tracefs.c - tracefs for all sessions of a daemon: opened when the first one needs it (see kernel_channels.h).
+ */
+#include "session/kernel_channels.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+
+int wmk_kernel_tracefs(struct wmk_tracing *tracing, struct wmk_tracefs **tracefs)
+{
+	int err = 0;
+
+	*tracefs = NULL;
+	if (!tracing->kernel_owner[0])
+		return wmk_error_said(-ENOTSUP, "the kernel is not traced here");
+	pthread_mutex_lock(&tracing->lock);
+	if (!tracing->tracefs)
+		err = wmk_tracefs_open(NULL, &tracing->tracefs);
+	*tracefs = tracing->tracefs;
+	pthread_mutex_unlock(&tracing->lock);
+	return err;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stale_claims.c - what programs of the daemon before have left, and nobody watches: rings of their own, and claims that they
+ * stood in.
+ *
+ *     restored trace of a process ── has it ended? ──► the trace ends (on_ended)
+ *     restored rings ── who stands in a claim? ── identity of the daemon before ── has its process ended? ──► the claim is free
+ *
+ * Identities are all known before the first session is restored, and none is added or forgotten later: a program that
+ * has registered again may still stand in a claim by its old one. Who is not known, or cannot be seen, is taken to
+ * live: a claim of the living must not be freed.
+ */
+#include "session/session_model.h"
+
+#include "base/error.h"
+#include "ring/set.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define BEFORE_MAX (1u << 18)
+
+int wmk_tracing_earlier_identities(struct wmk_tracing *tracing, const struct wmk_identity *is)
+{
+	unsigned n = tracing->n_before;
+
+	if (is->slot == 0 || is->generation == 0 || is->generation > WMK_GENERATION_MAX || is->pid <= 0)
+		return wmk_error(-EINVAL, "an identity that cannot be: slot %u, generation %u, process %d", is->slot,
+				 is->generation, (int)is->pid);
+	if (n == BEFORE_MAX)
+		return wmk_error_said(-E2BIG, "more than %u programs of an earlier daemon", BEFORE_MAX);
+	if ((n & (n - 1)) == 0) {        /* 0 or a power of two: it is full */
+		struct wmk_identity *more = realloc(tracing->before, (n ? 2 * n : 1) * sizeof(*more));
+
+		if (!more)
+			return wmk_error(-ENOMEM, "no memory for the programs of an earlier daemon");
+		tracing->before = more;
+	}
+	tracing->before[tracing->n_before++] = *is;
+	return 0;
+}
+
+/* For sure: of all that ever had this identity. */
+static bool has_ended(const struct wmk_tracing *tracing, uint32_t slot, uint32_t generation)
+{
+	bool ended = false;
+
+	for (unsigned i = 0; i < tracing->n_before; i++) {
+		const struct wmk_identity *is = &tracing->before[i];
+
+		if (is->slot != slot || is->generation != generation)
+			continue;
+		if (wmk_process_lives(is->pid, is->birth))
+			return false;
+		ended = true;
+	}
+	return ended;
+}
+
+static void claims_look(struct rings *rings)
+{
+	const struct wmk_tracing *tracing = rings->session->tracing;
+	uint32_t slot, generation;
+	int freed = 0;
+
+	for (uint32_t i = waymark_ring_set_cpus(rings->set); i < waymark_ring_set_rings(rings->set); i++)
+		if (wmk_ring_set_claimed_by(rings->set, i, &slot, &generation) && has_ended(tracing, slot, generation))
+			freed += waymark_ring_set_free_claims(rings->set, slot, generation);
+	if (freed > 0)
+		tracing->options.outlet->rings_poke(rings->outlet);
+}
+
+void wmk_session_free_stale_claims(struct wmk_session *session)
+{
+	const struct wmk_tracing_options *o = &session->tracing->options;
+	bool ended = false;
+
+	for (struct trace *trace = session->traces; trace; trace = trace->next)
+		if (trace->restored && trace->outlet && trace->pid && !trace->ended &&
+		    !wmk_process_lives(trace->pid, trace->start_time))
+			trace->ended = ended = true;
+	for (struct rings *rings = session->rings; rings && session->tracing->n_before; rings = rings->next)
+		if (rings->restored && rings->set)
+			claims_look(rings);
+	if (ended && o->on_ended)
+		o->on_ended(o->data, session);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reattach.c - rings that an earlier daemon made and nobody but programs holds any more: both daemons were killed.
+ *
+ *     session->awaited ──► a program registers, and hands a set back ──► session->rings, to the consumer, which goes on where the files end
+ *                   │                                                     └─► the program is told of the same set, with the same ids
+ *                   └───► nobody has it: told when the session stops, and ends (wmk_session_awaited())
+ *
+ * A program may lie in everything that it says, and who has a set mapped can write its header too. What it hands in is
+ * taken when it is the very file that a daemon of this user made (its inode, which nobody can choose, and its owner),
+ * for programs of the user that hands it in, and when it has the shape that the session's channel asks for. What is in
+ * it the consumer checks, as ever.
+ */
+#include "session/session_model.h"
+
+#include "base/error.h"
+#include "ring/file.h"
+#include "session/model/shm_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int wmk_trace_ensure_open(struct trace *trace)
+{
+	if (trace->outlet)
+		return 0;
+	int err = wmk_trace_open_here(trace->session, trace, true);
+
+	if (err < 0) {
+		trace->outlet = NULL;
+		return err;
+	}
+	/* (While a session is restored its ids are not known yet: it is done at the end.) */
+	if (!trace->session->tracing->restoring && trace->session->tracing->options.outlet->metadata_replace &&
+	    wmk_trace_regenerate(trace, false) < 0)
+		wmk_error_clear();
+	return 0;
+}
+
+/* ── regained ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void unlink_awaited(struct rings *rings)
+{
+	struct rings **at = &rings->session->awaited;
+
+	while (*at && *at != rings)
+		at = &(*at)->next;
+	if (*at)
+		*at = rings->next;
+}
+
+int wmk_rings_reattach(struct rings *rings, int fd)
+{
+	const uint64_t bytes = wmk_rings_bytes(&rings->channel->is);
+	int err = rings->set ? 0 : wmk_ring_set_open_reader_any(fd, &rings->set);
+
+	if (err < 0)
+		return wmk_error(err, "cannot map the rings of channel '%.100s'", rings->channel->is.name);
+	if (!rings->bytes) {
+		err = wmk_quota_rings_charge(rings->session->tracing, rings->session->uid, bytes, true);
+		rings->bytes = err == 0 ? bytes : 0;
+	}
+	if (err == 0)
+		err = wmk_trace_ensure_open(rings->trace);
+	if (err == 0)
+		err = wmk_rings_open_here(rings, true);
+	if (err < 0)
+		return err;
+	rings->restored = true;
+	unlink_awaited(rings);
+	wmk_rings_link(&rings->session->rings, rings);
+	return 0;
+}
+
+void wmk_rings_reattach_again(struct wmk_session *session)
+{
+	for (struct rings *rings = session->awaited, *next; rings; rings = next) {
+		next = rings->next;
+		int err = rings->set ? wmk_rings_reattach(rings, -1) : 0;
+
+		if (err < 0)
+			wmk_session_report(session, err, NULL);
+	}
+}
+
+int wmk_rings_abandon(struct wmk_session *session)
+{
+	int err = 0;
+
+	wmk_rings_reattach_again(session);
+	while (session->awaited) {
+		struct rings *rings = session->awaited;
+
+		session->awaited = rings->next;
+		if (rings->set)
+			err = -EIO;
+		rings->closed = true;
+		wmk_rings_put(rings);
+	}
+	return err == 0 ? 0 : wmk_error(err, "rings that a program handed back could not be written out");
+}
+
+unsigned wmk_session_awaited(struct wmk_session *session, char *words, size_t size)
+{
+	unsigned n = 0;
+	uint64_t bytes = 0;
+	size_t at = 0;
+
+	if (size)
+		words[0] = '\0';
+	for (const struct rings *rings = session->awaited; rings; rings = rings->next) {
+		const struct trace *trace = rings->trace;
+		int len;
+
+		if (rings->set || rings->spent)
+			continue;
+		n++;
+		bytes += wmk_rings_bytes(&rings->channel->is);
+		if (n > 4 || at >= size)
+			continue;
+		len = snprintf(words + at, size - at, "%s%.40s of %s %u", n > 1 ? ", " : "", rings->channel->is.name,
+			       trace->pid ? "process" : "user",
+			       trace->pid ? (unsigned)trace->pid : (unsigned)trace->uid);
+		at += len > 0 ? (size_t)len : 0;
+	}
+	if (n && at < size)
+		snprintf(words + at, size - at, "%s: %llu KiB", n > 4 ? ", ..." : "",
+			 (unsigned long long)(bytes >> 10));
+	return n;
+}
+
+/* ── handed in ───────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool is_for(const struct rings *rings, struct app *app, const uint8_t uuid[16])
+{
+	const struct trace *trace = rings->trace;
+
+	if (memcmp(rings->uuid, uuid, sizeof(rings->uuid)) != 0 || trace->ended || trace->uid != app->uid)
+		return false;
+	if (!trace->pid)
+		return true;
+	const uint64_t began = trace->pid == app->pid ? wmk_app_start_time(app) : 0;
+
+	/* (0: it has just died. The random UUID says enough) */
+	return trace->pid == app->pid && (began == 0 || trace->start_time == began);
+}
+
+static struct rings *find(struct rings *list, struct app *app, const uint8_t uuid[16])
+{
+	while (list && !is_for(list, app, uuid))
+		list = list->next;
+	return list;
+}
+
+/*
+ * Memory, or the file of a program of our own user, as rings in files are (session.c). Of anything else nothing is
+ * asked: a FUSE server may say of its files what it likes, and whenever it likes.
+ */
+static bool may_be_rings(const struct rings *rings, int fd)
+{
+	return fcntl(fd, F_GET_SEALS) >= 0 || (*rings->session->settings.shm_path && rings->trace->uid == geteuid());
+}
+
+/*
+ * The inode first: what is another file is not mapped at all. (What is recovered may be a copy, and is in a directory
+ * of ours.)
+ */
+static int take(struct rings *rings, int fd)
+{
+	struct waymark_ring_options want;
+	struct waymark_ring_set *set;
+	struct stat st;
+
+	if (!may_be_rings(rings, fd) || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+	    (st.st_ino != rings->inode && !rings->session->recovered) || st.st_uid != geteuid())
+		return wmk_error(-EPERM, "what is given as the rings of channel '%.100s' is another file",
+				 rings->channel->is.name);
+	int err = wmk_ring_set_open_reader_any(fd, &set);
+	if (err < 0)
+		return wmk_error(err, "what is given as the rings of channel '%.100s' is no ring set",
+				 rings->channel->is.name);
+	const struct waymark_ring_options *is = waymark_ring_set_options(set);
+	wmk_rings_geometry(rings, &want);
+	if (memcmp(is->uuid, rings->uuid, sizeof(is->uuid)) == 0 && is->subbuf_size == want.subbuf_size &&
+	    is->n_subbufs == want.n_subbufs && is->header_room == want.header_room && is->mode == want.mode &&
+	    is->clock == want.clock && is->block_us == want.block_us) {
+		rings->set = set;
+		return 0;
+	}
+	waymark_ring_set_close(set);
+	return wmk_error(-EINVAL,
+			 "the ring set that is given for channel '%.100s' has another shape than the channel's",
+			 rings->channel->is.name);
+}
+
+int wmk_rings_reattach_file(struct rings *rings)
+{
+	const struct wmk_session *session = rings->session;
+
+	if (session->shm < 0)
+		return -ENOENT;
+	int fd = wmk_shm_file_open(session->shm, rings->id, session->recovered);
+	if (fd == -ENOENT)
+		wmk_error_clear();
+	if (fd < 0)
+		return fd;
+	int err = take(rings, fd);
+	close(fd);
+	return err < 0 ? err : wmk_rings_reattach(rings, -1);
+}
+
+/* Locked. */
+static int hand_back(struct wmk_session *session, struct app *app, const uint8_t uuid[16], int fd)
+{
+	struct rings *rings = find(session->rings, app, uuid);
+	int err = 0;
+
+	if (!rings) {
+		rings = find(session->awaited, app, uuid);
+		if (!rings)
+			return 0;
+		if (!rings->set)
+			err = take(rings, fd);
+		if (err == 0)
+			err = wmk_rings_reattach(rings, -1);
+	}
+	/* Who followed when it was given them follows still, though nobody may be left from whom it descends. */
+	if (err == 0 && rings->channel->is.domain.follow)
+		wmk_process_set_add(&rings->channel->members, app->pid, wmk_app_start_time(app), app->uid);
+	return err == 0 ? wmk_reconcile_adopt_rings(app, rings) : err;
+}
+
+int wmk_app_reattach(struct app *app, const uint8_t uuid[16], int fd)
+{
+	struct wmk_session **all = NULL;
+	int n = wmk_session_get_all(app->apps->tracing, &all), err = n < 0 ? n : 0;
+
+	for (int i = 0; i < n; i++) {
+		pthread_mutex_lock(&all[i]->lock);
+		if (err == 0 && !all[i]->gone)
+			err = hand_back(all[i], app, uuid, fd);
+		pthread_mutex_unlock(&all[i]->lock);
+		wmk_session_put(all[i]);
+	}
+	free(all);
+	return err;
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * state_file.c - sessions written down (see state_file.h). A file is written beside the old one and takes its name when it is
+ * whole; ids are appended in one write each. That outlives the process, however it ends. (After the machine's end there
+ * are no rings to go on with.)
+ */
+#include "session/recovery/state_entry.h"
+
+#include "base/error.h"
+#include "base/utf8.h"
+#include "ctl/json.h"
+#include "session/session_model.h"
+#include "session/model/shm_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ── as objects ──────────────────────────────────────────────────────────────────────────────────────── */
+
+static const struct wmk_member channel_members[] = {
+	WMK_MEMBER_OF_U32(state_channel, stream_id),
+	WMK_MEMBER_OF_BOOL(state_channel, own),
+	WMK_MEMBER_OF_OBJECT(state_channel, channel, wmk_ctl_channel, wmk_ctl_channel_object),
+};
+static const struct wmk_object channel_object = WMK_OBJECT_OF("channel", state_channel, channel_members);
+
+static const struct wmk_member rings_members[] = {
+	WMK_MEMBER_OF_U64(state_rings, id),
+	WMK_MEMBER_OF_U64(state_rings, uid),
+	WMK_MEMBER_OF_U64(state_rings, pid),
+	WMK_MEMBER_OF_U64(state_rings, start_time),
+	WMK_MEMBER_OF_U32(state_rings, stream_id),
+	WMK_MEMBER_OF_U32(state_rings, n_contexts),
+	WMK_MEMBER_OF_UUID(state_rings, uuid),
+	WMK_MEMBER_OF_TEXT(state_rings, sub, 255),
+	WMK_MEMBER_OF_UUID(state_rings, set),
+	WMK_MEMBER_OF_U64(state_rings, inode),
+};
+static const struct wmk_object rings_object = WMK_OBJECT_OF("rings", state_rings, rings_members);
+
+static const struct wmk_member session_members[] = {
+	WMK_MEMBER_OF_U32(state_session, format),
+	WMK_MEMBER_OF_TEXT(state_session, name, WMK_CTL_NAME_MAX),
+	WMK_MEMBER_OF_TEXT(state_session, path, WMK_OBJECT_TEXT_MAX),
+	WMK_MEMBER_OF_TEXT(state_session, path_bytes, 2 * WMK_OBJECT_TEXT_MAX),
+	WMK_MEMBER_OF_TEXT(state_session, trace_name, WMK_CTL_NAME_MAX),
+	WMK_MEMBER_OF_U64(state_session, uid),
+	WMK_MEMBER_OF_U64(state_session, gid),
+	WMK_MEMBER_OF_U64(state_session, created),
+	WMK_MEMBER_OF_BOOL(state_session, active),
+	WMK_MEMBER_OF_BOOL(state_session, started),
+	WMK_MEMBER_OF_BOOL(state_session, all_users),
+	WMK_CTL_SETTINGS_SIZE(state_session),
+	WMK_MEMBER_OF_BOOL(state_session, full),
+	WMK_CTL_SETTINGS(state_session),
+	WMK_MEMBER_OF_OBJECT(state_session, trackers, wmk_ctl_trackers, wmk_ctl_trackers_object),
+	WMK_MEMBER_OF_LIST(state_session, channels, channel_object, 64),
+	WMK_MEMBER_OF_LIST(state_session, rings, rings_object, 65536),
+};
+const struct wmk_object state_session_object = WMK_OBJECT_OF("session", state_session, session_members);
+
+int wmk_state_path_encode(struct state_session *is, struct wmk_arena *arena)
+{
+	const size_t len = strlen(is->path);
+
+	if (wmk_utf8_is(is->path))
+		return 0;
+	char *hex = wmk_arena_alloc(arena, 2 * len + 1);
+	if (!hex)
+		return -ENOMEM;
+	for (size_t i = 0; i < len; i++)
+		snprintf(hex + 2 * i, 3, "%02x", (unsigned char)is->path[i]);
+	is->path_bytes = hex;
+	is->path = "";                   /* with what JSON has in place of its bytes it might be too long to be read */
+	return 0;
+}
+
+int wmk_state_path_decode(struct state_session *is, struct wmk_arena *arena)
+{
+	const size_t len = strlen(is->path_bytes);
+	unsigned byte = 1;
+
+	if (len == 0)
+		return 0;
+	char *path = wmk_arena_alloc(arena, len / 2 + 1);
+	if (!path)
+		return -ENOMEM;
+	for (size_t i = 0; i < len && byte; i += 2) {
+		if (strspn(is->path_bytes + i, "0123456789abcdef") < 2 || sscanf(is->path_bytes + i, "%2x", &byte) != 1)
+			byte = 0;
+		path[i / 2] = (char)byte;
+	}
+	is->path = path;
+	return byte ? 0 : wmk_error(-EINVAL, "path_bytes are no bytes of a path");
+}
+
+/* ── what both halves use ────────────────────────────────────────────────────────────────────────────── */
+
+void wmk_state_file(char name[STATE_NAME], uint64_t number, const char *kind)
+{
+	snprintf(name, STATE_NAME, "%" PRIu64 ".%s", number, kind);
+}
+
+void wmk_state_report(const struct wmk_state *state, const char *format, ...)
+{
+	char words[600];
+	va_list args;
+
+	if (!state->say)
+		return;
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	state->say(state->data, words);
+}
+
+void wmk_state_entry_free(struct state_entry *entry)
+{
+	if (entry->ids >= 0)
+		close(entry->ids);
+	if (entry->shm_ids >= 0)
+		close(entry->shm_ids);
+	wmk_arena_free(&entry->arena);
+	free(entry);
+}
+
+void wmk_state_forget(struct wmk_state *state, struct state_entry *entry)
+{
+	char name[STATE_NAME];
+
+	wmk_state_file(name, entry->number, "json");
+	unlinkat(state->dir, name, 0);
+	wmk_state_file(name, entry->number, "ids");
+	unlinkat(state->dir, name, 0);
+	wmk_state_entry_free(entry);
+}
+
+/* ── a session's file ────────────────────────────────────────────────────────────────────────────────── */
+
+struct gathering {
+	struct state_session *is;
+	struct wmk_arena *arena;
+	uint64_t last_rings;
+};
+
+static int gather_channel(void *data, const struct wmk_ctl_channel *is, uint32_t stream_id, bool own)
+{
+	struct gathering *g = data;
+	struct state_channel *made = wmk_arena_append(g->arena, &g->is->channels, sizeof(*made));
+
+	if (!made)
+		return -ENOMEM;
+	made->stream_id = stream_id;
+	made->own = own;
+	made->channel = *is;             /* what it points to is the session's, which is locked */
+	return 0;
+}
+
+static int gather_rings(void *data, const struct wmk_restored_rings *is)
+{
+	struct gathering *g = data;
+	struct state_rings *made = wmk_arena_append(g->arena, &g->is->rings, sizeof(*made));
+
+	if (!made)
+		return -ENOMEM;
+	*made = (struct state_rings){ .id = is->id, .uid = is->uid, .pid = (uint64_t)is->pid, .start_time = is->start_time,
+				      .stream_id = is->stream_id, .sub = is->sub, .inode = is->inode,
+				      .n_contexts = is->n_contexts };
+	memcpy(made->uuid, is->uuid, sizeof(made->uuid));
+	memcpy(made->set, is->set_uuid, sizeof(made->set));
+	if (is->id > g->last_rings)
+		g->last_rings = is->id;
+	return 0;
+}
+
+int wmk_state_bytes_write(int dir, const char *name, const char *fresh, const void *bytes, size_t len)
+{
+	size_t done = 0;
+	int fd = openat(dir, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return wmk_error(-errno, "cannot write down what the next session daemon needs (%s)", name);
+	while (done < len) {
+		ssize_t n = write(fd, (const char *)bytes + done, len - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			int err = n < 0 ? -errno : -ENOSPC;
+
+			close(fd);
+			unlinkat(dir, fresh, 0);
+			return wmk_error(err, "cannot write down what the next session daemon needs (%s)", name);
+		}
+		done += (size_t)n;
+	}
+	close(fd);
+	return renameat(dir, fresh, dir, name) == 0
+		       ? 0
+		       : wmk_error(-errno, "cannot write down what the next session daemon needs (%s)", name);
+}
+
+int wmk_state_file_write(const struct wmk_state *state, const char *name, const char *fresh, const char *text)
+{
+	return wmk_state_bytes_write(state->dir, name, fresh, text, strlen(text));
+}
+
+int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct wmk_session *session)
+{
+	struct state_session is = {
+		.format = STATE_FORMAT,
+		.name = session->name,
+		.path = session->path,
+		.trace_name = session->trace_name,
+		.uid = session->uid,
+		.gid = session->gid,
+		.created = session->created,
+		.active = session->active,
+		.started = session->started,
+		.all_users = session->all_users,
+		.settings = session->settings,
+		.full = session->full,
+		.trackers = session->trackers,
+	};
+	struct wmk_arena arena = { 0 };
+	struct gathering g = { &is, &arena, entry->last_rings };
+	char name[STATE_NAME], fresh[STATE_NAME], *text = NULL;
+	int err = wmk_state_path_encode(&is, &arena);
+
+	if (err == 0)
+		err = wmk_session_each_channel(session, gather_channel, &g);
+	if (err == 0)
+		err = wmk_session_each_rings(session, gather_rings, &g);
+	if (err == 0)
+		err = wmk_json_text(&state_session_object, &is, WMK_JSON_SPARSE, &text);
+	wmk_state_file(name, entry->number, "json");
+	wmk_state_file(fresh, entry->number, "new");
+	if (err == 0)
+		err = wmk_state_file_write(state, name, fresh, text);
+	if (err == 0) {
+		entry->last_rings = g.last_rings;
+		wmk_state_ids_tidy(state, entry, session, &is);
+		err = wmk_state_shm_write(state, entry, session, &is);
+	}
+	free(text);
+	wmk_arena_free(&arena);
+	return err;
+}
+
+/* ── changes ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static struct state_entry **find(struct wmk_state *state, const struct wmk_session *session)
+{
+	struct state_entry **at = &state->entries;
+
+	while (*at && (*at)->session != session)
+		at = &(*at)->next;
+	return at;
+}
+
+static struct state_entry *entry_make(struct wmk_state *state, const struct wmk_session *session)
+{
+	struct state_entry *entry = calloc(1, sizeof(*entry));
+
+	if (!entry) {
+		wmk_error(-ENOMEM, "no memory for a session's state");
+		return NULL;
+	}
+	entry->session = session;
+	entry->ids = entry->shm_ids = -1;
+	entry->number = state->next++;
+	entry->next = state->entries;
+	state->entries = entry;
+	return entry;
+}
+
+struct state_entry *wmk_state_entry_for(struct wmk_state *state, const struct wmk_session *session)
+{
+	pthread_mutex_lock(&state->lock);
+	struct state_entry *entry = *find(state, session);
+	if (!entry)
+		entry = entry_make(state, session);
+	pthread_mutex_unlock(&state->lock);
+	return entry;
+}
+
+int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool gone)
+{
+	struct state_entry *entry;
+
+	/* Destroyed while the lock was given up: whoever destroyed it removes what is there. */
+	if (!gone && session->gone)
+		return 0;
+	if (!gone) {
+		entry = wmk_state_entry_for(state, session);
+		return entry ? wmk_state_write(state, entry, session) : -ENOMEM;
+	}
+	pthread_mutex_lock(&state->lock);
+	struct state_entry **at = find(state, session);
+	entry = *at;
+	if (entry)
+		*at = entry->next;
+	pthread_mutex_unlock(&state->lock);
+	if (entry && state->recovered)
+		/* what stands beside rings that stay says what they are: it goes when they do */
+		wmk_state_entry_free(entry);
+	else if (entry)
+		wmk_state_forget(state, entry);
+	if (session->shm >= 0)
+		wmk_shm_remove(session->shm, session->settings.shm_path, session->recovered);
+	return 0;
+}
+
+/* ── making and unmaking ─────────────────────────────────────────────────────────────────────────────── */
+
+static int dir_open(int rundir, int *dir)
+{
+	struct stat st;
+
+	if (mkdirat(rundir, STATE_DIR, 0700) != 0 && errno != EEXIST)
+		return wmk_error(-errno, "cannot make the directory for what is to be kept");
+	*dir = openat(rundir, STATE_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (*dir < 0 || fstat(*dir, &st) != 0)
+		return wmk_error(-errno, "cannot open the directory of what is kept");
+	if (st.st_uid != geteuid() || (st.st_mode & 077))
+		return wmk_error_said(-EACCES,
+				      "the directory of what is kept belongs to user %u and has mode %04o: it must be "
+				      "yours, and 0700",
+				      (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
+	return 0;
+}
+
+int wmk_state_open(int rundir, const char *recovered, void (*say)(void *data, const char *words), void *data,
+		   struct wmk_state **out)
+{
+	struct wmk_state *state = calloc(1, sizeof(*state));
+
+	if (!state)
+		return wmk_error(-ENOMEM, "no memory for the state");
+	pthread_mutex_init(&state->lock, NULL);
+	state->dir = state->identities.fd = -1;
+	state->say = say;
+	state->data = data;
+	state->next = 1;
+	state->recovered = recovered ? strdup(recovered) : NULL;
+	int err = recovered && !state->recovered ? wmk_error(-ENOMEM, "no memory for the state") :
+		  recovered ? wmk_shm_open(recovered, &state->dir) : dir_open(rundir, &state->dir);
+	if (err == 0)
+		err = wmk_state_read_all(state);
+	if (err < 0) {
+		wmk_state_close(state);
+		return err;
+	}
+	*out = state;
+	return 0;
+}
+
+void wmk_state_close(struct wmk_state *state)
+{
+	if (!state)
+		return;
+	while (state->entries) {
+		struct state_entry *entry = state->entries;
+
+		state->entries = entry->next;
+		wmk_state_entry_free(entry);
+	}
+	wmk_state_identities_free(state);
+	if (state->dir >= 0)
+		close(state->dir);
+	pthread_mutex_destroy(&state->lock);
+	free(state->recovered);
+	free(state);
+}
+
+unsigned wmk_state_sessions(const struct wmk_state *state)
+{
+	unsigned n = 0;
+
+	for (const struct state_entry *entry = state->entries; entry; entry = entry->next)
+		n++;
+	return n;
+}
+
+uint64_t wmk_state_last_rings(const struct wmk_state *state)
+{
+	uint64_t last = 0;
+
+	for (const struct state_entry *entry = state->entries; entry; entry = entry->next)
+		if (entry->last_rings > last)
+			last = entry->last_rings;
+	return last;
+}

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * state_read.c - sessions made again from what an earlier daemon wrote down (see state_file.h).
+ */
+#include "session/recovery/state_entry.h"
+
+#include "base/error.h"
+#include "ctl/json.h"
+#include "session/session_model.h"
+#include "session/model/shm_path.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+long wmk_state_read_file(int dir, const char *name, size_t max, uint8_t **bytes)
+{
+	struct stat st;
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	long len = 0;
+
+	*bytes = NULL;
+	if (fd < 0 || fstat(fd, &st) != 0)
+		len = wmk_error(-errno, "cannot open %s", name);
+	else if (!S_ISREG(st.st_mode) || st.st_size < 0 || (uint64_t)st.st_size > max)
+		len = wmk_error(-EINVAL, "%s is no plain file, or too long", name);
+	else if ((*bytes = malloc((size_t)st.st_size + 1)) == NULL)
+		len = wmk_error(-ENOMEM, "no memory to read %s", name);
+	while (*bytes && len < st.st_size) {
+		ssize_t n = read(fd, *bytes + len, (size_t)(st.st_size - len));
+
+		if (n <= 0)
+			break;
+		len += n;
+	}
+	if (fd >= 0)
+		close(fd);
+	return len;
+}
+
+/* Of rings: not given again. */
+static void number_seen(struct state_entry *entry, uint64_t rings)
+{
+	if (rings > entry->last_rings && rings < UINT64_MAX / 2)
+		entry->last_rings = rings;
+}
+
+/* Also of rings that are gone: what stands there of them must not be taken for others'. */
+static void ids_seen(const struct wmk_state *state, struct state_entry *entry)
+{
+	char name[STATE_NAME];
+	uint8_t *bytes;
+	struct state_id head;
+
+	wmk_state_file(name, entry->number, "ids");
+	long len = wmk_state_read_file(state->dir, name, IDS_MAX, &bytes);
+	for (size_t at = 0, size; len > 0 && (size = wmk_state_id_at(bytes, (size_t)len, at, &head)) != 0; at += size)
+		number_seen(entry, head.rings);
+	free(bytes);
+	wmk_error_clear();
+}
+
+/* Before all else: another format has other members. The first had no number. */
+static int format_check(const char *text, size_t len)
+{
+	uint64_t format;
+	const int err = wmk_json_number(text, len, "format", &format);
+
+	if (err < 0 || format == STATE_FORMAT)
+		return err;
+	return wmk_error_said(-ENOTSUP,
+			      "it has format %llu, of a session daemon of another version: this one reads format %u",
+			      (unsigned long long)(format ? format : 1), STATE_FORMAT);
+}
+
+static int entry_read(struct wmk_state *state, uint64_t number, struct state_entry **out)
+{
+	struct state_entry *entry = calloc(1, sizeof(*entry));
+	char name[STATE_NAME];
+	uint8_t *text = NULL;
+
+	if (!entry)
+		return wmk_error(-ENOMEM, "no memory for a session's state");
+	entry->number = number;
+	entry->ids = entry->shm_ids = -1;
+	wmk_state_file(name, number, "json");
+	long len = wmk_state_read_file(state->dir, name, WMK_JSON_MAX, &text);
+	entry->is = wmk_arena_alloc(&entry->arena, sizeof(*entry->is));
+	int err = len < 0 ? (int)len : entry->is ? format_check((const char *)text, (size_t)len) : -ENOMEM;
+	if (err == 0)
+		err = wmk_json_read(&state_session_object, (const char *)text, (size_t)len, entry->is, &entry->arena);
+	free(text);
+	if (err == 0)
+		err = wmk_state_path_decode(entry->is, &entry->arena);
+	if (err < 0) {
+		wmk_state_entry_free(entry);
+		return err;
+	}
+	for (uint32_t i = 0; i < entry->is->rings.n; i++)
+		number_seen(entry, ((const struct state_rings *)entry->is->rings.items)[i].id);
+	ids_seen(state, entry);
+	*out = entry;
+	return 0;
+}
+
+/* The number of "N.json", 0: it is none. */
+static uint64_t number_in(const char *name, const char *kind)
+{
+	char *end, again[STATE_NAME];
+
+	errno = 0;
+	unsigned long long number = strtoull(name, &end, 10);
+	if (errno || number == 0 || number >= UINT64_MAX / 2)
+		return 0;
+	wmk_state_file(again, number, kind);
+	return strcmp(name, again) == 0 ? number : 0;
+}
+
+/* The latest first: of two sessions of one name, the other was being destroyed when its daemon was killed. */
+static void entry_enter(struct wmk_state *state, struct state_entry *entry)
+{
+	struct state_entry **at = &state->entries;
+
+	while (*at && (*at)->number > entry->number)
+		at = &(*at)->next;
+	entry->next = *at;
+	*at = entry;
+}
+
+int wmk_state_read_all(struct wmk_state *state)
+{
+	int fd = openat(state->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *file;
+	char words[400];
+
+	if (!dir) {
+		int err = wmk_error(-errno, "cannot list what is kept");
+
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	while ((file = readdir(dir)) != NULL) {
+		uint64_t number = number_in(file->d_name, "json"), ids = number_in(file->d_name, "ids");
+		struct state_entry *entry = NULL;
+
+		if (number >= state->next)
+			state->next = number + 1;
+		if (ids >= state->next)
+			state->next = ids + 1;
+		if (number == 0)
+			continue;
+		if (entry_read(state, number, &entry) < 0) {
+			wmk_state_report(state, "%s is not understood and left aside: %s", file->d_name,
+				      wmk_error_text(words, sizeof(words)));
+			wmk_error_clear();
+			continue;
+		}
+		entry_enter(state, entry);
+	}
+	closedir(dir);
+	return 0;
+}
+
+/* ── sessions ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int channels_restore(const struct state_session *is, struct wmk_session *session)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < is->channels.n && err == 0; i++) {
+		const struct state_channel *c = (const struct state_channel *)is->channels.items + i;
+
+		err = wmk_session_restore_channel(session, &c->channel, c->stream_id, c->own);
+	}
+	return err;
+}
+
+/* What the consumer has of rings. */
+struct state_consumer {
+	wmk_state_held *held;
+	wmk_rings_gone *gone;
+	void *data;
+};
+
+/*
+ * Of a process that is gone, and nobody has anything of its trace: it was written out, and we were killed before that
+ * was written down.
+ */
+static bool is_over(const struct state_session *is, const struct state_rings *r, const struct state_consumer *consumer)
+{
+	if (r->pid == 0 || wmk_process_lives((pid_t)r->pid, r->start_time))
+		return false;
+	for (uint32_t i = 0; i < is->rings.n; i++) {
+		const struct state_rings *other = (const struct state_rings *)is->rings.items + i;
+
+		if (memcmp(other->uuid, r->uuid, sizeof(r->uuid)) == 0 &&
+		    consumer->held(consumer->data, other->uuid, other->stream_id) != -ENOENT)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The process has ended, the consumer has written everything and has the counts: the daemon ended before it had them.
+ */
+static bool is_counted(const struct state_rings *r, struct wmk_session *session, const struct state_consumer *consumer)
+{
+	return r->pid != 0 && consumer->gone && consumer->held(consumer->data, r->uuid, r->stream_id) == -ENOENT &&
+	       wmk_session_restore_gone(session, r->uuid, r->stream_id, consumer->gone, consumer->data) == 0;
+}
+
+static int rings_restore_one(const struct state_session *is, const struct state_rings *r, struct wmk_session *session,
+			     const struct state_consumer *consumer)
+{
+	struct wmk_restored_rings rings = { .id = r->id,
+					    .stream_id = r->stream_id,
+					    .uid = (uid_t)r->uid,
+					    .pid = (pid_t)r->pid,
+					    .start_time = r->start_time,
+					    .sub = r->sub,
+					    .inode = r->inode,
+					    .n_contexts = r->n_contexts };
+
+	memcpy(rings.uuid, r->uuid, sizeof(rings.uuid));
+	memcpy(rings.set_uuid, r->set, sizeof(rings.set_uuid));
+	if (r->uid >= UINT32_MAX || r->pid > INT32_MAX)
+		return wmk_error(-EINVAL, "user %llu, process %llu", (unsigned long long)r->uid,
+				 (unsigned long long)r->pid);
+	if (is_counted(r, session, consumer) || is_over(is, r, consumer))
+		return 0;
+	int fd = consumer->held(consumer->data, r->uuid, r->stream_id);
+	return wmk_session_restore_rings(session, &rings, fd >= 0 ? fd : -1);
+}
+
+/* -errno: none of them; the first error. What else cannot be is told, and the session goes on without it. */
+static int rings_restore(const struct wmk_state *state, const struct state_session *is, struct wmk_session *session,
+			 const struct state_consumer *consumer)
+{
+	uint32_t failed = 0;
+	int first = 0;
+	char words[400] = "";
+
+	for (uint32_t i = 0; i < is->rings.n; i++) {
+		int err = rings_restore_one(is, (const struct state_rings *)is->rings.items + i, session, consumer);
+
+		if (err >= 0)
+			continue;
+		if (failed++ == 0) {
+			wmk_error_text(words, sizeof(words));
+			first = err;
+			if (state->recovered)    /* nobody reads that daemon's log */
+				wmk_session_report(session, err, "not all of its rings can be taken over");
+		}
+		wmk_error_clear();
+	}
+	if (failed && failed == is->rings.n)
+		return wmk_error(first, "of the rings that it recorded into, none can be taken over: %.200s", words);
+	if (failed)
+		wmk_state_report(state, "session %.100s: %u of its %u rings cannot be taken over: %s", is->name, failed,
+			      is->rings.n, words);
+	return 0;
+}
+
+static int id_restore(struct wmk_session *session, const struct state_id *head, const uint8_t *bytes)
+{
+	struct wmk_event_class *event;
+	int err = wmk_event_decode(bytes, head->len, &event);
+
+	return err < 0 ? err : wmk_session_restore_id(session, head->rings, head->id, event);
+}
+
+/*
+ * Of two records with one id in the same rings the later is right. They follow each other as far as these rings are
+ * concerned: so a record is taken when the next one of its rings is seen, or the end.
+ */
+static bool superseded(const uint8_t *bytes, size_t len, const struct state_id *head)
+{
+	struct state_id next;
+
+	for (size_t at = 0, size; (size = wmk_state_id_at(bytes, len, at, &next)) != 0; at += size)
+		if (next.rings == head->rings)
+			return next.id == head->id;
+	return false;
+}
+
+/*
+ * Up to the first that is not whole: who wrote it was killed there, and no program heard of it. Cut off, so that others
+ * can follow.
+ */
+static int ids_restore(struct wmk_state *state, struct state_entry *entry, struct wmk_session *session)
+{
+	char name[STATE_NAME];
+	uint8_t *bytes;
+	size_t at = 0, size;
+	struct state_id head;
+	int err = 0;
+
+	wmk_state_file(name, entry->number, "ids");
+	long len = wmk_state_read_file(state->dir, name, IDS_MAX, &bytes);
+	if (len == -ENOENT) {
+		wmk_error_clear();
+		return 0;
+	}
+	while (len > 0 && (size = wmk_state_id_at(bytes, (size_t)len, at, &head)) != 0) {
+		const uint8_t *event = bytes + at + sizeof(head);
+
+		at += size;
+		int one = superseded(bytes + at, (size_t)len - at, &head) ? 0 : id_restore(session, &head, event);
+		if (one == -ENOENT)      /* of rings that are gone */
+			wmk_error_clear();
+		else if (one < 0 && err == 0)
+			err = one;
+	}
+	free(bytes);
+	if (len >= 0) {
+		entry->ids = openat(state->dir, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+		if (entry->ids < 0 || ((size_t)len > at && ftruncate(entry->ids, (off_t)at) != 0))
+			err = wmk_error(-errno, "cannot go on writing %s", name);
+	}
+	return len < 0 ? (int)len : err;
+}
+
+/* What was made so far ends. */
+static void give_up(struct wmk_tracing *tracing, struct wmk_session *session)
+{
+	(void)tracing;
+	if (wmk_session_restore_end(session) == 0 && wmk_session_lock(session) == 0) {
+		wmk_session_destroy(session);
+		wmk_session_unlock(session);
+		wmk_session_finish(session, NULL, NULL);
+	}
+}
+
+/*
+ * All of its rings or none: what is left over could not be found any more. First the rings: a daemon that takes over
+ * what lives never finds the directory locked.
+ */
+static int recovered_check(const struct wmk_state *state, const struct state_session *is)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; state->recovered && i < is->rings.n && err == 0; i++) {
+		int fd = wmk_shm_file_open(state->dir, ((const struct state_rings *)is->rings.items)[i].id, true);
+
+		err = fd == -EBUSY ? fd : 0;
+		if (fd >= 0)
+			close(fd);
+		else if (err == 0)
+			wmk_error_clear();
+	}
+	return err < 0 || !state->recovered ? err : wmk_shm_lock(state->dir, true);
+}
+
+static int session_restore(struct wmk_state *state, struct state_entry *entry, struct wmk_tracing *tracing,
+			   const struct state_consumer *consumer)
+{
+	const struct state_session *is = entry->is;
+	struct wmk_session_options options = {
+		.name = is->name,
+		.path = is->path,
+		.uid = (uid_t)is->uid,
+		.gid = (gid_t)is->gid,
+		.all_users = is->all_users,
+		.trace_name = *is->trace_name ? is->trace_name : NULL,
+		.settings = is->settings,
+		.shm = WMK_SHM_THERE,
+	};
+	const struct wmk_ctl_session as = { .created = is->created,
+					    .active = is->active,
+					    .started = is->started,
+					    .full = is->full,
+					    .trackers = is->trackers };
+	struct wmk_session *session;
+	char words[400];
+	int err = is->uid >= UINT32_MAX || is->gid >= UINT32_MAX ? wmk_error(-EINVAL, "its owner is nobody")
+								 : recovered_check(state, is);
+
+	if (state->recovered) {
+		options.settings.shm_path = state->recovered;
+		options.shm = WMK_SHM_RECOVERED;
+	}
+	if (err == 0)
+		err = wmk_session_restore(tracing, &options, &as, &session);
+	if (err < 0)
+		return err;
+	err = channels_restore(is, session);
+	if (err == 0)
+		err = rings_restore(state, is, session, consumer);
+	if (err == 0)
+		err = ids_restore(state, entry, session);
+	entry->session = session;
+	/*
+	 * What cannot be written anew stands there as it was, and the session goes on. (What is recovered says what all
+	 * its rings are, until it is over.)
+	 */
+	if (err == 0 && !state->recovered && wmk_state_write(state, entry, session) < 0) {
+		wmk_state_report(state, "session %.100s goes on, but is not written down: %s", is->name,
+			      wmk_error_text(words, sizeof(words)));
+		wmk_error_clear();
+	}
+	if (err < 0) {
+
+		wmk_error_text(words, sizeof(words));
+		give_up(tracing, session);
+		wmk_error(err, "%.150s", words);
+	} else {
+		err = wmk_session_restore_end(session);
+	}
+	wmk_session_put(session);
+	return err;
+}
+
+unsigned wmk_state_restore(struct wmk_state *state, struct wmk_tracing *tracing, wmk_state_held *held,
+			   wmk_rings_gone *gone, void *data)
+{
+	const struct state_consumer consumer = { held, gone, data };
+	char words[400];
+	unsigned n = 0;
+
+	for (struct state_entry **at = &state->entries; *at;) {
+		struct state_entry *entry = *at;
+
+		if (!entry->is || session_restore(state, entry, tracing, &consumer) == 0) {
+			n += entry->is != NULL;
+			entry->is = NULL;
+			wmk_arena_free(&entry->arena);
+			at = &entry->next;
+			continue;
+		}
+		wmk_state_report(state, "session %.100s cannot be taken over, and ends: %s", entry->is->name,
+			      wmk_error_text(words, sizeof(words)));
+		wmk_error_clear();
+		*at = entry->next;
+		if (state->recovered)
+			wmk_state_entry_free(entry);     /* what is there stays, for who finds out why */
+		else
+			wmk_state_forget(state, entry);
+	}
+	return n;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_deferred_close.c - descriptors whose close() waits for somebody else: a TCP socket that lingers, because its peer does
+ * not read. However they come, whoever is served behind them is served at once.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "client.h"
+#include "linger.h"
+#include "session/apps/deferred_close.h"
+
+#define LIMIT_S 60
+
+/* ── on the way to a shard ───────────────────────────────────────────────────────────────────────────── */
+
+static void of_no_message(struct client *bad, struct place *place, int fd)
+{
+	(void)place;
+	send_fds(bad->socket, 'x', &fd, 1, 0);
+}
+
+static void too_many(struct client *bad, struct place *place, int fd)
+{
+	int fds[LINGER_MANY];
+
+	for (unsigned i = 0; i < LINGER_MANY; i++)
+		fds[i] = i == LINGER_MANY - 1 ? fd : bad->socket;
+	(void)place;
+	send_fds(bad->socket, 'x', fds, LINGER_MANY, 0);
+}
+
+static void as_rings(struct client *bad, struct place *place, int fd)
+{
+	const struct wmk_rings_msg rings = { .uuid = { 1 } };
+
+	client_hello(bad, "bad");
+	assert_int_equal(client_next(bad, place), WMK_MSG_WELCOME);
+	assert_int_equal(wmk_out_frame(&bad->out, WMK_MSG_RINGS, 0, &rings, sizeof(rings), fd), 0);
+	assert_int_equal(wmk_out_send(&bad->out, bad->socket), 1);
+}
+
+static void urgent(struct client *bad, struct place *place, int fd)
+{
+	(void)place;
+	send_fds(bad->socket, 'x', &fd, 1, MSG_OOB);
+	assert_int_equal(send(bad->socket, "y", 1, 0), 1);
+}
+
+/* Behind bytes for which the connection is closed. */
+static void unread(struct client *bad, struct place *place, int fd)
+{
+	char junk[300];
+
+	memset(junk, 0xff, sizeof(junk));
+	client_raw(bad, junk, sizeof(junk));
+	send_fds(bad->socket, 'x', &fd, 1, 0);
+	(void)place;
+}
+
+static void test_ways(void **state)
+{
+	static void (*const ways[])(struct client * bad, struct place * place, int fd) = { of_no_message, too_many,
+											   as_rings, urgent, unread };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct client bad, good;
+		struct place place;
+		const int before = open_fds();
+		int fd, peer;
+
+		if (!lingering(&fd, &peer))
+			skip();
+		alarm(LIMIT_S);
+		place_prepare(&place);
+		place_open(&place);
+		client_connect(&bad, &place);
+		ways[i](&bad, &place, fd);
+		close(fd);
+		place_settle(&place);
+		client_close(&bad);
+		place_settle(&place);
+		client_register(&good, &place, "good", 3);
+		client_close(&good);
+		place_settle(&place);
+		place_close(&place);
+		/* It is closed as soon as that is possible. */
+		close(peer);
+		expect_fds(before);
+		alarm(0);
+	}
+}
+
+/* ── by themselves ───────────────────────────────────────────────────────────────────────────────────── */
+
+/* More than threads may hang: the others wait, and are closed behind them. */
+static void test_more_than_threads(void **state)
+{
+	enum { ALL = WMK_CLOSER_THREADS_OF_ONE + 20 };
+	const int before = open_fds();
+	int peers[ALL], fd;
+
+	(void)state;
+	alarm(LIMIT_S);
+	for (unsigned i = 0; i < ALL; i++) {
+		if (!lingering(&fd, &peers[i])) {
+			assert_int_equal(i, 0);
+			alarm(0);
+			skip();
+		}
+		wmk_deferred_close_file(fd, 7);
+	}
+	for (unsigned i = 0; i < ALL; i++)
+		close(peers[i]);
+	expect_fds(before);
+	alarm(0);
+}
+
+/* Who has too many that cannot be closed is known; others are not meant, and it passes. */
+static void test_full(void **state)
+{
+	const int before = open_fds();
+	struct rlimit files;
+	int now;
+	int peers[WMK_CLOSER_THREADS_OF_ONE], fd;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	if (files.rlim_max < 4 * WMK_CLOSER_FULL)
+		skip();
+	files.rlim_cur = 4 * WMK_CLOSER_FULL;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	alarm(LIMIT_S);
+	for (unsigned i = 0; i < WMK_CLOSER_THREADS_OF_ONE; i++) {
+		if (!lingering(&fd, &peers[i])) {
+			assert_int_equal(i, 0);
+			alarm(0);
+			skip();
+		}
+		wmk_deferred_close_file(fd, 9);
+	}
+	/*
+	 * Each of his threads is in a close() that does not return; it begins with taking the descriptor out of the
+	 * table.
+	 */
+	expect_fds(before + WMK_CLOSER_THREADS_OF_ONE);
+	for (unsigned i = WMK_CLOSER_THREADS_OF_ONE; i < WMK_CLOSER_FULL; i++) {
+		assert_false(wmk_deferred_close_is_full(9));
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		assert_true(fd >= 0);
+		wmk_deferred_close_file(fd, 9);
+	}
+	assert_true(wmk_deferred_close_is_full(9));
+	assert_false(wmk_deferred_close_is_full(8));
+	/* What others leave is closed beside it. */
+	now = open_fds();
+	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	wmk_deferred_close_file(fd, 8);
+	expect_fds(now);
+	for (unsigned i = 0; i < WMK_CLOSER_THREADS_OF_ONE; i++)
+		close(peers[i]);
+	expect_fds(before);
+	wait_not_full(9);
+}
+
+static void leave_nothing(unsigned uid)
+{
+	const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	wmk_deferred_close_file(fd, uid);
+}
+
+/* All threads hang for some users: another user's descriptors wait, and only the user with too many is full. */
+static void only_the_user_with_too_many_is_full(void **state)
+{
+	enum { USERS = WMK_CLOSER_THREADS / WMK_CLOSER_THREADS_OF_ONE };
+	const int before = open_fds();
+	int peers[WMK_CLOSER_THREADS], fd;
+
+	(void)state;
+	alarm(LIMIT_S);
+	for (unsigned i = 0; i < WMK_CLOSER_THREADS; i++) {
+		if (!lingering(&fd, &peers[i])) {
+			assert_int_equal(i, 0);
+			alarm(0);
+			skip();
+		}
+		wmk_deferred_close_file(fd, 100 + i % USERS);
+	}
+	expect_fds(before + (int)WMK_CLOSER_THREADS);
+	for (unsigned i = 0; i < 100 + WMK_CLOSER_FULL; i++)
+		leave_nothing(i < 100 ? 200 + i : 1000);
+	assert_true(wmk_deferred_close_is_full(1000));
+	for (unsigned uid = 0; uid < 300; uid++)
+		assert_false(wmk_deferred_close_is_full(uid));
+	for (unsigned i = 0; i < WMK_CLOSER_THREADS; i++)
+		close(peers[i]);
+	expect_fds(before);
+	wait_not_full(1000);
+}
+
+/* Memory, as rings are, and connections with no descriptor unread cost no thread. */
+static void test_at_once(void **state)
+{
+	const int before = open_fds(), memory = memfd_create("rings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	static const char bytes[100000];
+	char byte;
+	int pair[2];
+
+	(void)state;
+	assert_true(memory >= 0 && ftruncate(memory, 4096) == 0 &&
+		    fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
+	wmk_deferred_close_file(memory, 7);
+	assert_int_equal(open_fds(), before);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	assert_int_equal(send(pair[0], "x", 1, 0), 1);
+	assert_int_equal(send(pair[1], bytes, sizeof(bytes), 0), sizeof(bytes));
+	assert_int_equal(send(pair[1], "x", 1, 0), 1);
+	wmk_deferred_close_socket(pair[0], 7);
+	assert_int_equal(open_fds(), before + 1);
+	assert_int_equal(recv(pair[1], &byte, 1, 0), 1);         /* what was sent has arrived */
+	assert_int_equal(recv(pair[1], &byte, 1, 0), -1);
+	assert_int_equal(errno, ECONNRESET);
+	close(pair[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_ways), cmocka_unit_test(test_more_than_threads),
+					    cmocka_unit_test(test_full),
+					    cmocka_unit_test(only_the_user_with_too_many_is_full),
+					    cmocka_unit_test(test_at_once) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_ring_layout.c - contexts that a channel is given when it has recorded: rings of another layout, and everything that
+ * is enabled moves there.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "session/session_model.h"
+#include "world.h"
+
+/* How many ring sets of the session a consumer has, by its streams' name. */
+static unsigned rings_named(struct world *w, const char *name)
+{
+	unsigned n = 0;
+
+	pthread_mutex_lock(&w->lock);
+	for (const struct world_rings *rings = w->rings; rings; rings = rings->next)
+		n += strcmp(rings->channel, name) == 0;
+	pthread_mutex_unlock(&w->lock);
+	return n;
+}
+
+/*
+ * A channel that has recorded is given contexts: each event that is enabled moves, each that comes later is enabled in
+ * the new rings.
+ */
+static void test_layouts(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s");
+	struct wmk_session_channel *one = world_add(s, "one", 0, "shop:*"), *two = world_add(s, "two", 1, "net");
+
+	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), 0));
+	world_start(&w, s);
+	proc_start(0, 1, 0x07);
+	assert_int_equal(proc_enabled(1, 0), 0x07);
+	const struct proc_channel was = *proc_channel(1, 0);
+
+	/* has it: nothing changes */
+	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), 0));
+	world_update(&w, s);
+	assert_int_equal(proc_channel(1, 0)->inode, was.inode);
+	/* two contexts are one change; what comes before the programs hear of it is not lost either */
+	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vtid"), 0);
+		     assert_int_equal(wmk_session_context_add(one, "ip"), 0));
+	assert_int_equal(proc_channel(1, 0)->inode, was.inode);
+	world_update(&w, s);
+	assert_int_equal(proc_channel(1, 0)->n_contexts, 3);
+	assert_int_not_equal(proc_channel(1, 0)->inode, was.inode);
+	assert_int_equal(proc_enabled(1, 0), 0x07);
+	assert_int_equal(proc_at(1)->moves, 3);
+	assert_int_equal(rings_named(&w, "one"), 1);
+	assert_int_equal(rings_named(&w, "one~2"), 1);
+	/* later: an event, a program, another rule, an end of a rule */
+	assert_int_equal(proc_bid(1, PROC_EVENTS, 0x438), 0);
+	assert_int_equal(proc_enabled(1, 0), 0x407);
+	proc_start(0, 2, WORLD_ALL);
+	assert_int_equal(proc_enabled(2, 0), 0x407);
+	assert_int_equal(proc_channel(2, 0)->inode, proc_channel(1, 0)->inode);
+	world_locked(s, assert_int_equal(wmk_session_rule_disable(one, NULL), 1));
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0);
+	/* of a channel that no program records into */
+	world_locked(s, assert_int_equal(wmk_session_rule_add(one, &(struct wmk_ctl_rule){ .pattern = "disk:*" }), 0);
+	       assert_int_equal(wmk_session_context_add(one, "cpu_id"), 0));
+	world_update(&w, s);
+	assert_int_equal(proc_channel(1, 0)->n_contexts, 3);
+	assert_int_equal(proc_channel(2, 0)->n_contexts, 4);
+	assert_int_equal(proc_enabled(2, 0), 0xc0);
+	assert_int_equal(rings_named(&w, "one~3"), 1);
+	/* the other channel has nothing of it */
+	assert_int_equal(rings_named(&w, "two"), 1);
+	assert_int_equal(wmk_session_channel_options(two)->contexts.n, 0);
+	/* while it is stopped, and metadata written anew: what was declared is declared once */
+	world_locked(s, wmk_session_stop(s); assert_int_equal(wmk_session_context_add(two, "procname"), 0));
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(2, 1), 0);
+	world_start(&w, s);
+	assert_int_equal(proc_enabled(2, 1), 0x38);
+	assert_int_equal(proc_channel(2, 1)->n_contexts, 1);
+	assert_int_equal(rings_named(&w, "two~2"), 1);
+	world_destroy(&w, s);
+	proc_kill(1);
+	proc_kill(2);
+	world_close(&w);
+}
+
+/* One session that records, with one channel, where rings have so many bytes at most (0: as many as they like). */
+static struct wmk_session *begin_one(struct world *w, uint64_t max_ring_bytes, struct wmk_session_channel **one)
+{
+	world_prepare(w);
+	if (max_ring_bytes)
+		w->options.max_ring_bytes = max_ring_bytes;
+	world_open(w, 1);
+	struct wmk_session *s = world_session(w, "s");
+
+	*one = world_add(s, "one", 0, "shop:*");
+	world_start(w, s);
+	return s;
+}
+
+static void end_one(struct world *w, struct wmk_session *s)
+{
+	world_destroy(w, s);
+	proc_kill(1);
+	world_close(w);
+}
+
+/* A program that does not move (no room for the rings, an older library): what ends, ends where it still records. */
+static void test_unmoved(void **state)
+{
+	struct wmk_session_channel *one;
+	struct world w;
+	struct wmk_session *s = begin_one(&w, 0, &one);
+
+	(void)state;
+	proc_start(0, 1, WORLD_ALL);
+	proc_at(1)->unmoved = true;
+	for (unsigned i = 0; i < 2; i++) {
+		world_locked(s, assert_int_equal(wmk_session_context_add(one, i ? "vtid" : "vpid"), 0));
+		world_update(&w, s);
+	}
+	assert_int_equal(proc_at(1)->channels[0].n_contexts, 0);
+	assert_int_not_equal(proc_at(1)->channels[0].ids[0], WORLD_NO_ID);
+	world_locked(s, assert_int_equal(wmk_session_rule_disable(one, NULL), 1));
+	world_update(&w, s);
+	for (unsigned i = 0; i < WORLD_CHANNELS; i++)
+		for (unsigned n = 0; n < WORLD_EVENTS && proc_at(1)->channels[i].live; n++)
+			assert_int_equal(proc_at(1)->channels[i].ids[n], WORLD_NO_ID);
+	end_one(&w, s);
+}
+
+/* A program has 64 channels at most: one more layout is told as trouble, and the program records on as it did. */
+static void test_layouts_many(void **state)
+{
+	static const char *const names[] = { "vpid", "vtid", "procname", "cpu_id", "pthread_id", "ip" };
+	struct wmk_session_channel *channels[12];
+	char name[16], words[400];
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s");
+
+	for (unsigned i = 0; i < 12; i++) {
+		snprintf(name, sizeof(name), "ch%u", i);
+		channels[i] = world_add(s, name, i, i ? "net" : "shop");
+	}
+	world_start(&w, s);
+	proc_start(0, 1, WORLD_ALL);
+	const uint32_t before = proc_enabled(1, 0);
+	bool told = false;
+
+	assert_true(before != 0);
+	for (unsigned turn = 0; turn < 6; turn++) {
+		for (unsigned i = 0; i < 12; i++)
+			world_locked(s, assert_int_equal(wmk_session_context_add(channels[i], names[turn]), 0));
+		/* one after the other is the first that wants the events, and gets rings */
+		for (unsigned i = 1; i < 12; i++) {
+			world_locked(s, wmk_session_channel_switch(channels[i], true);
+				     for (unsigned j = 1; j < i; j++) wmk_session_channel_switch(channels[j], false));
+			world_update(&w, s);
+		}
+		world_locked(s, told |= wmk_session_trouble(s, words, sizeof(words)) == -EMFILE);
+		assert_int_equal(proc_enabled(1, 0), before);
+	}
+	assert_true(told);
+	assert_non_null(strstr(words, "64 channels"));
+	/* the last that was switched on, as it was before */
+	assert_int_equal(proc_channel(1, 11)->n_contexts, 5);
+	end_one(&w, s);
+}
+
+/*
+ * Rings that could not be had: their stream class is declared, with the contexts of that time, and none that has others
+ * is called by it.
+ */
+static void test_declared_in_vain(void **state)
+{
+	struct wmk_session_channel *one;
+	struct world w;
+	struct wmk_session *s = begin_one(&w, 0, &one);
+
+	(void)state;
+	w.refuse = -EMFILE;
+	proc_start(0, 1, WORLD_ALL);
+	assert_int_equal(proc_enabled(1, 0), 0);
+	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), 0));
+	w.refuse = 0;
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0x407);
+	assert_int_equal(proc_channel(1, 0)->n_contexts, 1);
+	assert_int_equal(rings_named(&w, "one"), 0);
+	assert_int_equal(rings_named(&w, "one~2"), 1);
+	end_one(&w, s);
+}
+
+/* No rings of the new layout: what is wanted stays where it is, and what is not wanted any more ends. */
+static void test_ended_without_rings(void **state)
+{
+	struct wmk_session_channel *one;
+	struct world w;
+	struct wmk_session *s = begin_one(&w, 0, &one);
+
+	(void)state;
+	proc_start(0, 1, WORLD_ALL);
+	assert_int_equal(proc_enabled(1, 0), 0x407);
+	w.refuse = -EMFILE;
+	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), 0));
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0x407);
+	world_locked(s,
+		     assert_int_equal(wmk_session_rule_add(one, &(struct wmk_ctl_rule){ .pattern = "shop:paid" }), 0);
+		     assert_int_equal(wmk_session_rule_disable(one, "shop:*"), 1));
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0x401);
+	assert_int_equal(proc_channel(1, 0)->n_contexts, 0);
+	w.refuse = 0;
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0x401);
+	assert_int_equal(proc_channel(1, 0)->n_contexts, 1);
+	end_one(&w, s);
+}
+
+/* Rings of another layout are counted with the rest: what cannot have them is refused, and is as it was. */
+static void test_layout_without_room(void **state)
+{
+	struct wmk_session_channel *one;
+	struct world w;
+	/* of one */
+	struct wmk_session *s = begin_one(&w, (uint64_t)sysconf(_SC_NPROCESSORS_CONF) * 4096 * 2, &one);
+
+	(void)state;
+	proc_start(0, 1, WORLD_ALL);
+	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), -ENOBUFS));
+	world_words("are the limit");
+	assert_int_equal(wmk_session_channel_options(one)->contexts.n, 0);
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0x407);
+	assert_int_equal(proc_channel(1, 0)->n_contexts, 0);
+	assert_int_equal(proc_at(1)->moves, 0);
+	end_one(&w, s);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_layouts, procs_kill),
+		cmocka_unit_test_teardown(test_unmoved, procs_kill),
+		cmocka_unit_test_teardown(test_layouts_many, procs_kill),
+		cmocka_unit_test_teardown(test_declared_in_vain, procs_kill),
+		cmocka_unit_test_teardown(test_ended_without_rings, procs_kill),
+		cmocka_unit_test_teardown(test_layout_without_room, procs_kill),
+	};
+
+	procs_begin(argc, argv);
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	procs_end();
+	return failed;
+}

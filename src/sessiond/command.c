@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * command.c - the way of a request: found in the table, decoded, done, answered (see command.h); and what several
+ * commands do.
+ */
+#include "sessiond/command_request.h"
+
+#include "base/error.h"
+#include "base/nearest.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int (*function_of(uint16_t type))(struct command_request *call)
+{
+	switch (type) {
+	case WMK_CTL_VERSION: return wmk_command_version;
+	case WMK_CTL_CREATE: return wmk_command_create;
+	case WMK_CTL_DESTROY: return wmk_command_destroy;
+	case WMK_CTL_START: return wmk_command_start;
+	case WMK_CTL_STOP: return wmk_command_stop;
+	case WMK_CTL_LIST_SESSIONS: return wmk_command_list_sessions;
+	case WMK_CTL_LIST_APPS: return wmk_command_list_apps;
+	case WMK_CTL_ENABLE_CHANNEL: return wmk_command_enable_channel;
+	case WMK_CTL_DISABLE_CHANNEL: return wmk_command_disable_channel;
+	case WMK_CTL_ENABLE_EVENT: return wmk_command_enable_event;
+	case WMK_CTL_DISABLE_EVENT: return wmk_command_disable_event;
+	case WMK_CTL_ADD_CONTEXT: return wmk_command_add_context;
+	case WMK_CTL_TRACK: return wmk_command_track;
+	case WMK_CTL_UNTRACK: return wmk_command_untrack;
+	case WMK_CTL_CLEAR: return wmk_command_clear;
+	case WMK_CTL_REGENERATE: return wmk_command_regenerate;
+	case WMK_CTL_SHUTDOWN: return wmk_command_shutdown;
+	case WMK_CTL_LIST_KERNEL: return wmk_command_list_kernel;
+	default: return NULL;
+	}
+}
+
+/* ── one request ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static void warning_add(struct command_request *call, const char *text)
+{
+	struct wmk_ctl_outcome *outcome = call->reply;
+	const char *copy = wmk_arena_text(&call->arena, text);
+	const char **at = copy ? wmk_arena_append(&call->arena, &outcome->warnings, sizeof(*at)) : NULL;
+
+	if (at)
+		*at = copy;
+}
+
+/* An answer that does not fit would tell nothing of what was done. */
+static void warn_of_rest(struct command_request *call)
+{
+	char text[80];
+
+	snprintf(text, sizeof(text), "%u more warnings are not shown", call->unsaid);
+	warning_add(call, text);
+}
+
+static int answer(struct command_request *call, const struct wmk_frame *frame, const void *body, struct wmk_out *out)
+{
+	const struct wmk_ctl_command *command = wmk_ctl_command_find(frame->type);
+	int (*function)(struct command_request *) = function_of(frame->type);
+
+	if (!command || !function)
+		return wmk_error(-ENOSYS, "this session daemon knows no request 0x%x", frame->type);
+	void *request = wmk_arena_alloc(&call->arena, command->request->size);
+	call->reply = wmk_arena_alloc(&call->arena, command->reply->size);
+	if (!request || !call->reply)
+		return -ENOMEM;
+	int err = wmk_object_decode(command->request, body, frame->length, request, &call->arena);
+	if (err < 0)
+		return wmk_error_add(err, "cannot understand the request %s", command->name);
+	call->request = request;
+	err = function(call);
+	if (err < 0)
+		return err;
+	if (call->unsaid && command->reply == &wmk_ctl_outcome_object)
+		warn_of_rest(call);
+	err = wmk_object_send(out, WMK_CTL_REPLY, frame->request, command->reply, call->reply);
+	return err < 0 ? wmk_error_add(err, "the answer does not fit into one message: ask for less") : 0;
+}
+
+void wmk_commands_run(const struct wmk_commands *commands, const struct wmk_peer *peer, const struct wmk_frame *frame,
+		      const void *body, struct wmk_out *out)
+{
+	struct command_request call = { .commands = commands, .peer = peer };
+	char words[1024];
+
+	wmk_error_clear();
+	int err = answer(&call, frame, body, out);
+	if (err < 0)
+		wmk_out_error(out, (enum wmk_msg)WMK_CTL_ERROR, frame->request, err,
+			      wmk_error_text(words, sizeof(words)));
+	wmk_arena_free(&call.arena);
+	wmk_error_clear();
+}
+
+/* ── which sessions ──────────────────────────────────────────────────────────────────────────────────── */
+
+static bool may(const struct command_request *call, const struct wmk_session *session)
+{
+	return wmk_peer_may(call->peer, call->commands->daemon, wmk_session_uid(session));
+}
+
+int wmk_command_request_sessions(struct command_request *call, bool own, struct wmk_session ***out)
+{
+	struct wmk_session **all = NULL;
+	int n = wmk_session_get_all(call->commands->tracing, &all), kept = 0;
+	uid_t uid;
+	gid_t gid;
+
+	wmk_peer_owner(call->peer, call->commands->daemon, &uid, &gid);
+	for (int i = 0; i < n; i++)
+		if (may(call, all[i]) && (!own || wmk_session_uid(all[i]) == uid))
+			all[kept++] = all[i];
+		else
+			wmk_session_put(all[i]);
+	*out = all;
+	return n < 0 ? n : kept;
+}
+
+static int no_session(struct command_request *call, const char *name)
+{
+	struct wmk_session **all;
+	struct wmk_nearest near;
+	char names[300] = "";
+	int n = wmk_command_request_sessions(call, false, &all);
+
+	wmk_nearest_init(&near, name);
+	for (int i = 0; i < n; i++)
+		wmk_nearest_offer(&near, wmk_session_name(all[i]));
+	if (n >= 0)
+		wmk_nearest_text(&near, names, sizeof(names));
+	for (int i = 0; i < n; i++)
+		wmk_session_put(all[i]);
+	if (n >= 0)
+		free(all);
+	if (n == 0)
+		return wmk_error_said(-ENOENT, "there is no session '%.60s', nor any other of yours: create one", name);
+	return wmk_error_said(-ENOENT, "there is no session '%.60s'%s%.70s", name,
+			      names[0] ? ": is it one of these? " : "", names);
+}
+
+/* Who may command others' sessions has his own first, then the first of that name. */
+static struct wmk_session *others_session(struct command_request *call, const char *name)
+{
+	struct wmk_session **all, *found = NULL;
+	int n = wmk_command_request_sessions(call, false, &all);
+
+	for (int i = 0; i < n; i++) {
+		if (!found && strcmp(wmk_session_name(all[i]), name) == 0)
+			found = all[i];
+		else
+			wmk_session_put(all[i]);
+	}
+	if (n >= 0)
+		free(all);
+	return found;
+}
+
+int wmk_command_request_session(struct command_request *call, const char *name, struct wmk_session **out)
+{
+	struct wmk_session *session;
+	uid_t uid;
+	gid_t gid;
+
+	if (!*name)
+		return wmk_error(-EINVAL, "the request does not say which session it is about");
+	wmk_peer_owner(call->peer, call->commands->daemon, &uid, &gid);
+	session = wmk_session_get(call->commands->tracing, uid, name);
+	if (session && !may(call, session)) {
+		wmk_session_put(session);
+		session = NULL;
+	}
+	if (!session)
+		session = others_session(call, name);
+	*out = session;
+	return session ? 0 : no_session(call, name);
+}
+
+int wmk_command_request_enter(struct command_request *call, const char *name, struct wmk_session **out)
+{
+	int err = wmk_command_request_session(call, name, out);
+
+	if (err < 0)
+		return err;
+	err = wmk_session_lock(*out);
+	if (err < 0)
+		wmk_session_put(*out);
+	return err;
+}
+
+void wmk_command_request_leave(struct wmk_session *session)
+{
+	wmk_session_unlock(session);
+	wmk_session_put(session);
+}
+
+/* ── what the answer says ────────────────────────────────────────────────────────────────────────────── */
+
+void wmk_command_request_warn(struct command_request *call, const char *format, ...)
+{
+	const struct wmk_ctl_outcome *outcome = call->reply;
+	char text[800];
+	va_list args;
+
+	/* one place is for how many found none */
+	if (outcome->warnings.n + 1 >= WMK_CTL_WARNINGS_MAX) {
+		call->unsaid++;
+		return;
+	}
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	warning_add(call, text);
+}
+
+void wmk_command_request_warn_cause(struct command_request *call, const char *what)
+{
+	char words[600];
+
+	wmk_command_request_warn(call, "%s: %s", what, wmk_error_text(words, sizeof(words)));
+	wmk_error_clear();
+}
+
+void wmk_command_request_warn_awaited(struct command_request *call, struct wmk_session *session)
+{
+	char words[300];
+	unsigned n = wmk_session_awaited(session, words, sizeof(words));
+
+	if (n && wmk_session_recovered(session))
+		wmk_command_request_warn(call,
+			      "session %.100s: %u of its ring sets cannot be taken over, and stay as they are (%s at "
+			      "most)",
+			      wmk_session_name(session), n, words);
+	else if (n)
+		wmk_command_request_warn(call,
+			      "session %.100s: no program has handed back %u ring set%s from before both daemons were "
+			      "killed (%s at most): "
+			      "records that were still in %s, and not in the trace yet, are lost with the programs "
+			      "that made them",
+			      wmk_session_name(session), n, n > 1 ? "s" : "", words, n > 1 ? "them" : "it");
+}
+
+int wmk_command_request_describe(struct command_request *call, struct wmk_session *session)
+{
+	struct wmk_ctl_outcome *outcome = call->reply;
+	struct wmk_ctl_session *is = wmk_arena_append(&call->arena, &outcome->sessions, sizeof(*is));
+	char words[400];
+
+	if (!is)
+		return -ENOMEM;
+	int err = wmk_session_describe(session, is, &call->arena);
+	if (err < 0) {
+		outcome->sessions.n--;
+		return err;
+	}
+	if (wmk_session_trouble(session, words, sizeof(words)) < 0)
+		wmk_command_request_warn(call, "session %.100s: %s", is->name, words);
+	while (wmk_session_syscalls_warning(session, words, sizeof(words)))
+		wmk_command_request_warn(call, "session %.100s: %s", is->name, words);
+	if (is->full)
+		wmk_command_request_warn(call,
+			      "session %.100s has stopped by itself: its trace has the %llu bytes that it may have "
+			      "(--max-size)",
+			      is->name, (unsigned long long)is->settings.max_size);
+	return 0;
+}
+
+/* ── changes ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+void wmk_command_request_changed(struct command_request *call, struct wmk_session *session)
+{
+	const struct wmk_commands *c = call->commands;
+
+	if (c->changed && c->changed(c->data, session, false) < 0)
+		wmk_command_request_warn_cause(call, "a session daemon that starts after this one will not know of the change");
+}
+
+int wmk_command_request_update(struct command_request *call, struct wmk_session *session)
+{
+	struct wmk_ctl_outcome *outcome = call->reply;
+	int err = wmk_tracing_update(call->commands->tracing, session, WMK_COMMAND_UPDATE_MS, &outcome->unanswered,
+				     &call->arena);
+
+	if (err < 0)
+		return err;
+	if (wmk_session_lock(session) < 0) {
+		wmk_error_clear();
+		return 0;
+	}
+	err = wmk_command_request_describe(call, session);
+	wmk_session_unlock(session);
+	return err;
+}

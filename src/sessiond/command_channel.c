@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * command_channel.c - commands over what a session records: channels, events, contexts, trackers.
+ */
+#include "sessiond/command_request.h"
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "ctf/writer.h"
+#include "kernel/proc/pids.h"
+#include "session/kernel_channels.h"
+#include "session/kernel/kernel_syscalls.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_CHANNEL "channel0"
+#define FOREIGN_MAX 64u               /* numbers of another PID namespace in one request */
+
+static bool is_of_process(const struct wmk_ctl_domain *domain)
+{
+	return domain->kind == WMK_DOMAIN_PID || (domain->kind == WMK_DOMAIN_KERNEL && domain->pid);
+}
+
+/*
+ * A channel that is there, also of a process that is gone: by the number that it has where the client is, or else by
+ * ours, which lists show.
+ */
+static int channel_find(const struct command_request *call, struct wmk_session *session, struct wmk_ctl_domain domain,
+			const char *name, struct wmk_session_channel **channel)
+{
+	const uint64_t given = domain.pid;
+	pid_t pid;
+	int err;
+
+	domain.start_time = 0;
+	if (is_of_process(&domain) && wmk_kpids_of(call->peer->pid, domain.pid, &pid) == 0)
+		domain.pid = (uint64_t)pid;
+	err = wmk_session_channel_find(session, &domain, name, channel);
+	if (err < 0 && domain.pid != given) {
+		domain.pid = given;
+		err = wmk_session_channel_find(session, &domain, name, channel);
+	}
+	return err;
+}
+
+/* Which process of that number: another that gets it later is not meant. */
+static int domain_complete(const struct command_request *call, struct wmk_ctl_domain *domain)
+{
+	uint64_t start_time;
+	pid_t parent, pid;
+	char state;
+	int err;
+
+	domain->start_time = 0;
+	if (!is_of_process(domain))
+		return 0;
+#ifdef WMK_PLANTED_BUG_COMMAND               /* the fuzzer must find this */
+	static volatile char seen[64];
+	if (seen[domain->pid])
+		return 0;
+#endif
+	err = wmk_kpids_of(call->peer->pid, domain->pid, &pid);
+	if (err < 0)
+		return err;
+	if (!wmk_process_stat(pid, &parent, &start_time, &state))
+		return wmk_error(-ESRCH, "there is no process %" PRIu64, domain->pid);
+	domain->pid = (uint64_t)pid;
+	domain->start_time = start_time;
+	return 0;
+}
+
+/* ── channels ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static const char *differs(const struct wmk_ctl_channel *given, const struct wmk_ctl_channel *has)
+{
+	if (given->mode != has->mode)
+		return "its mode";
+	if (wmk_channel_buffers(given) != has->buffers)
+		return "whose its buffers are";
+	if ((given->subbuf_size && given->subbuf_size != has->subbuf_size) ||
+	    (given->n_subbufs && given->n_subbufs != has->n_subbufs))
+		return "its sub-buffers";
+	if (given->blocking_us != has->blocking_us)
+		return "its blocking timeout";
+	if (given->field_limit && given->field_limit != has->field_limit)
+		return "its limit for fields";
+	if (given->call_arguments != has->call_arguments)
+		return "what is recorded of system calls' arguments";
+	if (given->tracefile_size != has->tracefile_size || given->tracefile_count != has->tracefile_count)
+		return "its trace files";
+	return NULL;
+}
+
+static void warn_rounded(struct command_request *call, const struct wmk_ctl_channel *given, const struct wmk_ctl_channel *has)
+{
+	if (given->subbuf_size && given->subbuf_size != has->subbuf_size)
+		wmk_command_request_warn(call, "channel %.100s: sub-buffers of %" PRIu64 " bytes were rounded up to %" PRIu64,
+			      has->name, given->subbuf_size, has->subbuf_size);
+	if (given->n_subbufs && given->n_subbufs != has->n_subbufs)
+		wmk_command_request_warn(call,
+			      "channel %.100s: the number of sub-buffers was rounded up from %" PRIu64 " to %" PRIu64,
+			      has->name, given->n_subbufs, has->n_subbufs);
+}
+
+static int rules_check(const struct wmk_list *rules)
+{
+	for (uint32_t i = 0; i < rules->n; i++) {
+		int err = wmk_session_rule_check((const struct wmk_ctl_rule *)rules->items + i);
+
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static int contexts_check(const struct wmk_list *contexts)
+{
+	struct wmk_nearest near;
+	char names[200];
+
+	for (uint32_t i = 0; i < contexts->n; i++) {
+		const char *name = wmk_list_text(contexts, i);
+
+		if (wmk_ctf_context_find(name))
+			continue;
+		wmk_nearest_init(&near, name);
+		for (const struct wmk_ctf_context *c = NULL;
+		     (c = wmk_ctf_context_next(WMK_CONTEXT_USER | WMK_CONTEXT_KERNEL, c));)
+			wmk_nearest_offer(&near, c->field.name);
+		wmk_nearest_text(&near, names, sizeof(names));
+		return wmk_error(-EINVAL, "there is no context '%.40s'%s%.80s", name,
+				 names[0] ? ": is it one of these? " : "", names);
+	}
+	return 0;
+}
+
+/* All or nothing as far as it can be told before: then one by one. */
+static int fill(struct wmk_session_channel *channel, const struct wmk_list *rules, const struct wmk_list *contexts)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; contexts && i < contexts->n && err == 0; i++)
+		err = wmk_session_context_add(channel, wmk_list_text(contexts, i));
+	for (uint32_t i = 0; rules && i < rules->n && err == 0; i++)
+		err = wmk_session_rule_add(channel, (const struct wmk_ctl_rule *)rules->items + i);
+	return err;
+}
+
+/* As fill(), for contexts of a channel that may have recorded: then it is told what becomes of its streams. */
+static int add_contexts(struct command_request *call, struct wmk_session_channel *channel, const struct wmk_list *contexts)
+{
+	const uint32_t before = channel->first_stream;
+	char name[WMK_RINGS_NAME];
+	int err = fill(channel, NULL, contexts);
+
+	if (channel->first_stream != before) {
+		wmk_rings_name(channel, channel->first_stream, name);
+		wmk_command_request_warn(call,
+			      "channel %.60s has recorded: with the new contexts it goes on in other streams (%.80s), "
+			      "in rings of their own",
+			      channel->is.name, name);
+	}
+	return err;
+}
+
+/* The channel that is there is enabled again, if nothing else was asked of it than it has. */
+static int again(struct command_request *call, struct wmk_session_channel *channel, const struct wmk_ctl_channel *given)
+{
+	const struct wmk_ctl_channel *has = wmk_session_channel_options(channel);
+	const char *what = differs(given, has);
+
+	if (what)
+		return wmk_error_said(-EEXIST,
+				      "there is a channel '%.60s' already, and %s cannot be changed: destroy the "
+				      "session, or take another name",
+				      has->name, what);
+	int err = add_contexts(call, channel, &given->contexts);
+	if (err == 0)
+		err = fill(channel, &given->rules, NULL);
+	if (err == 0)
+		wmk_session_channel_switch(channel, true);
+	return err;
+}
+
+/* Locked, found or not: `err` of what was done decides what follows. Unlocks and gives back. */
+static int changed(struct command_request *call, struct wmk_session *session, int err)
+{
+	if (err >= 0) {
+		wmk_session_syscalls_decide(session);
+		wmk_command_request_changed(call, session);
+		err = wmk_session_kernel_update(session);
+	}
+	wmk_session_unlock(session);
+	if (err >= 0)
+		err = wmk_command_request_update(call, session);
+	wmk_session_put(session);
+	return err;
+}
+
+/* What failed half way is in force as far as it came: written down, and told to the applications. The first error. */
+static int changed_in_part(struct command_request *call, struct wmk_session *session, int err)
+{
+	char words[800];
+
+	if (err >= 0)
+		return changed(call, session, err);
+	wmk_error_text(words, sizeof(words));
+	if (changed(call, session, 0) < 0)
+		wmk_error_clear();
+	return wmk_error_said(err, "%.150s", words);
+}
+
+int wmk_command_enable_channel(struct command_request *call)
+{
+	const struct wmk_ctl_enable_channel *request = call->request;
+	struct wmk_ctl_channel given = request->channel;
+	struct wmk_session_channel *channel;
+	struct wmk_session *session;
+	int err = domain_complete(call, &given.domain);
+
+	given.calls_by = WMK_CALLS_BY_NOBODY;    /* that is decided here, whatever a saved session says */
+	given.calls_why = NULL;
+	if (!*given.name)
+		given.name = DEFAULT_CHANNEL;
+	if (err == 0)
+		err = rules_check(&given.rules);
+	if (err == 0)
+		err = contexts_check(&given.contexts);
+	if (err == 0)
+		err = wmk_command_request_enter(call, request->session, &session);
+	if (err < 0)
+		return err;
+	err = wmk_session_channel_find(session, &given.domain, given.name, &channel);
+	if (err == 0)
+		return changed_in_part(call, session, again(call, channel, &given));
+	if (err == -ENOENT) {
+		wmk_error_clear();
+		err = wmk_session_channel_add(session, &given, &channel);
+		if (err == 0)
+			warn_rounded(call, &given, wmk_session_channel_options(channel));
+	}
+	return changed(call, session, err);
+}
+
+int wmk_command_disable_channel(struct command_request *call)
+{
+	const struct wmk_ctl_disable_channel *request = call->request;
+	struct wmk_ctl_domain domain = request->domain;
+	struct wmk_session_channel *channel;
+	struct wmk_session *session;
+	int err = wmk_command_request_enter(call, request->session, &session);
+
+	if (err < 0)
+		return err;
+	err = channel_find(call, session, domain, request->channel, &channel);
+	if (err == 0)
+		wmk_session_channel_switch(channel, false);
+	return changed(call, session, err);
+}
+
+/* The channel that the request means; the default one is made if need be. Locked. */
+static int channel_for(const struct command_request *call, struct wmk_session *session, const struct wmk_ctl_domain *domain,
+		       const char *name, struct wmk_session_channel **channel)
+{
+	struct wmk_ctl_domain complete = *domain;
+	int err = domain_complete(call, &complete);
+
+	if (err == 0)
+		err = wmk_session_channel_find(session, &complete, name, channel);
+	if (err != -ENOENT || *name)
+		return err;
+	wmk_error_clear();
+	for (unsigned i = 0;; i++) {     /* names are the session's, whatever the domain */
+		char text[32];
+		const struct wmk_ctl_channel given = { .name = text, .domain = complete };
+
+		snprintf(text, sizeof(text), "channel%u", i);
+		err = wmk_session_channel_add(session, &given, channel);
+		if (err != -EEXIST)
+			return err;
+		wmk_error_clear();
+	}
+}
+
+/* ── events ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* A pattern that matches nothing may be for programs to come; or a slip. */
+static void warn_unmatched(struct command_request *call, const char *pattern)
+{
+	struct wmk_tracing *tracing = call->commands->tracing;
+	const char *near[3];
+
+	/* nobody means one event by a star */
+	if (strcmp(pattern, "*") == 0 || wmk_tracing_matching(tracing, pattern) > 0)
+		return;
+	unsigned n = wmk_tracing_nearest(tracing, pattern, near, 3);
+	if (n == 0)
+		wmk_command_request_warn(call, "no event that was seen so far matches '%.100s': it is enabled in programs to come",
+			      pattern);
+	else
+		wmk_command_request_warn(call,
+			      "no event that was seen so far matches '%.100s' (near: %.150s%s%.150s%s%.150s): it is "
+			      "enabled in programs to come",
+			      pattern, near[0], n > 1 ? ", " : "", n > 1 ? near[1] : "", n > 2 ? ", " : "",
+			      n > 2 ? near[2] : "");
+}
+
+/* With the rights of whose session it is: he records it. */
+static int kernel_rules_check(struct command_request *call, const char *name, const struct wmk_list *rules)
+{
+	struct wmk_session *session;
+	char note[300];
+	int err = wmk_command_request_session(call, name, &session);
+
+	if (err < 0)
+		return err;
+	for (uint32_t i = 0; err == 0 && i < rules->n; i++) {
+		const struct wmk_ctl_rule *rule = (const struct wmk_ctl_rule *)rules->items + i;
+
+		err = wmk_kernel_rule_check(session, rule, note, sizeof(note));
+		if (err == 0 && note[0])
+			wmk_command_request_warn(call, "%s: %s", rule->pattern, note);
+	}
+	wmk_session_put(session);
+	return err < 0 ? err : wmk_kernel_filters_fit(call->commands->tracing, rules);
+}
+
+int wmk_command_enable_event(struct command_request *call)
+{
+	const struct wmk_ctl_enable_event *request = call->request;
+	struct wmk_session_channel *channel;
+	struct wmk_session *session;
+	int err = request->rules.n ? rules_check(&request->rules) : wmk_error(-EINVAL, "the request names no event");
+
+	if (err == 0 && request->domain.kind == WMK_DOMAIN_KERNEL)
+		err = kernel_rules_check(call, request->session, &request->rules);
+	/* Of programs that are named nothing may have been seen yet but the events of others. */
+	for (uint32_t i = 0; err == 0 && request->domain.kind == WMK_DOMAIN_USER && i < request->rules.n; i++)
+		err = wmk_tracing_filter_check(call->commands->tracing,
+					       (const struct wmk_ctl_rule *)request->rules.items + i);
+	if (err == 0)
+		err = wmk_command_request_enter(call, request->session, &session);
+	if (err < 0)
+		return err;
+	err = channel_for(call, session, &request->domain, request->channel, &channel);
+	if (err < 0)
+		return changed(call, session, err);
+	err = fill(channel, &request->rules, NULL);
+	if (err == 0) {
+		err = wmk_session_filters_check(channel, &request->rules);
+		if (err < 0)
+			wmk_session_rules_withdraw(channel, &request->rules);
+	}
+	for (uint32_t i = 0; err == 0 && !wmk_channel_is_kernel(channel) && i < request->rules.n; i++)
+		warn_unmatched(call, ((const struct wmk_ctl_rule *)request->rules.items + i)->pattern);
+	return changed_in_part(call, session, err);
+}
+
+static int no_rule(const struct wmk_session_channel *channel, const char *pattern)
+{
+	const struct wmk_ctl_channel *is = wmk_session_channel_options(channel);
+	struct wmk_nearest near;
+	char names[300];
+
+	wmk_nearest_init(&near, pattern);
+	for (uint32_t i = 0; i < is->rules.n; i++)
+		wmk_nearest_offer(&near, ((const struct wmk_ctl_rule *)is->rules.items + i)->pattern);
+	wmk_nearest_text(&near, names, sizeof(names));
+	return wmk_error_said(-ENOENT, "nothing was enabled by '%.40s' in the channel '%.30s'%s%.60s", pattern,
+			      is->name, names[0] ? "; is it one of these? " : "", names);
+}
+
+static int disable(struct wmk_session_channel *channel, const struct wmk_list *patterns)
+{
+	if (patterns->n == 0)
+		wmk_session_rule_disable(channel, NULL);
+	for (uint32_t i = 0; i < patterns->n; i++)
+		if (wmk_session_rule_disable(channel, wmk_list_text(patterns, i)) == 0)
+			return no_rule(channel, wmk_list_text(patterns, i));
+	return 0;
+}
+
+int wmk_command_disable_event(struct command_request *call)
+{
+	const struct wmk_ctl_disable_event *request = call->request;
+	struct wmk_ctl_domain domain = request->domain;
+	struct wmk_session_channel *channel;
+	struct wmk_session *session;
+	int err = wmk_command_request_enter(call, request->session, &session);
+
+	if (err < 0)
+		return err;
+	err = channel_find(call, session, domain, request->channel, &channel);
+	if (err < 0)
+		return changed(call, session, err);
+	/* (one that is not there leaves those before it disabled) */
+	return changed_in_part(call, session, disable(channel, &request->patterns));
+}
+
+/* ── contexts, trackers ──────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_command_add_context(struct command_request *call)
+{
+	const struct wmk_ctl_add_context *request = call->request;
+	struct wmk_session_channel *channel;
+	struct wmk_session *session;
+	int err = request->contexts.n ? contexts_check(&request->contexts)
+				      : wmk_error(-EINVAL, "the request names no context");
+
+	if (err == 0)
+		err = wmk_command_request_enter(call, request->session, &session);
+	if (err < 0)
+		return err;
+	err = channel_for(call, session, &request->domain, request->channel, &channel);
+	if (err < 0)
+		return changed(call, session, err);
+	return changed_in_part(call, session, add_contexts(call, channel, &request->contexts));
+}
+
+/* What the kernel records is told apart by that; and each rule's filter can be asked together with the list. */
+static int narrow(struct command_request *call, struct wmk_session *session)
+{
+	const char *name = wmk_ctf_context(WMK_CONTEXT_PID)->field.name;
+	const struct wmk_list contexts = { &name, 1 };
+	int err = 0;
+
+	for (unsigned i = 0; i < session->n_channels && err == 0; i++) {
+		struct wmk_session_channel *channel = session->channels[i];
+
+		if (!wmk_channel_is_kernel(channel))
+			continue;
+		err = add_contexts(call, channel, &contexts);
+		if (err == 0)
+			err = wmk_kernel_filters_check(channel, &channel->is.rules);
+	}
+	return err;
+}
+
+/* All that there is of the kernel's is narrowed, or the list stays as it was. */
+static int track_kernel(struct command_request *call, struct wmk_session *session, const struct wmk_ctl_track *request, bool add)
+{
+	struct wmk_ctl_trackers *t = &session->trackers;
+	const bool was = t->kernel_pid;
+	struct wmk_list kept = { malloc((t->kernel_pids.n + 1) * sizeof(uint64_t)), t->kernel_pids.n };
+	int err = kept.items ? 0 : wmk_error(-ENOMEM, "no memory for what is tracked");
+
+	if (err == 0 && kept.n)
+		memcpy(kept.items, t->kernel_pids.items, kept.n * sizeof(uint64_t));
+	if (err == 0)
+		err = wmk_session_track(session, request, add);
+	if (err == 0 && t->kernel_pid)
+		err = narrow(call, session);
+	if (err < 0 && kept.items) {
+		free(t->kernel_pids.items);
+		t->kernel_pids = kept;
+		t->kernel_pid = was;
+		return err;
+	}
+	free(kept.items);
+	return err;
+}
+
+/*
+ * Numbers of processes as the client has them, made ours, in memory of the call. In another PID namespace each costs a
+ * look through /proc, so few are taken at a time. One that is taken out may have ended, and is then as lists show it.
+ */
+static int processes_of(struct command_request *call, struct wmk_ctl_track *request, bool add)
+{
+	const uint64_t *given = request->ids.items;
+	struct wmk_list made = { NULL, 0 };
+	unsigned foreign = 0;
+	pid_t pid;
+
+	if (request->kind != WMK_TRACK_PID && request->kind != WMK_TRACK_KERNEL_PID)
+		return 0;
+	for (uint32_t i = 0; i < request->ids.n; i++) {
+		const bool is_number = given[i] > 0 && given[i] <= INT32_MAX;
+		uint64_t *id = wmk_arena_append(&call->arena, &made, sizeof(*id));
+		int err = !id ? -ENOMEM : is_number ? wmk_kpids_of(call->peer->pid, given[i], &pid) : 0;
+
+		if (err < 0 && (add || !id))
+			return err;
+		if (err < 0)
+			wmk_error_clear();
+		*id = is_number && err == 0 ? (uint64_t)pid : given[i];
+		foreign += err < 0 || *id != given[i];
+		if (foreign > FOREIGN_MAX)
+			return wmk_error_said(-E2BIG, "more than %u processes of another PID namespace at a time",
+					      FOREIGN_MAX);
+	}
+	request->ids = made;
+	return 0;
+}
+
+static int track(struct command_request *call, bool add)
+{
+	struct wmk_ctl_track request = *(const struct wmk_ctl_track *)call->request;
+	struct wmk_session *session;
+	int err = processes_of(call, &request, add);
+
+	if (err == 0)
+		err = wmk_command_request_enter(call, request.session, &session);
+	if (err < 0)
+		return err;
+	if (request.kind == WMK_TRACK_KERNEL_PID)
+		return changed_in_part(call, session, track_kernel(call, session, &request, add));
+	return changed(call, session, wmk_session_track(session, &request, add));
+}
+
+int wmk_command_track(struct command_request *call)
+{
+	return track(call, true);
+}
+
+int wmk_command_untrack(struct command_request *call)
+{
+	return track(call, false);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * command_kernel.c - the command that lists the kernel's events, whether or not anything is recorded, and what this kernel
+ * lacks.
+ *
+ *     catalog ── patterns ──► events ── format files ──► fields
+ *                                    ── sessions that the client may use ──► enabled
+ *
+ * A system call, which is two events of the kernel's (its entry and its exit), is one: "syscall", its name, the
+ * arguments and the result. Probes of sessions are left out: no pattern means them.
+ */
+#include "sessiond/command_request.h"
+
+#include "base/error.h"
+#include "kernel/event/catalog.h"
+#include "kernel/event/kernel_event.h"
+#include "kernel/tracefs/instance.h"
+#include "kernel/channel/missing_features.h"
+#include "session/kernel_channels.h"
+#include "session/kernel/kernel_probes.h"
+#include "session/model/session_clock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CALL "syscall"
+#define FILE_MAX (2 * WMK_NAME_MAX + 16)
+
+/* What is listed: entries of the catalog in the order of the reply's events. */
+struct kernel_listing {
+	struct command_request *call;
+	const struct wmk_tracefs *tracefs;
+	const struct wmk_kcatalog *catalog;
+	const struct wmk_kentry **entries;
+};
+
+/* The other half of a system call, whose entry this is. The name lies in `name`. */
+static struct wmk_kentry exit_of(const struct wmk_kentry *entry, char name[WMK_NAME_MAX + 1])
+{
+	struct wmk_kentry exit = *entry;
+
+	snprintf(name, WMK_NAME_MAX + 1, "sys_exit_%s", entry->call);
+	exit.name = name;
+	exit.is_exit = true;
+	return exit;
+}
+
+/* ── which ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+static const struct wmk_ctl_list_kernel *asked(const struct kernel_listing *listing)
+{
+	return listing->call->request;
+}
+
+static struct wmk_ctl_event *event_at(const struct kernel_listing *listing, uint32_t i)
+{
+	struct wmk_ctl_kernel *reply = listing->call->reply;
+
+	return (struct wmk_ctl_event *)reply->events.items + i;
+}
+
+static bool is_asked(const struct kernel_listing *listing, const struct wmk_kentry *entry)
+{
+	const struct wmk_list *patterns = &asked(listing)->patterns;
+	char name[WMK_NAME_MAX + 1];
+
+	for (uint32_t i = 0; i < patterns->n; i++) {
+		if (wmk_kentry_fits(entry, wmk_list_text(patterns, i)))
+			return true;
+		if (entry->call) {
+			const struct wmk_kentry exit = exit_of(entry, name);
+
+			if (wmk_kentry_fits(&exit, wmk_list_text(patterns, i)))
+				return true;
+		}
+	}
+	return patterns->n == 0;
+}
+
+/* What is misspelt is told, with what is near. */
+static int patterns_check(const struct kernel_listing *listing)
+{
+	const struct wmk_list *patterns = &asked(listing)->patterns;
+	int err = 0;
+
+	for (uint32_t i = 0; err == 0 && i < patterns->n; i++) {
+		err = wmk_pattern_check(wmk_list_text(patterns, i));
+		if (err == 0)
+			err = wmk_kcatalog_check(listing->catalog, wmk_list_text(patterns, i));
+	}
+	return err;
+}
+
+/* ── what is in them ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* One that went meanwhile, with its module, or that is not understood, has none. */
+static int fields_add(const struct kernel_listing *listing, const struct wmk_kentry *entry, struct wmk_ctl_event *is)
+{
+	struct wmk_kevent *event;
+	int err = wmk_kevent_load(listing->tracefs->dir, entry->system, entry->name, &event);
+
+	if (err < 0) {
+		wmk_error_clear();
+		return err == -ENOMEM ? err : 0;
+	}
+	err = wmk_fields_describe(event->class, is, &listing->call->arena);
+	wmk_kevent_free(event);
+	return err;
+}
+
+static int event_add(struct kernel_listing *listing, const struct wmk_kentry *entry)
+{
+	struct wmk_ctl_kernel *reply = listing->call->reply;
+	struct wmk_arena *arena = &listing->call->arena;
+	struct wmk_ctl_event *is = wmk_arena_append(arena, &reply->events, sizeof(*is));
+	char file[FILE_MAX], name[WMK_NAME_MAX + 1];
+	int err = 0;
+
+	if (!is)
+		return -ENOMEM;
+	listing->entries[reply->events.n - 1] = entry;
+	snprintf(file, sizeof(file), "events/%s/%s", entry->system, entry->name);
+	is->provider = wmk_arena_text(arena, entry->call ? CALL : entry->system);
+	is->name = wmk_arena_text(arena, entry->call ? entry->call : entry->trace);
+	is->file = wmk_arena_text(arena, file);
+	is->level = WAYMARK_LEVEL_INFO;          /* as the class of any has it */
+	if (!is->provider || !is->name || !is->file)
+		return -ENOMEM;
+	if (asked(listing)->fields)
+		err = fields_add(listing, entry, is);
+	if (err == 0 && asked(listing)->fields && entry->call) {
+		const struct wmk_kentry exit = exit_of(entry, name);
+
+		err = fields_add(listing, &exit, is);
+	}
+	return err;
+}
+
+/* ── whether they are recorded ───────────────────────────────────────────────────────────────────────── */
+
+static bool is_recorded(const struct wmk_session *session, const struct wmk_kentry *entry)
+{
+	char name[WMK_NAME_MAX + 1];
+
+	if (wmk_session_kernel_records(session, entry))
+		return true;
+	if (!entry->call)
+		return false;
+	const struct wmk_kentry exit = exit_of(entry, name);
+
+	return wmk_session_kernel_records(session, &exit);
+}
+
+static int mark_recorded(const struct kernel_listing *listing)
+{
+	const struct wmk_ctl_kernel *reply = listing->call->reply;
+	struct wmk_session **all;
+	int n = wmk_command_request_sessions(listing->call, false, &all);
+
+	for (int i = 0; i < n; i++) {
+		if (wmk_session_lock(all[i]) == 0) {
+			for (uint32_t k = 0; k < reply->events.n; k++)
+				event_at(listing, k)->enabled =
+					event_at(listing, k)->enabled || is_recorded(all[i], listing->entries[k]);
+			wmk_session_unlock(all[i]);
+		} else {
+			wmk_error_clear();       /* destroyed since it was found */
+		}
+		wmk_session_put(all[i]);
+	}
+	if (n >= 0)
+		free(all);
+	return n < 0 ? n : 0;
+}
+
+static int list_events(struct kernel_listing *listing)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < wmk_kcatalog_size(listing->catalog) && err == 0; i++) {
+		const struct wmk_kentry *entry = wmk_kcatalog_at(listing->catalog, i);
+
+		if (!entry->is_exit && !wmk_kentry_is_probe(entry) && is_asked(listing, entry))
+			err = event_add(listing, entry);
+	}
+	return err < 0 ? err : mark_recorded(listing);
+}
+
+/* ── what the kernel lacks ───────────────────────────────────────────────────────────────────────────── */
+
+/* Nobody else's, and no channel's: no session has an empty name. One at a time, so that one is enough. */
+static int lacks_find(const struct kernel_listing *listing, struct wmk_kmissing *lacks)
+{
+	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+	static bool arguments_work;      /* tried by this daemon: it takes the longest */
+	struct wmk_tracing *tracing = listing->call->commands->tracing;
+	const enum wmk_clock_kind clock = wmk_clock_default(tracing);
+	char name[WMK_KINSTANCE_NAME];
+	int err = wmk_kinstance_name(tracing->kernel_owner, "", "lacks", name);
+
+	if (err < 0)
+		return err;
+	pthread_mutex_lock(&one_at_a_time);
+	err = wmk_kmissing_find(listing->tracefs, name, clock, !arguments_work, lacks);
+	arguments_work = arguments_work || (err == 0 && lacks->err[WMK_KFEATURE_ARGUMENTS] == 0);
+	pthread_mutex_unlock(&one_at_a_time);
+	return err;
+}
+
+static int list_lacks(const struct kernel_listing *listing)
+{
+	struct wmk_ctl_kernel *reply = listing->call->reply;
+	struct wmk_kmissing lacks;
+	char words[2 * WMK_KMISSING_TEXT];
+	int err = lacks_find(listing, &lacks);
+
+	for (unsigned i = 0; i < WMK_KFEATURES && err == 0; i++) {
+		if (!wmk_kmissing_text(&lacks, (enum wmk_kfeature)i, words, sizeof(words)))
+			continue;
+		const char *copy = wmk_arena_text(&listing->call->arena, words);
+		const char **at = copy ? wmk_arena_append(&listing->call->arena, &reply->lacks, sizeof(*at)) : NULL;
+
+		if (at)
+			*at = copy;
+		else
+			err = -ENOMEM;
+	}
+	return err;
+}
+
+/* ── the command ─────────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_command_list_kernel(struct command_request *call)
+{
+	struct wmk_tracing *tracing = call->commands->tracing;
+	struct wmk_ctl_kernel *reply = call->reply;
+	struct kernel_listing listing = { .call = call };
+	const char *clock = wmk_kinstance_clock(wmk_clock_default(tracing));
+	struct wmk_tracefs *tracefs;
+	struct wmk_kcatalog *catalog;
+	int err = wmk_kernel_tracefs(tracing, &tracefs);
+
+	if (err == 0)
+		err = wmk_kcatalog_open(tracefs, &catalog);
+	if (err < 0)
+		return err;
+	reply->clock = clock ? clock : "";
+	listing.tracefs = tracefs;
+	listing.catalog = catalog;
+	listing.entries = calloc(wmk_kcatalog_size(catalog) + 1, sizeof(struct wmk_kentry *));
+	err = listing.entries ? patterns_check(&listing)
+			      : wmk_error(-ENOMEM, "no memory for the list of the kernel's events");
+	if (err == 0)
+		err = list_events(&listing);
+	free(listing.entries);
+	wmk_kcatalog_close(catalog);
+	if (err == 0 && asked(&listing)->lacks)
+		err = list_lacks(&listing);
+	return err;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * command_request.h - private to command*.c: one request on its way, and what several commands do.
+ */
+#ifndef WMK_SESSIOND_COMMAND_REQUEST_H
+#define WMK_SESSIOND_COMMAND_REQUEST_H
+
+#include "sessiond/command.h"
+#include "wire/ctl.h"
+
+struct command_request {
+	const struct wmk_commands *commands;
+	const struct wmk_peer *peer;
+	const void *request;             /* decoded, of the command's type */
+	void *reply;                     /* zeroed, of the command's type */
+	struct wmk_arena arena;          /* of both */
+	unsigned unsaid;                 /* warnings for which the reply has no room */
+};
+
+/* ── command.c ── */
+/* A session that the client may use: a reference, not locked; -ENOENT with the nearest names. */
+int wmk_command_request_session(struct command_request *call, const char *name, struct wmk_session **session);
+/* The same, locked. wmk_command_request_leave() unlocks and gives the reference back. */
+int wmk_command_request_enter(struct command_request *call, const char *name, struct wmk_session **session);
+void wmk_command_request_leave(struct wmk_session *session);
+/*
+ * All that the client may use, references: malloc'd array, their number or -errno. `own`: only those that belong to
+ * him.
+ */
+int wmk_command_request_sessions(struct command_request *call, bool own, struct wmk_session ***sessions);
+/* Locked: written down, a warning when that fails. */
+void wmk_command_request_changed(struct command_request *call, struct wmk_session *session);
+/*
+ * Not locked, reference held: bring the applications in line; then the session as it is now goes into the reply (struct
+ * wmk_ctl_outcome). -ENOENT of the session's end meanwhile is no error.
+ */
+int wmk_command_request_update(struct command_request *call, struct wmk_session *session);
+/* Locked: the session as it is now into the reply, and what is wrong with it as warnings. */
+int wmk_command_request_describe(struct command_request *call, struct wmk_session *session);
+/* A sentence for people into the reply. */
+void wmk_command_request_warn(struct command_request *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The thread's cause chain as a warning, and cleared. */
+void wmk_command_request_warn_cause(struct command_request *call, const char *what);
+/* Rings of daemons before this one that nobody has handed back: what may be lost with them. Locked. */
+void wmk_command_request_warn_awaited(struct command_request *call, struct wmk_session *session);
+
+static inline const char *wmk_list_text(const struct wmk_list *list, uint32_t i)
+{
+	return ((const char *const *)list->items)[i];
+}
+
+/* ── command_session.c, command_channel.c, command_kernel.c: one for each request ── */
+int wmk_command_version(struct command_request *call);
+int wmk_command_create(struct command_request *call);
+int wmk_command_destroy(struct command_request *call);
+int wmk_command_start(struct command_request *call);
+int wmk_command_stop(struct command_request *call);
+int wmk_command_clear(struct command_request *call);
+int wmk_command_regenerate(struct command_request *call);
+int wmk_command_list_sessions(struct command_request *call);
+int wmk_command_list_apps(struct command_request *call);
+int wmk_command_shutdown(struct command_request *call);
+int wmk_command_list_kernel(struct command_request *call);
+int wmk_command_enable_channel(struct command_request *call);
+int wmk_command_disable_channel(struct command_request *call);
+int wmk_command_enable_event(struct command_request *call);
+int wmk_command_disable_event(struct command_request *call);
+int wmk_command_add_context(struct command_request *call);
+int wmk_command_track(struct command_request *call);
+int wmk_command_untrack(struct command_request *call);
+
+#endif

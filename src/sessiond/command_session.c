@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * command_session.c - commands over whole sessions: create, destroy, start, stop, clear, regenerate, list, version,
+ * shutdown.
+ */
+#include "sessiond/command_request.h"
+
+#include "base/error.h"
+#include "base/utf8.h"
+#include "store/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SAME_SECOND_MAX 1000u
+
+int wmk_command_version(struct command_request *call)
+{
+	struct wmk_ctl_version_reply *reply = call->reply;
+
+	reply->version = call->commands->version;
+	reply->pid = (uint64_t)getpid();
+	reply->uid = call->commands->daemon;
+	reply->started = call->commands->started;
+	reply->rundir = call->commands->rundir;
+	return 0;
+}
+
+/* ── create ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int path_check(const char *what, const char *path)
+{
+	if (*path != '/')
+		return wmk_error(-EINVAL, "the %s '%.100s' is not an absolute path", what, path);
+	for (const char *c = path; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return wmk_error(-EINVAL, "the %s's path holds a control character", what);
+	return 0;
+}
+
+/*
+ * With the rights of the owner: absent, or an empty directory. The sure look is the one when the trace is made; this
+ * one tells early.
+ */
+static int place_is_free(const char *path, uid_t uid, gid_t gid)
+{
+	int err = wmk_store_identity_begin(uid, gid), entries = 0;
+	struct dirent *entry;
+
+	if (err < 0)
+		return err;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	err = dir ? 0 : -errno;
+	while (dir && (entry = readdir(dir)) != NULL)
+		entries += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+	wmk_store_identity_end();
+	if (entries)
+		return wmk_error(-ENOTEMPTY, "%.100s is not empty: name a directory that is absent or empty", path);
+	if (err == -ENOTDIR || err == -ELOOP)
+		return wmk_error(err, "%.100s is not a directory, or is a link", path);
+	return err == 0 || err == -ENOENT
+		       ? 0
+		       : wmk_error(err, "user %u cannot use %.100s for a trace", (unsigned)uid, path);
+}
+
+static int default_place(const struct wmk_ctl_create *request, const char *name, bool auto_name, char *path,
+			 size_t size)
+{
+	int err = path_check("home directory", request->home), n;
+
+	if (err < 0)
+		return wmk_error_add(err, "neither a path for the trace nor a home directory was given");
+	if (!auto_name)
+		return wmk_store_default_path(NULL, request->home, name, time(NULL), path, size);
+	n = snprintf(path, size, "%s/waymark-traces/%s", request->home, name);         /* the name tells the time */
+	return n > 0 && (size_t)n < size ? 0 : wmk_error(-ENAMETOOLONG, "the path of the trace is too long");
+}
+
+/* One way of writing it: without '//', '/./', and '/' at its end. (What '..' leads to depends on links.) */
+static void path_tidy(char *path)
+{
+	char *to = path;
+
+	for (const char *at = path; *at;)
+		if (at[0] == '/' && (at[1] == '/' || !at[1]))
+			at++;
+		else if (at[0] == '/' && at[1] == '.' && (at[2] == '/' || !at[2]))
+			at += 2;
+		else
+			*to++ = *at++;
+	if (to == path)
+		*to++ = '/';
+	*to = '\0';
+}
+
+/* Nothing is there, and no session is going to write there; and the client can find the trace. */
+static int place_check(struct command_request *call, const struct wmk_session_options *o)
+{
+	int err = place_is_free(o->path, o->uid, o->gid);
+
+	if (err == 0 && !wmk_peer_sees(call->peer, o->path))
+		return wmk_error_said(-ENOENT, "%.60s is another directory for the session daemon, which writes the "
+				      "trace: the client has other mounts (a container)", o->path);
+
+	return err == 0 ? wmk_session_path_check(call->commands->tracing, o) : err;
+}
+
+/*
+ * Into `path`, which is that of the options. The default one tells the second: who is not the first in it gets a number
+ * after it.
+ */
+static int choose_path(struct command_request *call, const struct wmk_session_options *o, bool auto_name, char *path, size_t size)
+{
+	const struct wmk_ctl_create *request = call->request;
+
+	if (request->path && *request->path) {
+		int n = snprintf(path, size, "%s", request->path);
+
+		if (n < 0 || (size_t)n >= size)
+			return wmk_error(-ENAMETOOLONG, "the path of the trace is too long");
+		int err = path_check("trace", path);
+		if (err < 0)
+			return err;
+		path_tidy(path);
+		return place_check(call, o);
+	}
+	int err = default_place(request, o->name, auto_name, path, size);
+	size_t len = err == 0 ? strlen(path) : 0;
+	if (err == 0)
+		err = place_check(call, o);
+	for (unsigned i = 2; (err == -ENOTEMPTY || err == -EBUSY) && i <= SAME_SECOND_MAX; i++) {
+		if ((size_t)snprintf(path + len, size - len, "-%u", i) >= size - len)
+			return wmk_error(-ENAMETOOLONG, "the path of the trace is too long");
+		err = place_check(call, o);
+	}
+	return err;
+}
+
+static void auto_name(char *name, size_t size, unsigned attempt)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	size_t n;
+
+	localtime_r(&now, &tm);
+	n = strftime(name, size, "auto-%Y%m%d-%H%M%S", &tm);
+	if (attempt > 1)
+		snprintf(name + n, size - n, "-%u", attempt);
+}
+
+/* It is one line of a list, and text in the metadata. */
+static int description_check(const char *text)
+{
+	if (!wmk_utf8_is(text))
+		return wmk_error(-EINVAL, "the description is not UTF-8");
+	for (const char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return wmk_error(-EINVAL, "the description holds a control character");
+	return 0;
+}
+
+static int create_once(struct command_request *call, unsigned attempt, struct wmk_session **session)
+{
+	const struct wmk_ctl_create *request = call->request;
+	bool unnamed = !*request->name;
+	char name[64], path[WMK_OBJECT_TEXT_MAX];
+	struct wmk_session_options options = {
+		.name = request->name,
+		.path = path,
+		.all_users = call->commands->daemon == 0,
+		.settings = request->settings,
+	};
+
+	wmk_peer_owner(call->peer, call->commands->daemon, &options.uid, &options.gid);
+	if (unnamed) {
+		auto_name(name, sizeof(name), attempt);
+		options.name = name;
+	}
+	/* A name that cannot be one is refused before it is put into a path. */
+	int err = strlen(options.name) > WMK_CTL_NAME_MAX || strchr(options.name, '/') ?
+		  wmk_error(-EINVAL, "a session's name has 1 to %u bytes and holds no '/'", WMK_CTL_NAME_MAX) : 0;
+	if (err == 0 && request->settings.description)
+		err = description_check(request->settings.description);
+	if (err == 0)
+		err = choose_path(call, &options, unnamed, path, sizeof(path));
+	return err == 0 ? wmk_session_create(call->commands->tracing, &options, session) : err;
+}
+
+int wmk_command_create(struct command_request *call)
+{
+	const struct wmk_ctl_create *request = call->request;
+	struct wmk_session *session = NULL;
+	int err = create_once(call, 1, &session);
+
+	for (unsigned i = 2; err == -EEXIST && !*request->name && i <= SAME_SECOND_MAX; i++)
+		err = create_once(call, i, &session);
+	if (err < 0)
+		return wmk_error_add(err, "cannot create the session");
+	err = wmk_session_lock(session);
+	if (err == 0) {
+		wmk_command_request_changed(call, session);
+		err = wmk_command_request_describe(call, session);
+		wmk_session_unlock(session);
+	}
+	wmk_session_put(session);
+	return err;
+}
+
+/* ── destroy ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Takes the reference. */
+static int destroy_one(struct command_request *call, struct wmk_session *session)
+{
+	const struct wmk_commands *c = call->commands;
+	struct wmk_ctl_outcome *outcome = call->reply;
+	struct wmk_ctl_session *last = wmk_arena_append(&call->arena, &outcome->sessions, sizeof(*last));
+	int err = last ? wmk_session_lock(session) : -ENOMEM;
+	char words[400];
+
+	if (err < 0) {
+		outcome->sessions.n -= last != NULL;
+		wmk_session_put(session);
+		return err;
+	}
+	if (wmk_session_trouble(session, words, sizeof(words)) < 0)
+		wmk_command_request_warn(call, "session %.100s: %s", wmk_session_name(session), words);
+	wmk_command_request_warn_awaited(call, session);
+	wmk_session_destroy(session);
+	wmk_session_unlock(session);
+	if (wmk_tracing_update(c->tracing, session, WMK_COMMAND_UPDATE_MS, &outcome->unanswered, &call->arena) < 0)
+		wmk_command_request_warn_cause(call, "not all applications were told");
+	if (wmk_session_finish(session, last, &call->arena) < 0)
+		wmk_command_request_warn_cause(call, "not everything could be written");
+	/* Whatever went wrong above, its name and counts are known, or it is left out. */
+	if (!last->name)
+		outcome->sessions.n--;
+	if (c->changed && c->changed(c->data, session, true) < 0)
+		wmk_command_request_warn_cause(call, "the session's state could not be removed");
+	wmk_session_put(session);
+	return 0;
+}
+
+/*
+ * `one` gives the reference back. Somebody else may be quicker, and have stopped or destroyed it: no error of ours. The
+ * first that is.
+ */
+static int each_session(struct command_request *call, bool own, int (*one)(struct command_request *call, struct wmk_session *session))
+{
+	struct wmk_session **all;
+	int n = wmk_command_request_sessions(call, own, &all), first = 0;
+
+	for (int i = 0; i < n; i++) {
+		int err = one(call, all[i]);
+
+		if (err == -ENOENT || err == -EALREADY)
+			wmk_error_clear();
+		else if (err < 0 && first == 0)
+			first = err;
+	}
+	if (n >= 0)
+		free(all);
+	return n < 0 ? n : first;
+}
+
+int wmk_command_destroy(struct command_request *call)
+{
+	const struct wmk_ctl_session_name *request = call->request;
+	struct wmk_session *session;
+
+	if (!*request->session)
+		return each_session(call, true, destroy_one);
+	int err = wmk_command_request_session(call, request->session, &session);
+	return err < 0 ? err : destroy_one(call, session);
+}
+
+int wmk_command_shutdown(struct command_request *call)
+{
+	const struct wmk_commands *c = call->commands;
+	struct wmk_ctl_outcome outcome = { { NULL, 0 }, { NULL, 0 }, { NULL, 0 } };
+	void *reply = call->reply;
+
+	if (call->peer->uid != 0 && call->peer->uid != c->daemon)
+		return wmk_error_said(-EACCES, "only root ends root's session daemon");
+	call->reply = &outcome;          /* the answer has no room for it */
+	int err = each_session(call, false, destroy_one);
+	call->reply = reply;
+	if (err < 0)
+		return err;
+	if (c->shutdown)
+		c->shutdown(c->data);
+	return 0;
+}
+
+/* ── start, stop, clear, regenerate ──────────────────────────────────────────────────────────────────── */
+
+/* In a user's daemon it is known whose programs will record: what cannot be made is found out now. */
+static int prepare(struct command_request *call, struct wmk_session *session)
+{
+	int err = call->commands->daemon != 0 ? wmk_session_prepare(session, wmk_session_uid(session)) : 0;
+	char words[400];
+
+	if (err == 0)
+		return 0;
+	if (wmk_session_trouble(session, words, sizeof(words)) < 0)
+		wmk_error(err, "%.150s", words);
+	wmk_error_add(err, "cannot start the session '%.100s'", wmk_session_name(session));
+	wmk_session_unstart(session);
+	return err;
+}
+
+int wmk_command_start(struct command_request *call)
+{
+	const struct wmk_ctl_session_name *request = call->request;
+	struct wmk_session *session;
+	int err = wmk_command_request_enter(call, request->session, &session);
+
+	if (err < 0)
+		return err;
+	err = wmk_session_start(session);
+	if (err == 0)
+		err = prepare(call, session);
+	if (err == 0)
+		wmk_command_request_changed(call, session);
+	wmk_session_unlock(session);
+	if (err == 0)
+		err = wmk_command_request_update(call, session);
+	wmk_session_put(session);
+	return err;
+}
+
+/* Reference held. */
+static int stop_one(struct command_request *call, struct wmk_session *session)
+{
+	struct wmk_ctl_outcome *outcome = call->reply;
+	int err = wmk_session_lock(session);
+
+	if (err < 0)
+		return err;
+	err = wmk_session_stop(session);
+	if (err == 0)
+		wmk_command_request_changed(call, session);
+	wmk_session_unlock(session);
+	if (err < 0)
+		return err;
+	if (wmk_tracing_update(call->commands->tracing, session, WMK_COMMAND_UPDATE_MS, &outcome->unanswered,
+			       &call->arena) < 0)
+		wmk_command_request_warn_cause(call, "not all applications were told");
+	err = wmk_session_lock(session);
+	if (err < 0)
+		return err;
+	if (wmk_session_flush(session) < 0)
+		wmk_command_request_warn_cause(call, "not everything could be written");
+	wmk_command_request_warn_awaited(call, session);
+	err = wmk_command_request_describe(call, session);
+	wmk_session_unlock(session);
+	return err;
+}
+
+/* Takes the reference. */
+static int stop_and_put(struct command_request *call, struct wmk_session *session)
+{
+	int err = stop_one(call, session);
+
+	wmk_session_put(session);
+	return err;
+}
+
+int wmk_command_stop(struct command_request *call)
+{
+	const struct wmk_ctl_session_name *request = call->request;
+	struct wmk_session *session;
+
+	if (!*request->session)
+		return each_session(call, true, stop_and_put);
+	int err = wmk_command_request_session(call, request->session, &session);
+	return err < 0 ? err : stop_and_put(call, session);
+}
+
+int wmk_command_clear(struct command_request *call)
+{
+	const struct wmk_ctl_session_name *request = call->request;
+	struct wmk_session *session;
+	int err = wmk_command_request_enter(call, request->session, &session);
+
+	if (err < 0)
+		return err;
+	err = wmk_session_clear(session);
+	if (err == 0) {
+		wmk_command_request_changed(call, session);         /* it may have been full */
+		err = wmk_command_request_describe(call, session);
+	}
+	wmk_command_request_leave(session);
+	return err;
+}
+
+int wmk_command_regenerate(struct command_request *call)
+{
+	const struct wmk_ctl_regenerate *request = call->request;
+	struct wmk_session *session;
+	int err = wmk_command_request_enter(call, request->session, &session);
+
+	if (err < 0)
+		return err;
+	if (request->what == WMK_REGENERATE_METADATA) {
+		err = wmk_session_regenerate_metadata(session);
+		if (err == 0)
+			err = wmk_command_request_describe(call, session);
+		wmk_command_request_leave(session);
+		return err;
+	}
+	wmk_session_regenerate_statedump(session);
+	wmk_session_unlock(session);
+	err = wmk_command_request_update(call, session);
+	wmk_session_put(session);
+	return err;
+}
+
+/* ── lists ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int list_one(struct command_request *call, struct wmk_session *session)
+{
+	struct wmk_ctl_sessions *reply = call->reply;
+	int err = wmk_session_lock(session);
+	struct wmk_ctl_session *is;
+
+	if (err < 0) {                   /* destroyed since it was found */
+		wmk_error_clear();
+		return 0;
+	}
+	is = wmk_arena_append(&call->arena, &reply->sessions, sizeof(*is));
+	err = is ? wmk_session_describe(session, is, &call->arena) : -ENOMEM;
+	wmk_session_unlock(session);
+	return err;
+}
+
+int wmk_command_list_sessions(struct command_request *call)
+{
+	const struct wmk_ctl_list_sessions *request = call->request;
+	struct wmk_session **all, *session;
+	int err = 0, n;
+
+	if (*request->session) {
+		err = wmk_command_request_session(call, request->session, &session);
+		if (err < 0)
+			return err;
+		err = list_one(call, session);
+		wmk_session_put(session);
+		return err;
+	}
+	n = wmk_command_request_sessions(call, false, &all);
+	for (int i = 0; i < n; i++) {
+		if (err == 0)
+			err = list_one(call, all[i]);
+		wmk_session_put(all[i]);
+	}
+	if (n >= 0)
+		free(all);
+	return n < 0 ? n : err;
+}
+
+int wmk_command_list_apps(struct command_request *call)
+{
+	const struct wmk_ctl_list_apps *request = call->request;
+	struct wmk_ctl_apps *reply = call->reply;
+	const uid_t uid = call->peer->uid;
+	int err = *request->pattern ? wmk_pattern_check(request->pattern) : 0;
+
+	/* Whoever may command root's daemon records everybody's programs, but sees no session of others in them. */
+	return err < 0 ? err
+		       : wmk_tracing_list_apps(call->commands->tracing, request, (uid_t)-1, uid == 0 ? (uid_t)-1 : uid,
+					       &reply->apps, &call->arena);
+}

@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * consumer_link_thread.c - the thread of the link to waymark-consumerd: connects, starts one where none runs, hears its answers; and when it is
+ * gone, begins again.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "sessiond/consumer_link_request.h"
+
+#define HELLO_MS 10000             /* to be ready */
+#define DEATH_MS 2000              /* until a process whose socket has closed is gone */
+#define BEAT_MS 300                /* writers take a silent reader for dead after 2 s */
+#define BACK_MS 60000              /* to go on with what the one before had: it looks through the files, and beats for no ring before it has it */
+#define FAILURES_AT_ONCE 3u        /* consumers in a row that did not do anything: without a pause between them, or at the beginning at all */
+#define FAILURES_MANY 30u          /* then it is said, and tried less often */
+#define PAUSE_MAX_MS 500
+#define PAUSE_LONG_MS 5000
+#define CONNECTION_FD 3
+
+void wmk_link_wake(struct wmk_consumer_link *link)
+{
+	const uint64_t one = 1;
+
+	/* Full is as good as written: it is readable. */
+	if (write(link->wake, &one, sizeof(one)) < 0)
+		return;
+}
+
+static bool is_closing(struct wmk_consumer_link *link)
+{
+	bool closing;
+
+	pthread_mutex_lock(&link->lock);
+	closing = link->closing;
+	pthread_mutex_unlock(&link->lock);
+	return closing;
+}
+
+static void drain_wake(struct wmk_consumer_link *link)
+{
+	uint64_t n;
+
+	if (read(link->wake, &n, sizeof(n)) < 0)
+		return;
+}
+
+/* No consumer any more. */
+static void end(struct wmk_consumer_link *link, int err, const char *words, bool tell)
+{
+	pthread_mutex_lock(&link->lock);
+	link->state = WMK_LINK_ENDED;
+	link->end_err = err;
+	wmk_error_format(link->end_words, sizeof(link->end_words), "%s", words);
+	for (struct wmk_link_request *request = link->requests; request; request = request->next)
+		pthread_cond_signal(&request->answered);
+	pthread_cond_broadcast(&link->changed);
+	pthread_mutex_unlock(&link->lock);
+	if (tell && link->options.on_end)
+		link->options.on_end(link->options.data, err, words);
+}
+
+/* ── to a consumer ───────────────────────────────────────────────────────────────────────────────────── */
+
+static void watch(struct wmk_consumer_link *link, pid_t pid)
+{
+	if (link->pidfd >= 0)
+		close(link->pidfd);
+	link->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+/* The pid of the one that runs, its socket in link->sock; or -errno. */
+static pid_t connect_to_one(struct wmk_consumer_link *link)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	int err;
+
+	if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", link->rundir,
+			     link->options.kernel ? WMK_CONSUMERD_KERNEL_SOCKET : WMK_CONSUMERD_SOCKET) >= sizeof(address.sun_path))
+		return wmk_error(-ENAMETOOLONG, "%.100s is too long for a socket's path", link->rundir);
+	link->sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (link->sock < 0)
+		return wmk_error(-errno, "no socket: %s", strerror(errno));
+	if (connect(link->sock, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
+	    getsockopt(link->sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0) {
+		/* Whoever listens there gets our users' rings. */
+		if (peer.uid == geteuid()) {
+			watch(link, peer.pid);
+			return peer.pid;
+		}
+		errno = EPERM;
+	}
+	err = wmk_error(-errno, "cannot connect to %.100s: %s", address.sun_path, strerror(errno));
+	close(link->sock);
+	link->sock = -1;
+	return err;
+}
+
+/* 0, or what errno would be. */
+static int spawn(struct wmk_consumer_link *link, int connection, pid_t *child)
+{
+	char number[12], reserve[40], rundir[] = "--rundir", there[] = "--connection", kernel[] = "--kernel", keep[] = "--keep", *more[4] = { NULL };
+	unsigned n = 0;
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	int err;
+
+	snprintf(number, sizeof(number), "%d", CONNECTION_FD);
+	snprintf(reserve, sizeof(reserve), "--disk-reserve=%llu", (unsigned long long)link->options.keep_free);
+	if (link->options.kernel)
+		more[n++] = kernel;
+	if (link->options.keep_free)
+		more[n++] = reserve;
+	if (link->options.keep)
+		more[n++] = keep;
+	char *const argv[] = { link->program, rundir, link->rundir, there, number, more[0], more[1], more[2], NULL };
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawn_file_actions_init(&files);
+	posix_spawnattr_init(&attr);
+	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&files, connection, CONNECTION_FD);
+	/* A session of its own: what ends the session daemon's is not for the consumer. */
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	err = posix_spawn(child, link->program, &files, &attr, argv, environ);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attr);
+	return err;
+}
+
+struct spawning {
+	struct wmk_consumer_link *link;
+	int connection, err;
+};
+
+/*
+ * A child has a copy of all our descriptors, and closes them when its program begins, also those that programs have sent us: of a file of FUSE each close(),
+ * not only the last one, asks its server, who may never answer (fuse_flush()). So the table that is copied is one of this thread's own, without
+ * them (but for the first 64, of which none is theirs: daemons/sessiond.c); the connection is fetched into it from the other. Where the kernel cannot (before 5.9), it is as everywhere.
+ */
+static void *spawn_apart(void *data)
+{
+	struct spawning *s = data;
+	const int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	int connection = self >= 0 ? (int)syscall(SYS_pidfd_getfd, self, s->connection, 0) : -1;
+
+	if (connection >= 0)
+		close(connection);
+	if (self >= 0)
+		close(self);
+	if (connection < 0 || syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, CLOSE_RANGE_UNSHARE) != 0) {
+		s->err = spawn(s->link, s->connection, &s->link->child);
+		return NULL;
+	}
+	/* (closed with the table, when this thread ends) */
+	const int again = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	connection = again >= 0 ? (int)syscall(SYS_pidfd_getfd, again, s->connection, 0) : -1;
+	s->err = connection < 0 ? errno : spawn(s->link, connection, &s->link->child);
+	return NULL;
+}
+
+static int spawn_one(struct wmk_consumer_link *link, int connection)
+{
+	struct spawning s = { link, connection, 0 };
+	pthread_t thread;
+	int err = pthread_create(&thread, NULL, spawn_apart, &s);
+
+	if (err)
+		return wmk_error(-err, "cannot start the thread that starts %.120s", link->program);
+	pthread_join(thread, NULL);
+	return s.err ? wmk_error(-s.err, "cannot start %.120s: %s", link->program, strerror(s.err)) : 0;
+}
+
+static pid_t start_one(struct wmk_consumer_link *link)
+{
+	int pair[2], err;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return wmk_error(-errno, "no sockets: %s", strerror(errno));
+	err = spawn_one(link, pair[1]);
+	close(pair[1]);
+	if (err < 0) {
+		link->child = 0;
+		close(pair[0]);
+		return err;
+	}
+	link->sock = pair[0];
+	watch(link, link->child);
+	return link->child;
+}
+
+static void hang_up(struct wmk_consumer_link *link)
+{
+	pthread_mutex_lock(&link->lock);
+	if (link->sock >= 0)
+		close(link->sock);
+	link->sock = -1;
+	link->pid = 0;
+	if (link->state == WMK_LINK_UP)
+		link->state = WMK_LINK_DOWN;
+	wmk_out_free(&link->out);
+	pthread_mutex_unlock(&link->lock);
+	wmk_consumerd_in_free(&link->in);
+}
+
+static void beat(struct wmk_consumer_link *link)
+{
+	pthread_mutex_lock(&link->lock);
+	wmk_replay_heartbeat(link);
+	pthread_mutex_unlock(&link->lock);
+}
+
+/* Its socket is closed: wait until the process is gone, so that the next one finds its place free. What became of it, in words. */
+static void bury(struct wmk_consumer_link *link, char *words, size_t size)
+{
+	struct pollfd death = { .fd = link->pidfd, .events = POLLIN };
+	int status;
+
+	snprintf(words, size, "the consumer has closed the connection");
+	for (int ms = 0; link->pidfd >= 0 && ms < DEATH_MS && poll(&death, 1, BEAT_MS) == 0; ms += BEAT_MS)
+		beat(link);
+	if (link->child && waitpid(link->child, &status, WNOHANG) == link->child) {
+		link->child = 0;
+		if (WIFSIGNALED(status))
+			snprintf(words, size, "the consumer was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+		else
+			snprintf(words, size, "the consumer ended with status %d", WEXITSTATUS(status));
+	} else if (death.revents) {
+		snprintf(words, size, "the consumer has ended");
+	}
+	if (link->pidfd >= 0)
+		close(link->pidfd);
+	link->pidfd = -1;
+}
+
+/* Its first word. 0 or -errno. */
+static int hear_hello(struct wmk_consumer_link *link)
+{
+	const int64_t until = wmk_clock_ms() + HELLO_MS;
+	struct wmk_frame frame;
+	const void *body;
+	size_t len;
+	int got, fd;
+
+	while (wmk_clock_ms() < until) {
+		struct pollfd fds[] = { { .fd = link->wake, .events = POLLIN }, { .fd = link->sock, .events = POLLIN } };
+
+		if (poll(fds, 2, BEAT_MS) == 0)
+			beat(link);
+		if (fds[0].revents) {
+			drain_wake(link);
+			if (is_closing(link))
+				return -ECANCELED;
+		}
+		if (!fds[1].revents)
+			continue;
+		got = wmk_in_receive(&link->in.frames, link->sock);
+		if (got <= 0 && got != -EAGAIN)
+			return wmk_error(got < 0 ? got : -EPIPE, "it has closed the connection before it was ready");
+		got = wmk_consumerd_in_next(&link->in, &frame, &body, &len, &fd);
+		if (got == 1 && fd >= 0)
+			close(fd);
+		if (got != 0)
+			return got == 1 && frame.type == WMK_CONSUMERD_HELLO ? 0 : wmk_error(-EPROTO, "it does not speak as a consumer does");
+	}
+	return wmk_error(-ETIMEDOUT, "it does not become ready");
+}
+
+/* Everything that the one before had, then what was asked and not answered. */
+static int give_everything(struct wmk_consumer_link *link, pid_t pid)
+{
+	struct wmk_link_request *request, *next;
+	int err;
+
+	pthread_mutex_lock(&link->lock);
+	for (request = link->requests; request; request = next) {
+		next = request->next;
+		if (request->again)
+			wmk_link_answered(link, request);
+	}
+	for (request = link->requests; request; request = request->next) {
+		request->sent = false;
+		wmk_link_drop_held(request);
+	}
+	link->again_words[0] = '\0';
+	err = wmk_replay_send(link);
+	if (err >= 0) {
+		link->pid = pid;
+		link->state = WMK_LINK_UP;
+		wmk_link_pump(link);
+		pthread_cond_broadcast(&link->changed);
+	}
+	pthread_mutex_unlock(&link->lock);
+	return err;
+}
+
+static int connect_or_start(struct wmk_consumer_link *link)
+{
+	char words[300];
+	pid_t pid = connect_to_one(link);
+	int err;
+
+	if (pid < 0)
+		pid = start_one(link);
+	if (pid < 0)
+		return (int)pid;
+	err = wmk_link_greet(link);
+	if (err >= 0)
+		err = hear_hello(link);
+	if (err >= 0)
+		err = give_everything(link, pid);
+	if (err < 0) {
+		hang_up(link);
+		if (err != -ECANCELED)
+			bury(link, words, sizeof(words));
+	}
+	return err;
+}
+
+/* ── what it says ────────────────────────────────────────────────────────────────────────────────────── */
+
+static struct wmk_link_request *request_of(struct wmk_consumer_link *link, const struct wmk_frame *frame)
+{
+	struct wmk_link_request *request = link->requests;
+
+	while (request && (!request->sent || request->number != frame->request))
+		request = request->next;
+	return request;
+}
+
+static void answer(struct wmk_consumer_link *link, const struct wmk_frame *frame, const void *body, size_t len)
+{
+	struct wmk_link_request *request = request_of(link, frame);
+	int number = EPROTO;
+
+	if (!request)
+		return;
+	if (frame->type == WMK_CONSUMERD_ERROR) {
+		if (wmk_error_msg_decode(body, len, &number, request->words, sizeof(request->words)) < 0)
+			wmk_error_text(request->words, sizeof(request->words));
+		request->err = -number;
+		if (request->again && !link->again_words[0])
+			wmk_error_format(link->again_words, sizeof(link->again_words), "%.299s", request->words);
+	} else {
+		request->reply = malloc(len + 1);
+		if (request->reply) {
+			memcpy(request->reply, body, len);
+			request->reply_len = len;
+		} else {
+			request->err = -ENOMEM;
+			snprintf(request->words, sizeof(request->words), "no memory for the consumer's answer");
+		}
+	}
+	link->answers++;
+	link->shut |= request->type == WMK_CONSUMERD_SHUTDOWN && request->err == 0;
+	wmk_replay_answered(link, request);
+	wmk_link_answered(link, request);
+}
+
+/* One of what it holds. */
+static void held(struct wmk_consumer_link *link, const struct wmk_frame *frame, const void *body, size_t len, int *fd)
+{
+	struct wmk_link_request *request = request_of(link, frame);
+	struct wmk_link_held *grown;
+
+	if (!request || request->type != WMK_CONSUMERD_LIST)
+		return;
+	grown = realloc(request->held, (request->n_held + 1) * sizeof(*grown));
+	if (!grown)
+		return;
+	request->held = grown;
+	if (wmk_object_decode(&wmk_consumerd_list_item_object, body, len, &grown[request->n_held].is,
+			      &request->arena) < 0) {
+		wmk_error_clear();
+		return;
+	}
+	if ((grown[request->n_held].is.rings.rings != 0) != (*fd >= 0))
+		return;
+	grown[request->n_held++].fd = *fd;
+	*fd = -1;
+}
+
+static void full(struct wmk_consumer_link *link, const void *body, size_t len)
+{
+	struct wmk_consumerd_full is;
+	struct wmk_arena arena = { 0 };
+
+	if (wmk_object_decode(&wmk_consumerd_full_object, body, len, &is, &arena) < 0)
+		wmk_error_clear();
+	else if (link->options.on_full)
+		link->options.on_full(link->options.data, is.path);
+	wmk_arena_free(&arena);
+}
+
+/* 0: go on; -errno: this connection is at its end (-ECONNABORTED: the link is). */
+static int hear(struct wmk_consumer_link *link)
+{
+	struct wmk_frame frame;
+	const void *body;
+	size_t len;
+	int got = wmk_in_receive(&link->in.frames, link->sock), taken, fd;
+
+	if (got == -EAGAIN)
+		return 0;
+	while ((taken = wmk_consumerd_in_next(&link->in, &frame, &body, &len, &fd)) == 1) {
+		pthread_mutex_lock(&link->lock);
+		if (frame.type == WMK_CONSUMERD_REPLY || frame.type == WMK_CONSUMERD_ERROR)
+			answer(link, &frame, body, len);
+		else if (frame.type == WMK_CONSUMERD_LIST_ITEM)
+			held(link, &frame, body, len, &fd);
+		pthread_mutex_unlock(&link->lock);
+		if (fd >= 0)
+			close(fd);
+		if (frame.type == WMK_CONSUMERD_FULL)
+			full(link, body, len);
+		if (frame.type == WMK_CONSUMERD_REPLACED)
+			return -ECONNABORTED;
+	}
+	return taken < 0 ? taken : got > 0 ? 0 : got < 0 ? got : -EPIPE;
+}
+
+/* True when the consumer that took the place of another has all that that one had. */
+static bool is_back(struct wmk_consumer_link *link, char *words, size_t size)
+{
+	bool back;
+
+	pthread_mutex_lock(&link->lock);
+	back = link->again == 0;
+	wmk_error_format(words, size, "%s", link->again_words);
+	pthread_mutex_unlock(&link->lock);
+	return back;
+}
+
+/* Until the connection breaks (0), the link is taken over (-ECONNABORTED), or closed. *useful: it answered something. */
+static int serve(struct wmk_consumer_link *link, bool tell, bool *useful)
+{
+	const int64_t until = wmk_clock_ms() + BACK_MS;
+	int64_t next = 0;
+	char words[300];
+	bool queued;
+	int err = 0;
+
+	while (err == 0 && !is_closing(link)) {
+		const bool back = is_back(link, words, sizeof(words));
+
+		/* Also where many die early, one behind the other. */
+		if (!back && wmk_clock_ms() >= next && wmk_clock_ms() < until) {
+			beat(link);
+			next = wmk_clock_ms() + BEAT_MS;
+		}
+		if (tell && back) {
+			tell = false;
+			if (link->options.on_change)
+				link->options.on_change(link->options.data, link->pid, words);
+		}
+		pthread_mutex_lock(&link->lock);
+		wmk_link_pump(link);
+		queued = wmk_out_queued(&link->out) != 0;
+		pthread_mutex_unlock(&link->lock);
+		struct pollfd fds[] = { { .fd = link->wake, .events = POLLIN },
+					{ .fd = link->sock, .events = (short)(POLLIN | (queued ? POLLOUT : 0)) } };
+
+		if (poll(fds, 2, back || wmk_clock_ms() >= until ? -1 : BEAT_MS) < 0 && errno != EINTR)
+			return -errno;
+		if (fds[0].revents)
+			drain_wake(link);
+		if (fds[1].revents & (POLLIN | POLLHUP | POLLERR)) {
+			err = hear(link);
+			*useful |= err == 0;
+		}
+	}
+	return err;
+}
+
+/* ── the thread ──────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Between attempts that fail. */
+static void pause_for(struct wmk_consumer_link *link, unsigned failures)
+{
+	const unsigned shift = failures - FAILURES_AT_ONCE;
+	int left = failures <= FAILURES_AT_ONCE ? 0 : failures > FAILURES_MANY ? PAUSE_LONG_MS : shift > 6 ? PAUSE_MAX_MS : 5 << shift;
+	struct pollfd wake = { .fd = link->wake, .events = POLLIN };
+
+	beat(link);
+	while (left > 0 && !is_closing(link)) {
+		const int64_t begin = wmk_clock_ms();
+
+		if (poll(&wake, 1, left < PAUSE_MAX_MS ? left : PAUSE_MAX_MS) > 0)
+			drain_wake(link);
+		else if (left > PAUSE_MAX_MS)
+			beat(link);
+		left -= (int)(wmk_clock_ms() - begin);
+	}
+}
+
+/* Where there has been a consumer there will be one: its program is being replaced, or there are no processes to be had. */
+static void say_many(struct wmk_consumer_link *link, unsigned failures, const char *words)
+{
+	char text[400];
+
+	wmk_error_format(text, sizeof(text), "there is no consumer yet, and it is tried again every %d s: %.300s", PAUSE_LONG_MS / 1000, words);
+	if (failures == FAILURES_MANY && link->options.on_change)
+		link->options.on_change(link->options.data, 0, text);
+}
+
+static bool was_shut(struct wmk_consumer_link *link)
+{
+	bool shut;
+
+	pthread_mutex_lock(&link->lock);
+	shut = link->shut;
+	pthread_mutex_unlock(&link->lock);
+	return shut;
+}
+
+/* One consumer, from the connection to its end. True: another one then. */
+static bool live(struct wmk_consumer_link *link, bool *lost, unsigned *failures)
+{
+	char words[300];
+	bool useful = false;
+	int err = connect_or_start(link);
+
+	if (err == -ECANCELED)
+		return false;
+	if (err < 0) {
+		wmk_error_text(words, sizeof(words));
+		wmk_error_clear();
+		++*failures;
+		if (!*lost && *failures >= FAILURES_AT_ONCE) {
+			end(link, err, words, false);
+			return false;
+		}
+		say_many(link, *failures, words);
+		pause_for(link, *failures);
+		return true;
+	}
+	err = serve(link, *lost, &useful);
+	wmk_error_clear();
+	if (is_closing(link))
+		return false;
+	hang_up(link);
+	bury(link, words, sizeof(words));
+	if (was_shut(link)) {
+		end(link, -ESHUTDOWN, "it was told to end", false);
+		return false;
+	}
+	if (err == -ECONNABORTED) {
+		end(link, err, "another session daemon has taken it over", true);
+		return false;
+	}
+	*lost = true;
+	*failures = useful ? 0 : *failures + 1;
+	if (link->options.on_change)
+		link->options.on_change(link->options.data, 0, words);
+	say_many(link, *failures, words);
+	if (*failures)
+		pause_for(link, *failures);
+	return true;
+}
+
+void *wmk_link_run(void *arg)
+{
+	struct wmk_consumer_link *link = arg;
+	unsigned failures = 0;
+	bool lost = false;
+
+	while (!is_closing(link) && live(link, &lost, &failures))
+		continue;
+	hang_up(link);
+	if (link->pidfd >= 0)
+		close(link->pidfd);
+	/* One that goes on is not ours any more; one that is dead already needs nobody to ask for it. */
+	if (link->child)
+		waitpid(link->child, NULL, WNOHANG);
+	return NULL;
+}

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * consumer_port.c - traces and rings of sessions, given to the consumer daemon (see consumer_port.h).
+ *
+ * What opens and declares is called with the session's lock held, what writes, counts and closes is not, but by one
+ * thread of a session at a time (tracing.h). A request that the consumer does not answer in time (it is being replaced)
+ * is done when it can be, the link sees to that:
+ * it is no error here.
+ */
+#include "sessiond/consumer_port_traces.h"
+
+#include "base/error.h"
+#include "ctf/writer.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define GIVE_MS 1000               /* a shard waits for that, and with it programs that begin */
+/* until BPF records: the kernel looks through the program first, which takes a slow machine seconds */
+#define CALLS_MS 10000
+#define COUNT_MS 1000              /* who looks at a session does not wait for long: what was told last will do */
+#define METADATA_MS 5000           /* until metadata is replaced, for a command */
+#define WRITE_MS 60000             /* everything that was committed goes to disk */
+
+static uint64_t number_new(struct wmk_consumer_port *outlet)
+{
+	/* relaxed: only that no two are alike */
+	return atomic_fetch_add_explicit(&outlet->numbers, 1, memory_order_relaxed) + 1;
+}
+
+/* ── the link ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static const char *side_name(const struct wmk_consumer_port_side *side)
+{
+	return side->kernel ? "the consumer daemon of kernel channels" : "the consumer daemon";
+}
+
+static void consumer_changed(void *data, pid_t pid, const char *words)
+{
+	const struct wmk_consumer_port_side *side = data;
+	const struct wmk_consumer_port *outlet = side->outlet;
+	char text[400];
+
+	if (pid)
+		snprintf(text, sizeof(text), "%s runs, process %ld", side_name(side), (long)pid);
+	else
+		wmk_error_format(text, sizeof(text), "%s has died: %.300s", side_name(side), words ? words : "");
+	if (outlet->options.on_change)
+		outlet->options.on_change(outlet->options.data, text);
+}
+
+static void consumer_full(void *data, const char *path)
+{
+	const struct wmk_consumer_port *outlet = ((const struct wmk_consumer_port_side *)data)->outlet;
+
+	if (outlet->options.on_full)
+		outlet->options.on_full(outlet->options.data, path);
+}
+
+static void consumer_stale(void *data, const char *path)
+{
+	const struct wmk_consumer_port *outlet = ((const struct wmk_consumer_port_side *)data)->outlet;
+
+	if (outlet->options.on_stale)
+		outlet->options.on_stale(outlet->options.data, path);
+}
+
+static void consumer_ended(void *data, int err, const char *words)
+{
+	const struct wmk_consumer_port_side *side = data;
+	const struct wmk_consumer_port *outlet = side->outlet;
+	char text[400];
+
+	(void)err;
+	wmk_error_format(text, sizeof(text), "%s will not be there any more: %.300s", side_name(side),
+			 words ? words : "");
+	if (outlet->options.on_change)
+		outlet->options.on_change(outlet->options.data, text);
+}
+
+struct wmk_consumer_link *wmk_consumer_port_link(struct wmk_consumer_port_side *side)
+{
+	struct wmk_consumer_port *outlet = side->outlet;
+	const struct wmk_consumer_link_options options = {
+		.size = sizeof(options),
+		.rundir = outlet->rundir,
+		.program = outlet->program,
+		.kernel = side->kernel,
+		.keep_free = outlet->options.keep_free,
+		.keep = outlet->options.keep,
+		.on_change = consumer_changed,
+		.on_full = consumer_full,
+		.on_stale = consumer_stale,
+		.on_end = consumer_ended,
+		.data = side,
+	};
+
+	pthread_mutex_lock(&outlet->lock);
+	if (!side->link && wmk_consumer_link_open(&options, WMK_CONSUMER_PORT_START_MS, &side->link) < 0)
+		side->link = NULL;
+	if (side->link && !side->listed)
+		wmk_adopted_ask(side);
+	struct wmk_consumer_link *link = side->link;
+	pthread_mutex_unlock(&outlet->lock);
+	return link;
+}
+
+bool wmk_port_side_has_consumer(const struct wmk_consumer_port_side *side)
+{
+	char path[160];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", side->outlet->rundir,
+		 side->kernel ? WMK_CONSUMERD_KERNEL_SOCKET : WMK_CONSUMERD_SOCKET);
+	return lstat(path, &st) == 0;
+}
+
+bool wmk_consumer_port_has_consumer(const struct wmk_consumer_port *outlet)
+{
+	return wmk_port_side_has_consumer(&outlet->sides[0]) || wmk_port_side_has_consumer(&outlet->sides[1]);
+}
+
+int wmk_consumer_port_open(const struct wmk_consumer_port_options *options, struct wmk_consumer_port **out)
+{
+	struct wmk_consumer_port *outlet = calloc(1, sizeof(*outlet));
+
+	if (outlet && options->size == sizeof(*options)) {
+		outlet->options = *options;
+		outlet->rundir = strdup(options->rundir);
+		outlet->program = strdup(options->program);
+		pthread_mutex_init(&outlet->lock, NULL);
+		for (unsigned i = 0; i < 2; i++)
+			outlet->sides[i] = (struct wmk_consumer_port_side){ .outlet = outlet, .kernel = i == 1 };
+	}
+	if (!outlet || !outlet->rundir || !outlet->program) {
+		if (outlet)
+			wmk_consumer_port_close(outlet);
+		return wmk_error(-ENOMEM, "no memory for the outlet, or options of another version");
+	}
+	*out = outlet;
+	return 0;
+}
+
+void wmk_consumer_port_leave(struct wmk_consumer_port *outlet)
+{
+	outlet->leaving = true;
+}
+
+int wmk_consumer_port_shutdown(struct wmk_consumer_port *outlet)
+{
+	int first = 0;
+
+	for (unsigned i = 0; i < 2; i++) {
+		int err = outlet->sides[i].link ? wmk_consumer_link_shutdown(outlet->sides[i].link, WRITE_MS) : 0;
+
+		if (err < 0 && first == 0)
+			first = err;
+	}
+	return first;
+}
+
+void wmk_consumer_port_close(struct wmk_consumer_port *outlet)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		wmk_adopted_drop(&outlet->sides[i]);
+		if (outlet->sides[i].link)
+			wmk_consumer_link_close(outlet->sides[i].link);
+	}
+	if (outlet->rundir)
+		pthread_mutex_destroy(&outlet->lock);
+	free(outlet->rundir);
+	free(outlet->program);
+	free(outlet);
+}
+
+/* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* A time that is over is no failure: it is done later. */
+static int in_time(int err)
+{
+	if (err != -ETIMEDOUT)
+		return err;
+	wmk_error_clear();
+	return 0;
+}
+
+static struct port_trace *trace_new(struct wmk_consumer_port_side *side, uint64_t number)
+{
+	struct port_trace *trace = calloc(1, sizeof(*trace));
+
+	if (!trace) {
+		wmk_error(-ENOMEM, "no memory for a trace");
+		return NULL;
+	}
+	trace->outlet = side->outlet;
+	trace->side = side;
+	trace->number = number;
+	pthread_mutex_init(&trace->lock, NULL);
+	return trace;
+}
+
+static void trace_free(struct port_trace *trace)
+{
+	pthread_mutex_destroy(&trace->lock);
+	free(trace);
+}
+
+static int trace_give(struct wmk_consumer_link *link, const struct port_trace *trace, const struct wmk_trace_info *info)
+{
+	struct wmk_consumerd_trace told = {
+		.trace = trace->number, .path = info->path, .sub = info->sub, .uid = info->uid, .gid = info->gid,
+		.max_size = info->max_size,
+		.mode = info->restored ? WMK_CONSUMERD_TRACE_UNSURE : WMK_CONSUMERD_TRACE_NEW, .gated = info->restored,
+	};
+
+	memcpy(told.uuid, info->uuid, sizeof(told.uuid));
+	return in_time(wmk_consumer_link_trace_add(link, &told, GIVE_MS));
+}
+
+static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
+{
+	struct wmk_consumer_port *outlet = data;
+	struct wmk_consumer_port_side *side = &outlet->sides[info->kernel];
+	struct wmk_consumer_link *link = wmk_consumer_port_link(side);
+	uint64_t held = link ? wmk_adopted_trace(side, info, false) : 0;
+	struct port_trace *trace = link ? trace_new(side, held ? held : number_new(outlet)) : NULL;
+
+	if (!trace)
+		return wmk_error_add(link ? -ENOMEM : -EIO, "cannot open the trace %.100s", info->path);
+	int err = held ? 0 : trace_give(link, trace, info);
+	if (err < 0) {
+		trace_free(trace);
+		return err;
+	}
+	if (held)
+		wmk_adopted_trace(side, info, true);
+	snprintf(trace->sub, sizeof(trace->sub), "%s", info->sub);
+	trace->has_comments = info->trace_format == WMK_TRACE_CTF_1_8;
+	*out = trace;
+	return 0;
+}
+
+static int metadata(void *data, const char *text, size_t len)
+{
+	const struct port_trace *trace = data;
+
+	return wmk_consumer_link_metadata(trace->side->link, trace->number, text, len, false, 0);
+}
+
+static int metadata_replace(void *data, const char *text, size_t len, bool wait)
+{
+	struct port_trace *trace = data;
+	int err = wmk_consumer_link_metadata(trace->side->link, trace->number, text, len, true, wait ? METADATA_MS : 0);
+
+	/*
+	 * Rings that lied are named again when they are counted next. (relaxed, as whoever counts holds no lock: once
+	 * too often does no harm)
+	 */
+	pthread_mutex_lock(&trace->lock);
+	for (struct port_rings *rings = trace->rings; rings; rings = rings->next)
+		atomic_store_explicit(&rings->named, false, memory_order_relaxed);
+	pthread_mutex_unlock(&trace->lock);
+	return err;
+}
+
+static void trace_close(void *data)
+{
+	struct port_trace *trace = data;
+	struct wmk_consumer_port *outlet = trace->outlet;
+	/* One that did not come to be is closed with the session's lock held, and nothing of it is to be written. */
+	const int ms = trace->silent ? 0 : trace->used ? WRITE_MS : GIVE_MS;
+
+	if (!outlet->leaving && wmk_consumer_link_trace_remove(trace->side->link, trace->number, ms, NULL, NULL) < 0)
+		wmk_error_clear();       /* its rings were removed before, and what went wrong was told then */
+	trace_free(trace);
+}
+
+/* ── rings ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+static struct port_rings *rings_new(struct port_trace *trace, uint64_t number)
+{
+	struct port_rings *rings = calloc(1, sizeof(*rings));
+
+	if (!rings) {
+		wmk_error(-ENOMEM, "no memory for rings");
+		return NULL;
+	}
+	rings->trace = trace;
+	rings->number = number;
+	pthread_mutex_lock(&trace->lock);
+	rings->next = trace->rings;
+	trace->rings = rings;
+	trace->used = true;
+	pthread_mutex_unlock(&trace->lock);
+	return rings;
+}
+
+static void rings_free(struct port_rings *rings)
+{
+	struct port_trace *trace = rings->trace;
+	struct port_rings **at = &trace->rings;
+
+	pthread_mutex_lock(&trace->lock);
+	while (*at != rings)
+		at = &(*at)->next;
+	*at = rings->next;
+	pthread_mutex_unlock(&trace->lock);
+	free(rings);
+}
+
+static void rings_tell(const struct port_rings *rings, const struct wmk_rings_info *info,
+		       struct wmk_consumerd_rings *told)
+{
+	*told = (struct wmk_consumerd_rings){
+		.trace = rings->trace->number,
+		.rings = rings->number,
+		.channel = info->channel,
+		.stream_id = info->stream_id,
+		.at_stop_only = info->options->mode == WMK_MODE_OVERWRITE,
+		.resume = info->restored,
+		.tracefile_size = info->options->tracefile_size,
+		.tracefile_count = info->options->tracefile_count,
+		.start_ts = info->start_ts,
+	};
+}
+
+static int rings_give(const struct port_rings *rings, const struct wmk_rings_info *info,
+		      const struct waymark_ring_set *set)
+{
+	const struct port_trace *trace = rings->trace;
+	struct wmk_consumerd_rings told;
+
+	rings_tell(rings, info, &told);
+	memcpy(told.uuid, waymark_ring_set_options(set)->uuid, sizeof(told.uuid));
+	return in_time(wmk_consumer_link_rings_add(trace->side->link, &told, waymark_ring_set_fd(set), GIVE_MS));
+}
+
+static int kernel_give(struct port_rings *rings, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel)
+{
+	struct wmk_consumerd_rings told;
+
+	rings_tell(rings, info, &told);
+	told.kernel = true;
+	told.only_pid = kernel->only_pid;
+	told.contexts = (struct wmk_list){ kernel->contexts, kernel->n_contexts };
+	told.events = (struct wmk_list){ kernel->events, kernel->n_events };
+	told.calls = (struct wmk_list){ kernel->calls, kernel->n_calls };
+	told.syscall_ring_bytes = kernel->syscall_ring_bytes;
+	told.syscalls_narrowed = kernel->syscalls_narrowed;
+	told.syscall_pids = (struct wmk_list){ kernel->syscall_pids, kernel->n_calls ? WMK_CONSUMERD_PIDS : 0 };
+	told.statedump = kernel->statedump;
+	return in_time(wmk_consumer_link_rings_add(rings->trace->side->link, &told, kernel->instance,
+						   kernel->n_calls ? CALLS_MS : GIVE_MS));
+}
+
+/* By the number that the consumer has them by, if it does. */
+static struct port_rings *rings_begin(struct port_trace *trace, const struct wmk_rings_info *info, bool *held)
+{
+	const uint64_t number = info->restored ? wmk_adopted_rings(trace->side, trace->number, info->stream_id) : 0;
+
+	*held = number != 0;
+	return rings_new(trace, number ? number : number_new(trace->outlet));
+}
+
+static int kernel_open(void *data, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel, void **out)
+{
+	bool held;
+	struct port_rings *rings = rings_begin(data, info, &held);
+
+	if (!rings)
+		return -ENOMEM;
+	/* (also of one that it has: it may not know all events) */
+	int err = kernel_give(rings, info, kernel);
+	if (err < 0 && !held) {
+		rings_free(rings);
+		return err;
+	}
+	*out = rings;
+	return err;
+}
+
+static int kernel_events(void *data, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel)
+{
+	return kernel_give(data, info, kernel);
+}
+
+static int rings_open(void *data, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **out)
+{
+	struct port_trace *trace = data;
+	bool held;
+	struct port_rings *rings = rings_begin(trace, info, &held);
+
+	if (!rings)
+		return -ENOMEM;
+	int err = held ? 0 : rings_give(rings, info, set);
+	if (err < 0) {
+		rings_free(rings);
+		return err;
+	}
+	*out = rings;
+	return 0;
+}
+
+/* Those of the link's functions that answer with a report. */
+typedef int asking(struct wmk_consumer_link *, uint64_t, uint64_t, int, struct wmk_arena *,
+		   struct wmk_consumerd_report *);
+
+static int ask(struct port_rings *rings, asking *function, int ms)
+{
+	struct wmk_consumerd_report report = { { NULL, 0 } };
+	struct wmk_arena arena = { 0 };
+	int err = function(rings->trace->side->link, rings->trace->number, rings->number, ms, &arena, &report);
+
+	if (report.channels.n)
+		wmk_port_counts_keep(rings, &report);
+	if (err == 0 && function != wmk_consumer_link_stats)
+		err = wmk_port_rings_corrupt(rings, &report);
+	wmk_arena_free(&arena);
+	return err;
+}
+
+static int rings_flush(void *data, bool wait)
+{
+	return ask(data, wmk_consumer_link_stop, wait ? WRITE_MS : 0);
+}
+
+static int rings_stop(void *data, bool wait)
+{
+	struct port_rings *rings = data;
+
+	if (rings->stopped || rings->trace->outlet->leaving)
+		return 0;
+	rings->stopped = true;
+	int err = ask(rings, wmk_consumer_link_rings_remove, wait ? WRITE_MS : 0);
+
+	rings->trace->silent |= err == -ETIMEDOUT;
+	return err;
+}
+
+/*
+ * The consumer clears whole traces: once is enough for all rings of one, for those at the end of the list (others may
+ * come to its head).
+ */
+static int rings_clear(void *data, bool wait)
+{
+	struct port_rings *rings = data;
+
+	memset(&rings->counts, 0, sizeof(rings->counts));
+	/* A stream that ends from here on is another matter. (relaxed, as elsewhere) */
+	atomic_store_explicit(&rings->named, false, memory_order_relaxed);
+	return rings->next
+		       ? 0
+		       : wmk_consumer_link_clear(rings->trace->side->link, rings->trace->number, wait ? WRITE_MS : 0);
+}
+
+static int rings_counts(void *data, struct wmk_counts *counts)
+{
+	struct port_rings *rings = data;
+	int err = rings->stopped || rings->trace->outlet->leaving ? 0 : ask(rings, wmk_consumer_link_stats, COUNT_MS);
+
+	if (err < 0)
+		wmk_error_clear();
+	*counts = rings->counts;
+	return err;
+}
+
+static void rings_poke(void *data)
+{
+	const struct port_rings *rings = data;
+
+	wmk_consumer_link_poke(rings->trace->side->link, rings->trace->number);
+}
+
+static void rings_close(void *data)
+{
+	if (rings_stop(data, true) < 0)
+		wmk_error_clear();
+	rings_free(data);
+}
+
+/* ── what processes have left ────────────────────────────────────────────────────────────────────────── */
+
+struct port_left_traces {
+	int (*one)(void *data, const char *sub);
+	void *data;
+};
+
+static int left_tell(void *data, const char *name)
+{
+	const struct port_left_traces *left = data;
+	char sub[300];
+
+	return (size_t)snprintf(sub, sizeof(sub), WMK_SUB_PID "%s/64-bit", name) < sizeof(sub)
+		       ? left->one(left->data, sub)
+		       : 0;
+}
+
+static int each_left(void *data, const struct wmk_trace_info *session, int (*one)(void *one_data, const char *sub),
+		     void *one_data)
+{
+	struct port_left_traces left = { one, one_data };
+	int err = wmk_store_identity_begin(session->uid, session->gid);
+
+	(void)data;
+	if (err < 0)
+		return err;
+	err = wmk_store_each_process(session->path, left_tell, &left);
+	wmk_store_identity_end();
+	return err;
+}
+
+static int forget_left(void *data, const struct wmk_trace_info *info)
+{
+	const char *begin = info->sub + strlen(WMK_SUB_PID), *end = strchr(begin, '/');
+	char name[256];
+	int err = wmk_store_identity_begin(info->uid, info->gid);
+
+	(void)data;
+	if (err < 0)
+		return err;
+	snprintf(name, sizeof(name), "%.*s", end ? (int)(end - begin) : 0, begin);
+	err = wmk_store_remove_process(info->path, name);
+	wmk_store_identity_end();
+	return err;
+}
+
+const struct wmk_consumer_port_ops wmk_consumer_port_ops = {
+	.trace_open = trace_open,
+	.metadata = metadata,
+	.metadata_replace = metadata_replace,
+	.rings_open = rings_open,
+	.kernel_open = kernel_open,
+	.kernel_events = kernel_events,
+	.rings_flush = rings_flush,
+	.rings_stop = rings_stop,
+	.rings_clear = rings_clear,
+	.rings_counts = rings_counts,
+	.rings_user = wmk_port_rings_user,
+	.rings_poke = rings_poke,
+	.rings_close = rings_close,
+	.trace_close = trace_close,
+	.each_left = each_left,
+	.forget_left = forget_left,
+};

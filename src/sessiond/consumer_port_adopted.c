@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * consumer_port_adopted.c - what the consumer daemon held when this session daemon came: traces and rings that one before it had
+ * made. Sessions that are restored open theirs again by it; what nobody opens is ended.
+ */
+#include "sessiond/consumer_port_traces.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ASK_MS 5000
+#define NO_STREAM UINT32_MAX
+
+/* A trace (`rings` 0), or rings in it. */
+struct port_adopted {
+	uint64_t trace, rings;
+	uint8_t uuid[16];                /* of the trace */
+	uint32_t stream_id;
+	int fd;                          /* of rings */
+	bool opened;
+	struct wmk_list gone; /* of struct wmk_consumerd_channel, in the arena: of a trace's rings that were let go */
+	struct wmk_arena arena;
+};
+
+static void number_taken(struct wmk_consumer_port *outlet, uint64_t number)
+{
+	uint64_t now = atomic_load_explicit(&outlet->numbers, memory_order_relaxed);
+
+	while (now < number && !atomic_compare_exchange_weak_explicit(&outlet->numbers, &now, number,
+								      memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+void wmk_adopted_drop(struct wmk_consumer_port_side *side)
+{
+	for (unsigned i = 0; i < side->n_held; i++) {
+		if (side->held[i].fd >= 0)
+			close(side->held[i].fd);
+		wmk_arena_free(&side->held[i].arena);
+	}
+	free(side->held);
+	side->held = NULL;
+	side->n_held = 0;
+}
+
+/* stream_id NO_STREAM: the trace itself. */
+static struct port_adopted *held_find(const struct wmk_consumer_port_side *side, const uint8_t uuid[16], uint32_t stream_id)
+{
+	for (unsigned i = 0; i < side->n_held; i++) {
+		struct port_adopted *held = &side->held[i];
+
+		if (memcmp(held->uuid, uuid, sizeof(held->uuid)) == 0 &&
+		    (stream_id == NO_STREAM ? held->rings == 0 : held->rings != 0 && held->stream_id == stream_id))
+			return held;
+	}
+	return NULL;
+}
+
+/* Without memory they are lost. */
+static void gone_keep(struct port_adopted *held, const struct wmk_list *gone)
+{
+	const struct wmk_consumerd_channel *from = gone->items;
+
+	for (uint32_t i = 0; i < gone->n; i++) {
+		struct wmk_consumerd_channel *one = wmk_arena_append(&held->arena, &held->gone, sizeof(*one));
+
+		if (!one)
+			return;
+		*one = from[i];
+		one->stats.words = NULL;
+		one->channel = wmk_arena_text(&held->arena, from[i].channel);
+		if (!one->channel)
+			one->channel = "";
+	}
+}
+
+int wmk_consumer_port_gone(const struct wmk_consumer_port *outlet, const uint8_t trace_uuid[16], const char *channel,
+		    struct wmk_counts *counts)
+{
+	const struct port_adopted *held = held_find(&outlet->sides[0], trace_uuid, NO_STREAM);
+	const struct wmk_consumerd_channel *gone = held ? held->gone.items : NULL;
+
+	for (uint32_t i = 0; held && i < held->gone.n; i++) {
+		if (strcmp(gone[i].channel, channel) != 0)
+			continue;
+		wmk_counts_add(counts, &gone[i].stats.counts);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+static int held_add(void *data, const struct wmk_consumerd_trace *trace, const struct wmk_consumerd_rings *rings,
+		    int fd)
+{
+	struct wmk_consumer_port_side *side = data;
+	struct port_adopted *more = realloc(side->held, (side->n_held + 1) * sizeof(*more));
+
+	if (!more) {
+		if (fd >= 0)
+			close(fd);
+		return wmk_error(-ENOMEM, "no memory for what the consumer daemon holds");
+	}
+	side->held = more;
+	more[side->n_held] =
+		(struct port_adopted){ .trace = trace->trace, .rings = rings->rings, .stream_id = rings->stream_id, .fd = fd };
+	if (!rings->rings)
+		gone_keep(&more[side->n_held], &trace->gone);
+	memcpy(more[side->n_held++].uuid, trace->uuid, sizeof(more->uuid));
+	number_taken(side->outlet, trace->trace);
+	number_taken(side->outlet, rings->rings);
+	return 0;
+}
+
+void wmk_adopted_ask(struct wmk_consumer_port_side *side)
+{
+	int err = wmk_consumer_link_list(side->link, WMK_CONSUMER_PORT_START_MS, held_add, side);
+
+	side->listed = err == 0;
+	side->held_any = err == 0 && side->n_held;
+	if (err == 0)
+		return;
+	wmk_adopted_drop(side);
+	wmk_consumer_link_close(side->link);
+	side->link = NULL;
+}
+
+uint64_t wmk_adopted_trace(struct wmk_consumer_port_side *side, const struct wmk_trace_info *info, bool opened)
+{
+	uint64_t number;
+
+	pthread_mutex_lock(&side->outlet->lock);
+	struct port_adopted *held = info->restored ? held_find(side, info->uuid, NO_STREAM) : NULL;
+	number = held ? held->trace : 0;
+	if (held && opened)
+		held->opened = true;
+	pthread_mutex_unlock(&side->outlet->lock);
+	return number;
+}
+
+uint64_t wmk_adopted_rings(struct wmk_consumer_port_side *side, uint64_t trace, uint32_t stream_id)
+{
+	uint64_t number = 0;
+
+	pthread_mutex_lock(&side->outlet->lock);
+	for (unsigned i = 0; i < side->n_held && number == 0; i++) {
+		struct port_adopted *held = &side->held[i];
+
+		if (held->trace != trace || held->rings == 0 || held->stream_id != stream_id || held->opened)
+			continue;
+		held->opened = true;
+		number = held->rings;
+	}
+	pthread_mutex_unlock(&side->outlet->lock);
+	return number;
+}
+
+/* There is a kernel's only where one was needed. */
+int wmk_consumer_port_take_over(struct wmk_consumer_port *outlet)
+{
+	int err = wmk_consumer_port_link(&outlet->sides[0]) ? 0 : -EIO;
+
+	if (err == 0 && wmk_port_side_has_consumer(&outlet->sides[1]) && !wmk_consumer_port_link(&outlet->sides[1]))
+		err = -EIO;
+	return err;
+}
+
+int wmk_consumer_port_held(const struct wmk_consumer_port *outlet, const uint8_t trace_uuid[16], uint32_t stream_id)
+{
+	const struct port_adopted *held = held_find(&outlet->sides[0], trace_uuid, stream_id);
+
+	if (!held)
+		held = held_find(&outlet->sides[1], trace_uuid, stream_id);
+	return held && !held->opened                                    ? held->fd
+	       : outlet->sides[0].held_any || outlet->sides[1].held_any ? -ENOENT
+									: -ENODATA;
+}
+
+static void taken_over(struct wmk_consumer_port_side *side)
+{
+	for (unsigned i = 0; i < side->n_held; i++) {
+		const struct port_adopted *held = &side->held[i];
+		int err = 0;
+
+		if (!held->opened && held->rings)
+			err = wmk_consumer_link_rings_remove(side->link, held->trace, held->rings, ASK_MS, NULL, NULL);
+		else if (!held->opened)
+			err = wmk_consumer_link_trace_remove(side->link, held->trace, ASK_MS, NULL, NULL);
+		if (err < 0)
+			wmk_error_clear();       /* it went with its trace, or is on its way out */
+	}
+	wmk_adopted_drop(side);
+}
+
+void wmk_consumer_port_taken_over(struct wmk_consumer_port *outlet)
+{
+	taken_over(&outlet->sides[0]);
+	taken_over(&outlet->sides[1]);
+}
+

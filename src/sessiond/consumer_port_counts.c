@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * consumer_port_counts.c - what the consumer daemon reports of rings: their counts, and which of their streams ended early
+ * because the ring is corrupt. Such a report names the user and the applications that could write into the ring.
+ */
+#include "sessiond/consumer_port_traces.h"
+
+#include "base/error.h"
+#include "ctf/writer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+void wmk_port_rings_user(void *data, uid_t uid, const char *name, pid_t pid)
+{
+	struct port_rings *rings = data;
+	char one[80];
+
+	snprintf(one, sizeof(one), "%.40s (process %d)", name && *name ? name : "unnamed", (int)pid);
+	pthread_mutex_lock(&rings->trace->lock);
+	const size_t len = strlen(rings->users);
+
+	if (len == 0)
+		snprintf(rings->users, sizeof(rings->users), "user %u, %s", (unsigned)uid, one);
+	else if (strstr(rings->users, one) == NULL && !rings->users_many) {
+		rings->users_many = len + strlen(one) + 8 >= sizeof(rings->users);
+		snprintf(rings->users + len, sizeof(rings->users) - len, ", %s", rings->users_many ? "..." : one);
+	}
+	pthread_mutex_unlock(&rings->trace->lock);
+}
+
+/* The applications that could write there. If none has registered since this daemon runs: the place in the trace. */
+static void users_of(struct port_rings *rings, char users[OUT_USERS])
+{
+	pthread_mutex_lock(&rings->trace->lock);
+	snprintf(users, OUT_USERS, "%.149s", rings->users[0] ? rings->users : rings->trace->sub);
+	pthread_mutex_unlock(&rings->trace->lock);
+}
+
+/* A corrupt ring: which stream ends there, and why, is a comment in the metadata. Readers skip it, people find it. */
+static void name_in_trace(struct port_rings *rings, const struct wmk_consumerd_stats *stats)
+{
+	struct wmk_ctf_text_buffer text = { 0 };
+	char users[OUT_USERS], words[OUT_USERS + 512];
+
+	if (!stats->words || !stats->words[0] || !rings->trace->has_comments)
+		return;
+	if (!stats->counts.errors && !stats->counts.gaps)
+		return;
+	/* Before it is written: a thread that replaces the metadata meanwhile, without it, takes that back. (relaxed:
+	 * once too often is no harm) */
+	if (atomic_exchange_explicit(&rings->named, true, memory_order_relaxed))
+		return;
+	users_of(rings, users);
+	snprintf(words, sizeof(words), "%s: %.500s", users, stats->words);
+	if (wmk_ctf_comment_text(&text, words) < 0 ||
+	    wmk_consumer_link_metadata(rings->trace->side->link, rings->trace->number, text.text, text.len, false,
+				       0) < 0) {
+		atomic_store_explicit(&rings->named, false, memory_order_relaxed);
+		wmk_error_clear();
+	}
+	wmk_ctf_text_free(&text);
+}
+
+void wmk_port_counts_keep(struct port_rings *rings, const struct wmk_consumerd_report *report)
+{
+	struct wmk_counts sum = { 0 };
+
+	for (uint32_t i = 0; i < report->channels.n; i++) {
+		const struct wmk_consumerd_stats *s =
+			&((const struct wmk_consumerd_channel *)report->channels.items + i)->stats;
+
+		wmk_counts_add(&sum, &s->counts);
+		name_in_trace(rings, s);
+	}
+	rings->counts = sum;
+}
+
+int wmk_port_rings_corrupt(struct port_rings *rings, const struct wmk_consumerd_report *report)
+{
+	char users[OUT_USERS];
+
+	for (uint32_t i = 0; i < report->channels.n; i++) {
+		const struct wmk_consumerd_stats *s =
+			&((const struct wmk_consumerd_channel *)report->channels.items + i)->stats;
+
+		if (!s->counts.errors || !s->words || !s->words[0])
+			continue;
+		users_of(rings, users);
+		wmk_error_said(-EPROTO, "%s", s->words);
+		return wmk_error_add(-EPROTO, "%s", users);
+	}
+	return 0;
+}

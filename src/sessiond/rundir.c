@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rundir.c - the runtime directory of a session daemon and what stands in it (see rundir.h).
+ *
+ * The lock comes first: a socket that is found afterwards belongs to nobody, and is replaced without asking who answers
+ * there (a daemon that is being killed loses its lock before its sockets).
+ */
+#include "sessiond/rundir.h"
+
+#include "base/error.h"
+#include "session/apps/deferred_close.h"
+#include "wire/ctl.h"
+#include "wire/wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOCK_TRIES 16
+#define LOCK_WAIT_MS 5000            /* for a daemon that is about to end, or to begin */
+#define LOCK_HANDED_MS 15000         /* for one that is told to end */
+#define LOCK_PAUSE_MS 10
+
+static const char *const socket_names[WMK_SESSIOND_SOCKETS] = { WMK_APP_SOCKET, WMK_CTL_SOCKET };
+
+static int dir_open(struct wmk_sessiond_rundir *place)
+{
+	const mode_t others = place->everybody ? 022 : 077;
+	struct stat st;
+
+	place->made_dir = mkdir(place->path, 0700) == 0;
+	if (!place->made_dir && errno != EEXIST)
+		return wmk_error(-errno, "cannot create the runtime directory %s", place->path);
+	place->dir = open(place->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (place->dir < 0 || fstat(place->dir, &st) != 0)
+		return wmk_error(-errno, "cannot open the runtime directory %s", place->path);
+	if (st.st_uid != geteuid() || (st.st_mode & others))
+		return wmk_error_said(-EACCES,
+				      "the runtime directory %s belongs to user %u and has mode %04o: it must be "
+				      "yours, and %s",
+				      place->path, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777,
+				      place->everybody ? "0755" : "0700");
+	if (place->made_dir && place->everybody && fchmod(place->dir, 0755) != 0)
+		return wmk_error(-errno, "cannot open the runtime directory %s to everybody", place->path);
+	return 0;
+}
+
+/* ── the lock ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static long holder_of(int fd)
+{
+	char text[24] = "";
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	return n > 0 ? strtol(text, NULL, 10) : 0;
+}
+
+static int lock_refused(const struct wmk_sessiond_rundir *place, int fd)
+{
+	const long pid = holder_of(fd);
+
+	if (pid > 0)
+		return wmk_error_said(-EBUSY, "a session daemon of this user runs in %s already: process %ld",
+				      place->path, pid);
+	return wmk_error_said(-EBUSY, "a session daemon of this user is about to run in %s", place->path);
+}
+
+/* Does the daemon that has the lock take commands? If not, it has not begun, or is about to end. */
+static bool somebody_listens(const struct wmk_sessiond_rundir *place)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int n = snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", place->path, socket_names[WMK_SESSIOND_CTL]);
+	int fd = n > 0 && (size_t)n < sizeof(address.sun_path)
+			 ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)
+			 : -1;
+
+	if (fd < 0)
+		return true;
+	bool listens = connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 ||
+		       (errno != ENOENT && errno != ECONNREFUSED);
+	close(fd);
+	return listens;
+}
+
+/*
+ * Does the process that the file tells of run? Where it was killed while it started a consumer daemon, its child has
+ * the lock and the sockets until it executes that: nobody listens at them, and soon they are gone.
+ */
+static bool holder_runs(int fd)
+{
+	const long pid = holder_of(fd);
+	int process = pid > 0 ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
+	struct pollfd ended = { .fd = process, .events = POLLIN };
+
+	if (process < 0)
+		return pid <= 0 || errno != ESRCH;
+	const bool runs = poll(&ended, 1, 0) == 0;      /* a zombie has ended */
+	close(process);
+	return runs;
+}
+
+/* Tell the daemon that has the lock to end, if it is one that the file tells of. */
+static bool holder_ends(int fd)
+{
+	const long pid = holder_of(fd);
+	char path[40], name[16] = "", ours[16] = "";
+	int comm = -1;
+
+	snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
+	if (pid > 0)
+		comm = open(path, O_RDONLY | O_CLOEXEC);
+	const bool known = comm >= 0 && read(comm, name, sizeof(name) - 1) > 0;
+	if (comm >= 0)
+		close(comm);
+	name[strcspn(name, "\n")] = '\0';
+	return known && prctl(PR_GET_NAME, ours) == 0 && strcmp(name, ours) == 0 && kill((pid_t)pid, SIGTERM) == 0;
+}
+
+/* 0 or -1 and errno, as fcntl(). */
+static int lock_wait(const struct wmk_sessiond_rundir *place, int fd)
+{
+	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_MS * 1000000 };
+	const int most = place->handed ? LOCK_HANDED_MS : LOCK_WAIT_MS;
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	bool told = false;
+	int rc = -1;
+
+	for (int ms = 0;
+	     (rc = fcntl(fd, F_OFD_SETLK, &whole)) != 0 && (errno == EAGAIN || errno == EACCES) && ms < most;
+	     ms += LOCK_PAUSE_MS) {
+		if (place->handed) {
+			/* (the file may have no number yet) */
+			told = told || holder_ends(fd);
+		} else if (somebody_listens(place) && holder_runs(fd)) {
+			errno = EAGAIN;
+			break;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return rc;
+}
+
+/* 1: locked; 0: what was locked is not the file any more (its owner removed it), once more; -errno. */
+static int lock_try(struct wmk_sessiond_rundir *place)
+{
+	struct stat st, there;
+	int fd = openat(place->dir, WMK_SESSIOND_PID_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+
+	if (fd < 0 || fstat(fd, &st) != 0) {
+		int err = wmk_error(-errno, "cannot open %s/%s", place->path, WMK_SESSIOND_PID_FILE);
+
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	int err = 0;
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink > 1)
+		err = wmk_error_said(-EACCES, "%s/%s is not a plain file of yours: remove it", place->path,
+				     WMK_SESSIOND_PID_FILE);
+	else if (lock_wait(place, fd) != 0)
+		err = errno == EAGAIN || errno == EACCES
+			      ? lock_refused(place, fd)
+			      : wmk_error(-errno, "cannot lock %s/%s", place->path, WMK_SESSIOND_PID_FILE);
+	if (err == 0 && fstatat(place->dir, WMK_SESSIOND_PID_FILE, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    there.st_ino == st.st_ino && there.st_dev == st.st_dev) {
+		place->lock = fd;
+		return 1;
+	}
+	close(fd);
+	return err;
+}
+
+static int lock_take(struct wmk_sessiond_rundir *place)
+{
+	char text[24];
+	int err = 0;
+
+	for (int i = 0; i < LOCK_TRIES && err == 0; i++)
+		err = lock_try(place);
+	if (err == 0)
+		err = wmk_error_said(-EBUSY, "%s/%s is removed as often as it is made", place->path,
+				     WMK_SESSIOND_PID_FILE);
+	if (err < 0)
+		return err;
+	int n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
+	if (fchmod(place->lock, 0600) != 0 || ftruncate(place->lock, 0) != 0 ||
+	    pwrite(place->lock, text, (size_t)n, 0) != n)
+		return wmk_error(-errno, "cannot write %s/%s", place->path, WMK_SESSIOND_PID_FILE);
+	return 0;
+}
+
+/* ── the sockets ─────────────────────────────────────────────────────────────────────────────────────── */
+
+/* -1: there is no such group. */
+static gid_t control_group(void)
+{
+	struct group group, *found = NULL;
+	char buf[16384];
+
+	return getgrnam_r(WMK_SESSIOND_GROUP, &group, buf, sizeof(buf), &found) == 0 && found ? found->gr_gid : (gid_t)-1;
+}
+
+/* Between bind() and listen() nobody can connect: nobody comes before the mode is right. */
+static int socket_modes(const struct wmk_sessiond_rundir *place, enum wmk_sessiond_socket which)
+{
+	const char *name = socket_names[which];
+	gid_t group = which == WMK_SESSIOND_CTL && place->everybody ? control_group() : (gid_t)-1;
+	mode_t mode = 0600;
+
+	if (which == WMK_SESSIOND_APP && place->everybody)
+		mode = 0666;
+	if (group != (gid_t)-1) {
+		/* EINVAL: the group has no number in this user namespace, so it has no members here. */
+		if (fchownat(place->dir, name, (uid_t)-1, group, AT_SYMLINK_NOFOLLOW) == 0)
+			mode = 0660;
+		else if (errno != EINVAL)
+			return wmk_error(-errno, "cannot give %s/%s to the group %s", place->path, name,
+					 WMK_SESSIOND_GROUP);
+	}
+	if (fchmodat(place->dir, name, mode, 0) != 0)
+		return wmk_error(-errno, "cannot set the mode of %s/%s", place->path, name);
+	return 0;
+}
+
+static int socket_open(struct wmk_sessiond_rundir *place, enum wmk_sessiond_socket which)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int n = snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", place->path, socket_names[which]);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	place->sockets[which] = fd;
+	if (fd < 0)
+		return wmk_error(-errno, "cannot create a socket");
+	if (n < 0 || (size_t)n >= sizeof(address.sun_path))
+		return wmk_error(-ENAMETOOLONG, "the runtime directory's path %.80s is too long for a socket",
+				 place->path);
+	unlinkat(place->dir, socket_names[which], 0);
+	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
+		return wmk_error(-errno, "cannot listen on %s", address.sun_path);
+	struct stat st;
+	if (fstatat(place->dir, socket_names[which], &st, AT_SYMLINK_NOFOLLOW) == 0)
+		place->made[which] = st.st_ino;
+	int err = socket_modes(place, which);
+	if (err == 0 && listen(fd, SOMAXCONN) != 0)
+		err = wmk_error(-errno, "cannot listen on %s", address.sun_path);
+	return err;
+}
+
+int wmk_sessiond_rundir_open(const char *rundir, const int handed[WMK_SESSIOND_SOCKETS], struct wmk_sessiond_rundir *place)
+{
+	size_t len = strlen(rundir);
+
+	memset(place, 0, sizeof(*place));
+	place->dir = place->lock = -1;
+	for (unsigned i = 0; i < WMK_SESSIOND_SOCKETS; i++)
+		place->sockets[i] = handed[i];
+	place->handed = handed[WMK_SESSIOND_APP] >= 0 || handed[WMK_SESSIOND_CTL] >= 0;
+	place->everybody = geteuid() == 0;
+	int err = 0;
+	if (len >= sizeof(place->path))
+		err = wmk_error(-ENAMETOOLONG, "the runtime directory's path %.80s is too long", rundir);
+	else
+		memcpy(place->path, rundir, len + 1);
+	if (err == 0)
+		err = dir_open(place);
+	if (err == 0)
+		err = lock_take(place);
+	for (unsigned i = 0; i < WMK_SESSIOND_SOCKETS && err == 0; i++)
+		if (place->sockets[i] < 0)
+			err = socket_open(place, i);
+	if (err < 0)
+		wmk_sessiond_rundir_close(place);
+	return err;
+}
+
+void wmk_sessiond_rundir_hide(struct wmk_sessiond_rundir *place)
+{
+	struct stat st;
+
+	for (unsigned i = 0; i < WMK_SESSIOND_SOCKETS; i++) {
+		if (place->made[i] && fstatat(place->dir, socket_names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    st.st_ino == place->made[i])
+			unlinkat(place->dir, socket_names[i], 0);
+		place->made[i] = 0;
+	}
+}
+
+void wmk_sessiond_rundir_close(struct wmk_sessiond_rundir *place)
+{
+	wmk_sessiond_rundir_hide(place);
+	if (place->lock >= 0) {
+		/* while it is locked: whoever waits for it looks again */
+		unlinkat(place->dir, WMK_SESSIOND_PID_FILE, 0);
+		close(place->lock);
+	}
+	/*
+	 * Behind the lock: with them goes whatever those have sent who were not let in, which may take its time
+	 * (deferred_close.h).
+	 */
+	for (unsigned i = 0; i < WMK_SESSIOND_SOCKETS; i++) {
+		if (place->sockets[i] >= 0)
+			wmk_deferred_close_file(place->sockets[i], (unsigned)-1);
+		place->sockets[i] = -1;
+	}
+	if (place->dir >= 0)
+		close(place->dir);
+	if (place->made_dir)
+		rmdir(place->path);
+	place->lock = place->dir = -1;
+	place->made_dir = false;
+}

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server.c - a session daemon from its beginning to its end (see server.h).
+ *
+ *     beginning: lock, sockets (nobody is heard yet) ─► consumer's link ─► sessions ─► what the daemon before left ─► shards ─► programs, clients
+ *                ─► the notify FIFO wakes all applications
+ *     end: the same backwards
+ */
+#include "session/session_model.h"
+#include "sessiond/server.h"
+
+#include "base/clock.h"
+#include "base/clock_plugin.h"
+#include "base/error.h"
+#include "kernel/tracefs/instance.h"
+#include "kernel/proc/namespaces.h"
+#include "sessiond/clients.h"
+#include "sessiond/command.h"
+#include "sessiond/consumer_port.h"
+#include "sessiond/shards.h"
+#include "session/recovery/state_file.h"
+#include "wire/hints.h"
+#include "wire/notify_fifo.h"
+#include "wire/wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * Bells that one daemon makes: users of a machine are fewer, numbers that one user may have (user_namespaces(7)) are
+ * not.
+ */
+#define RUNDIR_BYTES 128
+
+struct server {
+	const struct wmk_server_options *options;
+	struct wmk_sessiond_rundir place;
+	bool placed;
+	struct wmk_hints_file hints;
+	struct wmk_consumer_port *outlet;
+	struct wmk_state *state;
+	struct wmk_reaper *reaper;
+	struct wmk_tracing *tracing;
+	struct wmk_shards *shards;
+	struct wmk_clients *clients;
+	struct wmk_commands commands;
+	int signals, end;                /* signalfd; eventfd: WMK_CTL_SHUTDOWN */
+	bool everything;                 /* ends, the consumer too */
+	char said[600];                  /* what was told last, while one thread is there */
+};
+
+/* ── what the parts tell ─────────────────────────────────────────────────────────────────────────────── */
+
+static void say(void *data, const char *words)
+{
+	const struct server *server = data;
+
+	if (server->options->say)
+		server->options->say(server->options->data, words);
+}
+
+static void say_first(void *data, const char *words)
+{
+	struct server *server = data;
+
+	snprintf(server->said, sizeof(server->said), "%s", words);
+	say(server, words);
+}
+
+static void on_ended(void *data, struct wmk_session *session)
+{
+	const struct server *server = data;
+
+	wmk_reaper_notify(server->reaper, session);
+}
+
+static int on_id(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id,
+		 const struct wmk_event_class *event)
+{
+	const struct server *server = data;
+
+	return wmk_state_id(server->state, session, rings_id, id, event);
+}
+
+static void on_identity(void *data, const struct wmk_identity *is)
+{
+	const struct server *server = data;
+
+	wmk_state_identity(server->state, is);
+}
+
+static int on_changed(void *data, struct wmk_session *session, bool gone)
+{
+	const struct server *server = data;
+
+	return wmk_state_changed(server->state, session, gone);
+}
+
+static void on_counted(void *data, struct wmk_session *session)
+{
+	if (on_changed(data, session, false) < 0)
+		/* what is written down has rings that the consumer has no more: they are passed over */
+		wmk_error_clear();
+}
+
+/* What the next daemon needs cannot be written: whoever looks after the machine reads it, and this one goes on. */
+static void say_cause(struct server *server)
+{
+	char words[600];
+
+	say(server, wmk_error_text(words, sizeof(words)));
+	wmk_error_clear();
+}
+
+static void on_dumps(void *data, bool more)
+{
+	struct server *server = data;
+
+	wmk_hints_count_dumps(&server->hints, more);
+}
+
+static void on_full(void *data, const char *path)
+{
+	const struct server *server = data;
+
+	wmk_reaper_notify_full(server->reaper, path);
+}
+
+static void on_stale(void *data, const char *path)
+{
+	const struct server *server = data;
+
+	wmk_reaper_notify_stale(server->reaper, path);
+}
+
+static void regenerate_stale(void *data, const char *path)
+{
+	struct server *server = data;
+	struct wmk_session *session = wmk_session_of_path(server->tracing, path);
+
+	if (!session)
+		return;
+	if (wmk_session_lock(session) == 0) {
+		wmk_session_metadata_stale(session);
+		wmk_session_unlock(session);
+	}
+	wmk_error_clear();
+	wmk_session_put(session);
+}
+
+/* As the command `stop` does, without anybody who waits for it. */
+static void stop_full(void *data, const char *path)
+{
+	struct server *server = data;
+	struct wmk_session *session = wmk_session_of_path(server->tracing, path);
+	char words[400];
+
+	if (!session)
+		return;
+	int err = wmk_session_lock(session);
+	if (err == 0) {
+		err = wmk_session_full(session);
+		if (on_changed(server, session, false) < 0)
+			say_cause(server);
+		wmk_session_unlock(session);
+	}
+	if (err == 0) {
+		snprintf(words, sizeof(words), "session %.200s stops: its trace has all that it may have (--max-size)",
+			 wmk_session_name(session));
+		say(server, words);
+		wmk_tracing_update(server->tracing, session, WMK_COMMAND_UPDATE_MS, NULL, NULL);
+	}
+	if (err == 0 && wmk_session_lock(session) == 0) {
+		wmk_session_flush(session);      /* what tells counts is written yet */
+		wmk_session_unlock(session);
+	}
+	wmk_error_clear();
+	wmk_session_put(session);
+}
+
+static int on_held(void *data, const uint8_t trace_uuid[16], uint32_t stream_id)
+{
+	const struct server *server = data;
+
+	return wmk_consumer_port_held(server->outlet, trace_uuid, stream_id);
+}
+
+static int on_gone(void *data, const uint8_t trace_uuid[16], const char *channel, struct wmk_counts *counts)
+{
+	const struct server *server = data;
+
+	return wmk_consumer_port_gone(server->outlet, trace_uuid, channel, counts);
+}
+
+static void on_shutdown(void *data)
+{
+	const struct server *server = data;
+	const uint64_t one = 1;
+
+	if (write(server->end, &one, sizeof(one)) < 0)
+		abort();                 /* an eventfd of ours takes a one */
+}
+
+static void command(void *data, const struct wmk_peer *peer, const struct wmk_frame *frame, const void *body,
+		    struct wmk_out *out)
+{
+	const struct server *server = data;
+
+	wmk_commands_run(&server->commands, peer, frame, body, out);
+}
+
+static void thread_begin(void *data)
+{
+	(void)data;
+	wmk_tracing_thread_begin();
+}
+
+static void thread_end(void *data)
+{
+	(void)data;
+	wmk_tracing_thread_end();
+}
+
+/* ── the beginning ───────────────────────────────────────────────────────────────────────────────────── */
+
+static int process_prepare(struct server *server)
+{
+	struct rlimit files;
+	sigset_t set;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+		files.rlim_cur = files.rlim_max;         /* one descriptor for each program, and one for its death */
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
+		return wmk_error(-errno, "cannot mask signals");
+	server->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	server->end = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (server->signals < 0 || server->end < 0)
+		return wmk_error(-errno, "cannot open the descriptors to wait with");
+	return 0;
+}
+
+static void limits_apply(const struct server *server, struct wmk_tracing_options *tracing)
+{
+	const struct wmk_limits *limits = server->options->limits;
+
+	tracing->limits_file = server->options->limits_file;
+	if (!limits)
+		return;
+	tracing->max_sessions = (unsigned)limits->sessions;
+	tracing->max_channels = (unsigned)limits->channels;
+	tracing->max_rules = (unsigned)limits->rules;
+	tracing->max_apps = (unsigned)limits->programs;
+	tracing->max_user_apps = (unsigned)limits->user_programs;
+	tracing->max_ring_bytes = limits->ring_memory;
+	tracing->max_users_ring_bytes = limits->users_ring_memory;
+	tracing->max_trace_size = limits->trace_size;
+	tracing->max_user_trace_size = limits->user_trace_size;
+}
+
+static int sessions_open(struct server *server)
+{
+	struct wmk_consumer_port_options outlet = { .size = sizeof(outlet),
+					     .rundir = server->place.path,
+					     .program = server->options->consumerd,
+					     .keep = server->options->recovered != NULL,
+					     .on_change = say,
+					     .on_full = on_full,
+					     .on_stale = on_stale,
+					     .data = server };
+	const struct wmk_reaper_ops reaper = { .full = stop_full, .stale = regenerate_stale, .data = server };
+	struct wmk_clocks clocks;
+	struct wmk_tracing_options tracing = { .size = sizeof(tracing),
+					       .outlet = &wmk_consumer_port_ops,
+					       .clocks = &clocks,
+					       .on_id = on_id,
+					       .on_ended = on_ended,
+					       .on_counted = on_counted,
+					       .on_identity = on_identity,
+					       .on_dumps = on_dumps,
+					       .data = server };
+	char owner[WMK_KINSTANCE_OWNER];
+	int err = wmk_clocks_measure(&clocks);
+
+	limits_apply(server, &tracing);
+	if (server->options->limits)
+		outlet.keep_free = server->options->limits->disk_reserve;
+	if (err == 0)
+		err = wmk_kinstance_owner_dir(server->place.dir, owner);
+	if (err == 0)
+		err = wmk_consumer_port_open(&outlet, &server->outlet);
+	if (err == 0)
+		err = wmk_state_open(server->place.dir, server->options->recovered, say_first, server, &server->state);
+	if (err == 0)
+		err = wmk_reaper_open(&reaper, &server->reaper);
+	if (err < 0)
+		return err;
+	if (server->options->recovered && wmk_state_sessions(server->state) == 0)
+		return wmk_error_said(-ENOENT, "no session can be recovered%s%.100s", *server->said ? ": " : "",
+				      server->said);
+	if (!clocks.plugin_now && wmk_state_clocks(server->state, &clocks) < 0) {
+		if (server->options->recovered)
+			return wmk_error_number();
+		say_cause(server);
+	}
+	tracing.kernel_owner = owner;
+	tracing.outlet_data = server->outlet;
+	tracing.first_rings_id = wmk_state_last_rings(server->state);
+	return wmk_tracing_open(&tracing, &server->tracing);
+}
+
+/* A daemon without a past, and without a consumer that has one, needs none yet. */
+static int take_over(struct server *server)
+{
+	char words[600];
+
+	if (wmk_state_sessions(server->state) == 0 && !wmk_consumer_port_has_consumer(server->outlet))
+		return 0;
+	int err = wmk_consumer_port_take_over(server->outlet);
+	if (err < 0) {
+		snprintf(words, sizeof(words), "sessions of an earlier daemon wait for a consumer daemon: ");
+		wmk_error_text(words + strlen(words), sizeof(words) - strlen(words));
+		say(server, words);
+		wmk_error_clear();
+	}
+	if (wmk_state_identities(server->state, server->tracing) < 0)
+		say_cause(server);
+	unsigned n = wmk_state_restore(server->state, server->tracing, on_held, on_gone, server);
+	wmk_consumer_port_taken_over(server->outlet);
+	return n || !server->options->recovered ? 0 : wmk_error_said(-ENODATA, "%s", server->said);
+}
+
+static int doors_open(struct server *server)
+{
+	const uid_t uid = geteuid();
+	const struct wmk_clients_options clients = {
+		.size = sizeof(clients), .listener = server->place.sockets[WMK_SESSIOND_CTL], .daemon = uid,
+		.ops = { .command = command, .thread_begin = thread_begin, .thread_end = thread_end, .data = server },
+	};
+
+	server->commands = (struct wmk_commands){
+		.tracing = server->tracing,
+		.daemon = uid,
+		.version = server->options->version,
+		.rundir = server->place.path,
+		.started = (uint64_t)time(NULL),
+		.changed = on_changed,
+		.shutdown = on_shutdown,
+		.data = server,
+	};
+	int err = wmk_shards_listen(server->shards, server->place.sockets[WMK_SESSIOND_APP], uid == 0 ? (uid_t)-1 : uid);
+
+	return err == 0 ? wmk_clients_open(&clients, &server->clients) : err;
+}
+
+/* Clock ticks since boot; 0 when /proc does not say. */
+static uint64_t own_start_time(void)
+{
+	uint64_t start_time;
+	pid_t parent;
+	char state;
+
+	return wmk_process_stat(getpid(), &parent, &start_time, &state) ? start_time : 0;
+}
+
+static void announce(struct server *server)
+{
+	/*
+	 * In a PID namespace below the first, other applications have another number for this process: they are given
+	 * none.
+	 */
+	wmk_hints_set_daemon(&server->hints, wmk_kspaces_is_first_pid() ? getpid() : 0, own_start_time());
+	wmk_notify_send(server->place.dir);
+}
+
+static int server_open(struct server *server)
+{
+	int err = process_prepare(server);
+
+	if (err == 0) {
+		err = wmk_sessiond_rundir_open(server->options->rundir, server->options->handed, &server->place);
+		server->placed = err == 0;
+	}
+	if (err == 0)
+		err = wmk_notify_create(server->place.dir);
+	if (err == 0)
+		err = wmk_hints_create(&server->hints, server->place.dir);
+	if (err == 0)
+		err = sessions_open(server);
+	if (err == 0)
+		err = take_over(server);
+	if (err == 0) {
+		wmk_tracing_sweep(server->tracing);
+		if (wmk_state_identities_begin(server->state) < 0)
+			say_cause(server);
+	}
+	if (err == 0)
+		err = wmk_shards_open(server->tracing, wmk_shards_default(), &server->shards);
+	if (err == 0)
+		err = wmk_reaper_start(server->reaper);
+	if (err == 0)
+		err = doors_open(server);
+	if (err == 0)
+		announce(server);
+	return err;
+}
+
+/* ── until the end ───────────────────────────────────────────────────────────────────────────────────── */
+
+static void server_wait(struct server *server)
+{
+	struct pollfd fds[2] = { { .fd = server->signals, .events = POLLIN }, { .fd = server->end, .events = POLLIN } };
+
+	while (poll(fds, 2, -1) < 0)
+		;
+	server->everything = (fds[1].revents & POLLIN) != 0;
+}
+
+/* What is recorded goes on: the next daemon finds it. */
+static void leave(struct server *server)
+{
+	wmk_consumer_port_leave(server->outlet);
+	wmk_tracing_leave(server->tracing);
+}
+
+static void server_close(struct server *server)
+{
+	if (server->placed)
+		wmk_sessiond_rundir_hide(&server->place);
+	wmk_clients_close(server->clients);
+	wmk_reaper_end(server->reaper);
+	wmk_shards_close(server->shards);
+	if (server->outlet && !server->everything)
+		leave(server);
+	wmk_tracing_close(server->tracing);
+	if (server->outlet && server->everything && wmk_consumer_port_shutdown(server->outlet) < 0)
+		wmk_error_clear();       /* it is not there any more, or ends by itself when it has nothing */
+	if (server->outlet)
+		wmk_consumer_port_close(server->outlet);        /* its threads tell the reaper */
+	wmk_reaper_close(server->reaper);
+	wmk_state_close(server->state);
+	wmk_hints_remove(&server->hints, server->place.dir);
+	if (server->placed)
+		wmk_sessiond_rundir_close(&server->place);
+	if (server->signals >= 0)
+		close(server->signals);
+	if (server->end >= 0)
+		close(server->end);
+}
+
+int wmk_server_run(const struct wmk_server_options *options)
+{
+	struct server server = { .options = options, .hints.fd = -1, .signals = -1, .end = -1 };
+	char words[1024];
+
+	if (options->size != sizeof(*options))
+		return wmk_error(-EINVAL, "the server's options have another version's size");
+	wmk_tracing_thread_begin();
+	int err = server_open(&server);
+	if (err == 0) {
+		wmk_sd_notify(options->starter, "READY=1", NULL);
+		server_wait(&server);
+		wmk_sd_notify(options->starter, "STOPPING=1", NULL);
+	} else {
+		wmk_sd_notify(options->starter, NULL, wmk_error_text(words, sizeof(words)));
+	}
+	server_close(&server);
+	wmk_tracing_thread_end();
+	return err;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shards.c - threads that run shards, and the one that reaps (see shards.h).
+ */
+#include "sessiond/shards.h"
+
+#include "base/error.h"
+#include "base/faults.h"
+#include "kernel/proc/namespaces.h"
+#include "session/apps/shard.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct wmk_shards {
+	struct wmk_accept *gate;
+	const struct wmk_tracing_options *quotas;
+	unsigned n;
+	struct {
+		struct wmk_shard *apps;
+		pthread_t thread;
+		bool started;
+	} shard[WMK_SHARDS_MAX];
+};
+
+/* Signals are the main thread's. */
+static int thread_start(pthread_t *thread, void *(*run)(void *), void *data)
+{
+	sigset_t all, before;
+
+	wmk_signals_of_others(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int err = pthread_create(thread, NULL, run, data);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (err && wmk_kspaces_check_threads() < 0)
+		return -err;
+	return err ? wmk_error(-err, "cannot start a thread") : 0;
+}
+
+/* ── shards ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+unsigned wmk_shards_default(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus < 1 ? 1 : cpus > (long)WMK_SHARDS_MAX ? WMK_SHARDS_MAX : (unsigned)cpus;
+}
+
+static void *shard_run(void *data)
+{
+	struct wmk_shard *apps = data;
+
+	wmk_tracing_thread_begin();
+	while (wmk_shard_run_once(apps, -1) != -ESHUTDOWN)
+		wmk_error_clear();
+	wmk_tracing_thread_end();
+	return NULL;
+}
+
+int wmk_shards_open(struct wmk_tracing *tracing, unsigned n, struct wmk_shards **out)
+{
+	const struct wmk_shard_options options = { .size = sizeof(options), .tracing = tracing, .persist = true };
+	struct wmk_shards *shards = calloc(1, sizeof(*shards));
+	int err = 0;
+
+	if (!shards)
+		return wmk_error(-ENOMEM, "no memory for the shards");
+	shards->quotas = wmk_tracing_quotas(tracing);
+	for (unsigned i = 0; i < n && i < WMK_SHARDS_MAX && err == 0; i++) {
+		err = wmk_shard_open(&options, &shards->shard[i].apps);
+		if (err < 0)
+			break;
+		shards->n++;
+		err = thread_start(&shards->shard[i].thread, shard_run, shards->shard[i].apps);
+		shards->shard[i].started = err == 0;
+	}
+	if (err < 0) {
+		wmk_shards_close(shards);
+		return err;
+	}
+	*out = shards;
+	return 0;
+}
+
+void wmk_shards_close(struct wmk_shards *shards)
+{
+	if (!shards)
+		return;
+	for (unsigned i = 0; i < shards->n; i++)
+		if (shards->shard[i].started)
+			wmk_shard_stop(shards->shard[i].apps);
+	/* all of them: they hand each other who comes */
+	for (unsigned i = 0; i < shards->n; i++)
+		if (shards->shard[i].started)
+			pthread_join(shards->shard[i].thread, NULL);
+	for (unsigned i = 0; i < shards->n; i++)
+		wmk_shard_close(shards->shard[i].apps);
+	wmk_accept_close(shards->gate);
+	free(shards);
+}
+
+int wmk_shards_take(void *data, unsigned shard, const struct wmk_app_conn *guest)
+{
+	const struct wmk_shards *shards = data;
+
+	return wmk_shard_take(shards->shard[shard].apps, guest);
+}
+
+int wmk_shards_listen(struct wmk_shards *shards, int listener, uid_t only)
+{
+	const struct wmk_accept_options options = { .size = sizeof(options),
+						  .listener = listener,
+						  .only = only,
+						  .n_shards = shards->n,
+						  .max_of_uid = shards->quotas->max_user_apps,
+						  .max = shards->quotas->max_apps,
+						  .take = wmk_shards_take,
+						  .data = shards };
+	int err = wmk_accept_open(&options, &shards->gate);
+
+	for (unsigned i = 0; i < shards->n && err == 0; i++)
+		err = wmk_shard_listen(shards->shard[i].apps, shards->gate, i);
+	return err;
+}
+
+/* ── the reaper ──────────────────────────────────────────────────────────────────────────────────────── */
+
+struct reaper_item {
+	struct reaper_item *next;
+	struct wmk_session *session;     /* a reference; NULL: */
+	char *path;                      /* a session's directory */
+	bool stale;                      /* its metadata is; else it is full */
+};
+
+struct wmk_reaper {
+	struct wmk_reaper_ops ops;
+	pthread_mutex_t lock;            /* of all below */
+	pthread_cond_t some;
+	struct reaper_item *told;               /* each session once, each directory once */
+	bool ending, started;
+	pthread_t thread;
+};
+
+static void told_free(struct reaper_item *told)
+{
+	if (told->session)
+		wmk_session_put(told->session);
+	free(told->path);
+	free(told);
+}
+
+static void reap(struct wmk_session *session)
+{
+	if (wmk_session_lock(session) < 0)
+		return;
+	wmk_session_reap(session);
+	wmk_session_unlock(session);
+}
+
+static void *reaper_run(void *data)
+{
+	struct wmk_reaper *reaper = data;
+
+	wmk_tracing_thread_begin();
+	pthread_mutex_lock(&reaper->lock);
+	while (!reaper->ending) {
+		struct reaper_item *told = reaper->told;
+
+		if (!told) {
+			pthread_cond_wait(&reaper->some, &reaper->lock);
+			continue;
+		}
+		reaper->told = told->next;
+		pthread_mutex_unlock(&reaper->lock);
+		if (told->session)
+			reap(told->session);
+		else if (told->stale && reaper->ops.stale)
+			reaper->ops.stale(reaper->ops.data, told->path);
+		else if (!told->stale && reaper->ops.full)
+			reaper->ops.full(reaper->ops.data, told->path);
+		wmk_error_clear();
+		told_free(told);
+		pthread_mutex_lock(&reaper->lock);
+	}
+	pthread_mutex_unlock(&reaper->lock);
+	wmk_tracing_thread_end();
+	return NULL;
+}
+
+int wmk_reaper_open(const struct wmk_reaper_ops *ops, struct wmk_reaper **out)
+{
+	struct wmk_reaper *reaper = calloc(1, sizeof(*reaper));
+
+	if (!reaper)
+		return wmk_error(-ENOMEM, "no memory for the reaper");
+	reaper->ops = *ops;
+	pthread_mutex_init(&reaper->lock, NULL);
+	pthread_cond_init(&reaper->some, NULL);
+	*out = reaper;
+	return 0;
+}
+
+static bool is_same(const struct reaper_item *told, const struct wmk_session *session, const char *path, bool stale)
+{
+	return session ? told->session == session
+		       : told->path && path && told->stale == stale && strcmp(told->path, path) == 0;
+}
+
+static void tell(struct wmk_reaper *reaper, struct wmk_session *session, const char *path, bool stale)
+{
+	struct reaper_item **at = &reaper->told, *told;
+
+	pthread_mutex_lock(&reaper->lock);
+	while (*at && !is_same(*at, session, path, stale))
+		at = &(*at)->next;
+	told = *at || reaper->ending ? NULL : calloc(1, sizeof(*told));
+	if (told && path && !(told->path = strdup(path))) {
+		free(told);
+		told = NULL;
+	}
+	/* Without memory: it is reaped with the next that ends, or when the session does. */
+	if (told) {
+		told->session = session;
+		told->stale = stale;
+		if (session)
+			wmk_session_hold(session);
+		*at = told;
+		pthread_cond_signal(&reaper->some);
+	}
+	pthread_mutex_unlock(&reaper->lock);
+}
+
+void wmk_reaper_notify(struct wmk_reaper *reaper, struct wmk_session *session)
+{
+	tell(reaper, session, NULL, false);
+}
+
+void wmk_reaper_notify_full(struct wmk_reaper *reaper, const char *path)
+{
+	tell(reaper, NULL, path, false);
+}
+
+void wmk_reaper_notify_stale(struct wmk_reaper *reaper, const char *path)
+{
+	tell(reaper, NULL, path, true);
+}
+
+int wmk_reaper_start(struct wmk_reaper *reaper)
+{
+	int err = thread_start(&reaper->thread, reaper_run, reaper);
+	reaper->started = err == 0;
+	return err;
+}
+
+void wmk_reaper_end(struct wmk_reaper *reaper)
+{
+	if (!reaper)
+		return;
+	pthread_mutex_lock(&reaper->lock);
+	reaper->ending = true;
+	pthread_cond_signal(&reaper->some);
+	pthread_mutex_unlock(&reaper->lock);
+	if (reaper->started)
+		pthread_join(reaper->thread, NULL);
+	reaper->started = false;
+	while (reaper->told) {           /* and nothing comes any more */
+		struct reaper_item *told = reaper->told;
+
+		reaper->told = told->next;
+		told_free(told);
+	}
+}
+
+void wmk_reaper_close(struct wmk_reaper *reaper)
+{
+	if (!reaper)
+		return;
+	wmk_reaper_end(reaper);
+	pthread_cond_destroy(&reaper->some);
+	pthread_mutex_destroy(&reaper->lock);
+	free(reaper);
+}

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_app_accept.c - programs come in: each connection reaches one shard, those of one process the same as long as one is
+ * there; other users' do not; a lack of descriptors is told as such.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "session/apps/app_accept.h"
+#include "wire/wire.h"
+
+#define SHARDS 3u
+#define LIMIT_S 30
+#define PROCESSES 12u
+#define TIMES 200u                   /* each of them connects */
+
+static struct {
+	pthread_mutex_t lock;
+	unsigned handed[SHARDS];         /* by others */
+	struct sockaddr_un address;
+	int listener;
+	struct wmk_accept *gate;
+	/* of many_processes: whose the process is while it has guests */
+	struct home {
+		pid_t pid;
+		unsigned n, shard;
+	} homes[PROCESSES];
+	unsigned n_homes, served, wrong;
+} scene = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static int take(void *data, unsigned shard, const struct wmk_app_conn *guest)
+{
+	(void)data;
+	if (shard >= SHARDS)
+		abort();
+	pthread_mutex_lock(&scene.lock);
+	scene.handed[shard]++;
+	pthread_mutex_unlock(&scene.lock);
+	close(guest->socket);
+	return 0;
+}
+
+static void gate_open_with(uid_t only, int (*taker)(void *data, unsigned shard, const struct wmk_app_conn *guest))
+{
+	const struct wmk_accept_options options = {
+		.size = sizeof(options), .listener = scene.listener, .only = only, .n_shards = SHARDS, .take = taker
+	};
+
+	memset(scene.handed, 0, sizeof(scene.handed));
+	assert_int_equal(wmk_accept_open(&options, &scene.gate), 0);
+	assert_int_equal(wmk_accept_fd(scene.gate), scene.listener);
+}
+
+static void gate_open(uid_t only)
+{
+	gate_open_with(only, take);
+}
+
+static void gate_close(void)
+{
+	wmk_accept_close(scene.gate);
+	scene.gate = NULL;
+}
+
+static int connected(void)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&scene.address, sizeof(scene.address)), 0);
+	return fd;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	scene.address.sun_family = AF_UNIX;
+	snprintf(scene.address.sun_path + 1, sizeof(scene.address.sun_path) - 1, "waymark-gate-%ld", (long)getpid());
+	scene.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return bind(scene.listener, (struct sockaddr *)&scene.address, sizeof(scene.address)) ||
+	       listen(scene.listener, 4096);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	return close(scene.listener);
+}
+
+/* Who accepts has it, if nobody does; then all go there; when they have left, the next one's it is. */
+static void one_process_one_shard(void **state)
+{
+	struct wmk_app_conn guest;
+	int clients[4];
+
+	(void)state;
+	gate_open((uid_t)-1);
+	assert_int_equal(wmk_accept_next(scene.gate, 0, &guest), 0);
+	for (unsigned round = 0; round < 2 * SHARDS; round++) {
+		const unsigned mine = round % SHARDS, other = (mine + 1) % SHARDS;
+
+		memset(scene.handed, 0, sizeof(scene.handed));
+		for (unsigned i = 0; i < 4; i++)
+			clients[i] = connected();
+		assert_int_equal(wmk_accept_next(scene.gate, mine, &guest), 1);
+		assert_int_equal(guest.cred.pid, getpid());
+		assert_int_equal(guest.cred.uid, getuid());
+		close(guest.socket);
+		/* the others' are handed over, and nobody is left */
+		assert_int_equal(wmk_accept_next(scene.gate, other, &guest), 0);
+		for (unsigned i = 0; i < SHARDS; i++)
+			assert_int_equal(scene.handed[i], i == mine ? 3 : 0);
+		for (unsigned i = 0; i < 4; i++) {
+			close(clients[i]);
+			wmk_accept_closed(scene.gate, getpid(), getuid());
+		}
+	}
+	gate_close();
+}
+
+/* ── several threads, many processes ─────────────────────────────────────────────────────────────────── */
+
+static void served(unsigned shard, const struct wmk_app_conn *guest, bool comes)
+{
+	struct home *home = scene.homes;
+
+	pthread_mutex_lock(&scene.lock);
+	while (home < scene.homes + scene.n_homes && home->pid != guest->cred.pid)
+		home++;
+	if (home == scene.homes + scene.n_homes) {
+		if (scene.n_homes == PROCESSES)
+			abort();
+		*home = (struct home){ .pid = guest->cred.pid };
+		scene.n_homes++;
+	}
+	if (comes) {
+		scene.wrong += home->n && home->shard != shard;
+		home->shard = shard;
+		home->n++;
+	} else {
+		home->n--;
+		scene.served++;
+	}
+	pthread_mutex_unlock(&scene.lock);
+}
+
+/* As in another shard's thread: it is there, and goes. */
+static void serve(unsigned shard, const struct wmk_app_conn *guest)
+{
+	served(shard, guest, true);
+	close(guest->socket);
+	sched_yield();
+	served(shard, guest, false);
+	wmk_accept_closed(scene.gate, guest->cred.pid, guest->cred.uid);
+}
+
+static int take_and_serve(void *data, unsigned shard, const struct wmk_app_conn *guest)
+{
+	(void)data;
+	serve(shard, guest);
+	return 0;
+}
+
+static bool all_served(void)
+{
+	pthread_mutex_lock(&scene.lock);
+	const bool all = scene.served == PROCESSES * TIMES;
+	pthread_mutex_unlock(&scene.lock);
+	return all;
+}
+
+static void *shard_run(void *data)
+{
+	const unsigned shard = (unsigned)(uintptr_t)data;
+	const uint64_t end = wmk_clock_monotonic() + LIMIT_S * UINT64_C(1000000000);
+	struct wmk_app_conn guest;
+
+	while (!all_served() && wmk_clock_monotonic() < end)
+		if (wmk_accept_next(scene.gate, shard, &guest) == 1)
+			serve(shard, &guest);
+	return NULL;
+}
+
+static void many_processes(void **state)
+{
+	pthread_t threads[SHARDS];
+	struct wmk_accept_stats stats;
+	pid_t pids[PROCESSES];
+	int status, failed = 0;
+
+	(void)state;
+	gate_open_with(geteuid(), take_and_serve);
+	for (unsigned i = 0; i < PROCESSES; i++)
+		if ((pids[i] = fork()) == 0) {
+			for (unsigned k = 0; k < TIMES; k++) {
+				int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+				if (connect(fd, (struct sockaddr *)&scene.address, sizeof(scene.address)) != 0)
+					_exit(1);
+				close(fd);
+			}
+			_exit(0);
+		}
+	for (uintptr_t i = 0; i < SHARDS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, shard_run, (void *)i), 0);
+	for (unsigned i = 0; i < PROCESSES; i++)
+		failed += waitpid(pids[i], &status, 0) != pids[i] || status != 0;
+	for (unsigned i = 0; i < SHARDS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(failed, 0);
+	assert_int_equal(scene.served, PROCESSES * TIMES);
+	assert_int_equal(scene.wrong, 0);
+	wmk_accept_stats(scene.gate, &stats);
+	assert_int_equal(stats.accepted, PROCESSES * TIMES);
+	assert_int_equal(stats.refused, 0);
+	gate_close();
+}
+
+/* Who accepts has them; when it has many more than another, it is told so. */
+static void many_are_ahead(void **state)
+{
+	unsigned mine = 0, status = 0;
+	struct wmk_app_conn guest;
+	pid_t pids[120];
+
+	(void)state;
+	gate_open((uid_t)-1);
+	for (unsigned i = 0; i < 120; i++) {
+		if ((pids[i] = fork()) == 0) {
+			connected();
+			_exit(0);
+		}
+		status |= waitpid(pids[i], &(int){ 0 }, 0) != pids[i];
+		/* (they do not leave) */
+		while (wmk_accept_next(scene.gate, 1, &guest) == 1) {
+			close(guest.socket);
+			mine++;
+		}
+		assert_int_equal(wmk_accept_is_ahead(scene.gate, 1), mine >= 16);
+		assert_false(wmk_accept_is_ahead(scene.gate, 0));
+	}
+	assert_int_equal(status, 0);
+	assert_int_equal(mine, 120);
+	for (unsigned i = 0; i < SHARDS; i++)
+		assert_int_equal(scene.handed[i], 0);
+	gate_close();
+}
+
+/*
+ * Of so many programs of the user, which connect one after the other: how many are let in. The others leave, as do the
+ * first `leave`.
+ */
+static unsigned let_in(uid_t uid, unsigned n, unsigned leave)
+{
+	struct wmk_app_conn guest;
+	unsigned in = 0;
+
+	for (unsigned k = 0; k < n; k++) {
+		pid_t pid = fork();
+		int ignored;
+
+		if (pid == 0) {
+			if (setuid(uid) != 0)
+				_exit(1);
+			connected();
+			_exit(0);
+		}
+		assert_int_equal(waitpid(pid, &ignored, 0), pid);
+		assert_int_equal(wmk_accept_next(scene.gate, k % SHARDS, &guest), 1);
+		assert_int_equal(guest.cred.uid, uid);
+		in += !guest.too_many;
+		close(guest.socket);
+		if (k < leave || guest.too_many)
+			wmk_accept_closed(scene.gate, guest.cred.pid, uid);
+	}
+	return in;
+}
+
+static void gate_open_limited(unsigned max_of_uid, unsigned max)
+{
+	const struct wmk_accept_options options = { .size = sizeof(options),
+						  .listener = scene.listener,
+						  .only = (uid_t)-1,
+						  .n_shards = SHARDS,
+						  .max_of_uid = max_of_uid,
+						  .max = max,
+						  .take = take };
+
+	assert_int_equal(wmk_accept_open(&options, &scene.gate), 0);
+}
+
+/* One quota for all shards; root and the user that the daemon runs as have none. */
+static void connections_of_one_user_are_limited(void **state)
+{
+	(void)state;
+	if (getuid() != 0)
+		skip();
+	gate_open_limited(3, 0);
+	assert_int_equal(let_in(65534, 5, 1), 4);
+	assert_int_equal(let_in(0, 5, 0), 5);
+	assert_int_equal(let_in(65533, 5, 0), 3);
+	gate_close();
+}
+
+/* Of 40 places, the last 10 are for users with fewer than 16 connections each. */
+static void last_quarter_is_for_users_with_few_connections(void **state)
+{
+	(void)state;
+	if (getuid() != 0)
+		skip();
+	_Static_assert(WMK_ACCEPT_RESERVED == 16, "the figures below");
+	gate_open_limited(1024, 40);
+	assert_int_equal(let_in(65534, 35, 0), 30);
+	assert_int_equal(let_in(65533, 20, 0), 16);
+	assert_int_equal(let_in(65534, 1, 0), 0);
+	assert_int_equal(let_in(0, 20, 0), 20);
+	gate_close();
+}
+
+/* ── who is not let in ───────────────────────────────────────────────────────────────────────────────── */
+
+static void others_are_refused_in_words(void **state)
+{
+	struct wmk_in in = { 0 };
+	struct wmk_accept_stats stats;
+	struct wmk_app_conn guest;
+	struct wmk_frame frame;
+	const void *body;
+	char text[200];
+	int fd, err = 0;
+
+	(void)state;
+	gate_open(geteuid() + 1);
+	int client = connected();
+	assert_int_equal(wmk_accept_next(scene.gate, 0, &guest), 0);
+	assert_int_equal(wmk_in_receive(&in, client), 1);
+	assert_int_equal(wmk_in_frame(&in, &frame, &body, &fd), 1);
+	assert_int_equal(frame.type, WMK_MSG_REFUSED);
+	assert_int_equal(wmk_error_msg_decode(body, frame.length, &err, text, sizeof(text)), 0);
+	assert_int_equal(err, EACCES);
+	assert_non_null(strstr(text, "own user"));
+	wmk_accept_stats(scene.gate, &stats);
+	assert_int_equal(stats.refused, 1);
+	wmk_in_free(&in);
+	close(client);
+	gate_close();
+}
+
+/*
+ * With no descriptor left, who connects is turned away by the one that is kept; without that one, it is said.
+ * Afterwards all is as before.
+ */
+static void without_descriptors(void **state)
+{
+	struct rlimit before, none;
+	struct wmk_accept_stats stats;
+	struct wmk_app_conn guest;
+	char c;
+	int fds[10];
+
+	(void)state;
+	gate_open((uid_t)-1);
+	for (unsigned i = 0; i < 10; i++)
+		fds[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(connect(fds[i], (struct sockaddr *)&scene.address, sizeof(scene.address)), 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 3;               /* the spare one's number is higher: nothing can be opened at all */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	const int ret = wmk_accept_next(scene.gate, 0, &guest);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(ret, -EMFILE);
+	wmk_accept_stats(scene.gate, &stats);
+	assert_int_equal(stats.accepted, 0);
+	for (unsigned i = 5; i < 10; i++)
+		assert_int_equal(connect(fds[i], (struct sockaddr *)&scene.address, sizeof(scene.address)), 0);
+	while (wmk_accept_next(scene.gate, 0, &guest) == 1)
+		close(guest.socket);
+	for (unsigned i = 0; i < 10; i++) {
+		assert_int_equal(recv(fds[i], &c, 1, 0), 0);
+		close(fds[i]);
+	}
+	wmk_accept_stats(scene.gate, &stats);
+	assert_int_equal(stats.accepted, 10);
+	gate_close();
+}
+
+/* The spare one's number is below the limit: with it everybody is turned away, and nobody is told of for ever. */
+static void turned_away(void **state)
+{
+	struct rlimit before, few;
+	struct wmk_accept_stats stats;
+	struct wmk_app_conn guest;
+	int fds[5], last;
+	char c;
+
+	(void)state;
+	gate_open((uid_t)-1);
+	for (unsigned i = 0; i < 5; i++)
+		fds[i] = connected();
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	last = dup(0);                   /* the lowest that is free: all below it are open */
+	few.rlim_cur = (rlim_t)last;
+	close(last);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	const int ret = wmk_accept_next(scene.gate, 0, &guest);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(ret, 0);
+	for (unsigned i = 0; i < 5; i++) {
+		assert_int_equal(recv(fds[i], &c, 1, 0), 0);
+		close(fds[i]);
+	}
+	wmk_accept_stats(scene.gate, &stats);
+	assert_int_equal(stats.accepted, 0);
+	assert_int_equal(stats.turned_away, 5);
+	gate_close();
+}
+
+/* Nothing is lost between closing and opening: who waits is served by the next. */
+static void those_who_wait_are_served_by_the_next(void **state)
+{
+	struct wmk_app_conn guest;
+
+	(void)state;
+	gate_open((uid_t)-1);
+	gate_close();
+	int fd = connected();
+	gate_open((uid_t)-1);
+	assert_int_equal(wmk_accept_next(scene.gate, 1, &guest), 1);
+	close(guest.socket);
+	gate_close();
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_process_one_shard),
+		cmocka_unit_test(many_processes),
+		cmocka_unit_test(many_are_ahead),
+		cmocka_unit_test(connections_of_one_user_are_limited),
+		cmocka_unit_test(last_quarter_is_for_users_with_few_connections),
+		cmocka_unit_test(others_are_refused_in_words),
+		cmocka_unit_test(without_descriptors),
+		cmocka_unit_test(turned_away),
+		cmocka_unit_test(those_who_wait_are_served_by_the_next),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_command.c - the commands over a real core: who may what, defaults, warnings, refusals, and an application that does as it is told. What
+ * is recorded goes to a list in memory instead of a consumer.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "program.h"
+#include "sessiond/command.h"
+#include "session/session_model.h"
+#include "sessiond/shards.h"
+#include "wire/ctl.h"
+
+/* ── an outlet ───────────────────────────────────────────────────────────────────────────────────────── */
+
+static struct {
+	int traces, rings, flushes, clears, replaced, refuse;
+	uint64_t lost;
+} outlet;
+
+static int trace_open(void *data, const struct wmk_trace_info *info, void **trace)
+{
+	(void)data;
+	(void)info;
+	if (outlet.refuse)
+		return wmk_error(outlet.refuse, "the test wants no trace");
+	__atomic_fetch_add(&outlet.traces, 1, __ATOMIC_RELAXED);
+	*trace = &outlet;
+	return 0;
+}
+
+static int metadata(void *trace, const char *text, size_t len)
+{
+	(void)trace;
+	(void)text;
+	(void)len;
+	return 0;
+}
+
+static int metadata_replace(void *trace, const char *text, size_t len, bool wait)
+{
+	(void)wait;
+	(void)trace;
+	outlet.replaced += len > 100 && strstr(text, "shop:sold") && strstr(text, "shop:stocked");
+	return 0;
+}
+
+static int rings_open(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings)
+{
+	(void)trace;
+	(void)info;
+	(void)set;
+	__atomic_fetch_add(&outlet.rings, 1, __ATOMIC_RELAXED);
+	*rings = &outlet;
+	return 0;
+}
+
+static int rings_flush(void *rings, bool wait) { (void)rings; (void)wait; outlet.flushes++; return 0; }
+static int rings_stop(void *rings, bool wait) { (void)rings; (void)wait; return 0; }
+static int rings_clear(void *rings, bool wait) { (void)rings; (void)wait; outlet.clears++; return 0; }
+static int rings_counts(void *rings, struct wmk_counts *counts)
+{
+	(void)rings;
+	counts->lost = counts->lost_full = outlet.lost;
+	return 0;
+}
+static void rings_poke(void *rings) { (void)rings; }
+static void rings_close(void *rings) { (void)rings; __atomic_fetch_sub(&outlet.rings, 1, __ATOMIC_RELAXED); }
+static void trace_close(void *trace) { (void)trace; __atomic_fetch_sub(&outlet.traces, 1, __ATOMIC_RELAXED); }
+
+static const struct wmk_consumer_port_ops ops = {
+	.trace_open = trace_open, .metadata = metadata, .metadata_replace = metadata_replace, .rings_open = rings_open, .rings_flush = rings_flush, .rings_stop = rings_stop,
+	.rings_clear = rings_clear, .rings_counts = rings_counts, .rings_poke = rings_poke, .rings_close = rings_close,
+	.trace_close = trace_close,
+};
+
+/* ── a daemon without doors ──────────────────────────────────────────────────────────────────────────── */
+
+static struct {
+	char home[64];
+	struct wmk_tracing *tracing;
+	struct wmk_shards *shards;
+	struct wmk_commands commands;
+	struct wmk_peer peer;
+	struct wmk_arena arena;
+	int changes, ends, shutdowns;
+	int err;                         /* of the latest request: 0, or a positive errno and words */
+	char words[1024];
+} scene;
+
+static int changed(void *data, struct wmk_session *session, bool gone)
+{
+	(void)data;
+	(void)session;
+	*(gone ? &scene.ends : &scene.changes) += 1;
+	return 0;
+}
+
+static void shut_down(void *data)
+{
+	(void)data;
+	scene.shutdowns++;
+}
+
+static int scene_make(unsigned max_sessions)
+{
+	struct wmk_clocks clocks = { .preferred = WMK_CLOCK_MONOTONIC };
+	const struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &ops, .clocks = &clocks, .max_sessions = max_sessions };
+
+	memset(&scene, 0, sizeof(scene));
+	memset(&outlet, 0, sizeof(outlet));
+	strcpy(scene.home, "/tmp/waymark-command-XXXXXX");
+	assert_non_null(mkdtemp(scene.home));
+	wmk_tracing_thread_begin();
+	assert_int_equal(wmk_clock_measure(WMK_CLOCK_MONOTONIC, &clocks.of[WMK_CLOCK_MONOTONIC]), 0);
+	assert_int_equal(wmk_tracing_open(&options, &scene.tracing), 0);
+	assert_int_equal(wmk_shards_open(scene.tracing, 2, &scene.shards), 0);
+	scene.commands = (struct wmk_commands){
+		.tracing = scene.tracing, .daemon = geteuid(), .version = "0.test", .rundir = "/nowhere", .started = 1,
+		.changed = changed, .shutdown = shut_down,
+	};
+	scene.peer = (struct wmk_peer){ .pid = getpid(), .uid = geteuid(), .gid = getegid() };
+	return 0;
+}
+
+static int scene_open(void **state)
+{
+	(void)state;
+	return scene_make(4);
+}
+
+/* The limit that an administrator sets is above that of the daemon. */
+static int scene_open_large(void **state)
+{
+	(void)state;
+	return scene_make(2 * WMK_CTL_SESSIONS_MAX);
+}
+
+static int scene_close(void **state)
+{
+	(void)state;
+	wmk_shards_close(scene.shards);
+	wmk_tracing_close(scene.tracing);
+	wmk_tracing_thread_end();
+	wmk_arena_free(&scene.arena);
+	assert_int_equal(outlet.traces, 0);
+	assert_int_equal(outlet.rings, 0);
+	return rmdir(scene.home);
+}
+
+/* The bodies of the frames that an answer came in, put together: to free. *frame: the last one. */
+static uint8_t *joined(const struct wmk_out *out, struct wmk_frame *frame, size_t *len)
+{
+	uint8_t *body = malloc(out->len);
+
+	assert_true(body && out->len >= sizeof(*frame));
+	*len = 0;
+	for (size_t at = 0; at < out->len; at += sizeof(*frame) + frame->length) {
+		assert_true(out->len - at >= sizeof(*frame));
+		memcpy(frame, out->buf + at, sizeof(*frame));
+		assert_true(frame->length <= out->len - at - sizeof(*frame));
+		assert_int_equal(frame->request, 77);
+		assert_int_equal(frame->type == WMK_OBJECT_PART, at + sizeof(*frame) + frame->length < out->len);
+		memcpy(body + *len, out->buf + at + sizeof(*frame), frame->length);
+		*len += frame->length;
+	}
+	return body;
+}
+
+/* Send a request; its reply, or NULL and scene.err. */
+static const void *ask(uint16_t type, const void *object)
+{
+	const struct wmk_ctl_command *command = wmk_ctl_command_find(type);
+	struct wmk_out in = { 0 }, out = { 0 };
+	struct wmk_frame frame;
+	size_t len;
+
+	uint8_t *bytes;
+	const long encoded = wmk_object_encode(command->request, object, &bytes);
+	assert_true(encoded > 0);
+	assert_int_equal(wmk_out_frame(&in, (enum wmk_msg)type, 77, bytes, (size_t)encoded, -1), 0);     /* a request is one frame */
+	free(bytes);
+	memcpy(&frame, in.buf, sizeof(frame));
+	wmk_commands_run(&scene.commands, &scene.peer, &frame, in.buf + sizeof(frame), &out);
+	wmk_out_free(&in);
+	uint8_t *body = joined(&out, &frame, &len);
+	void *reply = NULL;
+	scene.err = 0;
+	scene.words[0] = '\0';
+	if (frame.type == WMK_CTL_ERROR) {
+		assert_int_equal(wmk_error_msg_decode(body, len, &scene.err, scene.words, sizeof(scene.words)), 0);
+	} else {
+		assert_int_equal(frame.type, WMK_CTL_REPLY);
+		reply = wmk_arena_alloc(&scene.arena, command->reply->size);
+		assert_int_equal(wmk_object_decode(command->reply, body, len, reply, &scene.arena), 0);
+	}
+	free(body);
+	wmk_out_free(&out);
+	return reply;
+}
+
+static void refused(uint16_t type, const void *object, int err, const char *words)
+{
+	assert_null(ask(type, object));
+	if (scene.err != err || !strstr(scene.words, words))
+		fail_msg("error %d, not %d; '%s' should be in: %s", scene.err, err, words, scene.words);
+}
+
+static const struct wmk_ctl_outcome *done(uint16_t type, const void *object)
+{
+	const struct wmk_ctl_outcome *outcome = ask(type, object);
+
+	if (!outcome)
+		fail_msg("error %d: %s", scene.err, scene.words);
+	return outcome;
+}
+
+static const struct wmk_ctl_session *session_in(const struct wmk_ctl_outcome *outcome, unsigned i)
+{
+	assert_true(i < outcome->sessions.n);
+	return (const struct wmk_ctl_session *)outcome->sessions.items + i;
+}
+
+static bool warned(const struct wmk_ctl_outcome *outcome, const char *words)
+{
+	for (uint32_t i = 0; i < outcome->warnings.n; i++)
+		if (strstr(((const char *const *)outcome->warnings.items)[i], words))
+			return true;
+	return false;
+}
+
+static const struct wmk_ctl_outcome *create(const char *name)
+{
+	return done(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = name, .home = scene.home });
+}
+
+static const struct wmk_ctl_outcome *which(uint16_t type, const char *name)
+{
+	return done(type, &(struct wmk_ctl_session_name){ name });
+}
+
+static const struct wmk_ctl_outcome *enable(const char *session, const char *channel, const char *pattern)
+{
+	struct wmk_ctl_rule rule = { .pattern = pattern };
+
+	return done(WMK_CTL_ENABLE_EVENT,
+		    &(struct wmk_ctl_enable_event){ .session = session, .channel = channel, .rules = { &rule, 1 } });
+}
+
+/* ── tests ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void what_is_not_known_is_told(void **state)
+{
+	const struct wmk_frame frame = { .type = 0x7777, .length = 0, .request = 3 };
+	struct wmk_frame reply;
+	struct wmk_out out = { 0 };
+	int err;
+
+	(void)state;
+	wmk_commands_run(&scene.commands, &scene.peer, &frame, "", &out);
+	memcpy(&reply, out.buf, sizeof(reply));
+	assert_int_equal(reply.type, WMK_CTL_ERROR);
+	assert_int_equal(reply.request, 3);
+	assert_int_equal(wmk_error_msg_decode(out.buf + sizeof(reply), reply.length, &err, scene.words, sizeof(scene.words)), 0);
+	assert_int_equal(err, ENOSYS);
+	wmk_out_free(&out);
+	const struct wmk_ctl_version_reply *version = ask(WMK_CTL_VERSION, &(struct wmk_ctl_nothing){ 0 });
+	assert_string_equal(version->version, "0.test");
+	assert_int_equal(version->pid, getpid());
+}
+
+static void names_and_places(void **state)
+{
+	char place[128];
+
+	(void)state;
+	const struct wmk_ctl_session *is = session_in(create("one"), 0);
+	snprintf(place, sizeof(place), "%s/waymark-traces/one-20", scene.home);
+	assert_memory_equal(is->path, place, strlen(place));
+	assert_false(is->active);
+	is = session_in(create(""), 0);
+	assert_memory_equal(is->name, "auto-20", 7);
+	snprintf(place, sizeof(place), "%s/waymark-traces/%s", scene.home, is->name);
+	assert_string_equal(is->path, place);
+	is = session_in(create(""), 0);  /* the same second, most often */
+	assert_memory_equal(is->name, "auto-20", 7);
+	assert_int_equal(scene.changes, 3);
+
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "one", .home = scene.home }, EEXIST, "already");
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "a/b", .home = scene.home }, EINVAL, "holds no '/'");
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "..", .home = scene.home }, EINVAL, "..");
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "two" }, EINVAL, "home");
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "two", .path = "relative" }, EINVAL, "absolute");
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "two", .path = "/tmp" }, ENOTEMPTY, "not empty");
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "two", .path = "/dev/null" }, ENOTDIR, "not a directory");
+	snprintf(place, sizeof(place), "%s///", scene.home);
+	is = session_in(done(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "two", .path = place }), 0);
+	assert_string_equal(is->path, scene.home);
+	snprintf(place, sizeof(place), "%s/.//.", scene.home);   /* the same, typed otherwise */
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "three", .path = place }, EBUSY, "session 'two'");
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "five", .home = scene.home }, E2BIG, "limit");
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "one", .home = scene.home }, EEXIST, "already");     /* room could be made */
+	refused(WMK_CTL_START, &(struct wmk_ctl_session_name){ "tow" }, ENOENT, "two");
+	refused(WMK_CTL_START, &(struct wmk_ctl_session_name){ "two" }, ENODATA, "enable an event first");
+	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 4);
+	assert_int_equal(scene.ends, 4);
+	refused(WMK_CTL_START, &(struct wmk_ctl_session_name){ "two" }, ENOENT, "create one");
+}
+
+static void channels(void **state)
+{
+	struct wmk_ctl_enable_channel big = { .session = "s", .channel = { .name = "big", .subbuf_size = 5000, .n_subbufs = 3 } };
+	struct wmk_ctl_enable_channel narrow = { .session = "s", .channel = { .name = "p", .domain = { .kind = WMK_DOMAIN_PID } } };
+	const struct wmk_ctl_outcome *outcome;
+
+	(void)state;
+	create("s");
+	outcome = done(WMK_CTL_ENABLE_CHANNEL, &big);
+	assert_true(warned(outcome, "rounded up to 8192"));
+	assert_true(warned(outcome, "from 3 to 4"));
+	const struct wmk_ctl_channel *channel = session_in(outcome, 0)->channels.items;
+	assert_int_equal(channel->subbuf_size, 8192);
+	done(WMK_CTL_DISABLE_CHANNEL, &(struct wmk_ctl_disable_channel){ .session = "s", .channel = "big" });
+	big.channel.subbuf_size = big.channel.n_subbufs = 0;
+	outcome = done(WMK_CTL_ENABLE_CHANNEL, &big);
+	channel = session_in(outcome, 0)->channels.items;
+	assert_true(channel->enabled);
+	big.channel.mode = WMK_MODE_OVERWRITE;
+	refused(WMK_CTL_ENABLE_CHANNEL, &big, EEXIST, "its mode cannot be changed");
+
+	refused(WMK_CTL_ENABLE_CHANNEL, &narrow, ESRCH, "no process 0");
+	narrow.channel.domain.pid = (uint64_t)getpid();
+	outcome = done(WMK_CTL_ENABLE_CHANNEL, &narrow);
+	channel = (const struct wmk_ctl_channel *)session_in(outcome, 0)->channels.items + 1;
+	assert_true(channel->domain.start_time > 0);
+
+	outcome = enable("s", "", "a:*");        /* the only channel of its domain */
+	assert_int_equal(session_in(outcome, 0)->channels.n, 2);
+	assert_true(warned(outcome, "no event that was seen so far matches 'a:*'"));
+	refused(WMK_CTL_ENABLE_EVENT, &(struct wmk_ctl_enable_event){ .session = "s", .channel = "none",
+		.rules = { &(struct wmk_ctl_rule){ .pattern = "x" }, 1 } }, ENOENT, "none");
+	refused(WMK_CTL_ENABLE_EVENT, &(struct wmk_ctl_enable_event){ .session = "s",
+		.rules = { &(struct wmk_ctl_rule){ .pattern = "a[" }, 1 } }, EINVAL, "[");
+	refused(WMK_CTL_ENABLE_EVENT, &(struct wmk_ctl_enable_event){ .session = "s" }, EINVAL, "names no event");
+	const char *context = "vpdi";
+	refused(WMK_CTL_ADD_CONTEXT, &(struct wmk_ctl_add_context){ .session = "s", .channel = "big", .contexts = { &context, 1 } }, EINVAL,
+		"vpid");
+	context = "vtid";
+	done(WMK_CTL_ADD_CONTEXT, &(struct wmk_ctl_add_context){ .session = "s", .channel = "big", .contexts = { &context, 1 } });
+	const char *pattern = "a:b";
+	refused(WMK_CTL_DISABLE_EVENT, &(struct wmk_ctl_disable_event){ .session = "s", .channel = "big", .patterns = { &pattern, 1 } }, ENOENT,
+		"a:*");
+	done(WMK_CTL_DISABLE_EVENT, &(struct wmk_ctl_disable_event){ .session = "s", .channel = "big" });
+}
+
+static void an_application_is_told(void **state)
+{
+	struct program app;
+
+	(void)state;
+	program_open(&app, scene.shards);
+	create("s");
+	const struct wmk_ctl_outcome *outcome = enable("s", "", "shop:slod");
+	assert_true(warned(outcome, "near: shop:sold"));
+	outcome = enable("s", "", "shop:*");
+	assert_int_equal(outcome->warnings.n, 0);
+	assert_string_equal(((const struct wmk_ctl_channel *)session_in(outcome, 0)->channels.items)->name, "channel0");
+	outcome = which(WMK_CTL_START, "s");
+	assert_true(session_in(outcome, 0)->active);
+	assert_int_equal(outcome->unanswered.n, 0);
+	assert_int_equal(program_enabled(&app), 2);
+	refused(WMK_CTL_START, &(struct wmk_ctl_session_name){ "s" }, EALREADY, "active already");
+	which(WMK_CTL_CLEAR, "s");
+	assert_true(outlet.clears > 0);
+	done(WMK_CTL_REGENERATE, &(struct wmk_ctl_regenerate){ .session = "s", .what = WMK_REGENERATE_METADATA });
+	assert_int_equal(outlet.replaced, 1);
+	done(WMK_CTL_REGENERATE, &(struct wmk_ctl_regenerate){ .session = "s", .what = WMK_REGENERATE_STATEDUMP });
+
+	const struct wmk_ctl_apps *apps = ask(WMK_CTL_LIST_APPS, &(struct wmk_ctl_list_apps){ .events = true, .pattern = "shop:s*" });
+	const struct wmk_ctl_app *is = apps->apps.items;
+	assert_int_equal(apps->apps.n, 1);
+	assert_string_equal(is->name, "shopkeeper");
+	assert_int_equal(is->events.n, 2);
+	assert_true(((const struct wmk_ctl_event *)is->events.items)->enabled);
+
+	/* A daemon that does not trace the kernel. */
+	refused(WMK_CTL_LIST_KERNEL, &(struct wmk_ctl_list_kernel){ .lacks = true }, ENOTSUP, "the kernel is not traced here");
+
+	/* Everything of other processes, which is none of it. */
+	uint64_t other = 1;
+	done(WMK_CTL_TRACK, &(struct wmk_ctl_track){ .session = "s", .kind = WMK_TRACK_PID, .ids = { &other, 1 } });
+	assert_int_equal(program_disabled(&app), 2);
+	done(WMK_CTL_TRACK, &(struct wmk_ctl_track){ .session = "s", .kind = WMK_TRACK_PID, .all = true });
+	assert_int_equal(program_enabled(&app), 4);
+	done(WMK_CTL_UNTRACK, &(struct wmk_ctl_track){ .session = "s", .kind = WMK_TRACK_PID, .all = true });
+
+	outlet.lost = 5;
+	outcome = which(WMK_CTL_STOP, "");
+	assert_true(session_in(outcome, 0)->counts.lost > 0);
+	assert_true(outlet.flushes > 0);
+	refused(WMK_CTL_STOP, &(struct wmk_ctl_session_name){ "s" }, EALREADY, "not active");
+	assert_int_equal(which(WMK_CTL_STOP, "")->sessions.n, 0);
+	outcome = which(WMK_CTL_DESTROY, "s");
+	assert_int_equal(outcome->sessions.n, 1);
+	assert_true(session_in(outcome, 0)->counts.lost > 0);
+	program_close(&app);
+}
+
+static void what_cannot_be_recorded_is_told(void **state)
+{
+	struct program app;
+
+	(void)state;
+	program_open(&app, scene.shards);
+	create("s");
+	enable("s", "", "shop:*");
+	outlet.refuse = -EACCES;
+	if (scene.commands.daemon != 0)  /* whose programs will record is known: it does not start at all */
+		refused(WMK_CTL_START, &(struct wmk_ctl_session_name){ "s" }, EACCES, "the test wants no trace");
+	else
+		assert_true(warned(which(WMK_CTL_START, "s"), "the test wants no trace"));
+	outlet.refuse = 0;
+	if (scene.commands.daemon == 0)
+		which(WMK_CTL_STOP, "s");
+	assert_int_equal(which(WMK_CTL_START, "s")->warnings.n, 0);
+	assert_int_equal(program_enabled(&app), 2);
+	which(WMK_CTL_DESTROY, "s");
+	program_close(&app);
+}
+
+/* Root's daemon: members have sessions of their own, and see no others. */
+static void who_may_what(void **state)
+{
+	const struct wmk_ctl_list_sessions all = { "" };
+	const struct wmk_ctl_sessions *sessions;
+
+	(void)state;
+	scene.commands.daemon = 0;
+	scene.peer = (struct wmk_peer){ .pid = 1, .uid = 0 };
+	done(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "roots", .path = "/tmp/waymark-command-none/a" });
+	if (geteuid() != 0)              /* the rights of others cannot be tried */
+		skip();
+	scene.peer = (struct wmk_peer){ .pid = 1, .uid = 1000, .gid = 1000, .member = true };
+	const struct wmk_ctl_session *is =
+		session_in(done(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "mine", .path = "/tmp/waymark-command-none/b" }), 0);
+	assert_int_equal(is->uid, 1000);
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "x", .path = "/root/x" }, EACCES, "cannot use /root/x");
+	sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
+	assert_int_equal(sessions->sessions.n, 1);
+	refused(WMK_CTL_LIST_SESSIONS, &(struct wmk_ctl_list_sessions){ "roots" }, ENOENT, "no session 'roots'");
+	assert_null(strstr(scene.words, "one of these"));
+	refused(WMK_CTL_DESTROY, &(struct wmk_ctl_session_name){ "roots" }, ENOENT, "roots");
+	refused(WMK_CTL_SHUTDOWN, &(struct wmk_ctl_nothing){ 0 }, EACCES, "only root");
+	scene.peer.uid = 1001;
+	refused(WMK_CTL_DESTROY, &(struct wmk_ctl_session_name){ "mine" }, ENOENT, "mine");
+	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 0);
+	scene.peer = (struct wmk_peer){ .pid = 1, .uid = 1000 };         /* a member no more */
+	refused(WMK_CTL_DESTROY, &(struct wmk_ctl_session_name){ "mine" }, ENOENT, "mine");
+	scene.peer = (struct wmk_peer){ .pid = 1, .uid = 0 };
+	sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
+	assert_int_equal(sessions->sessions.n, 2);
+	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 1);     /* his own; not those of others */
+	assert_non_null(ask(WMK_CTL_SHUTDOWN, &(struct wmk_ctl_nothing){ 0 }));
+	assert_int_equal(scene.shutdowns, 1);
+	sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
+	assert_int_equal(sessions->sessions.n, 0);
+}
+
+/* ── more than an answer has room for ────────────────────────────────────────────────────────────────── */
+
+#define MANY 500u
+#define HEAVY 20u                        /* in one request, which has a megabyte */
+#define LONG 500u
+
+/* `n` rules of that session, numbered from `first`, each with so many long exclusions. The outcome, or NULL. */
+static const struct wmk_ctl_outcome *enable_many(const char *session, unsigned first, unsigned n, unsigned n_exclusions)
+{
+	static char patterns[MANY][16];
+	struct wmk_ctl_rule rules[MANY];
+	const char *exclusions[64];
+	char exclusion[LONG + 1];
+
+	memset(exclusion, 'x', LONG);
+	exclusion[LONG] = '\0';
+	for (unsigned i = 0; i < 64; i++)
+		exclusions[i] = exclusion;
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(patterns[i], sizeof(patterns[i]), "no:%u", first + i);
+		rules[i] = (struct wmk_ctl_rule){ .pattern = patterns[i], .exclusions = { exclusions, n_exclusions } };
+	}
+	wmk_arena_free(&scene.arena);
+	return ask(WMK_CTL_ENABLE_EVENT, &(struct wmk_ctl_enable_event){ .session = session, .rules = { rules, n } });
+}
+
+static void many_warnings(void **state)
+{
+	(void)state;
+	create("s");
+	const struct wmk_ctl_outcome *outcome = enable_many("s", 0, MANY, 0);
+
+	assert_non_null(outcome);
+	assert_int_equal(outcome->warnings.n, WMK_CTL_WARNINGS_MAX);
+	assert_true(warned(outcome, "matches 'no:254'"));
+	assert_false(warned(outcome, "matches 'no:255'"));
+	assert_string_equal(((const char *const *)outcome->warnings.items)[WMK_CTL_WARNINGS_MAX - 1], "245 more warnings are not shown");
+	which(WMK_CTL_DESTROY, "s");
+}
+
+static void many_sessions(void **state)
+{
+	const struct wmk_ctl_list_sessions all = { "" };
+	char name[16];
+
+	(void)state;
+	for (unsigned i = 0; i < WMK_CTL_SESSIONS_MAX; i++) {
+		snprintf(name, sizeof(name), "s%u", i);
+		create(name);
+	}
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "more", .home = scene.home }, E2BIG, "1024 sessions of all users, and 1024 are the limit");
+	const struct wmk_ctl_sessions *sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
+	assert_non_null(sessions);
+	assert_int_equal(sessions->sessions.n, WMK_CTL_SESSIONS_MAX);
+	which(WMK_CTL_DESTROY, "s7");
+	create("more");                  /* there is room again */
+	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, WMK_CTL_SESSIONS_MAX);
+	assert_int_equal(scene.tracing->n_sessions, 0);
+	assert_null(scene.tracing->owners);
+}
+
+/* Whatever the rules of a user are, his sessions are listed, one by one and all. */
+static void many_rules(void **state)
+{
+	const struct wmk_ctl_list_sessions all = { "" };
+	unsigned n = 0;
+
+	(void)state;
+	create("s");
+	create("t");
+	while (n < 50 * HEAVY && enable_many("s", n, HEAVY, 64))
+		n += HEAVY;
+	assert_int_equal(scene.err, E2BIG);
+	assert_non_null(strstr(scene.words, "4 MB at most"));
+	wmk_arena_free(&scene.arena);
+	const struct wmk_ctl_sessions *sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
+	assert_non_null(sessions);
+	const struct wmk_ctl_session *is = sessions->sessions.items;
+	is += strcmp(is->name, "s") != 0;
+	const struct wmk_ctl_channel *channel = is->channels.items;
+	assert_in_range(channel->rules.n, n, n + HEAVY - 1);     /* of those that were refused some are there */
+	/* all of a user's sessions together, until one ends */
+	assert_null(enable_many("t", 0, HEAVY, 64));
+	assert_non_null(strstr(scene.words, "fewer sessions"));
+	which(WMK_CTL_DESTROY, "s");
+	assert_non_null(enable_many("t", 0, HEAVY, 64));
+	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 1);
+	assert_null(scene.tracing->owners);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(what_is_not_known_is_told, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(names_and_places, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(channels, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(an_application_is_told, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(what_cannot_be_recorded_is_told, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(who_may_what, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(many_warnings, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(many_sessions, scene_open_large, scene_close),
+		cmocka_unit_test_setup_teardown(many_rules, scene_open, scene_close),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

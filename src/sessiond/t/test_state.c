@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_state.c - what one daemon writes down, the next goes on with: sessions, channels, rules, rings, ids; and whatever stands in the files,
+ * nothing but sessions comes of it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "program.h"
+#include "state_rig.h"
+#include "session/session_model.h"
+#include "session/recovery/state_file.h"
+#include "wire/ctl.h"
+
+static void the_next_daemon_goes_on(void **state)
+{
+	struct wmk_arena arena = { 0 };
+	struct wmk_ctl_session is;
+	struct program program;
+	uint32_t ids[2];
+
+	(void)state;
+	daemon_open(held);
+	assert_int_equal(scene.restored, 0);
+	wmk_session_put(session_make("busy"));
+	program_open(&program, scene.shards);
+	assert_int_equal(program_enabled(&program), 2);
+	memcpy(ids, program.ids, sizeof(ids));
+	assert_int_not_equal(ids[0], ids[1]);
+	program_close(&program);
+	unsigned rings = outlet.n;
+	const unsigned declared = events_in(outlet.text);
+
+	assert_true(declared > 0);
+
+	for (int round = 0; round < 3; round++) {
+		daemon_close();
+		outlet.reopened = 0;
+		daemon_open(held);
+		assert_int_equal(scene.restored, 1);
+		assert_int_equal(outlet.reopened, rings);
+		program_open(&program, scene.shards);
+		assert_int_equal(program_enabled(&program), 2);
+		assert_memory_equal(program.ids, ids, sizeof(ids));
+		program_close(&program);
+		assert_int_equal(outlet.n, rings);               /* no new ones */
+		assert_int_equal(events_in(outlet.text), declared);       /* and nothing declared twice */
+		assert_int_equal(outlet.fewer, 0);       /* nor unexplained for a moment: who is killed then would leave it so */
+	}
+	struct wmk_session *session = wmk_session_get(scene.tracing, getuid(), "busy");
+	assert_non_null(session);
+	assert_int_equal(wmk_session_lock(session), 0);
+	assert_int_equal(wmk_session_describe(session, &is, &arena), 0);
+	assert_true(is.active && is.started && is.trackers.pid);
+	assert_int_equal(is.channels.n, 1);
+	const struct wmk_ctl_channel *channel = is.channels.items;
+	assert_string_equal(channel->name, "goods");
+	assert_int_equal(channel->subbuf_size, 8192);
+	assert_string_equal(*(const char *const *)channel->contexts.items, "vtid");
+	const struct wmk_ctl_rule *rule = channel->rules.items;
+	assert_string_equal(rule->pattern, "shop:*");
+	assert_int_equal(rule->level_op, WMK_LEVEL_AT_LEAST);
+	wmk_session_destroy(session);
+	wmk_session_unlock(session);
+	wmk_session_finish(session, NULL, NULL);
+	assert_int_equal(wmk_state_changed(scene.state, session, true), 0);
+	wmk_session_put(session);
+	wmk_arena_free(&arena);
+	assert_int_equal(files(), 0);
+	assert_int_equal(scene.said, 0);
+	daemon_close();
+	daemon_open(held);
+	assert_int_equal(scene.restored, 0);
+	daemon_close();
+}
+
+/* Metadata that is shorter than what was written is replaced as a whole, after a restart and whenever it is found so. */
+static void metadata_that_is_too_short_is_replaced(void **state)
+{
+	struct program program;
+
+	(void)state;
+	daemon_open(held);
+	wmk_session_put(session_make("late"));
+	program_open(&program, scene.shards);
+	assert_int_equal(program_enabled(&program), 2);
+	program_close(&program);
+	daemon_close();
+	const unsigned declared = events_in(outlet.text);
+
+	assert_true(declared > 0);
+	outlet.text[0] = '\0';           /* killed before it came there */
+	daemon_open(held);
+	assert_int_equal(scene.restored, 1);
+	assert_int_equal(events_in(outlet.text), declared);
+	struct wmk_session *session = wmk_session_get(scene.tracing, getuid(), "late");
+	assert_non_null(session);
+	outlet.text[0] = '\0';
+	assert_int_equal(wmk_session_lock(session), 0);
+	wmk_session_metadata_stale(session);
+	wmk_session_unlock(session);
+	assert_int_equal(events_in(outlet.text), declared);
+	wmk_session_put(session);
+	daemon_close();
+}
+
+static off_t size_of_ids(void)
+{
+	char path[128];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/state/1.ids", scene.dir);
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_size;
+}
+
+/* Where the state cannot be written anew it is right as it stands, and so is the session. */
+static void no_room_for_the_state(void **state)
+{
+	char path[128];
+
+	(void)state;
+	daemon_open(held);
+	wmk_session_put(session_make("stays"));
+	daemon_close();
+	snprintf(path, sizeof(path), "%s/state/1.new", scene.dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	for (unsigned round = 1; round < 3; round++) {
+		daemon_open(held);
+		assert_int_equal(scene.restored, 1);
+		assert_int_equal(scene.said, round);
+		daemon_close();
+	}
+	assert_int_equal(rmdir(path), 0);
+	daemon_open(held);
+	assert_int_equal(scene.restored, 1);
+	assert_int_equal(scene.said, 2);
+	daemon_close();
+}
+
+/* What was written of rings that are gone goes; what is needed is there for the next daemon, and more can follow. */
+static void ids_of_rings_that_are_gone(void **state)
+{
+	static const struct wmk_event_class gone = { .provider = "shop", .name = "gone", .kind = 1, .level = 6 };
+	struct program program;
+	uint32_t ids[2];
+
+	(void)state;
+	daemon_open(held);
+	struct wmk_session *session = session_make("long");
+
+	program_open(&program, scene.shards);
+	assert_int_equal(program_enabled(&program), 2);
+	memcpy(ids, program.ids, sizeof(ids));
+	program_close(&program);
+	const off_t needed = size_of_ids();
+
+	assert_true(needed > 0);
+	for (unsigned round = 0; round < 3; round++) {
+		assert_int_equal(wmk_session_lock(session), 0);
+		assert_int_equal(wmk_state_id(scene.state, session, 0, 0, &gone), 0);
+		assert_int_equal(wmk_state_changed(scene.state, session, false), 0);
+		assert_true(size_of_ids() > needed);             /* not for so little */
+		for (uint32_t i = 0; size_of_ids() < (512 << 10); i++)
+			assert_int_equal(wmk_state_id(scene.state, session, 0, i, &gone), 0);
+		assert_int_equal(wmk_state_changed(scene.state, session, false), 0);
+		assert_int_equal(size_of_ids(), needed);
+		/* what is written from then on is in the same file; the number is not given to other rings */
+		assert_int_equal(wmk_state_id(scene.state, session, 1000 + round, 0, &gone), 0);
+		assert_true(size_of_ids() > needed);
+		wmk_session_unlock(session);
+		wmk_session_put(session);
+		daemon_close();
+		daemon_open(held);
+		assert_int_equal(scene.restored, 1);
+		session = wmk_session_get(scene.tracing, getuid(), "long");
+		assert_non_null(session);
+		program_open(&program, scene.shards);
+		assert_int_equal(program_enabled(&program), 2);
+		assert_memory_equal(program.ids, ids, sizeof(ids));
+		program_close(&program);
+		assert_true(wmk_state_last_rings(scene.state) >= 1000 + round);
+	}
+	wmk_session_put(session);
+	daemon_close();
+	assert_int_equal(scene.said, 0);
+}
+
+/* Of both daemons nothing is left: the sessions are there, and wait for their rings. */
+static void what_nobody_holds_is_awaited(void **state)
+{
+	struct wmk_session *session;
+	struct program program;
+	char words[300];
+
+	(void)state;
+	daemon_open(held);
+	wmk_session_put(session_make("lost"));
+	program_open(&program, scene.shards);
+	program_close(&program);
+	const unsigned made = outlet.n;
+	for (unsigned round = 1; round < 4; round++) {
+		daemon_close();
+		outlet.reopened = 0;
+		daemon_open(held_nothing);
+		assert_int_equal(scene.restored, 1);
+		assert_int_equal(outlet.reopened, 0);
+		session = wmk_session_get(scene.tracing, getuid(), "lost");
+		assert_non_null(session);
+		assert_int_equal(wmk_session_lock(session), 0);
+		assert_int_equal(wmk_session_awaited(session, words, sizeof(words)), made * round);
+		assert_non_null(strstr(words, "goods of user "));
+		wmk_session_unlock(session);
+		wmk_session_put(session);
+		/* Who has nothing of it gets others. */
+		program_open(&program, scene.shards);
+		assert_int_equal(program_enabled(&program), 2);
+		program_close(&program);
+		assert_int_equal(outlet.n, made * (round + 1));
+		assert_int_equal(outlet.rings[outlet.n - 1].stream_id / 64, round);
+	}
+	assert_int_equal(scene.said, 0);
+	daemon_close();
+	/* One that has recorded nothing yet is there again. */
+	daemon_open(held_nothing);
+	wmk_session_put(session_make("fresh"));
+	daemon_close();
+	daemon_open(held_nothing);
+	assert_int_equal(scene.restored, 2);
+	daemon_close();
+}
+
+/* A session ends, which takes a while; meanwhile another is made of its name, records, and is written down. The end of the first is not its end. */
+static void one_of_the_name_while_another_ends(void **state)
+{
+	struct wmk_session *old, *fresh;
+	struct program program;
+	uint32_t ids[2];
+
+	(void)state;
+	daemon_open(held);
+	old = session_make("same");
+	program_open(&program, scene.shards);
+	assert_int_equal(wmk_session_lock(old), 0);
+	wmk_session_destroy(old);
+	wmk_session_unlock(old);
+	assert_int_equal(wmk_tracing_update(scene.tracing, old, 5000, NULL, NULL), 0);
+	fresh = session_make("same");
+	assert_int_equal(program_enabled(&program), 4);           /* by either session */
+	memcpy(ids, program.ids, sizeof(ids));
+	assert_int_equal(files(), 4);
+	wmk_session_finish(old, NULL, NULL);
+	/* whoever had to wait for the lock meanwhile writes nothing down */
+	assert_int_equal(wmk_state_changed(scene.state, old, false), 0);
+	assert_int_equal(wmk_state_changed(scene.state, old, true), 0);
+	assert_int_equal(files(), 2);
+	assert_int_equal(wmk_state_changed(scene.state, old, false), 0);
+	assert_int_equal(files(), 2);
+	wmk_session_put(old);
+	wmk_session_put(fresh);
+	program_close(&program);
+	daemon_close();
+	daemon_open(held);
+	assert_int_equal(scene.restored, 1);
+	program_open(&program, scene.shards);
+	assert_int_equal(program_enabled(&program), 2);
+	assert_memory_equal(program.ids, ids, sizeof(ids));
+	program_close(&program);
+	/* Killed in the middle of it: both are written down, and the later one is the one that is. */
+	old = wmk_session_get(scene.tracing, getuid(), "same");
+	assert_int_equal(wmk_session_lock(old), 0);
+	wmk_session_destroy(old);
+	wmk_session_unlock(old);
+	fresh = session_make("same");
+	assert_int_equal(wmk_session_lock(fresh), 0);
+	assert_int_equal(wmk_session_stop(fresh), 0);
+	assert_int_equal(wmk_state_changed(scene.state, fresh, false), 0);
+	wmk_session_unlock(fresh);
+	wmk_session_put(fresh);
+	wmk_session_finish(old, NULL, NULL);     /* (its memory; that it has ended is not written down) */
+	wmk_session_put(old);
+	daemon_close();
+	daemon_open(held);
+	assert_int_equal(scene.restored, 1);
+	assert_int_equal(scene.said, 1);
+	fresh = wmk_session_get(scene.tracing, getuid(), "same");
+	assert_int_equal(wmk_session_start(fresh), 0);           /* the one that was stopped */
+	wmk_session_put(fresh);
+	daemon_close();
+}
+
+static void damage(const char *name, long at, const void *bytes, size_t len, long cut)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/state/%s", scene.dir, name);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	if (at < 0)
+		at = lseek(fd, 0, SEEK_END);
+	assert_int_equal(pwrite(fd, bytes, len, at), (ssize_t)len);
+	if (cut >= 0)
+		assert_int_equal(ftruncate(fd, cut), 0);
+	close(fd);
+}
+
+/* Who wrote the last id was killed in the middle of it; then the next daemon writes on behind the last whole one. */
+static void half_an_id(void **state)
+{
+	static const uint8_t half[20] = { 100, 0, 0, 0, 2 };
+	struct program program;
+	uint32_t ids[2];
+
+	(void)state;
+	daemon_open(held);
+	wmk_session_put(session_make("busy"));
+	program_open(&program, scene.shards);
+	memcpy(ids, program.ids, sizeof(ids));
+	program_close(&program);
+	for (int round = 0; round < 2; round++) {
+		daemon_close();
+		damage("1.ids", -1, half, sizeof(half), -1);
+		daemon_open(held);
+		assert_int_equal(scene.restored, 1);
+		program_open(&program, scene.shards);
+		assert_memory_equal(program.ids, ids, sizeof(ids));
+		program_close(&program);
+	}
+	daemon_close();
+}
+
+/* Lies in the files: the daemon starts, and nothing of them comes true. */
+#define OF_FORMAT "{\"format\": 2, "
+
+static void lies(void **state)
+{
+	static const char *const files_with_lies[] = {
+		"", "{", "[]", OF_FORMAT "\"name\": 5}",
+		OF_FORMAT "\"name\": \"../../etc\", \"path\": \"/x\"}",
+		OF_FORMAT "\"name\": \"x\", \"path\": \"relative\"}",
+		OF_FORMAT "\"name\": \"x\", \"path\": \"/x\", \"uid\": 4294967295}",
+		OF_FORMAT "\"name\": \"x\", \"path\": \"/x\", \"unknown\": 1}",
+		OF_FORMAT "\"name\": \"x\", \"path\": \"/x\","
+			  "\"channels\": [{\"stream_id\": 5000, \"channel\": {\"name\": \"c\"}}]}",
+		OF_FORMAT "\"name\": \"x\", \"path\": \"/x\","
+			  "\"channels\": [{\"channel\": {\"name\": \"c\"}}, {\"channel\": {\"name\": \"d\"}}]}",
+		OF_FORMAT "\"name\": \"x\", \"path\": \"/x\", \"rings\": [{\"id\": 1, \"sub\": \"../..\"}]}",
+		OF_FORMAT "\"name\": \"x\", \"path\": \"/\xfc\"}",
+		OF_FORMAT "\"name\": \"\xfc\", \"path\": \"/x\"}",
+		OF_FORMAT "\"name\": \"x\", \"path_bytes\": \"2f7\"}",
+		OF_FORMAT "\"name\": \"x\", \"path_bytes\": \"2f00\"}",
+		OF_FORMAT "\"name\": \"x\", \"path\": \"/x\", \"path_bytes\": \"2f x\"}",
+		OF_FORMAT "\"name\": \"x\", \"path\": \"/x\", \"path_bytes\": \"78\"}",
+		OF_FORMAT "\"name\": \"x\", \"path\": \"/x\","
+			  "\"rings\": [{\"id\": 18446744073709551615, \"pid\": 99999999999}]}",
+	};
+	char path[128];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/state", scene.dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	for (unsigned i = 0; i < sizeof(files_with_lies) / sizeof(files_with_lies[0]); i++) {
+		scene.said = 0;
+		damage("7.json", 0, files_with_lies[i], strlen(files_with_lies[i]), (long)strlen(files_with_lies[i]));
+		daemon_open(held_nothing);
+		if (scene.restored || scene.said != 1)
+			fail_msg("%u sessions came of, and %u words were said to: %s", scene.restored, scene.said, files_with_lies[i]);
+		daemon_close();
+	}
+	/* more channels than there can be, each of them the tracer's own */
+	char many[8000] = OF_FORMAT "\"name\": \"x\", \"path\": \"/x\", \"channels\": [";
+	for (unsigned i = 0; i < 40; i++)
+		snprintf(many + strlen(many), sizeof(many) - strlen(many), "%s{\"stream_id\": %u, \"own\": true, \"channel\": {\"name\": \"c%u\"}}",
+			 i ? ", " : "", i, i);
+	strcat(many, "]}");
+	scene.said = 0;
+	damage("7.json", 0, many, strlen(many), (long)strlen(many));
+	daemon_open(held_nothing);
+	assert_int_equal(scene.restored, 0);
+	assert_int_equal(scene.said, 1);
+	daemon_close();
+	damage("7.json", 0, "{", 1, 1);
+	damage("18446744073709551616.json", 0, "{}", 2, 2);
+	damage("-1.json", 0, "{}", 2, 2);
+	daemon_open(held_nothing);
+	wmk_session_put(session_make("beside"));         /* takes no number that is taken */
+	daemon_close();
+	daemon_open(held_nothing);
+	assert_int_equal(scene.restored, 1);
+	daemon_close();
+	assert_int_equal(chmod(path, 0755), 0);
+	assert_int_equal(wmk_state_open(scene.fd, NULL, NULL, NULL, &scene.state), -EACCES);
+}
+
+static void state_files_of_other_formats_are_refused(void **state)
+{
+	static const struct {
+		const char *text, *words;
+	} files[] = {
+		{ "{\"name\": \"x\", \"path\": \"/x\", \"statedump\": true}", "it has format 1" },
+		{ "{\"format\": 3, \"name\": \"x\", \"path\": \"/x\"}", "it has format 3" },
+		{ "{\"format\": 2, \"name\": \"x\", \"path\": \"/x\", \"statedump\": true}", "statedump" },
+	};
+	char path[128];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/state", scene.dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		damage("7.json", 0, files[i].text, strlen(files[i].text), (long)strlen(files[i].text));
+		daemon_open(held_nothing);
+		assert_int_equal(scene.restored, 0);
+		if (!strstr(scene.words, files[i].words))
+			fail_msg("not in the words '%s': %s", scene.words, files[i].words);
+		daemon_close();
+	}
+}
+
+static void assert_identity(unsigned i, const struct wmk_identity *was)
+{
+	const struct wmk_identity *is = &scene.tracing->before[i];
+
+	assert_true(is->slot == was->slot && is->generation == was->generation && is->pid == was->pid && is->birth == was->birth);
+}
+
+/* Each daemon knows by what identities programs of those before it may stand in claims, and forgets those of the dead. */
+static void identities(void **state)
+{
+	uint64_t junk[64];
+	char process_state;
+	pid_t parent;
+
+	(void)state;
+	daemon_open(held);
+	assert_int_equal(scene.tracing->n_before, 0);
+	struct wmk_identity child = { .slot = 9, .generation = 5, .pid = fork() }, self = { .slot = 3, .generation = 7, .pid = getpid() };
+	if (child.pid == 0) {
+		alarm(20);               /* should the test fail before it kills us */
+		pause();
+		_exit(0);
+	}
+	/* (a kernel that numbers pidfds knows them by that, any by when they began: both are taken for what they are) */
+	int pidfd = (int)syscall(SYS_pidfd_open, child.pid, 0);
+
+	assert_true(pidfd >= 0);
+	assert_true(wmk_process_stat(child.pid, &parent, &child.birth, &process_state));
+	if (wmk_pidfd_birth(pidfd))
+		child.birth = wmk_pidfd_birth(pidfd);
+	close(pidfd);
+	assert_true(wmk_process_stat(self.pid, &parent, &self.birth, &process_state));
+	assert_true(wmk_process_lives(child.pid, child.birth) && wmk_process_lives(self.pid, self.birth));
+	assert_false(wmk_process_lives(child.pid, child.birth ^ 1));
+	wmk_state_identity(scene.state, &child);
+	wmk_state_identity(scene.state, &(struct wmk_identity){ .slot = 3, .generation = 6, .pid = child.pid, .birth = 1 });
+	wmk_state_identity(scene.state, &self);          /* the slot's next */
+	daemon_close();
+	daemon_open(held);
+	assert_int_equal(scene.tracing->n_before, 2);
+	assert_identity(0, &self);
+	assert_identity(1, &child);
+	self.generation = 8;             /* and from this one as well */
+	wmk_state_identity(scene.state, &self);
+	assert_int_equal(kill(child.pid, SIGKILL), 0);
+	assert_int_equal(waitpid(child.pid, NULL, 0), child.pid);
+	daemon_close();
+	for (unsigned round = 0; round < 2; round++) {
+		daemon_open(held);       /* first told of who died since, then not any more */
+		assert_int_equal(scene.tracing->n_before, 3 - round);
+		assert_int_equal(scene.tracing->before[0].generation, 7);
+		assert_int_equal(scene.tracing->before[2 - round].generation, 8);
+		daemon_close();
+	}
+	/* whatever stands there */
+	memset(junk, 0xff, sizeof(junk));
+	damage("identities", 0, junk, sizeof(junk), (long)sizeof(junk));
+	memset(junk, 1, sizeof(junk));
+	damage("identities.old", 0, junk, sizeof(junk), (long)sizeof(junk) - 3);
+	daemon_open(held);
+	assert_int_equal(scene.tracing->n_before, 0);
+	daemon_close();
+	assert_int_equal(scene.said, 0);
+}
+
+/* The clocks of a daemon that has just measured them as `measured`. */
+static struct wmk_clocks clocks_of(const struct wmk_clocks *measured)
+{
+	struct wmk_clocks clocks = *measured;
+
+	assert_int_equal(wmk_state_open(scene.fd, NULL, NULL, NULL, &scene.state), 0);
+	assert_int_equal(wmk_state_clocks(scene.state, &clocks), 0);
+	wmk_state_close(scene.state);
+	return clocks;
+}
+
+static struct wmk_clock clock_made(enum wmk_clock_kind kind, uint64_t freq, uint64_t offset)
+{
+	struct wmk_clock clock = { .freq = freq, .offset_s = -(int64_t)offset, .offset = offset, .precision = 9,
+				   .uuid = "here" };
+
+	wmk_clock_label(kind, &clock);
+	return clock;
+}
+
+/* Member by member: padding has no value. */
+static bool clock_equals(const struct wmk_clock *a, const struct wmk_clock *b)
+{
+	return a->kind == b->kind && a->freq == b->freq && a->offset_s == b->offset_s && a->offset == b->offset &&
+	       a->precision == b->precision && !strcmp(a->uuid, b->uuid) && !strcmp(a->name, b->name);
+}
+
+static bool clocks_equal(const struct wmk_clocks *a, const struct wmk_clocks *b)
+{
+	return clock_equals(&a->of[WMK_CLOCK_COUNTER], &b->of[WMK_CLOCK_COUNTER]) &&
+	       clock_equals(&a->of[WMK_CLOCK_MONOTONIC], &b->of[WMK_CLOCK_MONOTONIC]);
+}
+
+/* A file of clocks that cannot be those of this machine. */
+static void file_is_ignored(const struct wmk_clocks *measured, const char *text)
+{
+	damage("clock.json", 0, text, strlen(text), (long)strlen(text));
+	const struct wmk_clocks clocks = clocks_of(measured);
+
+	if (!clocks_equal(&clocks, measured))
+		fail_msg("believed: %s", text);
+}
+
+#define MADE(kind, freq, offset) [kind] = clock_made(kind, freq, offset)
+
+/* Sessions keep the clocks of their first daemon if they can be theirs; without sessions they are measured anew. */
+static void each_clock_is_kept_for_the_sessions(void **state)
+{
+	static const char *const foreign[] = {
+		"", "{}", "{\"clocks\": []}", "{\"kind\": 1, \"freq\": 1000000001, \"uuid\": \"here\"}",
+		"{\"clocks\": [{\"kind\": 1, \"freq\": 0, \"uuid\": \"here\"}]}",
+		"{\"clocks\": [{\"kind\": 1, \"freq\": 2000000000, \"uuid\": \"here\"}]}",
+		"{\"clocks\": [{\"kind\": 2, \"freq\": 1000000001, \"uuid\": \"here\"}]}",
+		"{\"clocks\": [{\"kind\": 1, \"freq\": 1000000001, \"offset\": 1000000001, \"uuid\": \"here\"}]}",
+		"{\"clocks\": [{\"kind\": 1, \"freq\": 1000000001, \"uuid\": \"there\"}]}",
+	};
+	const struct wmk_clocks first = { .preferred = WMK_CLOCK_COUNTER,
+					  .of = { MADE(WMK_CLOCK_MONOTONIC, 1000000000, 7),
+						  MADE(WMK_CLOCK_COUNTER, 3000000001, 8) } };
+	const struct wmk_clocks second = { .preferred = WMK_CLOCK_COUNTER,
+					   .of = { MADE(WMK_CLOCK_MONOTONIC, 1000000000, 70),
+						   MADE(WMK_CLOCK_COUNTER, 3000000002, 80) } };
+	/* the kernel has abandoned the counter */
+	const struct wmk_clocks without = { .preferred = WMK_CLOCK_MONOTONIC,
+					    .of = { MADE(WMK_CLOCK_MONOTONIC, 1000000000, 700) } };
+	struct wmk_clocks clocks;
+
+	(void)state;
+	clocks_of(&first);
+	clocks = clocks_of(&second);
+	assert_true(clocks.preferred == second.preferred && clocks_equal(&clocks, &second));
+	clocks_of(&first);
+	daemon_open(held);
+	wmk_session_put(session_make("kept"));
+	daemon_close();
+	for (int i = 0; i < 2; i++) {
+		clocks = clocks_of(&second);
+		assert_true(clocks.preferred == first.preferred && clocks_equal(&clocks, &first));
+	}
+	clocks = clocks_of(&without);
+	assert_true(clocks_equal(&clocks, &first));
+	for (unsigned i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+		file_is_ignored(&second, foreign[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(the_next_daemon_goes_on, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(metadata_that_is_too_short_is_replaced, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(no_room_for_the_state, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(ids_of_rings_that_are_gone, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(what_nobody_holds_is_awaited, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(one_of_the_name_while_another_ends, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(half_an_id, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(lies, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(state_files_of_other_formats_are_refused, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(identities, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(each_clock_is_kept_for_the_sessions, scene_open, scene_close),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
