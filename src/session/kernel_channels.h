@@ -63,8 +63,8 @@ int wmk_kernel_send(struct rings *rings, const struct wmk_kernel_info *about);
 /* What was there before the first record is to be recorded (again), if the session records. */
 void wmk_session_kernel_statedump(struct wmk_session *session);
 /*
- * kernel_statedump.c: it is wanted and nobody was told: the consumer is, which makes it as part of this channel. What keeps
- * it from that is told by the session.
+ * kernel_statedump.c: it is wanted and nobody was told: the consumer is, which makes it as part of this channel. What
+ * keeps it from that is told by the session.
  */
 void wmk_kernel_statedump_send(struct rings *rings);
 /* Nothing is recorded into it any more; before it is emptied for the last time. Not locked. */

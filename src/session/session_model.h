@@ -215,7 +215,7 @@ struct wmk_session_channel {
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
 	uint32_t n_contexts;
 	bool own;                        /* the tracer's own events, and nothing else */
-	bool syscalls_unreported;               /* why its system calls are not by BPF (kernel_syscalls.h) is to be told once */
+	bool syscalls_unreported;        /* report once why its system calls are not by BPF (kernel_syscalls.h) */
 	bool laid_out;                   /* has rings, or had: more contexts are another layout */
 	uint32_t spent_stream;           /* stream classes past WMK_CHANNEL_STREAMS up to this may be declared without having rings */
 	struct wmk_counts past;      /* of rings that are closed */
@@ -251,7 +251,7 @@ struct wmk_session {
 	pthread_mutex_t lock;            /* what follows */
 	bool writing, uncounted;         /* a thread waits for the consumer (ring_requests.c), unlocked; restored only */
 	pthread_cond_t written;          /* nobody does any more */
-	struct rings *ending;            /* in no list any more, and what is in them is not all written yet (ring_requests.c) */
+	struct rings *ending;            /* in no list, and not all written yet (ring_requests.c) */
 	bool gone, active, started;
 	bool stopping;                   /* not active any more, and what it had is not all written yet */
 	bool full;                       /* its traces have max_size */
@@ -273,7 +273,7 @@ bool wmk_channel_selects(struct wmk_session_channel *channel, const struct class
 /* Of a class that it wants: which records. NULL: all. Lives until the channel's rules change. */
 const struct class_filter *wmk_channel_filter(const struct wmk_session_channel *channel, const struct class *class);
 
-/* class_filter.c: one program for the filters of `n` rules; *filter is malloc'd. -E2BIG: more than a program can have. */
+/* class_filter.c: one program for the filters of `n` rules; *filter is malloc'd. -E2BIG: over a program's limit. */
 int wmk_filter_of_rules(const struct class *class, const struct wmk_filter_expr *const *exprs, unsigned n, struct class_filter **filter);
 /* Is it an expression? */
 int wmk_filter_text_check(const char *text);
@@ -434,7 +434,7 @@ struct app {
 	uint64_t start_time;             /* wmk_app_start_time() */
 	bool start_time_read;
 	char *exe;
-	uint64_t *strangers;             /* serials of channels that it does not follow (tracker.c); NULL: not asked yet */
+	uint64_t *strangers;             /* serials of channels that do not track it (tracker.c); NULL: not read yet */
 	struct wmk_in in;
 	struct wmk_out out;
 	size_t kept;                     /* what it has us keep, as the gate was told */

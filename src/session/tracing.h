@@ -310,8 +310,8 @@ int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_c
 /* All rules with this pattern; NULL: all rules. Returns how many were enabled, 0: none had it. */
 unsigned wmk_session_rule_disable(struct wmk_session_channel *channel, const char *pattern);
 /*
- * What it has already is no error. A channel that has rings gets others at the next update (ring_layout.c): each event moves
- * to them in one step. -EINVAL: no such context; -E2BIG: too many; -ENOBUFS: more memory than the owner may have.
+ * What it has already is no error. A channel that has rings gets others at the next update (ring_layout.c): each event
+ * moves to them in one step. -EINVAL: no such context; -E2BIG: too many; -ENOBUFS: more memory than the owner may have.
  */
 int wmk_session_context_add(struct wmk_session_channel *channel, const char *name);
 /*

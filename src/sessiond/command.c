@@ -278,7 +278,8 @@ void wmk_command_request_changed(struct command_request *call, struct wmk_sessio
 	const struct wmk_commands *c = call->commands;
 
 	if (c->changed && c->changed(c->data, session, false) < 0)
-		wmk_command_request_warn_cause(call, "a session daemon that starts after this one will not know of the change");
+		wmk_command_request_warn_cause(call, "a session daemon that starts after this one will not know of the "
+						     "change");
 }
 
 int wmk_command_request_update(struct command_request *call, struct wmk_session *session)

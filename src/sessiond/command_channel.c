@@ -95,11 +95,13 @@ static const char *differs(const struct wmk_ctl_channel *given, const struct wmk
 	return NULL;
 }
 
-static void warn_rounded(struct command_request *call, const struct wmk_ctl_channel *given, const struct wmk_ctl_channel *has)
+static void warn_rounded(struct command_request *call, const struct wmk_ctl_channel *given,
+			 const struct wmk_ctl_channel *has)
 {
 	if (given->subbuf_size && given->subbuf_size != has->subbuf_size)
-		wmk_command_request_warn(call, "channel %.100s: sub-buffers of %" PRIu64 " bytes were rounded up to %" PRIu64,
-			      has->name, given->subbuf_size, has->subbuf_size);
+		wmk_command_request_warn(call,
+					 "channel %.100s: sub-buffers of %" PRIu64 " bytes were rounded up to %" PRIu64,
+					 has->name, given->subbuf_size, has->subbuf_size);
 	if (given->n_subbufs && given->n_subbufs != has->n_subbufs)
 		wmk_command_request_warn(call,
 			      "channel %.100s: the number of sub-buffers was rounded up from %" PRIu64 " to %" PRIu64,
@@ -151,7 +153,8 @@ static int fill(struct wmk_session_channel *channel, const struct wmk_list *rule
 }
 
 /* As fill(), for contexts of a channel that may have recorded: then it is told what becomes of its streams. */
-static int add_contexts(struct command_request *call, struct wmk_session_channel *channel, const struct wmk_list *contexts)
+static int add_contexts(struct command_request *call, struct wmk_session_channel *channel,
+			const struct wmk_list *contexts)
 {
 	const uint32_t before = channel->first_stream;
 	char name[WMK_RINGS_NAME];
@@ -263,8 +266,8 @@ int wmk_command_disable_channel(struct command_request *call)
 }
 
 /* The channel that the request means; the default one is made if need be. Locked. */
-static int channel_for(const struct command_request *call, struct wmk_session *session, const struct wmk_ctl_domain *domain,
-		       const char *name, struct wmk_session_channel **channel)
+static int channel_for(const struct command_request *call, struct wmk_session *session,
+		       const struct wmk_ctl_domain *domain, const char *name, struct wmk_session_channel **channel)
 {
 	struct wmk_ctl_domain complete = *domain;
 	int err = domain_complete(call, &complete);
@@ -299,8 +302,9 @@ static void warn_unmatched(struct command_request *call, const char *pattern)
 		return;
 	unsigned n = wmk_tracing_nearest(tracing, pattern, near, 3);
 	if (n == 0)
-		wmk_command_request_warn(call, "no event that was seen so far matches '%.100s': it is enabled in programs to come",
-			      pattern);
+		wmk_command_request_warn(
+			call, "no event that was seen so far matches '%.100s': it is enabled in programs to come",
+			pattern);
 	else
 		wmk_command_request_warn(call,
 			      "no event that was seen so far matches '%.100s' (near: %.150s%s%.150s%s%.150s): it is "
@@ -441,7 +445,8 @@ static int narrow(struct command_request *call, struct wmk_session *session)
 }
 
 /* All that there is of the kernel's is narrowed, or the list stays as it was. */
-static int track_kernel(struct command_request *call, struct wmk_session *session, const struct wmk_ctl_track *request, bool add)
+static int track_kernel(struct command_request *call, struct wmk_session *session, const struct wmk_ctl_track *request,
+			bool add)
 {
 	struct wmk_ctl_trackers *t = &session->trackers;
 	const bool was = t->kernel_pid;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command_kernel.c - the command that lists the kernel's events, whether or not anything is recorded, and what this kernel
- * lacks.
+ * command_kernel.c - the command that lists the kernel's events, whether or not anything is recorded, and what this
+ * kernel lacks.
  *
  *     catalog ── patterns ──► events ── format files ──► fields
  *                                    ── sessions that the client may use ──► enabled

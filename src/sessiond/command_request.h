@@ -38,7 +38,8 @@ int wmk_command_request_update(struct command_request *call, struct wmk_session 
 /* Locked: the session as it is now into the reply, and what is wrong with it as warnings. */
 int wmk_command_request_describe(struct command_request *call, struct wmk_session *session);
 /* A sentence for people into the reply. */
-void wmk_command_request_warn(struct command_request *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void wmk_command_request_warn(struct command_request *call, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* The thread's cause chain as a warning, and cleared. */
 void wmk_command_request_warn_cause(struct command_request *call, const char *what);
 /* Rings of daemons before this one that nobody has handed back: what may be lost with them. Locked. */

@@ -120,7 +120,8 @@ static int place_check(struct command_request *call, const struct wmk_session_op
  * Into `path`, which is that of the options. The default one tells the second: who is not the first in it gets a number
  * after it.
  */
-static int choose_path(struct command_request *call, const struct wmk_session_options *o, bool auto_name, char *path, size_t size)
+static int choose_path(struct command_request *call, const struct wmk_session_options *o, bool auto_name, char *path,
+		       size_t size)
 {
 	const struct wmk_ctl_create *request = call->request;
 
@@ -255,7 +256,8 @@ static int destroy_one(struct command_request *call, struct wmk_session *session
  * `one` gives the reference back. Somebody else may be quicker, and have stopped or destroyed it: no error of ours. The
  * first that is.
  */
-static int each_session(struct command_request *call, bool own, int (*one)(struct command_request *call, struct wmk_session *session))
+static int each_session(struct command_request *call, bool own,
+			int (*one)(struct command_request *call, struct wmk_session *session))
 {
 	struct wmk_session **all;
 	int n = wmk_command_request_sessions(call, own, &all), first = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer_link.c - requests to waymark-consumerd (see consumer_link.h): each is encoded, queued, sent, and waited for by who made it.
+ * consumer_link.c - requests to waymark-consumerd (see consumer_link.h). A request is encoded, queued and sent; its
+ * caller waits for the answer.
  *
  * A request stays in the list until it is answered. When the consumer dies, all that is in the list is sent to the next one, behind what
  * the dead one had been given; so whoever waits notices nothing but the time. Who does not wait any longer leaves the request behind.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer_link_replay.c - what the consumer was given: traces, rings with their descriptors, the counts of rings that are
- * gone. A consumer that takes the place of another is given it all, to go on where the trace ends.
+ * consumer_link_replay.c - what the consumer was given: traces, rings with their descriptors, the counts of rings that
+ * are gone. A consumer that takes the place of another is given it all, to go on where the trace ends.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -342,7 +342,8 @@ static int rings_give(const struct port_rings *rings, const struct wmk_rings_inf
 	return in_time(wmk_consumer_link_rings_add(trace->side->link, &told, waymark_ring_set_fd(set), GIVE_MS));
 }
 
-static int kernel_give(struct port_rings *rings, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel)
+static int kernel_give(struct port_rings *rings, const struct wmk_rings_info *info,
+		       const struct wmk_kernel_info *kernel)
 {
 	struct wmk_consumerd_rings told;
 

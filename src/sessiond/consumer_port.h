@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer_port.h - where the traces of sessions go: the consumer daemon (consumer_link.h) makes their directories, writes their
- * metadata and drains their rings.
+ * consumer_port.h - where the traces of sessions go: the consumer daemon (consumer_link.h) makes their directories,
+ * writes their metadata and drains their rings.
  *
  *     wmk_tracing ──wmk_consumer_port_ops──► wmk_consumer_port ──link──► waymark-consumerd
  *
  * The consumer daemon is started when the first trace is opened, or at once when one runs already. When the session
- * daemon goes and recording goes on (wmk_consumer_port_leave()), everything stays with the consumer; the next session daemon
- * takes it over (state_file.h).
+ * daemon goes and recording goes on (wmk_consumer_port_leave()), everything stays with the consumer; the next session
+ * daemon takes it over (state_file.h).
  */
 #ifndef WMK_SESSIOND_CONSUMER_PORT_H
 #define WMK_SESSIOND_CONSUMER_PORT_H

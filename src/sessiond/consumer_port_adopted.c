@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer_port_adopted.c - what the consumer daemon held when this session daemon came: traces and rings that one before it had
- * made. Sessions that are restored open theirs again by it; what nobody opens is ended.
+ * consumer_port_adopted.c - what the consumer daemon held when this session daemon came: traces and rings that one
+ * before it had made. Sessions that are restored open theirs again by it; what nobody opens is ended.
  */
 #include "sessiond/consumer_port_traces.h"
 
@@ -48,7 +48,8 @@ void wmk_adopted_drop(struct wmk_consumer_port_side *side)
 }
 
 /* stream_id NO_STREAM: the trace itself. */
-static struct port_adopted *held_find(const struct wmk_consumer_port_side *side, const uint8_t uuid[16], uint32_t stream_id)
+static struct port_adopted *held_find(const struct wmk_consumer_port_side *side, const uint8_t uuid[16],
+				      uint32_t stream_id)
 {
 	for (unsigned i = 0; i < side->n_held; i++) {
 		struct port_adopted *held = &side->held[i];
@@ -105,8 +106,9 @@ static int held_add(void *data, const struct wmk_consumerd_trace *trace, const s
 		return wmk_error(-ENOMEM, "no memory for what the consumer daemon holds");
 	}
 	side->held = more;
-	more[side->n_held] =
-		(struct port_adopted){ .trace = trace->trace, .rings = rings->rings, .stream_id = rings->stream_id, .fd = fd };
+	more[side->n_held] = (struct port_adopted){
+		.trace = trace->trace, .rings = rings->rings, .stream_id = rings->stream_id, .fd = fd
+	};
 	if (!rings->rings)
 		gone_keep(&more[side->n_held], &trace->gone);
 	memcpy(more[side->n_held++].uuid, trace->uuid, sizeof(more->uuid));

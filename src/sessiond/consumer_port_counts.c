@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer_port_counts.c - what the consumer daemon reports of rings: their counts, and which of their streams ended early
- * because the ring is corrupt. Such a report names the user and the applications that could write into the ring.
+ * consumer_port_counts.c - what the consumer daemon reports of rings: their counts, and which of their streams ended
+ * early because the ring is corrupt. Such a report names the user and the applications that could write into the ring.
  */
 #include "sessiond/consumer_port_traces.h"
 

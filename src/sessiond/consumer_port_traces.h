@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer_port_traces.h - shared by consumer_port.c (traces and rings, given to the consumer daemon), consumer_port_adopted.c (what the
- * consumer held before), and consumer_port_counts.c (what it reports).
+ * consumer_port_traces.h - shared by consumer_port.c (traces and rings, given to the consumer daemon),
+ * consumer_port_adopted.c (what the consumer held before), and consumer_port_counts.c (what it reports).
  */
 #ifndef WMK_SESSIOND_CONSUMER_PORT_TRACES_H
 #define WMK_SESSIOND_CONSUMER_PORT_TRACES_H

@@ -81,7 +81,8 @@ static int lock_refused(const struct wmk_sessiond_rundir *place, int fd)
 static bool somebody_listens(const struct wmk_sessiond_rundir *place)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int n = snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", place->path, socket_names[WMK_SESSIOND_CTL]);
+	int n = snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", place->path,
+			 socket_names[WMK_SESSIOND_CTL]);
 	int fd = n > 0 && (size_t)n < sizeof(address.sun_path)
 			 ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)
 			 : -1;
@@ -156,7 +157,8 @@ static int lock_wait(const struct wmk_sessiond_rundir *place, int fd)
 static int lock_try(struct wmk_sessiond_rundir *place)
 {
 	struct stat st, there;
-	int fd = openat(place->dir, WMK_SESSIOND_PID_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	int fd =
+		openat(place->dir, WMK_SESSIOND_PID_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
 	if (fd < 0 || fstat(fd, &st) != 0) {
 		int err = wmk_error(-errno, "cannot open %s/%s", place->path, WMK_SESSIOND_PID_FILE);
@@ -209,7 +211,8 @@ static gid_t control_group(void)
 	struct group group, *found = NULL;
 	char buf[16384];
 
-	return getgrnam_r(WMK_SESSIOND_GROUP, &group, buf, sizeof(buf), &found) == 0 && found ? found->gr_gid : (gid_t)-1;
+	return getgrnam_r(WMK_SESSIOND_GROUP, &group, buf, sizeof(buf), &found) == 0 && found ? found->gr_gid
+											      : (gid_t)-1;
 }
 
 /* Between bind() and listen() nobody can connect: nobody comes before the mode is right. */
@@ -258,7 +261,8 @@ static int socket_open(struct wmk_sessiond_rundir *place, enum wmk_sessiond_sock
 	return err;
 }
 
-int wmk_sessiond_rundir_open(const char *rundir, const int handed[WMK_SESSIOND_SOCKETS], struct wmk_sessiond_rundir *place)
+int wmk_sessiond_rundir_open(const char *rundir, const int handed[WMK_SESSIOND_SOCKETS],
+			     struct wmk_sessiond_rundir *place)
 {
 	size_t len = strlen(rundir);
 

@@ -30,18 +30,20 @@ struct wmk_sessiond_rundir {
 	bool everybody;                  /* it is root's */
 	bool made_dir;
 	bool handed;                     /* one of them was */
-	ino_t made[WMK_SESSIOND_SOCKETS];   /* not handed over: removed at the end, if it is what is there then. 0: none */
+	/* not handed over: removed at the end, if it is what is there then. 0: none */
+	ino_t made[WMK_SESSIOND_SOCKETS];
 };
 
 /*
  * Make the directory, or take the one that is there if nobody else can change it; lock; open the sockets. -EBUSY: a
  * daemon runs there (the words say which process); one that does not take commands, because it is about to end, is
- * waited for, 5 s at most. `handed`: sockets that somebody listens on already, -1 for none (see wmk_sessiond_rundir_handed());
- * taken over in any case. Where there is one it stands in the place of the socket of a daemon that runs there: nobody
- * finds that daemon any more, so it is told to end (what records goes on, and is this one's then) and waited for, 15 s
- * at most.
+ * waited for, 5 s at most. `handed`: sockets that somebody listens on already, -1 for none (see
+ * wmk_sessiond_rundir_handed()); taken over in any case. Where there is one it stands in the place of the socket of a
+ * daemon that runs there: nobody finds that daemon any more, so it is told to end (what records goes on, and is this
+ * one's then) and waited for, 15 s at most.
  */
-int wmk_sessiond_rundir_open(const char *rundir, const int handed[WMK_SESSIOND_SOCKETS], struct wmk_sessiond_rundir *place);
+int wmk_sessiond_rundir_open(const char *rundir, const int handed[WMK_SESSIOND_SOCKETS],
+			     struct wmk_sessiond_rundir *place);
 /* Nobody finds the sockets any more; who has connected is heard. The first thing of an end. */
 void wmk_sessiond_rundir_hide(struct wmk_sessiond_rundir *place);
 /* Removes what was made, but for the directory when something is left in it. */
@@ -56,8 +58,8 @@ int wmk_sessiond_rundir_handed(int handed[WMK_SESSIOND_SOCKETS]);
 /*
  * Tell who started us: $WAYMARK_READY_FD, a descriptor: one byte '+' when all listens, '!' and words when it failed
  * (`failure` not NULL); then closed. And $NOTIFY_SOCKET (systemd), for which `state` is "READY=1" or "STOPPING=1".
- * Takes the variables out of the environment (wmk_sessiond_rundir_starter(), called first, before any thread), so that nothing
- * that is started from here answers as well.
+ * Takes the variables out of the environment (wmk_sessiond_rundir_starter(), called first, before any thread), so that
+ * nothing that is started from here answers as well.
  */
 struct wmk_sessiond_rundir_starter {
 	int ready;                       /* -1: none */

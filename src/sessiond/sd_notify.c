@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sd_notify.c - what passes between a session daemon and who started it: sockets that it is handed, and the word that it
- * listens (see rundir.h). The protocols are systemd's, and one descriptor of our own for the command line.
+ * sd_notify.c - what passes between a session daemon and who started it: sockets that it is handed, and the word that
+ * it listens (see rundir.h). The protocols are systemd's, and one descriptor of our own for the command line.
  */
 #include "sessiond/rundir.h"
 

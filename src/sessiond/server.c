@@ -366,7 +366,8 @@ static int doors_open(struct server *server)
 		.shutdown = on_shutdown,
 		.data = server,
 	};
-	int err = wmk_shards_listen(server->shards, server->place.sockets[WMK_SESSIOND_APP], uid == 0 ? (uid_t)-1 : uid);
+	int err =
+		wmk_shards_listen(server->shards, server->place.sockets[WMK_SESSIOND_APP], uid == 0 ? (uid_t)-1 : uid);
 
 	return err == 0 ? wmk_clients_open(&clients, &server->clients) : err;
 }

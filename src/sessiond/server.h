@@ -3,7 +3,7 @@
  * server.h - a whole session daemon: place, registry, clients, consumer, put together in the order in which each can
  * rely on what it needs.
  *
- *     wmk_sessiond_rundir_starter(&starter); wmk_sessiond_rundir_handed(handed);      the environment, before anything else
+ *     wmk_sessiond_rundir_starter(&starter); wmk_sessiond_rundir_handed(handed);  the environment, before anything else
  *     wmk_server_run(&options);                                   returns when it was told to end
  *
  * SIGTERM, SIGINT and SIGHUP end it in good order, and what is recorded goes on: programs write into their rings, the
@@ -21,7 +21,10 @@ struct wmk_server_options {
 	size_t size;                     /* sizeof(struct wmk_server_options) */
 	const char *rundir, *version;
 	const char *consumerd;           /* path of waymark-consumerd */
-	/* NULL, or a directory of rings in files (session/model/shm_path.h), which are taken over: what `waymark recover` runs */
+	/*
+	 * NULL, or a directory of rings in files (session/model/shm_path.h), which are taken over: what `waymark
+	 * recover` runs
+	 */
 	const char *recovered;
 	const int *handed;               /* see wmk_sessiond_rundir_open() */
 	const struct wmk_limits *limits; /* NULL: the defaults */

@@ -79,8 +79,8 @@ static unsigned enter(struct wmk_accept *gate, pid_t pid, unsigned shard)
 	do
 		is = was >> SHARD_BITS ? was + (1u << SHARD_BITS) : 1u << SHARD_BITS | shard;
 	/*
-	 * (G1) acquire: pairs with the release in wmk_accept_closed(), and with another shard's here, which has made what
-	 * it is handed guests with
+	 * (G1) acquire: pairs with the release in wmk_accept_closed(), and with another shard's here, which has made
+	 * what it is handed guests with
 	 */
 	while (!atomic_compare_exchange_weak_explicit(home, &was, is, memory_order_acq_rel, memory_order_relaxed));
 	is &= (1u << SHARD_BITS) - 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * app_accept.h - where programs come in: all shards of a daemon accept from one socket, each what it finds when it has time.
+ * app_accept.h - where programs come in: all shards of a daemon accept from one socket, each what it finds when it has
+ * time.
  *
  *                   ┌─accept4()─► shard 0: the process is new, or has come to this shard before: a program of its own
  *     app.sock ─────┤                │ else: take(shard), a queue of that one's
@@ -22,7 +23,8 @@
 #include <sys/types.h>
 
 #define WMK_ACCEPT_SHARDS 64u          /* at most */
-#define WMK_ACCEPT_RESERVED 16u             /* connections of one user for which the last quarter of the places is reserved */
+/* connections of one user for which the last quarter of the places is reserved */
+#define WMK_ACCEPT_RESERVED 16u
 
 struct wmk_accept;
 
@@ -66,8 +68,8 @@ void wmk_accept_close(struct wmk_accept *gate);
  */
 int wmk_accept_fd(const struct wmk_accept *gate);
 /*
- * For this shard. 1: *guest has come, and the socket is the caller's; to be followed by wmk_accept_closed(). 0: nobody is
- * there, or only others' were, to whom they have been handed: the listener tells whether there are more. -errno,
+ * For this shard. 1: *guest has come, and the socket is the caller's; to be followed by wmk_accept_closed(). 0: nobody
+ * is there, or only others' were, to whom they have been handed: the listener tells whether there are more. -errno,
  * without words: there is nothing to accept with; look again in a while, not at once. Any thread.
  */
 int wmk_accept_next(struct wmk_accept *gate, unsigned shard, struct wmk_app_conn *guest);

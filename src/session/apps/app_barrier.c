@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * app_barrier.c - a command's round over the applications of all shards (see tracing.h: session first, applications second).
+ * app_barrier.c - a command's round over the applications of all shards (see tracing.h: session first, applications
+ * second).
  *
  *     command's thread                       shard's thread
  *     post to each shard ──────────────────► compare each application with the session, ask those that were told something, or are
@@ -8,8 +9,8 @@
  *     wait, a moment at a time               count who has answered, after each turn
  *        nothing new: look ────────────────► are those that are left stopped, or at rest? then nobody waits for them
  *
- * The round ends when every shard has reported. What is shared (struct barrier) is under its own lock, taken for moments
- * only.
+ * The round ends when every shard has reported. What is shared (struct barrier) is under its own lock, taken for
+ * moments only.
  */
 #include "session/session_model.h"
 

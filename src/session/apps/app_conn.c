@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * app_conn.c - one application: what it says and what it is told (see the dialogue in wire/wire.h). Nothing that it does
- * blocks, and what it makes us keep is bounded; whoever breaks a bound or the protocol loses the connection, and
+ * app_conn.c - one application: what it says and what it is told (see the dialogue in wire/wire.h). Nothing that it
+ * does blocks, and what it makes us keep is bounded; whoever breaks a bound or the protocol loses the connection, and
  * records on as far as it was told.
  */
 #include "session/session_model.h"
@@ -138,7 +138,8 @@ void wmk_app_flush(struct app *app)
 		return;
 	}
 	bool writing = sent == 0;
-	if (writing != app->writing && wmk_shard_watch(app->apps, app->socket, &app->socket_source, false, writing) == 0)
+	if (writing != app->writing &&
+	    wmk_shard_watch(app->apps, app->socket, &app->socket_source, false, writing) == 0)
 		app->writing = writing;
 }
 

@@ -182,6 +182,7 @@ void wmk_unrecorded_complete(struct app *app)
 	for (uint32_t i = 0; i < app->n_channels; i++)
 		if (app->channels[i].returned)
 			return;
-	if (wmk_app_start_time(app) && wmk_process_stat(getpid(), &parent, &began, &state) && wmk_app_start_time(app) < began)
+	if (wmk_app_start_time(app) && wmk_process_stat(getpid(), &parent, &began, &state) &&
+	    wmk_app_start_time(app) < began)
 		each_session(app, came_late, NULL);
 }

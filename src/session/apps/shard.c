@@ -169,7 +169,8 @@ static bool is_refused(struct wmk_shard *apps, const struct wmk_app_conn *guest,
 		wmk_limit_reached(apps->tracing, -EMFILE, "user-programs",
 				  "user %u has too many applications connected: one user may have %u, and %u while "
 				  "three quarters of all %u places are taken",
-				  (unsigned)guest->cred.uid, limits->max_user_apps, WMK_ACCEPT_RESERVED, limits->max_apps);
+				  (unsigned)guest->cred.uid, limits->max_user_apps, WMK_ACCEPT_RESERVED,
+				  limits->max_apps);
 	else if (apps->n_apps >= max)
 		wmk_limit_reached(apps->tracing, -EMFILE, "programs", "%u programs are connected: that is the limit",
 				  max);
@@ -238,7 +239,8 @@ static void shut(struct wmk_shard *apps)
 /* The last of those who watch: the next ones are another shard's, as long as that has time. */
 static void watch_anew(struct wmk_shard *apps)
 {
-	if (epoll_ctl(apps->epoll, EPOLL_CTL_DEL, wmk_accept_fd(apps->gate), NULL) == 0 && wmk_shard_watch_accept(apps) < 0)
+	if (epoll_ctl(apps->epoll, EPOLL_CTL_DEL, wmk_accept_fd(apps->gate), NULL) == 0 &&
+	    wmk_shard_watch_accept(apps) < 0)
 		shut(apps);
 }
 

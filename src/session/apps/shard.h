@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shard.h - a shard of applications: admits them, hears their events, tells them what the sessions of a wmk_tracing want
- * of them.
+ * shard.h - a shard of applications: admits them, hears their events, tells them what the sessions of a wmk_tracing
+ * want of them.
  *
  *     application ──HELLO, EVENT──►┌──────────┐   sessions, ids, metadata   ┌─────────────┐
  *                 ◄─CHANNEL,ENABLE─┤ wmk_shard ├────────────────────────────►│ wmk_tracing │
  *                                  └──────────┘                             └─────────────┘
  *
  * One shard with a socket of its own is all that `waymark record` needs; the session daemon has several, each with a
- * thread, which accept from one socket and hand each other what is not theirs (app_accept.h; all of one pid are in the same
- * shard). Death is what the pidfd says: then the claims of the application are freed in all rings that it had. Nothing
- * here blocks on an application, and none can harm another: what each may send, keep and leave unread is bounded.
+ * thread, which accept from one socket and hand each other what is not theirs (app_accept.h; all of one pid are in the
+ * same shard). Death is what the pidfd says: then the claims of the application are freed in all rings that it had.
+ * Nothing here blocks on an application, and none can harm another: what each may send, keep and leave unread is
+ * bounded.
  *
- * One thread uses a wmk_shard, for all calls but wmk_shard_take() and wmk_shard_stop(); callbacks run in it, from within
- * wmk_shard_run_once() and the commands. Errors are -errno with a cause chain (base/error.h).
+ * One thread uses a wmk_shard, for all calls but wmk_shard_take() and wmk_shard_stop(); callbacks run in it, from
+ * within wmk_shard_run_once() and the commands. Errors are -errno with a cause chain (base/error.h).
  */
 #ifndef WMK_SESSION_SHARD_H
 #define WMK_SESSION_SHARD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracker.c - which programs a session is about: domains narrowed to a process or an executable, with those that descend
- * from it, and trackers, which narrow a whole session.
+ * tracker.c - which programs a session is about: domains narrowed to a process or an executable, with those that
+ * descend from it, and trackers, which narrow a whole session.
  *
  * Who follows is remembered with the channel (members): a descendant is one whose parent, or parent's parent, ... is
  * the process itself or a member, when it registers. A process is known by its number and its time of start. The table

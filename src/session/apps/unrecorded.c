@@ -138,7 +138,8 @@ static void look_at(struct wmk_session *session, const struct rings *rings)
 		struct note is = { .uid = rings->trace->uid, .reason = reasons[why] };
 
 		pthread_mutex_lock(&tracing->lock);
-		const struct app_slot *of = slot && slot <= tracing->options.max_apps ? &tracing->slots[slot - 1] : NULL;
+		const struct app_slot *of =
+			slot && slot <= tracing->options.max_apps ? &tracing->slots[slot - 1] : NULL;
 
 		if (of && of->generation == generation && of->pid && of->uid == rings->trace->uid) {
 			is.pid = of->pid;

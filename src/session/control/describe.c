@@ -29,8 +29,8 @@ static const struct wmk_kcatalog *catalog_of(struct wmk_tracing *tracing, struct
 	return known->catalog;
 }
 
-static int channel_describe(const struct wmk_session_channel *channel, struct described_classes *known, struct wmk_ctl_channel *is,
-			    struct wmk_arena *arena)
+static int channel_describe(const struct wmk_session_channel *channel, struct described_classes *known,
+			    struct wmk_ctl_channel *is, struct wmk_arena *arena)
 {
 	int err = wmk_object_copy(&wmk_ctl_channel_object, &channel->is, is, arena);
 

@@ -2,7 +2,8 @@
 /*
  * session.c - the life of a session: made, started, stopped, destroyed.
  *
- * Only what is under its lock changes here; applications hear of it by the update that follows (app_barrier.c, app_reconcile.c).
+ * Only what is under its lock changes here; applications hear of it by the update that follows (app_barrier.c,
+ * app_reconcile.c).
  */
 #include "session/kernel_channels.h"
 #include "session/kernel/kernel_syscalls.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_channel.c - the kernel brought in line with a session's kernel channels (see kernel_channels.h): which of its events each of
- * them has, on or off.
+ * kernel_channel.c - the kernel brought in line with a session's kernel channels (see kernel_channels.h): which of its
+ * events each of them has, on or off.
  */
 #include "session/kernel/kernel_rings.h"
 

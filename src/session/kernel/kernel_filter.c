@@ -72,7 +72,8 @@ static int call_by_bpf(const struct wmk_tracefs *tracefs, const struct wmk_kentr
 }
 
 /* Each event that is meant. Stops at the first value other than 0; one that is not understood is left out. */
-static int each_event(const struct kernel_filter_rules *f, int (*one)(void *data, const struct wmk_event_class *class), void *data)
+static int each_event(const struct kernel_filter_rules *f, int (*one)(void *data, const struct wmk_event_class *class),
+		      void *data)
 {
 	int ret = 0;
 

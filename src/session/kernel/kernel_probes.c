@@ -196,7 +196,8 @@ int wmk_kernel_probes_install(const struct wmk_tracefs *tracefs, const struct ri
 bool wmk_kernel_probe_makes(const struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule,
 			    const struct wmk_kentry *entry)
 {
-	const struct kernel_probe *one = probes && strcmp(entry->system, probes->group) == 0 ? find(probes, rule) : NULL;
+	const struct kernel_probe *one =
+		probes && strcmp(entry->system, probes->group) == 0 ? find(probes, rule) : NULL;
 
 	for (uint32_t i = 0; one && i < one->probe->n_events; i++)
 		if (strcmp(one->probe->events[i].name, entry->name) == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_rings.h - shared by kernel_channel.c (which events), kernel_filter.c (which of their records), kernel_rings.c (the
- * instances that they are recorded into) and kernel_restore.c (those of an earlier daemon).
+ * kernel_rings.h - shared by kernel_channel.c (which events), kernel_filter.c (which of their records), kernel_rings.c
+ * (the instances that they are recorded into) and kernel_restore.c (those of an earlier daemon).
  */
 #ifndef WMK_SESSION_KERNEL_RINGS_H
 #define WMK_SESSION_KERNEL_RINGS_H

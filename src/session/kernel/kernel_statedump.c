@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_statedump.c - the state dump of a session that traces the kernel (kernel/statedump/statedump.h): which processes
- * there were, with which files, before the first record told of them. The session daemon declares its events, in the
- * first kernel channel that records, and asks for it; the consumer makes it, beside what is recorded. At each start,
- * when the session is cleared, and when the user wants it again.
+ * kernel_statedump.c - the state dump of a session that traces the kernel (kernel/statedump/statedump.h): which
+ * processes there were, with which files, before the first record told of them. The session daemon declares its events,
+ * in the first kernel channel that records, and asks for it; the consumer makes it, beside what is recorded. At each
+ * start, when the session is cleared, and when the user wants it again.
  */
 #include "session/kernel_channels.h"
 

@@ -435,9 +435,9 @@ static int count_memory(struct rings *rings, struct wmk_kernel_syscalls *calls)
 {
 	const uint64_t bytes =
 		wmk_rings_bytes(&rings->channel->is) * (rings->channel->is.mode == WMK_MODE_OVERWRITE ? 2 : 1);
-	int err = calls->counted
-			  ? 0
-			  : wmk_quota_rings_charge(rings->session->tracing, rings->session->uid, bytes, rings->restored);
+	int err = calls->counted ? 0
+				 : wmk_quota_rings_charge(rings->session->tracing, rings->session->uid, bytes,
+							  rings->restored);
 
 	if (err < 0 || calls->counted)
 		return err;
@@ -446,7 +446,8 @@ static int count_memory(struct rings *rings, struct wmk_kernel_syscalls *calls)
 	return 0;
 }
 
-int wmk_kernel_syscalls_update(const struct wmk_tracefs *tracefs, struct rings *rings, struct wmk_kernel_syscalls **calls)
+int wmk_kernel_syscalls_update(const struct wmk_tracefs *tracefs, struct rings *rings,
+			       struct wmk_kernel_syscalls **calls)
 {
 	int err;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_syscalls.h - system calls of kernel channels: by BPF, with what their arguments point to, or by tracefs's events,
- * as numbers. Private to src/session.
+ * kernel_syscalls.h - system calls of kernel channels: by BPF, with what their arguments point to, or by tracefs's
+ * events, as numbers. Private to src/session.
  *
  * Which of them is decided once, when a channel's rules name system calls for the first time, and kept for the
  * channel's life: BPF where it can be had (tried). The consumer has the BPF program, and is told what to record:
@@ -42,7 +42,8 @@ static inline bool wmk_channel_syscalls_by_bpf(const struct wmk_session_channel 
  * Those that rules want and are new are declared, and the consumer is told; where the channel is on, it records them
  * from now on and no others. *calls is made for it, the caller's to wmk_kernel_syscalls_free().
  */
-int wmk_kernel_syscalls_update(const struct wmk_tracefs *tracefs, struct rings *rings, struct wmk_kernel_syscalls **calls);
+int wmk_kernel_syscalls_update(const struct wmk_tracefs *tracefs, struct rings *rings,
+			       struct wmk_kernel_syscalls **calls);
 /* On, or off: nothing more is recorded when it returns. */
 int wmk_kernel_syscalls_switch(struct rings *rings, struct wmk_kernel_syscalls *calls, bool on);
 

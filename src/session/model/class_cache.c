@@ -73,7 +73,8 @@ static struct class *look(struct wmk_tracing *tracing, unsigned long hash, const
 	return node ? wmk_container_of(node, struct encoding, node)->class : NULL;
 }
 
-static void remember(struct wmk_tracing *tracing, unsigned long hash, const struct encoding_key *wanted, struct class *class)
+static void remember(struct wmk_tracing *tracing, unsigned long hash, const struct encoding_key *wanted,
+		     struct class *class)
 {
 	const uint64_t size = sizeof(struct encoding) + wanted->len;
 

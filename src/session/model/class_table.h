@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * class_table.h - the distinct event classes of all applications (class_table.c), found by what they are or by the bytes that
- * describe them (class_cache.c). They stay as long as the wmk_tracing.
+ * class_table.h - the distinct event classes of all applications (class_table.c), found by what they are or by the
+ * bytes that describe them (class_cache.c). They stay as long as the wmk_tracing.
  */
 #ifndef WMK_SESSION_CLASS_TABLE_H
 #define WMK_SESSION_CLASS_TABLE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_set.c - who follows: the processes of a narrowed channel that were seen to be of it (tracker.c), by number and
- * time of start.
+ * process_set.c - who follows: the processes of a narrowed channel that were seen to be of it (tracker.c), by number
+ * and time of start.
  *
  * A table of places by hash, a power of two and at most half full. When it would grow, those that have ended go first:
  * nobody descends from them any more, but who has just been forked, and comes at once. Under the session's lock.

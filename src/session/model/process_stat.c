@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_stat.c - what the kernel tells of a process: its parent, when it began, whether it lives, whether any of it runs
- * or wants to. Nothing here is remembered; a process may end, and its number be another's, between any two of these
- * questions.
+ * process_stat.c - what the kernel tells of a process: its parent, when it began, whether it lives, whether any of it
+ * runs or wants to. Nothing here is remembered; a process may end, and its number be another's, between any two of
+ * these questions.
  */
 #include "session/session_model.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * regenerate.c - the metadata of a session's traces, made anew from what is known: for a file that somebody damaged, or
- * lost; and for one of a daemon that may have been killed when something was written down (state_file.h) and not declared
- * yet, or the other way round.
+ * lost; and for one of a daemon that may have been killed when something was written down (state_file.h) and not
+ * declared yet, or the other way round.
  */
 #include "session/session_model.h"
 

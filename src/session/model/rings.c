@@ -5,8 +5,8 @@
  *     session ── traces: one for each user (or process) ── metadata: trace, stream classes, event classes, as they come
  *             └─ rings: channel × owner ── ids[class]
  *
- * All under the session's lock, but the counting of references. What cannot be made is told once (wmk_session_report()),
- * and tried again for the next program that has something to record there.
+ * All under the session's lock, but the counting of references. What cannot be made is told once
+ * (wmk_session_report()), and tried again for the next program that has something to record there.
  */
 #include "session/kernel_channels.h"
 

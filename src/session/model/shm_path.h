@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shm_path.h - where a session's rings are files (`waymark create --shm-path DIR`), so that they outlive all processes, and
- * the machine where DIR does.
+ * shm_path.h - where a session's rings are files (`waymark create --shm-path DIR`), so that they outlive all processes,
+ * and the machine where DIR does.
  *
  *     DIR/                             0700, the daemon's user's
  *         NAME-20261123-170102/        a session, as long as it is there

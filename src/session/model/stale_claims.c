@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stale_claims.c - what programs of the daemon before have left, and nobody watches: rings of their own, and claims that they
- * stood in.
+ * stale_claims.c - what programs of the daemon before have left, and nobody watches: rings of their own, and claims
+ * that they stood in.
  *
  *     restored trace of a process ── has it ended? ──► the trace ends (on_ended)
  *     restored rings ── who stands in a claim? ── identity of the daemon before ── has its process ended? ──► the claim is free

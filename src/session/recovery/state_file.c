@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state_file.c - sessions written down (see state_file.h). A file is written beside the old one and takes its name when it is
- * whole; ids are appended in one write each. That outlives the process, however it ends. (After the machine's end there
- * are no rings to go on with.)
+ * state_file.c - sessions written down (see state_file.h). A file is written beside the old one and takes its name when
+ * it is whole; ids are appended in one write each. That outlives the process, however it ends. (After the machine's end
+ * there are no rings to go on with.)
  */
 #include "session/recovery/state_entry.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state_ids.c - which id each event has in each of a session's rings, written down for the next daemon (see state_file.h).
+ * state_ids.c - which id each event has in each of a session's rings, written down for the next daemon (see
+ * state_file.h).
  *
  *     N.ids    {len, id, rings} class   {len, id, rings} class   ...        appended, in one write each, before a program hears of the id
  *

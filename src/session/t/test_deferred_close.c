@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_deferred_close.c - descriptors whose close() waits for somebody else: a TCP socket that lingers, because its peer does
- * not read. However they come, whoever is served behind them is served at once.
+ * test_deferred_close.c - descriptors whose close() waits for somebody else: a TCP socket that lingers, because its
+ * peer does not read. However they come, whoever is served behind them is served at once.
  */
 #include <errno.h>
 #include <fcntl.h>

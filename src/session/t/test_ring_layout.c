@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_ring_layout.c - contexts that a channel is given when it has recorded: rings of another layout, and everything that
- * is enabled moves there.
+ * test_ring_layout.c - contexts that a channel is given when it has recorded: rings of another layout, and everything
+ * that is enabled moves there.
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_app_accept.c - programs come in: each connection reaches one shard, those of one process the same as long as one is
- * there; other users' do not; a lack of descriptors is told as such.
+ * test_app_accept.c - programs come in: each connection reaches one shard, those of one process the same as long as one
+ * is there; other users' do not; a lack of descriptors is told as such.
  */
 #include <errno.h>
 #include <fcntl.h>

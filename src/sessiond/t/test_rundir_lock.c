@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_rundir_lock.c - the runtime directory of a session daemon: who may have it, the lock, the sockets' modes, sockets that
- * are handed over, the word to who started it.
+ * test_rundir_lock.c - the runtime directory of a session daemon: who may have it, the lock, the sockets' modes,
+ * sockets that are handed over, the word to who started it.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_unrelated_clients.c - clients of other users than root and the daemon's: how many there may be, how long they may say
- * nothing, and that root comes in whatever they do. All connections are this process's; whose they are, is said by who
- * it acts as when it connects.
+ * test_unrelated_clients.c - clients of other users than root and the daemon's: how many there may be, how long they
+ * may say nothing, and that root comes in whatever they do. All connections are this process's; whose they are, is said
+ * by who it acts as when it connects.
  */
 #include <errno.h>
 #include <grp.h>
