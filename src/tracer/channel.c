@@ -12,9 +12,9 @@
 #include "tracer/channel.h"
 #include "tracer/clock.h"
 
-#define LOOK_MIN_MS 1
-#define LOOK_MAX_MS 100
-#define LOOKS_IN_VAIN 1u
+#define MAP_AHEAD_MIN_MS 1
+#define MAP_AHEAD_MAX_MS 100
+#define MAP_AHEAD_IN_VAIN 1u
 #define CHANNELS_MAX 64u        /* of a connection, and of what is kept of a place */
 
 struct wmk_channel *wmk_channel_find(const struct wmk_conn *conn, uint32_t number)
@@ -34,7 +34,7 @@ static struct wmk_channel *channel_adopt(struct wmk_conn *conn, const struct wmk
 	struct wmk_channel *channel;
 
 	for (channel = wmk_tracer.channels; channel; channel = channel->next)
-		if (!channel->conn && channel->place == conn->place && !memcmp(channel->uuid, uuid, 16) &&
+		if (!channel->conn && channel->endpoint == conn->endpoint && !memcmp(channel->uuid, uuid, 16) &&
 		    channel->field_limit == msg->field_limit && channel->n_contexts == msg->n_contexts &&
 		    !memcmp(channel->contexts, msg->contexts, msg->n_contexts))
 			break;
@@ -86,7 +86,7 @@ static int channel_make(struct wmk_conn *conn, const struct wmk_channel_msg *msg
 		wmk_ring_set_plugin_clock(set, wmk_clock_plugin_now());
 	}
 	channel->conn = conn;
-	channel->place = conn->place;
+	channel->endpoint = conn->endpoint;
 	channel->set = set;
 	channel->fd = -1;
 	channel->number = msg->channel;
@@ -125,7 +125,7 @@ int wmk_channel_receive(struct wmk_conn *conn, const struct wmk_channel_msg *msg
 	if (err < 0)
 		return err;
 	/* (who has none of before asks for nothing) */
-	if (!wmk_channels_has_orphans(conn->place) || wmk_ring_set_uuid(*fd, uuid) < 0 ||
+	if (!wmk_channels_has_orphans(conn->endpoint) || wmk_ring_set_uuid(*fd, uuid) < 0 ||
 	    !channel_adopt(conn, msg, uuid))
 		err = channel_open(conn, msg, *fd);
 	if (err < 0)
@@ -148,11 +148,11 @@ void wmk_channels_disown(struct wmk_conn *conn, bool keep)
 	unsigned n = 0;
 
 	for (channel = wmk_tracer.channels; channel; channel = channel->next)
-		n += channel->place == conn->place;
+		n += channel->endpoint == conn->endpoint;
 	/* those of the controller before, which this one did not confirm, make room first */
 	for (channel = wmk_tracer.channels; channel; channel = next) {
 		next = channel->next;
-		if (!channel->conn && channel->place == conn->place && n > CHANNELS_MAX) {
+		if (!channel->conn && channel->endpoint == conn->endpoint && n > CHANNELS_MAX) {
 			wmk_channel_remove(channel);
 			n--;
 		}
@@ -170,7 +170,7 @@ void wmk_channels_disown(struct wmk_conn *conn, bool keep)
 bool wmk_channels_has_orphans(unsigned place)
 {
 	for (const struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next)
-		if (!channel->conn && channel->place == place)
+		if (!channel->conn && channel->endpoint == place)
 			return true;
 	return false;
 }
@@ -182,7 +182,7 @@ int wmk_channels_hand_back(struct wmk_conn *conn)
 	for (struct wmk_channel *channel = wmk_tracer.channels; channel && !err; channel = channel->next) {
 		struct wmk_rings_msg msg;
 
-		if (channel->conn || channel->place != conn->place || channel->fd < 0)
+		if (channel->conn || channel->endpoint != conn->endpoint || channel->fd < 0)
 			continue;
 		memcpy(msg.uuid, channel->uuid, sizeof(msg.uuid));
 		err = wmk_out_frame(&conn->out, WMK_MSG_RINGS, 0, &msg, sizeof(msg), channel->fd);
@@ -201,7 +201,7 @@ void wmk_channels_confirmed(struct wmk_conn *conn)
 				wmk_recorder_remove(e);
 		}
 	}
-	wmk_orphans_remove(conn->place, true);
+	wmk_orphans_remove(conn->endpoint, true);
 }
 
 void wmk_orphans_remove(unsigned place, bool persistent)
@@ -210,7 +210,7 @@ void wmk_orphans_remove(unsigned place, bool persistent)
 
 	for (channel = wmk_tracer.channels; channel; channel = next) {
 		next = channel->next;
-		if (!channel->conn && (place == WMK_ENDPOINTS || channel->place == place) &&
+		if (!channel->conn && (place == WMK_ENDPOINTS || channel->endpoint == place) &&
 		    (persistent || !channel->persist))
 			wmk_channel_remove(channel);
 	}
@@ -281,7 +281,7 @@ static bool has_touched_new_memory(void)
  * Map ahead in all rings that the program records into. Bytes that one has been filled by since the last time, at most;
  * *room: of a sub-buffer.
  */
-static uint64_t look(uint64_t *room)
+static uint64_t map_ahead_all(uint64_t *room)
 {
 	uint64_t filled = 0;
 
@@ -291,9 +291,9 @@ static uint64_t look(uint64_t *room)
 		wmk_ring_set_map_ahead(channel->set);
 		uint64_t position = wmk_channel_position(channel);
 
-		filled = position - channel->looked > filled ? position - channel->looked : filled;
+		filled = position - channel->mapped_position > filled ? position - channel->mapped_position : filled;
 		*room = waymark_ring_set_options(channel->set)->subbuf_size;
-		channel->looked = position;
+		channel->mapped_position = position;
 	}
 	return filled;
 }
@@ -309,13 +309,13 @@ int wmk_channels_map_ahead(int period)
 	if (period < 0) {
 		in_vain = 0;
 		is_first = true;
-		return LOOK_MIN_MS;
+		return MAP_AHEAD_MIN_MS;
 	}
 	if (has_touched_new_memory() || is_first)
-		filled = look(&room);
+		filled = map_ahead_all(&room);
 	is_first = false;
-	in_vain = filled || period < LOOK_MAX_MS ? 0 : in_vain + 1;
-	if (in_vain > LOOKS_IN_VAIN)
+	in_vain = filled || period < MAP_AHEAD_MAX_MS ? 0 : in_vain + 1;
+	if (in_vain > MAP_AHEAD_IN_VAIN)
 		return -1;
 	if (!filled)
 		period *= 8;
@@ -323,5 +323,5 @@ int wmk_channels_map_ahead(int period)
 		period /= 2;
 	else if (filled < room / 8)
 		period *= 2;
-	return period < LOOK_MIN_MS ? LOOK_MIN_MS : period > LOOK_MAX_MS ? LOOK_MAX_MS : period;
+	return period < MAP_AHEAD_MIN_MS ? MAP_AHEAD_MIN_MS : period > MAP_AHEAD_MAX_MS ? MAP_AHEAD_MAX_MS : period;
 }

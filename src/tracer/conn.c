@@ -23,7 +23,7 @@
 /* Bytes of answers, beside what tells of events. */
 #define REPLIES_MAX 65536u
 
-static int say_hello(struct wmk_conn *conn)
+static int send_hello(struct wmk_conn *conn)
 {
 	struct wmk_hello hello = {
 		.abi = WMK_WIRE_ABI, .word_bits = 64, .pid = (uint32_t)getpid(), .ppid = (uint32_t)wmk_process_parent(),
@@ -54,7 +54,7 @@ int wmk_conn_open(struct wmk_conn *conn, const char *path, unsigned place)
 
 	memset(conn, 0, sizeof(*conn));
 	conn->sock = -1;
-	conn->place = (uint8_t)place;
+	conn->endpoint = (uint8_t)place;
 	if (strlen(path) >= sizeof(addr.sun_path))
 		return -ENAMETOOLONG;
 	strcpy(addr.sun_path, path);
@@ -63,7 +63,7 @@ int wmk_conn_open(struct wmk_conn *conn, const char *path, unsigned place)
 		return -errno;
 	err = connect(conn->sock, (struct sockaddr *)&addr, sizeof(addr)) == 0 ? check_peer(conn) : -errno;
 	if (err == 0)
-		err = say_hello(conn);
+		err = send_hello(conn);
 	if (err < 0) {
 		close(conn->sock);
 		conn->sock = -1;
@@ -103,18 +103,18 @@ static int send_event(struct wmk_conn *conn, const struct wmk_event *event)
 
 static int announce_event(struct wmk_conn *conn, struct wmk_event *event)
 {
-	uint32_t *told = &conn->announced[event->number];
+	uint32_t *known = &conn->announced[event->number];
 	uint32_t is = wmk_event_is_loaded(event) ? event->life + 1 : 0;
 	int err = 0;
 
-	if (*told == is)
+	if (*known == is)
 		return 0;
-	if (*told)
+	if (*known)
 		err = wmk_out_u32(&conn->out, WMK_MSG_EVENT_GONE, event->number);
 	if (!err && is)
 		err = send_event(conn, event);
 	if (!err)
-		*told = is;
+		*known = is;
 	return err;
 }
 
@@ -124,8 +124,8 @@ int wmk_conn_announce(struct wmk_conn *conn)
 	int err = 0;
 
 	/*
-	 * Who does not read is told no more, and then at once how things are by that time: what waits for it does not
-	 * grow.
+	 * A controller that does not read gets no announcements; later it gets the state of that time at once. So the
+	 * queue does not grow.
 	 */
 	if (conn->sent_any && wmk_out_queued(&conn->out))
 		return 0;
@@ -133,7 +133,7 @@ int wmk_conn_announce(struct wmk_conn *conn)
 	 * With HELLO, and one message is all that the controller has to read; but what is handed back comes first, and
 	 * that asks for WELCOME.
 	 */
-	if ((!conn->welcomed && wmk_channels_has_orphans(conn->place)) ||
+	if ((!conn->welcomed && wmk_channels_has_orphans(conn->endpoint)) ||
 	    (conn->sent_any && conn->sent_batch == wmk_tracer.changes))
 		return 0;
 	if (n > conn->n_announced) {
@@ -151,7 +151,7 @@ int wmk_conn_announce(struct wmk_conn *conn)
 		err = wmk_out_u32(&conn->out, WMK_MSG_EVENTS_END, wmk_tracer.changes);
 	conn->sent_batch = wmk_tracer.changes;
 	conn->sent_any = true;
-	conn->told = wmk_out_queued(&conn->out);
+	conn->announced_bytes = wmk_out_queued(&conn->out);
 	return err;
 }
 
@@ -172,20 +172,20 @@ static int report_late(struct wmk_conn *conn)
 			 "it did not wait for its registration, because the session daemon was stopped then: "
 			 "the first of what it recorded may be missing");
 	conn->late_ms = 0;
-	conn->passed_by = false;
+	conn->was_skipped = false;
 	return wmk_out_error(&conn->out, WMK_MSG_ERROR, 0, ETIMEDOUT, words);
 }
 
 int wmk_conn_report_problems(struct wmk_conn *conn)
 {
-	uint32_t from = conn->complained;
+	uint32_t from = conn->untraceable_reported;
 	int err = 0;
 
-	if (conn->welcomed && (conn->late_ms || conn->passed_by))
+	if (conn->welcomed && (conn->late_ms || conn->was_skipped))
 		err = report_late(conn);
 	if (err < 0 || !conn->welcomed || from == wmk_tracer.n_untraceable)
 		return err;
-	conn->complained = wmk_tracer.n_untraceable;
+	conn->untraceable_reported = wmk_tracer.n_untraceable;
 	for (uint32_t i = 0; i < wmk_tracer.n_events && from < REPORTS_MAX && !err; i++) {
 		const struct wmk_event *event = wmk_tracer.events[i];
 		char words[512];
@@ -293,7 +293,7 @@ static int enable(struct wmk_channel *channel, struct wmk_event *event, uint32_t
 
 	if (!wmk_event_is_loaded(event)) {
 		wmk_filter_block_free(filter);
-		return 0;               /* its library has gone meanwhile, and the controller is being told */
+		return 0;               /* its library has been unloaded; EVENT_GONE is on its way */
 	}
 	if (e && e->id == id && !filter && !e->filter) {
 		e->adopted = true;
@@ -514,7 +514,7 @@ int wmk_conn_input(struct wmk_conn *conn)
 
 bool wmk_conn_may_read(const struct wmk_conn *conn)
 {
-	return wmk_out_queued(&conn->out) <= conn->told + REPLIES_MAX;
+	return wmk_out_queued(&conn->out) <= conn->announced_bytes + REPLIES_MAX;
 }
 
 int wmk_conn_flush(struct wmk_conn *conn)
@@ -526,7 +526,7 @@ int wmk_conn_flush(struct wmk_conn *conn)
 	if (wmk_out_queued(&conn->out) && sent == 1)
 		sent = wmk_out_send(&conn->out, conn->sock);
 	if (sent == 1)
-		conn->told = 0;
+		conn->announced_bytes = 0;
 	return sent;
 }
 

@@ -15,27 +15,30 @@
 #define WMK_ENDPOINTS 2u
 
 struct wmk_conn {
-	int sock;               /* -1: not connected */
-	uint8_t place;          /* < WMK_ENDPOINTS */
+	int sock;                      /* -1: not connected */
+	uint8_t endpoint;              /* < WMK_ENDPOINTS */
 	bool welcomed;
-	bool persist;           /* its channels outlive the connection */
-	bool silent;            /* cannot answer as things are: nobody waits for it ... */
-	bool passed_by;         /* ... and somebody would have */
-	pid_t peer;             /* who listens there; 0: of another pid namespace */
-	int64_t opened, judge;  /* ms: when, and when to look next whether it can answer */
-	bool unmapped;          /* rings could not be mapped, as was reported: later messages for them are no errors */
-	bool sync_wanted;       /* answer `sync` when what was removed is out of use, as far as can be waited for */
+	bool persist;                  /* its channels outlive the connection */
+	bool unresponsive;             /* cannot answer as things are: nobody waits for it ... */
+	bool was_skipped;              /* ... and somebody would have */
+	pid_t peer;                    /* who listens there; 0: of another pid namespace */
+	int64_t opened, check_peer_at; /* ms: when, and when to look next whether it can answer */
+	/* rings could not be mapped, as was reported: later messages for them are no errors */
+	bool unmapped;
+	/* answer `sync` when what was removed is out of use, as far as can be waited for */
+	bool sync_wanted;
 	uint32_t sync;
-	int64_t sync_at;        /* ms: since when; 0: not known yet */
+	int64_t sync_at;               /* ms: since when; 0: not known yet */
 	uint32_t slot, generation;
 	uint32_t sent_batch, done_batch;
 	bool sent_any, done_any;
-	int refused;            /* errno, as the controller says; 0: it has not */
-	uint32_t complained;    /* of events that cannot be traced: up to which serial they have been named */
-	uint32_t late_ms;       /* a constructor waited so long for its answer and went on: to be told */
-	uint32_t *announced;    /* by event number: its `life` + 1 as told, or 0 */
+	int refused;                   /* errno, as the controller says; 0: it has not */
+	uint32_t untraceable_reported; /* of events that cannot be traced: up to which serial they have been named */
+	uint32_t late_ms;              /* a constructor waited so long for its answer and went on: to be told */
+	uint32_t *announced;           /* by event number: its `life` + 1 as told, or 0 */
 	uint32_t n_announced;
-	size_t told;            /* bytes of `out` when events had been told of last; 0: all has been sent since */
+	/* bytes of `out` when events had been told of last; 0: all has been sent since */
+	size_t announced_bytes;
 	struct wmk_out out;
 	struct wmk_in in;
 };

@@ -14,9 +14,9 @@
 
 #define BACKOFF_MIN_MS 10u
 #define BACKOFF_MAX_MS 1000u
-#define JUDGE_MS 100
-#define LOOK_MIN_MS 10000
-#define LOOK_MAX_MS 60000
+#define CHECK_PEER_MS 100
+#define RETRY_MIN_MS 10000
+#define RETRY_MAX_MS 60000
 
 /*
  * Anew before each look: a user's directory below /run/user may come after his programs, and a daemon that comes then
@@ -84,16 +84,16 @@ void wmk_endpoint_close(struct wmk_endpoint *endpoint)
 
 bool wmk_endpoint_is_due(const struct wmk_endpoint *endpoint, int64_t now)
 {
-	return endpoint->dir[0] && endpoint->conn.sock < 0 && now >= endpoint->again;
+	return endpoint->dir[0] && endpoint->conn.sock < 0 && now >= endpoint->retry_at;
 }
 
 /* When to look again where no FIFO reports a daemon. */
-static int64_t look_later(struct wmk_endpoint *endpoint, int64_t now)
+static int64_t retry_later(struct wmk_endpoint *endpoint, int64_t now)
 {
-	endpoint->look_ms = endpoint->look_ms ? 2 * endpoint->look_ms : LOOK_MIN_MS;
-	if (endpoint->look_ms > LOOK_MAX_MS)
-		endpoint->look_ms = LOOK_MAX_MS;
-	return now + endpoint->look_ms;
+	endpoint->retry_ms = endpoint->retry_ms ? 2 * endpoint->retry_ms : RETRY_MIN_MS;
+	if (endpoint->retry_ms > RETRY_MAX_MS)
+		endpoint->retry_ms = RETRY_MAX_MS;
+	return now + endpoint->retry_ms;
 }
 
 /* Anew: what it has reported up to now is answered by what the caller does next. */
@@ -105,13 +105,13 @@ static void open_fifo(struct wmk_endpoint *endpoint)
 
 void wmk_endpoint_notified(struct wmk_endpoint *endpoint)
 {
-	endpoint->look_ms = 0;
+	endpoint->retry_ms = 0;
 	if (endpoint->conn.sock >= 0) {
 		open_fifo(endpoint);
-		endpoint->is_news = true;
+		endpoint->daemon_started = true;
 	} else {
 		wmk_endpoint_close(endpoint);
-		endpoint->again = 0;
+		endpoint->retry_at = 0;
 	}
 }
 
@@ -122,7 +122,7 @@ bool wmk_endpoint_connect(struct wmk_endpoint *endpoint, int64_t now)
 
 	if (endpoint->index == 1 && !endpoint->is_fresh)
 		find_dir(endpoint);
-	endpoint->is_fresh = endpoint->is_news = false;
+	endpoint->is_fresh = endpoint->daemon_started = false;
 	open_fifo(endpoint);
 	socket_path(endpoint, path);
 	err = wmk_conn_open(&endpoint->conn, path, endpoint->index);
@@ -132,9 +132,9 @@ bool wmk_endpoint_connect(struct wmk_endpoint *endpoint, int64_t now)
 	}
 	if (err == 0) {
 		endpoint->conn.opened = now;
-		endpoint->conn.judge = now + JUDGE_MS;
+		endpoint->conn.check_peer_at = now + CHECK_PEER_MS;
 		endpoint->backoff = 0;
-		endpoint->again = INT64_MAX;
+		endpoint->retry_at = INT64_MAX;
 		return true;
 	}
 	wmk_error_clear();
@@ -143,14 +143,14 @@ bool wmk_endpoint_connect(struct wmk_endpoint *endpoint, int64_t now)
 		endpoint->backoff = endpoint->backoff ? endpoint->backoff * 2 : BACKOFF_MIN_MS;
 		if (endpoint->backoff > BACKOFF_MAX_MS)
 			endpoint->backoff = BACKOFF_MAX_MS;
-		endpoint->again = now + endpoint->backoff;
+		endpoint->retry_at = now + endpoint->backoff;
 		return false;
 	}
 	wmk_orphans_remove(endpoint->index, false);
 	endpoint->backoff = 0;
 	const bool is_absent = err == -ENOENT || err == -ECONNREFUSED || err == -EPERM;
 
-	endpoint->again = endpoint->notify >= 0 && is_absent ? INT64_MAX : look_later(endpoint, now);
+	endpoint->retry_at = endpoint->notify >= 0 && is_absent ? INT64_MAX : retry_later(endpoint, now);
 	return false;
 }
 
@@ -165,11 +165,11 @@ void wmk_endpoint_lost(struct wmk_endpoint *endpoint, int64_t now)
 
 	wmk_conn_close(&endpoint->conn, endpoint->conn.persist);
 	if (is_over)
-		endpoint->look_ms = 0;
-	if (endpoint->is_news)
-		endpoint->again = now;
+		endpoint->retry_ms = 0;
+	if (endpoint->daemon_started)
+		endpoint->retry_at = now;
 	else
-		endpoint->again = is_over && endpoint->notify >= 0 ? INT64_MAX : look_later(endpoint, now);
+		endpoint->retry_at = is_over && endpoint->notify >= 0 ? INT64_MAX : retry_later(endpoint, now);
 }
 
 bool wmk_endpoint_wants_dump(const struct wmk_endpoint *endpoint)
@@ -184,11 +184,11 @@ void wmk_endpoint_check_peer(struct wmk_endpoint *endpoint, int64_t now, int64_t
 	struct wmk_conn *conn = &endpoint->conn;
 	struct wmk_hints hints;
 
-	if (now < conn->judge)
+	if (now < conn->check_peer_at)
 		return;
-	conn->judge = now - conn->opened < until_ms ? now + JUDGE_MS : INT64_MAX;
+	conn->check_peer_at = now - conn->opened < until_ms ? now + CHECK_PEER_MS : INT64_MAX;
 	/* (who listens in another pid namespace cannot be judged from here) */
-	conn->silent = conn->peer && wmk_process_is_stuck(conn->peer, 0);
-	if (conn->peer && !conn->silent && wmk_hints_read(endpoint->dir, endpoint->owner, &hints))
-		conn->silent = hints.pid && wmk_process_is_stuck((pid_t)hints.pid, hints.start);
+	conn->unresponsive = conn->peer && wmk_process_is_stuck(conn->peer, 0);
+	if (conn->peer && !conn->unresponsive && wmk_hints_read(endpoint->dir, endpoint->owner, &hints))
+		conn->unresponsive = hints.pid && wmk_process_is_stuck((pid_t)hints.pid, hints.start);
 }

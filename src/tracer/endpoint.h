@@ -15,15 +15,15 @@
 
 struct wmk_endpoint {
 	unsigned index;
-	char dir[WMK_ENDPOINT_PATH_MAX];      /* of the runtime directory; "": cannot be */
-	bool is_fresh;                  /* dir was worked out just now, and has not been tried yet */
-	uid_t owner;                    /* of its files; root may own them, too */
-	int64_t again;                  /* when to look again; INT64_MAX: when the FIFO reports a daemon */
-	uint32_t backoff;               /* ms; its queue was full */
+	char dir[WMK_ENDPOINT_PATH_MAX];        /* of the runtime directory; "": cannot be */
+	bool is_fresh;                          /* dir was worked out just now, and has not been tried yet */
+	uid_t owner;                            /* of its files; root may own them, too */
+	int64_t retry_at;                       /* when to look again; INT64_MAX: when the FIFO reports a daemon */
+	uint32_t backoff;                       /* ms; its queue was full */
 	/* until the latest look without a FIFO, or after it turned the program away; 0: none */
-	int32_t look_ms;
-	int notify;                     /* the FIFO; -1: not open */
-	bool is_news;                   /* a daemon has started since the connection was made, or just before */
+	int32_t retry_ms;
+	int notify;             /* the FIFO; -1: not open */
+	bool daemon_started;    /* a daemon has started since the connection was made, or just before */
 	struct wmk_conn conn;
 };
 
@@ -40,7 +40,7 @@ void wmk_endpoint_lost(struct wmk_endpoint *endpoint, int64_t now);
 /* The FIFO has reported a daemon. Lock held. */
 void wmk_endpoint_notified(struct wmk_endpoint *endpoint);
 /*
- * The controller has not answered yet: can it? Sets conn.silent; looks every 100 ms until `until_ms` after the
+ * The controller has not answered yet: can it? Sets conn.unresponsive; looks every 100 ms until `until_ms` after the
  * beginning.
  */
 void wmk_endpoint_check_peer(struct wmk_endpoint *endpoint, int64_t now, int64_t until_ms);

@@ -63,7 +63,7 @@ WMK_AT(RECORDER_CTX_WORDS, struct waymark_recorder, ctx_words);
 WMK_AT(RECORDER_DIRECT, struct waymark_recorder, direct);
 WMK_AT(THREAD_MARK, struct wmk_thread, mark);
 WMK_AT(THREAD_CTX_KEY, struct wmk_thread, ctx_key);
-WMK_AT(THREAD_CTX_CACHE, struct wmk_thread, stamp);
+WMK_AT(THREAD_CTX_CACHE, struct wmk_thread, ctx_cache);
 WMK_AT(SET_RSEQ_OFFSET, struct waymark_ring_set, rseq_offset);
 WMK_AT(SET_SEQ_CPUS, struct waymark_ring_set, seq_cpus);
 WMK_AT(SET_RING_MASK, struct waymark_ring_set, ring_mask);

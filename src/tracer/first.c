@@ -12,18 +12,18 @@
 #include "tracer/fork.h"
 #include "tracer/helper_control.h"
 
-static bool is_first(void)
+static bool is_first_thread(void)
 {
 	return wmk_task_is_own() && syscall(SYS_gettid) == getpid();
 }
 
 void wmk_main_thread_exits(void)
 {
-	if (is_first())
+	if (is_first_thread())
 		wmk_helper_main_exits();
 }
 
-static void ended(void *unused)
+static void on_first_thread_exit(void *unused)
 {
 	(void)unused;
 	wmk_main_thread_exits();
@@ -35,7 +35,7 @@ void wmk_main_thread_watch(void)
 	static bool made;
 
 	if (!made)
-		made = pthread_key_create(&key, ended) == 0;
-	if (made && is_first())
+		made = pthread_key_create(&key, on_first_thread_exit) == 0;
+	if (made && is_first_thread())
 		(void)pthread_setspecific(key, &key);    /* (without memory for it main_exit.c is what there is) */
 }

@@ -12,10 +12,9 @@
 /* Is there anybody to talk to? Looks for sockets, a few system calls. Lock held. */
 bool wmk_helper_has_daemon(void);
 /*
- * Start the thread, or wake it where it runs; `somebody`: there may be a controller to talk to, now. 0 or -errno. Lock
- * held.
+ * Start the thread, or wake it where it runs; `daemon_likely`: a daemon was found. 0 or -errno. Lock held.
  */
-int wmk_helper_start(bool somebody);
+int wmk_helper_start(bool daemon_likely);
 /* Lock held. */
 void wmk_helper_wake(void);
 /*
@@ -50,8 +49,8 @@ void wmk_main_thread_watch(void);
 /* ── helper_thread.c ── */
 /*
  * In the child of a fork, where the thread is not: what it held is given up, its memory too if `may_free`. True: the
- * parent had one. *somebody: it had a controller, or what one gave. Lock held.
+ * parent had one. *daemon_likely: it had a controller, or what one gave. Lock held.
  */
-bool wmk_helper_after_fork(bool may_free, bool *somebody);
+bool wmk_helper_after_fork(bool may_free, bool *daemon_likely);
 
 #endif

@@ -24,19 +24,19 @@
 #define WMK_POLLER_FDS (2 * WMK_ENDPOINTS + 1)
 
 struct wmk_poller {
-	const _Atomic(uint32_t) *word;
+	const _Atomic(uint32_t) *wakeups;
 	struct wmk_endpoint *endpoints;
 	unsigned n_endpoints;
-	uint32_t heard;                 /* value of `word` when this turn began */
+	uint32_t seen;          /* value of `wakeups` when this turn began */
 	struct pollfd fds[WMK_POLLER_FDS];
-	unsigned in_vain;               /* waits in a row that ended for no reason, PAUSE_SHIFT_MAX at most */
-	unsigned sleepless;             /* pauses in a row that did */
+	unsigned in_vain;       /* waits in a row that ended for no reason, PAUSE_SHIFT_MAX at most */
+	unsigned sleepless;     /* pauses in a row that did */
 };
 
 /*
  * No descriptor is polled yet. `heard` stays. The other arguments are the caller's, and used by each wmk_poller_wait().
  */
-void wmk_poller_init(struct wmk_poller *rest, const _Atomic(uint32_t) *word, struct wmk_endpoint *endpoints,
+void wmk_poller_init(struct wmk_poller *poller, const _Atomic(uint32_t) *word, struct wmk_endpoint *endpoints,
 		     unsigned n_endpoints);
 /*
  * Wait until something comes, or for `sleep` ms (-1: without a limit). fds[i].revents then is what came from
@@ -44,7 +44,7 @@ void wmk_poller_init(struct wmk_poller *rest, const _Atomic(uint32_t) *word, str
  *
  * Returns false if the thread cannot wait at all. The helper thread only, without the lock.
  */
-bool wmk_poller_wait(struct wmk_poller *rest, int sleep);
+bool wmk_poller_wait(struct wmk_poller *poller, int sleep);
 /* Wait on the futex `word` alone, while it has this value, for `ms` at most. */
 void wmk_poller_nap(const _Atomic(uint32_t) *word, uint32_t value, int64_t ms);
 

@@ -2,12 +2,12 @@
 /*
  * helper_thread.c - the one thread of the library in a program: it owns the sockets, in a descriptor table of its own.
  *
- *     started by a constructor, a fork's child, a run-time event
- *       sleeps on `word` for a moment first, so that a program that starts and ends pays for no more than the thread; then in poll() on its
- *       sockets and on the notify FIFOs of the controllers' endpoints (endpoint.h); where one has none, it looks again now and then
- *     woken by a controller, and by tgkill(helper, 32): that signal is the C library's own, blocked here and nowhere
- *     sent to the process as a whole, so that a signalfd sees those that are meant for this thread and takes none of the program's
- *     ends when it is told to
+ *     start: by a constructor, the child of a fork, a run-time event
+ *     nap:   a moment on `wakeups`, so that a program that only starts and ends pays for the thread alone
+ *     loop:  poll() on the sockets and on the notify FIFOs of the endpoints (endpoint.h); an endpoint without a FIFO is
+ *            tried again now and then
+ *     wake:  by a daemon, or by tgkill(helper, 32). This signal belongs to the C library and is blocked in this thread; it
+ *            is never sent to the process as a whole, so the thread's signalfd takes none of the program's signals
  *
  * It makes no call of the loader and takes none of its locks: a constructor in dlopen() may hold those and wait for
  * nothing.
@@ -46,21 +46,22 @@
 /* Under the tracer's lock, but for the atomic ones, and `rest`, which is the thread's own. */
 static struct {
 	bool running;
-	pid_t tid;              /* 0: it has not begun */
-	bool hurry;             /* somebody is there, as far as is known: do not rest first */
-	bool kicked;            /* try every endpoint now */
-	bool connected;         /* to one controller at least */
-	bool polls;             /* a signal wakes it; else the futex */
-	bool is_signalled;      /* that signal is blocked, or it would end the process; else: looks every second */
-	bool halt;              /* end now ... */
-	bool keep;              /* ... and keep channels as orphans */
-	bool parts;             /* ... as the process is another user's now */
-	bool missed;            /* halted, and could not be started again: children try */
-	bool never;             /* waymark_helper_stop() was called */
-	bool left;              /* the first thread has left: no more helper in this process */
-	_Atomic(uint32_t) word; /* a futex: counts what it has to hear */
-	struct wmk_poller rest;   /* with its value before this turn */
-	uint32_t tried;         /* wmk_tracer.changes when the endpoints were tried: later ones are for the next turn */
+	pid_t tid;                 /* 0: it has not begun */
+	bool skip_nap;             /* a daemon was found: connect without a nap before */
+	bool retry_now;            /* try every endpoint now */
+	bool connected;            /* to one controller at least */
+	bool polls;                /* a signal wakes it; else the futex */
+	bool is_signalled;         /* that signal is blocked, or it would end the process; else: looks every second */
+	bool halt;                 /* end now ... */
+	bool keep;                 /* ... and keep channels as orphans */
+	bool user_changes;         /* ... as the process is another user's now */
+	bool restart_failed;       /* halted, and could not be started again: children try */
+	bool forbidden;            /* waymark_helper_stop() was called */
+	bool main_exited;          /* the first thread has left: no more helper in this process */
+	_Atomic(uint32_t) wakeups; /* a futex: counts the wake-ups */
+	struct wmk_poller poller;  /* with its value before this turn */
+	/* wmk_tracer.changes when the endpoints were tried: later ones are for the next turn */
+	uint32_t tried_changes;
 	struct wmk_endpoint endpoints[WMK_ENDPOINTS];
 	unsigned n_endpoints;
 } helper;
@@ -69,7 +70,7 @@ bool wmk_helper_has_daemon(void)
 {
 	struct wmk_endpoint endpoint;
 
-	if (helper.never || helper.left)
+	if (helper.forbidden || helper.main_exited)
 		return false;
 	if (helper.connected)
 		return true;
@@ -84,16 +85,16 @@ bool wmk_helper_has_daemon(void)
 /* True: who waits for it is to be woken, when the lock is given back: he takes it next. */
 static bool publish_done(void)
 {
-	uint32_t done = helper.tried;
+	uint32_t done = helper.tried_changes;
 
 	for (unsigned i = 0; i < helper.n_endpoints; i++) {
 		struct wmk_conn *conn = &helper.endpoints[i].conn;
 
 		if (conn->sock < 0)
 			continue;
-		if (!conn->done_any && conn->silent) {
+		if (!conn->done_any && conn->unresponsive) {
 			/* (at worst it is told of a wait that has just ended) */
-			conn->passed_by |= wmk_register_is_awaited();
+			conn->was_skipped |= wmk_register_is_awaited();
 			continue;
 		}
 		if (!conn->done_any)
@@ -105,10 +106,10 @@ static bool publish_done(void)
 }
 
 /* The last thing that the thread does under the lock: from here on another one may be started. */
-static void finish(void)
+static void thread_finish(void)
 {
 	for (unsigned i = 0; i < helper.n_endpoints; i++) {
-		if (helper.parts)
+		if (helper.user_changes)
 			wmk_conn_report_user_change(&helper.endpoints[i].conn);
 		wmk_conn_close(&helper.endpoints[i].conn, helper.keep);
 		wmk_endpoint_close(&helper.endpoints[i]);
@@ -121,28 +122,28 @@ static void finish(void)
 	helper.running = helper.connected = helper.polls = false;
 	helper.tid = 0;
 	helper.n_endpoints = 0;
-	helper.tried = wmk_tracer.changes;
+	helper.tried_changes = wmk_tracer.changes;
 	if (publish_done())
 		wmk_register_wake();
 }
 
 /* It is here. True: in a hurry. */
-static bool begin(void)
+static bool thread_begin(void)
 {
 	wmk_lock();
 	helper.tid = (pid_t)syscall(SYS_gettid);
-	helper.rest.heard = atomic_load_explicit(&helper.word, memory_order_relaxed);
-	bool hurry = helper.hurry || helper.halt || helper.kicked;
+	helper.poller.seen = atomic_load_explicit(&helper.wakeups, memory_order_relaxed);
+	bool hurry = helper.skip_nap || helper.halt || helper.retry_now;
 
 	wmk_unlock();
 	return hurry;
 }
 
 /* Whatever is said from now on ends its next rest. */
-static void hear(void)
+static void note_wakeups(void)
 {
 	wmk_lock();
-	helper.rest.heard = atomic_load_explicit(&helper.word, memory_order_relaxed);
+	helper.poller.seen = atomic_load_explicit(&helper.wakeups, memory_order_relaxed);
 	wmk_unlock();
 }
 
@@ -154,8 +155,8 @@ static void find_endpoints(void)
 	       wmk_endpoint_find(helper.n_endpoints, &helper.endpoints[helper.n_endpoints])) {
 		struct wmk_endpoint *endpoint = &helper.endpoints[helper.n_endpoints++];
 
-		endpoint->again = endpoint->backoff = 0;
-		endpoint->look_ms = 0;
+		endpoint->retry_at = endpoint->backoff = 0;
+		endpoint->retry_ms = 0;
 		endpoint->conn.sock = endpoint->notify = -1;
 	}
 	helper.polls = true;
@@ -171,13 +172,13 @@ static bool connect_endpoints(int64_t now)
 	for (unsigned i = 0; i < helper.n_endpoints && !helper.halt; i++) {
 		struct wmk_endpoint *endpoint = &helper.endpoints[i];
 
-		if (helper.kicked && endpoint->conn.sock < 0)
-			endpoint->again = 0;
+		if (helper.retry_now && endpoint->conn.sock < 0)
+			endpoint->retry_at = 0;
 		if (wmk_endpoint_is_due(endpoint, now))
 			connected |= wmk_endpoint_connect(endpoint, now);
 	}
-	helper.kicked = false;
-	helper.tried = wmk_tracer.changes;
+	helper.retry_now = false;
+	helper.tried_changes = wmk_tracer.changes;
 	wmk_unlock();
 	return connected;
 }
@@ -216,9 +217,8 @@ static bool endpoint_output(struct wmk_endpoint *endpoint, bool reclaimed, short
 }
 
 /*
- * Is somebody waited for who is in the middle of a record and may use what was removed? So long and no longer: a signal
- * handler may have left that record for ever, by siglongjmp(). Then what was removed stays, and goes if the other comes
- * out after all.
+ * Does the helper wait for a thread that is inside a record and may use what was removed? For a bounded time: a signal
+ * handler may have left that record for good by siglongjmp(). What was removed then stays until that thread leaves.
  */
 static bool is_patient(bool reclaimed, int64_t now)
 {
@@ -238,9 +238,9 @@ static int64_t endpoints_sleep(int64_t now)
 
 	for (unsigned i = 0; i < helper.n_endpoints; i++) {
 		const struct wmk_endpoint *endpoint = &helper.endpoints[i];
-		int64_t at = endpoint->conn.sock < 0   ? endpoint->again
+		int64_t at = endpoint->conn.sock < 0   ? endpoint->retry_at
 			     : endpoint->conn.done_any ? INT64_MAX
-						       : endpoint->conn.judge;
+						       : endpoint->conn.check_peer_at;
 
 		if (!endpoint->dir[0])
 			continue;
@@ -250,7 +250,7 @@ static int64_t endpoints_sleep(int64_t now)
 }
 
 /* Everything that needs the lock, once a turn. Returns how long to sleep, in ms; -1: until something comes; -2: end. */
-static int turn(struct pollfd *fds, int *period, int64_t *next_look)
+static int thread_turn(struct pollfd *fds, int *period, int64_t *next_look)
 {
 	uint32_t late = wmk_register_take_late();
 	int64_t now = wmk_clock_ms();
@@ -286,7 +286,7 @@ static int turn(struct pollfd *fds, int *period, int64_t *next_look)
 	if (is_patient(reclaimed, now) && sleep > RECLAIM_MS)
 		sleep = RECLAIM_MS;
 	if (end)
-		finish();
+		thread_finish();
 	wmk_unlock();
 	return end ? -2 : sleep == INT64_MAX ? -1 : (int)sleep;
 }
@@ -312,8 +312,8 @@ static bool is_dump_wanted(void)
 
 /*
  * What is loaded is told before main() may start: a program may be killed at once, and its addresses are to have names.
- * It is listed while the controller makes up its answer, where somebody waits for that, and so loads nothing; when
- * nobody waits any more, that list is of no use.
+ * It is listed while the controller makes up its answer, where a thread waits for that, and so loads nothing; when
+ * no thread waits any more, that list is of no use.
  */
 static void dump_state(bool is_new)
 {
@@ -330,12 +330,12 @@ static void dump_state(bool is_new)
 		wmk_statedump_forget();
 }
 
-static bool rest(int sleep)
+static bool wait_for_events(int sleep)
 {
-	const bool can_wait = wmk_poller_wait(&helper.rest, sleep);
+	const bool can_wait = wmk_poller_wait(&helper.poller, sleep);
 
 	for (unsigned i = 0; i < helper.n_endpoints; i++) {
-		if (!helper.rest.fds[WMK_POLLER_FIFOS + i].revents)
+		if (!helper.poller.fds[WMK_POLLER_FIFOS + i].revents)
 			continue;
 		wmk_lock();
 		wmk_endpoint_notified(&helper.endpoints[i]);
@@ -354,41 +354,41 @@ static void give_up(void)
 		if (conn->sock >= 0 && wmk_conn_unrecorded(conn, WMK_UNRECORDED_WAIT, 0, UINT32_MAX) == 0)
 			wmk_conn_flush(conn);
 	}
-	finish();
+	thread_finish();
 	wmk_unlock();
 }
 
-static void run(void)
+static void thread_run(void)
 {
 	const uint64_t wake = WMK_SIGNAL(WMK_SIGNAL_CANCEL);
 	int period = -1, sleep;
 	int64_t next_look = 0;
 	bool registered = false;
 
-	if (!begin())
-		wmk_poller_nap(&helper.word, helper.rest.heard, NAP_MS);
+	if (!thread_begin())
+		wmk_poller_nap(&helper.wakeups, helper.poller.seen, NAP_MS);
 	if (!wmk_process_unshare_files()) {
 		wmk_lock();
 		wmk_endpoints_report(WMK_UNRECORDED_DESCRIPTOR_TABLE, 0);
-		finish();
+		thread_finish();
 		wmk_unlock();
 		return;
 	}
 	find_endpoints();
-	wmk_poller_init(&helper.rest, &helper.word, helper.endpoints, helper.n_endpoints);
+	wmk_poller_init(&helper.poller, &helper.wakeups, helper.endpoints, helper.n_endpoints);
 	do {
-		hear();
+		note_wakeups();
 		const bool is_new = connect_endpoints(wmk_clock_ms());
 
 		/* (a connection comes first, where descriptors are few) */
-		if (helper.is_signalled && helper.rest.fds[WMK_POLLER_SIGNAL].fd < 0)
-			helper.rest.fds[WMK_POLLER_SIGNAL].fd = (int)syscall(SYS_signalfd4, -1, &wake, sizeof(wake),
+		if (helper.is_signalled && helper.poller.fds[WMK_POLLER_SIGNAL].fd < 0)
+			helper.poller.fds[WMK_POLLER_SIGNAL].fd = (int)syscall(SYS_signalfd4, -1, &wake, sizeof(wake),
 									   SFD_NONBLOCK | SFD_CLOEXEC);
 		if (is_new && !registered) {
 			wmk_statedump_register();
 			registered = true;
 		}
-		sleep = turn(helper.rest.fds, &period, &next_look);
+		sleep = thread_turn(helper.poller.fds, &period, &next_look);
 		if (sleep == -2)
 			break;
 		if (registered)
@@ -399,7 +399,7 @@ static void run(void)
 		wmk_unlock();
 		if (told)
 			wmk_register_wake();
-	} while (rest(sleep));
+	} while (wait_for_events(sleep));
 	if (sleep != -2)
 		give_up();
 }
@@ -413,7 +413,7 @@ static void *helper_main(void *arg)
 	/* raw: the C library does not let its own signals be named */
 	helper.is_signalled = syscall(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof(blocked)) == 0;
 	wmk_thread_started();
-	run();
+	thread_run();
 	return NULL;
 }
 
@@ -422,30 +422,30 @@ static void *helper_main(void *arg)
 void wmk_helper_wake(void)
 {
 	/* (with nobody to tell it to, and nothing to do, it need not know) */
-	if (!helper.running || (!helper.connected && !helper.halt && !helper.kicked && !wmk_tracer.channels))
+	if (!helper.running || (!helper.connected && !helper.halt && !helper.retry_now && !wmk_tracer.channels))
 		return;
-	atomic_fetch_add_explicit(&helper.word, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&helper.wakeups, 1, memory_order_relaxed);
 	if (helper.polls && helper.is_signalled)
 		syscall(SYS_tgkill, getpid(), helper.tid, WMK_SIGNAL_CANCEL);
 	else if (!helper.polls)
-		syscall(SYS_futex, &helper.word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+		syscall(SYS_futex, &helper.wakeups, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-int wmk_helper_start(bool somebody)
+int wmk_helper_start(bool daemon_likely)
 {
-	if (helper.never || helper.left)
+	if (helper.forbidden || helper.main_exited)
 		return -ESHUTDOWN;
 	if (helper.running) {
-		helper.kicked |= somebody && !helper.connected;
+		helper.retry_now |= daemon_likely && !helper.connected;
 		wmk_helper_wake();
 		return 0;
 	}
-	helper.halt = helper.keep = helper.parts = helper.kicked = false;
-	helper.hurry = somebody;
+	helper.halt = helper.keep = helper.user_changes = helper.retry_now = false;
+	helper.skip_nap = daemon_likely;
 	helper.running = true;
 	/* the mask is inherited, and so in force from the thread's first instruction */
 	const uint64_t before = wmk_signals_block();
-	const int err = wmk_thread_start(helper_main, helper.hurry);
+	const int err = wmk_thread_start(helper_main, helper.skip_nap);
 
 	wmk_signals_restore(before);
 	if (err < 0) {
@@ -480,7 +480,7 @@ bool wmk_helper_halt(enum wmk_helper_halt how)
 	}
 	helper.halt = true;
 	helper.keep = how == WMK_HELPER_KEEPS;
-	helper.parts = how == WMK_HELPER_USER_CHANGES;
+	helper.user_changes = how == WMK_HELPER_USER_CHANGES;
 	wmk_helper_wake();
 	wmk_unlock();
 	/* The kernel counts the thread until it is gone altogether; unshare(CLONE_NEWUSER) asks the kernel. */
@@ -492,29 +492,29 @@ bool wmk_helper_halt(enum wmk_helper_halt how)
 void wmk_helper_resume(void)
 {
 	wmk_lock();
-	helper.missed = wmk_helper_start(true) < 0 && !helper.never && !helper.left;
+	helper.restart_failed = wmk_helper_start(true) < 0 && !helper.forbidden && !helper.main_exited;
 	wmk_unlock();
 }
 
 void wmk_helper_forbid(void)
 {
-	helper.never = true;
+	helper.forbidden = true;
 }
 
 void wmk_helper_main_exits(void)
 {
 	wmk_lock();
-	helper.left = true;
+	helper.main_exited = true;
 	wmk_unlock();
 	wmk_helper_halt(WMK_HELPER_KEEPS);
 }
 
-bool wmk_helper_after_fork(bool may_free, bool *somebody)
+bool wmk_helper_after_fork(bool may_free, bool *daemon_likely)
 {
-	bool had = helper.running || helper.missed || helper.left || helper.never;
+	bool had = helper.running || helper.restart_failed || helper.main_exited || helper.forbidden;
 	struct wmk_channel *channel;
 
-	*somebody = helper.connected || wmk_tracer.channels;
+	*daemon_likely = helper.connected || wmk_tracer.channels;
 	for (channel = wmk_tracer.channels; channel; channel = channel->next)
 		channel->conn = NULL;
 	wmk_channels_forget_fds(false);
@@ -530,8 +530,8 @@ bool wmk_helper_after_fork(bool may_free, bool *somebody)
 		conn->sock = -1;
 	}
 	helper.n_endpoints = 0;
-	helper.running = helper.missed = helper.left = helper.never = helper.connected = helper.polls = helper.kicked =
-		false;
+	helper.running = helper.restart_failed = helper.main_exited = helper.forbidden = helper.connected =
+		helper.polls = helper.retry_now = false;
 	helper.tid = 0;
 	wmk_register_after_fork();
 	return had;

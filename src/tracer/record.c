@@ -5,7 +5,7 @@
  *     waymark_record() ── one recorder, one run of words, no context ──► wmk_ring_write(), inlined: no lock, no call
  *           ├─ one recorder, one run, one reference behind it ──► record_tail() ──► wmk_ring_write_tail(), likewise
  *           ├─ one recorder with a filter ──► filter_table.h, where it compares with constants, or wmk_filter_accepts(); then as without
- *           └─ anything else ──► walk(): every recorder of the chain ──► stage contexts, build fragments ──► ring
+ *           └─ anything else ──► walk_chain(): every recorder of the chain ──► stage contexts, build fragments ──► ring
  *
  * Any thread, any time, signal handlers included. Everything that is read before the ring's sequence is a proposal, which the guard
  * (recorder.c) confirms or not. Nothing here allocates, locks or prints.
@@ -103,7 +103,7 @@ static bool add_array(struct build *b, const struct waymark_ref *ref, uint32_t b
 }
 
 /* Contexts, and what follows them without a reference in between, are staged in one block: one fragment. */
-static unsigned stage(struct build *b, const struct waymark_recorder *e, const struct wmk_event *event, const uint64_t **words, const void *ip)
+static unsigned stage_contexts(struct build *b, const struct waymark_recorder *e, const struct wmk_event *event, const uint64_t **words, const void *ip)
 {
 	char *to = (char *)b->stage;
 	unsigned op = 0;
@@ -151,7 +151,7 @@ static bool build(struct build *b, const struct waymark_recorder *e, const struc
 	uint32_t limit = wmk_read_guarded(e->field_limit);
 
 	b->n = b->cut = b->n_lens = b->total = 0;
-	for (unsigned i = stage(b, e, event, &words, ip); i < event->n_ops; i++) {
+	for (unsigned i = stage_contexts(b, e, event, &words, ip); i < event->n_ops; i++) {
 		const struct wmk_op *op = &event->ops[i];
 
 		switch (op->kind) {
@@ -187,7 +187,7 @@ static bool build(struct build *b, const struct waymark_recorder *e, const struc
 }
 
 /* A loss that no ring has seen. The set may be given up at this moment: who is counted in keeps its mapping. 0, or -ESTALE. */
-static int lose(struct waymark_recorder *e, uint64_t gen, bool own)
+static int count_lost(struct waymark_recorder *e, uint64_t gen, bool own)
 {
 	struct wmk_ring_inside inside = wmk_ring_grace_enter();
 
@@ -213,7 +213,7 @@ static inline __attribute__((always_inline)) int record_frags(struct build *b, s
 	if (wmk_unlikely(!set))
 		return -ESTALE;
 	if (wmk_unlikely(!build(b, e, event, words, refs, ip)))
-		return lose(e, gen, true);
+		return count_lost(e, gen, true);
 	rc = wmk_ring_write(set, &e->gen, gen, wmk_read_guarded(e->id), b->frags, b->n, b->total);
 	if (wmk_unlikely(b->cut) && rc == 0) {
 		WMK_TESTPOINT(record_cut);
@@ -259,11 +259,11 @@ static __attribute__((noinline, cold)) void record_probe(struct waymark_recorder
 }
 
 /* -ESTALE: it was taken out before anything was recorded, and another may be in its place. */
-static int one(struct waymark_recorder *e, uint64_t gen, struct wmk_event *event, const uint64_t *words,
+static int record_one(struct waymark_recorder *e, uint64_t gen, struct wmk_event *event, const uint64_t *words,
 	       const struct waymark_ref *refs, const void *ip, bool own)
 {
 	if (wmk_unlikely(!own))
-		return lose(e, gen, false);
+		return count_lost(e, gen, false);
 	if (wmk_read_guarded(e->probe)) {
 		record_probe(e, gen, event, words, refs);
 		return 0;
@@ -280,7 +280,7 @@ static int one(struct waymark_recorder *e, uint64_t gen, struct wmk_event *event
 }
 
 /* Every place in the chain once, in their order; again from the head when a recorder was taken out under its feet. */
-static void walk(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip, bool own, bool probes)
+static void walk_chain(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip, bool own, bool probes)
 {
 	uint64_t done = 0;
 	struct waymark_recorder *e;
@@ -299,7 +299,7 @@ again:
 		if (wmk_unlikely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) != gen))
 			goto again;
 		if (order > done && probes == (wmk_read_guarded(e->probe) != NULL)) {
-			if (one(e, gen, event, words, refs, ip, own) == -ESTALE)
+			if (record_one(e, gen, event, words, refs, ip, own) == -ESTALE)
 				goto again;
 			done = order;
 		}
@@ -312,16 +312,16 @@ again:
 }
 
 /* Probes first: they see an event before its record is written. */
-static __attribute__((noinline)) void slow(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip)
+static __attribute__((noinline)) void record_chain(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip)
 {
 	int saved = errno;
 	bool own = wmk_task_is_own();
 	const struct wmk_event *event = wmk_read_guarded(desc->event);
 
 	if (own && event && wmk_unlikely(__atomic_load_n(&event->n_probes, __ATOMIC_RELAXED)))
-		walk(desc, words, refs, ip, own, true);
+		walk_chain(desc, words, refs, ip, own, true);
 	WMK_TESTPOINT(record_walking);
-	walk(desc, words, refs, ip, own, false);
+	walk_chain(desc, words, refs, ip, own, false);
 	WMK_TESTPOINT(record_walked);
 	errno = saved;
 }
@@ -329,7 +329,7 @@ static __attribute__((noinline)) void slow(struct waymark_desc *desc, const uint
 /* Fill the cache for `e`. A signal handler that comes meanwhile, with other contexts, records without the cache. */
 static __attribute__((noinline, cold)) int ctx_cache_fill(const struct waymark_recorder *e, uint64_t gen, uint16_t key)
 {
-	char *to = (char *)wmk_thread.stamp;
+	char *to = (char *)wmk_thread.ctx_cache;
 	int err = 0;
 
 	if (wmk_thread.ctx_cache_busy)
@@ -340,7 +340,7 @@ static __attribute__((noinline, cold)) int ctx_cache_fill(const struct waymark_r
 	for (unsigned i = 0; i < wmk_read_guarded(e->n_contexts) && i < WMK_RECORDER_CONTEXTS && !err; i++) {
 		const struct wmk_context_desc *context = wmk_context_get(wmk_read_guarded(e->contexts[i]));
 
-		if (!context || to + context->bytes > (char *)(wmk_thread.stamp + WMK_CTX_CACHE_WORDS)) {
+		if (!context || to + context->bytes > (char *)(wmk_thread.ctx_cache + WMK_CTX_CACHE_WORDS)) {
 			err = -ESTALE;
 		} else {
 			context->fill(to, NULL);
@@ -375,7 +375,7 @@ static inline int record_cached_ctx(struct waymark_recorder *e, uint64_t gen, co
 		return -EAGAIN;
 	if (wmk_unlikely(!set) || (wmk_unlikely(wmk_thread.ctx_key != key) && ctx_cache_fill(e, gen, key) < 0))
 		return -EAGAIN;
-	end = copy_words(block, wmk_thread.stamp, n);
+	end = copy_words(block, wmk_thread.ctx_cache, n);
 	copy_words(end, words, run);
 	if (wmk_unlikely(*(volatile uint16_t *)&wmk_thread.ctx_key != key))
 		return -EAGAIN;
@@ -396,7 +396,7 @@ static inline int record_cached_ctx(struct waymark_recorder *e, uint64_t gen, co
  * not under a memory checker that holds each byte against what was allocated.
  */
 #if defined(__x86_64__) && !defined(WMK_SANITIZED)
-static inline size_t measure(const char *text, size_t max)
+static inline size_t text_length(const char *text, size_t max)
 {
 	const __m128i zero = _mm_setzero_si128(), *at = (const __m128i *)((uintptr_t)text & ~(uintptr_t)15);
 	unsigned skip = (unsigned)(uintptr_t)text & 15;
@@ -412,7 +412,7 @@ static inline size_t measure(const char *text, size_t max)
 	return (size_t)__builtin_ctzll(found) < max ? (size_t)__builtin_ctzll(found) : max;
 }
 #else
-#define measure strnlen
+#define text_length strnlen
 #endif
 
 /* The run's words, if any, and a count of 4 bytes behind them, composed in registers (as above). */
@@ -449,14 +449,14 @@ static inline int record_tail(struct waymark_recorder *e, uint64_t gen, const st
 	} else if (!counted && n == SIZE_MAX) {
 		if (wmk_unlikely(wmk_rseq_cpu(set->rseq_offset) >= set->seq_cpus))
 			return -EAGAIN;
-		n = measure(ref->base, max + 1);
+		n = text_length(ref->base, max + 1);
 	}
 	if (wmk_unlikely(n > max))
 		return -EAGAIN;
 	if (key) {
 		if (wmk_unlikely(wmk_thread.ctx_key != key) && ctx_cache_fill(e, gen, key) < 0)
 			return -EAGAIN;
-		to = copy_words(to, wmk_thread.stamp, wmk_read_guarded(e->ctx_words));
+		to = copy_words(to, wmk_thread.ctx_cache, wmk_read_guarded(e->ctx_words));
 	}
 	if (counted) {
 		uint32_t count = (uint32_t)n >> event->tail_shift;
@@ -481,7 +481,7 @@ static inline int record_tail(struct waymark_recorder *e, uint64_t gen, const st
  * One channel wants it, and no probe: what follows the look at the chain need not walk. 0, or something else: walk after all. A filter
  * that is a comparison or a table has been evaluated already.
  */
-static __attribute__((noinline)) int single(struct waymark_recorder *e, uint64_t gen, const struct wmk_event *event, const uint64_t *words,
+static __attribute__((noinline)) int record_single(struct waymark_recorder *e, uint64_t gen, const struct wmk_event *event, const uint64_t *words,
 					    const struct waymark_ref *refs, const void *ip)
 {
 	uint16_t key = wmk_read_guarded(e->ctx_key);
@@ -525,11 +525,11 @@ static __attribute__((noinline)) void record_unfiltered(struct waymark_desc *des
 				return;
 		} else if (!wmk_read_guarded(e->probe) && (event = wmk_read_guarded(desc->event)) != NULL && wmk_read_guarded(e->event) == event) {
 			/* read once: at exit it becomes NULL */
-			if (single(e, gen, event, words, refs, ip) == 0)
+			if (record_single(e, gen, event, words, refs, ip) == 0)
 				return;
 		}
 	}
-	slow(desc, words, refs, ip);
+	record_chain(desc, words, refs, ip);
 }
 
 /* waymark_record() for a recorder with a table for a filter. */
@@ -582,7 +582,7 @@ void WMK_EXPORT __attribute__((aligned(64))) waymark_record(struct waymark_desc 
 		const struct wmk_event *event = wmk_read_guarded(desc->event);
 
 		if (wmk_unlikely(wmk_read_guarded(e->event) != event) || wmk_unlikely(wmk_thread.mark != 0) || wmk_unlikely(wmk_read_guarded(e->next) != NULL)) {
-			slow(desc, words, refs, ip ? ip : __builtin_return_address(0));
+			record_chain(desc, words, refs, ip ? ip : __builtin_return_address(0));
 			return;
 		}
 		if (wmk_filter_quick_accepts(e, gen, event, words, end) == 0)

@@ -46,7 +46,7 @@ static void *next_function(const char *name, void *_Atomic *cache)
 	return function;
 }
 
-static void changed(const struct ids *before)
+static void ids_changed(const struct ids *before)
 {
 	struct ids now = ids_now();
 	int saved = errno;
@@ -71,7 +71,7 @@ static void changed(const struct ids *before)
 		}                                                               \
 		int rc = next arguments;                                        \
                                                                                 \
-		changed(&before);                                               \
+		ids_changed(&before);                                               \
 		return rc;                                                      \
 	}
 

@@ -56,12 +56,12 @@ static struct wmk_loaded_object *known;
 static long n_known;
 static bool dumped, failed;      /* failed: what is loaded cannot be told; asked again when it changes */
 static uint32_t seen_changes;
-/* Listed ahead, when the tracer had seen so many changes; n < 0: nothing is. */
+/* The list of wmk_statedump_prepare(), made when wmk_tracer.changes had this value; n < 0: none. */
 static struct {
 	struct wmk_loaded_object *objects;
 	long n;
 	uint32_t changes;
-} ahead = { .n = -1 };
+} prepared = { .n = -1 };
 
 void wmk_statedump_register(void)
 {
@@ -73,7 +73,7 @@ void wmk_statedump_register(void)
 void wmk_statedump_after_fork(void)
 {
 	dumped = failed = false;
-	ahead.n = -1;            /* (the parent's helper may be in the middle of it: it is not looked at) */
+	prepared.n = -1;            /* (the parent's helper may be in the middle of it: it is not looked at) */
 }
 
 void wmk_statedump_repeat(void)
@@ -85,7 +85,7 @@ void wmk_statedump_repeat(void)
  * The helper records, but in the name of the program: the context is that of the main thread, as it is called now;
  * `is_known`: as it was when the program registered, a moment ago.
  */
-static void take_name(bool is_known)
+static void set_procname(bool is_known)
 {
 	memset(wmk_thread.procname, 0, sizeof(wmk_thread.procname));
 	if (is_known)
@@ -116,7 +116,7 @@ static void record_object(const struct wmk_loaded_object *o, int info, int id, i
 	}
 }
 
-static bool has(const struct wmk_loaded_object *objects, long n, const struct wmk_loaded_object *wanted)
+static bool contains(const struct wmk_loaded_object *objects, long n, const struct wmk_loaded_object *wanted)
 {
 	for (long i = 0; i < n; i++)
 		if (wmk_object_is_same(&objects[i], wanted))
@@ -127,10 +127,10 @@ static bool has(const struct wmk_loaded_object *objects, long n, const struct wm
 static void record_changes(const struct wmk_loaded_object *objects, long n)
 {
 	for (long i = 0; i < n_known; i++)
-		if (!has(objects, n, &known[i]))
+		if (!contains(objects, n, &known[i]))
 			waymark_event_record(events[UNLOAD], &(union waymark_value){ .u64 = known[i].base }, 1);
 	for (long i = 0; i < n; i++)
-		if (!has(known, n_known, &objects[i]))
+		if (!contains(known, n_known, &objects[i]))
 			record_object(&objects[i], LOAD, LOAD_BUILD_ID, LOAD_DEBUG_LINK);
 }
 
@@ -153,26 +153,26 @@ static uint32_t changes_now(void)
 
 void wmk_statedump_forget(void)
 {
-	if (ahead.n >= 0)
-		wmk_objects_free(ahead.objects, ahead.n);
-	ahead.n = -1;
+	if (prepared.n >= 0)
+		wmk_objects_free(prepared.objects, prepared.n);
+	prepared.n = -1;
 }
 
 void wmk_statedump_prepare(void)
 {
 	wmk_statedump_forget();
-	ahead.changes = changes_now();
-	ahead.n = wmk_objects_list(&ahead.objects);
+	prepared.changes = changes_now();
+	prepared.n = wmk_objects_list(&prepared.objects);
 }
 
 /* All that is loaded now. */
-static long list(uint32_t changes, struct wmk_loaded_object **objects)
+static long list_objects(uint32_t changes, struct wmk_loaded_object **objects)
 {
-	if (ahead.n >= 0 && ahead.changes == changes) {
-		const long n = ahead.n;
+	if (prepared.n >= 0 && prepared.changes == changes) {
+		const long n = prepared.n;
 
-		*objects = ahead.objects;
-		ahead.n = -1;
+		*objects = prepared.objects;
+		prepared.n = -1;
 		return n;
 	}
 	wmk_statedump_forget();
@@ -189,14 +189,14 @@ void wmk_statedump_record(void)
 		dumped = false;
 	if (!wanted || ((dumped || failed) && changes == seen_changes))
 		return;
-	const bool is_ahead = ahead.n >= 0;
-	long n = list(changes, &objects);
+	const bool is_prepared = prepared.n >= 0;
+	long n = list_objects(changes, &objects);
 
 	seen_changes = changes;
 	failed = n < 0;
 	if (failed)
 		return;
-	take_name(is_ahead);
+	set_procname(is_prepared);
 	if (!dumped)
 		record_all(objects, n);
 	else

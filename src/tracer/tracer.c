@@ -135,7 +135,7 @@ static void child_self(bool own)
 /* What a child is to its controllers. */
 struct child {
 	bool registers;         /* its parent had a helper */
-	bool somebody;          /* with somebody to talk to */
+	bool daemon_likely;          /* with somebody to talk to */
 	bool waits;             /* it has left rings that were its parent's alone: others are to come */
 };
 
@@ -155,7 +155,7 @@ static struct child child_common(bool prepared)
 		return child;
 	}
 	wmk_statedump_after_fork();
-	child.registers = wmk_helper_after_fork(prepared, &child.somebody);
+	child.registers = wmk_helper_after_fork(prepared, &child.daemon_likely);
 	child.waits = wmk_channels_remove_private();
 	return child;
 }
@@ -172,7 +172,7 @@ static void fork_child(void)
 
 	if (child.registers) {
 		change = ++wmk_tracer.changes;
-		waits = wmk_helper_start(child.somebody) == 0 && child.waits;
+		waits = wmk_helper_start(child.daemon_likely) == 0 && child.waits;
 	}
 	wmk_fork_end();
 	if (waits)
@@ -185,7 +185,7 @@ void wmk_fork_child_quiet(void)
 	wmk_fork_end();
 }
 
-static bool flag(const char *name)
+static bool env_flag(const char *name)
 {
 	const char *text = secure_getenv(name);
 
@@ -201,11 +201,11 @@ static int64_t milliseconds(const char *text, int64_t otherwise)
 }
 
 /* Only here, once: see struct wmk_tracer. A set-id program has none of it. */
-static void take_environment(void)
+static void read_environment(void)
 {
 	const char *dir = secure_getenv("WAYMARK_RUNDIR");
 
-	wmk_tracer.allow_blocking = flag("WAYMARK_ALLOW_BLOCKING");
+	wmk_tracer.allow_blocking = env_flag("WAYMARK_ALLOW_BLOCKING");
 	wmk_tracer.register_ms = milliseconds(secure_getenv("WAYMARK_REGISTER_TIMEOUT"), 3000);
 	wmk_tracer.has_rundir = dir != NULL;
 	if (dir)
@@ -217,7 +217,7 @@ static void take_environment(void)
  * and free first. Else who forks holds the heap and waits for our lock, which the helper holds when it asks for memory;
  * and in the child we come to a heap that is locked.
  */
-static void wake_allocator(void)
+static void register_allocator_first(void)
 {
 	void *volatile first = malloc(1);
 
@@ -227,11 +227,11 @@ static void wake_allocator(void)
 static void init(void)
 {
 	wmk_tracer.secure = getauxval(AT_SECURE) != 0;
-	wmk_tracer.disabled = flag("WAYMARK_DISABLE");
+	wmk_tracer.disabled = env_flag("WAYMARK_DISABLE");
 	if (wmk_tracer.disabled)
 		return;
-	take_environment();
-	wake_allocator();
+	read_environment();
+	register_allocator_first();
 	pthread_atfork(wmk_fork_begin, wmk_fork_end, fork_child);
 }
 

@@ -53,14 +53,14 @@ struct wmk_thread {
 		};
 		uint64_t mark;
 	};
-	uint32_t tid;             /* 0: not asked yet, or a fork has made it another's */
-	uint8_t in_probe;         /* depth of probes that this thread runs */
-	uint8_t ctx_cache_busy;       /* `stamp` is being made */
-	uint16_t ctx_key;       /* which list of contexts `stamp` holds; 0: none */
+	uint32_t tid;           /* 0: not asked yet, or a fork has made it another's */
+	uint8_t in_probe;       /* depth of probes that this thread runs */
+	uint8_t ctx_cache_busy; /* `ctx_cache` is being made */
+	uint16_t ctx_key;       /* which list of contexts `ctx_cache` holds; 0: none */
 	char procname[16];
-	uint8_t locking;          /* it has the tracer's lock, or is about to ... */
-	uint8_t nested;           /* ... and forks in so many handlers that came meanwhile */
-	uint64_t stamp[WMK_CTX_CACHE_WORDS];
+	uint8_t locking;        /* it has the tracer's lock, or is about to ... */
+	uint8_t nested;         /* ... and forks in so many handlers that came meanwhile */
+	uint64_t ctx_cache[WMK_CTX_CACHE_WORDS];
 };
 extern __thread struct wmk_thread wmk_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -115,19 +115,19 @@ struct wmk_event {
 	struct wmk_event_ref *refs;     /* n_refs of them */
 	uint32_t text_refs;             /* bit i: refs[i] is a text that no format bounds */
 
-	struct waymark_recorder *chain;  /* what every descriptor's chain points to */
+	struct waymark_recorder *chain;         /* what every descriptor's chain points to */
 	struct wmk_event_class *class;
 	struct wmk_name *name;
 	struct wmk_event *next_of_name;
-	uint32_t number;                /* its index in wmk_tracer.events, and on the wire */
+	uint32_t number;                        /* its index in wmk_tracer.events, and on the wire */
 	struct waymark_desc **descs;
 	uint32_t n_descs, cap_descs;
 	const struct waymark_site **sites;
 	uint32_t n_sites, cap_sites;
-	uint32_t life;                  /* counts how often it has gone */
-	uint32_t n_probes;              /* in its chain */
-	struct waymark_field *probe_fields; /* what probes are shown; made when the first is connected */
-	bool patched;                   /* sites are on */
+	uint32_t life;                          /* counts how often it has gone */
+	uint32_t n_probes;                      /* in its chain */
+	struct waymark_field *probe_fields;     /* what probes are shown; made when the first is connected */
+	bool patched;                           /* sites are on */
 	/* only the helper declared it when it was new, so hardly anybody else records it */
 	bool is_helpers;
 	bool dirty;                     /* is in the list of events to patch */
@@ -155,7 +155,7 @@ struct wmk_channel {
 	struct waymark_ring_set *set;
 	/* the set's, in the helper's table, to be handed to the next controller; or -1 */
 	int fd;
-	uint8_t place;                  /* whose it is, with a connection or without */
+	uint8_t endpoint;               /* whose it is, with a connection or without */
 	bool persist;                   /* as an orphan it waits for the next controller */
 	bool is_private;                /* not for the child of a fork */
 	uint32_t number;
@@ -163,12 +163,12 @@ struct wmk_channel {
 	uint8_t uuid[16];
 	uint8_t n_contexts;
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
-	uint16_t ctx_key;             /* see wmk_context_cache_key() */
+	uint16_t ctx_key;               /* see wmk_context_cache_key() */
 	uint8_t ctx_words;
 	bool short_clock;               /* the rings' clock is the one that the straight path reads */
 	uint32_t enabled;               /* recorders ... */
 	uint32_t enabled_helpers;       /* ... and those of them whose events only the helper records */
-	uint64_t looked;                /* bytes written when the helper looked last */
+	uint64_t mapped_position;       /* bytes written when the helper looked last */
 };
 
 #define WMK_RECORDER_CONTEXTS 7
@@ -201,17 +201,17 @@ struct wmk_filter_quick {
  */
 struct waymark_recorder {
 	uint64_t gen;
-	void *direct;                   /* the event if enter.S records it, else this recorder: no event at all */
+	void *direct;           /* the event if enter.S records it, else this recorder: no event at all */
 	struct waymark_ring_set *set;
 	uint32_t id;
-	uint32_t run_bytes;             /* as the event's */
+	uint32_t run_bytes;     /* as the event's */
 	struct waymark_recorder *next;
 	struct wmk_event *event;
 	uint32_t field_limit;
-	uint16_t ctx_key;             /* contexts can be had from wmk_thread.stamp, for a short record; else 0 */
+	uint16_t ctx_key;       /* contexts can be had from wmk_thread.ctx_cache, for a short record; else 0 */
 	uint8_t ctx_words, run_words;
-	uint32_t quick_end;             /* see struct wmk_filter_quick */
-	bool short_run;                 /* it would be plain if it had no filter */
+	uint32_t quick_end;     /* see struct wmk_filter_quick */
+	bool short_run;         /* it would be plain if it had no filter */
 	/* the event ends in its only reference, and what is staged before it is short enough */
 	bool tail;
 	/* second line: filters, contexts, probes */
@@ -223,7 +223,7 @@ struct waymark_recorder {
 	uint8_t contexts[WMK_RECORDER_CONTEXTS];
 	waymark_probe_fn probe;
 	void *data;
-	uint64_t order;                 /* in its chain, ascending: whoever takes another's place has its order */
+	uint64_t order;                  /* in its chain, ascending: whoever takes another's place has its order */
 	/* control's own */
 	struct wmk_channel *channel;
 	struct waymark_recorder *next_free;
@@ -372,8 +372,8 @@ struct wmk_context_desc {
 /* By number (enum wmk_context); NULL for one that does not exist. */
 const struct wmk_context_desc *wmk_context_get(unsigned number);
 /*
- * A number for this list of contexts if it can be kept in wmk_thread.stamp (all constant, whole words, not too long),
- * else 0; *words: how many. Lock held.
+ * A number for this list of contexts if it can be kept in wmk_thread.ctx_cache (all constant, whole words, not too
+ * long), else 0; *words: how many. Lock held.
  */
 uint16_t wmk_context_cache_key(const uint8_t *contexts, unsigned n, uint8_t *words);
 /* The calling thread is in a new process now (fork). */

@@ -79,7 +79,7 @@ static bool turn(struct wmk_conn *conn)
 	int err = wmk_conn_input(conn);
 
 	if (err == -ECONNREFUSED)
-		wmk_orphans_remove(conn->place, true);
+		wmk_orphans_remove(conn->endpoint, true);
 	if (err == 0)
 		err = wmk_conn_announce(conn);
 	wmk_patch_flush();
