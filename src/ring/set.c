@@ -75,7 +75,7 @@ static uint64_t data_offset(uint32_t n_rings, uint64_t page)
 	return round_up(WMK_RING_HEADER_SIZE, page) + round_up((uint64_t)n_rings * sizeof(struct wmk_ring_ctl), page);
 }
 
-/* Alike in all that a recorder with a stale pointer may still look at, so that nothing of it changes. */
+/* Alike in all that a recording thread with a stale pointer may still look at, so that nothing of it changes. */
 static int same_shape(const struct waymark_ring_set *set, const struct waymark_ring_options *o)
 {
 	const struct waymark_ring_options *is = &set->options;
@@ -177,8 +177,8 @@ static int map_set(int fd, const struct waymark_ring_options *o, int is_reader, 
 	shared = (unsigned char *)set->header;
 	control = (uint64_t)(set->ring[0].data - shared);
 	/*
-	 * In a set that is used again, recorders with a stale pointer still look at the control blocks: never without
-	 * access.
+	 * In a set that is used again, recording threads with a stale pointer still look at the control blocks: never
+	 * without access.
 	 */
 	if (mmap(shared, control, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED ||
 	    mmap(shared + control, set->shared_len - control, is_reader ? PROT_READ | PROT_WRITE : PROT_NONE,
@@ -387,8 +387,8 @@ void wmk_ring_set_retire(struct waymark_ring_set *set)
 	uint64_t control = (uint64_t)(set->ring[0].data - shared);
 
 	/*
-	 * A recorder with a stale pointer reads zeros; its sequence fails on the guard. Counts may still be written
-	 * (count_cut), so the control blocks stay writable; the data needs no access.
+	 * A recording thread with a stale pointer reads zeros; its sequence fails on the guard. Counts may still be
+	 * written (count_cut), so the control blocks stay writable; the data needs no access.
 	 */
 	mmap(shared, control, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 	mmap(shared + control, set->shared_len - control, PROT_NONE,

@@ -2,7 +2,8 @@
 /*
  * wait.c - who waits for whom: the reader for a new sub-buffer (futex, woken by writers), writers for room (slices,
  * given up when the reader's heartbeat stops;
- * one that rests is woken by writers, and beats then), the reclaimer for recorders on the slow path (two counters).
+ * one that rests is woken by writers, and beats then), the reclaimer for recording threads on the slow path (two
+ * counters).
  */
 #include <errno.h>
 #include <signal.h>
@@ -251,8 +252,8 @@ int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited)
 
 /*
  * Each counter holds how many are inside and, above, how often this process is a fork of the one that loaded the
- * library. A recorder that a signal handler's fork() carried into the child was counted in the parent; it must not
- * count itself out in the child.
+ * library. A recording thread that a signal handler's fork() carried into the child was counted in the parent; it must
+ * not count itself out in the child.
  */
 #define GRACE_FORK (1ull << 32)
 
@@ -291,9 +292,10 @@ static void turn(void)
 void wmk_ring_grace_begin(void)
 {
 	/*
-	 * Two turns: a recorder may have read the phase before a turn and count itself in after it. Once both counters
-	 * have been seen at 0 behind the change of the guard, whoever is inside has seen the new guard. Newcomers count
-	 * on the other counter than the one that is waited for, so that it falls to 0 however many there are.
+	 * Two turns: a recording thread may have read the phase before a turn and count itself in after it. Once both
+	 * counters have been seen at 0 behind the change of the guard, whoever is inside has seen the new guard.
+	 * Newcomers count on the other counter than the one that is waited for, so that it falls to 0 however many
+	 * there are.
 	 */
 	grace.turns = 2;
 	turn();

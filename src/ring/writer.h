@@ -62,10 +62,10 @@ void wmk_ring_count_cut(struct waymark_ring_set *set, unsigned n);
 void wmk_ring_count_lost(struct waymark_ring_set *set);
 
 /*
- * Grace: recorders on the slow path (sub-buffer entry, claim rings), and whatever else a user of this library runs
- * under a guard, count themselves in; the fast path needs membarrier(PRIVATE_EXPEDITED_RSEQ) instead. After the guard
- * has changed: returns 0 when every recorder that may have seen the old value has left, -ETIMEDOUT after `timeout_us`
- * (leave the set alone then). One caller at a time, for these three functions together.
+ * Grace: recording threads on the slow path (sub-buffer entry, claim rings), and whatever else a user of this library
+ * runs under a guard, count themselves in; the fast path needs membarrier(PRIVATE_EXPEDITED_RSEQ) instead. After the
+ * guard has changed: returns 0 when every recording thread that may have seen the old value has left, -ETIMEDOUT after
+ * `timeout_us` (leave the set alone then). One caller at a time, for these three functions together.
  */
 int wmk_ring_grace(uint64_t timeout_us);
 /* The same without waiting: begin, then ask until it is over. Beginning anew forgets the one before. */
