@@ -11,6 +11,11 @@
 #include "ring/writer.h"
 #include "tracer/channel.h"
 #include "tracer/clock.h"
+#include "tracer/conn.h"
+#include "tracer/context.h"
+#include "tracer/patch.h"
+#include "tracer/recorder.h"
+#include "tracer/tracer.h"
 
 #define MAP_AHEAD_MIN_MS 1
 #define MAP_AHEAD_MAX_MS 100
@@ -50,6 +55,26 @@ static struct wmk_channel *channel_adopt(struct wmk_conn *conn, const struct wmk
 			e->adopted = false;
 	}
 	return channel;
+}
+
+void wmk_channel_remove(struct wmk_channel *channel)
+{
+	struct wmk_channel **at;
+
+	for (uint32_t i = 0; i < wmk_tracer.n_events && channel->enabled; i++) {
+		struct waymark_recorder *e = wmk_recorder_find(wmk_tracer.events[i], channel);
+
+		if (e)
+			wmk_recorder_remove(e);
+	}
+	for (at = &wmk_tracer.channels; *at; at = &(*at)->next)
+		if (*at == channel) {
+			*at = channel->next;
+			break;
+		}
+	if (channel->fd >= 0)
+		close(channel->fd);
+	wmk_recorder_free_channel(channel);
 }
 
 static int channel_check(const struct wmk_conn *conn, const struct wmk_channel_msg *msg)
@@ -277,6 +302,16 @@ static bool has_touched_new_memory(void)
 	return has;
 }
 
+/* Bytes written into its CPU rings, by all applications. */
+static uint64_t position_of(const struct wmk_channel *channel)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < waymark_ring_set_cpus(channel->set); i++)
+		sum += __atomic_load_n(&channel->set->ring[i].ctl->write_pos, __ATOMIC_RELAXED);
+	return sum;
+}
+
 /*
  * Map ahead in all rings that the program records into. Bytes that one has been filled by since the last time, at most;
  * *room: of a sub-buffer.
@@ -289,7 +324,7 @@ static uint64_t map_ahead_all(uint64_t *room)
 		if (!is_recorded_into(channel))
 			continue;
 		wmk_ring_set_map_ahead(channel->set);
-		uint64_t position = wmk_channel_position(channel);
+		uint64_t position = position_of(channel);
 
 		filled = position - channel->mapped_position > filled ? position - channel->mapped_position : filled;
 		*room = waymark_ring_set_options(channel->set)->subbuf_size;

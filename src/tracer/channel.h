@@ -13,7 +13,35 @@
 #ifndef WMK_TRACER_CHANNEL_H
 #define WMK_TRACER_CHANNEL_H
 
-#include "tracer/conn.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <waymark/ring.h>
+
+#include "wire/wire.h"
+
+struct wmk_conn;
+
+struct wmk_channel {
+	struct wmk_channel *next;
+	struct wmk_conn *conn;          /* NULL: an orphan */
+	struct waymark_ring_set *set;
+	int fd;                         /* the set's, in the helper's table, for the next session daemon; or -1 */
+	uint8_t endpoint;               /* index of the endpoint that gave it */
+	bool persist;                   /* as an orphan it waits for the next session daemon */
+	bool is_private;                /* not for the child of a fork */
+	uint32_t number;
+	uint32_t field_limit;
+	uint8_t uuid[16];
+	uint8_t n_contexts;
+	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	uint16_t ctx_key;               /* see wmk_context_cache_key() */
+	uint8_t ctx_words;
+	bool short_clock;               /* the rings' clock is the one that the straight path reads */
+	uint32_t enabled;               /* recorders ... */
+	uint32_t enabled_helpers;       /* ... of which so many have events of the helper thread */
+	uint64_t mapped_position;       /* bytes written when the helper mapped ahead last */
+};
 
 /* The connection's channel of this number, or NULL. */
 struct wmk_channel *wmk_channel_find(const struct wmk_conn *conn, uint32_t number);
@@ -22,6 +50,8 @@ struct wmk_channel *wmk_channel_find(const struct wmk_conn *conn, uint32_t numbe
  * set's; where the channel keeps it, it becomes -1. 0 or -errno with a cause chain.
  */
 int wmk_channel_receive(struct wmk_conn *conn, const struct wmk_channel_msg *msg, int *fd);
+/* Remove its recorders, then the channel itself. */
+void wmk_channel_remove(struct wmk_channel *channel);
 /* The connection is about to close: its channels become orphans (at most as many as one connection may have), or go. */
 void wmk_channels_disown(struct wmk_conn *conn, bool keep);
 /* Is something of an earlier controller in this place kept, to be handed back to the next? Lock held. */

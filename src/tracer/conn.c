@@ -16,9 +16,13 @@
 #include "base/testpoint.h"
 #include "tracer/channel.h"
 #include "tracer/clock.h"
+#include "tracer/conn.h"
 #include "tracer/filter.h"
+#include "tracer/patch.h"
 #include "tracer/process.h"
+#include "tracer/recorder.h"
 #include "tracer/statedump.h"
+#include "tracer/tracer.h"
 
 /* Bytes of answers, beside what tells of events. */
 #define REPLIES_MAX 65536u

@@ -8,11 +8,13 @@
 #ifndef WMK_TRACER_CONN_H
 #define WMK_TRACER_CONN_H
 
-#include "tracer/tracer.h"
-#include "wire/unrecorded.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
-/* Where controllers may be: root's, and the user's own. */
-#define WMK_ENDPOINTS 2u
+#include "wire/unrecorded.h"
+#include "wire/wire.h"
 
 struct wmk_conn {
 	int sock;                      /* -1: not connected */

@@ -19,9 +19,11 @@
 #endif
 
 #include "filter/filter.h"
-#include "tracer/tracer.h"
+#include "tracer/context.h"
+#include "tracer/recorder.h"
+#include "tracer/thread_state.h"
+#include "wire/wire.h"
 
-__thread struct wmk_thread wmk_thread;
 static _Atomic(uint32_t) pid_cache;
 
 uint32_t wmk_context_tid(void)

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dlopen_check.c - was a module loaded with the program, or by dlopen()? A constructor that runs in dlopen() must wait
- * for nothing.
+ * dlopen_check.c - see dlopen_check.h. A constructor that runs in dlopen() must not wait.
  *
- * The loader does not say. But what is loaded with the program is what the program needs: the executable, and the
- * closure of its DT_NEEDED entries. (What LD_PRELOAD adds counts as loaded by dlopen: it is not waited for.)
+ * The loader does not say how a module was loaded. The modules that are loaded with the program are the executable and
+ * the closure of its DT_NEEDED entries. (Modules of LD_PRELOAD count as loaded by dlopen(): constructors do not wait.)
  */
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <string.h>
 
-#include "tracer/tracer.h"
+#include "tracer/dlopen_check.h"
 
 #define OBJECTS_MAX 512
 

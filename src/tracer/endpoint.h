@@ -6,12 +6,13 @@
  *     nobody there ──► FIFO, opened before connect(): poll() for POLLHUP, whether another endpoint is connected or not
  *                      no FIFO: look again after 10, 20, 40, 60, 60 ... s
  *     connection ends ──► a daemon has started since it was made: try at once; else the same again
- *     turned away before it was welcome ──► likewise, and after 10, 20, 40, 60, 60 ... s, as the controller may have room then
+ *     turned away before it was welcome ──► likewise, and after 10, 20, 40, 60, 60 ... s
  */
 #ifndef WMK_TRACER_ENDPOINT_H
 #define WMK_TRACER_ENDPOINT_H
 
 #include "tracer/conn.h"
+#include "tracer/tracer.h"
 
 struct wmk_endpoint {
 	unsigned index;

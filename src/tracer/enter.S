@@ -185,7 +185,7 @@ waymark_enter:
 	cmpb $0, EVENT_TAIL(%r10)
 	jne .Ltail
 	cmpw $0, RECORDER_CTX_KEY(%rdi)
-	jne .Lstamped
+	jne .Lcached
 
 	begin .Lagain
 	movl RECORDER_RUN_BYTES(%rdi), %r10d
@@ -207,9 +207,9 @@ waymark_enter:
 	jmp *%r11
 	.cfi_restore_state
 
-/* ── contexts from the thread's stamp ─────────────────────────────────────────────────────────────────── */
+/* ── contexts from the thread's cache ─────────────────────────────────────────────────────────────────── */
 
-/* rax becomes the end of stamp and run. r11: the thread's, relative to fs. Is the stamp this recorder's? */
+/* rax: the end of contexts and run; r11: wmk_thread, relative to fs. Is the cache this recorder's? */
 	.macro check_ctx_cache out
 	movzbl RECORDER_CTX_WORDS(%rdi), %r10d
 	leaq 4(%r9, %r10, 8), %rax
@@ -244,14 +244,14 @@ waymark_enter:
 8:
 	.endm
 
-.Lstamped:
+.Lcached:
 	pushq %r11
 	.cfi_adjust_cfa_offset 8
 	.cfi_rel_offset %rip, 0
 	movq wmk_thread@gottpoff(%rip), %r11
-	begin .Lstamped_again
-	check_ctx_cache .Lstamped_again
-	stamp_time .Lstamped_again
+	begin .Lcached_again
+	check_ctx_cache .Lcached_again
+	stamp_time .Lcached_again
 	copy_stamped
 	addq $4, %r9
 	commit
@@ -261,7 +261,7 @@ waymark_enter:
 	.cfi_register %rip, %r11
 	jmp .Lleave
 	.cfi_restore_state
-.Lstamped_again:
+.Lcached_again:
 	popq %r11
 	.cfi_adjust_cfa_offset -8
 	.cfi_register %rip, %r11

@@ -45,6 +45,11 @@
 #define OP_ARRAY 8
 
 #ifndef __ASSEMBLER__
+#include "ring/set.h"
+#include "ring/writer.h"
+#include "tracer/recorder.h"
+#include "tracer/thread_state.h"
+
 #define WMK_AT(name, type, member) _Static_assert((name) == offsetof(type, member), "written out in enter.S")
 
 WMK_AT(DESC_CHAIN, struct waymark_desc, chain);

@@ -12,6 +12,10 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "tracer/event.h"
+#include "tracer/plan.h"
+#include "tracer/probe.h"
+#include "tracer/recorder.h"
 #include "tracer/tracer.h"
 
 static uint64_t hash_text(uint64_t h, const char *text)
@@ -172,9 +176,4 @@ void wmk_event_drop_desc(struct wmk_event *event, struct waymark_desc *desc)
 	while (event->chain)
 		wmk_recorder_remove(event->chain);
 	event->life++;
-}
-
-bool wmk_event_is_loaded(const struct wmk_event *event)
-{
-	return event->n_descs != 0;
 }

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/error.h"
+#include "tracer/context.h"
 #include "tracer/filter_table.h"
 
 /* Instructions of a block: 16, 64, 256, 1024. */

@@ -1,45 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter.h - filters of recorders: which records of an event a channel does not want, found out before anything is
- * copied.
+ * filter.h - filters of recorders: which records of an event a channel accepts, decided before anything is copied.
  *
- *     ENABLE + program ──conn.c──► wmk_filter_bind(): verified, its inputs made places in (words, refs) of this event
+ *     ENABLE + program ──conn.c──► wmk_filter_bind(): verified, its inputs become locations in (words, refs)
  *                                        │ recorder->filter, published with the recorder's guard
- *     waymark_record() ──► wmk_filter_accepts(): values from those places, the program, and then: does the guard still hold?
- *                          (most filters compare with constants, and need no program: filter_table.h)
+ *     waymark_record() ──► wmk_filter_accepts(): values of those locations, the program; then the guard again
+ *                          (most filters compare with constants and need no program: filter_table.h)
  *
- * A recorder counts itself in nowhere: two counters would cost more than most filters. So what it reads may become
- * another filter's while it reads. As with recorders, the memory is never anything but a filter (blocks of a few sizes,
- * never unmapped); whatever stands in it, the run keeps within the block, and within what this event's program staged;
- * and what comes out counts only if the guard is the same before and after (a sequence lock, with the recorder's
- * generation as its sequence).
+ * A recording thread does not count itself in: two counters would cost more than most filters. So a block may become
+ * another filter's while the thread reads it. As with recorders, the memory is type-stable: blocks of a few sizes,
+ * never unmapped. Whatever the block holds, the run stays within the block and within the words that the event stages.
+ * The result is valid only if the guard is the same before and after: a sequence lock, with the generation of the
+ * recorder as its sequence.
  */
 #ifndef WMK_TRACER_FILTER_H
 #define WMK_TRACER_FILTER_H
 
 #include "filter/filter.h"
-#include "tracer/tracer.h"
-
-struct wmk_filter_block;
+#include "tracer/recorder.h"
 
 /*
- * Decode, verify, and find the places of all inputs in the event. -EPROTO: it is none, or reads what the event has not,
- * or as another type. -ENOMEM. Lock held.
+ * A filter that compares one staged number with bounds: a record is accepted if `(bytes - low & mask) < count` for
+ * eight staged bytes. `mask` has the bits of the number, which `low` and `count` have in the same place.
+ */
+struct wmk_filter_quick {
+	uint64_t low, mask, count;
+	/* where the eight bytes end in the words, or WMK_FILTER_QUICK_...; 0: run the program */
+	uint32_t end;
+};
+/* The filter's block has a table (filter_table.h). More than the words of any event. */
+#define WMK_FILTER_QUICK_SHORT_TABLE 0x10000u
+#define WMK_FILTER_QUICK_TABLE 0x10001u
+
+/*
+ * Decode, verify, and find the locations of all inputs in the event. -EPROTO: not a program, or an input that the event
+ * does not have, or has with another type. -ENOMEM. Lock held.
  */
 int wmk_filter_bind(const struct wmk_event *event, const void *bytes, size_t len, struct wmk_filter_block **block);
-/* As one comparison or a table of them (filter_table.h). quick->how is 0 if the program has to run. Lock held. */
+/* As one comparison or a table of them (filter_table.h). quick->end is 0 if the program has to run. Lock held. */
 void wmk_filter_quicken(const struct wmk_filter_block *block, struct wmk_filter_quick *quick);
 /* Another one like it. NULL: no memory, or `block` was NULL. Lock held. */
 struct wmk_filter_block *wmk_filter_block_copy(const struct wmk_filter_block *block);
 /* It was never published, or its recorder's guard has fallen: it may become another. NULL does nothing. Lock held. */
 void wmk_filter_block_free(struct wmk_filter_block *block);
-
-/*
- * Is the record wanted? 1, 0, or -ESTALE: `e` has become another's since it had the generation `gen`. Any thread, any
- * time, signal handlers included; no floating-point exception that the program could see.
- */
-int wmk_filter_accepts(const struct waymark_recorder *e, uint64_t gen, const struct wmk_filter_block *block,
-		     const struct wmk_event *event, const uint64_t *words, const struct waymark_ref *refs,
-		     const void *ip);
 
 #endif

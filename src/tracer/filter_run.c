@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "base/testpoint.h"
+#include "tracer/compiler.h"
+#include "tracer/context.h"
 #include "tracer/filter_block.h"
+#include "tracer/filter_run.h"
 
 /* Longer texts than any string that a channel records are compared no further. */
 #define TEXT_MAX 65536u

@@ -26,6 +26,7 @@
 #include "base/testpoint.h"
 #include "filter/calculate.h"
 #include "tracer/filter_block.h"
+#include "tracer/filter_run.h"
 
 enum wmk_filter_branch_kind {
 	WMK_BRANCH_NUMBER, /* the field is within bounds */

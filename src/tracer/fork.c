@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork.c - the calls that make tasks and change namespaces, as this library defines them. (fork itself: pthread_atfork,
- * tracer.c; vfork: vfork.S.)
+ * fork.c - the functions of the C library that make tasks and change namespaces, as this library defines them. (fork
+ * itself: fork_handlers.h; vfork: vfork.S.)
  *
- * A task on another's thread-local storage must not enter a restartable sequence: it sees the area of a thread that the
- * kernel restarts, and is restarted by nothing itself. A vfork child is such a task, and a child of clone(CLONE_VM)
- * without CLONE_SETTLS. They are marked there, and what they would have recorded is counted as lost.
+ * A task on another task's thread-local storage (tls_owner.h) must not enter a restartable sequence: it sees the area
+ * of a thread that the kernel restarts, and the kernel does not restart the task itself. The storage is marked, and
+ * records of such a task are counted as lost.
  *
  * Raw system calls around these functions are not supported.
  */
@@ -19,8 +19,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "tracer/fork.h"
+#include "tracer/compiler.h"
+#include "tracer/context.h"
+#include "tracer/fork_handlers.h"
 #include "tracer/helper_control.h"
+#include "tracer/tls_owner.h"
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x00000080
@@ -28,43 +31,6 @@
 
 /* The C library's own, which our clone() stands before. */
 int __clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
-
-/* Children of clone(CLONE_VM): the kernel clears `alive` when the child has executed another program, or ended. */
-#define SHARERS_MAX 32
-static struct sharer {
-	_Atomic(struct wmk_thread *) owner;
-	_Atomic(pid_t) alive;
-} sharers[SHARERS_MAX];
-
-static struct sharer *sharer_take(struct wmk_thread *owner)
-{
-	for (unsigned i = 0; i < SHARERS_MAX; i++) {
-		struct wmk_thread *none = NULL;
-
-		if (atomic_compare_exchange_strong(&sharers[i].owner, &none, owner)) {
-			atomic_store(&sharers[i].alive, 1);
-			return &sharers[i];
-		}
-	}
-	return NULL;
-}
-
-static void sharer_drop(struct sharer *sharer)
-{
-	atomic_store(&sharer->owner, NULL);
-	wmk_thread.cloned--;
-}
-
-bool wmk_storage_is_own(void)
-{
-	if (wmk_thread.vforked || (uint32_t)syscall(SYS_gettid) != wmk_thread.tid)
-		return false;
-	for (unsigned i = 0; i < SHARERS_MAX; i++)
-		if (atomic_load_explicit(&sharers[i].owner, memory_order_relaxed) == &wmk_thread &&
-		    atomic_load(&sharers[i].alive) == 0)
-			sharer_drop(&sharers[i]);
-	return true;
-}
 
 struct start {
 	int (*fn)(void *);
@@ -97,7 +63,7 @@ static int clone_copy(int (*fn)(void *), void *stack, int flags, void *arg, pid_
 static int clone_shared(int (*fn)(void *), void *stack, int flags, void *arg, pid_t *ptid, void *tls, pid_t *ctid)
 {
 	uint32_t vforked = wmk_thread.vforked;
-	struct sharer *sharer = NULL;
+	_Atomic(pid_t) *alive = NULL;
 	int pid;
 
 	if (flags & CLONE_VFORK) {
@@ -106,23 +72,18 @@ static int clone_shared(int (*fn)(void *), void *stack, int flags, void *arg, pi
 		wmk_thread.vforked = vforked;
 		return pid;
 	}
-	/* whose storage it is must be known before there are two */
-	wmk_context_tid();
+	wmk_context_tid();      /* says whose storage it is, before two tasks have it */
 	if (!(flags & CLONE_CHILD_CLEARTID))
-		sharer = sharer_take(&wmk_thread);
-	if (sharer) {
+		alive = wmk_storage_watch();
+	if (alive) {
 		flags |= CLONE_CHILD_CLEARTID;
 		if (!(flags & CLONE_CHILD_SETTID))
-			ctid = (pid_t *)(uintptr_t)&sharer->alive;
+			ctid = (pid_t *)(uintptr_t)alive;
 	}
 	wmk_thread.cloned++;
 	pid = __clone(fn, stack, flags, arg, ptid, tls, ctid);
-	if (pid < 0) {
-		if (sharer)
-			sharer_drop(sharer);
-		else
-			wmk_thread.cloned--;
-	}
+	if (pid < 0)
+		wmk_storage_unshare(alive);
 	return pid;
 }
 

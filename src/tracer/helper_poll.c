@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "tracer/helper_poll.h"
+#include "tracer/lock.h"
 
 #define PAUSE_MS 4               /* at first; doubled so often: */
 #define PAUSE_SHIFT_MAX 7

@@ -13,82 +13,40 @@
  * nothing.
  */
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/faults.h"
-#include "ring/writer.h"
-#include "tracer/register_wait.h"
 #include "tracer/channel.h"
-#include "tracer/helper_control.h"
-#include "tracer/endpoint.h"
+#include "tracer/helper_thread.h"
+#include "tracer/lock.h"
+#include "tracer/module.h"
+#include "tracer/patch.h"
 #include "tracer/process.h"
-#include "tracer/helper_poll.h"
+#include "tracer/recorder.h"
+#include "tracer/register_wait.h"
 #include "tracer/statedump.h"
 #include "tracer/thread_start.h"
 
 #define RECLAIM_MS 5
 #define RECLAIM_MAX_MS 2000      /* less than a session daemon waits for an answer */
 #define NAP_MS 20
-#define HALT_TRIES 100000
-#define HALT_PAUSE_NS 50000
 
-/* Under the tracer's lock, but for the atomic ones, and `rest`, which is the thread's own. */
-static struct {
-	bool running;
-	pid_t tid;                 /* 0: it has not begun */
-	bool skip_nap;             /* a daemon was found: connect without a nap before */
-	bool retry_now;            /* try every endpoint now */
-	bool connected;            /* to one controller at least */
-	bool polls;                /* a signal wakes it; else the futex */
-	bool is_signalled;         /* that signal is blocked, or it would end the process; else: looks every second */
-	bool halt;                 /* end now ... */
-	bool keep;                 /* ... and keep channels as orphans */
-	bool user_changes;         /* ... as the process is another user's now */
-	bool restart_failed;       /* halted, and could not be started again: children try */
-	bool forbidden;            /* waymark_helper_stop() was called */
-	bool main_exited;          /* the first thread has left: no more helper in this process */
-	_Atomic(uint32_t) wakeups; /* a futex: counts the wake-ups */
-	struct wmk_poller poller;  /* with its value before this turn */
-	/* wmk_tracer.changes when the endpoints were tried: later ones are for the next turn */
-	uint32_t tried_changes;
-	struct wmk_endpoint endpoints[WMK_ENDPOINTS];
-	unsigned n_endpoints;
-} helper;
-
-bool wmk_helper_has_daemon(void)
-{
-	struct wmk_endpoint endpoint;
-
-	if (helper.forbidden || helper.main_exited)
-		return false;
-	if (helper.connected)
-		return true;
-	for (unsigned i = 0; wmk_endpoint_find(i, &endpoint); i++)
-		if (wmk_endpoint_has_socket(&endpoint))
-			return true;
-	return false;
-}
-
-/* ── the thread ──────────────────────────────────────────────────────────────────────────────────────── */
+struct wmk_helper wmk_helper;
 
 /* True: who waits for it is to be woken, when the lock is given back: he takes it next. */
 static bool publish_done(void)
 {
-	uint32_t done = helper.tried_changes;
+	uint32_t done = wmk_helper.tried_changes;
 
-	for (unsigned i = 0; i < helper.n_endpoints; i++) {
-		struct wmk_conn *conn = &helper.endpoints[i].conn;
+	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++) {
+		struct wmk_conn *conn = &wmk_helper.endpoints[i].conn;
 
 		if (conn->sock < 0)
 			continue;
@@ -108,21 +66,21 @@ static bool publish_done(void)
 /* The last thing that the thread does under the lock: from here on another one may be started. */
 static void thread_finish(void)
 {
-	for (unsigned i = 0; i < helper.n_endpoints; i++) {
-		if (helper.user_changes)
-			wmk_conn_report_user_change(&helper.endpoints[i].conn);
-		wmk_conn_close(&helper.endpoints[i].conn, helper.keep);
-		wmk_endpoint_close(&helper.endpoints[i]);
+	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++) {
+		if (wmk_helper.user_changes)
+			wmk_conn_report_user_change(&wmk_helper.endpoints[i].conn);
+		wmk_conn_close(&wmk_helper.endpoints[i].conn, wmk_helper.keep);
+		wmk_endpoint_close(&wmk_helper.endpoints[i]);
 	}
 	wmk_channels_forget_fds(true);
-	if (!helper.keep)
+	if (!wmk_helper.keep)
 		wmk_orphans_remove(WMK_ENDPOINTS, true);
 	wmk_patch_flush();
 	wmk_reclaim();
-	helper.running = helper.connected = helper.polls = false;
-	helper.tid = 0;
-	helper.n_endpoints = 0;
-	helper.tried_changes = wmk_tracer.changes;
+	wmk_helper.running = wmk_helper.connected = wmk_helper.polls = false;
+	wmk_helper.tid = 0;
+	wmk_helper.n_endpoints = 0;
+	wmk_helper.tried_changes = wmk_tracer.changes;
 	if (publish_done())
 		wmk_register_wake();
 }
@@ -131,9 +89,9 @@ static void thread_finish(void)
 static bool thread_begin(void)
 {
 	wmk_lock();
-	helper.tid = (pid_t)syscall(SYS_gettid);
-	helper.poller.seen = atomic_load_explicit(&helper.wakeups, memory_order_relaxed);
-	bool hurry = helper.skip_nap || helper.halt || helper.retry_now;
+	wmk_helper.tid = (pid_t)syscall(SYS_gettid);
+	wmk_helper.poller.seen = atomic_load_explicit(&wmk_helper.wakeups, memory_order_relaxed);
+	bool hurry = wmk_helper.skip_nap || wmk_helper.halt || wmk_helper.retry_now;
 
 	wmk_unlock();
 	return hurry;
@@ -143,23 +101,23 @@ static bool thread_begin(void)
 static void note_wakeups(void)
 {
 	wmk_lock();
-	helper.poller.seen = atomic_load_explicit(&helper.wakeups, memory_order_relaxed);
+	wmk_helper.poller.seen = atomic_load_explicit(&wmk_helper.wakeups, memory_order_relaxed);
 	wmk_unlock();
 }
 
 static void find_endpoints(void)
 {
 	wmk_lock();
-	helper.n_endpoints = 0;
-	while (helper.n_endpoints < WMK_ENDPOINTS &&
-	       wmk_endpoint_find(helper.n_endpoints, &helper.endpoints[helper.n_endpoints])) {
-		struct wmk_endpoint *endpoint = &helper.endpoints[helper.n_endpoints++];
+	wmk_helper.n_endpoints = 0;
+	while (wmk_helper.n_endpoints < WMK_ENDPOINTS &&
+	       wmk_endpoint_find(wmk_helper.n_endpoints, &wmk_helper.endpoints[wmk_helper.n_endpoints])) {
+		struct wmk_endpoint *endpoint = &wmk_helper.endpoints[wmk_helper.n_endpoints++];
 
 		endpoint->retry_at = endpoint->backoff = 0;
 		endpoint->retry_ms = 0;
 		endpoint->conn.sock = endpoint->notify = -1;
 	}
-	helper.polls = true;
+	wmk_helper.polls = true;
 	wmk_unlock();
 }
 
@@ -169,16 +127,16 @@ static bool connect_endpoints(int64_t now)
 	bool connected = false;
 
 	wmk_lock();
-	for (unsigned i = 0; i < helper.n_endpoints && !helper.halt; i++) {
-		struct wmk_endpoint *endpoint = &helper.endpoints[i];
+	for (unsigned i = 0; i < wmk_helper.n_endpoints && !wmk_helper.halt; i++) {
+		struct wmk_endpoint *endpoint = &wmk_helper.endpoints[i];
 
-		if (helper.retry_now && endpoint->conn.sock < 0)
+		if (wmk_helper.retry_now && endpoint->conn.sock < 0)
 			endpoint->retry_at = 0;
 		if (wmk_endpoint_is_due(endpoint, now))
 			connected |= wmk_endpoint_connect(endpoint, now);
 	}
-	helper.retry_now = false;
-	helper.tried_changes = wmk_tracer.changes;
+	wmk_helper.retry_now = false;
+	wmk_helper.tried_changes = wmk_tracer.changes;
 	wmk_unlock();
 	return connected;
 }
@@ -226,8 +184,8 @@ static bool is_patient(bool reclaimed, int64_t now)
 	bool asked = false;
 
 	since = reclaimed ? 0 : since ? since : now;
-	for (unsigned i = 0; i < helper.n_endpoints; i++)
-		asked |= helper.endpoints[i].conn.sock >= 0 && helper.endpoints[i].conn.sync_wanted;
+	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++)
+		asked |= wmk_helper.endpoints[i].conn.sock >= 0 && wmk_helper.endpoints[i].conn.sync_wanted;
 	return !reclaimed && (asked || now - since < RECLAIM_MAX_MS);
 }
 
@@ -236,8 +194,8 @@ static int64_t endpoints_sleep(int64_t now)
 {
 	int64_t until = INT64_MAX;
 
-	for (unsigned i = 0; i < helper.n_endpoints; i++) {
-		const struct wmk_endpoint *endpoint = &helper.endpoints[i];
+	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++) {
+		const struct wmk_endpoint *endpoint = &wmk_helper.endpoints[i];
 		int64_t at = endpoint->conn.sock < 0   ? endpoint->retry_at
 			     : endpoint->conn.done_any ? INT64_MAX
 						       : endpoint->conn.check_peer_at;
@@ -259,26 +217,27 @@ static int thread_turn(struct pollfd *fds, int *period, int64_t *next_look)
 	wmk_lock();
 	bool talks = wmk_tracer.channels != NULL;
 
-	for (unsigned i = 0; i < helper.n_endpoints; i++)
-		talks |= helper.endpoints[i].conn.sock >= 0;
+	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++)
+		talks |= wmk_helper.endpoints[i].conn.sock >= 0;
 	if (talks)
 		wmk_modules_scan();
-	for (unsigned i = 0; i < helper.n_endpoints; i++) {
-		if (helper.endpoints[i].conn.sock >= 0)
-			endpoint_input(&helper.endpoints[i], fds[i].revents != 0, late, now);
+	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++) {
+		if (wmk_helper.endpoints[i].conn.sock >= 0)
+			endpoint_input(&wmk_helper.endpoints[i], fds[i].revents != 0, late, now);
 		fds[i].revents = 0;
 	}
 	wmk_patch_flush();
 	reclaimed = wmk_reclaim() || wmk_reclaim();
-	helper.connected = false;
-	for (unsigned i = 0; i < helper.n_endpoints; i++)
-		if (helper.endpoints[i].conn.sock >= 0)
-			helper.connected |= endpoint_output(&helper.endpoints[i], reclaimed, &fds[i].events, now);
+	wmk_helper.connected = false;
+	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++)
+		if (wmk_helper.endpoints[i].conn.sock >= 0)
+			wmk_helper.connected |=
+				endpoint_output(&wmk_helper.endpoints[i], reclaimed, &fds[i].events, now);
 	if (now >= *next_look || *period < 0) {
 		*period = wmk_channels_map_ahead(*period);
 		*next_look = now + *period;
 	}
-	bool end = helper.halt;
+	bool end = wmk_helper.halt;
 	int64_t sleep = endpoints_sleep(now);
 
 	if (*period >= 0 && sleep > *next_look - now)
@@ -297,15 +256,16 @@ static int thread_turn(struct pollfd *fds, int *period, int64_t *next_look)
  */
 static unsigned next_unanswered(unsigned i)
 {
-	while (i < helper.n_endpoints && (helper.endpoints[i].conn.sock < 0 || helper.endpoints[i].conn.done_any))
+	while (i < wmk_helper.n_endpoints &&
+	       (wmk_helper.endpoints[i].conn.sock < 0 || wmk_helper.endpoints[i].conn.done_any))
 		i++;
 	return i;
 }
 
 static bool is_dump_wanted(void)
 {
-	for (unsigned i = next_unanswered(0); i < helper.n_endpoints; i = next_unanswered(i + 1))
-		if (wmk_endpoint_wants_dump(&helper.endpoints[i]))
+	for (unsigned i = next_unanswered(0); i < wmk_helper.n_endpoints; i = next_unanswered(i + 1))
+		if (wmk_endpoint_wants_dump(&wmk_helper.endpoints[i]))
 			return true;
 	return false;
 }
@@ -319,7 +279,7 @@ static void dump_state(bool is_new)
 {
 	/* (it began to wait before this thread was here, or comes for the next turn) */
 	const bool is_waited_for = wmk_register_is_awaited();
-	const bool answered = next_unanswered(0) == helper.n_endpoints;
+	const bool answered = next_unanswered(0) == wmk_helper.n_endpoints;
 
 	if (is_new && is_waited_for && is_dump_wanted())
 		wmk_statedump_prepare();
@@ -332,13 +292,13 @@ static void dump_state(bool is_new)
 
 static bool wait_for_events(int sleep)
 {
-	const bool can_wait = wmk_poller_wait(&helper.poller, sleep);
+	const bool can_wait = wmk_poller_wait(&wmk_helper.poller, sleep);
 
-	for (unsigned i = 0; i < helper.n_endpoints; i++) {
-		if (!helper.poller.fds[WMK_POLLER_FIFOS + i].revents)
+	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++) {
+		if (!wmk_helper.poller.fds[WMK_POLLER_FIFOS + i].revents)
 			continue;
 		wmk_lock();
-		wmk_endpoint_notified(&helper.endpoints[i]);
+		wmk_endpoint_notified(&wmk_helper.endpoints[i]);
 		wmk_unlock();
 	}
 	return can_wait;
@@ -348,8 +308,8 @@ static bool wait_for_events(int sleep)
 static void give_up(void)
 {
 	wmk_lock();
-	for (unsigned i = 0; i < helper.n_endpoints; i++) {
-		struct wmk_conn *conn = &helper.endpoints[i].conn;
+	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++) {
+		struct wmk_conn *conn = &wmk_helper.endpoints[i].conn;
 
 		if (conn->sock >= 0 && wmk_conn_unrecorded(conn, WMK_UNRECORDED_WAIT, 0, UINT32_MAX) == 0)
 			wmk_conn_flush(conn);
@@ -366,7 +326,7 @@ static void thread_run(void)
 	bool registered = false;
 
 	if (!thread_begin())
-		wmk_poller_nap(&helper.wakeups, helper.poller.seen, NAP_MS);
+		wmk_poller_nap(&wmk_helper.wakeups, wmk_helper.poller.seen, NAP_MS);
 	if (!wmk_process_unshare_files()) {
 		wmk_lock();
 		wmk_endpoints_report(WMK_UNRECORDED_DESCRIPTOR_TABLE, 0);
@@ -375,20 +335,20 @@ static void thread_run(void)
 		return;
 	}
 	find_endpoints();
-	wmk_poller_init(&helper.poller, &helper.wakeups, helper.endpoints, helper.n_endpoints);
+	wmk_poller_init(&wmk_helper.poller, &wmk_helper.wakeups, wmk_helper.endpoints, wmk_helper.n_endpoints);
 	do {
 		note_wakeups();
 		const bool is_new = connect_endpoints(wmk_clock_ms());
 
 		/* (a connection comes first, where descriptors are few) */
-		if (helper.is_signalled && helper.poller.fds[WMK_POLLER_SIGNAL].fd < 0)
-			helper.poller.fds[WMK_POLLER_SIGNAL].fd = (int)syscall(SYS_signalfd4, -1, &wake, sizeof(wake),
-									   SFD_NONBLOCK | SFD_CLOEXEC);
+		if (wmk_helper.is_signalled && wmk_helper.poller.fds[WMK_POLLER_SIGNAL].fd < 0)
+			wmk_helper.poller.fds[WMK_POLLER_SIGNAL].fd =
+				(int)syscall(SYS_signalfd4, -1, &wake, sizeof(wake), SFD_NONBLOCK | SFD_CLOEXEC);
 		if (is_new && !registered) {
 			wmk_statedump_register();
 			registered = true;
 		}
-		sleep = thread_turn(helper.poller.fds, &period, &next_look);
+		sleep = thread_turn(wmk_helper.poller.fds, &period, &next_look);
 		if (sleep == -2)
 			break;
 		if (registered)
@@ -404,122 +364,26 @@ static void thread_run(void)
 		give_up();
 }
 
-static void *helper_main(void *arg)
+void *wmk_helper_thread_main(void *arg)
 {
 	const uint64_t blocked = ~(WMK_SIGNALS_FAULTS | WMK_SIGNAL(WMK_SIGNAL_SETID));
 
 	(void)arg;
 	prctl(PR_SET_NAME, "waymark", 0, 0, 0);
 	/* raw: the C library does not let its own signals be named */
-	helper.is_signalled = syscall(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof(blocked)) == 0;
+	wmk_helper.is_signalled = syscall(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof(blocked)) == 0;
 	wmk_thread_started();
 	thread_run();
 	return NULL;
 }
 
-/* ── the others' side ────────────────────────────────────────────────────────────────────────────────── */
-
-void wmk_helper_wake(void)
+void wmk_helper_thread_after_fork(bool may_free)
 {
-	/* (with nobody to tell it to, and nothing to do, it need not know) */
-	if (!helper.running || (!helper.connected && !helper.halt && !helper.retry_now && !wmk_tracer.channels))
-		return;
-	atomic_fetch_add_explicit(&helper.wakeups, 1, memory_order_relaxed);
-	if (helper.polls && helper.is_signalled)
-		syscall(SYS_tgkill, getpid(), helper.tid, WMK_SIGNAL_CANCEL);
-	else if (!helper.polls)
-		syscall(SYS_futex, &helper.wakeups, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-}
-
-int wmk_helper_start(bool daemon_likely)
-{
-	if (helper.forbidden || helper.main_exited)
-		return -ESHUTDOWN;
-	if (helper.running) {
-		helper.retry_now |= daemon_likely && !helper.connected;
-		wmk_helper_wake();
-		return 0;
-	}
-	helper.halt = helper.keep = helper.user_changes = helper.retry_now = false;
-	helper.skip_nap = daemon_likely;
-	helper.running = true;
-	/* the mask is inherited, and so in force from the thread's first instruction */
-	const uint64_t before = wmk_signals_block();
-	const int err = wmk_thread_start(helper_main, helper.skip_nap);
-
-	wmk_signals_restore(before);
-	if (err < 0) {
-		helper.running = false;
-		wmk_endpoints_report(WMK_UNRECORDED_THREAD, err);
-		return err;
-	}
-	wmk_thread_wait_started();
-	wmk_main_thread_watch();
-	return 0;
-}
-
-bool wmk_helper_halt(enum wmk_helper_halt how)
-{
-	pid_t tid;
-
-	if (wmk_lock_is_mine())
-		return false;
-	wmk_lock();
-	for (int i = 0; (tid = helper.tid) == 0 && helper.running && i < HALT_TRIES; i++) {
-		wmk_unlock();
-		wmk_pause(HALT_PAUSE_NS);
-		wmk_lock();
-	}
-	/*
-	 * (in a task with storage of its own that is another process in this memory, it is that of the process whose
-	 * memory it is)
-	 */
-	if (!helper.running || syscall(SYS_tgkill, getpid(), tid, 0) != 0) {
-		wmk_unlock();
-		return false;
-	}
-	helper.halt = true;
-	helper.keep = how == WMK_HELPER_KEEPS;
-	helper.user_changes = how == WMK_HELPER_USER_CHANGES;
-	wmk_helper_wake();
-	wmk_unlock();
-	/* The kernel counts the thread until it is gone altogether; unshare(CLONE_NEWUSER) asks the kernel. */
-	for (int i = 0; i < HALT_TRIES && syscall(SYS_tgkill, getpid(), tid, 0) == 0; i++)
-		wmk_pause(HALT_PAUSE_NS);
-	return true;
-}
-
-void wmk_helper_resume(void)
-{
-	wmk_lock();
-	helper.restart_failed = wmk_helper_start(true) < 0 && !helper.forbidden && !helper.main_exited;
-	wmk_unlock();
-}
-
-void wmk_helper_forbid(void)
-{
-	helper.forbidden = true;
-}
-
-void wmk_helper_main_exits(void)
-{
-	wmk_lock();
-	helper.main_exited = true;
-	wmk_unlock();
-	wmk_helper_halt(WMK_HELPER_KEEPS);
-}
-
-bool wmk_helper_after_fork(bool may_free, bool *daemon_likely)
-{
-	bool had = helper.running || helper.restart_failed || helper.main_exited || helper.forbidden;
-	struct wmk_channel *channel;
-
-	*daemon_likely = helper.connected || wmk_tracer.channels;
-	for (channel = wmk_tracer.channels; channel; channel = channel->next)
+	for (struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next)
 		channel->conn = NULL;
 	wmk_channels_forget_fds(false);
-	for (unsigned i = 0; i < helper.n_endpoints; i++) {
-		struct wmk_conn *conn = &helper.endpoints[i].conn;
+	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++) {
+		struct wmk_conn *conn = &wmk_helper.endpoints[i].conn;
 
 		if (may_free) {
 			free(conn->announced);
@@ -529,10 +393,7 @@ bool wmk_helper_after_fork(bool may_free, bool *daemon_likely)
 		memset(conn, 0, sizeof(*conn));
 		conn->sock = -1;
 	}
-	helper.n_endpoints = 0;
-	helper.running = helper.restart_failed = helper.main_exited = helper.forbidden = helper.connected =
-		helper.polls = helper.retry_now = false;
-	helper.tid = 0;
-	wmk_register_after_fork();
-	return had;
+	wmk_helper.n_endpoints = 0;
+	wmk_helper.running = wmk_helper.connected = wmk_helper.polls = wmk_helper.retry_now = false;
+	wmk_helper.tid = 0;
 }

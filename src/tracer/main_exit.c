@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main_exit.c - the first thread leaves by itself (pthread_exit() in main), whichever thread has started the helper
- * (see first.c).
+ * main_exit.c - the first thread ends by pthread_exit() before the program does (wmk_main_thread_exits()), whichever
+ * thread has started the helper thread.
  *
  * Only in the shared library: in a static program these names are the C library's.
  */
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <threads.h>
 
+#include "tracer/compiler.h"
 #include "tracer/helper_control.h"
-#include "tracer/tracer.h"
 
 static void *next_function(const char *name)
 {

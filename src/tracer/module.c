@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * module.c - executables and libraries that hold sites. A constructor in each hands its module over; with no controller
- * about, linking it into a list is all that happens. The sites are turned into events when somebody wants to know them:
- * the helper, or a probe.
- */
+/* module.c - see module.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "tracer/register_wait.h"
-#include "tracer/helper_control.h"
+#include "tracer/event.h"
+#include "tracer/module.h"
+#include "tracer/patch.h"
 #include "tracer/tracer.h"
 
 /* module->priv of one that has been scanned. */
@@ -121,56 +118,8 @@ static void forget_site(const struct waymark_module *m, const struct waymark_sit
 	}
 }
 
-void WMK_EXPORT waymark_module_register(struct waymark_module *m)
+void wmk_module_forget(const struct waymark_module *m)
 {
-	wmk_tracer_init();
-	const bool is_known = m->version == 1 ? m->size >= offsetof(struct waymark_module, entry) :
-						m->version == WAYMARK_ABI_VERSION && m->size >= sizeof(*m);
-
-	if (wmk_tracer.disabled || !is_known)
-		return;
-	wmk_lock();
-	for (struct waymark_module *at = wmk_tracer.modules; at; at = at->next)
-		if (at == m) {
-			wmk_unlock();
-			return;
-		}
-	m->priv = NULL;
-	m->next = wmk_tracer.modules;
-	wmk_tracer.modules = m;
-	/* Where somebody has asked before, events that are on already are on here too when the constructor returns. */
-	if (wmk_tracer.n_probes || wmk_tracer.n_events) {
-		wmk_modules_scan();
-		wmk_patch_flush();
-	}
-	uint32_t change = ++wmk_tracer.changes;
-	bool wait = wmk_helper_has_daemon();
-
-	wait = wmk_helper_start(wait) == 0 && wait;
-	wmk_unlock();
-	if (wait && wmk_module_is_initial(m))
-		wmk_register_wait(change);
-}
-
-void WMK_EXPORT waymark_module_unregister(struct waymark_module *m)
-{
-	struct waymark_module **at;
-
-	/* (a signal handler may end the program, wherever it came) */
-	if (wmk_tracer.disabled || wmk_lock_is_mine())
-		return;
-	wmk_lock();
-	for (at = &wmk_tracer.modules; *at && *at != m; at = &(*at)->next)
-		;
-	if (*at) {
-		*at = m->next;
-		if (m->priv) {
-			for (const struct waymark_site *site = m->begin; site < m->end; site++)
-				forget_site(m, site);
-			wmk_patch_flush();
-			wmk_tracer.changes++;
-			wmk_helper_wake();
-		}
-	}
-	wmk_unlock();
+	for (const struct waymark_site *site = m->begin; site < m->end; site++)
+		forget_site(m, site);
 }

@@ -19,6 +19,8 @@
 
 #include <waymark/detail/pp.h>
 
+#include "tracer/membarrier.h"
+#include "tracer/patch.h"
 #include "tracer/tracer.h"
 
 #define SITE_POINTER(site, member) ((char *)((uintptr_t)&(site)->member + (uintptr_t)(intptr_t)(site)->member))

@@ -11,7 +11,9 @@
 
 #include "base/error.h"
 #include "schema/format.h"
-#include "tracer/tracer.h"
+#include "tracer/plan.h"
+
+#define OPS_MAX (2 * WAYMARK_MAX_FIELDS + 2)
 
 uint32_t wmk_scalar_bytes(unsigned type)
 {
@@ -30,7 +32,7 @@ uint32_t wmk_scalar_bytes(unsigned type)
 }
 
 struct plan_maker {
-	struct wmk_op ops[WMK_OPS_MAX];
+	struct wmk_op ops[OPS_MAX];
 	unsigned n;
 };
 
@@ -145,7 +147,7 @@ static void find_tail(struct wmk_event *event, const struct wmk_op *ops, unsigne
 /* What filters look for: where each reference is used, and how many words there are. */
 static int find_refs(struct wmk_event *event, const struct plan_maker *m)
 {
-	struct wmk_event_ref refs[WMK_OPS_MAX];
+	struct wmk_event_ref refs[OPS_MAX];
 	unsigned words = 0, n = 0;
 
 	for (unsigned i = 0; i < m->n; i++) {

@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * probe.c - callbacks of the program's own on its events: waymark_connect(), waymark_disconnect(). See
- * include/waymark/runtime.h.
- *
- * A probe is a recorder without a ring. The list of connections is kept by name, so that an event which comes later (a
- * library) finds its probes.
- */
+/* probe.c - see probe.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "tracer/helper_control.h"
+#include "tracer/patch.h"
+#include "tracer/plan.h"
+#include "tracer/probe.h"
+#include "tracer/recorder.h"
 #include "tracer/tracer.h"
-
-#define LEAVE_NS 5000000000u            /* for those who are in the middle of something ... */
-/* ... of which one sleep counts so much at most: this process may have been stopped */
-#define LEAVE_STEP_NS 10000000u
-#define LEAVE_PAUSE_NS 20000
 
 struct connection {
 	struct connection *next;
@@ -157,24 +148,6 @@ static void detach(struct wmk_event *event, const struct connection *c)
 	}
 }
 
-/* "provider:name" → its name, made if need be; NULL with *err. */
-static struct wmk_name *find_name(const char *event, bool make, int *err)
-{
-	const char *colon = event ? strchr(event, ':') : NULL;
-	struct wmk_name *name = NULL;
-
-	*err = -EINVAL;
-	if (!colon || colon == event || !colon[1] || colon - event > WMK_NAME_MAX || strlen(colon + 1) > WMK_NAME_MAX)
-		return NULL;
-	char *provider = strndup(event, (size_t)(colon - event));
-
-	if (provider)
-		name = wmk_name_get(provider, colon + 1, make);
-	*err = make ? -ENOMEM : -ENOENT;
-	free(provider);
-	return name;
-}
-
 static struct connection **find_connection(const struct wmk_name *name, waymark_probe_fn fn, const void *data)
 {
 	struct connection **at;
@@ -185,82 +158,35 @@ static struct connection **find_connection(const struct wmk_name *name, waymark_
 	return at;
 }
 
-static int connect_locked(const char *event, waymark_probe_fn fn, void *data)
+int wmk_probe_connect(struct wmk_name *name, waymark_probe_fn fn, void *data)
 {
-	int err, failed = 0;
-	struct wmk_name *name = find_name(event, true, &err);
+	int failed = 0;
 
-	if (!name)
-		return err;
 	if (*find_connection(name, fn, data))
 		return -EEXIST;
 	struct connection *c = malloc(sizeof(*c));
 
 	if (!c)
 		return -ENOMEM;
-	wmk_modules_scan();
 	*c = (struct connection){ connections, name, fn, data };
 	connections = c;
 	wmk_tracer.n_probes++;
 	for (struct wmk_event *e = name->events; e; e = e->next_of_name)
 		if (attach(e, c) < 0)
 			failed = -ENOMEM;
-	wmk_patch_flush();
 	return failed;
 }
 
-int WMK_EXPORT waymark_connect(const char *event, waymark_probe_fn fn, void *data)
+bool wmk_probe_disconnect(struct wmk_name *name, waymark_probe_fn fn, void *data)
 {
-	int err;
+	struct connection **at = find_connection(name, fn, data), *c = *at;
 
-	if (!fn)
-		return -EINVAL;
-	wmk_tracer_init();
-	if (wmk_tracer.disabled)
-		return 0;
-	wmk_lock();
-	err = connect_locked(event, fn, data);
-	wmk_unlock();
-	return err;
-}
-
-int WMK_EXPORT waymark_disconnect(const char *event, waymark_probe_fn fn, void *data)
-{
-	int err = -ENOENT;
-
-	if (!fn)
-		return -EINVAL;
-	if (wmk_thread.in_probe)
-		return -EDEADLK;
-	if (wmk_tracer.disabled)
-		return 0;
-	wmk_lock();
-	struct wmk_name *name = find_name(event, false, &err);
-	struct connection **at = name ? find_connection(name, fn, data) : NULL, *c = at ? *at : NULL;
-
-	if (!c) {
-		wmk_unlock();
-		return name ? -ENOENT : err;
-	}
+	if (!c)
+		return false;
 	*at = c->next;
 	wmk_tracer.n_probes--;
 	for (struct wmk_event *e = name->events; e; e = e->next_of_name)
 		detach(e, c);
-	wmk_patch_flush();
 	free(c);
-	/* what was taken out now may wait for a second turn of the grace period: each call ends the one before */
-	bool over = wmk_reclaim();
-
-	for (uint64_t waited = 0; waited < LEAVE_NS && !over;) {
-		uint64_t before = wmk_clock_monotonic(), took;
-
-		wmk_unlock();
-		wmk_pause(LEAVE_PAUSE_NS);
-		wmk_lock();
-		over = wmk_reclaim();
-		took = wmk_clock_monotonic() - before;
-		waited += took < LEAVE_STEP_NS ? took : LEAVE_STEP_NS;
-	}
-	wmk_unlock();
-	return over ? 0 : -ETIMEDOUT;
+	return true;
 }

@@ -14,14 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "ring/set.h"
 #include "ring/writer.h"
-#include "tracer/filter.h"
-
+#include "tracer/channel.h"
 #include "tracer/enter.h"
+#include "tracer/filter.h"
+#include "tracer/membarrier.h"
+#include "tracer/patch.h"
+#include "tracer/recorder.h"
 
 #define ARENA_BYTES 65536u
 
@@ -65,7 +66,7 @@ static void set_head(struct wmk_event *event, struct waymark_recorder *head)
 }
 
 /*
- * May its records go by the straight path of the ring, as they come or with the thread's stamp before them? A length
+ * May its records go by the straight path of the ring, as they come or behind the thread's context cache? A length
  * may have to be staged as well.
  */
 static void choose_path(struct waymark_recorder *e, struct wmk_event *event, const struct wmk_channel *channel)
@@ -242,45 +243,10 @@ struct waymark_recorder *wmk_recorder_find(struct wmk_event *event, const struct
 	return NULL;
 }
 
-void wmk_channel_remove(struct wmk_channel *channel)
+void wmk_recorder_free_channel(struct wmk_channel *channel)
 {
-	struct wmk_channel **at;
-
-	for (uint32_t i = 0; i < wmk_tracer.n_events && channel->enabled; i++) {
-		struct waymark_recorder *e = wmk_recorder_find(wmk_tracer.events[i], channel);
-
-		if (e)
-			wmk_recorder_remove(e);
-	}
-	for (at = &wmk_tracer.channels; *at; at = &(*at)->next)
-		if (*at == channel) {
-			*at = channel->next;
-			break;
-		}
-	if (channel->fd >= 0)
-		close(channel->fd);
 	channel->next = removed_channels;
 	removed_channels = channel;
-}
-
-uint64_t wmk_channel_position(const struct wmk_channel *channel)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i < waymark_ring_set_cpus(channel->set); i++)
-		sum += __atomic_load_n(&channel->set->ring[i].ctl->write_pos, __ATOMIC_RELAXED);
-	return sum;
-}
-
-int wmk_membarrier(int command, int registration)
-{
-	for (int i = 0; i < 2; i++) {
-		if (syscall(SYS_membarrier, command, 0, 0) == 0)
-			return 0;
-		if (errno != EPERM || syscall(SYS_membarrier, registration, 0, 0) != 0)
-			break;
-	}
-	return -errno;
 }
 
 static void free_waiting(void)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "tracer/lock.h"
 #include "tracer/register_wait.h"
 #include "tracer/tracer.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * register_wait.h - who waits for the controllers' answer: constructors and forks, which must not go on before what
- * they have registered is enabled.
+ * register_wait.h - constructors and forks wait until session daemons have answered, so that what they registered is
+ * enabled before they continue.
  *
- *     waiting thread                                helper
- *     wmk_register_wait(change) sleeps on a word      wmk_register_publish(change), then, without the tracer's lock, wmk_register_wake()
- *       until the word has reached `change`, or
- *       the time of WAYMARK_REGISTER_TIMEOUT is over: late                wmk_register_take_late(): to be told
+ *     waiting thread                                          helper thread
+ *     wmk_register_wait(change) sleeps on a word              wmk_register_publish(change)
+ *       until the word has reached `change`, or               without the tracer's lock: wmk_register_wake()
+ *       WAYMARK_REGISTER_TIMEOUT is over: late                wmk_register_take_late(), for a report
  *
- * Publishing and waking are two, as who is woken takes the tracer's lock next.
+ * Publishing and waking are separate because a thread that wakes takes the tracer's lock next.
  */
 #ifndef WMK_TRACER_REGISTER_WAIT_H
 #define WMK_TRACER_REGISTER_WAIT_H

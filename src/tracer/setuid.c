@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tracer/fork.h"
+#include "tracer/compiler.h"
 #include "tracer/helper_control.h"
-#include "tracer/tracer.h"
+#include "tracer/tls_owner.h"
 
 struct ids {
 	uid_t ruid, euid, suid;

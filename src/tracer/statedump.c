@@ -12,9 +12,13 @@
 #include <string.h>
 
 #include "tracer/objects.h"
+#include "tracer/lock.h"
 #include "tracer/process.h"
+#include "tracer/runtime_event.h"
 #include "tracer/statedump.h"
+#include "tracer/thread_state.h"
 #include "tracer/tracer.h"
+#include "wire/wire.h"
 
 #define NAMED(kind, text) { .type = WAYMARK_T_##kind, .name = text, .flags = WAYMARK_F_NAMED }
 
@@ -35,7 +39,10 @@ static const struct waymark_field load_fields[] = {
 static const struct waymark_field base_fields[] = { NAMED(POINTER, "baddr") };
 
 #define SCHEMA(p, n, f, count) \
-	{ .size = sizeof(struct waymark_schema), .provider = p, .name = n, .level = WAYMARK_LEVEL_DEBUG_SYSTEM, .fields = f, .n_fields = count }
+	{ \
+		.size = sizeof(struct waymark_schema), .provider = p, .name = n, \
+		.level = WAYMARK_LEVEL_DEBUG_SYSTEM, .fields = f, .n_fields = count \
+	}
 
 enum { START, BIN_INFO, BUILD_ID, DEBUG_LINK, END, LOAD, LOAD_BUILD_ID, LOAD_DEBUG_LINK, UNLOAD, EVENTS };
 
@@ -63,11 +70,28 @@ static struct {
 	uint32_t changes;
 } prepared = { .n = -1 };
 
+static struct waymark_event *register_event(const struct waymark_schema *schema)
+{
+	struct waymark_event *event = wmk_runtime_event_make(schema);
+	int err;
+
+	if (!event)
+		return NULL;
+	wmk_lock();
+	err = wmk_runtime_event_declare(event, schema, true);
+	wmk_unlock();
+	if (err < 0) {
+		free(event);
+		return NULL;
+	}
+	return event;
+}
+
 void wmk_statedump_register(void)
 {
 	for (int i = 0; i < EVENTS; i++)
 		if (!events[i])
-			events[i] = wmk_event_register_by_helper(&schemas[i]);
+			events[i] = register_event(&schemas[i]);
 }
 
 void wmk_statedump_after_fork(void)

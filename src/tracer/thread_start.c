@@ -9,40 +9,23 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#if __has_include(<sys/single_threaded.h>)
-#include <sys/single_threaded.h>
-#endif
 
 #include "base/clock.h"
+#include "tracer/lock.h"
+#include "tracer/membarrier.h"
 #include "tracer/thread_start.h"
-#include "tracer/tracer.h"
 
 #define STACK_BYTES (128u * 1024)
 #define START_MS 3000           /* a debugger or a frozen control group may hold the thread for longer */
 #define PAUSE_NS 1000000
 
 static _Atomic(uint32_t) started;       /* a futex: 1 when the thread runs our code */
-
-/*
- * What patching and grace periods use later. With one thread the kernel only notes it; with several it waits for a
- * grace period of its own, 10 ms and more, which an application that starts under a session would feel.
- */
-static void register_membarriers(void)
-{
-#if __has_include(<sys/single_threaded.h>)
-	if (!__libc_single_threaded)
-		return;
-	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
-	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
-#endif
-}
 
 static int create(void *(*main)(void *))
 {
@@ -79,7 +62,7 @@ void wmk_thread_wait_started(void)
 int wmk_thread_start(void *(*main)(void *), bool registers)
 {
 	if (registers)
-		register_membarriers();
+		wmk_membarrier_prepare();
 	atomic_store_explicit(&started, 0, memory_order_relaxed);
 	return create(main);
 }

@@ -82,7 +82,7 @@ def calls_of(path):
         current = (found.group(1), found.group(2), line, []) if found else None
         current and calls.append(current)
     for pid, _name, _line, stack in calls:
-        if any('libwaymark' in s and 'helper_main' in s for s in stack):
+        if any('libwaymark' in s and 'wmk_helper_thread_main' in s for s in stack):
             helpers.add(pid)
     made = set()
     for pid, name, line, stack in calls:

@@ -24,6 +24,12 @@
 
 #include "ring/set.h"
 #include "tracer/channel.h"
+#include "tracer/conn.h"
+#include "tracer/lock.h"
+#include "tracer/module.h"
+#include "tracer/patch.h"
+#include "tracer/recorder.h"
+#include "tracer/tracer.h"
 #include "wire/t/peer.h"
 
 #define TYPE_DIES 0xffffu

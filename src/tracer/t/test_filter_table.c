@@ -14,7 +14,9 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "tracer/context.h"
 #include "tracer/filter_table.h"
+#include "tracer/plan.h"
 
 #define RECORDS 60u /* of each program */
 

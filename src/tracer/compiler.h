@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compiler.h - attributes and hints for the compiler.
+ */
+#ifndef WMK_TRACER_COMPILER_H
+#define WMK_TRACER_COMPILER_H
+
+#define WMK_EXPORT __attribute__((visibility("default")))
+/* For declarations: the linker needs no entry in the global offset table. */
+#define WMK_HIDDEN __attribute__((visibility("hidden")))
+/*
+ * For variables of the start-up path: in a page that the loader has written to, so an idle application touches no more.
+ */
+#define WMK_FIRST_PAGE __attribute__((section(".data")))
+
+#define wmk_likely(x) __builtin_expect(!!(x), 1)
+#define wmk_unlikely(x) __builtin_expect(!!(x), 0)
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * filter_run.h - filters on the recording path that need the interpreter.
+ */
+#ifndef WMK_TRACER_FILTER_RUN_H
+#define WMK_TRACER_FILTER_RUN_H
+
+#include "tracer/compiler.h"
+#include "tracer/filter.h"
+
+/*
+ * 1: the record is accepted, 0: not, -ESTALE: `e` is another event's since it had the generation `gen`. Any thread, any
+ * time, signal handlers included; raises no floating-point exception that the program could see.
+ */
+int wmk_filter_accepts(const struct waymark_recorder *e, uint64_t gen, const struct wmk_filter_block *block,
+		       const struct wmk_event *event, const uint64_t *words, const struct waymark_ref *refs,
+		       const void *ip) WMK_HIDDEN;
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* fork_handlers.c - see fork_handlers.h. */
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "ring/writer.h"
+#include "tracer/channel.h"
+#include "tracer/context.h"
+#include "tracer/fork_handlers.h"
+#include "tracer/helper_control.h"
+#include "tracer/lock.h"
+#include "tracer/process.h"
+#include "tracer/register_wait.h"
+#include "tracer/statedump.h"
+#include "tracer/tls_owner.h"
+#include "tracer/tracer.h"
+
+/* Written under the lock, which is held from before a fork to after it; except by nested forks (wmk_lock_is_mine()). */
+static WMK_FIRST_PAGE struct {
+	bool is_own;            /* the task that forks owns its storage */
+	uint64_t signals;       /* its mask */
+	pid_t parent;
+} forking;
+
+void wmk_fork_begin(void)
+{
+	/* goes without the lock, and its child without tracing */
+	if (wmk_lock_is_mine()) {
+		wmk_thread.nested++;
+		return;
+	}
+	forking.signals = wmk_lock_for_fork();
+	forking.is_own = wmk_task_is_own();
+	forking.parent = getpid();
+}
+
+void wmk_fork_end(void)
+{
+	uint64_t before = forking.signals;
+
+	if (wmk_thread.nested) {
+		wmk_thread.nested--;
+		return;
+	}
+	wmk_unlock();
+	wmk_signals_restore(before);
+}
+
+/* The child is a process of its own, whatever its parent was doing. */
+static void child_identity(bool own)
+{
+	/*
+	 * A task on another's storage has no restartable sequences, and neither has its copy: the kernel never writes
+	 * the area that it sees. It records nothing, for good, and that is counted.
+	 */
+	if (!own)
+		wmk_thread.vforked = 1;
+	wmk_process_forked_by(forking.parent);
+	wmk_context_after_fork();
+	wmk_ring_grace_after_fork();
+	for (struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next)
+		waymark_ring_set_identity(channel->set, 0, 0);
+}
+
+struct child {
+	bool registers;         /* its parent had a helper thread ... */
+	bool daemon_likely;     /* ... with a session daemon */
+	bool waits;             /* it removed rings of its parent: its own are to come */
+};
+
+/*
+ * `prepared`: by the C library, as fork() does. Otherwise another thread, which the child does not have, may have
+ * locked the heap.
+ */
+static struct child child_common(bool prepared)
+{
+	struct child child = { 0 };
+
+	child_identity(!wmk_thread.nested && forking.is_own);
+	if (wmk_thread.nested) {
+		wmk_tracer.disabled = true;
+		wmk_lock_abandon();
+		return child;
+	}
+	wmk_statedump_after_fork();
+	child.registers = wmk_helper_after_fork(prepared, &child.daemon_likely);
+	child.waits = wmk_channels_remove_private();
+	return child;
+}
+
+void wmk_fork_child(void)
+{
+	struct child child = child_common(true);
+	uint32_t change = 0;
+	bool waits = false;
+
+	if (child.registers) {
+		change = ++wmk_tracer.changes;
+		waits = wmk_helper_start(child.daemon_likely) == 0 && child.waits;
+	}
+	wmk_fork_end();
+	if (waits)
+		wmk_register_wait(change);
+}
+
+void wmk_fork_child_quiet(void)
+{
+	child_common(false);
+	wmk_fork_end();
+}

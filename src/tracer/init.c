@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* init.c - see init.h. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "tracer/clock.h"
+#include "tracer/fork_handlers.h"
+#include "tracer/init.h"
+#include "tracer/tracer.h"
+
+static bool env_flag(const char *name)
+{
+	const char *text = secure_getenv(name);
+
+	return text && *text && strcmp(text, "0") != 0;
+}
+
+static int64_t milliseconds(const char *text, int64_t otherwise)
+{
+	char *end = NULL;
+	long ms = text ? strtol(text, &end, 10) : 0;
+
+	return !text || end == text || *end || ms < 0 ? otherwise : ms > 3600000 ? 3600000 : ms;
+}
+
+/* A set-id program ignores it. */
+static void read_environment(void)
+{
+	const char *dir = secure_getenv("WAYMARK_RUNDIR");
+
+	wmk_tracer.allow_blocking = env_flag("WAYMARK_ALLOW_BLOCKING");
+	wmk_tracer.register_ms = milliseconds(secure_getenv("WAYMARK_REGISTER_TIMEOUT"), 3000);
+	wmk_tracer.has_rundir = dir != NULL;
+	if (dir)
+		memccpy(wmk_tracer.rundir, dir, '\0', sizeof(wmk_tracer.rundir) - 1);
+}
+
+/*
+ * An allocator installs its fork handlers at its first use. They must be installed before ours: handlers that were
+ * installed first lock last, and unlock first in the child. In the other order the thread that forks would hold the
+ * heap and wait for our lock, which the helper thread holds while it allocates; and our handler in the child would meet
+ * a locked heap.
+ */
+static void register_allocator_first(void)
+{
+	void *volatile first = malloc(1);
+
+	free(first);
+}
+
+static void init(void)
+{
+	wmk_tracer.secure = getauxval(AT_SECURE) != 0;
+	wmk_tracer.disabled = env_flag("WAYMARK_DISABLE");
+	if (wmk_tracer.disabled)
+		return;
+	read_environment();
+	register_allocator_first();
+	pthread_atfork(wmk_fork_begin, wmk_fork_end, wmk_fork_child);
+}
+
+static WMK_FIRST_PAGE pthread_once_t once = PTHREAD_ONCE_INIT;
+static WMK_FIRST_PAGE _Atomic(bool) clock_loaded;
+
+void wmk_tracer_init(void)
+{
+	pthread_once(&once, init);
+	/* not within once: a plug-in may have sites, and its constructor calls this function */
+	if (!wmk_tracer.disabled && !atomic_exchange(&clock_loaded, true))
+		wmk_clock_plugin_load();
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * init.h - the first use of libwaymark in a process.
+ */
+#ifndef WMK_TRACER_INIT_H
+#define WMK_TRACER_INIT_H
+
+/*
+ * Read the environment, install the fork handlers, load the clock plug-in; once. Every exported function calls it
+ * first, without the lock.
+ */
+void wmk_tracer_init(void);
+
+#endif
