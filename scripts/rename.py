@@ -10,9 +10,14 @@ A map has one rename a line; "#" begins a comment:
   name OLD NEW     an identifier, as a whole word, in every text file
   tag FILE OLD NEW "struct OLD" (union, enum) in one file, named by its path before the map
   local FILE OLD NEW  an identifier in the code of one file, not in its comments and strings
+  test FILE OLD NEW  a test's function, in C like `local`; in Python also where it is imported, but no attribute and no
+                   local variable of that name; and in the lists of cases of tests/against
+  word PATH OLD NEW  OLD between other than word characters, but no file's name, in text files at and below one path
+  attribute PATH OLD NEW  a Python method or attribute, at and below one path
 The guard of a renamed header changes with it.
 A line has no effect if its OLD no longer exists, so a map can be applied twice.
 """
+import ast
 import os
 import re
 import subprocess
@@ -22,6 +27,8 @@ import tempfile
 SKIPPED = re.compile(r'(^|/)(corpus[^/]*|formats|golden|traces)/|^scripts/renames/|^docs/decisions/')
 NO_CODE = r'(?s:/\*.*?\*/)|"(?:\\.|[^"\\\n])*"|#include [^\n]*'
 BEFORE, AFTER = r'(?<![\w/.-])', r'(?![\w-])(?!\.\w)'
+
+BELOW = {'word': r'(?<!\w)%s(?!\w|\.[chS]\b|\.py\b)', 'attribute': r'(?:(?<=\w\.)|(?<=[)\]]\.)|(?<=    def ))%s\b'}
 
 
 def git(root, *words):
@@ -47,14 +54,113 @@ def parse(lines):
         words = line.split('#')[0].split()
         if not words:
             continue
-        if len(words) == 4 and words[0] in ('tag', 'local'):
+        if len(words) == 4 and words[0] in ('tag', 'local', 'test', *BELOW):
             in_one.append(tuple(words))
             continue
         if len(words) != 3 or words[0] not in ('file', 'name'):
-            raise SystemExit('line %d: "%s" is no rename (use: file|name OLD NEW, tag|local FILE OLD NEW)'
+            raise SystemExit('line %d: "%s" is no rename (use: file|name OLD NEW, '
+                             'tag|local|test|word|attribute PATH OLD NEW)'
                              % (number, line.strip()))
         (files if words[0] == 'file' else names)[words[1]] = words[2]
     return files, names, in_one
+
+
+def stem(path):
+    return os.path.basename(path).split('.')[0]
+
+
+class Globals(ast.NodeVisitor):
+    """(line, column in bytes, name) of each mention of a module's own function, not of a local variable."""
+
+    def __init__(self, names, origin):
+        self.names, self.origin, self.local, self.found = names, origin, [], []
+
+    def visit_function(self, node):
+        if node.name in self.names and not self.local:
+            self.found.append((node.lineno, len('def '), node.name))
+        for outside in node.decorator_list + node.args.defaults:
+            self.visit(outside)
+        bound = {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
+        bound |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+        bound |= {n.name for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n is not node}
+        self.local.append(bound)
+        for statement in node.body:
+            self.visit(statement)
+        self.local.pop()
+
+    visit_FunctionDef = visit_function
+
+    def visit_ClassDef(self, node):
+        self.local.append(set())
+        self.generic_visit(node)
+        self.local.pop()
+
+    def visit_Name(self, node):
+        if node.id in self.names and not any(node.id in bound for bound in self.local):
+            self.found.append((node.lineno, node.col_offset, node.id))
+
+    def visit_ImportFrom(self, node):
+        for alias in node.names if node.module == self.origin else []:
+            if alias.name in self.names:
+                self.found.append((alias.lineno, alias.col_offset, alias.name))
+
+
+def rename_in_python(text, names, origin, is_here):
+    """The text with these functions of the module `origin` renamed: it is that module, or may import them."""
+    tree = ast.parse(text)
+    if not is_here:
+        imported = {a.name for n in tree.body if isinstance(n, ast.ImportFrom) and n.module == origin for a in n.names}
+        names = {old: new for old, new in names.items() if old in imported}
+    walk = Globals(names, origin)
+    walk.visit(tree)
+    lines = text.encode().split(b'\n')
+    for number, column, name in sorted(walk.found, reverse=True):
+        line = lines[number - 1]
+        lines[number - 1] = line[:column] + names[name].encode() + line[column + len(name.encode()):]
+    return b'\n'.join(lines).decode()
+
+
+def rename_imports(text, files):
+    """Modules are imported by their base names."""
+    modules = {stem(old): stem(new) for old, new in files.items() if old.endswith('.py') and stem(old) != stem(new)}
+    for old, new in modules.items():
+        text = re.sub(r'(?m)^from %s import' % old, 'from %s import' % new, text)
+        text = re.sub(r'(?m)^import %s(?= as |( +#.*)?$)( as \w+)?' % old,
+                      lambda m, old=old, new=new: 'import %s%s' % (new, m.group(2) or ' as ' + old), text)
+    return text
+
+
+def rename_tests(root, tests, files):
+    by_file = {}
+    for path, old, new in tests:
+        by_file.setdefault(path, {})[old] = new
+    for before, names in by_file.items():
+        path = before if os.path.exists(os.path.join(root, before)) else files.get(before, before)
+        words = '|'.join(map(re.escape, names))
+        for other, text in list(texts(root)):
+            changed = text
+            if other == path and not path.endswith('.py'):
+                for old, new in names.items():
+                    changed = rename_in_one(changed, 'local', old, new)
+            elif other.endswith('.py') and os.path.dirname(other) == os.path.dirname(path):
+                changed = rename_in_python(text, names, stem(path), other == path)
+            elif other.startswith('tests/against/'):
+                case = r'(?m)^((?:%s|%s):)(%s)$' % (stem(before)[2:], stem(path)[2:], words)
+                changed = re.sub(case, lambda m: m.group(1) + names[m.group(2)], text)
+            if changed != text:
+                with open(os.path.join(root, other), 'w', encoding='utf-8') as f:
+                    f.write(changed)
+
+
+def rename_below(root, kind, top, old, new):
+    """In text files at and below a path; attributes in Python's alone."""
+    pattern = BELOW[kind] % re.escape(old)
+    for path, text in list(texts(root)):
+        if (path == top or path.startswith(top + '/')) and (kind != 'attribute' or path.endswith('.py')):
+            changed = re.sub(pattern, lambda m: new, text)
+            if changed != text:
+                with open(os.path.join(root, path), 'w', encoding='utf-8') as f:
+                    f.write(changed)
 
 
 def guard(path):
@@ -95,9 +201,13 @@ def rename_in_one(text, kind, old, new):
 
 
 def apply(root, files, names, in_one):
+    rename_tests(root, [words[1:] for words in in_one if words[0] == 'test'], files)
     for kind, path, old, new in in_one:
+        if kind in BELOW:
+            rename_below(root, kind, path, old, new)
+            continue
         path = os.path.join(root, path)
-        if os.path.exists(path):
+        if kind != 'test' and os.path.exists(path):
             with open(path, encoding='utf-8') as f:
                 text = f.read()
             with open(path, 'w', encoding='utf-8') as f:
@@ -127,6 +237,8 @@ def apply(root, files, names, in_one):
             changed = re.sub(BEFORE + any_of + AFTER, lambda m: table[m.group(1)], changed)
         if word:
             changed = word.sub(lambda m: names[m.group(1)], changed)
+        if path.endswith('.py'):
+            changed = rename_imports(changed, files)
         if changed != text:
             with open(os.path.join(root, path), 'w', encoding='utf-8') as f:
                 f.write(changed)
@@ -147,11 +259,22 @@ def self_test():
         put('src/a/meson.build', "files('who.c', 'b_who.c')")
         put('src/b/x.c', '#include "a/who.h"\n#include "b/who.h"\nstruct s s; who(1); /* n */ n("n");')
         put('docs/a.md', 'see `a/who.h` and src/a/who.c')
+        put('tests/cases/t_a.py', 'def cut(case):\n    f = "cut"; x.cut(f)\n\n\n'
+            'class C:\n    def cut(self):\n        cut(self)\n\n\nmain([cut])\n')
+        put('tests/cases/t_b.py', 'from t_a import cut\ncut(1)\n')
+        put('tests/lib/word.py', '')
+        put('tests/lib/t_d.py', 'import word  # noqa\nimport word as w\nfrom word import x\nimport words\n')
+        put('tests/cases/t_c.py', "cut(1)  # it says\n"
+            "w(1).says('hard', 'harder', says)\nclass C:\n    def says(self):\n        pass\n")
+        put('tests/against/0.txt', 'a:cut\nb:cut\n')
+        put('src/b/t/x.c', 'void test_a(void); run(test_a, test_ab);')
         git(root, 'init', '-q')
         git(root, 'add', '.')
         renames = parse([
             'file src/a/who.c src/a/tasks/task.c', 'file src/a/who.h src/a/tasks/task.h # moved',
-            'file src/a/print.c src/c/line.c', 'name who task_find', 'tag src/b/x.c s set', 'local src/b/x.c n count'
+            'file src/a/print.c src/c/line.c', 'name who task_find', 'tag src/b/x.c s set', 'local src/b/x.c n count',
+            'file tests/lib/word.py tests/lib/lines.py', 'test tests/cases/t_a.py cut cut_file',
+            'test src/b/t/x.c test_a test_once', "word tests 'hard' 'adverse'", 'attribute tests says prints'
         ])
         for _ in range(2):
             apply(root, *renames)
@@ -162,7 +285,17 @@ def self_test():
             'src/a/meson.build': "files('tasks/task.c', 'b_who.c')",
             'src/b/x.c': '#include "a/tasks/task.h"\n#include "b/who.h"\n'
                          'struct set s; task_find(1); /* n */ count("n");',
-            'docs/a.md': 'see `a/tasks/task.h` and src/a/tasks/task.c'
+            'docs/a.md': 'see `a/tasks/task.h` and src/a/tasks/task.c',
+            'tests/lib/lines.py': '', 'tests/lib/t_d.py':
+            'import lines as word  # noqa\nimport lines as w\nfrom lines import x\nimport words\n',
+            'tests/cases/t_a.py': 'def cut_file(case):\n    f = "cut"; x.cut(f)\n\n\n'
+            'class C:\n    def cut(self):\n'
+            '        cut_file(self)\n\n\nmain([cut_file])\n',
+            'tests/cases/t_b.py': 'from t_a import cut_file\ncut_file(1)\n',
+            'tests/cases/t_c.py': "cut(1)  # it says\nw(1).prints('adverse', 'harder', says)\nclass C:\n"
+            '    def prints(self):\n        pass\n',
+            'tests/against/0.txt': 'a:cut_file\nb:cut\n',
+            'src/b/t/x.c': 'void test_once(void); run(test_once, test_ab);'
         }
         if got != wanted:
             raise SystemExit('self-test: got %r' % {k: v for k, v in got.items() if wanted.get(k) != v})

@@ -271,7 +271,7 @@ def _alarm(_signal, _frame):
 
 def run_case(function, scratch):
     name = function.__name__
-    directory = tempfile.mkdtemp(prefix=name + '-', dir=scratch)
+    directory = tempfile.mkdtemp(prefix=name[:20] + '-', dir=scratch)      # sockets and messages have limits
     case = Case(directory, '%d %s' % (SEED, name))
     begun = time.monotonic()
     signal.signal(signal.SIGALRM, _alarm)
