@@ -15,12 +15,12 @@ import lttng_session
 import process
 import waymark_session
 from common import RIVAL, case, clean, show
-from herd import Herd
+from app_group import AppGroup
 
 MANY = 1000
 SIZES = (1, 100, MANY)
 EVENTS = 32                     # of a member
-SESSION, CHANNEL, ALL = 'herd', 'channel', 'member:*'
+SESSION, CHANNEL, ALL = 'app_group', 'channel', 'member:*'
 RINGS = {'subbuf_size': '256k', 'num_subbuf': 4}
 WAIT_S = 120
 IDLE_S = 60
@@ -50,8 +50,8 @@ class Side:
             self.daemon.close()
         self.daemon = None
 
-    def herd(self, n, in_turn=False):
-        return Herd(self.b, self.tracer, n, self.daemon.env, in_turn)
+    def app_group(self, n, in_turn=False):
+        return AppGroup(self.b, self.tracer, n, self.daemon.env, in_turn)
 
 
 @contextlib.contextmanager
@@ -80,19 +80,19 @@ def turns(things, number):
 
 # ── register ────────────────────────────────────────────────────────────────────────────────────────────
 
-def check_all_on(side, run, herd):
+def check_all_on(side, run, app_group):
     """Programs that were not enabled in main() have not been measured: of ours that is an error, of the rival it is
     said."""
-    run[side.name + '_on'] = herd.begun['on']
-    if side.name == 'ours' and herd.begun['on'] != herd.n:
-        fails('register: only %d of %d programs were enabled when main() began', herd.begun['on'], herd.n)
+    run[side.name + '_on'] = app_group.begun['on']
+    if side.name == 'ours' and app_group.begun['on'] != app_group.n:
+        fails('register: only %d of %d programs were enabled when main() began', app_group.begun['on'], app_group.n)
 
 
 def register_with(b, rundir, pid, n):
     """(microseconds of CPU time for each registration, what the client measured)."""
     before = process.settled_cpu_ns(pid)
     child = subprocess.Popen(
-        [b.program('registrar'), rundir, str(n), str(EVENTS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        [b.program('register_client'), rundir, str(n), str(EVENTS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     words = child.stdout.readline().split()
     if not words or float(words[5]) != EVENTS:
         fails('register: the protocol client says: %s', words)
@@ -102,14 +102,14 @@ def register_with(b, rundir, pid, n):
 
 
 def register_floor(b, n):
-    """The same by who does only what no controller can do without (doorman.c)."""
+    """The same by who does only what no controller can do without (minimal_daemon.c)."""
     rundir = tempfile.mkdtemp(prefix='waymark-bench-')
-    with subprocess.Popen([b.program('doorman'), rundir], stdout=subprocess.PIPE, text=True) as doorman:
-        if doorman.stdout.readline().strip() != 'ready':
-            fails('register: the doorman does not begin')
-        register_with(b, rundir, doorman.pid, 1)
-        used, words = register_with(b, rundir, doorman.pid, n)
-        doorman.kill()
+    with subprocess.Popen([b.program('minimal_daemon'), rundir], stdout=subprocess.PIPE, text=True) as minimal_daemon:
+        if minimal_daemon.stdout.readline().strip() != 'ready':
+            fails('register: the minimal_daemon does not begin')
+        register_with(b, rundir, minimal_daemon.pid, 1)
+        used, words = register_with(b, rundir, minimal_daemon.pid, n)
+        minimal_daemon.kill()
     shutil.rmtree(rundir)
     return used, words
 
@@ -121,7 +121,7 @@ def register_protocol(b):
         floor, floor_words = register_floor(b, n)
         with sides(b) as both:
             ours = both[0].daemon
-            first = both[0].herd(1)          # see register_one()
+            first = both[0].app_group(1)          # see register_one()
             used, words = register_with(b, ours.rundir, ours.pid, n)
             cpu.append({'ours': used, 'floor': floor})
             latency.append(
@@ -138,42 +138,42 @@ def register_one(b):
         run, used = {}, {}
         with sides(b) as both:
             for side in turns(both, number):
-                first = side.herd(1)         # what only the first one costs: rings, ids, metadata
+                first = side.app_group(1)         # what only the first one costs: rings, ids, metadata
                 before = process.settled_cpu_ns(side.daemon.pid)
-                herd = side.herd(n, in_turn=True)
-                check_all_on(side, run, herd)
-                run[side.name] = herd.begun['latency'] / 1e3
+                app_group = side.app_group(n, in_turn=True)
+                check_all_on(side, run, app_group)
+                run[side.name] = app_group.begun['latency'] / 1e3
                 used[side.name] = (process.settled_cpu_ns(side.daemon.pid) - before) / 1e3 / n
-                herd.close()
+                app_group.close()
                 first.close()
-            herd = Herd(b, 'none', n, in_turn=True)
-            run['floor'] = herd.begun['latency'] / 1e3
-            herd.close()
+            app_group = AppGroup(b, 'none', n, in_turn=True)
+            run['floor'] = app_group.begun['latency'] / 1e3
+            app_group.close()
         latency.append(run)
         cpu.append(used)
     return [case('constructors_1', 'us', latency), case('daemon_cpu_1', 'us/program', cpu)]
 
 
-def register_herd(side, n, run):
+def register_app_group(side, n, run):
     """Start n at once; everything that is measured of them goes into run[case]."""
     daemon, name = side.daemon, side.name
-    first = side.herd(1)         # see register_one()
+    first = side.app_group(1)         # see register_one()
     cpu = process.settled_cpu_ns(daemon.pid)
     memory = process.status(daemon.pid, 'VmRSS', 'RssAnon')
-    herd = side.herd(n)
+    app_group = side.app_group(n)
     used = process.settled_cpu_ns(daemon.pid) - cpu
     after = process.status(daemon.pid, 'VmRSS', 'RssAnon')
     listed, took = daemon.listed()
-    check_all_on(side, run['ready'], herd)
+    check_all_on(side, run['ready'], app_group)
     if name == 'ours' and listed != n + 1:
         fails('register: %d programs are listed, not %d', listed, n + 1)
-    run['ready'][name] = herd.all_ready_ms
-    run['listed'][name] = herd.all_ready_ms + took
+    run['ready'][name] = app_group.all_ready_ms
+    run['listed'][name] = app_group.all_ready_ms + took
     run['listed'][name + '_list_ms'] = took
     run['daemon_cpu'][name] = used / 1e3 / n
     run['rss'][name] = (after[0] - memory[0]) / n
     run['rss'][name + '_anonymous'] = (after[1] - memory[1]) / n
-    herd.close()
+    app_group.close()
     first.close()
 
 
@@ -184,12 +184,12 @@ def register_many(b, n):
         run = {what: {} for what in units}
         with sides(b) as both:
             for side in turns(both, number):
-                register_herd(side, n, run)
-            herd = Herd(b, 'none', n)
-            run['ready']['floor'] = run['listed']['floor'] = herd.all_ready_ms
+                register_app_group(side, n, run)
+            app_group = AppGroup(b, 'none', n)
+            run['ready']['floor'] = run['listed']['floor'] = app_group.all_ready_ms
             for side in both:
-                run['added'][side.name] = run['listed'][side.name] - herd.all_ready_ms
-            herd.close()
+                run['added'][side.name] = run['listed'][side.name] - app_group.all_ready_ms
+            app_group.close()
         for what in units:
             runs[what].append(run[what])
     return [case('%s_%d' % (what, n), unit, runs[what]) for what, unit in units.items()]
@@ -216,10 +216,10 @@ def notify_ours(side, n):
     """The daemon dies with its session; programs start, and wait; it comes back."""
     side.begin()
     side.daemon.crash()
-    herd = side.herd(n)
+    app_group = side.app_group(n)
     time.sleep(1)               # so that all sleep
     side.daemon.begin()
-    return herd, side.daemon
+    return app_group, side.daemon
 
 
 def notify_rival(side, n):
@@ -228,14 +228,14 @@ def notify_rival(side, n):
     path = side.b.fresh('saved')
     side.daemon.command('save', SESSION, '--output-path=' + path)
     side.close()
-    herd = Herd(side.b, side.tracer, n, dict(os.environ, LTTNG_HOME=side.b.fresh('lttng-home')))
+    app_group = AppGroup(side.b, side.tracer, n, dict(os.environ, LTTNG_HOME=side.b.fresh('lttng-home')))
     time.sleep(1)
-    side.daemon = lttng_session.Daemon(herd_home(herd), load=os.path.join(path, SESSION + '.lttng'))
-    return herd, side.daemon
+    side.daemon = lttng_session.Daemon(app_group_home(app_group), load=os.path.join(path, SESSION + '.lttng'))
+    return app_group, side.daemon
 
 
-def herd_home(herd):
-    with open('/proc/%d/environ' % herd.process.pid, 'rb') as f:
+def app_group_home(app_group):
+    with open('/proc/%d/environ' % app_group.process.pid, 'rb') as f:
         return next(os.fsdecode(v[len('LTTNG_HOME='):]) for v in f.read().split(b'\0') if v.startswith(b'LTTNG_HOME='))
 
 
@@ -253,13 +253,13 @@ def bench_notify(b):
             run, started = {}, {}
             for name in turns(names, number):
                 side = Side(b, name)
-                herd, daemon = (notify_ours if name == 'ours' else notify_rival)(side, n)
-                came = herd.ask('on', WAIT_S)
+                app_group, daemon = (notify_ours if name == 'ours' else notify_rival)(side, n)
+                came = app_group.ask('on', WAIT_S)
                 if came['left'] and name == 'ours':
                     fails('notify: %d of %d programs are not enabled after %d s', came['left'], n, WAIT_S)
                 run[name] = (came['at'] - daemon.ready) / 1e6 if not came['left'] else None
                 started[name] = (came['at'] - daemon.began) / 1e6 if not came['left'] else None
-                herd.close()
+                app_group.close()
                 side.close()
                 clean(b)
             runs.append(run)
@@ -279,18 +279,18 @@ def command_ms(side, verb='enable-event'):
     return (time.monotonic_ns() - begin) / 1e6
 
 
-def command_run(side, herd, run, stop=None):
+def command_run(side, app_group, run, stop=None):
     """One run; with `stop`, that member is stopped meanwhile. How many have not been enabled when the command returns
     is in `_left`."""
     if stop is not None:
-        herd.ask('stop', stop)
+        app_group.ask('stop', stop)
     run[side.name] = command_ms(side)
-    run[side.name + '_left'] = herd.ask('on', 0)['left']
+    run[side.name + '_left'] = app_group.ask('on', 0)['left']
     if stop is not None:
-        herd.ask('cont', stop)
-        herd.ask('on', WAIT_S)
+        app_group.ask('cont', stop)
+        app_group.ask('on', WAIT_S)
     command_ms(side, 'disable-event')
-    herd.ask('off', WAIT_S)
+    app_group.ask('off', WAIT_S)
 
 
 def bench_command(b):
@@ -303,18 +303,18 @@ def bench_command(b):
         for _ in range(b.runs):
             floor.append(command_ms(both[0]))
             command_ms(both[0], 'disable-event')
-        herds = [side.herd(MANY) for side in both]
+        app_groups = [side.app_group(MANY) for side in both]
         for name, stopped in (('enable_event', False), ('enable_event_one_stopped', True)):
             runs = []
             for number in range(b.runs):
                 run = {'floor': statistics.median(floor)}
-                for side, herd in turns(list(zip(both, herds)), number):
-                    command_run(side, herd, run, MANY - 1 - number if stopped else None)
+                for side, app_group in turns(list(zip(both, app_groups)), number):
+                    command_run(side, app_group, run, MANY - 1 - number if stopped else None)
                 runs.append(run)
             cases.append(case(name, 'ms', runs))
             show(cases[-1])
-        for herd in herds:
-            herd.close()
+        for app_group in app_groups:
+            app_group.close()
     return cases
 
 
@@ -333,17 +333,17 @@ def places_without_a_daemon(b):
         gone.close()
 
 
-def watch_idle(b, both, places, herds):
+def watch_idle(b, both, places, app_groups):
     """{(who, whose): switches in IDLE_S}"""
     watched = {}
     for side in both:
-        herds.append(side.herd(1))
+        app_groups.append(side.app_group(1))
         watched['session_daemon', side.name] = side.daemon.pid
         watched['consumer_daemon', side.name] = side.daemon.consumer_pid()
-        watched['program', side.name] = herds[-1].ask('pid', 0)['pid']
+        watched['program', side.name] = app_groups[-1].ask('pid', 0)['pid']
     for name, env in places:
-        herds.append(Herd(b, 'waymark' if name == 'ours' else 'lttng', 1, env))
-        watched['waiting_program', name] = herds[-1].ask('pid', 0)['pid']
+        app_groups.append(AppGroup(b, 'waymark' if name == 'ours' else 'lttng', 1, env))
+        watched['waiting_program', name] = app_groups[-1].ask('pid', 0)['pid']
     time.sleep(2)                   # what the beginning needs
     before = {key: process.switches(pid) for key, pid in watched.items()}
     time.sleep(IDLE_S)
@@ -355,11 +355,11 @@ def bench_idle(b):
 
     waiting_program: one that has no daemon.
     """
-    cases, herds = [], []
+    cases, app_groups = [], []
     with sides(b) as both, places_without_a_daemon(b) as places:
-        found = watch_idle(b, both, places, herds)
-        for herd in herds:
-            herd.close()
+        found = watch_idle(b, both, places, app_groups)
+        for app_group in app_groups:
+            app_group.close()
     for who in ('session_daemon', 'consumer_daemon', 'program', 'waiting_program'):
         cases.append(
             case(who, 'switches/min', [{'floor': 0, **{whose: n for (w, whose), n in found.items() if w == who}}]))

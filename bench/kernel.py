@@ -284,7 +284,7 @@ def built(b, where, wrap):
         if name.endswith('.o') or name.startswith('.ninja'):
             os.unlink(os.path.join(where, name))
     out = b.fresh('out')
-    got = wrap(['sh', '-c', '"$@" >/dev/null 2>' + out, 'sh', b.program('measured'), 'ninja', '-j4', '-C', where])
+    got = wrap(['sh', '-c', '"$@" >/dev/null 2>' + out, 'sh', b.program('resource_usage'), 'ninja', '-j4', '-C', where])
     with open(out) as f:
         cpu, _, status, wall = f.read().splitlines()[-1].split()
     if int(status):

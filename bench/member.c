@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * member.c - one of many programs: it has 32 events, says when its main() began and whether they were enabled by then,
- * and sleeps. Built once for each tracer (MEMBER_H says which); herd.c starts it.
+ * and sleeps. Built once for each tracer (MEMBER_H says which); app_group.c starts it.
  *
- *     member PLACE        its number on the board
+ *     member PLACE        its number on the times
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "board.h"
+#include "member_times.h"
 #include MEMBER_H
 
 static uint64_t first;
@@ -21,7 +21,7 @@ static void before_all(int argc, char **argv, char **env)
 	(void)argc;
 	(void)argv;
 	(void)env;
-	first = board_now();
+	first = now_ns();
 }
 
 __attribute__((section(".preinit_array"), used)) static void (*const preinit)(int, char **, char **) = before_all;
@@ -36,26 +36,26 @@ static void work(int n, const char *text)
 
 int main(int argc, char **argv)
 {
-	uint64_t ready = board_now();
+	uint64_t ready = now_ns();
 	unsigned long at = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
-	struct board_place *board =
-		mmap(NULL, (at + 1) * sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED, BOARD_FD, 0);
+	struct member_times *times =
+		mmap(NULL, (at + 1) * sizeof(*times), PROT_READ | PROT_WRITE, MAP_SHARED, MEMBER_TIMES_FD, 0);
 
-	if (argc != 2 || board == MAP_FAILED) {
-		fprintf(stderr, "usage: a herd starts %s PLACE\n", argv[0]);
+	if (argc != 2 || times == MAP_FAILED) {
+		fprintf(stderr, "usage: a app_group starts %s PLACE\n", argv[0]);
 		return 2;
 	}
 	if (work_to_do)
 		work(argc, argv[0]);
 	const void *flag = member_flag();
-	board[at] = (struct board_place){
+	times[at] = (struct member_times){
 		.first = first,
 		.ready = ready,
 		.on = flag && member_on(flag),
 		.flag = (uint64_t)(uintptr_t)flag,
 		.flag_bytes = MEMBER_FLAG_BYTES,
 	};
-	if (write(BOARD_PIPE, "", 1) != 1)
+	if (write(MEMBER_TIMES_PIPE, "", 1) != 1)
 		return 1;
 	for (;;)
 		pause();

@@ -17,7 +17,7 @@ READER = 'babeltrace2'
 def timed(b, argv):
     """(CPU seconds, peak memory in MB, lines) of a reader whose output goes nowhere."""
     with open(os.devnull, 'w') as null, open(os.path.join(b.scratch, 'stderr'), 'w+') as err:
-        subprocess.run(['taskset', '-c', str(b.cpus[-1]), b.program('measured')] + argv, stdout=null, stderr=err,
+        subprocess.run(['taskset', '-c', str(b.cpus[-1]), b.program('resource_usage')] + argv, stdout=null, stderr=err,
                        check=True)
         err.seek(0)
         said = err.read()

@@ -22,7 +22,7 @@ cd "$(dirname "$0")/.."
 # slow, do a twentieth or less, and of the whole programs only those of hostile processes and of restarted daemons.
 builds=(
 	"gcc-release|--buildtype=release||-ring-claims"
-	"testpoints|--buildtype=debugoptimized -Dtestpoints=true -Dfuzz=false||base schema wire ring ctf store read tracer ctl cli session points"
+	"testpoints|--buildtype=debugoptimized -Dtestpoints=true -Dfuzz=false||base schema wire ring ctf store read tracer ctl cli session testpoints"
 	"no-rseq|--buildtype=release|norseq|ring tracer threads"
 	"asan|--buildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=false|asan|-model -tree -front -machines -builds -threads -ring-claims -view -tests-kernel -tests -tests-daemon"
 	"tsan|--buildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false|tsan|ring store consumer ctl session tracer-threads daemons tests-hostile tests-restart"

@@ -55,7 +55,7 @@ def one_way(case, compiler, way, language=()):
                             errors):
         return False
     check(not errors, '%s: %s', name, errors[:1500])
-    case.board.__init__(case.board.path)
+    case.ledger.__init__(case.ledger.path)
     result = case.record([path, '3'], env={'ASAN_OPTIONS': 'detect_leaks=0'})
     check(result.status == 0, '%s: status %d: %s', name, result.status, result.err[-800:])
     count = collections.Counter(r.name for r in result.trace().records())
@@ -79,27 +79,27 @@ def every_way(case, compiler, ways, languages=((),), always=1):
 
 
 @limit(100)
-def built_by_gcc(case):
+def program_built_by_gcc_is_recorded(case):
     every_way(case, 'gcc', list(WAYS), always=3)
 
 
 @limit(100)
-def built_by_clang(case):
+def program_built_by_clang_is_recorded(case):
     every_way(case, 'clang', list(WAYS))
 
 
 @limit(100)
-def built_by_gxx(case):
+def program_built_by_gxx_is_recorded(case):
     every_way(case, 'g++', list(WAYS), (['-std=gnu++11'], ['-std=gnu++17'], ['-std=gnu++20']))
 
 
 @limit(100)
-def built_by_clangxx(case):
+def program_built_by_clangxx_is_recorded(case):
     every_way(case, 'clang++', list(WAYS), (['-std=gnu++11'], ['-std=gnu++20']))
 
 
 @limit(100)
-def built_for_aarch64(case):
+def program_built_for_aarch64_is_recorded(case):
     """The library itself, for another instruction set: its program, emulated, is recorded by this machine's `waymark`,
     value by value."""
     compiler, emulator = 'aarch64-linux-gnu-gcc', 'qemu-aarch64'
@@ -122,4 +122,4 @@ def built_for_aarch64(case):
 
 
 if __name__ == '__main__':
-    main([built_by_gcc, built_by_clang, built_by_gxx, built_by_clangxx, built_for_aarch64])
+    main([program_built_by_gcc_is_recorded, program_built_by_clang_is_recorded, program_built_by_gxx_is_recorded, program_built_by_clangxx_is_recorded, program_built_for_aarch64_is_recorded])

@@ -39,7 +39,7 @@ def clock_is_shown_saved_and_kept(case):
             w('load', clock)
             check(w.session(clock)['clock'] == clock, '%s is not saved', clock)
             w('start', clock)
-        program = w.obey()
+        program = w.scripted()
         program('emit 3')
         os.kill(w.sessiond(), signal.SIGKILL)
         w.wait(lambda: not w.sessiond(), 'the session daemon to be gone')
@@ -58,7 +58,7 @@ def clock_is_shown_saved_and_kept(case):
             check(names == {NAMES[clock][0]}, '%s: the metadata has the clock %s', clock, names)
 
 
-def clock_by_default(case):
+def counter_is_the_default_clock_where_available(case):
     """The counter where this machine has it: without the kernel domain nothing else decides."""
     with World(case) as w:
         w('create', 'one')
@@ -72,16 +72,16 @@ def unavailable_clock_is_refused_in_words(case):
     with World(case) as w:
         for word in 'tsc', 'plugin', 'default', '':
             for argv in ['create', 'x', '--clock=' + word], ['record', '--clock=' + word, '--', 'true']:
-                w(*argv, status=2).says('the clocks are counter and monotonic')
+                w(*argv, status=2).prints('the clocks are counter and monotonic')
         if not has_counter():
-            w('create', 'x', '--clock=counter', status=1).says('not use the counter', 'choose monotonic')
+            w('create', 'x', '--clock=counter', status=1).prints('not use the counter', 'choose monotonic')
     done = case.record([case.program('procs'), 'leaf', '1'], ['--clock=monotonic'],
                        env={'WAYMARK_CLOCK_PLUGIN': case.program('libclock.so')})
     words = 'plug-in an_hour_on, and no other clock'
     check(done.status == 1 and words in done.err, 'status %s: %s', done.status, done.err)
 
 
-def record_with_a_clock(case):
+def record_option_selects_the_clock(case):
     for clock in available():
         done = case.record([case.program('procs'), 'leaf', '20'], ['--clock', clock]).ok()
         words = 'name = "%s"' % NAMES[clock][0]
@@ -90,4 +90,4 @@ def record_with_a_clock(case):
 
 
 if __name__ == '__main__':
-    main([clock_is_shown_saved_and_kept, clock_by_default, unavailable_clock_is_refused_in_words, record_with_a_clock])
+    main([clock_is_shown_saved_and_kept, counter_is_the_default_clock_where_available, unavailable_clock_is_refused_in_words, record_option_selects_the_clock])

@@ -11,23 +11,23 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from harness import WAYMARK, Skip, check, check_sequences, communicated, finished, main, slurp, wait_for  # noqa: E402
 
 
-def says(result, *words):
+def prints(result, *words):
     text = (result.err + result.out).lower()
     for word in words:
         check(any(w in text for w in word.split('|')), 'it does not say "%s": %s', word,
               (result.err + result.out)[-800:])
 
 
-def status_of_the_program(case):
+def program_status_is_returned(case):
     for code in (0, 1, 3, 77):
         case.record([case.program('procs'), 'status', str(code)]).ok(code)
 
 
-def killed_program_gives_its_signal(case):
+def signal_of_killed_program_is_in_the_status(case):
     case.record(['sh', '-c', '%s status 0; kill -SEGV $$' % case.program('procs')]).ok(128 + signal.SIGSEGV)
 
 
-def one_summary_line(case):
+def summary_is_one_line(case):
     """For people: one line with records, lost, bytes, path."""
     child = case.start([case.program('procs'), 'leaf', '5'], json_summary=False)
     result = case.finish(child).ok()
@@ -36,7 +36,7 @@ def one_summary_line(case):
     check('lost' in lines[0] and result.directory in lines[0] and 'record' in lines[0], 'the summary is: %s', lines[0])
 
 
-def summary_for_programs(case):
+def json_summary_has_counts_and_path(case):
     result = case.record([case.program('procs'), 'leaf', '5']).ok()
     for key in ('records', 'lost', 'bytes', 'path'):
         check(key in result.summary, 'the summary has no `%s`: %s', key, result.summary)
@@ -47,29 +47,29 @@ def summary_for_programs(case):
           size)
 
 
-def loss_names_the_option(case):
+def lost_records_are_reported_with_the_option(case):
     """What was lost is shown with the option that would have avoided it."""
     child = case.start([case.program('busy'), 'count', '2', '100000'], ['--subbuf-size', '4k', '--num-subbuf', '2'],
                        json_summary=False)
     result = case.finish(child).ok()
-    says(result, 'lost', '--subbuf-size|--num-subbuf')
+    prints(result, 'lost', '--subbuf-size|--num-subbuf')
 
 
-def interrupt_goes_to_the_program(case):
+def interrupt_of_the_group_leaves_a_complete_trace(case):
     """Ctrl-C reaches the whole foreground group: the program ends as it likes, the trace is whole."""
     child = case.start([case.program('procs'), 'forever'])
-    wait_for(lambda: case.board.flag(0) and case.board.begun() > 50, 'the program to record')
+    wait_for(lambda: case.ledger.flag(0) and case.ledger.begun() > 50, 'the program to record')
     os.killpg(child.pid, signal.SIGINT)
     result = case.finish(child).ok(7)
-    check_sequences(result.trace(), case.board, result.lost, killed=True)
+    check_sequences(result.trace(), case.ledger, result.lost, killed=True)
 
 
-def interrupt_of_record_alone(case):
+def interrupt_of_record_is_forwarded(case):
     """SIGINT or SIGTERM sent to `waymark record` only is handed on to the program."""
     for sig in (signal.SIGINT, signal.SIGTERM):
-        case.board.set_flag(0, 0)
+        case.ledger.set_flag(0, 0)
         child = case.start([case.program('procs'), 'forever'])
-        wait_for(lambda: case.board.flag(0), 'the program to record')
+        wait_for(lambda: case.ledger.flag(0), 'the program to record')
         os.kill(child.pid, sig)
         result = case.finish(child)
         check(result.status == (7 if sig == signal.SIGINT else 128 + sig), 'status %d after signal %d', result.status,
@@ -77,37 +77,37 @@ def interrupt_of_record_alone(case):
         result.trace()
 
 
-def program_not_found(case):
+def missing_program_is_reported(case):
     result = case.record(['/nonexistent/program'])
     check(result.status not in (0, None), 'status %s', result.status)
-    says(result, '/nonexistent/program', 'not found|no such file')
+    prints(result, '/nonexistent/program', 'not found|no such file')
     check(not os.path.exists(os.path.join(result.directory, 'metadata')), 'a trace was left behind')
 
 
-def program_not_executable(case):
+def program_that_is_not_executable_is_reported(case):
     path = case.path('plain')
     with open(path, 'w') as f:
         f.write('no program\n')
     result = case.record([path])
     check(result.status not in (0, None), 'status %s', result.status)
-    says(result, 'plain', 'permission|execut')
+    prints(result, 'plain', 'permission|execut')
 
 
-def program_not_instrumented(case):
+def program_without_tracepoints_runs_with_a_hint(case):
     """Said so, with the hint what to link; the program runs all the same."""
     result = case.record(['sh', '-c', 'exit 4']).ok(4)
     check(result.summary.get('instrumented') is False, 'the summary does not say so: %s', result.summary)
     result = case.record(['sh', '-c', 'exit 4'], json_summary=False).ok(4)
-    says(result, 'instrument', '-lwaymark|pkg-config|waymark/trace.h')
+    prints(result, 'instrument', '-lwaymark|pkg-config|waymark/trace.h')
 
 
-def directory_not_writable(case):
+def unwritable_output_directory_is_reported(case):
     result = case.record([case.program('procs'), 'status', '0'], output='/proc/nowhere/trace')
     check(result.status not in (0, None), 'status %s', result.status)
-    says(result, '/proc/nowhere|/proc')
+    prints(result, '/proc/nowhere|/proc')
 
 
-def no_interpreter_no_trace(case):
+def missing_interpreter_leaves_no_trace(case):
     """A program that cannot be executed after all: said so, and no trace stays behind."""
     script = case.path('script')
     with open(script, 'w') as f:
@@ -115,32 +115,32 @@ def no_interpreter_no_trace(case):
     os.chmod(script, 0o755)
     result = case.record([script])
     check(result.status == 1, 'status %d', result.status)
-    says(result, 'cannot run')
+    prints(result, 'cannot run')
     check(not os.path.exists(result.directory), '%s stayed behind', result.directory)
     os.mkdir(case.path('there'))
     result = case.record([script], output=case.path('there'))
     check(os.listdir(case.path('there')) == [], 'in the directory: %s', os.listdir(case.path('there')))
 
 
-def directory_not_empty(case):
+def output_directory_that_is_not_empty_is_refused(case):
     place = case.path('used')
     os.mkdir(place)
     with open(os.path.join(place, 'thing'), 'w') as f:
         f.write('mine')
     result = case.record([case.program('procs'), 'status', '0'], output=place)
     check(result.status == 1 or result.status == 2, 'status %s', result.status)
-    says(result, 'empty')
+    prints(result, 'empty')
     check(os.listdir(place) == ['thing'] and slurp(os.path.join(place, 'thing')) == 'mine', 'the directory was touched')
-    check(not case.board.read(), 'the program was started nevertheless')
+    check(not case.ledger.read(), 'the program was started nevertheless')
 
 
-def directory_empty_is_taken(case):
+def empty_output_directory_is_used(case):
     place = case.path('fresh')
     os.mkdir(place)
     case.checked([case.program('procs'), 'leaf', '5'], output=place, lost=0)
 
 
-def modes_of_the_files(case):
+def trace_files_are_private_to_the_user(case):
     result = case.record([case.program('procs'), 'leaf', '5']).ok()
     for top, folders, files in os.walk(result.directory):
         for name in folders:
@@ -151,34 +151,34 @@ def modes_of_the_files(case):
             check(mode == 0o600, 'file %s has mode %o', name, mode)
 
 
-def pattern_that_matches_nothing(case):
+def unmatched_pattern_is_reported(case):
     result = case.record([case.program('procs'), 'leaf', '5'], ['-e', 'test:sek']).ok()
-    says(result, 'test:sek', 'test:seq')
+    prints(result, 'test:sek', 'test:seq')
     check(not list(result.trace().records('test:seq')), 'records that nobody asked for')
 
 
-def patterns_choose(case):
+def patterns_select_events(case):
     result = case.record([case.program('busy'), 'texts', '1', '20'], ['-e', 'test:seq']).ok()
     check(result.trace().count() == 0 or not list(result.trace().records('test:text')), 'test:text is in the trace')
     result = case.record([case.program('busy'), 'texts', '1', '20'], ['-e', 'te*:t*']).ok()
     check(len(list(result.trace().records('test:text'))) == 20, 'te*:t* did not choose test:text')
     result = case.record([case.program('busy'), 'texts', '1', '20'], ['-e', 'nothing:here', '-e', 'test:text']).ok()
     check(len(list(result.trace().records('test:text'))) == 20, 'two patterns did not choose test:text')
-    says(result, 'nothing:here')
+    prints(result, 'nothing:here')
 
 
-def sizes_are_rounded_and_said(case):
+def rounded_sizes_are_reported(case):
     child = case.start([case.program('procs'), 'leaf', '5'], ['--subbuf-size', '5000', '--num-subbuf', '3'],
                        json_summary=False)
     result = case.finish(child).ok()
-    says(result, '8192|8k|8 k', '4')
+    prints(result, '8192|8k|8 k', '4')
     for bad in ('0', '-1', 'x', '12Q', '99999999999999999999', ''):
         for option in ('--subbuf-size', '--num-subbuf'):
             result = case.record([case.program('procs'), 'leaf', '5'], [option, bad])
             check(result.status == 2, '%s %r: status %d: %s', option, bad, result.status, result.err)
 
 
-def usage_errors(case):
+def usage_errors_end_with_status_2(case):
     for arguments in (['record'], ['record', '--'], ['record', '--nosuch', '--', 'true'], ['recrod'],
                       ['record', '-c', 'nosuchcontext', '--', 'true']):
         done = finished([WAYMARK] + arguments, capture_output=True, text=True, cwd=case.directory)
@@ -196,7 +196,7 @@ def usage_errors(case):
           'a misspelt command does not get the nearest one')
 
 
-def nothing_is_left_behind(case):
+def record_leaves_no_file_process_or_memory(case):
     """No file in the usual places for runtime directories, no process, no shared memory."""
     places = [p for p in ('/run/waymark', '/run/user/%d' % os.getuid(), '/tmp', '/dev/shm') if os.path.isdir(p)]
     before = {p: set(os.listdir(p)) for p in places}
@@ -207,7 +207,7 @@ def nothing_is_left_behind(case):
         wait_for(lambda: not fresh & set(os.listdir(place)), 'what was left in %s: %s' % (place, fresh))
 
 
-def disabled_by_the_environment(case):
+def disabled_library_starts_no_thread(case):
     """WAYMARK_DISABLE: no thread, no file, nothing."""
     done = finished(['sh', '-c', '%s leaf 1 && ls /proc/self/task | wc -l' % case.program('procs')],
                     env=dict(case.env, WAYMARK_DISABLE='1'), capture_output=True, text=True)
@@ -216,7 +216,7 @@ def disabled_by_the_environment(case):
     check(not list(result.trace().records('test:seq')), 'records in spite of WAYMARK_DISABLE')
 
 
-def default_directory(case):
+def default_directory_is_below_trace_dir(case):
     """Without -o: below WAYMARK_TRACE_DIR, and the summary says where."""
     done = finished([WAYMARK, 'record', '--json', '--', case.program('procs'), 'leaf', '5'],
                     env=dict(case.env, WAYMARK_TRACE_DIR=case.path('traces'),
@@ -227,7 +227,7 @@ def default_directory(case):
           summary['path'])
 
 
-def default_directories_of_one_second(case):
+def default_directories_of_one_second_are_distinct(case):
     """Runs that begin in the same second, side by side and one after the other: each has a trace of its own."""
     env = dict(case.env, WAYMARK_TRACE_DIR=case.path('many'))
     command = [WAYMARK, 'record', '--json', '--', case.program('procs'), 'leaf', '5']
@@ -244,10 +244,10 @@ def default_directories_of_one_second(case):
 
 if __name__ == '__main__':
     main([
-        status_of_the_program, killed_program_gives_its_signal, one_summary_line, summary_for_programs,
-        loss_names_the_option, interrupt_goes_to_the_program, interrupt_of_record_alone, program_not_found,
-        program_not_executable, program_not_instrumented, directory_not_writable, no_interpreter_no_trace,
-        directory_not_empty, directory_empty_is_taken, modes_of_the_files, pattern_that_matches_nothing,
-        patterns_choose, sizes_are_rounded_and_said, usage_errors, nothing_is_left_behind, disabled_by_the_environment,
-        default_directory, default_directories_of_one_second
+        program_status_is_returned, signal_of_killed_program_is_in_the_status, summary_is_one_line, json_summary_has_counts_and_path,
+        lost_records_are_reported_with_the_option, interrupt_of_the_group_leaves_a_complete_trace, interrupt_of_record_is_forwarded, missing_program_is_reported,
+        program_that_is_not_executable_is_reported, program_without_tracepoints_runs_with_a_hint, unwritable_output_directory_is_reported, missing_interpreter_leaves_no_trace,
+        output_directory_that_is_not_empty_is_refused, empty_output_directory_is_used, trace_files_are_private_to_the_user, unmatched_pattern_is_reported,
+        patterns_select_events, rounded_sizes_are_reported, usage_errors_end_with_status_2, record_leaves_no_file_process_or_memory, disabled_library_starts_no_thread,
+        default_directory_is_below_trace_dir, default_directories_of_one_second_are_distinct
     ])

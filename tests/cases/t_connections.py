@@ -99,7 +99,7 @@ def is_as_before(w, daemons, name):
 def foreign_messages_change_nothing(case):
     with World(case) as w:
         w.begin('s')
-        program = w.obey()
+        program = w.scripted()
         program('emit 100')
         program_of_it = os.path.join(os.path.dirname(SESSIOND), 'waymark-consumerd')
         kernel = subprocess.Popen([program_of_it, '--kernel', '--rundir', w.rundir], env=w.env,
@@ -135,7 +135,7 @@ def daemons_restart_while_foreign_connections_are_open(case):
     """A new session daemon takes over the consumer daemon that others are connected to, and all is recorded."""
     with World(case) as w:
         w.begin('s')
-        program = w.obey()
+        program = w.scripted()
         program('emit 100')
         path, consumer = os.path.join(w.rundir, 'consumer.sock'), w.consumerd()
         with held_open(path, case.random):
@@ -155,7 +155,7 @@ def foreign_connections_are_closed(case):
     """The consumer daemon closes a connection that does not greet as a session daemon does, at once or after 5 s."""
     with World(case) as w:
         w.begin('s')
-        w.obey()('emit 1')
+        w.scripted()('emit 1')
         path = os.path.join(w.rundir, 'consumer.sock')
         w.wait(lambda: os.path.exists(path), 'the consumer daemon')
         junk = case.random.randbytes(100)
@@ -172,7 +172,7 @@ def reason_is_reported_when_consumer_daemon_is_taken_over(case):
     """A process of the same user that greets as a session daemon is one, as far as the consumer daemon can know."""
     with World(case) as w:
         w.begin('s')
-        w.obey()('emit 1')
+        w.scripted()('emit 1')
         consumer = w.consumerd()
         s = hostile.connect(os.path.join(w.rundir, 'consumer.sock'))
         greeting = struct.pack('<I16sQ', 16, b'waymark-sessiond', os.getpid())

@@ -32,7 +32,7 @@ def converted(case, form, path, *options, status=0):
         return f.read()
 
 
-def traces_of(case):
+def corpus_and_recordings(case):
     """Paths: of the corpus, in short runs of a part of it, and three recordings."""
     for trace in corpus18.GOOD if PERCENT >= 100 else case.random.sample(corpus18.GOOD, 40):
         path = case.path(trace.name)
@@ -53,9 +53,9 @@ def ns_of(record):
 
 
 @limit(300)
-def lines(case):
+def text_and_json_equal_view(case):
     """text and json are what `view` prints."""
-    for path in traces_of(case):
+    for path in corpus_and_recordings(case):
         check(
             converted(case, 'json', path).splitlines() == read(case, [WAYMARK, 'view', '--json', path])[1],
             '%s: other JSON', path)
@@ -81,8 +81,8 @@ def title_of(prefix, name):
 
 
 @limit(300)
-def tables(case):
-    for path in traces_of(case):
+def csv_equals_view(case):
+    for path in corpus_and_recordings(case):
         records = records_of(case, path)
         rows = list(csv.reader(io.StringIO(converted(case, 'csv', path).decode(errors='replace'), newline='')))
         head, rows = rows[0], rows[1:]
@@ -106,8 +106,8 @@ def tables(case):
 
 
 @limit(300)
-def trace_events(case):
-    for path in traces_of(case):
+def trace_event_format_equals_view(case):
+    for path in corpus_and_recordings(case):
         records = records_of(case, path)
         whole = json.loads(converted(case, 'chrome', path).decode())
         events = [e for e in whole['traceEvents'] if e['ph'] != 'M']
@@ -172,11 +172,11 @@ def names_twice(case, path):
 
 
 @limit(300)
-def protocol_buffers(case):
+def perfetto_trace_equals_view(case):
     """By protoc, with a definition that knows nothing of our encoder; as a viewer needs it."""
     need('protoc')
     drawn = processes = 0
-    for path in traces_of(case):
+    for path in corpus_and_recordings(case):
         records = records_of(case, path)
         out = case.path('converted')
         if any(record.get('time', '').startswith('-') for record in records) or names_twice(case, path):
@@ -273,7 +273,7 @@ def same_drawing(drawn, wanted):
         for d, w in zip(drawn, wanted))
 
 
-def spans(case):
+def spans_and_counters_are_on_thread_tracks(case):
     """Spans on the lines of their threads, counters with their values, in C and in C++; also where ends are missing."""
     contexts = ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']
     for program in ('spans', 'spans_cxx'):
@@ -327,7 +327,7 @@ def spans_without_threads_are_on_tracks_of_cpus(case):
         check(tracks <= (cpus if form == 'chrome' else {None}), '%s: tracks %s, CPUs %s', form, tracks, cpus)
 
 
-def parts(case):
+def convert_selects_by_time_and_filter(case):
     """--begin, --end, --filter; damage; what is no format."""
     path = case.record([case.program('types')]).ok().directory
     records = records_of(case, path)
@@ -348,7 +348,7 @@ def parts(case):
         converted(case, form, path, status=1)
 
 
-def many_streams(case):
+def more_streams_than_descriptors_are_converted(case):
     """More streams than a shell lets a program open at first."""
     tiny, path = corpus18.Tiny(), case.path('many')
     tiny.write(path)
@@ -361,7 +361,7 @@ def many_streams(case):
               len(lines), err.decode())
 
 
-def wide_texts(case):
+def utf16_and_utf32_texts_are_converted(case):
     """Of texts in UTF-16 and UTF-32 each form has what it has of others, and no sign of C's or JSON's that is none
     there."""
     text = 'what? \'a\' "b",\\ \t\u20ac\U0001f600'
@@ -396,7 +396,7 @@ def wide_texts(case):
         check(text.encode() in converted(case, 'perfetto', path), '%s: not in UTF-8 for Perfetto', encoding)
 
 
-def texts_of_choices(case):
+def texts_in_variants_are_converted(case):
     """What a variant or an optional holds is a cell like any other; and it is given where its field tells the reader
     something, which others do not show."""
     text, whole = 'say "hi", bye\\x', {
@@ -441,5 +441,5 @@ def texts_of_choices(case):
 
 
 if __name__ == '__main__':
-    main([lines, tables, trace_events, protocol_buffers, spans, spans_without_threads_are_on_tracks_of_cpus, parts,
-          many_streams, wide_texts, texts_of_choices])
+    main([text_and_json_equal_view, csv_equals_view, trace_event_format_equals_view, perfetto_trace_equals_view, spans_and_counters_are_on_thread_tracks, spans_without_threads_are_on_tracks_of_cpus, convert_selects_by_time_and_filter,
+          more_streams_than_descriptors_are_converted, utf16_and_utf32_texts_are_converted, texts_in_variants_are_converted])

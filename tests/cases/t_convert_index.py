@@ -17,8 +17,8 @@ from ctf18 import BEGIN, CLOCK, Plain, save  # noqa: E402
 from harness import WAYMARK, check, finished, limit, main, need, rounds  # noqa: E402
 from t_filter import records_of  # noqa: E402
 from t_import import SAMPLES, imported  # noqa: E402
-from t_rewrite import rewritten, traces_of  # noqa: E402
-from t_view import many_packets, part, read, seconds  # noqa: E402
+from t_convert_ctf import rewritten, sampled_corpus_and_recordings  # noqa: E402
+from t_view import recording_of_many_packets, part, read, seconds  # noqa: E402
 
 UNKNOWN = (1 << 64) - 1
 # LTTng's index, version 1.1.
@@ -110,9 +110,9 @@ def same_files(one, two):
 
 
 @limit(300)
-def all_sorts_of_traces(case):
+def index_of_each_trace_is_correct(case):
     n = 0
-    for _, path in traces_of(case):
+    for _, path in sampled_corpus_and_recordings(case):
         two = rewritten(case, 'ctf-2', path)
         same_files(rewritten(case, 'ctf', path), two)
         n += true_indexes(two)
@@ -129,9 +129,9 @@ def own_entry(stream, entry):
 
 
 @limit(300)
-def some_records(case):
+def index_of_selected_records_is_correct(case):
     """All, by a filter, by time, and two traces at once."""
-    path, _, _, times = many_packets(case)
+    path, _, _, times = recording_of_many_packets(case)
     middle = ('--begin', seconds(times[len(times) // 3]), '--end', seconds(times[len(times) // 2]))
     other = case.record([case.program('types')]).ok().directory
     for options in ((), ('-F', 'seq % 7 == 3'), ('-F', '$event == "none"'), middle, (other, ), (*middle, '-F',
@@ -147,7 +147,7 @@ def some_records(case):
                     own_entry(stream, entry))
 
 
-def split_packets(case):
+def index_of_split_packets_is_correct(case):
     """Where records between are left out and a packet becomes several: of these, too, with their own begins and
     numbers."""
     plain = Plain(clock=Plain().clock +
@@ -185,10 +185,10 @@ def split_packets(case):
 
 
 @limit(300)
-def readers_use_it(case):
+def readers_use_the_index(case):
     """A part of the time is the same with it and without it, and comes by it; babeltrace2 takes its word for where
     packets are."""
-    path, _, _, times = many_packets(case)
+    path, _, _, times = recording_of_many_packets(case)
     for form in ('ctf', 'ctf-2'):
         out = rewritten(case, form, path)
         bare = out + '-bare'
@@ -228,7 +228,7 @@ def babeltrace2_uses(case, out, bare):
     check(status == 0 and not err, 'babeltrace2 warns: %s', err.decode())
 
 
-def not_sayable(case):
+def index_is_absent_where_it_cannot_be_correct(case):
     """Two clocks and times of neither, no sizes, times that go back, an end that is not told, a name that is taken or
     too long: no index there, and all records."""
     plain, records = Plain(streams=2), [(BEGIN + 10 * n, 0, None) for n in range(3)]
@@ -305,7 +305,7 @@ def nothing_left(out, words):
     check(not left, '%s: there is %s', words, left)
 
 
-def files_that_cannot_be_written(case):
+def write_error_leaves_no_index(case):
     """No room for the index, at once, later and at the end, or for the stream: an error with its cause, and no
     index."""
     path = small_packets(case, 'small', 3000)           # 39 kB, and an index of 216
@@ -329,7 +329,7 @@ def files_that_cannot_be_written(case):
         'the records before are not all there')
 
 
-def refused_in_the_middle(case):
+def conversion_error_leaves_no_index(case):
     """A conversion that ends with an error when another stream has whole packets: that has no index either."""
     metadata = SMALL.replace('size = 32; align = 8; map', 'size = 16; align = 8; map').replace(
         ' packet_size; }; };',
@@ -350,7 +350,7 @@ def refused_in_the_middle(case):
     nothing_left(out, 'refused')
 
 
-def killed_in_the_middle(case):
+def killed_conversion_leaves_no_index(case):
     """By the signal that tells of a file that is too large, which is the index's: what there is of it has no name."""
     path, out = small_packets(case, 'small', 3000), case.path('out')
 
@@ -367,7 +367,7 @@ def killed_in_the_middle(case):
     check(status == 0 and len(lines) == 501, 'status %d, %d records: %s', status, len(lines), err.decode())
 
 
-def logs_have_one(case):
+def imported_log_has_an_index(case):
     """Of traces that are made of logs, whole or in part."""
     for options in ((), ('-F', '$event != "none"')):
         out, _ = imported(case, 'syslog', [os.path.join(SAMPLES, 'syslog-5424.log')], *options)
@@ -381,6 +381,6 @@ def logs_have_one(case):
 
 
 if __name__ == '__main__':
-    main([all_sorts_of_traces, some_records, split_packets, readers_use_it, not_sayable,
-          trace_without_clock_gets_an_index, files_that_cannot_be_written, refused_in_the_middle,
-          killed_in_the_middle, logs_have_one])
+    main([index_of_each_trace_is_correct, index_of_selected_records_is_correct, index_of_split_packets_is_correct, readers_use_the_index, index_is_absent_where_it_cannot_be_correct,
+          trace_without_clock_gets_an_index, write_error_leaves_no_index, conversion_error_leaves_no_index,
+          killed_conversion_leaves_no_index, imported_log_has_an_index])

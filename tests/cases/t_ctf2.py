@@ -12,11 +12,11 @@ import ctf2  # noqa: E402
 from corpus2_bad_metadata import METADATA  # noqa: E402
 from ctf18 import save  # noqa: E402
 from harness import WAYMARK, check, main, rounds  # noqa: E402
-from t_rewrite import rewritten  # noqa: E402
+from t_convert_ctf import rewritten  # noqa: E402
 from t_view import BROKEN, read  # noqa: E402
-from texts import KINDS, REPLACED, UNITS, Blob, Text, Value, encoded, unit  # noqa: E402
+from ctf2_texts import KINDS, REPLACED, UNITS, Blob, Text, Value, encoded, unit  # noqa: E402
 from traces import Failure, group_of  # noqa: E402
-from wide import Array, Leaf, Made, Struct, scratch  # noqa: E402
+from wide_numbers import Array, Leaf, Made, Struct, scratch  # noqa: E402
 
 ONES = b'\1' * 64
 
@@ -42,7 +42,7 @@ def decoded(path, file=None, errors='strict'):
     return records, None
 
 
-def says(words, said, path):
+def prints(words, said, path):
     for word in words:
         check(word.lower() in said.lower(), '%s: "%s" is not in what is said: %s', path, word, said[-800:])
 
@@ -63,7 +63,7 @@ def bad_metadata(bad):
         save(path, metadata=bad.metadata, stream=ONES)
         records, said = view(case, path, 1)
         check(not records, '%s: %d records', path, len(records))
-        says(bad.words, said, path)
+        prints(bad.words, said, path)
         records, failure = decoded(path)
         check(failure and not records, '%s: ctf2.py has nothing against it, and %d records', path, len(records))
     run.__name__ = 'bad_metadata_' + bad.name
@@ -79,7 +79,7 @@ def bad_data(bad):
         }
         bad.write(path)
         records, said = view(case, path, 1)
-        says(bad.words, said, path)
+        prints(bad.words, said, path)
         numbers = [record['fields']['n'] for record in records]
         of_b = [number for number in wanted if number >= 100]
         check([n for n in numbers if n < 100] == bad.kept and [n for n in numbers if n >= 100] == of_b,
@@ -94,7 +94,7 @@ def bad_data(bad):
     return run
 
 
-def good_one(case):
+def base_trace_is_read(case):
     """What the bad ones are made of."""
     path = case.path('good')
     corpus2_bad.write(path)
@@ -108,7 +108,7 @@ def good_one(case):
               '%s: other values', file)
 
 
-def metadata_cut(case):
+def cut_metadata_is_reported_and_records_are_read(case):
     """Of metadata that is cut, what is whole is read and the cut is told of, though no record needs what is missing."""
     path = case.path('cut')
     for length in range(1, 60):
@@ -118,10 +118,10 @@ def metadata_cut(case):
             **{corpus2_bad.A: b''.join(corpus2_bad.stream_of(0))})
         records, said = view(case, path, 1)
         check(len(records) == len(corpus2_bad.ALL), '%d bytes: %d records', length, len(records))
-        says(['metadata:8:', 'fragment 8', 'ends too early'], said, path)
+        prints(['metadata:8:', 'fragment 8', 'ends too early'], said, path)
 
 
-def ids_that_nothing_tells(case):
+def absent_class_ids_are_0_in_ctf_2(case):
     """Of CTF 1.8, where the only class may have any id. Said in CTF 2, where what is not told is 0, it is a trace that
     anybody can read."""
     tsdl = '/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = le; };\nstream { id = 3; };\nevent { name = "e"; id = 7; stream_id = 3; fields := struct { %s }; };\n'
@@ -180,7 +180,7 @@ def same_text(text, value):
                                                                    'backslashreplace').decode('unicode_escape') == value
 
 
-def texts_and_blobs(case):
+def random_strings_and_blobs_are_read(case):
     """At random, several of each kind and encoding in a record."""
     for _ in range(rounds(100)):
         texts, others = [], []
@@ -223,7 +223,7 @@ def edges(encoding):
             ('ones', b'\xff' * 4, '\uffff' * 2 if size == 2 else REPLACED, True)]
 
 
-def text_of_each_edge(case):
+def edge_case_strings_are_read(case):
     """Each alone, of both lengths: what is no whole number of units is against the specification, and read for what it
     is worth."""
     for encoding in UNITS:
@@ -243,5 +243,5 @@ def text_of_each_edge(case):
 
 
 if __name__ == '__main__':
-    main([good_one, metadata_cut, ids_that_nothing_tells, texts_and_blobs, text_of_each_edge] +
+    main([base_trace_is_read, cut_metadata_is_reported_and_records_are_read, absent_class_ids_are_0_in_ctf_2, random_strings_and_blobs_are_read, edge_case_strings_are_read] +
          [bad_metadata(bad) for bad in METADATA] + [bad_data(bad) for bad in corpus2_bad.DATA])

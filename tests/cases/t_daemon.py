@@ -19,7 +19,7 @@ BUILD = os.environ.get('WMK_BUILD', 'build')
 
 
 @contextlib.contextmanager
-def control(case, *args, **more):
+def own_daemon(case, *args, **more):
     """A daemon of the case's own, which is gone afterwards."""
     one = Control(case, *args, **more)
     try:
@@ -83,12 +83,12 @@ def check_walk(path):
             check(os.stat(os.path.join(top, name)).st_mode & 0o77 == 0, '%s/%s is open to others', top, name)
 
 
-def readme_walk_through(case):
+def readme_commands_work(case):
     """What the README says to type, typed by whoever runs the tests."""
     need('babeltrace2')
     directory = case.path('here')
     os.mkdir(directory)
-    with control(case) as who:
+    with own_daemon(case) as who:
         check_walk(walk(who, directory))
         check(os.stat(os.path.join(who.home, '.waymark')).st_mode & 0o777 == 0o700, '~/.waymark is open to others')
 
@@ -104,7 +104,7 @@ def a_user():
         finished(['userdel', name], capture_output=True)
 
 
-def readme_walk_through_as_a_user(case):
+def readme_commands_work_as_a_user(case):
     if os.geteuid():
         raise Skip('needs root, to make a user')
     need('useradd', 'userdel', 'babeltrace2')
@@ -118,7 +118,7 @@ def readme_walk_through_as_a_user(case):
             if subprocess.run(['test', '-x', os.path.join(BUILD, 'examples', 'shop')], user=user.pw_uid,
                               group=user.pw_gid).returncode:
                 raise Skip('another user cannot reach the programs of this build')
-            with control(case, user=user) as who:
+            with own_daemon(case, user=user) as who:
                 path = walk(who, here)
                 check(os.stat(path).st_uid == user.pw_uid, 'the trace is not the user\'s')
                 check_walk(path)
@@ -126,9 +126,9 @@ def readme_walk_through_as_a_user(case):
             case.directory = kept
 
 
-def events_and_their_conditions(case):
+def event_rules_select_events(case):
     """Globs, exclusions, levels, several patterns; what is listed is what was asked for."""
-    with control(case) as who:
+    with own_daemon(case) as who:
         who('create', 'one')
         who('enable-channel', 'small', '--subbuf-size', '64k', '--num-subbuf', '4')
         who('enable-event', 'test:*,plugin:*', 'shop:order_paid', '--exclude', 'test:text', '-c', 'small')
@@ -152,12 +152,12 @@ def events_and_their_conditions(case):
         trace = Trace(path)
         check(sum(1 for _ in trace.records('test:seq')) == 10, 'test:seq was enabled')
         check(not list(trace.records('test:text')), 'test:text was excluded')
-        who('destroy').says('0 lost')
+        who('destroy').prints('0 lost')
 
 
-def save_and_load(case):
+def loaded_session_equals_saved_session(case):
     """A session that was saved and is loaded again is the same."""
-    with control(case) as who:
+    with own_daemon(case) as who:
         who('create', 'kept')
         who('enable-channel', 'a', '--overwrite', '--num-subbuf', '4', '--subbuf-size', '8k')
         who('enable-event', 'x:*', '-c', 'a', '--exclude', 'x:y', '--loglevel-only', 'INFO')
@@ -165,7 +165,7 @@ def save_and_load(case):
         who('track', '--uid', os.getuid())
         before = who('list', 'kept', '--json').json['sessions'][0]
         who('save', 'kept')
-        who('save', 'kept', status=1).says('--force')
+        who('save', 'kept', status=1).prints('--force')
         who('destroy', 'kept')
         who('load', 'kept')
         after = who('list', 'kept', '--json').json['sessions'][0]
@@ -174,28 +174,28 @@ def save_and_load(case):
                   after[member])
 
 
-def mistakes_are_explained(case):
-    with control(case) as who:
-        who('enable-event', 'a:b', status=1).says('waymark create')
-        who('craete', status=2).says('create')
+def mistakes_are_reported_with_hints(case):
+    with own_daemon(case) as who:
+        who('enable-event', 'a:b', status=1).prints('waymark create')
+        who('craete', status=2).prints('create')
         who('create', 'one')
-        who('create', 'one', status=1).says('one')
-        who('start', 'oen', status=1).says('one')
-        who('enable-event', status=2).says('--all')
-        who('enable-event', 'a[b', status=1).says('a[b')
-        who('enable-event', 'a:b', '--loglevel', 'WRANING', status=2).says('WARNING')
-        who('add-context', '-t', 'vpdi', status=2).says('vpid')
+        who('create', 'one', status=1).prints('one')
+        who('start', 'oen', status=1).prints('one')
+        who('enable-event', status=2).prints('--all')
+        who('enable-event', 'a[b', status=1).prints('a[b')
+        who('enable-event', 'a:b', '--loglevel', 'WRANING', status=2).prints('WARNING')
+        who('add-context', '-t', 'vpdi', status=2).prints('vpid')
         who('enable-channel', 'c', '--overwrite', '--discard', status=2)
         who('track', '--pid', status=2)
-        who('set-session', 'two', status=1).says('two')
+        who('set-session', 'two', status=1).prints('two')
         who('enable-event', 'shop:order')
-        who('disable-event', 'shop:odrer', status=1).says('shop:order')
-        who('disable-event', 'shop:order', '-c', 'chanel0', status=1).says('channel0')
+        who('disable-event', 'shop:odrer', status=1).prints('shop:order')
+        who('disable-event', 'shop:order', '-c', 'chanel0', status=1).prints('channel0')
 
 
-def standard_output_is_full(case):
+def list_to_full_output_reports_an_error(case):
     """A list that cannot be printed, whether much of it or little: said once, with the reason."""
-    with control(case) as who, open('/dev/full', 'w') as full:
+    with own_daemon(case) as who, open('/dev/full', 'w') as full:
         who('create', 'many')
         for patterns in ([], ['long_provider_%03d:a_long_name' % i for i in range(600)]):
             if patterns:
@@ -208,31 +208,31 @@ def standard_output_is_full(case):
             check('cannot write to standard output: No space left on device' in done.stderr, 'it says: %s', done.stderr)
 
 
-def without_a_daemon(case):
+def no_daemon_is_started_with_n(case):
     """-n starts none, and says so."""
-    with control(case) as who:
-        who('-n', 'list', status=1).says('daemon')
+    with own_daemon(case) as who:
+        who('-n', 'list', status=1).prints('daemon')
         check(not who.daemons(), 'a daemon was started: %s', who.daemons())
         check(who('-n', 'list', '--names', 'contexts').out.split()[0] == 'vpid', 'names of contexts need no daemon')
 
 
-def loss_is_shown(case):
+def lost_records_are_shown_at_stop_and_destroy(case):
     """At stop and destroy, with the option that would have avoided it."""
-    with control(case) as who:
+    with own_daemon(case) as who:
         who('create', 'lossy')
         who('enable-channel', 'tiny', '--subbuf-size', '4k', '--num-subbuf', '2')
         who('enable-event', '-a', '-c', 'tiny')
         who('start')
         who.shell('%s/busy count 2 100000 0' % PROGRAMS, who.home)
-        who('stop').says('lost', '--subbuf-size|--num-subbuf')
-        who('destroy').says('lost', '--subbuf-size|--num-subbuf')
+        who('stop').prints('lost', '--subbuf-size|--num-subbuf')
+        who('destroy').prints('lost', '--subbuf-size|--num-subbuf')
         who('create', 'brief')
-        who('enable-channel', 'wordy', '--field-limit', '8', status=2).says('16')
+        who('enable-channel', 'wordy', '--field-limit', '8', status=2).prints('16')
         who('enable-channel', 'wordy', '--field-limit', '16')
         who('enable-event', '-a', '-c', 'wordy')
         who('start')
         who.shell('%s/busy texts 1 300' % PROGRAMS, who.home)
-        who('stop').says('cut')
+        who('stop').prints('cut')
         path = who('list', 'brief', '--json').json['sessions'][0]['path']
         texts = [r.fields['text'] for r in Trace(path).records('test:text')]
         check(
@@ -243,7 +243,7 @@ def loss_is_shown(case):
 
 def record_adds_contexts_unless_others_are_named(case):
     """In one process and through the daemon."""
-    with control(case) as who:
+    with own_daemon(case) as who:
         who('create')
         for number, (options, wanted) in enumerate((
                 ([], {'vpid', 'vtid', 'procname'}), (['-c', 'none'], set()), (['-c', 'vpid'], {'vpid'}),
@@ -257,10 +257,10 @@ def record_adds_contexts_unless_others_are_named(case):
                 check(found == wanted, '%s: contexts %s, not %s', how + options, found, wanted)
 
 
-def record_through_the_daemon(case):
+def record_uses_the_running_session_daemon(case):
     """`waymark record` where a daemon runs: in a session of its own, beside others; programs without its environment
     are recorded too."""
-    with control(case) as who:
+    with own_daemon(case) as who:
         who('create', 'all')
         who('enable-event', 'test:*')
         who('start')
@@ -274,12 +274,12 @@ def record_through_the_daemon(case):
         check([p['pattern'] for p in figures['patterns']] == ['test:*'] and figures['patterns'][0]['matched'],
               'patterns: %s', figures)
         check([s['name'] for s in who('list', '--json').json['sessions']] == ['all'], 'its session is still there')
-        recorded = check_sequences(Trace(place), case.board)
+        recorded = check_sequences(Trace(place), case.ledger)
         check(all('vpid = ' in line for line in Trace(place).lines if ' test:seq: ' in line), 'the context is missing')
         # Beside it: another program, which only the session that was there records.
         who.shell('%s leaf 4' % case.program('procs'), who.home)
         path = who('stop', '--json').json['sessions'][0]['path']
-        both = check_sequences(Trace(path), case.board)
+        both = check_sequences(Trace(path), case.ledger)
         check(
             set(both) > set(recorded) and all(both[w] == recorded[w] for w in recorded), 'the sessions differ: %s, %s',
             recorded, both)
@@ -300,40 +300,40 @@ def record_through_the_daemon(case):
         with open(case.path('script'), 'w') as f:
             f.write('#!/nowhere\n')
         os.chmod(case.path('script'), 0o755)
-        who('record', '-o', case.path('nothing'), '--', case.path('script'), status=1).says('cannot run')
+        who('record', '-o', case.path('nothing'), '--', case.path('script'), status=1).prints('cannot run')
         check(not os.path.exists(case.path('nothing')), 'a trace of nothing is left')
         check([s['name'] for s in who('list', '--json').json['sessions']] == ['all'], 'a session is left')
-        who('record', '-o', case.path('none'), '--', 'true').says('libwaymark|-lwaymark')
-        who('record', '-o', place, '--', 'true', status=1).says('not empty', '--private')
+        who('record', '-o', case.path('none'), '--', 'true').prints('libwaymark|-lwaymark')
+        who('record', '-o', place, '--', 'true', status=1).prints('not empty', '--private')
         check(not who('record', '--private', '--json', '--', case.program('procs'), 'leaf', '2').json['session'],
               'it was not private')
 
 
-def daemon_dies_while_it_records(case):
+def next_daemon_completes_an_interrupted_record(case):
     """The next one ends what the last one began: every record is there."""
-    with control(case) as who:
+    with own_daemon(case) as who:
         who('list')
         recorder = subprocess.Popen(
             [WAYMARK, 'record', '--json', '-o',
              case.path('trace'), '--',
              case.program('busy'), 'until', '2', '20000'], env=who.env, stdout=subprocess.PIPE, text=True,
             start_new_session=True)
-        wait_for(lambda: case.board.begun() > 100, 'the program to record')
+        wait_for(lambda: case.ledger.begun() > 100, 'the program to record')
         for pid, name in who.daemons().items():
             if name.startswith('waymark-session'):
                 os.kill(pid, 9)
-        begun = case.board.begun()
-        wait_for(lambda: case.board.begun() > begun + 100, 'the program to record on')
-        case.board.set_flag(1, 1)
+        begun = case.ledger.begun()
+        wait_for(lambda: case.ledger.begun() > begun + 100, 'the program to record on')
+        case.ledger.set_flag(1, 1)
         out, _ = communicated(recorder)
         check(recorder.returncode == 0, 'it ended with status %d', recorder.returncode)
-        check_sequences(Trace(case.path('trace')), case.board, json.loads(out)['lost'])
+        check_sequences(Trace(case.path('trace')), case.ledger, json.loads(out)['lost'])
 
 
 @limit(60)
-def stopped_program_is_named(case):
+def unresponsive_application_is_reported(case):
     """A program that does not answer is named, and delays nobody for long."""
-    with control(case) as who:
+    with own_daemon(case) as who:
         who('create', 'one')
         who('enable-event', 'other:*')
         who('start')
@@ -342,7 +342,7 @@ def stopped_program_is_named(case):
             wait_for(lambda: any(a['pid'] == child.pid for a in who('list', '-u', '--json').json['apps']),
                      'the program to register')
             os.kill(child.pid, 19)
-            who('enable-event', 'test:*').says('procs', str(child.pid))
+            who('enable-event', 'test:*').prints('procs', str(child.pid))
         finally:
             os.kill(child.pid, 9)
             child.wait()
@@ -350,8 +350,8 @@ def stopped_program_is_named(case):
 
 if __name__ == '__main__':
     main([
-        readme_walk_through, readme_walk_through_as_a_user, events_and_their_conditions,
-        record_adds_contexts_unless_others_are_named, save_and_load, mistakes_are_explained, standard_output_is_full,
-        without_a_daemon, loss_is_shown, record_through_the_daemon, daemon_dies_while_it_records,
-        stopped_program_is_named
+        readme_commands_work, readme_commands_work_as_a_user, event_rules_select_events,
+        record_adds_contexts_unless_others_are_named, loaded_session_equals_saved_session, mistakes_are_reported_with_hints, list_to_full_output_reports_an_error,
+        no_daemon_is_started_with_n, lost_records_are_shown_at_stop_and_destroy, record_uses_the_running_session_daemon, next_daemon_completes_an_interrupted_record,
+        unresponsive_application_is_reported
     ])

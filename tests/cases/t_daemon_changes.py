@@ -17,16 +17,16 @@ from harness import FEATURES, PERCENT, WAYMARK, Skip, Trace, check, main  # noqa
 from traces import metadata_text  # noqa: E402
 
 
-def channels_and_events_while_it_records(case):
+def channels_and_events_are_added_to_an_active_session(case):
     with World(case) as w:
-        program = w.obey()
+        program = w.scripted()
         w.begin('grows', 'test:seq')
         program('emit 10')
         w('enable-channel', '-s', 'grows', 'texts', '--subbuf-size', '64k')
         w('add-context', '-s', 'grows', '-c', 'texts', '-t', 'vpid')
         w('enable-event', '-s', 'grows', '-c', 'texts', 'test:text')
         program('text 10')
-        w('enable-event', '-s', 'grows', '-c', 'channel0', 'obey:late')
+        w('enable-event', '-s', 'grows', '-c', 'channel0', 'scripted:late')
         program('late 10')
         w('disable-channel', '-s', 'grows', 'texts')
         program('late 1')
@@ -34,7 +34,7 @@ def channels_and_events_while_it_records(case):
         program('text 10')
         program.end()
         _, trace, _ = w.finish('grows', lost=0)
-        check(sum(1 for _ in trace.records('obey:late')) == 11, 'obey:late was enabled while it recorded')
+        check(sum(1 for _ in trace.records('scripted:late')) == 11, 'scripted:late was enabled while it recorded')
         for r in trace.records('test:text'):
             check(r.scopes['vpid'] == program.pid, 'the new channel carries vpid %s', r.scopes)
 
@@ -42,14 +42,14 @@ def channels_and_events_while_it_records(case):
 CONTEXTS = ['vpid', 'vtid', 'procname', 'pthread_id', 'ip']      # (packets have a cpu_id of their own)
 
 
-def contexts_while_it_records(case):
+def added_context_is_in_every_later_record(case):
     """
     Threads and programs record all the time while a channel is given one context after the other: no record is missing,
     none is there twice (finish()), and each that was made after a command had returned carries what the command added.
     """
     contexts = CONTEXTS if PERCENT >= 100 else case.random.sample(CONTEXTS, 3)
     with World(case) as w:
-        programs = [w.obey(), w.obey()]
+        programs = [w.scripted(), w.scripted()]
         w.begin('grows', 'test:*')
         programs[0]('threads 2')
         made = [0, 0]
@@ -76,7 +76,7 @@ def contexts_while_it_records(case):
         w('list')
         w.wait_apps([p.pid for p in programs])
         emit(0)
-        late = w.obey()
+        late = w.scripted()
         late('emit 10')
         late.end()
         programs[0].kill()               # with threads that record: exit() would take their events from under them
@@ -107,21 +107,21 @@ def vm_size(pid):
         return next(int(line.split()[1]) << 10 for line in f if line.startswith('VmSize:'))
 
 
-def contexts_for_a_program_without_room(case):
+def application_without_memory_keeps_its_old_layout(case):
     """A program that comes back, and has no address space for the rings of the new layout, goes on in those that it
     has."""
     if 'sanitize' in FEATURES:
         raise Skip('a sanitizer has all of the address space')
     with World(case) as w:
-        program = w.obey()
+        program = w.scripted()
         w.begin('tight', 'test:*')
         program('emit 5')
-        with w.away(program):
+        with w.disconnected(program):
             w('add-context', '-s', 'tight', '-t', 'vpid')
             room = vm_size(program.pid) + (8 << 20)
             resource.prlimit(program.pid, resource.RLIMIT_AS, (room, room))
         program('emit 5')
-        late = w.obey()
+        late = w.scripted()
         late('emit 7')
         late.end()
         program.end()
@@ -132,10 +132,10 @@ def contexts_for_a_program_without_room(case):
                   r.scopes)
 
 
-def contexts_of_one_process_and_stopped(case):
+def contexts_are_added_per_process_and_while_stopped(case):
     """Rings of a process; and between stop and start."""
     with World(case) as w:
-        program = w.obey()
+        program = w.scripted()
         w.begin('own', 'test:seq', channel=['--buffers-pid', '--subbuf-size', '64k'])
         program('emit 5')
         w('add-context', '-s', 'own', '-t', 'vpid')
@@ -147,7 +147,7 @@ def contexts_of_one_process_and_stopped(case):
         program('emit 5')
         w('regenerate', 'metadata', '-s', 'own')
         program('emit 5')
-        other = w.obey()
+        other = w.scripted()
         other('emit 5')
         program.end()
         other.end()
@@ -157,11 +157,11 @@ def contexts_of_one_process_and_stopped(case):
         check(seen == {(): 5, ('vpid',): 10, ('vpid', 'vtid'): 15}, 'contexts of the records: %s', dict(seen))
 
 
-def cleared(case):
+def clear_removes_records_and_counts(case):
     """What was recorded before is gone, in rings and files, of a session that records and of one that is stopped;
     counts begin anew."""
     with World(case) as w:
-        program = w.obey()
+        program = w.scripted()
         for name, channel in (('one', []), ('own', ['--buffers-pid'])):
             w.begin(name, channel=channel or ['--buffers-uid'])
         program('emit 100')
@@ -206,11 +206,11 @@ def spoil_a_ring(consumer, content):
     return spoilt
 
 
-def cleared_of_what_processes_left(case):
+def clear_removes_records_of_ended_processes(case):
     """Those with buffers of their own, and one that has ended: nothing of it is there any more, and what comes is."""
     with World(case) as w:
         w.begin('own', channel=['--buffers-pid', '--subbuf-size', '64k'])
-        ended, program = w.obey(), w.obey()
+        ended, program = w.scripted(), w.scripted()
         ended('emit 30')
         program('emit 20')
         rings = len(rings_of(w.consumerd()))
@@ -222,7 +222,7 @@ def cleared_of_what_processes_left(case):
         check(len(os.listdir(place)) == 1, 'traces: %s', os.listdir(place))
         check(w.session('own')['counts']['records'] == 0, 'counts: %s', w.session('own')['counts'])
         program('emit 10')
-        late = w.obey()
+        late = w.scripted()
         late('emit 5')
         late.end()
         program.end()
@@ -231,7 +231,7 @@ def cleared_of_what_processes_left(case):
         check(is_now['counts']['records'] == sum(1 for _ in trace.records()), 'counts: %s', is_now['counts'])
 
 
-def ring_that_lies(case):
+def corrupt_ring_ends_its_own_stream(case):
     """Its stream ends there, which the trace itself says; the others are whole."""
     if os.geteuid() != 0:
         raise Skip('needs root: to open the memory of another process')
@@ -265,7 +265,7 @@ def fresh_daemon(w):
     check(w('list', '--json').json['sessions'] == [], 'the new daemon has sessions')
 
 
-def saved_and_loaded(case):
+def loaded_session_behaves_like_the_saved_one(case):
     """In a fresh daemon the loaded session is the same, and behaves the same."""
     with World(case) as w:
         w('create', 'kept')
@@ -273,7 +273,7 @@ def saved_and_loaded(case):
         w('add-context', '-s', 'kept', '-c', 'a', '-t', 'vpid,procname')
         w('enable-event', '-s', 'kept', '-c', 'a', 'test:*', '-x', 'test:text')
         w('enable-channel', '-s', 'kept', 'b', '--overwrite', '--subbuf-size', '4k', '--num-subbuf', '4')
-        w('enable-event', '-s', 'kept', '-c', 'b', 'obey:late', 'other:*')
+        w('enable-event', '-s', 'kept', '-c', 'b', 'scripted:late', 'other:*')
         w('disable-event', '-s', 'kept', '-c', 'b', 'other:*')
         w('track', '-s', 'kept', '--uid', os.getuid())
         before = w.session('kept')
@@ -282,7 +282,7 @@ def saved_and_loaded(case):
         traces = []
         for turn in range(2):
             w('start', 'kept')
-            program = w.obey()
+            program = w.scripted()
             for line in ('emit 20', 'text 5', 'late 5'):
                 program(line)
             program.end()
@@ -302,11 +302,11 @@ def saved_and_loaded(case):
         check(traces[0] == traces[1], 'the loaded session records something else')
 
 
-def replaced_by_what_can_be_made(case):
+def failed_forced_load_keeps_the_old_session(case):
     """`load --force` of what cannot be made leaves the session that is there alone, while it records; of what can be
     made it replaces it."""
     with World(case) as w:
-        program = w.obey()
+        program = w.scripted()
         w('create', 'kept')
         w('enable-event', '-s', 'kept', 'test:*', '-f', 'seq >= 0')
         w('enable-event', '-s', 'kept', 'other:*')
@@ -320,7 +320,7 @@ def replaced_by_what_can_be_made(case):
             text = f.read()
         with open(case.path('bad.json'), 'w') as f:
             f.write(text.replace('seq >= 0', 'seq >= >= 0'))
-        w('load', '-i', case.path('bad.json'), '--force', status=1).says("session 'kept'", 'stays', '>=')
+        w('load', '-i', case.path('bad.json'), '--force', status=1).prints("session 'kept'", 'stays', '>=')
         check(w.session('kept')['active'], 'it does not record any more')
         check([s['name'] for s in w('list', '--json').json['sessions']] == ['kept'], 'there are: %s',
               w('list', '--json').json['sessions'])
@@ -344,10 +344,10 @@ def strip(thing):
     return [strip(x) for x in thing] if isinstance(thing, list) else thing
 
 
-def regenerated(case):
+def regenerate_rewrites_metadata_and_state_dump(case):
     """Metadata that was lost is written again, while it records; the state dump is made again."""
     with World(case) as w:
-        program = w.obey()
+        program = w.scripted()
         w.begin('again')
         program('emit 5')
         path = w.session('again')['path']
@@ -365,7 +365,7 @@ def regenerated(case):
         program('emit 5')
         # It is made beside the recording, by the thread that answers these: the second is heard when it is done.
         for verb in ('enable-event', 'disable-event'):
-            w(verb, '-s', 'again', 'obey:late')
+            w(verb, '-s', 'again', 'scripted:late')
         program.end()
         _, trace, _ = w.finish('again', lost=0)
         dumps = sum(1 for _ in trace.records('lttng_ust_statedump:start'))
@@ -374,7 +374,7 @@ def regenerated(case):
 
 if __name__ == '__main__':
     main([
-        channels_and_events_while_it_records, contexts_while_it_records, contexts_for_a_program_without_room,
-        contexts_of_one_process_and_stopped, cleared, cleared_of_what_processes_left, ring_that_lies, saved_and_loaded,
-        replaced_by_what_can_be_made, regenerated
+        channels_and_events_are_added_to_an_active_session, added_context_is_in_every_later_record, application_without_memory_keeps_its_old_layout,
+        contexts_are_added_per_process_and_while_stopped, clear_removes_records_and_counts, clear_removes_records_of_ended_processes, corrupt_ring_ends_its_own_stream, loaded_session_behaves_like_the_saved_one,
+        failed_forced_load_keeps_the_old_session, regenerate_rewrites_metadata_and_state_dump
     ])

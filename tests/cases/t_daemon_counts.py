@@ -55,7 +55,7 @@ def corrupt_counts_change_no_others(case):
         names = ['s%d' % n for n in range(len(VIOLATIONS))]
         for name in names:
             w.begin(name, 'test:*', channel=['--subbuf-size', '4k', '--num-subbuf', '2'])
-        alice, root = w.obey(user=ALICE), w.obey()
+        alice, root = w.scripted(user=ALICE), w.scripted()
         alice('emit 20')
         for path in sets_of(alice.pid):
             report_lost(path, 5)
@@ -67,7 +67,7 @@ def corrupt_counts_change_no_others(case):
             report_lost(path, value)
         for name, before in zip(names, earlier):
             stopped = w('stop', name, '--json')
-            found = re.search(r'user %d, obey \(process %d\): stream \S+ ends here: its ring is corrupt: '
+            found = re.search(r'user %d, scripted \(process %d\): stream \S+ ends here: its ring is corrupt: '
                               r'[^:]*lost[^:]*: (\d+), not (\d+) to %d' %
                               (ALICE.pw_uid, alice.pid, LARGEST), stopped.err)
             check(found, 'stop says: %s', stopped.err)
@@ -78,7 +78,7 @@ def corrupt_counts_change_no_others(case):
             check(counts['lost'] == before['lost'] >= 5, '%s: %s, and before %s', name, counts, before)
             check(counts['lost'] == counts['lost_full'], 'causes: %s', counts)
             texts = '\n'.join(metadata_text(is_now['path']))
-            check(re.search(r'/\*[^*]*user %d, obey[^*]*is corrupt' % ALICE.pw_uid, texts), 'no comment there')
+            check(re.search(r'/\*[^*]*user %d, scripted[^*]*is corrupt' % ALICE.pw_uid, texts), 'no comment there')
             trace = Trace(is_now['path'], lossy=True)
             seen, lost = len(max(numbers_of(trace).items())[1]), before['lost'] - 5
             check(seen + lost == 2000, '%s: %d records of root, %d lost', name, seen, lost)
@@ -87,7 +87,7 @@ def corrupt_counts_change_no_others(case):
         root.end()
 
 
-def restarts_change_no_counts(case, *channel):
+def counts_over_restarts(case, *channel):
     """A program that lives, one that has ended; each lost records. A daemon ends: the next command counts as before."""
     with World(case) as w:
         names = sessions_of()
@@ -96,7 +96,7 @@ def restarts_change_no_counts(case, *channel):
             w('enable-channel', '-s', name, name, '--subbuf-size', '4k', '--num-subbuf', '2', *channel)
             w('enable-event', '-s', name, '-c', name, 'test:*')
             w('start', name)
-        ended, lives = w.obey(), w.obey()
+        ended, lives = w.scripted(), w.scripted()
         for program in (ended, lives):
             program('emit 2000')
         ended.end()
@@ -110,18 +110,18 @@ def restarts_change_no_counts(case, *channel):
 
 
 def restarts_change_no_counts_of_shared_buffers(case):
-    restarts_change_no_counts(case)
+    counts_over_restarts(case)
 
 
-def restarts_change_no_counts_of_buffers_of_processes(case):
-    restarts_change_no_counts(case, '--buffers-pid')
+def restarts_change_no_counts_of_per_process_buffers(case):
+    counts_over_restarts(case, '--buffers-pid')
 
 
-def a_process_that_ends_unseen_is_counted(case):
+def process_that_ends_without_daemon_is_counted(case):
     """It ends while the session daemon stands still, which is then killed: its buffers are not counted."""
     with World(case) as w:
         w.begin('one', 'test:*', channel=['--subbuf-size', '4k', '--num-subbuf', '2', '--buffers-pid'])
-        program = w.obey()
+        program = w.scripted()
         program('emit 2000')
         w.stop('one')
         w('start', 'one')
@@ -136,7 +136,7 @@ def a_process_that_ends_unseen_is_counted(case):
         check(now == [before] * len(COMMANDS), 'counted: %s; before: %s', now, before)
 
 
-def a_removed_directory_is_reported(case):
+def removed_directory_is_reported(case):
     """With what was lost: by number, or, where another consumer daemon finds nothing any more, in words."""
     with World(case) as w:
         for killed in (False, True):
@@ -144,7 +144,7 @@ def a_removed_directory_is_reported(case):
             w('create', name, '--no-statedump')
             w('enable-event', '-s', name, 'test:*')
             w('start', name)
-            program, path = w.obey(), w.session(name)['path']
+            program, path = w.scripted(), w.session(name)['path']
             os.sched_setaffinity(program.pid, {0})       # one stream: with two, the error may be that of the other one
             program('emit 1000')
             w.stop(name)
@@ -164,5 +164,5 @@ def a_removed_directory_is_reported(case):
 
 if __name__ == '__main__':
     main([corrupt_counts_change_no_others, restarts_change_no_counts_of_shared_buffers,
-          restarts_change_no_counts_of_buffers_of_processes, a_process_that_ends_unseen_is_counted,
-          a_removed_directory_is_reported])
+          restarts_change_no_counts_of_per_process_buffers, process_that_ends_without_daemon_is_counted,
+          removed_directory_is_reported])

@@ -21,7 +21,7 @@ def tried(*argv):
 
 
 @contextlib.contextmanager
-def disk(case):
+def freezable_disk(case):
     """A file system of its own, which can be frozen."""
     if os.geteuid():
         raise Skip('needs root to mount')
@@ -62,25 +62,25 @@ def has_open(pid, file):
 
 
 def late(trace):
-    return sum(1 for _ in trace.records('obey:late'))
+    return sum(1 for _ in trace.records('scripted:late'))
 
 
-def others_go_on(case):
+def frozen_disk_delays_no_other_session(case):
     """Applications register and record meanwhile, for this session and for others; records of this one wait in the
     rings."""
-    with disk(case) as place, World(case) as w:
-        program = w.obey()
+    with freezable_disk(case) as place, World(case) as w:
+        program = w.scripted()
         w('create', 'slow', '-o', os.path.join(place, 'trace'))
         w('enable-event', '-s', 'slow', 'test:*')
         w('start', 'slow')
         program('emit 10')
         with frozen(place):
             # a new event's declaration is the first that hangs
-            w('enable-event', '-s', 'slow', 'obey:*')
-            check('late' in enabled(w, program), 'obey:late is not enabled, though its declaration waits')
+            w('enable-event', '-s', 'slow', 'scripted:*')
+            check('late' in enabled(w, program), 'scripted:late is not enabled, though its declaration waits')
             program('late 3')
-            w.begin('other', 'test:*', 'obey:*')
-            newcomer = w.obey()
+            w.begin('other', 'test:*', 'scripted:*')
+            newcomer = w.scripted()
             w.wait_apps([newcomer.pid])
             newcomer('emit 10')
             newcomer('late 5')
@@ -93,24 +93,24 @@ def others_go_on(case):
         newcomer('late 4')
         _, trace, numbers = w.finish('slow', lost=0)
         # (those of the newcomer while the disk hung, too)
-        check(late(trace) == 12, '%d records of obey:late', late(trace))
+        check(late(trace) == 12, '%d records of scripted:late', late(trace))
         check(sorted(map(len, numbers.values())) == [10, 10], 'it has %s', numbers)
         newcomer.end()
         program.end()
 
 
-def begins_when_it_can(case):
+def records_wait_until_the_directory_is_created(case):
     """A session whose directory cannot be made yet records: its records wait in the rings until the directory is
     there."""
-    with disk(case) as place, World(case) as w:
-        program = w.obey()
+    with freezable_disk(case) as place, World(case) as w:
+        program = w.scripted()
         with frozen(place):
             for name in ('one', 'two'):
                 w('create', name, '-o', os.path.join(place, name))
                 w('enable-channel', '-s', name, 'small', '--subbuf-size', '4k', '--num-subbuf', '64')
                 w('enable-event', '-s', name, '-c', 'small', 'test:*')
                 w('start', name)
-            newcomer = w.obey()
+            newcomer = w.scripted()
             w.wait_apps([newcomer.pid])
             check('seq' in enabled(w, newcomer), 'it does not record')
             newcomer('emit 200')
@@ -123,22 +123,22 @@ def begins_when_it_can(case):
         program.end()
 
 
-def taken_over(case):
+def next_daemon_takes_sessions_over_from_a_frozen_disk(case):
     """The next session daemon needs no disk to have the sessions of the one before: they record on, also what is
     new."""
     names = ('one', 'two')
-    with disk(case) as place, World(case) as w:
-        program = w.obey()
+    with freezable_disk(case) as place, World(case) as w:
+        program = w.scripted()
         for name in names:
             w('create', name, '-o', os.path.join(place, name))
             w('enable-event', '-s', name, 'test:*')
             w('start', name)
         program('emit 10')
         with contextlib.ExitStack() as freezing:
-            with w.away(program):
+            with w.disconnected(program):
                 freezing.enter_context(frozen(place))
                 w.start_daemon()
-            newcomer = w.obey()
+            newcomer = w.scripted()
             w.wait_apps([newcomer.pid])
             for name in names:
                 check(w.session(name)['active'], '%s does not record any more', name)
@@ -146,13 +146,13 @@ def taken_over(case):
             program('emit 10')
             newcomer('emit 10')
             for name in names:
-                w('enable-event', '-s', name, 'obey:*')
-            check('late' in enabled(w, program), 'obey:late is not enabled, though its declaration waits')
+                w('enable-event', '-s', name, 'scripted:*')
+            check('late' in enabled(w, program), 'scripted:late is not enabled, though its declaration waits')
             program('late 3')
         for name in names:
             trace = w.end(name, lost=0)[1]
             check(sorted(map(len, numbers_of(trace).values())) == [10, 20], '%s has %s', name, numbers_of(trace))
-            check(late(trace) == 3, '%s has %d records of obey:late', name, late(trace))
+            check(late(trace) == 3, '%s has %d records of scripted:late', name, late(trace))
         newcomer.end()
         program.end()
 
@@ -169,7 +169,7 @@ def one_with_a_file(path, file, sent, over):
     os.read(over, 1)
 
 
-def files_that_cannot_be_closed(case):
+def blocking_close_does_not_block_the_consumer_daemon(case):
     """Whoever has a descriptor of such a file, and begins another program, waits in it for good: not so the consumer
     daemon."""
     if os.geteuid():
@@ -194,7 +194,7 @@ def files_that_cannot_be_closed(case):
             check(os.read(ready, 1) == b'+', 'the program with the file has ended')
             os.close(ready)
             w.wait(lambda: has_open(w.sessiond(), file), 'the daemon to have the file')
-            program = w.obey()
+            program = w.scripted()
             program('emit 10')
             was = w.consumerd()
             os.kill(was, signal.SIGKILL)
@@ -207,4 +207,4 @@ def files_that_cannot_be_closed(case):
 
 
 if __name__ == '__main__':
-    main([others_go_on, begins_when_it_can, taken_over, files_that_cannot_be_closed])
+    main([frozen_disk_delays_no_other_session, records_wait_until_the_directory_is_created, next_daemon_takes_sessions_over_from_a_frozen_disk, blocking_close_does_not_block_the_consumer_daemon])

@@ -46,7 +46,7 @@ class Meddler:
 
 
 @limit(60)
-def constructors_and_the_first_line(case):
+def first_record_of_constructors_and_main_is_recorded(case):
     """The first record of a program's constructors, and of main: enabled before exec, recorded each time."""
     times = rounds(1000)
     with World(case) as w:
@@ -61,19 +61,19 @@ def constructors_and_the_first_line(case):
 
 
 @limit(60)
-def the_next_call(case):
+def enabled_event_is_recorded_by_the_next_call(case):
     """An event whose enable-event returned is recorded by the next call, in programs that run, and no longer after
     disable-event."""
     times = rounds(1000)
     with World(case) as w:
-        program, other = w.obey(), w.obey()
+        program, other = w.scripted(), w.scripted()
         w.begin('next', 'other:*')
         with Meddler(w, 'next'):
             for turn in range(times):
-                w('enable-event', '-s', 'next', 'test:seq', 'obey:late')
+                w('enable-event', '-s', 'next', 'test:seq', 'scripted:late')
                 program('emit 1')
                 other('emit 1')
-                w('disable-event', '-s', 'next', 'obey:late', 'test:seq')
+                w('disable-event', '-s', 'next', 'scripted:late', 'test:seq')
                 program('late 1')
         program.end()
         other.end()
@@ -82,14 +82,14 @@ def the_next_call(case):
             check(found == list(range(1, times + 1)), 'writer %d: of %d calls %d are recorded', writer, times,
                   len(found))
         check(len(numbers) == 2, '%d writers, not 2', len(numbers))
-        check(not list(trace.records('obey:late')), 'recorded after disable-event')
+        check(not list(trace.records('scripted:late')), 'recorded after disable-event')
 
 
-def a_new_channel_at_once(case):
+def event_in_a_new_channel_is_recorded_by_the_next_call(case):
     """The same for an event in a channel that is new, in a session that records."""
     times = rounds(100)
     with World(case) as w:
-        program = w.obey()
+        program = w.scripted()
         w.begin('grows', 'other:*')
         for turn in range(min(times, 30)):
             w('enable-channel', '-s', 'grows', 'c%d' % turn, '--subbuf-size', '4k', '--num-subbuf', '2')
@@ -101,7 +101,7 @@ def a_new_channel_at_once(case):
 
 
 @limit(60)
-def listed_while_it_waits(case):
+def libraries_are_listed_only_for_sessions_that_want_them(case):
     """What is loaded in a program is looked up before it has the daemon's answer, where a session wants it; where none
     does, not at all."""
     need('strace')
@@ -124,4 +124,4 @@ def listed_while_it_waits(case):
 
 
 if __name__ == '__main__':
-    main([constructors_and_the_first_line, the_next_call, a_new_channel_at_once, listed_while_it_waits])
+    main([first_record_of_constructors_and_main_is_recorded, enabled_event_is_recorded_by_the_next_call, event_in_a_new_channel_is_recorded_by_the_next_call, libraries_are_listed_only_for_sessions_that_want_them])

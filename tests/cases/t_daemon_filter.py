@@ -18,7 +18,7 @@ def only(records, events):
 
 
 @limit(300)
-def as_when_it_is_read(case):
+def recording_filter_equals_reading_filter(case):
     """What a filter keeps when it is recorded is what the same filter keeps of a recording of everything: fields of
     every type."""
     whole = [records_of(case, case.record([case.program('types')], ['--private']).ok().directory) for _ in range(2)]
@@ -54,10 +54,10 @@ def as_when_it_is_read(case):
     check(partly > count // 3, '%d filters kept a part', partly)
 
 
-def through_the_daemon(case):
+def filters_are_shown_saved_and_merged(case):
     """Given, shown, changed, added up, saved and loaded; with mistakes told."""
     with World(case) as w:
-        program = w.obey()
+        program = w.scripted()
         w.begin('one')                                  # (the daemon hears of the events)
         w('disable-event', '-s', 'one', 'test:*')
         w('enable-event', '-s', 'one', '-f', 'seq % 2 == 0 && seq <= 20', 'test:seq')
@@ -87,7 +87,7 @@ def through_the_daemon(case):
         check(numbers == [[*range(2, 21, 2), 23, 29, 30, 33]], 'recorded: %s', numbers)
 
 
-def saved_and_loaded(case):
+def filters_survive_save_and_load(case):
     with World(case) as w:
         w('create', 'kept')
         w('enable-event', '-s', 'kept', '--filter', 'seq > 3 || name == "\\"*"', 'test:*')
@@ -99,7 +99,7 @@ def saved_and_loaded(case):
             w.session('kept')['channels'][0]['rules'] == before, 'loaded: %s',
             w.session('kept')['channels'][0]['rules'])
         check(before[0]['filter'] == 'seq > 3 || name == "\\"*"', 'saved: %s', before)
-        program = w.obey()
+        program = w.scripted()
         w('start', 'kept')
         program('emit 5')
         program.end()
@@ -107,11 +107,11 @@ def saved_and_loaded(case):
         check(list(numbers_of(trace).values()) == [[4, 5]], 'recorded: %s', numbers_of(trace))
 
 
-def daemons_die(case):
+def filters_stay_in_force_over_restarts(case):
     """What was filtered goes on being filtered while no daemon is there, and under the next one, which can change
     it."""
     with World(case) as w:
-        program = w.obey()
+        program = w.scripted()
         w.begin('one')
         w('disable-event', '-s', 'one', 'test:*')
         w('enable-event', '-s', 'one', '-f', 'seq % 3 == 0', 'test:seq')
@@ -122,7 +122,7 @@ def daemons_die(case):
         w('list')
         w.wait_apps([program.pid])
         program('emit 6')
-        with w.away(program):
+        with w.disconnected(program):
             w('disable-event', '-s', 'one', 'test:seq')
             w('enable-event', '-s', 'one', '-f', 'seq % 5 == 0', 'test:seq')
         program('emit 7')
@@ -137,53 +137,53 @@ def daemons_die(case):
             numbers_of(trace))
 
 
-def what_does_not_fit(case):
+def oversized_and_invalid_filters_are_refused(case):
     """Filters that are too much, or mean nothing, are refused; nobody comes to harm, and what was in force stays."""
     with World(case) as w:
-        program = w.obey()
+        program = w.scripted()
         w('create', 'one')
-        w('enable-event', '-s', 'one', '-f', 'value > 3', 'obey:odd')
+        w('enable-event', '-s', 'one', '-f', 'value > 3', 'scripted:odd')
         w('start', 'one')
         program('odd 6')                                # 4 and 5
         for text, words in (('value in [byte, 3]', 'a list has'), ('value in [byte, byte]', 'a list has'),
                             ('value in [exists(byte), exists(byte)]',
                              'a list has'), ('far[4294967295] == 1 && !', 'the filter ends'), ('far == 1', 'an array'),
                             (' || '.join(['value'] * 300), 'in a row')):
-            answer = w('enable-event', '-s', 'one', '-f', text, 'obey:odd', status=None)
+            answer = w('enable-event', '-s', 'one', '-f', text, 'scripted:odd', status=None)
             check(answer.status == 1 and words in answer.err, '%s: status %d, %s', text, answer.status, answer.err)
         # an element that no memory has: it is never there
         for index in (8, 536870912, 4294967295):
-            w('enable-event', '-s', 'one', '-f', 'far[%d] == 1 || value == 5' % index, 'obey:odd')
+            w('enable-event', '-s', 'one', '-f', 'far[%d] == 1 || value == 5' % index, 'scripted:odd')
         check(program.pid in w.apps(), 'the program has been given up')
         program('odd 6')
-        w('enable-event', '-s', 'one', '-f', 'far[2] == 2 && value == 3', 'obey:odd')
+        w('enable-event', '-s', 'one', '-f', 'far[2] == 2 && value == 3', 'scripted:odd')
         program('odd 4')                                # 3
         # each fits a program, both do not
         long = ' || '.join('value %% 1000 == %d && byte != %d' % (n, n % 200) for n in range(100, 200))
         done = [
-            w('enable-event', '-s', 'one', '-f', long.replace('1000', str(1000 + i)), 'obey:odd', status=None)
+            w('enable-event', '-s', 'one', '-f', long.replace('1000', str(1000 + i)), 'scripted:odd', status=None)
             for i in range(4)
         ]
         refused = [answer for answer in done if answer.status]
         check(done[0].status == 0 and refused and 'cannot be made into one' in refused[0].err,
               'nothing was too much: %s', [answer.err for answer in done])
         program('odd 5')                                # 4 and 3
-        answer = w('enable-event', '-s', 'one', '-f', os.fsdecode(b'value != "\xff"'), 'obey:odd', status=None)
+        answer = w('enable-event', '-s', 'one', '-f', os.fsdecode(b'value != "\xff"'), 'scripted:odd', status=None)
         check(answer.status == 1 and 'UTF-8' in answer.err, 'status %d, %s', answer.status, answer.err)
         program.end()
         _, trace = w.end('one', lost=0)
-        values = [r.fields['value'] for r in trace.records('obey:odd')]
+        values = [r.fields['value'] for r in trace.records('scripted:odd')]
         check(values == [4, 5, 4, 5, 3, 3, 4], 'recorded: %s', values)
 
 
 @limit(300)
-def changed_under_threads(case):
+def filter_change_neither_loses_nor_repeats_records(case):
     """
     Filters that exclude each other come and go while threads record: each record that is in the trace is wanted by one
     of them, none is there twice, and what is recorded after a command has returned is as it says.
     """
     with World(case) as w:
-        programs = [w.obey(), w.obey()]
+        programs = [w.scripted(), w.scripted()]
         w.begin('one')
         w('disable-event', '-s', 'one', 'test:*')
         w('enable-event', '-s', 'one', '-f', 'seq % 7 == 1', 'test:seq')
@@ -216,7 +216,7 @@ def changed_under_threads(case):
               list(wanted.values())[0][:20], [n[:20] for n in numbers.values()])
 
 
-def a_command_of_its_own(case):
+def record_option_filters_records(case):
     """`record --filter`, in this process and by the daemon; a filter that fits nothing keeps nothing."""
     with World(case) as w:
         for options in ([], ['--private']):
@@ -235,6 +235,6 @@ def a_command_of_its_own(case):
 
 if __name__ == '__main__':
     main([
-        as_when_it_is_read, through_the_daemon, saved_and_loaded, daemons_die, what_does_not_fit, changed_under_threads,
-        a_command_of_its_own
+        recording_filter_equals_reading_filter, filters_are_shown_saved_and_merged, filters_survive_save_and_load, filters_stay_in_force_over_restarts, oversized_and_invalid_filters_are_refused, filter_change_neither_loses_nor_repeats_records,
+        record_option_filters_records
     ])

@@ -41,17 +41,17 @@ def killing(case, w, victim, private):
 
 def check_all(case, words, numbers):
     """Nothing that returned is missing."""
-    for writer, (_, returned) in case.board.read().items():
+    for writer, (_, returned) in case.ledger.read().items():
         check(len(numbers.get(writer, [])) >= returned, '%s: writer %d: %d returned, %d read', words, writer, returned,
               len(numbers.get(writer, [])))
 
 
 def one_round(case, w, turn):
-    case.board.__init__(case.board.path)
+    case.ledger.__init__(case.ledger.path)
     name, private = 'k%d' % turn, case.random.random() < 0.4
     w.begin(name, channel=SIZES + (['--buffers-pid'] if private else []))
     victim, other = w.run([case.program('busy'), 'until', '2', SPIN]), w.run([case.program('busy'), 'until', '1', SPIN])
-    w.wait(lambda: case.board.flag(0) == 3, 'three threads to record')
+    w.wait(lambda: case.ledger.flag(0) == 3, 'three threads to record')
     names = killing(case, w, victim, private)
     words = 'turn %d, killed %s%s' % (turn, ' '.join(names), ', rings of processes' if private else '')
     w.start_daemon()
@@ -60,10 +60,10 @@ def one_round(case, w, turn):
     if 'program' in names:
         w.wait_end(victim, None)
         w.run([case.program('busy'), 'count', '1', '500', SPIN])
-    begun = case.board.begun()
-    w.wait(lambda: case.board.begun() > begun + 1000, words + ': the others to record on')
+    begun = case.ledger.begun()
+    w.wait(lambda: case.ledger.begun() > begun + 1000, words + ': the others to record on')
     w('enable-event', '-s', name, '-c', name, 'test:*')     # everybody is there again
-    case.board.set_flag(1, 1)
+    case.ledger.set_flag(1, 1)
     for child in list(w.children):
         w.wait_end(child)
     try:
@@ -75,36 +75,36 @@ def one_round(case, w, turn):
 
 
 @limit(100)
-def killed_at_random(case):
+def random_kills_under_load_lose_no_records(case):
     with World(case) as w:
         for turn in range(rounds(100)):
             one_round(case, w, turn)
 
 
 @limit(60)
-def consumer_killed_again_and_again(case):
+def repeated_consumer_daemon_kills_lose_no_records(case):
     """One session, one program, many consumers: the trace goes on where it ended."""
     with World(case) as w:
         w.begin('many', channel=SIZES)
         child = w.run([case.program('busy'), 'until', '2', SPIN])
-        w.wait(lambda: case.board.flag(0) == 2, 'two threads to record')
+        w.wait(lambda: case.ledger.flag(0) == 2, 'two threads to record')
         for _ in range(rounds(30)):
             pid = w.wait(w.consumerd, 'another consumer daemon')
-            begun = case.board.begun()
-            w.wait(lambda: case.board.begun() > begun + case.random.randrange(200, 2000), 'the program to record on')
+            begun = case.ledger.begun()
+            w.wait(lambda: case.ledger.begun() > begun + case.random.randrange(200, 2000), 'the program to record on')
             kill(pid)
             w.wait(lambda: w.consumerd() not in (None, pid), 'another consumer daemon')
-        case.board.set_flag(1, 1)
+        case.ledger.set_flag(1, 1)
         w.wait_end(child)
         _, _, numbers = w.finish('many', lost=0)
         check_all(case, 'consumers killed', numbers)
 
 
-def killed_while_stopping(case):
+def daemons_killed_within_commands_lose_no_records(case):
     """The consumer, and the session daemon, in the middle of commands: who asks again gets what there was."""
     with World(case) as w:
         for turn in range(rounds(40)):
-            case.board.__init__(case.board.path)
+            case.ledger.__init__(case.ledger.path)
             name = 's%d' % turn
             w.begin(name, channel=SIZES)
             w.wait_end(w.run([case.program('busy'), 'count', '2', '2000', '0']))
@@ -119,4 +119,4 @@ def killed_while_stopping(case):
 
 if __name__ == '__main__':
     print('# killing with seed %d' % SEED)
-    main([killed_at_random, consumer_killed_again_and_again, killed_while_stopping])
+    main([random_kills_under_load_lose_no_records, repeated_consumer_daemon_kills_lose_no_records, daemons_killed_within_commands_lose_no_records])

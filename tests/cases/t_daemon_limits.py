@@ -58,9 +58,9 @@ def whole(w, name):
     return trace, stopped.err
 
 
-def stops_when_its_trace_is_full(case):
+def session_stops_at_its_maximum_size(case):
     with World(case) as w:
-        program = w.obey()
+        program = w.scripted()
         begin(w, 'small')
         w.begin('other', 'test:*')
         fill(w, 'small', program)
@@ -80,10 +80,10 @@ def stops_when_its_trace_is_full(case):
         w.finish('other', lost=0)
 
 
-def is_full_for_the_next_daemons_too(case):
+def maximum_size_holds_after_restarts(case):
     """Whoever dies: what is there is measured, not remembered."""
     with World(case) as w:
-        program = w.obey()
+        program = w.scripted()
         begin(w, 'small')
         program('emit 500')
         w('stop', 'small')
@@ -106,10 +106,10 @@ def is_full_for_the_next_daemons_too(case):
         program.end()
 
 
-def a_daemon_that_is_not_there_when_it_fills(case):
+def maximum_size_holds_without_a_session_daemon(case):
     """The consumer daemon writes no more than it may, and the next session daemon hears of it."""
     with World(case) as w:
-        program = w.obey()
+        program = w.scripted()
         begin(w, 'small')
         program('emit 100')
         path = w.session('small')['path']
@@ -129,9 +129,9 @@ def a_daemon_that_is_not_there_when_it_fills(case):
         program.end()
 
 
-def processes_share_it(case):
+def maximum_size_is_shared_by_processes(case):
     with World(case) as w:
-        programs = [w.obey() for _ in range(3)]
+        programs = [w.scripted() for _ in range(3)]
         begin(w, 'small', '--buffers-pid', *SMALL)
         programs[0]('emit 500')
         programs[0].end()                # what it has written counts on
@@ -148,7 +148,7 @@ def processes_share_it(case):
             program.end()
 
 
-def refused(case):
+def invalid_maximum_size_is_refused(case):
     with World(case) as w:
         check('--max-size' in w('create', 'x', '--max-size', '0', status=2).err, 'it says nothing')
         check('size' in w('create', 'x', '--max-size', 'much', status=2).err, 'it says nothing')
@@ -162,56 +162,56 @@ def refused(case):
         check(w.session('x')['max_size'] == 100 << 10, 'loaded: %s', w.session('x'))
 
 
-def what_an_administrator_allows(case):
+def each_limit_of_the_file_is_enforced(case):
     """Each limit of the file holds, and its error names it."""
     lines = 'sessions = 2 # of one user\nchannels = 3\nrules = 4\nring-memory = 4M\ntrace-size = %dk\n' % KB
     with World(case, limits=lines) as w:
         def names(answer, limit):
-            answer.says('the limit "%s" is set in %s (waymark-sessiond(8))' % (limit, w.limits))
+            answer.prints('the limit "%s" is set in %s (waymark-sessiond(8))' % (limit, w.limits))
             check('Argument list too long' not in answer.err, 'the system\'s words for it are of no use: %s',
                   answer.err)
 
-        names(w('create', 'x', '--max-size', '1M', status=1).says('--max-size'), 'trace-size')
+        names(w('create', 'x', '--max-size', '1M', status=1).prints('--max-size'), 'trace-size')
         w('create', 'one')
         check(w.session('one')['max_size'] == KB << 10, 'its trace may have: %s', w.session('one'))
         w('create', 'two', '--max-size', '100k')
-        names(w('create', 'three', status=1).says('2 are the limit'), 'sessions')
+        names(w('create', 'three', status=1).prints('2 are the limit'), 'sessions')
         for name in ('a', 'b'):
             w('enable-channel', '-s', 'one', name, *SMALL)
         w('enable-channel', '-s', 'two', 'large', '--subbuf-size', '64k', '--num-subbuf', '64')
         for n in range(4):
             w('enable-event', '-s', 'one', '-c', 'a', 'test:%d' % n)
-        names(w('enable-event', '-s', 'one', '-c', 'a', 'test:seq', status=1).says('4 rules'), 'rules')
+        names(w('enable-event', '-s', 'one', '-c', 'a', 'test:seq', status=1).prints('4 rules'), 'rules')
         w('enable-event', '-s', 'two', '-c', 'large', 'test:*')
-        program = w.obey()
+        program = w.scripted()
         # (root's daemon makes rings when a program comes, a user's at once)
-        w('start', 'two', status=None).says('4 MB are the limit', 'the limit "ring-memory" is set in')
+        w('start', 'two', status=None).prints('4 MB are the limit', 'the limit "ring-memory" is set in')
         w('enable-event', '-s', 'one', '-c', 'b', 'test:*')
         w('start', 'one')
         # the tracer's own is the third
-        names(w('enable-channel', '-s', 'one', 'c', status=1).says('3 channels'), 'channels')
+        names(w('enable-channel', '-s', 'one', 'c', status=1).prints('3 channels'), 'channels')
         fill(w, 'one', program)
         whole(w, 'one')
         program.end()
 
 
-def of_one_users_traces(case):
+def trace_size_of_one_user_is_limited(case):
     """What all sessions of a user may write: spoken for while they are there; who asks for nothing has the rest, and it
     is enforced."""
     with World(case, limits='user-trace-size = %dk\n' % (KB + 600)) as w:
         w('create', 'one', '--max-size', '600k')
-        w('create', 'two', '--max-size', '%dk' % (KB + 1), status=1).says('%d bytes together' % (KB + 600 << 10),
+        w('create', 'two', '--max-size', '%dk' % (KB + 1), status=1).prints('%d bytes together' % (KB + 600 << 10),
                                                                           'leave %d' % (KB << 10))
         w('create', 'rest')
         check(w.session('rest')['max_size'] == KB << 10, 'the rest is: %s', w.session('rest')['max_size'])
-        w('create', 'three', status=1).says('leave 0', '"user-trace-size" is set in')
-        w('create', 'three', '--max-size', '1', status=1).says('leave 0')
+        w('create', 'three', status=1).prints('leave 0', '"user-trace-size" is set in')
+        w('create', 'three', '--max-size', '1', status=1).prints('leave 0')
         os.kill(w.sessiond(), signal.SIGKILL)
-        w('create', 'three', status=1).says('leave 0')           # the next daemon knows what is spoken for
+        w('create', 'three', status=1).prints('leave 0')           # the next daemon knows what is spoken for
         w('destroy', 'one')
         w('create', 'one', '--max-size', '600k')
         w('destroy', 'one')
-        program = w.obey()
+        program = w.scripted()
         w('enable-channel', '-s', 'rest', 'a', *SMALL)
         w('enable-event', '-s', 'rest', '-c', 'a', 'test:*')
         w('start', 'rest')
@@ -221,13 +221,13 @@ def of_one_users_traces(case):
     with World(case, 'again', limits='user-trace-size = 1M\ntrace-size = 700k\n') as w:
         w('create', 'one')
         check(w.session('one')['max_size'] == 700 << 10, 'what a session may have: %s', w.session('one'))
-        w('create', 'two', '--max-size', '325k', status=1).says('leave 331776')
+        w('create', 'two', '--max-size', '325k', status=1).prints('leave 331776')
         w('create', 'two', '--max-size', '300k')
         w('create', 'three')
         check(w.session('three')['max_size'] == 24 << 10, 'what is left: %s', w.session('three'))
 
 
-def what_stays_free_of_a_disk(case):
+def free_disk_space_is_kept(case):
     """A twentieth of it, or so much as is said: to who records, a disk with less is full, until somebody makes room."""
     with small_disk(case, '40M') as place:
         def free():
@@ -236,7 +236,7 @@ def what_stays_free_of_a_disk(case):
         with World(case, limits='disk-reserve = 1G\n') as w:
             with open(os.path.join(place, 'ballast'), 'wb') as f:
                 os.posix_fallocate(f.fileno(), 0, free() - (5 << 20))
-            program = w.obey()
+            program = w.scripted()
             w('create', 'one', '-o', os.path.join(place, 'trace'))
             w('enable-channel', '-s', 'one', 'one', *SMALL)
             w('enable-event', '-s', 'one', 'test:*', '-c', 'one')
@@ -268,33 +268,33 @@ def what_stays_free_of_a_disk(case):
             shutil.rmtree(os.path.join(place, 'trace'))      # (it is in memory, of which nothing may be left)
 
 
-def more_programs_than_allowed(case):
+def applications_beyond_the_limit_run_unrecorded(case):
     """Who comes when there are as many runs on without being recorded; when one has ended, the next is recorded
     again."""
     with World(case, limits='programs = 2\n') as w:
         w.begin('all', 'test:*')
-        first, second, third = w.obey(), w.obey(), w.obey()
+        first, second, third = w.scripted(), w.scripted(), w.scripted()
         w.wait_apps([first.pid, second.pid])
         for program in (first, second, third):
             program('emit 5')
         check(w.apps() == {first.pid, second.pid}, 'listed are %s, not %s', w.apps(), {first.pid, second.pid})
         first.end()
         w.wait(lambda: first.pid not in w.apps(), 'the first to be gone')
-        fourth = w.obey()
+        fourth = w.scripted()
         w.wait_apps([fourth.pid])
         fourth('emit 7')
         trace = w.end('all', lost=0)[1]
         check(sorted(len(n) for n in numbers_of(trace).values()) == [5, 5, 7], 'recorded: %s', numbers_of(trace))
 
 
-def lowered_limits_end_nothing(case):
+def lowered_limits_keep_running_sessions(case):
     """What was allowed once goes on under the next daemon; what is new has to do with less."""
     with World(case, limits='sessions = 3\n') as w:
-        program = w.obey()
+        program = w.scripted()
         for name in ('one', 'two'):
             w('create', name, '--max-size', '10M')
             w('enable-channel', '-s', name, name + 'a,' + name + 'b', *SMALL)
-            for pattern in ('test:*', 'obey:*'):
+            for pattern in ('test:*', 'scripted:*'):
                 w('enable-event', '-s', name, '-c', name + 'a', pattern)
             w('start', name)
         with open(w.limits, 'w') as f:
@@ -312,7 +312,7 @@ def lowered_limits_end_nothing(case):
         program.end()
 
 
-def rules_that_fit_into_no_answer(case):
+def rules_beyond_the_reply_size_are_refused(case):
     """They are refused when they are asked for, in words; what was there before is listed, and is there under the next
     daemon."""
     with World(case) as w:
@@ -334,16 +334,16 @@ def rules_that_fit_into_no_answer(case):
         check(sum(map(len, before)) > 3000, 'there are: %s', list(map(len, before)))
         os.kill(w.sessiond(), signal.SIGKILL)
         check(rules() == before, 'the next daemon knows of: %s', list(map(len, rules())))
-        w('enable-event', '-s', 'one', '-c', 'c0', '"' * 505, status=1).says('4 MB at most')
+        w('enable-event', '-s', 'one', '-c', 'c0', '"' * 505, status=1).prints('4 MB at most')
         w('destroy', 'one')
-        program = w.obey()
+        program = w.scripted()
         w.begin('two')
         program('emit 10')
         program.end()
         w.finish('two', lost=0)
 
 
-def limits_that_are_not_understood(case):
+def invalid_limits_file_stops_the_daemon_start(case):
     """The daemon does not begin, and whoever wanted it reads why."""
     with World(case, limits='sessions = 2\nsesions = 3\n', daemon=False) as w:
         said = w('list', status=1).err
@@ -356,8 +356,8 @@ def limits_that_are_not_understood(case):
 
 if __name__ == '__main__':
     main([
-        stops_when_its_trace_is_full, is_full_for_the_next_daemons_too, a_daemon_that_is_not_there_when_it_fills,
-        processes_share_it, refused, what_an_administrator_allows, of_one_users_traces, what_stays_free_of_a_disk,
-        more_programs_than_allowed, lowered_limits_end_nothing, rules_that_fit_into_no_answer,
-        limits_that_are_not_understood
+        session_stops_at_its_maximum_size, maximum_size_holds_after_restarts, maximum_size_holds_without_a_session_daemon,
+        maximum_size_is_shared_by_processes, invalid_maximum_size_is_refused, each_limit_of_the_file_is_enforced, trace_size_of_one_user_is_limited, free_disk_space_is_kept,
+        applications_beyond_the_limit_run_unrecorded, lowered_limits_keep_running_sessions, rules_beyond_the_reply_size_are_refused,
+        invalid_limits_file_stops_the_daemon_start
     ])

@@ -27,7 +27,7 @@ def begin(w, name, where, *channel):
 
 def kill_all(w, programs, random=None):
     """Every process of this world, one after the other, in any order."""
-    w.note()
+    w.remember_rings()
     victims = [p for p in (w.sessiond(), w.consumerd()) if p] + list(programs)
     if random:
         random.shuffle(victims)
@@ -39,7 +39,7 @@ def kill_all(w, programs, random=None):
     # (a session daemon that outlives its consumer daemon by a moment has started another)
     w.wait(
         lambda: not [os.kill(pid, signal.SIGKILL) for pid in w.daemons()
-                     if state(pid) not in ('Z', None)] and not w.ours(), 'all to be gone')
+                     if state(pid) not in ('Z', None)] and not w.own_processes(), 'all to be gone')
 
 
 def kill_daemons(w):
@@ -87,7 +87,7 @@ def check_whole(trace, calls, turn):
 
 
 @limit(120)
-def everything_is_killed(case):
+def records_survive_the_kill_of_all_processes(case):
     """At any moment, in any order, with rings of each user and of each process: all that a program had recorded is in
     the trace."""
     writers = set()
@@ -95,7 +95,7 @@ def everything_is_killed(case):
         with World(case, 'home%d' % turn, daemon=False) as w:
             where = case.path('rings%d' % turn)
             begin(w, 'one', where, *(('--buffers-pid',) if turn % 2 else ()))
-            programs = [w.obey() for _ in range(3)]
+            programs = [w.scripted() for _ in range(3)]
             before = w.session('one')['path']
             programs[0]('threads 2')
             for program in programs[1:]:
@@ -108,19 +108,19 @@ def everything_is_killed(case):
             is_now = recovered(w, where)[0]
             check(is_now['path'] == before and is_now['counts']['lost'] == 0, 'turn %d: %s', turn, is_now['counts'])
             trace = Trace(is_now['path'])
-            check_whole(trace, {writer: calls for writer, calls in case.board.read().items() if writer not in writers},
+            check_whole(trace, {writer: calls for writer, calls in case.ledger.read().items() if writer not in writers},
                         turn)
-            writers = set(case.board.read())
+            writers = set(case.ledger.read())
             check(
                 w('view').out.count('test:seq') == len(list(trace.records('test:seq'))),
                 'the last that was recorded is not what was recovered')
 
 
-def the_next_daemon_has_the_files(case):
+def next_daemon_finds_ring_files_without_applications(case):
     """Not even a program is left: the session daemon that comes finds the rings by itself, and records go on in
     them."""
     with World(case) as w:
-        where, program = case.path('rings'), w.obey()
+        where, program = case.path('rings'), w.scripted()
         begin(w, 'one', where)
         freeze(w)
         program('emit 100')
@@ -128,7 +128,7 @@ def the_next_daemon_has_the_files(case):
         kill_all(w, [program])
         w.start_daemon()
         check(w.session('one')['active'], 'the session does not record any more')
-        other = w.obey()
+        other = w.scripted()
         other('emit 50')
         check(sorted(files_of(where)) == files, 'other rings were made: %s', files_of(where))
         other.end()
@@ -139,10 +139,10 @@ def the_next_daemon_has_the_files(case):
         check(os.listdir(where) == [], 'left: %s', os.listdir(where))
 
 
-def what_somebody_has_is_left(case):
+def recover_leaves_rings_in_use(case):
     """A program that lives holds its rings: `recover` says so and changes nothing, the next daemon goes on."""
     with World(case) as w:
-        where, program = case.path('rings'), w.obey()
+        where, program = case.path('rings'), w.scripted()
         begin(w, 'one', where)
         freeze(w)
         program('emit 10')
@@ -150,21 +150,21 @@ def what_somebody_has_is_left(case):
             os.kill(pid, signal.SIGKILL)
         w.wait(lambda: not w.daemons(), 'both daemons to be gone')
         files = sorted(files_of(where))
-        w('recover', where, status=1).says('still has')
+        w('recover', where, status=1).prints('still has')
         check(sorted(files_of(where)) == files, 'files are gone')
         w.start_daemon()
         w.wait_apps([program.pid])
         program('emit 10')
         # a daemon that lives has them too
         program.end()
-        w('recover', where, status=1).says('still has')
+        w('recover', where, status=1).prints('still has')
         check([len(n) for n in w.finish('one', lost=0)[2].values()] == [20], 'records are missing')
-        w('recover', where, status=1).says('nothing to recover')
-        w('recover', case.path('none'), status=1).says('cannot look into')
-        w('recover', status=2).says('which directory')
+        w('recover', where, status=1).prints('nothing to recover')
+        w('recover', case.path('none'), status=1).prints('cannot look into')
+        w('recover', status=2).prints('which directory')
 
 
-def the_machine_was_another(case):
+def rings_of_another_machine_are_recovered(case):
     """The clock is that of the recording, whatever this machine's is; what state/ had is not needed."""
     def metadata(session):
         check(len(list(Trace(session['path']).records('test:seq'))) == 10, 'records are missing in %s', session['path'])
@@ -174,7 +174,7 @@ def the_machine_was_another(case):
         return int(re.search(r'offset_s = (-?\d+);', metadata(session))[1])
 
     with World(case) as w:
-        where, program = case.path('rings'), w.obey()
+        where, program = case.path('rings'), w.scripted()
         os.mkdir(where, 0o700)
         for name in ('one', 'two'):
             begin(w, name, os.path.join(where, name) if name == 'one' else where)
@@ -207,13 +207,13 @@ def streams_of(session):
     ]
 
 
-def the_trace_has_less(case):
+def recover_completes_a_truncated_trace(case):
     """What the disk never got of the trace is gone with the machine: what rings hold is there, and what is not is
     counted, or told where nobody knows."""
     for what in ('nothing', 'metadata', 'streams', 'halves'):
         with World(case, 'home-' + what) as w:
-            where, program = case.path('rings-' + what), w.obey(env={'WAYMARK_ALLOW_BLOCKING': '1'})
-            writers = set(case.board.read())
+            where, program = case.path('rings-' + what), w.scripted(env={'WAYMARK_ALLOW_BLOCKING': '1'})
+            writers = set(case.ledger.read())
             begin(w, 'one', where, '--subbuf-size', '4k', '--num-subbuf', '8', '--blocking-timeout', 'inf')
             program('emit 3000')
             before = w.stop('one')
@@ -249,14 +249,14 @@ def the_trace_has_less(case):
                       '%s: %d records, %s', what, len(numbers), counts)
 
 
-def what_is_damaged(case):
+def damaged_ring_directory_is_refused_or_reported(case):
     """Without its clock, or with what is no session, a directory is refused in words and stays; rings that are none are
     told, and the rest is there."""
     with World(case) as w:
-        where, program = case.path('rings'), w.obey()
+        where, program = case.path('rings'), w.scripted()
         begin(w, 'one', where)
         w('enable-channel', '-s', 'one', 'other')
-        w('enable-event', '-s', 'one', 'obey:*', '-c', 'other')
+        w('enable-event', '-s', 'one', 'scripted:*', '-c', 'other')
         freeze(w)
         program('emit 10')
         program('late 10')
@@ -265,7 +265,7 @@ def what_is_damaged(case):
         kill_all(w, [program])
         place = glob.glob(os.path.join(where, 'one-*'))[0]
         os.rename(os.path.join(place, 'clock.json'), case.path('clock'))
-        w('recover', where, status=1).says('clock of the recording')
+        w('recover', where, status=1).prints('clock of the recording')
         os.rename(case.path('clock'), os.path.join(place, 'clock.json'))
         whole = slurp(os.path.join(place, '1.json'))
         lies = json.loads(whole)
@@ -273,11 +273,11 @@ def what_is_damaged(case):
             rings['set'] = '01234567-89ab-cdef-0123-456789abcdef'
         with open(os.path.join(place, '1.json'), 'w') as f:
             json.dump(lies, f)
-        w('recover', where, status=1).says('none can be taken over')
+        w('recover', where, status=1).prints('none can be taken over')
         check(len(files_of(where)) == 3, 'rings: %s', files_of(where))
         with open(os.path.join(place, '1.json'), 'w') as f:
             f.write(whole[:len(whole) // 2])
-        w('recover', where, status=1).says('1.json is not understood')
+        w('recover', where, status=1).prints('1.json is not understood')
         with open(os.path.join(place, '1.json'), 'w') as f:
             f.write(whole)
         cut = next(rings for rings in json.loads(whole)['rings'] if rings.get('stream_id', 0) in (0, 2))
@@ -285,29 +285,29 @@ def what_is_damaged(case):
             if int(os.path.basename(path).split('.')[0]) == cut['id']:
                 os.truncate(path, 100000)
         answer = w('recover', where, status=1)
-        answer.says('recovered', 'stay as they are', 'is no ring set')
+        answer.prints('recovered', 'stay as they are', 'is no ring set')
         check([int(os.path.basename(f).split('.')[0]) for f in files_of(where)] == [cut['id']], 'left: %s',
               files_of(where))
         found = Trace(place_of_trace)
-        left = {True: 'obey:late', False: 'test:seq'}[cut['stream_id'] == 0]
+        left = {True: 'scripted:late', False: 'test:seq'}[cut['stream_id'] == 0]
         check([len(list(found.records(name)))
-               for name in ('obey:late', 'test:seq')] == [10 * (left == name) for name in ('obey:late', 'test:seq')],
+               for name in ('scripted:late', 'test:seq')] == [10 * (left == name) for name in ('scripted:late', 'test:seq')],
               'records: %s', found.lines[:3])
 
 
-def processes_that_had_ended(case):
+def rings_of_ended_processes_are_recovered(case):
     """With rings of each process: what those had recorded that ended before everything was killed, and that the
     consumer had not written yet."""
     for how in ('recover', 'next daemon'):
-        writers = set(case.board.read())
+        writers = set(case.ledger.read())
         with World(case, 'home-' + how[:4]) as w:
-            where, first = case.path('rings-' + how[:4]), w.obey()
+            where, first = case.path('rings-' + how[:4]), w.scripted()
             begin(w, 'one', where, '--buffers-pid')
             first('emit 1')
             path = w.session('one')['path']
             freeze(w)
             for _ in range(3):
-                program = w.obey()
+                program = w.scripted()
                 program('emit 100')
                 program.end()
             kill_all(w, [first])
@@ -322,12 +322,12 @@ def processes_that_had_ended(case):
             check(sorted(found.values()) == [1, 100, 100, 100], '%s: records: %s', how, found)
 
 
-def the_disk_is_full(case):
+def recover_on_a_full_disk_keeps_the_rings(case):
     """What a full disk does not take stays in the rings, and comes with the next `recover`; what --max-size does not
     allow is counted."""
     with small_disk(case, '64k') as place:
         with World(case) as w:
-            where, program = case.path('rings'), w.obey()
+            where, program = case.path('rings'), w.scripted()
             w('create', 'one', '--shm-path', where, '-o', os.path.join(place, 'trace'))
             w('enable-event', '-s', 'one', 'test:*')
             w('start', 'one')
@@ -335,14 +335,14 @@ def the_disk_is_full(case):
             program('emit 4000')
             kill_all(w, [program])
             for _ in range(2):
-                w('recover', where, status=1).says('No space left', 'stays')
+                w('recover', where, status=1).prints('No space left', 'stays')
                 check(len(files_of(where)) == 1, 'rings are gone that could not be written: %s', files_of(where))
             subprocess.run(['mount', '-o', 'remount,size=64m', place], check=True)
             is_now = recovered(w, where)[0]
             check([len(n) for n in numbers_of(Trace(is_now['path'])).values()] == [4000], 'records are missing')
             check(is_now['counts']['lost'] == 0, 'lost: %s', is_now['counts'])
         with World(case, 'limited') as w:
-            where, program = case.path('limited-rings'), w.obey()
+            where, program = case.path('limited-rings'), w.scripted()
             w('create', 'one', '--shm-path', where, '--max-size', '80k')
             w('enable-channel', '-s', 'one', 'one', '--subbuf-size', '64k')
             w('enable-event', '-s', 'one', 'test:*', '-c', 'one')
@@ -354,12 +354,12 @@ def the_disk_is_full(case):
             check(counts['unwritten'] > 0, 'more than --max-size was written: %s', counts)
 
 
-def one_at_a_time(case):
+def concurrent_recovers_write_each_record_once(case):
     """Several who recover at once, one who is interrupted, and a daemon that starts meanwhile: the records are there
     once, and nothing is left."""
     for turn in range(rounds(12)):
         with World(case, 'home%d' % turn) as w:
-            where, program = case.path('rings%d' % turn), w.obey()
+            where, program = case.path('rings%d' % turn), w.scripted()
             begin(w, 'one', where)
             freeze(w)
             program('emit 100')
@@ -381,12 +381,12 @@ def one_at_a_time(case):
             w.wait(lambda: not glob.glob('/tmp/waymark-recover-*'), 'nothing to be left in /tmp')
 
 
-def a_file_that_is_cut(case):
+def truncated_ring_file_breaks_only_its_session(case):
     """Daemons live on when somebody cuts rings under them: this session is told to be broken, another is whole."""
     with World(case) as w:
-        where, program = case.path('rings'), w.obey()
+        where, program = case.path('rings'), w.scripted()
         begin(w, 'one', where)
-        w.begin('two', 'obey:*')
+        w.begin('two', 'scripted:*')
         program('emit 100')
         program('late 100')
         os.kill(program.pid, signal.SIGSTOP)
@@ -395,38 +395,38 @@ def a_file_that_is_cut(case):
         for path in files_of(where):
             os.truncate(path, 0)
         program.kill()
-        other = w.obey()
-        other.tell('late 100')           # nothing of it goes into the file
+        other = w.scripted()
+        other.send('late 100')           # nothing of it goes into the file
         check(other.answer() == 'ok', 'a program of another session did not live on')
         w('list', 'one')
         w('stop', 'one', status=None)
         is_now = w.stop('two')
         check(
-            len(list(Trace(is_now['path']).records('obey:late'))) == 200 and is_now['counts']['lost'] == 0,
+            len(list(Trace(is_now['path']).records('scripted:late'))) == 200 and is_now['counts']['lost'] == 0,
             'the other session: %s', is_now['counts'])
         check([w.sessiond(), w.consumerd()] == pids, 'a daemon has died')
         w('destroy', 'one', status=None)
         w('destroy', 'two')
 
 
-def names_that_are_removed(case):
+def removed_ring_files_are_recorded_on(case):
     """The files go, and their directory: who has them records on, also who comes later, and all is in the trace."""
     with World(case) as w:
-        where, program = case.path('rings'), w.obey()
+        where, program = case.path('rings'), w.scripted()
         begin(w, 'one', where)
         program('emit 10')
         shutil.rmtree(where)
-        other = w.obey()
+        other = w.scripted()
         for who in (program, other):
             who('emit 5')
             who.end()
         check(sorted(len(n) for n in w.finish('one', lost=0)[2].values()) == [5, 15], 'records are missing')
 
 
-def names_that_are_removed_and_daemons(case):
+def removed_ring_files_are_handed_to_the_next_daemon(case):
     """The directory goes, and both daemons are killed: the program that has the files hands them to the next."""
     with World(case) as w:
-        where, program = case.path('rings'), w.obey()
+        where, program = case.path('rings'), w.scripted()
         begin(w, 'one', where)
         freeze(w)
         program('emit 100')
@@ -439,24 +439,24 @@ def names_that_are_removed_and_daemons(case):
         check([len(n) for n in w.finish('one', lost=0)[2].values()] == [105], 'records are missing')
 
 
-def where_they_may_be(case):
+def unsafe_ring_directories_are_refused(case):
     """A directory that others can write to, a link, another's: refused in words. Kept by save and load, shown by
     list."""
     with World(case) as w:
         bad = case.path('bad')
         os.mkdir(bad)
         os.chmod(bad, 0o777)
-        w('create', 'one', '--shm-path', bad, status=1).says('nobody else may write')
+        w('create', 'one', '--shm-path', bad, status=1).prints('nobody else may write')
         os.chmod(bad, 0o700)
         os.symlink(bad, case.path('link'))
-        w('create', 'one', '--shm-path', case.path('link'), status=1).says('link')
-        w('create', 'one', '--shm-path', case.path('none/below'), status=1).says('none/below')
+        w('create', 'one', '--shm-path', case.path('link'), status=1).prints('link')
+        w('create', 'one', '--shm-path', case.path('none/below'), status=1).prints('none/below')
         w('create', 'one', '--shm-path', '', status=2)
         check(os.listdir(bad) == [], 'left: %s', os.listdir(bad))
         w('create', 'one', '--shm-path', bad)
-        w('create', 'one', '--shm-path', bad, status=1).says('already')
+        w('create', 'one', '--shm-path', bad, status=1).prints('already')
         check(len(os.listdir(bad)) == 1, 'left: %s', os.listdir(bad))
-        w('list', 'one').says('its buffers are files in ' + bad)
+        w('list', 'one').prints('its buffers are files in ' + bad)
         check(os.path.dirname(w.session('one')['shm_path']) == bad, 'listed: %s', w.session('one')['shm_path'])
         w('save', 'one', '-o', case.path('saved'))
         w('destroy', 'one')
@@ -476,7 +476,7 @@ def where_they_may_be(case):
 if __name__ == '__main__':
     print('# moments with seed %d' % SEED)
     main([
-        everything_is_killed, the_next_daemon_has_the_files, what_somebody_has_is_left, the_machine_was_another,
-        the_trace_has_less, what_is_damaged, processes_that_had_ended, the_disk_is_full, one_at_a_time,
-        a_file_that_is_cut, names_that_are_removed, names_that_are_removed_and_daemons, where_they_may_be
+        records_survive_the_kill_of_all_processes, next_daemon_finds_ring_files_without_applications, recover_leaves_rings_in_use, rings_of_another_machine_are_recovered,
+        recover_completes_a_truncated_trace, damaged_ring_directory_is_refused_or_reported, rings_of_ended_processes_are_recovered, recover_on_a_full_disk_keeps_the_rings, concurrent_recovers_write_each_record_once,
+        truncated_ring_file_breaks_only_its_session, removed_ring_files_are_recorded_on, removed_ring_files_are_handed_to_the_next_daemon, unsafe_ring_directories_are_refused
     ])

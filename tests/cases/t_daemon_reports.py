@@ -38,7 +38,7 @@ def every_kind_of_event_is_listed(case):
         listed = {e['name']: e['kind'] for a in apps for e in a['events'] if e['provider'] == 'spans'}
         wanted = {'job_begin': 'begin', 'job_end': 'end', 'half': 'counter', 'note': 'event'}
         check(wanted.items() <= listed.items(), 'kinds are: %s', listed)
-        w('list', '-u').says('spans:job_begin', 'spans:half', 'spans:note')
+        w('list', '-u').prints('spans:job_begin', 'spans:half', 'spans:note')
         child.stdin.close()
         w.wait_end(child)
 
@@ -88,7 +88,7 @@ def restarted(w):
     os.kill(w.sessiond(), signal.SIGKILL)
     w.wait(lambda: not w.sessiond(), 'the session daemon to end')
     run(w, [w.case.program('procs'), 'fork', '1'])
-    program = w.obey()
+    program = w.scripted()
     # Start times of processes are known to a clock tick: the session daemon starts in a later one than the application.
     began = int(slurp('/proc/%d/stat' % program.pid).rsplit(')', 1)[1].split()[19])
     ticks = os.sysconf('SC_CLK_TCK')
@@ -102,7 +102,7 @@ def slow(w):
     """The session daemon is stopped, and the application waits for it for no time."""
     pid = w.sessiond()
     os.kill(pid, signal.SIGSTOP)
-    program = w.obey(env={'WAYMARK_REGISTER_TIMEOUT': '1'})
+    program = w.scripted(env={'WAYMARK_REGISTER_TIMEOUT': '1'})
     os.kill(pid, signal.SIGCONT)
     w.wait_apps([program.pid])
     return program.pid
@@ -133,16 +133,16 @@ REASONS = {
     'map': lambda w: while_stopped(w, 'mmap'),
     'mprotect': lambda w: sandboxed(w, 'main', 'mprotect'),
     'shared-storage': lambda w: run(w, [w.case.program('procs'), 'vfork', '1']),
-    'text': lambda w: run(w, [w.case.program('lives'), 'nowhere'], env={'LD_LIBRARY_PATH': LIBRARY}),
+    'text': lambda w: run(w, [w.case.program('lifecycle'), 'nowhere'], env={'LD_LIBRARY_PATH': LIBRARY}),
     'thread': lambda w: sandboxed(w, 'preinit', 'clone3'),
     'descriptor-table': lambda w: sandboxed(w, 'preinit', 'close_range,unshare'),
     'late': slow,
-    'user': lambda w: run(w, [w.case.program('lives'), 'user', str(hostile.ALICE.pw_uid)]),
+    'user': lambda w: run(w, [w.case.program('lifecycle'), 'user', str(hostile.ALICE.pw_uid)]),
     'daemon': restarted,
     'restart': lambda w: restarted(w) and 0,
     'refused': lambda w: greeted(w, abi=99),
     'dropped': lambda w: greeted(w, hostile.event(1 << 30, b'a', b'b')),
-    'rings': lambda w: w.obey().pid,
+    'rings': lambda w: w.scripted().pid,
     'complaint': lambda w: greeted(w, error(errno.EIO, b'all is lost')),
     'wait': lambda w: sandboxed(w, 'main', 'poll,futex,nanosleep', 'rest', '3000'),
 }
@@ -154,7 +154,7 @@ def named(w, word, sentence, pids):
     """Each command names each process with the reason."""
     for answer in (w('list', 's'), w('stop', 's', status=None), w('destroy', 's')):
         if answer.status == 0:
-            answer.says(sentence, *('(pid %d,' % pid for pid in pids if pid))
+            answer.prints(sentence, *('(pid %d,' % pid for pid in pids if pid))
 
 
 def one_reason(w, word, sentence):
@@ -199,12 +199,12 @@ def with_and_without_daemon(case):
 def record_names_unrecorded_application(case):
     for w, record in with_and_without_daemon(case):
         command = 'ulimit -n 4; exec %s fork 1' % case.program('procs')
-        w(*record, '--', 'sh', '-c', command).says(reasons()['descriptors'], 'procs (pid ')
+        w(*record, '--', 'sh', '-c', command).prints(reasons()['descriptors'], 'procs (pid ')
         answer = w(*record, '--json', '--', 'sh', '-c', command)
         check([u['reason'] for u in answer.json['unrecorded']] == ['descriptors'], 'JSON: %s', answer.json)
         if os.geteuid() == 0 and not SANITIZED:
             said = w(*record, '--', case.program('sandboxed'), 'main', 'errno', 'mprotect', 'flood', '10')
-            said.says(reasons()['mprotect'], '11 lost')
+            said.prints(reasons()['mprotect'], '11 lost')
             check('would have' not in said.err, 'an option would help: %s', said.err)
 
 
@@ -213,8 +213,8 @@ def record_reports_that_no_event_matched(case):
     for w, record in with_and_without_daemon(case):
         program = [case.program('procs'), 'fork', '1']
         said = w(*record, '-f', 'seq == 123456', '--', *program)
-        said.says('no event of', 'no record fulfils the filter \'seq == 123456\'')
-        w(*record, '-e', 'no:thing', '--', *program).says('no event of', 'it has none that the patterns')
+        said.prints('no event of', 'no record fulfils the filter \'seq == 123456\'')
+        w(*record, '-e', 'no:thing', '--', *program).prints('no event of', 'it has none that the patterns')
         check('no event of' not in w(*record, '--', *program).err, 'there are events')
 
 
@@ -247,7 +247,7 @@ def directory_of_killed_record_is_removed(case):
 def per_process_directory_is_found_when_many_are_taken(case):
     """As after hundreds of exec() in a second: all have a directory of the same name, process and second."""
     with World(case) as w:
-        program = w.obey()
+        program = w.scripted()
         w('create', 's')
         w('enable-channel', '--buffers-pid', 'c')
         w('enable-event', 'test:*')
@@ -255,7 +255,7 @@ def per_process_directory_is_found_when_many_are_taken(case):
         for second in range(20):
             when = time.strftime('%Y%m%d-%H%M%S', time.localtime(time.time() + second))
             for number in ('', *('-%d' % n for n in range(2, 65))):
-                taken = '%s/obey-%d-%s%s/64-bit' % (place, program.pid, when, number)
+                taken = '%s/scripted-%d-%s%s/64-bit' % (place, program.pid, when, number)
                 os.makedirs(taken)
                 with open(taken + '/metadata', 'w') as f:
                     f.write('taken')

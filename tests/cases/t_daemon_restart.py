@@ -29,7 +29,7 @@ class Orders:
     def start_program(self):
         begun = time.monotonic()
         # Not the harness's patience: the program's own.
-        self.programs.append(self.world.obey(env={'WAYMARK_REGISTER_TIMEOUT': str(BOUND_S * 1000)}))
+        self.programs.append(self.world.scripted(env={'WAYMARK_REGISTER_TIMEOUT': str(BOUND_S * 1000)}))
         took = time.monotonic() - begun
         check(took < BOUND_S + SLACK_S, 'a program began after %.1f s', took)
 
@@ -91,7 +91,7 @@ class Orders:
 
 
 @limit(60)
-def a_daemon_after_its_programs(case):
+def restarted_daemon_finds_its_applications(case):
     """In any order of start, stop and kill: all programs are seen, and record on in the session that was there from the
     beginning."""
     with World(case, daemon=False) as w:
@@ -120,7 +120,7 @@ def a_daemon_after_its_programs(case):
 
 
 @limit(30)
-def programs_wait_no_longer_than_bounded(case):
+def application_start_waits_a_bounded_time(case):
     """A daemon that is stopped, and one that is killed while a program waits for it: the program begins."""
     with World(case) as w:
         w.begin('any')
@@ -138,7 +138,7 @@ def programs_wait_no_longer_than_bounded(case):
         w('destroy', 'any')
 
 
-def one_daemon_only(case):
+def concurrent_commands_start_one_daemon(case):
     """Commands that are given at the same time start one daemon; another is refused in words."""
     with World(case, daemon=False) as w:
         children = [w.run([os.environ.get('WMK_WAYMARK', 'waymark'), 'create', 's%d' % i]) for i in range(8)]
@@ -150,11 +150,11 @@ def one_daemon_only(case):
         check(len(w('list', '--json').json['sessions']) == 8, 'sessions were lost: %s', w('list').out)
 
 
-def a_socket_over_a_daemon_that_runs(case):
+def activated_daemon_takes_over_the_running_one(case):
     """systemd's socket begins to listen where a command has started a daemon: the first command to come there moves
     everything to the new one."""
     with World(case) as w:
-        program = w.obey()
+        program = w.scripted()
         w.begin('one', 'test:*')
         program('emit 10')
         before, path = w.sessiond(), os.path.join(w.rundir, 'ctl.sock')
@@ -188,14 +188,14 @@ def a_socket_over_a_daemon_that_runs(case):
             listener.close()
 
 
-def paths_of_any_bytes(case):
+def directory_that_is_not_utf8_is_recorded_on(case):
     """A directory's name need not be UTF-8: the trace goes on in it whoever dies, and what is listed is JSON. Names are
     refused in words."""
     def odd(text):
         return os.fsdecode(text.encode('latin-1'))
 
     with World(case) as w:
-        top, program = case.path(odd('s\xfc\xdf')), w.obey()
+        top, program = case.path(odd('s\xfc\xdf')), w.scripted()
         path = os.path.join(top, *[odd('\xfc' * 200)] * 8)
         shown = ''.join('\ufffd' if '\udc80' <= c <= '\udcff' else c for c in path)
         w('create', 'one', '-o', path, '--json')
@@ -203,14 +203,14 @@ def paths_of_any_bytes(case):
         w('start', 'one', '--json')
         program('emit 5')
         check(w.session('one')['path'] == shown, 'listed: %s', w.session('one'))
-        w('save', 'one').says('not utf-8')
+        w('save', 'one').prints('not utf-8')
         for how in (['create', odd('\xfcber')], ['enable-channel', '-s', 'one',
                                                  odd('\xfcber')], ['enable-event', '-s', 'one',
                                                                    odd('a:\xfc*')],
                     ['enable-event', '-s', 'one', 'a:*', '--exclude',
                      odd('a:\xfc')], ['enable-event', '-s', 'one', 'a:*', '--exec',
                                       odd('\xfc')]):
-            w(*how, '--json', status=1).says('UTF-8')
+            w(*how, '--json', status=1).prints('UTF-8')
         pids = [w.sessiond(), w.consumerd()]
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
@@ -223,7 +223,7 @@ def paths_of_any_bytes(case):
         w('destroy', 'one', '--json')
         check(not os.path.exists(case.path('s\ufffd\ufffd')), 'another directory was made')
         os.rename(path, case.path('plain'))
-        check_sequences(Trace(case.path('plain')), case.board)
+        check_sequences(Trace(case.path('plain')), case.ledger)
         # a program of such a name, and one whose name is too long for that of a session, cut within a character
         for name in (odd('m\xfcller'), 'x' + 50 * '\xfc'):
             os.symlink(case.program('procs'), case.path(name))
@@ -247,14 +247,14 @@ def begin_in(w, name, *left):
     return place
 
 
-def a_trace_that_was_half_made(case):
+def next_daemon_completes_an_unfinished_trace(case):
     """A daemon was killed while it made a trace: the next one makes it whole. What has a stream is left as it is."""
     torn = '/* CTF 1.8 */\ntypealias integer { size = 8; al'
     with World(case) as w:
         begin_in(w, 'empty', ('metadata', ''))
         begin_in(w, 'torn', ('metadata', torn), ('.metadata.new', 'trace {'))
         used = begin_in(w, 'used', ('metadata', torn), ('app_0', 'packets'))
-        program = w.obey()
+        program = w.scripted()
         program('emit 3')
         program.end()
         for name in ('empty', 'torn'):
@@ -268,5 +268,5 @@ def a_trace_that_was_half_made(case):
 
 if __name__ == '__main__':
     print('# any order with seed %d' % SEED)
-    main([a_daemon_after_its_programs, programs_wait_no_longer_than_bounded, one_daemon_only,
-          a_socket_over_a_daemon_that_runs, paths_of_any_bytes, a_trace_that_was_half_made])
+    main([restarted_daemon_finds_its_applications, application_start_waits_a_bounded_time, concurrent_commands_start_one_daemon,
+          activated_daemon_takes_over_the_running_one, directory_that_is_not_utf8_is_recorded_on, next_daemon_completes_an_unfinished_trace])

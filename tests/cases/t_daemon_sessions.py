@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from daemon import World, numbers_of, rings_of, state  # noqa: E402
 from harness import WAYMARK, Gate, Trace, check, check_sequences, limit, main, rounds  # noqa: E402
 from t_filter import records_of  # noqa: E402
-from t_rewrite import seen_by_the_second  # noqa: E402
+from t_convert_ctf import seen_by_the_second  # noqa: E402
 
 
 def kill(pid):
@@ -31,10 +31,10 @@ def contexts_of(trace, event='test:seq'):
     return {frozenset(r.scopes) & {'vpid', 'vtid', 'procname', 'ip', 'pthread_id'} for r in trace.records(event)}
 
 
-def different_events_contexts_and_modes(case):
+def sessions_have_their_own_events_contexts_and_modes(case):
     """Three sessions; the end of one changes nothing for the others."""
     with World(case) as w:
-        one, two = w.obey(), w.obey()
+        one, two = w.scripted(), w.scripted()
         w('create', 'numbers')
         w('add-context', '-s', 'numbers', '-t', 'vpid')
         w('enable-event', '-s', 'numbers', 'test:seq')
@@ -79,7 +79,7 @@ def different_events_contexts_and_modes(case):
         two.end()
 
 
-def lost_is_the_same_for_all(case):
+def overwritten_records_are_counted_alike(case):
     """What is overwritten is lost, whoever counts it: `record` through a daemon, `record` in one process, a session
     (docs/loss.md)."""
     flight = ['--overwrite', '--subbuf-size', '4k', '--num-subbuf', '4']
@@ -91,16 +91,16 @@ def lost_is_the_same_for_all(case):
 
     with World(case) as w:
         for how in ([], ['--private']):
-            case.board.__init__(case.board.path)
+            case.ledger.__init__(case.ledger.path)
             place = case.path('of' + ''.join(how))
             figures = w('record', '--json', *how, *flight, '-e', 'test:*', '-o', place, '--', case.program('busy'),
                         'count', '1', '5000', '0').json
             check(bool(figures['session']) == (not how), 'it was recorded by %s', figures['session'])
             check_sum(figures, how or 'through the daemon')
-            check_sequences(Trace(place, lossy=True), case.board, figures['lost'])
-        case.board.__init__(case.board.path)
+            check_sequences(Trace(place, lossy=True), case.ledger, figures['lost'])
+        case.ledger.__init__(case.ledger.path)
         w.begin('flight', channel=flight)
-        program = w.obey()
+        program = w.scripted()
         program('emit 5000')
         program.end()
         stopped = w('stop', 'flight', '--json').json['sessions'][0]['counts']
@@ -112,10 +112,10 @@ def lost_is_the_same_for_all(case):
         check_sum(is_now['counts'], 'list')
 
 
-def events_that_match(case):
+def matching_events_exclude_exclusions(case):
     """How many events there are so far for a rule is told without those that it leaves out."""
     with World(case) as w:
-        program = w.obey()
+        program = w.scripted()
         w('create', 'one')
 
         def so_far(*options):
@@ -137,10 +137,10 @@ def events_that_match(case):
         program.end()
 
 
-def stop_and_start_again(case):
+def restarted_session_appends_to_its_trace(case):
     """A session that was stopped goes on in the same trace; what was in between is not there, nor counted."""
     with World(case) as w:
-        program = w.obey()
+        program = w.scripted()
         w.begin('twice')
         w.begin('always')
         program('emit 10')
@@ -154,12 +154,12 @@ def stop_and_start_again(case):
         w.finish('always', lost=0)
 
 
-def rings_of_each_process(case):
+def buffers_pid_makes_a_trace_per_process(case):
     """--buffers-pid: a trace for each process, the child of a fork and what exec makes have their own; all are whole
     after their ends."""
     with World(case) as w:
         w.begin('own', channel=['--buffers-pid', '--subbuf-size', '64k'])
-        program = w.obey()
+        program = w.scripted()
         program('emit 5')
         program('fork 7')
         program('exec 9')
@@ -169,7 +169,7 @@ def rings_of_each_process(case):
         check(sorted(len(n) for n in numbers.values()) == [7, 10, 10], 'numbers: %s', numbers)
         places = os.listdir(os.path.join(is_now['path'], 'ust', 'pid'))
         check(len(places) >= 3, 'traces of %d processes, not of 3: %s', len(places), places)
-        check(any(p.startswith('obey-%d' % program.pid) for p in places), 'no trace is called after obey-%d: %s',
+        check(any(p.startswith('scripted-%d' % program.pid) for p in places), 'no trace is called after scripted-%d: %s',
               program.pid, places)
 
 
@@ -197,16 +197,16 @@ def narrowed(w, name, options, program, others):
     return tuple(size in sizes.values() for size in (3, 4, 6, 7))     # `procs leaf 5` makes one more
 
 
-def narrowed_to_a_process(case):
+def session_of_one_pid_records_that_process(case):
     """--pid N; with --follow also what it forks and executes."""
     with World(case) as w:
-        program, other = w.obey(), w.obey()
+        program, other = w.scripted(), w.scripted()
         got = narrowed(w, 'pid', ['--pid', program.pid], program, [other])
         check(got == (True, False, False, False), '--pid records (itself, its fork, its exec, another): %s', got)
         got = narrowed(w, 'follow', ['--pid', program.pid, '--follow'], program, [other])
         check(got == (True, True, True, False), '--pid --follow records (itself, its fork, its exec, another): %s', got)
         w('create', 'gone')
-        w('enable-event', '-s', 'gone', 'test:seq', '--pid', '999999999', status=1).says('process|pid')
+        w('enable-event', '-s', 'gone', 'test:seq', '--pid', '999999999', status=1).prints('process|pid')
         w('destroy', 'gone')
         # what a session of one process has ends with it: the buffers are freed, the trace is whole, and the other's
         # goes on
@@ -227,23 +227,23 @@ def narrowed_to_a_process(case):
         other.end()
 
 
-def narrowed_to_an_executable(case):
+def session_of_one_executable_records_its_processes(case):
     """--exec NAME: all of that name, and their forks, which are the same; --follow: also what they execute."""
     with World(case) as w:
-        program, other = w.obey(), w.run([case.program('procs'), 'forever'])
-        w.wait(lambda: case.board.flag(0), 'the other program to begin')
-        got = narrowed(w, 'exec', ['--exec', 'obey'], program, [])
+        program, other = w.scripted(), w.run([case.program('procs'), 'forever'])
+        w.wait(lambda: case.ledger.flag(0), 'the other program to begin')
+        got = narrowed(w, 'exec', ['--exec', 'scripted'], program, [])
         check(got == (True, True, False, False), '--exec records (itself, its fork, its exec): %s', got)
-        got = narrowed(w, 'path', ['--exec', case.program('obey')], program, [])
+        got = narrowed(w, 'path', ['--exec', case.program('scripted')], program, [])
         check(got == (True, True, False, False), '--exec with a path records (itself, its fork, its exec): %s', got)
-        got = narrowed(w, 'follow', ['--exec', 'obey', '--follow'], program, [])
+        got = narrowed(w, 'follow', ['--exec', 'scripted', '--follow'], program, [])
         check(got == (True, True, True, False), '--exec --follow records (itself, its fork, its exec): %s', got)
         program.end()
         other.kill()
         w.wait_end(other, None)
 
 
-def a_follower_whose_ancestors_have_ended(case):
+def follow_survives_ended_ancestors_and_a_restart(case):
     """It follows under the next daemon too, which can see nobody from whom it descends."""
     with World(case) as w, contextlib.ExitStack() as at_last:
         go = Gate(case.path('go'))
@@ -253,8 +253,8 @@ def a_follower_whose_ancestors_have_ended(case):
         w('enable-event', '-s', 'follows', 'test:*', '--pid', shell.pid, '--follow')
         w('start', 'follows')
         go()
-        w.wait(lambda: case.board.flag(0), 'the program to begin')
-        program = case.board.flag(0)
+        w.wait(lambda: case.ledger.flag(0), 'the program to begin')
+        program = case.ledger.flag(0)
         at_last.callback(kill, program)
         w.wait_apps([program])
         go()
@@ -262,44 +262,44 @@ def a_follower_whose_ancestors_have_ended(case):
         os.kill(w.sessiond(), signal.SIGKILL)
         w('list')
         w.wait_apps([program])
-        begun = case.board.begun()
-        w.wait(lambda: case.board.begun() > begun + 500, 'the program to record on')
+        begun = case.ledger.begun()
+        w.wait(lambda: case.ledger.begun() > begun + 500, 'the program to record on')
         kill(program)
         w.wait(lambda: state(program) in (None, 'Z'), 'the program to end')
         w.finish('follows', killed=True, lost=0)
 
 
-def a_follower_whose_parent_has_just_ended(case):
+def follow_survives_a_double_fork(case):
     """Who forks twice, as daemons do, and ends in between: the other follows, though /proc no longer tells from whom it
     came."""
     with World(case) as w, contextlib.ExitStack() as at_last:
-        program = w.obey()
+        program = w.scripted()
         w('create', 'follows')
         w('enable-event', '-s', 'follows', 'test:seq', '--pid', program.pid, '--follow')
         w('start', 'follows')
         program('child 0')
-        w.wait(lambda: case.board.flag(1), 'the child to begin')
-        w.wait_apps([case.board.flag(1)])
+        w.wait(lambda: case.ledger.flag(1), 'the child to begin')
+        w.wait_apps([case.ledger.flag(1)])
         sessiond = w.sessiond()
         os.kill(sessiond, signal.SIGSTOP)
         at_last.callback(os.kill, sessiond, signal.SIGCONT)
         w.wait(lambda: state(sessiond) == 'T', 'the daemon to stand still')
         program('heir 0')
-        w.wait(lambda: case.board.flag(2), "the child's child to begin")
-        check(state(case.board.flag(1)) is None, 'the child in between is still there')
+        w.wait(lambda: case.ledger.flag(2), "the child's child to begin")
+        check(state(case.ledger.flag(1)) is None, 'the child in between is still there')
         os.kill(sessiond, signal.SIGCONT)
-        w.wait_apps([case.board.flag(2)])
+        w.wait_apps([case.ledger.flag(2)])
         program('will 9')
-        w.wait(lambda: state(case.board.flag(2)) in (None, 'Z'), "the child's child to end")
+        w.wait(lambda: state(case.ledger.flag(2)) in (None, 'Z'), "the child's child to end")
         trace = w.end('follows', lost=0)[1]
         check([len(n) for n in numbers_of(trace).values()] == [9], 'of the child of the child: %s', numbers_of(trace))
         program.end()
 
 
-def tracked(case):
+def track_and_untrack_select_processes(case):
     """track narrows a whole session, untrack takes away again; each at once."""
     with World(case) as w:
-        one, two = w.obey(), w.obey()
+        one, two = w.scripted(), w.scripted()
         w.begin('some')
         w('track', '-s', 'some', '--pid', one.pid)
 
@@ -326,13 +326,13 @@ def tracked(case):
         two.end()
 
 
-def forks_of_who_is_tracked(case):
+def children_of_tracked_processes_are_not_tracked(case):
     """
     What a tracked process forks is another one: not a record of it, however soon; what is tracked no more has children
     as all have. A tracked user's or group's are its as well.
     """
     with World(case) as w:
-        program = w.obey()
+        program = w.scripted()
         for name in ('its', 'all', 'user', 'group', 'nobody'):
             w.begin(name)
         w('track', '-s', 'its', '--pid', program.pid)
@@ -358,15 +358,15 @@ def forks_of_who_is_tracked(case):
         program.end()
 
 
-def more_than_can_be_tracked(case):
+def tracks_beyond_the_limit_change_nothing(case):
     """What does not fit changes nothing."""
     with World(case) as w:
-        program = w.obey()
+        program = w.scripted()
         w.begin('some')
         others = [str(10000000 + i) for i in range(4200)]
         w('track', '-s', 'some', '--pid', ','.join([str(program.pid)] + others[:4000]))
         before = w.session('some')['trackers']
-        w('track', '-s', 'some', '--pid', ','.join(others[4000:]), status=1).says('stays as it was, with 4001')
+        w('track', '-s', 'some', '--pid', ','.join(others[4000:]), status=1).prints('stays as it was, with 4001')
         check(w.session('some')['trackers'] == before, '%d are tracked', len(w.session('some')['trackers']['pids']))
         w('untrack', '-s', 'some', '--pid', ','.join(others[:4000]))
         check(w.session('some')['trackers']['pids'] == [program.pid], 'tracked: %s', w.session('some')['trackers'])
@@ -375,11 +375,11 @@ def more_than_can_be_tracked(case):
         w.finish('some', lost=0)
 
 
-def a_consumer_that_hangs(case):
+def stop_over_a_hanging_consumer_daemon_blocks_nothing_else(case):
     """While `stop` waits for what is written: its programs end and others begin, sessions are listed and changed. Then
     all of it is there."""
     with World(case) as w:
-        one = w.obey()
+        one = w.scripted()
         w.begin('slow', 'test:*')
         w.begin('other', 'test:*')
         one('emit 100')
@@ -387,10 +387,10 @@ def a_consumer_that_hangs(case):
         os.kill(consumer, signal.SIGSTOP)
         command = w.run([WAYMARK, 'stop', 'slow'], stderr=subprocess.PIPE, text=True)
         w.wait(lambda: not w.session('slow')['active'], 'the session to be stopped')
-        two = w.obey()
+        two = w.scripted()
         two('emit 100')
         one.end()
-        w('enable-event', '-s', 'slow', 'obey:late')
+        w('enable-event', '-s', 'slow', 'scripted:late')
         check(command.poll() is None, '`stop` did not wait for the consumer: %s', command.poll())
         check(w.apps() == {two.pid}, 'programs: %s', w.apps())
         os.kill(consumer, signal.SIGCONT)
@@ -403,15 +403,15 @@ def a_consumer_that_hangs(case):
         check(sorted(map(len, numbers_of(other).values())) == [100, 100], 'in the other: %s', numbers_of(other))
 
 
-def a_consumer_that_hangs_while_programs_begin(case):
+def applications_start_over_a_hanging_consumer_daemon(case):
     """Each of them needs rings that the consumer is told of: it is, when it can hear; their first records are all
     there."""
     with World(case) as w:
         w.begin('each', 'test:*', channel=['--buffers-pid'])
-        one = w.obey()
+        one = w.scripted()
         one('emit 100')
         os.kill(w.consumerd(), signal.SIGSTOP)
-        more = [w.obey(env={'WAYMARK_REGISTER_TIMEOUT': '3000'}) for _ in range(4)]
+        more = [w.scripted(env={'WAYMARK_REGISTER_TIMEOUT': '3000'}) for _ in range(4)]
         for app in w('list', '-u', '--json').json['apps']:
             check(not app.get('why'), 'program %d: %s', app['pid'], app.get('why'))
         for program in more:
@@ -427,18 +427,18 @@ def a_consumer_that_hangs_while_programs_begin(case):
 SMALL = ['--subbuf-size', '4k', '--num-subbuf', '2', '--blocking-timeout', 'inf']
 
 
-def programs_that_may_be_held_up(case):
+def blocking_application_waits_and_loses_nothing(case):
     """Nobody reads rings that hold a hundred records: a program that may be held up waits for that, and loses
     nothing."""
     with World(case) as w:
         w.begin('waits', 'test:*', channel=SMALL)
-        program = w.obey(env={'WAYMARK_ALLOW_BLOCKING': '1'})
+        program = w.scripted(env={'WAYMARK_ALLOW_BLOCKING': '1'})
         consumer = w.consumerd()
         os.kill(consumer, signal.SIGSTOP)
         try:
-            program.tell('emit 5000')
-            w.wait(lambda: any(begun > 50 for begun, _ in case.board.read().values()), 'the rings to be full')
-            check(not any(begun == 5000 for begun, _ in case.board.read().values()), 'nobody was held up')
+            program.send('emit 5000')
+            w.wait(lambda: any(begun > 50 for begun, _ in case.ledger.read().values()), 'the rings to be full')
+            check(not any(begun == 5000 for begun, _ in case.ledger.read().values()), 'nobody was held up')
         finally:
             os.kill(consumer, signal.SIGCONT)
         check(program.answer() == 'ok', 'the program did not go on')
@@ -448,12 +448,12 @@ def programs_that_may_be_held_up(case):
               {n: len(of) for n, of in numbers.items()})
 
 
-def programs_that_may_not_be_held_up(case):
+def application_that_may_not_block_counts_losses(case):
     """The same channel, and a program whose environment does not say so: it does not wait, and what it loses is
     counted."""
     with World(case) as w:
         w.begin('goes_on', 'test:*', channel=SMALL)
-        program = w.obey()
+        program = w.scripted()
         consumer = w.consumerd()
         os.kill(consumer, signal.SIGSTOP)
         try:
@@ -465,7 +465,7 @@ def programs_that_may_not_be_held_up(case):
         check(is_now['counts']['lost'] > 0, 'nothing was lost')
 
 
-def record_beside_a_daemon_that_hangs(case):
+def record_works_beside_a_hanging_daemon(case):
     """`waymark record` does without it, and says so."""
     with World(case) as w:
         daemon = w.sessiond()
@@ -475,16 +475,16 @@ def record_beside_a_daemon_that_hangs(case):
                      timeout=20)
         finally:
             os.kill(daemon, signal.SIGCONT)
-        done.says('session daemon is not used', 'has not answered')
+        done.prints('session daemon is not used', 'has not answered')
         check(not done.json['session'], 'it was recorded by %s', done.json['session'])
         check(
             sum(map(len,
-                    check_sequences(Trace(case.path('trace')), case.board).values())) >= 100, 'not all is in the trace')
+                    check_sequences(Trace(case.path('trace')), case.ledger).values())) >= 100, 'not all is in the trace')
         check(w.sessiond() == daemon, 'another daemon was started')
 
 
 @limit(120)
-def a_trace_of_version_2(case):
+def ctf_2_session_survives_save_restart_and_new_layouts(case):
     """`create --trace-format=ctf-2`: shown, saved and loaded, kept by the next daemon, declared anew, and with layouts
     that come later."""
     with World(case) as w:
@@ -500,7 +500,7 @@ def a_trace_of_version_2(case):
         check(w.session('two')['trace_format'] == 'ctf-2', 'it is not saved')
         check('no format of traces' in w('create', 'x', '--trace-format=ctf-3', status=2).err,
               'another format is taken')
-        program = w.obey()
+        program = w.scripted()
         w('start', 'two')
         program('emit 3')
         os.kill(w.sessiond(), signal.SIGKILL)
@@ -525,9 +525,9 @@ def a_trace_of_version_2(case):
 
 if __name__ == '__main__':
     main([
-        different_events_contexts_and_modes, lost_is_the_same_for_all, events_that_match, stop_and_start_again,
-        rings_of_each_process, narrowed_to_a_process, narrowed_to_an_executable, a_follower_whose_ancestors_have_ended,
-        a_follower_whose_parent_has_just_ended, tracked, forks_of_who_is_tracked, more_than_can_be_tracked,
-        a_consumer_that_hangs, a_consumer_that_hangs_while_programs_begin, programs_that_may_be_held_up,
-        programs_that_may_not_be_held_up, record_beside_a_daemon_that_hangs, a_trace_of_version_2
+        sessions_have_their_own_events_contexts_and_modes, overwritten_records_are_counted_alike, matching_events_exclude_exclusions, restarted_session_appends_to_its_trace,
+        buffers_pid_makes_a_trace_per_process, session_of_one_pid_records_that_process, session_of_one_executable_records_its_processes, follow_survives_ended_ancestors_and_a_restart,
+        follow_survives_a_double_fork, track_and_untrack_select_processes, children_of_tracked_processes_are_not_tracked, tracks_beyond_the_limit_change_nothing,
+        stop_over_a_hanging_consumer_daemon_blocks_nothing_else, applications_start_over_a_hanging_consumer_daemon, blocking_application_waits_and_loses_nothing,
+        application_that_may_not_block_counts_losses, record_works_beside_a_hanging_daemon, ctf_2_session_survives_save_restart_and_new_layouts
     ])

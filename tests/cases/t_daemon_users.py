@@ -53,11 +53,11 @@ def names(answer):
     return sorted(s['name'] for s in answer.json['sessions'])
 
 
-def roots_daemon_traces_everybody(case):
+def daemon_of_root_records_all_users(case):
     """In rings that are each user's own; the files are root's."""
     with roots_world(case) as w:
         w.begin('all')
-        programs = [w.obey(user=who) for who in (ALICE, BOB, None)]
+        programs = [w.scripted(user=who) for who in (ALICE, BOB, None)]
         for program in programs:
             program('emit 10')
         for program in programs:
@@ -69,12 +69,12 @@ def roots_daemon_traces_everybody(case):
         check(there == ['0', str(ALICE.pw_uid), str(BOB.pw_uid)], 'traces of the users %s', there)
 
 
-def who_is_nobody_commands_nothing(case):
+def unprivileged_user_is_rejected(case):
     """A user who is not in the group cannot even connect; a user's daemon is that user's."""
     with roots_world(case) as w:
         w.begin('roots')
         for verb in (['list'], ['create', 'x'], ['stop', 'roots'], ['destroy', '--all'], ['list', '-u']):
-            command(w, ALICE, *verb, status=1).says('permission|may not|refuse|tracing')
+            command(w, ALICE, *verb, status=1).prints('permission|may not|refuse|tracing')
         check(names(w('list', '--json')) == ['roots'], 'root\'s sessions: %s', names(w('list', '--json')))
         check(w.session('roots')['active'], 'somebody stopped root\'s session')
         for name in ('ctl.sock', 'sessiond.pid', 'state', 'consumer.sock'):
@@ -84,12 +84,12 @@ def who_is_nobody_commands_nothing(case):
         w('destroy', 'roots')
 
 
-def members_of_the_group(case):
+def group_members_control_their_own_sessions(case):
     """Their own sessions over all programs, written with their own rights; not root's, nor each other's."""
     group = tracing_group()
     with roots_world(case) as w:
         w.begin('roots')
-        program = w.obey(user=BOB)
+        program = w.scripted(user=BOB)
         member = {'groups': [group]}
         command(w, ALICE, 'create', 'alices', **member)
         command(w, ALICE, 'enable-event', '-s', 'alices', 'test:*', **member)
@@ -106,7 +106,7 @@ def members_of_the_group(case):
         check(not enabled(command(w, BOB, 'list', '-u', '--json', **member)), 'he sees what others record')
         for verb in ('stop', 'start', 'clear', 'destroy', 'list'):
             for session in ('roots', 'alices'):
-                command(w, BOB, verb, session, status=1, **member).says('no session|not there|there is no')
+                command(w, BOB, verb, session, status=1, **member).prints('no session|not there|there is no')
         command(w, BOB, 'enable-event', '-s', 'alices', 'other:*', status=1, **member)
         command(w, BOB, 'track', '-s', 'alices', '--uid', '1', status=1, **member)
         for verb in ('stop', 'destroy'):
@@ -123,11 +123,11 @@ def members_of_the_group(case):
         check(list(map(len, numbers.values())) == [15], 'root\'s session has %s', numbers)
 
 
-def replacing_a_session_of_that_name(case):
+def forced_load_replaces_only_own_sessions(case):
     """`load --force` replaces one of whoever asks, root's too; another user's is called alike and stays as it is."""
     member = {'groups': [tracing_group()]}
     with roots_world(case) as w:
-        program = w.obey(user=BOB)
+        program = w.scripted(user=BOB)
         for verb in (['create', 'same'], ['enable-event', '-s', 'same', 'test:*'], ['start', 'same']):
             command(w, ALICE, *verb, **member)
         w.wait_apps([program.pid])
@@ -147,7 +147,7 @@ def replacing_a_session_of_that_name(case):
         os.mkdir(case.path('taken'))
         with open(os.path.join(case.path('taken'), 'photo'), 'w'):
             pass
-        w('load', 'same', '--force', '--override-output', case.path('taken'), status=1).says('not empty')
+        w('load', 'same', '--force', '--override-output', case.path('taken'), status=1).prints('not empty')
         check(
             len(w.session('same')['channels'][0]['rules']) == 2, 'root\'s was replaced all the same: %s',
             w.session('same'))
@@ -158,7 +158,7 @@ def replacing_a_session_of_that_name(case):
         check(is_now['counts']['records'] >= 15, 'hers has recorded: %s', is_now['counts'])
 
 
-def one_place_for_two_traces(case):
+def shared_output_directory_is_refused(case):
     """Refused; which session is to have it is told to whoever may see that one."""
     member = {'groups': [tracing_group()]}
     with roots_world(case) as w:
@@ -167,25 +167,25 @@ def one_place_for_two_traces(case):
         os.chmod(shared, 0o1777)
         place = os.path.join(shared, 'trace')
         command(w, ALICE, 'create', 'hers', '-o', place, **member)
-        command(w, ALICE, 'create', 'second', '-o', shared + '//./trace/', status=1, **member).says("session 'hers'")
-        w('create', 'roots', '-o', place, status=1).says("session 'hers' of user %d" % ALICE.pw_uid)
-        said = command(w, BOB, 'create', 'his', '-o', place, status=1, **member).says("another user's session")
+        command(w, ALICE, 'create', 'second', '-o', shared + '//./trace/', status=1, **member).prints("session 'hers'")
+        w('create', 'roots', '-o', place, status=1).prints("session 'hers' of user %d" % ALICE.pw_uid)
+        said = command(w, BOB, 'create', 'his', '-o', place, status=1, **member).prints("another user's session")
         check("session 'hers'" not in said.err, 'he is told: %s', said.err)
         command(w, ALICE, 'destroy', 'hers', **member)
         command(w, BOB, 'create', 'his', '-o', place, **member)
         w('create', 'one', '-o', case.path('one'))
         w('save', 'one')
-        w('load', 'one', '--override-name', 'two', status=1).says("session 'one'", '--override-output')
+        w('load', 'one', '--override-name', 'two', status=1).prints("session 'one'", '--override-output')
         w('load', 'one', '--override-name', 'two', '--default-output')
         command(w, BOB, 'destroy', 'his', **member)
 
 
-def a_users_daemon_is_hers(case):
+def daemon_of_a_user_serves_that_user_only(case):
     """Another user's program does not reach it, and root's does not talk to it; root may command it."""
     with open_to_all(case), World(case, 'hers', user=ALICE) as w:
         check(os.stat('/proc/%d' % w.sessiond()).st_uid == ALICE.pw_uid, 'the daemon is not hers')
         w.begin('hers')
-        own, bobs, roots = w.obey(), w.obey(user=BOB), w.obey(user=hostile.Who(0, 0))
+        own, bobs, roots = w.scripted(), w.scripted(user=BOB), w.scripted(user=hostile.Who(0, 0))
         w.wait_apps([own.pid])
         for program in (own, bobs, roots):
             program('emit 10')
@@ -202,7 +202,7 @@ def a_users_daemon_is_hers(case):
         check_modes(is_now['path'], ALICE.pw_uid)
 
 
-def places_that_another_took(case):
+def runtime_directory_of_another_user_is_refused(case):
     """The default place of a user without /run/user is in /tmp: one that another made first, or a link, is not used,
     and that is said."""
     place = '/tmp/waymark-%d' % ALICE.pw_uid
@@ -230,7 +230,7 @@ def places_that_another_took(case):
                 os.unlink(place) if os.path.islink(place) else shutil.rmtree(place)
 
 
-def notify_fifos_of_others(case):
+def notify_fifo_of_another_user_is_ignored(case):
     """Another user cannot change root's FIFO; a FIFO that others own or can write is not opened, and does not stop an
     application."""
     def has_open(program, path):
@@ -257,7 +257,7 @@ def notify_fifos_of_others(case):
                 os.mkfifo(fifo)
                 os.chown(fifo, *owner)
                 os.chmod(fifo, mode)
-                program = w.obey(user=ALICE, env={'WAYMARK_RUNDIR': place})
+                program = w.scripted(user=ALICE, env={'WAYMARK_RUNDIR': place})
                 program('rest 100')          # its helper has looked
                 is_good = (owner, mode) == (ALICE, 0o644)
                 w.wait(lambda: has_open(program, fifo) or not is_good, 'the FIFO to be open')
@@ -269,7 +269,7 @@ def notify_fifos_of_others(case):
                 shutil.rmtree(place)
 
 
-def links_in_the_way(case):
+def links_in_output_paths_are_not_followed(case):
     """Traces are written with the owner's rights, and no link is followed to where these do not reach, nor at the last
     name."""
     group = tracing_group()
@@ -281,7 +281,7 @@ def links_in_the_way(case):
         os.mkdir(os.path.join(home, 'other'))
         os.chown(os.path.join(home, 'other'), *ALICE)
         os.symlink(os.path.join(home, 'other'), os.path.join(home, 'last'))
-        program = w.obey(user=ALICE)
+        program = w.scripted(user=ALICE)
 
         def attempt(name, path, between=lambda: None):
             """However far it comes."""
@@ -319,7 +319,7 @@ def links_in_the_way(case):
             os.makedirs(os.path.dirname(path), exist_ok=True)
             if not os.path.lexists(path):
                 os.symlink(secret, path)
-            second = w.obey(user=BOB)        # has rings, and so a trace, of its own
+            second = w.scripted(user=BOB)        # has rings, and so a trace, of its own
             second('emit 5')
             second.end()
         command(w, ALICE, 'stop', 'part', status=None, **member)
@@ -350,21 +350,21 @@ def all_attacks(case, path):
 
 
 @limit(60)
-def lies_floods_and_descriptors(case):
+def hostile_registrations_disturb_no_recording(case):
     """On the programs' socket, by another user; a program records all along, commands are answered, nothing stays
     behind."""
     with roots_world(case) as w:
         w.begin('calm')
-        program = w.obey(user=ALICE)
+        program = w.scripted(user=ALICE)
         program('threads 1')
-        first = w.obey(user=BOB)         # his rings are there
+        first = w.scripted(user=BOB)         # his rings are there
         first('emit 10')
         first.end()
         pid, files, kept = w.sessiond(), open_files(w.sessiond()), resident_kb(w.sessiond())
         as_user(BOB, all_attacks, case, os.path.join(w.rundir, 'app.sock'))
         w('enable-event', '-s', 'calm', 'other:*')
         program('emit 10')
-        fresh = w.obey(user=BOB)
+        fresh = w.scripted(user=BOB)
         fresh('emit 10')
         check(w.sessiond() == pid, 'the session daemon has died')
         fresh.end()
@@ -379,7 +379,7 @@ def lies_floods_and_descriptors(case):
 
 
 @limit(60)
-def an_account_breaks_in(case):
+def account_outside_the_group_has_no_access(case):
     """
     A user whom the system has created, as he logs in. Without the group nothing of root's opens to him, whatever he
     sends; with it, from his next login on, he has sessions of his own and still none of root's.
@@ -388,7 +388,7 @@ def an_account_breaks_in(case):
         with World(case) as w:
             os.chmod(w.place, 0o755)
             w.begin('roots')
-            program = w.obey(user=ALICE)
+            program = w.scripted(user=ALICE)
             pid, files = w.sessiond(), open_files(w.sessiond())
 
             def say(*argv, status):
@@ -399,7 +399,7 @@ def an_account_breaks_in(case):
             who = log_in(w, mallory, 'id', '-u').stdout.strip()
             check(who == str(mallory.pw_uid) and who not in ('', '0'), 'he is user %s, not %d', who, mallory.pw_uid)
             for verb in (['list'], ['create', 'his'], ['stop', 'roots'], ['destroy', '--all'], ['list', '-u']):
-                say(*verb, status=1).says('permission|may not|refuse|tracing')
+                say(*verb, status=1).prints('permission|may not|refuse|tracing')
             trace = w.session('roots')['path']
             for path in (trace, os.path.join(w.rundir, 'state'), os.path.join(w.rundir, 'sessiond.pid'),
                          os.path.join(w.rundir, 'consumer.sock')):
@@ -429,7 +429,7 @@ def an_account_breaks_in(case):
             say('create', 'his', status=0)
             check(names(say('list', '--json', status=0)) == ['his'], 'he sees others\' sessions')
             for verb in ('stop', 'clear', 'destroy'):
-                say(verb, 'roots', status=1).says('no session|not there|there is no')
+                say(verb, 'roots', status=1).prints('no session|not there|there is no')
             say('destroy', '--all', status=0)
             check(w.session('roots')['active'], 'he has stopped root\'s session')
             w('destroy', 'roots')
@@ -450,7 +450,7 @@ def connections_of_one_user_are_limited(case):
         check(kinds.count(hostile.WELCOME) == 2 and kinds.count(hostile.REFUSED) == 6, 'answers: %s', kinds)
         words = [body for kind, body in answers if kind == hostile.REFUSED][0]
         check(b'one user may have 2' in words and b'"user-programs" is set in' in words, 'it says: %s', words)
-        program = w.obey()
+        program = w.scripted()
         program('emit 10')
         program.end()
         for s in held:
@@ -460,7 +460,7 @@ def connections_of_one_user_are_limited(case):
 
 
 @limit(60)
-def floods_of_commands(case):
+def hostile_commands_disturb_no_recording(case):
     """The same on the socket of commands, by a member of the group."""
     group = tracing_group()
     with roots_world(case) as w:
@@ -485,13 +485,13 @@ def floods_of_commands(case):
 
 
 @limit(120)
-def thousands_of_connections(case):
+def thousands_of_connections_disturb_no_recording(case):
     """Another user's, all there at a time: a program registers and records, and commands are answered."""
     count = 10000 if PERCENT >= 100 else 1000
     # Each takes two descriptors: more than there are.
     with roots_world(case, files=count * 2) as w:
         w.begin('calm')
-        first = w.obey(user=ALICE)       # her rings are there
+        first = w.scripted(user=ALICE)       # her rings are there
         first('emit 10')
         first.end()
         pid = w.sessiond()
@@ -521,7 +521,7 @@ def thousands_of_connections(case):
             w.wait(lambda: os.path.exists(case.path('bob/there.done')), '%d connections' % count)
             there = int(slurp(case.path('bob/there.done')))
             check(there == count, 'only %d connections were made', there)
-            program = w.obey(user=ALICE)
+            program = w.scripted(user=ALICE)
             program('emit 10')
             w('enable-event', '-s', 'calm', 'other:*')
             program.end()
@@ -539,8 +539,8 @@ def thousands_of_connections(case):
 
 if __name__ == '__main__':
     main([
-        roots_daemon_traces_everybody, who_is_nobody_commands_nothing, members_of_the_group,
-        replacing_a_session_of_that_name, one_place_for_two_traces, a_users_daemon_is_hers, places_that_another_took,
-        notify_fifos_of_others, links_in_the_way, lies_floods_and_descriptors, an_account_breaks_in,
-        connections_of_one_user_are_limited, floods_of_commands, thousands_of_connections
+        daemon_of_root_records_all_users, unprivileged_user_is_rejected, group_members_control_their_own_sessions,
+        forced_load_replaces_only_own_sessions, shared_output_directory_is_refused, daemon_of_a_user_serves_that_user_only, runtime_directory_of_another_user_is_refused,
+        notify_fifo_of_another_user_is_ignored, links_in_output_paths_are_not_followed, hostile_registrations_disturb_no_recording, account_outside_the_group_has_no_access,
+        connections_of_one_user_are_limited, hostile_commands_disturb_no_recording, thousands_of_connections_disturb_no_recording
     ])

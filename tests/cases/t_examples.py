@@ -60,7 +60,7 @@ def check_own_records(case, records, path):
     check(theirs == wanted, 'babeltrace shows other rounds than there were: %s', theirs[:3])
 
 
-def a_program_controls_its_own_tracing(case):
+def self_trace_controls_its_own_session(case):
     """It starts a session daemon, finds the one that runs, and leaves no session; another program's events are not in
     its trace."""
     with World(case, daemon=False) as w:
@@ -70,7 +70,7 @@ def a_program_controls_its_own_tracing(case):
         check_own_records(case, records, place)
         w.wait(w.sessiond, 'the session daemon that it started')
         pid = w.sessiond()
-        other = w.obey()
+        other = w.scripted()
         other('threads 1')
         w.wait_apps([other.pid])
         for n in range(3):
@@ -83,7 +83,7 @@ def a_program_controls_its_own_tracing(case):
         other.kill()
 
 
-def a_directory_that_is_taken(case):
+def self_trace_reports_a_used_directory(case):
     """It says why, ends with a status that tells, and leaves no session."""
     with World(case) as w:
         os.mkdir(case.path('taken'))
@@ -103,7 +103,7 @@ def count_events(case, *argv):
     return done.returncode, done.stdout, done.stderr
 
 
-def records_are_counted(case):
+def count_events_equals_view(case):
     """count_events against `waymark view`."""
     path = case.record([case.program('types'), '300'], ['-c', 'vpid']).ok().directory
     wanted = collections.Counter(r['event'] for r in viewed(case, path))
@@ -114,7 +114,7 @@ def records_are_counted(case):
     check(found['types:refs'] == 300, 'there are %s of types:refs', found['types:refs'])
 
 
-def what_cannot_be_counted(case):
+def count_events_reports_missing_traces(case):
     """No directory, and one without a trace."""
     for argv, words in (((), 'name a trace'), ((case.path('nothing'),), 'nothing')):
         status, out, err = count_events(case, *argv)
@@ -123,4 +123,4 @@ def what_cannot_be_counted(case):
 
 
 if __name__ == '__main__':
-    main([a_program_controls_its_own_tracing, a_directory_that_is_taken, records_are_counted, what_cannot_be_counted])
+    main([self_trace_controls_its_own_session, self_trace_reports_a_used_directory, count_events_equals_view, count_events_reports_missing_traces])

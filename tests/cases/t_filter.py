@@ -177,7 +177,7 @@ def simple(records):
 
 
 @limit(600)
-def any_trace(case):
+def random_filters_equal_the_second_evaluation(case):
     """Expressions made of the values that stand in the traces of the corpus: the same records as by evaluation in
     Python."""
     tried = chosen = 0
@@ -216,7 +216,7 @@ def shown(case, path, text):
     return status, lines, err.decode()
 
 
-def contexts_and_names(case):
+def filter_selects_by_context_and_name(case):
     """$ctx, $event, elements, and both writers of a name, on a recording of ours."""
     result = case.record([case.program('types')], ['-c', 'vpid', '-c', 'procname']).ok()
     records = records_of(case, result.directory)
@@ -231,7 +231,7 @@ def contexts_and_names(case):
         check(got == [record for record in records if wanted(record)], '%s: %d of %d', text, len(got), len(records))
 
 
-def variants(case):
+def filter_selects_by_variant_option(case):
     """An option by its name; records that took another have no such field."""
     trace = next(t for t in corpus18.GOOD
                  if t.name.startswith('variants_in_every_place') or t.name.startswith('variants'))
@@ -247,7 +247,7 @@ def variants(case):
     check(status == 1 and 'this is a variant' in err and option in err, '%s: status %d, %s', variant, status, err)
 
 
-def parts(case):
+def exists_finds_structures_and_elements(case):
     """exists() of what is no number and no text: options that are structures, elements that are, what is in an
     option."""
     path = case.path('trace')
@@ -261,7 +261,7 @@ def parts(case):
                   len(lines), count, err)
 
 
-def mistakes(case):
+def filter_mistakes_are_reported_with_their_place(case):
     result = case.record([case.program('types')]).ok()
     field = next(path for record in records_of(case, result.directory) for path, _ in leaves(record['fields'])
                  if len(path) > 4 and NAME.match(path))
@@ -272,7 +272,7 @@ def mistakes(case):
         check(status == 1 and not lines and words in err, '%s: status %d, %d lines: %s', text, status, len(lines), err)
 
 
-def labels_without_end(case):
+def label_ranges_beyond_the_field_match(case):
     """A label whose range goes on beyond all values of the field, and of signed numbers."""
     plain, path = Plain(), case.path('labels')
     plain.event('e', 'enum : uint8_t { low = 0 ... 127, high = 128 ... 0xFFFFFFFFFFFFFFFF } f;')
@@ -285,7 +285,7 @@ def labels_without_end(case):
         check(got == list(wanted), '%s gives %s', text, got)
 
 
-def the_second_evaluation_can_fail(case):
+def wrong_filter_results_are_found(case):
     record = {'fields': {'a': 1, 'b': {'label': 'X', 'value': 2}, 'c': ['p', 'q']}}
     for expression, wanted in ((Comparison('a', '==', 1), True), (Comparison('a', '<', 1), False),
                                (Comparison('b', '==',
@@ -300,4 +300,4 @@ def the_second_evaluation_can_fail(case):
 
 
 if __name__ == '__main__':
-    main([the_second_evaluation_can_fail, any_trace, contexts_and_names, variants, parts, mistakes, labels_without_end])
+    main([wrong_filter_results_are_found, random_filters_equal_the_second_evaluation, filter_selects_by_context_and_name, filter_selects_by_variant_option, exists_finds_structures_and_elements, filter_mistakes_are_reported_with_their_place, label_ranges_beyond_the_field_match])

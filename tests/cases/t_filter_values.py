@@ -333,7 +333,7 @@ def readings(maker, first, second):
 
 
 @limit(300)
-def every_two(case):
+def each_pair_of_operators_binds_as_in_c(case):
     """Each operator beside one of each strength, where it makes a difference which of both is the stronger."""
     path, told = case.path('trace'), 0
     records = made(case, path)
@@ -356,7 +356,7 @@ def every_two(case):
 
 
 @limit(300)
-def every_operator(case):
+def random_expressions_equal_the_second_evaluation(case):
     """Trees of all operators over fields of all kinds choose those records that a second evaluation chooses."""
     path, part, used = case.path('trace'), 0, set()
     records = made(case, path)
@@ -372,4 +372,4 @@ def every_operator(case):
 
 
 if __name__ == '__main__':
-    main([every_two, every_operator])
+    main([each_pair_of_operators_binds_as_in_c, random_expressions_equal_the_second_evaluation])

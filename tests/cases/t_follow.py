@@ -49,10 +49,10 @@ class Follower:
         awaited(self.child)
         self.reader.join(WAIT_S)
         check(self.child.returncode in statuses, 'view --follow ended with status %s: %s', self.child.returncode,
-              self.said()[-800:])
+              self.printed()[-800:])
         return self.lines
 
-    def said(self):
+    def printed(self):
         return slurp(self.err)
 
 
@@ -77,7 +77,7 @@ def same_lines(got, wanted):
 
 
 def pinned(w, cpu):
-    program = w.obey()
+    program = w.scripted()
     os.sched_setaffinity(program.pid, {cpu})
     return program
 
@@ -111,7 +111,7 @@ def of_test(lines):
 
 
 @limit(300)
-def two_programs_in_turns(case):
+def follow_prints_each_record_once_in_order(case):
     """On two CPUs: every record once and in order; it ends when the session stops."""
     cpus = sorted(os.sched_getaffinity(0))[:2]
     with World(case) as w:
@@ -142,18 +142,18 @@ def two_programs_in_turns(case):
         if not any('claim' in name for name in streams_of(w, 'one', 'one')):
             check(of_test(got) == of_test(wanted), 'the records are not in the order of time')
         for one in (strict, plain, objects):
-            check(not one.said(), 'view --follow says: %s', one.said()[-500:])
+            check(not one.printed(), 'view --follow says: %s', one.printed()[-500:])
         for program in programs:
             program.end()
         w('destroy', 'one')
 
 
 @limit(300)
-def the_end(case):
+def follow_ends_with_session_signal_or_time(case):
     """When the session is destroyed; with Ctrl-C and SIGTERM, behind all that was there; and when the time is over."""
     with World(case) as w:
         w.begin('one', channel=SMALL)
-        program = w.obey()
+        program = w.scripted()
         first = Follower(w, 'one')                     # nothing is there yet
         until(lambda: program('emit 50'), lambda: first.has(b'test:seq'), 'records that are followed')
         path = w.session('one')['path']
@@ -194,19 +194,19 @@ def the_end(case):
         same_lines(lines, view(w, w.session('two')['path']))
         w('destroy', 'two')
         program.end()
-        w('view', '--wait', '1', path, status=2).says('--follow')
-        w('view', '--follow', '--viewer', 'cat', path, status=2).says('--viewer')
+        w('view', '--wait', '1', path, status=2).prints('--follow')
+        w('view', '--follow', '--viewer', 'cat', path, status=2).prints('--viewer')
         # Nobody writes it.
         same_lines(Follower(w, path).end(), wanted)
 
 
 @limit(300)
-def new_events_while_it_is_followed(case):
+def follow_prints_events_declared_later(case):
     """Another program, and a library that is loaded: their events are declared when the follower has read the metadata
     long ago."""
     with World(case) as w:
-        w.begin('one', 'test:*', 'plugin:*', 'obey:*', channel=SMALL)
-        program = w.obey()
+        w.begin('one', 'test:*', 'plugin:*', 'scripted:*', channel=SMALL)
+        program = w.scripted()
         one = Follower(w, '--filter', 'exists(seq) || !exists(seq)', 'one')
         until(lambda: program('emit 50'), lambda: one.has(b'test:seq'), 'records that are followed')
         check(not one.has(b'plugin:'), 'the library was loaded already')
@@ -215,22 +215,22 @@ def new_events_while_it_is_followed(case):
               'the events of a library that was loaded')
         w('enable-channel', '-s', 'one', 'later', *SMALL)
         w('enable-event', '-s', 'one', '-c', 'later', 'nothing:of_it')
-        until(lambda: program('late 50'), lambda: one.has(b'obey:late'), 'the events of the other program')
+        until(lambda: program('late 50'), lambda: one.has(b'scripted:late'), 'the events of the other program')
         w('add-context', '-s', 'one', '-c', 'later', '-t', 'vpid')
         path = w.session('one')['path']
         w('destroy', 'one')
         lines = one.end()
         same_lines(lines, view(w, path))
-        check(not one.said(), 'view --follow says: %s', one.said()[-500:])
+        check(not one.printed(), 'view --follow says: %s', one.printed()[-500:])
         program.end()
 
 
 @limit(300)
-def cleared_and_rotated(case):
+def follow_continues_over_clear_and_rotation(case):
     """Files that go while they are followed; what came behind that is shown, and nothing twice."""
     with World(case) as w:
         w.begin('one', channel=(*SMALL, '--tracefile-size', '16k', '--tracefile-count', '4'))
-        program = w.obey()
+        program = w.scripted()
         one = Follower(w, 'one')
         for _ in range(3):
             seen = len(of_test(one.lines))
@@ -244,11 +244,11 @@ def cleared_and_rotated(case):
 
 
 @limit(300)
-def either_daemon_is_killed(case):
+def follow_continues_over_the_kill_of_one_daemon(case):
     """A follower continues over the crash of either daemon, and ends with the session."""
     with World(case) as w:
         w.begin('one', channel=SMALL)
-        program = w.obey()
+        program = w.scripted()
         path, by_name = w.session('one')['path'], Follower(w, 'one')
         until(lambda: program('emit 50'), lambda: by_name.has(b'test:seq'), 'records that are followed')
         one = Follower(w, path)
@@ -258,7 +258,7 @@ def either_daemon_is_killed(case):
         w.wait(lambda: w.consumerd() not in (None, was), 'another consumer daemon')
         seen = len(of_test(one.lines))
         until(lambda: program('emit 50'), lambda: one.has(b'test:seq', seen + 500), 'records after the first crash')
-        with w.away(program):
+        with w.disconnected(program):
             w.start_daemon()
         seen = len(of_test(one.lines))
         until(lambda: program('emit 50'), lambda: one.has(b'test:seq', seen + 500), 'records after the second crash')
@@ -270,11 +270,11 @@ def either_daemon_is_killed(case):
 
 
 @limit(300)
-def daemons_are_killed(case):
+def follow_ends_when_both_daemons_are_killed(case):
     """Nobody writes the directory any more: it ends, and tells of what is not whole."""
     with World(case) as w:
         w.begin('one', channel=SMALL)
-        program = w.obey()
+        program = w.scripted()
         path = w.session('one')['path']
         by_path, by_name = None, Follower(w, 'one')
         until(lambda: program('emit 50'), lambda: by_name.has(b'test:seq'), 'records that are followed')
@@ -291,14 +291,14 @@ def daemons_are_killed(case):
 
 
 @limit(300)
-def read_while_it_records(case):
+def view_of_an_active_session_reports_no_damage(case):
     """Without --follow: what is there when it is asked for, and no word of damage, 50 of 50 times (20 in short
     runs)."""
     with World(case) as w:
         w.begin('one', 'test:*', 'plugin:*', channel=('--subbuf-size', '16k', '--num-subbuf', '128'))
         # (slowly: all of it is read each time)
         busy = [w.run([case.program('busy'), 'paced', '2', '100000000', '60000']) for _ in range(2)]
-        wait_for(lambda: case.board.begun() > 5000, 'programs that record')
+        wait_for(lambda: case.ledger.begun() > 5000, 'programs that record')
         path, last = w.session('one')['path'], 0
         for number in range(50 if PERCENT >= 100 else 20):
             plugin = w.run([case.program('loader'), case.program('libplugin.so'), '8', '0'])   # declares events
@@ -307,14 +307,14 @@ def read_while_it_records(case):
             last = n
             w.wait_end(plugin)
         check(last, 'nothing was read')
-        case.board.set_flag(1, 1)
+        case.ledger.set_flag(1, 1)
         for program in busy:
             w.wait_end(program)
         w('destroy', 'one')
 
 
 @limit(300)
-def large_packets_that_are_being_written(case):
+def view_of_unfinished_packets_reports_no_damage(case):
     """The same where a packet is half written at most times; and none behind it is followed before it is whole."""
     with World(case) as w:
         w.begin('one', channel=('--subbuf-size', '1M', '--num-subbuf', '8'))
@@ -332,11 +332,11 @@ def large_packets_that_are_being_written(case):
         w.wait_end(w.run([case.program('busy'), 'large', '2', '5000', '1']))
         w('destroy', 'one')
         same_lines(one.end(), view(w, '--filter', 'seq < 20', path))
-        check(not beside_losses(one.said()), 'view --follow says: %s', one.said()[-500:])
+        check(not beside_losses(one.printed()), 'view --follow says: %s', one.printed()[-500:])
 
 
 if __name__ == '__main__':
     main([
-        two_programs_in_turns, the_end, new_events_while_it_is_followed, cleared_and_rotated, either_daemon_is_killed,
-        daemons_are_killed, read_while_it_records, large_packets_that_are_being_written
+        follow_prints_each_record_once_in_order, follow_ends_with_session_signal_or_time, follow_prints_events_declared_later, follow_continues_over_clear_and_rotation, follow_continues_over_the_kill_of_one_daemon,
+        follow_ends_when_both_daemons_are_killed, view_of_an_active_session_reports_no_damage, view_of_unfinished_packets_reports_no_damage
     ])

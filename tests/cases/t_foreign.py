@@ -49,7 +49,7 @@ def at_times(*pairs):
     return ['[00:00:00.%09d] e: { v = %d }' % pair for pair in pairs]
 
 
-def shows(text, data, lines, *words):
+def prints_lines(text, data, lines, *words):
     return text, data, lines, words
 
 
@@ -60,69 +60,69 @@ TIMES, SHOWN = b'\1\7\2\1', at_times((1, 7), (2, 1))
 
 # What both or one of babeltrace 1.5 and 2.0 reads, the lines, and what is warned of.
 ACCEPTED = {
-    'unknown_word': shows(of_integer('size = 8; aa = bb;'), BYTES, numbers(1, 2), UNKNOWN % 'aa'),
-    'unknown_number': shows(of_integer('size = 8; aa = 3;'), BYTES, numbers(1, 2), UNKNOWN % 'aa'),
-    'unknown_negative': shows(of_integer('size = 8; aa = -3;'), BYTES, numbers(1, 2), UNKNOWN % 'aa'),
-    'unknown_string': shows(of_integer('size = 8; aa = "x y";'), BYTES, numbers(1, 2), UNKNOWN % 'aa'),
-    'unknown_path': shows(of_integer('size = 8; aa = b.c;'), BYTES, numbers(1, 2), UNKNOWN % 'aa'),
-    'unknown_name_of_two_words': shows(of_integer('size = 8; a.a = 3;'), BYTES, numbers(1, 2), UNKNOWN % 'a.a'),
-    'unknown_name_that_is_a_keyword': shows(of_integer('size = 8; clock = 3;'), BYTES, numbers(1, 2), UNKNOWN
+    'unknown_word': prints_lines(of_integer('size = 8; aa = bb;'), BYTES, numbers(1, 2), UNKNOWN % 'aa'),
+    'unknown_number': prints_lines(of_integer('size = 8; aa = 3;'), BYTES, numbers(1, 2), UNKNOWN % 'aa'),
+    'unknown_negative': prints_lines(of_integer('size = 8; aa = -3;'), BYTES, numbers(1, 2), UNKNOWN % 'aa'),
+    'unknown_string': prints_lines(of_integer('size = 8; aa = "x y";'), BYTES, numbers(1, 2), UNKNOWN % 'aa'),
+    'unknown_path': prints_lines(of_integer('size = 8; aa = b.c;'), BYTES, numbers(1, 2), UNKNOWN % 'aa'),
+    'unknown_name_of_two_words': prints_lines(of_integer('size = 8; a.a = 3;'), BYTES, numbers(1, 2), UNKNOWN % 'a.a'),
+    'unknown_name_that_is_a_keyword': prints_lines(of_integer('size = 8; clock = 3;'), BYTES, numbers(1, 2), UNKNOWN
                                             % 'clock'),
-    'unknown_twice': shows(of_integer('size = 8; aa = 3; aa = 4;'), BYTES, numbers(1, 2), UNKNOWN % 'aa', LAST % 'aa'),
-    'size_twice': shows(of_integer('size = 16; size = 8;'), BYTES, numbers(1, 2), LAST % 'size'),
-    'signed_twice': shows(of_integer('size = 8; signed = false; signed = true;'), b'\xff\1', SIGNED, LAST % 'signed'),
-    'signed_2': shows(of_integer('size = 8; signed = 2;'), b'\xff\1', SIGNED, 'taken as true'),
-    'signed_of_less': shows(of_integer('size = 8; signed = -1;'), b'\xff\1', SIGNED, 'taken as true'),
-    'map_of_a_string': shows(of_integer('size = 8; map = "clock.c.value";'), BYTES, numbers(1, 2), MAP),
-    'map_of_a_word': shows(of_integer('size = 8; map = foo;'), BYTES, numbers(1, 2), MAP),
-    'map_of_a_path': shows(of_integer('size = 8; map = foo.c.value;'), BYTES, numbers(1, 2), MAP),
-    'float_with_an_unknown_property': shows(of_type('floating_point { exp_dig = 8; mant_dig = 24; base = 10; }'),
+    'unknown_twice': prints_lines(of_integer('size = 8; aa = 3; aa = 4;'), BYTES, numbers(1, 2), UNKNOWN % 'aa', LAST % 'aa'),
+    'size_twice': prints_lines(of_integer('size = 16; size = 8;'), BYTES, numbers(1, 2), LAST % 'size'),
+    'signed_twice': prints_lines(of_integer('size = 8; signed = false; signed = true;'), b'\xff\1', SIGNED, LAST % 'signed'),
+    'signed_2': prints_lines(of_integer('size = 8; signed = 2;'), b'\xff\1', SIGNED, 'taken as true'),
+    'signed_of_less': prints_lines(of_integer('size = 8; signed = -1;'), b'\xff\1', SIGNED, 'taken as true'),
+    'map_of_a_string': prints_lines(of_integer('size = 8; map = "clock.c.value";'), BYTES, numbers(1, 2), MAP),
+    'map_of_a_word': prints_lines(of_integer('size = 8; map = foo;'), BYTES, numbers(1, 2), MAP),
+    'map_of_a_path': prints_lines(of_integer('size = 8; map = foo.c.value;'), BYTES, numbers(1, 2), MAP),
+    'float_with_an_unknown_property': prints_lines(of_type('floating_point { exp_dig = 8; mant_dig = 24; base = 10; }'),
                                             FLOATS, numbers('1.5', 2), UNKNOWN % 'base'),
-    'float_with_exp_dig_twice': shows(of_type('floating_point { exp_dig = 11; exp_dig = 8; mant_dig = 24; }'), FLOATS,
+    'float_with_exp_dig_twice': prints_lines(of_type('floating_point { exp_dig = 11; exp_dig = 8; mant_dig = 24; }'), FLOATS,
                                       numbers('1.5', 2), LAST % 'exp_dig'),
-    'string_with_an_unknown_property': shows(of_type('string { align = 8; }'), b'ab\0', numbers('"ab"'), UNKNOWN
+    'string_with_an_unknown_property': prints_lines(of_type('string { align = 8; }'), b'ab\0', numbers('"ab"'), UNKNOWN
                                              % 'align'),
-    'string_of_another_encoding': shows(of_type('string { encoding = LATIN1; }'), b'ab\0', numbers('"ab"'),
+    'string_of_another_encoding': prints_lines(of_type('string { encoding = LATIN1; }'), b'ab\0', numbers('"ab"'),
                                         "the encoding 'LATIN1' of a string is unknown"),
-    'string_with_encoding_twice': shows(of_type('string { encoding = UTF8; encoding = ASCII; }'), b'ab\0',
+    'string_with_encoding_twice': prints_lines(of_type('string { encoding = UTF8; encoding = ASCII; }'), b'ab\0',
                                         numbers('"ab"'), LAST % 'encoding'),
-    'range_of_a_label_backwards': shows(of_type('enum : u8 { A = 3 ... 1 }'), b'\1\3',
+    'range_of_a_label_backwards': prints_lines(of_type('enum : u8 { A = 3 ... 1 }'), b'\1\3',
                                         numbers('( "A" : container = 1 )',
                                                 '( "A" : container = 3 )'), 'ends before it begins'),
-    'structure_of_alignment_0': shows(of_type('struct { u8 a; } align(0)'), BYTES, numbers('{ a = 1 }', '{ a = 2 }'),
+    'structure_of_alignment_0': prints_lines(of_type('struct { u8 a; } align(0)'), BYTES, numbers('{ a = 1 }', '{ a = 2 }'),
                                       'no power of two'),
-    'structure_of_alignment_3': shows(of_type('struct { u8 a; } align(3)'), BYTES, numbers('{ a = 1 }', '{ a = 2 }'),
+    'structure_of_alignment_3': prints_lines(of_type('struct { u8 a; } align(3)'), BYTES, numbers('{ a = 1 }', '{ a = 2 }'),
                                       'no power of two'),
-    'version_1_9': shows(of_trace(TRACE.replace('minor = 8', 'minor = 9')), BYTES, numbers(1, 2),
+    'version_1_9': prints_lines(of_trace(TRACE.replace('minor = 8', 'minor = 9')), BYTES, numbers(1, 2),
                          'metadata with minor = 9 is read as that of version 1.8'),
-    'version_2_8': shows(of_trace(TRACE.replace('major = 1', 'major = 2')), BYTES, numbers(1, 2),
+    'version_2_8': prints_lines(of_trace(TRACE.replace('major = 1', 'major = 2')), BYTES, numbers(1, 2),
                          'metadata with major = 2 is read as that of version 1.8'),
-    'signature_of_1_9': shows('/* CTF 1.9 */\n' + of_trace(TRACE), BYTES, numbers(1, 2),
+    'signature_of_1_9': prints_lines('/* CTF 1.9 */\n' + of_trace(TRACE), BYTES, numbers(1, 2),
                               'metadata of CTF 1.9 is read as that of 1.8'),
-    'byte_order_of_a_string': shows(of_trace(TRACE.replace('le;', '"le";')), BYTES, numbers(1, 2),
+    'byte_order_of_a_string': prints_lines(of_trace(TRACE.replace('le;', '"le";')), BYTES, numbers(1, 2),
                                     'a byte_order that is a string'),
-    'environment_of_a_path': shows(of_trace(TRACE) + 'env { a = b.c; };\n', BYTES, numbers(1, 2),
+    'environment_of_a_path': prints_lines(of_trace(TRACE) + 'env { a = b.c; };\n', BYTES, numbers(1, 2),
                                    'neither a string nor a number'),
-    'environment_of_a_type': shows(of_trace(TRACE) + 'env { a := u8; };\n', BYTES, numbers(1, 2),
+    'environment_of_a_type': prints_lines(of_trace(TRACE) + 'env { a := u8; };\n', BYTES, numbers(1, 2),
                                    'is a type, where only values are'),
-    'clock_of_freq_0': shows(of_clock('clock { name = c; freq = 0; };\n'), TIMES, SHOWN,
+    'clock_of_freq_0': prints_lines(of_clock('clock { name = c; freq = 0; };\n'), TIMES, SHOWN,
                              'the freq of a clock is 0: 1 GHz is assumed'),
-    'clock_of_a_strange_uuid': shows(of_clock('clock { name = c; uuid = "foo"; };\n'), TIMES, SHOWN,
+    'clock_of_a_strange_uuid': prints_lines(of_clock('clock { name = c; uuid = "foo"; };\n'), TIMES, SHOWN,
                                      'the uuid of a clock is not 32'),
-    'clock_described_by_a_number': shows(of_clock('clock { name = c; description = 3; };\n'), TIMES, SHOWN,
+    'clock_described_by_a_number': prints_lines(of_clock('clock { name = c; description = 3; };\n'), TIMES, SHOWN,
                                          'the description of a clock is no string'),
-    'clock_with_a_type': shows(of_clock('clock { name = c; foo := u8; };\n'), TIMES, SHOWN,
+    'clock_with_a_type': prints_lines(of_clock('clock { name = c; foo := u8; };\n'), TIMES, SHOWN,
                                'is a type, where only values are'),
-    'events_without_an_id': shows(U8 + TRACE + event() + 'event { name = "f"; id = 1; fields := struct { u8 v; }; };\n',
+    'events_without_an_id': prints_lines(U8 + TRACE + event() + 'event { name = "f"; id = 1; fields := struct { u8 v; }; };\n',
                                   BYTES, numbers(1, 2), "all records are taken as 'e'"),
-    'string_of_two_lines': shows(U8 + TRACE + event(name='"a\nb"'), BYTES, [r'a\nb: { v = 1 }', r'a\nb: { v = 2 }'],
+    'string_of_two_lines': prints_lines(U8 + TRACE + event(name='"a\nb"'), BYTES, [r'a\nb: { v = 1 }', r'a\nb: { v = 2 }'],
                                  'a string of more than one line'),
-    'no_clock': shows(U8 + TRACE + 'stream { event.header := struct { u8 timestamp; }; };\n' + event(), TIMES, SHOWN),
-    'no_clock_of_packets': shows(U8 + TRACE +
+    'no_clock': prints_lines(U8 + TRACE + 'stream { event.header := struct { u8 timestamp; }; };\n' + event(), TIMES, SHOWN),
+    'no_clock_of_packets': prints_lines(U8 + TRACE +
                                  'stream { packet.context := struct { u8 timestamp_begin; u8 timestamp_end; }; };\n' +
                                  event(), b'\1\2\7\2',
                                  at_times((1, 7), (1, 2))),
-    'pointer': shows(U8 + 'typealias u8 := u8 *;\n' + TRACE + event('u8 *v;'), BYTES, numbers('0x1', '0x2')),
+    'pointer': prints_lines(U8 + 'typealias u8 := u8 *;\n' + TRACE + event('u8 *v;'), BYTES, numbers('0x1', '0x2')),
 }
 
 
@@ -226,7 +226,7 @@ def long_paths_are_cut_behind_an_ellipsis(case):
     check(not cut and '...' in err.decode(), 'paths without their begin: %s in %s', cut, err.decode())
 
 
-def what_is_no_trace_is_named(case):
+def directory_without_trace_is_reported(case):
     """Without a session daemon, by its name and by its path."""
     path = case.path('file.c')
     with open(path, 'w', encoding='utf-8'):
@@ -242,7 +242,7 @@ def what_is_no_trace_is_named(case):
 
 
 if __name__ == '__main__':
-    main([what_is_no_trace_is_named] +
+    main([directory_without_trace_is_reported] +
          [accepted_case(name, row) for name, row in ACCEPTED.items()] +
          [streams_without_a_clock_are_merged_by_time, damage_that_repeats_is_counted, warnings_that_repeat_are_counted,
           long_paths_are_cut_behind_an_ellipsis])

@@ -20,7 +20,7 @@ import shmem  # noqa: E402
 from daemon import World  # noqa: E402
 from harness import Case, awaited, check, communicated, finished, main, need, slurp, wait_for  # noqa: E402
 from processes import stacks  # noqa: E402
-from traces import (BOARD_HEAD, BOARD_SLOT, Failure, check_sequences, parse_line, writer_sum)  # noqa: E402
+from traces import (LEDGER_HEAD, LEDGER_SLOT, Failure, check_sequences, parse_line, writer_sum)  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get('WMK_BUILD', os.path.join(ROOT, 'build'))
@@ -39,9 +39,9 @@ def line(time, writer, seq, t0, total=None, cpu=0, name='seq', tail=''):
         time, name, cpu, writer, seq, t0, t0, total, tail)
 
 
-def put(board, writer, begun, returned):
-    with open(board.path, 'r+b') as f:
-        f.seek(BOARD_HEAD + writer * BOARD_SLOT)
+def put(ledger, writer, begun, returned):
+    with open(ledger.path, 'r+b') as f:
+        f.seek(LEDGER_HEAD + writer * LEDGER_SLOT)
         f.write(struct.pack('<QQ', begun, returned))
 
 
@@ -54,30 +54,30 @@ def fails(words, function, *args, **more):
     check(False, 'it did not fail; wanted: %s', words)
 
 
-def sequences_are_checked(case):
-    put(case.board, 1, 3, 3)
+def wrong_sequences_are_found(case):
+    put(case.ledger, 1, 3, 3)
     good = [line(11, 1, 1, 10), line(21, 1, 2, 20), line(31, 1, 3, 30)]
-    check(check_sequences(Fake(good), case.board) == {1: [1, 2, 3]}, 'three good records are not seen')
-    check_sequences(Fake(good[:2]), case.board, lost=1)
-    fails('the sum is wrong', check_sequences, Fake(good[:2]), case.board)
-    fails('the sum is wrong', check_sequences, Fake(good), case.board, lost=1)
-    fails('there twice', check_sequences, Fake(good + good[2:]), case.board)
-    fails('torn record', check_sequences, Fake(good[:2] + [line(31, 1, 3, 30, total=1)]), case.board)
-    fails('who never began', check_sequences, Fake(good + [line(41, 2, 1, 40)]), case.board)
-    fails('but only 3 were begun', check_sequences, Fake(good + [line(41, 1, 4, 40)]), case.board)
-    fails('before the call', check_sequences, Fake(good[:2] + [line(29, 1, 3, 30)]), case.board)
-    fails('after number', check_sequences, Fake([line(25, 1, 1, 10, cpu=1)] + good[1:]), case.board)
-    fails('time goes back', check_sequences, Fake([good[2], line(22, 1, 2, 20), good[0]]), case.board)
-    fails('cannot be parsed', check_sequences, Fake(good + ['[1] host test:seq: { writer = 1 }']), case.board)
-    put(case.board, 1, 4, 3)
-    check_sequences(Fake(good), case.board, killed=True)
-    fails('did not return', check_sequences, Fake(good), case.board, lost=1)
+    check(check_sequences(Fake(good), case.ledger) == {1: [1, 2, 3]}, 'three good records are not seen')
+    check_sequences(Fake(good[:2]), case.ledger, lost=1)
+    fails('the sum is wrong', check_sequences, Fake(good[:2]), case.ledger)
+    fails('the sum is wrong', check_sequences, Fake(good), case.ledger, lost=1)
+    fails('there twice', check_sequences, Fake(good + good[2:]), case.ledger)
+    fails('torn record', check_sequences, Fake(good[:2] + [line(31, 1, 3, 30, total=1)]), case.ledger)
+    fails('who never began', check_sequences, Fake(good + [line(41, 2, 1, 40)]), case.ledger)
+    fails('but only 3 were begun', check_sequences, Fake(good + [line(41, 1, 4, 40)]), case.ledger)
+    fails('before the call', check_sequences, Fake(good[:2] + [line(29, 1, 3, 30)]), case.ledger)
+    fails('after number', check_sequences, Fake([line(25, 1, 1, 10, cpu=1)] + good[1:]), case.ledger)
+    fails('time goes back', check_sequences, Fake([good[2], line(22, 1, 2, 20), good[0]]), case.ledger)
+    fails('cannot be parsed', check_sequences, Fake(good + ['[1] host test:seq: { writer = 1 }']), case.ledger)
+    put(case.ledger, 1, 4, 3)
+    check_sequences(Fake(good), case.ledger, killed=True)
+    fails('did not return', check_sequences, Fake(good), case.ledger, lost=1)
     text = line(11, 1, 1, 10, name='text', tail=', text = "bcd"')
-    check_sequences(Fake([text, *good[1:]]), case.board, killed=True)
-    fails('torn text', check_sequences, Fake([text.replace('bcd', 'bcc')]), case.board, killed=True)
+    check_sequences(Fake([text, *good[1:]]), case.ledger, killed=True)
+    fails('torn text', check_sequences, Fake([text.replace('bcd', 'bcc')]), case.ledger, killed=True)
 
 
-def lines_are_parsed(case):
+def text_lines_are_parsed(case):
     r = parse_line(
         '[00000000000000000012] vm shop:order: { cpu_id = 1 }, { procname = "a \\" b" }, '
         '{ id = 5, list = [ [0] = 1, [1] = -2 ], e = ( "RED" : container = 3 ), hex = 0xFF, d = 2.5, none = "" }')
@@ -100,15 +100,15 @@ def packet(records, content=None, sequence=0, discarded=0, begin=None, end=None)
     return head + body
 
 
-def third_reader_is_checked(case):
-    put(case.board, 1, 3, 3)
+def wrong_streams_are_found_by_scan(case):
+    put(case.ledger, 1, 3, 3)
     good = [(11, 1, 1, 10), (21, 1, 2, 20), (31, 1, 3, 30)]
 
     def scan(data):
         path = case.path('stream')
         with open(path, 'wb') as f:
             f.write(data)
-        done = finished([case.program('scan'), case.board.path, '2', path], capture_output=True, text=True)
+        done = finished([case.program('scan'), case.ledger.path, '2', path], capture_output=True, text=True)
         return done.stdout.strip() if done.returncode == 0 else done.stderr.strip()
 
     whole = packet(good[:2]) + packet(good[2:], sequence=1, discarded=7)
@@ -125,7 +125,7 @@ def third_reader_is_checked(case):
         check(words in scan(data), '"%s" was not said, but: %s', words, scan(data))
 
 
-def reports_are_seen(case):
+def sanitizer_reports_are_found(case):
     """A sanitizer's report of a process whose end nobody looks at, of whatever user, is found; of a sound one there is
     none."""
     need('cc')
@@ -147,7 +147,7 @@ def reports_are_seen(case):
         shutil.rmtree(inner.reports)
 
 
-def who_waits_in_vain_shows_stacks(case):
+def failed_wait_prints_stacks(case):
     """Of what the case has started, and of what that has, whatever its environment; by the debugger, or where there is
     none by the kernel."""
     child = subprocess.Popen(['sh', '-c', 'sleep 60 & wait'], env=case.env, start_new_session=True)
@@ -186,7 +186,7 @@ def who_waits_in_vain_shows_stacks(case):
         ours.wait()
 
 
-def who_does_not_end_shows_stacks(case):
+def process_that_does_not_end_prints_stacks(case):
     """Taken while it hangs; then it is killed, if the case has no hold of it. Who ends in time gives what subprocess
     gives."""
     del case
@@ -205,7 +205,7 @@ def who_does_not_end_shows_stacks(case):
     check(False, 'a status that is to be checked was not')
 
 
-def limits_are_of_waits(case):
+def no_test_passes_a_timeout_to_subprocess(case):
     """No test gives subprocess a limit: what that ends, nobody has seen hang."""
     del case
     own = ('waits.py', 'processes.py', 'emulated.py', 'machine.py')       # (how they end is no test's verdict)
@@ -223,7 +223,7 @@ def limits_are_of_waits(case):
     check(looked > 1000 and not found, 'of %d calls, these have their own limits: %s', looked, found)
 
 
-def who_takes_too_long_is_seen(case):
+def slow_test_prints_stacks(case):
     """scripts/stuck.py: of a test without limits of its own, what its processes do, before meson ends them; of others
     nothing."""
     need('pkill')
@@ -245,7 +245,7 @@ def who_takes_too_long_is_seen(case):
 
 
 @contextlib.contextmanager
-def told(kb, *rings):
+def sampled(kb, *rings):
     """shmem.py sees these instead of the machine: kB of shared memory, rings that others hold; the last ones again and
     again."""
     kept = shmem.shmem_kb, shmem.all_rings, shmem.WAIT_S, shmem.BUSY_S
@@ -259,13 +259,13 @@ def told(kb, *rings):
         shmem.shmem_kb, shmem.all_rings, shmem.WAIT_S, shmem.BUSY_S = kept
 
 
-def shared_memory_is_counted(case):
+def shared_memory_in_use_is_counted(case):
     """Whatever rings others hold; where those come and go, and only then, it is said that it could not be."""
     other, large = {(1, 7): 8 << 20}, {(1, 7): 8 << 20, (1, 8): 4 << 20}
 
     def world(kb, *rings):
         said = io.StringIO()
-        with told(kb, *rings), contextlib.redirect_stdout(said), World(case, 'home%d' % case.random.randrange(1 << 40),
+        with sampled(kb, *rings), contextlib.redirect_stdout(said), World(case, 'home%d' % case.random.randrange(1 << 40),
                                                                        daemon=False):
             pass
         return said.getvalue()
@@ -288,7 +288,7 @@ def shared_memory_is_counted(case):
     check(sizes.get((st.st_dev, st.st_ino), 0) >= 3 << 20, 'a ring of 3 MB is among %s', sizes)
 
 
-def suites_are_known(case):
+def unknown_suites_are_reported(case):
     """scripts/test.sh knows the suites that there are, and names one that there is not."""
     tree = case.path('tree')
     # (a tree that cannot be built: nothing would be, were the name passed over)
@@ -311,7 +311,7 @@ def suites_are_known(case):
 
 if __name__ == '__main__':
     main([
-        sequences_are_checked, lines_are_parsed, third_reader_is_checked, reports_are_seen,
-        who_waits_in_vain_shows_stacks, who_does_not_end_shows_stacks, limits_are_of_waits, who_takes_too_long_is_seen,
-        shared_memory_is_counted, suites_are_known
+        wrong_sequences_are_found, text_lines_are_parsed, wrong_streams_are_found_by_scan, sanitizer_reports_are_found,
+        failed_wait_prints_stacks, process_that_does_not_end_prints_stacks, no_test_passes_a_timeout_to_subprocess, slow_test_prints_stacks,
+        shared_memory_in_use_is_counted, unknown_suites_are_reported
     ])

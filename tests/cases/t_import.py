@@ -106,7 +106,7 @@ def sample(case, name):
     return path
 
 
-def samples(case):
+def sample_logs_are_imported(case):
     """Each sample, in each way."""
     for name, form, options, told, unknown in LOGS:
         path = sample(case, name)
@@ -121,7 +121,7 @@ def samples(case):
               name, said)
 
 
-def zones(case):
+def local_times_follow_the_time_zone(case):
     """Local times are those of the zone, on both sides of a change of clocks."""
     zone = 'Europe/Berlin'
     text = ''.join('%s h t: m\n' % when for when in ('Mar 28 12:00:00', 'Mar 29 01:59:59', 'Mar 29 03:00:00',
@@ -136,7 +136,7 @@ def zones(case):
     check([int(r['time'].split('.')[0]) for r in records_of(case, out)] == wanted, 'other times than %s', wanted)
 
 
-def files(case):
+def several_logs_are_imported_into_one_trace(case):
     """Several files, and standard input; rights; what an earlier trace has left is not touched."""
     out, _ = imported(case, 'dmesg',
                       [sample(case, 'dmesg.txt'), '-', sample(case, 'dmesg-x.txt')], stdin=b'[    0.250000] between\n')
@@ -158,7 +158,7 @@ def files(case):
     check(status == 1 and case.directory.encode() in err, 'a directory as a log: status %d: %s', status, err)
 
 
-def words(case):
+def import_mistakes_are_reported(case):
     log, out = sample(case, 'dmesg.txt'), case.path('out')
     for argv, wanted in ((['--from', 'syslogg', '-o', out,
                            log], 'syslog'), (['--from', 'dmesg', '--to', 'csv', '-o', out,
@@ -175,7 +175,7 @@ def words(case):
     imported(case, 'dmesg', [log], '--to', 'ctf')
 
 
-def parts_of_logs(case):
+def import_selects_by_time_and_filter(case):
     """--begin, --end and --filter: those records of the whole, and nothing else is left behind."""
     for name, form, options in (('dmesg-x.txt', 'dmesg', ['--boot-time', str(BOOT)]), ('syslog-5424.log', 'syslog', []),
                                 ('strace-f.txt', 'strace', [])):
@@ -213,7 +213,7 @@ def parts_of_logs(case):
         set(os.listdir(case.directory)) - before)
 
 
-def merged(case):
+def import_is_merged_with_a_trace_by_time(case):
     """Between the records of another trace, by time."""
     other = case.record([case.program('busy'), 'count', '2', '50', '0']).ok().directory
     theirs = [parts(r)[0] for r in records_of(case, other)]
@@ -232,7 +232,7 @@ def merged(case):
     check(status == 0, 'babeltrace2: %s', err)
 
 
-def threads(case):
+def import_keeps_threads(case):
     """Records stand on the lines of their threads where forms have such."""
     out, _ = imported(case, 'strace', [sample(case, 'strace-f.txt')])
     chrome = case.path('chrome')
@@ -258,7 +258,7 @@ def readable(case, form, data, lines=None):
 
 
 @limit(300)
-def garbage(case):
+def unparsable_lines_are_kept(case):
     """Lines that mean nothing are kept, with all that is in them; long ones in pieces."""
     for form in ('syslog', 'dmesg', 'perf', 'strace'):
         lines = [
@@ -283,7 +283,7 @@ def garbage(case):
 
 
 @limit(300)
-def cut(case):
+def truncated_log_keeps_complete_lines(case):
     """Each sample, cut at each length: whole lines are as before."""
     for name, form, options, told, _ in LOGS:
         if options or 'year' in told or name == 'strace-tt.txt':
@@ -304,7 +304,7 @@ def cut(case):
                       length)
 
 
-def any_byte_changed(case):
+def log_with_a_changed_byte_is_imported(case):
     for name, form, options, _, _ in LOGS:
         data = slurp(os.path.join(SAMPLES, name)).encode()
         for _ in range(rounds(60)):
@@ -313,7 +313,7 @@ def any_byte_changed(case):
 
 
 @limit(300)
-def order(case):
+def lines_out_of_order_are_sorted(case):
     """Lines a little out of order are sorted; two halves the wrong way round, each longer than what is sorted, keep
     their times."""
     count = 70000
@@ -331,7 +331,7 @@ def order(case):
     check(times == texts == sorted(later + earlier), 'times are other ones')
 
 
-def too_late(case):
+def lines_beyond_the_sort_window_are_reported(case):
     """A log backwards, of more lines than are kept in order: the last ones cannot have their time, and that is told."""
     count, kept = 70000, 65536
     lines = ''.join('[%5d.000000] %d\n' % (n, n) for n in range(count, 0, -1))
@@ -349,7 +349,7 @@ def too_late(case):
     check(status == 0 and not err, 'babeltrace2: %s', err)
 
 
-def open_for_long(case):
+def call_longer_than_the_sort_window_is_complete(case):
     """A call that ends after more lines than are kept in order: both its halves are there."""
     begin = '7 1795336891.000000 read(3,  <unfinished ...>\n'
     many = ['8 1795336892.%06d getppid() = 1\n' % n for n in range(66000)]
@@ -369,7 +369,7 @@ def open_for_long(case):
                   {'name': 'read', 'args': '3, "a", 1', 'ret': 1, 'duration_ns': 8000000000}), 'the whole: %s', first)
 
 
-def many_names(case):
+def event_names_beyond_the_limit_become_lines(case):
     """More kinds of events than are told apart: the rest are lines."""
     lines = ''.join('a 1 [000] %d.000000: p:event%d: k%d=%d\n' % (n, n, n, n) for n in range(5000))
     out, said = imported(case, 'perf', ['-'], stdin=lines.encode())
@@ -380,7 +380,7 @@ def many_names(case):
     babeltrace2(case, out)
 
 
-def split_lines(case):
+def split_strace_lines_are_joined(case):
     """strace says that it traces one more process, in the middle of a line."""
     out, said = imported(case, 'strace', [sample(case, 'strace-split.txt')])
     got = [parts(r) for r in records_of(case, out)]
@@ -405,7 +405,7 @@ def split_lines(case):
 
 
 @limit(60)
-def progress(case):
+def progress_is_shown_on_a_terminal(case):
     """On a terminal one sees how far it is: of a log that is still coming, and of a trace whose records go to a file,
     not to the screen."""
     ours, theirs = os.openpty()
@@ -447,7 +447,7 @@ def progress(case):
         shown[-300:])
 
 
-def live_strace(case):
+def strace_output_is_imported(case):
     need('strace')
     path = case.path('strace.out')
     script = 'ls /nonexistent; (sleep 0.01; kill -TERM $$) & cat /proc/self/status >/dev/null; wait'
@@ -473,7 +473,7 @@ def live_strace(case):
         check('not understood' not in said, 'strace %s: %s', options, said)
 
 
-def live_dmesg(case):
+def dmesg_output_is_imported(case):
     need('dmesg')
     for options in ([], ['-x'], ['-r'], ['-d'], ['-T'], ['--time-format', 'iso']):
         done = subprocess.run(['dmesg', *options], env=dict(case.env, TZ='UTC', LC_ALL='C'), capture_output=True,
@@ -489,7 +489,7 @@ def live_dmesg(case):
         check(not [line for line in lines if line.startswith(('[', '<', '20', 'kern'))], 'dmesg %s: %s', options, lines)
 
 
-def live_perf(case):
+def perf_output_is_imported(case):
     need('perf')
     data = case.path('perf.data')
     done = subprocess.run([
@@ -506,7 +506,7 @@ def live_perf(case):
         compare(case, out, logs.expect('perf', text))
 
 
-def live_journal(case):
+def journal_output_is_imported(case):
     need('journalctl')
     for style in ('short', 'short-precise', 'short-iso', 'short-iso-precise', 'short-full', 'short-unix',
                   'short-monotonic'):
@@ -518,7 +518,7 @@ def live_journal(case):
         check(any(r['event'] == 'syslog:message' for r in records_of(case, out)), 'journalctl -o %s: no message', style)
 
 
-def a_mistake_is_found(case):
+def wrong_import_is_found(case):
     """This file's comparison can fail."""
     path = sample(case, 'dmesg.txt')
     out, _ = imported(case, 'dmesg', [path])
@@ -534,7 +534,7 @@ def a_mistake_is_found(case):
 
 if __name__ == '__main__':
     main([
-        samples, zones, files, words, parts_of_logs, merged, threads, garbage, cut, any_byte_changed, order, too_late,
-        open_for_long, many_names, split_lines, progress, live_strace, live_dmesg, live_perf, live_journal,
-        a_mistake_is_found
+        sample_logs_are_imported, local_times_follow_the_time_zone, several_logs_are_imported_into_one_trace, import_mistakes_are_reported, import_selects_by_time_and_filter, import_is_merged_with_a_trace_by_time, import_keeps_threads, unparsable_lines_are_kept, truncated_log_keeps_complete_lines, log_with_a_changed_byte_is_imported, lines_out_of_order_are_sorted, lines_beyond_the_sort_window_are_reported,
+        call_longer_than_the_sort_window_is_complete, event_names_beyond_the_limit_become_lines, split_strace_lines_are_joined, progress_is_shown_on_a_terminal, strace_output_is_imported, dmesg_output_is_imported, perf_output_is_imported, journal_output_is_imported,
+        wrong_import_is_found
     ])

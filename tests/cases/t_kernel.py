@@ -51,7 +51,7 @@ def record(case, command, options, status=0, lossy=None, **more):
 
 # ── together ────────────────────────────────────────────────────────────────────────────────────────────
 
-def as_typed(case):
+def documented_kernel_commands_work(case):
     """The walk-through, as it is typed."""
     need_kernel()
     place = case.path('shop')
@@ -72,7 +72,7 @@ def as_typed(case):
 
 
 @limit(120)
-def triples(case):
+def system_call_is_between_the_records_around_it(case):
     """A program's record, its system call, its record: each triple in that order in the trace, also where each was made
     on another CPU."""
     need_kernel()
@@ -104,7 +104,7 @@ def triples(case):
 # ── counted ─────────────────────────────────────────────────────────────────────────────────────────────
 
 @limit(240)
-def a_million_calls(case):
+def million_system_calls_are_counted(case):
     need_kernel()
     turns = rounds(200000) // 2
     _, said, trace = record(case, [KCALLS, 'calls', '2', str(turns)], [*patterns(*CALLS), *LARGE, '--num-subbuf', '32'])
@@ -130,12 +130,12 @@ def lost_and_recorded(case, overwrite):
 
 
 @limit(120)
-def too_small_and_discarded(case):
+def small_discard_buffers_count_lost_records(case):
     lost_and_recorded(case, False)
 
 
 @limit(120)
-def too_small_and_overwritten(case):
+def small_overwrite_buffers_keep_the_newest_records(case):
     """What was replaced is older than what is there, and the trace says so."""
     trace = lost_and_recorded(case, True)
     first = {}
@@ -172,7 +172,7 @@ def silent(cpu, tid, told):
 
 
 @limit(240)
-def nothing_lost_during_a_build(case):
+def switches_of_a_build_are_complete(case):
     """Default sizes, and every switch of every CPU follows from the one before."""
     need_kernel()
     need('make', 'cc')
@@ -226,7 +226,7 @@ def marked_rightly(trace, marks):
 
 
 @limit(60)
-def who_it_was(case):
+def contexts_of_short_tasks_are_correct(case):
     """Contexts against what the program itself knows at that moment: processes and threads that begin, execute, rename
     themselves, end."""
     need_kernel()
@@ -235,7 +235,7 @@ def who_it_was(case):
     check(len(marked_rightly(trace, marks)) >= 8 * rounds(1000), 'the program made too few marks')
 
 
-def who_it_was_in_a_crowd(case):
+def contexts_are_correct_while_tasks_flood_the_buffer(case):
     """Where hardly anything is recorded, and others fill the buffer of what tasks do: it is read all the same; who
     ended since then is known."""
     need_kernel()
@@ -244,7 +244,7 @@ def who_it_was_in_a_crowd(case):
     check(len(marked_rightly(trace, marks)) == 3, 'not all marks were made')
 
 
-def who_it_is_when_too_many_come(case):
+def contexts_of_living_tasks_survive_lost_task_records(case):
     """As fast as it goes, so that the kernel may have to overwrite what nobody has read: who lives is asked who he
     is."""
     need_kernel()
@@ -259,7 +259,7 @@ def who_it_is_when_too_many_come(case):
     check(len(marked_rightly(trace, marks)) == 2, 'not all marks were made')
 
 
-def who_wakes_for_nothing(case):
+def readable_empty_page_does_not_spin(case):
     """A kernel that says of its buffer of what tasks do, as old ones say of all, that it is readable where a page is
     just begun: nobody loops for that."""
     need_kernel()
@@ -286,7 +286,7 @@ def who_wakes_for_nothing(case):
         case.finish(child).ok(128 + signal.SIGINT)
 
 
-def whose_without_a_name(case):
+def user_contexts_do_not_change_kernel_records(case):
     """Contexts that are programs' alone leave the kernel's records theirs."""
     need_kernel()
     _, _, trace = record(case, [KCALLS, 'calls', '1', '50'],
@@ -298,7 +298,7 @@ def whose_without_a_name(case):
         'contexts: %s', calls[:2])
 
 
-def exclusions_and_formats(case):
+def kernel_exclusions_apply_in_both_formats(case):
     need_kernel()
     _, _, trace = record(case, [KCALLS, 'calls', '1', '50'],
                          ['-k', 'syscall:timer_*', '-k', '!syscall:timer_delete', '-k', 'syscall:sched_getattr'])
@@ -313,7 +313,7 @@ def exclusions_and_formats(case):
 
 # ── how it ends ─────────────────────────────────────────────────────────────────────────────────────────
 
-def exit_status(case):
+def kernel_record_returns_the_program_status(case):
     need_kernel()
     for command, status in ((['sh', '-c', 'exit 7'], 7), (['sh', '-c', 'kill -9 $$'], 128 + 9)):
         record(case, command, ['-k', 'sched_process_exit'], status=status)
@@ -348,7 +348,7 @@ def indexed(directory):
     return found
 
 
-def killed_and_swept(case):
+def killed_record_is_swept_from_tracefs(case):
     """kill -9 of waymark itself: what it left in tracefs goes with the next recording, and what it had written can be
     read, but for a packet in the middle."""
     need_kernel()
@@ -391,7 +391,7 @@ def refused(case, options, *words, before=(), command=('true',), **popen):
     return done.stderr
 
 
-def bad_patterns(case):
+def unmatched_kernel_patterns_are_refused(case):
     need_kernel()
     before = left_in_tracefs()
     refused(case, ['-k', 'sched_swich'], 'sched_switch')
@@ -405,7 +405,7 @@ def bad_patterns(case):
           'left: %s', left_in_tracefs(before))
 
 
-def no_root(case):
+def kernel_record_without_root_is_refused(case):
     need_kernel()
     need_other_users()
     place = case.short('nobody')
@@ -430,7 +430,7 @@ def elsewhere(case, script, *words, options=('-k', 'sched_switch')):
                    before=['unshare', '-m', '--propagation', 'private', 'sh', '-ec', script + '\nexec "$@"', 'sh'])
 
 
-def tracefs_is_not_there(case):
+def missing_tracefs_is_reported_or_mounted(case):
     """Not mounted, read-only, hidden: a sentence that helps; and where it only has to be mounted, that is done."""
     need_kernel()
     gone = 'umount -l /sys/kernel/debug/tracing 2>/dev/null || :; umount -l /sys/kernel/debug 2>/dev/null || :; umount -l %s\n' % TRACING
@@ -450,8 +450,8 @@ def tracefs_is_not_there(case):
 
 if __name__ == '__main__':
     kernel_main([
-        as_typed, triples, a_million_calls, too_small_and_discarded, too_small_and_overwritten,
-        nothing_lost_during_a_build, who_it_was, who_it_was_in_a_crowd, who_it_is_when_too_many_come,
-        who_wakes_for_nothing, whose_without_a_name, exclusions_and_formats, exit_status, killed_and_swept,
-        bad_patterns, no_root, tracefs_is_not_there
+        documented_kernel_commands_work, system_call_is_between_the_records_around_it, million_system_calls_are_counted, small_discard_buffers_count_lost_records, small_overwrite_buffers_keep_the_newest_records,
+        switches_of_a_build_are_complete, contexts_of_short_tasks_are_correct, contexts_are_correct_while_tasks_flood_the_buffer, contexts_of_living_tasks_survive_lost_task_records,
+        readable_empty_page_does_not_spin, user_contexts_do_not_change_kernel_records, kernel_exclusions_apply_in_both_formats, kernel_record_returns_the_program_status, killed_record_is_swept_from_tracefs,
+        unmatched_kernel_patterns_are_refused, kernel_record_without_root_is_refused, missing_tracefs_is_reported_or_mounted
     ])

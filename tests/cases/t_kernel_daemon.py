@@ -31,7 +31,7 @@ LARGE = ['--subbuf-size', '1M', '--num-subbuf', '16']
 ROOM_FOR_ALL = ['--subbuf-size', '4M', '--num-subbuf', '16']
 
 
-def started_and_stopped(case):
+def only_calls_between_start_and_stop_are_recorded(case):
     """Only what was made while it was started is there; counts are those of the trace."""
     with KernelWorld(case) as w:
         w.begin_calls('one', *ROOM_FOR_ALL)
@@ -50,7 +50,7 @@ def started_and_stopped(case):
         check_turns(trace, tids)
 
 
-def cleared(case):
+def clear_removes_kernel_records(case):
     with KernelWorld(case) as w:
         w.begin_calls('one', *ROOM_FOR_ALL)
         before = set()
@@ -64,7 +64,7 @@ def cleared(case):
         all_there(trace, made, tids, 2)
 
 
-def events_and_channels_off_and_on(case):
+def disabled_kernel_events_and_channels_are_not_recorded(case):
     """Events and whole channels that are disabled, and enabled again."""
     with KernelWorld(case) as w:
         w.begin_calls('one', *LARGE)
@@ -85,7 +85,7 @@ def events_and_channels_off_and_on(case):
         check(not trace.calls(third), 'a channel that was disabled recorded')
 
 
-def contexts_added_later(case):
+def added_kernel_context_is_in_later_records(case):
     """Records from then on have them."""
     with KernelWorld(case) as w:
         w.begin_calls('one', *LARGE, contexts=('tid',))
@@ -104,7 +104,7 @@ def contexts_added_later(case):
                 check('procname' not in r.context, 'the first has %s', r)
 
 
-def two_sessions(case):
+def kernel_sessions_record_independently(case):
     """Each has all of its own, whatever the other does."""
     with KernelWorld(case) as w:
         w.begin_calls('one', *LARGE)
@@ -125,7 +125,7 @@ def two_sessions(case):
                 {k[1:]: len(v) for k, v in found.items()})
 
 
-def sizes(case):
+def kernel_sessions_obey_file_and_session_sizes(case):
     """Files of at most a size, sessions of at most a size, overwrite mode; CTF 2."""
     with KernelWorld(case) as w:
         w.begin_calls('files', '--subbuf-size', '64k', '--num-subbuf', '64', '--tracefile-size', '256k')
@@ -179,7 +179,7 @@ def metadata_counts_in_the_size(case):
         check(total <= 1 << 20, '%s has %d bytes, of these %d of metadata', path, total, metadata)
 
 
-def lost_in_small_buffers(case):
+def recorded_and_lost_kernel_records_sum_up(case):
     """What is lost and what is there make what was made, at each stop."""
     with KernelWorld(case) as w:
         w.begin_calls('one', '--subbuf-size', '16k', '--num-subbuf', '4')
@@ -198,7 +198,7 @@ def lost_in_small_buffers(case):
 
 
 @limit(60)
-def everything(case):
+def consumer_daemon_killed_with_all_events_is_replaced(case):
     """All events of the kernel at once, and a consumer that dies with them."""
     with KernelWorld(case) as w:
         w('create', 'all')
@@ -235,13 +235,13 @@ def go(w, *programs):
     return [turns_of(s)[1] for s in said]
 
 
-def tracked(case):
+def tracked_processes_are_recorded_by_bpf(case):
     """The session's own list of processes: begun, longer, empty, ended while it records; behind a killed daemon; saved
     and loaded."""
     is_tracked(case)
 
 
-def tracked_by_the_kernels_events(case):
+def tracked_processes_are_recorded_by_tracefs(case):
     """The same where BPF records nothing: then the first buffers, of records without the context, are read on by the
     next daemon too."""
     is_tracked(case, '--syscall-arguments', 'none')
@@ -257,7 +257,7 @@ def is_tracked(case, *options):
             """Programs of which the first `track` are put into the list, or taken out of it."""
             programs = [waiting(w) for _ in range(2)]
             if argv:
-                w(*argv, '-k', '-s', 'one', '--pid=' + ','.join(str(p.pid) for p in programs[:track])).says('pid')
+                w(*argv, '-k', '-s', 'one', '--pid=' + ','.join(str(p.pid) for p in programs[:track])).prints('pid')
             return go(w, *programs)
 
         a, b = run(1, 'track')
@@ -293,7 +293,7 @@ def is_tracked(case, *options):
         check(not trace.calls(b), 'of a process that is not tracked')
 
 
-def tracked_with_filters(case):
+def trackers_and_filters_apply_together(case):
     """Each rule's own filter as well; a channel that is made later; what is refused."""
     with KernelWorld(case) as w:
         w('create', 'one', '--no-statedump')
@@ -316,17 +316,17 @@ def tracked_with_filters(case):
         check(not trace.calls(others), 'of a process that is not tracked')
 
         w('create', 'two')
-        w('track', '-k', '-s', 'two', '--uid=0', status=2).says('processes')
-        w('track', '-k', '-u', '-s', 'two', '--pid=1', status=2).says('one domain')
-        w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(1, 66))), status=1).says('more than 64')
+        w('track', '-k', '-s', 'two', '--uid=0', status=2).prints('processes')
+        w('track', '-k', '-u', '-s', 'two', '--pid=1', status=2).prints('one domain')
+        w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(1, 66))), status=1).prints('more than 64')
         w('enable-channel', '-k', '-s', 'two', 'kernel')
         w('enable-event', '-k', '-s', 'two', '-c', 'kernel', '--syscall', 'timer_delete,sched_getparam')
         w('enable-event', '-k', '-s', 'two', '-c', 'kernel', '--syscall', 'sched_getattr', '--filter',
           'pid in [%s]' % ', '.join(map(str, range(1000000, 1000400))))
         w('start', 'two')
-        w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(1000000, 1000060))), status=1).says('too long')
+        w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(1000000, 1000060))), status=1).prints('too long')
         w('track', '-k', '-s', 'two', '--pid=1')
-        w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(1000000, 1000060))), status=1).says('too long')
+        w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(1000000, 1000060))), status=1).prints('too long')
         check(w.session('two')['trackers']['kernel_pids'] == [1], 'tracked: %s', w.session('two')['trackers'])
         w('enable-event', '-k', '-s', 'two', '-c', 'kernel', 'sched_process_exit')
         w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(2, 64))))
@@ -339,7 +339,7 @@ def tracked_with_filters(case):
         w('stop', 'two')
         w('start', 'two')
         w('track', '-k', '-s', 'two', '--pid', '--all')
-        w('untrack', '-k', '-s', 'two', '--pid=1', status=1).says('all are tracked')
+        w('untrack', '-k', '-s', 'two', '--pid=1', status=1).prints('all are tracked')
         check(not w.session('two')['trackers']['kernel_pid'], 'tracked: %s', w.session('two')['trackers'])
 
 
@@ -358,7 +358,7 @@ wait
 """
 
 
-def in_another_namespace(case):
+def pids_are_those_of_the_client_namespace(case):
     """A client in a container means the processes by the numbers that they have there."""
     need('pgrep', 'unshare')
     with KernelWorld(case) as w:
@@ -388,7 +388,7 @@ def in_another_namespace(case):
                 check(n == 600, '%d records of the %s of %s, not 600', n, kind, call)
 
 
-def record_through_the_daemon(case):
+def kernel_record_uses_the_running_session_daemon(case):
     with KernelWorld(case) as w:
         for command, status in (([KCALLS, 'calls', '1',
                                   '300'], 0), (['sh', '-c', 'exit 7'], 7), (['sh', '-c', 'kill -TERM $$'], 143)):
@@ -400,30 +400,30 @@ def record_through_the_daemon(case):
                 check(
                     len(trace.named(*['syscall_entry_' + c for c in CALLS])) == 300 * len(CALLS), 'recorded: %d',
                     len(trace.records))
-                answer.says('%d records' % len(trace.records), '0 lost')
-        w('record', '-o', case.path('no'), '-k', 'sched_swich', '--', 'true', status=1).says('sched_switch')
+                answer.prints('%d records' % len(trace.records), '0 lost')
+        w('record', '-o', case.path('no'), '-k', 'sched_swich', '--', 'true', status=1).prints('sched_switch')
         check(not w('list', '--json').json['sessions'], 'sessions were left: %s', w('list').out)
         path = case.path('int')
         child = w.run([WAYMARK, 'record', '-o', path, '-k', 'sched_process_exit', '--', 'sleep', '1000'])
         w.wait(lambda: [s for s in w('list', '--json').json['sessions'] if s['active']], 'the recording to begin')
-        w.wait(lambda: 'sleep' in w.ours().values(), 'sleep')
+        w.wait(lambda: 'sleep' in w.own_processes().values(), 'sleep')
         os.killpg(child.pid, signal.SIGINT)
         w.wait_end(child, 128 + signal.SIGINT)
         check([r for r in KernelTrace(path).named('sched_process_exit') if text(r.context, 'procname') == 'sleep'],
               'the end is not in the trace')
 
 
-def refused(case):
+def invalid_kernel_requests_are_refused(case):
     with KernelWorld(case) as w:
         w('create', 'one')
-        w('enable-event', '-k', '-s', 'one', 'sched_swich', status=1).says('sched_switch')
-        w('enable-event', '-k', '-s', 'one', '--syscall', 'opena', status=1).says('openat')
-        w('enable-event', '-k', '-s', 'one', '', status=None).says('pattern|empty|name')
-        w('enable-channel', '-k', '-s', 'one', '--buffers-pid', 'kernel', status=None).says('kernel')
+        w('enable-event', '-k', '-s', 'one', 'sched_swich', status=1).prints('sched_switch')
+        w('enable-event', '-k', '-s', 'one', '--syscall', 'opena', status=1).prints('openat')
+        w('enable-event', '-k', '-s', 'one', '', status=None).prints('pattern|empty|name')
+        w('enable-channel', '-k', '-s', 'one', '--buffers-pid', 'kernel', status=None).prints('kernel')
         w('enable-event', '-k', '-s', 'one', 'sched_switch')
-        w('add-context', '-k', '-s', 'one', '-t', 'pthread_id', status=1).says('pthread_id')
+        w('add-context', '-k', '-s', 'one', '-t', 'pthread_id', status=1).prints('pthread_id')
         w('start', 'one')
-        w('enable-event', '-k', '-s', 'one', 'nowhere:*', status=1).says('nowhere')
+        w('enable-event', '-k', '-s', 'one', 'nowhere:*', status=1).prints('nowhere')
         check(w.session('one')['active'], 'a wrong pattern stopped the session')
         w('destroy', 'one')
 
@@ -441,7 +441,7 @@ def another_of_that_number(was):
     return None
 
 
-def number_used_again(case):
+def reused_pid_is_not_recorded(case):
     """A channel is for one process: not for another that has its number later."""
     with KernelWorld(case) as w:
         first = subprocess.Popen(['sleep', '1000'])
@@ -454,32 +454,32 @@ def number_used_again(case):
         w('enable-event', '-k', '-s', 'one', '-c', 'later', '--pid', first.pid, 'sched_wakeup')
         first.kill()
         first.wait()
-        w('start', 'one', status=1).says('process')
+        w('start', 'one', status=1).prints('process')
         w('save', 'one', '-o', case.path('saved'))
-        w('load', '-i', case.path('saved'), status=1).says('process %d' % first.pid)
+        w('load', '-i', case.path('saved'), status=1).prints('process %d' % first.pid)
         second = another_of_that_number(first.pid)
         if not second:
             raise Skip('no process got the number of another')
-        w('start', 'one', status=1).says('process %d, which the channel is for, has ended' % first.pid)
+        w('start', 'one', status=1).prints('process %d, which the channel is for, has ended' % first.pid)
         second.kill()
         second.wait()
         w('destroy', 'one')
 
 
-def another_user(case):
+def kernel_request_of_unprivileged_user_is_refused(case):
     """Who is not root is told so by his own daemon, and can record programs all the same."""
     need_kernel()
     need_other_users()
     with World(case, user=pwd.getpwuid(65534)) as w:
         w('create', 'one')
-        w('enable-event', '-k', '-s', 'one', 'sched_switch', status=1).says('root')
-        w('record', '-k', 'sched_switch', '-o', case.short('t') + '/x', '--', 'true', status=None).says('root')
+        w('enable-event', '-k', '-s', 'one', 'sched_switch', status=1).prints('root')
+        w('record', '-k', 'sched_switch', '-o', case.short('t') + '/x', '--', 'true', status=None).prints('root')
         w('destroy', 'one')
 
 
 if __name__ == '__main__':
     kernel_main([
-        started_and_stopped, cleared, events_and_channels_off_and_on, contexts_added_later, two_sessions, sizes,
-        lost_in_small_buffers, metadata_counts_in_the_size, everything, tracked, tracked_by_the_kernels_events,
-        tracked_with_filters, in_another_namespace, record_through_the_daemon, refused, number_used_again, another_user
+        only_calls_between_start_and_stop_are_recorded, clear_removes_kernel_records, disabled_kernel_events_and_channels_are_not_recorded, added_kernel_context_is_in_later_records, kernel_sessions_record_independently, kernel_sessions_obey_file_and_session_sizes,
+        recorded_and_lost_kernel_records_sum_up, metadata_counts_in_the_size, consumer_daemon_killed_with_all_events_is_replaced, tracked_processes_are_recorded_by_bpf, tracked_processes_are_recorded_by_tracefs,
+        trackers_and_filters_apply_together, pids_are_those_of_the_client_namespace, kernel_record_uses_the_running_session_daemon, invalid_kernel_requests_are_refused, reused_pid_is_not_recorded, kernel_request_of_unprivileged_user_is_refused
     ])

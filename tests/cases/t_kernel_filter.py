@@ -98,7 +98,7 @@ FILTERS = [
 ]
 
 
-def as_on_reading(case):
+def kernel_filter_equals_reading_filter(case):
     """One recording with the filter within one without: what the filter leaves of that when it is read."""
     need()
     for i, text in enumerate(FILTERS):
@@ -212,21 +212,21 @@ def changes(case, *mode):
         check(both <= set(found), 'missing between %d and %d: %s', until, then, sorted(both - set(found))[:5])
 
 
-def flight_recorder(case):
+def filter_changes_apply_to_overwrite_buffers(case):
     """The same, where all is read at the end: records are asked as it was when they were made."""
     changes(case, '--overwrite')
 
 
-def changes_by_events(case):
+def filter_changes_apply_to_tracefs_events(case):
     """The filter changes of `changes` apply to the kernel's own events of system calls too."""
     changes(case, *NUMBERS)
 
 
-def flight_recorder_by_events(case):
+def filter_changes_apply_to_overwritten_tracefs_events(case):
     changes(case, '--overwrite', *NUMBERS)
 
 
-def killed(case):
+def killed_consumer_daemon_keeps_the_filter(case):
     """What the dead consumer had refused is not lost, and what it had not yet written is asked as it was."""
     need()
     with World(case) as w:
@@ -257,7 +257,7 @@ def killed(case):
     check(not [n for n in found if n >= 0 and n % 500], 'what is not wanted is there')
 
 
-def refused(case):
+def unsupported_kernel_filters_are_refused(case):
     """What neither can do is said, with the place; and nothing of it stays."""
     need()
     wrong = [
@@ -295,7 +295,7 @@ def refused(case):
     check(done.returncode == 2 and '--kernel' in done.stderr, 'record: status %d: %s', done.returncode, done.stderr)
 
 
-def more_than_can_be_told(case):
+def filters_beyond_the_message_size_are_refused(case):
     """Filters that are more than a later consumer could be told at once are refused in words; those that are not much
     less hinder no daemon that takes over."""
     need()
@@ -329,7 +329,7 @@ def more_than_can_be_told(case):
             w('destroy', name)
 
 
-def through_a_daemon(case):
+def record_filters_kernel_events_through_the_daemon(case):
     """`record` where a session daemon runs; entries by their arguments, exits by their result."""
     need()
     with World(case) as w:
@@ -348,13 +348,13 @@ def through_a_daemon(case):
 
 if __name__ == '__main__':
     main([
-        as_on_reading,
+        kernel_filter_equals_reading_filter,
         limit(300)(changes),
-        limit(300)(flight_recorder),
-        limit(300)(changes_by_events),
-        limit(300)(flight_recorder_by_events),
-        limit(300)(killed),
-        refused,
-        more_than_can_be_told,
-        through_a_daemon,
+        limit(300)(filter_changes_apply_to_overwrite_buffers),
+        limit(300)(filter_changes_apply_to_tracefs_events),
+        limit(300)(filter_changes_apply_to_overwritten_tracefs_events),
+        limit(300)(killed_consumer_daemon_keeps_the_filter),
+        unsupported_kernel_filters_are_refused,
+        filters_beyond_the_message_size_are_refused,
+        record_filters_kernel_events_through_the_daemon,
     ])

@@ -44,7 +44,7 @@ def balance(w, name, made, words, tids):
 
 
 @limit(120)
-def consumer_killed(case):
+def killed_consumer_daemons_lose_no_kernel_records(case):
     """Again and again, at any moment; with room for everything nothing is lost."""
     with KernelWorld(case) as w:
         for size in (LARGE, SMALL):
@@ -63,7 +63,7 @@ def consumer_killed(case):
 
 
 @limit(120)
-def consumer_killed_by_the_clock(case):
+def killed_consumer_daemon_keeps_a_partial_page(case):
     """A quiet kernel: what was on a page that no consumer had written is there, once."""
     with KernelWorld(case) as w:
         w.begin_calls('one', *LARGE, *KEPT)
@@ -87,7 +87,7 @@ def consumer_killed_by_the_clock(case):
 
 
 @limit(120)
-def session_daemon_killed(case):
+def killed_session_daemon_loses_no_kernel_records(case):
     """The next one goes on."""
     with KernelWorld(case) as w:
         w.begin_calls('one', *LARGE)
@@ -103,7 +103,7 @@ def session_daemon_killed(case):
 
 
 @limit(180)
-def both_killed(case):
+def killed_daemons_lose_no_kernel_records(case):
     """In any order; the next ones adopt what records on. Contexts are there still."""
     with KernelWorld(case) as w:
         for turn in range(rounds(30)):
@@ -127,7 +127,7 @@ def both_killed(case):
 
 
 @limit(180)
-def killed_within_commands(case):
+def daemons_killed_within_commands_leave_nothing_in_tracefs(case):
     """A daemon dies in the middle of a command: the next ones end in good order, and nothing stays."""
     with KernelWorld(case) as w:
         for turn in range(rounds(60)):
@@ -152,7 +152,7 @@ def killed_within_commands(case):
 
 
 @limit(60)
-def everything_killed(case):
+def kernel_buffers_are_adopted_or_removed_after_kills(case):
     """Session daemon, consumers and `waymark record`, all at once: the next daemon adopts what is a session's, and
     cleans the rest."""
     with KernelWorld(case) as w:
@@ -181,7 +181,7 @@ def everything_killed(case):
             w.wait(lambda: not w.instances(), 'instances to be gone: %s' % w.instances())
 
 
-def restarts_change_no_counts(case):
+def restarts_change_no_counts_of_kernel_buffers(case):
     """Buffers that lost records, of the kernel and of BPF; a daemon ends, and the next command counts as before."""
     with KernelWorld(case) as w:
         # (BPF is the consumer daemon's: only its end is another matter there)
@@ -199,6 +199,6 @@ def restarts_change_no_counts(case):
 if __name__ == '__main__':
     print('# killing with seed %d' % SEED)
     kernel_main([
-        consumer_killed, consumer_killed_by_the_clock, session_daemon_killed, both_killed, killed_within_commands,
-        everything_killed, restarts_change_no_counts
+        killed_consumer_daemons_lose_no_kernel_records, killed_consumer_daemon_keeps_a_partial_page, killed_session_daemon_loses_no_kernel_records, killed_daemons_lose_no_kernel_records, daemons_killed_within_commands_leave_nothing_in_tracefs,
+        kernel_buffers_are_adopted_or_removed_after_kills, restarts_change_no_counts_of_kernel_buffers
     ])

@@ -86,7 +86,7 @@ def key(event):
 
 # ── cases ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-def events_are_those_of_tracefs(case):
+def listed_events_equal_tracefs(case):
     need_tracefs()
     with World(case) as w:
         before = there()
@@ -110,7 +110,7 @@ def events_are_those_of_tracefs(case):
             check(re.search(r'^  %s\b' % line, said, re.M), 'no line for %s', line)
 
 
-def fields_are_those_of_the_formats(case):
+def listed_fields_equal_the_format_files(case):
     need_tracefs()
     with World(case) as w:
         checked = 0
@@ -131,10 +131,10 @@ def fields_are_those_of_the_formats(case):
         switch = w('list', '-k', '-f', 'sched_switch', '--json').json['events'][0]['fields']
         kinds = {f['name']: f['type'] for f in switch}
         check(kinds['prev_comm'] == 'char[16]' and kinds['prev_tid'] == 's32', 'sched_switch: %s', kinds)
-        w('list', '-k', '-f', 'sched_switch').says('prev_comm   char[16]')
+        w('list', '-k', '-f', 'sched_switch').prints('prev_comm   char[16]')
 
 
-def patterns_narrow_it(case):
+def patterns_select_listed_events(case):
     need_tracefs()
     with World(case) as w:
         all_of_them = w('list', '-k', '--json').json['events']
@@ -157,8 +157,8 @@ def patterns_narrow_it(case):
                                    'irq:*'], lambda e: e['name'] == 'sched_switch' or e['provider'] == 'irq' or
                                   (e['provider'], e['name']) == ('syscall', 'close'))):
             check(listed(*patterns) == those(wanted), '%s: %s', patterns, listed(*patterns))
-        w('list', '-k', 'shed_switch', status=1).says('sched_switch')
-        w('list', '-k', 'sched_switch', 'syscall:opnat', status=1).says('openat')
+        w('list', '-k', 'shed_switch', status=1).prints('sched_switch')
+        w('list', '-k', 'sched_switch', 'syscall:opnat', status=1).prints('openat')
 
 
 def recorded_events_are_marked(case):
@@ -180,7 +180,7 @@ def recorded_events_are_marked(case):
         w('destroy', 'one')
 
 
-def what_it_lacks(case):
+def missing_kernel_features_are_reported(case):
     """Sentences for what is not there; and of the instance in which it was tried nothing is left."""
     need_tracefs()
     with World(case) as w:
@@ -203,10 +203,10 @@ def what_it_lacks(case):
         check(not left, 'left: %s', left)
 
 
-def names_for_shells(case):
+def names_for_completion_are_listed(case):
     need_tracefs()
     with World(case) as w:
-        program = w.obey()
+        program = w.scripted()
         typed = w('list', '--names', 'events', '-k').out.split()
         wanted = [('syscall:' if e['provider'] == 'syscall' else '') + e['name']
                   for e in w('list', '-k', '--json').json['events']]
@@ -217,16 +217,16 @@ def names_for_shells(case):
         program.end()
 
 
-def who_is_not_root(case):
+def kernel_list_of_unprivileged_user_is_refused(case):
     """A user's own daemon says what to do; what shells complete are his programs' events, without a word."""
     need_tracefs()
     with open_to_all(case), World(case, 'hers', user=ALICE) as w:
-        w('list', '-k', status=1).says('needs root', 'tracing')
-        w('list', '--names', 'events', '-k', status=1).says('needs root')
+        w('list', '-k', status=1).prints('needs root', 'tracing')
+        w('list', '--names', 'events', '-k', status=1).prints('needs root')
         check(w('list', '--names', 'events').err == '', 'completion says: %s', w('list', '--names', 'events').err)
 
 
-def members_of_the_group(case):
+def group_members_list_kernel_events(case):
     """By root's daemon: the same events, and marked are their own."""
     need_tracefs()
     member = {'groups': [tracing_group()]}
@@ -245,12 +245,12 @@ def members_of_the_group(case):
             'she does not see what she records')
         check(marked(command(w, BOB, 'list', '-k', '--json', **member)) == [], 'he sees what she records')
         check(marked(w('list', '-k', '--json')) == ['sched_switch'], 'root does not see what she records')
-        command(w, BOB, 'list', '-k', status=1).says('permission|may not|refuse|tracing')
+        command(w, BOB, 'list', '-k', status=1).prints('permission|may not|refuse|tracing')
         check(names(command(w, BOB, 'list', '--json', **member)) == [], 'he has sessions')
         command(w, ALICE, 'destroy', 'alices', **member)
 
 
-def members_probe_what_they_may_read(case):
+def group_members_probe_only_readable_files(case):
     """A program's file is read with the rights of who asks: what is in another's is not told, nor recorded."""
     need_tracefs()
     if not os.path.exists(os.path.join(TRACEFS, 'uprobe_events')):
@@ -264,11 +264,11 @@ def members_probe_what_they_may_read(case):
         for verb in (['create', 'alices', '--no-statedump'], ['enable-channel', '-k', '-s', 'alices', 'kernel']):
             command(w, ALICE, *verb, **member)
         command(w, ALICE, *probe,
-                os.path.join(w.place, 'roots') + ':no_such_symbol', 'x', status=1, **member).says('permission denied')
+                os.path.join(w.place, 'roots') + ':no_such_symbol', 'x', status=1, **member).prints('permission denied')
         command(w, ALICE, *probe,
-                os.path.join(w.place, 'roots') + ':main', 'x', status=1, **member).says('permission denied')
+                os.path.join(w.place, 'roots') + ':main', 'x', status=1, **member).prints('permission denied')
         # root, into her session
-        w(*probe, os.path.join(w.place, 'roots') + ':main', 'x', status=1).says('permission denied')
+        w(*probe, os.path.join(w.place, 'roots') + ':main', 'x', status=1).prints('permission denied')
         command(w, ALICE, *probe, os.path.join(w.place, 'hers') + ':main', 'x', **member)
         command(w, ALICE, 'start', 'alices', **member)
         w.wait_end(w.run([os.path.join(w.place, 'hers'), '1']))
@@ -277,7 +277,7 @@ def members_probe_what_they_may_read(case):
         command(w, ALICE, 'destroy', 'alices', **member)
 
 
-def sessions_of_one_name(case):
+def kernel_sessions_of_one_name_record_independently(case):
     """Root's and a member's, with channels of one name: each records, and neither ends with the other."""
     need_tracefs()
     member = {'groups': [tracing_group()]}
@@ -299,16 +299,16 @@ def sessions_of_one_name(case):
         w('destroy', 'same')
 
 
-def wrong_arguments(case):
+def invalid_list_arguments_are_refused(case):
     with World(case) as w:
         for argv, words in ((['-k', '-u'], 'one domain'), (['-k', '-s', 'one'], 'without a session'),
                             (['-k', '--pid', '1'], 'goes with --userspace'), (['-k', 'a,,b'], 'empty word')):
-            w('list', *argv, status=2).says(words)
+            w('list', *argv, status=2).prints(words)
 
 
 if __name__ == '__main__':
     main([
-        events_are_those_of_tracefs, fields_are_those_of_the_formats, patterns_narrow_it, recorded_events_are_marked,
-        what_it_lacks, names_for_shells, who_is_not_root, members_of_the_group, members_probe_what_they_may_read,
-        sessions_of_one_name, wrong_arguments
+        listed_events_equal_tracefs, listed_fields_equal_the_format_files, patterns_select_listed_events, recorded_events_are_marked,
+        missing_kernel_features_are_reported, names_for_completion_are_listed, kernel_list_of_unprivileged_user_is_refused, group_members_list_kernel_events, group_members_probe_only_readable_files,
+        kernel_sessions_of_one_name_record_independently, invalid_list_arguments_are_refused
     ])

@@ -21,12 +21,12 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from harness import PROGRAMS, WAYMARK, Failure, Skip, Trace, check, check_sequences, finished, main, rounds  # noqa: E402
 from kernel_facts import facts  # noqa: E402
 from machine import Machine  # noqa: E402
-from traces import BOARD_SIZE  # noqa: E402
+from traces import LEDGER_SIZE  # noqa: E402
 
 # As a module to load and unload: one with tracepoints of its own, which needs others.
 MODULE = 'nbd'
 # Before a command whose programs say there what they have recorded.
-BOARD = 'rm -f /tmp/board; truncate -s %d /tmp/board; export WMK_TEST_BOARD=/tmp/board; ' % BOARD_SIZE
+LEDGER = 'rm -f /tmp/ledger; truncate -s %d /tmp/ledger; export WMK_TEST_LEDGER=/tmp/ledger; ' % LEDGER_SIZE
 # Unit tests of src/kernel, where they were built, and what they need.
 TESTS = os.path.join(os.environ.get('WMK_BUILD', '.'), 'src', 'kernel', 't')
 PROBED = ['libprobed.so', 'probed-stripped', 'probed-o0', 'probed-o0-nopie', 'probed-o2', 'probed-o2-nopie']
@@ -35,7 +35,7 @@ UNITS = [
     'probe_try', *PROBED
 ]
 UNITS = [name for name in UNITS if os.path.exists(os.path.join(TESTS, name))]
-MACHINE = Machine([os.path.join(PROGRAMS, name) for name in ('procs', 'busy', 'calls', 'traced_calls')] +
+MACHINE = Machine([os.path.join(PROGRAMS, name) for name in ('procs', 'busy', 'calls', 'traced_syscalls')] +
                   [os.path.join(TESTS, name) for name in UNITS], modules=[MODULE])
 
 
@@ -50,11 +50,11 @@ def view(case, path, *options):
 
 
 def recorded(case, path):
-    """What the programs of BOARD recorded is in a trace of the machine, each record once and in order, for three
+    """What the programs of LEDGER recorded is in a trace of the machine, each record once and in order, for three
     readers. How many there are."""
     shown = sum('test:seq' in line for line in view(case, path))
-    MACHINE.fetch('/tmp/board', case.directory)
-    numbers = check_sequences(Trace(case.path(os.path.basename(path))), case.board, 0)
+    MACHINE.fetch('/tmp/ledger', case.directory)
+    numbers = check_sequences(Trace(case.path(os.path.basename(path))), case.ledger, 0)
     check(
         sum(map(len, numbers.values())) == shown, 'waymark view shows %d records, there are: %s', shown,
         list(map(len, numbers.values())))
@@ -75,7 +75,7 @@ def failure_of(command, **more):
     check(False, '`%s` did not fail', command)
 
 
-def boots(case):
+def machine_boots(case):
     """With all that the other cases are about: else they would be skipped, or fail for other reasons."""
     MACHINE.run('mount -t tracefs nodev /sys/kernel/tracing')
     there = facts(lambda script: MACHINE.run(script).out)
@@ -92,13 +92,13 @@ def boots(case):
         check(config.get(option) == 'y', 'the kernel\'s configuration has %s=%s', option, config.get(option))
 
 
-def calls_of_32_bits(case):
+def machine_makes_32_bit_system_calls(case):
     """This kernel has them, and the processor: whoever asks whether they can be made (narrow.h) is told so."""
     check(MACHINE.kernel.config().get('IA32_EMULATION') == 'y', 'the kernel is without')
     MACHINE.run('traced_calls narrow')
 
 
-def kprobes_work(case):
+def kprobes_return_arguments_and_values(case):
     """Entry with arguments by register, one of them a string of the program, and return with its value."""
     said = tracing('echo "p:wmkt/opens do_sys_openat2 dfd=%di:s32 name=+0(%si):ustring" >>kprobe_events',
                    'echo "r:wmkt/opened do_sys_openat2 value=\\$retval:s32" >>kprobe_events',
@@ -113,7 +113,7 @@ def kprobes_work(case):
     check(tracing('cat kprobe_events') == '', 'probes are left')
 
 
-def function_tracer_works(case):
+def function_tracer_filters_functions(case):
     """In an instance, with a filter; the graph, which tells of returns, in the whole tracefs only."""
     said = tracing(
         'mkdir instances/wmkt; cd instances/wmkt; echo vfs_unlink >set_ftrace_filter; echo function >current_tracer',
@@ -125,7 +125,7 @@ def function_tracer_works(case):
     check(' us ' in said and 'vfs_unlink();' in said, 'the trace has: %s', said[-1500:])
 
 
-def a_processor_goes_and_comes(case):
+def cpu_goes_offline_and_returns(case):
     """One that the kernel has booted without, once it has come (a_processor_comes_late)."""
     online = '/sys/devices/system/cpu/online'
     for value, there in (('0', '0'), ('1', '0-1')):
@@ -136,7 +136,7 @@ def a_processor_goes_and_comes(case):
           'nothing was recorded on the processor that came back')
 
 
-def a_module_goes_and_comes(case):
+def module_is_unloaded_and_loaded(case):
     """And its tracepoints with it."""
     for name in MACHINE.needed(MODULE):
         MACHINE.run('insmod /modules/%s.ko' % name)
@@ -148,17 +148,17 @@ def a_module_goes_and_comes(case):
         MODULE)
 
 
-def records_programs(case):
+def applications_are_recorded(case):
     """The user domain: two threads, on two processors."""
-    MACHINE.run(BOARD + 'waymark record --private -o /tmp/user -- busy count 2 1000')
+    MACHINE.run(LEDGER + 'waymark record --private -o /tmp/user -- busy count 2 1000')
     check(recorded(case, '/tmp/user') == 2000, 'other records are there than were made')
 
 
-def the_daemons_record(case):
+def first_command_starts_the_daemons(case):
     """Which the first command starts."""
     for command in ('create one -o /tmp/one', "enable-event 'test:*'", 'start'):
         MACHINE.run('waymark ' + command)
-    MACHINE.run(BOARD + 'procs leaf 5')
+    MACHINE.run(LEDGER + 'procs leaf 5')
     MACHINE.run('waymark destroy')
     check(recorded(case, '/tmp/one') == 6, 'other records are there than were made')
 
@@ -207,7 +207,7 @@ def made_is_recorded_or_lost(case, figures, path, made):
     return shown
 
 
-def records_before_the_second_processor(case):
+def absent_cpu_has_no_buffer(case):
     """It is possible, and was never there: its buffer is none."""
     figures, _ = record('%s -k syscall:%s -o /tmp/single' % (NUMBERS, CALL), 'calls 1000')
     check(figures['lost'] == 0, 'lost: %s', figures)
@@ -216,7 +216,7 @@ def records_before_the_second_processor(case):
     check('kernel_0' in there and 'kernel_1' not in there, 'the streams are %s', there)
 
 
-def a_processor_comes_late(case):
+def cpu_that_comes_online_is_recorded(case):
     """While it is recorded: what is made on it is there."""
     figures, _ = record('%s -k syscall:%s -o /tmp/late' % (NUMBERS, CALL),
                         "sh -c 'calls 500; echo 1 >%s; calls 1000 1; calls 500 0'" % ONLINE)
@@ -226,7 +226,7 @@ def a_processor_comes_late(case):
     check(there[0] == '0-1' and 'kernel_1' in there, 'the streams are %s', there)
 
 
-def processors_go_and_come_while_it_is_recorded(case):
+def session_records_over_cpu_hotplug(case):
     """Through the daemons, for a session that begins without it; calls are made all the time, also on the one that
     goes."""
     MACHINE.run('echo 0 >%s' % ONLINE)
@@ -246,7 +246,7 @@ def processors_go_and_come_while_it_is_recorded(case):
           is_now['counts']['records'], len(shown))
 
 
-def records_the_kernel(case):
+def kernel_is_recorded_with_state_dump(case):
     """Scheduling, a call with its arguments, who made it; and the state before the first of them."""
     MACHINE.run('mkdir -p /etc; echo hello >/etc/hello')
     figures, _ = record("-k 'sched_*' -k syscall:openat -o /tmp/sched", 'cat /etc/hello')
@@ -260,7 +260,7 @@ def records_the_kernel(case):
     check(len(first) == 1 and first[0]['name'] == 'init', 'of process 1 the state is %s', first)
 
 
-def counts_what_is_lost(case):
+def lost_records_are_counted_in_the_machine(case):
     """Buffers too small, both modes."""
     made = max(6000, rounds(30000))
     for mode in ('', '--overwrite'):
@@ -270,7 +270,7 @@ def counts_what_is_lost(case):
         made_is_recorded_or_lost(case, figures, '/tmp/lossy' + mode, made)
 
 
-def has_contexts(case):
+def kernel_contexts_are_recorded(case):
     for command in ('create who -o /tmp/who', 'enable-channel -k one ' + NUMBERS,
                     'add-context -k -c one -t procname,pid,tid,ppid,prio,cpu_id,preemptible,interruptible',
                     'enable-event -k -c one syscall:' + CALL, 'start'):
@@ -285,7 +285,7 @@ def has_contexts(case):
     check(len({c['ppid'] for c in mine}) == 1 and mine[0]['ppid'] > 0, 'contexts: %s', mine[:3])
 
 
-def calls_are_recorded_once_it_has_begun(case):
+def start_waits_for_bpf(case):
     """By BPF, which takes its time here: `start` waits for that."""
     for command in ('create once -o /tmp/once', 'enable-event -k syscall:' + CALL, 'start'):
         MACHINE.run('waymark ' + command)
@@ -297,7 +297,7 @@ def calls_are_recorded_once_it_has_begun(case):
     check(calls_of(shown) == 200, '%d of 200 records are there', calls_of(shown))
 
 
-def a_killed_consumer_loses_what_it_had(case):
+def records_lost_with_the_consumer_daemon_are_counted(case):
     """Pages are gone from the kernel once they are read: what was taken and is not in the trace is counted there, to
     the record."""
     for command in ('create kill -o /tmp/kill', 'enable-channel -k one --subbuf-size 256k --num-subbuf 4 ' + NUMBERS,
@@ -320,7 +320,7 @@ def tries(what, status, *words):
               (answer.out + answer.err)[-1500:])
 
 
-def probes_are_understood(case):
+def probe_arguments_are_parsed_or_refused(case):
     """Arguments by name, from the kernel's own description of its types; and why one is refused."""
     MACHINE.run('mkdir -p /etc; echo hello >/etc/hello; mount -t debugfs nodev /sys/kernel/debug')
     tries("kernel 'do_sys_openat2(dfd, filename:string, %si:x64, +8(%dx):u32, $comm)' cat /etc/hello", 0,
@@ -337,7 +337,7 @@ def probes_are_understood(case):
     MACHINE.run('umount /sys/kernel/debug')
 
 
-def probes_are_recorded(case):
+def kernel_probes_are_recorded_and_removed(case):
     """Through the daemons, as a user types them: at a function, where it returns, both at once, some of its records;
     nothing of them stays."""
     for command in (
@@ -385,25 +385,25 @@ def need_long():
         raise Skip('all of it is run by scripts/test.sh --long')
 
 
-def units_of_buffers(case):
+def unit_tests_of_buffers_pass(case):
     need_long()
     unit('test-kernel-cpu')
 
 
-def units_of_system_calls(case):
+def unit_tests_of_system_calls_pass(case):
     need_long()
     unit('test-kernel-syscalls-live')
     unit('test-kernel-syscalls-pointed-live')
 
 
-def units_of_probes(case):
+def unit_tests_of_probes_pass(case):
     need_long()
     if not set(PROBED) <= set(UNITS):
         raise Skip('the programs that are probed were not built')
     unit('test-probes-live', ' '.join(os.path.join(TESTS, name) for name in PROBED))
 
 
-def the_machine_tells_of_failures(case):
+def machine_reports_failures_and_timeouts(case):
     """A status, a command that does not end, and the machine goes on."""
     check(MACHINE.run('echo out; echo err >&2; exit 3', status=3).out == 'out\n', 'its output is another one')
     words = ('did not end', 'begun', 'sleep 1000', 'nanosleep')
@@ -416,11 +416,11 @@ def the_machine_tells_of_failures(case):
     check(MACHINE.run('ps').out.count('sleep') == 0, 'the command runs on')
 
 
-def the_kernel_has_not_complained(case):
+def kernel_log_has_no_complaints(case):
     check(not MACHINE.complaints(), 'the kernel says: %s', '\n'.join(MACHINE.complaints()))
 
 
-def a_kernel_that_dies_is_named(case):
+def kernel_panic_is_reported(case):
     """The last one: the machine is gone then."""
     for command, words in (('echo c >/proc/sysrq-trigger', 'Kernel panic'), ('true', 'sysrq-trigger')):
         said = failure_of(command)
@@ -430,10 +430,10 @@ def a_kernel_that_dies_is_named(case):
 if __name__ == '__main__':
     with MACHINE:
         main([
-            boots, calls_of_32_bits, kprobes_work, function_tracer_works, records_before_the_second_processor,
-            a_processor_comes_late, a_processor_goes_and_comes, a_module_goes_and_comes, records_programs,
-            the_daemons_record, processors_go_and_come_while_it_is_recorded, records_the_kernel, counts_what_is_lost,
-            has_contexts, calls_are_recorded_once_it_has_begun, a_killed_consumer_loses_what_it_had,
-            probes_are_understood, probes_are_recorded, units_of_buffers, units_of_system_calls, units_of_probes,
-            the_machine_tells_of_failures, the_kernel_has_not_complained, a_kernel_that_dies_is_named
+            machine_boots, machine_makes_32_bit_system_calls, kprobes_return_arguments_and_values, function_tracer_filters_functions, absent_cpu_has_no_buffer,
+            cpu_that_comes_online_is_recorded, cpu_goes_offline_and_returns, module_is_unloaded_and_loaded, applications_are_recorded,
+            first_command_starts_the_daemons, session_records_over_cpu_hotplug, kernel_is_recorded_with_state_dump, lost_records_are_counted_in_the_machine,
+            kernel_contexts_are_recorded, start_waits_for_bpf, records_lost_with_the_consumer_daemon_are_counted,
+            probe_arguments_are_parsed_or_refused, kernel_probes_are_recorded_and_removed, unit_tests_of_buffers_pass, unit_tests_of_system_calls_pass, unit_tests_of_probes_pass,
+            machine_reports_failures_and_timeouts, kernel_log_has_no_complaints, kernel_panic_is_reported
         ])

@@ -147,7 +147,7 @@ def theirs():
 
 
 @functools.lru_cache(maxsize=None)
-def ours():
+def own_classes():
     """the kernel's name -> [(system, name, {field: kind})]"""
     events = {}
     for line in subprocess.run([SHOW, FORMATS], capture_output=True, text=True, check=True).stdout.splitlines():
@@ -159,23 +159,23 @@ def ours():
 def both():
     if not shutil.which('gcc'):
         raise Skip('there is no gcc to go through headers with')
-    pairs = [(name, fields, *event) for kernel, name, fields in theirs() for event in ours().get(kernel, [])]
+    pairs = [(name, fields, *event) for kernel, name, fields in theirs() for event in own_classes().get(kernel, [])]
     check(len(pairs) > 250, 'only %d events that both have', len(pairs))
     return pairs
 
 
-def events(case):
+def event_names_equal_lttng(case):
     for name, _, system, our_name, _ in both():
         check(name == our_name, '%s: %s is called %s', system, name, our_name)
 
 
-def fields(case):
+def field_names_equal_lttng(case):
     for name, fields, _, _, our_fields in both():
         lacking = set(fields) - set(our_fields)
         check(lacking == NOT_RECORDED.get(name, set()), '%s has no %s; has %s', name, lacking, sorted(our_fields))
 
 
-def kinds(case):
+def field_kinds_equal_lttng(case):
     # rwbs is a number of bits, and a text in the kernel's record; a value that analyses take as a number is no
     # enumeration.
     checked = 0
@@ -188,7 +188,7 @@ def kinds(case):
     check(checked > 1000, 'only %d fields', checked)
 
 
-def table_finds_priorities(case):
+def priority_offsets_are_in_the_table(case):
     """That of priorities 100 is taken away is in the table wherever lttng-modules does it: the rules are read out of
     event_names.c."""
     with open(os.path.join(HERE, '..', '..', 'src', 'kernel', 'event', 'event_names.c'), encoding='utf-8') as f:
@@ -207,4 +207,4 @@ def table_finds_priorities(case):
 
 
 if __name__ == '__main__':
-    main([events, fields, kinds, table_finds_priorities])
+    main([event_names_equal_lttng, field_names_equal_lttng, field_kinds_equal_lttng, priority_offsets_are_in_the_table])

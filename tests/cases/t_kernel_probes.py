@@ -77,7 +77,7 @@ def all_there(trace, printed, *names):
         check(found == made, '%s: recorded are\n%s\nmade were\n%s', name, found, made)
 
 
-def functions(case):
+def function_probes_record_arguments_and_results(case):
     """At the entry with arguments, at the return with what it returns; of a program, however it is built, and of a
     library."""
     with ProbesWorld(case) as w:
@@ -99,7 +99,7 @@ def functions(case):
                   [r.name for r in entries])
 
 
-def sdt(case):
+def sdt_probes_record_all_arguments(case):
     """All arguments, two places of one probe, two kinds of one name, one behind a semaphore which the program asks."""
     with ProbesWorld(case) as w:
         check('guarded' not in dict(w.probed()), 'the semaphore is up before anybody records')
@@ -115,7 +115,7 @@ def sdt(case):
         check('guarded' not in dict(w.probed()), 'the semaphore is up behind the session')
 
 
-def filters(case):
+def filters_of_probes_select_records(case):
     """Of one rule; of two rules for one place, which then has the records that either wants; by fields, texts,
     contexts."""
     wanted = {
@@ -141,21 +141,21 @@ def filters(case):
             check(found == made, '%s: recorded are\n%s\nof those made are wanted\n%s', texts, found, made)
 
 
-def filters_refused(case):
+def invalid_probe_filters_are_refused(case):
     """What is wrong with it is told when it is typed, and no rule is left."""
     with ProbesWorld(case) as w:
         w.begun('one')
-        w.probe('one', 'order', ORDER, '--filter', 'arg1 == 1 && whom == "Ada"', status=1).says('whom', 'near is who')
-        w.probe('one', 'order', ORDER, '--filter', 'who == 3', status=1).says('who')
-        w.probe('one', 'order', ORDER, '--filter', 'arg1 ==', status=1).says('column')
-        w.probe('one', 'order', ORDER, '--filter', '$ctx.procnam == "x"', status=1).says('procname')
-        w.probe('one', 'order', ORDER, '--filter', '$ctx.prio > 3', status=1).says('do not have this context')
+        w.probe('one', 'order', ORDER, '--filter', 'arg1 == 1 && whom == "Ada"', status=1).prints('whom', 'near is who')
+        w.probe('one', 'order', ORDER, '--filter', 'who == 3', status=1).prints('who')
+        w.probe('one', 'order', ORDER, '--filter', 'arg1 ==', status=1).prints('column')
+        w.probe('one', 'order', ORDER, '--filter', '$ctx.procnam == "x"', status=1).prints('procname')
+        w.probe('one', 'order', ORDER, '--filter', '$ctx.prio > 3', status=1).prints('do not have this context')
         check(not w.left(), 'probes that were tried are left: %s', w.left())
         (channel,) = w.session('one')['channels']
         check(not any(r['enabled'] for r in channel['rules']), 'rules are left: %s', channel['rules'])
 
 
-def off_and_on(case):
+def disabled_probe_is_not_recorded(case):
     """And a filter that is added while it records."""
     with ProbesWorld(case) as w:
         w.begun('one')
@@ -176,7 +176,7 @@ def off_and_on(case):
         check(found == made, 'recorded are\n%s\nwanted\n%s', found, made)
 
 
-def sessions_of_one_name(case):
+def sessions_of_one_name_have_their_own_probes(case):
     """Each has its own probe, and takes only that away."""
     with ProbesWorld(case) as w:
         w.begun('one', 'two')
@@ -198,7 +198,7 @@ def wanted_of_both(printed):
     return [p for p in printed if p[0] == 'order' and (int(p[1]['arg1']) >= 1000 or p[1]['arg1'] == '3')]
 
 
-def behind_a_killed_daemon(case):
+def probes_survive_restart_and_save(case):
     """The next one goes on with the same probes, filters in force; so does a session that was saved, in another
     daemon."""
     with ProbesWorld(case) as w:
@@ -227,21 +227,21 @@ def behind_a_killed_daemon(case):
         check(found == made, 'of the loaded session recorded are\n%s\nwanted\n%s', found, made)
 
 
-def refused(case):
+def invalid_probes_are_refused(case):
     """Each in a sentence that helps."""
     with ProbesWorld(case) as w:
         w.begun('one')
-        w.probe('one', 'x', PROGRAM + ':probed_chekout', status=1).says('probed_checkout')
-        w.probe('one', 'x', '/nowhere/at/all:main', status=2).says('/nowhere/at/all')
-        w.probe('one', 'x', 'sdt:%s:wmkt:ordre' % PROGRAM, status=1).says('order')
-        w.probe('one', 'x', CHECKOUT.replace('$arg2:string', '$arg2:strng'), status=1).says('column')
-        w.probe('one', 'x*', CHECKOUT, status=1).says('no name')
-        w('enable-event', '-s', 'one', '--userspace-probe', CHECKOUT, 'x', status=None).says('--kernel')
+        w.probe('one', 'x', PROGRAM + ':probed_chekout', status=1).prints('probed_checkout')
+        w.probe('one', 'x', '/nowhere/at/all:main', status=2).prints('/nowhere/at/all')
+        w.probe('one', 'x', 'sdt:%s:wmkt:ordre' % PROGRAM, status=1).prints('order')
+        w.probe('one', 'x', CHECKOUT.replace('$arg2:string', '$arg2:strng'), status=1).prints('column')
+        w.probe('one', 'x*', CHECKOUT, status=1).prints('no name')
+        w('enable-event', '-s', 'one', '--userspace-probe', CHECKOUT, 'x', status=None).prints('--kernel')
         if not os.path.exists(TRACING + '/kprobe_events'):
-            w.probe('one', 'x', 'vfs_read', of='probe', status=1).says('CONFIG_KPROBE_EVENTS')
+            w.probe('one', 'x', 'vfs_read', of='probe', status=1).prints('CONFIG_KPROBE_EVENTS')
         check(not w.left(), 'probes are left: %s', w.left())
 
 
 if __name__ == '__main__':
     kernel_main(
-        [functions, sdt, filters, filters_refused, off_and_on, sessions_of_one_name, behind_a_killed_daemon, refused])
+        [function_probes_record_arguments_and_results, sdt_probes_record_all_arguments, filters_of_probes_select_records, invalid_probe_filters_are_refused, disabled_probe_is_not_recorded, sessions_of_one_name_have_their_own_probes, probes_survive_restart_and_save, invalid_probes_are_refused])

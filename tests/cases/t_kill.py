@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Programs that are killed, or stopped, at any instruction of a record as it is released: the rest records on.
 
-t_points.py does so between any two stores, in a build that has a test point there. Here it is each instruction of the
+t_testpoints.py does so between any two stores, in a build that has a test point there. Here it is each instruction of the
 sequences, and WMK_PLACES others (40; those of a round are drawn by the seed), or all of them: WMK_PLACES=all, which
 takes an hour.
 """
@@ -22,24 +22,24 @@ PLACES = os.environ.get('WMK_PLACES', '40')
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 
 
-def killed_at_random(case):
+def random_kill_of_one_program_keeps_the_other(case):
     """kill -9 at a random moment, one program of two; the other one's records are all there."""
     for turn in range(rounds(100)):
-        case.board.__init__(case.board.path)
+        case.ledger.__init__(case.ledger.path)
         said = case.path('victim%d' % turn)
         script = '%s until 2 3000 & victim=$!; %s until 1 3000 & other=$!; echo $victim >%s; wait $victim; wait $other' % (
             case.program('busy'), case.program('busy'), said)
         child = case.start(['sh', '-c', script], ['--subbuf-size', '1M'])
-        wait_for(lambda: case.board.flag(0) == 3, 'three threads to record')
+        wait_for(lambda: case.ledger.flag(0) == 3, 'three threads to record')
         wait_for(lambda: os.path.exists(said) and slurp(said).endswith('\n'), 'the shell to say whom it has started')
         time.sleep(case.random.random() * 0.02)          # the moment, not a condition
         os.kill(int(slurp(said)), signal.SIGKILL)
-        begun = case.board.begun()
-        wait_for(lambda: case.board.begun() > begun + 2000, 'the other program to record on (turn %d)' % turn)
-        case.board.set_flag(1, 1)
+        begun = case.ledger.begun()
+        wait_for(lambda: case.ledger.begun() > begun + 2000, 'the other program to record on (turn %d)' % turn)
+        case.ledger.set_flag(1, 1)
         result = case.finish(child)
-        numbers = check_sequences(result.trace(), case.board, result.lost, killed=True)
-        slots = case.board.read()
+        numbers = check_sequences(result.trace(), case.ledger, result.lost, killed=True)
+        slots = case.ledger.read()
         alive = [w for w in slots if slots[w][0] == slots[w][1]]
         check(alive, 'no writer survived')
         if not result.lost:
@@ -88,7 +88,7 @@ def instructions(path, low, high):
     return found
 
 
-def places(case):
+def instruction_offsets(case):
     """The module, and offsets of instructions that records execute: in sequences, and of the others (see PLACES)."""
     if os.uname().machine != 'x86_64':
         raise Skip('x86-64 only')
@@ -96,7 +96,7 @@ def places(case):
         raise Skip('a sanitizer build has other instructions')
     if PERCENT < 100:
         raise Skip(
-            'instructions are for the long run; the short one has the test points between all stores (t_points.py)')
+            'instructions are for the long run; the short one has the test points between all stores (t_testpoints.py)')
     need('readelf', 'objdump')
     path = module()
     name = os.path.basename(path)
@@ -133,7 +133,7 @@ def at_each(case, once):
     Where all places are breakpoints, sequences are given up so often that records come to places where they do not come
     otherwise: so not all of them are reached again.
     """
-    name, inside, others = places(case)
+    name, inside, others = instruction_offsets(case)
     reached = [p for p in inside + others if once(name, p)]
     print('# reached %d of %d places in sequences, %d of %d elsewhere' % (len(set(inside) & set(reached)), len(inside),
           len(set(others) & set(reached)), len(others)))
@@ -142,14 +142,14 @@ def at_each(case, once):
 
 
 def forget(case, *names):
-    case.board.__init__(case.board.path)
+    case.ledger.__init__(case.ledger.path)
     for name in names:
         if os.path.exists(case.path(name)):
             os.unlink(case.path(name))
 
 
 @limit(100)
-def killed_at_every_instruction(case):
+def kill_at_each_instruction_keeps_the_trace_complete(case):
     """The trace is whole, and another program of the same user records on."""
     def once(name, place):
         forget(case, 'dead')
@@ -158,17 +158,17 @@ def killed_at_every_instruction(case):
         child = case.start(['sh', '-c', script, 'sh', case.program('trap'), 'kill', name, '%x' % place, '0', '--',
                             case.program('procs'), 'trapped', '200'], ['--subbuf-size', '16k', '--num-subbuf', '16'])
         wait_for(lambda: os.path.exists(case.path('dead')), 'the program to be killed at %x' % place)
-        begun = case.board.begun()
-        wait_for(lambda: case.board.begun() > begun + 500, 'the other program to record on (killed at %x)' % place)
-        case.board.set_flag(1, 1)
+        begun = case.ledger.begun()
+        wait_for(lambda: case.ledger.begun() > begun + 500, 'the other program to record on (killed at %x)' % place)
+        case.ledger.set_flag(1, 1)
         result = case.finish(child).ok()
-        check_sequences(result.trace(), case.board, result.lost, killed=True)
-        return case.board.flag(6)
+        check_sequences(result.trace(), case.ledger, result.lost, killed=True)
+        return case.ledger.flag(6)
     at_each(case, once)
 
 
 @limit(100)
-def stopped_at_every_instruction(case):
+def stop_at_each_instruction_blocks_no_other_writer(case):
     """A writer stopped in the middle of a record: the others write ten rings' worth through a running consumer, none
     lost."""
     def once(name, place):
@@ -181,19 +181,19 @@ def stopped_at_every_instruction(case):
             os.path.join(output, 'ust', 'uid', str(os.getuid()), '64-bit'), case.path('done'))
         child = case.start(['sh', '-c', script, 'sh', case.program('trap'), 'stop', name, '%x' % place, '0', '--',
                             case.program('procs'), 'trapped', '200'], RINGS, output=output)
-        wait_for(lambda: case.board.flag(6) or case.board.flag(8), 'the program to be stopped at %x' % place)
+        wait_for(lambda: case.ledger.flag(6) or case.ledger.flag(8), 'the program to be stopped at %x' % place)
         with open(case.path('go'), 'w'):
             pass
         wait_for(lambda: os.path.exists(case.path('done')), 'the others to record on (stopped at %x)' % place, 60)
-        case.board.set_flag(7, 1)
+        case.ledger.set_flag(7, 1)
         result = case.finish(child).ok()
         check(result.lost == 0, '%d records lost while a writer was stopped at %x: %s', result.lost, place,
               result.summary)
-        check_sequences(result.trace(), case.board, 0)
-        return case.board.flag(6)
+        check_sequences(result.trace(), case.ledger, 0)
+        return case.ledger.flag(6)
     at_each(case, once)
 
 
 if __name__ == '__main__':
     print('# killing with seed %d' % SEED)
-    main([killed_at_random, killed_at_every_instruction, stopped_at_every_instruction])
+    main([random_kill_of_one_program_keeps_the_other, kill_at_each_instruction_keeps_the_trace_complete, stop_at_each_instruction_blocks_no_other_writer])

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from harness import FEATURES, WAYMARK, Result, Skip, check, finished, main, need, need_other_users, not_under_tsan, rounds, wait_for  # noqa: E402
 
 
-def fork_children(case):
+def forked_children_are_recorded(case):
     _, trace, numbers = case.checked([case.program('procs'), 'fork', '12'], ['-c', 'vpid', '-c', 'vtid'], lost=0)
     pids = {}
     for r in trace.records('test:seq'):
@@ -23,47 +23,47 @@ def fork_children(case):
     check(len(set.union(*pids.values())) == 25, '25 processes, but %d vpids', len(set.union(*pids.values())))
 
 
-def vfork_children(case):
+def vforked_children_are_recorded_or_counted(case):
     """What they record is in the trace or counted as lost; their parents' records are all there."""
     result, _, numbers = case.checked([case.program('procs'), 'vfork', '20'])
-    begun = case.board.read()
+    begun = case.ledger.read()
     check(numbers.get(1) == list(range(1, begun[1][0] + 1)), 'the parent lost records')
     check(result.lost <= 40, '%d lost, more than the children made', result.lost)
 
 
-def child_of_a_stopped_helper(case):
+def child_of_a_process_without_helper_is_recorded(case):
     """waymark_helper_stop() is for this process: a child has a helper of its own, and records."""
     result, _, numbers = case.checked([case.program('procs'), 'stopped', '9'], lost=0)
     check(numbers.get(2) == list(range(1, 10)), 'the child recorded %s', numbers.get(2))
 
 
-def clone_children(case):
+def cloned_children_lose_no_records_of_the_parent(case):
     not_under_tsan('a child in the same memory that is no thread is more than it can bear')
     result, _, numbers = case.checked([case.program('procs'), 'clone', '12'])
-    begun = case.board.read()
+    begun = case.ledger.read()
     check(numbers.get(1) == list(range(1, begun[1][0] + 1)), 'the parent lost records')
 
 
-def exec_again_and_again(case):
+def repeated_exec_is_recorded(case):
     _, _, numbers = case.checked([case.program('procs'), 'exec', '20'], lost=0)
     check(len(numbers) == 21, '%d writers, not 21', len(numbers))
 
 
-def posix_spawn_children(case):
+def spawned_children_are_recorded(case):
     case.checked([case.program('procs'), 'spawn', '20'], lost=0)
 
 
-def unshared_namespaces(case):
+def children_in_new_namespaces_are_recorded(case):
     if os.geteuid():
         raise Skip('needs root')
     case.checked([case.program('procs'), 'unshare', '20'], lost=0)
 
 
-def storm_of_short_lives(case):
+def short_lived_children_are_recorded(case):
     case.checked([case.program('procs'), 'storm', str(rounds(3000))], lost=0)
 
 
-def several_programs_at_once(case):
+def concurrent_programs_are_recorded(case):
     script = ' & '.join('%s count 2 5000' % case.program('busy') for _ in range(4)) + ' & wait'
     _, _, numbers = case.checked(['sh', '-c', script], ['--subbuf-size', '4M'], lost=0)
     check(len(numbers) == 8, '%d writers, not 8', len(numbers))
@@ -77,7 +77,7 @@ def need_the_kernels_account(result):
     return result.summary['not_followed']
 
 
-def cleared_environment_is_said(case):
+def child_with_cleared_environment_is_reported(case):
     """The child is not followed, and the summary says so."""
     result = case.record([case.program('procs'), 'clearenv', '5']).ok()
     seen = sum(1 for _ in result.trace().records('test:seq'))
@@ -87,12 +87,12 @@ def cleared_environment_is_said(case):
     check('not followed' in result.err, 'it is not said in words: %s', result.err[-500:])
 
 
-def every_short_life_is_counted(case):
+def short_lived_unrecorded_children_are_counted(case):
     """Children of a millisecond, every second one without the environment: none is missed, none is named wrongly."""
     n = rounds(400)
     leaf = case.program('procs') + ' leaf 1'
-    script = 'i=0; while [ $i -lt %d ]; do i=$((i+1)); %s; env -i WMK_TEST_BOARD=%s %s; /bin/true; done' % (
-        n, leaf, case.board.path, leaf)
+    script = 'i=0; while [ $i -lt %d ]; do i=$((i+1)); %s; env -i WMK_TEST_LEDGER=%s %s; /bin/true; done' % (
+        n, leaf, case.ledger.path, leaf)
     result = case.record(['sh', '-c', script]).ok()
     need_the_kernels_account(result)
     check(result.summary['not_followed_count'] == n, '%d named as not followed, not %d',
@@ -102,7 +102,7 @@ def every_short_life_is_counted(case):
     check(len(result.summary['programs']) == n, '%d registered, not %d', len(result.summary['programs']), n)
 
 
-def reasons_are_true(case):
+def unrecorded_processes_have_the_correct_reason(case):
     """Programs that live until they have been looked at: each reason is told, for each of them."""
     leaf = case.program('procs')
     enough = case.path('enough')
@@ -111,7 +111,7 @@ def reasons_are_true(case):
               'env -u WAYMARK_RUNDIR %s forever & c=$!; read word <%s; kill $a $b $c; wait $a $b $c; true') % (
                   leaf, leaf, leaf, enough)
     child = case.start(['sh', '-c', script])
-    wait_for(lambda: sorted(begun > 6000 for begun, _ in case.board.read().values()) == [True] * 3,
+    wait_for(lambda: sorted(begun > 6000 for begun, _ in case.ledger.read().values()) == [True] * 3,
              'all three to have run for a while')
     with open(enough, 'w') as file:
         file.write('enough\n')
@@ -120,7 +120,7 @@ def reasons_are_true(case):
     check(whys == ['disabled', 'environment', 'other-rundir'], 'reasons: %s', whys)
 
 
-def programs_that_do_no_wrong_are_not_named(case):
+def recorded_and_untraced_programs_are_not_reported(case):
     """Neither those that do not use libwaymark, whatever their environment, nor those that were recorded."""
     script = 'env -i /bin/true; i=0; while [ $i -lt %d ]; do i=$((i+1)); %s leaf 1 & /bin/true; wait; done' % (
         rounds(200), case.program('procs'))
@@ -129,18 +129,18 @@ def programs_that_do_no_wrong_are_not_named(case):
     check(named == [], 'not followed: %s', named)
 
 
-def another_user_is_told_too(case):
+def unrecorded_processes_are_reported_to_users(case):
     """The kernel's account is there for ordinary users."""
     need_other_users()
     need('setpriv')
     place = tempfile.mkdtemp(prefix='waymark-user-')
     try:
-        board = os.path.join(place, 'board')
-        shutil.copy(case.board.path, board)
-        os.chmod(board, 0o666)
+        ledger = os.path.join(place, 'ledger')
+        shutil.copy(case.ledger.path, ledger)
+        os.chmod(ledger, 0o666)
         os.chmod(place, 0o777)
         command = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', WAYMARK, 'record', '--json', '-o',
-                   os.path.join(place, 'trace'), '--', 'env', '-i', 'WMK_TEST_BOARD=' + board, case.program('procs'),
+                   os.path.join(place, 'trace'), '--', 'env', '-i', 'WMK_TEST_LEDGER=' + ledger, case.program('procs'),
                    'leaf', '1']
         done = finished(command, capture_output=True, text=True, env=dict(case.env, HOME=place))
         check(done.returncode == 0, 'status %d: %s', done.returncode, done.stderr[-500:])
@@ -151,7 +151,7 @@ def another_user_is_told_too(case):
         shutil.rmtree(place, ignore_errors=True)
 
 
-def set_id_child_is_said(case):
+def set_id_child_is_reported(case):
     """A set-id program must not read our environment: it is not followed, and the summary says so."""
     need_other_users()
     if 'sanitize' in FEATURES:
@@ -178,7 +178,7 @@ def set_id_child_is_said(case):
         shutil.copy(case.program('procs'), child)
     os.chown(child, 65534, 65534)
     os.chmod(child, 0o6755)
-    os.chmod(case.board.path, 0o666)
+    os.chmod(case.ledger.path, 0o666)
     mount = subprocess.run(['findmnt', '-no', 'OPTIONS', '-T', place], capture_output=True, text=True).stdout
     if 'nosuid' in mount:
         raise Skip('the build folder is mounted nosuid')
@@ -187,7 +187,7 @@ def set_id_child_is_said(case):
     check([one['why'] for one in named] == ['set-id'], 'not followed: %s', named)
 
 
-def state_dump_names_the_objects(case):
+def state_dump_lists_loaded_objects(case):
     result = case.record([case.program('procs'), 'leaf', '3'], ['-c', 'vpid']).ok()
     trace = result.trace()
     paths = ' '.join(line for line in trace.lines if 'test:' not in line)
@@ -196,9 +196,9 @@ def state_dump_names_the_objects(case):
 
 if __name__ == '__main__':
     main([
-        fork_children, vfork_children, clone_children, child_of_a_stopped_helper, exec_again_and_again,
-        posix_spawn_children, unshared_namespaces, storm_of_short_lives, several_programs_at_once,
-        cleared_environment_is_said, every_short_life_is_counted, reasons_are_true,
-        programs_that_do_no_wrong_are_not_named, another_user_is_told_too, set_id_child_is_said,
-        state_dump_names_the_objects
+        forked_children_are_recorded, vforked_children_are_recorded_or_counted, cloned_children_lose_no_records_of_the_parent, child_of_a_process_without_helper_is_recorded, repeated_exec_is_recorded,
+        spawned_children_are_recorded, children_in_new_namespaces_are_recorded, short_lived_children_are_recorded, concurrent_programs_are_recorded,
+        child_with_cleared_environment_is_reported, short_lived_unrecorded_children_are_counted, unrecorded_processes_have_the_correct_reason,
+        recorded_and_untraced_programs_are_not_reported, unrecorded_processes_are_reported_to_users, set_id_child_is_reported,
+        state_dump_lists_loaded_objects
     ])

@@ -208,7 +208,7 @@ def refused_calls_do_no_harm_in_session(case):
 
 
 @limit(60)
-def filter_installed_first_in_main_does_not_abort(case):
+def seccomp_filter_at_begin_of_main_does_not_abort(case):
     """The C library makes these calls in each new thread before any code of ours, and aborts if rseq fails."""
     jobs = [('main', 'errno', name) for name in ('rseq', 'set_robust_list')] * 30
     bad = [status for *_job, status, _cpu in run_all(case, case.env, jobs, lambda job: 20) if status]
@@ -218,4 +218,4 @@ def filter_installed_first_in_main_does_not_abort(case):
 if __name__ == '__main__':
     main([calls_without_session_daemon_are_listed, calls_in_session_are_listed,
           refused_calls_do_no_harm_without_session_daemon, refused_calls_do_no_harm_in_session,
-          filter_installed_first_in_main_does_not_abort])
+          seccomp_filter_at_begin_of_main_does_not_abort])

@@ -71,7 +71,7 @@ class Daemon:
 
 
 @contextlib.contextmanager
-def daemon(case):
+def running_daemon(case):
     d = Daemon(case)
     try:
         yield d
@@ -82,9 +82,9 @@ def daemon(case):
             os.kill(d.consumer(), signal.SIGKILL)
 
 
-def one_at_a_time(case):
+def second_daemon_is_refused(case):
     """A second daemon says which process is the first; after any end of that one, the next starts."""
-    with daemon(case) as first:
+    with running_daemon(case) as first:
         check(first.start() == '+', 'it did not say that it listens')
         second = Daemon(case)
         words = second.start()
@@ -100,9 +100,9 @@ def one_at_a_time(case):
         check(not left, 'left behind: %s', left)
 
 
-def sockets_handed_over(case):
+def activation_sockets_are_used(case):
     """As systemd does: listening sockets from descriptor 3 on."""
-    with daemon(case) as d:
+    with running_daemon(case) as d:
         os.mkdir(d.rundir, 0o700)
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(os.path.join(d.rundir, 'ctl.sock'))
@@ -138,10 +138,10 @@ def switches(pid):
         for line in slurp('/proc/%d/task/%s/status' % (pid, thread)).splitlines() if line.startswith('voluntary'))
 
 
-def idle(case):
+def idle_daemon_does_not_wake(case):
     """With a session that waits for programs, nothing wakes it."""
     not_under_tsan('a thread of its own wakes ten times a second')
-    with daemon(case) as d:
+    with running_daemon(case) as d:
         d.start()
         d.control('create=s:' + case.path('trace'), 'events=s:*', 'start=s')
         seconds = 60 if rounds(100) == 100 else 2
@@ -171,19 +171,19 @@ def second_rings(trace):
     return [name for _, _, names in os.walk(trace) for name in names if '~' in name]
 
 
-def goes_on(case):
+def restarted_daemon_records_each_record_once(case):
     """Killed and ended, started again, at random moments while programs record: every record is there, once."""
     need('babeltrace', 'babeltrace2')
     for turn in range(rounds(20)):
         trace = case.path('trace%d' % turn)
-        case.board.__init__(case.board.path)
-        with daemon(case) as d:
+        case.ledger.__init__(case.ledger.path)
+        with running_daemon(case) as d:
             check(d.start() == '+', 'it did not start')
             d.control('create=s:' + trace, 'events=s:test:*', 'start=s')
             busy = subprocess.Popen([case.program('busy'), 'paced', '3', '30000', '2000'], env=d.env,
                                     start_new_session=True)
             case.started.append(busy)
-            wait_for(lambda: case.board.flag(0) == 3, 'three threads to record')
+            wait_for(lambda: case.ledger.flag(0) == 3, 'three threads to record')
             for _ in range(3):
                 time.sleep(case.random.random() * 0.15)          # the moment, not a condition
                 d.end(case.random.choice([signal.SIGKILL, signal.SIGTERM]))
@@ -194,19 +194,19 @@ def goes_on(case):
                       listed)
             check(awaited(busy) == 0, 'the program ended with %s', busy.returncode)
             last = d.control('destroy=s')['sessions'][0]['counts']
-            check_sequences(Trace(trace), case.board, last.get('lost', 0))
+            check_sequences(Trace(trace), case.ledger, last.get('lost', 0))
             check(last.get('records', 0) >= 90000 and not last.get('lost'), 'the counts are %s', last)
             d.shut_down()
 
 
-def both_killed(case):
+def reattached_rings_lose_no_records(case):
     """Both daemons killed at the same moment, while programs record: what the programs hand back is recorded on,
     nothing is lost or twice."""
     need('babeltrace', 'babeltrace2')
     for turn in range(rounds(10)):
         trace = case.path('trace%d' % turn)
-        case.board.__init__(case.board.path)
-        with daemon(case) as d:
+        case.ledger.__init__(case.ledger.path)
+        with running_daemon(case) as d:
             check(d.start() == '+', 'it did not start')
             d.control('create=s:' + trace, 'events=s:test:*', 'start=s')
             busy = [
@@ -214,7 +214,7 @@ def both_killed(case):
                                   pace()], env=d.env, start_new_session=True) for _ in range(2)
             ]
             case.started += busy
-            wait_for(lambda: case.board.flag(0) == 4, 'four threads to record')
+            wait_for(lambda: case.ledger.flag(0) == 4, 'four threads to record')
             for _ in range(3):
                 wait_for(lambda: len(programs_that_record(d)) == 2, 'both programs to register')
                 time.sleep(case.random.random() * 0.15)          # the moment, not a condition
@@ -225,23 +225,23 @@ def both_killed(case):
                 check(listed['sessions'] and listed['sessions'][0].get('active'), 'the session is not there: %s',
                       listed)
             wait_for(lambda: len(programs_that_record(d)) == 2, 'both programs to register')
-            case.board.set_flag(1, 1)
+            case.ledger.set_flag(1, 1)
             for program in busy:
                 check(awaited(program) == 0, 'a program ended with %s', program.returncode)
             check(not second_rings(trace), 'they did not go on with the rings that they had: %s', second_rings(trace))
             ended = d.control('destroy=s')
             check(not ended.get('warnings'), 'it warns: %s', ended)
             last = ended['sessions'][0]['counts']
-            check_sequences(Trace(trace), case.board, last.get('lost', 0))
+            check_sequences(Trace(trace), case.ledger, last.get('lost', 0))
             check(last.get('records', 0) and not last.get('lost'), 'the counts are %s', last)
             d.shut_down()
 
 
-def programs_ended_meanwhile(case):
+def rings_without_applications_are_reported(case):
     """Rings that nobody hands back: those who come are recorded beside them, and it is told what may be missing."""
     need('babeltrace', 'babeltrace2')
     trace = case.path('trace')
-    with daemon(case) as d:
+    with running_daemon(case) as d:
         check(d.start() == '+', 'it did not start')
         d.control('create=s:' + trace, 'events=s:test:*', 'start=s')
         for turn in range(3):
@@ -262,24 +262,24 @@ def programs_ended_meanwhile(case):
               second_rings(trace))
         ended = d.control('destroy=s')
         check('3 ring sets' in str(ended['warnings']) or '6 ring sets' in str(ended['warnings']), 'it said: %s', ended)
-        check_sequences(Trace(trace), case.board, 0)
+        check_sequences(Trace(trace), case.ledger, 0)
         d.shut_down()
 
 
-def consumer_cannot_start(case):
+def rings_wait_for_a_consumer_daemon(case):
     """Rings that come back while nobody can empty them are kept, and written out when somebody can."""
     need('babeltrace', 'babeltrace2')
     trace, late, may = case.path('trace'), case.path('late'), case.path('may')
     with open(late, 'w', encoding='utf-8') as f:
         f.write('#!/bin/sh\n[ -e %s ] && exec %s/waymark-consumerd "$@"\nexit 1\n' % (may, os.path.dirname(SESSIOND)))
     os.chmod(late, 0o700)
-    with daemon(case) as d:
+    with running_daemon(case) as d:
         check(d.start() == '+', 'it did not start')
         d.control('create=s:' + trace, 'events=s:test:*', 'start=s')
         busy = subprocess.Popen([case.program('busy'), 'paced', '2', '10000000', '20000'], env=d.env,
                                 start_new_session=True)
         case.started.append(busy)
-        wait_for(lambda: case.board.flag(0) == 2, 'two threads to record')
+        wait_for(lambda: case.ledger.flag(0) == 2, 'two threads to record')
         d.end(signal.SIGKILL)                                    # first: it would start another consumer
         os.kill(d.consumer(), signal.SIGKILL)
         wait_for(lambda: not d.consumer(), 'the consumer daemon to be gone')
@@ -293,7 +293,7 @@ def consumer_cannot_start(case):
         before = stopped['sessions'][0]['counts']
         check(before['records'] and not before['lost'], 'what was in the rings is not written: %s', before)
         d.control('start=s')
-        case.board.set_flag(1, 1)
+        case.ledger.set_flag(1, 1)
         check(awaited(busy) == 0, 'the program ended with %s', busy.returncode)
         after = d.control('destroy=s')['sessions'][0]['counts']
         check(after['records'] >= before['records'] and not after['lost'], 'the counts are %s, and were %s', after,
@@ -384,7 +384,7 @@ def false_sets(fd, other):
         yield what, fake
 
 
-def programs_that_lie(case):
+def forged_ring_reattachment_is_refused(case):
     """What is handed in and is not the set that is awaited, or not from the user who recorded, changes nothing."""
     if os.geteuid() != 0:
         raise Skip('only root can be somebody else')
@@ -393,13 +393,13 @@ def programs_that_lie(case):
     for path in case.directory, os.path.dirname(case.directory):
         if os.stat(path).st_mode & 1 == 0:
             os.chmod(path, 0o711)
-    with daemon(case) as d:
+    with running_daemon(case) as d:
         d.start()
         d.control('create=s:' + trace, 'events=s:test:*', 'start=s')
         busy = subprocess.Popen([case.program('busy'), 'paced', '2', '20000', '3000'], env=d.env,
                                 start_new_session=True)
         case.started.append(busy)
-        wait_for(lambda: case.board.flag(0) == 2, 'two threads to record')
+        wait_for(lambda: case.ledger.flag(0) == 2, 'two threads to record')
         busy.send_signal(signal.SIGSTOP)                         # it hands nothing back before the liars had their turn
         wait_for(lambda: ') T ' in slurp('/proc/%d/stat' % busy.pid), 'the program to stop')
         d.kill_both()
@@ -428,14 +428,14 @@ def programs_that_lie(case):
         check(not second_rings(trace), 'it did not go on with the rings that it had: %s', second_rings(trace))
         ended = d.control('destroy=s')
         check(not ended.get('warnings'), 'it warns: %s', ended)
-        check_sequences(Trace(trace), case.board, ended['sessions'][0]['counts'].get('lost', 0))
+        check_sequences(Trace(trace), case.ledger, ended['sessions'][0]['counts'].get('lost', 0))
         d.shut_down()
 
 
-def strangers(case):
+def daemon_directories_refuse_other_users(case):
     """Another user reaches neither the directory of a user's daemon nor the control socket of root's."""
     need_other_users()
-    with daemon(case) as d:
+    with running_daemon(case) as d:
         for path in case.directory, os.path.dirname(case.directory):
             if os.stat(path).st_mode & 1 == 0:
                 os.chmod(path, 0o711)
@@ -449,6 +449,6 @@ def strangers(case):
 
 
 main([
-    one_at_a_time, sockets_handed_over, idle, goes_on, both_killed, programs_ended_meanwhile, consumer_cannot_start,
-    programs_that_lie, strangers
+    second_daemon_is_refused, activation_sockets_are_used, idle_daemon_does_not_wake, restarted_daemon_records_each_record_once, reattached_rings_lose_no_records, rings_without_applications_are_reported, rings_wait_for_a_consumer_daemon,
+    forged_ring_reattachment_is_refused, daemon_directories_refuse_other_users
 ])

@@ -52,7 +52,7 @@ def description_is_in_the_trace(case):
         w('create', 'none')
         w('enable-event', '-s', 'none', 'test:*')
         w('start', 'none')
-        program = w.obey()
+        program = w.scripted()
         w.wait_apps([program.pid])
         program('emit 1')
         program.end()
@@ -73,9 +73,9 @@ def description_is_in_the_trace(case):
 
 def invalid_description_is_refused(case):
     with World(case) as w:
-        w('create', 'x', '--description', 'a\nb', status=1).says('description holds a control character')
-        w('create', 'x', '--description', '\udcff', status=1).says('description is not UTF-8')
-        w('create', 'x', '--description', 'a' * 1025, status=1).says('description', '1025', '1024')
+        w('create', 'x', '--description', 'a\nb', status=1).prints('description holds a control character')
+        w('create', 'x', '--description', '\udcff', status=1).prints('description is not UTF-8')
+        w('create', 'x', '--description', 'a' * 1025, status=1).prints('description', '1025', '1024')
         w('create', 'x', '--description', 'a' * 1024)
         w('destroy', 'x')
 

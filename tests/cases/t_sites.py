@@ -17,7 +17,7 @@ PLACES = 10 if 'sanitize' in FEATURES or 'testpoints' in FEATURES else 100
 
 
 @limit(60)
-def ten_thousand_sites(case):
+def ten_thousand_sites_are_recorded(case):
     """100 events, each at 100 places."""
     result = case.record([case.program('sites')], ['--subbuf-size', '1M']).ok()
     seen = collections.Counter()
@@ -29,14 +29,14 @@ def ten_thousand_sites(case):
     check(result.lost == 0, '%d lost', result.lost)
 
 
-def one_of_many(case):
+def one_event_of_many_is_recorded(case):
     result = case.record([case.program('sites')], ['-e', 'many:event_77']).ok()
     lines = [line for line in result.trace().lines if ' many:' in line]
     check(len(lines) == PLACES and all('event_77:' in line for line in lines), 'the trace holds %s', lines[:3])
 
 
 @limit(60)
-def ten_thousand_events(case):
+def ten_thousand_runtime_events_are_recorded(case):
     """Declared at run time: ids past those that a short header carries, metadata that grows all the time."""
     count = rounds(10000)
     result = case.record([case.program('runtime'), 'many', str(count)], timeout=100).ok()
@@ -46,7 +46,7 @@ def ten_thousand_events(case):
     check(result.lost == 0, '%d lost', result.lost)
 
 
-def redeclared_with_other_fields(case):
+def redeclared_event_keeps_both_field_lists(case):
     """Within one program and between two: every declaration is recorded with its own fields."""
     result = case.record(['sh', '-c', '%s; %s' % (case.program('redeclared1'), case.program('redeclared2'))]).ok()
     kinds = {}
@@ -65,7 +65,7 @@ def number(value):
     return value[1] if isinstance(value, tuple) and value[1] is not None else value
 
 
-def events_declared_at_run_time(case):
+def runtime_events_are_recorded(case):
     count = 300
     result = case.record([case.program('runtime'), str(count)]).ok()
     trace = result.trace()
@@ -96,13 +96,13 @@ def events_declared_at_run_time(case):
         check(container == i % 10 and label in labels, 'record %d: the enumeration is %s', i, r.fields['colour'])
 
 
-def probes_see_what_they_should(case):
+def probes_see_each_pass_while_connected(case):
     for threads in ('0', '4', '16'):
         done = finished([case.program('probed'), '300', threads], env=case.env, capture_output=True, text=True)
         check(done.returncode == 0, '%s threads: status %d: %s', threads, done.returncode, done.stderr)
 
 
-def probes_beside_a_session(case):
+def probes_and_session_both_see_each_pass(case):
     result = case.record([case.program('probed'), '300', '0']).ok()
     numbers = [r.fields['number'] for r in result.trace().records('test:toggled')]
     check(numbers == list(range(900)), 'the trace holds %d records of 900', len(numbers))
@@ -125,7 +125,7 @@ def file_offset(path, address):
 
 
 @limit(90)
-def uprobe_while_toggled(case):
+def uprobe_counts_passes_of_a_toggled_site(case):
     """A uprobe counts every pass, enabled or not, while the site is enabled and disabled 1,000 times."""
     need('readelf')
     path = case.program('probed')
@@ -139,7 +139,7 @@ def uprobe_while_toggled(case):
 
 
 @limit(120)
-def gdb_breakpoint_while_toggled(case):
+def gdb_breakpoint_stays_on_a_toggled_site(case):
     """gdb knows the site by its note; a breakpoint stays on it while it is enabled and disabled 1,000 times."""
     need('gdb')
     script = case.path('script')
@@ -169,7 +169,7 @@ def gdb_reads_arguments_of_enabled_site(case):
     check(numbers == list(range(1, 60, 3)), 'read were %s: %s', numbers, (done.stdout + done.stderr)[-800:])
 
 
-def no_thread_no_descriptor_when_disabled(case):
+def disabled_library_opens_no_descriptor(case):
     """WAYMARK_DISABLE=1: no thread, no file."""
     script = case.path('script')
     with open(script, 'w') as f:
@@ -196,10 +196,10 @@ def site_of_version_1_is_refused_in_words(case):
 
 if __name__ == '__main__':
     sanitized = 'sanitize' in FEATURES
-    main([ten_thousand_sites, one_of_many, ten_thousand_events, redeclared_with_other_fields,
-          events_declared_at_run_time,
-          probes_see_what_they_should, probes_beside_a_session]
+    main([ten_thousand_sites_are_recorded, one_event_of_many_is_recorded, ten_thousand_runtime_events_are_recorded, redeclared_event_keeps_both_field_lists,
+          runtime_events_are_recorded,
+          probes_see_each_pass_while_connected, probes_and_session_both_see_each_pass]
          + [site_of_version_1_is_refused_in_words]
-         + ([] if sanitized else [uprobe_while_toggled, gdb_breakpoint_while_toggled,
+         + ([] if sanitized else [uprobe_counts_passes_of_a_toggled_site, gdb_breakpoint_stays_on_a_toggled_site,
                                   gdb_reads_arguments_of_enabled_site,
-                                  no_thread_no_descriptor_when_disabled]))
+                                  disabled_library_opens_no_descriptor]))

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-import calls  # noqa: E402
+import strace_lines as calls  # noqa: E402
 from harness import WAYMARK, Skip, awaited, check, finished, main, not_under_tsan, slurp, wait_for  # noqa: E402
 from kernel import has_narrow_calls  # noqa: E402
 from processes import cpu_seconds  # noqa: E402
@@ -55,7 +55,7 @@ def waymark(case, args, **more):
     return run(case, [WAYMARK, 'strace'] + args, **more)
 
 
-def fresh(case):
+def fresh_directory(case):
     """An empty directory to run in, always of the same name."""
     case.directory_of_runs = case.path('runs')
     shutil.rmtree(case.directory_of_runs, ignore_errors=True)
@@ -64,7 +64,7 @@ def fresh(case):
 
 def traced(case, tracer, options, command):
     """(status, text) of what the tracer writes of the command, run in an empty directory."""
-    fresh(case)
+    fresh_directory(case)
     output = case.path('calls')
     argv = (['strace'] if tracer == 'strace' else [WAYMARK, 'strace']) + ['-o', output] + options + command
     env = dict(case.env, LC_ALL='C', PATH='/usr/bin:/bin')
@@ -129,17 +129,17 @@ def compare(theirs, ours, what, most=0, without=()):
     print('# %s: %d lines are the same, %d differ as is known: %s' % (what, compared - sum(known.values()), sum(known.values()), known))
 
 
-def arguments_of_all_kinds(case):
+def arguments_equal_strace(case):
     """Paths, texts, vectors, structures, flags, sockets, signals, failures: as strace has them."""
     needs(case)
     for kind, most in (('files', 0), ('memory', 0), ('waiting', 0), ('sockets', 0), ('processes', 1), ('narrow', 0)):
-        compare(*both(case, [], [case.program('traced_calls'), kind]), kind, most)
+        compare(*both(case, [], [case.program('traced_syscalls'), kind]), kind, most)
 
 
-def calls_without_a_name(case):
+def unnamed_system_calls_are_printed_in_hex(case):
     """Their numbers in hex, as strace has them, also by events; the exit of rt_sigreturn() is not printed."""
     needs(case)
-    program = [case.program('traced_calls'), 'unnamed']
+    program = [case.program('traced_syscalls'), 'unnamed']
     theirs, ours = both(case, [], program)
     compare(theirs, ours, 'unnamed', without=('tgkill',))
     status, text = traced(case, 'waymark', ['--no-bpf'], program)
@@ -153,13 +153,13 @@ def calls_without_a_name(case):
     check('resumed' not in text, 'the end of a call that did not begin is shown: %s', text[-1000:])
 
 
-def texts_as_long_as_asked_for(case):
+def string_limit_option_equals_strace(case):
     needs(case)
     for size in ('5', '200'):
-        compare(*both(case, ['-s', size], [case.program('traced_calls'), 'files']), '-s ' + size)
+        compare(*both(case, ['-s', size], [case.program('traced_syscalls'), 'files']), '-s ' + size)
 
 
-def usual_programs(case):
+def usual_programs_equal_strace(case):
     """ls, cat, a script in Python: hundreds of lines."""
     needs(case)
     with open(case.path('data'), 'w') as file:
@@ -169,21 +169,21 @@ def usual_programs(case):
     compare(*both(case, [], ['/usr/bin/python3', '-I', '-S', '-c', 'print(open("%s").read(3))' % case.path('data')]), 'python', 12)
 
 
-def processes_and_threads(case):
+def processes_and_threads_equal_strace(case):
     """-f: children, what they become, threads; each one's calls are joined where others' came between."""
     not_under_tsan(BESIDE)
     needs(case)
     compare(*both(case, ['-f'], ['sh', '-c', 'echo a | cat']), 'sh with a pipe')
     compare(*both(case, ['-f'], ['sh', '-c', 'ls / >/dev/null; exit 3']), 'sh with a command', 3)
-    compare(*both(case, ['-f'], [case.program('traced_calls'), 'threads']), 'threads',
+    compare(*both(case, ['-f'], [case.program('traced_syscalls'), 'threads']), 'threads',
             without=['futex'])       # of pthread_join(), if the thread has not ended yet
-    compare(*both(case, ['-f'], [case.program('traced_calls'), 'processes']), 'processes', 2)
+    compare(*both(case, ['-f'], [case.program('traced_syscalls'), 'processes']), 'processes', 2)
 
 
-def ends_and_signals(case):
+def exits_and_signals_equal_strace(case):
     not_under_tsan(BESIDE)
     needs(case)
-    program = case.program('traced_calls')
+    program = case.program('traced_syscalls')
     for options, command in (([], [program, 'files']), ([], [program, 'crash']), (['-f'], ['sh', '-c', 'kill -KILL $$']),
                              ([], ['sh', '-c', 'trap : USR1; kill -USR1 $$; exit 7'])):
         (status, first), (other, second) = traced(case, 'strace', options, command), traced(case, 'waymark', options, command)
@@ -194,7 +194,7 @@ def ends_and_signals(case):
         check(theirs == ours and ours, '%s:\n%s\n%s', command, '\n'.join(theirs), '\n'.join(ours))
 
 
-def ends_of_threads(case):
+def exit_of_each_thread_is_printed(case):
     """A process that ends with all its threads at once: the end of each is there."""
     not_under_tsan(BESIDE)
     needs(case)
@@ -205,16 +205,16 @@ def ends_of_threads(case):
         check(status == 3 and len(seen) == 200 and seen == ended, '%d of %d threads ended', len(ended), len(seen))
 
 
-def calls_of_32_bits(case):
+def system_calls_of_32_bits_are_printed(case):
     needs(case)
     if not has_narrow_calls():
         raise Skip('this machine lets no 64-bit program make them')
-    text = waymark(case, [case.program('traced_calls'), 'narrow']).stderr
+    text = waymark(case, [case.program('traced_syscalls'), 'narrow']).stderr
     for wanted in ('runs in 32 bit mode. ]\nopen("/nowhere", O_RDONLY) ', 'write(-1, "/no", 3) ', 'runs in 64 bit mode. ]\ngetppid() '):
         check(wanted in text, '%r is not in %s', wanted, text[-600:])
 
 
-def programs_by_descriptor(case):
+def execveat_exit_matches_its_entry(case):
     """execveat(): its exit has the number of execve() on some machines, and stands with its entry all the same, whatever is selected."""
     not_under_tsan(BESIDE)
     needs(case)
@@ -238,10 +238,10 @@ def names_of(text):
     return found
 
 
-def selections(case):
+def selections_equal_strace(case):
     """-e: the same calls as strace takes for the same words."""
     needs(case)
-    program = [case.program('traced_calls')]
+    program = [case.program('traced_syscalls')]
     for kind, words in (('files', ['openat', 'trace=openat,close', 'trace=!openat,close', '%file', 'trace=%desc', 'file', '/^(pre)?readv?$',
                                    '?nothing,close', 'all', '!%desc']),
                         ('memory', ['%memory', 'mmap']), ('sockets', ['%network', '%net', 'trace=%network,close']),
@@ -267,11 +267,11 @@ def rows_of(text):
     return rows
 
 
-def summaries(case):
+def summaries_equal_strace(case):
     """-c: as many calls and errors as strace counts; the sum is right; --json has the same."""
     needs(case)
     for kind in ('files', 'sockets', 'processes'):
-        command = [case.program('traced_calls'), kind]
+        command = [case.program('traced_syscalls'), kind]
         for _ in range(3):
             theirs, ours = [rows_of(traced(case, tracer, ['-c'], command)[1]) for tracer in ('strace', 'waymark')]
             if {name for name, _ in theirs.items() ^ ours.items()} - MADE_ANEW - {'total'} or theirs == ours:
@@ -283,15 +283,15 @@ def summaries(case):
         counted = {o['summary']: (o['calls'], o['errors']) for o in lines if 'summary' in o}
         check(counted == ours, '%s: JSON has %s', kind, sorted(counted.items() ^ ours.items()))
         check(len(counted) == len(lines), '%s: -c --json shows more than the summary: %s', kind, [o for o in lines if 'summary' not in o][:3])
-    text = traced(case, 'waymark', ['-C'], [case.program('traced_calls'), 'files'])[1]
+    text = traced(case, 'waymark', ['-C'], [case.program('traced_syscalls'), 'files'])[1]
     check('openat(' in text and rows_of(text)['total'], '-C: %s', text[-300:])
-    lines = [json.loads(line) for line in traced(case, 'waymark', ['-C', '--json'], [case.program('traced_calls'), 'files'])[1].splitlines()]
+    lines = [json.loads(line) for line in traced(case, 'waymark', ['-C', '--json'], [case.program('traced_syscalls'), 'files'])[1].splitlines()]
     check(all(any(key in o for o in lines) for key in ('call', 'exit', 'summary')), '-C --json: %s', lines[-3:])
 
 
-def times_and_columns(case):
+def time_columns_equal_strace(case):
     needs(case)
-    program = [case.program('traced_calls'), 'memory']
+    program = [case.program('traced_syscalls'), 'memory']
     for options, pattern in ((['-T'], r'.* <\d+\.\d{6}>'), (['-t'], r'\d\d:\d\d:\d\d \w+\(.*'), (['-tt'], r'\d\d:\d\d:\d\d\.\d{6} \w+\(.*'),
                              (['-ttt'], r'1\d{9}\.\d{6} \w+\(.*'), (['-r'], r' {5}\d\.\d{6} \w+\(.*'), (['-Tr'], r' {5}\d\.\d{6} \w+\(.* <\d\.\d{6}>')):
         for tracer in ('strace', 'waymark'):
@@ -304,10 +304,10 @@ def times_and_columns(case):
         check([line.index('=') for line in first] == [line.index('=') for line in second], '-a %s: %s %s', columns, first, second)
 
 
-def objects(case):
+def json_objects_equal_the_lines(case):
     """--json: one object on a line for each call of strace's lines; its texts are those of the lines."""
     needs(case)
-    command = [case.program('traced_calls'), 'files']
+    command = [case.program('traced_syscalls'), 'files']
     lines = [json.loads(line) for line in traced(case, 'waymark', ['--json'], command)[1].splitlines()]
     said = [o for o in lines if 'call' in o]
     text = traced(case, 'strace', [], command)[1]
@@ -320,9 +320,9 @@ def objects(case):
     check(lines[-1].get('exit') == 'exited with 0' and said[-1]['result'] is None, '%s', lines[-2:])
 
 
-def attached(case, *options, target=('forever',)):
+def attached_tracer(case, *options, target=('forever',)):
     """(target, tracer), the tracer attached."""
-    process = subprocess.Popen([case.program('traced_calls'), *target], stdin=subprocess.DEVNULL)
+    process = subprocess.Popen([case.program('traced_syscalls'), *target], stdin=subprocess.DEVNULL)
     case.started.append(process)
     if target == ('forever',):
         wait_for(lambda: slurp('/proc/%d/syscall' % process.pid).split()[0] in PAUSE, 'the program to wait for a signal')
@@ -338,16 +338,16 @@ def end(process):
     awaited(process)
 
 
-def attaching(case):
+def attach_and_detach_follow_the_process(case):
     """-p: a process that ends, one that is left alone again."""
     needs(case)
-    process, tracer = attached(case)
+    process, tracer = attached_tracer(case)
     process.send_signal(signal.SIGTERM)
     text = tracer.stderr.read()
     check(awaited(tracer) == 0, 'the tracer ended with %s', tracer.returncode)
     check('+++ killed by SIGTERM +++' in text and '<... pause resumed>' in text, '%s', text)
     awaited(process)
-    process, tracer = attached(case)
+    process, tracer = attached_tracer(case)
     tracer.send_signal(signal.SIGINT)
     text = tracer.stderr.read()
     check(awaited(tracer) == 0 and 'process %d detached' % process.pid in text, '%s: %s', tracer.returncode, text)
@@ -355,10 +355,10 @@ def attaching(case):
     end(process)
 
 
-def a_slow_reader(case):
+def interrupt_ends_a_slow_output(case):
     """Of a process that calls without end, faster than its lines are read: an interrupt ends it, with what was recorded by then."""
     needs(case)
-    process, tracer = attached(case, '--buffer-size', '2M', target=('many', str(10 ** 9)))
+    process, tracer = attached_tracer(case, '--buffer-size', '2M', target=('many', str(10 ** 9)))
     for _ in range(100000):
         check(os.read(tracer.stderr.fileno(), 2), 'the tracer has ended: %s', tracer.poll())
     had = cpu_seconds(process.pid)
@@ -372,7 +372,7 @@ def a_slow_reader(case):
     end(process)
 
 
-def signals_go_to_the_command(case):
+def signals_are_forwarded_to_the_command(case):
     """What is sent to the tracer alone is passed on; the tracer tells how the command ended."""
     needs(case)
     output = case.path('calls')
@@ -387,7 +387,7 @@ def signals_go_to_the_command(case):
     check('--- SIGTERM' in text and text.endswith('+++ exited with 9 +++\n'), '%s', text[-300:])
 
 
-def behind_the_command(case):
+def tracer_follows_children_after_the_command(case):
     """-f: what the command has started goes on, and so does the tracer, until it is interrupted. Then it leaves that alone."""
     needs(case)
     for options in ([], ['--no-bpf']):
@@ -415,7 +415,7 @@ thread.join()
 """
 
 
-def threads_in_a_call(case):
+def attach_prints_calls_in_progress(case):
     """-f -p: how the call ends in which a thread is when the tracer comes, of each thread; by the kernel's own events too."""
     needs(case)
     for options in ([], ['--no-bpf']):
@@ -439,13 +439,13 @@ def threads_in_a_call(case):
         check(text.count('<... read resumed>') == 2, '%s: two reads have ended: %s', options, text[:2000])
 
 
-def an_output_that_does_not_block(case):
+def full_nonblocking_output_loses_nothing(case):
     """It is full, and read late: nothing is lost of what is written."""
     needs(case)
     out, into = os.pipe()
     os.set_blocking(into, False)
     os.write(into, b'x' * 65000)
-    tracer = subprocess.Popen([WAYMARK, 'strace', case.program('traced_calls'), 'files'], stdout=subprocess.DEVNULL, stderr=into)
+    tracer = subprocess.Popen([WAYMARK, 'strace', case.program('traced_syscalls'), 'files'], stdout=subprocess.DEVNULL, stderr=into)
     case.started.append(tracer)
     os.close(into)
     with os.fdopen(out) as reader:
@@ -454,7 +454,7 @@ def an_output_that_does_not_block(case):
     check(text.startswith('execve(') and text.endswith('+++ exited with 0 +++\n'), 'of its lines there are: %s ... %s', text[:300], text[-300:])
 
 
-def errors(case):
+def strace_mistakes_are_reported(case):
     """Words, and a status, for each mistake."""
     for args, status, words in (([], 2, 'whose calls?'), (['-p', '0'], 2, 'there is no process 0'), (['-p', 'x'], 2, 'is not a number'),
                                 (['-e', 'trace=opennat', 'true'], 2, 'near it: open'), (['-e', '%files', 'true'], 2, 'there is no class'),
@@ -474,18 +474,18 @@ def errors(case):
     check(done.returncode == 1 and 'only root' in done.stderr, 'nobody: %d %s', done.returncode, done.stderr)
 
 
-def a_full_disk_is_said(case):
+def full_disk_is_reported(case):
     needs(case)
-    done = waymark(case, ['-o', '/dev/full', case.program('traced_calls'), 'files'])
+    done = waymark(case, ['-o', '/dev/full', case.program('traced_syscalls'), 'files'])
     check(done.returncode == 1 and 'cannot write to /dev/full' in done.stderr, '%d %s', done.returncode, done.stderr)
 
 
-def losses_are_counted(case):
+def calls_lost_in_small_buffers_are_counted(case):
     """Buffers that are much too small: what is not shown was counted, to the record."""
     needs(case)
     n = 200000
     output = case.path('calls')
-    done = waymark(case, ['-o', output, '-e', 'getppid', '--buffer-size', '4k', case.program('traced_calls'), 'many', str(n)])
+    done = waymark(case, ['-o', output, '-e', 'getppid', '--buffer-size', '4k', case.program('traced_syscalls'), 'many', str(n)])
     lost = re.search(r'(\d+) records .* were lost.*--buffer-size 8k', done.stderr)
     check(lost and done.returncode == 0, '%d %s', done.returncode, done.stderr)
     with open(output) as file:
@@ -497,11 +497,11 @@ def losses_are_counted(case):
     check(0 < missing <= lost <= missing + 20, '%d of %d calls are there, %d by half, %d records were lost', whole, n, half, lost)
 
 
-def without_bpf(case):
+def tracefs_prints_the_same_calls(case):
     """By tracefs: the same calls with the same results; pointers for what they point to; nothing is left behind."""
     not_under_tsan(BESIDE)
     needs(case, bpf=False)
-    program = [case.program('traced_calls'), 'files']
+    program = [case.program('traced_syscalls'), 'files']
     first, second = traced(case, 'strace', [], program)[1], traced(case, 'waymark', ['--no-bpf'], program)[1]
     names = [re.findall(r'^(\w+)\(', text, re.M) for text in (first, second)]
     check(names[0] == names[1], 'other calls: %s', [(a, b) for a, b in zip(*names) if a != b][:3])
@@ -517,7 +517,7 @@ def without_bpf(case):
     check(not left, 'left behind: %s', left)
 
 
-def neither_way(case):
+def missing_bpf_and_tracefs_are_reported(case):
     """Neither BPF nor tracefs: why is told of both."""
     needs(case, bpf=False)
     hidden = ['/sys/kernel/' + name for name in ('btf', 'tracing', 'debug') if os.path.isdir('/sys/kernel/' + name)]
@@ -528,6 +528,6 @@ def neither_way(case):
 
 
 if __name__ == '__main__':
-    main([arguments_of_all_kinds, calls_without_a_name, texts_as_long_as_asked_for, usual_programs, processes_and_threads, ends_and_signals, ends_of_threads,
-          calls_of_32_bits, programs_by_descriptor, selections, summaries, times_and_columns, objects, attaching, a_slow_reader,
-          signals_go_to_the_command, behind_the_command, threads_in_a_call, an_output_that_does_not_block, errors, a_full_disk_is_said, losses_are_counted, without_bpf, neither_way])
+    main([arguments_equal_strace, unnamed_system_calls_are_printed_in_hex, string_limit_option_equals_strace, usual_programs_equal_strace, processes_and_threads_equal_strace, exits_and_signals_equal_strace, exit_of_each_thread_is_printed,
+          system_calls_of_32_bits_are_printed, execveat_exit_matches_its_entry, selections_equal_strace, summaries_equal_strace, time_columns_equal_strace, json_objects_equal_the_lines, attach_and_detach_follow_the_process, interrupt_ends_a_slow_output,
+          signals_are_forwarded_to_the_command, tracer_follows_children_after_the_command, attach_prints_calls_in_progress, full_nonblocking_output_loses_nothing, strace_mistakes_are_reported, full_disk_is_reported, calls_lost_in_small_buffers_are_counted, tracefs_prints_the_same_calls, missing_bpf_and_tracefs_are_reported])

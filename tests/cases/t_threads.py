@@ -51,63 +51,63 @@ def steadily(case, threads):
     check(result.summary['bytes'] > 4 * rings, 'only %d bytes, the rings hold %d', result.summary['bytes'], rings)
 
 
-def eight_busy_threads(case):
+def eight_busy_threads_lose_no_records(case):
     steadily(case, 8)
 
 
-def sixteen_busy_threads(case):
+def sixteen_busy_threads_lose_no_records(case):
     steadily(case, 16)
 
 
-def sixteen_threads_as_two_readers_see_them(case):
+def two_readers_agree_on_sixteen_threads(case):
     busy(case, 16, rounds(1000000))
 
 
-def texts_of_every_length(case):
+def texts_of_every_length_are_recorded(case):
     busy(case, 4, rounds(200000), mode='texts')
 
 
-def threads_that_wander(case):
+def migrating_threads_lose_no_records(case):
     busy(case, 4, rounds(400000), mode='wander')
 
 
-def one_thread_one_record(case):
+def one_record_of_one_thread_is_recorded(case):
     busy(case, 1, 1, options=())
 
 
-def defaults_hold_a_modest_load(case):
+def default_rings_hold_a_modest_load(case):
     busy(case, 4, rounds(400000), options=(), mode='paced', extra=['1000'])
 
 
-def smallest_rings_count_what_they_lose(case):
+def smallest_rings_count_lost_records(case):
     """The smallest sizes that the command takes: most is lost, all is counted."""
     result, _, _ = case.checked([case.program('busy'), 'count', '4', str(rounds(500000))],
                                 ['--subbuf-size', '4k', '--num-subbuf', '2'])
     check('records' in result.summary, 'the summary has no `records`')
 
 
-def overwrite_keeps_the_newest(case):
+def overwrite_mode_keeps_the_newest_records(case):
     """A flight recorder: what the rings hold at the end, the rest counted exactly; of each writer the last numbers,
     without a gap."""
     result, trace, numbers = case.checked([case.program('busy'), 'count', '2', str(rounds(1000000))],
                                           ['--overwrite', '--subbuf-size', '64k', '--num-subbuf', '8'])
     check(result.lost > 0, 'nothing was overwritten, the test is too small')
     check(trace.count() > 1000, 'only %d records were left in the rings', trace.count())
-    begun = case.board.read()
+    begun = case.ledger.read()
     newest = any(seq and seq[-1] == begun[w][0] for w, seq in numbers.items())
     check(newest, 'the last record of no writer is in the trace')
 
 
-def overwrite_loses_nothing_that_fits(case):
+def overwrite_mode_loses_no_records_that_fit(case):
     case.checked([case.program('busy'), 'count', '2', '1000'], ['--overwrite'], lost=0)
 
 
 @limit(60)
-def large_rings_smallest_subbuffers(case):
+def smallest_subbuffers_lose_no_records(case):
     case.checked([case.program('busy'), 'texts', '3', '3000'], ['--subbuf-size', '4k', '--num-subbuf', '1024'], lost=0)
 
 
-def contexts_are_true(case):
+def contexts_are_correct(case):
     _, trace, _ = case.checked([case.program('busy'), 'count', '3', '200'],
                                ['-c', 'vpid', '-c', 'vtid', '-c', 'procname', '-c', 'cpu_id', '-c', 'pthread_id', '-c',
                                 'ip'],
@@ -144,22 +144,22 @@ def scan(case, result):
             number = event.group(1)
             streams += [os.path.join(top, n) for n in files if re.fullmatch(r'channel0_\w+', n)]
     check(streams, 'no stream of channel0 below %s', result.directory)
-    done = finished([case.program('scan'), case.board.path, number, *streams], capture_output=True, text=True)
+    done = finished([case.program('scan'), case.ledger.path, number, *streams], capture_output=True, text=True)
     check(done.returncode == 0, done.stderr.strip() or 'scan failed')
     read, lost, begun, returned = map(int, re.findall(r'\d+', done.stdout))
     check(read + lost == begun == returned, 'the sum is wrong: ' + done.stdout.strip())
     check(lost == result.lost, 'the streams say %d lost, the summary %d', lost, result.lost)
 
 
-def eight_at_full_speed(case):
+def eight_threads_at_full_speed_lose_no_records(case):
     full_speed(case, 8)
 
 
-def sixteen_at_full_speed(case):
+def sixteen_threads_at_full_speed_lose_no_records(case):
     full_speed(case, 16)
 
 
-def small_rings_at_full_speed(case):
+def small_rings_at_full_speed_count_lost_records(case):
     """Most is lost; each stream's own counts are exact."""
     result = case.record([case.program('busy'), 'count', '8', str(rounds(2000000))],
                          ['--subbuf-size', '16k', '--num-subbuf', '2', '-e', 'test:seq'], timeout=100).ok()
@@ -168,9 +168,9 @@ def small_rings_at_full_speed(case):
 
 if __name__ == '__main__':
     main([
-        one_thread_one_record, eight_busy_threads, sixteen_busy_threads, sixteen_threads_as_two_readers_see_them,
-        eight_at_full_speed, sixteen_at_full_speed, small_rings_at_full_speed, texts_of_every_length,
-        threads_that_wander, defaults_hold_a_modest_load, smallest_rings_count_what_they_lose,
-        overwrite_keeps_the_newest, overwrite_loses_nothing_that_fits, large_rings_smallest_subbuffers,
-        contexts_are_true
+        one_record_of_one_thread_is_recorded, eight_busy_threads_lose_no_records, sixteen_busy_threads_lose_no_records, two_readers_agree_on_sixteen_threads,
+        eight_threads_at_full_speed_lose_no_records, sixteen_threads_at_full_speed_lose_no_records, small_rings_at_full_speed_count_lost_records, texts_of_every_length_are_recorded,
+        migrating_threads_lose_no_records, default_rings_hold_a_modest_load, smallest_rings_count_lost_records,
+        overwrite_mode_keeps_the_newest_records, overwrite_mode_loses_no_records_that_fit, smallest_subbuffers_lose_no_records,
+        contexts_are_correct
     ])

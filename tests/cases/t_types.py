@@ -82,18 +82,18 @@ def every_type(case, command):
     check('%s has %d items' in str(message.get('msg')), 'the message is %s', message)
     labels = {number(r.fields['which']): r.fields['which'][0] for r in by_name['types:wrapped']}
     check('RED' in labels[0] and 'GREEN' in labels[1] and 'OTHER' in labels[9], 'labels are %s', labels)
-    check(case.board.flag(0) == ROUNDS, 'an argument was evaluated %d times in %d records', case.board.flag(0), ROUNDS)
-    check(case.board.flag(1) == ROUNDS and case.board.flag(2) == 0, 'wm_enabled was true %d and %d times',
-          case.board.flag(1),
-          case.board.flag(2))
+    check(case.ledger.flag(0) == ROUNDS, 'an argument was evaluated %d times in %d records', case.ledger.flag(0), ROUNDS)
+    check(case.ledger.flag(1) == ROUNDS and case.ledger.flag(2) == 0, 'wm_enabled was true %d and %d times',
+          case.ledger.flag(1),
+          case.ledger.flag(2))
     return by_name
 
 
-def every_type_in_c(case):
+def every_type_in_c_is_recorded(case):
     every_type(case, [case.program('types')])
 
 
-def every_type_in_cxx(case):
+def every_type_in_cxx_is_recorded(case):
     by_name = every_type(case, [case.program('types_cxx')])
     only = by_name['cxx:only'][0].fields
     check(only['name'] == 'a std::string' and number(only['shade']) == 2, 'recorded as %s', only)
@@ -132,7 +132,7 @@ def shown(case, directory, form):
     return [json.loads(re.search(quoted, line)[1]) for line in lines]
 
 
-def messages_are_what_printf_prints(case):
+def messages_equal_printf(case):
     """In each form of output. The rows are those of programs/formats.c."""
     result = case.record([case.program('formats')], ['-e', 'text:*', '-e', 'marker:*']).ok()
     expected = [line for line in result.out.splitlines() if not line.startswith('{')]
@@ -147,12 +147,12 @@ def messages_are_what_printf_prints(case):
         check(want.encode() in perfetto, 'perfetto: no %r', want)
 
 
-def nothing_is_evaluated_when_disabled(case):
+def disabled_site_evaluates_no_arguments(case):
     result = case.record([case.program('types'), '10'], ['-e', 'types:scalars']).ok()
     names = {r.name for r in result.trace().records() if r.name.startswith('types:')}
     check(names == {'types:scalars'}, 'the trace holds %s', names)
-    check(case.board.flag(0) == 0, 'arguments of a disabled site were evaluated %d times', case.board.flag(0))
-    check(case.board.flag(1) == 10, 'wm_enabled was true %d times of 10', case.board.flag(1))
+    check(case.ledger.flag(0) == 0, 'arguments of a disabled site were evaluated %d times', case.ledger.flag(0))
+    check(case.ledger.flag(1) == 10, 'wm_enabled was true %d times of 10', case.ledger.flag(1))
 
 
 def log_levels_are_declared(case):
@@ -168,7 +168,7 @@ def log_levels_are_declared(case):
     check(False, 'no metadata')
 
 
-def environment_is_what_viewers_look_for(case):
+def trace_environment_suits_viewers(case):
     """Trace Compass compares the tracer's name to the letter."""
     result = case.record([case.program('types'), '1']).ok()
     found = 0
@@ -186,5 +186,5 @@ def environment_is_what_viewers_look_for(case):
 
 
 if __name__ == '__main__':
-    main([every_type_in_c, every_type_in_cxx, messages_are_what_printf_prints, nothing_is_evaluated_when_disabled,
-          log_levels_are_declared, environment_is_what_viewers_look_for])
+    main([every_type_in_c_is_recorded, every_type_in_cxx_is_recorded, messages_equal_printf, disabled_site_evaluates_no_arguments,
+          log_levels_are_declared, trace_environment_suits_viewers])

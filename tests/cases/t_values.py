@@ -173,7 +173,7 @@ def time_case(name, row):
     return run
 
 
-def times_before_1970_count_from_the_first(case):
+def times_before_1970_count_from_the_first_record(case):
     """Perfetto has none; the distances stay."""
     need('protoc')
     path = case.path('t')
@@ -183,7 +183,7 @@ def times_before_1970_count_from_the_first(case):
     check(len(err) == 1 and 'times count from the first record' in err[0], 'warned of: %s', err)
 
 
-def unknown_time_is_that_of_the_record_before(case):
+def unknown_time_is_that_of_the_preceding_record(case):
     """Where a record must be drawn somewhere."""
     need('protoc')
     path = case.path('t')
@@ -193,7 +193,7 @@ def unknown_time_is_that_of_the_record_before(case):
           'perfetto: other times')
 
 
-def columns_have_titles_of_their_own(case):
+def column_titles_are_distinct(case):
     """Fields called as the first columns, and two that differ by an underscore in front alone."""
     path = case.path('t')
     names = ('time', 'trace', 'stream', 'event', '_event', 'x', '_x', 'x_2')
@@ -212,5 +212,5 @@ def columns_have_titles_of_their_own(case):
 if __name__ == '__main__':
     main([value_case(name, row) for name, row in VALUES.items()] +
          [time_case(name, row) for name, row in TIMES.items()] +
-         [times_before_1970_count_from_the_first, unknown_time_is_that_of_the_record_before,
-          columns_have_titles_of_their_own])
+         [times_before_1970_count_from_the_first_record, unknown_time_is_that_of_the_preceding_record,
+          column_titles_are_distinct])

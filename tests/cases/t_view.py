@@ -144,7 +144,7 @@ def bad_case(trace):
     return run
 
 
-def tiny(case):
+def tiny_trace(case):
     """(the trace, its lines)."""
     trace, path = corpus18.Tiny(), case.path('tiny')
     trace.write(path)
@@ -160,9 +160,9 @@ def some(case, count):
 
 
 @limit(600)
-def cut_anywhere(case):
+def stream_cut_at_each_length_gives_complete_records(case):
     """Every length: all records that are whole are given, and nothing else; the damage is told of but where a packet ends."""
-    trace, lines = tiny(case)
+    trace, lines = tiny_trace(case)
     for length in some(case, len(trace.data)):
         path = case.path('cut%d' % length)
         trace.write(path, trace.data[:length])
@@ -172,9 +172,9 @@ def cut_anywhere(case):
 
 
 @limit(600)
-def any_byte_changed(case):
+def stream_with_a_changed_byte_gives_earlier_records(case):
     """Every byte, in several ways: what was read before it is given."""
-    trace, lines = tiny(case)
+    trace, lines = tiny_trace(case)
     for byte in some(case, len(trace.data)):
         for change in (0xff, 0x80, 1, case.random.randrange(1, 256)):
             data = bytearray(trace.data)
@@ -186,9 +186,9 @@ def any_byte_changed(case):
 
 
 @limit(600)
-def metadata_cut_anywhere(case):
+def metadata_cut_at_each_length_gives_true_records(case):
     """What is read with what is left of it are records that there are."""
-    trace, lines = tiny(case)
+    trace, lines = tiny_trace(case)
     for name in ('metadata', 'packetized'):
         data = getattr(trace, name)
         for length in some(case, len(data)):
@@ -199,9 +199,9 @@ def metadata_cut_anywhere(case):
 
 
 @limit(600)
-def any_byte_of_metadata_changed(case):
+def metadata_with_a_changed_byte_does_no_harm(case):
     """It may then mean anything."""
-    trace, _ = tiny(case)
+    trace, _ = tiny_trace(case)
     for name in ('metadata', 'packetized'):
         for byte in some(case, len(getattr(trace, name))):
             for change in (0xff, 1, case.random.randrange(1, 256)) if PERCENT >= 100 else (case.random.randrange(1, 256),):
@@ -213,9 +213,9 @@ def any_byte_of_metadata_changed(case):
 
 
 @limit(600)
-def index_cut_or_changed_anywhere(case):
+def damaged_index_loses_no_records(case):
     """The packets tell all that it does: every record is given."""
-    trace, lines = tiny(case)
+    trace, lines = tiny_trace(case)
     for byte in some(case, len(trace.index)):
         for change in (0, 0xff, 1, case.random.randrange(1, 256)):
             data = bytearray(trace.index) if change else trace.index[:byte]
@@ -246,7 +246,7 @@ def alike(text, value):
     return isinstance(text, int) and (text - value) % (1 << 64) == 0
 
 
-def json_says_the_same(case):
+def json_equals_text(case):
     """As JSON: the same records, each an object that a parser takes; of a program with fields of every type, the same values."""
     for trace in corpus18.GOOD if PERCENT >= 100 else case.random.sample(corpus18.GOOD, 40):
         path = case.path(trace.name)
@@ -281,9 +281,9 @@ def plain(value):
     return [plain(v) for v in value] if isinstance(value, list) else value
 
 
-def library_says_the_same(case):
+def library_equals_json(case):
     """libwaymark-ctf gives what --json does: values in their order, values by name, from any time on."""
-    path, inside, _, times = many_packets(case)
+    path, inside, _, times = recording_of_many_packets(case)
     types = case.record([case.program('types')], ['-c', 'vpid', '-c', 'procname']).ok().directory
     some_time = times[case.random.randrange(len(times))]
     for directory, seek in ((types, None), (path, None), (path, some_time), (path, times[0]), (path, times[-1] + 1)):
@@ -313,7 +313,7 @@ def part_json(case, path, begin=None):
     return read(case, [WAYMARK, 'view', '--json', *(['--begin', seconds(begin)] if begin else []), path])[1]
 
 
-def many_packets(case):
+def recording_of_many_packets(case):
     """A recording of many packets; (its directory, that of its streams, its lines, their times in ns)."""
     result = case.record([case.program('busy'), 'paced', '2', '3000', '100'], ['--subbuf-size', '4k', '--num-subbuf', '64']).ok()
     inside = next(top for top, _, files in os.walk(result.directory) if 'metadata' in files)
@@ -332,9 +332,9 @@ def seconds(ns):
     return '%d.%09d' % (ns // 1000000000, ns % 1000000000)
 
 
-def parts_of_time(case):
+def time_options_select_records(case):
     """--begin and --end give what a line-by-line choice gives: with the index, without one, with one that leads too far or elsewhere."""
-    path, inside, lines, times = many_packets(case)
+    path, inside, lines, times = recording_of_many_packets(case)
     led, true = 0, {}
     for index in ('right', 'lying', 'wrong', 'none'):
         for _ in range(max(5, rounds(50))):
@@ -367,9 +367,9 @@ def parts_of_time(case):
     check(status == 0 and not got, 'records behind the last: %s', got[:3])
 
 
-def an_end_left_open(case):
+def packet_without_end_time_is_read(case):
     """The last packet says that it ends at 0, as a crash leaves it, and so does its entry: what is before it is found as it is without an index."""
-    _, inside, _, _ = many_packets(case)
+    _, inside, _, _ = recording_of_many_packets(case)
     for n in range(2, 12):
         path, bare = case.path('packets_%d' % n), case.path('bare_%d' % n)
         shutil.copytree(inside, path, dirs_exist_ok=True)
@@ -398,7 +398,7 @@ def an_end_left_open(case):
                 check(status == 0 and not err, 'status %d: %s', status, err[-500:].decode())
 
 
-def begins_that_are_not_told(case):
+def packet_without_begin_time_continues_the_clock(case):
     """Behind packets that are passed over, or to which an index has led in vain, times of a few bits go on from the end of the one before."""
     tsdl = '''/* CTF 1.8 */
 typealias integer { size = 8; } := u8; typealias integer { size = 64; align = 8; } := u64; trace { major = 1; minor = 8; byte_order = le; };
@@ -435,7 +435,7 @@ event { name = "e"; fields := struct { u8 n; }; };'''
     check(led, 'the index has led nowhere')
 
 
-def nothing_in_nothing(case):
+def nested_empty_arrays_are_read(case):
     """Arrays of arrays that are empty: as many as there may be of any that are."""
     save(case.path('empty'), metadata='/* CTF 1.8 */\n' + integers() + 'trace { major = 1; minor = 8; byte_order = le; };\nstream { };\n'
          'event { name = "e"; fields := struct { uint8_t n; uint16_t m; struct { uint8_t x[n]; } y[m]; }; };\n', stream=b'\0' + (60000).to_bytes(2, 'little'))
@@ -453,7 +453,7 @@ def nothing_in_nothing(case):
             check(status == 0 and len(lines) <= 3 * (argv[0] == 'convert'), '%s, %s: status %d, %d lines: %s', name, argv, status, len(lines), err[-500:].decode())
 
 
-def several_paths(case):
+def several_paths_are_read(case):
     """Traces that are named one by one, and by paths that are written oddly."""
     trace = next(t for t in corpus18.GOOD if t.name == 'several_traces')
     trace.make(case.path('all'))
@@ -465,7 +465,7 @@ def several_paths(case):
     same(' '.join(paths), ours, theirs)
 
 
-def clocks_apart(case):
+def unrelated_clocks_are_reported_once(case):
     """Of clocks of which nothing says that they count from the same time it is told, once; their records are shown all the same."""
     text = '/* CTF 1.8 */\n' + integers() + '''trace { major = 1; minor = 8; byte_order = le; };\n%s
 stream { event.header := struct { integer { size = 8; align = 8; map = clock.c.value; } timestamp; }; };
@@ -500,7 +500,7 @@ def at_a_terminal(case, argv, **env):
     return awaited(child, HANGS_S), shown.replace(b'\r\n', b'\n')
 
 
-def on_a_terminal(case):
+def terminal_output_equals_plain_output(case):
     """There is a pager, and colours: what is left without them is what there is elsewhere."""
     path, paged = case.path('tiny'), case.path('paged')
     corpus18.Tiny().write(path)
@@ -529,17 +529,17 @@ def on_a_terminal(case):
         got = f.read().splitlines()
     told = [i for i, line in enumerate(got) if line.startswith(b'waymark: ')]
     check(status == 0 and shown == b'' and told == [6, 13], 'losses: status %d, %s, %s', status, shown[:300], got)
-    many = many_packets(case)[0]
+    many = recording_of_many_packets(case)[0]
     status, shown = at_a_terminal(case, [WAYMARK, 'view', '--color=never', many], WAYMARK_PAGER='head -n 1')
     check(status == 0 and shown.count(b'\n') == 1, 'left early: status %d, %s', status, shown[-300:])
 
 
-def names_are_told_apart(case):
+def trace_names_are_unique(case):
     names = [trace.name for trace in corpus18.GOOD] + ['bad ' + trace.name for trace in corpus18.BAD]
     check(len(names) == len(set(names)), 'twice: %s', {name for name in names if names.count(name) > 1})
 
 
-def a_missing_record_is_found(case):
+def missing_record_is_found(case):
     """The checks of this file fail where they must."""
     check(missing([b'a', b'b'], [b'a', b'x', b'b']) is None and missing([b'a', b'b'], [b'b', b'a']) == b'b', 'the order is not seen')
     check(without_delta([b'[00:00:01.000000000] (+0.000000005) e: { }']) == [b'[00:00:01.000000000] e: { }'], 'a delta is left')
@@ -549,5 +549,5 @@ def a_missing_record_is_found(case):
 
 
 if __name__ == '__main__':
-    main([names_are_told_apart, a_missing_record_is_found] + [good_case(t) for t in corpus18.GOOD] + [bad_case(t) for t in corpus18.BAD]
-         + [on_a_terminal, several_paths, clocks_apart, json_says_the_same, library_says_the_same, parts_of_time, an_end_left_open, begins_that_are_not_told, nothing_in_nothing, cut_anywhere, any_byte_changed, metadata_cut_anywhere, any_byte_of_metadata_changed, index_cut_or_changed_anywhere])
+    main([trace_names_are_unique, missing_record_is_found] + [good_case(t) for t in corpus18.GOOD] + [bad_case(t) for t in corpus18.BAD]
+         + [terminal_output_equals_plain_output, several_paths_are_read, unrelated_clocks_are_reported_once, json_equals_text, library_equals_json, time_options_select_records, packet_without_end_time_is_read, packet_without_begin_time_continues_the_clock, nested_empty_arrays_are_read, stream_cut_at_each_length_gives_complete_records, stream_with_a_changed_byte_gives_earlier_records, metadata_cut_at_each_length_gives_true_records, metadata_with_a_changed_byte_does_no_harm, damaged_index_loses_no_records])

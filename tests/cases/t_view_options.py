@@ -24,7 +24,7 @@ OTHER_NAME = 'chunks_of_one_session'
 ZONE = 'TZ=Asia/Kathmandu'                              # with a quarter of an hour: a zone that is not observed is seen
 
 
-def chosen(case):
+def chosen_traces(case):
     """[(name, directory)] of traces: all of them in a full run. Each is below its directory, which gives it the same
     name in both readers."""
     traces = [trace for trace in corpus18.GOOD if trace.expected is None and trace.name != OTHER_NAME]
@@ -39,7 +39,7 @@ def chosen(case):
 def compare(case, sets):
     need('babeltrace2')
     shown = set()
-    for name, path in chosen(case):
+    for name, path in chosen_traces(case):
         plain = read(case, ['env', ZONE, 'babeltrace2', path])[1]
         for options in sets:
             status, theirs, err = read(case, ['env', ZONE, 'babeltrace2', *options, path])
@@ -55,22 +55,22 @@ def compare(case, sets):
 
 
 @limit(300)
-def times(case):
+def time_options_equal_babeltrace2(case):
     shown = compare(case, CLOCKS)
     check(len(shown) == len(CLOCKS), 'only these make a difference in any trace: %s', shown)
 
 
 @limit(300)
-def names(case):
+def name_options_equal_babeltrace2(case):
     shown = compare(case, [['--names=' + words] for words in NAMES])
     check(len(shown) >= len(NAMES) - 3, 'only these make a difference in any trace: %s', shown)
 
 
 @limit(300)
-def fields(case):
+def field_options_equal_babeltrace2(case):
     shown = compare(case, [['-f', words] for words in FIELDS])
     check(len(shown) >= len(FIELDS) - 1, 'only these make a difference in any trace: %s', shown)
 
 
 if __name__ == '__main__':
-    main([times, names, fields])
+    main([time_options_equal_babeltrace2, name_options_equal_babeltrace2, field_options_equal_babeltrace2])

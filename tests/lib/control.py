@@ -24,7 +24,7 @@ class Answer:
               status, (self.err + self.out)[-1500:])
         return self
 
-    def says(self, *words):
+    def prints(self, *words):
         """Each of the words (alternatives: a|b) is in what it said."""
         text = (self.err + self.out).lower()
         for word in words:

@@ -4,7 +4,7 @@ it is left.
 
     with World(case) as w:
         w('create', 'one'); w('enable-event', 'test:*'); w('start')
-        program = w.obey(); program('emit 3')
+        program = w.scripted(); program('emit 3')
         os.kill(w.consumerd(), 9)
 
 Leaving the block ends the programs and the daemons, and fails in words when a process is left, when somebody holds a
@@ -36,32 +36,32 @@ def numbers_of(trace, event='test:seq'):
     return {w: sorted(n) for w, n in found.items()}
 
 
-class Obey:
-    """A program that does what it is told (tests/programs/obey.c)."""
+class Scripted:
+    """A program that does what it is told (tests/programs/scripted.c)."""
 
     def __init__(self, world, env=None, user=None):
         self.world = world
-        self.child = world.run([world.case.program('obey'), world.case.program('procs')], env=env, user=user,
+        self.child = world.run([world.case.program('scripted'), world.case.program('procs')], env=env, user=user,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         self.pid = self.child.pid
-        self.told = 'to begin'
+        self.last_line = 'to begin'
 
     def ready(self):
-        check(self.answer() == 'ready', 'obey did not begin')
+        check(self.answer() == 'ready', 'scripted did not begin')
         return self
 
-    def tell(self, line):
-        self.told = line
+    def send(self, line):
+        self.last_line = line
         self.child.stdin.write(line + '\n')
         self.child.stdin.flush()
 
     def answer(self, timeout=WAIT_S):
         if not select.select([self.child.stdout], [], [], timeout)[0]:
-            self.world.stuck('program %d did not %s within %d s' % (self.pid, self.told, timeout))
+            self.world.stuck('program %d did not %s within %d s' % (self.pid, self.last_line, timeout))
         return self.child.stdout.readline().strip()
 
     def __call__(self, line):
-        self.tell(line)
+        self.send(line)
         said = self.answer()
         check(said == 'ok', 'program %d, told "%s": %s', self.pid, line, said or 'it has ended')
 
@@ -133,8 +133,8 @@ class World(Control):
         self.children.append(child)
         return child
 
-    def obey(self, **more):
-        return Obey(self, **more).ready()
+    def scripted(self, **more):
+        return Scripted(self, **more).ready()
 
     def wait_end(self, child, status=0, timeout=WAIT_S):
         awaited(child, timeout)
@@ -142,15 +142,15 @@ class World(Control):
         check(status is None or child.returncode == status, '%s ended with status %s, not %s', child.args,
               child.returncode, status)
 
-    def ours(self):
+    def own_processes(self):
         """{pid: name} of all processes of this world that live."""
         return marked(self.mark)
 
     def daemons(self):
-        return {pid: name for pid, name in self.ours().items() if name.startswith('waymark-')}
+        return {pid: name for pid, name in self.own_processes().items() if name.startswith('waymark-')}
 
     def daemon(self, comm):
-        found = [pid for pid, name in self.ours().items() if name == comm and state(pid) not in ('Z', None)]
+        found = [pid for pid, name in self.own_processes().items() if name == comm and state(pid) not in ('Z', None)]
         return found[0] if found else None
 
     def sessiond(self):
@@ -173,9 +173,9 @@ class World(Control):
 
     stuck, wait = staticmethod(stuck), staticmethod(wait_for)
 
-    def note(self):
+    def remember_rings(self):
         """Remember the rings that our processes hold now, to look for them at the end."""
-        for pid in self.ours():
+        for pid in self.own_processes():
             self.rings.update(rings_of(pid))
 
     # ── commands ────────────────────────────────────────────────────────────────────────────────────────
@@ -204,7 +204,7 @@ class World(Control):
         self.wait(lambda: set(wanted) <= self.apps(), '%s (%s)' % (words, sorted(wanted)))
 
     @contextlib.contextmanager
-    def away(self, program):
+    def disconnected(self, program):
         """The daemon is killed while the program stands still; behind the block the program goes on, and has come back
         when this ends."""
         os.kill(program.pid, signal.SIGSTOP)
@@ -228,7 +228,7 @@ class World(Control):
 
     def end(self, name, lost=None):
         """Stop and destroy a session. Returns (session as it was, its trace as both readers see it)."""
-        self.note()
+        self.remember_rings()
         is_now = self.stop(name) if self.session(name)['active'] else self.session(name)
         self('destroy', name)
         counts = is_now['counts']
@@ -238,9 +238,9 @@ class World(Control):
         return is_now, Trace(is_now['path'], lossy=counts['lost'] + counts['overwritten'] > 0)
 
     def finish(self, name, killed=False, lost=None):
-        """The same, and every record is held against the board. Returns (session, trace, {writer: numbers})."""
+        """The same, and every record is held against the ledger. Returns (session, trace, {writer: numbers})."""
         is_now, trace = self.end(name, lost)
-        return is_now, trace, check_sequences(trace, self.case.board, is_now['counts']['lost'], killed)
+        return is_now, trace, check_sequences(trace, self.case.ledger, is_now['counts']['lost'], killed)
 
     # ── the end ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -260,7 +260,7 @@ class World(Control):
         return {pid: slurp('/proc/%d/comm' % pid).strip() for pid in pids() if self.rings & rings_of(pid).keys()}
 
     def nothing_is_left(self):
-        self.wait(lambda: not self.ours(), 'our processes to be gone: %s' % self.ours())
+        self.wait(lambda: not self.own_processes(), 'our processes to be gone: %s' % self.own_processes())
         left = self.holders()
         check(not left, 'rings of ours are held by %s', left)
         # (nobody holds any of ours: all that are there are others')
@@ -270,7 +270,7 @@ class World(Control):
             print('# not checked: ' + not_counted, flush=True)
 
     def close(self):
-        self.note()
+        self.remember_rings()
         self.end_programs()
         # Sessions that still record are theirs to keep over the death of a session daemon: only this ends everything.
         if self.sessiond() and not [p for p in self.daemons() if state(p) == 'T']:
@@ -286,7 +286,7 @@ class World(Control):
     def __exit__(self, kind, error, _traceback):
         try:
             if isinstance(error, Failure):
-                raise Failure(str(error) + self.said()) from None
+                raise Failure(str(error) + self.printed()) from None
             if not kind:
                 self.close()
         finally:
@@ -294,7 +294,7 @@ class World(Control):
                 self.abandon()
             shutil.rmtree(self.place, ignore_errors=True)
 
-    def said(self):
+    def printed(self):
         return '\nthe daemons said: ' + slurp(self.log)[-2000:] if os.path.exists(self.log) and os.path.getsize(
             self.log) else ''
 
@@ -302,8 +302,8 @@ class World(Control):
         """After a failure: everything of ours goes, without questions."""
         deadline = time.monotonic() + 30
         self.end_programs()
-        while self.ours() and time.monotonic() < deadline:
-            for pid in self.ours():
+        while self.own_processes() and time.monotonic() < deadline:
+            for pid in self.own_processes():
                 with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.02)

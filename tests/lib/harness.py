@@ -18,7 +18,7 @@ import tempfile
 import time
 import traceback
 
-from traces import Board, Trace, check_sequences  # noqa: F401 (cases take them, and waits, from here)
+from traces import Ledger, Trace, check_sequences  # noqa: F401 (cases take them, and waits, from here)
 from waits import MARK, WAIT_S, Failure, awaited, check, communicated, finished, holds_within, stuck, wait_for  # noqa: F401
 
 WAYMARK = os.path.abspath(os.environ.get('WMK_WAYMARK', 'build/src/cli/waymark'))
@@ -79,7 +79,7 @@ class Case:
     def __init__(self, directory, seed, sanitized='sanitize' in FEATURES):
         self.directory, self.random, self.started = directory, random.Random(seed), []
         self.near = self.reports = None
-        self.board = Board(os.path.join(directory, 'board'))
+        self.ledger = Ledger(os.path.join(directory, 'ledger'))
         self.env = {k: v for k, v in os.environ.items() if not k.startswith('WAYMARK_')}
         # A machine whose disk or CPUs are busy may answer late; what is not recorded for that reason is no fault of a
         # record.
@@ -87,7 +87,7 @@ class Case:
         # a daemon that runs on this machine is none of our business
         self.env['WAYMARK_RUNDIR'] = '/nowhere/waymark'
         self.env['HOME'] = directory                         # where it is written down what was recorded last
-        self.env['WMK_TEST_BOARD'] = self.board.path
+        self.env['WMK_TEST_LEDGER'] = self.ledger.path
         self.env.update([MARK.split('=')])
         if sanitized:
             # Cancelled threads, other PID namespaces and libraries that are loaded later are nothing that the checker
@@ -142,11 +142,11 @@ class Case:
         return self.finish(self.start(command, options, **more), timeout)
 
     def checked(self, command, options=(), status=0, killed=False, timeout=WAIT_S, lost=None, **more):
-        """record(), then read by both readers and hold every record against the board. Returns (result, trace,
+        """record(), then read by both readers and hold every record against the ledger. Returns (result, trace,
         numbers)."""
         result = self.record(command, options, timeout, **more).ok(status)
         trace = result.trace()
-        numbers = check_sequences(trace, self.board, result.lost, killed)
+        numbers = check_sequences(trace, self.ledger, result.lost, killed)
         if lost is not None:
             check(result.lost == lost, '%d records lost, not %d', result.lost, lost)
         if 'records' in result.summary:

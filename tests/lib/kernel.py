@@ -34,7 +34,7 @@ Record = collections.namedtuple('Record', 'time name cpu context fields')
 def has_narrow_calls():
     """May a 64-bit program here make the calls of 32-bit ones? (That it is asked rightly is shown on the emulated
     machine: t_kernel_machine.py.)"""
-    return os.uname().machine == 'x86_64' and finished([os.path.join(PROGRAMS, 'traced_calls'), 'narrow'
+    return os.uname().machine == 'x86_64' and finished([os.path.join(PROGRAMS, 'traced_syscalls'), 'narrow'
                                                         ]).returncode != 77
 
 

@@ -7,8 +7,8 @@ import struct
 
 from waits import Failure, check, finished
 
-BOARD_SLOTS, BOARD_HEAD, BOARD_SLOT = 8192, 8 * (1 + 64 + 63), 64
-BOARD_SIZE = BOARD_HEAD + BOARD_SLOTS * BOARD_SLOT
+LEDGER_SLOTS, LEDGER_HEAD, LEDGER_SLOT = 8192, 8 * (1 + 64 + 63), 64
+LEDGER_SIZE = LEDGER_HEAD + LEDGER_SLOTS * LEDGER_SLOT
 MASK = (1 << 64) - 1
 ALPHABET = 'abcdefghijklmnopqrstuvwxyz'
 
@@ -22,21 +22,21 @@ def writer_sum(writer, seq):
     return (x ^ x >> 32) & 0xffffffff
 
 
-class Board:
-    """The file on which a test's processes publish what they have begun and what returned (tests/programs/board.h)."""
+class Ledger:
+    """The file on which a test's processes publish what they have begun and what returned (tests/programs/ledger.h)."""
 
     def __init__(self, path):
         self.path = path
         with open(path, 'wb') as f:
-            f.truncate(BOARD_SIZE)
+            f.truncate(LEDGER_SIZE)
 
     def read(self):
         """{writer: (begun, returned)} of those that began."""
         with open(self.path, 'rb') as f:
             data = f.read()
         found = {}
-        for w in range(BOARD_SLOTS):
-            begun, returned = struct.unpack_from('<QQ', data, BOARD_HEAD + w * BOARD_SLOT)
+        for w in range(LEDGER_SLOTS):
+            begun, returned = struct.unpack_from('<QQ', data, LEDGER_HEAD + w * LEDGER_SLOT)
             if begun:
                 found[w] = (begun, returned)
         return found
@@ -211,13 +211,13 @@ SEQ = re.compile(r'\[(\d+)\] (?:\S+ )?test:(seq|text): \{(.*)\{ writer = (\d+), 
 CPU = re.compile(r'cpu_id = (-?\d+)')
 
 
-def check_sequences(trace, board, lost=0, killed=False, missing_allowed=None):
+def check_sequences(trace, ledger, lost=0, killed=False, missing_allowed=None):
     """Every number once, nothing that was not begun, times true, and the sum of the issue.
 
     `lost` is what the recorder counted; `killed` says that somebody was, so that only the inequality can be asked for.
     Returns {writer: sorted numbers}.
     """
-    begun, seen, at = board.read(), collections.defaultdict(dict), {}
+    begun, seen, at = ledger.read(), collections.defaultdict(dict), {}
     use_counter = trace.frequency != 1000000000
     for line in trace.lines:
         if ' test:seq: {' not in line and ' test:text: {' not in line:

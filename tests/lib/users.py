@@ -9,27 +9,27 @@ import tempfile
 from harness import check, finished, need, need_other_users
 from hostile import ALICE, BOB
 from mounts import copy_of
-from traces import Board
+from traces import Ledger
 
 
 @contextlib.contextmanager
 def open_to_all(case):
-    """The case's directory and board where other users may go."""
+    """The case's directory and ledger where other users may go."""
     need_other_users()
-    kept, kept_board, kept_env = case.directory, case.board, dict(case.env)
+    kept, kept_ledger, kept_env = case.directory, case.ledger, dict(case.env)
     with tempfile.TemporaryDirectory(prefix='wmk-users-', dir='/tmp') as directory:
         os.chmod(directory, 0o755)
         case.directory = directory
-        case.board = Board(case.path('board'))
-        os.chmod(case.board.path, 0o666)
-        case.env['WMK_TEST_BOARD'] = case.board.path
+        case.ledger = Ledger(case.path('ledger'))
+        os.chmod(case.ledger.path, 0o666)
+        case.env['WMK_TEST_LEDGER'] = case.ledger.path
         for who, name in ((ALICE, 'alice'), (BOB, 'bob')):
             os.mkdir(case.path(name), 0o700)
             os.chown(case.path(name), *who)
         try:
             yield
         finally:
-            case.directory, case.board, case.env = kept, kept_board, kept_env
+            case.directory, case.ledger, case.env = kept, kept_ledger, kept_env
 
 
 def _run(*argv):

@@ -3,7 +3,7 @@
  * busy.c - threads that record all the time.
  *
  *     busy count THREADS N SPIN       N records each, SPIN turns of arithmetic between two
- *     busy until THREADS SPIN         until flag 1 of the board is set
+ *     busy until THREADS SPIN         until flag 1 of the ledger is set
  *     busy texts THREADS N            N records each with strings of 0 to 300 bytes
  *     busy wander THREADS N           N records each, moving from CPU to CPU all the time
  *     busy paced THREADS N USEC       N records each, USEC microseconds of sleep after every 64
@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "board.h"
+#include "ledger.h"
 
 #define RECORD 36u               /* bytes of a test:seq in a stream */
 /* more than the sub-buffers of 16 kB that two CPUs have open, half of a ring of eight */
@@ -84,14 +84,14 @@ static void *thread(void *arg)
 	char buffer[2001];
 	(void)arg;
 	uint64_t start = clock_nsec(CLOCK_MONOTONIC);
-	__atomic_add_fetch(&board->flag[0], 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&ledger->flag[0], 1, __ATOMIC_RELAXED);
 	if (!strcmp(mode, "until")) {
-		while (!__atomic_load_n(&board->flag[1], __ATOMIC_RELAXED)) {
+		while (!__atomic_load_n(&ledger->flag[1], __ATOMIC_RELAXED)) {
 			writer_emit(w);
 			spin(spin_turns);
 		}
 	} else {
-		for (uint64_t i = 0; i < count && !__atomic_load_n(&board->flag[1], __ATOMIC_RELAXED); i++) {
+		for (uint64_t i = 0; i < count && !__atomic_load_n(&ledger->flag[1], __ATOMIC_RELAXED); i++) {
 			if (rate_of_each)
 				steady(i, start);
 			if (!strcmp(mode, "texts"))
@@ -109,7 +109,7 @@ static void *thread(void *arg)
 				usleep((useconds_t)pause_us);
 		}
 	}
-	__atomic_add_fetch(&board->flag[2], 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&ledger->flag[2], 1, __ATOMIC_RELAXED);
 	return NULL;
 }
 
@@ -120,7 +120,7 @@ int main(int argc, char **argv)
 	if (n < 1 || n > 256)
 		return 2;
 	mode = argv[1];
-	board_map();
+	ledger_map();
 	if (!strcmp(mode, "until")) {
 		spin_turns = strtoull(argv[3], NULL, 10);
 	} else {

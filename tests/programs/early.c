@@ -6,7 +6,7 @@
  *
  * All of one writer; in the trace they are numbers 1, 2 and 3.
  */
-#include "board.h"
+#include "ledger.h"
 
 static uint32_t writer;
 

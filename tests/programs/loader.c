@@ -7,7 +7,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
-#include "board.h"
+#include "ledger.h"
 
 static _Atomic int stop_now;
 
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
 	pthread_t threads[64];
 	int n = argc > 3 ? atoi(argv[3]) : 0;
 	uint64_t turns = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
-	board_map();
+	ledger_map();
 	uint32_t w = writer_new();
 	for (int i = 0; i < n && i < 64; i++)
 		if (pthread_create(&threads[i], NULL, thread, NULL))

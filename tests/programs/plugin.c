@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* plugin.c - a shared library with sites of its own; loader.c loads it, calls it and unloads it, again and again. */
-#include "board.h"
+#include "ledger.h"
 
 void plugin_emit(uint32_t turn, int wait);
 

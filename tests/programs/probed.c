@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <waymark/runtime.h>
-#include "board.h"
+#include "ledger.h"
 
 static _Atomic int stop_now;
 static __thread uint64_t seen;
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 	pthread_t threads[64];
 	uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
 	int count = argc > 2 ? atoi(argv[2]) : 0;
-	board_map();
+	ledger_map();
 	for (int i = 0; i < count && i < 64; i++)
 		if (pthread_create(&threads[i], NULL, thread, NULL))
 			return 3;

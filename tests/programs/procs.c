@@ -8,7 +8,7 @@
  *     procs forever                   records until it is killed; SIGINT ends it with status 7
  *     procs trapped N                 for trap.c: 50 records, SIGTRAP, N records of all shapes, SIGTRAP
  *     procs stopped N                 stops the library's helper, then forks: the child makes N records
- *     procs clearenv N                executes itself with an empty environment but for the board
+ *     procs clearenv N                executes itself with an empty environment but for the ledger
  *
  * A child that shares its parent's memory (vfork, clone) uses slots that the parent took for it.
  */
@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <waymark/runtime.h>
-#include "board.h"
+#include "ledger.h"
 
 extern char **environ;
 
@@ -198,7 +198,7 @@ static void on_interrupt(int sig)
 static __attribute__((noreturn)) void forever(uint32_t w)
 {
 	signal(SIGINT, on_interrupt);
-	board->flag[0] = (uint64_t)getpid();
+	ledger->flag[0] = (uint64_t)getpid();
 	for (;;) {
 		writer_emit(w);
 		usleep(100);
@@ -209,7 +209,7 @@ int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
 	n = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
-	board_map();
+	ledger_map();
 	uint32_t w = writer_new();
 	if (!strcmp(mode, "status")) {
 		writer_emit(w);
@@ -246,7 +246,7 @@ int main(int argc, char **argv)
 		return 4;
 	} else if (!strcmp(mode, "clearenv")) {
 		char keep[4200];
-		snprintf(keep, sizeof(keep), "WMK_TEST_BOARD=%s", getenv("WMK_TEST_BOARD"));
+		snprintf(keep, sizeof(keep), "WMK_TEST_LEDGER=%s", getenv("WMK_TEST_LEDGER"));
 		char *env[] = { keep, NULL }, *args[] = { argv[0], (char[]){ "leaf" }, (char[]){ "5" }, NULL };
 		execve(argv[0], args, env);
 		return 4;

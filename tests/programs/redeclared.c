@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* redeclared.c - one event name, different fields; built twice (FLAVOUR 1 and 2), and twice within one program. */
-#include "board.h"
+#include "ledger.h"
 
 static void inner(uint32_t value)
 {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <waymark/runtime.h>
-#include "board.h"
+#include "ledger.h"
 
 #define FIELD(t, n, ...) { .type = WAYMARK_T_##t, .name = n, __VA_ARGS__ }
 
@@ -134,7 +134,7 @@ int main(int argc, char **argv)
 	uint16_t array[8];
 	char text[9] = "";
 	struct waymark_event *event = waymark_event_register(&schema);
-	board_map();
+	ledger_map();
 	uint32_t w = writer_new();
 	if (!event)
 		return 3;

@@ -2,7 +2,7 @@
 /*
  * scan.c - a third reader, for traces of many millions of records: written from docs/trace-format.md alone, and fast.
  *
- *     scan BOARD ID STREAM...      the stream files of a channel that holds nothing but test:seq, whose id is ID
+ *     scan LEDGER ID STREAM...      the stream files of a channel that holds nothing but test:seq, whose id is ID
  *
  * Checks every record: its checksum, that its number was begun and comes once, that its time is not before its clock
  * reading, and that within a stream neither times nor packets' times go back. Prints `read N lost N begun N returned
@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#define BOARD_ONLY
-#include "board.h"
+#define LEDGER_ONLY
+#include "ledger.h"
 
 struct packet {
 	uint32_t magic;
@@ -30,7 +30,7 @@ struct payload {
 	uint32_t sum;
 } __attribute__((packed));
 
-static uint8_t *seen[BOARD_SLOTS];
+static uint8_t *seen[LEDGER_SLOTS];
 static uint64_t total, lost;
 static const char *file;
 
@@ -42,14 +42,14 @@ static int wrong(const char *what, uint64_t at)
 
 static int check_record(const struct payload *p, uint64_t ts, uint64_t at)
 {
-	if (!p->writer || p->writer >= BOARD_SLOTS || !p->seq || p->seq > board->slot[p->writer].begun)
+	if (!p->writer || p->writer >= LEDGER_SLOTS || !p->seq || p->seq > ledger->slot[p->writer].begun)
 		return wrong("a record that nobody began", at);
 	if (p->sum != writer_sum(p->writer, p->seq))
 		return wrong("a torn record", at);
 	if (ts < p->t0 && ts < p->mono)
 		return wrong("a time before the call", at);
 	if (!seen[p->writer])
-		seen[p->writer] = calloc(1, board->slot[p->writer].begun / 8 + 1);
+		seen[p->writer] = calloc(1, ledger->slot[p->writer].begun / 8 + 1);
 	uint8_t *byte = &seen[p->writer][p->seq / 8], bit = (uint8_t)(1u << p->seq % 8);
 	if (*byte & bit)
 		return wrong("a record that is there twice", at);
@@ -138,16 +138,16 @@ int main(int argc, char **argv)
 	uint64_t begun = 0, returned = 0;
 	if (argc < 4)
 		return 2;
-	setenv("WMK_TEST_BOARD", argv[1], 1);
-	board_map();
+	setenv("WMK_TEST_LEDGER", argv[1], 1);
+	ledger_map();
 	for (int i = 3; i < argc; i++) {
 		file = argv[i];
 		if (scan_file(strtoull(argv[2], NULL, 10)))
 			return 1;
 	}
-	for (size_t w = 0; w < BOARD_SLOTS; w++) {
-		begun += board->slot[w].begun;
-		returned += board->slot[w].returned;
+	for (size_t w = 0; w < LEDGER_SLOTS; w++) {
+		begun += ledger->slot[w].begun;
+		returned += ledger->slot[w].returned;
 	}
 	printf("read %llu lost %llu begun %llu returned %llu\n", (unsigned long long)total, (unsigned long long)lost,
 	       (unsigned long long)begun, (unsigned long long)returned);

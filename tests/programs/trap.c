@@ -3,7 +3,7 @@
  * trap.c - brings a program to one exact instruction and kills, or stops, it there.
  *
  *     trap kill  MODULE OFFSET AFTER -- PROGRAM ARGS...   SIGKILL when the instruction is reached for the (AFTER + 1)st time
- *     trap stop  MODULE OFFSET AFTER -- PROGRAM ARGS...   stays there until flag 7 of the board is set, then lets it go on
+ *     trap stop  MODULE OFFSET AFTER -- PROGRAM ARGS...   stays there until flag 7 of the ledger is set, then lets it go on
  *     trap steps MODULE SECTION SIZE -- PROGRAM ARGS...   prints what instructions a record consists of (see below)
  *     trap reached MODULE FILE 0 -- PROGRAM ARGS...  of the instructions whose offsets the file lists, those that are executed
  *
@@ -24,8 +24,8 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#define BOARD_ONLY
-#include "board.h"
+#define LEDGER_ONLY
+#include "ledger.h"
 
 #if defined(__x86_64__)
 
@@ -145,7 +145,7 @@ static int reached(uint64_t base, const char *path)
 
 static int never_reached(void)
 {
-	__atomic_store_n(&board->flag[8], 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&ledger->flag[8], 1, __ATOMIC_RELEASE);
 	return ptrace(PTRACE_DETACH, pid, NULL, NULL) ? die("detach") : 0;
 }
 
@@ -178,13 +178,13 @@ static int at_place(const char *mode, uint64_t address, uint64_t after)
 		if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
 			return 92;
 	}
-	__atomic_store_n(&board->flag[6], 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&ledger->flag[6], 1, __ATOMIC_RELEASE);
 	if (!strcmp(mode, "kill")) {
 		kill(pid, SIGKILL);
 		waitpid(pid, &status, 0);
 		return 137;
 	}
-	for (int i = 0; i < 60000 && !__atomic_load_n(&board->flag[7], __ATOMIC_ACQUIRE); i++)
+	for (int i = 0; i < 60000 && !__atomic_load_n(&ledger->flag[7], __ATOMIC_ACQUIRE); i++)
 		usleep(1000);
 	ptrace(PTRACE_SETREGS, pid, NULL, &regs);
 	ptrace(PTRACE_CONT, pid, NULL, NULL);
@@ -201,7 +201,7 @@ int main(int argc, char **argv)
 	int status;
 	if (argc < 7 || strcmp(argv[5], "--"))
 		return 2;
-	board_map();
+	ledger_map();
 	pid = fork();
 	if (!pid) {
 		ptrace(PTRACE_TRACEME, 0, NULL, NULL);

@@ -6,7 +6,7 @@
  */
 #include <arpa/inet.h>
 #include <string.h>
-#include "board.h"
+#include "ledger.h"
 
 WAYMARK_LABELS(colour, (RED, 0), (GREEN, 1), (OTHER, 2, 9));
 WAYMARK_LABELS(mode, (READ, 1), (WRITE, 2), (EXECUTE, 4));
@@ -84,9 +84,9 @@ static void record_all(uint64_t i)
 	waymark(types, nothing_at_all);
 	waymark(types, once, wm_named("value", costly((int)i)));
 	if (wm_enabled(types, scalars))
-		board->flag[1]++;
+		ledger->flag[1]++;
 	if (wm_enabled(types, no_such_event))
-		board->flag[2]++;
+		ledger->flag[2]++;
 }
 
 static void record_many_fields(void)
@@ -99,10 +99,10 @@ static void record_many_fields(void)
 static int types_main(int argc, char **argv)
 {
 	uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-	board_map();
+	ledger_map();
 	for (uint64_t i = 0; i < n; i++)
 		record_all(i);
 	record_many_fields();
-	board->flag[0] = (uint64_t)evaluated;
+	ledger->flag[0] = (uint64_t)evaluated;
 	return 0;
 }

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 
-static void test_order(void **state)
+static void test_latest_cause_comes_first(void **state)
 {
 	char buf[512];
 
@@ -45,7 +45,7 @@ static void test_order(void **state)
 }
 
 /* Whatever is cut where: no part of a character of UTF-8 is left. */
-static void test_characters(void **state)
+static void test_cut_text_ends_at_a_character(void **state)
 {
 	/* of 1, 2, 3 and 4 bytes */
 	static const char all[] = "a\xc3\xbc\xe2\x82\xac\xf0\x9f\x98\x80";
@@ -75,7 +75,7 @@ static void test_characters(void **state)
 	wmk_error_clear();
 }
 
-static void test_bounds(void **state)
+static void test_long_errors_and_chains_are_cut(void **state)
 {
 	char buf[16], longer[400];
 
@@ -110,7 +110,7 @@ static void *other_thread(void *data)
 	return NULL;
 }
 
-static void test_threads(void **state)
+static void test_errors_are_per_thread(void **state)
 {
 	pthread_t thread;
 	int token;
@@ -160,10 +160,10 @@ static void test_passed_on(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_characters), cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_latest_cause_comes_first),
+		cmocka_unit_test(test_cut_text_ends_at_a_character), cmocka_unit_test(test_long_errors_and_chains_are_cut),
 		cmocka_unit_test(test_errno),
-		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_errors_are_per_thread),
 		cmocka_unit_test(test_passed_on),
 	};
 

@@ -29,7 +29,7 @@ static void test_distance(void **state)
 	assert_int_equal(wmk_nearest_distance(longer, other), 64);
 }
 
-static void test_order(void **state)
+static void test_nearest_names_come_first(void **state)
 {
 	struct wmk_nearest near;
 	char text[64], small[8];
@@ -55,7 +55,7 @@ static void test_order(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_distance), cmocka_unit_test(test_order) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_distance), cmocka_unit_test(test_nearest_names_come_first) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

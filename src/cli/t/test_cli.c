@@ -42,7 +42,7 @@ static int parse(struct wmk_record_args *args, const char *line, char ***rest, i
 	return wmk_cli_parse(&wmk_cli_record, argv, split(buf, argv), args, rest, n_rest);
 }
 
-static void test_options(void **state)
+static void test_record_options_are_parsed(void **state)
 {
 	struct wmk_record_args args;
 	char **rest;
@@ -119,7 +119,7 @@ static void expect_refused(const char *line, const char *words)
 		fail_msg("'%s' says '%s', not '%s'", line, text, words);
 }
 
-static void test_refused(void **state)
+static void test_wrong_options_are_refused(void **state)
 {
 	(void)state;
 	expect_refused("--overwite -- x", "--overwrite");
@@ -135,7 +135,7 @@ static void test_refused(void **state)
 	expect_refused("--num-subbuf 99999999999999999999 x", "too large");
 }
 
-static void test_sizes(void **state)
+static void test_sizes_are_parsed_or_refused(void **state)
 {
 	static const struct { const char *text; uint64_t size; } good[] = {
 		{ "0", 0 }, { "512", 512 }, { "4k", 4096 }, { "4K", 4096 }, { "1M", 1 << 20 }, { "3G", 3ull << 30 },
@@ -187,7 +187,7 @@ static void test_json(void **state)
 	expect_json("\xf5\x80\x80\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
 }
 
-static void test_commands(void **state)
+static void test_commands_are_found_by_name(void **state)
 {
 	char text[1280];
 
@@ -200,7 +200,7 @@ static void test_commands(void **state)
 }
 
 /* Every way in which the table is shown names every option. */
-static void test_table(void **state)
+static void test_help_and_man_list_every_option(void **state)
 {
 	static void (*const printers[])(FILE *, const struct wmk_cli_command *) = { wmk_cli_describe, wmk_cli_man };
 
@@ -232,7 +232,7 @@ static void test_table(void **state)
 }
 
 /* Words in lists, numbers, options whose value may be left out. */
-static void test_words(void **state)
+static void test_word_lists_and_numbers_are_parsed(void **state)
 {
 	struct wmk_cli_words words = { NULL, 0 };
 	uint64_t number;
@@ -343,7 +343,7 @@ static void test_values_outside_of_a_kind_are_rejected(void **state)
 	}
 }
 
-static void test_common(void **state)
+static void test_shared_options_are_checked(void **state)
 {
 	static const char *const bad[][2] = {
 		{ "--pid 0", "no process 0" }, { "--pid x", "not a number" }, { "--pid 1 --exec a", "do not go together" },
@@ -576,9 +576,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(option_in_the_place_of_a_value_is_rejected),
-		cmocka_unit_test(test_options), cmocka_unit_test(test_refused), cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_json), cmocka_unit_test(test_commands), cmocka_unit_test(test_table),
-		cmocka_unit_test(test_find_program), cmocka_unit_test(test_words), cmocka_unit_test(test_common),
+		cmocka_unit_test(test_record_options_are_parsed), cmocka_unit_test(test_wrong_options_are_refused), cmocka_unit_test(test_sizes_are_parsed_or_refused),
+		cmocka_unit_test(test_json), cmocka_unit_test(test_commands_are_found_by_name), cmocka_unit_test(test_help_and_man_list_every_option),
+		cmocka_unit_test(test_find_program), cmocka_unit_test(test_word_lists_and_numbers_are_parsed), cmocka_unit_test(test_shared_options_are_checked),
 		cmocka_unit_test(test_each_kind_of_option_stores_its_value),
 		cmocka_unit_test(test_values_outside_of_a_kind_are_rejected),
 		cmocka_unit_test(test_current), cmocka_unit_test(test_recorded), cmocka_unit_test(test_progress), cmocka_unit_test(test_json_members), cmocka_unit_test(test_look),

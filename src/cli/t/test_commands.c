@@ -216,7 +216,7 @@ static void test_lives(void **state)
 	refuses("set-session", "which session");
 }
 
-static void test_channels(void **state)
+static void test_enable_channel_sends_its_settings(void **state)
 {
 	(void)state;
 	asks("enable-channel chan", "enable-channel one chan mode 0 buffers 0 0 x 0 block 0 files 0 x 0; ");
@@ -245,7 +245,7 @@ static void test_channels(void **state)
 	fails("disable-channel cahn", "did you mean: chan?");
 }
 
-static void test_events(void **state)
+static void test_enable_event_sends_its_rules(void **state)
 {
 	(void)state;
 	asks("enable-event a:*", "enable-event one - a:*; ");
@@ -516,8 +516,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_lives, setup),
-		cmocka_unit_test_setup(test_channels, setup),
-		cmocka_unit_test_setup(test_events, setup),
+		cmocka_unit_test_setup(test_enable_channel_sends_its_settings, setup),
+		cmocka_unit_test_setup(test_enable_event_sends_its_rules, setup),
 		cmocka_unit_test_setup(test_contexts_and_trackers, setup),
 		cmocka_unit_test_setup(test_saved, setup),
 		cmocka_unit_test_setup(test_lists, setup),

@@ -27,7 +27,7 @@ static const struct rig_shape small = { .subbuf = 4096, .n_subbufs = 4 };
 static const struct rig_shape roomy = { .subbuf = 1u << 20, .n_subbufs = 8 };
 
 /* Nothing recorded: no stream, a trace of metadata alone. */
-static void test_nothing(void **state)
+static void test_empty_recording_has_no_stream(void **state)
 {
 	struct rig rig;
 
@@ -44,7 +44,7 @@ static void test_nothing(void **state)
 }
 
 /* Many threads, rings with room for all of it on each CPU: every record is there, and both readers read it. */
-static void test_all(void **state)
+static void test_busy_threads_lose_no_records(void **state)
 {
 	const struct rig_shape all = { .subbuf = 1u << 20, .n_subbufs = 32 };
 	const uint64_t each = rig_rounds(200000);
@@ -169,7 +169,7 @@ static void test_gap(void **state)
 }
 
 /* A flush shows what is there now; the parts of one sub-buffer are one stream for a reader. */
-static void test_flush(void **state)
+static void test_flush_writes_partial_subbuffers(void **state)
 {
 	struct rig rig;
 
@@ -274,7 +274,7 @@ static void test_stop_under_fire(void **state)
 }
 
 /* A writer is killed at any moment: what it had recorded is there to the last whole record; another goes on. */
-static void test_killed(void **state)
+static void test_killed_writer_keeps_complete_records(void **state)
 {
 	const unsigned rounds = (unsigned)rig_rounds(100);
 
@@ -378,7 +378,7 @@ static void test_backing(void **state)
 }
 
 /* A corrupt ring ends its own stream, is named in the trace and the statistics, and harms no other. */
-static void test_lies(void **state)
+static void test_corrupt_ring_ends_its_own_stream(void **state)
 {
 	uint32_t ring;
 	struct rig rig;
@@ -476,7 +476,7 @@ static void test_slow_write(void **state)
 	rig_close(&rig);
 }
 
-static void test_refused(void **state)
+static void test_invalid_options_are_refused(void **state)
 {
 	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 2,
 					     .header_room = 64 };
@@ -500,12 +500,12 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing), cmocka_unit_test(test_all), cmocka_unit_test(test_tiny),
+		cmocka_unit_test(test_empty_recording_has_no_stream), cmocka_unit_test(test_busy_threads_lose_no_records), cmocka_unit_test(test_tiny),
 			cmocka_unit_test(test_losses_only), cmocka_unit_test(test_gap),
-		cmocka_unit_test(test_flush), cmocka_unit_test(test_stop_wakes), cmocka_unit_test(test_overwrite),
-		cmocka_unit_test(test_stop_under_fire), cmocka_unit_test(test_killed),
-			cmocka_unit_test(test_two_sets), cmocka_unit_test(test_backing), cmocka_unit_test(test_lies),
-		cmocka_unit_test(test_slow_write), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_flush_writes_partial_subbuffers), cmocka_unit_test(test_stop_wakes), cmocka_unit_test(test_overwrite),
+		cmocka_unit_test(test_stop_under_fire), cmocka_unit_test(test_killed_writer_keeps_complete_records),
+			cmocka_unit_test(test_two_sets), cmocka_unit_test(test_backing), cmocka_unit_test(test_corrupt_ring_ends_its_own_stream),
+		cmocka_unit_test(test_slow_write), cmocka_unit_test(test_invalid_options_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,7 +44,7 @@ static void read_live(struct rig *rig, const struct load *loads, unsigned n)
 		}
 }
 
-static void test_live(void **state)
+static void test_overwritten_ring_is_drained_while_written(void **state)
 {
 	static const struct rig_shape shapes[] = {
 		{ .subbuf = 4096, .n_subbufs = 4, .mode = WAYMARK_RING_OVERWRITE },
@@ -110,7 +110,7 @@ static void sum_streams(const struct rig *rig, const char *channel, uint64_t *re
 	}
 }
 
-static void test_several(void **state)
+static void test_several_overwritten_rings_are_drained(void **state)
 {
 	static const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 4, .mode = WAYMARK_RING_OVERWRITE };
 	struct waymark_ring_options ring = { .size = sizeof(ring), .n_subbufs = 4,
@@ -160,8 +160,8 @@ static void test_several(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_live),
-		cmocka_unit_test(test_several),
+		cmocka_unit_test(test_overwritten_ring_is_drained_while_written),
+		cmocka_unit_test(test_several_overwritten_rings_are_drained),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -240,7 +240,7 @@ static void kill_consumers(const struct rig_shape *shape, unsigned rounds, uint6
 	rig_close(&rig);
 }
 
-static void test_small(void **state)
+static void test_killed_consumer_resumes_small_packets(void **state)
 {
 	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 8, .block_us = -1 };
 
@@ -249,7 +249,7 @@ static void test_small(void **state)
 }
 
 /* Packets that are written past the page cache, and that a process can be killed in. */
-static void test_large(void **state)
+static void test_killed_consumer_resumes_large_packets(void **state)
 {
 	const struct rig_shape shape = { .subbuf = 1u << 20, .n_subbufs = 4, .block_us = -1 };
 
@@ -311,8 +311,8 @@ static void test_lacks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_small),
-		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_killed_consumer_resumes_small_packets),
+		cmocka_unit_test(test_killed_consumer_resumes_large_packets),
 		cmocka_unit_test(test_lacks),
 	};
 

@@ -166,7 +166,7 @@ static void wait_for_records(const struct sets *s, uint64_t n)
 
 /* ── sleeping ────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void test_rest(void **state)
+static void test_idle_consumer_sleeps(void **state)
 {
 	struct sets s;
 
@@ -398,7 +398,7 @@ static void test_settle(void **state)
 }
 
 /* What was before is nowhere, what comes after is all there, counts and lost counts begin at zero. */
-static void test_clear(void **state)
+static void test_clear_removes_records_and_counts(void **state)
 {
 	struct sets s;
 
@@ -475,7 +475,7 @@ static void test_clear_resume(void **state)
 
 /* ── files of limited size ───────────────────────────────────────────────────────────────────────────── */
 
-static void test_limits(void **state)
+static void test_stream_files_are_limited(void **state)
 {
 	const struct wmk_store_limits limits = { 20000, 3 };
 	const struct wmk_consumer_set how = { .limits = &limits };
@@ -539,7 +539,7 @@ static void test_sums_saturate(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rest),
+		cmocka_unit_test(test_idle_consumer_sleeps),
 		cmocka_unit_test(test_wakes),
 		cmocka_unit_test(test_poke),
 		cmocka_unit_test(test_more_than_it_can_wait_for),
@@ -547,9 +547,9 @@ int main(void)
 		cmocka_unit_test(test_claims_left),
 		cmocka_unit_test(test_remove),
 		cmocka_unit_test(test_settle),
-		cmocka_unit_test(test_clear),
+		cmocka_unit_test(test_clear_removes_records_and_counts),
 		cmocka_unit_test(test_clear_resume),
-		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_stream_files_are_limited),
 		cmocka_unit_test(test_sums_saturate),
 	};
 

@@ -233,7 +233,7 @@ static void test_lost_counts(void **state)
  * A program can say that its ring goes on for ever, and add to it all the time: what it has room for is taken, and then
  * the others' turn comes.
  */
-static void test_boasts(void **state)
+static void test_inflated_counts_are_corrected(void **state)
 {
 	struct wmk_consumer_stats seen;
 	struct made made;
@@ -312,7 +312,7 @@ static void check_refused(int err, bool everybody)
 	rig_close(&rig);
 }
 
-static void test_refused(void **state)
+static void test_only_full_disks_are_retried(void **state)
 {
 	(void)state;
 	check_refused(-EFBIG, false);
@@ -528,7 +528,7 @@ static void check_readers(const struct rig *rig, uint64_t *lines)
 }
 
 /* A consumer dies while it replaces the file: readers pass over the half that it leaves, and the next one goes on. */
-static void test_only_file(void **state)
+static void test_half_replaced_file_is_ignored_and_resumed(void **state)
 {
 	const struct wmk_store_limits limits = { 4096, 1 };
 	struct wmk_consumer_set how = { .channel = "app", .start_ts = wmk_clock_monotonic(), .limits = &limits };
@@ -585,14 +585,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lost_counts),
-		cmocka_unit_test(test_boasts),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_inflated_counts_are_corrected),
+		cmocka_unit_test(test_only_full_disks_are_retried),
 		cmocka_unit_test(test_begun_without_room),
 		cmocka_unit_test(test_obstructed),
 		cmocka_unit_test(test_cleared_lies),
 		cmocka_unit_test(test_cleared_obstructed),
 		cmocka_unit_test(test_resumed_to_clear),
-		cmocka_unit_test(test_only_file),
+		cmocka_unit_test(test_half_replaced_file_is_ignored_and_resumed),
 	};
 
 	return cmocka_run_group_tests(tests, stay_here, NULL);

@@ -281,7 +281,7 @@ static const char *const whole[] = {
 	NULL
 };
 
-static void test_whole(void **state)
+static void test_complete_metadata_is_read(void **state)
 {
 	const struct wmk_ctf_stream_class *stream;
 	const struct wmk_type *option;
@@ -303,7 +303,7 @@ static void test_whole(void **state)
 }
 
 /* Cut anywhere: an error where all is asked for, and what is whole where not. */
-static void test_cut(void **state)
+static void test_cut_metadata_keeps_complete_fragments(void **state)
 {
 	size_t len, n = 0, last = 0;
 	char *text = sequence(whole, &len), *part;
@@ -434,7 +434,7 @@ static void test_no_begin(void **state)
 			       "meta:1:1: expected a record separator (0x1e) before the first fragment"));
 }
 
-static void test_sequence(void **state)
+static void test_json_sequences_are_split_or_refused(void **state)
 {
 	static const char fine[] = "\x1e\x1e \n" PLAIN "\x1e\n\x1e";
 	char deep[2000] = "{'x': ";
@@ -465,9 +465,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_preamble, drop),    cmocka_unit_test_teardown(test_trace_class, drop),
 		cmocka_unit_test_teardown(test_clock_class, drop), cmocka_unit_test_teardown(test_stream_class, drop),
-		cmocka_unit_test_teardown(test_event_class, drop), cmocka_unit_test_teardown(test_whole, drop),
-		cmocka_unit_test_teardown(test_cut, drop),         cmocka_unit_test_teardown(test_broken, drop),
-		cmocka_unit_test_teardown(test_no_begin, drop),    cmocka_unit_test_teardown(test_sequence, drop),
+		cmocka_unit_test_teardown(test_event_class, drop), cmocka_unit_test_teardown(test_complete_metadata_is_read, drop),
+		cmocka_unit_test_teardown(test_cut_metadata_keeps_complete_fragments, drop),         cmocka_unit_test_teardown(test_broken, drop),
+		cmocka_unit_test_teardown(test_no_begin, drop),    cmocka_unit_test_teardown(test_json_sequences_are_split_or_refused, drop),
 		cmocka_unit_test_teardown(test_places, drop),
 	};
 

@@ -165,7 +165,7 @@ static void test_bit_map(void **state)
 
 /* ── texts, blobs, arrays ────────────────────────────────────────────────────────────────────────────── */
 
-static void test_texts(void **state)
+static void test_text_classes_are_read_or_refused(void **state)
 {
 	static const struct wrong wrong[] = {
 		{ -EPROTO, "'encoding': expected 'utf-8', 'utf-16le', 'utf-16be', 'utf-32le' or 'utf-32be', not 'latin-1'",
@@ -475,7 +475,7 @@ static void nest(char *text, size_t size, const char *innermost, unsigned levels
 		len += (size_t)snprintf(text + len, size - len, "}");
 }
 
-static void test_depth(void **state)
+static void test_nested_classes_are_limited_by_depth(void **state)
 {
 	char class_text[16000], alias[16200], event[16200];
 
@@ -496,7 +496,7 @@ static void test_depth(void **state)
 }
 
 /* Each alias has the one before it a hundred times: what is made of it must not. */
-static void test_many(void **state)
+static void test_nested_aliases_are_limited_by_size(void **state)
 {
 	enum { ALIASES = 25, MEMBERS = 100 };
 	const char *fragments[ALIASES + 5] = { PREAMBLE, ALIAS("a0", U8) };
@@ -528,12 +528,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_bits, drop), cmocka_unit_test_teardown(test_bits_wrong, drop),
 		cmocka_unit_test_teardown(test_variable, drop), cmocka_unit_test_teardown(test_mappings, drop),
-		cmocka_unit_test_teardown(test_bit_map, drop), cmocka_unit_test_teardown(test_texts, drop),
+		cmocka_unit_test_teardown(test_bit_map, drop), cmocka_unit_test_teardown(test_text_classes_are_read_or_refused, drop),
 		cmocka_unit_test_teardown(test_compound, drop), cmocka_unit_test_teardown(test_optional, drop),
 		cmocka_unit_test_teardown(test_variant, drop), cmocka_unit_test_teardown(test_location, drop),
 		cmocka_unit_test_teardown(test_roles, drop), cmocka_unit_test_teardown(test_several_roles, drop), cmocka_unit_test_teardown(test_header_roles, drop),
-		cmocka_unit_test_teardown(test_aliases, drop), cmocka_unit_test_teardown(test_depth, drop),
-		cmocka_unit_test_teardown(test_many, drop),
+		cmocka_unit_test_teardown(test_aliases, drop), cmocka_unit_test_teardown(test_nested_classes_are_limited_by_depth, drop),
+		cmocka_unit_test_teardown(test_nested_aliases_are_limited_by_size, drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

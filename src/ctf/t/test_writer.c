@@ -74,7 +74,7 @@ static void test_index(void **state)
 }
 
 /* A type without a TSDL form: -EINVAL, and nothing of the declaration stays. */
-static void test_refused(void **state)
+static void test_types_without_tsdl_are_refused(void **state)
 {
 	static const struct wmk_type narrow = { .kind = WMK_TYPE_INT, .width = 7 }, text = { .kind = WMK_TYPE_STRING };
 	const struct wmk_type bad[] = { narrow, { .kind = WMK_TYPE_INT, .width = 8, .base = 7 },
@@ -140,7 +140,7 @@ static void test_clock_refused(void **state)
 	wmk_ctf_text_free(&out);
 }
 
-static void test_contexts(void **state)
+static void test_contexts_are_found_by_name(void **state)
 {
 	(void)state;
 	const struct wmk_ctf_context *context = NULL;
@@ -163,9 +163,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_packet),     cmocka_unit_test(test_packet_torn),
-		cmocka_unit_test(test_index),      cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_index),      cmocka_unit_test(test_types_without_tsdl_are_refused),
 		cmocka_unit_test(test_plain_name), cmocka_unit_test(test_clock_refused),
-		cmocka_unit_test(test_contexts),
+		cmocka_unit_test(test_contexts_are_found_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,7 +144,7 @@ static void test_asks_events(void **state)
 }
 
 /* Options of an older caller, of a newer one, and of none. */
-static void test_options(void **state)
+static void test_option_sizes_of_other_versions_are_accepted(void **state)
 {
 	struct fake_rig *rig = *state;
 	struct {
@@ -424,7 +424,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_RIG(test_asks_sessions),
 		WITH_RIG(test_asks_events),
-		WITH_RIG(test_options),
+		WITH_RIG(test_option_sizes_of_other_versions_are_accepted),
 		WITH_RIG(test_outcome),
 		WITH_RIG(test_kernel),
 		WITH_RIG(test_many_apps),

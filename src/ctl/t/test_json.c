@@ -251,7 +251,7 @@ static void test_unwritable(void **state)
 	assert_says("word is 3, which has no word");
 }
 
-static void test_refused(void **state)
+static void test_invalid_json_is_refused(void **state)
 {
 	static const struct {
 		const char *text, *says;
@@ -322,7 +322,7 @@ static void test_refused(void **state)
 }
 
 /* A session as a person would write it. */
-static void test_session(void **state)
+static void test_handwritten_session_is_read(void **state)
 {
 	static const char text[] =
 		"{ \"name\": \"mine\", \"channels\": [ { \"name\": \"c\", \"mode\": \"overwrite\", \"enabled\": true,\n"
@@ -357,8 +357,8 @@ int main(void)
 		cmocka_unit_test_teardown(test_unwritable, teardown),
 		cmocka_unit_test_teardown(test_printed, teardown),
 		cmocka_unit_test_teardown(test_unprintable, teardown),
-		cmocka_unit_test_teardown(test_refused, teardown),
-		cmocka_unit_test_teardown(test_session, teardown),
+		cmocka_unit_test_teardown(test_invalid_json_is_refused, teardown),
+		cmocka_unit_test_teardown(test_handwritten_session_is_read, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -260,7 +260,7 @@ static void test_frames(void **state)
 }
 
 /* Descriptors that are not what they should be, and some where none belongs. */
-static void test_descriptors(void **state)
+static void test_wrong_descriptors_are_refused(void **state)
 {
 	struct wmk_consumerd_rings rings;
 	struct wmk_consumerd_in in = { 0 };
@@ -422,7 +422,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_other_user), cmocka_unit_test(test_bodies), cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_descriptors), cmocka_unit_test(test_floods), cmocka_unit_test(test_second),
+		cmocka_unit_test(test_wrong_descriptors_are_refused), cmocka_unit_test(test_floods), cmocka_unit_test(test_second),
 		cmocka_unit_test(test_adopt_large),
 	};
 

@@ -185,7 +185,7 @@ static void kill_and_ask(const struct rig_shape *shape, uint64_t each)
 	rig_link_close(&r);
 }
 
-static void test_small(void **unused)
+static void test_killed_consumer_daemon_keeps_small_packets(void **unused)
 {
 	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 8, .block_us = -1 };
 
@@ -193,7 +193,7 @@ static void test_small(void **unused)
 	kill_and_ask(&shape, rig_rounds(1000000));
 }
 
-static void test_large(void **unused)
+static void test_killed_consumer_daemon_keeps_large_packets(void **unused)
 {
 	const struct rig_shape shape = { .subbuf = 1u << 18, .n_subbufs = 4, .block_us = -1 };
 
@@ -205,7 +205,7 @@ static void test_large(void **unused)
  * A clear is whole or repeated, whenever the consumer dies: what is recorded behind it is there, what was before it is
  * not.
  */
-static void test_clear(void **unused)
+static void test_clear_is_complete_after_a_kill(void **unused)
 {
 	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 8, .block_us = -1 };
 	struct rig_link r;
@@ -297,9 +297,9 @@ static void test_session_daemons(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_small),
-		cmocka_unit_test(test_large),
-		cmocka_unit_test(test_clear),
+		cmocka_unit_test(test_killed_consumer_daemon_keeps_small_packets),
+		cmocka_unit_test(test_killed_consumer_daemon_keeps_large_packets),
+		cmocka_unit_test(test_clear_is_complete_after_a_kill),
 		cmocka_unit_test(test_session_daemons),
 	};
 

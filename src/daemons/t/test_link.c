@@ -71,7 +71,7 @@ static void test_life(void **state)
 	rig_link_close(&r);
 }
 
-static void test_clear(void **state)
+static void test_clear_request_removes_records(void **state)
 {
 	struct rig_link r;
 
@@ -92,7 +92,7 @@ static void test_clear(void **state)
 }
 
 /* Each wrong request has its error and words; none harms what is there. */
-static void test_refused(void **state)
+static void test_wrong_requests_are_refused(void **state)
 {
 	struct wmk_consumerd_trace trace;
 	struct wmk_consumerd_rings rings;
@@ -223,7 +223,7 @@ static void *one_session(void *arg)
 	return NULL;
 }
 
-static void test_threads(void **state)
+static void test_sessions_are_served_in_parallel(void **state)
 {
 	enum { N = 8 };
 	struct job jobs[N];
@@ -569,8 +569,8 @@ static void test_no_consumer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_life),	cmocka_unit_test(test_clear),	 cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_deadline), cmocka_unit_test(test_threads), cmocka_unit_test(test_adopt),
+		cmocka_unit_test(test_life),	cmocka_unit_test(test_clear_request_removes_records),	 cmocka_unit_test(test_wrong_requests_are_refused),
+		cmocka_unit_test(test_deadline), cmocka_unit_test(test_sessions_are_served_in_parallel), cmocka_unit_test(test_adopt),
 		cmocka_unit_test(test_replaced), cmocka_unit_test(test_alone),	 cmocka_unit_test(test_no_consumer),
 		cmocka_unit_test(test_gone_for_long), cmocka_unit_test(test_slow_to_come_back), cmocka_unit_test(test_one_stream_lost),
 	};

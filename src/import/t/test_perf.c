@@ -36,7 +36,7 @@ static void test_heads(void **state)
 	CHECK_LINES(wmk_import_perf_line, table);
 }
 
-static void test_fields(void **state)
+static void test_perf_fields_are_parsed(void **state)
 {
 	static const struct expected table[] = {
 		{ "a 1 [000] 2.0: sched:sched_switch: prev_comm=a b prev_pid=1 prev_state=R+ ==> next_comm=007 "
@@ -61,7 +61,7 @@ static void test_fields(void **state)
 }
 
 /* More keys than there is room for: the last one has the rest. */
-static void test_many(void **state)
+static void test_perf_keys_beyond_the_limit_are_joined(void **state)
 {
 	static struct wmk_import_line line;
 	char text[2048] = "a 1 [000] 2.0: x:y:";
@@ -78,8 +78,8 @@ static void test_many(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_heads), cmocka_unit_test(test_fields),
-					    cmocka_unit_test(test_many) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_heads), cmocka_unit_test(test_perf_fields_are_parsed),
+					    cmocka_unit_test(test_perf_keys_beyond_the_limit_are_joined) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

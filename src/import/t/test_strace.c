@@ -47,7 +47,7 @@ static void test_calls(void **state)
 	CHECK_LINES(wmk_import_strace_line, table);
 }
 
-static void test_others(void **state)
+static void test_other_strace_lines_are_parsed(void **state)
 {
 	static const struct expected table[] = {
 		{ "12 1.5 wait4(-1,  <unfinished ...>",
@@ -85,7 +85,7 @@ static void test_others(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_calls), cmocka_unit_test(test_others) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_calls), cmocka_unit_test(test_other_strace_lines_are_parsed) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -315,7 +315,7 @@ static void die_once(struct hand *hand, const struct instance *made, unsigned cp
 	assert_true(WIFSIGNALED(status));
 }
 
-static void test_again(void **state)
+static void test_reopened_buffer_loses_nothing(void **state)
 {
 	struct hand *hand = mmap(NULL, sizeof(*hand), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct instance made;
@@ -378,7 +378,7 @@ static void expect_refused_where_mapped(const struct instance *made)
 	close(fd);
 }
 
-static void test_open(void **state)
+static void test_buffers_open_in_each_mode(void **state)
 {
 	struct wmk_kcpu *buffer, *other;
 	struct instance made;
@@ -510,9 +510,9 @@ static void test_percent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_open),   cmocka_unit_test(test_little), cmocka_unit_test(test_percent),
+		cmocka_unit_test(test_buffers_open_in_each_mode),   cmocka_unit_test(test_little), cmocka_unit_test(test_percent),
 		cmocka_unit_test(test_map),    cmocka_unit_test(test_splice), cmocka_unit_test(test_read),
-		cmocka_unit_test(test_nested), cmocka_unit_test(test_again),
+		cmocka_unit_test(test_nested), cmocka_unit_test(test_reopened_buffer_loses_nothing),
 	};
 	const char *percent = getenv("WMK_ROUNDS_PERCENT"), *wanted = getenv("WMK_SEED"), *missing = instance_missing();
 	int failed;

@@ -24,7 +24,7 @@ static void there_and_back(const char *system, const char *kernel, const char *w
 	assert_string_equal(back, kernel);
 }
 
-static void test_events(void **state)
+static void test_event_names_convert_both_ways(void **state)
 {
 	char name[WMK_NAME_MAX + 1], back[WMK_NAME_MAX + 1], longest[300];
 	const char *system;
@@ -59,7 +59,7 @@ static void test_events(void **state)
 	assert_true(wmk_kname_event("syscalls", longest, name));
 }
 
-static void test_patterns(void **state)
+static void test_event_patterns_match_both_names(void **state)
 {
 	static const char *const yes[] = { "softirq_entry",
 					   "irq_softirq_entry",
@@ -94,7 +94,7 @@ static void rule_is(const char *system, const char *kernel, const char *field, c
 	assert_int_equal(rule.add, add);
 }
 
-static void test_fields(void **state)
+static void test_field_rules_are_applied(void **state)
 {
 	(void)state;
 	rule_is("sched", "sched_switch", "prev_pid", "prev_tid", WMK_KHOW_PLAIN, 0);
@@ -116,7 +116,7 @@ static void test_fields(void **state)
 	assert_false(wmk_kname_has_tid("signal", "signal_generate"));
 }
 
-static void test_block(void **state)
+static void test_block_flags_become_bits(void **state)
 {
 	static const struct { const char *letters; unsigned bits;
 	} cases[] = {
@@ -149,10 +149,10 @@ static void test_block(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_events),
-		cmocka_unit_test(test_patterns),
-		cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_block),
+		cmocka_unit_test(test_event_names_convert_both_ways),
+		cmocka_unit_test(test_event_patterns_match_both_names),
+		cmocka_unit_test(test_field_rules_are_applied),
+		cmocka_unit_test(test_block_flags_become_bits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,7 +128,7 @@ static const struct {
 	{ SWITCH, "0", NEVER, false },
 };
 
-static void test_table(void **state)
+static void test_expressions_are_split_as_expected(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -153,7 +153,7 @@ static void test_table(void **state)
 }
 
 /* One that the kernel is told exactly is no part of the program. */
-static void test_rest(void **state)
+static void test_exact_kernel_filters_leave_no_program(void **state)
 {
 	struct wmk_filter_expr *expr =
 		parse("prev_tid == 1 && prev_comm == next_comm && next_tid == 2 && prev_tid % 2 == 1");
@@ -173,7 +173,7 @@ static void test_rest(void **state)
 }
 
 /* Of several one is enough: the kernel gets what it can of each, and the program has all of each. */
-static void test_several(void **state)
+static void test_any_of_several_filters_suffices(void **state)
 {
 	struct wmk_filter_expr *exprs[] = { parse("prev_tid == 1"), parse("next_tid == 2 && prev_comm == next_comm"),
 					    parse("prev_tid % 2 == 0") };
@@ -251,7 +251,7 @@ static void refused(const char *text, const uint8_t *contexts, unsigned n, const
 }
 
 /* What neither can know, and where that stands. */
-static void test_contexts(void **state)
+static void test_unknown_contexts_are_refused(void **state)
 {
 	static const uint8_t prio[] = { WMK_CONTEXT_PRIO };
 
@@ -485,8 +485,8 @@ static int done(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),  cmocka_unit_test(test_rest),     cmocka_unit_test(test_several),
-		cmocka_unit_test(test_long),   cmocka_unit_test(test_contexts), cmocka_unit_test(test_strange),
+		cmocka_unit_test(test_expressions_are_split_as_expected),  cmocka_unit_test(test_exact_kernel_filters_leave_no_program),     cmocka_unit_test(test_any_of_several_filters_suffices),
+		cmocka_unit_test(test_long),   cmocka_unit_test(test_unknown_contexts_are_refused), cmocka_unit_test(test_strange),
 		cmocka_unit_test(test_chance),
 	};
 

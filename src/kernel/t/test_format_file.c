@@ -164,7 +164,7 @@ static void refused(const char *text, const char *words)
 	wmk_error_clear();
 }
 
-static void test_refused(void **state)
+static void test_wrong_formats_are_refused(void **state)
 {
 	struct wmk_kformat *format;
 	char *large = malloc(WMK_KFORMAT_MAX + 1);
@@ -213,7 +213,7 @@ static void test_many_labels(void **state)
 }
 
 /* Nothing behind the end is looked at, wherever that is: each beginning of the text, in memory of its own. */
-static void test_cut(void **state)
+static void test_cut_format_is_not_read_beyond_its_end(void **state)
 {
 	char path[512], *text;
 	struct wmk_kformat *format;
@@ -265,7 +265,7 @@ static void whole(const char *path)
 	free(text);
 }
 
-static void test_all(void **state)
+static void test_formats_of_this_machine_are_parsed(void **state)
 {
 	glob_t found;
 
@@ -289,8 +289,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_usual),   cmocka_unit_test(test_other_kernels),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_many_labels),
-		cmocka_unit_test(test_cut),     cmocka_unit_test(test_all),
+		cmocka_unit_test(test_wrong_formats_are_refused), cmocka_unit_test(test_many_labels),
+		cmocka_unit_test(test_cut_format_is_not_read_beyond_its_end),     cmocka_unit_test(test_formats_of_this_machine_are_parsed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,7 +105,7 @@ static void put(uint8_t *record, size_t at, unsigned size, uint64_t value)
 	memcpy(record + at, &value, size);
 }
 
-static void test_switch(void **state)
+static void test_sched_switch_is_copied(void **state)
 {
 	struct wmk_kevent *event = make("sched", "sched_switch");
 	uint8_t record[64] = { 0 };
@@ -276,7 +276,7 @@ static void test_shapes(void **state)
 	wmk_kevent_free(event);
 }
 
-static void test_block(void **state)
+static void test_block_request_is_copied(void **state)
 {
 	struct wmk_kevent *event = make("block", "block_rq_issue");
 	uint8_t record[72] = { 0 };
@@ -294,7 +294,7 @@ static void test_block(void **state)
 	wmk_kevent_free(event);
 }
 
-static void test_refused(void **state)
+static void test_wrong_event_formats_are_refused(void **state)
 {
 	static const char *const wrong[] = {
 		"name: x\nID: 9\nformat:\n\tfield:int a;\toffset:0;\tsize:4;\tsigned:1;\n",
@@ -326,7 +326,7 @@ static void test_refused(void **state)
 	wmk_kevent_free(NULL);
 }
 
-static void test_common(void **state)
+static void test_common_fields_are_read(void **state)
 {
 	static const uint8_t record[8] = { 0x74, 0x01, 0x04, 0x02, 0xff, 0xff, 0xff, 0xff };
 	struct wmk_kcommon common;
@@ -342,9 +342,9 @@ static void test_common(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_switch),  cmocka_unit_test(test_syscalls), cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_far),     cmocka_unit_test(test_shapes),   cmocka_unit_test(test_block),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_common),
+		cmocka_unit_test(test_sched_switch_is_copied),  cmocka_unit_test(test_syscalls), cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_far),     cmocka_unit_test(test_shapes),   cmocka_unit_test(test_block_request_is_copied),
+		cmocka_unit_test(test_wrong_event_formats_are_refused), cmocka_unit_test(test_common_fields_are_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -157,7 +157,7 @@ static void test_of_file(void **state)
 	assert_int_equal(wmk_kown_of_file(path, comm), 0);
 }
 
-static void test_names(void **state)
+static void test_own_event_names_are_parsed_or_refused(void **state)
 {
 	static const char *const wrong[] = { "",
 					     "_",
@@ -191,7 +191,7 @@ static void test_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_own), cmocka_unit_test(test_short_thread),
-					    cmocka_unit_test(test_of_file), cmocka_unit_test(test_names) };
+					    cmocka_unit_test(test_of_file), cmocka_unit_test(test_own_event_names_are_parsed_or_refused) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,7 +131,7 @@ static void test_null_padding(void **state)
 	expect_end(&page);
 }
 
-static void test_times(void **state)
+static void test_page_times_accumulate(void **state)
 {
 	const uint64_t top = UINT64_C(0x8) << 59, one_more = UINT64_C(0x9) << 59;
 	struct wmk_kpage page;
@@ -203,7 +203,7 @@ static void test_losses(void **state)
 	assert_true(page.missed && page.len == 8);
 }
 
-static void test_parts(void **state)
+static void test_page_is_read_in_parts(void **state)
 {
 	struct wmk_kpage whole, page;
 
@@ -309,7 +309,7 @@ static void test_damage(void **state)
 #define TIME "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
 #define COMMIT "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
 
-static void test_layout(void **state)
+static void test_page_layouts_are_parsed_or_refused(void **state)
 {
 	static const struct {
 		const char *text;
@@ -434,9 +434,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kinds),  cmocka_unit_test(test_null_padding),
-		cmocka_unit_test(test_times),  cmocka_unit_test(test_losses),
-		cmocka_unit_test(test_parts),  cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_layout), cmocka_unit_test(test_discarded_before_a_cut),
+		cmocka_unit_test(test_page_times_accumulate),  cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_page_is_read_in_parts),  cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_page_layouts_are_parsed_or_refused), cmocka_unit_test(test_discarded_before_a_cut),
 		cmocka_unit_test(test_stats),
 	};
 	int failed;

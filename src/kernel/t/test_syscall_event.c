@@ -94,7 +94,7 @@ static void end(struct made *made)
 	wmk_event_class_free(made->class);
 }
 
-static void test_open(void **state)
+static void test_openat_has_its_path(void **state)
 {
 	struct made m;
 
@@ -135,7 +135,7 @@ static void test_open(void **state)
 	end(&m);
 }
 
-static void test_buffers(void **state)
+static void test_pointed_buffers_become_bytes(void **state)
 {
 	struct made m;
 	uint32_t len;
@@ -185,7 +185,7 @@ static void assert_address(const void *address, size_t len, int family, int port
 	end(&m);
 }
 
-static void test_addresses(void **state)
+static void test_socket_addresses_become_fields(void **state)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(443), .sin_addr.s_addr = htonl(0x7f000001) };
 	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6,
@@ -211,7 +211,7 @@ static void test_addresses(void **state)
 	assert_address(NULL, 0, AF_UNSPEC, 0, "");
 }
 
-static void test_structures(void **state)
+static void test_pointed_structures_become_fields(void **state)
 {
 	const struct stat stat = { .st_mode = 0100644, .st_uid = 7, .st_gid = 8, .st_size = 1ll << 40 };
 	const int64_t time[2] = { 5, 500 };
@@ -257,7 +257,7 @@ static void test_structures(void **state)
 #endif
 }
 
-static void test_unknown(void **state)
+static void test_unknown_syscall_has_its_number(void **state)
 {
 	struct made m = { .record = { .number = 511, .n_values = 6, .values = { 1, 2, 3, 4, 5, 6 } } };
 
@@ -275,7 +275,7 @@ static void test_unknown(void **state)
  * Of every call there is: both classes can be declared in both versions of the metadata, and an empty record is one of
  * it.
  */
-static void test_all(void **state)
+static void test_every_syscall_has_event_classes(void **state)
 {
 	(void)state;
 	for (unsigned abi = 0; abi < WMK_SYSCALLS_ABIS; abi++)
@@ -306,7 +306,7 @@ static void assert_bad(const struct wmk_syscalls_head *head, const struct wmk_sy
 	assert_int_equal(wmk_syscalls_record_parse(bytes, len, &record), -EPROTO);
 }
 
-static void test_damaged(void **state)
+static void test_damaged_syscall_records_are_refused(void **state)
 {
 	const struct wmk_syscalls_head good = { .number = 1, .n_values = 1, .n_parts = 1 };
 	const struct wmk_syscalls_part part = { .len = 0 }, long_part = { .len = 1 };
@@ -331,9 +331,9 @@ static void test_damaged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_open),       cmocka_unit_test(test_buffers), cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_structures), cmocka_unit_test(test_unknown), cmocka_unit_test(test_all),
-		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_openat_has_its_path),       cmocka_unit_test(test_pointed_buffers_become_bytes), cmocka_unit_test(test_socket_addresses_become_fields),
+		cmocka_unit_test(test_pointed_structures_become_fields), cmocka_unit_test(test_unknown_syscall_has_its_number), cmocka_unit_test(test_every_syscall_has_event_classes),
+		cmocka_unit_test(test_damaged_syscall_records_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

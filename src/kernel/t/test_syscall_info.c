@@ -31,7 +31,7 @@ static struct wmk_syscall describe(enum wmk_kabi abi, const char *name)
 	return call;
 }
 
-static void test_numbers(void **state)
+static void test_syscalls_are_found_by_name_and_number(void **state)
 {
 	char words[256];
 
@@ -57,7 +57,7 @@ static void test_numbers(void **state)
  * Every row can be read, is of a call that there is, and no call has two; no argument's name stands twice; not more is
  * copied than fits.
  */
-static void test_rows(void **state)
+static void test_argument_rows_are_valid(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < wmk_syscall_rows_n; i++) {
@@ -94,7 +94,7 @@ static void test_rows(void **state)
 	}
 }
 
-static void test_describe(void **state)
+static void test_syscall_arguments_are_described(void **state)
 {
 	struct wmk_syscall call = describe(WMK_KABI_NATIVE, "openat");
 
@@ -234,7 +234,7 @@ static void assert_words(int err, struct wmk_syscalls_facts facts, int is, const
 		fail_msg("'%s' does not say '%s'", text, words);
 }
 
-static void test_words(void **state)
+static void test_missing_bpf_features_are_reported(void **state)
 {
 	const struct wmk_syscalls_facts good = { .is_root = true,
 						 .has_btf = true,
@@ -316,9 +316,9 @@ static void test_clock(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers), cmocka_unit_test(test_rows),  cmocka_unit_test(test_describe),
+		cmocka_unit_test(test_syscalls_are_found_by_name_and_number), cmocka_unit_test(test_argument_rows_are_valid),  cmocka_unit_test(test_syscall_arguments_are_described),
 		cmocka_unit_test(test_refine),  cmocka_unit_test(test_plan),  cmocka_unit_test(test_sets),
-		cmocka_unit_test(test_words),   cmocka_unit_test(test_clock),
+		cmocka_unit_test(test_missing_bpf_features_are_reported),   cmocka_unit_test(test_clock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

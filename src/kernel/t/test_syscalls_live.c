@@ -82,7 +82,7 @@ static struct wmk_syscalls *open_for_counts(uint32_t ring_bytes)
 }
 
 /* All of it fits into the rings: what is read is what was made, text by text. */
-static void test_whole(void **state)
+static void test_syscalls_that_fit_are_all_read(void **state)
 {
 	struct wmk_syscalls *calls = open_for_counts(128u << 20);
 	struct tally *tally = calloc(1, sizeof(*tally));
@@ -105,7 +105,7 @@ static void test_whole(void **state)
 }
 
 /* Read only when all is done, from rings that hold little of it. */
-static void test_lost(void **state)
+static void test_syscalls_beyond_the_rings_are_counted(void **state)
 {
 	struct wmk_syscalls *calls = open_for_counts(64u << 10);
 	struct tally *tally = calloc(1, sizeof(*tally));
@@ -248,7 +248,7 @@ static void time_one(void *data, const struct wmk_syscalls_record *record)
 	timing->n++;
 }
 
-static void test_times(void **state)
+static void test_mapped_times_are_within_the_error(void **state)
 {
 	const struct wmk_syscalls_options options = { .clock = wmk_clock_detect(), .ring_bytes = 16u << 20 };
 	struct timing timing = { .n = 0 };
@@ -311,7 +311,7 @@ static int as_nobody(void)
 	return strstr(wmk_error_text(words, sizeof(words)), "needs root") ? 0 : 3;
 }
 
-static void test_nobody(void **state)
+static void test_unprivileged_process_is_refused(void **state)
 {
 	const struct wmk_syscalls_options options = { .is_all = true };
 
@@ -378,7 +378,7 @@ static bool is_gone(uint32_t id)
 	return false;
 }
 
-static void test_killed(void **state)
+static void test_killed_process_leaves_no_bpf_program(void **state)
 {
 	const struct wmk_syscalls_options options = { .clock = wmk_clock_detect() };
 
@@ -396,9 +396,9 @@ static void test_killed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),        cmocka_unit_test(test_lost),  cmocka_unit_test(test_family),
-		cmocka_unit_test(test_family_small), cmocka_unit_test(test_times), cmocka_unit_test(test_nobody),
-		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_syscalls_that_fit_are_all_read),        cmocka_unit_test(test_syscalls_beyond_the_rings_are_counted),  cmocka_unit_test(test_family),
+		cmocka_unit_test(test_family_small), cmocka_unit_test(test_mapped_times_are_within_the_error), cmocka_unit_test(test_unprivileged_process_is_refused),
+		cmocka_unit_test(test_killed_process_leaves_no_bpf_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

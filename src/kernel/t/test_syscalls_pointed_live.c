@@ -265,7 +265,7 @@ static void see_many(void *data, const struct wmk_syscalls_record *record)
 	++*seen;
 }
 
-static void test_many(void **state)
+static void test_long_argument_vectors_are_read(void **state)
 {
 	const struct wmk_syscalls_options options = { .n_rings = 1, .clock = wmk_clock_detect() };
 	struct wmk_syscalls *calls = live_open(&options);
@@ -311,7 +311,7 @@ static void see_late(void *data, const struct wmk_syscalls_record *record)
 	}
 }
 
-static void test_late(void **state)
+static void test_unmapped_arguments_are_read_at_exit(void **state)
 {
 	const struct wmk_syscalls_options options = { .n_rings = 1, .clock = wmk_clock_detect() };
 	struct wmk_syscalls *calls = live_open(&options);
@@ -366,7 +366,7 @@ static void see_narrow(void *data, const struct wmk_syscalls_record *record)
 	seen[record->number == NARROW_OPEN]++;
 }
 
-static void test_narrow(void **state)
+static void test_32_bit_calls_have_pointed_texts(void **state)
 {
 	const struct wmk_syscalls_options options = { .clock = wmk_clock_detect() };
 	struct wmk_syscalls *calls = live_open(&options);
@@ -391,10 +391,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pointed),
-		cmocka_unit_test(test_many),
-		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_long_argument_vectors_are_read),
+		cmocka_unit_test(test_unmapped_arguments_are_read_at_exit),
 #ifdef __x86_64__
-		cmocka_unit_test(test_narrow),
+		cmocka_unit_test(test_32_bit_calls_have_pointed_texts),
 #endif
 	};
 

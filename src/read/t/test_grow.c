@@ -107,7 +107,7 @@ static void test_byte_by_byte(void **state)
  * To any length, when any number of packets had been read: what was read cannot be unread, and what comes is not
  * believed.
  */
-static void test_cut(void **state)
+static void test_shortened_file_is_an_error(void **state)
 {
 	struct wmk_read_trace *trace;
 	struct wmk_read_stream *stream;
@@ -266,7 +266,7 @@ static void test_snapshot(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_byte_by_byte), cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_byte_by_byte), cmocka_unit_test(test_shortened_file_is_an_error),
 		cmocka_unit_test(test_written_anew), cmocka_unit_test(test_so_far),
 		cmocka_unit_test(test_snapshot),
 	};

@@ -164,7 +164,7 @@ static void world_over(struct world *w, unsigned n, unsigned n_damages)
 }
 
 /* What is later than a stream has been read to waits for it. */
-static void test_order(void **state)
+static void test_later_records_wait_for_slower_streams(void **state)
 {
 	struct world w;
 
@@ -235,7 +235,7 @@ static void test_metadata_grows(void **state)
 }
 
 /* Files that come, go, and come again by the same name. */
-static void test_files(void **state)
+static void test_streams_may_come_and_go(void **state)
 {
 	struct world w;
 
@@ -258,7 +258,7 @@ static void test_files(void **state)
 }
 
 /* A file that is cut is told of once, and the others go on. */
-static void test_cut(void **state)
+static void test_shortened_stream_is_reported_once(void **state)
 {
 	struct world w;
 
@@ -317,7 +317,7 @@ static void test_trim(void **state)
 }
 
 /* Where nothing is yet: that may be an error, or not. */
-static void test_nothing(void **state)
+static void test_missing_directory_is_an_error_or_awaited(void **state)
 {
 	const char *path = "/tmp/waymark-grow-nothing";
 	struct world w;
@@ -339,9 +339,9 @@ static void test_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order), cmocka_unit_test(test_quiet),   cmocka_unit_test(test_metadata_grows),
-		cmocka_unit_test(test_files), cmocka_unit_test(test_cut),     cmocka_unit_test(test_end),
-		cmocka_unit_test(test_trim),  cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_later_records_wait_for_slower_streams), cmocka_unit_test(test_quiet),   cmocka_unit_test(test_metadata_grows),
+		cmocka_unit_test(test_streams_may_come_and_go), cmocka_unit_test(test_shortened_stream_is_reported_once),     cmocka_unit_test(test_end),
+		cmocka_unit_test(test_trim),  cmocka_unit_test(test_missing_directory_is_an_error_or_awaited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,7 +186,7 @@ static void test_header_names(void **state)
 	rig_close(&rig);
 }
 
-static void test_lost(void **state)
+static void test_lost_records_are_reported(void **state)
 {
 	struct wmk_print_loss loss = { .count = 3, .has_times = true, .begin = 24, .end = 40, .stream_name = "/t2/stream", .stream_id = 0 };
 	struct rig rig;
@@ -235,7 +235,7 @@ static void check_times(const char *clock, const struct wmk_print_options *optio
 	rig_close(&rig);
 }
 
-static void test_times(void **state)
+static void test_times_print_in_each_format(void **state)
 {
 	const struct wmk_print_options usual = WMK_PRINT_OPTIONS, seconds = { .clock = WMK_PRINT_SECONDS, .date = true }, date = { .date = true, .no_delta = true },
 				       gmt = { .gmt = true }, cycles = { .clock = WMK_PRINT_CYCLES };
@@ -277,7 +277,7 @@ static void test_rounding(void **state)
 /* ── hostile and damaged ─────────────────────────────────────────────────────────────────────────────── */
 
 /* Every byte of the contexts and payload that is missing is found out, and leaves nothing behind: no text, no time. */
-static void test_damaged(void **state)
+static void test_missing_bytes_print_nothing(void **state)
 {
 	static const char bytes[] = PACKET("\3") INTS NEST;
 	const struct wmk_ctf_bytes whole = { (const uint8_t *)bytes, 0, (sizeof(bytes) - 1) * 8 };
@@ -352,7 +352,7 @@ static void test_too_long(void **state)
 	free(bytes);
 }
 
-static void test_names(void **state)
+static void test_odd_names_are_escaped(void **state)
 {
 	static const char text[] = "trace { major = 1; minor = 8; byte_order = le; };\nenv { hostname = 7; vpid = \"x\\n\"; procname = \"\\033[2J\"; };\n"
 		"stream { };\nevent { name = \"e\\n[00:00:00.000000000] f\"; loglevel = 99; fields := struct { enum : integer { size = 8; } { \"a\\nb\\001\" } x; }; };\n";
@@ -473,7 +473,7 @@ static void test_many_enumerations(void **state)
 	wmk_print_labels_free(&table);
 }
 
-static void test_options(void **state)
+static void test_print_options_are_parsed(void **state)
 {
 	uint8_t bits;
 
@@ -500,9 +500,9 @@ static void test_options(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_records), cmocka_unit_test(test_scope_names), cmocka_unit_test(test_header_names), cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_times), cmocka_unit_test(test_rounding), cmocka_unit_test(test_damaged), cmocka_unit_test(test_too_long),
-		cmocka_unit_test(test_names), cmocka_unit_test(test_ctf2), cmocka_unit_test(test_shared_labels), cmocka_unit_test(test_many_enumerations), cmocka_unit_test(test_options),
+		cmocka_unit_test(test_records), cmocka_unit_test(test_scope_names), cmocka_unit_test(test_header_names), cmocka_unit_test(test_lost_records_are_reported),
+		cmocka_unit_test(test_times_print_in_each_format), cmocka_unit_test(test_rounding), cmocka_unit_test(test_missing_bytes_print_nothing), cmocka_unit_test(test_too_long),
+		cmocka_unit_test(test_odd_names_are_escaped), cmocka_unit_test(test_ctf2), cmocka_unit_test(test_shared_labels), cmocka_unit_test(test_many_enumerations), cmocka_unit_test(test_print_options_are_parsed),
 	};
 
 	zone("UTC0");

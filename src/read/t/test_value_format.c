@@ -67,7 +67,7 @@ static void check_number(uint64_t value)
 	same(text, wmk_print_binary(text, value, 5), wanted + 59);
 }
 
-static void test_numbers(void **state)
+static void test_numbers_print_as_by_printf(void **state)
 {
 	uint64_t power = 1;
 
@@ -191,7 +191,7 @@ static const char *utf8_of(const char *s, size_t len, unsigned encoding)
 	return text;
 }
 
-static void test_characters(void **state)
+static void test_encodings_become_utf8(void **state)
 {
 	(void)state;
 	assert_string_equal(utf8_of("a\0\xe9\0\xac\x20\x3d\xd8\0\xde", 10, WMK_ENCODING_UTF16LE),
@@ -217,8 +217,8 @@ static void test_characters(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_numbers), cmocka_unit_test(test_reals),
-					    cmocka_unit_test(test_strings), cmocka_unit_test(test_characters) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_numbers_print_as_by_printf), cmocka_unit_test(test_reals),
+					    cmocka_unit_test(test_strings), cmocka_unit_test(test_encodings_become_utf8) };
 	const char *given = getenv("WMK_SEED");
 
 	seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 2654435761u + 1;

@@ -109,7 +109,7 @@ static void test_outlives(void **state)
 	unpin();
 }
 
-static void test_refused(void **state)
+static void test_unsafe_ring_memory_is_refused(void **state)
 {
 	struct waymark_ring_set *set, *other;
 	int fd = memfd_create("bare", MFD_CLOEXEC);
@@ -174,7 +174,7 @@ static void cut(off_t to, bool look)
 	file_remove(NULL);
 }
 
-static void test_cut(void **state)
+static void test_cut_ring_file_is_an_error(void **state)
 {
 	(void)state;
 	cut(0, false);
@@ -240,7 +240,7 @@ static int touch_cut(bool handler)
 	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void test_others(void **state)
+static void test_only_guarded_faults_are_caught(void **state)
 {
 	(void)state;
 	assert_int_equal(touch_cut(true), 42);
@@ -251,10 +251,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_outlives, file_remove),
-		cmocka_unit_test_teardown(test_refused, file_remove),
-		cmocka_unit_test_teardown(test_cut, file_remove),
+		cmocka_unit_test_teardown(test_unsafe_ring_memory_is_refused, file_remove),
+		cmocka_unit_test_teardown(test_cut_ring_file_is_an_error, file_remove),
 		cmocka_unit_test_teardown(test_cut_data, file_remove),
-		cmocka_unit_test_teardown(test_others, file_remove),
+		cmocka_unit_test_teardown(test_only_guarded_faults_are_caught, file_remove),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

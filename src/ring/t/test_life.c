@@ -194,7 +194,7 @@ static void *record_n(void *arg)
 	return NULL;
 }
 
-static void test_block(void **state)
+static void test_blocking_writer_waits_for_the_reader(void **state)
 {
 	struct pair p;
 	struct blocked b = { .n = rounds(200000) };
@@ -264,7 +264,7 @@ static void test_block_ends(void **state)
 
 /* ── claims ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void test_claims(void **state)
+static void test_claim_rings_take_records_without_rseq(void **state)
 {
 	static const uint64_t zero;
 	struct pair p;
@@ -504,8 +504,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_guard),	    cmocka_unit_test(test_reopen_under_recorder),
 		cmocka_unit_test(test_wake),	    cmocka_unit_test(test_beacon),
-		cmocka_unit_test(test_floor_holds), cmocka_unit_test(test_block),
-		cmocka_unit_test(test_block_ends),  cmocka_unit_test(test_claims),
+		cmocka_unit_test(test_floor_holds), cmocka_unit_test(test_blocking_writer_waits_for_the_reader),
+		cmocka_unit_test(test_block_ends),  cmocka_unit_test(test_claim_rings_take_records_without_rseq),
 		cmocka_unit_test(test_single_step), cmocka_unit_test(test_long_under_timer),
 		cmocka_unit_test(test_mlockall),
 	};

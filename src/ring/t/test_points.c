@@ -163,7 +163,7 @@ static void one_point(const char *variable, const char *value, int claims, int s
 	pair_close(&p);
 }
 
-static void test_sequence(void **state)
+static void test_writers_killed_in_sequences_keep_records(void **state)
 {
 #ifdef WMK_SEQ_WINDOWS
 	struct waymark_ring_options o = { .size = sizeof(o), .subbuf_size = 4096, .n_subbufs = 2 };
@@ -196,7 +196,7 @@ static void test_sequence(void **state)
 #endif
 }
 
-static void test_claims(void **state)
+static void test_writers_killed_in_claims_keep_records(void **state)
 {
 	static const char *const names[] = { "claim_claimed", "claim_entered", "claim_copied", "claim_slot",
 					     "claim_committed" };
@@ -230,7 +230,7 @@ static void test_placing(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_sequence), cmocka_unit_test(test_claims),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_writers_killed_in_sequences_keep_records), cmocka_unit_test(test_writers_killed_in_claims_keep_records),
 					    cmocka_unit_test(test_placing) };
 
 	victim = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

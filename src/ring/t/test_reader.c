@@ -122,7 +122,7 @@ static void test_other_process(void **state)
 	munmap(seen, N);
 }
 
-static void test_refused(void **state)
+static void test_invalid_ring_sets_are_refused(void **state)
 {
 	struct waymark_ring_set *set;
 	int fd = memfd_create("no set", MFD_ALLOW_SEALING), null = open("/dev/null", O_RDWR);
@@ -240,7 +240,7 @@ static void clear_in(unsigned mode, int other)
 	pair_close(&p);
 }
 
-static void test_clear(void **state)
+static void test_cleared_rings_begin_anew(void **state)
 {
 	cpu_set_t before;
 
@@ -372,7 +372,7 @@ static void test_wake_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_other_process), cmocka_unit_test(test_refused), cmocka_unit_test(test_clear),
+		cmocka_unit_test(test_other_process), cmocka_unit_test(test_invalid_ring_sets_are_refused), cmocka_unit_test(test_cleared_rings_begin_anew),
 		cmocka_unit_test(test_sets_wait),     cmocka_unit_test(test_resting),
 		cmocka_unit_test(test_wake_for),
 	};

@@ -194,7 +194,7 @@ static void test_tails(void **state)
 	munmap(pages, 8192);
 }
 
-static void test_headers(void **state)
+static void test_record_headers_carry_id_and_time(void **state)
 {
 	static const uint32_t ids[] = { 0, 29, 30, 31, 65535, 65536, UINT32_MAX - 1 };
 	static const uint64_t gaps[] = { 0, 1, (1 << 27) - 1, 1 << 27, (1 << 27) + 1, 1ull << 40 };
@@ -442,7 +442,7 @@ static void test_lapped(void **state)
 	pair_close(&p);
 }
 
-static void test_sizes(void **state)
+static void test_records_too_large_are_counted(void **state)
 {
 	static unsigned char big[1 << 20];
 	struct pair p;
@@ -535,7 +535,7 @@ static void test_late_joiner(void **state)
 }
 
 /* One lie at a time, told between a good record and a look: -EIO, once; the other rings are read on. */
-static void test_lies(void **state)
+static void test_corrupt_ring_is_reported_once(void **state)
 {
 	enum { FAR, BACK, ODD, SLOTS, END, SEQUENCE, BEGIN, RECORDS, TIME, LIES };
 
@@ -585,13 +585,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_geometry),      cmocka_unit_test(test_open_checks),
 		cmocka_unit_test(test_fragments),     cmocka_unit_test(test_tails),
-		cmocka_unit_test(test_headers),
+		cmocka_unit_test(test_record_headers_carry_id_and_time),
 		cmocka_unit_test(test_discard_exact), cmocka_unit_test(test_overwrite_exact),
 		cmocka_unit_test(test_partial),	      cmocka_unit_test(test_resume),
 		cmocka_unit_test_prestate(test_resume, &forgotten),
-		cmocka_unit_test(test_sizes), cmocka_unit_test(test_lapped),	      cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_records_too_large_are_counted), cmocka_unit_test(test_lapped),	      cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_late_joiner),
-		cmocka_unit_test(test_lies),
+		cmocka_unit_test(test_corrupt_ring_is_reported_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,7 +76,7 @@ static void test_round(void **state)
 }
 
 /* Every prefix is refused, and every change of one byte is refused or gives a class that encodes to itself. */
-static void test_damaged(void **state)
+static void test_damaged_encodings_are_refused(void **state)
 {
 	struct wmk_event_class *event;
 	size_t len;
@@ -127,7 +127,7 @@ static void assert_field_refused(const struct wmk_field *field, unsigned n, cons
 	assert_refused(&event, words);
 }
 
-static void test_refused(void **state)
+static void test_invalid_fields_are_not_encoded(void **state)
 {
 	static const struct wmk_label far = { "far", 0, 256 }, backwards = { "backwards", 2, 1 };
 	struct wmk_field twice[2] = { fields[0], fields[0] }, many[34];
@@ -251,7 +251,7 @@ static void test_identity(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round),	  cmocka_unit_test(test_damaged),  cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_round),	  cmocka_unit_test(test_damaged_encodings_are_refused),  cmocka_unit_test(test_invalid_fields_are_not_encoded),
 		cmocka_unit_test(test_no_provider),
 		cmocka_unit_test(test_too_large), cmocka_unit_test(test_identity),
 	};

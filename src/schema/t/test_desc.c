@@ -41,7 +41,7 @@ static void assert_name(const char *text, const char *expected)
 	wmk_event_class_free(event);
 }
 
-static void test_names(void **state)
+static void test_field_names_come_from_expressions(void **state)
 {
 	static const char *const table[][2] = {
 		{ "order_id", "order_id" },
@@ -166,7 +166,7 @@ static void assert_type(const struct waymark_field *field, uint8_t kind, uint8_t
 
 #define TYPE(...) &(const struct waymark_field){ .name = "x", __VA_ARGS__ }
 
-static void test_types(void **state)
+static void test_types_come_from_descriptions(void **state)
 {
 	static const struct waymark_label label = { "one", 1, 1 };
 	static const struct waymark_labels labels = { "numbers", 1, 0, &label }, none = { "none", 0, 0, NULL };
@@ -204,7 +204,7 @@ static void assert_refused(const struct waymark_desc *desc, const char *words)
 		fail_msg("'%s' says nothing of '%s'", text, words);
 }
 
-static void test_refused(void **state)
+static void test_invalid_descriptions_are_refused(void **state)
 {
 	static const struct waymark_label big = { "big", 256, 256 };
 	static const struct waymark_labels labels = { "l", 1, 0, &big };
@@ -389,11 +389,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_message_uri_has_the_format),
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_field_names_come_from_expressions),
 		cmocka_unit_test(test_said),
 		cmocka_unit_test(test_repeated),
-		cmocka_unit_test(test_types),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_types_come_from_descriptions),
+		cmocka_unit_test(test_invalid_descriptions_are_refused),
 		cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_marker),
 		cmocka_unit_test(test_text),

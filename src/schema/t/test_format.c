@@ -39,7 +39,7 @@ static const char *parsed(const char *format)
 	return text;
 }
 
-static void test_names(void **state)
+static void test_field_names_come_from_the_format(void **state)
 {
 	(void)state;
 	assert_string_equal(parsed("prev_pid %d next_pid %d state %ld"), "prev_pid:i10s next_pid:i10s state:i10s");
@@ -67,7 +67,7 @@ static void test_conversions(void **state)
 	assert_string_equal(parsed("s %.*d"), "s_precision:i10s s:i10s");
 }
 
-static void test_refused(void **state)
+static void test_unsupported_conversions_are_refused(void **state)
 {
 	(void)state;
 	assert_string_equal(parsed("%n"), "refused");
@@ -83,8 +83,8 @@ static void test_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_names), cmocka_unit_test(test_conversions),
-					    cmocka_unit_test(test_refused) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_field_names_come_from_the_format), cmocka_unit_test(test_conversions),
+					    cmocka_unit_test(test_unsupported_conversions_are_refused) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

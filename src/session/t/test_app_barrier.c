@@ -135,7 +135,7 @@ static void test_unanswered(void **state)
  * Too late each time: nobody waits for it any more, and one that answers in time is waited for. (What is slept here is
  * the least that must pass, and may be any more.)
  */
-static void test_late(void **state)
+static void test_late_application_is_not_awaited(void **state)
 {
 	struct wmk_ctl_channel options = world_channel_options("ch", 0);
 	const uint64_t end = wmk_clock_monotonic() + 60000000000u;
@@ -349,7 +349,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_unanswered, procs_kill),
-		cmocka_unit_test_teardown(test_late, procs_kill),
+		cmocka_unit_test_teardown(test_late_application_is_not_awaited, procs_kill),
 		cmocka_unit_test_teardown(test_at_rest, procs_kill),
 		cmocka_unit_test_teardown(other_users_applications_are_waited_for_one_second, procs_kill),
 		cmocka_unit_test_teardown(test_shard_closes, procs_kill),

@@ -163,7 +163,7 @@ static void test_declared_together(void **state)
 	place_close(&p);
 }
 
-static void test_switch(void **state)
+static void test_switched_events_are_confirmed(void **state)
 {
 	struct place p;
 	struct client a, b;
@@ -372,7 +372,7 @@ static unsigned count_descriptors(void)
 }
 
 /* A process that registers again and again (exec, seteuid) costs no more than once. */
-static void test_again(void **state)
+static void test_repeated_registration_leaks_nothing(void **state)
 {
 	struct place p;
 	struct client c;
@@ -402,7 +402,7 @@ static void test_again(void **state)
  * Another program in the same process: what the one before held (a thread of it was in a claim when another one called
  * exec) is free, though the pid lives. The same program again, on another connection, changes nothing.
  */
-static void test_exec(void **state)
+static void test_exec_frees_what_the_process_held(void **state)
 {
 	struct place p;
 	struct client first, again, next;
@@ -487,7 +487,7 @@ static void test_short_life(void **state)
 	place_close(&p);
 }
 
-static void test_rundir(void **state)
+static void test_unsafe_or_used_runtime_directory_is_refused(void **state)
 {
 	struct place p, q;
 
@@ -591,8 +591,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_dialogue), cmocka_unit_test(test_undeclared), cmocka_unit_test(test_declared_together),
-		cmocka_unit_test(test_switch), cmocka_unit_test(test_asked_while_registering), cmocka_unit_test(test_death), cmocka_unit_test(test_child_holds), cmocka_unit_test(test_again), cmocka_unit_test(test_exec),
-		cmocka_unit_test(test_short_life), cmocka_unit_test(test_rundir), cmocka_unit_test(test_in_words),
+		cmocka_unit_test(test_switched_events_are_confirmed), cmocka_unit_test(test_asked_while_registering), cmocka_unit_test(test_death), cmocka_unit_test(test_child_holds), cmocka_unit_test(test_repeated_registration_leaks_nothing), cmocka_unit_test(test_exec_frees_what_the_process_held),
+		cmocka_unit_test(test_short_life), cmocka_unit_test(test_unsafe_or_used_runtime_directory_is_refused), cmocka_unit_test(test_in_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,7 +89,7 @@ static void *work(void *data)
 	return NULL;
 }
 
-static void test_threads(void **state)
+static void test_threads_share_class_encodings(void **state)
 {
 	static struct worker workers[THREADS];
 
@@ -117,7 +117,7 @@ static void test_threads(void **state)
 }
 
 /* What describes nothing is refused, the second time too, and the beginning of what is known is not it. */
-static void test_refused(void **state)
+static void test_invalid_encodings_are_refused_again(void **state)
 {
 	struct class *class, *known = class_of(5, 0, 0);
 	uint8_t lie[ENCODED + 1];
@@ -186,7 +186,7 @@ static void test_remembered(void **state)
 }
 
 /* Above the limit nothing more is remembered; it is decoded, to the same class. */
-static void test_limit(void **state)
+static void test_encodings_beyond_the_limit_are_decoded(void **state)
 {
 	const uint64_t before = tracing->encoding_bytes;
 	struct wmk_event_class event = { .provider = "shop", .name = "late", .kind = 1, .level = 6 };
@@ -243,8 +243,8 @@ static void test_share(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_threads), cmocka_unit_test(test_refused),
-					    cmocka_unit_test(test_remembered), cmocka_unit_test(test_limit),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_threads_share_class_encodings), cmocka_unit_test(test_invalid_encodings_are_refused_again),
+					    cmocka_unit_test(test_remembered), cmocka_unit_test(test_encodings_beyond_the_limit_are_decoded),
 					    cmocka_unit_test(test_share) };
 
 	return cmocka_run_group_tests(tests, begin, end);

@@ -119,7 +119,7 @@ static void short_hello(struct wmk_shard_options *o)
  * A connection that says nothing, or half a HELLO, is closed in time, without a call of ours but on the epoll
  * descriptor's word.
  */
-static void test_silent(void **state)
+static void test_silent_connection_is_closed(void **state)
 {
 	const struct wmk_frame frame = { sizeof(struct wmk_hello), WMK_MSG_HELLO, WMK_WIRE_VERSION, 0, 0 };
 	struct scene s;
@@ -131,7 +131,7 @@ static void test_silent(void **state)
 	scene_close(&s);
 }
 
-static void test_unknown(void **state)
+static void test_unexpected_messages_are_errors(void **state)
 {
 	const struct wmk_frame unknown = { 4, 999, WMK_WIRE_VERSION, 77, 0 };
 	struct scene s;
@@ -237,7 +237,7 @@ static void test_churn(void **state)
 	scene_close(&s);
 }
 
-static void test_numbers(void **state)
+static void test_wild_event_numbers_close_the_connection(void **state)
 {
 	static const uint32_t wild[] = { UINT32_MAX, 1u << 20, 5000 };
 	struct scene s;
@@ -276,7 +276,7 @@ static void test_bad_event(void **state)
 }
 
 /* Descriptors with messages that bring none are closed, however many. */
-static void test_descriptors(void **state)
+static void test_unexpected_descriptors_are_closed(void **state)
 {
 	struct scene s;
 	int before;
@@ -484,10 +484,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_oversized),      cmocka_unit_test(test_half),
-		cmocka_unit_test(test_silent),         cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_silent_connection_is_closed),         cmocka_unit_test(test_unexpected_messages_are_errors),
 		cmocka_unit_test(test_versions),       cmocka_unit_test(test_endless_events),
-		cmocka_unit_test(test_churn),          cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_bad_event),      cmocka_unit_test(test_descriptors),
+		cmocka_unit_test(test_churn),          cmocka_unit_test(test_wild_event_numbers_close_the_connection),
+		cmocka_unit_test(test_bad_event),      cmocka_unit_test(test_unexpected_descriptors_are_closed),
 		cmocka_unit_test(test_hoarded),        cmocka_unit_test(test_refused_event),
 		cmocka_unit_test(test_not_reading),    cmocka_unit_test(test_many_connections),
 		cmocka_unit_test(test_no_descriptors), cmocka_unit_test(test_noise),

@@ -274,7 +274,7 @@ static void session_scene(void)
 	expect_fds(fds);
 }
 
-static void test_session(void **state)
+static void test_session_survives_failed_allocations(void **state)
 {
 	(void)state;
 	each(session_scene, 30);
@@ -361,7 +361,7 @@ static void commands_scene(void)
 	expect_fds(fds);
 }
 
-static void test_commands(void **state)
+static void test_commands_survive_failed_allocations(void **state)
 {
 	(void)state;
 	each(commands_scene, 22);
@@ -432,7 +432,7 @@ static void test_update(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_schema), cmocka_unit_test(test_wire),
-					    cmocka_unit_test(test_session), cmocka_unit_test(test_commands),
+					    cmocka_unit_test(test_session_survives_failed_allocations), cmocka_unit_test(test_commands_survive_failed_allocations),
 					    cmocka_unit_test(test_update) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

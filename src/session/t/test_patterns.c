@@ -11,7 +11,7 @@
 
 #include "client.h"
 
-static void test_patterns(void **state)
+static void test_unmatched_patterns_are_found(void **state)
 {
 	static const char *const secret[] = { "*:secret" };
 	static const struct wmk_ctl_rule first[] = { { .pattern = "shop:*",
@@ -137,7 +137,7 @@ static void test_glob(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_glob), cmocka_unit_test(test_patterns),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_glob), cmocka_unit_test(test_unmatched_patterns_are_found),
 					    cmocka_unit_test(test_nearest) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -172,7 +172,7 @@ static void test_closed_unasked(void **state)
 
 /* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
 
-static void test_describe(void **state)
+static void test_description_has_rules_and_counts(void **state)
 {
 	static const char *not_sent[] = { "*:sent" };
 	const struct wmk_ctl_rule rule = {
@@ -324,7 +324,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_teardown(test_destroy, procs_kill),
 		cmocka_unit_test_teardown(test_destroy_closed, procs_kill),
 		cmocka_unit_test_teardown(test_closed_unasked, procs_kill),
-		cmocka_unit_test_teardown(test_describe, procs_kill),
+		cmocka_unit_test_teardown(test_description_has_rules_and_counts, procs_kill),
 		cmocka_unit_test_teardown(test_list, procs_kill),
 	};
 

@@ -202,7 +202,7 @@ static void assert_known(unsigned i, uint32_t key, const struct known *was)
 	assert_memory_equal(is.ids, was->ids, sizeof(is.ids));
 }
 
-static void test_again(void **state)
+static void test_sessions_are_restored(void **state)
 {
 	struct wmk_ctl_session is;
 	struct wmk_arena arena = { 0 };
@@ -360,7 +360,7 @@ static uint64_t *claim(struct waymark_ring_set *set, unsigned ring, uint32_t slo
  * Who died while there was no daemon, or before it registered again, stands in no claim any more; who lives does, and
  * who is not known.
  */
-static void test_claims(void **state)
+static void test_claims_of_ended_processes_are_freed(void **state)
 {
 	struct waymark_ring_set *set = NULL;
 	struct wmk_identity lie = { .slot = 1, .generation = 1 };
@@ -427,7 +427,7 @@ static void lie_rings(struct wmk_session *session, struct wmk_restored_rings lie
 	refused(wmk_session_restore_rings(session, &lie, fd), expected);
 }
 
-static void test_lies(void **state)
+static void test_invalid_saved_state_is_refused(void **state)
 {
 	struct wmk_session *session, *other;
 	struct wmk_event_class *event;
@@ -507,7 +507,7 @@ static void test_lies(void **state)
 }
 
 /* Narrowed to nobody is not everybody; rings that are there are counted, more than the limit or not, and given back. */
-static void test_nobody(void **state)
+static void test_restored_trackers_select_no_process(void **state)
 {
 	struct wmk_ctl_session is;
 	struct wmk_arena arena = { 0 };
@@ -563,13 +563,13 @@ static void test_identities(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_again, procs_kill),
+		cmocka_unit_test_teardown(test_sessions_are_restored, procs_kill),
 		cmocka_unit_test_teardown(test_died, procs_kill),
-		cmocka_unit_test_teardown(test_lies, procs_kill),
+		cmocka_unit_test_teardown(test_invalid_saved_state_is_refused, procs_kill),
 		cmocka_unit_test_teardown(test_identities, procs_kill),
 		cmocka_unit_test_teardown(test_died_later, procs_kill),
-		cmocka_unit_test_teardown(test_claims, procs_kill),
-		cmocka_unit_test_teardown(test_nobody, procs_kill),
+		cmocka_unit_test_teardown(test_claims_of_ended_processes_are_freed, procs_kill),
+		cmocka_unit_test_teardown(test_restored_trackers_select_no_process, procs_kill),
 	};
 
 	procs_begin(argc, argv);

@@ -119,7 +119,7 @@ static struct wmk_session_channel *add(struct wmk_session *session, const char *
 	return world_channel(session, &options, pattern);
 }
 
-static void test_flush(void **state)
+static void test_flush_reaches_every_ring_set(void **state)
 {
 	struct writer writer, second;
 	struct world w;
@@ -274,7 +274,7 @@ static void test_close(void **state)
  * Who has waited in vain for one does not wait for each of the others too: all of a session is on one disk. Everything
  * is asked for.
  */
-static void test_silent(void **state)
+static void test_unresponsive_consumer_is_awaited_once(void **state)
 {
 	int (*const all[])(struct wmk_session *session) = { flush, clear, reap, finish };
 	struct writer writer;
@@ -356,11 +356,11 @@ static void test_uncounted(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_flush, procs_kill),
+		cmocka_unit_test_teardown(test_flush_reaches_every_ring_set, procs_kill),
 		cmocka_unit_test_teardown(test_close, procs_kill),
 		cmocka_unit_test_teardown(test_stopping, procs_kill),
 		cmocka_unit_test_teardown(test_uncounted, procs_kill),
-		cmocka_unit_test_teardown(test_silent, procs_kill),
+		cmocka_unit_test_teardown(test_unresponsive_consumer_is_awaited_once, procs_kill),
 	};
 
 	procs_begin(argc, argv);

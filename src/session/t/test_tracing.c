@@ -22,7 +22,7 @@
 static const struct wmk_ctl_domain user = { .kind = WMK_DOMAIN_USER };
 
 /* Each session has rings and ids of its own; what happens to one is nothing to the other. */
-static void test_several(void **state)
+static void test_sessions_do_not_affect_each_other(void **state)
 {
 	struct world w;
 
@@ -241,7 +241,7 @@ static void test_rules_again(void **state)
 
 /* ── channels ────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void test_channels(void **state)
+static void test_channels_are_found_or_refused(void **state)
 {
 	struct wmk_session_channel *found;
 	struct world w;
@@ -302,7 +302,7 @@ static void test_channels(void **state)
 }
 
 /* What is given as options: refused with words, or rounded, or the default. */
-static void test_options(void **state)
+static void test_channel_options_are_checked(void **state)
 {
 	static const struct {
 		struct wmk_ctl_channel options;
@@ -386,7 +386,7 @@ static void assert_create(struct world *w, struct wmk_session_options options, i
 		wmk_session_put(session);
 }
 
-static void test_limits(void **state)
+static void test_sessions_channels_and_rules_are_limited(void **state)
 {
 	struct wmk_session_channel *channel;
 	char words[320];
@@ -560,12 +560,12 @@ static void test_paths(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_several, procs_kill),
+		cmocka_unit_test_teardown(test_sessions_do_not_affect_each_other, procs_kill),
 		cmocka_unit_test_teardown(test_rules, procs_kill),
 		cmocka_unit_test_teardown(test_rules_again, procs_kill),
-		cmocka_unit_test_teardown(test_channels, procs_kill),
-		cmocka_unit_test_teardown(test_options, procs_kill),
-		cmocka_unit_test_teardown(test_limits, procs_kill),
+		cmocka_unit_test_teardown(test_channels_are_found_or_refused, procs_kill),
+		cmocka_unit_test_teardown(test_channel_options_are_checked, procs_kill),
+		cmocka_unit_test_teardown(test_sessions_channels_and_rules_are_limited, procs_kill),
 		cmocka_unit_test_teardown(test_sessions_at_once, procs_kill),
 		cmocka_unit_test_teardown(test_paths, procs_kill),
 	};

@@ -121,7 +121,7 @@ static void test_pid(void **state)
 	world_close(&w);
 }
 
-static void test_exec(void **state)
+static void test_executable_filter_selects_processes(void **state)
 {
 	struct world w;
 	char self[4096] = "";
@@ -259,7 +259,7 @@ static void test_members(void **state)
 }
 
 /* Who does not follow is asked of /proc once, and again when it has become another program. */
-static void test_strangers(void **state)
+static void test_unrelated_apps_are_not_recorded(void **state)
 {
 	struct world w;
 
@@ -428,7 +428,7 @@ static void reap(struct wmk_session *s)
 	wmk_session_unlock(s);
 }
 
-static void test_buffers(void **state)
+static void test_process_buffers_have_their_own_rings(void **state)
 {
 	struct world w;
 
@@ -576,12 +576,12 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_pid, procs_kill),
-		cmocka_unit_test_teardown(test_exec, procs_kill),
+		cmocka_unit_test_teardown(test_executable_filter_selects_processes, procs_kill),
 		cmocka_unit_test_teardown(test_exec_gone, procs_kill),
 		cmocka_unit_test_teardown(test_members, procs_kill),
-		cmocka_unit_test_teardown(test_strangers, procs_kill),
+		cmocka_unit_test_teardown(test_unrelated_apps_are_not_recorded, procs_kill),
 		cmocka_unit_test_teardown(test_trackers, procs_kill),
-		cmocka_unit_test_teardown(test_buffers, procs_kill),
+		cmocka_unit_test_teardown(test_process_buffers_have_their_own_rings, procs_kill),
 		cmocka_unit_test_teardown(test_buffers_exec, procs_kill),
 		cmocka_unit_test_teardown(test_buffers_refused, procs_kill),
 	};

@@ -301,7 +301,7 @@ static void *write_on(void *arg)
 }
 
 /* Never a byte above while several write, and files go; and measured meanwhile, never less is counted than there is. */
-static void test_threads(void **state)
+static void test_concurrent_writers_stay_below_the_budget(void **state)
 {
 	const struct wmk_store_limits *rotating = limits_of(2);
 	struct writer writers[SUBS];
@@ -399,7 +399,7 @@ int main(void)
 		cmocka_unit_test(test_rotation),
 		cmocka_unit_test(test_rotation_of_one),
 		cmocka_unit_test(test_any_order),
-		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_concurrent_writers_stay_below_the_budget),
 		cmocka_unit_test(test_usage),
 		cmocka_unit_test(test_metadata_counts),
 	};

@@ -79,7 +79,7 @@ static void append_and_die(struct wmk_store_stream *stream, struct wmk_ctf_packe
  * The only file of a stream is replaced: killed before the first byte of the next, or within its first packet, there is
  * the old one.
  */
-static void test_only_file(void **state)
+static void test_killed_replacement_keeps_the_old_file(void **state)
 {
 	static const char only[] = IN_SUB("c_0"), index[] = IN_SUB("index/c_0.idx"), next[] = IN_SUB(".c.next");
 	const struct wmk_store_limits one = { 500, 1 };
@@ -369,7 +369,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_index_in_the_way, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_only_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_killed_replacement_keeps_the_old_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_only_file_without_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_undone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_discarded, setup, teardown),

@@ -228,7 +228,7 @@ static void check_compounds(const char *reader, const char *out)
 }
 
 /* Every type of schema.h, in 4-byte headers. */
-static void test_types(void **state)
+static void test_readers_read_every_type(void **state)
 {
 	static const unsigned no_contexts[] = { 0 };
 	struct run *run = *state;
@@ -269,7 +269,7 @@ static unsigned long long cycles_of(const char *out, unsigned n)
 }
 
 /* All three record headers, all contexts, wrapping of 27 bits of time, several packets, two classes with one name. */
-static void test_headers(void **state)
+static void test_readers_read_all_headers_and_contexts(void **state)
 {
 	static const unsigned contexts[] = { 1, 2, 3, 4, 5, 6, 0 };
 	static const struct wmk_field one[] = { { .name = "n", .type = INT(32, 0, 10) } };
@@ -331,7 +331,7 @@ static void test_headers(void **state)
 }
 
 /* A loss between two packets is told by both. */
-static void test_lost(void **state)
+static void test_readers_report_lost_records(void **state)
 {
 	static const unsigned no_contexts[] = { 0 };
 	struct run *run = *state;
@@ -357,7 +357,7 @@ static void test_lost(void **state)
 }
 
 /* Names that attack the metadata: none may end a string, a comment, an identifier, or make a field another's. */
-static void test_hostile(void **state)
+static void test_hostile_names_stay_names(void **state)
 {
 	static const unsigned no_contexts[] = { 0 };
 	static const char *const names[] = { "\";};", "\\",       "\\\"",     "a\nb",         "*/",
@@ -458,10 +458,10 @@ static void test_hostile_random(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_types, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_headers, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_hostile, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_readers_read_every_type, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_readers_read_all_headers_and_contexts, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_readers_report_lost_records, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hostile_names_stay_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile_random, setup, teardown),
 	};
 

@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "one_trace.h"
 
-static void test_layout(void **state)
+static void test_trace_has_the_expected_files(void **state)
 {
 	struct wmk_store *store;
 	struct wmk_store_stream *stream;
@@ -40,7 +40,7 @@ static void test_layout(void **state)
 	assert_int_equal(mode_of("a/b/t/ust/uid/1/64-bit/index/app_0.idx"), S_IFREG | 0600);
 }
 
-static void test_refused(void **state)
+static void test_used_directories_are_refused(void **state)
 {
 	struct wmk_store *store;
 	int fd;
@@ -573,8 +573,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_reserve, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_layout, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_trace_has_the_expected_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_used_directories_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_links_on_the_way, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stream_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_default_path, setup, teardown),

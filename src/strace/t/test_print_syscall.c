@@ -77,7 +77,7 @@ static void result(struct made *made, int64_t value)
 /*
  * Every row is of a call that there is, in words that there are, and nothing of its plan was left out for want of room.
  */
-static void test_rows(void **state)
+static void test_print_rows_are_valid(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < wmk_kprint_rows_n; i++) {
@@ -141,7 +141,7 @@ static void test_plans(void **state)
 
 /* ── lines ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void test_numbers(void **state)
+static void test_numbers_and_results_are_printed(void **state)
 {
 	struct made made;
 
@@ -207,7 +207,7 @@ static void test_flags(void **state)
 	check_line(&made, "futex(0x1000, FUTEX_WAKE, 3) = 0");
 }
 
-static void test_texts(void **state)
+static void test_texts_are_escaped_and_cut(void **state)
 {
 	static const char text[] = "a\n\t\"\\\0011\1\200\377~";
 	char many[64];
@@ -252,7 +252,7 @@ static void test_texts(void **state)
 	check_line(&made, "execve(\"/bin/ls\", [\"ls\", ...], 0x30) = 0");
 }
 
-static void test_structures(void **state)
+static void test_structures_are_printed(void **state)
 {
 	static const int pair[2] = { 3, 4 };
 	static const int64_t time[2] = { 1, 5 };
@@ -293,7 +293,7 @@ static void test_structures(void **state)
 	check_line(&made, "poll([{fd=3, events=POLLIN}, {fd=-1}], 2, 5) = 1 ([{fd=3, revents=POLLIN}])");
 }
 
-static void test_addresses(void **state)
+static void test_socket_addresses_are_printed(void **state)
 {
 	static const uint8_t in[16] = { 2, 0, 0, 80, 127, 0, 0, 1 }, un[8] = { 1, 0, 0, 'n', 'a', 'm', 'e', 0 };
 	struct made made;
@@ -413,7 +413,7 @@ static void test_halves(void **state)
 }
 
 /* 32-bit programs have results and numbers of 32 bits, and other structures, which are not copied. */
-static void test_narrow(void **state)
+static void test_32_bit_calls_are_printed(void **state)
 {
 #ifdef __x86_64__
 	struct made made;
@@ -435,10 +435,10 @@ static void test_narrow(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),      cmocka_unit_test(test_plans),   cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_flags),     cmocka_unit_test(test_texts),   cmocka_unit_test(test_structures),
-		cmocka_unit_test(test_addresses), cmocka_unit_test(test_vectors), cmocka_unit_test(test_signals),
-		cmocka_unit_test(test_room),      cmocka_unit_test(test_halves),  cmocka_unit_test(test_narrow),
+		cmocka_unit_test(test_print_rows_are_valid),      cmocka_unit_test(test_plans),   cmocka_unit_test(test_numbers_and_results_are_printed),
+		cmocka_unit_test(test_flags),     cmocka_unit_test(test_texts_are_escaped_and_cut),   cmocka_unit_test(test_structures_are_printed),
+		cmocka_unit_test(test_socket_addresses_are_printed), cmocka_unit_test(test_vectors), cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_room),      cmocka_unit_test(test_halves),  cmocka_unit_test(test_32_bit_calls_are_printed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

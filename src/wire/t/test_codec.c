@@ -89,7 +89,7 @@ static void test_channel_flags(void **state)
 	assert_int_equal(wmk_channel_flags_decode(&flags, sizeof(flags), &got), -EPROTO);
 }
 
-static void test_small(void **state)
+static void test_small_messages_round_trip(void **state)
 {
 	const struct wmk_enable_msg enable = { 1, 2, 3 };
 	const struct wmk_disable_msg disable = { 1, 2 };
@@ -189,7 +189,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hello), cmocka_unit_test(test_channel), cmocka_unit_test(test_channel_flags),
-		cmocka_unit_test(test_small), cmocka_unit_test(test_event),   cmocka_unit_test(test_error),
+		cmocka_unit_test(test_small_messages_round_trip), cmocka_unit_test(test_event),   cmocka_unit_test(test_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

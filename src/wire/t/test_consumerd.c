@@ -49,7 +49,7 @@ static long encoded(const struct wmk_list *events)
 }
 
 /* To the last one that fits, in three quarters of a message; and what is refused changes nothing. */
-static void test_limit(void **state)
+static void test_filters_fill_a_message_up_to_its_limit(void **state)
 {
 	struct wmk_list events = { NULL, 0 };
 	struct wmk_arena arena = { 0 };
@@ -128,7 +128,7 @@ static void test_changed_often(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limit), cmocka_unit_test(test_refused_whole),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_filters_fill_a_message_up_to_its_limit), cmocka_unit_test(test_refused_whole),
 					    cmocka_unit_test(test_changed_often) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

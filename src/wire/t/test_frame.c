@@ -61,7 +61,7 @@ static int teardown(void **state)
 	return open_fds() == before ? 0 : -1;        /* nothing leaks, whatever came */
 }
 
-static void test_order(void **state)
+static void test_frames_arrive_in_order(void **state)
 {
 	struct link *l = *state;
 	struct wmk_frame frame;
@@ -88,7 +88,7 @@ static void test_order(void **state)
 }
 
 /* Each descriptor arrives with its own frame, among frames without, through a socket that is full now and then. */
-static void test_descriptors(void **state)
+static void test_descriptors_arrive_with_their_frames(void **state)
 {
 	enum { N = 500 };
 	struct link *l = *state;
@@ -227,7 +227,7 @@ static void test_together(void **state)
 }
 
 /* A message of the largest size, a byte at a time at its beginning; one larger is not sent. */
-static void test_sizes(void **state)
+static void test_largest_frame_is_sent_and_larger_refused(void **state)
 {
 	struct link *l = *state;
 	uint8_t *big = calloc(1, WMK_FRAME_MAX + 1);
@@ -271,7 +271,7 @@ static int take(struct link *l, const struct wmk_frame *frame, size_t len)
 	return wmk_in_frame(&l->in, &got, &body, &fd);
 }
 
-static void test_hostile(void **state)
+static void test_invalid_frames_are_refused(void **state)
 {
 	const struct { struct wmk_frame frame; int err; const char *words; } table[] = {
 		{ { WMK_FRAME_MAX + 1, WMK_MSG_HELLO, WMK_WIRE_VERSION, 0, 0 }, -EPROTO, "bytes" },
@@ -318,7 +318,7 @@ static void test_strays(void **state)
 	assert_int_equal(open_fds(), before);
 }
 
-static void test_bounds(void **state)
+static void test_queued_descriptors_are_limited(void **state)
 {
 	struct link *l = *state;
 
@@ -345,14 +345,14 @@ static void test_bounds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_descriptors, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_frames_arrive_in_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_descriptors_arrive_with_their_frames, setup, teardown),
 		cmocka_unit_test(test_any_pieces),
 		cmocka_unit_test_setup_teardown(test_together, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
-		cmocka_unit_test(test_hostile),
+		cmocka_unit_test_setup_teardown(test_largest_frame_is_sent_and_larger_refused, setup, teardown),
+		cmocka_unit_test(test_invalid_frames_are_refused),
 		cmocka_unit_test_setup_teardown(test_strays, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_queued_descriptors_are_limited, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -206,7 +206,7 @@ static void test_cut_and_long(void **state)
 }
 
 /* Where things lie in the encoded example: changed there, it must be refused. */
-static void test_lies(void **state)
+static void test_corrupt_objects_are_refused(void **state)
 {
 	enum {
 		TRUTH = 4 + 8 + 8, WORD = TRUTH + 1, TEXT = WORD + 4, LEAF = TEXT + 4 + 20 + 16, LEAVES = LEAF + 4 + 10 + 4,
@@ -269,7 +269,7 @@ static const struct wmk_object nest_object;
 static const struct wmk_member nest_members[] = { WMK_MEMBER_OF_U32(nest, number), WMK_MEMBER_OF_LIST(nest, inner, nest_object, 1) };
 static const struct wmk_object nest_object = WMK_OBJECT_OF("nest", nest, nest_members);
 
-static void test_depth(void **state)
+static void test_nested_objects_are_limited_by_depth(void **state)
 {
 	struct nest nests[WMK_OBJECT_DEPTH_MAX + 2], back;
 	struct wmk_arena arena = { 0 };
@@ -440,7 +440,7 @@ static uint8_t *joined(const struct wmk_out *out, size_t len)
 }
 
 /* An object goes in as few frames as hold it; one that is too large in none. */
-static void test_parts(void **state)
+static void test_objects_use_the_fewest_frames(void **state)
 {
 	static const uint32_t lengths[] = { 1, 2 * WMK_OBJECT_PART_MAX + 5, WMK_OBJECT_PART_MAX - 2, WMK_OBJECT_PART_MAX - 4, WMK_OBJECT_PART_MAX - 3,
 					    2 * WMK_OBJECT_PART_MAX - 4, WMK_FRAME_MAX * 2 };
@@ -485,7 +485,7 @@ static void test_parts(void **state)
 }
 
 /* Members that begin in one frame end in the next. Short texts that are the same are taken again, and no others for them. */
-static void test_texts(void **state)
+static void test_texts_across_frames_are_joined(void **state)
 {
 	enum { N = 40000, LENGTHS = 90, KINDS = 700 };
 	static const struct wmk_member words_sent_members[] = { WMK_MEMBER_OF_TEXTS(dots, dots, N) };
@@ -557,7 +557,7 @@ static void check_table(const struct wmk_object *is, unsigned depth)
 	}
 }
 
-static void test_commands(void **state)
+static void test_every_command_round_trips(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < wmk_ctl_n_commands; i++) {
@@ -589,8 +589,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_limits_out), cmocka_unit_test(test_cut_and_long),
-		cmocka_unit_test(test_lies), cmocka_unit_test(test_depth), cmocka_unit_test(test_arena_limit), cmocka_unit_test(test_arena),
-		cmocka_unit_test(test_send), cmocka_unit_test(test_parts), cmocka_unit_test(test_texts), cmocka_unit_test(test_commands),
+		cmocka_unit_test(test_corrupt_objects_are_refused), cmocka_unit_test(test_nested_objects_are_limited_by_depth), cmocka_unit_test(test_arena_limit), cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_send), cmocka_unit_test(test_objects_use_the_fewest_frames), cmocka_unit_test(test_texts_across_frames_are_joined), cmocka_unit_test(test_every_command_round_trips),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 
 #include "wire/wire.h"
 
-static void test_rundir(void **state)
+static void test_runtime_directory_follows_user_and_environment(void **state)
 {
 	char buf[256], longer[200];
 
@@ -42,7 +42,7 @@ static void test_rundir(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rundir) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_runtime_directory_follows_user_and_environment) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

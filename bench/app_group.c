@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * app_group.c - starts many programs (member.c), tells when all of them run and when all of them have been enabled, and ends
+ * them.
+ *
+ *     app_group PROGRAM N at-once|in-turn        in-turn: each when the one before is in main()
+ *
+ * Then takes lines from standard input, and answers each with a line of "key value ..."; at the end of the input it
+ * kills its members. Times are CLOCK_MONOTONIC in ns. It begins by answering
+ *     begin T ready T on N latency NS       first one started; last one in main(); how many were enabled there; median of constructors
+ * and then
+ *     on SECONDS / off SECONDS              waits until all are enabled / disabled:  at T left N   (N could not be waited for)
+ *     stop I / cont I                       SIGSTOP or SIGCONT to the I-th:          pid P
+ *     pid I                                                                          pid P
+ *
+ * Whether a member is enabled is read in its memory, so that it need not wake up to look, one after the other, as the
+ * last one counts.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "member_times.h"
+
+#define MEMBERS_MAX 100000
+#define READY_MS 120000
+#define LOOK_NS 200000
+
+extern char **environ;
+
+static struct member_times *times;
+static pid_t *pids;
+static unsigned started;
+
+static void end_all(void)
+{
+	for (unsigned i = 0; i < started; i++)
+		kill(pids[i], SIGKILL);
+	for (unsigned i = 0; i < started; i++)
+		waitpid(pids[i], NULL, 0);
+}
+
+static _Noreturn void fail(const char *what, int err)
+{
+	fprintf(stderr, "app_group: %s: %s\n", what, strerror(err));
+	end_all();
+	exit(1);
+}
+
+static void start_one(const char *program, int memory, int to)
+{
+	posix_spawn_file_actions_t actions;
+	char place[16];
+	char *argv[] = { (char *)(uintptr_t)program, place, NULL };
+
+	snprintf(place, sizeof(place), "%u", started);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, memory, MEMBER_TIMES_FD);
+	posix_spawn_file_actions_adddup2(&actions, to, MEMBER_TIMES_PIPE);
+	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, 2, 1);
+	int err = posix_spawn(&pids[started], program, &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	if (err)
+		fail(program, err);
+	started++;
+}
+
+/* Until `n` members more have said that they run. */
+static void wait_ready(int from, unsigned n)
+{
+	struct pollfd fd = { .fd = from, .events = POLLIN };
+	char bytes[256];
+
+	while (n > 0) {
+		ssize_t got =
+			poll(&fd, 1, READY_MS) == 1 ? read(from, bytes, n < sizeof(bytes) ? n : sizeof(bytes)) : 0;
+
+		if (got <= 0)
+			fail("a member does not come to main()", ETIMEDOUT);
+		n -= (unsigned)got;
+	}
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void say_ready(uint64_t begin, unsigned n)
+{
+	uint64_t *latency = calloc(n, sizeof(*latency)), ready = 0, on = 0;
+
+	if (!latency)
+		fail("no memory", ENOMEM);
+	for (unsigned i = 0; i < n; i++) {
+		latency[i] = times[i].ready - times[i].first;
+		ready = times[i].ready > ready ? times[i].ready : ready;
+		on += times[i].on != 0;
+	}
+	qsort(latency, n, sizeof(*latency), by_value);
+	printf("begin %llu ready %llu on %llu latency %llu\n", (unsigned long long)begin, (unsigned long long)ready,
+	       (unsigned long long)on, (unsigned long long)latency[n / 2]);
+	free(latency);
+}
+
+static bool is_on(unsigned i)
+{
+	unsigned char bytes[16], any = 0;
+	size_t len = times[i].flag_bytes;
+	struct iovec here = { bytes, len }, there = { (void *)(uintptr_t)times[i].flag, len };
+
+	if (!times[i].flag || len > sizeof(bytes))
+		fail("a member tells nothing that could be watched", EINVAL);
+	if (process_vm_readv(pids[i], &here, 1, &there, 1, 0) != (ssize_t)len)
+		fail("cannot read a member's memory", errno);
+	for (size_t k = 0; k < len; k++)
+		any |= bytes[k];
+	return any != 0;
+}
+
+static void watch(bool on, double seconds)
+{
+	uint64_t end = now_ns() + (uint64_t)(seconds * 1e9);
+	unsigned i = 0, left = 0;
+
+	while (i < started) {
+		bool late = now_ns() > end;
+
+		if (is_on(i) == on || late)
+			left += is_on(i++) != on;
+		else
+			nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
+	}
+	printf("at %llu left %u\n", (unsigned long long)now_ns(), left);
+}
+
+static void obey(const char *line)
+{
+	double seconds;
+	char word[8];
+	unsigned i;
+
+	if (sscanf(line, "on %lf", &seconds) == 1)
+		watch(true, seconds);
+	else if (sscanf(line, "off %lf", &seconds) == 1)
+		watch(false, seconds);
+	else if (sscanf(line, "%7s %u", word, &i) == 2 && i < started) {
+		if (strcmp(word, "stop") == 0)
+			kill(pids[i], SIGSTOP);
+		else if (strcmp(word, "cont") == 0)
+			kill(pids[i], SIGCONT);
+		printf("pid %d\n", (int)pids[i]);
+	} else {
+		fail(line, EINVAL);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	unsigned n = argc == 4 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
+	bool in_turn = argc == 4 && strcmp(argv[3], "in-turn") == 0;
+	char line[256];
+	int ends[2];
+
+	if (n < 1 || n > MEMBERS_MAX) {
+		fprintf(stderr, "usage: %s PROGRAM N at-once|in-turn\n", argv[0]);
+		return 2;
+	}
+	int memory = memfd_create("times", MFD_CLOEXEC), high = MEMBER_TIMES_PIPE + 1;
+	if (memory < 0 || ftruncate(memory, (off_t)(n * sizeof(*times))) != 0 || pipe2(ends, O_CLOEXEC) != 0)
+		fail("cannot make the times", errno);
+	/* not on the numbers that members have them under */
+	memory = fcntl(memory, F_DUPFD_CLOEXEC, high);
+	ends[1] = fcntl(ends[1], F_DUPFD_CLOEXEC, high);
+	times = mmap(NULL, n * sizeof(*times), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+	pids = calloc(n, sizeof(*pids));
+	if (memory < 0 || ends[1] < 0 || times == MAP_FAILED || !pids)
+		fail("cannot map the times", errno);
+
+	uint64_t begin = now_ns();
+	while (started < n) {
+		start_one(argv[1], memory, ends[1]);
+		if (in_turn)
+			wait_ready(ends[0], 1);
+	}
+	if (!in_turn)
+		wait_ready(ends[0], n);
+	setlinebuf(stdout);
+	say_ready(begin, n);
+	while (fgets(line, sizeof(line), stdin))
+		obey(line);
+	end_all();
+	return 0;
+}

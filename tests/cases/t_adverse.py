@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs and machines that make it hard: the program lives, the trace is whole, what was lost is counted."""
+import contextlib
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from harness import (Failure, PERCENT, Skip, check, check_sequences, limit, main, need, not_under_tsan, rounds,
+                     small_disk, wait_for)  # noqa: E402
+
+MEMORY = '/sys/fs/cgroup/memory'
+
+
+def close_range_of_all_descriptors_loses_no_records(case):
+    case.checked([case.program('adverse'), 'closefds', '2000'], lost=0)
+
+
+def mlockall_does_not_fill_the_rings(case):
+    """128 MB for each possible CPU are not locked into memory; what the helper maps ahead in any case is half of that
+    at most."""
+    case.checked([case.program('adverse'), 'mlockall', '2000'], ['--subbuf-size', '4M', '--num-subbuf', '32'], lost=0)
+    most = 96 * 1024 * os.sysconf('SC_NPROCESSORS_CONF')
+    check(case.ledger.flag(3) < most, 'the program has %d kB resident after mlockall', case.ledger.flag(3))
+
+
+def megabytes(case, options):
+    """(read, lost) of records with a megabyte each, the bytes that are there checked."""
+    result = case.record([case.program('adverse'), 'mega', '4', str(1 << 20)], options, timeout=60).ok()
+    check(case.ledger.flag(0) > 0, 'the timer never fired')
+    seen = 0
+    for line in result.trace().lines:
+        if 'test:mega' not in line:
+            continue
+        seq = int(line.split(' seq = ')[1].split(',')[0])
+        values = {int(v, 0) for v in re.findall(r'\[\d+\] = (\w+)', line)}
+        check(values == {seq & 0x7f}, 'record %d holds %s', seq, sorted(values)[:5])
+        seen += 1
+    check(seen + result.lost == 4, '%d read + %d lost, not 4', seen, result.lost)
+    return seen, result.lost
+
+
+@limit(90)
+def megabyte_records_under_a_timer_complete(case):
+    """No record loops for ever. With the default sizes, which the consumer backs from the beginning, none is lost
+    either."""
+    check(megabytes(case, ())[1] == 0, 'lost with the default sizes')
+    megabytes(case, ['--subbuf-size', '4M'])
+
+
+def string_changed_while_recorded_keeps_later_fields(case):
+    """The fields behind it stay where they are, whatever the other thread does."""
+    not_under_tsan('the race is what is tested')
+    result = case.record([case.program('adverse'), 'edit', str(rounds(200000))], ['--subbuf-size', '4M']).ok()
+    check(case.ledger.flag(0) > 0, 'the editor had no turn')
+    trace = result.trace()
+    last, count = 0, 0
+    for r in trace.records('test:edit'):
+        check(set(r.fields['string']) <= set('x#'), 'the string holds %s', r.fields['string'][:80])
+        check(r.fields['seq'] > last and r.fields['writer'] == 1, 'the fields behind the string are torn: %s', r.fields)
+        last, count = r.fields['seq'], count + 1
+    check(count + result.lost == rounds(200000), '%d read + %d lost, not %d', count, result.lost, rounds(200000))
+
+
+def null_strings_are_recorded_as_null(case):
+    result = case.record([case.program('adverse'), 'null', '20']).ok()
+    records = list(result.trace().records('test:null'))
+    check(len(records) == 20, '%d records, not 20', len(records))
+    for r in records:
+        check(r.fields['string'] == '(null)' and r.fields['text'] == 'after', 'recorded as %s', r.fields)
+
+
+def megabyte_strings_are_recorded_or_cut(case):
+    """Recorded whole or cut with an ellipsis, in rings of which one sub-buffer is as large as the string."""
+    result = case.record([case.program('adverse'), 'text', '10', str(1 << 20)]).ok()
+    trace, seen = result.trace(), 0
+    for line in trace.lines:
+        if 'test:text' in line:
+            text = line.split('text = "')[1]
+            check(len(text) < (1 << 20) and (text.rstrip('" }').endswith('\xe2\x80\xa6')), 'neither whole nor cut: %s',
+                  text[-40:])
+            seen += 1
+    check(seen + result.lost == 10, '%d read + %d lost, not 10', seen, result.lost)
+    check(seen > 0, 'every string of a megabyte was lost, none was cut to fit')
+
+
+@contextlib.contextmanager
+def memory_group(case, limit_bytes):
+    if os.geteuid() or not os.path.exists(MEMORY + '/memory.limit_in_bytes'):
+        raise Skip('no memory control group (version 1) that we may use')
+    group = '%s/waymark-test-%d' % (MEMORY, os.getpid())
+    os.mkdir(group)
+    try:
+        with open(group + '/memory.limit_in_bytes', 'w') as f:
+            f.write(str(limit_bytes))
+        yield group
+    finally:
+        def empty():
+            with contextlib.suppress(OSError):
+                os.rmdir(group)
+            return not os.path.exists(group)
+        wait_for(empty, 'the control group to become empty')
+
+
+def memory_cgroup_limit_loses_records_but_no_process(case):
+    """The program alone is in the group, not the consumer: it fills the group, then records; it must live, losses are
+    counted."""
+    not_under_tsan('it needs more memory than the group has')
+    with memory_group(case, 32 << 20) as group:
+        script = 'echo $$ >%s/cgroup.procs && exec %s hog 200000 %d %s/memory.usage_in_bytes' % (
+            group, case.program('adverse'), 32 << 20, group)
+        result, trace, _ = case.checked(['sh', '-c', script], ['--subbuf-size', '4M', '--num-subbuf', '8'])
+        check(case.ledger.flag(0) > 0, 'the group was never full')
+        check(trace.count() > 10, 'only %d records', trace.count())
+
+
+def dumped(trace):
+    return sum(' lttng_ust_statedump:' in line for line in trace.lines)
+
+
+def full_file_system_is_reported_and_the_trace_readable(case):
+    """The trace's disk fills while the program records: it lives, `record` says so, what is on disk is readable."""
+    with small_disk(case, '3M') as place:
+        child = case.start([case.program('busy'), 'count', '2', '200000'], ['--subbuf-size', '64k', '--num-subbuf',
+                '4'],
+                           output=os.path.join(place, 'trace'))
+        result = case.finish(child)
+        words = (result.err + result.out).lower()
+        check(case.ledger.flag(2) == 2, 'the program did not run to its end')
+        check('no space' in words or 'disk' in words or 'full' in words, 'nothing says that the disk is full: %s',
+              words[-800:])
+        trace = result.trace()
+        check(trace.count() > 100, 'only %d records on a disk of 3 MB', trace.count())
+        # The state dump has a stream of its own, which may find the disk full as well.
+        all_of_it = dumped(case.record([case.program('types')]).trace())
+        check(all_of_it > 5, 'a state dump has %d records', all_of_it)
+        check_sequences(trace, case.ledger, result.lost - (all_of_it - dumped(trace)))
+
+
+@limit(100)
+def records_single_stepped_by_gdb_are_complete(case):
+    """Every instruction of several records, one by one: they are recorded all the same."""
+    need('gdb')
+    script = case.path('script')
+    steps = 3000 if PERCENT < 100 else 30000
+    entry = 'waymark_enter' if os.uname().machine == 'x86_64' else 'waymark_record'
+    # "info threads": gdb fails if the program ends before it has read the registers of a thread that it resumes.
+    with open(script, 'w') as f:
+        f.write('set pagination off\nset confirm off\nset breakpoint pending on\nset debuginfod enabled off\n'
+                'break %s\nrun leaf 10\nstepi %d\ndelete\ninfo threads\ncontinue\nquit\n' % (entry, steps))
+    result, trace, numbers = case.checked(['gdb', '-nx', '-batch', '-x', script, case.program('procs')], timeout=90,
+                                          lost=0)
+    check('Breakpoint 1,' in result.out, 'gdb did not stop in %s: %s', entry, result.out[-800:])
+    check(numbers.get(1) == list(range(1, 12)), 'the trace holds %s', numbers)
+
+
+if __name__ == '__main__':
+    main([close_range_of_all_descriptors_loses_no_records, mlockall_does_not_fill_the_rings, megabyte_records_under_a_timer_complete,
+          string_changed_while_recorded_keeps_later_fields,
+          null_strings_are_recorded_as_null, megabyte_strings_are_recorded_or_cut, memory_cgroup_limit_loses_records_but_no_process, full_file_system_is_reported_and_the_trace_readable, records_single_stepped_by_gdb_are_complete])

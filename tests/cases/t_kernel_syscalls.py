@@ -1,0 +1,548 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""System calls with what their arguments point to, in `record -k` and in sessions: right, exactly counted, in order,
+and told where they cannot be had."""
+import collections
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import World  # noqa: E402
+from harness import PROGRAMS, WAYMARK, Skip, check, communicated, finished, limit, main, need, rounds, slurp, wait_for  # noqa: E402
+from kernel import has_narrow_calls  # noqa: E402
+from traces import LOSS, LOST, groups_after  # noqa: E402
+
+TRACING = '/sys/kernel/tracing'
+SYSCALLS = os.path.join(PROGRAMS, 'syscalls')
+HEAD = re.compile(r'\[(\d+)\] (?:\S+ )?([\w:]+): \{')
+Record = collections.namedtuple('Record', 'time name scopes fields')
+# One of those that the program makes, with its exit: 2 records.
+MADE = re.compile(r'^/nowhere/\d+/(\d+)$')
+
+
+def need_bpf(case):
+    """BPF can be had here: else every case would test the numbers."""
+    if os.geteuid() or not os.path.isdir(TRACING + '/events/syscalls'):
+        raise Skip('recording the kernel needs root and its tracers')
+    result = case.record(['true'], ['-k', 'syscall:mknodat']).ok()
+    if 'without what their arguments point to' in result.err:
+        raise Skip(result.err.strip())
+
+
+def parse(line):
+    head, groups = groups_after(HEAD, line)
+    scopes = {}
+    for group in groups[:-1]:
+        scopes.update(group)
+    return Record(int(head[1]), head[2], scopes, groups[-1])
+
+
+def read(directory, lossy=False):
+    """
+    (records in the order of time, lost as babeltrace2 counts it): both readers agree, and warn of nothing but losses.
+    What records say is from `view`: babeltrace 2.0.4 shows an empty string as the last one that the same field had.
+    """
+    lines, lost = {}, 0
+    for reader in ('babeltrace2', 'view'):
+        argv = [WAYMARK, 'view', '--no-pager'] if reader == 'view' else [reader]
+        done = finished([*argv, '--clock-cycles', '--no-delta', directory], capture_output=True, text=True,
+                        errors='replace', timeout=300)
+        check(done.returncode == 0, '%s: status %d: %s', reader, done.returncode, done.stderr[:2000])
+        for line in filter(str.strip, done.stderr.splitlines()):
+            check(lossy and (LOSS.search(line) or 'lost' in line), '%s warns: %s', reader, line[:500])
+            lost += sum(int(n) for n in LOST.findall(line)) if reader == 'babeltrace2' else 0
+        lines[reader] = done.stdout.splitlines()
+    check(
+        len(lines['view']) == len(lines['babeltrace2']), 'view reads %d records, babeltrace2 %d', len(lines['view']),
+        len(lines['babeltrace2']))
+    return [parse(line) for line in lines['view']], lost
+
+
+def named(records, *names):
+    return [r for r in records if r.name in names]
+
+
+def made_by(text):
+    return int(re.search(r'^made (\d+)$', text, re.M)[1])
+
+
+def check_made(records, made, lost=0):
+    """Every call and its exit is there, or counted as lost; texts are in the order in which they were made."""
+    entries = [r for r in named(records, 'syscall_entry_mknodat') if r.scopes['procname'] == 'syscalls']
+    exits = [r for r in named(records, 'syscall_exit_mknodat') if r.scopes['procname'] == 'syscalls']
+    check(
+        len(entries) + len(exits) + lost == 2 * made, '%d entries + %d exits + %d lost, where %d calls were made',
+        len(entries), len(exits), lost, made)
+    last = {}
+    for r in entries:
+        text = MADE.match(r.fields['filename'])
+        if not text:             # its page was not there: the exit has it
+            check(r.fields['pointers'] == 2, 'a call whose text is %r: %s', r.fields['filename'], r)
+            continue
+        check(
+            last.get(r.scopes['tid'], -1) < int(text[1]), 'thread %s: %s comes behind %s', r.scopes['tid'], text[1],
+            last.get(r.scopes['tid']))
+        last[r.scopes['tid']] = int(text[1])
+    return entries
+
+
+# ── right ───────────────────────────────────────────────────────────────────────────────────────────────
+
+CALLS = ('openat', 'execve', 'connect', 'nanosleep', 'writev')
+
+
+def check_shapes(records, blob=False, child=True):
+    """`blob`: bytes are none that parse() knows. `child`: a process that the program starts is recorded too."""
+    records = [r for r in records if r.scopes.get('procname') == 'syscalls']
+    opened = {r.fields['filename']: r for r in named(records, 'syscall_entry_openat')}
+    exits = [r.fields for r in named(records, 'syscall_exit_openat')]
+    late = {f['filename'] for f in exits if f['filename']}
+    pids = {r.scopes['pid'] for r in named(records, 'syscall_entry_writev')}
+    check(len(pids) == 1, 'one program: %s', pids)
+    pid = pids.pop()
+    texts = set(opened) | late
+    named_by = {'/nowhere/at/all', '/nowhere/by-thread', '/dev/null'}
+    check(named_by <= texts, 'opened: %s, late %s', sorted(opened), late)
+    check(('/nowhere/by-child' in texts) == child, 'the child: opened %s, late %s', sorted(opened), late)
+    if '/nowhere/by-thread' in opened:
+        who = opened['/nowhere/by-thread'].scopes
+        check(who['pid'] == pid and who['tid'] != pid, 'the thread: %s', who)
+    if '/nowhere/by-child' in opened:
+        check(opened['/nowhere/by-child'].scopes['pid'] != pid, 'the child: %s', opened['/nowhere/by-child'])
+    of_nobody = [r.fields for r in named(records, 'syscall_entry_openat') if not r.fields['filename']]
+    check([f for f in of_nobody if f['pointers'] == 1] and [f for f in of_nobody if f['pointers'] == 2],
+          'NULL, and what cannot be read: %s', of_nobody)
+    check(sum(f['ret'] == -14 for f in exits) == 2, 'two fail with EFAULT: %s', exits)
+    cut = [r for name, r in opened.items() if name.startswith('/xxx')]
+    check(
+        len(cut) == 1 and cut[0].fields['filename'] == '/' + 'x' * 255 and cut[0].fields['pointers'] == 4,
+        'what is too long: %s', cut)
+    run = [r.fields for r in named(records, 'syscall_entry_execve') if r.fields['filename'] == '/nowhere/program']
+    check(len(run) == 1 and run[0]['argv'] == ['one', 'two words', 'drei'], 'execve: %s', run)
+    to = [r.fields for r in named(records, 'syscall_entry_connect')]
+    check(
+        len(to) == 1 and to[0]['uservaddr_address'] == '127.0.0.1' and to[0]['uservaddr_port'] == 9
+        and to[0]['uservaddr_family'][1] == 2, 'connect: %s', to)
+    slept = [r.fields for r in named(records, 'syscall_entry_nanosleep')]
+    check([s for s in slept if s['rqtp_sec'] == 0 and s['rqtp_nsec'] == 7], 'nanosleep: %s', slept)
+    wrote = [r.fields for r in named(records, 'syscall_entry_writev')]
+    check(len(wrote) == 1 and (blob or bytes(wrote[0]['vec_bytes']) == b'abcde'), 'writev: %s', wrote)
+    narrow = [r.fields['filename'] for r in named(records, 'compat_syscall_entry_openat')]
+    check(narrow == ['/nowhere/narrow'] * has_narrow_calls(), 'the 32-bit call: %s', narrow)
+
+
+def patterns(*calls):
+    return [word for call in calls for word in ('-k', 'syscall:' + call)]
+
+
+def pointed_arguments_are_recorded(case):
+    need_bpf(case)
+    result = case.record([SYSCALLS, 'shapes'], patterns(*CALLS)).ok()
+    check_shapes(read(result.directory)[0])
+
+
+def pointed_arguments_are_recorded_in_ctf_2(case):
+    """As JSON, which babeltrace2 does not read: by `view` alone."""
+    need_bpf(case)
+    result = case.record([SYSCALLS, 'shapes'], [*patterns(*CALLS), '--trace-format', 'ctf-2']).ok()
+    done = finished([WAYMARK, 'view', '--no-pager', '--clock-cycles', '--no-delta', result.directory],
+                    capture_output=True, text=True)
+    check(done.returncode == 0 and not done.stderr, 'view: status %d, %s', done.returncode, done.stderr)
+    lines = done.stdout.splitlines()
+    check([line for line in lines if 'entry_writev' in line and 'vec_bytes = { 61 62 63 64 65 }' in line], 'writev: %s',
+          lines[-5:])
+    check_shapes([parse(line) for line in lines], blob=True)
+
+
+def pointed_arguments_are_recorded_in_a_session(case):
+    need_bpf(case)
+    with World(case) as w:
+        begin(w, 'shapes', *CALLS)
+        done = finished([SYSCALLS, 'shapes'], env=w.env)
+        check(done.returncode == 0, 'the program ended with %d', done.returncode)
+        check('by BPF' in w('list', 'shapes').out, 'list does not say how: %s', w('list', 'shapes').out)
+        check_shapes(end(w, 'shapes')[0])
+
+
+# ── counted ─────────────────────────────────────────────────────────────────────────────────────────────
+
+LARGE = ('--subbuf-size', '4M', '--num-subbuf', '8')
+
+
+@limit(240)
+def system_calls_are_counted_exactly(case):
+    need_bpf(case)
+    n = rounds(200000)
+    result = case.record([SYSCALLS, 'count', '2', str(n)], [*patterns('mknodat'), *LARGE]).ok()
+    check(result.lost == 0, '%d lost', result.lost)
+    entries = check_made(read(result.directory)[0], made_by(result.out))
+    check(len(entries) == 2 * n, '%d entries of %d', len(entries), 2 * n)
+
+
+@limit(240)
+def small_rings_count_lost_system_calls(case):
+    """recorded + lost = made, in the summary and as the trace says it."""
+    need_bpf(case)
+    result = case.record([SYSCALLS, 'count', '2', str(rounds(100000) + 20000)],
+                         [*patterns('mknodat'), '--subbuf-size', '4k', '--num-subbuf', '2']).ok()
+    check(result.lost > 0, 'nothing was lost in rings of 8 kB')
+    records, lost = read(result.directory, lossy=True)
+    check(lost == result.lost, 'the trace says that %d were lost, the summary %d', lost, result.lost)
+    check_made(records, made_by(result.out), lost)
+
+
+@limit(240)
+def system_calls_by_bpf_are_in_order(case):
+    """A program's record, its call, its record, by two clocks that were mapped onto each other: in that order, each of
+    them."""
+    need_bpf(case)
+    n = rounds(100000)
+    result = case.record([SYSCALLS, 'order', str(n)], [*patterns('openat'), '-e', 'test:*', *LARGE]).ok()
+    at, least = 0, None
+    for r in sorted(read(result.directory)[0], key=lambda r: r.time):
+        if r.name.startswith('test:'):
+            check(r.fields['i'] == at // 3 and r.name == ('test:before', '', 'test:after')[at % 3], 'at %d: %s', at, r)
+            at += 1
+        elif r.name == 'syscall_entry_openat' and r.fields['filename'] == '/nowhere/%d' % (at // 3):
+            check(at % 3 == 1, 'at %d: %s', at, r)
+            at += 1
+    check(at == 3 * n, '%d of %d records', at, 3 * n)
+
+
+# ── sessions ────────────────────────────────────────────────────────────────────────────────────────────
+
+def begin(w, name, *calls, channel=()):
+    w('create', name)
+    w('enable-channel', '-k', '-s', name, 'calls', *channel)
+    w('add-context', '-k', '-s', name, '-c', 'calls', 'pid', 'tid', 'procname')
+    for call in calls:
+        w('enable-event', '-k', '-s', name, '-c', 'calls', 'syscall:' + call)
+    return w('start', name)
+
+
+def end(w, name, lossy=False):
+    """(records, session as it was)"""
+    stopped = w.stop(name)
+    w('destroy', name)
+    records, lost = read(stopped['path'], lossy)
+    check(lost == stopped['counts']['lost'], 'the trace says that %d were lost, the session %d', lost,
+          stopped['counts']['lost'])
+    check(
+        len(records) == stopped['counts']['records'], '%d records, the session says %d', len(records),
+        stopped['counts']['records'])
+    return records, stopped
+
+
+def count(w, threads, n):
+    done = finished([SYSCALLS, 'count', str(threads), str(n)], env=w.env, capture_output=True, text=True, timeout=240)
+    check(done.returncode == 0, 'the program ended with %d', done.returncode)
+    return made_by(done.stdout)
+
+
+@limit(240)
+def system_calls_of_a_session_are_counted_exactly(case):
+    """Stopped, nothing is recorded, started it is again: exactly."""
+    need_bpf(case)
+    n = rounds(50000)
+    with World(case) as w:
+        begin(w, 'counted', 'mknodat', channel=LARGE)
+        made = count(w, 2, n)
+        w('stop', 'counted')
+        count(w, 2, n)
+        w('start', 'counted')
+        made += count(w, 1, n)
+        check_made(end(w, 'counted')[0], made)
+
+
+@limit(240)
+def small_rings_of_a_session_count_lost_system_calls(case):
+    need_bpf(case)
+    with World(case) as w:
+        begin(w, 'small', 'mknodat', channel=('--subbuf-size', '4k', '--num-subbuf', '2'))
+        made = count(w, 2, 20000)
+        records, stopped = end(w, 'small', lossy=True)
+        check(stopped['counts']['lost'] > 0, 'nothing was lost in rings of 8 kB')
+        check_made(records, made, stopped['counts']['lost'])
+
+
+@limit(240)
+def rule_changes_lose_no_system_calls(case):
+    """Other calls are enabled and disabled: of this one none is missing. Disabled, it is not recorded."""
+    need_bpf(case)
+    with World(case) as w:
+        begin(w, 'changed', 'mknodat', channel=LARGE)
+        program = w.run([SYSCALLS, 'until'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(3):
+            w('enable-event', '-k', '-s', 'changed', '-c', 'calls', 'syscall:unlink*')
+            w('enable-event', '-k', '-s', 'changed', '-c', 'calls', 'sched_switch')
+            w('disable-event', '-k', '-s', 'changed', '-c', 'calls', 'syscall:unlink*')
+            w('disable-event', '-k', '-s', 'changed', '-c', 'calls', 'sched_switch')
+        made = made_by(communicated(program)[0])
+        w('disable-event', '-k', '-s', 'changed', '-c', 'calls', 'syscall:mknodat')
+        w('enable-event', '-k', '-s', 'changed', '-c', 'calls', 'syscall:getpriority')
+        count(w, 1, 1000)
+        w('enable-event', '-k', '-s', 'changed', '-c', 'calls', 'syscall:mknodat')
+        made += count(w, 1, 1000)
+        records, stopped = end(w, 'changed', lossy=True)
+        check_made(records, made, stopped['counts']['lost'])
+
+
+@limit(240)
+def gap_of_a_killed_consumer_daemon_is_reported(case):
+    """The next one loads BPF again, and the gap is told: in the session's words, not in numbers that nobody has."""
+    need_bpf(case)
+    with World(case) as w:
+        begin(w, 'killed', 'mknodat', channel=LARGE)
+        before = count(w, 1, 5000)
+        w('stop', 'killed')
+        w('start', 'killed')
+        dead = w.kernel_consumerd()
+        os.kill(dead, signal.SIGKILL)
+        w.wait(lambda: w.kernel_consumerd() not in (None, dead), 'another consumer')
+        # answered: it reads what it was given
+        w('disable-event', '-k', '-s', 'killed', '-c', 'calls', 'syscall:mknodat')
+        w('enable-event', '-k', '-s', 'killed', '-c', 'calls', 'syscall:mknodat')
+        after = count(w, 1, 5000)
+        answer = w('stop', 'killed')
+        check('nobody knows how many' in answer.err, 'the gap is not told: %s', answer.err)
+        stopped = w.session('killed')
+        check(stopped['counts']['gaps'] > 0, 'counts: %s', stopped['counts'])
+        w('destroy', 'killed')
+        records, _ = read(stopped['path'])
+        entries = [r for r in named(records, 'syscall_entry_mknodat') if r.scopes['procname'] == 'syscalls']
+        check(
+            len(entries) == before + after, '%d entries: stopped in between, %d + %d are all there', len(entries),
+            before, after)
+        check('an unknown number of records was lost' in slurp(os.path.join(stopped['path'], 'kernel', 'metadata')),
+              'the trace does not tell of the gap')
+
+
+def killed_session_daemon_keeps_bpf_recording(case):
+    """The next one finds the channel as it was: recording, by BPF."""
+    need_bpf(case)
+    with World(case) as w:
+        begin(w, 'again', 'mknodat', channel=LARGE)
+        made = count(w, 1, 2000)
+        dead = w.sessiond()
+        os.kill(dead, signal.SIGKILL)
+        w.wait(lambda: w.sessiond() != dead, 'the session daemon to end')
+        made += count(w, 1, 2000)
+        w.start_daemon()
+        check('by BPF' in w('list', 'again').out, 'list: %s', w('list', 'again').out)
+        made += count(w, 1, 2000)
+        check_made(end(w, 'again')[0], made)
+
+
+# ── numbers ─────────────────────────────────────────────────────────────────────────────────────────────
+
+def option_numbers_records_no_pointed_arguments(case):
+    """None is what was asked for, also in what is saved and loaded."""
+    need_bpf(case)
+    result = case.record([SYSCALLS, 'shapes'], [*patterns('openat'), '--syscall-arguments', 'none']).ok()
+    opened = [r for r in named(read(result.directory)[0], 'syscall_entry_openat') if r.scopes['procname'] == 'syscalls']
+    check(opened and all(isinstance(r.fields['filename'], int) for r in opened), 'opened: %s', opened[:3])
+    with World(case) as w:
+        answer = begin(w, 'none', 'openat', channel=('--syscall-arguments', 'none'))
+        check('arguments' not in answer.err, 'what was asked for is told as a warning: %s', answer.err)
+        check('as asked for' in w('list', 'none').out, 'list: %s', w('list', 'none').out)
+        saved = case.path('saved')
+        w('save', '-o', saved, 'none')
+        w('destroy', 'none')
+        w('load', '-i', saved)
+        check(w.session('none')['channels'][0]['call_arguments'] == 'none', 'loaded: %s', w.session('none')['channels'])
+        w('destroy', 'none')
+
+
+# ── texts under each option ─────────────────────────────────────────────────────────────────────────────
+
+BY_NAME = '$ctx.procname == "syscalls"'
+
+# Of `record`; every kind of argument keeps its text.
+RECORD_OPTIONS = [
+    ('--program-only',), ('--overwrite',), ('--kernel-filter', BY_NAME),
+    ('--program-only', '--overwrite', '--kernel-filter', BY_NAME),
+]
+
+
+@limit(240)
+def pointed_texts_are_recorded_with_record_options(case):
+    need_bpf(case)
+    for options in RECORD_OPTIONS:
+        result = case.record([SYSCALLS, 'shapes'], [*patterns(*CALLS), '--no-statedump', *options]).ok()
+        check('arguments' not in result.err, '%s: %s', options, result.err)
+        check(result.lost == 0, '%s: %d lost', options, result.lost)
+        records = read(result.directory)[0]
+        check_shapes(records)
+        if BY_NAME in options:
+            others = [r for r in records if 'syscall_' in r.name and r.scopes['procname'] != 'syscalls']
+            check(not others, '%s: the filter left %s', options, others[:2])
+
+
+# Of a session's kernel channel: options of the channel, of the rule, whether the process is tracked; whether its
+# children are recorded.
+SESSION_OPTIONS = [
+    (('--pid', 'PID'), (), False, False), (('--pid', 'PID', '--follow'), (), False, True), ((), (), True, False),
+    ((), ('--filter', BY_NAME), False, True), (('--overwrite',), (), False, True),
+    (('--overwrite',), ('--filter', BY_NAME), True, False), (('--pid', 'PID', '--overwrite'), (), True, False),
+    (('--pid', 'PID', '--follow', '--overwrite'), ('--filter', BY_NAME), False, True),
+]
+
+
+@limit(240)
+def pointed_texts_are_recorded_with_session_options(case):
+    """Every kind of argument keeps its text; processes that are not selected are not recorded."""
+    need_bpf(case)
+    with World(case) as w:
+        for channel, rule, tracked, child in SESSION_OPTIONS:
+            what = (channel, rule, tracked)
+            shell = ['sh', '-c', 'read go; exec "$0" shapes', SYSCALLS]
+            program, other = (w.run(shell, stdin=subprocess.PIPE, text=True) for _ in range(2))
+            pid = str(program.pid)
+            domain = [pid if word == 'PID' else word for word in channel]
+            to = ['-k', '-s', 'texts', '-c', 'calls', *[x for x in domain if x != '--overwrite']]
+            w('create', 'texts', '--no-statedump')
+            w('enable-channel', '-k', '-s', 'texts', *domain, 'calls')
+            w('add-context', *to, 'pid', 'tid', 'procname')
+            if tracked:
+                w('track', '-k', '-s', 'texts', '--pid=' + pid)
+            for call in CALLS:
+                said = w('enable-event', *to, 'syscall:' + call, *rule).err
+                check('arguments' not in said, '%s: %s', what, said)
+            check('by BPF' in w('list', 'texts').out, '%s: list: %s', what, w('list', 'texts').out)
+            w('start', 'texts')
+            for one in (program, other):
+                communicated(one, 'go\n')
+            records = end(w, 'texts')[0]
+            selected = channel[:1] == ('--pid',) or tracked
+            if selected:
+                check(other.pid not in {r.scopes['pid'] for r in records}, '%s: another process was recorded', what)
+            check_shapes([r for r in records if selected or is_of(r, program.pid, records)], child=child)
+
+
+def is_of(record, pid, records):
+    """Of the process or its child: every process but the shells that ran the program."""
+    shells = {r.scopes['pid'] for r in records if r.name == 'syscall_entry_writev'}
+    return record.scopes['pid'] == pid or record.scopes['pid'] not in shells
+
+
+# A filter that reads what the arguments point to, the call, and how often records of the program fit.
+FILTERS = [
+    ('filename == "/nowhere/*"', 'openat', 3 + has_narrow_calls()),
+    ('filename == "/dev/null" && dfd == -100', 'openat', 1), ('ret == -14', 'openat', 2),
+    ('uservaddr_port == 9 && uservaddr_address == "127.0.0.1"', 'connect', 1), ('rqtp_nsec == 7', 'nanosleep', 1),
+    ('filename == "/nowhere/program"', 'execve', 1),
+]
+
+
+@limit(240)
+def filters_read_pointed_texts(case):
+    """A filter is asked of the whole record, of 32-bit calls too."""
+    need_bpf(case)
+    for text, call, n in FILTERS:
+        result = case.record([SYSCALLS, 'shapes'], [*patterns(call), '--no-statedump', '--kernel-filter', text]).ok()
+        found = [r for r in read(result.directory)[0] if 'syscall_' in r.name and r.scopes['procname'] == 'syscalls']
+        check(len(found) == n, '%s: %d records: %s', text, len(found), found)
+
+
+@limit(240)
+def overwritten_records_are_the_oldest(case):
+    """Kept are the newest ones; recorded + lost = made, in the summary and as the trace says it."""
+    need_bpf(case)
+    n = rounds(50000) + 20000
+    small = ('--overwrite', '--subbuf-size', '16k', '--num-subbuf', '4')
+    result = case.record([SYSCALLS, 'count', '1', str(n)], [*patterns('mknodat'), *small]).ok()
+    check(result.lost > 0, 'nothing was overwritten in buffers of 64 kB')
+    records, lost = read(result.directory, lossy=True)
+    check(lost == result.lost, 'the trace says that %d were lost, the summary %d', lost, result.lost)
+    entries = check_made(records, made_by(result.out), lost)
+    check(int(MADE.match(entries[-1].fields['filename'])[1]) == n - 1, 'the newest record is %s', entries[-1])
+
+
+def overwrite_channel_keeps_its_buffer_size(case):
+    """What is kept until the stop is as large as the channel's buffers; it records on after the stop, from nothing."""
+    need_bpf(case)
+    with World(case) as w:
+        begin(w, 'over', 'mknodat', channel=('--overwrite', '--subbuf-size', '16k', '--num-subbuf', '4'))
+        made = count(w, 1, 20000)
+        w('stop', 'over')
+        first = w.session('over')['counts']
+        check(first['lost'] > 0 and first['records'] + first['lost'] >= 2 * made, '%d calls were made: %s', made, first)
+        w('start', 'over')
+        made += count(w, 1, 100)
+        records, stopped = end(w, 'over', lossy=True)
+        check_made(records, made, stopped['counts']['lost'])
+
+
+# ── not itself ──────────────────────────────────────────────────────────────────────────────────────────
+
+def check_not_its_own(case, options):
+    """Everything is recorded, of all processes but the tracer's own."""
+    with World(case) as w:
+        # (whose thread is there for less time than it takes to learn of it)
+        w('create', 'all', '--no-statedump')
+        w('enable-channel', '-k', '-s', 'all', 'calls', *LARGE, *options)
+        w('add-context', '-k', '-s', 'all', '-c', 'calls', 'pid', 'tid', 'procname')
+        w('enable-event', '-k', '-s', 'all', '-c', 'calls', 'syscall:*')
+        w('start', 'all')
+        own = set(w.daemons())
+        count(w, 1, 1000)
+        stopped = w.stop('all')
+        w('destroy', 'all')
+        records, _ = read(stopped['path'], lossy=True)
+        pids = {r.scopes['pid'] for r in records}
+        check(len(pids) > 1, 'of whom: %s', pids)
+        check(not pids & own, 'records of daemons: %s', [r for r in records if r.scopes['pid'] in own][:3])
+
+
+@limit(240)
+def own_system_calls_are_not_recorded_by_bpf(case):
+    need_bpf(case)
+    check_not_its_own(case, ())
+
+
+@limit(240)
+def own_system_calls_are_not_recorded_by_tracefs(case):
+    need_bpf(case)
+    check_not_its_own(case, ('--syscall-arguments', 'none'))
+
+
+def killed_record_leaves_no_bpf_program(case):
+    """Killed, `record --private` leaves no program in the kernel."""
+    need_bpf(case)
+    need('bpftool')
+    child = case.start([SYSCALLS, 'until'], patterns('mknodat'))
+    ids = wait_for(lambda: programs_of(child.pid), 'the programs to be loaded')
+    check(there(ids), 'the programs %s are not there', ids)
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    wait_for(lambda: not there(ids), 'the programs to be gone')
+    case.started.remove(child)
+    # removes its instance
+    finished([WAYMARK, 'record', '--private', '-k', 'sched_switch', '-o',
+              case.path('sweep'), '--', 'true'], capture_output=True)
+
+
+def programs_of(pid):
+    found = set()
+    for fd in os.listdir('/proc/%d/fdinfo' % pid):
+        with contextlib.suppress(OSError):
+            found |= set(re.findall(r'^prog_id:\s+(\d+)', slurp('/proc/%d/fdinfo/%s' % (pid, fd)), re.M))
+    return found if len(found) >= 3 else None
+
+
+def there(ids):
+    done = subprocess.run(['bpftool', 'prog', 'show'], capture_output=True, text=True)
+    return ids & set(re.findall(r'^(\d+):', done.stdout, re.M))
+
+
+if __name__ == '__main__':
+    main([
+        pointed_arguments_are_recorded, pointed_arguments_are_recorded_in_ctf_2, pointed_arguments_are_recorded_in_a_session, system_calls_are_counted_exactly, small_rings_count_lost_system_calls, system_calls_by_bpf_are_in_order, system_calls_of_a_session_are_counted_exactly,
+        small_rings_of_a_session_count_lost_system_calls, rule_changes_lose_no_system_calls, gap_of_a_killed_consumer_daemon_is_reported, killed_session_daemon_keeps_bpf_recording, option_numbers_records_no_pointed_arguments, pointed_texts_are_recorded_with_record_options,
+        pointed_texts_are_recorded_with_session_options, filters_read_pointed_texts, overwritten_records_are_the_oldest,
+        overwrite_channel_keeps_its_buffer_size, own_system_calls_are_not_recorded_by_bpf, own_system_calls_are_not_recorded_by_tracefs, killed_record_leaves_no_bpf_program
+    ])

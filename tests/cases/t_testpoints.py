@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs that are killed, or stopped, at every test point of a record: between any two stores that others can see.
+
+Windows stand inside the restartable sequences (src/ring/window.h), named points everywhere else
+(src/base/testpoint.h). A point that is not reached fails its case, by name; so does a point in the sources that is not
+listed here.
+"""
+import os
+import re
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from harness import (FEATURES, PERCENT, SEED, Gate, Skip, check, check_sequences, limit, main, slurp,
+                     wait_for)  # noqa: E402
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
+CLAIM = {'GLIBC_TUNABLES': 'glibc.pthread.rseq=0'}
+# Point: (what `points` does to come there, what its environment has besides).
+NAMED = {
+    'claim_claimed': ('records', CLAIM),
+    'claim_entered': ('records', CLAIM),
+    'claim_copied': ('records', CLAIM),
+    'claim_slot': ('records', CLAIM),
+    'claim_committed': ('records', CLAIM),
+    'record_filtered': ('filtered', {}),
+    'record_tabled': ('tabled', {}),
+    'record_cut': ('cut', {}),
+    'record_losing': ('lose', {}),
+    'record_lost': ('lose', {}),
+    'record_probing': ('probe', {}),
+    'record_probed': ('probe', {}),
+    'record_walking': ('probe', {}),
+    'record_walked': ('probe', {}),
+    'ring_placing': ('edge', {}),
+}
+# Rings that hold a string of the longest that a field may have, and for long enough what a paced writer records.
+SIZES = ['--subbuf-size', '128k', '--num-subbuf', '16']
+# How often: enough to come to every point of its kind after so many others, and no more than the rings hold.
+TURNS = {'records': 4000, 'filtered': 4000, 'tabled': 4000, 'edge': 200, 'cut': 25, 'lose': 400, 'probe': 400}
+AFTER = {'records': 200, 'filtered': 200, 'tabled': 200, 'edge': 10, 'cut': 10, 'lose': 200, 'probe': 200}
+# Modes that need a filter, which makes other ways through the recording path: its program runs, or it is a table.
+FILTERS = {'filtered': '!exists(seq) || seq * 2 > seq', 'tabled': '!exists(seq) || seq * 2 > 0'}
+# A point that only an edge passes. A record of 12,000 bytes crosses the end of a sub-buffer with a probability of 9 %,
+# as other records lie between: TURNS['edge'] records do so 19 times on average, and hardly ever less than six times.
+AT_EDGES = {'ring_placing': 6}
+# Those that a sequence passes when it enters a sub-buffer.
+EDGES = range(5, 9)
+
+
+def sources(pattern, *folders):
+    """What the pattern finds in the recording path's sources, without its own tests."""
+    found = set()
+    for folder in folders:
+        for top, _, files in os.walk(os.path.join(ROOT, folder)):
+            if not {'t', 'model'} & set(top.split(os.sep)):
+                for name in files:
+                    if name.endswith(('.c', '.h')):
+                        found |= set(re.findall(pattern, slurp(os.path.join(top, name))))
+    return found
+
+
+def points():
+    """[(name, mode, environment without the action, format of the variable's value)] of all points."""
+    if 'testpoints' not in FEATURES:
+        raise Skip('needs a build with -Dtestpoints=true')
+    named = {name for name in sources(r'WMK_TESTPOINT\((\w+)\)', 'src/ring', 'src/tracer', 'include/waymark')
+             if not name.startswith('helper_')}         # (no thread that records comes there)
+    check(named == set(NAMED), 'points in the sources but not here, or the other way round: %s', named ^ set(NAMED))
+    all_points = [(name, mode, env, 'WMK_TESTPOINT', name + '=%s:%d') for name, (mode, env) in sorted(NAMED.items())]
+    if os.uname().machine == 'x86_64':
+        count = max(int(n) for n in sources(r'define WMK_SEQ_WINDOWS (\d+)', 'src/ring'))
+        used = {int(n) for n in sources(r'WMK_SEQ_WINDOW\((\d+)\)', 'src/ring')}
+        check(used == set(range(count)), 'of %d windows the sequences have %s', count, sorted(used))
+        all_points += [('window_%d' % n, 'edge' if n in EDGES else 'records', {}, 'WMK_SEQ_POINT', '%d:%%s:%%d' % n)
+                       for n in range(count)]
+    return all_points
+
+
+def assignments(point, action, after):
+    """The point's environment as words for `env`."""
+    _, _, env, variable, form = point
+    # The tracer's own thread may be the one that comes there, while the program waits to hear of its events.
+    return ' '.join('%s=%s' % item for item in [*env.items(), (variable, form % (action, after)),
+                                                ('WAYMARK_REGISTER_TIMEOUT', '600000')])
+
+
+def options(places):
+    """Of `waymark record`. All places have the same filter, or none."""
+    wanted = {FILTERS.get(mode) for _, mode, *_ in places}
+    check(len(wanted) == 1, 'filters of one recording: %s', wanted)
+    return [word for text in wanted if text for word in ('--filter', text)]
+
+
+def words_of(mode):
+    """What the program is told."""
+    return 'records' if mode in FILTERS else mode
+
+
+def killed_once(case, point, after):
+    """Killed there; the other program of this user, which records on the same CPUs, loses nothing."""
+    name, mode, *_ = point
+    case.ledger.__init__(case.ledger.path)
+    dead = case.path('dead')
+    if os.path.exists(dead):
+        os.unlink(dead)
+    script = '%s until 1 20000 & env %s %s %s %d; echo $? >%s.new; mv %s.new %s; wait' % (
+        case.program('busy'), assignments(point, 'kill',
+                                          after), case.program('testpoints'), words_of(mode), TURNS[mode], dead, dead, dead)
+    child = case.start(['sh', '-c', script], SIZES + options([point]))
+    wait_for(lambda: os.path.exists(dead) or child.poll() is not None, 'the program to end at ' + name)
+    check(os.path.exists(dead), '%s: waymark record ended early: %s', name, slurp(child.wmk[1])[-500:])
+    status = slurp(dead).strip()
+    check(status != '0', '%s was never reached', name)
+    check(status == '137', '%s: the program ended with status %s, not killed', name, status)
+    begun = case.ledger.begun()
+    wait_for(lambda: case.ledger.begun() > begun + 500, 'the other program to record on (killed at %s)' % name)
+    case.ledger.set_flag(1, 1)
+    result = case.finish(child).ok()
+    numbers = check_sequences(result.trace(), case.ledger, result.lost, killed=True)
+    slots = case.ledger.read()
+    whole = [w for w, (b, r) in slots.items() if b == r and numbers.get(w) == list(range(1, b + 1))]
+    check(whole, '%s: the other program has lost records: %s', name, result.err[-300:])
+    if mode != 'lose':
+        check(result.lost == 0, '%s: %d records lost', name, result.lost)
+        for w, (_, returned) in slots.items():
+            check(len(numbers.get(w, [])) >= returned, '%s: writer %d: %d returned, %d read', name, w, returned,
+                  len(numbers.get(w, [])))
+
+
+@limit(150)
+def kill_at_each_testpoint_keeps_the_trace_complete(case):
+    places = points()
+    for point in places:
+        most = AT_EDGES.get(point[0], AFTER[point[1]])
+        for after in (0, 3, most) if PERCENT >= 100 else (case.random.randrange(most),):
+            killed_once(case, point, after)
+    print('# killed at %d points' % len(places))
+
+
+def stopped(case, places):
+    """One writer stopped at each of the places; others write ten rings' worth of the same ring, and none is lost."""
+    case.ledger.__init__(case.ledger.path)
+    for leftover in ('pids', 'done', 'failed'):
+        if os.path.exists(case.path(leftover)):
+            os.unlink(case.path(leftover))
+    go = Gate(case.path('go'))
+    ring, text, writers = 8 * (128 << 10), 2000, 4
+    each = 10 * ring // text // writers + 1
+    lines, turns = ['cd ' + case.directory
+                    ], {'records': 30, 'filtered': 30, 'tabled': 30, 'edge': 24, 'cut': 6, 'lose': 6, 'probe': 30}
+    for point in places:
+        # Few turns: what all of them record before and after shares the rings with the others' records.
+        name, mode, *_ = point
+        after = 0 if name in AT_EDGES else min(turns[mode] // 3, AFTER[mode])
+        lines.append('taskset -c $CPU env %s %s %s %d & echo "$! %s" >>pids' % (
+            assignments(point, 'stop', after), case.program('testpoints'), words_of(mode), turns[mode], name))
+    busy = 'taskset -c $CPU %s' % case.program('busy')
+    lines += ['echo ready >>pids', 'read word <go',
+              '%s large %d %d 2000 || echo others >>failed' % (busy, writers, each), 'echo >done', 'read word <go',
+              'while read pid name; do [ "$pid" = ready ] || wait $pid || echo $name $? >>failed; done <pids']
+    script = case.path('script')
+    with open(script, 'w') as f:
+        f.write('\n'.join(lines) + '\n')
+    case.ledger.set_flag(0, 1)
+    child = case.start(['sh', script], ['--subbuf-size', '128k', '--num-subbuf', '8'] + options(places),
+                       env={'CPU': str(case.random.choice(sorted(os.sched_getaffinity(0))))})
+    wait_for(lambda: os.path.exists(case.path('pids')) and 'ready' in slurp(case.path('pids')), 'all programs to start',
+             60)
+    victims = {int(pid): name for pid, name in re.findall(r'^(\d+) (\w+)$', slurp(case.path('pids')), re.M)}
+    check(len(victims) == len(places), 'only %d of %d programs were started', len(victims), len(places))
+    try:
+        for pid, name in victims.items():
+            wait_for(lambda: state(pid) in ('T', 'Z', None), 'the program to be stopped at ' + name)
+            check(state(pid) == 'T', '%s was never reached (%s)', name, state(pid))
+        go()
+        wait_for(lambda: os.path.exists(case.path('done')), 'the others to record on')
+        for pid, name in victims.items():
+            check(state(pid) == 'T', 'the program at %s went on by itself', name)
+    finally:
+        for pid in victims:
+            os.kill(pid, signal.SIGCONT) if state(pid) == 'T' else None
+    go()
+    result = case.finish(child).ok()
+    go.close()
+    check(not os.path.exists(case.path('failed')), 'ended badly: %s',
+          slurp(case.path('failed')) if os.path.exists(case.path('failed')) else '')
+    losers = sum(6 for p in places if p[1] == 'lose')
+    check(result.lost == losers, '%d records lost, not %d, with writers stopped at %s', result.lost, losers,
+          ' '.join(victims.values()))
+    numbers = check_sequences(result.trace(), case.ledger, result.lost)
+    check(len(numbers) == len(places) + writers, '%d writers in the trace, not %d', len(numbers), len(places) + writers)
+
+
+def state(pid):
+    """The letter of /proc/PID/stat, or None."""
+    try:
+        return slurp('/proc/%d/stat' % pid).rsplit(')', 1)[1].split()[0]
+    except OSError:
+        return None
+
+
+@limit(60)
+def writers_stopped_at_all_testpoints_block_no_other(case):
+    """A writer stopped at each of them at the same time."""
+    places = points()
+    stopped(case, [place for place in places if place[1] not in FILTERS])
+    for mode in FILTERS:
+        stopped(case, [place for place in places if place[1] == mode])
+
+
+@limit(300)
+def writer_stopped_at_each_testpoint_blocks_no_other(case):
+    """One after the other; in short runs some."""
+    places = points()
+    for point in places if PERCENT >= 100 else case.random.sample(places, 2):
+        stopped(case, [point])
+
+
+if __name__ == '__main__':
+    print('# points with seed %d' % SEED)
+    main([kill_at_each_testpoint_keeps_the_trace_complete, writers_stopped_at_all_testpoints_block_no_other, writer_stopped_at_each_testpoint_blocks_no_other])

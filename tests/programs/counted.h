@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-/* counted.h - see counted.c. */
-#ifndef WMK_TESTS_COUNTED_H
-#define WMK_TESTS_COUNTED_H
-
-/* How often memory has been asked for in this process so far. */
-unsigned long counted_allocations(void);
-
-#endif

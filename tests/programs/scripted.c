@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scripted.c - does what the lines on its standard input say, one after the other, and answers each with a line: "ok", or
+ * "no" and why.
+ *
+ *     emit N          N records of test:seq
+ *     text N          N records of test:text, strings of 10 bytes
+ *     late N          N records of scripted:late, and nothing on the ledger
+ *     odd N           N records of scripted:odd: a number that begins at the second byte, and a sequence of the numbers so far
+ *     fork N          a child makes N records as a writer of its own, and ends
+ *     exec N          a child executes `procs leaf N`, whose path is the program's first argument
+ *     child 0         a child, which waits; flag 1 of the ledger is its number
+ *     heir 0          that child forks another, flag 2, which waits, and ends itself
+ *     will N          that other one makes N records as a writer of its own, and ends
+ *     threads N       so many threads more, which make a record every millisecond until the program ends
+ *     rest N          sleep N ms without a record
+ *
+ * Says "ready" first. Ends when its input does.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include "ledger.h"
+
+static char *leaf;
+
+static int child_ended_well(pid_t pid)
+{
+	int status;
+
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+static int do_fork(uint64_t n)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		uint32_t own = writer_new();
+
+		for (uint64_t i = 0; i < n; i++)
+			writer_emit(own);
+		_exit(0);
+	}
+	return child_ended_well(pid);
+}
+
+static int heirs[2];                    /* a pipe: a byte for the child to go on with, then 8 for its child */
+static pid_t waiting;
+
+static int do_child(void)
+{
+	uint64_t n;
+	char byte;
+
+	if (pipe(heirs))
+		return 0;
+	waiting = fork();
+	if (waiting)
+		return waiting > 0;
+	ledger->flag[1] = (uint64_t)getpid();
+	if (read(heirs[0], &byte, 1) != 1 || fork())
+		_exit(0);
+	ledger->flag[2] = (uint64_t)getpid();
+	if (read(heirs[0], &n, sizeof(n)) == sizeof(n)) {
+		uint32_t own = writer_new();
+
+		while (n--)
+			writer_emit(own);
+	}
+	_exit(0);
+}
+
+static int do_exec(char *n)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execl(leaf, leaf, "leaf", n, (char *)NULL);
+		_exit(127);
+	}
+	return child_ended_well(pid);
+}
+
+static void *thread(void *arg)
+{
+	uint32_t own = writer_new();
+
+	for (;;) {
+		writer_emit(own);
+		usleep(1000);
+	}
+	return arg;
+}
+
+static int do_threads(uint64_t n)
+{
+	pthread_t one;
+
+	for (uint64_t i = 0; i < n; i++)
+		if (pthread_create(&one, NULL, thread, NULL))
+			return 0;
+	return 1;
+}
+
+static void do_odd(uint64_t n)
+{
+	uint64_t so_far[8];
+
+	for (uint64_t i = 0; i < n; i++) {
+		so_far[i % 8] = i;
+		waymark(scripted, odd, wm_named("byte", (uint8_t)i), wm_named("value", (uint32_t)i),
+			wm_named("far", wm_seq(so_far, i % 8 + 1)));
+	}
+}
+
+static int scripted(uint32_t writer, const char *word, char *number)
+{
+	uint64_t n = strtoull(number, NULL, 10);
+	char text[11];
+
+	if (!strcmp(word, "emit"))
+		for (uint64_t i = 0; i < n; i++)
+			writer_emit(writer);
+	else if (!strcmp(word, "text"))
+		for (uint64_t i = 0; i < n; i++)
+			writer_emit_text(writer, text, 10);
+	else if (!strcmp(word, "late"))
+		for (uint64_t i = 0; i < n; i++)
+			waymark(scripted, late, i);
+	else if (!strcmp(word, "odd"))
+		do_odd(n);
+	else if (!strcmp(word, "fork"))
+		return do_fork(n);
+	else if (!strcmp(word, "exec"))
+		return do_exec(number);
+	else if (!strcmp(word, "child"))
+		return do_child();
+	else if (!strcmp(word, "heir"))
+		return write(heirs[1], "", 1) == 1 && child_ended_well(waiting);
+	else if (!strcmp(word, "will"))
+		return write(heirs[1], &n, sizeof(n)) == sizeof(n);
+	else if (!strcmp(word, "threads"))
+		return do_threads(n);
+	else if (!strcmp(word, "rest"))
+		usleep((useconds_t)(n * 1000));
+	else
+		return 0;
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	char line[128], word[32], number[32];
+
+	leaf = argc > 1 ? argv[1] : NULL;
+	ledger_map();
+	uint32_t writer = writer_new();
+	printf("ready\n");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		int ok = sscanf(line, "%31s %31s", word, number) == 2 && scripted(writer, word, number);
+
+		printf(ok ? "ok\n" : "no: %s", line);
+		fflush(stdout);
+	}
+	return 0;
+}

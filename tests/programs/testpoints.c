@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * testpoints.c - passes every test point of the recording path, again and again, for the cases that kill or stop it there.
+ *
+ *     points records N     N turns: a record of words alone, and one with a string of 0 to 300 bytes
+ *     points edge N        N turns: records of 12,000 bytes, one every 5 ms: soon at the end of a sub-buffer
+ *     points cut N         N turns: a record whose string is longer than a field may be
+ *     points lose N        N turns: a record, and one that cannot be made and is counted as lost
+ *     points probe N       N turns: a record that a function of this program sees as well
+ *
+ * Waits until flag 0 of the ledger says that somebody else records, so that nothing happens to it alone.
+ */
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <waymark/runtime.h>
+#include "ledger.h"
+
+#define LONG_TEXT 70000
+
+static void on_record(const struct waymark_probe_record *record, void *data)
+{
+	*(uint64_t *)data += record->n_fields;
+}
+
+/* An array that is not there, larger than what is recorded in such a one's place. */
+static void emit_lost(uint32_t writer)
+{
+	uint64_t seq = writer_begin(writer);
+	const uint64_t *nothing = NULL;
+
+	waymark(test, lost, wm_array(nothing, 9000));
+	writer_end(writer, seq);
+}
+
+static int wait_for_others(void)
+{
+	uint64_t end = clock_nsec(CLOCK_MONOTONIC) + 30000000000u;
+
+	while (!__atomic_load_n(&ledger->flag[0], __ATOMIC_ACQUIRE)) {
+		if (clock_nsec(CLOCK_MONOTONIC) > end) {
+			fprintf(stderr, "points: nobody else records\n");
+			return -1;
+		}
+		sched_yield();
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static char buffer[LONG_TEXT + 1];
+	const char *mode = argc > 2 ? argv[1] : "";
+	uint64_t n = argc > 2 ? strtoull(argv[2], NULL, 10) : 0, fields = 0;
+
+	ledger_map();
+	uint32_t w = writer_new();
+
+	if (!n || wait_for_others() < 0)
+		return 2;
+	if (!strcmp(mode, "probe") && waymark_connect("test:seq", on_record, &fields))
+		return 4;
+	for (uint64_t i = 0; i < n; i++) {
+		writer_emit(w);
+		if (!strcmp(mode, "records"))
+			writer_emit_text(w, buffer, (size_t)(i * 7 % 301));
+		else if (!strcmp(mode, "cut"))
+			writer_emit_text(w, buffer, LONG_TEXT);
+		else if (!strcmp(mode, "lose"))
+			emit_lost(w);
+		if (!strcmp(mode, "edge")) {
+			writer_emit_text(w, buffer, 12000);
+			usleep(5000);
+		}
+	}
+	if (!strcmp(mode, "probe") && fields != 5 * n) {
+		fprintf(stderr, "points: the probe has seen %llu fields, not %llu\n", (unsigned long long)fields,
+			(unsigned long long)(5 * n));
+		return 5;
+	}
+	return 0;
+}
