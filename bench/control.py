@@ -92,7 +92,8 @@ def register_with(b, rundir, pid, n):
     """(microseconds of CPU time for each registration, what the client measured)."""
     before = process.settled_cpu_ns(pid)
     child = subprocess.Popen(
-        [b.program('register_client'), rundir, str(n), str(EVENTS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        [b.program('register_client'), rundir, str(n), str(EVENTS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        text=True)
     words = child.stdout.readline().split()
     if not words or float(words[5]) != EVENTS:
         fails('register: the protocol client says: %s', words)

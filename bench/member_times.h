@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * member_times.h - what the programs of a app_group tell the one that started them: a place for each in shared memory, and a byte
- * on a pipe when theirs is filled in. See app_group.c, member.c.
+ * member_times.h - what the programs of a app_group tell the one that started them: a place for each in shared memory,
+ * and a byte on a pipe when theirs is filled in. See app_group.c, member.c.
  */
 #ifndef BENCH_MEMBER_TIMES_H
 #define BENCH_MEMBER_TIMES_H

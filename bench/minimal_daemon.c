@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * minimal_daemon.c - what a registration costs a controller that does nothing but what none can do without: it takes the
- * connection, asks the kernel who that is and for a descriptor of the process, watches both, reads once, and answers
- * once with a ring set's descriptor. The floor for the session daemon's figure; no event is looked at.
+ * minimal_daemon.c - what a registration costs a controller that does nothing but what none can do without: it takes
+ * the connection, asks the kernel who that is and for a descriptor of the process, watches both, reads once, and
+ * answers once with a ring set's descriptor. The floor for the session daemon's figure; no event is looked at.
  *
  *     minimal_daemon RUNDIR        says "ready"; until it is killed
  */

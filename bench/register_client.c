@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * register_client.c - what it takes to register with a controller, without a tracer: speaks the protocol (src/wire), from the
- * connection to "done", and does nothing else.
+ * register_client.c - what it takes to register with a controller, without a tracer: speaks the protocol (src/wire),
+ * from the connection to "done", and does nothing else.
  *
  *     register_client RUNDIR N EVENTS        N processes, one after the other; each stays connected until the end of standard input
  *

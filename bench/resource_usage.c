@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resource_usage.c - run a command; what it took of the CPU, and the most memory that it had, as a line on standard error:
+ * resource_usage.c - run a command; what it took of the CPU, and the most memory that it had, as a line on standard
+ * error:
  * seconds, kB, exit status, seconds of wall clock. (Who is started by a large process inherits its peak; this one is
  * small.)
  */

@@ -156,6 +156,10 @@ def records_single_stepped_by_gdb_are_complete(case):
 
 
 if __name__ == '__main__':
-    main([close_range_of_all_descriptors_loses_no_records, mlockall_does_not_fill_the_rings, megabyte_records_under_a_timer_complete,
-          string_changed_while_recorded_keeps_later_fields,
-          null_strings_are_recorded_as_null, megabyte_strings_are_recorded_or_cut, memory_cgroup_limit_loses_records_but_no_process, full_file_system_is_reported_and_the_trace_readable, records_single_stepped_by_gdb_are_complete])
+    main([
+        close_range_of_all_descriptors_loses_no_records, mlockall_does_not_fill_the_rings,
+        megabyte_records_under_a_timer_complete, string_changed_while_recorded_keeps_later_fields,
+        null_strings_are_recorded_as_null, megabyte_strings_are_recorded_or_cut,
+        memory_cgroup_limit_loses_records_but_no_process, full_file_system_is_reported_and_the_trace_readable,
+        records_single_stepped_by_gdb_are_complete
+    ])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Reading asks for no memory per record: allocations are counted (tests/programs/count_allocations.c) while traces of different
-lengths are read."""
+"""Reading asks for no memory per record: allocations are counted (tests/programs/count_allocations.c) while traces of
+different lengths are read."""
 import os
 import subprocess
 import sys
@@ -52,8 +52,9 @@ def counted(case, argv):
     """How often the command asks for memory."""
     where = case.path('allocations')
     with open(os.devnull, 'w') as nothing:
-        done = finished(argv, env=dict(case.env, LD_PRELOAD=case.program('libcount_allocations.so'), WMK_TEST_ALLOCATIONS=where),
-                        stdin=subprocess.DEVNULL, stdout=nothing, stderr=subprocess.PIPE, text=True)
+        done = finished(
+            argv, env=dict(case.env, LD_PRELOAD=case.program('libcount_allocations.so'), WMK_TEST_ALLOCATIONS=where),
+            stdin=subprocess.DEVNULL, stdout=nothing, stderr=subprocess.PIPE, text=True)
     check(done.returncode == 0, '`%s` ended with status %d: %s', ' '.join(argv), done.returncode, done.stderr)
     n = int(slurp(where))
     os.unlink(where)

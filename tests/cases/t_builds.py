@@ -122,4 +122,7 @@ def program_built_for_aarch64_is_recorded(case):
 
 
 if __name__ == '__main__':
-    main([program_built_by_gcc_is_recorded, program_built_by_clang_is_recorded, program_built_by_gxx_is_recorded, program_built_by_clangxx_is_recorded, program_built_for_aarch64_is_recorded])
+    main([
+        program_built_by_gcc_is_recorded, program_built_by_clang_is_recorded, program_built_by_gxx_is_recorded,
+        program_built_by_clangxx_is_recorded, program_built_for_aarch64_is_recorded
+    ])

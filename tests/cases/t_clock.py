@@ -90,4 +90,7 @@ def record_option_selects_the_clock(case):
 
 
 if __name__ == '__main__':
-    main([clock_is_shown_saved_and_kept, counter_is_the_default_clock_where_available, unavailable_clock_is_refused_in_words, record_option_selects_the_clock])
+    main([
+        clock_is_shown_saved_and_kept, counter_is_the_default_clock_where_available,
+        unavailable_clock_is_refused_in_words, record_option_selects_the_clock
+    ])

@@ -244,10 +244,14 @@ def default_directories_of_one_second_are_distinct(case):
 
 if __name__ == '__main__':
     main([
-        program_status_is_returned, signal_of_killed_program_is_in_the_status, summary_is_one_line, json_summary_has_counts_and_path,
-        lost_records_are_reported_with_the_option, interrupt_of_the_group_leaves_a_complete_trace, interrupt_of_record_is_forwarded, missing_program_is_reported,
-        program_that_is_not_executable_is_reported, program_without_tracepoints_runs_with_a_hint, unwritable_output_directory_is_reported, missing_interpreter_leaves_no_trace,
-        output_directory_that_is_not_empty_is_refused, empty_output_directory_is_used, trace_files_are_private_to_the_user, unmatched_pattern_is_reported,
-        patterns_select_events, rounded_sizes_are_reported, usage_errors_end_with_status_2, record_leaves_no_file_process_or_memory, disabled_library_starts_no_thread,
-        default_directory_is_below_trace_dir, default_directories_of_one_second_are_distinct
+        program_status_is_returned, signal_of_killed_program_is_in_the_status, summary_is_one_line,
+        json_summary_has_counts_and_path, lost_records_are_reported_with_the_option,
+        interrupt_of_the_group_leaves_a_complete_trace, interrupt_of_record_is_forwarded, missing_program_is_reported,
+        program_that_is_not_executable_is_reported, program_without_tracepoints_runs_with_a_hint,
+        unwritable_output_directory_is_reported, missing_interpreter_leaves_no_trace,
+        output_directory_that_is_not_empty_is_refused, empty_output_directory_is_used,
+        trace_files_are_private_to_the_user, unmatched_pattern_is_reported, patterns_select_events,
+        rounded_sizes_are_reported, usage_errors_end_with_status_2, record_leaves_no_file_process_or_memory,
+        disabled_library_starts_no_thread, default_directory_is_below_trace_dir,
+        default_directories_of_one_second_are_distinct
     ])

@@ -441,5 +441,9 @@ def texts_in_variants_are_converted(case):
 
 
 if __name__ == '__main__':
-    main([text_and_json_equal_view, csv_equals_view, trace_event_format_equals_view, perfetto_trace_equals_view, spans_and_counters_are_on_thread_tracks, spans_without_threads_are_on_tracks_of_cpus, convert_selects_by_time_and_filter,
-          more_streams_than_descriptors_are_converted, utf16_and_utf32_texts_are_converted, texts_in_variants_are_converted])
+    main([
+        text_and_json_equal_view, csv_equals_view, trace_event_format_equals_view, perfetto_trace_equals_view,
+        spans_and_counters_are_on_thread_tracks, spans_without_threads_are_on_tracks_of_cpus,
+        convert_selects_by_time_and_filter, more_streams_than_descriptors_are_converted,
+        utf16_and_utf32_texts_are_converted, texts_in_variants_are_converted
+    ])

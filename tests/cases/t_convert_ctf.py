@@ -576,5 +576,11 @@ def packet_of_another_uuid_gets_the_uuid_of_the_metadata(case):
 
 
 if __name__ == '__main__':
-    main([round_trip_keeps_records, ctf_2_equals_the_second_decoder, selected_records_are_unchanged, gaps_in_8_bit_times_are_kept, invalid_conversion_is_refused, metadata_without_tsdl_form_is_refused_or_reported, ctf_2_metadata_is_kept, unusual_traces_are_converted_or_refused, streams_without_ids_have_id_0, fields_of_several_roles_are_kept_or_reported, contradicting_roles_are_refused, several_times_in_a_header_advance_the_clock,
-          traces_below_one_directory_stay_apart, recording_in_ctf_2_equals_recording_in_ctf_1, packet_of_another_uuid_gets_the_uuid_of_the_metadata])
+    main([
+        round_trip_keeps_records, ctf_2_equals_the_second_decoder, selected_records_are_unchanged,
+        gaps_in_8_bit_times_are_kept, invalid_conversion_is_refused, metadata_without_tsdl_form_is_refused_or_reported,
+        ctf_2_metadata_is_kept, unusual_traces_are_converted_or_refused, streams_without_ids_have_id_0,
+        fields_of_several_roles_are_kept_or_reported, contradicting_roles_are_refused,
+        several_times_in_a_header_advance_the_clock, traces_below_one_directory_stay_apart,
+        recording_in_ctf_2_equals_recording_in_ctf_1, packet_of_another_uuid_gets_the_uuid_of_the_metadata
+    ])

@@ -381,6 +381,9 @@ def imported_log_has_an_index(case):
 
 
 if __name__ == '__main__':
-    main([index_of_each_trace_is_correct, index_of_selected_records_is_correct, index_of_split_packets_is_correct, readers_use_the_index, index_is_absent_where_it_cannot_be_correct,
-          trace_without_clock_gets_an_index, write_error_leaves_no_index, conversion_error_leaves_no_index,
-          killed_conversion_leaves_no_index, imported_log_has_an_index])
+    main([
+        index_of_each_trace_is_correct, index_of_selected_records_is_correct, index_of_split_packets_is_correct,
+        readers_use_the_index, index_is_absent_where_it_cannot_be_correct, trace_without_clock_gets_an_index,
+        write_error_leaves_no_index, conversion_error_leaves_no_index, killed_conversion_leaves_no_index,
+        imported_log_has_an_index
+    ])

@@ -529,6 +529,12 @@ def long_doubles_survive_the_round_trip(case):
 
 
 if __name__ == '__main__':
-    main([block_values_survive_the_round_trip, dropped_metadata_is_reported, names_that_differ_by_underscore_stay_apart, labels_with_underscore_match_their_options, unselectable_options_survive_the_round_trip, signed_selectors_survive_the_round_trip,
-          many_unselectable_options_convert_quickly, many_equal_names_convert_quickly, many_labels_and_options_convert_quickly, labels_beyond_the_limit_are_refused, foreign_environment_entries_are_dropped_or_kept,
-          foreign_name_attributes_are_checked, name_that_changes_a_role_is_refused, name_that_changes_an_option_is_refused, clock_values_survive_the_round_trip, foreign_clock_attributes_are_checked, long_doubles_survive_the_round_trip])
+    main([
+        block_values_survive_the_round_trip, dropped_metadata_is_reported, names_that_differ_by_underscore_stay_apart,
+        labels_with_underscore_match_their_options, unselectable_options_survive_the_round_trip,
+        signed_selectors_survive_the_round_trip, many_unselectable_options_convert_quickly,
+        many_equal_names_convert_quickly, many_labels_and_options_convert_quickly, labels_beyond_the_limit_are_refused,
+        foreign_environment_entries_are_dropped_or_kept, foreign_name_attributes_are_checked,
+        name_that_changes_a_role_is_refused, name_that_changes_an_option_is_refused,
+        clock_values_survive_the_round_trip, foreign_clock_attributes_are_checked, long_doubles_survive_the_round_trip
+    ])

@@ -243,5 +243,7 @@ def edge_case_strings_are_read(case):
 
 
 if __name__ == '__main__':
-    main([base_trace_is_read, cut_metadata_is_reported_and_records_are_read, absent_class_ids_are_0_in_ctf_2, random_strings_and_blobs_are_read, edge_case_strings_are_read] +
-         [bad_metadata(bad) for bad in METADATA] + [bad_data(bad) for bad in corpus2_bad.DATA])
+    main([
+        base_trace_is_read, cut_metadata_is_reported_and_records_are_read, absent_class_ids_are_0_in_ctf_2,
+        random_strings_and_blobs_are_read, edge_case_strings_are_read
+    ] + [bad_metadata(bad) for bad in METADATA] + [bad_data(bad) for bad in corpus2_bad.DATA])

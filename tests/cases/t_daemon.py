@@ -351,7 +351,8 @@ def unresponsive_application_is_reported(case):
 if __name__ == '__main__':
     main([
         readme_commands_work, readme_commands_work_as_a_user, event_rules_select_events,
-        record_adds_contexts_unless_others_are_named, loaded_session_equals_saved_session, mistakes_are_reported_with_hints, list_to_full_output_reports_an_error,
-        no_daemon_is_started_with_n, lost_records_are_shown_at_stop_and_destroy, record_uses_the_running_session_daemon, next_daemon_completes_an_interrupted_record,
-        unresponsive_application_is_reported
+        record_adds_contexts_unless_others_are_named, loaded_session_equals_saved_session,
+        mistakes_are_reported_with_hints, list_to_full_output_reports_an_error, no_daemon_is_started_with_n,
+        lost_records_are_shown_at_stop_and_destroy, record_uses_the_running_session_daemon,
+        next_daemon_completes_an_interrupted_record, unresponsive_application_is_reported
     ])

@@ -243,6 +243,7 @@ def unwritable_home_changes_no_command(case):
 
 if __name__ == '__main__':
     main([
-        default_trace_is_the_last_record, default_trace_is_the_destroyed_session, default_trace_is_the_later_of_record_and_session, follow_selects_the_active_session, invalid_last_trace_file_is_ignored,
-        unwritable_home_changes_no_command
+        default_trace_is_the_last_record, default_trace_is_the_destroyed_session,
+        default_trace_is_the_later_of_record_and_session, follow_selects_the_active_session,
+        invalid_last_trace_file_is_ignored, unwritable_home_changes_no_command
     ])

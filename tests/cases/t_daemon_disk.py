@@ -207,4 +207,7 @@ def blocking_close_does_not_block_the_consumer_daemon(case):
 
 
 if __name__ == '__main__':
-    main([frozen_disk_delays_no_other_session, records_wait_until_the_directory_is_created, next_daemon_takes_sessions_over_from_a_frozen_disk, blocking_close_does_not_block_the_consumer_daemon])
+    main([
+        frozen_disk_delays_no_other_session, records_wait_until_the_directory_is_created,
+        next_daemon_takes_sessions_over_from_a_frozen_disk, blocking_close_does_not_block_the_consumer_daemon
+    ])

@@ -124,4 +124,7 @@ def libraries_are_listed_only_for_sessions_that_want_them(case):
 
 
 if __name__ == '__main__':
-    main([first_record_of_constructors_and_main_is_recorded, enabled_event_is_recorded_by_the_next_call, event_in_a_new_channel_is_recorded_by_the_next_call, libraries_are_listed_only_for_sessions_that_want_them])
+    main([
+        first_record_of_constructors_and_main_is_recorded, enabled_event_is_recorded_by_the_next_call,
+        event_in_a_new_channel_is_recorded_by_the_next_call, libraries_are_listed_only_for_sessions_that_want_them
+    ])

@@ -235,6 +235,7 @@ def record_option_filters_records(case):
 
 if __name__ == '__main__':
     main([
-        recording_filter_equals_reading_filter, filters_are_shown_saved_and_merged, filters_survive_save_and_load, filters_stay_in_force_over_restarts, oversized_and_invalid_filters_are_refused, filter_change_neither_loses_nor_repeats_records,
-        record_option_filters_records
+        recording_filter_equals_reading_filter, filters_are_shown_saved_and_merged, filters_survive_save_and_load,
+        filters_stay_in_force_over_restarts, oversized_and_invalid_filters_are_refused,
+        filter_change_neither_loses_nor_repeats_records, record_option_filters_records
     ])

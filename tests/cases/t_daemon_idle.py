@@ -309,7 +309,8 @@ def daemon_without_descriptors_does_not_spin(case):
 
 if __name__ == '__main__':
     main([
-        stopped_application_delays_no_command, unresponsive_application_delays_one_command, session_ends_over_a_stopped_application, idle_processes_do_not_wake,
-        idle_applications_do_not_wake_for_others, only_recorded_rings_are_mapped_ahead, application_finds_the_second_daemon_without_polling,
+        stopped_application_delays_no_command, unresponsive_application_delays_one_command,
+        session_ends_over_a_stopped_application, idle_processes_do_not_wake, idle_applications_do_not_wake_for_others,
+        only_recorded_rings_are_mapped_ahead, application_finds_the_second_daemon_without_polling,
         application_finds_the_daemon_of_a_later_login, daemon_without_descriptors_does_not_spin
     ])

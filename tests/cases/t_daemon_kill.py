@@ -119,4 +119,7 @@ def daemons_killed_within_commands_lose_no_records(case):
 
 if __name__ == '__main__':
     print('# killing with seed %d' % SEED)
-    main([random_kills_under_load_lose_no_records, repeated_consumer_daemon_kills_lose_no_records, daemons_killed_within_commands_lose_no_records])
+    main([
+        random_kills_under_load_lose_no_records, repeated_consumer_daemon_kills_lose_no_records,
+        daemons_killed_within_commands_lose_no_records
+    ])

@@ -356,8 +356,9 @@ def invalid_limits_file_stops_the_daemon_start(case):
 
 if __name__ == '__main__':
     main([
-        session_stops_at_its_maximum_size, maximum_size_holds_after_restarts, maximum_size_holds_without_a_session_daemon,
-        maximum_size_is_shared_by_processes, invalid_maximum_size_is_refused, each_limit_of_the_file_is_enforced, trace_size_of_one_user_is_limited, free_disk_space_is_kept,
-        applications_beyond_the_limit_run_unrecorded, lowered_limits_keep_running_sessions, rules_beyond_the_reply_size_are_refused,
-        invalid_limits_file_stops_the_daemon_start
+        session_stops_at_its_maximum_size, maximum_size_holds_after_restarts,
+        maximum_size_holds_without_a_session_daemon, maximum_size_is_shared_by_processes,
+        invalid_maximum_size_is_refused, each_limit_of_the_file_is_enforced, trace_size_of_one_user_is_limited,
+        free_disk_space_is_kept, applications_beyond_the_limit_run_unrecorded, lowered_limits_keep_running_sessions,
+        rules_beyond_the_reply_size_are_refused, invalid_limits_file_stops_the_daemon_start
     ])

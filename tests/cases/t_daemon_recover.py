@@ -290,9 +290,8 @@ def damaged_ring_directory_is_refused_or_reported(case):
               files_of(where))
         found = Trace(place_of_trace)
         left = {True: 'scripted:late', False: 'test:seq'}[cut['stream_id'] == 0]
-        check([len(list(found.records(name)))
-               for name in ('scripted:late', 'test:seq')] == [10 * (left == name) for name in ('scripted:late', 'test:seq')],
-              'records: %s', found.lines[:3])
+        check([len(list(found.records(name))) for name in ('scripted:late', 'test:seq')
+               ] == [10 * (left == name) for name in ('scripted:late', 'test:seq')], 'records: %s', found.lines[:3])
 
 
 def rings_of_ended_processes_are_recovered(case):
@@ -476,7 +475,10 @@ def unsafe_ring_directories_are_refused(case):
 if __name__ == '__main__':
     print('# moments with seed %d' % SEED)
     main([
-        records_survive_the_kill_of_all_processes, next_daemon_finds_ring_files_without_applications, recover_leaves_rings_in_use, rings_of_another_machine_are_recovered,
-        recover_completes_a_truncated_trace, damaged_ring_directory_is_refused_or_reported, rings_of_ended_processes_are_recovered, recover_on_a_full_disk_keeps_the_rings, concurrent_recovers_write_each_record_once,
-        truncated_ring_file_breaks_only_its_session, removed_ring_files_are_recorded_on, removed_ring_files_are_handed_to_the_next_daemon, unsafe_ring_directories_are_refused
+        records_survive_the_kill_of_all_processes, next_daemon_finds_ring_files_without_applications,
+        recover_leaves_rings_in_use, rings_of_another_machine_are_recovered, recover_completes_a_truncated_trace,
+        damaged_ring_directory_is_refused_or_reported, rings_of_ended_processes_are_recovered,
+        recover_on_a_full_disk_keeps_the_rings, concurrent_recovers_write_each_record_once,
+        truncated_ring_file_breaks_only_its_session, removed_ring_files_are_recorded_on,
+        removed_ring_files_are_handed_to_the_next_daemon, unsafe_ring_directories_are_refused
     ])

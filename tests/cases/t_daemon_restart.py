@@ -268,5 +268,8 @@ def next_daemon_completes_an_unfinished_trace(case):
 
 if __name__ == '__main__':
     print('# any order with seed %d' % SEED)
-    main([restarted_daemon_finds_its_applications, application_start_waits_a_bounded_time, concurrent_commands_start_one_daemon,
-          activated_daemon_takes_over_the_running_one, directory_that_is_not_utf8_is_recorded_on, next_daemon_completes_an_unfinished_trace])
+    main([
+        restarted_daemon_finds_its_applications, application_start_waits_a_bounded_time,
+        concurrent_commands_start_one_daemon, activated_daemon_takes_over_the_running_one,
+        directory_that_is_not_utf8_is_recorded_on, next_daemon_completes_an_unfinished_trace
+    ])

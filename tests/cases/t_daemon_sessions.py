@@ -169,8 +169,8 @@ def buffers_pid_makes_a_trace_per_process(case):
         check(sorted(len(n) for n in numbers.values()) == [7, 10, 10], 'numbers: %s', numbers)
         places = os.listdir(os.path.join(is_now['path'], 'ust', 'pid'))
         check(len(places) >= 3, 'traces of %d processes, not of 3: %s', len(places), places)
-        check(any(p.startswith('scripted-%d' % program.pid) for p in places), 'no trace is called after scripted-%d: %s',
-              program.pid, places)
+        check(any(p.startswith('scripted-%d' % program.pid) for p in places),
+              'no trace is called after scripted-%d: %s', program.pid, places)
 
 
 def narrowed(w, name, options, program, others):
@@ -479,7 +479,8 @@ def record_works_beside_a_hanging_daemon(case):
         check(not done.json['session'], 'it was recorded by %s', done.json['session'])
         check(
             sum(map(len,
-                    check_sequences(Trace(case.path('trace')), case.ledger).values())) >= 100, 'not all is in the trace')
+                    check_sequences(Trace(case.path('trace')), case.ledger).values())) >= 100,
+            'not all is in the trace')
         check(w.sessiond() == daemon, 'another daemon was started')
 
 
@@ -525,9 +526,13 @@ def ctf_2_session_survives_save_restart_and_new_layouts(case):
 
 if __name__ == '__main__':
     main([
-        sessions_have_their_own_events_contexts_and_modes, overwritten_records_are_counted_alike, matching_events_exclude_exclusions, restarted_session_appends_to_its_trace,
-        buffers_pid_makes_a_trace_per_process, session_of_one_pid_records_that_process, session_of_one_executable_records_its_processes, follow_survives_ended_ancestors_and_a_restart,
-        follow_survives_a_double_fork, track_and_untrack_select_processes, children_of_tracked_processes_are_not_tracked, tracks_beyond_the_limit_change_nothing,
-        stop_over_a_hanging_consumer_daemon_blocks_nothing_else, applications_start_over_a_hanging_consumer_daemon, blocking_application_waits_and_loses_nothing,
-        application_that_may_not_block_counts_losses, record_works_beside_a_hanging_daemon, ctf_2_session_survives_save_restart_and_new_layouts
+        sessions_have_their_own_events_contexts_and_modes, overwritten_records_are_counted_alike,
+        matching_events_exclude_exclusions, restarted_session_appends_to_its_trace,
+        buffers_pid_makes_a_trace_per_process, session_of_one_pid_records_that_process,
+        session_of_one_executable_records_its_processes, follow_survives_ended_ancestors_and_a_restart,
+        follow_survives_a_double_fork, track_and_untrack_select_processes,
+        children_of_tracked_processes_are_not_tracked, tracks_beyond_the_limit_change_nothing,
+        stop_over_a_hanging_consumer_daemon_blocks_nothing_else, applications_start_over_a_hanging_consumer_daemon,
+        blocking_application_waits_and_loses_nothing, application_that_may_not_block_counts_losses,
+        record_works_beside_a_hanging_daemon, ctf_2_session_survives_save_restart_and_new_layouts
     ])

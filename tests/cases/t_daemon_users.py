@@ -540,7 +540,10 @@ def thousands_of_connections_disturb_no_recording(case):
 if __name__ == '__main__':
     main([
         daemon_of_root_records_all_users, unprivileged_user_is_rejected, group_members_control_their_own_sessions,
-        forced_load_replaces_only_own_sessions, shared_output_directory_is_refused, daemon_of_a_user_serves_that_user_only, runtime_directory_of_another_user_is_refused,
-        notify_fifo_of_another_user_is_ignored, links_in_output_paths_are_not_followed, hostile_registrations_disturb_no_recording, account_outside_the_group_has_no_access,
-        connections_of_one_user_are_limited, hostile_commands_disturb_no_recording, thousands_of_connections_disturb_no_recording
+        forced_load_replaces_only_own_sessions, shared_output_directory_is_refused,
+        daemon_of_a_user_serves_that_user_only, runtime_directory_of_another_user_is_refused,
+        notify_fifo_of_another_user_is_ignored, links_in_output_paths_are_not_followed,
+        hostile_registrations_disturb_no_recording, account_outside_the_group_has_no_access,
+        connections_of_one_user_are_limited, hostile_commands_disturb_no_recording,
+        thousands_of_connections_disturb_no_recording
     ])

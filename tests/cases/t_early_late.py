@@ -79,5 +79,8 @@ def clock_frequency_is_correct(case):
 
 
 if __name__ == '__main__':
-    main([constructors_and_destructors_are_recorded, signal_handler_records_every_50_us, library_loaded_repeatedly_is_recorded, copies_of_a_library_are_recorded,
-          wall_clock_of_records_is_correct, clock_frequency_is_correct])
+    main([
+        constructors_and_destructors_are_recorded, signal_handler_records_every_50_us,
+        library_loaded_repeatedly_is_recorded, copies_of_a_library_are_recorded, wall_clock_of_records_is_correct,
+        clock_frequency_is_correct
+    ])

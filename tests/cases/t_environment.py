@@ -249,7 +249,11 @@ def interrupt_before_the_start_starts_no_program(case):
 
 
 if __name__ == '__main__':
-    main([program_inherits_the_environment_unchanged, closed_standard_descriptors_stay_closed, summary_to_full_output_reports_an_error, file_size_limit_is_reported,
-          soft_descriptor_limit_is_raised, hard_descriptor_limit_is_reported, program_that_drops_root_is_reported,
-          control_characters_in_names_are_not_printed, program_that_ends_last_is_reported, late_registration_is_reported, short_lived_programs_are_not_reported,
-          group_signal_of_a_descendant_is_not_forwarded, interrupt_before_the_start_starts_no_program])
+    main([
+        program_inherits_the_environment_unchanged, closed_standard_descriptors_stay_closed,
+        summary_to_full_output_reports_an_error, file_size_limit_is_reported, soft_descriptor_limit_is_raised,
+        hard_descriptor_limit_is_reported, program_that_drops_root_is_reported,
+        control_characters_in_names_are_not_printed, program_that_ends_last_is_reported, late_registration_is_reported,
+        short_lived_programs_are_not_reported, group_signal_of_a_descendant_is_not_forwarded,
+        interrupt_before_the_start_starts_no_program
+    ])

@@ -123,4 +123,7 @@ def count_events_reports_missing_traces(case):
 
 
 if __name__ == '__main__':
-    main([self_trace_controls_its_own_session, self_trace_reports_a_used_directory, count_events_equals_view, count_events_reports_missing_traces])
+    main([
+        self_trace_controls_its_own_session, self_trace_reports_a_used_directory, count_events_equals_view,
+        count_events_reports_missing_traces
+    ])

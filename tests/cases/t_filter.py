@@ -300,4 +300,8 @@ def wrong_filter_results_are_found(case):
 
 
 if __name__ == '__main__':
-    main([wrong_filter_results_are_found, random_filters_equal_the_second_evaluation, filter_selects_by_context_and_name, filter_selects_by_variant_option, exists_finds_structures_and_elements, filter_mistakes_are_reported_with_their_place, label_ranges_beyond_the_field_match])
+    main([
+        wrong_filter_results_are_found, random_filters_equal_the_second_evaluation, filter_selects_by_context_and_name,
+        filter_selects_by_variant_option, exists_finds_structures_and_elements,
+        filter_mistakes_are_reported_with_their_place, label_ranges_beyond_the_field_match
+    ])

@@ -337,6 +337,8 @@ def view_of_unfinished_packets_reports_no_damage(case):
 
 if __name__ == '__main__':
     main([
-        follow_prints_each_record_once_in_order, follow_ends_with_session_signal_or_time, follow_prints_events_declared_later, follow_continues_over_clear_and_rotation, follow_continues_over_the_kill_of_one_daemon,
-        follow_ends_when_both_daemons_are_killed, view_of_an_active_session_reports_no_damage, view_of_unfinished_packets_reports_no_damage
+        follow_prints_each_record_once_in_order, follow_ends_with_session_signal_or_time,
+        follow_prints_events_declared_later, follow_continues_over_clear_and_rotation,
+        follow_continues_over_the_kill_of_one_daemon, follow_ends_when_both_daemons_are_killed,
+        view_of_an_active_session_reports_no_damage, view_of_unfinished_packets_reports_no_damage
     ])

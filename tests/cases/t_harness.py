@@ -265,8 +265,9 @@ def shared_memory_in_use_is_counted(case):
 
     def world(kb, *rings):
         said = io.StringIO()
-        with sampled(kb, *rings), contextlib.redirect_stdout(said), World(case, 'home%d' % case.random.randrange(1 << 40),
-                                                                       daemon=False):
+        with sampled(kb,
+                     *rings), contextlib.redirect_stdout(said), World(case, 'home%d' % case.random.randrange(1 << 40),
+                                                                      daemon=False):
             pass
         return said.getvalue()
 
@@ -312,6 +313,6 @@ def unknown_suites_are_reported(case):
 if __name__ == '__main__':
     main([
         wrong_sequences_are_found, text_lines_are_parsed, wrong_streams_are_found_by_scan, sanitizer_reports_are_found,
-        failed_wait_prints_stacks, process_that_does_not_end_prints_stacks, no_test_passes_a_timeout_to_subprocess, slow_test_prints_stacks,
-        shared_memory_in_use_is_counted, unknown_suites_are_reported
+        failed_wait_prints_stacks, process_that_does_not_end_prints_stacks, no_test_passes_a_timeout_to_subprocess,
+        slow_test_prints_stacks, shared_memory_in_use_is_counted, unknown_suites_are_reported
     ])

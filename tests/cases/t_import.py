@@ -534,7 +534,11 @@ def wrong_import_is_found(case):
 
 if __name__ == '__main__':
     main([
-        sample_logs_are_imported, local_times_follow_the_time_zone, several_logs_are_imported_into_one_trace, import_mistakes_are_reported, import_selects_by_time_and_filter, import_is_merged_with_a_trace_by_time, import_keeps_threads, unparsable_lines_are_kept, truncated_log_keeps_complete_lines, log_with_a_changed_byte_is_imported, lines_out_of_order_are_sorted, lines_beyond_the_sort_window_are_reported,
-        call_longer_than_the_sort_window_is_complete, event_names_beyond_the_limit_become_lines, split_strace_lines_are_joined, progress_is_shown_on_a_terminal, strace_output_is_imported, dmesg_output_is_imported, perf_output_is_imported, journal_output_is_imported,
-        wrong_import_is_found
+        sample_logs_are_imported, local_times_follow_the_time_zone, several_logs_are_imported_into_one_trace,
+        import_mistakes_are_reported, import_selects_by_time_and_filter, import_is_merged_with_a_trace_by_time,
+        import_keeps_threads, unparsable_lines_are_kept, truncated_log_keeps_complete_lines,
+        log_with_a_changed_byte_is_imported, lines_out_of_order_are_sorted, lines_beyond_the_sort_window_are_reported,
+        call_longer_than_the_sort_window_is_complete, event_names_beyond_the_limit_become_lines,
+        split_strace_lines_are_joined, progress_is_shown_on_a_terminal, strace_output_is_imported,
+        dmesg_output_is_imported, perf_output_is_imported, journal_output_is_imported, wrong_import_is_found
     ])

@@ -221,7 +221,8 @@ def without_a_counter_in_tracefs_the_clock_is_monotonic(case):
         check_trace(path, 'monotonic', 'both', 1, begun)
         if 'counter' in available_to_the_kernel():
             begin(w, 'counter', 'counter', 'user')
-            w('enable-event', '-k', '-s', 'counter', 'sched_switch', status=1).prints('--clock=monotonic', 'trace_clock')
+            w('enable-event', '-k', '-s', 'counter', 'sched_switch',
+              status=1).prints('--clock=monotonic', 'trace_clock')
             w('destroy', 'counter')
             done = w('record', '--private', '--clock=counter', '-k', 'sched_switch', '--', 'true', status=1)
             done.prints('--clock=monotonic')

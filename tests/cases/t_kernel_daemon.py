@@ -324,9 +324,11 @@ def trackers_and_filters_apply_together(case):
         w('enable-event', '-k', '-s', 'two', '-c', 'kernel', '--syscall', 'sched_getattr', '--filter',
           'pid in [%s]' % ', '.join(map(str, range(1000000, 1000400))))
         w('start', 'two')
-        w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(1000000, 1000060))), status=1).prints('too long')
+        w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(1000000, 1000060))),
+          status=1).prints('too long')
         w('track', '-k', '-s', 'two', '--pid=1')
-        w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(1000000, 1000060))), status=1).prints('too long')
+        w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(1000000, 1000060))),
+          status=1).prints('too long')
         check(w.session('two')['trackers']['kernel_pids'] == [1], 'tracked: %s', w.session('two')['trackers'])
         w('enable-event', '-k', '-s', 'two', '-c', 'kernel', 'sched_process_exit')
         w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(2, 64))))
@@ -479,7 +481,12 @@ def kernel_request_of_unprivileged_user_is_refused(case):
 
 if __name__ == '__main__':
     kernel_main([
-        only_calls_between_start_and_stop_are_recorded, clear_removes_kernel_records, disabled_kernel_events_and_channels_are_not_recorded, added_kernel_context_is_in_later_records, kernel_sessions_record_independently, kernel_sessions_obey_file_and_session_sizes,
-        recorded_and_lost_kernel_records_sum_up, metadata_counts_in_the_size, consumer_daemon_killed_with_all_events_is_replaced, tracked_processes_are_recorded_by_bpf, tracked_processes_are_recorded_by_tracefs,
-        trackers_and_filters_apply_together, pids_are_those_of_the_client_namespace, kernel_record_uses_the_running_session_daemon, invalid_kernel_requests_are_refused, reused_pid_is_not_recorded, kernel_request_of_unprivileged_user_is_refused
+        only_calls_between_start_and_stop_are_recorded, clear_removes_kernel_records,
+        disabled_kernel_events_and_channels_are_not_recorded, added_kernel_context_is_in_later_records,
+        kernel_sessions_record_independently, kernel_sessions_obey_file_and_session_sizes,
+        recorded_and_lost_kernel_records_sum_up, metadata_counts_in_the_size,
+        consumer_daemon_killed_with_all_events_is_replaced, tracked_processes_are_recorded_by_bpf,
+        tracked_processes_are_recorded_by_tracefs, trackers_and_filters_apply_together,
+        pids_are_those_of_the_client_namespace, kernel_record_uses_the_running_session_daemon,
+        invalid_kernel_requests_are_refused, reused_pid_is_not_recorded, kernel_request_of_unprivileged_user_is_refused
     ])

@@ -199,6 +199,8 @@ def restarts_change_no_counts_of_kernel_buffers(case):
 if __name__ == '__main__':
     print('# killing with seed %d' % SEED)
     kernel_main([
-        killed_consumer_daemons_lose_no_kernel_records, killed_consumer_daemon_keeps_a_partial_page, killed_session_daemon_loses_no_kernel_records, killed_daemons_lose_no_kernel_records, daemons_killed_within_commands_leave_nothing_in_tracefs,
-        kernel_buffers_are_adopted_or_removed_after_kills, restarts_change_no_counts_of_kernel_buffers
+        killed_consumer_daemons_lose_no_kernel_records, killed_consumer_daemon_keeps_a_partial_page,
+        killed_session_daemon_loses_no_kernel_records, killed_daemons_lose_no_kernel_records,
+        daemons_killed_within_commands_leave_nothing_in_tracefs, kernel_buffers_are_adopted_or_removed_after_kills,
+        restarts_change_no_counts_of_kernel_buffers
     ])

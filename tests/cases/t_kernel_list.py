@@ -308,7 +308,9 @@ def invalid_list_arguments_are_refused(case):
 
 if __name__ == '__main__':
     main([
-        listed_events_equal_tracefs, listed_fields_equal_the_format_files, patterns_select_listed_events, recorded_events_are_marked,
-        missing_kernel_features_are_reported, names_for_completion_are_listed, kernel_list_of_unprivileged_user_is_refused, group_members_list_kernel_events, group_members_probe_only_readable_files,
-        kernel_sessions_of_one_name_record_independently, invalid_list_arguments_are_refused
+        listed_events_equal_tracefs, listed_fields_equal_the_format_files, patterns_select_listed_events,
+        recorded_events_are_marked, missing_kernel_features_are_reported, names_for_completion_are_listed,
+        kernel_list_of_unprivileged_user_is_refused, group_members_list_kernel_events,
+        group_members_probe_only_readable_files, kernel_sessions_of_one_name_record_independently,
+        invalid_list_arguments_are_refused
     ])

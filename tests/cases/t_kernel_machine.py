@@ -430,10 +430,13 @@ def kernel_panic_is_reported(case):
 if __name__ == '__main__':
     with MACHINE:
         main([
-            machine_boots, machine_makes_32_bit_system_calls, kprobes_return_arguments_and_values, function_tracer_filters_functions, absent_cpu_has_no_buffer,
-            cpu_that_comes_online_is_recorded, cpu_goes_offline_and_returns, module_is_unloaded_and_loaded, applications_are_recorded,
-            first_command_starts_the_daemons, session_records_over_cpu_hotplug, kernel_is_recorded_with_state_dump, lost_records_are_counted_in_the_machine,
-            kernel_contexts_are_recorded, start_waits_for_bpf, records_lost_with_the_consumer_daemon_are_counted,
-            probe_arguments_are_parsed_or_refused, kernel_probes_are_recorded_and_removed, unit_tests_of_buffers_pass, unit_tests_of_system_calls_pass, unit_tests_of_probes_pass,
-            machine_reports_failures_and_timeouts, kernel_log_has_no_complaints, kernel_panic_is_reported
+            machine_boots, machine_makes_32_bit_system_calls, kprobes_return_arguments_and_values,
+            function_tracer_filters_functions, absent_cpu_has_no_buffer, cpu_that_comes_online_is_recorded,
+            cpu_goes_offline_and_returns, module_is_unloaded_and_loaded, applications_are_recorded,
+            first_command_starts_the_daemons, session_records_over_cpu_hotplug, kernel_is_recorded_with_state_dump,
+            lost_records_are_counted_in_the_machine, kernel_contexts_are_recorded, start_waits_for_bpf,
+            records_lost_with_the_consumer_daemon_are_counted, probe_arguments_are_parsed_or_refused,
+            kernel_probes_are_recorded_and_removed, unit_tests_of_buffers_pass, unit_tests_of_system_calls_pass,
+            unit_tests_of_probes_pass, machine_reports_failures_and_timeouts, kernel_log_has_no_complaints,
+            kernel_panic_is_reported
         ])

@@ -243,5 +243,8 @@ def invalid_probes_are_refused(case):
 
 
 if __name__ == '__main__':
-    kernel_main(
-        [function_probes_record_arguments_and_results, sdt_probes_record_all_arguments, filters_of_probes_select_records, invalid_probe_filters_are_refused, disabled_probe_is_not_recorded, sessions_of_one_name_have_their_own_probes, probes_survive_restart_and_save, invalid_probes_are_refused])
+    kernel_main([
+        function_probes_record_arguments_and_results, sdt_probes_record_all_arguments, filters_of_probes_select_records,
+        invalid_probe_filters_are_refused, disabled_probe_is_not_recorded, sessions_of_one_name_have_their_own_probes,
+        probes_survive_restart_and_save, invalid_probes_are_refused
+    ])

@@ -376,6 +376,8 @@ def unwritten_state_dump_records_are_counted(case):
 
 if __name__ == '__main__':
     main([
-        state_dump_is_in_a_private_record, state_dump_does_not_record_itself, no_statedump_suppresses_the_state_dump, state_dump_is_made_at_start_and_on_request, clear_repeats_the_state_dump, incomplete_state_dump_is_repeated,
-        killed_session_daemon_keeps_the_state_dump, complete_state_dump_is_not_repeated, unwritten_state_dump_records_are_counted
+        state_dump_is_in_a_private_record, state_dump_does_not_record_itself, no_statedump_suppresses_the_state_dump,
+        state_dump_is_made_at_start_and_on_request, clear_repeats_the_state_dump, incomplete_state_dump_is_repeated,
+        killed_session_daemon_keeps_the_state_dump, complete_state_dump_is_not_repeated,
+        unwritten_state_dump_records_are_counted
     ])

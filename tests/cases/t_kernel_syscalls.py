@@ -541,8 +541,14 @@ def there(ids):
 
 if __name__ == '__main__':
     main([
-        pointed_arguments_are_recorded, pointed_arguments_are_recorded_in_ctf_2, pointed_arguments_are_recorded_in_a_session, system_calls_are_counted_exactly, small_rings_count_lost_system_calls, system_calls_by_bpf_are_in_order, system_calls_of_a_session_are_counted_exactly,
-        small_rings_of_a_session_count_lost_system_calls, rule_changes_lose_no_system_calls, gap_of_a_killed_consumer_daemon_is_reported, killed_session_daemon_keeps_bpf_recording, option_numbers_records_no_pointed_arguments, pointed_texts_are_recorded_with_record_options,
-        pointed_texts_are_recorded_with_session_options, filters_read_pointed_texts, overwritten_records_are_the_oldest,
-        overwrite_channel_keeps_its_buffer_size, own_system_calls_are_not_recorded_by_bpf, own_system_calls_are_not_recorded_by_tracefs, killed_record_leaves_no_bpf_program
+        pointed_arguments_are_recorded, pointed_arguments_are_recorded_in_ctf_2,
+        pointed_arguments_are_recorded_in_a_session, system_calls_are_counted_exactly,
+        small_rings_count_lost_system_calls, system_calls_by_bpf_are_in_order,
+        system_calls_of_a_session_are_counted_exactly, small_rings_of_a_session_count_lost_system_calls,
+        rule_changes_lose_no_system_calls, gap_of_a_killed_consumer_daemon_is_reported,
+        killed_session_daemon_keeps_bpf_recording, option_numbers_records_no_pointed_arguments,
+        pointed_texts_are_recorded_with_record_options, pointed_texts_are_recorded_with_session_options,
+        filters_read_pointed_texts, overwritten_records_are_the_oldest, overwrite_channel_keeps_its_buffer_size,
+        own_system_calls_are_not_recorded_by_bpf, own_system_calls_are_not_recorded_by_tracefs,
+        killed_record_leaves_no_bpf_program
     ])

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Programs that are killed, or stopped, at any instruction of a record as it is released: the rest records on.
 
-t_testpoints.py does so between any two stores, in a build that has a test point there. Here it is each instruction of the
-sequences, and WMK_PLACES others (40; those of a round are drawn by the seed), or all of them: WMK_PLACES=all, which
+t_testpoints.py does so between any two stores, in a build that has a test point there. Here it is each instruction of
+the sequences, and WMK_PLACES others (40; those of a round are drawn by the seed), or all of them: WMK_PLACES=all, which
 takes an hour.
 """
 import os
@@ -196,4 +196,7 @@ def stop_at_each_instruction_blocks_no_other_writer(case):
 
 if __name__ == '__main__':
     print('# killing with seed %d' % SEED)
-    main([random_kill_of_one_program_keeps_the_other, kill_at_each_instruction_keeps_the_trace_complete, stop_at_each_instruction_blocks_no_other_writer])
+    main([
+        random_kill_of_one_program_keeps_the_other, kill_at_each_instruction_keeps_the_trace_complete,
+        stop_at_each_instruction_blocks_no_other_writer
+    ])

@@ -196,9 +196,11 @@ def state_dump_lists_loaded_objects(case):
 
 if __name__ == '__main__':
     main([
-        forked_children_are_recorded, vforked_children_are_recorded_or_counted, cloned_children_lose_no_records_of_the_parent, child_of_a_process_without_helper_is_recorded, repeated_exec_is_recorded,
-        spawned_children_are_recorded, children_in_new_namespaces_are_recorded, short_lived_children_are_recorded, concurrent_programs_are_recorded,
-        child_with_cleared_environment_is_reported, short_lived_unrecorded_children_are_counted, unrecorded_processes_have_the_correct_reason,
-        recorded_and_untraced_programs_are_not_reported, unrecorded_processes_are_reported_to_users, set_id_child_is_reported,
-        state_dump_lists_loaded_objects
+        forked_children_are_recorded, vforked_children_are_recorded_or_counted,
+        cloned_children_lose_no_records_of_the_parent, child_of_a_process_without_helper_is_recorded,
+        repeated_exec_is_recorded, spawned_children_are_recorded, children_in_new_namespaces_are_recorded,
+        short_lived_children_are_recorded, concurrent_programs_are_recorded, child_with_cleared_environment_is_reported,
+        short_lived_unrecorded_children_are_counted, unrecorded_processes_have_the_correct_reason,
+        recorded_and_untraced_programs_are_not_reported, unrecorded_processes_are_reported_to_users,
+        set_id_child_is_reported, state_dump_lists_loaded_objects
     ])

@@ -449,6 +449,8 @@ def daemon_directories_refuse_other_users(case):
 
 
 main([
-    second_daemon_is_refused, activation_sockets_are_used, idle_daemon_does_not_wake, restarted_daemon_records_each_record_once, reattached_rings_lose_no_records, rings_without_applications_are_reported, rings_wait_for_a_consumer_daemon,
-    forged_ring_reattachment_is_refused, daemon_directories_refuse_other_users
+    second_daemon_is_refused, activation_sockets_are_used, idle_daemon_does_not_wake,
+    restarted_daemon_records_each_record_once, reattached_rings_lose_no_records,
+    rings_without_applications_are_reported, rings_wait_for_a_consumer_daemon, forged_ring_reattachment_is_refused,
+    daemon_directories_refuse_other_users
 ])

@@ -196,10 +196,11 @@ def site_of_version_1_is_refused_in_words(case):
 
 if __name__ == '__main__':
     sanitized = 'sanitize' in FEATURES
-    main([ten_thousand_sites_are_recorded, one_event_of_many_is_recorded, ten_thousand_runtime_events_are_recorded, redeclared_event_keeps_both_field_lists,
-          runtime_events_are_recorded,
-          probes_see_each_pass_while_connected, probes_and_session_both_see_each_pass]
-         + [site_of_version_1_is_refused_in_words]
-         + ([] if sanitized else [uprobe_counts_passes_of_a_toggled_site, gdb_breakpoint_stays_on_a_toggled_site,
-                                  gdb_reads_arguments_of_enabled_site,
-                                  disabled_library_opens_no_descriptor]))
+    main([
+        ten_thousand_sites_are_recorded, one_event_of_many_is_recorded, ten_thousand_runtime_events_are_recorded,
+        redeclared_event_keeps_both_field_lists, runtime_events_are_recorded, probes_see_each_pass_while_connected,
+        probes_and_session_both_see_each_pass
+    ] + [site_of_version_1_is_refused_in_words] + ([] if sanitized else [
+        uprobe_counts_passes_of_a_toggled_site, gdb_breakpoint_stays_on_a_toggled_site,
+        gdb_reads_arguments_of_enabled_site, disabled_library_opens_no_descriptor
+    ]))

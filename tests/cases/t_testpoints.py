@@ -106,8 +106,8 @@ def killed_once(case, point, after):
     if os.path.exists(dead):
         os.unlink(dead)
     script = '%s until 1 20000 & env %s %s %s %d; echo $? >%s.new; mv %s.new %s; wait' % (
-        case.program('busy'), assignments(point, 'kill',
-                                          after), case.program('testpoints'), words_of(mode), TURNS[mode], dead, dead, dead)
+        case.program('busy'), assignments(
+            point, 'kill', after), case.program('testpoints'), words_of(mode), TURNS[mode], dead, dead, dead)
     child = case.start(['sh', '-c', script], SIZES + options([point]))
     wait_for(lambda: os.path.exists(dead) or child.poll() is not None, 'the program to end at ' + name)
     check(os.path.exists(dead), '%s: waymark record ended early: %s', name, slurp(child.wmk[1])[-500:])
@@ -220,4 +220,7 @@ def writer_stopped_at_each_testpoint_blocks_no_other(case):
 
 if __name__ == '__main__':
     print('# points with seed %d' % SEED)
-    main([kill_at_each_testpoint_keeps_the_trace_complete, writers_stopped_at_all_testpoints_block_no_other, writer_stopped_at_each_testpoint_blocks_no_other])
+    main([
+        kill_at_each_testpoint_keeps_the_trace_complete, writers_stopped_at_all_testpoints_block_no_other,
+        writer_stopped_at_each_testpoint_blocks_no_other
+    ])

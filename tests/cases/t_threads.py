@@ -168,9 +168,10 @@ def small_rings_at_full_speed_count_lost_records(case):
 
 if __name__ == '__main__':
     main([
-        one_record_of_one_thread_is_recorded, eight_busy_threads_lose_no_records, sixteen_busy_threads_lose_no_records, two_readers_agree_on_sixteen_threads,
-        eight_threads_at_full_speed_lose_no_records, sixteen_threads_at_full_speed_lose_no_records, small_rings_at_full_speed_count_lost_records, texts_of_every_length_are_recorded,
-        migrating_threads_lose_no_records, default_rings_hold_a_modest_load, smallest_rings_count_lost_records,
-        overwrite_mode_keeps_the_newest_records, overwrite_mode_loses_no_records_that_fit, smallest_subbuffers_lose_no_records,
-        contexts_are_correct
+        one_record_of_one_thread_is_recorded, eight_busy_threads_lose_no_records, sixteen_busy_threads_lose_no_records,
+        two_readers_agree_on_sixteen_threads, eight_threads_at_full_speed_lose_no_records,
+        sixteen_threads_at_full_speed_lose_no_records, small_rings_at_full_speed_count_lost_records,
+        texts_of_every_length_are_recorded, migrating_threads_lose_no_records, default_rings_hold_a_modest_load,
+        smallest_rings_count_lost_records, overwrite_mode_keeps_the_newest_records,
+        overwrite_mode_loses_no_records_that_fit, smallest_subbuffers_lose_no_records, contexts_are_correct
     ])

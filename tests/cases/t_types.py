@@ -82,7 +82,8 @@ def every_type(case, command):
     check('%s has %d items' in str(message.get('msg')), 'the message is %s', message)
     labels = {number(r.fields['which']): r.fields['which'][0] for r in by_name['types:wrapped']}
     check('RED' in labels[0] and 'GREEN' in labels[1] and 'OTHER' in labels[9], 'labels are %s', labels)
-    check(case.ledger.flag(0) == ROUNDS, 'an argument was evaluated %d times in %d records', case.ledger.flag(0), ROUNDS)
+    check(
+        case.ledger.flag(0) == ROUNDS, 'an argument was evaluated %d times in %d records', case.ledger.flag(0), ROUNDS)
     check(case.ledger.flag(1) == ROUNDS and case.ledger.flag(2) == 0, 'wm_enabled was true %d and %d times',
           case.ledger.flag(1),
           case.ledger.flag(2))
@@ -186,5 +187,7 @@ def trace_environment_suits_viewers(case):
 
 
 if __name__ == '__main__':
-    main([every_type_in_c_is_recorded, every_type_in_cxx_is_recorded, messages_equal_printf, disabled_site_evaluates_no_arguments,
-          log_levels_are_declared, trace_environment_suits_viewers])
+    main([
+        every_type_in_c_is_recorded, every_type_in_cxx_is_recorded, messages_equal_printf,
+        disabled_site_evaluates_no_arguments, log_levels_are_declared, trace_environment_suits_viewers
+    ])

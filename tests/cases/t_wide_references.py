@@ -482,6 +482,8 @@ def wide_stream_with_a_changed_byte_gives_earlier_records(case):
 
 if __name__ == '__main__':
     main([
-        filters_see_the_nearest_64_bit_number, wide_lengths_and_selectors_work_or_are_damage, numbers_beyond_4096_bits_are_refused, leb128_times_advance_the_clock, leb128_times_beyond_64_bits_wrap, wide_roles_are_kept_or_refused,
-        wide_ctf_1_headers_are_read, wide_stream_cut_at_each_length_gives_complete_records, wide_stream_with_a_changed_byte_gives_earlier_records
+        filters_see_the_nearest_64_bit_number, wide_lengths_and_selectors_work_or_are_damage,
+        numbers_beyond_4096_bits_are_refused, leb128_times_advance_the_clock, leb128_times_beyond_64_bits_wrap,
+        wide_roles_are_kept_or_refused, wide_ctf_1_headers_are_read,
+        wide_stream_cut_at_each_length_gives_complete_records, wide_stream_with_a_changed_byte_gives_earlier_records
     ])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """
-Field classes of CTF 2 for the traces of wide_numbers.py: strings in each encoding, good ones and such as are none, and BLOBs.
-Their values are what to write and what a reader has to make of it, both put together character by character, with no
-decoder.
+Field classes of CTF 2 for the traces of wide_numbers.py: strings in each encoding, good ones and such as are none, and
+BLOBs. Their values are what to write and what a reader has to make of it, both put together character by character,
+with no decoder.
 """
 import codecs
 import collections

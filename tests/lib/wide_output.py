@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """
-What a reader has to show of the values of wide_numbers.py: as text, JSON, a table, annotations, what the library gives, and
-what the decoder of ctf2.py sees. Each function tells where the first difference is, in words that name the field, its
-class and its bits.
+What a reader has to show of the values of wide_numbers.py: as text, JSON, a table, annotations, what the library gives,
+and what the decoder of ctf2.py sees. Each function tells where the first difference is, in words that name the field,
+its class and its bits.
 """
 import json
 import math

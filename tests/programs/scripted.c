@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scripted.c - does what the lines on its standard input say, one after the other, and answers each with a line: "ok", or
- * "no" and why.
+ * scripted.c - does what the lines on its standard input say, one after the other, and answers each with a line: "ok",
+ * or "no" and why.
  *
  *     emit N          N records of test:seq
  *     text N          N records of test:text, strings of 10 bytes

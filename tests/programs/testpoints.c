@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * testpoints.c - passes every test point of the recording path, again and again, for the cases that kill or stop it there.
+ * testpoints.c - passes every test point of the recording path, again and again, for the cases that kill or stop it
+ * there.
  *
  *     points records N     N turns: a record of words alone, and one with a string of 0 to 300 bytes
  *     points edge N        N turns: records of 12,000 bytes, one every 5 ms: soon at the end of a sub-buffer

@@ -161,7 +161,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_latest_cause_comes_first),
-		cmocka_unit_test(test_cut_text_ends_at_a_character), cmocka_unit_test(test_long_errors_and_chains_are_cut),
+		cmocka_unit_test(test_cut_text_ends_at_a_character),
+		cmocka_unit_test(test_long_errors_and_chains_are_cut),
 		cmocka_unit_test(test_errno),
 		cmocka_unit_test(test_errors_are_per_thread),
 		cmocka_unit_test(test_passed_on),

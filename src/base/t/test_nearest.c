@@ -55,7 +55,8 @@ static void test_nearest_names_come_first(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_distance), cmocka_unit_test(test_nearest_names_come_first) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_distance),
+					    cmocka_unit_test(test_nearest_names_come_first) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -576,12 +576,22 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(option_in_the_place_of_a_value_is_rejected),
-		cmocka_unit_test(test_record_options_are_parsed), cmocka_unit_test(test_wrong_options_are_refused), cmocka_unit_test(test_sizes_are_parsed_or_refused),
-		cmocka_unit_test(test_json), cmocka_unit_test(test_commands_are_found_by_name), cmocka_unit_test(test_help_and_man_list_every_option),
-		cmocka_unit_test(test_find_program), cmocka_unit_test(test_word_lists_and_numbers_are_parsed), cmocka_unit_test(test_shared_options_are_checked),
+		cmocka_unit_test(test_record_options_are_parsed),
+		cmocka_unit_test(test_wrong_options_are_refused),
+		cmocka_unit_test(test_sizes_are_parsed_or_refused),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_commands_are_found_by_name),
+		cmocka_unit_test(test_help_and_man_list_every_option),
+		cmocka_unit_test(test_find_program),
+		cmocka_unit_test(test_word_lists_and_numbers_are_parsed),
+		cmocka_unit_test(test_shared_options_are_checked),
 		cmocka_unit_test(test_each_kind_of_option_stores_its_value),
 		cmocka_unit_test(test_values_outside_of_a_kind_are_rejected),
-		cmocka_unit_test(test_current), cmocka_unit_test(test_recorded), cmocka_unit_test(test_progress), cmocka_unit_test(test_json_members), cmocka_unit_test(test_look),
+		cmocka_unit_test(test_current),
+		cmocka_unit_test(test_recorded),
+		cmocka_unit_test(test_progress),
+		cmocka_unit_test(test_json_members),
+		cmocka_unit_test(test_look),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

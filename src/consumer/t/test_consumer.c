@@ -500,12 +500,21 @@ static void test_invalid_options_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty_recording_has_no_stream), cmocka_unit_test(test_busy_threads_lose_no_records), cmocka_unit_test(test_tiny),
-			cmocka_unit_test(test_losses_only), cmocka_unit_test(test_gap),
-		cmocka_unit_test(test_flush_writes_partial_subbuffers), cmocka_unit_test(test_stop_wakes), cmocka_unit_test(test_overwrite),
-		cmocka_unit_test(test_stop_under_fire), cmocka_unit_test(test_killed_writer_keeps_complete_records),
-			cmocka_unit_test(test_two_sets), cmocka_unit_test(test_backing), cmocka_unit_test(test_corrupt_ring_ends_its_own_stream),
-		cmocka_unit_test(test_slow_write), cmocka_unit_test(test_invalid_options_are_refused),
+		cmocka_unit_test(test_empty_recording_has_no_stream),
+		cmocka_unit_test(test_busy_threads_lose_no_records),
+		cmocka_unit_test(test_tiny),
+		cmocka_unit_test(test_losses_only),
+		cmocka_unit_test(test_gap),
+		cmocka_unit_test(test_flush_writes_partial_subbuffers),
+		cmocka_unit_test(test_stop_wakes),
+		cmocka_unit_test(test_overwrite),
+		cmocka_unit_test(test_stop_under_fire),
+		cmocka_unit_test(test_killed_writer_keeps_complete_records),
+		cmocka_unit_test(test_two_sets),
+		cmocka_unit_test(test_backing),
+		cmocka_unit_test(test_corrupt_ring_ends_its_own_stream),
+		cmocka_unit_test(test_slow_write),
+		cmocka_unit_test(test_invalid_options_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -463,11 +463,16 @@ static void test_json_sequences_are_split_or_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_preamble, drop),    cmocka_unit_test_teardown(test_trace_class, drop),
-		cmocka_unit_test_teardown(test_clock_class, drop), cmocka_unit_test_teardown(test_stream_class, drop),
-		cmocka_unit_test_teardown(test_event_class, drop), cmocka_unit_test_teardown(test_complete_metadata_is_read, drop),
-		cmocka_unit_test_teardown(test_cut_metadata_keeps_complete_fragments, drop),         cmocka_unit_test_teardown(test_broken, drop),
-		cmocka_unit_test_teardown(test_no_begin, drop),    cmocka_unit_test_teardown(test_json_sequences_are_split_or_refused, drop),
+		cmocka_unit_test_teardown(test_preamble, drop),
+		cmocka_unit_test_teardown(test_trace_class, drop),
+		cmocka_unit_test_teardown(test_clock_class, drop),
+		cmocka_unit_test_teardown(test_stream_class, drop),
+		cmocka_unit_test_teardown(test_event_class, drop),
+		cmocka_unit_test_teardown(test_complete_metadata_is_read, drop),
+		cmocka_unit_test_teardown(test_cut_metadata_keeps_complete_fragments, drop),
+		cmocka_unit_test_teardown(test_broken, drop),
+		cmocka_unit_test_teardown(test_no_begin, drop),
+		cmocka_unit_test_teardown(test_json_sequences_are_split_or_refused, drop),
 		cmocka_unit_test_teardown(test_places, drop),
 	};
 

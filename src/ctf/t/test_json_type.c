@@ -526,13 +526,21 @@ static void test_nested_aliases_are_limited_by_size(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_bits, drop), cmocka_unit_test_teardown(test_bits_wrong, drop),
-		cmocka_unit_test_teardown(test_variable, drop), cmocka_unit_test_teardown(test_mappings, drop),
-		cmocka_unit_test_teardown(test_bit_map, drop), cmocka_unit_test_teardown(test_text_classes_are_read_or_refused, drop),
-		cmocka_unit_test_teardown(test_compound, drop), cmocka_unit_test_teardown(test_optional, drop),
-		cmocka_unit_test_teardown(test_variant, drop), cmocka_unit_test_teardown(test_location, drop),
-		cmocka_unit_test_teardown(test_roles, drop), cmocka_unit_test_teardown(test_several_roles, drop), cmocka_unit_test_teardown(test_header_roles, drop),
-		cmocka_unit_test_teardown(test_aliases, drop), cmocka_unit_test_teardown(test_nested_classes_are_limited_by_depth, drop),
+		cmocka_unit_test_teardown(test_bits, drop),
+		cmocka_unit_test_teardown(test_bits_wrong, drop),
+		cmocka_unit_test_teardown(test_variable, drop),
+		cmocka_unit_test_teardown(test_mappings, drop),
+		cmocka_unit_test_teardown(test_bit_map, drop),
+		cmocka_unit_test_teardown(test_text_classes_are_read_or_refused, drop),
+		cmocka_unit_test_teardown(test_compound, drop),
+		cmocka_unit_test_teardown(test_optional, drop),
+		cmocka_unit_test_teardown(test_variant, drop),
+		cmocka_unit_test_teardown(test_location, drop),
+		cmocka_unit_test_teardown(test_roles, drop),
+		cmocka_unit_test_teardown(test_several_roles, drop),
+		cmocka_unit_test_teardown(test_header_roles, drop),
+		cmocka_unit_test_teardown(test_aliases, drop),
+		cmocka_unit_test_teardown(test_nested_classes_are_limited_by_depth, drop),
 		cmocka_unit_test_teardown(test_nested_aliases_are_limited_by_size, drop),
 	};
 

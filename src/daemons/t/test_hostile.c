@@ -421,8 +421,9 @@ static void test_adopt_large(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_other_user), cmocka_unit_test(test_bodies), cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_wrong_descriptors_are_refused), cmocka_unit_test(test_floods), cmocka_unit_test(test_second),
+		cmocka_unit_test(test_other_user),  cmocka_unit_test(test_bodies),
+		cmocka_unit_test(test_frames),      cmocka_unit_test(test_wrong_descriptors_are_refused),
+		cmocka_unit_test(test_floods),      cmocka_unit_test(test_second),
 		cmocka_unit_test(test_adopt_large),
 	};
 

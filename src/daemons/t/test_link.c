@@ -569,10 +569,18 @@ static void test_no_consumer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_life),	cmocka_unit_test(test_clear_request_removes_records),	 cmocka_unit_test(test_wrong_requests_are_refused),
-		cmocka_unit_test(test_deadline), cmocka_unit_test(test_sessions_are_served_in_parallel), cmocka_unit_test(test_adopt),
-		cmocka_unit_test(test_replaced), cmocka_unit_test(test_alone),	 cmocka_unit_test(test_no_consumer),
-		cmocka_unit_test(test_gone_for_long), cmocka_unit_test(test_slow_to_come_back), cmocka_unit_test(test_one_stream_lost),
+		cmocka_unit_test(test_life),
+		cmocka_unit_test(test_clear_request_removes_records),
+		cmocka_unit_test(test_wrong_requests_are_refused),
+		cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_sessions_are_served_in_parallel),
+		cmocka_unit_test(test_adopt),
+		cmocka_unit_test(test_replaced),
+		cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_no_consumer),
+		cmocka_unit_test(test_gone_for_long),
+		cmocka_unit_test(test_slow_to_come_back),
+		cmocka_unit_test(test_one_stream_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, rig_link_teardown);

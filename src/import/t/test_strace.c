@@ -85,7 +85,8 @@ static void test_other_strace_lines_are_parsed(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_calls), cmocka_unit_test(test_other_strace_lines_are_parsed) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_calls),
+					    cmocka_unit_test(test_other_strace_lines_are_parsed) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

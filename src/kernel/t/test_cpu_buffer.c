@@ -510,9 +510,14 @@ static void test_percent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_buffers_open_in_each_mode),   cmocka_unit_test(test_little), cmocka_unit_test(test_percent),
-		cmocka_unit_test(test_map),    cmocka_unit_test(test_splice), cmocka_unit_test(test_read),
-		cmocka_unit_test(test_nested), cmocka_unit_test(test_reopened_buffer_loses_nothing),
+		cmocka_unit_test(test_buffers_open_in_each_mode),
+		cmocka_unit_test(test_little),
+		cmocka_unit_test(test_percent),
+		cmocka_unit_test(test_map),
+		cmocka_unit_test(test_splice),
+		cmocka_unit_test(test_read),
+		cmocka_unit_test(test_nested),
+		cmocka_unit_test(test_reopened_buffer_loses_nothing),
 	};
 	const char *percent = getenv("WMK_ROUNDS_PERCENT"), *wanted = getenv("WMK_SEED"), *missing = instance_missing();
 	int failed;

@@ -485,8 +485,12 @@ static int done(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_expressions_are_split_as_expected),  cmocka_unit_test(test_exact_kernel_filters_leave_no_program),     cmocka_unit_test(test_any_of_several_filters_suffices),
-		cmocka_unit_test(test_long),   cmocka_unit_test(test_unknown_contexts_are_refused), cmocka_unit_test(test_strange),
+		cmocka_unit_test(test_expressions_are_split_as_expected),
+		cmocka_unit_test(test_exact_kernel_filters_leave_no_program),
+		cmocka_unit_test(test_any_of_several_filters_suffices),
+		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_unknown_contexts_are_refused),
+		cmocka_unit_test(test_strange),
 		cmocka_unit_test(test_chance),
 	};
 

@@ -288,9 +288,12 @@ static void test_formats_of_this_machine_are_parsed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_usual),   cmocka_unit_test(test_other_kernels),
-		cmocka_unit_test(test_wrong_formats_are_refused), cmocka_unit_test(test_many_labels),
-		cmocka_unit_test(test_cut_format_is_not_read_beyond_its_end),     cmocka_unit_test(test_formats_of_this_machine_are_parsed),
+		cmocka_unit_test(test_usual),
+		cmocka_unit_test(test_other_kernels),
+		cmocka_unit_test(test_wrong_formats_are_refused),
+		cmocka_unit_test(test_many_labels),
+		cmocka_unit_test(test_cut_format_is_not_read_beyond_its_end),
+		cmocka_unit_test(test_formats_of_this_machine_are_parsed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

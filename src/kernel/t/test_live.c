@@ -336,7 +336,8 @@ static int remove_instance(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test_teardown(test_events_of_this_machine_are_copied, remove_instance) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test_teardown(test_events_of_this_machine_are_copied,
+								      remove_instance) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,7 +191,8 @@ static void test_own_event_names_are_parsed_or_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_own), cmocka_unit_test(test_short_thread),
-					    cmocka_unit_test(test_of_file), cmocka_unit_test(test_own_event_names_are_parsed_or_refused) };
+					    cmocka_unit_test(test_of_file),
+					    cmocka_unit_test(test_own_event_names_are_parsed_or_refused) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -433,10 +433,14 @@ static void test_discarded_before_a_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds),  cmocka_unit_test(test_null_padding),
-		cmocka_unit_test(test_page_times_accumulate),  cmocka_unit_test(test_losses),
-		cmocka_unit_test(test_page_is_read_in_parts),  cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_page_layouts_are_parsed_or_refused), cmocka_unit_test(test_discarded_before_a_cut),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_null_padding),
+		cmocka_unit_test(test_page_times_accumulate),
+		cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_page_is_read_in_parts),
+		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_page_layouts_are_parsed_or_refused),
+		cmocka_unit_test(test_discarded_before_a_cut),
 		cmocka_unit_test(test_stats),
 	};
 	int failed;

@@ -331,8 +331,12 @@ static void test_damaged_syscall_records_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_openat_has_its_path),       cmocka_unit_test(test_pointed_buffers_become_bytes), cmocka_unit_test(test_socket_addresses_become_fields),
-		cmocka_unit_test(test_pointed_structures_become_fields), cmocka_unit_test(test_unknown_syscall_has_its_number), cmocka_unit_test(test_every_syscall_has_event_classes),
+		cmocka_unit_test(test_openat_has_its_path),
+		cmocka_unit_test(test_pointed_buffers_become_bytes),
+		cmocka_unit_test(test_socket_addresses_become_fields),
+		cmocka_unit_test(test_pointed_structures_become_fields),
+		cmocka_unit_test(test_unknown_syscall_has_its_number),
+		cmocka_unit_test(test_every_syscall_has_event_classes),
 		cmocka_unit_test(test_damaged_syscall_records_are_refused),
 	};
 

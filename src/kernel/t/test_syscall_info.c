@@ -316,9 +316,14 @@ static void test_clock(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_syscalls_are_found_by_name_and_number), cmocka_unit_test(test_argument_rows_are_valid),  cmocka_unit_test(test_syscall_arguments_are_described),
-		cmocka_unit_test(test_refine),  cmocka_unit_test(test_plan),  cmocka_unit_test(test_sets),
-		cmocka_unit_test(test_missing_bpf_features_are_reported),   cmocka_unit_test(test_clock),
+		cmocka_unit_test(test_syscalls_are_found_by_name_and_number),
+		cmocka_unit_test(test_argument_rows_are_valid),
+		cmocka_unit_test(test_syscall_arguments_are_described),
+		cmocka_unit_test(test_refine),
+		cmocka_unit_test(test_plan),
+		cmocka_unit_test(test_sets),
+		cmocka_unit_test(test_missing_bpf_features_are_reported),
+		cmocka_unit_test(test_clock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

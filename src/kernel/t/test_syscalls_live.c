@@ -396,8 +396,12 @@ static void test_killed_process_leaves_no_bpf_program(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_syscalls_that_fit_are_all_read),        cmocka_unit_test(test_syscalls_beyond_the_rings_are_counted),  cmocka_unit_test(test_family),
-		cmocka_unit_test(test_family_small), cmocka_unit_test(test_mapped_times_are_within_the_error), cmocka_unit_test(test_unprivileged_process_is_refused),
+		cmocka_unit_test(test_syscalls_that_fit_are_all_read),
+		cmocka_unit_test(test_syscalls_beyond_the_rings_are_counted),
+		cmocka_unit_test(test_family),
+		cmocka_unit_test(test_family_small),
+		cmocka_unit_test(test_mapped_times_are_within_the_error),
+		cmocka_unit_test(test_unprivileged_process_is_refused),
 		cmocka_unit_test(test_killed_process_leaves_no_bpf_program),
 	};
 

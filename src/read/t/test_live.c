@@ -339,9 +339,14 @@ static void test_missing_directory_is_an_error_or_awaited(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_later_records_wait_for_slower_streams), cmocka_unit_test(test_quiet),   cmocka_unit_test(test_metadata_grows),
-		cmocka_unit_test(test_streams_may_come_and_go), cmocka_unit_test(test_shortened_stream_is_reported_once),     cmocka_unit_test(test_end),
-		cmocka_unit_test(test_trim),  cmocka_unit_test(test_missing_directory_is_an_error_or_awaited),
+		cmocka_unit_test(test_later_records_wait_for_slower_streams),
+		cmocka_unit_test(test_quiet),
+		cmocka_unit_test(test_metadata_grows),
+		cmocka_unit_test(test_streams_may_come_and_go),
+		cmocka_unit_test(test_shortened_stream_is_reported_once),
+		cmocka_unit_test(test_end),
+		cmocka_unit_test(test_trim),
+		cmocka_unit_test(test_missing_directory_is_an_error_or_awaited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -500,9 +500,19 @@ static void test_print_options_are_parsed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_records), cmocka_unit_test(test_scope_names), cmocka_unit_test(test_header_names), cmocka_unit_test(test_lost_records_are_reported),
-		cmocka_unit_test(test_times_print_in_each_format), cmocka_unit_test(test_rounding), cmocka_unit_test(test_missing_bytes_print_nothing), cmocka_unit_test(test_too_long),
-		cmocka_unit_test(test_odd_names_are_escaped), cmocka_unit_test(test_ctf2), cmocka_unit_test(test_shared_labels), cmocka_unit_test(test_many_enumerations), cmocka_unit_test(test_print_options_are_parsed),
+		cmocka_unit_test(test_records),
+		cmocka_unit_test(test_scope_names),
+		cmocka_unit_test(test_header_names),
+		cmocka_unit_test(test_lost_records_are_reported),
+		cmocka_unit_test(test_times_print_in_each_format),
+		cmocka_unit_test(test_rounding),
+		cmocka_unit_test(test_missing_bytes_print_nothing),
+		cmocka_unit_test(test_too_long),
+		cmocka_unit_test(test_odd_names_are_escaped),
+		cmocka_unit_test(test_ctf2),
+		cmocka_unit_test(test_shared_labels),
+		cmocka_unit_test(test_many_enumerations),
+		cmocka_unit_test(test_print_options_are_parsed),
 	};
 
 	zone("UTC0");

@@ -217,8 +217,9 @@ static void test_encodings_become_utf8(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_numbers_print_as_by_printf), cmocka_unit_test(test_reals),
-					    cmocka_unit_test(test_strings), cmocka_unit_test(test_encodings_become_utf8) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_numbers_print_as_by_printf),
+					    cmocka_unit_test(test_reals), cmocka_unit_test(test_strings),
+					    cmocka_unit_test(test_encodings_become_utf8) };
 	const char *given = getenv("WMK_SEED");
 
 	seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 2654435761u + 1;

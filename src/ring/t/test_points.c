@@ -230,7 +230,8 @@ static void test_placing(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_writers_killed_in_sequences_keep_records), cmocka_unit_test(test_writers_killed_in_claims_keep_records),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_writers_killed_in_sequences_keep_records),
+					    cmocka_unit_test(test_writers_killed_in_claims_keep_records),
 					    cmocka_unit_test(test_placing) };
 
 	victim = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

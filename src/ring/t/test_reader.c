@@ -372,8 +372,11 @@ static void test_wake_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_other_process), cmocka_unit_test(test_invalid_ring_sets_are_refused), cmocka_unit_test(test_cleared_rings_begin_anew),
-		cmocka_unit_test(test_sets_wait),     cmocka_unit_test(test_resting),
+		cmocka_unit_test(test_other_process),
+		cmocka_unit_test(test_invalid_ring_sets_are_refused),
+		cmocka_unit_test(test_cleared_rings_begin_anew),
+		cmocka_unit_test(test_sets_wait),
+		cmocka_unit_test(test_resting),
 		cmocka_unit_test(test_wake_for),
 	};
 

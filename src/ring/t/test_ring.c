@@ -583,14 +583,13 @@ static void test_corrupt_ring_is_reported_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_geometry),      cmocka_unit_test(test_open_checks),
-		cmocka_unit_test(test_fragments),     cmocka_unit_test(test_tails),
-		cmocka_unit_test(test_record_headers_carry_id_and_time),
+		cmocka_unit_test(test_geometry), cmocka_unit_test(test_open_checks), cmocka_unit_test(test_fragments),
+		cmocka_unit_test(test_tails), cmocka_unit_test(test_record_headers_carry_id_and_time),
 		cmocka_unit_test(test_discard_exact), cmocka_unit_test(test_overwrite_exact),
-		cmocka_unit_test(test_partial),	      cmocka_unit_test(test_resume),
+		cmocka_unit_test(test_partial), cmocka_unit_test(test_resume),
 		cmocka_unit_test_prestate(test_resume, &forgotten),
-		cmocka_unit_test(test_records_too_large_are_counted), cmocka_unit_test(test_lapped),	      cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_late_joiner),
+		cmocka_unit_test(test_records_too_large_are_counted), cmocka_unit_test(test_lapped),
+		cmocka_unit_test(test_memory), cmocka_unit_test(test_late_joiner),
 		cmocka_unit_test(test_corrupt_ring_is_reported_once),
 	};
 

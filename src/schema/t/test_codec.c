@@ -251,9 +251,12 @@ static void test_identity(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round),	  cmocka_unit_test(test_damaged_encodings_are_refused),  cmocka_unit_test(test_invalid_fields_are_not_encoded),
+		cmocka_unit_test(test_round),
+		cmocka_unit_test(test_damaged_encodings_are_refused),
+		cmocka_unit_test(test_invalid_fields_are_not_encoded),
 		cmocka_unit_test(test_no_provider),
-		cmocka_unit_test(test_too_large), cmocka_unit_test(test_identity),
+		cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_identity),
 	};
 
 	if (argc == 2) {         /* writes a file for corpus-event */

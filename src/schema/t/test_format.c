@@ -83,7 +83,8 @@ static void test_unsupported_conversions_are_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_field_names_come_from_the_format), cmocka_unit_test(test_conversions),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_field_names_come_from_the_format),
+					    cmocka_unit_test(test_conversions),
 					    cmocka_unit_test(test_unsupported_conversions_are_refused) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

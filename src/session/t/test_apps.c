@@ -163,7 +163,7 @@ static void test_declared_together(void **state)
 	place_close(&p);
 }
 
-static void test_switched_events_are_confirmed(void **state)
+static void test_switch_is_confirmed(void **state)
 {
 	struct place p;
 	struct client a, b;
@@ -398,11 +398,8 @@ static void test_repeated_registration_leaks_nothing(void **state)
 	place_close(&p);
 }
 
-/*
- * Another program in the same process: what the one before held (a thread of it was in a claim when another one called
- * exec) is free, though the pid lives. The same program again, on another connection, changes nothing.
- */
-static void test_exec_frees_what_the_process_held(void **state)
+/* exec() frees the claims of the process; the same program on another connection changes nothing. */
+static void test_exec_frees_claims(void **state)
 {
 	struct place p;
 	struct client first, again, next;
@@ -487,7 +484,7 @@ static void test_short_life(void **state)
 	place_close(&p);
 }
 
-static void test_unsafe_or_used_runtime_directory_is_refused(void **state)
+static void test_unsafe_rundir_is_refused(void **state)
 {
 	struct place p, q;
 
@@ -590,9 +587,12 @@ static void test_in_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_dialogue), cmocka_unit_test(test_undeclared), cmocka_unit_test(test_declared_together),
-		cmocka_unit_test(test_switched_events_are_confirmed), cmocka_unit_test(test_asked_while_registering), cmocka_unit_test(test_death), cmocka_unit_test(test_child_holds), cmocka_unit_test(test_repeated_registration_leaks_nothing), cmocka_unit_test(test_exec_frees_what_the_process_held),
-		cmocka_unit_test(test_short_life), cmocka_unit_test(test_unsafe_or_used_runtime_directory_is_refused), cmocka_unit_test(test_in_words),
+		cmocka_unit_test(test_dialogue), cmocka_unit_test(test_undeclared),
+		cmocka_unit_test(test_declared_together), cmocka_unit_test(test_switch_is_confirmed),
+		cmocka_unit_test(test_asked_while_registering), cmocka_unit_test(test_death),
+		cmocka_unit_test(test_child_holds), cmocka_unit_test(test_repeated_registration_leaks_nothing),
+		cmocka_unit_test(test_exec_frees_claims), cmocka_unit_test(test_short_life),
+		cmocka_unit_test(test_unsafe_rundir_is_refused), cmocka_unit_test(test_in_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

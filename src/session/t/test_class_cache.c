@@ -243,8 +243,10 @@ static void test_share(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_threads_share_class_encodings), cmocka_unit_test(test_invalid_encodings_are_refused_again),
-					    cmocka_unit_test(test_remembered), cmocka_unit_test(test_encodings_beyond_the_limit_are_decoded),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_threads_share_class_encodings),
+					    cmocka_unit_test(test_invalid_encodings_are_refused_again),
+					    cmocka_unit_test(test_remembered),
+					    cmocka_unit_test(test_encodings_beyond_the_limit_are_decoded),
 					    cmocka_unit_test(test_share) };
 
 	return cmocka_run_group_tests(tests, begin, end);

@@ -483,14 +483,22 @@ static void test_noise(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_oversized),      cmocka_unit_test(test_half),
-		cmocka_unit_test(test_silent_connection_is_closed),         cmocka_unit_test(test_unexpected_messages_are_errors),
-		cmocka_unit_test(test_versions),       cmocka_unit_test(test_endless_events),
-		cmocka_unit_test(test_churn),          cmocka_unit_test(test_wild_event_numbers_close_the_connection),
-		cmocka_unit_test(test_bad_event),      cmocka_unit_test(test_unexpected_descriptors_are_closed),
-		cmocka_unit_test(test_hoarded),        cmocka_unit_test(test_refused_event),
-		cmocka_unit_test(test_not_reading),    cmocka_unit_test(test_many_connections),
-		cmocka_unit_test(test_no_descriptors), cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_oversized),
+		cmocka_unit_test(test_half),
+		cmocka_unit_test(test_silent_connection_is_closed),
+		cmocka_unit_test(test_unexpected_messages_are_errors),
+		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_endless_events),
+		cmocka_unit_test(test_churn),
+		cmocka_unit_test(test_wild_event_numbers_close_the_connection),
+		cmocka_unit_test(test_bad_event),
+		cmocka_unit_test(test_unexpected_descriptors_are_closed),
+		cmocka_unit_test(test_hoarded),
+		cmocka_unit_test(test_refused_event),
+		cmocka_unit_test(test_not_reading),
+		cmocka_unit_test(test_many_connections),
+		cmocka_unit_test(test_no_descriptors),
+		cmocka_unit_test(test_noise),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -432,7 +432,8 @@ static void test_update(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_schema), cmocka_unit_test(test_wire),
-					    cmocka_unit_test(test_session_survives_failed_allocations), cmocka_unit_test(test_commands_survive_failed_allocations),
+					    cmocka_unit_test(test_session_survives_failed_allocations),
+					    cmocka_unit_test(test_commands_survive_failed_allocations),
 					    cmocka_unit_test(test_update) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

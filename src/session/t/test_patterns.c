@@ -137,7 +137,8 @@ static void test_glob(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_glob), cmocka_unit_test(test_unmatched_patterns_are_found),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_glob),
+					    cmocka_unit_test(test_unmatched_patterns_are_found),
 					    cmocka_unit_test(test_nearest) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

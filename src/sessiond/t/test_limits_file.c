@@ -95,7 +95,8 @@ static void test_limit_files_are_read_or_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_every_limit_is_parsed), cmocka_unit_test(test_invalid_limits_are_refused),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_every_limit_is_parsed),
+					    cmocka_unit_test(test_invalid_limits_are_refused),
 					    cmocka_unit_test(test_limit_files_are_read_or_refused) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -435,10 +435,18 @@ static void test_32_bit_calls_are_printed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_print_rows_are_valid),      cmocka_unit_test(test_plans),   cmocka_unit_test(test_numbers_and_results_are_printed),
-		cmocka_unit_test(test_flags),     cmocka_unit_test(test_texts_are_escaped_and_cut),   cmocka_unit_test(test_structures_are_printed),
-		cmocka_unit_test(test_socket_addresses_are_printed), cmocka_unit_test(test_vectors), cmocka_unit_test(test_signals),
-		cmocka_unit_test(test_room),      cmocka_unit_test(test_halves),  cmocka_unit_test(test_32_bit_calls_are_printed),
+		cmocka_unit_test(test_print_rows_are_valid),
+		cmocka_unit_test(test_plans),
+		cmocka_unit_test(test_numbers_and_results_are_printed),
+		cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_texts_are_escaped_and_cut),
+		cmocka_unit_test(test_structures_are_printed),
+		cmocka_unit_test(test_socket_addresses_are_printed),
+		cmocka_unit_test(test_vectors),
+		cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_halves),
+		cmocka_unit_test(test_32_bit_calls_are_printed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -188,8 +188,9 @@ static void test_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hello), cmocka_unit_test(test_channel), cmocka_unit_test(test_channel_flags),
-		cmocka_unit_test(test_small_messages_round_trip), cmocka_unit_test(test_event),   cmocka_unit_test(test_error),
+		cmocka_unit_test(test_hello),         cmocka_unit_test(test_channel),
+		cmocka_unit_test(test_channel_flags), cmocka_unit_test(test_small_messages_round_trip),
+		cmocka_unit_test(test_event),         cmocka_unit_test(test_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,7 +128,8 @@ static void test_changed_often(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_filters_fill_a_message_up_to_its_limit), cmocka_unit_test(test_refused_whole),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_filters_fill_a_message_up_to_its_limit),
+					    cmocka_unit_test(test_refused_whole),
 					    cmocka_unit_test(test_changed_often) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

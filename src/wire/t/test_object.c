@@ -588,9 +588,12 @@ static void test_every_command_round_trips(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_limits_out), cmocka_unit_test(test_cut_and_long),
-		cmocka_unit_test(test_corrupt_objects_are_refused), cmocka_unit_test(test_nested_objects_are_limited_by_depth), cmocka_unit_test(test_arena_limit), cmocka_unit_test(test_arena),
-		cmocka_unit_test(test_send), cmocka_unit_test(test_objects_use_the_fewest_frames), cmocka_unit_test(test_texts_across_frames_are_joined), cmocka_unit_test(test_every_command_round_trips),
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_limits_out),
+		cmocka_unit_test(test_cut_and_long), cmocka_unit_test(test_corrupt_objects_are_refused),
+		cmocka_unit_test(test_nested_objects_are_limited_by_depth), cmocka_unit_test(test_arena_limit),
+		cmocka_unit_test(test_arena), cmocka_unit_test(test_send),
+		cmocka_unit_test(test_objects_use_the_fewest_frames),
+		cmocka_unit_test(test_texts_across_frames_are_joined), cmocka_unit_test(test_every_command_round_trips),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
