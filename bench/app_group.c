@@ -7,9 +7,11 @@
  *
  * Then takes lines from standard input, and answers each with a line of "key value ..."; at the end of the input it
  * kills its members. Times are CLOCK_MONOTONIC in ns. It begins by answering
- *     begin T ready T on N latency NS       first one started; last one in main(); how many were enabled there; median of constructors
+ *     begin T ready T on N latency NS       first one started; last one in main(); how many were enabled there; median
+ *                                           of constructors
  * and then
- *     on SECONDS / off SECONDS              waits until all are enabled / disabled:  at T left N   (N could not be waited for)
+ *     on SECONDS / off SECONDS              waits until all are enabled / disabled:  at T left N   (N could not be
+ *                                           waited for)
  *     stop I / cont I                       SIGSTOP or SIGCONT to the I-th:          pid P
  *     pid I                                                                          pid P
  *

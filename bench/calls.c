@@ -4,7 +4,8 @@
  * kernel and come back; and a task of the highest priority that looks how late it is woken, on a CPU that somebody else
  * reads buffers on.
  *
- *     calls loop CPU BATCH ROUNDS [BUSY]    exactly BATCH * ROUNDS calls on CPU; BUSY: a CPU that is kept busy meanwhile
+ *     calls loop CPU BATCH ROUNDS [BUSY]    exactly BATCH * ROUNDS calls on CPU; BUSY: a CPU that is kept busy
+ *                                           meanwhile
  *     calls late CPU US N                   sleeps US microseconds, N times
  *
  * Prints lines "key value". loop: nanoseconds for a call, `cpu` and `wall`, of the round in the middle. late: how much

@@ -3,7 +3,8 @@
  * register_client.c - what it takes to register with a controller, without a tracer: speaks the protocol (src/wire),
  * from the connection to "done", and does nothing else.
  *
- *     register_client RUNDIR N EVENTS        N processes, one after the other; each stays connected until the end of standard input
+ *     register_client RUNDIR N EVENTS        N processes, one after the other; each stays connected until the end of
+ *                                            standard input
  *
  * Prints "median NS p90 NS enabled N": time from connect() to "done", and how many events were enabled, on average.
  */

@@ -33,7 +33,8 @@ from control import bench_command, bench_idle, bench_notify, bench_register  # n
 from kernel import bench_kernel  # noqa: E402
 from kernel_strace import bench_strace  # noqa: E402
 from reading import bench_read  # noqa: E402
-from recording import bench_disabled, bench_filtered, bench_record, bench_size, bench_startup, bench_stream  # noqa: E402
+from recording import (  # noqa: E402
+    bench_disabled, bench_filtered, bench_record, bench_size, bench_startup, bench_stream)
 
 BENCHES = {
     'record': bench_record, 'filtered': bench_filtered, 'disabled': bench_disabled, 'size': bench_size,

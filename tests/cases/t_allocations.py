@@ -37,9 +37,9 @@ def library_allocates_nothing_per_record(case):
     directory, records = long_trace(case, MANY)
     done = finished([case.program('allocations'), directory, FILTER, 'string'], env=case.env, stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    check(done.returncode == 0, 'thrifty ended with status %d: %s', done.returncode, done.stderr)
+    check(done.returncode == 0, 'allocations ended with status %d: %s', done.returncode, done.stderr)
     found = {way: tuple(map(int, numbers)) for way, *numbers in map(str.split, done.stdout.splitlines())}
-    check(sorted(found) == ['accessor', 'filter', 'name', 'walk'], 'thrifty says %s', done.stdout)
+    check(sorted(found) == ['accessor', 'filter', 'name', 'walk'], 'allocations says %s', done.stdout)
     for way, (read, values, allocations) in found.items():
         check(read == records - records // 2 if way != 'filter' else records // 10 < 2 * read < records,
               '%s: %d of %d records', way, read, records)

@@ -13,7 +13,8 @@ import tempfile
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 sys.path.insert(0, os.path.join(TOP, 'tests', 'lib'))
 from control import Control  # noqa: E402
-from harness import PROGRAMS, WAYMARK, Skip, Trace, check, check_sequences, communicated, finished, limit, main, need, slurp, wait_for  # noqa: E402
+from harness import (  # noqa: E402
+    PROGRAMS, WAYMARK, Skip, Trace, check, check_sequences, communicated, finished, limit, main, need, slurp, wait_for)
 
 BUILD = os.environ.get('WMK_BUILD', 'build')
 

@@ -11,7 +11,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import FEATURES, WAYMARK, Skip, awaited, check, finished, main, need, need_other_users, rounds, slurp, wait_for  # noqa: E402
+from harness import (  # noqa: E402
+    FEATURES, WAYMARK, Skip, awaited, check, finished, main, need, need_other_users, rounds, slurp, wait_for)
 
 INHERITED = """
 import os, resource, signal, sys

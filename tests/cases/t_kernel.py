@@ -14,7 +14,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import PROGRAMS, WAYMARK, check, finished, limit, need, need_other_users, rounds, slurp, wait_for  # noqa: E402
+from harness import (  # noqa: E402
+    PROGRAMS, WAYMARK, check, finished, limit, need, need_other_users, rounds, slurp, wait_for)
 from kernel import (
     CALLS,
     KCALLS,

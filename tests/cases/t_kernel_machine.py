@@ -18,7 +18,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import PROGRAMS, WAYMARK, Failure, Skip, Trace, check, check_sequences, finished, main, rounds  # noqa: E402
+from harness import (  # noqa: E402
+    PROGRAMS, WAYMARK, Failure, Skip, Trace, check, check_sequences, finished, main, rounds)
 from kernel_facts import facts  # noqa: E402
 from machine import Machine  # noqa: E402
 from traces import LEDGER_SIZE  # noqa: E402
@@ -95,7 +96,7 @@ def machine_boots(case):
 def machine_makes_32_bit_system_calls(case):
     """This kernel has them, and the processor: whoever asks whether they can be made (narrow.h) is told so."""
     check(MACHINE.kernel.config().get('IA32_EMULATION') == 'y', 'the kernel is without')
-    MACHINE.run('traced_calls narrow')
+    MACHINE.run('traced_syscalls narrow')
 
 
 def kprobes_return_arguments_and_values(case):

@@ -12,7 +12,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
-from harness import PROGRAMS, WAYMARK, Skip, check, communicated, finished, limit, main, need, rounds, slurp, wait_for  # noqa: E402
+from harness import (  # noqa: E402
+    PROGRAMS, WAYMARK, Skip, check, communicated, finished, limit, main, need, rounds, slurp, wait_for)
 from kernel import has_narrow_calls  # noqa: E402
 from traces import LOSS, LOST, groups_after  # noqa: E402
 

@@ -92,8 +92,8 @@ def events_of_a_preloaded_library_are_recorded(case):
 
 
 def without_proc(case, how):
-    """Run `lives nomem` or `lives nowhere`. Without /proc the loader does not know where it is: the library's place is
-    told."""
+    """Run `lifecycle nomem` or `lifecycle nowhere`. Without /proc the loader does not know where it is: the library's
+    place is told."""
     if os.geteuid():
         raise Skip('needs root')
     text = subprocess.run(['ldd', case.program('lifecycle')], capture_output=True, text=True).stdout
@@ -116,7 +116,8 @@ def unpatchable_code_is_reported(case):
     check(not marks(result), 'recorded: %s', marks(result))
     check(
         re.search(
-            r"lives \(pid \d+, uid \d+\) was recorded in part: .*edge:\w+ cannot be traced: the program's text cannot be "
+            r"lifecycle \(pid \d+, uid \d+\) was recorded in part: .*edge:\w+ cannot be traced: the program's text cannot "
+            r"be "
             r"written", result.err), 'the summary does not say why: %s', result.err)
 
 
@@ -183,8 +184,8 @@ def program_with_a_loaded_library_ends_with_its_last_thread(case):
         check(done.returncode == 0, '%s, not traced: status %d', how, done.returncode)
 
 
-def set_id_copy_of_lives(case):
-    """A set-id copy of `lives`, in a place that others reach, with a libwaymark that the loader finds there."""
+def set_id_copy_of_lifecycle(case):
+    """A set-id copy of `lifecycle`, in a place that others reach, with a libwaymark that the loader finds there."""
     place = case.path('setid')
     os.mkdir(place)
     os.chmod(case.directory, 0o755)
@@ -193,7 +194,7 @@ def set_id_copy_of_lives(case):
     library = re.search(r'(/\S*libwaymark\.so\S*)', text)
     if not library:
         raise Skip('the program has libwaymark within')
-    child, root = os.path.join(place, 'lives'), os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
+    child, root = os.path.join(place, 'lifecycle'), os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
     shutil.copy(os.path.realpath(library.group(1)), os.path.join(place, 'libwaymark.so.0'))
     done = subprocess.run([
         'gcc', '-O1', '-D_GNU_SOURCE', '-I' + os.path.join(root, 'include'),
@@ -213,7 +214,7 @@ def set_id_program_ignores_the_environment(case):
     """Run by another user than its file's: it asks root's directory alone, opens no plug-in, reads no variable."""
     need_other_users()
     need('strace')
-    child, trace = set_id_copy_of_lives(case), case.path('strace')
+    child, trace = set_id_copy_of_lifecycle(case), case.path('strace')
     place = case.path('run')
     os.mkdir(place)
     environment = dict(case.env, WAYMARK_RUNDIR=place, WAYMARK_CLOCK_PLUGIN=case.program('libclock.so'),

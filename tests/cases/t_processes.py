@@ -9,7 +9,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import FEATURES, WAYMARK, Result, Skip, check, finished, main, need, need_other_users, not_under_tsan, rounds, wait_for  # noqa: E402
+from harness import (  # noqa: E402
+    FEATURES, WAYMARK, Result, Skip, check, finished, main, need, need_other_users, not_under_tsan, rounds, wait_for)
 
 
 def forked_children_are_recorded(case):

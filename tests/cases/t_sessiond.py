@@ -14,7 +14,9 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import FEATURES, Skip, awaited, check, check_sequences, finished, main, need, need_other_users, not_under_tsan, rounds, slurp, wait_for  # noqa: E402
+from harness import (  # noqa: E402
+    FEATURES, Skip, awaited, check, check_sequences, finished, main, need, need_other_users, not_under_tsan, rounds,
+    slurp, wait_for)
 from traces import Trace  # noqa: E402
 
 SESSIOND = os.environ['WMK_SESSIOND']

@@ -15,8 +15,10 @@ import wide_output as shown  # noqa: E402
 from ctf18 import save  # noqa: E402
 from harness import PERCENT, WAYMARK, check, limit, main, rounds  # noqa: E402
 from t_convert_ctf import rewritten  # noqa: E402
-from t_wide_numbers import BYTE, EDGE_LABELS, ORDERS, compare, directory_of, in_range, leb128, of_values, run  # noqa: E402
-from wide_numbers import EDGES, MOST_GROUPS, WIDEST, Array, Bits, Choice, Leaf, Made, Struct, scratch, span  # noqa: E402
+from t_wide_numbers import (  # noqa: E402
+    BYTE, EDGE_LABELS, ORDERS, compare, directory_of, in_range, leb128, of_values, run)
+from wide_numbers import (  # noqa: E402
+    EDGES, MOST_GROUPS, WIDEST, Array, Bits, Choice, Leaf, Made, Struct, scratch, span)
 
 # ── what is asked of a number ───────────────────────────────────────────────────────────────────────────
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Good traces of corpus18.py: what may stand in the metadata, shown by what the records then look like."""
-from ctf18 import BEGIN, CLOCK, MAGIC, UUID_TEXT, Goods, Packet, Plain, integers, metadata_packet, one_packet, packetized, save
+from ctf18 import (BEGIN, CLOCK, MAGIC, UUID_TEXT, Goods, Packet, Plain, integers, metadata_packet, one_packet,
+    packetized, save)
 
 LANGUAGE = Goods()
 

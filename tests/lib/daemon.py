@@ -20,7 +20,8 @@ import tempfile
 import time
 
 from control import SESSIOND, Answer, Control
-from harness import FEATURES, WAIT_S, WAYMARK, Failure, Trace, awaited, check, check_sequences, communicated, slurp, stuck, wait_for
+from harness import (FEATURES, WAIT_S, WAYMARK, Failure, Trace, awaited, check, check_sequences, communicated, slurp,
+    stuck, wait_for)
 from processes import marked, pids, state  # noqa: F401 (cases take them from here)
 from shmem import Shmem, rings_of  # noqa: F401
 

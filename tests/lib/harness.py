@@ -19,7 +19,8 @@ import time
 import traceback
 
 from traces import Ledger, Trace, check_sequences  # noqa: F401 (cases take them, and waits, from here)
-from waits import MARK, WAIT_S, Failure, awaited, check, communicated, finished, holds_within, stuck, wait_for  # noqa: F401
+from waits import (  # noqa: F401
+    MARK, WAIT_S, Failure, awaited, check, communicated, finished, holds_within, stuck, wait_for)
 
 WAYMARK = os.path.abspath(os.environ.get('WMK_WAYMARK', 'build/src/cli/waymark'))
 PROGRAMS = os.path.abspath(os.environ.get('WMK_PROGRAMS', 'build/tests'))

@@ -2,13 +2,14 @@
 /*
  * adverse.c - programs that make it hard for a tracer to live in them.
  *
- *     hard closefds N     closes every descriptor from 3 on, again and again, while it records
- *     hard mlockall N     locks all memory, present and future, while it records
- *     hard mega N BYTES   records of BYTES bytes each, under a 50 us timer
- *     hard edit N         a thread edits a string while it is recorded
- *     hard null N         NULL strings
- *     hard hog N LIMIT F  fills memory until its control group (usage in file F) is at LIMIT bytes, nearly, then records
- *     hard text N BYTES   strings of BYTES bytes
+ *     adverse closefds N     closes every descriptor from 3 on, again and again, while it records
+ *     adverse mlockall N     locks all memory, present and future, while it records
+ *     adverse mega N BYTES   records of BYTES bytes each, under a 50 us timer
+ *     adverse edit N         a thread edits a string while it is recorded
+ *     adverse null N         NULL strings
+ *     adverse hog N LIMIT F  fills memory until its control group (usage in file F) is at LIMIT bytes, nearly, then
+ *                            records
+ *     adverse text N BYTES   strings of BYTES bytes
  *
  * Flag 0: turns of the timer's handler, or of the editor.
  */

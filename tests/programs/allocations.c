@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * allocations.c - how often memory is asked for while a trace is read with libwaymark-ctf: thrifty DIR FILTER NAME. For
- * each way to read it (walk: all values of each record; filter: the same of those that FILTER wants; accessor, name:
+ * allocations.c - how often memory is asked for while a trace is read with libwaymark-ctf: allocations DIR FILTER NAME.
+ * For each way to read it (walk: all values of each record; filter: the same of those that FILTER wants; accessor,
+ * name:
  * the field NAME) a line "way RECORDS VALUES ALLOCATIONS" tells of the second half of the records. Held against what is
  * right by cases/t_thrift.py.
  */
@@ -48,7 +49,7 @@ static int fail(const char *what)
 {
 	char why[1000];
 
-	fprintf(stderr, "thrifty: %s: %s\n", what, waymark_ctf_error_text(why, sizeof(why)));
+	fprintf(stderr, "allocations: %s: %s\n", what, waymark_ctf_error_text(why, sizeof(why)));
 	return -1;
 }
 

@@ -7,8 +7,10 @@
  *     busy texts THREADS N            N records each with strings of 0 to 300 bytes
  *     busy wander THREADS N           N records each, moving from CPU to CPU all the time
  *     busy paced THREADS N USEC       N records each, USEC microseconds of sleep after every 64
- *     busy behind THREADS N DIR       N records each, no more at a time than BEHIND_MAX bytes ahead of what stands in the trace's streams in DIR
- *     busy steady THREADS N RATE      N records each, RATE a second of all together, and arithmetic all the rest of the time
+ *     busy behind THREADS N DIR       N records each, no more at a time than BEHIND_MAX bytes ahead of what stands in
+ *                                     the trace's streams in DIR
+ *     busy steady THREADS N RATE      N records each, RATE a second of all together, and arithmetic all the rest of the
+ *                                     time
  *     busy large THREADS N USEC       N records each with strings of 2000 bytes, USEC microseconds of sleep after each
  *
  * Flag 1 ends all of them early. Flag 0 counts the threads that have begun, flag 2 those that have ended.

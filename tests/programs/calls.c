@@ -3,7 +3,8 @@
  * calls.c - a system call that hardly anybody makes (sched_getscheduler), so many times and no more: for traces of the
  * kernel.
  *
- *     calls N [CPU]        on that CPU, as long as it is there. Prints the number of the process, then makes the calls, then prints "made".
+ *     calls N [CPU]        on that CPU, as long as it is there. Prints the number of the process, then makes the calls,
+ *                          then prints "made".
  */
 #include <sched.h>
 #include <stdio.h>

@@ -2,7 +2,8 @@
 /*
  * control.c - commands through libwaymark-ctl, for cases about the daemons.
  *
- *     control WORD...      create=NAME:PATH  events=NAME:PATTERN  start=NAME  stop=NAME  destroy=NAME  version  list  apps  shutdown
+ *     control WORD...      create=NAME:PATH  events=NAME:PATTERN  start=NAME  stop=NAME  destroy=NAME  version  list 
+ *                          apps  shutdown
  *
  * To the daemon in $WAYMARK_RUNDIR, which is not started. The last result as JSON on stdout. Exit status 1 and words
  * when a command fails.

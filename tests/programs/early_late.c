@@ -2,7 +2,7 @@
 /*
  * early_late.c - records at awkward moments: constructors, destructors, exit handlers, signal handlers.
  *
- *     moments N USEC       N records of main, while a timer's handler records every USEC microseconds (0: no timer)
+ *     early_late N USEC       N records of main, while a timer's handler records every USEC microseconds (0: no timer)
  *
  * Flag 0: the handler's turns.
  */

@@ -2,12 +2,16 @@
 /*
  * kcalls.c - a program that makes system calls whose number it knows, for tests that record the kernel.
  *
- *     kcalls triples N          test:before, openat() of a path that is not there, test:after: N times, from CPU to CPU between the three
+ *     kcalls triples N          test:before, openat() of a path that is not there, test:after: N times, from CPU to CPU
+ *                               between the three
  *     kcalls calls THREADS N    N turns of each thread, each of five calls that nobody else makes
  *     kcalls until THREADS N    the same with pauses, until its standard input ends
- *     kcalls lives N FILE       N families: processes and threads that begin, rename themselves, execute another program, end
- *     kcalls crowd EVERY FILE   a child makes two marks, as somebody else each time; before the first and between them its parent gets another name
- *                               so often that the kernel's buffer of what tasks do is full, with a pause after EVERY. Then both end, or
+ *     kcalls lives N FILE       N families: processes and threads that begin, rename themselves, execute another
+ *                               program, end
+ *     kcalls crowd EVERY FILE   a child makes two marks, as somebody else each time; before the first and between them
+ *                               its parent gets another name
+ *                               so often that the kernel's buffer of what tasks do is full, with a pause after EVERY.
+ *                               Then both end, or
  *                               where EVERY is 0 stay until they are killed.
  *
  * `calls` and `until` print how many turns were made, of all threads together, and `tid`s: "turns N", "tid T". The

@@ -3,17 +3,19 @@
  * lifecycle.c - a program at the edges of its life, while libwaymark's helper is at work. One record of edge:mark per
  * `where`.
  *
- *     lives cancel N      N threads are cancelled, one after the other, while others record
- *     lives users N       N times all ids are set (to what they are), by a process with threads
- *     lives exit HOW      _exit | abort | exec | thread_exec, at once, the helper perhaps in the middle of its greeting
- *     lives again         what exec executes: one record
- *     lives daemon FILE   daemon(); the daemon records, then writes FILE
- *     lives forks N       N forks one after the other, from a process with threads that record
- *     lives library PATH N    loads and unloads the library N times
- *     lives taken         records an event of which a library's end has taken half: its descriptor has a chain and no event any more
- *     lives nomem         executes itself where /proc is empty; needs root
- *     lives user UID      becomes that user, then records; needs root
- *     lives nowhere       the same, and mprotect() refuses memory that is writable and executable
+ *     lifecycle cancel N         N threads are cancelled, one after the other, while others record
+ *     lifecycle users N          N times all ids are set (to what they are), by a process with threads
+ *     lifecycle exit HOW         _exit | abort | exec | thread_exec, at once, the helper perhaps in the middle of its
+ *                                greeting
+ *     lifecycle again            what exec executes: one record
+ *     lifecycle daemon FILE      daemon(); the daemon records, then writes FILE
+ *     lifecycle forks N          N forks one after the other, from a process with threads that record
+ *     lifecycle library PATH N   loads and unloads the library N times
+ *     lifecycle taken            records an event of which a library's end has taken half: its descriptor has a chain
+ *                                and no event any more
+ *     lifecycle nomem            executes itself where /proc is empty; needs root
+ *     lifecycle user UID         becomes that user, then records; needs root
+ *     lifecycle nowhere          the same, and mprotect() refuses memory that is writable and executable
  */
 #include <errno.h>
 #include <dlfcn.h>

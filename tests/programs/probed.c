@@ -2,7 +2,8 @@
 /*
  * probed.c - a site that is enabled and disabled again and again, by probes within the process.
  *
- *     probed N THREADS     N turns of: pass the site; connect a probe, pass it; disconnect, pass it. THREADS pass it meanwhile.
+ *     probed N THREADS     N turns of: pass the site; connect a probe, pass it; disconnect, pass it. THREADS pass it
+ *                          meanwhile.
  *
  * Fails (status 5) when the probe does not see exactly the passes between connecting and disconnecting.
  */

@@ -2,7 +2,8 @@
 /*
  * runtime.c - events that are declared at run time, with fields of every type.
  *
- *     runtime N      N records of script:all, whose values follow from their number; then an event more, registered late
+ *     runtime N      N records of script:all, whose values follow from their number; then an event more, registered
+ *                    late
  *     runtime many N N events many:event_<i> with one field, one record of each
  */
 #include <errno.h>

@@ -6,7 +6,8 @@
  *     emit N          N records of test:seq
  *     text N          N records of test:text, strings of 10 bytes
  *     late N          N records of scripted:late, and nothing on the ledger
- *     odd N           N records of scripted:odd: a number that begins at the second byte, and a sequence of the numbers so far
+ *     odd N           N records of scripted:odd: a number that begins at the second byte, and a sequence of the numbers
+ *                     so far
  *     fork N          a child makes N records as a writer of its own, and ends
  *     exec N          a child executes `procs leaf N`, whose path is the program's first argument
  *     child 0         a child, which waits; flag 1 of the ledger is its number

@@ -2,7 +2,8 @@
 /*
  * syscalls.c - a program whose system calls point to something known, for tests that record what that is.
  *
- *     syscalls count THREADS N  N times by each thread: mknod("/nowhere/THREAD/NUMBER"), a call that nobody else makes; it fails, and makes nothing
+ *     syscalls count THREADS N  N times by each thread: mknod("/nowhere/THREAD/NUMBER"), a call that nobody else makes;
+ *                               it fails, and makes nothing
  *     syscalls until            the same by one thread, until its standard input ends; some thousand in a second
  *     syscalls order N          test:before, openat("/nowhere/NUMBER"), test:after: N times
  *     syscalls shapes           one of each kind of argument, also of a thread, of a child, of 32 bits

@@ -3,11 +3,11 @@
  * testpoints.c - passes every test point of the recording path, again and again, for the cases that kill or stop it
  * there.
  *
- *     points records N     N turns: a record of words alone, and one with a string of 0 to 300 bytes
- *     points edge N        N turns: records of 12,000 bytes, one every 5 ms: soon at the end of a sub-buffer
- *     points cut N         N turns: a record whose string is longer than a field may be
- *     points lose N        N turns: a record, and one that cannot be made and is counted as lost
- *     points probe N       N turns: a record that a function of this program sees as well
+ *     testpoints records N     N turns: a record of words alone, and one with a string of 0 to 300 bytes
+ *     testpoints edge N        N turns: records of 12,000 bytes, one every 5 ms: soon at the end of a sub-buffer
+ *     testpoints cut N         N turns: a record whose string is longer than a field may be
+ *     testpoints lose N        N turns: a record, and one that cannot be made and is counted as lost
+ *     testpoints probe N       N turns: a record that a function of this program sees as well
  *
  * Waits until flag 0 of the ledger says that somebody else records, so that nothing happens to it alone.
  */
@@ -40,7 +40,7 @@ static int wait_for_others(void)
 
 	while (!__atomic_load_n(&ledger->flag[0], __ATOMIC_ACQUIRE)) {
 		if (clock_nsec(CLOCK_MONOTONIC) > end) {
-			fprintf(stderr, "points: nobody else records\n");
+			fprintf(stderr, "testpoints: nobody else records\n");
 			return -1;
 		}
 		sched_yield();
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (!strcmp(mode, "probe") && fields != 5 * n) {
-		fprintf(stderr, "points: the probe has seen %llu fields, not %llu\n", (unsigned long long)fields,
+		fprintf(stderr, "testpoints: the probe has seen %llu fields, not %llu\n", (unsigned long long)fields,
 			(unsigned long long)(5 * n));
 		return 5;
 	}

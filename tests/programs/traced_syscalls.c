@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * traced_syscalls.c - system calls with arguments of many kinds, the same at each run: for what prints them. Usage:
- * traced_calls KIND, in a directory of one's own.
+ * traced_syscalls KIND, in a directory of one's own.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -2,10 +2,13 @@
 /*
  * trap.c - brings a program to one exact instruction and kills, or stops, it there.
  *
- *     trap kill  MODULE OFFSET AFTER -- PROGRAM ARGS...   SIGKILL when the instruction is reached for the (AFTER + 1)st time
- *     trap stop  MODULE OFFSET AFTER -- PROGRAM ARGS...   stays there until flag 7 of the ledger is set, then lets it go on
+ *     trap kill  MODULE OFFSET AFTER -- PROGRAM ARGS...   SIGKILL when the instruction is reached for the (AFTER + 1)st
+ *                time
+ *     trap stop  MODULE OFFSET AFTER -- PROGRAM ARGS...   stays there until flag 7 of the ledger is set, then lets it
+ *                go on
  *     trap steps MODULE SECTION SIZE -- PROGRAM ARGS...   prints what instructions a record consists of (see below)
- *     trap reached MODULE FILE 0 -- PROGRAM ARGS...  of the instructions whose offsets the file lists, those that are executed
+ *     trap reached MODULE FILE 0 -- PROGRAM ARGS...  of the instructions whose offsets the file lists, those that are
+ *                                                    executed
  *
  * The program (procs trapped) raises SIGTRAP when it is ready, and again at its end. OFFSET is relative to where MODULE
  * (the end of a mapped file's name) is loaded. A breakpoint is the one way to reach the inside of a restartable

@@ -3,7 +3,7 @@
  * unlinked.c - not linked with libwaymark: it loads a library with sites, and its first thread ends before the program
  * does.
  *
- *     guest PLUGIN exit|cancel [wait until it is traced]
+ *     unlinked PLUGIN exit|cancel [wait until it is traced]
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	if (!library || !(*(void **)&emit = dlsym(library, "plugin_emit"))) {
-		fprintf(stderr, "guest: %s\n", argc >= 3 ? dlerror() : "guest PLUGIN exit|cancel [wait]");
+		fprintf(stderr, "unlinked: %s\n", argc >= 3 ? dlerror() : "unlinked PLUGIN exit|cancel [wait]");
 		return 3;
 	}
 	emit(1, argc > 3);

@@ -2,7 +2,8 @@
 /*
  * uprobe.c - counts how often a program passes a place, by a uprobe of the kernel.
  *
- *     uprobe FILE OFFSET -- PROGRAM ARGS...     prints `hits N`; status 77 where this kernel, or this user, has no uprobes
+ *     uprobe FILE OFFSET -- PROGRAM ARGS...     prints `hits N`; status 77 where this kernel, or this user, has no
+ *                                               uprobes
  */
 #include <linux/perf_event.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wide_numbers.c - the numbers that libwaymark-ctf gives of traces, as JSON lines: wide DIR. Held against what was
- * written by cases/t_wide.py. A line is {"event": name, "by_name": is each member of the payload the same by its name?,
- * "scopes":
+ * wide_numbers.c - the numbers that libwaymark-ctf gives of traces, as JSON lines: wide_numbers DIR. Held against what
+ * was written by cases/t_wide.py. A line is {"event": name, "by_name": is each member of the payload the same by its
+ * name?, "scopes":
  * [packet, stream context, event context, payload]}; a scope is a list of its numbers: {"kind", "name", "number",
  * "real", "text", "label", "kept": is the text, when all of the record has been walked over, what it was?}.
  */
