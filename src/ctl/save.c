@@ -23,8 +23,8 @@
 #define SUFFIX ".json"
 
 static const struct wmk_member saved_members[] = {
-	WMK_MEMBER_OF_U32(wmk_ctl_saved, version),
-	WMK_MEMBER_OF_OBJECT(wmk_ctl_saved, session, wmk_ctl_session, wmk_ctl_session_object),
+	WMK_MEMBER(U32, wmk_ctl_saved, version),
+	WMK_MEMBER(OBJECT, wmk_ctl_saved, session, wmk_ctl_session, wmk_ctl_session_object),
 };
 const struct wmk_object wmk_ctl_saved_object = WMK_OBJECT_OF("saved session", wmk_ctl_saved, saved_members);
 

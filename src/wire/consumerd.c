@@ -19,87 +19,87 @@
 #define EVENTS_BYTES (WMK_OBJECT_MAX / 4 * 3)
 
 static const struct wmk_member hello_members[] = {
-	WMK_MEMBER_OF_TEXT(wmk_consumerd_hello, version, NAME_BYTES),
-	WMK_MEMBER_OF_U64(wmk_consumerd_hello, pid),
+	WMK_MEMBER(TEXT, wmk_consumerd_hello, version, NAME_BYTES),
+	WMK_MEMBER(U64, wmk_consumerd_hello, pid),
 };
 const struct wmk_object wmk_consumerd_hello_object = WMK_OBJECT_OF("hello", wmk_consumerd_hello, hello_members);
 
 static const struct wmk_member counts_members[] = {
-#define WMK_COUNT(name) WMK_MEMBER_OF_U64(wmk_counts, name),
-#define WMK_COUNT_INTERNAL(name) WMK_MEMBER_OF_U64(wmk_counts, name),
+#define WMK_COUNT(name) WMK_MEMBER(U64, wmk_counts, name),
+#define WMK_COUNT_INTERNAL(name) WMK_MEMBER(U64, wmk_counts, name),
 #include "wire/counts.def"
 };
 static const struct wmk_object counts_object = WMK_OBJECT_OF("counts", wmk_counts, counts_members);
 
 static const struct wmk_member stats_members[] = {
-	WMK_MEMBER_OF_OBJECT(wmk_consumerd_stats, counts, wmk_counts, counts_object),
-	WMK_MEMBER_OF_U32(wmk_consumerd_stats, sink_error),
-	WMK_MEMBER_OF_BOOL(wmk_consumerd_stats, stuck),
-	WMK_MEMBER_OF_TEXT(wmk_consumerd_stats, words, MESSAGE_BYTES),
+	WMK_MEMBER(OBJECT, wmk_consumerd_stats, counts, wmk_counts, counts_object),
+	WMK_MEMBER(U32, wmk_consumerd_stats, sink_error),
+	WMK_MEMBER(BOOL, wmk_consumerd_stats, stuck),
+	WMK_MEMBER(TEXT, wmk_consumerd_stats, words, MESSAGE_BYTES),
 };
 static const struct wmk_object stats_object = WMK_OBJECT_OF("stats", wmk_consumerd_stats, stats_members);
 
 static const struct wmk_member channel_members[] = {
-	WMK_MEMBER_OF_TEXT(wmk_consumerd_channel, channel, NAME_BYTES),
-	WMK_MEMBER_OF_OBJECT(wmk_consumerd_channel, stats, wmk_consumerd_stats, stats_object),
+	WMK_MEMBER(TEXT, wmk_consumerd_channel, channel, NAME_BYTES),
+	WMK_MEMBER(OBJECT, wmk_consumerd_channel, stats, wmk_consumerd_stats, stats_object),
 };
 static const struct wmk_object channel_object = WMK_OBJECT_OF("channel", wmk_consumerd_channel, channel_members);
 
 static const struct wmk_member trace_members[] = {
-	WMK_MEMBER_OF_U64(wmk_consumerd_trace, trace),
-	WMK_MEMBER_OF_TEXT(wmk_consumerd_trace, path, WMK_OBJECT_TEXT_MAX),
-	WMK_MEMBER_OF_TEXT(wmk_consumerd_trace, sub, NAME_BYTES),
-	WMK_MEMBER_OF_U64(wmk_consumerd_trace, uid),
-	WMK_MEMBER_OF_U64(wmk_consumerd_trace, gid),
-	WMK_MEMBER_OF_UUID(wmk_consumerd_trace, uuid),
-	WMK_MEMBER_OF_U64(wmk_consumerd_trace, max_size),
-	WMK_MEMBER_OF_LIST(wmk_consumerd_trace, gone, channel_object, WMK_CONSUMERD_CHANNELS_MAX),
-	WMK_MEMBER_OF_U32(wmk_consumerd_trace, mode),
-	WMK_MEMBER_OF_BOOL(wmk_consumerd_trace, gated),
+	WMK_MEMBER(U64, wmk_consumerd_trace, trace),
+	WMK_MEMBER(TEXT, wmk_consumerd_trace, path, WMK_OBJECT_TEXT_MAX),
+	WMK_MEMBER(TEXT, wmk_consumerd_trace, sub, NAME_BYTES),
+	WMK_MEMBER(U64, wmk_consumerd_trace, uid),
+	WMK_MEMBER(U64, wmk_consumerd_trace, gid),
+	WMK_MEMBER(UUID, wmk_consumerd_trace, uuid),
+	WMK_MEMBER(U64, wmk_consumerd_trace, max_size),
+	WMK_MEMBER(LIST, wmk_consumerd_trace, gone, channel_object, WMK_CONSUMERD_CHANNELS_MAX),
+	WMK_MEMBER(U32, wmk_consumerd_trace, mode),
+	WMK_MEMBER(BOOL, wmk_consumerd_trace, gated),
 };
 const struct wmk_object wmk_consumerd_trace_object = WMK_OBJECT_OF("trace", wmk_consumerd_trace, trace_members);
 
 static const struct wmk_member metadata_members[] = {
-	WMK_MEMBER_OF_U64(wmk_consumerd_metadata, trace),
-	WMK_MEMBER_OF_U64(wmk_consumerd_metadata, offset),
-	WMK_MEMBER_OF_BOOL(wmk_consumerd_metadata, replace),
-	WMK_MEMBER_OF_BOOL(wmk_consumerd_metadata, more),
-	WMK_MEMBER_OF_TEXT(wmk_consumerd_metadata, text, WMK_CONSUMERD_METADATA_MAX),
+	WMK_MEMBER(U64, wmk_consumerd_metadata, trace),
+	WMK_MEMBER(U64, wmk_consumerd_metadata, offset),
+	WMK_MEMBER(BOOL, wmk_consumerd_metadata, replace),
+	WMK_MEMBER(BOOL, wmk_consumerd_metadata, more),
+	WMK_MEMBER(TEXT, wmk_consumerd_metadata, text, WMK_CONSUMERD_METADATA_MAX),
 };
 const struct wmk_object wmk_consumerd_metadata_object =
 	WMK_OBJECT_OF("metadata", wmk_consumerd_metadata, metadata_members);
 
 static const struct wmk_member event_members[] = {
-	WMK_MEMBER_OF_TEXT(wmk_consumerd_event, system, NAME_BYTES),
-	WMK_MEMBER_OF_TEXT(wmk_consumerd_event, name, NAME_BYTES),
-	WMK_MEMBER_OF_U32(wmk_consumerd_event, id),
-	WMK_MEMBER_OF_U32(wmk_consumerd_event, filter_len),
-	WMK_MEMBER_OF_NUMBERS(wmk_consumerd_event, filter, FILTER_WORDS),
-	WMK_MEMBER_OF_BOOL(wmk_consumerd_event, changing),
+	WMK_MEMBER(TEXT, wmk_consumerd_event, system, NAME_BYTES),
+	WMK_MEMBER(TEXT, wmk_consumerd_event, name, NAME_BYTES),
+	WMK_MEMBER(U32, wmk_consumerd_event, id),
+	WMK_MEMBER(U32, wmk_consumerd_event, filter_len),
+	WMK_MEMBER(NUMBERS, wmk_consumerd_event, filter, FILTER_WORDS),
+	WMK_MEMBER(BOOL, wmk_consumerd_event, changing),
 };
 static const struct wmk_object event_object = WMK_OBJECT_OF("event", wmk_consumerd_event, event_members);
 
 static const struct wmk_member rings_members[] = {
-	WMK_MEMBER_OF_U64(wmk_consumerd_rings, trace),
-	WMK_MEMBER_OF_U64(wmk_consumerd_rings, rings),
-	WMK_MEMBER_OF_TEXT(wmk_consumerd_rings, channel, NAME_BYTES),
-	WMK_MEMBER_OF_U32(wmk_consumerd_rings, stream_id),
-	WMK_MEMBER_OF_BOOL(wmk_consumerd_rings, at_stop_only),
-	WMK_MEMBER_OF_BOOL(wmk_consumerd_rings, resume),
-	WMK_MEMBER_OF_BOOL(wmk_consumerd_rings, clear),
-	WMK_MEMBER_OF_U64(wmk_consumerd_rings, tracefile_size),
-	WMK_MEMBER_OF_U64(wmk_consumerd_rings, tracefile_count),
-	WMK_MEMBER_OF_U64(wmk_consumerd_rings, start_ts),
-	WMK_MEMBER_OF_UUID(wmk_consumerd_rings, uuid),
-	WMK_MEMBER_OF_BOOL(wmk_consumerd_rings, kernel),
-	WMK_MEMBER_OF_U64(wmk_consumerd_rings, only_pid),
-	WMK_MEMBER_OF_NUMBERS(wmk_consumerd_rings, contexts, 255),
-	WMK_MEMBER_OF_LIST(wmk_consumerd_rings, events, event_object, WMK_CONSUMERD_EVENTS_MAX),
-	WMK_MEMBER_OF_NUMBERS(wmk_consumerd_rings, calls, 64),
-	WMK_MEMBER_OF_U64(wmk_consumerd_rings, syscall_ring_bytes),
-	WMK_MEMBER_OF_BOOL(wmk_consumerd_rings, syscalls_narrowed),
-	WMK_MEMBER_OF_NUMBERS(wmk_consumerd_rings, syscall_pids, WMK_CONSUMERD_PIDS),
-	WMK_MEMBER_OF_U64(wmk_consumerd_rings, statedump),
+	WMK_MEMBER(U64, wmk_consumerd_rings, trace),
+	WMK_MEMBER(U64, wmk_consumerd_rings, rings),
+	WMK_MEMBER(TEXT, wmk_consumerd_rings, channel, NAME_BYTES),
+	WMK_MEMBER(U32, wmk_consumerd_rings, stream_id),
+	WMK_MEMBER(BOOL, wmk_consumerd_rings, at_stop_only),
+	WMK_MEMBER(BOOL, wmk_consumerd_rings, resume),
+	WMK_MEMBER(BOOL, wmk_consumerd_rings, clear),
+	WMK_MEMBER(U64, wmk_consumerd_rings, tracefile_size),
+	WMK_MEMBER(U64, wmk_consumerd_rings, tracefile_count),
+	WMK_MEMBER(U64, wmk_consumerd_rings, start_ts),
+	WMK_MEMBER(UUID, wmk_consumerd_rings, uuid),
+	WMK_MEMBER(BOOL, wmk_consumerd_rings, kernel),
+	WMK_MEMBER(U64, wmk_consumerd_rings, only_pid),
+	WMK_MEMBER(NUMBERS, wmk_consumerd_rings, contexts, 255),
+	WMK_MEMBER(LIST, wmk_consumerd_rings, events, event_object, WMK_CONSUMERD_EVENTS_MAX),
+	WMK_MEMBER(NUMBERS, wmk_consumerd_rings, calls, 64),
+	WMK_MEMBER(U64, wmk_consumerd_rings, syscall_ring_bytes),
+	WMK_MEMBER(BOOL, wmk_consumerd_rings, syscalls_narrowed),
+	WMK_MEMBER(NUMBERS, wmk_consumerd_rings, syscall_pids, WMK_CONSUMERD_PIDS),
+	WMK_MEMBER(U64, wmk_consumerd_rings, statedump),
 };
 const struct wmk_object wmk_consumerd_rings_object = WMK_OBJECT_OF("rings", wmk_consumerd_rings, rings_members);
 
@@ -233,30 +233,30 @@ int wmk_consumerd_syscalls_set(struct wmk_consumerd_rings *is, const struct wmk_
 }
 
 static const struct wmk_member target_members[] = {
-	WMK_MEMBER_OF_U64(wmk_consumerd_target, trace),
-	WMK_MEMBER_OF_U64(wmk_consumerd_target, rings),
+	WMK_MEMBER(U64, wmk_consumerd_target, trace),
+	WMK_MEMBER(U64, wmk_consumerd_target, rings),
 };
 const struct wmk_object wmk_consumerd_target_object = WMK_OBJECT_OF("target", wmk_consumerd_target, target_members);
 
 static const struct wmk_member report_members[] = {
-	WMK_MEMBER_OF_LIST(wmk_consumerd_report, channels, channel_object, WMK_CONSUMERD_CHANNELS_MAX),
+	WMK_MEMBER(LIST, wmk_consumerd_report, channels, channel_object, WMK_CONSUMERD_CHANNELS_MAX),
 };
 const struct wmk_object wmk_consumerd_report_object = WMK_OBJECT_OF("report", wmk_consumerd_report, report_members);
 
 static const struct wmk_member list_item_members[] = {
-	WMK_MEMBER_OF_OBJECT(wmk_consumerd_list_item, trace, wmk_consumerd_trace, wmk_consumerd_trace_object),
-	WMK_MEMBER_OF_OBJECT(wmk_consumerd_list_item, rings, wmk_consumerd_rings, wmk_consumerd_rings_object),
+	WMK_MEMBER(OBJECT, wmk_consumerd_list_item, trace, wmk_consumerd_trace, wmk_consumerd_trace_object),
+	WMK_MEMBER(OBJECT, wmk_consumerd_list_item, rings, wmk_consumerd_rings, wmk_consumerd_rings_object),
 };
 const struct wmk_object wmk_consumerd_list_item_object =
 	WMK_OBJECT_OF("held", wmk_consumerd_list_item, list_item_members);
 
 static const struct wmk_member full_members[] = {
-	WMK_MEMBER_OF_TEXT(wmk_consumerd_full, path, WMK_OBJECT_TEXT_MAX),
+	WMK_MEMBER(TEXT, wmk_consumerd_full, path, WMK_OBJECT_TEXT_MAX),
 };
 const struct wmk_object wmk_consumerd_full_object = WMK_OBJECT_OF("full", wmk_consumerd_full, full_members);
 
 static const struct wmk_member nothing_members[] = {
-	WMK_MEMBER_OF_U32(wmk_consumerd_nothing, reserved),
+	WMK_MEMBER(U32, wmk_consumerd_nothing, reserved),
 };
 const struct wmk_object wmk_consumerd_nothing_object = WMK_OBJECT_OF("nothing", wmk_consumerd_nothing, nothing_members);
 

@@ -52,79 +52,91 @@ ALL_HAVE_NAMES(regenerate_kinds, WMK_REGENERATE_STATEDUMP);
 
 /* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
 
+#define DOMAIN(kind, ...) WMK_SHARED(kind, wmk_ctl_domain, waymark_ctl_channel_info, __VA_ARGS__)
 static const struct wmk_member domain_members[] = {
-	WMK_MEMBER_OF_ENUM(wmk_ctl_domain, kind, domain_kinds),
-	WMK_MEMBER_OF_BOOL(wmk_ctl_domain, follow),
-	WMK_MEMBER_OF_U64(wmk_ctl_domain, pid),
-	WMK_MEMBER_OF_U64(wmk_ctl_domain, start_time),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_domain, exec, PATH_BYTES),
+	{ .name = "kind", WMK_FIELD_ENUM(wmk_ctl_domain, kind, domain_kinds),
+	  WMK_VIEW(wmk_ctl_domain, kind, waymark_ctl_channel_info, domain) },
+	DOMAIN(BOOL, follow),
+	DOMAIN(U64, pid),
+	WMK_MEMBER(U64, wmk_ctl_domain, start_time),
+	DOMAIN(TEXT, exec, PATH_BYTES),
 };
 const struct wmk_object wmk_ctl_domain_object = WMK_OBJECT_OF("domain", wmk_ctl_domain, domain_members);
 
 /* What clients see of the counts. */
 static const struct wmk_member counts_members[] = {
-#define WMK_COUNT(name) WMK_MEMBER_OF_U64(wmk_counts, name),
+#define WMK_COUNT(name) WMK_SHARED(U64, wmk_counts, waymark_ctl_counts, name),
 #include "wire/counts.def"
 };
-const struct wmk_object wmk_ctl_counts_object = WMK_OBJECT_OF("counts", wmk_counts, counts_members);
+const struct wmk_object wmk_ctl_counts_object =
+	WMK_OBJECT_SHARED("counts", wmk_counts, waymark_ctl_counts, counts_members);
 
+#define RULE(kind, ...) WMK_SHARED(kind, wmk_ctl_rule, waymark_ctl_rule_info, __VA_ARGS__)
 static const struct wmk_member rule_members[] = {
-	WMK_MEMBER_OF_TEXT(wmk_ctl_rule, pattern, WMK_CTL_PATTERN_MAX),
-	WMK_MEMBER_OF_TEXTS(wmk_ctl_rule, exclusions, 64),
-	WMK_MEMBER_OF_ENUM(wmk_ctl_rule, level_op, level_ops),
-	WMK_MEMBER_OF_ENUM(wmk_ctl_rule, level, levels),
-	WMK_MEMBER_OF_ENUM(wmk_ctl_rule, level_to, levels),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_rule, filter, WMK_CTL_FILTER_MAX),
-	WMK_MEMBER_OF_BOOL(wmk_ctl_rule, enabled),
-	WMK_MEMBER_OF_U64(wmk_ctl_rule, matched),
-	WMK_MEMBER_OF_ENUM(wmk_ctl_rule, probe, rule_probes),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_rule, place, WMK_CTL_PLACE_MAX),
+	RULE(TEXT, pattern, WMK_CTL_PATTERN_MAX),
+	RULE(TEXTS, exclusions, 64),
+	RULE(ENUM, level_op, level_ops),
+	RULE(ENUM, level, levels),
+	RULE(ENUM, level_to, levels),
+	RULE(TEXT, filter, WMK_CTL_FILTER_MAX),
+	RULE(BOOL, enabled),
+	RULE(U64, matched),
+	RULE(ENUM, probe, rule_probes),
+	RULE(TEXT, place, WMK_CTL_PLACE_MAX),
 };
-const struct wmk_object wmk_ctl_rule_object = WMK_OBJECT_OF("rule", wmk_ctl_rule, rule_members);
+const struct wmk_object wmk_ctl_rule_object =
+	WMK_OBJECT_SHARED("rule", wmk_ctl_rule, waymark_ctl_rule_info, rule_members);
 
+#define CHANNEL(kind, ...) WMK_SHARED(kind, wmk_ctl_channel, waymark_ctl_channel_info, __VA_ARGS__)
 static const struct wmk_member channel_members[] = {
-	WMK_MEMBER_OF_TEXT(wmk_ctl_channel, name, WMK_CTL_NAME_MAX),
-	WMK_MEMBER_OF_OBJECT(wmk_ctl_channel, domain, wmk_ctl_domain, wmk_ctl_domain_object),
-	WMK_MEMBER_OF_ENUM(wmk_ctl_channel, mode, modes),
-	WMK_MEMBER_OF_ENUM(wmk_ctl_channel, buffers, buffers),
-	WMK_MEMBER_OF_U64(wmk_ctl_channel, subbuf_size),
-	WMK_MEMBER_OF_U64(wmk_ctl_channel, n_subbufs),
-	WMK_MEMBER_OF_I64(wmk_ctl_channel, blocking_us),
-	WMK_MEMBER_OF_U64(wmk_ctl_channel, field_limit),
-	WMK_MEMBER_OF_U64(wmk_ctl_channel, tracefile_size),
-	WMK_MEMBER_OF_U64(wmk_ctl_channel, tracefile_count),
-	WMK_MEMBER_OF_TEXTS(wmk_ctl_channel, contexts, 32),
-	WMK_MEMBER_OF_LIST(wmk_ctl_channel, rules, wmk_ctl_rule_object, WMK_CTL_RULES_MAX),
-	WMK_MEMBER_OF_BOOL(wmk_ctl_channel, enabled),
-	WMK_MEMBER_OF_OBJECT(wmk_ctl_channel, counts, wmk_counts, wmk_ctl_counts_object),
-	WMK_MEMBER_OF_ENUM(wmk_ctl_channel, call_arguments, call_arguments),
-	WMK_MEMBER_OF_ENUM(wmk_ctl_channel, calls_by, calls_by),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_channel, calls_why, MESSAGE_BYTES),
+	CHANNEL(TEXT, name, WMK_CTL_NAME_MAX),
+	{ .name = "domain", WMK_FIELD_OBJECT(wmk_ctl_channel, domain, wmk_ctl_domain, wmk_ctl_domain_object),
+	  .view_kind = WMK_VIEW_IN_PLACE },
+	CHANNEL(ENUM, mode, modes),
+	CHANNEL(ENUM, buffers, buffers),
+	CHANNEL(U64, subbuf_size),
+	CHANNEL(U64, n_subbufs),
+	CHANNEL(I64, blocking_us),
+	CHANNEL(U64, field_limit),
+	CHANNEL(U64, tracefile_size),
+	CHANNEL(U64, tracefile_count),
+	CHANNEL(TEXTS, contexts, 32),
+	CHANNEL(LIST, rules, wmk_ctl_rule_object, WMK_CTL_RULES_MAX),
+	CHANNEL(BOOL, enabled),
+	CHANNEL(OBJECT, counts, wmk_counts, wmk_ctl_counts_object),
+	CHANNEL(ENUM, call_arguments, call_arguments),
+	CHANNEL(ENUM, calls_by, calls_by),
+	CHANNEL(TEXT, calls_why, MESSAGE_BYTES),
 };
-const struct wmk_object wmk_ctl_channel_object = WMK_OBJECT_OF("channel", wmk_ctl_channel, channel_members);
+const struct wmk_object wmk_ctl_channel_object =
+	WMK_OBJECT_SHARED("channel", wmk_ctl_channel, waymark_ctl_channel_info, channel_members);
 
+#define TRACKERS(kind, ...) WMK_SHARED(kind, wmk_ctl_trackers, waymark_ctl_trackers, __VA_ARGS__)
 static const struct wmk_member trackers_members[] = {
-	WMK_MEMBER_OF_BOOL(wmk_ctl_trackers, pid),
-	WMK_MEMBER_OF_BOOL(wmk_ctl_trackers, uid),
-	WMK_MEMBER_OF_BOOL(wmk_ctl_trackers, gid),
-	WMK_MEMBER_OF_BOOL(wmk_ctl_trackers, kernel_pid),
-	WMK_MEMBER_OF_NUMBERS(wmk_ctl_trackers, pids, 16384),
-	WMK_MEMBER_OF_NUMBERS(wmk_ctl_trackers, uids, 16384),
-	WMK_MEMBER_OF_NUMBERS(wmk_ctl_trackers, gids, 16384),
-	WMK_MEMBER_OF_NUMBERS(wmk_ctl_trackers, kernel_pids, 16384),
+	TRACKERS(BOOL, pid),
+	TRACKERS(BOOL, uid),
+	TRACKERS(BOOL, gid),
+	TRACKERS(BOOL, kernel_pid),
+	TRACKERS(NUMBERS, pids, 16384),
+	TRACKERS(NUMBERS, uids, 16384),
+	TRACKERS(NUMBERS, gids, 16384),
+	TRACKERS(NUMBERS, kernel_pids, 16384),
 };
-const struct wmk_object wmk_ctl_trackers_object = WMK_OBJECT_OF("trackers", wmk_ctl_trackers, trackers_members);
+const struct wmk_object wmk_ctl_trackers_object =
+	WMK_OBJECT_SHARED("trackers", wmk_ctl_trackers, waymark_ctl_trackers, trackers_members);
 
+#define UNRECORDED(kind, ...) WMK_SHARED(kind, wmk_ctl_unrecorded, waymark_ctl_unrecorded, __VA_ARGS__)
 static const struct wmk_member unrecorded_members[] = {
-	WMK_MEMBER_OF_U64(wmk_ctl_unrecorded, pid),
-	WMK_MEMBER_OF_U64(wmk_ctl_unrecorded, uid),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_unrecorded, name, WMK_CTL_NAME_MAX),
-	{ "reason", WMK_MEMBER_ENUM, offsetof(struct wmk_ctl_unrecorded, reason), 0, NULL, wmk_unrecorded_names,
-	  WMK_UNRECORDED_REASONS },
-	WMK_MEMBER_OF_BOOL(wmk_ctl_unrecorded, in_part),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_unrecorded, why, MESSAGE_BYTES),
+	UNRECORDED(U64, pid),
+	UNRECORDED(U64, uid),
+	UNRECORDED(TEXT, name, WMK_CTL_NAME_MAX),
+	{ .name = "reason", WMK_FIELD_ENUM(wmk_ctl_unrecorded, reason, wmk_unrecorded_names),
+	  .view_kind = WMK_VIEW_NAME, .view = offsetof(struct waymark_ctl_unrecorded, reason) },
+	UNRECORDED(BOOL, in_part),
+	UNRECORDED(TEXT, why, MESSAGE_BYTES),
 };
-const struct wmk_object wmk_ctl_unrecorded_object = WMK_OBJECT_OF("unrecorded", wmk_ctl_unrecorded, unrecorded_members);
+const struct wmk_object wmk_ctl_unrecorded_object =
+	WMK_OBJECT_SHARED("unrecorded", wmk_ctl_unrecorded, waymark_ctl_unrecorded, unrecorded_members);
 
 /* By themselves. */
 struct settings_alone { struct wmk_ctl_settings settings; };
@@ -134,143 +146,152 @@ static const struct wmk_member settings_members[] = {
 };
 const struct wmk_object wmk_ctl_settings_object = WMK_OBJECT_OF("settings", settings_alone, settings_members);
 
+#define SESSION(kind, ...) WMK_SHARED(kind, wmk_ctl_session, waymark_ctl_session_info, __VA_ARGS__)
 static const struct wmk_member session_members[] = {
-	WMK_MEMBER_OF_TEXT(wmk_ctl_session, name, WMK_CTL_NAME_MAX),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_session, path, PATH_BYTES),
-	WMK_MEMBER_OF_U64(wmk_ctl_session, uid),
-	WMK_MEMBER_OF_U64(wmk_ctl_session, gid),
-	WMK_MEMBER_OF_U64(wmk_ctl_session, created),
-	WMK_MEMBER_OF_BOOL(wmk_ctl_session, active),
-	WMK_MEMBER_OF_BOOL(wmk_ctl_session, started),
+	SESSION(TEXT, name, WMK_CTL_NAME_MAX),
+	SESSION(TEXT, path, PATH_BYTES),
+	SESSION(U64, uid),
+	SESSION(U64, gid),
+	SESSION(U64, created),
+	SESSION(BOOL, active),
+	SESSION(BOOL, started),
 	WMK_CTL_SETTINGS_SIZE(wmk_ctl_session),
-	WMK_MEMBER_OF_BOOL(wmk_ctl_session, full),
-	WMK_MEMBER_OF_BOOL(wmk_ctl_session, stopping),
+	SESSION(BOOL, full),
+	SESSION(BOOL, stopping),
 	WMK_CTL_SETTINGS(wmk_ctl_session),
-	WMK_MEMBER_OF_LIST(wmk_ctl_session, channels, wmk_ctl_channel_object, 1024),
-	WMK_MEMBER_OF_OBJECT(wmk_ctl_session, trackers, wmk_ctl_trackers, wmk_ctl_trackers_object),
-	WMK_MEMBER_OF_OBJECT(wmk_ctl_session, counts, wmk_counts, wmk_ctl_counts_object),
-	WMK_MEMBER_OF_LIST(wmk_ctl_session, unrecorded, wmk_ctl_unrecorded_object, WMK_CTL_UNRECORDED_MAX),
-	WMK_MEMBER_OF_U64(wmk_ctl_session, unrecorded_more),
+	SESSION(LIST, channels, wmk_ctl_channel_object, 1024),
+	SESSION(OBJECT, trackers, wmk_ctl_trackers, wmk_ctl_trackers_object),
+	SESSION(OBJECT, counts, wmk_counts, wmk_ctl_counts_object),
+	SESSION(LIST, unrecorded, wmk_ctl_unrecorded_object, WMK_CTL_UNRECORDED_MAX),
+	SESSION(U64, unrecorded_more),
 };
-const struct wmk_object wmk_ctl_session_object = WMK_OBJECT_OF("session", wmk_ctl_session, session_members);
+const struct wmk_object wmk_ctl_session_object =
+	WMK_OBJECT_SHARED("session", wmk_ctl_session, waymark_ctl_session_info, session_members);
 
+#define FIELD(kind, ...) WMK_SHARED(kind, wmk_ctl_field, waymark_ctl_field_info, __VA_ARGS__)
 static const struct wmk_member field_members[] = {
-	WMK_MEMBER_OF_TEXT(wmk_ctl_field, name, WMK_CTL_NAME_MAX),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_field, type, TYPE_BYTES),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_field, unit, WMK_CTL_NAME_MAX),
+	FIELD(TEXT, name, WMK_CTL_NAME_MAX),
+	FIELD(TEXT, type, TYPE_BYTES),
+	FIELD(TEXT, unit, WMK_CTL_NAME_MAX),
 };
-static const struct wmk_object field_object = WMK_OBJECT_OF("field", wmk_ctl_field, field_members);
+static const struct wmk_object field_object =
+	WMK_OBJECT_SHARED("field", wmk_ctl_field, waymark_ctl_field_info, field_members);
 
+#define EVENT(kind, ...) WMK_SHARED(kind, wmk_ctl_event, waymark_ctl_event_info, __VA_ARGS__)
 static const struct wmk_member event_members[] = {
-	WMK_MEMBER_OF_TEXT(wmk_ctl_event, provider, WMK_CTL_NAME_MAX),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_event, name, WMK_CTL_NAME_MAX),
-	WMK_MEMBER_OF_ENUM(wmk_ctl_event, kind, event_kinds),
-	WMK_MEMBER_OF_ENUM(wmk_ctl_event, level, levels),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_event, file, PATH_BYTES),
-	WMK_MEMBER_OF_U32(wmk_ctl_event, line),
-	WMK_MEMBER_OF_BOOL(wmk_ctl_event, enabled),
-	WMK_MEMBER_OF_LIST(wmk_ctl_event, fields, field_object, 1024),
+	EVENT(TEXT, provider, WMK_CTL_NAME_MAX),
+	EVENT(TEXT, name, WMK_CTL_NAME_MAX),
+	EVENT(ENUM, kind, event_kinds),
+	EVENT(ENUM, level, levels),
+	EVENT(TEXT, file, PATH_BYTES),
+	EVENT(U32, line),
+	EVENT(BOOL, enabled),
+	EVENT(LIST, fields, field_object, 1024),
 };
-const struct wmk_object wmk_ctl_event_object = WMK_OBJECT_OF("event", wmk_ctl_event, event_members);
+const struct wmk_object wmk_ctl_event_object =
+	WMK_OBJECT_SHARED("event", wmk_ctl_event, waymark_ctl_event_info, event_members);
 
+#define APP(kind, ...) WMK_SHARED(kind, wmk_ctl_app, waymark_ctl_app_info, __VA_ARGS__)
 static const struct wmk_member app_members[] = {
-	WMK_MEMBER_OF_U64(wmk_ctl_app, pid),
-	WMK_MEMBER_OF_U64(wmk_ctl_app, uid),
-	WMK_MEMBER_OF_U64(wmk_ctl_app, gid),
-	WMK_MEMBER_OF_U64(wmk_ctl_app, start_time),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_app, name, WMK_CTL_NAME_MAX),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_app, exe, PATH_BYTES),
-	WMK_MEMBER_OF_BOOL(wmk_ctl_app, connected),
-	WMK_MEMBER_OF_U32(wmk_ctl_app, n_events),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_app, why, MESSAGE_BYTES),
-	WMK_MEMBER_OF_LIST(wmk_ctl_app, events, wmk_ctl_event_object, 1u << 20),
+	APP(U64, pid),
+	APP(U64, uid),
+	APP(U64, gid),
+	WMK_MEMBER(U64, wmk_ctl_app, start_time),
+	APP(TEXT, name, WMK_CTL_NAME_MAX),
+	APP(TEXT, exe, PATH_BYTES),
+	APP(BOOL, connected),
+	{ .name = "n_events", WMK_FIELD_U32(wmk_ctl_app, n_events),
+	  WMK_VIEW(wmk_ctl_app, n_events, waymark_ctl_app_info, n_known) },
+	APP(TEXT, why, MESSAGE_BYTES),
+	APP(LIST, events, wmk_ctl_event_object, 1u << 20),
 };
-const struct wmk_object wmk_ctl_app_object = WMK_OBJECT_OF("app", wmk_ctl_app, app_members);
+const struct wmk_object wmk_ctl_app_object = WMK_OBJECT_SHARED("app", wmk_ctl_app, waymark_ctl_app_info, app_members);
 
 /* ── replies ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static const struct wmk_member nothing_members[] = { WMK_MEMBER_OF_U32(wmk_ctl_nothing, reserved) };
+static const struct wmk_member nothing_members[] = { WMK_MEMBER(U32, wmk_ctl_nothing, reserved) };
 const struct wmk_object wmk_ctl_nothing_object = WMK_OBJECT_OF("nothing", wmk_ctl_nothing, nothing_members);
 
+#define VERSION(kind, ...) WMK_SHARED(kind, wmk_ctl_version_reply, waymark_ctl_version_info, __VA_ARGS__)
 static const struct wmk_member version_reply_members[] = {
-	WMK_MEMBER_OF_TEXT(wmk_ctl_version_reply, version, WMK_CTL_NAME_MAX),
-	WMK_MEMBER_OF_U64(wmk_ctl_version_reply, pid),
-	WMK_MEMBER_OF_U64(wmk_ctl_version_reply, uid),
-	WMK_MEMBER_OF_U64(wmk_ctl_version_reply, started),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_version_reply, rundir, PATH_BYTES),
+	VERSION(TEXT, version, WMK_CTL_NAME_MAX),
+	VERSION(U64, pid),
+	VERSION(U64, uid),
+	VERSION(U64, started),
+	VERSION(TEXT, rundir, PATH_BYTES),
 };
 const struct wmk_object wmk_ctl_version_reply_object =
-	WMK_OBJECT_OF("version reply", wmk_ctl_version_reply, version_reply_members);
+	WMK_OBJECT_SHARED("version reply", wmk_ctl_version_reply, waymark_ctl_version_info, version_reply_members);
 
 static const struct wmk_member outcome_members[] = {
-	WMK_MEMBER_OF_LIST(wmk_ctl_outcome, unanswered, wmk_ctl_app_object, 65536),
-	WMK_MEMBER_OF_TEXTS(wmk_ctl_outcome, warnings, WMK_CTL_WARNINGS_MAX),
-	WMK_MEMBER_OF_LIST(wmk_ctl_outcome, sessions, wmk_ctl_session_object, WMK_CTL_SESSIONS_MAX),
+	WMK_MEMBER(LIST, wmk_ctl_outcome, unanswered, wmk_ctl_app_object, 65536),
+	WMK_MEMBER(TEXTS, wmk_ctl_outcome, warnings, WMK_CTL_WARNINGS_MAX),
+	WMK_MEMBER(LIST, wmk_ctl_outcome, sessions, wmk_ctl_session_object, WMK_CTL_SESSIONS_MAX),
 };
 const struct wmk_object wmk_ctl_outcome_object = WMK_OBJECT_OF("outcome", wmk_ctl_outcome, outcome_members);
 
 static const struct wmk_member sessions_members[] = {
-	WMK_MEMBER_OF_LIST(wmk_ctl_sessions, sessions, wmk_ctl_session_object, WMK_CTL_SESSIONS_MAX),
+	WMK_MEMBER(LIST, wmk_ctl_sessions, sessions, wmk_ctl_session_object, WMK_CTL_SESSIONS_MAX),
 };
 const struct wmk_object wmk_ctl_sessions_object = WMK_OBJECT_OF("sessions", wmk_ctl_sessions, sessions_members);
 
-static const struct wmk_member apps_members[] = { WMK_MEMBER_OF_LIST(wmk_ctl_apps, apps, wmk_ctl_app_object, 65536) };
+static const struct wmk_member apps_members[] = { WMK_MEMBER(LIST, wmk_ctl_apps, apps, wmk_ctl_app_object, 65536) };
 const struct wmk_object wmk_ctl_apps_object = WMK_OBJECT_OF("apps", wmk_ctl_apps, apps_members);
 
 static const struct wmk_member kernel_members[] = {
-	WMK_MEMBER_OF_LIST(wmk_ctl_kernel, events, wmk_ctl_event_object, 1u << 20),
-	WMK_MEMBER_OF_TEXTS(wmk_ctl_kernel, lacks, 64),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_kernel, clock, WMK_CTL_NAME_MAX),
+	WMK_MEMBER(LIST, wmk_ctl_kernel, events, wmk_ctl_event_object, 1u << 20),
+	WMK_MEMBER(TEXTS, wmk_ctl_kernel, lacks, 64),
+	WMK_MEMBER(TEXT, wmk_ctl_kernel, clock, WMK_CTL_NAME_MAX),
 };
 const struct wmk_object wmk_ctl_kernel_object = WMK_OBJECT_OF("kernel", wmk_ctl_kernel, kernel_members);
 
 /* ── requests ────────────────────────────────────────────────────────────────────────────────────────── */
 
 static const struct wmk_member create_members[] = {
-	WMK_MEMBER_OF_TEXT(wmk_ctl_create, name, WMK_CTL_NAME_MAX),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_create, path, PATH_BYTES),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_create, home, PATH_BYTES),
+	WMK_MEMBER(TEXT, wmk_ctl_create, name, WMK_CTL_NAME_MAX),
+	WMK_MEMBER(TEXT, wmk_ctl_create, path, PATH_BYTES),
+	WMK_MEMBER(TEXT, wmk_ctl_create, home, PATH_BYTES),
 	WMK_CTL_SETTINGS_SIZE(wmk_ctl_create),
 	WMK_CTL_SETTINGS(wmk_ctl_create),
 };
 static const struct wmk_object create_object = WMK_OBJECT_OF("create", wmk_ctl_create, create_members);
 
-static const struct wmk_member session_name_members[] = { WMK_MEMBER_OF_TEXT(wmk_ctl_session_name, session,
+static const struct wmk_member session_name_members[] = { WMK_MEMBER(TEXT, wmk_ctl_session_name, session,
 									     WMK_CTL_NAME_MAX) };
 static const struct wmk_object session_name_object = WMK_OBJECT_OF("which", wmk_ctl_session_name, session_name_members);
 
-static const struct wmk_member list_sessions_members[] = { WMK_MEMBER_OF_TEXT(wmk_ctl_list_sessions, session,
+static const struct wmk_member list_sessions_members[] = { WMK_MEMBER(TEXT, wmk_ctl_list_sessions, session,
 									      WMK_CTL_NAME_MAX) };
 static const struct wmk_object list_sessions_object =
 	WMK_OBJECT_OF("list sessions", wmk_ctl_list_sessions, list_sessions_members);
 
 static const struct wmk_member list_apps_members[] = {
-	WMK_MEMBER_OF_BOOL(wmk_ctl_list_apps, events),
-	WMK_MEMBER_OF_TEXT(wmk_ctl_list_apps, pattern, WMK_CTL_PATTERN_MAX),
-	WMK_MEMBER_OF_U64(wmk_ctl_list_apps, pid),
+	WMK_MEMBER(BOOL, wmk_ctl_list_apps, events),
+	WMK_MEMBER(TEXT, wmk_ctl_list_apps, pattern, WMK_CTL_PATTERN_MAX),
+	WMK_MEMBER(U64, wmk_ctl_list_apps, pid),
 };
 static const struct wmk_object list_apps_object = WMK_OBJECT_OF("list apps", wmk_ctl_list_apps, list_apps_members);
 
 static const struct wmk_member list_kernel_members[] = {
-	WMK_MEMBER_OF_TEXTS(wmk_ctl_list_kernel, patterns, WMK_CTL_RULES_MAX),
-	WMK_MEMBER_OF_BOOL(wmk_ctl_list_kernel, fields),
-	WMK_MEMBER_OF_BOOL(wmk_ctl_list_kernel, lacks),
+	WMK_MEMBER(TEXTS, wmk_ctl_list_kernel, patterns, WMK_CTL_RULES_MAX),
+	WMK_MEMBER(BOOL, wmk_ctl_list_kernel, fields),
+	WMK_MEMBER(BOOL, wmk_ctl_list_kernel, lacks),
 };
 static const struct wmk_object list_kernel_object =
 	WMK_OBJECT_OF("list kernel", wmk_ctl_list_kernel, list_kernel_members);
 
 static const struct wmk_member enable_channel_members[] = {
-	WMK_MEMBER_OF_TEXT(wmk_ctl_enable_channel, session, WMK_CTL_NAME_MAX),
-	WMK_MEMBER_OF_OBJECT(wmk_ctl_enable_channel, channel, wmk_ctl_channel, wmk_ctl_channel_object),
+	WMK_MEMBER(TEXT, wmk_ctl_enable_channel, session, WMK_CTL_NAME_MAX),
+	WMK_MEMBER(OBJECT, wmk_ctl_enable_channel, channel, wmk_ctl_channel, wmk_ctl_channel_object),
 };
 static const struct wmk_object enable_channel_object =
 	WMK_OBJECT_OF("enable channel", wmk_ctl_enable_channel, enable_channel_members);
 
 /* What all requests on a channel begin with. */
 #define ON_CHANNEL(s) \
-	WMK_MEMBER_OF_TEXT(s, session, WMK_CTL_NAME_MAX), \
-	WMK_MEMBER_OF_TEXT(s, channel, WMK_CTL_NAME_MAX), \
-	WMK_MEMBER_OF_OBJECT(s, domain, wmk_ctl_domain, wmk_ctl_domain_object)
+	WMK_MEMBER(TEXT, s, session, WMK_CTL_NAME_MAX), \
+	WMK_MEMBER(TEXT, s, channel, WMK_CTL_NAME_MAX), \
+	WMK_MEMBER(OBJECT, s, domain, wmk_ctl_domain, wmk_ctl_domain_object)
 
 static const struct wmk_member disable_channel_members[] = { ON_CHANNEL(wmk_ctl_disable_channel) };
 static const struct wmk_object disable_channel_object =
@@ -278,36 +299,36 @@ static const struct wmk_object disable_channel_object =
 
 static const struct wmk_member enable_event_members[] = {
 	ON_CHANNEL(wmk_ctl_enable_event),
-	WMK_MEMBER_OF_LIST(wmk_ctl_enable_event, rules, wmk_ctl_rule_object, WMK_CTL_RULES_MAX),
+	WMK_MEMBER(LIST, wmk_ctl_enable_event, rules, wmk_ctl_rule_object, WMK_CTL_RULES_MAX),
 };
 static const struct wmk_object enable_event_object =
 	WMK_OBJECT_OF("enable event", wmk_ctl_enable_event, enable_event_members);
 
 static const struct wmk_member disable_event_members[] = {
 	ON_CHANNEL(wmk_ctl_disable_event),
-	WMK_MEMBER_OF_TEXTS(wmk_ctl_disable_event, patterns, 4096),
+	WMK_MEMBER(TEXTS, wmk_ctl_disable_event, patterns, 4096),
 };
 static const struct wmk_object disable_event_object =
 	WMK_OBJECT_OF("disable event", wmk_ctl_disable_event, disable_event_members);
 
 static const struct wmk_member add_context_members[] = {
 	ON_CHANNEL(wmk_ctl_add_context),
-	WMK_MEMBER_OF_TEXTS(wmk_ctl_add_context, contexts, 32),
+	WMK_MEMBER(TEXTS, wmk_ctl_add_context, contexts, 32),
 };
 static const struct wmk_object add_context_object =
 	WMK_OBJECT_OF("add context", wmk_ctl_add_context, add_context_members);
 
 static const struct wmk_member track_members[] = {
-	WMK_MEMBER_OF_TEXT(wmk_ctl_track, session, WMK_CTL_NAME_MAX),
-	WMK_MEMBER_OF_ENUM(wmk_ctl_track, kind, track_kinds),
-	WMK_MEMBER_OF_BOOL(wmk_ctl_track, all),
-	WMK_MEMBER_OF_NUMBERS(wmk_ctl_track, ids, 16384),
+	WMK_MEMBER(TEXT, wmk_ctl_track, session, WMK_CTL_NAME_MAX),
+	WMK_MEMBER(ENUM, wmk_ctl_track, kind, track_kinds),
+	WMK_MEMBER(BOOL, wmk_ctl_track, all),
+	WMK_MEMBER(NUMBERS, wmk_ctl_track, ids, 16384),
 };
 static const struct wmk_object track_object = WMK_OBJECT_OF("track", wmk_ctl_track, track_members);
 
 static const struct wmk_member regenerate_members[] = {
-	WMK_MEMBER_OF_TEXT(wmk_ctl_regenerate, session, WMK_CTL_NAME_MAX),
-	WMK_MEMBER_OF_ENUM(wmk_ctl_regenerate, what, regenerate_kinds),
+	WMK_MEMBER(TEXT, wmk_ctl_regenerate, session, WMK_CTL_NAME_MAX),
+	WMK_MEMBER(ENUM, wmk_ctl_regenerate, what, regenerate_kinds),
 };
 static const struct wmk_object regenerate_object = WMK_OBJECT_OF("regenerate", wmk_ctl_regenerate, regenerate_members);
 

@@ -14,6 +14,8 @@
 #ifndef WMK_WIRE_CTL_H
 #define WMK_WIRE_CTL_H
 
+#include <waymark/ctl.h>
+
 #include "wire/counts.h"
 #include "wire/object.h"
 
@@ -128,13 +130,13 @@ struct wmk_ctl_trackers {
 };
 
 enum wmk_ctl_trace_format { WMK_TRACE_CTF_1_8, WMK_TRACE_CTF_2 };
-extern const char *const wmk_ctl_trace_formats[];   /* as they are asked for: "ctf-1.8", ... */
 #define WMK_CTL_TRACE_FORMATS 2
+extern const char *const wmk_ctl_trace_formats[WMK_CTL_TRACE_FORMATS];   /* as they are asked for: "ctf-1.8", ... */
 
 /* PLUGIN: of the session daemon, which has no other clock then; no client chooses it. */
 enum wmk_ctl_clock { WMK_CTL_CLOCK_DEFAULT, WMK_CTL_CLOCK_COUNTER, WMK_CTL_CLOCK_MONOTONIC, WMK_CTL_CLOCK_PLUGIN };
-extern const char *const wmk_ctl_clocks[];
 #define WMK_CTL_CLOCKS 4
+extern const char *const wmk_ctl_clocks[WMK_CTL_CLOCKS];
 /*
  * Settings of a session: what CREATE chooses and nothing changes later. The request, the session, its state file and
  * answers have this structure. No status, no counts and nothing that follows from other members belongs here.
@@ -150,14 +152,18 @@ struct wmk_ctl_settings {
 	const char *shm_path;
 	const char *description;     /* for people; "": none */
 };
-/* Members of a structure `s` that has them in `settings`: in two parts, as in JSON there is status between them. */
-#define WMK_CTL_SETTINGS_SIZE(s) WMK_MEMBER_IN_U64(s, settings, max_size)
+/*
+ * Members of a structure `s` that has them in `settings`, shared with the public description of a session: in two
+ * parts, as in JSON there is status between them.
+ */
+#define WMK_CTL_SETTING(kind, s, ...) WMK_SHARED_IN(kind, s, settings, waymark_ctl_session_info, __VA_ARGS__)
+#define WMK_CTL_SETTINGS_SIZE(s) WMK_CTL_SETTING(U64, s, max_size)
 #define WMK_CTL_SETTINGS(s) \
-	WMK_MEMBER_IN_ENUM(s, settings, trace_format, wmk_ctl_trace_formats, WMK_CTL_TRACE_FORMATS), \
-	WMK_MEMBER_IN_ENUM(s, settings, clock, wmk_ctl_clocks, WMK_CTL_CLOCKS), \
-	WMK_MEMBER_IN_BOOL(s, settings, no_statedump), \
-	WMK_MEMBER_IN_TEXT(s, settings, shm_path, WMK_OBJECT_TEXT_MAX), \
-	WMK_MEMBER_IN_TEXT(s, settings, description, WMK_CTL_DESCRIPTION_MAX)
+	WMK_CTL_SETTING(ENUM, s, trace_format, wmk_ctl_trace_formats), \
+	WMK_CTL_SETTING(ENUM, s, clock, wmk_ctl_clocks), \
+	WMK_CTL_SETTING(BOOL, s, no_statedump), \
+	WMK_CTL_SETTING(TEXT, s, shm_path, WMK_OBJECT_TEXT_MAX), \
+	WMK_CTL_SETTING(TEXT, s, description, WMK_CTL_DESCRIPTION_MAX)
 
 /* An application that was not recorded, or in part only. */
 #define WMK_CTL_UNRECORDED_MAX 64u

@@ -77,10 +77,11 @@ static const char *text_at(const void *object, size_t offset)
 	return text ? text : "";
 }
 
-/* Bytes of a member that is a number. */
-static size_t number_size(uint8_t kind)
+size_t wmk_member_size(const struct wmk_member *m)
 {
-	switch (kind) {
+	switch (m->kind) {
+	case WMK_MEMBER_TEXT:
+		return sizeof(const char *);
 	case WMK_MEMBER_U32:
 	case WMK_MEMBER_ENUM:
 		return sizeof(uint32_t);
@@ -206,7 +207,7 @@ static int put_number(struct object_writer *w, const struct wmk_member *m, const
 		if (word >= m->n_names)
 			return path_error(&w->path, m->name, -EINVAL, "number of a word", word, m->n_names - 1);
 	}
-	return put(w, at, number_size(m->kind));
+	return put(w, at, wmk_member_size(m));
 }
 
 static int put_member(struct object_writer *w, const struct wmk_member *m, const void *object)
@@ -364,7 +365,7 @@ static size_t min_size(const struct wmk_object *is)
 			 m->kind == WMK_MEMBER_NUMBERS)
 			size += sizeof(uint32_t);
 		else
-			size += number_size(m->kind);
+			size += wmk_member_size(m);
 	}
 	return size ? size : 1;
 }
@@ -413,7 +414,7 @@ static int get_number(struct object_reader *r, const struct wmk_member *m, uint8
 {
 	uint8_t bytes[16];
 	uint32_t word;
-	int err = get(r, m, bytes, number_size(m->kind));
+	int err = get(r, m, bytes, wmk_member_size(m));
 
 	if (err < 0)
 		return err;
@@ -422,7 +423,7 @@ static int get_number(struct object_reader *r, const struct wmk_member *m, uint8
 		return path_error(&r->path, m->name, -EPROTO, "truth", bytes[0], 1);
 	if (m->kind == WMK_MEMBER_ENUM && word >= m->n_names)
 		return path_error(&r->path, m->name, -EPROTO, "number of a word", word, m->n_names - 1);
-	memcpy(to, bytes, number_size(m->kind));
+	memcpy(to, bytes, wmk_member_size(m));
 	return 0;
 }
 
@@ -526,7 +527,7 @@ int wmk_object_copy(const struct wmk_object *is, const void *from, void *to, str
 			err = wmk_object_copy(m->of, source, target, arena);
 			break;
 		default:
-			memcpy(target, source, number_size(m->kind));
+			memcpy(target, source, wmk_member_size(m));
 		}
 	}
 	return err;

@@ -48,9 +48,19 @@ struct wmk_list {
 
 struct wmk_object;
 
+/* How a member appears in the public structure of its object (include/waymark/ctl.h). */
+enum wmk_view_kind {
+	WMK_VIEW_NONE,
+	WMK_VIEW_SAME,       /* the same type; lists: a pointer and a number of elements; objects: a pointer */
+	WMK_VIEW_IN_PLACE,   /* an object: its members are members of the public structure */
+	WMK_VIEW_NAME,       /* an enumeration: the name of its value */
+};
+
 struct wmk_member {
 	const char *name;    /* in JSON */
 	uint8_t kind;        /* enum wmk_member_kind */
+	uint8_t view_kind;   /* enum wmk_view_kind */
+	uint16_t view, view_n;       /* offsets in the public structure: of the member, of the number of elements */
 	uint32_t offset;
 	uint32_t limit;      /* TEXT: bytes, LIST, TEXTS, NUMBERS: elements */
 	const struct wmk_object *of;
@@ -58,43 +68,69 @@ struct wmk_member {
 	uint32_t n_names;
 };
 
+/* Bytes in memory of a member that is a number or a text. */
+size_t wmk_member_size(const struct wmk_member *m);
+
 struct wmk_object {
 	const char *name;
 	size_t size;         /* of the structure */
+	size_t view_size;    /* of the public structure; 0: none */
 	const struct wmk_member *members;
 	unsigned n_members;
 };
 
-/* Entries of a table; the compiler holds the member's type against the kind. */
-#define WMK_MEMBER_AT(s, m, type) \
-	(offsetof(struct s, m) + 0 * sizeof(char[__builtin_types_compatible_p(__typeof__(((struct s *)0)->m), type) ? 1 : -1]))
-#define WMK_MEMBER_OF_U32(s, m) { .name = #m, .kind = WMK_MEMBER_U32, .offset = WMK_MEMBER_AT(s, m, uint32_t) }
-#define WMK_MEMBER_OF_U64(s, m) { .name = #m, .kind = WMK_MEMBER_U64, .offset = WMK_MEMBER_AT(s, m, uint64_t) }
-#define WMK_MEMBER_OF_I64(s, m) { .name = #m, .kind = WMK_MEMBER_I64, .offset = WMK_MEMBER_AT(s, m, int64_t) }
-#define WMK_MEMBER_OF_BOOL(s, m) { .name = #m, .kind = WMK_MEMBER_BOOL, .offset = WMK_MEMBER_AT(s, m, bool) }
-#define WMK_MEMBER_OF_ENUM(s, m, w) \
-	{ .name = #m, .kind = WMK_MEMBER_ENUM, .offset = WMK_MEMBER_AT(s, m, uint32_t), .names = (w), .n_names = sizeof(w) / sizeof((w)[0]) }
-#define WMK_MEMBER_OF_TEXT(s, m, max) \
-	{ .name = #m, .kind = WMK_MEMBER_TEXT, .offset = WMK_MEMBER_AT(s, m, const char *), .limit = (max) }
-/* The same for a member `m` of the structure that `s` has in `in`; it is encoded as a member of `s`. */
-#define WMK_MEMBER_IN_U64(s, in, m) { .name = #m, .kind = WMK_MEMBER_U64, .offset = WMK_MEMBER_AT(s, in.m, uint64_t) }
-#define WMK_MEMBER_IN_BOOL(s, in, m) { .name = #m, .kind = WMK_MEMBER_BOOL, .offset = WMK_MEMBER_AT(s, in.m, bool) }
-#define WMK_MEMBER_IN_ENUM(s, in, m, w, n) \
-	{ .name = #m, .kind = WMK_MEMBER_ENUM, .offset = WMK_MEMBER_AT(s, in.m, uint32_t), .names = (w), \
-	  .n_names = (n) }
-#define WMK_MEMBER_IN_TEXT(s, in, m, max) \
-	{ .name = #m, .kind = WMK_MEMBER_TEXT, .offset = WMK_MEMBER_AT(s, in.m, const char *), .limit = (max) }
-#define WMK_MEMBER_OF_UUID(s, m) { .name = #m, .kind = WMK_MEMBER_UUID, .offset = WMK_MEMBER_AT(s, m, uint8_t[16]) }
-#define WMK_MEMBER_OF_OBJECT(s, m, type, object) \
-	{ .name = #m, .kind = WMK_MEMBER_OBJECT, .offset = WMK_MEMBER_AT(s, m, struct type), .of = &(object) }
-#define WMK_MEMBER_OF_LIST(s, m, object, max) \
-	{ .name = #m, .kind = WMK_MEMBER_LIST, .offset = WMK_MEMBER_AT(s, m, struct wmk_list), .limit = (max), .of = &(object) }
-#define WMK_MEMBER_OF_TEXTS(s, m, max) \
-	{ .name = #m, .kind = WMK_MEMBER_TEXTS, .offset = WMK_MEMBER_AT(s, m, struct wmk_list), .limit = (max) }
-#define WMK_MEMBER_OF_NUMBERS(s, m, max) \
-	{ .name = #m, .kind = WMK_MEMBER_NUMBERS, .offset = WMK_MEMBER_AT(s, m, struct wmk_list), .limit = (max) }
-#define WMK_OBJECT_OF(names, s, members_) \
-	{ .name = (names), .size = sizeof(struct s), .members = (members_), .n_members = sizeof(members_) / sizeof((members_)[0]) }
+/*
+ * Entries of a table; the compiler checks the member's type. WMK_MEMBER(kind, s, m, ...): member `m` of structure `s`;
+ * then, by kind: ENUM its names; TEXT, TEXTS, NUMBERS their limit; OBJECT the tag of its structure and its table; LIST
+ * the table of its elements and the limit.
+ */
+#define WMK_SAME_TYPE(a, b) (0 * sizeof(char[__builtin_types_compatible_p(a, b) ? 1 : -1]))
+#define WMK_TYPE_OF(s, m) __typeof__(((struct s *)0)->m)
+#define WMK_FIELD(s, m, kind_, type) \
+	.kind = WMK_MEMBER_##kind_, .offset = offsetof(struct s, m) + WMK_SAME_TYPE(WMK_TYPE_OF(s, m), type)
+#define WMK_FIELD_U32(s, m) WMK_FIELD(s, m, U32, uint32_t)
+#define WMK_FIELD_U64(s, m) WMK_FIELD(s, m, U64, uint64_t)
+#define WMK_FIELD_I64(s, m) WMK_FIELD(s, m, I64, int64_t)
+#define WMK_FIELD_BOOL(s, m) WMK_FIELD(s, m, BOOL, bool)
+#define WMK_FIELD_ENUM(s, m, w) WMK_FIELD(s, m, ENUM, uint32_t), .names = (w), .n_names = sizeof(w) / sizeof((w)[0])
+#define WMK_FIELD_TEXT(s, m, max) WMK_FIELD(s, m, TEXT, const char *), .limit = (max)
+#define WMK_FIELD_UUID(s, m) WMK_FIELD(s, m, UUID, uint8_t[16])
+#define WMK_FIELD_OBJECT(s, m, type, object) WMK_FIELD(s, m, OBJECT, struct type), .of = &(object)
+#define WMK_FIELD_LIST(s, m, object, max) WMK_FIELD(s, m, LIST, struct wmk_list), .limit = (max), .of = &(object)
+#define WMK_FIELD_TEXTS(s, m, max) WMK_FIELD(s, m, TEXTS, struct wmk_list), .limit = (max)
+#define WMK_FIELD_NUMBERS(s, m, max) WMK_FIELD(s, m, NUMBERS, struct wmk_list), .limit = (max)
+#define WMK_MEMBER(kind_, s, m, ...) { .name = #m, WMK_FIELD_##kind_(s, m, ##__VA_ARGS__) }
+
+/* WMK_SHARED(kind, s, p, m, ...): the same for a member that the public structure `p` has too, under the same name. */
+#define WMK_VIEW(s, m, p, q) \
+	.view_kind = WMK_VIEW_SAME, .view = offsetof(struct p, q) + WMK_SAME_TYPE(WMK_TYPE_OF(s, m), WMK_TYPE_OF(p, q))
+#define WMK_VIEW_POINTER(p, m) \
+	.view_kind = WMK_VIEW_SAME, \
+	.view = offsetof(struct p, m) + 0 * sizeof(char[sizeof(WMK_TYPE_OF(p, m)) == sizeof(void *) ? 1 : -1])
+#define WMK_VIEW_ARRAY(p, m) \
+	WMK_VIEW_POINTER(p, m), .view_n = offsetof(struct p, n_##m) + WMK_SAME_TYPE(WMK_TYPE_OF(p, n_##m), unsigned)
+#define WMK_VIEW_U32(s, p, m) WMK_VIEW(s, m, p, m)
+#define WMK_VIEW_U64(s, p, m) WMK_VIEW(s, m, p, m)
+#define WMK_VIEW_I64(s, p, m) WMK_VIEW(s, m, p, m)
+#define WMK_VIEW_BOOL(s, p, m) WMK_VIEW(s, m, p, m)
+#define WMK_VIEW_ENUM(s, p, m, w) WMK_VIEW(s, m, p, m)
+#define WMK_VIEW_TEXT(s, p, m, max) WMK_VIEW(s, m, p, m)
+#define WMK_VIEW_OBJECT(s, p, m, type, object) WMK_VIEW_POINTER(p, m)
+#define WMK_VIEW_LIST(s, p, m, object, max) WMK_VIEW_ARRAY(p, m)
+#define WMK_VIEW_TEXTS(s, p, m, max) WMK_VIEW_ARRAY(p, m)
+#define WMK_VIEW_NUMBERS(s, p, m, max) WMK_VIEW_ARRAY(p, m)
+#define WMK_SHARED(kind_, s, p, m, ...) \
+	{ .name = #m, WMK_FIELD_##kind_(s, m, ##__VA_ARGS__), WMK_VIEW_##kind_(s, p, m, ##__VA_ARGS__) }
+/* An entry that is encoded as a member of `s`, for a member `m` of the structure that `s` has in `in`. */
+#define WMK_SHARED_IN(kind_, s, in, p, m, ...) \
+	{ .name = #m, WMK_FIELD_##kind_(s, in.m, ##__VA_ARGS__), WMK_VIEW(s, in.m, p, m) }
+
+#define WMK_OBJECT(names, s, members_) \
+	.name = (names), .size = sizeof(struct s), .members = (members_), \
+	.n_members = sizeof(members_) / sizeof((members_)[0])
+#define WMK_OBJECT_OF(names, s, members_) { WMK_OBJECT(names, s, members_) }
+/* The same for a structure that has the public one `p`. */
+#define WMK_OBJECT_SHARED(names, s, p, members_) { WMK_OBJECT(names, s, members_), .view_size = sizeof(struct p) }
 
 /*
  * All that was decoded; of short texts that are the same, mostly one. Starts from zeros. Its limit is on the sum of

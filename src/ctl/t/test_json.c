@@ -35,21 +35,21 @@ struct all {
 };
 
 static const char *const words[] = { "red", "green", "blue" };
-static const struct wmk_member leaf_members[] = { WMK_MEMBER_OF_TEXT(leaf, text, 10),
-						  WMK_MEMBER_OF_ENUM(leaf, word, words) };
+static const struct wmk_member leaf_members[] = { WMK_MEMBER(TEXT, leaf, text, 10),
+						  WMK_MEMBER(ENUM, leaf, word, words) };
 static const struct wmk_object leaf_object = WMK_OBJECT_OF("leaf", leaf, leaf_members);
 static const struct wmk_member all_members[] = {
-	WMK_MEMBER_OF_U32(all, u32),
-	WMK_MEMBER_OF_U64(all, u64),
-	WMK_MEMBER_OF_I64(all, i64),
-	WMK_MEMBER_OF_BOOL(all, truth),
-	WMK_MEMBER_OF_ENUM(all, word, words),
-	WMK_MEMBER_OF_TEXT(all, text, 40),
-	WMK_MEMBER_OF_UUID(all, uuid),
-	WMK_MEMBER_OF_OBJECT(all, leaf, leaf, leaf_object),
-	WMK_MEMBER_OF_LIST(all, leaves, leaf_object, 3),
-	WMK_MEMBER_OF_TEXTS(all, texts, 3),
-	WMK_MEMBER_OF_NUMBERS(all, numbers, 3),
+	WMK_MEMBER(U32, all, u32),
+	WMK_MEMBER(U64, all, u64),
+	WMK_MEMBER(I64, all, i64),
+	WMK_MEMBER(BOOL, all, truth),
+	WMK_MEMBER(ENUM, all, word, words),
+	WMK_MEMBER(TEXT, all, text, 40),
+	WMK_MEMBER(UUID, all, uuid),
+	WMK_MEMBER(OBJECT, all, leaf, leaf, leaf_object),
+	WMK_MEMBER(LIST, all, leaves, leaf_object, 3),
+	WMK_MEMBER(TEXTS, all, texts, 3),
+	WMK_MEMBER(NUMBERS, all, numbers, 3),
 };
 static const struct wmk_object all_object = WMK_OBJECT_OF("everything", all, all_members);
 

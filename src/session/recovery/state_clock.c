@@ -25,16 +25,16 @@ struct state_clock {
 struct state_clocks { struct wmk_list clocks; };     /* of struct state_clock */
 
 static const struct wmk_member clock_members[] = {
-	WMK_MEMBER_OF_U32(state_clock, kind),
-	WMK_MEMBER_OF_U64(state_clock, freq),
-	WMK_MEMBER_OF_I64(state_clock, offset_s),
-	WMK_MEMBER_OF_U64(state_clock, offset),
-	WMK_MEMBER_OF_U64(state_clock, precision),
-	WMK_MEMBER_OF_TEXT(state_clock, uuid, 36),
+	WMK_MEMBER(U32, state_clock, kind),
+	WMK_MEMBER(U64, state_clock, freq),
+	WMK_MEMBER(I64, state_clock, offset_s),
+	WMK_MEMBER(U64, state_clock, offset),
+	WMK_MEMBER(U64, state_clock, precision),
+	WMK_MEMBER(TEXT, state_clock, uuid, 36),
 };
 static const struct wmk_object clock_object = WMK_OBJECT_OF("clock", state_clock, clock_members);
 static const struct wmk_member clocks_members[] = {
-	WMK_MEMBER_OF_LIST(state_clocks, clocks, clock_object, WMK_CLOCK_KINDS),
+	WMK_MEMBER(LIST, state_clocks, clocks, clock_object, WMK_CLOCK_KINDS),
 };
 static const struct wmk_object clocks_object = WMK_OBJECT_OF("clocks", state_clocks, clocks_members);
 

@@ -25,44 +25,44 @@
 /* ── as objects ──────────────────────────────────────────────────────────────────────────────────────── */
 
 static const struct wmk_member channel_members[] = {
-	WMK_MEMBER_OF_U32(state_channel, stream_id),
-	WMK_MEMBER_OF_BOOL(state_channel, own),
-	WMK_MEMBER_OF_OBJECT(state_channel, channel, wmk_ctl_channel, wmk_ctl_channel_object),
+	WMK_MEMBER(U32, state_channel, stream_id),
+	WMK_MEMBER(BOOL, state_channel, own),
+	WMK_MEMBER(OBJECT, state_channel, channel, wmk_ctl_channel, wmk_ctl_channel_object),
 };
 static const struct wmk_object channel_object = WMK_OBJECT_OF("channel", state_channel, channel_members);
 
 static const struct wmk_member rings_members[] = {
-	WMK_MEMBER_OF_U64(state_rings, id),
-	WMK_MEMBER_OF_U64(state_rings, uid),
-	WMK_MEMBER_OF_U64(state_rings, pid),
-	WMK_MEMBER_OF_U64(state_rings, start_time),
-	WMK_MEMBER_OF_U32(state_rings, stream_id),
-	WMK_MEMBER_OF_U32(state_rings, n_contexts),
-	WMK_MEMBER_OF_UUID(state_rings, uuid),
-	WMK_MEMBER_OF_TEXT(state_rings, sub, 255),
-	WMK_MEMBER_OF_UUID(state_rings, set),
-	WMK_MEMBER_OF_U64(state_rings, inode),
+	WMK_MEMBER(U64, state_rings, id),
+	WMK_MEMBER(U64, state_rings, uid),
+	WMK_MEMBER(U64, state_rings, pid),
+	WMK_MEMBER(U64, state_rings, start_time),
+	WMK_MEMBER(U32, state_rings, stream_id),
+	WMK_MEMBER(U32, state_rings, n_contexts),
+	WMK_MEMBER(UUID, state_rings, uuid),
+	WMK_MEMBER(TEXT, state_rings, sub, 255),
+	WMK_MEMBER(UUID, state_rings, set),
+	WMK_MEMBER(U64, state_rings, inode),
 };
 static const struct wmk_object rings_object = WMK_OBJECT_OF("rings", state_rings, rings_members);
 
 static const struct wmk_member session_members[] = {
-	WMK_MEMBER_OF_U32(state_session, format),
-	WMK_MEMBER_OF_TEXT(state_session, name, WMK_CTL_NAME_MAX),
-	WMK_MEMBER_OF_TEXT(state_session, path, WMK_OBJECT_TEXT_MAX),
-	WMK_MEMBER_OF_TEXT(state_session, path_bytes, 2 * WMK_OBJECT_TEXT_MAX),
-	WMK_MEMBER_OF_TEXT(state_session, trace_name, WMK_CTL_NAME_MAX),
-	WMK_MEMBER_OF_U64(state_session, uid),
-	WMK_MEMBER_OF_U64(state_session, gid),
-	WMK_MEMBER_OF_U64(state_session, created),
-	WMK_MEMBER_OF_BOOL(state_session, active),
-	WMK_MEMBER_OF_BOOL(state_session, started),
-	WMK_MEMBER_OF_BOOL(state_session, all_users),
+	WMK_MEMBER(U32, state_session, format),
+	WMK_MEMBER(TEXT, state_session, name, WMK_CTL_NAME_MAX),
+	WMK_MEMBER(TEXT, state_session, path, WMK_OBJECT_TEXT_MAX),
+	WMK_MEMBER(TEXT, state_session, path_bytes, 2 * WMK_OBJECT_TEXT_MAX),
+	WMK_MEMBER(TEXT, state_session, trace_name, WMK_CTL_NAME_MAX),
+	WMK_MEMBER(U64, state_session, uid),
+	WMK_MEMBER(U64, state_session, gid),
+	WMK_MEMBER(U64, state_session, created),
+	WMK_MEMBER(BOOL, state_session, active),
+	WMK_MEMBER(BOOL, state_session, started),
+	WMK_MEMBER(BOOL, state_session, all_users),
 	WMK_CTL_SETTINGS_SIZE(state_session),
-	WMK_MEMBER_OF_BOOL(state_session, full),
+	WMK_MEMBER(BOOL, state_session, full),
 	WMK_CTL_SETTINGS(state_session),
-	WMK_MEMBER_OF_OBJECT(state_session, trackers, wmk_ctl_trackers, wmk_ctl_trackers_object),
-	WMK_MEMBER_OF_LIST(state_session, channels, channel_object, 64),
-	WMK_MEMBER_OF_LIST(state_session, rings, rings_object, 65536),
+	WMK_MEMBER(OBJECT, state_session, trackers, wmk_ctl_trackers, wmk_ctl_trackers_object),
+	WMK_MEMBER(LIST, state_session, channels, channel_object, 64),
+	WMK_MEMBER(LIST, state_session, rings, rings_object, 65536),
 };
 const struct wmk_object state_session_object = WMK_OBJECT_OF("session", state_session, session_members);
 

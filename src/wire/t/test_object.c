@@ -36,13 +36,13 @@ struct all {
 };
 
 static const char *const names[] = { "red", "green", "blue" };
-static const struct wmk_member leaf_members[] = { WMK_MEMBER_OF_TEXT(leaf, text, 10), WMK_MEMBER_OF_ENUM(leaf, word, names) };
+static const struct wmk_member leaf_members[] = { WMK_MEMBER(TEXT, leaf, text, 10), WMK_MEMBER(ENUM, leaf, word, names) };
 static const struct wmk_object leaf_object = WMK_OBJECT_OF("leaf", leaf, leaf_members);
 static const struct wmk_member all_members[] = {
-	WMK_MEMBER_OF_U32(all, u32), WMK_MEMBER_OF_U64(all, u64), WMK_MEMBER_OF_I64(all, i64), WMK_MEMBER_OF_BOOL(all, truth),
-	WMK_MEMBER_OF_ENUM(all, word, names), WMK_MEMBER_OF_TEXT(all, text, 20), WMK_MEMBER_OF_UUID(all, uuid),
-	WMK_MEMBER_OF_OBJECT(all, leaf, leaf, leaf_object), WMK_MEMBER_OF_LIST(all, leaves, leaf_object, 3),
-	WMK_MEMBER_OF_TEXTS(all, texts, 3), WMK_MEMBER_OF_NUMBERS(all, numbers, 3),
+	WMK_MEMBER(U32, all, u32), WMK_MEMBER(U64, all, u64), WMK_MEMBER(I64, all, i64), WMK_MEMBER(BOOL, all, truth),
+	WMK_MEMBER(ENUM, all, word, names), WMK_MEMBER(TEXT, all, text, 20), WMK_MEMBER(UUID, all, uuid),
+	WMK_MEMBER(OBJECT, all, leaf, leaf, leaf_object), WMK_MEMBER(LIST, all, leaves, leaf_object, 3),
+	WMK_MEMBER(TEXTS, all, texts, 3), WMK_MEMBER(NUMBERS, all, numbers, 3),
 };
 static const struct wmk_object all_object = WMK_OBJECT_OF("everything", all, all_members);
 
@@ -266,7 +266,7 @@ struct nest {
 	struct wmk_list inner;
 };
 static const struct wmk_object nest_object;
-static const struct wmk_member nest_members[] = { WMK_MEMBER_OF_U32(nest, number), WMK_MEMBER_OF_LIST(nest, inner, nest_object, 1) };
+static const struct wmk_member nest_members[] = { WMK_MEMBER(U32, nest, number), WMK_MEMBER(LIST, nest, inner, nest_object, 1) };
 static const struct wmk_object nest_object = WMK_OBJECT_OF("nest", nest, nest_members);
 
 static void test_nested_objects_are_limited_by_depth(void **state)
@@ -308,7 +308,7 @@ static const struct wmk_object wide_object = WMK_OBJECT_OF("wide", wide, wide_me
 struct many {
 	struct wmk_list wide;
 };
-static const struct wmk_member many_members[] = { WMK_MEMBER_OF_LIST(many, wide, wide_object, UINT32_MAX) };
+static const struct wmk_member many_members[] = { WMK_MEMBER(LIST, many, wide, wide_object, UINT32_MAX) };
 static const struct wmk_object many_object = WMK_OBJECT_OF("many", many, many_members);
 
 /* One byte each in the message, 320 in memory. */
@@ -408,12 +408,12 @@ static void test_send(void **state)
 struct dot {
 	bool dot;
 };
-static const struct wmk_member dot_members[] = { WMK_MEMBER_OF_BOOL(dot, dot) };
+static const struct wmk_member dot_members[] = { WMK_MEMBER(BOOL, dot, dot) };
 static const struct wmk_object dot_object = WMK_OBJECT_OF("dot", dot, dot_members);
 struct dots {
 	struct wmk_list dots;
 };
-static const struct wmk_member dots_members[] = { WMK_MEMBER_OF_LIST(dots, dots, dot_object, UINT32_MAX) };
+static const struct wmk_member dots_members[] = { WMK_MEMBER(LIST, dots, dots, dot_object, UINT32_MAX) };
 static const struct wmk_object dots_object = WMK_OBJECT_OF("dots", dots, dots_members);
 
 /* The object as it is encoded, from the frames that it was sent in: so many as there must be, all but the last of them full. */
@@ -488,7 +488,7 @@ static void test_objects_use_the_fewest_frames(void **state)
 static void test_texts_across_frames_are_joined(void **state)
 {
 	enum { N = 40000, LENGTHS = 90, KINDS = 700 };
-	static const struct wmk_member words_sent_members[] = { WMK_MEMBER_OF_TEXTS(dots, dots, N) };
+	static const struct wmk_member words_sent_members[] = { WMK_MEMBER(TEXTS, dots, dots, N) };
 	static const struct wmk_object words_sent_object = WMK_OBJECT_OF("texts", dots, words_sent_members);
 	const char **texts_sent = calloc(N, sizeof(*texts_sent));
 	struct dots sent = { { texts_sent, N } }, got;
