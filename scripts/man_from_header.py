@@ -9,8 +9,10 @@ LIBRARY.7 from the comment at the header's beginning; LIBRARY-SECTION.3 for each
 FUNCTION.3, which leads to its section's page.
 
 In the header, `/* -- NAME: what it is about -- */` (with lines in place of the hyphens) begins a section, `/* -- NAME
--- */` goes on with one. A comment belongs to the declaration below it; one with an empty line below it, to the whole
-section. In a comment an empty line begins a paragraph, and lines indented by four and more are shown as they are.
+-- */` goes on with one. A header that it includes between its declarations is read in the place of that line.
+
+A comment belongs to the declaration below it; one with an empty line below it, to the whole section. In a comment an
+empty line begins a paragraph, and lines indented by four and more are shown as they are.
 """
 import os
 import re
@@ -29,7 +31,7 @@ class Section:
 
 def said(comment):
     """Paragraphs of a comment; one that is code is a list of lines."""
-    lines = [re.sub(r'^\s*\* ?', '', line).rstrip() for line in comment.strip()[2:-2].strip('* \n').split('\n')]
+    lines = [re.sub(r'^\s*\* ?', '', line).rstrip() for line in comment.strip()[2:-2].strip('* \t\n').split('\n')]
     paragraphs = []
     for block in re.split(r'\n(?:[ \t]*\n)+', '\n'.join(lines)):
         rows = block.split('\n')
@@ -164,9 +166,19 @@ def see(names):
     return '.SH SEE ALSO\n' + ',\n'.join('.BR %s (%s)' % (escape(n), s) for n, s in names) + '\n'
 
 
-def main(header, library, version, symbols, directory):
+def with_parts(header):
+    """The header's text, with the declarations of headers that it includes between its own."""
     with open(header, encoding='utf-8') as f:
-        begin, sections = read(f.read())
+        text = f.read()
+
+    def part(match):
+        body = with_parts(os.path.join(os.path.dirname(header), match.group(1)))
+        return re.search(r'extern "C" \{\n#endif\n(.*)#ifdef __cplusplus\n', body, re.S).group(1)
+    return re.sub(r'(?<=\n\n)#include <waymark/(\w+\.h)>\n', part, text)
+
+
+def main(header, library, version, symbols, directory):
+    begin, sections = read(with_parts(header))
     with open(symbols, encoding='utf-8') as f:
         names = re.findall(r'(\w+);', f.read().split('local:')[0])
     pages = {}

@@ -17,15 +17,18 @@
  *     ...
  *     waymark_ctl_stop(ctl, "mine", &result);
  *
- * Functions return 0 or a negative errno; why is then told by waymark_ctl_error_text(), for each thread by itself. Nothing here prints
- * (but to a file that it is given), exits, or keeps global state but that text. A handle is used by one thread at a time; different handles
- * by different threads. No function may be called from a signal handler. A handle does not survive fork(): the child may only close it.
+ * Functions return 0 or a negative errno; why is then told by waymark_ctl_error_text(), for each thread by itself.
+ * Nothing here prints (but to a file that it is given), exits, or keeps global state but that text. A handle is used by
+ * one thread at a time; different handles by different threads. No function may be called from a signal handler. A
+ * handle does not survive fork(): the child may only close it.
  *
- * Structures that the caller fills begin with their size, sizeof(the structure), and what is left zero has a default; an array of them
- * has elements of the size that its first one says. What is asked of the library, the library owns: structures come by pointer and may
- * have more members in a later version. Strings and arrays that go in are not kept.
+ * Structures that the caller fills begin with their size, sizeof(the structure), and what is left zero has a default;
+ * an array of them has elements of the size that its first one says. What is asked of the library, the library owns:
+ * structures come by pointer and may have more members in a later version. Strings and arrays that go in are not kept.
  */
-/* Sections are pages of the manual (scripts/man_from_header.py). A comment before an empty line describes all the page. */
+/*
+ * Sections are pages of the manual (scripts/man_from_header.py). A comment before an empty line describes all the page.
+ */
 #ifndef WAYMARK_CTL_H
 #define WAYMARK_CTL_H
 
@@ -44,8 +47,8 @@ struct waymark_ctl_result;           /* what a request answered */
 /* ── errors: why a call failed ───────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Why the calling thread's latest failed call failed: one sentence for each layer, 0 the outermost, NULL past the end. Valid until the
- * thread's next call.
+ * Why the calling thread's latest failed call failed: one sentence for each layer, 0 the outermost, NULL past the end.
+ * Valid until the thread's next call.
  */
 const char *waymark_ctl_error(unsigned index);
 /* All in one line, outermost first, cut to `size` bytes; "" when nothing failed. Returns `buf`. */
@@ -63,27 +66,35 @@ enum waymark_ctl_start {
 struct waymark_ctl_connect_options {
 	size_t size;
 	/*
-	 * Where the daemon is. NULL: $WAYMARK_RUNDIR, else root's daemon where it lets us in (root, members of the group `tracing`), else
-	 * the user's own; see waymark_ctl_rundir().
+	 * Where the daemon is. NULL: $WAYMARK_RUNDIR, else root's daemon where it lets us in (root, members of the
+	 * group `tracing`), else the user's own; see waymark_ctl_rundir().
 	 */
 	const char *rundir;
 	uint32_t start;              /* enum waymark_ctl_start */
-	/* The daemon's program. NULL: $WAYMARK_SESSIOND, else `waymark-sessiond` beside the running executable, else the one in PATH. */
+	/*
+	 * The daemon's program. NULL: $WAYMARK_SESSIOND, else `waymark-sessiond` beside the running executable, else
+	 * the one in PATH.
+	 */
 	const char *program;
-	/* For connecting, and for each request; 0: 30000, -1: for ever. A `stop` or `destroy` that waits for a slow disk may take longer: it goes on when nobody waits any more. */
+	/*
+	 * For connecting, and for each request; 0: 30000, -1: for ever. A `stop` or `destroy` that waits for a slow
+	 * disk may take longer: it goes on when nobody waits any more.
+	 */
 	int timeout_ms;
 	/*
-	 * NULL, or a directory that a session's rings were left in when all processes had ended (`shm_path` of a session): a daemon is started, for
-	 * `rundir` (which is to be named, and have none), that has this session alone. waymark_ctl_destroy() writes what the rings hold into
-	 * the trace and removes the directory, waymark_ctl_shutdown() ends the daemon. -ECHILD: it cannot be
-	 * taken over, words say why; so it is when a process still has rings of it.
+	 * NULL, or a directory that a session's rings were left in when all processes had ended (`shm_path` of a
+	 * session): a daemon is started, for `rundir` (which is to be named, and have none), that has this session
+	 * alone. waymark_ctl_destroy() writes what the rings hold into the trace and removes the directory,
+	 * waymark_ctl_shutdown() ends the daemon. -ECHILD: it cannot be taken over, words say why; so it is when a
+	 * process still has rings of it.
 	 */
 	const char *recover;
 };
 
 /*
- * Connect; options NULL: all defaults. *ctl is the caller's, waymark_ctl_close() frees it. -ENOENT, -ECONNREFUSED: no daemon runs, and
- * none was to be started; -EACCES: it is not ours to control; -ETIMEDOUT; -EPROTO: it is not a session daemon of this version.
+ * Connect; options NULL: all defaults. *ctl is the caller's, waymark_ctl_close() frees it. -ENOENT, -ECONNREFUSED: no
+ * daemon runs, and none was to be started; -EACCES: it is not ours to control; -ETIMEDOUT; -EPROTO: it is not a session
+ * daemon of this version.
  */
 int waymark_ctl_connect(const struct waymark_ctl_connect_options *options, struct waymark_ctl **ctl);
 /* NULL is allowed. Sessions go on. */
@@ -98,258 +109,46 @@ void waymark_ctl_set_timeout(struct waymark_ctl *ctl, int timeout_ms);
 /* ── channel: the buffers in which programs record, and for whom they are ── */
 
 /*
- * A channel is a set of ring buffers, with its own sizes, mode, contexts and rules. It belongs to a domain: all programs, one process,
- * all that run an executable, or the kernel. A session may have several. An event is recorded by the first channel of a domain that has a rule for
- * it, and by one of each domain.
+ * A channel is a set of ring buffers, with its own sizes, mode, contexts and rules. It belongs to a domain: all
+ * programs, one process, all that run an executable, or the kernel. A session may have several. An event is recorded by
+ * the first channel of a domain that has a rule for it, and by one of each domain.
  */
 
 /* Which programs: all, one process, or those that run an executable; or the kernel (root's daemon alone). */
-enum waymark_ctl_domain_kind { WAYMARK_CTL_USER = 0, WAYMARK_CTL_PID = 1, WAYMARK_CTL_EXEC = 2, WAYMARK_CTL_KERNEL = 3 };
+enum waymark_ctl_domain_kind {
+	WAYMARK_CTL_USER = 0,
+	WAYMARK_CTL_PID = 1,
+	WAYMARK_CTL_EXEC = 2,
+	WAYMARK_CTL_KERNEL = 3
+};
 /* When all sub-buffers are full: newer records are lost, or the oldest are. */
 enum waymark_ctl_mode { WAYMARK_CTL_DISCARD = 0, WAYMARK_CTL_OVERWRITE = 1 };
 /*
- * Who shares buffers: all programs of a user, or nobody: each process has its own, and a trace of its own, which end with it. So it is
- * always in a channel for one process without those that it starts.
+ * Who shares buffers: all programs of a user, or nobody: each process has its own, and a trace of its own, which end
+ * with it. So it is always in a channel for one process without those that it starts.
  */
 enum waymark_ctl_buffers { WAYMARK_CTL_PER_UID = 0, WAYMARK_CTL_PER_PID = 1 };
 
 /* ── events: which events are recorded ── */
 
 /*
- * Rules say which events a channel records: those that match the pattern, none of the exclusions, and the level. A rule stays in force
- * for programs to come, until it is disabled.
+ * Rules say which events a channel records: those that match the pattern, none of the exclusions, and the level. A rule
+ * stays in force for programs to come, until it is disabled.
  */
 
 /* How a rule's level is meant. */
 enum waymark_ctl_level_op {
-	WAYMARK_CTL_ANY_LEVEL = 0, WAYMARK_CTL_AT_LEAST = 1 /* as severe or more */, WAYMARK_CTL_EXACTLY = 2, WAYMARK_CTL_BETWEEN = 3,
+	WAYMARK_CTL_ANY_LEVEL = 0,
+	WAYMARK_CTL_AT_LEAST = 1 /* as severe or more */,
+	WAYMARK_CTL_EXACTLY = 2,
+	WAYMARK_CTL_BETWEEN = 3,
 };
 /* Log levels are those of enum waymark_level, 0 (emerg) to 14 (debug); kinds of events those of enum waymark_kind. */
 #define WAYMARK_CTL_LEVELS 15
 /* "emerg", ... "debug"; NULL for what is none. */
 const char *waymark_ctl_level_name(uint32_t level);
 
-/* ── results: what a request answered, and what became of records ── */
-
-/* What became of records so far. */
-struct waymark_ctl_counts {
-	uint64_t records;            /* recorded */
-	uint64_t lost;               /* not in the trace: the sum of the six that follow */
-	uint64_t lost_full, lost_memory, lost_size, lost_retry;
-	uint64_t overwritten;        /* given up for newer ones, as asked for */
-	uint64_t unwritten;          /* was recorded, but could not be written */
-	uint64_t cut;                /* with a field that was cut to the limit */
-	uint64_t bytes;              /* of the trace */
-	uint64_t gaps;               /* times that a stream lost nobody knows how many records: whoever read it had died */
-};
-
-/* ── events ── */
-
-/*
- * Of the kernel: a rule that makes its event, where it says (waymark_ctl_rule.place): an instruction of the kernel, the return of a function of it, both
- * its entry and its return, a place or an SDT probe of a program or library, the return of a function of these.
- */
-enum waymark_ctl_probe {
-	WAYMARK_CTL_NO_PROBE = 0, WAYMARK_CTL_PROBE = 1, WAYMARK_CTL_PROBE_RETURN = 2, WAYMARK_CTL_FUNCTION = 3, WAYMARK_CTL_USER_PROBE = 4,
-	WAYMARK_CTL_USER_PROBE_RETURN = 5,
-};
-
-/* A rule, as a channel has it. */
-struct waymark_ctl_rule_info {
-	const char *pattern;
-	const char *const *exclusions;
-	unsigned n_exclusions;
-	uint32_t level_op;           /* enum waymark_ctl_level_op */
-	uint32_t level, level_to;
-	bool enabled;
-	uint64_t matched;            /* distinct events seen so far that it is for: pattern, exclusions, level */
-	const char *filter;          /* "": every record is wanted */
-	uint32_t probe;              /* enum waymark_ctl_probe */
-	const char *place;           /* of a probe; else "" */
-};
-
-/* ── channel ── */
-
-/*
- * Of the kernel, what is recorded of system calls' arguments that point to something: texts, addresses, first bytes; or the pointers alone. By BPF, or
- * by the kernel's events; nobody does yet, or the channel has no system calls.
- */
-enum waymark_ctl_call_arguments { WAYMARK_CTL_CALLS_TEXT = 0, WAYMARK_CTL_CALLS_NUMBERS = 1 };
-enum waymark_ctl_calls_by { WAYMARK_CTL_CALLS_BY_NOBODY = 0, WAYMARK_CTL_CALLS_BY_BPF = 1, WAYMARK_CTL_CALLS_BY_EVENTS = 2 };
-
-/* A channel, as a session has it. */
-struct waymark_ctl_channel_info {
-	const char *name;
-	uint32_t domain;             /* enum waymark_ctl_domain_kind, and what goes with it: */
-	bool follow;
-	uint64_t pid;
-	const char *exec;
-	uint32_t mode;               /* enum waymark_ctl_mode */
-	uint32_t buffers;            /* enum waymark_ctl_buffers */
-	uint64_t subbuf_size, n_subbufs;
-	int64_t blocking_us;
-	uint64_t field_limit;
-	uint64_t tracefile_size, tracefile_count;
-	bool enabled;
-	const char *const *contexts;
-	unsigned n_contexts;
-	const struct waymark_ctl_rule_info *const *rules;
-	unsigned n_rules;
-	const struct waymark_ctl_counts *counts;
-	uint32_t call_arguments;     /* of the kernel: enum waymark_ctl_call_arguments, as it was asked for ... */
-	uint32_t calls_by;           /* ... enum waymark_ctl_calls_by, as it is ... */
-	const char *calls_why;       /* ... and why that is less than what was asked for; "" if it is not */
-};
-
-/* ── trackers: narrow a session to some processes, users or groups ── */
-
-/* A list narrows a session when its flag is set, also when it is empty: then nothing of that kind is traced. */
-struct waymark_ctl_trackers {
-	bool pid, uid, gid;
-	const uint64_t *pids, *uids, *gids;
-	unsigned n_pids, n_uids, n_gids;
-	bool kernel_pid;             /* the same of what the kernel records: whose */
-	const uint64_t *kernel_pids;
-	unsigned n_kernel_pids;
-};
-
-/* ── session: make, start, stop, list and destroy sessions ── */
-
-/*
- * A session is what belongs together: channels with their rules, trackers, and one trace. It is its owner's: who made it, or the
- * daemon's user where root made it. Only its owner and root see it. It records between waymark_ctl_start() and waymark_ctl_stop(), as
- * often as one likes, and goes on when whoever made it has ended; waymark_ctl_destroy() ends it, and leaves the trace.
- */
-
-/* The version of the Common Trace Format that a trace's metadata has: every reader knows 1.8. Records are the same bytes in both. */
-enum waymark_ctl_trace_format { WAYMARK_CTL_CTF_1_8 = 0, WAYMARK_CTL_CTF_2 = 1 };
-/* Of records. DEFAULT: the counter where every domain has it, else CLOCK_MONOTONIC; PLUGIN: cannot be chosen. */
-enum waymark_ctl_clock { WAYMARK_CTL_CLOCK_DEFAULT, WAYMARK_CTL_CLOCK_COUNTER, WAYMARK_CTL_CLOCK_MONOTONIC,
-			 WAYMARK_CTL_CLOCK_PLUGIN };
-
-/* An application that was not recorded by a session, or in part only, and why. */
-struct waymark_ctl_unrecorded {
-	uint64_t pid, uid;           /* pid 0: no single application, see `why` */
-	const char *name;
-	const char *reason;          /* in a word: "descriptors", "mprotect", ...; as in JSON */
-	const char *why;             /* in a sentence */
-	bool in_part;                /* some of its records are there */
-};
-
-/* A session, as the daemon has it. */
-struct waymark_ctl_session_info {
-	const char *name;
-	const char *path;            /* of the trace */
-	uint64_t uid, gid;           /* owner */
-	uint64_t created;            /* seconds since 1970 */
-	bool active;                 /* records */
-	bool started;                /* was active once */
-	const struct waymark_ctl_channel_info *const *channels;
-	unsigned n_channels;
-	const struct waymark_ctl_trackers *trackers;
-	const struct waymark_ctl_counts *counts;     /* of all channels together */
-	uint64_t max_size;           /* bytes that the trace may have; 0: no limit */
-	bool full;                   /* it has them: the session stopped by itself, and records again when it was cleared and started */
-	uint32_t trace_format;       /* enum waymark_ctl_trace_format */
-	bool stopping;               /* it has stopped, and its last records are not written yet */
-	bool no_statedump;           /* see struct waymark_ctl_create_options */
-	const char *shm_path;        /* directory that holds its rings, made in that of struct waymark_ctl_create_options; "": they are in memory */
-	const struct waymark_ctl_unrecorded *const *unrecorded;
-	unsigned n_unrecorded;
-	uint64_t unrecorded_more;    /* beside those */
-	uint32_t clock;              /* enum waymark_ctl_clock, never DEFAULT */
-	const char *description;     /* "" if none */
-};
-
-/* ── programs: which programs there are, and their events ── */
-
-/*
- * Programs register with the daemon when they start, or when it does. They are listed whether or not anything is recorded: what can be
- * recorded is known before it is asked for.
- */
-
-/* A field of an event. */
-struct waymark_ctl_field_info {
-	const char *name;
-	const char *type;            /* in words: "u32", "string", "enum color", "u8[16]" */
-	const char *unit;            /* "" if none */
-};
-
-/* An event that a program has, or the kernel. */
-struct waymark_ctl_event_info {
-	const char *provider, *name; /* of the kernel: its subsystem, and the name in traces; "syscall" and the name of a system call */
-	uint32_t kind;               /* enum waymark_kind */
-	uint32_t level;              /* enum waymark_level */
-	const char *file;            /* of the kernel: "events/SUBSYSTEM/NAME", as the kernel calls it: where tracefs describes it */
-	uint32_t line;
-	bool enabled;                /* in a session that records */
-	const struct waymark_ctl_field_info *const *fields;
-	unsigned n_fields;
-};
-
-/* A program: one process. */
-struct waymark_ctl_app_info {
-	uint64_t pid, uid, gid;
-	const char *name, *exe;
-	bool connected;
-	unsigned n_known;            /* events that it has, also when they were not asked for */
-	const char *why;             /* what is wrong with it, "" if nothing */
-	const struct waymark_ctl_event_info *const *events;
-	unsigned n_events;
-};
-
-/* ── connection ── */
-
-/* The daemon. */
-struct waymark_ctl_version_info {
-	const char *version;         /* of the daemon; that of the library is waymark_ctl_library_version() */
-	uint64_t pid, uid;
-	uint64_t started;            /* seconds since 1970 */
-	const char *rundir;
-};
-
-/* Of this library: a string constant. */
-const char *waymark_ctl_library_version(void);
-
-/* ── results ── */
-
-/*
- * A request that is given a `struct waymark_ctl_result **` puts there what came of it when it returns 0, and NULL when it fails; the
- * caller frees it. NULL in its place: the caller does not want to know. All that these functions return belongs to the result, and is
- * valid until that is freed. The result does not need the connection.
- */
-
-/* NULL is allowed. */
-void waymark_ctl_result_free(struct waymark_ctl_result *result);
-/* Sessions that were listed, or that a command was about, as they are now (after DESTROY: as they were at last). Returns how many. */
-unsigned waymark_ctl_result_sessions(const struct waymark_ctl_result *result, const struct waymark_ctl_session_info *const **sessions);
-/* Programs that were listed. */
-unsigned waymark_ctl_result_apps(const struct waymark_ctl_result *result, const struct waymark_ctl_app_info *const **apps);
-/* Events of the kernel that were listed, in the order of their names in traces. */
-unsigned waymark_ctl_result_events(const struct waymark_ctl_result *result, const struct waymark_ctl_event_info *const **events);
-/* What the kernel lacks, when that was asked for: sentences for people, "system calls have no events: it is built without ...". */
-unsigned waymark_ctl_result_lacks(const struct waymark_ctl_result *result, const char *const **lacks);
-/*
- * The clock of the kernel's records in a session that chooses none, as the kernel calls it ("x86-tsc", "mono");
- * "": the daemon has a plug-in's. NULL when the request was not waymark_ctl_list_kernel().
- */
-const char *waymark_ctl_result_kernel_clock(const struct waymark_ctl_result *result);
-/* Programs that have not confirmed in time what a command changed, without their events; they will when they can. */
-unsigned waymark_ctl_result_unanswered(const struct waymark_ctl_result *result, const struct waymark_ctl_app_info *const **apps);
-/* Sentences for people. */
-unsigned waymark_ctl_result_warnings(const struct waymark_ctl_result *result, const char *const **warnings);
-/* Files that waymark_ctl_save() wrote or waymark_ctl_load() read. */
-unsigned waymark_ctl_result_files(const struct waymark_ctl_result *result, const char *const **files);
-/* NULL when the request was not waymark_ctl_version(). */
-const struct waymark_ctl_version_info *waymark_ctl_result_version(const struct waymark_ctl_result *result);
-/* The whole result as JSON, indented, ending in a newline. *text is the caller's, to free(). */
-int waymark_ctl_result_json(const struct waymark_ctl_result *result, char **text);
-/*
- * The same to `to`, piece by piece, for results that are long. 0: all was given to `to`, which may hold the last of it until fflush() or fclose().
- * Else -ENOMEM, or what writing failed with (-ENOSPC; -EPIPE, where SIGPIPE is ignored), and some of it may be there. Whoever prints to one file
- * in several threads locks it, flockfile(), for each result.
- */
-int waymark_ctl_result_print_json(const struct waymark_ctl_result *result, FILE *to);
+#include <waymark/ctl_results.h>
 
 /* ── session ── */
 
@@ -361,22 +160,35 @@ struct waymark_ctl_create_options {
 	const char *home;            /* ... this directory; NULL: $HOME, else the user's home */
 	uint64_t max_size;           /* bytes that the trace may have: then the session stops by itself; 0: no limit */
 	uint32_t trace_format;       /* enum waymark_ctl_trace_format */
-	bool no_statedump;           /* records of what was there when it began are not wanted: loaded objects; of the kernel, processes, files, ... */
-	const char *shm_path;        /* rings of programs of the daemon's user are files in a new directory there, which outlive all processes; NULL: in memory */
+	/*
+	 * records of what was there when it began are not wanted: loaded objects; of the kernel, processes, files, ...
+	 */
+	bool no_statedump;
+	/*
+	 * rings of programs of the daemon's user are files in a new directory there, which outlive all processes; NULL:
+	 * in memory
+	 */
+	const char *shm_path;
 	uint32_t clock;              /* enum waymark_ctl_clock */
 	const char *description;     /* for people, also in the trace: UTF-8, at most 1024 bytes; NULL: none */
 };
 /*
- * Make a session; it does not record yet. -EEXIST: one has the name; -ENOTEMPTY: the trace's directory holds something; -EBUSY: it is to
- * hold another session's trace; -EINVAL: the name or path cannot be one; -E2BIG: the user, or the daemon, has as many as may be.
+ * Make a session; it does not record yet. -EEXIST: one has the name; -ENOTEMPTY: the trace's directory holds something;
+ * -EBUSY: it is to hold another session's trace; -EINVAL: the name or path cannot be one; -E2BIG: the user, or the
+ * daemon, has as many as may be.
  */
-int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_options *options, struct waymark_ctl_result **result);
+int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_options *options,
+		       struct waymark_ctl_result **result);
 /*
- * End a session: what was recorded is written, and the trace is whole when it returns. `session` NULL or "": all sessions of the user.
- * -ENOENT: there is none of that name, or not one that the user may see; so it is with each function that is given a session.
+ * End a session: what was recorded is written, and the trace is whole when it returns. `session` NULL or "": all
+ * sessions of the user. -ENOENT: there is none of that name, or not one that the user may see; so it is with each
+ * function that is given a session.
  */
 int waymark_ctl_destroy(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
-/* Record, or go on recording. -EALREADY: it does; -ENODATA: it has no channel; -EDQUOT: its trace has all that it may have: clear it. */
+/*
+ * Record, or go on recording. -EALREADY: it does; -ENODATA: it has no channel; -EDQUOT: its trace has all that it may
+ * have: clear it.
+ */
 int waymark_ctl_start(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /* Stop recording and write all records. `session` NULL or "": all sessions of the user. -EALREADY: not active. */
 int waymark_ctl_stop(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
@@ -388,18 +200,24 @@ int waymark_ctl_list_sessions(struct waymark_ctl *ctl, const char *session, stru
 /* What waymark_ctl_regenerate() makes anew. */
 enum waymark_ctl_regenerate_what { WAYMARK_CTL_METADATA = 0, WAYMARK_CTL_STATEDUMP = 1 };
 /*
- * Write the trace's metadata anew, from what the daemon knows; or have programs record again which objects they have loaded. `what`: enum
- * waymark_ctl_regenerate_what.
+ * Write the trace's metadata anew, from what the daemon knows; or have programs record again which objects they have
+ * loaded. `what`: enum waymark_ctl_regenerate_what.
  */
-int waymark_ctl_regenerate(struct waymark_ctl *ctl, const char *session, uint32_t what, struct waymark_ctl_result **result);
+int waymark_ctl_regenerate(struct waymark_ctl *ctl, const char *session, uint32_t what,
+			   struct waymark_ctl_result **result);
 
 /* ── trackers ── */
 
 /*
- * What a list is of: the first three narrow the user domain. The last one the kernel domain: only records that one of these processes makes are kept, 64
- * processes at most; each kernel channel gets the context pid.
+ * What a list is of: the first three narrow the user domain. The last one the kernel domain: only records that one of
+ * these processes makes are kept, 64 processes at most; each kernel channel gets the context pid.
  */
-enum waymark_ctl_track_kind { WAYMARK_CTL_TRACK_PID = 0, WAYMARK_CTL_TRACK_UID = 1, WAYMARK_CTL_TRACK_GID = 2, WAYMARK_CTL_TRACK_KERNEL_PID = 3 };
+enum waymark_ctl_track_kind {
+	WAYMARK_CTL_TRACK_PID = 0,
+	WAYMARK_CTL_TRACK_UID = 1,
+	WAYMARK_CTL_TRACK_GID = 2,
+	WAYMARK_CTL_TRACK_KERNEL_PID = 3
+};
 /* What waymark_ctl_track() and waymark_ctl_untrack() are told. */
 struct waymark_ctl_track_options {
 	size_t size;
@@ -410,9 +228,11 @@ struct waymark_ctl_track_options {
 	unsigned n_ids;
 };
 /* Add to the list, which begins empty: with the first one, only what it holds is traced. */
-int waymark_ctl_track(struct waymark_ctl *ctl, const struct waymark_ctl_track_options *options, struct waymark_ctl_result **result);
+int waymark_ctl_track(struct waymark_ctl *ctl, const struct waymark_ctl_track_options *options,
+		      struct waymark_ctl_result **result);
 /* Take from the list. -EINVAL: there is none yet. */
-int waymark_ctl_untrack(struct waymark_ctl *ctl, const struct waymark_ctl_track_options *options, struct waymark_ctl_result **result);
+int waymark_ctl_untrack(struct waymark_ctl *ctl, const struct waymark_ctl_track_options *options,
+			struct waymark_ctl_result **result);
 
 /* ── channel ── */
 
@@ -431,8 +251,8 @@ struct waymark_ctl_domain {
 struct waymark_ctl_rule {
 	size_t size;
 	/*
-	 * Glob on provider:name, or on the provider alone when it has no ':'. Of the kernel: on the name of an event, on subsystem:name, or
-	 * syscall:NAME, a system call.
+	 * Glob on provider:name, or on the provider alone when it has no ':'. Of the kernel: on the name of an event,
+	 * on subsystem:name, or syscall:NAME, a system call.
 	 */
 	const char *pattern;
 	const char *const *exclusions;       /* globs likewise */
@@ -441,12 +261,14 @@ struct waymark_ctl_rule {
 	uint32_t level;              /* enum waymark_level; BETWEEN: one end ... */
 	uint32_t level_to;           /* ... and the other; both are in */
 	/*
-	 * Only records for which this is true, an expression as in C over their fields: waymark-filter(7). It is worked out in the program, before
-	 * anything is recorded. Of several rules that are for an event one is enough. NULL or "": every record.
+	 * Only records for which this is true, an expression as in C over their fields: waymark-filter(7). It is worked
+	 * out in the program, before anything is recorded. Of several rules that are for an event one is enough. NULL
+	 * or "": every record.
 	 */
 	const char *filter;
 	uint32_t probe;              /* enum waymark_ctl_probe: then the pattern is the event's name, and ... */
-	const char *place;           /* ... the event is made here: "vfs_read(count)", "sdt:/usr/bin/shop:shop:order"; see waymark-enable-event(1) */
+	/* ... the event is made here: "vfs_read(count)", "sdt:/usr/bin/shop:shop:order"; see waymark-enable-event(1) */
+	const char *place;
 };
 
 /* ── channel ── */
@@ -497,22 +319,26 @@ int waymark_ctl_disable_channel(struct waymark_ctl *ctl, const struct waymark_ct
 /* When it returns, every program that answered records the events by its next call. */
 int waymark_ctl_enable_event(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *options,
 			     struct waymark_ctl_result **result);
-/* Disable rules by their patterns, as they were given. -ENOENT: no rule of the channel has such a pattern; those before it are disabled. */
+/*
+ * Disable rules by their patterns, as they were given. -ENOENT: no rule of the channel has such a pattern; those before
+ * it are disabled.
+ */
 int waymark_ctl_disable_event(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *options,
 			      struct waymark_ctl_result **result);
 
 /* ── contexts: what each record of a channel carries besides its fields ── */
 
 /*
- * "vpid", "vtid" (process and thread, as the program sees them), "procname" (name of the thread), "cpu_id", "pthread_id"
- * (pthread_self()), "ip" (address of the trace point). Readers show them in each record. Of the kernel: "pid", "tid", "procname" and others, which
- * `waymark add-context --kernel --list` shows.
+ * "vpid", "vtid" (process and thread, as the program sees them), "procname" (name of the thread), "cpu_id",
+ * "pthread_id" (pthread_self()), "ip" (address of the trace point). Readers show them in each record. Of the kernel:
+ * "pid", "tid", "procname" and others, which `waymark add-context --kernel --list` shows.
  */
 
 /*
- * Add contexts to a channel. What it has already is no error. A channel that has recorded goes on, without losing or doubling a record, in
- * streams of their own and in as much memory again (`warnings` say so): a stream's records have one layout. -EINVAL: there is no such context;
- * -ENOBUFS: the memory would be more than the owner may have, and nothing has changed.
+ * Add contexts to a channel. What it has already is no error. A channel that has recorded goes on, without losing or
+ * doubling a record, in streams of their own and in as much memory again (`warnings` say so): a stream's records have
+ * one layout. -EINVAL: there is no such context; -ENOBUFS: the memory would be more than the owner may have, and
+ * nothing has changed.
  */
 int waymark_ctl_add_context(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *options,
 			    struct waymark_ctl_result **result);
@@ -527,13 +353,15 @@ struct waymark_ctl_apps_options {
 	uint64_t pid;                /* 0: all */
 };
 /* options NULL: all programs, without events. */
-int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps_options *options, struct waymark_ctl_result **result);
+int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps_options *options,
+			  struct waymark_ctl_result **result);
 
 /* ── kernel: which events the kernel has, and what it lacks ── */
 
 /*
- * The kernel's events are known without anything being recorded. They are there for who may have them: by root's daemon, for root and members of the
- * group `tracing`. A system call is one event here, with its arguments and `ret`, its result.
+ * The kernel's events are known without anything being recorded. They are there for who may have them: by root's
+ * daemon, for root and members of the group `tracing`. A system call is one event here, with its arguments and `ret`,
+ * its result.
  */
 
 /* What waymark_ctl_list_kernel() is told. */
@@ -543,14 +371,17 @@ struct waymark_ctl_kernel_options {
 	const char *const *patterns;
 	unsigned n_patterns;
 	bool fields;                 /* tell what is in them */
-	/* Find out what this kernel lacks, and why: all that would be used is tried, which takes some ten milliseconds. */
+	/*
+	 * Find out what this kernel lacks, and why: all that would be used is tried, which takes some ten milliseconds.
+	 */
 	bool lacks;
 };
 /*
- * options NULL: all events, without fields. See the results' events, lacks and clock. -ENOENT: a pattern means no event, and which are near; -EACCES,
- * -ENOSYS, ...: the kernel's tracers cannot be reached, and why.
+ * options NULL: all events, without fields. See the results' events, lacks and clock. -ENOENT: a pattern means no
+ * event, and which are near; -EACCES, -ENOSYS, ...: the kernel's tracers cannot be reached, and why.
  */
-int waymark_ctl_list_kernel(struct waymark_ctl *ctl, const struct waymark_ctl_kernel_options *options, struct waymark_ctl_result **result);
+int waymark_ctl_list_kernel(struct waymark_ctl *ctl, const struct waymark_ctl_kernel_options *options,
+			    struct waymark_ctl_result **result);
 
 /* ── connection ── */
 
@@ -562,35 +393,44 @@ int waymark_ctl_shutdown(struct waymark_ctl *ctl);
 /* ── saving: keep sessions in files, and make them again ─────────────────────────────────────────────────── */
 
 /*
- * A saved session is a JSON file: the same members as in waymark_ctl_result_json(), without what became of records. It says what the
- * session is, not whether it records.
+ * A saved session is a JSON file: the same members as in waymark_ctl_result_json(), without what became of records. It
+ * says what the session is, not whether it records.
  */
 
 /* What waymark_ctl_save() is told. */
 struct waymark_ctl_save_options {
 	size_t size;
 	const char *session;         /* NULL or "": all of the user's */
-	const char *path;            /* a file when it ends in .json (one session), else a directory; NULL: $HOME/.waymark/sessions */
+	/* a file when it ends in .json (one session), else a directory; NULL: $HOME/.waymark/sessions */
+	const char *path;
 	bool replace;                /* a file that is there; else -EEXIST */
 };
-/* Files are written whole or not at all, 0600; no symbolic link is followed at the last name. See the result's files. */
-int waymark_ctl_save(struct waymark_ctl *ctl, const struct waymark_ctl_save_options *options, struct waymark_ctl_result **result);
+/*
+ * Files are written whole or not at all, 0600; no symbolic link is followed at the last name. See the result's files.
+ */
+int waymark_ctl_save(struct waymark_ctl *ctl, const struct waymark_ctl_save_options *options,
+		     struct waymark_ctl_result **result);
 
 /* What waymark_ctl_load() is told. */
 struct waymark_ctl_load_options {
 	size_t size;
 	const char *session;         /* NULL or "": all that the file or directory holds */
 	const char *path;            /* a file, or a directory of them; NULL: $HOME/.waymark/sessions */
-	bool replace;                /* a session of that name and the same owner is destroyed, once all of this one is known to be possible; else -EEXIST */
+	/*
+	 * a session of that name and the same owner is destroyed, once all of this one is known to be possible; else
+	 * -EEXIST
+	 */
+	bool replace;
 	const char *name;            /* with one session: another name for it */
 	const char *output;          /* with one session: another path for the trace, absolute */
 	bool default_output;         /* traces go to the default place, whatever the files say */
 };
 /*
- * Make the sessions; none is started. A trace that is there already is not written into: then the session's goes to the default place,
- * which a warning says. A session that cannot be made whole is not left half made; those before it stay.
+ * Make the sessions; none is started. A trace that is there already is not written into: then the session's goes to the
+ * default place, which a warning says. A session that cannot be made whole is not left half made; those before it stay.
  */
-int waymark_ctl_load(struct waymark_ctl *ctl, const struct waymark_ctl_load_options *options, struct waymark_ctl_result **result);
+int waymark_ctl_load(struct waymark_ctl *ctl, const struct waymark_ctl_load_options *options,
+		     struct waymark_ctl_result **result);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ctl_results.h - the part of ctl.h that describes results of requests: sessions, channels, rules, applications,
+ * counts.
+ *
+ * Programs include ctl.h. scripts/man_from_header.py reads this file in the place of its #include line.
+ */
+#ifndef WAYMARK_CTL_RESULTS_H
+#define WAYMARK_CTL_RESULTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct waymark_ctl_result;
+
+/* ── results: the answers to requests ── */
+
+/* Counts of records. */
+struct waymark_ctl_counts {
+	uint64_t records;            /* recorded */
+	uint64_t lost;               /* not in the trace: the sum of the next six */
+	uint64_t lost_full, lost_memory, lost_size, lost_retry;
+	uint64_t overwritten;        /* replaced by newer ones: mode OVERWRITE */
+	uint64_t unwritten;          /* recorded, but could not be written */
+	uint64_t cut;                /* with a field that was cut to the limit */
+	uint64_t bytes;              /* of the trace */
+	/* how often a stream lost an unknown number of records: the consumer daemon crashed */
+	uint64_t gaps;
+};
+
+/* ── events ── */
+
+/*
+ * Kernel domain: a rule that creates its event, at waymark_ctl_rule.place. PROBE: an instruction of the kernel.
+ * PROBE_RETURN: the return of a kernel function. FUNCTION: both its entry and its return. USER_PROBE: an address or SDT
+ * probe of a program or library. USER_PROBE_RETURN: the return of a function of a program or library.
+ */
+enum waymark_ctl_probe {
+	WAYMARK_CTL_NO_PROBE = 0,
+	WAYMARK_CTL_PROBE = 1,
+	WAYMARK_CTL_PROBE_RETURN = 2,
+	WAYMARK_CTL_FUNCTION = 3,
+	WAYMARK_CTL_USER_PROBE = 4,
+	WAYMARK_CTL_USER_PROBE_RETURN = 5,
+};
+
+/* A rule, as a channel has it. */
+struct waymark_ctl_rule_info {
+	const char *pattern;
+	const char *const *exclusions;
+	unsigned n_exclusions;
+	uint32_t level_op;           /* enum waymark_ctl_level_op */
+	uint32_t level, level_to;
+	bool enabled;
+	uint64_t matched;            /* distinct events so far that match pattern, exclusions and level */
+	const char *filter;          /* "": every record is kept */
+	uint32_t probe;              /* enum waymark_ctl_probe */
+	const char *place;           /* of a probe; else "" */
+};
+
+/* ── channel ── */
+
+/*
+ * Kernel domain: what is recorded of system call arguments that are pointers: texts, addresses, first bytes; or only
+ * the pointers. BPF or kernel events record them. BY_NOBODY: not known yet, or the channel has no system calls.
+ */
+enum waymark_ctl_call_arguments { WAYMARK_CTL_CALLS_TEXT = 0, WAYMARK_CTL_CALLS_NUMBERS = 1 };
+enum waymark_ctl_calls_by {
+	WAYMARK_CTL_CALLS_BY_NOBODY = 0,
+	WAYMARK_CTL_CALLS_BY_BPF = 1,
+	WAYMARK_CTL_CALLS_BY_EVENTS = 2
+};
+
+/* A channel, as a session has it. */
+struct waymark_ctl_channel_info {
+	const char *name;
+	uint32_t domain;             /* enum waymark_ctl_domain_kind, with: */
+	bool follow;
+	uint64_t pid;
+	const char *exec;
+	uint32_t mode;               /* enum waymark_ctl_mode */
+	uint32_t buffers;            /* enum waymark_ctl_buffers */
+	uint64_t subbuf_size, n_subbufs;
+	int64_t blocking_us;
+	uint64_t field_limit;
+	uint64_t tracefile_size, tracefile_count;
+	bool enabled;
+	const char *const *contexts;
+	unsigned n_contexts;
+	const struct waymark_ctl_rule_info *const *rules;
+	unsigned n_rules;
+	const struct waymark_ctl_counts *counts;
+	uint32_t call_arguments;     /* kernel domain: enum waymark_ctl_call_arguments, as requested ... */
+	uint32_t calls_by;           /* ... enum waymark_ctl_calls_by, in effect ... */
+	const char *calls_why;       /* ... and why that is less than requested; "" if it is not */
+};
+
+/* ── trackers: restrict a session to some processes, users or groups ── */
+
+/* A list restricts a session if its flag is set, even if the list is empty: then nothing of that kind is traced. */
+struct waymark_ctl_trackers {
+	bool pid, uid, gid;
+	const uint64_t *pids, *uids, *gids;
+	unsigned n_pids, n_uids, n_gids;
+	bool kernel_pid;             /* the same for records of the kernel */
+	const uint64_t *kernel_pids;
+	unsigned n_kernel_pids;
+};
+
+/* ── session: create, start, stop, list and destroy sessions ── */
+
+/*
+ * A session has channels with their rules, trackers, and one trace. Its owner is the user that created it, or the user
+ * of the daemon if root created it. Only its owner and root see it. It records between waymark_ctl_start() and
+ * waymark_ctl_stop(), any number of times, and independently of the process that created it. waymark_ctl_destroy() ends
+ * it and keeps the trace.
+ */
+
+/*
+ * The version of the Common Trace Format of the metadata. Every reader supports 1.8. Records have the same bytes in
+ * both.
+ */
+enum waymark_ctl_trace_format { WAYMARK_CTL_CTF_1_8 = 0, WAYMARK_CTL_CTF_2 = 1 };
+/*
+ * The clock of records. DEFAULT: the counter if every domain has it, else CLOCK_MONOTONIC. PLUGIN is reported only.
+ */
+enum waymark_ctl_clock { WAYMARK_CTL_CLOCK_DEFAULT, WAYMARK_CTL_CLOCK_COUNTER, WAYMARK_CTL_CLOCK_MONOTONIC,
+			 WAYMARK_CTL_CLOCK_PLUGIN };
+
+/* An application that a session did not record, or only in part, and why. */
+struct waymark_ctl_unrecorded {
+	uint64_t pid, uid;           /* pid 0: no single application, see `why` */
+	const char *name;
+	const char *reason;          /* one word: "descriptors", "mprotect", ...; as in JSON */
+	const char *why;             /* one sentence */
+	bool in_part;                /* some of its records are in the trace */
+};
+
+/* A session, as the daemon has it. */
+struct waymark_ctl_session_info {
+	const char *name;
+	const char *path;            /* of the trace */
+	uint64_t uid, gid;           /* owner */
+	uint64_t created;            /* seconds since 1970 */
+	bool active;                 /* records */
+	bool started;                /* was active once */
+	const struct waymark_ctl_channel_info *const *channels;
+	unsigned n_channels;
+	const struct waymark_ctl_trackers *trackers;
+	const struct waymark_ctl_counts *counts;     /* of all channels together */
+	uint64_t max_size;           /* limit of the trace in bytes; 0: none */
+	/* the trace has reached the limit, and the session has stopped; clear and start it to record again */
+	bool full;
+	uint32_t trace_format;       /* enum waymark_ctl_trace_format */
+	bool stopping;               /* it has stopped, and its last records are being written */
+	bool no_statedump;           /* see struct waymark_ctl_create_options */
+	/* directory of its rings, created in that of struct waymark_ctl_create_options; "": rings are in memory */
+	const char *shm_path;
+	const struct waymark_ctl_unrecorded *const *unrecorded;
+	unsigned n_unrecorded;
+	uint64_t unrecorded_more;    /* in addition to those */
+	uint32_t clock;              /* enum waymark_ctl_clock, never DEFAULT */
+	const char *description;     /* "" if none */
+};
+
+/* ── programs: list programs and their events ── */
+
+/*
+ * Programs register with the daemon when they start, or when the daemon starts. They and their events are listed even
+ * if no session records them.
+ */
+
+/* A field of an event. */
+struct waymark_ctl_field_info {
+	const char *name;
+	const char *type;            /* in words: "u32", "string", "enum color", "u8[16]" */
+	const char *unit;            /* "" if none */
+};
+
+/* An event that a program has, or the kernel. */
+struct waymark_ctl_event_info {
+	/* of the kernel: the subsystem, and the name in traces; "syscall" and the name of the system call */
+	const char *provider, *name;
+	uint32_t kind;               /* enum waymark_kind */
+	uint32_t level;              /* enum waymark_level */
+	/* of the kernel: "events/SUBSYSTEM/NAME", its directory in tracefs */
+	const char *file;
+	uint32_t line;
+	bool enabled;                /* in a session that records */
+	const struct waymark_ctl_field_info *const *fields;
+	unsigned n_fields;
+};
+
+/* A program: one process. */
+struct waymark_ctl_app_info {
+	uint64_t pid, uid, gid;
+	const char *name, *exe;
+	bool connected;
+	unsigned n_known;            /* number of its events, even if they were not requested */
+	const char *why;             /* what is wrong with it; "": nothing */
+	const struct waymark_ctl_event_info *const *events;
+	unsigned n_events;
+};
+
+/* ── connection ── */
+
+/* The daemon. */
+struct waymark_ctl_version_info {
+	const char *version;         /* of the daemon; see waymark_ctl_library_version() for the library */
+	uint64_t pid, uid;
+	uint64_t started;            /* seconds since 1970 */
+	const char *rundir;
+};
+
+/* The version of this library: a string constant. */
+const char *waymark_ctl_library_version(void);
+
+/* ── results ── */
+
+/*
+ * A function with a parameter `struct waymark_ctl_result **` stores the result of the request there if it returns 0,
+ * and NULL if it fails. The caller frees the result. The argument may be NULL. All that the following functions return
+ * belongs to the result, and is valid until the result is freed. The result does not need the connection.
+ */
+
+/* NULL is allowed. */
+void waymark_ctl_result_free(struct waymark_ctl_result *result);
+/*
+ * Sessions that were listed, or that a request changed, as they are after it (after DESTROY: as they were at the end).
+ * Returns their number, as the following functions do.
+ */
+unsigned waymark_ctl_result_sessions(const struct waymark_ctl_result *result,
+				     const struct waymark_ctl_session_info *const **sessions);
+/* Programs that were listed. */
+unsigned waymark_ctl_result_apps(const struct waymark_ctl_result *result,
+				 const struct waymark_ctl_app_info *const **apps);
+/* Events of the kernel that were listed, in the order of their names in traces. */
+unsigned waymark_ctl_result_events(const struct waymark_ctl_result *result,
+				   const struct waymark_ctl_event_info *const **events);
+/*
+ * Missing features of the kernel, if they were requested, in sentences: "system calls have no events: it is built
+ * without ...".
+ */
+unsigned waymark_ctl_result_lacks(const struct waymark_ctl_result *result, const char *const **lacks);
+/*
+ * The default clock of kernel records, by its name in the kernel ("x86-tsc", "mono"); "": the daemon has a plug-in
+ * clock. NULL if the request was not waymark_ctl_list_kernel().
+ */
+const char *waymark_ctl_result_kernel_clock(const struct waymark_ctl_result *result);
+/* Programs that have not confirmed a change in time, without their events. They still apply it as soon as they can. */
+unsigned waymark_ctl_result_unanswered(const struct waymark_ctl_result *result,
+				       const struct waymark_ctl_app_info *const **apps);
+/* Sentences. */
+unsigned waymark_ctl_result_warnings(const struct waymark_ctl_result *result, const char *const **warnings);
+/* Files that waymark_ctl_save() wrote or waymark_ctl_load() read. */
+unsigned waymark_ctl_result_files(const struct waymark_ctl_result *result, const char *const **files);
+/* NULL if the request was not waymark_ctl_version(). */
+const struct waymark_ctl_version_info *waymark_ctl_result_version(const struct waymark_ctl_result *result);
+/* The whole result as JSON, indented, ending in a newline. The caller frees *text with free(). */
+int waymark_ctl_result_json(const struct waymark_ctl_result *result, char **text);
+/*
+ * Write the same to `to`, piece by piece, for long results. 0: all was written; `to` may buffer the last part until
+ * fflush() or fclose(). -ENOMEM, or the error of the write (-ENOSPC; -EPIPE if SIGPIPE is ignored): a part may have
+ * been written. If several threads print to one file, each of them locks it with flockfile() for each result.
+ */
+int waymark_ctl_result_print_json(const struct waymark_ctl_result *result, FILE *to);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
