@@ -106,6 +106,21 @@ def check_symbols(root, name, allowed, needs=r'libc\.|ld-linux'):
         sys.exit('%s needs %s, and may need %s alone' % (name, ', '.join(needed), needs))
 
 
+def check_sequences(root, build, name):
+    """A program with a static library may be unloaded: its restartable sequences clear their descriptors."""
+    with open(os.path.join(build, 'compile_commands.json'), encoding='utf-8') as f:
+        outputs = [c['output'] for c in json.load(f) if '-DWMK_RSEQ_CLEAR' in c['command']]
+    cleared = {os.path.basename(output) for output in outputs if '/%s.p/' % name in output}
+    member, found = None, set()
+    for line in run(['objdump', '-h', find(root, name)]).splitlines():
+        if 'file format' in line:
+            member = line.split(':')[0]
+        elif '.text.wmk_abort' in line:
+            found.add(member)
+    if not found or found - cleared:
+        sys.exit('%s: sequences are in %s, and cleared in %s' % (name, sorted(found), sorted(cleared)))
+
+
 def check_program(root, env, flags, extra, work):
     source, program = os.path.join(work, 'user.c'), os.path.join(work, 'user')
     with open(source, 'w') as f:
@@ -341,6 +356,8 @@ def main(build):
         check_program(root, env, flags, [], work)
         static = run(['pkg-config', '--cflags', 'waymark'], env=env).split() + [find(root, 'libwaymark.a'), '-pthread']
         check_program(root, env, static, ['-static'], work)
+        for name in 'libwaymark.a', 'libwaymark-ring.a':
+            check_sequences(root, build, name)
         check_symbols(root, 'libwaymark-ctl.so.0', r'waymark_ctl_|WAYMARK', r'libc\.|ld-linux|libjson-c\.')
         check_controller(env,
                          run(['pkg-config', '--cflags', '--libs', 'waymark', 'waymark-ctl'], env=env).split(), work,
