@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock_plugin.h - replace the clock that stamps records, for machines with a better one (a hardware counter that
- * several machines share, a simulator's time).
+ * clock_plugin.h - replace the clock of records, for machines with a better one (a hardware counter that several
+ * machines share, the time of a simulator).
  *
- * A plug-in is a shared library, named by the environment variable WAYMARK_CLOCK_PLUGIN for the traced programs, that
+ * A plug-in is a shared library that the environment variable WAYMARK_CLOCK_PLUGIN of the traced applications names. It
  * exports
  *
  *     int waymark_clock_plugin_init(struct waymark_clock_plugin *plugin)
@@ -16,8 +16,8 @@
  *         return 0;
  *     }
  *
- * It is called once, before main, and the library stays loaded. Programs whose clock is not the session's are refused
- * by it, in words. A set-id program loads none.
+ * It is called once, before main, and the library stays loaded. The session refuses applications with another clock,
+ * with a reason. A set-id program loads no plug-in.
  */
 #ifndef WAYMARK_CLOCK_PLUGIN_H
 #define WAYMARK_CLOCK_PLUGIN_H
@@ -39,13 +39,13 @@ struct waymark_clock_plugin {
 	const char *uuid;         /* of the clock, so that traces made with it can be merged; or NULL; static */
 	uint64_t freq;            /* Hz, 1 to 100 GHz */
 	/*
-	 * The time, in cycles. Called for every record, in any thread and in signal handlers, in several processes: the
-	 * same clock for all of them, never going back, no lock, no allocation, errno preserved.
+	 * Return the time in cycles. Called for every record, in any thread, in signal handlers, in several processes.
+	 * All must see the same clock. It must never decrease, take no lock, allocate nothing and preserve errno.
 	 */
 	uint64_t (*now)(void);
 };
 
-/* Exported by the plug-in. Fills *plugin and returns 0; anything else: the program runs with no plug-in. */
+/* Exported by the plug-in. Fills *plugin and returns 0; with another value, the application runs without a plug-in. */
 int waymark_clock_plugin_init(struct waymark_clock_plugin *plugin);
 
 #ifdef __cplusplus
