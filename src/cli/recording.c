@@ -363,10 +363,10 @@ static int add_channel(struct wmk_recording *rec, const char *name, uint32_t dom
 	const struct wmk_ctl_channel given = {
 		.name = name,
 		.domain = { .kind = domain, .pid = own ? (uint64_t)getpid() : 0, .follow = own },
-		.call_arguments = domain == WMK_DOMAIN_KERNEL ? options->call_arguments : 0,
-		.mode = options->overwrite ? WMK_MODE_OVERWRITE : WMK_MODE_DISCARD,
-		.subbuf_size = options->subbuf_size,
-		.n_subbufs = options->n_subbufs,
+		.settings.call_arguments = domain == WMK_DOMAIN_KERNEL ? options->call_arguments : 0,
+		.settings.mode = options->overwrite ? WMK_MODE_OVERWRITE : WMK_MODE_DISCARD,
+		.settings.subbuf_size = options->subbuf_size,
+		.settings.n_subbufs = options->n_subbufs,
 		.contexts = { contexts, wmk_recording_contexts(options,
 							       domain == WMK_DOMAIN_KERNEL ? WMK_CONTEXT_KERNEL
 											   : WMK_CONTEXT_USER,

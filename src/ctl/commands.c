@@ -180,10 +180,15 @@ int waymark_ctl_enable_channel(struct waymark_ctl *ctl, const struct waymark_ctl
 	request = (struct wmk_ctl_enable_channel){
 		.session = o.session,
 		.channel = {
-			.name = *text_or_empty(o.name) ? o.name : "channel0", .domain = request.channel.domain, .mode = o.mode, .buffers = o.buffers,
-			.subbuf_size = o.subbuf_size, .n_subbufs = o.n_subbufs, .blocking_us = o.blocking_us,
-			.field_limit = o.field_limit, .tracefile_size = o.tracefile_size, .tracefile_count = o.tracefile_count,
-			.contexts = list(o.contexts, o.n_contexts), .enabled = true, .call_arguments = o.call_arguments,
+			.name = *text_or_empty(o.name) ? o.name : "channel0",
+			.domain = request.channel.domain,
+			.settings = { .mode = o.mode, .buffers = o.buffers,
+				      .subbuf_size = o.subbuf_size, .n_subbufs = o.n_subbufs,
+				      .blocking_us = o.blocking_us, .field_limit = o.field_limit,
+				      .tracefile_size = o.tracefile_size, .tracefile_count = o.tracefile_count,
+				      .call_arguments = o.call_arguments },
+			.contexts = list(o.contexts, o.n_contexts),
+			.enabled = true,
 		},
 	};
 	return wmk_ctl_request(ctl, WMK_CTL_ENABLE_CHANNEL, &request, result);

@@ -75,11 +75,13 @@ static int domain_complete(const struct command_request *call, struct wmk_ctl_do
 
 /* ── channels ────────────────────────────────────────────────────────────────────────────────────────── */
 
-static const char *differs(const struct wmk_ctl_channel *given, const struct wmk_ctl_channel *has)
+static const char *differs(const struct wmk_ctl_channel *wanted, const struct wmk_ctl_channel *channel)
 {
+	const struct wmk_ctl_channel_settings *given = &wanted->settings, *has = &channel->settings;
+
 	if (given->mode != has->mode)
 		return "its mode";
-	if (wmk_channel_buffers(given) != has->buffers)
+	if (wmk_channel_buffers(wanted) != has->buffers)
 		return "whose its buffers are";
 	if ((given->subbuf_size && given->subbuf_size != has->subbuf_size) ||
 	    (given->n_subbufs && given->n_subbufs != has->n_subbufs))
@@ -95,17 +97,19 @@ static const char *differs(const struct wmk_ctl_channel *given, const struct wmk
 	return NULL;
 }
 
-static void warn_rounded(struct command_request *call, const struct wmk_ctl_channel *given,
-			 const struct wmk_ctl_channel *has)
+static void warn_rounded(struct command_request *call, const struct wmk_ctl_channel_settings *given,
+			 const struct wmk_ctl_channel *channel)
 {
+	const struct wmk_ctl_channel_settings *has = &channel->settings;
+
 	if (given->subbuf_size && given->subbuf_size != has->subbuf_size)
 		wmk_command_request_warn(call,
 					 "channel %.100s: sub-buffers of %" PRIu64 " bytes were rounded up to %" PRIu64,
-					 has->name, given->subbuf_size, has->subbuf_size);
+					 channel->name, given->subbuf_size, has->subbuf_size);
 	if (given->n_subbufs && given->n_subbufs != has->n_subbufs)
 		wmk_command_request_warn(call,
 			      "channel %.100s: the number of sub-buffers was rounded up from %" PRIu64 " to %" PRIu64,
-			      has->name, given->n_subbufs, has->n_subbufs);
+			      channel->name, given->n_subbufs, has->n_subbufs);
 }
 
 static int rules_check(const struct wmk_list *rules)
@@ -244,7 +248,7 @@ int wmk_command_enable_channel(struct command_request *call)
 		wmk_error_clear();
 		err = wmk_session_channel_add(session, &given, &channel);
 		if (err == 0)
-			warn_rounded(call, &given, wmk_session_channel_options(channel));
+			warn_rounded(call, &given.settings, wmk_session_channel_options(channel));
 	}
 	return changed(call, session, err);
 }

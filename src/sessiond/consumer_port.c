@@ -323,10 +323,10 @@ static void rings_tell(const struct port_rings *rings, const struct wmk_rings_in
 		.rings = rings->number,
 		.channel = info->channel,
 		.stream_id = info->stream_id,
-		.at_stop_only = info->options->mode == WMK_MODE_OVERWRITE,
+		.at_stop_only = info->options->settings.mode == WMK_MODE_OVERWRITE,
 		.resume = info->restored,
-		.tracefile_size = info->options->tracefile_size,
-		.tracefile_count = info->options->tracefile_count,
+		.tracefile_size = info->options->settings.tracefile_size,
+		.tracefile_count = info->options->settings.tracefile_count,
 		.start_ts = info->start_ts,
 	};
 }

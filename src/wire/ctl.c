@@ -87,24 +87,26 @@ static const struct wmk_member rule_members[] = {
 const struct wmk_object wmk_ctl_rule_object =
 	WMK_OBJECT_SHARED("rule", wmk_ctl_rule, waymark_ctl_rule_info, rule_members);
 
+#define SETTING(kind, ...) \
+	WMK_SHARED_IN(kind, wmk_ctl_channel, settings, waymark_ctl_channel_info, __VA_ARGS__)
 #define CHANNEL(kind, ...) WMK_SHARED(kind, wmk_ctl_channel, waymark_ctl_channel_info, __VA_ARGS__)
 static const struct wmk_member channel_members[] = {
 	CHANNEL(TEXT, name, WMK_CTL_NAME_MAX),
 	{ .name = "domain", WMK_FIELD_OBJECT(wmk_ctl_channel, domain, wmk_ctl_domain, wmk_ctl_domain_object),
 	  .view_kind = WMK_VIEW_IN_PLACE },
-	CHANNEL(ENUM, mode, modes),
-	CHANNEL(ENUM, buffers, buffers),
-	CHANNEL(U64, subbuf_size),
-	CHANNEL(U64, n_subbufs),
-	CHANNEL(I64, blocking_us),
-	CHANNEL(U64, field_limit),
-	CHANNEL(U64, tracefile_size),
-	CHANNEL(U64, tracefile_count),
+	SETTING(ENUM, mode, modes),
+	SETTING(ENUM, buffers, buffers),
+	SETTING(U64, subbuf_size),
+	SETTING(U64, n_subbufs),
+	SETTING(I64, blocking_us),
+	SETTING(U64, field_limit),
+	SETTING(U64, tracefile_size),
+	SETTING(U64, tracefile_count),
 	CHANNEL(TEXTS, contexts, 32),
 	CHANNEL(LIST, rules, wmk_ctl_rule_object, WMK_CTL_RULES_MAX),
 	CHANNEL(BOOL, enabled),
 	CHANNEL(OBJECT, counts, wmk_counts, wmk_ctl_counts_object),
-	CHANNEL(ENUM, call_arguments, call_arguments),
+	SETTING(ENUM, call_arguments, call_arguments),
 	CHANNEL(ENUM, calls_by, calls_by),
 	CHANNEL(TEXT, calls_why, MESSAGE_BYTES),
 };

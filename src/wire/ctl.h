@@ -103,23 +103,33 @@ struct wmk_ctl_rule {
 enum wmk_ctl_call_arguments { WMK_CALL_ARGUMENTS_TEXT, WMK_CALL_ARGUMENTS_NONE };
 enum wmk_ctl_calls_by { WMK_CALLS_BY_NOBODY, WMK_CALLS_BY_BPF, WMK_CALLS_BY_TRACEFS };
 
-struct wmk_ctl_channel {
-	const char *name;
-	struct wmk_ctl_domain domain;
+/*
+ * Settings of a channel: what ENABLE_CHANNEL chooses and nothing changes later. The request, the channel, its state and
+ * answers have this structure. No status, no counts and nothing that follows from other members belongs here.
+ *
+ * A new setting is a member of the structure and a line of the table in ctl.c.
+ */
+struct wmk_ctl_channel_settings {
 	uint32_t mode;               /* enum wmk_ctl_mode */
 	uint32_t buffers;            /* enum wmk_ctl_buffers */
 	uint64_t subbuf_size, n_subbufs;   /* powers of two; 0: the default (1 MiB, 8) */
 	int64_t blocking_us;         /* discard mode: wait for room; 0 never, -1 for ever */
 	uint64_t field_limit;        /* bytes; 0: the default, which is the most */
 	uint64_t tracefile_size, tracefile_count;   /* 0: no limit */
+	uint32_t call_arguments;     /* enum wmk_ctl_call_arguments */
+};
+
+struct wmk_ctl_channel {
+	const char *name;
+	struct wmk_ctl_domain domain;
+	struct wmk_ctl_channel_settings settings;
 	struct wmk_list contexts;    /* of const char * */
 	struct wmk_list rules;       /* of struct wmk_ctl_rule */
 	bool enabled;
 	struct wmk_counts counts;
-	uint32_t call_arguments;     /* enum wmk_ctl_call_arguments */
-	/* enum wmk_ctl_calls_by; the daemon's to decide, once its rules name system calls */
+	/* enum wmk_ctl_calls_by; the daemon decides it, once the rules name system calls */
 	uint32_t calls_by;
-	const char *calls_why;       /* why not with text, though that was asked for; the daemon's to say */
+	const char *calls_why;       /* why not with text, though that was requested; set by the daemon */
 };
 
 /* Of each kind: nothing tracked is everything. */

@@ -27,8 +27,8 @@ static struct wmk_ctl_rule rules[] = {
 };
 static struct wmk_ctl_channel channels[] = {
 	{ .name = "c",
-	  .mode = WMK_MODE_OVERWRITE,
-	  .subbuf_size = 4096,
+	  .settings.mode = WMK_MODE_OVERWRITE,
+	  .settings.subbuf_size = 4096,
 	  .contexts = { contexts, 1 },
 	  .rules = { rules, 4 },
 	  .enabled = true,

@@ -336,7 +336,7 @@ static void test_handwritten_session_is_read(void **state)
 	assert_string_equal(s.name, "mine");
 	assert_string_equal(s.path, "");
 	const struct wmk_ctl_channel *c = s.channels.items;
-	assert_int_equal(c->mode, WMK_MODE_OVERWRITE);
+	assert_int_equal(c->settings.mode, WMK_MODE_OVERWRITE);
 	assert_string_equal(c->domain.exec, "");
 	const struct wmk_ctl_rule *r = c->rules.items;
 	assert_string_equal(r->pattern, "shop:*");

@@ -298,7 +298,7 @@ int wmk_session_start(struct wmk_session *session)
 				      " bytes that it may have (--max-size): clear it first",
 				      session->name, session->settings.max_size);
 	for (unsigned i = 0; i < session->n_channels && session->settings.max_size; i++)
-		if (session->channels[i]->is.subbuf_size > session->settings.max_size)
+		if (session->channels[i]->is.settings.subbuf_size > session->settings.max_size)
 			return wmk_error_said(-EINVAL,
 					      "the session's trace may have %" PRIu64
 					      " bytes (--max-size), less than one sub-buffer of channel %.60s "
@@ -335,7 +335,7 @@ int wmk_session_prepare(struct wmk_session *session, uid_t uid)
 {
 	for (unsigned i = 0; i < session->n_channels; i++)
 		if (!wmk_channel_is_kernel(session->channels[i]) &&
-		    session->channels[i]->is.buffers == WMK_BUFFERS_UID &&
+		    session->channels[i]->is.settings.buffers == WMK_BUFFERS_UID &&
 		    !wmk_rings_of_user(session->channels[i], uid))
 			return session->trouble < 0 ? session->trouble : -EIO;
 	return 0;

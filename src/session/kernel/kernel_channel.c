@@ -31,9 +31,9 @@ int wmk_kernel_catalog(struct wmk_tracing *tracing, struct wmk_kcatalog **catalo
 
 int wmk_kernel_channel_check(const struct wmk_ctl_channel *is)
 {
-	if (is->buffers == WMK_BUFFERS_PID)
+	if (is->settings.buffers == WMK_BUFFERS_PID)
 		return wmk_error_said(-EINVAL, "the kernel has one buffer for each CPU, not for each process");
-	if (is->blocking_us)
+	if (is->settings.blocking_us)
 		return wmk_error_said(-EINVAL, "the kernel does not wait for room in a buffer: no blocking timeout");
 	return 0;
 }

@@ -52,9 +52,9 @@ static int instance_make(struct rings *rings)
 	const struct wmk_ctl_channel *is = &rings->channel->is;
 	const struct wmk_kinstance_options options = {
 		.clock = rings->session->clock,
-		.cpu_bytes = is->subbuf_size * is->n_subbufs,
-		.subbuf_bytes = is->subbuf_size < KERNEL_SUBBUF ? is->subbuf_size : KERNEL_SUBBUF,
-		.overwrite = is->mode == WMK_MODE_OVERWRITE,
+		.cpu_bytes = is->settings.subbuf_size * is->settings.n_subbufs,
+		.subbuf_bytes = is->settings.subbuf_size < KERNEL_SUBBUF ? is->settings.subbuf_size : KERNEL_SUBBUF,
+		.overwrite = is->settings.mode == WMK_MODE_OVERWRITE,
 	};
 	int err;
 

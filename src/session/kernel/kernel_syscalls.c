@@ -123,7 +123,7 @@ static void decide(struct wmk_session_channel *channel)
 	char words[300] = "";
 
 	is->calls_by = WMK_CALLS_BY_TRACEFS;
-	if (is->call_arguments == WMK_CALL_ARGUMENTS_NONE)
+	if (is->settings.call_arguments == WMK_CALL_ARGUMENTS_NONE)
 		return;
 	if (probe(channel->session->tracing) == 0) {
 		is->calls_by = WMK_CALLS_BY_BPF;
@@ -141,7 +141,7 @@ bool wmk_channel_syscalls_expected_by_bpf(const struct wmk_session_channel *chan
 {
 	if (channel->is.calls_by != WMK_CALLS_BY_NOBODY)
 		return wmk_channel_syscalls_by_bpf(channel);
-	if (channel->is.call_arguments == WMK_CALL_ARGUMENTS_NONE)
+	if (channel->is.settings.call_arguments == WMK_CALL_ARGUMENTS_NONE)
 		return false;
 	const bool is = probe(channel->session->tracing) == 0;
 
@@ -391,8 +391,8 @@ static int tell(struct rings *rings, struct wmk_kernel_syscalls *calls, const ui
 					 .n_calls = WMK_SYSCALLS_WORDS,
 					 .syscall_pids = pids,
 					 .syscalls_narrowed = narrowed(rings, pids),
-					 .syscall_ring_bytes =
-						 rings->channel->is.subbuf_size * rings->channel->is.n_subbufs };
+					 .syscall_ring_bytes = rings->channel->is.settings.subbuf_size *
+							       rings->channel->is.settings.n_subbufs };
 
 	if (calls->is_told && memcmp(calls->told, words, sizeof(calls->told)) == 0 &&
 	    calls->narrowed == about.syscalls_narrowed && memcmp(calls->pids, pids, sizeof(pids)) == 0)
@@ -434,7 +434,7 @@ void wmk_kernel_syscalls_free(struct wmk_kernel_syscalls *calls)
 static int count_memory(struct rings *rings, struct wmk_kernel_syscalls *calls)
 {
 	const uint64_t bytes =
-		wmk_rings_bytes(&rings->channel->is) * (rings->channel->is.mode == WMK_MODE_OVERWRITE ? 2 : 1);
+		wmk_rings_bytes(&rings->channel->is) * (rings->channel->is.settings.mode == WMK_MODE_OVERWRITE ? 2 : 1);
 	int err = calls->counted ? 0
 				 : wmk_quota_rings_charge(rings->session->tracing, rings->session->uid, bytes,
 							  rings->restored);

@@ -393,14 +393,15 @@ static uint64_t round_up(uint64_t value)
 
 uint32_t wmk_channel_buffers(const struct wmk_ctl_channel *is)
 {
-	return is->domain.kind == WMK_DOMAIN_PID && !is->domain.follow ? WMK_BUFFERS_PID : is->buffers;
+	return is->domain.kind == WMK_DOMAIN_PID && !is->domain.follow ? WMK_BUFFERS_PID : is->settings.buffers;
 }
 
 static int options_check(struct wmk_ctl_channel *is)
 {
-	bool overwrite = is->mode == WMK_MODE_OVERWRITE;
+	bool overwrite = is->settings.mode == WMK_MODE_OVERWRITE;
 
-	if (is->mode > WMK_MODE_OVERWRITE || is->buffers > WMK_BUFFERS_PID || is->domain.kind > WMK_DOMAIN_KERNEL)
+	if (is->settings.mode > WMK_MODE_OVERWRITE || is->settings.buffers > WMK_BUFFERS_PID ||
+	    is->domain.kind > WMK_DOMAIN_KERNEL)
 		return wmk_error(-EINVAL, "a mode, buffers or a domain that there is not");
 	if (is->domain.kind == WMK_DOMAIN_KERNEL) {
 		int err = wmk_kernel_channel_check(is);
@@ -408,27 +409,27 @@ static int options_check(struct wmk_ctl_channel *is)
 		if (err < 0)
 			return err;
 	}
-	if (is->subbuf_size > SUBBUF_MAX || is->n_subbufs > N_SUBBUFS_MAX)
+	if (is->settings.subbuf_size > SUBBUF_MAX || is->settings.n_subbufs > N_SUBBUFS_MAX)
 		return wmk_error(-EINVAL, "sub-buffers have at most %u bytes, and there are at most %u of them",
 				 SUBBUF_MAX, N_SUBBUFS_MAX);
-	is->subbuf_size = is->subbuf_size ? round_up(is->subbuf_size) : SUBBUF_DEFAULT;
-	is->n_subbufs = is->n_subbufs ? round_up(is->n_subbufs) : N_SUBBUFS_DEFAULT;
-	if (is->subbuf_size < SUBBUF_MIN)
-		is->subbuf_size = SUBBUF_MIN;
-	if (is->n_subbufs < (overwrite ? 4u : 2u))
-		is->n_subbufs = overwrite ? 4 : 2;
-	if (is->blocking_us < -1 || (overwrite && is->blocking_us != 0))
+	is->settings.subbuf_size = is->settings.subbuf_size ? round_up(is->settings.subbuf_size) : SUBBUF_DEFAULT;
+	is->settings.n_subbufs = is->settings.n_subbufs ? round_up(is->settings.n_subbufs) : N_SUBBUFS_DEFAULT;
+	if (is->settings.subbuf_size < SUBBUF_MIN)
+		is->settings.subbuf_size = SUBBUF_MIN;
+	if (is->settings.n_subbufs < (overwrite ? 4u : 2u))
+		is->settings.n_subbufs = overwrite ? 4 : 2;
+	if (is->settings.blocking_us < -1 || (overwrite && is->settings.blocking_us != 0))
 		return wmk_error(-EINVAL, overwrite ? "a channel that overwrites waits for nothing: no blocking timeout"
 						    : "a blocking timeout is a number of microseconds, 0 (never) or -1 "
 						      "(for ever)");
-	is->field_limit = is->field_limit ? is->field_limit : WMK_CTL_FIELD_LIMIT_MAX;
-	if (is->field_limit < WMK_CTL_FIELD_LIMIT_MIN || is->field_limit > WMK_CTL_FIELD_LIMIT_MAX)
+	is->settings.field_limit = is->settings.field_limit ? is->settings.field_limit : WMK_CTL_FIELD_LIMIT_MAX;
+	if (is->settings.field_limit < WMK_CTL_FIELD_LIMIT_MIN || is->settings.field_limit > WMK_CTL_FIELD_LIMIT_MAX)
 		return wmk_error(-EINVAL, "a field's limit is %u to %u bytes", WMK_CTL_FIELD_LIMIT_MIN,
 				 WMK_CTL_FIELD_LIMIT_MAX);
-	if (is->tracefile_count && !is->tracefile_size)
+	if (is->settings.tracefile_count && !is->settings.tracefile_size)
 		return wmk_error(-EINVAL,
 				 "a number of trace files (--tracefile-count) needs their size (--tracefile-size)");
-	if (is->tracefile_size && is->tracefile_size < is->subbuf_size)
+	if (is->settings.tracefile_size && is->settings.tracefile_size < is->settings.subbuf_size)
 		return wmk_error(-EINVAL, "a trace file (--tracefile-size) holds one sub-buffer at least");
 	if (is->domain.kind == WMK_DOMAIN_EXEC && (!is->domain.exec || !*is->domain.exec))
 		return wmk_error(-EINVAL, "a domain of an executable needs its name or path");
@@ -442,7 +443,7 @@ static int options_check(struct wmk_ctl_channel *is)
 		return wmk_error(-EINVAL, "there is no process %" PRIu64, is->domain.pid);
 	if (is->domain.kind == WMK_DOMAIN_PID && (is->domain.pid == 0 || is->domain.pid > INT32_MAX))
 		return wmk_error(-EINVAL, "a domain of a process needs its pid");
-	is->buffers = wmk_channel_buffers(is);
+	is->settings.buffers = wmk_channel_buffers(is);
 	return 0;
 }
 
@@ -540,7 +541,9 @@ int wmk_session_add_own_channel(struct wmk_session *session)
 {
 	static const char *contexts[] = { "vpid" };
 	const struct wmk_ctl_channel options = {
-		.name = STATEDUMP_CHANNEL, .subbuf_size = STATEDUMP_SUBBUF, .n_subbufs = STATEDUMP_SUBBUFS,
+		.name = STATEDUMP_CHANNEL,
+		.settings.subbuf_size = STATEDUMP_SUBBUF,
+		.settings.n_subbufs = STATEDUMP_SUBBUFS,
 		.contexts = { contexts, 1 },
 	};
 	struct wmk_session_channel *channel = calloc(1, sizeof(*channel));

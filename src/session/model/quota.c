@@ -196,7 +196,7 @@ void wmk_quota_trace_uncharge(struct wmk_tracing *tracing, uid_t uid, uint64_t b
 
 uint64_t wmk_rings_bytes(const struct wmk_ctl_channel *is)
 {
-	return is->subbuf_size * is->n_subbufs * (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
+	return is->settings.subbuf_size * is->settings.n_subbufs * (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
 }
 
 /* Locked. To take off what was added: -bytes. */

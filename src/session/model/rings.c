@@ -237,12 +237,12 @@ void wmk_rings_geometry(const struct rings *rings, struct waymark_ring_options *
 
 	*ring = (struct waymark_ring_options){
 		.size = sizeof(*ring),
-		.subbuf_size = (uint32_t)is->subbuf_size,
-		.n_subbufs = (uint32_t)is->n_subbufs,
-		.header_room = wmk_consumer_header_room((uint32_t)is->subbuf_size),
-		.mode = is->mode == WMK_MODE_OVERWRITE ? WAYMARK_RING_OVERWRITE : WAYMARK_RING_DISCARD,
+		.subbuf_size = (uint32_t)is->settings.subbuf_size,
+		.n_subbufs = (uint32_t)is->settings.n_subbufs,
+		.header_room = wmk_consumer_header_room((uint32_t)is->settings.subbuf_size),
+		.mode = is->settings.mode == WMK_MODE_OVERWRITE ? WAYMARK_RING_OVERWRITE : WAYMARK_RING_DISCARD,
 		.clock = (uint32_t)rings->session->clock,
-		.block_us = is->mode == WMK_MODE_OVERWRITE ? 0 : is->blocking_us,
+		.block_us = is->settings.mode == WMK_MODE_OVERWRITE ? 0 : is->settings.blocking_us,
 		.prefault = rings->channel->own ? 0 : PREFAULT_MAX,
 	};
 }
@@ -340,7 +340,7 @@ struct rings *wmk_rings_alloc(struct wmk_session_channel *channel, struct trace 
 	rings->trace = trace;
 	rings->channel = channel;
 	rings->stream_id = stream_id;
-	rings->field_limit = (uint32_t)channel->is.field_limit;
+	rings->field_limit = (uint32_t)channel->is.settings.field_limit;
 	rings->n_contexts = channel->n_contexts;
 	memcpy(rings->contexts, channel->contexts, sizeof(rings->contexts));
 	rings->private = trace->pid != 0 || (channel->is.domain.kind != WMK_DOMAIN_USER && !channel->is.domain.follow);
@@ -426,7 +426,7 @@ static struct rings *rings_get(struct wmk_session_channel *channel, uid_t uid, p
 
 struct rings *wmk_rings_for(struct wmk_session_channel *channel, struct app *app)
 {
-	bool own = channel->is.buffers == WMK_BUFFERS_PID;
+	bool own = channel->is.settings.buffers == WMK_BUFFERS_PID;
 
 	return rings_get(channel, app->uid, own ? app->pid : 0, own ? wmk_app_start_time(app) : 0, app->name);
 }

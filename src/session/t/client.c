@@ -138,8 +138,12 @@ void place_prepare(struct place *place)
 	assert_non_null(mkdtemp(place->rundir));
 	for (int i = 0; i < 2; i++)
 		place->given[i] = (struct wmk_ctl_channel){
-			.name = i ? "second" : "first", .subbuf_size = 4096, .n_subbufs = 2, .field_limit = 256,
-			.contexts = { (void *)(uintptr_t)vpid, 1 }, .rules = place_rules(&all, 1),
+			.name = i ? "second" : "first",
+			.settings.subbuf_size = 4096,
+			.settings.n_subbufs = 2,
+			.settings.field_limit = 256,
+			.contexts = { (void *)(uintptr_t)vpid, 1 },
+			.rules = place_rules(&all, 1),
 		};
 	place->n_channels = 1;
 	place->clocks.of[WMK_CLOCK_MONOTONIC] = (struct wmk_clock){

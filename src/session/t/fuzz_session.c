@@ -89,7 +89,10 @@ static void session_make(void)
 							    .settings.no_statedump = true };
 	static const char *const secret[] = { "p:secret*" };
 	static const struct wmk_ctl_rule rule = { .pattern = "p:*", .exclusions = { (void *)(uintptr_t)secret, 1 } };
-	const struct wmk_ctl_channel given = { .name = "c", .subbuf_size = 4096, .n_subbufs = 2, .field_limit = 100,
+	const struct wmk_ctl_channel given = { .name = "c",
+					       .settings.subbuf_size = 4096,
+					       .settings.n_subbufs = 2,
+					       .settings.field_limit = 100,
 					       .rules = { (void *)(uintptr_t)&rule, 1 } };
 	struct wmk_session_options mine = options;
 

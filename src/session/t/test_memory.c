@@ -291,8 +291,8 @@ static void commands(struct place *p, struct wmk_session *session)
 	static uint64_t many[] = { 1, 2, 3, 4, 5 };
 	struct wmk_ctl_channel channel = {
 		.name = "more",
-		.subbuf_size = 4096,
-		.n_subbufs = 2,
+		.settings.subbuf_size = 4096,
+		.settings.n_subbufs = 2,
 		.contexts = { contexts, 2 },
 		.rules = place_rules(&all, 1),
 	};

@@ -184,7 +184,7 @@ static void test_description_has_rules_and_counts(void **state)
 	struct world w;
 
 	(void)state;
-	pid.buffers = WMK_BUFFERS_PID;
+	pid.settings.buffers = WMK_BUFFERS_PID;
 	world_prepare(&w);
 	world_open(&w, 1);
 	struct wmk_session *s = world_session(&w, "s");
@@ -213,7 +213,7 @@ static void test_description_has_rules_and_counts(void **state)
 	assert_string_equal(channels[0].name, "ch");
 	assert_int_equal(channels[0].counts.records, 10);
 	assert_int_equal(channels[1].counts.records, 20);
-	assert_int_equal(channels[1].buffers, WMK_BUFFERS_PID);
+	assert_int_equal(channels[1].settings.buffers, WMK_BUFFERS_PID);
 	assert_int_equal(channels[0].rules.n, 2);
 	const struct wmk_ctl_rule *rules = channels[0].rules.items;
 

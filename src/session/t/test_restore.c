@@ -118,7 +118,7 @@ static void first_daemon(struct world *w)
 	world_open(w, 2);
 	struct wmk_session *s = world_session(w, "s");
 
-	each.buffers = WMK_BUFFERS_PID;
+	each.settings.buffers = WMK_BUFFERS_PID;
 	all.contexts = (struct wmk_list){ contexts, 2 };
 	struct wmk_session_channel *ch = world_channel(s, &all, "shop");
 
@@ -445,7 +445,7 @@ static void test_invalid_saved_state_is_refused(void **state)
 	refused(restore_begin(&next, "s", &session), 0);
 	struct wmk_ctl_channel bad = kept.channels[0].is;
 
-	bad.mode = 7;
+	bad.settings.mode = 7;
 	refused(wmk_session_restore_channel(session, &bad, 0, false), -EINVAL);
 	refused(wmk_session_restore_channel(session, &kept.channels[0].is, 64, false), -EINVAL);
 	refused(wmk_session_restore_channel(session, &kept.channels[0].is, UINT32_MAX, false), -EINVAL);

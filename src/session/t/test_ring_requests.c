@@ -115,7 +115,7 @@ static struct wmk_session_channel *add(struct wmk_session *session, const char *
 {
 	struct wmk_ctl_channel options = world_channel_options(name, key);
 
-	options.buffers = buffers;
+	options.settings.buffers = buffers;
 	return world_channel(session, &options, pattern);
 }
 

@@ -169,7 +169,7 @@ static void storm_add(struct wmk_session *session, struct model *m, unsigned nam
 	if (c == 1)
 		options.domain = (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_EXEC, .exec = storm.exec };
 	if (c == 2)
-		options.buffers = WMK_BUFFERS_PID;
+		options.settings.buffers = WMK_BUFFERS_PID;
 	int err = wmk_session_channel_add(session, &options, &channel);
 
 	check(err == (m->channels[c].is ? -EEXIST : 0), "adding a channel");
@@ -224,7 +224,7 @@ static bool storm_change(struct wmk_session *session, unsigned name, uint64_t *s
 	struct wmk_session_channel *channel = NULL;
 
 	for (unsigned i = 0; i < session->n_channels; i++)
-		if (session->channels[i]->is.field_limit == 16 + name * 4 + c)
+		if (session->channels[i]->is.settings.field_limit == 16 + name * 4 + c)
 			channel = session->channels[i];
 	check((channel != NULL) == m->channels[c].is, "a channel that is not there, or should not be");
 	if (what == 0) {

@@ -313,21 +313,25 @@ static void test_channel_options_are_checked(void **state)
 		{ { .name = "a/b" }, -EINVAL, "'/'" },
 		{ { .name = ".x" }, -EINVAL, "'.'" },
 		{ { .name = "a\n" }, -EINVAL, "control" },
-		{ { .name = "x", .mode = 2 }, -EINVAL, "mode" },
-		{ { .name = "x", .buffers = 2 }, -EINVAL, "buffers" },
+		{ { .name = "x", .settings.mode = 2 }, -EINVAL, "mode" },
+		{ { .name = "x", .settings.buffers = 2 }, -EINVAL, "buffers" },
 		{ { .name = "x", .domain.kind = 4 }, -EINVAL, "domain" },
-		{ { .name = "x", .domain.kind = WMK_DOMAIN_KERNEL, .buffers = WMK_BUFFERS_PID },
+		{ { .name = "x", .domain.kind = WMK_DOMAIN_KERNEL, .settings.buffers = WMK_BUFFERS_PID },
 		  -EINVAL,
 		  "each process" },
-		{ { .name = "x", .domain.kind = WMK_DOMAIN_KERNEL, .blocking_us = 5 }, -EINVAL, "blocking" },
-		{ { .name = "x", .subbuf_size = (1u << 30) + 1 }, -EINVAL, "sub-buffers" },
-		{ { .name = "x", .n_subbufs = UINT64_MAX }, -EINVAL, "sub-buffers" },
-		{ { .name = "x", .blocking_us = -2 }, -EINVAL, "blocking" },
-		{ { .name = "x", .mode = WMK_MODE_OVERWRITE, .blocking_us = 1 }, -EINVAL, "overwrites" },
-		{ { .name = "x", .field_limit = 15 }, -EINVAL, "limit" },
-		{ { .name = "x", .field_limit = 65537 }, -EINVAL, "limit" },
-		{ { .name = "x", .tracefile_count = 1 }, -EINVAL, "--tracefile-size" },
-		{ { .name = "x", .subbuf_size = 8192, .tracefile_size = 4096 }, -EINVAL, "--tracefile-size" },
+		{ { .name = "x", .domain.kind = WMK_DOMAIN_KERNEL, .settings.blocking_us = 5 }, -EINVAL, "blocking" },
+		{ { .name = "x", .settings.subbuf_size = (1u << 30) + 1 }, -EINVAL, "sub-buffers" },
+		{ { .name = "x", .settings.n_subbufs = UINT64_MAX }, -EINVAL, "sub-buffers" },
+		{ { .name = "x", .settings.blocking_us = -2 }, -EINVAL, "blocking" },
+		{ { .name = "x", .settings.mode = WMK_MODE_OVERWRITE, .settings.blocking_us = 1 },
+		  -EINVAL,
+		  "overwrites" },
+		{ { .name = "x", .settings.field_limit = 15 }, -EINVAL, "limit" },
+		{ { .name = "x", .settings.field_limit = 65537 }, -EINVAL, "limit" },
+		{ { .name = "x", .settings.tracefile_count = 1 }, -EINVAL, "--tracefile-size" },
+		{ { .name = "x", .settings.subbuf_size = 8192, .settings.tracefile_size = 4096 },
+		  -EINVAL,
+		  "--tracefile-size" },
 		{ { .name = "x", .domain.kind = WMK_DOMAIN_EXEC }, -EINVAL, "executable" },
 		{ { .name = "x", .domain.kind = WMK_DOMAIN_PID }, -EINVAL, "pid" },
 		{ { .name = "x", .domain = { .kind = WMK_DOMAIN_PID, .pid = 1ull << 40 } }, -EINVAL, "pid" },
@@ -347,19 +351,20 @@ static void test_channel_options_are_checked(void **state)
 			fail_msg("option %u is not refused", i);
 		world_words(table[i].words);
 	}
-	assert_int_equal(wmk_session_channel_add(
-				 s,
-				 &(struct wmk_ctl_channel){
-					 .name = "x", .subbuf_size = 5000, .n_subbufs = 1, .mode = WMK_MODE_OVERWRITE },
-				 &channel),
+	assert_int_equal(wmk_session_channel_add(s,
+						 &(struct wmk_ctl_channel){ .name = "x",
+									    .settings.subbuf_size = 5000,
+									    .settings.n_subbufs = 1,
+									    .settings.mode = WMK_MODE_OVERWRITE },
+						 &channel),
 			 0);
-	assert_int_equal(wmk_session_channel_options(channel)->subbuf_size, 8192);
-	assert_int_equal(wmk_session_channel_options(channel)->n_subbufs, 4);
+	assert_int_equal(wmk_session_channel_options(channel)->settings.subbuf_size, 8192);
+	assert_int_equal(wmk_session_channel_options(channel)->settings.n_subbufs, 4);
 	assert_true(wmk_session_channel_options(channel)->enabled);
 	assert_int_equal(wmk_session_channel_add(s, &(struct wmk_ctl_channel){ .name = "y" }, &channel), 0);
-	assert_int_equal(wmk_session_channel_options(channel)->subbuf_size, 1u << 20);
-	assert_int_equal(wmk_session_channel_options(channel)->n_subbufs, 8);
-	assert_int_equal(wmk_session_channel_options(channel)->field_limit, 65536);
+	assert_int_equal(wmk_session_channel_options(channel)->settings.subbuf_size, 1u << 20);
+	assert_int_equal(wmk_session_channel_options(channel)->settings.n_subbufs, 8);
+	assert_int_equal(wmk_session_channel_options(channel)->settings.field_limit, 65536);
 	assert_int_equal(wmk_session_channel_add(s,
 						 &(struct wmk_ctl_channel){
 							 .name = "y", .domain = { .kind = WMK_DOMAIN_PID, .pid = 7 } },

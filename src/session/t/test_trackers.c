@@ -409,7 +409,7 @@ static struct wmk_session_channel *private(struct wmk_session *session, const ch
 {
 	struct wmk_ctl_channel options = world_channel_options(name, key);
 
-	options.buffers = WMK_BUFFERS_PID;
+	options.settings.buffers = WMK_BUFFERS_PID;
 	return world_channel(session, &options, "*");
 }
 
@@ -460,7 +460,7 @@ static void test_process_buffers_have_their_own_rings(void **state)
 	wmk_arena_free(&arena);
 	struct wmk_ctl_channel second = world_channel_options("second", 1);
 
-	second.buffers = WMK_BUFFERS_PID;
+	second.settings.buffers = WMK_BUFFERS_PID;
 	second.domain = (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_PID, .pid = (uint64_t)proc_at(1)->pid, .start_time = born(1) };
 	world_channel(s, &second, "*");
 	world_update(&w, s);

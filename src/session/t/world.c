@@ -429,7 +429,9 @@ struct wmk_session *world_session(struct world *w, const char *name)
 
 struct wmk_ctl_channel world_channel_options(const char *name, uint32_t key)
 {
-	return (struct wmk_ctl_channel){ .name = name, .subbuf_size = 4096, .n_subbufs = 2, .field_limit = 16 + key };
+	return (struct wmk_ctl_channel){
+		.name = name, .settings.subbuf_size = 4096, .settings.n_subbufs = 2, .settings.field_limit = 16 + key
+	};
 }
 
 struct wmk_session_channel *world_channel(struct wmk_session *session, const struct wmk_ctl_channel *options,

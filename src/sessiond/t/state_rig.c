@@ -203,8 +203,8 @@ struct wmk_session *session_make(const char *name)
 	const char *context = "vtid";
 	const struct wmk_ctl_channel channel = {
 		.name = "goods",
-		.subbuf_size = 8192,
-		.n_subbufs = 4,
+		.settings.subbuf_size = 8192,
+		.settings.n_subbufs = 4,
 		.contexts = { &context, 1 },
 		.rules = { (void *)(uintptr_t)&rule, 1 },
 	};

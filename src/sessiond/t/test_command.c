@@ -321,7 +321,7 @@ static void names_and_places(void **state)
 
 static void channels(void **state)
 {
-	struct wmk_ctl_enable_channel big = { .session = "s", .channel = { .name = "big", .subbuf_size = 5000, .n_subbufs = 3 } };
+	struct wmk_ctl_enable_channel big = { .session = "s", .channel = { .name = "big", .settings.subbuf_size = 5000, .settings.n_subbufs = 3 } };
 	struct wmk_ctl_enable_channel narrow = { .session = "s", .channel = { .name = "p", .domain = { .kind = WMK_DOMAIN_PID } } };
 	const struct wmk_ctl_outcome *outcome;
 
@@ -331,13 +331,13 @@ static void channels(void **state)
 	assert_true(warned(outcome, "rounded up to 8192"));
 	assert_true(warned(outcome, "from 3 to 4"));
 	const struct wmk_ctl_channel *channel = session_in(outcome, 0)->channels.items;
-	assert_int_equal(channel->subbuf_size, 8192);
+	assert_int_equal(channel->settings.subbuf_size, 8192);
 	done(WMK_CTL_DISABLE_CHANNEL, &(struct wmk_ctl_disable_channel){ .session = "s", .channel = "big" });
-	big.channel.subbuf_size = big.channel.n_subbufs = 0;
+	big.channel.settings.subbuf_size = big.channel.settings.n_subbufs = 0;
 	outcome = done(WMK_CTL_ENABLE_CHANNEL, &big);
 	channel = session_in(outcome, 0)->channels.items;
 	assert_true(channel->enabled);
-	big.channel.mode = WMK_MODE_OVERWRITE;
+	big.channel.settings.mode = WMK_MODE_OVERWRITE;
 	refused(WMK_CTL_ENABLE_CHANNEL, &big, EEXIST, "its mode cannot be changed");
 
 	refused(WMK_CTL_ENABLE_CHANNEL, &narrow, ESRCH, "no process 0");

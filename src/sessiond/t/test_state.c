@@ -69,7 +69,7 @@ static void the_next_daemon_goes_on(void **state)
 	assert_int_equal(is.channels.n, 1);
 	const struct wmk_ctl_channel *channel = is.channels.items;
 	assert_string_equal(channel->name, "goods");
-	assert_int_equal(channel->subbuf_size, 8192);
+	assert_int_equal(channel->settings.subbuf_size, 8192);
 	assert_string_equal(*(const char *const *)channel->contexts.items, "vtid");
 	const struct wmk_ctl_rule *rule = channel->rules.items;
 	assert_string_equal(rule->pattern, "shop:*");
