@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* size.c - see size.h. */
+#include "base/array.h"
 #include "base/size.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@ int wmk_size_parse(const char *text, uint64_t *size)
 	n = strtoull(text, &end, 10);
 	if (errno)
 		return wmk_error(-ERANGE, "%.40s is too large", text);
-	for (unsigned i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+	for (unsigned i = 0; i < WMK_ARRAY_LEN(units); i++) {
 		if (*end != units[i].letter || (*end && end[1]))
 			continue;
 		if (n > UINT64_MAX >> units[i].shift)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "ctf/build.h"
 #include "ctf/field_ref.h"
@@ -314,7 +315,7 @@ static const struct {
 static void give_roles(const struct wmk_ctf_compiler *c, unsigned scope, struct wmk_ctf_program_draft *code)
 {
 	for (uint32_t i = 0; c->class->major == 1 && i < code->n; i++)
-		for (size_t j = 0; j < sizeof(named_roles) / sizeof(named_roles[0]); j++)
+		for (size_t j = 0; j < WMK_ARRAY_LEN(named_roles); j++)
 			if (named_roles[j].scope == scope && code->ops[i].name &&
 			    strcmp(code->ops[i].name, named_roles[j].name) == 0 &&
 			    (code->ops[i].code == WMK_CTF_INT || code->ops[i].code == WMK_CTF_ENUM ||

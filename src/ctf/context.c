@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/array.h"
 #include "ctf/writer.h"
 
 #define INT_TYPE(bits, sign, in_base) { .kind = WMK_TYPE_INT, .width = (bits), .is_signed = (sign), .base = (in_base) }
@@ -24,7 +25,7 @@ static const struct wmk_ctf_context contexts[] = {
 
 const struct wmk_ctf_context *wmk_ctf_context_next(unsigned domains, const struct wmk_ctf_context *before)
 {
-	for (size_t i = before ? (size_t)(before - contexts) + 1 : 0; i < sizeof(contexts) / sizeof(contexts[0]); i++)
+	for (size_t i = before ? (size_t)(before - contexts) + 1 : 0; i < WMK_ARRAY_LEN(contexts); i++)
 		if (contexts[i].domains & domains)
 			return &contexts[i];
 	return NULL;
@@ -32,7 +33,7 @@ const struct wmk_ctf_context *wmk_ctf_context_next(unsigned domains, const struc
 
 const struct wmk_ctf_context *wmk_ctf_context(unsigned number)
 {
-	for (size_t i = 0; i < sizeof(contexts) / sizeof(contexts[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(contexts); i++)
 		if (contexts[i].number == number)
 			return &contexts[i];
 	return NULL;
@@ -40,7 +41,7 @@ const struct wmk_ctf_context *wmk_ctf_context(unsigned number)
 
 const struct wmk_ctf_context *wmk_ctf_context_find(const char *name)
 {
-	for (size_t i = 0; i < sizeof(contexts) / sizeof(contexts[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(contexts); i++)
 		if (strcmp(contexts[i].field.name, name) == 0)
 			return &contexts[i];
 	return NULL;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "ctf/tsdl_fields.h"
 #include "ctf/ctf2_writer.h"
@@ -21,7 +22,7 @@
 	{ .name = name_, \
 	  .type = { .kind = WMK_TYPE_INT, .width = width_, .align = align_, .base = 10, .roles = WMK_ROLE_BIT(role_) } }
 #define STRUCT(fields, align_) \
-	{ .kind = WMK_TYPE_STRUCT, .count = sizeof(fields) / sizeof((fields)[0]), .members = fields, .align = align_ }
+	{ .kind = WMK_TYPE_STRUCT, .count = WMK_ARRAY_LEN(fields), .members = fields, .align = align_ }
 
 /* As packet.c writes them. */
 static const struct wmk_field header_fields[] = {

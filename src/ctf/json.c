@@ -8,6 +8,7 @@
  */
 #include "ctf/json.h"
 
+#include "base/array.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -310,9 +311,9 @@ static const char *take_fragment(struct wmk_ctf_json *in, json_object *tree, boo
 	if (!wmk_ctf_json_is(&at, json_type_object) || !wmk_ctf_json_need(&at, "type", &kind) ||
 	    !wmk_ctf_json_is(&kind, json_type_string))
 		return NULL;
-	while (i < sizeof(kinds) / sizeof(kinds[0]) && !wmk_ctf_json_equals(&kind, kinds[i].type))
+	while (i < WMK_ARRAY_LEN(kinds) && !wmk_ctf_json_equals(&kind, kinds[i].type))
 		i++;
-	if (i == sizeof(kinds) / sizeof(kinds[0])) {
+	if (i == WMK_ARRAY_LEN(kinds)) {
 		wmk_ctf_json_wrong(&kind, "a type of fragment");
 		return NULL;
 	}

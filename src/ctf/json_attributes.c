@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "ctf/json.h"
 
@@ -73,7 +74,7 @@ static json_object *attribute(const struct wmk_ctf_json_at *of, const char *name
 
 	if (!wmk_ctf_json_get(of, "attributes", &all))
 		return NULL;
-	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(spaces); i++)
 		if (wmk_ctf_json_get(&all, spaces[i], &space) && json_object_is_type(space.value, json_type_object) &&
 		    wmk_ctf_json_get(&space, name, &at)) {
 			*in = space.value;
@@ -96,7 +97,7 @@ static int32_t level_of(json_object *value)
 
 		return number >= WAYMARK_LEVEL_EMERG && number <= WAYMARK_LEVEL_DEBUG ? (int32_t)number : -1;
 	}
-	for (size_t i = 0; json_object_is_type(value, json_type_string) && i < sizeof(levels) / sizeof(levels[0]); i++)
+	for (size_t i = 0; json_object_is_type(value, json_type_string) && i < WMK_ARRAY_LEN(levels); i++)
 		if (strcmp(levels[i], json_object_get_string(value)) == 0)
 			return (int32_t)i;
 	return -1;
@@ -126,7 +127,7 @@ void wmk_ctf_json_attributes(const struct wmk_ctf_json_at *at, struct wmk_ctf_ev
 	if (event->level >= 0)
 		json_object_object_del(space, "log-level");
 	if (wmk_ctf_json_get(at, "attributes", &all)) {
-		for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++)
+		for (size_t i = 0; i < WMK_ARRAY_LEN(spaces); i++)
 			drop_if_empty(all.value, spaces[i]);
 		drop_if_empty(at->value, "attributes");
 	}

@@ -13,6 +13,7 @@
  */
 #include "ctf/json.h"
 
+#include "base/array.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -60,9 +61,9 @@ static void take_role(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 	unsigned role;
 	size_t i = 0;
 
-	while (i < sizeof(roles) / sizeof(roles[0]) && !wmk_ctf_json_equals(at, roles[i].name))
+	while (i < WMK_ARRAY_LEN(roles) && !wmk_ctf_json_equals(at, roles[i].name))
 		i++;
-	if (i == sizeof(roles) / sizeof(roles[0])) {
+	if (i == WMK_ARRAY_LEN(roles)) {
 		wmk_ctf_json_wrong(at, "the name of a role");
 		return;
 	}
@@ -365,7 +366,7 @@ bool wmk_ctf_json_scalar(const struct wmk_ctf_json_at *at, const struct wmk_ctf_
 		{ "dynamic-length-blob", dynamic_blob },
 	};
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(kinds); i++)
 		if (wmk_ctf_json_equals(kind, kinds[i].name)) {
 			kinds[i].take(at, type);
 			return true;

@@ -11,6 +11,7 @@
  */
 #include "ctf/json.h"
 
+#include "base/array.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -290,7 +291,7 @@ static bool read_container(const struct wmk_ctf_json_at *at, const struct wmk_ct
 		      { "optional", optional },
 		      { "variant", variant } };
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(kinds); i++)
 		if (wmk_ctf_json_equals(kind, kinds[i].name)) {
 			kinds[i].take(at, depth, type);
 			return true;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "ctf/labels.h"
 
@@ -22,15 +23,11 @@ int wmk_ctf_enums_note(struct wmk_ctf_enums *enums, struct wmk_ctf_op *ops, uint
 	for (uint32_t i = 0; i < n; i++) {
 		if (ops[i].code != WMK_CTF_ENUM || ops[i].type->count <= WMK_CTF_CHOICES_FEW)
 			continue;
-		if (enums->n == enums->cap) {
-			const uint32_t cap = enums->cap ? 2 * enums->cap : 16;
-			struct wmk_ctf_op **more = realloc(enums->ops, cap * sizeof(struct wmk_ctf_op *));
+		struct wmk_ctf_op **more = wmk_array_room(enums->ops, enums->n, &enums->cap, sizeof(*more));
 
-			if (!more)
-				return no_memory();
-			enums->ops = more;
-			enums->cap = cap;
-		}
+		if (!more)
+			return no_memory();
+		enums->ops = more;
 		enums->ops[enums->n++] = &ops[i];
 	}
 	return 0;

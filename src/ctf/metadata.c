@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "ctf/tsdl_fields.h"
 #include "ctf/ctf2_writer.h"
@@ -25,7 +26,7 @@ static void put_types(struct wmk_ctf_text_buffer *out)
 	static const unsigned widths[] = { 5, 8, 16, 32, 64 };
 	size_t i;
 
-	for (i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)
+	for (i = 0; i < WMK_ARRAY_LEN(widths); i++)
 		wmk_ctf_put(out, "typealias integer { size = %u; align = %u; signed = false; } := uint%u_t;\n",
 			    widths[i], widths[i] == 5 ? 1 : 8, widths[i]);
 	/* In the middle header the id follows 5 bits: no alignment. */
@@ -74,11 +75,11 @@ unsigned wmk_ctf_env_own(const struct wmk_ctf_trace *trace, struct wmk_ctf_env e
 					     "trace_creation_datetime" };
 	unsigned n = 0;
 
-	_Static_assert(sizeof(all) / sizeof(all[0]) <= WMK_CTF_ENV_OWN, "there is room for all");
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+	_Static_assert(WMK_ARRAY_LEN(all) <= WMK_CTF_ENV_OWN, "there is room for all");
+	for (size_t i = 0; i < WMK_ARRAY_LEN(all); i++) {
 		bool is_text = false;
 
-		for (size_t j = 0; j < sizeof(texts) / sizeof(texts[0]); j++)
+		for (size_t j = 0; j < WMK_ARRAY_LEN(texts); j++)
 			is_text = is_text || !strcmp(texts[j], all[i].name);
 		/* A text that is not there is no entry. */
 		if (!is_text || all[i].text)

@@ -7,16 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "ctf/range_set.h"
 
 /* The first that does not end before `value`. */
-static size_t find(const struct wmk_ctf_range_set *taken, uint64_t value)
+static uint32_t find(const struct wmk_ctf_range_set *taken, uint64_t value)
 {
-	size_t low = 0, high = taken->n;
+	uint32_t low = 0, high = taken->n;
 
 	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
+		const uint32_t middle = low + (high - low) / 2;
 
 		if (taken->spans[middle].to < value)
 			low = middle + 1;
@@ -28,14 +29,10 @@ static size_t find(const struct wmk_ctf_range_set *taken, uint64_t value)
 
 static int grow(struct wmk_ctf_range_set *taken)
 {
-	const size_t cap = taken->cap ? 2 * taken->cap : 16;
-	struct wmk_ctf_range *spans =
-		taken->n < taken->cap ? taken->spans : realloc(taken->spans, cap * sizeof(*spans));
+	struct wmk_ctf_range *spans = wmk_array_room(taken->spans, taken->n, &taken->cap, sizeof(*spans));
 
 	if (!spans)
 		return wmk_error(-ENOMEM, "no memory for ranges of values");
-	if (taken->n == taken->cap)
-		taken->cap = cap;
 	taken->spans = spans;
 	return 0;
 }
@@ -43,7 +40,7 @@ static int grow(struct wmk_ctf_range_set *taken)
 int wmk_ctf_range_set_add(struct wmk_ctf_range_set *taken, uint64_t from, uint64_t to,
 		 int (*give)(void *data, uint64_t from, uint64_t to), void *data)
 {
-	size_t first = find(taken, from), end = first;
+	uint32_t first = find(taken, from), end = first;
 	uint64_t next = from;
 	struct wmk_ctf_range all = { from, to };
 	int err = from <= to ? grow(taken) : -ERANGE;

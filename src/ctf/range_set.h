@@ -18,7 +18,7 @@ struct wmk_ctf_range {
 /* Apart from each other and in order. Starts from zeros; `spans` is the owner's to free. */
 struct wmk_ctf_range_set {
 	struct wmk_ctf_range *spans;
-	size_t n, cap;
+	uint32_t n, cap;
 };
 
 static inline uint64_t wmk_ctf_turned(uint64_t value, bool is_signed)

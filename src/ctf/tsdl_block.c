@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "ctf/tsdl.h"
 
@@ -469,7 +470,7 @@ static void parse_top(struct wmk_tsdl *in)
 		return;
 	}
 	in->word = in->token;
-	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(blocks); i++)
 		if (wmk_tsdl_take_word(in, blocks[i].word)) {
 			blocks[i].parse(in);
 			return;

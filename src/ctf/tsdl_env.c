@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "ctf/tsdl.h"
 
@@ -31,7 +32,7 @@ const struct wmk_ref *wmk_tsdl_ref(struct wmk_tsdl *in, const struct wmk_tsdl_to
 
 	if (!names)
 		return NULL;
-	for (size_t i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(scopes); i++)
 		if (strncmp(path, scopes[i].prefix, strlen(scopes[i].prefix)) == 0) {
 			ref->scope = scopes[i].scope;
 			path += strlen(scopes[i].prefix);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "ctf/tsdl_idents.h"
 #include "ctf/tsdl_unknown_field.h"
@@ -51,7 +52,7 @@ bool wmk_ctf_is_keyword(const char *name)
 		"typedef", "unsigned", "variant", "void",           "_Bool",  "_Complex", "_Imaginary",
 	};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(words); i++)
 		if (!strcmp(words[i], name))
 			return true;
 	return false;

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "ctf/tsdl_type.h"
 
@@ -357,7 +358,7 @@ static bool is_c_word(const struct wmk_tsdl *in)
 					     "short", "int",      "long",     "float",     "double",
 					     "void",  "_Bool",    "_Complex", "_Imaginary" };
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(words); i++)
 		if (wmk_tsdl_is_word(in, words[i]))
 			return true;
 	return false;
@@ -416,7 +417,7 @@ void wmk_tsdl_specifier(struct wmk_tsdl *in, struct wmk_type *type, const char *
 		wmk_tsdl_error(in, NULL, -E2BIG, "types within types in more than %u levels", WMK_CTF_TYPE_DEPTH);
 		return;
 	}
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(kinds); i++)
 		if (wmk_tsdl_take_word(in, kinds[i].word)) {
 			in->depth++;
 			in->word = word;

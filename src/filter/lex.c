@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "filter/syntax_tree.h"
 
@@ -232,7 +233,7 @@ int wmk_filter_lex(struct wmk_filter_expr *expr, uint32_t *at, struct wmk_token 
 		return wmk_error_said(-EINVAL, "column %u: '%.1s' means nothing in a filter", token->column,
 				      (*begin & 0x80) || *begin < ' ' ? "?" : begin);
 	}
-	for (size_t i = 0; token->kind == WMK_TOKEN_OP && i < sizeof(two) / sizeof(two[0]); i++)
+	for (size_t i = 0; token->kind == WMK_TOKEN_OP && i < WMK_ARRAY_LEN(two); i++)
 		if (!strncmp(begin, two[i], 2))
 			token->len = 2;
 	*at += token->len;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "filter/syntax_tree.h"
 
@@ -209,7 +210,7 @@ static int close(const struct parser *p, struct wmk_node *made)
 {
 	const struct wmk_node *const in[] = { made->left, made->right, made->other };
 
-	for (size_t i = 0; i < sizeof(in) / sizeof(in[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(in); i++)
 		for (const struct wmk_node *at = in[i]; at; at = made->kind == WMK_NODE_IN && i == 1 ? at->next : NULL)
 			if (made->depth <= at->depth)
 				made->depth = (uint16_t)(at->depth + 1);
@@ -268,7 +269,7 @@ static unsigned strength(const struct parser *p, enum wmk_node_kind *kind)
 		*kind = WMK_NODE_IN;
 		return 7;
 	}
-	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(ops); i++)
 		if (is(p, ops[i].op)) {
 			*kind = ops[i].kind;
 			return ops[i].strength;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "import/line_reader.h"
 #include "import/open_syscalls.h"
@@ -31,7 +32,7 @@ static const struct format formats[] = {
 	{ "perf", wmk_import_perf_line },
 	{ "strace", wmk_import_strace_line },
 };
-#define N_FORMATS (sizeof(formats) / sizeof(formats[0]))
+#define N_FORMATS (WMK_ARRAY_LEN(formats))
 
 #define TELL_EACH 65536u                   /* bytes */
 

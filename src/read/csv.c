@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/utf8.h"
 #include "read/convert.h"
@@ -65,17 +66,13 @@ static int compare(const void *left, const void *right)
 
 static int add_column(struct table *table, unsigned part, const char *name)
 {
-	struct column *more;
+	struct column *more = wmk_array_room(table->columns, table->n, &table->cap, sizeof(*more));
 
-	if (table->n == table->cap) {
-		if (table->n >= COLUMNS_MAX)
-			return wmk_error(-E2BIG, "a table of more than %u columns", COLUMNS_MAX);
-		more = realloc(table->columns, (table->cap ? table->cap * 2 : 64) * sizeof(*more));
-		if (!more)
-			return wmk_error(-ENOMEM, "no memory for %u columns", table->n);
-		table->columns = more;
-		table->cap = table->cap ? table->cap * 2 : 64;
-	}
+	if (!more)
+		return wmk_error(-ENOMEM, "no memory for %u columns", table->n);
+	table->columns = more;
+	if (table->n >= COLUMNS_MAX)
+		return wmk_error(-E2BIG, "a table of more than %u columns", COLUMNS_MAX);
 	table->columns[table->n] = (struct column){ .part = part };
 	if (asprintf(&table->columns[table->n].name, "%s%s", prefixes[part], name) < 0)
 		return wmk_error(-ENOMEM, "no memory for a column");

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "read/merge.h"
 
@@ -57,18 +58,13 @@ void wmk_read_merge_free(struct wmk_read_merge *merge)
 int wmk_read_merge_add(struct wmk_read_merge *merge, const struct wmk_read_trace *trace)
 {
 	for (uint32_t i = 0; i < trace->n_files; i++) {
+		struct leaf *leaves = wmk_array_room(merge->leaves, merge->n, &merge->cap, sizeof(*leaves));
 		struct wmk_read_stream *stream;
 		int err;
 
-		if (merge->n == merge->cap) {
-			uint32_t cap = merge->cap ? 2 * merge->cap : 16;
-			struct leaf *leaves = realloc(merge->leaves, cap * sizeof(*leaves));
-
-			if (!leaves)
-				return wmk_error(-ENOMEM, "no memory to merge traces");
-			merge->leaves = leaves;
-			merge->cap = cap;
-		}
+		if (!leaves)
+			return wmk_error(-ENOMEM, "no memory to merge traces");
+		merge->leaves = leaves;
 		err = wmk_read_stream_open(trace, trace->files[i], &stream);
 		if (err < 0)
 			return err;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "read/filter.h"
 #include "read/merge.h"
@@ -104,21 +105,15 @@ static void tell_warnings(struct reading *r, const struct wmk_read_trace *trace)
 /* How its lines are made. The trace is ours from here on, if it is not followed. */
 static int take_trace(struct reading *r, struct wmk_read_trace *trace)
 {
-	struct opened *at;
+	struct opened *all = wmk_array_room(r->traces, r->n_traces, &r->cap_traces, sizeof(*all)), *at;
 	int err;
 
-	if (r->n_traces == r->cap_traces) {
-		uint32_t cap = r->cap_traces ? 2 * r->cap_traces : 16;
-		struct opened *larger = realloc(r->traces, cap * sizeof(*larger));
-
-		if (!larger) {
-			if (!r->options->follow)
-				wmk_read_trace_close(trace);
-			return wmk_error(-ENOMEM, "no memory for %u traces", cap);
-		}
-		r->traces = larger;
-		r->cap_traces = cap;
+	if (!all) {
+		if (!r->options->follow)
+			wmk_read_trace_close(trace);
+		return wmk_error(-ENOMEM, "no memory for %u traces", r->n_traces + 1);
 	}
+	r->traces = all;
 	at = &r->traces[r->n_traces++];
 	*at = (struct opened){ .trace = trace };
 	if (trace->cut) {

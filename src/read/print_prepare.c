@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "ctf/wide_number.h"
 #include "read/print_state.h"
@@ -314,7 +315,7 @@ static void head_level(struct head *head, const struct wmk_ctf_event_class *clas
 					      "DEBUG_PROGRAM",  "DEBUG_PROCESS", "DEBUG_MODULE", "DEBUG_UNIT",
 					      "DEBUG_FUNCTION", "DEBUG_LINE",    "DEBUG" };
 
-	if (class->level < 0 || (size_t)class->level >= sizeof(levels) / sizeof(levels[0]))
+	if (class->level < 0 || (size_t)class->level >= WMK_ARRAY_LEN(levels))
 		return;
 	head_field(head, "loglevel");
 	wmk_print_add(&head->words, "TRACE_");
@@ -350,7 +351,7 @@ static int head_make(const struct wmk_print_trace *trace, bool has_time, const s
 	head.comma = head.names && has_time;
 	if (options->fields & WMK_PRINT_FIELD_TRACE && trace->name)
 		head_trace(&head, trace->name);
-	for (size_t i = 0; i < sizeof(envs) / sizeof(envs[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(envs); i++)
 		if (options->fields & envs[i].field)
 			head_env(&head, trace->decoder->class, envs[i].name, envs[i].shown);
 	if (options->fields & WMK_PRINT_FIELD_LEVEL)

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "read/trace.h"
 
@@ -71,17 +72,13 @@ static int by_name(const void *left, const void *right)
 
 static int add_name(char ***names, uint32_t *n, uint32_t *cap, const char *name)
 {
-	if (*n == *cap) {
-		uint32_t larger = *cap ? 2 * *cap : 16;
-		char **moved = realloc(*names, larger * sizeof(**names));
+	char **moved = wmk_array_room(*names, *n, cap, sizeof(**names));
 
-		if (!moved)
-			return wmk_error(-ENOMEM, "no memory for the names of files");
+	if (moved) {
 		*names = moved;
-		*cap = larger;
+		moved[*n] = strdup(name);
 	}
-	(*names)[*n] = strdup(name);
-	if (!(*names)[*n])
+	if (!moved || !moved[*n])
 		return wmk_error(-ENOMEM, "no memory for the names of files");
 	++*n;
 	return 0;

@@ -2,6 +2,7 @@
 /*
  * desc.c - from the descriptor that the compiler put into a program to an event class: types, names, labels.
  */
+#include "base/array.h"
 #include "base/error.h"
 #include "schema/format.h"
 #include "schema/scratch.h"
@@ -96,7 +97,7 @@ static struct span naming_argument(const struct wrapper *wrapper)
 {
 	static const char *const names[] = { "wm_field", "wm_enum", "wm_flags", "wm_unit", "wm_media" };
 
-	for (size_t i = 0; wrapper->second.len && i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; wrapper->second.len && i < WMK_ARRAY_LEN(names); i++)
 		if (is_text(wrapper->name, names[i]))
 			return wrapper->second;
 	return wrapper->first;

@@ -5,6 +5,7 @@
  */
 #include "schema/format.h"
 
+#include "base/array.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -104,9 +105,9 @@ static int conversion_arg(struct parser *p, const char *percent, char c, int64_t
 	};
 	unsigned i = 0;
 
-	while (i < sizeof(table) / sizeof(table[0]) && table[i].c != c)
+	while (i < WMK_ARRAY_LEN(table) && table[i].c != c)
 		i++;
-	if (i == sizeof(table) / sizeof(table[0]))
+	if (i == WMK_ARRAY_LEN(table))
 		return wmk_error(-EINVAL,
 				 c ? "format '%.60s': the conversion at %td cannot be recorded"
 				   : "format '%.60s': the conversion at %td is cut off",

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "schema/schema.h"
 
 bool wmk_kind_has_class(unsigned kind)
@@ -29,7 +30,7 @@ static const struct {
 
 const char *wmk_kind_uri(unsigned kind)
 {
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(marks); i++)
 		if (marks[i].kind == kind)
 			return marks[i].uri;
 	return NULL;
@@ -37,7 +38,7 @@ const char *wmk_kind_uri(unsigned kind)
 
 unsigned wmk_kind_of_uri(const char *uri)
 {
-	for (size_t i = 0; uri && i < sizeof(marks) / sizeof(marks[0]); i++)
+	for (size_t i = 0; uri && i < WMK_ARRAY_LEN(marks); i++)
 		if (!strcmp(marks[i].uri, uri))
 			return marks[i].kind;
 	return WAYMARK_KIND_EVENT;
@@ -47,7 +48,7 @@ size_t wmk_kind_name_len(unsigned kind, const char *name)
 {
 	const size_t len = strlen(name);
 
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+	for (size_t i = 0; i < WMK_ARRAY_LEN(marks); i++) {
 		const size_t end = strlen(marks[i].suffix);
 
 		if (marks[i].kind == kind && len > end && !strcmp(name + len - end, marks[i].suffix))

@@ -2,6 +2,7 @@
 /*
  * schema.c - event classes as such: copying, comparing, hashing, levels (see schema.h).
  */
+#include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "schema/scratch.h"
@@ -248,5 +249,5 @@ const char *wmk_level_name(unsigned level)
 		"debug_line", "debug",
 	};
 
-	return level < sizeof(names) / sizeof(names[0]) ? names[level] : NULL;
+	return level < WMK_ARRAY_LEN(names) ? names[level] : NULL;
 }

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -110,7 +111,7 @@ static void offsets_are_read_as_the_kernel_writes_them(void **state)
 	};
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (unsigned i = 0; i < WMK_ARRAY_LEN(rows); i++) {
 		assert_int_equal(wmk_clock_offset_parse(rows[i].text, "monotonic"), rows[i].monotonic);
 		assert_int_equal(wmk_clock_offset_parse(rows[i].text, "boottime"), rows[i].boot);
 	}

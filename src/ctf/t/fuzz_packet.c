@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "ctf/bits.h"
 #include "ctf/wide_number.h"
@@ -104,7 +105,7 @@ static const char *const metadata[] = {
 	WAYS,
 };
 
-#define CLASSES (sizeof(metadata) / sizeof(metadata[0]))
+#define CLASSES (WMK_ARRAY_LEN(metadata))
 #define OLD (CLASSES - 1)              /* of CTF 1.8 */
 
 static struct wmk_ctf_class *classes[CLASSES];

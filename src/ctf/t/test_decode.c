@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "ctf/bits.h"
 #include "ctf/decode.h"
@@ -198,7 +199,7 @@ static void long_doubles(void **state)
 	uint64_t seed = 88172645463325252u;
 
 	(void)state;
-	for (unsigned i = 0; i < 2 * sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (unsigned i = 0; i < 2 * WMK_ARRAY_LEN(kinds); i++) {
 		char fields[256];
 		const bool is_packed = i % 2;
 		const unsigned size = kinds[i / 2].size;

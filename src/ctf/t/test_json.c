@@ -3,6 +3,7 @@
  * test_json.c - CTF 2's metadata: each kind of fragment, what is wrong with it, and text that ends anywhere or has any
  * byte wrong. Field classes: test_json_type.c.
  */
+#include "base/array.h"
 #include "json_case.h"
 
 /* ── fragments ───────────────────────────────────────────────────────────────────────────────────────── */
@@ -45,7 +46,7 @@ static void test_preamble(void **state)
 	assert_memory_equal(class->uuid, "\0\1\2\3\4\5\6\7\x8\x9\xa\xb\xc\xd\xe\xff", 16);
 	accept((const char *const[]){ "{'type': 'preamble', 'version': 2, 'extensions': {'my.tracer': {}}}", NULL });
 	assert_false(class->has_uuid);
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(wrong); i++)
 		refuse(wrong[i].err, wrong[i].said, (const char *const[]){ wrong[i].text, NULL });
 	REFUSE(-EPROTO, "fragment 2 (preamble) + this is the second", PREAMBLE);
 }
@@ -129,7 +130,7 @@ static void test_clock_class(void **state)
 	assert_false(class->clocks[2].absolute);
 	assert_ptr_equal(class->streams[0]->clock, &class->clocks[1]);
 	assert_null(class->streams[1]->clock);
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	for (size_t i = 0; i < WMK_ARRAY_LEN(wrong); i++) {
 		snprintf(text, sizeof(text), "{'type': 'clock-class', %s}", wrong[i][1]);
 		REFUSE(-EPROTO, wrong[i][0], CLOCK, text);
 	}
@@ -200,7 +201,7 @@ static void test_event_class(void **state)
 	assert_string_equal(class->streams[0]->events[1]->name, "e");
 	assert_string_equal(class->streams[0]->events[1]->context->members[0].name, "c");
 	assert_string_equal(class->streams[0]->events[1]->payload->members[0].name, "p");
-	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
+	for (size_t i = 0; i < WMK_ARRAY_LEN(attributes); i++) {
 		snprintf(text, sizeof(text), "{'type': 'event-record-class', 'attributes': %s}",
 			 attributes[i].attributes);
 		ACCEPT(STREAM, text);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "ctf/t/show.h"
 
@@ -43,7 +44,7 @@ static int make(struct made *made, const char *members)
 	char text[8192], said[1024];
 	size_t len = 0;
 
-	for (size_t i = 0; i < sizeof(fragments) / sizeof(fragments[0]); i++) {
+	for (size_t i = 0; i < WMK_ARRAY_LEN(fragments); i++) {
 		char fragment[6000];
 
 		/* (the last alone has a place for the members) */

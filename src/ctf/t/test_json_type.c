@@ -2,6 +2,7 @@
 /*
  * test_json_type.c - CTF 2's field classes, held against what CTF2-SPEC-2.0 says of each: what they become, and what is wrong with them.
  */
+#include "base/array.h"
 #include "json_case.h"
 
 #define BIG(kind, more) "{'type': 'fixed-length-" kind "', 'byte-order': 'big-endian', " more "}"
@@ -21,7 +22,7 @@ static void refuse_all(const struct wrong *wrong, size_t n)
 		refuse_field(wrong[i].err, wrong[i].said, wrong[i].class);
 }
 
-#define REFUSE_ALL(wrong) refuse_all(wrong, sizeof(wrong) / sizeof((wrong)[0]))
+#define REFUSE_ALL(wrong) refuse_all(wrong, WMK_ARRAY_LEN(wrong))
 
 /* ── numbers ─────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -44,7 +45,7 @@ static void test_bits(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++) {
+	for (size_t i = 0; i < WMK_ARRAY_LEN(fine); i++) {
 		const struct wmk_type *type = field(fine[i].class);
 
 		assert_int_equal(type->kind, fine[i].kind);
@@ -380,7 +381,7 @@ static void test_roles(void **state)
 	char alias[500];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+	for (size_t i = 0; i < WMK_ARRAY_LEN(roles); i++) {
 		snprintf(alias, sizeof(alias), ALIAS("r", STRUCT(MEMBER("x", ROLE("'%s'")))), roles[i].name);
 		ACCEPT(alias, "{'type': 'trace-class', 'packet-header-field-class': 'r'}", CLOCK,
 		       "{'type': 'data-stream-class', 'default-clock-class-id': 'c', 'packet-context-field-class': 'r',"

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "ctf/class.h"
 
@@ -79,7 +80,7 @@ static void violations_are_read_and_counted(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < WMK_ARRAY_LEN(rows); i++) {
 		struct wmk_ctf_class *class = parse(rows[i].text);
 		const struct wmk_ctf_warning *warning = class->warnings;
 
@@ -127,7 +128,7 @@ static void times_without_a_clock_get_one_of_1_ghz(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < WMK_ARRAY_LEN(rows); i++) {
 		struct wmk_ctf_class *class;
 		char text[256];
 

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "ctf/writer.h"
 
 static const uint8_t uuid[16] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
@@ -50,7 +51,7 @@ static void test_packet_torn(void **state)
 	struct wmk_ctf_packet back;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+	for (size_t i = 0; i < WMK_ARRAY_LEN(at); i++) {
 		wmk_ctf_packet_encode(room, uuid, &sample);
 		room[at[i]] ^= 0x80;
 		assert_int_equal(wmk_ctf_packet_decode(room, uuid, &back), -EPROTO);
@@ -89,7 +90,7 @@ static void test_types_without_tsdl_are_refused(void **state)
 	(void)state;
 	assert_int_equal(wmk_ctf_comment_text(&out, "before */ after"), 0);
 	assert_string_equal(out.text, "/* before *  after */\n");
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < WMK_ARRAY_LEN(bad); i++) {
 		field.type = bad[i];
 		assert_int_equal(wmk_ctf_event_text(&out, WMK_CTF_1_8, 0, 1, &event), -EINVAL);
 		assert_string_equal(out.text, "/* before *  after */\n");

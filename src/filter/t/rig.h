@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "filter/filter.h"
 
 struct rig {
@@ -50,14 +51,14 @@ static inline void rig_lookup(void *data, const struct wmk_filter_name *name, st
 			found->input = (struct wmk_filter_input){ WMK_FILTER_SIGNED, WMK_FILTER_CONTEXT, RIG_VPID, 0 };
 		return;
 	}
-	for (size_t i = 0; name->n_steps == 1 && i < sizeof(fields) / sizeof(fields[0]); i++)
+	for (size_t i = 0; name->n_steps == 1 && i < WMK_ARRAY_LEN(fields); i++)
 		if (!strcmp(step->name, fields[i].name)) {
 			found->input =
 				(struct wmk_filter_input){ fields[i].type, WMK_FILTER_FIELD, fields[i].number, 0 };
 			found->may_lack = fields[i].number == RIG_OPT;
 			if (fields[i].number == RIG_STATE) {
 				found->labels = rig_labels;
-				found->n_labels = sizeof(rig_labels) / sizeof(rig_labels[0]);
+				found->n_labels = WMK_ARRAY_LEN(rig_labels);
 			}
 			return;
 		}

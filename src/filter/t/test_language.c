@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "filter/t/rig.h"
 
@@ -92,8 +93,8 @@ static void as_in_c(void **state)
 	static const int64_t numbers[] = { 0, 1, -1, 2, 3, 7, -8, 100, INT32_MAX, INT32_MIN };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		for (size_t j = 0; j < sizeof(numbers) / sizeof(numbers[0]); j++) {
+	for (size_t i = 0; i < WMK_ARRAY_LEN(numbers); i++)
+		for (size_t j = 0; j < WMK_ARRAY_LEN(numbers); j++) {
 			const int64_t s = rig.s = numbers[i], t = rig.t = numbers[j];
 			const uint64_t u = rig.u = (uint64_t)numbers[j] & INT64_MAX;
 			const double d = rig.d = (double)numbers[i] / 4;
@@ -235,7 +236,7 @@ static void texts(void **state)
 
 	(void)state;
 	rig.other = "";
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < WMK_ARRAY_LEN(cases); i++) {
 		rig.name = rig.other = cases[i].name;
 		snprintf(filter, sizeof(filter), "name == \"%s\"", cases[i].pattern);
 		expect(filter, cases[i].same);
@@ -423,7 +424,7 @@ static void mistakes(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(cases); i++)
 		refuse(cases[i].text, cases[i].words);
 }
 
@@ -452,7 +453,7 @@ static void sizes(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < WMK_ARRAY_LEN(cases); i++) {
 		char *fits = repeated(cases[i].before, cases[i].piece, cases[i].fits, cases[i].behind);
 
 		if (run(fits, WMK_FILTER_STRICT) < 0)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "filter/t/rig.h"
 
@@ -126,7 +127,7 @@ static void bad_inputs(void **state)
 	static const struct wmk_filter_insn end = END;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < WMK_ARRAY_LEN(bad); i++) {
 		const struct wmk_filter_program program = {
 			.n_inputs = 1, .n_insns = 1, .inputs = &bad[i], .insns = &end, .pool = ""
 		};

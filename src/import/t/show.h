@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "import/log_line.h"
 
 struct expected {
@@ -101,6 +102,6 @@ static inline void check_lines(wmk_import_parser *parse, const struct expected *
 	}
 }
 
-#define CHECK_LINES(parse, table) check_lines(parse, table, sizeof(table) / sizeof((table)[0]))
+#define CHECK_LINES(parse, table) check_lines(parse, table, WMK_ARRAY_LEN(table))
 
 #endif

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "ctf/writer.h"
 #include "read/trace.h"
@@ -98,7 +99,7 @@ void fuzz_clean_up(void)
 {
 	int dir = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (unsigned i = 0; i < WMK_ARRAY_LEN(names); i++)
 		unlinkat(dir, names[i], i == 1 ? AT_REMOVEDIR : 0);
 	close(dir);
 	rmdir(top);

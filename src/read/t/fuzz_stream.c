@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "read/convert.h"
 #include "read/live.h"
@@ -37,7 +38,7 @@ void fuzz_clean_up(void);
 #define BYTES_MAX 8192u            /* of an input */
 #define ITEMS_MAX (9u * BYTES_MAX) /* a record has a bit at least, a packet a byte */
 
-#define TEXTS (sizeof(metadata) / sizeof(metadata[0]))
+#define TEXTS (WMK_ARRAY_LEN(metadata))
 
 /* What a stream gives, one after the other. */
 struct item {
@@ -84,7 +85,7 @@ static void remove_trace(const char *name)
 
 	if (dir < 0)
 		return;
-	for (unsigned i = 0; i < sizeof(inner) / sizeof(inner[0]); i++)
+	for (unsigned i = 0; i < WMK_ARRAY_LEN(inner); i++)
 		unlinkat(dir, inner[i], i == 2 ? AT_REMOVEDIR : 0);
 	close(dir);
 	unlinkat(top_dir, name, AT_REMOVEDIR);

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "read/parse_time.h"
 
@@ -108,7 +109,7 @@ static void others(void **state)
 					     "9999-12-31 23:59:60" };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(texts); i++)
 		is_none(texts[i]);
 }
 

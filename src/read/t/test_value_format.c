@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "read/value_format.h"
 #include "schema/schema.h"
 
@@ -106,7 +107,7 @@ static void test_reals(void **state)
 	double value;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
+	for (size_t i = 0; i < WMK_ARRAY_LEN(some); i++) {
 		check_real(some[i]);
 		check_real(-some[i]);
 		check_real(nextafter(some[i], 0));

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#include "base/array.h"
 #include "ring/reader.h"
 #include "ring_test.h"
 
@@ -218,8 +219,8 @@ static void one(const struct number *number, const struct violation *violation)
 static void test_every_wrong_number_is_a_corrupt_ring(void **state)
 {
 	(void)state;
-	for (size_t n = 0; n < sizeof(numbers) / sizeof(numbers[0]); n++)
-		for (size_t v = 0; v < sizeof(violations) / sizeof(violations[0]); v++)
+	for (size_t n = 0; n < WMK_ARRAY_LEN(numbers); n++)
+		for (size_t v = 0; v < WMK_ARRAY_LEN(violations); v++)
 			if (numbers[n].count || !violations[v].counts_only)
 				one(&numbers[n], &violations[v]);
 }

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "ring_test.h"
 
 #define RECORDS 400
@@ -202,7 +203,7 @@ static void test_writers_killed_in_claims_keep_records(void **state)
 					     "claim_committed" };
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (unsigned i = 0; i < WMK_ARRAY_LEN(names); i++) {
 		for (int stops = 0; stops < 2; stops++) {
 			char value[64];
 

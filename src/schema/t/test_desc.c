@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "schema/schema.h"
 
@@ -88,7 +89,7 @@ static void test_field_names_come_from_expressions(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(table); i++)
 		assert_name(table[i][0], table[i][1]);
 }
 
@@ -110,7 +111,7 @@ static void test_said(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	for (size_t i = 0; i < WMK_ARRAY_LEN(table); i++) {
 		const struct waymark_field field = { .type = table[i].type,
 						     .elem = WAYMARK_T_S32,
 						     .name = table[i].text };
@@ -374,12 +375,12 @@ static void test_message_uri_has_the_format(void **state)
 
 	(void)state;
 	memset(longest, '%', WMK_TEXT_MAX);
-	for (size_t i = 0; i <= sizeof(formats) / sizeof(formats[0]); i++) {
-		event.format = i < sizeof(formats) / sizeof(formats[0]) ? formats[i] : longest;
+	for (size_t i = 0; i <= WMK_ARRAY_LEN(formats); i++) {
+		event.format = i < WMK_ARRAY_LEN(formats) ? formats[i] : longest;
 		assert_true(wmk_message_format(wmk_message_uri(&event, uri), format));
 		assert_string_equal(format, event.format);
 	}
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(wrong); i++)
 		assert_false(wmk_message_format(wrong[i], format));
 	event.kind = WAYMARK_KIND_BEGIN;
 	assert_string_equal(wmk_message_uri(&event, uri), "waymark:begin");
