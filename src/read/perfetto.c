@@ -368,7 +368,7 @@ static void describe(struct proto *b, unsigned kind, const struct wmk_read_threa
 }
 
 /* Described when it is met, and again when its name is: some channels have no context for it. */
-static int met(struct wmk_read_seen *tracks, struct proto *b, unsigned kind, const struct wmk_read_thread_id *who,
+static int met(struct wmk_read_table *tracks, struct proto *b, unsigned kind, const struct wmk_read_thread_id *who,
 	       uint64_t uuid, bool is_named)
 {
 	int is_new = wmk_read_seen_add(tracks, uuid),
@@ -390,7 +390,7 @@ static int counter_track(struct wmk_read_track *line, struct proto *b, const str
 {
 	const struct wmk_read_thread_id *who = &line->who;
 	const uint64_t process = who->has_pid ? uuid_of(OF_PROCESS, who->pid, 0) : 0;
-	struct wmk_read_seen *tracks = &line->whole->seen;
+	struct wmk_read_table *tracks = &line->whole->seen;
 	const uint64_t hash = wmk_hash_bytes(WMK_HASH_BEGIN ^ process, drawing->name, drawing->len);
 	int is_new = process ? met(tracks, b, OF_PROCESS, who, process, who->name[0] && who->pid == who->tid) : 0;
 
@@ -414,7 +414,7 @@ static int counter_track(struct wmk_read_track *line, struct proto *b, const str
 static int track_of(struct wmk_read_track *line, struct proto *b, uint64_t *uuid)
 {
 	const struct wmk_read_thread_id *who = &line->who;
-	struct wmk_read_seen *tracks = &line->whole->seen;
+	struct wmk_read_table *tracks = &line->whole->seen;
 	const unsigned kind = who->has_pid ? OF_THREAD : OF_CPU;
 	int is_new = 0;
 

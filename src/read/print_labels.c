@@ -17,10 +17,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "read/seeded_hash.h"
 #include "read/print_state.h"
 
-#define HEADS_MIN 64u
 #define FEW 16u                      /* looked at one after the other: no search is quicker */
 
 struct named {
@@ -185,7 +183,6 @@ static int labels_make(const struct wmk_type *type, bool is_signed, struct wmk_p
 	if (!labels)
 		return wmk_error(-ENOMEM, "no memory for %u labels", n);
 	labels->n = n;
-	labels->of = type->labels;
 	labels->move = is_signed ? (uint64_t)1 << 63 : 0;
 	for (uint32_t i = 0; i < n; i++) {
 		labels->labels[i].from = (uint64_t)type->labels[i].from ^ labels->move;
@@ -204,68 +201,34 @@ static int labels_make(const struct wmk_type *type, bool is_signed, struct wmk_p
 	return 0;
 }
 
-static struct wmk_print_labels **head_of(const struct wmk_print_label_table *table, const struct wmk_label *of)
-{
-	return &table->heads[wmk_read_mix((uintptr_t)of) & (table->n_heads - 1)];
-}
+/* A slot of the table. */
+struct met_labels {
+	struct wmk_read_slot slot; /* their address, and whether the type has a sign */
+	struct wmk_print_labels *labels;
+};
 
-/* Twice as many heads: metadata may have millions of enumerations, and lists must stay short. */
-static int table_grow(struct wmk_print_label_table *table)
-{
-	const struct wmk_print_label_table old = *table;
-	const uint32_t n_heads = old.n_heads ? 2 * old.n_heads : HEADS_MIN;
-	struct wmk_print_labels **heads = calloc(n_heads, sizeof(struct wmk_print_labels *));
-
-	if (!heads)
-		return wmk_error(-ENOMEM, "no memory for the labels of %u enumerations", old.n + 1);
-	table->heads = heads;
-	table->n_heads = n_heads;
-	for (uint32_t i = 0; i < old.n_heads; i++) {
-		for (struct wmk_print_labels *labels = old.heads[i], *next; labels; labels = next) {
-			struct wmk_print_labels **head = head_of(table, labels->of);
-
-			next = labels->next;
-			labels->next = *head;
-			*head = labels;
-		}
-	}
-	free(old.heads);
-	return 0;
-}
-
-int wmk_print_labels_of(struct wmk_print_label_table *table, const struct wmk_type *type, bool is_signed,
+int wmk_print_labels_of(struct wmk_read_table *table, const struct wmk_type *type, bool is_signed,
 			const struct wmk_print_labels **found)
 {
-	struct wmk_print_labels *labels = table->n ? *head_of(table, type->labels) : NULL, **head;
-	int err;
+	struct met_labels *met;
+	int err = 0;
 
-	while (labels && (labels->of != type->labels || (labels->move != 0) != is_signed))
-		labels = labels->next;
-	if (!labels) {
-		err = table->n == table->n_heads ? table_grow(table) : 0;
-		if (err >= 0)
-			err = labels_make(type, is_signed, &labels);
-		if (err < 0)
-			return err;
-		head = head_of(table, type->labels);
-		labels->next = *head;
-		*head = labels;
-		table->n++;
-	}
-	*found = labels;
-	return 0;
+	table->size = sizeof(*met);
+	met = wmk_read_table_add(table, (uintptr_t)type->labels, is_signed);
+	if (!met)
+		return wmk_error(-ENOMEM, "no memory for the labels of %zu enumerations", table->n);
+	if (!met->labels)
+		err = labels_make(type, is_signed, &met->labels);
+	*found = met->labels;
+	return err;
 }
 
-void wmk_print_labels_free(struct wmk_print_label_table *table)
+void wmk_print_labels_free(struct wmk_read_table *table)
 {
-	for (uint32_t i = 0; i < table->n_heads; i++) {
-		for (struct wmk_print_labels *labels = table->heads[i], *next; labels; labels = next) {
-			next = labels->next;
-			labels_free(labels);
-		}
-	}
-	free(table->heads);
-	*table = (struct wmk_print_label_table){ .n = 0 };
+	for (struct met_labels *met = NULL; (met = wmk_read_table_next(table, met));)
+		if (met->labels)
+			labels_free(met->labels);
+	wmk_read_table_free(table);
 }
 
 static char *put_label(const struct wmk_print_label *label, struct wmk_print_text *out, char *p, bool first)

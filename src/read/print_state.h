@@ -11,6 +11,7 @@
 #ifndef WMK_READ_PRINT_STATE_H
 #define WMK_READ_PRINT_STATE_H
 
+#include "read/hash_table.h"
 #include "read/value_format.h"
 #include "read/print.h"
 
@@ -114,8 +115,6 @@ struct wmk_print_label {
 };
 
 struct wmk_print_labels {
-	struct wmk_print_labels *next;
-	const struct wmk_label *of;    /* whose they are, in the trace's class */
 	uint64_t move;             /* value ^ move is as from and to */
 	uint32_t n;
 	bool overlap;              /* a value may have several: few `labels` are by rank then; else they are by value */
@@ -130,16 +129,10 @@ struct wmk_print_labels {
 	struct wmk_print_label labels[];
 };
 
-/* Of all enumerations that were met, each once. All 0 is none. */
-struct wmk_print_label_table {
-	struct wmk_print_labels **heads; /* of lists */
-	uint32_t n, n_heads;       /* n_heads: 0 or a power of two, not below n */
-};
-
-/* Those of `type`, an ENUM; made when they are not there. */
-int wmk_print_labels_of(struct wmk_print_label_table *table, const struct wmk_type *type, bool is_signed,
+/* Those of `type`, an ENUM; made when they are not there. The table has each enumeration once. */
+int wmk_print_labels_of(struct wmk_read_table *table, const struct wmk_type *type, bool is_signed,
 			const struct wmk_print_labels **labels);
-void wmk_print_labels_free(struct wmk_print_label_table *table);
+void wmk_print_labels_free(struct wmk_read_table *table);
 /* "A", "B" or <unknown>, in `out` behind `p`. NULL with a cause chain. */
 char *wmk_print_labels_put(const struct wmk_print_labels *labels, struct wmk_print_text *out, char *p, uint64_t value);
 
@@ -205,7 +198,7 @@ struct wmk_print_trace {
 	const struct wmk_ctf_decoder *decoder;
 	char *name;                /* or NULL */
 	struct wmk_print_class *classes; /* as the decoder's streams */
-	struct wmk_print_label_table labels; /* fields may share one that is long */
+	struct wmk_read_table labels; /* fields may share one that is long */
 };
 
 struct wmk_print_stream {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
-#include "read/seeded_hash.h"
 #include "read/record_scope.h"
 #include "read/spans.h"
 #include "schema/schema.h"
@@ -17,76 +17,41 @@ struct name {
 	size_t len;
 };
 
-/* A thread that has begun a span. */
+/* A thread that has begun a span, or a CPU, if the thread is drawn on the CPU's track. */
 struct wmk_read_open {
-	bool is_used;
-	int64_t pid, tid;
+	struct wmk_read_slot slot;
 	struct name *names;        /* the outermost first */
-	unsigned n, cap;
+	uint32_t n, cap;
 	uint64_t n_deep;           /* open as well, but too deep to be drawn */
 };
 
-static struct wmk_read_open *slot_of(struct wmk_read_open *threads, size_t cap, int64_t pid, int64_t tid)
+/* Its key in the table. */
+static int64_t pid_of(const struct wmk_read_thread_id *who)
 {
-	size_t at = (size_t)wmk_read_hash((uint64_t)pid, (uint64_t)tid) & (cap - 1);
-
-	while (threads[at].is_used && (threads[at].pid != pid || threads[at].tid != tid))
-		at = (at + 1) & (cap - 1);
-	return &threads[at];
+	return who->has_tid ? who->pid : -1;
 }
 
-/* Room for one thread more. */
-static int grow(struct wmk_read_spans *spans)
+static int64_t tid_of(const struct wmk_read_thread_id *who)
 {
-	const size_t cap = spans->cap ? spans->cap * 2 : 64;
-	struct wmk_read_open *threads;
-
-	if (spans->n * 2 < spans->cap)
-		return 0;
-	threads = calloc(cap, sizeof(*threads));
-	if (!threads)
-		return wmk_error(-ENOMEM, "no memory for the spans of %zu threads", spans->n);
-	for (size_t i = 0; i < spans->cap; i++)
-		if (spans->threads[i].is_used)
-			*slot_of(threads, cap, spans->threads[i].pid, spans->threads[i].tid) = spans->threads[i];
-	free(spans->threads);
-	spans->threads = threads;
-	spans->cap = cap;
-	return 0;
+	return who->has_tid ? who->tid : who->cpu;
 }
 
-/* The slot of the thread, or of the CPU if it is drawn on the CPU's track. */
-static struct wmk_read_open *slot_of_who(const struct wmk_read_spans *spans, const struct wmk_read_thread_id *who,
-					 int64_t *pid, int64_t *tid)
+static struct wmk_read_open *known_thread(const struct wmk_read_spans *spans, const struct wmk_read_thread_id *who)
 {
-	*pid = who->has_tid ? who->pid : -1;
-	*tid = who->has_tid ? who->tid : who->cpu;
-	return slot_of(spans->threads, spans->cap, *pid, *tid);
+	return wmk_read_table_find(&spans->threads, (uint64_t)pid_of(who), (uint64_t)tid_of(who));
 }
 
-/* The thread's, with room for one span more. */
-static int thread_of(struct wmk_read_spans *spans, const struct wmk_read_thread_id *who, struct wmk_read_open **thread)
+/* The thread's, with room for one span more. NULL: no memory. */
+static struct wmk_read_open *thread_of(struct wmk_read_spans *spans, const struct wmk_read_thread_id *who)
 {
-	int64_t pid, tid;
-	int err = grow(spans);
+	struct wmk_read_open *thread =
+		wmk_read_table_add(&spans->threads, (uint64_t)pid_of(who), (uint64_t)tid_of(who));
+	struct name *names = thread ? wmk_array_room(thread->names, thread->n, &thread->cap, sizeof(*names)) : NULL;
 
-	if (err < 0)
-		return err;
-	*thread = slot_of_who(spans, who, &pid, &tid);
-	if (!(*thread)->is_used) {
-		**thread = (struct wmk_read_open){ .is_used = true, .pid = pid, .tid = tid };
-		spans->n++;
-	}
-	if ((*thread)->n == (*thread)->cap && (*thread)->n < WMK_READ_SPANS_DEEP) {
-		const unsigned cap = (*thread)->cap ? (*thread)->cap * 2 : 8;
-		struct name *names = realloc((*thread)->names, cap * sizeof(*names));
-
-		if (!names)
-			return wmk_error(-ENOMEM, "no memory for %u spans", cap);
-		(*thread)->names = names;
-		(*thread)->cap = cap;
-	}
-	return 0;
+	if (!names)
+		return NULL;
+	thread->names = names;
+	return thread;
 }
 
 static void instant(struct wmk_read_drawing *drawing, const char *name)
@@ -122,16 +87,15 @@ int wmk_read_spans_classify(struct wmk_read_spans *spans, const struct wmk_read_
 	const char *name = class->name && *class->name ? class->name : "event";
 	const unsigned kind = wmk_kind_of_uri(class->emf_uri);
 	struct wmk_read_open *thread;
-	int err;
 
 	instant(drawing, name);
 	if (kind == WAYMARK_KIND_EVENT)
 		return 0;
 	if (kind == WAYMARK_KIND_COUNTER)
 		return counter(stream, drawing);
-	err = thread_of(spans, who, &thread);
-	if (err < 0)
-		return err;
+	thread = thread_of(spans, who);
+	if (!thread)
+		return wmk_error(-ENOMEM, "no memory for the spans of %zu threads", spans->threads.n);
 	const size_t len = wmk_kind_name_len(kind, name);
 
 	if (kind == WAYMARK_KIND_BEGIN && thread->n < WMK_READ_SPANS_DEEP)
@@ -149,8 +113,7 @@ int wmk_read_spans_classify(struct wmk_read_spans *spans, const struct wmk_read_
 const char *wmk_read_spans_name(const struct wmk_read_spans *spans, const struct wmk_read_thread_id *who,
 				unsigned depth, size_t *len)
 {
-	int64_t pid, tid;
-	const struct wmk_read_open *thread = slot_of_who(spans, who, &pid, &tid);
+	const struct wmk_read_open *thread = known_thread(spans, who);
 
 	*len = thread->names[thread->n - 1 - depth].len;
 	return thread->names[thread->n - 1 - depth].text;
@@ -160,11 +123,10 @@ void wmk_read_spans_drawn(struct wmk_read_spans *spans, const struct wmk_read_th
 			  const struct wmk_read_drawing *drawing)
 {
 	struct wmk_read_open *thread;
-	int64_t pid, tid;
 
 	if (drawing->kind != WAYMARK_KIND_BEGIN && drawing->kind != WAYMARK_KIND_END && !drawing->deeper)
 		return;
-	thread = slot_of_who(spans, who, &pid, &tid);
+	thread = known_thread(spans, who);
 	thread->n_deep += (uint64_t)(int64_t)drawing->deeper;
 	if (drawing->deeper)
 		return;
@@ -174,10 +136,14 @@ void wmk_read_spans_drawn(struct wmk_read_spans *spans, const struct wmk_read_th
 		thread->n -= drawing->closes;
 }
 
+void wmk_read_spans_begin(struct wmk_read_spans *spans)
+{
+	*spans = (struct wmk_read_spans){ .threads.size = sizeof(struct wmk_read_open) };
+}
+
 void wmk_read_spans_free(struct wmk_read_spans *spans)
 {
-	for (size_t i = 0; i < spans->cap; i++)
-		free(spans->threads[i].names);
-	free(spans->threads);
-	*spans = (struct wmk_read_spans){ .n = 0 };
+	for (struct wmk_read_open *thread = NULL; (thread = wmk_read_table_next(&spans->threads, thread));)
+		free(thread->names);
+	wmk_read_table_free(&spans->threads);
 }

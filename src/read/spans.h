@@ -12,13 +12,13 @@
 #ifndef WMK_READ_SPANS_H
 #define WMK_READ_SPANS_H
 
+#include "read/hash_table.h"
 #include "read/thread_id.h"
 
 #define WMK_READ_SPANS_DEEP 4096u  /* open at once in a thread; deeper ones are instants */
 
 struct wmk_read_spans {
-	struct wmk_read_open *threads; /* a hash table by thread */
-	size_t n, cap;
+	struct wmk_read_table threads; /* struct wmk_read_open */
 };
 
 struct wmk_read_drawing {
@@ -41,6 +41,7 @@ const char *wmk_read_spans_name(const struct wmk_read_spans *spans, const struct
 /* It has been drawn. */
 void wmk_read_spans_drawn(struct wmk_read_spans *spans, const struct wmk_read_thread_id *who,
 			  const struct wmk_read_drawing *drawing);
+void wmk_read_spans_begin(struct wmk_read_spans *spans);
 void wmk_read_spans_free(struct wmk_read_spans *spans);
 
 #endif

@@ -7,22 +7,27 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "read/seeded_hash.h"
 #include "read/tracks.h"
 #include "read/message.h"
 
 int wmk_read_tracks_create(const char *directory, void **whole)
 {
+	struct wmk_read_tracks *made = calloc(1, sizeof(*made));
+
 	(void)directory;
-	*whole = calloc(1, sizeof(struct wmk_read_tracks));
-	return *whole ? 0 : wmk_error(-ENOMEM, "no memory");
+	*whole = made;
+	if (!made)
+		return wmk_error(-ENOMEM, "no memory");
+	made->seen.size = sizeof(struct wmk_read_slot);
+	wmk_read_spans_begin(&made->spans);
+	return 0;
 }
 
 void wmk_read_tracks_free(void *data)
 {
 	struct wmk_read_tracks *whole = data;
 
-	free(whole->seen.slots);
+	wmk_read_table_free(&whole->seen);
 	wmk_read_spans_free(&whole->spans);
 	free(whole);
 }
@@ -92,36 +97,11 @@ int wmk_read_track_record(struct wmk_read_track *line, struct wmk_read_stream *s
 
 /* ── numbers that were met ───────────────────────────────────────────────────────────────────────────── */
 
-static uint64_t *slot_of(uint64_t *slots, size_t cap, uint64_t value)
+int wmk_read_seen_add(struct wmk_read_table *seen, uint64_t number)
 {
-	size_t at = (size_t)wmk_read_hash(value, 0) & (cap - 1);
+	const size_t n = seen->n;
 
-	while (slots[at] && slots[at] != value)
-		at = (at + 1) & (cap - 1);
-	return &slots[at];
-}
-
-int wmk_read_seen_add(struct wmk_read_seen *seen, uint64_t number)
-{
-	if (seen->n * 2 >= seen->cap) {
-		const size_t cap = seen->cap ? seen->cap * 2 : 64;
-		uint64_t *slots = calloc(cap, sizeof(*slots));
-
-		if (!slots)
-			return wmk_error(-ENOMEM, "no memory for %zu threads", seen->n);
-		for (size_t i = 0; i < seen->cap; i++)
-			if (seen->slots[i])
-				*slot_of(slots, cap, seen->slots[i]) = seen->slots[i];
-		free(seen->slots);
-		seen->slots = slots;
-		seen->cap = cap;
-	}
-	number -= number == UINT64_MAX;
-	uint64_t *slot = slot_of(seen->slots, seen->cap, number + 1);
-
-	if (*slot)
-		return 0;
-	*slot = number + 1;
-	seen->n++;
-	return 1;
+	if (!wmk_read_table_add(seen, number, 0))
+		return wmk_error(-ENOMEM, "no memory for %zu threads", seen->n);
+	return seen->n > n;
 }

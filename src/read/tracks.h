@@ -9,18 +9,12 @@
 #include "read/exporter.h"
 #include "read/spans.h"
 
-/* Numbers that were met: all 0 is none. */
-struct wmk_read_seen {
-	uint64_t *slots;           /* a number + 1, or 0 */
-	size_t n, cap;
-};
-
-/* 1: it is new, and is there now; 0: it was there; -ENOMEM. (UINT64_MAX is the one below it.) */
-int wmk_read_seen_add(struct wmk_read_seen *seen, uint64_t number);
+/* A set of numbers. 1: it is new, and is there now; 0: it was there; -ENOMEM. */
+int wmk_read_seen_add(struct wmk_read_table *seen, uint64_t number);
 
 /* The whole of such a form. */
 struct wmk_read_tracks {
-	struct wmk_read_seen seen; /* lines that have been named */
+	struct wmk_read_table seen; /* lines that have been named */
 	struct wmk_read_spans spans;
 	int64_t first, last;       /* ns: of the first record that has a time, once has_time, and of the last one */
 	bool has_first, has_time;  /* has_first: something was written */

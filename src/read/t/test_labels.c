@@ -103,7 +103,7 @@ static void any_labels(void **state)
 					       .is_signed = round % 2,
 					       .count = (uint32_t)(some(&seed) >> 7) % (SOME + 1),
 					       .labels = labels };
-		struct wmk_print_label_table table = { .n = 0 };
+		struct wmk_read_table table = { .n = 0 };
 		const struct wmk_print_labels *made;
 
 		for (uint32_t i = 0; i < SOME; i++) {
@@ -173,7 +173,7 @@ static void many_are_quick(void **state)
 	for (uint32_t i = 0; i < N; i++)
 		snprintf(names[i], sizeof(names[i]), "n%u", i % N);
 	for (enum way way = NEXT; way < WAYS; way++) {
-		struct wmk_print_label_table table = { .n = 0 };
+		struct wmk_read_table table = { .n = 0 };
 		const struct wmk_print_labels *made;
 
 		make_ranges(way, labels, names);
