@@ -318,7 +318,7 @@ static int check_ids(struct wmk_ctf_builder *from, const struct wmk_ctf_class *c
 		if (stream->n_events > 1 && !(stream->event_header && has_member(from, stream->event_header, "id")))
 			wmk_ctf_warn(from, stream->events[1]->line, stream->events[1]->column,
 				     "several events, and their header has no id: all records are taken as '%.60s'",
-				     stream->events[0]->name ? stream->events[0]->name : "");
+				     wmk_or_empty(stream->events[0]->name));
 	}
 	return from->err;
 }
@@ -366,7 +366,7 @@ static int stream_of_event(const struct wmk_ctf_builder *from, const struct wmk_
 		return 0;
 	return wrong(from, event->line, event->column,
 		     "event '%.60s' is of a stream class %" PRIu64 " that is not declared",
-		     event->name ? event->name : "", of->id);
+		     wmk_or_empty(event->name), of->id);
 }
 
 static int order_events(struct wmk_ctf_builder *from, struct wmk_ctf_class *class)
@@ -392,8 +392,8 @@ static int order_events(struct wmk_ctf_builder *from, struct wmk_ctf_class *clas
 
 			return wrong(from, later->line, later->column,
 				     "two events of stream %" PRIu64 " have the id %" PRIu64 ": '%.40s' and '%.40s'",
-				     stream->id, later->id, events[i - 1]->name ? events[i - 1]->name : "",
-				     events[i]->name ? events[i]->name : "");
+				     stream->id, later->id, wmk_or_empty(events[i - 1]->name),
+				     wmk_or_empty(events[i]->name));
 		}
 		if (!stream->n_events++)
 			stream->events = (const struct wmk_ctf_event_class *const *)&events[i];

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/error.h"
 #include "ctf/build.h"
 #include "ctf/field_ref.h"
+#include "ctf/format_names.h"
 #include "ctf/wide_number.h"
 
 #define ALL_OPS_MAX (1u << 24)    /* of a whole trace */
@@ -192,22 +192,22 @@ static int compile_selected(struct wmk_ctf_compiler *c, unsigned scope, const st
 	int err;
 
 	if (!type->ref)
-		return wmk_ctf_compile_error(c, NULL, "the variant '%.60s' has no selector", name ? name : "");
+		return wmk_ctf_compile_error(c, NULL, "the variant '%.60s' has no selector", wmk_or_empty(name));
 	err = wmk_ctf_field_ref_resolve(c, scope, type->ref, "selector", &selector);
 	if (err < 0)
 		return err;
 	selected_by = selector.type;
 	if (type->kind == WMK_TYPE_VARIANT && !type->n_ranges && selected_by->kind != WMK_TYPE_ENUM)
 		return wmk_ctf_compile_error(c, type->ref, "the selector of variant '%.60s' is no enumeration",
-					     name ? name : "");
+					     wmk_or_empty(name));
 	if (type->kind == WMK_TYPE_VARIANT && selected_by->kind == WMK_TYPE_BOOL)
 		return wmk_ctf_compile_error(c, type->ref, "the selector of variant '%.60s' is a boolean",
-					     name ? name : "");
+					     wmk_or_empty(name));
 	if (type->kind == WMK_TYPE_OPTIONAL && !type->n_ranges && selected_by->kind != WMK_TYPE_BOOL)
 		return wmk_ctf_compile_error(
 			c, type->ref,
 			"the selector of '%.60s', which may be there or not, is an integer, and no ranges are given",
-			name ? name : "");
+			wmk_or_empty(name));
 	err = add(c, code, code_of, type, name, &begin);
 	if (err < 0)
 		return err;
@@ -224,14 +224,14 @@ static int compile_array(struct wmk_ctf_compiler *c, unsigned scope, const struc
 	int err = 0;
 
 	if (type->kind == WMK_TYPE_SEQUENCE && !type->ref)
-		return wmk_ctf_compile_error(c, NULL, "the sequence '%.60s' has no length", name ? name : "");
+		return wmk_ctf_compile_error(c, NULL, "the sequence '%.60s' has no length", wmk_or_empty(name));
 	if (type->ref)
 		err = wmk_ctf_field_ref_resolve(c, scope, type->ref, "length", &length);
 	if (err >= 0 && length.reg && length.type->is_signed)
 		return wmk_ctf_compile_error(c, type->ref, "the length of '%.60s' is a signed integer",
-					     name ? name : "");
+					     wmk_or_empty(name));
 	if (err >= 0 && length.reg && length.type->kind == WMK_TYPE_BOOL)
-		return wmk_ctf_compile_error(c, type->ref, "the length of '%.60s' is a boolean", name ? name : "");
+		return wmk_ctf_compile_error(c, type->ref, "the length of '%.60s' is a boolean", wmk_or_empty(name));
 	if (err >= 0)
 		err = add(c, &c->codes[scope],
 			  type->kind == WMK_TYPE_BLOB ? WMK_CTF_BLOB
@@ -290,37 +290,16 @@ static int compile_type(struct wmk_ctf_compiler *c, unsigned scope, const struct
 
 /* ── roles ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/*
- * CTF 1.8 gives values their meaning by their names (section 5.1, 5.2); of several values of one name the last counts.
- */
-static const struct {
-	uint8_t scope, role;
-	const char *name;
-} named_roles[] = {
-	{ WMK_SCOPE_PACKET_HEADER, WMK_ROLE_MAGIC, "magic" },
-	{ WMK_SCOPE_PACKET_HEADER, WMK_ROLE_UUID, "uuid" },
-	{ WMK_SCOPE_PACKET_HEADER, WMK_ROLE_STREAM_CLASS, "stream_id" },
-	{ WMK_SCOPE_PACKET_HEADER, WMK_ROLE_STREAM, "stream_instance_id" },
-	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_BEGIN, "timestamp_begin" },
-	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_END, "timestamp_end" },
-	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_CONTENT_SIZE, "content_size" },
-	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_PACKET_SIZE, "packet_size" },
-	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_LOST, "events_discarded" },
-	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_SEQUENCE, "packet_seq_num" },
-	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_CPU, "cpu_id" },
-	{ WMK_SCOPE_EVENT_HEADER, WMK_ROLE_EVENT_CLASS, "id" },
-	{ WMK_SCOPE_EVENT_HEADER, WMK_ROLE_TIME, "timestamp" },
-};
-
+/* CTF 1.8: of several values of one name the last counts. */
 static void give_roles(const struct wmk_ctf_compiler *c, unsigned scope, struct wmk_ctf_program_draft *code)
 {
 	for (uint32_t i = 0; c->class->major == 1 && i < code->n; i++)
-		for (size_t j = 0; j < WMK_ARRAY_LEN(named_roles); j++)
-			if (named_roles[j].scope == scope && code->ops[i].name &&
-			    strcmp(code->ops[i].name, named_roles[j].name) == 0 &&
+		for (unsigned role = 1; role < WMK_ROLES; role++)
+			if (wmk_ctf_roles[role].scope == scope && code->ops[i].name &&
+			    strcmp(code->ops[i].name, wmk_ctf_roles[role].tsdl) == 0 &&
 			    (code->ops[i].code == WMK_CTF_INT || code->ops[i].code == WMK_CTF_ENUM ||
 			     code->ops[i].code == WMK_CTF_ARRAY))
-				code->ops[i].roles = WMK_ROLE_BIT(named_roles[j].role);
+				code->ops[i].roles = WMK_ROLE_BIT(role);
 	/* Whatever in a header is a value of the clock is the record's time, and may be the id as well. */
 	for (uint32_t i = 0; scope == WMK_SCOPE_EVENT_HEADER && c->class->major == 1 && i < code->n; i++)
 		if (code->ops[i].type->clock && (code->ops[i].code == WMK_CTF_INT || code->ops[i].code == WMK_CTF_ENUM))

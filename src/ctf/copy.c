@@ -113,17 +113,17 @@ static int patch_one(struct wmk_ctf_out *out, const struct wmk_ctf_spot *spot, u
 		return 0;
 	if (spot->is_several)
 		return wmk_error(-ENOTSUP, "'%.60s' cannot be changed: another field has its role, too",
-				 spot->op->name ? spot->op->name : "");
+				 wmk_or_empty(spot->op->name));
 	if (!spot->op->width)
 		return wmk_error(-ENOTSUP, "'%.60s' cannot be changed: how long it is depends on its value",
-				 spot->op->name ? spot->op->name : "");
+				 wmk_or_empty(spot->op->name));
 	if (value & ~wmk_bits_mask(spot->op->width))
 		return wmk_error(-ENOTSUP, "'%.60s' has %u bits, too few for what it would have to be",
-				 spot->op->name ? spot->op->name : "", spot->op->width);
+				 wmk_or_empty(spot->op->name), spot->op->width);
 	if (spot->op->width > 64 && spot->op->is_reversed)
 		return wmk_error(-ENOTSUP,
 				 "'%.60s' cannot be changed: it has more than 64 bits, in another order than its bytes",
-				 spot->op->name ? spot->op->name : "");
+				 wmk_or_empty(spot->op->name));
 	if (spot->op->is_reversed)
 		value = wmk_bits_reverse(value, spot->op->width);
 	put_bits(out->bytes, spot->at, spot->op->width, spot->op->is_big, value);
@@ -142,7 +142,7 @@ int wmk_ctf_patch(struct wmk_ctf_out *out, const struct wmk_ctf_spots *spots, co
 				return wmk_error(-ENOTSUP,
 						 "'%.60s' has several roles and would have to be %" PRIu64
 						 " and %" PRIu64 " at once",
-						 spot->op->name ? spot->op->name : "", values[other], values[role]);
+						 wmk_or_empty(spot->op->name), values[other], values[role]);
 		err = patch_one(out, spot, values[role]);
 	}
 	return err;

@@ -178,7 +178,7 @@ static int empty_element(struct wmk_ctf_walk *walk, struct wmk_ctf_level *level,
 		return wmk_error(
 			-EPROTO,
 			"an array '%.40s' with a length of more elements of no size than are read, at byte %" PRIu64,
-			op->name ? op->name : "", walk->at / 8);
+			wmk_or_empty(op->name), walk->at / 8);
 	walk->n_empty += (uint32_t)steps;
 	if (walk->is_passing)
 		level->left = 0;
@@ -231,7 +231,7 @@ static int settle(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op)
 	return wmk_error(
 		-EPROTO,
 		"'%.40s' depends on a value in a variant or an optional field that is not there, at byte %" PRIu64,
-		op->name ? op->name : "", walk->at / 8);
+		wmk_or_empty(op->name), walk->at / 8);
 }
 
 /* Into a variant or optional: the operation that was selected in it; 0: none. */
@@ -250,7 +250,7 @@ static int enter_selected(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op
 				 op->type->ref->n && op->type->ref->names[op->type->ref->n - 1]
 					 ? op->type->ref->names[op->type->ref->n - 1]
 					 : "",
-				 op->name ? op->name : "", (int64_t)walk->registers[op->ref], walk->at / 8);
+				 wmk_or_empty(op->name), (int64_t)walk->registers[op->ref], walk->at / 8);
 	}
 	if (op->save)
 		walk->registers[op->save] = selected;

@@ -130,19 +130,7 @@ static void put_range(struct wmk_ctf_text_buffer *out, const struct wmk_type *ty
 {
 	const uint64_t low = type->is_signed ? (uint64_t)-1 << (type->width - 1) : 0;
 
-	wmk_ctf_put(out, first ? " " : ", ");
-	wmk_ctf_put_quoted(out, label);
-	wmk_ctf_put(out, " = ");
-	if (type->is_signed)
-		wmk_ctf_put(out, "%" PRId64, (int64_t)(from + low));
-	else
-		wmk_ctf_put(out, "%" PRIu64, from);
-	if (from == to)
-		return;
-	if (type->is_signed)
-		wmk_ctf_put(out, " ... %" PRId64, (int64_t)(to + low));
-	else
-		wmk_ctf_put(out, " ... %" PRIu64, to);
+	wmk_ctf_put_range(out, label, from + low, to + low, type->is_signed, first);
 }
 
 /* The labels and what is between them. Where two overlap, the one that begins first has the value. */
@@ -395,7 +383,7 @@ static void put_remarks(struct wmk_ctf_text_buffer *out, const struct wmk_event_
 		}
 		for (j = 0; type->kind == WMK_TYPE_FLAGS && j < type->count && j < WMK_LABELS_MAX; j++) {
 			snprintf(words, sizeof(words), "%.255s: 0x%" PRIx64 " is %.255s", field->name,
-				 (uint64_t)type->labels[j].from, type->labels[j].name ? type->labels[j].name : "");
+				 (uint64_t)type->labels[j].from, wmk_or_empty(type->labels[j].name));
 			wmk_ctf_comment_text(out, words);
 		}
 	}
@@ -413,12 +401,12 @@ int wmk_ctf_event_text(struct wmk_ctf_text_buffer *out, uint32_t version, uint32
 		return wmk_ctf2_put_event(out, stream_id, event_id, event);
 	wmk_event_full_name(event, full);
 	put_remarks(out, event);
-	wmk_ctf_put(out, "event {\n\tname = ");
-	wmk_ctf_put_quoted(out, full);
-	wmk_ctf_put(out, ";\n\tid = %" PRIu32 ";\n\tstream_id = %" PRIu32 ";\n\tloglevel = %u;\n", event_id, stream_id,
+	wmk_ctf_put(out, "event {\n");
+	wmk_ctf_put_entry(out, "name", full);
+	wmk_ctf_put(out, "\tid = %" PRIu32 ";\n\tstream_id = %" PRIu32 ";\n\tloglevel = %u;\n", event_id, stream_id,
 		    event->level);
 	if (mark)
-		wmk_ctf_put(out, "\tmodel.emf.uri = \"%s\";\n", mark);
+		wmk_ctf_put_entry(out, "model.emf.uri", mark);
 	wmk_ctf_put(out, "\tfields := ");
 	err = put_struct(out, event->fields, event->n_fields, 1);
 	if (err < 0) {

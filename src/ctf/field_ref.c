@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "ctf/build.h"
 #include "ctf/field_ref.h"
+#include "ctf/format_names.h"
 
 #define FOUND_MAX 16u              /* places that one way may lead to */
 
@@ -69,17 +70,11 @@ int wmk_ctf_compile_error(const struct wmk_ctf_compiler *c, const struct wmk_ref
 
 static const char *ref_text(const struct wmk_ref *ref, char *text, size_t size)
 {
-	static const char *const scopes[WMK_SCOPES] = { "",
-							"trace.packet.header.",
-							"stream.packet.context.",
-							"stream.event.header.",
-							"stream.event.context.",
-							"event.context.",
-							"event.fields." };
-	size_t len = (size_t)snprintf(text, size, "%s", scopes[ref->scope]);
+	size_t len = (size_t)snprintf(text, size, "%s", wmk_tsdl_scope_names[ref->scope]);
 
 	for (unsigned i = 0; i < ref->n && len < size - 1; i++) {
-		int n = snprintf(text + len, size - len, "%s%s", i ? "." : "", ref->names[i] ? ref->names[i] : "(out)");
+		int n = snprintf(text + len, size - len, "%s%s", len ? "." : "",
+				 ref->names[i] ? ref->names[i] : "(out)");
 
 		len += n < 0 ? 0 : (size_t)n;
 	}

@@ -121,7 +121,7 @@ static void trace_class(const struct wmk_ctf_json_at *at)
 		}
 	}
 	to->class.packet_header =
-		wmk_ctf_json_structure(at, "packet-header-field-class", WMK_CTF_JSON_PACKET_HEADER);
+		wmk_ctf_json_structure(at, "packet-header-field-class", WMK_SCOPE_PACKET_HEADER);
 }
 
 /* ── clock class ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -199,7 +199,7 @@ static uint32_t take_clock(const struct wmk_ctf_json_at *of)
 
 /* A structure of the stream class, with times only where there is a clock. */
 static const struct wmk_type *take_part(const struct wmk_ctf_json_at *of, const char *name,
-					enum wmk_ctf_json_root root, uint32_t clock)
+					enum wmk_scope root, uint32_t clock)
 {
 	const struct wmk_type *type = wmk_ctf_json_structure(of, name, root);
 
@@ -232,11 +232,11 @@ static void stream_class(const struct wmk_ctf_json_at *at)
 	stream->more = wmk_ctf_json_keep(at, WMK_CTF_JSON_OF_CLASSES);
 	clock = take_clock(at);
 	stream->packet_context =
-		take_part(at, "packet-context-field-class", WMK_CTF_JSON_PACKET_CONTEXT, clock);
+		take_part(at, "packet-context-field-class", WMK_SCOPE_PACKET_CONTEXT, clock);
 	stream->event_header =
-		take_part(at, "event-record-header-field-class", WMK_CTF_JSON_EVENT_HEADER, clock);
+		take_part(at, "event-record-header-field-class", WMK_SCOPE_EVENT_HEADER, clock);
 	stream->event_context =
-		take_part(at, "event-record-common-context-field-class", WMK_CTF_JSON_OTHER, clock);
+		take_part(at, "event-record-common-context-field-class", WMK_SCOPE_NEAR, clock);
 	kept = wmk_ctf_list_add(in->to, &in->to->streams, sizeof(*kept), WMK_CTF_STREAMS_MAX);
 	kept_clock = wmk_ctf_list_add(in->to, &in->stream_clocks, sizeof(*kept_clock), WMK_CTF_STREAMS_MAX);
 	if (!kept_clock)
@@ -276,8 +276,8 @@ static void event_class(const struct wmk_ctf_json_at *at)
 	event->name = take_identity(at, false).name;
 	event->line = in->line;
 	wmk_ctf_json_attributes(at, event);
-	event->context = wmk_ctf_json_structure(at, "specific-context-field-class", WMK_CTF_JSON_OTHER);
-	event->payload = wmk_ctf_json_structure(at, "payload-field-class", WMK_CTF_JSON_OTHER);
+	event->context = wmk_ctf_json_structure(at, "specific-context-field-class", WMK_SCOPE_NEAR);
+	event->payload = wmk_ctf_json_structure(at, "payload-field-class", WMK_SCOPE_NEAR);
 	wmk_ctf_add_event(in->to, event, &of);
 }
 
@@ -470,7 +470,7 @@ static void read_fragment(struct sequence *of, const char *text, size_t len, boo
 		type = take_fragment(&of->in, tree, of->number == 1);
 		if (of->in.to->err < 0)
 			wmk_error_add(of->in.to->err, "%s:%u: fragment %u%s%s%s", of->name, of->in.line, of->number,
-				      type ? " (" : "", type ? type : "", type ? ")" : "");
+				      type ? " (" : "", wmk_or_empty(type), type ? ")" : "");
 	}
 	json_object_put(tree);
 }

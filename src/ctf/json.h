@@ -20,6 +20,7 @@
 #include <json-c/json.h>
 
 #include "ctf/build.h"
+#include "ctf/format_names.h"
 
 /*
  * A value and where it stands: the property `name`; or the `what` of number `index` (from 1), called `name` if it is
@@ -33,15 +34,6 @@ struct wmk_ctf_json_at {
 	json_object *value;
 };
 
-/* Below what a field class stands: which of the roles mean something there. */
-enum wmk_ctf_json_root {
-	WMK_CTF_JSON_OTHER,
-	WMK_CTF_JSON_PACKET_HEADER,
-	WMK_CTF_JSON_PACKET_CONTEXT,
-	WMK_CTF_JSON_EVENT_HEADER,
-	WMK_CTF_JSON_ROOTS
-};
-
 struct wmk_ctf_json {
 	struct wmk_ctf_builder *to;
 	json_object *aliases;          /* name: the field class that it stands for, whose userdata is json_type.c's */
@@ -50,7 +42,7 @@ struct wmk_ctf_json {
 	struct wmk_ctf_list stream_clocks; /* uint32_t, for each of to->streams: 1 + index in to->clocks, or 0 */
 	uint32_t line;                 /* of the fragment that is being read, from 1 */
 	/* Of the field class that is being read: */
-	uint8_t root;                  /* enum wmk_ctf_json_root */
+	uint8_t root;                  /* enum wmk_scope: which roles mean something; WMK_SCOPE_NEAR: none */
 	bool has_time;                 /* something in it is a time of the stream's clock */
 	uint8_t n_magic;               /* fields in it that are the packet's magic number; 2: or more */
 	unsigned deepest;              /* levels of types in it so far */
@@ -148,7 +140,7 @@ bool wmk_ctf_json_scalar(const struct wmk_ctf_json_at *at, const struct wmk_ctf_
  * -EPROTO, -ENOTSUP, -E2BIG (deeper than WMK_CTF_TYPE_DEPTH, longer than 32 bits can tell).
  */
 const struct wmk_type *wmk_ctf_json_structure(const struct wmk_ctf_json_at *of, const char *name,
-					      enum wmk_ctf_json_root root);
+					      enum wmk_scope root);
 /* Make `name` stand for the field class that `at` is, for what comes after. */
 void wmk_ctf_json_alias(const struct wmk_ctf_json_at *at, const char *name);
 

@@ -86,19 +86,13 @@ static json_object *attribute(const struct wmk_ctf_json_at *of, const char *name
 /* Of a level that is none of these: -1. */
 static int32_t level_of(json_object *value)
 {
-	/* As enum waymark_level has them. */
-	static const char *const levels[] = { "emergency",      "alert",         "critical",     "error",
-					      "warning",        "notice",        "info",         "debug:system",
-					      "debug:program",  "debug:process", "debug:module", "debug:unit",
-					      "debug:function", "debug:line",    "debug" };
-
 	if (json_object_is_type(value, json_type_int)) {
 		int64_t number = json_object_get_int64(value);
 
 		return number >= WAYMARK_LEVEL_EMERG && number <= WAYMARK_LEVEL_DEBUG ? (int32_t)number : -1;
 	}
-	for (size_t i = 0; json_object_is_type(value, json_type_string) && i < WMK_ARRAY_LEN(levels); i++)
-		if (strcmp(levels[i], json_object_get_string(value)) == 0)
+	for (size_t i = 0; json_object_is_type(value, json_type_string) && i < WMK_CTF2_LEVELS; i++)
+		if (strcmp(wmk_ctf2_levels[i], json_object_get_string(value)) == 0)
 			return (int32_t)i;
 	return -1;
 }

@@ -25,25 +25,6 @@
 
 /* ── roles ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What each means under each root (sections 5.6.1 and 5.8.1); elsewhere nothing. */
-static const struct {
-	const char *name;
-	uint8_t role[WMK_CTF_JSON_ROOTS]; /* enum wmk_role */
-} roles[] = {
-	{ "packet-magic-number", { [WMK_CTF_JSON_PACKET_HEADER] = WMK_ROLE_MAGIC } },
-	{ "metadata-stream-uuid", { [WMK_CTF_JSON_PACKET_HEADER] = WMK_ROLE_UUID } },
-	{ "data-stream-class-id", { [WMK_CTF_JSON_PACKET_HEADER] = WMK_ROLE_STREAM_CLASS } },
-	{ "data-stream-id", { [WMK_CTF_JSON_PACKET_HEADER] = WMK_ROLE_STREAM } },
-	{ "packet-total-length", { [WMK_CTF_JSON_PACKET_CONTEXT] = WMK_ROLE_PACKET_SIZE } },
-	{ "packet-content-length", { [WMK_CTF_JSON_PACKET_CONTEXT] = WMK_ROLE_CONTENT_SIZE } },
-	{ "default-clock-timestamp",
-	  { [WMK_CTF_JSON_PACKET_CONTEXT] = WMK_ROLE_BEGIN, [WMK_CTF_JSON_EVENT_HEADER] = WMK_ROLE_TIME } },
-	{ "packet-end-default-clock-timestamp", { [WMK_CTF_JSON_PACKET_CONTEXT] = WMK_ROLE_END } },
-	{ "discarded-event-record-counter-snapshot", { [WMK_CTF_JSON_PACKET_CONTEXT] = WMK_ROLE_LOST } },
-	{ "packet-sequence-number", { [WMK_CTF_JSON_PACKET_CONTEXT] = WMK_ROLE_SEQUENCE } },
-	{ "event-record-class-id", { [WMK_CTF_JSON_EVENT_HEADER] = WMK_ROLE_EVENT_CLASS } },
-};
-
 /* What a field must be like to have the role. */
 static void check_role(const struct wmk_ctf_json_at *at, const struct wmk_type *type, unsigned role)
 {
@@ -58,19 +39,20 @@ static void check_role(const struct wmk_ctf_json_at *at, const struct wmk_type *
 static void take_role(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
 	struct wmk_ctf_json *in = at->in;
-	unsigned role;
-	size_t i = 0;
+	unsigned role = WMK_ROLE_NONE;
+	bool is_known = false;
 
-	while (i < WMK_ARRAY_LEN(roles) && !wmk_ctf_json_equals(at, roles[i].name))
-		i++;
-	if (i == WMK_ARRAY_LEN(roles)) {
+	/* A role has no meaning in other scopes than its own. */
+	for (unsigned i = 1; i < WMK_ROLES; i++)
+		if (wmk_ctf_roles[i].ctf2 && wmk_ctf_json_equals(at, wmk_ctf_roles[i].ctf2)) {
+			is_known = true;
+			role = wmk_ctf_roles[i].scope == in->root ? i : role;
+		}
+	if (!is_known)
 		wmk_ctf_json_wrong(at, "the name of a role");
-		return;
-	}
-	if ((type->kind == WMK_TYPE_BLOB) != (roles[i].role[WMK_CTF_JSON_PACKET_HEADER] == WMK_ROLE_UUID))
+	if ((type->kind == WMK_TYPE_BLOB) != wmk_ctf_json_equals(at, wmk_ctf_roles[WMK_ROLE_UUID].ctf2))
 		wmk_ctf_json_wrong(at, type->kind == WMK_TYPE_BLOB ? "a role that a blob can have"
 								   : "a role that a number can have");
-	role = roles[i].role[in->root];
 	type->roles |= WMK_ROLE_BIT(role);
 	in->has_time = in->has_time || role == WMK_ROLE_BEGIN || role == WMK_ROLE_END || role == WMK_ROLE_TIME;
 	in->n_magic += role == WMK_ROLE_MAGIC && in->n_magic < 2;
@@ -291,10 +273,7 @@ static void variable_signed(const struct wmk_ctf_json_at *at, struct wmk_type *t
 
 static void take_encoding(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
-	/* As enum wmk_encoding has them. */
-	static const char *const encodings[] = { "utf-8", "utf-16le", "utf-16be", "utf-32le", "utf-32be", NULL };
-
-	type->encoding = (uint8_t)wmk_ctf_json_word(at, "encoding", false, encodings, WMK_ENCODING_UTF8);
+	type->encoding = (uint8_t)wmk_ctf_json_word(at, "encoding", false, wmk_ctf2_encodings, WMK_ENCODING_UTF8);
 	type->align = 8;
 }
 

@@ -55,7 +55,7 @@ static void find_cpu(const struct wmk_ctf_json *in, struct wmk_field *field)
 	struct wmk_type *type = &field->type;
 	bool is_number = (type->kind == WMK_TYPE_INT || type->kind == WMK_TYPE_ENUM) && !type->is_signed;
 
-	if (in->root == WMK_CTF_JSON_PACKET_CONTEXT && is_number && !type->roles && strcmp(field->name, "cpu_id") == 0)
+	if (in->root == WMK_SCOPE_PACKET_CONTEXT && is_number && !type->roles && strcmp(field->name, "cpu_id") == 0)
 		type->roles = WMK_ROLE_BIT(WMK_ROLE_CPU);
 }
 
@@ -330,7 +330,7 @@ struct alias {
 		unsigned levels;
 		bool has_time;
 		uint8_t n_magic;
-	} made[WMK_CTF_JSON_ROOTS];
+	} made[WMK_SCOPE_EVENT_HEADER + 1];
 };
 
 static void make_alias(const struct wmk_ctf_json_at *body, struct alias *alias)
@@ -422,7 +422,7 @@ void wmk_ctf_json_alias(const struct wmk_ctf_json_at *at, const char *name)
 		body = find_alias(at);
 	} else if (json_object_is_type(body, json_type_object)) {
 		alias = wmk_ctf_alloc(in->to, sizeof(*alias));
-		in->root = WMK_CTF_JSON_OTHER;
+		in->root = WMK_SCOPE_NEAR;
 		make_alias(at, alias);
 		json_object_set_userdata(body, alias, NULL);
 	} else {
@@ -437,7 +437,7 @@ void wmk_ctf_json_alias(const struct wmk_ctf_json_at *at, const char *name)
 /* ── roots ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 const struct wmk_type *wmk_ctf_json_structure(const struct wmk_ctf_json_at *of, const char *name,
-					      enum wmk_ctf_json_root root)
+					      enum wmk_scope root)
 {
 	struct wmk_ctf_json *in = of->in;
 	struct wmk_ctf_json_at at;

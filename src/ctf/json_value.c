@@ -41,9 +41,9 @@ static int step_text(char *buf, size_t size, const struct wmk_ctf_json_at *at)
 	int name_len = at->name ? wmk_ctf_json_shown(at->name) : 0;
 
 	if (!at->what)
-		return snprintf(buf, size, "\"%.*s\"", name_len, at->name ? at->name : "");
+		return snprintf(buf, size, "\"%.*s\"", name_len, wmk_or_empty(at->name));
 	if (!at->index)
-		return snprintf(buf, size, "%s \"%.*s\"", at->what, name_len, at->name ? at->name : "");
+		return snprintf(buf, size, "%s \"%.*s\"", at->what, name_len, wmk_or_empty(at->name));
 	if (!at->name)
 		return snprintf(buf, size, "%s %" PRIu32, at->what, at->index);
 	return snprintf(buf, size, "%s %" PRIu32 " \"%.*s\"", at->what, at->index, name_len, at->name);
@@ -111,7 +111,7 @@ void wmk_ctf_json_wrong(const struct wmk_ctf_json_at *at, const char *wanted)
 		break;
 	default:
 		text = is_text ? json_object_get_string(at->value) : json_object_to_json_string(at->value);
-		text = text ? text : "";
+		text = wmk_or_empty(text);
 		wmk_ctf_json_error(at, -EPROTO, "expected %s, not %s%.*s%s", wanted, is_text ? "\"" : "",
 				   wmk_ctf_json_shown(text), text, is_text ? "\"" : "");
 	}
@@ -355,14 +355,6 @@ void wmk_ctf_json_ranges(const struct wmk_ctf_json_at *at, const char *name, str
 
 const struct wmk_ref *wmk_ctf_json_location(const struct wmk_ctf_json_at *of, const char *name)
 {
-	/* As enum wmk_scope has them. */
-	static const char *const origins[] = { "packet-header",
-					       "packet-context",
-					       "event-record-header",
-					       "event-record-common-context",
-					       "event-record-specific-context",
-					       "event-record-payload",
-					       NULL };
 	struct wmk_ctf_json_at at, path;
 	const char **names;
 	struct wmk_ref *ref;
@@ -371,7 +363,7 @@ const struct wmk_ref *wmk_ctf_json_location(const struct wmk_ctf_json_at *of, co
 
 	if (!wmk_ctf_json_need(of, name, &at) || !wmk_ctf_json_is(&at, json_type_object))
 		return NULL;
-	origin = wmk_ctf_json_word(&at, "origin", false, origins, UINT8_MAX);
+	origin = wmk_ctf_json_word(&at, "origin", false, wmk_ctf2_origins, UINT8_MAX);
 	n = wmk_ctf_json_list(&at, "path", true, &path);
 	if (n == 0 || json_object_array_get_idx(path.value, n - 1) == NULL)
 		wmk_ctf_json_error(&path, -EPROTO, "expected the last of the path to be a name");

@@ -35,11 +35,10 @@ static void put_types(struct wmk_ctf_text_buffer *out)
 
 static void put_trace(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_trace *trace)
 {
-	const uint8_t *u = trace->uuid;
+	char uuid[WMK_CTF_UUID_TEXT];
 
 	wmk_ctf_put(out, "trace {\n\tmajor = 1;\n\tminor = 8;\n\tbyte_order = %s;\n", BYTE_ORDER_NAME);
-	wmk_ctf_put(out, "\tuuid = \"%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x\";\n", u[0],
-		    u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+	wmk_ctf_put_entry(out, "uuid", wmk_ctf_uuid_text(uuid, trace->uuid));
 	wmk_ctf_put(out,
 		    "\tpacket.header := struct {\n\t\tuint32_t magic;\n\t\tuint8_t uuid[16];\n\t\tuint32_t stream_id;\n"
 			 "\t\tuint64_t stream_instance_id;\n\t};\n};\n\n");
@@ -93,12 +92,10 @@ static void put_entry(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_env 
 	char ident[WMK_CTF_IDENT];
 
 	wmk_ctf_ident(ident, "", entry->name, "");
-	wmk_ctf_put(out, "\t%s = ", ident);
 	if (entry->text)
-		wmk_ctf_put_quoted(out, entry->text);
+		wmk_ctf_put_entry(out, ident, entry->text);
 	else
-		wmk_ctf_put(out, "%" PRId64, entry->number);
-	wmk_ctf_put(out, ";\n");
+		wmk_ctf_put(out, "\t%s = %" PRId64 ";\n", ident, entry->number);
 }
 
 static void put_env(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_trace *trace)
@@ -121,15 +118,12 @@ static void put_clock(struct wmk_ctf_text_buffer *out, const struct wmk_clock *c
 
 	/* A clock plug-in names its clock: a prefix keeps "1ghz" and keywords apart from the grammar. */
 	wmk_ctf_ident(name, clock->kind == WMK_CLOCK_PLUGIN ? "plugin_" : "", clock->name, "");
-	wmk_ctf_put(out, "clock {\n\tname = \"%s\";\n", name);
-	if (clock->uuid[0]) {
-		wmk_ctf_put(out, "\tuuid = ");
-		wmk_ctf_put_quoted(out, clock->uuid);
-		wmk_ctf_put(out, ";\n");
-	}
-	wmk_ctf_put(out, "\tdescription = ");
-	wmk_ctf_put_quoted(out, clock->description);
-	wmk_ctf_put(out, ";\n\tfreq = %" PRIu64 ";\n\tprecision = %" PRIu64 ";\n", clock->freq, clock->precision);
+	wmk_ctf_put(out, "clock {\n");
+	wmk_ctf_put_entry(out, "name", name);
+	if (clock->uuid[0])
+		wmk_ctf_put_entry(out, "uuid", clock->uuid);
+	wmk_ctf_put_entry(out, "description", clock->description);
+	wmk_ctf_put(out, "\tfreq = %" PRIu64 ";\n\tprecision = %" PRIu64 ";\n", clock->freq, clock->precision);
 	wmk_ctf_put(out, "\toffset_s = %" PRId64 ";\n\toffset = %" PRIu64 ";\n\tabsolute = TRUE;\n};\n\n",
 		    clock->offset_s, clock->offset);
 	wmk_ctf_put(

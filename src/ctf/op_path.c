@@ -41,7 +41,7 @@ const char *wmk_ctf_raw_name(const struct wmk_ctf_op *ops, uint32_t in, uint32_t
 
 	for (uint32_t i = in + 1; i < op; i = ops[i].next)
 		member++;
-	return ops[in].type->members && ops[in].type->members[member].name ? ops[in].type->members[member].name : "";
+	return ops[in].type->members ? wmk_or_empty(ops[in].type->members[member].name) : "";
 }
 
 unsigned wmk_ctf_op_parents(const struct wmk_ctf_op *ops, uint32_t op, uint32_t around[WMK_CTF_TYPE_DEPTH + 1])
@@ -97,7 +97,7 @@ int wmk_ctf_op_path_to(const struct wmk_ctf_scope_programs *parts, const struct 
 		return wmk_error(-ENOTSUP, "'%.60s' depends on '%.60s', to which no way leads",
 				 parts->of[from->scope]->ops[from->op].name ? parts->of[from->scope]->ops[from->op].name
 									    : "",
-				 ops[to->op].name ? ops[to->op].name : "");
+				 wmk_or_empty(ops[to->op].name));
 	enter(way, in, 0, n_in, to->op);
 	return 0;
 }

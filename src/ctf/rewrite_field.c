@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "ctf/format_names.h"
 #include "ctf/tsdl_unknown_field.h"
 #include "ctf/rewrite_number.h"
 #include "ctf/rewrite_tree.h"
@@ -26,7 +27,7 @@ struct names {
 /* As it stood in the metadata that was read. */
 static const char *raw_of(const struct wmk_ctf_op *in, uint32_t member)
 {
-	return in->type->members && in->type->members[member].name ? in->type->members[member].name : "";
+	return in->type->members ? wmk_or_empty(in->type->members[member].name) : "";
 }
 
 static const char *without_bars(const char *name)
@@ -49,11 +50,11 @@ static json_object *name_of(struct wmk_tree_writer *w, const char *name, const c
 		wmk_tree_put(w, names->twins, without_bars(name), json_object_new_boolean(true));
 		wmk_ctf_put(&longer, "%s%s", is_raw ? "_" : "", is_raw ? json_object_get_string(made) : raw);
 		json_object_put(made);
-		made = longer.err ? NULL : wmk_tree_text_of(w, longer.text ? longer.text : "");
+		made = longer.err ? NULL : wmk_tree_text_of(w, wmk_or_empty(longer.text));
 		wmk_ctf_text_free(&longer);
 	}
-	if (!made && w->err >= 0)
-		w->err = wmk_error(-ENOMEM, "no memory for metadata");
+	if (!made)
+		wmk_tree_no_memory(w);
 	if (made && seen)
 		json_object_object_add(seen, json_object_get_string(made), NULL);
 	return made;
@@ -75,7 +76,7 @@ static struct names names_in(struct wmk_tree_writer *w, const struct wmk_ctf_op 
 
 		wmk_tree_append(
 			w, names.all,
-			is_met ? name_of(w, ops[i].name ? ops[i].name : "", raw_of(&ops[in], member), seen, &names)
+			is_met ? name_of(w, wmk_or_empty(ops[i].name), raw_of(&ops[in], member), seen, &names)
 			       : NULL);
 	}
 	json_object_put(seen);
@@ -114,13 +115,6 @@ static json_object *step_of(struct wmk_tree_writer *w, unsigned scope, uint32_t 
 
 static void put_location(struct wmk_tree_writer *w, json_object *class, const char *key, uint32_t at)
 {
-	static const char *const origins[WMK_SCOPES] = { NULL,
-							 "packet-header",
-							 "packet-context",
-							 "event-record-header",
-							 "event-record-common-context",
-							 "event-record-specific-context",
-							 "event-record-payload" };
 	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at];
 	const struct wmk_ctf_op_location from = { w->scope, at };
 	json_object *location, *path;
@@ -143,7 +137,7 @@ static void put_location(struct wmk_tree_writer *w, json_object *class, const ch
 	location = json_object_new_object();
 	path = json_object_new_array();
 	if (way.is_absolute)
-		wmk_tree_put_text(w, location, "origin", origins[to.scope]);
+		wmk_tree_put_text(w, location, "origin", wmk_ctf2_origins[to.scope - WMK_SCOPE_PACKET_HEADER]);
 	/* (null is what leads outwards) */
 	for (unsigned i = 0; i < way.outwards && path; i++)
 		json_object_array_add(path, NULL);
@@ -153,9 +147,14 @@ static void put_location(struct wmk_tree_writer *w, json_object *class, const ch
 	wmk_tree_put(w, class, key, location);
 }
 
+static void put_encoding(struct wmk_tree_writer *w, json_object *class, const struct wmk_type *type)
+{
+	if (type->encoding != WMK_ENCODING_UTF8)
+		wmk_tree_put_text(w, class, "encoding", wmk_ctf2_encodings[type->encoding]);
+}
+
 static json_object *array_of(struct wmk_tree_writer *w, uint32_t at)
 {
-	static const char *const encodings[] = { "utf-8", "utf-16le", "utf-16be", "utf-32le", "utf-32be" };
 	static const char *const kinds[] = {
 		[WMK_CTF_TEXT] = "string", [WMK_CTF_BLOB] = "blob", [WMK_CTF_ARRAY] = "array"
 	};
@@ -173,8 +172,8 @@ static json_object *array_of(struct wmk_tree_writer *w, uint32_t at)
 		put_location(w, class, "length-field-location", at);
 	else
 		wmk_tree_put_number(w, class, "length", op->count);
-	if (op->code == WMK_CTF_TEXT && op->type->encoding != WMK_ENCODING_UTF8)
-		wmk_tree_put_text(w, class, "encoding", encodings[op->type->encoding]);
+	if (op->code == WMK_CTF_TEXT)
+		put_encoding(w, class, op->type);
 	if (op->code == WMK_CTF_BLOB)
 		wmk_tree_put_text(w, class, "media-type", op->type->media);
 	if (op->code != WMK_CTF_ARRAY && op->type->elem && op->type->elem->clock)
@@ -291,8 +290,8 @@ static void give_beyond(struct wmk_tree_writer *w, uint32_t at, json_object *con
 
 	if (taken->n && taken->spans[taken->n - 1].to > last)
 		last = taken->spans[taken->n - 1].to;
-	if (!has_label && w->err >= 0)
-		w->err = wmk_error(-ENOMEM, "no memory for metadata");
+	if (!has_label)
+		wmk_tree_no_memory(w);
 	for (uint32_t i = 0; i < ops[at].n_choices && has_label; i++)
 		has_label[ops[at].choices[i].op - at] = true;
 	for (uint32_t i = at + 1; ops[i].code != WMK_CTF_END && w->err >= 0; i = ops[i].next) {
@@ -321,7 +320,7 @@ static json_object *part_of(struct wmk_tree_writer *w, uint32_t in, uint32_t at,
 	wmk_tree_put_more(w, part, ops[at].type->field_attributes);
 	/* (all twins, as in 1.8 one could get the other's name) */
 	if (names->twins &&
-	    json_object_object_get_ex(names->twins, without_bars(ops[at].name ? ops[at].name : ""), NULL))
+	    json_object_object_get_ex(names->twins, without_bars(wmk_or_empty(ops[at].name)), NULL))
 		wmk_tsdl_unknown_put_word(w, part, WMK_TSDL_UNKNOWN_NAME, raw_of(&ops[in], member));
 	return part;
 }
@@ -337,8 +336,8 @@ static json_object *variant_of(struct wmk_tree_writer *w, uint32_t at)
 
 	wmk_tree_put_text(w, class, "type", "variant");
 	put_location(w, class, "selector-field-location", at);
-	if (!ranges && w->err >= 0)
-		w->err = wmk_error(-ENOMEM, "no memory for metadata");
+	if (!ranges)
+		wmk_tree_no_memory(w);
 	for (uint32_t i = at + 1; ranges && ops[i].code != WMK_CTF_END; i = ops[i].next)
 		ranges[i - at] = json_object_new_array();
 	if (ranges) {
@@ -360,7 +359,7 @@ static json_object *variant_of(struct wmk_tree_writer *w, uint32_t at)
 	}
 	if (!json_object_array_length(options) && w->err >= 0)
 		w->err = wmk_error(-ENOTSUP, "nothing selects any option of '%.60s': CTF 2 cannot say that",
-				   ops[at].name ? ops[at].name : "");
+				   wmk_or_empty(ops[at].name));
 	wmk_tree_put(w, class, "options", options);
 	free_names(&names);
 	free(taken.spans);
@@ -408,11 +407,10 @@ static json_object *structure_of(struct wmk_tree_writer *w, uint32_t at)
 
 static json_object *string_of(struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
 {
-	static const char *const encodings[] = { NULL, "utf-16le", "utf-16be", "utf-32le", "utf-32be" };
 	json_object *class = json_object_new_object();
 
 	wmk_tree_put_text(w, class, "type", "null-terminated-string");
-	wmk_tree_put_text(w, class, "encoding", encodings[op->type->encoding]);
+	put_encoding(w, class, op->type);
 	return class;
 }
 

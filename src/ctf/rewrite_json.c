@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "ctf/format_names.h"
 #include "ctf/rewrite_tree.h"
 #include "ctf/text_buffer.h"
 
@@ -162,11 +163,6 @@ static void put_stream(struct wmk_tree_writer *w, const struct wmk_ctf_stream_de
 
 static void put_attributes(struct wmk_tree_writer *w, json_object *made, const struct wmk_ctf_event_class *class)
 {
-	/* As enum waymark_level has them. */
-	static const char *const levels[] = { "emergency",      "alert",         "critical",     "error",
-					      "warning",        "notice",        "info",         "debug:system",
-					      "debug:program",  "debug:process", "debug:module", "debug:unit",
-					      "debug:function", "debug:line",    "debug" };
 	json_object *all, *ours;
 
 	wmk_tree_put_more(w, made, class->more);
@@ -178,7 +174,7 @@ static void put_attributes(struct wmk_tree_writer *w, json_object *made, const s
 		       ? json_object_get(ours)
 		       : json_object_new_object();
 	if (class->level >= 0)
-		wmk_tree_put_text(w, ours, "log-level", levels[class->level]);
+		wmk_tree_put_text(w, ours, "log-level", wmk_ctf2_levels[class->level]);
 	wmk_tree_put_text(w, ours, "emf-uri", class->emf_uri);
 	wmk_tree_put(w, all, SPACE, ours);
 	wmk_tree_put(w, made, "attributes", all);
@@ -198,7 +194,7 @@ static void put_event(struct wmk_tree_writer *w, const struct wmk_ctf_stream_dec
 	put_root(w, made, "payload-field-class", WMK_SCOPE_PAYLOAD);
 	put_fragment(w, made);
 	if (w->err < 0)
-		wmk_error_add(w->err, "event '%.80s'", event->class->name ? event->class->name : "");
+		wmk_error_add(w->err, "event '%.80s'", wmk_or_empty(event->class->name));
 }
 
 static void put_trace_and_clocks(struct wmk_tree_writer *w)

@@ -159,7 +159,7 @@ bool wmk_tsdl_are_labels(struct wmk_tsdl_writer *w, unsigned scope, const struct
 	for (uint32_t l = 0; options && l < labels->count; l++) {
 		const struct wmk_label *label = &labels->labels[l];
 		const struct wmk_ctf_name_entry *option =
-			option_called(w, options, label_of(w, options, scope, label->name ? label->name : ""));
+			option_called(w, options, label_of(w, options, scope, wmk_or_empty(label->name)));
 
 		if (!option)
 			continue;

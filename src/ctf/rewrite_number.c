@@ -11,6 +11,7 @@
 #include "ctf/rewrite_number.h"
 
 #include "base/error.h"
+#include "ctf/format_names.h"
 #include "ctf/range_set.h"
 #include "ctf/text_buffer.h"
 #include "ctf/tsdl_unknown_field.h"
@@ -58,20 +59,6 @@ bool wmk_tree_loses_sign(const struct wmk_tree_writer *w, unsigned scope, const 
 
 void wmk_tree_put_roles(struct wmk_tree_writer *w, json_object *class, const struct wmk_ctf_op *op)
 {
-	static const char *const names[WMK_ROLES] = {
-		[WMK_ROLE_MAGIC] = "packet-magic-number",
-		[WMK_ROLE_UUID] = "metadata-stream-uuid",
-		[WMK_ROLE_STREAM_CLASS] = "data-stream-class-id",
-		[WMK_ROLE_STREAM] = "data-stream-id",
-		[WMK_ROLE_PACKET_SIZE] = "packet-total-length",
-		[WMK_ROLE_CONTENT_SIZE] = "packet-content-length",
-		[WMK_ROLE_BEGIN] = "default-clock-timestamp",
-		[WMK_ROLE_END] = "packet-end-default-clock-timestamp",
-		[WMK_ROLE_LOST] = "discarded-event-record-counter-snapshot",
-		[WMK_ROLE_SEQUENCE] = "packet-sequence-number",
-		[WMK_ROLE_EVENT_CLASS] = "event-record-class-id",
-		[WMK_ROLE_TIME] = "default-clock-timestamp",
-	};
 	unsigned fit = fit_roles(w, w->scope, op);
 	json_object *list;
 
@@ -79,7 +66,7 @@ void wmk_tree_put_roles(struct wmk_tree_writer *w, json_object *class, const str
 		return;
 	list = json_object_new_array();
 	for (; fit; fit &= fit - 1)
-		wmk_tree_append(w, list, json_object_new_string(names[__builtin_ctz(fit)]));
+		wmk_tree_append(w, list, json_object_new_string(wmk_ctf_roles[__builtin_ctz(fit)].ctf2));
 	wmk_tree_put(w, class, "roles", list);
 }
 
@@ -111,7 +98,7 @@ static void put_bits(struct wmk_tree_writer *w, json_object *class, const struct
 /* The ranges that a name has so far, into which more go; NULL: no memory. */
 static json_object *ranges_of(struct wmk_tree_writer *w, json_object *mappings, const char *label)
 {
-	json_object *name = wmk_tree_text_of(w, label ? label : ""), *ranges = NULL;
+	json_object *name = wmk_tree_text_of(w, wmk_or_empty(label)), *ranges = NULL;
 
 	if (name && !json_object_object_get_ex(mappings, json_object_get_string(name), &ranges)) {
 		ranges = json_object_new_array();
@@ -185,7 +172,7 @@ json_object *wmk_tree_number_of(struct wmk_tree_writer *w, const struct wmk_ctf_
 	/* (what was below 0 would be a number that no role can have) */
 	if (op->is_signed && !is_signed && op->width > 64 && w->err >= 0)
 		w->err = wmk_error(-ENOTSUP, "'%.60s' has a sign, more than 64 bits and a role: CTF 2 cannot say that",
-				   op->name ? op->name : "");
+				   wmk_or_empty(op->name));
 	snprintf(type, sizeof(type), "%s-length-%s", op->width ? "fixed" : "variable",
 		 op->code == WMK_CTF_BOOL    ? "boolean"
 		 : op->type->is_extended     ? "bit-array"

@@ -10,13 +10,18 @@
 #include "ctf/rewrite_tree.h"
 #include "ctf/text_buffer.h"
 
+void wmk_tree_no_memory(struct wmk_tree_writer *w)
+{
+	if (w->err >= 0)
+		w->err = wmk_error(-ENOMEM, "no memory for metadata");
+}
+
 void wmk_tree_put(struct wmk_tree_writer *w, json_object *object, const char *key, json_object *value)
 {
 	if (object && value && json_object_object_add(object, key, value) == 0)
 		return;
 	json_object_put(value);
-	if (w->err >= 0)
-		w->err = wmk_error(-ENOMEM, "no memory for metadata");
+	wmk_tree_no_memory(w);
 }
 
 void wmk_tree_append(struct wmk_tree_writer *w, json_object *array, json_object *value)
@@ -24,8 +29,7 @@ void wmk_tree_append(struct wmk_tree_writer *w, json_object *array, json_object 
 	if (array && json_object_array_add(array, value) == 0)
 		return;
 	json_object_put(value);
-	if (w->err >= 0)
-		w->err = wmk_error(-ENOMEM, "no memory for metadata");
+	wmk_tree_no_memory(w);
 }
 
 /* Texts are UTF-8 there: what is none is U+FFFD. */
@@ -39,8 +43,8 @@ json_object *wmk_tree_text_of(struct wmk_tree_writer *w, const char *text)
 		len = wmk_utf8_length(text, WMK_UTF8_MAX);
 		wmk_ctf_put(&clean, "%.*s", len ? (int)len : 3, len ? text : "\xef\xbf\xbd");
 	}
-	if (clean.err && w->err >= 0)
-		w->err = wmk_error(-ENOMEM, "no memory for metadata");
+	if (clean.err)
+		wmk_tree_no_memory(w);
 	made = json_object_new_string_len(clean.len ? clean.text : "", (int)clean.len);
 	wmk_ctf_text_free(&clean);
 	return made;
@@ -66,8 +70,8 @@ void wmk_tree_put_more(struct wmk_tree_writer *w, json_object *object, const cha
 {
 	json_object *kept = more ? wmk_tree_parse(more) : NULL;
 
-	if (more && !kept && w->err >= 0)
-		w->err = wmk_error(-ENOMEM, "no memory for metadata");
+	if (more && !kept)
+		wmk_tree_no_memory(w);
 	if (!kept)
 		return;
 	json_object_object_foreach(kept, key, value)

@@ -27,6 +27,8 @@ struct wmk_tree_writer {
 	json_object *names;
 };
 
+/* The error that memory is missing, if there was none before. */
+void wmk_tree_no_memory(struct wmk_tree_writer *w);
 /* A member, an element: `value` is taken over; NULL: there was no memory for it. */
 void wmk_tree_put(struct wmk_tree_writer *w, json_object *object, const char *key, json_object *value);
 void wmk_tree_append(struct wmk_tree_writer *w, json_object *array, json_object *value);

@@ -32,15 +32,12 @@ static bool has_same_clocks(const struct wmk_tsdl_writer *w)
 static void put_trace(struct wmk_tsdl_writer *w)
 {
 	const struct wmk_ctf_class *class = w->decoder->class;
-	const uint8_t *u = class->uuid;
+	char uuid[WMK_CTF_UUID_TEXT];
 
 	wmk_ctf_put(w->out, "/* CTF 1.8 */\n\ntrace {\n\tmajor = 1;\n\tminor = 8;\n\tbyte_order = %s;\n",
 		    class->order == WMK_ORDER_BIG ? "be" : "le");
 	if (class->has_uuid)
-		wmk_ctf_put(w->out,
-			    "\tuuid = \"%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x\";\n",
-			    u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
-			    u[14], u[15]);
+		wmk_ctf_put_entry(w->out, "uuid", wmk_ctf_uuid_text(uuid, class->uuid));
 	if (class->trace_name)
 		w->lost |= 1u << WMK_CTF_LOST_TRACE;
 	if (class->preamble_more)
@@ -78,6 +75,7 @@ static void put_env(struct wmk_tsdl_writer *w)
 	const struct wmk_ctf_class *class = w->decoder->class;
 	json_object *taken = class->n_env ? json_object_new_object() : NULL;
 	char ident[WMK_CTF_IDENT];
+	const char *name;
 	int err = class->n_env && !taken ? -ENOMEM : 0;
 
 	if (!class->n_env)
@@ -96,14 +94,12 @@ static void put_env(struct wmk_tsdl_writer *w)
 		}
 		if (err < 0)
 			break;
-		wmk_ctf_put(w->out, "\t%s = ", is_path ? e->name : ident);
+		name = is_path ? e->name : ident;
 		if (e->text)
-			wmk_ctf_put_quoted(w->out, e->text);
-		else if (e->is_unsigned)
-			wmk_ctf_put(w->out, "%" PRIu64, (uint64_t)e->number);
+			wmk_ctf_put_entry(w->out, name, e->text);
 		else
-			wmk_ctf_put(w->out, "%" PRId64, e->number);
-		wmk_ctf_put(w->out, ";\n");
+			wmk_ctf_put(w->out, e->is_unsigned ? "\t%s = %" PRIu64 ";\n" : "\t%s = %" PRId64 ";\n", name,
+				    e->number);
 	}
 	wmk_ctf_put(w->out, "};\n\n");
 	json_object_put(taken);
@@ -119,16 +115,14 @@ static void put_clock(struct wmk_tsdl_writer *w, const struct wmk_ctf_clock_clas
 	wmk_tsdl_clock_ident(w, clock, ident);
 	if (clock->name[0] && strcmp(ident, clock->name) != 0)
 		w->lost |= 1u << WMK_CTF_LOST_NAME;
-	wmk_ctf_put(w->out, "clock {\n\tname = \"%s\";\n", ident);
+	wmk_ctf_put(w->out, "clock {\n");
+	wmk_ctf_put_entry(w->out, "name", ident);
 	if (clock->uuid && wmk_ctf_parse_uuid(clock->uuid, uuid))
-		wmk_ctf_put(w->out, "\tuuid = \"%s\";\n", clock->uuid);
+		wmk_ctf_put_entry(w->out, "uuid", clock->uuid);
 	else if (clock->uuid)
 		w->lost |= 1u << WMK_CTF_LOST_ORIGIN;
-	if (clock->description) {
-		wmk_ctf_put(w->out, "\tdescription = ");
-		wmk_ctf_put_quoted(w->out, clock->description);
-		wmk_ctf_put(w->out, ";\n");
-	}
+	if (clock->description)
+		wmk_ctf_put_entry(w->out, "description", clock->description);
 	wmk_ctf_put(w->out,
 		    "\tfreq = %" PRIu64 ";\n\tprecision = %" PRIu64 ";\n\toffset_s = %" PRId64 ";\n\toffset = %" PRIu64
 		    ";\n\tabsolute = %s;\n",
@@ -188,29 +182,23 @@ static void put_event(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_dec
 	const struct wmk_ctf_event_class *class = event->class;
 
 	wmk_ctf_put(w->out, "event {\n");
-	if (class->name) {
-		wmk_ctf_put(w->out, "\tname = ");
-		wmk_ctf_put_quoted(w->out, class->name);
-		wmk_ctf_put(w->out, ";\n");
-	}
+	if (class->name)
+		wmk_ctf_put_entry(w->out, "name", class->name);
 	if (has_role(&stream->event_header, WMK_ROLE_EVENT_CLASS))
 		wmk_ctf_put(w->out, "\tid = %" PRIu64 ";\n", class->id);
 	if (has_ids(w->decoder))
 		wmk_ctf_put(w->out, "\tstream_id = %" PRIu64 ";\n", stream->class->id);
 	if (class->level >= 0)
 		wmk_ctf_put(w->out, "\tloglevel = %" PRId32 ";\n", class->level);
-	if (class->emf_uri) {
-		wmk_ctf_put(w->out, "\tmodel.emf.uri = ");
-		wmk_ctf_put_quoted(w->out, class->emf_uri);
-		wmk_ctf_put(w->out, ";\n");
-	}
+	if (class->emf_uri)
+		wmk_ctf_put_entry(w->out, "model.emf.uri", class->emf_uri);
 	wmk_tsdl_unknown_put(w, WMK_TSDL_UNKNOWN_EVENT, class->more);
 	wmk_tsdl_begin(w, stream, event, WMK_SCOPE_CONTEXT, WMK_SCOPE_PAYLOAD);
 	wmk_tsdl_put_root(w, WMK_SCOPE_CONTEXT, "context");
 	wmk_tsdl_put_root(w, WMK_SCOPE_PAYLOAD, "fields");
 	wmk_ctf_put(w->out, "};\n\n");
 	if (w->err < 0)
-		wmk_error_add(w->err, "event '%.80s'", class->name ? class->name : "");
+		wmk_error_add(w->err, "event '%.80s'", wmk_or_empty(class->name));
 	else if (w->out->len > WMK_CTF_METADATA_MAX)
 		w->err = wmk_error(-E2BIG, "more than %u bytes of metadata", WMK_CTF_METADATA_MAX);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "ctf/format_names.h"
 #include "ctf/tsdl_unknown.h"
 #include "ctf/tsdl_unknown_field.h"
 #include "ctf/rewrite_tsdl.h"
@@ -23,7 +24,7 @@ static void unsayable(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op, co
 {
 	if (w->err >= 0)
 		w->err = wmk_error(-ENOTSUP, "the field '%.60s' is %s: CTF 1.8 cannot say that",
-				   op->name ? op->name : "", what);
+				   wmk_or_empty(op->name), what);
 }
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -40,7 +41,7 @@ static bool is_kept(const struct wmk_tsdl_writer *w, unsigned scope, uint32_t at
 
 static void note_name(struct wmk_tsdl_writer *w, uint32_t at, const char *ident)
 {
-	const char *name = op_at(w, at)->name ? op_at(w, at)->name : "";
+	const char *name = wmk_or_empty(op_at(w, at)->name);
 
 	if (w->decoder->class->major != 1 && !is_kept(w, w->scope, at) && strcmp(ident, name) != 0 &&
 	    strcmp(ident + 1, name) != 0)
@@ -177,21 +178,6 @@ static void put_integer(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 	wmk_ctf_put(w->out, " }");
 }
 
-static void put_range(struct wmk_tsdl_writer *w, const char *label, uint64_t from, uint64_t to, bool is_signed,
-		      bool is_first)
-{
-	wmk_ctf_put(w->out, is_first ? " " : ", ");
-	wmk_ctf_put_quoted(w->out, label);
-	if (is_signed)
-		wmk_ctf_put(w->out, " = %" PRId64, (int64_t)from);
-	else
-		wmk_ctf_put(w->out, " = %" PRIu64, from);
-	if (from != to && is_signed)
-		wmk_ctf_put(w->out, " ... %" PRId64, (int64_t)to);
-	else if (from != to)
-		wmk_ctf_put(w->out, " ... %" PRIu64, to);
-}
-
 /*
  * What readers find by a name in the structure at `in`, before the operation `end`: what is called that, else what is
  * but for one '_' in front; 0: nothing. That they look for it is counted.
@@ -248,15 +234,16 @@ static void put_options(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *sele
 
 	w->lost |= 1u << (of->code == WMK_CTF_OPTIONAL ? WMK_CTF_LOST_OPTIONAL : WMK_CTF_LOST_SELECTOR);
 	if (of->code == WMK_CTF_OPTIONAL && !of->n_choices) {
-		put_range(w, "absent", 0, 0, false, true);
-		put_range(w, "present", 1, most, false, false);
+		wmk_ctf_put_range(w->out, "absent", 0, 0, false, true);
+		wmk_ctf_put_range(w->out, "present", 1, most, false, false);
 		return;
 	}
 	if (of->code == WMK_CTF_VARIANT)
 		wmk_tsdl_count_options(w, scope, of);
 	for (uint32_t c = 0; c < of->n_choices && w->err >= 0; c++)
-		put_range(w, of->code == WMK_CTF_VARIANT ? name_of(w, scope, of->choices[c].op) : "present",
-			  of->choices[c].from, of->choices[c].to, of->is_signed, c == 0);
+		wmk_ctf_put_range(w->out,
+				  of->code == WMK_CTF_VARIANT ? name_of(w, scope, of->choices[c].op) : "present",
+				  of->choices[c].from, of->choices[c].to, of->is_signed, c == 0);
 	/* What selects nothing, of an optional. */
 	if (of->code == WMK_CTF_OPTIONAL)
 		unsayable(w, of, "there for some values of a number");
@@ -303,15 +290,16 @@ static void put_enum(struct wmk_tsdl_writer *w, uint32_t at)
 			unsayable(w, op, "a selector with labels of its own, or of several");
 	} else if (op->code == WMK_CTF_BOOL) {
 		w->lost |= 1u << WMK_CTF_LOST_BOOL;
-		put_range(w, "false", 0, 0, false, true);
-		put_range(w, "true", 1, op->width >= 64 ? UINT64_MAX : (UINT64_C(1) << op->width) - 1, false, false);
+		wmk_ctf_put_range(w->out, "false", 0, 0, false, true);
+		wmk_ctf_put_range(w->out, "true", 1, op->width >= 64 ? UINT64_MAX : (UINT64_C(1) << op->width) - 1,
+				  false, false);
 	} else {
 		for (uint32_t i = 0; i < type->count; i++, is_first = false) {
-			const char *label = type->labels[i].name ? type->labels[i].name : "",
+			const char *label = wmk_or_empty(type->labels[i].name),
 				   *written = wmk_tsdl_label_of(w, scope, of, label);
 
 			w->lost |= (uint32_t)(written != label) << WMK_CTF_LOST_NAME;
-			put_range(w, written, (uint64_t)type->labels[i].from, (uint64_t)type->labels[i].to,
+			wmk_ctf_put_range(w->out, written, (uint64_t)type->labels[i].from, (uint64_t)type->labels[i].to,
 				  type->is_signed, is_first);
 		}
 	}
@@ -354,13 +342,6 @@ static bool is_found_by_name(struct wmk_tsdl_writer *w, uint32_t at, const struc
 /* What a length or selector is called where it is needed. (babeltrace2 takes no path for a selector.) */
 static void put_ref(struct wmk_tsdl_writer *w, uint32_t at)
 {
-	static const char *const roots[WMK_SCOPES] = { "",
-						       "trace.packet.header",
-						       "stream.packet.context",
-						       "stream.event.header",
-						       "stream.event.context",
-						       "event.context",
-						       "event.fields" };
 	const struct wmk_ctf_op_location from = { w->scope, at };
 	struct wmk_ctf_op_location to;
 	struct wmk_ctf_op_path way;
@@ -386,7 +367,7 @@ static void put_ref(struct wmk_tsdl_writer *w, uint32_t at)
 	if (way.outwards)
 		unsayable(w, op_at(w, at), "dependent on a value outside of the array or variant that it is in");
 	if (way.is_absolute)
-		wmk_ctf_put(w->out, "%s", roots[to.scope]);
+		wmk_ctf_put(w->out, "%s", wmk_tsdl_scope_names[to.scope]);
 	for (unsigned i = 0; i < way.n; i++)
 		wmk_ctf_put(w->out, "%s%s", i || way.is_absolute ? "." : "", name_of(w, to.scope, way.ops[i]));
 }

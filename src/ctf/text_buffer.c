@@ -8,6 +8,7 @@
 #include "ctf/text_buffer.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -83,7 +84,7 @@ void wmk_ctf_put_indent(struct wmk_ctf_text_buffer *out, unsigned depth)
 
 void wmk_ctf_put_quoted(struct wmk_ctf_text_buffer *out, const char *words)
 {
-	const unsigned char *s = (const unsigned char *)(words ? words : "");
+	const unsigned char *s = (const unsigned char *)wmk_or_empty(words);
 	size_t len;
 
 	text_add(out, "\"", 1);
@@ -120,6 +121,33 @@ void wmk_ctf_ident(char ident[WMK_CTF_IDENT], const char *prefix, const char *na
 		if (!ident_byte(ident[i]))
 			ident[i] = '_';
 	snprintf(ident + at, WMK_CTF_IDENT - at, "%s", suffix);
+}
+
+void wmk_ctf_put_entry(struct wmk_ctf_text_buffer *out, const char *name, const char *words)
+{
+	wmk_ctf_put(out, "\t%s = ", name);
+	wmk_ctf_put_quoted(out, words);
+	wmk_ctf_put(out, ";\n");
+}
+
+void wmk_ctf_put_range(struct wmk_ctf_text_buffer *out, const char *label, uint64_t from, uint64_t to, bool is_signed,
+		       bool is_first)
+{
+	wmk_ctf_put(out, is_first ? " " : ", ");
+	wmk_ctf_put_quoted(out, label);
+	wmk_ctf_put(out, is_signed ? " = %" PRId64 : " = %" PRIu64, from);
+	if (from != to)
+		wmk_ctf_put(out, is_signed ? " ... %" PRId64 : " ... %" PRIu64, to);
+}
+
+const char *wmk_ctf_uuid_text(char text[WMK_CTF_UUID_TEXT], const uint8_t uuid[16])
+{
+	size_t len = 0;
+
+	for (unsigned i = 0; i < 16; i++)
+		len += (size_t)snprintf(text + len, WMK_CTF_UUID_TEXT - len, "%s%02x",
+					i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+	return text;
 }
 
 int wmk_ctf_comment_text(struct wmk_ctf_text_buffer *out, const char *words)

@@ -14,6 +14,11 @@
 void wmk_ctf_put(struct wmk_ctf_text_buffer *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* `words` in double quotes, so that no byte of it can end the string; what is not UTF-8 becomes U+FFFD. NULL: "". */
 void wmk_ctf_put_quoted(struct wmk_ctf_text_buffer *out, const char *words);
+/* An entry of a block: `NAME = "words";` on a line of its own, indented by a tab. */
+void wmk_ctf_put_entry(struct wmk_ctf_text_buffer *out, const char *name, const char *words);
+/* A label of an enumeration, with the range of its values: `"label" = 1 ... 2`, behind the label before it. */
+void wmk_ctf_put_range(struct wmk_ctf_text_buffer *out, const char *label, uint64_t from, uint64_t to, bool is_signed,
+		       bool is_first);
 /* Indent by tabs. */
 void wmk_ctf_put_indent(struct wmk_ctf_text_buffer *out, unsigned depth);
 /* Take back what was appended after `len`. */

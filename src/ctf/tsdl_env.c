@@ -7,23 +7,13 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/error.h"
+#include "ctf/format_names.h"
 #include "ctf/tsdl.h"
 
 #define PATH_MAX_NAMES 32u
 
 /* ── where a length or a selector stands ─────────────────────────────────────────────────────────────── */
-
-/* The names of dynamic scopes (section 7.3.2), and what they are here. */
-static const struct {
-	const char *prefix;
-	uint8_t scope;
-} scopes[] = {
-	{ "trace.packet.header.", WMK_SCOPE_PACKET_HEADER }, { "stream.packet.context.", WMK_SCOPE_PACKET_CONTEXT },
-	{ "stream.event.header.", WMK_SCOPE_EVENT_HEADER }, { "stream.event.context.", WMK_SCOPE_COMMON_CONTEXT },
-	{ "event.context.", WMK_SCOPE_CONTEXT }, { "event.fields.", WMK_SCOPE_PAYLOAD },
-};
 
 const struct wmk_ref *wmk_tsdl_ref(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *path)
 {
@@ -32,12 +22,15 @@ const struct wmk_ref *wmk_tsdl_ref(struct wmk_tsdl *in, const struct wmk_tsdl_to
 
 	if (!names)
 		return NULL;
-	for (size_t i = 0; i < WMK_ARRAY_LEN(scopes); i++)
-		if (strncmp(path, scopes[i].prefix, strlen(scopes[i].prefix)) == 0) {
-			ref->scope = scopes[i].scope;
-			path += strlen(scopes[i].prefix);
-			break;
+	/* (section 7.3.2 calls them dynamic scopes) */
+	for (uint8_t scope = WMK_SCOPE_PACKET_HEADER; scope < WMK_SCOPES && !ref->scope; scope++) {
+		const size_t len = strlen(wmk_tsdl_scope_names[scope]);
+
+		if (strncmp(path, wmk_tsdl_scope_names[scope], len) == 0 && path[len] == '.') {
+			ref->scope = scope;
+			path += len + 1;
 		}
+	}
 	while (*path) {
 		const size_t len = strcspn(path, ".");
 

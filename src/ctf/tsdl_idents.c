@@ -10,29 +10,14 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "ctf/format_names.h"
 #include "ctf/tsdl_idents.h"
 #include "ctf/tsdl_unknown_field.h"
 #include "ctf/text_buffer.h"
 
 const char *wmk_ctf_role_name(unsigned scope, unsigned role)
 {
-	static const char *const names[WMK_ROLES] = {
-		[WMK_ROLE_MAGIC] = "magic",
-		[WMK_ROLE_UUID] = "uuid",
-		[WMK_ROLE_STREAM_CLASS] = "stream_id",
-		[WMK_ROLE_STREAM] = "stream_instance_id",
-		[WMK_ROLE_PACKET_SIZE] = "packet_size",
-		[WMK_ROLE_CONTENT_SIZE] = "content_size",
-		[WMK_ROLE_BEGIN] = "timestamp_begin",
-		[WMK_ROLE_END] = "timestamp_end",
-		[WMK_ROLE_LOST] = "events_discarded",
-		[WMK_ROLE_SEQUENCE] = "packet_seq_num",
-		[WMK_ROLE_CPU] = "cpu_id",
-		[WMK_ROLE_EVENT_CLASS] = "id",
-		[WMK_ROLE_TIME] = "timestamp",
-	};
-
-	return scope <= WMK_SCOPE_EVENT_HEADER ? names[role] : NULL;
+	return scope <= WMK_SCOPE_EVENT_HEADER ? wmk_ctf_roles[role].tsdl : NULL;
 }
 
 /* (a time is one by the clock that it is a value of) */
@@ -96,7 +81,7 @@ static int make_numbered(struct seen *seen, const char *prefix, const char *name
 /* The identifier of one member, or option, of what is at `in`: what no member before it has. */
 static char *make_name(const struct wmk_ctf_op *ops, unsigned scope, uint32_t in, uint32_t at, struct seen *seen)
 {
-	const char *role = wmk_ctf_role_name_of(&ops[at], scope), *name = ops[at].name ? ops[at].name : "";
+	const char *role = wmk_ctf_role_name_of(&ops[at], scope), *name = wmk_or_empty(ops[at].name);
 	/* (readers take one '_' off, of labels that select as well) */
 	const bool is_plain = ops[in].code == WMK_CTF_VARIANT && !wmk_ctf_is_keyword(name) && *name != '_' &&
 			      !(*name >= '0' && *name <= '9');
@@ -216,7 +201,7 @@ const char *wmk_ctf_idents_of(const struct wmk_ctf_idents *idents, uint32_t at)
 {
 	const char *name = at < idents->n ? idents->names[at] : NULL;
 
-	return name ? name : "";
+	return wmk_or_empty(name);
 }
 
 unsigned wmk_ctf_idents_kept(const struct wmk_ctf_idents *idents, uint32_t at)

@@ -70,7 +70,7 @@ const char *wmk_tsdl_path(struct wmk_tsdl *in)
 		else
 			wmk_tsdl_wrong(in, NULL, "a name");
 	} while (wmk_tsdl_take(in, '.') || wmk_tsdl_take(in, 'A'));
-	return text ? text : "";
+	return wmk_or_empty(text);
 }
 
 /* ── declarators ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -156,7 +156,7 @@ static void pointed(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const 
 		wmk_tsdl_error(in, at, -EPROTO, "a name of more than %u bytes", NAME_MAX_BYTES);
 		return;
 	}
-	memcpy(name, words ? words : "", len);
+	memcpy(name, wmk_or_empty(words), len);
 	for (unsigned i = 0; i < pointers; i++)
 		memcpy(name + len + 2 * i, " *", 2);
 	name[len + 2 * (size_t)pointers] = '\0';

@@ -117,7 +117,7 @@ int wmk_tsdl_unknown_name_fits(struct wmk_tsdl_unknown_names *names, unsigned sc
 			       const char *name)
 {
 	const struct wmk_ctf_op *ops = names->parts->of[scope]->ops;
-	const char *of = ops[at].name ? ops[at].name : "";
+	const char *of = wmk_or_empty(ops[at].name);
 	int other;
 
 	if (!is_identifier(name) || strcmp(name + strspn(name, "_"), of + strspn(of, "_")) != 0 ||

@@ -82,7 +82,7 @@ static int measure(const struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op,
 	while (n < room && bytes[n] & 0x80)
 		if ((++n + 1) * 7 > WMK_CTF_WIDTH_MAX)
 			return wmk_error(-EPROTO, "'%.40s', an integer of more than %u bits at byte %" PRIu64,
-					 op->name ? op->name : "", WMK_CTF_WIDTH_MAX, walk->at / 8);
+					 wmk_or_empty(op->name), WMK_CTF_WIDTH_MAX, walk->at / 8);
 	if (n == room)
 		return -ENODATA;
 	*bits = (size_t)(n + 1) * 7;
@@ -192,7 +192,7 @@ int wmk_ctf_wide_take(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, st
 		return wmk_error(
 			-EPROTO,
 			"'%.40s', which another field depends on, has a value of more than 64 bits at byte %" PRIu64,
-			op->name ? op->name : "", number.at / 8);
+			wmk_or_empty(op->name), number.at / 8);
 	walk->registers[op->save] = item->value.u;     /* (0 is nobody's) */
 	return 0;
 }

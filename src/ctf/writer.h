@@ -111,6 +111,10 @@ const struct wmk_ctf_context *wmk_ctf_context_find(const char *name);
 /* All of these domains, one after the other: the first behind `before` (NULL: the first); NULL at the end. */
 const struct wmk_ctf_context *wmk_ctf_context_next(unsigned domains, const struct wmk_ctf_context *before);
 
+#define WMK_CTF_UUID_TEXT 37u
+/* "c0a80101-...": 32 hexadecimal digits in five groups. Returns `text`. */
+const char *wmk_ctf_uuid_text(char text[WMK_CTF_UUID_TEXT], const uint8_t uuid[16]);
+
 /* ── packets and index entries ───────────────────────────────────────────────────────────────────────── */
 
 #define WMK_CTF_MAGIC 0xC1FC1FC1u

@@ -115,7 +115,7 @@ static int add_program(struct table *table, const struct wmk_ctf_program *progra
 
 	for (uint32_t i = 1; program->n_ops && ops[i].code != WMK_CTF_END && err >= 0; i = ops[i].next)
 		if (!wmk_read_is_told(&ops[i]))
-			err = add_column(table, part, ops[i].name ? ops[i].name : "");
+			err = add_column(table, part, wmk_or_empty(ops[i].name));
 	number(table, before);
 	/* What many classes share does not pile up. */
 	if (table->n > 4096)
@@ -361,7 +361,7 @@ static int fill(struct table *table, struct column *columns, struct wmk_print_te
 		if (depth == 0 && wmk_read_is_told(item.op))
 			continue;
 		if (depth == 0) {
-			column = column_of(table, columns, part, item.op->name ? item.op->name : "");
+			column = column_of(table, columns, part, wmk_or_empty(item.op->name));
 			w = wmk_json_begin(text);
 			w.in_variant = true;        /* the column has the name */
 		}
@@ -450,7 +450,7 @@ static int csv_record(void *state, struct wmk_read_stream *read, struct wmk_prin
 	wmk_json_put(&w, ",", 1);
 	put_cell(&w, read->file, strlen(read->file));
 	wmk_json_put(&w, ",", 1);
-	put_cell(&w, name ? name : "", name ? strlen(name) : 0);
+	put_cell(&w, wmk_or_empty(name), name ? strlen(name) : 0);
 	for (uint32_t i = 0; i < table->n; i++) {
 		const struct column *cell = &table->columns[i], *packet = &stream->packet_columns[i];
 

@@ -166,7 +166,7 @@ static int open_trace(struct whole *whole, struct made *made)
 	path = rest = made->sub ? strdup(made->sub) : NULL;
 	if (!path || dir < 0) {
 		free(path);
-		return wmk_error(path ? -errno : -ENOMEM, "cannot make the trace '%.200s'", made->sub ? made->sub : "");
+		return wmk_error(path ? -errno : -ENOMEM, "cannot make the trace '%.200s'", wmk_or_empty(made->sub));
 	}
 	for (char *step; (step = strsep(&rest, "/")) && dir >= 0;) {
 		if (!*step)

@@ -55,7 +55,7 @@ static void begin_looking(struct looking *l, const struct wmk_ctf_stream_decoder
 {
 	for (unsigned part = 0; part < WMK_READ_SCOPES; part++)
 		l->parts[part] = wmk_read_scope_program(stream, event, part);
-	l->event_name = event->class->name ? event->class->name : "";
+	l->event_name = wmk_or_empty(event->class->name);
 	l->n_slots = 0;
 }
 
@@ -97,7 +97,7 @@ static const char *variant(struct looking *l, const struct wmk_ctf_op *ops, uint
 	int len = snprintf(l->what, sizeof(l->what), "a variant of");
 
 	for (uint32_t i = at + 1; ops[i].code != WMK_CTF_END && len < (int)sizeof(l->what); i = ops[i].next)
-		len += snprintf(l->what + len, sizeof(l->what) - (size_t)len, " .%s", ops[i].name ? ops[i].name : "");
+		len += snprintf(l->what + len, sizeof(l->what) - (size_t)len, " .%s", wmk_or_empty(ops[i].name));
 	return l->what;
 }
 

@@ -348,9 +348,9 @@ static int json_record(void *state, struct wmk_read_stream *stream, struct wmk_p
 	}
 	if (err > 0) {
 		wmk_json_put_name(&w, "message");
-		wmk_json_put_string(&w, json->message.text ? json->message.text : "", json->message.len);
+		wmk_json_put_string(&w, wmk_or_empty(json->message.text), json->message.len);
 	}
-	wmk_json_put(&w, json->packet.text ? json->packet.text : "", json->packet.len);
+	wmk_json_put(&w, wmk_or_empty(json->packet.text), json->packet.len);
 	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_SCOPES && err >= 0; part++)
 		err = wmk_json_put_part(&w, stream, part);
 	wmk_json_put(&w, "}\n", 2);

@@ -254,7 +254,7 @@ API const char *waymark_ctf_event_name(const struct waymark_ctf_record *record)
 {
 	const char *name = record->stream->record.event->class->name;
 
-	return name ? name : "";
+	return wmk_or_empty(name);
 }
 
 API int waymark_ctf_event_level(const struct waymark_ctf_record *record)

@@ -324,7 +324,7 @@ static char *put_message(struct wmk_print_stream *stream, const struct wmk_ctf_b
 	if (!p)
 		return NULL;
 	*p++ = '"';
-	p = put_string(out, p, message->text ? message->text : "", message->len);
+	p = put_string(out, p, wmk_or_empty(message->text), message->len);
 	p = p ? wmk_print_room(out, p, 2 + stream->packet.len) : NULL;
 	return p ? mempcpy(p, ", ", 2) : NULL;
 }

@@ -62,7 +62,7 @@ static int by_rank_of(const void *left, const void *right)
 
 static const char *label_name(const struct wmk_type *type, uint32_t i)
 {
-	return type->labels[i].name ? type->labels[i].name : "";
+	return wmk_or_empty(type->labels[i].name);
 }
 
 /* labels[i] is the type's i yet: each gets the index of the first that has its name. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "ctf/writer.h"
 #include "read/print_state.h"
 
 /* ── text that grows ─────────────────────────────────────────────────────────────────────────────────── */
@@ -137,21 +138,14 @@ static void add_time(struct wmk_print_words *words, struct wmk_print_stream *str
 
 static void add_uuid(struct wmk_print_words *words, const struct wmk_ctf_class *class)
 {
-	char text[37], *p = text;
+	char text[WMK_CTF_UUID_TEXT];
 
 	if (!class->has_uuid) {
 		wmk_print_add(words, "(no UUID) ");
 		return;
 	}
-	for (unsigned i = 0; i < 16; i++) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			*p++ = '-';
-		*p++ = "0123456789abcdef"[class->uuid[i] >> 4];
-		*p++ = "0123456789abcdef"[class->uuid[i] & 15];
-	}
-	*p = '\0';
 	wmk_print_add(words, "(UUID: ");
-	wmk_print_add(words, text);
+	wmk_print_add(words, wmk_ctf_uuid_text(text, class->uuid));
 	wmk_print_add(words, ") ");
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "ctf/format_names.h"
 #include "ctf/wide_number.h"
 #include "read/print_state.h"
 
@@ -131,7 +132,7 @@ static const char *opening(const struct wmk_print_op *how)
 		[WMK_PRINT_VARIANT] = "{ ", [WMK_PRINT_OPTIONAL] = ""
 	};
 
-	return openings[form] ? openings[form] : "";
+	return wmk_or_empty(openings[form]);
 }
 
 /* What the operation is in. */
@@ -200,11 +201,6 @@ static void scope_free(struct wmk_print_scope *scope)
 	*scope = (struct wmk_print_scope){ .program = NULL };
 }
 
-static const char *const scope_names[WMK_SCOPES] = {
-	[WMK_SCOPE_PACKET_CONTEXT] = "stream.packet.context", [WMK_SCOPE_COMMON_CONTEXT] = "stream.event.context",
-	[WMK_SCOPE_CONTEXT] = "event.context", [WMK_SCOPE_PAYLOAD] = "event.fields",
-};
-
 static int make_texts(struct wmk_print_trace *trace, struct scope_maker *maker, bool first,
 		      struct wmk_print_scope *scope)
 {
@@ -217,7 +213,7 @@ static int make_texts(struct wmk_print_trace *trace, struct scope_maker *maker, 
 
 	wmk_print_add(&words, first ? "" : ", ");
 	if (names & WMK_PRINT_NAME_SCOPE) {
-		wmk_print_add(&words, scope_names[maker->scope]);
+		wmk_print_add(&words, wmk_tsdl_scope_names[maker->scope]);
 		wmk_print_add(&words, " = ");
 	}
 	scope->color = trace->print->options.color;

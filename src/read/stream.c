@@ -171,7 +171,7 @@ static int listen_to(struct wmk_read_stream *s, const struct wmk_ctf_program *pr
 		if (item.is_wide && item.op->roles)
 			return wmk_error(-EPROTO,
 					 "'%.40s' of a packet has a value of more than 64 bits, at byte %" PRIu64,
-					 item.op->name ? item.op->name : "", item.at / 8);
+					 wmk_or_empty(item.op->name), item.at / 8);
 		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_UUID) && item.op->code == WMK_CTF_ARRAY)
 			in_uuid = !item.is_end;
 		else if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_UUID) && item.op->code == WMK_CTF_BLOB &&

@@ -188,7 +188,7 @@ static int give_name(struct wmk_read_trace *trace, const char *given)
 	trace->is_given = strncmp(trace->path, given, len) != 0 || !trace->path[len];
 	if (!trace->is_given)
 		below = trace->path + len + (trace->path[len] == '/');
-	if (asprintf(&trace->name, "%s%s%s", host ? host : "", host ? "/" : "", below) < 0) {
+	if (asprintf(&trace->name, "%s%s%s", wmk_or_empty(host), host ? "/" : "", below) < 0) {
 		trace->name = NULL;
 		return wmk_error(-ENOMEM, "no memory for a trace's name");
 	}

@@ -19,6 +19,12 @@
 
 #include <waymark/detail/abi.h>
 
+/* For names that may be NULL. */
+static inline const char *wmk_or_empty(const char *name)
+{
+	return name ? name : "";
+}
+
 enum wmk_type_kind {
 	WMK_TYPE_INT, WMK_TYPE_FLOAT, WMK_TYPE_BOOL, WMK_TYPE_STRING, WMK_TYPE_ENUM, WMK_TYPE_FLAGS,
 	WMK_TYPE_ARRAY,      /* `count` times `elem` */
