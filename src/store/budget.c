@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * budget.c - how many bytes are in a store's files, and how many may be in those of all stores that share a budget.
+ *
+ *     process of side 0: used, reserved ──added to──► page: counts[0] │ counts[1] ◄──added to── process of side 1
+ *                        max >= used + reserved + counts[1]
  */
 #include "store/store_state.h"
 #include "store/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/error.h"
 
+#define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW)
 #define DEPTH_MAX 16               /* "ust/uid/1000/64-bit/index" is 5 */
 #define CHECK_BYTES (1u << 20)
 #define FREE_PARTS 20u
@@ -23,11 +30,75 @@ uint64_t wmk_store_bytes(const struct wmk_store *store)
 	return atomic_load_explicit(&store->bytes, memory_order_relaxed);
 }
 
+/* ── the page ────────────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_store_budget_page_make(void)
+{
+	int fd = memfd_create("waymark-budget", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || ftruncate(fd, sizeof(struct wmk_store_budget_page)) < 0 || fcntl(fd, F_ADD_SEALS, SEALS) < 0) {
+		const int err = -errno;
+
+		if (fd >= 0)
+			close(fd);
+		return wmk_error(err, "cannot make the budget page of a session: %s", strerror(-err));
+	}
+	return fd;
+}
+
+int wmk_store_budget_page_map(int fd, struct wmk_store_budget_page **page)
+{
+	const int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	/* A file that shrinks behind the mapping would end this process. */
+	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(**page))
+		return wmk_error(-EINVAL,
+				 "the descriptor is not a budget page: a sealed memfd of %zu bytes is expected",
+				 sizeof(**page));
+	void *at = mmap(NULL, sizeof(**page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (at == MAP_FAILED)
+		return wmk_error(-errno, "cannot map the budget page: %s", strerror(errno));
+	*page = at;
+	return 0;
+}
+
+void wmk_store_budget_page_unmap(struct wmk_store_budget_page *page)
+{
+	if (page)
+		munmap(page, sizeof(*page));
+}
+
+/*
+ * (P) seq_cst: each process publishes its reservation before it reads the other one's count. So at least one of two
+ * processes that reserve at the same time sees both reservations.
+ */
+static void publish(struct wmk_store_budget *budget, uint64_t more)
+{
+	if (budget->page)
+		atomic_fetch_add_explicit(&budget->page->counts[budget->side], more, memory_order_seq_cst);
+}
+
+static uint64_t count_of_other(const struct wmk_store_budget *budget)
+{
+	if (!budget->page)
+		return 0;
+	/* seq_cst: see (P) */
+	const uint64_t count = atomic_load_explicit(&budget->page->counts[!budget->side], memory_order_seq_cst);
+
+	return count == 0 ? 0 : count - 1 < budget->max ? count - 1 : budget->max;
+}
+
+/* ── what is counted ─────────────────────────────────────────────────────────────────────────────────── */
+
 /* Unsigned numbers wrap: less is more by the complement. */
 void wmk_store_budget_add(struct wmk_store *store, int64_t more)
 {
-	if (store->budget)
-		atomic_fetch_add_explicit(&store->budget->used, (uint64_t)more, memory_order_relaxed);
+	if (!store->budget)
+		return;
+	atomic_fetch_add_explicit(&store->budget->used, (uint64_t)more, memory_order_relaxed);
+	publish(store->budget, (uint64_t)more);
 }
 
 void wmk_store_add_bytes(struct wmk_store *store, int64_t more)
@@ -42,26 +113,29 @@ int wmk_store_budget_reserve(struct wmk_store *store, uint64_t bytes, uint64_t d
 
 	if (!budget)
 		return 0;
+	publish(budget, bytes);
 	/* (T) acquire: pairs with (G): a packet whose room is given back is among what is used. */
 	const uint64_t reserved = atomic_fetch_add_explicit(&budget->reserved, bytes, memory_order_acquire) + bytes;
 	const uint64_t now = atomic_load_explicit(&budget->used, memory_order_relaxed),
-		       used = now > deleted ? now - deleted : 0;
+		       used = now > deleted ? now - deleted : 0, other = count_of_other(budget);
 
-	if (used <= budget->max && reserved <= budget->max - used)
+	if (used <= budget->max - other && reserved <= budget->max - other - used)
 		return 0;
 	wmk_store_budget_release(store, bytes);
 	if (budget->full)
 		budget->full(budget->data);
 	return wmk_error_said(-EDQUOT, "the trace %.100s may have %llu bytes and has %llu: no room for %llu more",
-			      store->path, (unsigned long long)budget->max, (unsigned long long)used,
+			      store->path, (unsigned long long)budget->max, (unsigned long long)(used + other),
 			      (unsigned long long)bytes);
 }
 
 void wmk_store_budget_release(struct wmk_store *store, uint64_t bytes)
 {
-	if (store->budget)
-		/* (G) release: pairs with (T) */
-		atomic_fetch_sub_explicit(&store->budget->reserved, bytes, memory_order_release);
+	if (!store->budget)
+		return;
+	/* (G) release: pairs with (T) */
+	atomic_fetch_sub_explicit(&store->budget->reserved, bytes, memory_order_release);
+	publish(store->budget, -bytes);
 }
 
 void wmk_store_keep_free(struct wmk_store *store, uint64_t bytes)
@@ -105,21 +179,6 @@ void wmk_store_budget_unlock(struct wmk_store *store)
 		pthread_mutex_unlock(&store->budget->lock);
 }
 
-int wmk_store_measure(struct wmk_store_budget *budget, const char *path)
-{
-	uint64_t before, there;
-
-	pthread_mutex_lock(&budget->lock);
-	before = atomic_load_explicit(&budget->used, memory_order_relaxed);
-	int err = wmk_store_usage(path, &there);
-
-	/* Nothing that is counted has gone meanwhile; what has come may be counted twice. */
-	if (err == 0)
-		atomic_fetch_add_explicit(&budget->used, there - before, memory_order_relaxed);
-	pthread_mutex_unlock(&budget->lock);
-	return err;
-}
-
 void wmk_store_set_budget(struct wmk_store *store, struct wmk_store_budget *budget, bool measured)
 {
 	store->budget = budget;
@@ -127,8 +186,11 @@ void wmk_store_set_budget(struct wmk_store *store, struct wmk_store_budget *budg
 		wmk_store_budget_add(store, (int64_t)store->metadata_len);
 }
 
+/* ── what the files have ─────────────────────────────────────────────────────────────────────────────── */
+
 struct usage {
 	unsigned depth;
+	const char *without;             /* this entry at depth 0 is left out; NULL: none */
 	uint64_t bytes;
 };
 
@@ -137,6 +199,8 @@ static int usage_add(void *data, int at, const char *name)
 	struct usage *usage = data;
 	struct stat st;
 
+	if (usage->depth == 0 && usage->without && strcmp(name, usage->without) == 0)
+		return 0;
 	/* What goes meanwhile is not there. */
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
@@ -154,11 +218,84 @@ static int usage_add(void *data, int at, const char *name)
 	return err;
 }
 
+static int usage_of(const char *path, struct usage *usage)
+{
+	int err = wmk_store_each_entry(wmk_path_open(path), usage_add, usage);
+
+	return err < 0 ? wmk_error(err, "cannot tell how much is in %.100s", path) : 0;
+}
+
 int wmk_store_usage(const char *path, uint64_t *bytes)
 {
-	struct usage usage = { 0, 0 };
-	int err = wmk_store_each_entry(wmk_path_open(path), usage_add, &usage);
+	struct usage usage = { 0 };
+	int err = usage_of(path, &usage);
 
 	*bytes = usage.bytes;
-	return err < 0 ? wmk_error(err, "cannot tell how much is in %.100s", path) : 0;
+	return err;
+}
+
+/* 0 bytes where side 1 has no directory. */
+static int usage_of_side(const char *path, unsigned side, uint64_t *bytes)
+{
+	struct usage usage = { .without = side ? NULL : WMK_STORE_SIDE_1 };
+	char *below = NULL;
+	int err = side && asprintf(&below, "%s/" WMK_STORE_SIDE_1, path) < 0 ? -ENOMEM : 0;
+
+	if (err == 0)
+		err = usage_of(below ? below : path, &usage);
+	free(below);
+	if (err == -ENOENT && side) {
+		wmk_error_clear();
+		err = 0;
+	}
+	*bytes = usage.bytes;
+	return err;
+}
+
+/* If no process of that side has measured it; one that does so now has the last word. */
+static int measure_other(struct wmk_store_budget *budget, const char *path)
+{
+	_Atomic uint64_t *count = &budget->page->counts[!budget->side];
+	uint64_t none = 0, there;
+
+	/* relaxed: a number alone */
+	if (atomic_load_explicit(count, memory_order_relaxed) != 0)
+		return 0;
+	int err = usage_of_side(path, !budget->side, &there);
+
+	if (err == 0)
+		atomic_compare_exchange_strong_explicit(count, &none, there + 1, memory_order_relaxed,
+							memory_order_relaxed);
+	return err;
+}
+
+static int measure_own(struct wmk_store_budget *budget, const char *path)
+{
+	uint64_t before, there;
+
+	pthread_mutex_lock(&budget->lock);
+	before = atomic_load_explicit(&budget->used, memory_order_relaxed);
+	int err = budget->page ? usage_of_side(path, budget->side, &there) : wmk_store_usage(path, &there);
+
+	/* Nothing that is counted has gone meanwhile; what has come may be counted twice. */
+	if (err == 0)
+		atomic_fetch_add_explicit(&budget->used, there - before, memory_order_relaxed);
+	pthread_mutex_unlock(&budget->lock);
+	if (err < 0 || !budget->page)
+		return err;
+	/* The first time this also drops what a process that crashed had reserved. */
+	if (budget->published) {
+		publish(budget, there - before);
+		return 0;
+	}
+	atomic_store_explicit(&budget->page->counts[budget->side], there + 1, memory_order_seq_cst);
+	budget->published = true;
+	return 0;
+}
+
+int wmk_store_measure(struct wmk_store_budget *budget, const char *path)
+{
+	int err = measure_own(budget, path);
+
+	return err == 0 && budget->page ? measure_other(budget, path) : err;
 }

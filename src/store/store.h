@@ -99,14 +99,31 @@ int wmk_store_identity_begin(uid_t uid, gid_t gid);
 void wmk_store_identity_end(void);
 
 /*
- * Bytes that what lies below one directory may have. Stores that share a budget count there what they write, and a
- * packet with records that would make it more is refused: -EDQUOT. (Where several threads write at the edge, one that
- * would just have fitted may be.) A packet without any, which tells how many were lost, is not, nor the head of an
- * index: so much may be above. The budget is the caller's, and outlives the stores.
+ * The budget of a directory: bytes that all files below it may have, written by two processes at most:
+ *
+ *     side 0    everything below `path` but...        waymark-consumerd of applications
+ *     side 1    ...what is in `path`/kernel           waymark-consumerd of kernel channels
+ *
+ * Each process counts the files of its side, and publishes its count on a page that both map. No process writes to the
+ * count of a process that runs, so a crash leaves at most a reservation there, until the next process of that side
+ * measures its files. What the page says of the other side is not trusted: a count above `max` is `max`.
+ *
+ * Stores that share a budget count there what they write, and a packet with records that would make it more is refused:
+ * -EDQUOT. (Where several threads or both processes write at the edge, one that would just have fitted may be.) A
+ * packet without any, which tells how many were lost, is not refused, nor the head of an index: so much may be above.
+ * The budget is the caller's, and outlives the stores.
  */
+#define WMK_STORE_SIDES 2u
+#define WMK_STORE_SIDE_1 "kernel"
+struct wmk_store_budget_page {
+	_Atomic uint64_t counts[WMK_STORE_SIDES];        /* used and reserved bytes + 1; 0: not measured yet */
+};
 struct wmk_store_budget {
 	uint64_t max;
-	_Atomic uint64_t used;           /* relaxed: a count of what is in the files */
+	struct wmk_store_budget_page *page;      /* NULL: one process writes both sides */
+	unsigned side;                   /* of this process */
+	bool published;                  /* the count on the page is this process's */
+	_Atomic uint64_t used;           /* relaxed: a count of what is in the files of this process's side */
 	_Atomic uint64_t reserved;          /* by packets that are being written */
 	/* the caller's to make: held while files go, and while what is there is measured */
 	pthread_mutex_t lock;
@@ -115,6 +132,13 @@ struct wmk_store_budget {
 	void *data;
 };
 /*
+ * A page for both processes, sealed: a descriptor, the caller's, or -errno. Mapped from a descriptor of unknown origin:
+ * -EINVAL if it is not such a page. Unmapped with NULL: nothing to do.
+ */
+int wmk_store_budget_page_make(void);
+int wmk_store_budget_page_map(int fd, struct wmk_store_budget_page **page);
+void wmk_store_budget_page_unmap(struct wmk_store_budget_page *page);
+/*
  * For a store that has no stream open yet. Its metadata counts too, and is never refused. `measured`: what the files
  * hold by now is in the budget already.
  */
@@ -122,7 +146,8 @@ void wmk_store_set_budget(struct wmk_store *store, struct wmk_store_budget *budg
 /*
  * What is below `path` by now, with the rights of the calling thread, in the place of what was counted: the first time,
  * and when files have gone that no store removed. What others write meanwhile may be counted twice, until the next
- * measure, never not at all. 0 or -errno.
+ * measure, never not at all. With a page, the first time is before any store shares the budget; the other side is
+ * measured if it was not yet. 0 or -errno.
  */
 int wmk_store_measure(struct wmk_store_budget *budget, const char *path);
 /*

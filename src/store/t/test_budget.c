@@ -359,8 +359,7 @@ static void test_usage(void **state)
 	stage_close(&s);
 }
 
-/* The session daemon writes the metadata, the consumer daemon the streams: both count, and metadata is never refused.
- */
+/* Metadata and streams both count, and metadata is never refused. */
 static void test_metadata_counts(void **state)
 {
 	char dir[256], trace[300], text[1000];
