@@ -91,10 +91,11 @@ static const char *const create_details[] = {
 	"~/.waymark/session.",
 	"Without a name, one is made from the time. The trace goes to ~/waymark-traces/NAME-YYYYmmdd-HHMMSS, or where "
 	"--output says; WAYMARK_TRACE_DIR is for `waymark record` alone.",
-	"With --max-size the session stops before its records take more bytes, in all files of the trace together. "
-	"What is added to the metadata meanwhile, and what tells how many records were lost, may come on top. `waymark "
-	"clear` makes room, and `waymark start` goes on. To keep the latest records instead, give the channel "
-	"--tracefile-size and --tracefile-count, or --overwrite.",
+	"With --max-size the session stops before its trace has more bytes. The size is that of all files together: "
+	"streams of user and kernel channels, their indexes, and metadata. Three things may be above it: metadata of "
+	"events that appear late, the head of an index, and the packet that reports how many records a stream has "
+	"lost. `waymark clear` makes room, and `waymark start` resumes. To keep the latest records instead, give the "
+	"channel --tracefile-size and --tracefile-count, or --overwrite.",
 	"All records of a session have one clock, those of applications and those of the kernel, and stand in the true "
 	"order. Some machines (aarch64) do not offer the counter of the processor to the kernel's tracers: there, a "
 	"session with --clock=counter records applications only.",

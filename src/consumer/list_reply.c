@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "consumer/connection.h"
+#include "consumer/outputs.h"
 #include "kernel/statedump/statedump.h"
 
 void wmk_server_list_drop(struct wmk_consumer_server *server)
@@ -65,9 +66,11 @@ static int list_one(struct wmk_consumer_server *server, const struct wmk_server_
 	if (wmk_object_copy(&wmk_consumerd_list_item_object, &item, &server->list.items[server->list.n],
 			    &server->list.arena) < 0)
 		return -ENOMEM;
-	server->list.fds[server->list.n] = rings ? fcntl(rings->fd, F_DUPFD_CLOEXEC, 3) : -1;
-	if (rings && server->list.fds[server->list.n] < 0)
-		return wmk_error(-errno, "cannot hand over rings: %s", strerror(errno));
+	const int fd = rings ? rings->fd : wmk_server_output_budget(trace);
+
+	server->list.fds[server->list.n] = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+	if (fd >= 0 && server->list.fds[server->list.n] < 0)
+		return wmk_error(-errno, "cannot hand over a descriptor: %s", strerror(errno));
 	server->list.n++;
 	return 0;
 }

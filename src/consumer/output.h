@@ -13,6 +13,7 @@
 #ifndef WMK_CONSUMER_OUTPUT_H
 #define WMK_CONSUMER_OUTPUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -107,6 +108,12 @@ struct wmk_output_directory_options {
 	gid_t gid;
 	uint64_t keep_free;        /* bytes of the disk that stay free (wmk_store_keep_free()); 0: none */
 	uint64_t max_size;         /* bytes of all files below `path`; 0: no limit */
+	/*
+	 * With max_size, where another process writes to the directory, too: the budget page of both
+	 * (wmk_store_budget_page_make()); stays the caller's. Else -1.
+	 */
+	int budget_fd;
+	bool kernel;               /* this process writes what is in `path`/kernel; else all but that */
 	/* Optional: packets with records are refused with -EDQUOT from now on. From the thread that wrote one. */
 	void (*full)(void *data);
 	/*
@@ -117,7 +124,7 @@ struct wmk_output_directory_options {
 	void *data;
 };
 
-/* Does not touch the disk. -ENOMEM. *output is the caller's: its close(). */
+/* Does not touch the disk. -ENOMEM; -EINVAL: budget_fd is not a budget page. *output is the caller's: its close(). */
 int wmk_output_directory_open(const struct wmk_output_directory_options *options, struct wmk_output **output);
 /* A trace of a store that stays the caller's and outlives it, without an output. */
 int wmk_output_directory_trace(struct wmk_store *store, const uint8_t uuid[16], struct wmk_output_trace **trace);

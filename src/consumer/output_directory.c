@@ -309,6 +309,7 @@ static void directory_output_close(struct wmk_output *given)
 {
 	struct directory_output *output = (struct directory_output *)given;
 
+	wmk_store_budget_page_unmap(output->budget.page);
 	pthread_mutex_destroy(&output->budget.lock);
 	pthread_mutex_destroy(&output->lock);
 	free(output->path);
@@ -324,6 +325,7 @@ static const struct wmk_output_ops output_ops = {
 int wmk_output_directory_open(const struct wmk_output_directory_options *options, struct wmk_output **output)
 {
 	struct directory_output *made = calloc(1, sizeof(*made));
+	int err = 0;
 
 	if (!made || !(made->path = strdup(options->path))) {
 		free(made);
@@ -332,8 +334,15 @@ int wmk_output_directory_open(const struct wmk_output_directory_options *options
 	made->output.ops = &output_ops;
 	made->is = *options;
 	made->is.path = made->path;
-	made->budget = (struct wmk_store_budget){ .max = options->max_size, .full = options->full,
-						  .data = options->data };
+	made->budget = (struct wmk_store_budget){ .max = options->max_size, .side = options->kernel,
+						  .full = options->full, .data = options->data };
+	if (options->max_size && options->budget_fd >= 0)
+		err = wmk_store_budget_page_map(options->budget_fd, &made->budget.page);
+	if (err < 0) {
+		free(made->path);
+		free(made);
+		return err;
+	}
 	pthread_mutex_init(&made->lock, NULL);
 	pthread_mutex_init(&made->budget.lock, NULL);
 	*output = &made->output;

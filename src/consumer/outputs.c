@@ -11,8 +11,10 @@
 #include "consumer/outputs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "consumer/connection.h"
@@ -24,6 +26,7 @@ struct wmk_server_output {
 	unsigned n_traces;
 	char *path;
 	uint64_t uid, gid, max_size;
+	int budget_fd;                   /* the page of its max_size, as it came; -1: none */
 	bool notified;
 	atomic_bool full;                /* relaxed: the thread that is woken reads it */
 };
@@ -45,18 +48,38 @@ static void on_note(void *data, const char *words)
 	wmk_server_log(output->server, "%s: %s", output->path, words);
 }
 
-static struct wmk_server_output *output_new(struct wmk_consumer_server *server, const struct wmk_consumerd_trace *is)
+static void output_free(struct wmk_server_output *output)
+{
+	if (output->output)
+		output->output->ops->close(output->output);
+	if (output->budget_fd >= 0)
+		close(output->budget_fd);
+	free(output->path);
+	free(output);
+}
+
+static struct wmk_server_output *output_new(struct wmk_consumer_server *server, const struct wmk_consumerd_trace *is,
+					    int budget_fd)
 {
 	struct wmk_server_output *output = calloc(1, sizeof(*output));
 	const struct wmk_output_directory_options options = {
 		.path = is->path, .uid = (uid_t)is->uid, .gid = (gid_t)is->gid, .keep_free = server->options.keep_free,
-		.max_size = is->max_size, .full = on_full, .note = on_note, .data = output,
+		.max_size = is->max_size, .budget_fd = budget_fd, .kernel = server->options.kernel, .full = on_full,
+		.note = on_note, .data = output,
 	};
 
-	if (!output || !(output->path = strdup(is->path)) || wmk_output_directory_open(&options, &output->output) < 0) {
-		if (output)
-			free(output->path);
-		free(output);
+	if (!output) {
+		wmk_error(-ENOMEM, "no memory for an output");
+		return NULL;
+	}
+	output->budget_fd = budget_fd >= 0 ? fcntl(budget_fd, F_DUPFD_CLOEXEC, 3) : -1;
+	output->path = strdup(is->path);
+	int err = !output->path ? wmk_error(-ENOMEM, "no memory for an output")
+		: budget_fd >= 0 && output->budget_fd < 0
+			? wmk_error(-errno, "cannot keep the budget page of %.100s: %s", is->path, strerror(errno))
+			: wmk_output_directory_open(&options, &output->output);
+	if (err < 0) {
+		output_free(output);
 		return NULL;
 	}
 	output->server = server;
@@ -68,7 +91,7 @@ static struct wmk_server_output *output_new(struct wmk_consumer_server *server, 
 	return output;
 }
 
-int wmk_server_output_join(struct wmk_server_trace *trace)
+int wmk_server_output_join(struct wmk_server_trace *trace, int budget_fd)
 {
 	const struct wmk_consumerd_trace *is = &trace->is;
 	struct wmk_server_output *output = trace->server->outputs;
@@ -77,9 +100,9 @@ int wmk_server_output_join(struct wmk_server_trace *trace)
 			  output->max_size != is->max_size))
 		output = output->next;
 	if (!output)
-		output = output_new(trace->server, is);
+		output = output_new(trace->server, is, budget_fd);
 	if (!output)
-		return wmk_error(-ENOMEM, "no memory for a trace");
+		return wmk_error_number();
 	output->n_traces++;
 	trace->output = output;
 	return 0;
@@ -95,9 +118,12 @@ void wmk_server_output_leave(struct wmk_server_trace *trace)
 	while (*at != output)
 		at = &(*at)->next;
 	*at = output->next;
-	output->output->ops->close(output->output);
-	free(output->path);
-	free(output);
+	output_free(output);
+}
+
+int wmk_server_output_budget(const struct wmk_server_trace *trace)
+{
+	return trace->output->budget_fd;
 }
 
 struct wmk_output *wmk_server_output_of(const struct wmk_server_trace *trace)

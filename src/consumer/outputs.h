@@ -7,8 +7,13 @@
 
 #include "consumer/server_state.h"
 
-/* 0 or -ENOMEM. */
-int wmk_server_output_join(struct wmk_server_trace *trace);
+/*
+ * `budget_fd`: the budget page that came with the trace, or -1; the first trace of an output brings that of all. 0 or
+ * -errno with a cause chain.
+ */
+int wmk_server_output_join(struct wmk_server_trace *trace, int budget_fd);
+/* The budget page of the trace's output, or -1; the output's. */
+int wmk_server_output_budget(const struct wmk_server_trace *trace);
 /* The trace is closed. */
 void wmk_server_output_leave(struct wmk_server_trace *trace);
 /* The trace's thread: it belongs to the traces that joined it. */

@@ -334,7 +334,7 @@ static int check_trace(const struct wmk_consumer_server *server, const struct wm
 	return 0;
 }
 
-static int add_trace(struct wmk_consumer_server *server, uint32_t request, const struct wmk_consumerd_trace *is)
+static int add_trace(struct wmk_consumer_server *server, uint32_t request, const struct wmk_consumerd_trace *is, int fd)
 {
 	struct wmk_server_trace *trace = wmk_server_trace_find(server, is->trace);
 	int err;
@@ -347,9 +347,9 @@ static int add_trace(struct wmk_consumer_server *server, uint32_t request, const
 	err = check_trace(server, is);
 	if (err < 0)
 		return err;
-	trace = wmk_server_trace_new(server, is);
+	trace = wmk_server_trace_new(server, is, fd);
 	if (!trace)
-		return -ENOMEM;
+		return wmk_error_number();
 	err = queue_work(trace, WMK_CONSUMERD_TRACE_ADD, UINT64_MAX, server->connections, request);
 	if (err < 0)
 		wmk_server_trace_free(trace);
@@ -466,7 +466,7 @@ static int dispatch(struct wmk_consumer_server *server, const struct wmk_frame *
 		return wmk_error(-ESHUTDOWN, "waymark-consumerd is about to end");
 	switch (frame->type) {
 	case WMK_CONSUMERD_TRACE_ADD:
-		return add_trace(server, frame->request, object);
+		return add_trace(server, frame->request, object, fd);
 	case WMK_CONSUMERD_RINGS_ADD:
 		return add_rings(server, frame->request, object, fd);
 	case WMK_CONSUMERD_TRACE_REMOVE:

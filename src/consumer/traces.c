@@ -88,7 +88,8 @@ void wmk_server_trace_free(struct wmk_server_trace *trace)
 	free(trace);
 }
 
-struct wmk_server_trace *wmk_server_trace_new(struct wmk_consumer_server *server, const struct wmk_consumerd_trace *is)
+struct wmk_server_trace *wmk_server_trace_new(struct wmk_consumer_server *server, const struct wmk_consumerd_trace *is,
+					      int budget_fd)
 {
 	struct wmk_server_trace *trace = calloc(1, sizeof(*trace));
 	struct wmk_consumer_options options = { .ready = wmk_server_metadata_write };
@@ -104,7 +105,7 @@ struct wmk_server_trace *wmk_server_trace_new(struct wmk_consumer_server *server
 	options.data = trace;
 	err = wmk_object_copy(&wmk_consumerd_trace_object, is, &trace->is, &trace->arena);
 	if (err >= 0)
-		err = wmk_server_output_join(trace);
+		err = wmk_server_output_join(trace, budget_fd);
 	if (err >= 0)
 		err = wmk_consumer_open(&options, &trace->consumer);
 	if (err >= 0)

@@ -10,7 +10,8 @@
 #include "consumer/server_state.h"
 
 struct wmk_server_trace *wmk_server_trace_find(struct wmk_consumer_server *server, uint64_t number);
-struct wmk_server_trace *wmk_server_trace_new(struct wmk_consumer_server *server, const struct wmk_consumerd_trace *is);
+struct wmk_server_trace *wmk_server_trace_new(struct wmk_consumer_server *server, const struct wmk_consumerd_trace *is,
+					      int budget_fd);
 /* Closed, with all that it has; it has no work items. */
 void wmk_server_trace_free(struct wmk_server_trace *trace);
 struct wmk_server_rings *wmk_server_rings_find(struct wmk_server_trace *trace, uint64_t number);

@@ -294,7 +294,7 @@ static int add(struct wmk_consumer_link *link, uint16_t type, const struct wmk_o
 	return err;
 }
 
-int wmk_consumer_link_trace_add(struct wmk_consumer_link *link, const struct wmk_consumerd_trace *trace, int ms)
+int wmk_consumer_link_trace_add(struct wmk_consumer_link *link, const struct wmk_consumerd_trace *trace, int fd, int ms)
 {
 	int err;
 
@@ -302,7 +302,8 @@ int wmk_consumer_link_trace_add(struct wmk_consumer_link *link, const struct wmk
 		return wmk_error(-EINVAL, "a trace needs a number");
 	pthread_mutex_lock(&link->lock);
 	err = link->state == WMK_LINK_ENDED ? wmk_link_ended(link) :
-	      add(link, WMK_CONSUMERD_TRACE_ADD, &wmk_consumerd_trace_object, trace, trace->trace, 0, -1, ms, wmk_replay_trace_add(link, trace));
+	      add(link, WMK_CONSUMERD_TRACE_ADD, &wmk_consumerd_trace_object, trace, trace->trace, 0, fd, ms,
+		  wmk_replay_trace_add(link, trace, fd));
 	pthread_mutex_unlock(&link->lock);
 	return err;
 }
@@ -454,7 +455,7 @@ static int adopt(struct wmk_consumer_link *link, const struct wmk_link_held *hel
 	int err;
 
 	pthread_mutex_lock(&link->lock);
-	err = held->is.rings.rings ? wmk_replay_rings_add(link, &held->is.rings, held->fd) : wmk_replay_trace_add(link, &held->is.trace);
+	err = held->is.rings.rings ? wmk_replay_rings_add(link, &held->is.rings, held->fd) : wmk_replay_trace_add(link, &held->is.trace, held->fd);
 	pthread_mutex_unlock(&link->lock);
 	return err;
 }

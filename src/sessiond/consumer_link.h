@@ -9,7 +9,7 @@
  *
  *     wmk_consumer_link_open(&options, &link);                      connects, or starts one
  *     wmk_consumer_link_list(link, ms, adopt, data);                what a session daemon before us left there
- *     wmk_consumer_link_trace_add(link, &trace, ms);                the consumer makes the directory
+ *     wmk_consumer_link_trace_add(link, &trace, -1, ms);            the consumer makes the directory
  *     wmk_consumer_link_metadata(link, trace, text, len, false, 0);
  *     wmk_consumer_link_rings_add(link, &rings, waymark_ring_set_fd(set), ms);
  *     ... programs record; one dies: wmk_consumer_link_poke(link, trace) ...
@@ -77,11 +77,13 @@ pid_t wmk_consumer_link_pid(struct wmk_consumer_link *link);
  * The two that add do not wait at all while an earlier request is not answered for which somebody waited in vain: a
  * consumer that hangs costs one such time, not one for each.
  *
- * trace->mode says what the consumer finds or makes at the trace's place. -EEXIST: the number is another trace's, or
+ * `fd`: the budget page of a trace with max_size, or -1; stays the caller's, a copy is kept. trace->mode says what the
+ * consumer finds or makes at the trace's place. -EEXIST: the number is another trace's, or
  * the place is taken. All that is in `trace` is copied. A failed add leaves nothing behind, except on -ETIMEDOUT:
  * remove it then.
  */
-int wmk_consumer_link_trace_add(struct wmk_consumer_link *link, const struct wmk_consumerd_trace *trace, int ms);
+int wmk_consumer_link_trace_add(struct wmk_consumer_link *link, const struct wmk_consumerd_trace *trace, int fd,
+				int ms);
 /*
  * Removes all rings of it and forgets it. `report`, `arena` may be NULL: final counts, memory of the arena's (the
  * caller's).
@@ -133,8 +135,9 @@ int wmk_consumer_link_stats(struct wmk_consumer_link *link, uint64_t trace, uint
 void wmk_consumer_link_poke(struct wmk_consumer_link *link, uint64_t trace);
 
 /*
- * Everything that the consumer holds: `held` is called for each trace (rings->rings 0, fd -1), then for each of its
- * rings (fd: of the set, the callback's to close; waymark_ring_set_open_reader() maps it). From the calling thread;
+ * Everything that the consumer holds: `held` is called for each trace (rings->rings 0; fd: its budget page, or -1),
+ * then for each of its rings (fd: of the set; waymark_ring_set_open_reader() maps it). Each fd is the callback's to
+ * close. From the calling thread;
  * strings are valid within the call only. Returns 0, or the first value other than 0 that `held` returned, or -errno.
  * The link adopts all of it: it is given to the next consumer too.
  */

@@ -24,17 +24,32 @@ struct wmk_replay_trace *wmk_replay_find(struct wmk_consumer_link *link, uint64_
 	return trace;
 }
 
-int wmk_replay_trace_add(struct wmk_consumer_link *link, const struct wmk_consumerd_trace *is)
+static void trace_free(struct wmk_replay_trace *trace)
+{
+	if (trace->budget >= 0)
+		close(trace->budget);
+	wmk_arena_free(&trace->arena);
+	free(trace);
+}
+
+int wmk_replay_trace_add(struct wmk_consumer_link *link, const struct wmk_consumerd_trace *is, int fd)
 {
 	struct wmk_replay_trace *trace;
 
 	if (wmk_replay_find(link, is->trace))
 		return 0;
 	trace = calloc(1, sizeof(*trace));
-	if (!trace || wmk_object_copy(&wmk_consumerd_trace_object, is, &trace->is, &trace->arena) < 0) {
-		if (trace)
-			wmk_arena_free(&trace->arena);
-		free(trace);
+	if (!trace)
+		return wmk_error(-ENOMEM, "no memory for trace %.60s", is->path);
+	trace->budget = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+	if (fd >= 0 && trace->budget < 0) {
+		int err = wmk_error(-errno, "cannot keep the budget page of %.100s: %s", is->path, strerror(errno));
+
+		trace_free(trace);
+		return err;
+	}
+	if (wmk_object_copy(&wmk_consumerd_trace_object, is, &trace->is, &trace->arena) < 0) {
+		trace_free(trace);
 		return wmk_error(-ENOMEM, "no memory for trace %.60s", is->path);
 	}
 	trace->made = is->mode == WMK_CONSUMERD_TRACE_AGAIN;
@@ -113,8 +128,7 @@ void wmk_replay_remove(struct wmk_consumer_link *link, uint64_t number, uint64_t
 	if (rings_number)
 		return;
 	*at = trace->next;
-	wmk_arena_free(&trace->arena);
-	free(trace);
+	trace_free(trace);
 }
 
 /* The rings are gone, their counts stay: without memory they do not. */
@@ -292,7 +306,7 @@ static int give_trace(struct wmk_consumer_link *link, const struct wmk_replay_tr
 
 	is.mode = trace->made ? WMK_CONSUMERD_TRACE_AGAIN : WMK_CONSUMERD_TRACE_UNSURE;
 	is.gated = trace->is.gated && !trace->complete;
-	request = wmk_link_query(link, WMK_CONSUMERD_TRACE_ADD, &wmk_consumerd_trace_object, &is, -1, true);
+	request = wmk_link_query(link, WMK_CONSUMERD_TRACE_ADD, &wmk_consumerd_trace_object, &is, trace->budget, true);
 	if (!request)
 		return -ENOMEM;
 	request->trace = trace->is.trace;

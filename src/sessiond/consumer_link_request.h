@@ -31,6 +31,7 @@ struct wmk_replay_trace {
 	struct wmk_consumerd_trace is;
 	struct wmk_arena arena;
 	struct wmk_replay_rings *rings;
+	int budget;                      /* the budget page that goes with it; -1: none */
 	unsigned clearing;               /* CLEARs that are not answered yet */
 	bool made;                       /* a consumer has opened it */
 	bool complete;                   /* the file's length is known: it was made here, or replaced */
@@ -125,8 +126,8 @@ void wmk_link_drop_held(struct wmk_link_request *request);
 /* ── consumer_link_replay.c; all under lock ────────────────────────────────────────────────────────────────── */
 
 struct wmk_replay_trace *wmk_replay_find(struct wmk_consumer_link *link, uint64_t trace);
-/* 1: kept; 0: there is one of that number; -errno with a cause chain. `fd` is duplicated. */
-int wmk_replay_trace_add(struct wmk_consumer_link *link, const struct wmk_consumerd_trace *is);
+/* 1: kept; 0: there is one of that number; -errno with a cause chain. `fd` is duplicated; -1: none. */
+int wmk_replay_trace_add(struct wmk_consumer_link *link, const struct wmk_consumerd_trace *is, int fd);
 int wmk_replay_rings_add(struct wmk_consumer_link *link, const struct wmk_consumerd_rings *is, int fd);
 void wmk_replay_remove(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings);
 /* What is kept follows the answer. */

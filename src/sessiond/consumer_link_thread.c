@@ -395,7 +395,8 @@ static void held(struct wmk_consumer_link *link, const struct wmk_frame *frame, 
 		wmk_error_clear();
 		return;
 	}
-	if ((grown[request->n_held].is.rings.rings != 0) != (*fd >= 0))
+	/* (a trace comes with a budget page, if it has one) */
+	if (grown[request->n_held].is.rings.rings != 0 && *fd < 0)
 		return;
 	grown[request->n_held++].fd = *fd;
 	*fd = -1;

@@ -191,12 +191,17 @@ static int in_time(int err)
 	return 0;
 }
 
-static struct port_trace *trace_new(struct wmk_consumer_port_side *side, uint64_t number)
+static struct port_trace *trace_new(struct wmk_consumer_port_side *side, uint64_t number,
+				    const struct wmk_trace_info *info)
 {
 	struct port_trace *trace = calloc(1, sizeof(*trace));
 
 	if (!trace) {
 		wmk_error(-ENOMEM, "no memory for a trace");
+		return NULL;
+	}
+	if (info->max_size && !(trace->budget = wmk_port_budget_join(side->outlet, info->path))) {
+		free(trace);
 		return NULL;
 	}
 	trace->outlet = side->outlet;
@@ -208,6 +213,7 @@ static struct port_trace *trace_new(struct wmk_consumer_port_side *side, uint64_
 
 static void trace_free(struct port_trace *trace)
 {
+	wmk_port_budget_leave(trace->outlet, trace->budget);
 	pthread_mutex_destroy(&trace->lock);
 	free(trace);
 }
@@ -221,7 +227,7 @@ static int trace_give(struct wmk_consumer_link *link, const struct port_trace *t
 	};
 
 	memcpy(told.uuid, info->uuid, sizeof(told.uuid));
-	return in_time(wmk_consumer_link_trace_add(link, &told, GIVE_MS));
+	return in_time(wmk_consumer_link_trace_add(link, &told, wmk_port_budget_fd(trace->budget), GIVE_MS));
 }
 
 static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
@@ -230,7 +236,7 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 	struct wmk_consumer_port_side *side = &outlet->sides[info->kernel];
 	struct wmk_consumer_link *link = wmk_consumer_port_link(side);
 	uint64_t held = link ? wmk_adopted_trace(side, info, false) : 0;
-	struct port_trace *trace = link ? trace_new(side, held ? held : number_new(outlet)) : NULL;
+	struct port_trace *trace = link ? trace_new(side, held ? held : number_new(outlet), info) : NULL;
 
 	if (!trace)
 		return wmk_error_add(link ? -ENOMEM : -EIO, "cannot open the trace %.100s", info->path);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,7 +21,8 @@ struct port_adopted {
 	uint64_t trace, rings;
 	uint8_t uuid[16];                /* of the trace */
 	uint32_t stream_id;
-	int fd;                          /* of rings */
+	int fd;                          /* of rings; of a trace: its budget page, or -1 */
+	const char *path;                /* of a trace, in the arena; NULL: not known */
 	bool opened;
 	struct wmk_list gone; /* of struct wmk_consumerd_channel, in the arena: of a trace's rings that were let go */
 	struct wmk_arena arena;
@@ -109,12 +111,27 @@ static int held_add(void *data, const struct wmk_consumerd_trace *trace, const s
 	more[side->n_held] = (struct port_adopted){
 		.trace = trace->trace, .rings = rings->rings, .stream_id = rings->stream_id, .fd = fd
 	};
-	if (!rings->rings)
+	if (!rings->rings) {
 		gone_keep(&more[side->n_held], &trace->gone);
+		more[side->n_held].path = wmk_arena_text(&more[side->n_held].arena, trace->path);
+	}
 	memcpy(more[side->n_held++].uuid, trace->uuid, sizeof(more->uuid));
 	number_taken(side->outlet, trace->trace);
 	number_taken(side->outlet, rings->rings);
 	return 0;
+}
+
+int wmk_adopted_budget(const struct wmk_consumer_port *outlet, const char *path)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		for (unsigned j = 0; j < outlet->sides[i].n_held; j++) {
+			const struct port_adopted *held = &outlet->sides[i].held[j];
+
+			if (!held->rings && held->fd >= 0 && held->path && strcmp(held->path, path) == 0)
+				return fcntl(held->fd, F_DUPFD_CLOEXEC, 3);
+		}
+	}
+	return -1;
 }
 
 void wmk_adopted_ask(struct wmk_consumer_port_side *side)

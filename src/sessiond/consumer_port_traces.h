@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * consumer_port_traces.h - shared by consumer_port.c (traces and rings, given to the consumer daemon),
- * consumer_port_adopted.c (what the consumer held before), and consumer_port_counts.c (what it reports).
+ * consumer_port_adopted.c (what the consumer held before), consumer_port_budget.c (budget pages), and
+ * consumer_port_counts.c (what it reports).
  */
 #ifndef WMK_SESSIOND_CONSUMER_PORT_TRACES_H
 #define WMK_SESSIOND_CONSUMER_PORT_TRACES_H
@@ -24,10 +25,13 @@ struct wmk_consumer_port_side {
 	bool held_any;                   /* when it was asked */
 };
 
+struct port_budget;
+
 struct wmk_consumer_port {
 	struct wmk_consumer_port_options options;       /* strings are copies */
 	char *rundir, *program;
-	pthread_mutex_t lock;            /* of links being made, and of what consumers held */
+	pthread_mutex_t lock;            /* of links being made, of what consumers held, and of budgets */
+	struct port_budget *budgets;
 	struct wmk_consumer_port_side sides[2]; /* rings of programs; kernel channels */
 	atomic_uint_fast64_t numbers;    /* of traces and rings, never twice; above all that was adopted */
 	bool leaving;                    /* set when one thread is left */
@@ -39,6 +43,7 @@ struct port_trace {
 	struct wmk_consumer_port *outlet;
 	struct wmk_consumer_port_side *side; /* which consumer has it */
 	uint64_t number;
+	struct port_budget *budget;    /* of the session's max_size; NULL: none */
 	char sub[192];
 	bool has_comments;    /* the metadata is TSDL */
 	pthread_mutex_t lock; /* of what follows */
@@ -73,7 +78,17 @@ void wmk_port_counts_keep(struct port_rings *rings, const struct wmk_consumerd_r
 /* -EPROTO, with the users and the reason: a stream ended early, which `stop` and `destroy` report. */
 int wmk_port_rings_corrupt(struct port_rings *rings, const struct wmk_consumerd_report *report);
 
+/* ── consumer_port_budget.c ── */
+/* The page of the session with this path, until the trace leaves. NULL with a cause chain. */
+struct port_budget *wmk_port_budget_join(struct wmk_consumer_port *outlet, const char *path);
+/* NULL: nothing to do. */
+void wmk_port_budget_leave(struct wmk_consumer_port *outlet, struct port_budget *budget);
+/* Its descriptor; -1 of NULL. */
+int wmk_port_budget_fd(const struct port_budget *budget);
+
 /* ── consumer_port_adopted.c ── */
+/* The budget page with which a consumer daemon held a trace below this path: a duplicate, or -1. Locked. */
+int wmk_adopted_budget(const struct wmk_consumer_port *outlet, const char *path);
 /*
  * Before the consumer is given anything: rings that it reads already must not be given to it as others. Locked; without
  * an answer no link is left.

@@ -297,16 +297,19 @@ const struct wmk_object *wmk_consumerd_reply(uint16_t type)
 int wmk_consumerd_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is,
 		       const void *object, int fd)
 {
-	uint8_t *bytes;
+	uint8_t *bytes, *at;
 	long len;
-	int err;
+	int err = 0;
 
 	if (fd < 0)
 		return wmk_object_send(out, type, request, is, object);
 	len = wmk_object_encode(is, object, &bytes);
 	if (len < 0)
 		return (int)len;
-	err = wmk_out_frame(out, (enum wmk_msg)type, request, bytes, (size_t)len, fd);
+	for (at = bytes; len > (long)WMK_FRAME_MAX && err == 0; at += WMK_FRAME_MAX, len -= WMK_FRAME_MAX)
+		err = wmk_out_frame(out, (enum wmk_msg)WMK_OBJECT_PART, request, at, WMK_FRAME_MAX, -1);
+	if (err == 0)
+		err = wmk_out_frame(out, (enum wmk_msg)type, request, at, (size_t)len, fd);
 	free(bytes);
 	return err;
 }

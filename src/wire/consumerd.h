@@ -81,7 +81,10 @@ enum wmk_consumerd_mode {
 	WMK_CONSUMERD_TRACE_AGAIN, WMK_CONSUMERD_TRACE_NEW, WMK_CONSUMERD_TRACE_UNSURE,
 };
 
-/* One CTF trace: a directory with its own metadata. */
+/*
+ * One CTF trace: a directory with its own metadata. With max_size, the budget page (store/store.h) of all traces below
+ * `path` comes as its descriptor; both consumer daemons of a session have the same.
+ */
 struct wmk_consumerd_trace {
 	uint64_t trace;              /* its number, the session daemon's choice, not 0 */
 	const char *path;            /* absolute */
@@ -189,8 +192,9 @@ struct wmk_consumerd_report {
 };
 
 /*
- * HELD: a trace (rings.rings is 0, no descriptor), then each of its rings with the descriptor of its set. Of a kernel
- * channel without its system calls, and of its events with those of the state dump alone.
+ * HELD: a trace (rings.rings is 0) with the descriptor that it came with, if it had one; then each of its rings with
+ * the descriptor of its set. Of a kernel channel without its system calls, and of its events with those of the state
+ * dump alone.
  */
 struct wmk_consumerd_list_item {
 	struct wmk_consumerd_trace trace;
@@ -212,10 +216,7 @@ extern const struct wmk_object wmk_consumerd_hello_object, wmk_consumerd_trace_o
 	wmk_consumerd_metadata_object, wmk_consumerd_target_object, wmk_consumerd_report_object,
 	wmk_consumerd_list_item_object, wmk_consumerd_full_object, wmk_consumerd_nothing_object;
 
-/*
- * Queue an object; `fd` >= 0 is duplicated and travels with it (then it must fit into one frame). 0 or -errno with a
- * cause chain.
- */
+/* Queue an object; `fd` >= 0 is duplicated and travels with its last frame. 0 or -errno with a cause chain. */
 int wmk_consumerd_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is,
 		       const void *object, int fd);
 

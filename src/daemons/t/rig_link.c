@@ -105,7 +105,7 @@ void rig_link_add(struct rig_link *r)
 {
 	char words[500];
 
-	if (wmk_consumer_link_trace_add(r->link, &r->trace, LINK_MS) < 0 ||
+	if (wmk_consumer_link_trace_add(r->link, &r->trace, -1, LINK_MS) < 0 ||
 	    wmk_consumer_link_rings_add(r->link, &r->rings, waymark_ring_set_fd(r->rig.set), LINK_MS) < 0)
 		fail_msg("not added: %s", wmk_error_text(words, sizeof(words)));
 }

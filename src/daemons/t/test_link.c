@@ -106,19 +106,19 @@ static void test_wrong_requests_are_refused(void **state)
 	assert_int_equal(wmk_consumer_link_rings_add(r.link, &r.rings, set, LINK_MS), -ENOENT);
 	trace = r.trace;
 	trace.path = "not/absolute";
-	assert_int_equal(wmk_consumer_link_trace_add(r.link, &trace, LINK_MS), -EINVAL);
+	assert_int_equal(wmk_consumer_link_trace_add(r.link, &trace, -1, LINK_MS), -EINVAL);
 	trace.path = "/nowhere/at/all";
-	assert_int_equal(wmk_consumer_link_trace_add(r.link, &trace, LINK_MS), -ENOENT);
+	assert_int_equal(wmk_consumer_link_trace_add(r.link, &trace, -1, LINK_MS), -ENOENT);
 	assert_non_null(strstr(wmk_error_get(0), "/nowhere/at/all"));
 	trace = r.trace;
 	trace.sub = "ust/../../..";
-	assert_int_equal(wmk_consumer_link_trace_add(r.link, &trace, LINK_MS), -EINVAL);
+	assert_int_equal(wmk_consumer_link_trace_add(r.link, &trace, -1, LINK_MS), -EINVAL);
 	rig_link_add(&r);
 	/* Again, and another of the same number. */
 	rig_link_add(&r);
 	trace = r.trace;
 	trace.uuid[0]++;
-	assert_int_equal(wmk_consumer_link_trace_add(r.link, &trace, LINK_MS), -EEXIST);
+	assert_int_equal(wmk_consumer_link_trace_add(r.link, &trace, -1, LINK_MS), -EEXIST);
 	rings = r.rings;
 	rings.channel = "other";
 	assert_int_equal(wmk_consumer_link_rings_add(r.link, &rings, set, LINK_MS), -EEXIST);
@@ -201,7 +201,7 @@ static void *one_session(void *arg)
 	if (job->err == 0)
 		job->err = waymark_ring_set_open(waymark_ring_set_fd(set), &writer);
 	if (job->err == 0)
-		job->err = wmk_consumer_link_trace_add(job->r->link, &trace, LINK_MS);
+		job->err = wmk_consumer_link_trace_add(job->r->link, &trace, -1, LINK_MS);
 	for (unsigned i = 0; i < 5 && job->err == 0; i++) {
 		job->err = wmk_consumer_link_rings_add(job->r->link, &rings, waymark_ring_set_fd(set), LINK_MS);
 		if (job->err == 0)

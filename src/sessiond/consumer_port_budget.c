@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * consumer_port_budget.c - the budget pages of sessions with --max-size (store/store.h): both consumer daemons count
+ * there.
+ *
+ *     trace_open ──► page of the path: of another open trace, else held by a consumer daemon, else made
+ *                      └──TRACE_ADD──► consumer daemon
+ *
+ * A page lives as long as a trace below its path is open. The next one begins with what the files have: the consumer
+ * daemons measure it.
+ */
+#include "sessiond/consumer_port_traces.h"
+
+#include "base/error.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct port_budget {
+	struct port_budget *next;
+	char *path;
+	int fd;
+	unsigned traces;
+};
+
+static void budget_free(struct port_budget *budget)
+{
+	if (budget->fd >= 0)
+		close(budget->fd);
+	free(budget->path);
+	free(budget);
+}
+
+/* Locked. */
+static struct port_budget *budget_new(struct wmk_consumer_port *outlet, const char *path)
+{
+	struct port_budget *budget = calloc(1, sizeof(*budget));
+
+	if (!budget) {
+		wmk_error(-ENOMEM, "no memory for a budget page");
+		return NULL;
+	}
+	budget->path = strdup(path);
+	budget->fd = wmk_adopted_budget(outlet, path);
+	if (budget->fd < 0)
+		budget->fd = wmk_store_budget_page_make();
+	if (!budget->path || budget->fd < 0) {
+		if (budget->fd >= 0)
+			wmk_error(-ENOMEM, "no memory for a budget page");
+		budget_free(budget);
+		return NULL;
+	}
+	budget->next = outlet->budgets;
+	outlet->budgets = budget;
+	return budget;
+}
+
+struct port_budget *wmk_port_budget_join(struct wmk_consumer_port *outlet, const char *path)
+{
+	pthread_mutex_lock(&outlet->lock);
+	struct port_budget *budget = outlet->budgets;
+
+	while (budget && strcmp(budget->path, path) != 0)
+		budget = budget->next;
+	if (!budget)
+		budget = budget_new(outlet, path);
+	if (budget)
+		budget->traces++;
+	pthread_mutex_unlock(&outlet->lock);
+	return budget;
+}
+
+void wmk_port_budget_leave(struct wmk_consumer_port *outlet, struct port_budget *budget)
+{
+	struct port_budget **at = &outlet->budgets;
+
+	if (!budget)
+		return;
+	pthread_mutex_lock(&outlet->lock);
+	if (--budget->traces == 0) {
+		while (*at != budget)
+			at = &(*at)->next;
+		*at = budget->next;
+		budget_free(budget);
+	}
+	pthread_mutex_unlock(&outlet->lock);
+}
+
+int wmk_port_budget_fd(const struct port_budget *budget)
+{
+	return budget ? budget->fd : -1;
+}
