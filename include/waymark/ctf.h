@@ -8,7 +8,8 @@
  *
  *     waymark_ctf_open(NULL, "trace", &ctf);
  *     while (waymark_ctf_next(ctf, &record) > 0)
- *             if (strcmp(waymark_ctf_event_name(record), "shop:order") == 0 && waymark_ctf_field(record, "id", &value) == 0)
+ *             if (strcmp(waymark_ctf_event_name(record), "shop:order") == 0 &&
+ *                 waymark_ctf_field(record, "id", &value) == 0)
  *                     printf("%lld %lld\n", (long long)waymark_ctf_time(record), (long long)value.number);
  *     waymark_ctf_close(ctf);
  *

@@ -136,7 +136,8 @@
 	WMK_CHECK_NAMES(provider, #name); \
 	WMK_CHECK_VALUE(#value); \
 	WMK_STATIC_ASSERT(WMK_IS_NUMBER(value), "waymark: the value of a counter is a number"); \
-	WMK_EMIT(WAYMARK_KIND_COUNTER, provider, #name, n, WMK_MAP_FOR(e, wm_named("value", e##value), e##__VA_ARGS__), e, \
+	WMK_EMIT(WAYMARK_KIND_COUNTER, provider, #name, n, \
+		WMK_MAP_FOR(e, wm_named("value", e##value), e##__VA_ARGS__), e, \
 		wm_named("value", e##value), e##__VA_ARGS__); \
 } while (0)
 
@@ -161,8 +162,8 @@ __attribute__((format(printf, 1, 2), unused)) static inline void wmk_check_forma
 #define WMK_MARK(name, n, e, format, ...) do { \
 	WMK_CHECK_NAMES("marker", name); \
 	WMK_CHECK_FORMAT(#format); \
-	WMK_FORMAT(WAYMARK_KIND_MARKER, WAYMARK_LEVEL_DEBUG_LINE, "marker", name, name, n, WMK_MAP_FOR(e, e##__VA_ARGS__), \
-		e, format, e##__VA_ARGS__); \
+	WMK_FORMAT(WAYMARK_KIND_MARKER, WAYMARK_LEVEL_DEBUG_LINE, "marker", name, name, n, \
+		WMK_MAP_FOR(e, e##__VA_ARGS__), e, format, e##__VA_ARGS__); \
 } while (0)
 /* The last part of the source's path, for the SystemTap note. Compilers that cannot tell: the line alone. */
 #if defined(__FILE_NAME__)
@@ -172,8 +173,8 @@ __attribute__((format(printf, 1, 2), unused)) static inline void wmk_check_forma
 #endif
 #define WMK_LOGF(level, n, e, format, ...) do { \
 	WMK_CHECK_FORMAT(#format); \
-	WMK_FORMAT(WAYMARK_KIND_TEXT, level, "text", NULL, WMK_FILE_NAME "_" WMK_STR(__LINE__), n, WMK_MAP_FOR(e, e##__VA_ARGS__), \
-		e, format, e##__VA_ARGS__); \
+	WMK_FORMAT(WAYMARK_KIND_TEXT, level, "text", NULL, WMK_FILE_NAME "_" WMK_STR(__LINE__), n, \
+		WMK_MAP_FOR(e, e##__VA_ARGS__), e, format, e##__VA_ARGS__); \
 } while (0)
 #define WMK_FORMAT(kind, level, provider, name, note, n, map, e, format, ...) do { \
 	if (0) \

@@ -6,8 +6,8 @@
  *     nap:   a moment on `wakeups`, so that a program that only starts and ends pays for the thread alone
  *     loop:  poll() on the sockets and on the notify FIFOs of the endpoints (endpoint.h); an endpoint without a FIFO is
  *            tried again now and then
- *     wake:  by a daemon, or by tgkill(helper, 32). This signal belongs to the C library and is blocked in this thread; it
- *            is never sent to the process as a whole, so the thread's signalfd takes none of the program's signals
+ *     wake:  by a daemon, or by tgkill(helper, 32). This signal belongs to the C library and is blocked in this
+ *            thread; it is never sent to the process as a whole, so the thread's signalfd takes none of the program's
  *
  * It makes no call of the loader and takes none of its locks: a constructor in dlopen() may hold those and wait for
  * nothing.

@@ -2,9 +2,9 @@
 /*
  * vfork.S - vfork() that marks the thread-local storage which parent and child share while the child runs.
  *
- * It returns twice on one stack, so nothing of it may be on the stack while the child runs: what it needs is in registers,
- * which the kernel restores for both. The mark is the first word of struct wmk_thread (thread_state.h). The parent puts
- * the old value back.
+ * It returns twice on one stack, so nothing of it may be on the stack while the child runs: what it needs is in
+ * registers, which the kernel restores for both. The mark is the first word of struct wmk_thread (thread_state.h). The
+ * parent puts the old value back.
  */
 #if defined(__x86_64__)
 

@@ -182,10 +182,10 @@ struct waymark_ref {
 
 /*
  * Record. Called in the enabled block, with
- *   words  (readable to a multiple of 16 bytes) the fixed-size fields, packed little-endian without gaps, in order; a field that follows a ref starts a new word
- *          (so: run of scalars | ref | run of scalars | ...; each run begins at a fresh word, the last word of a run is
- *          padded with zeros). Macros build whole words in registers, so that the copy into the ring reads what was
- *          stored with the same width;
+ *   words  the fixed-size fields, packed little-endian without gaps, in order; readable to a multiple of 16 bytes. A
+ *          field that follows a ref starts a new word: run of scalars | ref | run of scalars | ...; each run begins at
+ *          a new word, and the last word of a run is padded with zeros. Macros build whole words in registers, so that
+ *          the copy into the ring loads them with the width of the stores;
  *   refs   one for each STRING, TEXT, BYTES, SEQ, ARRAY field, in order;
  *   ip     an address in the enabled block, for the context `ip`; NULL: take the return address.
  * Any thread, any time, signal handlers included. Errno is preserved. Never fails the program.

@@ -119,14 +119,16 @@ WMK_INLINE struct wmk_value wmk_value_wrapped(const struct wmk_value *value)
 }
 
 #define WMK_VALUE_ODD(x) _Generic((const char (*)[WMK_CLASS(x) == 1 ? 1 : 2])0, \
-	const char (*)[1]: _Generic(WMK_PROMOTED(x), unsigned: wmk_value_u64, unsigned long: wmk_value_u64, default: wmk_value_s64), \
+	const char (*)[1]: _Generic(WMK_PROMOTED(x), unsigned: wmk_value_u64, unsigned long: wmk_value_u64, \
+		default: wmk_value_s64), \
 	default: wmk_value_pointer)
 
 #define WMK_VALUE(x) _Generic((x), \
 	struct wmk_value *: wmk_value_wrapped, \
 	_Bool: wmk_value_u64, char: wmk_value_s64, signed char: wmk_value_s64, unsigned char: wmk_value_u64, \
 	short: wmk_value_s64, unsigned short: wmk_value_u64, int: wmk_value_s64, unsigned: wmk_value_u64, \
-	long: wmk_value_s64, unsigned long: wmk_value_u64, long long: wmk_value_s64, unsigned long long: wmk_value_u64, \
+	long: wmk_value_s64, unsigned long: wmk_value_u64, \
+	long long: wmk_value_s64, unsigned long long: wmk_value_u64, \
 	float: wmk_value_float, double: wmk_value_double, char *: wmk_value_string, const char *: wmk_value_string, \
 	default: WMK_VALUE_ODD(x))(x)
 
@@ -182,7 +184,8 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 #define wm_bytes(p, len) WMK_WRAPPER(WAYMARK_T_BYTES, NULL, wmk_value_ref(p, len))
 #define WMK_ELEMENTS(type, p, n, count, who) \
 	WMK_WRAPPER((type) | WMK_CODE(*(p)) << 8 | (size_t)(n) << 32 | \
-		WMK_REQUIRE(WMK_IS_VALUE(*(p)) && WMK_CODE_IS_ELEM(WMK_CODE(*(p))), "waymark: " who " takes a pointer to numbers"), NULL, \
+		WMK_REQUIRE(WMK_IS_VALUE(*(p)) && WMK_CODE_IS_ELEM(WMK_CODE(*(p))), \
+			"waymark: " who " takes a pointer to numbers"), NULL, \
 		wmk_value_ref(p, (size_t)(count) * sizeof(*(p))))
 #define wm_seq(p, n) WMK_ELEMENTS(WAYMARK_T_SEQ, p, 0, n, "wm_seq")
 #define wm_array(p, n) WMK_ELEMENTS(WAYMARK_T_ARRAY, p, n, n, "wm_array")
@@ -196,7 +199,8 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 #define wm_unit(unit, x) (x)
 #define wm_media(type, p, len) wm_bytes(p, len)
 #define wm_level(level) \
-	WMK_WRAPPER(WAYMARK_T_NONE | (size_t)WAYMARK_LEVEL_##level << 8 | (size_t)WMK_CODE_LEVEL << 16, NULL, wmk_value_u64(0))
+	WMK_WRAPPER(WAYMARK_T_NONE | (size_t)WAYMARK_LEVEL_##level << 8 | (size_t)WMK_CODE_LEVEL << 16, NULL, \
+		wmk_value_u64(0))
 /* The compiler converts expr to type, as in an assignment. */
 #define wm_field(type, name, expr) (((struct { type value; }){ (expr) }).value)
 
@@ -255,9 +259,11 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 	WMK_PRINTED_TYPEDEF(i, x, wmk_code_##i) \
 	__attribute__((unused)) typedef char wmk_is_array_##i[1];
 #define WMK_PRINTED_MANY
-#define WMK_FIELD(e, i, text, x) [WMK_IS_FIELD(i) ? (int)wmk_at_##i : (int)wmk_n_fields + (int)wmk_n - (i) - (int)wmk_at_##i] = { \
-	WMK_CODE_TYPE(sizeof(wmk_code_##i)), WMK_CODE_ELEM(sizeof(wmk_code_##i)), WMK_CODE_FLAGS(sizeof(wmk_code_##i)), \
-	WMK_CODE_COUNT(sizeof(wmk_code_##i)), text, WMK_CODE_LABELS(x), NULL, NULL },
+#define WMK_FIELD(e, i, text, x) \
+	[WMK_IS_FIELD(i) ? (int)wmk_at_##i : (int)wmk_n_fields + (int)wmk_n - (i) - (int)wmk_at_##i] = { \
+	WMK_CODE_TYPE(sizeof(wmk_code_##i)), WMK_CODE_ELEM(sizeof(wmk_code_##i)), \
+	WMK_CODE_FLAGS(sizeof(wmk_code_##i)), WMK_CODE_COUNT(sizeof(wmk_code_##i)), text, WMK_CODE_LABELS(x), \
+	NULL, NULL },
 #define WMK_FIELD_MANY
 #define WMK_LEVEL(e, i, text, x) \
 	+ (WMK_CODE_FLAGS(sizeof(wmk_code_##i)) & WMK_CODE_LEVEL ? (WMK_CODE_ELEM(sizeof(wmk_code_##i)) + 1) : 0)
@@ -384,7 +390,8 @@ WMK_INLINE void wmk_span_leave(struct waymark_desc *const *end)
  * each site).
  */
 #define WMK_SCOPE(provider, name, n, n_end, map, e, ...) \
-	_Static_assert(0, "waymark: for waymark_span() in C, clang before 18 needs -DWAYMARK_NO_PATCH; waymark_begin() and waymark_end() do not")
+	_Static_assert(0, "waymark: for waymark_span() in C, clang before 18 needs -DWAYMARK_NO_PATCH; " \
+		"waymark_begin() and waymark_end() do not")
 #else
 #define WMK_SCOPE(provider, name, n, n_end, map, e, ...) \
 	__attribute__((cleanup(wmk_span_leave), unused)) struct waymark_desc *const wmk_span_##n = __extension__ ({ \
@@ -395,7 +402,8 @@ WMK_INLINE void wmk_span_leave(struct waymark_desc *const *end)
 			struct waymark_argument_context { char constant[1]; }; \
 			map(WMK_PRINTED, e, e##__VA_ARGS__) \
 			enum { wmk_level = 0 map(WMK_LEVEL, e, e##__VA_ARGS__) }; \
-			WMK_DESC(WAYMARK_KIND_END, WMK_LEVEL_OF(wmk_level), provider, name "_end", 0, NULL, NULL, NULL); \
+			WMK_DESC(WAYMARK_KIND_END, WMK_LEVEL_OF(wmk_level), provider, name "_end", 0, \
+				NULL, NULL, NULL); \
 			WMK_SITE(&wmk_desc, wmk_byte, n_end, WMK_ASM_NO_NOTE, provider, name); \
 			if (__builtin_expect_with_probability(wmk_on, 0, 1.0)) \
 				wmk_end_of = &wmk_desc; \

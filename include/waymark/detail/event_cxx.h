@@ -533,7 +533,8 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
 		WMK_EMIT(WAYMARK_KIND_BEGIN, provider, name "_begin", n, map, e, e##__VA_ARGS__); \
 		do { \
 			typedef ::waymark_detail::arguments<void map(WMK_ARGUMENT, e, e##__VA_ARGS__)> wmk_begun; \
-			WMK_EVENT_TYPE(WAYMARK_KIND_END, ::waymark_detail::level_or(wmk_begun::level, WAYMARK_LEVEL_DEBUG_LINE), provider, \
+			WMK_EVENT_TYPE(WAYMARK_KIND_END, \
+				::waymark_detail::level_or(wmk_begun::level, WAYMARK_LEVEL_DEBUG_LINE), provider, \
 				name "_end", name, nullptr, WMK_ASM_NO_NOTE, WMK_ARGUMENT, WMK_MAP_0, , ~); \
 			if (__builtin_expect_with_probability(wmk_tag::enabled(), 0, 1.0)) \
 				wmk_end_of = &::waymark_detail::event<wmk_tag, wmk_arguments>::desc; \

@@ -16,8 +16,8 @@
 #ifndef __has_feature
 #define __has_feature(x) 0
 #endif
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !__has_feature(address_sanitizer) && \
-	!__has_feature(thread_sanitizer) && !__has_feature(memory_sanitizer)
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
+	!__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer) && !__has_feature(memory_sanitizer)
 #define OWN_HEAP 1
 #else
 #define OWN_HEAP 0       /* a sanitizer has one of its own */

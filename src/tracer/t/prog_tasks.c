@@ -27,8 +27,8 @@ __attribute__((visibility("default"))) const char *__asan_default_options(void)
 	return "detect_leaks=0";
 }
 #endif
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !__has_feature(address_sanitizer) && \
-	!__has_feature(thread_sanitizer) && !__has_feature(memory_sanitizer)
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
+	!__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer) && !__has_feature(memory_sanitizer)
 /* In a child that the C library did not prepare, the heap may be locked by a thread that is not there. */
 static pid_t heap_owner;
 void __libc_free(void *at);

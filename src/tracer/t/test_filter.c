@@ -118,43 +118,43 @@ static size_t sample_bytes(const struct sample *s, uint8_t **bytes)
 	return (size_t)len;
 }
 
-#define FAULTS(X)                                                                                                       \
-	X(field_behind_the_last, s->inputs[0].number = FIELDS)                                                          \
-	X(field_far_behind, s->inputs[0].number = UINT16_MAX)                                                           \
-	X(number_as_text, s->inputs[1].number = N)                                                                      \
-	X(number_as_double, s->inputs[3].number = N)                                                                    \
-	X(text_as_number, s->inputs[0].number = TEXT)                                                                   \
-	X(element_as_text, s->inputs[1].number = SEQ)                                                                   \
-	X(double_as_whole, s->inputs[2].number = RATIO)                                                                 \
-	X(no_type, s->inputs[0].type = WMK_FILTER_ABSENT)                                                               \
-	X(type_that_is_none, s->inputs[0].type = WMK_FILTER_TEXT + 1)                                                   \
-	X(scope_that_is_none, s->inputs[0].scope = WMK_FILTER_EVENT)                                                    \
-	X(context_that_is_none, (s->inputs[0].scope = WMK_FILTER_CONTEXT, s->inputs[0].number = UINT16_MAX))            \
-	X(context_number_0, (s->inputs[0].scope = WMK_FILTER_CONTEXT, s->inputs[0].number = 0))                         \
-	X(context_of_another_type, (s->inputs[1].scope = WMK_FILTER_CONTEXT, s->inputs[1].number = WMK_CONTEXT_VPID))       \
-	X(jump_out, s->insns[2].to = 4)                                                                                 \
-	X(jump_far_out, s->insns[2].to = UINT32_MAX)                                                                    \
-	X(jump_onto_itself, s->insns[2].to = 2)                                                                         \
-	X(jump_back, s->insns[1].to = 0)                                                                                \
-	X(no_end, s->insns[3] = (struct wmk_filter_insn){ .op = WMK_FILTER_CONST, .dst = 5 })                           \
-	X(instruction_that_is_none, s->insns[2].op = WMK_FILTER_OPS)                                                    \
-	X(writes_an_input, s->insns[0].dst = 3)                                                                         \
-	X(writes_no_register, s->insns[0].dst = WMK_FILTER_REGISTERS)                                                   \
-	X(reads_what_nobody_wrote, s->insns[0].a = 9)                                                                   \
-	X(reads_no_register, s->insns[0].a = 200)                                                                       \
-	X(adds_a_text, s->insns[0].a = 1)                                                                               \
-	X(adds_a_double, s->insns[0].a = 3)                                                                             \
-	X(matches_a_number, s->insns[1].a = 0)                                                                          \
-	X(text_behind_the_pool, s->insns[1].value.text.at = 5)                                                          \
-	X(text_out_of_the_pool, s->insns[1].value.text.len = 5)                                                         \
-	X(text_around_the_memory, s->insns[1].value.text.len = UINT32_MAX)                                              \
-	X(no_instructions, s->program.n_insns = 0)                                                                      \
+#define FAULTS(X) \
+	X(field_behind_the_last, s->inputs[0].number = FIELDS) \
+	X(field_far_behind, s->inputs[0].number = UINT16_MAX) \
+	X(number_as_text, s->inputs[1].number = N) \
+	X(number_as_double, s->inputs[3].number = N) \
+	X(text_as_number, s->inputs[0].number = TEXT) \
+	X(element_as_text, s->inputs[1].number = SEQ) \
+	X(double_as_whole, s->inputs[2].number = RATIO) \
+	X(no_type, s->inputs[0].type = WMK_FILTER_ABSENT) \
+	X(type_that_is_none, s->inputs[0].type = WMK_FILTER_TEXT + 1) \
+	X(scope_that_is_none, s->inputs[0].scope = WMK_FILTER_EVENT) \
+	X(context_that_is_none, (s->inputs[0].scope = WMK_FILTER_CONTEXT, s->inputs[0].number = UINT16_MAX)) \
+	X(context_number_0, (s->inputs[0].scope = WMK_FILTER_CONTEXT, s->inputs[0].number = 0)) \
+	X(context_of_another_type, (s->inputs[1].scope = WMK_FILTER_CONTEXT, s->inputs[1].number = WMK_CONTEXT_VPID)) \
+	X(jump_out, s->insns[2].to = 4) \
+	X(jump_far_out, s->insns[2].to = UINT32_MAX) \
+	X(jump_onto_itself, s->insns[2].to = 2) \
+	X(jump_back, s->insns[1].to = 0) \
+	X(no_end, s->insns[3] = (struct wmk_filter_insn){ .op = WMK_FILTER_CONST, .dst = 5 }) \
+	X(instruction_that_is_none, s->insns[2].op = WMK_FILTER_OPS) \
+	X(writes_an_input, s->insns[0].dst = 3) \
+	X(writes_no_register, s->insns[0].dst = WMK_FILTER_REGISTERS) \
+	X(reads_what_nobody_wrote, s->insns[0].a = 9) \
+	X(reads_no_register, s->insns[0].a = 200) \
+	X(adds_a_text, s->insns[0].a = 1) \
+	X(adds_a_double, s->insns[0].a = 3) \
+	X(matches_a_number, s->insns[1].a = 0) \
+	X(text_behind_the_pool, s->insns[1].value.text.at = 5) \
+	X(text_out_of_the_pool, s->insns[1].value.text.len = 5) \
+	X(text_around_the_memory, s->insns[1].value.text.len = UINT32_MAX) \
+	X(no_instructions, s->program.n_insns = 0) \
 	X(input_that_is_not_there, s->program.n_inputs = 1)
 
-#define FUNCTION(name, ...)                     \
-	static void name(struct sample *s)      \
-	{                                       \
-		__VA_ARGS__;                    \
+#define FUNCTION(name, ...) \
+	static void name(struct sample *s) \
+	{ \
+		__VA_ARGS__; \
 	}
 FAULTS(FUNCTION)
 
