@@ -3,11 +3,11 @@
  * syscall_labels.c - numbers that have names in arguments and results of system calls. The compiler takes the values
  * from the kernel's and the C library's headers; a name that these do not have yet is left out of the build by #ifdef.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -151,144 +151,6 @@ static const struct wmk_label advices[] = {
 };
 static const struct wmk_label renames[] = { L(RENAME_NOREPLACE), L(RENAME_EXCHANGE), L(RENAME_WHITEOUT) };
 static const struct wmk_label masks[] = { L(SIG_BLOCK), L(SIG_UNBLOCK), L(SIG_SETMASK) };
-static const struct wmk_label errnos[] = {
-	L(EPERM),
-	L(ENOENT),
-	L(ESRCH),
-	L(EINTR),
-	L(EIO),
-	L(ENXIO),
-	L(E2BIG),
-	L(ENOEXEC),
-	L(EBADF),
-	L(ECHILD),
-	L(EAGAIN),
-	L(ENOMEM),
-	L(EACCES),
-	L(EFAULT),
-	L(ENOTBLK),
-	L(EBUSY),
-	L(EEXIST),
-	L(EXDEV),
-	L(ENODEV),
-	L(ENOTDIR),
-	L(EISDIR),
-	L(EINVAL),
-	L(ENFILE),
-	L(EMFILE),
-	L(ENOTTY),
-	L(ETXTBSY),
-	L(EFBIG),
-	L(ENOSPC),
-	L(ESPIPE),
-	L(EROFS),
-	L(EMLINK),
-	L(EPIPE),
-	L(EDOM),
-	L(ERANGE),
-	L(EDEADLK),
-	L(ENAMETOOLONG),
-	L(ENOLCK),
-	L(ENOSYS),
-	L(ENOTEMPTY),
-	L(ELOOP),
-	L(ENOMSG),
-	L(EIDRM),
-	L(ECHRNG),
-	L(EL2NSYNC),
-	L(EL3HLT),
-	L(EL3RST),
-	L(ELNRNG),
-	L(EUNATCH),
-	L(ENOCSI),
-	L(EL2HLT),
-	L(EBADE),
-	L(EBADR),
-	L(EXFULL),
-	L(ENOANO),
-	L(EBADRQC),
-	L(EBADSLT),
-	L(EBFONT),
-	L(ENOSTR),
-	L(ENODATA),
-	L(ETIME),
-	L(ENOSR),
-	L(ENONET),
-	L(ENOPKG),
-	L(EREMOTE),
-	L(ENOLINK),
-	L(EADV),
-	L(ESRMNT),
-	L(ECOMM),
-	L(EPROTO),
-	L(EMULTIHOP),
-	L(EDOTDOT),
-	L(EBADMSG),
-	L(EOVERFLOW),
-	L(ENOTUNIQ),
-	L(EBADFD),
-	L(EREMCHG),
-	L(ELIBACC),
-	L(ELIBBAD),
-	L(ELIBSCN),
-	L(ELIBMAX),
-	L(ELIBEXEC),
-	L(EILSEQ),
-	L(ERESTART),
-	L(ESTRPIPE),
-	L(EUSERS),
-	L(ENOTSOCK),
-	L(EDESTADDRREQ),
-	L(EMSGSIZE),
-	L(EPROTOTYPE),
-	L(ENOPROTOOPT),
-	L(EPROTONOSUPPORT),
-	L(ESOCKTNOSUPPORT),
-	L(EOPNOTSUPP),
-	L(EPFNOSUPPORT),
-	L(EAFNOSUPPORT),
-	L(EADDRINUSE),
-	L(EADDRNOTAVAIL),
-	L(ENETDOWN),
-	L(ENETUNREACH),
-	L(ENETRESET),
-	L(ECONNABORTED),
-	L(ECONNRESET),
-	L(ENOBUFS),
-	L(EISCONN),
-	L(ENOTCONN),
-	L(ESHUTDOWN),
-	L(ETOOMANYREFS),
-	L(ETIMEDOUT),
-	L(ECONNREFUSED),
-	L(EHOSTDOWN),
-	L(EHOSTUNREACH),
-	L(EALREADY),
-	L(EINPROGRESS),
-	L(ESTALE),
-	L(EUCLEAN),
-	L(ENOTNAM),
-	L(ENAVAIL),
-	L(EISNAM),
-	L(EREMOTEIO),
-	L(EDQUOT),
-	L(ENOMEDIUM),
-	L(EMEDIUMTYPE),
-	L(ECANCELED),
-	L(ENOKEY),
-	L(EKEYEXPIRED),
-	L(EKEYREVOKED),
-	L(EKEYREJECTED),
-	L(EOWNERDEAD),
-	L(ENOTRECOVERABLE),
-	L(ERFKILL),
-	L(EHWPOISON),
-	/* Seen by a tracer only, since the kernel calls again or makes EINTR of them. */
-	{ "ERESTARTSYS", 512, 512 },
-	{ "ERESTARTNOINTR", 513, 513 },
-	{ "ERESTARTNOHAND", 514, 514 },
-	{ "ERESTART_RESTARTBLOCK", 516, 516 },
-};
 
 static const struct {
 	const struct wmk_label *labels;
@@ -305,7 +167,7 @@ static const struct {
 	[WMK_KSET_EPOLL] = SET(epolls, false),    [WMK_KSET_CLOCK] = SET(clocks, false),
 	[WMK_KSET_FCNTL] = SET(fcntls, false),    [WMK_KSET_FUTEX] = SET(futexes, false),
 	[WMK_KSET_ADVICE] = SET(advices, false),  [WMK_KSET_RENAME] = SET(renames, true),
-	[WMK_KSET_MASK] = SET(masks, false),      [WMK_KSET_ERRNO] = SET(errnos, false),
+	[WMK_KSET_MASK] = SET(masks, false),
 };
 
 const struct wmk_label *wmk_kset_labels(enum wmk_kset set, unsigned *n, bool *is_flags)
@@ -317,8 +179,13 @@ const struct wmk_label *wmk_kset_labels(enum wmk_kset set, unsigned *n, bool *is
 
 const char *wmk_syscall_errno(unsigned number)
 {
-	for (unsigned i = 0; i < COUNT(errnos); i++)
-		if (errnos[i].from == (int64_t)number)
-			return errnos[i].name;
-	return NULL;
+	/* Visible only to a tracer: the kernel restarts the system call, or returns EINTR instead. */
+	switch (number) {
+	case 0: return NULL;
+	case 512: return "ERESTARTSYS";
+	case 513: return "ERESTARTNOINTR";
+	case 514: return "ERESTARTNOHAND";
+	case 516: return "ERESTART_RESTARTBLOCK";
+	default: return strerrorname_np((int)number);
+	}
 }
