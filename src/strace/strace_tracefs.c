@@ -212,18 +212,10 @@ static int learn(struct tracefs_source *it, unsigned which)
 {
 	struct event *event = &it->events[which];
 	struct wmk_kformat *format;
-	char path[128], *text;
-	size_t len;
-	int err;
+	int err = wmk_kformat_load(it->instance, names[which].system, names[which].name, &format);
 
-	snprintf(path, sizeof(path), "events/%s/%s/format", names[which].system, names[which].name);
-	err = wmk_tracefs_read(it->instance, path, &text, &len);
 	if (err < 0)
 		return wmk_error_add(err, "this kernel does not tell system calls (CONFIG_FTRACE_SYSCALLS)");
-	err = wmk_kformat_parse(names[which].system, text, len, &format);
-	free(text);
-	if (err < 0)
-		return err;
 	event->type = (uint16_t)format->id;
 	for (uint32_t i = 0; i < format->n_common + format->n_fields; i++) {
 		const struct wmk_kfield *field = &format->fields[i];
@@ -237,7 +229,8 @@ static int learn(struct tracefs_source *it, unsigned which)
 	}
 	free(format);
 	return names[which].values && (!event->values_at || !event->id_at)
-		       ? wmk_error(-EPROTO, "%s has other fields than are known", path)
+		       ? wmk_error(-EPROTO, "events/%s/%s/format has other fields than are known",
+				   names[which].system, names[which].name)
 		       : 0;
 }
 

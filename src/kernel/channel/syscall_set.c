@@ -48,26 +48,20 @@ int wmk_syscalls_event_parse(const char *name, enum wmk_kabi *abi, unsigned *num
 
 void wmk_syscalls_describe_in(int dir, enum wmk_kabi abi, unsigned number, struct wmk_syscall *call)
 {
+	char event[WMK_SYSCALL_NAME + 16];
 	struct wmk_kformat *format;
-	char path[120], *text;
-	size_t len;
 
 	if (wmk_syscall_describe(abi, number, call) < 0)
 		wmk_error_clear();
 	if (call->is_known || abi != WMK_KABI_NATIVE || !wmk_syscall_name(abi, number))
 		return;
-	snprintf(path, sizeof(path), "events/syscalls/sys_enter_%s/format", call->event);
-	if (wmk_tracefs_read(dir, path, &text, &len) < 0) {
-		wmk_error_clear();
-		return;
-	}
-	if (wmk_kformat_parse("syscalls", text, len, &format) == 0) {
+	snprintf(event, sizeof(event), "sys_enter_%s", call->event);
+	if (wmk_kformat_load(dir, "syscalls", event, &format) == 0) {
 		wmk_syscall_refine(call, format);
 		free(format);
 	} else {
 		wmk_error_clear();
 	}
-	free(text);
 }
 
 /* ── the set ─────────────────────────────────────────────────────────────────────────────────────────── */

@@ -82,26 +82,11 @@ struct wmk_kcontext {
 
 /* ── events of tasks ─────────────────────────────────────────────────────────────────────────────────── */
 
-static int read_format(int dir, enum task_event event, struct wmk_kformat **format)
-{
-	char path[120], *text;
-	size_t len;
-
-	snprintf(path, sizeof(path), "events/%s/%s/format", task_events[event].system, task_events[event].name);
-	int err = wmk_tracefs_read(dir, path, &text, &len);
-
-	if (err < 0)
-		return err;
-	err = wmk_kformat_parse(task_events[event].system, text, len, format);
-	free(text);
-	return err;
-}
-
 /* Fields that an older kernel does not have (oldcomm since Linux 6.18 is gone) have no place. */
 static int places_find(struct wmk_kcontext *who, enum task_event event)
 {
 	struct wmk_kformat *format;
-	int err = read_format(who->instance, event, &format);
+	int err = wmk_kformat_load(who->instance, task_events[event].system, task_events[event].name, &format);
 
 	if (err < 0)
 		return err;
