@@ -18,6 +18,7 @@
 #include "cli/command.h"
 #include "strace/strace.h"
 #include "kernel/proc/pids.h"
+#include "kernel/proc/procfs.h"
 #include "kernel/proc/namespaces.h"
 
 #define COLUMN_DEFAULT 40u
@@ -240,18 +241,10 @@ static int before_exec(void *data, pid_t pid)
 /* The process of a thread; 0: there is none. */
 static pid_t process_of(pid_t tid)
 {
-	char path[48], line[128];
-	int pid = 0;
-	FILE *file;
+	struct wmk_kproc_lines lines;
+	struct wmk_kproc_status status;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "Tgid: %d", &pid) == 1)
-			break;
-	if (file)
-		fclose(file);
-	return pid;
+	return wmk_kproc_status_of(&lines, tid, &status) < 0 ? 0 : status.tgid;
 }
 
 static int attach_thread(struct run *run, pid_t tid, pid_t pid)

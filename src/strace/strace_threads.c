@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "strace/strace.h"
+#include "kernel/proc/procfs.h"
 
 #define SLOTS_MIN 64u
 
@@ -122,17 +123,7 @@ bool wmk_strace_thread_keep(struct wmk_strace_thread *thread, const struct wmk_s
 
 bool wmk_strace_thread_is_gone(uint32_t tid)
 {
-	char path[48], text[512];
-	const char *behind;
-	ssize_t n;
-	int fd;
+	struct wmk_kproc_stat stat;
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	behind = strrchr(text, ')');
-	return n <= 0 || !behind || behind[1] != ' ' || strchr("ZX", behind[2]);
+	return wmk_kproc_stat_of((int32_t)tid, &stat) < 0 || stat.state == 'Z' || stat.state == 'X';
 }

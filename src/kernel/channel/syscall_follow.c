@@ -28,34 +28,10 @@ struct processes {
 	unsigned n;
 };
 
-bool wmk_syscall_set_is_of_process(const struct wmk_kreader *reader)
-{
-	char *text;
-	size_t len;
-
-	if (wmk_tracefs_read(reader->instance, "options/event-fork", &text, &len) < 0) {
-		wmk_error_clear();
-		return false;
-	}
-	const bool is = *text == '1';
-
-	free(text);
-	return is;
-}
-
 /* The process of a thread; 0: the thread has ended. */
 static pid_t process_of(struct processes *found, long tid)
 {
-	char path[32];
-
-	found->status = (struct wmk_kproc_status){ .tgid = 0 };
-	snprintf(path, sizeof(path), "/proc/%ld", tid);
-	const int task = wmk_kproc_open(AT_FDCWD, path, true);
-	const bool is_known = task >= 0 && wmk_kproc_status_read(&found->lines, task, &found->status) >= 0;
-
-	if (task >= 0)
-		close(task);
-	return is_known ? (pid_t)found->status.tgid : 0;
+	return wmk_kproc_status_of(&found->lines, (int32_t)tid, &found->status) < 0 ? 0 : found->status.tgid;
 }
 
 static int add(struct processes *found, pid_t pid)

@@ -4,6 +4,7 @@
  * syscall_stream.c has the packets.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 #include "base/error.h"
 #include "kernel/channel/syscall_set.h"
+#include "kernel/proc/procfs.h"
 #include "kernel/tracefs/instance.h"
 #include "kernel/tracefs/tracefs.h"
 
@@ -160,14 +162,10 @@ void wmk_syscall_set_free(struct wmk_syscall_set *set)
  */
 static uint32_t rings_wanted(void)
 {
-	FILE *file = fopen("/sys/devices/system/cpu/online", "re");
 	char text[1024] = "", *last = text;
 	long cpu;
 
-	if (file && !fgets(text, sizeof(text), file))
-		text[0] = '\0';
-	if (file)
-		fclose(file);
+	wmk_kproc_read(AT_FDCWD, "/sys/devices/system/cpu/online", text, sizeof(text));
 	for (char *at = text; *at && *at != '\n'; at++)
 		if (*at == ',' || *at == '-')
 			last = at + 1;
@@ -184,25 +182,13 @@ static uint32_t ring_bytes(uint64_t bytes)
 	return ring;
 }
 
-static bool is_overwriting(const struct wmk_kreader *reader)
-{
-	char *text;
-	size_t len;
-
-	if (wmk_tracefs_read(reader->instance, "options/overwrite", &text, &len) < 0) {
-		wmk_error_clear();
-		return false;
-	}
-	const bool is = *text == '1';
-
-	free(text);
-	return is;
-}
 
 static int bpf_open(struct wmk_kreader *reader, uint64_t bytes)
 {
 	struct wmk_syscall_set *set = reader->calls;
-	const bool is_of_process = wmk_syscall_set_is_of_process(reader), overwrites = is_overwriting(reader);
+	/* (the instance follows forks: it records one process, and those that it starts) */
+	const bool is_of_process = wmk_kinstance_has_option(reader->instance, "event-fork"),
+		   overwrites = wmk_kinstance_has_option(reader->instance, "overwrite");
 	const struct wmk_syscalls_options options = {
 		.is_all = !is_of_process,
 		.is_childless = !is_of_process || reader->only_pid,

@@ -37,11 +37,7 @@ int wmk_syscall_set_event(struct wmk_kreader *reader, const char *name, uint32_t
 int wmk_syscall_set_filter(struct wmk_kreader *reader, const char *name, const void *program, size_t len);
 void wmk_syscall_set_free(struct wmk_syscall_set *set);
 
-/*
- * syscall_follow.c: does the instance record one process (and those that it starts)? Then: follow all of them that
- * exist now.
- */
-bool wmk_syscall_set_is_of_process(const struct wmk_kreader *reader);
+/* syscall_follow.c: of an instance that records one process and those that it starts, follow all that exist now. */
 int wmk_syscall_set_follow(const struct wmk_kreader *reader);
 
 #endif

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "kernel/proc/pids.h"
 #include "kernel/proc/namespaces.h"
+#include "kernel/proc/procfs.h"
 
 #define LOOK_NS 100000000u
 #define EXIT_NS 10000000u            /* of a thread, from its last word on */
@@ -151,29 +152,19 @@ void wmk_kown_look(struct wmk_kown *own)
 		wmk_kpids_threads(pids[i], add, own);
 }
 
-static long read_some(const char *path, char *text, size_t size)
-{
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	const ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	text[n > 0 ? n : 0] = '\0';
-	if (fd >= 0)
-		close(fd);
-	return n;
-}
 
 pid_t wmk_kown_of_file(const char *path, const char *comm)
 {
 	char text[32], name[48];
 	long pid;
 
-	if (read_some(path, text, sizeof(text)) <= 0)
+	if (wmk_kproc_read(AT_FDCWD, path, text, sizeof(text)) <= 0)
 		return 0;
 	pid = strtol(text, NULL, 10);
 	if (pid <= 0 || pid > INT32_MAX)
 		return 0;
 	snprintf(name, sizeof(name), "/proc/%ld/comm", pid);
-	if (read_some(name, text, sizeof(text)) <= 0)
+	if (wmk_kproc_read(AT_FDCWD, name, text, sizeof(text)) <= 0)
 		return 0;
 	text[strcspn(text, "\n")] = '\0';
 	return strcmp(text, comm) == 0 ? (pid_t)pid : 0;

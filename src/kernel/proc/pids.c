@@ -34,10 +34,7 @@ static bool read_status(struct looking *look, int task)
 
 static bool namespace_of(struct looking *look, pid_t pid, uint32_t *ns)
 {
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	const int task = wmk_kproc_open(AT_FDCWD, path, true);
+	const int task = wmk_kproc_open_task(AT_FDCWD, pid);
 	const bool known = task >= 0 && wmk_kns_read(task, WMK_KNS_PID, ns) >= 0 && read_status(look, task);
 
 	if (task >= 0)
@@ -65,10 +62,7 @@ static bool is_inside(int task, uint32_t ns)
 
 static bool is_meant(struct looking *look, DIR *proc, int32_t pid)
 {
-	char name[16];
-
-	snprintf(name, sizeof(name), "%" PRId32, pid);
-	const int task = wmk_kproc_open(dirfd(proc), name, true);
+	const int task = wmk_kproc_open_task(dirfd(proc), pid);
 	const bool found = task >= 0 && read_status(look, task) && look->status.n_tids >= look->level &&
 			   look->status.tids[look->level - 1] == look->number && is_inside(task, look->ns);
 

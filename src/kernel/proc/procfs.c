@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,14 @@ int wmk_kproc_open(int dir, const char *path, bool is_dir)
 			      O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW | (is_dir ? O_DIRECTORY : 0));
 
 	return fd < 0 ? -errno : fd;
+}
+
+int wmk_kproc_open_task(int proc, int32_t tid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), proc == AT_FDCWD ? "/proc/%" PRId32 : "%" PRId32, tid);
+	return wmk_kproc_open(proc, path, true);
 }
 
 bool wmk_kproc_is_gone(int err)
@@ -200,6 +209,25 @@ int wmk_kproc_stat_read(int task, struct wmk_kproc_stat *stat)
 	const long len = wmk_kproc_read(task, "stat", text, sizeof(text));
 
 	return len < 0 ? (int)len : wmk_kproc_stat_parse(text, (size_t)len, stat);
+}
+
+int wmk_kproc_stat_of(int32_t tid, struct wmk_kproc_stat *stat)
+{
+	const int task = wmk_kproc_open_task(AT_FDCWD, tid), err = task < 0 ? task : wmk_kproc_stat_read(task, stat);
+
+	if (task >= 0)
+		close(task);
+	return err;
+}
+
+int wmk_kproc_status_of(struct wmk_kproc_lines *lines, int32_t tid, struct wmk_kproc_status *status)
+{
+	const int task = wmk_kproc_open_task(AT_FDCWD, tid),
+		  err = task < 0 ? task : wmk_kproc_status_read(lines, task, status);
+
+	if (task >= 0)
+		close(task);
+	return err;
 }
 
 int wmk_kproc_status_read(struct wmk_kproc_lines *lines, int task, struct wmk_kproc_status *status)

@@ -25,6 +25,8 @@
 
 /* A directory; or a file, which is never waited for (a FIFO in a made-up tree). */
 int wmk_kproc_open(int dir, const char *path, bool is_dir);
+/* The directory of a task. `proc`: that of the tree, or AT_FDCWD for /proc. */
+int wmk_kproc_open_task(int proc, int32_t tid);
 /* The first `size` - 1 bytes of a file, and a NUL. Returns how many. */
 long wmk_kproc_read(int dir, const char *file, char *buf, size_t size);
 /* One decimal number that stands alone in a file. */
@@ -58,7 +60,8 @@ struct wmk_kproc_stat {
 	int32_t tid, ppid;
 	int32_t prio;              /* -100 ... 39, as the kernel's task_prio() */
 	uint32_t flags, n_threads, cpu;
-	char state;                /* 'R', 'S', ... */
+	uint64_t start;            /* when it began, in ticks since the machine did */
+	char state; /* 'R', 'S', ... */
 	/* as in the kernel: 15 bytes, without what /proc adds to a worker's; zeros behind it */
 	char name[WMK_KPROC_NAME];
 };
@@ -66,6 +69,8 @@ struct wmk_kproc_stat {
 /* -EPROTO: it is none. */
 int wmk_kproc_stat_parse(const char *text, size_t len, struct wmk_kproc_stat *stat);
 int wmk_kproc_stat_read(int task, struct wmk_kproc_stat *stat);
+/* Of a task in /proc. -ENOENT: there is none. */
+int wmk_kproc_stat_of(int32_t tid, struct wmk_kproc_stat *stat);
 
 /* ── status ──────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -80,6 +85,8 @@ struct wmk_kproc_status {
 /* What one line says is added. */
 void wmk_kproc_status_line(const char *line, size_t len, struct wmk_kproc_status *status);
 int wmk_kproc_status_read(struct wmk_kproc_lines *lines, int task, struct wmk_kproc_status *status);
+/* Of a task in /proc. -ENOENT: there is none. */
+int wmk_kproc_status_of(struct wmk_kproc_lines *lines, int32_t tid, struct wmk_kproc_status *status);
 
 /* ── namespaces ──────────────────────────────────────────────────────────────────────────────────────── */
 

@@ -98,7 +98,7 @@ static size_t worker_len(const char *name, size_t len)
 }
 
 /* Numbers behind the state, by their place in proc(5). */
-enum { AT_PPID = 4, AT_FLAGS = 9, AT_PRIO = 18, AT_THREADS = 20, AT_CPU = 39 };
+enum { AT_PPID = 4, AT_FLAGS = 9, AT_PRIO = 18, AT_THREADS = 20, AT_START = 22, AT_CPU = 39 };
 
 static int take_stat_number(unsigned place, uint64_t value, bool is_negative, struct wmk_kproc_stat *stat)
 {
@@ -115,6 +115,9 @@ static int take_stat_number(unsigned place, uint64_t value, bool is_negative, st
 	case AT_THREADS:
 		stat->n_threads = (uint32_t)value;
 		return is_negative || value > INT32_MAX ? -EPROTO : 0;
+	case AT_START:
+		stat->start = value;
+		return is_negative ? -EPROTO : 0;
 	case AT_CPU:
 		stat->cpu = (uint32_t)value;
 		return is_negative || value > UINT32_MAX ? -EPROTO : 0;

@@ -73,15 +73,13 @@ static const struct wmk_kdump_chain *chain_of(struct wmk_kdump *dump, int task, 
 /* The parent's numbers, for threads that have more than one. */
 static const struct wmk_kproc_status *parent_of(struct wmk_kdump *dump, int32_t pid)
 {
-	char name[16];
 	int dir;
 
 	if (pid == dump->parent)
 		return &dump->parent_status;
 	dump->parent = pid;
 	dump->parent_status = (struct wmk_kproc_status){ .tgid = 0 };
-	snprintf(name, sizeof(name), "%d", (int)pid);
-	dir = pid > 0 ? wmk_kproc_open(dump->proc, name, true) : -ESRCH;
+	dir = pid > 0 ? wmk_kproc_open_task(dump->proc, pid) : -ESRCH;
 	if (dir >= 0) {
 		wmk_kproc_status_read(&dump->lines, dir, &dump->parent_status);
 		close(dir);

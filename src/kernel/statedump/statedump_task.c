@@ -325,11 +325,9 @@ static int dump_process(struct wmk_kdump *dump, int32_t pid)
 {
 	struct process process = { .pid = pid };
 	uint32_t n_threads = 0;
-	char name[16];
 	int err;
 
-	snprintf(name, sizeof(name), "%d", (int)pid);
-	process.dir = wmk_kproc_open(dump->proc, name, true);
+	process.dir = wmk_kproc_open_task(dump->proc, pid);
 	if (process.dir < 0)
 		return wmk_kdump_missed(dump, process.dir);
 	dump->counts.processes++;

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "kernel/syscall/syscall_bpf.h"
 #include "kernel/syscall/bpf_ring.h"
+#include "kernel/proc/procfs.h"
 
 /* Made by bpftool, not by us: warnings of this project are not for it. */
 #pragma GCC diagnostic push
@@ -75,14 +76,8 @@ static int refused(int err)
 					    .has_ringbuf = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) != 0,
 					    .lockdown = lockdown,
 					    .log = log_text };
-	const int fd = open("/sys/kernel/security/lockdown", O_RDONLY | O_CLOEXEC);
 
-	if (fd >= 0) {
-		const ssize_t n = read(fd, lockdown, sizeof(lockdown) - 1);
-
-		lockdown[n > 0 ? n : 0] = 0;
-		close(fd);
-	}
+	wmk_kproc_read(AT_FDCWD, "/sys/kernel/security/lockdown", lockdown, sizeof(lockdown));
 	return wmk_syscalls_refused(err, &facts);
 }
 

@@ -99,12 +99,10 @@ static int ask(struct wmk_ktasks *tasks, int32_t tid, int32_t *pid, struct wmk_k
 	       struct wmk_ktask_details *details)
 {
 	struct wmk_kproc_status status;
-	char name[16];
-	int err, dir;
-
 	/* It finds threads that are not their process's first as well, though no directory lists them. */
-	snprintf(name, sizeof(name), "%d", (int)tid);
-	dir = wmk_kproc_open(tasks->proc, name, true);
+	const int dir = wmk_kproc_open_task(tasks->proc, tid);
+	int err;
+
 	if (dir < 0)
 		return dir;
 	tasks->asked++;

@@ -16,36 +16,21 @@
 
 #include "base/error.h"
 #include "kernel/proc/namespaces.h"
+#include "kernel/proc/procfs.h"
 
 #define PREFIX "waymark-"
 #define WAKE_PERCENT 25u             /* of a buffer that is filled: then who sleeps on it is woken */
 #define KIB 1024u
+#define CLOCKS 256u                  /* bytes of trace_clock: the names of all clocks */
 
 /* ── owners and names ────────────────────────────────────────────────────────────────────────────────── */
 
 /* When the process began, in ticks of the initial time namespace; 0: there is none, or it is hidden. */
 static uint64_t began(pid_t pid)
 {
-	char path[40], text[1024];
-	uint64_t ticks = 0;
+	struct wmk_kproc_stat stat;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	/* the name may hold anything, and is the last in parentheses; the time is the 20th behind it */
-	const char *at = strrchr(text, ')');
-
-	for (int field = 0; at && field < 20; field++)
-		at = strchr(at + 1, ' ');
-	if (at && sscanf(at, " %" SCNu64, &ticks) != 1)
-		ticks = 0;
-	return ticks ? wmk_kspaces_start_time(ticks) : 0;
+	return wmk_kproc_stat_of(pid, &stat) == 0 && stat.start ? wmk_kspaces_start_time(stat.start) : 0;
 }
 
 int wmk_kinstance_owner_dir(int dir, char owner[WMK_KINSTANCE_OWNER])
@@ -108,19 +93,9 @@ const char *wmk_kinstance_clock(enum wmk_clock_kind kind)
 bool wmk_kinstance_has_clock(const struct wmk_tracefs *tracefs, enum wmk_clock_kind kind)
 {
 	const char *clock = wmk_kinstance_clock(kind);
-	char *text;
-	size_t len;
+	char text[CLOCKS];
 
-	if (!clock)
-		return false;
-	if (wmk_tracefs_read(tracefs->dir, "trace_clock", &text, &len) < 0) {
-		wmk_error_clear();
-		return false;
-	}
-	const bool has = strstr(text, clock) != NULL;
-
-	free(text);
-	return has;
+	return clock && wmk_kproc_read(tracefs->dir, "trace_clock", text, sizeof(text)) > 0 && strstr(text, clock);
 }
 
 int wmk_kinstance_clock_check(const struct wmk_tracefs *tracefs, enum wmk_clock_kind kind)
@@ -229,17 +204,17 @@ unsigned wmk_kinstance_cpus(int instance)
 
 bool wmk_kinstance_is_counter(int instance)
 {
-	char *text;
-	size_t len;
+	char text[CLOCKS];
 
-	if (wmk_tracefs_read(instance, "trace_clock", &text, &len) < 0) {
-		wmk_error_clear();
-		return false;
-	}
-	const bool is = strstr(text, "[x86-tsc]") != NULL;
+	return wmk_kproc_read(instance, "trace_clock", text, sizeof(text)) > 0 && strstr(text, "[x86-tsc]");
+}
 
-	free(text);
-	return is;
+bool wmk_kinstance_has_option(int instance, const char *name)
+{
+	char path[64], text[8];
+
+	snprintf(path, sizeof(path), "options/%s", name);
+	return wmk_kproc_read(instance, path, text, sizeof(text)) > 0 && *text == '1';
 }
 
 uint64_t wmk_kinstance_now(int instance)

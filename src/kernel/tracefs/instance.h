@@ -78,6 +78,8 @@ int wmk_kinstance_switch(int instance, bool on);
 unsigned wmk_kinstance_cpus(int instance);
 /* Its clock is the processor's counter, not the monotonic one. */
 bool wmk_kinstance_is_counter(int instance);
+/* One of its options is on. */
+bool wmk_kinstance_has_option(int instance, const char *name);
 /* That clock, as it is now. */
 uint64_t wmk_kinstance_now(int instance);
 /* -ENOENT: no such event. */
