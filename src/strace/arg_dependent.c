@@ -12,9 +12,9 @@
 
 #include "strace/arg_format.h"
 
-#define PRINT(name) bool name(struct wmk_kline *line, const struct wmk_kview *view)
+#define PRINT(name) void name(struct wmk_kline *line, const struct wmk_kview *view)
 
-PRINT(wmk_kshow_fcntl_arg)
+bool wmk_khas_fcntl_arg(const struct wmk_kview *view)
 {
 	switch ((uint32_t)wmk_kview_arg(view, 1)) {
 	case F_GETFD:
@@ -26,13 +26,17 @@ PRINT(wmk_kshow_fcntl_arg)
 	case F_GET_SEALS:
 		return false;
 	default:
-		break;
+		return true;
 	}
-	wmk_kview_next(line, view);
+}
+
+PRINT(wmk_kshow_fcntl_arg)
+{
 	switch ((uint32_t)wmk_kview_arg(view, 1)) {
 	case F_SETFD:
-		wmk_kline_put(line, view->value == 1 ? "FD_CLOEXEC" : "");
-		if (view->value != 1)
+		if (view->value == FD_CLOEXEC)
+			wmk_kline_put(line, "FD_CLOEXEC");
+		else
 			wmk_kline_hex(line, view->value);
 		break;
 	case F_SETFL:
@@ -45,12 +49,12 @@ PRINT(wmk_kshow_fcntl_arg)
 		wmk_kline_signed(line, (int32_t)view->value);
 		break;
 	case F_SETSIG:
-		return wmk_kshow_signal(line, view);
+		wmk_kshow_signal(line, view);
+		break;
 	default:
 		wmk_kline_hex(line, view->value);
 		break;
 	}
-	return true;
 }
 
 PRINT(wmk_kshow_ioctl_arg)
@@ -67,40 +71,17 @@ PRINT(wmk_kshow_ioctl_arg)
 			wmk_kline_unsigned(line, size[i]);
 		}
 		wmk_kline_char(line, '}');
-	} else if ((command == FIONREAD || command == TIOCGPGRP || command == TIOCOUTQ) &&
+	} else if ((command == FIONREAD || command == TIOCGPGRP || command == TIOCOUTQ || command == FIONBIO) &&
 		   wmk_kview_struct(view, true, &number, sizeof(number))) {
-		wmk_kline_char(line, '[');
-		wmk_kline_signed(line, number);
-		wmk_kline_char(line, ']');
-	} else if (command == FIONBIO && wmk_kview_struct(view, true, &number, sizeof(number))) {
-		wmk_kline_char(line, '[');
-		wmk_kline_signed(line, number);
-		wmk_kline_char(line, ']');
+		wmk_kline_bracketed(line, number);
 	} else {
 		wmk_kline_hex(line, view->value);
 	}
-	return true;
 }
 
-/* The descriptor's place, or NULL. */
-PRINT(wmk_kshow_offset)
+bool wmk_khas_mremap_to(const struct wmk_kview *view)
 {
-	int64_t offset;
-
-	if (!wmk_kview_struct(view, false, &offset, sizeof(offset)))
-		return wmk_kshow_pointer(line, view);
-	wmk_kline_char(line, '[');
-	wmk_kline_signed(line, offset);
-	wmk_kline_char(line, ']');
-	return true;
-}
-
-PRINT(wmk_kshow_mremap_to)
-{
-	if (!(wmk_kview_arg(view, 3) & MREMAP_FIXED))
-		return false;
-	wmk_kview_next(line, view);
-	return wmk_kshow_pointer(line, view);
+	return wmk_kview_arg(view, 3) & MREMAP_FIXED;
 }
 
 /*
@@ -117,9 +98,7 @@ PRINT(wmk_kshow_mremap_to)
 
 PRINT(wmk_kshow_clone_stack)
 {
-	wmk_kline_put(line, "child_stack=");
 	wmk_kline_pointer(line, wmk_kview_arg(view, 1));
-	return true;
 }
 
 /* With the signal in the lowest byte. */
@@ -128,7 +107,6 @@ PRINT(wmk_kshow_clone_flags)
 	const uint64_t value = wmk_kview_arg(view, 0), flags = value & ~(uint64_t)0xff;
 	char room[24];
 
-	wmk_kline_put(line, "flags=");
 	if (flags)
 		wmk_kline_flags(line, wmk_knames_clone, flags, "CLONE_");
 	if (flags && (value & 0xff))
@@ -137,36 +115,31 @@ PRINT(wmk_kshow_clone_flags)
 		wmk_kline_put(line, wmk_ksignal_name(value & 0xff, room));
 	else if (!flags)
 		wmk_kline_char(line, '0');
-	return true;
 }
 
-PRINT(wmk_kshow_clone_parent)
+bool wmk_khas_clone_parent(const struct wmk_kview *view)
 {
-	if (!(wmk_kview_arg(view, 0) & (CLONE_PARENT_SETTID | CLONE_PIDFD)))
-		return false;
-	wmk_kview_next(line, view);
-	wmk_kline_put(line, "parent_tid=");
-	return wmk_kshow_int(line, view);
+	return wmk_kview_arg(view, 0) & (CLONE_PARENT_SETTID | CLONE_PIDFD);
+}
+
+bool wmk_khas_clone_tls(const struct wmk_kview *view)
+{
+	return wmk_kview_arg(view, 0) & CLONE_SETTLS;
 }
 
 PRINT(wmk_kshow_clone_tls)
 {
-	if (!(wmk_kview_arg(view, 0) & CLONE_SETTLS))
-		return false;
-	wmk_kview_next(line, view);
-	wmk_kline_put(line, "tls=");
 	wmk_kline_pointer(line, wmk_kview_arg(view, CLONE_ARG_TLS));
-	return true;
+}
+
+bool wmk_khas_clone_child(const struct wmk_kview *view)
+{
+	return wmk_kview_arg(view, 0) & (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID);
 }
 
 PRINT(wmk_kshow_clone_child)
 {
-	if (!(wmk_kview_arg(view, 0) & (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)))
-		return false;
-	wmk_kview_next(line, view);
-	wmk_kline_put(line, "child_tidptr=");
 	wmk_kline_pointer(line, wmk_kview_arg(view, CLONE_ARG_CHILD));
-	return true;
 }
 
 PRINT(wmk_kshow_futex_op)
@@ -176,7 +149,6 @@ PRINT(wmk_kshow_futex_op)
 	wmk_kline_name(line, wmk_knames_futex, value & ~(uint32_t)FUTEX_CLOCK_REALTIME, "FUTEX_");
 	if (value & FUTEX_CLOCK_REALTIME)
 		wmk_kline_put(line, "|FUTEX_CLOCK_REALTIME");
-	return true;
 }
 
 static unsigned futex_op(const struct wmk_kview *view)
@@ -195,80 +167,95 @@ static bool futex_has_two(unsigned op)
 	return op == FUTEX_REQUEUE || op == FUTEX_CMP_REQUEUE || op == FUTEX_WAKE_OP || op == FUTEX_CMP_REQUEUE_PI;
 }
 
-PRINT(wmk_kshow_futex_value)
+bool wmk_khas_futex_value(const struct wmk_kview *view)
 {
 	const unsigned op = futex_op(view);
 
-	if (op == FUTEX_UNLOCK_PI || op == FUTEX_TRYLOCK_PI || op == FUTEX_LOCK_PI)
-		return false;
-	wmk_kview_next(line, view);
-	return wmk_kshow_uint(line, view);
+	return op != FUTEX_UNLOCK_PI && op != FUTEX_TRYLOCK_PI && op != FUTEX_LOCK_PI;
 }
 
+bool wmk_khas_futex_time(const struct wmk_kview *view)
+{
+	return futex_waits(futex_op(view)) || futex_has_two(futex_op(view));
+}
+
+/* A pointer to a time, or a number. */
 PRINT(wmk_kshow_futex_time)
 {
-	const unsigned op = futex_op(view);
-
-	if (!futex_waits(op) && !futex_has_two(op))
-		return false;
-	wmk_kview_next(line, view);
-	return futex_waits(op) ? wmk_kshow_timespec(line, view) : wmk_kshow_uint(line, view);
+	if (!futex_waits(futex_op(view)))
+		wmk_kshow_uint(line, view);
+	else if (view->data)
+		wmk_kshow_timespec(line, view);
+	else
+		wmk_kline_pointer(line, view->value);
 }
 
-PRINT(wmk_kshow_futex_other)
+bool wmk_khas_futex_other(const struct wmk_kview *view)
 {
-	if (!futex_has_two(futex_op(view)) && futex_op(view) != FUTEX_WAIT_REQUEUE_PI)
-		return false;
-	wmk_kview_next(line, view);
-	wmk_kline_pointer(line, view->value);
-	return true;
+	return futex_has_two(futex_op(view)) || futex_op(view) == FUTEX_WAIT_REQUEUE_PI;
+}
+
+static bool futex_has_bits(unsigned op)
+{
+	return op == FUTEX_WAIT_BITSET || op == FUTEX_WAKE_BITSET;
+}
+
+bool wmk_khas_futex_value3(const struct wmk_kview *view)
+{
+	const unsigned op = futex_op(view);
+
+	return futex_has_bits(op) || (futex_has_two(op) && op != FUTEX_REQUEUE);
 }
 
 PRINT(wmk_kshow_futex_value3)
 {
-	const unsigned op = futex_op(view);
+	if (futex_has_bits(futex_op(view)) && (uint32_t)view->value == UINT32_MAX)
+		wmk_kline_put(line, "FUTEX_BITSET_MATCH_ANY");
+	else
+		wmk_kshow_hex(line, view);
+}
 
-	if (op == FUTEX_WAIT_BITSET || op == FUTEX_WAKE_BITSET) {
-		wmk_kview_next(line, view);
-		if ((uint32_t)view->value == UINT32_MAX)
-			wmk_kline_put(line, "FUTEX_BITSET_MATCH_ANY");
-		else
-			wmk_kline_hex(line, (uint32_t)view->value);
+bool wmk_khas_prctl_arg(const struct wmk_kview *view)
+{
+	switch ((uint32_t)wmk_kview_arg(view, 0)) {
+	case PR_GET_DUMPABLE:
+	case PR_GET_KEEPCAPS:
+	case PR_GET_SECCOMP:
+	case PR_GET_TIMERSLACK:
+		return false;
+	default:
 		return true;
 	}
-	if (!futex_has_two(op) || op == FUTEX_REQUEUE)
-		return false;
-	wmk_kview_next(line, view);
-	return wmk_kshow_hex(line, view);
 }
 
 PRINT(wmk_kshow_prctl_arg)
 {
 	const uint32_t option = (uint32_t)wmk_kview_arg(view, 0);
 
-	if (option == PR_GET_DUMPABLE || option == PR_GET_KEEPCAPS || option == PR_GET_SECCOMP ||
-	    option == PR_GET_TIMERSLACK)
-		return false;
-	wmk_kview_next(line, view);
-	if (option == PR_SET_NAME)
-		return wmk_kshow_bytes_in(line, view);
-	if (option == PR_SET_PDEATHSIG)
-		return wmk_kshow_signal(line, view);
-	wmk_kline_hex(line, view->value);
-	return true;
+	if (option == PR_SET_NAME && view->piece)
+		wmk_kshow_bytes(line, view);
+	else if (option == PR_SET_NAME)
+		wmk_kline_pointer(line, view->value);
+	else if (option == PR_SET_PDEATHSIG)
+		wmk_kshow_signal(line, view);
+	else
+		wmk_kline_hex(line, view->value);
 }
 
-PRINT(wmk_kshow_prctl_rest)
+bool wmk_khas_prctl_rest(const struct wmk_kview *view)
 {
-	const uint32_t option = (uint32_t)wmk_kview_arg(view, 0);
-
-	if (option == PR_SET_NAME || option == PR_GET_NAME || option == PR_SET_PDEATHSIG ||
-	    option == PR_GET_PDEATHSIG || option == PR_GET_DUMPABLE || option == PR_SET_DUMPABLE ||
-	    option == PR_GET_KEEPCAPS || option == PR_SET_KEEPCAPS || option == PR_GET_SECCOMP ||
-	    option == PR_GET_TIMERSLACK || option == PR_SET_TIMERSLACK || option == PR_CAPBSET_READ ||
-	    option == PR_CAPBSET_DROP)
+	switch ((uint32_t)wmk_kview_arg(view, 0)) {
+	case PR_SET_NAME:
+	case PR_GET_NAME:
+	case PR_SET_PDEATHSIG:
+	case PR_GET_PDEATHSIG:
+	case PR_SET_DUMPABLE:
+	case PR_SET_KEEPCAPS:
+	case PR_SET_TIMERSLACK:
+	case PR_CAPBSET_READ:
+	case PR_CAPBSET_DROP:
 		return false;
-	wmk_kview_next(line, view);
-	wmk_kline_hex(line, view->value);
-	return true;
+	default:
+		return wmk_khas_prctl_arg(view);
+	}
 }

@@ -12,7 +12,7 @@
 
 #include "strace/arg_format.h"
 
-#define PRINT(name) static bool name(struct wmk_kline *line, const struct wmk_kview *view)
+#define PRINT(name) static void name(struct wmk_kline *line, const struct wmk_kview *view)
 
 static bool is_compat(const struct wmk_kview *view)
 {
@@ -24,43 +24,36 @@ static bool is_compat(const struct wmk_kview *view)
 PRINT(show_int)
 {
 	wmk_kline_signed(line, (int32_t)view->value);
-	return true;
 }
 
-bool wmk_kshow_uint(struct wmk_kline *line, const struct wmk_kview *view)
+void wmk_kshow_uint(struct wmk_kline *line, const struct wmk_kview *view)
 {
 	wmk_kline_unsigned(line, (uint32_t)view->value);
-	return true;
 }
 
 PRINT(show_long)
 {
 	wmk_kline_signed(line, is_compat(view) ? (int32_t)view->value : (int64_t)view->value);
-	return true;
 }
 
 PRINT(show_ulong)
 {
 	wmk_kline_unsigned(line, view->value);
-	return true;
 }
 
-bool wmk_kshow_hex(struct wmk_kline *line, const struct wmk_kview *view)
+void wmk_kshow_hex(struct wmk_kline *line, const struct wmk_kview *view)
 {
 	wmk_kline_hex(line, (uint32_t)view->value);
-	return true;
 }
 
 PRINT(show_long_hex)
 {
 	wmk_kline_hex(line, view->value);
-	return true;
 }
 
-bool wmk_kshow_pointer(struct wmk_kline *line, const struct wmk_kview *view)
+PRINT(show_pointer)
 {
 	wmk_kline_pointer(line, view->value);
-	return true;
 }
 
 PRINT(show_dirfd)
@@ -69,7 +62,6 @@ PRINT(show_dirfd)
 		wmk_kline_put(line, "AT_FDCWD");
 	else
 		wmk_kline_signed(line, (int32_t)view->value);
-	return true;
 }
 
 PRINT(show_uid)
@@ -78,35 +70,34 @@ PRINT(show_uid)
 		wmk_kline_put(line, "-1");
 	else
 		wmk_kline_unsigned(line, (uint32_t)view->value);
-	return true;
 }
 
 PRINT(show_mode)
 {
 	wmk_kline_octal(line, view->value & 0xffff, 3);
-	return true;
 }
 
 PRINT(show_mknod)
 {
 	wmk_kline_mode(line, (uint32_t)view->value);
-	return true;
 }
 
-/* The device of mknod(), where it makes one. */
-PRINT(show_device)
+/* mknod() has a device only for the nodes of one. */
+static bool has_device(const struct wmk_kview *view)
 {
 	const uint64_t mode = view->arg ? wmk_kview_arg(view, view->arg - 1) : 0;
 
-	if (!S_ISCHR(mode) && !S_ISBLK(mode))
-		return false;
-	wmk_kview_next(line, view);
-	wmk_kline_put(line, "makedev(");
-	wmk_kline_hex(line, major(view->value));
-	wmk_kline_put(line, ", ");
-	wmk_kline_hex(line, minor(view->value));
-	wmk_kline_char(line, ')');
-	return true;
+	return S_ISCHR(mode) || S_ISBLK(mode);
+}
+
+PRINT(show_device)
+{
+	wmk_kline_device(line, view->value);
+}
+
+PRINT(show_offset)
+{
+	wmk_kline_bracketed(line, *(const int64_t *)view->data);
 }
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -119,14 +110,11 @@ static const struct wmk_kform *form_of(const struct wmk_kview *view)
 PRINT(show_name)
 {
 	wmk_kline_name(line, form_of(view)->names, (uint32_t)view->value, form_of(view)->unknown);
-	return true;
 }
 
 PRINT(show_flags)
 {
-	if (!wmk_kline_flags(line, form_of(view)->names, (uint32_t)view->value, form_of(view)->unknown))
-		wmk_kline_char(line, '0');
-	return true;
+	wmk_kline_flags(line, form_of(view)->names, (uint32_t)view->value, form_of(view)->unknown);
 }
 
 void wmk_kline_open(struct wmk_kline *line, uint64_t flags)
@@ -144,26 +132,21 @@ void wmk_kline_open(struct wmk_kline *line, uint64_t flags)
 PRINT(show_open)
 {
 	wmk_kline_open(line, view->value);
-	return true;
 }
 
-/* The mode of open() and openat(), behind the flags. */
-PRINT(show_open_mode)
+/* open() and openat() have a mode, behind the flags, only if they may create a file. */
+static bool has_open_mode(const struct wmk_kview *view)
 {
 	const uint64_t flags = view->arg ? wmk_kview_arg(view, view->arg - 1) : 0;
 
-	if (!(flags & O_CREAT) && (flags & O_TMPFILE) != O_TMPFILE)
-		return false;
-	wmk_kview_next(line, view);
-	return show_mode(line, view);
+	return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-bool wmk_kshow_signal(struct wmk_kline *line, const struct wmk_kview *view)
+void wmk_kshow_signal(struct wmk_kline *line, const struct wmk_kview *view)
 {
 	char room[24];
 
 	wmk_kline_put(line, wmk_ksignal_name((uint32_t)view->value, room));
-	return true;
 }
 
 /* How a file is synchronized is a number in the flags. */
@@ -173,81 +156,57 @@ PRINT(show_statx_flags)
 
 	if (value & (AT_STATX_FORCE_SYNC | AT_STATX_DONT_SYNC)) {
 		wmk_kline_flags(line, wmk_knames_statxat, value, "AT_");
-		return true;
+		return;
 	}
 	wmk_kline_put(line, "AT_STATX_SYNC_AS_STAT");
 	if (value) {
 		wmk_kline_char(line, '|');
 		wmk_kline_flags(line, wmk_knames_statxat, value, NULL);
 	}
-	return true;
 }
 
 /* ── texts ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-PRINT(show_path)
+static void put_whole(struct wmk_kline *line, const struct wmk_syscalls_piece *piece, bool is_hex)
 {
-	const struct wmk_syscalls_piece *piece = wmk_kview_in(view, 0);
-
-	if (!piece)
-		return wmk_kshow_pointer(line, view);
-	wmk_kline_quoted(line, piece->bytes, piece->len, false);
+	wmk_kline_quoted(line, piece->bytes, piece->len, is_hex);
 	if (piece->flags & WMK_SYSCALLS_PART_CUT)
 		wmk_kline_put(line, "...");
-	return true;
 }
 
-static bool show_bytes_of(struct wmk_kline *line, const struct wmk_kview *view, const struct wmk_syscalls_piece *piece)
+PRINT(show_path)
 {
-	if (!piece)
-		return wmk_kshow_pointer(line, view);
+	put_whole(line, view->piece, false);
+}
+
+void wmk_kshow_bytes(struct wmk_kline *line, const struct wmk_kview *view)
+{
+	const struct wmk_syscalls_piece *piece = view->piece;
+
 	wmk_kline_text(line, view, piece->bytes, piece->len,
 		       piece->flags & (WMK_SYSCALLS_PART_CUT | WMK_SYSCALLS_PART_UNREADABLE));
-	return true;
-}
-
-bool wmk_kshow_bytes_in(struct wmk_kline *line, const struct wmk_kview *view)
-{
-	return show_bytes_of(line, view, wmk_kview_in(view, 0));
-}
-
-PRINT(show_bytes_out)
-{
-	return show_bytes_of(line, view, wmk_kview_out(view, 0));
 }
 
 /* The name of a directory, which is not cut. */
 PRINT(show_directory)
 {
-	const struct wmk_syscalls_piece *piece = wmk_kview_out(view, 0);
+	const struct wmk_syscalls_piece *piece = view->piece;
 
-	if (!piece)
-		return wmk_kshow_pointer(line, view);
 	wmk_kline_quoted(line, piece->bytes, strnlen((const char *)piece->bytes, piece->len), false);
-	return true;
 }
 
 PRINT(show_random)
 {
-	const struct wmk_syscalls_piece *piece = wmk_kview_out(view, 0);
-
-	if (!piece)
-		return wmk_kshow_pointer(line, view);
-	wmk_kline_quoted(line, piece->bytes, piece->len, true);
-	if (piece->flags & WMK_SYSCALLS_PART_CUT)
-		wmk_kline_put(line, "...");
-	return true;
+	put_whole(line, view->piece, true);
 }
 
 PRINT(show_texts)
 {
-	const struct wmk_syscalls_piece *piece = wmk_kview_in(view, 0);
-	const uint8_t *at = piece ? piece->bytes : NULL;
+	const struct wmk_syscalls_piece *piece = view->piece;
+	const uint8_t *at = piece->bytes;
 	const unsigned most = view->print->strings < WMK_SYSCALLS_STRINGS ? view->print->strings : WMK_SYSCALLS_STRINGS;
 	unsigned n = 0;
 
-	if (!piece)
-		return wmk_kshow_pointer(line, view);
 	wmk_kline_char(line, '[');
 	for (size_t left = piece->len; n < piece->count && n < most && left; n++) {
 		const size_t len = strnlen((const char *)at, left);
@@ -263,29 +222,27 @@ PRINT(show_texts)
 	if (n < piece->count || (n == WMK_SYSCALLS_STRINGS && (piece->flags & WMK_SYSCALLS_PART_CUT)))
 		wmk_kline_put(line, n ? ", ..." : "...");
 	wmk_kline_char(line, ']');
-	return true;
 }
 
 /* How many texts the environment has. */
 PRINT(show_environment)
 {
-	const struct wmk_syscalls_piece *piece = wmk_kview_in(view, 0);
+	const struct wmk_syscalls_piece *piece = view->piece;
 	const size_t unit = is_compat(view) ? 4 : 8;
 	uint64_t pointer = 1;
 	size_t n = 0;
 
 	wmk_kline_pointer(line, view->value);
-	while (piece && pointer && (n + 1) * unit <= piece->len) {
+	while (pointer && (n + 1) * unit <= piece->len) {
 		pointer = 0;
 		memcpy(&pointer, piece->bytes + n * unit, unit);
 		n += pointer != 0;
 	}
-	if (!piece || pointer)
-		return true;
+	if (pointer)
+		return;
 	wmk_kline_put(line, " /* ");
 	wmk_kline_unsigned(line, n);
 	wmk_kline_put(line, n == 1 ? " var */" : " vars */");
-	return true;
 }
 
 /* One member of a vector, of whose bytes `there` are at `bytes`. */
@@ -302,17 +259,14 @@ static void put_vector(struct wmk_kline *line, const struct wmk_kview *view, con
 	wmk_kline_char(line, '}');
 }
 
-/* `most`: bytes that the call has moved. */
-static bool show_vectors(struct wmk_kline *line, const struct wmk_kview *view, const struct wmk_syscalls_piece *vectors,
-			 const struct wmk_syscalls_piece *content, uint64_t most)
+/* Of an output, only the bytes that the call has moved. */
+PRINT(show_vectors)
 {
-	const size_t unit = is_compat(view) ? 8 : 16, n = vectors ? vectors->len / unit : 0;
-	const bool is_cut = n > view->print->strings ||
-			    (vectors && (vectors->flags & (WMK_SYSCALLS_PART_CUT | WMK_SYSCALLS_PART_UNREADABLE)));
+	const struct wmk_syscalls_piece *vectors = view->piece, *content = wmk_kview_piece(view, 1);
+	const size_t unit = is_compat(view) ? 8 : 16, n = vectors->len / unit;
+	uint64_t most = form_of(view)->when & WMK_KFORM_OUT ? (uint64_t)wmk_kprint_value(view->exit) : UINT64_MAX;
 	size_t used = 0;
 
-	if (!vectors)
-		return wmk_kshow_pointer(line, view);
 	wmk_kline_char(line, '[');
 	for (size_t i = 0; i < n && i < view->print->strings; i++) {
 		uint32_t narrow[2];
@@ -334,43 +288,32 @@ static bool show_vectors(struct wmk_kline *line, const struct wmk_kview *view, c
 		used += there;
 		most -= whole;
 	}
-	wmk_kline_put(line, is_cut ? ", ...]" : "]");
-	return true;
-}
-
-PRINT(show_vectors_in)
-{
-	return show_vectors(line, view, wmk_kview_in(view, 0), wmk_kview_in(view, 1), UINT64_MAX);
-}
-
-PRINT(show_vectors_out)
-{
-	return show_vectors(line, view, wmk_kview_out(view, 0), wmk_kview_out(view, 1),
-			    view->exit ? (uint64_t)wmk_kprint_value(view->exit) : 0);
+	wmk_kline_put(line, n > view->print->strings ||
+				    (vectors->flags & (WMK_SYSCALLS_PART_CUT | WMK_SYSCALLS_PART_UNREADABLE)) ?
+				    ", ...]" : "]");
 }
 
 /* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
 
-#define NUMBER(word, print) { word, print, WMK_SYSCALLS_NOTHING, 0, 0, 0, NULL, NULL, false }
-#define OWN(word, print, when) { word, print, WMK_SYSCALLS_NOTHING, WMK_KFORM_OWN | (when), 0, 0, NULL, NULL, false }
-#define NAME(word, names, unknown) \
-	{ word, show_name, WMK_SYSCALLS_NOTHING, 0, 0, 0, wmk_knames_##names, unknown, false }
-#define FLAGS(word, names, unknown) \
+#define NUMBER(form, show) { .word = form, .print = show }
+/* Not of all calls: `has` says of which. */
+#define SOMETIMES(form, show, has, at) { .word = form, .print = show, .is_shown = has, .when = at }
+#define NAME(form, set, none) { .word = form, .print = show_name, .names = wmk_knames_##set, .unknown = none }
+#define FLAGS(form, set, none) { .word = form, .print = show_flags, .names = wmk_knames_##set, .unknown = none }
+#define COPIED(form, show, how, bytes, most, at) \
 	{ \
-		word, show_flags, WMK_SYSCALLS_NOTHING, 0, 0, 0, wmk_knames_##names, unknown, false \
+		.word = form, .print = show, .op = WMK_SYSCALLS_##how, .unit = bytes, .max = most, .when = at \
 	}
-#define IN(word, print, op, max) { word, print, WMK_SYSCALLS_##op, WMK_KFORM_IN, 1, max, NULL, NULL, false }
-#define OUT(word, print, op, max) \
-	{ word, print, WMK_SYSCALLS_##op, WMK_KFORM_OUT | WMK_KFORM_LATE, 1, max, NULL, NULL, false }
-/* Structures of so many bytes. */
-#define SIZE_IN(word, print, bytes, is_wide) \
+#define IN(form, show, how, most) COPIED(form, show, how, 1, most, WMK_KFORM_IN)
+#define OUT(form, show, how, most) COPIED(form, show, how, 1, most, WMK_KFORM_OUT | WMK_KFORM_LATE)
+/* Structures of so many bytes; wide: another structure in 32-bit programs. */
+#define STRUCT(form, show, bytes, wide, at) \
 	{ \
-		word, print, WMK_SYSCALLS_FIXED, WMK_KFORM_IN, bytes, bytes, NULL, NULL, is_wide \
+		.word = form, .print = show, .op = WMK_SYSCALLS_FIXED, .unit = bytes, .max = bytes, .is_wide = wide, \
+		.when = WMK_KFORM_WHOLE | (at) \
 	}
-#define SIZE_OUT(word, print, bytes, is_wide) \
-	{ \
-		word, print, WMK_SYSCALLS_FIXED, WMK_KFORM_OUT | WMK_KFORM_LATE, bytes, bytes, NULL, NULL, is_wide \
-	}
+#define STRUCT_IN(form, show, bytes, wide) STRUCT(form, show, bytes, wide, WMK_KFORM_IN)
+#define STRUCT_OUT(form, show, bytes, wide) STRUCT(form, show, bytes, wide, WMK_KFORM_OUT | WMK_KFORM_LATE)
 
 const struct wmk_kform wmk_kforms[] = {
 	NUMBER("d", show_int),
@@ -379,42 +322,46 @@ const struct wmk_kform wmk_kforms[] = {
 	NUMBER("lu", show_ulong),
 	NUMBER("x", wmk_kshow_hex),
 	NUMBER("lx", show_long_hex),
-	NUMBER("p", wmk_kshow_pointer),
+	NUMBER("p", show_pointer),
 	NUMBER("fd", show_int),
 	NUMBER("dirfd", show_dirfd),
 	NUMBER("uid", show_uid),
 	NUMBER("mode", show_mode),
 	NUMBER("umask", show_mode),
 	NUMBER("mknod", show_mknod),
-	OWN("mkdev", show_device, 0),
+	SOMETIMES("mkdev", show_device, has_device, 0),
 	NUMBER("signal", wmk_kshow_signal),
 	NUMBER("open", show_open),
-	OWN("omode", show_open_mode, 0),
+	SOMETIMES("omode", show_mode, has_open_mode, 0),
 	NUMBER("statxat", show_statx_flags),
 	NUMBER("protocol", wmk_kshow_protocol),
 	NUMBER("socket", wmk_kshow_socket),
 	NUMBER("so", wmk_kshow_so),
 	NUMBER("rseq", show_int),
 	NUMBER("archarg", show_long_hex),
-	OWN("mremapto", wmk_kshow_mremap_to, 0),
-	NUMBER("clonestack", wmk_kshow_clone_stack),
-	NUMBER("clone", wmk_kshow_clone_flags),
-	{ "clonetid", wmk_kshow_clone_parent, WMK_SYSCALLS_FIXED, WMK_KFORM_OWN | WMK_KFORM_OUT | WMK_KFORM_LATE, 4, 4,
-	  NULL, NULL, false },
-	OWN("clonetls", wmk_kshow_clone_tls, WMK_KFORM_LATE),
-	OWN("clonechild", wmk_kshow_clone_child, WMK_KFORM_LATE),
+	SOMETIMES("mremapto", show_pointer, wmk_khas_mremap_to, 0),
+	{ .word = "clonestack", .print = wmk_kshow_clone_stack, .name = "child_stack=" },
+	{ .word = "clone", .print = wmk_kshow_clone_flags, .name = "flags=" },
+	{ .word = "clonetid", .print = wmk_kshow_int, .is_shown = wmk_khas_clone_parent, .name = "parent_tid=",
+	  .op = WMK_SYSCALLS_FIXED, .unit = 4, .max = 4, .when = WMK_KFORM_WHOLE | WMK_KFORM_OUT | WMK_KFORM_LATE },
+	{ .word = "clonetls", .print = wmk_kshow_clone_tls, .is_shown = wmk_khas_clone_tls, .name = "tls=",
+	  .when = WMK_KFORM_LATE },
+	{ .word = "clonechild", .print = wmk_kshow_clone_child, .is_shown = wmk_khas_clone_child,
+	  .name = "child_tidptr=", .when = WMK_KFORM_LATE },
 	NUMBER("futex", wmk_kshow_futex_op),
-	OWN("futexval", wmk_kshow_futex_value, 0),
-	{ "futextime", wmk_kshow_futex_time, WMK_SYSCALLS_FIXED, WMK_KFORM_OWN | WMK_KFORM_IN, 16, 16, NULL, NULL,
-	  true },
-	OWN("futexaddr", wmk_kshow_futex_other, 0),
-	OWN("futexval3", wmk_kshow_futex_value3, 0),
+	SOMETIMES("futexval", wmk_kshow_uint, wmk_khas_futex_value, 0),
+	{ .word = "futextime", .print = wmk_kshow_futex_time, .is_shown = wmk_khas_futex_time,
+	  .op = WMK_SYSCALLS_FIXED, .unit = 16, .max = 16, .is_wide = true,
+	  .when = WMK_KFORM_WHOLE | WMK_KFORM_IN | WMK_KFORM_ALWAYS },
+	SOMETIMES("futexaddr", show_pointer, wmk_khas_futex_other, 0),
+	SOMETIMES("futexval3", wmk_kshow_futex_value3, wmk_khas_futex_value3, 0),
 	NAME("prctl", prctl, "PR_"),
-	{ "prctlarg", wmk_kshow_prctl_arg, WMK_SYSCALLS_TEXT, WMK_KFORM_OWN | WMK_KFORM_IN, 1, 16, NULL, NULL, false },
-	OWN("prctlrest", wmk_kshow_prctl_rest, 0),
-	OWN("fcntlarg", wmk_kshow_fcntl_arg, 0),
-	SIZE_OUT("ioctlarg", wmk_kshow_ioctl_arg, 8, false),
-	SIZE_IN("off", wmk_kshow_offset, 8, false),
+	{ .word = "prctlarg", .print = wmk_kshow_prctl_arg, .is_shown = wmk_khas_prctl_arg,
+	  .op = WMK_SYSCALLS_TEXT, .unit = 1, .max = 16, .when = WMK_KFORM_IN | WMK_KFORM_ALWAYS },
+	SOMETIMES("prctlrest", show_long_hex, wmk_khas_prctl_rest, 0),
+	SOMETIMES("fcntlarg", wmk_kshow_fcntl_arg, wmk_khas_fcntl_arg, 0),
+	COPIED("ioctlarg", wmk_kshow_ioctl_arg, FIXED, 8, 8, WMK_KFORM_OUT | WMK_KFORM_LATE | WMK_KFORM_ALWAYS),
+	STRUCT_IN("off", show_offset, 8, false),
 
 	NAME("whence", whence, "SEEK_"),
 	NAME("how", how, "SIG_"),
@@ -463,50 +410,49 @@ const struct wmk_kform wmk_kforms[] = {
 	FLAGS("timerabs", timerabs, "TIMER_"),
 
 	IN("path", show_path, TEXT, WMK_SYSCALLS_PART_MAX),
-	IN("text", wmk_kshow_bytes_in, TEXT, 0),
-	IN("in", wmk_kshow_bytes_in, BYTES, 0),
-	OUT("out", show_bytes_out, RETURNED, 0),
+	IN("text", wmk_kshow_bytes, TEXT, 0),
+	IN("in", wmk_kshow_bytes, BYTES, 0),
+	OUT("out", wmk_kshow_bytes, RETURNED, 0),
 	OUT("outhex", show_random, RETURNED, 0),
 	OUT("outpath", show_directory, RETURNED, WMK_SYSCALLS_PART_MAX),
 	IN("argv", show_texts, TEXTS, 0),
-	SIZE_IN("env", show_environment, 4096, false),
-	IN("viin", show_vectors_in, VECTORS_IN, 0),
-	OUT("viout", show_vectors_out, VECTORS_RETURNED, 0),
+	COPIED("env", show_environment, FIXED, 4096, 4096, WMK_KFORM_IN),
+	IN("viin", show_vectors, VECTORS_IN, 0),
+	OUT("viout", show_vectors, VECTORS_RETURNED, 0),
 	IN("addrin", wmk_kshow_address, BYTES, WMK_SYSCALLS_ADDRESS_MAX),
 	OUT("addrout>", wmk_kshow_address, LENGTH_AT, WMK_SYSCALLS_ADDRESS_MAX),
-	{ "addrlen>", wmk_kshow_address_len, WMK_SYSCALLS_FIXED, WMK_KFORM_IN | WMK_KFORM_OUT | WMK_KFORM_LATE, 4, 4,
-	  NULL, NULL, false },
+	STRUCT("addrlen>", wmk_kshow_address_len, 4, false, WMK_KFORM_IN | WMK_KFORM_OUT | WMK_KFORM_LATE),
 	IN("sockopt", wmk_kshow_sockopt, BYTES, 64),
 	OUT("sockoptout>", wmk_kshow_sockopt, LENGTH_AT, 64),
-	{ "polls", wmk_kshow_polls, WMK_SYSCALLS_BYTES, WMK_KFORM_IN | WMK_KFORM_OUT, 8, 8 * WMK_SYSCALLS_POLLS_MAX,
-	  NULL, NULL, false },
-	SIZE_OUT("stat>", wmk_kshow_stat, sizeof(struct stat), true),
-	SIZE_OUT("statx>", wmk_kshow_statx, 256, false),
-	SIZE_IN("ts", wmk_kshow_timespec, 16, true),
-	SIZE_OUT("ts>", wmk_kshow_timespec, 16, true),
-	SIZE_IN("times", wmk_kshow_timespecs, 32, true),
-	{ "tsleft", wmk_kshow_timespec, WMK_SYSCALLS_FIXED, WMK_KFORM_IN | WMK_KFORM_OUT, 16, 16, NULL, NULL, true },
-	SIZE_OUT("left>", wmk_kshow_left, 16, true),
-	SIZE_IN("tv", wmk_kshow_timeval, 16, true),
-	SIZE_OUT("tv>", wmk_kshow_timeval, 16, true),
-	SIZE_OUT("pair>", wmk_kshow_pair, 8, false),
-	SIZE_OUT("int>", wmk_kshow_int, 4, false),
-	SIZE_OUT("status>", wmk_kshow_status, 4, false),
-	SIZE_IN("rlimit", wmk_kshow_rlimit, 16, true),
-	SIZE_OUT("rlimit>", wmk_kshow_rlimit, 16, true),
-	SIZE_IN("action", wmk_kshow_action, 32, true),
-	SIZE_OUT("action>", wmk_kshow_action, 32, true),
-	SIZE_IN("sigset", wmk_kshow_sigset, 8, false),
-	SIZE_OUT("sigset>", wmk_kshow_sigset, 8, false),
-	SIZE_IN("stack", wmk_kshow_stack, 24, true),
-	SIZE_OUT("stack>", wmk_kshow_stack, 24, true),
-	SIZE_IN("clone3", wmk_kshow_clone3, 64, false),
-	OWN("clone3size", wmk_kshow_clone3_size, WMK_KFORM_LATE),
-	SIZE_OUT("uname>", wmk_kshow_uname, 390, false),
-	SIZE_OUT("times>", wmk_kshow_times, 32, true),
-	SIZE_IN("epollevent", wmk_kshow_epoll_event, sizeof(struct epoll_event), false),
-	{ "epollevents>", wmk_kshow_epoll_events, WMK_SYSCALLS_RETURNED, WMK_KFORM_OUT | WMK_KFORM_LATE,
-	  sizeof(struct epoll_event), 32 * sizeof(struct epoll_event), NULL, NULL, false },
+	COPIED("polls", wmk_kshow_polls, BYTES, 8, 8 * WMK_SYSCALLS_POLLS_MAX, WMK_KFORM_IN | WMK_KFORM_OUT),
+	STRUCT_OUT("stat>", wmk_kshow_stat, sizeof(struct stat), true),
+	STRUCT_OUT("statx>", wmk_kshow_statx, 256, false),
+	STRUCT_IN("ts", wmk_kshow_timespec, 16, true),
+	STRUCT_OUT("ts>", wmk_kshow_timespec, 16, true),
+	STRUCT_IN("times", wmk_kshow_timespecs, 32, true),
+	/* also of a call that has failed: it was read before */
+	STRUCT("tsleft", wmk_kshow_timespec, 16, true, WMK_KFORM_IN | WMK_KFORM_OUT),
+	{ .word = "left>", .print = show_pointer, .when = WMK_KFORM_LATE },
+	STRUCT_IN("tv", wmk_kshow_timeval, 16, true),
+	STRUCT_OUT("tv>", wmk_kshow_timeval, 16, true),
+	STRUCT_OUT("pair>", wmk_kshow_pair, 8, false),
+	STRUCT_OUT("int>", wmk_kshow_int, 4, false),
+	STRUCT_OUT("status>", wmk_kshow_status, 4, false),
+	STRUCT_IN("rlimit", wmk_kshow_rlimit, 16, true),
+	STRUCT_OUT("rlimit>", wmk_kshow_rlimit, 16, true),
+	STRUCT_IN("action", wmk_kshow_action, 32, true),
+	STRUCT_OUT("action>", wmk_kshow_action, 32, true),
+	STRUCT_IN("sigset", wmk_kshow_sigset, 8, false),
+	STRUCT_OUT("sigset>", wmk_kshow_sigset, 8, false),
+	STRUCT_IN("stack", wmk_kshow_stack, 24, true),
+	STRUCT_OUT("stack>", wmk_kshow_stack, 24, true),
+	STRUCT_IN("clone3", wmk_kshow_clone3, 64, false),
+	{ .word = "clone3size", .print = wmk_kshow_clone3_size, .when = WMK_KFORM_OWN | WMK_KFORM_LATE },
+	STRUCT_OUT("uname>", wmk_kshow_uname, 390, false),
+	STRUCT_OUT("times>", wmk_kshow_times, 32, true),
+	STRUCT_IN("epollevent", wmk_kshow_epoll_event, sizeof(struct epoll_event), false),
+	COPIED("epollevents>", wmk_kshow_epoll_events, RETURNED, sizeof(struct epoll_event),
+	       32 * sizeof(struct epoll_event), WMK_KFORM_OUT | WMK_KFORM_LATE),
 	OUT("dirents>", wmk_kshow_dirents, RETURNED, WMK_SYSCALLS_PART_MAX),
 };
 

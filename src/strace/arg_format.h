@@ -16,21 +16,31 @@ struct wmk_kview {
 	uint64_t value;
 	bool has_failed;
 	bool is_alone;           /* no other argument stands before it */
+	const struct wmk_syscalls_piece *piece;   /* what the argument points to; NULL: the form copies nothing */
+	const void *data;        /* WMK_KFORM_WHOLE: the bytes of the piece, aligned */
 };
 
-/* False: it is not shown at all. */
-typedef bool wmk_kform_print(struct wmk_kline *line, const struct wmk_kview *view);
+/* What was to be copied and is not there is shown as the pointer; a form's function is not called for it. */
+typedef void wmk_kform_print(struct wmk_kline *line, const struct wmk_kview *view);
+typedef bool wmk_kform_is_shown(const struct wmk_kview *view);
 
-/*
- * When it is copied; whether it is shown at exit; whether it puts the ", " before it by itself, since it may not be
- * there at all.
- */
-enum { WMK_KFORM_IN = 1, WMK_KFORM_OUT = 2, WMK_KFORM_LATE = 4, WMK_KFORM_OWN = 8 };
+enum {
+	WMK_KFORM_IN = 1,        /* copied at entry */
+	WMK_KFORM_OUT = 2,       /* copied at exit */
+	WMK_KFORM_LATE = 4,      /* shown at exit */
+	WMK_KFORM_OWN = 8,       /* puts the ", " before it by itself */
+	WMK_KFORM_WHOLE = 16,    /* all `unit` bytes are needed */
+	WMK_KFORM_ALWAYS = 32,   /* its function is called though there is no copy */
+};
+/* Bytes of a structure with WMK_KFORM_WHOLE at most. */
+#define WMK_KFORM_BYTES 392u
 
 struct wmk_kform {
 	const char *word;
 	wmk_kform_print *print;
-	uint8_t op;              /* enum wmk_syscalls_op: what is copied; */
+	wmk_kform_is_shown *is_shown;   /* NULL: it always is */
+	const char *name;        /* "flags="; NULL: none */
+	uint8_t op;              /* enum wmk_syscalls_op: what is copied */
 	uint8_t when;            /* WMK_KFORM_* */
 	uint16_t unit, max;      /* bytes; max 0: those of texts that are shown */
 	const struct wmk_kname *names;
@@ -56,6 +66,8 @@ extern const unsigned wmk_kprint_rows_n;
  */
 const struct wmk_syscalls_piece *wmk_kview_in(const struct wmk_kview *view, unsigned which);
 const struct wmk_syscalls_piece *wmk_kview_out(const struct wmk_kview *view, unsigned which);
+/* Of the record that the argument's form is shown from: of one that is copied at entry and exit, the entry's. */
+const struct wmk_syscalls_piece *wmk_kview_piece(const struct wmk_kview *view, unsigned which);
 /* All of the structure's bytes, or nothing. `at_exit`: of the exit's record. */
 bool wmk_kview_struct(const struct wmk_kview *view, bool at_exit, void *to, size_t size);
 static inline uint64_t wmk_kview_arg(const struct wmk_kview *view, unsigned arg)
@@ -68,10 +80,10 @@ static inline void wmk_kview_next(struct wmk_kline *line, const struct wmk_kview
 	if (view->arg && !view->is_alone)
 		wmk_kline_bytes(line, ", ", 2);
 }
-/* What an argument of this form points to; else the pointer is put, and it is done. */
-bool wmk_kview_get(struct wmk_kline *line, const struct wmk_kview *view, void *to, size_t size);
 /* "name=" as it is given, and the number. */
 void wmk_kline_member(struct wmk_kline *line, const char *name, int64_t value);
+/* "[number]" */
+void wmk_kline_bracketed(struct wmk_kline *line, int64_t number);
 /* Text of a piece, cut to what is shown, with "..." where there is more. */
 void wmk_kline_text(struct wmk_kline *line, const struct wmk_kview *view, const uint8_t *bytes, size_t n, bool is_cut);
 void wmk_kline_open(struct wmk_kline *line, uint64_t flags);
@@ -94,21 +106,23 @@ extern const struct wmk_kname wmk_knames_open[], wmk_knames_prot[], wmk_knames_m
 
 /* ── arg_format.c, arg_dependent.c ─────────────────────────────────────────────────────────────────────── */
 
-wmk_kform_print wmk_kshow_pointer, wmk_kshow_signal, wmk_kshow_bytes_in, wmk_kshow_uint, wmk_kshow_hex,
-	wmk_kshow_fcntl_arg, wmk_kshow_ioctl_arg, wmk_kshow_offset, wmk_kshow_mremap_to, wmk_kshow_clone_stack,
-	wmk_kshow_clone_flags, wmk_kshow_clone_parent, wmk_kshow_clone_tls, wmk_kshow_clone_child, wmk_kshow_futex_op,
-	wmk_kshow_futex_value, wmk_kshow_futex_time, wmk_kshow_futex_other, wmk_kshow_futex_value3, wmk_kshow_prctl_arg,
-	wmk_kshow_prctl_rest;
+wmk_kform_print wmk_kshow_signal, wmk_kshow_bytes, wmk_kshow_uint, wmk_kshow_hex, wmk_kshow_fcntl_arg,
+	wmk_kshow_ioctl_arg, wmk_kshow_clone_stack, wmk_kshow_clone_flags, wmk_kshow_clone_tls, wmk_kshow_clone_child,
+	wmk_kshow_futex_op, wmk_kshow_futex_time, wmk_kshow_futex_value3, wmk_kshow_prctl_arg;
+wmk_kform_is_shown wmk_khas_fcntl_arg, wmk_khas_mremap_to, wmk_khas_clone_parent, wmk_khas_clone_tls,
+	wmk_khas_clone_child, wmk_khas_futex_value, wmk_khas_futex_time, wmk_khas_futex_other, wmk_khas_futex_value3,
+	wmk_khas_prctl_arg, wmk_khas_prctl_rest;
 
 /* ── arg_struct.c, arg_signal.c ─────────────────────────────────────────────────────────────────────────────────── */
 
-wmk_kform_print wmk_kshow_stat, wmk_kshow_statx, wmk_kshow_timespec, wmk_kshow_timespecs, wmk_kshow_left,
+wmk_kform_print wmk_kshow_stat, wmk_kshow_statx, wmk_kshow_timespec, wmk_kshow_timespecs,
 	wmk_kshow_timeval, wmk_kshow_polls, wmk_kshow_pair, wmk_kshow_rlimit, wmk_kshow_action, wmk_kshow_sigset,
 	wmk_kshow_status, wmk_kshow_dirents, wmk_kshow_clone3, wmk_kshow_clone3_size, wmk_kshow_uname,
 	wmk_kshow_epoll_event, wmk_kshow_epoll_events, wmk_kshow_int, wmk_kshow_stack, wmk_kshow_times;
 /* What poll() has found, behind its result. */
 void wmk_kline_polled(struct wmk_kline *line, const struct wmk_kview *view);
 void wmk_kline_mode(struct wmk_kline *line, uint32_t mode);
+void wmk_kline_device(struct wmk_kline *line, uint64_t device);
 void wmk_kline_sigset(struct wmk_kline *line, uint64_t set);
 void wmk_kline_status(struct wmk_kline *line, uint32_t status);
 

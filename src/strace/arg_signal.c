@@ -8,7 +8,7 @@
 
 #include "strace/arg_format.h"
 
-#define PRINT(name) bool name(struct wmk_kline *line, const struct wmk_kview *view)
+#define PRINT(name) void name(struct wmk_kline *line, const struct wmk_kview *view)
 
 const char *wmk_ksignal_name(unsigned number, char room[24])
 {
@@ -45,20 +45,14 @@ void wmk_kline_sigset(struct wmk_kline *line, uint64_t set)
 
 PRINT(wmk_kshow_sigset)
 {
-	uint64_t set;
-
-	if (wmk_kview_get(line, view, &set, sizeof(set)))
-		wmk_kline_sigset(line, set);
-	return true;
+	wmk_kline_sigset(line, *(const uint64_t *)view->data);
 }
 
 /* The kernel's: handler, flags, restorer, mask. */
 PRINT(wmk_kshow_action)
 {
-	uint64_t action[4];
+	const uint64_t *action = view->data;
 
-	if (!wmk_kview_get(line, view, action, sizeof(action)))
-		return true;
 	wmk_kline_put(line, "{sa_handler=");
 	if (action[0] <= 2)
 		wmk_kline_put(line, action[0] == 0 ? "SIG_DFL" : action[0] == 1 ? "SIG_IGN" : "SIG_HOLD");
@@ -67,14 +61,12 @@ PRINT(wmk_kshow_action)
 	wmk_kline_put(line, ", sa_mask=");
 	wmk_kline_sigset(line, action[3]);
 	wmk_kline_put(line, ", sa_flags=");
-	if (!wmk_kline_flags(line, wmk_knames_action, action[1], "SA_"))
-		wmk_kline_char(line, '0');
+	wmk_kline_flags(line, wmk_knames_action, action[1], "SA_");
 	if (action[1] & 0x04000000) {
 		wmk_kline_put(line, ", sa_restorer=");
 		wmk_kline_pointer(line, action[2]);
 	}
 	wmk_kline_char(line, '}');
-	return true;
 }
 
 PRINT(wmk_kshow_stack)
@@ -82,19 +74,15 @@ PRINT(wmk_kshow_stack)
 	static const struct wmk_kname flags[] = {
 		{ 0x80000000, "SS_AUTODISARM" }, { 1, "SS_ONSTACK" }, { 2, "SS_DISABLE" }, { 0, NULL }
 	};
-	uint64_t stack[3];
+	const uint64_t *stack = view->data;
 
-	if (!wmk_kview_get(line, view, stack, sizeof(stack)))
-		return true;
 	wmk_kline_put(line, "{ss_sp=");
 	wmk_kline_pointer(line, stack[0]);
 	wmk_kline_put(line, ", ss_flags=");
-	if (!wmk_kline_flags(line, flags, (uint32_t)stack[1], "SS_"))
-		wmk_kline_char(line, '0');
+	wmk_kline_flags(line, flags, (uint32_t)stack[1], "SS_");
 	wmk_kline_put(line, ", ss_size=");
 	wmk_kline_unsigned(line, stack[2]);
 	wmk_kline_char(line, '}');
-	return true;
 }
 
 static void put_child(struct wmk_kline *line, const siginfo_t *info)

@@ -74,10 +74,9 @@ static void put_netlink(struct wmk_kline *line, const struct sockaddr_nl *nl)
 	wmk_kline_bytes(line, groups, sizeof(groups));
 }
 
-bool wmk_kshow_address(struct wmk_kline *line, const struct wmk_kview *view)
+void wmk_kshow_address(struct wmk_kline *line, const struct wmk_kview *view)
 {
-	const bool is_out = view->print->forms[view->arg]->when & WMK_KFORM_OUT;
-	const struct wmk_syscalls_piece *piece = is_out ? wmk_kview_out(view, 0) : wmk_kview_in(view, 0);
+	const struct wmk_syscalls_piece *piece = view->piece;
 	union {
 		uint16_t family;
 		struct sockaddr_in in;
@@ -85,9 +84,9 @@ bool wmk_kshow_address(struct wmk_kline *line, const struct wmk_kview *view)
 		struct sockaddr_nl nl;
 	} address = { .family = 0 };
 
-	if (!piece || piece->len < sizeof(address.family)) {
+	if (piece->len < sizeof(address.family)) {
 		wmk_kline_pointer(line, view->value);
-		return true;
+		return;
 	}
 	memcpy(&address, piece->bytes, piece->len < sizeof(address) ? piece->len : sizeof(address));
 	wmk_kline_put(line, "{sa_family=");
@@ -105,55 +104,36 @@ bool wmk_kshow_address(struct wmk_kline *line, const struct wmk_kview *view)
 		wmk_kline_quoted(line, piece->bytes + 2, piece->len - 2, false);
 	}
 	wmk_kline_char(line, '}');
-	return true;
 }
 
 /* "[16]", or "[128 => 16]" where the call has changed it. */
-bool wmk_kshow_address_len(struct wmk_kline *line, const struct wmk_kview *view)
+void wmk_kshow_address_len(struct wmk_kline *line, const struct wmk_kview *view)
 {
-	const struct wmk_syscalls_piece *in = wmk_kview_in(view, 0), *out = wmk_kview_out(view, 0);
-	int32_t before = 0, after = 0;
+	const int32_t before = *(const int32_t *)view->data;
+	int32_t after;
 
-	if (!in || in->len < sizeof(before)) {
-		wmk_kline_pointer(line, view->value);
-		return true;
-	}
-	memcpy(&before, in->bytes, sizeof(before));
-	wmk_kline_char(line, '[');
-	wmk_kline_signed(line, before);
-	if (out && out->len >= sizeof(after)) {
-		memcpy(&after, out->bytes, sizeof(after));
-		if (after != before) {
-			wmk_kline_put(line, " => ");
-			wmk_kline_signed(line, after);
-		}
-	}
+	wmk_kline_member(line, "[", before);
+	if (wmk_kview_struct(view, true, &after, sizeof(after)) && after != before)
+		wmk_kline_member(line, " => ", after);
 	wmk_kline_char(line, ']');
-	return true;
 }
 
 /* A number, mostly; else its bytes. */
-bool wmk_kshow_sockopt(struct wmk_kline *line, const struct wmk_kview *view)
+void wmk_kshow_sockopt(struct wmk_kline *line, const struct wmk_kview *view)
 {
-	const bool is_out = view->print->forms[view->arg]->when & WMK_KFORM_OUT;
-	const struct wmk_syscalls_piece *piece = is_out ? wmk_kview_out(view, 0) : wmk_kview_in(view, 0);
+	const struct wmk_syscalls_piece *piece = view->piece;
 	int32_t number;
 
-	if (!piece) {
-		wmk_kline_pointer(line, view->value);
-	} else if (piece->len == sizeof(number)) {
+	if (piece->len == sizeof(number)) {
 		memcpy(&number, piece->bytes, sizeof(number));
-		wmk_kline_char(line, '[');
-		wmk_kline_signed(line, number);
-		wmk_kline_char(line, ']');
+		wmk_kline_bracketed(line, number);
 	} else {
 		wmk_kline_text(line, view, piece->bytes, piece->len, piece->flags & WMK_SYSCALLS_PART_CUT);
 	}
-	return true;
 }
 
 /* The option of a socket, by its level, which is the argument before. */
-bool wmk_kshow_so(struct wmk_kline *line, const struct wmk_kview *view)
+void wmk_kshow_so(struct wmk_kline *line, const struct wmk_kview *view)
 {
 	const uint32_t level = view->arg ? (uint32_t)wmk_kview_arg(view, view->arg - 1) : 0;
 
@@ -163,26 +143,24 @@ bool wmk_kshow_so(struct wmk_kline *line, const struct wmk_kview *view)
 		wmk_kline_name(line, wmk_knames_tcp, (uint32_t)view->value, "TCP_");
 	else
 		wmk_kline_hex(line, (uint32_t)view->value);
-	return true;
 }
 
-bool wmk_kshow_socket(struct wmk_kline *line, const struct wmk_kview *view)
+void wmk_kshow_socket(struct wmk_kline *line, const struct wmk_kview *view)
 {
 	const uint32_t type = (uint32_t)view->value & 15, flags = (uint32_t)view->value & ~15u;
 
 	if (!wmk_kname_of(wmk_knames_socktype, type)) {
 		wmk_kline_name(line, wmk_knames_socktype, (uint32_t)view->value, "SOCK_");
-		return true;
+		return;
 	}
 	wmk_kline_name(line, wmk_knames_socktype, type, "SOCK_");
 	if (flags) {
 		wmk_kline_char(line, '|');
 		wmk_kline_flags(line, wmk_knames_sockflags, flags, NULL);
 	}
-	return true;
 }
 
-bool wmk_kshow_protocol(struct wmk_kline *line, const struct wmk_kview *view)
+void wmk_kshow_protocol(struct wmk_kline *line, const struct wmk_kview *view)
 {
 	const uint32_t family = (uint32_t)wmk_kview_arg(view, 0), protocol = (uint32_t)view->value;
 
@@ -192,5 +170,4 @@ bool wmk_kshow_protocol(struct wmk_kline *line, const struct wmk_kview *view)
 		wmk_kline_name(line, wmk_knames_netlink, protocol, "NETLINK_");
 	else
 		wmk_kline_signed(line, (int32_t)protocol);
-	return true;
 }

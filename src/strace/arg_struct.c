@@ -16,7 +16,7 @@
 
 #include "strace/arg_format.h"
 
-#define PRINT(name) bool name(struct wmk_kline *line, const struct wmk_kview *view)
+#define PRINT(name) void name(struct wmk_kline *line, const struct wmk_kview *view)
 
 static void put_time(struct wmk_kline *line, const int64_t time[2], const char *part)
 {
@@ -38,76 +38,67 @@ void wmk_kline_mode(struct wmk_kline *line, uint32_t mode)
 		wmk_kline_name(line, wmk_knames_type, mode & S_IFMT, NULL);
 		wmk_kline_char(line, '|');
 	}
-	if (wmk_kline_flags(line, bits, mode & 07000, NULL))
+	if (mode & 07000) {
+		wmk_kline_flags(line, bits, mode & 07000, NULL);
 		wmk_kline_char(line, '|');
+	}
 	wmk_kline_octal(line, mode & 0777, 3);
 }
 
-static void put_device(struct wmk_kline *line, uint32_t dev_major, uint32_t dev_minor)
+void wmk_kline_device(struct wmk_kline *line, uint64_t device)
 {
 	wmk_kline_put(line, "makedev(");
-	wmk_kline_hex(line, dev_major);
+	wmk_kline_hex(line, major(device));
 	wmk_kline_put(line, ", ");
-	wmk_kline_hex(line, dev_minor);
+	wmk_kline_hex(line, minor(device));
 	wmk_kline_char(line, ')');
 }
 
 PRINT(wmk_kshow_stat)
 {
-	struct stat stat;
+	const struct stat *stat = view->data;
 
-	if (!wmk_kview_get(line, view, &stat, sizeof(stat)))
-		return true;
 	wmk_kline_put(line, "{st_mode=");
-	wmk_kline_mode(line, stat.st_mode);
-	if (S_ISCHR(stat.st_mode) || S_ISBLK(stat.st_mode)) {
+	wmk_kline_mode(line, stat->st_mode);
+	if (S_ISCHR(stat->st_mode) || S_ISBLK(stat->st_mode)) {
 		wmk_kline_put(line, ", st_rdev=");
-		put_device(line, major(stat.st_rdev), minor(stat.st_rdev));
+		wmk_kline_device(line, stat->st_rdev);
 	} else {
-		wmk_kline_member(line, ", st_size=", stat.st_size);
+		wmk_kline_member(line, ", st_size=", stat->st_size);
 	}
 	wmk_kline_put(line, ", ...}");
-	return true;
 }
 
 PRINT(wmk_kshow_statx)
 {
-	union {
-		struct statx known;
-		uint8_t bytes[256];
-	} statx;
+	const struct statx *statx = view->data;
 
-	if (!wmk_kview_get(line, view, &statx, sizeof(statx)))
-		return true;
 	wmk_kline_put(line, "{stx_mask=");
-	if (!wmk_kline_flags(line, wmk_knames_statxmask, statx.known.stx_mask, "STATX_"))
-		wmk_kline_char(line, '0');
+	wmk_kline_flags(line, wmk_knames_statxmask, statx->stx_mask, "STATX_");
 	wmk_kline_put(line, ", stx_attributes=");
-	if (!wmk_kline_flags(line, wmk_knames_statxattr, statx.known.stx_attributes, "STATX_ATTR_"))
-		wmk_kline_char(line, '0');
+	wmk_kline_flags(line, wmk_knames_statxattr, statx->stx_attributes, "STATX_ATTR_");
 	wmk_kline_put(line, ", stx_mode=");
-	wmk_kline_mode(line, statx.known.stx_mode);
-	if (S_ISCHR(statx.known.stx_mode) || S_ISBLK(statx.known.stx_mode)) {
+	wmk_kline_mode(line, statx->stx_mode);
+	if (S_ISCHR(statx->stx_mode) || S_ISBLK(statx->stx_mode)) {
 		wmk_kline_put(line, ", stx_rdev_major=");
-		wmk_kline_hex(line, statx.known.stx_rdev_major);
+		wmk_kline_hex(line, statx->stx_rdev_major);
 		wmk_kline_put(line, ", stx_rdev_minor=");
-		wmk_kline_hex(line, statx.known.stx_rdev_minor);
+		wmk_kline_hex(line, statx->stx_rdev_minor);
 	}
 	wmk_kline_put(line, ", stx_size=");
-	wmk_kline_unsigned(line, statx.known.stx_size);
+	wmk_kline_unsigned(line, statx->stx_size);
 	wmk_kline_put(line, ", ...}");
-	return true;
 }
 
 /* How many entries the call has given, if all of them were copied. */
 PRINT(wmk_kshow_dirents)
 {
-	const struct wmk_syscalls_piece *piece = wmk_kview_out(view, 0);
+	const struct wmk_syscalls_piece *piece = view->piece;
 	size_t at = 0, n = 0;
 
 	wmk_kline_pointer(line, view->value);
-	if (!piece || (piece->flags & (WMK_SYSCALLS_PART_CUT | WMK_SYSCALLS_PART_UNREADABLE)))
-		return true;
+	if (piece->flags & (WMK_SYSCALLS_PART_CUT | WMK_SYSCALLS_PART_UNREADABLE))
+		return;
 	while (piece->len - at >= 19) {      /* inode, offset, length, type */
 		uint16_t len;
 
@@ -120,30 +111,20 @@ PRINT(wmk_kshow_dirents)
 	wmk_kline_put(line, " /* ");
 	wmk_kline_unsigned(line, n);
 	wmk_kline_put(line, n == 1 ? " entry */" : " entries */");
-	return true;
 }
 
 PRINT(wmk_kshow_pair)
 {
-	int32_t pair[2];
+	const int32_t *pair = view->data;
 
-	if (!wmk_kview_get(line, view, pair, sizeof(pair)))
-		return true;
 	wmk_kline_member(line, "[", pair[0]);
 	wmk_kline_member(line, ", ", pair[1]);
 	wmk_kline_char(line, ']');
-	return true;
 }
 
 PRINT(wmk_kshow_int)
 {
-	int32_t number;
-
-	if (!wmk_kview_get(line, view, &number, sizeof(number)))
-		return true;
-	wmk_kline_member(line, "[", number);
-	wmk_kline_char(line, ']');
-	return true;
+	wmk_kline_bracketed(line, *(const int32_t *)view->data);
 }
 
 /* ── waiting ─────────────────────────────────────────────────────────────────────────────────────────── */
@@ -161,33 +142,23 @@ static bool get_poll(const struct wmk_syscalls_piece *piece, size_t i, struct po
 	return true;
 }
 
-static void put_events(struct wmk_kline *line, const struct wmk_kname *names, uint32_t events, const char *unknown)
-{
-	if (!wmk_kline_flags(line, names, events, unknown))
-		wmk_kline_char(line, '0');
-}
 
 PRINT(wmk_kshow_polls)
 {
-	const struct wmk_syscalls_piece *piece = wmk_kview_in(view, 0);
+	const struct wmk_syscalls_piece *piece = view->piece;
 	struct poll poll;
 	size_t n = 0;
 
-	if (!piece) {
-		wmk_kline_pointer(line, view->value);
-		return true;
-	}
 	wmk_kline_char(line, '[');
 	for (; n < view->print->strings && get_poll(piece, n, &poll); n++) {
 		wmk_kline_member(line, n ? ", {fd=" : "{fd=", poll.fd);
 		if (poll.fd >= 0) {
 			wmk_kline_put(line, ", events=");
-			put_events(line, wmk_knames_poll, poll.events, "POLL");
+			wmk_kline_flags(line, wmk_knames_poll, poll.events, "POLL");
 		}
 		wmk_kline_char(line, '}');
 	}
 	wmk_kline_put(line, (piece->flags & WMK_SYSCALLS_PART_CUT) || get_poll(piece, n, &poll) ? ", ...]" : "]");
-	return true;
 }
 
 void wmk_kline_polled(struct wmk_kline *line, const struct wmk_kview *view)
@@ -203,7 +174,7 @@ void wmk_kline_polled(struct wmk_kline *line, const struct wmk_kview *view)
 		if (poll.fd >= 0 && poll.revents) {
 			wmk_kline_member(line, any ? ", {fd=" : " ([{fd=", poll.fd);
 			wmk_kline_put(line, ", revents=");
-			put_events(line, wmk_knames_poll, poll.revents, "POLL");
+			wmk_kline_flags(line, wmk_knames_poll, poll.revents, "POLL");
 			wmk_kline_char(line, '}');
 			any = true;
 		}
@@ -223,7 +194,7 @@ static void put_epoll(struct wmk_kline *line, const struct epoll_event *event)
 	const uint64_t data = event->data.u64;
 
 	wmk_kline_put(line, "{events=");
-	put_events(line, wmk_knames_epoll, event->events, "EPOLL");
+	wmk_kline_flags(line, wmk_knames_epoll, event->events, "EPOLL");
 	wmk_kline_put(line, ", data={u32=");
 	wmk_kline_unsigned(line, (uint32_t)data);
 	wmk_kline_put(line, ", u64=");
@@ -233,22 +204,14 @@ static void put_epoll(struct wmk_kline *line, const struct epoll_event *event)
 
 PRINT(wmk_kshow_epoll_event)
 {
-	struct epoll_event event;
-
-	if (wmk_kview_get(line, view, &event, sizeof(event)))
-		put_epoll(line, &event);
-	return true;
+	put_epoll(line, view->data);
 }
 
 PRINT(wmk_kshow_epoll_events)
 {
-	const struct wmk_syscalls_piece *piece = wmk_kview_out(view, 0);
+	const struct wmk_syscalls_piece *piece = view->piece;
 	struct epoll_event event;
 
-	if (!piece) {
-		wmk_kline_pointer(line, view->value);
-		return true;
-	}
 	wmk_kline_char(line, '[');
 	for (size_t i = 0; (i + 1) * sizeof(event) <= piece->len; i++) {
 		if (i)
@@ -257,38 +220,20 @@ PRINT(wmk_kshow_epoll_events)
 		put_epoll(line, &event);
 	}
 	wmk_kline_put(line, piece->flags & WMK_SYSCALLS_PART_CUT ? ", ...]" : "]");
-	return true;
 }
 
 /* ── times ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Also of a call that has failed: it was read before. */
 PRINT(wmk_kshow_timespec)
 {
-	int64_t time[2];
-
-	if (wmk_kview_get(line, view, time, sizeof(time)))
-		put_time(line, time, ", tv_nsec=");
-	return true;
+	put_time(line, view->data, ", tv_nsec=");
 }
 
 PRINT(wmk_kshow_timeval)
 {
-	int64_t time[2];
-
-	if (wmk_kview_get(line, view, time, sizeof(time)))
-		put_time(line, time, ", tv_usec=");
-	return true;
+	put_time(line, view->data, ", tv_usec=");
 }
 
-PRINT(wmk_kshow_left)
-{
-	int64_t time[2];
-
-	if (wmk_kview_get(line, view, time, sizeof(time)))
-		wmk_kline_pointer(line, view->value);
-	return true;
-}
 
 static void put_date(struct wmk_kline *line, const int64_t time[2])
 {
@@ -315,29 +260,23 @@ static void put_date(struct wmk_kline *line, const int64_t time[2])
 /* Of access and of modification. */
 PRINT(wmk_kshow_timespecs)
 {
-	int64_t times[4];
+	const int64_t *times = view->data;
 
-	if (!wmk_kview_get(line, view, times, sizeof(times)))
-		return true;
 	wmk_kline_char(line, '[');
 	put_date(line, times);
 	wmk_kline_put(line, ", ");
 	put_date(line, times + 2);
 	wmk_kline_char(line, ']');
-	return true;
 }
 
 PRINT(wmk_kshow_times)
 {
 	static const char *const names[] = { "{tms_utime=", ", tms_stime=", ", tms_cutime=", ", tms_cstime=" };
-	int64_t times[4];
+	const int64_t *times = view->data;
 
-	if (!wmk_kview_get(line, view, times, sizeof(times)))
-		return true;
 	for (unsigned i = 0; i < 4; i++)
 		wmk_kline_member(line, names[i], times[i]);
 	wmk_kline_char(line, '}');
-	return true;
 }
 
 /* ── processes ───────────────────────────────────────────────────────────────────────────────────────── */
@@ -356,16 +295,13 @@ static void put_limit(struct wmk_kline *line, uint64_t limit)
 
 PRINT(wmk_kshow_rlimit)
 {
-	uint64_t limits[2];
+	const uint64_t *limits = view->data;
 
-	if (!wmk_kview_get(line, view, limits, sizeof(limits)))
-		return true;
 	wmk_kline_put(line, "{rlim_cur=");
 	put_limit(line, limits[0]);
 	wmk_kline_put(line, ", rlim_max=");
 	put_limit(line, limits[1]);
 	wmk_kline_char(line, '}');
-	return true;
 }
 
 void wmk_kline_status(struct wmk_kline *line, uint32_t number)
@@ -392,44 +328,35 @@ void wmk_kline_status(struct wmk_kline *line, uint32_t number)
 /* Filled only when there was somebody to be waited for. */
 PRINT(wmk_kshow_status)
 {
-	uint32_t status;
-
-	if (!view->exit || wmk_kprint_value(view->exit) <= 0 ||
-	    !wmk_kview_struct(view, true, &status, sizeof(status))) {
+	if (wmk_kprint_value(view->exit) <= 0) {
 		wmk_kline_pointer(line, view->value);
-		return true;
+		return;
 	}
 	wmk_kline_char(line, '[');
-	wmk_kline_status(line, status);
+	wmk_kline_status(line, *(const uint32_t *)view->data);
 	wmk_kline_char(line, ']');
-	return true;
 }
 
 PRINT(wmk_kshow_uname)
 {
-	char names[6][65];
 	static const char *const members[] = { "{sysname=", ", nodename=" };
+	const char(*names)[65] = view->data;
 
-	if (!wmk_kview_get(line, view, names, sizeof(names)))
-		return true;
 	for (unsigned i = 0; i < 2; i++) {
 		wmk_kline_put(line, members[i]);
-		wmk_kline_quoted(line, (const uint8_t *)names[i], strnlen(names[i], sizeof(names[i])), false);
+		wmk_kline_quoted(line, (const uint8_t *)names[i], strnlen(names[i], sizeof(*names)), false);
 	}
 	wmk_kline_put(line, ", ...}");
-	return true;
 }
 
 PRINT(wmk_kshow_clone3)
 {
-	uint64_t args[8];    /* flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls */
+	/* flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls */
+	const uint64_t *args = view->data;
 	char room[24];
 
-	if (!wmk_kview_get(line, view, args, sizeof(args)))
-		return true;
 	wmk_kline_put(line, "{flags=");
-	if (!wmk_kline_flags(line, wmk_knames_clone, args[0], "CLONE_"))
-		wmk_kline_char(line, '0');
+	wmk_kline_flags(line, wmk_knames_clone, args[0], "CLONE_");
 	if (args[0] & (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)) {
 		wmk_kline_put(line, ", child_tid=");
 		wmk_kline_pointer(line, args[2]);
@@ -449,7 +376,6 @@ PRINT(wmk_kshow_clone3)
 		wmk_kline_pointer(line, args[7]);
 	}
 	wmk_kline_char(line, '}');
-	return true;
 }
 
 /* The thread that was made, which strace shows with the structure; and the structure's size. */
@@ -465,5 +391,4 @@ PRINT(wmk_kshow_clone3_size)
 	}
 	wmk_kview_next(line, view);
 	wmk_kline_unsigned(line, view->value);
-	return true;
 }

@@ -70,22 +70,21 @@ int64_t wmk_kprint_value(const struct wmk_syscalls_record *exit)
 	return exit->abi == WMK_KABI_COMPAT ? (int32_t)value : (int64_t)value;
 }
 
-/* An argument that is copied at entry and exit is shown as it was at the entry. */
-static bool is_at_exit(const struct wmk_kview *view)
+const struct wmk_syscalls_piece *wmk_kview_piece(const struct wmk_kview *view, unsigned which)
 {
-	return (view->print->forms[view->arg]->when & (WMK_KFORM_IN | WMK_KFORM_OUT)) == WMK_KFORM_OUT;
-}
+	const unsigned when = view->print->forms[view->arg]->when & (WMK_KFORM_IN | WMK_KFORM_OUT);
 
-bool wmk_kview_get(struct wmk_kline *line, const struct wmk_kview *view, void *to, size_t size)
-{
-	if (wmk_kview_struct(view, is_at_exit(view), to, size))
-		return true;
-	wmk_kline_pointer(line, view->value);
-	return false;
+	return when == WMK_KFORM_OUT ? wmk_kview_out(view, which) : wmk_kview_in(view, which);
 }
 
 void wmk_kline_member(struct wmk_kline *line, const char *name, int64_t value)
 {
 	wmk_kline_put(line, name);
 	wmk_kline_signed(line, value);
+}
+
+void wmk_kline_bracketed(struct wmk_kline *line, int64_t number)
+{
+	wmk_kline_member(line, "[", number);
+	wmk_kline_char(line, ']');
 }

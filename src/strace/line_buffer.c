@@ -194,15 +194,15 @@ void wmk_kline_name(struct wmk_kline *line, const struct wmk_kname *names, uint6
 		put_unknown(line, value, unknown);
 }
 
-bool wmk_kline_flags(struct wmk_kline *line, const struct wmk_kname *names, uint64_t value, const char *unknown)
+void wmk_kline_flags(struct wmk_kline *line, const struct wmk_kname *names, uint64_t value, const char *unknown)
 {
-	const char *zero = value ? NULL : wmk_kname_of(names, 0);
+	const char *zero = wmk_kname_of(names, 0);
 	uint64_t left = value;
 
-	if (zero)
-		wmk_kline_put(line, zero);
-	if (!value)
-		return zero != NULL;
+	if (!value) {
+		wmk_kline_put(line, zero ? zero : "0");
+		return;
+	}
 	for (; names->name && left; names++)
 		if (names->value && (left & names->value) == names->value) {
 			if (left != value)
@@ -216,5 +216,4 @@ bool wmk_kline_flags(struct wmk_kline *line, const struct wmk_kname *names, uint
 		wmk_kline_char(line, '|');
 		wmk_kline_hex(line, left);
 	}
-	return true;
 }

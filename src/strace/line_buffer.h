@@ -70,9 +70,9 @@ const char *wmk_kname_of(const struct wmk_kname *names, uint64_t value);
 /* The value's name; or the number in hex, and behind it, in a comment of C, `unknown` with "???". */
 void wmk_kline_name(struct wmk_kline *line, const struct wmk_kname *names, uint64_t value, const char *unknown);
 /*
- * Names of the bits with '|' between; what is left over in hex; `unknown` in a comment where there is nothing else.
- * False: nothing was put, since no bit is set and none of the names is that of 0.
+ * Names of the bits with '|' between; what is left over in hex; `unknown` in a comment where there is nothing else. Of
+ * no bits, the name of 0, or "0".
  */
-bool wmk_kline_flags(struct wmk_kline *line, const struct wmk_kname *names, uint64_t value, const char *unknown);
+void wmk_kline_flags(struct wmk_kline *line, const struct wmk_kname *names, uint64_t value, const char *unknown);
 
 #endif

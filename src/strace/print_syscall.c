@@ -240,17 +240,39 @@ static bool put_arg(const struct wmk_kprint *print, unsigned arg, const struct w
 		    const struct wmk_syscalls_record *exit, bool is_alone, struct wmk_kline *line)
 {
 	const struct wmk_kform *form = print->forms[arg];
-	const struct wmk_kview view = { .print = print,
-					.entry = entry,
-					.exit = exit,
-					.arg = arg,
-					.has_failed = has_failed(exit),
-					.is_alone = is_alone,
-					.value = arg < entry->n_values ? entry->values[arg] : 0 };
+	uint64_t data[WMK_KFORM_BYTES / sizeof(uint64_t)];
+	struct wmk_kview view = { .print = print,
+				  .entry = entry,
+				  .exit = exit,
+				  .arg = arg,
+				  .has_failed = has_failed(exit),
+				  .is_alone = is_alone,
+				  .value = arg < entry->n_values ? entry->values[arg] : 0 };
+	const bool is_whole = form->when & WMK_KFORM_WHOLE;
 
-	if (arg && !is_alone && !(form->when & WMK_KFORM_OWN))
-		wmk_kline_bytes(line, ", ", 2);
-	return form->print(line, &view);
+	if (form->is_shown && !form->is_shown(&view))
+		return false;
+	if (!(form->when & WMK_KFORM_OWN))
+		wmk_kview_next(line, &view);
+	if (form->name)
+		wmk_kline_put(line, form->name);
+	if (form->op != WMK_SYSCALLS_NOTHING)
+		view.piece = wmk_kview_piece(&view, 0);
+	if (is_whole && view.piece && view.piece->len >= form->unit)
+		view.data = memcpy(data, view.piece->bytes, form->unit);
+	if (form->op == WMK_SYSCALLS_NOTHING || (is_whole ? view.data : view.piece) || (form->when & WMK_KFORM_ALWAYS))
+		form->print(line, &view);
+	else
+		wmk_kline_pointer(line, view.value);
+	return true;
+}
+
+/* The first argument that is shown at exit: its comma stands at the entry, as strace has it, if it is sure to come. */
+static bool has_comma_before(const struct wmk_kprint *print)
+{
+	const struct wmk_kform *form = print->n_entry < print->n_args ? print->forms[print->n_entry] : NULL;
+
+	return print->n_entry && form && !form->is_shown && !(form->when & WMK_KFORM_OWN);
 }
 
 bool wmk_kprint_arg(const struct wmk_kprint *print, unsigned arg, const struct wmk_syscalls_record *entry,
@@ -276,8 +298,7 @@ void wmk_kprint_entry(const struct wmk_kprint *print, const struct wmk_syscalls_
 	wmk_kline_char(line, '(');
 	for (unsigned i = 0; i < print->n_entry; i++)
 		put_arg(print, i, entry, late, false, line);
-	/* The next one's comma stands here, as strace has it, if it is sure to come. */
-	if (print->n_entry && print->n_entry < print->n_args && !(print->forms[print->n_entry]->when & WMK_KFORM_OWN))
+	if (has_comma_before(print))
 		wmk_kline_bytes(line, ", ", 2);
 }
 
@@ -285,7 +306,7 @@ void wmk_kprint_rest(const struct wmk_kprint *print, const struct wmk_syscalls_r
 		     const struct wmk_syscalls_record *exit, struct wmk_kline *line)
 {
 	for (unsigned i = print->n_entry; i < print->n_args; i++)
-		put_arg(print, i, entry, exit, i == print->n_entry && !(print->forms[i]->when & WMK_KFORM_OWN), line);
+		put_arg(print, i, entry, exit, i == print->n_entry && has_comma_before(print), line);
 }
 
 const char *wmk_kprint_errno(int64_t result, char room[24])
