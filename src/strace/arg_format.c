@@ -107,12 +107,12 @@ static const struct wmk_kform *form_of(const struct wmk_kview *view)
 	return view->print->forms[view->arg];
 }
 
-PRINT(show_name)
+void wmk_kshow_name(struct wmk_kline *line, const struct wmk_kview *view)
 {
 	wmk_kline_name(line, form_of(view)->names, (uint32_t)view->value, form_of(view)->unknown);
 }
 
-PRINT(show_flags)
+void wmk_kshow_flags(struct wmk_kline *line, const struct wmk_kview *view)
 {
 	wmk_kline_flags(line, form_of(view)->names, (uint32_t)view->value, form_of(view)->unknown);
 }
@@ -298,8 +298,6 @@ PRINT(show_vectors)
 #define NUMBER(form, show) { .word = form, .print = show }
 /* Not of all calls: `has` says of which. */
 #define SOMETIMES(form, show, has, at) { .word = form, .print = show, .is_shown = has, .when = at }
-#define NAME(form, set, none) { .word = form, .print = show_name, .names = wmk_knames_##set, .unknown = none }
-#define FLAGS(form, set, none) { .word = form, .print = show_flags, .names = wmk_knames_##set, .unknown = none }
 #define COPIED(form, show, how, bytes, most, at) \
 	{ \
 		.word = form, .print = show, .op = WMK_SYSCALLS_##how, .unit = bytes, .max = most, .when = at \
@@ -355,7 +353,6 @@ const struct wmk_kform wmk_kforms[] = {
 	  .when = WMK_KFORM_WHOLE | WMK_KFORM_IN | WMK_KFORM_ALWAYS },
 	SOMETIMES("futexaddr", show_pointer, wmk_khas_futex_other, 0),
 	SOMETIMES("futexval3", wmk_kshow_futex_value3, wmk_khas_futex_value3, 0),
-	NAME("prctl", prctl, "PR_"),
 	{ .word = "prctlarg", .print = wmk_kshow_prctl_arg, .is_shown = wmk_khas_prctl_arg,
 	  .op = WMK_SYSCALLS_TEXT, .unit = 1, .max = 16, .when = WMK_KFORM_IN | WMK_KFORM_ALWAYS },
 	SOMETIMES("prctlrest", show_long_hex, wmk_khas_prctl_rest, 0),
@@ -363,51 +360,6 @@ const struct wmk_kform wmk_kforms[] = {
 	COPIED("ioctlarg", wmk_kshow_ioctl_arg, FIXED, 8, 8, WMK_KFORM_OUT | WMK_KFORM_LATE | WMK_KFORM_ALWAYS),
 	STRUCT_IN("off", show_offset, 8, false),
 
-	NAME("whence", whence, "SEEK_"),
-	NAME("how", how, "SIG_"),
-	NAME("clock", clock, "CLOCK_"),
-	NAME("itimer", itimer, "ITIMER_"),
-	NAME("fcntl", fcntl, "F_"),
-	NAME("ioctl", ioctl, "_"),
-	NAME("epollop", epollop, "EPOLL_CTL_"),
-	NAME("family", family, "AF_"),
-	NAME("shutdown", shutdown, "SHUT_"),
-	NAME("sol", sol, "SOL_"),
-	NAME("advice", advice, "MADV_"),
-	NAME("fadvice", fadvice, "POSIX_FADV_"),
-	NAME("resource", resource, "RLIMIT_"),
-	NAME("rusage", rusage, "RUSAGE_"),
-	NAME("archprctl", archprctl, "ARCH_"),
-	NAME("waitid", waitid, "P_"),
-	FLAGS("prot", prot, "PROT_"),
-	FLAGS("map", map, "MAP_"),
-	FLAGS("unshare", clone, "CLONE_"),
-	FLAGS("wait", wait, "W"),
-	FLAGS("at", at, "AT_"),
-	FLAGS("unlinkat", unlinkat, "AT_"),
-	FLAGS("linkat", linkat, "AT_"),
-	FLAGS("faccessat", faccessat, "AT_"),
-	FLAGS("statxmask", statxmask, "STATX_"),
-	FLAGS("access", access, "?_OK"),
-	FLAGS("cloexec", cloexec, "O_"),
-	FLAGS("epollnew", epollnew, "EPOLL_"),
-	FLAGS("eventfd", eventfd, "EFD_"),
-	FLAGS("timerfd", timerfd, "TFD_"),
-	FLAGS("signalfd", signalfd, "SFD_"),
-	FLAGS("inotify", inotify, "IN_"),
-	FLAGS("socketflags", sockflags, "SOCK_"),
-	FLAGS("msg", msg, "MSG_"),
-	FLAGS("flock", flock, "LOCK_"),
-	FLAGS("fallocate", fallocate, "FALLOC_FL_"),
-	FLAGS("closerange", closerange, "CLOSE_RANGE_"),
-	FLAGS("memfd", memfd, "MFD_"),
-	FLAGS("mount", mount, "MS_"),
-	FLAGS("umount", umount, "MNT_"),
-	FLAGS("rename", rename, "RENAME_"),
-	FLAGS("mremap", mremap, "MREMAP_"),
-	FLAGS("msync", msync, "MS_"),
-	FLAGS("random", random, "GRND_"),
-	FLAGS("timerabs", timerabs, "TIMER_"),
 
 	IN("path", show_path, TEXT, WMK_SYSCALLS_PART_MAX),
 	IN("text", wmk_kshow_bytes, TEXT, 0),

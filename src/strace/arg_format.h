@@ -48,8 +48,10 @@ struct wmk_kform {
 	bool is_wide;            /* another structure in 32-bit programs: not copied of those */
 };
 
-extern const struct wmk_kform wmk_kforms[];
+extern const struct wmk_kform wmk_kforms[];       /* arg_format.c */
 extern const unsigned wmk_kforms_n;
+extern const struct wmk_kform wmk_kname_forms[];  /* arg_names.c: those that only have names */
+extern const unsigned wmk_kname_forms_n;
 
 /*
  * Rows as those of syscall_table.h, but without names: "name(word word:N ...) word". The result: d, p, o, fcntl, poll,
@@ -90,23 +92,14 @@ void wmk_kline_open(struct wmk_kline *line, uint64_t flags);
 
 /* ── names (arg_names.c) ───────────────────────────────────────────────────────────────────────────── */
 
-extern const struct wmk_kname wmk_knames_open[], wmk_knames_prot[], wmk_knames_map[], wmk_knames_clone[],
-	wmk_knames_wait[], wmk_knames_at[], wmk_knames_unlinkat[], wmk_knames_faccessat[], wmk_knames_linkat[],
-	wmk_knames_statxat[], wmk_knames_statxmask[], wmk_knames_statxattr[], wmk_knames_access[], wmk_knames_whence[],
-	wmk_knames_cloexec[], wmk_knames_epollnew[], wmk_knames_epollop[], wmk_knames_eventfd[], wmk_knames_timerfd[],
-	wmk_knames_signalfd[], wmk_knames_inotify[], wmk_knames_poll[], wmk_knames_epoll[], wmk_knames_family[],
-	wmk_knames_socktype[], wmk_knames_sockflags[], wmk_knames_ip[], wmk_knames_netlink[], wmk_knames_msg[],
-	wmk_knames_shutdown[], wmk_knames_sol[], wmk_knames_so[], wmk_knames_tcp[], wmk_knames_advice[],
-	wmk_knames_fadvice[], wmk_knames_flock[], wmk_knames_fallocate[], wmk_knames_closerange[], wmk_knames_memfd[],
-	wmk_knames_mount[], wmk_knames_umount[], wmk_knames_rename[], wmk_knames_mremap[], wmk_knames_msync[],
-	wmk_knames_how[], wmk_knames_clock[], wmk_knames_itimer[], wmk_knames_fcntl[], wmk_knames_futex[],
-	wmk_knames_resource[], wmk_knames_rusage[], wmk_knames_prctl[], wmk_knames_archprctl[], wmk_knames_random[],
-	wmk_knames_waitid[], wmk_knames_action[], wmk_knames_ioctl[], wmk_knames_type[], wmk_knames_code[],
-	wmk_knames_signal[], wmk_knames_timerabs[];
+extern const struct wmk_kname wmk_knames_open[], wmk_knames_clone[], wmk_knames_statxat[],
+	wmk_knames_statxmask[], wmk_knames_statxattr[], wmk_knames_poll[], wmk_knames_epoll[], wmk_knames_family[],
+	wmk_knames_socktype[], wmk_knames_sockflags[], wmk_knames_ip[], wmk_knames_netlink[], wmk_knames_so[],
+	wmk_knames_tcp[], wmk_knames_futex[], wmk_knames_action[], wmk_knames_type[], wmk_knames_code[];
 
 /* ── arg_format.c, arg_dependent.c ─────────────────────────────────────────────────────────────────────── */
 
-wmk_kform_print wmk_kshow_signal, wmk_kshow_bytes, wmk_kshow_uint, wmk_kshow_hex, wmk_kshow_fcntl_arg,
+wmk_kform_print wmk_kshow_name, wmk_kshow_flags, wmk_kshow_signal, wmk_kshow_bytes, wmk_kshow_uint, wmk_kshow_hex, wmk_kshow_fcntl_arg,
 	wmk_kshow_ioctl_arg, wmk_kshow_clone_stack, wmk_kshow_clone_flags, wmk_kshow_clone_tls, wmk_kshow_clone_child,
 	wmk_kshow_futex_op, wmk_kshow_futex_time, wmk_kshow_futex_value3, wmk_kshow_prctl_arg;
 wmk_kform_is_shown wmk_khas_fcntl_arg, wmk_khas_mremap_to, wmk_khas_clone_parent, wmk_khas_clone_tls,

@@ -12,11 +12,11 @@
 
 const char *wmk_ksignal_name(unsigned number, char room[24])
 {
-	const char *name = wmk_kname_of(wmk_knames_signal, number);
+	const char *name = number == SIGIO ? "IO" : sigabbrev_np((int)number);
 
 	if (name)
-		return name;
-	if (number >= 32 && number <= 64)
+		stpcpy(stpcpy(room, "SIG"), name);
+	else if (number >= 32 && number <= 64)
 		snprintf(room, 24, number == 32 ? "SIGRTMIN" : "SIGRT_%u", number - 32);
 	else
 		snprintf(room, 24, "%u", number);

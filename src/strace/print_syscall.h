@@ -65,7 +65,7 @@ const char *wmk_kprint_errno(int64_t result, char room[24]);
 /* What the result of a call is in its own width: 32-bit programs have 32 bits. */
 int64_t wmk_kprint_value(const struct wmk_syscalls_record *exit);
 
-/* "SIGCHLD", "SIGRT_3" is put into `room`. */
+/* "SIGCHLD", "SIGRT_3", in `room`. */
 const char *wmk_ksignal_name(unsigned number, char room[24]);
 /* "{si_signo=SIGCHLD, si_code=CLD_EXITED, ...}" from the begin of a siginfo. */
 void wmk_kprint_siginfo(const uint64_t values[WMK_SYSCALLS_ARGS], unsigned n_values, struct wmk_kline *line);
