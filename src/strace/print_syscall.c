@@ -27,53 +27,6 @@ static const struct wmk_kform *find_form(const char *word, size_t len)
 	return NULL;
 }
 
-/* What a kind of syscall_info.h is called here; of a set, by which set. */
-static const char *word_of(const struct wmk_syscall_arg *arg)
-{
-	static const char *const kinds[WMK_KKINDS] = {
-		[WMK_KKIND_INT] = "d",
-		[WMK_KKIND_UINT] = "u",
-		[WMK_KKIND_LONG] = "ld",
-		[WMK_KKIND_ULONG] = "lu",
-		[WMK_KKIND_HEX] = "lx",
-		[WMK_KKIND_POINTER] = "p",
-		[WMK_KKIND_FD] = "fd",
-		[WMK_KKIND_PID] = "d",
-		[WMK_KKIND_UID] = "uid",
-		[WMK_KKIND_MODE] = "mode",
-		[WMK_KKIND_ERRNO] = "d",
-		[WMK_KKIND_PATH] = "path",
-		[WMK_KKIND_TEXT] = "text",
-		[WMK_KKIND_BYTES_IN] = "in",
-		[WMK_KKIND_BYTES_OUT] = "out",
-		[WMK_KKIND_ADDRESS_IN] = "addrin",
-		[WMK_KKIND_ADDRESS_OUT] = "addrout>",
-		[WMK_KKIND_TEXTS] = "argv",
-		[WMK_KKIND_VECTORS_IN] = "viin",
-		[WMK_KKIND_VECTORS_OUT] = "viout",
-		[WMK_KKIND_TIME_IN] = "ts",
-		[WMK_KKIND_TIME_OUT] = "ts>",
-		[WMK_KKIND_STAT] = "stat>",
-		[WMK_KKIND_POLLS] = "polls",
-		[WMK_KKIND_PAIR_OUT] = "pair>",
-	};
-	static const char *const sets[WMK_KSETS] = {
-		[WMK_KSET_OPEN] = "open",     [WMK_KSET_PROT] = "prot",     [WMK_KSET_MAP] = "map",
-		[WMK_KSET_CLONE] = "unshare", [WMK_KSET_FAMILY] = "family", [WMK_KSET_SOCKET] = "socketflags",
-		[WMK_KSET_AT] = "at",         [WMK_KSET_WAIT] = "wait",     [WMK_KSET_SIGNAL] = "signal",
-		[WMK_KSET_WHENCE] = "whence", [WMK_KSET_ACCESS] = "access", [WMK_KSET_MESSAGE] = "msg",
-		[WMK_KSET_EPOLL] = "epollop", [WMK_KSET_CLOCK] = "clock",   [WMK_KSET_FCNTL] = "fcntl",
-		[WMK_KSET_FUTEX] = "futex",   [WMK_KSET_ADVICE] = "advice", [WMK_KSET_RENAME] = "rename",
-		[WMK_KSET_MASK] = "how",
-	};
-	const size_t len = strlen(arg->name);
-	const char *word = arg->kind == WMK_KKIND_SET ? sets[arg->set] : kinds[arg->kind];
-
-	if (arg->kind == WMK_KKIND_FD && len >= 3 && strcmp(arg->name + len - 3, "dfd") == 0)
-		return "dirfd";
-	return word ? word : "lx";
-}
-
 static const struct {
 	const char *word;
 	uint8_t ret;
@@ -81,27 +34,6 @@ static const struct {
 	{ "d", WMK_KRETURN_NUMBER },    { "p", WMK_KRETURN_POINTER }, { "o", WMK_KRETURN_OCTAL },
 	{ "fcntl", WMK_KRETURN_FCNTL }, { "poll", WMK_KRETURN_POLL }, { "none", WMK_KRETURN_NEVER },
 };
-
-/* One for 32-bit or for 64-bit programs only goes before one for all. */
-static const char *find_row(enum wmk_kabi abi, const char *name)
-{
-	const size_t len = strlen(name);
-	const char mine = abi == WMK_KABI_COMPAT ? '*' : '-';
-	const char *all = NULL;
-
-	for (unsigned i = 0; i < wmk_kprint_rows_n; i++) {
-		const char *row = wmk_kprint_rows[i];
-		const bool narrow = *row == '*' || *row == '-';
-
-		if (strncmp(row + narrow, name, len) != 0 || row[narrow + len] != '(')
-			continue;
-		if (narrow && *row == mine)
-			return row + 1;
-		if (!narrow)
-			all = row;
-	}
-	return all;
-}
 
 /* False: the row is not as it should be (a test reads them all). */
 static bool read_row(const char *row, struct wmk_kprint *print)
@@ -134,25 +66,20 @@ static void by_kinds(struct wmk_kprint *print)
 {
 	print->n_args = print->call.n_args;
 	for (unsigned i = 0; i < print->n_args; i++) {
-		const char *word = word_of(&print->call.args[i]);
+		const struct wmk_syscall_arg *arg = &print->call.args[i];
+		const char *word = wmk_syscall_word(arg);
+		const size_t len = strlen(arg->name);
 
+		if (arg->kind == WMK_KKIND_FD && len >= 3 && strcmp(arg->name + len - 3, "dfd") == 0)
+			word = "dirfd";
 		print->forms[i] = find_form(word, strlen(word));
-		print->len_args[i] = print->call.args[i].len_arg;
+		print->len_args[i] = arg->len_arg;
 	}
 	print->ret = print->call.ret == WMK_KKIND_POINTER ? WMK_KRETURN_POINTER :
 		     print->call.is_known && print->call.ret == WMK_KKIND_NONE ? WMK_KRETURN_NEVER : WMK_KRETURN_NUMBER;
 }
 
 /* ── what is copied ──────────────────────────────────────────────────────────────────────────────────── */
-
-static void add_copy(struct wmk_syscalls_copy copies[WMK_SYSCALLS_PARTS], const struct wmk_syscalls_copy *copy)
-{
-	for (unsigned i = 0; i < WMK_SYSCALLS_PARTS; i++)
-		if (copies[i].op == WMK_SYSCALLS_NOTHING) {
-			copies[i] = *copy;
-			return;
-		}
-}
 
 /* The vector itself, and behind it what its members point to. */
 static void add_vectors(struct wmk_kprint *print, unsigned arg, const struct wmk_kform *form)
@@ -171,8 +98,8 @@ static void add_vectors(struct wmk_kprint *print, unsigned arg, const struct wmk
 						   .unit = 1,
 						   .max = (uint16_t)(bytes < most ? bytes : most) };
 
-	add_copy(at_exit ? print->plan.at_exit : print->plan.at_entry, &vector);
-	add_copy(at_exit ? print->plan.at_exit : print->plan.at_entry, &content);
+	wmk_syscall_add_copy(at_exit ? print->plan.at_exit : print->plan.at_entry, &vector);
+	wmk_syscall_add_copy(at_exit ? print->plan.at_exit : print->plan.at_entry, &content);
 }
 
 static uint16_t most_of(const struct wmk_kprint *print, const struct wmk_kform *form)
@@ -202,10 +129,10 @@ static void make_plan(struct wmk_kprint *print)
 			continue;
 		}
 		if (form->when & WMK_KFORM_OUT)
-			add_copy(print->plan.at_exit, &copy);
+			wmk_syscall_add_copy(print->plan.at_exit, &copy);
 		copy.is_late = !is_exec;
 		if (form->when & WMK_KFORM_IN)
-			add_copy(print->plan.at_entry, &copy);
+			wmk_syscall_add_copy(print->plan.at_entry, &copy);
 	}
 }
 
@@ -222,7 +149,7 @@ void wmk_kprint_make(enum wmk_kabi abi, unsigned number, uint32_t strings, struc
 		else
 			snprintf(print->call.name, sizeof(print->call.name), "syscall_%#x", number);
 	}
-	row = find_row(abi, print->call.name);
+	row = wmk_syscall_row(wmk_kprint_rows, wmk_kprint_rows_n, abi, print->call.name);
 	if (!row || !read_row(row, print))
 		by_kinds(print);
 	while (print->n_entry < print->n_args && !(print->forms[print->n_entry]->when & WMK_KFORM_LATE))

@@ -28,39 +28,6 @@ static void add(struct list *list, enum wmk_kshow show, unsigned arg)
 	list->items[list->n++] = (struct wmk_kitem){ .show = (uint8_t)show, .arg = (uint8_t)arg };
 }
 
-/* What an argument points to, and when that is read; NUMBER: nothing is. */
-static enum wmk_kshow pointed_of(enum wmk_kkind kind, bool *at_entry, bool *at_exit)
-{
-	static const struct {
-		uint8_t kind, show;
-		bool at_entry, at_exit;
-	} rows[] = {
-		{ WMK_KKIND_PATH, WMK_KSHOW_TEXT, true, false },
-		{ WMK_KKIND_TEXT, WMK_KSHOW_TEXT, true, false },
-		{ WMK_KKIND_TEXTS, WMK_KSHOW_TEXTS, true, false },
-		{ WMK_KKIND_BYTES_IN, WMK_KSHOW_BLOB, true, false },
-		{ WMK_KKIND_BYTES_OUT, WMK_KSHOW_BLOB, false, true },
-		{ WMK_KKIND_ADDRESS_IN, WMK_KSHOW_ADDRESS, true, false },
-		{ WMK_KKIND_ADDRESS_OUT, WMK_KSHOW_ADDRESS, false, true },
-		{ WMK_KKIND_VECTORS_IN, WMK_KSHOW_BLOB, true, false },
-		{ WMK_KKIND_VECTORS_OUT, WMK_KSHOW_BLOB, false, true },
-		{ WMK_KKIND_TIME_IN, WMK_KSHOW_TIME, true, false },
-		{ WMK_KKIND_TIME_OUT, WMK_KSHOW_TIME, false, true },
-		{ WMK_KKIND_STAT, WMK_KSHOW_STAT, false, true },
-		{ WMK_KKIND_POLLS, WMK_KSHOW_POLLS, true, true },
-		{ WMK_KKIND_PAIR_OUT, WMK_KSHOW_PAIR, false, true },
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (rows[i].kind == kind) {
-			*at_entry = rows[i].at_entry;
-			*at_exit = rows[i].at_exit;
-			return (enum wmk_kshow)rows[i].show;
-		}
-	*at_entry = *at_exit = false;
-	return WMK_KSHOW_NUMBER;
-}
-
 unsigned wmk_syscall_items(const struct wmk_syscall *call, bool is_exit, struct wmk_kitem items[WMK_KITEMS])
 {
 	struct list list = { .items = items };
@@ -70,34 +37,17 @@ unsigned wmk_syscall_items(const struct wmk_syscall *call, bool is_exit, struct 
 	if (is_exit)
 		add(&list, WMK_KSHOW_RET, 0);
 	for (unsigned i = 0; i < call->n_args; i++) {
-		bool at_entry, at_exit;
-		const enum wmk_kshow show = pointed_of((enum wmk_kkind)call->args[i].kind, &at_entry, &at_exit);
+		const struct wmk_kkind_row *kind = &wmk_kkinds[call->args[i].kind];
 
 		/* A text stands for its pointer. */
-		if (!is_exit && show != WMK_KSHOW_TEXT && show != WMK_KSHOW_TEXTS)
+		if (!is_exit && kind->show != WMK_KSHOW_TEXT && kind->show != WMK_KSHOW_TEXTS)
 			add(&list, WMK_KSHOW_NUMBER, i);
-		if (is_exit ? at_exit || wmk_syscall_is_late(call, i) : at_entry)
-			add(&list, show, i);
+		if (is_exit ? kind->at_exit || wmk_syscall_is_late(call, i) : kind->at_entry)
+			add(&list, (enum wmk_kshow)kind->show, i);
 	}
 	if (list.n_pointed)
 		add(&list, WMK_KSHOW_POINTERS, 0);
 	return list.n;
-}
-
-unsigned wmk_kkind_width(enum wmk_kkind kind)
-{
-	switch (kind) {
-	case WMK_KKIND_INT:
-	case WMK_KKIND_UINT:
-	case WMK_KKIND_FD:
-	case WMK_KKIND_PID:
-	case WMK_KKIND_UID:
-	case WMK_KKIND_MODE:
-	case WMK_KKIND_SET:
-		return 32;
-	default:
-		return 64;
-	}
 }
 
 /* ── fields ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -147,26 +97,10 @@ static struct wmk_type set_type(enum wmk_kset set)
 
 static struct wmk_type type_of(const struct wmk_syscall_arg *arg)
 {
-	const unsigned width = wmk_kkind_width((enum wmk_kkind)arg->kind);
+	const struct wmk_kkind_row *kind = &wmk_kkinds[arg->kind];
 
-	switch (arg->kind) {
-	case WMK_KKIND_INT:
-	case WMK_KKIND_FD:
-	case WMK_KKIND_PID:
-	case WMK_KKIND_LONG:
-	case WMK_KKIND_ERRNO:
-		return number_type(width, true, 10);
-	case WMK_KKIND_UINT:
-	case WMK_KKIND_UID:
-	case WMK_KKIND_ULONG:
-		return number_type(width, false, 10);
-	case WMK_KKIND_MODE:
-		return number_type(width, false, 8);
-	case WMK_KKIND_SET:
-		return set_type((enum wmk_kset)arg->set);
-	default:
-		return number_type(width, false, 16);
-	}
+	return arg->kind == WMK_KKIND_SET ? set_type((enum wmk_kset)arg->set) :
+					    number_type(kind->width, kind->is_signed, kind->base);
 }
 
 static void add_field(struct draft *draft, const char *name, const char *suffix, struct wmk_type type)

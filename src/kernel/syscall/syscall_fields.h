@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_fields.h - private to syscall_event.c and syscall_payload.c: what is in the record of a call, in order. Class
- * and payload are made from one list.
+ * syscall_fields.h - private to this folder: what each kind of argument is, and what is in the record of a system call,
+ * in order. Class and payload are made from one list.
  */
 #ifndef WMK_KERNEL_SYSCALL_FIELDS_H
 #define WMK_KERNEL_SYSCALL_FIELDS_H
@@ -35,8 +35,19 @@ struct wmk_kitem {
 
 /* How many. */
 unsigned wmk_syscall_items(const struct wmk_syscall *call, bool is_exit, struct wmk_kitem items[WMK_KITEMS]);
-/* Bits of a number in records, by its kind. */
-unsigned wmk_kkind_width(enum wmk_kkind kind);
+
+struct wmk_kkind_row {
+	const char *word;        /* in the rows of tables */
+	uint8_t width, base;     /* of the argument itself as a field: bits, and how it is written */
+	bool is_signed;
+	uint8_t show;            /* enum wmk_kshow: what it points to; WMK_KSHOW_NUMBER: nothing */
+	uint8_t op;              /* enum wmk_syscalls_op: how that is copied, ... */
+	bool at_entry, at_exit;  /* ... when, ... */
+	uint16_t unit, max;      /* ... and how much; max 0: as the limits say */
+};
+
+/* By enum wmk_kkind. */
+extern const struct wmk_kkind_row wmk_kkinds[WMK_KKINDS];
 
 static inline bool wmk_kshow_is_pointed(enum wmk_kshow show)
 {

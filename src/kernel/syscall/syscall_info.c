@@ -11,68 +11,63 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "kernel/syscall/syscall_fields.h"
 #include "kernel/syscall/syscall_table.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-/* Words of the table. */
-static const struct {
-	const char *word;
-	uint8_t kind, set;
-} words[] = {
-	{ "none", WMK_KKIND_NONE, 0 },
-	{ "int", WMK_KKIND_INT, 0 },
-	{ "uint", WMK_KKIND_UINT, 0 },
-	{ "long", WMK_KKIND_LONG, 0 },
-	{ "ulong", WMK_KKIND_ULONG, 0 },
-	{ "hex", WMK_KKIND_HEX, 0 },
-	{ "ptr", WMK_KKIND_POINTER, 0 },
-	{ "fd", WMK_KKIND_FD, 0 },
-	{ "pid", WMK_KKIND_PID, 0 },
-	{ "uid", WMK_KKIND_UID, 0 },
-	{ "mode", WMK_KKIND_MODE, 0 },
-	{ "errno", WMK_KKIND_ERRNO, 0 },
-	{ "path", WMK_KKIND_PATH, 0 },
-	{ "text", WMK_KKIND_TEXT, 0 },
-	{ "in", WMK_KKIND_BYTES_IN, 0 },
-	{ "out", WMK_KKIND_BYTES_OUT, 0 },
-	{ "addrin", WMK_KKIND_ADDRESS_IN, 0 },
-	{ "addrout", WMK_KKIND_ADDRESS_OUT, 0 },
-	{ "texts", WMK_KKIND_TEXTS, 0 },
-	{ "viin", WMK_KKIND_VECTORS_IN, 0 },
-	{ "viout", WMK_KKIND_VECTORS_OUT, 0 },
-	{ "timein", WMK_KKIND_TIME_IN, 0 },
-	{ "timeout", WMK_KKIND_TIME_OUT, 0 },
-	{ "stat", WMK_KKIND_STAT, 0 },
-	{ "polls", WMK_KKIND_POLLS, 0 },
-	{ "pair", WMK_KKIND_PAIR_OUT, 0 },
-	{ "open", WMK_KKIND_SET, WMK_KSET_OPEN },
-	{ "prot", WMK_KKIND_SET, WMK_KSET_PROT },
-	{ "map", WMK_KKIND_SET, WMK_KSET_MAP },
-	{ "clone", WMK_KKIND_SET, WMK_KSET_CLONE },
-	{ "family", WMK_KKIND_SET, WMK_KSET_FAMILY },
-	{ "socket", WMK_KKIND_SET, WMK_KSET_SOCKET },
-	{ "at", WMK_KKIND_SET, WMK_KSET_AT },
-	{ "wait", WMK_KKIND_SET, WMK_KSET_WAIT },
-	{ "signal", WMK_KKIND_SET, WMK_KSET_SIGNAL },
-	{ "whence", WMK_KKIND_SET, WMK_KSET_WHENCE },
-	{ "access", WMK_KKIND_SET, WMK_KSET_ACCESS },
-	{ "msg", WMK_KKIND_SET, WMK_KSET_MESSAGE },
-	{ "epoll", WMK_KKIND_SET, WMK_KSET_EPOLL },
-	{ "clock", WMK_KKIND_SET, WMK_KSET_CLOCK },
-	{ "fcntl", WMK_KKIND_SET, WMK_KSET_FCNTL },
-	{ "futex", WMK_KKIND_SET, WMK_KSET_FUTEX },
-	{ "advice", WMK_KKIND_SET, WMK_KSET_ADVICE },
-	{ "rename", WMK_KKIND_SET, WMK_KSET_RENAME },
-	{ "mask", WMK_KKIND_SET, WMK_KSET_MASK },
+/* ── kinds ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+#define NUMBER(kind, name, bits, sign, in_base) \
+	[WMK_KKIND_##kind] = { \
+		.word = name, .width = bits, .is_signed = sign, .base = in_base, .show = WMK_KSHOW_NUMBER \
+	}
+#define POINTED(kind, name, what, how, entry, exit, unit, max) \
+	[WMK_KKIND_##kind] = { name, 64, 16, false, WMK_KSHOW_##what, WMK_SYSCALLS_##how, entry, exit, unit, max }
+
+const struct wmk_kkind_row wmk_kkinds[WMK_KKINDS] = {
+	NUMBER(NONE, "none", 64, false, 16),
+	NUMBER(INT, "int", 32, true, 10),
+	NUMBER(UINT, "uint", 32, false, 10),
+	NUMBER(LONG, "long", 64, true, 10),
+	NUMBER(ULONG, "ulong", 64, false, 10),
+	NUMBER(HEX, "hex", 64, false, 16),
+	NUMBER(POINTER, "ptr", 64, false, 16),
+	NUMBER(FD, "fd", 32, true, 10),
+	NUMBER(PID, "pid", 32, true, 10),
+	NUMBER(UID, "uid", 32, false, 10),
+	NUMBER(MODE, "mode", 32, false, 8),
+	NUMBER(ERRNO, "errno", 64, true, 10),
+	NUMBER(SET, "", 32, false, 10),
+	POINTED(PATH, "path", TEXT, TEXT, true, false, 1, 0),
+	POINTED(TEXT, "text", TEXT, TEXT, true, false, 1, 0),
+	POINTED(TEXTS, "texts", TEXTS, TEXTS, true, false, 1, 0),
+	POINTED(BYTES_IN, "in", BLOB, BYTES, true, false, 1, 0),
+	POINTED(BYTES_OUT, "out", BLOB, RETURNED, false, true, 1, 0),
+	POINTED(ADDRESS_IN, "addrin", ADDRESS, BYTES, true, false, 1, WMK_SYSCALLS_ADDRESS_MAX),
+	POINTED(ADDRESS_OUT, "addrout", ADDRESS, LENGTH_AT, false, true, 1, WMK_SYSCALLS_ADDRESS_MAX),
+	POINTED(VECTORS_IN, "viin", BLOB, VECTORS_IN, true, false, 1, 0),
+	POINTED(VECTORS_OUT, "viout", BLOB, VECTORS_RETURNED, false, true, 1, 0),
+	POINTED(TIME_IN, "timein", TIME, FIXED, true, false, 16, 16),
+	POINTED(TIME_OUT, "timeout", TIME, FIXED, false, true, 16, 16),
+	POINTED(STAT, "stat", STAT, FIXED, false, true, sizeof(struct stat), sizeof(struct stat)),
+	POINTED(POLLS, "polls", POLLS, BYTES, true, true, 8, 8 * WMK_SYSCALLS_POLLS_MAX),
+	POINTED(PAIR_OUT, "pair", PAIR, FIXED, false, true, 8, 8),
 };
 
-const char *wmk_kkind_name(enum wmk_kkind kind)
+static const char *const sets[WMK_KSETS] = {
+	[WMK_KSET_OPEN] = "open",     [WMK_KSET_PROT] = "prot",     [WMK_KSET_MAP] = "map",
+	[WMK_KSET_CLONE] = "clone",   [WMK_KSET_FAMILY] = "family", [WMK_KSET_SOCKET] = "socket",
+	[WMK_KSET_AT] = "at",         [WMK_KSET_WAIT] = "wait",     [WMK_KSET_SIGNAL] = "signal",
+	[WMK_KSET_WHENCE] = "whence", [WMK_KSET_ACCESS] = "access", [WMK_KSET_MESSAGE] = "msg",
+	[WMK_KSET_EPOLL] = "epoll",   [WMK_KSET_CLOCK] = "clock",   [WMK_KSET_FCNTL] = "fcntl",
+	[WMK_KSET_FUTEX] = "futex",   [WMK_KSET_ADVICE] = "advice", [WMK_KSET_RENAME] = "rename",
+	[WMK_KSET_MASK] = "mask",
+};
+
+const char *wmk_syscall_word(const struct wmk_syscall_arg *arg)
 {
-	for (size_t i = 0; i < COUNT(words); i++)
-		if (words[i].kind == kind)
-			return kind == WMK_KKIND_SET ? "set" : words[i].word;
-	return "none";
+	return arg->kind == WMK_KKIND_SET ? sets[arg->set] : wmk_kkinds[arg->kind].word;
 }
 
 /* ── numbers and names ───────────────────────────────────────────────────────────────────────────────── */
@@ -141,19 +136,19 @@ static void copy_name(char to[WMK_SYSCALL_NAME], const char *from, size_t len)
 	to[len] = 0;
 }
 
-/* One that is for 32-bit programs only goes before one for all. */
-static const char *find_row(enum wmk_kabi abi, const char *name)
+const char *wmk_syscall_row(const char *const rows[], unsigned n, enum wmk_kabi abi, const char *name)
 {
 	const size_t len = strlen(name);
+	const char mine = abi == WMK_KABI_COMPAT ? '*' : '-';
 	const char *all = NULL;
 
-	for (unsigned i = 0; i < wmk_syscall_rows_n; i++) {
-		const char *row = wmk_syscall_rows[i];
-		const bool narrow = *row == '*';
+	for (unsigned i = 0; i < n; i++) {
+		const char *row = rows[i];
+		const bool narrow = *row == '*' || *row == '-';
 
 		if (strncmp(row + narrow, name, len) != 0 || row[narrow + len] != '(')
 			continue;
-		if (narrow && abi == WMK_KABI_COMPAT)
+		if (narrow && *row == mine)
 			return row + 1;
 		if (!narrow)
 			all = row;
@@ -161,24 +156,31 @@ static const char *find_row(enum wmk_kabi abi, const char *name)
 	return all;
 }
 
+/* False: no kind has this word. */
+static bool find_kind(const char *word, size_t len, struct wmk_syscall_arg *arg)
+{
+	for (unsigned i = 0; i < WMK_KKINDS + WMK_KSETS; i++) {
+		arg->kind = i < WMK_KKINDS ? (uint8_t)i : WMK_KKIND_SET;
+		arg->set = i < WMK_KKINDS ? 0 : (uint8_t)(i - WMK_KKINDS);
+		if (strncmp(wmk_syscall_word(arg), word, len) == 0 && !wmk_syscall_word(arg)[len])
+			return true;
+	}
+	return false;
+}
+
 /* A kind's word at `at`, and the argument that has the length; returns what stands behind, NULL: no such word. */
 static const char *read_kind(const char *at, struct wmk_syscall_arg *arg)
 {
 	const size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz");
 
-	for (size_t i = 0; i < COUNT(words); i++) {
-		if (strncmp(words[i].word, at, len) != 0 || words[i].word[len])
-			continue;
-		arg->kind = words[i].kind;
-		arg->set = words[i].set;
-		at += len;
-		if (*at == ':') {
-			arg->len_arg = (uint8_t)(at[1] - '0');
-			at += 2;
-		}
-		return at;
+	if (!len || !find_kind(at, len, arg))
+		return NULL;
+	at += len;
+	if (*at == ':') {
+		arg->len_arg = (uint8_t)(at[1] - '0');
+		at += 2;
 	}
-	return NULL;
+	return at;
 }
 
 /* False: the row is not as it should be (a test reads them all). */
@@ -221,7 +223,8 @@ static void make_unknown(struct wmk_syscall *call)
 
 int wmk_syscall_describe(enum wmk_kabi abi, unsigned number, struct wmk_syscall *call)
 {
-	const char *name = wmk_syscall_name(abi, number), *row = name ? find_row(abi, name) : NULL;
+	const char *name = wmk_syscall_name(abi, number),
+		   *row = name ? wmk_syscall_row(wmk_syscall_rows, wmk_syscall_rows_n, abi, name) : NULL;
 
 	*call = (struct wmk_syscall){ .abi = (uint8_t)abi, .number = (uint16_t)number, .name = "unknown", .event = "unknown" };
 	if (name) {
@@ -339,80 +342,33 @@ static uint32_t at_most(uint32_t wanted, uint32_t most)
 	return wanted < most ? wanted : most;
 }
 
-/* Sizes of the kernel's structures in memory of 64- and 32-bit programs. */
-#define TIME_SIZE(abi) ((abi) == WMK_KABI_NATIVE ? 16 : 8)
-#define POLL_SIZE 8
-
-/* How an argument is copied; *at_entry, *at_exit: when. */
 static struct wmk_syscalls_copy copy_of(const struct wmk_syscall *call, const struct wmk_syscall_arg *arg,
-					const struct wmk_syscalls_limits *limits, bool *at_entry, bool *at_exit)
+					const struct wmk_syscalls_limits *limits)
 {
-	const uint16_t bytes = (uint16_t)at_most(limits->bytes, WMK_SYSCALLS_PART_MAX);
+	const struct wmk_kkind_row *kind = &wmk_kkinds[arg->kind];
 	struct wmk_syscalls_copy copy = {
-		.arg = (uint8_t)(arg - call->args), .len_arg = arg->len_arg, .unit = 1, .max = bytes
+		.op = kind->op, .arg = (uint8_t)(arg - call->args), .len_arg = arg->len_arg, .unit = kind->unit, .max = kind->max
 	};
 
-	*at_entry = true;
-	*at_exit = false;
-	switch (arg->kind) {
-	case WMK_KKIND_PATH:
-	case WMK_KKIND_TEXT:
-		copy.op = WMK_SYSCALLS_TEXT;
-		copy.is_late = wmk_syscall_is_late(call, copy.arg);
+	copy.is_late = wmk_syscall_is_late(call, copy.arg);
+	if (kind->op == WMK_SYSCALLS_TEXT)
 		copy.max = (uint16_t)at_most(limits->text, WMK_SYSCALLS_PART_MAX);
-		break;
-	case WMK_KKIND_BYTES_IN:
-		copy.op = WMK_SYSCALLS_BYTES;
-		break;
-	case WMK_KKIND_ADDRESS_IN:
-	case WMK_KKIND_ADDRESS_OUT:
-		*at_exit = arg->kind == WMK_KKIND_ADDRESS_OUT;
-		copy.op = *at_exit ? WMK_SYSCALLS_LENGTH_AT : WMK_SYSCALLS_BYTES;
-		copy.max = WMK_SYSCALLS_ADDRESS_MAX;
-		break;
-	case WMK_KKIND_TEXTS:
-		copy.op = WMK_SYSCALLS_TEXTS;
+	else if (kind->op == WMK_SYSCALLS_TEXTS)
 		copy.max = (uint16_t)at_most(limits->text, WMK_SYSCALLS_STRING_MAX);
-		break;
-	case WMK_KKIND_VECTORS_IN:
-		copy.op = WMK_SYSCALLS_VECTORS_IN;
-		break;
-	case WMK_KKIND_TIME_IN:
-	case WMK_KKIND_TIME_OUT:
-	case WMK_KKIND_STAT:
-	case WMK_KKIND_PAIR_OUT:
-		*at_exit = arg->kind != WMK_KKIND_TIME_IN;
-		copy.op = WMK_SYSCALLS_FIXED;
-		copy.unit = copy.max = arg->kind == WMK_KKIND_STAT       ? (uint16_t)sizeof(struct stat)
-				       : arg->kind == WMK_KKIND_PAIR_OUT ? 8
-									 : TIME_SIZE(call->abi);
-		break;
-	case WMK_KKIND_POLLS:
-		*at_exit = true;
-		copy.op = WMK_SYSCALLS_BYTES;
-		copy.unit = POLL_SIZE;
-		copy.max = POLL_SIZE * WMK_SYSCALLS_POLLS_MAX;
-		return copy;
-	case WMK_KKIND_BYTES_OUT:
-	case WMK_KKIND_VECTORS_OUT:
-		*at_exit = true;
-		copy.op = arg->kind == WMK_KKIND_BYTES_OUT ? WMK_SYSCALLS_RETURNED : WMK_SYSCALLS_VECTORS_RETURNED;
-		break;
-	default:
-		break;
-	}
-	*at_entry = !*at_exit;
+	else if (!kind->max)
+		copy.max = (uint16_t)at_most(limits->bytes, WMK_SYSCALLS_PART_MAX);
+	if (kind->show == WMK_KSHOW_TIME && call->abi == WMK_KABI_COMPAT)
+		copy.unit = copy.max = 8;
 	return copy;
 }
 
 bool wmk_syscall_is_late(const struct wmk_syscall *call, unsigned arg)
 {
-	const uint8_t kind = call->args[arg].kind;
-
-	return (kind == WMK_KKIND_PATH || kind == WMK_KKIND_TEXT) && strncmp(call->name, "execve", 6) != 0;
+	return wmk_kkinds[call->args[arg].kind].show == WMK_KSHOW_TEXT && strncmp(call->name, "execve", 6) != 0;
 }
 
-static void add_copy(struct wmk_syscalls_copy copies[WMK_SYSCALLS_PARTS], const struct wmk_syscalls_copy *copy)
+void wmk_syscall_add_copy(struct wmk_syscalls_copy copies[WMK_SYSCALLS_PARTS],
+			  const struct wmk_syscalls_copy *copy)
 {
 	for (unsigned i = 0; i < WMK_SYSCALLS_PARTS; i++)
 		if (copies[i].op == WMK_SYSCALLS_NOTHING) {
@@ -426,12 +382,12 @@ void wmk_syscall_plan(const struct wmk_syscall *call, const struct wmk_syscalls_
 {
 	memset(plan, 0, sizeof(*plan));
 	for (unsigned i = 0; i < call->n_args; i++) {
-		bool at_entry, at_exit;
-		const struct wmk_syscalls_copy copy = copy_of(call, &call->args[i], limits, &at_entry, &at_exit);
+		const struct wmk_kkind_row *kind = &wmk_kkinds[call->args[i].kind];
+		const struct wmk_syscalls_copy copy = copy_of(call, &call->args[i], limits);
 
-		if (at_entry && copy.op != WMK_SYSCALLS_NOTHING)
-			add_copy(plan->at_entry, &copy);
-		if (at_exit)
-			add_copy(plan->at_exit, &copy);
+		if (kind->at_entry)
+			wmk_syscall_add_copy(plan->at_entry, &copy);
+		if (kind->at_exit)
+			wmk_syscall_add_copy(plan->at_exit, &copy);
 	}
 }

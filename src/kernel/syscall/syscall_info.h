@@ -105,8 +105,13 @@ int wmk_syscall_describe(enum wmk_kabi abi, unsigned number, struct wmk_syscall 
 /* Names and kinds of the arguments by the format of sys_enter_<event>; does nothing to a call that is known. */
 void wmk_syscall_refine(struct wmk_syscall *call, const struct wmk_kformat *format);
 
-/* The kind as the table has it ("path"), for people; and a kind's width as a number in records, bits. */
-const char *wmk_kkind_name(enum wmk_kkind kind);
+/* The word for an argument's kind or set in the rows of tables ("path"). */
+const char *wmk_syscall_word(const struct wmk_syscall_arg *arg);
+/*
+ * The row of a table, each of which begins with "name(". One for 32-bit programs only, which begins with '*', or for
+ * 64-bit programs only, which begins with '-', goes before one for all. NULL: there is none.
+ */
+const char *wmk_syscall_row(const char *const rows[], unsigned n, enum wmk_kabi abi, const char *name);
 
 /* Labels of a set; is_flags: of bits. *n labels; static storage. */
 const struct wmk_label *wmk_kset_labels(enum wmk_kset set, unsigned *n, bool *is_flags);
@@ -134,5 +139,7 @@ bool wmk_syscall_is_late(const struct wmk_syscall *call, unsigned arg);
 
 void wmk_syscall_plan(const struct wmk_syscall *call, const struct wmk_syscalls_limits *limits,
 		    struct wmk_syscalls_plan *plan);
+/* As long as there is room. */
+void wmk_syscall_add_copy(struct wmk_syscalls_copy copies[WMK_SYSCALLS_PARTS], const struct wmk_syscalls_copy *copy);
 
 #endif

@@ -70,7 +70,7 @@ static void put_number(struct out *out, const struct wmk_syscall *call, const st
 	const uint8_t kind = call->args[arg].kind;
 	const uint64_t value = arg < record->n_values ? record->values[arg] : 0;
 
-	if (wmk_kkind_width((enum wmk_kkind)kind) == 32)
+	if (wmk_kkinds[kind].width == 32)
 		put32(out, (uint32_t)value);
 	else if (call->abi == WMK_KABI_COMPAT && kind == WMK_KKIND_LONG)
 		put64(out, (uint64_t)(int64_t)(int32_t)value);
