@@ -8,9 +8,10 @@
 #include "base/error.h"
 #include "kernel/syscall/syscall_bpf.h"
 
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 int wmk_syscalls_open(const struct wmk_syscalls_options *options, struct wmk_syscalls **calls)
 {
-	(void)options;
 	*calls = NULL;
 	return wmk_error_said(-ENOTSUP, "what system calls' arguments point to cannot be recorded: this Waymark was "
 					"built without BPF (libbpf, clang or bpftool was missing)");
@@ -18,124 +19,85 @@ int wmk_syscalls_open(const struct wmk_syscalls_options *options, struct wmk_sys
 
 void wmk_syscalls_close(struct wmk_syscalls *calls)
 {
-	(void)calls;
 }
 
 void wmk_syscalls_want(struct wmk_syscalls *calls, enum wmk_kabi abi, unsigned number, bool wanted)
 {
-	(void)calls;
-	(void)abi;
-	(void)number;
-	(void)wanted;
 }
 
 int wmk_syscalls_follow(struct wmk_syscalls *calls, pid_t pid, bool followed)
 {
-	(void)calls;
-	(void)pid;
-	(void)followed;
 	return -ENOTSUP;
 }
 
 int wmk_syscalls_follow_only(struct wmk_syscalls *calls, const pid_t *pids, unsigned n, bool all)
 {
-	(void)calls;
-	(void)pids;
-	(void)n;
-	(void)all;
 	return -ENOTSUP;
 }
 
 int wmk_syscalls_exclude(struct wmk_syscalls *calls, pid_t pid)
 {
-	(void)calls;
-	(void)pid;
 	return -ENOTSUP;
 }
 
 void wmk_syscalls_exclude_only(struct wmk_syscalls *calls, const pid_t *pids, unsigned n)
 {
-	(void)calls;
-	(void)pids;
-	(void)n;
 }
 
 uint64_t wmk_syscalls_head(const struct wmk_syscalls *calls, uint32_t ring)
 {
-	(void)calls;
-	(void)ring;
 	return 0;
 }
 
 void wmk_syscalls_describe(struct wmk_syscalls *calls, const struct wmk_syscall *call)
 {
-	(void)calls;
-	(void)call;
 }
 
 void wmk_syscalls_copy(struct wmk_syscalls *calls, enum wmk_kabi abi, unsigned number,
 		       const struct wmk_syscalls_plan *plan)
 {
-	(void)calls;
-	(void)abi;
-	(void)number;
-	(void)plan;
 }
 
 int wmk_syscalls_start(struct wmk_syscalls *calls)
 {
-	(void)calls;
 	return -ENOTSUP;
 }
 
 void wmk_syscalls_stop(struct wmk_syscalls *calls)
 {
-	(void)calls;
 }
 
 uint32_t wmk_syscalls_rings(const struct wmk_syscalls *calls)
 {
-	(void)calls;
 	return 0;
 }
 
 int wmk_syscalls_fd(const struct wmk_syscalls *calls, uint32_t ring)
 {
-	(void)calls;
-	(void)ring;
 	return -1;
 }
 
 int wmk_syscalls_next(struct wmk_syscalls *calls, uint32_t ring, struct wmk_syscalls_batch *batch)
 {
-	(void)calls;
-	(void)ring;
-	(void)batch;
 	return 0;
 }
 
 int wmk_syscalls_take(struct wmk_syscalls_batch *batch, struct wmk_syscalls_record *record)
 {
-	(void)batch;
-	(void)record;
 	return 0;
 }
 
 void wmk_syscalls_release(struct wmk_syscalls_batch *batch)
 {
-	(void)batch;
 }
 
 int wmk_syscalls_stats(struct wmk_syscalls *calls, uint32_t ring, struct wmk_syscalls_stats *stats)
 {
-	(void)calls;
-	(void)ring;
 	*stats = (struct wmk_syscalls_stats){ .recorded = 0 };
 	return 0;
 }
 
 struct wmk_kclock *wmk_syscalls_clock(struct wmk_syscalls *calls)
 {
-	(void)calls;
 	return NULL;
 }
