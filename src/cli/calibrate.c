@@ -290,10 +290,8 @@ static int run_calibrate(void *data, char **rest, int n_rest)
 	int err;
 
 	(void)rest;
-	if (n_rest) {
-		wmk_error(-EINVAL, "calibrate takes no arguments");
-		return wmk_cli_misused(&wmk_cli_calibrate);
-	}
+	if (n_rest)
+		return wmk_error(-EINVAL, "calibrate takes no arguments");
 	err = find_program(results.program, sizeof(results.program));
 	strcpy(results.dir, "/tmp/waymark-calibrate-XXXXXX");
 	if (err == 0 && !mkdtemp(results.dir))

@@ -132,7 +132,7 @@ static int run_enable(void *data, char **rest, int n_rest)
 		err = channel_names(&args->common, rest, n_rest, &names);
 	if (err < 0) {
 		wmk_cli_words_free(&names);
-		return wmk_cli_misused(&wmk_cli_enable_channel);
+		return err;
 	}
 	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
 	daemon.channel = NULL;           /* that it is not there yet is as it should be */
@@ -235,7 +235,7 @@ static int run_disable(void *data, char **rest, int n_rest)
 		err = channel_names(&args->common, rest, n_rest, &names);
 	if (err < 0) {
 		wmk_cli_words_free(&names);
-		return wmk_cli_misused(&wmk_cli_disable_channel);
+		return err;
 	}
 	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
 	if (err == 0)

@@ -33,6 +33,7 @@ struct wmk_cli_command {
 	unsigned n_options;
 	size_t args_size;        /* bytes of the zeroed structure that the options fill */
 	bool takes_command;      /* options end at the first argument that is none; `--` before it may be left out */
+	/* The exit status; -errno with a cause chain: it was called wrongly, the usage is printed too. */
 	int (*run)(void *args, char **rest, int n_rest);
 	/* frees what the options allocated; NULL: nothing. Called whether run() was or not */
 	void (*done)(void *args);
@@ -128,9 +129,10 @@ int wmk_cli_session_argument(struct wmk_cli_common *common, char **rest, int n_r
 
 /* ── what failed ─────────────────────────────────────────────────────────────────────────────────────── */
 
+/* Read the options of argv (without the command's name) and run the command; the exit status. (options.c) */
+int wmk_cli_run(const struct wmk_cli_command *command, char **argv, int argc);
 /* Print the cause chain; return the exit status. */
 int wmk_cli_failed(void);
-int wmk_cli_misused(const struct wmk_cli_command *command);
 
 /* ── text (printing.c) ───────────────────────────────────────────────────────────────────────────────────── */
 

@@ -84,7 +84,7 @@ static int run(void *data, char **rest, int n_rest)
 	if (err == 0 && !args->types.n)
 		err = wmk_error(-EINVAL, "which context? `waymark add-context --list` shows which there are");
 	if (err < 0)
-		return wmk_cli_misused(&wmk_cli_add_context);
+		return err;
 	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
 	if (err == 0) {
 		struct waymark_ctl_domain domain = wmk_daemon_domain(&args->common);

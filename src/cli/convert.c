@@ -74,12 +74,6 @@ static int convert(const struct convert_args *args, const char *const *paths, un
 	return done.damages ? WMK_CLI_FAILED : 0;
 }
 
-static int misused(const char *words)
-{
-	wmk_error(-EINVAL, "%s", words);
-	return wmk_cli_misused(&wmk_cli_convert);
-}
-
 /* A trace that was made of a log, as one that was given. */
 static int convert_made(void *data, const char *made)
 {
@@ -89,11 +83,11 @@ static int convert_made(void *data, const char *made)
 static int run_import(const struct convert_args *args, char **rest, int n_rest)
 {
 	if (args->has_form && args->form != &wmk_read_ctf18)
-		return misused("--from makes a trace of a log: --to ctf. Convert that to other formats then");
+		return wmk_error(-EINVAL, "--from makes a trace of a log: --to ctf. Convert that to other formats then");
 	if (!args->output)
-		return misused("where to? Say -o DIR, a directory that is absent or empty");
+		return wmk_error(-EINVAL, "where to? Say -o DIR, a directory that is absent or empty");
 	if (!n_rest)
-		return misused("which log? Name its file, or - for standard input");
+		return wmk_error(-EINVAL, "which log? Name its file, or - for standard input");
 	if (!args->which.begin && !args->which.end && !args->which.filter)
 		return wmk_cli_import(&args->import, args->output, (const char *const *)rest, (unsigned)n_rest);
 	struct convert_args part = *args;
@@ -110,15 +104,15 @@ static int run_convert(void *data, char **rest, int n_rest)
 	if (args->import.format)
 		return run_import(args, rest, n_rest);
 	if (args->import.is_told)
-		return misused("--year and --boot-time are of logs: say of which format (--from)");
+		return wmk_error(-EINVAL, "--year and --boot-time are of logs: say of which format (--from)");
 	if (!args->has_form)
-		return misused("into what? Say --to text, json, csv, chrome, perfetto, ctf or ctf-2");
+		return wmk_error(-EINVAL, "into what? Say --to text, json, csv, chrome, perfetto, ctf or ctf-2");
 	if (!n_rest)
-		return misused("which trace? Name its directory, or one above it");
+		return wmk_error(-EINVAL, "which trace? Name its directory, or one above it");
 	if (args->form && args->form->is_directory && !args->output)
-		return misused("where to? Say -o DIR, a directory that is not there yet, or empty");
+		return wmk_error(-EINVAL, "where to? Say -o DIR, a directory that is not there yet, or empty");
 	if (args->form && args->form->is_binary && !args->output && isatty(1))
-		return misused("what comes out is no text: give it a file (-o FILE), or pipe it on");
+		return wmk_error(-EINVAL, "what comes out is no text: give it a file (-o FILE), or pipe it on");
 	return convert(args, (const char *const *)rest, (unsigned)n_rest);
 }
 

@@ -260,7 +260,7 @@ static int run_enable(void *data, char **rest, int n_rest)
 	int err = wmk_event_arguments(args, rest, n_rest);
 
 	if (err < 0)
-		return wmk_cli_misused(&wmk_cli_enable_event);
+		return err;
 	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
 	if (err == 0)
 		err = enable(&daemon, args);
@@ -350,7 +350,7 @@ static int run_disable(void *data, char **rest, int n_rest)
 	int err = wmk_event_arguments(args, rest, n_rest);
 
 	if (err < 0)
-		return wmk_cli_misused(&wmk_cli_disable_event);
+		return err;
 	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
 	if (err == 0) {
 		struct waymark_ctl_domain domain = wmk_daemon_domain(&args->common);

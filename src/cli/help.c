@@ -130,10 +130,3 @@ int wmk_cli_failed(void)
 	wmk_cli_print_error();
 	return WMK_CLI_FAILED;
 }
-
-int wmk_cli_misused(const struct wmk_cli_command *command)
-{
-	wmk_cli_print_error();
-	wmk_cli_usage(stderr, command);
-	return WMK_CLI_USAGE;
-}

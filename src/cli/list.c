@@ -230,7 +230,7 @@ static int run_list(void *data, char **rest, int n_rest)
 	int err = read_arguments(args, rest, n_rest);
 
 	if (err < 0)
-		return wmk_cli_misused(&wmk_cli_list);
+		return err;
 	if (args->names)
 		return print_names(args);
 	if (args->common.kernel)
@@ -292,10 +292,8 @@ static int run_status(void *data, char **rest, int n_rest)
 	const struct wmk_cli_common *args = data;
 
 	(void)rest;
-	if (n_rest) {
-		wmk_error(-EINVAL, "status takes no arguments; `waymark list SESSION` shows any session");
-		return wmk_cli_misused(&wmk_cli_status);
-	}
+	if (n_rest)
+		return wmk_error(-EINVAL, "status takes no arguments; `waymark list SESSION` shows any session");
 	return list_sessions(args, WMK_DAEMON_SESSION);
 }
 

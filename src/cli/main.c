@@ -4,38 +4,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/daemon.h"
-
-static int run(const struct wmk_cli_command *command, char **argv, int argc)
-{
-	void *args = calloc(1, command->args_size);
-	char **rest;
-	int n_rest, status;
-
-	if (!args) {
-		wmk_error(-ENOMEM, "no memory");
-		return wmk_cli_failed();
-	}
-	status = wmk_cli_parse(command, argv, argc, args, &rest, &n_rest);
-	if (status < 0) {
-		status = wmk_cli_misused(command);
-	} else if (status > 0) {
-		wmk_cli_describe(stdout, command);
-		status = 0;
-	} else {
-		status = command->run(args, rest, n_rest);
-	}
-	if (command->done)
-		command->done(args);
-	free(args);
-	return status;
-}
 
 /*
  * A closed standard descriptor must not become the number of a file of ours, into which a message would be printed.
@@ -74,7 +48,7 @@ int main(int argc, char **argv)
 		wmk_cli_print_error();
 		return WMK_CLI_USAGE;
 	}
-	status = run(command, argv + 2, argc - 2);
+	status = wmk_cli_run(command, argv + 2, argc - 2);
 	errno = EIO;
 	if (fflush(stdout) == EOF || ferror(stdout)) {
 		wmk_error(-errno, "cannot write to standard output: %s", strerror(errno));

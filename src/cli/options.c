@@ -188,3 +188,33 @@ int wmk_cli_session_argument(struct wmk_cli_common *common, char **rest, int n_r
 		common->session = rest[0];
 	return 0;
 }
+
+/* ── running ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_cli_run(const struct wmk_cli_command *command, char **argv, int argc)
+{
+	void *args = calloc(1, command->args_size);
+	char **rest;
+	int n_rest, status;
+
+	if (!args) {
+		wmk_error(-ENOMEM, "no memory");
+		return wmk_cli_failed();
+	}
+	status = wmk_cli_parse(command, argv, argc, args, &rest, &n_rest);
+	if (status == 0)
+		status = command->run(args, rest, n_rest);
+	else if (status > 0) {
+		wmk_cli_describe(stdout, command);
+		status = 0;
+	}
+	if (status < 0) {
+		wmk_cli_print_error();
+		wmk_cli_usage(stderr, command);
+		status = WMK_CLI_USAGE;
+	}
+	if (command->done)
+		command->done(args);
+	free(args);
+	return status;
+}

@@ -150,10 +150,8 @@ static int run(void *data, char **rest, int n_rest)
 	char dir[PATH_MAX], mark[PATH_MAX + sizeof(MARK)];
 	int failed = 0, err, found = 0;
 
-	if (n_rest != 1) {
-		wmk_error(-EINVAL, "which directory? That of `waymark create --shm-path`");
-		return wmk_cli_misused(&wmk_cli_recover);
-	}
+	if (n_rest != 1)
+		return wmk_error(-EINVAL, "which directory? That of `waymark create --shm-path`");
 	err = wmk_cli_absolute_path(rest[0], dir, sizeof(dir));
 	if (err < 0)
 		return wmk_cli_failed();

@@ -36,7 +36,7 @@ static int run(void *data, char **rest, int n_rest)
 	int what = what_of(rest, n_rest), err;
 
 	if (what < 0)
-		return wmk_cli_misused(&wmk_cli_regenerate);
+		return what;
 	err = wmk_daemon_open(&daemon, args, WMK_DAEMON_SESSION);
 	if (err == 0)
 		err = wmk_daemon_did(&daemon, waymark_ctl_regenerate(daemon.ctl, daemon.session, (uint32_t)what,

@@ -61,7 +61,7 @@ static int run_save(void *data, char **rest, int n_rest)
 	int err = check(args, rest, n_rest);
 
 	if (err < 0)
-		return wmk_cli_misused(&wmk_cli_save);
+		return err;
 	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_ANY);
 	if (err == 0 && !args->path)
 		err = find_home();
@@ -116,7 +116,7 @@ static int run_load(void *data, char **rest, int n_rest)
 	int err = check(args, rest, n_rest);
 
 	if (err < 0)
-		return wmk_cli_misused(&wmk_cli_load);
+		return err;
 	if (args->output)
 		err = wmk_cli_absolute_path(args->output, output, sizeof(output));
 	if (err == 0)

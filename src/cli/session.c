@@ -54,7 +54,7 @@ static int run_create(void *data, char **rest, int n_rest)
 	int err = wmk_cli_session_argument(&args->common, rest, n_rest);
 
 	if (err < 0)
-		return wmk_cli_misused(&wmk_cli_create);
+		return err;
 	err = wmk_current_home(home, sizeof(home));
 	if (err == 0 && args->output)
 		err = wmk_cli_absolute_path(args->output, output, sizeof(output));
@@ -170,7 +170,7 @@ void wmk_session_remember(const struct wmk_daemon *daemon)
 		wmk_recorded_set(chosen->path);
 }
 
-static int end(const struct wmk_cli_command *command, struct wmk_session_args *args, char **rest, int n_rest,
+static int end(struct wmk_session_args *args, char **rest, int n_rest,
 	       int (*request)(struct waymark_ctl *, const char *, struct waymark_ctl_result **), const char *what,
 	       bool destroyed)
 {
@@ -178,7 +178,7 @@ static int end(const struct wmk_cli_command *command, struct wmk_session_args *a
 	int err = which(args, rest, n_rest);
 
 	if (err < 0)
-		return wmk_cli_misused(command);
+		return err;
 	err = wmk_daemon_open(&daemon, &args->common, args->all ? WMK_DAEMON_ANY : WMK_DAEMON_SESSION);
 	if (err == 0)
 		err = wmk_daemon_did(&daemon, request(daemon.ctl, args->all ? NULL : daemon.session, &daemon.result));
@@ -195,12 +195,12 @@ static int end(const struct wmk_cli_command *command, struct wmk_session_args *a
 
 static int run_destroy(void *data, char **rest, int n_rest)
 {
-	return end(&wmk_cli_destroy, data, rest, n_rest, waymark_ctl_destroy, "destroyed", true);
+	return end(data, rest, n_rest, waymark_ctl_destroy, "destroyed", true);
 }
 
 static int run_stop(void *data, char **rest, int n_rest)
 {
-	return end(&wmk_cli_stop, data, rest, n_rest, waymark_ctl_stop, "stopped", false);
+	return end(data, rest, n_rest, waymark_ctl_stop, "stopped", false);
 }
 
 static const char *const destroy_details[] = {
@@ -243,7 +243,7 @@ const struct wmk_cli_command wmk_cli_stop = {
 
 /* ── start, clear ────────────────────────────────────────────────────────────────────────────────────── */
 
-static int change(const struct wmk_cli_command *command, struct wmk_session_args *args, char **rest, int n_rest,
+static int change(struct wmk_session_args *args, char **rest, int n_rest,
 		  int (*request)(struct waymark_ctl *, const char *, struct waymark_ctl_result **), const char *what)
 {
 	const struct waymark_ctl_session_info *session;
@@ -251,7 +251,7 @@ static int change(const struct wmk_cli_command *command, struct wmk_session_args
 	int err = which(args, rest, n_rest);
 
 	if (err < 0)
-		return wmk_cli_misused(command);
+		return err;
 	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
 	if (err == 0)
 		err = wmk_daemon_did(&daemon, request(daemon.ctl, daemon.session, &daemon.result));
@@ -267,12 +267,12 @@ static int change(const struct wmk_cli_command *command, struct wmk_session_args
 
 static int run_start(void *data, char **rest, int n_rest)
 {
-	return change(&wmk_cli_start, data, rest, n_rest, waymark_ctl_start, "records into");
+	return change(data, rest, n_rest, waymark_ctl_start, "records into");
 }
 
 static int run_clear(void *data, char **rest, int n_rest)
 {
-	return change(&wmk_cli_clear, data, rest, n_rest, waymark_ctl_clear, "has forgotten what was in");
+	return change(data, rest, n_rest, waymark_ctl_clear, "has forgotten what was in");
 }
 
 static const char *const start_details[] = {
@@ -319,7 +319,7 @@ static int run_set_session(void *data, char **rest, int n_rest)
 	if (err == 0 && !args->common.session)
 		err = wmk_error(-EINVAL, "which session?");
 	if (err < 0)
-		return wmk_cli_misused(&wmk_cli_set_session_command);
+		return err;
 	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
 	if (err == 0)
 		err = wmk_daemon_did(&daemon, waymark_ctl_list_sessions(daemon.ctl, daemon.session, &daemon.result));

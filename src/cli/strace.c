@@ -460,10 +460,8 @@ static int run_strace(void *data, char **rest, int n_rest)
 	if (args->output && n_rest && !args->quiet)
 		args->quiet = 1;
 	args->columns = args->columns ? args->columns - 1 : COLUMN_DEFAULT;
-	if (n_rest == 0 && args->n_pids == 0) {
-		wmk_error(-EINVAL, "whose calls? Say `waymark strace COMMAND`, or -p PID");
-		return wmk_cli_misused(&wmk_cli_strace);
-	}
+	if (n_rest == 0 && args->n_pids == 0)
+		return wmk_error(-EINVAL, "whose calls? Say `waymark strace COMMAND`, or -p PID");
 	if (check_machine() < 0 || (n_rest && wmk_child_find(rest[0], path, sizeof(path)) < 0))
 		return wmk_cli_failed();
 	return trace(&run, path, rest);

@@ -90,10 +90,8 @@ static int run_help(void *data, char **rest, int n_rest)
 	const struct help_args *args = data;
 	const struct wmk_cli_command *command = NULL;
 
-	if (n_rest > 1) {
-		wmk_error(-EINVAL, "help takes the name of one command");
-		return wmk_cli_misused(&wmk_cli_help);
-	}
+	if (n_rest > 1)
+		return wmk_error(-EINVAL, "help takes the name of one command");
 	if (n_rest == 1) {
 		command = wmk_cli_find(rest[0]);
 		if (!command) {
@@ -102,7 +100,7 @@ static int run_help(void *data, char **rest, int n_rest)
 		}
 	}
 	if (args->completion && wmk_cli_completion(stdout, wmk_cli_commands, args->completion) < 0)
-		return wmk_cli_misused(&wmk_cli_help);
+		return -EINVAL;
 	if (args->completion)
 		return 0;
 	if (args->man && command)
@@ -139,10 +137,8 @@ static int run_version(void *data, char **rest, int n_rest)
 	const struct wmk_cli_common *args = data;
 
 	(void)rest;
-	if (n_rest) {
-		wmk_error(-EINVAL, "version takes no arguments");
-		return wmk_cli_misused(&wmk_cli_version);
-	}
+	if (n_rest)
+		return wmk_error(-EINVAL, "version takes no arguments");
 	printf(args->json ? "{\"version\":\"%s\"}\n" : "waymark %s\n", WAYMARK_VERSION);
 	return 0;
 }

@@ -102,15 +102,14 @@ static int ask(struct wmk_daemon *daemon, const struct wmk_track_args *args, uin
 	return err;
 }
 
-static int run(const struct wmk_cli_command *command, struct wmk_track_args *args, int n_rest, request *what,
-	       const char *words)
+static int run(struct wmk_track_args *args, int n_rest, request *what, const char *words)
 {
 	uint64_t *ids[WMK_TRACKED_KINDS] = { NULL };
 	struct wmk_daemon daemon = { 0 };
 	int err = wmk_track_arguments(args, n_rest);
 
 	if (err < 0)
-		return wmk_cli_misused(command);
+		return err;
 	err = read_ids(args, ids);
 	if (err == 0)
 		err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
@@ -133,13 +132,13 @@ static int run(const struct wmk_cli_command *command, struct wmk_track_args *arg
 static int run_track(void *data, char **rest, int n_rest)
 {
 	(void)rest;
-	return run(&wmk_cli_track, data, n_rest, waymark_ctl_track, "records");
+	return run(data, n_rest, waymark_ctl_track, "records");
 }
 
 static int run_untrack(void *data, char **rest, int n_rest)
 {
 	(void)rest;
-	return run(&wmk_cli_untrack, data, n_rest, waymark_ctl_untrack, "does not record");
+	return run(data, n_rest, waymark_ctl_untrack, "does not record");
 }
 
 static void done(void *data)

@@ -51,10 +51,9 @@ static void captured(int fd[3])
 /* A command line, as main() runs it, without "waymark": the exit status. */
 static int run(const char *line)
 {
-	char text[512], *argv[40], **rest;
+	char text[512], *argv[40];
 	const struct wmk_cli_command *command;
-	int argc = 0, n_rest, fd[3], status;
-	void *args;
+	int argc = 0, fd[3], status;
 
 	snprintf(text, sizeof(text), "%s", line);
 	for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
@@ -62,15 +61,10 @@ static int run(const char *line)
 	argv[argc] = NULL;
 	command = wmk_cli_look_up(argv[0]);
 	assert_non_null(command);
-	args = calloc(1, command->args_size);
 	memset(fake.asked, 0, sizeof(fake.asked));
 	assert_int_equal(capture(fd), 0);
-	status = wmk_cli_parse(command, argv + 1, argc - 1, args, &rest, &n_rest);
-	status = status < 0 ? wmk_cli_misused(command) : command->run(args, rest, n_rest);
+	status = wmk_cli_run(command, argv + 1, argc - 1);
 	captured(fd);
-	if (command->done)
-		command->done(args);
-	free(args);
 	assert_int_equal(fake.results, 0);
 	return status;
 }
