@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/nearest.h"
 #include "cli/import.h"
 #include "cli/reading.h"
 #include "read/convert.h"
@@ -16,40 +15,14 @@
 
 struct convert_args {
 	struct wmk_cli_which which;
-	const struct wmk_read_exporter *form;
-	bool is_text, has_form;
+	const char *to;
+	const struct wmk_read_exporter *form;    /* NULL: text, or none was named */
 	const char *output;
 	struct wmk_cli_import import;
 };
 
 static const struct wmk_read_exporter *const forms[] = { &wmk_read_json,     &wmk_read_csv,   &wmk_read_chrome,
 							 &wmk_read_perfetto, &wmk_read_ctf18, &wmk_read_ctf2 };
-
-static int set_form(const struct wmk_cli_option *option, void *at, const char *value)
-{
-	struct convert_args *args = at;
-	struct wmk_nearest near;
-	char names[80];
-
-	(void)option;
-	wmk_nearest_init(&near, value);
-	wmk_nearest_offer(&near, "text");
-	args->is_text = strcmp(value, "text") == 0;
-	args->has_form = args->is_text;
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		wmk_nearest_offer(&near, forms[i]->name);
-		if (strcmp(value, forms[i]->name) != 0)
-			continue;
-		args->form = forms[i];
-		args->has_form = true;
-	}
-	if (args->has_form)
-		return 0;
-	wmk_nearest_text(&near, names, sizeof(names));
-	return wmk_error(-EINVAL,
-			 "there is no format '%.40s'%s%s: there are text, json, csv, chrome, perfetto, ctf, ctf-2",
-			 value, names[0] ? "; near is " : "", names);
-}
 
 static int convert(const struct convert_args *args, const char *const *paths, unsigned n)
 {
@@ -82,7 +55,7 @@ static int convert_made(void *data, const char *made)
 
 static int run_import(const struct convert_args *args, char **rest, int n_rest)
 {
-	if (args->has_form && args->form != &wmk_read_ctf18)
+	if (args->to && args->form != &wmk_read_ctf18)
 		return wmk_error(-EINVAL, "--from makes a trace of a log: --to ctf. Convert that to other formats then");
 	if (!args->output)
 		return wmk_error(-EINVAL, "where to? Say -o DIR, a directory that is absent or empty");
@@ -99,13 +72,16 @@ static int run_import(const struct convert_args *args, char **rest, int n_rest)
 
 static int run_convert(void *data, char **rest, int n_rest)
 {
-	const struct convert_args *args = data;
+	struct convert_args *args = data;
 
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		if (args->to && strcmp(args->to, forms[i]->name) == 0)
+			args->form = forms[i];
 	if (args->import.format)
 		return run_import(args, rest, n_rest);
 	if (args->import.is_told)
 		return wmk_error(-EINVAL, "--year and --boot-time are of logs: say of which format (--from)");
-	if (!args->has_form)
+	if (!args->to)
 		return wmk_error(-EINVAL, "into what? Say --to text, json, csv, chrome, perfetto, ctf or ctf-2");
 	if (!n_rest)
 		return wmk_error(-EINVAL, "which trace? Name its directory, or one above it");
@@ -146,12 +122,13 @@ static const char *const details[] = {
 
 static const struct wmk_cli_option options[] = {
 	{ 't', "to", "FORMAT", "text, json, csv, chrome, perfetto, ctf or ctf-2. With --from, ctf, which may be left "
-	  "out.", .choices = "text json csv chrome perfetto ctf ctf-2", .store = set_form },
+	  "out.", WMK_CLI_WORD(struct convert_args, to, "text json csv chrome perfetto ctf ctf-2",
+		       "there is no format '@'~: there are text, json, csv, chrome, perfetto, ctf, ctf-2") },
 	{ 'o', "output", "FILE", "Where to. Without it, standard output. For ctf and ctf-2, and with --from, a "
 	  "directory, which is made.", WMK_CLI_NAME(struct convert_args, output, "a file") },
 	{ 0, "from", "FORMAT", "Make a trace of logs of other programs: syslog, dmesg, perf or strace.",
-	  .choices = "syslog dmesg perf strace", .store = wmk_cli_store_import_format,
-	  WMK_CLI_AT(struct wmk_cli_import, struct convert_args, import) },
+	  WMK_CLI_WORD(struct convert_args, import.format, "syslog dmesg perf strace",
+		       "no logs of format '@' are known~: there are syslog, dmesg, perf, strace") },
 	{ 0, "year", "YEAR", "With --from: the year of a log's first line, for dates without.",
 	  .store = wmk_cli_store_import_year, WMK_CLI_AT(struct wmk_cli_import, struct convert_args, import) },
 	{ 0, "boot-time", "TIME", "With --from: from when times without a date count, as seconds since 1970 or a date: "

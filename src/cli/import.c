@@ -17,7 +17,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "import/import.h"
@@ -37,26 +36,6 @@ struct told {
 	struct wmk_progress progress;
 	uint64_t total;          /* bytes of all files; 0: not to be known */
 };
-
-int wmk_cli_store_import_format(const struct wmk_cli_option *option, void *at, const char *value)
-{
-	struct wmk_cli_import *import = at;
-	struct wmk_nearest near;
-	char names[80];
-
-	(void)option;
-	wmk_nearest_init(&near, value);
-	for (unsigned i = 0; wmk_import_format(i); i++) {
-		wmk_nearest_offer(&near, wmk_import_format(i));
-		if (strcmp(value, wmk_import_format(i)) == 0)
-			import->format = value;
-	}
-	if (import->format)
-		return 0;
-	wmk_nearest_text(&near, names, sizeof(names));
-	return wmk_error(-EINVAL, "no logs of format '%.40s' are known%s%s: there are syslog, dmesg, perf, strace",
-			 value, names[0] ? "; near is " : "", names);
-}
 
 int wmk_cli_store_import_year(const struct wmk_cli_option *option, void *at, const char *value)
 {

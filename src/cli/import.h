@@ -19,8 +19,8 @@ struct wmk_cli_import {
 	int64_t origin_ns;
 };
 
-/* --from, --year, --boot-time: of the structure's place in the arguments. */
-wmk_cli_store wmk_cli_store_import_format, wmk_cli_store_import_year, wmk_cli_store_import_origin;
+/* --year, --boot-time: of the structure's place in the arguments. */
+wmk_cli_store wmk_cli_store_import_year, wmk_cli_store_import_origin;
 
 /*
  * Make the trace, and tell what was assumed, and what not understood. "-" is standard input. Returns the exit status.

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/nearest.h"
 #include "cli/current.h"
 #include "cli/daemon.h"
 #include "cli/list.h"
@@ -22,29 +21,6 @@
 #define SETTLE_MS 2000
 #define SETTLED_MS 200
 #define LOOK_MS 50
-
-/* ── options ─────────────────────────────────────────────────────────────────────────────────────────── */
-
-static const char *const name_kinds[] = { "sessions", "channels", "events", "contexts", "levels" };
-
-static int set_names(const struct wmk_cli_option *option, void *at, const char *value)
-{
-	struct wmk_nearest near;
-	char names[80];
-
-	(void)option;
-	wmk_nearest_init(&near, value);
-	for (unsigned i = 0; i < sizeof(name_kinds) / sizeof(name_kinds[0]); i++) {
-		wmk_nearest_offer(&near, name_kinds[i]);
-		if (strcmp(value, name_kinds[i]) == 0) {
-			*(const char **)at = name_kinds[i];
-			return 0;
-		}
-	}
-	return wmk_error(-EINVAL, "there are no names of \"%.40s\"; there are those of: %s", value,
-			 near.n ? wmk_nearest_text(&near, names, sizeof(names))
-				: "sessions, channels, events, contexts, levels");
-}
 
 /* ── names, for completion ───────────────────────────────────────────────────────────────────────────── */
 
@@ -269,8 +245,8 @@ static const struct wmk_cli_option list_options[] = {
 	WMK_CLI_OPTION_PID("With --userspace: this process only."),
 	{ 0, "names", "WHAT", "The names alone, one in a line, of sessions, channels, events (programs' and the "
 	  "kernel's, or those of --userspace or --kernel), contexts or levels: what shells complete.",
-	  .choices = "sessions channels events contexts levels", .store = set_names,
-	  WMK_CLI_AT(const char *, struct wmk_list_args, names) },
+	  WMK_CLI_WORD(struct wmk_list_args, names, "sessions channels events contexts levels",
+		       "there are no names of \"@\"; there are those of: #") },
 	WMK_CLI_OPTION_JSON,
 };
 

@@ -67,11 +67,13 @@ struct wmk_cli_option {
 #define WMK_CLI_SECONDS(type, member, most) \
 	.store = wmk_cli_store_seconds, WMK_CLI_AT(double, type, member), .max = (most)
 /*
- * uint32_t, or an enumeration: which word of the list it is, from .min (0) on. `words`: the message for others, with
- * the value in place of '@'.
+ * uint32_t, or an enumeration: which word of the list it is, from .min (0) on; const char *: the word. `words`: the
+ * message for others, see wmk_cli_choice().
  */
 #define WMK_CLI_CHOICE(type, member, list, words) \
 	.store = wmk_cli_store_choice, WMK_CLI_AT(uint32_t, type, member), .choices = (list), .wrong = (words)
+#define WMK_CLI_WORD(type, member, list, words) \
+	.store = wmk_cli_store_word, WMK_CLI_AT(const char *, type, member), .choices = (list), .wrong = (words)
 /* struct wmk_cli_words: the words of a list with commas, behind those that are there. */
 #define WMK_CLI_WORDS(type, member) .store = wmk_cli_store_words, WMK_CLI_AT(struct wmk_cli_words, type, member)
 /* bool: the option was given. Behind one of those above. */
@@ -79,7 +81,13 @@ struct wmk_cli_option {
 
 wmk_cli_store wmk_cli_store_flag, wmk_cli_store_count, wmk_cli_store_constant, wmk_cli_store_text,
 	wmk_cli_store_number, wmk_cli_store_size, wmk_cli_store_power_of_two, wmk_cli_store_seconds,
-	wmk_cli_store_choice, wmk_cli_store_words;
+	wmk_cli_store_choice, wmk_cli_store_word, wmk_cli_store_words;
+
+/*
+ * Which word of the list the value is, or -EINVAL with the message `wrong`. In it, '@' is replaced by the value, '~' by
+ * "; near is WORD" if a word of the list is near, '#' by the near words, or all words if none is near.
+ */
+int wmk_cli_choice(const char *choices, const char *wrong, const char *value);
 
 /* A number of digits alone, at most `max`. -EINVAL, -ERANGE with a cause chain. */
 int wmk_cli_number(const char *text, uint64_t max, uint64_t *number);

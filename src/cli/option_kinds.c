@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/size.h"
 #include "cli/command.h"
 
@@ -104,22 +105,72 @@ int wmk_cli_store_seconds(const struct wmk_cli_option *option, void *at, const c
 	return 0;
 }
 
+/* The words of the list, with commas between. */
+static void list_words(const char *choices, char *text, size_t size)
+{
+	size_t len = 0;
+
+	for (; *choices && len + 3 < size; choices++) {
+		if (*choices == ' ')
+			text[len++] = ',';
+		text[len++] = *choices;
+	}
+	text[len] = '\0';
+}
+
+static int wrong_choice(const struct wmk_nearest *near, const char *choices, const char *wrong)
+{
+	char text[256] = "", names[80], all[160];
+
+	wmk_nearest_text(near, names, sizeof(names));
+	list_words(choices, all, sizeof(all));
+	for (size_t len = 0; *wrong; wrong++, len = strlen(text)) {
+		if (*wrong == '@')
+			snprintf(text + len, sizeof(text) - len, "%.40s", near->word);
+		else if (*wrong == '~')
+			snprintf(text + len, sizeof(text) - len, "%s%s", near->n ? "; near is " : "", names);
+		else if (*wrong == '#')
+			snprintf(text + len, sizeof(text) - len, "%s", near->n ? names : all);
+		else
+			snprintf(text + len, sizeof(text) - len, "%c", *wrong);
+	}
+	return wmk_error(-EINVAL, "%s", text);
+}
+
+int wmk_cli_choice(const char *choices, const char *wrong, const char *value)
+{
+	char all[160], *rest = NULL;
+	struct wmk_nearest near;
+	int which = 0;
+
+	wmk_nearest_init(&near, value);
+	snprintf(all, sizeof(all), "%s", choices);
+	for (char *word = strtok_r(all, " ", &rest); word; word = strtok_r(NULL, " ", &rest), which++) {
+		if (strcmp(word, value) == 0)
+			return which;
+		wmk_nearest_offer(&near, word);
+	}
+	return wrong_choice(&near, choices, wrong);
+}
+
 int wmk_cli_store_choice(const struct wmk_cli_option *option, void *at, const char *value)
 {
-	const size_t len = strlen(value), before = strcspn(option->wrong, "@");
-	const char *word = option->choices;
-	uint32_t which = 0;
+	const int which = wmk_cli_choice(option->choices, option->wrong, value);
 
-	for (size_t n; *word; word += n + (word[n] == ' '), which++) {
-		n = strcspn(word, " ");
-		if (n == len && memcmp(word, value, n) == 0) {
-			*(uint32_t *)at = (uint32_t)option->min + which;
-			return 0;
-		}
-	}
-	if (!option->wrong[before])
-		return wmk_error(-EINVAL, "%s", option->wrong);
-	return wmk_error(-EINVAL, "%.*s%.40s%s", (int)before, option->wrong, value, option->wrong + before + 1);
+	if (which < 0)
+		return which;
+	*(uint32_t *)at = (uint32_t)option->min + (uint32_t)which;
+	return 0;
+}
+
+int wmk_cli_store_word(const struct wmk_cli_option *option, void *at, const char *value)
+{
+	const int which = wmk_cli_choice(option->choices, option->wrong, value);
+
+	if (which < 0)
+		return which;
+	*(const char **)at = value;
+	return 0;
 }
 
 int wmk_cli_store_words(const struct wmk_cli_option *option, void *at, const char *value)

@@ -6,27 +6,17 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/nearest.h"
 #include "cli/daemon.h"
 
-static const char *const words[] = { [WAYMARK_CTL_METADATA] = "metadata", [WAYMARK_CTL_STATEDUMP] = "statedump" };
+/* By enum waymark_ctl_regenerate_what. */
+#define WORDS "metadata statedump"
 
 /* enum waymark_ctl_regenerate_what; -EINVAL with a cause chain. */
 static int what_of(char **rest, int n_rest)
 {
-	struct wmk_nearest near;
-	char names[80];
-
 	if (n_rest != 1)
 		return wmk_error(-EINVAL, "what? metadata or statedump");
-	wmk_nearest_init(&near, rest[0]);
-	for (int i = 0; i < (int)(sizeof(words) / sizeof(words[0])); i++) {
-		if (strcmp(rest[0], words[i]) == 0)
-			return i;
-		wmk_nearest_offer(&near, words[i]);
-	}
-	return wmk_error(-EINVAL, "\"%.40s\" cannot be regenerated; there are: %s", rest[0],
-			 near.n ? wmk_nearest_text(&near, names, sizeof(names)) : "metadata, statedump");
+	return wmk_cli_choice(WORDS, "\"@\" cannot be regenerated; there are: #", rest[0]);
 }
 
 static int run(void *data, char **rest, int n_rest)
@@ -42,7 +32,7 @@ static int run(void *data, char **rest, int n_rest)
 		err = wmk_daemon_did(&daemon, waymark_ctl_regenerate(daemon.ctl, daemon.session, (uint32_t)what,
 								     &daemon.result));
 	if (err == 0 && !args->json)
-		printf("Session %s: %s regenerated\n", daemon.session, words[what]);
+		printf("Session %s: %s regenerated\n", daemon.session, rest[0]);
 	return wmk_daemon_close(&daemon, args, err);
 }
 
@@ -58,7 +48,7 @@ static const struct wmk_cli_option options[] = { WMK_CLI_OPTION_SESSION, WMK_CLI
 const struct wmk_cli_command wmk_cli_regenerate = {
 	.name = "regenerate",
 	.arguments = "metadata | statedump",
-	.choices = "metadata statedump",
+	.choices = WORDS,
 	.summary = "Write a trace's description, or the programs' state, once more",
 	.details = details,
 	WMK_CLI_OPTIONS(options),

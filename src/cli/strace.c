@@ -4,6 +4,7 @@
  * strace.h).
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/size.h"
 #include "cli/child.h"
 #include "cli/command.h"
 #include "strace/strace.h"
@@ -22,7 +22,6 @@
 #include "kernel/proc/namespaces.h"
 
 #define COLUMN_DEFAULT 40u
-#define BUFFER_MOST (1u << 30)
 /*
  * Naps while nothing comes: as short after something has come, then longer. And how often we look who is still alive.
  */
@@ -67,50 +66,6 @@ static int set_expression(const struct wmk_cli_option *option, void *at, const c
 	return wmk_strace_select_add(&args->select, value);
 }
 
-static int set_strings(const struct wmk_cli_option *option, void *at, const char *value)
-{
-	uint64_t n;
-	int err = wmk_cli_number(value, UINT32_MAX, &n);
-
-	(void)option;
-	if (err < 0)
-		return err;
-	if (n > WMK_KPRINT_STRINGS_MAX) {
-		wmk_cli_say("--string-limit %s: made %u, so much of a text is recorded", value, WMK_KPRINT_STRINGS_MAX);
-		n = WMK_KPRINT_STRINGS_MAX;
-	}
-	/* (0 is "as it is by default") */
-	*(uint32_t *)at = (uint32_t)n + 1;
-	return 0;
-}
-
-static int set_columns(const struct wmk_cli_option *option, void *at, const char *value)
-{
-	uint64_t n;
-	int err = wmk_cli_number(value, 1000, &n);
-
-	(void)option;
-	if (err == 0)
-		*(unsigned *)at = (unsigned)n + 1;
-	return err;
-}
-
-static int set_buffer(const struct wmk_cli_option *option, void *at, const char *value)
-{
-	uint64_t size, power = 4096;
-	int err = wmk_size_parse(value, &size);
-
-	(void)option;
-	if (err < 0)
-		return err;
-	if (!size || size > BUFFER_MOST)
-		return wmk_error(-EINVAL, "%.40s is not from 1 to 1G", value);
-	while (power < size)
-		power *= 2;
-	*(uint64_t *)at = power;
-	return 0;
-}
-
 static const struct wmk_cli_option strace_options[] = {
 	{ 'f', "follow-forks", NULL, "Also the processes and threads that it starts, and so on.",
 	  WMK_CLI_COUNT(struct wmk_strace_args, follow) },
@@ -132,14 +87,14 @@ static const struct wmk_cli_option strace_options[] = {
 	{ 'r', "relative-timestamps", NULL, "The time since the line before.",
 	  WMK_CLI_FLAG(struct wmk_strace_args, is_relative) },
 	{ 's', "string-limit", "N", "Bytes of texts that are shown; the default is 32, the most 4096. Names of files "
-	  "are shown whole.", .store = set_strings, WMK_CLI_AT(uint32_t, struct wmk_strace_args, strings) },
-	{ 'a', "columns", "N", "The column in which results stand; the default is 40.", .store = set_columns,
-	  WMK_CLI_AT(unsigned, struct wmk_strace_args, columns) },
+	  "are shown whole.",  WMK_CLI_NUMBER(struct wmk_strace_args, strings, UINT32_MAX),
+	  WMK_CLI_GIVEN(struct wmk_strace_args, has_strings) },
+	{ 'a', "columns", "N", "The column in which results stand; the default is 40.",
+	  WMK_CLI_NUMBER(struct wmk_strace_args, columns, 1000), WMK_CLI_GIVEN(struct wmk_strace_args, has_columns) },
 	{ 'q', "quiet", NULL, "No messages about processes that come, as with -o and COMMAND; twice, also not how they "
 	  "ended.", WMK_CLI_COUNT(struct wmk_strace_args, quiet), .repeats = true },
 	{ 0, "buffer-size", "N", "Bytes of the buffer of each CPU, with k, M or G, rounded up to a power of two. The "
-	  "default is 32M, less on machines with many CPUs.", .store = set_buffer,
-	  WMK_CLI_AT(uint64_t, struct wmk_strace_args, buffer) },
+	  "default is 32M, less on machines with many CPUs.", WMK_CLI_POWER_OF_TWO(struct wmk_strace_args, buffer, 4096, 1u << 30) },
 	{ 0, "no-bpf", NULL, "As on kernels without BPF: by events of tracefs, with numbers for what arguments point "
 	  "to, and without signals.", WMK_CLI_FLAG(struct wmk_strace_args, no_bpf) },
 	{ 0, "json", NULL, "Print one object of JSON on a line for each call, signal and end of a thread, on standard "
@@ -164,7 +119,7 @@ static int make_prints(struct run *run)
 		if (!run->prints.calls[abi])
 			return wmk_error(-ENOMEM, "no memory for the calls");
 		for (unsigned number = 0; number < WMK_SYSCALLS_NUMBERS; number++)
-			wmk_kprint_make((enum wmk_kabi)abi, number, run->args->strings,
+			wmk_kprint_make((enum wmk_kabi)abi, number, (uint32_t)run->args->strings,
 					&run->prints.calls[abi][number]);
 	}
 	return 0;
@@ -455,11 +410,18 @@ static int run_strace(void *data, char **rest, int n_rest)
 	args->messages = &messages;
 	if (!args->has_select)
 		wmk_strace_select_init(&args->select);
-	args->strings = args->strings ? args->strings - 1 : WMK_KPRINT_STRINGS;
+	if (!args->has_strings)
+		args->strings = WMK_KPRINT_STRINGS;
+	if (!args->has_columns)
+		args->columns = COLUMN_DEFAULT;
+	if (args->strings > WMK_KPRINT_STRINGS_MAX) {
+		wmk_cli_say("--string-limit %" PRIu64 ": made %u, so much of a text is recorded", args->strings,
+			    WMK_KPRINT_STRINGS_MAX);
+		args->strings = WMK_KPRINT_STRINGS_MAX;
+	}
 	/* (as strace does) */
 	if (args->output && n_rest && !args->quiet)
 		args->quiet = 1;
-	args->columns = args->columns ? args->columns - 1 : COLUMN_DEFAULT;
 	if (n_rest == 0 && args->n_pids == 0)
 		return wmk_error(-EINVAL, "whose calls? Say `waymark strace COMMAND`, or -p PID");
 	if (check_machine() < 0 || (n_rest && wmk_child_find(rest[0], path, sizeof(path)) < 0))

@@ -58,11 +58,6 @@ struct wmk_import {
 	struct wmk_import_done done;
 };
 
-const char *wmk_import_format(unsigned index)
-{
-	return index < N_FORMATS ? formats[index].name : NULL;
-}
-
 /* ── out of the window ───────────────────────────────────────────────────────────────────────────────── */
 
 static int begin_trace(struct wmk_import *import)

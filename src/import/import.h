@@ -61,8 +61,6 @@ struct wmk_import_done {
 
 struct wmk_import;
 
-/* The name of each format, in order; NULL behind the last. */
-const char *wmk_import_format(unsigned index);
 /*
  * Make the trace in the directory `path`, which is absent or empty. -EINVAL: no such format; errors of
  * wmk_store_create(). *import is the caller's: wmk_import_end().

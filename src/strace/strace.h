@@ -56,10 +56,9 @@ struct wmk_strace_messages {
 
 struct wmk_strace_args {
 	bool json;               /* as struct wmk_cli_common begins */
-	bool has_select, no_bpf, is_relative, with_durations, is_summary, with_summary;
-	unsigned follow, times, quiet, columns;
-	uint32_t strings;
-	uint64_t buffer;
+	bool has_select, has_strings, has_columns, no_bpf, is_relative, with_durations, is_summary, with_summary;
+	unsigned follow, times, quiet;
+	uint64_t strings, columns, buffer;
 	const char *output;
 	pid_t pids[WMK_STRACE_PIDS];
 	unsigned n_pids;

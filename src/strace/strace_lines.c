@@ -148,7 +148,7 @@ static void put_before_result(struct wmk_strace_lines *lines)
 
 	wmk_kline_char(&lines->out, ')');
 	if (written < lines->args->columns)
-		wmk_kline_pad(&lines->out, lines->begin, lines->args->columns - (unsigned)written);
+		wmk_kline_pad(&lines->out, lines->begin, (unsigned)lines->args->columns - (unsigned)written);
 	if (lines->out.text[lines->out.len - 1] == ')')
 		wmk_kline_char(&lines->out, ' ');
 	wmk_kline_bytes(&lines->out, "= ", 2);

@@ -386,7 +386,10 @@ static void test_lists(void **state)
 	assert_string_equal(said, "shop:pa?id\n");
 	asks("list --names levels", "");
 	says("emerg\n");
-	refuses("list --names thing", "sessions");
+	refuses("list --names thing", "there are those of: sessions, channels, events, contexts, levels");
+	refuses("list --names chanels", "there are those of: channels");
+	refuses("convert --to jsn dir", "there is no format 'jsn'; near is json, csv: there are text, json,");
+	refuses("convert --from wordy dir", "no logs of format 'wordy' are known: there are syslog,");
 	refuses("list -u one", "without a session");
 	refuses("list --pid 1", "--userspace");
 	refuses("status one", "takes no arguments");
