@@ -56,7 +56,8 @@ static int convert_made(void *data, const char *made)
 static int run_import(const struct convert_args *args, char **rest, int n_rest)
 {
 	if (args->to && args->form != &wmk_read_ctf18)
-		return wmk_error(-EINVAL, "--from makes a trace of a log: --to ctf. Convert that to other formats then");
+		return wmk_error(-EINVAL,
+				 "--from makes a trace of a log: --to ctf. Convert that to other formats then");
 	if (!args->output)
 		return wmk_error(-EINVAL, "where to? Say -o DIR, a directory that is absent or empty");
 	if (!n_rest)

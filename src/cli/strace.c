@@ -69,36 +69,50 @@ static int set_expression(const struct wmk_cli_option *option, void *at, const c
 static const struct wmk_cli_option strace_options[] = {
 	{ 'f', "follow-forks", NULL, "Also the processes and threads that it starts, and so on.",
 	  WMK_CLI_COUNT(struct wmk_strace_args, follow) },
-	{ 'p', "attach", "PID", "A process that runs already, as long as it does or until Ctrl-C. Several, with commas "
-	  "or given several times.", .store = set_pid, .repeats = true },
-	{ 'e', "expr", "EXPR", "Which calls: names with commas, 'trace=openat,close', 'trace=!futex', classes '%file', "
+	{ 'p', "attach", "PID",
+	  "A process that runs already, as long as it does or until Ctrl-C. Several, with commas "
+	  "or given several times.",
+	  .store = set_pid, .repeats = true },
+	{ 'e', "expr", "EXPR",
+	  "Which calls: names with commas, 'trace=openat,close', 'trace=!futex', classes '%file', "
 	  "'%desc', '%network', '%process', '%memory', '%signal', '%ipc', regular expressions '/^get', ?NAME for one "
-	  "that may not be there, all, none. 'signal=LIST': which signals.", .store = set_expression, .repeats = true },
+	  "that may not be there, all, none. 'signal=LIST': which signals.",
+	  .store = set_expression, .repeats = true },
 	{ 'o', "output", "FILE", "Write to FILE, not to standard error.",
 	  WMK_CLI_NAME(struct wmk_strace_args, output, "a file") },
-	{ 'c', "summary-only", NULL, "At the end a table: how often each call was made, how often it failed, how long "
-	  "it took from entry to exit.", WMK_CLI_FLAG(struct wmk_strace_args, is_summary) },
+	{ 'c', "summary-only", NULL,
+	  "At the end a table: how often each call was made, how often it failed, how long it took from entry to exit.",
+	  WMK_CLI_FLAG(struct wmk_strace_args, is_summary) },
 	{ 'C', "summary", NULL, "That table, and the calls too.", WMK_CLI_FLAG(struct wmk_strace_args, with_summary),
 	  WMK_CLI_GIVEN(struct wmk_strace_args, is_summary) },
 	{ 'T', "syscall-times", NULL, "How long each call took.",
 	  WMK_CLI_FLAG(struct wmk_strace_args, with_durations) },
-	{ 't', "absolute-timestamps", NULL, "The time of day before each line; twice, with microseconds; three times, "
-	  "as seconds since 1970.", WMK_CLI_COUNT(struct wmk_strace_args, times), .repeats = true },
+	{ 't', "absolute-timestamps", NULL,
+	  "The time of day before each line; twice, with microseconds; three times, as seconds since 1970.",
+	  WMK_CLI_COUNT(struct wmk_strace_args, times), .repeats = true },
 	{ 'r', "relative-timestamps", NULL, "The time since the line before.",
 	  WMK_CLI_FLAG(struct wmk_strace_args, is_relative) },
-	{ 's', "string-limit", "N", "Bytes of texts that are shown; the default is 32, the most 4096. Names of files "
-	  "are shown whole.",  WMK_CLI_NUMBER(struct wmk_strace_args, strings, UINT32_MAX),
+	{ 's', "string-limit", "N",
+	  "Bytes of texts that are shown; the default is 32, the most 4096. Names of files are shown whole.",
+	  WMK_CLI_NUMBER(struct wmk_strace_args, strings, UINT32_MAX),
 	  WMK_CLI_GIVEN(struct wmk_strace_args, has_strings) },
 	{ 'a', "columns", "N", "The column in which results stand; the default is 40.",
 	  WMK_CLI_NUMBER(struct wmk_strace_args, columns, 1000), WMK_CLI_GIVEN(struct wmk_strace_args, has_columns) },
-	{ 'q', "quiet", NULL, "No messages about processes that come, as with -o and COMMAND; twice, also not how they "
-	  "ended.", WMK_CLI_COUNT(struct wmk_strace_args, quiet), .repeats = true },
-	{ 0, "buffer-size", "N", "Bytes of the buffer of each CPU, with k, M or G, rounded up to a power of two. The "
-	  "default is 32M, less on machines with many CPUs.", WMK_CLI_POWER_OF_TWO(struct wmk_strace_args, buffer, 4096, 1u << 30) },
-	{ 0, "no-bpf", NULL, "As on kernels without BPF: by events of tracefs, with numbers for what arguments point "
-	  "to, and without signals.", WMK_CLI_FLAG(struct wmk_strace_args, no_bpf) },
-	{ 0, "json", NULL, "Print one object of JSON on a line for each call, signal and end of a thread, on standard "
-	  "output without -o.", WMK_CLI_FLAG(struct wmk_strace_args, json) },
+	{ 'q', "quiet", NULL,
+	  "No messages about processes that come, as with -o and COMMAND; twice, also not how they ended.",
+	  WMK_CLI_COUNT(struct wmk_strace_args, quiet), .repeats = true },
+	{ 0, "buffer-size", "N",
+	  "Bytes of the buffer of each CPU, with k, M or G, rounded up to a power of two. The "
+	  "default is 32M, less on machines with many CPUs.",
+	  WMK_CLI_POWER_OF_TWO(struct wmk_strace_args, buffer, 4096, 1u << 30) },
+	{ 0, "no-bpf", NULL,
+	  "As on kernels without BPF: by events of tracefs, with numbers for what arguments point "
+	  "to, and without signals.",
+	  WMK_CLI_FLAG(struct wmk_strace_args, no_bpf) },
+	{ 0, "json", NULL,
+	  "Print one object of JSON on a line for each call, signal and end of a thread, on standard "
+	  "output without -o.",
+	  WMK_CLI_FLAG(struct wmk_strace_args, json) },
 };
 
 /* ── the run ─────────────────────────────────────────────────────────────────────────────────────────── */

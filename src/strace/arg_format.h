@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arg_format.h - private to print_syscall.c and the forms (arg_format.c, arg_struct.c): how an argument is shown, by a
- * word of the table.
+ * arg_format.h - private to print_syscall.c and the forms (arg_*.c): how an argument is shown, by a word of the table.
  */
 #ifndef WMK_STRACE_ARG_FORMAT_H
 #define WMK_STRACE_ARG_FORMAT_H
@@ -48,10 +47,8 @@ struct wmk_kform {
 	bool is_wide;            /* another structure in 32-bit programs: not copied of those */
 };
 
-extern const struct wmk_kform wmk_kforms[];       /* arg_format.c */
+extern const struct wmk_kform wmk_kforms[];       /* arg_forms.c */
 extern const unsigned wmk_kforms_n;
-extern const struct wmk_kform wmk_kname_forms[];  /* arg_names.c: those that only have names */
-extern const unsigned wmk_kname_forms_n;
 
 /*
  * Rows as those of syscall_table.h, but without names: "name(word word:N ...) word". The result: d, p, o, fcntl, poll,
@@ -99,19 +96,23 @@ extern const struct wmk_kname wmk_knames_open[], wmk_knames_clone[], wmk_knames_
 
 /* ── arg_format.c, arg_dependent.c ─────────────────────────────────────────────────────────────────────── */
 
-wmk_kform_print wmk_kshow_name, wmk_kshow_flags, wmk_kshow_signal, wmk_kshow_bytes, wmk_kshow_uint, wmk_kshow_hex, wmk_kshow_fcntl_arg,
-	wmk_kshow_ioctl_arg, wmk_kshow_clone_stack, wmk_kshow_clone_flags, wmk_kshow_clone_tls, wmk_kshow_clone_child,
-	wmk_kshow_futex_op, wmk_kshow_futex_time, wmk_kshow_futex_value3, wmk_kshow_prctl_arg;
-wmk_kform_is_shown wmk_khas_fcntl_arg, wmk_khas_mremap_to, wmk_khas_clone_parent, wmk_khas_clone_tls,
-	wmk_khas_clone_child, wmk_khas_futex_value, wmk_khas_futex_time, wmk_khas_futex_other, wmk_khas_futex_value3,
-	wmk_khas_prctl_arg, wmk_khas_prctl_rest;
+wmk_kform_print wmk_kshow_int, wmk_kshow_uint, wmk_kshow_long, wmk_kshow_ulong, wmk_kshow_hex,
+	wmk_kshow_long_hex, wmk_kshow_pointer, wmk_kshow_dirfd, wmk_kshow_uid, wmk_kshow_mode, wmk_kshow_mknod,
+	wmk_kshow_device, wmk_kshow_offset, wmk_kshow_name, wmk_kshow_flags, wmk_kshow_open, wmk_kshow_signal,
+	wmk_kshow_statx_flags, wmk_kshow_path, wmk_kshow_bytes, wmk_kshow_directory, wmk_kshow_random, wmk_kshow_texts,
+	wmk_kshow_environment, wmk_kshow_vectors, wmk_kshow_fcntl_arg, wmk_kshow_ioctl_arg, wmk_kshow_clone_stack,
+	wmk_kshow_clone_flags, wmk_kshow_clone_tls, wmk_kshow_clone_child, wmk_kshow_futex_op, wmk_kshow_futex_time,
+	wmk_kshow_futex_value3, wmk_kshow_prctl_arg;
+wmk_kform_is_shown wmk_khas_device, wmk_khas_open_mode, wmk_khas_fcntl_arg, wmk_khas_mremap_to,
+	wmk_khas_clone_parent, wmk_khas_clone_tls, wmk_khas_clone_child, wmk_khas_futex_value, wmk_khas_futex_time,
+	wmk_khas_futex_other, wmk_khas_futex_value3, wmk_khas_prctl_arg, wmk_khas_prctl_rest;
 
 /* ── arg_struct.c, arg_signal.c ─────────────────────────────────────────────────────────────────────────────────── */
 
 wmk_kform_print wmk_kshow_stat, wmk_kshow_statx, wmk_kshow_timespec, wmk_kshow_timespecs,
 	wmk_kshow_timeval, wmk_kshow_polls, wmk_kshow_pair, wmk_kshow_rlimit, wmk_kshow_action, wmk_kshow_sigset,
 	wmk_kshow_status, wmk_kshow_dirents, wmk_kshow_clone3, wmk_kshow_clone3_size, wmk_kshow_uname,
-	wmk_kshow_epoll_event, wmk_kshow_epoll_events, wmk_kshow_int, wmk_kshow_stack, wmk_kshow_times;
+	wmk_kshow_epoll_event, wmk_kshow_epoll_events, wmk_kshow_int_at, wmk_kshow_stack, wmk_kshow_times;
 /* What poll() has found, behind its result. */
 void wmk_kline_polled(struct wmk_kline *line, const struct wmk_kview *view);
 void wmk_kline_mode(struct wmk_kline *line, uint32_t mode);

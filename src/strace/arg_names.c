@@ -7,31 +7,14 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/netlink.h>
-#include <linux/sched.h>
 #include <linux/stat.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/file.h>
-#include <sys/inotify.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/random.h>
-#include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/timerfd.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "strace/arg_format.h"
 
@@ -174,113 +157,3 @@ const struct wmk_kname wmk_knames_code[] = {
 	CODE(SIGIO, POLL_MSG), CODE(SIGIO, POLL_ERR), CODE(SIGIO, POLL_PRI), CODE(SIGIO, POLL_HUP),
 	{ (uint64_t)SIGSYS << 32 | 1, "SYS_SECCOMP" }, { 0, NULL },
 };
-
-/* ── forms ───────────────────────────────────────────────────────────────────────────────────────────── */
-
-#define NAMES(...) (const struct wmk_kname[]){ __VA_ARGS__, { 0, NULL } }
-#define NAME(form, none, ...) { .word = form, .print = wmk_kshow_name, .unknown = none, .names = NAMES(__VA_ARGS__) }
-#define FLAGS(form, none, ...) { .word = form, .print = wmk_kshow_flags, .unknown = none, .names = NAMES(__VA_ARGS__) }
-
-const struct wmk_kform wmk_kname_forms[] = {
-	NAME("prctl", "PR_",
-		N(PR_SET_PDEATHSIG), N(PR_GET_PDEATHSIG), N(PR_GET_DUMPABLE), N(PR_SET_DUMPABLE), N(PR_GET_KEEPCAPS),
-		N(PR_SET_KEEPCAPS), N(PR_SET_NAME), N(PR_GET_NAME), N(PR_GET_SECCOMP), N(PR_SET_SECCOMP),
-		N(PR_CAPBSET_READ), N(PR_CAPBSET_DROP), N(PR_GET_TIMERSLACK), N(PR_SET_TIMERSLACK), N(PR_SET_MM),
-		N(PR_SET_CHILD_SUBREAPER), N(PR_GET_CHILD_SUBREAPER), N(PR_SET_NO_NEW_PRIVS), N(PR_GET_NO_NEW_PRIVS),
-		N(PR_SET_THP_DISABLE), N(PR_GET_THP_DISABLE), N(PR_CAP_AMBIENT), { 0x59616d61, "PR_SET_PTRACER" },
-		{ 0x53564d41, "PR_SET_VMA" }),
-	NAME("whence", "SEEK_", N(SEEK_SET), N(SEEK_CUR), N(SEEK_END), N(SEEK_DATA), N(SEEK_HOLE)),
-	NAME("mask", "SIG_", N(SIG_BLOCK), N(SIG_UNBLOCK), N(SIG_SETMASK)),
-	NAME("clock", "CLOCK_",
-		N(CLOCK_REALTIME), N(CLOCK_MONOTONIC), N(CLOCK_PROCESS_CPUTIME_ID), N(CLOCK_THREAD_CPUTIME_ID),
-		N(CLOCK_MONOTONIC_RAW), N(CLOCK_REALTIME_COARSE), N(CLOCK_MONOTONIC_COARSE), N(CLOCK_BOOTTIME),
-		N(CLOCK_REALTIME_ALARM), N(CLOCK_BOOTTIME_ALARM)),
-	NAME("itimer", "ITIMER_", N(ITIMER_REAL), N(ITIMER_VIRTUAL), N(ITIMER_PROF)),
-	NAME("fcntl", "F_",
-		N(F_DUPFD), N(F_GETFD), N(F_SETFD), N(F_GETFL), N(F_SETFL), N(F_GETLK), N(F_SETLK), N(F_SETLKW),
-		N(F_SETOWN), N(F_GETOWN), N(F_SETSIG), N(F_GETSIG), N(F_SETOWN_EX), N(F_GETOWN_EX), N(F_OFD_GETLK),
-		N(F_OFD_SETLK), N(F_OFD_SETLKW), N(F_SETLEASE), N(F_GETLEASE), N(F_NOTIFY), N(F_DUPFD_CLOEXEC),
-		N(F_SETPIPE_SZ), N(F_GETPIPE_SZ), N(F_ADD_SEALS), N(F_GET_SEALS)),
-	NAME("ioctl", "_",
-		N(TCGETS), N(TCSETS), N(TCSETSW), N(TCSETSF), N(TCGETA), N(TCSETA), N(TCSBRK), N(TCXONC), N(TCFLSH),
-		N(TIOCEXCL), N(TIOCNXCL), N(TIOCSCTTY), N(TIOCGPGRP), N(TIOCSPGRP), N(TIOCOUTQ), N(TIOCSTI),
-		N(TIOCGWINSZ), N(TIOCSWINSZ), N(TIOCMGET), N(FIONREAD), N(FIONBIO), N(TIOCNOTTY), N(TIOCSETD),
-		N(TIOCGETD), N(TIOCGSID), N(TIOCGPTN), N(TIOCSPTLCK), N(FIONCLEX), N(FIOCLEX), N(FIOASYNC),
-		N(SIOCGIFCONF), N(SIOCGIFNAME), N(SIOCGIFFLAGS), N(SIOCGIFADDR), N(SIOCGIFINDEX), N(SIOCGIFHWADDR),
-		N(SIOCGIFMTU), { 0x40049409, "BTRFS_IOC_CLONE or FICLONE" }, { 0x2400, "PERF_EVENT_IOC_ENABLE" },
-		{ 0x2401, "PERF_EVENT_IOC_DISABLE" }, { 0xc020660b, "FS_IOC_FIEMAP" },
-		{ 0x80086601, "FS_IOC_GETFLAGS" }),
-	NAME("epoll", "EPOLL_CTL_", N(EPOLL_CTL_ADD), N(EPOLL_CTL_DEL), N(EPOLL_CTL_MOD)),
-	{ .word = "family", .print = wmk_kshow_name, .names = wmk_knames_family, .unknown = "AF_" },
-	NAME("shutdown", "SHUT_", N(SHUT_RD), N(SHUT_WR), N(SHUT_RDWR)),
-	NAME("sol", "SOL_",
-		N(SOL_IP), N(SOL_SOCKET), N(SOL_TCP), { 17, "SOL_UDP" }, N(SOL_IPV6), N(SOL_ICMPV6), N(SOL_RAW),
-		N(SOL_PACKET), N(SOL_NETLINK)),
-	NAME("advice", "MADV_",
-		N(MADV_NORMAL), N(MADV_RANDOM), N(MADV_SEQUENTIAL), N(MADV_WILLNEED), N(MADV_DONTNEED), N(MADV_FREE),
-		N(MADV_REMOVE), N(MADV_DONTFORK), N(MADV_DOFORK), N(MADV_MERGEABLE), N(MADV_UNMERGEABLE),
-		N(MADV_HUGEPAGE), N(MADV_NOHUGEPAGE), N(MADV_DONTDUMP), N(MADV_DODUMP), N(MADV_WIPEONFORK),
-		N(MADV_KEEPONFORK), N(MADV_COLD), N(MADV_PAGEOUT)),
-	NAME("fadvice", "POSIX_FADV_",
-		N(POSIX_FADV_NORMAL), N(POSIX_FADV_RANDOM), N(POSIX_FADV_SEQUENTIAL), N(POSIX_FADV_WILLNEED),
-		N(POSIX_FADV_DONTNEED), N(POSIX_FADV_NOREUSE)),
-	NAME("resource", "RLIMIT_",
-		N(RLIMIT_CPU), N(RLIMIT_FSIZE), N(RLIMIT_DATA), N(RLIMIT_STACK), N(RLIMIT_CORE), N(RLIMIT_RSS),
-		N(RLIMIT_NPROC), N(RLIMIT_NOFILE), N(RLIMIT_MEMLOCK), N(RLIMIT_AS), N(RLIMIT_LOCKS),
-		N(RLIMIT_SIGPENDING), N(RLIMIT_MSGQUEUE), N(RLIMIT_NICE), N(RLIMIT_RTPRIO), N(RLIMIT_RTTIME)),
-	NAME("rusage", "RUSAGE_", N(RUSAGE_SELF), { 0xffffffff, "RUSAGE_CHILDREN" }, { 1, "RUSAGE_THREAD" }),
-	NAME("archprctl", "ARCH_",
-		{ 0x1001, "ARCH_SET_GS" }, { 0x1002, "ARCH_SET_FS" }, { 0x1003, "ARCH_GET_FS" },
-		{ 0x1004, "ARCH_GET_GS" }, { 0x1011, "ARCH_GET_CPUID" }, { 0x1012, "ARCH_SET_CPUID" }),
-	NAME("waitid", "P_", N(P_ALL), N(P_PID), N(P_PGID), { 3, "P_PIDFD" }),
-	FLAGS("prot", "PROT_",
-		N(PROT_NONE), N(PROT_READ), N(PROT_WRITE), N(PROT_EXEC), N(PROT_GROWSDOWN), N(PROT_GROWSUP)),
-	FLAGS("map", "MAP_",
-		N(MAP_SHARED_VALIDATE), N(MAP_SHARED), N(MAP_PRIVATE), N(MAP_FIXED), N(MAP_ANONYMOUS),
-		{ 0x40, "MAP_32BIT" }, N(MAP_NORESERVE), N(MAP_POPULATE), N(MAP_NONBLOCK), N(MAP_GROWSDOWN),
-		N(MAP_DENYWRITE), N(MAP_EXECUTABLE), N(MAP_LOCKED), N(MAP_FIXED_NOREPLACE), { 0x80000, "MAP_SYNC" },
-		N(MAP_STACK), N(MAP_HUGETLB)),
-	{ .word = "clone", .print = wmk_kshow_flags, .names = wmk_knames_clone, .unknown = "CLONE_" },
-	FLAGS("wait", "W",
-		N(WNOHANG), N(WSTOPPED), N(WEXITED), N(WCONTINUED), N(WNOWAIT), N(__WCLONE), N(__WALL), N(__WNOTHREAD)),
-	FLAGS("at", "AT_",
-		N(AT_SYMLINK_NOFOLLOW), N(AT_REMOVEDIR), N(AT_SYMLINK_FOLLOW), N(AT_NO_AUTOMOUNT), N(AT_EMPTY_PATH),
-		N(AT_RECURSIVE)),
-	FLAGS("unlinkat", "AT_", N(AT_REMOVEDIR)),
-	FLAGS("linkat", "AT_", N(AT_SYMLINK_FOLLOW), N(AT_EMPTY_PATH)),
-	FLAGS("faccessat", "AT_", N(AT_SYMLINK_NOFOLLOW), N(AT_EACCESS), N(AT_EMPTY_PATH)),
-	{ .word = "statxmask", .print = wmk_kshow_flags, .names = wmk_knames_statxmask, .unknown = "STATX_" },
-	FLAGS("access", "?_OK", N(F_OK), N(R_OK), N(W_OK), N(X_OK)),
-	FLAGS("cloexec", "O_", N(O_CLOEXEC), N(O_DIRECT), N(O_NONBLOCK)),
-	FLAGS("epollnew", "EPOLL_", N(EPOLL_CLOEXEC)),
-	FLAGS("eventfd", "EFD_", N(EFD_SEMAPHORE), N(EFD_CLOEXEC), N(EFD_NONBLOCK)),
-	FLAGS("timerfd", "TFD_", N(TFD_CLOEXEC), N(TFD_NONBLOCK)),
-	FLAGS("signalfd", "SFD_", N(SFD_CLOEXEC), N(SFD_NONBLOCK)),
-	FLAGS("inotify", "IN_", N(IN_CLOEXEC), N(IN_NONBLOCK)),
-	{ .word = "socket", .print = wmk_kshow_flags, .names = wmk_knames_sockflags, .unknown = "SOCK_" },
-	FLAGS("msg", "MSG_",
-		N(MSG_OOB), N(MSG_PEEK), N(MSG_DONTROUTE), N(MSG_CTRUNC), N(MSG_PROXY), N(MSG_TRUNC), N(MSG_DONTWAIT),
-		N(MSG_EOR), N(MSG_WAITALL), N(MSG_FIN), N(MSG_SYN), N(MSG_CONFIRM), N(MSG_RST), N(MSG_ERRQUEUE),
-		N(MSG_NOSIGNAL), N(MSG_MORE), N(MSG_WAITFORONE), N(MSG_BATCH), N(MSG_ZEROCOPY), N(MSG_FASTOPEN),
-		N(MSG_CMSG_CLOEXEC)),
-	FLAGS("flock", "LOCK_", N(LOCK_SH), N(LOCK_EX), N(LOCK_NB), N(LOCK_UN)),
-	FLAGS("fallocate", "FALLOC_FL_",
-		N(FALLOC_FL_KEEP_SIZE), N(FALLOC_FL_PUNCH_HOLE), N(FALLOC_FL_NO_HIDE_STALE),
-		N(FALLOC_FL_COLLAPSE_RANGE), N(FALLOC_FL_ZERO_RANGE), N(FALLOC_FL_INSERT_RANGE),
-		N(FALLOC_FL_UNSHARE_RANGE)),
-	FLAGS("closerange", "CLOSE_RANGE_", { 2, "CLOSE_RANGE_UNSHARE" }, { 4, "CLOSE_RANGE_CLOEXEC" }),
-	FLAGS("memfd", "MFD_", N(MFD_CLOEXEC), N(MFD_ALLOW_SEALING), N(MFD_HUGETLB)),
-	FLAGS("mount", "MS_",
-		N(MS_RDONLY), N(MS_NOSUID), N(MS_NODEV), N(MS_NOEXEC), N(MS_SYNCHRONOUS), N(MS_REMOUNT), N(MS_MANDLOCK),
-		N(MS_DIRSYNC), N(MS_NOATIME), N(MS_NODIRATIME), N(MS_BIND), N(MS_MOVE), N(MS_REC), N(MS_SILENT),
-		N(MS_POSIXACL), N(MS_UNBINDABLE), N(MS_PRIVATE), N(MS_SLAVE), N(MS_SHARED), N(MS_RELATIME),
-		N(MS_STRICTATIME), N(MS_LAZYTIME)),
-	FLAGS("umount", "MNT_", N(MNT_FORCE), N(MNT_DETACH), N(MNT_EXPIRE), N(UMOUNT_NOFOLLOW)),
-	FLAGS("rename", "RENAME_", N(RENAME_NOREPLACE), N(RENAME_EXCHANGE), N(RENAME_WHITEOUT)),
-	FLAGS("mremap", "MREMAP_", N(MREMAP_MAYMOVE), N(MREMAP_FIXED), { 4, "MREMAP_DONTUNMAP" }),
-	FLAGS("msync", "MS_", N(MS_ASYNC), N(MS_INVALIDATE), N(MS_SYNC)),
-	FLAGS("random", "GRND_", N(GRND_NONBLOCK), N(GRND_RANDOM), { 4, "GRND_INSECURE" }),
-	FLAGS("timerabs", "TIMER_", N(TIMER_ABSTIME)),
-};
-
-const unsigned wmk_kname_forms_n = sizeof(wmk_kname_forms) / sizeof(*wmk_kname_forms);

@@ -122,7 +122,7 @@ PRINT(wmk_kshow_pair)
 	wmk_kline_char(line, ']');
 }
 
-PRINT(wmk_kshow_int)
+PRINT(wmk_kshow_int_at)
 {
 	wmk_kline_bracketed(line, *(const int32_t *)view->data);
 }

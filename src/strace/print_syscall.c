@@ -18,12 +18,9 @@
 
 static const struct wmk_kform *find_form(const char *word, size_t len)
 {
-	for (unsigned i = 0; i < wmk_kforms_n + wmk_kname_forms_n; i++) {
-		const struct wmk_kform *form = i < wmk_kforms_n ? &wmk_kforms[i] : &wmk_kname_forms[i - wmk_kforms_n];
-
-		if (strncmp(form->word, word, len) == 0 && !form->word[len])
-			return form;
-	}
+	for (unsigned i = 0; i < wmk_kforms_n; i++)
+		if (strncmp(wmk_kforms[i].word, word, len) == 0 && !wmk_kforms[i].word[len])
+			return &wmk_kforms[i];
 	return NULL;
 }
 

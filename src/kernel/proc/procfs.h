@@ -69,7 +69,7 @@ struct wmk_kproc_stat {
 /* -EPROTO: it is none. */
 int wmk_kproc_stat_parse(const char *text, size_t len, struct wmk_kproc_stat *stat);
 int wmk_kproc_stat_read(int task, struct wmk_kproc_stat *stat);
-/* Of a task in /proc. -ENOENT: there is none. */
+/* Of a task in /proc. -ENOENT: it does not exist. */
 int wmk_kproc_stat_of(int32_t tid, struct wmk_kproc_stat *stat);
 
 /* ── status ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -85,7 +85,7 @@ struct wmk_kproc_status {
 /* What one line says is added. */
 void wmk_kproc_status_line(const char *line, size_t len, struct wmk_kproc_status *status);
 int wmk_kproc_status_read(struct wmk_kproc_lines *lines, int task, struct wmk_kproc_status *status);
-/* Of a task in /proc. -ENOENT: there is none. */
+/* Of a task in /proc. -ENOENT: it does not exist. */
 int wmk_kproc_status_of(struct wmk_kproc_lines *lines, int32_t tid, struct wmk_kproc_status *status);
 
 /* ── namespaces ──────────────────────────────────────────────────────────────────────────────────────── */

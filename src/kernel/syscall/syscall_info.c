@@ -226,7 +226,9 @@ int wmk_syscall_describe(enum wmk_kabi abi, unsigned number, struct wmk_syscall 
 	const char *name = wmk_syscall_name(abi, number),
 		   *row = name ? wmk_syscall_row(wmk_syscall_rows, wmk_syscall_rows_n, abi, name) : NULL;
 
-	*call = (struct wmk_syscall){ .abi = (uint8_t)abi, .number = (uint16_t)number, .name = "unknown", .event = "unknown" };
+	*call = (struct wmk_syscall){
+		.abi = (uint8_t)abi, .number = (uint16_t)number, .name = "unknown", .event = "unknown"
+	};
 	if (name) {
 		const char *event = abi == WMK_KABI_NATIVE ? event_name(name) : name;
 
@@ -346,9 +348,11 @@ static struct wmk_syscalls_copy copy_of(const struct wmk_syscall *call, const st
 					const struct wmk_syscalls_limits *limits)
 {
 	const struct wmk_kkind_row *kind = &wmk_kkinds[arg->kind];
-	struct wmk_syscalls_copy copy = {
-		.op = kind->op, .arg = (uint8_t)(arg - call->args), .len_arg = arg->len_arg, .unit = kind->unit, .max = kind->max
-	};
+	struct wmk_syscalls_copy copy = { .op = kind->op,
+					  .arg = (uint8_t)(arg - call->args),
+					  .len_arg = arg->len_arg,
+					  .unit = kind->unit,
+					  .max = kind->max };
 
 	copy.is_late = wmk_syscall_is_late(call, copy.arg);
 	if (kind->op == WMK_SYSCALLS_TEXT)

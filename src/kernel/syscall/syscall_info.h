@@ -109,7 +109,7 @@ void wmk_syscall_refine(struct wmk_syscall *call, const struct wmk_kformat *form
 const char *wmk_syscall_word(const struct wmk_syscall_arg *arg);
 /*
  * The row of a table, each of which begins with "name(". One for 32-bit programs only, which begins with '*', or for
- * 64-bit programs only, which begins with '-', goes before one for all. NULL: there is none.
+ * 64-bit programs only, which begins with '-', goes before one for all. NULL: not found.
  */
 const char *wmk_syscall_row(const char *const rows[], unsigned n, enum wmk_kabi abi, const char *name);
 
