@@ -19,17 +19,12 @@
 #include "kernel/event/value_labels.h"
 
 #include "base/error.h"
+#include "base/scan.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A part of the text. */
-struct part {
-	const char *at, *end;
-};
 
 struct parser {
 	const char *system, *text, *end;
@@ -53,47 +48,15 @@ static int wrong(const struct parser *parser, const char *at, const char *expect
 			 expected);
 }
 
-static bool begins(struct part *part, const char *words)
+/* Nothing but a number. */
+static bool number(struct wmk_scan part, uint32_t *value)
 {
-	const size_t len = strlen(words);
+	uint64_t number;
 
-	if ((size_t)(part->end - part->at) < len || memcmp(part->at, words, len) != 0)
+	wmk_scan_trim(&part);
+	if (!wmk_scan_number(&part, 10, 999999999, &number) || part.at < part.end)
 		return false;
-	part->at += len;
-	return true;
-}
-
-static void trim(struct part *part)
-{
-	while (part->at < part->end && isspace((unsigned char)*part->at))
-		part->at++;
-	while (part->at < part->end && isspace((unsigned char)part->end[-1]))
-		part->end--;
-}
-
-/* The part up to `c`, which is taken away with it. False: there is none, and nothing was done. */
-static bool cut(struct part *part, char c, struct part *head)
-{
-	const char *at = memchr(part->at, c, (size_t)(part->end - part->at));
-
-	if (!at)
-		return false;
-	*head = (struct part){ part->at, at };
-	part->at = at + 1;
-	return true;
-}
-
-static bool number(struct part part, uint32_t *value)
-{
-	trim(&part);
-	*value = 0;
-	if (part.at == part.end || part.end - part.at > 9)
-		return false;
-	for (; part.at < part.end; part.at++) {
-		if (!isdigit((unsigned char)*part.at))
-			return false;
-		*value = *value * 10 + (uint32_t)(*part.at - '0');
-	}
+	*value = (uint32_t)number;
 	return true;
 }
 
@@ -110,14 +73,13 @@ static const char *keep(struct parser *parser, const char *at, size_t len)
 	return copy;
 }
 
-static bool is_name(struct part part)
+static bool is_name(struct wmk_scan part)
 {
-	if (part.at == part.end || isdigit((unsigned char)*part.at) || part.end - part.at > WMK_NAME_MAX)
+	if (part.at == part.end || wmk_scan_is_digit(*part.at) || part.end - part.at > WMK_NAME_MAX)
 		return false;
-	for (; part.at < part.end; part.at++)
-		if (!isalnum((unsigned char)*part.at) && *part.at != '_')
-			return false;
-	return true;
+	while (part.at < part.end && wmk_scan_is_word(*part.at))
+		part.at++;
+	return part.at == part.end;
 }
 
 /* ── types ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -222,13 +184,13 @@ static bool is_power(uint32_t size)
 }
 
 /* `char x[16]`, `unsigned long args[6]`, `u8 x[2][3]`, `char comm[TASK_COMM_LEN]`: elements, if they can be told. */
-static void shape_array(const struct parser *parser, struct wmk_kfield *field, struct part brackets)
+static void shape_array(const struct parser *parser, struct wmk_kfield *field, struct wmk_scan brackets)
 {
 	const uint32_t known = wmk_kformat_type_size(field->type, parser->long_size, NULL);
 	uint32_t product = 1, one;
-	struct part inside;
+	struct wmk_scan inside;
 
-	while (product && cut(&brackets, '[', &inside) && cut(&brackets, ']', &inside))
+	while (product && wmk_scan_cut(&brackets, '[', &inside) && wmk_scan_cut(&brackets, ']', &inside))
 		product = number(inside, &one) && one && one <= WMK_KFORMAT_REACH / product ? product * one : 0;
 	field->shape = WMK_KSHAPE_ARRAY;
 	if (product && field->size % product == 0 && is_power(field->size / product))
@@ -242,7 +204,8 @@ static void shape_array(const struct parser *parser, struct wmk_kfield *field, s
 	field->is_text = field->shape == WMK_KSHAPE_ARRAY && field->elem == 1 && is_char(field->type);
 }
 
-static void shape_field(const struct parser *parser, struct wmk_kfield *field, bool is_function, struct part brackets)
+static void shape_field(const struct parser *parser, struct wmk_kfield *field, bool is_function,
+			struct wmk_scan brackets)
 {
 	const bool is_struct = !strchr(field->type, '*') &&
 			       (strncmp(field->type, "struct ", 7) == 0 || strncmp(field->type, "union ", 6) == 0);
@@ -268,19 +231,19 @@ static void shape_field(const struct parser *parser, struct wmk_kfield *field, b
 /* ── fields ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* `<type> <name>`, `<type> <name>[<n>]`, `<type> (*<name>)(...)`; of what lies elsewhere `<type>[] <name>`. */
-static int take_declaration(struct parser *parser, struct part part, struct wmk_kfield *field)
+static int take_declaration(struct parser *parser, struct wmk_scan part, struct wmk_kfield *field)
 {
-	struct part name, brackets = { part.end, part.end };
+	struct wmk_scan name, brackets = { part.end, part.end };
 	const char *function;
 	bool is_function;
 
-	function = memmem(part.at, (size_t)(part.end - part.at), "(*", 2);
+	function = memmem(part.at, wmk_scan_len(&part), "(*", 2);
 	is_function = function != NULL;
 	if (is_function) {
-		struct part rest = { function + 2, part.end };
+		struct wmk_scan rest = { function + 2, part.end };
 
 		name = rest;
-		cut(&rest, ')', &name);
+		wmk_scan_cut(&rest, ')', &name);
 	} else {
 		while (part.end > part.at && part.end[-1] == ']') {
 			while (part.end > part.at && part.end[-1] != '[')
@@ -288,23 +251,22 @@ static int take_declaration(struct parser *parser, struct part part, struct wmk_
 			part.end -= part.end > part.at;
 			brackets.at = part.end;
 		}
-		trim(&part);
+		wmk_scan_trim(&part);
 		name = part;
-		for (name.at = part.end;
-		     name.at > part.at && (isalnum((unsigned char)name.at[-1]) || name.at[-1] == '_');)
+		for (name.at = part.end; name.at > part.at && wmk_scan_is_word(name.at[-1]);)
 			name.at--;
 		part.end = name.at;
 	}
-	trim(&name);
+	wmk_scan_trim(&name);
 	if (!is_name(name))
 		return wrong(parser, part.at, "a type and a name");
-	trim(&part);
+	wmk_scan_trim(&part);
 	if (field->shape != WMK_KSHAPE_NUMBER && part.end - part.at > 2 && part.end[-1] == ']')
 		while (part.end > part.at && *--part.end != '[')
 			;
-	trim(&part);
-	field->name = keep(parser, name.at, (size_t)(name.end - name.at));
-	field->type = keep(parser, part.at, (size_t)(part.end - part.at));
+	wmk_scan_trim(&part);
+	field->name = keep(parser, name.at, wmk_scan_len(&name));
+	field->type = keep(parser, part.at, wmk_scan_len(&part));
 	if (!field->name || !field->type)
 		return wmk_error(-E2BIG, "format of %.60s: its texts take too much room", parser->system);
 	shape_field(parser, field, is_function, brackets);
@@ -312,20 +274,20 @@ static int take_declaration(struct parser *parser, struct part part, struct wmk_
 }
 
 /* `offset:8;	size:4;	signed:1;` */
-static int take_attributes(const struct parser *parser, struct part line, struct wmk_kfield *field)
+static int take_attributes(const struct parser *parser, struct wmk_scan line, struct wmk_kfield *field)
 {
 	bool has_offset = false, has_size = false, ok = true;
 	uint32_t is_signed = 0;
-	struct part one;
+	struct wmk_scan one;
 	const char *at = line.at;
 
-	while (ok && cut(&line, ';', &one)) {
-		trim(&one);
-		if (begins(&one, "offset:"))
+	while (ok && wmk_scan_cut(&line, ';', &one)) {
+		wmk_scan_trim(&one);
+		if (wmk_scan_take(&one, "offset:"))
 			ok = has_offset = number(one, &field->offset);
-		else if (begins(&one, "size:"))
+		else if (wmk_scan_take(&one, "size:"))
 			ok = has_size = number(one, &field->size);
-		else if (begins(&one, "signed:"))
+		else if (wmk_scan_take(&one, "signed:"))
 			ok = number(one, &is_signed) && is_signed <= 1;
 	}
 	field->is_signed = is_signed;
@@ -338,17 +300,17 @@ static int take_attributes(const struct parser *parser, struct part line, struct
 	return 0;
 }
 
-static int take_field(struct parser *parser, struct part line)
+static int take_field(struct parser *parser, struct wmk_scan line)
 {
 	struct wmk_kfield *field = &parser->fields[parser->n];
-	struct part declaration;
+	struct wmk_scan declaration;
 	const char *at = line.at;
 
-	if (parser->n == parser->most || !cut(&line, ';', &declaration))
+	if (parser->n == parser->most || !wmk_scan_cut(&line, ';', &declaration))
 		return wrong(parser, at, "a declaration and ';'");
-	trim(&declaration);
-	field->shape = begins(&declaration, "__data_loc ")  ? WMK_KSHAPE_DYNAMIC
-		       : begins(&declaration, "__rel_loc ") ? WMK_KSHAPE_RELATIVE
+	wmk_scan_trim(&declaration);
+	field->shape = wmk_scan_take(&declaration, "__data_loc ")  ? WMK_KSHAPE_DYNAMIC
+		       : wmk_scan_take(&declaration, "__rel_loc ") ? WMK_KSHAPE_RELATIVE
 							    : WMK_KSHAPE_NUMBER;
 	int err = take_attributes(parser, line, field);
 
@@ -362,29 +324,29 @@ static int take_field(struct parser *parser, struct part line)
 	return 0;
 }
 
-static bool is_long(struct part declaration)
+static bool is_long(struct wmk_scan declaration)
 {
-	const size_t len = (size_t)(declaration.end - declaration.at);
+	const size_t len = wmk_scan_len(&declaration);
 
 	if (memchr(declaration.at, '[', len))
 		return false;
-	return memchr(declaration.at, '*', len) || begins(&declaration, "unsigned long ") ||
-	       begins(&declaration, "long ");
+	return memchr(declaration.at, '*', len) || wmk_scan_take(&declaration, "unsigned long ") ||
+	       wmk_scan_take(&declaration, "long ");
 }
 
 /* The kernel's long: 4 bytes where a field of that type, or a pointer, has 4. */
-static uint32_t long_size_of(struct part text)
+static uint32_t long_size_of(struct wmk_scan text)
 {
-	struct part line, declaration, one;
+	struct wmk_scan line, declaration, one;
 	uint32_t size;
 
-	while (cut(&text, '\n', &line)) {
-		trim(&line);
-		if (!begins(&line, "field:") || !cut(&line, ';', &declaration) || !is_long(declaration))
+	while (wmk_scan_cut(&text, '\n', &line)) {
+		wmk_scan_trim(&line);
+		if (!wmk_scan_take(&line, "field:") || !wmk_scan_cut(&line, ';', &declaration) || !is_long(declaration))
 			continue;
-		while (cut(&line, ';', &one)) {
-			trim(&one);
-			if (begins(&one, "size:") && number(one, &size) && size == 4)
+		while (wmk_scan_cut(&line, ';', &one)) {
+			wmk_scan_trim(&one);
+			if (wmk_scan_take(&one, "size:") && number(one, &size) && size == 4)
 				return 4;
 		}
 	}
@@ -393,19 +355,19 @@ static uint32_t long_size_of(struct part text)
 
 /* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int take_line(struct parser *parser, struct part line)
+static int take_line(struct parser *parser, struct wmk_scan line)
 {
 	struct wmk_kformat *format = parser->format;
 
-	trim(&line);
-	if (begins(&line, "field:"))
+	wmk_scan_trim(&line);
+	if (wmk_scan_take(&line, "field:"))
 		return take_field(parser, line);
-	if (begins(&line, "name:")) {
-		trim(&line);
+	if (wmk_scan_take(&line, "name:")) {
+		wmk_scan_trim(&line);
 		if (format->name || line.at == line.end || line.end - line.at > WMK_NAME_MAX)
 			return wrong(parser, line.at, "one name, of at most 255 bytes");
-		format->name = keep(parser, line.at, (size_t)(line.end - line.at));
-	} else if (begins(&line, "ID:")) {
+		format->name = keep(parser, line.at, wmk_scan_len(&line));
+	} else if (wmk_scan_take(&line, "ID:")) {
 		if (parser->has_id || !number(line, &format->id) || format->id > UINT16_MAX)
 			return wrong(parser, line.at, "one number of 16 bits");
 		parser->has_id = true;
@@ -415,17 +377,17 @@ static int take_line(struct parser *parser, struct part line)
 
 static int take_lines(struct parser *parser)
 {
-	struct part text = { parser->text, parser->end }, line;
+	struct wmk_scan text = { parser->text, parser->end }, line;
 	struct wmk_kformat *format = parser->format;
 	const char *print = NULL;
 	int err = 0;
 
 	while (err >= 0 && !print && text.at < text.end) {
-		if (!cut(&text, '\n', &line)) {
+		if (!wmk_scan_cut(&text, '\n', &line)) {
 			line = text;
 			text.at = text.end;
 		}
-		if (begins(&line, "print fmt:"))
+		if (wmk_scan_take(&line, "print fmt:"))
 			print = line.at;
 		else
 			err = take_line(parser, line);
@@ -480,7 +442,7 @@ int wmk_kformat_parse(const char *system, const char *text, size_t len, struct w
 	parser.room.text_end = parser.room.text + texts;
 	made->fields = parser.fields;
 	made->system = keep(&parser, system, system_len);
-	parser.long_size = long_size_of((struct part){ text, text + len });
+	parser.long_size = long_size_of((struct wmk_scan){ text, text + len });
 	int err = take_lines(&parser);
 
 	if (err < 0) {

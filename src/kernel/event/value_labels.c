@@ -5,39 +5,20 @@
  */
 #include "kernel/event/value_labels.h"
 
-#include <ctype.h>
 #include <string.h>
+
+#include "base/scan.h"
 
 #define EXPR_DEPTH 64
 
-struct in {
-	const char *at, *end;
-};
-
-static bool is_word(char c)
+static bool take(struct wmk_scan *in, const char *token)
 {
-	return isalnum((unsigned char)c) || c == '_';
-}
-
-static void skip_space(struct in *in)
-{
-	while (in->at < in->end && isspace((unsigned char)*in->at))
-		in->at++;
-}
-
-static bool take(struct in *in, const char *token)
-{
-	const size_t len = strlen(token);
-
-	skip_space(in);
-	if ((size_t)(in->end - in->at) < len || memcmp(in->at, token, len) != 0)
-		return false;
-	in->at += len;
-	return true;
+	wmk_scan_space(in);
+	return wmk_scan_take(in, token);
 }
 
 /* From behind the first quote to behind the last one; the inside, with its escapes, in *inside. */
-static bool skip_text(struct in *in, struct in *inside)
+static bool skip_text(struct wmk_scan *in, struct wmk_scan *inside)
 {
 	inside->at = in->at;
 	for (; in->at < in->end; in->at++) {
@@ -51,81 +32,68 @@ static bool skip_text(struct in *in, struct in *inside)
 	return false;
 }
 
-static struct in take_word(struct in *in)
+static struct wmk_scan take_word(struct wmk_scan *in)
 {
-	struct in word = { in->at, in->at };
+	struct wmk_scan word = { in->at, in->at };
 
 #ifdef WMK_PLANTED_BUG_KERNEL_FORMAT
-	while (is_word(*in->at))          /* the fuzzer must find this */
+	while (wmk_scan_is_word(*in->at))          /* the fuzzer must find this */
 		in->at++;
 #else
-	while (in->at < in->end && is_word(*in->at))
+	while (in->at < in->end && wmk_scan_is_word(*in->at))
 		in->at++;
 #endif
 	word.end = in->at;
 	return word;
 }
 
-static bool is(const struct in *word, const char *name)
-{
-	return (size_t)(word->end - word->at) == strlen(name) && memcmp(word->at, name, strlen(name)) == 0;
-}
-
 /* ── constants ───────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Calculated in 64 bits, as preprocessors do. False: not a constant, as far as can be told from here. */
-static bool expr(struct in *in, unsigned least, unsigned depth, uint64_t *value);
+static bool expr(struct wmk_scan *in, unsigned least, unsigned depth, uint64_t *value);
 
-static bool number(struct in *in, uint64_t *value)
+static bool number(struct wmk_scan *in, uint64_t *value)
 {
-	unsigned base = 10, digits = 0;
+	const unsigned base = wmk_scan_take(in, "0x") || wmk_scan_take(in, "0X") ? 16
+			      : in->at < in->end && *in->at == '0'		? 8
+										: 10;
 
-	*value = 0;
-	if (in->at + 1 < in->end && in->at[0] == '0' && (in->at[1] | 0x20) == 'x') {
-		base = 16;
-		in->at += 2;
-	} else if (in->at < in->end && *in->at == '0') {
-		base = 8;
-	}
-	for (; in->at < in->end && isxdigit((unsigned char)*in->at); in->at++, digits++) {
-		const unsigned digit = isdigit((unsigned char)*in->at) ? (unsigned)(*in->at - '0')
-								       : (unsigned)((*in->at | 0x20) - 'a' + 10);
-
-		if (digit >= base || *value > (UINT64_MAX - digit) / base)
-			return false;
-		*value = *value * base + digit;
-	}
+	if (!wmk_scan_number(in, base, UINT64_MAX, value))
+		return false;
 	while (in->at < in->end && strchr("uUlL", *in->at))
 		in->at++;
-	return digits && (in->at == in->end || !is_word(*in->at));
+	return in->at == in->end || !wmk_scan_is_word(*in->at);
 }
 
 /*
  * `(unsigned long)`, `( gfp_t)`: words whose last one is known to be a type. What is an enumerator's name looks the
  * same otherwise.
  */
-static bool take_cast(struct in *in)
+static bool take_cast(struct wmk_scan *in)
 {
 	static const char *const types[] = { "char", "short", "int",   "long",  "unsigned", "signed", "bool",
 					     "u8",   "u16",   "u32",   "u64",   "s8",       "s16",    "s32",
 					     "s64",  "__u8",  "__u16", "__u32", "__u64",    "__s32",  "__s64" };
 	const char *begin = in->at;
-	struct in word = { begin, begin };
+	struct wmk_scan word = { begin, begin };
 	bool is_type = false;
 
-	for (skip_space(in); in->at < in->end && is_word(*in->at) && !isdigit((unsigned char)*in->at); skip_space(in))
+	wmk_scan_space(in);
+	while (in->at < in->end && wmk_scan_is_word(*in->at) && !wmk_scan_is_digit(*in->at)) {
 		word = take_word(in);
+		wmk_scan_space(in);
+	}
 	if (word.end - word.at > 2 && memcmp(word.end - 2, "_t", 2) == 0)
 		is_type = true;
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		is_type = is_type || is(&word, types[i]);
+		is_type = is_type || wmk_scan_is(&word, types[i]);
 	if (is_type && take(in, ")"))
 		return true;
 	in->at = begin;
 	return false;
 }
 
-static bool unary(struct in *in, unsigned depth, uint64_t *value)
+static bool unary(struct wmk_scan *in, unsigned depth, uint64_t *value)
 {
 	if (depth > EXPR_DEPTH)
 		return false;
@@ -149,7 +117,7 @@ struct operator {
 	unsigned rank;
 };
 
-static const struct operator *take_operator(struct in *in, unsigned least)
+static const struct operator *take_operator(struct wmk_scan *in, unsigned least)
 {
 	static const struct operator all[] = { { "<<", 4 }, { ">>", 4 }, { "|", 1 }, { "^", 2 }, { "&", 3 },
 					       { "+", 5 },  { "-", 5 },  { "*", 6 }, { "/", 6 }, { "%", 6 } };
@@ -179,7 +147,7 @@ static bool apply(const char *token, uint64_t *left, uint64_t right)
 	}
 }
 
-static bool expr(struct in *in, unsigned least, unsigned depth, uint64_t *value)
+static bool expr(struct wmk_scan *in, unsigned least, unsigned depth, uint64_t *value)
 {
 	const struct operator *op;
 	uint64_t right;
@@ -207,7 +175,7 @@ static bool fit(const struct wmk_kfield *field, uint64_t value, int64_t *fitted)
 	return true;
 }
 
-static const char *put_name(struct wmk_klabels *room, const struct in *inside)
+static const char *put_name(struct wmk_klabels *room, const struct wmk_scan *inside)
 {
 	const char *name = room->text;
 	char *to = room->text;
@@ -227,7 +195,7 @@ static const char *put_name(struct wmk_klabels *room, const struct in *inside)
 	return name;
 }
 
-static void put(struct wmk_kfield *field, uint64_t value, const struct in *inside, struct wmk_klabels *room)
+static void put(struct wmk_kfield *field, uint64_t value, const struct wmk_scan *inside, struct wmk_klabels *room)
 {
 	int64_t fitted;
 
@@ -250,9 +218,9 @@ static void put(struct wmk_kfield *field, uint64_t value, const struct in *insid
 }
 
 /* To behind the '}' that belongs to the '{' before. */
-static bool skip_braces(struct in *in)
+static bool skip_braces(struct wmk_scan *in)
 {
-	struct in inside;
+	struct wmk_scan inside;
 
 	for (unsigned depth = 1; in->at < in->end;) {
 		const char c = *in->at++;
@@ -268,13 +236,13 @@ static bool skip_braces(struct in *in)
 }
 
 /* `{ value, "name" }, ...` to the call's end. */
-static void take_labels(struct in *in, struct wmk_kfield *field, struct wmk_klabels *room)
+static void take_labels(struct wmk_scan *in, struct wmk_kfield *field, struct wmk_klabels *room)
 {
-	struct in inside;
+	struct wmk_scan inside;
 	uint64_t value;
 
 	while (take(in, "{")) {
-		struct in label = *in;
+		struct wmk_scan label = *in;
 
 		if (expr(&label, 0, 0, &value) && take(&label, ",") && take(&label, "\"") &&
 		    skip_text(&label, &inside) && take(&label, "}"))
@@ -284,9 +252,10 @@ static void take_labels(struct in *in, struct wmk_kfield *field, struct wmk_klab
 	}
 }
 
-static void take_call(struct in *in, bool is_flags, struct wmk_kfield *fields, uint32_t n, struct wmk_klabels *room)
+static void take_call(struct wmk_scan *in, bool is_flags, struct wmk_kfield *fields, uint32_t n,
+		      struct wmk_klabels *room)
 {
-	struct in word, delimiter;
+	struct wmk_scan word, delimiter;
 
 	if (!take(in, "(") || !take(in, "REC->"))
 		return;
@@ -294,7 +263,7 @@ static void take_call(struct in *in, bool is_flags, struct wmk_kfield *fields, u
 	if (!take(in, ",") || (is_flags && (!take(in, "\"") || !skip_text(in, &delimiter) || !take(in, ","))))
 		return;
 	for (uint32_t i = 0; i < n; i++)
-		if (fields[i].shape == WMK_KSHAPE_NUMBER && !fields[i].n_labels && is(&word, fields[i].name)) {
+		if (fields[i].shape == WMK_KSHAPE_NUMBER && !fields[i].n_labels && wmk_scan_is(&word, fields[i].name)) {
 			fields[i].is_flags = is_flags;
 			take_labels(in, &fields[i], room);
 			return;
@@ -303,19 +272,19 @@ static void take_call(struct in *in, bool is_flags, struct wmk_kfield *fields, u
 
 void wmk_klabels_find(const char *print, size_t len, struct wmk_kfield *fields, uint32_t n, struct wmk_klabels *room)
 {
-	struct in in = { print, print + len }, word;
+	struct wmk_scan in = { print, print + len }, word;
 
 	while (in.at < in.end) {
 		if (*in.at == '"') {
 			in.at++;
 			if (!skip_text(&in, &word))
 				return;
-		} else if (!is_word(*in.at)) {
+		} else if (!wmk_scan_is_word(*in.at)) {
 			in.at++;
 		} else {
 			word = take_word(&in);
-			if (is(&word, "__print_symbolic") || is(&word, "__print_flags"))
-				take_call(&in, is(&word, "__print_flags"), fields, n, room);
+			if (wmk_scan_is(&word, "__print_symbolic") || wmk_scan_is(&word, "__print_flags"))
+				take_call(&in, wmk_scan_is(&word, "__print_flags"), fields, n, room);
 		}
 	}
 }

@@ -12,9 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct span {
-	const char *at, *end;
-};
+#include "base/scan.h"
 
 static void unreadable(struct wmk_sdt_arg *arg, const char *why)
 {
@@ -22,64 +20,40 @@ static void unreadable(struct wmk_sdt_arg *arg, const char *why)
 	arg->why = why;
 }
 
-static void skip_blanks(struct span *span)
+static bool take(struct wmk_scan *span, const char *word)
 {
-	while (span->at < span->end && (*span->at == ' ' || *span->at == '\t'))
-		span->at++;
+	wmk_scan_space(span);
+	return wmk_scan_take(span, word);
 }
 
-static bool take(struct span *span, char c)
+static bool at_end(struct wmk_scan *span)
 {
-	skip_blanks(span);
-	if (span->at == span->end || *span->at != c)
-		return false;
-	span->at++;
-	return true;
-}
-
-static bool at_end(struct span *span)
-{
-	skip_blanks(span);
+	wmk_scan_space(span);
 	return span->at == span->end;
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
 }
 
 static bool in_name(char c)
 {
-	return c == '_' || c == '.' || c == '$' || is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+	return wmk_scan_is_word(c) || c == '.' || c == '$';
 }
 
 /* A number without sign, decimal or hexadecimal. */
-static bool take_digits(struct span *span, uint64_t *number)
+static bool take_digits(struct wmk_scan *span, uint64_t *number)
 {
-	char copy[24], *end;
-	size_t len = 0;
+	const bool is_hex = wmk_scan_take(span, "0x") || wmk_scan_take(span, "0X");
 
-	while (len < sizeof(copy) - 1 && span->at + len < span->end && in_name(span->at[len])) {
-		copy[len] = span->at[len];
-		len++;
-	}
-	copy[len] = '\0';
-	if (!is_digit(copy[0]))
-		return false;
-	errno = 0;
-	*number = strtoull(copy, &end, copy[0] == '0' && (copy[1] | 32) == 'x' ? 16 : 10);
-	span->at += end - copy;
-	return errno == 0 && *end == '\0';
+	return wmk_scan_number(span, is_hex ? 16 : 10, UINT64_MAX, number) &&
+	       (span->at == span->end || !in_name(*span->at));
 }
 
-static bool take_number(struct span *span, int64_t *number)
+static bool take_number(struct wmk_scan *span, int64_t *number)
 {
 	uint64_t digits;
-	bool minus = take(span, '-');
+	bool minus = take(span, "-");
 
 	if (!minus)
-		take(span, '+');
-	skip_blanks(span);
+		take(span, "+");
+	wmk_scan_space(span);
 	if (!take_digits(span, &digits) || (minus && digits > (uint64_t)INT64_MAX + 1))
 		return false;
 	*number = (int64_t)(minus ? 0 - digits : digits);
@@ -87,7 +61,7 @@ static bool take_number(struct span *span, int64_t *number)
 }
 
 /* A sum of numbers and at most one symbol: -20, counter, counter+8, 8+counter. */
-static bool take_sum(struct span *span, struct wmk_sdt_arg *arg)
+static bool take_sum(struct wmk_scan *span, struct wmk_sdt_arg *arg)
 {
 	arg->number = 0;
 	arg->symbol[0] = '\0';
@@ -95,19 +69,19 @@ static bool take_sum(struct span *span, struct wmk_sdt_arg *arg)
 		int64_t number;
 		size_t len = 0;
 
-		skip_blanks(span);
+		wmk_scan_space(span);
 		if (span->at == span->end || (*span->at != '+' && *span->at != '-' && !first))
 			return true;
-		if (is_digit(*span->at) || *span->at == '-' ||
-		    (*span->at == '+' && span->end - span->at > 1 && is_digit(span->at[1]))) {
+		if (wmk_scan_is_digit(*span->at) || *span->at == '-' ||
+		    (*span->at == '+' && span->end - span->at > 1 && wmk_scan_is_digit(span->at[1]))) {
 			if (!take_number(span, &number) || __builtin_add_overflow(arg->number, number, &arg->number))
 				return false;
 			continue;
 		}
-		take(span, '+');
+		take(span, "+");
 		while (span->at + len < span->end && in_name(span->at[len]))
 			len++;
-		if (len == 0 || len >= sizeof(arg->symbol) || arg->symbol[0] || is_digit(*span->at))
+		if (len == 0 || len >= sizeof(arg->symbol) || arg->symbol[0] || wmk_scan_is_digit(*span->at))
 			return false;
 		memcpy(arg->symbol, span->at, len);
 		arg->symbol[len] = '\0';
@@ -116,7 +90,7 @@ static bool take_sum(struct span *span, struct wmk_sdt_arg *arg)
 }
 
 /* A register's name: letters and digits. */
-static unsigned take_register(struct span *span, unsigned machine, char base[8])
+static unsigned take_register(struct wmk_scan *span, unsigned machine, char base[8])
 {
 	const char *begin = span->at;
 
@@ -127,7 +101,7 @@ static unsigned take_register(struct span *span, unsigned machine, char base[8])
 
 /* ── x86: %reg  $5  -20(%rbp)  (%rax)  counter+4(%rip) ───────────────────────────────────────────────── */
 
-static void x86_register(struct span *span, unsigned machine, struct wmk_sdt_arg *arg)
+static void x86_register(struct wmk_scan *span, unsigned machine, struct wmk_sdt_arg *arg)
 {
 	if (!take_register(span, machine, arg->base) || !at_end(span)) {
 		unreadable(arg, "it is in a register that the kernel cannot fetch");
@@ -136,7 +110,7 @@ static void x86_register(struct span *span, unsigned machine, struct wmk_sdt_arg
 	arg->kind = WMK_SDT_REGISTER;
 }
 
-static void x86_memory(struct span *span, unsigned machine, struct wmk_sdt_arg *arg)
+static void x86_memory(struct wmk_scan *span, unsigned machine, struct wmk_sdt_arg *arg)
 {
 	if (*span->at != '(' && !take_sum(span, arg)) {
 		unreadable(arg, "its operand is not understood");
@@ -149,11 +123,11 @@ static void x86_memory(struct span *span, unsigned machine, struct wmk_sdt_arg *
 			unreadable(arg, "it is at a fixed address");
 		return;
 	}
-	if (!take(span, '(') || !take(span, '%') || !take_register(span, machine, arg->base)) {
+	if (!take(span, "(") || !take(span, "%") || !take_register(span, machine, arg->base)) {
 		unreadable(arg, "its operand is not understood");
 		return;
 	}
-	if (!take(span, ')') || !at_end(span)) {
+	if (!take(span, ")") || !at_end(span)) {
 		unreadable(arg, "the kernel cannot fetch from base plus index");
 		return;
 	}
@@ -165,11 +139,11 @@ static void x86_memory(struct span *span, unsigned machine, struct wmk_sdt_arg *
 		arg->kind = WMK_SDT_MEMORY;
 }
 
-static void x86_operand(struct span *span, unsigned machine, struct wmk_sdt_arg *arg)
+static void x86_operand(struct wmk_scan *span, unsigned machine, struct wmk_sdt_arg *arg)
 {
-	if (take(span, '%')) {
+	if (take(span, "%")) {
 		x86_register(span, machine, arg);
-	} else if (take(span, '$')) {
+	} else if (take(span, "$")) {
 		if (take_number(span, &arg->number) && at_end(span))
 			arg->kind = WMK_SDT_CONSTANT;
 		else
@@ -181,35 +155,35 @@ static void x86_operand(struct span *span, unsigned machine, struct wmk_sdt_arg 
 
 /* ── aarch64: x0  w0  5  #5  [sp, 24]  counter ───────────────────────────────────────────────────────── */
 
-static void arm_memory(struct span *span, unsigned machine, struct wmk_sdt_arg *arg)
+static void arm_memory(struct wmk_scan *span, unsigned machine, struct wmk_sdt_arg *arg)
 {
-	skip_blanks(span);
+	wmk_scan_space(span);
 	if (!take_register(span, machine, arg->base)) {
 		unreadable(arg, "its operand is not understood");
 		return;
 	}
-	if (take(span, ',')) {
-		take(span, '#');
+	if (take(span, ",")) {
+		take(span, "#");
 		if (!take_number(span, &arg->number)) {
 			unreadable(arg, "the kernel cannot fetch from base plus index");
 			return;
 		}
 	}
-	if (!take(span, ']') || !at_end(span))
+	if (!take(span, "]") || !at_end(span))
 		unreadable(arg, "its operand is not understood");
 	else
 		arg->kind = WMK_SDT_MEMORY;
 }
 
-static void arm_operand(struct span *span, unsigned machine, struct wmk_sdt_arg *arg)
+static void arm_operand(struct wmk_scan *span, unsigned machine, struct wmk_sdt_arg *arg)
 {
-	struct span name;
+	struct wmk_scan name;
 
-	if (take(span, '[')) {
+	if (take(span, "[")) {
 		arm_memory(span, machine, arg);
 		return;
 	}
-	if (take(span, '#') || is_digit(*span->at) || *span->at == '-') {
+	if (take(span, "#") || wmk_scan_is_digit(*span->at) || *span->at == '-') {
 		if (take_number(span, &arg->number) && at_end(span))
 			arg->kind = WMK_SDT_CONSTANT;
 		else
@@ -227,26 +201,26 @@ static void arm_operand(struct span *span, unsigned machine, struct wmk_sdt_arg 
 
 /* ── SIZE@OPERAND ────────────────────────────────────────────────────────────────────────────────────── */
 
-static bool take_size(struct span *span, unsigned machine, struct wmk_sdt_arg *arg)
+static bool take_size(struct wmk_scan *span, unsigned machine, struct wmk_sdt_arg *arg)
 {
 	const unsigned word = machine == EM_386 ? 4 : 8;
 	int64_t size = word;
-	bool has_size = span->at < span->end && (is_digit(*span->at) || *span->at == '-');
+	bool has_size = span->at < span->end && (wmk_scan_is_digit(*span->at) || *span->at == '-');
 	const char *digits = span->at;
 
 	if (memchr(span->at, '@', (size_t)(span->end - span->at)) && has_size) {
-		struct span number = { digits, digits + strspn(digits, "-0123456789") };
+		struct wmk_scan number = { digits, digits + strspn(digits, "-0123456789") };
 
 		if (!take_number(&number, &size) || number.at != number.end)
 			return false;
 		span->at = number.end;
-		if (take(span, 'f')) {
+		if (take(span, "f")) {
 			unreadable(arg, "it is a floating number");
 			return false;
 		}
 	}
 	/* Without a size it is a word; notes of old compilers have that. */
-	if (memchr(span->at, '@', (size_t)(span->end - span->at)) && !take(span, '@'))
+	if (memchr(span->at, '@', (size_t)(span->end - span->at)) && !take(span, "@"))
 		return false;
 	if (size != 1 && size != 2 && size != 4 && size != 8 && size != -1 && size != -2 && size != -4 && size != -8) {
 		unreadable(arg, "it is larger than the kernel's numbers");
@@ -256,7 +230,7 @@ static bool take_size(struct span *span, unsigned machine, struct wmk_sdt_arg *a
 	return true;
 }
 
-static void read_arg(struct span span, unsigned machine, struct wmk_sdt_arg *arg)
+static void read_arg(struct wmk_scan span, unsigned machine, struct wmk_sdt_arg *arg)
 {
 	unreadable(arg, "its size is not understood");
 	if (!take_size(&span, machine, arg))
@@ -271,9 +245,9 @@ static void read_arg(struct span span, unsigned machine, struct wmk_sdt_arg *arg
 }
 
 /* Up to the next blank that is outside of brackets. */
-static struct span next_arg(const char **text)
+static struct wmk_scan next_arg(const char **text)
 {
-	struct span span = { *text + strspn(*text, " \t"), NULL };
+	struct wmk_scan span = { *text + strspn(*text, " \t"), NULL };
 	int depth = 0;
 
 	for (span.end = span.at; *span.end; span.end++) {
@@ -293,7 +267,7 @@ unsigned wmk_sdt_args(unsigned machine, const char *text, struct wmk_sdt_arg arg
 	unsigned n = 0;
 
 	while (n < WMK_SDT_ARGS_MAX) {
-		const struct span span = next_arg(&text);
+		const struct wmk_scan span = next_arg(&text);
 
 		if (span.at == span.end)
 			break;

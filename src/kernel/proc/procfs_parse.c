@@ -5,77 +5,16 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/scan.h"
 #include "kernel/proc/procfs.h"
 
 const char *const wmk_kns_names[WMK_KNS_KINDS] = { "pid", "user", "cgroup", "ipc", "mnt", "net", "time", "uts" };
 
-static int digit_of(char c)
-{
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-				      : 99;
-}
-
 size_t wmk_kproc_number(const char *text, size_t len, unsigned base, uint64_t max, uint64_t *number)
 {
-	uint64_t n = 0;
-	size_t i;
+	struct wmk_scan scan = { text, text + len };
 
-	for (i = 0; i < len && digit_of(text[i]) < (int)base; i++) {
-		const uint64_t digit = (uint64_t)digit_of(text[i]);
-
-		if (n > (max - digit) / base || digit > max)
-			return 0;
-		n = n * base + digit;
-	}
-	*number = n;
-	return i;
-}
-
-/* ── a text that is gone through ─────────────────────────────────────────────────────────────────────── */
-
-struct text {
-	const char *at;
-	size_t len;
-};
-
-static void drop(struct text *text, size_t n)
-{
-	text->at += n;
-	text->len -= n;
-}
-
-static void skip_blanks(struct text *text)
-{
-	while (text->len && (*text->at == ' ' || *text->at == '\t'))
-		drop(text, 1);
-}
-
-static bool take(struct text *text, char c)
-{
-	if (!text->len || *text->at != c)
-		return false;
-	drop(text, 1);
-	return true;
-}
-
-static bool take_word(struct text *text, const char *word)
-{
-	const size_t n = strlen(word);
-
-	if (text->len < n || memcmp(text->at, word, n) != 0)
-		return false;
-	drop(text, n);
-	return true;
-}
-
-static bool take_number(struct text *text, unsigned base, uint64_t max, uint64_t *number)
-{
-	const size_t n = wmk_kproc_number(text->at, text->len, base, max, number);
-
-	drop(text, n);
-	return n > 0;
+	return wmk_scan_number(&scan, base, max, number) ? (size_t)(scan.at - text) : 0;
 }
 
 /* ── stat ────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -126,7 +65,7 @@ static int take_stat_number(unsigned place, uint64_t value, bool is_negative, st
 	}
 }
 
-static int take_stat_numbers(struct text text, struct wmk_kproc_stat *stat)
+static int take_stat_numbers(struct wmk_scan text, struct wmk_kproc_stat *stat)
 {
 	uint64_t value = 0;
 	int err = 0;
@@ -134,9 +73,9 @@ static int take_stat_numbers(struct text text, struct wmk_kproc_stat *stat)
 	for (unsigned place = AT_PPID; place <= AT_CPU && err == 0; place++) {
 		bool is_negative;
 
-		skip_blanks(&text);
-		is_negative = take(&text, '-');
-		if (!take_number(&text, 10, UINT64_MAX, &value))
+		wmk_scan_space(&text);
+		is_negative = wmk_scan_take(&text, "-");
+		if (!wmk_scan_number(&text, 10, UINT64_MAX, &value))
 			return -EPROTO;
 		err = take_stat_number(place, value, is_negative, stat);
 	}
@@ -145,32 +84,31 @@ static int take_stat_numbers(struct text text, struct wmk_kproc_stat *stat)
 
 int wmk_kproc_stat_parse(const char *bytes, size_t len, struct wmk_kproc_stat *stat)
 {
-	struct text text = { bytes, len };
+	struct wmk_scan text = { bytes, bytes + len };
 	const char *close_bracket;
 	uint64_t tid;
 	int err;
 
 	*stat = (struct wmk_kproc_stat){ .tid = 0 };
-	if (!take_number(&text, 10, INT32_MAX, &tid) || !take(&text, ' ') || !take(&text, '('))
+	if (!wmk_scan_number(&text, 10, INT32_MAX, &tid) || !wmk_scan_take(&text, " ") || !wmk_scan_take(&text, "("))
 		return -EPROTO;
 	stat->tid = (int32_t)tid;
 	/* The last one: a name may have brackets, blanks and newlines in it, and nothing behind it has. */
-	close_bracket = memrchr(text.at, ')', text.len);
+	close_bracket = memrchr(text.at, ')', wmk_scan_len(&text));
 	if (!close_bracket)
 		return -EPROTO;
-	const struct text name = { text.at, (size_t)(close_bracket - text.at) };
+	const struct wmk_scan name = { text.at, close_bracket };
 
-	drop(&text, name.len + 1);
-	if (!take(&text, ' ') || !text.len)
+	text.at = close_bracket + 1;
+	if (!wmk_scan_take(&text, " ") || text.at == text.end)
 		return -EPROTO;
-	stat->state = *text.at;
-	drop(&text, 1);
+	stat->state = *text.at++;
 	err = take_stat_numbers(text, stat);
 	if (err < 0)
 		return err;
 	const size_t kept = stat->flags & WMK_KPROC_WORKER && stat->flags & WMK_KPROC_KTHREAD
-				    ? worker_len(name.at, name.len)
-				    : name.len;
+				    ? worker_len(name.at, wmk_scan_len(&name))
+				    : wmk_scan_len(&name);
 
 #ifdef WMK_PLANTED_BUG_KERNEL_PROCFS
 	memcpy(stat->name, name.at, kept);      /* the fuzzer must find this */
@@ -182,43 +120,43 @@ int wmk_kproc_stat_parse(const char *bytes, size_t len, struct wmk_kproc_stat *s
 
 /* ── status ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static uint32_t take_list(struct text text, int32_t list[WMK_KPROC_LEVELS])
+static uint32_t take_list(struct wmk_scan text, int32_t list[WMK_KPROC_LEVELS])
 {
 	uint32_t n = 0;
 	uint64_t number;
 
 	for (; n < WMK_KPROC_LEVELS; n++) {
-		skip_blanks(&text);
-		if (!take_number(&text, 10, INT32_MAX, &number))
+		wmk_scan_space(&text);
+		if (!wmk_scan_number(&text, 10, INT32_MAX, &number))
 			break;
 		list[n] = (int32_t)number;
 	}
 	return n;
 }
 
-static bool take_first(struct text text, uint64_t max, uint64_t *number)
+static bool take_first(struct wmk_scan text, uint64_t max, uint64_t *number)
 {
-	skip_blanks(&text);
-	return take_number(&text, 10, max, number);
+	wmk_scan_space(&text);
+	return wmk_scan_number(&text, 10, max, number);
 }
 
 void wmk_kproc_status_line(const char *line, size_t len, struct wmk_kproc_status *status)
 {
-	struct text text = { line, len };
+	struct wmk_scan text = { line, line + len };
 	uint64_t number;
 
-	if (take_word(&text, "Tgid:")) {
+	if (wmk_scan_take(&text, "Tgid:")) {
 		if (take_first(text, INT32_MAX, &number))
 			status->tgid = (int32_t)number;
-	} else if (take_word(&text, "Uid:")) {
+	} else if (wmk_scan_take(&text, "Uid:")) {
 		if (take_first(text, UINT32_MAX, &number))
 			status->uid = (uint32_t)number;
-	} else if (take_word(&text, "Gid:")) {
+	} else if (wmk_scan_take(&text, "Gid:")) {
 		if (take_first(text, UINT32_MAX, &number))
 			status->gid = (uint32_t)number;
-	} else if (take_word(&text, "NStgid:")) {
+	} else if (wmk_scan_take(&text, "NStgid:")) {
 		status->n_tgids = take_list(text, status->tgids);
-	} else if (take_word(&text, "NSpid:")) {
+	} else if (wmk_scan_take(&text, "NSpid:")) {
 		status->n_tids = take_list(text, status->tids);
 	}
 }
@@ -227,11 +165,11 @@ void wmk_kproc_status_line(const char *line, size_t len, struct wmk_kproc_status
 
 int wmk_kns_parse(enum wmk_kns kind, const char *bytes, size_t len, uint32_t *inum)
 {
-	struct text text = { bytes, len };
+	struct wmk_scan text = { bytes, bytes + len };
 	uint64_t number;
 
-	if (!take_word(&text, wmk_kns_names[kind]) || !take_word(&text, ":[") ||
-	    !take_number(&text, 10, UINT32_MAX, &number) || !take(&text, ']') || text.len)
+	if (!wmk_scan_take(&text, wmk_kns_names[kind]) || !wmk_scan_take(&text, ":[") ||
+	    !wmk_scan_number(&text, 10, UINT32_MAX, &number) || !wmk_scan_take(&text, "]") || text.at < text.end)
 		return -EPROTO;
 	*inum = (uint32_t)number;
 	return 0;
@@ -239,12 +177,12 @@ int wmk_kns_parse(enum wmk_kns kind, const char *bytes, size_t len, uint32_t *in
 
 bool wmk_kproc_id_inside(const char *line, size_t len, uint32_t outside, uint32_t *inside)
 {
-	struct text text = { line, len };
+	struct wmk_scan text = { line, line + len };
 	uint64_t parts[3];
 
 	for (unsigned i = 0; i < 3; i++) {
-		skip_blanks(&text);
-		if (!take_number(&text, 10, UINT32_MAX, &parts[i]))
+		wmk_scan_space(&text);
+		if (!wmk_scan_number(&text, 10, UINT32_MAX, &parts[i]))
 			return false;
 	}
 	if (outside < parts[1] || outside - parts[1] >= parts[2] || parts[0] + (outside - parts[1]) > UINT32_MAX)
@@ -255,44 +193,44 @@ bool wmk_kproc_id_inside(const char *line, size_t len, uint32_t outside, uint32_
 
 /* ── files and memory ────────────────────────────────────────────────────────────────────────────────── */
 
-static bool take_may(struct text *text, char yes, bool *may)
+static bool take_may(struct wmk_scan *text, const char *yes, bool *may)
 {
-	*may = text->len && *text->at == yes;
-	return *may ? take(text, yes) : take(text, '-');
+	*may = wmk_scan_take(text, yes);
+	return *may || wmk_scan_take(text, "-");
 }
 
 /* "7f12-7f13 rw-p 00001000 fe:00 247134   /some/path": what is behind the inode may be anything. */
 int wmk_kproc_map_parse(const char *line, size_t len, struct wmk_kproc_map *map)
 {
-	struct text text = { line, len };
+	struct wmk_scan text = { line, line + len };
 	uint64_t major, minor;
 
-	if (!take_number(&text, 16, UINT64_MAX, &map->start) || !take(&text, '-') ||
-	    !take_number(&text, 16, UINT64_MAX, &map->end) || map->end < map->start || !take(&text, ' '))
+	if (!wmk_scan_number(&text, 16, UINT64_MAX, &map->start) || !wmk_scan_take(&text, "-") ||
+	    !wmk_scan_number(&text, 16, UINT64_MAX, &map->end) || map->end < map->start || !wmk_scan_take(&text, " "))
 		return -EPROTO;
-	if (!take_may(&text, 'r', &map->can_read) || !take_may(&text, 'w', &map->can_write) ||
-	    !take_may(&text, 'x', &map->can_execute))
+	if (!take_may(&text, "r", &map->can_read) || !take_may(&text, "w", &map->can_write) ||
+	    !take_may(&text, "x", &map->can_execute))
 		return -EPROTO;
-	map->is_shared = take(&text, 's');
-	if ((!map->is_shared && !take(&text, 'p')) || !take(&text, ' ') ||
-	    !take_number(&text, 16, UINT64_MAX, &map->offset) || !take(&text, ' '))
+	map->is_shared = wmk_scan_take(&text, "s");
+	if ((!map->is_shared && !wmk_scan_take(&text, "p")) || !wmk_scan_take(&text, " ") ||
+	    !wmk_scan_number(&text, 16, UINT64_MAX, &map->offset) || !wmk_scan_take(&text, " "))
 		return -EPROTO;
-	if (!take_number(&text, 16, UINT32_MAX, &major) || !take(&text, ':') ||
-	    !take_number(&text, 16, UINT32_MAX, &minor) || !take(&text, ' ') ||
-	    !take_number(&text, 10, UINT64_MAX, &map->inode))
+	if (!wmk_scan_number(&text, 16, UINT32_MAX, &major) || !wmk_scan_take(&text, ":") ||
+	    !wmk_scan_number(&text, 16, UINT32_MAX, &minor) || !wmk_scan_take(&text, " ") ||
+	    !wmk_scan_number(&text, 10, UINT64_MAX, &map->inode))
 		return -EPROTO;
 	return 0;
 }
 
 bool wmk_kproc_fdinfo_flags(const char *line, size_t len, uint32_t *flags)
 {
-	struct text text = { line, len };
+	struct wmk_scan text = { line, line + len };
 	uint64_t number;
 
-	if (!take_word(&text, "flags:"))
+	if (!wmk_scan_take(&text, "flags:"))
 		return false;
-	skip_blanks(&text);
-	if (!take_number(&text, 8, UINT32_MAX, &number))
+	wmk_scan_space(&text);
+	if (!wmk_scan_number(&text, 8, UINT32_MAX, &number))
 		return false;
 	*flags = (uint32_t)number;
 	return true;
@@ -300,17 +238,15 @@ bool wmk_kproc_fdinfo_flags(const char *line, size_t len, uint32_t *flags)
 
 bool wmk_kproc_value(const char *line, size_t len, const char *name, const char **value, size_t *value_len)
 {
-	struct text text = { line, len };
+	struct wmk_scan text = { line, line + len };
 
-	if (!take_word(&text, name))
+	if (!wmk_scan_take(&text, name))
 		return false;
-	skip_blanks(&text);
-	if (!take(&text, ':'))
+	wmk_scan_space(&text);
+	if (!wmk_scan_take(&text, ":"))
 		return false;
-	skip_blanks(&text);
-	while (text.len && (text.at[text.len - 1] == ' ' || text.at[text.len - 1] == '\t'))
-		text.len--;
+	wmk_scan_trim(&text);
 	*value = text.at;
-	*value_len = text.len;
+	*value_len = wmk_scan_len(&text);
 	return true;
 }
