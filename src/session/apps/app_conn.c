@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "session/apps/deferred_close.h"
-#include "session/apps/unrecorded.h"
+#include "session/model/unrecorded.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -11,7 +11,7 @@
  *
  * In the shard's thread; each session under its lock, one after the other. Messages are queued, nothing waits for the application.
  */
-#include "session/apps/unrecorded.h"
+#include "session/model/unrecorded.h"
 
 #include "base/error.h"
 #include "ring/set.h"

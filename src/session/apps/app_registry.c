@@ -5,7 +5,7 @@
  * Only the shard's thread comes here (all connections of a process are in the same shard), so nothing of it needs to be
  * lock-free. Registration asks by process four times, and there may be thousands.
  */
-#include "session/apps/unrecorded.h"
+#include "session/model/unrecorded.h"
 
 #include "base/error.h"
 

@@ -3,7 +3,7 @@
  * describe.c - sessions, programs and events as the protocol shows them (wire/ctl.h).
  */
 #include "session/kernel_channels.h"
-#include "session/apps/unrecorded.h"
+#include "session/model/unrecorded.h"
 
 #include "base/error.h"
 

@@ -15,7 +15,7 @@
  * So whatever stands in a session's list is open at the outlet, and not closed, for all who hold the lock.
  */
 #include "session/kernel_channels.h"
-#include "session/apps/unrecorded.h"
+#include "session/model/unrecorded.h"
 
 #include "base/cond.h"
 #include "base/error.h"

@@ -24,23 +24,6 @@
 
 /* ── made ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Names become names of directories and files, and are shown on terminals. */
-int wmk_name_check(const char *what, const char *name)
-{
-	size_t len = name ? strnlen(name, WMK_CTL_NAME_MAX + 1) : 0;
-
-	if (len == 0 || len > WMK_CTL_NAME_MAX)
-		return wmk_error(-EINVAL, "a %s's name has 1 to %u bytes", what, WMK_CTL_NAME_MAX);
-	for (const char *c = name; *c; c++)
-		if (*c == '/' || (unsigned char)*c < ' ' || *c == 0x7f)
-			return wmk_error(-EINVAL, "a %s's name holds no '/' and no control characters", what);
-	if (name[0] == '.')
-		return wmk_error(-EINVAL, "a %s's name does not begin with a '.'", what);
-	if (!wmk_utf8_is(name))          /* else it could not be shown, nor told to the next daemon */
-		return wmk_error(-EINVAL, "a %s's name is UTF-8", what);
-	return 0;
-}
-
 /* Not among its owner's any more. */
 static void uncount(struct wmk_session *session)
 {
@@ -244,25 +227,6 @@ gid_t wmk_session_gid(const struct wmk_session *session)
 bool wmk_session_recovered(const struct wmk_session *session)
 {
 	return session->recovered;
-}
-
-void wmk_session_report(struct wmk_session *session, int err, const char *what)
-{
-	char words[256];
-
-	if (session->trouble)
-		return;
-	session->trouble = err;
-	wmk_error_text(words, sizeof(words));
-	wmk_error_format(session->trouble_words, sizeof(session->trouble_words), "%.200s%s%.200s", what ? what : "",
-			 what ? ": " : "", words);
-}
-
-int wmk_session_trouble(const struct wmk_session *session, char *words, size_t size)
-{
-	if (size)
-		wmk_error_format(words, size, "%s", session->trouble_words);
-	return session->trouble;
 }
 
 /* ── started, stopped ────────────────────────────────────────────────────────────────────────────────── */

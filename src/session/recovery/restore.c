@@ -8,7 +8,7 @@
  * nobody has are awaited (reattach.c).
  */
 #include "session/kernel_channels.h"
-#include "session/apps/unrecorded.h"
+#include "session/model/unrecorded.h"
 
 #include "base/error.h"
 

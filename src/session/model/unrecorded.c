@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* unrecorded.c - see unrecorded.h. */
-#include "session/apps/unrecorded.h"
+#include "session/model/unrecorded.h"
 
 #include "base/error.h"
 #include "ring/set.h"
