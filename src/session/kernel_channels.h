@@ -24,11 +24,10 @@ static inline bool wmk_channel_is_kernel(const struct wmk_session_channel *chann
 	return channel->is.domain.kind == WMK_DOMAIN_KERNEL;
 }
 
-/* What of a channel's options, a rule, a context the kernel cannot do: -EINVAL in words. */
-int wmk_kernel_channel_check(const struct wmk_ctl_channel *is);
 /*
- * The same (`note`: what the user should know), and whether this kernel has the event, and the clock of the session:
- * -ENOENT with the nearest names; -ENOTSUP; or why tracefs, or the owner's file of a probe, cannot be used.
+ * Can the kernel record what the rule selects (`note`: what the user should know)? -EINVAL: a log level; -ENOENT with
+ * the nearest names: no such event; -ENOTSUP: the clock of the session; or why tracefs, or the owner's file of a probe,
+ * cannot be used.
  */
 int wmk_kernel_rule_check(struct wmk_session *session, const struct wmk_ctl_rule *rule, char *note, size_t size);
 /* Opened once it is needed; who cannot tries again next time. *tracefs stays the tracing's. */
@@ -69,8 +68,6 @@ void wmk_session_kernel_statedump(struct wmk_session *session);
 void wmk_kernel_statedump_send(struct rings *rings);
 /* Nothing is recorded into it any more; before it is emptied for the last time. Not locked. */
 void wmk_kernel_halt(const struct rings *rings);
-/* The last reference goes: the instance is removed, unless the next daemon is to have it. */
-void wmk_kernel_free(struct rings *rings);
 /*
  * As an earlier daemon left it: it records on. The rings are in no list yet. Then, when the ids of all events are back:
  * what it records is consumed.

@@ -84,6 +84,7 @@ struct rings {
 	struct wmk_session_channel *channel;
 	struct waymark_ring_set *set;    /* NULL: an earlier daemon's, which a program has to hand back (reattach.c), or the kernel's: */
 	struct wmk_kernel_rings *kernel; /* kernel_rings.c */
+	void (*kernel_free)(struct rings *rings);   /* set with `kernel` */
 	void *outlet;
 	uint64_t id, bytes;              /* bytes: counted for the owner (quota.c), as long as they are mapped here */
 	uint32_t stream_id;              /* of the stream class */
@@ -275,6 +276,8 @@ const struct class_filter *wmk_channel_filter(const struct wmk_session_channel *
 
 /* class_filter.c: one program for the filters of `n` rules; *filter is malloc'd. -E2BIG: over a program's limit. */
 int wmk_filter_of_rules(const struct class *class, const struct wmk_filter_expr *const *exprs, unsigned n, struct class_filter **filter);
+/* Of a channel of applications: can the filters of each known class that these rules match be made into one? -E2BIG */
+int wmk_channel_filters_check(struct wmk_session_channel *channel, const struct wmk_list *rules);
 /* Is it an expression? */
 int wmk_filter_text_check(const char *text);
 /* Under the read lock of the table. */
@@ -289,6 +292,8 @@ static inline uint32_t wmk_session_version(const struct wmk_session *session)
 }
 /* Whose buffers are: those of a channel for one process end with it, like those that each process is to have for itself. */
 uint32_t wmk_channel_buffers(const struct wmk_ctl_channel *is);
+/* Checks options, fills in defaults, rounds sizes up. -EINVAL with the option's name. */
+int wmk_channel_options_check(struct wmk_ctl_channel *is);
 /* Same domain: an event belongs to one channel of it. */
 bool wmk_domain_same(const struct wmk_ctl_domain *a, const struct wmk_ctl_domain *b);
 /* Is the application's process of the channel's domain? Remembers who follows. */

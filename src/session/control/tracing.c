@@ -121,16 +121,6 @@ void wmk_tracing_leave(struct wmk_tracing *tracing)
 		tracing->leaving = true;
 }
 
-int wmk_session_kernel_check(struct wmk_session *session, const struct wmk_list *rules)
-{
-	char note[8];
-	int err = 0;
-
-	for (uint32_t i = 0; i < rules->n && err == 0; i++)
-		err = wmk_kernel_rule_check(session, (const struct wmk_ctl_rule *)rules->items + i, note, sizeof(note));
-	return err < 0 ? err : wmk_kernel_filters_fit(session->tracing, rules);
-}
-
 void wmk_tracing_sweep(struct wmk_tracing *tracing)
 {
 	wmk_kernel_sweep(tracing);

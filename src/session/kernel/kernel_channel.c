@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TELL_BYTES (1u << 20)        /* of filters that the consumer is told of at a time, about */
-
 /* ── the kernel's tracers ────────────────────────────────────────────────────────────────────────────── */
 
 int wmk_kernel_catalog(struct wmk_tracing *tracing, struct wmk_kcatalog **catalog)
@@ -28,28 +26,6 @@ int wmk_kernel_catalog(struct wmk_tracing *tracing, struct wmk_kcatalog **catalo
 }
 
 /* ── what the kernel cannot do ───────────────────────────────────────────────────────────────────────── */
-
-int wmk_kernel_channel_check(const struct wmk_ctl_channel *is)
-{
-	if (is->settings.buffers == WMK_BUFFERS_PID)
-		return wmk_error_said(-EINVAL, "the kernel has one buffer for each CPU, not for each process");
-	if (is->settings.blocking_us)
-		return wmk_error_said(-EINVAL, "the kernel does not wait for room in a buffer: no blocking timeout");
-	return 0;
-}
-
-bool wmk_kernel_rule_fits(const struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule,
-			  const struct wmk_kentry *entry)
-{
-	if (wmk_rule_is_probe(rule))
-		return wmk_kernel_probe_makes(probes, rule, entry);
-	if (wmk_kentry_is_probe(entry) || !wmk_kentry_fits(entry, rule->pattern))
-		return false;
-	for (uint32_t i = 0; i < rule->exclusions.n; i++)
-		if (wmk_kentry_fits(entry, ((const char *const *)rule->exclusions.items)[i]))
-			return false;
-	return true;
-}
 
 int wmk_kernel_rule_check(struct wmk_session *session, const struct wmk_ctl_rule *rule, char *note, size_t size)
 {
@@ -89,75 +65,6 @@ uint64_t wmk_kernel_fitting(const struct wmk_kcatalog *catalog, const struct wmk
 
 /* ── events ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-struct kernel_event *wmk_kernel_event_find(const struct wmk_kernel_rings *kernel, const struct wmk_kentry *entry)
-{
-	for (unsigned i = 0; i < kernel->n_events; i++)
-		if (strcmp(kernel->events[i].name, entry->name) == 0 &&
-		    strcmp(kernel->events[i].system, entry->system) == 0)
-			return &kernel->events[i];
-	return NULL;
-}
-
-struct class *wmk_kernel_event_class(struct wmk_tracing *tracing, const struct wmk_tracefs *tracefs,
-				     const struct wmk_kentry *entry)
-{
-	struct wmk_event_class *class;
-	struct wmk_kevent *event;
-
-	if (wmk_kevent_load(tracefs->dir, entry->system, entry->name, &event) < 0)
-		return NULL;
-	class = event->class;
-	event->class = NULL;
-	wmk_kevent_free(event);
-	return wmk_class_intern(tracing, class);
-}
-
-void wmk_kernel_event_free(struct kernel_event *event)
-{
-	free(event->system);
-	free(event->name);
-	wmk_kfilter_made_free(&event->filter);
-}
-
-static int event_room(struct wmk_kernel_rings *kernel, const struct wmk_kentry *entry, const struct class *class)
-{
-	if (!class)
-		return wmk_error_add(wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM,
-				     "the kernel's event %s:%s is not understood", entry->system, entry->name);
-	if (kernel->n_events == kernel->cap_events) {
-		const unsigned cap = kernel->cap_events ? 2 * kernel->cap_events : 64;
-		struct kernel_event *more = realloc(kernel->events, cap * sizeof(*more));
-
-		if (!more)
-			return wmk_error(-ENOMEM, "no memory for the events of a kernel channel");
-		kernel->events = more;
-		kernel->cap_events = cap;
-	}
-	return 0;
-}
-
-int wmk_kernel_event_add(struct rings *rings, const struct wmk_kentry *entry, struct class *class,
-			 struct wmk_kfilter_made filter)
-{
-	struct wmk_kernel_rings *kernel = rings->kernel;
-	struct kernel_event made = { .class = class, .filter = filter, .asked = rings->restored,
-				     .todo = rings->restored ? WMK_KERNEL_CHANGE : WMK_KERNEL_WRITE };
-	int err = event_room(kernel, entry, class);
-
-	if (err == 0) {
-		made.system = strdup(entry->system);
-		made.name = strdup(entry->name);
-		if (!made.system || !made.name)
-			err = wmk_error(-ENOMEM, "no memory for the events of a kernel channel");
-	}
-	if (err < 0) {
-		wmk_kernel_event_free(&made);
-		return err;
-	}
-	kernel->events[kernel->n_events++] = made;
-	return 0;
-}
-
 /* With what the rules want of it. One of which no record is wanted is none. */
 static int event_new(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry)
 {
@@ -170,66 +77,7 @@ static int event_new(struct rings *rings, const struct wmk_tracefs *tracefs, con
 				    filter);
 }
 
-bool wmk_kernel_rules_select(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes,
-			   const struct wmk_kentry *entry)
-{
-	const struct wmk_list *list = &channel->is.rules;
-	const struct wmk_ctl_rule *rules = list->items;
-
-	for (uint32_t i = 0; i < list->n; i++)
-		if (rules[i].enabled && wmk_kernel_rule_fits(probes, &rules[i], entry))
-			return true;
-	return false;
-}
-
-bool wmk_kernel_selects(const struct rings *rings, const struct wmk_kentry *entry)
-{
-	const struct wmk_session_channel *channel = rings->channel;
-
-	return !(entry->call && wmk_channel_syscalls_by_bpf(channel)) &&
-	       wmk_kernel_rules_select(channel, rings->kernel->probes, entry);
-}
-
 /* ── brought in line ─────────────────────────────────────────────────────────────────────────────────── */
-
-struct wmk_consumerd_event wmk_kernel_event_message(const struct rings *rings, const struct kernel_event *event,
-						 bool changing)
-{
-	return (struct wmk_consumerd_event){
-		.system = event->system,
-		.name = event->name,
-		.id = rings->ids[event->class->kin],
-		.filter_len = event->filter.len,
-		.filter = { event->filter.program, (event->filter.len + 7) / 8 },
-		.changing = changing,
-	};
-}
-
-static int tell_some(struct rings *rings, struct wmk_consumerd_event *tell, unsigned n)
-{
-	const struct wmk_kernel_info about = { .events = tell, .n_events = n };
-
-	return wmk_kernel_send(rings, &about);
-}
-
-int wmk_kernel_send_events(struct rings *rings, struct kernel_event *const *events, unsigned n, bool changing)
-{
-	struct wmk_consumerd_event tell[WMK_KERNEL_SEND_MAX];
-	unsigned told = 0;
-	size_t bytes = 0;
-	int err = 0;
-
-	for (unsigned i = 0; i < n && err == 0; i++) {
-		tell[told++] = wmk_kernel_event_message(rings, events[i], changing);
-		bytes += events[i]->filter.len;
-		if (bytes < TELL_BYTES && i + 1 < n)
-			continue;
-		err = tell_some(rings, tell, told);
-		told = 0;
-		bytes = 0;
-	}
-	return err;
-}
 
 /* Those that are new: known by the channel, declared, told to the consumer. Then they can be enabled. */
 static int introduce(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kentry *const *entries,

@@ -27,9 +27,9 @@ int wmk_kernel_restore(struct rings *rings)
 
 	if (err < 0)
 		return err;
-	rings->kernel = wmk_kernel_rings_alloc(rings);
-	err = rings->kernel ? wmk_tracefs_instance_open(tracefs, rings->kernel->name, &rings->kernel->instance)
-			    : -ENOMEM;
+	err = wmk_kernel_rings_attach(rings);
+	if (err == 0)
+		err = wmk_tracefs_instance_open(tracefs, rings->kernel->name, &rings->kernel->instance);
 	if (err == 0)
 		err = wmk_quota_rings_charge(tracing, rings->session->uid, bytes, true);
 	if (err < 0)

@@ -24,7 +24,7 @@
 
 /* ── an instance ─────────────────────────────────────────────────────────────────────────────────────── */
 
-struct wmk_kernel_rings *wmk_kernel_rings_alloc(const struct rings *rings)
+static struct wmk_kernel_rings *kernel_alloc(const struct rings *rings)
 {
 	struct wmk_kernel_rings *kernel = calloc(1, sizeof(*kernel));
 	char rings_name[WMK_RINGS_NAME], channel[WMK_RINGS_NAME + 24];
@@ -46,6 +46,42 @@ struct wmk_kernel_rings *wmk_kernel_rings_alloc(const struct rings *rings)
 	return NULL;
 }
 
+/* Whoever reads them still lets them go at his end; the next sweep removes them. */
+static void instances_remove(const struct wmk_tracefs *tracefs, const char *name)
+{
+	char tasks[WMK_KINSTANCE_NAME + sizeof(WMK_KCONTEXT_SUFFIX)];
+
+	snprintf(tasks, sizeof(tasks), "%s" WMK_KCONTEXT_SUFFIX, name);
+	if (wmk_kinstance_remove(tracefs, name) < 0)
+		wmk_error_clear();
+	if (strlen(tasks) < WMK_KINSTANCE_NAME && wmk_kinstance_remove(tracefs, tasks) < 0)
+		wmk_error_clear();
+}
+
+static void kernel_free(struct rings *rings)
+{
+	struct wmk_kernel_rings *kernel = rings->kernel;
+	const struct wmk_tracing *tracing = rings->session->tracing;
+	if (kernel->instance >= 0)
+		close(kernel->instance);
+	if (kernel->instance >= 0 && !tracing->leaving)
+		instances_remove(tracing->tracefs, kernel->name);
+	wmk_kernel_probes_close(tracing->tracefs, kernel->probes, tracing->leaving);
+	for (unsigned i = 0; i < kernel->n_events; i++)
+		wmk_kernel_event_free(&kernel->events[i]);
+	free(kernel->events);
+	wmk_kernel_syscalls_free(kernel->calls);
+	free(kernel);
+	rings->kernel = NULL;
+}
+
+int wmk_kernel_rings_attach(struct rings *rings)
+{
+	rings->kernel = kernel_alloc(rings);
+	rings->kernel_free = kernel_free;
+	return rings->kernel ? 0 : wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
+}
+
 static int instance_make(struct rings *rings)
 {
 	const struct wmk_tracing *tracing = rings->session->tracing;
@@ -56,64 +92,16 @@ static int instance_make(struct rings *rings)
 		.subbuf_bytes = is->settings.subbuf_size < KERNEL_SUBBUF ? is->settings.subbuf_size : KERNEL_SUBBUF,
 		.overwrite = is->settings.mode == WMK_MODE_OVERWRITE,
 	};
-	int err;
+	int err = wmk_kernel_rings_attach(rings);
 
-	rings->kernel = wmk_kernel_rings_alloc(rings);
-	if (!rings->kernel)
-		return wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
-	err = wmk_kspaces_check();
+	if (err == 0)
+		err = wmk_kspaces_check();
 	/* one of that name that nobody has: a session's that was not ended well */
 	if (err == 0)
 		err = wmk_kinstance_remove(tracing->tracefs, rings->kernel->name);
 	if (err == 0)
 		err = wmk_kinstance_make(tracing->tracefs, rings->kernel->name, &options, &rings->kernel->instance);
 	return err;
-}
-
-/* ── at the outlet ───────────────────────────────────────────────────────────────────────────────────── */
-
-/*
- * What the outlet is told of any kernel channel; the rest of `kernel` is the caller's. `contexts`:
- * WMK_WIRE_CONTEXTS_MAX.
- */
-static void info_fill(const struct rings *rings, struct wmk_rings_info *info, char name[WMK_RINGS_NAME],
-		      uint64_t *contexts, struct wmk_kernel_info *kernel)
-{
-	wmk_rings_name(rings->channel, rings->stream_id, name);
-	*info = (struct wmk_rings_info){ .id = rings->id, .channel = name, .stream_id = rings->stream_id, .options = &rings->channel->is,
-					 .start_ts = wmk_session_now(rings->session) };
-	for (unsigned i = 0; i < rings->n_contexts; i++)
-		contexts[i] = rings->contexts[i];
-	kernel->instance = rings->kernel->instance;
-	kernel->contexts = contexts;
-	kernel->n_contexts = rings->n_contexts;
-	kernel->only_pid = rings->channel->is.domain.follow ? 0 : rings->channel->is.domain.pid;
-}
-
-int wmk_kernel_send(struct rings *rings, const struct wmk_kernel_info *about)
-{
-	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
-	struct wmk_kernel_info kernel = *about;
-	char name[WMK_RINGS_NAME];
-	struct wmk_rings_info info;
-
-	info_fill(rings, &info, name, contexts, &kernel);
-	return rings->session->tracing->options.outlet->kernel_events(rings->outlet, &info, &kernel);
-}
-
-int wmk_kernel_consumed(struct rings *rings, struct wmk_consumerd_event *events, unsigned n)
-{
-	const struct wmk_consumer_port_ops *outlet = rings->session->tracing->options.outlet;
-	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
-	struct wmk_kernel_info kernel = { .events = events, .n_events = n };
-	char name[WMK_RINGS_NAME];
-	struct wmk_rings_info info;
-
-	if (!outlet->kernel_open)
-		return wmk_error_said(-ENOTSUP, "the kernel is not traced here");
-	info_fill(rings, &info, name, contexts, &kernel);
-	info.restored = rings->restored;
-	return outlet->kernel_open(rings->trace->outlet, &info, &kernel, &rings->outlet);
 }
 
 /* ── made, ended ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -227,36 +215,4 @@ void wmk_kernel_halt(const struct rings *rings)
 		return;
 	if (wmk_kinstance_switch(rings->kernel->instance, false) < 0)
 		wmk_error_clear();       /* then it goes with the instance */
-}
-
-/* Whoever reads them still lets them go at his end; the next sweep removes them. */
-static void instances_remove(const struct wmk_tracefs *tracefs, const char *name)
-{
-	char tasks[WMK_KINSTANCE_NAME + sizeof(WMK_KCONTEXT_SUFFIX)];
-
-	snprintf(tasks, sizeof(tasks), "%s" WMK_KCONTEXT_SUFFIX, name);
-	if (wmk_kinstance_remove(tracefs, name) < 0)
-		wmk_error_clear();
-	if (strlen(tasks) < WMK_KINSTANCE_NAME && wmk_kinstance_remove(tracefs, tasks) < 0)
-		wmk_error_clear();
-}
-
-void wmk_kernel_free(struct rings *rings)
-{
-	struct wmk_kernel_rings *kernel = rings->kernel;
-	const struct wmk_tracing *tracing = rings->session->tracing;
-
-	if (!kernel)
-		return;
-	if (kernel->instance >= 0)
-		close(kernel->instance);
-	if (kernel->instance >= 0 && !tracing->leaving)
-		instances_remove(tracing->tracefs, kernel->name);
-	wmk_kernel_probes_close(tracing->tracefs, kernel->probes, tracing->leaving);
-	for (unsigned i = 0; i < kernel->n_events; i++)
-		wmk_kernel_event_free(&kernel->events[i]);
-	free(kernel->events);
-	wmk_kernel_syscalls_free(kernel->calls);
-	free(kernel);
-	rings->kernel = NULL;
 }

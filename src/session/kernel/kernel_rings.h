@@ -68,8 +68,9 @@ struct wmk_consumerd_event wmk_kernel_event_message(const struct rings *rings, c
 int wmk_kernel_send_events(struct rings *rings, struct kernel_event *const *events, unsigned n, bool changing);
 
 /* kernel_rings.c */
-/* Without its instance; wmk_kernel_free(). NULL with a cause chain. */
-struct wmk_kernel_rings *wmk_kernel_rings_alloc(const struct rings *rings);
+/* These rings are a kernel channel's from here on, without an instance yet. The last reference removes the instance,
+ * unless the next daemon is to have it. */
+int wmk_kernel_rings_attach(struct rings *rings);
 /* A channel's buffers in the kernel, made. NULL with a cause chain. */
 struct rings *wmk_kernel_rings_make(struct wmk_session_channel *channel);
 /* At the outlet: what it records of these events is consumed. */

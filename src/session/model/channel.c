@@ -12,16 +12,10 @@
 #include "ctf/writer.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SUBBUF_DEFAULT (1u << 20)
-#define N_SUBBUFS_DEFAULT 8u
-#define SUBBUF_MIN 4096u
-#define SUBBUF_MAX (1u << 30)
-#define N_SUBBUFS_MAX (1u << 20)
 #define EXCLUSIONS_MAX 64u
 #define RULE_BYTES 192u              /* of a rule besides its texts, as JSON */
 /* The state dump is a few hundred short records for each program. */
@@ -348,15 +342,6 @@ int wmk_session_context_add(struct wmk_session_channel *channel, const char *nam
 
 /* ── channels ────────────────────────────────────────────────────────────────────────────────────────── */
 
-bool wmk_domain_same(const struct wmk_ctl_domain *a, const struct wmk_ctl_domain *b)
-{
-	if (a->kind != b->kind || (a->kind != WMK_DOMAIN_USER && a->follow != b->follow))
-		return false;
-	if (a->kind == WMK_DOMAIN_PID || a->kind == WMK_DOMAIN_KERNEL)
-		return a->pid == b->pid && (!a->start_time || !b->start_time || a->start_time == b->start_time);
-	return a->kind != WMK_DOMAIN_EXEC || strcmp(a->exec, b->exec) == 0;
-}
-
 int wmk_session_channel_find(struct wmk_session *session, const struct wmk_ctl_domain *domain, const char *name,
 			     struct wmk_session_channel **out)
 {
@@ -382,71 +367,6 @@ int wmk_session_channel_find(struct wmk_session *session, const struct wmk_ctl_d
 	return 0;
 }
 
-static uint64_t round_up(uint64_t value)
-{
-	uint64_t up = 1;
-
-	while (up < value)
-		up <<= 1;
-	return up;
-}
-
-uint32_t wmk_channel_buffers(const struct wmk_ctl_channel *is)
-{
-	return is->domain.kind == WMK_DOMAIN_PID && !is->domain.follow ? WMK_BUFFERS_PID : is->settings.buffers;
-}
-
-static int options_check(struct wmk_ctl_channel *is)
-{
-	bool overwrite = is->settings.mode == WMK_MODE_OVERWRITE;
-
-	if (is->settings.mode > WMK_MODE_OVERWRITE || is->settings.buffers > WMK_BUFFERS_PID ||
-	    is->domain.kind > WMK_DOMAIN_KERNEL)
-		return wmk_error(-EINVAL, "a mode, buffers or a domain that there is not");
-	if (is->domain.kind == WMK_DOMAIN_KERNEL) {
-		int err = wmk_kernel_channel_check(is);
-
-		if (err < 0)
-			return err;
-	}
-	if (is->settings.subbuf_size > SUBBUF_MAX || is->settings.n_subbufs > N_SUBBUFS_MAX)
-		return wmk_error(-EINVAL, "sub-buffers have at most %u bytes, and there are at most %u of them",
-				 SUBBUF_MAX, N_SUBBUFS_MAX);
-	is->settings.subbuf_size = is->settings.subbuf_size ? round_up(is->settings.subbuf_size) : SUBBUF_DEFAULT;
-	is->settings.n_subbufs = is->settings.n_subbufs ? round_up(is->settings.n_subbufs) : N_SUBBUFS_DEFAULT;
-	if (is->settings.subbuf_size < SUBBUF_MIN)
-		is->settings.subbuf_size = SUBBUF_MIN;
-	if (is->settings.n_subbufs < (overwrite ? 4u : 2u))
-		is->settings.n_subbufs = overwrite ? 4 : 2;
-	if (is->settings.blocking_us < -1 || (overwrite && is->settings.blocking_us != 0))
-		return wmk_error(-EINVAL, overwrite ? "a channel that overwrites waits for nothing: no blocking timeout"
-						    : "a blocking timeout is a number of microseconds, 0 (never) or -1 "
-						      "(for ever)");
-	is->settings.field_limit = is->settings.field_limit ? is->settings.field_limit : WMK_CTL_FIELD_LIMIT_MAX;
-	if (is->settings.field_limit < WMK_CTL_FIELD_LIMIT_MIN || is->settings.field_limit > WMK_CTL_FIELD_LIMIT_MAX)
-		return wmk_error(-EINVAL, "a field's limit is %u to %u bytes", WMK_CTL_FIELD_LIMIT_MIN,
-				 WMK_CTL_FIELD_LIMIT_MAX);
-	if (is->settings.tracefile_count && !is->settings.tracefile_size)
-		return wmk_error(-EINVAL,
-				 "a number of trace files (--tracefile-count) needs their size (--tracefile-size)");
-	if (is->settings.tracefile_size && is->settings.tracefile_size < is->settings.subbuf_size)
-		return wmk_error(-EINVAL, "a trace file (--tracefile-size) holds one sub-buffer at least");
-	if (is->domain.kind == WMK_DOMAIN_EXEC && (!is->domain.exec || !*is->domain.exec))
-		return wmk_error(-EINVAL, "a domain of an executable needs its name or path");
-	if (is->domain.kind == WMK_DOMAIN_EXEC && !wmk_utf8_is(is->domain.exec))
-		return wmk_error(-EINVAL, "the name or path of an executable is UTF-8 here: others can be named by "
-					  "their process (--pid)");
-	if (is->domain.kind == WMK_DOMAIN_KERNEL && is->domain.follow && !is->domain.pid)
-		return wmk_error(-EINVAL,
-				 "whose children? The kernel domain follows those of a process that is named (--pid)");
-	if (is->domain.kind == WMK_DOMAIN_KERNEL && is->domain.pid > INT32_MAX)
-		return wmk_error(-EINVAL, "there is no process %" PRIu64, is->domain.pid);
-	if (is->domain.kind == WMK_DOMAIN_PID && (is->domain.pid == 0 || is->domain.pid > INT32_MAX))
-		return wmk_error(-EINVAL, "a domain of a process needs its pid");
-	is->settings.buffers = wmk_channel_buffers(is);
-	return 0;
-}
-
 static int channel_fill(struct wmk_session_channel *channel, const struct wmk_ctl_channel *options)
 {
 	const struct wmk_list rules = options->rules, contexts = options->contexts;
@@ -457,7 +377,7 @@ static int channel_fill(struct wmk_session_channel *channel, const struct wmk_ct
 	memset(&given.counts, 0, sizeof(given.counts));
 	err = wmk_object_copy(&wmk_ctl_channel_object, &given, &channel->is, &channel->arena);
 	if (err == 0)
-		err = options_check(&channel->is);
+		err = wmk_channel_options_check(&channel->is);
 	for (uint32_t i = 0; err == 0 && i < contexts.n; i++)
 		err = wmk_session_context_add(channel, text_at(&contexts, i));
 	/* by which it is narrowed */

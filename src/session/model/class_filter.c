@@ -197,13 +197,11 @@ static void want_one(void *data, const struct class *class)
 	}
 }
 
-int wmk_session_filters_check(struct wmk_session_channel *channel, const struct wmk_list *rules)
+int wmk_channel_filters_check(struct wmk_session_channel *channel, const struct wmk_list *rules)
 {
 	struct together t = { channel, rules };
 	const int trouble = channel->session->trouble;
 
-	if (wmk_channel_is_kernel(channel))
-		return wmk_kernel_filters_check(channel, rules);
 	channel->filter_err = 0;
 	wmk_tracing_each_class(channel->session->tracing, want_one, &t);
 	/* What is refused is not the session's trouble. */

@@ -158,6 +158,23 @@ static int trace_open(struct wmk_session *session, struct trace *trace)
 	return err;
 }
 
+int wmk_trace_ensure_open(struct trace *trace)
+{
+	if (trace->outlet)
+		return 0;
+	int err = wmk_trace_open_here(trace->session, trace, true);
+
+	if (err < 0) {
+		trace->outlet = NULL;
+		return err;
+	}
+	/* (While a session is restored its ids are not known yet: it is done at the end.) */
+	if (!trace->session->tracing->restoring && trace->session->tracing->options.outlet->metadata_replace &&
+	    wmk_trace_regenerate(trace, false) < 0)
+		wmk_error_clear();
+	return 0;
+}
+
 /* `is` says whose it is. */
 static struct trace *trace_make(struct wmk_session *session, const struct trace *is, const char *name)
 {
@@ -456,7 +473,8 @@ void wmk_rings_put(struct rings *rings)
 		return;
 	if (rings->set)
 		waymark_ring_set_close(rings->set);
-	wmk_kernel_free(rings);
+	if (rings->kernel)
+		rings->kernel_free(rings);
 	if (rings->bytes)
 		wmk_quota_rings_uncharge(rings->session->tracing, rings->session->uid, rings->bytes);
 	free(rings->ids);

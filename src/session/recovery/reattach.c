@@ -25,23 +25,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int wmk_trace_ensure_open(struct trace *trace)
-{
-	if (trace->outlet)
-		return 0;
-	int err = wmk_trace_open_here(trace->session, trace, true);
-
-	if (err < 0) {
-		trace->outlet = NULL;
-		return err;
-	}
-	/* (While a session is restored its ids are not known yet: it is done at the end.) */
-	if (!trace->session->tracing->restoring && trace->session->tracing->options.outlet->metadata_replace &&
-	    wmk_trace_regenerate(trace, false) < 0)
-		wmk_error_clear();
-	return 0;
-}
-
 /* ── regained ────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void unlink_awaited(struct rings *rings)

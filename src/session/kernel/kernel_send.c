@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel_send.c - messages to the consumer about a kernel channel: opened, events, filters. */
+#include "session/kernel/kernel_rings.h"
+
+#include "base/error.h"
+#include "session/model/session_clock.h"
+
+#include <errno.h>
+
+#define SEND_BYTES (1u << 20)        /* of filters in one message, about */
+
+/*
+ * What the outlet is told of any kernel channel; the rest of `kernel` is the caller's. `contexts`:
+ * WMK_WIRE_CONTEXTS_MAX.
+ */
+static void info_fill(const struct rings *rings, struct wmk_rings_info *info, char name[WMK_RINGS_NAME],
+		      uint64_t *contexts, struct wmk_kernel_info *kernel)
+{
+	wmk_rings_name(rings->channel, rings->stream_id, name);
+	*info = (struct wmk_rings_info){ .id = rings->id, .channel = name, .stream_id = rings->stream_id, .options = &rings->channel->is,
+					 .start_ts = wmk_session_now(rings->session) };
+	for (unsigned i = 0; i < rings->n_contexts; i++)
+		contexts[i] = rings->contexts[i];
+	kernel->instance = rings->kernel->instance;
+	kernel->contexts = contexts;
+	kernel->n_contexts = rings->n_contexts;
+	kernel->only_pid = rings->channel->is.domain.follow ? 0 : rings->channel->is.domain.pid;
+}
+
+int wmk_kernel_send(struct rings *rings, const struct wmk_kernel_info *about)
+{
+	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	struct wmk_kernel_info kernel = *about;
+	char name[WMK_RINGS_NAME];
+	struct wmk_rings_info info;
+
+	info_fill(rings, &info, name, contexts, &kernel);
+	return rings->session->tracing->options.outlet->kernel_events(rings->outlet, &info, &kernel);
+}
+
+int wmk_kernel_consumed(struct rings *rings, struct wmk_consumerd_event *events, unsigned n)
+{
+	const struct wmk_consumer_port_ops *outlet = rings->session->tracing->options.outlet;
+	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	struct wmk_kernel_info kernel = { .events = events, .n_events = n };
+	char name[WMK_RINGS_NAME];
+	struct wmk_rings_info info;
+
+	if (!outlet->kernel_open)
+		return wmk_error_said(-ENOTSUP, "the kernel is not traced here");
+	info_fill(rings, &info, name, contexts, &kernel);
+	info.restored = rings->restored;
+	return outlet->kernel_open(rings->trace->outlet, &info, &kernel, &rings->outlet);
+}
+
+struct wmk_consumerd_event wmk_kernel_event_message(const struct rings *rings, const struct kernel_event *event,
+						 bool changing)
+{
+	return (struct wmk_consumerd_event){
+		.system = event->system,
+		.name = event->name,
+		.id = rings->ids[event->class->kin],
+		.filter_len = event->filter.len,
+		.filter = { event->filter.program, (event->filter.len + 7) / 8 },
+		.changing = changing,
+	};
+}
+
+static int tell_some(struct rings *rings, struct wmk_consumerd_event *tell, unsigned n)
+{
+	const struct wmk_kernel_info about = { .events = tell, .n_events = n };
+
+	return wmk_kernel_send(rings, &about);
+}
+
+int wmk_kernel_send_events(struct rings *rings, struct kernel_event *const *events, unsigned n, bool changing)
+{
+	struct wmk_consumerd_event tell[WMK_KERNEL_SEND_MAX];
+	unsigned told = 0;
+	size_t bytes = 0;
+	int err = 0;
+
+	for (unsigned i = 0; i < n && err == 0; i++) {
+		tell[told++] = wmk_kernel_event_message(rings, events[i], changing);
+		bytes += events[i]->filter.len;
+		if (bytes < SEND_BYTES && i + 1 < n)
+			continue;
+		err = tell_some(rings, tell, told);
+		told = 0;
+		bytes = 0;
+	}
+	return err;
+}
