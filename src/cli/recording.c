@@ -473,6 +473,8 @@ static int open_parts(struct wmk_recording *rec, const struct wmk_recording_opti
 	tracing.max_apps = APPS_MAX;
 	tracing.max_ring_bytes = UINT64_MAX;     /* what was asked for is tried */
 	err = wmk_tracing_open(&tracing, &rec->tracing);
+	if (err >= 0)
+		wmk_reattach_init(rec->tracing);
 	if (err >= 0 && options->n_kernel)
 		wmk_tracing_sweep(rec->tracing);         /* what recordings before left that were killed */
 	if (err >= 0)

@@ -24,6 +24,7 @@
 #include "filter/filter.h"
 #include "session/apps/shard.h"
 #include "session/model/class_table.h"
+#include "session/model/process_set.h"
 #include "session/tracing.h"
 
 /* The thread sanitizer does not see what liburcu's queues and tables order: their adding, and their finding. */
@@ -102,12 +103,23 @@ struct rings {
 	struct wmk_counts counts;    /* as they were asked for last */
 };
 
-/* The channel's rings for this application, made if need be; a reference is the session's. Locked. NULL with a cause chain, told once. */
-struct rings *wmk_rings_for(struct wmk_session_channel *channel, struct app *app);
+/* An application, as far as its rings and reports of it need. */
+struct app_key {
+	uid_t uid;
+	pid_t pid;
+	uint64_t start_time;             /* of rings for each process only; else 0 */
+	const char *name;
+};
+
+/*
+ * The channel's rings for this application, made if they do not exist; a reference is the session's. Locked. NULL with
+ * a cause chain, reported once.
+ */
+struct rings *wmk_rings_for(struct wmk_session_channel *channel, const struct app_key *app);
 struct rings *wmk_rings_of_user(struct wmk_session_channel *channel, uid_t uid);
 /* Of kernel channels, whatever programs record: made if need be. Locked. NULL with a cause chain. */
 struct trace *wmk_trace_of_kernel(struct wmk_session *session);
-void wmk_rings_user(const struct rings *rings, const struct app *app);      /* it can write there; locked */
+void wmk_rings_user(const struct rings *rings, const struct app_key *app);  /* it can write there; locked */
 /* Pieces of making rings: the set's uuid; the stream class in the metadata. */
 int wmk_rings_uuid(struct rings *rings);
 int wmk_rings_declare_stream(const struct rings *rings);
@@ -169,35 +181,7 @@ void wmk_rings_file_remove(const struct rings *rings);
 int wmk_rings_reattach_file(struct rings *rings);
 /* Of a set that somebody holds: no longer awaited, or still so with the set in our hands. Locked. */
 int wmk_rings_reattach(struct rings *rings, int fd);
-/* Those whose set was handed back while nobody could empty them: once more. Locked. */
-void wmk_rings_reattach_again(struct wmk_session *session);
-/* The session ends, and with it the waiting. The first error of what could be written out. Locked. */
-int wmk_rings_abandon(struct wmk_session *session);
-/* A program says that it holds this set. 0 also when nobody asks for it; -errno: it is not what it says, or cannot be had. */
-int wmk_app_reattach(struct app *app, const uint8_t uuid[16], int fd);
-
 /* ── sessions (session.c, channel.c, describe.c) ─────────────────────────────────────────────────────── */
-
-/* A process of a narrowed channel with `follow`. */
-struct process_set_entry {
-	pid_t pid;                       /* 0: a free place */
-	uid_t uid;
-	bool ended;                      /* while the table is made anew */
-	uint64_t start_time;
-};
-
-/* process_set.c */
-struct process_set {
-	struct process_set_entry *places;
-	unsigned n, n_places;
-	unsigned refused;
-};
-bool wmk_process_set_has(const struct process_set *members, pid_t pid, uint64_t start_time);
-/* Of a process of that number and user, whenever it started. */
-bool wmk_process_set_has_pid(const struct process_set *members, pid_t pid, uid_t uid);
-/* Without memory, or when too many live, it is left out. */
-void wmk_process_set_add(struct process_set *members, pid_t pid, uint64_t start_time, uid_t uid);
-void wmk_process_set_free(struct process_set *members);
 
 /* What a program is sent (class_filter.c). */
 struct class_filter {
@@ -328,24 +312,6 @@ void wmk_session_leave(struct wmk_session *session);
 /* stale_claims.c: what an earlier daemon's programs that have ended left in restored rings goes; ends of traces are told by on_ended. Locked. */
 void wmk_session_free_stale_claims(struct wmk_session *session);
 
-/* ── quota.c: what the sessions of one user take together ───────────────────────────────────────────── */
-
-/* One more session: 0; -E2BIG: the limit is reached, the user's or the daemon's. */
-int wmk_quota_session_charge(struct wmk_tracing *tracing, uid_t uid);
-void wmk_quota_session_uncharge(struct wmk_tracing *tracing, uid_t uid);
-/* Another rule, which has so many bytes wherever it is told: 0; -E2BIG: the limit is reached. */
-int wmk_quota_rule_charge(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes);
-void wmk_quota_rules_uncharge(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes);
-/* Of one set of rings in such a channel. */
-uint64_t wmk_rings_bytes(const struct wmk_ctl_channel *options);
-/* More memory for rings: 0; -ENOBUFS: the limit is reached. What is there already (restored) is counted in any case. */
-int wmk_quota_rings_charge(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes, bool there_already);
-void wmk_quota_rings_uncharge(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes);
-/* What the trace of a session may have: of `asked` (0: what is left, and a session may have) `taken` was, to be given back; 0: users have no limit. -EDQUOT */
-int wmk_quota_trace_charge(struct wmk_tracing *tracing, uid_t uid, uint64_t asked, uint64_t *taken);
-void wmk_quota_trace_uncharge(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes);
-void wmk_quotas_free(struct wmk_tracing *tracing);
-
 /* ── tracing.c ───────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Identities for claim rings. A generation is never used twice with its slot. */
@@ -354,8 +320,22 @@ struct app_slot {
 	pid_t pid; uid_t uid; char name[16];  /* of the latest application (unrecorded.h) */
 };
 
+/* What applications and control need of recovery/reattach.c: wmk_reattach_init(). */
+struct wmk_reattach_ops {
+	/*
+	 * An application holds this set of rings. 0 also if no session needs it; -errno: the set is not what the
+	 * application claims, or cannot be mapped.
+	 */
+	int (*app_rings)(struct app *app, const uint8_t uuid[16], int fd);
+	/* Sets that were handed back while they could not be drained: tried again. Locked. */
+	void (*again)(struct wmk_session *session);
+	/* The session ends: it waits for sets no longer. The first error of what could be written. Locked. */
+	int (*abandon)(struct wmk_session *session);
+};
+
 struct wmk_tracing {
 	struct wmk_tracing_options options;
+	const struct wmk_reattach_ops *reattach;   /* NULL: no session has rings of an earlier daemon */
 	struct wmk_clocks clocks;
 	pthread_mutex_t lock;            /* of all below but the tables */
 	struct cds_lfht *sessions, *classes, *encodings;
@@ -472,6 +452,11 @@ struct barrier_part {
 	uint32_t number;                 /* of the SYNC */
 };
 
+static inline struct app_key wmk_app_key(const struct app *app)
+{
+	return (struct app_key){ .uid = app->uid, .pid = app->pid, .name = app->name };
+}
+
 #define WMK_PID_BUCKETS 1024u
 
 struct wmk_shard {
@@ -553,21 +538,23 @@ const char *wmk_app_exe(struct app *app);
 void wmk_app_free(struct app *app);
 
 /* ── app_reconcile.c ── */
+/* app_end.c */
+void wmk_app_died(struct app *app);
 /* Bring the application in line with one session. The connection may be closed by it. */
 void wmk_reconcile_app(struct app *app, struct wmk_session *session);
 /* The events that are fresh, with all sessions. */
 void wmk_reconcile_fresh_events(struct app *app);
 /* Event `number` is not there any more. */
-void wmk_reconcile_event_gone(struct app *app, uint32_t number);
+void wmk_app_event_gone(struct app *app, uint32_t number);
 /* The application has these rings from before: what it is told of their channel, it is told of these. */
-int wmk_reconcile_adopt_rings(struct app *app, struct rings *rings);
+int wmk_app_adopt_rings(struct app *app, struct rings *rings);
 /* In a session of this user; (uid_t)-1: of anybody. */
-bool wmk_reconcile_is_enabled(const struct app *app, uint32_t number, uid_t whose);
+bool wmk_app_event_is_enabled(const struct app *app, uint32_t number, uid_t whose);
 /* Frees the claims that the dead process stood in; returns how many. */
-unsigned wmk_reconcile_free_claims(struct app *app);
+unsigned wmk_app_free_claims(struct app *app);
 /* The same process registers again: its claims in these rings are this application's to free. */
-void wmk_reconcile_inherit_claims(struct app *app, struct app *old);
-void wmk_reconcile_free(struct app *app);
+void wmk_app_inherit_claims(struct app *app, struct app *old);
+void wmk_app_channels_free(struct app *app);
 
 /* ── app_barrier.c ── */
 /* After each turn: who has answered? */

@@ -378,6 +378,9 @@ int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last
  */
 int wmk_tracing_earlier_identities(struct wmk_tracing *tracing, const struct wmk_identity *is);
 
+/* Before the first shard is opened: applications can hand back rings of an earlier daemon. */
+void wmk_reattach_init(struct wmk_tracing *tracing);
+
 /* Rings as a daemon's state tells them to the next. */
 struct wmk_restored_rings {
 	uint64_t id;

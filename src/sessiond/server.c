@@ -324,7 +324,10 @@ static int sessions_open(struct server *server)
 	tracing.kernel_owner = owner;
 	tracing.outlet_data = server->outlet;
 	tracing.first_rings_id = wmk_state_last_rings(server->state);
-	return wmk_tracing_open(&tracing, &server->tracing);
+	err = wmk_tracing_open(&tracing, &server->tracing);
+	if (err == 0)
+		wmk_reattach_init(server->tracing);
+	return err;
 }
 
 /* A daemon without a past, and without a consumer that has one, needs none yet. */

@@ -209,7 +209,7 @@ static bool take_over(struct app *app)
 			continue;
 		app->slot = old->slot;
 		app->generation = old->generation;
-		wmk_reconcile_inherit_claims(app, old);
+		wmk_app_inherit_claims(app, old);
 		old->slot = 0;
 		app->apps->some_left = true;
 		app->apps->stats.apps_alive--;
@@ -362,7 +362,7 @@ static int take_event_gone(struct app *app, const struct wmk_frame *frame, const
 #endif
 		return wmk_error(-EPROTO, "event number %u is gone and never came", number);
 	app->events[number] = (struct app_event){ .class = NULL };
-	wmk_reconcile_event_gone(app, number);
+	wmk_app_event_gone(app, number);
 	app->live_events--;
 	return 0;
 }
@@ -440,7 +440,9 @@ static int take_rings(struct app *app, const struct wmk_frame *frame, const void
 		err = wmk_error(-EPROTO, "a message RINGS came without its descriptor");
 	if (err < 0)
 		return err;
-	err = wmk_app_reattach(app, rings.uuid, fd);
+	const struct wmk_reattach_ops *reattach = app->apps->tracing->reattach;
+
+	err = reattach ? reattach->app_rings(app, rings.uuid, fd) : 0;
 	return err < 0 ? reply_error(app, frame->request, err) : 0;
 }
 
@@ -582,7 +584,7 @@ void wmk_app_free(struct app *app)
 	wmk_in_free(&app->in);
 	wmk_out_free(&app->out);
 	events_free(app);
-	wmk_reconcile_free(app);
+	wmk_app_channels_free(app);
 	if (app->gate && app->kept)
 		wmk_accept_keeps(app->gate, app->uid, app->kept, 0);
 	if (!app->apps->options.keep)

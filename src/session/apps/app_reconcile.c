@@ -12,6 +12,7 @@
  * In the shard's thread; each session under its lock, one after the other. Messages are queued, nothing waits for the application.
  */
 #include "session/model/unrecorded.h"
+#include "session/apps/app_channels.h"
 
 #include "base/error.h"
 #include "ring/set.h"
@@ -22,139 +23,7 @@
 
 #define SESSION_CHANNELS_MAX (WMK_SESSION_CHANNELS + 1)
 
-static bool bit(const struct app_channel *ch, uint32_t n)
-{
-	return n / 64 < ch->n_words && ch->enabled[n / 64] >> n % 64 & 1;
-}
-
-static int bit_set(struct app_channel *ch, uint32_t n)
-{
-	if (n / 64 >= ch->n_words) {
-		uint32_t words = ch->n_words ? ch->n_words : 1;
-
-		while (words <= n / 64)
-			words *= 2;
-		uint64_t *more = realloc(ch->enabled, words * sizeof(*more));
-		if (!more)
-			return wmk_error(-ENOMEM, "no memory for the events of an application");
-		memset(more + ch->n_words, 0, (words - ch->n_words) * sizeof(*more));
-		ch->enabled = more;
-		ch->n_words = words;
-	}
-	ch->enabled[n / 64] |= 1ull << n % 64;
-	return 0;
-}
-
-static void bit_clear(struct app_channel *ch, uint32_t n)
-{
-	if (n / 64 < ch->n_words)
-		ch->enabled[n / 64] &= ~(1ull << n % 64);
-}
-
-/* What it was told of which records are wanted; 0: all. */
-static uint64_t told_filter(const struct app_channel *ch, uint32_t n)
-{
-	return n < ch->n_filters ? ch->filters[n] : 0;
-}
-
-static int told_filter_set(struct app_channel *ch, uint32_t n, uint64_t hash)
-{
-	if (n >= ch->n_filters && hash) {
-		uint32_t more_n = ch->n_filters ? ch->n_filters : 16;
-
-		while (more_n <= n)
-			more_n *= 2;
-		uint64_t *more = realloc(ch->filters, more_n * sizeof(*more));
-		if (!more)
-			return wmk_error(-ENOMEM, "no memory for the events of an application");
-		memset(more + ch->n_filters, 0, (more_n - ch->n_filters) * sizeof(*more));
-		ch->filters = more;
-		ch->n_filters = more_n;
-	}
-	if (n < ch->n_filters)
-		ch->filters[n] = hash;
-	return 0;
-}
-
-bool wmk_reconcile_is_enabled(const struct app *app, uint32_t number, uid_t whose)
-{
-	for (uint32_t i = 0; i < app->n_channels; i++) {
-		const struct rings *rings = app->channels[i].rings;
-
-		if (rings && (whose == (uid_t)-1 || rings->session->uid == whose) && bit(&app->channels[i], number))
-			return true;
-	}
-	return false;
-}
-
-void wmk_reconcile_event_gone(struct app *app, uint32_t number)
-{
-	for (uint32_t i = 0; i < app->n_channels; i++)
-		bit_clear(&app->channels[i], number);
-}
-
 /* ── the application's channels ──────────────────────────────────────────────────────────────────────── */
-
-/* Its number on the connection, or -errno. */
-static int channel_number(struct app *app, struct rings *rings)
-{
-	uint32_t at = app->n_channels;
-
-	for (uint32_t i = 0; i < app->n_channels; i++) {
-		if (app->channels[i].rings == rings)
-			return (int)i;
-		if (!app->channels[i].rings && at == app->n_channels)
-			at = i;
-	}
-	if (at == CHANNELS_MAX)
-		return wmk_error_said(-EMFILE, "more than %u channels apply to one application", CHANNELS_MAX);
-	if (at == app->n_channels) {
-		struct app_channel *more = realloc(app->channels, (at + 1) * sizeof(*more));
-
-		if (!more)
-			return wmk_error(-ENOMEM, "no memory for an application's channels");
-		app->channels = more;
-		app->n_channels++;
-	}
-	app->channels[at] = (struct app_channel){ .rings = rings };
-	wmk_rings_get(rings);
-	wmk_rings_user(rings, app);
-	return (int)at;
-}
-
-int wmk_reconcile_adopt_rings(struct app *app, struct rings *rings)
-{
-	int number = channel_number(app, rings);
-
-	if (number < 0)
-		return number;
-	app->channels[number].returned = true;
-	return 0;
-}
-
-/* Of a program that records into them. A process that is tracked by its number is no other: what it forks has no part in it, as of what has rings of its own. */
-static uint8_t flags_of(const struct rings *rings)
-{
-	return rings->private || rings->session->trackers.pid ? WMK_CHANNEL_PRIVATE : 0;
-}
-
-static int channel_tell(struct app *app, uint32_t number)
-{
-	struct app_channel *ch = &app->channels[number];
-	const struct rings *rings = ch->rings;
-	struct wmk_channel_msg msg = { .channel = number, .field_limit = rings->field_limit, .n_contexts = rings->n_contexts, .flags = flags_of(rings) };
-
-	if (ch->sent)
-		return 0;
-	memcpy(msg.contexts, rings->contexts, sizeof(msg.contexts));
-	int err = wmk_out_frame(&app->out, WMK_MSG_CHANNEL, 0, &msg, sizeof(msg), waymark_ring_set_fd(rings->set));
-
-	if (err == 0) {
-		ch->sent = true;
-		ch->flags = (uint8_t)msg.flags;
-	}
-	return err;
-}
 
 /* What `track` and `untrack` have made of the channels that it knows. Who is not tracked records into none: a child of his need not wait. */
 static int flags_apply(struct app *app, const struct wmk_session *session, bool tracked)
@@ -166,7 +35,7 @@ static int flags_apply(struct app *app, const struct wmk_session *session, bool 
 
 		if (!ch->sent || ch->rings->session != session)
 			continue;
-		const struct wmk_channel_flags_msg msg = { i, tracked || ch->rings->private ? flags_of(ch->rings) : 0 };
+		const struct wmk_channel_flags_msg msg = { i, tracked || ch->rings->private ? wmk_app_channel_flags(ch->rings) : 0 };
 
 		if (ch->flags == msg.flags)
 			continue;
@@ -175,21 +44,6 @@ static int flags_apply(struct app *app, const struct wmk_session *session, bool 
 		ch->flags = (uint8_t)msg.flags;
 		app->told = true;
 	}
-	return err;
-}
-
-/* The session is gone, and with it the rings. */
-static int channel_drop(struct app *app, uint32_t number)
-{
-	struct app_channel *ch = &app->channels[number];
-	bool tell = ch->sent && app->socket >= 0;
-	int err = tell ? wmk_out_u32(&app->out, WMK_MSG_CHANNEL_GONE, number) : 0;
-
-	app->told = app->told || tell;
-	free(ch->enabled);
-	free(ch->filters);
-	wmk_rings_put(ch->rings);
-	*ch = (struct app_channel){ 0 };
 	return err;
 }
 
@@ -214,15 +68,15 @@ static int earlier_move(struct app *app, const struct wmk_enable_msg *to, uint64
 		struct app_channel *ch = &app->channels[i];
 
 		if (i == to->channel || !is_earlier(ch, rings->channel) ||
-		    !(bit(ch, to->event) || (ch->returned && wmk_rings_has_id(ch->rings, class))))
+		    !(wmk_app_channel_has(ch, to->event) || (ch->returned && wmk_rings_has_id(ch->rings, class))))
 			continue;
 		const struct wmk_move_msg move = { to->channel, to->event, to->id, i };
 
-		err = channel_tell(app, i);
+		err = wmk_app_channel_send(app, i);
 		if (err == 0)
 			err = wmk_out_frame(&app->out, WMK_MSG_MOVE, 0, &move, sizeof(move), -1);
-		known |= bit(ch, to->event) && told_filter(ch, to->event) == hash;
-		bit_clear(ch, to->event);
+		known |= wmk_app_channel_has(ch, to->event) && wmk_app_channel_filter(ch, to->event) == hash;
+		wmk_app_channel_unset(ch, to->event);
 	}
 	return err < 0 ? err : known;
 }
@@ -238,16 +92,16 @@ static int event_enable(struct app *app, uint32_t number, uint32_t event)
 	const struct class_filter *filter = wmk_channel_filter(ch->rings->channel, e->class);
 	const uint64_t hash = filter ? filter->hash : 0;
 	const struct wmk_enable_msg msg = { number, event, id };
-	int err = channel_tell(app, number);
+	int err = wmk_app_channel_send(app, number);
 
 	if (err == 0)
 		err = earlier_move(app, &msg, hash);
 	if (err == 0)
 		err = wmk_out_frame_parts(&app->out, WMK_MSG_ENABLE, &msg, sizeof(msg), filter ? filter->bytes : NULL, filter ? filter->len : 0);
 	if (err >= 0)
-		err = bit_set(ch, event);
+		err = wmk_app_channel_set(ch, event);
 	if (err >= 0)
-		err = told_filter_set(ch, event, hash);
+		err = wmk_app_channel_filter_set(ch, event, hash);
 	app->told = true;
 	if (err == 0 && app->record && !e->class->own && !e->counted) {
 		app->record->info.enabled++;
@@ -261,7 +115,7 @@ static int event_disable(struct app *app, uint32_t number, uint32_t event)
 	struct wmk_disable_msg msg = { number, event };
 	int err = wmk_out_frame(&app->out, WMK_MSG_DISABLE, 0, &msg, sizeof(msg), -1);
 
-	bit_clear(&app->channels[number], event);
+	wmk_app_channel_unset(&app->channels[number], event);
 	app->told = true;
 	return err;
 }
@@ -294,7 +148,7 @@ static int find_number(const struct app *app, const struct wmk_session_channel *
 static bool enabled_earlier(const struct app *app, const struct wmk_session_channel *channel, uint32_t event)
 {
 	for (uint32_t i = 0; i < app->n_channels; i++)
-		if (is_earlier(&app->channels[i], channel) && bit(&app->channels[i], event))
+		if (is_earlier(&app->channels[i], channel) && wmk_app_channel_has(&app->channels[i], event))
 			return true;
 	return false;
 }
@@ -333,7 +187,7 @@ static int event_end(struct app *app, const struct wmk_session_channel *channel,
 	for (uint32_t i = 0; i < app->n_channels && err == 0; i++) {
 		struct app_channel *ch = &app->channels[i];
 
-		if (ch->rings && ch->rings->channel == channel && (bit(ch, event) || (ch->sent && is_earlier(ch, channel))))
+		if (ch->rings && ch->rings->channel == channel && (wmk_app_channel_has(ch, event) || (ch->sent && is_earlier(ch, channel))))
 			err = event_disable(app, i, event);
 	}
 	return err;
@@ -344,15 +198,19 @@ static int event_end(struct app *app, const struct wmk_session_channel *channel,
 /* The channel's rings for this program. NO_RINGS: there are none, which is told with the session. */
 static int number_get(struct app *app, struct wmk_session_channel *channel)
 {
-	struct rings *rings = wmk_rings_for(channel, app);
-	int number = rings ? channel_number(app, rings) : NO_RINGS;
+	struct app_key key = wmk_app_key(app);
+
+	if (channel->is.settings.buffers == WMK_BUFFERS_PID)
+		key.start_time = wmk_app_start_time(app);
+	struct rings *rings = wmk_rings_for(channel, &key);
+	int number = rings ? wmk_app_channel_number(app, rings) : NO_RINGS;
 
 	if (number < 0 && rings)
 		wmk_session_report(channel->session, number, "a program does not record into a channel, or not with all contexts");
 	if (number < 0)
 		number = find_returned(app, channel);
 	if (number < 0)
-		wmk_unrecorded_in(channel->session, app, WMK_UNRECORDED_RINGS, 0, channel->session->trouble_words);
+		wmk_unrecorded_in(channel->session, &key, WMK_UNRECORDED_RINGS, 0, channel->session->trouble_words);
 	return number < 0 ? NO_RINGS : number;
 }
 
@@ -372,7 +230,7 @@ static bool event_selected(const struct app *app, const struct wmk_session *sess
 static int event_apply(struct app *app, const struct wmk_session *session, const bool *in, unsigned index, uint32_t n, int *number)
 {
 	struct wmk_session_channel *channel = session->channels[index];
-	bool have = *number >= 0 && bit(&app->channels[*number], n);
+	bool have = *number >= 0 && wmk_app_channel_has(&app->channels[*number], n);
 
 	if (!event_selected(app, session, in, index, n))
 		return have || enabled_earlier(app, channel, n) ? event_end(app, channel, n) : 0;
@@ -381,7 +239,7 @@ static int event_apply(struct app *app, const struct wmk_session *session, const
 	if (have) {
 		const struct class_filter *filter = wmk_channel_filter(channel, app->events[n].class);
 
-		have = told_filter(&app->channels[*number], n) == (filter ? filter->hash : 0);
+		have = wmk_app_channel_filter(&app->channels[*number], n) == (filter ? filter->hash : 0);
 	}
 	return have || *number == NO_RINGS ? 0 : event_enable(app, (uint32_t)*number, n);
 }
@@ -452,7 +310,7 @@ static int session_leave(struct app *app, const struct wmk_session *session)
 	/* all of them: whoever cannot be told is closed, and nobody asks for these again */
 	for (uint32_t i = 0; i < app->n_channels; i++)
 		if (app->channels[i].rings && app->channels[i].rings->session == session) {
-			const int told = channel_drop(app, i);
+			const int told = wmk_app_channel_drop(app, i);
 
 			err = err < 0 ? err : told;
 		}
@@ -522,61 +380,3 @@ void wmk_reconcile_fresh_events(struct app *app)
 		app->channels[i].returned = false;
 }
 
-/* ── the end ─────────────────────────────────────────────────────────────────────────────────────────── */
-
-/* Rings of its own have nobody who writes any more; others may have been left in the middle of something. */
-static void rings_left(struct app *app, struct rings *rings, bool freed)
-{
-	const struct wmk_tracing_options *o = &app->apps->tracing->options;
-	struct wmk_session *session = rings->session;
-	bool ended = false;
-
-	pthread_mutex_lock(&session->lock);
-	if (!rings->closed) {
-		ended = rings->trace->pid == app->pid && rings->trace->pid != 0;
-		rings->trace->ended = rings->trace->ended || ended;
-		if (freed)
-			o->outlet->rings_poke(rings->outlet);
-		else
-			wmk_ring_set_wake_for(rings->set);
-	}
-	pthread_mutex_unlock(&session->lock);
-	if (ended && o->on_ended)
-		o->on_ended(o->data, session);
-}
-
-unsigned wmk_reconcile_free_claims(struct app *app)
-{
-	unsigned n = 0;
-
-	for (uint32_t i = 0; i < app->n_channels; i++) {
-		struct rings *rings = app->channels[i].rings;
-
-		if (!rings)
-			continue;
-		int freed = waymark_ring_set_free_claims(rings->set, app->slot, app->generation);
-
-		n += freed > 0 ? (unsigned)freed : 0;
-		rings_left(app, rings, freed > 0);
-	}
-	return n;
-}
-
-void wmk_reconcile_inherit_claims(struct app *app, struct app *old)
-{
-	for (uint32_t i = 0; i < old->n_channels; i++)
-		if (old->channels[i].rings)
-			channel_number(app, old->channels[i].rings);     /* without memory: a claim of the dead stays taken */
-}
-
-void wmk_reconcile_free(struct app *app)
-{
-	for (uint32_t i = 0; i < app->n_channels; i++) {
-		free(app->channels[i].enabled);
-		free(app->channels[i].filters);
-		wmk_rings_put(app->channels[i].rings);
-	}
-	free(app->channels);
-	app->channels = NULL;
-	app->n_channels = 0;
-}

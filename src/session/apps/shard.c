@@ -26,66 +26,7 @@
 /* no memory, no descriptors in the whole system: looking at once again would spin */
 #define SHUT_MS 100
 
-int wmk_shard_watch(struct wmk_shard *apps, int fd, struct shard_source *source, bool add, bool writing)
-{
-	struct epoll_event event = { .events = EPOLLIN | (writing ? EPOLLOUT : 0), .data.ptr = source };
-
-	if (epoll_ctl(apps->epoll, add ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) != 0)
-		return wmk_error(-errno, "cannot watch a descriptor");
-	return 0;
-}
-
-void wmk_shard_unwatch(struct wmk_shard *apps, int fd)
-{
-	epoll_ctl(apps->epoll, EPOLL_CTL_DEL, fd, NULL);
-	close(fd);
-}
-
-void wmk_shard_unwatch_socket(struct wmk_shard *apps, int fd, uid_t uid)
-{
-	epoll_ctl(apps->epoll, EPOLL_CTL_DEL, fd, NULL);
-	wmk_deferred_close_socket(fd, uid);
-}
-
 /* ── births and deaths ───────────────────────────────────────────────────────────────────────────────── */
-
-/* Nobody stands in its claims any more. */
-static void app_ended(struct app *app)
-{
-	struct wmk_shard *apps = app->apps;
-
-	apps->stats.claims_freed += wmk_reconcile_free_claims(app);
-	wmk_slot_release(apps->tracing, app->slot);
-	app->slot = 0;
-	apps->some_left = true;
-	apps->stats.apps_alive--;
-	apps->stats.apps_dead++;
-	if (app->record)
-		app->record->info.alive = false;
-	wmk_app_notify(app);
-}
-
-static void app_died(struct app *app)
-{
-	wmk_app_drain(app);
-	wmk_shard_unwatch(app->apps, app->pidfd);
-	app->pidfd = -1;
-	app->dead = true;
-	app->apps->some_left = true;
-	if (app->slot)
-		app_ended(app);
-}
-
-void wmk_shard_replaced(struct wmk_shard *apps, const struct app *by)
-{
-	for (struct app *old = NULL; (old = wmk_registry_process(apps, by->pid, old)) != NULL;) {
-		if (old == by || !old->slot || old->dead || !old->image || !by->image ||
-		    old->image == by->image)
-			continue;
-		wmk_app_drain(old);
-		app_ended(old);
-	}
-}
 
 /* The descriptor of the process at the other end; -1 when it is dead or there is no way. */
 static int peer_pidfd(int socket, pid_t pid)
@@ -291,7 +232,7 @@ int wmk_shard_run_once(struct wmk_shard *apps, int timeout_ms)
 			break;
 		case SOURCE_PIDFD:
 			if (source->app->pidfd >= 0)
-				app_died(source->app);
+				wmk_app_died(source->app);
 			break;
 		}
 	}
@@ -361,34 +302,6 @@ bool wmk_shard_unanswered(const struct wmk_shard *apps, unsigned i, struct wmk_a
 }
 
 /* ── from other threads ──────────────────────────────────────────────────────────────────────────────── */
-
-void wmk_shard_post(struct wmk_shard *apps, struct wmk_shard_job *job)
-{
-	const uint64_t one = 1;
-
-	cds_wfcq_node_init(&job->node);
-	WMK_TSAN_RELEASE(job);
-	/* The first into an empty queue wakes; the consumer empties it whole. */
-	if (!cds_wfcq_enqueue(&apps->jobs_head, &apps->jobs_tail, &job->node) &&
-	    write(apps->wake, &one, sizeof(one)) < 0)
-		abort();                 /* an eventfd that nobody closes takes this */
-}
-
-void wmk_shard_jobs_run(struct wmk_shard *apps)
-{
-	struct cds_wfcq_node *node;
-	uint64_t count;
-
-	/* before the queue is looked at: whoever comes after wakes again */
-	if (read(apps->wake, &count, sizeof(count)) < 0 && errno != EAGAIN)
-		abort();
-	while ((node = __cds_wfcq_dequeue_blocking(&apps->jobs_head, &apps->jobs_tail)) != NULL) {
-		struct wmk_shard_job *job = wmk_container_of(node, struct wmk_shard_job, node);
-
-		WMK_TSAN_ACQUIRE(job);
-		job->run(apps, job);
-	}
-}
 
 struct take_job {
 	struct wmk_shard_job job;

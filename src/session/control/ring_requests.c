@@ -61,8 +61,11 @@ static int each(struct wmk_session *session, int (*what)(void *outlet, bool wait
 
 int wmk_session_flush(struct wmk_session *session)
 {
+	const struct wmk_reattach_ops *reattach = session->tracing->reattach;
+
 	begin(session);
-	wmk_rings_reattach_again(session);
+	if (reattach)
+		reattach->again(session);
 	int err = each(session, session->tracing->options.outlet->rings_flush);
 
 	end(session);
@@ -315,10 +318,11 @@ static void traces_end(struct trace *trace, const struct wmk_consumer_port_ops *
 int wmk_rings_close(struct wmk_session *session, bool ended_only)
 {
 	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
+	const struct wmk_reattach_ops *reattach = session->tracing->reattach;
 
 	begin(session);
 	wmk_unrecorded_look(session);
-	int gave_up = ended_only ? 0 : wmk_rings_abandon(session);
+	int gave_up = ended_only || !reattach ? 0 : reattach->abandon(session);
 	struct rings *rings = rings_leave(session, ended_only);
 	const bool any = rings != NULL;
 	struct trace *traces = traces_leave(session, ended_only);

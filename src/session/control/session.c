@@ -6,6 +6,7 @@
  * app_reconcile.c).
  */
 #include "session/kernel_channels.h"
+#include "session/model/quota.h"
 #include "session/kernel/kernel_syscalls.h"
 
 #include "base/cond.h"

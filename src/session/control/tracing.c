@@ -3,6 +3,7 @@
  * tracing.c - a wmk_tracing is opened and closed.
  */
 #include "session/kernel_channels.h"
+#include "session/model/quota.h"
 #include "session/model/unrecorded.h"
 
 #include "base/error.h"

@@ -4,6 +4,7 @@
  * and probes, and with what was recorded meanwhile; what nobody has is removed.
  */
 #include "session/kernel/kernel_rings.h"
+#include "session/model/quota.h"
 
 #include "base/error.h"
 #include "kernel/tracefs/tracefs.h"

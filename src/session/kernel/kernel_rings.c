@@ -4,6 +4,7 @@
  * the outlet, removed. What is recorded into it is kernel_channel.c's.
  */
 #include "session/kernel/kernel_rings.h"
+#include "session/model/quota.h"
 
 #include "base/error.h"
 #include "kernel/proc/pids.h"
@@ -62,6 +63,7 @@ static void kernel_free(struct rings *rings)
 {
 	struct wmk_kernel_rings *kernel = rings->kernel;
 	const struct wmk_tracing *tracing = rings->session->tracing;
+
 	if (kernel->instance >= 0)
 		close(kernel->instance);
 	if (kernel->instance >= 0 && !tracing->leaving)

@@ -10,15 +10,17 @@
 #define SEND_BYTES (1u << 20)        /* of filters in one message, about */
 
 /*
- * What the outlet is told of any kernel channel; the rest of `kernel` is the caller's. `contexts`:
+ * What each message about a kernel channel has; the caller fills the rest of `kernel`. `contexts`:
  * WMK_WIRE_CONTEXTS_MAX.
  */
 static void info_fill(const struct rings *rings, struct wmk_rings_info *info, char name[WMK_RINGS_NAME],
 		      uint64_t *contexts, struct wmk_kernel_info *kernel)
 {
 	wmk_rings_name(rings->channel, rings->stream_id, name);
-	*info = (struct wmk_rings_info){ .id = rings->id, .channel = name, .stream_id = rings->stream_id, .options = &rings->channel->is,
-					 .start_ts = wmk_session_now(rings->session) };
+	*info = (struct wmk_rings_info){
+		.id = rings->id, .channel = name, .stream_id = rings->stream_id, .options = &rings->channel->is,
+		.start_ts = wmk_session_now(rings->session)
+	};
 	for (unsigned i = 0; i < rings->n_contexts; i++)
 		contexts[i] = rings->contexts[i];
 	kernel->instance = rings->kernel->instance;
@@ -66,27 +68,27 @@ struct wmk_consumerd_event wmk_kernel_event_message(const struct rings *rings, c
 	};
 }
 
-static int tell_some(struct rings *rings, struct wmk_consumerd_event *tell, unsigned n)
+static int send_some(struct rings *rings, struct wmk_consumerd_event *events, unsigned n)
 {
-	const struct wmk_kernel_info about = { .events = tell, .n_events = n };
+	const struct wmk_kernel_info about = { .events = events, .n_events = n };
 
 	return wmk_kernel_send(rings, &about);
 }
 
 int wmk_kernel_send_events(struct rings *rings, struct kernel_event *const *events, unsigned n, bool changing)
 {
-	struct wmk_consumerd_event tell[WMK_KERNEL_SEND_MAX];
-	unsigned told = 0;
+	struct wmk_consumerd_event made[WMK_KERNEL_SEND_MAX];
+	unsigned n_made = 0;
 	size_t bytes = 0;
 	int err = 0;
 
 	for (unsigned i = 0; i < n && err == 0; i++) {
-		tell[told++] = wmk_kernel_event_message(rings, events[i], changing);
+		made[n_made++] = wmk_kernel_event_message(rings, events[i], changing);
 		bytes += events[i]->filter.len;
 		if (bytes < SEND_BYTES && i + 1 < n)
 			continue;
-		err = tell_some(rings, tell, told);
-		told = 0;
+		err = send_some(rings, made, n_made);
+		n_made = 0;
 		bytes = 0;
 	}
 	return err;

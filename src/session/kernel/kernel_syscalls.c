@@ -3,6 +3,7 @@
  * kernel_syscalls.c - system calls of kernel channels (see kernel_syscalls.h).
  */
 #include "session/kernel/kernel_syscalls.h"
+#include "session/model/quota.h"
 
 #include "base/error.h"
 #include "kernel/syscall/syscall_event.h"

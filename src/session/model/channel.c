@@ -6,6 +6,7 @@
  * is meant for is decided once for each class and remembered (verdicts), until the rules change.
  */
 #include "session/kernel_channels.h"
+#include "session/model/quota.h"
 
 #include "base/error.h"
 #include "base/utf8.h"

@@ -80,7 +80,7 @@ int wmk_channel_options_check(struct wmk_ctl_channel *is)
 					  "their process (--pid)");
 	if (is->domain.kind == WMK_DOMAIN_KERNEL && is->domain.follow && !is->domain.pid)
 		return wmk_error(-EINVAL,
-				 "whose children? The kernel domain follows those of a process that is named (--pid)");
+				 "the kernel domain follows the children of a process: name it (--pid)");
 	if (is->domain.kind == WMK_DOMAIN_KERNEL && is->domain.pid > INT32_MAX)
 		return wmk_error(-EINVAL, "there is no process %" PRIu64, is->domain.pid);
 	if (is->domain.kind == WMK_DOMAIN_PID && (is->domain.pid == 0 || is->domain.pid > INT32_MAX))

@@ -20,7 +20,7 @@ int wmk_name_check(const char *what, const char *name)
 			return wmk_error(-EINVAL, "a %s's name holds no '/' and no control characters", what);
 	if (name[0] == '.')
 		return wmk_error(-EINVAL, "a %s's name does not begin with a '.'", what);
-	if (!wmk_utf8_is(name))          /* else it could not be shown, nor told to the next daemon */
+	if (!wmk_utf8_is(name))          /* else no terminal could show it, and no state file hold it */
 		return wmk_error(-EINVAL, "a %s's name is UTF-8", what);
 	return 0;
 }

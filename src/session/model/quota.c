@@ -7,6 +7,7 @@
  * tracing->lock, which may be taken with a session's own held; never the other way round.
  */
 #include "session/session_model.h"
+#include "session/model/quota.h"
 
 #include "base/error.h"
 

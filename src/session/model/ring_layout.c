@@ -13,6 +13,7 @@
  * All under the session's lock.
  */
 #include "session/session_model.h"
+#include "session/model/quota.h"
 
 #include "ctf/writer.h"
 

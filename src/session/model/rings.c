@@ -9,6 +9,7 @@
  * (wmk_session_report()), and tried again for the next program that has something to record there.
  */
 #include "session/kernel_channels.h"
+#include "session/model/quota.h"
 
 #include "base/error.h"
 #include "consumer/consumer.h"
@@ -441,11 +442,11 @@ static struct rings *rings_get(struct wmk_session_channel *channel, uid_t uid, p
 	return rings;
 }
 
-struct rings *wmk_rings_for(struct wmk_session_channel *channel, struct app *app)
+struct rings *wmk_rings_for(struct wmk_session_channel *channel, const struct app_key *app)
 {
 	bool own = channel->is.settings.buffers == WMK_BUFFERS_PID;
 
-	return rings_get(channel, app->uid, own ? app->pid : 0, own ? wmk_app_start_time(app) : 0, app->name);
+	return rings_get(channel, app->uid, own ? app->pid : 0, own ? app->start_time : 0, app->name);
 }
 
 struct rings *wmk_rings_of_user(struct wmk_session_channel *channel, uid_t uid)
@@ -453,7 +454,7 @@ struct rings *wmk_rings_of_user(struct wmk_session_channel *channel, uid_t uid)
 	return rings_get(channel, uid, 0, 0, NULL);
 }
 
-void wmk_rings_user(const struct rings *rings, const struct app *app)
+void wmk_rings_user(const struct rings *rings, const struct app_key *app)
 {
 	const struct wmk_consumer_port_ops *outlet = rings->session->tracing->options.outlet;
 

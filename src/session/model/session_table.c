@@ -19,7 +19,7 @@ static bool session_ref(struct wmk_session *session)
 	do {
 		if (refs == 0)
 			return false;
-		/* (S1) acquire, release: counts, as in any reference counter: who frees has seen what all others did */
+		/* (S1) acquire, release: as in any reference counter: the thread that frees sees what all others did */
 	} while (!atomic_compare_exchange_weak_explicit(&session->refs, &refs, refs + 1, memory_order_acq_rel,
 							memory_order_relaxed));
 	return true;
@@ -127,8 +127,8 @@ static void session_free(struct rcu_head *head)
 	struct wmk_session *session = wmk_container_of(head, struct wmk_session, rcu);
 
 	WMK_TSAN_ACQUIRE(head);
-	WMK_TSAN_ACQUIRE(session->tracing->sessions);     /* whoever looked at it has looked away */
-	WMK_TSAN_RELEASE(session->tracing);               /* whose end waits for this */
+	WMK_TSAN_ACQUIRE(session->tracing->sessions);     /* no reader has it any more */
+	WMK_TSAN_RELEASE(session->tracing);               /* its end waits for this */
 	for (unsigned i = 0; i < session->n_channels; i++)
 		wmk_channel_free(session->channels[i]);
 	free(session->channels);
@@ -154,7 +154,7 @@ void wmk_session_put(struct wmk_session *session)
 	if (!session || atomic_fetch_sub_explicit(&session->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	if (session->tracing->closing) {
-		session_free(&session->rcu);     /* nobody else is there to look at it */
+		session_free(&session->rcu);     /* the only thread that is left */
 		return;
 	}
 	atomic_store_explicit(&session->tracing->deferred, true, memory_order_relaxed);

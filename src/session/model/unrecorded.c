@@ -64,7 +64,7 @@ static void sentence(struct note *is, int err, const char *words)
 			 words && *words ? ": " : "", words ? words : "", system ? ": " : "", system ? system : "");
 }
 
-void wmk_unrecorded_in(struct wmk_session *session, const struct app *app, enum wmk_unrecorded reason, int err,
+void wmk_unrecorded_in(struct wmk_session *session, const struct app_key *app, enum wmk_unrecorded reason, int err,
 		       const char *words)
 {
 	struct note is = { .pid = app->pid, .uid = app->uid, .reason = reason };

@@ -16,7 +16,7 @@
 /* ── unrecorded.c: of one session ── */
 
 /* `err`: a positive errno, or 0; `words`: more than the reason's sentence, or NULL. Locked. */
-void wmk_unrecorded_in(struct wmk_session *session, const struct app *app, enum wmk_unrecorded reason, int err,
+void wmk_unrecorded_in(struct wmk_session *session, const struct app_key *app, enum wmk_unrecorded reason, int err,
 		       const char *words);
 /* What was noted of the process as another user holds no longer: false if there was nothing. Locked. */
 bool wmk_unrecorded_forget_user(struct wmk_session *session, pid_t pid);

@@ -12,6 +12,7 @@
  * it the consumer checks, as ever.
  */
 #include "session/session_model.h"
+#include "session/model/quota.h"
 
 #include "base/error.h"
 #include "ring/file.h"
@@ -60,7 +61,7 @@ int wmk_rings_reattach(struct rings *rings, int fd)
 	return 0;
 }
 
-void wmk_rings_reattach_again(struct wmk_session *session)
+static void reattach_again(struct wmk_session *session)
 {
 	for (struct rings *rings = session->awaited, *next; rings; rings = next) {
 		next = rings->next;
@@ -71,11 +72,11 @@ void wmk_rings_reattach_again(struct wmk_session *session)
 	}
 }
 
-int wmk_rings_abandon(struct wmk_session *session)
+static int abandon(struct wmk_session *session)
 {
 	int err = 0;
 
-	wmk_rings_reattach_again(session);
+	reattach_again(session);
 	while (session->awaited) {
 		struct rings *rings = session->awaited;
 
@@ -215,10 +216,10 @@ static int hand_back(struct wmk_session *session, struct app *app, const uint8_t
 	/* Who followed when it was given them follows still, though nobody may be left from whom it descends. */
 	if (err == 0 && rings->channel->is.domain.follow)
 		wmk_process_set_add(&rings->channel->members, app->pid, wmk_app_start_time(app), app->uid);
-	return err == 0 ? wmk_reconcile_adopt_rings(app, rings) : err;
+	return err == 0 ? wmk_app_adopt_rings(app, rings) : err;
 }
 
-int wmk_app_reattach(struct app *app, const uint8_t uuid[16], int fd)
+static int app_rings(struct app *app, const uint8_t uuid[16], int fd)
 {
 	struct wmk_session **all = NULL;
 	int n = wmk_session_get_all(app->apps->tracing, &all), err = n < 0 ? n : 0;
@@ -232,4 +233,11 @@ int wmk_app_reattach(struct app *app, const uint8_t uuid[16], int fd)
 	}
 	free(all);
 	return err;
+}
+
+void wmk_reattach_init(struct wmk_tracing *tracing)
+{
+	static const struct wmk_reattach_ops ops = { app_rings, reattach_again, abandon };
+
+	tracing->reattach = &ops;
 }

@@ -81,12 +81,16 @@ struct wmk_state {
 	struct state_identities identities;
 };
 
+/* ── state_io.c ── */
+/* All of a plain file of at most `max` bytes, malloc'd; its length, or -errno. */
+long wmk_state_read_file(int dir, const char *name, size_t max, uint8_t **bytes);
+/* All of the file `name` in the directory `dir` at once: by way of the file `fresh`. */
+int wmk_state_bytes_write(int dir, const char *name, const char *fresh, const void *bytes, size_t len);
+
 /* ── state_file.c ── */
 void wmk_state_file(char name[STATE_NAME], uint64_t number, const char *kind);
 /* Its files go, and it. Out of the list already. */
 void wmk_state_forget(struct wmk_state *state, struct state_entry *entry);
-/* All of the file `name` in the directory `dir` at once: by way of the file `fresh`. */
-int wmk_state_bytes_write(int dir, const char *name, const char *fresh, const void *bytes, size_t len);
 int wmk_state_file_write(const struct wmk_state *state, const char *name, const char *fresh, const char *text);
 /* What JSON cannot tell of the path goes into path_bytes; and back. */
 int wmk_state_path_encode(struct state_session *is, struct wmk_arena *arena);
@@ -122,8 +126,6 @@ int wmk_state_shm_ids(const struct wmk_state *state, struct state_entry *entry, 
 void wmk_state_identities_free(struct wmk_state *state);
 
 /* ── state_read.c ── */
-/* All of a plain file of at most `max` bytes, malloc'd; its length, or -errno. */
-long wmk_state_read_file(int dir, const char *name, size_t max, uint8_t **bytes);
 int wmk_state_read_all(struct wmk_state *state);
 
 #endif

@@ -180,32 +180,6 @@ static int gather_rings(void *data, const struct wmk_restored_rings *is)
 	return 0;
 }
 
-int wmk_state_bytes_write(int dir, const char *name, const char *fresh, const void *bytes, size_t len)
-{
-	size_t done = 0;
-	int fd = openat(dir, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return wmk_error(-errno, "cannot write down what the next session daemon needs (%s)", name);
-	while (done < len) {
-		ssize_t n = write(fd, (const char *)bytes + done, len - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			int err = n < 0 ? -errno : -ENOSPC;
-
-			close(fd);
-			unlinkat(dir, fresh, 0);
-			return wmk_error(err, "cannot write down what the next session daemon needs (%s)", name);
-		}
-		done += (size_t)n;
-	}
-	close(fd);
-	return renameat(dir, fresh, dir, name) == 0
-		       ? 0
-		       : wmk_error(-errno, "cannot write down what the next session daemon needs (%s)", name);
-}
-
 int wmk_state_file_write(const struct wmk_state *state, const char *name, const char *fresh, const char *text)
 {
 	return wmk_state_bytes_write(state->dir, name, fresh, text, strlen(text));

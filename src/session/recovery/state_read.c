@@ -19,33 +19,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
-
-long wmk_state_read_file(int dir, const char *name, size_t max, uint8_t **bytes)
-{
-	struct stat st;
-	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	long len = 0;
-
-	*bytes = NULL;
-	if (fd < 0 || fstat(fd, &st) != 0)
-		len = wmk_error(-errno, "cannot open %s", name);
-	else if (!S_ISREG(st.st_mode) || st.st_size < 0 || (uint64_t)st.st_size > max)
-		len = wmk_error(-EINVAL, "%s is no plain file, or too long", name);
-	else if ((*bytes = malloc((size_t)st.st_size + 1)) == NULL)
-		len = wmk_error(-ENOMEM, "no memory to read %s", name);
-	while (*bytes && len < st.st_size) {
-		ssize_t n = read(fd, *bytes + len, (size_t)(st.st_size - len));
-
-		if (n <= 0)
-			break;
-		len += n;
-	}
-	if (fd >= 0)
-		close(fd);
-	return len;
-}
-
 /* Of rings: not given again. */
 static void number_seen(struct state_entry *entry, uint64_t rings)
 {

@@ -189,6 +189,8 @@ int place_try(struct place *place)
 	int err = wmk_tracing_open(&tracing, &place->tracing);
 
 	if (err == 0)
+		wmk_reattach_init(place->tracing);
+	if (err == 0)
 		err = session_open(place);
 	place->options.tracing = place->tracing;
 	if (err == 0)

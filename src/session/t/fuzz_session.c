@@ -131,6 +131,7 @@ static void apps_restart(void)
 	apps = NULL;
 	if (wmk_tracing_open(&trace, &tracing) != 0)
 		abort();
+	wmk_reattach_init(tracing);
 	session_make();
 	options.tracing = tracing;
 	if (wmk_shard_open(&options, &apps) != 0)

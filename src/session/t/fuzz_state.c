@@ -108,6 +108,7 @@ static unsigned next_daemon(const char *recovered)
 	options.first_rings_id = wmk_state_last_rings(state);
 	if (wmk_tracing_open(&options, &tracing) < 0)
 		abort();
+	wmk_reattach_init(tracing);
 	wmk_state_identities(state, tracing);
 	const unsigned restored = wmk_state_restore(state, tracing, held, NULL, NULL);
 	if (wmk_state_identities_begin(state) < 0)

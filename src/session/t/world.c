@@ -353,6 +353,7 @@ void world_open(struct world *w, unsigned n_shards)
 		wmk_tracing_thread_begin();
 	registered = true;
 	assert_int_equal(wmk_tracing_open(&w->options, &w->tracing), 0);
+	wmk_reattach_init(w->tracing);
 	w->n_shards = n_shards;
 	for (unsigned i = 0; i < n_shards; i++) {
 		const struct wmk_shard_options options = {

@@ -151,6 +151,7 @@ void daemon_open(wmk_state_held *holding)
 	assert_int_equal(wmk_state_open(scene.fd, NULL, say, NULL, &scene.state), 0);
 	options.first_rings_id = wmk_state_last_rings(scene.state);
 	assert_int_equal(wmk_tracing_open(&options, &scene.tracing), 0);
+	wmk_reattach_init(scene.tracing);
 	assert_int_equal(wmk_state_identities(scene.state, scene.tracing), 0);
 	scene.restored = wmk_state_restore(scene.state, scene.tracing, holding, NULL, NULL);
 	assert_int_equal(wmk_state_identities_begin(scene.state), 0);

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * app_channels.c - the channels of one application: rings that it has, events enabled in them, filters that it was
+ * sent.
+ */
+#include "session/session_model.h"
+#include "session/apps/app_channels.h"
+
+#include "base/error.h"
+#include "ring/set.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool wmk_app_channel_has(const struct app_channel *ch, uint32_t n)
+{
+	return n / 64 < ch->n_words && ch->enabled[n / 64] >> n % 64 & 1;
+}
+
+int wmk_app_channel_set(struct app_channel *ch, uint32_t n)
+{
+	if (n / 64 >= ch->n_words) {
+		uint32_t words = ch->n_words ? ch->n_words : 1;
+
+		while (words <= n / 64)
+			words *= 2;
+		uint64_t *more = realloc(ch->enabled, words * sizeof(*more));
+		if (!more)
+			return wmk_error(-ENOMEM, "no memory for the events of an application");
+		memset(more + ch->n_words, 0, (words - ch->n_words) * sizeof(*more));
+		ch->enabled = more;
+		ch->n_words = words;
+	}
+	ch->enabled[n / 64] |= 1ull << n % 64;
+	return 0;
+}
+
+void wmk_app_channel_unset(struct app_channel *ch, uint32_t n)
+{
+	if (n / 64 < ch->n_words)
+		ch->enabled[n / 64] &= ~(1ull << n % 64);
+}
+
+uint64_t wmk_app_channel_filter(const struct app_channel *ch, uint32_t n)
+{
+	return n < ch->n_filters ? ch->filters[n] : 0;
+}
+
+int wmk_app_channel_filter_set(struct app_channel *ch, uint32_t n, uint64_t hash)
+{
+	if (n >= ch->n_filters && hash) {
+		uint32_t more_n = ch->n_filters ? ch->n_filters : 16;
+
+		while (more_n <= n)
+			more_n *= 2;
+		uint64_t *more = realloc(ch->filters, more_n * sizeof(*more));
+		if (!more)
+			return wmk_error(-ENOMEM, "no memory for the events of an application");
+		memset(more + ch->n_filters, 0, (more_n - ch->n_filters) * sizeof(*more));
+		ch->filters = more;
+		ch->n_filters = more_n;
+	}
+	if (n < ch->n_filters)
+		ch->filters[n] = hash;
+	return 0;
+}
+
+bool wmk_app_event_is_enabled(const struct app *app, uint32_t number, uid_t whose)
+{
+	for (uint32_t i = 0; i < app->n_channels; i++) {
+		const struct rings *rings = app->channels[i].rings;
+
+		if (rings && (whose == (uid_t)-1 || rings->session->uid == whose) &&
+		    wmk_app_channel_has(&app->channels[i], number))
+			return true;
+	}
+	return false;
+}
+
+void wmk_app_event_gone(struct app *app, uint32_t number)
+{
+	for (uint32_t i = 0; i < app->n_channels; i++)
+		wmk_app_channel_unset(&app->channels[i], number);
+}
+
+/* Its number on the connection, or -errno. */
+int wmk_app_channel_number(struct app *app, struct rings *rings)
+{
+	uint32_t at = app->n_channels;
+
+	for (uint32_t i = 0; i < app->n_channels; i++) {
+		if (app->channels[i].rings == rings)
+			return (int)i;
+		if (!app->channels[i].rings && at == app->n_channels)
+			at = i;
+	}
+	if (at == CHANNELS_MAX)
+		return wmk_error_said(-EMFILE, "more than %u channels apply to one application", CHANNELS_MAX);
+	if (at == app->n_channels) {
+		struct app_channel *more = realloc(app->channels, (at + 1) * sizeof(*more));
+
+		if (!more)
+			return wmk_error(-ENOMEM, "no memory for an application's channels");
+		app->channels = more;
+		app->n_channels++;
+	}
+	app->channels[at] = (struct app_channel){ .rings = rings };
+	wmk_rings_get(rings);
+	wmk_rings_user(rings, &(struct app_key){ .uid = app->uid, .pid = app->pid, .name = app->name });
+	return (int)at;
+}
+
+int wmk_app_adopt_rings(struct app *app, struct rings *rings)
+{
+	int number = wmk_app_channel_number(app, rings);
+
+	if (number < 0)
+		return number;
+	app->channels[number].returned = true;
+	return 0;
+}
+
+/*
+ * Of a program that records into them. A process that is tracked by its number is no other: what it forks has no part
+ * in it, as of what has rings of its own.
+ */
+uint8_t wmk_app_channel_flags(const struct rings *rings)
+{
+	return rings->private || rings->session->trackers.pid ? WMK_CHANNEL_PRIVATE : 0;
+}
+
+int wmk_app_channel_send(struct app *app, uint32_t number)
+{
+	struct app_channel *ch = &app->channels[number];
+	const struct rings *rings = ch->rings;
+	struct wmk_channel_msg msg = { .channel = number,
+				       .field_limit = rings->field_limit,
+				       .n_contexts = rings->n_contexts,
+				       .flags = wmk_app_channel_flags(rings) };
+
+	if (ch->sent)
+		return 0;
+	memcpy(msg.contexts, rings->contexts, sizeof(msg.contexts));
+	int err = wmk_out_frame(&app->out, WMK_MSG_CHANNEL, 0, &msg, sizeof(msg), waymark_ring_set_fd(rings->set));
+
+	if (err == 0) {
+		ch->sent = true;
+		ch->flags = (uint8_t)msg.flags;
+	}
+	return err;
+}
+
+/* The session is gone, and with it the rings. */
+int wmk_app_channel_drop(struct app *app, uint32_t number)
+{
+	struct app_channel *ch = &app->channels[number];
+	bool tell = ch->sent && app->socket >= 0;
+	int err = tell ? wmk_out_u32(&app->out, WMK_MSG_CHANNEL_GONE, number) : 0;
+
+	app->told = app->told || tell;
+	free(ch->enabled);
+	free(ch->filters);
+	wmk_rings_put(ch->rings);
+	*ch = (struct app_channel){ 0 };
+	return err;
+}
+
+/* ── the end ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Rings of the process alone have no writer any more; others may hold an incomplete record of it. */
+static void rings_left(struct app *app, struct rings *rings, bool freed)
+{
+	const struct wmk_tracing_options *o = &app->apps->tracing->options;
+	struct wmk_session *session = rings->session;
+	bool ended = false;
+
+	pthread_mutex_lock(&session->lock);
+	if (!rings->closed) {
+		ended = rings->trace->pid == app->pid && rings->trace->pid != 0;
+		rings->trace->ended = rings->trace->ended || ended;
+		if (freed)
+			o->outlet->rings_poke(rings->outlet);
+		else
+			wmk_ring_set_wake_for(rings->set);
+	}
+	pthread_mutex_unlock(&session->lock);
+	if (ended && o->on_ended)
+		o->on_ended(o->data, session);
+}
+
+unsigned wmk_app_free_claims(struct app *app)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < app->n_channels; i++) {
+		struct rings *rings = app->channels[i].rings;
+
+		if (!rings)
+			continue;
+		int freed = waymark_ring_set_free_claims(rings->set, app->slot, app->generation);
+
+		n += freed > 0 ? (unsigned)freed : 0;
+		rings_left(app, rings, freed > 0);
+	}
+	return n;
+}
+
+void wmk_app_inherit_claims(struct app *app, struct app *old)
+{
+	for (uint32_t i = 0; i < old->n_channels; i++)
+		if (old->channels[i].rings)
+			/* without memory: a claim of the dead stays taken */
+			wmk_app_channel_number(app, old->channels[i].rings);
+}
+
+void wmk_app_channels_free(struct app *app)
+{
+	for (uint32_t i = 0; i < app->n_channels; i++) {
+		free(app->channels[i].enabled);
+		free(app->channels[i].filters);
+		wmk_rings_put(app->channels[i].rings);
+	}
+	free(app->channels);
+	app->channels = NULL;
+	app->n_channels = 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* app_end.c - the end of an application: its process died, or executes another program. Its claims are freed. */
+#include "session/session_model.h"
+
+/* No thread of it uses its claims any more. */
+static void app_ended(struct app *app)
+{
+	struct wmk_shard *apps = app->apps;
+
+	apps->stats.claims_freed += wmk_app_free_claims(app);
+	wmk_slot_release(apps->tracing, app->slot);
+	app->slot = 0;
+	apps->some_left = true;
+	apps->stats.apps_alive--;
+	apps->stats.apps_dead++;
+	if (app->record)
+		app->record->info.alive = false;
+	wmk_app_notify(app);
+}
+
+void wmk_app_died(struct app *app)
+{
+	wmk_app_drain(app);
+	wmk_shard_unwatch(app->apps, app->pidfd);
+	app->pidfd = -1;
+	app->dead = true;
+	app->apps->some_left = true;
+	if (app->slot)
+		app_ended(app);
+}
+
+void wmk_shard_replaced(struct wmk_shard *apps, const struct app *by)
+{
+	for (struct app *old = NULL; (old = wmk_registry_process(apps, by->pid, old)) != NULL;) {
+		if (old == by || !old->slot || old->dead || !old->image || !by->image ||
+		    old->image == by->image)
+			continue;
+		wmk_app_drain(old);
+		app_ended(old);
+	}
+}
