@@ -515,12 +515,9 @@ int main(void)
 		cmocka_unit_test_setup(test_lives, setup),
 		cmocka_unit_test_setup(test_enable_channel_sends_its_settings, setup),
 		cmocka_unit_test_setup(test_enable_event_sends_its_rules, setup),
-		cmocka_unit_test_setup(test_contexts_and_trackers, setup),
-		cmocka_unit_test_setup(test_saved, setup),
-		cmocka_unit_test_setup(test_lists, setup),
-		cmocka_unit_test_setup(test_kernel_list, setup),
-		cmocka_unit_test_setup(test_no_daemon, setup),
-		cmocka_unit_test_setup(test_remedies, setup),
+		cmocka_unit_test_setup(test_contexts_and_trackers, setup), cmocka_unit_test_setup(test_saved, setup),
+		cmocka_unit_test_setup(test_lists, setup), cmocka_unit_test_setup(test_kernel_list, setup),
+		cmocka_unit_test_setup(test_no_daemon, setup), cmocka_unit_test_setup(test_remedies, setup),
 		cmocka_unit_test_setup(test_record_leaves_what_is_there, setup),
 	};
 

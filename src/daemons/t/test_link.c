@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_link.c - the link of the session daemon and waymark-consumerd at its other end: requests, deadlines, several threads, several
- * traces, a session daemon that goes and one that comes.
+ * test_link.c - the link of the session daemon and waymark-consumerd at its other end: requests, deadlines, several
+ * threads, several traces, a session daemon that goes and one that comes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -178,8 +178,12 @@ struct job {
 static void *one_session(void *arg)
 {
 	struct job *job = arg;
-	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 4, .header_room = WMK_CTF_PACKET_ROOM,
-					     .clock = WAYMARK_CLOCK_MONOTONIC, .prefault = 1u << 20 };
+	struct waymark_ring_options ring = { .size = sizeof(ring),
+					     .subbuf_size = 4096,
+					     .n_subbufs = 4,
+					     .header_room = WMK_CTF_PACKET_ROOM,
+					     .clock = WAYMARK_CLOCK_MONOTONIC,
+					     .prefault = 1u << 20 };
 	struct wmk_consumerd_trace trace = job->r->trace;
 	struct wmk_consumerd_rings rings = job->r->rings;
 	const uint64_t words[2] = { 1, 1 };
@@ -207,7 +211,8 @@ static void *one_session(void *arg)
 		if (job->err == 0)
 			job->err = waymark_ring_record(writer, 3, &frag, 1);
 		if (job->err == 0)
-			job->err = wmk_consumer_link_rings_remove(job->r->link, trace.trace, rings.rings, LINK_MS, NULL, NULL);
+			job->err = wmk_consumer_link_rings_remove(job->r->link, trace.trace, rings.rings, LINK_MS, NULL,
+								  NULL);
 		/* The same rings go on where they were. */
 		rings.resume = true;
 		rings.rings++;
@@ -286,8 +291,12 @@ static void test_adopt(void **state)
 	rig_link_add(&r);
 	/* More descriptors than may be under way at a time. */
 	for (unsigned i = 2; i <= 80; i++) {
-		struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 4, .n_cpus = 1,
-						     .header_room = WMK_CTF_PACKET_ROOM, .mode = WAYMARK_RING_OVERWRITE };
+		struct waymark_ring_options ring = { .size = sizeof(ring),
+						     .subbuf_size = 4096,
+						     .n_subbufs = 4,
+						     .n_cpus = 1,
+						     .header_room = WMK_CTF_PACKET_ROOM,
+						     .mode = WAYMARK_RING_OVERWRITE };
 		struct wmk_consumerd_rings more = r.rings;
 
 		more.rings = i;
@@ -321,7 +330,10 @@ static void test_adopt(void **state)
 	rig_link_close(&r);
 }
 
-/* A consumer that takes the place of another cannot go on with one of the streams: it says so, and goes on with the others. */
+/*
+ * A consumer that takes the place of another cannot go on with one of the streams: it says so, and goes on with the
+ * others.
+ */
 static void test_one_stream_lost(void **state)
 {
 	const struct wmk_consumerd_channel *app;
@@ -336,7 +348,8 @@ static void test_one_stream_lost(void **state)
 	rig_link_connect(&r);
 	rig_link_add(&r);
 	/* Of the last ring that anybody would take. */
-	snprintf(name, sizeof(name), "app_claim%u", waymark_ring_set_rings(r.rig.set) - waymark_ring_set_cpus(r.rig.set) - 1);
+	snprintf(name, sizeof(name), "app_claim%u",
+		 waymark_ring_set_rings(r.rig.set) - waymark_ring_set_cpus(r.rig.set) - 1);
 	assert_int_equal(mkdir(rig_path(&r.rig, name), 0700), 0);
 	assert_int_equal(rig_record(&r.rig, 0, 0, 3000), 3000);
 	pid = wmk_consumer_link_pid(r.link);
@@ -480,7 +493,9 @@ static int slow_consumer(struct slow *slow, unsigned answers)
 			if (frame.type == WMK_CONSUMERD_HELLO)
 				continue;
 			answers--;
-			assert_int_equal(wmk_consumerd_send(&out, WMK_CONSUMERD_REPLY, frame.request, &wmk_consumerd_nothing_object, &nothing, -1), 0);
+			assert_int_equal(wmk_consumerd_send(&out, WMK_CONSUMERD_REPLY, frame.request,
+							    &wmk_consumerd_nothing_object, &nothing, -1),
+					 0);
 		}
 		assert_true(wmk_out_send(&out, sock) >= 0);
 	}
@@ -526,7 +541,8 @@ static void test_slow_to_come_back(void **state)
 	assert_int_equal(mkdir(r.rundir, 0700), 0);
 	snprintf(address.sun_path, sizeof(address.sun_path), "%.80s/" WMK_CONSUMERD_SOCKET, r.rundir);
 	slow.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(slow.listener, (struct sockaddr *)&address, sizeof(address)) || listen(slow.listener, 8), 0);
+	assert_int_equal(bind(slow.listener, (struct sockaddr *)&address, sizeof(address)) || listen(slow.listener, 8),
+			 0);
 	assert_int_equal(pthread_create(&consumer, NULL, slow_run, &slow), 0);
 	rig_link_connect(&r);
 	rig_link_add(&r);
@@ -569,17 +585,11 @@ static void test_no_consumer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_life),
-		cmocka_unit_test(test_clear_request_removes_records),
-		cmocka_unit_test(test_wrong_requests_are_refused),
-		cmocka_unit_test(test_deadline),
-		cmocka_unit_test(test_sessions_are_served_in_parallel),
-		cmocka_unit_test(test_adopt),
-		cmocka_unit_test(test_replaced),
-		cmocka_unit_test(test_alone),
-		cmocka_unit_test(test_no_consumer),
-		cmocka_unit_test(test_gone_for_long),
-		cmocka_unit_test(test_slow_to_come_back),
+		cmocka_unit_test(test_life), cmocka_unit_test(test_clear_request_removes_records),
+		cmocka_unit_test(test_wrong_requests_are_refused), cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_sessions_are_served_in_parallel), cmocka_unit_test(test_adopt),
+		cmocka_unit_test(test_replaced), cmocka_unit_test(test_alone), cmocka_unit_test(test_no_consumer),
+		cmocka_unit_test(test_gone_for_long), cmocka_unit_test(test_slow_to_come_back),
 		cmocka_unit_test(test_one_stream_lost),
 	};
 

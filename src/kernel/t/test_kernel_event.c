@@ -342,13 +342,9 @@ static void test_common_fields_are_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sched_switch_is_copied),
-		cmocka_unit_test(test_syscalls),
-		cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_far),
-		cmocka_unit_test(test_shapes),
-		cmocka_unit_test(test_block_request_is_copied),
-		cmocka_unit_test(test_wrong_event_formats_are_refused),
+		cmocka_unit_test(test_sched_switch_is_copied), cmocka_unit_test(test_syscalls),
+		cmocka_unit_test(test_labels), cmocka_unit_test(test_far), cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_block_request_is_copied), cmocka_unit_test(test_wrong_event_formats_are_refused),
 		cmocka_unit_test(test_common_fields_are_read),
 	};
 

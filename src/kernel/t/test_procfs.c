@@ -274,9 +274,9 @@ static void no_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stat_names),   cmocka_unit_test(stat_workers), cmocka_unit_test(stat_short),
-		cmocka_unit_test(status_lines), cmocka_unit_test(maps),         cmocka_unit_test(small_things),
-		cmocka_unit_test(lines),        cmocka_unit_test(no_end),
+		cmocka_unit_test(stat_names), cmocka_unit_test(stat_workers), cmocka_unit_test(stat_short),
+		cmocka_unit_test(status_lines), cmocka_unit_test(maps), cmocka_unit_test(small_things),
+		cmocka_unit_test(lines), cmocka_unit_test(no_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_clients.c - clients of a session daemon, well-behaved and hostile: order, side by side, limits, half and oversize frames, who never
- * reads, who vanishes. Whatever they do, a client that behaves is answered.
+ * test_clients.c - clients of a session daemon, well-behaved and hostile: order, side by side, limits, half and
+ * oversize frames, who never reads, who vanishes. Whatever they do, a client that behaves is answered.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -74,7 +74,8 @@ static void block(void)
 	pthread_mutex_unlock(&scene.lock);
 }
 
-static void command(void *data, const struct wmk_peer *peer, const struct wmk_frame *frame, const void *body, struct wmk_out *out)
+static void command(void *data, const struct wmk_peer *peer, const struct wmk_frame *frame, const void *body,
+		    struct wmk_out *out)
 {
 	static const char big[900000];
 
@@ -104,7 +105,11 @@ static void thread_end(void *data)
 static void clients_open(uid_t daemon, unsigned max_clients, unsigned max_of_uid)
 {
 	const struct wmk_clients_options options = {
-		.size = sizeof(options), .listener = scene.listener, .daemon = daemon, .max_clients = max_clients, .max_of_uid = max_of_uid,
+		.size = sizeof(options),
+		.listener = scene.listener,
+		.daemon = daemon,
+		.max_clients = max_clients,
+		.max_of_uid = max_of_uid,
 		.ops = { .command = command, .thread_begin = thread_begin, .thread_end = thread_end },
 	};
 
@@ -583,13 +588,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_of_one_are_answered_in_order),
 		cmocka_unit_test(those_of_different_ones_run_side_by_side),
-		cmocka_unit_test(one_users_slow_commands_hold_up_no_others),
-		cmocka_unit_test(strangers_are_refused),
-		cmocka_unit_test(limits_are_told),
-		cmocka_unit_test(three_hundred_connections),
-		cmocka_unit_test(hostile_frames),
-		cmocka_unit_test(who_never_reads),
-		cmocka_unit_test(endless_frames),
+		cmocka_unit_test(one_users_slow_commands_hold_up_no_others), cmocka_unit_test(strangers_are_refused),
+		cmocka_unit_test(limits_are_told), cmocka_unit_test(three_hundred_connections),
+		cmocka_unit_test(hostile_frames), cmocka_unit_test(who_never_reads), cmocka_unit_test(endless_frames),
 		cmocka_unit_test(who_is_turned_away_is_not_waited_for),
 		cmocka_unit_test(who_fills_our_table_is_not_heard),
 	};

@@ -318,8 +318,7 @@ static void longer_than_a_message(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(none_runs),
-		cmocka_unit_test(what_was_enabled_stays),
+		cmocka_unit_test(none_runs), cmocka_unit_test(what_was_enabled_stays),
 		cmocka_unit_test(longer_than_a_message),
 	};
 
