@@ -114,7 +114,8 @@ def measure(waymark, runs, directory):
 
 def show(case):
     print(
-        '  %-18s plain %7.1f  waymark strace %7.1f  strace %9.1f ns/call (mean %s): strace makes a call dearer by %s times as much; lost %d'
+        '  %-18s plain %7.1f  waymark strace %7.1f  strace %9.1f ns/call (mean %s): strace makes a call dearer by %s '
+        'times as much; lost %d'
         % (case['name'], case['floor'], case['ours'], case['rivals'].get(
             RIVAL, 0), case['mean'], case.get('times_dearer', '-'), case['lost']), flush=True)
 

@@ -158,7 +158,8 @@ def declarations(text, section):
 
 
 def head(name, number, version, summary):
-    return '.\\" made from a header by man_from_header.py\n.TH "%s" %d "" "Waymark %s" "Waymark"\n.SH NAME\n%s \\- %s\n' % (
+    return '.\\" made from a header by man_from_header.py\n.TH "%s" %d "" "Waymark %s" "Waymark"\n.SH NAME\n' \
+        '%s \\- %s\n' % (
         escape(name.upper()), number, version, escape(name), escape(summary))
 
 
@@ -190,9 +191,10 @@ def main(header, library, version, symbols, directory):
     summary = begin[0].split(' - ', 1)[1].rstrip('.').replace('`', '')
     others = [(library + '-' + s, 3) for s in sections]
     more = [('waymark', 1), ('waymark-sessiond', 8)]
-    pages[library + '.7'] = head(library, 7, version, re.sub(r' \([^)]*\)$', '', summary)) + '.SH SYNOPSIS\n' + include + build + \
-        '.SH DESCRIPTION\n' + paragraphs(begin[1:], names) + '.SH PAGES\n' + \
-        ''.join('.TP\n.BR %s (3)\n%s\n' % (escape(library + '-' + s.name), escape(s.summary)) for s in sections.values()) + \
+    pages[library + '.7'] = head(library, 7, version, re.sub(r' \([^)]*\)$', '', summary)) + '.SH SYNOPSIS\n' + \
+        include + build + '.SH DESCRIPTION\n' + paragraphs(begin[1:], names) + '.SH PAGES\n' + \
+        ''.join('.TP\n.BR %s (3)\n'
+                '%s\n' % (escape(library + '-' + s.name), escape(s.summary)) for s in sections.values()) + \
         see(others + more)
     for s in sections.values():
         page = head(library + '-' + s.name, 3, version, s.summary) + '.SH SYNOPSIS\n' + include + '.PP\n.nf\n' + \

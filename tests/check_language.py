@@ -29,7 +29,8 @@ LONGEST_SENTENCE = 40
 LONGEST_SUBJECT = 72
 
 BANNED = re.compile(
-    r"\b(whoever|whom|whose|nobody|somebody|him|his|told|tells|hears|goes on|stands there|is none|buries|bury|nudge[ds]?|poke[ds]?"
+    r"\b(whoever|whom|whose|nobody|somebody|him|his|told|tells|hears|goes on"
+    r"|stands there|is none|buries|bury|nudge[ds]?|poke[ds]?"
     r"|who (?:is|was|has|had|does|did|may|can|comes|wants|reads|writes|asks|dies|records|runs|waits))\b", re.I)
 C_TOKENS = re.compile(r'(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<text>"(?:\\.|[^"\\\n])*")|\'(?:\\.|[^\'\\\n])*\'', re.S)
 TEST_NAME = re.compile(r'^(?:static void (test_\w+)\(|def ([a-z]\w*)\(case\))', re.M)

@@ -188,9 +188,9 @@ def perfetto_trace_equals_view(case):
         for event, record in zip(events, records):
             who = {**(record.get('event_context') or {}), **(record.get('context') or {})}
             wanted = {
-                **plain(record.get('fields') or {}), **{
-                    '$' + part: plain(record[part]) for part in ('context', 'event_context', 'packet') if record.get(part)
-                }
+                **plain(record.get('fields') or {}),
+                **{'$' + part: plain(record[part])
+                   for part in ('context', 'event_context', 'packet') if record.get(part)}
             }
             check(event['args'].pop('$event', None) == ('message' in record and record['event'] or None), '%s: %s',
                   path, event)

@@ -285,7 +285,8 @@ SMALL = '''/* CTF 1.8 */
 clock { name = c; freq = 1000000000; };
 typealias integer { size = 32; align = 8; map = clock.c.value; } := stamp_t;
 trace { major = 1; minor = 8; byte_order = le; };
-stream { packet.context := struct { stamp_t timestamp_begin; stamp_t timestamp_end; integer { size = 32; align = 8; } packet_size; }; };
+stream { packet.context := struct { stamp_t timestamp_begin; stamp_t timestamp_end;
+	integer { size = 32; align = 8; } packet_size; }; };
 event { name = "e"; fields := struct { integer { size = 8; align = 8; } n; }; };
 '''
 
@@ -333,7 +334,8 @@ def conversion_error_leaves_no_index(case):
     """A conversion that ends with an error when another stream has whole packets: that has no index either."""
     metadata = SMALL.replace('size = 32; align = 8; map', 'size = 16; align = 8; map').replace(
         ' packet_size; }; };',
-        ' packet_size; }; event.header := struct { integer { size = 8; align = 8; map = clock.c.value; } timestamp; }; };'
+        ' packet_size; }; event.header := struct { integer { size = 8; align = 8; map = clock.c.value; } timestamp; '
+        '}; };'
     )
 
     def packet(begin, times, is_late):

@@ -124,7 +124,8 @@ def cut_metadata_is_reported_and_records_are_read(case):
 def absent_class_ids_are_0_in_ctf_2(case):
     """Of CTF 1.8, where the only class may have any id. Said in CTF 2, where what is not told is 0, it is a trace that
     anybody can read."""
-    tsdl = '/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = le; };\nstream { id = 3; };\nevent { name = "e"; id = 7; stream_id = 3; fields := struct { %s }; };\n'
+    tsdl = '/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = le; };\nstream { id = 3; };\n' \
+        'event { name = "e"; id = 7; stream_id = 3; fields := struct { %s }; };\n'
     path = case.path('any')
     save(path, metadata=tsdl % 'integer { size = 8; } n;', stream=b'\1\2\3')
     for directory in (path, rewritten(case, 'ctf-2', path)):

@@ -16,8 +16,8 @@ from harness import (  # noqa: E402
 
 INHERITED = """
 import os, resource, signal, sys
-keep = ('Umask', 'SigBlk', 'SigIgn', 'SigCgt', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb', 'NoNewPrivs', 'Seccomp', 'Cpus_allowed',
-        'Mems_allowed', 'THP_enabled', 'NSsid')
+keep = ('Umask', 'SigBlk', 'SigIgn', 'SigCgt', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb', 'NoNewPrivs', 'Seccomp',
+        'Cpus_allowed', 'Mems_allowed', 'THP_enabled', 'NSsid')
 with open('/proc/self/status') as f:
     found = [line.rstrip() for line in f if line.split(':')[0] in keep]
 found += ['%s %s' % (n, resource.getrlimit(getattr(resource, n))) for n in dir(resource) if n.startswith('RLIMIT_')]

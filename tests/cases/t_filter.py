@@ -199,7 +199,7 @@ def random_filters_equal_the_second_evaluation(case):
         for _ in range(max(2, rounds(10))):
             expression = some_expression(case.random, known)
             wanted = [record for record in records if wants(expression, record)]
-            status, lines, err = read(case, [WAYMARK, 'view', '--json', '--filter', expression.text(), path])
+            status, lines, err = read(case, [WAYMARK, 'view', '--json', '--filter=' + expression.text(), path])
             if status == 1 and b'does not fit the event' in err and len({record['event'] for record in records}) > 1:
                 continue                                # a name that has other types in other events
             check(status == 0, '%s, %s: status %d: %s', path, expression.text(), status, err[-500:].decode())
@@ -212,7 +212,7 @@ def random_filters_equal_the_second_evaluation(case):
 
 
 def shown(case, path, text):
-    status, lines, err = read(case, [WAYMARK, 'view', '--no-delta', '--filter', text, path])
+    status, lines, err = read(case, [WAYMARK, 'view', '--no-delta', '--filter=' + text, path])
     return status, lines, err.decode()
 
 

@@ -20,11 +20,15 @@ typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := f64;
 '''
 CONTEXT = '	event.context := struct { int32_t vpid; string procname; };\n'
 # Two events, in which some names are of other kinds. The first one's are those that expressions are made for.
-FIELDS = '''uint8_t n; int64_t s; uint64_t u; int8_t c; uint32_t w; f64 d; f32 f; string t; string o; int16_t list[3]; uint8_t many; uint64_t more[many];
-string names[2]; struct { int64_t x; struct { uint64_t y; f64 z; } deep[2]; } st; enum : int8_t { low = -3 ... 0, zero = 0, one = 1, two = 2 } e;
-enum : uint64_t { small = 0 ... 9, large = 18446744073709551615 } eu; int8_t in; uint8_t exists; enum : uint8_t { num, txt, rec } tag;
+FIELDS = '''uint8_t n; int64_t s; uint64_t u; int8_t c; uint32_t w; f64 d; f32 f; string t; string o;
+int16_t list[3]; uint8_t many; uint64_t more[many];
+string names[2]; struct { int64_t x; struct { uint64_t y; f64 z; } deep[2]; } st; enum : int8_t {
+low = -3 ... 0, zero = 0, one = 1, two = 2 } e;
+enum : uint64_t { small = 0 ... 9, large = 18446744073709551615 } eu; int8_t in; uint8_t exists; enum : uint8_t {
+num, txt, rec } tag;
 variant <tag> { int64_t num; string txt; struct { f64 q; uint64_t l[2]; } rec; } v;'''
-OTHER = 'uint8_t n; string s; f64 u; uint64_t c; string d; int32_t t; uint8_t list[1]; enum : uint8_t { one = 7 } e; struct { string x; } st; int64_t only;'
+OTHER = 'uint8_t n; string s; f64 u; uint64_t c; string d; int32_t t; uint8_t list[1]; enum : uint8_t { one = 7 } ' \
+    'e; struct { string x; } st; int64_t only;'
 LABELS = {
     'e': [(b'low', -3, 0), (b'zero', 0, 0), (b'one', 1, 1), (b'two', 2, 2)], 'eu': [(b'small', 0, 9),
                                                                                     (b'large', HIGHEST, HIGHEST)],
@@ -296,7 +300,7 @@ class Maker:
 
 
 def chosen(case, path, text):
-    status, lines, err = read(case, [WAYMARK, 'view', '--json', '--filter', text, path])
+    status, lines, err = read(case, [WAYMARK, 'view', '--json', '--filter=' + text, path])
     check(status == 0, '%s: status %d: %s', text, status, err[-500:].decode())
     return [json.loads(line)['fields']['n'] for line in lines]
 

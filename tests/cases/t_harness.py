@@ -132,7 +132,8 @@ def sanitizer_reports_are_found(case):
     source, program = case.path('bad.c'), case.short('bad')
     with open(source, 'w') as f:
         f.write(
-            '#include <stdlib.h>\nint main(int n, char **v)\n{\n\tchar *p = calloc(4, 1);\n\treturn p[n > 1 ? 7 : 0] + !v;\n}\n'
+            '#include <stdlib.h>\nint main(int n, char **v)\n{\n\tchar *p = calloc(4, 1);\n'
+            '\treturn p[n > 1 ? 7 : 0] + !v;\n}\n'
         )
     subprocess.run(['cc', '-fsanitize=address,undefined', '-o', program, source], check=True)
     os.chmod(program, 0o755)
@@ -232,7 +233,8 @@ def slow_test_prints_stacks(case):
     with open(os.path.join(build, 'meson-info', 'intro-tests.json'), 'w', encoding='utf-8') as f:
         json.dump([{'name': 'slow', 'timeout': 1, 'cmd': ['/by/another/path/sh', '-c', 'sleep 1000 & wait', 'slow']},
                    {'name': 'patient', 'timeout': 1000, 'cmd': ['sleep', '2000']}], f)
-    as_meson = "sh -c 'sleep 1000 & wait' slow & slow=$!; sleep 2000 & other=$!; until [ -s %s ]; do sleep 0.1; done; " \
+    as_meson = "sh -c 'sleep 1000 & wait' slow & slow=$!; sleep 2000 & other=$!; until [ -s %s ]; do sleep 0.1; " \
+        "done; " \
         "until grep -q '^== .* sleep' %s; do sleep 0.1; done; pkill -P $slow; kill $other; exit 7" % (seen, seen)
     done = finished([sys.executable, os.path.join(ROOT, 'scripts', 'stuck.py'), build, '2', seen, 'sh', '-c', as_meson])
     told_of = slurp(seen)

@@ -434,7 +434,8 @@ def elsewhere(case, script, *words, options=('-k', 'sched_switch')):
 def missing_tracefs_is_reported_or_mounted(case):
     """Not mounted, read-only, hidden: a sentence that helps; and where it only has to be mounted, that is done."""
     need_kernel()
-    gone = 'umount -l /sys/kernel/debug/tracing 2>/dev/null || :; umount -l /sys/kernel/debug 2>/dev/null || :; umount -l %s\n' % TRACING
+    gone = 'umount -l /sys/kernel/debug/tracing 2>/dev/null || :; umount -l /sys/kernel/debug 2>/dev/null || :; ' \
+        'umount -l %s\n' % TRACING
     elsewhere(case, 'mount --bind %s %s; mount -o remount,bind,ro %s' % ((TRACING,) * 3), 'read-only', 'remount')
     elsewhere(case, 'umount -l /sys/kernel/debug 2>/dev/null || :; mount -t tmpfs none ' + TRACING, 'hidden')
     elsewhere(case, gone + 'mount -t tmpfs none /sys/kernel', 'hidden|not mounted')

@@ -352,8 +352,10 @@ exec 3<&0
 sh -c 'read go <&3; exec "$0" calls 1 300' "$KCALLS" & one=$!
 unshare --pid --fork --mount-proc sh -c 'read go <&3; exec "$0" calls 1 300' "$KCALLS" & wrap=$!
 until below=$(pgrep -P $wrap); do [ -d /proc/$wrap ] || exit; sleep 0.05; done
-"$WAYMARK" enable-channel -k -s one --pid $one first && "$WAYMARK" enable-event -k -s one -c first --pid $one --syscall "$CALLS" &&
-"$WAYMARK" enable-channel -k -s one --pid $below second && "$WAYMARK" enable-event -k -s one -c second --pid $below --syscall "$CALLS" &&
+"$WAYMARK" enable-channel -k -s one --pid $one first &&
+"$WAYMARK" enable-event -k -s one -c first --pid $one --syscall "$CALLS" &&
+"$WAYMARK" enable-channel -k -s one --pid $below second &&
+"$WAYMARK" enable-event -k -s one -c second --pid $below --syscall "$CALLS" &&
 ! "$WAYMARK" enable-event -k -s one -c first --pid 30000 --syscall "$CALLS" &&
 "$WAYMARK" disable-channel -k -s one --pid $below second && : >"$READY"
 wait

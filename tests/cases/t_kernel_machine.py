@@ -235,7 +235,8 @@ def session_records_over_cpu_hotplug(case):
                     'enable-event -k -c one syscall:' + CALL, 'start'):
         MACHINE.run('waymark ' + command)
     MACHINE.run(
-        'echo 1 >{0}; calls 20000 1 >/tmp/begun & calls 20000 & until [ -s /tmp/begun ]; do usleep 1000; done; for i in 1 2 3; do echo 0 >{0}; echo 1 >{0}; done; wait'
+        'echo 1 >{0}; calls 20000 1 >/tmp/begun & calls 20000 & until [ -s /tmp/begun ]; do usleep 1000; done; for i '
+        'in 1 2 3; do echo 0 >{0}; echo 1 >{0}; done; wait'
         .format(ONLINE))
     is_now = json.loads(MACHINE.run('waymark stop --json').out)['sessions'][0]
     MACHINE.run('waymark destroy')
@@ -346,7 +347,8 @@ def kernel_probes_are_recorded_and_removed(case):
             "enable-event -k -c one --probe 'do_sys_openat2(dfd, filename:string)' opens",
             'enable-event -k -c one --probe-return do_sys_openat2 opened',
             "enable-event -k -c one --function 'vfs_unlink($arg1:x64, got=$retval:s32)' unlinks",
-            """enable-event -k -c one --probe 'do_sys_openat2(filename:string)' hello --filter 'filename == "/etc/hel*"'""",
+            """enable-event -k -c one --probe 'do_sys_openat2(filename:string)' hello """
+            """--filter 'filename == "/etc/hel*"'""",
             'start'):
         MACHINE.run('waymark ' + command)
     MACHINE.run('mkdir -p /etc; echo hello >/etc/hello; cat /etc/hello; touch /tmp/thing; rm /tmp/thing')

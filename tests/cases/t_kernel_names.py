@@ -26,7 +26,8 @@ SHOW = os.environ.get('WMK_SHOW_KERNEL_CLASSES', '')
 VERSION = 6 << 16 | 3 << 8
 DEFINES = [
     'LTTNG_LINUX_VERSION_CODE=%d' % VERSION, 'LTTNG_KERNEL_VERSION(a,b,c)=((a)*65536+(b)*256+(c))', 'CONFIG_SMP',
-    'LTTNG_KERNEL_RANGE(a,b,c,d,e,f)=(LTTNG_LINUX_VERSION_CODE>=LTTNG_KERNEL_VERSION(a,b,c)&&LTTNG_LINUX_VERSION_CODE<LTTNG_KERNEL_VERSION(d,e,f))'
+    'LTTNG_KERNEL_RANGE(a,b,c,d,e,f)=(LTTNG_LINUX_VERSION_CODE>=LTTNG_KERNEL_VERSION(a,b,c)'
+    '&&LTTNG_LINUX_VERSION_CODE<LTTNG_KERNEL_VERSION(d,e,f))'
 ] + ['LTTNG_%s_KERNEL_RANGE(...)=0' % who for who in ('RT', 'UBUNTU', 'RHEL', 'DEBIAN', 'FEDORA', 'SLE', 'UEK')]
 # What lttng-modules reads out of the kernel's structures, and the record does not hold; and fields that later kernels
 # have no more.

@@ -27,7 +27,8 @@ def random_kill_of_one_program_keeps_the_other(case):
     for turn in range(rounds(100)):
         case.ledger.__init__(case.ledger.path)
         said = case.path('victim%d' % turn)
-        script = '%s until 2 3000 & victim=$!; %s until 1 3000 & other=$!; echo $victim >%s; wait $victim; wait $other' % (
+        script = '%s until 2 3000 & victim=$!; %s until 1 3000 & other=$!; echo $victim >%s; wait $victim; wait ' \
+            '$other' % (
             case.program('busy'), case.program('busy'), said)
         child = case.start(['sh', '-c', script], ['--subbuf-size', '1M'])
         wait_for(lambda: case.ledger.flag(0) == 3, 'three threads to record')
@@ -176,7 +177,8 @@ def stop_at_each_instruction_blocks_no_other_writer(case):
         # The others on the CPU of the stopped one, and on all others; as fast as the consumer, which may have to wait
         # for a CPU.
         output = case.path('stopped-%x' % place)
-        script = '"$@" & stopped=$!; while ! [ -e %s ]; do sleep 0.01; done; %s behind 2 %d %s; echo done >%s; wait $stopped' % (
+        script = '"$@" & stopped=$!; while ! [ -e %s ]; do sleep 0.01; done; %s behind 2 %d %s; echo done >%s; ' \
+            'wait $stopped' % (
             case.path('go'), case.program('busy'), 5 * RING // 36 + 1,
             os.path.join(output, 'ust', 'uid', str(os.getuid()), '64-bit'), case.path('done'))
         child = case.start(['sh', '-c', script, 'sh', case.program('trap'), 'stop', name, '%x' % place, '0', '--',

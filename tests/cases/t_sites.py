@@ -174,7 +174,8 @@ def disabled_library_opens_no_descriptor(case):
     script = case.path('script')
     with open(script, 'w') as f:
         f.write(
-            'set pagination off\nset debuginfod enabled off\nset environment WAYMARK_DISABLE 1\nbreak main\nrun 1 0\ninfo threads\nkill\nquit\n'
+            'set pagination off\nset debuginfod enabled off\nset environment WAYMARK_DISABLE 1\nbreak main\nrun 1 0\n'
+            'info threads\nkill\nquit\n'
         )
     need('gdb')
     done = finished(['gdb', '-nx', '-batch', '-x', script, case.program('probed')], env=case.env,

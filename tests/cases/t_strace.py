@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark strace` against strace itself: the same programs under both, line by line; selections, summaries, errors, losses, without BPF."""
+"""`waymark strace` against strace itself: the same programs under both, line by line; selections, summaries, errors,
+losses, without BPF."""
 import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import strace_lines as calls  # noqa: E402
-from harness import WAYMARK, Skip, awaited, check, finished, main, not_under_tsan, slurp, wait_for  # noqa: E402
+from harness import WAYMARK, Skip, check, finished, main, not_under_tsan  # noqa: E402
 from kernel import has_narrow_calls  # noqa: E402
-from processes import cpu_seconds  # noqa: E402
 
 INSTANCES = '/sys/kernel/tracing/instances'
 PAUSE = ('34', '73')             # pause() of x86_64, ppoll() of machines without it
@@ -22,11 +21,19 @@ BESIDE = 'its child has a thread of the sanitizer until its exec, which is shown
 KNOWN = {
     'rt_sigreturn': 'the mask that it goes back to is on the stack, and its exit has no number',
     'getdents64': 'the number of entries, of more than 4096 bytes of them',
-    'sysinfo': 'the structure', 'statfs': 'the structure', 'fstatfs': 'the structure',
+    'sysinfo': 'the structure',
+    'statfs': 'the structure',
+    'fstatfs': 'the structure',
     'prctl': 'words behind some results',
-    'getpgid': 'each has another group', 'getppid': 'each has another parent', 'getpgrp': 'each has another group', 'getpid': 'without -f no process is known',
-    'set_tid_address': 'without -f no process is known', 'kill': 'without -f no process is known',
-    'wait4': 'without -f no process is known', 'clone': 'without -f no process is known', 'gettid': 'without -f no process is known',
+    'getpgid': 'each has another group',
+    'getppid': 'each has another parent',
+    'getpgrp': 'each has another group',
+    'getpid': 'without -f no process is known',
+    'set_tid_address': 'without -f no process is known',
+    'kill': 'without -f no process is known',
+    'wait4': 'without -f no process is known',
+    'clone': 'without -f no process is known',
+    'gettid': 'without -f no process is known',
     'vfork': 'without -f no process is known',
 }
 # Of these everything but numbers of processes is compared all the same.
@@ -47,8 +54,8 @@ def needs(case, bpf=True):
 def run(case, argv, **more):
     env = dict(case.env, LC_ALL='C', PATH='/usr/bin:/bin')
     env.pop('LANG', None)
-    return finished(argv, cwd=case.directory, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                    errors='replace', **more)
+    return finished(argv, cwd=case.directory, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE, text=True, errors='replace', **more)
 
 
 def waymark(case, args, **more):
@@ -69,8 +76,8 @@ def traced(case, tracer, options, command):
     argv = (['strace'] if tracer == 'strace' else [WAYMARK, 'strace']) + ['-o', output] + options + command
     env = dict(case.env, LC_ALL='C', PATH='/usr/bin:/bin')
     env.pop('LANG', None)
-    done = finished(argv, cwd=case.directory_of_runs, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                    errors='replace')
+    done = finished(argv, cwd=case.directory_of_runs, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE, text=True, errors='replace')
     check('lost' not in done.stderr, '%s: %s', argv, done.stderr[-500:])
     with open(output, errors='surrogateescape') as file:
         return done.returncode, file.read()
@@ -79,12 +86,14 @@ def traced(case, tracer, options, command):
 def both(case, options, command):
     """Calls by process, of both: {name: [theirs]}, {name: [ours]}."""
     follow = '-f' in options
-    (theirs, first), (ours, second) = traced(case, 'strace', options, command), traced(case, 'waymark', options, command)
+    (theirs, first), (ours, second) = traced(case, 'strace', options,
+                                             command), traced(case, 'waymark', options, command)
     check(theirs == ours, '%s: strace ended with %d, waymark strace with %d', command, theirs, ours)
     return calls.by_birth(calls.read(first, follow)), calls.by_birth(calls.read(second, follow))
 
 
-# A fork, or the wait for a child, that another child's end interrupts, is made anew: how often that is depends on who is faster.
+# A fork, or the wait for a child, that another child's end interrupts, is made anew: how often that is depends on who
+# is faster.
 MADE_ANEW = {'clone', 'clone3', 'fork', 'vfork', 'wait4'}
 
 
@@ -103,13 +112,20 @@ def numberless(text):
 
 
 def compare(theirs, ours, what, most=0, without=()):
-    """Line by line, but for the calls in `without`, which a run may make or not. `most`: so many lines at most may differ in ways that are known."""
-    check(sorted(theirs) == sorted(ours), '%s: strace has the processes %s, waymark strace %s', what, sorted(theirs), sorted(ours))
+    """Line by line, but for the calls in `without`, which a run may make or not. `most`: so many lines at most may
+    differ in ways that are known."""
+    check(
+        sorted(theirs) == sorted(ours), '%s: strace has the processes %s, waymark strace %s', what, sorted(theirs),
+        sorted(ours))
     known, compared = {}, 0
     for process in theirs:
         # (how often a signal interrupts a call depends on who is faster)
-        left, right = [in_any_order([c for c in side[process] if c.name != 'rt_sigreturn' and c.name not in without and not is_again(c.name, c.text)])
-                       for side in (theirs, ours)]
+        left, right = [
+            in_any_order([
+                c for c in side[process]
+                if c.name != 'rt_sigreturn' and c.name not in without and not is_again(c.name, c.text)
+            ]) for side in (theirs, ours)
+        ]
         names = [[c.name for c in side] for side in (left, right)]
         check(names[0] == names[1], '%s: process %s makes other calls: %s', what, process,
               [(a, b) for a, b in zip(names[0], names[1]) if a != b][:3] or [len(n) for n in names])
@@ -119,14 +135,18 @@ def compare(theirs, ours, what, most=0, without=()):
                 continue
             check(a.name in KNOWN, '%s: process %s:\n  strace  %s\n  waymark %s', what, process, a.text, b.text)
             if a.name in NUMBERS:
-                check(numberless(a.text) == numberless(b.text), '%s: process %s:\n  strace  %s\n  waymark %s', what, process, a.text, b.text)
+                check(
+                    numberless(a.text) == numberless(b.text), '%s: process %s:\n  strace  %s\n  waymark %s', what,
+                    process, a.text, b.text)
                 continue
             # The result is the same at least.
-            check(a.text.rsplit(' = ', 1)[1].split(' ')[0] == b.text.rsplit(' = ', 1)[1].split(' ')[0] or a.name == 'sysinfo',
-                  '%s: another result:\n  strace  %s\n  waymark %s', what, a.text, b.text)
+            check(
+                a.text.rsplit(' = ', 1)[1].split(' ')[0] == b.text.rsplit(' = ', 1)[1].split(' ')[0]
+                or a.name == 'sysinfo', '%s: another result:\n  strace  %s\n  waymark %s', what, a.text, b.text)
             known[a.name] = known.get(a.name, 0) + 1
     check(sum(known.values()) <= most, '%s: %s lines differ in ways that are known, at most %d may', what, known, most)
-    print('# %s: %d lines are the same, %d differ as is known: %s' % (what, compared - sum(known.values()), sum(known.values()), known))
+    print('# %s: %d lines are the same, %d differ as is known: %s' %
+          (what, compared - sum(known.values()), sum(known.values()), known))
 
 
 def arguments_equal_strace(case):
@@ -166,7 +186,8 @@ def usual_programs_equal_strace(case):
         file.write('some text\n' * 1000)
     compare(*both(case, [], ['ls', '-l', '/etc/apt']), 'ls', 4)
     compare(*both(case, [], ['cat', case.path('data')]), 'cat')
-    compare(*both(case, [], ['/usr/bin/python3', '-I', '-S', '-c', 'print(open("%s").read(3))' % case.path('data')]), 'python', 12)
+    compare(*both(case, [], ['/usr/bin/python3', '-I', '-S', '-c',
+                             'print(open("%s").read(3))' % case.path('data')]), 'python', 12)
 
 
 def processes_and_threads_equal_strace(case):
@@ -184,13 +205,17 @@ def exits_and_signals_equal_strace(case):
     not_under_tsan(BESIDE)
     needs(case)
     program = case.program('traced_syscalls')
-    for options, command in (([], [program, 'files']), ([], [program, 'crash']), (['-f'], ['sh', '-c', 'kill -KILL $$']),
+    for options, command in (([], [program, 'files']), ([], [program, 'crash']), (['-f'], ['sh', '-c',
+                                                                                           'kill -KILL $$']),
                              ([], ['sh', '-c', 'trap : USR1; kill -USR1 $$; exit 7'])):
-        (status, first), (other, second) = traced(case, 'strace', options, command), traced(case, 'waymark', options, command)
+        (status, first), (other, second) = traced(case, 'strace', options,
+                                                  command), traced(case, 'waymark', options, command)
         # strace kills itself by the signal; so does no other program that says what its child has done.
         check(other == (status if status >= 0 else 128 - status), '%s: %d, %d', command, status, other)
-        theirs, ours = [[line for line in re.sub(r'0x[0-9a-f]{6,}|\d{3,}', 'N', text).splitlines() if re.search(r'--- SIG(?!CHLD)|\+\+\+', line)]
-                        for text in (first, second)]
+        theirs, ours = [[
+            line for line in re.sub(r'0x[0-9a-f]{6,}|\d{3,}', 'N', text).splitlines()
+            if re.search(r'--- SIG(?!CHLD)|\+\+\+', line)
+        ] for text in (first, second)]
         check(theirs == ours and ours, '%s:\n%s\n%s', command, '\n'.join(theirs), '\n'.join(ours))
 
 
@@ -198,10 +223,13 @@ def exit_of_each_thread_is_printed(case):
     """A process that ends with all its threads at once: the end of each is there."""
     not_under_tsan(BESIDE)
     needs(case)
-    script = 'import os, threading, time\nfor i in range(199): threading.Thread(target=time.sleep, args=(99,), daemon=True).start()\nos._exit(3)'
+    script = 'import os, threading, time\nfor i in range(199): threading.Thread(target=time.sleep, args=(99,), ' \
+        'daemon=True).start()\nos._exit(3)'
     for _ in range(5):
         status, text = traced(case, 'waymark', ['-f'], ['/usr/bin/python3', '-I', '-S', '-c', script])
-        seen, ended = [set(re.findall(pattern, text, re.M)) for pattern in (r'^(\d+) ', r'^(\d+) +\+\+\+ exited with 3 \+\+\+$')]
+        seen, ended = [
+            set(re.findall(pattern, text, re.M)) for pattern in (r'^(\d+) ', r'^(\d+) +\+\+\+ exited with 3 \+\+\+$')
+        ]
         check(status == 3 and len(seen) == 200 and seen == ended, '%d of %d threads ended', len(ended), len(seen))
 
 
@@ -210,19 +238,23 @@ def system_calls_of_32_bits_are_printed(case):
     if not has_narrow_calls():
         raise Skip('this machine lets no 64-bit program make them')
     text = waymark(case, [case.program('traced_syscalls'), 'narrow']).stderr
-    for wanted in ('runs in 32 bit mode. ]\nopen("/nowhere", O_RDONLY) ', 'write(-1, "/no", 3) ', 'runs in 64 bit mode. ]\ngetppid() '):
+    for wanted in ('runs in 32 bit mode. ]\nopen("/nowhere", O_RDONLY) ', 'write(-1, "/no", 3) ',
+                   'runs in 64 bit mode. ]\ngetppid() '):
         check(wanted in text, '%r is not in %s', wanted, text[-600:])
 
 
 def execveat_exit_matches_its_entry(case):
-    """execveat(): its exit has the number of execve() on some machines, and stands with its entry all the same, whatever is selected."""
+    """execveat(): its exit has the number of execve() on some machines, and stands with its entry all the same,
+    whatever is selected."""
     not_under_tsan(BESIDE)
     needs(case)
     script = 'import os; fd = os.open("/bin/true", os.O_RDONLY); os.execve(fd, ["true"], {})'
     for options in ([], ['-e', 'trace=execveat'], ['-e', 'trace=!execve'], ['-f', '-e', 'trace=execveat,execve']):
         text = traced(case, 'waymark', options, ['/usr/bin/python3', '-I', '-S', '-c', script])[1]
         lines = [line for line in text.splitlines() if 'execveat' in line]
-        check(len(lines) == 1 and re.search(r'execveat\(\d+, "", \[?.*AT_EMPTY_PATH\) += 0$', lines[0]), '%s: %s', options, lines)
+        check(
+            len(lines) == 1 and re.search(r'execveat\(\d+, "", \[?.*AT_EMPTY_PATH\) += 0$', lines[0]), '%s: %s',
+            options, lines)
         check('resumed' not in text and text.endswith('+++ exited with 0 +++\n'), '%s: %s', options, text[-500:])
     rows = rows_of(traced(case, 'waymark', ['-c', '-e', 'execveat'], ['/usr/bin/python3', '-I', '-S', '-c', script])[1])
     check(rows.get('execveat') == (1, 0), '-c: %s', rows)
@@ -242,15 +274,20 @@ def selections_equal_strace(case):
     """-e: the same calls as strace takes for the same words."""
     needs(case)
     program = [case.program('traced_syscalls')]
-    for kind, words in (('files', ['openat', 'trace=openat,close', 'trace=!openat,close', '%file', 'trace=%desc', 'file', '/^(pre)?readv?$',
-                                   '?nothing,close', 'all', '!%desc']),
-                        ('memory', ['%memory', 'mmap']), ('sockets', ['%network', '%net', 'trace=%network,close']),
+    for kind, words in (('files', [
+            'openat', 'trace=openat,close', 'trace=!openat,close', '%file', 'trace=%desc', 'file', '/^(pre)?readv?$',
+            '?nothing,close', 'all', '!%desc'
+    ]), ('memory', ['%memory', 'mmap']), ('sockets', ['%network', '%net', 'trace=%network,close']),
                         ('processes', ['%signal', '%process', 'trace=!%process'])):
         for word in words:
-            counts = [names_of(traced(case, tracer, ['-e', word], program + [kind])[1]) for tracer in ('strace', 'waymark')]
+            counts = [
+                names_of(traced(case, tracer, ['-e', word], program + [kind])[1]) for tracer in ('strace', 'waymark')
+            ]
             check(counts[0] == counts[1] and counts[0], '-e %s of %s: strace %s, waymark %s', word, kind,
                   sorted(counts[0].items() - counts[1].items()), sorted(counts[1].items() - counts[0].items()))
-    check(traced(case, 'waymark', ['-e', 'trace=none', '-q', '-q'], program + ['files'])[1] == '', '-e trace=none shows something')
+    check(
+        traced(case, 'waymark', ['-e', 'trace=none', '-q', '-q'], program + ['files'])[1] == '',
+        '-e trace=none shows something')
     text = traced(case, 'waymark', ['-e', 'trace=none', '-e', 'signal=!usr1'], program + ['processes'])[1]
     check('SIGUSR1' not in text, 'signal=!usr1: %s', text)
     text = traced(case, 'waymark', ['-e', 'trace=none', '-e', 'signal=SIGUSR1'], program + ['processes'])[1]
@@ -276,32 +313,46 @@ def summaries_equal_strace(case):
             theirs, ours = [rows_of(traced(case, tracer, ['-c'], command)[1]) for tracer in ('strace', 'waymark')]
             if {name for name, _ in theirs.items() ^ ours.items()} - MADE_ANEW - {'total'} or theirs == ours:
                 break
-        check(theirs == ours and len(ours) > 10, '%s: strace %s, waymark %s', kind, sorted(theirs.items() - ours.items()), sorted(ours.items() - theirs.items()))
+        check(theirs == ours and len(ours) > 10, '%s: strace %s, waymark %s', kind,
+              sorted(theirs.items() - ours.items()), sorted(ours.items() - theirs.items()))
         total = ours.pop('total')
-        check(total == (sum(c for c, _ in ours.values()), sum(e for _, e in ours.values())), '%s: %s is not the sum', kind, total)
+        check(total == (sum(c for c, _ in ours.values()), sum(e for _, e in ours.values())), '%s: %s is not the sum',
+              kind, total)
         lines = [json.loads(line) for line in traced(case, 'waymark', ['-c', '--json'], command)[1].splitlines()]
         counted = {o['summary']: (o['calls'], o['errors']) for o in lines if 'summary' in o}
         check(counted == ours, '%s: JSON has %s', kind, sorted(counted.items() ^ ours.items()))
-        check(len(counted) == len(lines), '%s: -c --json shows more than the summary: %s', kind, [o for o in lines if 'summary' not in o][:3])
+        check(
+            len(counted) == len(lines), '%s: -c --json shows more than the summary: %s', kind,
+            [o for o in lines if 'summary' not in o][:3])
     text = traced(case, 'waymark', ['-C'], [case.program('traced_syscalls'), 'files'])[1]
     check('openat(' in text and rows_of(text)['total'], '-C: %s', text[-300:])
-    lines = [json.loads(line) for line in traced(case, 'waymark', ['-C', '--json'], [case.program('traced_syscalls'), 'files'])[1].splitlines()]
+    lines = [
+        json.loads(line) for line in traced(case, 'waymark', ['-C', '--json'],
+                                            [case.program('traced_syscalls'), 'files'])[1].splitlines()
+    ]
     check(all(any(key in o for o in lines) for key in ('call', 'exit', 'summary')), '-C --json: %s', lines[-3:])
 
 
 def time_columns_equal_strace(case):
     needs(case)
     program = [case.program('traced_syscalls'), 'memory']
-    for options, pattern in ((['-T'], r'.* <\d+\.\d{6}>'), (['-t'], r'\d\d:\d\d:\d\d \w+\(.*'), (['-tt'], r'\d\d:\d\d:\d\d\.\d{6} \w+\(.*'),
-                             (['-ttt'], r'1\d{9}\.\d{6} \w+\(.*'), (['-r'], r' {5}\d\.\d{6} \w+\(.*'), (['-Tr'], r' {5}\d\.\d{6} \w+\(.* <\d\.\d{6}>')):
+    for options, pattern in ((['-T'], r'.* <\d+\.\d{6}>'), (['-t'], r'\d\d:\d\d:\d\d \w+\(.*'),
+                             (['-tt'], r'\d\d:\d\d:\d\d\.\d{6} \w+\(.*'), (['-ttt'], r'1\d{9}\.\d{6} \w+\(.*'),
+                             (['-r'], r' {5}\d\.\d{6} \w+\(.*'), (['-Tr'], r' {5}\d\.\d{6} \w+\(.* <\d\.\d{6}>')):
         for tracer in ('strace', 'waymark'):
-            lines = [line for line in traced(case, tracer, options, program)[1].splitlines() if '+++' not in line and 'exit_group' not in line]
+            lines = [
+                line for line in traced(case, tracer, options, program)[1].splitlines()
+                if '+++' not in line and 'exit_group' not in line
+            ]
             for line in lines:
                 check(re.fullmatch(pattern, line), '%s %s: %s', tracer, options, line)
     for columns in ('0', '20', '60'):
-        first, second = [re.findall(r'^munmap\(0x[0-9a-f]+, \d+\) *= 0$', traced(case, tracer, ['-a', columns], program)[1], re.M)
-                         for tracer in ('strace', 'waymark')]
-        check([line.index('=') for line in first] == [line.index('=') for line in second], '-a %s: %s %s', columns, first, second)
+        first, second = [
+            re.findall(r'^munmap\(0x[0-9a-f]+, \d+\) *= 0$',
+                       traced(case, tracer, ['-a', columns], program)[1], re.M) for tracer in ('strace', 'waymark')
+        ]
+        check([line.index('=') for line in first] == [line.index('=') for line in second], '-a %s: %s %s', columns,
+              first, second)
 
 
 def json_objects_equal_the_lines(case):
@@ -313,188 +364,45 @@ def json_objects_equal_the_lines(case):
     text = traced(case, 'strace', [], command)[1]
     check([o['call'] for o in said] == re.findall(r'^(\w+)\(', text, re.M), 'other calls than strace has')
     opened = [o for o in said if o['call'] == 'openat' and o['args'][1]['text'] == '"made"']
-    check(len(opened) == 1 and [a['text'] for a in opened[0]['args']] == ['AT_FDCWD', '"made"', 'O_RDWR|O_CREAT|O_TRUNC|O_CLOEXEC', '0640'], '%s', opened)
+    check(
+        len(opened) == 1
+        and [a['text']
+             for a in opened[0]['args']] == ['AT_FDCWD', '"made"', 'O_RDWR|O_CREAT|O_TRUNC|O_CLOEXEC', '0640'], '%s',
+        opened)
     check(opened[0]['result'] == 3 and opened[0]['duration'] > 0 and opened[0]['time'] > 10 ** 18, '%s', opened)
     failed = [o for o in said if o.get('error') == 'EBADF']
     check(failed and all(o['result'] == -1 for o in failed), '%s', failed)
     check(lines[-1].get('exit') == 'exited with 0' and said[-1]['result'] is None, '%s', lines[-2:])
 
 
-def attached_tracer(case, *options, target=('forever',)):
-    """(target, tracer), the tracer attached."""
-    process = subprocess.Popen([case.program('traced_syscalls'), *target], stdin=subprocess.DEVNULL)
-    case.started.append(process)
-    if target == ('forever',):
-        wait_for(lambda: slurp('/proc/%d/syscall' % process.pid).split()[0] in PAUSE, 'the program to wait for a signal')
-    tracer = subprocess.Popen([WAYMARK, 'strace', '-p', str(process.pid), *options], stderr=subprocess.PIPE, text=True)
-    case.started.append(tracer)
-    line = tracer.stderr.readline()
-    check('process %d attached' % process.pid in line, '%s', line)
-    return process, tracer
-
-
-def end(process):
-    process.kill()
-    awaited(process)
-
-
-def attach_and_detach_follow_the_process(case):
-    """-p: a process that ends, one that is left alone again."""
-    needs(case)
-    process, tracer = attached_tracer(case)
-    process.send_signal(signal.SIGTERM)
-    text = tracer.stderr.read()
-    check(awaited(tracer) == 0, 'the tracer ended with %s', tracer.returncode)
-    check('+++ killed by SIGTERM +++' in text and '<... pause resumed>' in text, '%s', text)
-    awaited(process)
-    process, tracer = attached_tracer(case)
-    tracer.send_signal(signal.SIGINT)
-    text = tracer.stderr.read()
-    check(awaited(tracer) == 0 and 'process %d detached' % process.pid in text, '%s: %s', tracer.returncode, text)
-    check(process.poll() is None, 'the process has ended with its tracer')
-    end(process)
-
-
-def interrupt_ends_a_slow_output(case):
-    """Of a process that calls without end, faster than its lines are read: an interrupt ends it, with what was recorded by then."""
-    needs(case)
-    process, tracer = attached_tracer(case, '--buffer-size', '2M', target=('many', str(10 ** 9)))
-    for _ in range(100000):
-        check(os.read(tracer.stderr.fileno(), 2), 'the tracer has ended: %s', tracer.poll())
-    had = cpu_seconds(process.pid)
-    wait_for(lambda: cpu_seconds(process.pid) > had + 1, 'more to be recorded than there is room for')
-    tracer.send_signal(signal.SIGINT)
-    text = b''
-    while part := os.read(tracer.stderr.fileno(), 2):
-        text = text[-200:] + part
-    check(awaited(tracer) == 0 and b'records' in text, '%s: %s', tracer.returncode, text)
-    check(process.poll() is None, 'the process has ended with its tracer')
-    end(process)
-
-
-def signals_are_forwarded_to_the_command(case):
-    """What is sent to the tracer alone is passed on; the tracer tells how the command ended."""
-    needs(case)
-    output = case.path('calls')
-    tracer = subprocess.Popen([WAYMARK, 'strace', '-o', output, 'sh', '-c', 'trap "exit 9" TERM; echo ready; while :; do sleep 0.01; done'],
-                              stdout=subprocess.PIPE, text=True)
-    case.started.append(tracer)
-    check(tracer.stdout.readline() == 'ready\n', 'the command does not run')
-    tracer.terminate()
-    check(awaited(tracer) == 9, 'the tracer ended with %d', tracer.returncode)
-    with open(output) as file:
-        text = file.read()
-    check('--- SIGTERM' in text and text.endswith('+++ exited with 9 +++\n'), '%s', text[-300:])
-
-
-def tracer_follows_children_after_the_command(case):
-    """-f: what the command has started goes on, and so does the tracer, until it is interrupted. Then it leaves that alone."""
-    needs(case)
-    for options in ([], ['--no-bpf']):
-        output = case.path('behind%d' % len(options))
-        tracer = subprocess.Popen([WAYMARK, 'strace', '-f', *options, '-o', output, 'sh', '-c', 'sleep 1000 & echo $!; exit 5'], stdout=subprocess.PIPE,
-                                  stderr=subprocess.DEVNULL, text=True)
-        case.started.append(tracer)
-        sleeper = int(tracer.stdout.readline())
-        wait_for(lambda: 'exited with 5 +++' in slurp(output), 'the command\'s end, in %s' % output)
-        check(tracer.poll() is None, '%s: the tracer has ended with the command: %s', options, tracer.returncode)
-        tracer.send_signal(signal.SIGINT)
-        check(awaited(tracer) == 5, '%s: the tracer ended with %d', options, tracer.returncode)
-        os.kill(sleeper, signal.SIGKILL)                       # (it is there)
-
-
-IN_A_CALL = """
-import os, sys, threading
-r, w = os.pipe()
-print(os.getpid(), flush=True)
-thread = threading.Thread(target=os.read, args=(r, 1))
-thread.start()
-sys.stdin.readline()
-os.write(w, b'x')
-thread.join()
-"""
-
-
-def attach_prints_calls_in_progress(case):
-    """-f -p: how the call ends in which a thread is when the tracer comes, of each thread; by the kernel's own events too."""
-    needs(case)
-    for options in ([], ['--no-bpf']):
-        process = subprocess.Popen([sys.executable, '-c', IN_A_CALL], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        case.started.append(process)
-        pid = int(process.stdout.readline())
-
-        def calls_of_threads():
-            return [slurp('/proc/%d/task/%s/syscall' % (pid, t)).split()[:1] for t in os.listdir('/proc/%d/task' % pid)]
-        wait_for(lambda: calls_of_threads() in ([['0'], ['0']], [['63'], ['63']]), 'both threads to read')
-        tracer = subprocess.Popen([WAYMARK, 'strace', '-f', *options, '-p', str(pid)], stderr=subprocess.PIPE, text=True)
-        case.started.append(tracer)
-        line = tracer.stderr.readline()
-        while 'attached' not in line:
-            check(line, 'it is not attached')
-            line = tracer.stderr.readline()
-        process.stdin.write('go\n')
-        process.stdin.close()
-        text = tracer.stderr.read()
-        check(awaited(tracer) == 0 and awaited(process) == 0, '%s: they ended with %s, %s', options, tracer.returncode, process.returncode)
-        check(text.count('<... read resumed>') == 2, '%s: two reads have ended: %s', options, text[:2000])
-
-
-def full_nonblocking_output_loses_nothing(case):
-    """It is full, and read late: nothing is lost of what is written."""
-    needs(case)
-    out, into = os.pipe()
-    os.set_blocking(into, False)
-    os.write(into, b'x' * 65000)
-    tracer = subprocess.Popen([WAYMARK, 'strace', case.program('traced_syscalls'), 'files'], stdout=subprocess.DEVNULL, stderr=into)
-    case.started.append(tracer)
-    os.close(into)
-    with os.fdopen(out) as reader:
-        text = reader.read()[65000:]
-    check(awaited(tracer) == 0, 'the tracer ended with %d', tracer.returncode)
-    check(text.startswith('execve(') and text.endswith('+++ exited with 0 +++\n'), 'of its lines there are: %s ... %s', text[:300], text[-300:])
-
-
 def strace_mistakes_are_reported(case):
     """Words, and a status, for each mistake."""
-    for args, status, words in (([], 2, 'whose calls?'), (['-p', '0'], 2, 'there is no process 0'), (['-p', 'x'], 2, 'is not a number'),
-                                (['-e', 'trace=opennat', 'true'], 2, 'near it: open'), (['-e', '%files', 'true'], 2, 'there is no class'),
-                                (['-e', 'fault=open', 'true'], 2, 'can be selected'), (['-e', 'signal=SIGNO', 'true'], 2, 'no signal is named'),
-                                (['-e', '/(', 'true'], 2, 'no regular expression'), (['-s', 'many', 'true'], 2, 'is not a number'),
-                                (['-e', 'trace=a,,b', 'true'], 2, ''), (['--buffer-size', '2G', 'true'], 2, 'is not from 1 to 1G'),
-                                (['-o', '', 'true'], 2, 'missing'), (['--follow', 'true'], 2, 'unknown option'), (['-Z', 'true'], 2, 'unknown option')):
+    for args, status, words in (([], 2, 'whose calls?'), (['-p', '0'], 2, 'there is no process 0'), (['-p', 'x'], 2,
+                                                                                                     'is not a number'),
+                                (['-e', 'trace=opennat',
+                                  'true'], 2, 'near it: open'), (['-e', '%files', 'true'], 2, 'there is no class'),
+                                (['-e', 'fault=open',
+                                  'true'], 2, 'can be selected'), (['-e', 'signal=SIGNO',
+                                                                    'true'], 2, 'no signal is named'),
+                                (['-e', '/(', 'true'], 2, 'no regular expression'), (['-s', 'many',
+                                                                                      'true'], 2, 'is not a number'),
+                                (['-e', 'trace=a,,b',
+                                  'true'], 2, ''), (['--buffer-size', '2G',
+                                                     'true'], 2, 'is not from 1 to 1G'), (['-o', '',
+                                                                                           'true'], 2, 'missing'),
+                                (['--follow', 'true'], 2, 'unknown option'), (['-Z', 'true'], 2, 'unknown option')):
         done = waymark(case, args)
         check(done.returncode == status and words in done.stderr, '%s: %d %s', args, done.returncode, done.stderr)
     needs(case)
-    for args, words in ((['/nowhere/program'], 'No such file'), (['no-such-program-at-all'], 'not found'), (['-p', '99999999'], 'there is no process 99999999'),
-                        (['-o', '/nowhere/file', 'true'], 'cannot write to /nowhere/file'), (['/etc/passwd'], 'cannot run')):
+    for args, words in ((['/nowhere/program'], 'No such file'), (['no-such-program-at-all'], 'not found'),
+                        (['-p', '99999999'], 'there is no process 99999999'),
+                        (['-o', '/nowhere/file',
+                          'true'], 'cannot write to /nowhere/file'), (['/etc/passwd'], 'cannot run')):
         done = waymark(case, args)
         check(done.returncode == 1 and words in done.stderr, '%s: %d %s', args, done.returncode, done.stderr)
     os.chmod(case.directory, 0o755)
     done = waymark(case, ['true'], user=65534)
     check(done.returncode == 1 and 'only root' in done.stderr, 'nobody: %d %s', done.returncode, done.stderr)
-
-
-def full_disk_is_reported(case):
-    needs(case)
-    done = waymark(case, ['-o', '/dev/full', case.program('traced_syscalls'), 'files'])
-    check(done.returncode == 1 and 'cannot write to /dev/full' in done.stderr, '%d %s', done.returncode, done.stderr)
-
-
-def calls_lost_in_small_buffers_are_counted(case):
-    """Buffers that are much too small: what is not shown was counted, to the record."""
-    needs(case)
-    n = 200000
-    output = case.path('calls')
-    done = waymark(case, ['-o', output, '-e', 'getppid', '--buffer-size', '4k', case.program('traced_syscalls'), 'many', str(n)])
-    lost = re.search(r'(\d+) records .* were lost.*--buffer-size 8k', done.stderr)
-    check(lost and done.returncode == 0, '%d %s', done.returncode, done.stderr)
-    with open(output) as file:
-        text = file.read()
-    whole = len(re.findall(r'^getppid\(\) +=', text, re.M))
-    half = len(re.findall(r'^getppid\(.*<unfinished|^<\.\.\. getppid resumed>', text, re.M))
-    # Each call has two records, of which one may be there alone; some of the loader's and the end's may be among those that were lost.
-    missing, lost = 2 * n - 2 * whole - half, int(lost.group(1))
-    check(0 < missing <= lost <= missing + 20, '%d of %d calls are there, %d by half, %d records were lost', whole, n, half, lost)
 
 
 def tracefs_prints_the_same_calls(case):
@@ -506,14 +414,20 @@ def tracefs_prints_the_same_calls(case):
     names = [re.findall(r'^(\w+)\(', text, re.M) for text in (first, second)]
     check(names[0] == names[1], 'other calls: %s', [(a, b) for a, b in zip(*names) if a != b][:3])
     results = [re.findall(r'^\w+\(.*\) += (-?\d+(?: E\w+)?)(?: |$)', text, re.M) for text in (first, second)]
-    check(len(results[0]) == len(results[1]) and len(results[0]) > 80, '%d, %d results', len(results[0]), len(results[1]))
-    check(re.search(r'^openat\(AT_FDCWD, 0x[0-9a-f]+, O_RDWR\|O_CREAT\|O_TRUNC\|O_CLOEXEC, 0640\) = 3$', second, re.M), '%s', second[-2000:])
+    check(
+        len(results[0]) == len(results[1]) and len(results[0]) > 80, '%d, %d results', len(results[0]), len(results[1]))
+    check(re.search(r'^openat\(AT_FDCWD, 0x[0-9a-f]+, O_RDWR\|O_CREAT\|O_TRUNC\|O_CLOEXEC, 0640\) = 3$', second, re.M),
+          '%s', second[-2000:])
     check(second.endswith('+++ exited with 0 +++\n'), '%s', second[-100:])
     done = waymark(case, ['--no-bpf', '-f', '-o', case.path('calls'), 'sh', '-c', 'ls / >/dev/null; exit 3'])
     with open(case.path('calls')) as file:
         text = file.read()
-    check(done.returncode == 3 and len(set(re.findall(r'^\d+', text, re.M))) == 2, '%d: %s', done.returncode, text[-300:])
-    left = [name for name in os.listdir(INSTANCES) if '-strace-' in name and not os.path.exists('/proc/' + re.search(r'p(\d+)', name).group(1))]
+    check(done.returncode == 3 and len(set(re.findall(r'^\d+', text, re.M))) == 2, '%d: %s', done.returncode,
+          text[-300:])
+    left = [
+        name for name in os.listdir(INSTANCES)
+        if '-strace-' in name and not os.path.exists('/proc/' + re.search(r'p(\d+)', name).group(1))
+    ]
     check(not left, 'left behind: %s', left)
 
 
@@ -523,11 +437,17 @@ def missing_bpf_and_tracefs_are_reported(case):
     hidden = ['/sys/kernel/' + name for name in ('btf', 'tracing', 'debug') if os.path.isdir('/sys/kernel/' + name)]
     script = ''.join('mount -t tmpfs none %s && ' % path for path in hidden) + 'exec "$0" strace true'
     done = run(case, ['unshare', '-m', 'sh', '-c', script, WAYMARK])
-    check(done.returncode == 1 and re.search(r'arguments point to cannot be recorded.*: nor by events of tracefs: \S', done.stderr),
-          '%d %s', done.returncode, done.stderr)
+    check(
+        done.returncode == 1
+        and re.search(r'arguments point to cannot be recorded.*: nor by events of tracefs: \S', done.stderr), '%d %s',
+        done.returncode, done.stderr)
 
 
 if __name__ == '__main__':
-    main([arguments_equal_strace, unnamed_system_calls_are_printed_in_hex, string_limit_option_equals_strace, usual_programs_equal_strace, processes_and_threads_equal_strace, exits_and_signals_equal_strace, exit_of_each_thread_is_printed,
-          system_calls_of_32_bits_are_printed, execveat_exit_matches_its_entry, selections_equal_strace, summaries_equal_strace, time_columns_equal_strace, json_objects_equal_the_lines, attach_and_detach_follow_the_process, interrupt_ends_a_slow_output,
-          signals_are_forwarded_to_the_command, tracer_follows_children_after_the_command, attach_prints_calls_in_progress, full_nonblocking_output_loses_nothing, strace_mistakes_are_reported, full_disk_is_reported, calls_lost_in_small_buffers_are_counted, tracefs_prints_the_same_calls, missing_bpf_and_tracefs_are_reported])
+    main([
+        arguments_equal_strace, unnamed_system_calls_are_printed_in_hex, string_limit_option_equals_strace,
+        usual_programs_equal_strace, processes_and_threads_equal_strace, exits_and_signals_equal_strace,
+        exit_of_each_thread_is_printed, system_calls_of_32_bits_are_printed, execveat_exit_matches_its_entry,
+        selections_equal_strace, summaries_equal_strace, time_columns_equal_strace, json_objects_equal_the_lines,
+        strace_mistakes_are_reported, tracefs_prints_the_same_calls, missing_bpf_and_tracefs_are_reported
+    ])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark view` of Common Trace Format 1.8: line by line what babeltrace2 prints, and what both must bear (tests/lib/corpus18.py)."""
+"""`waymark view` of Common Trace Format 1.8: line by line what babeltrace2 prints, and what both must bear
+(tests/lib/corpus18.py)."""
 import contextlib
 import json
 import os
@@ -15,7 +16,7 @@ import corpus18  # noqa: E402
 import traces  # noqa: E402
 from corpus18_bad import ANY  # noqa: E402
 from ctf18 import integers, save  # noqa: E402
-from harness import FEATURES, PERCENT, WAYMARK, awaited, check, finished, limit, main, need, rounds  # noqa: E402
+from harness import FEATURES, PERCENT, WAYMARK, awaited, check, finished, main, need, rounds  # noqa: E402
 
 DELTA = re.compile(rb'^(\[[^]]*\]) \(\+[^)]*\)')
 LOST = re.compile(rb'(?:discarded|lost) (?:(\d+) )?(event|packet)')
@@ -29,7 +30,8 @@ BROKEN = (b'Sanitizer', b'runtime error:', b'Assertion')
 
 @contextlib.contextmanager
 def bounded():
-    """What is started meanwhile. (Each child for itself would be a fork of all of Python, which takes longer than what it then does.)"""
+    """What is started meanwhile. (Each child for itself would be a fork of all of Python, which takes longer than what
+    it then does.)"""
     limits = {resource.RLIMIT_FSIZE: OUTPUT}
     if 'sanitize' not in FEATURES:
         limits[resource.RLIMIT_AS] = MEMORY
@@ -46,7 +48,8 @@ def bounded():
 def read(case, argv):
     """(status, lines, stderr) of a reader."""
     env = dict(case.env, TZ='UTC', LC_ALL='C.UTF-8')
-    with open(case.path('stdout'), 'w+b') as out, open(case.path('stderr'), 'w+b') as err:      # no pipes: what comes may be endless
+    # no pipes: what comes may be endless
+    with open(case.path('stdout'), 'w+b') as out, open(case.path('stderr'), 'w+b') as err:
         with bounded():
             status = finished(argv, HANGS_S, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err).returncode
         out.seek(0)
@@ -57,7 +60,8 @@ def read(case, argv):
 def view(case, path, statuses=(0, 1)):
     status, lines, err = read(case, [WAYMARK, 'view', path])
     shown = err[-800:].decode(errors='replace')
-    check(status in statuses, 'waymark view %s ended with status %s, not %s: %s', path, status, ' or '.join(map(str, statuses)), shown)
+    check(status in statuses, 'waymark view %s ended with status %s, not %s: %s', path, status,
+          ' or '.join(map(str, statuses)), shown)
     check(not any(words in err for words in BROKEN), 'waymark view %s: %s', path, shown)
     check(status == 0 or err.strip(), 'waymark view %s ended with status 1 and told nobody why', path)
     return status, lines, err
@@ -73,14 +77,18 @@ def babeltrace2(case, path):
     need('babeltrace2')
     status, lines, err = read(case, ['babeltrace2', path])
     strange = [line for line in beside_losses(err) if not LEFT_OUT.search(line)]
-    check(status == 0 and not strange, 'the trace %s is not good: babeltrace2 ended with status %s: %s', path, status, '\n'.join(strange)[:800])
+    check(status == 0 and not strange, 'the trace %s is not good: babeltrace2 ended with status %s: %s', path, status,
+          '\n'.join(strange)[:800])
     return lines, err
 
 
 def same(path, ours, theirs, who='babeltrace2'):
     """The first line that differs, of both."""
     for number in range(max(len(ours), len(theirs))):
-        pair = [lines[number].decode(errors='backslashreplace') if number < len(lines) else 'nothing' for lines in (ours, theirs)]
+        pair = [
+            lines[number].decode(errors='backslashreplace') if number < len(lines) else 'nothing'
+            for lines in (ours, theirs)
+        ]
         check(pair[0] == pair[1], '%s, line %d:\nwaymark view: %s\n%s: %s', path, number + 1, pair[0], who, pair[1])
 
 
@@ -106,7 +114,9 @@ def good_case(trace):
         same(path, ours, theirs, 'expected' if trace.expected is not None else 'babeltrace2')
         strange = beside_losses(err)
         check(not strange, '%s: there is nothing to tell of it, but: %s', path, '\n'.join(strange)[:800])
-        check(losses(err) == losses(their_err), '%s: told of as lost: %s, by babeltrace2: %s', path, losses(err), losses(their_err))
+        check(
+            losses(err) == losses(their_err), '%s: told of as lost: %s, by babeltrace2: %s', path, losses(err),
+            losses(their_err))
     run.__name__ = 'good_' + trace.name
     return run
 
@@ -144,88 +154,6 @@ def bad_case(trace):
     return run
 
 
-def tiny_trace(case):
-    """(the trace, its lines)."""
-    trace, path = corpus18.Tiny(), case.path('tiny')
-    trace.write(path)
-    lines = view(case, path, (0,))[1]
-    same(path, lines, babeltrace2(case, path)[0])
-    check(len(lines) == len(trace.ends), '%d lines, %d records', len(lines), len(trace.ends))
-    return trace, lines
-
-
-def some(case, count):
-    """As many of 0 to count - 1 as this run tries."""
-    return sorted(case.random.sample(range(count), rounds(count)))
-
-
-@limit(600)
-def stream_cut_at_each_length_gives_complete_records(case):
-    """Every length: all records that are whole are given, and nothing else; the damage is told of but where a packet ends."""
-    trace, lines = tiny_trace(case)
-    for length in some(case, len(trace.data)):
-        path = case.path('cut%d' % length)
-        trace.write(path, trace.data[:length])
-        status, got, _ = view(case, path)
-        same(path, got, lines[:trace.before(length)], 'wanted')
-        check(status == (length not in trace.begins), '%s ended with status %d', path, status)
-
-
-@limit(600)
-def stream_with_a_changed_byte_gives_earlier_records(case):
-    """Every byte, in several ways: what was read before it is given."""
-    trace, lines = tiny_trace(case)
-    for byte in some(case, len(trace.data)):
-        for change in (0xff, 0x80, 1, case.random.randrange(1, 256)):
-            data = bytearray(trace.data)
-            data[byte] ^= change
-            path = case.path('changed%d_%02x' % (byte, change))
-            trace.write(path, data)
-            gone = missing(without_delta(lines[:trace.untouched(byte)]), without_delta(view(case, path)[1]))
-            check(gone is None, '%s: this record stands before the damage, and was not given: %s', path, gone)
-
-
-@limit(600)
-def metadata_cut_at_each_length_gives_true_records(case):
-    """What is read with what is left of it are records that there are."""
-    trace, lines = tiny_trace(case)
-    for name in ('metadata', 'packetized'):
-        data = getattr(trace, name)
-        for length in some(case, len(data)):
-            path = case.path('%s_cut%d' % (name, length))
-            trace.write(path, metadata=data[:length])
-            got = view(case, path)[1]
-            check(missing(got, lines) is None, '%s: a record that there is not: %s', path, missing(got, lines))
-
-
-@limit(600)
-def metadata_with_a_changed_byte_does_no_harm(case):
-    """It may then mean anything."""
-    trace, _ = tiny_trace(case)
-    for name in ('metadata', 'packetized'):
-        for byte in some(case, len(getattr(trace, name))):
-            for change in (0xff, 1, case.random.randrange(1, 256)) if PERCENT >= 100 else (case.random.randrange(1, 256),):
-                data = bytearray(getattr(trace, name))
-                data[byte] ^= change
-                path = case.path('%s%d_%02x' % (name, byte, change))
-                trace.write(path, metadata=data)
-                view(case, path)
-
-
-@limit(600)
-def damaged_index_loses_no_records(case):
-    """The packets tell all that it does: every record is given."""
-    trace, lines = tiny_trace(case)
-    for byte in some(case, len(trace.index)):
-        for change in (0, 0xff, 1, case.random.randrange(1, 256)):
-            data = bytearray(trace.index) if change else trace.index[:byte]
-            if change:
-                data[byte] ^= change
-            path = case.path('index%d_%02x' % (byte, change))
-            trace.write(path, made_index=data)
-            same(path, view(case, path)[1], lines, 'wanted')
-
-
 def alike(text, value):
     """Is this value of a line of text that of a JSON object?"""
     if isinstance(text, bool) or isinstance(value, bool):
@@ -238,7 +166,8 @@ def alike(text, value):
     if isinstance(text, list):
         return isinstance(value, list) and len(text) == len(value) and all(map(alike, text, value))
     if isinstance(text, str) and isinstance(value, str):
-        return text.encode().decode('unicode_escape').encode('latin-1').decode() == value if '\\' in text else text == value
+        return text.encode().decode('unicode_escape').encode(
+            'latin-1').decode() == value if '\\' in text else text == value
     if isinstance(value, float):
         return isinstance(text, (int, float)) and abs(text - value) <= 1e-5 * abs(value)
     if isinstance(value, str):
@@ -247,13 +176,15 @@ def alike(text, value):
 
 
 def json_equals_text(case):
-    """As JSON: the same records, each an object that a parser takes; of a program with fields of every type, the same values."""
+    """As JSON: the same records, each an object that a parser takes; of a program with fields of every type, the same
+    values."""
     for trace in corpus18.GOOD if PERCENT >= 100 else case.random.sample(corpus18.GOOD, 40):
         path = case.path(trace.name)
         trace.make(path)
         lines = read(case, [WAYMARK, 'view', '--clock-seconds', '--no-delta', path])[1]
         status, got, err = read(case, [WAYMARK, 'view', '--json', path])
-        check(status == 0 and len(got) == len(lines), '%s: %d objects, %d lines: %s', path, len(got), len(lines), err[-300:].decode())
+        check(status == 0 and len(got) == len(lines), '%s: %d objects, %d lines: %s', path, len(got), len(lines),
+              err[-300:].decode())
         for line, text in zip(got, lines):
             record = json.loads(line.decode())
             time = record.get('time')
@@ -289,22 +220,26 @@ def library_equals_json(case):
     for directory, seek in ((types, None), (path, None), (path, some_time), (path, times[0]), (path, times[-1] + 1)):
         wanted = [json.loads(line) for line in part_json(case, directory, seek)]
         status, lines, err = read(case, [case.program('reader'), directory] + ([str(seek)] if seek else []))
-        check(status == 0 and len(lines) == len(wanted), '%s: status %d, %d records, not %d: %s', directory, status, len(lines), len(wanted),
-              err[-500:].decode())
+        check(status == 0 and len(lines) == len(wanted), '%s: status %d, %d records, not %d: %s', directory, status,
+              len(lines), len(wanted), err[-500:].decode())
         for line, want in zip(lines, wanted):
             got = json.loads(line)
             packet, context, event_context, fields = got['scopes']
-            check(seconds(got['time']) == want['time'] and got['event'] == want['event'] and got['stream'] == want['stream'] and
-                  got['level'] == want.get('level', -1), 'not alike: %s\n%s', want, got)
-            check((context, event_context, fields) == (want.get('context'), want.get('event_context'), plain(want['fields'])), 'not alike: %s\n%s',
-                  want, got)
+            check(
+                seconds(got['time']) == want['time'] and got['event'] == want['event']
+                and got['stream'] == want['stream'] and got['level'] == want.get('level', -1), 'not alike: %s\n%s',
+                want, got)
+            check((context, event_context, fields) == (want.get('context'), want.get('event_context'),
+                                                       plain(want['fields'])), 'not alike: %s\n%s', want, got)
             check(packet['cpu_id'] == want['packet']['cpu_id'], 'not alike: %s\n%s', want, got)
-    for directory, expression in ((path, 'seq % 3 == 1'), (path, 'seq > 5 && $ctx.cpu_id >= 0'), (types, '$event == "*s*" && $ctx.vpid > 1'), (types, 'u16 >= 0')):
+    for directory, expression in ((path, 'seq % 3 == 1'), (path, 'seq > 5 && $ctx.cpu_id >= 0'),
+                                  (types, '$event == "*s*" && $ctx.vpid > 1'), (types, 'u16 >= 0')):
         wanted = [line for line in read(case, [WAYMARK, 'view', '--json', '-F', expression, directory])[1]]
         status, lines, err = read(case, [case.program('reader'), directory, '0', expression])
-        check(status == 0 and 0 < len(lines) == len(wanted), '%s: status %d, %d records, not %d: %s', expression, status, len(lines), len(wanted),
-              err[-500:].decode())
-        check([json.loads(line)['event'] for line in lines] == [json.loads(line)['event'] for line in wanted], '%s: other records', expression)
+        check(status == 0 and 0 < len(lines) == len(wanted), '%s: status %d, %d records, not %d: %s', expression,
+              status, len(lines), len(wanted), err[-500:].decode())
+        check([json.loads(line)['event'] for line in lines] == [json.loads(line)['event'] for line in wanted],
+              '%s: other records', expression)
     status, _, err = read(case, [case.program('reader'), case.directory + '/nothing'])
     check(status == 1 and b'nothing' in err, 'status %d, %s', status, err.decode())
 
@@ -315,7 +250,8 @@ def part_json(case, path, begin=None):
 
 def recording_of_many_packets(case):
     """A recording of many packets; (its directory, that of its streams, its lines, their times in ns)."""
-    result = case.record([case.program('busy'), 'paced', '2', '3000', '100'], ['--subbuf-size', '4k', '--num-subbuf', '64']).ok()
+    result = case.record([case.program('busy'), 'paced', '2', '3000', '100'],
+                         ['--subbuf-size', '4k', '--num-subbuf', '64']).ok()
     inside = next(top for top, _, files in os.walk(result.directory) if 'metadata' in files)
     check(len(os.listdir(os.path.join(inside, 'index'))) >= 1, 'no index in %s', inside)
     lines = part(case, result.directory)[1]
@@ -333,7 +269,8 @@ def seconds(ns):
 
 
 def time_options_select_records(case):
-    """--begin and --end give what a line-by-line choice gives: with the index, without one, with one that leads too far or elsewhere."""
+    """--begin and --end give what a line-by-line choice gives: with the index, without one, with one that leads too far
+    or elsewhere."""
     path, inside, lines, times = recording_of_many_packets(case)
     led, true = 0, {}
     for index in ('right', 'lying', 'wrong', 'none'):
@@ -351,7 +288,8 @@ def time_options_select_records(case):
                 with open(file, 'r+b') as f:
                     data = bytearray(true.setdefault(file, f.read()))
                     for at in range(16 + 2 * 72, len(data) - 72, 72):
-                        if index == 'lying':            # all packets but the first two are said to be where the next one is
+                        # all packets but the first two are said to be where the next one is
+                        if index == 'lying':
                             data[at:at + 8] = data[at + 72:at + 80]
                         elif case.random.random() < 0.5:    # some are said to end where they begin
                             data[at + 32:at + 40] = data[at + 24:at + 32]
@@ -368,13 +306,15 @@ def time_options_select_records(case):
 
 
 def packet_without_end_time_is_read(case):
-    """The last packet says that it ends at 0, as a crash leaves it, and so does its entry: what is before it is found as it is without an index."""
+    """The last packet says that it ends at 0, as a crash leaves it, and so does its entry: what is before it is found
+    as it is without an index."""
     _, inside, _, _ = recording_of_many_packets(case)
     for n in range(2, 12):
         path, bare = case.path('packets_%d' % n), case.path('bare_%d' % n)
         shutil.copytree(inside, path, dirs_exist_ok=True)
         for name in os.listdir(os.path.join(path, 'index')):
-            with open(os.path.join(path, 'index', name), 'r+b') as index, open(os.path.join(path, name[:-len('.idx')]), 'r+b') as stream:
+            with open(os.path.join(path, 'index', name), 'r+b') as index, open(os.path.join(path, name[:-len('.idx')]),
+                                                                               'r+b') as stream:
                 last = index.read()[16 + 72 * (n - 1):][:72]
                 if not last:
                     continue
@@ -387,7 +327,8 @@ def packet_without_end_time_is_read(case):
                 stream.write(bytes(8))
                 index.seek(16 + 72 * (n - 1) + 32)
                 index.write(bytes(8))
-        shutil.copytree(path, bare, dirs_exist_ok=True, ignore=lambda directory, names: [name for name in names if name == 'index'])
+        shutil.copytree(path, bare, dirs_exist_ok=True,
+                        ignore=lambda directory, names: [name for name in names if name == 'index'])
         times = [line[1:line.index(b']')].decode() for line in part(case, bare)[1]]
         check(times, 'no records in %s', bare)
         for at in case.random.sample(range(len(times)), min(len(times), max(10, rounds(100)))):
@@ -399,11 +340,14 @@ def packet_without_end_time_is_read(case):
 
 
 def packet_without_begin_time_continues_the_clock(case):
-    """Behind packets that are passed over, or to which an index has led in vain, times of a few bits go on from the end of the one before."""
+    """Behind packets that are passed over, or to which an index has led in vain, times of a few bits go on from the end
+    of the one before."""
     tsdl = '''/* CTF 1.8 */
-typealias integer { size = 8; } := u8; typealias integer { size = 64; align = 8; } := u64; trace { major = 1; minor = 8; byte_order = le; };
+typealias integer { size = 8; } := u8; typealias integer { size = 64; align = 8; } := u64;
+trace { major = 1; minor = 8; byte_order = le; };
 clock { name = c; freq = 1000000000; }; typealias integer { size = 64; align = 8; map = clock.c.value; } := stamp;
-stream { packet.context := struct { u64 content_size; u64 packet_size; stamp timestamp_end; enum : u8 { without = 0, timestamp_begin = 1 } tells;
+stream { packet.context := struct { u64 content_size; u64 packet_size; stamp timestamp_end;
+	enum : u8 { without = 0, timestamp_begin = 1 } tells;
 	variant <tells> { struct { } without; stamp timestamp_begin; } v; };
 	event.header := struct { integer { size = 8; map = clock.c.value; } timestamp; }; };
 event { name = "e"; fields := struct { u8 n; }; };'''
@@ -411,15 +355,23 @@ event { name = "e"; fields := struct { u8 n; }; };'''
     def packet(begin, *times):
         records = b''.join(bytes([time & 255, time // 10 & 255]) for time in times)
         size = 8 * (25 + (8 if begin is not None else 0) + len(records))
-        return b''.join(n.to_bytes(8, 'little') for n in (size, size, times[-1])) + (b'\0' if begin is None else b'\1' + begin.to_bytes(8, 'little')) + records
+        return b''.join(n.to_bytes(8, 'little')
+                        for n in (size, size, times[-1])) + (b'\0' if begin is None else b'\1' +
+                                                             begin.to_bytes(8, 'little')) + records
 
-    packets = [packet(1000, 1000, 1200, 1400, 1600), packet(None, 1650, 1700), packet(3000, 3000, 3100), packet(4000, 4000, 4200)]
+    packets = [
+        packet(1000, 1000, 1200, 1400, 1600),
+        packet(None, 1650, 1700),
+        packet(3000, 3000, 3100),
+        packet(4000, 4000, 4200)
+    ]
     wanted = [1000, 1200, 1400, 1600, 1650, 1700, 3000, 3100, 4000, 4200]
     index, at = (0xC1F1DCC1).to_bytes(4, 'big') + b''.join(n.to_bytes(4, 'big') for n in (1, 1, 72)), 0
     # It says that the third ends too early, too, where it leads then: that packet says something else.
     led = 0
     for data, begin, end in zip(packets, (1000, 1600, 3000, 4000), (1600, 1601, 1602, 4200)):
-        index += b''.join(n.to_bytes(8, 'big') for n in (at, 8 * len(data), 8 * len(data), begin, end, 0, 0, 0, (1 << 64) - 1))
+        index += b''.join(
+            n.to_bytes(8, 'big') for n in (at, 8 * len(data), 8 * len(data), begin, end, 0, 0, 0, (1 << 64) - 1))
         at += len(data)
     for name, files in (('plain', {}), ('index', {'index/stream.idx': index})):
         path = case.path(name)
@@ -437,20 +389,33 @@ event { name = "e"; fields := struct { u8 n; }; };'''
 
 def nested_empty_arrays_are_read(case):
     """Arrays of arrays that are empty: as many as there may be of any that are."""
-    save(case.path('empty'), metadata='/* CTF 1.8 */\n' + integers() + 'trace { major = 1; minor = 8; byte_order = le; };\nstream { };\n'
-         'event { name = "e"; fields := struct { uint8_t n; uint16_t m; struct { uint8_t x[n]; } y[m]; }; };\n', stream=b'\0' + (60000).to_bytes(2, 'little'))
+    save(
+        case.path('empty'),
+        metadata='/* CTF 1.8 */\n' + integers() + 'trace { major = 1; minor = 8; byte_order = le; };\nstream { };\n'
+        'event { name = "e"; fields := struct { uint8_t n; uint16_t m; struct { uint8_t x[n]; } y[m]; }; };\n',
+        stream=b'\0' + (60000).to_bytes(2, 'little'))
     status, lines, err = read(case, [WAYMARK, 'view', case.path('empty')])
-    check(status == 0 and len(lines) == 1 and lines[0].count(b'x = [ ]') == 60000, 'status %d, %d lines: %s', status, len(lines), err[-500:].decode())
+    check(status == 0 and len(lines) == 1 and lines[0].count(b'x = [ ]') == 60000, 'status %d, %d lines: %s', status,
+          len(lines), err[-500:].decode())
     # Half a million that nobody asks for, in each of so many records, and in each of so many packets.
     none = 'struct { } a[65536], b[65536], c[65536], d[65000]; '
     for name, header, fields, stream in (('records', 'uint8_t none;', none + 'uint8_t x;', b'\0\0\0' + bytes(20000)),
-                                         ('packets', none, 'uint8_t x;', b'\x18\x18\0' * 20000), ('contexts', '', 'uint8_t x;', b'\x18\x18\0' * 20000)):
-        sizes = 'uint8_t m; uint8_t n;' if name == 'records' else 'uint8_t content_size; uint8_t packet_size;' + none * (name == 'contexts')
-        save(case.path(name), metadata='/* CTF 1.8 */\n' + integers() + 'trace { major = 1; minor = 8; byte_order = le; packet.header := struct { %s }; };\n'
-             'stream { packet.context := struct { %s }; };\nevent { name = "e"; fields := struct { %s }; };\n' % (header, sizes, fields), stream=stream)
-        for argv in (['view'], ['view', '--json'], ['convert', '--to', 'csv'], ['convert', '--to', 'chrome'])[:4 if name == 'contexts' else 1]:
+                                         ('packets', none, 'uint8_t x;', b'\x18\x18\0' * 20000),
+                                         ('contexts', '', 'uint8_t x;', b'\x18\x18\0' * 20000)):
+        sizes = 'uint8_t m; uint8_t ' \
+            'n;' if name == 'records' else 'uint8_t content_size; uint8_t packet_size;' + none * (
+            name == 'contexts')
+        save(
+            case.path(name), metadata='/* CTF 1.8 */\n' + integers() +
+            'trace { major = 1; minor = 8; byte_order = le; packet.header := struct { %s }; };\n'
+            'stream { packet.context := struct { %s }; };\nevent { name = "e"; fields := struct { %s }; };\n' %
+            (header, sizes, fields), stream=stream)
+        for argv in (['view'], ['view', '--json'], ['convert', '--to',
+                                                    'csv'], ['convert', '--to',
+                                                             'chrome'])[:4 if name == 'contexts' else 1]:
             status, lines, err = read(case, [WAYMARK, *argv, '--filter', 'x == 1', case.path(name)])
-            check(status == 0 and len(lines) <= 3 * (argv[0] == 'convert'), '%s, %s: status %d, %d lines: %s', name, argv, status, len(lines), err[-500:].decode())
+            check(status == 0 and len(lines) <= 3 * (argv[0] == 'convert'), '%s, %s: status %d, %d lines: %s', name,
+                  argv, status, len(lines), err[-500:].decode())
 
 
 def several_paths_are_read(case):
@@ -461,36 +426,49 @@ def several_paths_are_read(case):
     need('babeltrace2')
     theirs = read(case, ['babeltrace2', *paths])[1]
     status, ours, err = read(case, [WAYMARK, 'view', *paths])
-    check(status == 0 and theirs, 'waymark view %s ended with status %d: %s', ' '.join(paths), status, err[-800:].decode(errors='replace'))
+    check(status == 0 and theirs, 'waymark view %s ended with status %d: %s', ' '.join(paths), status,
+          err[-800:].decode(errors='replace'))
     same(' '.join(paths), ours, theirs)
 
 
 def unrelated_clocks_are_reported_once(case):
-    """Of clocks of which nothing says that they count from the same time it is told, once; their records are shown all the same."""
+    """Of clocks of which nothing says that they count from the same time it is told, once; their records are shown all
+    the same."""
     text = '/* CTF 1.8 */\n' + integers() + '''trace { major = 1; minor = 8; byte_order = le; };\n%s
 stream { event.header := struct { integer { size = 8; align = 8; map = clock.c.value; } timestamp; }; };
 event { name = "e"; fields := struct { uint8_t n; }; };\n'''
     one, two = ('uuid = "%s";' % (digit * 8 + '-0000-0000-0000-000000000000') for digit in '12')
-    clocks = {'plain': '', 'again': '', 'absolute': 'absolute = TRUE;', 'absolute_too': 'absolute = TRUE; ' + two, 'one': one, 'one_too': one, 'two': two}
+    clocks = {
+        'plain': '', 'again': '', 'absolute': 'absolute = TRUE;', 'absolute_too': 'absolute = TRUE; ' + two, 'one': one,
+        'one_too': one, 'two': two
+    }
     for name, more in clocks.items():
-        save(case.path('of') + '/' + name, metadata=text % ('clock { name = c; freq = 1000; %s };' % more), stream=bytes([3, 1, 5, 2]))
+        save(
+            case.path('of') + '/' + name, metadata=text % ('clock { name = c; freq = 1000; %s };' % more),
+            stream=bytes([3, 1, 5, 2]))
     for name, tracer in (('lttng', 'lttng-modules'), ('lttng_too', 'lttng-ust')):
-        save(case.path('of') + '/' + name, metadata=text % ('clock { name = c; %s };\nenv { tracer_name = "%s"; };' % (one if name == 'lttng' else two, tracer)), stream=b'\5\1')
-    for apart, names in ((True, 'plain again'), (True, 'absolute plain'), (True, 'one two'), (True, 'absolute absolute_too one'), (False, 'absolute absolute_too'),
-                         (False, 'one one_too'), (False, 'absolute_too two absolute'), (False, 'plain'), (False, 'lttng lttng_too'), (False, 'absolute lttng')):
+        save(
+            case.path('of') + '/' + name, metadata=text % ('clock { name = c; %s };\nenv { tracer_name = "%s"; };' %
+                                                           (one if name == 'lttng' else two, tracer)), stream=b'\5\1')
+    for apart, names in ((True, 'plain again'), (True, 'absolute plain'), (True, 'one two'),
+                         (True, 'absolute absolute_too one'), (False, 'absolute absolute_too'), (False, 'one one_too'),
+                         (False, 'absolute_too two absolute'), (False, 'plain'), (False, 'lttng lttng_too'),
+                         (False, 'absolute lttng')):
         paths = ['%s/%s' % (case.path('of'), name) for name in names.split()]
         for command in (['view'], ['convert', '--to', 'json', '-o', case.path('out')]):
             status, lines, err = read(case, [WAYMARK, *command, *paths])
             told = err.decode().count("nothing says that the clock 'c' of '%s'" % paths[0])
-            check(status == 0 and told == apart, '%s, %s: status %d, told %d times: %s', names, command, status, told, err.decode())
-            check(command != ['view'] or len(lines) == sum(1 if 'lttng' in path else 2 for path in paths), '%s: %d lines', names, len(lines))
+            check(status == 0 and told == apart, '%s, %s: status %d, told %d times: %s', names, command, status, told,
+                  err.decode())
+            check(command != ['view'] or len(lines) == sum(1 if 'lttng' in path else 2 for path in paths),
+                  '%s: %d lines', names, len(lines))
 
 
 def at_a_terminal(case, argv, **env):
     """(status, what the terminal shows) of a command whose output is one."""
     ours, theirs = os.openpty()
-    child = subprocess.Popen(argv, env=dict(case.env, TZ='UTC', LC_ALL='C.UTF-8', TERM='xterm', **env), stdin=subprocess.DEVNULL, stdout=theirs,
-                             stderr=subprocess.STDOUT)
+    child = subprocess.Popen(argv, env=dict(case.env, TZ='UTC', LC_ALL='C.UTF-8', TERM='xterm', **env),
+                             stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.STDOUT)
     os.close(theirs)
     shown = b''
     with contextlib.suppress(OSError):                  # the end of a terminal
@@ -506,7 +484,8 @@ def terminal_output_equals_plain_output(case):
     corpus18.Tiny().write(path)
     plain = b'\n'.join(view(case, path, (0,))[1]) + b'\n'
     pager = {'WAYMARK_PAGER': 'cat > ' + paged}
-    for options, env, colours in (([], pager, True), ([], dict(pager, NO_COLOR='1'), False), (['--color=never'], pager, False), ([], {'PAGER': 'cat > ' + paged}, True)):
+    for options, env, colours in (([], pager, True), ([], dict(pager, NO_COLOR='1'), False),
+                                  (['--color=never'], pager, False), ([], {'PAGER': 'cat > ' + paged}, True)):
         status, shown = at_a_terminal(case, [WAYMARK, 'view', *options, path], **env)
         with open(paged, 'rb') as f:
             got = f.read()
@@ -516,9 +495,11 @@ def terminal_output_equals_plain_output(case):
         check((b'\033[1m' in got) == colours, '%s: %s', env, got[:300])
     for options, env in ((['--no-pager'], pager), ([], {'WAYMARK_PAGER': ''}), ([], {'PAGER': 'cat'})):
         status, shown = at_a_terminal(case, [WAYMARK, 'view', '--color=never', *options, path], **env)
-        check(status == 0 and shown == plain and not os.path.exists(paged), '%s: status %d, %s', env, status, shown[:300])
+        check(status == 0 and shown == plain and not os.path.exists(paged), '%s: status %d, %s', env, status,
+              shown[:300])
     status, lines, _ = read(case, ['env', 'WAYMARK_PAGER=' + pager['WAYMARK_PAGER'], WAYMARK, 'view', path])
-    check(status == 0 and b'\n'.join(lines) + b'\n' == plain and not os.path.exists(paged), 'a pager where there is no terminal')
+    check(status == 0 and b'\n'.join(lines) + b'\n' == plain and not os.path.exists(paged),
+          'a pager where there is no terminal')
     status, lines, _ = read(case, [WAYMARK, 'view', '--color=always', path])
     check(status == 0 and b'\033[36m' in lines[0], 'no colours: %s', lines[:1])
     # What was lost is told where it was lost.
@@ -541,13 +522,21 @@ def trace_names_are_unique(case):
 
 def missing_record_is_found(case):
     """The checks of this file fail where they must."""
-    check(missing([b'a', b'b'], [b'a', b'x', b'b']) is None and missing([b'a', b'b'], [b'b', b'a']) == b'b', 'the order is not seen')
-    check(without_delta([b'[00:00:01.000000000] (+0.000000005) e: { }']) == [b'[00:00:01.000000000] e: { }'], 'a delta is left')
+    check(
+        missing([b'a', b'b'], [b'a', b'x', b'b']) is None and missing([b'a', b'b'], [b'b', b'a']) == b'b',
+        'the order is not seen')
+    check(
+        without_delta([b'[00:00:01.000000000] (+0.000000005) e: { }']) == [b'[00:00:01.000000000] e: { }'],
+        'a delta is left')
     trace = corpus18.Tiny()
     check(trace.untouched(trace.begins[1] + 4) == trace.before(trace.begins[1]) == 3, 'a packet\'s header is none')
     check(trace.before(trace.ends[0]) == 1 and trace.before(trace.ends[0] - 1) == 0, 'a record\'s end is elsewhere')
 
 
 if __name__ == '__main__':
-    main([trace_names_are_unique, missing_record_is_found] + [good_case(t) for t in corpus18.GOOD] + [bad_case(t) for t in corpus18.BAD]
-         + [terminal_output_equals_plain_output, several_paths_are_read, unrelated_clocks_are_reported_once, json_equals_text, library_equals_json, time_options_select_records, packet_without_end_time_is_read, packet_without_begin_time_continues_the_clock, nested_empty_arrays_are_read, stream_cut_at_each_length_gives_complete_records, stream_with_a_changed_byte_gives_earlier_records, metadata_cut_at_each_length_gives_true_records, metadata_with_a_changed_byte_does_no_harm, damaged_index_loses_no_records])
+    main([trace_names_are_unique, missing_record_is_found] + [good_case(t) for t in corpus18.GOOD] +
+         [bad_case(t) for t in corpus18.BAD] + [
+             terminal_output_equals_plain_output, several_paths_are_read, unrelated_clocks_are_reported_once,
+             json_equals_text, library_equals_json, time_options_select_records, packet_without_end_time_is_read,
+             packet_without_begin_time_continues_the_clock, nested_empty_arrays_are_read
+         ])

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Numbers of up to 4096 bits, in both versions of the format: in each form in which `waymark` and the library give values, they are what was written."""
+"""Numbers of up to 4096 bits, in both versions of the format: in each form in which `waymark` and the library give
+values, they are what was written."""
 import csv
 import itertools
 import json
 import os
-import re
 import sys
 from fractions import Fraction
 
@@ -17,8 +17,10 @@ from harness import PERCENT, WAYMARK, check, limit, main, need, rounds  # noqa: 
 from t_convert_ctf import rewritten  # noqa: E402
 from t_view import BROKEN, read  # noqa: E402
 from traces import Failure  # noqa: E402
-from wide_numbers import (EDGES, MOST_GROUPS, REALS, WIDEST, Array, Bits, Leaf, Made, Struct, encoded, format_of, nearest, real_bits, scratch,  # noqa: E402
-                  some_integer, some_trace, span)
+from wide_numbers import (  # noqa: E402
+    EDGES, REALS, WIDEST, Array, Bits, Leaf, Made, Struct, encoded, format_of, nearest, real_bits, scratch,
+    some_integer, span)
+from wide_traces import some_trace  # noqa: E402
 
 csv.field_size_limit(1 << 30)
 BYTE = Leaf('unsigned', 8, align=8)
@@ -28,7 +30,8 @@ ORDERS = tuple(itertools.product(('le', 'be'), (False, True)))
 
 def run(case, argv, statuses=(0,)):
     status, lines, err = read(case, argv)
-    check(status in statuses and not any(words in err for words in BROKEN), '%s: status %s: %s', ' '.join(argv[1:]), status, err[-800:].decode(errors='replace'))
+    check(status in statuses and not any(words in err for words in BROKEN), '%s: status %s: %s', ' '.join(argv[1:]),
+          status, err[-800:].decode(errors='replace'))
     return status, lines, err
 
 
@@ -91,7 +94,10 @@ def plain_class(thing):
         return list(map(plain_class, thing))
     if not isinstance(thing, dict):
         return thing
-    made = {name: plain_class(value) for name, value in thing.items() if name not in ('selector-field-location', 'length-field-location', 'minimum-alignment')}
+    made = {
+        name: plain_class(value) for name, value in thing.items()
+        if name not in ('selector-field-location', 'length-field-location', 'minimum-alignment')
+    }
     kind = made.get('type', '')
     if 'byte-order' in made:
         made.setdefault('bit-order', 'first-to-last' if made['byte-order'] == 'little-endian' else 'last-to-first')
@@ -103,14 +109,18 @@ def plain_class(thing):
     for name in ('flags', 'mappings'):
         made[name] = {label: sorted(map(tuple, ranges)) for label, ranges in thing.get(name, {}).items()}
     if 'flags' in thing:
-        made['flags'] = {label: {bit for low, high in ranges for bit in range(low, high + 1)} for label, ranges in thing['flags'].items()}
+        made['flags'] = {
+            label: {bit for low, high in ranges for bit in range(low, high + 1)}
+            for label, ranges in thing['flags'].items()
+        }
     return made
 
 
 def classes_of(path):
     with open(os.path.join(directory_of(path), 'metadata'), encoding='utf-8') as f:
         fragments = [json.loads(text) for text in f.read().split('\x1e')[1:]]
-    return [{name: plain_class(value) for name, value in fragment.items() if name.endswith('-field-class')} for fragment in fragments]
+    return [{name: plain_class(value) for name, value in fragment.items() if name.endswith('-field-class')}
+            for fragment in fragments]
 
 
 def same_classes(path, two):
@@ -128,11 +138,15 @@ def in_version_2(case, path, made):
         same_classes(path, two)
     for form in ('decoded', 'json'):
         compare(case, two, made, form)
-    check(run(case, [WAYMARK, 'view', two])[1] == run(case, [WAYMARK, 'view', path])[1], '%s: other lines than %s', two, path)
+    check(
+        run(case, [WAYMARK, 'view', two])[1] == run(case, [WAYMARK, 'view', path])[1], '%s: other lines than %s', two,
+        path)
     some = ('-F', '$event == "e0"')
     wanted = run(case, [WAYMARK, 'view', *some, path])[1]
     check(len(wanted) == sum(record[0] == 0 for _, record in made.records()), '%s: %d records of e0', path, len(wanted))
-    check(run(case, [WAYMARK, 'view', rewritten(case, 'ctf-2', path, *some)])[1] == wanted, '%s: of some records others come', path)
+    check(
+        run(case, [WAYMARK, 'view', rewritten(case, 'ctf-2', path, *some)])[1] == wanted,
+        '%s: of some records others come', path)
 
 
 def is_said_by_1(made):
@@ -160,9 +174,13 @@ def in_version_1(case, path, made):
     for number, (line, (context, record)) in enumerate(zip(lines, made.records())):
         got, where = shown.parsed(line), '%s, record %d' % (out, number)
         for part, struct, value in shown.parts_of(made, context, record):
-            shown.check_tree(got[part], struct, value, '%s: %s' % (where, part), check_old_leaf, is_absent=lambda got: True)
-    check([line for line in map(as_numbers, run(case, [WAYMARK, 'view', '--json', rewritten(case, 'ctf-2', out)])[1])] == list(map(as_numbers, lines)),
-          '%s: version 2 of it has other records', out)
+            shown.check_tree(got[part], struct, value, '%s: %s' % (where, part), check_old_leaf,
+                             is_absent=lambda got: True)
+    check([
+        line
+        for line in map(as_numbers,
+                        run(case, [WAYMARK, 'view', '--json', rewritten(case, 'ctf-2', out)])[1])
+    ] == list(map(as_numbers, lines)), '%s: version 2 of it has other records', out)
 
 
 def as_numbers(line):
@@ -174,7 +192,8 @@ def check_old_leaf(got, node, value, where):
     """As shown.check_json_leaf(), for what CTF 1.8 has other types for."""
     if node.kind == 'boolean':
         number = got['value'] if isinstance(got, dict) else got
-        check(number == str(value) or number is (value != 0), '%s: %s, not %s: %s', where, number, value, shown.described(node, value))
+        check(number == str(value) or number is (value != 0), '%s: %s, not %s: %s', where, number, value,
+              shown.described(node, value))
         return
     # A selector is an enumeration there.
     if isinstance(got, dict) and not (node.labels and node.kind != 'map'):
@@ -221,8 +240,12 @@ def in_range(leaf, value):
 
 
 EDGE_LENGTHS = (65, 72, 127, 128, 129, 512, 4096)
-EDGE_LABELS = {False: [('none', [(0, 0)]), ('top', [((1 << 64) - 1, (1 << 64) - 1)]), ('some', [(5, 9), (1 << 63, (1 << 63) + 1)]), ('too', [(9, 10)])],
-               True: [('none', [(0, 0)]), ('top', [((1 << 63) - 1, (1 << 63) - 1)]), ('bottom', [(-(1 << 63), -(1 << 63))]), ('minus', [(-1, -1), (5, 9)]), ('too', [(-2, -1)])]}
+EDGE_LABELS = {
+    False: [('none', [(0, 0)]), ('top', [((1 << 64) - 1, (1 << 64) - 1)]), ('some', [(5, 9), (1 << 63, (1 << 63) + 1)]),
+            ('too', [(9, 10)])], True: [('none', [(0, 0)]), ('top', [((1 << 63) - 1, (1 << 63) - 1)]),
+                                        ('bottom', [(-(1 << 63), -(1 << 63))]), ('minus', [(-1, -1), (5, 9)]),
+                                        ('too', [(-2, -1)])]
+}
 
 
 def edge_fields(version, length, order, backwards, first):
@@ -230,22 +253,33 @@ def edge_fields(version, length, order, backwards, first):
     def leaf(kind, base=10, labels=(), align=1):
         return Leaf(kind, length, order, backwards, align, base, labels)
     fields = [leaf(kind, base) for kind in ('unsigned', 'signed') for base in (10, 16, 8, 2)]
-    fields += [leaf(kind, base, EDGE_LABELS[kind == 'signed']) for kind, base in (('unsigned', 10), ('signed', 10), ('unsigned', 16), ('signed', 2))]
+    fields += [
+        leaf(kind, base, EDGE_LABELS[kind == 'signed'])
+        for kind, base in (('unsigned', 10), ('signed', 10), ('unsigned', 16), ('signed', 2))
+    ]
     if version == 2:
         fields += [leaf('boolean')] if backwards or first % 2 else []       # (there 1.8 has no word for it)
-        fields += [leaf('array'), leaf('map', labels=[('first', [(0, 0)]), ('high', [(64, 64)]), ('last', [(length - 1, length - 1), (3, 62)])])]
+        fields += [
+            leaf('array'),
+            leaf('map', labels=[('first', [(0, 0)]), ('high', [(64, 64)]), ('last', [(length - 1, length - 1),
+                                                                                     (3, 62)])])
+        ]
     before = [('before', Leaf('unsigned', first, order))] if first else []
     return before + [('f%d' % n, field) for n, field in enumerate(fields)]
 
 
 def edge_traces(case):
-    for version, length in [(2, length) for length in EDGE_LENGTHS] + [(1, length) for length in case.random.sample(EDGE_LENGTHS, max(2, rounds(7)))]:
+    for version, length in [(2, length) for length in EDGE_LENGTHS
+                            ] + [(1, length) for length in case.random.sample(EDGE_LENGTHS, max(2, rounds(7)))]:
         combinations = list(itertools.product(ORDERS if version == 2 else ORDERS[::2], range(8)))
         for (order, backwards), first in case.random.sample(combinations, min(len(combinations), rounds(6))):
             members = edge_fields(version, length, order, backwards, first)
             lows = [span(length, signed)[end] for signed in (False, True) for end in (0, 1)]
-            values = (EDGES if PERCENT >= 100 else case.random.sample(EDGES, 24)) + [edge + more for edge in lows for more in (-1, 0, 1)] + [1 << length // 2, some_integer(case.random, length, True)]
-            made, records = of_values(version, members, [{name: in_range(leaf, value) for name, leaf in members} for value in values], order)
+            values = (EDGES if PERCENT >= 100 else case.random.sample(EDGES, 24)) + [
+                edge + more for edge in lows for more in (-1, 0, 1)
+            ] + [1 << length // 2, some_integer(case.random, length, True)]
+            made, records = of_values(version, members, [{name: in_range(leaf, value) for name, leaf in members}
+                                                         for value in values], order)
             for part in range(0, len(records), 20):
                 made.packet(case.random, records[part:part + 20])
             yield made
@@ -258,82 +292,9 @@ def edge_values_are_kept(case):
         all_forms(case, made, 'edge')
 
 
-@limit(300)
-def edge_values_of_leb128_are_kept(case):
-    """Of up to 585 bytes, in as few bytes as they need or in more."""
-    members = [('u%d' % base, Leaf('unsigned', None, base=base)) for base in (10, 16, 8, 2)] + [('s%d' % base, Leaf('signed', None, base=base)) for base in (10, 16, 8, 2)]
-    members += [('eu', Leaf('unsigned', None, labels=EDGE_LABELS[False])), ('es', Leaf('signed', None, labels=EDGE_LABELS[True])), ('bit', Leaf('unsigned', 3)),
-                ('after', Leaf('signed', None))]
-    values = [edge for edge in EDGES if abs(edge) < 1 << 4000]
-    values += [sign * ((1 << 7 * groups - less) + more) for groups in (9, 10, 19, 20, MOST_GROUPS) for less in (0, 1) for more in (-1, 0, 1) for sign in (1, -1)]
-    values = [value for value in values if -(1 << 7 * MOST_GROUPS - 1) <= value < 1 << 7 * MOST_GROUPS]
-
-    def signed(value):
-        return value if value < 1 << 7 * MOST_GROUPS - 1 else value - (1 << 7 * MOST_GROUPS)
-    made, records = of_values(2, members, [{name: value & 7 if leaf.length else signed(value) if leaf.signed else max(value, ~value) for name, leaf in members}
-                                           for value in values])
-    for part in range(0, len(records), 20):
-        made.packet(case.random, records[part:part + 20])
-    all_forms(case, made, 'leb')
-
-
 def leb128(groups):
     """Its bytes, lowest first."""
     return bytes(group | (0x80 if n < len(groups) - 1 else 0) for n, group in enumerate(groups))
-
-
-def one_leb128(case, kind, groups, value, base=10):
-    """The second record of the first packet of two has the number of these bytes: it is `value`, or (None) damage that ends the packet and nothing else."""
-    leaf = Leaf(kind, None, base=base)
-    leaf.more = 0
-    made, records = of_values(2, [('n', BYTE), ('x', leaf)], [{'n': n, 'x': n} for n in range(4)])
-    made.packet(case.random, records[:2])
-    first = len(made.data)
-    made.packet(case.random, records[2:], pad=len(groups))
-    bits, number = Bits(case.random), leb128(groups)
-    for _ in range(2):
-        bits.put(8 * (first - 1 + len(number)), 32, 'le')
-    path = made.write(scratch(case, 'long'), bytes(bits.data) + made.data[8:first - 1] + number + made.data[first:])
-    status, lines, err = run(case, [WAYMARK, 'view', '--json', path], (0, 1))
-    got = [tuple(map(int, shown.parsed(line)['fields'].values())) for line in lines]
-    wanted, about = [(0, 0), *([(1, value)] if value is not None else []), (2, 2), (3, 3)], '%s: %s of %d bytes' % (path, kind, len(groups))
-    check(got == wanted, '%s: %s, not %s', about, got, wanted)
-    check(status == (value is None) and (status == 0 or b'damaged' in err), '%s: status %d: %s', about, status, err.decode())
-    lines, numbers = run(case, [WAYMARK, 'view', path], (status,))[1], [number for _, number in wanted]
-    check(len(lines) == len(wanted), '%s: %d lines', about, len(lines))
-    for line, number in zip(lines, numbers):
-        pattern = 'e0: \\{ n = \\d, x = %s \\}' % shown.number_text(leaf, number)
-        check(re.fullmatch(pattern, line.decode()), '%s: %s, not %s', about, line.decode(), pattern)
-
-
-def longest_leb128_is_a_number(case):
-    """Up to 585 bytes are a number, whatever is in them; what is far longer is damage."""
-    low, most = [0] * MOST_GROUPS, [0x7f] * MOST_GROUPS
-    for groups, unsigned, signed in ((most, (1 << 7 * MOST_GROUPS) - 1, -1), (low, 0, 0), (low[1:] + [0x40], 1 << 7 * MOST_GROUPS - 1, -(1 << 7 * MOST_GROUPS - 1)),
-                                     (low[1:] + [0x3f], 0x3f << 7 * (MOST_GROUPS - 1), 0x3f << 7 * (MOST_GROUPS - 1)), (low * 2 + [1], None, None),
-                                     (most * 6 + [1], None, None), (most * 200, None, None)):
-        for kind, value in (('unsigned', unsigned), ('signed', signed)):
-            for base in (2, case.random.choice((8, 10, 16))):
-                one_leb128(case, kind, groups, value, base)
-
-
-def leb128_of_4096_bits_is_a_number_or_damage(case):
-    """In the 586 bytes that these need are 4102: it is such a number, or damage, and never another number."""
-    low, most = [0] * MOST_GROUPS, [0x7f] * MOST_GROUPS
-    for kind, groups, value in (('unsigned', most + [1], (1 << WIDEST) - 1), ('unsigned', low + [0], 0), ('signed', low + [0x7f], -(1 << WIDEST - 1)),
-                                ('signed', most + [0], (1 << WIDEST - 1) - 1)):
-        try:
-            one_leb128(case, kind, groups, None)
-        except Failure:
-            for base in (2, 8, 10, 16):
-                one_leb128(case, kind, groups, value, base)
-
-
-def leb128_beyond_4096_bits_is_damage(case):
-    """4097 bits and more are damage."""
-    low, most = [0] * MOST_GROUPS, [0x7f] * MOST_GROUPS
-    for kind, groups in (('unsigned', most + [0x7f]), ('unsigned', low + [2]), ('unsigned', low + [0x40]), ('signed', low + [1]), ('signed', most + [0x7e]), ('signed', low + [0x40])):
-        one_leb128(case, kind, groups, None)
 
 
 def real_values(length):
@@ -341,11 +302,16 @@ def real_values(length):
     width, digits = format_of(length)
     bias, most = (1 << width - 1) - 1, (1 << width) - 1
     fractions = [0, 1, 1 << digits - 1, (1 << digits) - 1]
-    found = [real_bits(length, sign, exponent, fraction) for sign in (False, True) for exponent in (0, 1, bias, bias + 1, most - 1, most) for fraction in fractions]
+    found = [
+        real_bits(length, sign, exponent, fraction) for sign in (False, True)
+        for exponent in (0, 1, bias, bias + 1, most - 1, most) for fraction in fractions
+    ]
     if digits > 60:
         # Beside the middle between two doubles; one that is the greatest double's neighbour; what is lost below.
-        for top, exponent in itertools.product((0, 1, 2, (1 << 52) - 1), (0, 1, 1023, -1022, -1023, -1050, -1073, -1074, -1075, 1024, 5)):
-            for rest in (0, 1 << digits - 53, (1 << digits - 53) + 1, (1 << digits - 53) - 1, (1 << digits - 53) + (1 << digits - 60)):
+        for top, exponent in itertools.product((0, 1, 2, (1 << 52) - 1),
+                                               (0, 1, 1023, -1022, -1023, -1050, -1073, -1074, -1075, 1024, 5)):
+            for rest in (0, 1 << digits - 53, (1 << digits - 53) + 1, (1 << digits - 53) - 1,
+                         (1 << digits - 53) + (1 << digits - 60)):
                 found.append(real_bits(length, top == 1, exponent + bias, top << digits - 52 | rest))
     return found + [encoded(value, length) for value in (1, -1, 2, -3, 1024)]
 
@@ -353,14 +319,22 @@ def real_values(length):
 @limit(600)
 def reals_round_to_the_nearest_double(case):
     """Every format: rounded to the nearest double, a tie to the even one; infinite where there is none."""
-    for length in [128, *case.random.sample(REALS, max(3, rounds(len(REALS)))), *case.random.sample(range(160, WIDEST + 1, 32), max(2, rounds(10)))]:
+    for length in [
+            128, *case.random.sample(REALS, max(3, rounds(len(REALS)))),
+            *case.random.sample(range(160, WIDEST + 1, 32), max(2, rounds(10)))
+    ]:
         order, backwards = case.random.choice(ORDERS)
         version = case.random.choice((1, 2)) if not backwards else 2
         first = case.random.randrange(8)
-        members = ([('before', Leaf('unsigned', first, order))] if first else []) + [('x', Leaf('real', length, order, backwards)), ('n', Leaf('unsigned', 16, order))]
+        members = ([('before', Leaf('unsigned', first, order))] if first else []) + [
+            ('x', Leaf('real', length, order, backwards)), ('n', Leaf('unsigned', 16, order))
+        ]
         values = real_values(length) + [members[-2][1].draw(case.random) for _ in range(20)]
-        made, records = of_values(version, members, [{name: value if name == 'x' else n for name, _ in members} if not first else
-                                                     {'before': n & (1 << first) - 1, 'x': value, 'n': n} for n, value in enumerate(values)], order)
+        made, records = of_values(
+            version, members,
+            [{name: value if name == 'x' else n
+              for name, _ in members} if not first else {'before': n & (1 << first) - 1, 'x': value, 'n': n}
+             for n, value in enumerate(values)], order)
         for part in range(0, len(records), 40):
             made.packet(case.random, records[part:part + 40])
         all_forms(case, made, 'real')
@@ -368,8 +342,11 @@ def reals_round_to_the_nearest_double(case):
 
 def library_texts_live_as_long_as_the_record(case):
     """What the library gives as text is what it was as long as the record is."""
-    fields = [('x', Leaf('unsigned', 128)), ('y', Leaf('signed', 128)), ('z', Array(Leaf('unsigned', 65), 3)), ('l', Leaf('signed', None))]
-    made, records = of_values(2, fields, [{'x': 1 << 64, 'y': -1 << 100, 'z': [1 << 64, 5, (1 << 64) + 7], 'l': 1 << 90} for _ in range(2)])
+    fields = [('x', Leaf('unsigned', 128)), ('y', Leaf('signed', 128)), ('z', Array(Leaf('unsigned', 65), 3)),
+              ('l', Leaf('signed', None))]
+    made, records = of_values(2, fields,
+                              [{'x': 1 << 64, 'y': -1 << 100, 'z': [1 << 64, 5, (1 << 64) + 7], 'l': 1 << 90}
+                               for _ in range(2)])
     made.packet(case.random, records)
     path = made.write(scratch(case, 'stay'))
     for line in run(case, [case.program('wide_numbers'), path])[1]:
@@ -382,21 +359,35 @@ def library_texts_live_as_long_as_the_record(case):
 def labels_beyond_64_bits_are_named_or_refused(case):
     """CTF 2 names values of any size: they are named, or the metadata is refused in words; bits of any place are."""
     far = 1 << 150
-    labels = {False: [('low', [(0, 1 << 64)]), ('high', [((1 << 64) + 1, far)]), ('far', [(far + 1, far + 1), (1 << 199, (1 << 200) - 1)])],
-              True: [('minus', [(-far, -1)]), ('zero', [(0, 0)]), ('low', [(1, 1 << 63)]), ('high', [((1 << 63) + 1, far)]), ('least', [(-(1 << 199), -(1 << 199))])]}
-    flags = [('all', [(0, 199)]), ('first', [(0, 0)]), ('at64', [(64, 64)]), ('around', [(63, 65)]), ('high', [(128, 190), (192, 192)]), ('last', [(199, 199)])]
+    labels = {
+        False: [('low', [(0, 1 << 64)]), ('high', [((1 << 64) + 1, far)]),
+                ('far', [(far + 1, far + 1), (1 << 199, (1 << 200) - 1)])],
+        True: [('minus', [(-far, -1)]), ('zero', [(0, 0)]), ('low', [(1, 1 << 63)]), ('high', [((1 << 63) + 1, far)]),
+               ('least', [(-(1 << 199), -(1 << 199))])]
+    }
+    flags = [('all', [(0, 199)]), ('first', [(0, 0)]), ('at64', [(64, 64)]), ('around', [(63, 65)]),
+             ('high', [(128, 190), (192, 192)]), ('last', [(199, 199)])]
     for order, backwards in ORDERS:
-        members = [('u', Leaf('unsigned', 200, order, backwards, labels=labels[False])), ('s', Leaf('signed', 200, order, backwards, labels=labels[True])),
-                   ('m', Leaf('map', 200, order, backwards, labels=flags)), ('lu', Leaf('unsigned', None, labels=labels[False])), ('ls', Leaf('signed', None, labels=labels[True]))]
-        values = [0, 1, -1, 5, (1 << 63) - 1, 1 << 63, (1 << 63) + 1, (1 << 64) - 1, 1 << 64, (1 << 64) + 1, far, far + 1, far + 2, -far, -far - 1, -(1 << 63), -(1 << 63) - 1,
-                  -(1 << 199), 1 << 198, 1 << 190, 1 << 191, 1 << 192, 1 << 65]
-        made, records = of_values(2, members, [{name: in_range(leaf, value) if leaf.length else value if leaf.signed else abs(value) for name, leaf in members}
-                                               for value in values], order)
+        members = [('u', Leaf('unsigned', 200, order, backwards, labels=labels[False])),
+                   ('s', Leaf('signed', 200, order, backwards, labels=labels[True])),
+                   ('m', Leaf('map', 200, order, backwards, labels=flags)),
+                   ('lu', Leaf('unsigned', None, labels=labels[False])),
+                   ('ls', Leaf('signed', None, labels=labels[True]))]
+        values = [
+            0, 1, -1, 5, (1 << 63) - 1, 1 << 63, (1 << 63) + 1, (1 << 64) - 1, 1 << 64, (1 << 64) + 1, far, far + 1,
+            far + 2, -far, -far - 1, -(1 << 63), -(1 << 63) - 1, -(1 << 199), 1 << 198, 1 << 190, 1 << 191, 1 << 192,
+            1 << 65
+        ]
+        made, records = of_values(2, members, [{
+            name: in_range(leaf, value) if leaf.length else value if leaf.signed else abs(value)
+            for name, leaf in members
+        } for value in values], order)
         made.packet(case.random, records)
         path = made.write(scratch(case, 'names'))
         compare(case, path, made, 'decoded')
         if run(case, [WAYMARK, 'view', path], (0, 1))[0] == 1:
-            check(b'more than 64 bits' in run(case, [WAYMARK, 'view', path], (1,))[2], '%s: refused for no reason', path)
+            check(b'more than 64 bits' in run(case, [WAYMARK, 'view', path], (1, ))[2], '%s: refused for no reason',
+                  path)
             continue
         for form in FORMS:
             compare(case, path, made, form)
@@ -406,9 +397,12 @@ def labels_beyond_64_bits_are_named_or_refused(case):
 def names_of_high_bits_are_kept(case):
     """Of a bit map, in version 2 again."""
     for length, (order, backwards) in itertools.product((65, 128, 200, 4096), ORDERS):
-        maker = [('n%d' % bit, [(bit, bit)]) for bit in sorted(case.random.sample(range(length), min(40, length)))] + [('all', [(0, length - 1)]), ('top', [(length - 1, length - 1)])]
+        maker = [('n%d' % bit, [(bit, bit)]) for bit in sorted(case.random.sample(range(length), min(40, length)))
+                 ] + [('all', [(0, length - 1)]), ('top', [(length - 1, length - 1)])]
         members = [('shift', Leaf('unsigned', 5, order)), ('m', Leaf('map', length, order, backwards, labels=maker))]
-        made, records = of_values(2, members, [{'shift': bit & 31, 'm': 1 << bit} for bit in sorted({0, 63, 64, length - 1, *case.random.sample(range(length), 5)})] +
+        made, records = of_values(2, members,
+                                  [{'shift': bit & 31, 'm': 1 << bit}
+                                   for bit in sorted({0, 63, 64, length - 1, *case.random.sample(range(length), 5)})] +
                                   [{'shift': 1, 'm': 0}, {'shift': 2, 'm': (1 << length) - 1}], order)
         made.packet(case.random, records)
         in_version_2(case, made.write(scratch(case, 'map')), made)
@@ -418,9 +412,11 @@ def names_of_high_bits_are_kept(case):
 def numbers_across_read_windows_are_kept(case):
     """Streams of more than a reader has in memory at once: the numbers lie across its borders."""
     for version in (2, 1):
-        members = [('a', Leaf('unsigned', 5)), ('b', Leaf('signed', 4096)), ('c', Leaf('unsigned', 4095, base=16)), ('d', Array(Leaf('unsigned', 1000), 3)), ('e', Leaf('real', 4096))]
+        members = [('a', Leaf('unsigned', 5)), ('b', Leaf('signed', 4096)), ('c', Leaf('unsigned', 4095, base=16)),
+                   ('d', Array(Leaf('unsigned', 1000), 3)), ('e', Leaf('real', 4096))]
         if version == 2:
-            members += [('f', Leaf('signed', None)), ('g', Leaf('array', 77, backwards=True)), ('h', Leaf('boolean', 4000))]
+            members += [('f', Leaf('signed', None)), ('g', Leaf('array', 77, backwards=True)),
+                        ('h', Leaf('boolean', 4000))]
         made = Made(version, 'le', [(None, Struct(members))])
         for count in (1, 90, 3, 60):
             made.packet(case.random, [made.draw(case.random) for _ in range(count)])
@@ -429,7 +425,9 @@ def numbers_across_read_windows_are_kept(case):
         for form in ('text', 'json', 'library'):
             compare(case, path, made, form)
         two = rewritten(case, 'ctf-2', path)
-        check(run(case, [WAYMARK, 'view', two])[1] == run(case, [WAYMARK, 'view', path])[1], '%s: other lines than %s', two, path)
+        check(
+            run(case, [WAYMARK, 'view', two])[1] == run(case, [WAYMARK, 'view', path])[1], '%s: other lines than %s',
+            two, path)
 
 
 # ── the test itself ─────────────────────────────────────────────────────────────────────────────────────
@@ -437,10 +435,18 @@ def numbers_across_read_windows_are_kept(case):
 def wrong_values_are_found(case):
     """The checks of this file fail where they must; the numbers that it makes are what they are meant to be."""
     check(nearest(encoded(1 + Fraction(1, 1 << 53), 128), 128) == (1.0, False), 'a tie is not rounded to the even one')
-    check(nearest(0x3fff8000000000000000000000000000, 128) == (1.5, False) and nearest(0x4000921fb54442d18469898cc51701b8, 128) == (3.141592653589793, False), 'binary128')
-    check(nearest(0x7bff, 16) == (65504.0, False) and format_of(256) == (19, 236) and format_of(128) == (15, 112), 'formats')
-    check(shown.number_text(Leaf('signed', 65, base=8), -1) == '0' + '7' * 22 and shown.number_text(Leaf('signed', 66, base=16), -2) == '0x' + 'F' * 16 + 'E', 'negative numbers')
-    check(shown.number_text(Leaf('unsigned', 66, base=2), 5) == '0b' + '0' * 63 + '101' and shown.number_text(Leaf('array', 66), 0) == '0x0', 'digits')
+    check(
+        nearest(0x3fff8000000000000000000000000000, 128) == (1.5, False)
+        and nearest(0x4000921fb54442d18469898cc51701b8, 128) == (3.141592653589793, False), 'binary128')
+    check(
+        nearest(0x7bff, 16) == (65504.0, False) and format_of(256) == (19, 236) and format_of(128) == (15, 112),
+        'formats')
+    check(
+        shown.number_text(Leaf('signed', 65, base=8), -1) == '0' + '7' * 22
+        and shown.number_text(Leaf('signed', 66, base=16), -2) == '0x' + 'F' * 16 + 'E', 'negative numbers')
+    check(
+        shown.number_text(Leaf('unsigned', 66, base=2), 5) == '0b' + '0' * 63 + '101'
+        and shown.number_text(Leaf('array', 66), 0) == '0x0', 'digits')
     bits = Bits(case.random)
     for value, length, order, backwards in ((5, 3, 'le', False), (0x1ab, 9, 'le', False), (6, 4, 'le', True)):
         bits.put(value, length, order, backwards)
@@ -449,11 +455,14 @@ def wrong_values_are_found(case):
     for _ in range(20):
         made = some_trace(case.random, 2, records=1)
         context, record = made.records()[0]
-        leaves = [(name, leaf) for name, leaf in made.events[record[0]][1].members if isinstance(leaf, Leaf) and leaf.kind in ('unsigned', 'signed')]
+        leaves = [(name, leaf) for name, leaf in made.events[record[0]][1].members
+                  if isinstance(leaf, Leaf) and leaf.kind in ('unsigned', 'signed')]
         if not leaves:
             continue
         name, leaf = case.random.choice(leaves)
-        good = '{"event":"e%d"%s}' % (record[0], ''.join(',"%s":%s' % (part, object_of(struct, value)) for part, struct, value in shown.parts_of(made, context, record)))
+        good = '{"event":"e%d"%s}' % (record[0], ''.join(
+            ',"%s":%s' % (part, object_of(struct, value))
+            for part, struct, value in shown.parts_of(made, context, record)))
         shown.check_object(good, made, context, record, 'good')
         other = (*record[:4], dict(record[4], **{name: record[4][name] ^ 1 << case.random.randrange(leaf.length or 7)}))
         try:
@@ -473,7 +482,8 @@ def object_of(node, value):
     if isinstance(node, Leaf):
         label = (shown.names_of(node, value) or [None])[0]
         is_label = node.labels and node.kind in ('unsigned', 'signed')
-        return json.dumps(value != 0 if node.kind == 'boolean' else {'label': label, 'value': value} if is_label else value)
+        return json.dumps(value != 0 if node.kind ==
+                          'boolean' else {'label': label, 'value': value} if is_label else value)
     if isinstance(node, Array):
         return '[%s]' % ','.join(object_of(node.element, inner) for inner in value)
     if isinstance(node, Struct):
@@ -482,5 +492,8 @@ def object_of(node, value):
 
 
 if __name__ == '__main__':
-    main([wrong_values_are_found, random_ctf_2_classes_keep_values, random_ctf_1_classes_keep_values, edge_values_are_kept, edge_values_of_leb128_are_kept, longest_leb128_is_a_number, leb128_of_4096_bits_is_a_number_or_damage, leb128_beyond_4096_bits_is_damage, reals_round_to_the_nearest_double, library_texts_live_as_long_as_the_record, labels_beyond_64_bits_are_named_or_refused,
-          names_of_high_bits_are_kept, numbers_across_read_windows_are_kept])
+    main([
+        wrong_values_are_found, random_ctf_2_classes_keep_values, random_ctf_1_classes_keep_values,
+        edge_values_are_kept, reals_round_to_the_nearest_double, library_texts_live_as_long_as_the_record,
+        labels_beyond_64_bits_are_named_or_refused, names_of_high_bits_are_kept, numbers_across_read_windows_are_kept
+    ])

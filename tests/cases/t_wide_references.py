@@ -371,9 +371,11 @@ def wide_roles_are_kept_or_refused(case):
 HEADER_OF_1 = '''/* CTF 1.8 */
 trace { major = 1; minor = 8; byte_order = %(order)s; };
 clock { name = c; freq = 1000000000; };
-stream { event.header := struct { enum : integer { size = %(tag)d; align = 8; } { compact = 0 ... 30, extended = 31 } id; variant <id> {
+stream { event.header := struct { enum : integer { size = %(tag)d; align = 8; } { compact = 0 ... 30, extended = 31 }
+id; variant <id> {
 \tstruct { integer { size = 27; map = clock.c.value; } timestamp; } compact;
-\tstruct { integer { size = %(id)d; align = 8; } id; integer { size = %(time)d; align = 8; map = clock.c.value; } timestamp; } extended; } v; }; };
+\tstruct { integer { size = %(id)d; align = 8; } id; integer { size = %(time)d; align = 8; map = clock.c.value; }
+timestamp; } extended; } v; }; };
 '''
 
 

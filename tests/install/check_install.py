@@ -67,7 +67,8 @@ int main(int argc, char **argv)
 	if (argc != 2 || waymark_ctf_open(NULL, argv[1], &ctf) < 0)
 		return printf("%s\n", waymark_ctf_error_text(why, sizeof(why))), 1;
 	while (waymark_ctf_next(ctf, &record) > 0)
-		n += strcmp(waymark_ctf_event_name(record), "installed:event") == 0 && waymark_ctf_field(record, "program", &value) == 0 && value.length > 0;
+		n += strcmp(waymark_ctf_event_name(record), "installed:event") == 0 &&
+		     waymark_ctf_field(record, "program", &value) == 0 && value.length > 0;
 	waymark_ctf_close(ctf);
 	return printf("%d\n", n) < 0;
 }
@@ -312,7 +313,8 @@ def check_session(root, env, work):
     try:
         out = run([
             'bash', '-ec',
-            'waymark create one >&2; waymark enable-event "installed:*" >&2; waymark start >&2; "$1"; waymark stop >&2; '
+            'waymark create one >&2; waymark enable-event "installed:*" >&2; waymark start >&2; "$1"; waymark stop '
+            '>&2; '
             'waymark view', 'bash',
             os.path.join(work, 'user')
         ], env=env)
@@ -349,7 +351,8 @@ def main(build):
             sys.exit('waymark.pc and `waymark version` differ')
         check_symbols(
             root, 'libwaymark.so.0',
-            r'waymark_|WAYMARK|v?fork$|clone$|unshare$|setns$|pthread_exit$|thrd_exit$|set[a-z]*id$|setgroups$|initgroups$'
+            r'waymark_|WAYMARK|v?fork$|clone$|unshare$|setns$|pthread_exit$|thrd_exit$|'
+            r'set[a-z]*id$|setgroups$|initgroups$'
         )
         check_symbols(root, 'libwaymark-ring.so.0', r'waymark_ring_|WAYMARK')
         flags = run(['pkg-config', '--cflags', '--libs', 'waymark'], env=env).split()

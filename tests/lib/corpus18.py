@@ -12,8 +12,10 @@ import sys
 
 from corpus18_bad import DATA
 from corpus18_bad_metadata import METADATA
+from corpus18_clocks import CLOCK_BLOCKS
 from corpus18_language import LANGUAGE
 from corpus18_streams import STREAMS
+from corpus18_times import TIMES
 from corpus18_types import TYPES
 from ctf18 import BEGIN, Good, Plain, ends, index, joined, packetized, save
 
@@ -26,10 +28,11 @@ def copied(directory, trace):
 
 # What LTTng-UST wrote (tests/lttng/record.sh).
 RECORDED = [Good('lttng_' + name, functools.partial(copied, trace=name), None) for name in sorted(os.listdir(LTTNG))]
-GOOD = TYPES + LANGUAGE + STREAMS + RECORDED
+GOOD = TYPES + LANGUAGE + CLOCK_BLOCKS + STREAMS + TIMES + RECORDED
 BAD = DATA + METADATA
 
-TINY_FIELDS = '''uint8_t n; string text; integer { size = 3; } bits; integer { size = 13; signed = true; } more; uint8_t length;
+TINY_FIELDS = '''uint8_t n; string text; integer { size = 3; } bits; integer { size = 13; signed = true; } more;
+uint8_t length;
 uint16_t list[length]; enum : uint8_t { one = 1, two = 2 } tag; variant <tag> { uint8_t one; string two; } choice;'''
 
 

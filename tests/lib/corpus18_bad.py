@@ -13,7 +13,8 @@ ANY = 'any'
 Bad = collections.namedtuple('Bad', 'name make words rest whole')
 DATA = []
 
-FIELDS = '''uint8_t n; string text; integer { size = 3; } bits; integer { size = 13; signed = true; } more; uint64_t length; uint16_t list[length];
+FIELDS = '''uint8_t n; string text; integer { size = 3; } bits; integer { size = 13; signed = true; } more;
+uint64_t length; uint16_t list[length];
 enum : uint8_t { one = 1, two = 2 } tag; variant <tag> { uint8_t one; string two; } choice;'''
 
 

@@ -212,7 +212,8 @@ for name, (text, *words) in {
                                             'event.context'),
         'array_by_a_later_part': (
             START + TRACE +
-            'stream { packet.context := struct { uint8_t a[§event.fields.n]; }; };\nevent { fields := struct { uint8_t n; }; };\n',
+            'stream { packet.context := struct { uint8_t a[§event.fields.n]; }; };\n'
+            'event { fields := struct { uint8_t n; }; };\n',
             'event.fields.n', 'not before'), 'stream_id_of_less': (START + TRACE + 'stream { id = §-1; };\n', 'id',
                                                                    'not negative')
 }.items():

@@ -29,7 +29,8 @@ event { name = "/* no comment */ // none"; id = 0; fields := struct { u8 /* a */
 def comment_that_ends_the_text(directory):
     bare(
         directory, '''/* CTF 1.8 */
-trace { major = 1; minor = 8; byte_order = le; }; stream { }; event { name = "e"; fields := struct { string s; }; }; // the end''',
+trace { major = 1; minor = 8; byte_order = le; }; stream { };
+event { name = "e"; fields := struct { string s; }; }; // the end''',
         lambda b: b.s('x'))
 
 
@@ -58,7 +59,8 @@ event { name = "e" ; id = 0 ; fields := struct { u8 a [ 2 ] ; enum : u8 { A = 0 
 def white_space_of_c(directory):
     bare(
         directory, '''/* CTF 1.8 */
-trace\v{\fmajor\v=\f1;\v\f minor = 8; byte_order = le; };\fstream { };\v\nevent { name = "e"; fields := struct { string\vs; }; };
+trace\v{\fmajor\v=\f1;\v\f minor = 8; byte_order = le; };\fstream { };\v\nevent { name = "e"; fields := struct {
+string\vs; }; };
 ''', lambda b: b.s('x'))
 
 
@@ -67,7 +69,8 @@ def constants(directory):
     """Decimal, octal, hexadecimal, suffixes of C, both signs."""
     bare(
         directory, '''/* CTF 1.8 */
-typealias integer { size = 8u; } := a; typealias integer { size = 0x8; } := b; typealias integer { size = 010; align = 0X10; } := c;
+typealias integer { size = 8u; } := a; typealias integer { size = 0x8; } := b; typealias integer { size = 010;
+align = 0X10; } := c;
 typealias integer { size = 16UL; align = 8lu; } := d; typealias integer { size = 0x10ull; align = 1ULL; } := e;
 typealias integer { size = 020LLU; align = 8u; } := f; typealias integer { size = 8llU; align = 8Ul; signed = 1; } := g;
 trace { major = 01; minor = 0x8; byte_order = le; };
@@ -85,7 +88,8 @@ event { name = "19"; id = 023; fields := struct { integer { size = 0xC; align = 
 def constants_with_l(directory):
     bare(
         directory, '''/* CTF 1.8 */
-typealias integer { size = 8L; align = 010l; } := u8; trace { major = 1LL; minor = 0x8ll; byte_order = le; }; stream { };
+typealias integer { size = 8L; align = 010l; } := u8; trace { major = 1LL; minor = 0x8ll; byte_order = le; };
+stream { };
 event { name = "e"; fields := struct { u8 a[2L]; enum : u8 { A = 0L ... 0x3LL } b; }; };
 ''', lambda b: b.raw(b'\1\2\3'))
 
@@ -115,14 +119,19 @@ def typedefs(directory):
     """Of every type, several in one, with arrays and sequences, in all places where they may stand."""
     text = '''/* CTF 1.8 */
 typealias integer { size = 8; } := u8;
-typedef u8 byte; typedef byte octet, pair[2], grid[2][3]; typedef integer { size = 16; } half; typedef struct { u8 x; } boxed;
-typedef struct tagged { u8 y; } tagged_t; typedef struct tagged again; typedef enum : u8 { A, B } ab; typedef enum named : u8 { C, D } cd;
+typedef u8 byte; typedef byte octet, pair[2], grid[2][3]; typedef integer { size = 16; } half; typedef struct { u8 x;
+} boxed;
+typedef struct tagged { u8 y; } tagged_t; typedef struct tagged again; typedef enum : u8 { A, B } ab;
+typedef enum named : u8 { C, D } cd;
 typedef string text; typedef text texts[2]; typedef pair pairs[2];
 typedef floating_point { exp_dig = 8; mant_dig = 24; align = 8; } real; typedef octet several[n];
 trace { typedef u8 in_trace; typedef in_trace two_in_trace[2]; major = 1; minor = 8; byte_order = le; };
-stream { typedef u8 in_stream; event.context := struct { in_stream c; }; event.header := struct { typedef u8 in_struct; in_struct id; }; };
-event { typedef u8 in_event; name = "e"; fields := struct { typedef half in_fields; byte a; octet b; pair c; grid d; half e; boxed f; tagged_t g;
-	again h; ab i; cd j; text l; texts m; pairs o; real p; byte n; several q; in_fields r; in_event s; struct tagged t;
+stream { typedef u8 in_stream; event.context := struct { in_stream c; }; event.header := struct {
+typedef u8 in_struct; in_struct id; }; };
+event { typedef u8 in_event; name = "e"; fields := struct { typedef half in_fields; byte a; octet b; pair c; grid d;
+half e; boxed f; tagged_t g;
+	again h; ab i; cd j; text l; texts m; pairs o; real p; byte n; several q; in_fields r; in_event s;
+	struct tagged t;
 	enum named u; octet v[2]; pair w[2]; }; };
 '''
 
@@ -145,22 +154,31 @@ def aliases(directory):
     bare(
         directory, '''/* CTF 1.8 */
 typealias integer { size = 8; } := unsigned char; typealias integer { size = 16; align = 8; } := unsigned short int;
-typealias integer { size = 32; align = 8; signed = true; } := int; typealias integer { size = 32; align = 8; } := unsigned int;
-typealias integer { size = 64; align = 8; signed = true; } := long; typealias integer { size = 64; align = 8; } := unsigned long;
-typealias integer { size = 64; align = 8; signed = true; } := long long; typealias integer { size = 64; align = 8; } := unsigned long long;
+typealias integer { size = 32; align = 8; signed = true; } := int; typealias integer { size = 32; align = 8; }
+:= unsigned int;
+typealias integer { size = 64; align = 8; signed = true; } := long; typealias integer { size = 64; align = 8; }
+:= unsigned long;
+typealias integer { size = 64; align = 8; signed = true; } := long long; typealias integer { size = 64; align = 8; }
+:= unsigned long long;
 typealias integer { size = 64; align = 8; base = 16; } := void *; typealias string := const char *;
-typealias integer { size = 64; align = 8; base = 16; } := const struct_like * const *; typealias integer { size = 8; signed = true; } := char;
+typealias integer { size = 64; align = 8; base = 16; } := const struct_like * const *; typealias integer { size = 8;
+signed = true; } := char;
 typealias floating_point { exp_dig = 8; mant_dig = 24; align = 8; } := float;
-typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := double; typealias integer { size = 1; } := _Bool;
-typealias unsigned char := byte; typealias byte := octet; typealias struct { byte x; } := boxed; typealias struct tagged { byte y; } := tagged_t;
+typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := double; typealias integer { size = 1; }
+:= _Bool;
+typealias unsigned char := byte; typealias byte := octet; typealias struct { byte x; } := boxed;
+typealias struct tagged { byte y; } := tagged_t;
 typealias struct tagged := again; typealias enum : byte { A, B } := ab; typealias enum named : byte { C } := cd;
 typealias integer { size = 7; } := seven;
 typealias unsigned int := signed_less;
 trace { major = 1; minor = 8; byte_order = le; };
 stream { event.header := struct { byte id; }; };
-event { name = "e"; fields := struct { unsigned char a; unsigned short int b; int c; unsigned int d; long e; unsigned long f; long long g;
-	unsigned long long h; ab i; void *k; const char *l; const struct_like * const *m; char n; float o; double p; _Bool q; seven r; octet s;
-	boxed t; tagged_t u; again v; cd w; signed_less x; unsigned char y[2]; void *z[2]; const char *aa[1]; struct tagged bb; enum named cc; }; };
+event { name = "e"; fields := struct { unsigned char a; unsigned short int b; int c; unsigned int d; long e;
+unsigned long f; long long g;
+	unsigned long long h; ab i; void *k; const char *l; const struct_like * const *m; char n; float o; double p;
+_Bool q; seven r; octet s;
+	boxed t; tagged_t u; again v; cd w; signed_less x; unsigned char y[2]; void *z[2]; const char *aa[1];
+struct tagged bb; enum named cc; }; };
 ''', lambda b: b.i(8, 0).i(8, 1).i(16, 2).i(32, -3).i(32, 4).i(64, -5).i(64, 6).i(64, -7).i(64, 8).i(8, 1).i(
             64, 0xabc).s('l').i(64, 0xdef).i(8, -1).f(32, 1.5).f(64, -2.5).i(1, 1).i(7, 99).i(8, 9).raw(b'\1\2\3\0').i(
                 32, 10).raw(b'\4\5').i(64, 1).i(64, 2).s('aa').raw(b'\6\0'))
@@ -172,7 +190,8 @@ event { name = "e"; fields := struct { unsigned char a; unsigned short int b; in
 def variants_by_typedef_and_alias(directory):
     bare(
         directory, '''/* CTF 1.8 */
-typealias integer { size = 8; } := u8; typedef variant <tag> { u8 A; string B; } defined; typealias variant <tag> { u8 A; string B; } := aliased;
+typealias integer { size = 8; } := u8; typedef variant <tag> { u8 A; string B; } defined; typealias variant <tag> {
+u8 A; string B; } := aliased;
 trace { major = 1; minor = 8; byte_order = le; }; stream { };
 event { name = "e"; fields := struct { enum : u8 { A, B } tag; defined a; aliased b; }; };
 ''', lambda b: b.raw(b'\0\1\2\1').s('x').s('y'))
@@ -215,7 +234,8 @@ event { name = "e"; fields := struct { enum : integer { size = 8; } { typealias 
 def words_of_attributes_as_names(directory):
     """What means something to the left of a `=` means nothing as the name of a field."""
     names = (
-        'id name size base map major minor uuid magic timestamp stream_id packet_size content_size fields context header packet freq offset '
+        'id name size base map major minor uuid magic timestamp stream_id packet_size content_size fields context '
+        'header packet freq offset '
         'value exp_dig mant_dig byte_order encoding loglevel le be true false UTF8 native x v cpu_id').split()
     one_packet(directory, 'uint8_t %s;' % ', '.join(names), [lambda b: b.raw(bytes(range(len(names))))])
 
@@ -242,7 +262,8 @@ def underscores_that_matter(directory):
         directory, '''/* CTF 1.8 */
 typealias integer { size = 8; } := u8; trace { major = 1; minor = 8; byte_order = le; }; stream { };
 enum tags : u8 { _A, A }; variant named { u8 _A; string A; }; struct copied { u8 _n; u8 s[_n]; variant named <tag> v; };
-event { name = "e"; fields := struct { u8 a; u8 _a; enum tags tag; variant <tag> { u8 _A; string A; } v; struct copied w; }; };
+event { name = "e"; fields := struct { u8 a; u8 _a; enum tags tag; variant <tag> { u8 _A; string A; } v;
+struct copied w; }; };
 ''', lambda b: b.raw(b'\1\2\0\3\1\4\5').raw(b'\1\2\1').s('x').i(8, 0).s('y'))
 
 
@@ -253,14 +274,17 @@ def declarations_in_scopes(directory):
     bare(
         directory, '''/* CTF 1.8 */
 typealias integer { size = 8; } := t; struct s { t outer; }; enum e : t { OUTER }; variant v { t OUTER; };
-trace { typealias integer { size = 16; } := t; typedef t half; typedef struct s { half traced; } traced_t; major = 1; minor = 8; byte_order = le; };
+trace { typealias integer { size = 16; } := t; typedef t half; typedef struct s { half traced; } traced_t; major = 1;
+minor = 8; byte_order = le; };
 stream { typealias integer { size = 24; } := t; typedef struct s { t streamed; } s_t; typedef enum e : t { STREAM } e_t;
 	event.header := struct { integer { size = 8; } id; };
 	event.context := struct { t c; struct s d; enum e f; }; };
 event { id = 0; name = "zero"; typealias integer { size = 32; } := t; fields := struct { t a; struct s b;
-	struct { typealias integer { size = 8; base = 16; } := t; t c; struct { t d; typedef struct s { t inner; } s_t; struct s e; } f;
+	struct { typealias integer { size = 8; base = 16; } := t; t c; struct { t d; typedef struct s { t inner; } s_t;
+struct s e; } f;
 	struct s g; } h; t i; }; };
-event { id = 1; name = "one"; typedef enum e : t { EVENT } e_t; fields := struct { enum e a; t b; struct s c; struct { enum e f; } g;
+event { id = 1; name = "one"; typedef enum e : t { EVENT } e_t; fields := struct { enum e a; t b; struct s c;
+struct { enum e f; } g;
 	variant <a> { t EVENT; } d; }; };
 event { id = 2; name = "two"; fields := struct { enum e a; t b; struct s c; variant v <a> d; }; };
 ''', lambda b: b.i(8, 0).i(24, 1).i(24, 2).i(24, 0).i(32, 3).i(8, 4).i(8, 0xa).i(8, 0xb).i(8, 0xc).i(8, 5).i(32, 6).i(
@@ -276,7 +300,8 @@ def tags_of_types(directory):
         '''struct same a; enum same b; variant same <b> c; same d; struct here { uint8_t x; } e; struct here f;
 enum there : uint8_t { L } g; enum there h; variant where <g> { uint8_t L; } i; variant where <h> j; struct later k;''',
         [lambda b: b.i(8, 1).i(8, 1).s('text').i(8, 2).raw(b'\3\4\0\0\5\6').i(8, 7).i(8, 0).i(8, 8)],
-        types='''struct same { uint8_t x; }; enum same : uint8_t { one, two }; variant same { uint8_t one; string two; };
+        types='''struct same { uint8_t x; }; enum same : uint8_t { one, two };
+variant same { uint8_t one; string two; };
 typealias integer { size = 8; } := same; struct later { struct same s; enum same e; variant same <e> v; };
 ''')
 
@@ -296,7 +321,8 @@ def blocks_in_any_order(directory):
         directory, metadata='''/* CTF 1.8 */
 event { fields := struct { integer { size = 8; } a; }; name = "early"; id = 7; };
 typealias integer { size = 32; align = 8; } := u32;
-stream { event.header := struct { integer { size = 8; } id; u32 timestamp; }; packet.context := struct { u32 packet_size; u32 content_size; }; };
+stream { event.header := struct { integer { size = 8; } id; u32 timestamp; }; packet.context := struct {
+u32 packet_size; u32 content_size; }; };
 event { loglevel = 4; id = 8; name = "late"; fields := struct { u32 b; }; };
 trace { packet.header := struct { u32 magic; }; byte_order = be; minor = 8; major = 1; };
 env { vpid = 7; hostname = "host"; };
@@ -322,8 +348,10 @@ def env_blocks(directory, variant):
     """What of it stands in each line, and values that are not printed; without it nothing does."""
     env = {
         'one': 'hostname = "machine"; vpid = 4711; procname = "program";',
-        'two': 'hostname = "h"; domain = "kernel"; sysname = "Linux"; tracer_name = "other"; tracer_major = 2; tracer_minor = 0x7; negative = -3;',
-        'three': 'vpid = 12; anything = "x"; big = 0x7fffffffffffffff; empty = ""; _under = 1; domain = "ust"; procname = "p q";',
+        'two': 'hostname = "h"; domain = "kernel"; sysname = "Linux"; tracer_name = "other"; tracer_major = 2; '
+               'tracer_minor = 0x7; negative = -3;',
+        'three': 'vpid = 12; anything = "x"; big = 0x7fffffffffffffff; empty = ""; _under = 1; domain = "ust"; '
+                 'procname = "p q";',
         'four': 'hostname = ""; procname = "only"; architecture_bit_width = 32; trace_name = "name"; '
         'trace_creation_datetime = "20260101T000000+0000";', 'none': ''
     }[variant]
@@ -350,15 +378,18 @@ def said_besides(directory):
     """Entries that the format gives no meaning to, in each block; levels of other tracers; a clock with all of its
     entries, another with few."""
     clock = '''clock {
-	name = test; uuid = "01234567-89ab-cdef-0123-456789abcdef"; description = "said \\"so\\", in July"; freq = 1000000000; precision = 100;
-	offset_s = 1500000000; offset = 123456789; absolute = TRUE; colour = "red"; maker.year = 1999; kind = odd; drift = -5;
+	name = test; uuid = "01234567-89ab-cdef-0123-456789abcdef"; description = "said \\"so\\", in July";
+freq = 1000000000; precision = 100;
+	offset_s = 1500000000; offset = 123456789; absolute = TRUE; colour = "red";
+	maker.year = 1999; kind = odd; drift = -5;
 };
 clock { name = other; freq = 32768; offset_s = -2; offset = 17; absolute = FALSE; };
 typealias integer { size = 64; align = 8; signed = false; map = clock.test.value; } := stamp_t;
 '''
     plain = Plain(
         env=
-        '''env { hostname = "machine"; vpid = 4711; anything = ""; least = -9223372036854775808; most = 18446744073709551615; _x = "y"; a.b.c = 3; };
+        '''env { hostname = "machine"; vpid = 4711; anything = ""; least = -9223372036854775808;
+most = 18446744073709551615; _x = "y"; a.b.c = 3; };
 env { more = "of it"; };
 callsite { name = "e"; func = "main"; file = "a.c"; line = 12; ip = 0xffffffff81000000; };
 callsite { };
@@ -400,7 +431,8 @@ def names_of_events(directory):
         '''/* CTF 1.8 */ typealias integer { size = 8; } := u8; trace { major = 1; minor = 8; byte_order = le; };
 stream { event.header := struct { u8 id; }; };
 event { id = 0; name = "a"; fields := struct { u8 x; }; }; event { id = 1; name = ""; fields := struct { u8 x; }; };
-event { id = 2; name = identifier; fields := struct { u8 x; }; }; event { id = 3; name = "same"; fields := struct { u8 x; }; };
+event { id = 2; name = identifier; fields := struct { u8 x; }; }; event { id = 3; name = "same"; fields := struct {
+u8 x; }; };
 event { id = 4; name = "same"; fields := struct { u8 y; }; };
 ''', lambda b: b.raw(b'\0\1\1\2\2\3\3\4\4\5'))
 
@@ -411,7 +443,8 @@ def types_of_headers(directory):
     save(
         directory, metadata='/* CTF 1.8 */\n' + integers() + '''struct head { uint32_t magic; uint32_t stream_id; };
 typedef struct { uint64_t content_size; uint64_t packet_size; uint8_t mine; } context_t;
-typealias struct { uint8_t id; } := header_t; struct common { uint8_t c; }; typedef struct own { uint8_t d; } own_t; struct payload { uint8_t e; };
+typealias struct { uint8_t id; } := header_t; struct common { uint8_t c; }; typedef struct own { uint8_t d; } own_t;
+struct payload { uint8_t e; };
 trace { major = 1; minor = 8; byte_order = be; packet.header := struct head; };
 stream { id = 3; packet.context := context_t; event.header := header_t; event.context := struct common; };
 event { id = 1; stream_id = 3; name = "e"; context := own_t; fields := struct payload; };
@@ -421,44 +454,10 @@ event { id = 2; stream_id = 3; name = "f"; context := struct own; fields := stru
             'be').bytes)
 
 
-def stamped(directory, clock, stamps, name='c', size=64):
-    """Events at these times of the clock."""
-    text = '/* CTF 1.8 */\n' + integers(
-    ) + clock + '''typealias integer { size = %d; align = 8; map = clock.%s.value; } := t;
-trace { major = 1; minor = 8; byte_order = le; };
-stream { event.header := struct { t timestamp; }; };
-event { name = "e"; fields := struct { uint8_t n; }; };
-''' % (size, name)
-
-    def write(b):
-        for n, stamp in enumerate(stamps):
-            b.i(size, stamp).i(8, n)
-    bare(directory, text, write)
-
-
 FREQUENCIES = {
     '1': 1, '10': 10, '1000': 1000, '32768': 32768, '1000000': 10**6, '3579545': 3579545, '999999999': 999999999,
     '1000000001': 1000000001, '2400000000': 2400000000, '5000000000': 5000000000
 }
-
-
-@LANGUAGE.add(list(FREQUENCIES))
-def clock_freq(directory, variant):
-    """Cycles are turned into nanoseconds without an error that grows."""
-    f = FREQUENCIES[variant]
-    clock = 'clock { name = c; freq = %d; offset_s = 1500000000; };\n' % f
-    stamps = sorted(
-        [0, 1, 2, 3, 7, f // 3, f // 2, f - 1, f, f + 1, 59 * f + f * 2 // 3, 86399 * f, 10 * 86400 * f + 1])
-    stamped(directory, clock, stamps)
-
-
-# babeltrace2 2.0 divides by zero when nothing is said.
-@LANGUAGE.add(expected=[
-    '[02:40:00.000000000] (+?.?????????) e: { n = 0 }', '[02:40:00.999999999] (+0.999999999) e: { n = 1 }',
-    '[02:40:20.000000000] (+19.000000001) e: { n = 2 }'
-])
-def clock_without_freq(directory):
-    stamped(directory, 'clock { name = c; offset_s = 1500000000; };\n', [0, 999999999, 20000000000])
 
 
 OFFSETS = {
@@ -469,55 +468,15 @@ OFFSETS = {
 }
 
 
-# Times before 1970 are written as seconds, as babeltrace2 2.0 says it would; it does so in the first line, and leaves
-# the sign out in all others.
-@LANGUAGE.add(expected=[
-    '[-10.000000000] (+?.?????????) e: { n = 0 }', '[-9.000000000] (+1.000000000) e: { n = 1 }',
-    '[00:00:00.000000000] (+9.000000000) e: { n = 2 }', '[00:00:01.000000005] (+1.000000005) e: { n = 3 }'
-])
-def clock_that_begins_before_1970(directory):
-    stamped(directory, 'clock { name = c; freq = 1000000000; offset_s = -10; };\n',
-            [0, 10**9, 10 * 10**9, 11 * 10**9 + 5])
-
-
-@LANGUAGE.add(list(OFFSETS))
-def clock_offset(directory, variant):
-    stamped(directory, 'clock { name = c; freq = %d; %s };\n' % OFFSETS[variant],
-            [0, 1, 999999999, 1000000000, 20000000000])
-
-
 CLOCKS = {
-    'everything': 'clock { name = "c"; uuid = "%s"; description = "words, \\"quoted\\""; freq = 1000000; precision = 100; offset_s = 15; offset = 5; '
+    'everything': 'clock { name = "c"; uuid = "%s"; description = "words, \\"quoted\\""; freq = 1000000; precision = '
+                  '100; offset_s = 15; offset = 5; '
     'absolute = TRUE; };' % UUID_TEXT, 'absolute_no': 'clock { absolute = FALSE; name = c; freq = 1000; };',
     'absolute_1': 'clock { absolute = 1; name = c; freq = 1000; };',
     'absolute_0': 'clock { absolute = 0; name = c; freq = 1000; };',
     'absolute_small': 'clock { absolute = true; name = c; freq = 1000; offset_s = 0x10; };',
     'upper_uuid': 'clock { name = c; freq = 1000; uuid = "ABCDEF01-2345-6789-ABCD-EF0123456789"; };'
 }
-
-
-@LANGUAGE.add(list(CLOCKS))
-def clock_block(directory, variant):
-    stamped(directory, CLOCKS[variant] + '\n', [1, 1000001, 1 << 40])
-
-
-@LANGUAGE.add()
-def clock_of_many(directory):
-    """Only the one that is mapped counts."""
-    stamped(directory, '''clock { name = a; freq = 10; offset_s = 1; }; clock { name = c; offset_s = 2; freq = 1000; };
-clock { name = "b"; freq = 5; };
-''', [0, 5])
-
-
-@LANGUAGE.add()
-def clock_that_is_not_mapped(directory):
-    """An integer of the name timestamp is of the trace's clock when there is one."""
-    text = '/* CTF 1.8 */\n' + integers() + '''clock { name = only; freq = 1000; offset_s = 100; };
-trace { major = 1; minor = 8; byte_order = le; };
-stream { packet.context := struct { uint64_t timestamp_begin; uint64_t timestamp_end; }; event.header := struct { uint32_t timestamp; }; };
-event { name = "e"; fields := struct { uint8_t n; }; };
-'''
-    bare(directory, text, lambda b: b.i(64, 1000).i(64, 9000).i(32, 1500).i(8, 1).i(32, 9000).i(8, 2))
 
 
 PACKETIZED = {

@@ -34,9 +34,11 @@ def plain_of_one(**more):
 # What a packet may begin with.
 
 HEADS = {
-    'nothing': '', 'empty': ' ', 'magic': 'uint32_t magic;', 'uuid': 'uint8_t uuid[16];', 'stream': 'uint8_t stream_id;',
+    'nothing': '', 'empty': ' ', 'magic': 'uint32_t magic;', 'uuid': 'uint8_t uuid[16];',
+    'stream': 'uint8_t stream_id;',
     'all': 'uint32_t magic; uint8_t uuid[16]; uint32_t stream_id; uint64_t stream_instance_id;',
-    'more': 'uint32_t magic; uint8_t version; string words; uint32_t stream_id;'}
+    'more': 'uint32_t magic; uint8_t version; string words; uint32_t stream_id;'
+}
 
 
 @STREAMS.add(list(HEADS))
@@ -47,28 +49,36 @@ def packet_header(directory, variant):
     def write(b, content, whole):
         for word in HEADS[variant].replace(';', '').split():
             if word in ('magic', 'uuid[16]', 'stream_id', 'stream_instance_id', 'version', 'words'):
-                {'magic': lambda: b.i(32, MAGIC), 'uuid[16]': lambda: b.raw(UUID), 'version': lambda: b.i(8, 2), 'words': lambda: b.s('some words'),
-                 'stream_id': lambda: b.i(8 if variant == 'stream' else 32, 0), 'stream_instance_id': lambda: b.i(64, 9)}[word]()
+                {
+                    'magic': lambda: b.i(32, MAGIC), 'uuid[16]': lambda: b.raw(UUID), 'version': lambda: b.i(8, 2),
+                    'words': lambda: b.s('some words'), 'stream_id': lambda: b.i(8 if variant == 'stream' else 32, 0),
+                    'stream_instance_id': lambda: b.i(64, 9)
+                }[word]()
         b.i(32, content).i(32, whole).i(8, 1).i(8, 2)
-    save(directory, metadata=text + 'stream { %s };\n' % SIZES + EVENT, stream=joined([Packet(write), Packet(write, pad=3)]))
+
+    save(directory, metadata=text + 'stream { %s };\n' % SIZES + EVENT,
+         stream=joined([Packet(write), Packet(write, pad=3)]))
 
 
 CONTEXTS = {
     'none': ('', []), 'empty': (' ', []), 'packet_size': ('uint32_t packet_size;', [('whole', 32)]),
     'content_size': ('uint32_t content_size;', [('content', 32)]),
     'reversed': ('uint64_t packet_size; uint64_t content_size;', [('whole', 64), ('content', 64)]),
-    'small': ('uint16_t content_size; uint16_t packet_size;', [('content', 16), ('whole', 16)]),
-    'mine': ('uint32_t content_size; uint32_t packet_size; uint32_t cpu_id; string name; uint8_t n; struct { uint8_t a[n]; } list;',
-             [('content', 32), ('whole', 32)]),
+    'small': ('uint16_t content_size; uint16_t packet_size;', [('content', 16), ('whole', 16)]), 'mine': (
+        'uint32_t content_size; uint32_t packet_size; uint32_t cpu_id; string name; uint8_t n; struct { uint8_t '
+        'a[n]; } list;',
+        [('content', 32), ('whole', 32)]),
     'bits': ('integer { size = 20; } content_size; integer { size = 20; } packet_size; integer { size = 3; } cpu_id;',
-             [('content', 20), ('whole', 20)])}
+             [('content', 20), ('whole', 20)])
+}
 
 
 @STREAMS.add(list(CONTEXTS))
 def packet_context(directory, variant):
     """Without a packet's size the file is one packet; without that of its content all of it is used."""
     fields, sizes = CONTEXTS[variant]
-    text = '/* CTF 1.8 */\n' + integers() + TRACE % ('le', '') + 'stream { %s };\n' % ('packet.context := struct { %s };' % fields if fields else '')
+    text = '/* CTF 1.8 */\n' + integers() + TRACE % ('le', '') + 'stream { %s };\n' % (
+        'packet.context := struct { %s };' % fields if fields else '')
 
     def write(b, content, whole):
         for name, size in sizes:
@@ -90,9 +100,11 @@ HEADERS = {
     'id_bits': ('integer { size = 3; } id; integer { size = 5; } rest;', lambda b, i, t: b.i(3, i, 1).i(5, 9)),
     'time_first': ('t timestamp; uint16_t id;', lambda b, i, t: b.i(64, t).i(16, i)),
     'enum': ('enum : uint8_t { zero, one, two } id; t timestamp;', lambda b, i, t: b.i(8, i).i(64, t)),
-    'more': ('uint8_t id; uint8_t flags; string why; t timestamp; uint8_t end;', lambda b, i, t: b.i(8, i).i(8, 7).s('so').i(64, t).i(8, 1)),
+    'more': ('uint8_t id; uint8_t flags; string why; t timestamp; uint8_t end;',
+             lambda b, i, t: b.i(8, i).i(8, 7).s('so').i(64, t).i(8, 1)),
     'other_name': ('uint8_t id; t when;', lambda b, i, t: b.i(8, i).i(64, t)),
-    'aligned': ('integer { size = 8; align = 64; } id; t timestamp;', lambda b, i, t: b.i(8, i, 64).i(64, t))}
+    'aligned': ('integer { size = 8; align = 64; } id; t timestamp;', lambda b, i, t: b.i(8, i, 64).i(64, t))
+}
 
 
 @STREAMS.add(list(HEADERS))
@@ -112,11 +124,13 @@ def event_header(directory, variant):
 
 def many_ids(directory, ids, streams):
     """All of the ids in each of the streams."""
-    text = '/* CTF 1.8 */\n' + integers() + TRACE % ('le', ' packet.header := struct { uint32_t magic; uint64_t stream_id; };')
+    text = '/* CTF 1.8 */\n' + integers() + TRACE % (
+        'le', ' packet.header := struct { uint32_t magic; uint64_t stream_id; };')
     for stream in streams:
         text += 'stream { id = %d; event.header := struct { uint64_t id; }; };\n' % stream
         for number in ids:
-            text += 'event { id = %d; stream_id = %d; name = "e%x_of_%x"; fields := struct { uint8_t n; }; };\n' % (number, stream, number, stream)
+            text += 'event { id = %d; stream_id = %d; name = "e%x_of_%x"; fields := struct { uint8_t n; }; };\n' % (
+                number, stream, number, stream)
 
     def write(b, content, whole, stream):
         b.i(32, MAGIC).i(64, stream)
@@ -132,7 +146,10 @@ def event_ids(directory):
 
 
 # babeltrace2 2.0 looks at the lower half of an id alone.
-@STREAMS.add(expected=['e%x_of_7: { n = %d }' % (number, n) for n, number in enumerate((0, 1, 1 << 32, (1 << 64) - 1, 1 << 63, (1 << 32) - 1))])
+@STREAMS.add(expected=[
+    'e%x_of_7: { n = %d }' % (number, n)
+    for n, number in enumerate((0, 1, 1 << 32, (1 << 64) - 1, 1 << 63, (1 << 32) - 1))
+])
 def event_ids_of_64_bits(directory):
     many_ids(directory, (0, 1, 1 << 32, (1 << 64) - 1, 1 << 63, (1 << 32) - 1), (7,))
 
@@ -160,17 +177,20 @@ LTTNG = '''trace {
 env { hostname = "host"; domain = "ust"; tracer_name = "lttng-ust"; tracer_major = 2; tracer_minor = 13; };
 clock { name = "c"; uuid = "%s"; freq = 1000000000; offset = 1500000000000000000; };
 typealias integer { size = 64; align = 8; map = clock.c.value; } := t;
-struct packet_context { t timestamp_begin; t timestamp_end; uint64_t content_size; uint64_t packet_size; uint64_t packet_seq_num;
+struct packet_context { t timestamp_begin; t timestamp_end; uint64_t content_size; uint64_t packet_size;
+uint64_t packet_seq_num;
 	unsigned long events_discarded; uint32_t cpu_id; };
 %sstream {
 	id = 0;
 	event.header := struct event_header_%s;
 	packet.context := struct packet_context;
-	event.context := struct { integer { size = 32; align = 8; signed = 1; } _vpid; integer { size = 8; encoding = UTF8; align = 8; } _procname[17]; };
+	event.context := struct { integer { size = 32; align = 8; signed = 1; } _vpid;
+		integer { size = 8; encoding = UTF8; align = 8; } _procname[17]; };
 };
 event { name = "tp:one"; id = 0; stream_id = 0; loglevel = 13; fields := struct { uint8_t _n; string _s; }; };
 event { name = "tp:thirty"; id = 30; stream_id = 0; loglevel = 13; fields := struct { uint8_t _n; }; };
-event { name = "tp:far"; id = 70000; stream_id = 0; loglevel = 13; fields := struct { void *_p; uint8_t __l_length; uint8_t _l[__l_length]; }; };
+event { name = "tp:far"; id = 70000; stream_id = 0; loglevel = 13; fields := struct { void *_p; uint8_t __l_length;
+uint8_t _l[__l_length]; }; };
 '''
 
 
@@ -178,25 +198,38 @@ def lttng(directory, order, header, bits, align=8):
     """Two packets as LTTng writes them: short times that wrap, long ones where more than one wrap has passed."""
     text = '/* CTF 1.8 */\n' + integers() + '''typealias integer { size = %d; align = %d; } := unsigned long;
 typealias integer { size = %d; align = %d; base = 16; } := void *;
-''' % (bits, align, bits, align) + LTTNG % (UUID_TEXT, order, UUID_TEXT, COMPACT if header == 'compact' else LARGE, header)
+''' % (bits, align, bits, align) + LTTNG % (UUID_TEXT, order, UUID_TEXT, COMPACT if header == 'compact' else LARGE,
+                                            header)
     width, short, escape = (5, 27, 31) if header == 'compact' else (16, 32, 65535)
 
     def record(b, time, number, long, n):
         b.align(8).i(width, escape if long else number, 1)
         b.i(32, number).i(64, time) if long else b.i(short, time & (1 << short) - 1, 1 if short == 27 else 8)
         b.i(32, 100 + n).raw(b'process'.ljust(17, b'\0'))
-        {0: lambda: b.i(8, n).s('text %d' % n), 30: lambda: b.i(8, n), 70000: lambda: b.i(bits, 0xdeadbeef, align).i(8, 2).raw(b'ab')}[number]()
+        {
+            0: lambda: b.i(8, n).s('text %d' % n), 30: lambda: b.i(8, n),
+            70000: lambda: b.i(bits, 0xdeadbeef, align).i(8, 2).raw(b'ab')
+        }[number]()
 
     def packet(sequence, records):
         def write(b, content, whole):
-            b.i(32, MAGIC).raw(UUID).i(32, 0).i(64, 0).i(64, records[0][0]).i(64, records[-1][0]).i(64, content).i(64, whole).i(64, sequence)
+            b.i(32, MAGIC).raw(UUID).i(32,
+                                       0).i(64,
+                                            0).i(64,
+                                                 records[0][0]).i(64,
+                                                                  records[-1][0]).i(64,
+                                                                                    content).i(64,
+                                                                                               whole).i(64, sequence)
             b.i(bits, 0, align).i(32, 1)
             for n, (time, number, long) in enumerate(records):
                 record(b, time, number, long, n)
         return Packet(write, order, pad=11)
     wrap = 1 << short
-    times = [(1000, 0, False), (wrap - 1, 30, False), (wrap, 0, False), (wrap + 5, 0, True), (3 * wrap + 9, 0, True), (3 * wrap + 10, 70000, True)]
-    save(directory, metadata=text, chan_0=joined([packet(0, times), packet(1, [(t + 3 * wrap + 10, i, long) for t, i, long in times])]))
+    times = [(1000, 0, False), (wrap - 1, 30, False), (wrap, 0, False), (wrap + 5, 0, True), (3 * wrap + 9, 0, True),
+             (3 * wrap + 10, 70000, True)]
+    save(directory, metadata=text,
+         chan_0=joined([packet(0, times),
+                        packet(1, [(t + 3 * wrap + 10, i, long) for t, i, long in times])]))
 
 
 @STREAMS.add(ORDERS)
@@ -220,108 +253,7 @@ def lttng_aligned(directory, variant):
     lttng(directory, variant, 'large', 32, 32)
 
 
-@STREAMS.add(('8', '16', '27', '32', '33', '56'))
-def times_that_wrap(directory, variant):
-    """Each short time goes on from the one before, and the first from the packet's begin."""
-    bits = int(variant)
-    wrap = 1 << bits
-    text = '/* CTF 1.8 */\n' + integers() + CLOCKED % (bits, 8 if bits % 8 == 0 else 1) + TRACE % ('le', '') + '''
-typealias integer { size = 64; align = 8; map = clock.c.value; } := stamp_t;
-stream { packet.context := struct { stamp_t timestamp_begin; stamp_t timestamp_end; uint32_t content_size; uint32_t packet_size; };
-	event.header := struct { t timestamp; }; };
-''' + EVENT
-    times = [5 + wrap * 10, wrap * 11 - 1, wrap * 11, wrap * 12 - 1, wrap * 12, wrap * 12 + 1, wrap * 13]
-
-    def packet(first, last):
-        def write(b, content, whole):
-            b.i(64, times[first]).i(64, times[last]).i(32, content).i(32, whole)
-            for n in range(first, last + 1):
-                b.align(8).i(bits, times[n] & wrap - 1, 8 if bits % 8 == 0 else 1).i(8, n)
-        return Packet(write)
-    save(directory, metadata=text, stream=joined([packet(0, 3), packet(4, 6)]))
-
-
-@STREAMS.add(ORDERS)
-def barectf_like(directory, variant):
-    """The least a bare machine writes: small packed headers, a slow clock, packets of one size."""
-    text = '/* CTF 1.8 */\n' + '''typealias integer { size = 16; align = 8; map = clock.tick.value; } := tick;
-clock { name = tick; freq = 8000000; };
-trace { major = 1; minor = 8; byte_order = %s;
-	packet.header := struct { integer { size = 16; align = 8; } magic16; integer { size = 4; } stream_id; }; };
-stream { id = 2; packet.context := struct { integer { size = 12; } packet_size; integer { size = 12; } content_size; integer { size = 32; map =
-	clock.tick.value; } timestamp_begin; integer { size = 32; map = clock.tick.value; } timestamp_end; } align(8);
-	event.header := struct { integer { size = 4; } id; integer { size = 12; map = clock.tick.value; } timestamp; }; };
-event { name = "bits"; id = 1; stream_id = 2; fields := struct { integer { size = 1; } on; integer { size = 3; } level; }; };
-event { name = "temperature"; id = 2; stream_id = 2;
-	fields := struct { integer { size = 11; signed = true; } value; integer { size = 5; } sensor; }; };
-''' % variant
-
-    def packet(times):
-        def write(b, content, whole):
-            b.i(16, 0xabcd).i(4, 2).align(8).i(12, whole).i(12, content).i(32, times[0]).i(32, times[-1])
-            for n, time in enumerate(times):
-                b.i(4, 1 + n % 2).i(12, time & 0xfff, 1)
-                b.i(11, -n).i(5, n) if n % 2 else b.i(1, 1).i(3, n)
-        return Packet(write, variant, whole=8 * 64)
-    save(directory, metadata=text, stream=joined([packet([5, 4000, 4096, 5000, 9000]), packet([9001, 9001, 12000])]))
-
-
 # Clocks and times.
-
-@STREAMS.add(('one', 'two'))
-def no_clock(directory, variant):
-    """Records without any time are in the order of their file."""
-    text = '/* CTF 1.8 */\n' + integers() + TRACE % ('le', ' packet.header := struct { uint32_t magic; };') + 'stream { %s };\n' % SIZES + EVENT
-
-    def write(first):
-        return lambda b, content, whole: b.i(32, MAGIC).i(32, content).i(32, whole).i(8, first).i(8, first + 1)
-    save(directory, metadata=text, stream=joined([Packet(write(n * 10)) for n in range(1 if variant == 'one' else 3)]))
-
-
-@STREAMS.add()
-def times_of_packets_alone(directory):
-    """Events have no time of their own, their packets do."""
-    text = '/* CTF 1.8 */\n' + integers() + CLOCKED % (64, 8) + TRACE % ('le', '') + '''stream {
-	packet.context := struct { uint32_t content_size; uint32_t packet_size; t timestamp_begin; t timestamp_end; }; };
-''' + EVENT
-    save(directory, metadata=text, stream=joined([sized(lambda b, n=n: b.i(64, 1000 * n).i(64, 1000 * n + 500).i(8, 1).i(8, 2)) for n in range(3)]))
-
-
-@STREAMS.add()
-def times_without_packets(directory):
-    """Events have times, packets do not; a file's packets follow each other all the same."""
-    text = '/* CTF 1.8 */\n' + integers() + CLOCKED % (64, 8) + TRACE % ('le', '')
-    text += 'stream { %s event.header := struct { t timestamp; }; };\n' % SIZES
-    save(directory, metadata=text + EVENT,
-         stream=joined([sized(lambda b, n=n: b.i(64, 1000 * n).i(8, 1).i(64, 1000 * n + 1).i(8, 2)) for n in range(3)]))
-
-
-@STREAMS.add()
-def two_clocks(directory):
-    """Each stream has its own; both are absolute, so their records go into one order."""
-    text = '/* CTF 1.8 */\n' + integers() + '''clock { name = a; freq = 1000; offset_s = 1500000000; absolute = TRUE; };
-clock { name = b; freq = 1000000; offset_s = 1500000001; absolute = TRUE; };
-typealias integer { size = 64; align = 8; map = clock.a.value; } := ta; typealias integer { size = 64; align = 8; map = clock.b.value; } := tb;
-trace { major = 1; minor = 8; byte_order = le; packet.header := struct { uint8_t stream_id; }; };
-stream { id = 0; event.header := struct { ta timestamp; }; }; stream { id = 1; event.header := struct { tb timestamp; }; };
-event { name = "of_a"; stream_id = 0; fields := struct { uint8_t n; }; }; event { name = "of_b"; stream_id = 1; fields := struct { uint8_t n; }; };
-'''
-
-    def packet(stream, times):
-        def write(b, content, whole):
-            b.i(8, stream)
-            for n, time in enumerate(times):
-                b.i(64, time).i(8, n)
-        return Packet(write)
-    save(directory, metadata=text, a=packet(0, [0, 500, 1001, 2500, 9000]).bytes, b=packet(1, [0, 2, 1400000, 9000000]).bytes)
-
-
-@STREAMS.add()
-def fields_of_a_clock(directory):
-    """An integer that is mapped to the clock may stand anywhere; it is printed as a number."""
-    plain = Plain()
-    plain.event('e', 'uint64_t a; uint8_t b;')
-    plain.write(directory, stream=[plain.packet([(BEGIN + n, 0, lambda b, n=n: b.i(64, BEGIN - 5).i(8, n)) for n in range(2)])])
 
 
 # Files and packets.
@@ -336,34 +268,12 @@ def many_streams(directory, variant):
     for number in range(5):
         def data(b, n, number=number):
             return b.i(8, n).s('file %d' % number)
-        files['chan_%d' % number] = [plain.packet(counting(BEGIN + 70000 * p + 777 * number, 9, 5000 + 13 * number, number % 3, data),
-                                                  stream=number % 3, cpu=number, sequence=p) for p in range(3)]
+
+        files['chan_%d' % number] = [
+            plain.packet(counting(BEGIN + 70000 * p + 777 * number, 9, 5000 + 13 * number, number % 3, data),
+                         stream=number % 3, cpu=number, sequence=p) for p in range(3)
+        ]
     plain.write(directory, **files)
-
-
-@STREAMS.add()
-def equal_times(directory):
-    """Records of one time, in one stream and in several."""
-    plain = Plain(streams=2)
-    plain.event('first', 'uint8_t n;', stream=0)
-    plain.event('second', 'uint8_t n;', stream=1)
-    plain.write(directory, a=[plain.packet(counting(BEGIN, 3, 0, 0))], b=[plain.packet(counting(BEGIN, 3, 0, 1), stream=1)])
-
-
-@STREAMS.add()
-def same_times_on_two_cpus(directory):
-    """Two files of one kind of stream with the same times: told apart by an instance id."""
-    text = '/* CTF 1.8 */\n' + integers() + CLOCKED % (64, 8) + TRACE % (
-        'le', ' packet.header := struct { uint32_t magic; uint32_t stream_id; uint32_t stream_instance_id; };') + '''stream { id = 0;
-	packet.context := struct { t timestamp_begin; t timestamp_end; uint32_t cpu_id; }; event.header := struct { t timestamp; }; };
-event { name = "e"; stream_id = 0; fields := struct { uint8_t n; }; };
-'''
-
-    def write(b, content, whole, cpu):
-        b.i(32, MAGIC).i(32, 0).i(32, cpu).i(64, 5).i(64, 9).i(32, cpu)
-        for n, time in enumerate((5, 6, 6, 9)):
-            b.i(64, time).i(8, 10 * cpu + n)
-    save(directory, metadata=text, **{'chan_%d' % cpu: Packet(functools.partial(write, cpu=cpu)).bytes for cpu in range(3)})
 
 
 @STREAMS.add()
@@ -371,14 +281,18 @@ def packets_of_every_kind(directory):
     """Empty ones first, between and last; padding of every length; a packet that is all padding but its header."""
     plain = plain_of_one()
     packets = [plain.packet([], BEGIN, BEGIN), plain.packet([], BEGIN, BEGIN + 5, pad=100, sequence=1)]
-    packets += [plain.packet(counting(BEGIN + 10 * n, n % 3, 1), BEGIN + 10 * n, BEGIN + 10 * n + 9, pad=n, sequence=n) for n in range(2, 18)]
+    packets += [
+        plain.packet(counting(BEGIN + 10 * n, n % 3, 1), BEGIN + 10 * n, BEGIN + 10 * n + 9, pad=n, sequence=n)
+        for n in range(2, 18)
+    ]
     packets += [plain.packet([], BEGIN + 200, BEGIN + 300, pad=4096, sequence=18)]
     plain.write(directory, stream=packets)
 
 
 @STREAMS.add()
 def packets_of_pages(directory):
-    """(babeltrace2 2.0 shows bytes from elsewhere for an empty string that begins where its buffer ends: here are none.)"""
+    """(babeltrace2 2.0 shows bytes from elsewhere for an empty string that begins where its buffer ends: here are
+    none.)"""
     plain = Plain()
     plain.event('e', 'uint32_t n; string text;')
     packets = []
@@ -391,7 +305,8 @@ def packets_of_pages(directory):
 @STREAMS.add()
 def content_that_ends_in_a_byte(directory):
     """The content's size is in bits: what follows in the last byte is no event."""
-    text = '/* CTF 1.8 */\ntypealias integer { size = 16; align = 1; } := uint32_t;\n' + TRACE % ('le', '') + 'stream { %s };\n' % SIZES + '''
+    text = '/* CTF 1.8 */\ntypealias integer { size = 16; align = 1; } := uint32_t;\n' + TRACE % (
+        'le', '') + 'stream { %s };\n' % SIZES + '''
 event { name = "e"; fields := struct { integer { size = 3; } n; }; };
 '''
 
@@ -408,10 +323,16 @@ event { name = "e"; fields := struct { integer { size = 3; } n; }; };
 def counters(directory, variant):
     """What was lost is told on the way: between packets, before the first, by counters of 32 bits."""
     plain = plain_of_one()
-    lost = {'discarded': [(0, 0), (1, 0), (2, 5), (3, 5), (4, 6)], 'sequence': [(0, 0), (1, 0), (4, 0), (5, 0), (7, 0)],
-            'both': [(0, 0), (3, 2), (4, 1002), (9, 1002)], 'between_files': [(0, 3), (1, 4)], 'first': [(6, 9), (7, 9)],
-            'small': [(0, 0), (1, 1), (2, 1)]}[variant]
-    packets = [plain.packet(counting(BEGIN + 10000 * n, 3), end=BEGIN + 10000 * n + 5000, sequence=s, discarded=d) for n, (s, d) in enumerate(lost)]
+    lost = {
+        'discarded': [(0, 0), (1, 0), (2, 5), (3, 5), (4, 6)], 'sequence': [(0, 0), (1, 0), (4, 0), (5, 0),
+                                                                            (7, 0)], 'both': [(0, 0), (3, 2), (4, 1002),
+                                                                                              (9, 1002)],
+        'between_files': [(0, 3), (1, 4)], 'first': [(6, 9), (7, 9)], 'small': [(0, 0), (1, 1), (2, 1)]
+    }[variant]
+    packets = [
+        plain.packet(counting(BEGIN + 10000 * n, 3), end=BEGIN + 10000 * n + 5000, sequence=s, discarded=d)
+        for n, (s, d) in enumerate(lost)
+    ]
     files = {'stream': packets}
     if variant == 'between_files':
         files['other'] = [plain.packet(counting(BEGIN + 500 + 10000 * n, 2), sequence=s + 1, discarded=d * 2, cpu=1)
@@ -421,19 +342,25 @@ def counters(directory, variant):
 
 @STREAMS.add(('1_1', '1_0', 'missing', 'empty_folder', 'of_one', 'foreign'))
 def indexes(directory, variant):
-    """LTTng's, in both versions; one that is missing for a file, or for all, is no fault; one that is of no use is none either."""
+    """LTTng's, in both versions; one that is missing for a file, or for all, is no fault; one that is of no use is none
+    either."""
     plain = plain_of_one(streams=2)
     plain.event('f', 'uint8_t n;', stream=1)
     files = {}
     for number, name in enumerate(('a', 'b')):
-        files[name] = [plain.packet(counting(BEGIN + 10000 * p + 100 * number, 3, number=number), pad=p, sequence=p, stream=number) for p in range(3)]
+        files[name] = [
+            plain.packet(counting(BEGIN + 10000 * p + 100 * number, 3, number=number), pad=p, sequence=p, stream=number)
+            for p in range(3)
+        ]
     plain.write(directory, **files)
     made = {}
     for number, (name, packets) in enumerate(files.items()):
-        entries = [(packet, {'begin': BEGIN + 10000 * p + 100 * number, 'end': BEGIN + 10000 * p + 100 * number + 2000, 'stream': number})
-                   for p, packet in enumerate(packets)]
+        entries = [(packet, {
+            'begin': BEGIN + 10000 * p + 100 * number, 'end': BEGIN + 10000 * p + 100 * number + 2000, 'stream': number
+        }) for p, packet in enumerate(packets)]
         if variant in ('1_1', '1_0') or variant == 'of_one' and number:
-            made['index__%s.idx' % name] = index([(p, dict(e, **({'sequence': n} if variant != '1_0' else {}))) for n, (p, e) in enumerate(entries)],
+            made['index__%s.idx' % name] = index([(p, dict(e, **({'sequence': n} if variant != '1_0' else {})))
+                                                  for n, (p, e) in enumerate(entries)],
                                                  int(variant == '1_1' or variant == 'of_one'))
     if variant == 'foreign':
         made['index__c.idx'] = b'of no file'
@@ -447,7 +374,10 @@ def files_that_are_no_streams(directory):
     """Empty files, hidden files, folders, pipes, links to nowhere: nothing of the trace, and nothing to wait for."""
     plain = plain_of_one()
     plain.write(directory, stream=[plain.packet(counting(BEGIN, 2))])
-    save(directory, **{'empty': b'', '.hidden': b'what an editor leaves', 'folder__file': b'no trace', '.folder__file': b'nor this'})
+    save(
+        directory, **{
+            'empty': b'', '.hidden': b'what an editor leaves', 'folder__file': b'no trace', '.folder__file': b'nor this'
+        })
     os.mkfifo(os.path.join(directory, 'pipe'))
     os.symlink('nowhere', os.path.join(directory, 'link'))
 
@@ -494,37 +424,54 @@ def chunks_of_one_session(directory):
 
     def packet(sequence, cpu, first):
         def write(b, content, whole):
-            b.i(32, MAGIC).raw(UUID).i(32, 0).i(64, cpu).i(64, first).i(64, first + 2000).i(64, content).i(64, whole).i(64, sequence).i(64, 0)
+            b.i(32, MAGIC).raw(UUID).i(32, 0).i(64,
+                                                cpu).i(64,
+                                                       first).i(64,
+                                                                first + 2000).i(64,
+                                                                                content).i(64,
+                                                                                           whole).i(64,
+                                                                                                    sequence).i(64, 0)
             b.i(32, cpu)
             for n in range(2):
-                b.align(8).i(5, 30, 1).i(27, first + 1000 * n & (1 << 27) - 1).i(32, cpu).raw(b'p'.ljust(17, b'\0')).i(8, 10 * sequence + n)
+                b.align(8).i(5, 30, 1).i(27, first + 1000 * n & (1 << 27) - 1).i(32, cpu).raw(b'p'.ljust(17, b'\0')).i(
+                    8, 10 * sequence + n)
         return Packet(write)
     for chunk in range(3):
-        save('%s/archives/%d/ust/uid/0/64-bit' % (directory, chunk), metadata=text,
-             **{'chan_%d' % cpu: joined([packet(2 * chunk + n, cpu, BEGIN + 100000 * chunk + 20000 * n + 300 * cpu) for n in range(2)])
-                for cpu in range(2)})
+        save(
+            '%s/archives/%d/ust/uid/0/64-bit' % (directory, chunk), metadata=text, **{
+                'chan_%d' % cpu:
+                joined([packet(2 * chunk + n, cpu, BEGIN + 100000 * chunk + 20000 * n + 300 * cpu) for n in range(2)])
+                for cpu in range(2)
+            })
 
 
 # Programs whose mistakes readers have learned to bear.
 
 def quirk(directory, tracer, version, packets, **more):
-    plain = plain_of_one(env='env { tracer_name = "%s"; tracer_major = %d; tracer_minor = %d; tracer_patch = %d; };\n' % (tracer, *version))
-    plain.write(directory, stream=[plain.packet(records, begin, end, sequence=n, **more) for n, (begin, end, records) in enumerate(packets)])
+    plain = plain_of_one(env='env { tracer_name = "%s"; tracer_major = %d; tracer_minor = %d; tracer_patch = %d; };\n' %
+                         (tracer, *version))
+    plain.write(
+        directory, stream=[
+            plain.packet(records, begin, end, sequence=n, **more) for n, (begin, end, records) in enumerate(packets)
+        ])
 
 
 @STREAMS.add()
 def lttng_events_after_their_packet(directory):
     """LTTng before 2.11 closed a packet by a time that was read before its last event."""
-    quirk(directory, 'lttng-ust', (2, 10, 0), [(BEGIN, BEGIN + 1500, counting(BEGIN, 3)), (BEGIN + 2500, BEGIN + 9000, counting(BEGIN + 3000, 3))])
+    quirk(directory, 'lttng-ust', (2, 10, 0), [(BEGIN, BEGIN + 1500, counting(BEGIN, 3)),
+                                               (BEGIN + 2500, BEGIN + 9000, counting(BEGIN + 3000, 3))])
 
 
 @STREAMS.add()
 def lttng_crash(directory):
     """What is saved from a program that died: its last packet has no end."""
-    quirk(directory, 'lttng-ust', (2, 12, 0), [(BEGIN, BEGIN + 5000, counting(BEGIN, 3)), (BEGIN + 6000, 0, counting(BEGIN + 6000, 3))])
+    quirk(directory, 'lttng-ust', (2, 12, 0), [(BEGIN, BEGIN + 5000, counting(BEGIN, 3)),
+                                               (BEGIN + 6000, 0, counting(BEGIN + 6000, 3))])
 
 
 @STREAMS.add()
 def barectf_events_before_their_packet(directory):
     """barectf before 2.3.1 read a packet's begin after the time of its first event."""
-    quirk(directory, 'barectf', (2, 3, 0), [(BEGIN + 10, BEGIN + 2500, counting(BEGIN, 3)), (BEGIN + 3010, BEGIN + 9000, counting(BEGIN + 3000, 3))])
+    quirk(directory, 'barectf', (2, 3, 0), [(BEGIN + 10, BEGIN + 2500, counting(BEGIN, 3)),
+                                            (BEGIN + 3010, BEGIN + 9000, counting(BEGIN + 3000, 3))])

@@ -134,10 +134,13 @@ def attributes_of_integers(directory):
     """Every way to write an attribute's value, attributes in any order, and what is taken when there are none."""
     one_packet(
         directory,
-        '''integer { signed = 1; size = 8; } a; integer { signed = 0; size = 8; } b; integer { signed = TRUE; size = 8; } c;
+        '''integer { signed = 1; size = 8; } a; integer { signed = 0; size = 8; } b; integer { signed = TRUE;
+size = 8; } c;
 integer { signed = FALSE; size = 8; } d; integer { size = 8 ; signed = true ; } e; integer{size=8;}f;
-integer { encoding = none; size = 8; } g; integer { encoding = UTF8; size = 8; align = 8; } h; integer { encoding = ASCII; size = 8; } i;
-integer { byte_order = native; size = 16; } j; integer { align = 16; size = 8; byte_order = network; } k; integer { size = 3; } l;
+integer { encoding = none; size = 8; } g; integer { encoding = UTF8; size = 8; align = 8; } h; integer {
+encoding = ASCII; size = 8; } i;
+integer { byte_order = native; size = 16; } j; integer { align = 16; size = 8; byte_order = network; } k; integer {
+size = 3; } l;
 integer { size = 12; } m; integer { size = 24; } n;''', [
             lambda b: b.align(16).i(8, -1).i(8, 255).i(8, -2).i(8, 254).i(8, -3).i(8, 253).i(8, 65).i(8, 66).i(8, 67).i(
                 16, 258).i(8, 11, 16).i(3, 5).i(12, 0xabc).i(24, 0xabcdef)
@@ -183,7 +186,8 @@ def floats_aligned_otherwise(directory, variant):
     """To 1 bit, to a word, and behind a few bits."""
     one_packet(
         directory, '''integer { size = 3; } before; floating_point { exp_dig = 8; mant_dig = 24; align = 1; } a;
-floating_point { exp_dig = 11; mant_dig = 53; align = 1; } b; floating_point { align = 32; mant_dig = 24; exp_dig = 8; } c;
+floating_point { exp_dig = 11; mant_dig = 53; align = 1; } b; floating_point { align = 32; mant_dig = 24;
+exp_dig = 8; } c;
 integer { size = 5; } between; floating_point { exp_dig = 11; mant_dig = 53; align = 64; } d; uint8_t after;''', [
             lambda b, v=v: b.align(64).i(3, 5).f(32, v, 1).f(64, v, 1).f(32, v, 32).i(5, 9).f(64, v, 64).i(8, 77)
             for v in (1.5, -2.25)
@@ -218,7 +222,8 @@ def text_in_arrays(directory, variant):
 def text_of_ascii(directory):
     one_packet(
         directory,
-        'integer { size = 8; align = 8; encoding = ASCII; } a[4]; integer { size = 8; align = 8; encoding = none; } b[2];',
+        'integer { size = 8; align = 8; encoding = ASCII; } a[4]; integer { size = 8; align = 8; encoding = none; } '
+        'b[2];',
         [lambda b: b.raw(b'ab\0\0AB')])
 
 
@@ -231,9 +236,11 @@ def bytes_that_are_no_text(directory):
 ENUMS = '''enum state : uint8_t { IDLE, BUSY, DONE = 5, AFTER };
 enum sign : int8_t { DEEP = -128 ... -100, BELOW = -5 ... -2, MINUS = -1, ZERO, PLUS, MANY = 10 ... 127 };
 enum shared : uint8_t { LOW = 0 ... 9, FIVE = 5, MIDDLE = 4 ... 6, ALL = 0 ... 255 };
-enum words : uint8_t { "two words", "a \\"quoted\\" one" = 3, "" = 4, _under = 5, __two = 6, "stream" = 7, "tab\\tnew\\nline" = 8, "ä" = 9 };
+enum words : uint8_t {
+"two words", "a \\"quoted\\" one" = 3, "" = 4, _under = 5, __two = 6, "stream" = 7, "tab\\tnew\\nline" = 8, "ä" = 9 };
 enum again : uint8_t { ONE = 1, TWICE = 2, TWICE = 4 ... 5, ONE = 9, };
-enum wide : uint64_t { TOP = 0xffffffffffffffff, HALF = 0x8000000000000000 ... 0x8fffffffffffffff, SMALL = 07, NOTHING = 0 };
+enum wide : uint64_t {
+TOP = 0xffffffffffffffff, HALF = 0x8000000000000000 ... 0x8fffffffffffffff, SMALL = 07, NOTHING = 0 };
 enum wide_signed : int64_t { LEAST = -9223372036854775808, GREATEST = 9223372036854775807, NONE = 0 };
 '''
 
@@ -258,7 +265,8 @@ def enums_declared_in_every_way(directory):
     one_packet(
         directory,
         '''enum : integer { size = 3; signed = true; } { A = -4 ... -1, B } a; enum : integer { size = 5; } { A, B } b;
-enum { FIRST, SECOND } c; enum plain { THIRD = 3 } d; enum plain e; enumerated f; aliased g; enum : bits3 { X, Y } h; enum : bits3 { X, Y } i[2];
+enum { FIRST, SECOND } c; enum plain { THIRD = 3 } d; enum plain e; enumerated f; aliased g; enum : bits3 { X, Y } h;
+enum : bits3 { X, Y } i[2];
 enum { KEY, INT = -1 } j, k;''', [
             lambda b, n=n: b.i(3, n - 1, 32).i(5, n).i(32, n, 32).i(32, n + 3).i(32, n).i(8, n).i(8, n).i(3, n).i(3, n).
             i(3, 1 - n).i(32, -n, 32).i(32, n) for n in (0, 1)
@@ -272,7 +280,8 @@ typealias enum : uint8_t { T0, T1 = 1 } := aliased;
 def enums_in_other_bases(directory):
     one_packet(
         directory,
-        '''enum : integer { size = 8; base = 16; } { A = 0x10 ... 0x1f } a; enum : integer { size = 8; base = 2; } { A = 3 } b;
+        '''enum : integer { size = 8; base = 16; } { A = 0x10 ... 0x1f } a; enum : integer { size = 8; base = 2; } {
+A = 3 } b;
 enum : integer { size = 8; base = 8; signed = true; } { A = -1 } c;''',
         [lambda b: b.i(8, 0x1a).i(8, 3).i(8, -1), lambda b: b.i(8, 0xfa).i(8, 4).i(8, -2)])
 
@@ -282,7 +291,8 @@ def structs(directory, variant):
     one_packet(
         directory,
         '''struct { } nothing; struct { uint8_t a; struct { uint16_t b; struct { uint32_t c; } deep; } in; } s;
-struct { struct { } e; struct { string t; } f; } g; struct point p; struct point q, r; struct { uint8_t x; } many[2];''',
+struct { struct { } e; struct { string t; } f; } g; struct point p; struct point q, r; struct { uint8_t x; }
+many[2];''',
         [
             lambda b: b.i(8, 1).i(16, 2).i(32, 3).s('text').i(16, 4).i(16, -5).i(16, 6).i(16, 7).i(16, 8).i(16, 9).i(
                 8, 10).i(8, 11)
@@ -294,8 +304,10 @@ def aligned_structs(directory, variant):
     """A struct begins where the widest of its fields would, or where align() says; nothing is added at its end."""
     one_packet(
         directory,
-        '''uint8_t a; struct { uint8_t b; } align(32) s; uint8_t c; struct { integer { size = 16; align = 64; } d; } t; uint8_t e;
-struct wide w; integer { size = 3; } f; struct { integer { size = 2; } g; integer { size = 1; } h; } bits; struct { } align(64) hole; uint8_t i;
+        '''uint8_t a; struct { uint8_t b; } align(32) s; uint8_t c; struct { integer { size = 16; align = 64; } d; }
+t; uint8_t e;
+struct wide w; integer { size = 3; } f; struct { integer { size = 2; } g; integer { size = 1; } h; } bits; struct { }
+align(64) hole; uint8_t i;
 struct { struct { integer { size = 8; align = 128; } j; } in; } out; struct { uint8_t k; } align(8) arr[2]; uint8_t l;
 struct { uint8_t m; } align(16) gaps[3];''', [
             lambda b: b.i(8, 1, 128).align(32).i(8, 2).i(8, 3).i(16, 4, 64).i(8, 5).align(16).i(8, 6).i(3, 7).i(2, 1).i(
@@ -307,7 +319,8 @@ struct { uint8_t m; } align(16) gaps[3];''', [
 def arrays(directory, variant):
     one_packet(
         directory, '''uint16_t a[3]; uint8_t none[0]; int8_t b[2][3]; int8_t c[2][1][2]; integer { size = 5; } bits[7];
-struct { uint8_t x; string y; } d[2]; string e[3]; struct { uint8_t in[2]; } f[2]; four g; four h[2]; uint8_t i, j[2], k; uint8_t hex[0x2];
+struct { uint8_t x; string y; } d[2]; string e[3]; struct { uint8_t in[2]; } f[2]; four g; four h[2];
+uint8_t i, j[2], k; uint8_t hex[0x2];
 floating_point { exp_dig = 8; mant_dig = 24; align = 8; } l[2]; enum : uint8_t { A, B } m[3];''',
         [lambda b: write_arrays(b)], variant, 'typedef uint8_t four[4];\n')
 
@@ -361,7 +374,8 @@ def sequences(directory, variant):
         return write_one
     one_packet(
         directory, '''uint8_t n; uint16_t a[n]; integer { size = 3; } bits; integer { size = 6; } b[bits];
-struct { uint8_t x; string t; } c[n]; uint8_t rows; struct { uint8_t cols; uint32_t cell[cols]; } d[rows]; uint8_t e[n][n];
+struct { uint8_t x; string t; } c[n]; uint8_t rows; struct { uint8_t cols; uint32_t cell[cols]; } d[rows];
+uint8_t e[n][n];
 uint64_t long_one; struct { struct { uint8_t f[long_one]; } in; } out;''', [write(n) for n in (0, 1, 2, 7)], variant)
 
 
@@ -374,8 +388,10 @@ struct { uint8_t n; uint8_t c[n]; } t; uint8_t d[n]; uint8_t e[event.fields.s.n]
         [lambda b: b.raw(b'\1\2' + b'a' + b'bb' + b'\3' + b'\1c' + b'ddd' + b'e' + b'fff')])
 
 
-VARIANTS = '''enum kind : uint8_t { small = 0, big = 1 ... 9, text = 10, record = 11, none = 12, "odd" = 13 ... 14, list = 15 };
-variant named { uint8_t small; uint64_t big; string text; struct { uint8_t a; string b; } record; struct { } none; int8_t odd; uint8_t list[2]; };
+VARIANTS = '''enum kind : uint8_t {
+small = 0, big = 1 ... 9, text = 10, record = 11, none = 12, "odd" = 13 ... 14, list = 15 };
+variant named { uint8_t small; uint64_t big; string text; struct { uint8_t a; string b; } record; struct { } none;
+int8_t odd; uint8_t list[2]; };
 '''
 
 
@@ -415,7 +431,8 @@ def variants_with_aligned_options(directory):
     """What an option needs is aligned where the option is read, not where the variant begins."""
     one_packet(
         directory,
-        '''enum : uint8_t { narrow, wide, packed } tag; variant <tag> { uint8_t narrow; integer { size = 32; align = 64; } wide;
+        '''enum : uint8_t { narrow, wide, packed } tag; variant <tag> { uint8_t narrow; integer { size = 32;
+align = 64; } wide;
 struct { integer { size = 3; } a; integer { size = 5; } b; } packed; } v; uint8_t after;''', [
             lambda b: b.i(8, 0).i(8, 1).i(8, 2), lambda b: b.i(8, 1).i(32, 3, 64).i(8, 4),
             lambda b: b.i(8, 2).i(3, 5).i(5, 6).i(8, 7)
@@ -430,7 +447,8 @@ trace {
 };
 stream {
 	id = 0;
-	packet.context := struct { uint64_t content_size; uint64_t packet_size; uint8_t pn; enum which pt; uint8_t local[pn]; };
+	packet.context := struct { uint64_t content_size; uint64_t packet_size; uint8_t pn; enum which pt;
+uint8_t local[pn]; };
 	event.header := struct { uint16_t id; uint8_t en; enum which et; };
 	event.context := struct { uint8_t sn; enum which st; uint8_t here[%s]; };
 };
@@ -473,7 +491,8 @@ def scopes_expected():
                   for k, count in enumerate((1, 2, 3, 4, 5, n))]
         options = ['v%d = { %s }' % (k, '"s"' if tag else '7') for k, tag in enumerate((1, 0, n, 1 - n, n, n))]
         lines.append(
-            'scopes: { pn = 2, pt = %s, local = [ [0] = 120, [1] = 121 ] }, { sn = 4, st = %s, here = [ [0] = 122, [1] = 122 ] }, '
+            'scopes: { pn = 2, pt = %s, local = [ [0] = 120, [1] = 121 ] }, { sn = 4, st = %s, here = [ [0] = 122, '
+            '[1] = 122 ] }, '
             '{ cn = 5, ct = %s }, { fn = %d, ft = %s, all = { %s } }' %
             (label(0), label(1 - n), label(n), n, label(n), ', '.join(arrays + options)))
     return lines
@@ -522,7 +541,8 @@ def contexts(directory):
     """Contexts of the stream and of the event; an event without fields, and one whose fields are an empty struct."""
     plain = Plain(
         contexts=
-        '''	event.context := struct { uint32_t vpid; uint32_t vtid; integer { size = 8; encoding = UTF8; align = 8; } procname[17];
+        '''	event.context := struct { uint32_t vpid; uint32_t vtid;
+		integer { size = 8; encoding = UTF8; align = 8; } procname[17];
 		struct { uint8_t a; } nested; };
 ''')
     plain.event('no_context', 'uint8_t a;')

@@ -126,7 +126,8 @@ class Plain:
         for number in range(self.streams):
             text += self.stream(number)
         for number, (name, fields, stream, more) in enumerate(self.events):
-            text += 'event {\n\tname = "%s";\n\tid = %d;\n\tstream_id = %d;\n%s\tfields := struct {\n\t\t%s\n\t};\n};\n' % (
+            text += 'event {\n\tname = "%s";\n\tid = %d;\n\tstream_id = %d;\n%s\tfields := struct {\n\t\t%s\n\t};\n' \
+                '};\n' % (
                 name, number, stream, more, fields.strip().replace('\n', '\n\t\t'))
         return text
 

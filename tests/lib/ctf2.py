@@ -1,222 +1,22 @@
 # SPDX-License-Identifier: MIT
 """
-Reads Common Trace Format 2, written from the text of the specification alone (CTF2-SPEC-2.0rB, with section numbers below; CTF2-FS-1.0 for
-the files), so that it can be a second opinion on what another reader or writer makes of a trace. ctf2_self.py tries it.
+Reads Common Trace Format 2, written from the text of the specification alone (CTF2-SPEC-2.0rB, with section numbers
+below; CTF2-FS-1.0 for the files), so that it can be a second opinion on what another reader or writer makes of a trace.
+ctf2_self.py tries it.
 
-Trace(directory) reads the metadata; packets() and records() go through the data streams. What breaks the specification raises Failure, which says
-where. "Doubt:" marks what the specification leaves open, or what is taken in another way here than a reader might.
+Trace(directory) reads the metadata; packets() and records() go through the data streams. What breaks the specification
+raises Failure, which says where. "Doubt:" marks what the specification leaves open, or what is taken in another way
+here than a reader might.
 """
-import collections
-import json
 import math
 import pathlib
-import re
 import struct
 from fractions import Fraction
 from types import SimpleNamespace
 
-from traces import Failure
-
-DEEPEST = 64                                # field classes within field classes
-MOST_EMPTY = 1 << 16                        # fields of no bits in one packet header and context, or in one event record
-
-# An integer whose class has mappings with the names that apply to it; a bit map (bit i is element i) with the flags that are active.
-Mapped = collections.namedtuple('Mapped', 'value names')
-Flags = collections.namedtuple('Flags', 'value names')
-
-# What JSON objects may have and (!) must have.
-BITS = 'length:integer! byte-order:string! bit-order:string alignment:integer '
-INTEGER = 'preferred-display-base:integer mappings:object roles:array '
-ARRAY = 'element-field-class:class! minimum-alignment:integer '
-LOCATED, SELECTED = 'length-field-location:object! ', 'selector-field-location:object! '
-CLASS = 'type:string! attributes:object extensions:object '
-IDENTITY = 'namespace:string name:string uid:string ' + CLASS
-SHAPES = {
-    'fixed-length-bit-array': CLASS + BITS, 'fixed-length-bit-map': CLASS + BITS + 'flags:object!', 'fixed-length-boolean': CLASS + BITS,
-    'fixed-length-unsigned-integer': CLASS + BITS + INTEGER, 'fixed-length-signed-integer': CLASS + BITS + INTEGER,
-    'fixed-length-floating-point-number': CLASS + BITS, 'structure': CLASS + 'member-classes:array minimum-alignment:integer',
-    'variable-length-unsigned-integer': CLASS + INTEGER, 'variable-length-signed-integer': CLASS + INTEGER,
-    'null-terminated-string': CLASS + 'encoding:string', 'dynamic-length-string': CLASS + LOCATED + 'encoding:string',
-    'static-length-string': CLASS + 'encoding:string length:integer!', 'dynamic-length-blob': CLASS + LOCATED + 'media-type:string',
-    'static-length-blob': CLASS + 'length:integer! media-type:string roles:array',
-    'static-length-array': CLASS + ARRAY + 'length:integer!', 'dynamic-length-array': CLASS + ARRAY + LOCATED,
-    'optional': CLASS + SELECTED + 'field-class:class! selector-field-ranges:array', 'variant': CLASS + SELECTED + 'options:array!',
-    'member class': 'name:string! field-class:class! attributes:object extensions:object',
-    'option': 'name:string field-class:class! selector-field-ranges:array! attributes:object extensions:object',
-    'field location': 'origin:string path:array!', 'field-class-alias': CLASS + 'name:string! field-class:class!',
-    # The specification knows no "uid" of a preamble; it is let through.
-    'preamble': CLASS + 'version:integer! uuid:array uid:string',
-    'trace-class': IDENTITY + 'environment:object packet-header-field-class:class',
-    'clock-class': IDENTITY + 'id:string! frequency:integer! origin:class offset-from-origin:object precision:integer accuracy:integer '
-                   'description:string',
-    'clock origin': 'namespace:string name:string! uid:string!', 'clock offset': 'seconds:integer cycles:integer',
-    'data-stream-class': IDENTITY + 'id:integer default-clock-class-id:string packet-context-field-class:class '
-                         'event-record-header-field-class:class event-record-common-context-field-class:class',
-    'event-record-class': IDENTITY + 'id:integer data-stream-class-id:integer specific-context-field-class:class payload-field-class:class',
-}
-SHAPES = {name: [re.fullmatch(r'([\w-]+):(\w+)(!?)', word).groups() for word in text.split()] for name, text in SHAPES.items()}
-FRAGMENTS = ('preamble', 'field-class-alias', 'trace-class', 'clock-class', 'data-stream-class', 'event-record-class')
-FIELD_CLASSES = tuple(name for name in SHAPES if ' ' not in name and name not in FRAGMENTS)
-KINDS = {'integer': (int,), 'string': (str,), 'object': (dict,), 'array': (list,), 'class': (dict, str)}
-
-ENCODINGS = {'utf-8': 1, 'utf-16be': 2, 'utf-16le': 2, 'utf-32be': 4, 'utf-32le': 4}
-HEADER, CONTEXT, RECORD_HEADER = 'packet-header', 'packet-context', 'event-record-header'
-COMMON, SPECIFIC, PAYLOAD = 'event-record-common-context', 'event-record-specific-context', 'event-record-payload'
-ORIGINS = (HEADER, CONTEXT, RECORD_HEADER, COMMON, SPECIFIC, PAYLOAD)
-CLOCKED = ('default-clock-timestamp', 'packet-end-default-clock-timestamp')
-ROLES = {HEADER: ('data-stream-class-id', 'data-stream-id', 'metadata-stream-uuid', 'packet-magic-number'),
-         CONTEXT: ('default-clock-timestamp', 'discarded-event-record-counter-snapshot', 'packet-content-length',
-                   'packet-end-default-clock-timestamp', 'packet-sequence-number', 'packet-total-length'),
-         RECORD_HEADER: ('default-clock-timestamp', 'event-record-class-id')}
-
-
-def must(condition, words, *args):
-    if not condition:
-        # Values are cut short, and decimals of an integer that is too long would raise something else.
-        texts = (a if isinstance(a, str) else hex(a) if type(a) is int and a.bit_length() > 64 else repr(a) for a in args)
-        raise Failure(words % tuple(text if len(text) < 400 else text[:400] + '...' for text in texts))
-
-
-def shaped(thing, shape, where):
-    """A JSON object that has what its shape asks for and no more."""
-    must(isinstance(thing, dict), '%s: no JSON object: %s', where, thing)
-    known = {name: kind for name, kind, _ in SHAPES[shape]}
-    for name, value in thing.items():
-        # Doubt: that a property unknown to the specification is a mistake is only said by "its allowed properties" (5).
-        must(name in known, '%s: a %s has no property %s', where, shape, name)
-        must(isinstance(value, KINDS[known[name]]) and not isinstance(value, bool), '%s: property %s is no %s: %s', where, name, known[name], value)
-    for name, _, required in SHAPES[shape]:
-        must(not required or name in thing, '%s: a %s needs the property %s', where, shape, name)
-    for namespace, extensions in thing.get('extensions', {}).items():
-        must(isinstance(extensions, dict), '%s: the extensions of %s are no JSON object', where, namespace)
-        # 5.1: who does not know an extension must not read the data streams.
-        must(not extensions, '%s: an extension of %s that is unknown here: %s', where, namespace, list(extensions))
-    return thing
-
-
-def at_least(least, thing, name, where, default=0):
-    value = thing.get(name, default)
-    must(value >= least, '%s: %s is less than %s: %s', where, name, least, value)
-    return value
-
-
-def one_of(choices, thing, name, where, default=None):
-    value = thing.get(name, default)
-    must(value in choices, '%s: %s is none of %s: %s', where, name, ' '.join(str(c) for c in choices), value)
-    return value
-
-
-def ranges_of(thing, where):
-    must(isinstance(thing, list) and thing, '%s: no integer range set: %s', where, thing)
-    for pair in thing:
-        must(isinstance(pair, list) and len(pair) == 2 and all(type(bound) is int for bound in pair) and pair[0] <= pair[1],
-             '%s: no integer range: %s', where, pair)
-    return [tuple(pair) for pair in thing]
-
-
-def json_texts(data, where):
-    """The values of a JSON text sequence (RFC 7464)."""
-    def once(pairs):
-        must(len(dict(pairs)) == len(pairs), '%s: a JSON object names a property twice: %s', where, [name for name, _ in pairs])
-        return dict(pairs)
-
-    must(data.startswith(b'\x1e'), '%s does not begin with a record separator, so it is no JSON text sequence', where)
-    found = []
-    for text in filter(None, data.split(b'\x1e')):         # several separators in a row stand for one
-        # Doubt: RFC 7464 has the writer end each text with LF and lets a reader do without where the text is an object.
-        must(text.endswith(b'\n'), '%s: JSON text %s does not end with a line feed', where, len(found))
-        try:
-            found.append(json.loads(text.decode('utf-8'), object_pairs_hook=once,
-                                    parse_constant=lambda name: must(False, '%s: %s is no JSON', where, name)))
-        except (ValueError, RecursionError) as e:
-            raise Failure('%s: JSON text %d: %s' % (where, len(found), e))
-    return found
-
-
-class FieldClass:
-    """A field class, checked, with its defaults filled in: .type, .align, .roles, and what its type has besides."""
-
-    def __init__(self, trace, thing, where, depth=0):
-        must(isinstance(thing, dict), '%s: no field class: %s', where, thing)
-        self.type = one_of(FIELD_CLASSES, thing, 'type', where)
-        shaped(thing, self.type, where)
-        self.trace, self.where, self.depth = trace, where, depth
-        self.deepest, self.members, self.element, self.options = 0, {}, None, []
-        self.align = 8 if self.type.startswith('variable') or self.type.endswith(('string', 'blob')) else 1
-        self.signed = self.type.endswith('-signed-integer')
-        self.roles = self.roles_of(thing, where)
-        self.played = set(self.roles)       # here and at any depth
-        self.location = thing.get('length-field-location', thing.get('selector-field-location'))
-        if self.location is not None:
-            path = shaped(self.location, 'field location', where + ': location')['path']
-            one_of(ORIGINS, self.location, 'origin', where, PAYLOAD)
-            must(all(type(step) in (str, type(None)) for step in path) and path and path[-1] is not None, '%s: no path: %s', where, path)
-        self.length = at_least(0, thing, 'length', where) if 'length' in thing else None
-        self.encoding = one_of(ENCODINGS, thing, 'encoding', where, 'utf-8')
-        one_of((2, 8, 10, 16), thing, 'preferred-display-base', where, 10)
-        must(thing.get('flags', True), '%s: a bit map without flags', where)
-        self.names = {name: ranges_of(ranges, where + ': ' + name) for name, ranges in thing.get('flags', thing.get('mappings', {})).items()}
-        self.ranges = ranges_of(thing['selector-field-ranges'], where) if 'selector-field-ranges' in thing else None
-        if 'byte-order' in thing:
-            self.bits(thing, where)
-        for name in ('alignment', 'minimum-alignment'):
-            align = thing.get(name, 1)
-            must(align > 0 and not align & align - 1, '%s: %s is no positive power of two: %s', where, name, align)
-            self.align = max(self.align, align)
-        for i, member in enumerate(thing.get('member-classes', [])):
-            shaped(member, 'member class', '%s: member class %d' % (where, i))
-            must(member['name'] not in self.members, '%s: two members are called %s', where, member['name'])
-            self.members[member['name']] = found = self.inner(member, 'field-class', member['name'])
-            self.align = max(self.align, found.align)
-        if 'element-field-class' in thing:
-            self.element = self.inner(thing, 'element-field-class', 'element')
-            self.align = max(self.align, self.element.align)
-        elif 'field-class' in thing:
-            self.element = self.inner(thing, 'field-class', 'field class')
-        elif self.type == 'variant':
-            self.variant(thing, where)
-
-    def inner(self, thing, name, step):
-        must(self.depth < DEEPEST, '%s: more than %s field classes within each other', self.where, DEEPEST)
-        found = self.trace.field_class(thing[name], self.where + '.' + step, self.depth + 1)
-        self.deepest = max(self.deepest, found.deepest + 1)
-        self.played |= found.played
-        must(self.depth + self.deepest < DEEPEST, '%s: more than %s field classes within each other', self.where, DEEPEST)
-        return found
-
-    def roles_of(self, thing, where):
-        roles, blob = thing.get('roles', []), self.type == 'static-length-blob'
-        must(not roles or not self.signed, '%s: a signed integer has roles', where)
-        for role in roles:
-            must(isinstance(role, str) and any(role in known for known in ROLES.values()), '%s: unknown role: %s', where, role)
-            must(blob == (role == 'metadata-stream-uuid'), '%s: the role %s is not one of a %s', where, role, self.type)
-            must(not blob or thing['length'] == 16, '%s: %s is not 16 bytes long', where, role)
-            must(role != 'packet-magic-number' or thing.get('length') == 32, '%s: %s is no fixed-length integer of 32 bits', where, role)
-        return roles
-
-    def bits(self, thing, where):
-        at_least(1, thing, 'length', where)
-        self.order = one_of(('big-endian', 'little-endian'), thing, 'byte-order', where)
-        natural = 'first-to-last' if self.order == 'little-endian' else 'last-to-first'
-        self.backwards = one_of(('first-to-last', 'last-to-first'), thing, 'bit-order', where, natural) != natural
-        must(self.type != 'fixed-length-floating-point-number' or self.length in (16, 32, 64, 128) or self.length > 128 and not self.length % 32,
-             '%s: no floating point number has %s bits', where, self.length)
-
-    def variant(self, thing, where):
-        must(thing['options'], '%s: a variant without options', where)
-        names, taken = set(), []
-        for i, option in enumerate(thing['options']):
-            shaped(option, 'option', '%s: option %d' % (where, i))
-            must('name' not in option or option['name'] not in names, '%s: two options are called %s', where, option.get('name'))
-            names.add(option.get('name'))
-            ranges = ranges_of(option['selector-field-ranges'], '%s: option %d' % (where, i))
-            taken += [(low, high, i) for low, high in ranges]
-            self.options.append((ranges, self.inner(option, 'field-class', 'option %d' % i)))
-        taken.sort()
-        reach = taken[0][1:]
-        for low, high, i in taken:
-            must(low > reach[0] or i == reach[1], '%s: the ranges of option %s meet those of another', where, i)
-            reach = max(reach, (high, i))
+from ctf2_classes import (CLOCKED, COMMON, CONTEXT, ENCODINGS, FRAGMENTS, HEADER, MOST_EMPTY, PAYLOAD, RECORD_HEADER,
+                          ROLES, SPECIFIC, FieldClass, Flags, Mapped, at_least, json_texts, must, one_of, shaped)
+from traces import Failure  # noqa: F401 (callers catch it)
 
 
 class Field:
@@ -274,10 +74,12 @@ class Packet:
     def room(self, bits):
         left = self.end - self.x if self.content is None else self.content - self.x
         self.must(bits <= left, '%s bits are wanted where the content of the packet has only %s left', bits, left)
-        self.must(self.x + bits <= self.end, '%s bits are wanted where the file has only %s left', bits, self.end - self.x)
+        self.must(self.x + bits <= self.end, '%s bits are wanted where the file has only %s left', bits,
+                  self.end - self.x)
 
     def align_to(self, alignment):
-        # Doubt: 2.0 and 2.0rA also forbid to end up exactly where the content ends, which 2.0rB calls an error of theirs.
+        # Doubt: 2.0 and 2.0rA also forbid to end up exactly where the content ends, which 2.0rB calls an error of
+        # theirs.
         self.room(-self.x % alignment)
         self.x += -self.x % alignment
 
@@ -310,7 +112,8 @@ class Packet:
         """Up to the first unit of zeroes; without a length one has to come, with one the rest of it is garbage."""
         at, unit = self.start + self.x // 8, ENCODINGS[c.encoding]
         self.room(8 * length if length is not None else 8 * unit)
-        room = length if length is not None else (min(self.end, self.end if self.content is None else self.content) - self.x) // 8
+        room = length if length is not None else (min(self.end, self.end if self.content is None else self.content) -
+                                                  self.x) // 8
         end = self.data.find(bytes(unit), at, at + room)
         while end >= 0 and (end - at) % unit:
             end = self.data.find(bytes(unit), end + 1, at + room)
@@ -401,7 +204,8 @@ class Packet:
         if kind.startswith('fixed-length-bit'):
             if c.names:
                 ones = [i for i, one in enumerate(reversed(format(value, 'b'))) if one == '1']
-                names = frozenset(n for n, ranges in c.names.items() for low, high in ranges if any(low <= i <= high for i in ones))
+                names = frozenset(n for n, ranges in c.names.items() for low, high in ranges
+                                  if any(low <= i <= high for i in ones))
             field = Field('bits', value, inside, names)
         elif kind == 'fixed-length-boolean':
             field = Field('boolean', value != 0, inside)
@@ -417,8 +221,10 @@ class Packet:
             field = Field('signed' if c.signed else 'unsigned', value, inside, names)
         else:
             string = kind.endswith('string')
-            field = Field('string', self.read_text(c, length), inside) if string else Field('blob', self.read_bytes(length), inside)
-        # Doubt: a role counts at any depth, as often as it comes, and only below the root to which the specification gives it.
+            field = Field('string', self.read_text(c, length), inside) if string else Field(
+                'blob', self.read_bytes(length), inside)
+        # Doubt: a role counts at any depth, as often as it comes, and only below the root to which the specification
+        # gives it.
         for role in c.roles:
             if role in ROLES.get(self.scope, ()):
                 self.play(role, field.value, bits)
@@ -429,13 +235,15 @@ class Packet:
         if role == 'packet-magic-number':
             self.must(value == 0xc1fc1fc1, 'the magic number is %s', hex(value))
         elif role == 'metadata-stream-uuid':
-            self.must(value == self.trace.uuid, 'the UUID is %s, that of the metadata %s', value.hex(), self.trace.uuid.hex())
+            self.must(value == self.trace.uuid, 'the UUID is %s, that of the metadata %s', value.hex(),
+                      self.trace.uuid.hex())
         elif role == 'packet-content-length':
             self.content = value
         elif role == 'packet-total-length':
             self.total = value
         elif role == 'default-clock-timestamp':
-            # 6.3. Doubt: where the field is as wide as the clock itself and goes back, this adds 2^64 rather than to go back with it.
+            # 6.3. Doubt: where the field is as wide as the clock itself and goes back, this adds 2^64 rather than to go
+            # back with it.
             mask = (1 << bits) - 1
             self.clock = (self.clock & ~mask) + value + (mask + 1 if value < self.clock & mask else 0)
 
@@ -450,24 +258,27 @@ class Packet:
         """Header and context; what packets() yields."""
         header = self.root(HEADER, self.trace.header)
         self.stream = self.trace.streams.get(self.roles.get('data-stream-class-id', 0))
-        self.must(self.stream is not None, 'no data stream class has the id %s', self.roles.get('data-stream-class-id', 0))
+        self.must(self.stream is not None, 'no data stream class has the id %s',
+                  self.roles.get('data-stream-class-id', 0))
         context = self.root(CONTEXT, self.stream.context)
         begin, end = self.clock if CLOCKED[0] in self.roles else None, self.roles.get(CLOCKED[1])
         self.must(begin is None or end is None or begin <= end, 'the packet begins at %s and ends at %s', begin, end)
         self.total = self.content if self.total is None else self.total
         self.content = self.total if self.content is None else self.content
         if self.total is not None:
-            self.must(self.content <= self.total, 'the content is %s bits long, the whole packet %s', self.content, self.total)
+            self.must(self.content <= self.total, 'the content is %s bits long, the whole packet %s', self.content,
+                      self.total)
             self.must(self.total % 8 == 0 and self.total > 0, 'a packet cannot be %s bits long', self.total)
-            # Doubt: the procedures of the specification do not look at these two; taken to the letter, it would be a packet without records.
+            # Doubt: the procedures of the specification do not look at these two; taken to the letter, it would be a
+            # packet without records.
             self.must(self.x <= self.content, 'the content ends at bit %s, within header or context', self.content)
             self.must(self.total <= self.end, 'the packet is %s bits long, the file has %s', self.total, self.end)
         self.context, time = context, self.trace.nanoseconds
-        return SimpleNamespace(
-            file=self.file, number=self.number, offset=self.start, header=header, context=context, roles=dict(self.roles),
-            stream_class=self.stream.id, stream_name=self.stream.name, stream_namespace=self.stream.namespace,
-            stream_id=self.roles.get('data-stream-id'), total=self.total, content=self.content,
-            begin=begin, end=end, begin_time=time(self.stream.clock, begin), end_time=time(self.stream.clock, end))
+        return SimpleNamespace(file=self.file, number=self.number, offset=self.start, header=header, context=context,
+                               roles=dict(self.roles), stream_class=self.stream.id, stream_name=self.stream.name,
+                               stream_namespace=self.stream.namespace, stream_id=self.roles.get('data-stream-id'),
+                               total=self.total, content=self.content, begin=begin, end=end,
+                               begin_time=time(self.stream.clock, begin), end_time=time(self.stream.clock, end))
 
     def records(self):
         limit = self.end if self.content is None else self.content
@@ -477,19 +288,24 @@ class Packet:
             header = self.root(RECORD_HEADER, self.stream.header)
             number = self.roles.get('event-record-class-id', 0)
             c = self.stream.records.get(number)
-            self.must(c is not None, 'no event record class of data stream class %s has the id %s', self.stream.id, number)
+            self.must(c is not None, 'no event record class of data stream class %s has the id %s', self.stream.id,
+                      number)
             # Doubt: with a clock and no timestamp anywhere this is 0, as the procedure of the specification has it.
             cycles = None if self.stream.clock is None else self.clock
             common, specific = self.root(COMMON, self.stream.common), self.root(SPECIFIC, c.specific)
-            fields = {CONTEXT: self.context, 'common-context': common, 'specific-context': specific, 'payload': self.root(PAYLOAD, c.payload)}
+            fields = {
+                CONTEXT: self.context, 'common-context': common, 'specific-context': specific,
+                'payload': self.root(PAYLOAD, c.payload)
+            }
             self.must(self.x > before, 'an event record without a bit')
-            yield SimpleNamespace(file=self.file, packet=self.number, stream_class=self.stream.id, name=c.name, id=number,
-                                  namespace=c.namespace, uid=c.uid, attributes=c.attributes, cycles=cycles,
+            yield SimpleNamespace(file=self.file, packet=self.number, stream_class=self.stream.id, name=c.name,
+                                  id=number, namespace=c.namespace, uid=c.uid, attributes=c.attributes, cycles=cycles,
                                   time=self.trace.nanoseconds(self.stream.clock, cycles), header=header, fields=fields)
 
 
 class Trace:
-    """A trace in a directory. `errors` is how bytes.decode() takes strings that are none, for instance 'surrogateescape'."""
+    """A trace in a directory. `errors` is how bytes.decode() takes strings that are none, for instance
+    'surrogateescape'."""
 
     def __init__(self, directory, errors='strict'):
         self.directory, self.errors = directory, errors
@@ -506,8 +322,11 @@ class Trace:
             getattr(self, 'add_' + kind.replace('-', '_'))(shaped(fragment, kind, where), where)
         must(self.streams, '%s: there is no data stream class', str(path))
         about = self.trace_class or {}
-        self.name, self.namespace, self.uid, self.environment = *map(about.get, ('name', 'namespace', 'uid')), about.get('environment', {})
-        self.files = sorted(f.name for f in path.parent.iterdir() if f.name != 'metadata' and not f.name.startswith('.') and f.is_file())
+        self.name, self.namespace, self.uid, self.environment = *map(about.get,
+                                                                     ('name', 'namespace', 'uid')), about.get(
+                                                                         'environment', {})
+        self.files = sorted(f.name for f in path.parent.iterdir()
+                            if f.name != 'metadata' and not f.name.startswith('.') and f.is_file())
 
     def field_class(self, thing, where, depth=0):
         if isinstance(thing, str):
@@ -524,16 +343,20 @@ class Trace:
         must(c.type == 'structure', '%s is no structure', where)
         for role in c.played & set(ROLES.get(scope, ())):
             must(clock or role not in CLOCKED, '%s: the role %s without a default clock', where, role)
-            must(role != 'metadata-stream-uuid' or self.uuid is not None, '%s: the role %s, and the preamble has no uuid', where, role)
+            must(role != 'metadata-stream-uuid' or self.uuid is not None,
+                 '%s: the role %s, and the preamble has no uuid', where, role)
             having = [(i, role in member.roles) for i, member in enumerate(c.members.values()) if role in member.played]
-            must(role != 'packet-magic-number' or having == [(0, True)], '%s: the role %s is not that of the first member', where, role)
+            must(role != 'packet-magic-number' or having == [(0, True)],
+                 '%s: the role %s is not that of the first member', where, role)
         return c
 
     def add_preamble(self, fragment, where):
         must(fragment['version'] == 2, '%s: version %s, not 2', where, fragment['version'])
         self.preamble = fragment
         uuid = fragment.get('uuid', [0] * 16)
-        must(len(uuid) == 16 and all(type(b) is int and 0 <= b < 256 for b in uuid), '%s: uuid is not 16 bytes: %s', where, uuid)
+        must(
+            len(uuid) == 16 and all(type(b) is int and 0 <= b < 256 for b in uuid), '%s: uuid is not 16 bytes: %s',
+            where, uuid)
         self.uuid = bytes(uuid) if 'uuid' in fragment else None
 
     def add_field_class_alias(self, fragment, where):
@@ -552,8 +375,12 @@ class Trace:
         must(fragment['id'] not in self.clocks, '%s: the id %s is taken', where, fragment['id'])
         frequency = at_least(1, fragment, 'frequency', where)
         offset = shaped(fragment.get('offset-from-origin', {}), 'clock offset', where + ': offset-from-origin')
-        must(at_least(0, offset, 'cycles', where) < frequency, '%s: an offset of %s cycles is a second or more', where, offset.get('cycles'))
-        must(min(fragment.get('precision', 0), fragment.get('accuracy', 0)) >= 0, '%s: a negative precision or accuracy', where)
+        must(
+            at_least(0, offset, 'cycles', where) < frequency, '%s: an offset of %s cycles is a second or more', where,
+            offset.get('cycles'))
+        must(
+            min(fragment.get('precision', 0), fragment.get('accuracy', 0)) >= 0, '%s: a negative precision or accuracy',
+            where)
         if fragment.get('origin', 'unix-epoch') != 'unix-epoch':
             shaped(fragment['origin'], 'clock origin', where + ': origin')
         self.clocks[fragment['id']] = fragment
@@ -566,8 +393,9 @@ class Trace:
 
         def root(scope):
             return self.root_class(fragment, scope, where, scope, self.clocks.get(clock))
-        self.streams[number] = self.named(fragment, clock=self.clocks.get(clock), context=root(CONTEXT), header=root(RECORD_HEADER),
-                                          common=root(COMMON), records={})
+
+        self.streams[number] = self.named(fragment, clock=self.clocks.get(clock), context=root(CONTEXT),
+                                          header=root(RECORD_HEADER), common=root(COMMON), records={})
 
     def add_event_record_class(self, fragment, where):
         number, parent = at_least(0, fragment, 'id', where), at_least(0, fragment, 'data-stream-class-id', where)
@@ -578,15 +406,16 @@ class Trace:
                                      payload=self.root_class(fragment, 'payload', where))
 
     def named(self, fragment, **more):
-        return SimpleNamespace(id=fragment.get('id', 0), name=fragment.get('name'), namespace=fragment.get('namespace'), uid=fragment.get('uid'),
-                               attributes=fragment.get('attributes', {}), **more)
+        return SimpleNamespace(id=fragment.get('id', 0), name=fragment.get('name'), namespace=fragment.get('namespace'),
+                               uid=fragment.get('uid'), attributes=fragment.get('attributes', {}), **more)
 
     def nanoseconds(self, clock, cycles):
         """Since the origin of a clock (a value of .clocks), rounded down."""
         if clock is None or cycles is None:
             return None
         offset = clock.get('offset-from-origin', {})
-        return math.floor(offset.get('seconds', 0) * 10 ** 9 + Fraction((offset.get('cycles', 0) + cycles) * 10 ** 9, clock['frequency']))
+        return math.floor(
+            offset.get('seconds', 0) * 10**9 + Fraction((offset.get('cycles', 0) + cycles) * 10**9, clock['frequency']))
 
     def walk(self, with_records):
         for name in self.files:

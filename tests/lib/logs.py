@@ -100,7 +100,8 @@ def dmesg(lines, origin=0, **_):
     before = origin
     for line in lines:
         found = re.match(
-            r'(?:<(\d+)>|(\w+) *:(\w+) *: )?\[ *(\d+\.\d+|\w{3} \w{3} +\d+ [\d:]+ \d{4})\](?: ?\[ *([TC])(\d+)\])? ?(.*)$',
+            r'(?:<(\d+)>|(\w+) *:(\w+) *: )?\[ *(\d+\.\d+|\w{3} \w{3} +\d+ [\d:]+ \d{4})\](?: ?\[ *([TC])(\d+)\])? '
+            r'?(.*)$',
             line)
         if not found:
             yield before, 'dmesg:line', {}, {'text': line}

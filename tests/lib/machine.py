@@ -45,7 +45,8 @@ CPU = 'max,vendor=GenuineIntel'
 # One thread for both processors: with one for each, qemu 7.2 can go on executing a breakpoint that the other processor
 # has taken away again (so Linux changes its code when a tracepoint is switched), and that processor never comes back.
 ACCEL = ['-accel', 'tcg,thread=single']
-COMMAND_LINE = 'console=ttyS0 maxcpus=1 no_timer_check panic=-1 oops=panic tsc=reliable mitigations=off nowatchdog workqueue.watchdog_thresh=0'
+COMMAND_LINE = 'console=ttyS0 maxcpus=1 no_timer_check panic=-1 oops=panic tsc=reliable mitigations=off nowatchdog ' \
+    'workqueue.watchdog_thresh=0'
 # What a kernel says when something is wrong in it; what it says when it was kept waiting is the emulation's.
 COMPLAINT = re.compile(
     r'WARNING:|BUG:|Oops|general protection|refcount_t|Kernel panic|scheduling while atomic|possible .* detected')

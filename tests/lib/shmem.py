@@ -99,7 +99,8 @@ class Shmem:
         is_now, rings = seen[-1] if seen else (shmem_kb(), all_rings())
         if is_unclear():
             return (
-                'Shmem was not held against what it was: rings of others come and go, %d at the beginning, %d at the end; without them it was %d kB, and is %d kB'
+                'Shmem was not held against what it was: rings of others come and go, %d at the beginning, %d at the '
+                'end; without them it was %d kB, and is %d kB'
                 % (len(others), len(rings), kb, is_now))
         check(False, 'waited %d s in vain for Shmem to be back at %d kB, it is %d kB, without %d rings of others',
               WAIT_S, kb, is_now, len(others))

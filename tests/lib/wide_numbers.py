@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """
-Traces with numbers of any size, at random or by hand: field classes that CTF 2 and, of some, CTF 1.8 can say; values of them, written bit by bit. From the text of
-the specifications alone. wide_output.py tells what a reader has to show of them.
+Traces with numbers of any size, at random or by hand: field classes that CTF 2 and, of some, CTF 1.8 can say; values of
+them, written bit by bit. From the text of the specifications alone. wide_output.py tells what a reader has to show of
+them.
 """
 import json
 import math
@@ -13,15 +14,23 @@ from traces import check
 
 WIDEST = 4096
 NAMES = {'le': 'little-endian', 'be': 'big-endian'}
-TYPES = {'array': 'fixed-length-bit-array', 'map': 'fixed-length-bit-map', 'boolean': 'fixed-length-boolean', 'real': 'fixed-length-floating-point-number',
-         'unsigned': 'fixed-length-unsigned-integer', 'signed': 'fixed-length-signed-integer'}
-LENGTHS = (1, 7, 8, 9, 31, 32, 33, 61, 62, 63, 64, 65, 66, 67, 68, 71, 72, 73, 96, 100, 127, 128, 129, 191, 192, 193, 255, 256, 257, 511, 512, 513, 1000,
-           1024, 2047, 2048, 4032, 4095, 4096)
+TYPES = {
+    'array': 'fixed-length-bit-array', 'map': 'fixed-length-bit-map', 'boolean': 'fixed-length-boolean',
+    'real': 'fixed-length-floating-point-number', 'unsigned': 'fixed-length-unsigned-integer',
+    'signed': 'fixed-length-signed-integer'
+}
+LENGTHS = (1, 7, 8, 9, 31, 32, 33, 61, 62, 63, 64, 65, 66, 67, 68, 71, 72, 73, 96, 100, 127, 128, 129, 191, 192, 193,
+           255, 256, 257, 511, 512, 513, 1000, 1024, 2047, 2048, 4032, 4095, 4096)
 REALS = (16, 32, 64, 128, 160, 192, 224, 256, 288, 320, 512, 992, 1024, 2048, 4064, 4096)
-MOST_GROUPS = WIDEST // 7                   # bytes of a LEB128 number that has no more than WIDEST bits, whichever way they are counted
-EDGES = [0, 1, -1, 2, -2, 5, 9, 10, 99, 1 << 31, 1 << 32, (1 << 63) - 1, 1 << 63, (1 << 63) + 1, (1 << 64) - 1, 1 << 64, (1 << 64) + 1, -(1 << 63),
-         -(1 << 63) - 1, -(1 << 63) + 1, -(1 << 64), -(1 << 64) - 1, -(1 << 64) + 1, 1 << 65, 1 << 127, 1 << 128, (1 << 128) - 1, 10 ** 9, 10 ** 18, 10 ** 19,
-         10 ** 19 - 1, 10 ** 20, 10 ** 20 - 1, 10 ** 27, 10 ** 36, 10 ** 38, 10 ** 38 + 10 ** 19, 10 ** 38 - 1, 10 ** 1200, -10 ** 18, -10 ** 19, -10 ** 20, -10 ** 38]
+# bytes of a LEB128 number that has no more than WIDEST bits, whichever way they are counted
+MOST_GROUPS = WIDEST // 7
+EDGES = [
+    0, 1, -1, 2, -2, 5, 9, 10, 99, 1 << 31, 1 << 32, (1 << 63) - 1, 1 << 63, (1 << 63) + 1, (1 << 64) - 1, 1 << 64,
+    (1 << 64) + 1,
+    -(1 << 63), -(1 << 63) - 1, -(1 << 63) + 1, -(1 << 64), -(1 << 64) - 1, -(1 << 64) + 1, 1 << 65, 1 << 127, 1 << 128,
+    (1 << 128) - 1, 10**9, 10**18, 10**19, 10**19 - 1, 10**20, 10**20 - 1, 10**27, 10**36, 10**38, 10**38 + 10**19,
+    10**38 - 1, 10**1200, -10**18, -10**19, -10**20, -10**38
+]
 
 
 # ── numbers ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -106,12 +115,16 @@ def some_real(random, length):
     if way == 0:
         return random.getrandbits(length)
     if way == 1:
-        return real_bits(length, random.random() < 0.5, random.choice((0, most)), random.choice((0, 1, random.getrandbits(digits), (1 << digits) - 1)))
-    exponent = bias + random.choice((0, 1, -1, 10, -10, random.randint(-40, 80), random.randint(-1090, 1030), 1023, -1022))
+        return real_bits(length,
+                         random.random() < 0.5, random.choice((0, most)),
+                         random.choice((0, 1, random.getrandbits(digits), (1 << digits) - 1)))
+    exponent = bias + random.choice(
+        (0, 1, -1, 10, -10, random.randint(-40, 80), random.randint(-1090, 1030), 1023, -1022))
     fraction = random.getrandbits(digits)
     if way > 5 and digits > 54:
         top = random.choice((random.getrandbits(52), (1 << 52) - 1, 0, 1))
-        fraction = top << digits - 52 | random.choice((0, 1 << digits - 53)) + random.choice((0, 1, -1, 1 << random.randrange(digits - 53)))
+        fraction = top << digits - 52 | random.choice((0, 1 << digits - 53)) + random.choice(
+            (0, 1, -1, 1 << random.randrange(digits - 53)))
         fraction &= (1 << digits) - 1
     return real_bits(length, random.random() < 0.5, min(max(exponent, 0), most - 1), fraction)
 
@@ -119,10 +132,12 @@ def some_real(random, length):
 # ── field classes ───────────────────────────────────────────────────────────────────────────────────────
 
 class Leaf:
-    """A number: its values are integers, those of booleans and floats their bits. `length` None: LEB128. `labels` (of bits, for a map) are [(name, [(from, to)])]."""
+    """A number: its values are integers, those of booleans and floats their bits. `length` None: LEB128. `labels` (of
+    bits, for a map) are [(name, [(from, to)])]."""
 
     def __init__(self, kind, length, order='le', backwards=False, align=1, base=10, labels=(), roles=(), pick=None):
-        self.kind, self.length, self.order, self.backwards, self.align, self.base = kind, length, order, backwards, align, base
+        self.kind, self.length, self.order, self.backwards = kind, length, order, backwards
+        self.align, self.base = align, base
         self.labels, self.roles, self.pick, self.bytes, self.more = list(labels), list(roles), pick, None, None
 
     signed = property(lambda self: self.kind == 'signed')
@@ -148,11 +163,13 @@ class Leaf:
     def tsdl(self, name):
         if self.kind == 'real':
             width, digits = format_of(self.length)
-            return 'floating_point { exp_dig = %d; mant_dig = %d; align = %d; byte_order = %s; } %s;' % (width, digits + 1, self.align, self.order, name)
+            return 'floating_point { exp_dig = %d; mant_dig = %d; align = %d; byte_order = %s; } %s;' % (
+                width, digits + 1, self.align, self.order, name)
         made = 'integer { size = %d; signed = %s; align = %d; base = %d; byte_order = %s; }' % (
             self.length, 'true' if self.signed else 'false', self.align, self.base, self.order)
         if self.labels:
-            made = 'enum : %s { %s }' % (made, ', '.join('"%s" = %d ... %d' % (name, *pair) for name, ranges in self.labels for pair in ranges))
+            made = 'enum : %s { %s }' % (made, ', '.join('"%s" = %d ... %d' % (name, *pair)
+                                                         for name, ranges in self.labels for pair in ranges))
         return '%s %s;' % (made, name)
 
     def draw(self, random):
@@ -164,9 +181,11 @@ class Leaf:
             return random.choice((0, 0, 1 << random.randrange(self.length)))
         if self.labels and self.kind != 'map' and random.random() < 0.6:
             low, high = span(self.length or 64, self.signed)
-            value = random.choice(random.choice(random.choice(self.labels)[1])) + random.choice((0, 0, 1, -1, 1 << 64, -(1 << 64)))
+            value = random.choice(random.choice(random.choice(self.labels)[1])) + random.choice(
+                (0, 0, 1, -1, 1 << 64, -(1 << 64)))
             return value if (low <= value <= high if self.length else self.signed or value >= 0) else 0
-        return some_integer(random, self.length or random.choice((7, 8, 14, 63, 64, 65, 70, 71, 128, 1000, 7 * MOST_GROUPS)), self.signed)
+        return some_integer(random, self.length or random.choice(
+            (7, 8, 14, 63, 64, 65, 70, 71, 128, 1000, 7 * MOST_GROUPS)), self.signed)
 
     def write(self, out, value):
         if self.length:
@@ -188,7 +207,10 @@ class Array:
         return self.element.leaves()
 
     def json(self):
-        made = {'type': 'dynamic-length-array' if self.of else 'static-length-array', 'element-field-class': self.element.json()}
+        made = {
+            'type': 'dynamic-length-array' if self.of else 'static-length-array',
+            'element-field-class': self.element.json()
+        }
         return dict(made, **{'length-field-location': {'path': [self.of]}} if self.of else {'length': self.count})
 
     def tsdl(self, name):
@@ -203,7 +225,8 @@ class Array:
 
 
 class Choice:
-    """A variant, or (with one option) an optional, that the member `of` selects. `ranges` None: it is a boolean. Its value is (option or None, value)."""
+    """A variant, or (with one option) an optional, that the member `of` selects. `ranges` None: it is a boolean. Its
+    value is (option or None, value)."""
 
     def __init__(self, of, options, is_optional):
         self.of, self.options, self.is_optional, self.alignment = of, options, is_optional, 1
@@ -215,12 +238,19 @@ class Choice:
     def json(self):
         where, (_, ranges, inner) = {'selector-field-location': {'path': [self.of]}}, self.options[0]
         if not self.is_optional:
-            return {'type': 'variant', **where, 'options': [{'name': name, 'selector-field-ranges': [list(pair) for pair in ranges], 'field-class': inner.json()}
-                                                            for name, ranges, inner in self.options]}
-        return {'type': 'optional', **where, 'field-class': inner.json(), **({'selector-field-ranges': [list(pair) for pair in ranges]} if ranges else {})}
+            return {
+                'type': 'variant', **where, 'options': [{
+                    'name': name, 'selector-field-ranges': [list(pair) for pair in ranges], 'field-class': inner.json()
+                } for name, ranges, inner in self.options]
+            }
+        return {
+            'type': 'optional', **where, 'field-class': inner.json(),
+            **({'selector-field-ranges': [list(pair) for pair in ranges]} if ranges else {})
+        }
 
     def tsdl(self, name):
-        return 'variant <%s> { %s } %s;' % (self.of, ' '.join(inner.tsdl(option) for option, _, inner in self.options), name)
+        return 'variant <%s> { %s } %s;' % (self.of, ' '.join(inner.tsdl(option)
+                                                              for option, _, inner in self.options), name)
 
     def draw(self, random, selector):
         for number, (_, ranges, inner) in enumerate(self.options):
@@ -245,11 +275,14 @@ class Struct:
             yield from inner.leaves()
 
     def json(self):
-        return {'type': 'structure', 'minimum-alignment': self.least, 'member-classes': [{'name': name, 'field-class': inner.json()} for name, inner in self.members]}
+        return {
+            'type': 'structure', 'minimum-alignment': self.least,
+            'member-classes': [{'name': name, 'field-class': inner.json()} for name, inner in self.members]
+        }
 
     def tsdl(self, name=None):
-        return 'struct { %s }%s%s' % (' '.join(inner.tsdl(n) for n, inner in self.members), ' align(%d)' % self.least if self.least > 1 else '',
-                                      ' %s;' % name if name else '')
+        return 'struct { %s }%s%s' % (' '.join(inner.tsdl(n) for n, inner in self.members), ' align(%d)' %
+                                      self.least if self.least > 1 else '', ' %s;' % name if name else '')
 
     def draw(self, random):
         made = {}
@@ -277,7 +310,8 @@ class Bits:
         self.to(self.at + -self.at % alignment)
 
     def put(self, value, length, order, backwards=False):
-        """6.4.3: in little endian a byte's lowest bit is the first and the first is the value's lowest; in big endian it is the other way round."""
+        """6.4.3: in little endian a byte's lowest bit is the first and the first is the value's lowest; in big endian
+        it is the other way round."""
         value &= (1 << length) - 1
         if backwards:
             value = int(format(value, '0%db' % length)[::-1], 2)
@@ -308,15 +342,18 @@ class Bits:
 
 class Made:
     """
-    A trace of one stream class: classes of the packet's header (or None), its context, a record's header and common context (or None), and of the events' contexts
-    (or None) and payloads. Packets begin with their sizes, `sized` False: there is one packet and it is the file.
+    A trace of one stream class: classes of the packet's header (or None), its context, a record's header and common
+    context (or None), and of the events' contexts (or None) and payloads. Packets begin with their sizes, `sized`
+    False: there is one packet and it is the file.
     """
 
     def __init__(self, version, order, events, header=(), context=(), record=(), common=None, sized=True, least=1):
         size = Leaf('unsigned', 32, order, align=8)
         roles = ['packet-total-length', 'packet-content-length']
-        sizes = [(name, Leaf('unsigned', 32, order, align=8, roles=[role])) for name, role in zip(('packet_size', 'content_size'), roles)] if sized else []
-        self.size, self.version, self.order, self.common, self.events, self.sized = size, version, order, common, events, sized
+        sizes = [(name, Leaf('unsigned', 32, order, align=8, roles=[role]))
+                 for name, role in zip(('packet_size', 'content_size'), roles)] if sized else []
+        self.size, self.version, self.order, self.common = size, version, order, common
+        self.events, self.sized = events, sized
         self.header, self.context = (Struct(header, least) if header else None), Struct([*sizes, *context], least)
         self.record = Struct([*record], least)
         self.packets, self.data, self.ends = [], b'', []
@@ -328,25 +365,40 @@ class Made:
             yield from struct.leaves() if struct else ()
 
     def metadata(self):
-        return self.tsdl() if self.version == 1 else ''.join('\x1e%s\n' % json.dumps(fragment) for fragment in self.fragments()).encode()
+        return self.tsdl() if self.version == 1 else ''.join('\x1e%s\n' % json.dumps(fragment)
+                                                             for fragment in self.fragments()).encode()
 
     def fragments(self):
         def given(**named):
-            return {'%s-field-class' % name.replace('_', '-'): struct.json() for name, struct in named.items() if struct and struct.members}
+            return {
+                '%s-field-class' % name.replace('_', '-'): struct.json() for name, struct in named.items()
+                if struct and struct.members
+            }
         yield {'type': 'preamble', 'version': 2}
         yield {'type': 'trace-class', **given(packet_header=self.header)}
-        yield {'type': 'data-stream-class', 'id': 0, **given(packet_context=self.context, event_record_header=self.record, event_record_common_context=self.common)}
+        yield {
+            'type': 'data-stream-class', 'id': 0,
+            **given(packet_context=self.context, event_record_header=self.record,
+                    event_record_common_context=self.common)
+        }
         for number, (context, payload) in enumerate(self.events):
-            yield {'type': 'event-record-class', 'id': number, 'name': 'e%d' % number, **given(specific_context=context, payload=payload)}
+            yield {
+                'type': 'event-record-class', 'id': number, 'name': 'e%d' % number,
+                **given(specific_context=context, payload=payload)
+            }
 
     def tsdl(self):
         def given(name, struct):
             return '\t%s := %s;\n' % (name, struct.tsdl()) if struct and struct.members else ''
-        text = '/* CTF 1.8 */\ntrace {\n\tmajor = 1;\n\tminor = 8;\n\tbyte_order = %s;\n%s};\n' % (self.order, given('packet.header', self.header))
-        text += 'stream {\n%s%s%s};\n' % (given('packet.context', self.context), given('event.header', self.record), given('event.context', self.common))
+
+        text = '/* CTF 1.8 */\ntrace {\n\tmajor = 1;\n\tminor = 8;\n\tbyte_order = %s;\n%s};\n' % (
+            self.order, given('packet.header', self.header))
+        text += 'stream {\n%s%s%s};\n' % (given('packet.context', self.context), given(
+            'event.header', self.record), given('event.context', self.common))
         for number, (context, payload) in enumerate(self.events):
             identity = '\tid = %d;\n' % number if self.record.members else ''
-            text += 'event {\n\tname = "e%d";\n%s%s%s};\n' % (number, identity, given('context', context), given('fields', payload))
+            text += 'event {\n\tname = "e%d";\n%s%s%s};\n' % (number, identity, given(
+                'context', context), given('fields', payload))
         return text.encode()
 
     def draw(self, random):
@@ -355,7 +407,8 @@ class Made:
         header = self.record.draw(random)
         if 'id' in header:
             header['id'] = number
-        return (number, header, *(struct.draw(random) if struct and struct.members else None for struct in (self.common, *self.events[number])))
+        return (number, header, *(struct.draw(random) if struct and struct.members else None
+                                  for struct in (self.common, *self.events[number])))
 
     def packet(self, random, records, pad=0, context=None):
         """One more, of these records; self.ends gets the byte at which each ends."""
@@ -370,7 +423,8 @@ class Made:
         if self.context.members:
             self.context.write(out, value)
         for number, header, common, own, payload in records:
-            for struct, inner in ((self.record, header), (self.common, common), *zip(self.events[number], (own, payload))):
+            for struct, inner in ((self.record, header), (self.common, common),
+                                  *zip(self.events[number], (own, payload))):
                 if struct and struct.members:
                     struct.write(out, inner)
             self.ends.append(start + (out.at + 7) // 8)
@@ -394,139 +448,6 @@ class Made:
 
 
 # ── at random ───────────────────────────────────────────────────────────────────────────────────────────
-
-LABELS = [(0, 0), (1, 1), (2, 9), (10, 99), (100, 300), (1 << 31, 1 << 32), ((1 << 63) - 9, (1 << 63) - 1), (1 << 63, (1 << 63) + 9), ((1 << 64) - 9, (1 << 64) - 2),
-          ((1 << 64) - 1, (1 << 64) - 1), (-1, -1), (-9, -2), (-300, -100), (-(1 << 63), -(1 << 63)), (-(1 << 63) + 1, -(1 << 63) + 9), (1000, 1 << 20)]
-
-
-class Maker:
-    """Field classes at random, of one byte order; with `mixed`, of both, where a byte begins."""
-
-    def __init__(self, random, version, order, mixed, most=WIDEST, backwards=True, leb128=True):
-        self.random, self.version, self.order, self.mixed, self.most, self.names = random, version, order, mixed, most, 0
-        self.backwards, self.leb128 = backwards and version == 2, leb128 and version == 2
-        self.now, self.free = order, True       # the order of the bits before, and may there be another?
-
-    def length(self):
-        random = self.random
-        return min(self.most, random.choice((random.choice(LENGTHS), random.choice(LENGTHS[9:30]), random.randint(1, 64), random.randint(65, 300),
-                                             random.randint(65, self.most) if self.most > 65 else self.most)))
-
-    def labels(self, kind, length):
-        """Of an integer within 64 bits; of a map any bits."""
-        random = self.random
-        if kind == 'map':
-            return [('bit%d' % n, [(low, min(low + random.choice((0, 0, 1, 70)), length - 1)) for low in random.choices(range(length), k=random.choice((1, 1, 3)))])
-                    for n in range(random.randint(1, 5))]
-        signed = kind == 'signed'
-        low, high = span(min(length or 64, 64), signed)
-        fit = [pair for pair in LABELS if low <= pair[0] and pair[1] <= high]
-        picked = random.sample(fit, min(len(fit), random.randint(1, 6)))
-        labels = [('label %d' % n, [pair]) for n, pair in enumerate(picked)]
-        if random.random() < 0.3:                       # some values have several names
-            labels.append(('label of more', [(random.choice(picked)[0], random.choice(picked)[1])]))
-            labels[-1] = (labels[-1][0], [tuple(sorted(labels[-1][1][0]))])
-        return labels
-
-    def leaf(self, kinds=None, labelled=None, align=None, fixed=False, roles=()):
-        random = self.random
-        kind = random.choice(kinds or (('array', 'map', 'boolean', 'unsigned', 'unsigned', 'signed', 'signed', 'real') if self.version == 2 else
-                                       ('unsigned', 'unsigned', 'signed', 'signed', 'real')))
-        length = self.length()
-        if kind == 'real':
-            length = random.choice([n for n in REALS if n <= self.most])
-        elif kind == 'boolean' and not self.backwards:
-            length = min(length, 64)            # of more 1.8 cannot say that they are true
-        elif kind in ('unsigned', 'signed') and self.leb128 and not fixed and random.random() < 0.25:
-            length = None
-        align = align or (1 << random.choice((3, 3, 4, 5, 6, 9, 12)) if random.random() < 0.25 else 1)
-        order = self.now
-        if length and align >= 8 and self.mixed and self.free:
-            self.now = order = random.choice(('le', 'be'))
-        is_labelled = labelled if labelled is not None else random.random() < 0.3
-        return Leaf(kind, length, order, self.backwards and random.random() < 0.25, align, random.choice((2, 8, 10, 10, 16)),
-                    self.labels(kind, length) if kind == 'map' or kind in ('unsigned', 'signed') and is_labelled else (), roles)
-
-    def inner(self, depth):
-        """What is in something that may not be there, or several times: of the order before and after it."""
-        before, self.free = self.free, False
-        made = self.node(depth)
-        self.free = before
-        return made
-
-    def node(self, depth=0):
-        way = self.random.randrange(14 if depth < 3 else 10)
-        if way < 10:
-            return self.leaf()
-        if way < 12:
-            return Array(self.inner(depth + 1) if way == 10 else self.leaf(), self.random.randint(1, 3))
-        return Struct(self.members(self.random.randint(0, 3), depth + 1), self.random.choice((1, 1, 8, 64)))
-
-    def members(self, count, depth=0):
-        made = []
-        for _ in range(count):
-            made += self.pair(depth) if self.random.random() < 0.15 and depth < 3 else [(self.name(), self.node(depth))]
-        return made
-
-    def name(self):
-        self.names += 1
-        return 'f%d' % self.names
-
-    def pair(self, depth):
-        """A number, and what it is the length or the selector of."""
-        random, of, name = self.random, self.name(), self.name()
-        way = random.choice(('length', 'variant', 'optional', 'boolean') if self.version == 2 else ('length', 'variant'))
-        if way == 'length':
-            length = self.leaf(('unsigned',), False)
-            length.pick = lambda random, most=min(3, (1 << (length.length or 7)) - 1): random.randint(0, most)
-            return [(of, length), (name, Array(self.inner(depth + 1), of=of))]
-        if way == 'boolean':
-            return [(of, self.leaf(('boolean',))), (name, Choice(of, [('x', None, self.inner(depth + 1))], True))]
-        selector = self.leaf(('unsigned', 'signed'), False)
-        low, high = span(min(selector.length or 64, 64), selector.signed)
-        ranges = [pair for pair in LABELS if low <= pair[0] and pair[1] <= high]
-        ranges = random.sample(ranges, min(len(ranges), random.randint(1, 4)))
-        options = [('option%d' % n, [pair], self.inner(depth + 1)) for n, pair in enumerate(ranges)]
-        if self.version == 1:
-            selector.labels = [(option, pairs) for option, pairs, _ in options]
-        selector.pick = lambda random: random.randint(*random.choice(ranges))
-        if way == 'variant':
-            return [(of, selector), (name, Choice(of, options, False))]
-        selector.pick = lambda random: random.randint(*random.choice(ranges)) if random.random() < 0.7 else random.randint(max(low, -500), min(high, 500))
-        return [(of, selector), (name, Choice(of, [options[0][:1] + (ranges,) + options[0][2:]], True))]
-
-    def scope(self, count, least):
-        """A structure at the top. Where orders may change it begins with a byte."""
-        if self.mixed:
-            self.now = self.random.choice(('le', 'be'))
-        return Struct(self.members(count), least)
-
-
-def some_trace(random, version, most=WIDEST, records=6, backwards=True, leb128=True):
-    """Of random classes and values, one to three packets."""
-    order, mixed = random.choice(('le', 'be')), random.random() < 0.5
-    maker = Maker(random, version, order, mixed, most, backwards, leb128)
-    least = 8 if mixed else 1
-
-    def some(count, chance):
-        return maker.scope(count, least) if random.random() < chance else None
-    header = some(2, 0.2)
-    context = [('w%d' % n, maker.leaf(align=8 if mixed and n == 0 else None)) for n in range(random.choice((0, 0, 1, 2)))]
-    if mixed:
-        maker.now = order
-    number = Leaf('unsigned', random.choice((2, 3, 8, 13, 64)), order, align=random.choice((1, 8)), roles=['event-record-class-id'])
-    maker.now, maker.free = order, False
-    before, after = ([('h%d' % (2 * n + m), maker.leaf()) for n in range(random.choice((0, 0, 0, 1, 2)))] for m in (0, 1))
-    maker.free = True
-    common = some(2, 0.3)
-    events = []
-    for _ in range(random.randint(1, 3)):
-        context_of = some(2, 0.2)
-        events.append((context_of, maker.scope(random.randint(1, 10), least)))
-    made = Made(version, order, events, header.members if header else (), context, [*before, ('id', number), *after], common, least=least)
-    for _ in range(random.randint(1, 3)):
-        made.packet(random, [made.draw(random) for _ in range(random.randint(1, records))], pad=random.choice((0, 0, 1, 9)))
-    return made
 
 
 def scratch(case, name):

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`waymark strace` of running processes, signals, and outputs and buffers that are too small."""
+import os
+import re
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from harness import WAYMARK, awaited, check, main, slurp, wait_for  # noqa: E402
+from processes import cpu_seconds  # noqa: E402
+from t_strace import PAUSE, needs, waymark  # noqa: E402
+
+
+def attached_tracer(case, *options, target=('forever',)):
+    """(target, tracer), the tracer attached."""
+    process = subprocess.Popen([case.program('traced_syscalls'), *target], stdin=subprocess.DEVNULL)
+    case.started.append(process)
+    if target == ('forever',):
+        wait_for(lambda: slurp('/proc/%d/syscall' % process.pid).split()[0] in PAUSE,
+                 'the program to wait for a signal')
+    tracer = subprocess.Popen([WAYMARK, 'strace', '-p', str(process.pid), *options], stderr=subprocess.PIPE, text=True)
+    case.started.append(tracer)
+    line = tracer.stderr.readline()
+    check('process %d attached' % process.pid in line, '%s', line)
+    return process, tracer
+
+
+def end(process):
+    process.kill()
+    awaited(process)
+
+
+def attach_and_detach_follow_the_process(case):
+    """-p: a process that ends, one that is left alone again."""
+    needs(case)
+    process, tracer = attached_tracer(case)
+    process.send_signal(signal.SIGTERM)
+    text = tracer.stderr.read()
+    check(awaited(tracer) == 0, 'the tracer ended with %s', tracer.returncode)
+    check('+++ killed by SIGTERM +++' in text and '<... pause resumed>' in text, '%s', text)
+    awaited(process)
+    process, tracer = attached_tracer(case)
+    tracer.send_signal(signal.SIGINT)
+    text = tracer.stderr.read()
+    check(awaited(tracer) == 0 and 'process %d detached' % process.pid in text, '%s: %s', tracer.returncode, text)
+    check(process.poll() is None, 'the process has ended with its tracer')
+    end(process)
+
+
+def interrupt_ends_a_slow_output(case):
+    """Of a process that calls without end, faster than its lines are read: an interrupt ends it, with what was recorded
+    by then."""
+    needs(case)
+    process, tracer = attached_tracer(case, '--buffer-size', '2M', target=('many', str(10 ** 9)))
+    for _ in range(100000):
+        check(os.read(tracer.stderr.fileno(), 2), 'the tracer has ended: %s', tracer.poll())
+    had = cpu_seconds(process.pid)
+    wait_for(lambda: cpu_seconds(process.pid) > had + 1, 'more to be recorded than there is room for')
+    tracer.send_signal(signal.SIGINT)
+    text = b''
+    while part := os.read(tracer.stderr.fileno(), 2):
+        text = text[-200:] + part
+    check(awaited(tracer) == 0 and b'records' in text, '%s: %s', tracer.returncode, text)
+    check(process.poll() is None, 'the process has ended with its tracer')
+    end(process)
+
+
+def signals_are_forwarded_to_the_command(case):
+    """A signal to the tracer alone is forwarded; the tracer reports how the command ended."""
+    needs(case)
+    output = case.path('calls')
+    tracer = subprocess.Popen(
+        [WAYMARK, 'strace', '-o', output, 'sh', '-c', 'trap "exit 9" TERM; echo ready; while :; do sleep 0.01; done'],
+        stdout=subprocess.PIPE, text=True)
+    case.started.append(tracer)
+    check(tracer.stdout.readline() == 'ready\n', 'the command does not run')
+    tracer.terminate()
+    check(awaited(tracer) == 9, 'the tracer ended with %d', tracer.returncode)
+    with open(output) as file:
+        text = file.read()
+    check('--- SIGTERM' in text and text.endswith('+++ exited with 9 +++\n'), '%s', text[-300:])
+
+
+def tracer_follows_children_after_the_command(case):
+    """-f: a child of the command outlives it. The tracer follows the child until it is interrupted, then detaches."""
+    needs(case)
+    for options in ([], ['--no-bpf']):
+        output = case.path('behind%d' % len(options))
+        tracer = subprocess.Popen(
+            [WAYMARK, 'strace', '-f', *options, '-o', output, 'sh', '-c', 'sleep 1000 & echo $!; exit 5'],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        case.started.append(tracer)
+        sleeper = int(tracer.stdout.readline())
+        wait_for(lambda: 'exited with 5 +++' in slurp(output), 'the command\'s end, in %s' % output)
+        check(tracer.poll() is None, '%s: the tracer has ended with the command: %s', options, tracer.returncode)
+        tracer.send_signal(signal.SIGINT)
+        check(awaited(tracer) == 5, '%s: the tracer ended with %d', options, tracer.returncode)
+        os.kill(sleeper, signal.SIGKILL)                       # (it is there)
+
+
+IN_A_CALL = """
+import os, sys, threading
+r, w = os.pipe()
+print(os.getpid(), flush=True)
+thread = threading.Thread(target=os.read, args=(r, 1))
+thread.start()
+sys.stdin.readline()
+os.write(w, b'x')
+thread.join()
+"""
+
+
+def attach_prints_calls_in_progress(case):
+    """-f -p: how the call ends in which a thread is when the tracer comes, of each thread; by the kernel's own events
+    too."""
+    needs(case)
+    for options in ([], ['--no-bpf']):
+        process = subprocess.Popen([sys.executable, '-c', IN_A_CALL], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   text=True)
+        case.started.append(process)
+        pid = int(process.stdout.readline())
+
+        def calls_of_threads():
+            return [slurp('/proc/%d/task/%s/syscall' % (pid, t)).split()[:1] for t in os.listdir('/proc/%d/task' % pid)]
+        wait_for(lambda: calls_of_threads() in ([['0'], ['0']], [['63'], ['63']]), 'both threads to read')
+        tracer = subprocess.Popen(
+            [WAYMARK, 'strace', '-f', *options, '-p', str(pid)], stderr=subprocess.PIPE, text=True)
+        case.started.append(tracer)
+        line = tracer.stderr.readline()
+        while 'attached' not in line:
+            check(line, 'it is not attached')
+            line = tracer.stderr.readline()
+        process.stdin.write('go\n')
+        process.stdin.close()
+        text = tracer.stderr.read()
+        check(
+            awaited(tracer) == 0 and awaited(process) == 0, '%s: they ended with %s, %s', options, tracer.returncode,
+            process.returncode)
+        check(text.count('<... read resumed>') == 2, '%s: two reads have ended: %s', options, text[:2000])
+
+
+def full_nonblocking_output_loses_nothing(case):
+    """It is full, and read late: nothing is lost of what is written."""
+    needs(case)
+    out, into = os.pipe()
+    os.set_blocking(into, False)
+    os.write(into, b'x' * 65000)
+    tracer = subprocess.Popen([WAYMARK, 'strace', case.program('traced_syscalls'), 'files'], stdout=subprocess.DEVNULL,
+                              stderr=into)
+    case.started.append(tracer)
+    os.close(into)
+    with os.fdopen(out) as reader:
+        text = reader.read()[65000:]
+    check(awaited(tracer) == 0, 'the tracer ended with %d', tracer.returncode)
+    check(
+        text.startswith('execve(') and text.endswith('+++ exited with 0 +++\n'), 'of its lines there are: %s ... %s',
+        text[:300], text[-300:])
+
+
+def full_disk_is_reported(case):
+    needs(case)
+    done = waymark(case, ['-o', '/dev/full', case.program('traced_syscalls'), 'files'])
+    check(done.returncode == 1 and 'cannot write to /dev/full' in done.stderr, '%d %s', done.returncode, done.stderr)
+
+
+def calls_lost_in_small_buffers_are_counted(case):
+    """Buffers that are much too small: what is not shown was counted, to the record."""
+    needs(case)
+    n = 200000
+    output = case.path('calls')
+    done = waymark(
+        case, ['-o', output, '-e', 'getppid', '--buffer-size', '4k',
+               case.program('traced_syscalls'), 'many',
+               str(n)])
+    lost = re.search(r'(\d+) records .* were lost.*--buffer-size 8k', done.stderr)
+    check(lost and done.returncode == 0, '%d %s', done.returncode, done.stderr)
+    with open(output) as file:
+        text = file.read()
+    whole = len(re.findall(r'^getppid\(\) +=', text, re.M))
+    half = len(re.findall(r'^getppid\(.*<unfinished|^<\.\.\. getppid resumed>', text, re.M))
+    # Each call has two records, of which one may be there alone; some of the loader's and the end's may be among those
+    # that were lost.
+    missing, lost = 2 * n - 2 * whole - half, int(lost.group(1))
+    check(0 < missing <= lost <= missing + 20, '%d of %d calls are there, %d by half, %d records were lost', whole, n,
+          half, lost)
+
+
+if __name__ == '__main__':
+    main([
+        attach_and_detach_follow_the_process, interrupt_ends_a_slow_output, signals_are_forwarded_to_the_command,
+        tracer_follows_children_after_the_command, attach_prints_calls_in_progress,
+        full_nonblocking_output_loses_nothing, full_disk_is_reported, calls_lost_in_small_buffers_are_counted
+    ])
