@@ -10,6 +10,7 @@
  *     strace_tracefs.c   ... or, where there is no BPF, out of an instance of tracefs
  *     strace_threads.c   threads, each with the call that it is in
  *     strace_lines.c     entries and exits put together by thread, as lines
+ *     strace_output.c    where lines go, and how each begins
  *     strace_json.c      the same as JSON
  *     strace_summary.c   -c
  *
@@ -176,6 +177,10 @@ bool wmk_strace_thread_is_gone(uint32_t tid);
 int wmk_strace_lines_open(const struct wmk_strace_args *args, const struct wmk_strace_prints *prints,
 			  struct wmk_strace_source *source, struct wmk_strace_lines *lines);
 void wmk_strace_lines_close(struct wmk_strace_lines *lines);
+/* Write what is there. */
+void wmk_strace_lines_flush(struct wmk_strace_lines *lines);
+/* A line of this thread begins: its number and time, as the options say. */
+void wmk_strace_lines_begin(struct wmk_strace_lines *lines, uint32_t tid, uint64_t mono);
 /* -f: was one made that lives, and of which nothing has been heard? It may not have run yet. */
 bool wmk_strace_lines_awaits(struct wmk_strace_lines *lines);
 /* A thread that is traced from its begin, or from now on. */

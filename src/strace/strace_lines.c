@@ -2,104 +2,19 @@
 /*
  * strace_lines.c - entries and exits of calls put together by thread, as the lines that strace prints (see strace.h).
  *
- * What a call has at its entry is not printed at once, but when its exit comes: mostly that is the next record. Only when another thread's
- * comes between, or nothing for a while, it is printed alone, and the rest behind "<... resumed>".
+ * What a call has at its entry is not printed at once, but when its exit comes: mostly that is the next record. Only
+ * when another thread's comes between, or nothing for a while, it is printed alone, and the rest behind "<...
+ * resumed>".
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "strace/strace.h"
 #include "kernel/proc/namespaces.h"
 
-#define OUT_BYTES (512u << 10)
-#define OUT_FULL (128u << 10)    /* so much waits to be written at most, before a line */
 #define UNFINISHED " <unfinished ...>\n"
 
-/* ── output ──────────────────────────────────────────────────────────────────────────────────────────── */
-
-static void flush(struct wmk_strace_lines *lines)
-{
-	const char *at = lines->out.text;
-	size_t left = lines->out.len;
-
-	while (left && !lines->err) {
-		const ssize_t n = write(lines->fd, at, left);
-
-		if (n < 0 && errno != EINTR && errno != EAGAIN) {
-			lines->err = wmk_error(-errno, "cannot write%s%.100s", lines->args->output ? " to " : "", lines->args->output ? lines->args->output : "");
-			lines->args->messages->error();
-		} else if (n < 0 && errno == EAGAIN) {
-			/* the program, whose terminal it is too, may have made it so */
-			poll(&(struct pollfd){ .fd = lines->fd, .events = POLLOUT }, 1, -1);
-		} else if (n > 0) {
-			at += n;
-			left -= (size_t)n;
-		}
-	}
-	lines->open_column += lines->out.len - lines->begin;
-	lines->begin = lines->out.len = 0;
-	lines->out.is_cut = false;
-}
-
-static void put_clock(struct wmk_strace_lines *lines, uint64_t mono)
-{
-	const int64_t wall = (int64_t)mono + lines->wall;
-	const time_t seconds = (time_t)(wall / 1000000000);
-	const uint64_t micros = (uint64_t)(wall % 1000000000) / 1000;
-	struct tm tm = { .tm_sec = 0 };
-	char text[32];
-
-	if (lines->args->times >= 3) {
-		wmk_kline_unsigned(&lines->out, (uint64_t)seconds);
-	} else {
-		localtime_r(&seconds, &tm);
-		wmk_kline_bytes(&lines->out, text, strftime(text, sizeof(text), "%H:%M:%S", &tm));
-	}
-	if (lines->args->times >= 2) {
-		wmk_kline_char(&lines->out, '.');
-		wmk_kline_wide(&lines->out, micros, 6, '0');
-	}
-	wmk_kline_char(&lines->out, ' ');
-}
-
-/* A line of this thread begins, at this time: whose it is and when. */
-static void begin_line(struct wmk_strace_lines *lines, uint32_t tid, uint64_t mono)
-{
-	const struct wmk_strace_args *args = lines->args;
-
-	if (lines->out.len > OUT_FULL)
-		flush(lines);
-	lines->begin = lines->out.len;
-	lines->open_column = 0;
-	if (args->follow && args->output) {
-		wmk_kline_unsigned(&lines->out, tid);
-		wmk_kline_pad(&lines->out, lines->begin, 5);
-		wmk_kline_char(&lines->out, ' ');
-	} else if (args->follow && lines->n_threads > 1) {
-		wmk_kline_bytes(&lines->out, "[pid ", 5);
-		wmk_kline_wide(&lines->out, tid, 5, ' ');
-		wmk_kline_bytes(&lines->out, "] ", 2);
-	}
-	if (args->is_relative) {
-		/* (one may come late) */
-		const uint64_t passed = lines->last && mono > lines->last ? mono - lines->last : 0;
-
-		lines->last = mono;
-		wmk_kline_wide(&lines->out, passed / 1000000000, 6, ' ');
-		wmk_kline_char(&lines->out, '.');
-		wmk_kline_wide(&lines->out, passed % 1000000000 / 1000, 6, '0');
-		wmk_kline_char(&lines->out, ' ');
-	}
-	if (args->times)
-		put_clock(lines, mono);
-}
+/* ── entries and exits ───────────────────────────────────────────────────────────────────────────────── */
 
 static const struct wmk_kprint *print_of(const struct wmk_strace_lines *lines, const struct wmk_syscalls_record *record)
 {
@@ -116,8 +31,9 @@ static void put_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *
 	for (unsigned i = 0; i < entry->n_parts && !has_later; i++)
 		if (entry->parts[i].flags & WMK_SYSCALLS_PART_UNREADABLE)
 			has_later = lines->source->ops->peek(lines->source, thread->tid, &later);
-	begin_line(lines, thread->tid, entry->mono);
-	wmk_kprint_entry(print_of(lines, entry), entry, has_later && later.number == entry->number ? &later : NULL, &lines->out);
+	wmk_strace_lines_begin(lines, thread->tid, entry->mono);
+	wmk_kprint_entry(print_of(lines, entry), entry, has_later && later.number == entry->number ? &later : NULL,
+			 &lines->out);
 	thread->is_begun = true;
 	if (lines->deferred == thread->tid)
 		lines->deferred = 0;
@@ -158,19 +74,20 @@ static void put_before_result(struct wmk_strace_lines *lines)
 static void continue_line(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread, uint64_t mono)
 {
 	if (lines->deferred == thread->tid) {
-		begin_line(lines, thread->tid, thread->entry.mono);
+		wmk_strace_lines_begin(lines, thread->tid, thread->entry.mono);
 		return;
 	}
 	if (lines->open == thread->tid)
 		return;
 	make_way(lines);
-	begin_line(lines, thread->tid, mono);
+	wmk_strace_lines_begin(lines, thread->tid, mono);
 	wmk_kline_bytes(&lines->out, "<... ", 5);
 	wmk_kprint_name(print_of(lines, &thread->entry), &thread->entry, &lines->out);
 	wmk_kline_bytes(&lines->out, " resumed>", 9);
 }
 
-static void put_call(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread, const struct wmk_syscalls_record *exit)
+static void put_call(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread,
+		     const struct wmk_syscalls_record *exit)
 {
 	const struct wmk_kprint *print = print_of(lines, &thread->entry);
 
@@ -196,7 +113,7 @@ static void put_half(struct wmk_strace_lines *lines, const struct wmk_syscalls_r
 	const struct wmk_syscalls_record none = { .number = exit->number, .abi = exit->abi };
 
 	make_way(lines);
-	begin_line(lines, exit->tid, exit->mono);
+	wmk_strace_lines_begin(lines, exit->tid, exit->mono);
 	wmk_kline_bytes(&lines->out, "<... ", 5);
 	wmk_kline_put(&lines->out, print_of(lines, exit)->call.name);
 	wmk_kline_bytes(&lines->out, " resumed>", 9);
@@ -229,7 +146,8 @@ static bool is_selected(const struct wmk_strace_lines *lines, const struct wmk_s
 	return wmk_strace_selected(&lines->args->select, record->abi, record->number);
 }
 
-static void count(struct wmk_strace_lines *lines, const struct wmk_strace_thread *thread, const struct wmk_syscalls_record *exit)
+static void count(struct wmk_strace_lines *lines, const struct wmk_strace_thread *thread,
+		  const struct wmk_syscalls_record *exit)
 {
 	struct wmk_strace_count *here = &lines->counts[exit->abi][exit->number];
 	const int64_t value = wmk_kprint_value(exit);
@@ -240,7 +158,8 @@ static void count(struct wmk_strace_lines *lines, const struct wmk_strace_thread
 }
 
 /* A process shows by its calls that it is a 32-bit one; a 64-bit one may have both. */
-static void say_abi(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread, const struct wmk_syscalls_record *record)
+static void say_abi(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread,
+		    const struct wmk_syscalls_record *record)
 {
 	if (thread->abi == record->abi)
 		return;
@@ -248,10 +167,11 @@ static void say_abi(struct wmk_strace_lines *lines, struct wmk_strace_thread *th
 	if (lines->args->quiet || lines->args->json || lines->args->is_summary || !is_selected(lines, record))
 		return;
 	make_way(lines);
-	begin_line(lines, thread->tid, record->mono);
+	wmk_strace_lines_begin(lines, thread->tid, record->mono);
 	wmk_kline_put(&lines->out, "[ Process PID=");
 	wmk_kline_unsigned(&lines->out, thread->pid);
-	wmk_kline_put(&lines->out, record->abi == WMK_KABI_COMPAT ? " runs in 32 bit mode. ]" : " runs in 64 bit mode. ]");
+	wmk_kline_put(&lines->out,
+		      record->abi == WMK_KABI_COMPAT ? " runs in 32 bit mode. ]" : " runs in 64 bit mode. ]");
 	put_end_of_line(lines);
 }
 
@@ -284,7 +204,8 @@ static void end_of_handler(struct wmk_strace_lines *lines, struct wmk_strace_thr
 		put_never(lines, thread, thread->entry.mono);
 }
 
-static void on_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread, const struct wmk_syscalls_record *record)
+static void on_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread,
+		     const struct wmk_syscalls_record *record)
 {
 	const bool is_shown = is_lines(lines) && is_selected(lines, record);
 
@@ -318,7 +239,8 @@ static void adopt_exec(struct wmk_strace_lines *lines, struct wmk_strace_thread 
 	for (size_t i = 0; i < lines->n_slots; i++) {
 		struct wmk_strace_thread *other = &lines->threads[i];
 
-		if (!other->is_used || other == thread || other->pid != thread->pid || !other->has_entry || !is_exec(lines, &other->entry))
+		if (!other->is_used || other == thread || other->pid != thread->pid || !other->has_entry ||
+		    !is_exec(lines, &other->entry))
 			continue;
 		if (is_lines(lines))
 			make_way(lines);
@@ -349,7 +271,8 @@ bool wmk_strace_lines_awaits(struct wmk_strace_lines *lines)
 	return false;
 }
 
-static void on_exit_of(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread, const struct wmk_syscalls_record *record)
+static void on_exit_of(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread,
+		       const struct wmk_syscalls_record *record)
 {
 	struct wmk_syscalls_record exec;
 
@@ -359,7 +282,10 @@ static void on_exit_of(struct wmk_strace_lines *lines, struct wmk_strace_thread 
 		if (!thread->has_entry)
 			adopt_exec(lines, thread);
 		thread = wmk_strace_thread_find(lines, record->tid);
-		/* On x86 a new program's registers say execve() of its own kind, whether it was that, execveat(), or a call of 32 bits. */
+		/*
+		 * On x86 a new program's registers say execve() of its own kind, whether it was that, execveat(), or a
+		 * call of 32 bits.
+		 */
 		if (thread->has_entry && is_exec(lines, &thread->entry)) {
 			exec = *record;
 			exec.number = thread->entry.number;
@@ -400,7 +326,7 @@ static void on_signal(struct wmk_strace_lines *lines, const struct wmk_syscalls_
 	if (!is_lines(lines))
 		return;
 	make_way(lines);
-	begin_line(lines, record->tid, record->mono);
+	wmk_strace_lines_begin(lines, record->tid, record->mono);
 	wmk_kline_bytes(&lines->out, "--- ", 4);
 	wmk_kline_put(&lines->out, wmk_ksignal_name(number, room));
 	wmk_kline_char(&lines->out, ' ');
@@ -410,9 +336,11 @@ static void on_signal(struct wmk_strace_lines *lines, const struct wmk_syscalls_
 }
 
 /* Where the kernel does not tell it: from what the thread has called last. */
-static void find_status(const struct wmk_strace_lines *lines, const struct wmk_strace_thread *thread, struct wmk_syscalls_record *record)
+static void find_status(const struct wmk_strace_lines *lines, const struct wmk_strace_thread *thread,
+			struct wmk_syscalls_record *record)
 {
-	if (record->n_values || !thread->has_entry || !thread->entry.n_values || print_of(lines, &thread->entry)->ret != WMK_KRETURN_NEVER)
+	if (record->n_values || !thread->has_entry || !thread->entry.n_values ||
+	    print_of(lines, &thread->entry)->ret != WMK_KRETURN_NEVER)
 		return;
 	record->n_values = 1;
 	record->values[0] = (thread->entry.values[0] & 0xff) << 8;
@@ -431,7 +359,7 @@ static void on_end(struct wmk_strace_lines *lines, struct wmk_strace_thread *thr
 		wmk_strace_json_other(lines, record);
 	if (is_lines(lines) && lines->args->quiet < 2) {
 		make_way(lines);
-		begin_line(lines, thread->tid, record->mono);
+		wmk_strace_lines_begin(lines, thread->tid, record->mono);
 		wmk_kline_bytes(&lines->out, "+++ ", 4);
 		wmk_kprint_end(record, &lines->out);
 		wmk_kline_bytes(&lines->out, " +++", 4);
@@ -447,7 +375,7 @@ static void say_attached(struct wmk_strace_lines *lines, uint32_t tid)
 		if (lines->open)
 			wmk_kline_put(&lines->out, UNFINISHED);
 		lines->open = 0;
-		flush(lines);
+		wmk_strace_lines_flush(lines);
 	}
 	lines->args->messages->say("process %u attached", tid);
 }
@@ -477,8 +405,13 @@ void wmk_strace_lines_record(struct wmk_strace_lines *lines, const struct wmk_sy
 	if (record->is_signal)
 		on_signal(lines, record);
 	else if (record->is_end)
-		on_end(lines, thread, &(struct wmk_syscalls_record){ .mono = record->mono, .pid = record->pid, .tid = record->tid, .is_end = true,
-				.n_values = record->n_values, .values = { record->values[0] } });
+		on_end(lines, thread,
+		       &(struct wmk_syscalls_record){ .mono = record->mono,
+						      .pid = record->pid,
+						      .tid = record->tid,
+						      .is_end = true,
+						      .n_values = record->n_values,
+						      .values = { record->values[0] } });
 	else if (record->is_exit)
 		on_exit_of(lines, thread, record);
 	else
@@ -494,10 +427,12 @@ void wmk_strace_lines_idle(struct wmk_strace_lines *lines)
 		lines->open = thread->tid;
 	}
 	if (lines->out.len)
-		flush(lines);
+		wmk_strace_lines_flush(lines);
 }
 
-/* It is gone, and has been for so long that its last records, which are younger than those that are taken, have come. */
+/*
+ * It is gone, and has been for so long that its last records, which are younger than those that are taken, have come.
+ */
 static bool is_over(const struct wmk_strace_lines *lines, struct wmk_strace_thread *thread)
 {
 	if (!wmk_strace_thread_is_gone(thread->tid)) {
@@ -525,59 +460,11 @@ void wmk_strace_lines_reap(struct wmk_strace_lines *lines)
 void wmk_strace_lines_finish(struct wmk_strace_lines *lines)
 {
 	for (size_t i = 0; is_objects(lines) && i < lines->n_slots; i++)
-		if (lines->threads[i].is_used && lines->threads[i].has_entry && is_selected(lines, &lines->threads[i].entry))
+		if (lines->threads[i].is_used && lines->threads[i].has_entry &&
+		    is_selected(lines, &lines->threads[i].entry))
 			wmk_strace_json_call(lines, &lines->threads[i], NULL);
 	make_way(lines);
 	if (lines->args->is_summary)
 		wmk_strace_summary(lines);
-	flush(lines);
-}
-
-/* ── opening ─────────────────────────────────────────────────────────────────────────────────────────── */
-
-static int open_output(const struct wmk_strace_args *args, int *fd)
-{
-	if (!args->output) {
-		*fd = args->json ? STDOUT_FILENO : STDERR_FILENO;
-		return 0;
-	}
-	*fd = open(args->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	return *fd < 0 ? wmk_error(-errno, "cannot write to %.100s", args->output) : 0;
-}
-
-int wmk_strace_lines_open(const struct wmk_strace_args *args, const struct wmk_strace_prints *prints, struct wmk_strace_source *source,
-			  struct wmk_strace_lines *lines)
-{
-	struct timespec wall;
-	int err;
-
-	*lines = (struct wmk_strace_lines){ .args = args, .prints = prints, .source = source, .fd = -1 };
-	lines->out.text = malloc(OUT_BYTES);
-	lines->out.room = lines->out.text ? OUT_BYTES : 0;
-	for (unsigned abi = 0; args->is_summary && abi < WMK_SYSCALLS_ABIS; abi++)
-		lines->counts[abi] = calloc(WMK_SYSCALLS_NUMBERS, sizeof(*lines->counts[abi]));
-	if (!lines->out.text || !wmk_strace_threads_grow(lines) || (args->is_summary && (!lines->counts[0] || !lines->counts[1])))
-		err = wmk_error(-ENOMEM, "no memory for lines");
-	else
-		err = open_output(args, &lines->fd);
-	if (err < 0) {
-		wmk_strace_lines_close(lines);
-		return err;
-	}
-	clock_gettime(CLOCK_REALTIME, &wall);
-	lines->wall = (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec - (int64_t)wmk_kspaces_monotonic();
-	return 0;
-}
-
-void wmk_strace_lines_close(struct wmk_strace_lines *lines)
-{
-	for (size_t i = 0; i < lines->n_slots; i++)
-		if (lines->threads[i].is_used)
-			free(lines->threads[i].bytes);
-	free(lines->threads);
-	free(lines->out.text);
-	free(lines->counts[0]);
-	free(lines->counts[1]);
-	if (lines->args->output && lines->fd >= 0)
-		close(lines->fd);
+	wmk_strace_lines_flush(lines);
 }

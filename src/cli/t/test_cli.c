@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_cli.c - the table of commands, options, sizes, JSON, nearest names, the current session, the trace recorded last, the search for programs.
+ * test_cli.c - the table of commands, options, sizes, JSON, nearest names, the current session, the trace recorded
+ * last, the search for programs.
  */
 #include <errno.h>
 #include <limits.h>
@@ -49,8 +50,11 @@ static void test_record_options_are_parsed(void **state)
 	int n;
 
 	(void)state;
-	assert_int_equal(parse(&args, "-e a:* -eb:c --event=!d:e --event f:* -c vpid -c procname -c vpid -o dir --subbuf-size 3M "
-			       "--num-subbuf=5 --overwrite --json -- ./prog -x --y", &rest, &n), 0);
+	assert_int_equal(parse(&args,
+			       "-e a:* -eb:c --event=!d:e --event f:* -c vpid -c procname -c vpid -o dir --subbuf-size "
+			       "3M --num-subbuf=5 --overwrite --json -- ./prog -x --y",
+			       &rest, &n),
+			 0);
 	assert_int_equal(args.patterns.n, 4);
 	assert_string_equal(args.patterns.items[1], "b:c");
 	assert_string_equal(args.patterns.items[2], "!d:e");
@@ -141,7 +145,9 @@ static void test_sizes_are_parsed_or_refused(void **state)
 		{ "0", 0 }, { "512", 512 }, { "4k", 4096 }, { "4K", 4096 }, { "1M", 1 << 20 }, { "3G", 3ull << 30 },
 		{ "18446744073709551615", UINT64_MAX },
 	};
-	static const char *const bad[] = { "", " 1", "+1", "-1", "1kk", "1T", "1 k", "0x10", "18446744073709551616", "17179869184G" };
+	static const char *const bad[] = {
+		"", " 1", "+1", "-1", "1kk", "1T", "1 k", "0x10", "18446744073709551616", "17179869184G"
+	};
 	char buf[32];
 	uint64_t size;
 
@@ -216,7 +222,8 @@ static void test_help_and_man_list_every_option(void **state)
 			printers[k](out, command);
 			fclose(out);
 			for (unsigned o = 0; o < command->n_options; o++) {
-				const char *dash = strrchr(command->options[o].name, '-');     /* (which a manual writes in its own way) */
+				/* (which a manual writes in its own way) */
+				const char *dash = strrchr(command->options[o].name, '-');
 
 				assert_non_null(strstr(buf, dash ? dash + 1 : command->options[o].name));
 			}
@@ -231,126 +238,19 @@ static void test_help_and_man_list_every_option(void **state)
 	}
 }
 
-/* Words in lists, numbers, options whose value may be left out. */
-static void test_word_lists_and_numbers_are_parsed(void **state)
-{
-	struct wmk_cli_words words = { NULL, 0 };
-	uint64_t number;
-
-	(void)state;
-	assert_int_equal(wmk_cli_words_add(&words, "a:*,b"), 0);
-	assert_int_equal(wmk_cli_words_add(&words, "c"), 0);
-	assert_int_equal(words.n, 3);
-	assert_string_equal(words.items[0], "a:*");
-	assert_string_equal(words.items[2], "c");
-	assert_int_equal(wmk_cli_words_add(&words, ""), -EINVAL);
-	assert_int_equal(wmk_cli_words_add(&words, "d,"), -EINVAL);
-	assert_int_equal(wmk_cli_words_add(&words, ",d"), -EINVAL);
-	wmk_cli_words_free(&words);
-	assert_int_equal(wmk_cli_number("12", 12, &number), 0);
-	assert_int_equal(number, 12);
-	assert_int_equal(wmk_cli_number("13", 12, &number), -ERANGE);
-	assert_int_equal(wmk_cli_number("99999999999999999999", UINT64_MAX, &number), -ERANGE);
-	assert_int_equal(wmk_cli_number("1k", 12, &number), -EINVAL);
-	assert_int_equal(wmk_cli_number("-1", 12, &number), -EINVAL);
-	assert_int_equal(wmk_cli_number("", 12, &number), -EINVAL);
-}
-
-struct kinds {
-	bool flag, given;
-	unsigned count;
-	uint8_t constant;
-	const char *text, *name;
-	uint64_t number, size, power;
-	double seconds;
-	uint32_t choice;
-	struct wmk_cli_words words;
-};
-
-static const struct wmk_cli_option kinds_options[] = {
-	{ 'f', "flag", NULL, "", WMK_CLI_FLAG(struct kinds, flag) },
-	{ 'c', "count", NULL, "", WMK_CLI_COUNT(struct kinds, count), .repeats = true },
-	{ 0, "constant", NULL, "", WMK_CLI_CONSTANT(struct kinds, constant, 7), WMK_CLI_GIVEN(struct kinds, given) },
-	{ 0, "text", "X", "", WMK_CLI_TEXT(struct kinds, text) },
-	{ 0, "name", "X", "", WMK_CLI_NAME(struct kinds, name, "a thing") },
-	{ 0, "number", "X", "", WMK_CLI_NUMBER(struct kinds, number, 12) },
-	{ 0, "size", "X", "", WMK_CLI_SIZE(struct kinds, size) },
-	{ 0, "power", "X", "", WMK_CLI_POWER_OF_TWO(struct kinds, power, 8, 64) },
-	{ 0, "seconds", "X", "", WMK_CLI_SECONDS(struct kinds, seconds, 10) },
-	{ 0, "choice", "X", "", WMK_CLI_CHOICE(struct kinds, choice, "one two three", "'@' is no choice") },
-	{ 'w', "words", "[X]", "", WMK_CLI_WORDS(struct kinds, words), .repeats = true },
-};
-
-static int parse_kinds(struct kinds *args, const char *arguments)
-{
-	static const struct wmk_cli_command command = {
-		.name = "test", .arguments = "", WMK_CLI_OPTIONS(kinds_options),
-	};
-	static char line[256];
-	char *argv[32], **rest;
-	int n;
-
-	*args = (struct kinds){ .flag = false };
-	snprintf(line, sizeof(line), "%s", arguments);
-	return wmk_cli_parse(&command, argv, split(line, argv), args, &rest, &n);
-}
-
-static void test_each_kind_of_option_stores_its_value(void **state)
-{
-	struct kinds args;
-
-	(void)state;
-	assert_int_equal(parse_kinds(&args, ""), 0);
-	assert_false(args.flag || args.given);
-	assert_int_equal(parse_kinds(&args, "-fcc --count --constant --text= --name a --number=12 --size 2k --power 33 "
-					    "--seconds 0.5 --choice three -w a,b -w"), 0);
-	assert_true(args.flag && args.given);
-	assert_int_equal(args.count, 3);
-	assert_int_equal(args.constant, 7);
-	assert_string_equal(args.text, "");
-	assert_string_equal(args.name, "a");
-	assert_int_equal(args.number, 12);
-	assert_int_equal(args.size, 2048);
-	assert_int_equal(args.power, 64);
-	assert_true(args.seconds > 0.49 && args.seconds < 0.51);
-	assert_int_equal(args.choice, 2);
-	assert_int_equal(args.words.n, 2);
-	wmk_cli_words_free(&args.words);
-	assert_int_equal(parse_kinds(&args, "--power 3"), 0);
-	assert_int_equal(args.power, 8);
-}
-
-static void test_values_outside_of_a_kind_are_rejected(void **state)
-{
-	static const char *const bad[][2] = {
-		{ "--name=", "option --name: the name of a thing is missing" },
-		{ "--number 13", "too large: at most 12" },
-		{ "--number x", "not a number" }, { "--size x", "x" }, { "--power 65", "65 is not from 1 to 64" },
-		{ "--power 0", "is not from 1 to 64" }, { "--seconds 11", "'11' is no number of seconds" },
-		{ "--seconds nan", "no number" }, { "--choice tw", "option --choice: 'tw' is no choice" },
-		{ "--choice=", "'' is no choice" }, { "-w a,", "an empty word" }, { "--flag=1", "takes no value" },
-	};
-	char text[1280];
-
-	(void)state;
-	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct kinds args;
-
-		assert_true(parse_kinds(&args, bad[i][0]) < 0);
-		wmk_cli_words_free(&args.words);
-		if (!strstr(wmk_error_text(text, sizeof(text)), bad[i][1]))
-			fail_msg("'%s': '%s', without '%s'", bad[i][0], text, bad[i][1]);
-	}
-}
-
 static void test_shared_options_are_checked(void **state)
 {
 	static const char *const bad[][2] = {
-		{ "--pid 0", "no process 0" }, { "--pid x", "not a number" }, { "--pid 1 --exec a", "do not go together" },
-		  { "--follow", "whose" },
+		{ "--pid 0", "no process 0" },
+		{ "--pid x", "not a number" },
+		{ "--pid 1 --exec a", "do not go together" },
+		{ "--follow", "whose" },
 	};
 	static const struct wmk_cli_option options[] = {
-		WMK_CLI_OPTION_JSON, WMK_CLI_OPTION_SESSION, WMK_CLI_OPTION_CHANNEL("The channel."), WMK_CLI_OPTIONS_DOMAIN,
+		WMK_CLI_OPTION_JSON,
+		WMK_CLI_OPTION_SESSION,
+		WMK_CLI_OPTION_CHANNEL("The channel."),
+		WMK_CLI_OPTIONS_DOMAIN,
 	};
 	static const struct wmk_cli_command command = {
 		.name = "test", .arguments = "", WMK_CLI_OPTIONS(options),
@@ -508,7 +408,8 @@ static void test_json_members(void **state)
 	wmk_cli_json_double(&json, "d", 0.5);
 	wmk_cli_json_close(&json, '}');
 	fclose(json.out);
-	assert_string_equal(buf, "{\"none\":[],\"list\":[18446744073709551615,-1,{\"a\":null,\"b\":true}],\"d\":0.500}");
+	assert_string_equal(buf,
+			    "{\"none\":[],\"list\":[18446744073709551615,-1,{\"a\":null,\"b\":true}],\"d\":0.500}");
 	free(buf);
 }
 
@@ -558,13 +459,15 @@ static void test_progress(void **state)
 	assert_int_equal(wmk_progress_line(&progress, begin, 1, 10, 1, line, sizeof(line)), 0);
 	assert_int_equal(wmk_progress_line(&progress, begin + 999 * ms, 1, 10, 1, line, sizeof(line)), 0);
 	assert_false(progress.shown);
-	assert_true(wmk_progress_line(&progress, begin + 1000 * ms, 500000000, 1000000000, 12345, line, sizeof(line)) > 0);
+	assert_true(wmk_progress_line(&progress, begin + 1000 * ms, 500000000, 1000000000, 12345, line, sizeof(line)) >
+		    0);
 	assert_string_equal(line, " 50 % of 1000 MB, 12345 records");
 	assert_true(progress.shown);
 	assert_int_equal(wmk_progress_line(&progress, begin + 1100 * ms, 1, 10, 1, line, sizeof(line)), 0);
 	assert_true(wmk_progress_line(&progress, begin + 1200 * ms, 0, 0, 0, line, sizeof(line)) > 0);
 	assert_string_equal(line, "0 MB, 0 records");
-	assert_true(wmk_progress_line(&progress, begin + 2000 * ms, UINT64_MAX, UINT64_MAX, UINT64_MAX, line, sizeof(line)) < sizeof(line));
+	assert_true(wmk_progress_line(&progress, begin + 2000 * ms, UINT64_MAX, UINT64_MAX, UINT64_MAX, line,
+				      sizeof(line)) < sizeof(line));
 	/* (a file that has grown meanwhile) */
 	assert_true(wmk_progress_line(&progress, begin + 3000 * ms, 3000000000, 1000000000, 1, line, sizeof(line)) > 0);
 	assert_string_equal(line, "100 % of 1000 MB, 1 records");
@@ -583,10 +486,7 @@ int main(void)
 		cmocka_unit_test(test_commands_are_found_by_name),
 		cmocka_unit_test(test_help_and_man_list_every_option),
 		cmocka_unit_test(test_find_program),
-		cmocka_unit_test(test_word_lists_and_numbers_are_parsed),
 		cmocka_unit_test(test_shared_options_are_checked),
-		cmocka_unit_test(test_each_kind_of_option_stores_its_value),
-		cmocka_unit_test(test_values_outside_of_a_kind_are_rejected),
 		cmocka_unit_test(test_current),
 		cmocka_unit_test(test_recorded),
 		cmocka_unit_test(test_progress),

@@ -76,7 +76,8 @@ struct wmk_kcontext {
 	struct wmk_kcpu **cpus;
 	unsigned n_cpus;
 	bool has_noted;                      /* in this look */
-	uint64_t gap;                        /* up to then some was overwritten, and /proc has not been asked since; 0: none */
+	/* up to then some was overwritten, and /proc has not been asked since; 0: none */
+	uint64_t gap;
 	uint64_t asked_ms;                   /* when it was, by CLOCK_MONOTONIC */
 };
 
@@ -123,7 +124,8 @@ static void note_end(struct wmk_kcontext *who, uint64_t ts, int32_t tid, const c
 {
 	struct wmk_ktask task = { .known = 0 };
 
-	if (name && (wmk_ktasks_find(who->tasks, tid, 0, ts, WMK_KTASK_NAME, &task) < 0 || !(task.known & WMK_KTASK_NAME)))
+	if (name &&
+	    (wmk_ktasks_find(who->tasks, tid, 0, ts, WMK_KTASK_NAME, &task) < 0 || !(task.known & WMK_KTASK_NAME)))
 		wmk_ktasks_note_rename(who->tasks, ts, tid, name, name);
 	wmk_ktasks_note_exit(who->tasks, ts, tid);
 }
@@ -145,11 +147,12 @@ static void note(struct wmk_kcontext *who, const struct wmk_krecord *record)
 	const int32_t tid = (int32_t)number_at(record, places[0]);
 
 	if (event == NEWTASK && name_at(record, places[1]))
-		wmk_ktasks_note_fork(who->tasks, record->ts, common.tid, tid, name_at(record, places[1]), number_at(record, places[2]));
+		wmk_ktasks_note_fork(who->tasks, record->ts, common.tid, tid, name_at(record, places[1]),
+				     number_at(record, places[2]));
 	else if (event == RENAME && name_at(record, places[2]))
 		/* who is renamed is the one that says so, where the record does not tell */
-		wmk_ktasks_note_rename(who->tasks, record->ts, places[0].size ? tid : common.tid, name_at(record, places[1]),
-				       name_at(record, places[2]));
+		wmk_ktasks_note_rename(who->tasks, record->ts, places[0].size ? tid : common.tid,
+				       name_at(record, places[1]), name_at(record, places[2]));
 	else if (event == EXEC)
 		wmk_ktasks_note_exec(who->tasks, record->ts, tid, (int32_t)number_at(record, places[1]));
 	else if (event == EXIT)
@@ -183,7 +186,10 @@ static bool has_gap(const struct wmk_kcontext *who)
 	return who->gap && (!who->asked_ms || (uint64_t)wmk_clock_ms() - who->asked_ms >= ASK_AGAIN_MS);
 }
 
-/* Behind all CPUs, as what one has overwritten may be noted by another's events since. If it cannot be, names stay as they are until the next time. */
+/*
+ * Behind all CPUs, as what one has overwritten may be noted by another's events since. If it cannot be, names stay as
+ * they are until the next time.
+ */
 static void close_gap(struct wmk_kcontext *who)
 {
 	if (wmk_ktasks_again(who->tasks, who->gap) < 0)
@@ -271,7 +277,8 @@ static int instance_fill(struct wmk_kcontext *who)
 	for (unsigned event = 0; event < TASK_EVENTS && err == 0; event++) {
 		err = places_find(who, event);
 		if (err == 0)
-			err = wmk_kinstance_event(who->instance, task_events[event].system, task_events[event].name, true);
+			err = wmk_kinstance_event(who->instance, task_events[event].system, task_events[event].name,
+						  true);
 	}
 	return err;
 }
@@ -326,7 +333,8 @@ static int instance_open(struct wmk_kcontext *who, int channel)
 
 int wmk_kcontext_cpu(struct wmk_kcontext *who, unsigned cpu)
 {
-	return cpu >= who->n_cpus || who->cpus[cpu] ? 0 : wmk_kcpu_open(who->instance, cpu, WMK_KCPU_BEST, &who->cpus[cpu]);
+	return cpu >= who->n_cpus || who->cpus[cpu] ? 0
+						    : wmk_kcpu_open(who->instance, cpu, WMK_KCPU_BEST, &who->cpus[cpu]);
 }
 
 static int cpus_open(struct wmk_kcontext *who)
@@ -380,7 +388,8 @@ static int add_context(struct wmk_kcontext *who, unsigned number)
 	const struct wmk_ctf_context *context = wmk_ctf_context(number);
 	const size_t size = wmk_context_bytes(number);
 
-	if (!context || !(context->domains & WMK_CONTEXT_KERNEL) || who->n == WMK_KCONTEXT_CONTEXTS || size > WMK_KCONTEXT_BYTES - who->bytes)
+	if (!context || !(context->domains & WMK_CONTEXT_KERNEL) || who->n == WMK_KCONTEXT_CONTEXTS ||
+	    size > WMK_KCONTEXT_BYTES - who->bytes)
 		return wmk_error(-EINVAL, "a context with number %u is not of the kernel's records", number);
 	if (is_flag(number))
 		who->flags[who->n_flags++] = (struct flag){ number, who->bytes };
@@ -465,7 +474,8 @@ int32_t wmk_kcontext_process(struct wmk_kcontext *who, unsigned cpu, uint64_t ts
 }
 
 /* By the kinds of task_table.h, as contexts name them. */
-static const uint8_t ns_of[] = { WMK_KNS_CGROUP, WMK_KNS_IPC, WMK_KNS_MNT, WMK_KNS_NET, WMK_KNS_PID, WMK_KNS_TIME, WMK_KNS_USER, WMK_KNS_UTS };
+static const uint8_t ns_of[] = { WMK_KNS_CGROUP, WMK_KNS_IPC,  WMK_KNS_MNT,  WMK_KNS_NET,
+				 WMK_KNS_PID,    WMK_KNS_TIME, WMK_KNS_USER, WMK_KNS_UTS };
 
 static int32_t number_of(unsigned context, unsigned cpu, const struct wmk_ktask *task)
 {
@@ -549,7 +559,8 @@ static inline size_t encode_flags(const struct wmk_kcontext *who, const struct w
 	return who->bytes;
 }
 
-size_t wmk_kcontext_encode(struct wmk_kcontext *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common, uint8_t out[WMK_KCONTEXT_BYTES])
+size_t wmk_kcontext_encode(struct wmk_kcontext *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common,
+			   uint8_t out[WMK_KCONTEXT_BYTES])
 {
 	struct known *known = &who->known[(uint32_t)common->tid % KNOWN];
 
@@ -563,7 +574,8 @@ size_t wmk_kcontext_encode(struct wmk_kcontext *who, unsigned cpu, uint64_t ts, 
 	return encode_flags(who, common, out);
 }
 
-size_t wmk_kcontext_encode_of(struct wmk_kcontext *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common, int32_t pid, uint8_t out[WMK_KCONTEXT_BYTES])
+size_t wmk_kcontext_encode_of(struct wmk_kcontext *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common,
+			      int32_t pid, uint8_t out[WMK_KCONTEXT_BYTES])
 {
 	struct wmk_ktask task;
 
