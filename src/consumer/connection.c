@@ -74,7 +74,7 @@ bool wmk_server_send(struct wmk_consumer_server *server, uint16_t type, const st
 
 void wmk_server_reply_done(struct wmk_consumer_server *server, uint64_t connection, uint32_t request)
 {
-	static const struct wmk_consumerd_nothing nothing;
+	static const struct wmk_empty nothing;
 
-	wmk_server_reply(server, connection, request, &wmk_consumerd_nothing_object, &nothing);
+	wmk_server_reply(server, connection, request, &wmk_empty_object, &nothing);
 }

@@ -488,21 +488,21 @@ static int dispatch(struct wmk_consumer_server *server, const struct wmk_frame *
 void wmk_server_request(struct wmk_consumer_server *server, const struct wmk_frame *frame, const void *body, size_t len,
 			int fd)
 {
-	const struct wmk_object *is = wmk_consumerd_request(frame->type);
+	const struct wmk_request_type *type = wmk_consumerd_request_find(frame->type);
 	union {
 		struct wmk_consumerd_trace trace;
 		struct wmk_consumerd_rings rings;
 		struct wmk_consumerd_metadata metadata;
 		struct wmk_consumerd_target target;
-		struct wmk_consumerd_nothing nothing;
+		struct wmk_empty nothing;
 	} object;
 	struct wmk_arena arena = { 0 };
 	char words[512];
 	int err;
 
 	wmk_error_clear();
-	err = is ? wmk_object_decode(is, body, len, &object, &arena) :
-		   wmk_error(-EOPNOTSUPP, "a request of type %u is not known here", frame->type);
+	err = type ? wmk_object_decode(type->request, body, len, &object, &arena) :
+		   wmk_error(-EOPNOTSUPP, "unknown request of type %u", frame->type);
 	if (err >= 0)
 		err = dispatch(server, frame, &object, fd);
 	if (err == 1)

@@ -50,10 +50,10 @@ static void begin_connection(struct wmk_consumer_server *server, int connection)
 	struct ucred peer = { .pid = 0 };
 	socklen_t size = sizeof(peer);
 	const struct wmk_consumerd_hello hello = { .version = server->options.version, .pid = (uint64_t)getpid() };
-	static const struct wmk_consumerd_nothing nothing;
+	static const struct wmk_empty nothing;
 
 	if (server->connection >= 0) {
-		wmk_consumerd_send(&server->out, WMK_CONSUMERD_REPLACED, 0, &wmk_consumerd_nothing_object, &nothing,
+		wmk_consumerd_send(&server->out, WMK_CONSUMERD_REPLACED, 0, &wmk_empty_object, &nothing,
 				   -1);
 		wmk_out_send(&server->out, server->connection);
 		disconnect(server);

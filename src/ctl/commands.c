@@ -335,14 +335,14 @@ int waymark_ctl_list_kernel(struct waymark_ctl *ctl, const struct waymark_ctl_ke
 
 int waymark_ctl_version(struct waymark_ctl *ctl, struct waymark_ctl_result **result)
 {
-	const struct wmk_ctl_nothing request = { 0 };
+	const struct wmk_empty request = { 0 };
 
 	return wmk_ctl_request(ctl, WMK_CTL_VERSION, &request, result);
 }
 
 int waymark_ctl_shutdown(struct waymark_ctl *ctl)
 {
-	const struct wmk_ctl_nothing request = { 0 };
+	const struct wmk_empty request = { 0 };
 
 	int err = wmk_ctl_request(ctl, WMK_CTL_SHUTDOWN, &request, NULL);
 	return err < 0 ? err : wmk_ctl_wait_for_end(ctl);

@@ -174,7 +174,7 @@ static int connect_own(struct waymark_ctl *ctl, const struct waymark_ctl_connect
 /* The first request: says in words what would else be said of the first command. */
 static int handshake(struct waymark_ctl *ctl)
 {
-	const struct wmk_ctl_nothing nothing = { 0 };
+	const struct wmk_empty nothing = { 0 };
 
 	return wmk_ctl_request(ctl, WMK_CTL_VERSION, &nothing, NULL);
 }

@@ -21,14 +21,14 @@
 /* ── text that grows ─────────────────────────────────────────────────────────────────────────────────── */
 
 /* What is printed: lists are long, and made of little. */
-struct text {
+struct json_text {
 	char *bytes;
 	size_t len, cap;
 	FILE *to;                  /* where a full buffer goes; NULL: it grows */
 	int failed;                /* -ENOMEM, or what the file says: what was printed since is lost */
 };
 
-static void flush(struct text *out)
+static void flush(struct json_text *out)
 {
 	const int before = errno;
 
@@ -39,7 +39,7 @@ static void flush(struct text *out)
 	errno = before;
 }
 
-static bool grow(struct text *out, size_t n)
+static bool grow(struct json_text *out, size_t n)
 {
 	const size_t least = out->len + n, cap = least > 2 * out->cap ? least + 4096 : 2 * out->cap;
 	char *bytes = realloc(out->bytes, cap);
@@ -54,7 +54,7 @@ static bool grow(struct text *out, size_t n)
 }
 
 /* Room for `n` bytes more, or NULL. */
-static inline char *reserve(struct text *out, size_t n)
+static inline char *reserve(struct json_text *out, size_t n)
 {
 	if (__builtin_expect(n > out->cap - out->len, 0)) {
 		if (out->to && out->len + n > PIECE)
@@ -65,7 +65,7 @@ static inline char *reserve(struct text *out, size_t n)
 	return out->bytes + out->len;
 }
 
-static inline void print_bytes(struct text *out, const char *bytes, size_t n)
+static inline void print_bytes(struct json_text *out, const char *bytes, size_t n)
 {
 	char *at = reserve(out, n);
 
@@ -75,17 +75,17 @@ static inline void print_bytes(struct text *out, const char *bytes, size_t n)
 	}
 }
 
-static inline void print_char(struct text *out, char c)
+static inline void print_char(struct json_text *out, char c)
 {
 	print_bytes(out, &c, 1);
 }
 
-static inline void print_string(struct text *out, const char *names)
+static inline void print_string(struct json_text *out, const char *names)
 {
 	print_bytes(out, names, strlen(names));
 }
 
-static void print_text(struct text *out, const char *text)
+static void print_text(struct json_text *out, const char *text)
 {
 	struct wmk_json_piece piece;
 
@@ -97,7 +97,7 @@ static void print_text(struct text *out, const char *text)
 	print_char(out, '"');
 }
 
-static void print_number(struct text *out, uint64_t number)
+static void print_number(struct json_text *out, uint64_t number)
 {
 	char digits[20];
 	unsigned from = sizeof(digits);
@@ -108,14 +108,14 @@ static void print_number(struct text *out, uint64_t number)
 	print_bytes(out, digits + from, sizeof(digits) - from);
 }
 
-static void print_signed(struct text *out, uint64_t number)
+static void print_signed(struct json_text *out, uint64_t number)
 {
 	if (number >> 63)
 		print_char(out, '-');
 	print_number(out, number >> 63 ? 0 - number : number);
 }
 
-static void print_uuid(struct text *out, const uint8_t *uuid)
+static void print_uuid(struct json_text *out, const uint8_t *uuid)
 {
 	static const char digits[] = "0123456789abcdef";
 
@@ -129,7 +129,7 @@ static void print_uuid(struct text *out, const uint8_t *uuid)
 	print_char(out, '"');
 }
 
-static void new_line(struct text *out, unsigned depth)
+static void new_line(struct json_text *out, unsigned depth)
 {
 	char *at = reserve(out, depth + 1);
 
@@ -196,10 +196,10 @@ static bool is_plain(const struct wmk_object *is)
 	return true;
 }
 
-static int print_object(struct text *out, const struct wmk_object *is, const uint8_t *object, unsigned flags,
+static int print_object(struct json_text *out, const struct wmk_object *is, const uint8_t *object, unsigned flags,
 			unsigned depth);
 
-static int print_list(struct text *out, const struct wmk_member *m, const struct wmk_list *list, unsigned flags,
+static int print_list(struct json_text *out, const struct wmk_member *m, const struct wmk_list *list, unsigned flags,
 		      unsigned depth)
 {
 	const uint8_t *items = list->items;
@@ -225,7 +225,7 @@ static int print_list(struct text *out, const struct wmk_member *m, const struct
 	return err;
 }
 
-static int print_enum(struct text *out, const struct wmk_member *m, uint32_t word)
+static int print_enum(struct json_text *out, const struct wmk_member *m, uint32_t word)
 {
 	if (word >= m->n_names)
 		return wmk_error(-EINVAL, "%s is %" PRIu32 ", which has no word", m->name, word);
@@ -233,7 +233,8 @@ static int print_enum(struct text *out, const struct wmk_member *m, uint32_t wor
 	return 0;
 }
 
-static int print_member(struct text *out, const struct wmk_member *m, const uint8_t *at, unsigned flags, unsigned depth)
+static int print_member(struct json_text *out, const struct wmk_member *m, const uint8_t *at, unsigned flags,
+			unsigned depth)
 {
 	switch (m->kind) {
 	case WMK_MEMBER_U32:
@@ -263,7 +264,7 @@ static int print_member(struct text *out, const struct wmk_member *m, const uint
 	}
 }
 
-static int print_object(struct text *out, const struct wmk_object *is, const uint8_t *object, unsigned flags,
+static int print_object(struct json_text *out, const struct wmk_object *is, const uint8_t *object, unsigned flags,
 			unsigned depth)
 {
 	const bool is_line = flags & IN_A_LINE;
@@ -298,7 +299,7 @@ static int print_object(struct text *out, const struct wmk_object *is, const uin
 	return err;
 }
 
-static int print_all(struct text *out, const struct wmk_object *is, const void *object, unsigned flags)
+static int print_all(struct json_text *out, const struct wmk_object *is, const void *object, unsigned flags)
 {
 	const int err = print_object(out, is, object, flags, 0);
 
@@ -314,7 +315,7 @@ static int print_all(struct text *out, const struct wmk_object *is, const void *
 
 int wmk_json_print(const struct wmk_object *is, const void *object, unsigned flags, FILE *to)
 {
-	struct text out = { .to = to };
+	struct json_text out = { .to = to };
 	const int err = print_all(&out, is, object, flags);
 
 	free(out.bytes);
@@ -323,7 +324,7 @@ int wmk_json_print(const struct wmk_object *is, const void *object, unsigned fla
 
 int wmk_json_text(const struct wmk_object *is, const void *object, unsigned flags, char **text)
 {
-	struct text out = { .to = NULL };
+	struct json_text out = { .to = NULL };
 	const int err = print_all(&out, is, object, flags);
 
 	*text = NULL;

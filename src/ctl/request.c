@@ -169,7 +169,7 @@ static int join(struct waymark_ctl *ctl, struct joined *joined, const void *body
 	return 0;
 }
 
-static int take_reply(struct waymark_ctl *ctl, const struct wmk_ctl_command *command, const struct joined *reply,
+static int take_reply(struct waymark_ctl *ctl, const struct wmk_request_type *command, const struct joined *reply,
 		      struct waymark_ctl_result **out)
 {
 	struct waymark_ctl_result *result = wmk_ctl_result_new(command->reply);
@@ -188,7 +188,7 @@ static int take_reply(struct waymark_ctl *ctl, const struct wmk_ctl_command *com
 	return err;
 }
 
-static int receive_reply(struct waymark_ctl *ctl, const struct wmk_ctl_command *command, uint64_t deadline,
+static int receive_reply(struct waymark_ctl *ctl, const struct wmk_request_type *command, uint64_t deadline,
 			 struct waymark_ctl_result **result)
 {
 	struct joined joined = { 0 };
@@ -215,7 +215,7 @@ static int receive_reply(struct waymark_ctl *ctl, const struct wmk_ctl_command *
 
 int wmk_ctl_request(struct waymark_ctl *ctl, uint16_t type, const void *request, struct waymark_ctl_result **result)
 {
-	const struct wmk_ctl_command *command = wmk_ctl_command_find(type);
+	const struct wmk_request_type *command = wmk_ctl_request_find(type);
 	uint64_t deadline = wmk_ctl_deadline(ctl->timeout_ms);
 	uint8_t *bytes;
 

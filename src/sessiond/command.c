@@ -62,7 +62,7 @@ static void warn_of_rest(struct command_request *call)
 
 static int answer(struct command_request *call, const struct wmk_frame *frame, const void *body, struct wmk_out *out)
 {
-	const struct wmk_ctl_command *command = wmk_ctl_command_find(frame->type);
+	const struct wmk_request_type *command = wmk_ctl_request_find(frame->type);
 	int (*function)(struct command_request *) = function_of(frame->type);
 
 	if (!command || !function)

@@ -462,10 +462,10 @@ static int adopt(struct wmk_consumer_link *link, const struct wmk_link_held *hel
 
 int wmk_consumer_link_list(struct wmk_consumer_link *link, int ms, wmk_consumer_link_held *held, void *data)
 {
-	static const struct wmk_consumerd_nothing nothing;
+	static const struct wmk_empty nothing;
 	const struct wmk_consumerd_trace *trace = NULL;
 	struct wmk_link_request *answer;
-	int err = ask(link, WMK_CONSUMERD_LIST, &wmk_consumerd_nothing_object, &nothing, 0, 0, ms, &answer);
+	int err = ask(link, WMK_CONSUMERD_LIST, &wmk_empty_object, &nothing, 0, 0, ms, &answer);
 
 	if (err < 0)
 		return err;
@@ -500,9 +500,9 @@ pid_t wmk_consumer_link_pid(struct wmk_consumer_link *link)
 
 int wmk_consumer_link_shutdown(struct wmk_consumer_link *link, int ms)
 {
-	static const struct wmk_consumerd_nothing nothing;
+	static const struct wmk_empty nothing;
 	const struct timespec end = wmk_deadline(ms);
-	int err = ask(link, WMK_CONSUMERD_SHUTDOWN, &wmk_consumerd_nothing_object, &nothing, 0, 0, ms, NULL), rc = 0;
+	int err = ask(link, WMK_CONSUMERD_SHUTDOWN, &wmk_empty_object, &nothing, 0, 0, ms, NULL), rc = 0;
 
 	if (err < 0)
 		return err;

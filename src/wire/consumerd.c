@@ -255,43 +255,14 @@ static const struct wmk_member full_members[] = {
 };
 const struct wmk_object wmk_consumerd_full_object = WMK_OBJECT_OF("full", wmk_consumerd_full, full_members);
 
-static const struct wmk_member nothing_members[] = {
-	WMK_MEMBER(U32, wmk_consumerd_nothing, reserved),
-};
-const struct wmk_object wmk_consumerd_nothing_object = WMK_OBJECT_OF("nothing", wmk_consumerd_nothing, nothing_members);
-
-static const struct {
-	uint16_t type;
-	const struct wmk_object *request, *reply;
-} requests[] = {
-	{ WMK_CONSUMERD_TRACE_ADD, &wmk_consumerd_trace_object, &wmk_consumerd_nothing_object },
-	{ WMK_CONSUMERD_TRACE_REMOVE, &wmk_consumerd_target_object, &wmk_consumerd_report_object },
-	{ WMK_CONSUMERD_RINGS_ADD, &wmk_consumerd_rings_object, &wmk_consumerd_nothing_object },
-	{ WMK_CONSUMERD_RINGS_REMOVE, &wmk_consumerd_target_object, &wmk_consumerd_report_object },
-	{ WMK_CONSUMERD_STOP, &wmk_consumerd_target_object, &wmk_consumerd_report_object },
-	{ WMK_CONSUMERD_FLUSH, &wmk_consumerd_target_object, &wmk_consumerd_nothing_object },
-	{ WMK_CONSUMERD_CLEAR, &wmk_consumerd_target_object, &wmk_consumerd_nothing_object },
-	{ WMK_CONSUMERD_STATS, &wmk_consumerd_target_object, &wmk_consumerd_report_object },
-	{ WMK_CONSUMERD_WAKE, &wmk_consumerd_target_object, &wmk_consumerd_nothing_object },
-	{ WMK_CONSUMERD_LIST, &wmk_consumerd_nothing_object, &wmk_consumerd_nothing_object },
-	{ WMK_CONSUMERD_METADATA, &wmk_consumerd_metadata_object, &wmk_consumerd_nothing_object },
-	{ WMK_CONSUMERD_SHUTDOWN, &wmk_consumerd_nothing_object, &wmk_consumerd_nothing_object },
+static const struct wmk_request_type requests[] = {
+#define WMK_CONSUMERD_REQUEST(identifier, number, name, request, reply) { number, name, &request, &reply },
+#include "wire/consumerd_requests.def"
 };
 
-const struct wmk_object *wmk_consumerd_request(uint16_t type)
+const struct wmk_request_type *wmk_consumerd_request_find(uint16_t type)
 {
-	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
-		if (requests[i].type == type)
-			return requests[i].request;
-	return NULL;
-}
-
-const struct wmk_object *wmk_consumerd_reply(uint16_t type)
-{
-	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
-		if (requests[i].type == type)
-			return requests[i].reply;
-	return NULL;
+	return wmk_request_type_find(requests, sizeof(requests) / sizeof(requests[0]), type);
 }
 
 int wmk_consumerd_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is,

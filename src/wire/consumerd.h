@@ -38,18 +38,8 @@ enum wmk_consumerd_type {
 	WMK_CONSUMERD_LIST_ITEM,
 	WMK_CONSUMERD_REPLACED,
 	WMK_CONSUMERD_FULL,
-	WMK_CONSUMERD_TRACE_ADD = 0x210,
-	WMK_CONSUMERD_TRACE_REMOVE,
-	WMK_CONSUMERD_RINGS_ADD,
-	WMK_CONSUMERD_RINGS_REMOVE,
-	WMK_CONSUMERD_STOP,
-	WMK_CONSUMERD_FLUSH,
-	WMK_CONSUMERD_CLEAR,
-	WMK_CONSUMERD_STATS,
-	WMK_CONSUMERD_WAKE,
-	WMK_CONSUMERD_LIST,
-	WMK_CONSUMERD_SHUTDOWN,
-	WMK_CONSUMERD_METADATA,
+#define WMK_CONSUMERD_REQUEST(identifier, number, name, request, reply) WMK_CONSUMERD_##identifier = (number),
+#include "wire/consumerd_requests.def"
 };
 
 /* In place of a version: random bytes of another process of this user are not a greeting. */
@@ -207,14 +197,11 @@ struct wmk_consumerd_list_item {
  */
 struct wmk_consumerd_full { const char *path; };
 
-struct wmk_consumerd_nothing { uint32_t reserved; };
-
-/* The object of a request and of its reply; NULL: there is no such request. */
-const struct wmk_object *wmk_consumerd_request(uint16_t type);
-const struct wmk_object *wmk_consumerd_reply(uint16_t type);
+/* NULL: there is no such request. */
+const struct wmk_request_type *wmk_consumerd_request_find(uint16_t type);
 extern const struct wmk_object wmk_consumerd_hello_object, wmk_consumerd_trace_object, wmk_consumerd_rings_object,
 	wmk_consumerd_metadata_object, wmk_consumerd_target_object, wmk_consumerd_report_object,
-	wmk_consumerd_list_item_object, wmk_consumerd_full_object, wmk_consumerd_nothing_object;
+	wmk_consumerd_list_item_object, wmk_consumerd_full_object;
 
 /* Queue an object; `fd` >= 0 is duplicated and travels with its last frame. 0 or -errno with a cause chain. */
 int wmk_consumerd_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is,

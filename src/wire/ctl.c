@@ -211,9 +211,6 @@ const struct wmk_object wmk_ctl_app_object = WMK_OBJECT_SHARED("app", wmk_ctl_ap
 
 /* ── replies ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static const struct wmk_member nothing_members[] = { WMK_MEMBER(U32, wmk_ctl_nothing, reserved) };
-const struct wmk_object wmk_ctl_nothing_object = WMK_OBJECT_OF("nothing", wmk_ctl_nothing, nothing_members);
-
 #define VERSION(kind, ...) WMK_SHARED(kind, wmk_ctl_version_reply, waymark_ctl_version_info, __VA_ARGS__)
 static const struct wmk_member version_reply_members[] = {
 	VERSION(TEXT, version, WMK_CTL_NAME_MAX),
@@ -336,32 +333,13 @@ static const struct wmk_object regenerate_object = WMK_OBJECT_OF("regenerate", w
 
 /* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
 
-const struct wmk_ctl_command wmk_ctl_commands[] = {
-	{ WMK_CTL_VERSION, "version", &wmk_ctl_nothing_object, &wmk_ctl_version_reply_object },
-	{ WMK_CTL_CREATE, "create", &create_object, &wmk_ctl_outcome_object },
-	{ WMK_CTL_DESTROY, "destroy", &session_name_object, &wmk_ctl_outcome_object },
-	{ WMK_CTL_START, "start", &session_name_object, &wmk_ctl_outcome_object },
-	{ WMK_CTL_STOP, "stop", &session_name_object, &wmk_ctl_outcome_object },
-	{ WMK_CTL_LIST_SESSIONS, "list-sessions", &list_sessions_object, &wmk_ctl_sessions_object },
-	{ WMK_CTL_LIST_APPS, "list-apps", &list_apps_object, &wmk_ctl_apps_object },
-	{ WMK_CTL_ENABLE_CHANNEL, "enable-channel", &enable_channel_object, &wmk_ctl_outcome_object },
-	{ WMK_CTL_DISABLE_CHANNEL, "disable-channel", &disable_channel_object, &wmk_ctl_outcome_object },
-	{ WMK_CTL_ENABLE_EVENT, "enable-event", &enable_event_object, &wmk_ctl_outcome_object },
-	{ WMK_CTL_DISABLE_EVENT, "disable-event", &disable_event_object, &wmk_ctl_outcome_object },
-	{ WMK_CTL_ADD_CONTEXT, "add-context", &add_context_object, &wmk_ctl_outcome_object },
-	{ WMK_CTL_TRACK, "track", &track_object, &wmk_ctl_outcome_object },
-	{ WMK_CTL_UNTRACK, "untrack", &track_object, &wmk_ctl_outcome_object },
-	{ WMK_CTL_CLEAR, "clear", &session_name_object, &wmk_ctl_outcome_object },
-	{ WMK_CTL_REGENERATE, "regenerate", &regenerate_object, &wmk_ctl_outcome_object },
-	{ WMK_CTL_SHUTDOWN, "shutdown", &wmk_ctl_nothing_object, &wmk_ctl_nothing_object },
-	{ WMK_CTL_LIST_KERNEL, "list-kernel", &list_kernel_object, &wmk_ctl_kernel_object },
+const struct wmk_request_type wmk_ctl_requests[] = {
+#define WMK_CTL_REQUEST(identifier, number, name, request, reply) { number, name, &request, &reply },
+#include "wire/ctl_requests.def"
 };
-const unsigned wmk_ctl_n_commands = COUNT(wmk_ctl_commands);
+const unsigned wmk_ctl_n_requests = COUNT(wmk_ctl_requests);
 
-const struct wmk_ctl_command *wmk_ctl_command_find(uint16_t type)
+const struct wmk_request_type *wmk_ctl_request_find(uint16_t type)
 {
-	for (unsigned i = 0; i < wmk_ctl_n_commands; i++)
-		if (wmk_ctl_commands[i].type == type)
-			return &wmk_ctl_commands[i];
-	return NULL;
+	return wmk_request_type_find(wmk_ctl_requests, wmk_ctl_n_requests, type);
 }

@@ -7,7 +7,7 @@
  *                                          ◄── WMK_CTL_REPLY, same number, object; or WMK_CTL_ERROR {errno, words}
  *
  * A reply of more than WMK_OBJECT_PART_MAX bytes comes in several frames (see wmk_object_send()); requests are one
- * frame. One table (wmk_ctl_commands) names each request with its two objects. A type that is not in it gets an error,
+ * frame. One table (wmk_ctl_requests) names each request with its two objects. A type that is not in it gets an error,
  * not a dropped connection. Who the client is, the kernel says (SO_PEERCRED). Strings are UTF-8 or whatever the user
  * typed; the daemon checks what it uses.
  */
@@ -35,24 +35,8 @@
 enum wmk_ctl_type {
 	WMK_CTL_REPLY = 0x100,
 	WMK_CTL_ERROR,
-	WMK_CTL_VERSION = 0x110,
-	WMK_CTL_CREATE,
-	WMK_CTL_DESTROY,
-	WMK_CTL_START,
-	WMK_CTL_STOP,
-	WMK_CTL_LIST_SESSIONS,
-	WMK_CTL_LIST_APPS,
-	WMK_CTL_ENABLE_CHANNEL,
-	WMK_CTL_DISABLE_CHANNEL,
-	WMK_CTL_ENABLE_EVENT,
-	WMK_CTL_DISABLE_EVENT,
-	WMK_CTL_ADD_CONTEXT,
-	WMK_CTL_TRACK,
-	WMK_CTL_UNTRACK,
-	WMK_CTL_CLEAR,
-	WMK_CTL_REGENERATE,
-	WMK_CTL_SHUTDOWN,
-	WMK_CTL_LIST_KERNEL,
+#define WMK_CTL_REQUEST(identifier, number, name, request, reply) WMK_CTL_##identifier = (number),
+#include "wire/ctl_requests.def"
 };
 
 /* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
@@ -227,8 +211,6 @@ struct wmk_ctl_app {
 
 /* ── requests and replies ────────────────────────────────────────────────────────────────────────────── */
 
-struct wmk_ctl_nothing { uint32_t reserved; };
-
 struct wmk_ctl_version_reply {
 	const char *version;
 	uint64_t pid, uid, started;
@@ -285,14 +267,9 @@ struct wmk_ctl_track { const char *session; uint32_t kind; bool all; struct wmk_
 enum wmk_ctl_regenerate_what { WMK_REGENERATE_METADATA, WMK_REGENERATE_STATEDUMP };
 struct wmk_ctl_regenerate { const char *session; uint32_t what; };
 
-struct wmk_ctl_command {
-	uint16_t type;               /* enum wmk_ctl_type */
-	const char *name;            /* "enable-event" */
-	const struct wmk_object *request, *reply;
-};
-extern const struct wmk_ctl_command wmk_ctl_commands[];
-extern const unsigned wmk_ctl_n_commands;
-const struct wmk_ctl_command *wmk_ctl_command_find(uint16_t type);
+extern const struct wmk_request_type wmk_ctl_requests[];
+extern const unsigned wmk_ctl_n_requests;
+const struct wmk_request_type *wmk_ctl_request_find(uint16_t type);
 
 /*
  * CREATE, DESTROY, START, STOP, *_CHANNEL, *_EVENT, ADD_CONTEXT, TRACK, UNTRACK, CLEAR, REGENERATE reply
@@ -301,7 +278,7 @@ const struct wmk_ctl_command *wmk_ctl_command_find(uint16_t type);
 extern const struct wmk_object wmk_ctl_settings_object;
 extern const struct wmk_object wmk_ctl_session_object, wmk_ctl_channel_object, wmk_ctl_rule_object, wmk_ctl_app_object,
 	wmk_ctl_event_object, wmk_ctl_outcome_object, wmk_ctl_sessions_object, wmk_ctl_apps_object,
-	wmk_ctl_kernel_object, wmk_ctl_nothing_object, wmk_ctl_version_reply_object, wmk_ctl_unrecorded_object,
+	wmk_ctl_kernel_object, wmk_ctl_version_reply_object, wmk_ctl_unrecorded_object,
 	wmk_ctl_counts_object, wmk_ctl_domain_object, wmk_ctl_trackers_object;
 
 #endif

@@ -109,14 +109,14 @@ int wmk_out_frame_parts(struct wmk_out *out, enum wmk_msg type, const void *a, s
 	return frame_append(out, &frame, a, a_len, b, b_len, -1);
 }
 
-struct piece {
+struct frame_piece {
 	size_t end;
 	unsigned n_fds;                  /* which travel along: all whose frames begin in it */
 };
 
-static struct piece piece_next(const struct wmk_out *out)
+static struct frame_piece piece_next(const struct wmk_out *out)
 {
-	struct piece piece = { .end = out->len };
+	struct frame_piece piece = { .end = out->len };
 
 	if (out->n_fds == 0)
 		return piece;
@@ -138,7 +138,7 @@ static ssize_t send_piece(struct wmk_out *out, int sock)
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(WMK_WIRE_FDS_AT_ONCE * sizeof(int))];
 	} control;
-	const struct piece piece = piece_next(out);
+	const struct frame_piece piece = piece_next(out);
 	struct iovec iov = { out->buf + out->sent, piece.end - out->sent };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 

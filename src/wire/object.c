@@ -18,6 +18,17 @@
 _Static_assert(WMK_OBJECT_PART_MAX + sizeof(struct wmk_frame) <= WMK_WIRE_KEEP, "a part is received at once");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are sent as they lie in memory");
 
+static const struct wmk_member empty_members[] = { WMK_MEMBER(U32, wmk_empty, reserved) };
+const struct wmk_object wmk_empty_object = WMK_OBJECT_OF("empty", wmk_empty, empty_members);
+
+const struct wmk_request_type *wmk_request_type_find(const struct wmk_request_type *table, unsigned n, uint16_t type)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (table[i].type == type)
+			return &table[i];
+	return NULL;
+}
+
 /* Where a walk is: the members that it went through, and in lists the element. */
 struct object_path {
 	struct {

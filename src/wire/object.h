@@ -155,6 +155,19 @@ int wmk_arena_list(struct wmk_arena *arena, struct wmk_list *list, uint32_t n, s
 void *wmk_arena_append(struct wmk_arena *arena, struct wmk_list *list, size_t size);
 void wmk_arena_free(struct wmk_arena *arena);
 
+/* An object without content. */
+struct wmk_empty { uint32_t reserved; };
+extern const struct wmk_object wmk_empty_object;
+
+/* A request of a protocol: its number and name, its object and that of its reply. */
+struct wmk_request_type {
+	uint16_t type;
+	const char *name;
+	const struct wmk_object *request, *reply;
+};
+/* NULL: `table` of `n` requests has none of this type. */
+const struct wmk_request_type *wmk_request_type_find(const struct wmk_request_type *table, unsigned n, uint16_t type);
+
 struct wmk_out;
 /*
  * Append a frame of `type` whose body is `object`. 0, -ENOMEM, -EMSGSIZE (a limit of the table, or WMK_OBJECT_MAX),

@@ -86,7 +86,7 @@ bool fake_answer(struct fake *fake, int sock, const struct wmk_frame *frame, con
 		.started = 7,
 		.rundir = fake->dir,
 	};
-	const struct wmk_ctl_nothing nothing = { 0 };
+	const struct wmk_empty nothing = { 0 };
 
 	if (frame->type == fake->refuse) {
 		send_error(sock, frame->request, fake->refuse_errno, fake->refuse_words);
@@ -106,7 +106,7 @@ bool fake_answer(struct fake *fake, int sock, const struct wmk_frame *frame, con
 		fake_send(sock, WMK_CTL_REPLY, frame->request, &wmk_ctl_kernel_object, &fake->kernel);
 		return true;
 	case WMK_CTL_SHUTDOWN:
-		fake_send(sock, WMK_CTL_REPLY, frame->request, &wmk_ctl_nothing_object, &nothing);
+		fake_send(sock, WMK_CTL_REPLY, frame->request, &wmk_empty_object, &nothing);
 		return false;
 	default:
 		fake_send(sock, WMK_CTL_REPLY, frame->request, &wmk_ctl_outcome_object, &fake->outcome);
@@ -116,7 +116,7 @@ bool fake_answer(struct fake *fake, int sock, const struct wmk_frame *frame, con
 
 /* ── the log ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void log_request(struct fake *fake, const struct wmk_ctl_command *command, const void *request)
+static void log_request(struct fake *fake, const struct wmk_request_type *command, const void *request)
 {
 	char *json, *line;
 
@@ -154,7 +154,7 @@ void fake_log_clear(struct fake *fake)
 
 static bool serve_frame(struct fake *fake, int sock, const struct wmk_frame *frame, const void *body)
 {
-	const struct wmk_ctl_command *command = wmk_ctl_command_find(frame->type);
+	const struct wmk_request_type *command = wmk_ctl_request_find(frame->type);
 	struct wmk_arena arena = { 0 };
 
 	must(command != NULL, "a request of an unknown type");

@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 1)
 		return 0;
-	const struct wmk_ctl_command *c = &wmk_ctl_commands[data[0] % 32 % wmk_ctl_n_commands];
+	const struct wmk_request_type *c = &wmk_ctl_requests[data[0] % 32 % wmk_ctl_n_requests];
 	const struct wmk_object *is = data[0] % 64 < 32 ? c->request : c->reply;
 	char *text = malloc(size > 1 ? size - 1 : 1);   /* the sanitizer sees its end */
 	void *object = malloc(is->size);

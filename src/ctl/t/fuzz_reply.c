@@ -132,7 +132,7 @@ static bool says_eproto(const uint8_t *data, size_t size)
 	return frame.type == WMK_CTL_ERROR && memcmp(data + sizeof(frame), &number, sizeof(number)) == 0;
 }
 
-static void ask(struct waymark_ctl *ctl, const struct wmk_ctl_command *command, bool may_say_eproto)
+static void ask(struct waymark_ctl *ctl, const struct wmk_request_type *command, bool may_say_eproto)
 {
 	void *request = calloc(1, command->request->size);
 	struct waymark_ctl_result *result;
@@ -172,7 +172,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		may_say_eproto |= says_eproto(data + at, size - at);
 	shutdown(pair[1], SHUT_WR);
 	for (unsigned i = size ? data[0] : 0; ctl->socket >= 0; i++) {
-		ask(ctl, &wmk_ctl_commands[i % wmk_ctl_n_commands], may_say_eproto);
+		ask(ctl, &wmk_ctl_requests[i % wmk_ctl_n_requests], may_say_eproto);
 		while (recv(pair[1], asked, sizeof(asked), 0) > 0)
 			;
 	}

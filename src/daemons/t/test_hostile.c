@@ -191,7 +191,7 @@ static void test_bodies(void **state)
 			continue;
 		send_frame(sock, (uint16_t)type, junk, sizeof(junk), -1);
 		assert_int_equal(hear(sock, &in, &err), WMK_CONSUMERD_ERROR);
-		assert_int_equal(err, wmk_consumerd_request((uint16_t)type) ? EPROTO : EOPNOTSUPP);
+		assert_int_equal(err, wmk_consumerd_request_find((uint16_t)type) ? EPROTO : EOPNOTSUPP);
 	}
 	send_frame(sock, WMK_CONSUMERD_SHUTDOWN, junk, 3, -1);
 	assert_int_equal(hear(sock, &in, &err), WMK_CONSUMERD_ERROR);

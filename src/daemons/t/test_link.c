@@ -471,7 +471,7 @@ struct slow {
 static int slow_consumer(struct slow *slow, unsigned answers)
 {
 	const struct wmk_consumerd_hello hello = { .version = "slow", .pid = (uint64_t)getpid() };
-	static const struct wmk_consumerd_nothing nothing;
+	static const struct wmk_empty nothing;
 	struct wmk_consumerd_in in = { 0 };
 	struct wmk_out out = { 0 };
 	struct wmk_frame frame;
@@ -494,7 +494,7 @@ static int slow_consumer(struct slow *slow, unsigned answers)
 				continue;
 			answers--;
 			assert_int_equal(wmk_consumerd_send(&out, WMK_CONSUMERD_REPLY, frame.request,
-							    &wmk_consumerd_nothing_object, &nothing, -1),
+							    &wmk_empty_object, &nothing, -1),
 					 0);
 		}
 		assert_true(wmk_out_send(&out, sock) >= 0);

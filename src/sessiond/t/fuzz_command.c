@@ -52,7 +52,7 @@ static uint16_t request(uint16_t type, const void *body, size_t len)
 static void good(uint16_t type, const void *object)
 {
 	uint8_t *bytes;
-	long len = wmk_object_encode(wmk_ctl_command_find(type)->request, object, &bytes);
+	long len = wmk_object_encode(wmk_ctl_request_find(type)->request, object, &bytes);
 
 	if (len < 0 || request(type, bytes, (size_t)len) != WMK_CTL_REPLY)
 		abort();

@@ -182,7 +182,7 @@ static uint8_t *joined(const struct wmk_out *out, struct wmk_frame *frame, size_
 /* Send a request; its reply, or NULL and scene.err. */
 static const void *ask(uint16_t type, const void *object)
 {
-	const struct wmk_ctl_command *command = wmk_ctl_command_find(type);
+	const struct wmk_request_type *command = wmk_ctl_request_find(type);
 	struct wmk_out in = { 0 }, out = { 0 };
 	struct wmk_frame frame;
 	size_t len;
@@ -276,7 +276,7 @@ static void what_is_not_known_is_told(void **state)
 	assert_int_equal(wmk_error_msg_decode(out.buf + sizeof(reply), reply.length, &err, scene.words, sizeof(scene.words)), 0);
 	assert_int_equal(err, ENOSYS);
 	wmk_out_free(&out);
-	const struct wmk_ctl_version_reply *version = ask(WMK_CTL_VERSION, &(struct wmk_ctl_nothing){ 0 });
+	const struct wmk_ctl_version_reply *version = ask(WMK_CTL_VERSION, &(struct wmk_empty){ 0 });
 	assert_string_equal(version->version, "0.test");
 	assert_int_equal(version->pid, getpid());
 }
@@ -462,7 +462,7 @@ static void who_may_what(void **state)
 	refused(WMK_CTL_LIST_SESSIONS, &(struct wmk_ctl_list_sessions){ "roots" }, ENOENT, "no session 'roots'");
 	assert_null(strstr(scene.words, "one of these"));
 	refused(WMK_CTL_DESTROY, &(struct wmk_ctl_session_name){ "roots" }, ENOENT, "roots");
-	refused(WMK_CTL_SHUTDOWN, &(struct wmk_ctl_nothing){ 0 }, EACCES, "only root");
+	refused(WMK_CTL_SHUTDOWN, &(struct wmk_empty){ 0 }, EACCES, "only root");
 	scene.peer.uid = 1001;
 	refused(WMK_CTL_DESTROY, &(struct wmk_ctl_session_name){ "mine" }, ENOENT, "mine");
 	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 0);
@@ -472,7 +472,7 @@ static void who_may_what(void **state)
 	sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
 	assert_int_equal(sessions->sessions.n, 2);
 	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 1);     /* his own; not those of others */
-	assert_non_null(ask(WMK_CTL_SHUTDOWN, &(struct wmk_ctl_nothing){ 0 }));
+	assert_non_null(ask(WMK_CTL_SHUTDOWN, &(struct wmk_empty){ 0 }));
 	assert_int_equal(scene.shutdowns, 1);
 	sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
 	assert_int_equal(sessions->sessions.n, 0);

@@ -29,7 +29,7 @@ static const struct wmk_object *object_of(uint8_t which)
 	static const struct wmk_object *const consumers[] = { &wmk_consumerd_report_object,
 							      &wmk_consumerd_list_item_object,
 							      &wmk_consumerd_full_object };
-	const struct wmk_ctl_command *c = &wmk_ctl_commands[which % 128 % wmk_ctl_n_commands];
+	const struct wmk_request_type *c = &wmk_ctl_requests[which % 128 % wmk_ctl_n_requests];
 
 	if (which >= CONSUMER)
 		return consumers[(which - CONSUMER) % (sizeof(consumers) / sizeof(consumers[0]))];

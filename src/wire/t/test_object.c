@@ -560,11 +560,11 @@ static void check_table(const struct wmk_object *is, unsigned depth)
 static void test_every_command_round_trips(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < wmk_ctl_n_commands; i++) {
-		const struct wmk_ctl_command *c = &wmk_ctl_commands[i];
+	for (unsigned i = 0; i < wmk_ctl_n_requests; i++) {
+		const struct wmk_request_type *c = &wmk_ctl_requests[i];
 		const struct wmk_object *both[] = { c->request, c->reply };
 
-		assert_ptr_equal(wmk_ctl_command_find(c->type), c);
+		assert_ptr_equal(wmk_ctl_request_find(c->type), c);
 		for (unsigned j = 0; j < 2; j++) {
 			void *object = calloc(1, both[j]->size), *back = malloc(both[j]->size);
 			struct wmk_arena arena = { 0 };
@@ -580,9 +580,9 @@ static void test_every_command_round_trips(void **state)
 			wmk_arena_free(&arena);
 		}
 	}
-	assert_int_equal(wmk_ctl_n_commands, WMK_CTL_LIST_KERNEL - WMK_CTL_VERSION + 1);
-	assert_null(wmk_ctl_command_find(WMK_CTL_REPLY));
-	assert_null(wmk_ctl_command_find(WMK_OBJECT_PART));
+	assert_int_equal(wmk_ctl_n_requests, WMK_CTL_LIST_KERNEL - WMK_CTL_VERSION + 1);
+	assert_null(wmk_ctl_request_find(WMK_CTL_REPLY));
+	assert_null(wmk_ctl_request_find(WMK_OBJECT_PART));
 }
 
 int main(void)
