@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/testpoint.h"
 #include "consumer/work.h"
 
 /* The last part of what is written at once: an appended part, or all parts of a replacement. NULL: some are missing. */
@@ -72,6 +73,7 @@ static int write_first(struct wmk_server_trace *trace)
 
 	if (!last)
 		return -EAGAIN;
+	WMK_TESTPOINT(metadata_before_write);
 	if (is->replace)
 		err = metadata_replace(trace, first, last);
 	else if (trace->gated)
@@ -81,6 +83,7 @@ static int write_first(struct wmk_server_trace *trace)
 	if (err < 0 && err != -ESTALE)
 		return err;
 	trace->gated = err == -ESTALE;
+	WMK_TESTPOINT(metadata_after_write);
 	answer_through(trace, last, err);
 	return 0;
 }
@@ -106,6 +109,7 @@ void wmk_server_metadata_add(struct wmk_server_work *work)
 	work->next = NULL;
 	*trace->metadata_end = work;
 	trace->metadata_end = &work->next;
+	WMK_TESTPOINT(metadata_accepted);
 	if (wmk_server_metadata_write(trace) < 0)
 		wmk_error_clear();
 }

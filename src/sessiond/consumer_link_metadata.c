@@ -9,6 +9,7 @@
 
 #include "base/cond.h"
 #include "base/error.h"
+#include "base/testpoint.h"
 #include "sessiond/consumer_link_request.h"
 
 /* One message of the text, not sent yet. NULL with a cause chain. */
@@ -90,7 +91,9 @@ int wmk_consumer_link_metadata(struct wmk_consumer_link *link, uint64_t number, 
 		err = request ? 0 : -ENOMEM;
 		if (request && ms)
 			request->abandoned = false;
+		WMK_TESTPOINT(link_metadata_queued);
 		wmk_link_submit(link);
+		WMK_TESTPOINT(link_metadata_sent);
 		if (request && ms) {
 			err = wmk_link_wait(link, request, &end);
 			if (request->done)

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/testpoint.h"
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 #define IOV_MAX_OURS 8
@@ -447,9 +448,21 @@ int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len)
 	return 0;
 }
 
-int wmk_store_metadata_at(struct wmk_store *store, uint64_t offset, const char *text, size_t len)
+/* In one write. (With test points, in two: a process may be killed in the middle of the first one.) */
+static int write_declaration(struct wmk_store *store, const char *text, size_t len, uint64_t offset)
 {
 	const struct iovec iov = { .iov_base = (void *)(uintptr_t)text, .iov_len = len };
+#ifdef WMK_TESTPOINTS
+	const struct iovec half = { .iov_base = (void *)(uintptr_t)text, .iov_len = len / 2 };
+
+	if (wmk_store_write_whole(store->metadata, &half, 1, offset) >= 0)
+		WMK_TESTPOINT(metadata_torn);
+#endif
+	return wmk_store_write_whole(store->metadata, &iov, 1, offset);
+}
+
+int wmk_store_metadata_at(struct wmk_store *store, uint64_t offset, const char *text, size_t len)
+{
 	int err = 0;
 
 	pthread_mutex_lock(&store->lock);
@@ -459,7 +472,7 @@ int wmk_store_metadata_at(struct wmk_store *store, uint64_t offset, const char *
 		err = -ESTALE;
 	} else if (len > before - offset) {
 		store->metadata_len = offset;
-		err = wmk_store_write_whole(store->metadata, &iov, 1, offset);
+		err = write_declaration(store, text, len, offset);
 		if (err >= 0)
 			store->metadata_len += len;
 		wmk_store_add_bytes(store, (int64_t)(store->metadata_len - before));
@@ -498,6 +511,7 @@ static int write_new_metadata(const struct wmk_store *store, const struct iovec 
 	/* What is not to be taken over never is without a lock, where there are locks. */
 	if (err == 0)
 		(void)lock_metadata(fd);
+	WMK_TESTPOINT(metadata_before_rename);
 	if (err == 0 && renameat(store->dir, METADATA_NEW, store->dir, "metadata") != 0)
 		err = -errno;
 	if (err < 0 && fd >= 0) {
