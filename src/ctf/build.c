@@ -19,7 +19,7 @@
 #define CLOCK_COMPARED 11u         /* names, to find one among WMK_CTF_CLOCKS_MAX */
 
 /* The class as the users have it, and what it consists of. */
-struct whole {
+struct class_memory {
 	struct wmk_ctf_class class;
 	struct wmk_scratch scratch;
 };
@@ -404,7 +404,7 @@ static int order_events(struct wmk_ctf_builder *from, struct wmk_ctf_class *clas
 int wmk_ctf_build(struct wmk_ctf_builder *from, struct wmk_ctf_class **class)
 {
 	struct wmk_ctf_class *made = &from->class;
-	struct whole *whole;
+	struct class_memory *whole;
 	int err;
 
 	made->env = from->env.items;
@@ -436,7 +436,7 @@ int wmk_ctf_build(struct wmk_ctf_builder *from, struct wmk_ctf_class **class)
 
 void wmk_ctf_class_free(struct wmk_ctf_class *class)
 {
-	struct whole *whole = (struct whole *)class;
+	struct class_memory *whole = (struct class_memory *)class;
 
 	if (!whole)
 		return;

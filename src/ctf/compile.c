@@ -20,7 +20,7 @@
 
 #define ALL_OPS_MAX (1u << 24)    /* of a whole trace */
 
-struct whole {
+struct decoder_memory {
 	struct wmk_ctf_decoder decoder;
 	struct wmk_scratch scratch;
 };
@@ -462,7 +462,7 @@ int wmk_ctf_compile(const struct wmk_ctf_class *class, const char *name, struct 
 {
 	char shown[WMK_CTF_SHORT];
 	struct wmk_ctf_compiler c = { .class = class, .name = wmk_ctf_short_name(shown, name) };
-	struct whole *whole = calloc(1, sizeof(*whole));
+	struct decoder_memory *whole = calloc(1, sizeof(*whole));
 	int err = whole ? compile_all(&c, &whole->decoder) : wmk_error(-ENOMEM, "no memory to decode a trace");
 
 	for (unsigned i = 0; i < WMK_SCOPES; i++) {
@@ -482,7 +482,7 @@ int wmk_ctf_compile(const struct wmk_ctf_class *class, const char *name, struct 
 
 void wmk_ctf_decoder_free(struct wmk_ctf_decoder *decoder)
 {
-	struct whole *whole = (struct whole *)decoder;
+	struct decoder_memory *whole = (struct decoder_memory *)decoder;
 
 	if (!whole)
 		return;

@@ -200,7 +200,7 @@ static int lower_fields(struct wmk_scratch *scratch, const struct wmk_field *fro
 
 /* ── classes ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-struct own {
+struct recorded_classes {
 	struct wmk_ctf_class class;
 	struct wmk_ctf_clock_class clock;
 	struct wmk_ctf_stream_class stream;
@@ -211,7 +211,7 @@ struct own {
 };
 
 /* A trace with a stream class of these contexts, and what else is put in. */
-static int begin(struct wmk_scratch *scratch, struct own *own, uint32_t stream_id, const struct wmk_field *contexts,
+static int begin(struct wmk_scratch *scratch, struct recorded_classes *own, uint32_t stream_id, const struct wmk_field *contexts,
 		 unsigned n_contexts)
 {
 	own->clock = (struct wmk_ctf_clock_class){ .name = "", .freq = 1 };
@@ -239,7 +239,7 @@ static int begin(struct wmk_scratch *scratch, struct own *own, uint32_t stream_i
 }
 
 /* Say one part of it. */
-static int say(const struct own *own, int err, enum wmk_ctf_part part, struct wmk_ctf_text_buffer *out)
+static int write_part(const struct recorded_classes *own, int err, enum wmk_ctf_part part, struct wmk_ctf_text_buffer *out)
 {
 	struct wmk_ctf_decoder *decoder = NULL;
 	const size_t start = out->len;
@@ -256,16 +256,16 @@ static int say(const struct own *own, int err, enum wmk_ctf_part part, struct wm
 
 int wmk_ctf2_put_trace(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_trace *trace)
 {
-	struct wmk_ctf_env_entry *env = calloc(WMK_CTF_ENV_OWN + trace->n_env, sizeof(*env));
+	struct wmk_ctf_env_entry *env = calloc(WMK_CTF_ENV_FIXED + trace->n_env, sizeof(*env));
 	struct wmk_scratch scratch = { NULL };
-	struct own own;
+	struct recorded_classes own;
 	unsigned n = 0;
 	int err = begin(&scratch, &own, 0, NULL, 0);
-	struct wmk_ctf_env fixed[WMK_CTF_ENV_OWN];
+	struct wmk_ctf_env fixed[WMK_CTF_ENV_FIXED];
 
 	if (!env)
 		return wmk_error(-ENOMEM, "no memory for an environment");
-	const unsigned n_fixed = wmk_ctf_env_own(trace, fixed);
+	const unsigned n_fixed = wmk_ctf_env_fixed(trace, fixed);
 
 	for (unsigned i = 0; i < n_fixed + trace->n_env; i++) {
 		const struct wmk_ctf_env *e = i < n_fixed ? &fixed[i] : &trace->env[i - n_fixed];
@@ -287,7 +287,7 @@ int wmk_ctf2_put_trace(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_tra
 		.offset = trace->clock->offset,
 		.absolute = true,
 	};
-	err = say(&own, err, WMK_CTF_PART_TRACE, out);
+	err = write_part(&own, err, WMK_CTF_PART_TRACE, out);
 	wmk_scratch_free(&scratch);
 	free(env);
 	return err;
@@ -297,10 +297,10 @@ int wmk_ctf2_put_stream(struct wmk_ctf_text_buffer *out, uint32_t id, const stru
 			unsigned n_contexts)
 {
 	struct wmk_scratch scratch = { NULL };
-	struct own own;
+	struct recorded_classes own;
 	int err = begin(&scratch, &own, id, contexts, n_contexts);
 
-	err = say(&own, err, WMK_CTF_PART_STREAM, out);
+	err = write_part(&own, err, WMK_CTF_PART_STREAM, out);
 	wmk_scratch_free(&scratch);
 	return err < 0 ? wmk_error_add(err, "cannot declare the contexts of stream %" PRIu32, id) : 0;
 }
@@ -310,7 +310,7 @@ int wmk_ctf2_put_event(struct wmk_ctf_text_buffer *out, uint32_t stream_id, uint
 {
 	char full[WMK_FULL_NAME], uri[WMK_MESSAGE_URI];
 	struct wmk_scratch scratch = { NULL };
-	struct own own;
+	struct recorded_classes own;
 	int err = begin(&scratch, &own, stream_id, NULL, 0);
 
 	wmk_event_full_name(event, full);
@@ -323,7 +323,7 @@ int wmk_ctf2_put_event(struct wmk_ctf_text_buffer *out, uint32_t stream_id, uint
 	own.stream.n_events = 1;
 	if (err >= 0)
 		err = lower_fields(&scratch, event->fields, event->n_fields, 0, &own.payload);
-	err = say(&own, err, WMK_CTF_PART_EVENT, out);
+	err = write_part(&own, err, WMK_CTF_PART_EVENT, out);
 	wmk_scratch_free(&scratch);
 	return err < 0 ? wmk_error_add(err, "cannot declare event %.80s", full) : 0;
 }

@@ -20,7 +20,7 @@
 #define CHOICES_MAX 8u
 
 /* A number at a constant distance from the header's begin; width 0: none. */
-struct place {
+struct header_location {
 	uint16_t at;
 	uint8_t width;
 	bool is_big;
@@ -34,7 +34,7 @@ struct part {
 
 struct way {
 	uint64_t from, to;         /* of the selector */
-	struct place id, time;
+	struct header_location id, time;
 	uint16_t bits;             /* of all of the header */
 	/* Where all begins at a whole byte and lies in the first 64 bits, in one byte order: */
 	bool is_near;
@@ -46,7 +46,7 @@ struct wmk_ctf_header_plan {
 	bool is_near, is_big;      /* the selector is, and those ways that are */
 	struct part near_selector;
 	uint16_t save;             /* where the selector is kept; 0: there is none */
-	struct place selector;
+	struct header_location selector;
 	unsigned n_ways;
 	struct way ways[CHOICES_MAX];
 };
@@ -65,7 +65,7 @@ static bool plan_numbers(const struct wmk_ctf_op *ops, uint32_t i, uint32_t behi
 		*bits = wmk_bits_align(*bits, op->align);
 		if (*bits > 4096)
 			return false;
-		const struct place place = { (uint16_t)*bits, (uint8_t)op->width, op->is_big };
+		const struct header_location place = { (uint16_t)*bits, (uint8_t)op->width, op->is_big };
 
 		if (op->roles & WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS))
 			way->id = place;
@@ -120,7 +120,7 @@ static bool plan_header(const struct wmk_ctf_program *header, struct wmk_ctf_hea
 		if (ops[i].save) {
 			selector = i;
 			plan->selector =
-				(struct place){ (uint16_t)(bits - ops[i].width), (uint8_t)ops[i].width, ops[i].is_big };
+				(struct header_location){ (uint16_t)(bits - ops[i].width), (uint8_t)ops[i].width, ops[i].is_big };
 			plan->save = ops[i].save;
 		}
 	}
@@ -137,7 +137,7 @@ static bool plan_header(const struct wmk_ctf_program *header, struct wmk_ctf_hea
 	       !ops[i].is_signed && plan_variant(ops, i, bits, &before, plan);
 }
 
-static bool near_part(const struct place *place, bool is_big, struct part *part)
+static bool near_part(const struct header_location *place, bool is_big, struct part *part)
 {
 	if (!place->width)
 		return true;
@@ -182,7 +182,7 @@ struct header {
 	bool has_id, has_time;
 };
 
-static inline uint64_t get(const struct wmk_ctf_walk *walk, uint64_t begin, const struct place *place)
+static inline uint64_t get(const struct wmk_ctf_walk *walk, uint64_t begin, const struct header_location *place)
 {
 	return wmk_bits_get(walk->in.bytes, begin + place->at, place->width, place->is_big, walk->in.end);
 }

@@ -114,7 +114,7 @@ static bool find_near(struct wmk_ctf_compiler *c, unsigned scope, const struct w
 /* ── CTF 2 ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* A place where the way ends. */
-struct end {
+struct path_end {
 	uint32_t op;
 	unsigned n_passed;
 	struct {
@@ -122,12 +122,12 @@ struct end {
 	} passed[WMK_CTF_TYPE_DEPTH]; /* variants and optional fields that were read before, and what must have been selected */
 };
 
-struct search {
+struct ref_search {
 	struct wmk_ctf_compiler *c;
 	const struct wmk_ctf_program_draft *code;
 	const struct wmk_ref *ref;
-	struct end way;                /* so far */
-	struct end found[FOUND_MAX];
+	struct path_end way;                /* so far */
+	struct path_end found[FOUND_MAX];
 	unsigned n;
 	bool is_other, is_closed;      /* it ends at what is no integer; leads through an array that has been read */
 };
@@ -146,13 +146,13 @@ static uint32_t open_in(const struct wmk_ctf_program_draft *code, uint32_t at)
 	return 0;
 }
 
-static int look(struct search *s, uint32_t at, unsigned step);
+static int look(struct ref_search *s, uint32_t at, unsigned step);
 
 /* Each option of a variant, or what is in an optional field: whichever was there. */
-static int look_inside(struct search *s, uint32_t at, unsigned step)
+static int look_inside(struct ref_search *s, uint32_t at, unsigned step)
 {
 	const struct wmk_ctf_op *ops = s->code->ops;
-	struct end *way = &s->way;
+	struct path_end *way = &s->way;
 	int err = 0;
 
 	if (way->n_passed == WMK_CTF_TYPE_DEPTH)
@@ -169,7 +169,7 @@ static int look_inside(struct search *s, uint32_t at, unsigned step)
 }
 
 /* From the operation `at`, along the names from `step` on. */
-static int look(struct search *s, uint32_t at, unsigned step)
+static int look(struct ref_search *s, uint32_t at, unsigned step)
 {
 	const struct wmk_ctf_op *op = &s->code->ops[at];
 	const uint32_t open = open_in(s->code, at);
@@ -216,7 +216,7 @@ static unsigned innermost(const struct wmk_ctf_program_draft *code, unsigned dep
 }
 
 /* From the structure around; NULL, before all other names, is the one around that. */
-static int look_near(struct search *s)
+static int look_near(struct ref_search *s)
 {
 	unsigned depth = innermost(s->code, s->code->depth), step = 0;
 
@@ -241,7 +241,7 @@ static int take_register(struct wmk_ctf_compiler *c, unsigned scope, uint8_t *re
 }
 
 /* The register of its value, and those of what was selected on the way to it. */
-static int make_source(struct wmk_ctf_compiler *c, unsigned in, const struct end *end, struct wmk_ctf_source *source)
+static int make_source(struct wmk_ctf_compiler *c, unsigned in, const struct path_end *end, struct wmk_ctf_source *source)
 {
 	struct wmk_ctf_op *ops = c->codes[in].ops;
 	struct wmk_ctf_passed *passed = wmk_scratch_alloc(&c->scratch, end->n_passed * sizeof(*passed));
@@ -255,7 +255,7 @@ static int make_source(struct wmk_ctf_compiler *c, unsigned in, const struct end
 	return err;
 }
 
-static int refer_to_all(struct wmk_ctf_compiler *c, unsigned scope, unsigned in, const struct search *s, const char *of,
+static int refer_to_all(struct wmk_ctf_compiler *c, unsigned scope, unsigned in, const struct ref_search *s, const char *of,
 			struct wmk_ctf_field_ref *referred)
 {
 	struct wmk_ctf_source *sources = wmk_scratch_alloc(&c->scratch, s->n * sizeof(*sources));
@@ -281,7 +281,7 @@ static int refer_by_way(struct wmk_ctf_compiler *c, unsigned scope, const struct
 			uint32_t *found, struct wmk_ctf_field_ref *referred)
 {
 	const unsigned in = ref->scope == WMK_SCOPE_NEAR ? scope : ref->scope;
-	struct search s;               /* (too large to be cleared for each reference) */
+	struct ref_search s;               /* (too large to be cleared for each reference) */
 	int err = 0;
 
 	*found = 0;

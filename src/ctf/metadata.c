@@ -44,7 +44,7 @@ static void put_trace(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_trac
 			 "\t\tuint64_t stream_instance_id;\n\t};\n};\n\n");
 }
 
-unsigned wmk_ctf_env_own(const struct wmk_ctf_trace *trace, struct wmk_ctf_env env[WMK_CTF_ENV_OWN])
+unsigned wmk_ctf_env_fixed(const struct wmk_ctf_trace *trace, struct wmk_ctf_env env[WMK_CTF_ENV_FIXED])
 {
 	const struct wmk_ctf_env all[] = {
 		{ "hostname", trace->hostname, 0 },
@@ -74,7 +74,7 @@ unsigned wmk_ctf_env_own(const struct wmk_ctf_trace *trace, struct wmk_ctf_env e
 					     "trace_creation_datetime" };
 	unsigned n = 0;
 
-	_Static_assert(WMK_ARRAY_LEN(all) <= WMK_CTF_ENV_OWN, "there is room for all");
+	_Static_assert(WMK_ARRAY_LEN(all) <= WMK_CTF_ENV_FIXED, "there is room for all");
 	for (size_t i = 0; i < WMK_ARRAY_LEN(all); i++) {
 		bool is_text = false;
 
@@ -100,8 +100,8 @@ static void put_entry(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_env 
 
 static void put_env(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_trace *trace)
 {
-	struct wmk_ctf_env own[WMK_CTF_ENV_OWN];
-	const unsigned n = wmk_ctf_env_own(trace, own);
+	struct wmk_ctf_env own[WMK_CTF_ENV_FIXED];
+	const unsigned n = wmk_ctf_env_fixed(trace, own);
 
 	wmk_ctf_put(out, "env {\n");
 	for (unsigned i = 0; i < n; i++)

@@ -125,7 +125,7 @@ static const char *label_of(const struct wmk_tsdl_writer *w, const struct wmk_ts
 	const struct wmk_ctf_name_entry *changed =
 		wmk_ctf_name_entries_find(options->changed, options->n_changed, label);
 
-	if (!changed || (own && wmk_ctf_idents_kept(&w->names[scope], own->op) & WMK_IDENT_KEPT))
+	if (!changed || (own && wmk_ctf_idents_restored(&w->names[scope], own->op) & WMK_IDENT_RESTORED))
 		return label;
 	return wmk_ctf_idents_of(&w->names[scope], changed->op);
 }

@@ -36,7 +36,7 @@ static const char *name_of(const struct wmk_tsdl_writer *w, unsigned scope, uint
 
 static bool is_kept(const struct wmk_tsdl_writer *w, unsigned scope, uint32_t at)
 {
-	return wmk_ctf_idents_kept(&w->names[scope], at) & WMK_IDENT_KEPT;
+	return wmk_ctf_idents_restored(&w->names[scope], at) & WMK_IDENT_RESTORED;
 }
 
 static void note_name(struct wmk_tsdl_writer *w, uint32_t at, const char *ident)
@@ -407,7 +407,7 @@ static void note_attributes(struct wmk_tsdl_writer *w, uint32_t at)
 	const char *known = type->is_extended ? WMK_TSDL_UNKNOWN_OF_LONG_DOUBLE : "";
 
 	if ((type->attributes && !is_integer(type) && strcmp(type->attributes, known) != 0) ||
-	    (type->field_attributes && wmk_ctf_idents_kept(&w->names[w->scope], at) != WMK_IDENT_KEPT))
+	    (type->field_attributes && wmk_ctf_idents_restored(&w->names[w->scope], at) != WMK_IDENT_RESTORED))
 		w->lost |= 1u << WMK_CTF_LOST_ATTRIBUTE;
 }
 

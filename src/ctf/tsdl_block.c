@@ -18,7 +18,7 @@
 #define FREQ_DEFAULT 1000000000u
 
 /* A value of `path = value`. */
-struct value {
+struct entry_value {
 	const char *text;          /* a string, or words joined by '.'; NULL: a number */
 	bool is_word;
 	int64_t number;
@@ -28,13 +28,13 @@ struct value {
 
 /* What a block is for: `type` of `path := type`, else `value`. The first error ends it. */
 struct block {
-	void (*set)(struct wmk_tsdl *in, void *to, const char *path, const struct value *value);
+	void (*set)(struct wmk_tsdl *in, void *to, const char *path, const struct entry_value *value);
 	void (*type)(struct wmk_tsdl *in, void *to, const char *path, const struct wmk_type *type);
 };
 
-static struct value parse_value(struct wmk_tsdl *in)
+static struct entry_value parse_value(struct wmk_tsdl *in)
 {
-	struct value value = { .at = in->token };
+	struct entry_value value = { .at = in->token };
 
 	if (wmk_tsdl_is_declaration(in)) {
 		wmk_tsdl_wrong(in, NULL, "a value");
@@ -68,7 +68,7 @@ static void parse_typed(struct wmk_tsdl *in, const struct block *block, void *to
 static void parse_entry(struct wmk_tsdl *in, const struct block *block, void *to)
 {
 	const char *path = wmk_tsdl_path(in);
-	struct value value;
+	struct entry_value value;
 
 	if (wmk_tsdl_take(in, '=')) {
 		value = parse_value(in);
@@ -98,19 +98,19 @@ static void parse_block(struct wmk_tsdl *in, const struct block *block, void *to
 
 /* ── what values may be ──────────────────────────────────────────────────────────────────────────────── */
 
-static void want(struct wmk_tsdl *in, const struct value *value, const char *path, const char *what)
+static void want(struct wmk_tsdl *in, const struct entry_value *value, const char *path, const char *what)
 {
 	wmk_tsdl_error(in, &value->at, -EPROTO, "'%.60s' is %s", path, what);
 }
 
-static uint64_t want_number(struct wmk_tsdl *in, const struct value *value, const char *path)
+static uint64_t want_number(struct wmk_tsdl *in, const struct entry_value *value, const char *path)
 {
 	if (value->text || !value->is_unsigned)
 		want(in, value, path, "a number that is not negative");
 	return (uint64_t)value->number;
 }
 
-static const char *want_text(struct wmk_tsdl *in, const struct value *value, const char *path)
+static const char *want_text(struct wmk_tsdl *in, const struct entry_value *value, const char *path)
 {
 	if (!value->text)
 		want(in, value, path, "a string");
@@ -134,7 +134,7 @@ static void want_struct(struct wmk_tsdl *in, const char *path, const struct wmk_
 }
 
 /* An entry that means nothing here, to be written again. */
-static void keep(struct wmk_tsdl *in, const char *path, const struct value *value)
+static void keep(struct wmk_tsdl *in, const char *path, const struct entry_value *value)
 {
 	const struct wmk_tsdl_unknown_value kept = { value->text, value->is_word, value->is_unsigned, value->number };
 
@@ -157,7 +157,7 @@ static void type_ignored(struct wmk_tsdl *in, void *to, const char *path, const 
 
 /* ── trace ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static unsigned version_of(struct wmk_tsdl *in, const struct value *value, const char *path, unsigned known)
+static unsigned version_of(struct wmk_tsdl *in, const struct entry_value *value, const char *path, unsigned known)
 {
 	const uint64_t number = want_number(in, value, path);
 
@@ -167,7 +167,7 @@ static unsigned version_of(struct wmk_tsdl *in, const struct value *value, const
 	return known;
 }
 
-static void set_trace(struct wmk_tsdl *in, void *to, const char *path, const struct value *value)
+static void set_trace(struct wmk_tsdl *in, void *to, const char *path, const struct entry_value *value)
 {
 	struct wmk_ctf_class *class = to;
 
@@ -235,7 +235,7 @@ static void parse_trace(struct wmk_tsdl *in)
 
 /* ── env, clock ──────────────────────────────────────────────────────────────────────────────────────── */
 
-static void set_env(struct wmk_tsdl *in, void *to, const char *path, const struct value *value)
+static void set_env(struct wmk_tsdl *in, void *to, const char *path, const struct entry_value *value)
 {
 	struct wmk_ctf_env_entry *entry = wmk_ctf_list_add(in->to, to, sizeof(*entry), WMK_CTF_STREAMS_MAX);
 
@@ -255,7 +255,7 @@ static void parse_env(struct wmk_tsdl *in)
 	parse_block(in, &block, &in->to->env);
 }
 
-static void set_clock(struct wmk_tsdl *in, void *to, const char *path, const struct value *value)
+static void set_clock(struct wmk_tsdl *in, void *to, const char *path, const struct entry_value *value)
 {
 	struct wmk_ctf_clock_class *clock = to;
 
@@ -346,7 +346,7 @@ static void parse_clock(struct wmk_tsdl *in)
 
 /* ── stream, event ───────────────────────────────────────────────────────────────────────────────────── */
 
-static void set_stream(struct wmk_tsdl *in, void *to, const char *path, const struct value *value)
+static void set_stream(struct wmk_tsdl *in, void *to, const char *path, const struct entry_value *value)
 {
 	struct wmk_ctf_stream_class *stream = to;
 
@@ -391,7 +391,7 @@ struct event_block {
 	struct wmk_ctf_stream_of of;
 };
 
-static void set_event(struct wmk_tsdl *in, void *to, const char *path, const struct value *value)
+static void set_event(struct wmk_tsdl *in, void *to, const char *path, const struct entry_value *value)
 {
 	struct event_block *event = to;
 
@@ -442,7 +442,7 @@ static void parse_event(struct wmk_tsdl *in)
 
 /* ── the whole ───────────────────────────────────────────────────────────────────────────────────────── */
 
-static void set_callsite(struct wmk_tsdl *in, void *to, const char *path, const struct value *value)
+static void set_callsite(struct wmk_tsdl *in, void *to, const char *path, const struct entry_value *value)
 {
 	(void)to;
 	keep(in, path, value);

@@ -8,8 +8,8 @@
 #include "ctf/writer.h"
 
 /* What every environment of ours has: at most so many entries, their number. */
-#define WMK_CTF_ENV_OWN 12u
-unsigned wmk_ctf_env_own(const struct wmk_ctf_trace *trace, struct wmk_ctf_env env[WMK_CTF_ENV_OWN]);
+#define WMK_CTF_ENV_FIXED 12u
+unsigned wmk_ctf_env_fixed(const struct wmk_ctf_trace *trace, struct wmk_ctf_env env[WMK_CTF_ENV_FIXED]);
 
 #define WMK_CTF_CONTEXTS_MAX 32
 #define WMK_CTF_DEPTH_MAX 64       /* levels of nested types */

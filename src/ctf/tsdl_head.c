@@ -9,7 +9,7 @@
 #include "ctf/tsdl.h"
 
 /* The next token is this word, or a string of it. */
-static bool is_said(const struct wmk_tsdl *in, const char *word)
+static bool is_text(const struct wmk_tsdl *in, const char *word)
 {
 	const bool has_text = in->token.kind == WMK_TSDL_IDENT || in->token.kind == WMK_TSDL_STRING;
 
@@ -22,8 +22,8 @@ static void take_order(struct wmk_tsdl *in)
 	bool is_big;
 
 	wmk_tsdl_expect(in, '=', "behind 'byte_order'");
-	is_big = is_said(in, "be") || is_said(in, "network");
-	if (!is_big && !is_said(in, "le"))
+	is_big = is_text(in, "be") || is_text(in, "network");
+	if (!is_big && !is_text(in, "le"))
 		wmk_tsdl_wrong(in, NULL, "a byte_order: 'le', 'be' or 'network'");
 	in->to->class.order = is_big ? WMK_ORDER_BIG : WMK_ORDER_LITTLE;
 	in->to->has_order = true;

@@ -139,7 +139,7 @@ static int take_kept(struct wmk_ctf_idents *idents, struct wmk_tsdl_unknown_name
 		return err;
 	}
 	idents->names[at] = name;
-	idents->kept[at] = WMK_IDENT_KEPT | (is_all ? 0 : WMK_IDENT_MORE);
+	idents->kept[at] = WMK_IDENT_RESTORED | (is_all ? 0 : WMK_IDENT_MORE);
 	return 0;
 }
 
@@ -204,7 +204,7 @@ const char *wmk_ctf_idents_of(const struct wmk_ctf_idents *idents, uint32_t at)
 	return wmk_or_empty(name);
 }
 
-unsigned wmk_ctf_idents_kept(const struct wmk_ctf_idents *idents, uint32_t at)
+unsigned wmk_ctf_idents_restored(const struct wmk_ctf_idents *idents, uint32_t at)
 {
 	return at < idents->n ? idents->kept[at] : 0;
 }

@@ -18,11 +18,11 @@
 /* Of all that has a name in a scope, by operation. Starts from zeros. */
 struct wmk_ctf_idents {
 	char **names;
-	uint8_t *kept;             /* WMK_IDENT_KEPT: out of its attributes, ... */
+	uint8_t *kept;             /* WMK_IDENT_RESTORED: out of its attributes, ... */
 	uint32_t n;
 };
 
-#define WMK_IDENT_KEPT 1u
+#define WMK_IDENT_RESTORED 1u
 #define WMK_IDENT_MORE 2u          /* ... which have more in them */
 
 /* Anew, for what parts->of[scope] is. `is_tsdl`: it was read from TSDL. -ENOMEM. */
@@ -38,7 +38,7 @@ bool wmk_ctf_is_keyword(const char *name);
 /* "" where it has none. */
 const char *wmk_ctf_idents_of(const struct wmk_ctf_idents *idents, uint32_t at);
 /* WMK_IDENT_*, of its attributes. */
-unsigned wmk_ctf_idents_kept(const struct wmk_ctf_idents *idents, uint32_t at);
+unsigned wmk_ctf_idents_restored(const struct wmk_ctf_idents *idents, uint32_t at);
 void wmk_ctf_idents_free(struct wmk_ctf_idents *idents);
 
 #endif

@@ -44,15 +44,15 @@ void wmk_tsdl_alignment(struct wmk_tsdl *in, uint32_t *align)
 /* ── attributes ──────────────────────────────────────────────────────────────────────────────────────── */
 
 /* A value that is one word, or a number, or a string. */
-struct word {
+struct property_value {
 	struct wmk_tsdl_token token;
 	const char *text;          /* "" for a number */
 	int64_t number;
 };
 
-static struct word take_word(struct wmk_tsdl *in)
+static struct property_value take_word(struct wmk_tsdl *in)
 {
-	struct word word = { .token = in->token, .text = "" };
+	struct property_value word = { .token = in->token, .text = "" };
 	bool is_unsigned;
 
 	if (in->token.kind == WMK_TSDL_IDENT || in->token.kind == WMK_TSDL_STRING)
@@ -62,7 +62,7 @@ static struct word take_word(struct wmk_tsdl *in)
 	return word;
 }
 
-static bool is_one_of(const struct word *word, const char *const *words)
+static bool is_one_of(const struct property_value *word, const char *const *words)
 {
 	for (; *words; words++)
 		if (strcmp(word->text, *words) == 0)
@@ -72,7 +72,7 @@ static bool is_one_of(const struct word *word, const char *const *words)
 
 static void truth(struct wmk_tsdl *in, uint8_t *is)
 {
-	const struct word word = take_word(in);
+	const struct property_value word = take_word(in);
 
 	const bool is_true = is_one_of(&word, (const char *const[]){ "true", "TRUE", NULL }) ||
 			     (!*word.text && word.number == 1);
@@ -88,7 +88,7 @@ static void truth(struct wmk_tsdl *in, uint8_t *is)
 
 static void order(struct wmk_tsdl *in, uint8_t *is)
 {
-	const struct word word = take_word(in);
+	const struct property_value word = take_word(in);
 
 	if (is_one_of(&word, (const char *const[]){ "be", "network", NULL }))
 		*is = WMK_ORDER_BIG;
@@ -102,7 +102,7 @@ static void order(struct wmk_tsdl *in, uint8_t *is)
 
 static void base(struct wmk_tsdl *in, uint8_t *is)
 {
-	const struct word word = take_word(in);
+	const struct property_value word = take_word(in);
 
 	if (is_one_of(&word, (const char *const[]){ "decimal", "dec", "d", "i", "u", NULL }) || word.number == 10)
 		*is = 10;
@@ -117,7 +117,7 @@ static void base(struct wmk_tsdl *in, uint8_t *is)
 		wmk_tsdl_wrong(in, &word.token, "a base: 2, 8, 10, 16, or a word for one of them");
 }
 
-static bool is_encoding(const struct word *word, uint8_t *is_text)
+static bool is_encoding(const struct property_value *word, uint8_t *is_text)
 {
 	const bool is = is_one_of(word, (const char *const[]){ "UTF8", "utf8", "UTF-8", "utf-8", "ASCII", "ascii",
 							       NULL });
@@ -129,7 +129,7 @@ static bool is_encoding(const struct word *word, uint8_t *is_text)
 
 static void encoding(struct wmk_tsdl *in, uint8_t *is_text)
 {
-	const struct word word = take_word(in);
+	const struct property_value word = take_word(in);
 
 	if (!is_encoding(&word, is_text))
 		wmk_tsdl_wrong(in, &word.token, "'UTF8', 'ASCII' or 'none'");
@@ -301,7 +301,7 @@ void wmk_tsdl_float(struct wmk_tsdl *in, struct wmk_type *type)
 /* (a string of another encoding has other bytes, and ends by the same one) */
 static bool string_attribute(struct wmk_tsdl *in, const char *name, struct wmk_type *type, void *more)
 {
-	struct word word;
+	struct property_value word;
 
 	(void)more;
 	(void)type;

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "ctf/tsdl_type.h"
 
-struct name {
+struct scoped_type {
 	char space;
 	const char *text;
 	struct wmk_type type;
@@ -25,7 +25,7 @@ struct wmk_tsdl_scope {
 
 static int compare(const void *left, const void *right)
 {
-	const struct name *a = left, *b = right;
+	const struct scoped_type *a = left, *b = right;
 
 	return a->space != b->space ? a->space - b->space : strcmp(a->text, b->text);
 }
@@ -56,12 +56,12 @@ void wmk_tsdl_leave(struct wmk_tsdl *in)
 void wmk_tsdl_declare(struct wmk_tsdl *in, const struct wmk_tsdl_token *token, char space, const char *text,
 		      const struct wmk_type *type)
 {
-	struct name *name = wmk_ctf_alloc(in->to, sizeof(*name));
-	struct name **at;
+	struct scoped_type *name = wmk_ctf_alloc(in->to, sizeof(*name));
+	struct scoped_type **at;
 
 	if (!name)
 		return;
-	*name = (struct name){ .space = space, .text = text, .type = *type };
+	*name = (struct scoped_type){ .space = space, .text = text, .type = *type };
 	at = tsearch(name, &in->scope->names, compare);
 	if (!at)
 		in->to->err = wmk_error(-ENOMEM, "no memory for the names of types");
@@ -71,10 +71,10 @@ void wmk_tsdl_declare(struct wmk_tsdl *in, const struct wmk_tsdl_token *token, c
 
 const struct wmk_type *wmk_tsdl_find(const struct wmk_tsdl *in, char space, const char *text)
 {
-	const struct name wanted = { .space = space, .text = text };
+	const struct scoped_type wanted = { .space = space, .text = text };
 
 	for (const struct wmk_tsdl_scope *scope = in->scope; scope; scope = scope->outer) {
-		struct name **at = tfind(&wanted, &scope->names, compare);
+		struct scoped_type **at = tfind(&wanted, &scope->names, compare);
 
 		if (at)
 			return &(*at)->type;

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "filter/syntax_tree.h"
 
-struct parser {
+struct filter_parser {
 	struct wmk_filter_expr *expr;
 	struct wmk_token token;    /* the one to be looked at */
 	uint32_t at;               /* behind it, in the text */
@@ -19,7 +19,7 @@ struct parser {
 
 void *wmk_filter_alloc(struct wmk_filter_expr *expr, size_t size)
 {
-	struct piece *piece = calloc(1, sizeof(*piece) + size);
+	struct expr_memory *piece = calloc(1, sizeof(*piece) + size);
 
 	if (!piece)
 		return NULL;
@@ -28,22 +28,22 @@ void *wmk_filter_alloc(struct wmk_filter_expr *expr, size_t size)
 	return piece->bytes;
 }
 
-static int next(struct parser *p)
+static int next(struct filter_parser *p)
 {
 	return wmk_filter_lex(p->expr, &p->at, &p->token);
 }
 
-static const char *text_of(const struct parser *p)
+static const char *text_of(const struct filter_parser *p)
 {
 	return p->expr->text + p->token.column - 1;
 }
 
-static bool is(const struct parser *p, const char *op)
+static bool is(const struct filter_parser *p, const char *op)
 {
 	return p->token.kind == WMK_TOKEN_OP && p->token.len == strlen(op) && !strncmp(text_of(p), op, p->token.len);
 }
 
-static int expected(const struct parser *p, const char *what)
+static int expected(const struct filter_parser *p, const char *what)
 {
 	if (p->token.kind == WMK_TOKEN_END)
 		return wmk_error_said(-EINVAL, "column %u: %s was expected, the filter ends", p->token.column, what);
@@ -52,7 +52,7 @@ static int expected(const struct parser *p, const char *what)
 }
 
 /* Past `op`, or an error. */
-static int take(struct parser *p, const char *op)
+static int take(struct filter_parser *p, const char *op)
 {
 	char what[8];
 
@@ -65,7 +65,7 @@ static int take(struct parser *p, const char *op)
 	return expected(p, what);
 }
 
-static struct wmk_node *node(struct parser *p, enum wmk_node_kind kind)
+static struct wmk_node *node(struct filter_parser *p, enum wmk_node_kind kind)
 {
 	struct wmk_node *made = wmk_filter_alloc(p->expr, sizeof(*made));
 
@@ -81,10 +81,10 @@ static struct wmk_node *node(struct parser *p, enum wmk_node_kind kind)
 	return made;
 }
 
-static int expression(struct parser *p, struct wmk_node **result);
+static int expression(struct filter_parser *p, struct wmk_node **result);
 
 /* .member and [index], as often as they come. */
-static int steps(struct parser *p, struct wmk_node *made)
+static int steps(struct filter_parser *p, struct wmk_node *made)
 {
 	struct wmk_filter_name *name = &made->name;
 	int err = 0;
@@ -111,7 +111,7 @@ static int steps(struct parser *p, struct wmk_node *made)
 }
 
 /* a.b[1], $ctx.vpid, $event: the name is the token. */
-static int field(struct parser *p, enum wmk_node_kind kind, struct wmk_node **result)
+static int field(struct filter_parser *p, enum wmk_node_kind kind, struct wmk_node **result)
 {
 	struct wmk_node *made = node(p, kind);
 	const bool is_dollar = p->token.kind == WMK_TOKEN_DOLLAR;
@@ -142,7 +142,7 @@ static int field(struct parser *p, enum wmk_node_kind kind, struct wmk_node **re
 	return err < 0 ? err : steps(p, made);
 }
 
-static int exists(struct parser *p, struct wmk_node **result)
+static int exists(struct filter_parser *p, struct wmk_node **result)
 {
 	int err = next(p);
 
@@ -155,7 +155,7 @@ static int exists(struct parser *p, struct wmk_node **result)
 	return err < 0 ? err : take(p, ")");
 }
 
-static int constant(struct parser *p, struct wmk_node **result)
+static int constant(struct filter_parser *p, struct wmk_node **result)
 {
 	struct wmk_node *made = node(p, p->token.kind == WMK_TOKEN_NUMBER   ? WMK_NODE_NUMBER
 					: p->token.kind == WMK_TOKEN_DOUBLE ? WMK_NODE_DOUBLE
@@ -174,14 +174,14 @@ static int constant(struct parser *p, struct wmk_node **result)
 }
 
 /* Is `exists` the operator here, and no field of that name? */
-static bool asks(const struct parser *p)
+static bool asks(const struct filter_parser *p)
 {
 	const char *behind = p->expr->text + p->at;
 
 	return !strcmp(p->token.text, "exists") && behind[strspn(behind, " \t\n\r\f\v")] == '(';
 }
 
-static int operand(struct parser *p, struct wmk_node **result)
+static int operand(struct filter_parser *p, struct wmk_node **result)
 {
 	int err;
 
@@ -206,7 +206,7 @@ static int operand(struct parser *p, struct wmk_node **result)
 }
 
 /* `made` has got what is in it. */
-static int close(const struct parser *p, struct wmk_node *made)
+static int close(const struct filter_parser *p, struct wmk_node *made)
 {
 	const struct wmk_node *const in[] = { made->left, made->right, made->other };
 
@@ -220,13 +220,13 @@ static int close(const struct parser *p, struct wmk_node *made)
 	return 0;
 }
 
-static int too_deep(const struct parser *p)
+static int too_deep(const struct filter_parser *p)
 {
 	return wmk_error_said(-EINVAL, "column %u: more than %u expressions are in each other", p->token.column,
 			      WMK_FILTER_DEPTH);
 }
 
-static int unary(struct parser *p, struct wmk_node **result)
+static int unary(struct filter_parser *p, struct wmk_node **result)
 {
 	static const char ops[] = "+-~!";
 	static const uint8_t kinds[] = { WMK_NODE_PLUS, WMK_NODE_NEGATE, WMK_NODE_COMPLEMENT, WMK_NODE_NOT };
@@ -250,7 +250,7 @@ static int unary(struct parser *p, struct wmk_node **result)
 }
 
 /* How strong each operator is; `in` is as strong as <. 0: it is none. */
-static unsigned strength(const struct parser *p, enum wmk_node_kind *kind)
+static unsigned strength(const struct filter_parser *p, enum wmk_node_kind *kind)
 {
 	static const struct {
 		const char op[3];
@@ -287,7 +287,7 @@ static bool is_literal(const struct wmk_node *node)
 }
 
 /* [1, "a*", ...]: numbers, with a sign or without, and texts. */
-static int list(struct parser *p, struct wmk_node **first)
+static int list(struct filter_parser *p, struct wmk_node **first)
 {
 	struct wmk_node **last = first;
 	int err = take(p, "[");
@@ -306,7 +306,7 @@ static int list(struct parser *p, struct wmk_node **first)
 	return err;
 }
 
-static int binary(struct parser *p, unsigned least, struct wmk_node **result)
+static int binary(struct filter_parser *p, unsigned least, struct wmk_node **result)
 {
 	enum wmk_node_kind kind;
 	unsigned strong;
@@ -331,7 +331,7 @@ static int binary(struct parser *p, unsigned least, struct wmk_node **result)
 	return err;
 }
 
-static int expression(struct parser *p, struct wmk_node **result)
+static int expression(struct filter_parser *p, struct wmk_node **result)
 {
 	struct wmk_node *made;
 	int err;
@@ -372,7 +372,7 @@ static int index_names(struct wmk_filter_expr *expr)
 
 int wmk_filter_parse(const char *text, struct wmk_filter_expr **expr)
 {
-	struct parser p = { .expr = NULL };
+	struct filter_parser p = { .expr = NULL };
 	int err;
 
 	if (strnlen(text, WMK_FILTER_TEXT_MAX + 1) > WMK_FILTER_TEXT_MAX)
@@ -404,7 +404,7 @@ void wmk_filter_expr_free(struct wmk_filter_expr *expr)
 	if (!expr)
 		return;
 	while (expr->pieces) {
-		struct piece *piece = expr->pieces;
+		struct expr_memory *piece = expr->pieces;
 
 		expr->pieces = piece->next;
 		free(piece);

@@ -46,8 +46,8 @@ struct wmk_filter_expr {
 	uint32_t n_nodes, n_names;
 	const struct wmk_node **by_number; /* names */
 	char *text;                /* as it was given */
-	struct piece {
-		struct piece *next;
+	struct expr_memory {
+		struct expr_memory *next;
 		max_align_t bytes[];
 	} *pieces;
 };

@@ -19,7 +19,7 @@
 /* So many streams may be there when one more of a class is begun; the first of a class always may. */
 #define STREAMS_MORE (WMK_IMPORT_STREAMS - WMK_IMPORT_CONTEXTS)
 
-struct stream {
+struct import_stream {
 	unsigned contexts;
 	struct wmk_store_stream *out;
 	struct wmk_ctf_packet head;
@@ -41,7 +41,7 @@ struct wmk_import_trace {
 	struct wmk_store *store;
 	struct stream_class classes[WMK_IMPORT_CONTEXTS];    /* by their contexts */
 	uint32_t n_classes;
-	struct stream streams[WMK_IMPORT_STREAMS];
+	struct import_stream streams[WMK_IMPORT_STREAMS];
 	unsigned n_streams;
 	uint64_t records;               /* that were written */
 };
@@ -119,7 +119,7 @@ static int declare_event(struct wmk_import_trace *trace, struct wmk_import_class
 
 /* ── streams ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int packet_write(struct wmk_import_trace *trace, struct stream *stream)
+static int packet_write(struct wmk_import_trace *trace, struct import_stream *stream)
 {
 	static uint8_t zeros[WMK_CTF_PAD_MAX + 8];
 	struct iovec iov[2];
@@ -145,9 +145,9 @@ static int packet_write(struct wmk_import_trace *trace, struct stream *stream)
 	return 0;
 }
 
-static int stream_begin(struct wmk_import_trace *trace, unsigned contexts, struct stream **begun)
+static int stream_begin(struct wmk_import_trace *trace, unsigned contexts, struct import_stream **begun)
 {
-	struct stream *stream = &trace->streams[trace->n_streams];
+	struct import_stream *stream = &trace->streams[trace->n_streams];
 	struct stream_class *class = &trace->classes[contexts];
 	char name[64];
 	int err = declare_stream(trace, contexts);
@@ -171,12 +171,12 @@ static int stream_begin(struct wmk_import_trace *trace, unsigned contexts, struc
  * The stream that a record of that time goes to: of those that are not past it the one that is nearest. If all are past
  * it, another one; if there are enough, the one that is least past it.
  */
-static int stream_for(struct wmk_import_trace *trace, unsigned contexts, uint64_t time, struct stream **found)
+static int stream_for(struct wmk_import_trace *trace, unsigned contexts, uint64_t time, struct import_stream **found)
 {
-	struct stream *near = NULL, *least = NULL;
+	struct import_stream *near = NULL, *least = NULL;
 
 	for (unsigned i = 0; i < trace->n_streams; i++) {
-		struct stream *stream = &trace->streams[i];
+		struct import_stream *stream = &trace->streams[i];
 
 		if (stream->contexts != contexts)
 			continue;
@@ -191,7 +191,7 @@ static int stream_for(struct wmk_import_trace *trace, unsigned contexts, uint64_
 	return 0;
 }
 
-static void put_header(struct stream *stream, uint32_t id, uint64_t time, uint64_t before)
+static void put_header(struct import_stream *stream, uint32_t id, uint64_t time, uint64_t before)
 {
 	uint8_t head[WMK_CTF_RECORD_HEAD];
 
@@ -202,7 +202,7 @@ int wmk_import_trace_write(struct wmk_import_trace *trace, const struct wmk_impo
 {
 	static const uint8_t room[WMK_CTF_PACKET_ROOM];
 	uint64_t time = (uint64_t)record->ns;
-	struct stream *stream;
+	struct import_stream *stream;
 	int err = stream_for(trace, record->class->contexts, time, &stream);
 
 	if (err == 0)
@@ -259,7 +259,7 @@ int wmk_import_trace_close(struct wmk_import_trace *trace, uint64_t *records)
 	int err = 0, now;
 
 	for (unsigned i = 0; i < trace->n_streams; i++) {
-		struct stream *stream = &trace->streams[i];
+		struct import_stream *stream = &trace->streams[i];
 
 		now = packet_write(trace, stream);
 		err = err < 0 ? err : now;

@@ -40,7 +40,7 @@ struct table {
 	struct wmk_print_text json;    /* of the cell that is being made */
 };
 
-struct stream {
+struct csv_stream {
 	struct table *table;
 	const struct wmk_ctf_stream_decoder *decoder;
 	struct wmk_print_text packet;  /* the cells of its packet, which all its records show */
@@ -114,7 +114,7 @@ static int add_program(struct table *table, const struct wmk_ctf_program *progra
 	int err = 0;
 
 	for (uint32_t i = 1; program->n_ops && ops[i].code != WMK_CTF_END && err >= 0; i = ops[i].next)
-		if (!wmk_read_is_told(&ops[i]))
+		if (!wmk_read_is_interpreted(&ops[i]))
 			err = add_column(table, part, wmk_or_empty(ops[i].name));
 	number(table, before);
 	/* What many classes share does not pile up. */
@@ -358,7 +358,7 @@ static int fill(struct table *table, struct column *columns, struct wmk_print_te
 
 		if (item.op == program->ops)
 			continue;
-		if (depth == 0 && wmk_read_is_told(item.op))
+		if (depth == 0 && wmk_read_is_interpreted(item.op))
 			continue;
 		if (depth == 0) {
 			column = column_of(table, columns, part, wmk_or_empty(item.op->name));
@@ -384,7 +384,7 @@ static int fill(struct table *table, struct column *columns, struct wmk_print_te
 
 static void csv_stream_free(void *state)
 {
-	struct stream *stream = state;
+	struct csv_stream *stream = state;
 
 	wmk_print_text_free(&stream->packet);
 	free(stream->packet_columns);
@@ -393,7 +393,7 @@ static void csv_stream_free(void *state)
 
 static int csv_stream(void *whole, const struct wmk_read_stream *read, void **state)
 {
-	struct stream *made = calloc(1, sizeof(*made));
+	struct csv_stream *made = calloc(1, sizeof(*made));
 
 	if (made) {
 		made->table = whole;
@@ -406,14 +406,14 @@ static int csv_stream(void *whole, const struct wmk_read_stream *read, void **st
 
 static int csv_packet(void *state, struct wmk_read_stream *read)
 {
-	struct stream *stream = state;
+	struct csv_stream *stream = state;
 
 	memset(stream->packet_columns, 0, stream->table->n * sizeof(stream->packet_columns[0]));
 	stream->packet.len = 0;
 	return fill(stream->table, stream->packet_columns, &stream->packet, WMK_READ_OF_PACKET, read);
 }
 
-static int fill_record(struct stream *stream, struct wmk_read_stream *read)
+static int fill_record(struct csv_stream *stream, struct wmk_read_stream *read)
 {
 	struct table *table = stream->table;
 	int err = 0;
@@ -430,7 +430,7 @@ static int fill_record(struct stream *stream, struct wmk_read_stream *read)
 
 static int csv_record(void *state, struct wmk_read_stream *read, struct wmk_print_text *out)
 {
-	struct stream *stream = state;
+	struct csv_stream *stream = state;
 	const struct table *table = stream->table;
 	const char *name = read->record.event->class->name;
 	const uint64_t ns = read->ns < 0 ? 0 - (uint64_t)read->ns : (uint64_t)read->ns;

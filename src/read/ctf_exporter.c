@@ -33,29 +33,29 @@
 #define NAME_KEPT 200u                    /* bytes of a name that gets a number */
 #define SPLIT_BITS (UINT64_C(64) << 23)   /* a packet that has become larger ends, if it can */
 
-struct made {
-	struct made *next;
+struct output_trace {
+	struct output_trace *next;
 	const struct wmk_read_trace *trace;
 	char *sub;                 /* below the directory */
 	int dir;
 	struct wmk_read_index_folder indexes;
 };
 
-struct whole {
+struct output {
 	char *directory;
 	unsigned number;           /* of the trace that has got one last */
 	unsigned version;          /* 1 or 2 */
 	int dir;
-	struct made *traces, **last;
-	struct stream *streams;
+	struct output_trace *traces, **last;
+	struct output_stream *streams;
 	uint32_t lost;             /* enum wmk_ctf_lost */
 	char remark[1024];
 };
 
-struct stream {
-	struct stream *next;
-	struct whole *whole;
-	struct made *made;
+struct output_stream {
+	struct output_stream *next;
+	struct output *whole;
+	struct output_trace *made;
 	char *name;
 	int fd;
 	uint64_t at;               /* bytes: of the packet in the file */
@@ -86,16 +86,16 @@ static bool meet(const char *a, const char *b)
 	return (!a[n] || a[n] == '/') && (!b[n] || b[n] == '/') && (!a[n] || !b[n]);
 }
 
-static bool is_free(const struct whole *whole, const char *sub)
+static bool is_free(const struct output *whole, const char *sub)
 {
-	for (const struct made *other = whole->traces; other; other = other->next)
+	for (const struct output_trace *other = whole->traces; other; other = other->next)
 		if (other->sub && meet(other->sub, sub))
 			return false;
 	return true;
 }
 
 /* "ust/uid/0/64-bit", and so that no two are the same and none leads elsewhere; "" where there is one trace alone, which was given itself. */
-static char *sub_of(struct whole *whole, const struct wmk_read_trace *trace)
+static char *sub_of(struct output *whole, const struct wmk_read_trace *trace)
 {
 	const size_t len = strlen(trace->below);
 	char *sub = malloc(len + 64);
@@ -146,7 +146,7 @@ static bool is_empty(int dir)
 }
 
 /* The directory that everything comes into: new, or empty. */
-static int open_directory(struct whole *whole)
+static int open_directory(struct output *whole)
 {
 	if (mkdir(whole->directory, 0700) < 0 && errno != EEXIST)
 		return wmk_error(-errno, "cannot make the directory '%.200s'", whole->directory);
@@ -157,7 +157,7 @@ static int open_directory(struct whole *whole)
 }
 
 /* Step by step: no link is followed, nothing that was there before us is. */
-static int open_trace(struct whole *whole, struct made *made)
+static int open_trace(struct output *whole, struct output_trace *made)
 {
 	int dir = dup(whole->dir), inner;
 	char *path, *rest;
@@ -181,14 +181,14 @@ static int open_trace(struct whole *whole, struct made *made)
 	return dir < 0 ? wmk_error(-errno, "cannot make '%.200s' in '%.200s'", made->sub, whole->directory) : 0;
 }
 
-static int make_file(const struct whole *whole, const struct made *made, const char *name)
+static int make_file(const struct output *whole, const struct output_trace *made, const char *name)
 {
 	const int fd = openat(made->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	return fd < 0 ? wmk_error(-errno, "cannot make '%.100s' in '%.200s/%.200s'", name, whole->directory, made->sub) : fd;
 }
 
-static int put_metadata(struct whole *whole, const struct made *made)
+static int put_metadata(struct output *whole, const struct output_trace *made)
 {
 	struct wmk_ctf_text_buffer text = { NULL, 0, 0, 0 };
 	uint32_t lost = 0;
@@ -214,7 +214,7 @@ static int put_metadata(struct whole *whole, const struct made *made)
 
 static int create(const char *directory, unsigned version, void **made)
 {
-	struct whole *whole = calloc(1, sizeof(*whole));
+	struct output *whole = calloc(1, sizeof(*whole));
 
 	*made = whole;
 	if (!whole)
@@ -243,8 +243,8 @@ static int ctf2_create(const char *directory, void **whole)
 
 static int ctf_trace(void *data, const struct wmk_read_trace *trace)
 {
-	struct whole *whole = data;
-	struct made *made = calloc(1, sizeof(*made));
+	struct output *whole = data;
+	struct output_trace *made = calloc(1, sizeof(*made));
 
 	if (!made)
 		return wmk_error(-ENOMEM, "no memory for a trace");
@@ -258,11 +258,11 @@ static int ctf_trace(void *data, const struct wmk_read_trace *trace)
 /* All traces are known: the metadata of each comes first, so that nothing is begun that cannot be said. */
 static int ctf_begin(void *data, struct wmk_print_text *out)
 {
-	struct whole *whole = data;
+	struct output *whole = data;
 	int err = open_directory(whole);
 
 	(void)out;
-	for (struct made *made = whole->traces; made && err >= 0; made = made->next) {
+	for (struct output_trace *made = whole->traces; made && err >= 0; made = made->next) {
 		err = open_trace(whole, made);
 		if (err >= 0)
 			err = put_metadata(whole, made);
@@ -272,10 +272,10 @@ static int ctf_begin(void *data, struct wmk_print_text *out)
 
 static void ctf_free(void *data)
 {
-	struct whole *whole = data;
+	struct output *whole = data;
 
 	while (whole->traces) {
-		struct made *made = whole->traces;
+		struct output_trace *made = whole->traces;
 
 		whole->traces = made->next;
 		wmk_read_index_folder_free(&made->indexes);
@@ -310,7 +310,7 @@ static const char *lost_words(enum wmk_ctf_lost lost)
 
 static const char *ctf_remark(void *data)
 {
-	struct whole *whole = data;
+	struct output *whole = data;
 	size_t len = 0;
 
 	for (unsigned i = 0; i < WMK_CTF_LOSTS; i++)
@@ -323,7 +323,7 @@ static const char *ctf_remark(void *data)
 /* ── packets ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* As the packet tells it; of a number of few bits, which begins again with 0, the lowest. */
-static uint64_t sequence_of(const struct stream *stream)
+static uint64_t sequence_of(const struct output_stream *stream)
 {
 	const struct wmk_ctf_spot *at = &stream->spots.of[WMK_ROLE_SEQUENCE];
 
@@ -331,7 +331,7 @@ static uint64_t sequence_of(const struct stream *stream)
 }
 
 /* Its last record is in it. */
-static int end_packet(struct stream *stream, uint64_t end)
+static int end_packet(struct output_stream *stream, uint64_t end)
 {
 	const struct wmk_ctf_spot *of = stream->spots.of;
 	const uint64_t content = stream->out.at, size = (content + 7) & ~UINT64_C(7);
@@ -365,7 +365,7 @@ static int end_packet(struct stream *stream, uint64_t end)
 }
 
 /* Head and context of the packet that was read, to begin others with. */
-static int keep_head(struct stream *stream)
+static int keep_head(struct output_stream *stream)
 {
 	const size_t len = (size_t)((stream->out.at + 7) / 8);
 
@@ -384,7 +384,7 @@ static int keep_head(struct stream *stream)
 }
 
 /* What its entry in the index has before its records. Without its size and begin there is no index. */
-static void begin_entry(struct stream *stream, const struct wmk_read_stream *read)
+static void begin_entry(struct output_stream *stream, const struct wmk_read_stream *read)
 {
 	const struct wmk_ctf_spot *of = stream->spots.of;
 
@@ -397,7 +397,7 @@ static void begin_entry(struct stream *stream, const struct wmk_read_stream *rea
 static int ctf_packet(void *state, struct wmk_read_stream *read)
 {
 	const struct wmk_ctf_class *class = read->trace->decoder->class;
-	struct stream *stream = state;
+	struct output_stream *stream = state;
 	struct wmk_ctf_walk walk;
 	int err = end_packet(stream, stream->end);
 
@@ -425,13 +425,13 @@ static int ctf_packet(void *state, struct wmk_read_stream *read)
 	return err;
 }
 
-static bool can_begin_anew(const struct stream *stream)
+static bool can_begin_anew(const struct output_stream *stream)
 {
 	return stream->spots.of[WMK_ROLE_BEGIN].op && stream->spots.of[WMK_ROLE_PACKET_SIZE].op;
 }
 
 /* The next record is not to be read in the light of what is in the packet: another begins, with its time. */
-static int begin_anew(struct stream *stream, uint64_t time)
+static int begin_anew(struct output_stream *stream, uint64_t time)
 {
 	int err = 0;
 
@@ -453,7 +453,7 @@ static int begin_anew(struct stream *stream, uint64_t time)
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* The header; what it tells of the time, with what is before it in the packet. */
-static int copy_header(struct stream *stream, struct wmk_read_stream *read, struct wmk_ctf_walk *walk, uint64_t *time)
+static int copy_header(struct output_stream *stream, struct wmk_read_stream *read, struct wmk_ctf_walk *walk, uint64_t *time)
 {
 	int err;
 
@@ -479,7 +479,7 @@ static bool mixes_orders(const struct wmk_read_stream *read)
 		read->record.event->payload.bit_orders) == 3;
 }
 
-static int copy_record(struct stream *stream, struct wmk_read_stream *read)
+static int copy_record(struct output_stream *stream, struct wmk_read_stream *read)
 {
 	struct wmk_ctf_record *record = &read->record;
 	const uint64_t before = stream->out.at;
@@ -504,7 +504,7 @@ static int copy_record(struct stream *stream, struct wmk_read_stream *read)
 
 static int ctf_record(void *state, struct wmk_read_stream *read, struct wmk_print_text *out)
 {
-	struct stream *stream = state;
+	struct output_stream *stream = state;
 	const uint64_t before = stream->out.at, splits = stream->splits;
 	int err;
 
@@ -526,7 +526,7 @@ static int ctf_record(void *state, struct wmk_read_stream *read, struct wmk_prin
 
 static void ctf_stream_free(void *state)
 {
-	struct stream *stream = state;
+	struct output_stream *stream = state;
 
 	if (stream->fd >= 0)
 		close(stream->fd);
@@ -539,8 +539,8 @@ static void ctf_stream_free(void *state)
 
 static int ctf_stream(void *data, const struct wmk_read_stream *read, void **state)
 {
-	struct whole *whole = data;
-	struct stream *stream = calloc(1, sizeof(*stream));
+	struct output *whole = data;
+	struct output_stream *stream = calloc(1, sizeof(*stream));
 
 	*state = stream;
 	if (!stream)
@@ -563,7 +563,7 @@ static int ctf_stream(void *data, const struct wmk_read_stream *read, void **sta
 }
 
 /* What a full disk has kept back may be told now at last. */
-static int close_file(struct stream *stream)
+static int close_file(struct output_stream *stream)
 {
 	const int fd = stream->fd;
 
@@ -573,18 +573,18 @@ static int close_file(struct stream *stream)
 
 static int ctf_end(void *data, struct wmk_print_text *out)
 {
-	struct whole *whole = data;
+	struct output *whole = data;
 	int err = 0;
 
 	(void)out;
-	for (struct stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
+	for (struct output_stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
 		err = end_packet(stream, stream->end);
-	for (struct stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
+	for (struct output_stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
 		err = close_file(stream);
-	for (struct stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
+	for (struct output_stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
 		err = wmk_read_index_builder_write(&stream->index);
 	/* All that was to be written is: nothing is left but names. */
-	for (struct stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
+	for (struct output_stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
 		err = wmk_read_index_builder_name(&stream->index);
 	return err;
 }

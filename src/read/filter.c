@@ -13,7 +13,7 @@
 #include "read/record_scope.h"
 
 /* What an input of a program is: an operation, and which element of each array on the way to it. */
-struct slot {
+struct input_slot {
 	uint8_t part;              /* enum wmk_read_record_scope */
 	uint8_t n_arrays;
 	uint16_t input;
@@ -27,7 +27,7 @@ struct slot {
 struct compiled {
 	struct wmk_filter_program *program; /* NULL: no record of it is wanted */
 	uint32_t n_slots;
-	struct slot slots[WMK_FILTER_INPUTS_MAX];
+	struct input_slot slots[WMK_FILTER_INPUTS_MAX];
 	uint32_t last[WMK_READ_SCOPES];      /* the last operation that is of interest there; 0: none is */
 	bool has_arrays;                    /* some are of arrays' elements */
 };
@@ -45,7 +45,7 @@ struct wmk_read_filter {
 struct looking {
 	const struct wmk_ctf_program *parts[WMK_READ_SCOPES];
 	const char *event_name;
-	struct slot slots[WMK_FILTER_INPUTS_MAX];
+	struct input_slot slots[WMK_FILTER_INPUTS_MAX];
 	uint32_t n_slots;
 	char what[60];             /* of the latest name that is no operand */
 };
@@ -70,7 +70,7 @@ static uint32_t member(const struct wmk_ctf_op *ops, uint32_t at, const char *na
 
 /* One step from the operation `at`; 0: it leads nowhere. */
 static uint32_t step_from(const struct wmk_ctf_op *ops, uint32_t at, const struct wmk_filter_step *step,
-			  struct slot *slot, bool *may_lack)
+			  struct input_slot *slot, bool *may_lack)
 {
 	const struct wmk_ctf_op *op = &ops[at];
 
@@ -116,7 +116,7 @@ static bool found_in(struct looking *l, unsigned part, const struct wmk_filter_n
 		     struct wmk_filter_found *found)
 {
 	const struct wmk_ctf_op *ops = l->parts[part]->ops;
-	struct slot slot = { .part = (uint8_t)part };
+	struct input_slot slot = { .part = (uint8_t)part };
 	uint32_t at = 0;
 
 	for (unsigned i = 0; ops && i < name->n_steps; i++) {
@@ -279,7 +279,7 @@ static int compile(struct wmk_read_filter *filter, const struct wmk_ctf_event_de
 	wmk_error_clear();
 	/* A slot for each input, as the program numbers them: what was looked up for exists() alone may have none. */
 	for (uint32_t i = 0; made->program && i < made->program->n_inputs; i++) {
-		struct slot *slot = &made->slots[made->n_slots++];
+		struct input_slot *slot = &made->slots[made->n_slots++];
 
 		*slot = l.slots[made->program->inputs[i].number];
 		slot->input = (uint16_t)i;
@@ -303,7 +303,7 @@ static void take(struct wmk_read_filter *filter, const struct compiled *event, u
 		 const struct wmk_ctf_item *item, const struct frame *frames, unsigned depth)
 {
 	for (uint32_t i = 0; i < event->n_slots; i++) {
-		const struct slot *slot = &event->slots[i];
+		const struct input_slot *slot = &event->slots[i];
 		unsigned n = 0;
 
 		if (slot->op != op || slot->part != part)

@@ -230,7 +230,7 @@ int wmk_json_put_part(struct wmk_json_writer *w, struct wmk_read_stream *stream,
 		 * stands there, it is
 		 *  given.
 		 */
-		if (item.is_end || w->in_variant || !wmk_read_is_told(item.op))
+		if (item.is_end || w->in_variant || !wmk_read_is_interpreted(item.op))
 			wmk_json_put_item(w, &item, item.op == program->ops ? names[part] : item.op->name);
 	}
 	return walk->err;

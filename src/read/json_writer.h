@@ -38,7 +38,7 @@ int wmk_json_put_part(struct wmk_json_writer *w, struct wmk_read_stream *stream,
 int wmk_json_packet(struct wmk_print_text *text, struct wmk_read_stream *stream);
 
 /* Has the field told its meaning to the reader already: a size, a time, a count? */
-static inline bool wmk_read_is_told(const struct wmk_ctf_op *op)
+static inline bool wmk_read_is_interpreted(const struct wmk_ctf_op *op)
 {
 	return op->roles & ~WMK_ROLE_BIT(WMK_ROLE_CPU) && op->code <= WMK_CTF_ENUM;
 }

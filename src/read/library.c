@@ -17,7 +17,7 @@ API const char *waymark_ctf_error_text(char *buf, size_t size)
 }
 
 /* Tell of the calling thread's error, which is over then. */
-static void tell_damage(struct waymark_ctf *ctf)
+static void report_damage(struct waymark_ctf *ctf)
 {
 	char words[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
 
@@ -29,7 +29,7 @@ static void tell_damage(struct waymark_ctf *ctf)
 static void damage(void *data, const struct wmk_read_stream *stream, int err)
 {
 	wmk_error_add(err, "the trace '%.120s' is damaged", stream->trace->path);
-	tell_damage(data);
+	report_damage(data);
 }
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -87,7 +87,7 @@ static int open_one(struct waymark_ctf *ctf, const char *path, const char *given
 		return err;
 	if (err < 0) {
 		wmk_error_add(err, "the trace '%.120s' cannot be read", path);
-		tell_damage(ctf);
+		report_damage(ctf);
 		return 0;
 	}
 	ctf->traces[ctf->n_traces++] = trace;
@@ -95,7 +95,7 @@ static int open_one(struct waymark_ctf *ctf, const char *path, const char *given
 		wmk_error_give(trace->cut);
 		trace->cut = NULL;
 		wmk_error_add(-EPROTO, "the metadata of '%.120s' ends too early", path);
-		tell_damage(ctf);
+		report_damage(ctf);
 	}
 	return 0;
 }
@@ -181,7 +181,7 @@ static int keep_packet(struct waymark_ctf *ctf, struct wmk_read_stream *stream)
 }
 
 /* 1, 0, or what is damaged in it. */
-static int wanted(struct wmk_read_stream *stream)
+static int is_wanted(struct wmk_read_stream *stream)
 {
 	const struct wmk_library_packet *packet = stream->user;
 
@@ -196,7 +196,7 @@ API int waymark_ctf_next(struct waymark_ctf *ctf, const struct waymark_ctf_recor
 	ctf->has_begun = true;
 	wmk_library_forget(ctf);
 	while ((got = wmk_read_merge_next(ctf->merge, &stream)) == WMK_READ_PACKET || got == WMK_READ_RECORD) {
-		int err = got == WMK_READ_PACKET ? keep_packet(ctf, stream) : wanted(stream);
+		int err = got == WMK_READ_PACKET ? keep_packet(ctf, stream) : is_wanted(stream);
 
 		if (err == -EPROTO || err == -ENODATA)
 			damage(ctf, stream, err);

@@ -85,7 +85,7 @@ int wmk_read_live_first(const struct wmk_read_live *live, int64_t *ns)
 
 /* ── the heap ────────────────────────────────────────────────────────────────────────────────────────── */
 
-static bool is_before(const struct leaf *a, const struct leaf *b)
+static bool is_before(const struct live_stream *a, const struct live_stream *b)
 {
 	int order;
 
@@ -98,11 +98,11 @@ static bool is_before(const struct leaf *a, const struct leaf *b)
 /* heap[0] is another, or a later one. */
 static void sink(struct wmk_read_live *live)
 {
-	struct leaf **const heap = live->heap;
+	struct live_stream **const heap = live->heap;
 	uint32_t at = 0, child;
 
 	while ((child = 2 * at + 1) < live->n_heap) {
-		struct leaf *moved = heap[at];
+		struct live_stream *moved = heap[at];
 
 		if (child + 1 < live->n_heap && is_before(heap[child + 1], heap[child]))
 			child++;
@@ -114,7 +114,7 @@ static void sink(struct wmk_read_live *live)
 	}
 }
 
-static void rise(struct wmk_read_live *live, struct leaf *leaf)
+static void rise(struct wmk_read_live *live, struct live_stream *leaf)
 {
 	uint32_t at = live->n_heap++;
 
@@ -125,12 +125,12 @@ static void rise(struct wmk_read_live *live, struct leaf *leaf)
 
 /* ── what leaves have ────────────────────────────────────────────────────────────────────────────────── */
 
-static bool is_quiet(const struct wmk_read_live *live, const struct leaf *leaf, uint64_t now)
+static bool is_quiet(const struct wmk_read_live *live, const struct live_stream *leaf, uint64_t now)
 {
 	return now - leaf->since >= live->follow->patience_ns;
 }
 
-static void begin_to_wait(struct wmk_read_live *live, struct leaf *leaf)
+static void begin_to_wait(struct wmk_read_live *live, struct live_stream *leaf)
 {
 	const struct wmk_read_stream *stream = leaf->stream;
 
@@ -148,7 +148,7 @@ static void begin_to_wait(struct wmk_read_live *live, struct leaf *leaf)
  * At the end a leaf is looked at once more, and where nobody writes the trace what is not whole then is damage. 1: read
  * on; 0: it has ended.
  */
-static int look_last(struct wmk_read_live *live, struct leaf *leaf)
+static int look_last(struct wmk_read_live *live, struct live_stream *leaf)
 {
 	int err;
 
@@ -166,7 +166,7 @@ static int look_last(struct wmk_read_live *live, struct leaf *leaf)
 }
 
 /* The leaf's next, as leaf->got. Negative: following ends. */
-static int move_on(struct wmk_read_live *live, struct leaf *leaf)
+static int move_on(struct wmk_read_live *live, struct live_stream *leaf)
 {
 	int got;
 
@@ -194,7 +194,7 @@ static int move_on(struct wmk_read_live *live, struct leaf *leaf)
 /* The first of the heap has been given. */
 static int move_first(struct wmk_read_live *live)
 {
-	struct leaf *first = live->heap[0];
+	struct live_stream *first = live->heap[0];
 	int err = move_on(live, first);
 
 	if (first->got != WMK_READ_PACKET && first->got != WMK_READ_RECORD)
@@ -210,7 +210,7 @@ static int look_all(struct wmk_read_live *live)
 
 	live->looked = wmk_clock_monotonic();
 	for (uint32_t i = 0; i < live->n && err >= 0; i++) {
-		struct leaf *leaf = live->leaves[i];
+		struct live_stream *leaf = live->leaves[i];
 
 		if (leaf->got != WMK_READ_LATER)
 			continue;
@@ -231,7 +231,7 @@ static void raise_barrier(struct wmk_read_live *live)
 	live->barrier = INT64_MAX;
 	live->deadline = UINT64_MAX;
 	for (uint32_t i = 0; i < live->n; i++) {
-		const struct leaf *leaf = live->leaves[i];
+		const struct live_stream *leaf = live->leaves[i];
 
 		if (leaf->got != WMK_READ_LATER || is_quiet(live, leaf, now))
 			continue;

@@ -36,14 +36,14 @@ static void version_close(struct wmk_read_live *live, struct version *version)
 }
 
 /* A leaf has left it. */
-static void version_leave(struct wmk_read_live *live, const struct source *source, struct version *version)
+static void version_leave(struct wmk_read_live *live, const struct live_trace *source, struct version *version)
 {
 	if (--version->n_leaves == 0 && version != source->version)
 		version_close(live, version);
 }
 
 /* -errno of the trace: *is_fatal is false; of whoever reads: it is true. */
-static int version_open(struct wmk_read_live *live, struct source *source, bool *is_fatal)
+static int version_open(struct wmk_read_live *live, struct live_trace *source, bool *is_fatal)
 {
 	struct version *version = calloc(1, sizeof(*version)), *old = source->version;
 	int err = version ? wmk_read_trace_open(source->path, source->given, &version->trace)
@@ -67,7 +67,7 @@ static int version_open(struct wmk_read_live *live, struct source *source, bool 
 }
 
 /* The metadata has grown. What cannot be read now is told, and not tried again before it is another. */
-static int version_renew(struct wmk_read_live *live, struct source *source)
+static int version_renew(struct wmk_read_live *live, struct live_trace *source)
 {
 	struct wmk_read_trace *trace = source->version->trace;
 	struct stat st;
@@ -89,7 +89,7 @@ static int version_renew(struct wmk_read_live *live, struct source *source)
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* A writer that crashed leaves the file `.live`; another one continues soon. */
-static bool is_written(struct source *source)
+static bool is_written(struct live_trace *source)
 {
 	const uint64_t now = wmk_clock_monotonic();
 	int dir = open(source->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -106,7 +106,7 @@ static bool is_written(struct source *source)
 
 bool wmk_live_is_written(struct wmk_read_live *live)
 {
-	struct source *source = live->sources;
+	struct live_trace *source = live->sources;
 
 	while (source && !is_written(source))
 		source = source->next;
@@ -115,7 +115,7 @@ bool wmk_live_is_written(struct wmk_read_live *live)
 
 static int source_add(struct wmk_read_live *live, const char *path, const char *given)
 {
-	struct source **at = &live->sources, *source;
+	struct live_trace **at = &live->sources, *source;
 
 	for (; *at; at = &(*at)->next)
 		if (strcmp((*at)->path, path) == 0) {
@@ -133,7 +133,7 @@ static int source_add(struct wmk_read_live *live, const char *path, const char *
 	return 0;
 }
 
-static void source_free(struct wmk_read_live *live, struct source *source)
+static void source_free(struct wmk_read_live *live, struct live_trace *source)
 {
 	if (source->version)
 		version_close(live, source->version);
@@ -144,8 +144,8 @@ static void source_free(struct wmk_read_live *live, struct source *source)
 /* Those whose directories are not there any more, when their files have been read. */
 static void drop_sources(struct wmk_read_live *live)
 {
-	for (struct source **at = &live->sources; *at;) {
-		struct source *source = *at;
+	for (struct live_trace **at = &live->sources; *at;) {
+		struct live_trace *source = *at;
 
 		if (source->is_there || source->n_leaves) {
 			at = &source->next;
@@ -157,7 +157,7 @@ static void drop_sources(struct wmk_read_live *live)
 }
 
 /* What somebody is about to make cannot be read yet, and is tried again. */
-static int source_open(struct wmk_read_live *live, struct source *source)
+static int source_open(struct wmk_read_live *live, struct live_trace *source)
 {
 	bool is_fatal;
 	int err;
@@ -181,7 +181,7 @@ static int source_open(struct wmk_read_live *live, struct source *source)
 static int leaf_room(struct wmk_read_live *live)
 {
 	uint32_t cap = live->cap ? 2 * live->cap : 16;
-	struct leaf **leaves, **heap;
+	struct live_stream **leaves, **heap;
 
 	if (live->n < live->cap)
 		return 0;
@@ -195,7 +195,7 @@ static int leaf_room(struct wmk_read_live *live)
 	return 0;
 }
 
-static bool is_known(const struct wmk_read_live *live, const struct source *source, const struct stat *st)
+static bool is_known(const struct wmk_read_live *live, const struct live_trace *source, const struct stat *st)
 {
 	for (uint32_t i = 0; i < live->n; i++)
 		if (live->leaves[i]->number == st->st_ino && live->leaves[i]->device == st->st_dev &&
@@ -204,16 +204,16 @@ static bool is_known(const struct wmk_read_live *live, const struct source *sour
 	return false;
 }
 
-static void leaf_free(struct leaf *leaf)
+static void leaf_free(struct live_stream *leaf)
 {
 	free(leaf->file);
 	free(leaf);
 }
 
 /* One that has gone meanwhile is none. */
-static int leaf_add(struct wmk_read_live *live, struct source *source, const char *file)
+static int leaf_add(struct wmk_read_live *live, struct live_trace *source, const char *file)
 {
-	struct leaf *leaf = calloc(1, sizeof(*leaf));
+	struct live_stream *leaf = calloc(1, sizeof(*leaf));
 	int err = leaf && (leaf->file = strdup(file)) ? leaf_room(live)
 						      : wmk_error(-ENOMEM, "no memory to follow '%.100s'", file);
 	struct stat st;
@@ -248,7 +248,7 @@ static int leaf_add(struct wmk_read_live *live, struct source *source, const cha
 	return 0;
 }
 
-static int scan_files(struct wmk_read_live *live, struct source *source)
+static int scan_files(struct wmk_read_live *live, struct live_trace *source)
 {
 	struct wmk_read_paths files = { NULL, 0, 0 };
 	int err = wmk_read_trace_files(source->version->trace, true, &files);
@@ -287,12 +287,12 @@ int wmk_live_scan(struct wmk_read_live *live)
 	int err = 0;
 
 	live->scanned = wmk_clock_monotonic();
-	for (struct source *source = live->sources; source; source = source->next)
+	for (struct live_trace *source = live->sources; source; source = source->next)
 		source->is_there = false;
 	for (unsigned i = 0; i < live->n_paths && err >= 0; i++)
 		err = scan_path(live, live->paths[i], must);
 	drop_sources(live);
-	for (struct source *source = live->sources; source && err >= 0; source = source->next) {
+	for (struct live_trace *source = live->sources; source && err >= 0; source = source->next) {
 		if (!source->version)
 			err = source_open(live, source);
 		if (err >= 0 && source->version)
@@ -303,7 +303,7 @@ int wmk_live_scan(struct wmk_read_live *live)
 
 /* ── one file ────────────────────────────────────────────────────────────────────────────────────────── */
 
-void wmk_live_end(struct wmk_read_live *live, struct leaf *leaf)
+void wmk_live_end(struct wmk_read_live *live, struct live_stream *leaf)
 {
 	live->ops.leaving(live->ops.data, leaf->stream);
 	wmk_read_stream_close(leaf->stream);
@@ -318,7 +318,7 @@ void wmk_live_remove_ended(struct wmk_read_live *live)
 	uint32_t left = 0;
 
 	for (uint32_t i = 0; i < live->n; i++) {
-		struct leaf *leaf = live->leaves[i];
+		struct live_stream *leaf = live->leaves[i];
 
 		if (!leaf->is_gone) {
 			live->leaves[left++] = leaf;
@@ -333,7 +333,7 @@ void wmk_live_remove_ended(struct wmk_read_live *live)
 }
 
 /* When the file was written last: as it says, if that is not in the future; else now, when it is seen. */
-static void note_size(struct leaf *leaf, const struct stat *st)
+static void note_size(struct live_stream *leaf, const struct stat *st)
 {
 	struct timespec now;
 	int64_t age;
@@ -348,9 +348,9 @@ static void note_size(struct leaf *leaf, const struct stat *st)
 }
 
 /* On to what is declared by now. The order is what makes it enough: first the limit, then the metadata. */
-static int renew(struct wmk_read_live *live, struct leaf *leaf)
+static int renew(struct wmk_read_live *live, struct live_stream *leaf)
 {
-	struct source *source = leaf->source;
+	struct live_trace *source = leaf->source;
 	struct version *old = leaf->version;
 	int err = 0;
 
@@ -371,7 +371,7 @@ static int renew(struct wmk_read_live *live, struct leaf *leaf)
 	return 0;
 }
 
-int wmk_live_poll(struct wmk_read_live *live, struct leaf *leaf)
+int wmk_live_poll(struct wmk_read_live *live, struct live_stream *leaf)
 {
 	int err, got = wmk_read_stream_poll(leaf->stream);
 	struct stat st;
@@ -395,7 +395,7 @@ void wmk_live_close(struct wmk_read_live *live)
 		live->leaves[i]->is_gone = true;
 	wmk_live_remove_ended(live);
 	while (live->sources) {
-		struct source *source = live->sources;
+		struct live_trace *source = live->sources;
 
 		live->sources = source->next;
 		source_free(live, source);

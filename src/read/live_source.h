@@ -15,8 +15,8 @@ struct version {
 	uint32_t n_leaves;
 };
 
-struct source {
-	struct source *next;
+struct live_trace {
+	struct live_trace *next;
 	char *path;
 	const char *given;
 	struct version *version;   /* the newest; NULL: it could not be opened yet */
@@ -26,8 +26,8 @@ struct source {
 	bool is_there;             /* it was found by this scan */
 };
 
-struct leaf {
-	struct source *source;
+struct live_stream {
+	struct live_trace *source;
 	struct version *version;   /* of the stream */
 	struct wmk_read_stream *stream; /* NULL: it has ended */
 	char *file;
@@ -48,11 +48,11 @@ struct wmk_read_live {
 	unsigned n_paths;
 	const struct wmk_read_follow *follow;
 	struct wmk_read_live_ops ops;
-	struct source *sources;
-	struct leaf **leaves;
+	struct live_trace *sources;
+	struct live_stream **leaves;
 	uint32_t n, cap;
 	/* those that have something, the first of all in heap[0]; as much room as `leaves` */
-	struct leaf **heap;
+	struct live_stream **heap;
 	uint32_t n_heap;
 	uint64_t serial;
 	int64_t from, to;
@@ -73,9 +73,9 @@ int wmk_live_scan(struct wmk_read_live *live);
  * Is there something new in the file? 1; 0: no; negative: following ends. What is damaged has been told; the leaf may
  * have ended.
  */
-int wmk_live_poll(struct wmk_read_live *live, struct leaf *leaf);
+int wmk_live_poll(struct wmk_read_live *live, struct live_stream *leaf);
 /* The stream has ended. */
-void wmk_live_end(struct wmk_read_live *live, struct leaf *leaf);
+void wmk_live_end(struct wmk_read_live *live, struct live_stream *leaf);
 /* Forget the leaves whose files have gone. */
 void wmk_live_remove_ended(struct wmk_read_live *live);
 /* Is one of the traces locked by its writer, or was it until it crashed, a moment ago? */

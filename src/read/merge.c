@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "read/merge.h"
 
-struct leaf {
+struct merged_stream {
 	struct wmk_read_stream *stream;
 	int got;                   /* what wmk_read_stream_next() said */
 	int64_t ns;                /* INT64_MAX where it has ended */
@@ -24,10 +24,10 @@ struct leaf {
 struct wmk_read_merge {
 	wmk_read_damage damage;
 	void *data;
-	struct leaf *leaves;
+	struct merged_stream *leaves;
 	uint32_t n, cap;
 	uint32_t *tree;            /* n of them; NULL before the first record */
-	struct leaf *first;        /* the winner */
+	struct merged_stream *first;        /* the winner */
 	int64_t until;             /* ns: before that it wins again; INT64_MIN: when is not known */
 };
 
@@ -58,7 +58,7 @@ void wmk_read_merge_free(struct wmk_read_merge *merge)
 int wmk_read_merge_add(struct wmk_read_merge *merge, const struct wmk_read_trace *trace)
 {
 	for (uint32_t i = 0; i < trace->n_files; i++) {
-		struct leaf *leaves = wmk_array_room(merge->leaves, merge->n, &merge->cap, sizeof(*leaves));
+		struct merged_stream *leaves = wmk_array_room(merge->leaves, merge->n, &merge->cap, sizeof(*leaves));
 		struct wmk_read_stream *stream;
 		int err;
 
@@ -72,7 +72,7 @@ int wmk_read_merge_add(struct wmk_read_merge *merge, const struct wmk_read_trace
 			stream->growth = WMK_READ_SO_FAR;
 			stream->limit = trace->sizes[i];
 		}
-		merge->leaves[merge->n++] = (struct leaf){ .stream = stream };
+		merge->leaves[merge->n++] = (struct merged_stream){ .stream = stream };
 	}
 	return 0;
 }
@@ -113,7 +113,7 @@ int wmk_read_merge_first(const struct wmk_read_merge *merge, int64_t *ns)
 }
 
 /* What the leaf's stream has given: damage is told, and what is behind it is taken. */
-static void take(struct wmk_read_merge *merge, struct leaf *leaf, int got)
+static void take(struct wmk_read_merge *merge, struct merged_stream *leaf, int got)
 {
 	for (; got < 0; got = wmk_read_stream_next(leaf->stream))
 		merge->damage(merge->data, leaf->stream, got);
@@ -143,7 +143,7 @@ int wmk_read_stream_order(const struct wmk_read_stream *a, const struct wmk_read
 
 static bool is_before(const struct wmk_read_merge *merge, uint32_t a, uint32_t b)
 {
-	const struct leaf *left = &merge->leaves[a], *right = &merge->leaves[b];
+	const struct merged_stream *left = &merge->leaves[a], *right = &merge->leaves[b];
 
 	if (left->ns != right->ns)
 		return left->ns < right->ns;
@@ -198,7 +198,7 @@ static uint32_t found(struct wmk_read_merge *merge, uint32_t node)
 
 static int by_order(const void *left, const void *right)
 {
-	const struct leaf *a = *(struct leaf *const *)left, *b = *(struct leaf *const *)right;
+	const struct merged_stream *a = *(struct merged_stream *const *)left, *b = *(struct merged_stream *const *)right;
 	int order;
 
 	/* (one without any packet has ended: nothing is known of it) */
@@ -211,13 +211,13 @@ static int by_order(const void *left, const void *right)
 /* Streams are what they are from their first packet on, and so is their order. */
 static int rank(struct wmk_read_merge *merge)
 {
-	struct leaf **leaves = malloc((merge->n ? merge->n : 1) * sizeof(struct leaf *));
+	struct merged_stream **leaves = malloc((merge->n ? merge->n : 1) * sizeof(struct merged_stream *));
 
 	if (!leaves)
 		return wmk_error(-ENOMEM, "no memory to merge %u streams", merge->n);
 	for (uint32_t i = 0; i < merge->n; i++)
 		leaves[i] = &merge->leaves[i];
-	qsort(leaves, merge->n, sizeof(struct leaf *), by_order);
+	qsort(leaves, merge->n, sizeof(struct merged_stream *), by_order);
 	for (uint32_t i = 0; i < merge->n; i++)
 		leaves[i]->rank = i;
 	free(leaves);
@@ -266,7 +266,7 @@ static __attribute__((noinline)) int next_of_all(struct wmk_read_merge *merge, i
 
 int wmk_read_merge_next(struct wmk_read_merge *merge, struct wmk_read_stream **stream)
 {
-	struct leaf *first = merge->first;
+	struct merged_stream *first = merge->first;
 	int got;
 
 	if (!first)

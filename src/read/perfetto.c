@@ -247,7 +247,7 @@ static void put_scalar(struct proto *b, const struct wmk_ctf_item *item)
  * What is open: structures, arrays, and choices (variant, optional), which are what they hold and no message of their
  * own.
  */
-struct level {
+struct annotation_level {
 	size_t at;                 /* of the message's length */
 	bool is_message;
 	uint8_t code;
@@ -255,7 +255,7 @@ struct level {
 
 struct annotations {
 	struct proto *b;
-	struct level levels[WMK_CTF_TYPE_DEPTH + 2];
+	struct annotation_level levels[WMK_CTF_TYPE_DEPTH + 2];
 	unsigned depth;
 	const char *inherited;     /* the name of the choice that was opened just now */
 };
@@ -268,7 +268,7 @@ static bool is_choice(unsigned code)
 /* The annotation's beginning and its name, if it has one there. */
 static size_t begin_annotation(struct annotations *a, const char *name)
 {
-	const struct level *in = NULL;
+	const struct annotation_level *in = NULL;
 	size_t at;
 
 	for (unsigned i = a->depth; i && !in; i--)
@@ -299,7 +299,7 @@ static void put_item(struct annotations *a, const struct wmk_ctf_item *item, con
 	if (is_message)
 		at = begin_annotation(a, name);
 	if (is_container) {
-		a->levels[a->depth++] = (struct level){ at, is_message, item->op->code };
+		a->levels[a->depth++] = (struct annotation_level){ at, is_message, item->op->code };
 	} else {
 		put_scalar(a->b, item);
 		end(a->b, at);
@@ -321,7 +321,7 @@ static int put_part(struct proto *b, struct wmk_read_stream *read, unsigned part
 	while (wmk_ctf_next(walk, &item)) {
 		const bool is_root = item.op == program->ops;
 
-		if (item.is_end || !wmk_read_is_told(item.op))
+		if (item.is_end || !wmk_read_is_interpreted(item.op))
 			put_item(&a, &item, is_root ? names[part] : item.op->name, is_root);
 	}
 	return walk->err;

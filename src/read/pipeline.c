@@ -66,7 +66,7 @@ static int flush(struct reading *r)
 	return 0;
 }
 
-static void tell_damage(void *data, const struct wmk_read_stream *stream, int err)
+static void report_damage(void *data, const struct wmk_read_stream *stream, int err)
 {
 	char words[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
 	struct reading *r = data;
@@ -81,7 +81,7 @@ static void tell_damage(void *data, const struct wmk_read_stream *stream, int er
 }
 
 /* What is wrong with the metadata and read all the same. (What is followed is opened again when it grows.) */
-static void tell_warnings(struct reading *r, const struct wmk_read_trace *trace)
+static void report_warnings(struct reading *r, const struct wmk_read_trace *trace)
 {
 	const struct wmk_ctf_class *class = trace->class;
 	char path[PATH_MAX], name[WMK_CTF_SHORT];
@@ -120,9 +120,9 @@ static int take_trace(struct reading *r, struct wmk_read_trace *trace)
 		wmk_error_give(trace->cut);
 		trace->cut = NULL;
 		wmk_error_add(-EPROTO, "the metadata of '%.120s' ends too early", trace->path);
-		tell_damage(r, NULL, -EPROTO);
+		report_damage(r, NULL, -EPROTO);
 	}
-	tell_warnings(r, trace);
+	report_warnings(r, trace);
 	err = wmk_print_trace_add(r->print, trace->decoder, trace->name, &at->print);
 	if (err >= 0 && r->options->form && r->options->form->trace)
 		err = r->options->form->trace(r->whole, trace);
@@ -136,7 +136,7 @@ static int open_one(struct reading *r, const char *path, const char *given)
 
 	if (err < 0) {
 		wmk_error_add(err, "the trace '%.120s' cannot be read", path);
-		tell_damage(r, NULL, err);
+		report_damage(r, NULL, err);
 		return 0;
 	}
 	err = take_trace(r, trace);
@@ -144,7 +144,7 @@ static int open_one(struct reading *r, const char *path, const char *given)
 }
 
 /* Clocks that count from different times make an order that is none. It is told once, and what they say is shown. */
-static void tell_clocks(const struct reading *r)
+static void report_clocks(const struct reading *r)
 {
 	struct wmk_read_clock_of first = { NULL, NULL };
 	const struct wmk_ctf_clock_class *other;
@@ -182,7 +182,7 @@ static int open_all(struct reading *r, const char *const *paths, unsigned n_path
 	if (r->options->warning)
 		wmk_read_repeats_end(&r->warned, r->options->warning, r->options->data);
 	if (err >= 0 && !(r->options->form && r->options->form->is_directory))
-		tell_clocks(r);
+		report_clocks(r);
 	if (err >= 0 && !r->n_traces)
 		err = wmk_error_said(-EINVAL, "none of the traces can be read");
 	return err;
@@ -236,7 +236,7 @@ static void live_closing(void *data, const struct wmk_read_trace *trace)
 
 static int open_live(struct reading *r, const char *const *paths, unsigned n_paths)
 {
-	const struct wmk_read_live_ops ops = { .damage = tell_damage, .opened = live_opened, .leaving = live_leaving, .closing = live_closing, .data = r };
+	const struct wmk_read_live_ops ops = { .damage = report_damage, .opened = live_opened, .leaving = live_leaving, .closing = live_closing, .data = r };
 
 	return wmk_read_live_create(paths, n_paths, r->options->follow, &ops, &r->live);
 }
@@ -254,7 +254,7 @@ static int wait_live(struct reading *r)
 /* ── which records ───────────────────────────────────────────────────────────────────────────────────── */
 
 /* What comes may have what the filter asks for. */
-static int bear_filter(struct reading *r, int err)
+static int tolerate_filter(struct reading *r, int err)
 {
 	char words[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
 
@@ -280,7 +280,7 @@ static int check_filter(struct reading *r)
 		decoders[i] = r->traces[i].trace->decoder;
 	err = wmk_read_filter_check(r->filter, decoders, r->n_traces);
 	free(decoders);
-	return bear_filter(r, err);
+	return tolerate_filter(r, err);
 }
 
 /* Whose day it is that a time of day is of: the first record's, or today. */
@@ -327,7 +327,7 @@ static int trim(struct reading *r)
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int tell_lost(struct reading *r, struct wmk_read_stream *stream, const struct wmk_print_loss *loss)
+static int report_lost(struct reading *r, struct wmk_read_stream *stream, const struct wmk_print_loss *loss)
 {
 	struct wmk_print_text words = { NULL, 0, 0, 0 };
 	int err = flush(r);
@@ -382,13 +382,13 @@ static int losses(struct reading *r, struct wmk_read_stream *stream)
 		r->done->lost += stream->lost == WMK_READ_LOST_UNKNOWN ? 0 : stream->lost;
 		if (stream->lost == WMK_READ_LOST_UNKNOWN)
 			loss.count = WMK_PRINT_LOST_UNKNOWN;
-		err = tell_lost(r, stream, &loss);
+		err = report_lost(r, stream, &loss);
 	}
 	if (err >= 0 && stream->lost_packets) {
 		loss.is_packets = true;
 		loss.count = stream->lost_packets;
 		loss.end = is->begin;
-		err = tell_lost(r, stream, &loss);
+		err = report_lost(r, stream, &loss);
 	}
 	free(name);
 	return err;
@@ -435,7 +435,7 @@ static int make_packet(struct wmk_read_stream *stream)
 	return err;
 }
 
-static void tell_progress(struct reading *r)
+static void report_progress(struct reading *r)
 {
 	if (r->options->progress)
 		r->options->progress(r->options->data, r->bytes, r->total, r->done->records);
@@ -489,7 +489,7 @@ static int print_all(struct reading *r)
 		}
 		if (got == WMK_READ_PACKET) {
 			r->bytes += stream->packet.size;
-			tell_progress(r);
+			report_progress(r);
 			err = packet(r, stream);
 			continue;
 		}
@@ -499,12 +499,12 @@ static int print_all(struct reading *r)
 		if (err > 0)
 			err = record(r, stream);
 		if (err == -EPROTO || err == -ENODATA || err == -E2BIG) {
-			tell_damage(r, stream, err);
+			report_damage(r, stream, err);
 			err = 0;
 		} else if (err > 0) {
 			r->done->records++;
 			if (r->out.len >= FLUSH) {
-				tell_progress(r);
+				report_progress(r);
 				err = flush(r);
 			}
 		}
@@ -533,7 +533,7 @@ static void ignore(void *data, int err)
 }
 
 /* The error that ended it, if any, is kept. */
-static void tell_rest(struct reading *r, int err)
+static void report_rest(struct reading *r, int err)
 {
 	struct wmk_error_chain *chain = err < 0 ? wmk_error_take() : NULL;
 
@@ -561,7 +561,7 @@ int wmk_read_pipeline_run(const char *const *paths, unsigned n_paths, const stru
 	if (err >= 0 && options->follow)
 		err = open_live(&r, paths, n_paths);
 	else if (err >= 0)
-		err = wmk_read_merge_create(tell_damage, &r, &r.merge);
+		err = wmk_read_merge_create(report_damage, &r, &r.merge);
 	if (err >= 0 && !options->follow)
 		err = open_all(&r, paths, n_paths);
 	if (err >= 0)
@@ -571,7 +571,7 @@ int wmk_read_pipeline_run(const char *const *paths, unsigned n_paths, const stru
 	measure(&r);
 	if (err >= 0)
 		err = print_all(&r);
-	tell_rest(&r, err);
+	report_rest(&r, err);
 	wmk_read_live_free(r.live);
 	wmk_read_merge_free(r.merge);
 	while (r.lines) {

@@ -201,12 +201,12 @@ int wmk_print_lost(struct wmk_print_stream *stream, const struct wmk_print_loss 
 
 /* ── options in words ────────────────────────────────────────────────────────────────────────────────── */
 
-struct word {
+struct option_word {
 	const char *word;
 	uint8_t bits;
 };
 
-static int parse_words(const char *words, const struct word *table, const char *option, const char *known,
+static int parse_words(const char *words, const struct option_word *table, const char *option, const char *known,
 		       uint8_t *bits)
 {
 	const char *end;
@@ -231,7 +231,7 @@ static int parse_words(const char *words, const struct word *table, const char *
 
 int wmk_print_names(const char *words, uint8_t *names)
 {
-	static const struct word table[] = {
+	static const struct option_word table[] = {
 		{ "payload", WMK_PRINT_NAME_PAYLOAD },
 		{ "args", WMK_PRINT_NAME_PAYLOAD },
 		{ "arg", WMK_PRINT_NAME_PAYLOAD },
@@ -249,7 +249,7 @@ int wmk_print_names(const char *words, uint8_t *names)
 
 int wmk_print_fields(const char *words, uint8_t *fields)
 {
-	static const struct word table[] = {
+	static const struct option_word table[] = {
 		{ "trace", WMK_PRINT_FIELD_TRACE },
 		{ "trace:hostname", WMK_PRINT_FIELD_HOSTNAME },
 		{ "trace:domain", WMK_PRINT_FIELD_DOMAIN },

@@ -136,13 +136,13 @@ static const char *opening(const struct wmk_print_op *how)
 }
 
 /* What the operation is in. */
-struct level {
+struct text_level {
 	uint32_t op;
 	uint32_t shown;            /* members that came before */
 };
 
 /* The text before operation `at`, its index in an array excepted. */
-static int add_text(struct scope_maker *maker, struct wmk_print_scope *scope, struct level *in, uint32_t at,
+static int add_text(struct scope_maker *maker, struct wmk_print_scope *scope, struct text_level *in, uint32_t at,
 		    struct wmk_print_words *words)
 {
 	const struct wmk_ctf_op *op = &maker->program->ops[at];
@@ -170,7 +170,7 @@ static int add_text(struct scope_maker *maker, struct wmk_print_scope *scope, st
 /* The root's text has been begun by the caller: it is `begun` bytes. */
 static int add_texts(struct scope_maker *maker, struct wmk_print_scope *scope, struct wmk_print_words *words)
 {
-	struct level levels[WMK_CTF_TYPE_DEPTH + 1];
+	struct text_level levels[WMK_CTF_TYPE_DEPTH + 1];
 	const uint32_t begun = (uint32_t)words->out->len;
 	unsigned depth = 0;
 	int err = words->err;
@@ -188,7 +188,7 @@ static int add_texts(struct scope_maker *maker, struct wmk_print_scope *scope, s
 			continue;
 		if (depth > WMK_CTF_TYPE_DEPTH)
 			return wmk_error(-E2BIG, "types within types in more than %u levels", WMK_CTF_TYPE_DEPTH);
-		levels[depth++] = (struct level){ .op = i };
+		levels[depth++] = (struct text_level){ .op = i };
 	}
 	scope->ops[0].len += begun;
 	return err;

@@ -12,7 +12,7 @@
 #include "read/spans.h"
 #include "schema/schema.h"
 
-struct name {
+struct span_name {
 	const char *text;          /* the event class's */
 	size_t len;
 };
@@ -20,7 +20,7 @@ struct name {
 /* A thread that has begun a span, or a CPU, if the thread is drawn on the CPU's track. */
 struct wmk_read_open {
 	struct wmk_read_slot slot;
-	struct name *names;        /* the outermost first */
+	struct span_name *names;        /* the outermost first */
 	uint32_t n, cap;
 	uint64_t n_deep;           /* open as well, but too deep to be drawn */
 };
@@ -46,7 +46,7 @@ static struct wmk_read_open *thread_of(struct wmk_read_spans *spans, const struc
 {
 	struct wmk_read_open *thread =
 		wmk_read_table_add(&spans->threads, (uint64_t)pid_of(who), (uint64_t)tid_of(who));
-	struct name *names = thread ? wmk_array_room(thread->names, thread->n, &thread->cap, sizeof(*names)) : NULL;
+	struct span_name *names = thread ? wmk_array_room(thread->names, thread->n, &thread->cap, sizeof(*names)) : NULL;
 
 	if (!names)
 		return NULL;
@@ -131,7 +131,7 @@ void wmk_read_spans_drawn(struct wmk_read_spans *spans, const struct wmk_read_th
 	if (drawing->deeper)
 		return;
 	if (drawing->kind == WAYMARK_KIND_BEGIN)
-		thread->names[thread->n++] = (struct name){ drawing->name, drawing->len };
+		thread->names[thread->n++] = (struct span_name){ drawing->name, drawing->len };
 	else
 		thread->n -= drawing->closes;
 }

@@ -21,7 +21,7 @@
 #define STUCK_TRIES 100
 #define OVERTAKEN_TRIES 1000       /* behind one packet: no writer is that fast, one that moves write_pos alone is */
 
-static int lies(struct waymark_ring_reader *r)
+static int report_corrupt(struct waymark_ring_reader *r)
 {
 	r->broken = WMK_RING_REPORTED;
 	return -EIO;
@@ -102,7 +102,7 @@ static void copy_racing(unsigned char *to, const unsigned char *from, size_t len
 }
 
 /* What is known of the piece [pos, end) of the sub-buffer at `sub`, before it is checked. */
-struct piece {
+struct ring_piece {
 	uint64_t sub, pos, end;
 	uint64_t begin_ts, end_ts, records_end;
 	uint64_t lost;
@@ -110,7 +110,7 @@ struct piece {
 };
 
 /* Does it lie within its sub-buffer? */
-static int piece_fits(const struct waymark_ring_reader *r, const struct piece *p)
+static int piece_fits(const struct waymark_ring_reader *r, const struct ring_piece *p)
 {
 #ifdef WMK_PLANTED_BUG
 	return p->end >= p->pos;
@@ -119,7 +119,7 @@ static int piece_fits(const struct waymark_ring_reader *r, const struct piece *p
 }
 
 /* Does the piece make sense behind what was read before, and before the writer's position? */
-static int piece_is_sane(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s, const struct piece *p)
+static int piece_is_sane(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s, const struct ring_piece *p)
 {
 	const uint64_t from = r->unsure ? p->sub + r->set->first : p->pos, bytes = p->end - p->pos;
 	const uint64_t most = r->next_records + (p->end - from) / WMK_RING_RECORD_MIN;
@@ -137,7 +137,7 @@ static int piece_is_sane(struct waymark_ring_reader *r, const struct wmk_ring_sn
 	return !bad;
 }
 
-static void hand_out(struct waymark_ring_reader *r, const struct piece *p, struct waymark_ring_packet *packet)
+static void hand_out(struct waymark_ring_reader *r, const struct ring_piece *p, struct waymark_ring_packet *packet)
 {
 	const struct waymark_ring_set *set = r->set;
 	int is_copy = set->options.mode == WAYMARK_RING_OVERWRITE, first = p->pos - p->sub == set->first;
@@ -177,7 +177,7 @@ static void hand_out(struct waymark_ring_reader *r, const struct piece *p, struc
 }
 
 /* Describe the piece at r->next_pos up to the writer's position `s`. 1: something; 0: nothing; -EIO. */
-static int describe(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s, unsigned flags, struct piece *p)
+static int describe(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s, unsigned flags, struct ring_piece *p)
 {
 	const struct waymark_ring_set *set = r->set;
 	uint64_t offset = r->next_pos & (set->subbuf_size - 1);
@@ -211,11 +211,11 @@ static int describe(struct waymark_ring_reader *r, const struct wmk_ring_snapsho
  * 1: the piece is *packet; -EIO; 0: it is empty and dealt with, the rest of a sub-buffer that was read to its end
  * before it was left.
  */
-static int deliver(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s, const struct piece *p,
+static int deliver(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s, const struct ring_piece *p,
 		   struct waymark_ring_packet *packet)
 {
 	if (!piece_is_sane(r, s, p))
-		return lies(r);
+		return report_corrupt(r);
 	hand_out(r, p, packet);
 	if (packet->len != 0 || !p->whole)
 		return 1;
@@ -227,13 +227,13 @@ static int deliver(struct waymark_ring_reader *r, const struct wmk_ring_snapshot
 static int next_in_place(struct waymark_ring_reader *r, unsigned flags, const struct wmk_ring_snapshot *s,
 			 struct waymark_ring_packet *packet)
 {
-	struct piece p;
+	struct ring_piece p;
 	int rc;
 
 	for (;;) {
 		rc = describe(r, s, flags, &p);
 		if (rc <= 0)
-			return rc < 0 ? lies(r) : 0;
+			return rc < 0 ? report_corrupt(r) : 0;
 		rc = deliver(r, s, &p, packet);
 		if (rc != 0)
 			return rc;
@@ -261,7 +261,7 @@ static int overtaken(const struct waymark_ring_reader *r, uint64_t sub)
 }
 
 /* 1: copied (if it fits at all: the caller looks), and the writer was not there; 0: it was. */
-static int copy_piece(struct waymark_ring_reader *r, const struct piece *p)
+static int copy_piece(struct waymark_ring_reader *r, const struct ring_piece *p)
 {
 	if (piece_fits(r, p))
 		copy_racing(r->copy + r->set->options.header_room, r->data + (p->pos & r->set->ring_mask),
@@ -288,7 +288,7 @@ static int look(struct waymark_ring_reader *r, struct wmk_ring_snapshot *s)
 static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct wmk_ring_snapshot *s,
 		     struct waymark_ring_packet *packet)
 {
-	struct piece p;
+	struct ring_piece p;
 	int rc;
 
 	for (int tries = 0; tries < OVERTAKEN_TRIES;) {
@@ -309,18 +309,18 @@ static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct wmk_r
 			/* Overtaken: once more, from what is the oldest now. */
 			rc = look(r, s);
 			if (rc < 0)
-				return rc == -EIO ? lies(r) : 0;
+				return rc == -EIO ? report_corrupt(r) : 0;
 			tries++;
 			continue;
 		}
 		if (rc < 0)
-			return lies(r);
+			return report_corrupt(r);
 		if (skipped) {
 			if (wmk_ring_in(r, "the number of records before a sub-buffer", sub.records_start,
 					r->next_records, s->records) < 0 ||
 			    wmk_ring_in(r, "the time of a sub-buffer's first record", sub.begin_ts, r->last_ts,
 					WMK_RING_TIME_MAX) < 0)
-				return lies(r);
+				return report_corrupt(r);
 			r->next_overwritten += sub.records_start - r->next_records;
 			r->next_records = sub.records_start;
 		}
@@ -328,7 +328,7 @@ static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct wmk_r
 		if (rc != 0)
 			return rc;
 	}
-	return lies(r);
+	return report_corrupt(r);
 }
 
 int waymark_ring_reader_next(struct waymark_ring_reader *r, unsigned flags, struct waymark_ring_packet *packet)
@@ -339,7 +339,7 @@ int waymark_ring_reader_next(struct waymark_ring_reader *r, unsigned flags, stru
 	if (r->broken == WMK_RING_REPORTED)
 		return 0;
 	if (wmk_ring_counts_look(r) < 0)
-		return lies(r);
+		return report_corrupt(r);
 	if (waymark_ring_reader_position(r) == r->pos)
 		return 0;
 	r->next_pos = r->pos;
@@ -348,13 +348,13 @@ int waymark_ring_reader_next(struct waymark_ring_reader *r, unsigned flags, stru
 	r->next_overwritten = r->overwritten;
 	rc = look(r, &s);
 	if (rc < 0)
-		return rc == -EIO ? lies(r) : 0;
+		return rc == -EIO ? report_corrupt(r) : 0;
 	if (r->set->options.mode == WAYMARK_RING_OVERWRITE)
 		return next_copy(r, flags, &s, packet);
 	const uint64_t begin = r->pos & ~(r->set->subbuf_size - 1);
 
 	if (wmk_ring_in(r, "its write position", s.pos, r->pos, begin + r->set->ring_mask + 1) < 0)
-		return lies(r);
+		return report_corrupt(r);
 	return next_in_place(r, flags, &s, packet);
 }
 

@@ -26,24 +26,24 @@ enum { FLAG_SIGNED = 1, FLAG_TEXT = 2 };
 
 /* ── out: counts always, writes while there is room ──────────────────────────────────────────────────── */
 
-struct out {
+struct encoder {
 	unsigned char *buf;
 	size_t size, len;
 };
 
-static void put(struct out *out, const void *data, size_t len)
+static void put(struct encoder *out, const void *data, size_t len)
 {
 	if (len && out->len <= out->size && len <= out->size - out->len)
 		memcpy(out->buf + out->len, data, len);
 	out->len += len;
 }
 
-static void put_u8(struct out *out, uint8_t v) { put(out, &v, sizeof(v)); }
-static void put_u16(struct out *out, uint16_t v) { put(out, &v, sizeof(v)); }
-static void put_u32(struct out *out, uint32_t v) { put(out, &v, sizeof(v)); }
-static void put_s64(struct out *out, int64_t v) { put(out, &v, sizeof(v)); }
+static void put_u8(struct encoder *out, uint8_t v) { put(out, &v, sizeof(v)); }
+static void put_u16(struct encoder *out, uint16_t v) { put(out, &v, sizeof(v)); }
+static void put_u32(struct encoder *out, uint32_t v) { put(out, &v, sizeof(v)); }
+static void put_s64(struct encoder *out, int64_t v) { put(out, &v, sizeof(v)); }
 
-static void put_text(struct out *out, const char *s)
+static void put_text(struct encoder *out, const char *s)
 {
 	size_t len = s ? strnlen(s, NO_TEXT - 1) : NO_TEXT;
 
@@ -52,9 +52,9 @@ static void put_text(struct out *out, const char *s)
 		put(out, s, len);
 }
 
-static void put_fields(struct out *out, const struct wmk_field *fields, size_t n);
+static void put_fields(struct encoder *out, const struct wmk_field *fields, size_t n);
 
-static void put_type(struct out *out, const struct wmk_type *type)
+static void put_type(struct encoder *out, const struct wmk_type *type)
 {
 	put_u8(out, type->kind);
 	put_u8(out, type->width);
@@ -91,7 +91,7 @@ static void put_type(struct out *out, const struct wmk_type *type)
 	}
 }
 
-static void put_fields(struct out *out, const struct wmk_field *fields, size_t n)
+static void put_fields(struct encoder *out, const struct wmk_field *fields, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		put_text(out, fields[i].name);
@@ -102,7 +102,7 @@ static void put_fields(struct out *out, const struct wmk_field *fields, size_t n
 
 long wmk_event_encode(const struct wmk_event_class *event, void *buf, size_t size, size_t *need)
 {
-	struct out out = { buf, size, 0 };
+	struct encoder out = { buf, size, 0 };
 	char name[WMK_FULL_NAME];
 
 	put_u8(&out, CODEC_VERSION);
@@ -127,19 +127,19 @@ long wmk_event_encode(const struct wmk_event_class *event, void *buf, size_t siz
 
 /* ── in ──────────────────────────────────────────────────────────────────────────────────────────────── */
 
-struct in {
+struct decoder {
 	const unsigned char *at, *end;
 	struct wmk_scratch *scratch;
 	int err;                 /* the first that went wrong; from then on everything reads as 0 */
 };
 
-static void fail(struct in *in, int err, const char *what)
+static void fail(struct decoder *in, int err, const char *what)
 {
 	if (!in->err)
 		in->err = err == -ENOMEM ? err : wmk_error(err, "%s", what);
 }
 
-static void take(struct in *in, void *to, size_t len)
+static void take(struct decoder *in, void *to, size_t len)
 {
 	if ((size_t)(in->end - in->at) < len)
 		fail(in, -EPROTO, "the description of an event ends too early");
@@ -151,12 +151,12 @@ static void take(struct in *in, void *to, size_t len)
 	in->at += len;
 }
 
-static uint8_t take_u8(struct in *in) { uint8_t v; take(in, &v, sizeof(v)); return v; }
-static uint16_t take_u16(struct in *in) { uint16_t v; take(in, &v, sizeof(v)); return v; }
-static uint32_t take_u32(struct in *in) { uint32_t v; take(in, &v, sizeof(v)); return v; }
-static int64_t take_s64(struct in *in) { int64_t v; take(in, &v, sizeof(v)); return v; }
+static uint8_t take_u8(struct decoder *in) { uint8_t v; take(in, &v, sizeof(v)); return v; }
+static uint16_t take_u16(struct decoder *in) { uint16_t v; take(in, &v, sizeof(v)); return v; }
+static uint32_t take_u32(struct decoder *in) { uint32_t v; take(in, &v, sizeof(v)); return v; }
+static int64_t take_s64(struct decoder *in) { int64_t v; take(in, &v, sizeof(v)); return v; }
 
-static const char *take_text(struct in *in)
+static const char *take_text(struct decoder *in)
 {
 	size_t len = take_u16(in);
 
@@ -177,7 +177,7 @@ static const char *take_text(struct in *in)
  * Room for `n` things of `size`, of which each takes at least `least` bytes of what is left: a count that cannot be
  * true costs nothing.
  */
-static void *take_room(struct in *in, size_t n, size_t size, size_t least)
+static void *take_room(struct decoder *in, size_t n, size_t size, size_t least)
 {
 	void *room = NULL;
 
@@ -191,10 +191,10 @@ static void *take_room(struct in *in, size_t n, size_t size, size_t least)
 	return room;
 }
 
-static struct wmk_field *take_fields(struct in *in, size_t n, unsigned depth);
-static void take_type(struct in *in, struct wmk_type *type, unsigned depth);
+static struct wmk_field *take_fields(struct decoder *in, size_t n, unsigned depth);
+static void take_type(struct decoder *in, struct wmk_type *type, unsigned depth);
 
-static void take_labels(struct in *in, struct wmk_type *type)
+static void take_labels(struct decoder *in, struct wmk_type *type)
 {
 	type->count = take_u32(in);
 	struct wmk_label *labels = take_room(in, type->count, sizeof(*labels), 18);
@@ -207,7 +207,7 @@ static void take_labels(struct in *in, struct wmk_type *type)
 	type->labels = labels;
 }
 
-static void take_elem(struct in *in, struct wmk_type *type, unsigned depth)
+static void take_elem(struct decoder *in, struct wmk_type *type, unsigned depth)
 {
 	struct wmk_type *elem = take_room(in, 1, sizeof(*elem), 5);
 
@@ -216,7 +216,7 @@ static void take_elem(struct in *in, struct wmk_type *type, unsigned depth)
 	type->elem = elem;
 }
 
-static void take_type(struct in *in, struct wmk_type *type, unsigned depth)
+static void take_type(struct decoder *in, struct wmk_type *type, unsigned depth)
 {
 	if (depth > WMK_DEPTH_MAX)
 		fail(in, -EPROTO, "types within types, too deep");
@@ -256,7 +256,7 @@ static void take_type(struct in *in, struct wmk_type *type, unsigned depth)
 	}
 }
 
-static struct wmk_field *take_fields(struct in *in, size_t n, unsigned depth)
+static struct wmk_field *take_fields(struct decoder *in, size_t n, unsigned depth)
 {
 	struct wmk_field *fields = take_room(in, n, sizeof(*fields), 9);
 
@@ -268,7 +268,7 @@ static struct wmk_field *take_fields(struct in *in, size_t n, unsigned depth)
 	return fields;
 }
 
-static void take_class(struct in *in, struct wmk_event_class *event)
+static void take_class(struct decoder *in, struct wmk_event_class *event)
 {
 	if (take_u8(in) != CODEC_VERSION)
 		fail(in, -EPROTO, "the description of an event is of another version");
@@ -291,7 +291,7 @@ static void take_class(struct in *in, struct wmk_event_class *event)
 int wmk_event_decode(const void *buf, size_t size, struct wmk_event_class **event)
 {
 	struct wmk_scratch scratch = { NULL };
-	struct in in = { buf, (const unsigned char *)buf + size, &scratch, 0 };
+	struct decoder in = { buf, (const unsigned char *)buf + size, &scratch, 0 };
 	struct wmk_event_class draft = { 0 };
 
 	if (size > WMK_EVENT_MAX)

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-struct parser {
+struct format_parser {
 	const char *at;
 	const char *text;        /* where the text before the current conversion begins */
 	struct wmk_format_arg *args;
@@ -37,7 +37,7 @@ static void name_find(const char *from, const char *to, struct wmk_format_arg *a
 	}
 }
 
-static struct wmk_format_arg *arg_add(struct parser *p, const char *percent, enum wmk_format_class class,
+static struct wmk_format_arg *arg_add(struct format_parser *p, const char *percent, enum wmk_format_class class,
 				      const char *suffix)
 {
 #ifdef WMK_PLANTED_BUG
@@ -56,7 +56,7 @@ static struct wmk_format_arg *arg_add(struct parser *p, const char *percent, enu
  * A number, or '*' that takes an argument. -1 none, -2 an argument, -3 no room for it. Numbers stop at UINT32_MAX -
  * 1.
  */
-static int64_t number(struct parser *p, const char *percent, const char *suffix)
+static int64_t number(struct format_parser *p, const char *percent, const char *suffix)
 {
 	int64_t v = -1;
 
@@ -76,7 +76,7 @@ static int64_t number(struct parser *p, const char *percent, const char *suffix)
 	return v;
 }
 
-static int conversion_arg(struct parser *p, const char *percent, char c, int64_t precision)
+static int conversion_arg(struct format_parser *p, const char *percent, char c, int64_t precision)
 {
 	static const struct {
 		char c;
@@ -125,7 +125,7 @@ static int conversion_arg(struct parser *p, const char *percent, char c, int64_t
 }
 
 /* p->at is behind the '%'. */
-static int conversion(struct parser *p, const char *percent)
+static int conversion(struct format_parser *p, const char *percent)
 {
 	int64_t precision = -1;
 	bool wide = false;
@@ -153,7 +153,7 @@ static int conversion(struct parser *p, const char *percent)
 
 int wmk_format_parse(const char *format, struct wmk_format_arg *args, unsigned max)
 {
-	struct parser p = { format, format, args, 0, max };
+	struct format_parser p = { format, format, args, 0, max };
 	const char *percent;
 
 	while ((percent = strchr(p.at, '%')) != NULL) {
