@@ -211,8 +211,8 @@ struct recorded_classes {
 };
 
 /* A trace with a stream class of these contexts, and what else is put in. */
-static int begin(struct wmk_scratch *scratch, struct recorded_classes *own, uint32_t stream_id, const struct wmk_field *contexts,
-		 unsigned n_contexts)
+static int begin(struct wmk_scratch *scratch, struct recorded_classes *own, uint32_t stream_id,
+		 const struct wmk_field *contexts, unsigned n_contexts)
 {
 	own->clock = (struct wmk_ctf_clock_class){ .name = "", .freq = 1 };
 	own->class = (struct wmk_ctf_class){
@@ -239,7 +239,8 @@ static int begin(struct wmk_scratch *scratch, struct recorded_classes *own, uint
 }
 
 /* Say one part of it. */
-static int write_part(const struct recorded_classes *own, int err, enum wmk_ctf_part part, struct wmk_ctf_text_buffer *out)
+static int write_part(const struct recorded_classes *own, int err, enum wmk_ctf_part part,
+		      struct wmk_ctf_text_buffer *out)
 {
 	struct wmk_ctf_decoder *decoder = NULL;
 	const size_t start = out->len;

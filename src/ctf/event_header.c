@@ -119,8 +119,8 @@ static bool plan_header(const struct wmk_ctf_program *header, struct wmk_ctf_hea
 			return false;
 		if (ops[i].save) {
 			selector = i;
-			plan->selector =
-				(struct header_location){ (uint16_t)(bits - ops[i].width), (uint8_t)ops[i].width, ops[i].is_big };
+			plan->selector = (struct header_location){ (uint16_t)(bits - ops[i].width),
+								   (uint8_t)ops[i].width, ops[i].is_big };
 			plan->save = ops[i].save;
 		}
 	}

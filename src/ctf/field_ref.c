@@ -241,7 +241,8 @@ static int take_register(struct wmk_ctf_compiler *c, unsigned scope, uint8_t *re
 }
 
 /* The register of its value, and those of what was selected on the way to it. */
-static int make_source(struct wmk_ctf_compiler *c, unsigned in, const struct path_end *end, struct wmk_ctf_source *source)
+static int make_source(struct wmk_ctf_compiler *c, unsigned in, const struct path_end *end,
+		       struct wmk_ctf_source *source)
 {
 	struct wmk_ctf_op *ops = c->codes[in].ops;
 	struct wmk_ctf_passed *passed = wmk_scratch_alloc(&c->scratch, end->n_passed * sizeof(*passed));
@@ -255,8 +256,8 @@ static int make_source(struct wmk_ctf_compiler *c, unsigned in, const struct pat
 	return err;
 }
 
-static int refer_to_all(struct wmk_ctf_compiler *c, unsigned scope, unsigned in, const struct ref_search *s, const char *of,
-			struct wmk_ctf_field_ref *referred)
+static int refer_to_all(struct wmk_ctf_compiler *c, unsigned scope, unsigned in, const struct ref_search *s,
+			const char *of, struct wmk_ctf_field_ref *referred)
 {
 	struct wmk_ctf_source *sources = wmk_scratch_alloc(&c->scratch, s->n * sizeof(*sources));
 	const struct wmk_ctf_op *ops = c->codes[in].ops, *first = &ops[s->found[0].op];

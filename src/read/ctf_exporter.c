@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf_exporter.c - records as traces in Common Trace Format again, in version 1.8 or 2: below one directory a trace for each that is read, called as it is,
- * with its streams.
+ * ctf_exporter.c - records as traces in Common Trace Format again, in version 1.8 or 2: below one directory a trace for
+ * each that is read, called as it is, with its streams.
  *
  *     metadata          said again (ctf/rewrite.h)
  *     <stream>          packet by packet: head and context as they were, then those records that are wanted, moved together (ctf/copy.h)
  *     index/            where these packets are and what they say of themselves, when all is written (index_builder.h)
  *
- * What a packet says of itself is put right when it ends: its sizes. A record whose header has the last bits of its time only may follow no longer
- * than these bits tell on the one before: where what was between is left out and it would, the packet ends and another begins with the record's whole
- * time; packets behind have higher sequence numbers then. A packet of which no record is wanted stays, without: it tells what was lost.
+ * What a packet says of itself is put right when it ends: its sizes. A record whose header has the last bits of its
+ * time only may follow no longer than these bits tell on the one before: where what was between is left out and it
+ * would, the packet ends and another begins with the record's whole time; packets behind have higher sequence numbers
+ * then. A packet of which no record is wanted stays, without: it tells what was lost.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,11 +27,11 @@
 #include "ctf/copy.h"
 #include "ctf/rewrite.h"
 #include "read/convert.h"
+#include "read/export_path.h"
 #include "read/index_builder.h"
 #include "read/record_scope.h"
 #include "read/write_all.h"
 
-#define NAME_KEPT 200u                    /* bytes of a name that gets a number */
 #define SPLIT_BITS (UINT64_C(64) << 23)   /* a packet that has become larger ends, if it can */
 
 struct output_trace {
@@ -76,61 +77,22 @@ struct output_stream {
 
 /* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Is one of the paths the other, or a directory on the way to it? Nothing below a trace is looked at by who reads it. */
-static bool meet(const char *a, const char *b)
+static bool is_free(const void *data, const char *sub)
 {
-	size_t n = 0;
+	const struct output *whole = data;
 
-	while (a[n] && a[n] == b[n])
-		n++;
-	return (!a[n] || a[n] == '/') && (!b[n] || b[n] == '/') && (!a[n] || !b[n]);
-}
-
-static bool is_free(const struct output *whole, const char *sub)
-{
 	for (const struct output_trace *other = whole->traces; other; other = other->next)
-		if (other->sub && meet(other->sub, sub))
+		if (other->sub && wmk_read_paths_meet(other->sub, sub))
 			return false;
 	return true;
 }
 
-/* "ust/uid/0/64-bit", and so that no two are the same and none leads elsewhere; "" where there is one trace alone, which was given itself. */
+/* "" for one trace alone, which was given itself. */
 static char *sub_of(struct output *whole, const struct wmk_read_trace *trace)
 {
-	const size_t len = strlen(trace->below);
-	char *sub = malloc(len + 64);
-	size_t n = 0;
-
-	if (!sub)
-		return NULL;
-	*sub = '\0';
 	if (trace->is_given && !whole->traces->next)
-		return sub;
-	for (size_t i = 0; i < len; i++)
-		if (trace->below[i] != '/' || (n && sub[n - 1] != '/'))
-			sub[n++] = trace->below[i];
-	while (n && sub[n - 1] == '/')
-		n--;
-	sub[n] = '\0';
-	/* A component of dots alone becomes one of lines. */
-	for (char *c = sub, *next; *c; c = *next ? next + 1 : next) {
-		next = c + strcspn(c, "/");
-		if (strspn(c, ".") >= (size_t)(next - c))
-			memset(c, '_', (size_t)(next - c));
-	}
-	if (!n)
-		n = (size_t)sprintf(sub, "trace");
-	if (is_free(whole, sub))
-		return sub;
-	/* Beside all others: a name of one component, with a number. */
-	n = n > NAME_KEPT ? NAME_KEPT : n;
-	for (size_t i = 0; i < n; i++)
-		if (sub[i] == '/')
-			sub[i] = '_';
-	do
-		sprintf(sub + n, "-%u", ++whole->number);
-	while (!is_free(whole, sub));
-	return sub;
+		return strdup("");
+	return wmk_read_export_path(trace->below, is_free, whole, &whole->number);
 }
 
 static bool is_empty(int dir)
@@ -153,7 +115,10 @@ static int open_directory(struct output *whole)
 	whole->dir = open(whole->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (whole->dir < 0)
 		return wmk_error(-errno, "cannot open the directory '%.200s'", whole->directory);
-	return is_empty(whole->dir) ? 0 : wmk_error(-ENOTEMPTY, "there is something in '%.200s': a trace wants a directory of its own", whole->directory);
+	return is_empty(whole->dir)
+		       ? 0
+		       : wmk_error(-ENOTEMPTY, "there is something in '%.200s': a trace wants a directory of its own",
+				   whole->directory);
 }
 
 /* Step by step: no link is followed, nothing that was there before us is. */
@@ -171,7 +136,9 @@ static int open_trace(struct output *whole, struct output_trace *made)
 	for (char *step; (step = strsep(&rest, "/")) && dir >= 0;) {
 		if (!*step)
 			continue;
-		inner = mkdirat(dir, step, 0700) < 0 && errno != EEXIST ? -1 : openat(dir, step, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		inner = mkdirat(dir, step, 0700) < 0 && errno != EEXIST
+				? -1
+				: openat(dir, step, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		close(dir);
 		dir = inner;
 	}
@@ -185,7 +152,8 @@ static int make_file(const struct output *whole, const struct output_trace *made
 {
 	const int fd = openat(made->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	return fd < 0 ? wmk_error(-errno, "cannot make '%.100s' in '%.200s/%.200s'", name, whole->directory, made->sub) : fd;
+	return fd < 0 ? wmk_error(-errno, "cannot make '%.100s' in '%.200s/%.200s'", name, whole->directory, made->sub)
+		      : fd;
 }
 
 static int put_metadata(struct output *whole, const struct output_trace *made)
@@ -198,7 +166,8 @@ static int put_metadata(struct output *whole, const struct output_trace *made)
 	int fd = err < 0 ? -1 : make_file(whole, made, "metadata");
 
 	if (err < 0)
-		wmk_error_add(err, "'%.200s' cannot be said in Common Trace Format %s", made->trace->path, whole->version == 2 ? "2" : "1.8");
+		wmk_error_add(err, "'%.200s' cannot be said in Common Trace Format %s", made->trace->path,
+			      whole->version == 2 ? "2" : "1.8");
 	else if (fd < 0)
 		err = fd;
 	else if ((err = wmk_read_write_all(fd, text.text, text.len, 0)) < 0)
@@ -293,15 +262,21 @@ static void ctf_free(void *data)
 static const char *lost_words(enum wmk_ctf_lost lost)
 {
 	static const char *const words[WMK_CTF_LOSTS] = {
-		[WMK_CTF_LOST_FLAGS] = "the names of bits", [WMK_CTF_LOST_MEDIA] = "media types", [WMK_CTF_LOST_BOOL] = "booleans (they are enumerations)",
-		[WMK_CTF_LOST_OPTIONAL] = "optional fields (they are variants)", [WMK_CTF_LOST_SELECTOR] = "numbers that select (they have got labels)",
-		[WMK_CTF_LOST_NAME] = "names that are no identifiers (they were changed)", [WMK_CTF_LOST_TRACE] = "the names of traces and streams",
+		[WMK_CTF_LOST_FLAGS] = "the names of bits",
+		[WMK_CTF_LOST_MEDIA] = "media types",
+		[WMK_CTF_LOST_BOOL] = "booleans (they are enumerations)",
+		[WMK_CTF_LOST_OPTIONAL] = "optional fields (they are variants)",
+		[WMK_CTF_LOST_SELECTOR] = "numbers that select (they have got labels)",
+		[WMK_CTF_LOST_NAME] = "names that are no identifiers (they were changed)",
+		[WMK_CTF_LOST_TRACE] = "the names of traces and streams",
 		[WMK_CTF_LOST_ROLE] = "all but one of the roles of a field that has several",
 		[WMK_CTF_LOST_ATTRIBUTE] = "attributes, namespaces and unique ids",
-		[WMK_CTF_LOST_ORIGIN] = "the accuracy of clocks, and ids and origins of theirs that 1.8 has no words for",
+		[WMK_CTF_LOST_ORIGIN] =
+			"the accuracy of clocks, and ids and origins of theirs that 1.8 has no words for",
 		[WMK_CTF_LOST_CLOCK] = "of what clocks texts, or fields of clocks with long names, are values",
 		[WMK_CTF_LOST_OPTION] = "options of variants that no value selects",
-		[WMK_CTF_LOST_LABEL] = "labels of values that fields with a role, which have no sign there, do not have",
+		[WMK_CTF_LOST_LABEL] =
+			"labels of values that fields with a role, which have no sign there, do not have",
 		[WMK_CTF_LOST_TYPE] = "types of parts that the format does not have",
 	};
 
@@ -316,7 +291,10 @@ static const char *ctf_remark(void *data)
 	for (unsigned i = 0; i < WMK_CTF_LOSTS; i++)
 		if (whole->lost >> i & 1)
 			len += (size_t)snprintf(whole->remark + len, sizeof(whole->remark) - len, "%s%s",
-						len ? "; " : whole->version == 2 ? "CTF 2 does not say: " : "CTF 1.8 does not say: ", lost_words(i));
+						len                   ? "; "
+						: whole->version == 2 ? "CTF 2 does not say: "
+								      : "CTF 1.8 does not say: ",
+						lost_words(i));
 	return len ? whole->remark : NULL;
 }
 
@@ -342,7 +320,10 @@ static int end_packet(struct output_stream *stream, uint64_t end)
 		return 0;
 	stream->is_open = false;
 	if (content % 8 && !(of[WMK_ROLE_CONTENT_SIZE].op && of[WMK_ROLE_PACKET_SIZE].op))
-		return wmk_error(-ENOTSUP, "'%.100s': its packets do not tell both of their sizes, and the last record that is wanted ends within a byte", stream->name);
+		return wmk_error(-ENOTSUP,
+				 "'%.100s': its packets do not tell both of their sizes, and the last record that is "
+				 "wanted ends within a byte",
+				 stream->name);
 	entry->sequence = sequence_of(stream);
 	stream->values[WMK_ROLE_CONTENT_SIZE] = content;
 	stream->values[WMK_ROLE_PACKET_SIZE] = of[WMK_ROLE_CONTENT_SIZE].op ? size : content;
@@ -390,8 +371,11 @@ static void begin_entry(struct output_stream *stream, const struct wmk_read_stre
 
 	if (!of[WMK_ROLE_PACKET_SIZE].op || !read->packet.has_begin)
 		wmk_read_index_builder_drop(&stream->index);
-	stream->entry = (struct wmk_ctf_index_entry){ .begin_ts = read->packet.begin, .lost = read->packet.lost, .stream_id = read->decoder->class->id,
-						      .instance = of[WMK_ROLE_STREAM].op ? of[WMK_ROLE_STREAM].value : UINT64_MAX };
+	stream->entry = (struct wmk_ctf_index_entry){ .begin_ts = read->packet.begin,
+						      .lost = read->packet.lost,
+						      .stream_id = read->decoder->class->id,
+						      .instance = of[WMK_ROLE_STREAM].op ? of[WMK_ROLE_STREAM].value
+											 : UINT64_MAX };
 }
 
 static int ctf_packet(void *state, struct wmk_read_stream *read)
@@ -436,7 +420,10 @@ static int begin_anew(struct output_stream *stream, uint64_t time)
 	int err = 0;
 
 	if (!can_begin_anew(stream))
-		return wmk_error(-ENOTSUP, "'%.100s': its packets do not tell when they begin and how large they are: no record in them can be left out", stream->name);
+		return wmk_error(-ENOTSUP,
+				 "'%.100s': its packets do not tell when they begin and how large they are: no record "
+				 "in them can be left out",
+				 stream->name);
 	if (stream->has_records) {
 		err = end_packet(stream, stream->last);
 		stream->splits++;
@@ -453,7 +440,8 @@ static int begin_anew(struct output_stream *stream, uint64_t time)
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* The header; what it tells of the time, with what is before it in the packet. */
-static int copy_header(struct output_stream *stream, struct wmk_read_stream *read, struct wmk_ctf_walk *walk, uint64_t *time)
+static int copy_header(struct output_stream *stream, struct wmk_read_stream *read, struct wmk_ctf_walk *walk,
+		       uint64_t *time)
 {
 	int err;
 
@@ -475,8 +463,8 @@ static int copy_header(struct output_stream *stream, struct wmk_read_stream *rea
 /* Are there bits of both orders within bytes? */
 static bool mixes_orders(const struct wmk_read_stream *read)
 {
-	return (read->decoder->event_header.bit_orders | read->decoder->event_context.bit_orders | read->record.event->context.bit_orders |
-		read->record.event->payload.bit_orders) == 3;
+	return (read->decoder->event_header.bit_orders | read->decoder->event_context.bit_orders |
+		read->record.event->context.bit_orders | read->record.event->payload.bit_orders) == 3;
 }
 
 static int copy_record(struct output_stream *stream, struct wmk_read_stream *read)
@@ -487,18 +475,25 @@ static int copy_record(struct output_stream *stream, struct wmk_read_stream *rea
 	uint64_t time;
 	int err = copy_header(stream, read, &walk, &time);
 
-	if (err >= 0 && (time != record->time || (before > SPLIT_BITS && can_begin_anew(stream) && stream->has_records))) {
+	if (err >= 0 &&
+	    (time != record->time || (before > SPLIT_BITS && can_begin_anew(stream) && stream->has_records))) {
 		wmk_ctf_out_cut(&stream->out, before);
 		err = begin_anew(stream, record->time);
 		if (err >= 0)
 			err = copy_header(stream, read, &walk, &time);
 		if (err >= 0 && time != record->time)
-			err = wmk_error(-ENOTSUP, "'%.100s': no packet can tell the time of a record, as those before it are left out", stream->name);
+			err = wmk_error(-ENOTSUP,
+					"'%.100s': no packet can tell the time of a record, as those before it are "
+					"left out",
+					stream->name);
 	}
 	if (err >= 0 && (stream->out.at - walk.at) % 8 && mixes_orders(read))
-		err = wmk_error(-ENOTSUP, "'%.100s': numbers of both byte orders share bytes: no record before can be left out", stream->name);
+		err = wmk_error(-ENOTSUP,
+				"'%.100s': numbers of both byte orders share bytes: no record before can be left out",
+				stream->name);
 	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_SCOPES && err >= 0; part++)
-		err = wmk_ctf_copy(&walk, wmk_read_scope_program(read->decoder, record->event, part), &stream->out, NULL);
+		err = wmk_ctf_copy(&walk, wmk_read_scope_program(read->decoder, record->event, part), &stream->out,
+				   NULL);
 	return err;
 }
 
@@ -568,7 +563,9 @@ static int close_file(struct output_stream *stream)
 	const int fd = stream->fd;
 
 	stream->fd = -1;
-	return fd >= 0 && close(fd) < 0 ? wmk_error(-errno, "cannot write '%.100s' of '%.200s'", stream->name, stream->whole->directory) : 0;
+	return fd >= 0 && close(fd) < 0
+		       ? wmk_error(-errno, "cannot write '%.100s' of '%.200s'", stream->name, stream->whole->directory)
+		       : 0;
 }
 
 static int ctf_end(void *data, struct wmk_print_text *out)

@@ -91,12 +91,8 @@ static int open_one(struct waymark_ctf *ctf, const char *path, const char *given
 		return 0;
 	}
 	ctf->traces[ctf->n_traces++] = trace;
-	if (trace->cut) {
-		wmk_error_give(trace->cut);
-		trace->cut = NULL;
-		wmk_error_add(-EPROTO, "the metadata of '%.120s' ends too early", path);
+	if (wmk_read_trace_take_cut(trace))
 		report_damage(ctf);
-	}
 	return 0;
 }
 

@@ -198,7 +198,8 @@ static uint32_t found(struct wmk_read_merge *merge, uint32_t node)
 
 static int by_order(const void *left, const void *right)
 {
-	const struct merged_stream *a = *(struct merged_stream *const *)left, *b = *(struct merged_stream *const *)right;
+	const struct merged_stream *a = *(struct merged_stream *const *)left,
+				   *b = *(struct merged_stream *const *)right;
 	int order;
 
 	/* (one without any packet has ended: nothing is known of it) */

@@ -103,8 +103,9 @@ static void report_warnings(struct reading *r, const struct wmk_read_trace *trac
 /* ── what is opened ──────────────────────────────────────────────────────────────────────────────────── */
 
 /* How its lines are made. The trace is ours from here on, if it is not followed. */
-static int take_trace(struct reading *r, struct wmk_read_trace *trace)
+static int take_trace(void *data, struct wmk_read_trace *trace)
 {
+	struct reading *r = data;
 	struct opened *all = wmk_array_room(r->traces, r->n_traces, &r->cap_traces, sizeof(*all)), *at;
 	int err;
 
@@ -116,12 +117,8 @@ static int take_trace(struct reading *r, struct wmk_read_trace *trace)
 	r->traces = all;
 	at = &r->traces[r->n_traces++];
 	*at = (struct opened){ .trace = trace };
-	if (trace->cut) {
-		wmk_error_give(trace->cut);
-		trace->cut = NULL;
-		wmk_error_add(-EPROTO, "the metadata of '%.120s' ends too early", trace->path);
+	if (wmk_read_trace_take_cut(trace))
 		report_damage(r, NULL, -EPROTO);
-	}
 	report_warnings(r, trace);
 	err = wmk_print_trace_add(r->print, trace->decoder, trace->name, &at->print);
 	if (err >= 0 && r->options->form && r->options->form->trace)
@@ -155,8 +152,10 @@ static void report_clocks(const struct reading *r)
 		i++;
 	if (i == r->n_traces || !r->options->lost)
 		return;
-	snprintf(words, sizeof(words), "nothing says that the clock '%.40s' of '%.120s' and the clock '%.40s' of '%.120s' count from the same time: "
-		 "the order of their records may be another", first.clock->name, first.trace->path, other->name, r->traces[i].trace->path);
+	snprintf(words, sizeof(words),
+		 "nothing says that the clock '%.40s' of '%.120s' and the clock '%.40s' of '%.120s' count from the "
+		 "same time: the order of their records may be another",
+		 first.clock->name, first.trace->path, other->name, r->traces[i].trace->path);
 	r->options->lost(r->options->data, words);
 }
 
@@ -189,11 +188,6 @@ static int open_all(struct reading *r, const char *const *paths, unsigned n_path
 }
 
 /* ── what is followed ────────────────────────────────────────────────────────────────────────────────── */
-
-static int live_opened(void *data, struct wmk_read_trace *trace)
-{
-	return take_trace(data, trace);
-}
 
 static void lines_free(struct lines *lines)
 {
@@ -236,7 +230,11 @@ static void live_closing(void *data, const struct wmk_read_trace *trace)
 
 static int open_live(struct reading *r, const char *const *paths, unsigned n_paths)
 {
-	const struct wmk_read_live_ops ops = { .damage = report_damage, .opened = live_opened, .leaving = live_leaving, .closing = live_closing, .data = r };
+	const struct wmk_read_live_ops ops = { .damage = report_damage,
+					       .opened = take_trace,
+					       .leaving = live_leaving,
+					       .closing = live_closing,
+					       .data = r };
 
 	return wmk_read_live_create(paths, n_paths, r->options->follow, &ops, &r->live);
 }
@@ -317,7 +315,8 @@ static int trim(struct reading *r)
 			to = INT64_MAX;
 	}
 	if (err >= 0 && from > to)
-		return wmk_error_said(-EINVAL, "the end, '%.60s', is before the begin, '%.60s'", r->options->end, r->options->begin);
+		return wmk_error_said(-EINVAL, "the end, '%.60s', is before the begin, '%.60s'", r->options->end,
+				      r->options->begin);
 	if (err >= 0 && r->live)
 		wmk_read_live_trim(r->live, from, to);
 	else if (err >= 0)
@@ -368,8 +367,11 @@ static int lines_of(struct reading *r, struct wmk_read_stream *stream)
 static int losses(struct reading *r, struct wmk_read_stream *stream)
 {
 	const struct wmk_read_packet *is = &stream->packet;
-	struct wmk_print_loss loss = { .count = stream->lost, .has_times = stream->decoder->class->clock != NULL, .begin = stream->lost_from,
-				       .end = is->has_end ? is->end : is->begin, .stream_id = stream->instance > INT64_MAX ? -1 : (int64_t)stream->instance };
+	struct wmk_print_loss loss = { .count = stream->lost,
+				       .has_times = stream->decoder->class->clock != NULL,
+				       .begin = stream->lost_from,
+				       .end = is->has_end ? is->end : is->begin,
+				       .stream_id = stream->instance > INT64_MAX ? -1 : (int64_t)stream->instance };
 	char *name;
 	int err = 0;
 
@@ -409,7 +411,10 @@ static int packet(struct reading *r, struct wmk_read_stream *stream)
 	return err >= 0 && lines->is_packet_made ? lines->form->packet(lines->state, stream) : err;
 }
 
-/* What the packet's context is in each of its lines, before the first of these: where no record of it is wanted, nobody waits for that. */
+/*
+ * What the packet's context is in each of its lines, before the first of these: where no record of it is wanted, nobody
+ * waits for that.
+ */
 static int make_packet(struct wmk_read_stream *stream)
 {
 	struct lines *lines = stream->user;
@@ -480,7 +485,8 @@ static int print_all(struct reading *r)
 	struct wmk_read_stream *stream;
 	int got, err = form && form->begin ? form->begin(r->whole, &r->out) : 0;
 
-	while (err >= 0 && (got = r->live ? wmk_read_live_next(r->live, &stream) : wmk_read_merge_next(r->merge, &stream)) != WMK_READ_END) {
+	while (err >= 0 && (got = r->live ? wmk_read_live_next(r->live, &stream)
+					  : wmk_read_merge_next(r->merge, &stream)) != WMK_READ_END) {
 		if (got < 0)
 			return got;
 		if (got == WMK_READ_LATER) {
@@ -526,19 +532,13 @@ static bool shows_ns(const struct wmk_read_pipeline_options *options)
 	return options->form ? !options->form->is_directory : options->print.clock != WMK_PRINT_CYCLES;
 }
 
-static void ignore(void *data, int err)
-{
-	(void)data;
-	(void)err;
-}
-
 /* The error that ended it, if any, is kept. */
 static void report_rest(struct reading *r, int err)
 {
 	struct wmk_error_chain *chain = err < 0 ? wmk_error_take() : NULL;
 
-	wmk_read_repeats_end(&r->damaged, r->options->damage ? r->options->damage : ignore, r->options->data);
-	wmk_read_repeats_end(&r->warned, ignore, NULL);
+	wmk_read_repeats_end(&r->damaged, r->options->damage, r->options->data);
+	wmk_read_repeats_end(&r->warned, NULL, NULL);
 	if (r->n_untimed && r->options->warning && shows_ns(r->options)) {
 		wmk_error_said(-ERANGE, "records with a time before 1677 or after 2262, shown without it: %" PRIu64,
 			       r->n_untimed);
@@ -548,7 +548,8 @@ static void report_rest(struct reading *r, int err)
 	wmk_error_give(chain);
 }
 
-int wmk_read_pipeline_run(const char *const *paths, unsigned n_paths, const struct wmk_read_pipeline_options *options, FILE *out, struct wmk_read_pipeline_result *done)
+int wmk_read_pipeline_run(const char *const *paths, unsigned n_paths, const struct wmk_read_pipeline_options *options,
+			  FILE *out, struct wmk_read_pipeline_result *done)
 {
 	struct reading r = { .options = options, .done = done, .file = out };
 	int err = wmk_print_create(&options->print, &r.print);

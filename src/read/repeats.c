@@ -56,7 +56,8 @@ void wmk_read_repeats_end(struct wmk_read_repeats *repeats, void (*tell)(void *d
 		else if (kind->n > 1)
 			wmk_error_add(wmk_error_number(), "%" PRIu64 " more messages like one above, the last of them",
 				      kind->n);
-		tell(data, wmk_error_number());
+		if (tell)
+			tell(data, wmk_error_number());
 		wmk_error_clear();
 	}
 	free(repeats->kinds);

@@ -29,7 +29,10 @@ struct wmk_read_repeats {
  * one, and the caller prints it. False: it is counted, and the chain is empty.
  */
 bool wmk_read_repeats_first(struct wmk_read_repeats *repeats, const void *of, const char *words);
-/* Print what was counted, by `tell` with the chain in place, which is cleared after each. All kinds are new then. */
+/*
+ * Print what was counted, by `tell` with the chain in place, which is cleared after each; NULL: nothing is printed. All
+ * kinds are new then.
+ */
 void wmk_read_repeats_end(struct wmk_read_repeats *repeats, void (*tell)(void *data, int err), void *data);
 
 #endif

@@ -46,7 +46,8 @@ static struct wmk_read_open *thread_of(struct wmk_read_spans *spans, const struc
 {
 	struct wmk_read_open *thread =
 		wmk_read_table_add(&spans->threads, (uint64_t)pid_of(who), (uint64_t)tid_of(who));
-	struct span_name *names = thread ? wmk_array_room(thread->names, thread->n, &thread->cap, sizeof(*names)) : NULL;
+	struct span_name *names =
+		thread ? wmk_array_room(thread->names, thread->n, &thread->cap, sizeof(*names)) : NULL;
 
 	if (!names)
 		return NULL;

@@ -224,6 +224,16 @@ int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_tra
 	return 0;
 }
 
+bool wmk_read_trace_take_cut(struct wmk_read_trace *trace)
+{
+	if (!trace->cut)
+		return false;
+	wmk_error_give(trace->cut);
+	trace->cut = NULL;
+	wmk_error_add(-EPROTO, "the metadata of '%.120s' ends too early", trace->path);
+	return true;
+}
+
 void wmk_read_trace_close(struct wmk_read_trace *trace)
 {
 	if (!trace)

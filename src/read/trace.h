@@ -53,6 +53,8 @@ struct wmk_read_trace {
 /* -ENOENT: no metadata file. `given`: the path that a user gave, and `path` was found below; for the trace's name. */
 int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_trace **trace);
 void wmk_read_trace_close(struct wmk_read_trace *trace);
+/* Did its metadata end too early? Then the calling thread has that as its cause chain, once. */
+bool wmk_read_trace_take_cut(struct wmk_read_trace *trace);
 
 /*
  * Does somebody write the trace in this directory? Who writes one of ours has its metadata locked as long as he lives;

@@ -177,7 +177,8 @@ static void hand_out(struct waymark_ring_reader *r, const struct ring_piece *p, 
 }
 
 /* Describe the piece at r->next_pos up to the writer's position `s`. 1: something; 0: nothing; -EIO. */
-static int describe(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s, unsigned flags, struct ring_piece *p)
+static int describe(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s, unsigned flags,
+		    struct ring_piece *p)
 {
 	const struct waymark_ring_set *set = r->set;
 	uint64_t offset = r->next_pos & (set->subbuf_size - 1);
