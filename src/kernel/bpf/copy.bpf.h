@@ -27,12 +27,12 @@ static __always_inline void copy_text(struct wmk_syscalls_part *part, __u8 *to, 
 		max = WMK_SYSCALLS_PART_MAX;
 	/* Room for one byte more and the NUL: so a text that fits and one that is cut differ. */
 	n = bpf_probe_read_user_str(to, max + 2, (const void *)from);
-	if (n <= 0) {
+	if (n < 0) {
 		part->flags |= WMK_SYSCALLS_PART_UNREADABLE;
 	} else if (n > (long)max + 1) {
 		part->flags |= WMK_SYSCALLS_PART_CUT;
 		part->len = max;
-	} else {
+	} else if (n > 0) {          /* Linux before 6.2 returns 0 for an empty text */
 		part->len = n - 1;
 	}
 }
@@ -91,7 +91,7 @@ __noinline int copy_one_text(__u32 slot, __u32 at, __u32 used, __u64 text, __u32
 	used &= WMK_SYSCALLS_STRINGS_ROOM - 1;
 	n = bpf_probe_read_user_str(to + used, max + 2, (const void *)text);
 	if (n <= 0 || n > WMK_SYSCALLS_STRING_MAX + 2) {
-		flags = TEXT_UNREADABLE;
+		flags = n ? TEXT_UNREADABLE : 0;         /* 0: an empty text, see copy_text() */
 		n = 1;
 		to[used] = 0;
 	}
