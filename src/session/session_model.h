@@ -201,6 +201,7 @@ struct wmk_session_channel {
 	uint32_t n_contexts;
 	bool own;                        /* the tracer's own events, and nothing else */
 	bool syscalls_unreported;        /* report once why its system calls are not by BPF (kernel_syscalls.h) */
+	bool syscalls_late;              /* report once that BPF does not record yet (kernel_syscalls.h) */
 	bool laid_out;                   /* has rings, or had: more contexts are another layout */
 	uint32_t spent_stream;           /* stream classes past WMK_CHANNEL_STREAMS up to this may be declared without having rings */
 	struct wmk_counts past;      /* of rings that are closed */

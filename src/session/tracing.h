@@ -98,7 +98,11 @@ struct wmk_consumer_port_ops {
 	/* This in place of the whole metadata. `wait`: until it is written. Optional. */
 	int (*metadata_replace)(void *trace, const char *text, size_t len, bool wait);
 	int (*rings_open)(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings);
-	/* The same of a kernel channel; and more events of it, before they are enabled. What follows is for both. */
+	/*
+	 * The same of a kernel channel; and more events of it, before they are enabled. What follows is for both. 1 of
+	 * kernel_events(): the kernel has not accepted the BPF program of system calls yet; they are recorded once it
+	 * has.
+	 */
 	int (*kernel_open)(void *trace, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel,
 			   void **rings);
 	int (*kernel_events)(void *rings, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel);

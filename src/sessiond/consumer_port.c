@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define GIVE_MS 1000               /* a shard waits for that, and with it programs that begin */
-/* until BPF records: the kernel looks through the program first, which takes a slow machine seconds */
+/* until BPF records: the kernel verifies the program first, which takes a slow machine seconds */
 #define CALLS_MS 10000
 #define COUNT_MS 1000              /* who looks at a session does not wait for long: what was told last will do */
 #define METADATA_MS 5000           /* until metadata is replaced, for a command */
@@ -363,8 +363,12 @@ static int kernel_give(struct port_rings *rings, const struct wmk_rings_info *in
 	told.syscalls_narrowed = kernel->syscalls_narrowed;
 	told.syscall_pids = (struct wmk_list){ kernel->syscall_pids, kernel->n_calls ? WMK_CONSUMERD_PIDS : 0 };
 	told.statedump = kernel->statedump;
-	return in_time(wmk_consumer_link_rings_add(rings->trace->side->link, &told, kernel->instance,
-						   kernel->n_calls ? CALLS_MS : GIVE_MS));
+	const int err = wmk_consumer_link_rings_add(rings->trace->side->link, &told, kernel->instance,
+						    kernel->n_calls ? CALLS_MS : GIVE_MS);
+
+	if (in_time(err) < 0)
+		return err;
+	return err == -ETIMEDOUT && kernel->n_calls ? 1 : 0;
 }
 
 /* By the number that the consumer has them by, if it does. */

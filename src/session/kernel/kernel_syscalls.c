@@ -167,6 +167,14 @@ bool wmk_session_syscalls_warning(struct wmk_session *session, char *words, size
 	for (unsigned i = 0; i < session->n_channels; i++) {
 		struct wmk_session_channel *channel = session->channels[i];
 
+		if (channel->syscalls_late) {
+			channel->syscalls_late = false;
+			wmk_error_format(words, size,
+					 "channel %.60s: system calls are not recorded yet: the kernel still verifies "
+					 "the BPF program; they are recorded as soon as it has",
+					 channel->is.name);
+			return true;
+		}
 		if (!channel->syscalls_unreported)
 			continue;
 		channel->syscalls_unreported = false;
@@ -401,11 +409,12 @@ static int tell(struct rings *rings, struct wmk_kernel_syscalls *calls, const ui
 	memcpy(copy, words, sizeof(copy));
 	int err = wmk_kernel_send(rings, &about);
 
-	calls->is_told = err == 0;
+	rings->channel->syscalls_late = err > 0;
+	calls->is_told = err >= 0;
 	calls->narrowed = about.syscalls_narrowed;
 	memcpy(calls->told, words, sizeof(calls->told));
 	memcpy(calls->pids, pids, sizeof(pids));
-	return err;
+	return err < 0 ? err : 0;
 }
 
 int wmk_kernel_syscalls_switch(struct rings *rings, struct wmk_kernel_syscalls *calls, bool on)
