@@ -164,6 +164,10 @@ static void arm_memory(struct wmk_scan *span, unsigned machine, struct wmk_sdt_a
 	}
 	if (take(span, ",")) {
 		take(span, "#");
+		if (take(span, ":")) {
+			unreadable(arg, "its offset is a symbol that only the linker resolves");
+			return;
+		}
 		if (!take_number(span, &arg->number)) {
 			unreadable(arg, "the kernel cannot fetch from base plus index");
 			return;

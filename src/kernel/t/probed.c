@@ -18,6 +18,13 @@
 #endif
 #define IN_PROBES __attribute__((section(".probes")))
 
+/* An operand of a variable: gcc for aarch64 may name a symbol in it, and the kernel cannot read such an argument. */
+#ifdef __aarch64__
+#define VARIABLE(x) ({ __typeof__(x) value_ = (x); __asm__ volatile("" : "+r"(value_)); value_; })
+#else
+#define VARIABLE(x) (x)
+#endif
+
 long probed_library(long amount, const char *who);
 int probed_checkout(int id, const char *who, unsigned long amount);
 void probed_refund(int id, const char *who);
@@ -35,7 +42,7 @@ APART int probed_checkout(int id, const char *who, unsigned long amount)
 
 	counter += 3 << 15;
 	probed_sum -= id;
-	STAP_PROBE8(wmkt, order, id, who, amount, counter, probed_sum, here, -7, 'x');
+	STAP_PROBE8(wmkt, order, id, who, amount, VARIABLE(counter), VARIABLE(probed_sum), here, -7, 'x');
 	printf("order arg1=%d who=\"%s\" arg3=%lu arg4=%d arg5=%ld arg6=%d arg7=-7 arg8=120\n", id, who, amount,
 	       counter, probed_sum, here);
 	return id * 2 - 9;
@@ -46,7 +53,7 @@ APART void probed_refund(int id, const char *who)
 {
 	volatile short here = 12;
 
-	STAP_PROBE8(wmkt, order, id + 1000, who, 3ul, counter, probed_sum, here, -8, 'y');
+	STAP_PROBE8(wmkt, order, id + 1000, who, 3ul, VARIABLE(counter), VARIABLE(probed_sum), here, -8, 'y');
 	printf("order arg1=%d who=\"%s\" arg3=3 arg4=%d arg5=%ld arg6=12 arg7=-8 arg8=121\n", id + 1000, who, counter,
 	       probed_sum);
 }

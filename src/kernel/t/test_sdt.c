@@ -151,7 +151,7 @@ static void aarch64(void **state)
 		{ "8@[x0]", "u64 x0+0" },
 		{ "8@[x29, -16]", "u64 x29-16" },
 		{ "8@[x0, x1]", "? the kernel cannot fetch from base plus index" },
-		{ "8@[x0, :lo12:counter]", "? the kernel cannot fetch from base plus index" },
+		{ "8@[x0, :lo12:counter]", "? its offset is a symbol that only the linker resolves" },
 		{ "8@d0", "? its operand is not understood" },
 		{ "8@x31", "? its operand is not understood" },
 		{ "8@counter", "? its operand is not understood" },
