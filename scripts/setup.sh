@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages that are missing, and no others, and unpacks the kernel that an emulated machine boots in tests. Running it twice does
-# nothing the second time.
+# Installs the Debian packages that are missing, and no others, and unpacks the kernel that an emulated machine boots in
+# tests. Running it twice does nothing the second time.
 #
 #   scripts/setup.sh            what building and testing need
 #   scripts/setup.sh --build    only what building needs
-#   scripts/setup.sh --long     also what `scripts/test.sh --long` needs: the same with an aarch64 machine
+#   scripts/setup.sh --long     also what `scripts/test.sh --long` needs: an aarch64 machine, and packages to build for it
 #   scripts/setup.sh --bench    also the tracers that `scripts/bench.sh` compares with
 set -euo pipefail
 
@@ -31,7 +31,7 @@ packages=(
 	# who is whose child
 	procps
 )
-kernels=(amd64)
+kernels=(amd64) sysroots=()
 long=(qemu-system-arm)
 bench=(lttng-tools liblttng-ust-dev linux-perf bpftrace)
 
@@ -42,7 +42,7 @@ usage() {
 for arg; do
 	case $arg in
 	--build) packages=("${build[@]}"); kernels=() ;;
-	--long) packages+=("${long[@]}"); kernels+=(arm64) ;;
+	--long) packages+=("${long[@]}"); kernels+=(arm64); sysroots+=(arm64) ;;
 	--bench) packages+=("${bench[@]}") ;;
 	-h | --help) usage; exit 0 ;;
 	*) echo "setup: unknown argument '$arg'" >&2; usage >&2; exit 2 ;;
@@ -82,8 +82,13 @@ else
 	echo "setup: done"
 fi
 
-# Kernels run in emulated machines, never on this one: they are unpacked, not installed. Without one, its tests are skipped, and say so.
+# Kernels run in emulated machines, never on this one: they are unpacked, not installed. Without one, its tests are
+# skipped, and say so.
 folder=${WMK_CACHE:-$(cd "$(dirname "$0")/.." && pwd)/build-tests}
 for arch in "${kernels[@]}"; do
 	"$(dirname "$0")/kernel.sh" "$arch" "$folder" || echo "setup: no $arch kernel: tests that need it will be skipped"
+done
+# What Waymark is built with for another architecture is unpacked, too.
+for arch in "${sysroots[@]}"; do
+	"$(dirname "$0")/sysroot.sh" "$arch" "$folder" || echo "setup: no $arch packages: tests that need them will be skipped"
 done
