@@ -19,7 +19,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from harness import (  # noqa: E402
-    PROGRAMS, WAYMARK, Failure, Skip, Trace, check, check_sequences, finished, main, rounds)
+    WAYMARK, Failure, Skip, Trace, check, check_sequences, finished, main, rounds)
 from kernel_facts import facts  # noqa: E402
 from machine import Machine  # noqa: E402
 from traces import LEDGER_SIZE  # noqa: E402
@@ -36,8 +36,8 @@ UNITS = [
     'probe_try', *PROBED
 ]
 UNITS = [name for name in UNITS if os.path.exists(os.path.join(TESTS, name))]
-MACHINE = Machine([os.path.join(PROGRAMS, name) for name in ('procs', 'busy', 'calls', 'traced_syscalls')] +
-                  [os.path.join(TESTS, name) for name in UNITS], modules=[MODULE])
+MACHINE = Machine(['procs', 'busy', 'calls', 'traced_syscalls', *(os.path.join(TESTS, name) for name in UNITS)],
+                  modules=[MODULE])
 
 
 def view(case, path, *options):
@@ -262,6 +262,14 @@ def kernel_is_recorded_with_state_dump(case):
     check(len(first) == 1 and first[0]['name'] == 'init', 'of process 1 the state is %s', first)
 
 
+def empty_texts_are_not_unreadable(case):
+    """By BPF: its helper returns 0 for an empty text before Linux 6.2."""
+    said = MACHINE.run('waymark strace -e trace=execve sh -c \'busybox true "" a ""\' 2>&1').out
+    check('["busybox", "true", "", "a", ""]' in said, 'strace shows: %s', said)
+    said = MACHINE.run('cd /tmp; waymark strace -e trace=open,openat traced_syscalls files 2>&1').out
+    check('"", O_WRONLY' in said, 'strace shows: %s', said[-1500:])
+
+
 def lost_records_are_counted_in_the_machine(case):
     """Buffers too small, both modes."""
     made = max(6000, rounds(30000))
@@ -437,7 +445,8 @@ if __name__ == '__main__':
             function_tracer_filters_functions, absent_cpu_has_no_buffer, cpu_that_comes_online_is_recorded,
             cpu_goes_offline_and_returns, module_is_unloaded_and_loaded, applications_are_recorded,
             first_command_starts_the_daemons, session_records_over_cpu_hotplug, kernel_is_recorded_with_state_dump,
-            lost_records_are_counted_in_the_machine, kernel_contexts_are_recorded, start_waits_for_bpf,
+            empty_texts_are_not_unreadable, lost_records_are_counted_in_the_machine, kernel_contexts_are_recorded,
+            start_waits_for_bpf,
             records_lost_with_the_consumer_daemon_are_counted, probe_arguments_are_parsed_or_refused,
             kernel_probes_are_recorded_and_removed, unit_tests_of_buffers_pass, unit_tests_of_system_calls_pass,
             unit_tests_of_probes_pass, machine_reports_failures_and_timeouts, kernel_log_has_no_complaints,

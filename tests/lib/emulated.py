@@ -35,6 +35,21 @@ def installed(name):
     return path
 
 
+def fetch(what, arch, folder):
+    """Runs scripts/`what`.sh (kernel, sysroot) for `arch`. NotHere has its last line if it fails."""
+    script = os.path.join(ROOT, 'scripts', what + '.sh')
+    try:
+        done = subprocess.run([script, arch, folder], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=FETCH_S)
+    except subprocess.TimeoutExpired:
+        raise NotHere('the %s %s was not downloaded within %d s' % (arch, what, FETCH_S)) from None
+    except OSError as error:
+        raise NotHere('cannot download the %s %s: %s' % (arch, what, error)) from None
+    if done.returncode:
+        raise NotHere('cannot download the %s %s: %s' %
+                      (arch, what, (done.stdout.strip().splitlines() or ['no reason was given'])[-1]))
+
+
 class Kernel:
     """Debian's kernel for `arch`, unpacked in the cache: fetched by scripts/kernel.sh where it is not there yet."""
 
@@ -49,17 +64,9 @@ class Kernel:
         return sorted(glob.glob(os.path.join(self.root, 'boot', 'vmlinuz-*')))
 
     def fetch(self, arch, folder):
-        script = os.path.join(ROOT, 'scripts', 'kernel.sh')
-        try:
-            done = subprocess.run([script, arch, folder], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True, timeout=FETCH_S)
-        except subprocess.TimeoutExpired:
-            raise NotHere('the %s kernel could not be fetched within %d s' % (arch, FETCH_S)) from None
-        except OSError as error:
-            raise NotHere('the %s kernel could not be fetched: %s' % (arch, error)) from None
-        if done.returncode or not self.images():
-            raise NotHere('the %s kernel cannot be had: %s' %
-                          (arch, (done.stdout.strip().splitlines() or ['no reason was given'])[-1]))
+        fetch('kernel', arch, folder)
+        if not self.images():
+            raise NotHere('scripts/kernel.sh unpacked no %s kernel' % arch)
 
     def config(self):
         """{option without CONFIG_: y, m, a number, a text}; what is not set is not there."""
@@ -97,13 +104,49 @@ def module_file(path):
 
 
 def libraries(program):
-    """[path] of the libraries that a program of this machine is started with, by the names under which it finds
-    them."""
+    """[(file, path in the machine)] of the libraries of a program of this machine: the same paths."""
     done = subprocess.run(['ldd', program], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     missing = re.search(r'(\S+) => not found', done.stdout)
     if missing:
         raise NotHere('%s, which %s needs, is not there' % (missing.group(1), program))
-    return [os.path.normpath(path) for path in re.findall(r'(?:=> |^\s)(/\S+) \(0x', done.stdout, re.M)]
+    paths = [os.path.normpath(path) for path in re.findall(r'(?:=> |^\s)(/\S+) \(0x', done.stdout, re.M)]
+    return list(zip(paths, paths))
+
+
+class Sysroot:
+    """Debian's packages of `arch`, unpacked in the cache (scripts/sysroot.sh): what a cross compiler links against, and
+    the libraries that a program needs in the machine."""
+
+    def __init__(self, arch, triplet, folder=None):
+        self.triplet, folder = triplet, folder or cache()
+        fetch('sysroot', arch, folder)
+        self.root = os.path.join(folder, arch, 'sysroot')
+
+    def libraries(self, program):
+        """[(file, path in the machine)], with the dynamic loader. Libraries of the build have the same path there."""
+        found, todo = {}, [program]
+        while todo:
+            file = todo.pop()
+            said = subprocess.run(['readelf', '-dlW', file], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  check=True).stdout
+            own = [path.replace('$ORIGIN', os.path.dirname(file))
+                   for paths in re.findall(r'\(RUNPATH\).*\[(.*)\]', said) for path in paths.split(':')]
+            loader = re.findall(r'program interpreter: (\S+)\]', said)
+            for name in loader + re.findall(r'\(NEEDED\).*\[(.*)\]', said):
+                if name not in found:
+                    found[name] = self.library(name, own)
+                    todo.append(found[name][0])
+        return list(found.values())
+
+    def library(self, name, folders):
+        own = [os.path.normpath(os.path.join(folder, name)) for folder in folders]
+        there = [name] if name.startswith('/') else [
+            os.path.join(folder, self.triplet, name) for folder in ('/lib', '/usr/lib')
+        ]
+        for file, path in [(path, path) for path in own] + [(self.root + path, path) for path in there]:
+            if os.path.exists(file):
+                return file, path
+        raise NotHere('the library %s is not in %s' % (name, self.root))
 
 
 def _entry(name, mode, data, number):
@@ -116,10 +159,11 @@ def _entry(name, mode, data, number):
 
 
 class Initramfs:
-    """Files, links and the folders that they are in; the paths are those that they have there."""
+    """Files, links and the folders that they are in; the paths are those that they have there. `find_libraries` is
+    libraries(), or that of a Sysroot."""
 
-    def __init__(self):
-        self.entries = {}
+    def __init__(self, find_libraries=libraries):
+        self.entries, self.find_libraries = {}, find_libraries
 
     def _put(self, path, mode, data):
         path = os.path.normpath(path).lstrip('/')
@@ -146,8 +190,8 @@ class Initramfs:
             self._put(path or source, stat.S_IFREG | stat.S_IMODE(os.fstat(f.fileno()).st_mode), f.read())
 
     def program(self, source, path=None):
-        """A program, at its own path or at another, and at their own paths the libraries that it needs."""
-        for needed in [(source, path)] + [(library, None) for library in libraries(source)]:
+        """A program, at its own path or at another, and the libraries that it needs."""
+        for needed in [(source, path), *self.find_libraries(source)]:
             self.file(*needed)
 
     def write(self, path):

@@ -20,6 +20,7 @@ Commands and answers go over a port of virtio (its modules are the only ones tha
 kernel's console alone.
 """
 import base64
+import collections
 import contextlib
 import io
 import os
@@ -33,25 +34,43 @@ import tempfile
 import time
 
 from control import SESSIOND, Answer
-from emulated import OPTIONS, Initramfs, Kernel, NotHere, installed
+from emulated import OPTIONS, Initramfs, Kernel, NotHere, installed, libraries
 from harness import PROGRAMS, WAIT_S, WAYMARK, Failure, Skip, check, slurp
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'machine')
-CONSUMERD = os.path.join(os.path.dirname(SESSIOND), 'waymark-consumerd')
 PORT = ['virtio_pci', 'virtio_console']
-# With an Intel processor the kernel takes the counter for one of constant rate; TCG does not offer the bit that says so
-# for all of them.
-CPU = 'max,vendor=GenuineIntel'
-# One thread for both processors: with one for each, qemu 7.2 can go on executing a breakpoint that the other processor
-# has taken away again (so Linux changes its code when a tracepoint is switched), and that processor never comes back.
-ACCEL = ['-accel', 'tcg,thread=single']
-COMMAND_LINE = 'console=ttyS0 maxcpus=1 no_timer_check panic=-1 oops=panic tsc=reliable mitigations=off nowatchdog ' \
-    'workqueue.watchdog_thresh=0'
+# What is the same in both kinds of machine: the kernel ends the machine when something is wrong in it, and does not
+# take the slow emulation for a fault.
+COMMAND_LINE = 'panic=-1 oops=panic mitigations=off nowatchdog workqueue.watchdog_thresh=0'
+
+Kind = collections.namedtuple('Kind', 'arch qemu options command_line')
+X86_64 = Kind(
+    'amd64', 'qemu-system-x86_64',
+    # With an Intel processor the kernel takes the counter for one of constant rate; TCG does not offer the bit that
+    # says so for all of them.
+    # One thread for both processors: with one for each, qemu 7.2 can go on executing a breakpoint that the other
+    # processor has taken away again (so Linux changes its code when a tracepoint is switched), and that processor never
+    # comes back.
+    ['-cpu', 'max,vendor=GenuineIntel', '-accel', 'tcg,thread=single'],
+    'console=ttyS0 maxcpus=1 no_timer_check tsc=reliable')
+ARM64 = Kind(
+    'arm64', 'qemu-system-aarch64',
+    # Pointer authentication by a hash that is fast to emulate.
+    ['-machine', 'virt', '-cpu', 'max,pauth-impdef=on', '-accel', 'tcg,thread=multi'],
+    'console=ttyAMA0')
 # What a kernel says when something is wrong in it; what it says when it was kept waiting is the emulation's.
 COMPLAINT = re.compile(
     r'WARNING:|BUG:|Oops|general protection|refcount_t|Kernel panic|scheduling while atomic|possible .* detected')
 ENDS_S, DYING_S = 30, 3
 DEAD = 'the emulated machine is gone: '
+
+# What runs in it: folders of `waymark` and the daemons, of test programs, a static busybox, and libraries() of
+# emulated.py.
+Build = collections.namedtuple('Build', 'waymark sessiond programs busybox libraries')
+
+
+def own_build():
+    return Build(WAYMARK, SESSIOND, PROGRAMS, installed('busybox'), libraries)
 
 
 class Machine:
@@ -59,10 +78,13 @@ class Machine:
     See above. `programs`: what is taken along beside Waymark's own; `modules`: names of modules of the kernel that are
     to lie in /modules, to be loaded with `insmod /modules/NAME.ko` (those that they need too; `needed(NAME)` is the
     order). It boots with the first command; Skip says why it cannot.
+
+    `kind`: the processor. `build`: returns the Build for it, or raises NotHere; by default the build that is tested.
     """
 
-    def __init__(self, programs=(), modules=(), memory_mb=512):
+    def __init__(self, programs=(), modules=(), memory_mb=512, kind=X86_64, build=own_build):
         self.programs, self.wanted, self.memory_mb = list(programs), list(modules), memory_mb
+        self.kind, self.build = kind, build
         self.child = self.kernel = self.gone = None
         self.booted_s = None
 
@@ -154,15 +176,15 @@ class Machine:
         if self.child:
             return
         try:
-            qemu, self.kernel = installed('qemu-system-x86_64'), Kernel('amd64')
-            busybox = installed('busybox')
+            qemu, self.kernel = installed(self.kind.qemu), Kernel(self.kind.arch)
+            build = self.build()
         except NotHere as reason:
             self.gone = Skip('no second kernel: %s' % reason)
             raise self.gone from None
         self.place = tempfile.mkdtemp(prefix='wmk-machine-', dir='/tmp')
         self.log, ramfs = os.path.join(self.place, 'console'), os.path.join(self.place, 'initramfs')
         begun = time.monotonic()
-        self.initramfs(busybox).write(ramfs)
+        self.initramfs(build).write(ramfs)
         self.start(qemu, ramfs)
         try:
             check(self.line(time.monotonic() + WAIT_S) == 'ready', 'the emulated machine does not begin with `ready`')
@@ -171,23 +193,26 @@ class Machine:
         os.unlink(ramfs)
         self.booted_s = time.monotonic() - begun
 
-    def initramfs(self, busybox):
-        files = Initramfs()
+    def initramfs(self, build):
+        files = Initramfs(build.libraries)
         for name in ('bin', 'proc', 'sys', 'dev', 'run', 'root', 'tmp'):
             files.folder(name, 0o1777 if name == 'tmp' else 0o755)
-        files.program(busybox, '/bin/busybox')
+        files.program(build.busybox, '/bin/busybox')
         for name in ('init', 'late'):
             files.file(os.path.join(HERE, name), name)
         files.text('/etc/passwd', 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nowhere:/bin/false\n')
         files.text('/etc/group', 'root:x:0:\nnogroup:x:65534:\n')
-        for program in [WAYMARK, SESSIOND, CONSUMERD, *self.programs]:
+        programs = [build.waymark, build.sessiond, os.path.join(os.path.dirname(build.sessiond), 'waymark-consumerd'),
+                    *(os.path.join(build.programs, name) for name in self.programs)]
+        for program in programs:
             files.program(program)
         loaded = self.kernel.modules(PORT)
         for name, data in self.kernel.modules(PORT + self.wanted):
             files.data('/modules/%s.ko' % name, data)
-        path = ['/bin'] + sorted({os.path.dirname(p) for p in [WAYMARK, SESSIOND, PROGRAMS + '/', *self.programs]})
+        path = ['/bin'] + sorted({os.path.dirname(program) for program in programs})
         variables = {
-            'PATH': ':'.join(path), 'HOME': '/root', 'WAYMARK_SESSIOND': SESSIOND, 'WAYMARK_REGISTER_TIMEOUT': '60000'
+            'PATH': ':'.join(path), 'HOME': '/root', 'WAYMARK_SESSIOND': build.sessiond,
+            'WAYMARK_REGISTER_TIMEOUT': '60000'
         }
         lines = ["export %s='%s'" % pair
                  for pair in variables.items()] + ["LOADED='%s'" % ' '.join(name for name, _ in loaded)]
@@ -204,8 +229,9 @@ class Machine:
         self.port, theirs = socket.socketpair()
         self.buffer = bytearray()
         argv = [
-            qemu, *ACCEL, *OPTIONS, '-m',
-            str(self.memory_mb), '-cpu', CPU, '-kernel', self.kernel.image, '-initrd', ramfs, '-append', COMMAND_LINE,
+            qemu, *self.kind.options, *OPTIONS, '-m',
+            str(self.memory_mb), '-kernel', self.kernel.image, '-initrd', ramfs, '-append',
+            COMMAND_LINE + ' ' + self.kind.command_line,
             '-serial', 'stdio', '-device', 'virtio-serial-pci', '-chardev',
             'socket,id=port,fd=%d' % theirs.fileno(), '-device', 'virtserialport,chardev=port'
         ]
