@@ -12,7 +12,8 @@ Rules:
 - length: a source has at most 600 lines;
 - reference: links in documents lead to files and headings that exist;
 - base-name: no file has a name without a concept; unique: a folder of src/ has a base name once;
-- tag, test-twice: a structure's tag and a test's name stand once in the tree.
+- tag, test-twice: a structure's tag and a test's name stand once in the tree. Programs of tests, benches and examples
+  have tags of their own, as have the unit tests of each folder.
 
 With BUILD, a build with objects, the
 call graph: no cycle between folders (folder-cycle) or between sub-folders of one (sub-folder-cycle), and cycles of
@@ -35,7 +36,7 @@ CODE = ('.c', '.h', '.cc', '.S', '.py', '.sh', '.build')
 TOPS = ('src', 'include', 'tests', 'bench', 'examples', 'scripts', 'docs', 'data')
 SKIPPED = re.compile(r'(^|/)(corpus[^/]*|formats|golden|traces)/')
 NO_CONCEPT = set('internal inside util misc common helper who when own text look form part place words'.split())
-LOCAL_TAGS = re.compile(r'/t/|^tests/|^bench/|^examples/')
+PROGRAMS = ('tests/', 'bench/', 'examples/')
 TAG = re.compile(r'^(?:struct|union|enum) (\w+)\s*\{', re.M)
 TEST = re.compile(r'^(?:static void (test_\w+)\(void \*\*|def ([a-z]\w*)\(case\))', re.M)
 LINK = re.compile(r'\]\(([^)\s]+)\)')
@@ -100,6 +101,13 @@ def in_file(root, path, found):
         violation('base-name', base)
 
 
+def tag_scope(path):
+    """Files with the same scope have different tags."""
+    if path.startswith(PROGRAMS):
+        return 'tests'
+    return path[:path.index('/t/') + 2] if '/t/' in path else ''
+
+
 def across_files(root, paths, found):
     """Names that stand once."""
     bases, tags, tests = {}, {}, {}
@@ -109,12 +117,12 @@ def across_files(root, paths, found):
             bases.setdefault((words[1], words[-1]), []).append(path)
         if path.endswith(('.c', '.h')):
             text = read(root, path)
-            if not LOCAL_TAGS.search(path):
-                for tag in set(TAG.findall(text)):
-                    tags.setdefault(tag, []).append(path)
+            for tag in set(TAG.findall(text)):
+                tags.setdefault((*filter(None, [tag_scope(path)]), tag), []).append(path)
         if path.endswith('.c') and '/t/' in path or re.match(r'tests/cases/t_\w+\.py$', path):
             for match in TEST.finditer(read(root, path)):
                 tests.setdefault(match.group(1) or match.group(2), []).append(path)
+    tags = {tag if len(tag) > 1 else tag[0]: at for tag, at in tags.items()}
     for rule, where in (('unique', bases), ('tag', tags), ('test-twice', tests)):
         for name, at in where.items():
             if len(at) > 1:
@@ -229,12 +237,18 @@ def self_test():
         ('docs/i.md', '[a](g.md#three)\n', ['reference']),
         ('src/wire/j.h', 'struct one {\n};\nstruct two {\n};\n', []),
         ('src/wire/k.h', 'struct two {\n};\n', []),
+        ('src/wire/t/k.h', 'struct one {\n};\nstruct three {\n};\n', []),
+        ('src/wire/t/l.h', 'struct three {\n};\n', []),
+        ('src/ctf/t/k.h', 'struct three {\n};\n', []),
+        ('bench/k.h', 'struct one {\n};\nstruct four {\n};\n', []),
+        ('tests/programs/k.h', 'struct four {\n};\n', []),
         ('src/wire/sub/l.c', '', []),
         ('src/wire/l.c', '', []),
         ('src/wire/t/m.c', 'static void test_a(void **state)\n', []),
         ('tests/cases/t_n.py', 'def test_a(case):\n', []),
     ]
-    across = {('two', 'tag'), ('wire/l.c', 'unique'), ('test_a', 'test-twice')}
+    across = {('two', 'tag'), ('src/wire/t/three', 'tag'), ('tests/four', 'tag'), ('wire/l.c', 'unique'),
+              ('test_a', 'test-twice')}
     graph = {'src/a/%d.c' % i: {'src/a/%d.c' % ((i + 1) % 5)} for i in range(5)}
     graph.update({
         'src/b/x.c': {'src/c/y.c'}, 'src/c/y.c': {'src/b/z.c'},
@@ -253,7 +267,7 @@ def self_test():
             if found != rules:
                 print('%s: found %s, expected %s' % (path, found, rules))
                 bad = 1
-        missing = across - set(wrong)
+        missing = across ^ {w for w in wrong if w[1] in ('tag', 'unique', 'test-twice')}
         calls = {}
         in_calls(graph, calls)
         if missing or set(calls) != {('file-cycle', 'src/a'), ('folder-cycle', 'b+c'),

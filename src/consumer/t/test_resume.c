@@ -153,7 +153,7 @@ static void consume_and_die(struct rig *rig, bool first, enum death how, uint64_
 	}
 }
 
-struct load {
+struct resume_load {
 	struct rig *rig;
 	uint64_t each, done;
 	_Atomic bool ended;
@@ -161,7 +161,7 @@ struct load {
 
 static void *record_all(void *arg)
 {
-	struct load *load = arg;
+	struct resume_load *load = arg;
 
 	load->done = rig_record_threads(load->rig, WRITERS, load->each);
 	load->ended = true;
@@ -176,7 +176,7 @@ static void finish(struct rig *rig)
 }
 
 /* Returns false if it did not die in time. */
-static bool wait_for_death(pid_t pid, uint64_t kill_after_ns, const struct load *load)
+static bool wait_for_death(pid_t pid, uint64_t kill_after_ns, const struct resume_load *load)
 {
 	const uint64_t start = wmk_clock_monotonic();
 	const struct timespec pause = { .tv_nsec = 100000 };
@@ -199,7 +199,7 @@ static bool wait_for_death(pid_t pid, uint64_t kill_after_ns, const struct load 
 static void kill_consumers(const struct rig_shape *shape, unsigned rounds, uint64_t each, unsigned writes)
 {
 	struct rig rig;
-	struct load load = { .rig = &rig, .each = each };
+	struct resume_load load = { .rig = &rig, .each = each };
 	struct rig_heart heart;
 	pthread_t thread;
 	unsigned deaths = 0;

@@ -25,7 +25,7 @@
 #define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
 #define AT(...) "{'origin': 'event-record-payload', 'path': [" __VA_ARGS__ "]}"
 
-struct made {
+struct made_json {
 	struct wmk_ctf_class *class;
 	struct wmk_ctf_decoder *decoder;
 };
@@ -33,7 +33,7 @@ struct made {
 /*
  * A trace with one event, whose payload has these members. Single quotes are double ones. Returns what compiling said.
  */
-static int make(struct made *made, const char *members)
+static int make(struct made_json *made, const char *members)
 {
 	static const char *const fragments[] = {
 		"{'type': 'preamble', 'version': 2}",
@@ -59,13 +59,13 @@ static int make(struct made *made, const char *members)
 	for (size_t i = 0; i < len; i++)
 		if (text[i] == '\'')
 			text[i] = '"';
-	*made = (struct made){ NULL, NULL };
+	*made = (struct made_json){ NULL, NULL };
 	if (wmk_ctf_metadata_parse(text, len, "m", false, &made->class) < 0)
 		fail_msg("%s", wmk_error_text(said, sizeof(said)));
 	return wmk_ctf_compile(made->class, "m", &made->decoder);
 }
 
-static void unmake(struct made *made)
+static void unmake(struct made_json *made)
 {
 	wmk_ctf_decoder_free(made->decoder);
 	wmk_ctf_class_free(made->class);
@@ -73,7 +73,7 @@ static void unmake(struct made *made)
 
 static void one(const char *members, const void *bytes, size_t n, const char *wanted)
 {
-	struct made made;
+	struct made_json made;
 	char text[1024], said[1024];
 
 	if (make(&made, members) < 0)
@@ -106,7 +106,7 @@ static void wrong_bytes(const char *members, const void *bytes, size_t n, int wa
 {
 	const struct wmk_ctf_bytes in = { bytes, 0, n * 8 };
 	struct wmk_ctf_walk walk;
-	struct made made;
+	struct made_json made;
 	char text[1024], said[1024];
 
 	assert_int_equal(make(&made, members), 0);
@@ -125,7 +125,7 @@ static void wrong_bytes(const char *members, const void *bytes, size_t n, int wa
 
 static void refuse(const char *members, const char *words)
 {
-	struct made made;
+	struct made_json made;
 	char said[1024];
 
 	assert_true(make(&made, members) < 0);
@@ -378,7 +378,7 @@ static void id_and_time(const char *more, bool is_planned, const uint8_t *bytes,
 {
 	struct wmk_ctf_bytes in = { bytes, 0, 12 * 8 };
 	struct wmk_ctf_record record = { .time = 0 };
-	struct made made = { NULL, NULL };
+	struct made_json made = { NULL, NULL };
 	char text[1024];
 	size_t len;
 

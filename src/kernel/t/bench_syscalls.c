@@ -25,12 +25,12 @@
 #define INSTANCE "/sys/kernel/tracing/instances/wmkt-calls-bench"
 
 /* Shared by the processes that measure. */
-struct board {
+struct bench_counts {
 	unsigned ready, go, done;
 	double best[2], mean[2];
 };
 
-static struct board *board;
+static struct bench_counts *board;
 
 static void one_row(bool is_open)
 {

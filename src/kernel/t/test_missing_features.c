@@ -34,7 +34,7 @@ static const char *const files[] = {
 	"vmlinux",
 };
 
-struct rig {
+struct features_rig {
 	struct tree tree;
 	int root, instance;
 	char btf[300];
@@ -42,7 +42,7 @@ struct rig {
 
 static int make(void **state)
 {
-	struct rig *rig = calloc(1, sizeof(*rig));
+	struct features_rig *rig = calloc(1, sizeof(*rig));
 	char path[300];
 
 	tree_make(&rig->tree);
@@ -60,7 +60,7 @@ static int make(void **state)
 
 static int unmake(void **state)
 {
-	struct rig *rig = *state;
+	struct features_rig *rig = *state;
 
 	close(rig->root);
 	close(rig->instance);
@@ -69,7 +69,7 @@ static int unmake(void **state)
 	return 0;
 }
 
-static void gone(const struct rig *rig, const char *file)
+static void gone(const struct features_rig *rig, const char *file)
 {
 	char path[400];
 
@@ -77,7 +77,7 @@ static void gone(const struct rig *rig, const char *file)
 	assert_int_equal(unlink(path), 0);
 }
 
-static void contents(const struct rig *rig, const char *file, char *text, size_t size)
+static void contents(const struct features_rig *rig, const char *file, char *text, size_t size)
 {
 	char path[400];
 
@@ -90,7 +90,7 @@ static void contents(const struct rig *rig, const char *file, char *text, size_t
 	close(fd);
 }
 
-static struct wmk_kmissing tried(const struct rig *rig)
+static struct wmk_kmissing tried(const struct features_rig *rig)
 {
 	struct wmk_kmissing lacks = { .err = { 0 } };
 
@@ -100,7 +100,7 @@ static struct wmk_kmissing tried(const struct rig *rig)
 
 static void nothing_is_lacking(void **state)
 {
-	const struct rig *rig = *state;
+	const struct features_rig *rig = *state;
 	const struct wmk_kmissing lacks = tried(rig);
 	char text[64];
 
@@ -132,7 +132,7 @@ static void what_is_not_there(void **state)
 		{ "instance/buffer_subbuf_size_kb", "Linux 6.8", WMK_KFEATURE_SUBBUFS },
 		{ "vmlinux", "CONFIG_DEBUG_INFO_BTF", WMK_KFEATURE_TYPES },
 	};
-	const struct rig *rig = *state;
+	const struct features_rig *rig = *state;
 	char words[WMK_KMISSING_TEXT];
 
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -152,7 +152,7 @@ static void what_is_not_there(void **state)
 /* Without an instance only the rest is tried, and what was not tried is not lacking. */
 static void without_an_instance(void **state)
 {
-	const struct rig *rig = *state;
+	const struct features_rig *rig = *state;
 	struct wmk_kmissing lacks = { .err = { 0 } };
 	char words[WMK_KMISSING_TEXT];
 

@@ -22,7 +22,7 @@
 #define RECORDS (TASKS * 2 + 2)      /* a thread's state, its number in its namespace; start and end */
 #define PACKET 5120u
 
-struct machine {
+struct source_machine {
 	struct tree tree;
 	char proc[300], sys[300];
 	uint64_t now;
@@ -31,10 +31,10 @@ struct machine {
 
 static uint64_t tick(void *data)
 {
-	return ++((struct machine *)data)->now;
+	return ++((struct source_machine *)data)->now;
 }
 
-static void open_dumper(struct machine *m)
+static void open_dumper(struct source_machine *m)
 {
 	struct wmk_kdumper_options options = { .clock = tick,
 					       .clock_data = m,
@@ -51,7 +51,7 @@ static void open_dumper(struct machine *m)
 
 static int setup(void **state)
 {
-	struct machine *m = calloc(1, sizeof(*m));
+	struct source_machine *m = calloc(1, sizeof(*m));
 
 	assert_non_null(m);
 	tree_make(&m->tree);
@@ -83,7 +83,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	struct machine *m = *state;
+	struct source_machine *m = *state;
 
 	m->dumper->ops->close(m->dumper);
 	tree_remove(&m->tree);
@@ -93,7 +93,7 @@ static int teardown(void **state)
 }
 
 /* An earlier process wrote packets up to `position`. Returns how many records the trace has. */
-static uint64_t resume(struct machine *m, uint64_t position)
+static uint64_t resume(struct source_machine *m, uint64_t position)
 {
 	const struct wmk_ctf_packet last = { .ring_position = position };
 	uint64_t records, end;
@@ -102,7 +102,7 @@ static uint64_t resume(struct machine *m, uint64_t position)
 	return records;
 }
 
-static void clear(struct machine *m)
+static void clear(struct source_machine *m)
 {
 	uint64_t position, ts;
 
@@ -113,7 +113,7 @@ static void clear(struct machine *m)
  * All packets up to the dump's end: how many. Their records are *records in all, with those before; *last is where the
  * last one ends.
  */
-static unsigned take_all(struct machine *m, uint64_t *records, uint64_t *last)
+static unsigned take_all(struct source_machine *m, uint64_t *records, uint64_t *last)
 {
 	struct wmk_packet packet, again;
 	uint64_t end = 0;
@@ -141,7 +141,7 @@ static unsigned take_all(struct machine *m, uint64_t *records, uint64_t *last)
 
 static void nothing_by_itself(void **state)
 {
-	struct machine *m = *state;
+	struct source_machine *m = *state;
 	struct wmk_packet packet;
 
 	assert_int_equal(m->dumper->ops->next(m->dumper, true, &packet), 0);
@@ -150,7 +150,7 @@ static void nothing_by_itself(void **state)
 
 static void every_record_once(void **state)
 {
-	struct machine *m = *state;
+	struct source_machine *m = *state;
 	struct pollfd polled = { .fd = m->dumper->ops->fd(m->dumper), .events = POLLIN };
 	uint64_t records, last;
 
@@ -172,7 +172,7 @@ static void every_record_once(void **state)
 
 static void behind_one_that_runs(void **state)
 {
-	struct machine *m = *state;
+	struct source_machine *m = *state;
 	struct wmk_packet packet;
 	uint64_t records, last;
 
@@ -188,7 +188,7 @@ static void behind_one_that_runs(void **state)
 
 static void behind_one_that_died(void **state)
 {
-	struct machine *m = *state;
+	struct source_machine *m = *state;
 	const uint64_t large = UINT64_C(123) << 40 | 7;
 	uint64_t records = 0, last;
 
@@ -227,7 +227,7 @@ static void behind_one_that_died(void **state)
 
 static void cleared_on_the_way(void **state)
 {
-	struct machine *m = *state;
+	struct source_machine *m = *state;
 	struct wmk_packet packet;
 	uint64_t records, last;
 
@@ -246,7 +246,7 @@ static void cleared_on_the_way(void **state)
 /* Whoever closes it does not wait, and nothing of it is left: a checker sees it. */
 static void closed_on_the_way(void **state)
 {
-	struct machine *m = *state;
+	struct source_machine *m = *state;
 	struct wmk_packet packet;
 
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
@@ -257,7 +257,7 @@ static void closed_on_the_way(void **state)
 
 static void no_proc(void **state)
 {
-	struct machine *m = *state;
+	struct source_machine *m = *state;
 	struct wmk_packet packet;
 	char words[300];
 	int err;

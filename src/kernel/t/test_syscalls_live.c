@@ -44,13 +44,13 @@ static int many_calls(void *data)
 	return 0;
 }
 
-struct tally {
+struct live_tally {
 	uint64_t entries[WMK_SYSCALLS_NUMBERS], exits[WMK_SYSCALLS_NUMBERS], names, last_ts[64];
 };
 
 static void tally_one(void *data, const struct wmk_syscalls_record *record)
 {
-	struct tally *tally = data;
+	struct live_tally *tally = data;
 	char name[64];
 
 	(record->is_exit ? tally->exits : tally->entries)[record->number]++;
@@ -85,7 +85,7 @@ static struct wmk_syscalls *open_for_counts(uint32_t ring_bytes)
 static void test_syscalls_that_fit_are_all_read(void **state)
 {
 	struct wmk_syscalls *calls = open_for_counts(128u << 20);
-	struct tally *tally = calloc(1, sizeof(*tally));
+	struct live_tally *tally = calloc(1, sizeof(*tally));
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	const struct wmk_syscalls_stats stats = live_run(calls, many_calls, &null, tally_one, tally);
 	static const long numbers[] = { SYS_openat, SYS_write, SYS_getppid };
@@ -108,7 +108,7 @@ static void test_syscalls_that_fit_are_all_read(void **state)
 static void test_syscalls_beyond_the_rings_are_counted(void **state)
 {
 	struct wmk_syscalls *calls = open_for_counts(64u << 10);
-	struct tally *tally = calloc(1, sizeof(*tally));
+	struct live_tally *tally = calloc(1, sizeof(*tally));
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC), go;
 	struct wmk_syscalls_stats stats, one, sum = { .recorded = 0 };
 	siginfo_t info;

@@ -36,7 +36,7 @@ static void write_all(int fd, const void *bytes, size_t len)
 	assert_int_equal(write(fd, bytes, len), len);
 }
 
-void rig_open(struct rig *rig, bool is_locked)
+void rig_open(struct grow_rig *rig, bool is_locked)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
@@ -52,14 +52,14 @@ void rig_open(struct rig *rig, bool is_locked)
 	rig_declare(rig, 0);
 }
 
-void rig_unlock(struct rig *rig)
+void rig_unlock(struct grow_rig *rig)
 {
 	struct flock whole = { .l_type = F_UNLCK, .l_whence = SEEK_SET };
 
 	assert_int_equal(fcntl(rig->metadata, F_OFD_SETLK, &whole), 0);
 }
 
-void rig_close(struct rig *rig)
+void rig_close(struct grow_rig *rig)
 {
 	DIR *dir = fdopendir(rig->dir);
 	struct dirent *entry;
@@ -72,7 +72,7 @@ void rig_close(struct rig *rig)
 	assert_int_equal(rmdir(rig->path), 0);
 }
 
-void rig_declare(struct rig *rig, unsigned id)
+void rig_declare(struct grow_rig *rig, unsigned id)
 {
 	char text[100];
 
@@ -106,7 +106,7 @@ size_t rig_packet(uint8_t packet[RIG_PACKET], unsigned id, uint64_t begin, unsig
 	return put(packet, at, 0, 3);
 }
 
-void rig_append(struct rig *rig, const char *file, const void *bytes, size_t len)
+void rig_append(struct grow_rig *rig, const char *file, const void *bytes, size_t len)
 {
 	int fd = openat(rig->dir, file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 
@@ -115,7 +115,7 @@ void rig_append(struct rig *rig, const char *file, const void *bytes, size_t len
 	close(fd);
 }
 
-void rig_cut(struct rig *rig, const char *file, size_t len)
+void rig_cut(struct grow_rig *rig, const char *file, size_t len)
 {
 	int fd = openat(rig->dir, file, O_WRONLY | O_CLOEXEC);
 

@@ -44,7 +44,7 @@ static unsigned records_of(const struct whole *whole, size_t len)
 	return n;
 }
 
-static void open_stream(struct rig *rig, struct wmk_read_trace **trace, struct wmk_read_stream **stream)
+static void open_stream(struct grow_rig *rig, struct wmk_read_trace **trace, struct wmk_read_stream **stream)
 {
 	assert_int_equal(wmk_read_trace_open(rig->path, rig->path, trace), 0);
 	assert_int_equal(wmk_read_stream_open(*trace, "s", stream), 0);
@@ -52,7 +52,7 @@ static void open_stream(struct rig *rig, struct wmk_read_trace **trace, struct w
 	(*stream)->limit = 0;
 }
 
-static void close_stream(struct rig *rig, struct wmk_read_trace *trace, struct wmk_read_stream *stream)
+static void close_stream(struct grow_rig *rig, struct wmk_read_trace *trace, struct wmk_read_stream *stream)
 {
 	wmk_read_stream_close(stream);
 	wmk_read_trace_close(trace);
@@ -74,7 +74,7 @@ static void test_byte_by_byte(void **state)
 	struct wmk_read_trace *trace;
 	struct wmk_read_stream *stream;
 	struct whole whole;
-	struct rig rig;
+	struct grow_rig rig;
 	unsigned n = 0;
 	int got;
 
@@ -118,7 +118,7 @@ static void test_shortened_file_is_an_error(void **state)
 	make(&whole);
 	for (unsigned p = 0; p < PACKETS; p++)
 		for (size_t len = 0; len < whole.ends[p]; len++) {
-			struct rig rig;
+			struct grow_rig rig;
 
 			rig_open(&rig, false);
 			rig_append(&rig, "s", whole.bytes, whole.ends[p]);
@@ -160,7 +160,7 @@ static void test_written_anew(void **state)
 	const size_t size = rig_packet(first, 0, 900, EACH + 1, 77);
 
 	for (size_t len = 1; len < size; len++) {
-		struct rig rig;
+		struct grow_rig rig;
 
 		rig_open(&rig, false);
 		rig_append(&rig, "s", whole.bytes, whole.ends[0]);
@@ -204,7 +204,7 @@ static unsigned merged(const struct wmk_read_trace *trace, unsigned *n_damages)
 	return n;
 }
 
-static unsigned merged_now(const struct rig *rig, unsigned *n_damages)
+static unsigned merged_now(const struct grow_rig *rig, unsigned *n_damages)
 {
 	struct wmk_read_trace *trace;
 	unsigned n;
@@ -220,7 +220,7 @@ static unsigned merged_now(const struct rig *rig, unsigned *n_damages)
 static void test_so_far(void **state)
 {
 	struct whole whole;
-	struct rig rig;
+	struct grow_rig rig;
 	unsigned damages;
 
 	(void)state;
@@ -245,7 +245,7 @@ static void test_snapshot(void **state)
 {
 	uint8_t packet[RIG_PACKET];
 	struct wmk_read_trace *trace;
-	struct rig rig;
+	struct grow_rig rig;
 	unsigned damages;
 
 	(void)state;

@@ -21,7 +21,7 @@
 #define FOR_EVER (UINT64_C(1000000) * 1000000000)
 
 struct world {
-	struct rig rig;
+	struct grow_rig rig;
 	struct wmk_read_follow follow;
 	struct wmk_read_live_ops ops;
 	struct wmk_read_live *live;

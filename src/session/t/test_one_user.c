@@ -25,13 +25,13 @@
 #define OTHER 61002u                 /* a user that no machine has */
 #define OTHERS 4u
 
-struct scene {
+struct one_user_scene {
 	struct place place;
 	struct client roots;
 	int fds;
 };
 
-static void scene_open(struct scene *s, uint64_t max_kept)
+static void scene_open(struct one_user_scene *s, uint64_t max_kept)
 {
 	char path[100];
 
@@ -48,7 +48,7 @@ static void scene_open(struct scene *s, uint64_t max_kept)
 	assert_int_equal(client_next(&s->roots, &s->place), WMK_MSG_WELCOME);
 }
 
-static void scene_close(struct scene *s)
+static void scene_close(struct one_user_scene *s)
 {
 	client_close(&s->roots);
 	place_settle(&s->place);
@@ -57,7 +57,7 @@ static void scene_close(struct scene *s)
 }
 
 /* A connection is whose one acts as when it is made. */
-static void other_connect(struct scene *s, struct client *client)
+static void other_connect(struct one_user_scene *s, struct client *client)
 {
 	assert_int_equal(seteuid(OTHER), 0);
 	client_connect(client, &s->place);
@@ -93,14 +93,14 @@ static void sparse_events(struct client *client, uint32_t n)
 	client_u32(client, WMK_MSG_EVENTS_END, 1);
 }
 
-static void still_there(struct scene *s, struct client *client)
+static void still_there(struct one_user_scene *s, struct client *client)
 {
 	client_u32(client, WMK_MSG_EVENTS_END, 2);
 	client_expect_u32(client, &s->place, WMK_MSG_DONE, 2);
 }
 
 /* All that it has told of is enabled, and it stays. (Who has too much by that may hear so before it is closed.) */
-static void expect_done(struct scene *s, struct client *client)
+static void expect_done(struct one_user_scene *s, struct client *client)
 {
 	int type;
 
@@ -109,7 +109,7 @@ static void expect_done(struct scene *s, struct client *client)
 	still_there(s, client);
 }
 
-static void assert_too_much(struct scene *s, unsigned i)
+static void assert_too_much(struct one_user_scene *s, unsigned i)
 {
 	struct wmk_app_info info;
 
@@ -130,7 +130,7 @@ static void test_one_users_memory(void **state)
 	static void (*const more[])(struct client *client, unsigned turn) = { more_questions, more_of_it };
 	struct client other[OTHERS];
 	struct wmk_shard_stats stats;
-	struct scene s;
+	struct one_user_scene s;
 
 	(void)state;
 	if (geteuid() != 0)
@@ -165,7 +165,7 @@ static void test_one_users_memory(void **state)
 static void test_one_users_events(void **state)
 {
 	struct client other[2];
-	struct scene s;
+	struct one_user_scene s;
 
 	(void)state;
 	if (geteuid() != 0)
@@ -195,7 +195,7 @@ static void test_what_is_left(void **state)
 {
 	enum { TABLE = 128 * 4096 * sizeof(struct app_event), BITS = 128 * 4096 / 8 };
 	struct client stays, comes;
-	struct scene s;
+	struct one_user_scene s;
 
 	(void)state;
 	if (geteuid() != 0)

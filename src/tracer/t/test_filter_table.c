@@ -63,7 +63,7 @@ static const struct waymark_field fields[] = {
 static struct wmk_event event;
 static struct waymark_recorder recorder = { .gen = 3, .event = &event };
 
-struct sample {
+struct table_sample {
 	uint64_t *words; /* exactly as many as the event stages */
 	struct waymark_ref refs[2];
 };
@@ -89,7 +89,7 @@ static int tear_down(void **state)
 }
 
 /* Whole words of random fields: those of a reference begin at the next word. */
-static void sample_numbers(struct sample *sample)
+static void sample_numbers(struct table_sample *sample)
 {
 	unsigned at = 0;
 
@@ -124,7 +124,7 @@ static struct waymark_ref sample_text(bool ends_with_nul)
 	return (struct waymark_ref){ .base = text, .len = ends_with_nul && random_below(2) ? SIZE_MAX : len };
 }
 
-static void sample_make(struct sample *sample)
+static void sample_make(struct table_sample *sample)
 {
 	sample->words = calloc(event.n_words, 8);
 	assert_non_null(sample->words);
@@ -133,7 +133,7 @@ static void sample_make(struct sample *sample)
 	sample->refs[1] = sample_text(false);
 }
 
-static void sample_free(struct sample *sample)
+static void sample_free(struct table_sample *sample)
 {
 	free(sample->words);
 	free((void *)(uintptr_t)sample->refs[0].base);
@@ -369,7 +369,7 @@ static void set_filter(struct wmk_filter_block *block)
 
 static void compare(const struct wmk_filter_block *block, const char *what)
 {
-	struct sample sample;
+	struct table_sample sample;
 
 	sample_make(&sample);
 	const int wanted = wmk_filter_accepts(&recorder, 3, block, &event, sample.words, sample.refs, NULL);
@@ -535,7 +535,7 @@ static void long_lists_are_left_to_the_interpreter(void **state)
 static void branches_of_another_event_are_stale(void **state)
 {
 	struct wmk_event other = event;
-	struct sample sample;
+	struct table_sample sample;
 	uint32_t n;
 
 	(void)state;

@@ -27,14 +27,14 @@
 
 #define MOST (600u << 10)       /* what a socket holds, and one time all that there is to tell */
 
-struct rig {
+struct mute_rig {
 	struct sockaddr_un addr;
 	int dir, listener, sock, input;
 	pid_t pid;
 	struct wmk_in in;
 };
 
-static void rig_open(struct rig *rig)
+static void rig_open(struct mute_rig *rig)
 {
 	const char *dir = run_make_dir();
 
@@ -46,7 +46,7 @@ static void rig_open(struct rig *rig)
 }
 
 /* A program that is connected and does not wait for an answer. */
-static void rig_run(struct rig *rig, const char *const *argv)
+static void rig_run(struct mute_rig *rig, const char *const *argv)
 {
 	struct timeval patience = { .tv_sec = 30 };
 
@@ -61,13 +61,13 @@ static void rig_run(struct rig *rig, const char *const *argv)
 	assert_true(rig->sock >= 0);
 }
 
-static void rig_start(struct rig *rig, const char *const *argv)
+static void rig_start(struct mute_rig *rig, const char *const *argv)
 {
 	rig_open(rig);
 	rig_run(rig, argv);
 }
 
-static void rig_end(struct rig *rig)
+static void rig_end(struct mute_rig *rig)
 {
 	close(rig->input);
 	assert_int_equal(run_wait(rig->pid), 0);
@@ -80,7 +80,7 @@ static void rig_end(struct rig *rig)
 }
 
 /* The helper has dealt with all that there was since `before`, and sleeps. */
-static long wait_asleep(const struct rig *rig, long before)
+static long wait_asleep(const struct mute_rig *rig, long before)
 {
 	for (int i = 0; i < 30000; i++) {
 		long now = run_switches(rig->pid, run_helper_of(rig->pid));
@@ -94,7 +94,7 @@ static long wait_asleep(const struct rig *rig, long before)
 }
 
 /* Is it so, and stays so while the helper sleeps? */
-static bool is_settled(const struct rig *rig, bool (*is)(const struct rig *))
+static bool is_settled(const struct mute_rig *rig, bool (*is)(const struct mute_rig *))
 {
 	if (!is(rig))
 		return false;
@@ -104,7 +104,7 @@ static bool is_settled(const struct rig *rig, bool (*is)(const struct rig *))
 	return is(rig) && run_helper_of(rig->pid) == tid && run_switches(rig->pid, tid) == before && is(rig);
 }
 
-static bool has_nothing_to_read(const struct rig *rig)
+static bool has_nothing_to_read(const struct mute_rig *rig)
 {
 	char byte;
 
@@ -146,7 +146,7 @@ static void events_come_and_go(void **state)
 	enum { TURNS = 1001 };
 	struct wmk_frame frame;
 	const void *body;
-	struct rig rig;
+	struct mute_rig rig;
 	size_t bytes = 0;
 	uint32_t number = UINT32_MAX;
 	int is = -1, fd, got;
@@ -183,7 +183,7 @@ static void events_come_and_go(void **state)
 static size_t n_sent;
 
 /* One more piece, of messages that are answered by an error each. */
-static bool takes_no_more(const struct rig *rig)
+static bool takes_no_more(const struct mute_rig *rig)
 {
 	static struct wmk_frame unknown[AT_ONCE];
 
@@ -205,7 +205,7 @@ static void answers_pile_up(void **state)
 	struct wmk_out out = { 0 };
 	struct wmk_frame frame;
 	const void *body;
-	struct rig rig;
+	struct mute_rig rig;
 	size_t answered = 0;
 	int fd, got;
 
@@ -230,7 +230,7 @@ static void answers_pile_up(void **state)
 	rig_end(&rig);
 }
 
-static bool knocks(const struct rig *rig, int ms)
+static bool knocks(const struct mute_rig *rig, int ms)
 {
 	struct pollfd door = { .fd = rig->listener, .events = POLLIN };
 
@@ -253,7 +253,7 @@ static void refuse(int sock, int err)
  */
 static void turned_away(void **state)
 {
-	struct rig rig;
+	struct mute_rig rig;
 
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {

@@ -66,13 +66,14 @@ static const unsigned ops[] = { WMK_FILTER_JEQ,   WMK_FILTER_JNE,   WMK_FILTER_J
 				WMK_FILTER_JLE_U, WMK_FILTER_JNLE_U };
 #define OPS (sizeof(ops) / sizeof(ops[0]))
 
-struct rig {
+struct quick_rig {
 	struct controller *c;
 	int input;
 	pid_t pid;
 };
 
-static void filter_send(const struct rig *rig, const struct field *field, unsigned op, uint64_t bound, bool jump_wants)
+static void filter_send(const struct quick_rig *rig, const struct field *field, unsigned op, uint64_t bound,
+			bool jump_wants)
 {
 	const struct wmk_filter_input input = { field->is_signed || field->bits < 64 ? WMK_FILTER_SIGNED
 										     : WMK_FILTER_UNSIGNED,
@@ -95,7 +96,7 @@ static void filter_send(const struct rig *rig, const struct field *field, unsign
 }
 
 /* Which of the values came, as bits; no record of the other event, and none twice. */
-static uint64_t recorded(const struct rig *rig, const char *event)
+static uint64_t recorded(const struct quick_rig *rig, const char *event)
 {
 	struct run_records records = { 0 };
 	uint64_t lost = 0, came = 0;
@@ -120,7 +121,8 @@ static uint64_t recorded(const struct rig *rig, const char *event)
 	return came;
 }
 
-static void try_one(const struct rig *rig, const struct field *field, unsigned op, uint64_t bound, bool jump_wants)
+static void try_one(const struct quick_rig *rig, const struct field *field, unsigned op, uint64_t bound,
+		    bool jump_wants)
 {
 	uint64_t wanted = 0;
 
@@ -138,7 +140,7 @@ static void try_one(const struct rig *rig, const struct field *field, unsigned o
 static void one_comparison(void **state)
 {
 	struct controller_options options = { .prefix = "t:", .notifies = true, .wants_errors = true };
-	struct rig rig = { .c = controller_start(run_make_dir(), &options) };
+	struct quick_rig rig = { .c = controller_start(run_make_dir(), &options) };
 
 	(void)state;
 	rig.pid = run_start_with_input((const char *[]){ "prog_wait", "numbers", NULL }, &rig.input);
