@@ -2,17 +2,19 @@
 /*
  * consumerd.h - the messages between the session daemon and waymark-consumerd, and the objects in them.
  *
- *     session daemon (sessiond/consumer_link.h)        waymark-consumerd (consumer/server.h), <rundir>/consumer.sock
- *     HELLO {WMK_CONSUMERD_GREETING, pid}    ──►          any other first message closes the connection
- *                                             ◄── HELLO {version, pid}         it is ready
- *     request, number, object [+ descriptor] ──►
- *                                             ◄── REPLY, same number, object; or ERROR {errno, words}
- *                                             ◄── HELD, same number, object + descriptor ...   answers to LIST, before its REPLY
- *                                             ◄── FULL {path}                  a trace has what it may have; again to each that connects
- *                                             ◄── REPLACED                     another session daemon has come; the connection ends
+ *     session daemon (sessiond/consumer_link.h)     waymark-consumerd (consumer/server.h)
+ *     HELLO {WMK_CONSUMERD_GREETING, pid}     ──►      any other first message closes the connection
+ *                                             ◄──      HELLO {version, pid}: it is ready
+ *     request, number, object [+ descriptor]  ──►
+ *                                             ◄──      REPLY, same number, object; or ERROR {errno, text}
+ *                                             ◄──      LIST_ITEM, same number, object + descriptor (LIST)
+ *                                             ◄──      FULL {path}: max_size is reached
+ *                                             ◄──      REPLACED: another session daemon has connected
  *
- * Requests are answered when they are done, not in the order in which they came. An unknown type is answered with an
- * error. Who the peer is, the kernel says (SO_PEERCRED): the same user.
+ * The socket is <rundir>/consumer.sock. LIST_ITEMs precede the REPLY to LIST. FULL is repeated on each new connection.
+ * After REPLACED the connection ends. consumerd_requests.def lists the requests. They are answered when they are
+ * done, in any order. An unknown type is answered with an error. Each side authenticates the other with SO_PEERCRED: it
+ * must be the same user.
  *
  * Nothing here changes what it finds done: adding what is there (the same identity) and removing what is not there
  * succeed, so that a request can be repeated after a connection broke.
@@ -182,9 +184,9 @@ struct wmk_consumerd_report {
 };
 
 /*
- * HELD: a trace (rings.rings is 0) with the descriptor that it came with, if it had one; then each of its rings with
- * the descriptor of its set. Of a kernel channel without its system calls, and of its events with those of the state
- * dump alone.
+ * LIST_ITEM: a trace (rings.rings is 0) with the descriptor that it came with, if it had one; then each of its rings
+ * with the descriptor of its set. Of a kernel channel without its system calls, and of its events with those of the
+ * state dump alone.
  */
 struct wmk_consumerd_list_item {
 	struct wmk_consumerd_trace trace;
