@@ -84,6 +84,18 @@ static inline bool wmk_scan_cut(struct wmk_scan *scan, char c, struct wmk_scan *
 	return true;
 }
 
+/* The next line, without its newline. False: the text is at its end. */
+static inline bool wmk_scan_line(struct wmk_scan *scan, struct wmk_scan *line)
+{
+	if (scan->at == scan->end)
+		return false;
+	if (!wmk_scan_cut(scan, '\n', line)) {
+		*line = *scan;
+		scan->at = scan->end;
+	}
+	return true;
+}
+
 static inline unsigned wmk_scan_digit(char c)
 {
 	return wmk_scan_is_digit(c) ? (unsigned)(c - '0')

@@ -382,11 +382,7 @@ static int take_lines(struct parser *parser)
 	const char *print = NULL;
 	int err = 0;
 
-	while (err >= 0 && !print && text.at < text.end) {
-		if (!wmk_scan_cut(&text, '\n', &line)) {
-			line = text;
-			text.at = text.end;
-		}
+	while (err >= 0 && !print && wmk_scan_line(&text, &line)) {
 		if (wmk_scan_take(&line, "print fmt:"))
 			print = line.at;
 		else

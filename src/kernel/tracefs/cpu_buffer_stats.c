@@ -1,40 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* cpu_buffer_stats.c - per_cpu/cpuN/stats: "overrun: 12", a count in a line. */
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/scan.h"
 #include "kernel/tracefs/cpu_buffer_modes.h"
-
-static bool number(const char *at, const char *end, uint64_t *value)
-{
-	uint64_t sum = 0;
-
-	if (at == end)
-		return false;
-	for (; at < end; at++) {
-		if (*at < '0' || *at > '9' || __builtin_mul_overflow(sum, 10, &sum) ||
-		    __builtin_add_overflow(sum, (uint64_t)(*at - '0'), &sum))
-			return false;
-	}
-	*value = sum;
-	return true;
-}
 
 static bool find(const char *text, size_t len, const char *name, uint64_t *value)
 {
-	const size_t n = strlen(name);
+	struct wmk_scan scan = { text, text + len }, line;
 
-	while (len) {
-		const char *newline = memchr(text, '\n', len);
-		const size_t line = newline ? (size_t)(newline - text) : len;
-
-		if (line > n + 2 && memcmp(text, name, n) == 0 && memcmp(text + n, ": ", 2) == 0)
-			return number(text + n + 2, text + line, value);
-		text += newline ? line + 1 : line;
-		len -= newline ? line + 1 : line;
-	}
+	while (wmk_scan_line(&scan, &line))
+		if (wmk_scan_take(&line, name) && wmk_scan_take(&line, ": "))
+			return wmk_scan_number(&line, 10, UINT64_MAX, value) && line.at == line.end;
 	return false;
 }
 

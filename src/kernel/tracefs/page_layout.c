@@ -4,62 +4,48 @@
  * timestamp;	offset:0;	size:8;	signed:0;".
  */
 #include <errno.h>
-#include <string.h>
 
 #include "base/error.h"
+#include "base/scan.h"
 #include "kernel/tracefs/page.h"
 
-#define LINE_MAX_BYTES 256
 
 struct place {
 	uint32_t at, size;
 };
 
-/* The number behind `key` in a line that is a string. */
-static bool number_of(const char *line, const char *key, uint32_t *number)
+/* The number of the attribute `key` ("size:"), which ends in a semicolon. */
+static bool number_of(struct wmk_scan line, const char *key, uint32_t *number)
 {
-	const char *at = strstr(line, key);
+	struct wmk_scan one;
+	uint64_t value;
 
-	if (!at)
-		return false;
-	at += strlen(key);
-	if (*at < '0' || *at > '9')
-		return false;
-	for (*number = 0; *at >= '0' && *at <= '9'; at++) {
-		*number = *number * 10 + (uint32_t)(*at - '0');
-		if (*number > WMK_KPAGE_SIZE_MAX)
+	while (wmk_scan_cut(&line, ';', &one)) {
+		wmk_scan_trim(&one);
+		if (!wmk_scan_take(&one, key))
+			continue;
+		if (!wmk_scan_number(&one, 10, WMK_KPAGE_SIZE_MAX, &value) || one.at < one.end)
 			return false;
+		*number = (uint32_t)value;
+		return true;
 	}
-	return *at == ';';
+	return false;
 }
 
-/* The line's field is called so: the last word before the first semicolon. */
-static bool is_called(const char *line, const char *name)
-{
-	const char *end = strchr(line, ';'), *begin;
-
-	if (!end)
-		return false;
-	for (begin = end; begin > line && begin[-1] != ' ' && begin[-1] != '\t'; begin--)
-		;
-	return (size_t)(end - begin) == strlen(name) && memcmp(begin, name, strlen(name)) == 0;
-}
-
+/* In the line that has `name` as the last word before its first semicolon. */
 static bool find(const char *text, size_t len, const char *name, struct place *place)
 {
-	while (len) {
-		const char *newline = memchr(text, '\n', len);
-		const size_t n = newline ? (size_t)(newline - text) : len;
-		char line[LINE_MAX_BYTES];
+	struct wmk_scan scan = { text, text + len }, line, word;
 
-		if (n < sizeof(line)) {
-			memcpy(line, text, n);
-			line[n] = '\0';
-			if (is_called(line, name))
-				return number_of(line, "offset:", &place->at) && number_of(line, "size:", &place->size);
-		}
-		text += newline ? n + 1 : n;
-		len -= newline ? n + 1 : n;
+	while (wmk_scan_line(&scan, &line)) {
+		const char *begin = line.at;
+
+		if (!wmk_scan_cut(&line, ';', &word))
+			continue;
+		for (word.at = word.end; word.at > begin && !wmk_scan_is_space(word.at[-1]);)
+			word.at--;
+		if (wmk_scan_is(&word, name))
+			return number_of(line, "offset:", &place->at) && number_of(line, "size:", &place->size);
 	}
 	return false;
 }
