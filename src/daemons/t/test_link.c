@@ -113,6 +113,9 @@ static void test_wrong_requests_are_refused(void **state)
 	trace = r.trace;
 	trace.sub = "ust/../../..";
 	assert_int_equal(wmk_consumer_link_trace_add(r.link, &trace, -1, LINK_MS), -EINVAL);
+	trace.sub = r.trace.sub;
+	trace.max_size = 1 << 20;
+	assert_int_equal(wmk_consumer_link_trace_add(r.link, &trace, null, LINK_MS), -EINVAL);
 	rig_link_add(&r);
 	/* Again, and another of the same number. */
 	rig_link_add(&r);
