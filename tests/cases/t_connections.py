@@ -38,13 +38,17 @@ def sockets():
 
 
 def types():
-    """Numbers of all message types, from the enumerations in the protocols' headers."""
+    """Numbers of all message types, from the enumerations in the protocols' headers and their lists of requests."""
     found = []
     for name, enum in PROTOCOLS.items():
         body = re.search(r'enum %s \{(.*?)\};' % enum, header(name), re.S)
         check(body, '%s has no enum %s', name, enum)
+        for listed in re.findall(r'#include "wire/([\w.]+)"', body.group(1)):
+            requests = re.findall(r'^WMK_\w+_REQUEST\(\w+, (0x[0-9a-f]+),', header(listed), re.M)
+            check(len(requests) > 10, 'requests in %s: %s', listed, requests)
+            found += [int(number, 16) for number in requests]
         number = -1
-        for item in re.sub(r'/\*.*?\*/', '', body.group(1), flags=re.S).split(','):
+        for item in re.sub(r'/\*.*?\*/|^#.*?$', '', body.group(1), flags=re.S | re.M).split(','):
             if item.strip():
                 number = int(item.split('=')[1], 0) if '=' in item else number + 1
                 found.append(number)
