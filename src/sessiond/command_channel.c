@@ -8,8 +8,13 @@
 #include "base/nearest.h"
 #include "ctf/writer.h"
 #include "kernel/proc/pids.h"
-#include "session/kernel_channels.h"
+#include "session/kernel/kernel_channel.h"
+#include "session/kernel/kernel_filter.h"
 #include "session/kernel/kernel_syscalls.h"
+#include "session/model/channel_options.h"
+#include "session/model/process_stat.h"
+#include "session/model/ring_layout.h"
+#include "session/model/session_model.h"
 
 #include <errno.h>
 #include <inttypes.h>

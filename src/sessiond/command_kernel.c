@@ -12,13 +12,16 @@
 #include "sessiond/command_request.h"
 
 #include "base/error.h"
+#include "kernel/channel/missing_features.h"
 #include "kernel/event/catalog.h"
 #include "kernel/event/kernel_event.h"
 #include "kernel/tracefs/instance.h"
-#include "kernel/channel/missing_features.h"
-#include "session/kernel_channels.h"
+#include "session/apps/app_describe.h"
+#include "session/kernel/kernel_channel.h"
 #include "session/kernel/kernel_probes.h"
 #include "session/model/session_clock.h"
+#include "session/model/session_model.h"
+#include "session/model/session_tracefs.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -6,19 +6,21 @@
  *                ─► the notify FIFO wakes all applications
  *     end: the same backwards
  */
-#include "session/session_model.h"
+#include "session/model/process_stat.h"
+#include "session/model/session_model.h"
+#include "session/recovery/state_entry.h"
+#include "session/recovery/state_file.h"
 #include "sessiond/server.h"
 
 #include "base/clock.h"
 #include "base/clock_plugin.h"
 #include "base/error.h"
-#include "kernel/tracefs/instance.h"
 #include "kernel/proc/namespaces.h"
+#include "kernel/tracefs/instance.h"
 #include "sessiond/clients.h"
 #include "sessiond/command.h"
 #include "sessiond/consumer_port.h"
 #include "sessiond/shards.h"
-#include "session/recovery/state_file.h"
 #include "wire/hints.h"
 #include "wire/notify_fifo.h"
 #include "wire/wire.h"

@@ -12,11 +12,15 @@
  * The round ends when every shard has reported. What is shared (struct barrier) is under its own lock, taken for
  * moments only.
  */
-#include "session/session_model.h"
+#include "session/apps/app_barrier.h"
 
 #include "base/clock.h"
 #include "base/cond.h"
 #include "base/error.h"
+#include "session/apps/app_conn.h"
+#include "session/apps/app_describe.h"
+#include "session/apps/shard_watch.h"
+#include "session/model/process_stat.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -55,6 +59,30 @@ struct shard_barrier {
 static struct shard_barrier *round_of(struct barrier_part *part)
 {
 	return wmk_container_of(part, struct shard_barrier, part);
+}
+
+int wmk_app_ask(struct app *app, uint32_t number)
+{
+	/* While it registers, its events are yet to be enabled: it is asked behind that. */
+	int err = app->complete ? wmk_out_u32(&app->out, WMK_MSG_SYNC, number) : 0;
+
+	if (err < 0)
+		return err;
+	app->ask_then = !app->complete;
+	if (!app->sync_first) {
+		app->sync_first = number;
+		app->asked_at = wmk_clock_ms();
+		app->idle_since = 0;
+	}
+	app->sync_asked = number;
+	app->sent = false;
+	wmk_app_flush(app);
+	return 0;
+}
+
+bool wmk_app_answers(const struct app *app, uint32_t number)
+{
+	return app->state != APP_ADMITTED || app->sync_first == 0 || app->sync_first > number;
 }
 
 /* ── in the shard ────────────────────────────────────────────────────────────────────────────────────── */
@@ -105,7 +133,7 @@ static void apply_run(struct wmk_shard *apps, struct wmk_shard_job *job)
 
 	wmk_shard_update(apps, round->part.update->session);
 	for (struct app *app = apps->app; app; app = app->next)
-		if (app->state == APP_ADMITTED && (app->told || app->sync_first || !app->complete))
+		if (app->state == APP_ADMITTED && (app->sent || app->sync_first || !app->complete))
 			wmk_app_ask(app, number);
 	round->part.number = number;
 	round->part.next = apps->updates;
@@ -366,7 +394,7 @@ int wmk_tracing_list_apps(struct wmk_tracing *tracing, const struct wmk_ctl_list
 			     .done = PTHREAD_COND_INITIALIZER,
 			     .who = who,
 			     .apps = apps,
-			     .how = { .arena = arena, .what = what, .whose = whose } };
+			     .how = { .arena = arena, .what = what, .enabled_by = whose } };
 	struct list_job *jobs;
 
 	if (what->events) {

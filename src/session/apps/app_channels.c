@@ -3,11 +3,11 @@
  * app_channels.c - the channels of one application: rings that it has, events enabled in them, filters that it was
  * sent.
  */
-#include "session/session_model.h"
 #include "session/apps/app_channels.h"
 
 #include "base/error.h"
 #include "ring/set.h"
+#include "session/model/rings.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -158,7 +158,7 @@ int wmk_app_channel_drop(struct app *app, uint32_t number)
 	bool tell = ch->sent && app->socket >= 0;
 	int err = tell ? wmk_out_u32(&app->out, WMK_MSG_CHANNEL_GONE, number) : 0;
 
-	app->told = app->told || tell;
+	app->sent = app->sent || tell;
 	free(ch->enabled);
 	free(ch->filters);
 	wmk_rings_put(ch->rings);

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * app_conn.c - one application: what it says and what it is told (see the dialogue in wire/wire.h). Nothing that it
- * does blocks, and what it makes us keep is bounded; whoever breaks a bound or the protocol loses the connection, and
- * records on as far as it was told.
+ * app_conn.c - messages of one application (wire/wire.h). No call blocks, and what is kept for it is bounded: an
+ * application that exceeds a bound or breaks the protocol is disconnected.
  */
-#include "session/session_model.h"
+#include "session/apps/app_conn.h"
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "session/apps/app_accept.h"
+#include "session/apps/app_channels.h"
+#include "session/apps/app_end.h"
+#include "session/apps/app_reconcile.h"
+#include "session/apps/app_registry.h"
 #include "session/apps/deferred_close.h"
+#include "session/apps/shard_watch.h"
+#include "session/apps/tracker.h"
+#include "session/model/class_table.h"
+#include "session/model/shard_table.h"
 #include "session/model/unrecorded.h"
 
 #include <errno.h>
@@ -388,30 +396,6 @@ static int take_end(struct app *app, const struct wmk_frame *frame, const void *
 		err = wmk_out_u32(&app->out, WMK_MSG_SYNC, app->sync_asked);
 	}
 	return err;
-}
-
-int wmk_app_ask(struct app *app, uint32_t number)
-{
-	/* While it registers, its events are yet to be enabled: it is asked behind that. */
-	int err = app->complete ? wmk_out_u32(&app->out, WMK_MSG_SYNC, number) : 0;
-
-	if (err < 0)
-		return err;
-	app->ask_then = !app->complete;
-	if (!app->sync_first) {
-		app->sync_first = number;
-		app->asked_at = wmk_clock_ms();
-		app->idle_since = 0;
-	}
-	app->sync_asked = number;
-	app->told = false;
-	wmk_app_flush(app);
-	return 0;
-}
-
-bool wmk_app_answers(const struct app *app, uint32_t number)
-{
-	return app->state != APP_ADMITTED || app->sync_first == 0 || app->sync_first > number;
 }
 
 static int take_synced(struct app *app, const struct wmk_frame *frame, const void *body)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* app_describe.c - applications and their events as the protocol shows them (wire/ctl.h). */
-#include "session/session_model.h"
+#include "session/apps/app_describe.h"
 
+#include "session/apps/app_channels.h"
+#include "session/apps/tracker.h"
+#include "session/model/class_table.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -114,7 +117,7 @@ static int event_describe(const struct app *app, uint32_t number, const struct w
 			return err;
 	}
 	*made = known->is;
-	made->enabled = wmk_app_event_is_enabled(app, number, how->whose);
+	made->enabled = wmk_app_event_is_enabled(app, number, how->enabled_by);
 	return 0;
 }
 

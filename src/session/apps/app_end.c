@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* app_end.c - the end of an application: its process died, or executes another program. Its claims are freed. */
-#include "session/session_model.h"
+#include "session/apps/app_end.h"
 
+#include "session/apps/app_channels.h"
+#include "session/apps/app_conn.h"
+#include "session/apps/app_registry.h"
+#include "session/apps/shard_watch.h"
+#include "session/model/shard_table.h"
 /* No thread of it uses its claims any more. */
 static void app_ended(struct app *app)
 {

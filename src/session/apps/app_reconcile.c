@@ -11,11 +11,20 @@
  *
  * In the shard's thread; each session under its lock, one after the other. Messages are queued, nothing waits for the application.
  */
-#include "session/model/unrecorded.h"
-#include "session/apps/app_channels.h"
+#include "session/apps/app_reconcile.h"
 
 #include "base/error.h"
 #include "ring/set.h"
+#include "session/apps/app_channels.h"
+#include "session/apps/app_conn.h"
+#include "session/apps/tracker.h"
+#include "session/model/channel.h"
+#include "session/model/channel_options.h"
+#include "session/model/class_table.h"
+#include "session/model/ring_layout.h"
+#include "session/model/rings.h"
+#include "session/model/session_report.h"
+#include "session/model/unrecorded.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,7 +51,7 @@ static int flags_apply(struct app *app, const struct wmk_session *session, bool 
 
 		err = wmk_out_frame(&app->out, WMK_MSG_CHANNEL_FLAGS, 0, &msg, sizeof(msg), -1);
 		ch->flags = (uint8_t)msg.flags;
-		app->told = true;
+		app->sent = true;
 	}
 	return err;
 }
@@ -102,7 +111,7 @@ static int event_enable(struct app *app, uint32_t number, uint32_t event)
 		err = wmk_app_channel_set(ch, event);
 	if (err >= 0)
 		err = wmk_app_channel_filter_set(ch, event, hash);
-	app->told = true;
+	app->sent = true;
 	if (err == 0 && app->record && !e->class->own && !e->counted) {
 		app->record->info.enabled++;
 		e->counted = true;
@@ -116,7 +125,7 @@ static int event_disable(struct app *app, uint32_t number, uint32_t event)
 	int err = wmk_out_frame(&app->out, WMK_MSG_DISABLE, 0, &msg, sizeof(msg), -1);
 
 	wmk_app_channel_unset(&app->channels[number], event);
-	app->told = true;
+	app->sent = true;
 	return err;
 }
 
@@ -281,7 +290,7 @@ static int statedump_apply(struct app *app, const struct wmk_session *session, u
 	if (ch->statedump_round == session->statedump_round || !session->active)
 		return 0;
 	ch->statedump_round = session->statedump_round;
-	app->told = true;
+	app->sent = true;
 	return wmk_out_frame(&app->out, WMK_MSG_STATEDUMP, 0, NULL, 0, -1);
 }
 

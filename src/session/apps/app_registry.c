@@ -5,8 +5,11 @@
  * Only the shard's thread comes here (all connections of a process are in the same shard), so nothing of it needs to be
  * lock-free. Registration asks by process four times, and there may be thousands.
  */
-#include "session/session_model.h"
+#include "session/apps/app_registry.h"
 
+#include "session/apps/app_accept.h"
+#include "session/apps/app_conn.h"
+#include "session/model/shard_table.h"
 static struct app **bucket(struct wmk_shard *apps, pid_t pid)
 {
 	/* numbers of processes follow each other */

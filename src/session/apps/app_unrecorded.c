@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* app_unrecorded.c - applications that sessions do not record: noted in each session that would (see unrecorded.h). */
+#include "session/apps/app.h"
+#include "session/apps/tracker.h"
+#include "session/model/process_stat.h"
 #include "session/model/unrecorded.h"
 
 #include "base/error.h"

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shard.c - the listening socket, the loop, births and deaths of applications (see shard.h, session_model.h).
+ * shard.c - the listening socket, the loop, births and deaths of applications (see shard.h, app.h).
  */
-#include "session/session_model.h"
+#include "session/apps/app.h"
+#include "session/apps/app_accept.h"
+#include "session/apps/app_barrier.h"
+#include "session/apps/app_conn.h"
+#include "session/apps/app_end.h"
+#include "session/apps/app_reconcile.h"
+#include "session/apps/app_registry.h"
+#include "session/apps/deferred_close.h"
+#include "session/apps/shard_watch.h"
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "session/apps/deferred_close.h"
 
 #include <errno.h>
 #include <poll.h>

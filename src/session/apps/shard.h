@@ -126,4 +126,7 @@ void wmk_shard_stats(const struct wmk_shard *apps, struct wmk_shard_stats *stats
 /* The i-th application seen (of those that are kept), in the order of arrival; false past the end. */
 bool wmk_shard_get(const struct wmk_shard *apps, unsigned i, struct wmk_app_info *info);
 
+/* It begins to hear the gate. */
+int wmk_shard_watch_accept(struct wmk_shard *apps);
+
 #endif

@@ -2,7 +2,12 @@
 /*
  * shard_open.c - making and unmaking of a wmk_shard: the runtime directory, the socket in it, the limits.
  */
-#include "session/session_model.h"
+#include "session/apps/app.h"
+#include "session/apps/app_accept.h"
+#include "session/apps/app_barrier.h"
+#include "session/apps/app_registry.h"
+#include "session/apps/shard_watch.h"
+#include "session/model/shard_table.h"
 
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* shard_watch.c - descriptors that a shard waits for, and jobs from other threads. */
-#include "session/session_model.h"
+#include "session/apps/shard_watch.h"
 
 #include "base/error.h"
 #include "session/apps/deferred_close.h"

@@ -7,9 +7,11 @@
  * the process itself or a member, when it registers. A process is known by its number and its time of start. The table
  * of them is in process_set.c.
  */
-#include "session/session_model.h"
+#include "session/apps/tracker.h"
 
 #include "base/error.h"
+#include "session/model/process_set.h"
+#include "session/model/process_stat.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,7 +2,10 @@
 /*
  * describe.c - sessions and channels as the protocol shows them (wire/ctl.h).
  */
-#include "session/kernel_channels.h"
+#include "session/control/ring_requests.h"
+#include "session/kernel/kernel_channel.h"
+#include "session/model/session_model.h"
+#include "session/model/stale_claims.h"
 #include "session/model/unrecorded.h"
 
 #include "base/error.h"

@@ -14,11 +14,14 @@
  *
  * So whatever stands in a session's list is open at the outlet, and not closed, for all who hold the lock.
  */
-#include "session/kernel_channels.h"
-#include "session/model/unrecorded.h"
+#include "session/control/ring_requests.h"
 
 #include "base/cond.h"
 #include "base/error.h"
+#include "session/kernel/kernel_rings.h"
+#include "session/kernel/kernel_statedump.h"
+#include "session/model/rings.h"
+#include "session/model/unrecorded.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,15 +5,24 @@
  * Only what is under its lock changes here; applications hear of it by the update that follows (app_barrier.c,
  * app_reconcile.c).
  */
-#include "session/kernel_channels.h"
-#include "session/model/quota.h"
-#include "session/kernel/kernel_syscalls.h"
+#include "session/control/session.h"
 
 #include "base/cond.h"
 #include "base/error.h"
 #include "base/utf8.h"
-#include "session/model/shm_path.h"
+#include "session/control/ring_requests.h"
+#include "session/kernel/kernel_channel.h"
+#include "session/kernel/kernel_statedump.h"
+#include "session/kernel/kernel_syscalls.h"
+#include "session/model/channel.h"
+#include "session/model/name_check.h"
+#include "session/model/quota.h"
+#include "session/model/rings.h"
 #include "session/model/session_clock.h"
+#include "session/model/session_report.h"
+#include "session/model/session_table.h"
+#include "session/model/shm_path.h"
+#include "session/model/stale_claims.h"
 
 #include <errno.h>
 #include <inttypes.h>

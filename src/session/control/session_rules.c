@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* session_rules.c - event rules of a session: checked for applications and for the kernel. */
-#include "session/kernel_channels.h"
+#include "session/kernel/kernel_channel.h"
+#include "session/kernel/kernel_filter.h"
+#include "session/model/class_filter.h"
+#include "session/model/session_model.h"
 
 int wmk_session_filters_check(struct wmk_session_channel *channel, const struct wmk_list *rules)
 {

@@ -2,8 +2,10 @@
 /*
  * tracing.c - a wmk_tracing is opened and closed.
  */
-#include "session/kernel_channels.h"
+#include "session/kernel/kernel_restore.h"
+#include "session/model/class_table.h"
 #include "session/model/quota.h"
+#include "session/model/session_model.h"
 #include "session/model/unrecorded.h"
 
 #include "base/error.h"

@@ -1,15 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_channel.c - the kernel brought in line with a session's kernel channels (see kernel_channels.h): which of its
+ * kernel_channel.c - the kernel brought in line with a session's kernel channels (see kernel_channel.h): which of its
  * events each of them has, on or off.
  */
-#include "session/kernel/kernel_rings.h"
+#include "session/kernel/kernel_channel.h"
 
 #include "base/error.h"
 #include "kernel/event/kernel_event.h"
 #include "kernel/proc/namespaces.h"
 #include "kernel/tracefs/tracefs.h"
+#include "session/kernel/kernel_events.h"
+#include "session/kernel/kernel_filter.h"
+#include "session/kernel/kernel_probes.h"
+#include "session/kernel/kernel_rings.h"
+#include "session/kernel/kernel_send.h"
+#include "session/kernel/kernel_statedump.h"
 #include "session/kernel/kernel_syscalls.h"
+#include "session/model/class_table.h"
+#include "session/model/ring_layout.h"
+#include "session/model/rings.h"
+#include "session/model/session_report.h"
+#include "session/model/session_tracefs.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* kernel_events.c - the kernel's events of a channel, and which of them its rules select. */
-#include "session/kernel/kernel_rings.h"
+#include "session/kernel/kernel_events.h"
 
 #include "base/error.h"
 #include "kernel/event/kernel_event.h"
 #include "kernel/tracefs/tracefs.h"
+#include "session/kernel/kernel_probes.h"
+#include "session/kernel/kernel_rings.h"
 #include "session/kernel/kernel_syscalls.h"
+#include "session/model/class_table.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,13 +8,19 @@
  * A record that both rule sets want is never refused on the way. What the kernel refuses to understand the consumer
  * does.
  */
-#include "session/kernel/kernel_rings.h"
+#include "session/kernel/kernel_filter.h"
 
 #include "base/error.h"
 #include "base/nearest.h"
 #include "ctf/writer.h"
 #include "kernel/event/kernel_event.h"
+#include "session/kernel/kernel_events.h"
+#include "session/kernel/kernel_probes.h"
+#include "session/kernel/kernel_rings.h"
+#include "session/kernel/kernel_send.h"
 #include "session/kernel/kernel_syscalls.h"
+#include "session/model/session_report.h"
+#include "session/model/session_tracefs.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -5,9 +5,9 @@
 #include "session/kernel/kernel_probes.h"
 
 #include "base/error.h"
-#include "kernel/tracefs/instance.h"
 #include "kernel/probe/probe.h"
-#include "session/kernel_channels.h"
+#include "kernel/tracefs/instance.h"
+#include "session/model/session_model.h"
 #include "store/store.h"
 
 #include <ctype.h>

@@ -3,13 +3,23 @@
  * kernel_restore.c - what an earlier daemon left in the kernel: sessions that are restored go on with their instances
  * and probes, and with what was recorded meanwhile; what nobody has is removed.
  */
-#include "session/kernel/kernel_rings.h"
-#include "session/model/quota.h"
+#include "session/kernel/kernel_restore.h"
 
 #include "base/error.h"
-#include "kernel/tracefs/tracefs.h"
 #include "kernel/tasks/task_context.h"
+#include "kernel/tracefs/tracefs.h"
+#include "session/kernel/kernel_events.h"
+#include "session/kernel/kernel_filter.h"
+#include "session/kernel/kernel_probes.h"
+#include "session/kernel/kernel_rings.h"
+#include "session/kernel/kernel_send.h"
 #include "session/kernel/kernel_syscalls.h"
+#include "session/model/class_table.h"
+#include "session/model/quota.h"
+#include "session/model/ring_layout.h"
+#include "session/model/rings.h"
+#include "session/model/session_report.h"
+#include "session/model/session_tracefs.h"
 
 #include <errno.h>
 #include <stdio.h>

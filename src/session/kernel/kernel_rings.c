@@ -4,13 +4,19 @@
  * the outlet, removed. What is recorded into it is kernel_channel.c's.
  */
 #include "session/kernel/kernel_rings.h"
-#include "session/model/quota.h"
 
 #include "base/error.h"
-#include "kernel/proc/pids.h"
 #include "kernel/proc/namespaces.h"
+#include "kernel/proc/pids.h"
 #include "kernel/tasks/task_context.h"
+#include "session/kernel/kernel_events.h"
+#include "session/kernel/kernel_probes.h"
+#include "session/kernel/kernel_send.h"
 #include "session/kernel/kernel_syscalls.h"
+#include "session/model/process_stat.h"
+#include "session/model/quota.h"
+#include "session/model/ring_layout.h"
+#include "session/model/rings.h"
 #include "session/model/session_clock.h"
 
 #include <errno.h>

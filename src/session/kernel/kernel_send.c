@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* kernel_send.c - messages to the consumer about a kernel channel: opened, events, filters. */
-#include "session/kernel/kernel_rings.h"
+#include "session/kernel/kernel_send.h"
 
 #include "base/error.h"
+#include "session/kernel/kernel_rings.h"
+#include "session/model/ring_layout.h"
 #include "session/model/session_clock.h"
 
 #include <errno.h>

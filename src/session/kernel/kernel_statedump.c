@@ -5,13 +5,18 @@
  * in the first kernel channel that records, and asks for it; the consumer makes it, beside what is recorded. At each
  * start, when the session is cleared, and when the user wants it again.
  */
-#include "session/kernel_channels.h"
+#include "session/kernel/kernel_statedump.h"
 
 #include "base/error.h"
-#include "kernel/statedump/statedump_source.h"
 #include "kernel/statedump/statedump.h"
+#include "kernel/statedump/statedump_source.h"
 #include "schema/scratch.h"
+#include "session/kernel/kernel_channel.h"
+#include "session/kernel/kernel_send.h"
+#include "session/model/class_table.h"
+#include "session/model/rings.h"
 #include "session/model/session_clock.h"
+#include "session/model/session_report.h"
 
 #include <errno.h>
 

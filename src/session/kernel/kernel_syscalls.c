@@ -3,14 +3,20 @@
  * kernel_syscalls.c - system calls of kernel channels (see kernel_syscalls.h).
  */
 #include "session/kernel/kernel_syscalls.h"
-#include "session/model/quota.h"
 
 #include "base/error.h"
-#include "kernel/syscall/syscall_event.h"
 #include "kernel/channel/syscall_reader.h"
 #include "kernel/event/catalog.h"
+#include "kernel/syscall/syscall_event.h"
 #include "kernel/tracefs/tracefs.h"
+#include "session/kernel/kernel_events.h"
+#include "session/kernel/kernel_filter.h"
 #include "session/kernel/kernel_rings.h"
+#include "session/kernel/kernel_send.h"
+#include "session/model/class_table.h"
+#include "session/model/quota.h"
+#include "session/model/rings.h"
+#include "session/model/session_report.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@
 #ifndef WMK_SESSION_KERNEL_SYSCALLS_H
 #define WMK_SESSION_KERNEL_SYSCALLS_H
 
-#include "session/session_model.h"
+#include "session/model/session_model.h"
 
 struct wmk_kernel_syscalls;
 struct wmk_tracefs;

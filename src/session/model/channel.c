@@ -5,12 +5,19 @@
  * A channel keeps what it was given as the object that the protocol shows (wire/ctl.h), defaults filled in. What a rule
  * is meant for is decided once for each class and remembered (verdicts), until the rules change.
  */
-#include "session/kernel_channels.h"
-#include "session/model/quota.h"
+#include "session/model/channel.h"
 
 #include "base/error.h"
 #include "base/utf8.h"
 #include "ctf/writer.h"
+#include "session/model/channel_options.h"
+#include "session/model/class_filter.h"
+#include "session/model/class_table.h"
+#include "session/model/name_check.h"
+#include "session/model/process_set.h"
+#include "session/model/quota.h"
+#include "session/model/ring_layout.h"
+#include "session/model/session_report.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* channel_options.c - options of a channel: checked, defaults filled in. */
-#include "session/kernel_channels.h"
+#include "session/model/channel_options.h"
 
 #include "base/error.h"
 #include "base/utf8.h"

@@ -11,7 +11,8 @@
  *
  * The bytes are anybody's choice: the hash has a secret, so that nobody can fill one bucket.
  */
-#include "session/session_model.h"
+#include "session/model/class_table.h"
+#include "session/model/session_model.h"
 
 #include "base/error.h"
 #include "base/hash.h"

@@ -7,12 +7,14 @@
  *
  * The result is kept with the channel's verdict on the class, until the rules change.
  */
-#include "session/kernel_channels.h"
+#include "session/model/class_filter.h"
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/nearest.h"
 #include "ctf/writer.h"
+#include "session/model/channel.h"
+#include "session/model/class_table.h"
 
 #include <errno.h>
 #include <stdio.h>

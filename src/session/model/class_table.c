@@ -7,10 +7,12 @@
  * apart, traces do not. Look-ups hold no lock. Classes are added under the tracing's, so that serials are dense and kin
  * is found; they stay until the end, as their number is bounded by what applications may register.
  */
-#include "session/session_model.h"
+#include "session/model/class_table.h"
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "session/model/channel.h"
+#include "session/model/session_model.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -51,4 +51,8 @@ int wmk_class_lookup(struct wmk_tracing *tracing, const void *encoded, size_t le
 int wmk_class_cache_init(struct wmk_tracing *tracing);
 void wmk_class_cache_free(struct wmk_tracing *tracing);
 
+/* Under the read lock of the table. */
+void wmk_tracing_each_class(struct wmk_tracing *tracing, void (*one)(void *data, const struct class *class),
+			    void *data);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* name_check.c - names of sessions and channels. */
-#include "session/session_model.h"
+#include "session/model/name_check.h"
 
 #include "base/error.h"
 #include "base/utf8.h"

@@ -6,8 +6,10 @@
  * A table of places by hash, a power of two and at most half full. When it would grow, those that have ended go first:
  * nobody descends from them any more, but who has just been forked, and comes at once. Under the session's lock.
  */
-#include "session/session_model.h"
+#include "session/model/process_set.h"
 
+#include "session/model/process_stat.h"
+#include "session/model/session_model.h"
 #include <stdlib.h>
 
 #define MEMBERS_MAX 65536u

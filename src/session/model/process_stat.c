@@ -4,7 +4,7 @@
  * runs or wants to. Nothing here is remembered; a process may end, and its number be another's, between any two of
  * these questions.
  */
-#include "session/session_model.h"
+#include "session/model/process_stat.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -6,7 +6,6 @@
  * Commands run side by side: what is to be made is counted before, and given back if it is not made after all. Under
  * tracing->lock, which may be taken with a session's own held; never the other way round.
  */
-#include "session/session_model.h"
 #include "session/model/quota.h"
 
 #include "base/error.h"

@@ -3,7 +3,7 @@
 #ifndef WMK_SESSION_QUOTA_H
 #define WMK_SESSION_QUOTA_H
 
-#include "session/session_model.h"
+#include "session/model/session_model.h"
 
 /* One more session: 0; -E2BIG: the limit is reached, the user's or the daemon's. */
 int wmk_quota_session_charge(struct wmk_tracing *tracing, uid_t uid);

@@ -4,10 +4,13 @@
  * lost; and for one of a daemon that may have been killed when something was written down (state_file.h) and not
  * declared yet, or the other way round.
  */
-#include "session/session_model.h"
+#include "session/model/regenerate.h"
 
 #include "base/error.h"
 #include "ctf/writer.h"
+#include "session/model/class_table.h"
+#include "session/model/ring_layout.h"
+#include "session/model/rings.h"
 
 #include <errno.h>
 

@@ -12,10 +12,10 @@
  *
  * All under the session's lock.
  */
-#include "session/session_model.h"
-#include "session/model/quota.h"
+#include "session/model/ring_layout.h"
 
 #include "ctf/writer.h"
+#include "session/model/quota.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,16 +8,20 @@
  * All under the session's lock, but the counting of references. What cannot be made is told once
  * (wmk_session_report()), and tried again for the next program that has something to record there.
  */
-#include "session/kernel_channels.h"
-#include "session/model/quota.h"
+#include "session/model/rings.h"
 
 #include "base/error.h"
 #include "consumer/consumer.h"
 #include "ctf/writer.h"
 #include "ring/file.h"
 #include "ring/set.h"
-#include "session/model/shm_path.h"
+#include "session/model/class_table.h"
+#include "session/model/quota.h"
+#include "session/model/regenerate.h"
+#include "session/model/ring_layout.h"
 #include "session/model/session_clock.h"
+#include "session/model/session_report.h"
+#include "session/model/shm_path.h"
 
 #include <errno.h>
 #include <inttypes.h>

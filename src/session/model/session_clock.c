@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "kernel/tracefs/instance.h"
-#include "session/kernel_channels.h"
+#include "session/model/session_tracefs.h"
 #include "wire/ctl.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 #ifndef WMK_SESSION_SESSION_CLOCK_H
 #define WMK_SESSION_SESSION_CLOCK_H
 
-#include "session/session_model.h"
+#include "session/model/session_model.h"
 
 /* The clock of a session that chooses none. Looks at tracefs where that is mounted; mounts nothing. Any thread. */
 enum wmk_clock_kind wmk_clock_default(struct wmk_tracing *tracing);

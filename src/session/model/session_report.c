@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* session_report.c - the first error of a session, in words. */
-#include "session/session_model.h"
+#include "session/model/session_report.h"
 
 #include "base/error.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* session_table.c - the table of sessions by owner and name; references to them. */
-#include "session/session_model.h"
-#include "session/model/unrecorded.h"
+#include "session/model/session_table.h"
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "session/model/channel.h"
+#include "session/model/unrecorded.h"
 
 #include <errno.h>
 #include <stdlib.h>

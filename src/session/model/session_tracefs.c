@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session_tracefs.c - tracefs for all sessions of a daemon: opened when the first one needs it (see kernel_channels.h).
+ * session_tracefs.c - tracefs for all sessions of a daemon: opened when the first one needs it (see kernel_channel.h).
  */
-#include "session/kernel_channels.h"
+#include "session/model/session_tracefs.h"
 
 #include "base/error.h"
+#include "kernel/tracefs/tracefs.h"
 
 #include <errno.h>
 

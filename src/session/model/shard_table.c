@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* shard_table.c - the shards of a wmk_tracing, and the slots by which their applications claim rings. */
-#include "session/session_model.h"
+#include "session/model/shard_table.h"
 
 #include "base/error.h"
 

@@ -10,10 +10,11 @@
  * has registered again may still stand in a claim by its old one. Who is not known, or cannot be seen, is taken to
  * live: a claim of the living must not be freed.
  */
-#include "session/session_model.h"
+#include "session/model/stale_claims.h"
 
 #include "base/error.h"
 #include "ring/set.h"
+#include "session/model/process_stat.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #ifndef WMK_SESSION_UNRECORDED_H
 #define WMK_SESSION_UNRECORDED_H
 
-#include "session/session_model.h"
+#include "session/model/session_model.h"
 #include "wire/unrecorded.h"
 
 /* ── unrecorded.c: of one session ── */

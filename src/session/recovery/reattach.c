@@ -11,11 +11,17 @@
  * for programs of the user that hands it in, and when it has the shape that the session's channel asks for. What is in
  * it the consumer checks, as ever.
  */
-#include "session/session_model.h"
-#include "session/model/quota.h"
+#include "session/recovery/reattach.h"
 
 #include "base/error.h"
 #include "ring/file.h"
+#include "session/apps/app.h"
+#include "session/apps/app_channels.h"
+#include "session/apps/tracker.h"
+#include "session/model/process_set.h"
+#include "session/model/quota.h"
+#include "session/model/rings.h"
+#include "session/model/session_report.h"
 #include "session/model/shm_path.h"
 
 #include <errno.h>

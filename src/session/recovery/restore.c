@@ -7,8 +7,21 @@
  * them, and the trace files that a consumer goes on with, agree with us from the first moment. Those whose descriptor
  * nobody has are awaited (reattach.c).
  */
-#include "session/kernel_channels.h"
+#include "session/control/ring_requests.h"
+#include "session/control/session.h"
+#include "session/kernel/kernel_channel.h"
+#include "session/kernel/kernel_restore.h"
+#include "session/model/channel.h"
+#include "session/model/class_table.h"
+#include "session/model/regenerate.h"
+#include "session/model/ring_layout.h"
+#include "session/model/rings.h"
+#include "session/model/session_model.h"
+#include "session/model/session_report.h"
+#include "session/model/session_table.h"
+#include "session/model/stale_claims.h"
 #include "session/model/unrecorded.h"
+#include "session/recovery/reattach.h"
 
 #include "base/error.h"
 

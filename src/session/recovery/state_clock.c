@@ -3,6 +3,7 @@
  * state_clock.c - one measurement of each clock for all daemons of a session's life (see state_file.h).
  */
 #include "session/recovery/state_entry.h"
+#include "session/recovery/state_file.h"
 
 #include "base/error.h"
 #include "ctl/json.h"

@@ -4,13 +4,14 @@
  * it is whole; ids are appended in one write each. That outlives the process, however it ends. (After the machine's end
  * there are no rings to go on with.)
  */
-#include "session/recovery/state_entry.h"
+#include "session/recovery/state_file.h"
 
 #include "base/error.h"
 #include "base/utf8.h"
 #include "ctl/json.h"
-#include "session/session_model.h"
+#include "session/model/session_model.h"
 #include "session/model/shm_path.h"
+#include "session/recovery/state_entry.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,10 +9,12 @@
  * A process is its number and its birth (wmk_app_birth()), in a namespace of processes: of another one nothing can be
  * said, and it is left out.
  */
+#include "session/model/process_stat.h"
+#include "session/model/session_model.h"
 #include "session/recovery/state_entry.h"
+#include "session/recovery/state_file.h"
 
 #include "base/error.h"
-#include "session/session_model.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,10 +8,11 @@
  * Rings of a process end with it, and what was written of them stays: when the file has become twice as long as all of
  * it that was needed, what is not is left out.
  */
+#include "session/model/session_model.h"
 #include "session/recovery/state_entry.h"
+#include "session/recovery/state_file.h"
 
 #include "base/error.h"
-#include "session/session_model.h"
 
 #include <errno.h>
 #include <fcntl.h>

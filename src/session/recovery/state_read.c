@@ -2,12 +2,15 @@
 /*
  * state_read.c - sessions made again from what an earlier daemon wrote down (see state_file.h).
  */
+#include "session/model/process_stat.h"
+#include "session/model/session_model.h"
+#include "session/model/session_report.h"
+#include "session/model/shm_path.h"
 #include "session/recovery/state_entry.h"
+#include "session/recovery/state_file.h"
 
 #include "base/error.h"
 #include "ctl/json.h"
-#include "session/session_model.h"
-#include "session/model/shm_path.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -6,12 +6,12 @@
  * What stands there is the session as it would be stopped, without what is the kernel's: nothing of that outlives the
  * machine's kernel.
  */
+#include "session/model/session_model.h"
+#include "session/model/shm_path.h"
 #include "session/recovery/state_entry.h"
 
 #include "base/error.h"
 #include "ctl/json.h"
-#include "session/session_model.h"
-#include "session/model/shm_path.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* client.c - see client.h. */
+#include "session/t/client.h"
+
 #include "client.h"
+#include "session/model/session_model.h"
 
 #include <dirent.h>
 #include <errno.h>

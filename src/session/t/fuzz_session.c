@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "session/apps/app.h"
 #include "session/apps/shard.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

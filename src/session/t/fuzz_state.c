@@ -15,6 +15,8 @@
 
 #include "base/error.h"
 #include "nowhere.h"
+#include "session/model/session_model.h"
+#include "session/recovery/state_entry.h"
 #include "session/recovery/state_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

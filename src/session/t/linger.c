@@ -15,8 +15,9 @@
 
 #include <cmocka.h>
 
-#include "session/apps/deferred_close.h"
+#include "session/t/linger.h"
 
+#include "session/apps/deferred_close.h"
 #define LIMIT_S 60
 
 void wait_not_full(unsigned uid)

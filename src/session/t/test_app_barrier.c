@@ -19,7 +19,8 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "session/session_model.h"
+#include "session/apps/app.h"
+#include "session/model/process_stat.h"
 #include "world.h"
 
 /* ── who does not answer ─────────────────────────────────────────────────────────────────────────────── */

@@ -20,7 +20,8 @@
 #include "base/error.h"
 #include "client.h"
 #include "ring/set.h"
-#include "session/session_model.h"
+#include "session/apps/app.h"
+#include "session/apps/app_describe.h"
 
 static void test_dialogue(void **state)
 {
@@ -539,7 +540,7 @@ static void test_in_words(void **state)
 	struct wmk_described known[WMK_DESCRIBED] = { 0 };
 	const struct wmk_ctl_list_apps what = { .events = true, .pattern = "" };
 	struct wmk_arena arena = { 0 };
-	const struct wmk_describing how = { .arena = &arena, .what = &what, .whose = (uid_t)-1, .known = known };
+	const struct wmk_describing how = { .arena = &arena, .what = &what, .enabled_by = (uid_t)-1, .known = known };
 	struct client clients[4];
 	struct place p;
 	char name[16];

@@ -13,7 +13,8 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "session/session_model.h"
+#include "session/apps/app.h"
+#include "session/model/class_table.h"
 
 #define CLASSES 300u
 #define LINES 3u                     /* places where each is declared: bytes of their own, the same class */

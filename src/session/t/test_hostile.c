@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "client.h"
+#include "session/apps/shard.h"
 
 struct scene {
 	struct place place;

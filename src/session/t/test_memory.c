@@ -24,6 +24,8 @@
 
 #include "base/error.h"
 #include "client.h"
+#include "session/apps/shard.h"
+#include "session/model/session_model.h"
 
 /* Of one thread; what is counted down belongs to the thread that is armed. */
 static _Thread_local bool armed;

@@ -20,7 +20,8 @@
 
 #include "base/error.h"
 #include "client.h"
-#include "session/session_model.h"
+#include "session/apps/app.h"
+#include "session/apps/shard.h"
 
 #define OTHER 61002u                 /* a user that no machine has */
 #define OTHERS 4u

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "client.h"
+#include "session/apps/shard.h"
 
 static void test_unmatched_patterns_are_found(void **state)
 {

@@ -16,7 +16,8 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "session/session_model.h"
+#include "session/apps/app.h"
+#include "session/apps/shard_watch.h"
 #include "world.h"
 
 /* ── the end of a session ────────────────────────────────────────────────────────────────────────────── */

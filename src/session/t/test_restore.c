@@ -20,7 +20,8 @@
 #include "base/error.h"
 #include "ring/record_header.h"
 #include "schema/schema.h"
-#include "session/session_model.h"
+#include "session/apps/app.h"
+#include "session/model/shard_table.h"
 #include "world.h"
 
 #define KEPT_MAX 8u

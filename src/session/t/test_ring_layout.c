@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "session/session_model.h"
+#include "session/apps/app.h"
 #include "world.h"
 
 /* How many ring sets of the session a consumer has, by its streams' name. */

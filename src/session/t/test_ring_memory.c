@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "session/session_model.h"
+#include "session/apps/app.h"
 #include "world.h"
 
 /* The rings of all sessions of one owner are counted together, as long as they exist. */

@@ -4,6 +4,7 @@
  * register, end and are told of changes; sessions are described, with what was counted last; who wants to write too
  * waits for its turn.
  */
+#include "session/model/session_model.h"
 #include "world.h"
 
 #include <errno.h>

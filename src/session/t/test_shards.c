@@ -20,7 +20,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "session/session_model.h"
+#include "session/apps/app.h"
 #include "world.h"
 
 /* ── the model ───────────────────────────────────────────────────────────────────────────────────────── */

@@ -20,7 +20,9 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "session/session_model.h"
+#include "session/apps/app.h"
+#include "session/apps/app_accept.h"
+#include "session/apps/shard.h"
 #include "world.h"
 
 #define PROGRAMS 80u

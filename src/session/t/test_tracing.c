@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "session/session_model.h"
+#include "session/apps/app.h"
 #include "world.h"
 
 static const struct wmk_ctl_domain user = { .kind = WMK_DOMAIN_USER };

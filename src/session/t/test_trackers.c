@@ -17,7 +17,9 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "session/session_model.h"
+#include "session/apps/app.h"
+#include "session/model/process_set.h"
+#include "session/model/process_stat.h"
 #include "world.h"
 
 static uint64_t born(unsigned i)

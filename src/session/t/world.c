@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* world.c - see world.h: the outlet, the shards and their threads, commands. */
+#include "session/t/world.h"
+
+#include "session/apps/app.h"
+#include "session/apps/app_accept.h"
 #include "world.h"
 
 #include <errno.h>

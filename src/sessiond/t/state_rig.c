@@ -20,7 +20,8 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "session/session_model.h"
+#include "session/model/session_model.h"
+#include "session/recovery/state_file.h"
 #include "sessiond/shards.h"
 
 /* ── an outlet that keeps the rings, as a consumer daemon does ───────────────────────────────────────── */

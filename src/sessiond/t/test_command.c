@@ -18,8 +18,8 @@
 
 #include "base/error.h"
 #include "program.h"
+#include "session/model/session_model.h"
 #include "sessiond/command.h"
-#include "session/session_model.h"
 #include "sessiond/shards.h"
 #include "wire/ctl.h"
 

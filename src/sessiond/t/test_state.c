@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * test_state.c - what one daemon writes down, the next goes on with: sessions, channels, rules, rings, ids; and whatever stands in the files,
- * nothing but sessions comes of it.
- */
+/* test_state.c - sessions, channels, rules, rings and ids in state files, restored by the next session daemon. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -21,9 +18,10 @@
 
 #include "base/error.h"
 #include "program.h"
-#include "state_rig.h"
-#include "session/session_model.h"
+#include "session/model/process_stat.h"
+#include "session/model/session_model.h"
 #include "session/recovery/state_file.h"
+#include "state_rig.h"
 #include "wire/ctl.h"
 
 static void the_next_daemon_goes_on(void **state)

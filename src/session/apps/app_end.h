@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* app_end.h - the end of an application. */
+#ifndef WMK_SESSION_APP_END_H
+#define WMK_SESSION_APP_END_H
+
+#include "session/apps/app.h"
+
+/* app_end.c */
+void wmk_app_died(struct app *app);
+/* Another program runs in this process (exec): claims of the earlier one are freed. */
+void wmk_shard_replaced(struct wmk_shard *apps, const struct app *by);
+
+#endif

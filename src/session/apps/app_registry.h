@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* app_registry.h - the applications of a shard. */
+#ifndef WMK_SESSION_APP_REGISTRY_H
+#define WMK_SESSION_APP_REGISTRY_H
+
+#include "session/apps/app.h"
+
+void wmk_registry_enter(struct wmk_shard *apps, struct app *app);
+/*
+ * Free applications that are closed and dead or never admitted (or all). Between turns only: epoll may refer to them.
+ */
+void wmk_registry_sweep(struct wmk_shard *apps, bool all);
+/*
+ * The next application of this process after `after`, or the first. NULL: no other one, or pid 0, which is any process
+ * of a foreign PID namespace.
+ */
+struct app *wmk_registry_process(struct wmk_shard *apps, pid_t pid, const struct app *after);
+
+#endif

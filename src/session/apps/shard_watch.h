@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* shard_watch.h - descriptors and jobs of a shard. */
+#ifndef WMK_SESSION_SHARD_WATCH_H
+#define WMK_SESSION_SHARD_WATCH_H
+
+#include "session/apps/app.h"
+
+int wmk_shard_watch(struct wmk_shard *apps, int fd, struct shard_source *source, bool add, bool writing);
+/*
+ * Closes what is watched. close() alone leaves it in epoll as long as a child has it that has not begun its program yet
+ * (posix_spawn()).
+ */
+void wmk_shard_unwatch(struct wmk_shard *apps, int fd);
+/* The same of a connection (deferred_close.h). */
+void wmk_shard_unwatch_socket(struct wmk_shard *apps, int fd, uid_t uid);
+/* Run in the shard's thread, in order; `job` is the caller's until then. Any thread. */
+struct wmk_shard_job {
+	struct cds_wfcq_node node;
+	void (*run)(struct wmk_shard *apps, struct wmk_shard_job *job);
+};
+void wmk_shard_post(struct wmk_shard *apps, struct wmk_shard_job *job);
+void wmk_shard_jobs_run(struct wmk_shard *apps);
+
+#endif
