@@ -9,7 +9,7 @@
  *             .size = sizeof(events), .session = "mine", .rules = &rule, .n_rules = 1,
  *     };
  *
- *     // to the session daemon, which is started if there is none
+ *     // connects to the session daemon, and starts it if none runs
  *     waymark_ctl_connect(NULL, &ctl);
  *     waymark_ctl_create(ctl, &create, NULL);
  *     waymark_ctl_enable_event(ctl, &events, NULL);
@@ -17,17 +17,18 @@
  *     ...
  *     waymark_ctl_stop(ctl, "mine", &result);
  *
- * Functions return 0 or a negative errno; why is then told by waymark_ctl_error_text(), for each thread by itself.
- * Nothing here prints (but to a file that it is given), exits, or keeps global state but that text. A handle is used by
- * one thread at a time; different handles by different threads. No function may be called from a signal handler. A
- * handle does not survive fork(): the child may only close it.
+ * Functions return 0 or a negative errno; waymark_ctl_error_text() then returns the reason, per thread. The library
+ * does not exit, keeps no other global state, and prints only to a file that the caller passes. A handle is for one
+ * thread at a time; different threads may use different handles. No function may be called from a signal handler. After
+ * fork(), the child may only close a handle.
  *
- * Structures that the caller fills begin with their size, sizeof(the structure), and what is left zero has a default;
- * an array of them has elements of the size that its first one says. What is asked of the library, the library owns:
- * structures come by pointer and may have more members in a later version. Strings and arrays that go in are not kept.
+ * Structures that the caller fills begin with their size, sizeof(the structure). A member that is zero has its default.
+ * All elements of an array have the size that the first one states. The library owns the structures that it returns;
+ * later versions may append members. The library does not keep strings and arrays of the caller.
  */
 /*
- * Sections are pages of the manual (scripts/man_from_header.py). A comment before an empty line describes all the page.
+ * Sections are pages of the manual (scripts/man_from_header.py). A comment before an empty line describes the whole
+ * page.
  */
 #ifndef WAYMARK_CTL_H
 #define WAYMARK_CTL_H
@@ -42,166 +43,165 @@ extern "C" {
 #endif
 
 struct waymark_ctl;                  /* a connection */
-struct waymark_ctl_result;           /* what a request answered */
+struct waymark_ctl_result;           /* the answer to a request */
 
 /* ── errors: why a call failed ───────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Why the calling thread's latest failed call failed: one sentence for each layer, 0 the outermost, NULL past the end.
- * Valid until the thread's next call.
+ * Return the reason of the latest failed call of this thread: one sentence for each layer, 0 is the outermost, NULL
+ * past the end. Valid until the next call of the thread.
  */
 const char *waymark_ctl_error(unsigned index);
-/* All in one line, outermost first, cut to `size` bytes; "" when nothing failed. Returns `buf`. */
+/* Store all layers in one line, the outermost first, cut to `size` bytes; "" if no call failed. Returns `buf`. */
 const char *waymark_ctl_error_text(char *buf, size_t size);
 
-/* ── connection: meet the session daemon, start it, end it ───────────────────────────────────────────────── */
+/* ── connection: connect to the session daemon, start it, end it ──────────────────────────────────────────── */
 
-/* Whether a daemon may be started. */
+/* Whether a session daemon may be started. */
 enum waymark_ctl_start {
-	WAYMARK_CTL_START_IF_NONE = 0,   /* a daemon is started when none runs */
+	WAYMARK_CTL_START_IF_NONE = 0,   /* a session daemon is started if none runs */
 	WAYMARK_CTL_START_NEVER = 1,
 };
 
-/* What waymark_ctl_connect() is told. */
+/* Options of waymark_ctl_connect(). */
 struct waymark_ctl_connect_options {
 	size_t size;
 	/*
-	 * Where the daemon is. NULL: $WAYMARK_RUNDIR, else root's daemon where it lets us in (root, members of the
-	 * group `tracing`), else the user's own; see waymark_ctl_rundir().
+	 * The runtime directory. NULL: $WAYMARK_RUNDIR, else that of root's session daemon if permitted (root, members
+	 * of the group `tracing`), else that of the user; see waymark_ctl_rundir().
 	 */
 	const char *rundir;
 	uint32_t start;              /* enum waymark_ctl_start */
 	/*
-	 * The daemon's program. NULL: $WAYMARK_SESSIOND, else `waymark-sessiond` beside the running executable, else
-	 * the one in PATH.
+	 * The program of the session daemon. NULL: $WAYMARK_SESSIOND, else `waymark-sessiond` in the directory of the
+	 * running executable, else in PATH.
 	 */
 	const char *program;
 	/*
-	 * For connecting, and for each request; 0: 30000, -1: for ever. A `stop` or `destroy` that waits for a slow
-	 * disk may take longer: it goes on when nobody waits any more.
+	 * Limit for connecting, and for each request; 0: 30000, -1: no limit. A `stop` or `destroy` on a slow disk may
+	 * take longer: it continues after the timeout.
 	 */
 	int timeout_ms;
 	/*
-	 * NULL, or a directory that a session's rings were left in when all processes had ended (`shm_path` of a
-	 * session): a daemon is started, for `rundir` (which is to be named, and have none), that has this session
-	 * alone. waymark_ctl_destroy() writes what the rings hold into the trace and removes the directory,
-	 * waymark_ctl_shutdown() ends the daemon. -ECHILD: it cannot be taken over, words say why; so it is when a
-	 * process still has rings of it.
+	 * NULL, or the directory of a session with rings in files (`shm_path`), after all its processes have ended. A
+	 * session daemon with this session only is started in `rundir`, which must be given and must have none.
+	 * waymark_ctl_destroy() writes the content of the rings into the trace and removes the directory;
+	 * waymark_ctl_shutdown() ends the session daemon. -ECHILD: the session cannot be recovered, for example because
+	 * a process still uses its rings; the error text has the reason.
 	 */
 	const char *recover;
 };
 
 /*
- * Connect; options NULL: all defaults. *ctl is the caller's, waymark_ctl_close() frees it. -ENOENT, -ECONNREFUSED: no
- * daemon runs, and none was to be started; -EACCES: it is not ours to control; -ETIMEDOUT; -EPROTO: it is not a session
- * daemon of this version.
+ * Connect to a session daemon. Options NULL: all defaults. The caller owns *ctl; waymark_ctl_close() frees it. Returns
+ * 0; -ENOENT, -ECONNREFUSED: no session daemon runs, and none may be started; -EACCES: the user may not control it;
+ * -ETIMEDOUT; -EPROTO: not a session daemon of this version.
  */
 int waymark_ctl_connect(const struct waymark_ctl_connect_options *options, struct waymark_ctl **ctl);
-/* NULL is allowed. Sessions go on. */
+/* Disconnect and free the handle. NULL is allowed. Sessions continue. */
 void waymark_ctl_close(struct waymark_ctl *ctl);
-/* The runtime directory of the daemon, as connected to. Valid until waymark_ctl_close(). */
+/* Return the runtime directory of the session daemon. Valid until waymark_ctl_close(). */
 const char *waymark_ctl_rundir(const struct waymark_ctl *ctl);
-/* Whether waymark_ctl_connect() started the daemon. */
+/* Return whether waymark_ctl_connect() started the session daemon. */
 bool waymark_ctl_started(const struct waymark_ctl *ctl);
-/* From the next request on: as `timeout_ms` of the options. */
+/* Set `timeout_ms` for the following requests. */
 void waymark_ctl_set_timeout(struct waymark_ctl *ctl, int timeout_ms);
 
-/* ── channel: the buffers in which programs record, and for whom they are ── */
+/* ── channel: buffers, and the processes that record into them ── */
 
 /*
- * A channel is a set of ring buffers, with its own sizes, mode, contexts and rules. It belongs to a domain: all
- * programs, one process, all that run an executable, or the kernel. A session may have several. An event is recorded by
- * the first channel of a domain that has a rule for it, and by one of each domain.
+ * A channel has ring buffers with their own sizes and mode, context fields and event rules. It belongs to a domain: all
+ * applications, one process, all processes of an executable, or the kernel. A session may have several channels. In
+ * each domain, the first channel with a matching rule records an event.
  */
 
-/* Which programs: all, one process, or those that run an executable; or the kernel (root's daemon alone). */
+/* Applications: all, one process, or those of an executable; or the kernel (root's session daemon only). */
 enum waymark_ctl_domain_kind {
 	WAYMARK_CTL_USER = 0,
 	WAYMARK_CTL_PID = 1,
 	WAYMARK_CTL_EXEC = 2,
 	WAYMARK_CTL_KERNEL = 3
 };
-/* When all sub-buffers are full: newer records are lost, or the oldest are. */
+/* If all sub-buffers are full, the newest or the oldest records are lost. */
 enum waymark_ctl_mode { WAYMARK_CTL_DISCARD = 0, WAYMARK_CTL_OVERWRITE = 1 };
 /*
- * Who shares buffers: all programs of a user, or nobody: each process has its own, and a trace of its own, which end
- * with it. So it is always in a channel for one process without those that it starts.
+ * Buffers per user, or per process. With PER_PID, each process has buffers and a trace of its own, which end with it. A
+ * channel for one process without its descendants is always PER_PID.
  */
 enum waymark_ctl_buffers { WAYMARK_CTL_PER_UID = 0, WAYMARK_CTL_PER_PID = 1 };
 
 /* ── events: which events are recorded ── */
 
 /*
- * Rules say which events a channel records: those that match the pattern, none of the exclusions, and the level. A rule
- * stays in force for programs to come, until it is disabled.
+ * Event rules select the events of a channel: those that match the pattern and the log level, and no exclusion. A rule
+ * also applies to applications that start later, until it is disabled.
  */
 
-/* How a rule's level is meant. */
+/* How a rule compares log levels. */
 enum waymark_ctl_level_op {
 	WAYMARK_CTL_ANY_LEVEL = 0,
-	WAYMARK_CTL_AT_LEAST = 1 /* as severe or more */,
+	WAYMARK_CTL_AT_LEAST = 1 /* this severity or higher */,
 	WAYMARK_CTL_EXACTLY = 2,
 	WAYMARK_CTL_BETWEEN = 3,
 };
 /* Log levels are those of enum waymark_level, 0 (emerg) to 14 (debug); kinds of events those of enum waymark_kind. */
 #define WAYMARK_CTL_LEVELS 15
-/* "emerg", ... "debug"; NULL for what is none. */
+/* Return "emerg", ... "debug"; NULL for an invalid level. */
 const char *waymark_ctl_level_name(uint32_t level);
 
 #include <waymark/ctl_results.h>
 
 /* ── session ── */
 
-/* What waymark_ctl_create() is told. */
+/* Options of waymark_ctl_create(). */
 struct waymark_ctl_create_options {
 	size_t size;
-	const char *name;            /* NULL or "": made from the time; see the result's session */
-	const char *path;            /* of the trace, absolute; NULL or "": the default place below ... */
-	const char *home;            /* ... this directory; NULL: $HOME, else the user's home */
-	uint64_t max_size;           /* bytes that the trace may have: then the session stops by itself; 0: no limit */
+	const char *name;            /* NULL or "": made from the time; the session of the result has it */
+	const char *path;            /* of the trace, absolute; NULL or "": the default path below ... */
+	const char *home;            /* ... this directory; NULL: $HOME, else the home directory of the user */
+	uint64_t max_size;           /* limit of the trace in bytes, at which the session stops; 0: no limit */
 	uint32_t trace_format;       /* enum waymark_ctl_trace_format */
 	/*
-	 * records of what was there when it began are not wanted: loaded objects; of the kernel, processes, files, ...
+	 * omit the state dump: loaded objects of applications; processes, files, ... of the kernel
 	 */
 	bool no_statedump;
 	/*
-	 * rings of programs of the daemon's user are files in a new directory there, which outlive all processes; NULL:
+	 * keep the rings of the daemon's own user in files of a new directory there, which outlive all processes; NULL:
 	 * in memory
 	 */
 	const char *shm_path;
 	uint32_t clock;              /* enum waymark_ctl_clock */
-	const char *description;     /* for people, also in the trace: UTF-8, at most 1024 bytes; NULL: none */
+	const char *description;     /* for the user, also in the trace: UTF-8, at most 1024 bytes; NULL: none */
 };
 /*
- * Make a session; it does not record yet. -EEXIST: one has the name; -ENOTEMPTY: the trace's directory holds something;
- * -EBUSY: it is to hold another session's trace; -EINVAL: the name or path cannot be one; -E2BIG: the user, or the
- * daemon, has as many as may be.
+ * Create a session; it does not record yet. -EEXIST: a session has the name; -ENOTEMPTY: the directory of the trace is
+ * not empty; -EBUSY: another session has this path; -EINVAL: invalid name or path; -E2BIG: the user or the session
+ * daemon has reached its limit of sessions.
  */
 int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_options *options,
 		       struct waymark_ctl_result **result);
 /*
- * End a session: what was recorded is written, and the trace is whole when it returns. `session` NULL or "": all
- * sessions of the user. -ENOENT: there is none of that name, or not one that the user may see; so it is with each
- * function that is given a session.
+ * End a session. When the call returns, all records are written and the trace is complete. `session` NULL or "": all
+ * sessions of the user. -ENOENT: the user has no session of that name; this applies to each function with a session.
  */
 int waymark_ctl_destroy(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /*
- * Record, or go on recording. -EALREADY: it does; -ENODATA: it has no channel; -EDQUOT: its trace has all that it may
- * have: clear it.
+ * Start or resume recording. -EALREADY: active; -ENODATA: the session has no channel; -EDQUOT: its trace has reached
+ * its limit: clear it.
  */
 int waymark_ctl_start(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /* Stop recording and write all records. `session` NULL or "": all sessions of the user. -EALREADY: not active. */
 int waymark_ctl_stop(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
-/* Forget what was recorded so far. */
+/* Discard all records so far. */
 int waymark_ctl_clear(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
-/* `session` NULL or "": all that the user may see. -ENOENT when there is none of that name. */
+/* List a session. `session` NULL or "": all sessions that the user may see. */
 int waymark_ctl_list_sessions(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 
-/* What waymark_ctl_regenerate() makes anew. */
+/* What waymark_ctl_regenerate() writes again. */
 enum waymark_ctl_regenerate_what { WAYMARK_CTL_METADATA = 0, WAYMARK_CTL_STATEDUMP = 1 };
 /*
- * Write the trace's metadata anew, from what the daemon knows; or have programs record again which objects they have
- * loaded. `what`: enum waymark_ctl_regenerate_what.
+ * Write the metadata of the trace again from the state of the session daemon, or record the state dump again. `what`:
+ * enum waymark_ctl_regenerate_what.
  */
 int waymark_ctl_regenerate(struct waymark_ctl *ctl, const char *session, uint32_t what,
 			   struct waymark_ctl_result **result);
@@ -209,8 +209,8 @@ int waymark_ctl_regenerate(struct waymark_ctl *ctl, const char *session, uint32_
 /* ── trackers ── */
 
 /*
- * What a list is of: the first three narrow the user domain. The last one the kernel domain: only records that one of
- * these processes makes are kept, 64 processes at most; each kernel channel gets the context pid.
+ * The kind of a list. PID, UID and GID restrict the user domain. KERNEL_PID restricts the kernel domain to records of
+ * at most 64 processes; each kernel channel then has the context field pid.
  */
 enum waymark_ctl_track_kind {
 	WAYMARK_CTL_TRACK_PID = 0,
@@ -218,62 +218,61 @@ enum waymark_ctl_track_kind {
 	WAYMARK_CTL_TRACK_GID = 2,
 	WAYMARK_CTL_TRACK_KERNEL_PID = 3
 };
-/* What waymark_ctl_track() and waymark_ctl_untrack() are told. */
+/* Options of waymark_ctl_track() and waymark_ctl_untrack(). */
 struct waymark_ctl_track_options {
 	size_t size;
 	const char *session;
 	uint32_t kind;               /* enum waymark_ctl_track_kind */
-	bool all;                    /* every one of the kind: tracked, the list ends; untracked, it is empty */
+	bool all;                    /* all ids: track() removes the list, untrack() makes it empty */
 	const uint64_t *ids;
 	unsigned n_ids;
 };
-/* Add to the list, which begins empty: with the first one, only what it holds is traced. */
+/* Add ids to a list. With its first id, the list exists, and only its ids are traced. */
 int waymark_ctl_track(struct waymark_ctl *ctl, const struct waymark_ctl_track_options *options,
 		      struct waymark_ctl_result **result);
-/* Take from the list. -EINVAL: there is none yet. */
+/* Remove ids from a list. -EINVAL: the list does not exist. */
 int waymark_ctl_untrack(struct waymark_ctl *ctl, const struct waymark_ctl_track_options *options,
 			struct waymark_ctl_result **result);
 
 /* ── channel ── */
 
-/* Which programs. NULL where one may be given: all of the user domain. */
+/* A domain. Where NULL is allowed, it is the whole user domain. */
 struct waymark_ctl_domain {
 	size_t size;
 	uint32_t kind;               /* enum waymark_ctl_domain_kind */
-	bool follow;                 /* PID, EXEC: descendants too */
+	bool follow;                 /* PID, EXEC: include descendants */
 	uint64_t pid;                /* PID */
-	const char *exec;            /* EXEC: base name, or path when it holds a '/' */
+	const char *exec;            /* EXEC: base name, or a path if it has a '/' */
 };
 
 /* ── events ── */
 
-/* Events that match the pattern, none of the exclusions, and the level. */
+/* An event rule: events that match the pattern and the log level, and no exclusion. */
 struct waymark_ctl_rule {
 	size_t size;
 	/*
-	 * Glob on provider:name, or on the provider alone when it has no ':'. Of the kernel: on the name of an event,
-	 * on subsystem:name, or syscall:NAME, a system call.
+	 * Glob on provider:name, or on the provider if it has no ':'. Kernel domain: on the name of an event, on
+	 * subsystem:name, or syscall:NAME for a system call.
 	 */
 	const char *pattern;
-	const char *const *exclusions;       /* globs likewise */
+	const char *const *exclusions;       /* globs */
 	unsigned n_exclusions;
 	uint32_t level_op;           /* enum waymark_ctl_level_op */
-	uint32_t level;              /* enum waymark_level; BETWEEN: one end ... */
-	uint32_t level_to;           /* ... and the other; both are in */
+	uint32_t level;              /* enum waymark_level; BETWEEN: one bound ... */
+	uint32_t level_to;           /* ... and the other, both included */
 	/*
-	 * Only records for which this is true, an expression as in C over their fields: waymark-filter(7). It is worked
-	 * out in the program, before anything is recorded. Of several rules that are for an event one is enough. NULL
-	 * or "": every record.
+	 * Record only if this C expression over the fields is true: waymark-filter(7). The application evaluates it
+	 * before it records. If several rules match an event, one of them is sufficient. NULL or "": every record.
 	 */
 	const char *filter;
-	uint32_t probe;              /* enum waymark_ctl_probe: then the pattern is the event's name, and ... */
-	/* ... the event is made here: "vfs_read(count)", "sdt:/usr/bin/shop:shop:order"; see waymark-enable-event(1) */
+	uint32_t probe;              /* enum waymark_ctl_probe: the pattern is the name of the event, and ... */
+	/* ... this is its place: "vfs_read(count)", "sdt:/usr/bin/shop:shop:order"; see waymark-enable-event(1) */
 	const char *place;
 };
 
 /* ── channel ── */
 
-/* What waymark_ctl_enable_channel() is told. */
+/* Options of waymark_ctl_enable_channel(). */
 struct waymark_ctl_channel_options {
 	size_t size;
 	const char *session;
@@ -283,24 +282,24 @@ struct waymark_ctl_channel_options {
 	uint32_t buffers;            /* enum waymark_ctl_buffers */
 	uint64_t subbuf_size;        /* bytes, a power of two; 0: 1 MiB */
 	uint64_t n_subbufs;          /* a power of two; 0: 8 */
-	int64_t blocking_us;         /* DISCARD: wait for room; 0 never, -1 for ever */
+	int64_t blocking_us;         /* DISCARD: limit of a wait for room; 0: do not wait, -1: no limit */
 	uint64_t field_limit;        /* bytes; 0: 64 KiB */
 	uint64_t tracefile_size, tracefile_count;   /* bytes, files; 0: no limit */
 	const char *const *contexts; /* names: see waymark_ctl_add_context() */
 	unsigned n_contexts;
-	uint32_t call_arguments;     /* of the kernel: enum waymark_ctl_call_arguments */
+	uint32_t call_arguments;     /* kernel domain: enum waymark_ctl_call_arguments */
 };
-/* Make it, or enable it again: options that differ from what it has are refused. */
+/* Create a channel, or enable it again. Options that differ from those of an existing channel are refused. */
 int waymark_ctl_enable_channel(struct waymark_ctl *ctl, const struct waymark_ctl_channel_options *options,
 			       struct waymark_ctl_result **result);
 
 /* ── events ── */
 
-/* What functions on events and contexts are told. */
+/* Options of functions on events and context fields. */
 struct waymark_ctl_events_options {
 	size_t size;
 	const char *session;
-	const char *channel;         /* NULL or "": the only one of the domain, or channel0, made if need be */
+	const char *channel;         /* NULL or "": the only one of the domain, or channel0, created if necessary */
 	const struct waymark_ctl_domain *domain;
 	const struct waymark_ctl_rule *rules;        /* enable-event */
 	unsigned n_rules;
@@ -311,123 +310,128 @@ struct waymark_ctl_events_options {
 };
 /* ── channel ── */
 
-/* Nothing is recorded into it until it is enabled again. `rules`, `patterns`, `contexts` are not looked at. -ENOENT. */
+/*
+ * Disable a channel: it records nothing until it is enabled again. Ignores `rules`, `patterns` and `contexts`. -ENOENT:
+ * no such channel.
+ */
 int waymark_ctl_disable_channel(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *options,
 				 struct waymark_ctl_result **result);
 /* ── events ── */
 
-/* When it returns, every program that answered records the events by its next call. */
+/* Add event rules. When the call returns, every application that has confirmed records the events at its next call. */
 int waymark_ctl_enable_event(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *options,
 			     struct waymark_ctl_result **result);
 /*
- * Disable rules by their patterns, as they were given. -ENOENT: no rule of the channel has such a pattern; those before
- * it are disabled.
+ * Disable rules by their patterns. -ENOENT: no rule of the channel has this pattern; rules of the patterns before it
+ * are disabled.
  */
 int waymark_ctl_disable_event(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *options,
 			      struct waymark_ctl_result **result);
 
-/* ── contexts: what each record of a channel carries besides its fields ── */
+/* ── contexts: context fields that are added to each record of a channel ── */
 
 /*
- * "vpid", "vtid" (process and thread, as the program sees them), "procname" (name of the thread), "cpu_id",
- * "pthread_id" (pthread_self()), "ip" (address of the trace point). Readers show them in each record. Of the kernel:
- * "pid", "tid", "procname" and others, which `waymark add-context --kernel --list` shows.
+ * "vpid", "vtid" (process and thread in their own PID namespace), "procname" (name of the thread), "cpu_id",
+ * "pthread_id" (pthread_self()), "ip" (address of the tracepoint). Readers print them in each record. Kernel domain:
+ * "pid", "tid", "procname" and others, which `waymark add-context --kernel --list` prints.
  */
 
 /*
- * Add contexts to a channel. What it has already is no error. A channel that has recorded goes on, without losing or
- * doubling a record, in streams of their own and in as much memory again (`warnings` say so): a stream's records have
- * one layout. -EINVAL: there is no such context; -ENOBUFS: the memory would be more than the owner may have, and
- * nothing has changed.
+ * Add context fields to a channel. A field that the channel already has is no error. All records of a stream have the
+ * same fields, so a channel that has recorded continues in new streams, with the same amount of memory again
+ * (`warnings` report it). No record is lost or duplicated. -EINVAL: unknown context field; -ENOBUFS: the owner would
+ * exceed its limit of ring memory, and nothing has changed.
  */
 int waymark_ctl_add_context(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *options,
 			    struct waymark_ctl_result **result);
 
 /* ── programs ── */
 
-/* What waymark_ctl_list_apps() is told. */
+/* Options of waymark_ctl_list_apps(). */
 struct waymark_ctl_apps_options {
 	size_t size;
-	bool events;                 /* list their events too, with the fields */
+	bool events;                 /* also list their events, with fields */
 	const char *pattern;         /* of events; NULL or "": all */
 	uint64_t pid;                /* 0: all */
 };
-/* options NULL: all programs, without events. */
+/* List applications. Options NULL: all of them, without events. */
 int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps_options *options,
 			  struct waymark_ctl_result **result);
 
-/* ── kernel: which events the kernel has, and what it lacks ── */
+/* ── kernel: events of the kernel, and missing features ── */
 
 /*
- * The kernel's events are known without anything being recorded. They are there for who may have them: by root's
- * daemon, for root and members of the group `tracing`. A system call is one event here, with its arguments and `ret`,
- * its result.
+ * Kernel events are listed even if no session records them, by root's session daemon, for root and members of the group
+ * `tracing`. A system call is one event here, with its arguments and its result `ret`.
  */
 
-/* What waymark_ctl_list_kernel() is told. */
+/* Options of waymark_ctl_list_kernel(). */
 struct waymark_ctl_kernel_options {
 	size_t size;
-	/* Globs on the name in traces, the kernel's own, or subsystem:name; "syscall:openat". None: all. */
+	/* Globs on the name in traces, the name in the kernel, or subsystem:name; "syscall:openat". None: all. */
 	const char *const *patterns;
 	unsigned n_patterns;
-	bool fields;                 /* tell what is in them */
+	bool fields;                 /* list their fields */
 	/*
-	 * Find out what this kernel lacks, and why: all that would be used is tried, which takes some ten milliseconds.
+	 * Determine the missing features of this kernel, and why: each feature is tried, which takes about 10 ms.
 	 */
 	bool lacks;
 };
 /*
- * options NULL: all events, without fields. See the results' events, lacks and clock. -ENOENT: a pattern means no
- * event, and which are near; -EACCES, -ENOSYS, ...: the kernel's tracers cannot be reached, and why.
+ * List kernel events. Options NULL: all events, without fields. The result has events, lacks and clock. -ENOENT: a
+ * pattern matches no event; the error text has similar names. -EACCES, -ENOSYS, ...: tracefs cannot be used.
  */
 int waymark_ctl_list_kernel(struct waymark_ctl *ctl, const struct waymark_ctl_kernel_options *options,
 			    struct waymark_ctl_result **result);
 
 /* ── connection ── */
 
-/* Ask the daemon who it is: see waymark_ctl_result_version(). */
+/* Query version and identity of the session daemon: see waymark_ctl_result_version(). */
 int waymark_ctl_version(struct waymark_ctl *ctl, struct waymark_ctl_result **result);
-/* End the daemon: all sessions are destroyed, everything is written. -EACCES: root's daemon, and somebody else asks. */
+/*
+ * End the session daemon: all sessions are destroyed after everything is written. -EACCES: the session daemon of root,
+ * and the caller is another user.
+ */
 int waymark_ctl_shutdown(struct waymark_ctl *ctl);
 
-/* ── saving: keep sessions in files, and make them again ─────────────────────────────────────────────────── */
+/* ── saving: save sessions to files, and load them ────────────────────────────────────────────────────────── */
 
 /*
- * A saved session is a JSON file: the same members as in waymark_ctl_result_json(), without what became of records. It
- * says what the session is, not whether it records.
+ * A saved session is a JSON file with the members of waymark_ctl_result_json() that define the session, without counts
+ * and without its state.
  */
 
-/* What waymark_ctl_save() is told. */
+/* Options of waymark_ctl_save(). */
 struct waymark_ctl_save_options {
 	size_t size;
-	const char *session;         /* NULL or "": all of the user's */
-	/* a file when it ends in .json (one session), else a directory; NULL: $HOME/.waymark/sessions */
+	const char *session;         /* NULL or "": all sessions of the user */
+	/* a file if it ends in .json (one session), else a directory; NULL: $HOME/.waymark/sessions */
 	const char *path;
-	bool replace;                /* a file that is there; else -EEXIST */
+	bool replace;                /* replace an existing file; else -EEXIST */
 };
 /*
- * Files are written whole or not at all, 0600; no symbolic link is followed at the last name. See the result's files.
+ * Save sessions. Each file (mode 0600) is written completely or not at all; its name must not be a symbolic link. The
+ * result has the files.
  */
 int waymark_ctl_save(struct waymark_ctl *ctl, const struct waymark_ctl_save_options *options,
 		     struct waymark_ctl_result **result);
 
-/* What waymark_ctl_load() is told. */
+/* Options of waymark_ctl_load(). */
 struct waymark_ctl_load_options {
 	size_t size;
-	const char *session;         /* NULL or "": all that the file or directory holds */
+	const char *session;         /* NULL or "": all sessions of the file or directory */
 	const char *path;            /* a file, or a directory of them; NULL: $HOME/.waymark/sessions */
 	/*
-	 * a session of that name and the same owner is destroyed, once all of this one is known to be possible; else
-	 * -EEXIST
+	 * destroy a session of that name and owner, after the saved session was checked completely; else -EEXIST
 	 */
 	bool replace;
 	const char *name;            /* with one session: another name for it */
 	const char *output;          /* with one session: another path for the trace, absolute */
-	bool default_output;         /* traces go to the default place, whatever the files say */
+	bool default_output;         /* use the default path of traces instead of that in the files */
 };
 /*
- * Make the sessions; none is started. A trace that is there already is not written into: then the session's goes to the
- * default place, which a warning says. A session that cannot be made whole is not left half made; those before it stay.
+ * Load sessions; none is started. If a trace exists at the path of a session, the session uses the default path, and a
+ * warning reports it. A session that cannot be loaded completely is removed; sessions before it are kept.
  */
 int waymark_ctl_load(struct waymark_ctl *ctl, const struct waymark_ctl_load_options *options,
 		     struct waymark_ctl_result **result);
