@@ -38,8 +38,8 @@ static int make(struct made_json *made, const char *members)
 	static const char *const fragments[] = {
 		"{'type': 'preamble', 'version': 2}",
 		"{'type': 'data-stream-class'}",
-		"{'type': 'event-record-class', 'name': 'e', 'payload-field-class': {'type': 'structure', "
-		"'member-classes': [%s]}}",
+		("{'type': 'event-record-class', 'name': 'e', 'payload-field-class': {'type': 'structure', "
+		 "'member-classes': [%s]}}"),
 	};
 	char text[8192], said[1024];
 	size_t len = 0;

@@ -360,8 +360,8 @@ static void test_stats(void **state)
 		"",
 		"entries: 1\noverrun: 2\n",
 		"entries: x\noverrun: 2\ncommit overrun: 3\nbytes: 4\ndropped events: 5\nread events: 6\n",
-		"entries: 1\noverrun: 18446744073709551616\ncommit overrun: 3\nbytes: 4\ndropped events: 5\nread "
-		"events: 6\n",
+		("entries: 1\noverrun: 18446744073709551616\ncommit overrun: 3\nbytes: 4\ndropped events: 5\nread "
+		 "events: 6\n"),
 		"entries: 1\noverrun: 2\ncommit overrun: 3\nbytes: 4\ndropped events: 5\nread events: \n",
 	};
 	struct wmk_kcpu_stats stats = { .entries = 99 };
