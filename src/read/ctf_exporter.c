@@ -117,7 +117,7 @@ static int open_directory(struct output *whole)
 		return wmk_error(-errno, "cannot open the directory '%.200s'", whole->directory);
 	return is_empty(whole->dir)
 		       ? 0
-		       : wmk_error(-ENOTEMPTY, "there is something in '%.200s': a trace wants a directory of its own",
+		       : wmk_error(-ENOTEMPTY, "a trace needs a directory of its own: '%.200s' is not empty",
 				   whole->directory);
 }
 

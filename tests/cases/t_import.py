@@ -207,7 +207,7 @@ def import_selects_by_time_and_filter(case):
         case.path('taken') + '/',
         sample(case, 'dmesg-x.txt')
     ])
-    check(status == 1 and b'there is something in' in err, 'a directory that is taken: status %d: %s', status, err)
+    check(status == 1 and b'is not empty' in err, 'a directory that is taken: status %d: %s', status, err)
     check(
         set(os.listdir(case.directory)) - before <= {'imported', 'taken', 'dmesg-x.txt'}, 'left behind: %s',
         set(os.listdir(case.directory)) - before)

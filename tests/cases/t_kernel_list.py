@@ -33,7 +33,8 @@ def need_tracefs():
 def table():
     """Rows of event_names.c: (subsystem, the kernel's name, name in traces, words about fields)."""
     text = slurp(os.path.join(HERE, '..', '..', 'src', 'kernel', 'event', 'event_names.c'))
-    rows = re.findall(r'\{ "([^"]*)", "([^"]*)", (?:"([^"]*)"|NULL),\s+"([^"]*)" \}', text[text.index('rows[]'):])
+    text = re.sub(r'"\s*\n\s*"', '', text[text.index('rows[]'):])
+    rows = re.findall(r'\{ "([^"]*)", "([^"]*)", (?:"([^"]*)"|NULL),\s+"([^"]*)" \}', text)
     check(len(rows) > 40, 'only %d rows in event_names.c', len(rows))
     return rows
 
