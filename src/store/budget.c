@@ -71,7 +71,7 @@ void wmk_store_budget_page_unmap(struct wmk_store_budget_page *page)
 }
 
 /*
- * (P) seq_cst: each process publishes its reservation before it reads the other one's count. So at least one of two
+ * (P1) seq_cst: each process publishes its reservation before it reads the other one's count. So at least one of two
  * processes that reserve at the same time sees both reservations.
  */
 static void publish(struct wmk_store_budget *budget, uint64_t more)
@@ -84,7 +84,7 @@ static uint64_t count_of_other(const struct wmk_store_budget *budget)
 {
 	if (!budget->page)
 		return 0;
-	/* seq_cst: see (P) */
+	/* seq_cst: see (P1) */
 	const uint64_t count = atomic_load_explicit(&budget->page->counts[!budget->side], memory_order_seq_cst);
 
 	return count == 0 ? 0 : count - 1 < budget->max ? count - 1 : budget->max;

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store.h - a trace directory on disk: made without following links, metadata that grows, stream files with their
- * index.
+ * store.h - a trace directory on disk: the directory, its metadata, and stream files with their indexes.
  *
  *     <trace>/ust/uid/<uid>/64-bit/
- *         metadata                    wmk_store_metadata(): one write per declaration, cut back if it fails
+ *         metadata                    wmk_store_metadata(): one write per declaration, truncated if it fails
  *         <channel>_<cpu>             wmk_store_stream_*(): whole packets only
- *         <channel>_claim<k>          or <channel>_<cpu>_0, _1, ... where their size is limited
+ *         <channel>_claim<k>          or <channel>_<cpu>_0, _1, ... if their size is limited
  *         index/<stream>.idx          LTTng's format
  *
- *         .live                       empty; removed by wmk_store_close(), so it remains after a crash
+ *         .live                       empty; wmk_store_close() removes it, so it remains after a crash
  *
- * Directories are 0700, files 0600, owned by whoever runs this, or for whom (wmk_store_identity_begin()). Links on the
- * way are followed as path.h says. Errors are -errno with a cause chain that names the path. One thread at a time per
- * object, except where said.
+ * Directories have mode 0700, files 0600. They belong to the user of the process, or to the user of
+ * wmk_store_identity_begin(). path.h defines which links in a path are followed. Errors are -errno with a cause chain
+ * that names the path. One thread at a time per object, unless stated otherwise.
  */
 #ifndef WMK_STORE_STORE_H
 #define WMK_STORE_STORE_H
@@ -28,9 +27,9 @@
 #include "ctf/writer.h"
 
 /*
- * The default place of a trace: $WAYMARK_TRACE_DIR (`trace_dir`, may be NULL) or ~/waymark-traces, then
- * <session>-<YYYYmmdd-HHMMSS> in local time. Writes it to `path`. -ENAMETOOLONG; -ENOENT when there is neither a
- * trace_dir nor a home; -EINVAL when the session's name is empty, "." or "..", or holds '/'.
+ * Store the default path of a trace in `path`: $WAYMARK_TRACE_DIR (`trace_dir`, may be NULL) or ~/waymark-traces, then
+ * <session>-<YYYYmmdd-HHMMSS> in local time. -ENAMETOOLONG; -ENOENT without trace_dir and home; -EINVAL if the name of
+ * the session is empty, "." or "..", or has a '/'.
  */
 int wmk_store_default_path(const char *trace_dir, const char *home, const char *session, int64_t realtime_s,
 			   char *path, size_t size);
@@ -38,62 +37,61 @@ int wmk_store_default_path(const char *trace_dir, const char *home, const char *
 struct wmk_store;
 
 /*
- * Make (or take, if it is an empty directory) `path`, its missing parents, and `sub` beneath it
- * ("ust/uid/1000/64-bit" from wmk_store_sub_uid()). -ENOTEMPTY when something is in it, -ENOTDIR, -ELOOP, -EACCES,
- * ... . When it fails, what it has made of `sub` is gone again. *store is the caller's: wmk_store_close().
+ * Create `path` (or use it, if it is an empty directory), its missing parents, and `sub` below it
+ * ("ust/uid/1000/64-bit" from wmk_store_sub_uid()). -ENOTEMPTY if the directory is not empty; -ENOTDIR, -ELOOP,
+ * -EACCES, ... On failure, the created parts of `sub` are removed. The caller owns *store: wmk_store_close().
  */
 int wmk_store_create(const char *path, const char *sub, struct wmk_store **store);
 /*
- * Make the directory `path` alone, with its missing parents, for a trace that somebody else will make. -EEXIST when it
- * is there.
+ * Create only the directory `path` with its missing parents, for a trace that another process will create. -EEXIST.
  */
 int wmk_store_make_directory(const char *path);
-/* One more `sub` in a trace that is there (another user's, another program's). -EEXIST when it is there too. */
+/* Create one more `sub` in an existing trace, of another user or another process. -EEXIST. */
 int wmk_store_add(const char *path, const char *sub, struct wmk_store **store);
 /*
- * The same where somebody was killed while he made that `sub`, or wrote its first declarations: all is as if it had
- * just been made. -EEXIST: it is another user's, somebody lives who has it open to write declarations, a stream was
- * begun, or that cannot be told.
+ * Complete a `sub` after a crash of the process that created it or wrote its first declarations. The result equals a
+ * new one. -EEXIST: it belongs to another user, another process has its metadata open for writing, it has a stream, or
+ * this cannot be determined.
  */
 int wmk_store_take_over(const char *path, const char *sub, struct wmk_store **store);
-/* Open a directory that wmk_store_create() made, to go on with it (metadata and streams are appended to). */
+/* Open a directory that wmk_store_create() has created, to append to its metadata and streams. */
 int wmk_store_open(const char *path, const char *sub, struct wmk_store **store);
 void wmk_store_close(struct wmk_store *store);
 /*
- * The same, but what was made below `path` for it goes, if no declaration and no stream was written: it can be made
- * again.
+ * The same, but removes everything that was created below `path`, if no declaration and no stream was written. It can
+ * then be created again.
  */
 void wmk_store_discard(struct wmk_store *store);
 int wmk_store_sub_uid(uid_t uid, char *sub, size_t size);
-const char *wmk_store_path(const struct wmk_store *store);      /* of the whole trace, as given */
+const char *wmk_store_path(const struct wmk_store *store);      /* of the whole trace, as passed by the caller */
 
 /*
- * Append a declaration to the metadata, in one write. If it cannot be written whole the file is cut back, and -errno
- * returned: the trace stays readable without the declaration, so records of that event must not follow. Thread-safe.
+ * Append a declaration to the metadata, in one write. If it cannot be written completely, the file is truncated and
+ * -errno returned. The trace stays readable without the declaration, so records of that event must not follow.
+ * Thread-safe.
  */
 int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len);
 /*
- * The same at this offset, as the writer counts: it may be repeated after a crash, by the next process that opens the
- * file. A file that is longer than offset + len has the declaration; one that is longer than the offset ends in a torn
- * one, which is cut off. -ESTALE: the file is shorter than the offset.
+ * The same at an offset, so that the next process can repeat it after a crash. If the file is longer than offset + len,
+ * it has the declaration. If it is longer than offset, it ends in a torn declaration, which is cut off. -ESTALE: the
+ * file is shorter than the offset.
  */
 int wmk_store_metadata_at(struct wmk_store *store, uint64_t offset, const char *text, size_t len);
 /*
- * `words` for people, as a comment behind what is there; nothing where the metadata is JSON, which has none. 0 or
+ * Append `words` as a comment to the metadata. No effect if the metadata is JSON, which has no comments. Returns 0 or
  * -errno. Thread-safe.
  */
 int wmk_store_comment(struct wmk_store *store, const char *words);
-/* This instead of what the file holds: whole, or nothing has changed. Thread-safe. */
+/* Replace the metadata as a whole. On failure, it is unchanged. Thread-safe. */
 int wmk_store_metadata_replace(struct wmk_store *store, const char *text, size_t len);
-/* Bytes in all files: metadata, streams, indexes. Thread-safe. */
+/* Return the number of bytes in all files: metadata, streams, indexes. Thread-safe. */
 uint64_t wmk_store_bytes(const struct wmk_store *store);
 
 /*
- * For root's daemons: until wmk_store_identity_end() the calling thread makes, opens and removes files with the rights
- * of `uid` (his groups are looked up; `gid` is the first of them), and they are his. A store that is made or opened
- * meanwhile keeps these rights: it takes them again by itself, in any thread, whenever it opens or removes a file.
- * Nothing to do when `uid` is who we are. -EPERM: we may not; -EBUSY:
- * this thread acts for somebody already.
+ * For daemons of root: until wmk_store_identity_end(), the calling thread creates, opens and removes files with the
+ * rights of `uid` and its groups (`gid` is the first of them), and files belong to `uid`. A store that is created or
+ * opened in between keeps this identity: it uses it in any thread whenever it opens or removes a file. No effect if
+ * `uid` is the user of the process. -EPERM: not permitted; -EBUSY: this thread already has another identity.
  */
 int wmk_store_identity_begin(uid_t uid, gid_t gid);
 void wmk_store_identity_end(void);
@@ -105,13 +103,14 @@ void wmk_store_identity_end(void);
  *     side 1    ...what is in `path`/kernel           waymark-consumerd of kernel channels
  *
  * Each process counts the files of its side, and publishes its count on a page that both map. No process writes to the
- * count of a process that runs, so a crash leaves at most a reservation there, until the next process of that side
- * measures its files. What the page says of the other side is not trusted: a count above `max` is `max`.
+ * count of another running process. A crash leaves at most a reservation there, until the next process of that side
+ * measures its files. The count of the other side is not trusted: a count above `max` is used as `max`.
  *
- * Stores that share a budget count there what they write, and a packet with records that would make it more is refused:
- * -EDQUOT. (Where several threads or both processes write at the edge, one that would just have fitted may be.) A
- * packet without any, which tells how many were lost, is not refused, nor the head of an index: so much may be above.
- * The budget is the caller's, and outlives the stores.
+ * Stores that share a budget add the bytes that they write. A packet with records that would exceed the budget is
+ * refused:
+ * -EDQUOT. (If several threads or both processes write near the limit, a packet that would just fit may be refused.) A
+ * packet without records, which reports lost records, is never refused, nor the head of an index: these may exceed the
+ * budget. The caller owns the budget; it outlives the stores.
  */
 #define WMK_STORE_SIDES 2u
 #define WMK_STORE_SIDE_1 "kernel"
@@ -123,56 +122,56 @@ struct wmk_store_budget {
 	struct wmk_store_budget_page *page;      /* NULL: one process writes both sides */
 	unsigned side;                   /* of this process */
 	bool published;                  /* the count on the page is this process's */
-	_Atomic uint64_t used;           /* relaxed: a count of what is in the files of this process's side */
+	_Atomic uint64_t used;           /* relaxed: bytes in the files of the side of this process */
 	_Atomic uint64_t reserved;          /* by packets that are being written */
-	/* the caller's to make: held while files go, and while what is there is measured */
+	/* the caller initializes it; held while files are removed or measured */
 	pthread_mutex_t lock;
-	/* From the writing thread, with each packet that is refused. */
+	/* Called from the writing thread for each refused packet. */
 	void (*full)(void *data);
 	void *data;
 };
 /*
- * A page for both processes, sealed: a descriptor, the caller's, or -errno. Mapped from a descriptor of unknown origin:
- * -EINVAL if it is not such a page. Unmapped with NULL: nothing to do.
+ * Make a sealed page for both processes: returns a descriptor, which the caller owns, or -errno. Map a page from a
+ * descriptor of unknown origin: -EINVAL if it is not such a page. Unmap: NULL is allowed.
  */
 int wmk_store_budget_page_make(void);
 int wmk_store_budget_page_map(int fd, struct wmk_store_budget_page **page);
 void wmk_store_budget_page_unmap(struct wmk_store_budget_page *page);
 /*
- * For a store that has no stream open yet. Its metadata counts too, and is never refused. `measured`: what the files
- * hold by now is in the budget already.
+ * Set the budget of a store without open streams. Its metadata counts as well, and is never refused. `measured`: the
+ * budget already includes the existing files.
  */
 void wmk_store_set_budget(struct wmk_store *store, struct wmk_store_budget *budget, bool measured);
 /*
- * What is below `path` by now, with the rights of the calling thread, in the place of what was counted: the first time,
- * and when files have gone that no store removed. What others write meanwhile may be counted twice, until the next
- * measure, never not at all. With a page, the first time is before any store shares the budget; the other side is
- * measured if it was not yet. 0 or -errno.
+ * Measure the files below `path`, with the rights of the calling thread, and replace the count of the budget. Call it
+ * first before any store shares the budget, and after files were removed without a store. Bytes that other threads
+ * write in between may be counted twice until the next measurement. With a page, the other side is measured as well if
+ * it was not yet. Returns 0 or -errno.
  */
 int wmk_store_measure(struct wmk_store_budget *budget, const char *path);
 /*
- * Bytes of all plain files below `path`, which is there, with the rights of the calling thread; no link is followed. 0
- * or -errno.
+ * Store the number of bytes of all regular files below `path`, which must exist, with the rights of the calling thread.
+ * No link is followed. Returns 0 or -errno.
  */
 int wmk_store_usage(const char *path, uint64_t *bytes);
 
 /*
- * Of the file system that the files are on `bytes` stay free, or a twentieth of it where that is less: a packet with
- * records that would take of these is refused, -ENOSPC. Looked at once in a mebibyte, then at each packet while it is
- * so. 0, as in a new store: no such thing. Before a stream is open.
+ * Keep `bytes` of the file system free, or a twentieth of it if that is less: a packet with records that would need
+ * them is refused with -ENOSPC. The free space is checked once per mebibyte, and for each packet while it is short. 0
+ * (the default): no reserve. Call it before a stream is opened.
  */
 void wmk_store_keep_free(struct wmk_store *store, uint64_t bytes);
-/* What recording leaves to the rest of the machine, unless its administrator says otherwise. */
+/* The default reserve; limits.conf overrides it. */
 #define WMK_STORE_KEEP_FREE (256ull << 20)
 
 /*
- * The names of what is in `path`/ust/pid: traces of processes (<name>-<pid>-<date>), from the calling thread, with its
- * rights. Returns 0, also when there is none; -errno; or the first value other than 0 that `one` returned.
+ * Call `one` for the name of each trace of a process in `path`/ust/pid (<name>-<pid>-<date>), in the calling thread,
+ * with its rights. Returns 0, also if there is none; -errno; or the first value other than 0 that `one` returned.
  */
 int wmk_store_each_process(const char *path, int (*one)(void *data, const char *name), void *data);
 /*
- * Remove one of them, which nobody has open: its files and directories, and nothing that is no plain file. 0 also when
- * it is not there.
+ * Remove one of them, which no process may have open: its directories and regular files, and nothing else. Returns 0
+ * also if it does not exist.
  */
 int wmk_store_remove_process(const char *path, const char *name);
 
@@ -181,64 +180,61 @@ int wmk_store_remove_process(const char *path, const char *name);
 struct wmk_store_stream;
 
 /*
- * A stream in several files, <name>_0, <name>_1, ...: each of whole packets, and no more than `size` bytes of them
- * unless one alone is larger. At most `count` files: the oldest makes room for the next; a single one when the next has
- * its first packet, if there is room for both. 0: no limit; NULL or no size: one file, <name>.
+ * A stream in several files, <name>_0, <name>_1, ... Each has whole packets, and at most `size` bytes unless one packet
+ * is larger. At most `count` files: the next file replaces the oldest one. A single file is replaced when the next one
+ * has its first packet, if there is room for both. 0: no limit; NULL or no size: one file, <name>.
  */
 struct wmk_store_limits {
 	uint64_t size, count;
 };
 
 /*
- * Create a stream's file and index. `name` ("app_0") must be a plain file name. -EEXIST; -ENOSPC etc. leave nothing
- * behind. *stream is the caller's: wmk_store_stream_close(); the store must outlive it.
+ * Create the file and the index of a stream. `name` ("app_0") must be a plain file name. -EEXIST; after -ENOSPC and the
+ * like, nothing is left. The caller owns *stream: wmk_store_stream_close(). The store must outlive it.
  */
 int wmk_store_stream_create(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits,
 			    struct wmk_store_stream **stream);
 /*
- * Open one that exists, to go on: reads its packets' headers, cuts off what follows the last whole packet, rewrites
- * the index, or goes on without if that cannot be. *last is the last whole packet (content, ring_position, sequence,
- * lost ...); returns 1, or 0 when the file holds no packet (then *last is zeros), or -errno; -EPROTO, and the file is
- * left alone, when it begins with something else.
+ * Open an existing stream to append to it: read the headers of its packets, cut off everything after the last whole
+ * packet, and rewrite the index (if that fails, continue without one). Stores the last whole packet in *last (content,
+ * ring_position, sequence, lost ...). Returns 1; 0 if the file has no packet (*last is then zero); or -errno. -EPROTO:
+ * the file begins with other data, and is unchanged.
  */
 int wmk_store_stream_open(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits,
 			  const uint8_t uuid[16], struct wmk_store_stream **stream, struct wmk_ctf_packet *last);
-/* Remove a stream's files and indexes; none is open for writing. It may be that there are none. */
+/* Remove the files and indexes of a stream, if there are any. None may be open for writing. */
 int wmk_store_stream_remove(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits);
 /*
- * Decide how the next packet lies in the file: sets packet->pad, before its header is encoded. Packets of 256 kB and
- * more end at a multiple of 4 kB, so that they can be written past the page cache, from the caller's memory to the
- * disk with no copy, where the file system and the alignment of that memory (WMK_STORE_ALIGN) allow it. Smaller ones
- * have no padding.
+ * Set packet->pad of the next packet, before its header is encoded. Packets of 256 kB and more end at a multiple of 4
+ * kB, so that they can bypass the page cache without a copy, if the file system and the alignment of the caller's
+ * memory (WMK_STORE_ALIGN) allow it. Smaller packets have no padding.
  */
 void wmk_store_stream_prepare(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet);
 /*
- * How full the buffers are that are written to this stream, in percent: with time to spare it is tried out whether
- * packets are faster past the page cache or through it; without, the faster way is taken. A hint, for all streams of
- * the trace.
+ * Set how full the buffers of this stream are, in percent. While they are not full, the store compares direct I/O with
+ * the page cache; otherwise it uses the faster way. A hint for all streams of the trace.
  */
 void wmk_store_stream_pressure(struct wmk_store_stream *stream, uint32_t percent);
-/* Alignment of the first iovec's base that direct writes want. */
+/* Alignment of the base of the first iovec for direct I/O. */
 #define WMK_STORE_ALIGN 512u
 #define WMK_STORE_DIRECT_MIN (256u * 1024)
 /*
- * Append one packet: `iov` holds header, content and padding, wmk_ctf_packet_size() bytes in all. All of it or
- * nothing: after a failure (-ENOSPC, -EDQUOT (also of the budget), -EFBIG, -EIO) the file is cut back to the last whole
- * packet and the same packet can be tried again.
+ * Append one packet: `iov` has header, content and padding, wmk_ctf_packet_size() bytes in all. After a failure
+ * (-ENOSPC, -EDQUOT (also of the budget), -EFBIG, -EIO), the file is truncated to the last whole packet, and the caller
+ * may try the same packet again.
  */
 int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec *iov, int n,
 			    const struct wmk_ctf_packet *packet);
 /*
- * Write another lost count into the last packet, in place: for a disk that has no room for one more packet, so that
- * no loss is invisible.
- * -ENOENT when there is no packet.
+ * Replace the count of lost records in the last packet, in place, if a disk has no room for one more packet. So every
+ * loss is reported. -ENOENT: there is no packet.
  */
 int wmk_store_stream_amend(struct wmk_store_stream *stream, uint64_t lost);
-/* Of all its files. */
+/* Return the number of bytes in all files of the stream. */
 uint64_t wmk_store_stream_bytes(const struct wmk_store_stream *stream);
-/* -ENOENT with a cause chain: the file that is being written was removed, and what it has is lost when it is closed. */
+/* -ENOENT with a cause chain: the current file was removed, and its content is lost when it is closed. */
 int wmk_store_stream_check(const struct wmk_store_stream *stream);
-/* Writes out what is pending and closes. Returns the first error that was met on the way. */
+/* Write pending data and close. Returns the first error. */
 int wmk_store_stream_close(struct wmk_store_stream *stream);
 
 #endif
