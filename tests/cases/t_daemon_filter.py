@@ -192,7 +192,7 @@ def filter_change_neither_loses_nor_repeats_records(case):
         wanted, made = {}, dict.fromkeys(range(len(programs)), 0)
         for turn in range(max(8, rounds(60))):
             kind = case.random.choice(('seq % 7 == 2', 'seq % 7 == 3 && writer < 4096',
-                                       'seq % 7 in [4, 5] && $ctx.procname == "ob*"', 'seq % 7 * 1.5 == 9'))
+                                       'seq % 7 in [4, 5] && $ctx.procname == "scr*"', 'seq % 7 * 1.5 == 9'))
             w('enable-event', '-s', 'one', '-f', kind, 'test:s*')
             which = turn % len(programs)
             programs[which]('emit 7')
