@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * app_group.c - starts many programs (member.c), tells when all of them run and when all of them have been enabled, and
- * ends them.
+ * app_group.c - start many applications (member.c), report when all of them run and when the events of all are enabled,
+ * and end them.
  *
  *     app_group PROGRAM N at-once|in-turn        in-turn: each when the one before is in main()
  *

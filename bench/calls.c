@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls.c - what the benchmark `kernel` has traced: a loop of getppid(), which does next to nothing but enter the
- * kernel and come back; and a task of the highest priority that looks how late it is woken, on a CPU that somebody else
- * reads buffers on.
+ * calls.c - the traced programs of the benchmark `kernel`: a loop of getppid(), which does little more than enter and
+ * leave the kernel; and a task of the highest priority that measures its wake-up delay, on a CPU where another process
+ * reads buffers.
  *
  *     calls loop CPU BATCH ROUNDS [BUSY]    exactly BATCH * ROUNDS calls on CPU; BUSY: a CPU that is kept busy
  *                                           meanwhile

@@ -103,7 +103,7 @@ def register_with(b, rundir, pid, n):
 
 
 def register_floor(b, n):
-    """The same by who does only what no controller can do without (minimal_daemon.c)."""
+    """The same with a daemon that does only the minimum of a session daemon (minimal_daemon.c)."""
     rundir = tempfile.mkdtemp(prefix='waymark-bench-')
     with subprocess.Popen([b.program('minimal_daemon'), rundir], stdout=subprocess.PIPE, text=True) as minimal_daemon:
         if minimal_daemon.stdout.readline().strip() != 'ready':

@@ -33,8 +33,8 @@ def write(path, text):
 
 
 class Instance:
-    """Bare tracefs: events recorded in an instance of their own that nobody reads; it overwrites, or it would soon
-    record no more."""
+    """Bare tracefs: events in an instance without a reader. It overwrites, because a full buffer would end
+    recording."""
 
     def __init__(self, events):
         self.dir = os.path.join(TRACEFS, 'instances', 'wmkt-bench-%d' % os.getpid())
@@ -135,8 +135,8 @@ class Daemons:
 
 
 def to_file(size, mark, *argv, env=None):
-    """A tracer that writes lines to a file, @OUT; @LOOP: the loop, as one word. How much of it is there is told as
-    well."""
+    """A tracer that writes lines to a file, @OUT; @LOOP: the loop, as one word. The size of the file is reported
+    as well."""
     def run(b, busy):
         out, program = b.fresh('out'), loop(b, size, busy)
         words = [word.replace('@OUT', out).replace('@LOOP', ' '.join(program)) for word in argv]
@@ -328,8 +328,8 @@ def bench_load(b):
 
 
 def bench_kernel(b):
-    """What recording adds to getppid(), next to the kernel's own tracer with nobody reading and to other tools; and to
-    a build."""
+    """The cost of recording, added to getppid() and to a build, compared with the kernel's own tracer without a
+    reader and with other tools."""
     if os.geteuid() != 0 or not os.path.isdir(os.path.join(TRACEFS, 'instances')):
         print('  left out: needs root, and tracefs at ' + TRACEFS)
         return []

@@ -4,10 +4,10 @@
 
     bench/kernel_strace.py [--build DIR] [--runs N]     as root; writes BUILD/bench/strace.json and prints a table
 
-bench_strace(b) is the benchmark for who has a Bench (common.py): a loop of getppid(), and one that copies /dev/zero to
-/dev/null, as dd does. Both tracers write to a file. The figures are those of the best 200 rounds in a row, since a
-machine may have other work; `mean` has those of all. Calls that were lost are counted in `lost`: a figure with losses
-says less.
+bench_strace(b) is the benchmark for a caller with a Bench (common.py): a loop of getppid(), and one that copies
+/dev/zero to /dev/null, as dd does. Both tracers write to a file. The figures are those of the best 200 rounds in a row,
+since a machine may have other work; `mean` has those of all. Calls that were lost are counted in `lost`: a figure with
+losses says less.
 """
 import argparse
 import json

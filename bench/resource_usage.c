@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resource_usage.c - run a command; what it took of the CPU, and the most memory that it had, as a line on standard
- * error:
- * seconds, kB, exit status, seconds of wall clock. (Who is started by a large process inherits its peak; this one is
- * small.)
+ * resource_usage.c - run a command, and print its CPU time (seconds), peak memory (kB), exit status and wall-clock time
+ * (seconds) as a line on standard error. A process inherits the peak memory of its parent; this parent is small.
  */
 #include <stdio.h>
 #include <sys/resource.h>

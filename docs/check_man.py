@@ -24,11 +24,11 @@ def troff(directory, name):
 def explained(pages, function):
     """Pages that have it in the synopsis and among the functions, with words."""
     shown = re.compile(r'\b%s\(' % function)
-    told = re.compile(r'^\.TP\n\.BR %s \(\)\n[^.\n]' % function, re.M)
+    described = re.compile(r'^\.TP\n\.BR %s \(\)\n[^.\n]' % function, re.M)
     return [
         name for name, text in pages.items()
         if shown.search(re.sub(r'\\f[BIR]', '',
-                               text.split('.SH FUNCTIONS')[0])) and told.search(text)
+                               text.split('.SH FUNCTIONS')[0])) and described.search(text)
     ]
 
 

@@ -12,8 +12,8 @@
 #include <waymark/trace.h>
 
 /*
- * Nobody waits in dlopen(): the library's events are enabled a little later. Where nobody records them, this ends after
- * five seconds.
+ * dlopen() does not wait for the session daemon: the events of the library are enabled slightly later. If no session
+ * records them, this program ends after five seconds.
  */
 #define RECORDED 5
 #define TURNS 500

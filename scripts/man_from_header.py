@@ -9,7 +9,7 @@ LIBRARY.7 from the comment at the header's beginning; LIBRARY-SECTION.3 for each
 FUNCTION.3, which leads to its section's page.
 
 In the header, `/* -- NAME: what it is about -- */` (with lines in place of the hyphens) begins a section, `/* -- NAME
--- */` goes on with one. A header that it includes between its declarations is read in the place of that line.
+-- */` continues one. A header that is included between declarations replaces its #include line.
 
 A comment belongs to the declaration below it; one with an empty line below it, to the whole section. In a comment an
 empty line begins a paragraph, and lines indented by four and more are shown as they are.

@@ -5,8 +5,8 @@ are doing.
 
 usage: stuck.py BUILD MULTIPLIER FILE COMMAND...
 
-Tests in Python tell that themselves (tests/lib/waits.py); this is for the others, whose waits have no other limit than
-meson's. The file is there only if there was such a test. The status is the command's.
+Tests in Python report this themselves (tests/lib/waits.py). This is for tests with no other limit than that of meson.
+The file is there only if there was such a test. The status is the command's.
 """
 import json
 import os

@@ -19,8 +19,7 @@ TAP_PLAN = re.compile(r'^1\.\.(\d+)', re.M)
 TAP_OK = re.compile(r'^ok\b(?!.*# *(?:SKIP|skip))', re.M)
 TAP_NOT_OK = re.compile(r'^not ok\b(?:\s+\d+)?(?:\s+-)?\s*(\w*)', re.M)
 TAP_SKIP = re.compile(r'^ok\b.*# *(?:SKIP|skip)', re.M)
-# What tells why, in cmocka's output, in that of tests/lib/harness.py (a line begins with its case) and in the
-# sanitizers'.
+# Lines with the reason of a failure: of cmocka, of tests/lib/harness.py (a line begins with its case), of sanitizers.
 CASE_SAYS = re.compile(r'^# (\w+): ')
 SAYS_WHY = re.compile(
     r'^\[  ERROR |^\[   LINE |^# \w+: |^(?:WARNING|SUMMARY): \w+Sanitizer|^==\d+==ERROR: |runtime error: |^fail_msg')

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock_plugin.h - loads a trace clock plug-in (include/waymark/clock_plugin.h): in the traced programs, and in whoever
- * makes their trace, which must describe the very clock that they read.
+ * clock_plugin.h - load a clock plug-in (include/waymark/clock_plugin.h), in applications and in the process that
+ * writes their metadata, which must describe the same clock.
  */
 #ifndef WMK_BASE_CLOCK_PLUGIN_H
 #define WMK_BASE_CLOCK_PLUGIN_H

@@ -55,8 +55,8 @@ static struct wmk_error_chain *chain_get(void)
 }
 
 /*
- * Words as a text of UTF-8, whatever the names in them were: what is none (a name in another encoding; a character that
- * '%.40s' has cut) becomes a '?', and the begin of a character at the end of what had to be cut is left out.
+ * Make a message valid UTF-8. Invalid bytes (a name in another encoding, a character that '%.40s' has cut) become '?'.
+ * An incomplete character at the end of a truncated message is removed.
  */
 static void mend(char *text, size_t len)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hash.h - bytes as a number: FNV-1a of 64 bits (Fowler, Noll, Vo), for tables of what nobody chooses to make them
- * slow, whatever secret is mixed into it afterwards; and one with a key, for the others.
+ * hash.h - hash functions: FNV-1a of 64 bits (Fowler, Noll, Vo), for tables with keys that no attacker chooses; and a
+ * hash with a secret key, for all other tables.
  */
 #ifndef WMK_BASE_HASH_H
 #define WMK_BASE_HASH_H
@@ -31,8 +31,7 @@ static inline uint64_t wmk_hash_fold(uint64_t a, uint64_t b)
 }
 
 /*
- * The same of bytes that are anybody's choice, eight a step: who does not know the key does not know which have the
- * same hash.
+ * Hash bytes that an attacker may choose, eight bytes per step. Collisions cannot be predicted without the key.
  */
 static inline uint64_t wmk_hash_keyed(uint64_t hash, const uint64_t key[2], const void *bytes, size_t len)
 {

@@ -39,8 +39,8 @@ int wmk_channel_check(const struct wmk_channel_args *args)
 	if (args->buffers_uid && args->buffers_pid)
 		return wmk_error(-EINVAL, "--buffers-uid and --buffers-pid do not go together");
 	if (args->overwrite && args->blocking_us)
-		return wmk_error(-EINVAL, "--blocking-timeout and --overwrite do not go together: nobody waits for "
-					  "room that is taken anyway");
+		return wmk_error(-EINVAL, "--blocking-timeout and --overwrite do not go together: an overwriting "
+					  "channel always has room");
 	if (args->n_subbufs && args->n_subbufs < least)
 		return wmk_error(-EINVAL, "--num-subbuf: at least %u%s", (unsigned)least,
 				 args->overwrite ? " with --overwrite" : "");

@@ -381,8 +381,8 @@ WMK_INLINE void wmk_span_leave(struct waymark_desc *const *end)
 }
 
 /*
- * What begins is recorded; a variable holds the descriptor of what ends, if somebody wants that, until its scope is
- * left. The arguments are looked at a second time for their level, which both have.
+ * Record the begin event. If the end event is enabled, a variable keeps its descriptor until its scope is left. The
+ * arguments are expanded a second time for the log level, which both events share.
  */
 #if defined(__clang__) && __clang_major__ < 18 && !defined(WAYMARK_NO_PATCH)
 /*

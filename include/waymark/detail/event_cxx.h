@@ -523,8 +523,8 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
 		e, e##__VA_ARGS__)
 
 /*
- * What begins is recorded; an object holds the descriptor of what ends, if somebody wants that, until its scope is
- * left. Both have the same level.
+ * Record the begin event. If the end event is enabled, an object keeps its descriptor until its scope is left. Both
+ * events have the same log level.
  */
 #define WMK_SCOPE(provider, name, n, n_end, map, e, ...) \
 	const ::waymark_detail::scope wmk_span_##n{ __extension__ ({ \

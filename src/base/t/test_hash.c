@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_hash.c - the hash with a key: nobody can name two texts, or two rows of texts, that have the same one whatever
- * the key is.
+ * test_hash.c - the hash with a key: no two texts, or sequences of texts, collide for every key.
  */
 #include <setjmp.h>
 #include <stdarg.h>
