@@ -8,7 +8,7 @@
  *     if (err < 0)
  *         return wmk_error_add(err, "cannot open session %s", name);               outer layers add to it
  *
- * The chain is an array of 8 sentences of at most 160 bytes for each thread; of more, the outermost 8 are kept. A
+ * The chain is an array of 8 sentences of at most 320 bytes for each thread; of more, the outermost 8 are kept. A
  * caller that handles an error calls wmk_error_clear(). Functions return the -errno given, so that each is one
  * statement, and preserve errno. The system's words for the error need not be in a sentence: wmk_error_text() adds
  * them. Any thread; not async-signal-safe.
@@ -19,7 +19,7 @@
 #include <stddef.h>
 
 #define WMK_ERROR_DEPTH 8
-#define WMK_ERROR_LEN 160
+#define WMK_ERROR_LEN 320
 
 /* Start a new chain. Returns `err` (negative errno). */
 int wmk_error(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));

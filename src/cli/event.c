@@ -90,7 +90,7 @@ static int set_program_place(const struct wmk_cli_option *option, void *at, cons
 	if (err < 0)
 		return err;
 	if (!realpath(found, path))
-		return wmk_error(-errno, "there is no %.100s", found);
+		return wmk_error(-errno, "there is no %.240s", found);
 	err = set_place(option, args, "-");
 	if (err < 0)
 		return err;
@@ -146,7 +146,7 @@ int wmk_event_arguments(struct wmk_event_args *args, char **rest, int n_rest)
 	for (unsigned i = 0; i < args->patterns.n; i++)
 		if (args->patterns.items[i][0] == '!')
 			return wmk_error(-EINVAL,
-					 "what is to be left out is named with --exclude, not with '!': %.100s",
+					 "what is to be left out is named with --exclude, not with '!': %.240s",
 					 args->patterns.items[i]);
 	if (args->all && n_rest)
 		return wmk_error(-EINVAL, "--all and names of events do not go together");

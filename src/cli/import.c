@@ -226,8 +226,8 @@ static int make_beside(const char *directory, char *path, size_t size)
 	while (len > 1 && directory[len - 1] == '/')
 		len--;
 	if ((size_t)snprintf(path, size, "%.*s.XXXXXX", (int)len, directory) >= size)
-		return wmk_error(-ENAMETOOLONG, "cannot make a directory beside '%.100s'", directory);
-	return mkdtemp(path) ? 0 : wmk_error(-errno, "cannot make a directory beside '%.100s'", directory);
+		return wmk_error(-ENAMETOOLONG, "cannot make a directory beside '%.240s'", directory);
+	return mkdtemp(path) ? 0 : wmk_error(-errno, "cannot make a directory beside '%.240s'", directory);
 }
 
 int wmk_cli_import_part(const struct wmk_cli_import *import, const char *directory, const char *const *files,

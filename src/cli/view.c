@@ -274,8 +274,8 @@ static int run_view(void *data, char **rest, int n_rest)
 		return wmk_cli_failed();
 	/* (of one that records the first program makes it) */
 	if (!is_directory(found.path) && !(args->which.common.follow && found.active)) {
-		wmk_error(-EINVAL, args->path ? "cannot view %.100s: there is no such directory" :
-			  "nothing is in %.100s yet: `waymark start` lets the session record", found.path);
+		wmk_error(-EINVAL, args->path ? "cannot view %.240s: there is no such directory" :
+			  "nothing is in %.240s yet: `waymark start` lets the session record", found.path);
 		return wmk_cli_failed();
 	}
 	if (args->viewer)

@@ -46,7 +46,7 @@ static int directory_stream_open(struct wmk_output_trace *trace, const char *nam
 	int err;
 
 	if (!made)
-		return wmk_error(-ENOMEM, "no memory for stream %.100s", name);
+		return wmk_error(-ENOMEM, "no memory for stream %.240s", name);
 	made->trace = (struct directory_trace *)trace;
 	err = wmk_store_stream_create(made->trace->store, name, limits, &made->file);
 	if (err < 0) {
@@ -65,7 +65,7 @@ static int directory_stream_resume(struct wmk_output_trace *trace, const char *n
 	int found;
 
 	if (!made)
-		return wmk_error(-ENOMEM, "no memory for stream %.100s", name);
+		return wmk_error(-ENOMEM, "no memory for stream %.240s", name);
 	made->trace = (struct directory_trace *)trace;
 	found = wmk_store_stream_open(made->trace->store, name, limits, made->trace->uuid, &made->file, last);
 	if (found < 0)

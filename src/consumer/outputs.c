@@ -76,7 +76,7 @@ static struct wmk_server_output *output_new(struct wmk_consumer_server *server, 
 	output->path = strdup(is->path);
 	int err = !output->path ? wmk_error(-ENOMEM, "no memory for an output")
 		: budget_fd >= 0 && output->budget_fd < 0
-			? wmk_error(-errno, "cannot keep the budget page of %.100s: %s", is->path, strerror(errno))
+			? wmk_error(-errno, "cannot keep the budget page of %.240s: %s", is->path, strerror(errno))
 			: wmk_output_directory_open(&options, &output->output);
 	if (err < 0) {
 		output_free(output);

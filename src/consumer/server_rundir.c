@@ -26,11 +26,11 @@ static int check_rundir(const char *path)
 	struct stat st;
 
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return wmk_error(-errno, "cannot make the runtime directory %.100s: %s", path, strerror(errno));
+		return wmk_error(-errno, "cannot make the runtime directory %.240s: %s", path, strerror(errno));
 	if (lstat(path, &st) < 0)
-		return wmk_error(-errno, "cannot stat %.100s", path);
+		return wmk_error(-errno, "cannot stat %.240s", path);
 	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
-		return wmk_error(-EPERM, "%.100s is not a directory of ours alone", path);
+		return wmk_error(-EPERM, "%.240s is not a directory of ours alone", path);
 	return 0;
 }
 
@@ -62,13 +62,13 @@ static int lock_rundir(struct wmk_consumer_server *server)
 		 server->options.kernel ? KERNEL_LOCK_FILE : LOCK_FILE);
 	server->lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (server->lock < 0)
-		return wmk_error(-errno, "cannot open %.100s: %s", path, strerror(errno));
+		return wmk_error(-errno, "cannot open %.240s: %s", path, strerror(errno));
 	if (flock(server->lock, LOCK_EX | LOCK_NB) < 0)
 		return wmk_error(errno == EWOULDBLOCK ? -EADDRINUSE : -errno,
-				 "another waymark-consumerd runs in %.100s", server->options.rundir);
+				 "another waymark-consumerd runs in %.240s", server->options.rundir);
 	len = snprintf(number, sizeof(number), "%d\n", (int)getpid());
 	if (ftruncate(server->lock, 0) < 0 || pwrite(server->lock, number, (size_t)len, 0) != len)
-		return wmk_error(-EIO, "cannot write %.100s", path);
+		return wmk_error(-EIO, "cannot write %.240s", path);
 	return 0;
 }
 
@@ -88,7 +88,7 @@ static int listen_on_socket(struct wmk_consumer_server *server)
 	rc = bind(server->listening, (const struct sockaddr *)&address, sizeof(address));
 	umask(before);
 	if (rc < 0 || listen(server->listening, 8) < 0)
-		return wmk_error(-errno, "cannot listen on %.100s: %s", address.sun_path, strerror(errno));
+		return wmk_error(-errno, "cannot listen on %.240s: %s", address.sun_path, strerror(errno));
 	return 0;
 }
 
@@ -102,7 +102,7 @@ int wmk_server_rundir_open(struct wmk_consumer_server *server)
 	len = snprintf(server->socket_path, sizeof(server->socket_path), "%s/%s", rundir,
 		       server->options.kernel ? WMK_CONSUMERD_KERNEL_SOCKET : WMK_CONSUMERD_SOCKET);
 	if (rundir[0] != '/' || len >= (int)sizeof(server->socket_path))
-		return wmk_error(-EINVAL, "%.100s is not an absolute path, or too long a one", rundir);
+		return wmk_error(-EINVAL, "%.240s is not an absolute path, or too long a one", rundir);
 	err = check_rundir(rundir);
 	if (err >= 0)
 		err = lock_rundir(server);

@@ -38,7 +38,7 @@ static int metadata_replace(struct wmk_server_trace *trace, const struct wmk_ser
 		len += strlen(work->metadata.text);
 	text = malloc(len + 1);
 	if (!text)
-		return wmk_error(-ENOMEM, "no memory for the metadata of %.100s", trace->is.path);
+		return wmk_error(-ENOMEM, "no memory for the metadata of %.240s", trace->is.path);
 	len = 0;
 	for (const struct wmk_server_work *work = first; work != last->next; work = work->next) {
 		const size_t one = strlen(work->metadata.text);
@@ -77,7 +77,7 @@ static int write_first(struct wmk_server_trace *trace)
 	if (is->replace)
 		err = metadata_replace(trace, first, last);
 	else if (trace->gated)
-		err = wmk_error(-ESTALE, "the metadata of %.100s must be replaced first", trace->is.path);
+		err = wmk_error(-ESTALE, "the metadata of %.240s must be replaced first", trace->is.path);
 	else
 		err = trace->out->ops->metadata(trace->out, is->offset, is->text, strlen(is->text));
 	if (err < 0 && err != -ESTALE)
@@ -103,7 +103,7 @@ void wmk_server_metadata_add(struct wmk_server_work *work)
 	struct wmk_server_trace *trace = work->trace;
 
 	if (!trace->out) {
-		wmk_server_work_finish(work, wmk_error(-ENOENT, "the trace %.100s is not open", trace->is.path));
+		wmk_server_work_finish(work, wmk_error(-ENOENT, "the trace %.240s is not open", trace->is.path));
 		return;
 	}
 	work->next = NULL;
@@ -118,5 +118,5 @@ void wmk_server_metadata_cancel(struct wmk_server_trace *trace)
 {
 	while (trace->metadata)
 		answer_through(trace, trace->metadata,
-			       wmk_error(-ECANCELED, "the trace %.100s has ended", trace->is.path));
+			       wmk_error(-ECANCELED, "the trace %.240s has ended", trace->is.path));
 }

@@ -35,7 +35,7 @@ static int trace_add(struct wmk_server_work *work)
 	trace->err = output->ops->trace_open(output, &place, &trace->out);
 	if (trace->err < 0) {
 		trace->out = NULL;
-		return wmk_error_add(trace->err, "cannot write a trace in %.100s", trace->is.path);
+		return wmk_error_add(trace->err, "cannot write a trace in %.240s", trace->is.path);
 	}
 	wmk_consumer_set_output(trace->consumer, trace->out);
 	return 0;
@@ -244,7 +244,7 @@ void wmk_server_work_run(void *arg)
 	else if (trace->out)
 		run(work);
 	else if (work->type != WMK_CONSUMERD_TRACE_REMOVE)
-		err = wmk_error(trace->err < 0 ? trace->err : -ENOENT, "the trace %.100s could not be opened",
+		err = wmk_error(trace->err < 0 ? trace->err : -ENOENT, "the trace %.240s could not be opened",
 				trace->is.path);
 	if (work->type == WMK_CONSUMERD_TRACE_REMOVE)
 		wmk_server_metadata_cancel(trace);

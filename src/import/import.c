@@ -449,9 +449,9 @@ int wmk_import_file(struct wmk_import *import, FILE *in, const char *name, int64
 	}
 	free(lines.buf);
 	if (err < 0)
-		return wmk_error_add(err, "cannot convert %.100s", name);
+		return wmk_error_add(err, "cannot convert %.240s", name);
 	flushed = flush(import);
-	return flushed < 0 ? wmk_error_add(flushed, "cannot convert %.100s", name) : 0;
+	return flushed < 0 ? wmk_error_add(flushed, "cannot convert %.240s", name) : 0;
 }
 
 int wmk_import_end(struct wmk_import *import, struct wmk_import_done *done)

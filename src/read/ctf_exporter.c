@@ -152,7 +152,7 @@ static int make_file(const struct output *whole, const struct output_trace *made
 {
 	const int fd = openat(made->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	return fd < 0 ? wmk_error(-errno, "cannot make '%.100s' in '%.200s/%.200s'", name, whole->directory, made->sub)
+	return fd < 0 ? wmk_error(-errno, "cannot make '%.240s' in '%.200s/%.200s'", name, whole->directory, made->sub)
 		      : fd;
 }
 
@@ -321,7 +321,7 @@ static int end_packet(struct output_stream *stream, uint64_t end)
 	stream->is_open = false;
 	if (content % 8 && !(of[WMK_ROLE_CONTENT_SIZE].op && of[WMK_ROLE_PACKET_SIZE].op))
 		return wmk_error(-ENOTSUP,
-				 "'%.100s': its packets do not tell both of their sizes, and the last record that is "
+				 "'%.240s': its packets do not tell both of their sizes, and the last record that is "
 				 "wanted ends within a byte",
 				 stream->name);
 	entry->sequence = sequence_of(stream);
@@ -341,7 +341,7 @@ static int end_packet(struct output_stream *stream, uint64_t end)
 	stream->out.at = size;
 	err = wmk_read_write_all(stream->fd, stream->out.bytes, (size_t)(size / 8), stream->at);
 	stream->at += size / 8;
-	return err < 0 ? wmk_error(err, "cannot write '%.100s' of '%.200s'", stream->name, stream->whole->directory) :
+	return err < 0 ? wmk_error(err, "cannot write '%.240s' of '%.200s'", stream->name, stream->whole->directory) :
 			 wmk_read_index_builder_add(&stream->index, entry);
 }
 
@@ -421,7 +421,7 @@ static int begin_anew(struct output_stream *stream, uint64_t time)
 
 	if (!can_begin_anew(stream))
 		return wmk_error(-ENOTSUP,
-				 "'%.100s': its packets do not tell when they begin and how large they are: no record "
+				 "'%.240s': its packets do not tell when they begin and how large they are: no record "
 				 "in them can be left out",
 				 stream->name);
 	if (stream->has_records) {
@@ -483,13 +483,13 @@ static int copy_record(struct output_stream *stream, struct wmk_read_stream *rea
 			err = copy_header(stream, read, &walk, &time);
 		if (err >= 0 && time != record->time)
 			err = wmk_error(-ENOTSUP,
-					"'%.100s': no packet can tell the time of a record, as those before it are "
+					"'%.240s': no packet can tell the time of a record, as those before it are "
 					"left out",
 					stream->name);
 	}
 	if (err >= 0 && (stream->out.at - walk.at) % 8 && mixes_orders(read))
 		err = wmk_error(-ENOTSUP,
-				"'%.100s': numbers of both byte orders share bytes: no record before can be left out",
+				"'%.240s': numbers of both byte orders share bytes: no record before can be left out",
 				stream->name);
 	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_SCOPES && err >= 0; part++)
 		err = wmk_ctf_copy(&walk, wmk_read_scope_program(read->decoder, record->event, part), &stream->out,
@@ -564,7 +564,7 @@ static int close_file(struct output_stream *stream)
 
 	stream->fd = -1;
 	return fd >= 0 && close(fd) < 0
-		       ? wmk_error(-errno, "cannot write '%.100s' of '%.200s'", stream->name, stream->whole->directory)
+		       ? wmk_error(-errno, "cannot write '%.240s' of '%.200s'", stream->name, stream->whole->directory)
 		       : 0;
 }
 

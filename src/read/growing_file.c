@@ -56,7 +56,7 @@ int wmk_read_stream_end(const struct wmk_read_stream *stream, uint64_t *end)
 	struct stat st;
 
 	if (fstat(stream->fd, &st) < 0)
-		return wmk_error(-errno, "cannot look at '%.100s'", stream->file);
+		return wmk_error(-errno, "cannot look at '%.240s'", stream->file);
 	*end = (uint64_t)st.st_size < stream->limit ? (uint64_t)st.st_size : stream->limit;
 	return 0;
 }

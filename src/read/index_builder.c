@@ -103,7 +103,7 @@ int wmk_read_index_builder_write(struct wmk_read_index_builder *made)
 			err = -errno;
 	}
 	if (err < 0)
-		return wmk_error(err, "cannot write the index of '%.100s' in '%.200s'", made->file, made->folder->path);
+		return wmk_error(err, "cannot write the index of '%.240s' in '%.200s'", made->file, made->folder->path);
 	made->written += made->len;
 	made->len = 0;
 	return 0;
@@ -121,7 +121,7 @@ static int room(struct wmk_read_index_builder *made)
 		return wmk_read_index_builder_write(made);
 	larger = realloc(made->bytes, cap);
 	if (!larger)
-		return wmk_error(-ENOMEM, "no memory for the index of '%.100s'", made->file);
+		return wmk_error(-ENOMEM, "no memory for the index of '%.240s'", made->file);
 	made->bytes = larger;
 	made->cap = cap;
 	return 0;
@@ -174,7 +174,7 @@ int wmk_read_index_builder_name(struct wmk_read_index_builder *made)
 		return 0;
 	final_name(made, name);
 	if (renameat(made->folder->dir, made->name, made->folder->dir, name) < 0)
-		return wmk_error(-errno, "cannot name the index of '%.100s' in '%.200s'", made->file,
+		return wmk_error(-errno, "cannot name the index of '%.240s' in '%.200s'", made->file,
 				 made->folder->path);
 	made->is_there = false;
 	return 0;

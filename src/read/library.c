@@ -79,7 +79,7 @@ static int open_one(struct waymark_ctf *ctf, const char *path, const char *given
 	struct wmk_read_trace **traces = realloc(ctf->traces, (ctf->n_traces + 1) * sizeof(*traces)), *trace;
 
 	if (!traces)
-		return wmk_error(-ENOMEM, "no memory for the trace '%.100s'", path);
+		return wmk_error(-ENOMEM, "no memory for the trace '%.240s'", path);
 	ctf->traces = traces;
 	int err = wmk_read_trace_open(path, given, &trace);
 
@@ -109,7 +109,7 @@ API int waymark_ctf_add(struct waymark_ctf *ctf, const char *path)
 		err = open_one(ctf, paths.paths[i], path);
 	wmk_read_paths_free(&paths);
 	if (err >= 0 && ctf->n_traces == before)
-		err = wmk_error_said(-EINVAL, "no trace in '%.100s' can be read", path);
+		err = wmk_error_said(-EINVAL, "no trace in '%.240s' can be read", path);
 	if (err >= 0)
 		err = merge_again(ctf, INT64_MIN);
 	if (err < 0)
@@ -123,7 +123,7 @@ API int waymark_ctf_open(const struct waymark_ctf_options *options, const char *
 	int err;
 
 	if (!made)
-		return wmk_error(-ENOMEM, "no memory to read '%.100s'", path);
+		return wmk_error(-ENOMEM, "no memory to read '%.240s'", path);
 	if (options && options->size < sizeof(options->size)) {
 		free(made);
 		return wmk_error_said(-EINVAL, "the options do not begin with their size");
@@ -166,7 +166,7 @@ static int keep_packet(struct waymark_ctf *ctf, struct wmk_read_stream *stream)
 	if (!packet) {
 		packet = calloc(1, sizeof(*packet));
 		if (!packet)
-			return wmk_error(-ENOMEM, "no memory for the stream '%.100s'", stream->file);
+			return wmk_error(-ENOMEM, "no memory for the stream '%.240s'", stream->file);
 		packet->next = ctf->packets;
 		stream->user = ctf->packets = packet;
 	}

@@ -154,7 +154,7 @@ API int waymark_ctf_accessor_get(struct waymark_ctf_accessor *accessor, const st
 	struct access *access;
 
 	if (record->ctf != accessor->ctf)
-		return wmk_error_said(-EINVAL, "the field '%.100s' is looked for in a record of another handle",
+		return wmk_error_said(-EINVAL, "the field '%.240s' is looked for in a record of another handle",
 				      accessor->name);
 	access = place_of(accessor->table, accessor->cap, record->stream->record.event);
 	if (!access->event) {
@@ -183,7 +183,7 @@ API int waymark_ctf_accessor_create(struct waymark_ctf *ctf, const char *name, s
 		made->table = calloc(FIRST_CAP, sizeof(*made->table));
 	if (!made || !made->table) {
 		free(made);
-		return wmk_error(-ENOMEM, "no memory to look for the field '%.100s'", name);
+		return wmk_error(-ENOMEM, "no memory to look for the field '%.240s'", name);
 	}
 	made->ctf = ctf;
 	made->cap = FIRST_CAP;
@@ -191,7 +191,7 @@ API int waymark_ctf_accessor_create(struct waymark_ctf *ctf, const char *name, s
 	n = wmk_library_split(made->name, made->parts);
 	if (n < 0) {
 		waymark_ctf_accessor_free(made);
-		return wmk_error_said(-EINVAL, "'%.100s' is no field's name", name);
+		return wmk_error_said(-EINVAL, "'%.240s' is no field's name", name);
 	}
 	made->n_parts = (unsigned)n;
 	*accessor = made;

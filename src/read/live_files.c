@@ -215,7 +215,7 @@ static int leaf_add(struct wmk_read_live *live, struct live_trace *source, const
 {
 	struct live_stream *leaf = calloc(1, sizeof(*leaf));
 	int err = leaf && (leaf->file = strdup(file)) ? leaf_room(live)
-						      : wmk_error(-ENOMEM, "no memory to follow '%.100s'", file);
+						      : wmk_error(-ENOMEM, "no memory to follow '%.240s'", file);
 	struct stat st;
 
 	if (err >= 0)

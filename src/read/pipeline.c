@@ -348,7 +348,7 @@ static int lines_of(struct reading *r, struct wmk_read_stream *stream)
 	int err;
 
 	if (!lines)
-		return wmk_error(-ENOMEM, "no memory for the stream '%.100s'", stream->file);
+		return wmk_error(-ENOMEM, "no memory for the stream '%.240s'", stream->file);
 	lines->next = r->lines;
 	r->lines = lines;
 	while (r->traces[i].trace != stream->trace)

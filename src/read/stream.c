@@ -30,7 +30,7 @@ int wmk_read_stream_open(const struct wmk_read_trace *trace, const char *file, s
 	int err;
 
 	if (!s)
-		return wmk_error(-ENOMEM, "no memory for the stream '%.100s'", file);
+		return wmk_error(-ENOMEM, "no memory for the stream '%.240s'", file);
 	s->trace = trace;
 	s->file = file;
 	s->cap = WMK_READ_WINDOW;
@@ -41,8 +41,8 @@ int wmk_read_stream_open(const struct wmk_read_trace *trace, const char *file, s
 	s->buffer = malloc(s->cap);
 	s->fd = s->buffer ? openat(trace->dir, file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
 	if (s->fd < 0) {
-		err = s->buffer ? wmk_error(-errno, "cannot open '%.100s' in '%.100s'", file, trace->path)
-				: wmk_error(-ENOMEM, "no memory for the stream '%.100s'", file);
+		err = s->buffer ? wmk_error(-errno, "cannot open '%.240s' in '%.240s'", file, trace->path)
+				: wmk_error(-ENOMEM, "no memory for the stream '%.240s'", file);
 		free(s->buffer);
 		free(s);
 		return err;
@@ -79,7 +79,7 @@ static ssize_t fill(struct wmk_read_stream *s)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return wmk_error(-errno, "cannot read '%.100s' at byte %" PRIu64, s->file,
+			return wmk_error(-errno, "cannot read '%.240s' at byte %" PRIu64, s->file,
 					 s->buffer_at + s->len);
 		if (n == 0)
 			break;

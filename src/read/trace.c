@@ -29,18 +29,18 @@ static int read_file(int dir, const char *name, const char *path, char **bytes, 
 	struct stat st;
 
 	if (fd < 0)
-		return wmk_error(-errno, "cannot open '%s' in '%.100s'", name, path);
+		return wmk_error(-errno, "cannot open '%s' in '%.240s'", name, path);
 	*len = 0;
 	*bytes = NULL;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		err = wmk_error(-EINVAL, "'%s' in '%.100s' is no plain file", name, path);
+		err = wmk_error(-EINVAL, "'%s' in '%.240s' is no plain file", name, path);
 	*number = err < 0 ? 0 : st.st_ino;
 	while (err >= 0) {
 		if (*len == cap) {
 			char *larger = realloc(*bytes, cap ? 2 * cap : 65536);
 
 			if (!larger) {
-				err = wmk_error(-ENOMEM, "no memory for '%s' in '%.100s'", name, path);
+				err = wmk_error(-ENOMEM, "no memory for '%s' in '%.240s'", name, path);
 				break;
 			}
 			*bytes = larger;
@@ -51,12 +51,12 @@ static int read_file(int dir, const char *name, const char *path, char **bytes, 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			err = wmk_error(-errno, "cannot read '%s' in '%.100s'", name, path);
+			err = wmk_error(-errno, "cannot read '%s' in '%.240s'", name, path);
 		if (n <= 0)
 			break;
 		*len += (size_t)n;
 		if (*len > WMK_CTF_METADATA_MAX)
-			err = wmk_error(-E2BIG, "'%s' in '%.100s' has more than %u bytes", name, path,
+			err = wmk_error(-E2BIG, "'%s' in '%.240s' has more than %u bytes", name, path,
 					WMK_CTF_METADATA_MAX);
 	}
 	close(fd);
@@ -113,7 +113,7 @@ static int measure_streams(struct wmk_read_trace *trace)
 int wmk_read_trace_files(const struct wmk_read_trace *trace, bool empty_too, struct wmk_read_paths *files)
 {
 	DIR *dir = open_again(trace->dir);
-	int err = dir ? 0 : wmk_error(-errno, "cannot list '%.100s'", trace->path);
+	int err = dir ? 0 : wmk_error(-errno, "cannot list '%.240s'", trace->path);
 	struct dirent *entry;
 
 	while (err >= 0 && (entry = readdir(dir))) {
@@ -125,7 +125,7 @@ int wmk_read_trace_files(const struct wmk_read_trace *trace, bool empty_too, str
 		    (!st.st_size && !empty_too))
 			continue;
 		if (files->n == WMK_READ_STREAM_FILES_MAX)
-			err = wmk_error(-E2BIG, "'%.100s' has more than %u files", trace->path,
+			err = wmk_error(-E2BIG, "'%.240s' has more than %u files", trace->path,
 					WMK_READ_STREAM_FILES_MAX);
 		else
 			err = add_name(&files->paths, &files->n, &files->cap, entry->d_name);
@@ -203,11 +203,11 @@ int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_tra
 
 	if (!t || !(t->path = strdup(path))) {
 		free(t);
-		return wmk_error(-ENOMEM, "no memory to open '%.100s'", path);
+		return wmk_error(-ENOMEM, "no memory to open '%.240s'", path);
 	}
 	t->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (t->dir < 0)
-		err = wmk_error(-errno, "cannot open the directory '%.100s'", path);
+		err = wmk_error(-errno, "cannot open the directory '%.240s'", path);
 	/* In this order: of a trace that somebody writes, what was in the files then has its events in the metadata. */
 	t->is_written = err >= 0 && wmk_read_is_written(t->dir);
 	if (err >= 0)
@@ -263,7 +263,7 @@ static bool has_metadata(int dir)
 static int list_dirs(int dir, const char *path, struct wmk_read_paths *names)
 {
 	DIR *again = open_again(dir);
-	int err = again ? 0 : wmk_error(-errno, "cannot list '%.100s'", path);
+	int err = again ? 0 : wmk_error(-errno, "cannot list '%.240s'", path);
 	struct dirent *entry;
 
 	while (err >= 0 && (entry = readdir(again))) {
@@ -301,7 +301,7 @@ static int find(int dir, const char *path, unsigned depth, struct wmk_read_paths
 		if (child < 0)
 			continue;
 		if (asprintf(&below, "%s%s%s", path, len && path[len - 1] == '/' ? "" : "/", names.paths[i]) < 0)
-			err = wmk_error(-ENOMEM, "no memory for a path below '%.100s'", path);
+			err = wmk_error(-ENOMEM, "no memory for a path below '%.240s'", path);
 		if (err >= 0) {
 			err = find(child, below, depth + 1, found);
 			free(below);
@@ -327,7 +327,7 @@ int wmk_read_traces_find(const char *path, struct wmk_read_paths *found)
 	close(dir);
 	if (err >= 0 && found->n == before)
 		err = wmk_error_said(-ENOENT,
-				     "there is no trace in '%.100s': no directory at or below it has a file 'metadata'",
+				     "there is no trace in '%.240s': no directory at or below it has a file 'metadata'",
 				     path);
 	return err;
 }

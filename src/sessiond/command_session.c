@@ -37,7 +37,7 @@ int wmk_command_version(struct command_request *call)
 static int path_check(const char *what, const char *path)
 {
 	if (*path != '/')
-		return wmk_error(-EINVAL, "the %s '%.100s' is not an absolute path", what, path);
+		return wmk_error(-EINVAL, "the %s '%.240s' is not an absolute path", what, path);
 	for (const char *c = path; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			return wmk_error(-EINVAL, "the %s's path holds a control character", what);
@@ -66,12 +66,12 @@ static int place_is_free(const char *path, uid_t uid, gid_t gid)
 		close(fd);
 	wmk_store_identity_end();
 	if (entries)
-		return wmk_error(-ENOTEMPTY, "%.100s is not empty: name a directory that is absent or empty", path);
+		return wmk_error(-ENOTEMPTY, "%.240s is not empty: name a directory that is absent or empty", path);
 	if (err == -ENOTDIR || err == -ELOOP)
-		return wmk_error(err, "%.100s is not a directory, or is a link", path);
+		return wmk_error(err, "%.240s is not a directory, or is a link", path);
 	return err == 0 || err == -ENOENT
 		       ? 0
-		       : wmk_error(err, "user %u cannot use %.100s for a trace", (unsigned)uid, path);
+		       : wmk_error(err, "user %u cannot use %.240s for a trace", (unsigned)uid, path);
 }
 
 static int default_place(const struct wmk_ctl_create *request, const char *name, bool auto_name, char *path,
@@ -316,7 +316,7 @@ static int prepare(struct command_request *call, struct wmk_session *session)
 		return 0;
 	if (wmk_session_trouble(session, words, sizeof(words)) < 0)
 		wmk_error(err, "%.150s", words);
-	wmk_error_add(err, "cannot start the session '%.100s'", wmk_session_name(session));
+	wmk_error_add(err, "cannot start the session '%.240s'", wmk_session_name(session));
 	wmk_session_unstart(session);
 	return err;
 }

@@ -43,7 +43,7 @@ int wmk_replay_trace_add(struct wmk_consumer_link *link, const struct wmk_consum
 		return wmk_error(-ENOMEM, "no memory for trace %.60s", is->path);
 	trace->budget = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
 	if (fd >= 0 && trace->budget < 0) {
-		int err = wmk_error(-errno, "cannot keep the budget page of %.100s: %s", is->path, strerror(errno));
+		int err = wmk_error(-errno, "cannot keep the budget page of %.240s: %s", is->path, strerror(errno));
 
 		trace_free(trace);
 		return err;

@@ -94,7 +94,7 @@ static pid_t connect_to_one(struct wmk_consumer_link *link)
 
 	if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", link->rundir,
 			     link->options.kernel ? WMK_CONSUMERD_KERNEL_SOCKET : WMK_CONSUMERD_SOCKET) >= sizeof(address.sun_path))
-		return wmk_error(-ENAMETOOLONG, "%.100s is too long for a socket's path", link->rundir);
+		return wmk_error(-ENAMETOOLONG, "%.240s is too long for a socket's path", link->rundir);
 	link->sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (link->sock < 0)
 		return wmk_error(-errno, "no socket: %s", strerror(errno));
@@ -107,7 +107,7 @@ static pid_t connect_to_one(struct wmk_consumer_link *link)
 		}
 		errno = EPERM;
 	}
-	err = wmk_error(-errno, "cannot connect to %.100s: %s", address.sun_path, strerror(errno));
+	err = wmk_error(-errno, "cannot connect to %.240s: %s", address.sun_path, strerror(errno));
 	close(link->sock);
 	link->sock = -1;
 	return err;

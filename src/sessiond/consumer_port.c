@@ -239,7 +239,7 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 	struct port_trace *trace = link ? trace_new(side, held ? held : number_new(outlet), info) : NULL;
 
 	if (!trace)
-		return wmk_error_add(link ? -ENOMEM : -EIO, "cannot open the trace %.100s", info->path);
+		return wmk_error_add(link ? -ENOMEM : -EIO, "cannot open the trace %.240s", info->path);
 	int err = held ? 0 : trace_give(link, trace, info);
 	if (err < 0) {
 		trace_free(trace);

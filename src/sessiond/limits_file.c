@@ -103,7 +103,7 @@ int wmk_limits_parse(const char *path, const char *text, size_t len, struct wmk_
 			err = *trimmed(line) ? take(line, limits) : 0;
 		}
 		if (err < 0)
-			return wmk_error_add(err, "%.100s, line %u", path, number);
+			return wmk_error_add(err, "%.240s, line %u", path, number);
 		text += n + 1;
 	}
 	return 0;
@@ -119,17 +119,17 @@ int wmk_limits_read(const char *path, struct wmk_limits *limits)
 
 	*limits = (struct wmk_limits){ 0 };
 	if (err < 0)
-		return wmk_error(err, "cannot open %.100s", path);
+		return wmk_error(err, "cannot open %.240s", path);
 	if (!text || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-		err = wmk_error(!text ? -ENOMEM : -EINVAL, "%.100s is not a plain file", path);
+		err = wmk_error(!text ? -ENOMEM : -EINVAL, "%.240s is not a plain file", path);
 	while (err == 0 && len <= WMK_LIMITS_FILE_MAX &&
 	       (n = read(fd, text + len, WMK_LIMITS_FILE_MAX + 1 - len)) != 0) {
 		if (n < 0 && errno != EINTR)
-			err = wmk_error(-errno, "cannot read %.100s", path);
+			err = wmk_error(-errno, "cannot read %.240s", path);
 		len += n > 0 ? (size_t)n : 0;
 	}
 	if (err == 0 && len > WMK_LIMITS_FILE_MAX)
-		err = wmk_error_said(-EFBIG, "%.100s has more than %u bytes", path, WMK_LIMITS_FILE_MAX);
+		err = wmk_error_said(-EFBIG, "%.240s has more than %u bytes", path, WMK_LIMITS_FILE_MAX);
 	if (err == 0)
 		err = wmk_limits_parse(path, text, len, limits);
 	free(text);

@@ -316,7 +316,7 @@ static int sessions_open(struct server *server)
 	if (err < 0)
 		return err;
 	if (server->options->recovered && wmk_state_sessions(server->state) == 0)
-		return wmk_error_said(-ENOENT, "no session can be recovered%s%.100s", *server->said ? ": " : "",
+		return wmk_error_said(-ENOENT, "no session can be recovered%s%.240s", *server->said ? ": " : "",
 				      server->said);
 	if (!clocks.plugin_now && wmk_state_clocks(server->state, &clocks) < 0) {
 		if (server->options->recovered)

@@ -124,7 +124,7 @@ int wmk_store_budget_reserve(struct wmk_store *store, uint64_t bytes, uint64_t d
 	wmk_store_budget_release(store, bytes);
 	if (budget->full)
 		budget->full(budget->data);
-	return wmk_error_said(-EDQUOT, "the trace %.100s may have %llu bytes and has %llu: no room for %llu more",
+	return wmk_error_said(-EDQUOT, "the trace %.240s may have %llu bytes and has %llu: no room for %llu more",
 			      store->path, (unsigned long long)budget->max, (unsigned long long)(used + other),
 			      (unsigned long long)bytes);
 }
@@ -222,7 +222,7 @@ static int usage_of(const char *path, struct usage *usage)
 {
 	int err = wmk_store_each_entry(wmk_path_open(path), usage_add, usage);
 
-	return err < 0 ? wmk_error(err, "cannot tell how much is in %.100s", path) : 0;
+	return err < 0 ? wmk_error(err, "cannot tell how much is in %.240s", path) : 0;
 }
 
 int wmk_store_usage(const char *path, uint64_t *bytes)

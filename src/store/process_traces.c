@@ -101,7 +101,7 @@ int wmk_store_remove_process(const char *path, const char *name)
 	int processes, at, err;
 
 	if (!name[0] || strchr(name, '/') || name[0] == '.')
-		return wmk_error(-EINVAL, "'%.100s' names no process's trace", name);
+		return wmk_error(-EINVAL, "'%.240s' names no process's trace", name);
 	processes = open_processes(path);
 	at = processes < 0 ? processes : openat(processes, name, DIR_FLAGS);
 	err = processes < 0 ? processes : at < 0 ? -errno : remove_trace(at);

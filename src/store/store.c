@@ -108,13 +108,13 @@ static int directory_error(int err, const char *path)
 {
 	switch (err) {
 	case -ENOTEMPTY:
-		return wmk_error(err, "%.100s is not empty: name a directory that is absent or empty", path);
+		return wmk_error(err, "%.240s is not empty: name a directory that is absent or empty", path);
 	case -ENOTDIR:
 	case -ELOOP:
-		return wmk_error(err, "%.100s is not a directory, or is a link", path);
+		return wmk_error(err, "%.240s is not a directory, or is a link", path);
 	case -EMLINK:
 		return wmk_error(-EACCES,
-				 "the way to %.100s leads through a link of another user, who could make it lead "
+				 "the way to %.240s leads through a link of another user, who could make it lead "
 				 "anywhere: name the directory itself",
 				 path);
 	default:

@@ -132,10 +132,10 @@ static int stream_new(struct wmk_store *store, const char *name, const struct wm
 
 	if (!name[0] || strchr(name, '/') || name[0] == '.' || strlen(name) > WMK_STORE_STREAM_NAME_MAX ||
 	    strcmp(name, "metadata") == 0 || strcmp(name, "index") == 0)
-		return wmk_error(-EINVAL, "'%.100s' cannot name a stream", name);
+		return wmk_error(-EINVAL, "'%.240s' cannot name a stream", name);
 	stream = calloc(1, sizeof(*stream));
 	if (!stream)
-		return wmk_error(-ENOMEM, "no memory for stream %.100s", name);
+		return wmk_error(-ENOMEM, "no memory for stream %.240s", name);
 	stream->store = store;
 	stream->fd = stream->index = stream->direct.fd = -1;
 	strcpy(stream->name, name);

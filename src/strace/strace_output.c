@@ -25,7 +25,7 @@ void wmk_strace_lines_flush(struct wmk_strace_lines *lines)
 		const ssize_t n = write(lines->fd, at, left);
 
 		if (n < 0 && errno != EINTR && errno != EAGAIN) {
-			lines->err = wmk_error(-errno, "cannot write%s%.100s", lines->args->output ? " to " : "",
+			lines->err = wmk_error(-errno, "cannot write%s%.240s", lines->args->output ? " to " : "",
 					       lines->args->output ? lines->args->output : "");
 			lines->args->messages->error();
 		} else if (n < 0 && errno == EAGAIN) {
@@ -100,7 +100,7 @@ static int open_output(const struct wmk_strace_args *args, int *fd)
 		return 0;
 	}
 	*fd = open(args->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	return *fd < 0 ? wmk_error(-errno, "cannot write to %.100s", args->output) : 0;
+	return *fd < 0 ? wmk_error(-errno, "cannot write to %.240s", args->output) : 0;
 }
 
 int wmk_strace_lines_open(const struct wmk_strace_args *args, const struct wmk_strace_prints *prints,

@@ -368,7 +368,7 @@ int wmk_session_channel_find(struct wmk_session *session, const struct wmk_ctl_d
 		found = channel;
 	}
 	if (!found)
-		return name && *name ? wmk_error_said(-ENOENT, "the session '%s' has no channel '%.100s' here",
+		return name && *name ? wmk_error_said(-ENOENT, "the session '%s' has no channel '%.240s' here",
 						      session->name, name)
 				     : wmk_error_said(-ENOENT, "the session '%s' has no channel here", session->name);
 	*out = found;

@@ -73,7 +73,7 @@ int wmk_limit_reached(const struct wmk_tracing *tracing, int err, const char *li
 	va_end(args);
 	if (!tracing->options.limits_file)
 		return wmk_error_said(err, "%s", words);
-	wmk_error_said(err, "the limit \"%s\" is set in %.100s (waymark-sessiond(8))", limit,
+	wmk_error_said(err, "the limit \"%s\" is set in %.240s (waymark-sessiond(8))", limit,
 		       tracing->options.limits_file);
 	return wmk_error_add(err, "%s", words);
 }

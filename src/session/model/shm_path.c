@@ -104,7 +104,7 @@ int wmk_shm_open(const char *path, int *dir)
 
 	/* What is written down may lead anywhere: nothing is written where no session is. */
 	if (err == 0 && faccessat(*dir, WMK_SHM_JSON, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
-		err = wmk_error(-errno, "%.100s has no session's rings (--shm-path)", path);
+		err = wmk_error(-errno, "%.240s has no session's rings (--shm-path)", path);
 		close(*dir);
 		*dir = -1;
 	}

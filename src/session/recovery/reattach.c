@@ -50,7 +50,7 @@ int wmk_rings_reattach(struct rings *rings, int fd)
 	int err = rings->set ? 0 : wmk_ring_set_open_reader_any(fd, &rings->set);
 
 	if (err < 0)
-		return wmk_error(err, "cannot map the rings of channel '%.100s'", rings->channel->is.name);
+		return wmk_error(err, "cannot map the rings of channel '%.240s'", rings->channel->is.name);
 	if (!rings->bytes) {
 		err = wmk_quota_rings_charge(rings->session->tracing, rings->session->uid, bytes, true);
 		rings->bytes = err == 0 ? bytes : 0;
@@ -168,11 +168,11 @@ static int take(struct rings *rings, int fd)
 
 	if (!may_be_rings(rings, fd) || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
 	    (st.st_ino != rings->inode && !rings->session->recovered) || st.st_uid != geteuid())
-		return wmk_error(-EPERM, "what is given as the rings of channel '%.100s' is another file",
+		return wmk_error(-EPERM, "what is given as the rings of channel '%.240s' is another file",
 				 rings->channel->is.name);
 	int err = wmk_ring_set_open_reader_any(fd, &set);
 	if (err < 0)
-		return wmk_error(err, "what is given as the rings of channel '%.100s' is no ring set",
+		return wmk_error(err, "what is given as the rings of channel '%.240s' is no ring set",
 				 rings->channel->is.name);
 	const struct waymark_ring_options *is = waymark_ring_set_options(set);
 	wmk_rings_geometry(rings, &want);
@@ -184,7 +184,7 @@ static int take(struct rings *rings, int fd)
 	}
 	waymark_ring_set_close(set);
 	return wmk_error(-EINVAL,
-			 "the ring set that is given for channel '%.100s' has another shape than the channel's",
+			 "the ring set that is given for channel '%.240s' has another shape than the channel's",
 			 rings->channel->is.name);
 }
 
