@@ -195,6 +195,7 @@ class KernelWorld(World):
 
     def __enter__(self):
         super().__enter__()
+        os.makedirs(self.rundir, 0o700, exist_ok=True)       # without a daemon yet
         self.prefix = of_rundir(self.rundir)
         return self
 
