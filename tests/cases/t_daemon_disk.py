@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A disk that hangs under one session: it is that session's trouble alone, and over when the disk answers again."""
 import contextlib
+import glob
 import os
 import signal
 import subprocess
@@ -11,7 +12,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import fuse  # noqa: E402
 import hostile  # noqa: E402
 from daemon import World, numbers_of, state  # noqa: E402
-from harness import Skip, check, main, need  # noqa: E402
+from harness import Skip, check, main, need, slurp, small_disk  # noqa: E402
+
+
+CONTEXTS = ['vpid', 'vtid', 'procname']
 
 
 def tried(*argv):
@@ -97,6 +101,53 @@ def frozen_disk_delays_no_other_session(case):
         check(sorted(map(len, numbers.values())) == [10, 10], 'it has %s', numbers)
         newcomer.end()
         program.end()
+
+
+def fill(place):
+    """Leave no free block there; returns the file that takes them."""
+    ballast = os.path.join(place, 'ballast')
+    with open(ballast, 'wb', buffering=0) as f, contextlib.suppress(OSError):
+        while f.write(bytes(4096)):
+            pass
+    check(os.statvfs(place).f_bavail == 0, '%s has free blocks', place)
+    return ballast
+
+
+def metadata_and_records_wait_while_the_disk_is_full(case):
+    """An event that registers while the disk is full is enabled; its declaration and its records are written when there
+    is room."""
+    with small_disk(case, '4M') as place, World(case) as w:
+        program = w.scripted()
+        w('create', 'full', '-o', os.path.join(place, 'trace'))
+        w('enable-event', '-s', 'full', 'test:*')
+        w('start', 'full')
+        program('emit 10')
+        w.stop('full')
+        w('start', 'full')
+        ballast = fill(place)
+        # More classes than the last block of the metadata file has room for.
+        for name in CONTEXTS:
+            w('add-context', '-s', 'full', '-t', name)
+        w('enable-event', '-s', 'full', 'scripted:*')
+        check('late' in enabled(w, program), 'scripted:late is not enabled while the disk is full')
+        program('late 3')
+        newcomers = [w.scripted() for _ in range(3)]
+        w.wait_apps([p.pid for p in newcomers])
+        for newcomer in newcomers:
+            check('late' in enabled(w, newcomer),
+                  'an application that registers while the disk is full does not record')
+            newcomer('late 4')
+        metadata, = glob.glob(os.path.join(place, 'trace/ust/uid/*/*/metadata'))
+        check('"scripted:late"' not in slurp(metadata), 'the disk had room for the declaration of scripted:late')
+        os.unlink(ballast)
+        for p in (program, *newcomers):
+            p('late 1')
+        _, trace, numbers = w.finish('full', lost=0)
+        check('"scripted:late"' in slurp(metadata), 'the declaration of scripted:late is not in the metadata')
+        check(late(trace) == 3 + 3 * 4 + 4, '%d records of scripted:late', late(trace))
+        check(list(map(len, numbers.values())) == [10], 'it has %s', numbers)
+        for p in (program, *newcomers):
+            p.end()
 
 
 def records_wait_until_the_directory_is_created(case):
@@ -208,6 +259,7 @@ def blocking_close_does_not_block_the_consumer_daemon(case):
 
 if __name__ == '__main__':
     main([
-        frozen_disk_delays_no_other_session, records_wait_until_the_directory_is_created,
+        frozen_disk_delays_no_other_session, metadata_and_records_wait_while_the_disk_is_full,
+        records_wait_until_the_directory_is_created,
         next_daemon_takes_sessions_over_from_a_frozen_disk, blocking_close_does_not_block_the_consumer_daemon
     ])
