@@ -203,6 +203,21 @@ def check_macros(root):
             sys.exit('waymark.3: ' + said)
 
 
+def check_documents(root):
+    """All documents are installed, and their links lead to installed files."""
+    top = os.path.dirname(find(root, 'README.md'))
+    names = os.listdir(os.path.join(SOURCE, 'docs'))
+    pages = ['README.md'] + ['docs/' + name for name in names if name.endswith('.md')]
+    for page in pages:
+        path = os.path.join(top, page)
+        if not os.path.exists(path):
+            sys.exit('%s is not installed: add it to docs/meson.build' % page)
+        with open(path) as f:
+            for link in re.findall(r'\]\((?!\w+:|#)([^)#\s]+)', f.read()):
+                if not os.path.exists(os.path.join(os.path.dirname(path), link)):
+                    sys.exit('%s links to %s, which is not installed' % (page, link))
+
+
 def check_readme(root, env, flags, work):
     """The C program of the README and that of waymark(3) compile as they stand, and record 10 events."""
     with open(os.path.join(SOURCE, 'README.md')) as f:
@@ -378,6 +393,7 @@ def main(build):
             json_c + ['-pthread'], work)
         check_manual(root, waymark, env)
         check_macros(root)
+        check_documents(root)
         check_readme(root, env, flags, work)
         check_plain_build(work)
         check_units(root)
