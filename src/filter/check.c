@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.c - an expression against an event class: what its names are, and whether each operator gets what it can work
- * with.
+ * check.c - check an expression against an event class: look up its names, derive the types of all nodes, and check
+ * the operands of each operator.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -87,15 +87,19 @@ static int look_up(struct wmk_compiler *c, const struct wmk_node *node)
 	char what[120];
 
 	c->lookup(c->data, &node->name, &found);
-	*typed = (struct wmk_typed){ .type = found.text ? WMK_FILTER_TEXT : found.input.type, .may_lack = found.may_lack, .labels = found.labels,
-				     .n_labels = found.n_labels, .is_unsigned = found.is_unsigned, .text = found.text };
+	*typed = (struct wmk_typed){ .type = found.text ? WMK_FILTER_TEXT : found.input.type,
+				     .may_lack = found.may_lack,
+				     .labels = found.labels,
+				     .n_labels = found.n_labels,
+				     .is_unsigned = found.is_unsigned,
+				     .text = found.text };
 	typed->is_there = typed->type != WMK_FILTER_ABSENT || found.no_operand;
 	if (asks) {
 		typed->type = WMK_FILTER_SIGNED;
 		typed->n_labels = 0;
 	}
 	if (found.no_operand && !asks && c->strictness != WMK_FILTER_LAX) {
-		snprintf(what, sizeof(what), "this is %s, and no number or text", found.no_operand);
+		snprintf(what, sizeof(what), "this is %s, not a number or a text", found.no_operand);
 		return wrong(c, node, what);
 	}
 	if (found.no_operand && !asks) {
@@ -128,7 +132,7 @@ static bool is_number(unsigned type)
 	return type == WMK_FILTER_SIGNED || type == WMK_FILTER_UNSIGNED || type == WMK_FILTER_DOUBLE;
 }
 
-/* What is of another type than an operator takes: an error, or, where nobody is strict, it has no value. */
+/* A wrong operand type is an error; with WMK_FILTER_LAX the operand is absent instead. */
 static int unfit(const struct wmk_compiler *c, const struct wmk_node *node, const char *what)
 {
 	if (c->strictness != WMK_FILTER_LAX)
@@ -144,11 +148,11 @@ static int need_number(const struct wmk_compiler *c, const struct wmk_node *node
 	if (type == WMK_FILTER_TEXT)
 		return unfit(c, node, "a text can only be compared");
 	if (whole && type == WMK_FILTER_DOUBLE)
-		return unfit(c, node, "a whole number is needed here, this has a fraction");
+		return unfit(c, node, "the operator takes whole numbers, this has a fraction");
 	return 0;
 }
 
-/* What an operation on both is. */
+/* The type of an arithmetic operation on both. */
 static unsigned common(unsigned a, unsigned b)
 {
 	if (a == WMK_FILTER_ABSENT || b == WMK_FILTER_ABSENT)
@@ -158,7 +162,7 @@ static unsigned common(unsigned a, unsigned b)
 	return a == WMK_FILTER_UNSIGNED || b == WMK_FILTER_UNSIGNED ? WMK_FILTER_UNSIGNED : WMK_FILTER_SIGNED;
 }
 
-/* "RUNING": which label was meant? */
+/* Report a label that the enumeration does not have, with the nearest ones: "RUNING". */
 static int no_label(const struct wmk_compiler *c, const struct wmk_node *literal, const struct wmk_typed *of)
 {
 	struct wmk_nearest near;
@@ -170,7 +174,8 @@ static int no_label(const struct wmk_compiler *c, const struct wmk_node *literal
 		wmk_nearest_offer(&near, of->labels[i].name);
 	wmk_nearest_text(&near, names, sizeof(names));
 	snprintf(what, sizeof(what),
-		 names[0] ? "the enumeration has no such label; near is %s" : "the enumeration has no such label%s",
+		 names[0] ? "the enumeration has no such label; did you mean: %s?"
+			  : "the enumeration has no such label%s",
 		 names);
 	return wrong(c, literal, what);
 }
@@ -187,8 +192,8 @@ static int check_label(const struct wmk_compiler *c, const struct wmk_node *lite
 }
 
 /*
- * May `a` be compared with `b`? `equal`: only whether they are the same. Where it may not, and nobody is strict, `b`
- * has no value.
+ * Check that `a` and `b` can be compared. `equal`: with == or != only. If they cannot, it is an error; with
+ * WMK_FILTER_LAX `b` becomes absent instead.
  */
 static int check_comparison(const struct wmk_compiler *c, const struct wmk_node *node, const struct wmk_node *a,
 			    const struct wmk_node *b, bool equal)
@@ -198,9 +203,9 @@ static int check_comparison(const struct wmk_compiler *c, const struct wmk_node 
 	if (ta->type == WMK_FILTER_ABSENT || tb->type == WMK_FILTER_ABSENT)
 		return 0;
 	if (!equal && ((a->kind == WMK_NODE_TEXT && a->has_star) || (b->kind == WMK_NODE_TEXT && b->has_star)))
-		return wrong(c, node, "a text with * can only be compared by == and !=; a star itself is \\*");
+		return wrong(c, node, "a text with * can only be compared with == or != (write \\* for a star)");
 	if (a->kind == WMK_NODE_TEXT && b->kind == WMK_NODE_TEXT)
-		return wrong(c, node, "both sides are texts that stand here");
+		return wrong(c, node, "both sides are literal texts");
 	if (ta->type == WMK_FILTER_TEXT && tb->type == WMK_FILTER_TEXT)
 		return 0;
 	if (is_number(ta->type) && is_number(tb->type))
@@ -210,10 +215,10 @@ static int check_comparison(const struct wmk_compiler *c, const struct wmk_node 
 	if (equal && tb->n_labels && a->kind == WMK_NODE_TEXT)
 		return check_label(c, a, tb);
 	wmk_typed_of(c, b)->type = WMK_FILTER_ABSENT;
-	return c->strictness == WMK_FILTER_LAX ? 0 : wrong(c, node, "a number and a text are compared");
+	return c->strictness == WMK_FILTER_LAX ? 0 : wrong(c, node, "cannot compare a number with a text");
 }
 
-/* (The parser has let in literals only.) Where none of them can be compared with it, the list has no value. */
+/* Check `in`; the items are literals. If the value can be compared with none of them, the result is absent. */
 static int check_list(struct wmk_compiler *c, const struct wmk_node *node, unsigned *type)
 {
 	int err = 0;
@@ -245,7 +250,7 @@ static int check_unary(struct wmk_compiler *c, const struct wmk_node *node, unsi
 	return err;
 }
 
-/* == != < <= > >= */
+/* Check == != < <= > >= */
 static int check_relation(const struct wmk_compiler *c, const struct wmk_node *node, unsigned *type)
 {
 	int err = check_comparison(c, node, node->left, node->right,
@@ -293,7 +298,7 @@ static int check_choice(struct wmk_compiler *c, const struct wmk_node *node, uns
 	return err;
 }
 
-/* `node` and all that is in it. */
+/* Check `node` and its operands. */
 static int check(struct wmk_compiler *c, const struct wmk_node *node)
 {
 	unsigned type = WMK_FILTER_SIGNED;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * code.h - private to src/filter: instructions while they are made.
+ * code.h - generation of filter instructions. Private to src/filter.
  *
- *     emit.c    one instruction, a label, a constant, a place in the pool
- *     compare.c what a comparison becomes, by the types of both sides
- *     compile.c conditions, values, the whole
+ *     emit.c    instructions, labels, constants, texts of the pool
+ *     compare.c comparisons, by the types of both operands
+ *     compile.c conditions, values, whole programs
  *
- * The first thing that does not fit stands in code->err; nothing is added from then on, and nobody need look before the
- * end.
+ * The first error is kept in code->err. After it the functions add nothing more, so callers check err once, at the end.
  */
 #ifndef WMK_FILTER_CODE_H
 #define WMK_FILTER_CODE_H
@@ -21,16 +20,16 @@ struct wmk_code {
 	struct wmk_compiler c;
 	struct wmk_filter_insn insns[WMK_FILTER_INSNS_MAX];
 	uint32_t n;
-	uint32_t labels[WMK_CODE_LABELS]; /* where they are; WMK_CODE_NOWHERE: not yet */
+	uint32_t labels[WMK_CODE_LABELS]; /* instruction of each label; WMK_CODE_NOWHERE: not placed yet */
 	uint32_t n_labels;
 	uint32_t top;              /* the next free register */
-	uint32_t absent;           /* label */
+	uint32_t absent;           /* label of the code to run when a value is absent */
 	char pool[WMK_FILTER_POOL_MAX];
 	uint32_t pool_bytes;
-	int err;                   /* the first thing that did not fit; nothing is added any more */
+	int err;                   /* the first error; set: nothing is added */
 };
 
-/* Where a value is. */
+/* The place of a value: a constant or a register. */
 struct wmk_place {
 	bool is_constant;
 	uint8_t type;              /* SIGNED, UNSIGNED, DOUBLE */
@@ -48,29 +47,31 @@ static inline const struct wmk_typed *wmk_code_typed(const struct wmk_code *code
 struct wmk_filter_insn *wmk_code_emit(struct wmk_code *code, unsigned op, unsigned dst, unsigned a, unsigned b,
 				      uint32_t to);
 uint32_t wmk_code_label(struct wmk_code *code);
-/* The label is where the next instruction will be. */
+/* Place the label at the next instruction. */
 void wmk_code_here(struct wmk_code *code, uint32_t label);
-/* To `to`, unless that is `next`: what is at `next` follows at once. */
+/* Jump to `to`, unless that is `next`, the label of the instruction that follows. */
 void wmk_code_jump(struct wmk_code *code, uint32_t to, uint32_t next);
-/* One that is free, until code->top is set back. */
+/* Allocate a register. The caller frees it by restoring an earlier value of code->top. */
 uint8_t wmk_code_register(struct wmk_code *code);
-/* `op`, whose twin is its contrary, of a register and something: leads to `yes` or to `no`. */
+/*
+ * Emit conditional jump `op` on register `a` and `b`, so that control reaches `yes` or `no`; `next` follows directly.
+ */
 void wmk_code_branch(struct wmk_code *code, unsigned op, uint8_t a, struct wmk_place b, uint32_t yes, uint32_t no,
 		     uint32_t next);
 struct wmk_place wmk_code_constant(unsigned type, uint64_t bits);
 struct wmk_place wmk_code_real(double value);
 uint8_t wmk_code_in_register(struct wmk_code *code, struct wmk_place at);
-/* As this type. Between signed and unsigned nothing changes but the name. */
+/* Convert to a type. Between signed and unsigned the bits stay the same. */
 struct wmk_place wmk_code_as(struct wmk_code *code, struct wmk_place at, unsigned type);
 uint32_t wmk_code_pool(struct wmk_code *code, const char *text, uint32_t len);
-/* Of a pattern without a star that means anything, the text itself. */
+/* Put the text of a pattern without wildcards into the pool, without its escapes. */
 uint32_t wmk_code_pool_plain(struct wmk_code *code, const struct wmk_node *node, uint32_t *len);
-/* Of an input that a record may lack: on to code->absent where it does. */
+/* If the input is absent from some records: jump to code->absent in that case. */
 void wmk_code_need(struct wmk_code *code, const struct wmk_typed *of);
 
 /* ── compare.c ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* `kind`: WMK_NODE_EQ and its like. */
+/* `kind`: WMK_NODE_LT to WMK_NODE_NE. */
 void wmk_code_compare(struct wmk_code *code, unsigned kind, const struct wmk_node *a, const struct wmk_node *b,
 		      uint32_t yes, uint32_t no, uint32_t next);
 void wmk_code_compare_numbers(struct wmk_code *code, unsigned kind, struct wmk_place a, struct wmk_place b,
@@ -78,7 +79,7 @@ void wmk_code_compare_numbers(struct wmk_code *code, unsigned kind, struct wmk_p
 
 /* ── compile.c ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A number; the node has a type. */
+/* The numeric value of a node; its type is not ABSENT. */
 struct wmk_place wmk_code_value(struct wmk_code *code, const struct wmk_node *node);
 
 #endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare.c - comparisons: of whole numbers of one kind or of both, of doubles, of texts, of an enumeration with a
- * label.
+ * compare.c - generate comparisons of integers, also signed with unsigned, of doubles, of texts, and of an enumeration
+ * with a label.
  */
 #include <string.h>
 
 #include "filter/code.h"
 
-/* Greater is smaller the other way round. */
 unsigned wmk_node_turned(unsigned kind)
 {
 	switch (kind) {
@@ -19,7 +18,7 @@ unsigned wmk_node_turned(unsigned kind)
 	}
 }
 
-/* Whole numbers of one kind. */
+/* Compare integers that are both signed or both unsigned. */
 static void compare_whole(struct wmk_code *code, unsigned kind, struct wmk_place a, struct wmk_place b,
 			  bool is_unsigned, uint32_t yes, uint32_t no, uint32_t next)
 {
@@ -42,7 +41,7 @@ static void compare_whole(struct wmk_code *code, unsigned kind, struct wmk_place
 	}
 }
 
-/* A signed one and an unsigned one: what is below 0 is below all of those. */
+/* Compare a signed with an unsigned integer: a negative number is less than every unsigned one. */
 static void compare_mixed(struct wmk_code *code, unsigned kind, struct wmk_place a, struct wmk_place b, uint32_t yes,
 			  uint32_t no, uint32_t next)
 {
@@ -64,7 +63,7 @@ static void compare_mixed(struct wmk_code *code, unsigned kind, struct wmk_place
 	compare_whole(code, kind, a, b, true, yes, no, next);
 }
 
-/* The negation of a comparison of doubles is none: it is true as well where one is no number. */
+/* A comparison of doubles cannot be replaced by its negation: with a NaN operand, both must be false. */
 static void compare_double(struct wmk_code *code, unsigned kind, struct wmk_place a, struct wmk_place b, uint32_t yes,
 			   uint32_t no, uint32_t next)
 {
@@ -96,7 +95,7 @@ void wmk_code_compare_numbers(struct wmk_code *code, unsigned kind, struct wmk_p
 	}
 }
 
-/* Has the enumeration's value a label that the pattern fits? */
+/* Whether the value of an enumeration has a label that matches the pattern. */
 static void compare_label(struct wmk_code *code, const struct wmk_node *name, const struct wmk_node *pattern,
 			  uint32_t yes, uint32_t no, uint32_t next)
 {
@@ -127,7 +126,7 @@ static void compare_label(struct wmk_code *code, const struct wmk_node *name, co
 	wmk_code_jump(code, no, next);
 }
 
-/* Texts: an input, a text that is known, or one that stands in the filter. */
+/* Compare texts by order. Each is an input, a constant text of the class, or a literal of the filter. */
 static void order_texts(struct wmk_code *code, unsigned kind, const struct wmk_node *a, const struct wmk_node *b,
 			uint32_t yes, uint32_t no, uint32_t next)
 {
@@ -156,7 +155,7 @@ static void order_texts(struct wmk_code *code, unsigned kind, const struct wmk_n
 		      wmk_code_constant(WMK_FILTER_SIGNED, 0), false, yes, no, next);
 }
 
-/* Neither is read: what comes out is known here. */
+/* Compare two texts that are not inputs: the result is a constant. */
 static bool known_texts(struct wmk_code *code, unsigned kind, const struct wmk_node *a, const struct wmk_node *b)
 {
 	struct wmk_filter_text text = { wmk_code_typed(code, a)->text, SIZE_MAX };

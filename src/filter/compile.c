@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compile.c - a checked expression to instructions.
+ * compile.c - generate instructions from a checked expression.
  *
- * A condition is not made into a number and asked again: it is compiled with the two places to go to, and && || ! only
- * say where those are (Aho, Lam, Sethi, Ullman: Compilers, 6.6). A label is placed behind all jumps to it, so that
- * programs go forward only. What has no value jumps to `absent`: the place for "false" of the nearest && or || around
- * it, else of the filter.
+ * A condition does not become a number that a second instruction tests. It is compiled with the two labels that it
+ * jumps to; && || and ! only choose these labels (Aho, Lam, Sethi, Ullman: Compilers, 6.6). A label is placed after all
+ * jumps to it, so that every jump is forward. An absent value jumps to `absent`: the label for "false" of the nearest
+ * enclosing && or ||, else of the filter.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void listed(struct wmk_code *code, const struct wmk_node *node, uint32_t 
 			wmk_code_compare_numbers(code, WMK_NODE_EQ, at, wmk_code_value(code, item), yes, other, other);
 		}
 		wmk_code_here(code, other);
-		/* What the first number item took stays: it is the value that all are compared with. */
+		/* The register of the first number stays in use: it holds the value that each item is compared with. */
 		if (has || is_text || item->kind == WMK_NODE_TEXT)
 			code->top = mark;
 		else
@@ -71,7 +71,7 @@ static void asked(struct wmk_code *code, const struct wmk_typed *of, uint32_t ye
 		wmk_code_jump(code, of->is_there ? yes : no, next);
 }
 
-/* Leads to `yes` or to `no`; what is at `next` follows at once. */
+/* Generate a condition: control continues at `yes` or at `no`; the code of label `next` follows directly. */
 static void condition(struct wmk_code *code, const struct wmk_node *node, uint32_t yes, uint32_t no, uint32_t next)
 {
 	const uint32_t mark = code->top;
@@ -109,7 +109,7 @@ static void condition(struct wmk_code *code, const struct wmk_node *node, uint32
 
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* 1 or 0. */
+/* The value of a condition: 1 or 0. */
 static struct wmk_place truth(struct wmk_code *code, const struct wmk_node *node)
 {
 	const uint32_t yes = wmk_code_label(code), no = wmk_code_label(code), end = wmk_code_label(code);
@@ -180,8 +180,8 @@ static unsigned operation(unsigned kind, unsigned type)
 }
 
 /*
- * `a` op `b`, both of `type` (but the count of a shift), into a register that no other value is in. `mark`: the first
- * that is free then.
+ * Apply `op` to `a` and `b`, which both have `type` (except the count of a shift). The result is in the register
+ * `mark`; the registers above it are free afterwards.
  */
 static struct wmk_place apply(struct wmk_code *code, unsigned op, struct wmk_place a, struct wmk_place b, unsigned type,
 			      uint32_t mark)
@@ -233,7 +233,6 @@ static struct wmk_place named(struct wmk_code *code, const struct wmk_typed *of)
 	return (struct wmk_place){ .type = of->type, .reg = of->input };
 }
 
-/* A number; the node has a type. */
 struct wmk_place wmk_code_value(struct wmk_code *code, const struct wmk_node *node)
 {
 	const struct wmk_typed *of = wmk_code_typed(code, node);
@@ -266,7 +265,7 @@ struct wmk_place wmk_code_value(struct wmk_code *code, const struct wmk_node *no
 
 /* ── the whole ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Types of all expressions first: their inputs are the first registers. */
+/* Check all expressions before code is generated: their inputs occupy the first registers. */
 static int check_all(struct wmk_code *code, const struct wmk_filter_expr *const *exprs, unsigned n,
 		     struct wmk_typed **typed)
 {
@@ -314,7 +313,7 @@ static bool jumps(const struct wmk_filter_insn *insn)
 	       (insn->op >= WMK_FILTER_JEQ && insn->op <= WMK_FILTER_JUMP);
 }
 
-/* Labels become places, and all becomes one allocation. */
+/* Replace labels by instruction indexes, verify the program, and copy it into one allocation. */
 static int finish(struct wmk_code *code, struct wmk_filter_program **program)
 {
 	for (uint32_t i = 0; i < code->n; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emit.c - instructions and what they are made of, one at a time (see code.h).
+ * emit.c - emit single instructions, and allocate labels, registers and texts of the pool (see code.h).
  */
 #include <errno.h>
 #include <string.h>
@@ -11,24 +11,26 @@
 static void too_much(struct wmk_code *code, const char *what)
 {
 	if (!code->err)
-		code->err = wmk_error_said(-E2BIG, "the filter needs too much: %s", what);
+		code->err = wmk_error_said(-E2BIG, "the filter is too large: %s", what);
 }
 
 struct wmk_filter_insn *wmk_code_emit(struct wmk_code *code, unsigned op, unsigned dst, unsigned a, unsigned b,
 				      uint32_t to)
 {
 	if (code->n == WMK_FILTER_INSNS_MAX)
-		too_much(code, "more instructions than a program may have");
+		too_much(code, "too many instructions");
 	struct wmk_filter_insn *insn = &code->insns[code->err ? 0 : code->n++];
 
-	*insn = (struct wmk_filter_insn){ .op = (uint8_t)op, .dst = (uint8_t)dst, .a = (uint8_t)a, .b = (uint8_t)b, .to = to };
+	*insn = (struct wmk_filter_insn){
+		.op = (uint8_t)op, .dst = (uint8_t)dst, .a = (uint8_t)a, .b = (uint8_t)b, .to = to
+	};
 	return insn;
 }
 
 uint32_t wmk_code_label(struct wmk_code *code)
 {
 	if (code->n_labels == WMK_CODE_LABELS) {
-		too_much(code, "more jumps than a program may have");
+		too_much(code, "too many jumps");
 		return 0;
 	}
 	code->labels[code->n_labels] = WMK_CODE_NOWHERE;
@@ -49,21 +51,20 @@ void wmk_code_jump(struct wmk_code *code, uint32_t to, uint32_t next)
 uint8_t wmk_code_register(struct wmk_code *code)
 {
 	if (code->top == WMK_FILTER_REGISTERS) {
-		too_much(code, "it is too deep for the registers there are");
+		too_much(code, "nested too deeply, no free register");
 		return 0;
 	}
 	return (uint8_t)code->top++;
 }
 
 /*
- * `op`, whose twin op ^ 1 is its contrary, of a register and something: leads to `yes` or to `no`, of which one may
- * follow at once.
+ * Emit conditional jump `op` or its negation. The label that equals `next` needs no jump: its code follows directly.
  */
 void wmk_code_branch(struct wmk_code *code, unsigned op, uint8_t a, struct wmk_place b, uint32_t yes, uint32_t no,
 		     uint32_t next)
 {
 	const bool negated = yes == next;
-	/* The twins are neighbours, the first with the number of JEQ's parity. */
+	/* An operation and its negation are neighbours; the first of each pair is an even distance from JEQ. */
 	const unsigned twin = ((op - WMK_FILTER_JEQ) ^ 1) + WMK_FILTER_JEQ;
 
 	wmk_code_emit(code, negated ? twin : op, 0, a, b.is_constant ? WMK_FILTER_IMMEDIATE : b.reg, negated ? no : yes)
@@ -96,7 +97,6 @@ uint8_t wmk_code_in_register(struct wmk_code *code, struct wmk_place at)
 	return reg;
 }
 
-/* As this type. Between signed and unsigned nothing changes but the name. */
 struct wmk_place wmk_code_as(struct wmk_code *code, struct wmk_place at, unsigned type)
 {
 	if (type == WMK_FILTER_DOUBLE && at.type != WMK_FILTER_DOUBLE) {
@@ -117,7 +117,7 @@ uint32_t wmk_code_pool(struct wmk_code *code, const char *text, uint32_t len)
 	const uint32_t at = code->pool_bytes;
 
 	if (len > sizeof(code->pool) - at) {
-		too_much(code, "more text than a program may have");
+		too_much(code, "too much text to compare with");
 		return 0;
 	}
 	memcpy(code->pool + at, text, len);
@@ -125,7 +125,6 @@ uint32_t wmk_code_pool(struct wmk_code *code, const char *text, uint32_t len)
 	return at;
 }
 
-/* Of a pattern without a star that means anything, the text itself. */
 uint32_t wmk_code_pool_plain(struct wmk_code *code, const struct wmk_node *node, uint32_t *len)
 {
 	const uint32_t at = wmk_code_pool(code, node->text, node->text_len);

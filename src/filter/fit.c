@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fit.c - can an expression mean something in any of the event classes that there are? Asked once, where a user types
- * it: later a class that it does not fit is no error (filter.h, wmk_filter_compile() with WMK_FILTER_LAX).
+ * fit.c - check whether an expression can match in any of the known event classes. This is checked once, when a user
+ * enters it. Later, a class that the expression does not fit is not an error (WMK_FILTER_LAX in filter.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "filter/filter.h"
 
-/* What is known of a name: in a class, and in one that the expression fits. */
+/* State of a name: in no class so far; in a class; in a class that the expression fits. */
 enum { NOWHERE, MET, FITS };
 
 int wmk_filter_fit_begin(struct wmk_filter_fit *fit, const struct wmk_filter_expr *expr)
@@ -29,7 +29,7 @@ int wmk_filter_fit_try(struct wmk_filter_fit *fit, wmk_filter_lookup_fn *lookup,
 	struct wmk_filter_program *program;
 	int err = wmk_filter_compile(&fit->expr, 1, lookup, data, WMK_FILTER_TYPES, &program);
 
-	/* What is too much for a program in one class may do in another. */
+	/* A program may exceed a limit in one class and not in another. */
 	if (err < 0 && err != -EINVAL && err != -E2BIG)
 		return err;
 	fit->tried++;
@@ -46,7 +46,7 @@ int wmk_filter_fit_try(struct wmk_filter_fit *fit, wmk_filter_lookup_fn *lookup,
 		return 0;
 	}
 	wmk_error_add(err, "the filter does not fit the event '%.60s'", class_name);
-	/* The first one counts. */
+	/* Keep the first cause. */
 	if (!fit->why)
 		fit->why = wmk_error_take();
 	wmk_error_clear();
@@ -71,7 +71,7 @@ int wmk_filter_fit_end(struct wmk_filter_fit *fit, int *missing)
 		wmk_error_give(fit->why);
 		fit->why = NULL;
 	} else {
-		/* Nobody is told; what the calling thread's chain has stays. */
+		/* No error of a class is reported; the calling thread's chain stays as it is. */
 		wmk_error_drop(fit->why);
 		fit->why = NULL;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lex.c - a filter's text as tokens. Numbers and texts are C's, without suffixes.
+ * lex.c - split a filter's text into tokens. Numbers and texts have C's syntax, without suffixes.
  */
 #include <errno.h>
 #include <locale.h>
@@ -48,7 +48,7 @@ static int take_name(struct wmk_filter_expr *expr, const char *begin, struct wmk
 
 #define DIGITS "0123456789"
 
-/* Characters of an exponent: e-10. 0: there is none. */
+/* Length of an exponent such as e-10; 0: no exponent. */
 static size_t exponent(const char *at)
 {
 	const size_t sign = (*at == 'e' || *at == 'E') && (at[1] == '+' || at[1] == '-');
@@ -57,7 +57,7 @@ static size_t exponent(const char *at)
 	return digits ? 1 + sign + digits : 0;
 }
 
-/* A fraction or an exponent makes it a double; strtod() is not asked before, as it would take "0x1p3" and "inf". */
+/* A fraction or an exponent makes a double. Checked before strtod(), which would also accept "0x1p3" and "inf". */
 static bool is_fraction(const char *begin)
 {
 	const char *at = begin + strspn(begin, DIGITS);
@@ -65,7 +65,7 @@ static bool is_fraction(const char *begin)
 	return *at == '.' || exponent(at);
 }
 
-/* The decimal point is a '.', whatever the locale says: the text is taken apart by hand but for the rounding. */
+/* The decimal point is '.' in every locale: the "C" locale is given to strtod_l(). */
 static int take_fraction(const char *begin, struct wmk_token *token)
 {
 	size_t len = strspn(begin, DIGITS);
@@ -114,7 +114,7 @@ static int take_number(const char *begin, struct wmk_token *token)
 					      token->column);
 	if (first >= (int)base || in_name(*at))
 		return wmk_error_said(
-			-EINVAL, "column %u: '%.*s' is no number", token->column,
+			-EINVAL, "column %u: '%.*s' is not a number", token->column,
 			(int)strspn(begin, DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"), begin);
 	token->kind = WMK_TOKEN_NUMBER;
 	token->is_unsigned = token->number > INT64_MAX;
@@ -122,7 +122,7 @@ static int take_number(const char *begin, struct wmk_token *token)
 	return 0;
 }
 
-/* What follows a backslash; -1: nothing that C knows. *at is moved behind it. */
+/* Decode an escape sequence after its backslash and advance *at behind it; -1: not an escape sequence of C. */
 static int escaped(const char **at)
 {
 	static const char names[] = "abefnrtv\\\"'?*", values[] = "\a\b\033\f\n\r\t\v\\\"'?*";
@@ -148,7 +148,7 @@ static int escaped(const char **at)
 
 static int take_text(struct wmk_filter_expr *expr, const char *begin, struct wmk_token *token)
 {
-	/* No character becomes more than it was: the two of \\ and \* stay two. */
+	/* The pattern is never longer than its source: each escape of two characters becomes at most two. */
 #ifdef WMK_PLANTED_BUG_FILTER_TEXT              /* the fuzzer must find this */
 	char *to = wmk_filter_alloc(expr, strcspn(begin + 1, "\""));
 #else
@@ -172,7 +172,7 @@ static int take_text(struct wmk_filter_expr *expr, const char *begin, struct wmk
 			c = escaped(&at);
 			if (c < 0)
 				return wmk_error_said(-EINVAL,
-						      "column %u: the text has a \\ before what C gives no meaning",
+						      "column %u: unknown escape sequence in a text",
 						      token->column + (uint32_t)(at - begin) - 1);
 		}
 		if (c == '*' || c == '\\')
@@ -180,7 +180,8 @@ static int take_text(struct wmk_filter_expr *expr, const char *begin, struct wmk
 		*to++ = (char)c;
 	}
 	if (!*at)
-		return wmk_error_said(-EINVAL, "column %u: the text has no end: '\"' is missing", token->column);
+		return wmk_error_said(-EINVAL, "column %u: unterminated text: the closing '\"' is missing",
+				      token->column);
 	token->text_len = (uint32_t)(to - token->text);
 	token->len = (uint32_t)(at + 1 - begin);
 	return 0;
@@ -197,7 +198,7 @@ static int take_character(const char *begin, struct wmk_token *token)
 			c = escaped(&at);
 	}
 	if (c <= 0 || *at != '\'' || at == begin + 1)
-		return wmk_error_said(-EINVAL, "column %u: one character and a ' were expected", token->column);
+		return wmk_error_said(-EINVAL, "column %u: expected one character and a closing '", token->column);
 	token->kind = WMK_TOKEN_NUMBER;
 	token->number = (uint64_t)(int64_t)(signed char)c;
 	token->len = (uint32_t)(at + 1 - begin);
@@ -230,7 +231,7 @@ int wmk_filter_lex(struct wmk_filter_expr *expr, uint32_t *at, struct wmk_token 
 	} else if (*begin == '\'') {
 		err = take_character(begin, token);
 	} else if (!strchr("|&=!<>+-*/%^~?:()[].,", *begin)) {
-		return wmk_error_said(-EINVAL, "column %u: '%.1s' means nothing in a filter", token->column,
+		return wmk_error_said(-EINVAL, "column %u: unexpected character '%.1s'", token->column,
 				      (*begin & 0x80) || *begin < ' ' ? "?" : begin);
 	}
 	for (size_t i = 0; token->kind == WMK_TOKEN_OP && i < WMK_ARRAY_LEN(two); i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parse.c - tokens to a tree, by the strength of operators (precedence climbing; the strengths are those of C11, 6.5).
+ * parse.c - parse tokens to a tree by precedence climbing; precedences are those of C11, 6.5.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 
 struct filter_parser {
 	struct wmk_filter_expr *expr;
-	struct wmk_token token;    /* the one to be looked at */
-	uint32_t at;               /* behind it, in the text */
+	struct wmk_token token;    /* the current token */
+	uint32_t at;               /* offset in the text after the current token */
 	uint32_t depth;
 };
 
@@ -46,12 +46,13 @@ static bool is(const struct filter_parser *p, const char *op)
 static int expected(const struct filter_parser *p, const char *what)
 {
 	if (p->token.kind == WMK_TOKEN_END)
-		return wmk_error_said(-EINVAL, "column %u: %s was expected, the filter ends", p->token.column, what);
-	return wmk_error_said(-EINVAL, "column %u: %s was expected, not '%.*s'", p->token.column, what,
+		return wmk_error_said(-EINVAL, "column %u: expected %s, found the end of the filter",
+				      p->token.column, what);
+	return wmk_error_said(-EINVAL, "column %u: expected %s, found '%.*s'", p->token.column, what,
 			      p->token.len > 40 ? 40 : (int)p->token.len, text_of(p));
 }
 
-/* Past `op`, or an error. */
+/* Skip the operator `op`; -EINVAL if the current token is another one. */
 static int take(struct filter_parser *p, const char *op)
 {
 	char what[8];
@@ -83,7 +84,7 @@ static struct wmk_node *node(struct filter_parser *p, enum wmk_node_kind kind)
 
 static int expression(struct filter_parser *p, struct wmk_node **result);
 
-/* .member and [index], as often as they come. */
+/* Parse any number of .member and [index]. */
 static int steps(struct filter_parser *p, struct wmk_node *made)
 {
 	struct wmk_filter_name *name = &made->name;
@@ -110,7 +111,7 @@ static int steps(struct filter_parser *p, struct wmk_node *made)
 	return err;
 }
 
-/* a.b[1], $ctx.vpid, $event: the name is the token. */
+/* Parse a.b[1], $ctx.vpid or $event; the current token is the first name. */
 static int field(struct filter_parser *p, enum wmk_node_kind kind, struct wmk_node **result)
 {
 	struct wmk_node *made = node(p, kind);
@@ -133,8 +134,8 @@ static int field(struct filter_parser *p, enum wmk_node_kind kind, struct wmk_no
 		return next(p);
 	}
 	if (strcmp(p->token.text, "ctx") != 0)
-		return wmk_error_said(-EINVAL, "column %u: '$%.40s' is none of $ctx.NAME and $event", p->token.column,
-				      p->token.text);
+		return wmk_error_said(-EINVAL, "column %u: unknown name '$%.40s': use $ctx.NAME or $event",
+				      p->token.column, p->token.text);
 	made->name.scope = WMK_FILTER_CONTEXT;
 	err = next(p);
 	if (err >= 0 && !is(p, "."))
@@ -173,7 +174,7 @@ static int constant(struct filter_parser *p, struct wmk_node **result)
 	return next(p);
 }
 
-/* Is `exists` the operator here, and no field of that name? */
+/* Whether the token `exists` is the operator here, not a field of that name. */
 static bool asks(const struct filter_parser *p)
 {
 	const char *behind = p->expr->text + p->at;
@@ -205,7 +206,7 @@ static int operand(struct filter_parser *p, struct wmk_node **result)
 	return err < 0 ? err : take(p, ")");
 }
 
-/* `made` has got what is in it. */
+/* Compute and check the depth of a node; its operands are complete. */
 static int close(const struct filter_parser *p, struct wmk_node *made)
 {
 	const struct wmk_node *const in[] = { made->left, made->right, made->other };
@@ -215,14 +216,14 @@ static int close(const struct filter_parser *p, struct wmk_node *made)
 			if (made->depth <= at->depth)
 				made->depth = (uint16_t)(at->depth + 1);
 	if (made->depth > WMK_FILTER_TREE)
-		return wmk_error_said(-EINVAL, "column %u: more than %u operators are in each other or in a row",
+		return wmk_error_said(-EINVAL, "column %u: more than %u operators nested or in a row",
 				      p->token.column, WMK_FILTER_TREE);
 	return 0;
 }
 
 static int too_deep(const struct filter_parser *p)
 {
-	return wmk_error_said(-EINVAL, "column %u: more than %u expressions are in each other", p->token.column,
+	return wmk_error_said(-EINVAL, "column %u: more than %u nested expressions", p->token.column,
 			      WMK_FILTER_DEPTH);
 }
 
@@ -249,7 +250,7 @@ static int unary(struct filter_parser *p, struct wmk_node **result)
 	return err < 0 ? err : close(p, made);
 }
 
-/* How strong each operator is; `in` is as strong as <. 0: it is none. */
+/* Precedence of the current token as a binary operator; 0 if it is not one. `in` has the precedence of <. */
 static unsigned strength(const struct filter_parser *p, enum wmk_node_kind *kind)
 {
 	static const struct {
@@ -286,7 +287,7 @@ static bool is_literal(const struct wmk_node *node)
 	return (node->kind == WMK_NODE_NUMBER || node->kind == WMK_NODE_DOUBLE) && !node->in_parentheses;
 }
 
-/* [1, "a*", ...]: numbers, with a sign or without, and texts. */
+/* Parse [1, "a*", ...]: numbers, with or without a sign, and texts. */
 static int list(struct filter_parser *p, struct wmk_node **first)
 {
 	struct wmk_node **last = first;
@@ -297,7 +298,8 @@ static int list(struct filter_parser *p, struct wmk_node **first)
 		if (err < 0)
 			break;
 		if (!is_literal(*last))
-			return wmk_error_said(-EINVAL, "column %u: a list has numbers and texts only", (*last)->column);
+			return wmk_error_said(-EINVAL, "column %u: a list may contain only numbers and texts",
+					      (*last)->column);
 		last = &(*last)->next;
 		if (is(p, "]"))
 			return next(p);
@@ -359,7 +361,7 @@ static int expression(struct filter_parser *p, struct wmk_node **result)
 	return err;
 }
 
-/* Names by their number. */
+/* Index the names by their numbers. */
 static int index_names(struct wmk_filter_expr *expr)
 {
 	expr->by_number = wmk_filter_alloc(expr, (expr->n_names + 1) * sizeof(*expr->by_number));
@@ -388,7 +390,7 @@ int wmk_filter_parse(const char *text, struct wmk_filter_expr **expr)
 	if (err >= 0)
 		err = expression(&p, &p.expr->root);
 	if (err >= 0 && p.token.kind != WMK_TOKEN_END)
-		err = expected(&p, is(&p, "=") ? "an operator (to compare is ==)" : "an operator");
+		err = expected(&p, is(&p, "=") ? "an operator (use == to compare)" : "an operator");
 	if (err >= 0)
 		err = index_names(p.expr);
 	if (err < 0) {

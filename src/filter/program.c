@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program.c - programs as one allocation, as bytes, and held against the rules before they run.
+ * program.c - verify, clone, encode and decode programs.
  *
- * Bytes, little-endian: version u8, inputs u8, instructions u16, bytes of the pool u32 │ inputs: type u8, scope u8, number u16, index u32
- * │ instructions: op u8, dst u8, a u8, b u8, to u32, value u64 │ the pool. A value that is a place in the pool is at + len << 32.
+ * Encoding, little-endian:
+ *     header         version u8, inputs u8, instructions u16, bytes of the pool u32
+ *     inputs         each: type u8, scope u8, number u16, index u32
+ *     instructions   each: op u8, dst u8, a u8, b u8, to u32, value u64
+ *     pool
+ * A value that refers to the pool is offset + (length << 32).
  */
 #include <endian.h>
 #include <errno.h>
@@ -53,11 +57,11 @@ void wmk_filter_found_labels(struct wmk_filter_found *found, const struct wmk_ty
 
 /* ── the rules ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What an instruction does with its registers. */
+/* The type of each operand of an instruction. */
 enum operand { NO, WHOLE, REAL, TEXT, ANY };
 
 struct shape {
-	uint8_t dst, a, b;         /* enum operand; b: or an immediate, where it is WHOLE or REAL */
+	uint8_t dst, a, b;         /* enum operand; b may be an immediate if it is WHOLE, REAL or TEXT */
 	bool jumps, is_last, has_text;
 };
 
@@ -88,7 +92,7 @@ static struct shape shape_of(unsigned op)
 	}
 }
 
-/* Which registers have a value, whichever way was come by. */
+/* The registers that have a value on every path to an instruction. */
 struct known {
 	uint64_t whole, real;
 	bool reached;
@@ -120,7 +124,7 @@ static int wrong(uint32_t at, const char *what)
 	return wmk_error(-EPROTO, "instruction %u of a filter %s", at, what);
 }
 
-/* What is known behind it; that is in *known then. */
+/* Check instruction `i` and update *known to the state after it. */
 static int check_one(const struct wmk_filter_program *program, uint32_t i, struct known *known)
 {
 	const struct wmk_filter_insn *insn = &program->insns[i];
@@ -128,16 +132,16 @@ static int check_one(const struct wmk_filter_program *program, uint32_t i, struc
 	const bool immediate = insn->b == WMK_FILTER_IMMEDIATE;
 
 	if (!has(program, known, is.a, insn->a) || (!immediate && !has(program, known, is.b, insn->b)))
-		return wrong(i, "reads what has no value of that type there");
+		return wrong(i, "reads an operand that has no value of the required type");
 	if (is.has_text && (insn->value.text.at > program->pool_bytes ||
 			    insn->value.text.len > program->pool_bytes - insn->value.text.at))
-		return wrong(i, "compares with text that is not there");
+		return wrong(i, "refers to text outside the pool");
 	if ((insn->op == WMK_FILTER_JHAS || insn->op == WMK_FILTER_JLACKS) && insn->a >= program->n_inputs)
-		return wrong(i, "asks for a field that it has not");
+		return wrong(i, "tests an input that does not exist");
 	if (is.dst == NO)
 		return 0;
 	if (insn->dst < program->n_inputs || insn->dst >= WMK_FILTER_REGISTERS)
-		return wrong(i, "writes where it must not");
+		return wrong(i, "writes to an input or to a register that does not exist");
 	const uint64_t bit = UINT64_C(1) << insn->dst;
 	const bool real = is.dst == REAL || (is.dst == ANY && known->real >> insn->a & 1);
 
@@ -154,16 +158,16 @@ static int check_insns(const struct wmk_filter_program *program, struct known *k
 		int err;
 
 		if (insn->op >= WMK_FILTER_OPS)
-			return wrong(i, "is none that there is");
+			return wrong(i, "has an unknown opcode");
 		const struct shape is = shape_of(insn->op);
 
 		if (is.jumps && (insn->to <= i || insn->to >= program->n_insns))
-			return wrong(i, "does not lead forward");
+			return wrong(i, "does not jump forward");
 		if (!is.is_last && i + 1 == program->n_insns)
-			return wrong(i, "has nothing behind it");
+			return wrong(i, "is the last one and does not end the program");
 		if (!known[i].reached)
 			continue;
-		/* Who jumps has written nothing. */
+		/* A jump is taken before the destination is written. */
 		if (is.jumps)
 			meet(&known[insn->to], &known[i]);
 		err = check_one(program, i, &behind);
@@ -182,14 +186,14 @@ int wmk_filter_verify(const struct wmk_filter_program *program)
 
 	if (program->n_inputs > WMK_FILTER_INPUTS_MAX || !program->n_insns || program->n_insns > WMK_FILTER_INSNS_MAX ||
 	    program->pool_bytes > WMK_FILTER_POOL_MAX)
-		return wmk_error(-EPROTO, "a filter has %u inputs, %u instructions and %u bytes of text",
+		return wmk_error(-EPROTO, "invalid size of a filter: %u inputs, %u instructions, %u bytes of text",
 				 program->n_inputs, program->n_insns, program->pool_bytes);
 	for (uint32_t i = 0; i < program->n_inputs && err >= 0; i++) {
 		const struct wmk_filter_input *input = &program->inputs[i];
 
 		if (input->type < WMK_FILTER_SIGNED || input->type > WMK_FILTER_TEXT ||
 		    input->scope > WMK_FILTER_CONTEXT)
-			err = wmk_error(-EPROTO, "input %u of a filter has type %u in scope %u", i, input->type,
+			err = wmk_error(-EPROTO, "input %u of a filter has invalid type %u or scope %u", i, input->type,
 					input->scope);
 		first.whole |= (uint64_t)(input->type == WMK_FILTER_SIGNED || input->type == WMK_FILTER_UNSIGNED) << i;
 		first.real |= (uint64_t)(input->type == WMK_FILTER_DOUBLE) << i;
@@ -205,7 +209,7 @@ int wmk_filter_verify(const struct wmk_filter_program *program)
 	return err;
 }
 
-/* ── one allocation ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── allocation ──────────────────────────────────────────────────────────────────────────────────────── */
 
 struct block {
 	struct wmk_filter_program program;
@@ -290,7 +294,7 @@ long wmk_filter_encode(const struct wmk_filter_program *program, uint8_t **bytes
 		to = put(put(put(put(to, insn->op, 1), insn->dst, 1), insn->a, 1), insn->b, 1);
 		to = put(put(to, insn->to, 4), value, 8);
 	}
-	if (program->pool_bytes)             /* the pool of none may be NULL, which memcpy() must not be given */
+	if (program->pool_bytes)             /* `pool` may be NULL, which memcpy() does not allow */
 		memcpy(to, program->pool, program->pool_bytes);
 	return (long)size;
 }
@@ -319,7 +323,7 @@ int wmk_filter_decode(const void *bytes, size_t size, struct wmk_filter_program 
 	int err;
 
 	if (size < HEAD_BYTES || from[0] != VERSION)
-		return wmk_error(-EPROTO, "a filter of %zu bytes has no beginning that is known here", size);
+		return wmk_error(-EPROTO, "a filter of %zu bytes has an unknown header", size);
 	from++;
 	n_inputs = (uint32_t)get(&from, 1);
 	n_insns = (uint32_t)get(&from, 2);
@@ -332,7 +336,7 @@ int wmk_filter_decode(const void *bytes, size_t size, struct wmk_filter_program 
 	if (n_inputs > WMK_FILTER_INPUTS_MAX || n_insns > WMK_FILTER_INSNS_MAX || pool_bytes > WMK_FILTER_POOL_MAX ||
 	    size != HEAD_BYTES + n_inputs * INPUT_BYTES + n_insns * INSN_BYTES + pool_bytes)
 		return wmk_error(-EPROTO,
-				 "a filter of %zu bytes says that it has %u inputs, %u instructions and %u bytes of "
+				 "a filter of %zu bytes declares %u inputs, %u instructions and %u bytes of "
 				 "text",
 				 size, n_inputs, n_insns, pool_bytes);
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.c - programs are run. On the recording path: nothing is allocated, nothing is waited for, no function of the C
- * library is called that may do either.
+ * run.c - run programs. Part of the recording path: it does not allocate and does not block, and calls no function of
+ * the C library that may do either.
  *
- * Programs were verified. The loop keeps to its bounds all the same, whatever the instructions are: in a traced program
- * their memory may become another filter's while they run, and only what comes after the run tells whether it did
- * (tracer/filter.h).
+ * Programs are verified before they run. The loop checks its bounds nevertheless, for arbitrary instructions. In an
+ * application the memory of a program may be reused for another filter during the run; only the check after the run
+ * detects this (tracer/filter.h).
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ static size_t length(const struct wmk_filter_text *text)
 	return text->len == SIZE_MAX ? strlen(text->text) : text->len;
 }
 
-/* One load: a pool may become another program's, and a text another one's, while they are looked at. */
+/* Load each byte once: the pool may be reused for another program, and a text may change, during the comparison. */
 static unsigned char byte_at(const char *text, size_t at)
 {
 	return (unsigned char)__atomic_load_n(&text[at], __ATOMIC_RELAXED);
@@ -42,7 +42,7 @@ static bool ends(const struct wmk_filter_text *text, size_t at)
 	return text->len == SIZE_MAX ? !byte_at(text->text, at) : at >= text->len;
 }
 
-/* Only the latest star is gone back to: the work is at most the product of both lengths. */
+/* Backtracks to the latest star only, so the time is at most proportional to the product of both lengths. */
 bool wmk_filter_match(const char *pattern, size_t n, const struct wmk_filter_text *text)
 {
 	size_t p = 0, at = 0, star = SIZE_MAX, from = 0;
@@ -89,14 +89,14 @@ static uint64_t bits_of(double value)
 
 /* ── the loop ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* An instruction as it was when it was looked at. */
+/* A copy of an instruction, loaded once. */
 struct step {
 	uint8_t op, dst, a, b;
 	uint32_t to;
 	uint64_t value;
 };
 
-/* Two loads, each of which is one: the memory may become another program's meanwhile. */
+/* Two loads, each exactly once: the memory may be reused for another program meanwhile. */
 static inline struct step step_at(const struct wmk_filter_insn *insn)
 {
 	const uint64_t *from = (const uint64_t *)(const void *)insn;
@@ -110,7 +110,7 @@ static inline struct step step_at(const struct wmk_filter_insn *insn)
 			      .value = __atomic_load_n(&from[1], __ATOMIC_RELAXED) };
 }
 
-/* The pool's text that an instruction names; nothing, where there is none. */
+/* The text of the pool that an instruction refers to; empty if that is outside the pool. */
 static struct wmk_filter_text pooled(const struct wmk_filter_code *code, const struct step *step)
 {
 	const uint32_t at = (uint32_t)step->value, len = (uint32_t)(step->value >> 32);

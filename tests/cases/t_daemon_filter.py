@@ -73,7 +73,7 @@ def filters_are_shown_saved_and_merged(case):
         w('disable-event', '-s', 'one', 'test:*')
         w('disable-event', '-s', 'one', 'test:s*')
         for filter_, words in (('seq ==', 'column 7'), ('sec == 1', "near is seq"),
-                               ('seq == "a"', 'a number and a text'), ('$ctx.vpit == 1', 'vpid')):
+                               ('seq == "a"', 'a number with a text'), ('$ctx.vpit == 1', 'vpid')):
             answer = w('enable-event', '-s', 'one', '-f', filter_, 'test:seq', status=None)
             check(answer.status == 1 and words in answer.err, '%s: status %d, %s', filter_, answer.status, answer.err)
         program('emit 2')                               # 31, 32: nothing of that came into force
@@ -145,9 +145,10 @@ def oversized_and_invalid_filters_are_refused(case):
         w('enable-event', '-s', 'one', '-f', 'value > 3', 'scripted:odd')
         w('start', 'one')
         program('odd 6')                                # 4 and 5
-        for text, words in (('value in [byte, 3]', 'a list has'), ('value in [byte, byte]', 'a list has'),
-                            ('value in [exists(byte), exists(byte)]',
-                             'a list has'), ('far[4294967295] == 1 && !', 'the filter ends'), ('far == 1', 'an array'),
+        for text, words in (('value in [byte, 3]', 'a list may contain only'),
+                            ('value in [byte, byte]', 'a list may contain only'),
+                            ('value in [exists(byte), exists(byte)]', 'a list may contain only'),
+                            ('far[4294967295] == 1 && !', 'the end of the filter'), ('far == 1', 'an array'),
                             (' || '.join(['value'] * 300), 'in a row')):
             answer = w('enable-event', '-s', 'one', '-f', text, 'scripted:odd', status=None)
             check(answer.status == 1 and words in answer.err, '%s: status %d, %s', text, answer.status, answer.err)

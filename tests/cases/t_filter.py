@@ -266,7 +266,7 @@ def filter_mistakes_are_reported_with_their_place(case):
     field = next(path for record in records_of(case, result.directory) for path, _ in leaves(record['fields'])
                  if len(path) > 4 and NAME.match(path))
     for text, words in (('', 'empty'), ('a ==', 'column 5'), (field + 'x == 1', 'is %s' % field),
-                        ('%s = 1' % field, '=='), ('"a" == 1', 'a number and a text'),
+                        ('%s = 1' % field, '=='), ('"a" == 1', 'a number with a text'),
                         ('.'.join('abcdefgh') + '.i == 1', 'column 16: a field has at most %d names' % DEEP)):
         status, lines, err = shown(case, result.directory, text)
         check(status == 1 and not lines and words in err, '%s: status %d, %d lines: %s', text, status, len(lines), err)

@@ -268,7 +268,7 @@ def unsupported_kernel_filters_are_refused(case):
          "column 18, '$ctx.proi': the kernel's records have no such context; near is prio"),
         ('prev_tid == 1 && $ctx.prio > 3', "column 18, '$ctx.prio': the channel's records do not have this context"),
         ('prev_comm < 3', 'column 11'),
-        ('prev_comm == 1', 'a number and a text are compared'),
+        ('prev_comm == 1', 'cannot compare a number with a text'),
     ]
     with World(case) as w:
         w('create', 'one')

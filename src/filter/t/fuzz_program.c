@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_program.c - any bytes as a program: it is refused, or runs to its end and touches nothing but what it was given.
+ * fuzz_program.c - decode any bytes as a program: it is rejected, or runs to its end and accesses only its inputs.
  */
 #include <stdlib.h>
 
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		wmk_filter_run(program, values);
 		wmk_filter_program_free(program);
 	}
-	/* ... and where nobody has verified them, as when their memory becomes another's while they run. */
+	/* Run unverified instructions, too, as when the memory of a program is reused during the run. */
 	const struct wmk_filter_code code = { (const struct wmk_filter_insn *)(const void *)copy, (const char *)copy,
 					      (uint32_t)(size / 16), (uint32_t)size };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_text.c - any text as a filter: it is refused, or becomes a program that keeps to the rules and says the same
- * after it was bytes.
+ * fuzz_text.c - parse any text as a filter: it is rejected, or becomes a program that passes verification and gives the
+ * same result after encoding and decoding.
  */
 #include <stdlib.h>
 

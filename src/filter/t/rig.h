@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rig.h - for tests of filters: an event class with something of everything, and values for it.
+ * rig.h - an event class for tests of filters, with a field of each kind, and values for it.
  *
- *     s t  signed      u  unsigned      d  double      name other  text      state  enumeration      list[0..2]  elements; [2] is not there
- *     opt  may lack, and does      box  a structure, box.in signed      $ctx.vpid  signed      $event  "shop:paid"
+ *     s t  signed      u  unsigned      d  double      name other  text      state  enumeration
+ *     list[0..2]  elements; [2] is always absent      opt  optional; always absent
+ *     box  a structure; box.in signed      $ctx.vpid  signed      $event  "shop:paid"
  */
 #ifndef WMK_FILTER_T_RIG_H
 #define WMK_FILTER_T_RIG_H

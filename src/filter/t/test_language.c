@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_language.c - what filters mean. Arithmetic, precedence and comparisons are held against the C compiler that
- * compiles this file: the same text is a filter and an expression. What C has not (texts, lists, absence, signed with
- * unsigned) has tables.
+ * test_language.c - semantics of the filter language. Arithmetic, precedence and comparisons are compared with the C
+ * compiler that compiles this file: the same text is a filter and a C expression. Tables cover what C does not have:
+ * texts, lists, absent values, signed compared with unsigned.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,7 +20,7 @@
 
 static struct rig rig;
 
-/* 1, 0, or negative: it did not compile. What comes back from bytes must say the same. */
+/* 1, 0, or negative if it does not compile. The program that is encoded and decoded must give the same result. */
 static int run(const char *text, enum wmk_filter_strictness strictness)
 {
 	struct wmk_filter_expr *expr;
@@ -58,7 +58,7 @@ static void expect(const char *text, bool wanted)
 	if (got < 0)
 		fail_msg("%s: %s", text, wmk_error_text(said, sizeof(said)));
 	if (got != wanted)
-		fail_msg("%s: %s", text, got ? "wanted, and should not be" : "not wanted, and should be");
+		fail_msg("%s: %s", text, got ? "selected, expected not selected" : "not selected, expected selected");
 }
 
 static void refuse(const char *text, const char *words)
@@ -66,9 +66,9 @@ static void refuse(const char *text, const char *words)
 	char said[1024];
 
 	if (run(text, WMK_FILTER_STRICT) >= 0)
-		fail_msg("%s: is no error", text);
+		fail_msg("%s: no error", text);
 	if (!strstr(wmk_error_text(said, sizeof(said)), words))
-		fail_msg("%s: '%s' does not say '%s'", text, said, words);
+		fail_msg("%s: '%s' does not contain '%s'", text, said, words);
 	wmk_error_clear();
 }
 
@@ -152,7 +152,7 @@ static void whole_numbers(void **state)
 	(void)state;
 	rig.s = -1;
 	rig.u = UINT64_MAX;
-	/* what they are, not what their bits are */
+	/* compared by value, not by bits */
 	expect("s == u", false);
 	expect("s != u", true);
 	expect("s < u", true);
@@ -280,9 +280,9 @@ static void labels(void **state)
 	expect("state == \"*\"", false);
 	rig.state = -1;
 	expect("state == \"NONE\"", true);
-	refuse("state == \"RUNING\"", "near is RUNNING");
+	refuse("state == \"RUNING\"", "did you mean: RUNNING?");
 	refuse("state == \"X*\"", "column 10");
-	refuse("state < \"IDLE\"", "a number and a text");
+	refuse("state < \"IDLE\"", "a number with a text");
 	assert_int_equal(run("state == \"RUNING\"", WMK_FILTER_LAX), 0);
 	assert_int_equal(run("state != \"RUNING\"", WMK_FILTER_LAX), 1);
 }
@@ -300,7 +300,7 @@ static void absence(void **state)
 	       "exists($ctx.vpid) && !exists($ctx.none)",
 	       true);
 	expect("exists(name) + exists(nothing) == 1", true);
-	/* false for the nearest && or ||, and what stands around that has a value again */
+	/* an absent value is false for the nearest && or ||; the result of that has a value again */
 	expect("!(list[2] == 0 && s)", true);
 	expect("!(list[2] == 0 || s == 2)", true);
 	expect("(list[2] == 0 || s == 1) + 1 == 2", true);
@@ -313,7 +313,7 @@ static void absence(void **state)
 	expect("1 / (s - 1) || 1", true);
 	expect("opt == 0 || opt != 0", false);
 	expect("exists(opt) ? opt : 7", true);
-	/* names that lead nowhere: an error, unless they are asked for, or nobody is strict */
+	/* an unknown name is an error, unless exists() tests it or compilation is lax */
 	refuse("nothing == 1", "column 1, 'nothing': the event has no such field");
 	refuse("s == 1 && $ctx.none == 1", "column 11, '$ctx.none': there is no such context");
 	expect("exists(nothing) && nothing == 1", false);
@@ -327,7 +327,7 @@ static void absence(void **state)
 			     WMK_FILTER_LAX),
 			 0);
 	assert_int_equal(run("!(nothing && 1)", WMK_FILTER_LAX), 1);
-	/* nor has what an operator cannot work with */
+	/* an operand of a wrong type is absent, too */
 	rig.name = "a";
 	assert_int_equal(run("name == 1 || !(name == 1) || s == \"a\" || name + 1 || !name || -name || d % 2 || s << d "
 			     "|| name",
@@ -361,45 +361,45 @@ static void mistakes(void **state)
 		{ "", "empty" },
 		{ "  ", "empty" },
 		{ "s =", "column 3" },
-		{ "s = 1", "to compare is ==" },
-		{ "s ==", "column 5: a field" },
+		{ "s = 1", "use == to compare" },
+		{ "s ==", "column 5: expected a field" },
 		{ "s == )", "column 6" },
-		{ "(s == 1", "')' was expected, the filter ends" },
-		{ "s == 1)", "column 7: an operator" },
-		{ "s s", "column 3: an operator" },
+		{ "(s == 1", "expected ')', found the end of the filter" },
+		{ "s == 1)", "column 7: expected an operator" },
+		{ "s s", "column 3: expected an operator" },
 		{ "1 2", "column 3" },
-		{ "s # 1", "column 3: '#'" },
-		{ "s == \"a", "column 6: the text has no end" },
+		{ "s # 1", "column 3: unexpected character '#'" },
+		{ "s == \"a", "column 6: unterminated text" },
 		{ "name == \"\\q\"", "column 10" },
 		{ "'ab' == s", "column 1" },
 		{ "'' == s", "column 1" },
 		{ "s == '", "column 6" },
 		{ "s == 0x", "column 6: '0x'" },
 		{ "s == 08", "column 6" },
-		{ "s == 12a", "'12a' is no number" },
+		{ "s == 12a", "'12a' is not a number" },
 		{ "s == 0b2", "column 6" },
 		{ "s == 18446744073709551616", "column 6: the number is above" },
 		{ "s == -9223372036854775809", "below -9223372036854775808" },
-		{ "$foo == 1", "'$foo' is none" },
+		{ "$foo == 1", "unknown name '$foo'" },
 		{ "$ctx == 1", "'.' and the name of a context" },
 		{ "$ == 1", "column 1" },
-		{ "s in 1", "column 6: '['" },
+		{ "s in 1", "column 6: expected '['" },
 		{ "s in []", "column 7" },
-		{ "s in [1", "the filter ends" },
+		{ "s in [1", "the end of the filter" },
 		{ "s in [1 2]", "column 9" },
-		{ "s in [t]", "a list has numbers and texts only" },
+		{ "s in [t]", "a list may contain only numbers and texts" },
 		{ "s in [1 + 1]", "column 9" },
 		{ "s in [t, 3]", "column 7" },
 		{ "s in [t, u]", "column 7" },
 		{ "s in [3, exists(t), exists(t)]", "column 17" },
-		{ "s in [(1)]", "a list has" },
-		{ "s in [\"a\"]", "a number and a text" },
-		{ "name in [1]", "a number and a text" },
-		{ "exists(1)", "column 8: the name of a field" },
+		{ "s in [(1)]", "a list may contain only" },
+		{ "s in [\"a\"]", "a number with a text" },
+		{ "name in [1]", "a number with a text" },
+		{ "exists(1)", "column 8: expected the name of a field" },
 		{ "exists(s", "')'" },
 		{ "list[s]", "the number of an element" },
 		{ "list[-1]", "the number of an element" },
-		{ "list[1", "']' was expected" },
+		{ "list[1", "expected ']'" },
 		{ "s.", "the name of a member" },
 		{ "s.1", "column 2" },
 		{ "name", "a text can only be compared" },
@@ -407,15 +407,15 @@ static void mistakes(void **state)
 		{ "!name", "column 2, 'name'" },
 		{ "name && s", "column 1, 'name'" },
 		{ "s ? name : s", "column 5, 'name'" },
-		{ "d % 2", "column 1, 'd': a whole number" },
+		{ "d % 2", "column 1, 'd': the operator takes whole numbers" },
 		{ "s & 1.5", "column 5, '1.5'" },
-		{ "~d", "a whole number" },
-		{ "s << d", "a whole number" },
-		{ "name == 1", "a number and a text" },
-		{ "name < \"a*\"", "only be compared by ==" },
-		{ "\"a\" == \"a\"", "both sides are texts" },
+		{ "~d", "whole numbers" },
+		{ "s << d", "whole numbers" },
+		{ "name == 1", "a number with a text" },
+		{ "name < \"a*\"", "only be compared with ==" },
+		{ "\"a\" == \"a\"", "both sides are literal texts" },
 		{ "\"a\"", "a text can only be compared" },
-		{ "s ? 1", "':' was expected" },
+		{ "s ? 1", "expected ':'" },
 		{ "s ? : 1", "column 5" },
 		{ "s == \x80", "column 6" },
 		{ "s == \x01", "column 6" },
@@ -444,8 +444,8 @@ static void sizes(void **state)
 		const char *before, *piece, *behind, *words;
 		unsigned fits, too_many;
 	} cases[] = {
-		{ "", "(", "1", "in each other", 0, 100 },
-		{ "", "!", "s", "in each other", 63, 65 },
+		{ "", "(", "1", "nested", 0, 100 },
+		{ "", "!", "s", "nested", 63, 65 },
 		{ "s", " || s", "", "in a row", 200, 300 },
 		{ "1", "&&1", "", "in a row", 200, 300 },
 		{ "s == 1 ", "  ", "", "more than 4096", 1000, 3000 },
@@ -466,7 +466,7 @@ static void sizes(void **state)
 			free(more);
 		}
 	}
-	/* a register for each field, and for each value that waits for the one on its right */
+	/* each field takes a register, and so does each left operand while the right one is evaluated */
 	char fields[512] = "0";
 
 	for (unsigned i = 0; i < 31; i++)
@@ -476,13 +476,12 @@ static void sizes(void **state)
 		     *whole = repeated(deep, ")", n, " == 0");
 
 		if (n == 12)
-			refuse(whole, "it is too deep for the registers");
+			refuse(whole, "nested too deeply");
 		else
 			expect(whole, false);
 		free(deep);
 		free(whole);
 	}
-	/* thirty-three fields */
 	char text[512] = "0";
 
 	for (unsigned i = 0; i < 33; i++)
@@ -490,7 +489,7 @@ static void sizes(void **state)
 	refuse(text, "more than 32 fields");
 }
 
-/* Several expressions: one that wants it is enough. */
+/* One of several expressions that selects the record is enough. */
 static void any_of(void **state)
 {
 	static const char *const texts[] = { "s == 1", "list[2] == 1", "t == 2" };

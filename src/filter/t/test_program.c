@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_program.c - programs that nobody compiled: each rule of the verifier is broken once, beside a twin that keeps
- * it; bytes are cut and changed everywhere.
+ * test_program.c - programs that the compiler did not make. Each rule of the verifier is broken once, next to a program
+ * that follows it. Encoded programs are cut and changed at every byte.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -46,12 +46,12 @@ static void rules(void **state)
 	assert_int_equal(verify(PROGRAM(END)), 0);
 	assert_int_equal(verify(NULL, 0), -EPROTO);
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_OPS), END)), -EPROTO);
-	/* nothing behind it */
+	/* the last instruction must end the program */
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_CONST, .dst = 3))), -EPROTO);
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_JEQ, .a = 0, .b = IMM, .to = 1),
 					INSN(.op = WMK_FILTER_CONST, .dst = 3))),
 			 -EPROTO);
-	/* jumps lead on, and stay in it */
+	/* jumps lead forward, to an instruction of the program */
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_JUMP, .to = 1), END)), 0);
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_JUMP, .to = 0), END)), -EPROTO);
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_JUMP, .to = 2), END)), -EPROTO);
@@ -74,16 +74,16 @@ static void rules(void **state)
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_MOVE, .dst = 3, .a = 1),
 					INSN(.op = WMK_FILTER_ADD, .dst = 4, .a = 3, .b = IMM), END)),
 			 -EPROTO);
-	/* a register that becomes another type */
+	/* a register changes its type */
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_CONST, .dst = 3),
 					INSN(.op = WMK_FILTER_CONST_DOUBLE, .dst = 3),
 					INSN(.op = WMK_FILTER_JEQ, .a = 3, .b = IMM, .to = 3), END)),
 			 -EPROTO);
-	/* inputs are not written to */
+	/* inputs are read-only, and registers are limited */
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_CONST, .dst = 2), END)), -EPROTO);
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_CONST, .dst = 63), END)), 0);
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_CONST, .dst = 64), END)), -EPROTO);
-	/* what only one of the ways there has written */
+	/* a register that only one path to the instruction has written */
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_JEQ, .a = 0, .b = IMM, .to = 2),
 					INSN(.op = WMK_FILTER_CONST, .dst = 3),
 					INSN(.op = WMK_FILTER_JEQ, .a = 3, .b = IMM, .to = 3), END)),
@@ -92,7 +92,7 @@ static void rules(void **state)
 					INSN(.op = WMK_FILTER_JEQ, .a = 0, .b = IMM, .to = 2),
 					INSN(.op = WMK_FILTER_JEQ, .a = 3, .b = IMM, .to = 3), END)),
 			 0);
-	/* a division without a result has written nothing */
+	/* a division without a result writes nothing */
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_DIV, .dst = 3, .a = 0, .b = 0, .to = 1),
 					INSN(.op = WMK_FILTER_JEQ, .a = 3, .b = IMM, .to = 2), END)),
 			 -EPROTO);
@@ -113,7 +113,7 @@ static void rules(void **state)
 					     .value = { .text = { 4, 1 } }),
 					END)),
 			 -EPROTO);
-	/* what is never come to may read what it likes; it may not lead out */
+	/* unreachable code may read anything, but must not jump outside the program */
 	assert_int_equal(verify(PROGRAM(INSN(.op = WMK_FILTER_JUMP, .to = 2),
 					INSN(.op = WMK_FILTER_MOVE, .dst = 3, .a = 9), END)),
 			 0);
@@ -137,7 +137,7 @@ static void bad_inputs(void **state)
 	}
 }
 
-/* Whatever the bytes are: an error, or a program that runs to its end within what it was given. */
+/* Any bytes are rejected, or are a program that runs to its end and accesses only its inputs. */
 static bool tries(const uint8_t *bytes, size_t n)
 {
 	const struct rig rig = { .s = 4, .t = 2, .u = 9, .d = 1.5, .name = "bob", .other = "alice", .state = 1 };
@@ -191,7 +191,7 @@ static void changed_bytes(void **state)
 		}
 		bytes[i] = was;
 	}
-	/* some changes make another program, not all: the check can say both */
+	/* some changes give another valid program, but not all: both results occur */
 	assert_true(fine > (unsigned)n && fine < 256 * (unsigned)n);
 	free(bytes);
 	wmk_filter_program_free(program);
