@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dmesg.c - lines of the kernel's log, as dmesg prints them, and as they come over a serial line.
+ * dmesg.c - parse lines of the kernel's log, as dmesg prints them and as a serial line shows them.
  *
- *     [    1.234567] text            <6>[    1.234567] text           kern  :info  : [    1.234567] text         plain, -r, -x
+ *     [    1.234567] text                                              plain
+ *     <6>[    1.234567] text                                           -r
+ *     kern  :info  : [    1.234567] text                               -x
  *     [    1.234567 <    0.000012>] text                               -d
- *     [    1.234567][  T123] text    [    1.234567] [   C1] text       who printed it: a thread, or an interrupt on a CPU
+ *     [    1.234567][  T123] text                                      printed by a thread
+ *     [    1.234567] [   C1] text                                      printed by an interrupt on a CPU
  *     [Sun Nov 22 08:05:42 2026] text                                  -T
- *     [Nov22 08:05] text             [  +0.000012] text                -e: a minute, and what came behind it
+ *     [Nov22 08:05] text             [  +0.000012] text                -e: a minute, then steps relative to it
  *     2026-11-22T08:05:42,123456+00:00 text                            --time-format iso
  */
 #include "import/log_line.h"
 
-/* "kern  :info  : " */
+/* Parse "kern  :info  : ". */
 static bool take_levels(struct wmk_import_text *text, int64_t *priority)
 {
 	struct wmk_import_text rest = *text;
@@ -37,7 +40,7 @@ static bool take_levels(struct wmk_import_text *text, int64_t *priority)
 	return true;
 }
 
-/* "Nov22 08:05" */
+/* Parse "Nov22 08:05". */
 static bool take_minute(struct wmk_import_text *text, struct wmk_import_timestamp *stamp)
 {
 	struct wmk_import_timestamp found = { .since = WMK_IMPORT_DATE, .is_local = true };
@@ -59,7 +62,7 @@ static bool take_minute(struct wmk_import_text *text, struct wmk_import_timestam
 }
 
 /*
- * " <    0.000012>": what was between this line and the one before, which may have been said later: "<   -0.000007>".
+ * Skip " <    0.000012>", the time since the previous line. It is negative if that line is later: "<   -0.000007>".
  */
 static void skip_delta(struct wmk_import_text *text)
 {
@@ -75,7 +78,7 @@ static void skip_delta(struct wmk_import_text *text)
 		*text = rest;
 }
 
-/* "+0.000012", "-0.000007": after the line before, or before it. */
+/* Parse "+0.000012" or "-0.000007", relative to the previous line. */
 static bool take_step(struct wmk_import_text *text, struct wmk_import_timestamp *stamp)
 {
 	struct wmk_import_text rest = *text;
@@ -114,7 +117,7 @@ static bool take_time(struct wmk_import_text *text, struct wmk_import_timestamp 
 	return true;
 }
 
-/* "[  T123]", "[   C1]", at once behind the time or behind a blank. */
+/* Parse "[  T123]" or "[   C1]", directly after the time or after a blank. */
 static void take_caller(struct wmk_import_text *text, struct wmk_import_line *out)
 {
 	struct wmk_import_text rest = *text;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * encode.c - lines as records (see encode.h).
+ * encode.c - encode lines as records (see encode.h).
  */
 #include "import/encode.h"
 
@@ -116,7 +116,7 @@ static void class_free(struct wmk_import_class *class)
 	}
 }
 
-/* From its key, which it has a copy of. */
+/* Create a class from its key, which is copied. */
 static struct wmk_import_class *class_new(const struct wmk_import_bytes *key, uint64_t hash)
 {
 	struct wmk_import_class *class = calloc(1, sizeof(*class));
@@ -148,7 +148,7 @@ static struct wmk_import_class *class_new(const struct wmk_import_bytes *key, ui
 	return class;
 }
 
-/* By its key, which is freed. */
+/* Find or create the class of a key; frees the key. */
 static int class_find(struct wmk_import_classes *classes, struct wmk_import_bytes *key, struct wmk_import_class **found)
 {
 	const uint64_t hash = key->failed ? 0 : hash_of(key->at, key->len);

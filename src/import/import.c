@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * import.c - from the lines of files to the records of a trace (see import.h).
+ * import.c - convert the lines of files to the records of a trace (see import.h).
  *
- * The record that was made last is held back until the next line has come, because that may say where it was made (a
- * frame). Then it goes into the window, where calls that have not ended wait for their end.
+ * The latest record is held back until the next line is read, because that line may be a stack frame of it. Then the
+ * record goes into the window, where open system calls wait for their end.
  */
 #include "import/import.h"
 
@@ -34,31 +34,32 @@ static const struct format formats[] = {
 };
 #define N_FORMATS (WMK_ARRAY_LEN(formats))
 
-#define TELL_EACH 65536u                   /* bytes */
+#define TELL_EACH 65536u                   /* bytes between two calls of options.progress */
 
 struct wmk_import {
 	struct wmk_import_options options;
 	const struct format *format;
 	struct wmk_import_trace *trace;
-	bool has_begun;                          /* the trace has its head */
+	bool has_begun;                          /* the head of the metadata is written */
 	struct wmk_import_log_time when;
 	struct wmk_import_classes classes;
 	struct wmk_import_window window;
 	struct wmk_import_open_syscalls opens;
-	struct wmk_import_record *held;          /* not in the window yet; NULL: none */
-	struct wmk_import_record *framed;        /* what a frame belongs to: held, or in the window; NULL: nothing */
+	struct wmk_import_record *held;          /* the latest record, not in the window yet; or NULL */
+	/* the record that a frame belongs to: `held`, or one of the window; or NULL */
+	struct wmk_import_record *framed;
 	struct wmk_import_bytes frames, joined;
-	struct wmk_import_bytes begun;           /* of a line that was split: its begin */
+	struct wmk_import_bytes begun;           /* the begin of a line that was split */
 	uint32_t n_frames;
-	uint64_t number;                         /* of records */
-	uint64_t bytes, told;                    /* of files: read, and when that was told last */
+	uint64_t number;                         /* number of records */
+	uint64_t bytes, told;                    /* bytes read of all files; at the last call of options.progress */
 	const char *file;
 	uint64_t line_number;
-	struct wmk_import_line line;             /* that is being worked on */
+	struct wmk_import_line line;             /* the current line */
 	struct wmk_import_done done;
 };
 
-/* ── out of the window ───────────────────────────────────────────────────────────────────────────────── */
+/* ── from the window to the trace ────────────────────────────────────────────────────────────────────── */
 
 static int begin_trace(struct wmk_import *import)
 {
@@ -101,9 +102,9 @@ static int add(struct wmk_import *import, struct wmk_import_record *record)
 	return err;
 }
 
-/* ── into it ─────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── from lines to the window ────────────────────────────────────────────────────────────────────────── */
 
-/* Of the line. -E2BIG, without a cause chain: it is of a class too many. */
+/* Make a record of the current line. -E2BIG, without a cause chain: too many event classes. */
 static int make_record(struct wmk_import *import, int64_t ns, struct wmk_import_record **made, size_t *second_at)
 {
 	struct wmk_import_bytes bytes = { .at = NULL };
@@ -120,12 +121,14 @@ static int make_record(struct wmk_import *import, int64_t ns, struct wmk_import_
 		free(bytes.at);
 		return wmk_error(-ENOMEM, "no memory for a record");
 	}
-	*record = (struct wmk_import_record){ .ns = ns, .number = import->number++, .class = class, .payload = bytes.at, .len = bytes.len };
+	*record = (struct wmk_import_record){
+		.ns = ns, .number = import->number++, .class = class, .payload = bytes.at, .len = bytes.len
+	};
 	*made = record;
 	return 0;
 }
 
-/* The frames that have come, behind the record that they belong to. */
+/* Append the collected frames to their record. */
 static int add_frames(struct wmk_import *import)
 {
 	struct wmk_import_record *record = import->framed;
@@ -156,7 +159,7 @@ static int add_frames(struct wmk_import *import)
 	return 0;
 }
 
-/* A line as it is, at the time of the one before. */
+/* Add an unparsed line, with the time of the previous line. */
 static int add_unknown(struct wmk_import *import, struct wmk_import_text text)
 {
 	struct wmk_import_record *record;
@@ -173,7 +176,7 @@ static int add_unknown(struct wmk_import *import, struct wmk_import_text text)
 	return add(import, record);
 }
 
-/* No frame comes any more. */
+/* Finish the held record: its last frame was read. */
 static int finish_record(struct wmk_import *import)
 {
 	struct wmk_import_record *held = import->held;
@@ -183,7 +186,7 @@ static int finish_record(struct wmk_import *import)
 	import->n_frames = 0;
 	import->frames.len = 0;
 	if (err == -E2BIG)
-		err = 0;         /* (checked when the first frame came: there is a class) */
+		err = 0;         /* (add_frame() has checked at the first frame that the class exists) */
 	if (err == 0 && held)
 		return add(import, held);
 	wmk_import_record_free(held);
@@ -207,7 +210,7 @@ static int add_frame(struct wmk_import *import, struct wmk_import_text text)
 	return err < 0 ? err : add_unknown(import, text);
 }
 
-/* A call begins. If its thread was in one already, nobody saw the end of that. */
+/* A system call begins. If its thread has an open call already, the end of that call is missing in the log. */
 static int add_open(struct wmk_import *import, int64_t ns)
 {
 	struct wmk_import_open_syscall *before =
@@ -220,12 +223,12 @@ static int add_open(struct wmk_import *import, int64_t ns)
 		return err;
 	if (before)
 		wmk_import_open_remove(&import->opens, before);
-	/* Into the window first: what that lets go may be this one's end of waiting too. */
+	/* Add to the window first: this may write out the record of another open call and remove that call. */
 	err = add(import, record);
 	return err < 0 ? err : wmk_import_open_add(&import->opens, &import->line, record, args_at);
 }
 
-/* The call as a whole: in the place of its begin, with the arguments of both lines. */
+/* Turn the record of an open call into one of the whole call, at the time of the begin, with the arguments of both. */
 static int complete(struct wmk_import *import, struct wmk_import_open_syscall *open, int64_t ns)
 {
 	struct wmk_import_record *record = open->record;
@@ -286,13 +289,13 @@ static int add_known(struct wmk_import *import, int64_t ns)
 	return err;
 }
 
-/* What strace says itself. */
+/* Whether the current line is a message of strace itself. */
 static bool is_note(const struct wmk_import *import)
 {
 	return wmk_import_text_is(import->line.name, "note");
 }
 
-/* A line that was split, as far as it goes. */
+/* Add the pending begin of a split line as an unparsed line. */
 static int drop_begun(struct wmk_import *import)
 {
 	const struct wmk_import_text text = { (const char *)import->begun.at, import->begun.len };
@@ -306,14 +309,15 @@ static int drop_begun(struct wmk_import *import)
 }
 
 /*
- * Take the line apart; behind the begin of one that was split, if it is nothing by itself. *text: what was taken apart.
+ * Parse a line. If the begin of a split line is pending and *text alone cannot be parsed, parse the joined line. *text:
+ * the text that was parsed.
  */
 static int parse(struct wmk_import *import, struct wmk_import_text *text)
 {
 	int err;
 
 	import->format->parse(*text, &import->line);
-	/* (one more note may stand between) */
+	/* (another message of strace may be between the parts) */
 	if (!import->begun.len || (import->line.what == WMK_IMPORT_RECORD && is_note(import)))
 		return 0;
 	if ((import->line.what == WMK_IMPORT_UNKNOWN || import->line.what == WMK_IMPORT_SPLITS) &&
@@ -353,13 +357,13 @@ static int add_line(struct wmk_import *import, struct wmk_import_text text, bool
 	err = finish_record(import);
 	if (err < 0 || import->line.what == WMK_IMPORT_BLANK)
 		return err;
-	/* (strace's own words never have one) */
+	/* (messages of strace never have a time) */
 	if (import->line.what != WMK_IMPORT_UNKNOWN && import->line.stamp.since == WMK_IMPORT_NO_TIME &&
 	    !is_note(import))
 		import->when.assumed |= WMK_IMPORT_ASSUMED_ORDER;
 	splits = import->line.what == WMK_IMPORT_SPLITS;
 	rest = import->line.rest;
-	/* A line of which the time alone is understood has that. */
+	/* An unparsed line keeps its time, if that was parsed. */
 	if (!wmk_import_log_time_ns(&import->when, &import->line.stamp, &ns) || import->line.what == WMK_IMPORT_UNKNOWN)
 		return add_unknown(import, text);
 	err = add_known(import, ns);
@@ -393,14 +397,14 @@ int wmk_import_begin(const char *path, const char *format, const struct wmk_impo
 	int err;
 
 	if (!found)
-		return wmk_error(-EINVAL, "no logs of format '%.40s' are known", format);
+		return wmk_error(-EINVAL, "unknown log format '%.40s' (known: syslog, dmesg, perf, strace)", format);
 	import = calloc(1, sizeof(*import));
 	if (!import)
 		return wmk_error(-ENOMEM, "no memory to read logs");
 	import->options = *options;
 	import->format = found;
 	wmk_import_log_time_begin(&import->when, options);
-	/* The class of lines that are not understood is there, however many others come. */
+	/* The class of unparsed lines is created first, so that it exists when there are too many classes. */
 	wmk_import_line_begin(&import->line, found->name, "line");
 	wmk_import_add_text(&import->line, "text", wmk_import_text_of(""));
 	err = wmk_import_class_of(&import->classes, &import->line, false, &line);
@@ -415,7 +419,7 @@ int wmk_import_begin(const char *path, const char *format, const struct wmk_impo
 	return 0;
 }
 
-/* Nothing of the file waits any more: the next one may be of a time before. */
+/* Write out all records of a file: the next file may be earlier. */
 static int flush(struct wmk_import *import)
 {
 	int err = drop_begun(import);
@@ -449,9 +453,9 @@ int wmk_import_file(struct wmk_import *import, FILE *in, const char *name, int64
 	}
 	free(lines.buf);
 	if (err < 0)
-		return wmk_error_add(err, "cannot convert %.240s", name);
+		return wmk_error_add(err, "cannot convert \"%.240s\"", name);
 	flushed = flush(import);
-	return flushed < 0 ? wmk_error_add(flushed, "cannot convert %.240s", name) : 0;
+	return flushed < 0 ? wmk_error_add(flushed, "cannot convert \"%.240s\"", name) : 0;
 }
 
 int wmk_import_end(struct wmk_import *import, struct wmk_import_done *done)
@@ -465,7 +469,7 @@ int wmk_import_end(struct wmk_import *import, struct wmk_import_done *done)
 	import->done.assumed = import->when.assumed;
 	if (done)
 		*done = import->done;
-	/* (what could not be written) */
+	/* records that could not be written */
 	while ((record = wmk_import_window_take(&import->window)) != NULL) {
 		if (record->open)
 			wmk_import_open_remove(&import->opens, record->open);

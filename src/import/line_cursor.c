@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line_cursor.c - pieces of a line: bytes with a length, taken from the front. Nothing here reads behind the length.
+ * line_cursor.c - take pieces from the front of a line. No function reads beyond the length of a text.
  */
 #include <string.h>
 

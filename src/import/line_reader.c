@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line_reader.c - a file, line by line (see line_reader.h).
+ * line_reader.c - read a file line by line (see line_reader.h).
  */
 #include "import/line_reader.h"
 
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "import/import.h"
 
-/* More bytes behind those that are there. 0; 1: there are no more. */
+/* Read more bytes into the buffer. 0, or 1 at the end of the file. */
 static int fill(struct wmk_import_lines *lines)
 {
 	size_t n;
@@ -27,7 +27,7 @@ static int fill(struct wmk_import_lines *lines)
 	if (n)
 		return 0;
 	if (ferror(lines->in))
-		return wmk_error(errno ? -errno : -EIO, "it cannot be read");
+		return wmk_error(errno ? -errno : -EIO, "cannot read the file");
 	lines->at_end = true;
 	return 1;
 }
@@ -37,7 +37,7 @@ static int give(struct wmk_import_lines *lines, size_t len, bool is_cut, struct 
 	*line = (struct wmk_import_text){ lines->buf + lines->begin, len };
 	*goes_on = lines->is_cut;
 	lines->is_cut = is_cut;
-	/* The newline too. */
+	/* Skip the newline, too. */
 	lines->begin += len + (is_cut || lines->begin + len == lines->end ? 0 : 1);
 	return 1;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line_reader.h - a file, line by line, in bounded memory. Internal to src/import.
+ * line_reader.h - read a file line by line in bounded memory. Internal to src/import.
  */
 #ifndef WMK_IMPORT_LINE_READER_H
 #define WMK_IMPORT_LINE_READER_H
@@ -9,18 +9,18 @@
 
 #include "import/log_line.h"
 
-/* Starts from { .in = file }; free(buf). */
+/* Initialize as { .in = file }; free `buf` at the end. */
 struct wmk_import_lines {
 	FILE *in;
 	char *buf;               /* WMK_IMPORT_LINE_MAX */
-	size_t begin, end;       /* what was read and not given yet */
-	bool is_cut;             /* the line that was given last goes on */
+	size_t begin, end;       /* bytes that were read and not returned yet */
+	bool is_cut;             /* the last returned line was cut */
 	bool at_end;
 };
 
 /*
- * 1: a line, without its newline, valid until the next call; *goes_on: it is the rest of one that is too long. 0: there
- * is no more. -ENOMEM, -EIO and others: the rest cannot be read.
+ * Read the next line. 1: *line is the line without its newline, valid until the next call; *goes_on: it is the rest of
+ * a line that is too long. 0: end of file. -ENOMEM, -EIO and others: the rest cannot be read.
  */
 int wmk_import_lines_next(struct wmk_import_lines *lines, struct wmk_import_text *line, bool *goes_on);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_line.h - a line of another program's log, taken apart. Internal to src/import.
+ * log_line.h - a parsed line of a log. Internal to src/import.
  *
  *     bytes ──parser of the format──► struct wmk_import_line ──encode.c──► a record's bytes
  *                                       └─ stamp ──log_time.c──► nanoseconds
  *
- * Parsers are pure: they keep nothing, allocate nothing, and what they make points into the line (or is static). A line
- * may hold any bytes, NUL too; nothing is read behind its end. What a parser does not know, it leaves alone:
+ * Parsers keep no state and allocate nothing; the texts that they return are parts of the line or static. A line may
+ * contain any bytes, also NUL; parsers do not read beyond its end. A line that a parser cannot parse is
  * WMK_IMPORT_UNKNOWN.
  */
 #ifndef WMK_IMPORT_LOG_LINE_H
@@ -25,37 +25,37 @@ struct wmk_import_text {
 
 /* ── times ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* From when a line's time counts. */
+/* What a line's time is relative to. */
 enum wmk_import_since {
-	WMK_IMPORT_NO_TIME,   /* the line has none */
-	WMK_IMPORT_EPOCH,     /* seconds since 1970; `is_local`: as if the local time were UTC's */
-	WMK_IMPORT_ORIGIN,    /* seconds since something that the log does not tell: the machine's start */
-	WMK_IMPORT_STEP,      /* seconds since the line before */
-	WMK_IMPORT_DAY,       /* seconds of a day, local time, that the log does not tell */
-	WMK_IMPORT_DATE,      /* seconds of the day `month`, `day`, local time, of a year that the log does not tell */
+	WMK_IMPORT_NO_TIME,   /* the line has no time */
+	WMK_IMPORT_EPOCH,     /* seconds since 1970; `is_local`: local time, counted as if it were UTC */
+	WMK_IMPORT_ORIGIN,    /* seconds since an origin that the log does not contain: boot */
+	WMK_IMPORT_STEP,      /* seconds since the previous line */
+	WMK_IMPORT_DAY,       /* seconds of a day, local time; the log does not contain the day */
+	WMK_IMPORT_DATE,      /* seconds of the day `month`, `day`, local time; the log does not contain the year */
 };
 
 struct wmk_import_timestamp {
 	uint8_t since;         /* enum wmk_import_since */
 	bool is_local;
 	uint8_t month, day;    /* from 1 */
-	int64_t seconds;       /* below 2^36 in amount */
+	int64_t seconds;       /* absolute value below 2^36 */
 	uint32_t ns;           /* below 10^9 */
 };
 
-/* These take a time from the front of the text, or leave both as they are and return false. */
+/* Each of these parses a time at the front of the text and drops it; or changes nothing and returns false. */
 /* 2026-11-22T08:05:42.5+01:00, ... 08:05:42 UTC, ... */
 bool wmk_import_take_iso(struct wmk_import_text *text, struct wmk_import_timestamp *stamp);
 bool wmk_import_take_bsd(struct wmk_import_text *text, struct wmk_import_timestamp *stamp);    /* Nov 22 08:05:42.5 */
 /* Sun Nov 22 08:05:42 2026 */
 bool wmk_import_take_ctime(struct wmk_import_text *text, struct wmk_import_timestamp *stamp);
-/* 08:05:42.5: of a day */
+/* 08:05:42.5: time of a day */
 bool wmk_import_take_clock(struct wmk_import_text *text, struct wmk_import_timestamp *stamp);
-/* 12.345: since an origin; a decimal at least */
+/* 12.345: since an origin; with a '.' and at least one decimal */
 bool wmk_import_take_seconds(struct wmk_import_text *text, struct wmk_import_timestamp *stamp);
 bool wmk_import_take_month(struct wmk_import_text *text, uint8_t *month);                  /* Nov */
 bool wmk_import_take_weekday(struct wmk_import_text *text);                                /* Sun */
-/* Days since 1970 of a date that exists; -1: it does not, or is before. Month and day from 1. */
+/* Days since 1970 of a date; -1 if it does not exist or is outside 1970 to 2261. Month and day count from 1. */
 int64_t wmk_import_days(int64_t year, unsigned month, unsigned day);
 
 /* ── lines ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -66,7 +66,7 @@ enum wmk_import_kind {
 	WMK_IMPORT_TEXT,
 	WMK_IMPORT_FACILITY,   /* syslog's: an enumeration */
 	WMK_IMPORT_SEVERITY,
-	WMK_IMPORT_FRAMES,     /* texts: a sequence; parsers make none, they come line by line */
+	WMK_IMPORT_FRAMES,     /* a sequence of texts; not used by parsers: frames are lines of their own */
 };
 
 struct wmk_import_value {
@@ -81,20 +81,21 @@ struct wmk_import_value {
 
 enum wmk_import_what {
 	WMK_IMPORT_UNKNOWN,
-	WMK_IMPORT_BLANK,      /* says nothing */
+	WMK_IMPORT_BLANK,      /* an empty line */
 	WMK_IMPORT_RECORD,
-	WMK_IMPORT_ENDS,       /* a record, and its thread is no more */
-	WMK_IMPORT_SPLITS,     /* a record, which splits another line: `rest` is its begin, the next line its end */
-	WMK_IMPORT_OPENS,      /* a call that goes on: values name, args */
-	WMK_IMPORT_RESUMES,    /* its end: values name, args, and what came out */
-	WMK_IMPORT_FRAME,      /* of the record before: values[0] */
+	WMK_IMPORT_ENDS,       /* a record; its thread has ended */
+	/* a record inside another line: `rest` is the begin of that line, the next line its end */
+	WMK_IMPORT_SPLITS,
+	WMK_IMPORT_OPENS,      /* a system call that has not returned: values name, args */
+	WMK_IMPORT_RESUMES,    /* its return: values name, args, and the result */
+	WMK_IMPORT_FRAME,      /* a stack frame of the record before: values[0] */
 };
 
 struct wmk_import_line {
 	uint8_t what;          /* enum wmk_import_what */
 	bool has_pid, has_tid, has_cpu;
 	int32_t pid, tid, cpu;
-	struct wmk_import_text comm;      /* no `at`: not known */
+	struct wmk_import_text comm;      /* `at` NULL: unknown */
 	struct wmk_import_timestamp stamp;
 	struct wmk_import_text provider, name;  /* of the event */
 	struct wmk_import_text rest;      /* WMK_IMPORT_SPLITS */
@@ -102,47 +103,49 @@ struct wmk_import_line {
 	struct wmk_import_value values[WMK_IMPORT_VALUES];
 };
 
-/* `line` without its newline. All of *out is set, but values from n on. */
+/* Parses `line`, which has no newline. Sets all of *out, except values from n on. */
 typedef void wmk_import_parser(struct wmk_import_text line, struct wmk_import_line *out);
 
 wmk_import_parser wmk_import_syslog_line, wmk_import_dmesg_line, wmk_import_perf_line, wmk_import_strace_line;
 
 /*
- * perf_fields.c: what a tracepoint prints, as values: "key=value key=value", "key: value, key: value"; else one,
- * `text`.
+ * Split the text of a tracepoint into fields: "key=value key=value" or "key: value, key: value"; otherwise one field,
+ * `text` (perf_fields.c).
  */
 void wmk_import_perf_fields(struct wmk_import_text text, struct wmk_import_line *out);
 
 /* ── pieces of text (line_cursor.c) ─────────────────────────────────────────────────────────────────────────── */
 
-/* Everything is as nothing were there, and the event is provider:name. */
+/* Reset a line; its event is provider:name. */
 void wmk_import_line_begin(struct wmk_import_line *line, const char *provider, const char *name);
-/* One more value; more than there is room for are left out. */
+/* Append a value; values beyond WMK_IMPORT_VALUES are dropped. */
 void wmk_import_add_text(struct wmk_import_line *line, const char *name, struct wmk_import_text text);
 void wmk_import_add_number(struct wmk_import_line *line, const char *name, enum wmk_import_kind kind, int64_t number);
 void wmk_import_add_value(struct wmk_import_line *line, const struct wmk_import_value *value);
 
 struct wmk_import_text wmk_import_text_of(const char *words);
 bool wmk_import_text_is(struct wmk_import_text text, const char *words);
-/* The first `len` bytes, or all. */
+/* The first `len` bytes of a text, or all of it. */
 struct wmk_import_text wmk_import_head(struct wmk_import_text text, size_t len);
-/* Without blanks (' ', tab, CR) at its end. */
+/* The text without blanks (' ', tab, CR) at its end. */
 struct wmk_import_text wmk_import_trimmed(struct wmk_import_text text);
-/* Where `words` first stands; -1: nowhere. */
+/* Offset of the first occurrence of `words`; -1: none. */
 long wmk_import_find(struct wmk_import_text text, const char *words);
 bool wmk_import_ends(struct wmk_import_text text, const char *words);
 
 void wmk_import_drop(struct wmk_import_text *text, size_t len);
 void wmk_import_skip_blanks(struct wmk_import_text *text);
-/* Take what is in front, if it is that. */
+/* Drop `words` from the front; false if the text does not start with it. */
 bool wmk_import_take(struct wmk_import_text *text, const char *words);
-/* Everything up to the next blank, which stays; may be empty. */
+/* Drop and return everything before the next blank; may be empty. */
 struct wmk_import_text wmk_import_take_word(struct wmk_import_text *text);
-/* Decimal digits, at most `max` (below 2^62) in value. False, and nothing taken: none, or more. */
+/*
+ * Parse and drop decimal digits with a value of at most `max` (below 2^62). False, nothing dropped: no digit, or more.
+ */
 bool wmk_import_take_number(struct wmk_import_text *text, int64_t max, int64_t *number);
-/* The same with a sign that may be there; all 32 bits. */
+/* Likewise, with an optional '-'; the absolute value fits 31 bits. */
 bool wmk_import_take_id(struct wmk_import_text *text, int32_t *id);
-/* A number behind a '.' or ',': nanoseconds; digits past the ninth are dropped. True also where there is none: 0. */
+/* Parse decimals behind '.' or ',' as nanoseconds; digits after the ninth are dropped. No decimals: true and 0. */
 bool wmk_import_take_fraction(struct wmk_import_text *text, uint32_t *ns);
 
 static inline bool wmk_import_is_digit(char c)
@@ -156,8 +159,7 @@ static inline bool wmk_import_is_letter(char c)
 }
 
 /*
- * syslog_levels.c: syslog's facilities and severities, by the names that dmesg and journalctl print. -1: none of that
- * name.
+ * syslog_levels.c: facilities and severities of syslog by the names that dmesg and journalctl print. -1: unknown name.
  */
 #define WMK_IMPORT_FACILITIES 24u
 #define WMK_IMPORT_SEVERITIES 8u
@@ -165,7 +167,7 @@ extern const struct wmk_label wmk_import_facilities[WMK_IMPORT_FACILITIES],
 	wmk_import_severities[WMK_IMPORT_SEVERITIES];
 int wmk_import_facility(struct wmk_import_text name);
 int wmk_import_severity(struct wmk_import_text name);
-/* "<34>": facility and severity as values. False: there is none, and nothing is taken. */
+/* Parse "<34>", facility and severity as one number. False: not a priority, nothing is dropped. */
 bool wmk_import_take_priority(struct wmk_import_text *text, int64_t *priority);
 void wmk_import_add_priority(struct wmk_import_line *line, int64_t priority);
 

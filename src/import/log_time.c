@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_time.c - from what a line says to nanoseconds since 1970 (see log_time.h).
+ * log_time.c - convert the time of a line to nanoseconds since 1970 (see log_time.h).
  */
 #include "import/log_time.h"
 
@@ -28,8 +28,8 @@ void wmk_import_log_time_of_file(struct wmk_import_log_time *when, int64_t near_
 }
 
 /*
- * `seconds` of local time, as if it were UTC: what it is ahead of it. Looked up once for a quarter of an hour: zones
- * change at such.
+ * Offset of local time to UTC at `seconds`, which is local time counted as UTC. Cached for a quarter of an hour: zones
+ * change at such boundaries.
  */
 static int64_t ahead(struct wmk_import_log_time *when, int64_t seconds)
 {
@@ -44,14 +44,14 @@ static int64_t ahead(struct wmk_import_log_time *when, int64_t seconds)
 	if (gmtime_r(&local, &tm)) {
 		tm.tm_isdst = -1;
 		utc = mktime(&tm);
-		/* (of an hour that is not, when clocks go forward, mktime() makes one that is) */
+		/* (mktime() moves a time that daylight saving skips to one that exists) */
 		if (utc != (time_t)-1)
 			when->offset_s = seconds - (int64_t)utc;
 	}
 	return when->offset_s;
 }
 
-/* A moment as local time, as if that were UTC. */
+/* Convert to local time, counted as if it were UTC. */
 static int64_t local_of(int64_t ns)
 {
 	const time_t seconds = (time_t)(ns / SECOND);
@@ -65,15 +65,15 @@ static int64_t local_of(int64_t ns)
 }
 
 /*
- * The last year in which that is no later than a day behind the file's last change (its writer's zone may be another).
- * -1: there is none.
+ * The last year in which the date is at most a day later than the file's last change; the writer may be in another time
+ * zone. Returns days since 1970; -1: no such year.
  */
 static int64_t last_year(const struct wmk_import_log_time *when, const struct wmk_import_timestamp *stamp)
 {
 	const int64_t near = local_of(when->near_ns);
 	int64_t year = 1970 + near / (365 * (int64_t)DAY_S) + 1;
 
-	/* (a 29th of February is at most eight years away) */
+	/* (the 29th of February is at most eight years away) */
 	for (int tries = 0; tries < 12; tries++, year--) {
 		const int64_t days = wmk_import_days(year, stamp->month, stamp->day);
 
@@ -92,7 +92,7 @@ static int64_t date_days(struct wmk_import_log_time *when, const struct wmk_impo
 	if (when->month && stamp->month + 6 < when->month)
 		when->year_now++;
 	else if (when->month && stamp->month > when->month + 6 && when->year_now > when->year)
-		when->year_now--;        /* a line that is late, at the turn of the year */
+		when->year_now--;        /* an earlier line after the turn of the year */
 	when->month = stamp->month;
 	return wmk_import_days(when->year_now, stamp->month, stamp->day);
 }
@@ -111,14 +111,14 @@ static int64_t day_seconds(struct wmk_import_log_time *when, const struct wmk_im
 	} else if (stamp->seconds + DAY_S / 2 < when->seconds) {
 		when->day_s += DAY_S;
 	} else if (stamp->seconds > when->seconds + DAY_S / 2 && when->day_s >= DAY_S) {
-		when->day_s -= DAY_S;    /* a line that is late, at midnight */
+		when->day_s -= DAY_S;    /* an earlier line after midnight */
 	}
 	when->has_day = true;
 	when->seconds = stamp->seconds;
 	return when->day_s + stamp->seconds;
 }
 
-/* Seconds and nanoseconds behind `base`. False: before 1970, or behind what can be told. */
+/* *total = base_ns + seconds + ns. False: before 1970, or beyond the range of 63 bits. */
 static bool sum(int64_t base_ns, int64_t seconds, uint32_t ns, int64_t *total)
 {
 	int64_t whole;
@@ -138,7 +138,7 @@ static bool place(struct wmk_import_log_time *when, const struct wmk_import_time
 			when->assumed |= WMK_IMPORT_ASSUMED_ORIGIN;
 		return sum(when->has_origin ? when->origin_ns : 0, seconds, stamp->ns, ns);
 	case WMK_IMPORT_STEP:
-		/* Behind a line that says more, it is behind that one. */
+		/* A step after a line with a known time is relative to that line. */
 		if (!when->has_step && !when->before_ns && !when->has_origin)
 			when->assumed |= WMK_IMPORT_ASSUMED_ORIGIN;
 		when->has_step = true;

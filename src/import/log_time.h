@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_time.h - what the times of a log's lines mean: nanoseconds since 1970. Internal to src/import.
+ * log_time.h - convert the times of lines to nanoseconds since 1970. Internal to src/import.
  *
- * What the log does not tell is taken from what its user said, else from the file's last change (or, of a pipe, from
- * now), else from nowhere; `assumed` keeps which of these it was.
+ * What the log does not contain comes from the user's options, else from the file's last change (for a pipe: the
+ * current time). `assumed` records what neither of log and user gives.
  *
- *     no year      the user's, one more when months go back past half of it; else the last year in which it is not later than the file's last change
- *     no day       the user's, or the day of the last change (the day before, if the first line is later in its day), one more when the time
- *                  goes back by half a day
+ *     no year      the user's; the next one when the month falls by more than six. Else the last year in which the
+ *                  line is at most a day later than the file's last change
+ *     no day       the user's origin, or the day of the last change (the day before, if the first line is later in its
+ *                  day); the next one when the time falls by more than half a day
  *     no origin    the user's, else 1970
  */
 #ifndef WMK_IMPORT_LOG_TIME_H
@@ -17,29 +18,30 @@
 #include "import/log_line.h"
 
 struct wmk_import_log_time {
-	int year;                        /* the user's; 0: none */
+	int year;                        /* given by the user; 0: not given */
 	bool has_origin;
-	int64_t origin_ns;               /* the user's */
-	int64_t near_ns;                 /* the file's last change, or now */
-	int64_t before_ns;               /* the time of the line before, in all files */
+	int64_t origin_ns;               /* given by the user */
+	int64_t near_ns;                 /* the file's last change, or the current time */
+	int64_t before_ns;               /* time of the previous line of any file */
 	unsigned assumed;                /* WMK_IMPORT_ASSUMED_... */
-	bool is_real;                    /* a time since 1970 was met */
-	/* within a file */
+	bool is_real;                    /* a line with a time since 1970 was seen */
+	/* reset for each file */
 	bool has_day;
-	int64_t day_s, seconds;          /* of WMK_IMPORT_DAY: local, as if it were UTC; of the line before */
+	/* WMK_IMPORT_DAY: the day, local time counted as UTC; seconds of the previous line */
+	int64_t day_s, seconds;
 	int year_now;
-	uint8_t month;                   /* of WMK_IMPORT_DATE: of the line before */
-	bool has_step;                   /* a step was met: what it is behind is said */
-	/* the last quarter of an hour of local time that was asked for, from 1; 0: none. What it is ahead of UTC */
+	uint8_t month;                   /* WMK_IMPORT_DATE: month of the previous line */
+	bool has_step;                   /* a step was seen; its base is decided */
+	/* cached offset of local time to UTC: for this quarter of an hour of local time, from 1; 0: none */
 	int64_t quarter, offset_s;
 };
 
 void wmk_import_log_time_begin(struct wmk_import_log_time *when, const struct wmk_import_options *options);
-/* The next file. */
+/* Start the next file. */
 void wmk_import_log_time_of_file(struct wmk_import_log_time *when, int64_t near_ns);
 /*
- * The time of a line; it is that of the line before for the next. False: one that cannot be (before 1970, a day that is
- * not).
+ * Convert the time of a line and keep it as the time of the previous line. False: an impossible time (before 1970, a
+ * day that does not exist).
  */
 bool wmk_import_log_time_ns(struct wmk_import_log_time *when, const struct wmk_import_timestamp *stamp, int64_t *ns);
 

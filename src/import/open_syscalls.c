@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * open_syscalls.c - calls that have not ended yet (see open_syscalls.h).
+ * open_syscalls.c - system calls that have not returned (see open_syscalls.h).
  */
 #include "import/open_syscalls.h"
 
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 
-/* (multiples of the number of heads, which numbers of threads may be, are in different ones) */
+/* (thread numbers are often multiples of the number of buckets; the hash spreads them) */
 static unsigned head_of(int64_t thread)
 {
 	return (unsigned)(wmk_hash_fold((uint64_t)thread, UINT64_C(0x9e3779b97f4a7c15)) % WMK_IMPORT_OPEN_HEADS);
@@ -29,7 +29,7 @@ int wmk_import_open_add(struct wmk_import_open_syscalls *opens, const struct wmk
 	const struct wmk_import_text name = wmk_import_head(line->values[0].text, sizeof(open->name) - 1);
 
 	if (!open)
-		return wmk_error(-ENOMEM, "no memory for a call that has not ended");
+		return wmk_error(-ENOMEM, "no memory for an open system call");
 	open->thread = wmk_import_open_thread(line);
 	open->record = record;
 	open->args_at = args_at;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * open_syscalls.h - calls of which the begin was read and the end was not, by thread. Internal to src/import.
+ * open_syscalls.h - system calls that have begun and not returned so far, by thread. Internal to src/import.
  *
- * Their records wait in the window, at the time of their begin. One that the window lets go before its end comes stays
- * a record of a begin. So there are no more of them than of records there.
+ * Their records are in the window, at the time of the begin. If a record leaves the window before the end of its call
+ * is read, it stays a record of the begin only. So there are at most as many open calls as records in the window.
  */
 #ifndef WMK_IMPORT_OPEN_SYSCALLS_H
 #define WMK_IMPORT_OPEN_SYSCALLS_H
@@ -14,10 +14,10 @@
 
 struct wmk_import_open_syscall {
 	struct wmk_import_open_syscall *next;
-	int64_t thread;                  /* -1: the log tells none */
+	int64_t thread;                  /* -1: not in the log */
 	struct wmk_import_record *record;
-	size_t args_at;                  /* in its payload: up to a NUL */
-	char name[64];                   /* of the call, cut */
+	size_t args_at;                  /* offset in the record's payload; ends with a NUL */
+	char name[64];                   /* name of the system call, cut to this size */
 };
 
 struct wmk_import_open_syscalls {
@@ -25,20 +25,20 @@ struct wmk_import_open_syscalls {
 	unsigned n;
 };
 
-/* The thread of a line. */
+/* The thread of a line; -1 if the line has none. */
 int64_t wmk_import_open_thread(const struct wmk_import_line *line);
-/* One more: of the record, which knows it then. -ENOMEM. */
+/* Add the open call of a record; the record refers to it. -ENOMEM. */
 int wmk_import_open_add(struct wmk_import_open_syscalls *opens, const struct wmk_import_line *line,
 			struct wmk_import_record *record, size_t args_at);
-/* The call that a thread is in; NULL: none. */
+/* The system call that a thread is in; NULL: none. */
 struct wmk_import_open_syscall *wmk_import_open_find(const struct wmk_import_open_syscalls *opens, int64_t thread);
 /*
- * The call that a line resumes; NULL: none. strace names threads while there are several: a call may have begun before,
- * in the only thread there was then, or be the only one that has not ended.
+ * The open call that a line resumes; NULL: none. strace prints the thread only while there are several. So the call may
+ * have begun without a thread, when there was only one; or the line has no thread and the only open call is meant.
  */
 struct wmk_import_open_syscall *wmk_import_open_resumed(const struct wmk_import_open_syscalls *opens,
 						const struct wmk_import_line *line);
-/* Its record does not wait any more. */
+/* Remove and free an open call; its record no longer waits for the end. */
 void wmk_import_open_remove(struct wmk_import_open_syscalls *opens, struct wmk_import_open_syscall *open);
 
 #endif

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perf.c - what `perf script` prints, with its own choice of fields or more of them:
+ * perf.c - parse the output of `perf script`, with its default fields or more:
  *
- *     comm  tid [cpu] seconds.usecs: [period] event: what the event says
- *                 address symbol+0x1 (object)                                  where it was, on lines of their own, innermost first
+ *     comm  tid [cpu] seconds.usecs: [period] event: text of the event
+ *                 address symbol+0x1 (object)              stack frames on lines of their own, innermost first
  *
- * A lone number behind the name is the thread's, "pid/tid" are both. The time is that of perf's clock: since the
- * machine's start.
+ * A single number after comm is the tid; "pid/tid" gives both. Times are of perf's clock: seconds since boot.
  */
 #include <string.h>
 
 #include "import/log_line.h"
 
-/* Of a text that ends in none that is blank. */
+/* Cut off and return the last word of a text, which has no blank at its end. */
 static struct wmk_import_text take_last_word(struct wmk_import_text *text)
 {
 	size_t n;
@@ -25,7 +24,7 @@ static struct wmk_import_text take_last_word(struct wmk_import_text *text)
 	return word;
 }
 
-/* "[003]" at the end. */
+/* Parse "[003]" at the end of the text. */
 static void take_cpu(struct wmk_import_text *text, struct wmk_import_line *out)
 {
 	struct wmk_import_text before = *text, word = take_last_word(&before);
@@ -39,7 +38,7 @@ static void take_cpu(struct wmk_import_text *text, struct wmk_import_line *out)
 	*text = wmk_import_trimmed(before);
 }
 
-/* Who: what stands before the time. */
+/* Parse comm, pid, tid and CPU, which precede the time. */
 static bool parse_who(struct wmk_import_text text, struct wmk_import_line *out)
 {
 	struct wmk_import_text before, word;
@@ -70,7 +69,7 @@ static bool parse_who(struct wmk_import_text text, struct wmk_import_line *out)
 	return true;
 }
 
-/* Letters behind a ':' that say of what a counter counts, "cycles:ppp": no tracepoint has such a name. */
+/* Modifiers of a counter after a ':', as in "cycles:ppp". No tracepoint has such a name. */
 static bool is_modifier(struct wmk_import_text name)
 {
 	size_t i;
@@ -81,7 +80,7 @@ static bool is_modifier(struct wmk_import_text name)
 	return name.len <= 8;
 }
 
-/* "sched:sched_switch:" is its provider and its name, "cycles:u:" and others are perf's own. */
+/* "sched:sched_switch:" gives provider and name; "cycles:u:" and other events belong to the provider "perf". */
 static bool take_event(struct wmk_import_text *text, struct wmk_import_line *out)
 {
 	struct wmk_import_text word = wmk_import_take_word(text), name = word;
@@ -100,7 +99,8 @@ static bool take_event(struct wmk_import_text *text, struct wmk_import_line *out
 		/* "PERF_RECORD_EXIT(1:1):(2:2)", "PERF_RECORD_COMM exec: sh:1/1" */
 		for (name.len = 0; name.at + name.len < text->at && wmk_import_is_letter(name.at[name.len]); name.len++)
 			;
-		*text = (struct wmk_import_text){ name.at + name.len, (size_t)(text->at + text->len - name.at) - name.len };
+		*text = (struct wmk_import_text){ name.at + name.len,
+						  (size_t)(text->at + text->len - name.at) - name.len };
 	} else {
 		return false;
 	}
@@ -118,7 +118,7 @@ static size_t hex_digits(struct wmk_import_text text)
 	return n;
 }
 
-/* "address symbol (object)", where the sample has no lines for it. */
+/* Parse "address symbol (object)", which perf prints on the same line if the sample has no call chain. */
 static bool add_place(struct wmk_import_text text, struct wmk_import_line *out)
 {
 	const size_t n = hex_digits(text);
@@ -134,7 +134,7 @@ static bool add_place(struct wmk_import_text text, struct wmk_import_line *out)
 	return true;
 }
 
-/* What follows a time: "[period] event: what it says". */
+/* Parse what follows the time: "[period] event: text". */
 static bool parse_event(struct wmk_import_text text, struct wmk_import_line *out)
 {
 	struct wmk_import_text rest;
@@ -160,7 +160,7 @@ static bool parse_event(struct wmk_import_text text, struct wmk_import_line *out
 	return true;
 }
 
-/* The first word that is a time between what tells who and an event. (The name of a thread can be anything.) */
+/* Find the time: the first such word between a valid comm and tid and a valid event. (comm can be any text.) */
 static bool parse_record(struct wmk_import_text text, struct wmk_import_line *out)
 {
 	struct wmk_import_text rest = text, word;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perf_fields.c - what a tracepoint prints, as fields. Its format is the kernel's, in three kinds:
+ * perf_fields.c - split the text of a tracepoint into fields. The kernel prints three formats:
  *
- *     prev_comm=sh prev_pid=12 prev_state=S ==> next_comm=tmux: server next_pid=0       key=value, separated by blanks; values may hold blanks
- *     dfd: 0xffffff9c, filename: 0x7ffd, flags: 0x00000000                               of system calls
- *     NR 16 (f, 2400, 0, 7fda, 1, 0)                                                     anything: one field, `text`
+ *     prev_comm=sh prev_pid=12 prev_state=S ==> next_comm=tmux: server next_pid=0
+ *                                                            key=value, separated by blanks; values may contain blanks
+ *     dfd: 0xffffff9c, filename: 0x7ffd, flags: 0x00000000   system calls
+ *     NR 16 (f, 2400, 0, 7fda, 1, 0)                         other text: one field, `text`
  */
 #include <string.h>
 
@@ -12,7 +13,7 @@
 
 #define KEY_MAX 64u
 
-/* The length of a key in front: letters, digits, '_', then `mark`. 0: there is none. */
+/* Length of a key at the front, if `mark` follows it: letters, digits, '_'. 0: no key. */
 static size_t key_len(struct wmk_import_text text, const char *mark)
 {
 	const size_t mark_len = strlen(mark);
@@ -27,11 +28,11 @@ static size_t key_len(struct wmk_import_text text, const char *mark)
 #endif
 	if (!n || memcmp(text.at + n, mark, mark_len) != 0)
 		return 0;
-	/* "a == b" is a comparison that somebody prints. */
+	/* "a == b" is a comparison in the text, not a key. */
 	return n + mark_len < text.len && mark[0] == '=' && text.at[n + mark_len] == '=' ? 0 : n;
 }
 
-/* How much of `text`, which is behind a key, is its value: up to the blanks before the next one. */
+/* Length of the value at the front of `text`: up to `between` before the next key. */
 static size_t value_len(struct wmk_import_text text, const char *mark, const char *between)
 {
 	const size_t step = strlen(between);
@@ -45,7 +46,7 @@ static size_t value_len(struct wmk_import_text text, const char *mark, const cha
 	return text.len;
 }
 
-/* Names may look like numbers, but of system calls, where names are addresses. */
+/* Names may look like numbers. (Not for system calls, which print names as addresses.) */
 static bool is_name(struct wmk_import_text key, const char *mark)
 {
 	return mark[0] == '=' && (wmk_import_ends(key, "comm") || wmk_import_ends(key, "name"));
@@ -103,7 +104,7 @@ static bool parse(struct wmk_import_text text, const char *mark, const char *bet
 		const struct wmk_import_text key = wmk_import_head(text, n);
 
 		wmk_import_drop(&text, n + strlen(mark));
-		/* The last one that there is room for has all the rest. */
+		/* The last value that fits holds the rest of the text. */
 		n = out->n + 1 == WMK_IMPORT_VALUES ? text.len : value_len(text, mark, between);
 		add(out, key, mark, wmk_import_head(text, n));
 		wmk_import_drop(&text, n + strlen(between));

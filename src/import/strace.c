@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace.c - what strace prints, of one thread or of many (-f), with times of any kind (-t, -tt, -ttt, -r, -T).
+ * strace.c - parse the output of strace, of one thread or several (-f), with any option for times (-t, -tt, -ttt, -r,
+ * -T).
  *
- *     [pid   123] 08:41:31.579970 read(3, "a) = b", 10) = 6 <0.000012>         123  1795336891.446057 ...        with -o
+ *     [pid   123] 08:41:31.579970 read(3, "a) = b", 10) = 6 <0.000012>
+ *     123         1795336891.446057 ...                              with -o
  *     123 1795336891.446057 wait4(-1,  <unfinished ...>
  *     123 1795336891.561861 <... wait4 resumed>NULL, 0, NULL) = ? ERESTARTSYS (To be restarted) <0.105311>
  *     123 1795336891.561877 --- SIGCHLD {si_signo=SIGCHLD, ...} ---
  *     123 1795336891.562202 +++ exited with 0 +++
- *     123 1795336891.909234 clone(child_stack=NULL, flags=SIGCHLDstrace: Process 25948 attached       in the middle of a line, when it is not -o's
- *      > /usr/lib/libc.so.6(_exit+0x29) [0xd4409]                              -k: where the call was made
+ *     123 1795336891.909234 clone(child_stack=NULL, flags=SIGCHLDstrace: Process 25948 attached
+ *                                                                    a message inside a line, without -o
+ *      > /usr/lib/libc.so.6(_exit+0x29) [0xd4409]                    -k: stack frames
  */
 #include "import/log_line.h"
 
-/* What is less cannot be seconds since 1970, what is more no process. */
+/* A smaller number is a pid or a step, a larger one seconds since 1970. */
 #define EPOCH_LEAST 100000000
 
 static void skip_comm(struct wmk_import_text *text, struct wmk_import_line *out)
@@ -31,7 +34,7 @@ static void skip_comm(struct wmk_import_text *text, struct wmk_import_line *out)
 	*text = rest;
 }
 
-/* "[pid  123] ", "123 ", with -Y "123<comm> ". */
+/* Parse "[pid  123] " or "123 "; with -Y "123<comm> ". */
 static void take_thread(struct wmk_import_text *text, struct wmk_import_line *out)
 {
 	struct wmk_import_text rest = *text;
@@ -71,7 +74,7 @@ static void take_time(struct wmk_import_text *text, struct wmk_import_line *out)
 	out->stamp = found;
 	wmk_import_skip_blanks(&rest);
 	*text = rest;
-	/* -r beside another: "(+     0.000040)" */
+	/* -r together with another option: "(+     0.000040)" */
 	if (wmk_import_take(&rest, "(+")) {
 		wmk_import_skip_blanks(&rest);
 		if (wmk_import_take_seconds(&rest, &found) && wmk_import_take(&rest, ")")) {
@@ -81,7 +84,7 @@ static void take_time(struct wmk_import_text *text, struct wmk_import_line *out)
 	}
 }
 
-/* -i, -n: an address, a number, in brackets. */
+/* Skip a number in brackets: the address of -i or the number of -n. */
 static bool skip_address(struct wmk_import_text *text)
 {
 	struct wmk_import_text rest = *text;
@@ -97,7 +100,7 @@ static bool skip_address(struct wmk_import_text *text)
 	return true;
 }
 
-/* The time that a call took, at the end: " <0.000260>", as nanoseconds; -1: it does not stand there. */
+/* Parse the duration of a system call at the end, " <0.000260>", as nanoseconds; -1: none. */
 static int64_t take_duration(struct wmk_import_text *text)
 {
 	struct wmk_import_text number = *text;
@@ -119,7 +122,7 @@ static int64_t take_duration(struct wmk_import_text *text)
 	return found.seconds * 1000000000 + found.ns;
 }
 
-/* A number as calls return them: decimal or hexadecimal. */
+/* Parse a return value, decimal or hexadecimal. */
 static bool take_value(struct wmk_import_text *text, int64_t *value)
 {
 	struct wmk_import_text rest = *text;
@@ -151,7 +154,7 @@ static bool take_value(struct wmk_import_text *text, int64_t *value)
 	return true;
 }
 
-/* Behind "= ": the value, the error's name, what else is said, the duration. */
+/* Parse what follows "= ": value, name of the error, more text, duration. */
 static void add_result(struct wmk_import_text text, struct wmk_import_line *out)
 {
 	int64_t value, duration;
@@ -178,7 +181,7 @@ static void add_result(struct wmk_import_text text, struct wmk_import_line *out)
 }
 
 /*
- * Where the arguments end: at the last ")" outside of quotes that has "= " behind it. -1: nowhere. *result: behind the
+ * Find the end of the arguments: the last ")" outside quotes that "= " follows. -1: none. *result: offset after the
  * "= ".
  */
 static long find_result(struct wmk_import_text text, size_t *result)
@@ -209,7 +212,7 @@ static long find_result(struct wmk_import_text text, size_t *result)
 	return found;
 }
 
-/* Behind the "(" of a call, or where it goes on. False: it does not end as calls do. */
+/* Parse what follows the "(" of a system call, or "resumed>". False: it does not end as a system call does. */
 static bool add_call(struct wmk_import_text text, struct wmk_import_line *out)
 {
 	static const char *const cut[] = { "<unfinished ...>", "<detached ...>" };
@@ -218,7 +221,7 @@ static bool add_call(struct wmk_import_text text, struct wmk_import_line *out)
 	long end = find_result(text, &result);
 
 	if (end < 0) {
-		/* Nobody saw the end. */
+		/* The return is on a later line, or missing. */
 		for (unsigned i = 0; i < 2; i++) {
 			args = wmk_import_trimmed(text);
 			if (!wmk_import_ends(args, cut[i]))
@@ -269,7 +272,7 @@ static bool parse_call(struct wmk_import_text text, struct wmk_import_line *out)
 	return add_call(text, out);
 }
 
-/* What stands between "--- " and " ---", "+++ " and " +++". */
+/* Reduce the text to what is between "--- " and " ---", or between "+++ " and " +++". */
 static bool inside(struct wmk_import_text *text, const char *begin, const char *end)
 {
 	struct wmk_import_text rest = wmk_import_trimmed(*text);
@@ -305,7 +308,7 @@ static void add_signal(struct wmk_import_text text, struct wmk_import_line *out)
 	wmk_import_add_text(out, "info", is_stop ? wmk_import_text_of("stopped") : text);
 }
 
-/* What strace says itself: "strace: Process 12 attached". */
+/* Parse a message of strace itself: "strace: Process 12 attached". */
 static bool parse_note(struct wmk_import_text text, struct wmk_import_line *out)
 {
 	struct wmk_import_text rest = text;
@@ -321,7 +324,7 @@ static bool parse_note(struct wmk_import_text text, struct wmk_import_line *out)
 	return true;
 }
 
-/* A note at the end of a line that is of something else. */
+/* Parse a message of strace at the end of another line. */
 static bool parse_split(struct wmk_import_text line, struct wmk_import_line *out)
 {
 	static const char words[] = "strace: Process ";
@@ -331,7 +334,7 @@ static bool parse_split(struct wmk_import_text line, struct wmk_import_line *out
 
 	if (!wmk_import_ends(text, " attached"))
 		return false;
-	/* Its number has a few digits. */
+	/* The number has few digits: the message is in the last 64 bytes. */
 	if (text.len > 64)
 		wmk_import_drop(&note, text.len - 64);
 	at = wmk_import_find(note, words);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syslog.c - lines of system logs: RFC 3164 as syslogds write it, with a date of any of the kinds that they and
- * journalctl know, and RFC 5424.
+ * syslog.c - parse lines of system logs: RFC 3164 as syslog daemons write it, with each date format of rsyslog and
+ * journalctl, and RFC 5424.
  *
  *     <38>Nov 22 08:05:42 host sshd[731]: Accepted publickey for alice
- *     2026-11-22T08:05:42.123456+01:00 host sshd[731]: ...             rsyslog; journalctl -o short-iso, short-iso-precise
+ *     2026-11-22T08:05:42.123456+01:00 host sshd[731]: ...             rsyslog; journalctl -o short-iso
  *     Sun 2026-11-22 08:05:42 UTC host sshd[731]: ...                  journalctl -o short-full
  *     [   12.345678] host sshd[731]: ...                               journalctl -o short-monotonic
  *     1795336891.123456 host sshd[731]: ...                            journalctl -o short-unix
@@ -28,14 +28,14 @@ static bool take_time(struct wmk_import_text *text, struct wmk_import_timestamp 
 		if (!wmk_import_take_iso(&rest, stamp))
 			return false;
 	}
-	/* What follows at once is no time of ours. */
+	/* A time is followed by a blank. */
 	if (rest.len && rest.at[0] != ' ')
 		return false;
 	*text = rest;
 	return true;
 }
 
-/* "tag:", "tag[pid]:", and the message behind it. False: there is no tag. */
+/* Parse "tag:" or "tag[pid]:"; *text is the message after it. False: no tag. */
 static bool take_tag(struct wmk_import_text *text, struct wmk_import_text *tag, struct wmk_import_text *pid)
 {
 	struct wmk_import_text rest = *text;
@@ -68,7 +68,7 @@ static bool take_tag(struct wmk_import_text *text, struct wmk_import_text *tag, 
 	return true;
 }
 
-/* Who sent it: a number is the process, which has the tag as its name; else it is only shown. */
+/* Add the sender. A numeric pid is the process, and the tag is its name; another text becomes the field `procid`. */
 static void add_sender(struct wmk_import_line *out, struct wmk_import_text tag, struct wmk_import_text pid)
 {
 	struct wmk_import_text rest = pid;
@@ -86,7 +86,7 @@ static void add_sender(struct wmk_import_line *out, struct wmk_import_text tag, 
 	}
 }
 
-/* A word of RFC 5424's header; "-" is nothing. */
+/* Parse a word of RFC 5424's header; "-" stands for an empty one. */
 static bool take_word(struct wmk_import_text *text, struct wmk_import_text *word)
 {
 	if (!wmk_import_take(text, " "))
@@ -99,7 +99,7 @@ static bool take_word(struct wmk_import_text *text, struct wmk_import_text *word
 	return true;
 }
 
-/* [id name="value" ...][id ...]: quotes, backslashes and brackets in values are behind a backslash. "-" is nothing. */
+/* Parse [id name="value" ...][id ...]. Backslashes escape quotes, backslashes and brackets in values. "-": no data. */
 static bool take_structured(struct wmk_import_text *text, struct wmk_import_text *data)
 {
 	bool in_element = false, in_value = false;
@@ -129,7 +129,7 @@ static bool take_structured(struct wmk_import_text *text, struct wmk_import_text
 	return true;
 }
 
-/* Behind "<PRI>1 ". */
+/* Parse what follows "<PRI>1 ". */
 static bool parse_5424(struct wmk_import_text text, int64_t priority, struct wmk_import_line *out)
 {
 	struct wmk_import_text host, app, pid, id, data;
@@ -159,7 +159,7 @@ static bool parse_3164(struct wmk_import_text text, int64_t priority, struct wmk
 	if (!take_time(&text, &out->stamp))
 		return false;
 	wmk_import_skip_blanks(&text);
-	/* Programs leave the host out when they write to /dev/log. */
+	/* Programs that write to /dev/log leave the host out. */
 	word = text;
 	host = wmk_import_head(text, 0);
 	if (!take_tag(&word, &tag, &pid)) {

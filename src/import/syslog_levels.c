@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syslog_levels.c - syslog's facilities and severities (RFC 5424, 6.2.1), as dmesg and journalctl call them.
+ * syslog_levels.c - facilities and severities of syslog (RFC 5424, 6.2.1), with the names of dmesg and journalctl.
  */
 #include "import/log_line.h"
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timestamp.c - times as logs write them, taken from the front of a text. What they mean together with a time zone, a
- * year, the machine's start:
- * log_time.c.
+ * timestamp.c - parse times as logs write them, at the front of a text. log_time.c adds time zone, year and origin.
  */
 #include <string.h>
 
 #include "import/log_line.h"
 
-/* Years that nanoseconds since 1970 can tell in 63 bits. */
+/* Years for which nanoseconds since 1970 fit 63 bits. */
 #define YEAR_FIRST 1970
 #define YEAR_LAST 2261
 #define SECONDS_MAX (((int64_t)1 << 36) - 1)
@@ -22,14 +20,14 @@ int64_t wmk_import_days(int64_t year, unsigned month, unsigned day)
 	if (year < YEAR_FIRST || year > YEAR_LAST || month < 1 || month > 12 || day < 1 ||
 	    day > lengths[month - 1] + (month == 2 && is_leap ? 1u : 0u))
 		return -1;
-	/* Leap days of the years before this one, from 1970 on. */
+	/* Add the leap days of the years from 1970 to the one before this. */
 	days = (year - 1970) * 365 + (year - 1969) / 4 - (year - 1901) / 100 + (year - 1601) / 400;
 	for (unsigned i = 1; i < month; i++)
 		days += lengths[i - 1] + (i == 2 && is_leap ? 1 : 0);
 	return days + day - 1;
 }
 
-/* So many digits, no more and no less. */
+/* Parse exactly `n` digits. */
 static bool take_digits(struct wmk_import_text *text, unsigned n, int64_t *number)
 {
 	struct wmk_import_text digits = wmk_import_head(*text, n);
@@ -66,7 +64,7 @@ bool wmk_import_take_weekday(struct wmk_import_text *text)
 	return take_name(text, names, 7, &day);
 }
 
-/* HH:MM:SS, with decimals: seconds of a day. (A second of 60 is a leap second: the next minute's first.) */
+/* Parse HH:MM:SS, with optional decimals, as seconds of a day. Second 60 (a leap second) is the next minute's first. */
 static bool take_time(struct wmk_import_text *text, int64_t *seconds, uint32_t *ns)
 {
 	struct wmk_import_text rest = *text;
@@ -92,8 +90,9 @@ bool wmk_import_take_clock(struct wmk_import_text *text, struct wmk_import_times
 }
 
 /*
- * What follows a time: "Z", "+01:00", "+0100", "+01" at once; " UTC", " GMT" and " CET" behind a blank, as journalctl's
- * short-full has them. Nothing, and other names of zones: the local time, which is where the log's writer mostly was.
+ * Parse the zone after a time: "Z", "+01:00", "+0100" or "+01" directly after it; " UTC", " GMT" or " CET" after a
+ * blank, as journalctl's short-full prints. Without a zone, and for other zone names, the time counts as local time:
+ * mostly that of the machine that wrote the log.
  */
 static void take_zone(struct wmk_import_text *text, bool may_be_named, struct wmk_import_timestamp *stamp)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_writer.c - records as a trace on disk (see trace_writer.h).
+ * trace_writer.c - write records to a trace on disk (see trace_writer.h).
  */
 #include "import/trace_writer.h"
 
@@ -15,18 +15,18 @@
 #include "import/import.h"
 #include "store/store.h"
 
-#define PACKET_FULL (256u * 1024)       /* bytes of content: then it is written */
-/* So many streams may be there when one more of a class is begun; the first of a class always may. */
+#define PACKET_FULL (256u * 1024)       /* bytes of content at which a packet is written */
+/* Further streams of a class are created below this number, so that each class can have its first one. */
 #define STREAMS_MORE (WMK_IMPORT_STREAMS - WMK_IMPORT_CONTEXTS)
 
 struct import_stream {
 	unsigned contexts;
 	struct wmk_store_stream *out;
 	struct wmk_ctf_packet head;
-	/* of the packet that is being filled: room for its header, its records; empty: it has none */
+	/* the current packet: room for its header, then records; empty: no packet is open */
 	struct wmk_import_bytes bytes;
-	uint64_t n;                     /* of its records */
-	uint64_t last;                  /* time of the last record, of all packets */
+	uint64_t n;                     /* number of records in it */
+	uint64_t last;                  /* time of the stream's last record */
 };
 
 struct stream_class {
@@ -39,16 +39,16 @@ struct wmk_import_trace {
 	const char *format;
 	uint8_t uuid[16];
 	struct wmk_store *store;
-	struct stream_class classes[WMK_IMPORT_CONTEXTS];    /* by their contexts */
+	struct stream_class classes[WMK_IMPORT_CONTEXTS];    /* indexed by contexts */
 	uint32_t n_classes;
 	struct import_stream streams[WMK_IMPORT_STREAMS];
 	unsigned n_streams;
-	uint64_t records;               /* that were written */
+	uint64_t records;               /* records written */
 };
 
 /* ── metadata ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Appends what was put together, if it was. */
+/* Append a declaration to the metadata, if it was built without an error, and free it. */
 static int declare(struct wmk_import_trace *trace, struct wmk_ctf_text_buffer *text, int err)
 {
 	if (err == 0)
@@ -168,8 +168,8 @@ static int stream_begin(struct wmk_import_trace *trace, unsigned contexts, struc
 }
 
 /*
- * The stream that a record of that time goes to: of those that are not past it the one that is nearest. If all are past
- * it, another one; if there are enough, the one that is least past it.
+ * Select the stream for a record: the one with the latest last record that is not later than `time`. If all are later,
+ * create a stream; if there are enough, select the one with the earliest last record.
  */
 static int stream_for(struct wmk_import_trace *trace, unsigned contexts, uint64_t time, struct import_stream **found)
 {
@@ -239,12 +239,12 @@ int wmk_import_trace_create(const char *path, const char *format, struct wmk_imp
 	trace->format = format;
 	if (getrandom(trace->uuid, sizeof(trace->uuid), 0) != (ssize_t)sizeof(trace->uuid)) {
 		free(trace);
-		return wmk_error(-EIO, "no random numbers to tell the trace from others by");
+		return wmk_error(-EIO, "no random numbers for the UUID of the trace");
 	}
-	/* RFC 4122: version 4, of random numbers. */
+	/* RFC 4122, version 4: a random UUID. */
 	trace->uuid[6] = (uint8_t)((trace->uuid[6] & 0x0f) | 0x40);
 	trace->uuid[8] = (uint8_t)((trace->uuid[8] & 0x3f) | 0x80);
-	/* The trace is the directory itself: there is no other beside it. */
+	/* The trace is the directory itself, not a subdirectory. */
 	err = wmk_store_create(path, ".", &trace->store);
 	if (err < 0) {
 		free(trace);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_writer.h - records, which come nearly in the order of time, as a trace on disk. Internal to src/import.
+ * trace_writer.h - write records, which arrive almost in order of time, to a trace on disk. Internal to src/import.
  *
- * A stream class for each set of contexts; of it as many streams as the order of time needs (import.h), each with a
- * packet that is being filled.
+ * Each combination of contexts has a stream class. A class has as many streams as the order of time needs (import.h);
+ * each stream has a packet that is being filled.
  */
 #ifndef WMK_IMPORT_TRACE_WRITER_H
 #define WMK_IMPORT_TRACE_WRITER_H
@@ -12,15 +12,15 @@
 
 struct wmk_import_trace;
 
-/* Makes the directory. `format`: static. */
+/* Create the trace in the directory `path`. `format` is a static text. */
 int wmk_import_trace_create(const char *path, const char *format, struct wmk_import_trace **trace);
-/* Before the first record: what the clock counts, for people. */
+/* Write the head of the metadata, before the first record. `clock_words` describes the clock to the reader. */
 int wmk_import_trace_begin(struct wmk_import_trace *trace, const char *clock_words);
-/* *late: one more, if it could not have its time. */
+/* Write a record. *late is incremented if the record cannot keep its time. */
 int wmk_import_trace_write(struct wmk_import_trace *trace, const struct wmk_import_record *record, uint64_t *late);
 /*
- * Writes the packets out; frees everything, also when that fails. A trace without a declaration leaves nothing behind.
- * *records: how many are in it.
+ * Write the last packets and free everything, also on an error. If no metadata was written, the trace is removed.
+ * *records: number of records in the trace.
  */
 int wmk_import_trace_close(struct wmk_import_trace *trace, uint64_t *records);
 

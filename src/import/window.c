@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * window.c - a heap of records (see window.h).
+ * window.c - heap of records (see window.h).
  */
 #include "import/window.h"
 
@@ -26,7 +26,7 @@ int wmk_import_window_add(struct wmk_import_window *window, struct wmk_import_re
 	if (!window->heap)
 		window->heap = calloc(WMK_IMPORT_WINDOW, sizeof(struct wmk_import_record *));
 	if (!window->heap)
-		return wmk_error(-ENOMEM, "no memory for the lines' order");
+		return wmk_error(-ENOMEM, "no memory to sort records by time");
 	for (; at && is_before(record, window->heap[(at - 1) / 2]); at = (at - 1) / 2)
 		window->heap[at] = window->heap[(at - 1) / 2];
 	window->heap[at] = record;

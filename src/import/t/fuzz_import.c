@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_import.c - any bytes as a log of the format WMK_FUZZED, one fuzzer for each. The first byte: is the year known,
- * and the origin? No line is read behind its end; each record that comes out ends where its class says; no line that
- * says something is lost. What is linked is all of src/import but what writes to the disk, which is the functions here.
+ * fuzz_import.c - import any bytes as a log of the format WMK_FUZZED; one fuzzer for each format. The first byte
+ * decides whether year and origin are known. No line is read beyond its end; each record ends where its class defines;
+ * no line with content is lost. Linked are all of src/import except trace_writer.c, which the functions here replace.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +99,7 @@ int wmk_import_trace_write(struct wmk_import_trace *trace, const struct wmk_impo
 	return 0;
 }
 
-/* Returns how many lines say something; those that may be a part of the record of another one are not counted. */
+/* Number of lines with content, without those that may become a part of another line's record. */
 static uint64_t each_line(wmk_import_parser *parse, const uint8_t *data, size_t size)
 {
 	static struct wmk_import_line line;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * show.h - a line that was taken apart, as one text, so that tests can tell what they expect; and a table of such.
+ * show.h - print a parsed line as one text to compare in tests, and check a table of lines.
  */
 #ifndef WMK_IMPORT_T_SHOW_H
 #define WMK_IMPORT_T_SHOW_H
@@ -22,8 +22,8 @@ struct expected {
 };
 
 /*
- * "since seconds.ns [who] provider:name{name=value|...}"; hexadecimal values with 0x, texts in quotes; "unknown",
- * "blank", "frame ...".
+ * "since seconds.ns [pid, tid, comm, cpu] provider:name{name=value|...}"; hexadecimal values with 0x, texts in quotes;
+ * "unknown", "blank", "frame ...".
  */
 static inline void show(const struct wmk_import_line *line, FILE *out)
 {
@@ -69,7 +69,7 @@ static inline void show(const struct wmk_import_line *line, FILE *out)
 		fprintf(out, " rest '%.*s'", (int)line->rest.len, line->rest.at);
 }
 
-/* Each line is put where a byte behind its end is nobody's, so that a sanitizer sees who reads it. */
+/* Each line is copied to the end of an allocation of its size, so that a sanitizer finds reads beyond its end. */
 static inline void check_lines(wmk_import_parser *parse, const struct expected *table, size_t n)
 {
 	static struct wmk_import_line line;
@@ -88,7 +88,7 @@ static inline void check_lines(wmk_import_parser *parse, const struct expected *
 		show(&line, out);
 		fclose(out);
 		assert_string_equal(shown, table[i].shown);
-		/* Every part of it is read in its bounds, too. */
+		/* Every part of the parsed line is read within its bounds, too. */
 		for (size_t cut = 0; cut < len; cut++) {
 			char *part = malloc(cut ? cut : 1);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_dmesg.c - the kernel's log in all styles of dmesg. */
+/* test_dmesg.c - parse the kernel's log in all styles of dmesg. */
 #include "show.h"
 
 static void test_styles(void **state)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_log_time.c - what is not said of a time: years, days, origins; the days of a calendar; records in the order of
- * time.
+ * test_log_time.c - times that lack a year, a day or an origin; the days of the calendar; records in order of time.
  */
 #include "show.h"
 
@@ -58,14 +57,14 @@ static void test_years(void **state)
 	(void)state;
 	assert_int_equal(at(&when, DATE(12, 31)), DAY(2025, 12, 31));
 	assert_int_equal(at(&when, DATE(1, 1)), DAY(2026, 1, 1));
-	assert_int_equal(at(&when, DATE(11, 23)), DAY(2026, 11, 23));     /* tomorrow, in another zone */
+	assert_int_equal(at(&when, DATE(11, 23)), DAY(2026, 11, 23));     /* tomorrow: written in another zone */
 	assert_int_equal(at(&when, DATE(11, 24)), DAY(2025, 11, 24));
 	assert_int_equal(at(&when, DATE(2, 29)), DAY(2024, 2, 29));
 	assert_int_equal(when.assumed, WMK_IMPORT_ASSUMED_YEAR);
 	when = begin((struct wmk_import_options){ .year = 1999 });
 	assert_int_equal(at(&when, DATE(12, 31)), DAY(1999, 12, 31));
 	assert_int_equal(at(&when, DATE(1, 1)), DAY(2000, 1, 1));
-	assert_int_equal(at(&when, DATE(12, 31)), DAY(1999, 12, 31));     /* late */
+	assert_int_equal(at(&when, DATE(12, 31)), DAY(1999, 12, 31));     /* an earlier line */
 	assert_int_equal(at(&when, DATE(2, 29)), DAY(2000, 2, 29));
 	assert_int_equal(when.assumed, 0);
 	when = begin((struct wmk_import_options){ .year = 1999 });
@@ -80,10 +79,10 @@ static void test_days_of_times(void **state)
 	(void)state;
 	assert_int_equal(at(&when, TIME(7)), DAY(2026, 11, 22) + 7 * 3600);
 	wmk_import_log_time_of_file(&when, NEAR);
-	/* it cannot be later than the file's last change */
+	/* a time is not later than the file's last change */
 	assert_int_equal(at(&when, TIME(23)), DAY(2026, 11, 21) + 23 * 3600);
 	assert_int_equal(at(&when, TIME(1)), DAY(2026, 11, 22) + 3600);
-	assert_int_equal(at(&when, TIME(23)), DAY(2026, 11, 21) + 23 * 3600);      /* late */
+	assert_int_equal(at(&when, TIME(23)), DAY(2026, 11, 21) + 23 * 3600);      /* an earlier line */
 	assert_int_equal(when.assumed, WMK_IMPORT_ASSUMED_DAY);
 	when = begin((struct wmk_import_options){ .has_origin = true, .origin_ns = DAY(2000, 1, 1) * SECOND });
 	assert_int_equal(at(&when, TIME(23)), DAY(2000, 1, 1) + 23 * 3600);
@@ -110,7 +109,7 @@ static void test_origins(void **state)
 	assert_int_equal(when.assumed, 0);
 }
 
-/* A zone that goes forward at 2 o'clock: 01:30 is in one, 03:30 in the other. */
+/* Daylight saving begins at 2 o'clock: 01:30 is before it, 03:30 after it. */
 static void test_zones(void **state)
 {
 #define LOCAL(s) ((struct wmk_import_timestamp){ .since = WMK_IMPORT_EPOCH, .seconds = (s), .is_local = true })

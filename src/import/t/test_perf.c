@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_perf.c - lines of `perf script`: samples, tracepoints, frames; names with blanks and colons. */
+/* test_perf.c - parse lines of `perf script`: samples, tracepoints, frames; names with blanks and colons. */
 #include "show.h"
 
 static void test_heads(void **state)
@@ -60,7 +60,7 @@ static void test_perf_fields_are_parsed(void **state)
 	CHECK_LINES(wmk_import_perf_line, table);
 }
 
-/* More keys than there is room for: the last one has the rest. */
+/* If there are more keys than values fit, the last value holds the rest. */
 static void test_perf_keys_beyond_the_limit_are_joined(void **state)
 {
 	static struct wmk_import_line line;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_strace.c - lines of strace: times and threads in all forms, results, calls in two parts, signals, ends. */
+/* test_strace.c - parse lines of strace: all forms of times and threads, results, split calls, signals, exits. */
 #include "show.h"
 
 static void test_calls(void **state)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_syslog.c - lines of system logs: every kind of date, tags that are none, RFC 5424, what is no such line. */
+/*
+ * test_syslog.c - parse lines of system logs: each date format, lines without a tag, RFC 5424, lines of other formats.
+ */
 #include "show.h"
 
 /* 2026-11-22 is day 20779; 08:05:42 is second 29142 of a day. */
