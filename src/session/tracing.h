@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracing.h - what is to be recorded: sessions, their channels and rules; and what comes of it for each owner of
- * buffers.
+ * tracing.h - sessions: their channels, rules and trackers, and the traces that they produce.
  *
  *     wmk_tracing ─┬─ sessions (by name, read under RCU)
  *                  │    session (a lock) ─┬─ channels ── rules, contexts
- *                  │                      └─ traces, one for each user (or process) that records: directory, metadata
- *                  │                             └─ rings, one set for each channel: event ids
- *                  ├─ classes of all events that were ever seen (lock-free table)
- *                  └─ shards (shard.h): each application belongs to one, and so to one thread
+ *                  │                      └─ traces, one per user or process that records: directory, metadata
+ *                  │                             └─ ring sets, one per channel: event ids
+ *                  ├─ classes of all events that any application registered (lock-free table)
+ *                  └─ shards (shard.h): each application belongs to one shard, and so to one thread
  *
- *     a command's thread                                      a shard's thread
- *     session = wmk_session_get(tracing, "s")                 an application registers, or an update is posted:
- *     wmk_session_lock(session)                               for each session: lock, copy what applies to the application
- *     wmk_session_rule_add(...)  changes the session          (app_reconcile.c), unlock
+ *     thread of a command                               thread of a shard
+ *     session = wmk_session_get(tracing, "s")           an application registers, or an update is posted:
+ *     wmk_session_lock(session)                         for each session: lock, copy what applies to the
+ *     wmk_session_rule_add(...)  changes the session    application (app_reconcile.c), unlock
  *     wmk_session_unlock(session)
  *     wmk_tracing_update(tracing, session, ...)  then the applications
  *
- * Commands change the session first and the applications second; a registration enters the registry first and copies
- * the sessions second: whoever comes second finds what the first has done, so an event is enabled whatever the order.
+ * A command changes the session first and the applications second. A registration enters the registry first and copies
+ * the sessions second. Each order makes the later party see the change of the earlier one, so no event is missed.
  *
- * Locks: a session's own, and within it that of the wmk_tracing; nothing is called with two sessions' held. Every
- * thread that calls anything here is registered with RCU (wmk_tracing_thread_begin()). Errors are -errno with a cause
- * chain.
+ * Lock order: the lock of a session, then the lock of the wmk_tracing. No thread holds the locks of two sessions. Every
+ * thread that calls a function of this header is registered with RCU (wmk_tracing_thread_begin()). Errors are -errno
+ * with a cause chain.
  */
 #ifndef WMK_SESSION_TRACING_H
 #define WMK_SESSION_TRACING_H
@@ -43,85 +42,85 @@ struct wmk_tracing;
 struct wmk_session;
 struct wmk_session_channel;
 
-/* ── where records go ────────────────────────────────────────────────────────────────────────────────── */
+/* ── the consumer ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* One trace: what one owner of buffers records in one session. */
+/* One trace: the records of one owner of buffers in one session. */
 #define WMK_SUB_KERNEL "kernel"
 struct wmk_trace_info {
-	const char *session, *path;      /* of the session; path of its directory */
-	/* beneath it: "ust/uid/1000/64-bit", "ust/pid/NAME-PID-DATE/64-bit", WMK_SUB_KERNEL */
+	const char *session, *path;      /* name of the session; path of its directory */
+	/* below `path`: "ust/uid/1000/64-bit", "ust/pid/NAME-PID-DATE/64-bit", WMK_SUB_KERNEL */
 	const char *sub;
-	uid_t uid;                       /* who owns the files: the session's owner */
+	uid_t uid;                       /* owner of the files: the owner of the session */
 	gid_t gid;
 	uint8_t uuid[16];
-	uint64_t max_size;               /* bytes below `path`, of all traces there together; 0: no limit */
-	uint32_t trace_format;           /* enum wmk_ctl_trace_format: of the metadata */
-	bool kernel;                     /* of kernel channels */
-	bool restored;                   /* an earlier daemon's: directory and metadata are there */
+	uint64_t max_size;               /* bytes of all traces below `path` together; 0: no limit */
+	uint32_t trace_format;           /* format of the metadata: enum wmk_ctl_trace_format */
+	bool kernel;                     /* the trace of kernel channels */
+	bool restored;                   /* an earlier daemon made it: directory and metadata exist */
 };
 
 struct wmk_rings_info {
-	uint64_t id;                     /* never used again in this daemon's life */
-	const char *channel;             /* streams are called after it */
+	uint64_t id;                     /* unique during the life of this daemon */
+	const char *channel;             /* prefix of the names of the streams */
 	uint32_t stream_id;
 	const struct wmk_ctl_channel *options;
-	uint64_t start_ts;               /* the trace clock's value now */
-	bool restored;                   /* an earlier daemon's: whoever consumes goes on with it */
+	uint64_t start_ts;               /* current value of the trace clock */
+	bool restored;                   /* an earlier daemon made it: the consumer continues its streams */
 };
 
-/* What a kernel channel has in the place of a ring set. */
+/* A kernel channel; it has no ring set. */
 struct wmk_kernel_info {
-	int instance;                    /* of tracefs: a descriptor of its directory */
+	int instance;                    /* descriptor of the directory of the tracefs instance */
 	uint64_t *contexts;              /* numbers of wmk_ctf_context() */
 	unsigned n_contexts;
-	uint64_t only_pid;               /* records of other processes are left out; 0: of none */
-	struct wmk_consumerd_event *events;      /* those that are to be added (wire/consumerd.h) */
+	uint64_t only_pid;               /* record this process only; 0: all processes */
+	struct wmk_consumerd_event *events;      /* events to add (wire/consumerd.h) */
 	unsigned n_events;
-	uint64_t *calls;                 /* system calls by BPF, from now on; NULL: as it was */
+	uint64_t *calls;                 /* system calls to record by BPF from now on; NULL: no change */
 	unsigned n_calls;
 	uint64_t syscall_ring_bytes;
-	bool syscalls_narrowed;             /* ... of the processes of syscall_pids alone */
-	uint64_t *syscall_pids;            /* with calls: WMK_CONSUMERD_PIDS, 0 where there are fewer */
-	uint64_t statedump;              /* the state dump of this number is wanted (wire/consumerd.h); 0: none */
+	bool syscalls_narrowed;             /* record only the system calls of the processes in syscall_pids */
+	uint64_t *syscall_pids;            /* WMK_CONSUMERD_PIDS numbers, unused ones 0; valid with `calls` */
+	uint64_t statedump;              /* number of a requested state dump (wire/consumerd.h); 0: none */
 };
 
 /*
- * Where a trace's rings are emptied and its metadata stands: a consumer in this process (waymark record), or the
- * consumer daemon. Must not call back. What opens, pokes and declares is called with the session's lock held. What
- * writes, counts and closes is not, as it may take as long as a disk does: it is called by one thread of a session at a
- * time, beside the others.
+ * The consumer of a trace's rings and metadata: in this process (waymark record), or the consumer daemon. The functions
+ * must not call back into this header. Those that open, wake or declare run with the lock of the session held. Those
+ * that write, count or close run without it, because a disk can block them; one thread per session calls these at a
+ * time, concurrently with the others.
  */
 struct wmk_consumer_port_ops {
 	int (*trace_open)(void *data, const struct wmk_trace_info *info, void **trace);
-	/* Append to the metadata. 0: accepted, packets that need it are written behind it. -errno: not so. */
+	/* Append to the metadata. 0: accepted; packets that need the text are written after it. -errno: rejected. */
 	int (*metadata)(void *trace, const char *text, size_t len);
-	/* This in place of the whole metadata. `wait`: until it is written. Optional. */
+	/* Replace the whole metadata. `wait`: return after the text is written. Optional. */
 	int (*metadata_replace)(void *trace, const char *text, size_t len, bool wait);
 	int (*rings_open)(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings);
 	/*
-	 * The same of a kernel channel; and more events of it, before they are enabled. What follows is for both. 1 of
-	 * kernel_events(): the kernel has not accepted the BPF program of system calls yet; they are recorded once it
-	 * has.
+	 * The same for a kernel channel, and for events that are added to it before they are enabled. The functions
+	 * below serve both kinds of channels. kernel_events() returns 1 if the kernel has not accepted the BPF program
+	 * for system calls yet; they are recorded once it has.
 	 */
 	int (*kernel_open)(void *trace, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel,
 			   void **rings);
 	int (*kernel_events)(void *rings, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel);
 	/*
-	 * Write what is there now. `wait` of these three: until it is done, for as long as that may take. Else what is
-	 * asked for is done as well, when it can be, and the answer is -ETIMEDOUT.
+	 * Write what the rings hold now. `wait` of the next three functions: return when the request is done, however
+	 * long it takes. Without `wait` they return -ETIMEDOUT, and the consumer performs the request later.
 	 */
 	int (*rings_flush)(void *rings, bool wait);
-	/* Write all that was committed, with the final counts; nothing is consumed any more. */
+	/* Write all committed records and the final counts, and stop draining. */
 	int (*rings_stop)(void *rings, bool wait);
 	int (*rings_clear)(void *rings, bool wait);
 	/*
-	 * As of now; -errno: they are as they were told last (-ETIMEDOUT, -ECONNABORTED: nobody will tell of others
-	 * either).
+	 * Query the current counts. -errno: the counts are the last known ones. After -ETIMEDOUT and -ECONNABORTED a
+	 * query of other rings fails, too.
 	 */
 	int (*rings_counts)(void *rings, struct wmk_counts *counts);
-	/* Optional, session locked. This application can write there: a report of a corrupt ring names it. */
+	/* Optional, session locked. This application can write to the rings; reports of a corrupt ring name it. */
 	void (*rings_user)(void *rings, uid_t uid, const char *name, pid_t pid);
-	/* Somebody who wrote into them has died: look at once. */
+	/* A process that wrote to the rings has died: drain them at once. */
 	void (*rings_poke)(void *rings);
 	void (*rings_close)(void *rings);
 	void (*trace_close)(void *trace);
@@ -134,13 +133,13 @@ struct wmk_consumer_port_ops {
 	int (*forget_left)(void *data, const struct wmk_trace_info *info);
 };
 
-/* ── everything ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── the tracing object ──────────────────────────────────────────────────────────────────────────────── */
 
-/* By what a process stands in claims of rings (waymark/ring.h), and which process that is. */
+/* The identity of a process in claims of rings (waymark/ring.h), and the process that it belongs to. */
 struct wmk_identity {
 	uint32_t slot, generation;
 	pid_t pid;
-	/* which of that number: as its pidfd is numbered, or by its start time; 0: hidden */
+	/* distinguishes processes with the same pid: the inode of the pidfd, or the start time; 0: hidden */
 	uint64_t birth;
 };
 
@@ -148,258 +147,264 @@ struct wmk_tracing_options {
 	size_t size;                     /* sizeof(struct wmk_tracing_options) */
 	const struct wmk_consumer_port_ops *outlet;
 	void *outlet_data;
-	const struct wmk_clocks *clocks; /* that sessions can have; copied */
+	const struct wmk_clocks *clocks; /* clocks that sessions can select; copied */
 	/* Limits; 0: the default in parentheses. */
-	unsigned max_apps;               /* connected or alive at a time (16384) */
-	unsigned max_user_apps;          /* of these, of one user other than root and the daemon's own (1024) */
-	unsigned max_sessions;           /* of one user (64) */
-	unsigned max_channels;           /* of one session (32) */
-	unsigned max_rules;              /* of one channel (1024) */
-	uint64_t max_ring_bytes;         /* of all sessions of one owner, in all rings (1/4 of the machine's memory) */
-	uint64_t max_users_ring_bytes;   /* of all owners but root (1/2 of memory, or max_ring_bytes if more) */
-	uint64_t max_trace_size;         /* of each session's traces together (no limit) */
-	/* of the traces of all sessions of one owner (no limit): spoken for when a session is made */
+	unsigned max_apps;               /* applications connected or alive at a time (16384) */
+	unsigned max_user_apps;          /* of these, per user other than root and the daemon's own (1024) */
+	unsigned max_sessions;           /* per user (64) */
+	unsigned max_channels;           /* per session (32) */
+	unsigned max_rules;              /* per channel (1024) */
+	uint64_t max_ring_bytes;         /* in the rings of all sessions of one owner (1/4 of the machine's memory) */
+	uint64_t max_users_ring_bytes;   /* of all owners except root (1/2 of memory, or max_ring_bytes if more) */
+	uint64_t max_trace_size;         /* of the traces of one session together (no limit) */
+	/* of the traces of all sessions of one owner (no limit): charged when a session is created */
 	uint64_t max_user_trace_size;
-	const char *limits_file;         /* that sets them, named by the error of each; borrowed; NULL: none */
-	uint64_t first_rings_id;         /* numbers of rings begin behind this one */
-	/* of instances of tracefs (kernel/tracefs/instance.h); copied; NULL: the kernel is not traced */
+	const char *limits_file;         /* file that sets the limits; errors name it; borrowed; NULL: none */
+	uint64_t first_rings_id;         /* ids of rings begin after this one */
+	/* owner of tracefs instances (kernel/tracefs/instance.h); copied; NULL: the kernel is not traced */
 	const char *kernel_owner;
 	/*
-	 * Optional. A class is about to get this id in these rings: for who keeps ids across restarts; then it is
-	 * declared in the metadata. Non-zero: it gets none now. When the declaration fails, the same id is given out
-	 * again: the latest is right. Under the session's lock.
+	 * Optional. Called before a class gets this id in these rings and the id is declared in the metadata; a daemon
+	 * that keeps ids across restarts writes it down. Non-zero: the class gets no id now. If the declaration fails,
+	 * the same id is assigned again: the latest call is valid. Under the lock of the session.
 	 */
 	int (*on_id)(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id,
 		     const struct wmk_event_class *event);
 	/*
-	 * Optional, from a shard's thread. A program is about to hear that this is its identity: for
-	 * wmk_tracing_earlier_identities() of the next daemon.
+	 * Optional, from the thread of a shard. Called before an application receives this identity. The next daemon
+	 * passes it to wmk_tracing_earlier_identities().
 	 */
 	void (*on_identity)(void *data, const struct wmk_identity *is);
-	/* Optional. One session more (or less) records, and wants to know what is loaded in programs. Any thread. */
+	/* Optional. One session more (or less) is active that wants state dumps of loaded objects. Any thread. */
 	void (*on_dumps)(void *data, bool more);
 	/*
-	 * Optional. Something of the session ended by itself (a process with rings of its own died): call
-	 * wmk_session_reap() soon, elsewhere.
+	 * Optional. A process with its own rings died: call wmk_session_reap() soon, in another thread.
 	 */
 	void (*on_ended)(void *data, struct wmk_session *session);
 	/*
-	 * Optional. Rings have ended, and the consumer is about to forget their counts: the session must be written
-	 * down before. Under the session's lock.
+	 * Optional. Rings have ended, and the consumer is about to drop their counts: save the state of the session
+	 * before. Under the lock of the session.
 	 */
 	void (*on_counted)(void *data, struct wmk_session *session);
 	void *data;
 };
 
-/* A limit of limits_file.h is reached: returns `err`, with words that name the limit and the file that sets it. */
+/* A limit of limits_file.h is reached: returns `err` with a message that names the limit and the file that sets it. */
 int wmk_limit_reached(const struct wmk_tracing *tracing, int err, const char *limit, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 int wmk_tracing_open(const struct wmk_tracing_options *options, struct wmk_tracing **tracing);
 /* The options, with the defaults filled in: constant. Any thread. */
 const struct wmk_tracing_options *wmk_tracing_quotas(const struct wmk_tracing *tracing);
-/* All shards are closed already. Sessions that are still there end as by wmk_session_destroy(). */
+/* Call after all shards are closed. Destroys the remaining sessions as wmk_session_destroy() does. */
 void wmk_tracing_close(struct wmk_tracing *tracing);
 /*
- * The next daemon goes on with what is there: what the kernel records is left as it is from here on, whatever is
- * closed. One thread is left.
+ * The next daemon continues all sessions: from here on, closing leaves the kernel's recording unchanged. Call when one
+ * thread is left.
  */
 void wmk_tracing_leave(struct wmk_tracing *tracing);
 /*
- * Does this kernel have the events of rules (of struct wmk_ctl_rule), the fields of their filters and the session's
- * clock? -ENOENT with the nearest names; -EINVAL with the place; -ENOTSUP; or why tracefs cannot be used.
+ * Check that this kernel has the events of `rules` (struct wmk_ctl_rule), the fields of their filters and the clock of
+ * the session. -ENOENT with the nearest names; -EINVAL with the column; -ENOTSUP; or the reason why tracefs is
+ * unusable.
  */
 int wmk_session_kernel_check(struct wmk_session *session, const struct wmk_list *rules);
-/* Sessions have been restored: what earlier daemons left in the kernel, and no session has, is removed. */
+/* Call after sessions are restored: remove kernel instances of earlier daemons that belong to no session. */
 void wmk_tracing_sweep(struct wmk_tracing *tracing);
 void wmk_tracing_thread_begin(void);
 void wmk_tracing_thread_end(void);
 
 /*
- * Bring every application in line with the session as it is now, in all shards, and wait until all have confirmed, or
- * those that are left are stopped (a debugger, SIGSTOP) or asleep, or `timeout_ms` is over (of another user who has let
- * it pass lately, a moment). Not from a shard's thread, no lock held. Appends to `unanswered` (of struct wmk_ctl_app,
- * in the arena; may be NULL) who has not confirmed. 0 or -errno.
+ * Bring every application in line with the session, in all shards, and wait until all have confirmed. The wait also
+ * ends when the remaining applications are stopped (debugger, SIGSTOP) or idle, or after `timeout_ms`. Applications of
+ * users other than root and the session's owner are waited for at most one second. An application that missed a
+ * deadline is not waited for until it answers in time again. Not from the thread of a shard; no lock held. Appends each
+ * application that has not confirmed to `unanswered` (struct wmk_ctl_app, in the arena; may be NULL). 0 or -errno.
  */
 int wmk_tracing_update(struct wmk_tracing *tracing, struct wmk_session *session, int timeout_ms,
 		       struct wmk_list *unanswered, struct wmk_arena *arena);
 /*
- * What there is of applications, asked of all shards. `who`: (uid_t)-1 for all, else only those of that user. Whether
- * events are enabled is told of the sessions of `whose`, (uid_t)-1: of everybody's.
+ * List the applications of all shards. `user`: only applications of this user, (uid_t)-1 for all. `owner`: an event is
+ * shown as enabled if a session of this user enables it, (uid_t)-1 for sessions of all users.
  */
-int wmk_tracing_list_apps(struct wmk_tracing *tracing, const struct wmk_ctl_list_apps *what, uid_t who, uid_t whose,
+int wmk_tracing_list_apps(struct wmk_tracing *tracing, const struct wmk_ctl_list_apps *what, uid_t user, uid_t owner,
 			  struct wmk_list *apps, struct wmk_arena *arena);
-
 /* ── sessions ────────────────────────────────────────────────────────────────────────────────────────── */
 
 struct wmk_session_options {
 	const char *name, *path;
 	uid_t uid;
 	gid_t gid;
-	bool all_users;                  /* programs of every user are recorded; else only those of `uid` */
-	const char *trace_name;          /* in the metadata; NULL: the session's name */
+	bool all_users;                  /* record applications of all users; else only those of `uid` */
+	const char *trace_name;          /* in the metadata; NULL: the name of the session */
 	/*
-	 * Copied. `shm_path`: a new directory is made there, or (`shm`) it is this one; "" or NULL: rings are in
-	 * memory.
+	 * Copied. `shm_path`: parent of a new directory, or (`shm`) the existing directory; "" or NULL: rings are in
+	 * anonymous memory.
 	 */
 	struct wmk_ctl_settings settings;
 	enum wmk_shm { WMK_SHM_NEW, WMK_SHM_THERE, WMK_SHM_RECOVERED } shm;
 };
 
 /*
- * -EEXIST: the owner has one of that name; -EINVAL for a name that cannot be one; -ENOTSUP: its clock is not available;
- * -EBUSY: another has that path; -E2BIG: too many; -EDQUOT:
- * max_size past the limit. *session is a reference: wmk_session_put(). Not active.
+ * Create an inactive session. *session is a reference: wmk_session_put(). -EEXIST: the owner has a session of that
+ * name; -EINVAL: invalid name; -ENOTSUP: the clock is not available; -EBUSY: another session has the path; -E2BIG: too
+ * many sessions; -EDQUOT: max_size exceeds the limit.
  */
 int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_options *options,
 		       struct wmk_session **session);
 /*
- * Another session than the owner's of that name has the path: -EBUSY, in words that tell its name to whoever may see
- * it. Else 0.
+ * -EBUSY if another session has the path; the message contains its name only if the user may see that session. Else 0.
  */
 int wmk_session_path_check(struct wmk_tracing *tracing, const struct wmk_session_options *options);
-/* By its owner and name (two users may call theirs alike): a reference, or NULL. */
+/* Find a session by owner and name (names are unique per user): a reference, or NULL. */
 struct wmk_session *wmk_session_get(struct wmk_tracing *tracing, uid_t uid, const char *name);
-/* References to all sessions at this moment: malloc'd array at *sessions, their number returned, or -ENOMEM. */
+/* References to all current sessions in a malloc'd array at *sessions; returns their number, or -ENOMEM. */
 int wmk_session_get_all(struct wmk_tracing *tracing, struct wmk_session ***sessions);
-/* One more reference. */
+/* Take one more reference. */
 void wmk_session_hold(struct wmk_session *session);
 void wmk_session_put(struct wmk_session *session);
-/* The lock of those who change it. -ENOENT: it was destroyed meanwhile (not locked). */
+/* Lock a session to change it. -ENOENT: it was destroyed meanwhile (not locked). */
 int wmk_session_lock(struct wmk_session *session);
 void wmk_session_unlock(struct wmk_session *session);
 /* Constant: */
 const char *wmk_session_name(const struct wmk_session *session);
 uid_t wmk_session_uid(const struct wmk_session *session);
 gid_t wmk_session_gid(const struct wmk_session *session);
-bool wmk_session_recovered(const struct wmk_session *session);      /* was made as WMK_SHM_RECOVERED */
+bool wmk_session_recovered(const struct wmk_session *session);      /* created with WMK_SHM_RECOVERED */
 
-/* Below: locked. What they change is in force for applications after wmk_tracing_update(). */
+/* Below: locked. Changes reach the applications by wmk_tracing_update(). */
 
 /*
- * The session as the protocol shows it, counts included: in the arena. (What restored rings have of processes that have
- * ended since, ends.)
+ * Describe the session and its counts for the protocol, in the arena. Frees claims of ended processes in restored
+ * rings.
  */
 int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
+/* The part that lists applications which are not recorded (wire/unrecorded.def). 0 or -ENOMEM. */
 /* The part of it that names applications which are not recorded (wire/unrecorded.def). 0 or -ENOMEM. */
 int wmk_session_unrecorded(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
 /*
- * name NULL or "": the domain's only channel; -ENOTUNIQ when there are several. -ENOENT. The tracer's own channel is
- * not found.
+ * Find a channel by name. name NULL or "": the only channel of the domain; -ENOTUNIQ if there are several. -ENOENT. The
+ * tracer's own channel is never found.
  */
 int wmk_session_channel_find(struct wmk_session *session, const struct wmk_ctl_domain *domain, const char *name,
 			     struct wmk_session_channel **channel);
 /*
- * New, enabled, with its contexts and rules. Sizes are rounded up to powers of two. -EEXIST, -EINVAL (words say which
- * option), -E2BIG. In a session that records already it takes part at once.
+ * Add an enabled channel with its contexts and rules. Sizes are rounded up to powers of two. In an active session it
+ * records at once. -EEXIST; -EINVAL: the message names the option; -E2BIG.
  */
 int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_channel *options,
 			    struct wmk_session_channel **channel);
 void wmk_session_channel_switch(struct wmk_session_channel *channel, bool on);
-/* As it was given, defaults filled in. */
+/* The options as given, with defaults filled in. */
 const struct wmk_ctl_channel *wmk_session_channel_options(const struct wmk_session_channel *channel);
-/* Would it do? 0 or -errno with a cause chain. */
+/* Validate a rule. 0 or -errno with a cause chain. */
 int wmk_session_rule_check(const struct wmk_ctl_rule *rule);
 /*
- * Does the rule's filter mean anything in the events that it matches and that were seen in any program? 0: it does, or
- * there is none, or nothing was seen. -EINVAL with the place.
+ * Check the filter of the rule against the matching events that any application registered. 0: valid for at least one,
+ * or the rule has no filter, or no matching event is known. -EINVAL with the column.
  */
 int wmk_tracing_filter_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule);
-/* Behind rules that were added: can the filters of each event that they match be made into one? -E2BIG: not so, and of none it was recorded. Of a
- * kernel channel also: does it have the contexts that they need? -EINVAL with the place. */
+/*
+ * Call after rules are added: check that the filters of all rules that match one event can be combined. -E2BIG: they
+ * cannot; the event is not recorded. For a kernel channel also check that it has the contexts that the filters need:
+ * -EINVAL with the column.
+ */
 int wmk_session_filters_check(struct wmk_session_channel *channel, const struct wmk_list *rules);
-/* Take back what was added: these rules, and no others with the same pattern. */
+/* Remove exactly these rules, which were added before; other rules with the same pattern stay. */
 void wmk_session_rules_withdraw(struct wmk_session_channel *channel, const struct wmk_list *rules);
-/* The same rule again is enabled again (and counts as done). -EINVAL: pattern or level. */
+/* A rule that exists is enabled again; that is no error. -EINVAL: pattern or level. */
 int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule);
-/* All rules with this pattern; NULL: all rules. Returns how many were enabled, 0: none had it. */
+/* Disable all rules with this pattern; NULL: all rules. Returns how many were enabled; 0: no rule has the pattern. */
 unsigned wmk_session_rule_disable(struct wmk_session_channel *channel, const char *pattern);
 /*
- * What it has already is no error. A channel that has rings gets others at the next update (ring_layout.c): each event
- * moves to them in one step. -EINVAL: no such context; -E2BIG: too many; -ENOBUFS: more memory than the owner may have.
+ * Add a context. A context that the channel has already is no error. A channel with rings gets new rings at the next
+ * update (ring_layout.c), and each event moves to them in one step. -EINVAL: unknown context; -E2BIG: too many;
+ * -ENOBUFS:
+ * the new rings exceed the owner's quota of memory.
  */
 int wmk_session_context_add(struct wmk_session_channel *channel, const char *name);
 /*
- * Tracked: everything of a kind (add, `all`), or nothing (not add, `all`), or what the list says is added or taken
- * away: all of it, or after an error nothing. -EINVAL: an empty one; -E2BIG: too many.
+ * Change the allow-list of one kind. `all` with add: track everything; `all` without add: track nothing. Otherwise the
+ * ids of the list are added or removed: all of them, or after an error none. -EINVAL: empty list; -E2BIG: too many.
  */
 int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *track, bool add);
-/* Begin, go on. -EALREADY when active; -ENODATA: has no channel; -EDQUOT: its trace has what it may have. */
+/* Start or resume. -EALREADY: active; -ENODATA: no channel; -EDQUOT: the trace has reached max_size. */
 int wmk_session_start(struct wmk_session *session);
-/* Make the user's trace and rings of an active session now, not when the first program comes. */
+/* Create the trace and the rings of this user in an active session now, before its first application registers. */
 int wmk_session_prepare(struct wmk_session *session, uid_t uid);
-/* What went wrong first with traces, rings, and declarations: -errno and words (cut to fit), 0: nothing. */
+/* The first error of traces, rings and declarations: -errno and its text (cut to fit); 0: no error. */
 int wmk_session_trouble(const struct wmk_session *session, char *words, size_t size);
-/* What the user should know of how system calls are recorded, once for each channel of the kernel. False: nothing. */
+/* A warning about how system calls are recorded, once for each kernel channel. False: no warning. */
 bool wmk_session_syscalls_warning(struct wmk_session *session, char *words, size_t size);
-/* -EALREADY when not active, and not stopped by wmk_session_full(). After the update: wmk_session_flush(). */
+/* -EALREADY: not active, and not stopped by wmk_session_full(). After the update: wmk_session_flush(). */
 int wmk_session_stop(struct wmk_session *session);
-/* A start that came to nothing: stopped, with nothing to be written. */
+/* Undo a start that failed: stop without a flush. */
 void wmk_session_unstart(struct wmk_session *session);
-/* The session whose traces are in this directory: a reference, or NULL. */
+/* Find the session with this trace directory: a reference, or NULL. */
 struct wmk_session *wmk_session_of_path(struct wmk_tracing *tracing, const char *path);
 /*
- * Its traces have what they may have: it is stopped as by wmk_session_stop(), and not started again before it is
- * cleared. -EALREADY: it was.
+ * The traces have reached max_size: stop the session as wmk_session_stop() does. It can start again only after a clear.
+ * -EALREADY: it was stopped already.
  */
 int wmk_session_full(struct wmk_session *session);
 /*
- * Everything committed is on disk; counts and files begin anew. The first error, after all was tried. These two, reap
- * and describe give the lock up while they wait for whoever consumes: when they return, the session may have been
- * changed, and destroyed, by others.
+ * flush: write every committed record to the disk. clear: start counts and files anew. Both try everything and return
+ * the first error. flush, clear, reap and describe release the lock while they wait for the consumer: when they return,
+ * other threads may have changed or destroyed the session.
  */
 int wmk_session_flush(struct wmk_session *session);
 int wmk_session_clear(struct wmk_session *session);
-/* Metadata written anew from what is known. -ENOTSUP: the outlet cannot. */
+/* Rewrite the metadata from the model. -ENOTSUP: the consumer cannot replace metadata. */
 int wmk_session_regenerate_metadata(struct wmk_session *session);
-/* Its metadata files are shorter than what was written to them: they are written anew. */
+/* The metadata files are shorter than what was written to them: rewrite them. */
 void wmk_session_metadata_stale(struct wmk_session *session);
-/* Applications dump their loaded objects again at the next update, and the kernel's state is dumped again. */
+/* At the next update, applications dump their loaded objects again; the kernel's state is dumped again, too. */
 void wmk_session_regenerate_statedump(struct wmk_session *session);
-/* Rings of processes that ended: written out and freed. */
+/* Write and free rings of processes that ended. */
 void wmk_session_reap(struct wmk_session *session);
 /*
- * Ends it: not found any more, nobody may lock it. In this order: destroy (stops it as well), unlock, update,
- * wmk_session_finish() (not locked), put.
+ * Remove the session from the table; wmk_session_lock() fails from now on. Call in this order: destroy (it also stops
+ * the session), unlock, update, wmk_session_finish() (not locked), put.
  */
 void wmk_session_destroy(struct wmk_session *session);
 /*
- * How many ring sets of daemons before this one no program has handed back, and in words which they are and how much
- * they hold (cut to fit).
+ * The number of ring sets of earlier daemons that no application has handed back. `words` gets their names and sizes
+ * (cut to fit).
  */
 unsigned wmk_session_awaited(struct wmk_session *session, char *words, size_t size);
 /*
- * After the update that followed the destruction: all is written, rings and traces are closed. The final state at *last
- * if not NULL.
+ * Call after the update that followed the destruction: write all records, close rings and traces. Stores the final
+ * state at *last unless it is NULL.
  */
 int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last, struct wmk_arena *arena);
 
 /* ── across daemons ──────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * An identity that an earlier daemon gave, before the first session is restored: where its process has ended, its
- * claims in restored rings are freed, at wmk_session_restore_end() and whenever the session is stopped or described.
+ * Add an identity that an earlier daemon assigned. Call before the first session is restored. If its process has ended,
+ * its claims in restored rings are freed by wmk_session_restore_end() and whenever the session is stopped or described.
  * -EINVAL, -E2BIG, -ENOMEM.
  */
 int wmk_tracing_earlier_identities(struct wmk_tracing *tracing, const struct wmk_identity *is);
 
-/* Before the first shard is opened: applications can hand back rings of an earlier daemon. */
+/* Call before the first shard is opened: applications can hand back rings of an earlier daemon. */
 void wmk_reattach_init(struct wmk_tracing *tracing);
 
-/* Rings as a daemon's state tells them to the next. */
+/* A ring set in the saved state of a daemon. */
 struct wmk_restored_rings {
 	uint64_t id;
 	uint32_t stream_id;              /* of the channel */
-	uint32_t n_contexts;             /* of the channel's, as many as there were when they were made */
+	uint32_t n_contexts;             /* contexts of the channel when the rings were made */
 	uid_t uid;
-	pid_t pid;                       /* of rings that belong to one process, else 0 */
+	pid_t pid;                       /* process that owns the rings; 0: rings of a user */
 	uint64_t start_time;
 	uint8_t uuid[16];                /* of the trace */
 	const char *sub;
-	uint8_t set_uuid[16];            /* of the ring set (waymark_ring_options.uuid), and the inode of its memory: */
-	uint64_t inode;                  /* by these a program is believed that hands it back */
+	/* Both must match when an application hands the ring set back. */
+	uint8_t set_uuid[16];            /* waymark_ring_options.uuid */
+	uint64_t inode;                  /* of its memory */
 };
 
-/* Locked. Stops at the first that is not 0, and returns it. A channel's counts are those of rings that have ended. */
+/* Locked. Return the first non-zero result of `one`. The counts of a channel are those of rings that have ended. */
 int wmk_session_each_channel(struct wmk_session *session,
 			     int (*one)(void *data, const struct wmk_ctl_channel *is, uint32_t stream_id, bool own),
 			     void *data);
@@ -407,48 +412,48 @@ int wmk_session_each_rings(struct wmk_session *session, int (*one)(void *data, c
 			   void *data);
 
 /*
- * Make a session as it was, before any application comes: restore, its channels, its rings, the ids in them, end. What
- * is given is checked as if a user had typed it. *session is a reference, and locked until wmk_session_restore_end(),
- * which enters it into the table of names and unlocks it, whatever it returns (-EEXIST; put it then).
+ * Restore a session before any application registers: restore, its channels, its rings, their ids, end. The arguments
+ * are validated like input of a user. *session is a reference, and stays locked until wmk_session_restore_end(). That
+ * function enters the session into the table of names and unlocks it, also on an error (-EEXIST; then put it).
  */
 int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_options *options,
 			const struct wmk_ctl_session *is, struct wmk_session **session);
 int wmk_session_restore_channel(struct wmk_session *session, const struct wmk_ctl_channel *is, uint32_t stream_id,
 				bool own);
 /*
- * `fd` of the ring set: the caller's; -1: nobody has it, and it is awaited from programs: until one hands it back, new
- * rings are made for those that record. -ENOENT: no channel has that number. After any other error with a descriptor it
- * is awaited too.
+ * `fd` of the ring set: owned by the caller. -1: no descriptor exists, and the ring set is awaited: applications record
+ * into new rings until one of them hands it back. -ENOENT: no channel has that stream id. After any other error with a
+ * descriptor the ring set is awaited, too.
  */
 int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_restored_rings *is, int fd);
-/* Rings of this stream class have ended: `gone` returns their counts, by the channel's name in the trace. */
+/* Rings of this stream class have ended: `gone` returns their counts by the name of the channel in the trace. */
 typedef int wmk_rings_gone(void *data, const uint8_t trace_uuid[16], const char *channel,
 			   struct wmk_counts *counts);
 int wmk_session_restore_gone(struct wmk_session *session, const uint8_t trace_uuid[16], uint32_t stream_id,
 			     wmk_rings_gone *gone, void *data);
-/* Takes the class over. */
+/* Takes ownership of the class. */
 int wmk_session_restore_id(struct wmk_session *session, uint64_t rings_id, uint32_t id, struct wmk_event_class *event);
 int wmk_session_restore_end(struct wmk_session *session);
 
 /* ── patterns ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* -EINVAL with words when `pattern` cannot be one (empty, too long, unclosed '['). */
+/* -EINVAL with a message if `pattern` is invalid (empty, too long, unclosed '['). */
 int wmk_pattern_check(const char *pattern);
 /*
- * Globs on `provider:name` (* ? [a-z] [!a-z], \ before a character that is meant); one without ':' is also held against
- * the provider alone.
+ * Match a glob against `provider:name` (* ? [a-z] [!a-z]; \ quotes the next character). A pattern without ':' also
+ * matches the provider alone.
  */
 bool wmk_pattern_match(const char *pattern, const char *provider, const char *name);
 /*
- * How many distinct events that were seen in any program, the tracer's own not counted, match `pattern` (a '!' in front
- * is skipped).
+ * The number of distinct events that match `pattern` (a leading '!' is skipped) among those that any application
+ * registered, without the tracer's own.
  */
 uint64_t wmk_tracing_matching(struct wmk_tracing *tracing, const char *pattern);
-/* Likewise, and none of the rule's exclusions, and its level. */
+/* The same for a rule, with its exclusions and its level applied. */
 uint64_t wmk_tracing_fitting(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule);
 /*
- * The `provider:name` that were seen in any program and are nearest to `pattern`, best first; returns how many (<=
- * max). Strings live as long as `tracing`.
+ * The registered `provider:name` that are nearest to `pattern`, best first; returns how many (<= max). The strings live
+ * as long as `tracing`.
  */
 unsigned wmk_tracing_nearest(struct wmk_tracing *tracing, const char *pattern, const char **names, unsigned max);
 

@@ -366,7 +366,7 @@ def tracks_beyond_the_limit_change_nothing(case):
         others = [str(10000000 + i) for i in range(4200)]
         w('track', '-s', 'some', '--pid', ','.join([str(program.pid)] + others[:4000]))
         before = w.session('some')['trackers']
-        w('track', '-s', 'some', '--pid', ','.join(others[4000:]), status=1).prints('stays as it was, with 4001')
+        w('track', '-s', 'some', '--pid', ','.join(others[4000:]), status=1).prints('it is unchanged, with 4001')
         check(w.session('some')['trackers'] == before, '%d are tracked', len(w.session('some')['trackers']['pids']))
         w('untrack', '-s', 'some', '--pid', ','.join(others[:4000]))
         check(w.session('some')['trackers']['pids'] == [program.pid], 'tracked: %s', w.session('some')['trackers'])

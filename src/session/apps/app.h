@@ -6,18 +6,18 @@
 #include "session/apps/shard.h"
 #include "session/model/session_model.h"
 
-#define CHANNELS_MAX 64u             /* on one connection, which the application allows */
+#define CHANNELS_MAX 64u             /* channels per connection; libwaymark accepts as many */
 #define RECORDS_MAX 4096u
-#define PER_PID_MAX 8u               /* connections of one process */
-#define NUMBER_MAX (1u << 20)        /* event numbers of one application, gone ones included ... */
-#define NUMBER_GAP 4096u             /* ... of which it may leave out so many at a time */
+#define PER_PID_MAX 8u               /* connections per process */
+#define NUMBER_MAX (1u << 20)        /* event numbers per application, including unregistered ones */
+#define NUMBER_GAP 4096u             /* largest gap between consecutive event numbers */
 struct app_record {
 	struct wmk_app_info info;
 	char name[WMK_WIRE_NAME_MAX + 1];
 	char why[256];
 };
 
-/* What epoll reports: a listening socket, a timer, jobs from other threads, an application's socket or its pidfd. */
+/* A source of epoll: a listening socket, a timer, jobs of other threads, the socket of an application, or its pidfd. */
 struct shard_source {
 	enum { SOURCE_LISTEN, SOURCE_TIMER, SOURCE_JOBS, SOURCE_SOCKET, SOURCE_PIDFD } kind;
 	struct app *app;
@@ -26,22 +26,23 @@ struct shard_source {
 enum app_state { APP_SILENT /* no HELLO yet */, APP_ADMITTED, APP_CLOSED };
 
 struct app_event {
-	struct class *class;             /* NULL: no such event */
-	bool counted;                    /* in the record: enabled once */
-	bool refused;                    /* it came, and cannot be traced */
+	struct class *class;             /* NULL: no event with this number */
+	bool counted;                    /* counted in the record: enabled at least once */
+	bool refused;                    /* registered, but cannot be traced */
 };
 
-/* Rings that the application knows. */
+/* A ring set that the application was sent. */
 struct app_channel {
-	struct rings *rings;             /* counted; NULL: the number is free */
+	struct rings *rings;             /* a reference; NULL: the channel number is free */
 	uint64_t *enabled;               /* bits, by event number */
-	/* the hashes of filters that it was sent, 0: none; by event number, n_filters of them */
+	/* hashes of the filters that were sent, 0: no filter; by event number, n_filters of them */
 	uint64_t *filters;
 	uint32_t n_words, n_filters;
 	uint32_t statedump_round;
 	bool sent;
-	uint8_t flags;                   /* that it was sent: WMK_CHANNEL_PRIVATE */
-	bool returned;                   /* the program has just handed the rings back: it may record into them still */
+	uint8_t flags;                   /* last value sent: WMK_CHANNEL_PRIVATE */
+	/* the application has just handed the rings back, and may still record there */
+	bool returned;
 };
 
 struct app {
@@ -55,41 +56,41 @@ struct app {
 	uid_t uid;
 	gid_t gid;
 	uint32_t slot, generation;       /* 0: none */
-	uint64_t image;                  /* what it said in HELLO */
-	pid_t forked_by;                 /* likewise; 0: its number there is another than here */
+	uint64_t image;                  /* from HELLO */
+	pid_t forked_by;                 /* from HELLO; 0: the application is in another PID namespace */
 	uint64_t start_time;             /* wmk_app_start_time() */
 	bool start_time_read;
 	char *exe;
-	uint64_t *strangers;             /* serials of channels that do not track it (tracker.c); NULL: not read yet */
+	uint64_t *strangers;             /* serials of channels that do not track it (tracker.c); NULL: none yet */
 	struct wmk_in in;
 	struct wmk_out out;
-	size_t kept;                     /* bytes kept for it, as app_accept.c counts them */
-	bool writing;                    /* epoll watches for room to send */
-	bool dead;                       /* pid is, or cannot be watched */
-	struct wmk_accept *gate;           /* by which it came; NULL: by none */
-	bool complete;                   /* has said EVENTS_END */
-	bool ask_then;                   /* was to be asked before that */
-	uint64_t deadline;               /* APP_SILENT: say HELLO by then (ms, CLOCK_MONOTONIC) */
+	size_t kept;                     /* bytes charged to its user by app_accept.c */
+	bool writing;                    /* epoll waits for room to send */
+	bool dead;                       /* the process has ended, or cannot be watched */
+	struct wmk_accept *gate;           /* that accepted the connection; NULL: none */
+	bool complete;                   /* has sent EVENTS_END */
+	bool ask_then;                   /* send a SYNC once it is complete */
+	uint64_t deadline;               /* APP_SILENT: end of the wait for HELLO (ms, CLOCK_MONOTONIC) */
 	struct app_event *events;
 	uint32_t n_events, cap_events, live_events;
-	uint32_t *fresh, n_fresh, cap_fresh;   /* numbers that came since the latest EVENTS_END */
-	size_t bytes;                    /* of descriptions that came */
+	uint32_t *fresh, n_fresh, cap_fresh;   /* event numbers registered since the latest EVENTS_END */
+	size_t bytes;                    /* of received event descriptions */
 	struct app_channel *channels;
 	uint32_t n_channels;
-	uint32_t sync_first, sync_asked, sync_answered;   /* first: that is not answered; 0: all are */
-	int64_t asked_at;                /* when sync_first was (ms) */
-	bool missed;                     /* has not answered for a whole deadline, nor since in time */
-	/* the round in which it is stopped, or what it is asked does not wake it (app_barrier.c) */
+	uint32_t sync_first, sync_asked, sync_answered;   /* first: the oldest unanswered SYNC; 0: none */
+	int64_t asked_at;                /* when sync_first was sent (ms) */
+	bool missed;                     /* has missed a whole deadline, and not answered in time since */
+	/* the barrier in which it was found stopped or idle (app_barrier.c) */
 	uint32_t held_in;
-	int64_t idle_since;               /* it rests since then (ms; 0: it runs), having run so often */
+	int64_t idle_since;               /* start of idleness (ms; 0: it runs), with idle_turns at that time */
 	uint64_t idle_turns;
-	bool sent;                       /* something was queued since the latest SYNC */
+	bool sent;                       /* a message was queued since the latest SYNC */
 	struct app_record *record;           /* NULL before HELLO, and past RECORDS_MAX */
 };
 
-/* One round of a command over the applications of a shard (app_barrier.c). */
+/* The part of a barrier in one shard (app_barrier.c). */
 struct barrier_part {
-	struct barrier_part *next;        /* in its shard */
+	struct barrier_part *next;        /* of the same shard */
 	struct barrier *update;
 	uint32_t number;                 /* of the SYNC */
 };
@@ -106,9 +107,9 @@ struct wmk_shard {
 	int rundir_fd;
 	bool made_rundir, bound;
 	int epoll, listener, timer, wake;
-	struct wmk_accept *gate, *own_accept;    /* NULL: it does not accept */
-	unsigned shard;                  /* its number there */
-	/* nothing to accept with: not before that (ms, CLOCK_MONOTONIC); 0: it listens */
+	struct wmk_accept *gate, *own_accept;    /* NULL: the shard does not accept */
+	unsigned shard;                  /* number of this shard in `gate` */
+	/* accepting is suspended until then (ms, CLOCK_MONOTONIC); 0: it listens */
 	uint64_t shut_until;
 	struct shard_source listen_source, timer_source, jobs_source;
 	struct cds_wfcq_head jobs_head;
@@ -117,7 +118,7 @@ struct wmk_shard {
 	struct app *app;                 /* list */
 	struct app *by_pid[WMK_PID_BUCKETS];
 	unsigned n_apps;
-	/* closed or dead, or given their place to others: to be swept after this turn */
+	/* an application is closed or dead, or passed its slot on: sweep after this turn */
 	bool some_left;
 	struct app_record **records;
 	unsigned n_records;

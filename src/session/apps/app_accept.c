@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * app_accept.c - accepting programs (see app_accept.h).
+ * app_accept.c - accept connections of applications (see app_accept.h).
  */
 #include "session/apps/app_accept.h"
 
@@ -18,39 +18,39 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define HOMES 4096u                  /* by number of process: who have the same one go to the same shard */
+#define HOMES 4096u                  /* slots, by pid; processes with the same slot share a shard */
 #define SHARD_BITS 8u
-#define ATTEMPTS 64u                 /* of one call, that bring the shard nobody */
-#define SLACK 16u                    /* programs that a shard may have more than another */
+#define ATTEMPTS 64u                 /* of one call that yield no connection for the shard */
+#define SLACK 16u                    /* connections that a shard may have more than another */
 
 struct accept_user {
 	struct accept_user *next;
 	uid_t uid;
 	unsigned n;
-	uint64_t bytes;                  /* that its guests have us keep */
+	uint64_t bytes;                  /* kept by the daemon for its connections */
 };
 
 struct wmk_accept {
 	struct wmk_accept_options options;
-	uid_t own;                       /* whom we run as */
-	/* descriptors from this number on are for everything else: commands, rings, traces */
+	uid_t own;                       /* effective uid of this process */
+	/* higher descriptors are reserved for other uses: commands, rings, traces */
 	int most;
-	pthread_mutex_t lock;            /* of `spare`, `users`, `n_guests` */
+	pthread_mutex_t lock;            /* protects `spare`, `users`, `n_guests` */
 	int spare;
 	struct accept_user *users;
-	uint64_t n_guests;               /* of all of them */
+	uint64_t n_guests;               /* connections of all users */
 	/* relaxed: counts */
 	atomic_uint_fast64_t accepted, refused, turned_away;
 	atomic_uint loads[WMK_ACCEPT_SHARDS];
-	/* How many guests are with a shard, and with which: n << SHARD_BITS | shard. */
+	/* Number of connections in a slot, and their shard: n << SHARD_BITS | shard. */
 	atomic_uint homes[HOMES];
 };
 
-/* ── whose a process is ──────────────────────────────────────────────────────────────────────────────── */
+/* ── the shard of a process ──────────────────────────────────────────────────────────────────────────── */
 
 static atomic_uint *home_of(struct wmk_accept *gate, pid_t pid)
 {
-	/* numbers of processes follow each other */
+	/* pids are assigned in ascending order: the remainder spreads them evenly */
 	return &gate->homes[(unsigned)pid % HOMES];
 }
 
@@ -69,18 +69,18 @@ bool wmk_accept_is_ahead(const struct wmk_accept *gate, unsigned shard)
 	return load_of(gate, shard) >= SLACK + least;
 }
 
-/* One more guest of the process: its shard. */
+/* Count one more connection of the process; returns its shard. */
 static unsigned enter(struct wmk_accept *gate, pid_t pid, unsigned shard)
 {
 	atomic_uint *home = home_of(gate, pid);
-	/* relaxed: (G1) looks again */
+	/* relaxed: the exchange (G1) verifies the value */
 	unsigned was = atomic_load_explicit(home, memory_order_relaxed), is;
 
 	do
 		is = was >> SHARD_BITS ? was + (1u << SHARD_BITS) : 1u << SHARD_BITS | shard;
 	/*
-	 * (G1) acquire: pairs with the release in wmk_accept_closed(), and with another shard's here, which has made
-	 * what it is handed guests with
+	 * (G1) acquire: pairs with the release in wmk_accept_closed(); release: pairs with the acquire of another shard
+	 * here, which then passes connections to the shard that this one selected
 	 */
 	while (!atomic_compare_exchange_weak_explicit(home, &was, is, memory_order_acq_rel, memory_order_relaxed));
 	is &= (1u << SHARD_BITS) - 1;
@@ -88,7 +88,7 @@ static unsigned enter(struct wmk_accept *gate, pid_t pid, unsigned shard)
 	return is;
 }
 
-/* ── whose user has how many ─────────────────────────────────────────────────────────────────────────── */
+/* ── connections per user ────────────────────────────────────────────────────────────────────────────── */
 
 static struct accept_user **user_find(struct wmk_accept *gate, uid_t uid)
 {
@@ -99,15 +99,15 @@ static struct accept_user **user_find(struct wmk_accept *gate, uid_t uid)
 	return user;
 }
 
-/* Has no limit. */
+/* Root and the user of this process have no limit. */
 static bool is_ours(const struct wmk_accept *gate, uid_t uid)
 {
 	return uid == 0 || uid == gate->own;
 }
 
 /*
- * Its limit is reached, or it would take one of the last places, which are for users with few connections. Locked; the
- * new one is counted.
+ * True if the user exceeds its limit, or would take one of the last places, which are for users with few connections.
+ * Locked; the new connection is counted already.
  */
 static bool has_too_many(const struct wmk_accept *gate, const struct accept_user *user)
 {
@@ -119,7 +119,7 @@ static bool has_too_many(const struct wmk_accept *gate, const struct accept_user
 	       (places && user->n > WMK_ACCEPT_RESERVED && gate->n_guests > places - places / 4);
 }
 
-/* One more guest of the user. *too_many: of those there may be. -ENOMEM: it is not counted. */
+/* Count one more connection of the user, and set *too_many if it exceeds the limit. -ENOMEM: not counted. */
 static int count_user(struct wmk_accept *gate, uid_t uid, bool *too_many)
 {
 	struct accept_user **user;
@@ -132,7 +132,7 @@ static int count_user(struct wmk_accept *gate, uid_t uid, bool *too_many)
 	if (*user) {
 		(*user)->n++;
 		gate->n_guests++;
-		/* (for a moment those count who are told that they are too many) */
+			/* (a refused connection counts until it is closed) */
 		*too_many = has_too_many(gate, *user);
 	} else {
 		err = -ENOMEM;
@@ -173,8 +173,8 @@ void wmk_accept_closed(struct wmk_accept *gate, pid_t pid, uid_t uid)
 {
 	discount_user(gate, uid);
 	/*
-	 * (G1) release: what its shard did with the guest comes before another shard has the process; pairs with the
-	 * exchange in enter()
+	 * (G1) release: what this shard did for the connection happens before another shard gets the process; pairs
+	 * with the exchange in enter()
 	 */
 	const unsigned was = atomic_fetch_sub_explicit(home_of(gate, pid), 1u << SHARD_BITS, memory_order_release);
 
@@ -194,7 +194,7 @@ static void refuse(struct wmk_accept *gate, int socket, uid_t uid)
 
 	count(&gate->refused);
 	if (wmk_out_error(&out, WMK_MSG_REFUSED, 0, EACCES,
-			  "this session daemon serves the programs of its own user only") == 0)
+			  "this session daemon serves applications of its own user only") == 0)
 		wmk_out_send(&out, socket);
 	wmk_out_free(&out);
 	wmk_deferred_close_socket(socket, uid);
@@ -207,7 +207,7 @@ static bool turned_away(struct wmk_accept *gate, int socket, uid_t uid)
 	return false;
 }
 
-/* Is it the shard's? Then it is in *guest. */
+/* Returns true and fills *guest if the connection belongs to the shard. */
 static bool arrived(struct wmk_accept *gate, unsigned shard, int socket, struct wmk_app_conn *guest)
 {
 	socklen_t len = sizeof(guest->cred);
@@ -215,7 +215,7 @@ static bool arrived(struct wmk_accept *gate, unsigned shard, int socket, struct 
 	guest->socket = socket;
 	guest->cred.uid = (uid_t)-1;
 	wmk_deferred_close_expect(socket);
-	/* The kernel gives the lowest number that is free. */
+	/* The kernel assigns the lowest free number, so a number from `most` on means that few are left. */
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &guest->cred, &len) != 0 || socket >= gate->most ||
 	    wmk_deferred_close_is_full(guest->cred.uid))
 		return turned_away(gate, socket, guest->cred.uid);
@@ -231,15 +231,15 @@ static bool arrived(struct wmk_accept *gate, unsigned shard, int socket, struct 
 	if (home == shard)
 		return true;
 	if (gate->options.take(gate->options.data, home, guest) < 0) {
-		wmk_error_clear();       /* no memory for it: it is closed */
+			wmk_error_clear();       /* no memory: the connection is closed */
 		wmk_accept_closed(gate, guest->cred.pid, guest->cred.uid);
 	}
 	return false;
 }
 
 /*
- * One descriptor is kept, to turn somebody away with when there is none left: else who watches would be told of him for
- * ever. 1: somebody was; 0: there is nobody; -errno.
+ * Close one pending connection when no descriptor is left, by means of a spare descriptor: the listener would stay
+ * readable otherwise. 1: closed one; 0: none is pending; -errno.
  */
 static int turn_away(struct wmk_accept *gate)
 {
@@ -282,7 +282,7 @@ int wmk_accept_next(struct wmk_accept *gate, unsigned shard, struct wmk_app_conn
 	return 0;
 }
 
-/* ── making and unmaking ─────────────────────────────────────────────────────────────────────────────── */
+/* ── open, close ─────────────────────────────────────────────────────────────────────────────────────── */
 
 int wmk_accept_open(const struct wmk_accept_options *options, struct wmk_accept **out)
 {
@@ -290,10 +290,10 @@ int wmk_accept_open(const struct wmk_accept_options *options, struct wmk_accept 
 	struct wmk_accept *gate;
 
 	if (options->size != sizeof(*options) || !options->n_shards || options->n_shards > WMK_ACCEPT_SHARDS)
-		return wmk_error(-EINVAL, "the gate's options have another version's size, or no shards, or too many");
+		return wmk_error(-EINVAL, "invalid accept options: structure size or number of shards");
 	gate = calloc(1, sizeof(*gate));
 	if (!gate)
-		return wmk_error(-ENOMEM, "no memory for the gate");
+		return wmk_error(-ENOMEM, "no memory to accept applications");
 	gate->options = *options;
 	gate->own = geteuid();
 	gate->most = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < INT_MAX
@@ -305,7 +305,7 @@ int wmk_accept_open(const struct wmk_accept_options *options, struct wmk_accept 
 	pthread_mutex_init(&gate->lock, NULL);
 	gate->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (gate->spare < 0) {
-		const int err = wmk_error(-errno, "cannot open the descriptor to turn programs away with");
+		const int err = wmk_error(-errno, "cannot open the spare descriptor for refusing connections");
 
 		wmk_accept_close(gate);
 		return err;
@@ -318,7 +318,7 @@ void wmk_accept_close(struct wmk_accept *gate)
 {
 	if (!gate)
 		return;
-	while (gate->users) {            /* (who has not left, as in a test) */
+	while (gate->users) {            /* (connections that are still open, as in a test) */
 		struct accept_user *gone = gate->users;
 
 		gate->users = gone->next;

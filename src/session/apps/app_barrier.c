@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * app_barrier.c - a command's round over the applications of all shards (see tracing.h: session first, applications
+ * app_barrier.c - a command's barrier over the applications of all shards (see tracing.h: session first, applications
  * second).
  *
- *     command's thread                       shard's thread
- *     post to each shard ──────────────────► compare each application with the session, ask those that were told something, or are
- *                                            registering: SYNC, behind what registering brings
- *     wait, a moment at a time               count who has answered, after each turn
- *        nothing new: look ────────────────► are those that are left stopped, or at rest? then nobody waits for them
+ *     thread of a command                    thread of a shard
+ *     post to each shard ──────────────────► reconcile each application with the session; send SYNC to those that got
+ *                                            messages or are registering, after the messages that answer registration
+ *     wait in short steps                    count the answers after each turn
+ *        no change: post a check ──────────► find applications that are stopped or idle: stop waiting for them
  *
- * The round ends when every shard has reported. What is shared (struct barrier) is under its own lock, taken for
- * moments only.
+ * The barrier ends when every shard has reported. The shared struct barrier has its own lock, which is held briefly.
  */
 #include "session/apps/app_barrier.h"
 
@@ -31,20 +30,20 @@
 
 #define LOOK_FIRST_MS 1
 #define LOOK_MS 20
-/* nobody runs for so long who was woken, however busy the machine is: it would be about to */
+/* a thread that was woken runs or is runnable within this time, however busy the machine is */
 #define REST_MS 50
-#define THREADS_OF_ONE 64u           /* who has more is not said to rest */
-#define THREADS_AT_ONCE 256u         /* looked at in one turn of a shard, which has others to hear */
-#define OTHERS_MS 1000u              /* for applications of users other than root and the session's owner */
+#define THREADS_OF_ONE 64u           /* an application with more threads is never considered idle */
+#define THREADS_AT_ONCE 256u         /* threads inspected in one turn of a shard, which has other work */
+#define OTHERS_MS 1000u              /* deadline for applications of users other than root and the session's owner */
 
 struct barrier {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct wmk_session *session;
 	unsigned left;                   /* shards that have not reported */
-	unsigned looking;                /* jobs on their way */
-	bool late;                       /* the deadline is over: report as it is */
-	bool others_late;                /* that for other users' applications is over */
+	unsigned looking;                /* checks that are posted and have not run */
+	bool late;                       /* the deadline has passed: report regardless of answers */
+	bool others_late;                /* the deadline for other users' applications has passed */
 	struct wmk_list *unanswered;
 	struct wmk_arena *arena;
 };
@@ -53,7 +52,7 @@ struct shard_barrier {
 	struct wmk_shard_job apply, look;
 	struct wmk_shard *apps;
 	struct barrier_part part;
-	bool reported;                   /* under the update's lock */
+	bool reported;                   /* under the lock of the barrier */
 };
 
 static struct shard_barrier *round_of(struct barrier_part *part)
@@ -63,7 +62,7 @@ static struct shard_barrier *round_of(struct barrier_part *part)
 
 int wmk_app_ask(struct app *app, uint32_t number)
 {
-	/* While it registers, its events are yet to be enabled: it is asked behind that. */
+	/* While it registers, its events are not enabled yet: the SYNC follows at EVENTS_END. */
 	int err = app->complete ? wmk_out_u32(&app->out, WMK_MSG_SYNC, number) : 0;
 
 	if (err < 0)
@@ -151,8 +150,8 @@ static bool is_stopped(const struct app *app)
 }
 
 /*
- * It has what it was asked, or no room for it, and for a while none of its threads ran or wanted to: what could make it
- * answer is not ours. (In a later round it may have run since.)
+ * True if no thread of the application has run or was runnable for a while. It has received the SYNC, or has no room
+ * for it, so the daemon cannot make it answer. (In a later barrier it may have run since.)
  */
 static bool is_asleep(struct app *app, unsigned *budget)
 {
@@ -167,7 +166,7 @@ static bool is_asleep(struct app *app, unsigned *budget)
 	return rests && now - app->idle_since >= REST_MS;
 }
 
-/* Something of it is to be read, or it has read something: it is we who have not come to it yet. */
+/* The application has sent data, or has read some: this shard has to act next. */
 static bool is_heard_next(const struct app *app)
 {
 	struct pollfd fd = { .fd = app->socket, .events = (short)(app->writing ? POLLIN | POLLOUT : POLLIN) };
@@ -176,8 +175,9 @@ static bool is_heard_next(const struct app *app)
 }
 
 /*
- * Of a round, or one after it, who is found stopped or at rest is not looked at again; so all get their turn, however
- * many there are. Rest takes a while to show: of those that were asked just now it is not looked for.
+ * True if the application is stopped or idle. A positive result stays valid for this barrier, so the budget suffices
+ * for all applications in turn. Idleness takes a while to show: applications with a recent SYNC are not inspected for
+ * it.
  */
 static bool is_held(struct app *app, uint32_t number, int64_t now, unsigned *budget)
 {
@@ -203,8 +203,8 @@ static bool is_of_others(const struct barrier *u, const struct app *app)
 }
 
 /*
- * Of those that have not answered: may one do so soon? Who has missed a whole deadline is not waited for until it
- * answers in time again: one that says nothing, or always too late, would delay every command.
+ * True if an application may still answer soon. One that missed a whole deadline is not waited for until it answers in
+ * time again: an application that never answers, or always late, would delay every command.
  */
 static bool somebody_is_left(struct wmk_shard *apps, const struct barrier *u, uint32_t number, bool others_late)
 {
@@ -218,12 +218,12 @@ static bool somebody_is_left(struct wmk_shard *apps, const struct barrier *u, ui
 			continue;
 		left = true;
 		if (now - app->asked_at < LOOK_MS)
-			break;           /* it may well answer; the others are looked at when it has had time to */
+			break;           /* it may answer soon; inspect the others once it has had time to */
 	}
 	return left;
 }
 
-/* The round ends: who has not answered is named. */
+/* End the barrier in this shard: list the applications that have not answered. */
 static void leave(struct wmk_shard *apps, struct barrier *u, uint32_t number)
 {
 	for (struct app *app = apps->app; app; app = app->next) {
@@ -246,7 +246,7 @@ static void look_run(struct wmk_shard *apps, struct wmk_shard_job *job)
 	pthread_mutex_lock(&u->lock);
 	const bool late = u->late, others_late = u->others_late;
 	pthread_mutex_unlock(&u->lock);
-	/* (it is this thread that reports) */
+	/* (only this thread sets `reported` while the shard is open) */
 	const bool ends = !round->reported && (late || !somebody_is_left(apps, u, round->part.number, others_late));
 
 	pthread_mutex_lock(&u->lock);
@@ -258,7 +258,7 @@ static void look_run(struct wmk_shard *apps, struct wmk_shard_job *job)
 	}
 	u->looking--;
 	pthread_cond_signal(&u->changed);
-	pthread_mutex_unlock(&u->lock);  /* from here on the command's thread may go on, and the round with it */
+	pthread_mutex_unlock(&u->lock);  /* from here on the command's thread may return and free the barrier */
 }
 
 void wmk_barriers_abandon(struct wmk_shard *apps)
@@ -277,7 +277,7 @@ static struct shard_barrier *rounds_post(struct wmk_tracing *tracing, struct bar
 {
 	struct shard_barrier *rounds;
 
-	pthread_mutex_lock(&tracing->lock);      /* no shard goes meanwhile */
+	pthread_mutex_lock(&tracing->lock);      /* keeps the shards open */
 	*n = tracing->n_shards;
 	rounds = calloc(*n + 1, sizeof(*rounds));
 	u->left = *n;
@@ -292,7 +292,7 @@ static struct shard_barrier *rounds_post(struct wmk_tracing *tracing, struct bar
 	return rounds;
 }
 
-/* Under the update's lock, which is given up meanwhile. False: nothing changed for a moment. */
+/* Under the lock of the barrier, which is released meanwhile. False: no change within `ms`. */
 static bool wait_a_moment(struct barrier *u, unsigned ms)
 {
 	const struct timespec end = wmk_deadline((int)ms);
@@ -303,7 +303,7 @@ static bool wait_a_moment(struct barrier *u, unsigned ms)
 static void look_at_all(struct barrier *u, struct shard_barrier *rounds, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		if (!rounds[i].reported) {       /* its shard cannot go before it has */
+		if (!rounds[i].reported) {       /* a shard cannot close before it has reported */
 			u->looking++;
 			wmk_shard_post(rounds[i].apps, &rounds[i].look);
 		}
@@ -336,7 +336,7 @@ int wmk_tracing_update(struct wmk_tracing *tracing, struct wmk_session *session,
 	pthread_mutex_destroy(&u.lock);
 	pthread_cond_destroy(&u.changed);
 	free(rounds);
-	return rounds ? 0 : wmk_error(-ENOMEM, "no memory to ask the applications");
+	return rounds ? 0 : wmk_error(-ENOMEM, "no memory to update the applications");
 }
 
 /* ── lists ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -346,7 +346,7 @@ struct app_listing {
 	pthread_cond_t done;
 	unsigned left;
 	int err;
-	uid_t who;
+	uid_t user;
 	struct wmk_list *apps;
 	struct wmk_describing how;
 };
@@ -361,7 +361,7 @@ static int list_one(struct app_listing *l, struct app *app)
 	const struct wmk_ctl_list_apps *what = l->how.what;
 	struct wmk_ctl_app is, *listed;
 
-	if (app->state != APP_ADMITTED || (l->who != (uid_t)-1 && app->uid != l->who) ||
+	if (app->state != APP_ADMITTED || (l->user != (uid_t)-1 && app->uid != l->user) ||
 	    (what->pid && what->pid != (uint64_t)app->pid))
 		return 0;
 	int err = wmk_app_describe(app, &l->how, &is);
@@ -387,14 +387,14 @@ static void list_run(struct wmk_shard *apps, struct wmk_shard_job *job)
 	pthread_mutex_unlock(&l->lock);
 }
 
-int wmk_tracing_list_apps(struct wmk_tracing *tracing, const struct wmk_ctl_list_apps *what, uid_t who, uid_t whose,
+int wmk_tracing_list_apps(struct wmk_tracing *tracing, const struct wmk_ctl_list_apps *what, uid_t user, uid_t owner,
 			  struct wmk_list *apps, struct wmk_arena *arena)
 {
 	struct app_listing l = { .lock = PTHREAD_MUTEX_INITIALIZER,
 			     .done = PTHREAD_COND_INITIALIZER,
-			     .who = who,
+			     .user = user,
 			     .apps = apps,
-			     .how = { .arena = arena, .what = what, .enabled_by = whose } };
+			     .how = { .arena = arena, .what = what, .enabled_by = owner } };
 	struct list_job *jobs;
 
 	if (what->events) {

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* app_barrier.h - rounds of commands over applications. */
+/* app_barrier.h - barriers over applications. */
 #ifndef WMK_SESSION_APP_BARRIER_H
 #define WMK_SESSION_APP_BARRIER_H
 
 #include "session/apps/app.h"
 
-/* After each turn: rounds that all applications have answered end. */
+/* Call after each turn of a shard: completes barriers that all applications have answered. */
 void wmk_barriers_check(struct wmk_shard *apps);
+/* Report all barriers of a shard that closes. */
 void wmk_barriers_abandon(struct wmk_shard *apps);
 
-/* SYNC with this number: sent behind what registration brings; answered, or not asked. */
+/* Send SYNC with this number, after the messages that answer a registration. */
 int wmk_app_ask(struct app *app, uint32_t number);
+/* True if the application has answered SYNC `number`, or was not sent it. */
 bool wmk_app_answers(const struct app *app, uint32_t number);
 
 #endif

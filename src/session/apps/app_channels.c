@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * app_channels.c - the channels of one application: rings that it has, events enabled in them, filters that it was
- * sent.
+ * app_channels.c - the channels of one application: its rings, the events enabled in them, the filters sent to it.
  */
 #include "session/apps/app_channels.h"
 
@@ -66,12 +65,12 @@ int wmk_app_channel_filter_set(struct app_channel *ch, uint32_t n, uint64_t hash
 	return 0;
 }
 
-bool wmk_app_event_is_enabled(const struct app *app, uint32_t number, uid_t whose)
+bool wmk_app_event_is_enabled(const struct app *app, uint32_t number, uid_t owner)
 {
 	for (uint32_t i = 0; i < app->n_channels; i++) {
 		const struct rings *rings = app->channels[i].rings;
 
-		if (rings && (whose == (uid_t)-1 || rings->session->uid == whose) &&
+		if (rings && (owner == (uid_t)-1 || rings->session->uid == owner) &&
 		    wmk_app_channel_has(&app->channels[i], number))
 			return true;
 	}
@@ -84,7 +83,7 @@ void wmk_app_event_gone(struct app *app, uint32_t number)
 		wmk_app_channel_unset(&app->channels[i], number);
 }
 
-/* Its number on the connection, or -errno. */
+/* The channel number of the rings on the connection, or -errno. */
 int wmk_app_channel_number(struct app *app, struct rings *rings)
 {
 	uint32_t at = app->n_channels;
@@ -96,7 +95,7 @@ int wmk_app_channel_number(struct app *app, struct rings *rings)
 			at = i;
 	}
 	if (at == CHANNELS_MAX)
-		return wmk_error_said(-EMFILE, "more than %u channels apply to one application", CHANNELS_MAX);
+		return wmk_error_said(-EMFILE, "too many channels for one application: the limit is %u", CHANNELS_MAX);
 	if (at == app->n_channels) {
 		struct app_channel *more = realloc(app->channels, (at + 1) * sizeof(*more));
 
@@ -122,8 +121,8 @@ int wmk_app_adopt_rings(struct app *app, struct rings *rings)
 }
 
 /*
- * Of a program that records into them. A process that is tracked by its number is no other: what it forks has no part
- * in it, as of what has rings of its own.
+ * Flags for an application that records into the rings. A process that is tracked by pid is private like a process with
+ * its own rings: the processes that it forks do not record there.
  */
 uint8_t wmk_app_channel_flags(const struct rings *rings)
 {
@@ -151,7 +150,7 @@ int wmk_app_channel_send(struct app *app, uint32_t number)
 	return err;
 }
 
-/* The session is gone, and with it the rings. */
+/* The session, and with it the rings, is destroyed. */
 int wmk_app_channel_drop(struct app *app, uint32_t number)
 {
 	struct app_channel *ch = &app->channels[number];
@@ -168,7 +167,9 @@ int wmk_app_channel_drop(struct app *app, uint32_t number)
 
 /* ── the end ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Rings of the process alone have no writer any more; others may hold an incomplete record of it. */
+/*
+ * A process leaves the rings. Its own rings have no writer any more; shared ones may hold an incomplete record of it.
+ */
 static void rings_left(struct app *app, struct rings *rings, bool freed)
 {
 	const struct wmk_tracing_options *o = &app->apps->tracing->options;
@@ -210,7 +211,7 @@ void wmk_app_inherit_claims(struct app *app, struct app *old)
 {
 	for (uint32_t i = 0; i < old->n_channels; i++)
 		if (old->channels[i].rings)
-			/* without memory: a claim of the dead stays taken */
+			/* on -ENOMEM a claim of the process stays allocated after its end */
 			wmk_app_channel_number(app, old->channels[i].rings);
 }
 

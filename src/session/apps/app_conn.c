@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * app_conn.c - messages of one application (wire/wire.h). No call blocks, and what is kept for it is bounded: an
- * application that exceeds a bound or breaks the protocol is disconnected.
+ * app_conn.c - process messages of one application (wire/wire.h). No function blocks. The memory per application is
+ * bounded: an application that exceeds a bound or violates the protocol is disconnected.
  */
 #include "session/apps/app_conn.h"
 
@@ -26,9 +26,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TIMELY_MS 1000               /* who has missed a deadline is waited for again when it answers so soon */
-#define PIECE 65536u                 /* of what is kept: so much is everybody's, and told to nobody */
-#define FRAMES_AT_ONCE 64            /* receptions dealt with before the others have their turn */
+#define TIMELY_MS 1000               /* an application that answers within this time is waited for again */
+#define PIECE 65536u                 /* granularity of the accounting: smaller amounts are not charged */
+#define FRAMES_AT_ONCE 64            /* receptions per turn; then other applications follow */
 
 void wmk_app_notify(struct app *app)
 {
@@ -38,14 +38,13 @@ void wmk_app_notify(struct app *app)
 		return;
 	if (app->record)
 		o->on_app(o->data, &app->record->info);
-	else if (app->slot)              /* of those past RECORDS_MAX, no more is kept */
+	else if (app->slot)              /* past RECORDS_MAX only these fields are known */
 		o->on_app(o->data, &(struct wmk_app_info){ .pid = app->pid, .uid = app->uid, .name = "?",
 							   .connected = app->socket >= 0, .alive = !app->dead });
 }
 
 /*
- * `last`: the connection ends with this, which matters more than what was said before; else the first that was said
- * is kept.
+ * Keep the first error of an application. `last`: the connection ends with this error, which replaces an earlier one.
  */
 static void record_error(struct app *app, int err, const char *words, bool last)
 {
@@ -68,7 +67,7 @@ static void events_free(struct app *app)
 	app->n_events = app->cap_events = app->live_events = app->n_fresh = app->cap_fresh = 0;
 }
 
-/* Of what it makes grow, in whole pieces: messages half come or not read yet, its events, what it was told of them. */
+/* Bytes in buffers that the application can grow, in whole pieces: messages, events, what was sent about events. */
 static size_t bytes_kept(const struct app *app)
 {
 	size_t bytes = app->in.cap + app->out.cap + app->cap_events * sizeof(*app->events) +
@@ -80,8 +79,8 @@ static size_t bytes_kept(const struct app *app)
 }
 
 /*
- * Each connection has bounds of its own; but a user may have thousands, and together they would have all memory. True:
- * his have too much now, and it is this one that has grown.
+ * Each connection has its own bounds, but thousands of connections of one user could exhaust the memory together. True:
+ * the connections of the user exceed the limit, and this one has just grown.
  */
 static bool keeps_too_much(struct app *app)
 {
@@ -113,7 +112,7 @@ void wmk_app_close(struct app *app, int err)
 	wmk_in_free(&app->in);
 	wmk_out_free(&app->out);
 	events_free(app);
-	keeps_too_much(app);             /* less than before, in any case */
+	keeps_too_much(app);             /* charges less than before; the result does not matter */
 	if (app->record)
 		app->record->info.connected = false;
 	wmk_app_notify(app);
@@ -128,21 +127,22 @@ void wmk_app_flush(struct app *app)
 		wmk_app_close(app, wmk_error(sent, "cannot send to the application"));
 		return;
 	}
-	/* A peer that is gone may have said something before: what it said is read, then comes the end of file. */
+	/* A peer that closed may have sent messages before: they are read first, up to the end of file. */
 	if (sent < 0)
 		wmk_out_free(&app->out);
 	if (sent == 0 && wmk_out_queued(&app->out) > app->apps->options.max_queue) {
 		wmk_app_close(app, wmk_error_said(-ENOBUFS,
-					     "the application does not read what it is told: %zu bytes are waiting",
+					     "the application does not read its messages: %zu bytes are queued",
 					     wmk_out_queued(&app->out)));
 		return;
 	}
 	wmk_out_idle(&app->out);
 	if (keeps_too_much(app)) {
-		wmk_app_close(app, wmk_error_said(-ENOBUFS,
-						  "the programs of user %u send more than is kept for all of one "
-						  "user's: %llu bytes",
-						  (unsigned)app->uid, (unsigned long long)app->apps->options.max_kept));
+		wmk_app_close(app,
+			      wmk_error_said(-ENOBUFS,
+					     "applications of user %u exceed the memory that is kept for one user: "
+					     "%llu bytes",
+					     (unsigned)app->uid, (unsigned long long)app->apps->options.max_kept));
 		return;
 	}
 	bool writing = sent == 0;
@@ -158,9 +158,9 @@ void wmk_app_refuse(struct app *app, uint32_t request, int err, const char *word
 	record_error(app, err, words, true);
 	wmk_unrecorded_app(app, WMK_UNRECORDED_REFUSED, 0, words);
 	if (app->record)
-		app->record->info.alive = false;         /* it is not watched any more */
+		app->record->info.alive = false;         /* the process is not watched any more */
 	if (wmk_out_error(&app->out, WMK_MSG_REFUSED, request, err, words) == 0)
-		wmk_out_send(&app->out, app->socket);    /* into an empty socket buffer: it fits */
+		wmk_out_send(&app->out, app->socket);    /* fits: the socket buffer is empty */
 	wmk_app_close(app, 0);
 }
 
@@ -187,7 +187,7 @@ static void record_make(struct app *app)
 	if (apps->options.keep)
 		apps->records[apps->n_records++] = r;
 	app->record = r;
-	/* A new program in the same process (exec): the old one runs no more, though its pid lives. */
+	/* A new program in the same process (exec): the earlier one has ended, though its pid exists. */
 	for (struct app *other = NULL; (other = wmk_registry_process(apps, app->pid, other)) != NULL;)
 		if (other != app && other->state == APP_CLOSED && other->record)
 			other->record->info.alive = false;
@@ -202,15 +202,16 @@ static void name_take(struct app *app, const char *name)
 }
 
 /*
- * A process that registers again (after exec, or as another user) goes on with the slot and the pidfd that it has: each
- * would be kept until it dies, and a server that changes its user for every request would use up all there are.
+ * A process that registers again (after exec() or setuid()) keeps its slot and its pidfd. Otherwise each registration
+ * would hold a slot until the process dies, and a server that changes its user for every request would use up all
+ * slots.
  */
 static bool take_over(struct app *app)
 {
 	for (struct app *old = NULL; (old = wmk_registry_process(app->apps, app->pid, old)) != NULL;) {
 		struct pollfd death = { .fd = old->pidfd, .events = POLLIN };
 
-		/* (nor by coming again) */
+		/* a new connection does not clear a missed deadline */
 		app->missed |= old->missed;
 		if (old == app || old->state != APP_CLOSED || !old->slot || old->dead || old->pidfd < 0 ||
 		    poll(&death, 1, 0) != 0)
@@ -236,7 +237,7 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 	char words[256];
 
 	if (app->state != APP_SILENT)
-		return reply_error(app, frame->request, wmk_error_said(-EALREADY, "HELLO has been said"));
+		return reply_error(app, frame->request, wmk_error_said(-EALREADY, "HELLO was sent already"));
 	int err = wmk_hello_decode(body, frame->length, &hello);
 	if (err < 0)
 		return err;
@@ -244,12 +245,13 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 	record_make(app);
 	app->image = hello.image;
 	app->forked_by = hello.pid == (uint32_t)app->pid && hello.ppid <= INT32_MAX ? (pid_t)hello.ppid : 0;
-	/* (one that has ended has replaced nobody: who has its number by now may be another) */
+	/* (an ended process has replaced none, and its pid may belong to another process by now) */
 	if (!app->dead)
 		wmk_shard_replaced(apps, app);
 	if (hello.abi != WMK_WIRE_ABI || hello.word_bits != 64) {
 		snprintf(words, sizeof(words),
-			 "the program was built for interface %u with %u bits, this is interface %u with 64 bits",
+			 "the program was built for interface %u with %u bits; this daemon has interface %u with 64 "
+			 "bits",
 			 hello.abi, hello.word_bits, WMK_WIRE_ABI);
 		wmk_app_refuse(app, frame->request, -EPROTONOSUPPORT, words);
 		return 0;
@@ -289,11 +291,11 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 
 /* ── events ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Room for event `number`; what it costs is in proportion to what was sent. */
+/* Make room for event `number`; the memory is proportional to what the application has sent. */
 static int event_room(struct app *app, uint32_t number)
 {
 	if (number >= NUMBER_MAX || number >= app->n_events + NUMBER_GAP)
-		return wmk_error(-EPROTO, "event number %u: the next would be %u, and %u the end", number,
+		return wmk_error(-EPROTO, "event number %u: the next number is %u, the limit is %u", number,
 				 app->n_events, NUMBER_MAX);
 	if (number >= app->cap_events) {
 		uint32_t cap = app->cap_events ? app->cap_events : 64;
@@ -338,11 +340,12 @@ static int take_event(struct app *app, const struct wmk_frame *frame, const void
 		return err;
 	app->bytes += len;
 	if (app->live_events == o->max_events || app->bytes > o->max_bytes)
-		return wmk_error_said(-E2BIG, "the application registers more than %u events or %zu bytes",
+		return wmk_error_said(-E2BIG,
+				      "the application registers more than %u events or %zu bytes of descriptions",
 				      o->max_events, o->max_bytes);
 	err = wmk_class_lookup(app->apps->tracing, encoded, len, app->uid, &class);
 	app->events[number].refused = err < 0;
-	if (err < 0)                     /* this event cannot be traced, others can */
+	if (err < 0)                     /* only this event cannot be traced */
 		return reply_error(app, frame->request, wmk_error_add(err, "event number %u", number));
 	app->events[number].class = class;
 	app->fresh[app->n_fresh++] = number;
@@ -368,7 +371,7 @@ static int take_event_gone(struct app *app, const struct wmk_frame *frame, const
 #else
 	if (number >= app->n_events || !app->events[number].class)
 #endif
-		return wmk_error(-EPROTO, "event number %u is gone and never came", number);
+		return wmk_error(-EPROTO, "event number %u is unregistered but was never registered", number);
 	app->events[number] = (struct app_event){ .class = NULL };
 	wmk_app_event_gone(app, number);
 	app->live_events--;
@@ -403,25 +406,25 @@ static int take_synced(struct app *app, const struct wmk_frame *frame, const voi
 	uint32_t sync;
 	int err = wmk_u32_decode(body, frame->length, &sync);
 
-	/* An answer is for all that was asked before. What was never asked answers nothing. */
+	/* An answer covers all SYNCs up to it. A number that was never sent is ignored. */
 	if (err < 0 || app->sync_first == 0 || sync < app->sync_first || sync > app->sync_asked)
 		return err;
 	app->sync_answered = sync;
 	app->sync_first = sync == app->sync_asked ? 0 : sync + 1;
-	/* Who answers late each time must not delay each command. */
+	/* An application that answers late every time must not delay every command. */
 	if (!app->sync_first && wmk_clock_ms() - app->asked_at <= TIMELY_MS)
 		app->missed = false;
 	return 0;
 }
 
-/* Rings of a daemon before this one. What is not what it says is refused, and the connection goes on. */
+/* Take back rings of an earlier daemon. Rings that fail the checks are refused, and the connection stays open. */
 static int take_rings(struct app *app, const struct wmk_frame *frame, const void *body, int fd)
 {
 	struct wmk_rings_msg rings;
 	int err = wmk_rings_decode(body, frame->length, &rings);
 
 	if (err == 0 && fd < 0)
-		err = wmk_error(-EPROTO, "a message RINGS came without its descriptor");
+		err = wmk_error(-EPROTO, "message RINGS has no file descriptor");
 	if (err < 0)
 		return err;
 	const struct wmk_reattach_ops *reattach = app->apps->tracing->reattach;
@@ -486,7 +489,7 @@ static int take(struct app *app, const struct wmk_frame *frame, const void *body
 		return take_rings(app, frame, body, fd);
 	default:
 		return reply_error(app, frame->request,
-				   wmk_error(-ENOSYS, "an application's message of type %u is unknown", frame->type));
+				   wmk_error(-ENOSYS, "unknown message type %u from the application", frame->type));
 	}
 }
 
@@ -503,7 +506,7 @@ static void frames_take(struct app *app)
 		else if (err == -EPROTONOSUPPORT)
 			wmk_app_refuse(app, frame.request, err, wmk_error_text(words, sizeof(words)));
 		if (fd >= 0)
-			wmk_deferred_close_file(fd, app->uid);   /* whether the message brings one or not */
+			wmk_deferred_close_file(fd, app->uid);   /* a message may carry one that it does not need */
 		if (err < 0)
 			wmk_app_close(app, err);
 	}
@@ -515,39 +518,36 @@ void wmk_app_readable(struct app *app)
 	int came = 1;
 
 	if (app->socket >= 0 && wmk_deferred_close_is_full(app->uid))
-		wmk_app_close(app, wmk_error(-EMFILE, "user %u has sent descriptors that cannot be closed",
+		wmk_app_close(app, wmk_error(-EMFILE, "user %u has sent too many descriptors that cannot be closed",
 					     (unsigned)app->uid));
-	/*
-	 * What did not fill the buffer was all for now: to hear so from the kernel once more costs every program a
-	 * call.
-	 */
+	/* A reception that does not fill the buffer was all for now: no further system call to learn that. */
 	for (int i = 0; i < FRAMES_AT_ONCE && came == 1 && more && app->socket >= 0; i++) {
 		came = wmk_in_receive(&app->in, app->socket);
 		more = app->in.len == app->in.cap;
 		if (came == 1)
 			frames_take(app);
-		/* What waits to be sent is bounded at every step, not only at the end. */
+		/* The output queue is bounded at every step, not only at the end. */
 		if (wmk_out_queued(&app->out) > 65536)
 			wmk_app_flush(app);
 	}
 	if (app->socket >= 0 && (came == 0 || (came < 0 && came != -EAGAIN)))
 		wmk_app_close(app, came == -ENOMEM ? came : 0);
 	/*
-	 * Where all that was sent is here, no more than one message can have begun; and no more than one piece in any
-	 * case. Who sends descriptors without messages would use up ours.
+	 * If all sent data has arrived, at most one message is incomplete; otherwise at most one piece of data. A
+	 * sender of descriptors without messages would exhaust the daemon's descriptors.
 	 */
 	if (app->socket >= 0 && app->in.n_fds > (came < 0 || !more ? 1 : WMK_WIRE_FDS_AT_ONCE))
-		wmk_app_close(app, wmk_error(-EPROTO, "%u descriptors came without the messages that they belong to",
+		wmk_app_close(app, wmk_error(-EPROTO, "%u file descriptors arrived without their messages",
 					     app->in.n_fds));
-	wmk_in_idle(&app->in);           /* a thousand programs that say nothing cost no buffers */
+	wmk_in_idle(&app->in);           /* idle applications hold no buffers */
 	wmk_app_flush(app);
 }
 
 void wmk_app_drain(struct app *app)
 {
 	/*
-	 * The dead send no more: what there is, is what fits into a socket. Others may hold its end open; they get no
-	 * more turns.
+	 * A dead process sends nothing more, so at most the content of its socket buffer is left. Other processes may
+	 * hold its end open; they get no more turns.
 	 */
 	for (int i = 0; i < FRAMES_AT_ONCE && app->socket >= 0 && !wmk_deferred_close_is_full(app->uid); i++) {
 		if (wmk_in_receive(&app->in, app->socket) != 1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* app_describe.c - applications and their events as the protocol shows them (wire/ctl.h). */
+/* app_describe.c - describe applications and their events for the protocol (wire/ctl.h). */
 #include "session/apps/app_describe.h"
 
 #include "session/apps/app_channels.h"
@@ -102,7 +102,7 @@ static bool is_asked(const struct app *app, uint32_t number, const char *pattern
 	       (!pattern || !*pattern || wmk_pattern_match(pattern, class->event->provider, class->event->name));
 }
 
-/* Programs of one build have the same classes: what was said of one is said again, by the same strings. */
+/* Applications of one build have the same classes: a class is described once, and the strings are shared. */
 static int event_describe(const struct app *app, uint32_t number, const struct wmk_describing *how,
 			  struct wmk_ctl_event *made)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* app_describe.h - applications as the protocol shows them. */
+/* app_describe.h - describe applications for the protocol. */
 #ifndef WMK_SESSION_APP_DESCRIBE_H
 #define WMK_SESSION_APP_DESCRIBE_H
 
 #include "session/apps/app.h"
 
 /*
- * How applications are described. `known` NULL: without events; else with the events that `what` selects, and whether
- * sessions of the user `enabled_by` have enabled them.
+ * How to describe applications. `known` NULL: without events; else with the events that `what` selects, each enabled if
+ * a session of user `enabled_by` enables it.
  */
 struct wmk_describing {
 	struct wmk_arena *arena;
@@ -15,15 +15,15 @@ struct wmk_describing {
 	uid_t enabled_by;
 	struct wmk_described *known;
 };
-/* A class as it was described last, in the same arena; WMK_DESCRIBED of them, all zeros at first. */
+/* The latest description of a class in the same arena; an array of WMK_DESCRIBED entries, initially zero. */
 #define WMK_DESCRIBED 256u
 struct wmk_described {
 	const struct class *class;
 	struct wmk_ctl_event is;
 };
-/* In words. */
+/* Describe one application. 0 or -ENOMEM. */
 int wmk_app_describe(struct app *app, const struct wmk_describing *how, struct wmk_ctl_app *is);
-/* Those of the class, with types in words, behind the fields that are there. */
+/* Append the fields of the class, with their types as text. */
 int wmk_fields_describe(const struct wmk_event_class *event, struct wmk_ctl_event *is, struct wmk_arena *arena);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* app_end.c - the end of an application: its process died, or executes another program. Its claims are freed. */
+/* app_end.c - the end of an application: its process died, or runs another program. Its claims are freed. */
 #include "session/apps/app_end.h"
 
 #include "session/apps/app_channels.h"
@@ -7,7 +7,8 @@
 #include "session/apps/app_registry.h"
 #include "session/apps/shard_watch.h"
 #include "session/model/shard_table.h"
-/* No thread of it uses its claims any more. */
+
+/* No thread of the application uses its claims any more. */
 static void app_ended(struct app *app)
 {
 	struct wmk_shard *apps = app->apps;

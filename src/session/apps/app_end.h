@@ -5,9 +5,9 @@
 
 #include "session/apps/app.h"
 
-/* app_end.c */
+/* The process of the application has died. */
 void wmk_app_died(struct app *app);
-/* Another program runs in this process (exec): claims of the earlier one are freed. */
+/* Another program runs in the process (exec): free the claims of the earlier one. */
 void wmk_shard_replaced(struct wmk_shard *apps, const struct app *by);
 
 #endif

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * app_reconcile.c - what sessions want of one application: compared with what it was told, and the difference sent.
+ * app_reconcile.c - reconcile an application with the sessions: compare what they require with what the application was
+ * sent, and send the difference.
  *
- *     session's channels that apply to the program, its rules  ──┐
- *                                                                ├──► CHANNEL, ENABLE, DISABLE, CHANNEL_GONE
- *     app->channels[]: rings that it has, bits of its events   ──┘
+ *     channels of the session that apply to the application, rules ──┐
+ *                                                                    ├──► CHANNEL, ENABLE, DISABLE, CHANNEL_GONE
+ *     app->channels[]: its rings, the bits of its events           ──┘
  *
- * Of a session that was changed all events are looked at; of an application that registers more, only those that are fresh: what its
- * messages cost is in proportion to them.
+ * For a changed session all events are compared. For an application that registers more events only the new ones are:
+ * the cost of its messages is in proportion to their size.
  *
- * In the shard's thread; each session under its lock, one after the other. Messages are queued, nothing waits for the application.
+ * Runs in the thread of the shard, with the lock of one session after the other. Messages are queued; nothing waits for
+ * the application.
  */
 #include "session/apps/app_reconcile.h"
 
@@ -34,7 +36,10 @@
 
 /* ── the application's channels ──────────────────────────────────────────────────────────────────────── */
 
-/* What `track` and `untrack` have made of the channels that it knows. Who is not tracked records into none: a child of his need not wait. */
+/*
+ * Send the flags that `track` and `untrack` change. An application that is not tracked records into none of its shared
+ * rings, so its children need not wait.
+ */
 static int flags_apply(struct app *app, const struct wmk_session *session, bool tracked)
 {
 	int err = 0;
@@ -44,7 +49,9 @@ static int flags_apply(struct app *app, const struct wmk_session *session, bool 
 
 		if (!ch->sent || ch->rings->session != session)
 			continue;
-		const struct wmk_channel_flags_msg msg = { i, tracked || ch->rings->private ? wmk_app_channel_flags(ch->rings) : 0 };
+		const struct wmk_channel_flags_msg msg = { i, tracked || ch->rings->private
+								      ? wmk_app_channel_flags(ch->rings)
+								      : 0 };
 
 		if (ch->flags == msg.flags)
 			continue;
@@ -62,9 +69,12 @@ static bool is_earlier(const struct app_channel *ch, const struct wmk_session_ch
 }
 
 /*
- * Out of the earlier layouts where it is enabled, and out of those that a program has just handed back, where it may be: what the daemon before
- * told it is known to the program alone. MOVE does nothing where it is not. 1: it was known to be enabled, and nothing more is to be said: who
- * could not obey records where it did, and not in both. Unless there it had another filter than `hash`, which goes along.
+ * Move an event from the rings of earlier layouts in which it is enabled. From rings that were just handed back, move
+ * it if they have its id: only the application knows what the earlier daemon enabled. MOVE has no effect where the
+ * event is not enabled.
+ *
+ * Returns 1 if the event was enabled in a known place with filter `hash`: then no ENABLE follows. An application that
+ * cannot apply MOVE keeps recording in the earlier place, and not in both. 0: ENABLE must follow, with the filter.
  */
 static int earlier_move(struct app *app, const struct wmk_enable_msg *to, uint64_t hash)
 {
@@ -106,7 +116,8 @@ static int event_enable(struct app *app, uint32_t number, uint32_t event)
 	if (err == 0)
 		err = earlier_move(app, &msg, hash);
 	if (err == 0)
-		err = wmk_out_frame_parts(&app->out, WMK_MSG_ENABLE, &msg, sizeof(msg), filter ? filter->bytes : NULL, filter ? filter->len : 0);
+		err = wmk_out_frame_parts(&app->out, WMK_MSG_ENABLE, &msg, sizeof(msg), filter ? filter->bytes : NULL,
+					  filter ? filter->len : 0);
 	if (err >= 0)
 		err = wmk_app_channel_set(ch, event);
 	if (err >= 0)
@@ -131,8 +142,9 @@ static int event_disable(struct app *app, uint32_t number, uint32_t event)
 
 /* ── one session ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* An event belongs to the first channel of its domain that wants it. */
-static bool wanted_before(const struct wmk_session *session, const bool *in, unsigned channel, const struct class *class)
+/* An event belongs to the first channel of its domain that selects it. */
+static bool wanted_before(const struct wmk_session *session, const bool *in, unsigned channel,
+			  const struct class *class)
 {
 	for (unsigned i = 0; i < channel; i++)
 		if (in[i] && session->channels[i]->is.enabled &&
@@ -142,13 +154,14 @@ static bool wanted_before(const struct wmk_session *session, const bool *in, uns
 	return false;
 }
 
-/* (What it has inherited may be another user's, which it was before.) */
+/* Find the current rings of the channel. (Inherited rings may belong to the user that the process had before.) */
 static int find_number(const struct app *app, const struct wmk_session_channel *channel)
 {
 	for (uint32_t i = 0; i < app->n_channels; i++) {
 		const struct rings *rings = app->channels[i].rings;
 
-		if (rings && rings->channel == channel && !rings->closed && wmk_rings_current(rings) && rings->trace->uid == app->uid)
+		if (rings && rings->channel == channel && !rings->closed && wmk_rings_current(rings) &&
+		    rings->trace->uid == app->uid)
 			return (int)i;
 	}
 	return -1;
@@ -162,7 +175,11 @@ static bool enabled_earlier(const struct app *app, const struct wmk_session_chan
 	return false;
 }
 
-/* Where a program that has just come back goes on if there are no rings of the channel's layout: the latest that it has handed back, or -1. */
+/*
+ * The rings in which an application that has just reconnected continues if the channel has no rings of its current
+ * layout:
+ * the latest that it handed back, or -1.
+ */
 static int find_returned(const struct app *app, const struct wmk_session_channel *channel)
 {
 	int found = -1;
@@ -186,8 +203,8 @@ static bool has_earlier(const struct app *app, const struct wmk_session_channel 
 }
 
 /*
- * Also in earlier layouts that it knows: a program that had no room for the rings of a later one, or whose library does not know MOVE,
- * records there still.
+ * Disable an event also in earlier layouts: an application without room for later rings, or with a library that does not
+ * know MOVE, still records there.
  */
 static int event_end(struct app *app, const struct wmk_session_channel *channel, uint32_t event)
 {
@@ -196,7 +213,8 @@ static int event_end(struct app *app, const struct wmk_session_channel *channel,
 	for (uint32_t i = 0; i < app->n_channels && err == 0; i++) {
 		struct app_channel *ch = &app->channels[i];
 
-		if (ch->rings && ch->rings->channel == channel && (wmk_app_channel_has(ch, event) || (ch->sent && is_earlier(ch, channel))))
+		if (ch->rings && ch->rings->channel == channel &&
+		    (wmk_app_channel_has(ch, event) || (ch->sent && is_earlier(ch, channel))))
 			err = event_disable(app, i, event);
 	}
 	return err;
@@ -204,7 +222,7 @@ static int event_end(struct app *app, const struct wmk_session_channel *channel,
 
 #define NO_RINGS (-2)
 
-/* The channel's rings for this program. NO_RINGS: there are none, which is told with the session. */
+/* The rings of the channel for this application. NO_RINGS: there are none; the session reports that. */
 static int number_get(struct app *app, struct wmk_session_channel *channel)
 {
 	struct app_key key = wmk_app_key(app);
@@ -215,7 +233,8 @@ static int number_get(struct app *app, struct wmk_session_channel *channel)
 	int number = rings ? wmk_app_channel_number(app, rings) : NO_RINGS;
 
 	if (number < 0 && rings)
-		wmk_session_report(channel->session, number, "a program does not record into a channel, or not with all contexts");
+		wmk_session_report(channel->session, number,
+				   "an application does not record into a channel, or lacks contexts");
 	if (number < 0)
 		number = find_returned(app, channel);
 	if (number < 0)
@@ -223,7 +242,8 @@ static int number_get(struct app *app, struct wmk_session_channel *channel)
 	return number < 0 ? NO_RINGS : number;
 }
 
-static bool event_selected(const struct app *app, const struct wmk_session *session, const bool *in, unsigned index, uint32_t n)
+static bool event_selected(const struct app *app, const struct wmk_session *session, const bool *in, unsigned index,
+			   uint32_t n)
 {
 	struct wmk_session_channel *channel = session->channels[index];
 	const struct class *class = app->events[n].class;
@@ -233,10 +253,12 @@ static bool event_selected(const struct app *app, const struct wmk_session *sess
 }
 
 /*
- * One event. *number is the channel's, or -1 as long as the application has not been told of it. Where it has no rings the next event would
- * fare no better, and those that it has in earlier layouts stay; what is not wanted any more ends all the same.
+ * Reconcile one event. *number is the channel's number, or -1 while the application has not been sent the channel. With
+ * NO_RINGS the other events would fail as well, and rings of earlier layouts stay in use; events that are not selected
+ * any more are disabled all the same.
  */
-static int event_apply(struct app *app, const struct wmk_session *session, const bool *in, unsigned index, uint32_t n, int *number)
+static int event_apply(struct app *app, const struct wmk_session *session, const bool *in, unsigned index, uint32_t n,
+		       int *number)
 {
 	struct wmk_session_channel *channel = session->channels[index];
 	bool have = *number >= 0 && wmk_app_channel_has(&app->channels[*number], n);
@@ -254,10 +276,12 @@ static int event_apply(struct app *app, const struct wmk_session *session, const
 }
 
 /*
- * Those that are wanted and that nobody has been told of yet get their ids together: each piece of metadata is a wait for the disk, and a
- * program with rings of its own has them all declared. Where that fails each is tried by itself, and it is told which.
+ * Assign the missing ids of all selected events together: each piece of metadata waits for the disk, and an application
+ * with its own rings needs all its events declared. On an error, event_apply() tries each one by itself, and reports
+ * which one fails.
  */
-static void declare_ahead(struct app *app, const struct wmk_session *session, const bool *in, unsigned index, bool fresh, int *number)
+static void declare_ahead(struct app *app, const struct wmk_session *session, const bool *in, unsigned index,
+			  bool fresh, int *number)
 {
 	const uint32_t n = fresh ? app->n_fresh : app->n_events;
 	struct class **missing = NULL;
@@ -282,7 +306,7 @@ static void declare_ahead(struct app *app, const struct wmk_session *session, co
 	free(missing);
 }
 
-/* Who dumped its loaded objects before somebody asked for that again does so again. */
+/* An application that dumped its loaded objects before the latest request for a state dump does so again. */
 static int statedump_apply(struct app *app, const struct wmk_session *session, uint32_t number)
 {
 	struct app_channel *ch = &app->channels[number];
@@ -316,12 +340,12 @@ static int session_leave(struct app *app, const struct wmk_session *session)
 {
 	int err = 0;
 
-	/* all of them: whoever cannot be told is closed, and nobody asks for these again */
+	/* continue after an error: the connection is closed then, and the other rings must be dropped, too */
 	for (uint32_t i = 0; i < app->n_channels; i++)
 		if (app->channels[i].rings && app->channels[i].rings->session == session) {
-			const int told = wmk_app_channel_drop(app, i);
+			const int dropped = wmk_app_channel_drop(app, i);
 
-			err = err < 0 ? err : told;
+			err = err < 0 ? err : dropped;
 		}
 	return err;
 }
@@ -335,16 +359,16 @@ static int session_apply(struct app *app, struct wmk_session *session, bool fres
 		return session_leave(app, session);
 	bool tracked = wmk_session_tracks(session, app), any = false;
 
-	/* (before it is enabled, and behind that it is not: no child has a part in between) */
+	/* (sent before ENABLE, and for an untracked application after DISABLE: no child records in between) */
 	if (tracked)
 		err = flags_apply(app, session, true);
 
-	/* asked of all, also while nothing is recorded: who follows is seen when it begins, or never */
+	/* all domains are evaluated, also in an inactive session: a descendant is recognized at this time or never */
 	for (unsigned i = 0; i < session->n_channels; i++)
 		any |= in[i] = wmk_domain_has(session->channels[i], app) && tracked && !session->channels[i]->own;
 	for (unsigned i = 0; i < session->n_channels; i++)
 		in[i] |= any && session->channels[i]->own;
-	/* the tracer's own first: it dumps the loaded objects before it hears the rest, and with it that main() may start */
+	/* the tracer's own channel first: objects are dumped before the rest is enabled and main() may start */
 	for (int own = 1; own >= 0; own--)
 		for (unsigned i = 0; i < session->n_channels && err == 0; i++)
 			if (session->channels[i]->own == own)
@@ -356,7 +380,10 @@ static int session_apply(struct app *app, struct wmk_session *session, bool fres
 
 static void apply(struct app *app, struct wmk_session *session, bool fresh)
 {
-	/* What it has not told yet is looked at when it has. From what is gone it parts in any case: who is closed may live for long. */
+	/*
+	 * Events are compared once the application has registered them. A destroyed session is dropped in any case: a
+	 * closed application may live for long.
+	 */
 	bool talks = app->state == APP_ADMITTED && app->complete;
 
 	pthread_mutex_lock(&session->lock);
@@ -364,7 +391,7 @@ static void apply(struct app *app, struct wmk_session *session, bool fresh)
 
 	pthread_mutex_unlock(&session->lock);
 	if (err < 0)
-		wmk_app_close(app, wmk_error_add(err, "cannot tell the application of an event"));
+		wmk_app_close(app, wmk_error_add(err, "cannot update the application"));
 }
 
 void wmk_reconcile_app(struct app *app, struct wmk_session *session)

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * app_registry.c - the applications of a shard: all of them in a list, those of one process in a bucket.
+ * app_registry.c - the applications of a shard: all in a list, and by pid in buckets.
  *
- * Only the shard's thread comes here (all connections of a process are in the same shard), so nothing of it needs to be
- * lock-free. Registration asks by process four times, and there may be thousands.
+ * Only the thread of the shard uses the registry (all connections of a process are in one shard), so it needs no lock.
+ * A registration searches by process four times, and a shard may have thousands of applications.
  */
 #include "session/apps/app_registry.h"
 
 #include "session/apps/app_accept.h"
 #include "session/apps/app_conn.h"
 #include "session/model/shard_table.h"
+
 static struct app **bucket(struct wmk_shard *apps, pid_t pid)
 {
-	/* numbers of processes follow each other */
+	/* pids are assigned in ascending order: the remainder spreads them evenly */
 	return &apps->by_pid[(unsigned)pid % WMK_PID_BUCKETS];
 }
 
@@ -27,7 +28,7 @@ void wmk_registry_enter(struct wmk_shard *apps, struct app *app)
 	apps->n_apps++;
 }
 
-/* Out of all but the list. */
+/* Remove the application from its bucket and from the count. */
 static void leave(struct wmk_shard *apps, struct app *app)
 {
 	struct app **at = bucket(apps, app->pid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* app_unrecorded.c - applications that sessions do not record: noted in each session that would (see unrecorded.h). */
+/* app_unrecorded.c - note applications that a session selects but does not record (see unrecorded.h). */
 #include "session/apps/app.h"
 #include "session/apps/tracker.h"
 #include "session/model/process_stat.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Would it be recorded? Locked. */
+/* True if the session selects the application. Locked. */
 static bool wants(struct wmk_session *session, struct app *app)
 {
 	bool any = false;
@@ -107,7 +107,7 @@ static void came_late(struct wmk_session *session, struct app *app, const void *
 		wmk_unrecorded_in(session, &key, WMK_UNRECORDED_DAEMON, 0, NULL);
 }
 
-/* One that the daemon before has recorded hands rings back. */
+/* Not for an application that has handed rings back: the earlier daemon recorded it. */
 void wmk_unrecorded_complete(struct app *app)
 {
 	uint64_t began = 0;

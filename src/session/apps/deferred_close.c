@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * deferred_close.c - descriptors that came from others are closed where nobody waits for it (see deferred_close.h).
+ * deferred_close.c - close descriptors of other processes in separate threads (see deferred_close.h).
  */
 #include "session/apps/deferred_close.h"
 
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define STACK (256u << 10)
-#define MEMORY_MAX (64 << 20)        /* bytes that go back in some milliseconds */
+#define MEMORY_MAX (64 << 20)        /* bytes that are freed within milliseconds */
 #define PEEK 65536u
 
 struct deferred_close {
@@ -28,21 +28,21 @@ struct deferred_close {
 
 struct deferred_close_user {
 	struct deferred_close_user *next;
-	unsigned uid, n;                 /* not closed yet */
-	unsigned busy;                   /* of these, in a close(), from which they may never return */
-	struct deferred_close *first;              /* the others */
+	unsigned uid, n;                 /* descriptors that are not closed yet */
+	unsigned busy;                   /* of these, in a close(), which may never return */
+	struct deferred_close *first;              /* the waiting ones */
 };
 
 static struct {
-	pthread_mutex_t lock;            /* of all below; held for moments only */
-	struct deferred_close_user *users;       /* those with descriptors that are not closed yet */
+	pthread_mutex_t lock;            /* protects all fields; held briefly */
+	struct deferred_close_user *users;       /* users with descriptors that are not closed yet */
 	unsigned threads, busy;          /* busy: in a close() */
-	size_t all;                      /* of all users; also read without the lock: relaxed, a count */
+	size_t all;                      /* descriptors of all users; also read without the lock: relaxed, a count */
 } closer = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void thread_enough(void);
 
-/* Locked, as all of these. */
+/* Locked, as are the functions below up to add(). */
 static void count(struct deferred_close_user *user, int by)
 {
 	user->n += (unsigned)by;
@@ -68,7 +68,7 @@ static void forget_if_nothing(struct deferred_close_user *user)
 	free(user);
 }
 
-/* A user with a descriptor for which another thread may wait; NULL: none. */
+/* A user with a waiting descriptor and fewer busy threads than allowed; NULL: none. */
 static struct deferred_close_user *user_next(void)
 {
 	struct deferred_close_user *user = closer.users;
@@ -113,7 +113,7 @@ static void *thread_run(void *data)
 	return data;
 }
 
-/* Starts a thread if all are in a close() and a descriptor waits. (Where none can be started, the next one tries.) */
+/* Start a thread if all are in a close() and a descriptor waits. After a failure the next call tries again. */
 static void thread_enough(void)
 {
 	sigset_t all, before;
@@ -125,7 +125,7 @@ static void thread_enough(void)
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, STACK);
-	wmk_signals_of_others(&all);                /* signals are the main thread's */
+	wmk_signals_of_others(&all);                /* the main thread handles signals */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	closer.threads += pthread_create(&thread, &attr, thread_run, NULL) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -159,18 +159,18 @@ static void leave(int fd, unsigned uid)
 	const bool is_added = add(fd, uid);
 
 	pthread_mutex_unlock(&closer.lock);
-	/* (most do not wait) */
+	/* without memory close here: most descriptors do not block */
 	if (!is_added)
 		close(fd);
 }
 
 bool wmk_deferred_close_is_full(unsigned uid)
 {
-	/* relaxed: mostly 0; a user that is about to be full is found so the next time */
+	/* relaxed: usually 0; a user that reaches the limit just now is found at the next call */
 	if (__atomic_load_n(&closer.all, __ATOMIC_RELAXED) < WMK_CLOSER_FULL)
 		return false;
 	pthread_mutex_lock(&closer.lock);
-	thread_enough();                 /* (there may have been none for those that were left last) */
+	thread_enough();                 /* (the latest attempt to start one may have failed) */
 	const struct deferred_close_user *user = *user_find(uid);
 	const bool is_full = user && user->n >= WMK_CLOSER_FULL;
 
@@ -179,8 +179,8 @@ bool wmk_deferred_close_is_full(unsigned uid)
 }
 
 /*
- * What rings are: sealed memory has nobody who could keep us waiting. (A file of tmpfs cannot be sealed so; with the
- * last one a whole file system may go.)
+ * The memory of rings: nothing can block the close of small sealed memory. (A file on tmpfs cannot have these seals;
+ * its close may release a whole file system.)
  */
 static bool is_small_memory(int fd)
 {
@@ -205,7 +205,7 @@ void wmk_deferred_close_file(int fd, unsigned uid)
 		leave(fd, uid);
 }
 
-/* Is a descriptor in what is unread? Looked for without taking it: the kernel says that it had no room to tell. */
+/* True if unread data holds a descriptor. Peeks without a control buffer: MSG_CTRUNC reports that one was needed. */
 static bool holds_descriptors(int socket)
 {
 	static const int from = 0;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * deferred_close.h - giving up descriptors that came from others.
+ * deferred_close.h - close descriptors that other processes sent.
  *
- * close() may take as long as somebody else likes: of a TCP socket that lingers until its peer has read all, of a file
- * whose FUSE server does not answer, of memory that is very large. Whoever can send a descriptor could so make us wait,
- * also by a connection that is closed with such a message unread: descriptors that nobody takes are closed by whoever
- * drops the message (unix(7)). These are closed by threads of their own, which are made when they are needed and end
- * when there is nothing left:
+ * close() may block for as long as another process wants: a TCP socket that lingers until its peer has read everything,
+ * a file on FUSE without an answer of its server, very large memory. A sender of a descriptor could block the daemon so. A
+ * connection that is closed with an unread message has the same effect, because the kernel closes the descriptors of
+ * the message (unix(7)). Separate threads close such descriptors. They start on demand and end when no descriptor is
+ * left:
  *
- *     leave ──► descriptors ──► thread: close()     a new thread, when all that there are may hang
+ *     leave ──► descriptors ──► thread: close()     one more thread if all existing ones may be blocked
  *
- * WMK_CLOSER_THREADS may hang at a time, WMK_CLOSER_THREADS_OF_ONE for one user; descriptors behind them stay open
- * meanwhile. The daemon stops reading from a user with WMK_CLOSER_FULL descriptors that are not closed yet. From then
- * on only those arrive that are in unread messages. The kernel bounds their number by RLIMIT_NOFILE of the processes
- * that sent them, and each connection that holds such a message costs a descriptor, too. The list belongs to the
- * process, as its descriptors do. Any thread; no function here waits.
+ * At most WMK_CLOSER_THREADS block at a time, WMK_CLOSER_THREADS_OF_ONE of them for one user; other descriptors stay
+ * open meanwhile. The daemon stops reading from a user with WMK_CLOSER_FULL open descriptors in the list. From then on
+ * only descriptors in unread messages are added. The kernel bounds their number by RLIMIT_NOFILE of the sending
+ * processes, and each connection that holds such a message costs the sender a descriptor, too. The list belongs to the
+ * process, as its descriptors do. Any thread; no function here blocks.
  */
 #ifndef WMK_SESSION_DEFERRED_CLOSE_H
 #define WMK_SESSION_DEFERRED_CLOSE_H
@@ -26,18 +26,18 @@
 #define WMK_CLOSER_FULL 256u
 
 /*
- * A connection that was just accepted: urgent bytes stay in line, as else the kernel drops their message, with its
- * descriptors, when we read on.
+ * Prepare a connection that was just accepted: keep urgent bytes in line. Otherwise the kernel drops their message with
+ * its descriptors when the next data is read.
  */
 void wmk_deferred_close_expect(int socket);
-/* A descriptor that came in a message of that user's. */
+/* Close a descriptor that arrived in a message of this user. */
 void wmk_deferred_close_file(int fd, unsigned uid);
 /*
- * A connection: its peer hears of the end now, and reads what we have sent before. Closed at once, where no descriptor
- * is unread in it.
+ * Close a connection. Its peer sees the end of file at once, after the data that was sent before. The socket is closed
+ * at once if no unread message holds a descriptor.
  */
 void wmk_deferred_close_socket(int fd, unsigned uid);
-/* Nothing more is to be read from that user. */
+/* True if nothing more may be read from this user. */
 bool wmk_deferred_close_is_full(unsigned uid);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shard.c - the listening socket, the loop, births and deaths of applications (see shard.h, app.h).
+ * shard.c - the event loop of a shard, and the begin and end of applications (see shard.h, app.h).
  */
 #include "session/apps/app.h"
 #include "session/apps/app_accept.h"
@@ -26,16 +26,16 @@
 #include <unistd.h>
 
 #ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77              /* Linux 6.5; the pidfd of the very process that connected */
+#define SO_PEERPIDFD 77              /* Linux 6.5; the pidfd of the process that connected */
 #endif
 #define EVENTS_AT_ONCE 64
 #define GUESTS_AT_ONCE 16
-/* no memory, no descriptors in the whole system: looking at once again would spin */
+/* no memory, or no free descriptor in the system: an immediate retry would spin */
 #define SHUT_MS 100
 
-/* ── births and deaths ───────────────────────────────────────────────────────────────────────────────── */
+/* ── begin and end of applications ───────────────────────────────────────────────────────────────────── */
 
-/* The descriptor of the process at the other end; -1 when it is dead or there is no way. */
+/* A pidfd of the connected process; -1: it has ended, or the kernel cannot provide one. */
 static int peer_pidfd(int socket, pid_t pid)
 {
 	int fd = -1;
@@ -46,7 +46,7 @@ static int peer_pidfd(int socket, pid_t pid)
 	if (errno != ENOPROTOOPT)
 		return -1;
 	fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	/* Still connected: the number had not been given to another process when the descriptor was opened. */
+	/* Still connected: the pid was not reused before the descriptor was opened. */
 	struct pollfd pollfd = { .fd = socket, .events = POLLRDHUP };
 	if (fd >= 0 && poll(&pollfd, 1, 0) == 1 && (pollfd.revents & (POLLHUP | POLLRDHUP))) {
 		close(fd);
@@ -105,14 +105,14 @@ static int app_watch(struct app *app)
 	return err;
 }
 
-/* Too many are there; of what, in words. */
+/* True, with the reason in `words`, if a limit on connections is reached. */
 static bool is_refused(struct wmk_shard *apps, const struct wmk_app_conn *guest, char *words, size_t size)
 {
 	const struct wmk_tracing_options *limits = &apps->tracing->options;
 	const unsigned max = apps->options.max_apps;
 
 	if (connections_of(apps, guest->cred.pid) >= PER_PID_MAX)
-		wmk_error_said(-EMFILE, "the process has %u connections: that is the limit", PER_PID_MAX);
+		wmk_error_said(-EMFILE, "too many connections of one process: the limit is %u", PER_PID_MAX);
 	else if (guest->too_many)
 		wmk_limit_reached(apps->tracing, -EMFILE, "user-programs",
 				  "user %u has too many applications connected: one user may have %u, and %u while "
@@ -120,7 +120,7 @@ static bool is_refused(struct wmk_shard *apps, const struct wmk_app_conn *guest,
 				  (unsigned)guest->cred.uid, limits->max_user_apps, WMK_ACCEPT_RESERVED,
 				  limits->max_apps);
 	else if (apps->n_apps >= max)
-		wmk_limit_reached(apps->tracing, -EMFILE, "programs", "%u programs are connected: that is the limit",
+		wmk_limit_reached(apps->tracing, -EMFILE, "programs", "too many applications: the limit is %u",
 				  max);
 	else
 		return false;
@@ -162,9 +162,9 @@ static void born(struct wmk_shard *apps, const struct wmk_app_conn *guest)
 	else if (app_watch(app) < 0)
 		wmk_app_close(app, -ENOMEM);
 	else
-		wmk_app_readable(app);   /* it says all at once, and has mostly done so by now */
+		wmk_app_readable(app);   /* an application sends its registration at once: it is usually here */
 	if (app->state == APP_SILENT && !apps->timer_armed)
-		timer_arm(apps);         /* (a later one does not come first) */
+		timer_arm(apps);         /* (an armed timer expires earlier than this deadline) */
 }
 
 int wmk_shard_watch_accept(struct wmk_shard *apps)
@@ -173,18 +173,18 @@ int wmk_shard_watch_accept(struct wmk_shard *apps)
 
 	apps->shut_until = 0;
 	if (epoll_ctl(apps->epoll, EPOLL_CTL_ADD, wmk_accept_fd(apps->gate), &event) != 0)
-		return wmk_error(-errno, "cannot watch for programs");
+		return wmk_error(-errno, "cannot wait for connections of applications");
 	return 0;
 }
 
-/* Nobody is accepted for a while. */
+/* Suspend accepting for SHUT_MS. */
 static void shut(struct wmk_shard *apps)
 {
 	apps->shut_until = wmk_clock_ms() + SHUT_MS;
 	timer_arm(apps);
 }
 
-/* The last of those who watch: the next ones are another shard's, as long as that has time. */
+/* Become the last waiter of the listener: the kernel then wakes another shard first. */
 static void watch_anew(struct wmk_shard *apps)
 {
 	if (epoll_ctl(apps->epoll, EPOLL_CTL_DEL, wmk_accept_fd(apps->gate), NULL) == 0 &&
@@ -192,7 +192,7 @@ static void watch_anew(struct wmk_shard *apps)
 		shut(apps);
 }
 
-/* Some of those who have come; for the rest epoll tells again, this shard or another. */
+/* Accept some connections; epoll reports the remaining ones again, to this shard or another. */
 static void conns_accept(struct wmk_shard *apps)
 {
 	struct wmk_app_conn guest;
@@ -288,7 +288,7 @@ int wmk_shard_sync(struct wmk_shard *apps, int timeout_ms)
 		if (err < 0)
 			return err;
 		if (timeout_ms >= 0 && now >= end)
-			break;           /* also while somebody keeps talking */
+			break;           /* also while applications keep sending */
 	}
 	return count_unanswered(apps);
 }
@@ -359,7 +359,7 @@ int wmk_shard_listen(struct wmk_shard *apps, struct wmk_accept *gate, unsigned s
 	struct listen_job *job = malloc(sizeof(*job));
 
 	if (!job)
-		return wmk_error(-ENOMEM, "no memory to listen for programs");
+		return wmk_error(-ENOMEM, "no memory to accept applications");
 	*job = (struct listen_job){ .job.run = listen_run, .gate = gate, .shard = shard };
 	wmk_shard_post(apps, &job->job);
 	return 0;
@@ -376,7 +376,7 @@ void wmk_shard_stop(struct wmk_shard *apps)
 	struct wmk_shard_job *job = malloc(sizeof(*job));
 
 	if (!job)
-		abort();                 /* nothing else can end the thread */
+		abort();                 /* the thread cannot end otherwise */
 	job->run = stop_run;
 	wmk_shard_post(apps, job);
 }
@@ -384,7 +384,7 @@ void wmk_shard_stop(struct wmk_shard *apps)
 void wmk_shard_stats(const struct wmk_shard *apps, struct wmk_shard_stats *stats)
 {
 	*stats = apps->stats;
-	if (apps->own_accept) {            /* (one that is shared counts for all shards together) */
+	if (apps->own_accept) {            /* (a shared one counts for all shards together) */
 		struct wmk_accept_stats gate;
 
 		wmk_accept_stats(apps->own_accept, &gate);

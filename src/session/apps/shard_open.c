@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shard_open.c - making and unmaking of a wmk_shard: the runtime directory, the socket in it, the limits.
+ * shard_open.c - open and close a wmk_shard: the runtime directory, its socket, the limits.
  */
 #include "session/apps/app.h"
 #include "session/apps/app_accept.h"
@@ -29,7 +29,7 @@ static int options_take(struct wmk_shard *apps, const struct wmk_shard_options *
 	struct wmk_shard_options *o = &apps->options;
 
 	if (given->size != sizeof(*given) || !given->tracing)
-		return wmk_error(-EINVAL, "the options have another version's size, or there is nothing to trace for");
+		return wmk_error(-EINVAL, "invalid shard options: structure size, or no tracing object");
 	*o = *given;
 	o->max_apps = o->max_apps ? o->max_apps : 16384;
 	o->max_events = o->max_events ? o->max_events : 65536;
@@ -44,7 +44,7 @@ static int options_take(struct wmk_shard *apps, const struct wmk_shard_options *
 	return 0;
 }
 
-/* Ours and closed to others, or not used: who could write there could answer in our place. */
+/* The directory must be ours and closed to others: another user with write access could replace the socket. */
 static int rundir_open(struct wmk_shard *apps)
 {
 	struct stat st;
@@ -56,10 +56,10 @@ static int rundir_open(struct wmk_shard *apps)
 	if (apps->rundir_fd < 0 || fstat(apps->rundir_fd, &st) != 0)
 		return wmk_error(-errno, "cannot open the runtime directory %s", apps->rundir);
 	if (st.st_uid != geteuid() || (st.st_mode & 077))
-		return wmk_error(
-			-EACCES,
-			"the runtime directory %s belongs to user %u and has mode %04o: it must be yours, and 0700",
-			apps->rundir, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
+		return wmk_error(-EACCES,
+				 "the runtime directory %s belongs to user %u and has mode %04o: it must be yours, "
+				 "with mode 0700",
+				 apps->rundir, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
 	return 0;
 }
 
@@ -89,7 +89,7 @@ static int listener_open(struct wmk_shard *apps)
 		if (errno != EADDRINUSE)
 			return wmk_error(-errno, "cannot listen on %s", address.sun_path);
 		if (somebody_answers(&address))
-			return wmk_error(-EADDRINUSE, "somebody listens on %s already", address.sun_path);
+			return wmk_error(-EADDRINUSE, "a process listens on %s already", address.sun_path);
 		unlinkat(apps->rundir_fd, WMK_APP_SOCKET, 0);
 		if (bind(apps->listener, (const struct sockaddr *)&address, sizeof(address)) != 0)
 			return wmk_error(-errno, "cannot listen on %s", address.sun_path);
@@ -106,7 +106,7 @@ static int loop_open(struct wmk_shard *apps)
 	apps->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	apps->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (apps->epoll < 0 || apps->timer < 0 || apps->wake < 0)
-		return wmk_error(-errno, "cannot open the descriptors to wait for applications with");
+		return wmk_error(-errno, "cannot create the descriptors of the event loop");
 	apps->listen_source.kind = SOURCE_LISTEN;
 	apps->timer_source.kind = SOURCE_TIMER;
 	apps->jobs_source.kind = SOURCE_JOBS;
@@ -115,7 +115,7 @@ static int loop_open(struct wmk_shard *apps)
 	return err < 0 ? err : wmk_shard_watch(apps, apps->wake, &apps->jobs_source, true, false);
 }
 
-/* Of a shard with a socket of its own. */
+/* For a shard with its own socket. */
 static int gate_open(struct wmk_shard *apps)
 {
 	const struct wmk_accept_options options = {
@@ -150,7 +150,7 @@ int wmk_shard_open(const struct wmk_shard_options *options, struct wmk_shard **o
 		err = wmk_tracing_shard_add(apps->tracing, apps);
 	if (err < 0) {
 		wmk_shard_close(apps);
-		return wmk_error_add(err, "cannot open a place for applications to register");
+		return wmk_error_add(err, "cannot accept applications");
 	}
 	*out = apps;
 	return 0;
@@ -162,7 +162,7 @@ static void close_if_open(int fd)
 		close(fd);
 }
 
-/* What other threads still wait for. */
+/* Complete what other threads wait for. */
 static void jobs_end(struct wmk_shard *apps)
 {
 	if (!apps->tracing || apps->wake < 0)
@@ -170,7 +170,8 @@ static void jobs_end(struct wmk_shard *apps)
 	wmk_tracing_shard_remove(apps->tracing, apps);
 	wmk_shard_jobs_run(apps);
 	wmk_barriers_abandon(apps);
-	wmk_shard_jobs_run(apps);         /* a look may have been posted in between; after the reports none is */
+	/* a check of a barrier may have been posted in between; none follows the reports */
+	wmk_shard_jobs_run(apps);
 }
 
 void wmk_shard_close(struct wmk_shard *apps)

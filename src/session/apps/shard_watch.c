@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shard_watch.c - descriptors that a shard waits for, and jobs from other threads. */
+/* shard_watch.c - descriptors that a shard waits on, and jobs of other threads. */
 #include "session/apps/shard_watch.h"
 
 #include "base/error.h"
@@ -37,7 +37,7 @@ void wmk_shard_post(struct wmk_shard *apps, struct wmk_shard_job *job)
 
 	cds_wfcq_node_init(&job->node);
 	WMK_TSAN_RELEASE(job);
-	/* The first into an empty queue wakes; the consumer empties it whole. */
+	/* The first job in an empty queue wakes the shard, which then empties the whole queue. */
 	if (!cds_wfcq_enqueue(&apps->jobs_head, &apps->jobs_tail, &job->node) &&
 	    write(apps->wake, &one, sizeof(one)) < 0)
 		abort();                 /* an open eventfd accepts this */
@@ -48,7 +48,7 @@ void wmk_shard_jobs_run(struct wmk_shard *apps)
 	struct cds_wfcq_node *node;
 	uint64_t count;
 
-	/* before the queue is read: a later job wakes again */
+	/* before the queue is read, so that a later job wakes the shard again */
 	if (read(apps->wake, &count, sizeof(count)) < 0 && errno != EAGAIN)
 		abort();
 	while ((node = __cds_wfcq_dequeue_blocking(&apps->jobs_head, &apps->jobs_tail)) != NULL) {

@@ -7,13 +7,13 @@
 
 int wmk_shard_watch(struct wmk_shard *apps, int fd, struct shard_source *source, bool add, bool writing);
 /*
- * Closes what is watched. close() alone leaves it in epoll as long as a child has it that has not begun its program yet
- * (posix_spawn()).
+ * Remove a descriptor from epoll, and close it. close() alone keeps it in epoll as long as a child of posix_spawn()
+ * that has not executed its program yet has a copy.
  */
 void wmk_shard_unwatch(struct wmk_shard *apps, int fd);
-/* The same of a connection (deferred_close.h). */
+/* The same for a connection (deferred_close.h). */
 void wmk_shard_unwatch_socket(struct wmk_shard *apps, int fd, uid_t uid);
-/* Run in the shard's thread, in order; `job` is the caller's until then. Any thread. */
+/* Run a job in the thread of the shard, in order; the caller owns `job` until then. Any thread. */
 struct wmk_shard_job {
 	struct cds_wfcq_node node;
 	void (*run)(struct wmk_shard *apps, struct wmk_shard_job *job);

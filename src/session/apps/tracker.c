@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracker.c - which programs a session is about: domains narrowed to a process or an executable, with those that
- * descend from it, and trackers, which narrow a whole session.
+ * tracker.c - select the applications of a session: domains that are limited to a process or an executable and its
+ * descendants, and allow-lists for a whole session.
  *
- * Who follows is remembered with the channel (members): a descendant is one whose parent, or parent's parent, ... is
- * the process itself or a member, when it registers. A process is known by its number and its time of start. The table
- * of them is in process_set.c.
+ * Each channel remembers its members. An application is a descendant if, when it registers, one of its ancestors is the
+ * process of the domain or a member. A process is identified by its pid and its start time. process_set.c has the
+ * table.
  */
 #include "session/apps/tracker.h"
 
@@ -25,10 +25,10 @@
 #include <unistd.h>
 
 #define TRACKED_MAX 4096u
-#define TRACKED_KERNEL_MAX WMK_CONSUMERD_PIDS    /* each record of the kernel is held against all of them */
+#define TRACKED_KERNEL_MAX WMK_CONSUMERD_PIDS    /* each kernel record is compared with all of them */
 #define ANCESTORS_MAX 64
-#define LOOKS 3                      /* at the ancestors, while one of them ends */
-#define STRANGERS 32u                /* remembered for each application: 256 bytes of it */
+#define LOOKS 3                      /* attempts to read the ancestors while one of them ends */
+#define STRANGERS 32u                /* entries per application: 256 bytes */
 
 uint64_t wmk_app_birth(struct app *app)
 {
@@ -37,7 +37,7 @@ uint64_t wmk_app_birth(struct app *app)
 	return birth ? birth : wmk_app_start_time(app);
 }
 
-/* Path of what it executes, "" if that is hidden, or it is gone. */
+/* The path of the executable; "": hidden, or the process has ended. */
 static const char *exe_of(pid_t pid, char *exe, size_t size)
 {
 	char path[40];
@@ -69,9 +69,7 @@ const char *wmk_app_exe(struct app *app)
 	return app->exe ? app->exe : "";
 }
 
-/*
- * Also of a file that has lost its name since, or given it to another, as an update does: the kernel says so behind it.
- */
+/* Also true for a file that was removed or replaced since, as in an update: the kernel appends " (deleted)". */
 static bool exec_is(const char *wanted, const char *exe)
 {
 	const char *base = strrchr(exe, '/'), *is = strchr(wanted, '/') || !base ? exe : base + 1;
@@ -87,7 +85,7 @@ static bool root_is(const struct wmk_ctl_domain *domain, pid_t pid, uint64_t sta
 	return exe && *exe && exec_is(domain->exec, exe);
 }
 
-/* 1: it does; 0: it does not, nor will it ever; -1: not now, who is in between has just ended. */
+/* 1: it descends; 0: it does not, and never will; -1: unknown, because an ancestor has just ended. */
 static int descends(const struct wmk_session_channel *channel, pid_t pid)
 {
 	const struct wmk_ctl_domain *domain = &channel->is.domain;
@@ -101,7 +99,7 @@ static int descends(const struct wmk_session_channel *channel, pid_t pid)
 		pid = parent;
 		if (!wmk_process_stat(pid, &parent, &start_time, &state))
 			return -1;
-		/* the first of them need not be traced itself */
+		/* the process of the domain need not be an application itself */
 		if (wmk_process_set_has(&channel->members, pid, start_time) ||
 		    root_is(domain, pid, start_time,
 			    domain->kind == WMK_DOMAIN_EXEC ? exe_of(pid, exe, sizeof(exe)) : NULL))
@@ -111,9 +109,9 @@ static int descends(const struct wmk_session_channel *channel, pid_t pid)
 }
 
 /*
- * Who forked it has ended (as when a daemon forks twice), and /proc knows no more of it. That it was one of them is the
- * program's own word, which is taken for processes of its own user alone: so nobody comes into others' traces by it.
- * Whoever lives, /proc has told of.
+ * True if the parent was a member and has ended (as when a daemon forks twice), so that /proc has no ancestor to
+ * follow. The application itself names the parent, so this is accepted only for members of the same user: no
+ * application enters the trace of another user by it. For a living parent, /proc is authoritative.
  */
 static bool was_forked_by_member(const struct wmk_session_channel *channel, const struct app *app)
 {
@@ -126,9 +124,9 @@ static bool was_forked_by_member(const struct wmk_session_channel *channel, cons
 }
 
 /*
- * Who was found not to descend is not asked for again at each update: /proc is slow. A program in another image (exec),
- * or a child, comes as another application. Few serials are remembered, each at its place; one that was driven out is
- * asked for once more.
+ * Remember applications that do not descend, because reading /proc at each update is slow. A program after exec() and a
+ * child register as new applications, so the result stays valid. Few serials are kept, each in its slot; after an
+ * overwrite /proc is read once more.
  */
 static bool is_not_tracked(const struct app *app, const struct wmk_session_channel *channel)
 {
@@ -158,10 +156,7 @@ bool wmk_domain_has(struct wmk_session_channel *channel, struct app *app)
 	if (!in && !is_not_tracked(app, channel)) {
 		int is = -1;
 
-		/*
-		 * Who has just ended has given its children away by now: to an ancestor that adopts them (a subreaper),
-		 * or to init.
-		 */
+		/* When a process ends, its children get a new parent: a subreaper among the ancestors, or init. */
 		for (int turn = 0; turn < LOOKS && is < 0; turn++)
 			is = descends(channel, app->pid);
 		in = is == 1 || was_forked_by_member(channel, app);
@@ -194,7 +189,7 @@ bool wmk_session_tracks(const struct wmk_session *session, const struct app *app
 	       (!t->gid || list_has(&t->gids, app->gid));
 }
 
-/* False: there is no room for it. */
+/* False: the list is full. */
 static bool list_change(struct wmk_list *list, uint64_t id, bool add, unsigned max)
 {
 	uint64_t *ids = list->items;
@@ -210,7 +205,7 @@ static bool list_change(struct wmk_list *list, uint64_t id, bool add, unsigned m
 	return true;
 }
 
-/* All of them or none: in a list that takes the other's place when it is whole. */
+/* All ids or none: a copy is changed, and replaces the list when it is complete. */
 static int list_change_all(struct wmk_list *list, const struct wmk_list *by, bool add, unsigned max)
 {
 	const uint64_t room = (uint64_t)list->n + by->n, most = room < max ? room : max;
@@ -218,14 +213,15 @@ static int list_change_all(struct wmk_list *list, const struct wmk_list *by, boo
 	bool fits = true;
 
 	if (!made.items)
-		return wmk_error(-ENOMEM, "no memory for what is tracked");
+		return wmk_error(-ENOMEM, "no memory for the allow-list");
 	if (list->n)
 		memcpy(made.items, list->items, list->n * sizeof(uint64_t));
 	for (uint32_t i = 0; fits && i < by->n; i++)
 		fits = list_change(&made, ((const uint64_t *)by->items)[i], add, max);
 	if (!fits) {
 		free(made.items);
-		return wmk_error_said(-E2BIG, "more than %u would be tracked: it stays as it was, with %u of them", max,
+		return wmk_error_said(-E2BIG,
+				      "more than %u entries in the allow-list: it is unchanged, with %u entries", max,
 				      list->n);
 	}
 	free(list->items);
@@ -240,7 +236,7 @@ int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *t
 	bool *const narrowed[] = { &t->pid, &t->uid, &t->gid, &t->kernel_pid };
 
 	if (track->kind >= WMK_TRACK_KINDS)
-		return wmk_error(-EINVAL, "what is tracked is a pid, a uid or a gid");
+		return wmk_error(-EINVAL, "invalid kind of tracker: the kinds are pid, uid, gid and kernel pid");
 	struct wmk_list *list = lists[track->kind];
 
 	if (track->all) {
@@ -249,15 +245,15 @@ int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *t
 		return 0;
 	}
 	if (track->ids.n == 0)
-		return wmk_error(-EINVAL,
-				 "say which are tracked; all of them: track --all, none of them: untrack --all");
-	/* the first that is tracked is the only one; of everything, none can be left out */
+		return wmk_error(-EINVAL, "nothing to track: list ids, or use track --all or untrack --all");
+	/* the first tracked id replaces "everything"; single ids cannot be excluded from "everything" */
 	if (!add && !*narrowed[track->kind])
-		return wmk_error(-EINVAL, "all are tracked: say first which (track), or that none are (untrack --all)");
+		return wmk_error(-EINVAL, "cannot untrack single ids while all are tracked: use track with the wanted "
+					  "ids first, or untrack --all");
 	for (uint32_t i = 0; track->kind == WMK_TRACK_KERNEL_PID && i < track->ids.n; i++)
 		if (((const uint64_t *)track->ids.items)[i] > INT32_MAX)
-			return wmk_error(-EINVAL, "%" PRIu64 " is the number of no process",
-					 ((const uint64_t *)track->ids.items)[i]);
+			return wmk_error(-EINVAL, "invalid pid %" PRIu64 ": the largest is %d",
+					 ((const uint64_t *)track->ids.items)[i], INT32_MAX);
 	int err = list_change_all(list, &track->ids, add,
 				  track->kind == WMK_TRACK_KERNEL_PID ? TRACKED_KERNEL_MAX : TRACKED_MAX);
 

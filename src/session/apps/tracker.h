@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* tracker.h - which applications a session tracks. */
+/* tracker.h - select the applications of a session. */
 #ifndef WMK_SESSION_TRACKER_H
 #define WMK_SESSION_TRACKER_H
 
 #include "session/apps/app.h"
 
-/* Is the application's process of the channel's domain? Remembers who follows. */
+/* True if the process is in the domain of the channel. Remembers descendants that a domain with `follow` includes. */
 bool wmk_domain_has(struct wmk_session_channel *channel, struct app *app);
-/* By user and trackers. */
+/* True if user and allow-lists select the application. */
 bool wmk_session_tracks(const struct wmk_session *session, const struct app *app);
 /*
- * Which process it is of all that ever have its number: since Linux 6.9 the kernel numbers pidfds, so that no two
- * processes have the same until the next boot; before that, when it began. 0: hidden.
+ * A number that distinguishes the process from others with the same pid: the inode of its pidfd, which is unique until
+ * the next boot since Linux 6.9; before that its start time. 0: hidden.
  */
 uint64_t wmk_app_birth(struct app *app);
-/* Ask the kernel, once: when it began (0: hidden), and what it executes. */
+/* Read once from the kernel: the start time of the process (0: hidden), and the path of its executable. */
 uint64_t wmk_app_start_time(struct app *app);
-/* "": hidden, or gone. */
+/* "": hidden, or the process has ended. */
 const char *wmk_app_exe(struct app *app);
-
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * describe.c - sessions and channels as the protocol shows them (wire/ctl.h).
+ * describe.c - describe sessions and channels for the protocol (wire/ctl.h).
  */
 #include "session/control/ring_requests.h"
 #include "session/kernel/kernel_channel.h"
@@ -14,10 +14,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The kernel's list of events is long: read once for all rules of a session, and only where there is one. */
+/* The kernel's list of events is long: read at most once per description, and only for kernel channels. */
 struct described_classes {
 	bool looked;
-	struct wmk_kcatalog *catalog;    /* NULL: it cannot be had */
+	struct wmk_kcatalog *catalog;    /* NULL: unavailable */
 };
 
 static const struct wmk_kcatalog *catalog_of(struct wmk_tracing *tracing, struct described_classes *known)
@@ -71,7 +71,7 @@ int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is
 	for (unsigned i = 0; err == 0 && i < session->n_channels; i++) {
 		struct wmk_counts own = { 0 };
 
-		if (session->channels[i]->own) {         /* not the user's, but loss is loss */
+		if (session->channels[i]->own) {         /* hidden, but its losses count */
 			wmk_channel_counts(session->channels[i], &own);
 			wmk_counts_add(&is->counts, &own);
 			continue;

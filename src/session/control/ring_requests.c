@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_requests.c - what is asked of the consumer about rings that are there: write them out, forget, count, end.
+ * ring_requests.c - requests to the consumer about existing rings: flush, clear, count, close.
  *
- * That takes as long as a disk takes. Meanwhile the session's lock is given up, so that programs register and end, and
- * other commands are answered. One thread at a time asks (session->writing; who comes next waits), and it alone takes
- * rings out of the session's list:
+ * A request takes as long as a disk takes. Meanwhile the lock of the session is released, so that applications register
+ * and end, and other commands run. One thread at a time makes requests (session->writing; others wait), and only this
+ * thread removes rings from the list of the session:
  *
- *     lock ─ wait until nobody writes ─ writing = true ─┐ unlock      rings may come to the list's head meanwhile, and none goes;
- *                                                       ├ ask, ask    those that are to end are out of it already, and `closed`
- *     lock ─ keep what was counted ─ writing = false ◄──┘
+ *     lock ─ wait while writing ─ writing = true ─┐ unlock      others may add rings at the head of the list; none
+ *                                                 ├ requests    removes any; rings to close are removed already, and
+ *     lock ─ store the counts ─ writing = false ◄─┘             `closed` is set
  *
- * All of a session is on one disk: once somebody has waited for it in vain the rest is asked for, and not waited for.
+ * A session is on one disk: after the first timeout the remaining requests are sent without waiting.
  *
- * So whatever stands in a session's list is open at the outlet, and not closed, for all who hold the lock.
+ * Invariant under the lock: every ring set in the list of a session is open at the consumer and not closed.
  */
 #include "session/control/ring_requests.h"
 
@@ -27,8 +27,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNTED_MS 5000 /* behind a restart: until the thread that writes has what the next daemon does not know yet   \
-			 */
+/* after a restart: wait this long for counts that the previous daemon did not save */
+#define COUNTED_MS 5000
 
 static void begin(struct wmk_session *session)
 {
@@ -43,7 +43,7 @@ static void end(struct wmk_session *session)
 	pthread_cond_broadcast(&session->written);
 }
 
-/* Begun; locked again when it returns. */
+/* Between begin() and end(). Locked again on return. */
 static int each(struct wmk_session *session, int (*what)(void *outlet, bool wait))
 {
 	struct rings *const rings = session->rings;
@@ -76,7 +76,7 @@ int wmk_session_flush(struct wmk_session *session)
 	return err;
 }
 
-/* What the next daemon must know, and could not ask the consumer for. Locked. */
+/* Report counts that the next daemon needs and cannot query from the consumer. Locked. */
 static void counted(struct wmk_session *session)
 {
 	const struct wmk_tracing_options *o = &session->tracing->options;
@@ -85,9 +85,9 @@ static void counted(struct wmk_session *session)
 		o->on_counted(o->data, session);
 }
 
-/* ── forgotten ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── clear ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What processes with buffers of their own have left when they ended. */
+/* Traces of processes with their own buffers that have ended. */
 struct left_traces {
 	struct wmk_arena arena;
 	struct wmk_list subs;            /* of const char * */
@@ -110,7 +110,7 @@ static struct wmk_trace_info info_of(const struct wmk_session *session, const ch
 	};
 }
 
-/* Those whose process records still are no leftovers. */
+/* Keep the traces of processes that still record. */
 static void left_keep(struct left_traces *left, const struct wmk_session *session)
 {
 	const char **subs = left->subs.items;
@@ -122,9 +122,9 @@ static void left_keep(struct left_traces *left, const struct wmk_session *sessio
 }
 
 /*
- * Begun; locked again when it returns. Their names are taken first: a process that begins meanwhile has another, or
- * stands in the session's list when that is looked at, as both are done in one turn of the lock; and whose trace was in
- * the list when its name was taken is there still.
+ * Between begin() and end(). Locked again on return. The names are collected first, and compared with the list of the
+ * session later. A trace that starts meanwhile has another name, or is in the list by then: both are changed under one
+ * hold of the lock. A trace that was in the list when its name was collected is still there.
  */
 static int forget_left(struct wmk_session *session)
 {
@@ -159,20 +159,20 @@ int wmk_session_clear(struct wmk_session *session)
 	for (struct rings *rings = session->rings; rings; rings = rings->next)
 		memset(&rings->counts, 0, sizeof(rings->counts));
 	counted(session);
-	/* before the rest: whoever consumes measures then how much is left */
+	/* first: the consumer measures the remaining size afterwards */
 	int left = forget_left(session), err = each(session, session->tracing->options.outlet->rings_clear);
 
 	err = left < 0 ? left : err;
 	session->full = session->full && err < 0;
 	end(session);
 	if (session->active)
-		wmk_session_kernel_statedump(session);        /* what went with the rest is in the new trace, too */
+		wmk_session_kernel_statedump(session);        /* the clear removed the earlier state dump */
 	return err;
 }
 
 /* ── counts ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Unlocked; `into` is where they were counted last. */
+/* Unlocked. `into`: sum that contains the previous counts. */
 static int count(struct rings *rings, struct wmk_counts *into)
 {
 	struct wmk_session *session = rings->session;
@@ -192,7 +192,7 @@ void wmk_session_count(struct wmk_session *session)
 {
 	const struct timespec end_of_patience = wmk_deadline(COUNTED_MS);
 
-	/* Where counts are known, those known last will do. */
+	/* Wait only if no counts are known. */
 	while (session->writing && session->uncounted &&
 	       pthread_cond_timedwait(&session->written, &session->lock, &end_of_patience) == 0)
 		continue;
@@ -203,8 +203,7 @@ void wmk_session_count(struct wmk_session *session)
 	begin(session);
 	pthread_mutex_unlock(&session->lock);
 	/*
-	 * where nobody answers in time, nobody would for the others either; what the consumer does not have says
-	 * nothing about them
+	 * After a timeout other queries would time out, too; counts that the consumer lacks say nothing about others.
 	 */
 	int err = 0;
 
@@ -220,7 +219,7 @@ struct wmk_counts wmk_channel_past(const struct wmk_session_channel *channel)
 	struct wmk_counts past = channel->past;
 	const struct wmk_counts none = { 0 };
 
-	/* (those that end just now are still among the rings) */
+	/* (rings that are closing now were added to `past` with their latest counts) */
 	for (const struct rings *rings = channel->session->ending; rings; rings = rings->next)
 		if (rings->channel == channel)
 			wmk_counts_replace(&past, &rings->counts, &none);
@@ -235,9 +234,9 @@ void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_co
 			wmk_counts_add(sum, &rings->counts);
 }
 
-/* ── the end of rings ────────────────────────────────────────────────────────────────────────────────── */
+/* ── close ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Nobody finds them any more. Until they are counted for good, what was counted last stands for them. */
+/* Remove rings from the list. Until the final counts are known, the latest ones stay in `past`. */
 static struct rings *rings_leave(struct wmk_session *session, bool ended_only)
 {
 	struct rings *left = NULL;
@@ -276,7 +275,7 @@ static struct trace *traces_leave(struct wmk_session *session, bool ended_only)
 	return left;
 }
 
-/* The chain of the first error becomes *cause, unless there is one: what follows would clear it. */
+/* Stores the cause chain of the first error at *cause, unless one is there: later calls would clear it. */
 static int rings_end(struct rings *rings, const struct wmk_consumer_port_ops *outlet, struct wmk_error_chain **cause)
 {
 	bool wait = true;

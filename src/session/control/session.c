@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session.c - the life of a session: made, started, stopped, destroyed.
+ * session.c - create, start, stop and destroy a session.
  *
- * Only what is under its lock changes here; applications hear of it by the update that follows (app_barrier.c,
+ * Only the session changes here, under its lock. The update that follows brings applications in line (app_barrier.c,
  * app_reconcile.c).
  */
 #include "session/control/session.h"
@@ -32,12 +32,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ── made ────────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── create ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Not among its owner's any more. */
+/* Return what the session has charged to the quotas of its owner, once. */
 static void uncount(struct wmk_session *session)
 {
-	/* relaxed: only that it happens once */
+	/* relaxed: only the atomicity of the exchange matters */
 	if (!atomic_exchange_explicit(&session->counted, false, memory_order_relaxed))
 		return;
 	wmk_quota_rules_uncharge(session->tracing, session->uid, session->rule_bytes);
@@ -60,21 +60,21 @@ static int shm_make(struct wmk_session *session, const struct wmk_session_option
 }
 
 /*
- * Who can write to a file can cut it: whoever records into it dies of that. So it is nobody's but the daemon's own
- * user's.
+ * A process that can write to a file can truncate it, and the applications that record into it crash. So only the
+ * daemon's own user may have rings in files.
  */
 static int shm_fill(struct wmk_session *session, const struct wmk_session_options *options)
 {
 	session->recovered = options->shm == WMK_SHM_RECOVERED;
 	if (session->uid != geteuid())
-		return wmk_error_said(-EPERM, "rings in files (--shm-path) are for the session daemon's own user: use "
-					      "a daemon of yours");
+		return wmk_error_said(-EPERM, "rings in files (--shm-path) need a session daemon of your own: this one "
+					      "runs as another user");
 	if (options->shm == WMK_SHM_NEW)
 		return shm_make(session, options);
-	/* What is there no more cannot be gone on with; programs have it perhaps, and hand it back. */
+	/* Without the directory the session records into memory; applications may still hand rings back. */
 	if (wmk_shm_open(session->settings.shm_path, &session->shm) < 0)
 		wmk_session_report(session, wmk_error_number(),
-				  "its rings in files are gone (recovered, or removed), and new ones are in memory");
+				  "its rings in files are missing (recovered or removed); new rings are in memory");
 	else if (!session->recovered && wmk_shm_lock(session->shm, false) < 0)
 		return wmk_error_number();
 	wmk_error_clear();
@@ -103,7 +103,7 @@ static int session_fill(struct wmk_session *session, const struct wmk_session_op
 	session->settings.clock = wmk_clock_as_choice(session->clock);
 	if (!session->settings.max_size)
 		session->settings.max_size = session->tracing->options.max_trace_size;
-	/* one that was there before goes on with what it had */
+	/* a restored session keeps its earlier size */
 	if (session->trace_bytes && !session->tracing->restoring)
 		session->settings.max_size = session->trace_bytes;
 	return *session->settings.shm_path ? shm_fill(session, options) : 0;
@@ -115,7 +115,8 @@ int wmk_session_make(struct wmk_tracing *tracing, const struct wmk_session_optio
 	int err = wmk_name_check("session", options->name);
 
 	if (err == 0 && (!options->path || options->path[0] != '/'))
-		err = wmk_error(-EINVAL, "the path of a trace begins with '/'");
+		err = wmk_error(-EINVAL, "invalid trace path \"%.200s\": it must begin with '/'",
+				options->path ? options->path : "");
 	if (err == 0)
 		err = wmk_quota_session_charge(tracing, options->uid);
 	if (err < 0)
@@ -147,14 +148,14 @@ void wmk_session_unmake(struct wmk_session *session)
 	wmk_session_put(session);
 }
 
-/* Before the number of sessions: whoever replaces one hears that it is there, also where no more may be. */
+/* Checked before the limit of sessions, so that a client which replaces a session gets this error even at the limit. */
 static int name_is_free(struct wmk_tracing *tracing, const struct wmk_session_options *options)
 {
 	int err = wmk_name_check("session", options->name);
 	struct wmk_session *there = err == 0 ? wmk_session_get(tracing, options->uid, options->name) : NULL;
 
 	if (there)
-		err = wmk_error_said(-EEXIST, "there is a session '%s' already", options->name);
+		err = wmk_error_said(-EEXIST, "session '%s' exists already", options->name);
 	wmk_session_put(there);
 	return err;
 }
@@ -166,21 +167,21 @@ int wmk_session_path_check(struct wmk_tracing *tracing, const struct wmk_session
 	int err = 0;
 
 	if (own && strcmp(there->name, options->name) != 0)
-		err = wmk_error_said(-EBUSY, "the trace of session '%.40s' is to be in %.60s: name another directory",
+		err = wmk_error_said(-EBUSY, "session '%.40s' has its trace in %.60s already: use another directory",
 				     there->name, there->path);
 	else if (there && !own && options->uid == 0)
-		err = wmk_error_said(
-			-EBUSY, "the trace of session '%.40s' of user %u is to be in %.50s: name another directory",
-			there->name, (unsigned)there->uid, there->path);
-	else if (there && !own)          /* of which he may not know more */
 		err = wmk_error_said(-EBUSY,
-				     "the trace of another user's session is to be in %.60s: name another directory",
+				     "session '%.40s' of user %u has its trace in %.50s already: use another directory",
+				     there->name, (unsigned)there->uid, there->path);
+	else if (there && !own)          /* the user may not learn its name */
+		err = wmk_error_said(-EBUSY,
+				     "a session of another user has its trace in %.60s already: use another directory",
 				     there->path);
 	wmk_session_put(there);
 	return err;
 }
 
-/* Of two that come at the same time with one path, one is refused. */
+/* If two threads create sessions with one path at the same time, one fails. */
 static int enter_alone(struct wmk_tracing *tracing, const struct wmk_session_options *options,
 		       struct wmk_session *session)
 {
@@ -211,7 +212,7 @@ int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_opt
 	err = enter_alone(tracing, options, session);
 	if (err < 0) {
 		if (session->shm >= 0)
-			rmdir(session->settings.shm_path);        /* nothing is in it yet */
+			rmdir(session->settings.shm_path);        /* still empty */
 		wmk_session_unmake(session);
 		return err;
 	}
@@ -239,7 +240,7 @@ bool wmk_session_recovered(const struct wmk_session *session)
 	return session->recovered;
 }
 
-/* ── started, stopped ────────────────────────────────────────────────────────────────────────────────── */
+/* ── start, stop ─────────────────────────────────────────────────────────────────────────────────────── */
 
 void wmk_session_activate(struct wmk_session *session, bool on)
 {
@@ -250,7 +251,7 @@ void wmk_session_activate(struct wmk_session *session, bool on)
 	session->active = on;
 }
 
-/* A start that failed has left it. */
+/* True also after a start that failed. */
 static bool has_own_channel(const struct wmk_session *session)
 {
 	for (unsigned i = 0; i < session->n_channels; i++)
@@ -262,20 +263,20 @@ static bool has_own_channel(const struct wmk_session *session)
 int wmk_session_start(struct wmk_session *session)
 {
 	if (session->active)
-		return wmk_error_said(-EALREADY, "the session '%s' is active already", session->name);
+		return wmk_error_said(-EALREADY, "session '%s' is active already", session->name);
 	if (session->n_channels == 0)
-		return wmk_error_said(-ENODATA, "the session '%s' records nothing yet: enable an event first",
+		return wmk_error_said(-ENODATA, "session '%s' has no channel: enable an event first",
 				      session->name);
 	if (session->full)
 		return wmk_error_said(-EDQUOT,
-				      "the trace of session '%s' has the %" PRIu64
-				      " bytes that it may have (--max-size): clear it first",
+				      "the trace of session '%s' has reached its limit of %" PRIu64
+				      " bytes (--max-size): clear it first",
 				      session->name, session->settings.max_size);
 	for (unsigned i = 0; i < session->n_channels && session->settings.max_size; i++)
 		if (session->channels[i]->is.settings.subbuf_size > session->settings.max_size)
 			return wmk_error_said(-EINVAL,
-					      "the session's trace may have %" PRIu64
-					      " bytes (--max-size), less than one sub-buffer of channel %.60s "
+					      "the limit of the trace, %" PRIu64
+					      " bytes (--max-size), is less than one sub-buffer of channel %.60s "
 					      "(--subbuf-size)",
 					      session->settings.max_size, session->channels[i]->is.name);
 	if (!session->settings.no_statedump && !session->started && !has_own_channel(session)) {
@@ -318,11 +319,11 @@ int wmk_session_prepare(struct wmk_session *session, uid_t uid)
 int wmk_session_stop(struct wmk_session *session)
 {
 	if (!session->active)
-		return session->full ? 0 : wmk_error_said(-EALREADY, "the session '%s' is not active", session->name);
+		return session->full ? 0 : wmk_error_said(-EALREADY, "session '%s' is not active", session->name);
 	wmk_session_activate(session, false);
 	session->stopping = true;
 	if (wmk_session_kernel_update(session) < 0)
-		wmk_session_report(session, wmk_error_number(), "the kernel was not stopped");
+		wmk_session_report(session, wmk_error_number(), "cannot stop recording in the kernel");
 	wmk_session_free_stale_claims(session);
 	return 0;
 }
@@ -355,7 +356,7 @@ int wmk_session_full(struct wmk_session *session)
 
 	session->full = true;
 	return was ? wmk_session_stop(session)
-		   : wmk_error_said(-EALREADY, "the session '%s' is not active", session->name);
+		   : wmk_error_said(-EALREADY, "session '%s' is not active", session->name);
 }
 
 void wmk_session_regenerate_statedump(struct wmk_session *session)
@@ -366,7 +367,7 @@ void wmk_session_regenerate_statedump(struct wmk_session *session)
 
 void wmk_session_reap(struct wmk_session *session)
 {
-	if (wmk_rings_close(session, true) == -EPROTO) /* no command waits for it that could report it */
+	if (wmk_rings_close(session, true) == -EPROTO) /* no command waits for this call and could report the error */
 		wmk_session_report(session, -EPROTO, NULL);
 }
 
@@ -375,21 +376,21 @@ void wmk_session_destroy(struct wmk_session *session)
 	wmk_session_activate(session, false);
 	session->gone = true;
 	if (!session->tracing->leaving && wmk_session_kernel_update(session) < 0)
-		wmk_error_clear();       /* it goes with its instances */
+		wmk_error_clear();       /* its kernel instances are removed anyway */
 	wmk_session_leave(session);
 	uncount(session);
 }
 
 int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last, struct wmk_arena *arena)
 {
-	/* nobody else takes it any more, but a shard may be at its end of it */
+	/* no thread can find the session any more, but a shard may still be using it */
 	pthread_mutex_lock(&session->lock);
 	int err = wmk_rings_close(session, false);
 
-	uncount(session);                        /* one that could not be entered was not destroyed either */
+	uncount(session);                        /* for a session that was never entered, and so not destroyed */
 	if (last && wmk_session_describe(session, last, arena) < 0 && err == 0)
 		err = -ENOMEM;
 	pthread_mutex_unlock(&session->lock);
-	wmk_session_put(session);                /* the table's */
+	wmk_session_put(session);                /* the reference of the table */
 	return err;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* session.h - the life of a session. */
+/* session.h - create, start, stop and destroy a session. */
 #ifndef WMK_SESSION_SESSION_H
 #define WMK_SESSION_SESSION_H
 
 #include "session/model/session_model.h"
 
-/* Two references, and in no table yet; gives both back. */
+/* Create a session with two references that is in no table yet; unmake drops both. */
 int wmk_session_make(struct wmk_tracing *tracing, const struct wmk_session_options *options,
 		     struct wmk_session **session);
 void wmk_session_unmake(struct wmk_session *session);
-/* It records from now on, or no longer. Locked. */
+/* Set whether the session records. Locked. */
 void wmk_session_activate(struct wmk_session *session, bool on);
 
 #endif

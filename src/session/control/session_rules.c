@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session_rules.c - event rules of a session: checked for applications and for the kernel. */
+/* session_rules.c - check event rules of a session, for applications or for the kernel. */
 #include "session/kernel/kernel_channel.h"
 #include "session/kernel/kernel_filter.h"
 #include "session/model/class_filter.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracing.c - a wmk_tracing is opened and closed.
+ * tracing.c - open and close a wmk_tracing.
  */
 #include "session/kernel/kernel_restore.h"
 #include "session/model/class_table.h"
@@ -21,7 +21,7 @@
 #define SESSION_BUCKETS 64u
 
 #ifdef __SANITIZE_THREAD__
-/* liburcu is not compiled for the checker, which sees its threads' memory but not what orders it. */
+/* liburcu is built without ThreadSanitizer, which therefore does not see its synchronization. */
 const char *__tsan_default_suppressions(void);
 __attribute__((visibility("default"), used)) const char *__tsan_default_suppressions(void)
 {
@@ -52,7 +52,7 @@ static int options_take(struct wmk_tracing *tracing, const struct wmk_tracing_op
 	uint32_t first;
 
 	if (given->size != sizeof(*given) || !given->outlet || !given->clocks)
-		return wmk_error(-EINVAL, "the options have another version's size, no outlet or no clocks");
+		return wmk_error(-EINVAL, "invalid tracing options: structure size, no consumer or no clocks");
 	*o = *given;
 	tracing->clocks = *given->clocks;
 	o->clocks = &tracing->clocks;
@@ -73,9 +73,9 @@ static int options_take(struct wmk_tracing *tracing, const struct wmk_tracing_op
 		cds_lfht_new_flavor(SESSION_BUCKETS, SESSION_BUCKETS, SESSION_BUCKETS, 0, &urcu_memb_flavor, NULL);
 	if (!tracing->slots || !tracing->sessions)
 		return wmk_error(-ENOMEM, "no memory for sessions and applications");
-	/* Not those of the daemon before: its programs may still stand in claims of rings that we take over. */
+	/* Random, to differ from the previous daemon: its applications may still hold claims in rings that we adopt. */
 	if (getrandom(&first, sizeof(first), 0) != sizeof(first))
-		return wmk_error(-errno, "no random numbers");
+		return wmk_error(-errno, "cannot get random numbers");
 	for (unsigned i = 0; i < o->max_apps; i++)
 		tracing->slots[i].generation = first & WMK_GENERATION_MAX;
 	int err = wmk_classes_init(tracing);

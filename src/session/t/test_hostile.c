@@ -150,7 +150,7 @@ static void test_unexpected_messages_are_errors(void **state)
 	client_u32(&s.bad, WMK_MSG_WELCOME, 1);          /* not an application's to say */
 	expect_error(&s, WMK_MSG_ERROR, ENOSYS, "unknown");
 	client_hello(&s.bad, "again");
-	expect_error(&s, WMK_MSG_ERROR, EALREADY, "has been said");
+	expect_error(&s, WMK_MSG_ERROR, EALREADY, "was sent already");
 	client_u32(&s.bad, WMK_MSG_EVENTS_END, 5);       /* the connection lives */
 	assert_int_equal(client_next(&s.bad, &s.place), WMK_MSG_DONE);
 	scene_close(&s);
@@ -257,7 +257,7 @@ static void test_wild_event_numbers_close_the_connection(void **state)
 	scene_close(&s);
 	scene_open(&s, "bad", NULL);
 	client_u32(&s.bad, WMK_MSG_EVENT_GONE, 3);
-	assert_dropped(&s, EPROTO, "never came");
+	assert_dropped(&s, EPROTO, "never registered");
 	scene_close(&s);
 }
 
@@ -330,7 +330,7 @@ static void test_hoarded(void **state)
 	c->cmsg_len = CMSG_LEN(sizeof(fds));
 	memcpy(CMSG_DATA(c), fds, sizeof(fds));
 	assert_int_equal(sendmsg(s.bad.socket, &msg, 0), 1);
-	assert_dropped(&s, EPROTO, "without the messages");
+	assert_dropped(&s, EPROTO, "without their messages");
 	expect_fds(before - 1);          /* its connection's */
 	client_close(&s.bad);
 	client_connect(&s.bad, &s.place);
@@ -354,7 +354,7 @@ static void test_refused_event(void **state)
 	assert_true(info.connected);
 	/* Once. */
 	client_u32(&s.bad, WMK_MSG_EVENT_GONE, 0);
-	assert_dropped(&s, EPROTO, "never came");
+	assert_dropped(&s, EPROTO, "never registered");
 	scene_close(&s);
 }
 

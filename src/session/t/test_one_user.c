@@ -118,7 +118,7 @@ static void assert_too_much(struct one_user_scene *s, unsigned i)
 	assert_int_equal(info.uid, OTHER);
 	assert_false(info.connected);
 	assert_int_equal(info.error, ENOBUFS);
-	if (!strstr(info.why, "all of one user's"))
+	if (!strstr(info.why, "kept for one user"))
 		fail_msg("it was closed as: %s", info.why);
 }
 

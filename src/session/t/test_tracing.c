@@ -544,17 +544,17 @@ static void test_paths(void **state)
 
 	assert_create(&w, (struct wmk_session_options){ .name = "hers", .path = "/hers", .uid = uid }, 0, "");
 	assert_create(&w, (struct wmk_session_options){ .name = "t", .path = "/hers", .uid = uid }, -EBUSY,
-		      "session 'hers' is to be in /hers");
+		      "session 'hers' has its trace in /hers");
 	assert_create(&w, (struct wmk_session_options){ .name = "hers", .path = "/hers", .uid = uid }, -EEXIST,
-		      "'hers' already");
+		      "'hers' exists already");
 	assert_create(&w, (struct wmk_session_options){ .name = "t", .path = "/hers", .uid = uid + 1 }, -EBUSY,
-		      "another user's session");
+		      "a session of another user");
 	assert_null(strstr(wmk_error_get(0), "session '"));
 	assert_create(&w, (struct wmk_session_options){ .name = "hers", .path = "/hers", .uid = uid + 1 }, -EBUSY,
-		      "another user's session");
+		      "a session of another user");
 	if (getuid() == 0)
 		assert_create(&w, (struct wmk_session_options){ .name = "t", .path = "/hers" }, -EBUSY,
-			      "session 'hers' of user 1 is to be");
+			      "session 'hers' of user 1 has its trace");
 	assert_create(&w, (struct wmk_session_options){ .name = "t", .path = "/nowhere/s", .uid = getuid() }, -EBUSY,
 		      "session 's'");
 	world_destroy(&w, s);

@@ -393,7 +393,7 @@ static void test_trackers(void **state)
 	const struct wmk_ctl_track pids_more = { .ids = { more, 2100 } }, gids_more = { .kind = WMK_TRACK_GID, .ids = { more, 4097 } };
 
 	assert_int_equal(wmk_session_track(s, &pids_more, true), -E2BIG);
-	assert_non_null(strstr(wmk_error_get(0), "with 2048 of them"));
+	assert_non_null(strstr(wmk_error_get(0), "with 2048 entries"));
 	assert_int_equal(s->trackers.pids.n, 2048);
 	assert_int_equal(wmk_session_track(s, &gids_more, true), -E2BIG);
 	assert_false(s->trackers.gid);
