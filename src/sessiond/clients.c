@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clients.c - the thread that talks with clients (see clients.h).
+ * clients.c - the thread that handles the connections of clients (see clients.h).
  *
- * A client is in one of three states: read from, at work, written to. Its socket is watched for one thing and once
- * (EPOLLONESHOT), so one that is at work and hangs up wakes nobody, and no event of a client can come after it was
- * freed.
+ * A client is in one of three states: reading, at work, writing. Its socket is watched for one event, once
+ * (EPOLLONESHOT). So a hang-up during work causes no wake-up, and no event of a client arrives after it was freed.
  *
- * Who is neither root nor the daemon's user is a stranger until his first request has been looked at by a worker, who
- * may wait for the user database. Strangers take places meanwhile, so these are bounded, have an end, and are none of
- * root's.
+ * A client that is neither root nor the daemon's user is foreign. A worker checks its permission at its first request,
+ * because that may wait for the user database. Until then it occupies a place. The number of foreign clients is
+ * therefore bounded, they are closed after a timeout, and root's places are separate.
  */
 #include "sessiond/clients.h"
 
@@ -38,11 +37,11 @@ struct wmk_client {
 	struct wmk_client *next;
 	int socket;
 	bool writing;
-	bool known;                      /* whether they may, has been found out */
-	bool foreign;                    /* neither root's nor of the daemon's user */
-	/* foreign, and has asked for nothing yet: closed then (ms, CLOCK_MONOTONIC); 0: it may stay */
+	bool known;                      /* its permission was checked */
+	bool foreign;                    /* neither root nor the daemon's user */
+	/* foreign, and no request yet: close it then (ms, CLOCK_MONOTONIC); 0: no limit */
 	int64_t silent_until;
-	bool last;                       /* closed when what is queued has been sent */
+	bool last;                       /* close it when the output queue is sent */
 	struct wmk_peer peer;
 	struct wmk_in in;
 	struct wmk_out out;
@@ -53,14 +52,14 @@ struct wmk_clients {
 	struct wmk_clients_options options;      /* defaults filled in */
 	struct wmk_workers *workers;
 	int epoll, stop, spare;
-	bool is_shut;                    /* nobody is accepted, as there is no descriptor: looked for every SHUT_MS */
+	bool is_shut;                    /* accepting is suspended for lack of descriptors: retry every SHUT_MS */
 	struct wmk_client *client;       /* list */
 	unsigned n_foreign;
 	pthread_t thread;
 	bool started;
 };
 
-/* ── a worker's side ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── in a worker ─────────────────────────────────────────────────────────────────────────────────────── */
 
 static void answer_error(struct wmk_out *out, uint32_t request, int err)
 {
@@ -114,7 +113,7 @@ static void client_close(struct wmk_clients *clients, struct wmk_client *client)
 		at = &(*at)->next;
 	*at = client->next;
 	clients->n_foreign -= client->foreign;
-	/* (close() alone does not where a child between clone() and its program has it, too) */
+	/* (close() alone does not, if a child between clone() and execve() has a copy of the descriptor) */
 	epoll_ctl(clients->epoll, EPOLL_CTL_DEL, client->socket, NULL);
 	wmk_deferred_close_socket(client->socket, client->peer.uid);
 	wmk_in_free(&client->in);
@@ -131,7 +130,7 @@ static void client_watch(struct wmk_clients *clients, struct wmk_client *client,
 		client_close(clients, client);
 }
 
-/* True: all is sent, and the client is read from again; else it is taken care of, maybe gone. */
+/* True: everything is sent, read from the client again. False: the rest is done here; the client may be freed. */
 static bool client_send(struct wmk_clients *clients, struct wmk_client *client)
 {
 	int sent = wmk_out_send(&client->out, client->socket);
@@ -149,10 +148,10 @@ static bool client_send(struct wmk_clients *clients, struct wmk_client *client)
 
 static int full(uid_t uid)
 {
-	return wmk_error_said(-EMFILE, "user %u has sent descriptors that cannot be closed", (unsigned)uid);
+	return wmk_error_said(-EMFILE, "user %u has sent too many descriptors that cannot be closed", (unsigned)uid);
 }
 
-/* Read until there is a request to work on, or nothing more. */
+/* Read until a request is complete, or no data is left. */
 static void client_read(struct wmk_clients *clients, struct wmk_client *client)
 {
 	struct wmk_job *job = &client->job;
@@ -163,7 +162,7 @@ static void client_read(struct wmk_clients *clients, struct wmk_client *client)
 		if (got >= 0 && wmk_deferred_close_is_full(client->peer.uid))
 			got = full(client->peer.uid);
 		if (fd >= 0)
-			wmk_deferred_close_file(fd, client->peer.uid);   /* no request has one */
+			wmk_deferred_close_file(fd, client->peer.uid);   /* no request carries one */
 		if (got == 1) {
 			client->silent_until = 0;
 			wmk_workers_give(clients->workers, job);
@@ -195,7 +194,7 @@ static void client_worked(struct wmk_clients *clients, struct wmk_client *client
 		client_read(clients, client);
 }
 
-/* ── births ──────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── new clients ─────────────────────────────────────────────────────────────────────────────────────── */
 
 static int watch(struct wmk_clients *clients, int fd, void *what)
 {
@@ -206,7 +205,7 @@ static int watch(struct wmk_clients *clients, int fd, void *what)
 		       : wmk_error(-errno, "cannot watch a descriptor");
 }
 
-/* What fits into an empty socket buffer is sent without waiting. */
+/* The error fits into an empty socket buffer, so sending it does not wait. */
 static void turn_away(int socket, uid_t uid, int err)
 {
 	struct wmk_out out = { 0 };
@@ -243,11 +242,10 @@ static int client_check(const struct wmk_clients *clients, int socket, struct wm
 	if (wmk_deferred_close_is_full(peer->uid))
 		return full(peer->uid);
 	if (is_foreign(clients, peer->uid) && clients->n_foreign >= clients->options.max_clients)
-		return wmk_error_said(-EAGAIN, "%u clients are connected: no more may be", clients->n_foreign);
+		return wmk_error_said(-EAGAIN, "too many clients: %u are connected", clients->n_foreign);
 	unsigned n = clients_of(clients, peer->uid);
 	if (n >= clients->options.max_of_uid)
-		return wmk_error_said(-EAGAIN, "%u clients of user %u are connected: no more may be", n,
-				      (unsigned)peer->uid);
+		return wmk_error_said(-EAGAIN, "too many clients of user %u: %u are connected", (unsigned)peer->uid, n);
 	return 0;
 }
 
@@ -282,8 +280,8 @@ static void client_born(struct wmk_clients *clients, int socket)
 }
 
 /*
- * The one descriptor that is kept for this turns somebody away, else the loop would spin; where that one cannot be
- * closed now either, nobody is heard for a while. False: that was all.
+ * Refuse one connection by means of a spare descriptor, as the loop would spin otherwise. If the spare cannot be opened
+ * again, suspend accepting. False: no connection is pending, or accepting is suspended.
  */
 static bool none_left(struct wmk_clients *clients)
 {
@@ -345,7 +343,7 @@ static void client_ready(struct wmk_clients *clients, struct wmk_client *client)
 	wmk_error_clear();
 }
 
-/* How long from `now` on somebody may still say nothing, or nobody accepts; -1: for ever. */
+/* Milliseconds from `now` to the next timeout of a silent client or of suspended accepting; -1: none. */
 static int turn_ms(const struct wmk_clients *clients, int64_t now)
 {
 	int64_t first = clients->is_shut ? now + SHUT_MS : INT64_MAX;
@@ -356,7 +354,7 @@ static int turn_ms(const struct wmk_clients *clients, int64_t now)
 	return first == INT64_MAX ? -1 : first <= now ? 0 : first - now < INT_MAX ? (int)(first - now) : INT_MAX;
 }
 
-/* Between turns only: epoll may name them. What they had said by `then` has been read. */
+/* Between turns only: epoll may refer to the clients. What they sent before `then` has been read. */
 static void close_silent(struct wmk_clients *clients, int64_t then)
 {
 	for (struct wmk_client *client = clients->client, *next; client; client = next) {
@@ -387,7 +385,7 @@ static void *clients_run(void *data)
 			else
 				client_ready(clients, what);
 		}
-		/* (what is ready beyond these is told in the next turn) */
+		/* (with a full array more sockets may be ready, and are handled in the next turn) */
 		if (n < EVENTS_AT_ONCE)
 			close_silent(clients, now);
 		if (clients->is_shut)
@@ -395,12 +393,12 @@ static void *clients_run(void *data)
 	}
 }
 
-/* ── making and unmaking ─────────────────────────────────────────────────────────────────────────────── */
+/* ── open, close ─────────────────────────────────────────────────────────────────────────────────────── */
 
 static int loop_open(struct wmk_clients *clients)
 {
 	if (clients->epoll < 0 || clients->stop < 0 || clients->spare < 0)
-		return wmk_error(-errno, "cannot open the descriptors to wait for clients with");
+		return wmk_error(-errno, "cannot create the descriptors of the client thread");
 	int err = watch(clients, clients->stop, &clients->stop);
 	if (err == 0)
 		err = watch(clients, clients->options.listener, &clients->options);
@@ -411,12 +409,12 @@ static int thread_start(struct wmk_clients *clients)
 {
 	sigset_t all, before;
 
-	wmk_signals_of_others(&all);                /* signals are the main thread's */
+	wmk_signals_of_others(&all);                /* the main thread handles signals */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int err = pthread_create(&clients->thread, NULL, clients_run, clients);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	clients->started = err == 0;
-	return err ? wmk_error(-err, "cannot start the thread that clients talk to") : 0;
+	return err ? wmk_error(-err, "cannot start the client thread") : 0;
 }
 
 int wmk_clients_open(const struct wmk_clients_options *options, struct wmk_clients **out)
@@ -424,7 +422,7 @@ int wmk_clients_open(const struct wmk_clients_options *options, struct wmk_clien
 	struct wmk_clients *clients;
 
 	if (options->size != sizeof(*options) || !options->ops.command)
-		return wmk_error(-EINVAL, "the clients' options have another version's size, or no callback");
+		return wmk_error(-EINVAL, "invalid client options: structure size, or no callback");
 	clients = calloc(1, sizeof(*clients));
 	if (!clients)
 		return wmk_error(-ENOMEM, "no memory for the clients");
@@ -434,7 +432,7 @@ int wmk_clients_open(const struct wmk_clients_options *options, struct wmk_clien
 	o->max_of_uid = o->max_of_uid ? o->max_of_uid : 32;
 	o->silent_ms = o->silent_ms ? o->silent_ms : 5000;
 	o->workers = o->workers ? o->workers : 4;
-	if (o->max_at_work == 0)         /* where there are other users, one worker is left for them */
+	if (o->max_at_work == 0)         /* with other users, one worker is left for them */
 		o->max_at_work = o->daemon == 0 && o->workers > 1 ? o->workers - 1 : o->workers;
 	clients->epoll = epoll_create1(EPOLL_CLOEXEC);
 	clients->stop = eventfd(0, EFD_CLOEXEC);
@@ -462,7 +460,7 @@ void wmk_clients_close(struct wmk_clients *clients)
 		return;
 	if (clients->started) {
 		if (write(clients->stop, &one, sizeof(one)) < 0)
-			abort();         /* an eventfd of ours takes a one */
+			abort();         /* an open eventfd accepts this */
 		pthread_join(clients->thread, NULL);
 	}
 	wmk_workers_close(clients->workers);

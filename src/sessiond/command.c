@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command.c - the way of a request: found in the table, decoded, done, answered (see command.h); and what several
- * commands do.
+ * command.c - dispatch requests: find the function, decode, run, encode the reply (see command.h); and functions that
+ * several commands share.
  */
 #include "sessiond/command_request.h"
 
@@ -51,7 +51,7 @@ static void warning_add(struct command_request *call, const char *text)
 		*at = copy;
 }
 
-/* An answer that does not fit would tell nothing of what was done. */
+/* A reply that exceeds its limits could not be sent, and the client would not learn what was done. */
 static void warn_of_rest(struct command_request *call)
 {
 	char text[80];
@@ -66,14 +66,14 @@ static int answer(struct command_request *call, const struct wmk_frame *frame, c
 	int (*function)(struct command_request *) = function_of(frame->type);
 
 	if (!command || !function)
-		return wmk_error(-ENOSYS, "this session daemon knows no request 0x%x", frame->type);
+		return wmk_error(-ENOSYS, "unknown request type 0x%x", frame->type);
 	void *request = wmk_arena_alloc(&call->arena, command->request->size);
 	call->reply = wmk_arena_alloc(&call->arena, command->reply->size);
 	if (!request || !call->reply)
 		return -ENOMEM;
 	int err = wmk_object_decode(command->request, body, frame->length, request, &call->arena);
 	if (err < 0)
-		return wmk_error_add(err, "cannot understand the request %s", command->name);
+		return wmk_error_add(err, "cannot decode the request %s", command->name);
 	call->request = request;
 	err = function(call);
 	if (err < 0)
@@ -81,7 +81,7 @@ static int answer(struct command_request *call, const struct wmk_frame *frame, c
 	if (call->unsaid && command->reply == &wmk_ctl_outcome_object)
 		warn_of_rest(call);
 	err = wmk_object_send(out, WMK_CTL_REPLY, frame->request, command->reply, call->reply);
-	return err < 0 ? wmk_error_add(err, "the answer does not fit into one message: ask for less") : 0;
+	return err < 0 ? wmk_error_add(err, "cannot encode the reply: request less") : 0;
 }
 
 void wmk_commands_run(const struct wmk_commands *commands, const struct wmk_peer *peer, const struct wmk_frame *frame,
@@ -99,7 +99,7 @@ void wmk_commands_run(const struct wmk_commands *commands, const struct wmk_peer
 	wmk_error_clear();
 }
 
-/* ── which sessions ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── find sessions ───────────────────────────────────────────────────────────────────────────────────── */
 
 static bool may(const struct command_request *call, const struct wmk_session *session)
 {
@@ -140,12 +140,12 @@ static int no_session(struct command_request *call, const char *name)
 	if (n >= 0)
 		free(all);
 	if (n == 0)
-		return wmk_error_said(-ENOENT, "there is no session '%.60s', nor any other of yours: create one", name);
+		return wmk_error_said(-ENOENT, "there is no session '%.60s', and you have no other: create one", name);
 	return wmk_error_said(-ENOENT, "there is no session '%.60s'%s%.70s", name,
-			      names[0] ? ": is it one of these? " : "", names);
+			      names[0] ? "; did you mean: " : "", names);
 }
 
-/* Who may command others' sessions has his own first, then the first of that name. */
+/* For a client that may control sessions of others: its own session has priority, then the first of that name. */
 static struct wmk_session *others_session(struct command_request *call, const char *name)
 {
 	struct wmk_session **all, *found = NULL;
@@ -169,7 +169,7 @@ int wmk_command_request_session(struct command_request *call, const char *name, 
 	gid_t gid;
 
 	if (!*name)
-		return wmk_error(-EINVAL, "the request does not say which session it is about");
+		return wmk_error(-EINVAL, "the request names no session");
 	wmk_peer_owner(call->peer, call->commands->daemon, &uid, &gid);
 	session = wmk_session_get(call->commands->tracing, uid, name);
 	if (session && !may(call, session)) {
@@ -200,7 +200,7 @@ void wmk_command_request_leave(struct wmk_session *session)
 	wmk_session_put(session);
 }
 
-/* ── what the answer says ────────────────────────────────────────────────────────────────────────────── */
+/* ── fill the reply ──────────────────────────────────────────────────────────────────────────────────── */
 
 void wmk_command_request_warn(struct command_request *call, const char *format, ...)
 {
@@ -208,7 +208,7 @@ void wmk_command_request_warn(struct command_request *call, const char *format, 
 	char text[800];
 	va_list args;
 
-	/* one place is for how many found none */
+	/* the last entry is for the number of omitted warnings */
 	if (outcome->warnings.n + 1 >= WMK_CTL_WARNINGS_MAX) {
 		call->unsaid++;
 		return;
@@ -234,16 +234,14 @@ void wmk_command_request_warn_awaited(struct command_request *call, struct wmk_s
 
 	if (n && wmk_session_recovered(session))
 		wmk_command_request_warn(call,
-			      "session %.100s: %u of its ring sets cannot be taken over, and stay as they are (%s at "
-			      "most)",
+			      "session %.100s: %u of its ring sets cannot be adopted, and stay unchanged (%s at most)",
 			      wmk_session_name(session), n, words);
 	else if (n)
-		wmk_command_request_warn(call,
-			      "session %.100s: no program has handed back %u ring set%s from before both daemons were "
-			      "killed (%s at most): "
-			      "records that were still in %s, and not in the trace yet, are lost with the programs "
-			      "that made them",
-			      wmk_session_name(session), n, n > 1 ? "s" : "", words, n > 1 ? "them" : "it");
+		wmk_command_request_warn(
+			call,
+			"session %.100s: no application has handed back %u ring set%s from before both daemons were "
+			"killed (%s at most): event records that are only in %s are lost when the applications end",
+			wmk_session_name(session), n, n > 1 ? "s" : "", words, n > 1 ? "them" : "it");
 }
 
 int wmk_command_request_describe(struct command_request *call, struct wmk_session *session)
@@ -265,8 +263,7 @@ int wmk_command_request_describe(struct command_request *call, struct wmk_sessio
 		wmk_command_request_warn(call, "session %.100s: %s", is->name, words);
 	if (is->full)
 		wmk_command_request_warn(call,
-			      "session %.100s has stopped by itself: its trace has the %llu bytes that it may have "
-			      "(--max-size)",
+			      "session %.100s has stopped: its trace has reached its limit of %llu bytes (--max-size)",
 			      is->name, (unsigned long long)is->settings.max_size);
 	return 0;
 }
@@ -278,8 +275,7 @@ void wmk_command_request_changed(struct command_request *call, struct wmk_sessio
 	const struct wmk_commands *c = call->commands;
 
 	if (c->changed && c->changed(c->data, session, false) < 0)
-		wmk_command_request_warn_cause(call, "a session daemon that starts after this one will not know of the "
-						     "change");
+		wmk_command_request_warn_cause(call, "the change is not saved for the next session daemon");
 }
 
 int wmk_command_request_update(struct command_request *call, struct wmk_session *session)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command.h - what clients ask for, done: a table from the requests of wire/ctl.h to functions over tracing.h.
+ * command.h - perform requests of clients: a table from the requests of wire/ctl.h to functions that use tracing.h.
  *
- *     clients.h: a worker ──frame──► wmk_commands_run() ── who may? ── decode ── function ── encode ──► frame
+ *     clients.h: a worker ──frame──► wmk_commands_run() ── permission ── decode ── function ── encode ──► frame
  *
- * Permission comes first: a session that a client may not see is not there for him. A command changes the session, then
- * has the applications brought in line, for at most WMK_COMMAND_UPDATE_MS; who has not confirmed by then is named in
- * the answer.
+ * Permission is checked first: a session that a client may not see does not exist for it. A command changes the
+ * session, then waits at most WMK_COMMAND_UPDATE_MS for the applications. The reply lists those that have not confirmed
+ * by then.
  */
 #ifndef WMK_SESSIOND_COMMAND_H
 #define WMK_SESSIOND_COMMAND_H
@@ -23,22 +23,21 @@
 
 struct wmk_commands {
 	struct wmk_tracing *tracing;
-	uid_t daemon;                    /* whose daemon it is */
+	uid_t daemon;                    /* user of the daemon */
 	const char *version, *rundir;
 	uint64_t started;                /* seconds since 1970 */
 	/*
-	 * Optional. The session is now as it is: write it down. Locked. `gone`: it was destroyed (not locked any more).
-	 * What it returns is a warning to the client (words in the cause chain).
+	 * Optional. The session has changed: save it. Locked. `gone`: it was destroyed (not locked any more). An error
+	 * becomes a warning to the client, with the text of the cause chain.
 	 */
 	int (*changed)(void *data, struct wmk_session *session, bool gone);
-	/* Optional. WMK_CTL_SHUTDOWN: all sessions have been destroyed; end soon, elsewhere. */
+	/* Optional. WMK_CTL_SHUTDOWN has destroyed all sessions: end soon, in another thread. */
 	void (*shutdown)(void *data);
 	void *data;
 };
 
 /*
- * Answer one request: as wmk_clients_ops.command. Any number of threads at a time; each has called
- * wmk_tracing_thread_begin().
+ * Answer one request: see wmk_clients_ops.command. Any thread that has called wmk_tracing_thread_begin(); concurrent.
  */
 void wmk_commands_run(const struct wmk_commands *commands, const struct wmk_peer *peer, const struct wmk_frame *frame,
 		      const void *body, struct wmk_out *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command_channel.c - commands over what a session records: channels, events, contexts, trackers.
+ * command_channel.c - commands that select what a session records: channels, events, contexts, trackers.
  */
 #include "sessiond/command_request.h"
 
@@ -23,7 +23,7 @@
 #include <string.h>
 
 #define DEFAULT_CHANNEL "channel0"
-#define FOREIGN_MAX 64u               /* numbers of another PID namespace in one request */
+#define FOREIGN_MAX 64u               /* pids of another PID namespace in one request */
 
 static bool is_of_process(const struct wmk_ctl_domain *domain)
 {
@@ -31,8 +31,8 @@ static bool is_of_process(const struct wmk_ctl_domain *domain)
 }
 
 /*
- * A channel that is there, also of a process that is gone: by the number that it has where the client is, or else by
- * ours, which lists show.
+ * Find an existing channel, also one of a process that has ended. The pid of the domain is tried in the PID namespace
+ * of the client first, then in ours, as lists show it.
  */
 static int channel_find(const struct command_request *call, struct wmk_session *session, struct wmk_ctl_domain domain,
 			const char *name, struct wmk_session_channel **channel)
@@ -52,7 +52,7 @@ static int channel_find(const struct command_request *call, struct wmk_session *
 	return err;
 }
 
-/* Which process of that number: another that gets it later is not meant. */
+/* Add the start time of the process, so that a later process with the same pid does not match. */
 static int domain_complete(const struct command_request *call, struct wmk_ctl_domain *domain)
 {
 	uint64_t start_time;
@@ -87,16 +87,16 @@ static const char *differs(const struct wmk_ctl_channel *wanted, const struct wm
 	if (given->mode != has->mode)
 		return "its mode";
 	if (wmk_channel_buffers(wanted) != has->buffers)
-		return "whose its buffers are";
+		return "the owner of its buffers";
 	if ((given->subbuf_size && given->subbuf_size != has->subbuf_size) ||
 	    (given->n_subbufs && given->n_subbufs != has->n_subbufs))
 		return "its sub-buffers";
 	if (given->blocking_us != has->blocking_us)
 		return "its blocking timeout";
 	if (given->field_limit && given->field_limit != has->field_limit)
-		return "its limit for fields";
+		return "its field limit";
 	if (given->call_arguments != has->call_arguments)
-		return "what is recorded of system calls' arguments";
+		return "its recording of system call arguments";
 	if (given->tracefile_size != has->tracefile_size || given->tracefile_count != has->tracefile_count)
 		return "its trace files";
 	return NULL;
@@ -144,12 +144,12 @@ static int contexts_check(const struct wmk_list *contexts)
 			wmk_nearest_offer(&near, c->field.name);
 		wmk_nearest_text(&near, names, sizeof(names));
 		return wmk_error(-EINVAL, "there is no context '%.40s'%s%.80s", name,
-				 names[0] ? ": is it one of these? " : "", names);
+				 names[0] ? "; did you mean: " : "", names);
 	}
 	return 0;
 }
 
-/* All or nothing as far as it can be told before: then one by one. */
+/* Add contexts and rules one by one; the callers have checked them, so a partial result is rare. */
 static int fill(struct wmk_session_channel *channel, const struct wmk_list *rules, const struct wmk_list *contexts)
 {
 	int err = 0;
@@ -161,7 +161,7 @@ static int fill(struct wmk_session_channel *channel, const struct wmk_list *rule
 	return err;
 }
 
-/* As fill(), for contexts of a channel that may have recorded: then it is told what becomes of its streams. */
+/* fill() for contexts. If the channel has recorded, warn that it continues in other streams. */
 static int add_contexts(struct command_request *call, struct wmk_session_channel *channel,
 			const struct wmk_list *contexts)
 {
@@ -172,14 +172,14 @@ static int add_contexts(struct command_request *call, struct wmk_session_channel
 	if (channel->first_stream != before) {
 		wmk_rings_name(channel, channel->first_stream, name);
 		wmk_command_request_warn(call,
-			      "channel %.60s has recorded: with the new contexts it goes on in other streams (%.80s), "
-			      "in rings of their own",
-			      channel->is.name, name);
+					 "channel %.60s has recorded already: with the new contexts it continues in "
+					 "new streams (%.80s) and new rings",
+					 channel->is.name, name);
 	}
 	return err;
 }
 
-/* The channel that is there is enabled again, if nothing else was asked of it than it has. */
+/* Enable an existing channel again, provided that the request asks for no other settings. */
 static int again(struct command_request *call, struct wmk_session_channel *channel, const struct wmk_ctl_channel *given)
 {
 	const struct wmk_ctl_channel *has = wmk_session_channel_options(channel);
@@ -187,8 +187,8 @@ static int again(struct command_request *call, struct wmk_session_channel *chann
 
 	if (what)
 		return wmk_error_said(-EEXIST,
-				      "there is a channel '%.60s' already, and %s cannot be changed: destroy the "
-				      "session, or take another name",
+				      "channel '%.60s' exists already, and %s cannot be changed: destroy the session, "
+				      "or use another name",
 				      has->name, what);
 	int err = add_contexts(call, channel, &given->contexts);
 	if (err == 0)
@@ -198,7 +198,7 @@ static int again(struct command_request *call, struct wmk_session_channel *chann
 	return err;
 }
 
-/* Locked, found or not: `err` of what was done decides what follows. Unlocks and gives back. */
+/* Finish a command. Locked on entry, unlocked on return; drops the reference. Saves and updates unless `err` is set. */
 static int changed(struct command_request *call, struct wmk_session *session, int err)
 {
 	if (err >= 0) {
@@ -213,7 +213,7 @@ static int changed(struct command_request *call, struct wmk_session *session, in
 	return err;
 }
 
-/* What failed half way is in force as far as it came: written down, and told to the applications. The first error. */
+/* Finish a command that may have failed half way: save and update what was done. Returns the first error. */
 static int changed_in_part(struct command_request *call, struct wmk_session *session, int err)
 {
 	char words[800];
@@ -234,7 +234,7 @@ int wmk_command_enable_channel(struct command_request *call)
 	struct wmk_session *session;
 	int err = domain_complete(call, &given.domain);
 
-	given.calls_by = WMK_CALLS_BY_NOBODY;    /* that is decided here, whatever a saved session says */
+	given.calls_by = WMK_CALLS_BY_NOBODY;    /* decided below; the value in a saved session is ignored */
 	given.calls_why = NULL;
 	if (!*given.name)
 		given.name = DEFAULT_CHANNEL;
@@ -274,7 +274,7 @@ int wmk_command_disable_channel(struct command_request *call)
 	return changed(call, session, err);
 }
 
-/* The channel that the request means; the default one is made if need be. Locked. */
+/* Find the channel of the request; create a default channel if the domain has none. Locked. */
 static int channel_for(const struct command_request *call, struct wmk_session *session,
 		       const struct wmk_ctl_domain *domain, const char *name, struct wmk_session_channel **channel)
 {
@@ -286,7 +286,7 @@ static int channel_for(const struct command_request *call, struct wmk_session *s
 	if (err != -ENOENT || *name)
 		return err;
 	wmk_error_clear();
-	for (unsigned i = 0;; i++) {     /* names are the session's, whatever the domain */
+	for (unsigned i = 0;; i++) {     /* channel names are unique in a session, across domains */
 		char text[32];
 		const struct wmk_ctl_channel given = { .name = text, .domain = complete };
 
@@ -300,29 +300,29 @@ static int channel_for(const struct command_request *call, struct wmk_session *s
 
 /* ── events ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A pattern that matches nothing may be for programs to come; or a slip. */
+/* Warn about a pattern that matches no known event: a typing error, or events of applications that start later. */
 static void warn_unmatched(struct command_request *call, const char *pattern)
 {
 	struct wmk_tracing *tracing = call->commands->tracing;
 	const char *near[3];
 
-	/* nobody means one event by a star */
+	/* "*" is never a typing error */
 	if (strcmp(pattern, "*") == 0 || wmk_tracing_matching(tracing, pattern) > 0)
 		return;
 	unsigned n = wmk_tracing_nearest(tracing, pattern, near, 3);
 	if (n == 0)
 		wmk_command_request_warn(
-			call, "no event that was seen so far matches '%.100s': it is enabled in programs to come",
+			call, "no known event matches '%.100s': it applies to applications that register later",
 			pattern);
 	else
 		wmk_command_request_warn(call,
-			      "no event that was seen so far matches '%.100s' (near: %.150s%s%.150s%s%.150s): it is "
-			      "enabled in programs to come",
-			      pattern, near[0], n > 1 ? ", " : "", n > 1 ? near[1] : "", n > 2 ? ", " : "",
-			      n > 2 ? near[2] : "");
+					 "no known event matches '%.100s' (near: %.150s%s%.150s%s%.150s): it applies "
+					 "to applications that register later",
+					 pattern, near[0], n > 1 ? ", " : "", n > 1 ? near[1] : "", n > 2 ? ", " : "",
+					 n > 2 ? near[2] : "");
 }
 
-/* With the rights of whose session it is: he records it. */
+/* Check the rules with the rights of the session's owner, which is the user that records. */
 static int kernel_rules_check(struct command_request *call, const char *name, const struct wmk_list *rules)
 {
 	struct wmk_session *session;
@@ -351,7 +351,7 @@ int wmk_command_enable_event(struct command_request *call)
 
 	if (err == 0 && request->domain.kind == WMK_DOMAIN_KERNEL)
 		err = kernel_rules_check(call, request->session, &request->rules);
-	/* Of programs that are named nothing may have been seen yet but the events of others. */
+	/* For a domain of named applications the known events may be those of other applications: no check. */
 	for (uint32_t i = 0; err == 0 && request->domain.kind == WMK_DOMAIN_USER && i < request->rules.n; i++)
 		err = wmk_tracing_filter_check(call->commands->tracing,
 					       (const struct wmk_ctl_rule *)request->rules.items + i);
@@ -383,8 +383,8 @@ static int no_rule(const struct wmk_session_channel *channel, const char *patter
 	for (uint32_t i = 0; i < is->rules.n; i++)
 		wmk_nearest_offer(&near, ((const struct wmk_ctl_rule *)is->rules.items + i)->pattern);
 	wmk_nearest_text(&near, names, sizeof(names));
-	return wmk_error_said(-ENOENT, "nothing was enabled by '%.40s' in the channel '%.30s'%s%.60s", pattern,
-			      is->name, names[0] ? "; is it one of these? " : "", names);
+	return wmk_error_said(-ENOENT, "channel '%.30s' has no event rule '%.40s'%s%.60s", is->name, pattern,
+			      names[0] ? "; did you mean: " : "", names);
 }
 
 static int disable(struct wmk_session_channel *channel, const struct wmk_list *patterns)
@@ -410,7 +410,7 @@ int wmk_command_disable_event(struct command_request *call)
 	err = channel_find(call, session, domain, request->channel, &channel);
 	if (err < 0)
 		return changed(call, session, err);
-	/* (one that is not there leaves those before it disabled) */
+	/* (an unknown pattern leaves the earlier ones of the request disabled) */
 	return changed_in_part(call, session, disable(channel, &request->patterns));
 }
 
@@ -434,7 +434,7 @@ int wmk_command_add_context(struct command_request *call)
 	return changed_in_part(call, session, add_contexts(call, channel, &request->contexts));
 }
 
-/* What the kernel records is told apart by that; and each rule's filter can be asked together with the list. */
+/* Add the pid context, which selects kernel records, and check that each filter can be combined with the pid list. */
 static int narrow(struct command_request *call, struct wmk_session *session)
 {
 	const char *name = wmk_ctf_context(WMK_CONTEXT_PID)->field.name;
@@ -453,14 +453,14 @@ static int narrow(struct command_request *call, struct wmk_session *session)
 	return err;
 }
 
-/* All that there is of the kernel's is narrowed, or the list stays as it was. */
+/* Narrow all kernel channels, or restore the list. */
 static int track_kernel(struct command_request *call, struct wmk_session *session, const struct wmk_ctl_track *request,
 			bool add)
 {
 	struct wmk_ctl_trackers *t = &session->trackers;
 	const bool was = t->kernel_pid;
 	struct wmk_list kept = { malloc((t->kernel_pids.n + 1) * sizeof(uint64_t)), t->kernel_pids.n };
-	int err = kept.items ? 0 : wmk_error(-ENOMEM, "no memory for what is tracked");
+	int err = kept.items ? 0 : wmk_error(-ENOMEM, "no memory for the allow-list");
 
 	if (err == 0 && kept.n)
 		memcpy(kept.items, t->kernel_pids.items, kept.n * sizeof(uint64_t));
@@ -479,8 +479,8 @@ static int track_kernel(struct command_request *call, struct wmk_session *sessio
 }
 
 /*
- * Numbers of processes as the client has them, made ours, in memory of the call. In another PID namespace each costs a
- * look through /proc, so few are taken at a time. One that is taken out may have ended, and is then as lists show it.
+ * Translate pids from the client's PID namespace to ours, in memory of the request. For another namespace each pid
+ * costs a scan of /proc, so their number is limited. A pid to remove may have ended; then it is used as lists show it.
  */
 static int processes_of(struct command_request *call, struct wmk_ctl_track *request, bool add)
 {
@@ -503,7 +503,7 @@ static int processes_of(struct command_request *call, struct wmk_ctl_track *requ
 		*id = is_number && err == 0 ? (uint64_t)pid : given[i];
 		foreign += err < 0 || *id != given[i];
 		if (foreign > FOREIGN_MAX)
-			return wmk_error_said(-E2BIG, "more than %u processes of another PID namespace at a time",
+			return wmk_error_said(-E2BIG, "more than %u pids of another PID namespace in one request",
 					      FOREIGN_MAX);
 	}
 	request->ids = made;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command_kernel.c - the command that lists the kernel's events, whether or not anything is recorded, and what this
- * kernel lacks.
+ * command_kernel.c - list the kernel's events and the features that this kernel lacks.
  *
  *     catalog ── patterns ──► events ── format files ──► fields
  *                                    ── sessions that the client may use ──► enabled
  *
- * A system call, which is two events of the kernel's (its entry and its exit), is one: "syscall", its name, the
- * arguments and the result. Probes of sessions are left out: no pattern means them.
+ * A system call has two kernel events (entry and exit), but is listed as one: provider "syscall", its name, its
+ * arguments and its result. Probes of sessions are omitted, because no pattern selects them.
  */
 #include "sessiond/command_request.h"
 
@@ -32,7 +31,7 @@
 #define CALL "syscall"
 #define FILE_MAX (2 * WMK_NAME_MAX + 16)
 
-/* What is listed: entries of the catalog in the order of the reply's events. */
+/* The listed entries of the catalog, in the order of the events in the reply. */
 struct kernel_listing {
 	struct command_request *call;
 	const struct wmk_tracefs *tracefs;
@@ -40,7 +39,7 @@ struct kernel_listing {
 	const struct wmk_kentry **entries;
 };
 
-/* The other half of a system call, whose entry this is. The name lies in `name`. */
+/* The exit event that belongs to the entry event of a system call. `name` is the buffer of its name. */
 static struct wmk_kentry exit_of(const struct wmk_kentry *entry, char name[WMK_NAME_MAX + 1])
 {
 	struct wmk_kentry exit = *entry;
@@ -51,7 +50,7 @@ static struct wmk_kentry exit_of(const struct wmk_kentry *entry, char name[WMK_N
 	return exit;
 }
 
-/* ── which ───────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── selection ───────────────────────────────────────────────────────────────────────────────────────── */
 
 static const struct wmk_ctl_list_kernel *asked(const struct kernel_listing *listing)
 {
@@ -83,7 +82,7 @@ static bool is_asked(const struct kernel_listing *listing, const struct wmk_kent
 	return patterns->n == 0;
 }
 
-/* What is misspelt is told, with what is near. */
+/* Report a pattern that matches nothing, with the nearest names. */
 static int patterns_check(const struct kernel_listing *listing)
 {
 	const struct wmk_list *patterns = &asked(listing)->patterns;
@@ -97,9 +96,9 @@ static int patterns_check(const struct kernel_listing *listing)
 	return err;
 }
 
-/* ── what is in them ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── events and fields ───────────────────────────────────────────────────────────────────────────────── */
 
-/* One that went meanwhile, with its module, or that is not understood, has none. */
+/* An event of a module that was unloaded meanwhile, or of an unknown format, gets no fields. */
 static int fields_add(const struct kernel_listing *listing, const struct wmk_kentry *entry, struct wmk_ctl_event *is)
 {
 	struct wmk_kevent *event;
@@ -129,7 +128,7 @@ static int event_add(struct kernel_listing *listing, const struct wmk_kentry *en
 	is->provider = wmk_arena_text(arena, entry->call ? CALL : entry->system);
 	is->name = wmk_arena_text(arena, entry->call ? entry->call : entry->trace);
 	is->file = wmk_arena_text(arena, file);
-	is->level = WAYMARK_LEVEL_INFO;          /* as the class of any has it */
+	is->level = WAYMARK_LEVEL_INFO;          /* the level of every kernel event */
 	if (!is->provider || !is->name || !is->file)
 		return -ENOMEM;
 	if (asked(listing)->fields)
@@ -142,7 +141,7 @@ static int event_add(struct kernel_listing *listing, const struct wmk_kentry *en
 	return err;
 }
 
-/* ── whether they are recorded ───────────────────────────────────────────────────────────────────────── */
+/* ── enabled ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 static bool is_recorded(const struct wmk_session *session, const struct wmk_kentry *entry)
 {
@@ -192,13 +191,15 @@ static int list_events(struct kernel_listing *listing)
 	return err < 0 ? err : mark_recorded(listing);
 }
 
-/* ── what the kernel lacks ───────────────────────────────────────────────────────────────────────────── */
+/* ── missing features ────────────────────────────────────────────────────────────────────────────────── */
 
-/* Nobody else's, and no channel's: no session has an empty name. One at a time, so that one is enough. */
+/*
+ * Uses one tracefs instance of its own, which no channel can have: session names are not empty. One caller at a time.
+ */
 static int lacks_find(const struct kernel_listing *listing, struct wmk_kmissing *lacks)
 {
 	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-	static bool arguments_work;      /* tried by this daemon: it takes the longest */
+	static bool arguments_work;      /* this daemon has tried it already; the test takes longest */
 	struct wmk_tracing *tracing = listing->call->commands->tracing;
 	const enum wmk_clock_kind clock = wmk_clock_default(tracing);
 	char name[WMK_KINSTANCE_NAME];
@@ -255,7 +256,7 @@ int wmk_command_list_kernel(struct command_request *call)
 	listing.catalog = catalog;
 	listing.entries = calloc(wmk_kcatalog_size(catalog) + 1, sizeof(struct wmk_kentry *));
 	err = listing.entries ? patterns_check(&listing)
-			      : wmk_error(-ENOMEM, "no memory for the list of the kernel's events");
+			      : wmk_error(-ENOMEM, "no memory to list the kernel's events");
 	if (err == 0)
 		err = list_events(&listing);
 	free(listing.entries);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command_request.h - private to command*.c: one request on its way, and what several commands do.
+ * command_request.h - private to command*.c: the state of one request, and functions that several commands share.
  */
 #ifndef WMK_SESSIOND_COMMAND_REQUEST_H
 #define WMK_SESSIOND_COMMAND_REQUEST_H
@@ -14,35 +14,35 @@ struct command_request {
 	const void *request;             /* decoded, of the command's type */
 	void *reply;                     /* zeroed, of the command's type */
 	struct wmk_arena arena;          /* of both */
-	unsigned unsaid;                 /* warnings for which the reply has no room */
+	unsigned unsaid;                 /* number of warnings that the reply has no room for */
 };
 
 /* ── command.c ── */
-/* A session that the client may use: a reference, not locked; -ENOENT with the nearest names. */
+/* Find a session that the client may use: a reference, not locked; -ENOENT with the nearest names. */
 int wmk_command_request_session(struct command_request *call, const char *name, struct wmk_session **session);
-/* The same, locked. wmk_command_request_leave() unlocks and gives the reference back. */
+/* The same, locked. wmk_command_request_leave() unlocks it and drops the reference. */
 int wmk_command_request_enter(struct command_request *call, const char *name, struct wmk_session **session);
 void wmk_command_request_leave(struct wmk_session *session);
 /*
- * All that the client may use, references: malloc'd array, their number or -errno. `own`: only those that belong to
- * him.
+ * References to all sessions that the client may use, in a malloc'd array; returns their number or -errno. `own`: only
+ * sessions that belong to the client.
  */
 int wmk_command_request_sessions(struct command_request *call, bool own, struct wmk_session ***sessions);
-/* Locked: written down, a warning when that fails. */
+/* Locked. Save the session; add a warning if that fails. */
 void wmk_command_request_changed(struct command_request *call, struct wmk_session *session);
 /*
- * Not locked, reference held: bring the applications in line; then the session as it is now goes into the reply (struct
- * wmk_ctl_outcome). -ENOENT of the session's end meanwhile is no error.
+ * Not locked, with a reference. Bring the applications in line, then describe the session in the reply (struct
+ * wmk_ctl_outcome). A session that was destroyed meanwhile is no error.
  */
 int wmk_command_request_update(struct command_request *call, struct wmk_session *session);
-/* Locked: the session as it is now into the reply, and what is wrong with it as warnings. */
+/* Locked. Describe the session in the reply; its errors become warnings. */
 int wmk_command_request_describe(struct command_request *call, struct wmk_session *session);
-/* A sentence for people into the reply. */
+/* Add a warning to the reply. */
 void wmk_command_request_warn(struct command_request *call, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The thread's cause chain as a warning, and cleared. */
+/* Add the thread's cause chain as a warning, and clear it. */
 void wmk_command_request_warn_cause(struct command_request *call, const char *what);
-/* Rings of daemons before this one that nobody has handed back: what may be lost with them. Locked. */
+/* Locked. Warn about ring sets of earlier daemons that no application has handed back. */
 void wmk_command_request_warn_awaited(struct command_request *call, struct wmk_session *session);
 
 static inline const char *wmk_list_text(const struct wmk_list *list, uint32_t i)

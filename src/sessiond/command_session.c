@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command_session.c - commands over whole sessions: create, destroy, start, stop, clear, regenerate, list, version,
+ * command_session.c - commands for whole sessions: create, destroy, start, stop, clear, regenerate, list, version,
  * shutdown.
  */
 #include "sessiond/command_request.h"
@@ -40,7 +40,7 @@ static int path_check(const char *what, const char *path)
 		return wmk_error(-EINVAL, "the %s '%.240s' is not an absolute path", what, path);
 	for (const char *c = path; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			return wmk_error(-EINVAL, "the %s's path holds a control character", what);
+			return wmk_error(-EINVAL, "the path of the %s contains a control character", what);
 	return 0;
 }
 
@@ -80,14 +80,14 @@ static int default_place(const struct wmk_ctl_create *request, const char *name,
 	int err = path_check("home directory", request->home), n;
 
 	if (err < 0)
-		return wmk_error_add(err, "neither a path for the trace nor a home directory was given");
+		return wmk_error_add(err, "no path for the trace and no usable home directory were given");
 	if (!auto_name)
 		return wmk_store_default_path(NULL, request->home, name, time(NULL), path, size);
-	n = snprintf(path, size, "%s/waymark-traces/%s", request->home, name);         /* the name tells the time */
+	n = snprintf(path, size, "%s/waymark-traces/%s", request->home, name);         /* the name contains the time */
 	return n > 0 && (size_t)n < size ? 0 : wmk_error(-ENAMETOOLONG, "the path of the trace is too long");
 }
 
-/* One way of writing it: without '//', '/./', and '/' at its end. (What '..' leads to depends on links.) */
+/* Normalize: remove '//', '/./', and a '/' at the end. (The target of '..' depends on links.) */
 static void path_tidy(char *path)
 {
 	char *to = path;
@@ -104,7 +104,7 @@ static void path_tidy(char *path)
 	*to = '\0';
 }
 
-/* Nothing is there, and no session is going to write there; and the client can find the trace. */
+/* Check that the directory is free, that no session will write there, and that the client can find the trace. */
 static int place_check(struct command_request *call, const struct wmk_session_options *o)
 {
 	int err = place_is_free(o->path, o->uid, o->gid);
@@ -117,8 +117,8 @@ static int place_check(struct command_request *call, const struct wmk_session_op
 }
 
 /*
- * Into `path`, which is that of the options. The default one tells the second: who is not the first in it gets a number
- * after it.
+ * Store the path in `path`, to which the options point. A default path contains the time in seconds; the second and
+ * later ones in a second get a number as suffix.
  */
 static int choose_path(struct command_request *call, const struct wmk_session_options *o, bool auto_name, char *path,
 		       size_t size)
@@ -160,14 +160,14 @@ static void auto_name(char *name, size_t size, unsigned attempt)
 		snprintf(name + n, size - n, "-%u", attempt);
 }
 
-/* It is one line of a list, and text in the metadata. */
+/* A description is one line in lists, and text in the metadata. */
 static int description_check(const char *text)
 {
 	if (!wmk_utf8_is(text))
-		return wmk_error(-EINVAL, "the description is not UTF-8");
+		return wmk_error(-EINVAL, "invalid description: not UTF-8");
 	for (const char *c = text; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			return wmk_error(-EINVAL, "the description holds a control character");
+			return wmk_error(-EINVAL, "invalid description: it contains a control character");
 	return 0;
 }
 
@@ -188,7 +188,7 @@ static int create_once(struct command_request *call, unsigned attempt, struct wm
 		auto_name(name, sizeof(name), attempt);
 		options.name = name;
 	}
-	/* A name that cannot be one is refused before it is put into a path. */
+	/* Checked before the name becomes a part of a path. */
 	int err = strlen(options.name) > WMK_CTL_NAME_MAX || strchr(options.name, '/') ?
 		  wmk_error(-EINVAL, "a session's name has 1 to %u bytes and holds no '/'", WMK_CTL_NAME_MAX) : 0;
 	if (err == 0 && request->settings.description)
@@ -220,7 +220,7 @@ int wmk_command_create(struct command_request *call)
 
 /* ── destroy ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Takes the reference. */
+/* Takes over the reference. */
 static int destroy_one(struct command_request *call, struct wmk_session *session)
 {
 	const struct wmk_commands *c = call->commands;
@@ -240,21 +240,21 @@ static int destroy_one(struct command_request *call, struct wmk_session *session
 	wmk_session_destroy(session);
 	wmk_session_unlock(session);
 	if (wmk_tracing_update(c->tracing, session, WMK_COMMAND_UPDATE_MS, &outcome->unanswered, &call->arena) < 0)
-		wmk_command_request_warn_cause(call, "not all applications were told");
+		wmk_command_request_warn_cause(call, "not all applications were updated");
 	if (wmk_session_finish(session, last, &call->arena) < 0)
 		wmk_command_request_warn_cause(call, "not everything could be written");
-	/* Whatever went wrong above, its name and counts are known, or it is left out. */
+	/* The entry is removed if even its name is missing after an error. */
 	if (!last->name)
 		outcome->sessions.n--;
 	if (c->changed && c->changed(c->data, session, true) < 0)
-		wmk_command_request_warn_cause(call, "the session's state could not be removed");
+		wmk_command_request_warn_cause(call, "cannot remove the saved state of the session");
 	wmk_session_put(session);
 	return 0;
 }
 
 /*
- * `one` gives the reference back. Somebody else may be quicker, and have stopped or destroyed it: no error of ours. The
- * first that is.
+ * Call `one`, which takes over the reference, for all sessions. A session that another client has stopped or destroyed
+ * meanwhile is no error. Returns the first other error.
  */
 static int each_session(struct command_request *call, bool own,
 			int (*one)(struct command_request *call, struct wmk_session *session))
@@ -293,8 +293,8 @@ int wmk_command_shutdown(struct command_request *call)
 	void *reply = call->reply;
 
 	if (call->peer->uid != 0 && call->peer->uid != c->daemon)
-		return wmk_error_said(-EACCES, "only root ends root's session daemon");
-	call->reply = &outcome;          /* the answer has no room for it */
+		return wmk_error_said(-EACCES, "only root may shut down root's session daemon");
+	call->reply = &outcome;          /* discarded: the reply of this request has no outcome */
 	int err = each_session(call, false, destroy_one);
 	call->reply = reply;
 	if (err < 0)
@@ -306,7 +306,7 @@ int wmk_command_shutdown(struct command_request *call)
 
 /* ── start, stop, clear, regenerate ──────────────────────────────────────────────────────────────────── */
 
-/* In a user's daemon it is known whose programs will record: what cannot be made is found out now. */
+/* A user's daemon knows the only user to record, so errors of its trace and rings are found now. */
 static int prepare(struct command_request *call, struct wmk_session *session)
 {
 	int err = call->commands->daemon != 0 ? wmk_session_prepare(session, wmk_session_uid(session)) : 0;
@@ -316,7 +316,7 @@ static int prepare(struct command_request *call, struct wmk_session *session)
 		return 0;
 	if (wmk_session_trouble(session, words, sizeof(words)) < 0)
 		wmk_error(err, "%.150s", words);
-	wmk_error_add(err, "cannot start the session '%.240s'", wmk_session_name(session));
+	wmk_error_add(err, "cannot start session '%.240s'", wmk_session_name(session));
 	wmk_session_unstart(session);
 	return err;
 }
@@ -341,7 +341,7 @@ int wmk_command_start(struct command_request *call)
 	return err;
 }
 
-/* Reference held. */
+/* With a reference. */
 static int stop_one(struct command_request *call, struct wmk_session *session)
 {
 	struct wmk_ctl_outcome *outcome = call->reply;
@@ -357,7 +357,7 @@ static int stop_one(struct command_request *call, struct wmk_session *session)
 		return err;
 	if (wmk_tracing_update(call->commands->tracing, session, WMK_COMMAND_UPDATE_MS, &outcome->unanswered,
 			       &call->arena) < 0)
-		wmk_command_request_warn_cause(call, "not all applications were told");
+		wmk_command_request_warn_cause(call, "not all applications were updated");
 	err = wmk_session_lock(session);
 	if (err < 0)
 		return err;
@@ -369,7 +369,7 @@ static int stop_one(struct command_request *call, struct wmk_session *session)
 	return err;
 }
 
-/* Takes the reference. */
+/* Takes over the reference. */
 static int stop_and_put(struct command_request *call, struct wmk_session *session)
 {
 	int err = stop_one(call, session);
@@ -399,7 +399,7 @@ int wmk_command_clear(struct command_request *call)
 		return err;
 	err = wmk_session_clear(session);
 	if (err == 0) {
-		wmk_command_request_changed(call, session);         /* it may have been full */
+		wmk_command_request_changed(call, session);         /* the clear resets `full` */
 		err = wmk_command_request_describe(call, session);
 	}
 	wmk_command_request_leave(session);
@@ -436,7 +436,7 @@ static int list_one(struct command_request *call, struct wmk_session *session)
 	int err = wmk_session_lock(session);
 	struct wmk_ctl_session *is;
 
-	if (err < 0) {                   /* destroyed since it was found */
+	if (err < 0) {                   /* destroyed since the list was made */
 		wmk_error_clear();
 		return 0;
 	}
@@ -478,7 +478,7 @@ int wmk_command_list_apps(struct command_request *call)
 	const uid_t uid = call->peer->uid;
 	int err = *request->pattern ? wmk_pattern_check(request->pattern) : 0;
 
-	/* Whoever may command root's daemon records everybody's programs, but sees no session of others in them. */
+	/* A client of root's daemon records applications of all users, but sees only its own sessions in the list. */
 	return err < 0 ? err
 		       : wmk_tracing_list_apps(call->commands->tracing, request, (uid_t)-1, uid == 0 ? (uid_t)-1 : uid,
 					       &reply->apps, &call->arena);

@@ -3,8 +3,9 @@
  * consumer_link.c - requests to waymark-consumerd (see consumer_link.h). A request is encoded, queued and sent; its
  * caller waits for the answer.
  *
- * A request stays in the list until it is answered. When the consumer dies, all that is in the list is sent to the next one, behind what
- * the dead one had been given; so whoever waits notices nothing but the time. Who does not wait any longer leaves the request behind.
+ * A request stays in the list until it is answered. When the consumer crashes, the list is sent to the next one, after
+ * the replay of what the crashed one held. So callers notice only the delay. A caller that stops waiting abandons its
+ * request.
  */
 #include "sessiond/consumer_link.h"
 
@@ -75,14 +76,14 @@ static struct wmk_link_request *request_new(uint16_t type, const struct wmk_obje
 	return request;
 }
 
-struct wmk_link_request *wmk_link_query(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object,
-				      int fd, bool first)
+struct wmk_link_request *wmk_link_query(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is,
+					const void *object, int fd, bool first)
 {
 	struct wmk_link_request *request = request_new(type, is, object, fd);
 
 	if (!request)
 		return NULL;
-	/* 0 is nobody's. */
+	/* 0 is not a valid number. */
 	if (++link->numbers == 0)
 		link->numbers = 1;
 	request->number = link->numbers;
@@ -98,7 +99,7 @@ struct wmk_link_request *wmk_link_query(struct wmk_consumer_link *link, uint16_t
 	return request;
 }
 
-/* The body in as many frames as it takes. */
+/* Queue the body in as many frames as it needs. */
 static int send_request(struct wmk_consumer_link *link, const struct wmk_link_request *request)
 {
 	const uint8_t *at = request->body;
@@ -107,7 +108,8 @@ static int send_request(struct wmk_consumer_link *link, const struct wmk_link_re
 
 	for (; left > WMK_FRAME_MAX && err == 0; at += WMK_FRAME_MAX, left -= WMK_FRAME_MAX)
 		err = wmk_out_frame(&link->out, (enum wmk_msg)WMK_OBJECT_PART, request->number, at, WMK_FRAME_MAX, -1);
-	return err < 0 ? err : wmk_out_frame(&link->out, (enum wmk_msg)request->type, request->number, at, left, request->fd);
+	return err < 0 ? err
+		       : wmk_out_frame(&link->out, (enum wmk_msg)request->type, request->number, at, left, request->fd);
 }
 
 int wmk_link_greet(struct wmk_consumer_link *link)
@@ -146,7 +148,7 @@ void wmk_link_pump(struct wmk_consumer_link *link)
 	}
 }
 
-/* As far as the socket takes it; the rest, and a connection that has broken, is for the thread. */
+/* The link thread sends the rest, and handles a broken connection. */
 void wmk_link_submit(struct wmk_consumer_link *link)
 {
 	wmk_link_pump(link);
@@ -175,10 +177,9 @@ void wmk_link_answered(struct wmk_consumer_link *link, struct wmk_link_request *
 
 int wmk_link_ended(const struct wmk_consumer_link *link)
 {
-	return wmk_error(-ECONNABORTED, "there is no consumer any more: %.120s", link->end_words);
+	return wmk_error(-ECONNABORTED, "the link to the consumer has ended: %.120s", link->end_words);
 }
 
-/* Wait for the answer. 0: *request is the caller's; -errno: the request is not there any more, or left to itself. Takes the lock. */
 int wmk_link_wait(struct wmk_consumer_link *link, struct wmk_link_request *request, const struct timespec *end)
 {
 	int rc = 0, err;
@@ -188,7 +189,8 @@ int wmk_link_wait(struct wmk_consumer_link *link, struct wmk_link_request *reque
 	if (!request->done) {
 		request->abandoned = true;
 		request->answers = link->answers;
-		return link->state == WMK_LINK_ENDED ? wmk_link_ended(link) : wmk_error(-ETIMEDOUT, "the consumer has not answered in time");
+		return link->state == WMK_LINK_ENDED ? wmk_link_ended(link)
+						     : wmk_error(-ETIMEDOUT, "the consumer has not answered in time");
 	}
 	err = request->err;
 	if (err < 0)
@@ -196,19 +198,23 @@ int wmk_link_wait(struct wmk_consumer_link *link, struct wmk_link_request *reque
 	return err;
 }
 
-/* Is the same waiting to be answered, with nobody who waits for it any more? */
+/* True if the same request is queued and abandoned. */
 static bool is_asked(const struct wmk_consumer_link *link, uint16_t type, uint64_t trace, uint64_t rings)
 {
 	const struct wmk_link_request *request = link->requests;
 
-	while (request && (request->type != type || request->trace != trace || request->rings != rings || !request->abandoned))
+	while (request &&
+	       (request->type != type || request->trace != trace || request->rings != rings || !request->abandoned))
 		request = request->next;
 	return request != NULL;
 }
 
-/* Ask and wait. 0: *result is the answer, the caller's to free; -errno. (Who does not wait need not ask twice: a consumer that is silent would have them without end.) */
-static int ask(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object, uint64_t trace, uint64_t rings,
-	       int ms, struct wmk_link_request **result)
+/*
+ * Queue a request and wait. 0: *result is the answer, which the caller frees; -errno. A call without waiting (`ms` 0)
+ * adds no second request of the same kind: a consumer that hangs would otherwise accumulate them.
+ */
+static int ask(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object,
+	       uint64_t trace, uint64_t rings, int ms, struct wmk_link_request **result)
 {
 	const struct timespec end = wmk_deadline(ms);
 	struct wmk_link_request *request;
@@ -245,12 +251,15 @@ out:
 	return err;
 }
 
-/* ── what is added ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── add ─────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Its answer was waited for in vain, in the directory of `trace`, or the consumer has answered nothing since. */
+/*
+ * True if the request has timed out, and concerns the directory of `trace`, or the consumer has answered nothing since.
+ */
 static bool is_late_for(struct wmk_consumer_link *link, const struct wmk_link_request *request, uint64_t trace)
 {
-	const struct wmk_replay_trace *mine = wmk_replay_find(link, trace), *its = wmk_replay_find(link, request->trace);
+	const struct wmk_replay_trace *mine = wmk_replay_find(link, trace),
+				      *its = wmk_replay_find(link, request->trace);
 
 	if (!request->sent || !request->abandoned || request->again || request->type == WMK_CONSUMERD_WAKE ||
 	    request->type == WMK_CONSUMERD_METADATA)
@@ -258,7 +267,7 @@ static bool is_late_for(struct wmk_consumer_link *link, const struct wmk_link_re
 	return request->answers == link->answers || (mine && its && strcmp(mine->is.path, its->is.path) == 0);
 }
 
-/* Then no other request waits for what can be done later. */
+/* True if a request has timed out: then others for the trace do not wait, because they can be performed later. */
 static bool is_late(struct wmk_consumer_link *link, uint64_t trace)
 {
 	const struct wmk_link_request *request = link->requests;
@@ -268,9 +277,9 @@ static bool is_late(struct wmk_consumer_link *link, uint64_t trace)
 	return request != NULL;
 }
 
-/* With `kept` >= 0, what wmk_kept_*_add() said. */
-static int add(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object, uint64_t trace, uint64_t rings,
-	       int fd, int ms, int kept)
+/* `kept`: result of wmk_replay_*_add(). */
+static int add(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object,
+	       uint64_t trace, uint64_t rings, int fd, int ms, int kept)
 {
 	const struct timespec end = wmk_deadline(is_late(link, trace) ? 0 : ms);
 	struct wmk_link_request *request;
@@ -299,7 +308,7 @@ int wmk_consumer_link_trace_add(struct wmk_consumer_link *link, const struct wmk
 	int err;
 
 	if (!trace->trace)
-		return wmk_error(-EINVAL, "a trace needs a number");
+		return wmk_error(-EINVAL, "invalid trace number 0");
 	pthread_mutex_lock(&link->lock);
 	err = link->state == WMK_LINK_ENDED ? wmk_link_ended(link) :
 	      add(link, WMK_CONSUMERD_TRACE_ADD, &wmk_consumerd_trace_object, trace, trace->trace, 0, fd, ms,
@@ -313,7 +322,7 @@ int wmk_consumer_link_rings_add(struct wmk_consumer_link *link, const struct wmk
 	int err;
 
 	if (!rings->rings)
-		return wmk_error(-EINVAL, "rings need a number");
+		return wmk_error(-EINVAL, "invalid rings number 0");
 	pthread_mutex_lock(&link->lock);
 	err = link->state == WMK_LINK_ENDED ? wmk_link_ended(link) :
 	      add(link, WMK_CONSUMERD_RINGS_ADD, &wmk_consumerd_rings_object, rings, rings->trace, rings->rings, fd, ms,
@@ -322,9 +331,9 @@ int wmk_consumer_link_rings_add(struct wmk_consumer_link *link, const struct wmk
 	return err;
 }
 
-/* ── all else ────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── other requests ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* Writing waits for room: whose error that is. */
+/* The error because of which writing waits; 0: none. */
 static int stuck(const struct wmk_consumerd_report *report)
 {
 	const struct wmk_consumerd_channel *channels = report->channels.items;
@@ -335,7 +344,7 @@ static int stuck(const struct wmk_consumerd_report *report)
 	return 0;
 }
 
-/* -ENOENT with its words: a consumer that took the place of another could not resume the trace. */
+/* -ENOENT with the reason, if a new consumer could not resume the trace. */
 static int failed(struct wmk_consumer_link *link, uint64_t number)
 {
 	int err = 0;
@@ -345,14 +354,14 @@ static int failed(struct wmk_consumer_link *link, uint64_t number)
 
 	if (trace && trace->failed[0]) {
 		err = wmk_error_said(-ENOENT, "%.150s", trace->failed);
-		wmk_error_add(err, "what was recorded there is lost");
+		wmk_error_add(err, "the records in its rings are lost");
 	}
 	pthread_mutex_unlock(&link->lock);
 	return err;
 }
 
-static int ask_report(struct wmk_consumer_link *link, uint16_t type, uint64_t trace, uint64_t rings, int ms, struct wmk_arena *arena,
-		      struct wmk_consumerd_report *report)
+static int ask_report(struct wmk_consumer_link *link, uint16_t type, uint64_t trace, uint64_t rings, int ms,
+		      struct wmk_arena *arena, struct wmk_consumerd_report *report)
 {
 	const struct wmk_consumerd_target target = { trace, rings };
 	struct wmk_arena own = { 0 };
@@ -388,22 +397,22 @@ int wmk_consumer_link_trace_remove(struct wmk_consumer_link *link, uint64_t trac
 	return ask_report(link, WMK_CONSUMERD_TRACE_REMOVE, trace, 0, ms, arena, report);
 }
 
-int wmk_consumer_link_rings_remove(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms, struct wmk_arena *arena,
-				   struct wmk_consumerd_report *report)
+int wmk_consumer_link_rings_remove(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms,
+				   struct wmk_arena *arena, struct wmk_consumerd_report *report)
 {
 	if (!rings)
-		return wmk_error(-EINVAL, "which rings are to be removed?");
+		return wmk_error(-EINVAL, "invalid rings number 0");
 	return ask_report(link, WMK_CONSUMERD_RINGS_REMOVE, trace, rings, ms, arena, report);
 }
 
-int wmk_consumer_link_stop(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms, struct wmk_arena *arena,
-			   struct wmk_consumerd_report *report)
+int wmk_consumer_link_stop(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms,
+			   struct wmk_arena *arena, struct wmk_consumerd_report *report)
 {
 	return ask_report(link, WMK_CONSUMERD_STOP, trace, rings, ms, arena, report);
 }
 
-int wmk_consumer_link_stats(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms, struct wmk_arena *arena,
-			    struct wmk_consumerd_report *report)
+int wmk_consumer_link_stats(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms,
+			    struct wmk_arena *arena, struct wmk_consumerd_report *report)
 {
 	return ask_report(link, WMK_CONSUMERD_STATS, trace, rings, ms, arena, report);
 }
@@ -431,9 +440,10 @@ void wmk_consumer_link_poke(struct wmk_consumer_link *link, uint64_t trace)
 	struct wmk_link_request *request;
 
 	pthread_mutex_lock(&link->lock);
-	/* A new consumer looks at everything anyway. One that has not been sent yet is as good. */
+	/* A new consumer drains everything anyway. A request that is not sent yet has the same effect. */
 	for (request = link->requests; request; request = request->next)
-		if (request->type == WMK_CONSUMERD_WAKE && !request->sent && (request->trace == trace || !request->trace))
+		if (request->type == WMK_CONSUMERD_WAKE && !request->sent &&
+		    (request->trace == trace || !request->trace))
 			break;
 	if (!request && link->state == WMK_LINK_UP) {
 		request = wmk_link_query(link, WMK_CONSUMERD_WAKE, &wmk_consumerd_target_object, &target, -1, false);
@@ -448,14 +458,15 @@ void wmk_consumer_link_poke(struct wmk_consumer_link *link, uint64_t trace)
 	pthread_mutex_unlock(&link->lock);
 }
 
-/* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── list ────────────────────────────────────────────────────────────────────────────────────────────── */
 
 static int adopt(struct wmk_consumer_link *link, const struct wmk_link_held *held)
 {
 	int err;
 
 	pthread_mutex_lock(&link->lock);
-	err = held->is.rings.rings ? wmk_replay_rings_add(link, &held->is.rings, held->fd) : wmk_replay_trace_add(link, &held->is.trace, held->fd);
+	err = held->is.rings.rings ? wmk_replay_rings_add(link, &held->is.rings, held->fd)
+				   : wmk_replay_trace_add(link, &held->is.trace, held->fd);
 	pthread_mutex_unlock(&link->lock);
 	return err;
 }
@@ -469,7 +480,7 @@ int wmk_consumer_link_list(struct wmk_consumer_link *link, int ms, wmk_consumer_
 
 	if (err < 0)
 		return err;
-	/* All of it is kept before anybody is told of any. */
+	/* Adopt all entries before the first call of `held`. */
 	for (size_t i = 0; i < answer->n_held && err >= 0; i++)
 		err = adopt(link, &answer->held[i]);
 	err = err > 0 ? 0 : err;
@@ -486,7 +497,7 @@ int wmk_consumer_link_list(struct wmk_consumer_link *link, int ms, wmk_consumer_
 	return err;
 }
 
-/* ── the link ────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── open, close ─────────────────────────────────────────────────────────────────────────────────────── */
 
 pid_t wmk_consumer_link_pid(struct wmk_consumer_link *link)
 {

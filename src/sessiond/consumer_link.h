@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer_link.h - the session daemon's link to waymark-consumerd, which empties rings into trace directories.
+ * consumer_link.h - the link of the session daemon to waymark-consumerd, which drains rings into trace directories.
  *
  *     session daemon ── wmk_consumer_link_*() ── consumer.sock ──► waymark-consumerd ──► trace directories
  *      any thread            │
- *                            └─ a thread of the link's: hears answers; when the consumer dies, starts another, gives it again all that
- *                               there was (descriptors and parameters are kept here), and it goes on where the trace files end
+ *                            └─ link thread: receives answers; when the consumer crashes, starts another one and sends
+ *                               it all traces and rings (the link keeps their descriptors and parameters). The new
+ *                               consumer continues at the end of the trace files.
  *
- *     wmk_consumer_link_open(&options, &link);                      connects, or starts one
- *     wmk_consumer_link_list(link, ms, adopt, data);                what a session daemon before us left there
- *     wmk_consumer_link_trace_add(link, &trace, -1, ms);            the consumer makes the directory
+ *     wmk_consumer_link_open(&options, ms, &link);                  connect, or start a consumer
+ *     wmk_consumer_link_list(link, ms, adopt, data);                adopt what an earlier session daemon added
+ *     wmk_consumer_link_trace_add(link, &trace, -1, ms);            the consumer creates the directory
  *     wmk_consumer_link_metadata(link, trace, text, len, false, 0);
  *     wmk_consumer_link_rings_add(link, &rings, waymark_ring_set_fd(set), ms);
- *     ... programs record; one dies: wmk_consumer_link_poke(link, trace) ...
- *     wmk_consumer_link_stop(link, trace, 0, ms, &arena, &report);         `waymark stop`; records may come again later: `waymark start`
+ *     ... applications record; after a crash of one: wmk_consumer_link_poke(link, trace) ...
+ *     wmk_consumer_link_stop(link, trace, 0, ms, &arena, &report);         `waymark stop`; recording may resume
  *     wmk_consumer_link_trace_remove(link, trace, ms, &arena, &report);    `waymark destroy`
- *     wmk_consumer_link_close(link);                                the consumer goes on; it ends by itself when it holds nothing
+ *     wmk_consumer_link_close(link);                                the consumer exits when it holds nothing
  *
- * Any thread may call any function at any time, but open and close. None blocks longer than its `ms` (milliseconds):
- * then it returns -ETIMEDOUT, and what was asked for is still done when that is possible (what was to be added is
- * added, to a new consumer too; what was to be removed is removed). While the consumer is being replaced, requests wait
- * for the new one. Requests over different traces do not wait for each other. A request that the caller has to repeat
- * does no harm: see wire/consumerd.h.
+ * Any thread may call any function at any time, except open and close. No function blocks longer than its `ms`
+ * (milliseconds). Then it returns -ETIMEDOUT, and the request is still performed if possible: a trace is added (to a
+ * new consumer, too) or removed. While the consumer is being replaced, requests wait for the new one. Requests for
+ * different traces do not wait for each other. Repeating a request is harmless: see wire/consumerd.h.
  *
- * Errors are -errno with a cause chain; those of the consumer with its words. -ECONNABORTED: the link is at its end
- * (see on_end).
+ * Errors are -errno with a cause chain, which includes the text of the consumer's errors. -ECONNABORTED: the link has
+ * ended (see on_end).
  */
 #ifndef WMK_SESSIOND_CONSUMER_LINK_H
 #define WMK_SESSIOND_CONSUMER_LINK_H
@@ -40,106 +40,102 @@ struct wmk_consumer_link;
 
 struct wmk_consumer_link_options {
 	size_t size;                 /* sizeof(struct wmk_consumer_link_options) */
-	const char *rundir;          /* there, and ours; copied */
+	const char *rundir;          /* exists, and belongs to us; copied */
 	const char *program;         /* path of waymark-consumerd; copied */
-	bool kernel;                 /* the one for kernel channels */
-	uint64_t keep_free;          /* bytes of a disk that stay free; 0: as the consumer has it */
+	bool kernel;                 /* the consumer of kernel channels */
+	uint64_t keep_free;          /* bytes to keep free on each disk; 0: default of the consumer */
 	bool keep;                   /* what cannot be written at the end stays in the rings */
 	/*
-	 * Optional, from the link's thread, which must not be kept: nothing in them may call the link.
-	 * on_change: the consumer has died, or still cannot be started (pid 0, `words` say how), or is there again (its
-	 * pid), all that it had is back.
-	 * on_full: what is below a trace's path has the bytes that it may have; nothing more is written there, and what
-	 * comes stays in the rings. on_end: there will be no consumer any more: another session daemon took it over;
-	 * `words` say so.
+	 * Callbacks, all optional, in the link thread. They must not block or call the link.
+	 * on_change: the consumer has crashed or cannot be started (pid 0, `words` has the reason), or a new one (its
+	 * pid) holds everything that the earlier one had.
+	 * on_full: the traces below `path` have reached their limit; nothing more is written there, and new records
+	 * stay in the rings. on_end: the link has ended, because another session daemon has taken the consumer over;
+	 * `words` has the reason.
 	 */
 	void (*on_change)(void *data, pid_t pid, const char *words);
 	void (*on_full)(void *data, const char *path);
-	/* on_stale: a metadata file below this path is shorter than what was written: all must be replaced. */
+	/* on_stale: a metadata file below this path is shorter than what was written: replace all of it. */
 	void (*on_stale)(void *data, const char *path);
 	void (*on_end)(void *data, int err, const char *words);
 	void *data;
 };
 
 /*
- * Connects to the one that runs in rundir, else starts `program`; ready when this returns, `ms` at most. *link is the
- * caller's.
+ * Connects to the consumer that runs in rundir, or starts `program`; waits at most `ms` until it is ready. The caller
+ * owns *link.
  */
 int wmk_consumer_link_open(const struct wmk_consumer_link_options *options, int ms, struct wmk_consumer_link **link);
-/* Closes the connection, frees everything. The consumer goes on. No other call may be under way. */
+/* Closes the connection and frees the link. The consumer keeps running. No other call may be in progress. */
 void wmk_consumer_link_close(struct wmk_consumer_link *link);
-/* The consumer writes everything, ends all streams and exits. The link is at its end then. */
+/* The consumer writes everything, ends all streams and exits. The link has ended afterwards. */
 int wmk_consumer_link_shutdown(struct wmk_consumer_link *link, int ms);
-/* Of the consumer that runs; 0: none at the moment. */
+/* The pid of the consumer; 0: none at present. */
 pid_t wmk_consumer_link_pid(struct wmk_consumer_link *link);
-
 /*
- * The two that add do not wait at all while an earlier request is not answered for which somebody waited in vain: a
- * consumer that hangs costs one such time, not one for each.
+ * The functions that add do not wait while an earlier request that timed out is unanswered. So a consumer that hangs
+ * delays a caller once, and not once per request.
  *
- * `fd`: the budget page of a trace with max_size, or -1; stays the caller's, a copy is kept. trace->mode says what the
- * consumer finds or makes at the trace's place. -EEXIST: the number is another trace's, or
- * the place is taken. All that is in `trace` is copied. A failed add leaves nothing behind, except on -ETIMEDOUT:
- * remove it then.
+ * `fd`: the budget page of a trace with max_size, or -1; borrowed and duplicated. trace->mode says whether the consumer
+ * creates or opens the trace. Everything in `trace` is copied. -EEXIST: the number is in use, or the directory is. A
+ * failed add leaves nothing behind, except after -ETIMEDOUT: remove the trace then.
  */
 int wmk_consumer_link_trace_add(struct wmk_consumer_link *link, const struct wmk_consumerd_trace *trace, int fd,
 				int ms);
 /*
- * Removes all rings of it and forgets it. `report`, `arena` may be NULL: final counts, memory of the arena's (the
- * caller's).
+ * Removes the trace and all its rings. `report`, `arena` (both may be NULL): final counts, in memory of the caller's
+ * arena.
  */
 int wmk_consumer_link_trace_remove(struct wmk_consumer_link *link, uint64_t trace, int ms, struct wmk_arena *arena,
 				   struct wmk_consumerd_report *report);
 /*
- * Append to the metadata of the trace, or (`replace`) this in its place. 0: it is accepted: sent, and repeated to the
- * next consumer until it is written. Records that need it may follow. With `ms` it is waited for until it is written.
- * Text that is appended to a trace that was not added as WMK_CONSUMERD_TRACE_NEW and not replaced yet is dropped: what
- * replaces it must have that, too. -ENOENT: no such trace.
+ * Append to the metadata of the trace, or (`replace`) replace it. 0: accepted: the text is sent, also to the next
+ * consumer, until it is written. Records that need it may follow. With `ms` the function waits until the text is
+ * written. Text that is appended to a trace of unknown length is dropped: one that was not added as
+ * WMK_CONSUMERD_TRACE_NEW and not replaced yet. The replacement must include the text. -ENOENT: no such trace.
  */
 int wmk_consumer_link_metadata(struct wmk_consumer_link *link, uint64_t trace, const char *text, size_t len,
 			       bool replace, int ms);
 /*
- * `fd`: of the ring set; stays the caller's, a copy is kept. rings->resume is for sets that were read before, by a
- * consumer that is not there any more; the link itself sets it when it starts another consumer. -ENOENT: no such trace;
- * -EEXIST; -EINVAL, -EPERM, ...: no ring set.
+ * `fd`: of the ring set; borrowed and duplicated. rings->resume: an earlier consumer has read the set; the link sets it
+ * itself after it has started a new consumer. -ENOENT: no such trace; -EEXIST; -EINVAL, -EPERM, ...: not a ring set.
  */
 int wmk_consumer_link_rings_add(struct wmk_consumer_link *link, const struct wmk_consumerd_rings *rings, int fd,
 				int ms);
 /*
- * Everything that was committed is written, streams are ended with the final lost counts, the set is let go. What
- * cannot be written is lost.
+ * Writes all committed records, ends the streams with the final counts, and releases the ring set. What cannot be
+ * written is lost.
  */
 int wmk_consumer_link_rings_remove(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms,
 				   struct wmk_arena *arena, struct wmk_consumerd_report *report);
 
-/* rings 0: all of the trace, in the following. */
+/* In the functions below, `rings` 0 stands for all rings of the trace. */
 
 /*
- * Everything that has been committed by now is written, with the lost counts as they are now; also what was to be
- * written at stop only. The rings stay: what comes later is consumed as before. -ENOSPC etc.: it could not, and stays
- * in the rings (the report is filled too).
+ * Writes all records that are committed now and the current counts, also of rings that are written only at stop. The
+ * rings stay, and later records are drained as before. -ENOSPC etc.: writing failed, and the records stay in the rings
+ * (the report is filled, too).
  */
 int wmk_consumer_link_stop(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms,
 			   struct wmk_arena *arena, struct wmk_consumerd_report *report);
-/* The same without counts, and not for rings that are written at stop only. */
+/* Like stop, without a report, and not for rings that are written only at stop. */
 int wmk_consumer_link_flush(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms);
-/* Drop what was recorded up to now, in files and rings; all counts begin at zero. The metadata stays. */
+/* Drops what was recorded so far, in files and rings; all counts restart at zero. The metadata stays. */
 int wmk_consumer_link_clear(struct wmk_consumer_link *link, uint64_t trace, int ms);
-/* Counts as they are now, channel by channel. */
+/* The current counts, per channel. */
 int wmk_consumer_link_stats(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms,
 			    struct wmk_arena *arena, struct wmk_consumerd_report *report);
 /*
- * An application has died: it may have been killed between its last record and the wake of the consumer. trace 0: all.
- * Queued, not waited for: never blocks.
+ * Drain at once, because an application has died: it may have been killed between its last record and the wake-up of
+ * the consumer. trace 0: all traces. Queued: never blocks.
  */
 void wmk_consumer_link_poke(struct wmk_consumer_link *link, uint64_t trace);
 
 /*
- * Everything that the consumer holds: `held` is called for each trace (rings->rings 0; fd: its budget page, or -1),
- * then for each of its rings (fd: of the set; waymark_ring_set_open_reader() maps it). Each fd is the callback's to
- * close. From the calling thread;
- * strings are valid within the call only. Returns 0, or the first value other than 0 that `held` returned, or -errno.
- * The link adopts all of it: it is given to the next consumer too.
+ * Lists everything that the consumer holds. `held` is called for each trace (rings->rings 0; fd: its budget page, or
+ * -1), then for each of its ring sets (fd: for waymark_ring_set_open_reader()), in the calling thread. The callback
+ * closes fd; strings are valid within the call. Returns 0, the first non-zero value that `held` returned, or -errno.
+ * The link adopts everything, and sends it to the next consumer, too.
  */
 typedef int wmk_consumer_link_held(void *data, const struct wmk_consumerd_trace *trace,
 				   const struct wmk_consumerd_rings *rings, int fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer_link_metadata.c - metadata for waymark-consumerd: in parts, which are requests that remain in the list until
- * they are written. The next consumer receives those that are left, before the rings (consumer_link_replay.c).
+ * consumer_link_metadata.c - send metadata to waymark-consumerd. The text is split into requests that stay in the list
+ * until they are written. The next consumer receives those that are left, before the rings (consumer_link_replay.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "base/testpoint.h"
 #include "sessiond/consumer_link_request.h"
 
-/* One message of the text, not sent yet. NULL with a cause chain. */
+/* Queues one part of the text. NULL with a cause chain. */
 static struct wmk_link_request *part_new(struct wmk_consumer_link *link, struct wmk_consumerd_metadata *is,
 					 const char *text, size_t len)
 {
@@ -34,7 +34,7 @@ static struct wmk_link_request *part_new(struct wmk_consumer_link *link, struct 
 	return request;
 }
 
-/* The requests behind `*at`, which were not sent. */
+/* Frees the requests from `*at` to the end of the list; none of them was sent. */
 static void take_back(struct wmk_consumer_link *link, struct wmk_link_request **at)
 {
 	while (*at) {
@@ -46,7 +46,7 @@ static void take_back(struct wmk_consumer_link *link, struct wmk_link_request **
 	link->requests_end = at;
 }
 
-/* All of it in order, or nothing. The last request, or NULL with a cause chain. */
+/* Queues all parts in order, or none. Returns the last request, or NULL with a cause chain. */
 static struct wmk_link_request *parts_add(struct wmk_consumer_link *link, struct wmk_replay_trace *trace,
 					  const char *text, size_t len, bool replace)
 {
@@ -85,7 +85,7 @@ int wmk_consumer_link_metadata(struct wmk_consumer_link *link, uint64_t number, 
 		err = wmk_link_ended(link);
 	else if (!trace)
 		err = wmk_error_said(-ENOENT, "there is no trace %llu", (unsigned long long)number);
-	/* Of a file of an unknown length nothing is known but what replaces it, which is going to have this. */
+	/* A file of unknown length accepts only a replacement, which will include this text. */
 	else if (len && (replace || trace->complete)) {
 		request = parts_add(link, trace, text, len, replace);
 		err = request ? 0 : -ENOMEM;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer_link_replay.c - what the consumer was given: traces, rings with their descriptors, the counts of rings that
- * are gone. A consumer that takes the place of another is given it all, to go on where the trace ends.
+ * consumer_link_replay.c - record what the consumer holds: traces, ring sets with their descriptors, and the counts of
+ * removed rings. A new consumer receives all of it, and continues at the end of the traces.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -131,7 +131,7 @@ void wmk_replay_remove(struct wmk_consumer_link *link, uint64_t number, uint64_t
 	trace_free(trace);
 }
 
-/* The rings are gone, their counts stay: without memory they do not. */
+/* Add the counts of removed rings to the trace. Without memory they are lost. */
 static void keep_counts(struct wmk_replay_trace *trace, const struct wmk_consumerd_channel *channel)
 {
 	struct wmk_consumerd_channel *items = trace->is.gone.items;
@@ -162,7 +162,7 @@ static void rings_are_gone(struct wmk_consumer_link *link, struct wmk_replay_tra
 	const struct wmk_consumerd_channel *channels;
 	struct wmk_arena arena = { 0 };
 
-	/* Counted once: the rings may have gone with an earlier answer. */
+	/* Count once: an earlier answer may have removed the rings already. */
 	if (*rings_at(trace, request->rings) &&
 	    wmk_object_decode(&wmk_consumerd_report_object, request->reply, request->reply_len, &report, &arena) == 0) {
 		channels = report.channels.items;
@@ -185,7 +185,7 @@ void wmk_replay_answered(struct wmk_consumer_link *link, const struct wmk_link_r
 		if (request->again || request->abandoned)
 			wmk_error_format(trace->failed, sizeof(trace->failed), "%.199s",
 					 request->err < 0 ? request->words : "");
-		/* (one that could not be opened in time is kept, so that the error is reported later) */
+		/* (a trace that timed out is kept, so that the error is reported later) */
 		if (request->err < 0 && request->inserted && !request->abandoned)
 			wmk_replay_remove(link, request->trace, 0);
 		break;
@@ -225,7 +225,7 @@ static int give_rings(struct wmk_consumer_link *link, const struct wmk_replay_tr
 	struct wmk_link_request *request;
 
 	is.resume = true;
-	/* Whether the consumer that died had cleared everything is not known: so all of it is cleared now. */
+	/* The crashed consumer may not have completed a CLEAR, so clear again. */
 	is.clear = trace->clearing > 0;
 	request = wmk_link_query(link, WMK_CONSUMERD_RINGS_ADD, &wmk_consumerd_rings_object, &is, rings->fd, true);
 	if (!request)
@@ -237,7 +237,7 @@ static int give_rings(struct wmk_consumer_link *link, const struct wmk_replay_tr
 	return 0;
 }
 
-/* Unlinks the METADATA requests of the trace that are not answered, in order, and returns the first. */
+/* Unlink the unanswered METADATA requests of the trace, in order; returns the first. */
 static struct wmk_link_request *take_metadata(struct wmk_consumer_link *link, uint64_t trace)
 {
 	struct wmk_link_request **at = &link->requests, *first = NULL, **end = &first;
@@ -258,7 +258,7 @@ static struct wmk_link_request *take_metadata(struct wmk_consumer_link *link, ui
 	return first;
 }
 
-/* In front of all requests. */
+/* Insert the requests before all others. */
 static void put_first(struct wmk_consumer_link *link, struct wmk_link_request *first)
 {
 	struct wmk_link_request *last = first;
@@ -274,8 +274,8 @@ static void put_first(struct wmk_consumer_link *link, struct wmk_link_request *f
 }
 
 /*
- * The new consumer has not written parts of an earlier replacement: it needs all of the last one, and what is behind
- * it.
+ * Drop parts of earlier replacements: the new consumer has not written them. It needs all parts of the latest
+ * replacement, and what follows them.
  */
 static struct wmk_link_request *drop_replaced(struct wmk_link_request *first)
 {
@@ -317,7 +317,7 @@ static int give_trace(struct wmk_consumer_link *link, const struct wmk_replay_tr
 
 int wmk_replay_send(struct wmk_consumer_link *link)
 {
-	/* Each goes in front of what exists: the trace, its metadata, then its rings. */
+	/* Each request is inserted at the front, so the order is: trace, its metadata, its rings. */
 	for (struct wmk_replay_trace *trace = link->traces; trace; trace = trace->next) {
 		for (struct wmk_replay_rings *rings = trace->rings; rings; rings = rings->next)
 			if (give_rings(link, trace, rings) < 0)

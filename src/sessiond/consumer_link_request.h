@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer_link_request.h - shared by the files of the link to waymark-consumerd:
+ * consumer_link_request.h - private to the files of the link to waymark-consumerd:
  *
- *     consumer_link.c          what callers use: a request is made, sent, waited for
- *     consumer_link_thread.c   the link's thread: hears answers, connects, starts a consumer, starts another
- *     consumer_link_metadata.c metadata, in parts that wait until they are written
- *     consumer_link_replay.c     what the consumer was given: given to the next one too
+ *     consumer_link.c            public functions: queue a request, send it, wait for its answer
+ *     consumer_link_thread.c     link thread: receives answers, connects to a consumer, starts and restarts it
+ *     consumer_link_metadata.c   metadata, in parts that stay queued until they are written
+ *     consumer_link_replay.c     traces and rings that the consumer holds, to be sent to the next one
  *
- * All of struct wmk_consumer_link is under `lock`, but what is marked as the thread's.
+ * `lock` protects all of struct wmk_consumer_link, except fields marked as the thread's.
  */
 #ifndef WMK_SESSIOND_CONSUMER_LINK_REQUEST_H
 #define WMK_SESSIOND_CONSUMER_LINK_REQUEST_H
@@ -18,7 +18,7 @@
 #include "sessiond/consumer_link.h"
 #include "wire/wire.h"
 
-/* Rings that the consumer was given. */
+/* A ring set that the consumer holds. */
 struct wmk_replay_rings {
 	struct wmk_replay_rings *next;
 	struct wmk_consumerd_rings is;
@@ -31,12 +31,12 @@ struct wmk_replay_trace {
 	struct wmk_consumerd_trace is;
 	struct wmk_arena arena;
 	struct wmk_replay_rings *rings;
-	int budget;                      /* the budget page that goes with it; -1: none */
-	unsigned clearing;               /* CLEARs that are not answered yet */
+	int budget;                      /* descriptor of its budget page; -1: none */
+	unsigned clearing;               /* unanswered CLEAR requests */
 	bool made;                       /* a consumer has opened it */
-	bool complete;                   /* the file's length is known: it was made here, or replaced */
-	uint64_t metadata_len;           /* of the file, when all that was sent is written */
-	char failed[200];                /* why the consumer that is there now could not resume it; "": it could */
+	bool complete;                   /* the length of the metadata file is known: created here, or replaced */
+	uint64_t metadata_len;           /* of the file, once everything sent is written */
+	char failed[200];                /* why the current consumer cannot resume it; "": it can */
 };
 
 struct wmk_link_held {
@@ -51,11 +51,11 @@ struct wmk_link_request {
 	uint64_t trace, rings;
 	uint8_t *body;
 	size_t len;
-	int fd;                          /* goes with it; -1: none */
+	int fd;                          /* sent with it; -1: none */
 	bool sent;
-	bool again;                      /* the link's own: the consumer is given what it had */
-	bool inserted;                   /* what it adds was not there before: it goes if that fails */
-	bool abandoned;                  /* nobody waits for it */
+	bool again;                      /* replay: gives a new consumer what the earlier one had */
+	bool inserted;                   /* created the entry that it adds, which is removed if the request fails */
+	bool abandoned;                  /* no thread waits for the answer */
 	uint64_t answers;                /* link->answers when it was abandoned */
 	bool more;                       /* METADATA: a part of a replacement, and not its last */
 	bool replaces;                   /* METADATA: a part of a replacement */
@@ -80,7 +80,7 @@ struct wmk_consumer_link {
 	char *rundir, *program;
 	struct wmk_consumer_link_options options;
 	enum wmk_link_state state;
-	bool closing, shut;              /* shut: it was asked to end, and said yes */
+	bool closing, shut;              /* shut: the consumer has accepted SHUTDOWN */
 	int end_err;
 	char end_words[300];
 	int wake;                        /* an eventfd */
@@ -89,36 +89,36 @@ struct wmk_consumer_link {
 	struct wmk_replay_trace *traces;
 	struct wmk_link_request *requests, **requests_end;       /* unanswered, oldest first */
 	uint32_t numbers;
-	uint64_t answers;                /* how many answers came */
-	unsigned again;                  /* requests with that flag that are unanswered */
-	char again_words[300];           /* what the first of them that failed said */
+	uint64_t answers;                /* number of answers received */
+	unsigned again;                  /* unanswered requests of the replay */
+	char again_words[300];           /* text of the first error among them */
 	int sock;
 	struct wmk_out out;
-	/* The thread's. */
+	/* Used by the link thread only: */
 	struct wmk_consumerd_in in;
 	int pidfd;
-	pid_t child;                     /* started here and not waited for yet; 0: none */
+	pid_t child;                     /* started by us and not reaped yet; 0: none */
 };
 
 /* ── consumer_link.c; all under lock ─────────────────────────────────────────────────────────────────────── */
 
-/* A request, queued (first: before all others). The body is copied. NULL with a cause chain. */
+/* Queues a request (first: before all others). The body is copied. NULL with a cause chain. */
 struct wmk_link_request *wmk_link_query(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is,
 				      const void *object, int fd, bool first);
-/* A consumer daemon serves no connection that does not greet. 0 or -errno with a cause chain. Takes the lock. */
+/* Sends the greeting that a consumer daemon requires. Takes the lock. 0 or -errno with a cause chain. */
 int wmk_link_greet(struct wmk_consumer_link *link);
-/* Send what has not been sent. */
+/* Sends requests that are not sent yet. */
 void wmk_link_pump(struct wmk_consumer_link *link);
-/* Send as much as the socket takes; the thread sends the rest. */
+/* Sends as much as the socket accepts; the link thread sends the rest. */
 void wmk_link_submit(struct wmk_consumer_link *link);
-/* -ECONNABORTED, with the reason. */
+/* -ECONNABORTED, with the reason in the cause chain. */
 int wmk_link_ended(const struct wmk_consumer_link *link);
 /*
- * Wait for the answer. 0: *request is the caller's; -errno: the request is not there any more, or left to itself. Takes
- * the lock.
+ * Waits for the answer; releases the lock meanwhile. If request->done is set on return, the caller owns the request.
+ * Otherwise the link has ended, or the request is abandoned and freed by its answer.
  */
 int wmk_link_wait(struct wmk_consumer_link *link, struct wmk_link_request *request, const struct timespec *end);
-/* Out of the list; whoever waits is woken and frees it, else it is freed. */
+/* Removes an answered request from the list; frees it, or wakes the thread that waits and frees it. */
 void wmk_link_answered(struct wmk_consumer_link *link, struct wmk_link_request *request);
 void wmk_link_request_free(struct wmk_link_request *request);
 void wmk_link_drop_held(struct wmk_link_request *request);
@@ -126,21 +126,21 @@ void wmk_link_drop_held(struct wmk_link_request *request);
 /* ── consumer_link_replay.c; all under lock ────────────────────────────────────────────────────────────────── */
 
 struct wmk_replay_trace *wmk_replay_find(struct wmk_consumer_link *link, uint64_t trace);
-/* 1: kept; 0: there is one of that number; -errno with a cause chain. `fd` is duplicated; -1: none. */
+/* 1: added; 0: the number exists; -errno with a cause chain. `fd` is duplicated; -1: none. */
 int wmk_replay_trace_add(struct wmk_consumer_link *link, const struct wmk_consumerd_trace *is, int fd);
 int wmk_replay_rings_add(struct wmk_consumer_link *link, const struct wmk_consumerd_rings *is, int fd);
 void wmk_replay_remove(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings);
-/* What is kept follows the answer. */
+/* Updates the entries according to an answer. */
 void wmk_replay_answered(struct wmk_consumer_link *link, const struct wmk_link_request *request);
-/* Requests that give everything to a consumer that has nothing, in front of all others. 0 or -errno. */
+/* Queues requests that give everything to a new consumer, before all others. 0 or -errno. */
 int wmk_replay_send(struct wmk_consumer_link *link);
-/* There is no consumer at the moment: beat for it, or writers that wait for room give up. */
+/* Sends heartbeats in place of a missing consumer: without them, writers that wait for room give up. */
 void wmk_replay_heartbeat(struct wmk_consumer_link *link);
 
 /* ── consumer_link_thread.c ──────────────────────────────────────────────────────────────────────────────── */
 
 void *wmk_link_run(void *link);
-/* The thread looks at what has changed. */
+/* Wakes the link thread. */
 void wmk_link_wake(struct wmk_consumer_link *link);
 
 #endif

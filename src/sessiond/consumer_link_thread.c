@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer_link_thread.c - the thread of the link to waymark-consumerd: connects, starts one where none runs, hears its answers; and when it is
- * gone, begins again.
+ * consumer_link_thread.c - the link thread: connects to waymark-consumerd or starts it, receives its answers, and
+ * restarts it after a crash.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,12 +23,12 @@
 #include "base/error.h"
 #include "sessiond/consumer_link_request.h"
 
-#define HELLO_MS 10000             /* to be ready */
-#define DEATH_MS 2000              /* until a process whose socket has closed is gone */
-#define BEAT_MS 300                /* writers take a silent reader for dead after 2 s */
-#define BACK_MS 60000              /* to go on with what the one before had: it looks through the files, and beats for no ring before it has it */
-#define FAILURES_AT_ONCE 3u        /* consumers in a row that did not do anything: without a pause between them, or at the beginning at all */
-#define FAILURES_MANY 30u          /* then it is said, and tried less often */
+#define HELLO_MS 10000             /* for a consumer to become ready */
+#define DEATH_MS 2000              /* for a process to end after its socket has closed */
+#define BEAT_MS 300                /* writers consider a silent reader dead after 2 s */
+#define BACK_MS 60000              /* for a new consumer to resume all rings; until then the link sends heartbeats */
+#define FAILURES_AT_ONCE 3u        /* restarts without a pause; also the limit of attempts for the first consumer */
+#define FAILURES_MANY 30u          /* then report it, and retry less often */
 #define PAUSE_MAX_MS 500
 #define PAUSE_LONG_MS 5000
 #define CONNECTION_FD 3
@@ -37,7 +37,7 @@ void wmk_link_wake(struct wmk_consumer_link *link)
 {
 	const uint64_t one = 1;
 
-	/* Full is as good as written: it is readable. */
+	/* A failed write means that the eventfd is readable already. */
 	if (write(link->wake, &one, sizeof(one)) < 0)
 		return;
 }
@@ -60,7 +60,7 @@ static void drain_wake(struct wmk_consumer_link *link)
 		return;
 }
 
-/* No consumer any more. */
+/* End the link: no consumer will follow. */
 static void end(struct wmk_consumer_link *link, int err, const char *words, bool tell)
 {
 	pthread_mutex_lock(&link->lock);
@@ -75,7 +75,7 @@ static void end(struct wmk_consumer_link *link, int err, const char *words, bool
 		link->options.on_end(link->options.data, err, words);
 }
 
-/* ── to a consumer ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── connect, start ──────────────────────────────────────────────────────────────────────────────────── */
 
 static void watch(struct wmk_consumer_link *link, pid_t pid)
 {
@@ -84,7 +84,7 @@ static void watch(struct wmk_consumer_link *link, pid_t pid)
 	link->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* The pid of the one that runs, its socket in link->sock; or -errno. */
+/* Connect to a running consumer. Returns its pid and sets link->sock; or -errno. */
 static pid_t connect_to_one(struct wmk_consumer_link *link)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -93,14 +93,15 @@ static pid_t connect_to_one(struct wmk_consumer_link *link)
 	int err;
 
 	if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", link->rundir,
-			     link->options.kernel ? WMK_CONSUMERD_KERNEL_SOCKET : WMK_CONSUMERD_SOCKET) >= sizeof(address.sun_path))
+			     link->options.kernel ? WMK_CONSUMERD_KERNEL_SOCKET : WMK_CONSUMERD_SOCKET) >=
+	    sizeof(address.sun_path))
 		return wmk_error(-ENAMETOOLONG, "%.240s is too long for a socket's path", link->rundir);
 	link->sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (link->sock < 0)
 		return wmk_error(-errno, "no socket: %s", strerror(errno));
 	if (connect(link->sock, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
 	    getsockopt(link->sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0) {
-		/* Whoever listens there gets our users' rings. */
+		/* The listener will receive the rings of all applications, so it must be a process of our user. */
 		if (peer.uid == geteuid()) {
 			watch(link, peer.pid);
 			return peer.pid;
@@ -113,10 +114,11 @@ static pid_t connect_to_one(struct wmk_consumer_link *link)
 	return err;
 }
 
-/* 0, or what errno would be. */
+/* 0 or a positive errno. */
 static int spawn(struct wmk_consumer_link *link, int connection, pid_t *child)
 {
-	char number[12], reserve[40], rundir[] = "--rundir", there[] = "--connection", kernel[] = "--kernel", keep[] = "--keep", *more[4] = { NULL };
+	char number[12], reserve[40], rundir[] = "--rundir", there[] = "--connection", kernel[] = "--kernel",
+				      keep[] = "--keep", *more[4] = { NULL };
 	unsigned n = 0;
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
@@ -138,7 +140,7 @@ static int spawn(struct wmk_consumer_link *link, int connection, pid_t *child)
 	posix_spawnattr_init(&attr);
 	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&files, connection, CONNECTION_FD);
-	/* A session of its own: what ends the session daemon's is not for the consumer. */
+	/* A session of its own: signals to the session daemon's process group do not reach the consumer. */
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &all);
@@ -154,9 +156,11 @@ struct spawning {
 };
 
 /*
- * A child has a copy of all our descriptors, and closes them when its program begins, also those that programs have sent us: of a file of FUSE each close(),
- * not only the last one, asks its server, who may never answer (fuse_flush()). So the table that is copied is one of this thread's own, without
- * them (but for the first 64, of which none is theirs: daemons/sessiond.c); the connection is fetched into it from the other. Where the kernel cannot (before 5.9), it is as everywhere.
+ * Start the consumer from a thread with its own descriptor table. A child process has a copy of the descriptor table,
+ * and closes it at execve(). The table includes descriptors that applications have sent. Each close() of a file on FUSE
+ * asks its server, which may never answer (fuse_flush()), not only the last close(). So this thread unshares its table
+ * and closes all but stdio, and fetches the connection from the shared table by pidfd_getfd(). Without these system
+ * calls (before Linux 5.9) the child gets all descriptors.
  */
 static void *spawn_apart(void *data)
 {
@@ -172,7 +176,7 @@ static void *spawn_apart(void *data)
 		s->err = spawn(s->link, s->connection, &s->link->child);
 		return NULL;
 	}
-	/* (closed with the table, when this thread ends) */
+	/* (the descriptors below are closed with the table, when this thread ends) */
 	const int again = (int)syscall(SYS_pidfd_open, getpid(), 0);
 
 	connection = again >= 0 ? (int)syscall(SYS_pidfd_getfd, again, s->connection, 0) : -1;
@@ -187,7 +191,7 @@ static int spawn_one(struct wmk_consumer_link *link, int connection)
 	int err = pthread_create(&thread, NULL, spawn_apart, &s);
 
 	if (err)
-		return wmk_error(-err, "cannot start the thread that starts %.120s", link->program);
+		return wmk_error(-err, "cannot create a thread to start %.120s", link->program);
 	pthread_join(thread, NULL);
 	return s.err ? wmk_error(-s.err, "cannot start %.120s: %s", link->program, strerror(s.err)) : 0;
 }
@@ -231,7 +235,10 @@ static void beat(struct wmk_consumer_link *link)
 	pthread_mutex_unlock(&link->lock);
 }
 
-/* Its socket is closed: wait until the process is gone, so that the next one finds its place free. What became of it, in words. */
+/*
+ * After the socket has closed, wait until the process has ended, so that the next consumer finds the runtime directory
+ * free. `words` gets the reason of the end.
+ */
 static void bury(struct wmk_consumer_link *link, char *words, size_t size)
 {
 	struct pollfd death = { .fd = link->pidfd, .events = POLLIN };
@@ -243,7 +250,8 @@ static void bury(struct wmk_consumer_link *link, char *words, size_t size)
 	if (link->child && waitpid(link->child, &status, WNOHANG) == link->child) {
 		link->child = 0;
 		if (WIFSIGNALED(status))
-			snprintf(words, size, "the consumer was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+			snprintf(words, size, "the consumer was killed by signal %d (%s)", WTERMSIG(status),
+				 strsignal(WTERMSIG(status)));
 		else
 			snprintf(words, size, "the consumer ended with status %d", WEXITSTATUS(status));
 	} else if (death.revents) {
@@ -254,7 +262,7 @@ static void bury(struct wmk_consumer_link *link, char *words, size_t size)
 	link->pidfd = -1;
 }
 
-/* Its first word. 0 or -errno. */
+/* Wait for the greeting of the consumer. 0 or -errno. */
 static int hear_hello(struct wmk_consumer_link *link)
 {
 	const int64_t until = wmk_clock_ms() + HELLO_MS;
@@ -264,7 +272,8 @@ static int hear_hello(struct wmk_consumer_link *link)
 	int got, fd;
 
 	while (wmk_clock_ms() < until) {
-		struct pollfd fds[] = { { .fd = link->wake, .events = POLLIN }, { .fd = link->sock, .events = POLLIN } };
+		struct pollfd fds[] = { { .fd = link->wake, .events = POLLIN },
+					{ .fd = link->sock, .events = POLLIN } };
 
 		if (poll(fds, 2, BEAT_MS) == 0)
 			beat(link);
@@ -277,17 +286,20 @@ static int hear_hello(struct wmk_consumer_link *link)
 			continue;
 		got = wmk_in_receive(&link->in.frames, link->sock);
 		if (got <= 0 && got != -EAGAIN)
-			return wmk_error(got < 0 ? got : -EPIPE, "it has closed the connection before it was ready");
+			return wmk_error(got < 0 ? got : -EPIPE,
+					 "the consumer has closed the connection before it was ready");
 		got = wmk_consumerd_in_next(&link->in, &frame, &body, &len, &fd);
 		if (got == 1 && fd >= 0)
 			close(fd);
 		if (got != 0)
-			return got == 1 && frame.type == WMK_CONSUMERD_HELLO ? 0 : wmk_error(-EPROTO, "it does not speak as a consumer does");
+			return got == 1 && frame.type == WMK_CONSUMERD_HELLO
+				       ? 0
+				       : wmk_error(-EPROTO, "unexpected message instead of the consumer's greeting");
 	}
-	return wmk_error(-ETIMEDOUT, "it does not become ready");
+	return wmk_error(-ETIMEDOUT, "the consumer is not ready after %d s", HELLO_MS / 1000);
 }
 
-/* Everything that the one before had, then what was asked and not answered. */
+/* Send a new consumer everything that the earlier one held, then the unanswered requests. */
 static int give_everything(struct wmk_consumer_link *link, pid_t pid)
 {
 	struct wmk_link_request *request, *next;
@@ -338,7 +350,7 @@ static int connect_or_start(struct wmk_consumer_link *link)
 	return err;
 }
 
-/* ── what it says ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── receive ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 static struct wmk_link_request *request_of(struct wmk_consumer_link *link, const struct wmk_frame *frame)
 {
@@ -378,7 +390,7 @@ static void answer(struct wmk_consumer_link *link, const struct wmk_frame *frame
 	wmk_link_answered(link, request);
 }
 
-/* One of what it holds. */
+/* Store one item of a LIST answer. */
 static void held(struct wmk_consumer_link *link, const struct wmk_frame *frame, const void *body, size_t len, int *fd)
 {
 	struct wmk_link_request *request = request_of(link, frame);
@@ -395,7 +407,7 @@ static void held(struct wmk_consumer_link *link, const struct wmk_frame *frame, 
 		wmk_error_clear();
 		return;
 	}
-	/* (a trace comes with a budget page, if it has one) */
+	/* (a trace has a descriptor only if it has a budget page) */
 	if (grown[request->n_held].is.rings.rings != 0 && *fd < 0)
 		return;
 	grown[request->n_held++].fd = *fd;
@@ -414,7 +426,7 @@ static void full(struct wmk_consumer_link *link, const void *body, size_t len)
 	wmk_arena_free(&arena);
 }
 
-/* 0: go on; -errno: this connection is at its end (-ECONNABORTED: the link is). */
+/* 0: continue; -errno: the connection has ended (-ECONNABORTED: the link has). */
 static int hear(struct wmk_consumer_link *link)
 {
 	struct wmk_frame frame;
@@ -441,7 +453,7 @@ static int hear(struct wmk_consumer_link *link)
 	return taken < 0 ? taken : got > 0 ? 0 : got < 0 ? got : -EPIPE;
 }
 
-/* True when the consumer that took the place of another has all that that one had. */
+/* True when a new consumer holds everything that the earlier one had. */
 static bool is_back(struct wmk_consumer_link *link, char *words, size_t size)
 {
 	bool back;
@@ -453,7 +465,10 @@ static bool is_back(struct wmk_consumer_link *link, char *words, size_t size)
 	return back;
 }
 
-/* Until the connection breaks (0), the link is taken over (-ECONNABORTED), or closed. *useful: it answered something. */
+/*
+ * Serve until the connection breaks (-errno), the link is taken over (-ECONNABORTED) or closed (0). *useful: got an
+ * answer.
+ */
 static int serve(struct wmk_consumer_link *link, bool tell, bool *useful)
 {
 	const int64_t until = wmk_clock_ms() + BACK_MS;
@@ -465,7 +480,7 @@ static int serve(struct wmk_consumer_link *link, bool tell, bool *useful)
 	while (err == 0 && !is_closing(link)) {
 		const bool back = is_back(link, words, sizeof(words));
 
-		/* Also where many die early, one behind the other. */
+		/* Required also when several consumers crash early, one after another. */
 		if (!back && wmk_clock_ms() >= next && wmk_clock_ms() < until) {
 			beat(link);
 			next = wmk_clock_ms() + BEAT_MS;
@@ -496,11 +511,14 @@ static int serve(struct wmk_consumer_link *link, bool tell, bool *useful)
 
 /* ── the thread ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Between attempts that fail. */
+/* Wait between failed attempts. */
 static void pause_for(struct wmk_consumer_link *link, unsigned failures)
 {
 	const unsigned shift = failures - FAILURES_AT_ONCE;
-	int left = failures <= FAILURES_AT_ONCE ? 0 : failures > FAILURES_MANY ? PAUSE_LONG_MS : shift > 6 ? PAUSE_MAX_MS : 5 << shift;
+	int left = failures <= FAILURES_AT_ONCE ? 0
+		   : failures > FAILURES_MANY   ? PAUSE_LONG_MS
+		   : shift > 6                  ? PAUSE_MAX_MS
+						: 5 << shift;
 	struct pollfd wake = { .fd = link->wake, .events = POLLIN };
 
 	beat(link);
@@ -515,12 +533,16 @@ static void pause_for(struct wmk_consumer_link *link, unsigned failures)
 	}
 }
 
-/* Where there has been a consumer there will be one: its program is being replaced, or there are no processes to be had. */
+/*
+ * After a first success, retries never stop: the program may be being replaced, or no process can be created at
+ * present.
+ */
 static void say_many(struct wmk_consumer_link *link, unsigned failures, const char *words)
 {
 	char text[400];
 
-	wmk_error_format(text, sizeof(text), "there is no consumer yet, and it is tried again every %d s: %.300s", PAUSE_LONG_MS / 1000, words);
+	wmk_error_format(text, sizeof(text), "there is no consumer yet; retrying every %d s: %.300s",
+			 PAUSE_LONG_MS / 1000, words);
 	if (failures == FAILURES_MANY && link->options.on_change)
 		link->options.on_change(link->options.data, 0, text);
 }
@@ -535,7 +557,7 @@ static bool was_shut(struct wmk_consumer_link *link)
 	return shut;
 }
 
-/* One consumer, from the connection to its end. True: another one then. */
+/* Serve one consumer, from the connection to its end. True: continue with another one. */
 static bool live(struct wmk_consumer_link *link, bool *lost, unsigned *failures)
 {
 	char words[300];
@@ -563,7 +585,7 @@ static bool live(struct wmk_consumer_link *link, bool *lost, unsigned *failures)
 	hang_up(link);
 	bury(link, words, sizeof(words));
 	if (was_shut(link)) {
-		end(link, -ESHUTDOWN, "it was told to end", false);
+		end(link, -ESHUTDOWN, "it was shut down", false);
 		return false;
 	}
 	if (err == -ECONNABORTED) {
@@ -591,7 +613,7 @@ void *wmk_link_run(void *arg)
 	hang_up(link);
 	if (link->pidfd >= 0)
 		close(link->pidfd);
-	/* One that goes on is not ours any more; one that is dead already needs nobody to ask for it. */
+	/* A consumer that keeps running is independent of us; one that has ended is reaped here or by init. */
 	if (link->child)
 		waitpid(link->child, NULL, WNOHANG);
 	return NULL;

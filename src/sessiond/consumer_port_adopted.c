@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer_port_adopted.c - what the consumer daemon held when this session daemon came: traces and rings that one
- * before it had made. Sessions that are restored open theirs again by it; what nobody opens is ended.
+ * consumer_port_adopted.c - traces and rings of an earlier session daemon that the consumer daemon holds. Restored
+ * sessions open theirs again; the others are ended.
  */
 #include "sessiond/consumer_port_traces.h"
 
@@ -16,15 +16,15 @@
 #define ASK_MS 5000
 #define NO_STREAM UINT32_MAX
 
-/* A trace (`rings` 0), or rings in it. */
+/* A trace (`rings` 0), or a ring set of one. */
 struct port_adopted {
 	uint64_t trace, rings;
 	uint8_t uuid[16];                /* of the trace */
 	uint32_t stream_id;
-	int fd;                          /* of rings; of a trace: its budget page, or -1 */
-	const char *path;                /* of a trace, in the arena; NULL: not known */
+	int fd;                          /* of the ring set; of a trace: its budget page, or -1 */
+	const char *path;                /* of a trace, in the arena; NULL: unknown */
 	bool opened;
-	struct wmk_list gone; /* of struct wmk_consumerd_channel, in the arena: of a trace's rings that were let go */
+	struct wmk_list gone; /* struct wmk_consumerd_channel, in the arena: counts of released rings of a trace */
 	struct wmk_arena arena;
 };
 
@@ -49,7 +49,7 @@ void wmk_adopted_drop(struct wmk_consumer_port_side *side)
 	side->n_held = 0;
 }
 
-/* stream_id NO_STREAM: the trace itself. */
+/* stream_id NO_STREAM: find the trace itself. */
 static struct port_adopted *held_find(const struct wmk_consumer_port_side *side, const uint8_t uuid[16],
 				      uint32_t stream_id)
 {
@@ -63,7 +63,7 @@ static struct port_adopted *held_find(const struct wmk_consumer_port_side *side,
 	return NULL;
 }
 
-/* Without memory they are lost. */
+/* Keep the counts of released rings. Without memory they are lost. */
 static void gone_keep(struct port_adopted *held, const struct wmk_list *gone)
 {
 	const struct wmk_consumerd_channel *from = gone->items;
@@ -177,7 +177,7 @@ uint64_t wmk_adopted_rings(struct wmk_consumer_port_side *side, uint64_t trace, 
 	return number;
 }
 
-/* There is a kernel's only where one was needed. */
+/* A consumer of kernel channels exists only where one was needed. */
 int wmk_consumer_port_take_over(struct wmk_consumer_port *outlet)
 {
 	int err = wmk_consumer_port_link(&outlet->sides[0]) ? 0 : -EIO;
@@ -209,7 +209,7 @@ static void taken_over(struct wmk_consumer_port_side *side)
 		else if (!held->opened)
 			err = wmk_consumer_link_trace_remove(side->link, held->trace, ASK_MS, NULL, NULL);
 		if (err < 0)
-			wmk_error_clear();       /* it went with its trace, or is on its way out */
+			wmk_error_clear();       /* removed with its trace already, or about to be */
 	}
 	wmk_adopted_drop(side);
 }

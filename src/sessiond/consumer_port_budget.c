@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer_port_budget.c - the budget pages of sessions with --max-size (store/store.h): both consumer daemons count
- * there.
+ * consumer_port_budget.c - the budget pages of sessions with --max-size (store/store.h). Both consumer daemons count
+ * bytes in one page.
  *
- *     trace_open ──► page of the path: of another open trace, else held by a consumer daemon, else made
+ *     trace_open ──► page of the path: of another open trace, else held by a consumer daemon, else created
  *                      └──TRACE_ADD──► consumer daemon
  *
- * A page lives as long as a trace below its path is open. The next one begins with what the files have: the consumer
- * daemons measure it.
+ * A page lives as long as a trace below its path is open. A later page starts with the size of the existing files,
+ * which the consumer daemons measure.
  */
 #include "sessiond/consumer_port_traces.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer_port_counts.c - what the consumer daemon reports of rings: their counts, and which of their streams ended
- * early because the ring is corrupt. Such a report names the user and the applications that could write into the ring.
+ * consumer_port_counts.c - reports of the consumer daemon about rings: their counts, and streams that ended early
+ * because the ring is corrupt. Errors about such a stream name the user and the applications that could write to the
+ * ring.
  */
 #include "sessiond/consumer_port_traces.h"
 
@@ -30,7 +31,7 @@ void wmk_port_rings_user(void *data, uid_t uid, const char *name, pid_t pid)
 	pthread_mutex_unlock(&rings->trace->lock);
 }
 
-/* The applications that could write there. If none has registered since this daemon runs: the place in the trace. */
+/* The applications that could write to the rings; if none has registered with this daemon: the path in the trace. */
 static void users_of(struct port_rings *rings, char users[OUT_USERS])
 {
 	pthread_mutex_lock(&rings->trace->lock);
@@ -38,7 +39,7 @@ static void users_of(struct port_rings *rings, char users[OUT_USERS])
 	pthread_mutex_unlock(&rings->trace->lock);
 }
 
-/* A corrupt ring: which stream ends there, and why, is a comment in the metadata. Readers skip it, people find it. */
+/* Note a corrupt ring as a comment in the metadata, with the stream and the reason. Readers skip comments. */
 static void name_in_trace(struct port_rings *rings, const struct wmk_consumerd_stats *stats)
 {
 	struct wmk_ctf_text_buffer text = { 0 };
@@ -48,8 +49,10 @@ static void name_in_trace(struct port_rings *rings, const struct wmk_consumerd_s
 		return;
 	if (!stats->counts.errors && !stats->counts.gaps)
 		return;
-	/* Before it is written: a thread that replaces the metadata meanwhile, without it, takes that back. (relaxed:
-	 * once too often is no harm) */
+	/*
+	 * Set before the comment is written: a thread that replaces the metadata meanwhile, without the comment, resets
+	 * it. (relaxed: a second comment does no harm)
+	 */
 	if (atomic_exchange_explicit(&rings->named, true, memory_order_relaxed))
 		return;
 	users_of(rings, users);

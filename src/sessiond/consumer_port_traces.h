@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer_port_traces.h - shared by consumer_port.c (traces and rings, given to the consumer daemon),
+ * consumer_port_traces.h - private to consumer_port.c (traces and rings at the consumer daemon),
  * consumer_port_adopted.c (what the consumer held before), consumer_port_budget.c (budget pages), and
- * consumer_port_counts.c (what it reports).
+ * consumer_port_counts.c (reports).
  */
 #ifndef WMK_SESSIOND_CONSUMER_PORT_TRACES_H
 #define WMK_SESSIOND_CONSUMER_PORT_TRACES_H
@@ -12,17 +12,17 @@
 
 #include "sessiond/consumer_port.h"
 
-#define WMK_CONSUMER_PORT_START_MS 10000    /* a consumer daemon is started, and tells what it holds */
+#define WMK_CONSUMER_PORT_START_MS 10000    /* for a consumer daemon to start and list what it holds */
 
 /* One consumer daemon. */
 struct wmk_consumer_port_side {
 	struct wmk_consumer_port *outlet;
-	struct wmk_consumer_link *link;  /* NULL: not made yet */
-	bool kernel;                     /* of kernel channels */
-	bool listed;                     /* the consumer was asked what it holds */
-	struct port_adopted *held;               /* what an earlier daemon left with the consumer */
+	struct wmk_consumer_link *link;  /* NULL: not open yet */
+	bool kernel;                     /* the consumer of kernel channels */
+	bool listed;                     /* its list was received */
+	struct port_adopted *held;               /* that list */
 	unsigned n_held;
-	bool held_any;                   /* when it was asked */
+	bool held_any;                   /* the list was not empty when it was received */
 };
 
 struct port_budget;
@@ -30,10 +30,10 @@ struct port_budget;
 struct wmk_consumer_port {
 	struct wmk_consumer_port_options options;       /* strings are copies */
 	char *rundir, *program;
-	pthread_mutex_t lock;            /* of links being made, of what consumers held, and of budgets */
+	pthread_mutex_t lock;            /* protects opening of links, the lists, and budgets */
 	struct port_budget *budgets;
-	struct wmk_consumer_port_side sides[2]; /* rings of programs; kernel channels */
-	atomic_uint_fast64_t numbers;    /* of traces and rings, never twice; above all that was adopted */
+	struct wmk_consumer_port_side sides[2]; /* rings of applications; kernel channels */
+	atomic_uint_fast64_t numbers;    /* latest number of a trace or ring set; above all adopted ones */
 	bool leaving;                    /* set when one thread is left */
 };
 
@@ -41,63 +41,66 @@ struct wmk_consumer_port {
 
 struct port_trace {
 	struct wmk_consumer_port *outlet;
-	struct wmk_consumer_port_side *side; /* which consumer has it */
+	struct wmk_consumer_port_side *side; /* the consumer that has it */
 	uint64_t number;
 	struct port_budget *budget;    /* of the session's max_size; NULL: none */
 	char sub[192];
-	bool has_comments;    /* the metadata is TSDL */
-	pthread_mutex_t lock; /* of what follows */
+	bool has_comments;    /* the metadata format has comments (TSDL) */
+	pthread_mutex_t lock; /* protects the fields below */
 	struct port_rings *rings;
-	bool used;   /* it had some */
-	bool silent; /* the end of some was not answered in time (no lock: only the thread that ends them uses it) */
+	bool used;   /* it has had rings */
+	bool silent; /* an end of rings timed out (used only by the thread that ends them, without the lock) */
 };
 
 struct port_rings {
 	struct port_rings *next;
 	struct port_trace *trace;
 	uint64_t number;
-	bool stopped;                 /* the consumer has it no more */
-	bool users_many;              /* more than fit into users; as that, under the trace's lock */
-	char users[OUT_USERS];        /* the user and applications that can write there, as far as they were named */
-	atomic_bool named;            /* the trace says which of its streams ended early */
-	struct wmk_counts counts; /* as they were reported last */
+	bool stopped;                 /* the consumer has released it */
+	bool users_many;              /* `users` is full; under the lock of the trace, as `users` is */
+	char users[OUT_USERS];        /* the user and the known applications that can write to the rings */
+	atomic_bool named;            /* the metadata has a comment about streams that ended early */
+	struct wmk_counts counts; /* of the latest report */
 };
 
-/* Does it run, as far as can be told without starting it? */
+/* True if it runs, as far as can be determined without starting it. */
 bool wmk_port_side_has_consumer(const struct wmk_consumer_port_side *side);
-/* The consumer's, made if need be; NULL with a cause chain. */
+/* The link, opened on demand; NULL with a cause chain. */
 struct wmk_consumer_link *wmk_consumer_port_link(struct wmk_consumer_port_side *side);
 
-#define WMK_SUB_PID "ust/pid/"        /* where traces of processes are */
+#define WMK_SUB_PID "ust/pid/"        /* prefix of `sub` for traces of processes */
 
 /* ── consumer_port_counts.c ── */
-/* As wmk_consumer_port_ops. */
+/* For wmk_consumer_port_ops. */
 void wmk_port_rings_user(void *rings, uid_t uid, const char *name, pid_t pid);
-/* The counts are as in the report; what ended early is named in the metadata. */
+/* Store the counts of the report; note streams that ended early in the metadata. */
 void wmk_port_counts_keep(struct port_rings *rings, const struct wmk_consumerd_report *report);
-/* -EPROTO, with the users and the reason: a stream ended early, which `stop` and `destroy` report. */
+/*
+ * -EPROTO with the users and the reason, if a stream ended early because of a corrupt ring; `stop` and `destroy` report
+ * it.
+ */
 int wmk_port_rings_corrupt(struct port_rings *rings, const struct wmk_consumerd_report *report);
 
 /* ── consumer_port_budget.c ── */
-/* The page of the session with this path, until the trace leaves. NULL with a cause chain. */
+/* Get the page of the session with this path, until the trace leaves. NULL with a cause chain. */
 struct port_budget *wmk_port_budget_join(struct wmk_consumer_port *outlet, const char *path);
-/* NULL: nothing to do. */
+/* `budget` may be NULL. */
 void wmk_port_budget_leave(struct wmk_consumer_port *outlet, struct port_budget *budget);
-/* Its descriptor; -1 of NULL. */
+/* Its descriptor; -1 for NULL. */
 int wmk_port_budget_fd(const struct port_budget *budget);
 
 /* ── consumer_port_adopted.c ── */
-/* The budget page with which a consumer daemon held a trace below this path: a duplicate, or -1. Locked. */
+/* Duplicate the budget page that a consumer daemon held for a trace with this path; -1: none. Locked. */
 int wmk_adopted_budget(const struct wmk_consumer_port *outlet, const char *path);
 /*
- * Before the consumer is given anything: rings that it reads already must not be given to it as others. Locked; without
- * an answer no link is left.
+ * Get the list of the consumer, before anything is added: rings that it reads already must not be added again. Locked.
+ * Without an answer the link is closed.
  */
 void wmk_adopted_ask(struct wmk_consumer_port_side *side);
 void wmk_adopted_drop(struct wmk_consumer_port_side *side);
-/* The number that the consumer has the trace by; 0: it does not. `opened`: it is ours from now on. */
+/* The number of the trace in the list; 0: not there. `opened`: this daemon uses it from now on. */
 uint64_t wmk_adopted_trace(struct wmk_consumer_port_side *side, const struct wmk_trace_info *info, bool opened);
-/* The same of rings, which are ours from now on. */
+/* The same for rings; marks them as used. */
 uint64_t wmk_adopted_rings(struct wmk_consumer_port_side *side, uint64_t trace, uint32_t stream_id);
 
 #endif

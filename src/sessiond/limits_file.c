@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* limits_file.c - see limits_file.h. */
+/* limits_file.c - read limits of the administrator (see limits_file.h). */
 #include "sessiond/limits_file.h"
 
 #include <errno.h>
@@ -44,11 +44,11 @@ static int unknown(const char *name)
 	for (size_t i = 0; i < N_KNOWN; i++)
 		wmk_nearest_offer(&near, known[i].name);
 	wmk_nearest_text(&near, names, sizeof(names));
-	return wmk_error_said(-EINVAL, "'%.40s' is no limit%s%s", name, names[0] ? "; is it one of these? " : "",
+	return wmk_error_said(-EINVAL, "unknown limit '%.40s'%s%s", name, names[0] ? "; did you mean: " : "",
 			      names);
 }
 
-/* What is between blanks, ended where it ends. */
+/* Removes blanks at both ends; writes the terminator into `text`. */
 static char *trimmed(char *text)
 {
 	text += strspn(text, BLANK);
@@ -64,7 +64,7 @@ static int take(char *line, struct wmk_limits *limits)
 
 #ifndef WMK_PLANTED_BUG                          /* the fuzzer must find this */
 	if (!value)
-		return wmk_error_said(-EINVAL, "'%.40s' is not of the form: name = number", trimmed(line));
+		return wmk_error_said(-EINVAL, "cannot parse '%.40s': the form is name = number", trimmed(line));
 #endif
 	*value++ = '\0';
 	line = trimmed(line);
@@ -76,7 +76,8 @@ static int take(char *line, struct wmk_limits *limits)
 		if (err < 0)
 			return err;
 		if (number == 0 || number > known[i].max)
-			return wmk_error_said(-ERANGE, "%s is from 1 to %llu", line, (unsigned long long)known[i].max);
+			return wmk_error_said(-ERANGE, "invalid %s: allowed are 1 to %llu", line,
+					      (unsigned long long)known[i].max);
 		*(uint64_t *)(void *)((char *)limits + known[i].at) = number;
 		return 0;
 	}
@@ -93,7 +94,7 @@ int wmk_limits_parse(const char *path, const char *text, size_t len, struct wmk_
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 		const size_t n = (size_t)((newline ? newline : end) - text);
 		int err = n > LINE_MAX_BYTES || memchr(text, '\0', n)
-				  ? wmk_error_said(-EINVAL, "this is no line of text")
+				  ? wmk_error_said(-EINVAL, "the line is too long or holds a null character")
 				  : 0;
 
 		if (err == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peer.c - credentials of clients (see peer.h). The groups of the process count (SO_PEERGROUPS), and those that the
- * user database gives its user: who was made a member after logging in need not log in again.
+ * peer.c - credentials of clients (see peer.h). A client is a member of a group if its process is (SO_PEERGROUPS), or
+ * if the user database lists its user. So a user that was added to the group need not log in again.
  */
 #include "sessiond/peer.h"
 
@@ -78,7 +78,7 @@ int wmk_peer_get(int socket, struct wmk_peer *peer)
 	socklen_t len = sizeof(cred);
 
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &cred, &len) != 0)
-		return wmk_error(-errno, "cannot tell who a client is");
+		return wmk_error(-errno, "cannot get the credentials of a client");
 	*peer = (struct wmk_peer){ .pid = cred.pid, .uid = cred.uid, .gid = cred.gid };
 	return 0;
 }
@@ -99,9 +99,9 @@ int wmk_peer_admit(const struct wmk_peer *peer, uid_t daemon)
 		return 0;
 	if (daemon == 0)
 		return wmk_error_said(
-			-EACCES, "root's session daemon takes commands from root and from members of the group %s only",
+			-EACCES, "root's session daemon accepts commands only from root and members of the group %s",
 			WMK_SESSIOND_GROUP);
-	return wmk_error_said(-EACCES, "this session daemon takes commands from user %u only", (unsigned)daemon);
+	return wmk_error_said(-EACCES, "this session daemon accepts commands only from user %u", (unsigned)daemon);
 }
 
 bool wmk_peer_may(const struct wmk_peer *peer, uid_t daemon, uid_t owner)
@@ -109,7 +109,7 @@ bool wmk_peer_may(const struct wmk_peer *peer, uid_t daemon, uid_t owner)
 	return peer->uid == 0 || (peer->uid == owner && (peer->uid == daemon || (daemon == 0 && peer->member)));
 }
 
-/* The last directory on the way to `path` that exists: all that have it have the same below it. False: unknown. */
+/* Shorten `path` to its nearest existing directory. The rest is the same for all who share it. False: unknown. */
 static bool nearest_there(char *path, struct stat *st)
 {
 	while (stat(path, st) != 0) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rundir.c - the runtime directory of a session daemon and what stands in it (see rundir.h).
+ * rundir.c - the runtime directory of a session daemon (see rundir.h).
  *
- * The lock comes first: a socket that is found afterwards belongs to nobody, and is replaced without asking who answers
- * there (a daemon that is being killed loses its lock before its sockets).
+ * The lock is taken first. A socket that exists afterwards has no owner, and is replaced without a check: a daemon that
+ * is killed loses its lock before its sockets.
  */
 #include "sessiond/rundir.h"
 
@@ -29,8 +29,8 @@
 #include <unistd.h>
 
 #define LOCK_TRIES 16
-#define LOCK_WAIT_MS 5000            /* for a daemon that is about to end, or to begin */
-#define LOCK_HANDED_MS 15000         /* for one that is told to end */
+#define LOCK_WAIT_MS 5000            /* for a daemon that starts or ends */
+#define LOCK_HANDED_MS 15000         /* for a daemon that was terminated */
 #define LOCK_PAUSE_MS 10
 
 static const char *const socket_names[WMK_SESSIOND_SOCKETS] = { WMK_APP_SOCKET, WMK_CTL_SOCKET };
@@ -49,11 +49,11 @@ static int dir_open(struct wmk_sessiond_rundir *place)
 	if (st.st_uid != geteuid() || (st.st_mode & others))
 		return wmk_error_said(-EACCES,
 				      "the runtime directory %s belongs to user %u and has mode %04o: it must be "
-				      "yours, and %s",
+				      "yours, with mode %s",
 				      place->path, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777,
 				      place->everybody ? "0755" : "0700");
 	if (place->made_dir && place->everybody && fchmod(place->dir, 0755) != 0)
-		return wmk_error(-errno, "cannot open the runtime directory %s to everybody", place->path);
+		return wmk_error(-errno, "cannot set mode 0755 of the runtime directory %s", place->path);
 	return 0;
 }
 
@@ -74,10 +74,10 @@ static int lock_refused(const struct wmk_sessiond_rundir *place, int fd)
 	if (pid > 0)
 		return wmk_error_said(-EBUSY, "a session daemon of this user runs in %s already: process %ld",
 				      place->path, pid);
-	return wmk_error_said(-EBUSY, "a session daemon of this user is about to run in %s", place->path);
+	return wmk_error_said(-EBUSY, "a session daemon of this user is starting in %s", place->path);
 }
 
-/* Does the daemon that has the lock take commands? If not, it has not begun, or is about to end. */
+/* True if the daemon that holds the lock accepts commands. If not, it is starting or ending. */
 static bool somebody_listens(const struct wmk_sessiond_rundir *place)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -96,8 +96,8 @@ static bool somebody_listens(const struct wmk_sessiond_rundir *place)
 }
 
 /*
- * Does the process that the file tells of run? Where it was killed while it started a consumer daemon, its child has
- * the lock and the sockets until it executes that: nobody listens at them, and soon they are gone.
+ * True if the process in the file runs. If it was killed while it started a consumer daemon, its child holds the lock
+ * and the sockets until it executes the program: no process listens, and both are released soon.
  */
 static bool holder_runs(int fd)
 {
@@ -112,7 +112,7 @@ static bool holder_runs(int fd)
 	return runs;
 }
 
-/* Tell the daemon that has the lock to end, if it is one that the file tells of. */
+/* Terminate the process in the file, if it is a session daemon. */
 static bool holder_ends(int fd)
 {
 	const long pid = holder_of(fd);
@@ -129,7 +129,7 @@ static bool holder_ends(int fd)
 	return known && prctl(PR_GET_NAME, ours) == 0 && strcmp(name, ours) == 0 && kill((pid_t)pid, SIGTERM) == 0;
 }
 
-/* 0 or -1 and errno, as fcntl(). */
+/* Returns 0, or -1 and sets errno, as fcntl() does. */
 static int lock_wait(const struct wmk_sessiond_rundir *place, int fd)
 {
 	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_MS * 1000000 };
@@ -142,7 +142,7 @@ static int lock_wait(const struct wmk_sessiond_rundir *place, int fd)
 	     (rc = fcntl(fd, F_OFD_SETLK, &whole)) != 0 && (errno == EAGAIN || errno == EACCES) && ms < most;
 	     ms += LOCK_PAUSE_MS) {
 		if (place->handed) {
-			/* (the file may have no number yet) */
+			/* (the file may not contain a pid yet) */
 			told = told || holder_ends(fd);
 		} else if (somebody_listens(place) && holder_runs(fd)) {
 			errno = EAGAIN;
@@ -153,7 +153,7 @@ static int lock_wait(const struct wmk_sessiond_rundir *place, int fd)
 	return rc;
 }
 
-/* 1: locked; 0: what was locked is not the file any more (its owner removed it), once more; -errno. */
+/* 1: locked; 0: the locked file was removed by its owner meanwhile, try again; -errno. */
 static int lock_try(struct wmk_sessiond_rundir *place)
 {
 	struct stat st, there;
@@ -169,7 +169,7 @@ static int lock_try(struct wmk_sessiond_rundir *place)
 	}
 	int err = 0;
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink > 1)
-		err = wmk_error_said(-EACCES, "%s/%s is not a plain file of yours: remove it", place->path,
+		err = wmk_error_said(-EACCES, "%s/%s is not a regular file of yours: remove it", place->path,
 				     WMK_SESSIOND_PID_FILE);
 	else if (lock_wait(place, fd) != 0)
 		err = errno == EAGAIN || errno == EACCES
@@ -192,7 +192,7 @@ static int lock_take(struct wmk_sessiond_rundir *place)
 	for (int i = 0; i < LOCK_TRIES && err == 0; i++)
 		err = lock_try(place);
 	if (err == 0)
-		err = wmk_error_said(-EBUSY, "%s/%s is removed as often as it is made", place->path,
+		err = wmk_error_said(-EBUSY, "cannot lock %s/%s: other processes keep removing it", place->path,
 				     WMK_SESSIOND_PID_FILE);
 	if (err < 0)
 		return err;
@@ -205,7 +205,7 @@ static int lock_take(struct wmk_sessiond_rundir *place)
 
 /* ── the sockets ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* -1: there is no such group. */
+/* -1: no such group. */
 static gid_t control_group(void)
 {
 	struct group group, *found = NULL;
@@ -215,7 +215,7 @@ static gid_t control_group(void)
 											      : (gid_t)-1;
 }
 
-/* Between bind() and listen() nobody can connect: nobody comes before the mode is right. */
+/* Called between bind() and listen(): no process can connect before the mode is right. */
 static int socket_modes(const struct wmk_sessiond_rundir *place, enum wmk_sessiond_socket which)
 {
 	const char *name = socket_names[which];
@@ -225,7 +225,7 @@ static int socket_modes(const struct wmk_sessiond_rundir *place, enum wmk_sessio
 	if (which == WMK_SESSIOND_APP && place->everybody)
 		mode = 0666;
 	if (group != (gid_t)-1) {
-		/* EINVAL: the group has no number in this user namespace, so it has no members here. */
+		/* EINVAL: the group has no id in this user namespace, so it has no members here. */
 		if (fchownat(place->dir, name, (uid_t)-1, group, AT_SYMLINK_NOFOLLOW) == 0)
 			mode = 0660;
 		else if (errno != EINVAL)
@@ -305,13 +305,12 @@ void wmk_sessiond_rundir_close(struct wmk_sessiond_rundir *place)
 {
 	wmk_sessiond_rundir_hide(place);
 	if (place->lock >= 0) {
-		/* while it is locked: whoever waits for it looks again */
+		/* while locked: a process that waits for the lock then checks the file again */
 		unlinkat(place->dir, WMK_SESSIOND_PID_FILE, 0);
 		close(place->lock);
 	}
 	/*
-	 * Behind the lock: with them goes whatever those have sent who were not let in, which may take its time
-	 * (deferred_close.h).
+	 * After the unlock: closing also closes what pending connections have sent, which may block (deferred_close.h).
 	 */
 	for (unsigned i = 0; i < WMK_SESSIOND_SOCKETS; i++) {
 		if (place->sockets[i] >= 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sd_notify.c - what passes between a session daemon and who started it: sockets that it is handed, and the word that
- * it listens (see rundir.h). The protocols are systemd's, and one descriptor of our own for the command line.
+ * sd_notify.c - the interface to the process that started the daemon: passed sockets, and readiness (see rundir.h). It
+ * implements the protocols of systemd, and a descriptor for the command line tool.
  */
 #include "sessiond/rundir.h"
 
@@ -17,10 +17,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define HANDED_FIRST 3               /* systemd's rule */
+#define HANDED_FIRST 3               /* SD_LISTEN_FDS_START of systemd */
 #define HANDED_MAX 16
 
-/* A number in the environment, 0 .. INT_MAX; -1: none, or something else. */
+/* A number in the environment, 0 .. INT_MAX; -1: unset or invalid. */
 static int number_of(const char *variable)
 {
 	const char *text = getenv(variable);
@@ -51,17 +51,17 @@ static int handed_take(int fd, const char *name, size_t len, int handed[WMK_SESS
 		which++;
 	if (which == WMK_SESSIOND_SOCKETS)
 		return wmk_error(-EINVAL,
-				 "a socket called '%.*s' was handed over: 'app' and 'ctl' are known "
+				 "unknown name '%.*s' of a passed socket: the names are 'app' and 'ctl' "
 				 "(FileDescriptorName=)",
 				 len < 40 ? (int)len : 40, name);
 	if (handed[which] >= 0)
-		return wmk_error(-EINVAL, "two sockets called '%s' were handed over", names[which]);
+		return wmk_error(-EINVAL, "two sockets with the name '%s' were passed", names[which]);
 	if (flags < 0 || !option_is(fd, SO_DOMAIN, AF_UNIX) || !option_is(fd, SO_TYPE, SOCK_STREAM) ||
 	    !option_is(fd, SO_ACCEPTCONN, 1))
-		return wmk_error(-EINVAL, "what was handed over as '%s' is not a listening stream socket of AF_UNIX",
+		return wmk_error(-EINVAL, "the descriptor passed as '%s' is not a listening AF_UNIX stream socket",
 				 names[which]);
 	if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
-		return wmk_error(-errno, "cannot use the socket that was handed over as '%s'", names[which]);
+		return wmk_error(-errno, "cannot use the socket passed as '%s'", names[which]);
 	handed[which] = fd;
 	return 0;
 }
@@ -74,7 +74,7 @@ int wmk_sessiond_rundir_handed(int handed[WMK_SESSIOND_SOCKETS])
 	handed[WMK_SESSIOND_APP] = handed[WMK_SESSIOND_CTL] = -1;
 	if (number_of("LISTEN_PID") == getpid() && n > 0) {
 		if (n > HANDED_MAX)
-			err = wmk_error(-EINVAL, "%d sockets were handed over", n);
+			err = wmk_error(-EINVAL, "%d sockets were passed: the limit is %d", n, HANDED_MAX);
 		for (int i = 0; i < n && err == 0; i++) {
 			size_t len = names ? strcspn(names, ":") : 0;
 
@@ -112,7 +112,7 @@ static void tell_systemd(const char *path, const char *state)
 		return;
 	memcpy(address.sun_path, path, len);
 	if (*path == '@')
-		address.sun_path[0] = '\0';      /* the abstract name space */
+		address.sun_path[0] = '\0';      /* abstract address */
 	sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&address,
 	       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
 	close(fd);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server.c - a session daemon from its beginning to its end (see server.h).
+ * server.c - run a session daemon (see server.h).
  *
- *     beginning: lock, sockets (nobody is heard yet) ─► consumer's link ─► sessions ─► what the daemon before left ─► shards ─► programs, clients
- *                ─► the notify FIFO wakes all applications
- *     end: the same backwards
+ *     begin: lock, sockets (no connection is accepted yet) ─► link to the consumer ─► sessions ─► state of the previous
+ *            daemon ─► shards ─► applications, clients ─► the notify FIFO wakes all applications
+ *     end:   the reverse order
  */
 #include "session/model/process_stat.h"
 #include "session/model/session_model.h"
@@ -40,10 +40,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/*
- * Bells that one daemon makes: users of a machine are fewer, numbers that one user may have (user_namespaces(7)) are
- * not.
- */
 #define RUNDIR_BYTES 128
 
 struct server {
@@ -59,11 +55,11 @@ struct server {
 	struct wmk_clients *clients;
 	struct wmk_commands commands;
 	int signals, end;                /* signalfd; eventfd: WMK_CTL_SHUTDOWN */
-	bool everything;                 /* ends, the consumer too */
-	char said[600];                  /* what was told last, while one thread is there */
+	bool everything;                 /* end recording, and the consumer daemon, too */
+	char said[600];                  /* latest message while the daemon has one thread */
 };
 
-/* ── what the parts tell ─────────────────────────────────────────────────────────────────────────────── */
+/* ── callbacks ───────────────────────────────────────────────────────────────────────────────────────── */
 
 static void say(void *data, const char *words)
 {
@@ -113,11 +109,11 @@ static int on_changed(void *data, struct wmk_session *session, bool gone)
 static void on_counted(void *data, struct wmk_session *session)
 {
 	if (on_changed(data, session, false) < 0)
-		/* what is written down has rings that the consumer has no more: they are passed over */
+		/* the saved state lists rings that the consumer has dropped: a restore skips them */
 		wmk_error_clear();
 }
 
-/* What the next daemon needs cannot be written: whoever looks after the machine reads it, and this one goes on. */
+/* Log an error that concerns only the next daemon, and continue. */
 static void say_cause(struct server *server)
 {
 	char words[600];
@@ -162,7 +158,7 @@ static void regenerate_stale(void *data, const char *path)
 	wmk_session_put(session);
 }
 
-/* As the command `stop` does, without anybody who waits for it. */
+/* Stop a session as the command `stop` does, without a client. */
 static void stop_full(void *data, const char *path)
 {
 	struct server *server = data;
@@ -179,13 +175,13 @@ static void stop_full(void *data, const char *path)
 		wmk_session_unlock(session);
 	}
 	if (err == 0) {
-		snprintf(words, sizeof(words), "session %.200s stops: its trace has all that it may have (--max-size)",
+		snprintf(words, sizeof(words), "session %.200s stops: its trace has reached its limit (--max-size)",
 			 wmk_session_name(session));
 		say(server, words);
 		wmk_tracing_update(server->tracing, session, WMK_COMMAND_UPDATE_MS, NULL, NULL);
 	}
 	if (err == 0 && wmk_session_lock(session) == 0) {
-		wmk_session_flush(session);      /* what tells counts is written yet */
+		wmk_session_flush(session);      /* packets with the final counts fit into the trace yet */
 		wmk_session_unlock(session);
 	}
 	wmk_error_clear();
@@ -212,7 +208,7 @@ static void on_shutdown(void *data)
 	const uint64_t one = 1;
 
 	if (write(server->end, &one, sizeof(one)) < 0)
-		abort();                 /* an eventfd of ours takes a one */
+		abort();                 /* an open eventfd accepts this */
 }
 
 static void command(void *data, const struct wmk_peer *peer, const struct wmk_frame *frame, const void *body,
@@ -235,7 +231,7 @@ static void thread_end(void *data)
 	wmk_tracing_thread_end();
 }
 
-/* ── the beginning ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── begin ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 static int process_prepare(struct server *server)
 {
@@ -243,7 +239,7 @@ static int process_prepare(struct server *server)
 	sigset_t set;
 
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
-		files.rlim_cur = files.rlim_max;         /* one descriptor for each program, and one for its death */
+		files.rlim_cur = files.rlim_max;         /* each application needs a socket and a pidfd */
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	signal(SIGPIPE, SIG_IGN);
@@ -256,7 +252,7 @@ static int process_prepare(struct server *server)
 	server->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	server->end = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (server->signals < 0 || server->end < 0)
-		return wmk_error(-errno, "cannot open the descriptors to wait with");
+		return wmk_error(-errno, "cannot create the descriptors of the main loop");
 	return 0;
 }
 
@@ -332,7 +328,7 @@ static int sessions_open(struct server *server)
 	return err;
 }
 
-/* A daemon without a past, and without a consumer that has one, needs none yet. */
+/* Without saved sessions and without a running consumer daemon there is nothing to take over. */
 static int take_over(struct server *server)
 {
 	char words[600];
@@ -341,7 +337,7 @@ static int take_over(struct server *server)
 		return 0;
 	int err = wmk_consumer_port_take_over(server->outlet);
 	if (err < 0) {
-		snprintf(words, sizeof(words), "sessions of an earlier daemon wait for a consumer daemon: ");
+		snprintf(words, sizeof(words), "sessions of an earlier daemon have no consumer daemon yet: ");
 		wmk_error_text(words + strlen(words), sizeof(words) - strlen(words));
 		say(server, words);
 		wmk_error_clear();
@@ -377,7 +373,7 @@ static int doors_open(struct server *server)
 	return err == 0 ? wmk_clients_open(&clients, &server->clients) : err;
 }
 
-/* Clock ticks since boot; 0 when /proc does not say. */
+/* Clock ticks since boot; 0: /proc is not readable. */
 static uint64_t own_start_time(void)
 {
 	uint64_t start_time;
@@ -389,10 +385,7 @@ static uint64_t own_start_time(void)
 
 static void announce(struct server *server)
 {
-	/*
-	 * In a PID namespace below the first, other applications have another number for this process: they are given
-	 * none.
-	 */
+	/* In a nested PID namespace other applications see another pid of this process: publish none. */
 	wmk_hints_set_daemon(&server->hints, wmk_kspaces_is_first_pid() ? getpid() : 0, own_start_time());
 	wmk_notify_send(server->place.dir);
 }
@@ -429,7 +422,7 @@ static int server_open(struct server *server)
 	return err;
 }
 
-/* ── until the end ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── run and end ─────────────────────────────────────────────────────────────────────────────────────── */
 
 static void server_wait(struct server *server)
 {
@@ -440,7 +433,7 @@ static void server_wait(struct server *server)
 	server->everything = (fds[1].revents & POLLIN) != 0;
 }
 
-/* What is recorded goes on: the next daemon finds it. */
+/* Leave the recording to the next daemon. */
 static void leave(struct server *server)
 {
 	wmk_consumer_port_leave(server->outlet);
@@ -458,9 +451,9 @@ static void server_close(struct server *server)
 		leave(server);
 	wmk_tracing_close(server->tracing);
 	if (server->outlet && server->everything && wmk_consumer_port_shutdown(server->outlet) < 0)
-		wmk_error_clear();       /* it is not there any more, or ends by itself when it has nothing */
+		wmk_error_clear();       /* it has ended, or ends by itself when it holds nothing */
 	if (server->outlet)
-		wmk_consumer_port_close(server->outlet);        /* its threads tell the reaper */
+		wmk_consumer_port_close(server->outlet);        /* its threads notify the reaper, so close it first */
 	wmk_reaper_close(server->reaper);
 	wmk_state_close(server->state);
 	wmk_hints_remove(&server->hints, server->place.dir);
@@ -478,7 +471,7 @@ int wmk_server_run(const struct wmk_server_options *options)
 	char words[1024];
 
 	if (options->size != sizeof(*options))
-		return wmk_error(-EINVAL, "the server's options have another version's size");
+		return wmk_error(-EINVAL, "invalid server options: structure size");
 	wmk_tracing_thread_begin();
 	int err = server_open(&server);
 	if (err == 0) {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server.h - a whole session daemon: place, registry, clients, consumer, put together in the order in which each can
- * rely on what it needs.
+ * server.h - a complete session daemon: runtime directory, registry, clients and consumer, started in the order of
+ * their dependencies.
  *
- *     wmk_sessiond_rundir_starter(&starter); wmk_sessiond_rundir_handed(handed);  the environment, before anything else
- *     wmk_server_run(&options);                                   returns when it was told to end
+ *     wmk_sessiond_rundir_starter(&starter);     read the environment before anything else
+ *     wmk_sessiond_rundir_handed(handed);
+ *     wmk_server_run(&options);                  returns when the daemon is asked to end
  *
- * SIGTERM, SIGINT and SIGHUP end it in good order, and what is recorded goes on: programs write into their rings, the
- * consumer daemon empties them, and the next session daemon takes over. Only WMK_CTL_SHUTDOWN ends everything.
+ * SIGTERM, SIGINT and SIGHUP end the daemon while recording continues: applications write into their rings, the
+ * consumer daemon drains them, and the next session daemon takes over. Only WMK_CTL_SHUTDOWN ends recording.
  */
 #ifndef WMK_SESSIOND_SERVER_H
 #define WMK_SESSIOND_SERVER_H
@@ -22,22 +23,21 @@ struct wmk_server_options {
 	const char *rundir, *version;
 	const char *consumerd;           /* path of waymark-consumerd */
 	/*
-	 * NULL, or a directory of rings in files (session/model/shm_path.h), which are taken over: what `waymark
-	 * recover` runs
+	 * NULL, or a directory of rings in files (session/model/shm_path.h) to adopt, as `waymark recover` does
 	 */
 	const char *recovered;
 	const int *handed;               /* see wmk_sessiond_rundir_open() */
 	const struct wmk_limits *limits; /* NULL: the defaults */
-	const char *limits_file;         /* that has them, or may have; NULL: none */
-	struct wmk_sessiond_rundir_starter *starter;   /* told when it listens, and when it ends */
-	/* Optional: something happened that whoever looks after the machine should read. Any thread. */
+	const char *limits_file;         /* path of the limits file, which may be absent; NULL: none */
+	struct wmk_sessiond_rundir_starter *starter;   /* notified when the daemon listens and when it ends */
+	/* Optional: log a message for the administrator. Any thread. */
 	void (*say)(void *data, const char *words);
 	void *data;
 };
 
 /*
- * From the main thread of a process that has no other yet: masks signals, raises RLIMIT_NOFILE to what it may be,
- * ignores SIGPIPE. 0 after an end in good order; -errno: it could not begin (who started it has been told already).
+ * Call from the main thread, before any other thread starts. Masks signals, raises RLIMIT_NOFILE to its hard limit,
+ * ignores SIGPIPE. 0 after a regular end; -errno: the daemon could not start, and the starter has been notified.
  */
 int wmk_server_run(const struct wmk_server_options *options);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shards.c - threads that run shards, and the one that reaps (see shards.h).
+ * shards.c - threads that run shards, and the reaper (see shards.h).
  */
 #include "sessiond/shards.h"
 
@@ -27,7 +27,7 @@ struct wmk_shards {
 	} shard[WMK_SHARDS_MAX];
 };
 
-/* Signals are the main thread's. */
+/* The main thread handles signals, so they are blocked here. */
 static int thread_start(pthread_t *thread, void *(*run)(void *), void *data)
 {
 	sigset_t all, before;
@@ -93,7 +93,7 @@ void wmk_shards_close(struct wmk_shards *shards)
 	for (unsigned i = 0; i < shards->n; i++)
 		if (shards->shard[i].started)
 			wmk_shard_stop(shards->shard[i].apps);
-	/* all of them: they hand each other who comes */
+	/* join all before closing any: shards pass connections to each other */
 	for (unsigned i = 0; i < shards->n; i++)
 		if (shards->shard[i].started)
 			pthread_join(shards->shard[i].thread, NULL);
@@ -132,15 +132,15 @@ int wmk_shards_listen(struct wmk_shards *shards, int listener, uid_t only)
 struct reaper_item {
 	struct reaper_item *next;
 	struct wmk_session *session;     /* a reference; NULL: */
-	char *path;                      /* a session's directory */
-	bool stale;                      /* its metadata is; else it is full */
+	char *path;                      /* directory of a session */
+	bool stale;                      /* its metadata is stale; else its traces are full */
 };
 
 struct wmk_reaper {
 	struct wmk_reaper_ops ops;
-	pthread_mutex_t lock;            /* of all below */
+	pthread_mutex_t lock;            /* protects the fields below */
 	pthread_cond_t some;
-	struct reaper_item *told;               /* each session once, each directory once */
+	struct reaper_item *told;               /* queue: each session once, each directory once */
 	bool ending, started;
 	pthread_t thread;
 };
@@ -222,7 +222,7 @@ static void tell(struct wmk_reaper *reaper, struct wmk_session *session, const c
 		free(told);
 		told = NULL;
 	}
-	/* Without memory: it is reaped with the next that ends, or when the session does. */
+	/* Without memory: the session is reaped with the next process that ends, or at its destruction. */
 	if (told) {
 		told->session = session;
 		told->stale = stale;
@@ -267,7 +267,7 @@ void wmk_reaper_end(struct wmk_reaper *reaper)
 	if (reaper->started)
 		pthread_join(reaper->thread, NULL);
 	reaper->started = false;
-	while (reaper->told) {           /* and nothing comes any more */
+	while (reaper->told) {           /* `ending` keeps the queue from growing */
 		struct reaper_item *told = reaper->told;
 
 		reaper->told = told->next;

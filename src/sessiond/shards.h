@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shards.h - the threads of a session daemon's registry: one for each shard of applications (shard.h), and one that
- * clears up after processes that had rings of their own and ended.
+ * shards.h - the threads of a session daemon's registry: one per shard of applications (shard.h), and the reaper, which
+ * cleans up after processes with their own rings.
  */
 #ifndef WMK_SESSIOND_SHARDS_H
 #define WMK_SESSIOND_SHARDS_H
@@ -14,43 +14,41 @@
 struct wmk_shards;
 struct wmk_reaper;
 
-/* As many as there are CPUs, WMK_SHARDS_MAX at most. */
+/* One per CPU, at most WMK_SHARDS_MAX. */
 unsigned wmk_shards_default(void);
 int wmk_shards_open(struct wmk_tracing *tracing, unsigned n, struct wmk_shards **shards);
 /*
- * Programs come in by this socket from now on, non-blocking and the caller's; `only`: as in struct wmk_accept_options.
- * Once. -errno with a cause chain.
+ * Accept applications on this non-blocking, borrowed socket; `only`: see struct wmk_accept_options. Call once. -errno
+ * with a cause chain.
  */
 int wmk_shards_listen(struct wmk_shards *shards, int listener, uid_t only);
 /*
- * Ends the threads, closes the connections: programs record on, and register with the next daemon, which those who wait
- * in the listener's queue meet.
+ * End the threads and close the connections. Applications continue to record, and register with the next daemon;
+ * connections in the queue of the listener wait for it.
  */
 void wmk_shards_close(struct wmk_shards *shards);
-/* As wmk_accept_options.take, with the struct wmk_shards as `data`. Any thread. */
+/* For wmk_accept_options.take, with the struct wmk_shards as `data`. Any thread. */
 int wmk_shards_take(void *shards, unsigned shard, const struct wmk_app_conn *guest);
 
-/*
- * What happened by itself is looked after elsewhere than where it was noticed. All optional, from the reaper's thread.
- */
+/* Callbacks of the reaper: events that must not be handled in the thread that noticed them. All optional. */
 struct wmk_reaper_ops {
-	/* A session's directory has what it may have. */
+	/* The traces of the session with this directory have reached their limit. */
 	void (*full)(void *data, const char *path);
-	/* Its disk answers again. */
+	/* The metadata of the session with this directory must be rewritten. */
 	void (*stale)(void *data, const char *path);
 	void *data;
 };
 int wmk_reaper_open(const struct wmk_reaper_ops *ops, struct wmk_reaper **reaper);
-/* As wmk_tracing_options.on_ended. Any thread, the session may be locked. */
+/* For wmk_tracing_options.on_ended. Any thread; the session may be locked. */
 void wmk_reaper_notify(struct wmk_reaper *reaper, struct wmk_session *session);
-/* As wmk_consumer_port_options.on_full and on_stale. Any thread. */
+/* For wmk_consumer_port_options.on_full and on_stale. Any thread. */
 void wmk_reaper_notify_full(struct wmk_reaper *reaper, const char *path);
 void wmk_reaper_notify_stale(struct wmk_reaper *reaper, const char *path);
-/* Begins: what was told before is looked at, too. */
+/* Start the thread. It also handles what was queued before. */
 int wmk_reaper_start(struct wmk_reaper *reaper);
-/* Ends the thread, and lets go of what was told; what is told from here on is not heard. */
+/* End the thread, and drop its queue. Later notifications are ignored. */
 void wmk_reaper_end(struct wmk_reaper *reaper);
-/* Nobody tells any more. */
+/* No thread may notify the reaper any more. */
 void wmk_reaper_close(struct wmk_reaper *reaper);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * workers.c - the threads that do what clients ask for (see clients.h).
+ * workers.c - threads that perform the requests of clients (see clients.h).
  */
 #include "sessiond/clients.h"
 
@@ -19,9 +19,9 @@
 struct wmk_workers {
 	struct wmk_workers_ops ops;
 	pthread_mutex_t lock;
-	pthread_cond_t some;             /* something waits, or the end */
+	pthread_cond_t some;             /* a job waits, or the end */
 	struct wmk_job *waiting, *done;  /* waiting: oldest first */
-	uid_t at_work[WORKERS_MAX];      /* whose requests */
+	uid_t at_work[WORKERS_MAX];      /* users of the running jobs */
 	unsigned n_at_work, max_at_work;
 	bool for_root;
 	bool ending;
@@ -39,13 +39,13 @@ static unsigned at_work_of(const struct wmk_workers *w, uid_t uid)
 	return n;
 }
 
-/* Is the one that is free root's? All users together leave it, however many slow requests they have. */
+/* True if only root's worker is free. Other users never get it, however many slow requests they have. */
 static bool is_for_root(const struct wmk_workers *w)
 {
 	return w->for_root && w->n_at_work + 1 >= w->n;
 }
 
-/* The oldest of those whose user has the fewest at work; NULL when every waiting one's user has enough. */
+/* The oldest job of the user with the fewest running jobs; NULL: every user with waiting jobs has reached its limit. */
 static struct wmk_job *choose(struct wmk_workers *w)
 {
 	struct wmk_job **best = NULL;
@@ -77,11 +77,11 @@ static void finished(struct wmk_workers *w, struct wmk_job *job)
 			break;
 		}
 	if (w->waiting)
-		pthread_cond_signal(&w->some);   /* one more of this user may begin */
+		pthread_cond_signal(&w->some);   /* this user may run one more */
 	job->next = w->done;
 	w->done = job;
 	if (!job->next && write(w->eventfd, &one, sizeof(one)) < 0)
-		abort();                 /* an eventfd of ours takes a one */
+		abort();                 /* an open eventfd accepts this */
 }
 
 static void *worker_run(void *data)
@@ -128,15 +128,15 @@ int wmk_workers_open(unsigned n, unsigned max_at_work, bool for_root, const stru
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->some, NULL);
 	if (w->eventfd < 0)
-		err = wmk_error(-errno, "cannot open a descriptor for the workers");
-	sigfillset(&all);                /* signals are the main thread's */
+		err = wmk_error(-errno, "cannot create the eventfd of the workers");
+	sigfillset(&all);                /* the main thread handles signals */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (err == 0 && w->n < n && w->n < WORKERS_MAX) {
 		err = -pthread_create(&w->threads[w->n], NULL, worker_run, w);
 		if (err == 0)
 			w->n++;
 		else
-			err = wmk_error(err, "cannot start a worker's thread");
+			err = wmk_error(err, "cannot start a worker thread");
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (err < 0) {

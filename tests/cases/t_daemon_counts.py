@@ -156,7 +156,8 @@ def removed_directory_is_reported(case):
             for command in ('stop', 'destroy'):
                 done = w(command, name, '--json')
                 counts = done.json['sessions'][0]['counts']
-                words = 'recorded there is lost: .*' if killed else r'its file was removed, and \d+ records with it: '
+                words = 'records in its rings are lost: .*' if killed else (
+                    r'its file was removed, and \d+ records with it: ')
                 check(re.search('not everything could be written: .*' + words + path, done.err), '%s', done.err)
                 check(killed or (counts['records'], counts['unwritten']) == (0, 1010), '%s: %s', command, counts)
             program.end()

@@ -347,7 +347,7 @@ def invalid_limits_file_stops_the_daemon_start(case):
     """The daemon does not begin, and whoever wanted it reads why."""
     with World(case, limits='sessions = 2\nsesions = 3\n', daemon=False) as w:
         said = w('list', status=1).err
-        check('line 2' in said and 'is it one of these? sessions' in said, 'it says: %s', said)
+        check('line 2' in said and 'did you mean: sessions' in said, 'it says: %s', said)
         with open(w.limits, 'w') as f:
             f.write('sessions = 2\n')
         w('list')

@@ -285,7 +285,7 @@ def damaged_ring_directory_is_refused_or_reported(case):
             if int(os.path.basename(path).split('.')[0]) == cut['id']:
                 os.truncate(path, 100000)
         answer = w('recover', where, status=1)
-        answer.prints('recovered', 'stay as they are', 'is no ring set')
+        answer.prints('recovered', 'stay unchanged', 'is no ring set')
         check([int(os.path.basename(f).split('.')[0]) for f in files_of(where)] == [cut['id']], 'left: %s',
               files_of(where))
         found = Trace(place_of_trace)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* door.h - a socket that this process alone knows, for tests of who is let in. */
+/* door.h - a listening socket with an abstract address, private to this process, for tests of accepting. */
 #ifndef WMK_SESSION_T_DOOR_H
 #define WMK_SESSION_T_DOOR_H
 
@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* The listener, at `address`, which is in no file system; -1: it cannot be had. */
+/* Returns the listener and sets `address`; -1 on an error. */
 static inline int door_open(struct sockaddr_un *address, const char *name)
 {
 	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

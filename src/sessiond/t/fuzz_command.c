@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_command.c - any bytes as a client's requests, one after the other, over a real core: an input is a row of {type:
- * one byte, length: two bytes, body}. Each request gets exactly one answer with its number; after each input a good
+ * fuzz_command.c - arbitrary bytes as requests of a client, with the real core. The input is a sequence of {type: one
+ * byte, length: two bytes, body}. Each request gets exactly one answer with its number. After each input a well-behaved
  * client creates, starts and destroys a session.
  */
 #include <stdint.h>
@@ -26,7 +26,7 @@ static void set_up(void)
 	if (wmk_clock_measure(WMK_CLOCK_MONOTONIC, &clocks.of[WMK_CLOCK_MONOTONIC]) != 0 ||
 	    wmk_tracing_open(&options, &commands.tracing) != 0)
 		abort();
-	/* As if it were root's, which makes no rings before a program comes. */
+	/* Act as root's daemon, which creates no rings before an application registers. */
 	commands.daemon = 0;
 }
 
@@ -72,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		at += 3;
 		if (len > size - at)
 			len = size - at;
-		uint8_t *exact = malloc(len ? len : 1);          /* a look past the end is seen */
+		uint8_t *exact = malloc(len ? len : 1);          /* exact size: the sanitizer detects overreads */
 		if (!exact)
 			abort();
 		memcpy(exact, data + at, len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_limits.c - any bytes as a file of limits: what is taken is within its bounds. */
+/* fuzz_limits.c - arbitrary bytes as a limits file: accepted limits are within their bounds. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *text = malloc(size ? size : 1);    /* the sanitizer sees its end */
+	char *text = malloc(size ? size : 1);    /* exact size: the sanitizer detects overreads */
 	struct wmk_limits l;
 
 	if (!text)

@@ -44,7 +44,7 @@ static void told(struct program *program, const struct wmk_frame *frame, const v
 		wmk_out_u32(out, WMK_MSG_SYNCED, sync);
 }
 
-/* Until DONE has come, or the end. False: it is the end. */
+/* Process messages until DONE (`until_done`) or the end of the connection. False: the connection has ended. */
 static bool listen_to(struct program *program, struct wmk_in *in, bool until_done)
 {
 	struct wmk_out out = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program.h - a program of the tests that registers with shards that have threads of their own, with two events
- * (shop:sold, shop:stocked), and from then on confirms what it is told, in a thread.
+ * program.h - an application for tests: it registers two events (shop:sold, shop:stocked) with shards that have their
+ * own threads, and then confirms all messages in a thread.
  */
 #ifndef WMK_SESSION_T_PROGRAM_H
 #define WMK_SESSION_T_PROGRAM_H
@@ -14,11 +14,11 @@
 struct program {
 	int socket;
 	pthread_t thread;
-	int enabled, disabled;           /* how often it was told so; atomic */
-	uint32_t ids[2];                 /* of its events, the latest */
+	int enabled, disabled;           /* ENABLE and DISABLE messages received; atomic */
+	uint32_t ids[2];                 /* latest ids of its events */
 };
 
-/* Returns when it has registered. */
+/* Returns after the registration. */
 void program_open(struct program *program, struct wmk_shards *shards);
 void program_close(struct program *program);
 int program_enabled(const struct program *program);

@@ -24,7 +24,7 @@
 #include "session/recovery/state_file.h"
 #include "sessiond/shards.h"
 
-/* ── an outlet that keeps the rings, as a consumer daemon does ───────────────────────────────────────── */
+/* ── a consumer that keeps the rings, as a consumer daemon does ──────────────────────────────────────── */
 
 struct state_outlet outlet;
 
@@ -196,7 +196,7 @@ int scene_close(void **state)
 	return nftw(scene.dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* A session with a channel for shop:*, recording. */
+/* Create and start a session with a channel for shop:*. */
 struct wmk_session *session_make(const char *name)
 {
 	char path[80];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state_rig.h - for tests of what one session daemon writes down for the next: daemons that come one after the other in
- * one directory, and an outlet that keeps their rings meanwhile, as a consumer daemon does.
+ * state_rig.h - for tests of saved state: session daemons that run one after another in one directory, and a consumer
+ * that keeps their rings meanwhile, as a consumer daemon does.
  */
 #ifndef WMK_SESSION_T_STATE_RIG_H
 #define WMK_SESSION_T_STATE_RIG_H
@@ -23,8 +23,8 @@ struct state_outlet {
 	unsigned n;
 	unsigned reopened;
 	uint8_t uuid[16];                /* of the latest trace */
-	char text[65536];                /* of the only trace, where there is one */
-	unsigned fewer;                  /* how often fewer events were declared than before */
+	char text[65536];                /* metadata of the only trace, if there is one */
+	unsigned fewer;                  /* how often the metadata lost declared events */
 };
 extern struct state_outlet outlet;
 
@@ -35,26 +35,26 @@ struct state_scene {
 	struct wmk_tracing *tracing;
 	struct wmk_shards *shards;
 	unsigned said, restored;
-	char words[600];                 /* the last that were said */
+	char words[600];                 /* latest logged message */
 };
 extern struct state_scene scene;
 
-/* Declarations of events in a trace's metadata. */
+/* Count the events declared in the metadata of a trace. */
 unsigned events_in(const char *text);
-/* As wmk_state_held: what the outlet keeps; nothing. */
+/* For wmk_state_held: what the consumer keeps; or nothing. */
 int held(void *data, const uint8_t uuid[16], uint32_t stream_id);
 int held_nothing(void *data, const uint8_t uuid[16], uint32_t stream_id);
 
-/* For cmocka: around each test. */
+/* Setup and teardown of each test. */
 int scene_open(void **state);
 int scene_close(void **state);
 
-/* The next daemon; its end, which leaves everything as it is. */
+/* Start the next daemon; end it, with recording continued. */
 void daemon_open(wmk_state_held *holding);
 void daemon_close(void);
-/* A session with a channel for shop:*, recording. */
+/* Create and start a session with a channel for shop:*. */
 struct wmk_session *session_make(const char *name);
-/* How many files tell of sessions. */
+/* The number of state files. */
 int files(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_app_accept.c - programs come in: each connection reaches one shard, those of one process the same as long as one
- * is there; other users' do not; a lack of descriptors is told as such.
+ * test_app_accept.c - accept applications: each connection reaches one shard; all connections of a process reach the
+ * same shard while one of them is open; other users are refused; a lack of descriptors is reported.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,15 +30,15 @@
 #define SHARDS 3u
 #define LIMIT_S 30
 #define PROCESSES 12u
-#define TIMES 200u                   /* each of them connects */
+#define TIMES 200u                   /* connections of each process */
 
 static struct {
 	pthread_mutex_t lock;
-	unsigned handed[SHARDS];         /* by others */
+	unsigned handed[SHARDS];         /* connections passed to it by other shards */
 	struct sockaddr_un address;
 	int listener;
 	struct wmk_accept *gate;
-	/* of many_processes: whose the process is while it has guests */
+	/* for the test with many processes: the shard of each process while it has connections */
 	struct home {
 		pid_t pid;
 		unsigned n, shard;
@@ -105,7 +105,7 @@ static int tear_down(void **state)
 	return close(scene.listener);
 }
 
-/* Who accepts has it, if nobody does; then all go there; when they have left, the next one's it is. */
+/* The shard that accepts first gets all connections of the process, until they are closed; then any shard may. */
 static void one_process_one_shard(void **state)
 {
 	struct wmk_app_conn guest;
@@ -124,7 +124,7 @@ static void one_process_one_shard(void **state)
 		assert_int_equal(guest.cred.pid, getpid());
 		assert_int_equal(guest.cred.uid, getuid());
 		close(guest.socket);
-		/* the others' are handed over, and nobody is left */
+		/* another shard passes the rest on, and no connection is pending */
 		assert_int_equal(wmk_accept_next(scene.gate, other, &guest), 0);
 		for (unsigned i = 0; i < SHARDS; i++)
 			assert_int_equal(scene.handed[i], i == mine ? 3 : 0);
@@ -162,7 +162,7 @@ static void served(unsigned shard, const struct wmk_app_conn *guest, bool comes)
 	pthread_mutex_unlock(&scene.lock);
 }
 
-/* As in another shard's thread: it is there, and goes. */
+/* Another shard's thread handles and closes the connection. */
 static void serve(unsigned shard, const struct wmk_app_conn *guest)
 {
 	served(shard, guest, true);
@@ -234,7 +234,7 @@ static void many_processes(void **state)
 	gate_close();
 }
 
-/* Who accepts has them; when it has many more than another, it is told so. */
+/* The accepting shard keeps the connections, and is reported as ahead once it has many more than another. */
 static void many_are_ahead(void **state)
 {
 	unsigned mine = 0, status = 0;
@@ -249,7 +249,7 @@ static void many_are_ahead(void **state)
 			_exit(0);
 		}
 		status |= waitpid(pids[i], &(int){ 0 }, 0) != pids[i];
-		/* (they do not leave) */
+		/* (they stay counted) */
 		while (wmk_accept_next(scene.gate, 1, &guest) == 1) {
 			close(guest.socket);
 			mine++;
@@ -265,8 +265,8 @@ static void many_are_ahead(void **state)
 }
 
 /*
- * Of so many programs of the user, which connect one after the other: how many are let in. The others leave, as do the
- * first `leave`.
+ * Connect from `n` processes of the user, one after another. Returns how many are accepted. The refused ones, and the
+ * first `leave`, are closed.
  */
 static unsigned let_in(uid_t uid, unsigned n, unsigned leave)
 {
@@ -307,7 +307,7 @@ static void gate_open_limited(unsigned max_of_uid, unsigned max)
 	assert_int_equal(wmk_accept_open(&options, &scene.gate), 0);
 }
 
-/* One quota for all shards; root and the user that the daemon runs as have none. */
+/* The limit is common to all shards; root and the user of the daemon have none. */
 static void connections_of_one_user_are_limited(void **state)
 {
 	(void)state;
@@ -335,7 +335,7 @@ static void last_quarter_is_for_users_with_few_connections(void **state)
 	gate_close();
 }
 
-/* ── who is not let in ───────────────────────────────────────────────────────────────────────────────── */
+/* ── refused connections ─────────────────────────────────────────────────────────────────────────────── */
 
 static void others_are_refused_in_words(void **state)
 {
@@ -365,8 +365,8 @@ static void others_are_refused_in_words(void **state)
 }
 
 /*
- * With no descriptor left, who connects is turned away by the one that is kept; without that one, it is said.
- * Afterwards all is as before.
+ * Without free descriptors a connection is refused by means of the spare one. Without the spare, an error is returned.
+ * Afterwards connections are accepted again.
  */
 static void without_descriptors(void **state)
 {
@@ -384,7 +384,7 @@ static void without_descriptors(void **state)
 		assert_int_equal(connect(fds[i], (struct sockaddr *)&scene.address, sizeof(scene.address)), 0);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	none = before;
-	none.rlim_cur = 3;               /* the spare one's number is higher: nothing can be opened at all */
+	none.rlim_cur = 3;               /* below the spare descriptor: no descriptor can be opened */
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	const int ret = wmk_accept_next(scene.gate, 0, &guest);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
@@ -404,7 +404,7 @@ static void without_descriptors(void **state)
 	gate_close();
 }
 
-/* The spare one's number is below the limit: with it everybody is turned away, and nobody is told of for ever. */
+/* The spare descriptor is below the limit: all connections are refused by it, and none stays pending. */
 static void turned_away(void **state)
 {
 	struct rlimit before, few;
@@ -419,7 +419,7 @@ static void turned_away(void **state)
 		fds[i] = connected();
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	few = before;
-	last = dup(0);                   /* the lowest that is free: all below it are open */
+	last = dup(0);                   /* the lowest free number: all below it are open */
 	few.rlim_cur = (rlim_t)last;
 	close(last);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
@@ -436,7 +436,7 @@ static void turned_away(void **state)
 	gate_close();
 }
 
-/* Nothing is lost between closing and opening: who waits is served by the next. */
+/* A connection that is pending at the close is accepted after the next open. */
 static void those_who_wait_are_served_by_the_next(void **state)
 {
 	struct wmk_app_conn guest;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_clients.c - clients of a session daemon, well-behaved and hostile: order, side by side, limits, half and
- * oversize frames, who never reads, who vanishes. Whatever they do, a client that behaves is answered.
+ * test_clients.c - well-behaved and hostile clients of a session daemon: order, concurrency, limits, partial and
+ * oversize frames, clients that never read or disconnect. Well-behaved clients are always answered.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -32,7 +32,7 @@
 #include "wire/ctl.h"
 
 #define LIMIT_MS 30000
-/* Requests of the tests. */
+/* Request types of the tests. */
 enum { ECHO = 0x300, BLOCK, BIG, SILENT };
 
 static struct {
@@ -42,7 +42,7 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	unsigned at_work, most_at_work, begun, ended;
-	bool open;                       /* those that BLOCK may go on */
+	bool open;                       /* BLOCK requests may continue */
 	unsigned threads;
 } scene = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
@@ -119,7 +119,7 @@ static void clients_open(uid_t daemon, unsigned max_clients, unsigned max_of_uid
 	assert_int_equal(wmk_clients_open(&options, &scene.clients), 0);
 }
 
-/* What is closed by others is, in a moment. */
+/* Other threads close descriptors: wait for the expected number. */
 static void expect_fds(int n)
 {
 	for (int ms = 0; open_fds() != n && ms < LIMIT_MS; ms++)
@@ -166,14 +166,14 @@ static void client_close(struct client *client)
 	close(client->socket);
 }
 
-/* False: the socket's buffer is full. */
+/* False: the buffer of the socket is full. */
 static bool request_fits(struct client *client, uint16_t type, uint32_t number, const char *text)
 {
 	struct wmk_out out = { 0 };
 
 	assert_int_equal(wmk_out_frame(&out, (enum wmk_msg)type, number, text, strlen(text), -1), 0);
 	int sent = wmk_out_send(&out, client->socket);
-	assert_true(sent == 0 || sent == 1 || sent == -EPIPE);   /* EPIPE: turned away already */
+	assert_true(sent == 0 || sent == 1 || sent == -EPIPE);   /* EPIPE: refused already */
 	wmk_out_free(&out);
 	return sent != 0;
 }
@@ -183,7 +183,7 @@ static void request(struct client *client, uint16_t type, uint32_t number, const
 	assert_true(request_fits(client, type, number, text));
 }
 
-/* The type of the next frame; 0: the connection is closed. */
+/* Returns the type of the next frame; 0: the connection is closed. */
 static int next(struct client *client)
 {
 	for (;;) {
@@ -269,8 +269,8 @@ static void those_of_different_ones_run_side_by_side(void **state)
 		client_open(&slow[i]);
 		request(&slow[i], BLOCK, i, "slow");
 	}
-	wait_for(3);                     /* all three at a time */
-	/* In root's daemon one worker is left for others than this user; in a user's all four are his. */
+	wait_for(3);                     /* all three run concurrently */
+	/* In root's daemon one worker is left for users other than this one; otherwise this user gets all four. */
 	if (geteuid() != 0)
 		a_good_client_is_answered();
 	client_open(&two);
@@ -306,7 +306,7 @@ static void one_users_slow_commands_hold_up_no_others(void **state)
 	}
 	wait_for(3);
 	pid_t pid = fork();
-	if (pid == 0) {                  /* not a member: the refusal is a worker's, too */
+	if (pid == 0) {                  /* not a member: a worker refuses it */
 		struct client other;
 
 		if (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
@@ -319,7 +319,7 @@ static void one_users_slow_commands_hold_up_no_others(void **state)
 	assert_int_equal(status, 0);
 	assert_int_equal(scene.begun, 3);
 	for (unsigned i = 0; i < 8; i++)
-		client_close(&slow[i]);  /* they go while they are at work or wait */
+		client_close(&slow[i]);  /* they disconnect while their requests run or wait */
 	clients_close();
 }
 
@@ -340,12 +340,12 @@ static void strangers_are_refused(void **state)
 				_exit(1);
 			client_open(&other);
 			request(&other, ECHO, 1, "x");
-			expect_error(&other, EACCES, daemon ? "from user 1 only" : "members of the group");
-			_exit(next(&other) == 0 ? 0 : 2);        /* and closed */
+			expect_error(&other, EACCES, daemon ? "only from user 1" : "members of the group");
+			_exit(next(&other) == 0 ? 0 : 2);        /* closed afterwards */
 		}
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_int_equal(status, 0);
-		a_good_client_is_answered();     /* root may, in everybody's daemon */
+		a_good_client_is_answered();     /* root may use every daemon */
 		clients_close();
 	}
 }
@@ -359,7 +359,7 @@ static void limits_are_told(void **state)
 	for (unsigned i = 0; i < 41; i++)
 		client_open(&client[i]);
 	for (unsigned i = 32; i < 41; i++) {
-		expect_error(&client[i], EAGAIN, "no more may be");
+		expect_error(&client[i], EAGAIN, "too many clients");
 		assert_int_equal(next(&client[i]), 0);
 		client_close(&client[i]);
 	}
@@ -368,7 +368,7 @@ static void limits_are_told(void **state)
 		expect_reply(&client[i], i, "still here");
 	}
 	client_close(&client[0]);
-	/* Its place is free as soon as its end was heard. */
+	/* Its place becomes free once the daemon has noticed the close. */
 	for (;;) {
 		client_open(&client[0]);
 		request(&client[0], ECHO, 1, "in");
@@ -381,7 +381,7 @@ static void limits_are_told(void **state)
 	clients_close();
 }
 
-/* The number of clients of others is none of theirs whose daemon it is (test_unrelated_clients.c has the others). */
+/* The limit of foreign clients does not apply to the daemon's user (see test_unrelated_clients.c). */
 static void three_hundred_connections(void **state)
 {
 	static struct client client[300];
@@ -420,19 +420,19 @@ static void hostile_frames(void **state)
 	assert_int_equal(next(&client), 0);
 	client_close(&client);
 
-	client_open(&client);            /* half a frame, then nothing; then the end */
+	client_open(&client);            /* half a frame, then a close */
 	assert_int_equal(send(client.socket, &frame, 7, 0), 7);
 	a_good_client_is_answered();
 	client_close(&client);
 
-	client_open(&client);            /* a request that nobody answers */
+	client_open(&client);            /* a request without an answer */
 	request(&client, SILENT, 1, "");
 	assert_int_equal(next(&client), 0);
 	client_close(&client);
 	clients_close();
 }
 
-/* Who asks for a megabyte again and again and reads nothing makes us keep one of them. */
+/* A client that requests a megabyte repeatedly and never reads makes the daemon keep one reply. */
 static void who_never_reads(void **state)
 {
 	struct client client, gone;
@@ -445,14 +445,14 @@ static void who_never_reads(void **state)
 	for (unsigned i = 0; i < 1000 && request_fits(&client, BIG, i, ""); i++)
 		;
 	for (unsigned i = 0; i < 25; i++) {
-		client_open(&gone);      /* asks and goes */
+		client_open(&gone);      /* requests and disconnects */
 		request(&gone, BIG, 1, "");
 		client_close(&gone);
 	}
 	a_good_client_is_answered();
 	getrusage(RUSAGE_SELF, &usage[1]);
 	assert_true(usage[1].ru_maxrss - usage[0].ru_maxrss < 64 * 1024);
-	for (unsigned i = 0; i < 20; i++) {      /* and when it reads, all is there, in order */
+	for (unsigned i = 0; i < 20; i++) {      /* once it reads, all replies arrive in order */
 		assert_int_equal(next(&client), WMK_CTL_REPLY);
 		assert_int_equal(client.frame.request, i);
 		assert_int_equal(client.frame.length, 900000);
@@ -461,7 +461,7 @@ static void who_never_reads(void **state)
 	clients_close();
 }
 
-/* Frames without end: each is answered, nobody else waits. */
+/* Each of many frames is answered, and other clients are not delayed. */
 static void endless_frames(void **state)
 {
 	struct wmk_out out = { 0 };
@@ -481,7 +481,7 @@ static void endless_frames(void **state)
 	clients_close();
 }
 
-/* Who may not come has sent a descriptor already whose close() waits. */
+/* A refused client has sent a descriptor whose close() blocks: others are not delayed. */
 static void who_is_turned_away_is_not_waited_for(void **state)
 {
 	struct client first, second;
@@ -505,7 +505,7 @@ static void who_is_turned_away_is_not_waited_for(void **state)
 	close(peer);
 }
 
-/* False: the connection is closed already. */
+/* False: the connection is closed. */
 static bool request_with(struct client *client, struct wmk_out *out, int fd)
 {
 	assert_int_equal(wmk_out_frame(out, (enum wmk_msg)ECHO, 1, "x", 1, fd), 0);
@@ -516,7 +516,7 @@ static bool request_with(struct client *client, struct wmk_out *out, int fd)
 	return sent == 1;
 }
 
-/* Requests with descriptors that cannot be closed: he is heard until there are too many. */
+/* A client sends requests with descriptors whose close() blocks: it is served up to the limit. */
 static void who_fills_our_table_is_not_heard(void **state)
 {
 	enum { HANG = WMK_CLOSER_THREADS_OF_ONE, ENOUGH = 2 * WMK_CLOSER_FULL };
@@ -531,7 +531,7 @@ static void who_fills_our_table_is_not_heard(void **state)
 		skip();
 	clients_open(geteuid(), 0, 0);
 	client_open(&client);
-	/* While he is at work nothing more is read of him: the last who has them is the message. */
+	/* While its request runs, nothing more is read, so the messages hold the last references to the descriptors. */
 	request(&client, BLOCK, 0, "");
 	wait_for(1);
 	const int before = open_fds();
@@ -548,7 +548,7 @@ static void who_fills_our_table_is_not_heard(void **state)
 	go_on();
 	for (unsigned i = 0; i < 1 + HANG; i++)
 		assert_int_equal(next(&client), WMK_CTL_REPLY);
-	expect_fds(before + HANG);       /* (a close() begins with taking it out of the table) */
+	expect_fds(before + HANG);       /* (close() removes the number from the table before it blocks) */
 	do {
 		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		assert_true(fd >= 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_command.c - the commands over a real core: who may what, defaults, warnings, refusals, and an application that does as it is told. What
- * is recorded goes to a list in memory instead of a consumer.
+ * test_command.c - commands with the real core: permissions, defaults, warnings, errors, and an application that follows the
+ * messages. The consumer is a list in memory.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -23,7 +23,7 @@
 #include "sessiond/shards.h"
 #include "wire/ctl.h"
 
-/* ── an outlet ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── a consumer ──────────────────────────────────────────────────────────────────────────────────────── */
 
 static struct {
 	int traces, rings, flushes, clears, replaced, refuse;
@@ -86,7 +86,7 @@ static const struct wmk_consumer_port_ops ops = {
 	.trace_close = trace_close,
 };
 
-/* ── a daemon without doors ──────────────────────────────────────────────────────────────────────────── */
+/* ── a daemon without sockets ────────────────────────────────────────────────────────────────────────── */
 
 static struct {
 	char home[64];
@@ -96,7 +96,7 @@ static struct {
 	struct wmk_peer peer;
 	struct wmk_arena arena;
 	int changes, ends, shutdowns;
-	int err;                         /* of the latest request: 0, or a positive errno and words */
+	int err;                         /* of the latest request: 0, or a positive errno with its text */
 	char words[1024];
 } scene;
 
@@ -141,7 +141,7 @@ static int scene_open(void **state)
 	return scene_make(4);
 }
 
-/* The limit that an administrator sets is above that of the daemon. */
+/* A limit of the administrator replaces the daemon's default. */
 static int scene_open_large(void **state)
 {
 	(void)state;
@@ -160,7 +160,7 @@ static int scene_close(void **state)
 	return rmdir(scene.home);
 }
 
-/* The bodies of the frames that an answer came in, put together: to free. *frame: the last one. */
+/* Join the bodies of the frames of a reply; the caller frees it. *frame: the last frame. */
 static uint8_t *joined(const struct wmk_out *out, struct wmk_frame *frame, size_t *len)
 {
 	uint8_t *body = malloc(out->len);
@@ -179,7 +179,7 @@ static uint8_t *joined(const struct wmk_out *out, struct wmk_frame *frame, size_
 	return body;
 }
 
-/* Send a request; its reply, or NULL and scene.err. */
+/* Send a request; returns its reply, or NULL with scene.err. */
 static const void *ask(uint16_t type, const void *object)
 {
 	const struct wmk_request_type *command = wmk_ctl_request_find(type);
@@ -190,7 +190,7 @@ static const void *ask(uint16_t type, const void *object)
 	uint8_t *bytes;
 	const long encoded = wmk_object_encode(command->request, object, &bytes);
 	assert_true(encoded > 0);
-	assert_int_equal(wmk_out_frame(&in, (enum wmk_msg)type, 77, bytes, (size_t)encoded, -1), 0);     /* a request is one frame */
+	assert_int_equal(wmk_out_frame(&in, (enum wmk_msg)type, 77, bytes, (size_t)encoded, -1), 0);     /* a request fits into one frame */
 	free(bytes);
 	memcpy(&frame, in.buf, sizeof(frame));
 	wmk_commands_run(&scene.commands, &scene.peer, &frame, in.buf + sizeof(frame), &out);
@@ -294,7 +294,7 @@ static void names_and_places(void **state)
 	assert_memory_equal(is->name, "auto-20", 7);
 	snprintf(place, sizeof(place), "%s/waymark-traces/%s", scene.home, is->name);
 	assert_string_equal(is->path, place);
-	is = session_in(create(""), 0);  /* the same second, most often */
+	is = session_in(create(""), 0);  /* usually in the same second */
 	assert_memory_equal(is->name, "auto-20", 7);
 	assert_int_equal(scene.changes, 3);
 
@@ -308,10 +308,10 @@ static void names_and_places(void **state)
 	snprintf(place, sizeof(place), "%s///", scene.home);
 	is = session_in(done(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "two", .path = place }), 0);
 	assert_string_equal(is->path, scene.home);
-	snprintf(place, sizeof(place), "%s/.//.", scene.home);   /* the same, typed otherwise */
+	snprintf(place, sizeof(place), "%s/.//.", scene.home);   /* another spelling of the path */
 	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "three", .path = place }, EBUSY, "session 'two'");
 	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "five", .home = scene.home }, E2BIG, "limit");
-	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "one", .home = scene.home }, EEXIST, "already");     /* room could be made */
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "one", .home = scene.home }, EEXIST, "already");     /* checked before the limit */
 	refused(WMK_CTL_START, &(struct wmk_ctl_session_name){ "tow" }, ENOENT, "two");
 	refused(WMK_CTL_START, &(struct wmk_ctl_session_name){ "two" }, ENODATA, "enable an event first");
 	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 4);
@@ -346,9 +346,9 @@ static void channels(void **state)
 	channel = (const struct wmk_ctl_channel *)session_in(outcome, 0)->channels.items + 1;
 	assert_true(channel->domain.start_time > 0);
 
-	outcome = enable("s", "", "a:*");        /* the only channel of its domain */
+	outcome = enable("s", "", "a:*");        /* in the only channel of its domain */
 	assert_int_equal(session_in(outcome, 0)->channels.n, 2);
-	assert_true(warned(outcome, "no event that was seen so far matches 'a:*'"));
+	assert_true(warned(outcome, "no known event matches 'a:*'"));
 	refused(WMK_CTL_ENABLE_EVENT, &(struct wmk_ctl_enable_event){ .session = "s", .channel = "none",
 		.rules = { &(struct wmk_ctl_rule){ .pattern = "x" }, 1 } }, ENOENT, "none");
 	refused(WMK_CTL_ENABLE_EVENT, &(struct wmk_ctl_enable_event){ .session = "s",
@@ -395,10 +395,10 @@ static void an_application_is_told(void **state)
 	assert_int_equal(is->events.n, 2);
 	assert_true(((const struct wmk_ctl_event *)is->events.items)->enabled);
 
-	/* A daemon that does not trace the kernel. */
+	/* This daemon does not trace the kernel. */
 	refused(WMK_CTL_LIST_KERNEL, &(struct wmk_ctl_list_kernel){ .lacks = true }, ENOTSUP, "the kernel is not traced here");
 
-	/* Everything of other processes, which is none of it. */
+	/* All system calls of other processes; not supported by this daemon. */
 	uint64_t other = 1;
 	done(WMK_CTL_TRACK, &(struct wmk_ctl_track){ .session = "s", .kind = WMK_TRACK_PID, .ids = { &other, 1 } });
 	assert_int_equal(program_disabled(&app), 2);
@@ -427,7 +427,7 @@ static void what_cannot_be_recorded_is_told(void **state)
 	create("s");
 	enable("s", "", "shop:*");
 	outlet.refuse = -EACCES;
-	if (scene.commands.daemon != 0)  /* whose programs will record is known: it does not start at all */
+	if (scene.commands.daemon != 0)  /* the recorded user is known, so the start fails at once */
 		refused(WMK_CTL_START, &(struct wmk_ctl_session_name){ "s" }, EACCES, "the test wants no trace");
 	else
 		assert_true(warned(which(WMK_CTL_START, "s"), "the test wants no trace"));
@@ -440,7 +440,7 @@ static void what_cannot_be_recorded_is_told(void **state)
 	program_close(&app);
 }
 
-/* Root's daemon: members have sessions of their own, and see no others. */
+/* In root's daemon, members have sessions of their own, and see no others. */
 static void who_may_what(void **state)
 {
 	const struct wmk_ctl_list_sessions all = { "" };
@@ -450,7 +450,7 @@ static void who_may_what(void **state)
 	scene.commands.daemon = 0;
 	scene.peer = (struct wmk_peer){ .pid = 1, .uid = 0 };
 	done(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "roots", .path = "/tmp/waymark-command-none/a" });
-	if (geteuid() != 0)              /* the rights of others cannot be tried */
+	if (geteuid() != 0)              /* cannot act as another user */
 		skip();
 	scene.peer = (struct wmk_peer){ .pid = 1, .uid = 1000, .gid = 1000, .member = true };
 	const struct wmk_ctl_session *is =
@@ -466,25 +466,25 @@ static void who_may_what(void **state)
 	scene.peer.uid = 1001;
 	refused(WMK_CTL_DESTROY, &(struct wmk_ctl_session_name){ "mine" }, ENOENT, "mine");
 	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 0);
-	scene.peer = (struct wmk_peer){ .pid = 1, .uid = 1000 };         /* a member no more */
+	scene.peer = (struct wmk_peer){ .pid = 1, .uid = 1000 };         /* not a member any more */
 	refused(WMK_CTL_DESTROY, &(struct wmk_ctl_session_name){ "mine" }, ENOENT, "mine");
 	scene.peer = (struct wmk_peer){ .pid = 1, .uid = 0 };
 	sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
 	assert_int_equal(sessions->sessions.n, 2);
-	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 1);     /* his own; not those of others */
+	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 1);     /* its own, and not those of others */
 	assert_non_null(ask(WMK_CTL_SHUTDOWN, &(struct wmk_empty){ 0 }));
 	assert_int_equal(scene.shutdowns, 1);
 	sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
 	assert_int_equal(sessions->sessions.n, 0);
 }
 
-/* ── more than an answer has room for ────────────────────────────────────────────────────────────────── */
+/* ── limits of a reply ───────────────────────────────────────────────────────────────────────────────── */
 
 #define MANY 500u
-#define HEAVY 20u                        /* in one request, which has a megabyte */
+#define HEAVY 20u                        /* rules in one request, which holds a megabyte */
 #define LONG 500u
 
-/* `n` rules of that session, numbered from `first`, each with so many long exclusions. The outcome, or NULL. */
+/* Add `n` rules to the session, numbered from `first`, each with many long exclusions. The outcome, or NULL. */
 static const struct wmk_ctl_outcome *enable_many(const char *session, unsigned first, unsigned n, unsigned n_exclusions)
 {
 	static char patterns[MANY][16];
@@ -533,13 +533,13 @@ static void many_sessions(void **state)
 	assert_non_null(sessions);
 	assert_int_equal(sessions->sessions.n, WMK_CTL_SESSIONS_MAX);
 	which(WMK_CTL_DESTROY, "s7");
-	create("more");                  /* there is room again */
+	create("more");                  /* below the limit again */
 	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, WMK_CTL_SESSIONS_MAX);
 	assert_int_equal(scene.tracing->n_sessions, 0);
 	assert_null(scene.tracing->owners);
 }
 
-/* Whatever the rules of a user are, his sessions are listed, one by one and all. */
+/* Sessions with the largest allowed rules can be listed, each alone and all together. */
 static void many_rules(void **state)
 {
 	const struct wmk_ctl_list_sessions all = { "" };
@@ -558,8 +558,8 @@ static void many_rules(void **state)
 	const struct wmk_ctl_session *is = sessions->sessions.items;
 	is += strcmp(is->name, "s") != 0;
 	const struct wmk_ctl_channel *channel = is->channels.items;
-	assert_in_range(channel->rules.n, n, n + HEAVY - 1);     /* of those that were refused some are there */
-	/* all of a user's sessions together, until one ends */
+	assert_in_range(channel->rules.n, n, n + HEAVY - 1);     /* some rules of the failed request were added */
+	/* the limit is per user, across sessions, until one ends */
 	assert_null(enable_many("t", 0, HEAVY, 64));
 	assert_non_null(strstr(scene.words, "fewer sessions"));
 	which(WMK_CTL_DESTROY, "s");

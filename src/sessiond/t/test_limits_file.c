@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_limits_file.c - the file of limits: what it may say, and what is said of what it may not. */
+/* test_limits_file.c - valid and invalid limits files. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static void test_every_limit_is_parsed(void **state)
 	assert_int_equal(parse("", &l), 0);
 	assert_true(!l.sessions && !l.channels && !l.rules && !l.programs && !l.user_programs &&
 		    !l.ring_memory && !l.users_ring_memory && !l.trace_size && !l.user_trace_size);
-	assert_int_equal(parse("sessions = 1\nsessions = 2\n", &l), 0);       /* the later one holds */
+	assert_int_equal(parse("sessions = 1\nsessions = 2\n", &l), 0);       /* the last line counts */
 	assert_int_equal(l.sessions, 2);
 }
 
@@ -44,16 +44,16 @@ static void test_invalid_limits_are_refused(void **state)
 {
 	static const struct { const char *text, *words;
 	} bad[] = {
-		{ "sesions = 1", "is it one of these? sessions" },
+		{ "sesions = 1", "did you mean: sessions" },
 		{ "sessions", "name = number" },
 		{ "sessions = ", "line 1" },
 		{ "\n\nsessions = 0", "line 3" },
-		{ "channels = 33", "from 1 to 32" },
-		{ "= 5", "no limit" },
+		{ "channels = 33", "allowed are 1 to 32" },
+		{ "= 5", "unknown limit" },
 		{ "sessions = 1x", "\"1x\"" },
 		{ "trace-size = 99999999999999999999", "too large" },
-		{ "sessions = 1025", "from 1 to 1024" },
-		{ "rules = 4097", "from 1 to 4096" },
+		{ "sessions = 1025", "allowed are 1 to 1024" },
+		{ "rules = 4097", "allowed are 1 to 4096" },
 		{ "Sessions = 1", "sessions" },
 		{ "sessions = 1 2", "line 1" },
 	};

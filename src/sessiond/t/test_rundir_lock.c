@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_rundir_lock.c - the runtime directory of a session daemon: who may have it, the lock, the sockets' modes,
- * sockets that are handed over, the word to who started it.
+ * test_rundir_lock.c - the runtime directory of a session daemon: ownership, the lock, modes of the sockets, sockets
+ * from systemd, notification of the starter.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +53,7 @@ static int scene_close(void **state)
 	const struct scene *scene = *state;
 
 	rmdir(scene->rundir);
-	return rmdir(scene->parent);     /* nothing was left */
+	return rmdir(scene->parent);     /* fails unless it is empty */
 }
 
 static mode_t mode_of(const struct scene *scene, const char *name)
@@ -109,7 +109,7 @@ static void everything_is_there_and_goes(void **state)
 	assert_int_equal(access(scene->rundir, F_OK), -1);
 }
 
-/* Who was never let in has sent a descriptor whose close() waits: an end does not wait for that. */
+/* A pending connection has sent a descriptor whose close() blocks: closing the directory does not wait for it. */
 static void what_nobody_took_is_left(void **state)
 {
 	const struct scene *scene = *state;
@@ -140,13 +140,13 @@ static void one_daemon_at_a_time(void **state)
 	assert_int_equal(wmk_sessiond_rundir_open(scene->rundir, nothing, &second), -EBUSY);
 	snprintf(pid, sizeof(pid), "process %ld", (long)getpid());
 	assert_non_null(strstr(words(), pid));
-	assert_true(connected(scene, "app.sock") >= 0);          /* the second has touched nothing */
+	assert_true(connected(scene, "app.sock") >= 0);          /* the second left the sockets unchanged */
 	wmk_sessiond_rundir_close(&first);
 	assert_int_equal(wmk_sessiond_rundir_open(scene->rundir, nothing, &second), 0);
 	wmk_sessiond_rundir_close(&second);
 }
 
-/* Whatever a daemon that was killed leaves behind, the next one starts. */
+/* A daemon starts with all that a killed one has left. */
 static void after_a_kill(void **state)
 {
 	const struct scene *scene = *state;
@@ -171,7 +171,7 @@ static void after_a_kill(void **state)
 	}
 }
 
-/* Killed while it started another program: that child has the lock and the sockets for a moment more. */
+/* The daemon is killed while it starts a program: the child keeps the lock and the sockets for a short time. */
 static void after_a_kill_with_a_child(void **state)
 {
 	const struct scene *scene = *state;
@@ -189,7 +189,7 @@ static void after_a_kill_with_a_child(void **state)
 		}
 		raise(SIGKILL);
 	}
-	/* Also as a zombie it does not run any more. */
+	/* A zombie does not count as running. */
 	assert_int_equal(waitid(P_PID, (id_t)pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT), 0);
 	if (wmk_sessiond_rundir_open(scene->rundir, nothing, &place) != 0)
 		fail_msg("%s", words());
@@ -224,8 +224,8 @@ static void foreign_directories(void **state)
 }
 
 /*
- * What stands where the lock should be: a link to somebody's file, a directory, a fifo. Nothing waits, nothing is
- * written through.
+ * In place of the lock there is a symbolic or hard link to another file, a directory, or a FIFO. Nothing blocks, and
+ * the other file is unchanged.
  */
 static void false_locks(void **state)
 {
@@ -268,7 +268,7 @@ static int listener(void)
 	return fd;
 }
 
-/* In a child, whose descriptors 3 and 4 are what systemd hands over; 0 when it came out as wanted. */
+/* Passes the sockets as descriptors 3 and 4 to a child, as systemd does. 0: the result was `wanted`. */
 static int handed_in_child(int first, int second, const char *names, const char *pid, int wanted)
 {
 	int status;
@@ -307,7 +307,7 @@ static void sockets_are_handed_over(void **state)
 	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
 	assert_int_equal(handed_in_child(a, b, "ctl:app", NULL, 0), 0);
-	assert_int_equal(handed_in_child(a, b, "ctl:app", "1", 0), 0);           /* meant for another process */
+	assert_int_equal(handed_in_child(a, b, "ctl:app", "1", 0), 0);           /* LISTEN_PID of another process */
 	assert_int_equal(handed_in_child(a, b, "ctl:ctl", NULL, -EINVAL), 0);
 	assert_int_equal(handed_in_child(a, b, "ctl", NULL, -EINVAL), 0);
 	assert_int_equal(handed_in_child(a, b, "ctl:health", NULL, -EINVAL), 0);
@@ -322,7 +322,7 @@ static void sockets_are_handed_over(void **state)
 			close(fds[i]);
 }
 
-/* A handed socket is used as it is, and its file stays. */
+/* A passed socket is used without a change, and its file stays. */
 static void handed_sockets_are_used(void **state)
 {
 	const struct scene *scene = *state;
@@ -333,7 +333,7 @@ static void handed_sockets_are_used(void **state)
 	assert_int_equal(place.sockets[WMK_SESSIOND_CTL], handed[WMK_SESSIOND_CTL]);
 	assert_int_equal(connected(scene, "ctl.sock"), -ENOENT);
 	wmk_sessiond_rundir_close(&place);
-	/* (by somebody else, in a moment) */
+	/* (another thread closes it soon) */
 	alarm(LIMIT_S);
 	while (fcntl(handed[WMK_SESSIOND_CTL], F_GETFD) != -1)
 		sched_yield();

@@ -55,9 +55,9 @@ static void the_next_daemon_goes_on(void **state)
 		assert_int_equal(program_enabled(&program), 2);
 		assert_memory_equal(program.ids, ids, sizeof(ids));
 		program_close(&program);
-		assert_int_equal(outlet.n, rings);               /* no new ones */
-		assert_int_equal(events_in(outlet.text), declared);       /* and nothing declared twice */
-		assert_int_equal(outlet.fewer, 0);       /* nor unexplained for a moment: who is killed then would leave it so */
+		assert_int_equal(outlet.n, rings);               /* no new rings */
+		assert_int_equal(events_in(outlet.text), declared);       /* nothing is declared twice */
+		assert_int_equal(outlet.fewer, 0);       /* the metadata is complete at every moment, for the case of a crash */
 	}
 	struct wmk_session *session = wmk_session_get(scene.tracing, getuid(), "busy");
 	assert_non_null(session);
@@ -86,7 +86,7 @@ static void the_next_daemon_goes_on(void **state)
 	daemon_close();
 }
 
-/* Metadata that is shorter than what was written is replaced as a whole, after a restart and whenever it is found so. */
+/* Metadata that is shorter than what was written is replaced completely, after a restart and when it is found stale. */
 static void metadata_that_is_too_short_is_replaced(void **state)
 {
 	struct program program;
@@ -101,7 +101,7 @@ static void metadata_that_is_too_short_is_replaced(void **state)
 	const unsigned declared = events_in(outlet.text);
 
 	assert_true(declared > 0);
-	outlet.text[0] = '\0';           /* killed before it came there */
+	outlet.text[0] = '\0';           /* the consumer was killed before it wrote the text */
 	daemon_open(held);
 	assert_int_equal(scene.restored, 1);
 	assert_int_equal(events_in(outlet.text), declared);
@@ -126,7 +126,7 @@ static off_t size_of_ids(void)
 	return st.st_size;
 }
 
-/* Where the state cannot be written anew it is right as it stands, and so is the session. */
+/* If the state file cannot be rewritten, the existing file and the session stay valid. */
 static void no_room_for_the_state(void **state)
 {
 	char path[128];
@@ -150,7 +150,7 @@ static void no_room_for_the_state(void **state)
 	daemon_close();
 }
 
-/* What was written of rings that are gone goes; what is needed is there for the next daemon, and more can follow. */
+/* Ids of removed rings are purged from the file; needed ones stay for the next daemon, and more can be added. */
 static void ids_of_rings_that_are_gone(void **state)
 {
 	static const struct wmk_event_class gone = { .provider = "shop", .name = "gone", .kind = 1, .level = 6 };
@@ -172,12 +172,12 @@ static void ids_of_rings_that_are_gone(void **state)
 		assert_int_equal(wmk_session_lock(session), 0);
 		assert_int_equal(wmk_state_id(scene.state, session, 0, 0, &gone), 0);
 		assert_int_equal(wmk_state_changed(scene.state, session, false), 0);
-		assert_true(size_of_ids() > needed);             /* not for so little */
+		assert_true(size_of_ids() > needed);             /* a small amount is not purged */
 		for (uint32_t i = 0; size_of_ids() < (512 << 10); i++)
 			assert_int_equal(wmk_state_id(scene.state, session, 0, i, &gone), 0);
 		assert_int_equal(wmk_state_changed(scene.state, session, false), 0);
 		assert_int_equal(size_of_ids(), needed);
-		/* what is written from then on is in the same file; the number is not given to other rings */
+		/* later ids are in the same file; the id of the rings is not assigned to others */
 		assert_int_equal(wmk_state_id(scene.state, session, 1000 + round, 0, &gone), 0);
 		assert_true(size_of_ids() > needed);
 		wmk_session_unlock(session);
@@ -198,7 +198,7 @@ static void ids_of_rings_that_are_gone(void **state)
 	assert_int_equal(scene.said, 0);
 }
 
-/* Of both daemons nothing is left: the sessions are there, and wait for their rings. */
+/* Both daemons have ended: the sessions are restored, and their rings are awaited. */
 static void what_nobody_holds_is_awaited(void **state)
 {
 	struct wmk_session *session;
@@ -224,7 +224,7 @@ static void what_nobody_holds_is_awaited(void **state)
 		assert_non_null(strstr(words, "goods of user "));
 		wmk_session_unlock(session);
 		wmk_session_put(session);
-		/* Who has nothing of it gets others. */
+		/* An application without these rings gets new ones. */
 		program_open(&program, scene.shards);
 		assert_int_equal(program_enabled(&program), 2);
 		program_close(&program);
@@ -233,7 +233,7 @@ static void what_nobody_holds_is_awaited(void **state)
 	}
 	assert_int_equal(scene.said, 0);
 	daemon_close();
-	/* One that has recorded nothing yet is there again. */
+	/* A session that has recorded nothing is restored, too. */
 	daemon_open(held_nothing);
 	wmk_session_put(session_make("fresh"));
 	daemon_close();
@@ -242,7 +242,7 @@ static void what_nobody_holds_is_awaited(void **state)
 	daemon_close();
 }
 
-/* A session ends, which takes a while; meanwhile another is made of its name, records, and is written down. The end of the first is not its end. */
+/* While a session is being destroyed, another session of its name is created, started and saved. It survives. */
 static void one_of_the_name_while_another_ends(void **state)
 {
 	struct wmk_session *old, *fresh;
@@ -258,11 +258,11 @@ static void one_of_the_name_while_another_ends(void **state)
 	wmk_session_unlock(old);
 	assert_int_equal(wmk_tracing_update(scene.tracing, old, 5000, NULL, NULL), 0);
 	fresh = session_make("same");
-	assert_int_equal(program_enabled(&program), 4);           /* by either session */
+	assert_int_equal(program_enabled(&program), 4);           /* two events by each session */
 	memcpy(ids, program.ids, sizeof(ids));
 	assert_int_equal(files(), 4);
 	wmk_session_finish(old, NULL, NULL);
-	/* whoever had to wait for the lock meanwhile writes nothing down */
+	/* a thread that waited for the lock meanwhile saves nothing */
 	assert_int_equal(wmk_state_changed(scene.state, old, false), 0);
 	assert_int_equal(wmk_state_changed(scene.state, old, true), 0);
 	assert_int_equal(files(), 2);
@@ -278,7 +278,7 @@ static void one_of_the_name_while_another_ends(void **state)
 	assert_int_equal(program_enabled(&program), 2);
 	assert_memory_equal(program.ids, ids, sizeof(ids));
 	program_close(&program);
-	/* Killed in the middle of it: both are written down, and the later one is the one that is. */
+	/* The daemon is killed in between: both sessions are saved, and the later one is restored. */
 	old = wmk_session_get(scene.tracing, getuid(), "same");
 	assert_int_equal(wmk_session_lock(old), 0);
 	wmk_session_destroy(old);
@@ -289,14 +289,14 @@ static void one_of_the_name_while_another_ends(void **state)
 	assert_int_equal(wmk_state_changed(scene.state, fresh, false), 0);
 	wmk_session_unlock(fresh);
 	wmk_session_put(fresh);
-	wmk_session_finish(old, NULL, NULL);     /* (its memory; that it has ended is not written down) */
+	wmk_session_finish(old, NULL, NULL);     /* (frees it; its end is not saved) */
 	wmk_session_put(old);
 	daemon_close();
 	daemon_open(held);
 	assert_int_equal(scene.restored, 1);
 	assert_int_equal(scene.said, 1);
 	fresh = wmk_session_get(scene.tracing, getuid(), "same");
-	assert_int_equal(wmk_session_start(fresh), 0);           /* the one that was stopped */
+	assert_int_equal(wmk_session_start(fresh), 0);           /* it is the stopped one */
 	wmk_session_put(fresh);
 	daemon_close();
 }
@@ -316,7 +316,7 @@ static void damage(const char *name, long at, const void *bytes, size_t len, lon
 	close(fd);
 }
 
-/* Who wrote the last id was killed in the middle of it; then the next daemon writes on behind the last whole one. */
+/* The daemon was killed while it wrote an id: the next one appends after the last complete id. */
 static void half_an_id(void **state)
 {
 	static const uint8_t half[20] = { 100, 0, 0, 0, 2 };
@@ -341,7 +341,7 @@ static void half_an_id(void **state)
 	daemon_close();
 }
 
-/* Lies in the files: the daemon starts, and nothing of them comes true. */
+/* Invalid state files: the daemon starts, and ignores their content. */
 #define OF_FORMAT "{\"format\": 2, "
 
 static void lies(void **state)
@@ -379,7 +379,7 @@ static void lies(void **state)
 			fail_msg("%u sessions came of, and %u words were said to: %s", scene.restored, scene.said, files_with_lies[i]);
 		daemon_close();
 	}
-	/* more channels than there can be, each of them the tracer's own */
+	/* more channels than allowed, each of them the tracer's own */
 	char many[8000] = OF_FORMAT "\"name\": \"x\", \"path\": \"/x\", \"channels\": [";
 	for (unsigned i = 0; i < 40; i++)
 		snprintf(many + strlen(many), sizeof(many) - strlen(many), "%s{\"stream_id\": %u, \"own\": true, \"channel\": {\"name\": \"c%u\"}}",
@@ -395,7 +395,7 @@ static void lies(void **state)
 	damage("18446744073709551616.json", 0, "{}", 2, 2);
 	damage("-1.json", 0, "{}", 2, 2);
 	daemon_open(held_nothing);
-	wmk_session_put(session_make("beside"));         /* takes no number that is taken */
+	wmk_session_put(session_make("beside"));         /* does not use the number of an existing file */
 	daemon_close();
 	daemon_open(held_nothing);
 	assert_int_equal(scene.restored, 1);
@@ -435,7 +435,7 @@ static void assert_identity(unsigned i, const struct wmk_identity *was)
 	assert_true(is->slot == was->slot && is->generation == was->generation && is->pid == was->pid && is->birth == was->birth);
 }
 
-/* Each daemon knows by what identities programs of those before it may stand in claims, and forgets those of the dead. */
+/* Each daemon reads the identities of applications of earlier daemons, and drops those of ended processes. */
 static void identities(void **state)
 {
 	uint64_t junk[64];
@@ -447,11 +447,11 @@ static void identities(void **state)
 	assert_int_equal(scene.tracing->n_before, 0);
 	struct wmk_identity child = { .slot = 9, .generation = 5, .pid = fork() }, self = { .slot = 3, .generation = 7, .pid = getpid() };
 	if (child.pid == 0) {
-		alarm(20);               /* should the test fail before it kills us */
+		alarm(20);               /* in case the test fails before it kills this process */
 		pause();
 		_exit(0);
 	}
-	/* (a kernel that numbers pidfds knows them by that, any by when they began: both are taken for what they are) */
+	/* (birth is the inode of the pidfd if the kernel supports that, else the start time; both must be recognized) */
 	int pidfd = (int)syscall(SYS_pidfd_open, child.pid, 0);
 
 	assert_true(pidfd >= 0);
@@ -464,25 +464,25 @@ static void identities(void **state)
 	assert_false(wmk_process_lives(child.pid, child.birth ^ 1));
 	wmk_state_identity(scene.state, &child);
 	wmk_state_identity(scene.state, &(struct wmk_identity){ .slot = 3, .generation = 6, .pid = child.pid, .birth = 1 });
-	wmk_state_identity(scene.state, &self);          /* the slot's next */
+	wmk_state_identity(scene.state, &self);          /* the next user of the slot */
 	daemon_close();
 	daemon_open(held);
 	assert_int_equal(scene.tracing->n_before, 2);
 	assert_identity(0, &self);
 	assert_identity(1, &child);
-	self.generation = 8;             /* and from this one as well */
+	self.generation = 8;             /* another identity, from this daemon */
 	wmk_state_identity(scene.state, &self);
 	assert_int_equal(kill(child.pid, SIGKILL), 0);
 	assert_int_equal(waitpid(child.pid, NULL, 0), child.pid);
 	daemon_close();
 	for (unsigned round = 0; round < 2; round++) {
-		daemon_open(held);       /* first told of who died since, then not any more */
+		daemon_open(held);       /* the first one still reads the identity of the ended process */
 		assert_int_equal(scene.tracing->n_before, 3 - round);
 		assert_int_equal(scene.tracing->before[0].generation, 7);
 		assert_int_equal(scene.tracing->before[2 - round].generation, 8);
 		daemon_close();
 	}
-	/* whatever stands there */
+	/* arbitrary content */
 	memset(junk, 0xff, sizeof(junk));
 	damage("identities", 0, junk, sizeof(junk), (long)sizeof(junk));
 	memset(junk, 1, sizeof(junk));
@@ -493,7 +493,7 @@ static void identities(void **state)
 	assert_int_equal(scene.said, 0);
 }
 
-/* The clocks of a daemon that has just measured them as `measured`. */
+/* The clocks of a daemon whose measurement was `measured`. */
 static struct wmk_clocks clocks_of(const struct wmk_clocks *measured)
 {
 	struct wmk_clocks clocks = *measured;
@@ -513,7 +513,7 @@ static struct wmk_clock clock_made(enum wmk_clock_kind kind, uint64_t freq, uint
 	return clock;
 }
 
-/* Member by member: padding has no value. */
+/* Compare the members: the padding is undefined. */
 static bool clock_equals(const struct wmk_clock *a, const struct wmk_clock *b)
 {
 	return a->kind == b->kind && a->freq == b->freq && a->offset_s == b->offset_s && a->offset == b->offset &&
@@ -526,7 +526,7 @@ static bool clocks_equal(const struct wmk_clocks *a, const struct wmk_clocks *b)
 	       clock_equals(&a->of[WMK_CLOCK_MONOTONIC], &b->of[WMK_CLOCK_MONOTONIC]);
 }
 
-/* A file of clocks that cannot be those of this machine. */
+/* A clock file that cannot belong to this machine is ignored. */
 static void file_is_ignored(const struct wmk_clocks *measured, const char *text)
 {
 	damage("clock.json", 0, text, strlen(text), (long)strlen(text));
@@ -538,7 +538,7 @@ static void file_is_ignored(const struct wmk_clocks *measured, const char *text)
 
 #define MADE(kind, freq, offset) [kind] = clock_made(kind, freq, offset)
 
-/* Sessions keep the clocks of their first daemon if they can be theirs; without sessions they are measured anew. */
+/* Sessions keep the clocks of their first daemon if these are valid; without sessions the clocks are measured again. */
 static void each_clock_is_kept_for_the_sessions(void **state)
 {
 	static const char *const foreign[] = {
@@ -555,7 +555,7 @@ static void each_clock_is_kept_for_the_sessions(void **state)
 	const struct wmk_clocks second = { .preferred = WMK_CLOCK_COUNTER,
 					   .of = { MADE(WMK_CLOCK_MONOTONIC, 1000000000, 70),
 						   MADE(WMK_CLOCK_COUNTER, 3000000002, 80) } };
-	/* the kernel has abandoned the counter */
+	/* the kernel has stopped using the counter */
 	const struct wmk_clocks without = { .preferred = WMK_CLOCK_MONOTONIC,
 					    .of = { MADE(WMK_CLOCK_MONOTONIC, 1000000000, 700) } };
 	struct wmk_clocks clocks;

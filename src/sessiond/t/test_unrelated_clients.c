@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_unrelated_clients.c - clients of other users than root and the daemon's: how many there may be, how long they
- * may say nothing, and that root comes in whatever they do. All connections are this process's; whose they are, is said
- * by who it acts as when it connects.
+ * test_unrelated_clients.c - clients of users other than root and the daemon's: their limit, their timeout, and root's
+ * access in spite of them. All connections come from this process; their user is its effective user while it connects.
  */
 #include <errno.h>
 #include <grp.h>
@@ -28,8 +27,8 @@
 #define LIMIT_MS 30000
 #define ECHO 0x300
 #define NEVER_MS (3600 * 1000)
-#define MEMBERS 61100                /* a group that no machine has */
-#define FIRST 61001                  /* users likewise */
+#define MEMBERS 61100                /* id of a group that does not exist */
+#define FIRST 61001                  /* first id of users that do not exist */
 
 static struct {
 	struct sockaddr_un address;
@@ -37,7 +36,7 @@ static struct {
 	struct wmk_clients *clients;
 } scene;
 
-/* In place of the C library's: the group that may use root's daemon is there. */
+/* Replaces the C library's function: the group that may use root's daemon exists. */
 int getgrnam_r(const char *name, struct group *group, char *buf, size_t size, struct group **found)
 {
 	(void)name;
@@ -69,7 +68,7 @@ static void clients_open(uid_t daemon, unsigned max_clients, unsigned silent_ms)
 	assert_int_equal(wmk_clients_open(&options, &scene.clients), 0);
 }
 
-/* A connection of that user, who may be a member. */
+/* Connect as this user, as a member of the group or not. */
 static int connected(uid_t uid, gid_t gid)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -84,7 +83,7 @@ static int connected(uid_t uid, gid_t gid)
 	return fd;
 }
 
-/* The type of the next frame, whose body is in text; 0: the connection is closed. */
+/* Returns the type of the next frame, with its body in `text`; 0: the connection is closed. */
 static int next(int fd, char text[256])
 {
 	struct wmk_in in = { 0 };
@@ -117,7 +116,7 @@ static void asks(int fd)
 	assert_int_equal(wmk_out_frame(&out, (enum wmk_msg)ECHO, 1, "hello", 5, -1), 0);
 	const int sent = wmk_out_send(&out, fd);
 
-	assert_true(sent == 1 || sent == -EPIPE);        /* EPIPE: turned away already */
+	assert_true(sent == 1 || sent == -EPIPE);        /* EPIPE: refused already */
 	wmk_out_free(&out);
 }
 
@@ -140,7 +139,7 @@ static void is_turned_away(int fd, const char *words)
 	close(fd);
 }
 
-/* Another's place is free as soon as its end was heard: then it is let in. */
+/* Connect until the daemon has noticed that another client of the user has left. */
 static int let_in(uid_t uid)
 {
 	char text[256];
@@ -149,13 +148,13 @@ static int let_in(uid_t uid)
 		const int fd = connected(uid, MEMBERS);
 
 		asks(fd);
-		if (next(fd, text) != WMK_CTL_ERROR || !strstr(text, "clients are connected"))
+		if (next(fd, text) != WMK_CTL_ERROR || !strstr(text, "too many clients: "))
 			return fd;
 		close(fd);
 	}
 }
 
-/* Strangers have all places that there are, and say nothing: neither root nor the daemon's user needs one of them. */
+/* Foreign clients occupy all their places and send nothing: root and the daemon's user still get in. */
 static void strangers_take_all_places(void **state)
 {
 	int held[6], roots[2], own[2];
@@ -167,7 +166,7 @@ static void strangers_take_all_places(void **state)
 		clients_open(daemon, 6, NEVER_MS);
 		for (unsigned i = 0; i < 6; i++)
 			held[i] = connected(FIRST + i / 2, MEMBERS);
-		is_turned_away(connected(FIRST, MEMBERS), "6 clients are connected");
+		is_turned_away(connected(FIRST, MEMBERS), "too many clients: 6");
 		for (unsigned i = 0; i < 2; i++) {
 			roots[i] = connected(0, 0);
 			own[i] = daemon ? connected(daemon, daemon) : -1;
@@ -177,9 +176,9 @@ static void strangers_take_all_places(void **state)
 			if (daemon)
 				is_answered(own[i]);
 		}
-		/* (of them there are as many as of any user) */
+		/* (the limit per user is the same for all users) */
 		is_turned_away(connected(0, 0), "clients of user 0");
-		/* and they have taken none of the others' */
+		/* they have taken no place of the others */
 		close(held[0]);
 		held[0] = let_in(FIRST);
 		for (unsigned i = 0; i < 6; i++)
@@ -193,7 +192,7 @@ static void strangers_take_all_places(void **state)
 	}
 }
 
-/* A stranger who asks for nothing, or begins to, is closed. Root is not, nor who has asked once. */
+/* A foreign client without a request, or with half a one, is closed. Root, and a client after a request, are not. */
 static void who_says_nothing_has_an_end(void **state)
 {
 	const struct wmk_frame half = { .type = ECHO, .version = WMK_WIRE_VERSION, .length = 5 };
@@ -204,14 +203,14 @@ static void who_says_nothing_has_an_end(void **state)
 		skip();
 	const int roots = connected(0, 0), asked = connected(FIRST, MEMBERS);
 
-	asks(asked);                     /* however late it is heard: it has spoken */
+	asks(asked);                     /* even if it is read late, it was sent in time */
 	clients_open(0, 0, 50);
 	assert_int_equal(next(asked, text), WMK_CTL_REPLY);
 	const int silent = connected(FIRST + 1, MEMBERS), begins = connected(FIRST + 2, MEMBERS);
-	send(begins, &half, sizeof(half), MSG_NOSIGNAL);         /* (if it is closed by now, it is) */
+	send(begins, &half, sizeof(half), MSG_NOSIGNAL);         /* (it may be closed already) */
 	assert_int_equal(next(silent, text), 0);
 	assert_int_equal(next(begins, text), 0);
-	/* Both have been there for longer. */
+	/* Both have been connected for longer than the timeout. */
 	is_answered(roots);
 	is_answered(asked);
 	int fds[] = { roots, asked, silent, begins };
