@@ -2,8 +2,10 @@
 /*
  * consumer_link_request.h - private to the files of the link to waymark-consumerd:
  *
- *     consumer_link.c            public functions: queue a request, send it, wait for its answer
- *     consumer_link_thread.c     link thread: receives answers, connects to a consumer, starts and restarts it
+ *     consumer_link.c            public functions
+ *     consumer_link_request.c    the queue of requests: encode, send, wait for the answer
+ *     consumer_link_start.c      connect to a running consumer, start one
+ *     consumer_link_thread.c     link thread: receives answers, restarts the consumer after a crash
  *     consumer_link_metadata.c   metadata, in parts that stay queued until they are written
  *     consumer_link_replay.c     traces and rings that the consumer holds, to be sent to the next one
  *
@@ -100,7 +102,7 @@ struct wmk_consumer_link {
 	pid_t child;                     /* started by us and not reaped yet; 0: none */
 };
 
-/* ── consumer_link.c; all under lock ─────────────────────────────────────────────────────────────────────── */
+/* ── consumer_link_request.c; all under lock ─────────────────────────────────────────────────────────── */
 
 /* Queues a request (first: before all others). The body is copied. NULL with a cause chain. */
 struct wmk_link_request *wmk_link_query(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is,
@@ -123,7 +125,7 @@ void wmk_link_answered(struct wmk_consumer_link *link, struct wmk_link_request *
 void wmk_link_request_free(struct wmk_link_request *request);
 void wmk_link_drop_held(struct wmk_link_request *request);
 
-/* ── consumer_link_replay.c; all under lock ────────────────────────────────────────────────────────────────── */
+/* ── consumer_link_replay.c; all under lock ──────────────────────────────────────────────────────────── */
 
 struct wmk_replay_trace *wmk_replay_find(struct wmk_consumer_link *link, uint64_t trace);
 /* 1: added; 0: the number exists; -errno with a cause chain. `fd` is duplicated; -1: none. */
@@ -137,7 +139,14 @@ int wmk_replay_send(struct wmk_consumer_link *link);
 /* Sends heartbeats in place of a missing consumer: without them, writers that wait for room give up. */
 void wmk_replay_heartbeat(struct wmk_consumer_link *link);
 
-/* ── consumer_link_thread.c ──────────────────────────────────────────────────────────────────────────────── */
+/* ── consumer_link_start.c; used by the link thread ──────────────────────────────────────────────────── */
+
+/* Connects to a running consumer. Returns its pid and sets link->sock and link->pidfd; or -errno with a cause chain. */
+pid_t wmk_link_connect(struct wmk_consumer_link *link);
+/* Starts a consumer. Returns its pid, also in link->child, and sets link->sock and link->pidfd; or -errno. */
+pid_t wmk_link_start(struct wmk_consumer_link *link);
+
+/* ── consumer_link_thread.c ──────────────────────────────────────────────────────────────────────────── */
 
 void *wmk_link_run(void *link);
 /* Wakes the link thread. */
