@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/faults.h"
+#include "base/thread.h"
 #include "session/apps/deferred_close.h"
 #include "wire/ctl.h"
 
@@ -21,7 +21,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -407,12 +406,8 @@ static int loop_open(struct wmk_clients *clients)
 
 static int thread_start(struct wmk_clients *clients)
 {
-	sigset_t all, before;
+	int err = wmk_thread_create(&clients->thread, NULL, clients_run, clients);
 
-	wmk_signals_of_others(&all);                /* the main thread handles signals */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int err = pthread_create(&clients->thread, NULL, clients_run, clients);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	clients->started = err == 0;
 	return err ? wmk_error(-err, "cannot start the client thread") : 0;
 }

@@ -6,7 +6,6 @@
 #include "sessiond/consumer_link.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,7 @@
 
 #include "base/cond.h"
 #include "base/error.h"
-#include "base/faults.h"
+#include "base/thread.h"
 #include "sessiond/consumer_link_request.h"
 
 /* ── requests ────────────────────────────────────────────────────────────────────────────────────────── */
@@ -391,15 +390,11 @@ int wmk_consumer_link_open(const struct wmk_consumer_link_options *options, int 
 {
 	const struct timespec end = wmk_deadline(ms);
 	struct wmk_consumer_link *link = link_new(options);
-	sigset_t all, before;
 	int rc, err = 0;
 
 	if (!link)
 		return wmk_error(-ENOMEM, "no memory for a link to a consumer");
-	wmk_signals_of_others(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&link->thread, NULL, wmk_link_run, link);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	rc = wmk_thread_create(&link->thread, NULL, wmk_link_run, link);
 	if (rc) {
 		link_free(link);
 		return wmk_error(-rc, "cannot start a thread: %s", strerror(rc));

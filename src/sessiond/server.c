@@ -40,8 +40,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RUNDIR_BYTES 128
-
 struct server {
 	const struct wmk_server_options *options;
 	struct wmk_sessiond_rundir place;

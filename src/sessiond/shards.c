@@ -5,13 +5,12 @@
 #include "sessiond/shards.h"
 
 #include "base/error.h"
-#include "base/faults.h"
+#include "base/thread.h"
 #include "kernel/proc/namespaces.h"
 #include "session/apps/shard.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,15 +26,10 @@ struct wmk_shards {
 	} shard[WMK_SHARDS_MAX];
 };
 
-/* The main thread handles signals, so they are blocked here. */
 static int thread_start(pthread_t *thread, void *(*run)(void *), void *data)
 {
-	sigset_t all, before;
+	int err = wmk_thread_create(thread, NULL, run, data);
 
-	wmk_signals_of_others(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int err = pthread_create(thread, NULL, run, data);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (err && wmk_kspaces_check_threads() < 0)
 		return -err;
 	return err ? wmk_error(-err, "cannot start a thread") : 0;

@@ -5,10 +5,10 @@
 #include "sessiond/clients.h"
 
 #include "base/error.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -116,7 +116,6 @@ int wmk_workers_open(unsigned n, unsigned max_at_work, bool for_root, const stru
 		     struct wmk_workers **out)
 {
 	struct wmk_workers *w = calloc(1, sizeof(*w));
-	sigset_t all, before;
 	int err = 0;
 
 	if (!w)
@@ -129,16 +128,13 @@ int wmk_workers_open(unsigned n, unsigned max_at_work, bool for_root, const stru
 	pthread_cond_init(&w->some, NULL);
 	if (w->eventfd < 0)
 		err = wmk_error(-errno, "cannot create the eventfd of the workers");
-	sigfillset(&all);                /* the main thread handles signals */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (err == 0 && w->n < n && w->n < WORKERS_MAX) {
-		err = -pthread_create(&w->threads[w->n], NULL, worker_run, w);
+		err = -wmk_thread_create(&w->threads[w->n], NULL, worker_run, w);
 		if (err == 0)
 			w->n++;
 		else
 			err = wmk_error(err, "cannot start a worker thread");
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (err < 0) {
 		wmk_workers_close(w);
 		return err;

@@ -4,12 +4,11 @@
  */
 #include "session/apps/deferred_close.h"
 
-#include "base/faults.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -116,7 +115,6 @@ static void *thread_run(void *data)
 /* Start a thread if all are in a close() and a descriptor waits. After a failure the next call tries again. */
 static void thread_enough(void)
 {
-	sigset_t all, before;
 	pthread_attr_t attr;
 	pthread_t thread;
 
@@ -125,10 +123,7 @@ static void thread_enough(void)
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, STACK);
-	wmk_signals_of_others(&all);                /* the main thread handles signals */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	closer.threads += pthread_create(&thread, &attr, thread_run, NULL) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	closer.threads += wmk_thread_create(&thread, &attr, thread_run, NULL) == 0;
 	pthread_attr_destroy(&attr);
 }
 
