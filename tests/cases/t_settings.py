@@ -73,7 +73,7 @@ def description_is_in_the_trace(case):
 
 def invalid_description_is_refused(case):
     with World(case) as w:
-        w('create', 'x', '--description', 'a\nb', status=1).prints('invalid description: it contains a control character')
+        w('create', 'x', '--description', 'a\nb', status=1).prints('description: it contains a control character')
         w('create', 'x', '--description', '\udcff', status=1).prints('invalid description: not UTF-8')
         w('create', 'x', '--description', 'a' * 1025, status=1).prints('description', '1025', '1024')
         w('create', 'x', '--description', 'a' * 1024)

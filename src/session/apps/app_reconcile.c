@@ -203,8 +203,8 @@ static bool has_earlier(const struct app *app, const struct wmk_session_channel 
 }
 
 /*
- * Disable an event also in earlier layouts: an application without room for later rings, or with a library that does not
- * know MOVE, still records there.
+ * Disable an event also in earlier layouts: an application without room for later rings, or with a library that does
+ * not know MOVE, still records there.
  */
 static int event_end(struct app *app, const struct wmk_session_channel *channel, uint32_t event)
 {
