@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * budget.c - how many bytes are in a store's files, and how many may be in those of all stores that share a budget.
+ * budget.c - count the bytes of a store's files, and limit those of all stores that share a budget.
  *
  *     process of side 0: used, reserved ──added to──► page: counts[0] │ counts[1] ◄──added to── process of side 1
  *                        max >= used + reserved + counts[1]
@@ -92,7 +92,7 @@ static uint64_t count_of_other(const struct wmk_store_budget *budget)
 
 /* ── what is counted ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* Unsigned numbers wrap: less is more by the complement. */
+/* Negative values work: unsigned addition wraps. */
 void wmk_store_budget_add(struct wmk_store *store, int64_t more)
 {
 	if (!store->budget)
@@ -114,7 +114,7 @@ int wmk_store_budget_reserve(struct wmk_store *store, uint64_t bytes, uint64_t d
 	if (!budget)
 		return 0;
 	publish(budget, bytes);
-	/* (T) acquire: pairs with (G): a packet whose room is given back is among what is used. */
+	/* (T) acquire: pairs with (G): once a reservation is released, `used` includes its packet. */
 	const uint64_t reserved = atomic_fetch_add_explicit(&budget->reserved, bytes, memory_order_acquire) + bytes;
 	const uint64_t now = atomic_load_explicit(&budget->used, memory_order_relaxed),
 		       used = now > deleted ? now - deleted : 0, other = count_of_other(budget);
@@ -124,7 +124,8 @@ int wmk_store_budget_reserve(struct wmk_store *store, uint64_t bytes, uint64_t d
 	wmk_store_budget_release(store, bytes);
 	if (budget->full)
 		budget->full(budget->data);
-	return wmk_error_said(-EDQUOT, "the trace %.240s may have %llu bytes and has %llu: no room for %llu more",
+	return wmk_error_said(-EDQUOT,
+			      "the trace %.200s is at its limit of %llu bytes: %llu in use, no space for %llu more",
 			      store->path, (unsigned long long)budget->max, (unsigned long long)(used + other),
 			      (unsigned long long)bytes);
 }
@@ -151,7 +152,7 @@ int wmk_store_check_free(struct wmk_store *store, uint64_t bytes)
 	if (!store->keep_free ||
 	    atomic_fetch_add_explicit(&store->unchecked, bytes, memory_order_relaxed) + bytes < CHECK_BYTES)
 		return 0;
-	/* (who does not tell its size has no part to keep) */
+	/* A file system that does not report its size has no reserve. */
 	if (fstatvfs(store->dir, &is) < 0 || is.f_blocks == 0)
 		return 0;
 	const uint64_t part = (uint64_t)is.f_blocks * is.f_frsize / FREE_PARTS,
@@ -160,7 +161,7 @@ int wmk_store_check_free(struct wmk_store *store, uint64_t bytes)
 
 	if (left < keep || left - keep < bytes)
 		return wmk_error_said(-ENOSPC,
-				      "the disk of %.80s has %llu MB left, and of these %llu are kept for others "
+				      "the disk of %.80s has %llu MB left, %llu of them reserved for other uses "
 				      "(disk-reserve)",
 				      store->path, (unsigned long long)(left >> 20), (unsigned long long)(keep >> 20));
 	atomic_store_explicit(&store->unchecked, 0, memory_order_relaxed);
@@ -186,7 +187,7 @@ void wmk_store_set_budget(struct wmk_store *store, struct wmk_store_budget *budg
 		wmk_store_budget_add(store, (int64_t)store->metadata_len);
 }
 
-/* ── what the files have ─────────────────────────────────────────────────────────────────────────────── */
+/* ── measuring files ─────────────────────────────────────────────────────────────────────────────────── */
 
 struct usage {
 	unsigned depth;
@@ -201,7 +202,7 @@ static int usage_add(void *data, int at, const char *name)
 
 	if (usage->depth == 0 && usage->without && strcmp(name, usage->without) == 0)
 		return 0;
-	/* What goes meanwhile is not there. */
+		/* The file was removed meanwhile. */
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	if (S_ISREG(st.st_mode))
@@ -222,7 +223,7 @@ static int usage_of(const char *path, struct usage *usage)
 {
 	int err = wmk_store_each_entry(wmk_path_open(path), usage_add, usage);
 
-	return err < 0 ? wmk_error(err, "cannot tell how much is in %.240s", path) : 0;
+	return err < 0 ? wmk_error(err, "cannot measure the size of %.240s", path) : 0;
 }
 
 int wmk_store_usage(const char *path, uint64_t *bytes)
@@ -234,7 +235,7 @@ int wmk_store_usage(const char *path, uint64_t *bytes)
 	return err;
 }
 
-/* 0 bytes where side 1 has no directory. */
+/* 0 bytes if the directory of side 1 does not exist. */
 static int usage_of_side(const char *path, unsigned side, uint64_t *bytes)
 {
 	struct usage usage = { .without = side ? NULL : WMK_STORE_SIDE_1 };
@@ -252,7 +253,7 @@ static int usage_of_side(const char *path, unsigned side, uint64_t *bytes)
 	return err;
 }
 
-/* If no process of that side has measured it; one that does so now has the last word. */
+/* Measure the other side unless its process has. If that process measures at the same time, its value wins. */
 static int measure_other(struct wmk_store_budget *budget, const char *path)
 {
 	_Atomic uint64_t *count = &budget->page->counts[!budget->side];
@@ -277,7 +278,7 @@ static int measure_own(struct wmk_store_budget *budget, const char *path)
 	before = atomic_load_explicit(&budget->used, memory_order_relaxed);
 	int err = budget->page ? usage_of_side(path, budget->side, &there) : wmk_store_usage(path, &there);
 
-	/* Nothing that is counted has gone meanwhile; what has come may be counted twice. */
+	/* The lock excludes removals meanwhile. Bytes that are written meanwhile may be counted twice. */
 	if (err == 0)
 		atomic_fetch_add_explicit(&budget->used, there - before, memory_order_relaxed);
 	pthread_mutex_unlock(&budget->lock);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * direct_io.c - writes past the page cache. They cost no copy and leave the program's pages in the cache alone, and a
- * fast disk takes twice as much by them; but the cache swallows a burst that a slow disk cannot. So large packets are
- * timed, and go past the cache unless the cache takes them at more than four times the speed, or, when whoever writes
- * falls behind, at any higher speed. A cache that has no more room is slower than the disk, by much: it is tried with
- * small pieces, and not while time is short.
+ * direct_io.c - direct I/O: writes that bypass the page cache. They need no copy, do not evict other pages, and double
+ * the throughput of a fast disk. But the cache absorbs a burst that a slow disk cannot take. So large packets are
+ * timed. They bypass the cache unless the cache is more than four times as fast, or, when the consumer daemon falls
+ * behind, faster at all. A full cache is much slower than the disk, so it is tested with small pieces, and not while
+ * the buffers fill up.
  */
 #include "store/direct_io.h"
 
@@ -19,10 +19,10 @@
 #include "store/store_state.h"
 
 #define CACHE_BIAS 4u
-#define TRY_OTHER 32u              /* one packet in so many goes in part the other way, to see how fast that is now */
-#define TRY_PRESSED 4u             /* the same, when this way does not do */
-#define RELAXED 25u                /* percent of a ring that wait to be written: time to try something */
-#define PRESSED 50u                /* more than that: the faster way, whatever it costs */
+#define TRY_OTHER 32u              /* one packet in so many measures the other way with one piece */
+#define TRY_PRESSED 4u             /* the same under pressure */
+#define RELAXED 25u                /* percent of a ring that waits to be written: up to this, trials */
+#define PRESSED 50u                /* above this: use the faster way, whatever its cost */
 #define CACHE_CHUNK (512u * 1024)
 #define DIRECT_CHUNK (1024u * 1024)
 #define WMK_DIRECT_IOV 4
@@ -32,7 +32,7 @@ void wmk_direct_open(struct wmk_direct *direct, struct wmk_direct_rates *rates, 
 	struct stat is, st;
 
 	direct->rates = rates;
-	/* (whoever owns the directory may have put something else there since: not to wait for the reader of a FIFO) */
+	/* O_NONBLOCK: the owner of the directory may have replaced the file by a FIFO, which would block the open. */
 	direct->fd = openat(dir, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_DIRECT);
 	if (direct->fd >= 0 &&
 	    (fstat(fd, &is) != 0 || fstat(direct->fd, &st) != 0 || is.st_dev != st.st_dev || is.st_ino != st.st_ino))
@@ -47,8 +47,8 @@ void wmk_direct_close(struct wmk_direct *direct)
 }
 
 /*
- * What direct writes take: the first iovec up to its last whole block in place, the rest in one aligned block of our
- * own. The thread's own: two streams may be written by two threads.
+ * Direct I/O needs aligned memory: the first iovec is written in place up to its last whole block, the rest from one
+ * aligned buffer. The buffer belongs to the thread, because threads write different streams at the same time.
  */
 static int write_past(int fd, const struct iovec *iov, int n, uint64_t offset)
 {
@@ -80,8 +80,8 @@ static bool can_go_past(const struct wmk_direct *direct, const struct iovec *iov
 }
 
 /*
- * How much of a packet the other way gets, to see how fast that is now. Nothing when the caller has no time to lose
- * and this way is known to do; often when this way falls behind.
+ * Return how many bytes of a packet to write the other way, to measure its speed. 0 if the current way has not been
+ * measured. With time to spare: at times; under pressure, when the current way falls behind: often; in between: never.
  */
 static size_t trial(struct wmk_direct *direct, bool past)
 {
@@ -104,7 +104,7 @@ static bool prefer_past(const struct wmk_direct *direct)
 	return past == 0 || cached <= (pressure > PRESSED ? 1 : CACHE_BIAS) * past;
 }
 
-/* A short look weighs less than a whole packet. */
+/* A short piece has the same weight as a whole packet: the average of the old and the new rate. */
 static void learn(struct wmk_direct *direct, bool past, size_t size, uint64_t ns)
 {
 	uint64_t rate = (uint64_t)size * 1000000 / (ns + 1), before = rate_of(direct, past);
@@ -112,7 +112,7 @@ static void learn(struct wmk_direct *direct, bool past, size_t size, uint64_t ns
 	atomic_store_explicit(&direct->rates->rate[past], before ? (before + rate) / 2 : rate, memory_order_relaxed);
 }
 
-/* `size` bytes from `at` on, at the beginning of the first iovec: one way, and timed. */
+/* Write and time `size` bytes from `at`, which is in the first iovec. */
 static int write_piece(struct wmk_direct *direct, int fd, bool past, uint8_t *at, size_t size, uint64_t offset)
 {
 	const struct iovec iov = { at, size };
@@ -124,7 +124,7 @@ static int write_piece(struct wmk_direct *direct, int fd, bool past, uint8_t *at
 	return err;
 }
 
-/* What is left of the packet when `done` bytes of its first iovec have been written. */
+/* Write the rest of the packet, after `done` bytes of its first iovec. */
 static int write_rest(struct wmk_direct *direct, int fd, bool past, const struct iovec *iov, int n, size_t done,
 		      size_t size, uint64_t offset)
 {
@@ -143,8 +143,8 @@ static int write_rest(struct wmk_direct *direct, int fd, bool past, const struct
 }
 
 /*
- * A packet that can go either way: perhaps a piece the other way, to see; then this way. Through the cache it goes in
- * pieces: a writer that the kernel holds back, because too much of the cache waits for the disk, finds out soon.
+ * Write a packet that can go either way: first perhaps a piece the other way, to measure it, then the preferred way.
+ * Cached writes go in pieces, to notice soon when the kernel throttles the writer because of too many dirty pages.
  */
 static int write_either(struct wmk_direct *direct, int fd, const struct iovec *iov, int n, size_t size,
 			uint64_t offset)
@@ -177,11 +177,11 @@ int wmk_direct_write(struct wmk_direct *direct, int fd, const struct iovec *iov,
 		return wmk_store_write_whole(fd, iov, n, offset);
 	err = write_either(direct, fd, iov, n, size, offset);
 	if (err == -EINVAL) {
-		/* The file system opens files that way, but wants another alignment: not past the cache then. */
+		/* The file system accepts O_DIRECT but requires another alignment: use the cache from now on. */
 		wmk_direct_close(direct);
 		return wmk_store_write_whole(fd, iov, n, offset);
 	}
-	/* A piece that failed was cut off; the pieces before it go too. If that fails, the next try begins here. */
+	/* A failed piece was truncated; truncate those before it too. If that fails, the next try overwrites them. */
 	if (err < 0 && ftruncate(fd, (off_t)offset) < 0)
 		(void)0;
 	return err;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * owner_identity.c - files made with the rights of a session's owner, by a thread of root's daemon.
+ * owner_identity.c - create files with the rights of a session's owner, in a thread of root's daemon.
  *
- * The kernel keeps the identity for file systems for each thread, and the groups too; the C library changes the groups
- * of all threads, so that is a raw system call here. Capabilities over files go and come with the user id.
+ * The kernel keeps the file system uid, gid and the groups per thread. The C library's setgroups() changes all threads,
+ * so this file uses the raw system call. Capabilities over files follow the file system uid.
  */
 #include "store/store_state.h"
 
@@ -20,26 +20,26 @@
 #include "base/error.h"
 
 #define GROUPS_MAX 65536
-#define WORDS_MAX (1u << 20)       /* of an entry in the user database */
+#define WORDS_MAX (1u << 20)       /* bytes of an entry in the user database */
 
 struct wmk_file_identity {
-	_Atomic unsigned refs;    /* relaxed but for the last one's going */
+	_Atomic unsigned refs;    /* relaxed, except the decrement to 0 */
 	uid_t uid;
 	gid_t gid;
 	int n;
 	gid_t groups[];
 };
 
-/* Of the calling thread. */
+/* The identity of the calling thread. */
 static _Thread_local struct {
-	struct wmk_file_identity *identity; /* NULL: its own */
-	uid_t uid;                 /* what it had before */
+	struct wmk_file_identity *identity; /* NULL: that of the process */
+	uid_t uid;                 /* the thread's own values, restored on leaving */
 	gid_t gid;
 	gid_t *groups;
 	int n;
 } now;
 
-/* The user's name, malloc'd; NULL: he has none, or it cannot be found out. */
+/* Return the name of a user, malloc'd; NULL: the user has no name, or it cannot be looked up. */
 static char *name_of(uid_t uid)
 {
 	struct passwd entry, *found = NULL;
@@ -59,7 +59,7 @@ static char *name_of(uid_t uid)
 	return name;
 }
 
-/* A user without a name has his group alone. */
+/* A user without a name has only its primary group. */
 static struct wmk_file_identity *resolve(uid_t uid, gid_t gid)
 {
 	struct wmk_file_identity *identity = NULL, *grown;
@@ -92,7 +92,7 @@ static struct wmk_file_identity *resolve(uid_t uid, gid_t gid)
 
 static void set_groups(const gid_t *groups, int n)
 {
-	/* Permitted, or wmk_file_identity_enter() had failed: memory is what it can lack. */
+	/* Entering has shown that the call is permitted; only a lack of memory can make it fail. */
 	while (syscall(SYS_setgroups, n, groups) < 0 && errno == ENOMEM)
 		sched_yield();
 }
@@ -106,7 +106,7 @@ int wmk_file_identity_enter(struct wmk_file_identity *identity)
 	if (now.identity)
 		return now.identity->uid == identity->uid
 			       ? 0
-			       : wmk_error(-EBUSY, "this thread acts for user %u", (unsigned)now.identity->uid);
+			       : wmk_error(-EBUSY, "this thread already acts for user %u", (unsigned)now.identity->uid);
 	n = getgroups(0, NULL);
 	now.groups = malloc((size_t)(n > 0 ? n : 1) * sizeof(gid_t));
 	now.n = now.groups ? getgroups(n, now.groups) : -1;
@@ -154,7 +154,7 @@ struct wmk_file_identity *wmk_file_identity_ref(void)
 
 void wmk_file_identity_unref(struct wmk_file_identity *identity)
 {
-	/* Release of who goes, acquire of the last: nobody reads what is freed. */
+	/* Release by each user, acquire by the last: no read of the memory comes after the free. */
 	if (identity && atomic_fetch_sub_explicit(&identity->refs, 1, memory_order_acq_rel) == 1)
 		free(identity);
 }
@@ -165,11 +165,12 @@ int wmk_store_identity_begin(uid_t uid, gid_t gid)
 	int err;
 
 	if (now.identity)
-		return wmk_error(-EBUSY, "this thread acts for user %u already", (unsigned)now.identity->uid);
+		return wmk_error(-EBUSY, "this thread already acts for user %u", (unsigned)now.identity->uid);
 	if (uid == geteuid())
 		return 0;
 	if (geteuid() != 0)
-		return wmk_error(-EPERM, "user %u cannot make files for user %u", (unsigned)geteuid(), (unsigned)uid);
+		return wmk_error(-EPERM, "user %u may not create files for user %u", (unsigned)geteuid(),
+				 (unsigned)uid);
 	identity = resolve(uid, gid);
 	if (!identity)
 		return wmk_error(-ENOMEM, "no memory for the groups of user %u", (unsigned)uid);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * path.c - the way to a trace (see path.h).
+ * path.c - walk the path to a trace without trusting links of other users (see path.h).
  */
 #include "store/path.h"
 
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LINKS_MAX 40               /* as the kernel's */
+#define LINKS_MAX 40               /* the limit of the kernel */
 
 static int walk_counting(int at, const char *path, unsigned how, unsigned *links);
 
@@ -25,14 +25,14 @@ int wmk_path_start(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Where the link `fd`, which stands in `at`, leads. */
+/* Follow the link `fd`, which is in directory `at`. */
 static int follow(int at, int fd, const struct stat *st, unsigned *links)
 {
 	if (++*links > LINKS_MAX)
 		return -ELOOP;
 	if (st->st_uid != 0 && st->st_uid != (uid_t)setfsuid((uid_t)-1))
 		return -EMLINK;
-	/* (not on the stack: links follow one another, and threads of ours have little of it) */
+	/* Not on the stack: links nest, and our threads have small stacks. */
 	char *target = calloc(1, PATH_MAX);
 	const ssize_t n = target ? readlinkat(fd, "", target, PATH_MAX) : -1;
 	int err = !target ? -ENOMEM : n < 0 ? -errno : n == 0 || n == PATH_MAX ? -ENAMETOOLONG : 0;
@@ -52,10 +52,9 @@ static int enter(int at, const char *name, unsigned how, unsigned *links)
 	int fd, err;
 
 	if ((how & WMK_PATH_MAKE) && mkdirat(at, name, 0700) < 0 && errno != EEXIST)
-		return errno == EMLINK ? -ENOSPC : -errno;       /* (it has another meaning here) */
+		return errno == EMLINK ? -ENOSPC : -errno;       /* -EMLINK means an untrusted link here */
 	/*
-	 * To pass through a directory one need not be allowed to list it. O_DIRECTORY: what is mounted when somebody
-	 * comes, is.
+	 * O_PATH: passing through a directory needs no permission to list it. O_DIRECTORY: triggers an automount.
 	 */
 	fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 || (errno != ENOTDIR && errno != ELOOP))
@@ -68,7 +67,7 @@ static int enter(int at, const char *name, unsigned how, unsigned *links)
 	return err;
 }
 
-/* In a link's target the last component may be one as well. */
+/* In the target of a link, the last component may be a link as well. */
 static int walk_counting(int at, const char *path, unsigned how, unsigned *links)
 {
 	char *copy = strdup(path), *rest = copy, *name, *next;

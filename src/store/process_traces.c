@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_traces.c - traces that processes of their own buffers have left in a session's directory: which there are,
- * and their end.
+ * process_traces.c - list and remove the traces of single processes (channels with buffers per process) in a session's
+ * directory.
  *
  *     <trace>/ust/pid/<name>/64-bit/{metadata, streams, index/}
  */
@@ -18,7 +18,7 @@
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* The directory that `names` lead to from `dir`, which is closed. A descriptor, or -errno. */
+/* Open the directory at the path `names` below `dir`, and close `dir`. Returns a descriptor or -errno. */
 static int descend(int dir, const char *const *names, unsigned n)
 {
 	for (unsigned i = 0; i < n && dir >= 0; i++) {
@@ -60,7 +60,7 @@ int wmk_store_each_process(const char *path, int (*one)(void *data, const char *
 	return err == -ENOENT ? 0 : err;
 }
 
-/* Plain files go; a directory is left, and found when the one that holds it is to go. */
+/* Remove a regular file. Anything else stays, and the removal of its directory then fails. */
 static int remove_file(void *data, int at, const char *name)
 {
 	struct stat st;
@@ -71,7 +71,7 @@ static int remove_file(void *data, int at, const char *name)
 	return unlinkat(at, name, 0) == 0 || errno == ENOENT ? 0 : -errno;
 }
 
-/* The files in it, then the directory. What is not there is removed. */
+/* Remove the files of a directory and the directory. Returns 0 if it does not exist. */
 static int remove_directory(int parent, const char *name)
 {
 	int dir = openat(parent, name, DIR_FLAGS);
@@ -82,7 +82,7 @@ static int remove_directory(int parent, const char *name)
 	return err == 0 && unlinkat(parent, name, AT_REMOVEDIR) != 0 ? -errno : err;
 }
 
-/* index/ first. */
+/* index/ is inside, so it is removed first. */
 static int remove_trace(int at)
 {
 	int trace = openat(at, "64-bit", DIR_FLAGS), err = trace < 0 ? -errno : 0;
@@ -101,7 +101,7 @@ int wmk_store_remove_process(const char *path, const char *name)
 	int processes, at, err;
 
 	if (!name[0] || strchr(name, '/') || name[0] == '.')
-		return wmk_error(-EINVAL, "'%.240s' names no process's trace", name);
+		return wmk_error(-EINVAL, "'%.240s' is not the name of a process's trace", name);
 	processes = open_processes(path);
 	at = processes < 0 ? processes : openat(processes, name, DIR_FLAGS);
 	err = processes < 0 ? processes : at < 0 ? -errno : remove_trace(at);

@@ -2,8 +2,8 @@
 /*
  * store.c - the directories of a trace, and its metadata file.
  *
- * Somebody who may write to a directory on the way cannot redirect us by a link (path.h); the trace directory itself
- * and what is below it are none.
+ * Links on the way to the trace directory are followed only if a trusted user owns them (path.h). The trace directory
+ * itself, and everything below it, must not be a link.
  */
 #include "ctf/writer.h"
 #include "store/store_state.h"
@@ -36,11 +36,11 @@ int wmk_store_default_path(const char *trace_dir, const char *home, const char *
 	int len;
 
 	if (!session[0] || strchr(session, '/') || strcmp(session, ".") == 0 || strcmp(session, "..") == 0)
-		return wmk_error(-EINVAL, "'%s' cannot name a directory", session);
+		return wmk_error(-EINVAL, "'%s' is not a valid name of a directory", session);
 	if ((!trace_dir || !trace_dir[0]) && (!home || !home[0]))
-		return wmk_error(-ENOENT, "neither WAYMARK_TRACE_DIR nor HOME says where traces go");
+		return wmk_error(-ENOENT, "no directory for traces: neither WAYMARK_TRACE_DIR nor HOME is set");
 	if (!localtime_r(&seconds, &tm) || !strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm))
-		return wmk_error(-EINVAL, "the time has no date");
+		return wmk_error(-EINVAL, "the time of the trace cannot be shown as a date");
 	if (trace_dir && trace_dir[0])
 		len = snprintf(path, size, "%s/%s-%s", trace_dir, session, stamp);
 	else
@@ -54,7 +54,7 @@ int wmk_store_sub_uid(uid_t uid, char *sub, size_t size)
 {
 	int len = snprintf(sub, size, "ust/uid/%u/64-bit", (unsigned)uid);
 
-	return len < 0 || (size_t)len >= size ? wmk_error(-ENAMETOOLONG, "no room for the directory's name") : 0;
+	return len < 0 || (size_t)len >= size ? wmk_error(-ENAMETOOLONG, "the name of the directory is too long") : 0;
 }
 
 int wmk_store_each_entry(int dir, int (*one)(void *data, int at, const char *name), void *data)
@@ -88,7 +88,7 @@ static int check_empty(int dir)
 	return wmk_store_each_entry(fd < 0 ? -errno : fd, not_empty, NULL);
 }
 
-/* The trace's directory, made if need be, in which nothing is. */
+/* Open the directory of the trace, creating it if necessary. -ENOTEMPTY: it has entries. */
 static int make_top(const char *path)
 {
 	int start = wmk_path_start(path),
@@ -108,17 +108,17 @@ static int directory_error(int err, const char *path)
 {
 	switch (err) {
 	case -ENOTEMPTY:
-		return wmk_error(err, "%.240s is not empty: name a directory that is absent or empty", path);
+		return wmk_error(err, "%.240s is not empty (name a directory that is absent or empty)", path);
 	case -ENOTDIR:
 	case -ELOOP:
 		return wmk_error(err, "%.240s is not a directory, or is a link", path);
 	case -EMLINK:
 		return wmk_error(-EACCES,
-				 "the way to %.240s leads through a link of another user, who could make it lead "
-				 "anywhere: name the directory itself",
+				 "the path to %.200s has a link that another user owns and could redirect (name the "
+				 "directory itself)",
 				 path);
 	default:
-		return wmk_error(err, "cannot make or open trace directory %.80s: %s", path, strerror(-err));
+		return wmk_error(err, "cannot create or open trace directory %.80s: %s", path, strerror(-err));
 	}
 }
 
@@ -128,7 +128,7 @@ int wmk_store_make_directory(const char *path)
 	int start = wmk_path_start(path), parent, err;
 	char *above;
 
-	/* "." behind it: the directory above may be a link, the place itself may not. */
+	/* With "." as its last component, the parent may be a link; the directory itself may not. */
 	if (asprintf(&above, "%.*s.", (int)(name - path), path) < 0)
 		above = NULL;
 	if (!above || start < 0) {
@@ -149,7 +149,7 @@ int wmk_store_make_directory(const char *path)
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What is expected of the directory. */
+/* How the trace is opened: as the functions of store.h. */
 enum expect { CREATE, ADD, TAKE_OVER, OPEN };
 
 static bool makes(enum expect how)
@@ -157,7 +157,7 @@ static bool makes(enum expect how)
 	return how == CREATE || how == ADD || how == TAKE_OVER;
 }
 
-/* Who writes a trace's metadata has it locked as long as he lives. -EAGAIN: somebody else has. */
+/* The writer of a trace holds a lock on the metadata until its process ends. -EAGAIN: another writer has it. */
 static int lock_metadata(int fd)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -175,7 +175,7 @@ static int is_more_than_metadata(void *data, int at, const char *name)
 	       strcmp(name, "index") == 0 ? 0 : -ENOTEMPTY;
 }
 
-/* 0: no stream was begun; -ENOTEMPTY, or -errno. */
+/* Return 0 if no stream was begun; -ENOTEMPTY or another -errno otherwise. */
 static int check_unused(const struct wmk_store *store)
 {
 	int fd = openat(store->dir, ".", DIR_FLAGS),
@@ -185,8 +185,8 @@ static int check_unused(const struct wmk_store *store)
 }
 
 /*
- * Is the metadata that is there what one who was killed has left: ours, no living one's, of no use yet to anybody? Then
- * it is empty now.
+ * Take over metadata that a writer left when it crashed before the first stream: the file is ours, unlocked, and no
+ * stream exists. Truncates it. -EEXIST: one of these conditions does not hold.
  */
 static int adopt_metadata(const struct wmk_store *store, const struct stat *st)
 {
@@ -197,7 +197,7 @@ static int adopt_metadata(const struct wmk_store *store, const struct stat *st)
 		return -EEXIST;
 	if (lock_metadata(store->metadata) < 0)
 		return -EEXIST;
-	/* Behind the lock: what is locked may have been replaced just before, and given up with that. */
+	/* Check after locking: a writer may have replaced the file just before, which released its lock. */
 	if (fstatat(store->dir, "metadata", &now, AT_SYMLINK_NOFOLLOW) < 0 || now.st_ino != st->st_ino ||
 	    now.st_dev != st->st_dev || check_unused(store) < 0)
 		return -EEXIST;
@@ -210,7 +210,7 @@ static int open_metadata(struct wmk_store *store, enum expect how)
 	struct stat st;
 	int err;
 
-	/* O_NONBLOCK: the directory may be another user's, who could put a FIFO there for us to wait at */
+	/* O_NONBLOCK: another user who owns the directory could put a FIFO there, and the open would block */
 	store->metadata = openat(store->dir, "metadata",
 				 O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | (fresh ? O_CREAT | O_EXCL : 0), 0600);
 	if (store->metadata < 0 || fstat(store->metadata, &st) < 0)
@@ -220,7 +220,7 @@ static int open_metadata(struct wmk_store *store, enum expect how)
 	if (how == TAKE_OVER)
 		return adopt_metadata(store, &st);
 	err = lock_metadata(store->metadata);
-	/* Somebody took it over before we had it. (Where nothing can be locked nobody takes anything over.) */
+	/* Another process took it over before the lock. On a file system without locks, no process takes over. */
 	if (fresh && err == -EAGAIN)
 		return -EEXIST;
 	store->metadata_len = (uint64_t)st.st_size;
@@ -229,8 +229,8 @@ static int open_metadata(struct wmk_store *store, enum expect how)
 }
 
 /*
- * Readers that follow the trace wait for the next writer as long as this file exists. Without it they stop with the
- * lock.
+ * While the file .live exists, readers that follow the trace wait for another writer after this one. Without it, they
+ * stop once the lock is released.
  */
 static void live_begin(struct wmk_store *store)
 {
@@ -261,8 +261,8 @@ static int open_below(const char *path, const char *sub)
 }
 
 /*
- * The directories of `sub`, from the innermost on, as far as they hold nothing; none when there is metadata: then
- * somebody has them.
+ * Remove the directories of `sub` from the innermost one outwards, as long as they are empty. If metadata exists,
+ * another writer uses them, and none is removed.
  */
 static void remove_empty(const char *path, const char *sub)
 {
@@ -325,7 +325,7 @@ static int open_store(const char *path, const char *sub, enum expect how, struct
 		*result = store;
 		return 0;
 	}
-	/* Closed first: it may be descriptors that were missing. */
+	/* Close first: the failure may be a lack of descriptors. */
 	wmk_store_close(store);
 	if (makes(how))
 		remove_empty(path, sub);
@@ -386,7 +386,7 @@ const char *wmk_store_path(const struct wmk_store *store)
 	return store->path;
 }
 
-/* Drop `done` bytes from the front of the vector. */
+/* Remove `done` bytes from the front of the vector. */
 static void advance(struct iovec **iov, int *n, size_t done)
 {
 	while (*n && done >= (*iov)->iov_len) {
@@ -418,8 +418,8 @@ int wmk_store_write_whole(int fd, const struct iovec *iov, int n, uint64_t offse
 		if (done <= 0) {
 			err = done < 0 ? -errno : -ENOSPC;
 			/*
-			 * If even this fails, the torn end is cut off by whoever opens the file to go on; the next
-			 * try begins here again.
+			 * If this fails too, the next try overwrites the torn end, and a later process truncates it
+			 * when it opens the file.
 			 */
 			if (ftruncate(fd, (off_t)offset) < 0)
 				(void)0;
@@ -448,7 +448,7 @@ int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len)
 	return 0;
 }
 
-/* In one write. (With test points, in two: a process may be killed in the middle of the first one.) */
+/* Write with one system call. With test points, with two, so that a test can kill the process in between. */
 static int write_declaration(struct wmk_store *store, const char *text, size_t len, uint64_t offset)
 {
 	const struct iovec iov = { .iov_base = (void *)(uintptr_t)text, .iov_len = len };
@@ -479,8 +479,8 @@ int wmk_store_metadata_at(struct wmk_store *store, uint64_t offset, const char *
 	}
 	pthread_mutex_unlock(&store->lock);
 	if (err == -ESTALE)
-		return wmk_error(err, "the metadata of %.80s has %llu bytes, and %llu were written", store->path,
-				 (unsigned long long)before, (unsigned long long)offset);
+		return wmk_error(err, "the metadata of %.80s has %llu bytes, less than the %llu written before",
+				 store->path, (unsigned long long)before, (unsigned long long)offset);
 	return err < 0 ? wmk_error(err, "cannot write the metadata of %.80s: %s", store->path, strerror(-err)) : 0;
 }
 
@@ -501,14 +501,14 @@ int wmk_store_comment(struct wmk_store *store, const char *words)
 	return err;
 }
 
-/* A file of its own that takes the name when it is whole: -errno, or its descriptor. */
+/* Write a new file, and rename it to the metadata once it is complete. Returns its descriptor or -errno. */
 static int write_new_metadata(const struct wmk_store *store, const struct iovec *iov)
 {
-	unlinkat(store->dir, METADATA_NEW, 0);   /* of one who was killed here */
+	unlinkat(store->dir, METADATA_NEW, 0);   /* left by a crash */
 	int fd = openat(store->dir, METADATA_NEW, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int err = fd < 0 ? -errno : wmk_store_write_whole(fd, iov, 1, 0);
 
-	/* What is not to be taken over never is without a lock, where there are locks. */
+	/* Lock it before it has the name, so that no process can take it over. Some file systems have no locks. */
 	if (err == 0)
 		(void)lock_metadata(fd);
 	WMK_TESTPOINT(metadata_before_rename);
@@ -538,5 +538,5 @@ int wmk_store_metadata_replace(struct wmk_store *store, const char *text, size_t
 	}
 	pthread_mutex_unlock(&store->lock);
 	wmk_file_identity_leave(entered);
-	return fd < 0 ? wmk_error(fd, "cannot write the metadata of %.80s anew: %s", store->path, strerror(-fd)) : 0;
+	return fd < 0 ? wmk_error(fd, "cannot replace the metadata of %.80s: %s", store->path, strerror(-fd)) : 0;
 }

@@ -166,7 +166,7 @@ void wmk_store_keep_free(struct wmk_store *store, uint64_t bytes);
 
 /*
  * Call `one` for the name of each trace of a process in `path`/ust/pid (<name>-<pid>-<date>), in the calling thread,
- * with its rights. Returns 0, also if there is none; -errno; or the first value other than 0 that `one` returned.
+ * with its rights. Returns 0, also without any trace; -errno; or the first value other than 0 that `one` returned.
  */
 int wmk_store_each_process(const char *path, int (*one)(void *data, const char *name), void *data);
 /*

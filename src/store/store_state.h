@@ -91,7 +91,7 @@ int wmk_store_files_remove(struct wmk_store_stream *stream);
 void wmk_store_remove_uncounted(struct wmk_store *store, int dir, const char *name);
 /*
  * Find the newest file: sets stream->number and the bytes of the others. A newer file without a packet is removed.
- * -ENOENT: there is none; -EPROTO: it belongs to another trace.
+ * -ENOENT: no file; -EPROTO: it belongs to another trace.
  */
 int wmk_store_find_newest(struct wmk_store_stream *stream, const uint8_t uuid[16]);
 

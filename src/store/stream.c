@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stream.c - a stream's file and its index: whole packets, appended; found again and continued after a crash.
+ * stream.c - a stream's file and its index: append whole packets; find and continue the stream after a crash.
  *
- * The file is the truth, the index is made from it: an index that could not be written is completed when the stream
- * is opened again, and readers do without the entries that it lacks only if it is absent, so it is removed when it
- * cannot be kept true.
+ * The index is derived from the file. It is rewritten when a stream is opened. Readers trust an index and scan the file
+ * only without one, so an index that cannot be kept complete is removed.
  */
 #include "store/store_state.h"
 
@@ -31,14 +30,14 @@ int wmk_store_stream_check(const struct wmk_store_stream *stream)
 
 	if (fstat(stream->fd, &st) < 0 || st.st_nlink != 0)
 		return 0;
-	/* (some file systems count no links) */
+	/* Some file systems do not count links. */
 	wmk_store_file_name(stream, stream->number, name);
 	if (fstatat(stream->store->dir, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_ino == st.st_ino)
 		return 0;
 	return wmk_error_said(-ENOENT, "%s", stream->store->path);
 }
 
-/* It is closed, and not counted any more. */
+/* Close the index; its bytes are no longer counted. */
 static void index_close(struct wmk_store_stream *stream)
 {
 	if (stream->index >= 0)
@@ -91,7 +90,7 @@ static int open_data(struct wmk_store_stream *stream, int flags)
 	return open_named(stream, name, flags);
 }
 
-/* An index that is there is written anew from the packets: they are few. */
+/* An existing index is rewritten from the headers of the packets, which are few. */
 static int open_index(struct wmk_store_stream *stream, int flags)
 {
 	char name[WMK_STORE_NAME];
@@ -113,8 +112,8 @@ static int open_index(struct wmk_store_stream *stream, int flags)
 }
 
 /*
- * The packets are all that a stream needs: it goes on, and what was there in the index's place misleads nobody any
- * more.
+ * Continue a stream without an index, since readers can do without one. An outdated file with the name of the index
+ * would mislead them: remove it.
  */
 static void index_without(struct wmk_store_stream *stream)
 {
@@ -132,7 +131,7 @@ static int stream_new(struct wmk_store *store, const char *name, const struct wm
 
 	if (!name[0] || strchr(name, '/') || name[0] == '.' || strlen(name) > WMK_STORE_STREAM_NAME_MAX ||
 	    strcmp(name, "metadata") == 0 || strcmp(name, "index") == 0)
-		return wmk_error(-EINVAL, "'%.240s' cannot name a stream", name);
+		return wmk_error(-EINVAL, "'%.240s' is not a valid stream name", name);
 	stream = calloc(1, sizeof(*stream));
 	if (!stream)
 		return wmk_error(-ENOMEM, "no memory for stream %.240s", name);
@@ -160,7 +159,7 @@ static void stream_free(struct wmk_store_stream *stream)
 	free(stream);
 }
 
-/* What we made, we take away: the name can be tried again when there is room. */
+/* Remove what this call has created, so that a later call can try the same name. */
 static void remove_files(struct wmk_store_stream *stream)
 {
 	char name[WMK_STORE_NAME];
@@ -177,7 +176,7 @@ static int make(struct wmk_store_stream *stream)
 	int err = open_data(stream, O_CREAT | O_EXCL);
 
 	if (err >= 0)
-		err = open_index(stream, 0);     /* one that is there without its stream tells of nothing */
+		err = open_index(stream, 0);     /* an existing index without its stream is obsolete */
 	if (err < 0)
 		remove_files(stream);
 	return err;
@@ -217,8 +216,8 @@ static int next_file_error(const struct wmk_store_stream *stream, int err)
 }
 
 /*
- * The next file of the stream, in the place of the oldest when there are enough. The old one is left when the new one
- * is there.
+ * Begin the next file of the stream. At the limit of files, it replaces the oldest. The current file is closed only
+ * when the new one exists.
  */
 static int next_file(struct wmk_store_stream *stream)
 {
@@ -277,7 +276,7 @@ static uint32_t padding(const struct wmk_store_stream *stream, const struct wmk_
 
 static bool is_full(const struct wmk_store_stream *stream, const struct wmk_ctf_packet *packet)
 {
-	/* No file: the only one made room for another, which could not be made. */
+	/* No file: the only one was removed for lack of space, and its successor could not be created. */
 	return stream->fd < 0 ||
 	       (stream->limits.size && stream->len && stream->len + wmk_ctf_packet_size(packet) > stream->limits.size);
 }
@@ -311,8 +310,8 @@ static int write_packet(struct wmk_store_stream *stream, const struct iovec *iov
 }
 
 /*
- * `next` holds the packet: it takes the place of the file before it, whose index goes. (Without one packets are found
- * all the same.)
+ * Rename the new file, which holds the packet, to the name of the old one, and remove the old index. If a crash comes
+ * before the new index, readers scan the file.
  */
 static int replace_old(struct wmk_store_stream *stream, struct wmk_store_stream *fresh,
 		      const struct wmk_ctf_packet *packet)
@@ -333,8 +332,8 @@ static int replace_old(struct wmk_store_stream *stream, struct wmk_store_stream 
 }
 
 /*
- * The only file of a stream, written anew from this packet on: under another name, until the packet is whole. Whoever
- * is killed on the way leaves the one or the other.
+ * Replace the only file of a stream by one that begins with this packet. It has another name until the packet is
+ * complete, so a crash leaves either the old or the new file.
  */
 static int replace_file(struct wmk_store_stream *stream, const struct iovec *iov, int n,
 			const struct wmk_ctf_packet *packet)
@@ -364,7 +363,7 @@ static int replace_file(struct wmk_store_stream *stream, const struct iovec *iov
 }
 
 /*
- * Where there is no room for the two of them the old one goes first; it is closed too, or its room would not be free.
+ * Without space for both files, the old one is removed first. It is closed too: the kernel frees its blocks only then.
  */
 static int write_only_file(struct wmk_store_stream *stream, const struct iovec *iov, int n,
 		      const struct wmk_ctf_packet *packet)
@@ -396,13 +395,13 @@ int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec 
 	for (i = 0; i < n; i++)
 		given += iov[i].iov_len;
 	if (given != size)
-		return wmk_error(-EINVAL, "a packet of %llu bytes that says %llu", (unsigned long long)given,
+		return wmk_error(-EINVAL, "packet of %llu bytes, but its header has %llu", (unsigned long long)given,
 				 (unsigned long long)size);
 	err = full && !only_file ? begin_next_file(stream) : 0;
 	if (err < 0)
 		return err;
 	stream->full = false;
-	/* Behind that: the oldest file may just have made room. The only one makes it when the next is there. */
+	/* After the rotation, which may have freed the oldest file. A single file frees its space after the write. */
 	err = packet->content ? wmk_store_check_free(stream->store, need) : 0;
 	if (err < 0)
 		return err;
@@ -433,7 +432,7 @@ int wmk_store_stream_amend(struct wmk_store_stream *stream, uint64_t lost)
 	return 0;
 }
 
-/* Walk the packets that are there, index them, and stop at the first that is not whole. 1 if there was one. */
+/* Index the whole packets of the file, and stop at the first torn one. Returns 1 if there is a whole packet, else 0. */
 static int scan(struct wmk_store_stream *stream, const uint8_t uuid[16], uint64_t file_len, struct wmk_ctf_packet *last)
 {
 	uint8_t room[WMK_CTF_PACKET_ROOM];
@@ -458,7 +457,7 @@ static int scan(struct wmk_store_stream *stream, const uint8_t uuid[16], uint64_
 	return found;
 }
 
-/* Is the file empty, torn in its first packet's header, or one of this trace? Else it is not ours to cut. */
+/* Return 0 if the file may be truncated: it has less than a packet header, or begins with a packet of this trace. */
 static int check_ours(struct wmk_store_stream *stream, const uint8_t uuid[16], uint64_t *file_len)
 {
 	uint8_t room[WMK_CTF_PACKET_ROOM];
@@ -477,7 +476,7 @@ static int check_ours(struct wmk_store_stream *stream, const uint8_t uuid[16], u
 	return wmk_ctf_packet_decode(room, uuid, &packet);
 }
 
-/* One file, to go on with it: 1 or 0 as scan(), or -errno. */
+/* Open one file to append to it. Returns 1 or 0 as scan(), or -errno. */
 static int open_file(struct wmk_store_stream *stream, const uint8_t uuid[16], struct wmk_ctf_packet *last)
 {
 	uint64_t file_len;
@@ -515,9 +514,9 @@ static int stream_open(struct wmk_store *store, const char *name, const struct w
 		err = found = open_file(stream, uuid, last);
 	if (err < 0) {
 		stream_free(stream);
-		return wmk_error(err, "cannot go on with stream %.60s in %.60s: %s", name, store->path, strerror(-err));
+		return wmk_error(err, "cannot continue stream %.60s in %.60s: %s", name, store->path, strerror(-err));
 	}
-	/* (The budget has them: they were there.) */
+	/* The budget counts these files already. */
 	atomic_fetch_add_explicit(&store->bytes, stream->len + stream->others + stream->others_index,
 				  memory_order_relaxed);
 	*result = stream;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stream_files.c - the files of one stream: one, or several of limited size, as LTTng names them:
+ * stream_files.c - the names of a stream's files: one file, or several of limited size, named as LTTng does:
  *
- *     app_0_0  app_0_1  app_0_2 ...       numbered in the order in which they were made; with a limited count they begin again at 0, each
- *                                         in the place of the oldest
+ *     app_0_0  app_0_1  app_0_2 ...       numbered in the order of creation; with a limited count, numbers begin again
+ *                                         at 0, and each new file replaces the oldest
  *
- *     .app_0.next                         of a stream that may have one file alone: the next, until its first packet is whole
+ *     .app_0.next                         for a stream of one file at most: the next file, until its first packet is
+ *                                         complete
  *
- * Numbers have no gaps but one: where a file was removed and its follower could not be made.
+ * The numbers have at most one gap: a file was removed, and its successor could not be created.
  */
 #include "store/store_state.h"
 
@@ -90,7 +91,7 @@ int wmk_store_file_replace(struct wmk_store_stream *stream)
 	wmk_store_file_name(stream, stream->number, name);
 	wmk_store_next_name(stream, next);
 	wmk_store_budget_lock(stream->store);
-	/* It may have gone already, for want of room. */
+		/* The old file may be gone already: removed for lack of space. */
 	const int64_t size = size_of(dir, name);
 	const int err = renameat(dir, next, dir, name) < 0 ? -errno : 0;
 
@@ -108,7 +109,7 @@ static bool exists(const struct wmk_store_stream *stream, uint64_t number)
 	return size_of(stream->store->dir, name) >= 0;
 }
 
-/* Numbers of the stream's files are below this. */
+/* Return the upper bound (exclusive) of the numbers of the stream's files. */
 static uint64_t end_of(const struct wmk_store_stream *stream)
 {
 	uint64_t end = 0;
@@ -126,7 +127,7 @@ int wmk_store_files_remove(struct wmk_store_stream *stream)
 	int64_t err, first = 0;
 
 	wmk_store_next_remove(stream);
-	/* The first one in any case: of what was removed by somebody else its index is left. */
+	/* Always the first: if another process removed the stream file, its index may remain. */
 	for (uint64_t i = 0; i == 0 || i < end; i++) {
 		err = file_remove(stream, i);
 		if (err < 0 && err != -ENOENT && first == 0)
@@ -135,7 +136,7 @@ int wmk_store_files_remove(struct wmk_store_stream *stream)
 	return (int)first;
 }
 
-/* 1: the file has a packet, the first of them is *first; 0: not one; -errno. */
+/* Store the first packet of the file in *first. Returns 1; 0 if the file has no whole packet; or -errno. */
 static int first_packet(const struct wmk_store_stream *stream, uint64_t number, const uint8_t uuid[16],
 			struct wmk_ctf_packet *first)
 {
@@ -155,7 +156,7 @@ static int first_packet(const struct wmk_store_stream *stream, uint64_t number, 
 	len = wmk_ctf_packet_decode(room, uuid, first);
 	if (len < 0)
 		return (int)len;
-	/* Torn within it? */
+	/* 0 if the packet is torn. */
 	return size_of(stream->store->dir, name) >= (int64_t)wmk_ctf_packet_size(first);
 }
 
@@ -177,7 +178,7 @@ void wmk_store_next_remove(const struct wmk_store_stream *stream)
 	wmk_store_remove_uncounted(stream->store, stream->store->dir, name);
 }
 
-/* It was never counted in the store's bytes. */
+/* Its bytes were never added to the store. */
 static void drop_torn(const struct wmk_store_stream *stream, uint64_t number)
 {
 	char name[WMK_STORE_NAME];
@@ -221,6 +222,6 @@ int wmk_store_find_newest(struct wmk_store_stream *stream, const uint8_t uuid[16
 		size = size_of(stream->store->index_dir, name);
 		stream->others_index += size > 0 ? (uint64_t)size : 0;
 	}
-	/* All of them were torn. */
+	/* All files were torn and have been removed. */
 	return newest == UINT64_MAX && end > 1 ? -ENOENT : 0;
 }

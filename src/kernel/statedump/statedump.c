@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statedump.c - the dump as a whole (see statedump.h).
+ * statedump.c - run the parts of the kernel state dump in order (see statedump.h).
  */
 #include "kernel/statedump/statedump.h"
 
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "kernel/statedump/statedump_record.h"
 
-/* Is it the /proc of the PID namespace that we are in? */
+/* Return whether `proc` belongs to the PID namespace of this process. */
 static bool has_our_numbers(int proc)
 {
 	char link[16], own[16];
@@ -31,11 +31,11 @@ static int begin(struct wmk_kdump *dump)
 
 	dump->proc = open(proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dump->proc < 0)
-		return wmk_error(-errno, "cannot open %s, which tells what processes there are", proc);
+		return wmk_error(-errno, "cannot open %s for the list of processes", proc);
 	dump->sys = open(sys, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	dump->sys = dump->sys < 0 ? -errno : dump->sys;
 	dump->may_compare = !dump->options->proc && has_our_numbers(dump->proc);
-	/* Its link leads to a directory: that of a made-up tree, too. */
+	/* "self" is a link to a directory, in the trees of tests as well. */
 	self = openat(dump->proc, "self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (self >= 0) {
 		wmk_kns_read(self, WMK_KNS_USER, &dump->own_user_ns);
@@ -48,7 +48,7 @@ static const struct {
 	unsigned parts;
 	int (*dump)(struct wmk_kdump *dump);
 } steps[] = {
-	/* Processes first: the interrupts' threads are found among them. */
+	/* Processes first: they include the threads that handle interrupts. */
 	{ WMK_KSTATEDUMP_PROCESSES | WMK_KSTATEDUMP_NAMESPACES | WMK_KSTATEDUMP_FILES | WMK_KSTATEDUMP_MAPS,
 	  wmk_kdump_processes },
 	{ WMK_KSTATEDUMP_INTERRUPTS, wmk_kdump_interrupts },
@@ -82,7 +82,7 @@ int wmk_kstatedump(const struct wmk_kstatedump_options *options,
 	if (err == 0) {
 		err = dump_all(dump);
 		if (err < 0 && !dump->was_refused)
-			wmk_error(err, "the state dump is not whole");
+			wmk_error(err, "the state dump is incomplete");
 		close(dump->proc);
 		if (dump->sys >= 0)
 			close(dump->sys);

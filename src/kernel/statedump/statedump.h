@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statedump.h - what was there before the first record: processes and threads, their namespaces, open files and memory;
- * interrupts, network interfaces, block devices, CPUs. From /proc and /sys, as records of the events
- * `lttng_statedump_*`, names and fields as lttng-modules 2.13 has them, so that analyses made for it find their state.
+ * statedump.h - the kernel state dump: the state of the machine before the first record. Processes and threads, their
+ * namespaces, open files and mappings; interrupts, network interfaces, block devices, CPUs. The source is /proc and
+ * /sys; the output is event records `lttng_statedump_*` with the names and fields of lttng-modules 2.13, so that
+ * existing analyses can use them.
  *
  *     wmk_kstatedump_classes[WMK_KSTATEDUMP_...]        constant event classes, for the metadata
- *     wmk_kstatedump(&options, record, data)            goes through it all: one call of `record` each, payload as the class says, packed
+ *     wmk_kstatedump(&options, record, data)            calls `record` once for each event record
  *
- * Two pieces of a kernel's memory cannot be seen from outside. What lttng-modules calls `file_table_address` is the
- * number of the first thread that has this table of files, which tells tables apart as well; 0: none. `fmode` and a
- * mapping's `flags` are the bits that /proc shows. Numbers of tasks are those of the PID namespace whose /proc it is.
- * What a process may be seen of is a matter of rights (ptrace): see counts.
+ * Payloads are packed, with the fields of their event class. Two values are not visible outside the kernel.
+ * `file_table_address` is instead the number of the first thread that uses the file table, which is as unique; 0: none.
+ * `fmode` and the `flags` of a mapping have only the bits that /proc shows. Task numbers are those of the PID namespace
+ * of the /proc. Reading the state of other processes needs the right to trace them (ptrace): see `denied` in the
+ * counts.
  *
- * Nothing is kept, and memory is constant: 30 kB and the kernel's own buffers of directories. Any thread; the files are
- * read as they are met, so it is no snapshot: who comes or goes meanwhile is told by the events that are recorded at
- * the same time.
+ * The dump keeps no state and needs constant memory: 30 kB, and the buffers of readdir(). Any thread. It is no
+ * snapshot: files are read one after the other. Records of the running trace show the tasks that begin or end
+ * meanwhile.
  */
 #ifndef WMK_KERNEL_STATEDUMP_H
 #define WMK_KERNEL_STATEDUMP_H
@@ -50,7 +52,7 @@ extern const struct wmk_event_class wmk_kstatedump_classes[WMK_KSTATEDUMP_EVENTS
 
 #define WMK_KSTATEDUMP_PAYLOAD_MAX 4352u   /* bytes of one payload: a path, and numbers */
 
-/* Parts; start and end are always there. */
+/* Parts of the dump. The records `start` and `end` are always written. */
 enum {
 	WMK_KSTATEDUMP_PROCESSES = 1,
 	WMK_KSTATEDUMP_NAMESPACES = 2,
@@ -64,31 +66,34 @@ enum {
 };
 
 struct wmk_kstatedump_counts {
-	/* records of each; devices: interrupts, interfaces, disks, CPUs */
+	/* records of each kind; devices: interrupts, interfaces, disks, CPUs */
 	uint64_t processes, threads, namespaces, files, maps, devices;
-	uint64_t gone;             /* went away, or was no longer what its directory said, while it was looked at */
-	/* may not be seen: each file, the memory, a namespace of a process; a part of the machine */
+	uint64_t gone;             /* disappeared or changed between listing and reading */
+	/* not readable: a file, the mappings, a namespace of a process; a part of the machine */
 	uint64_t denied;
 	uint64_t left_out;         /* above a limit */
 };
 
 struct wmk_kstatedump_options {
-	/* Other trees than the machine's own, NULL: "/proc", "/sys". What only system calls tell (addresses of interfaces, tables of files that
-	 * threads share) is asked for where they are NULL. */
+	/*
+	 * Roots of the trees; NULL: "/proc", "/sys". System calls add what no file has (addresses of interfaces, file
+	 * tables that threads share), only where these are NULL.
+	 */
 	const char *proc, *sys;
 	unsigned parts;
-	const pid_t *pids;         /* these processes alone, each once; NULL: all */
+	const pid_t *pids;         /* only these processes, each once; NULL: all */
 	size_t n_pids;
 	uint64_t (*clock)(void *data);
 	void *clock_data;
-	uint32_t max_threads;      /* of all processes; 0: as many as a kernel can have */
+	uint32_t max_threads;      /* of all processes; 0: the kernel's maximum */
 	uint32_t max_files, max_maps;          /* of one process; 0: a million */
 	struct wmk_kstatedump_counts *counts;  /* or NULL */
 };
 
 /*
- * Payloads are valid during the call. A value other than 0 from `record` ends the dump and is returned. 0; -errno with
- * a cause chain: a tree cannot be opened at all, or there are no descriptors or no memory left.
+ * Run one dump. Payloads are valid during the call of `record`; a value other than 0 from it ends the dump and is
+ * returned. Returns 0, or -errno with a cause chain: the root of /proc cannot be opened, or no descriptor or memory is
+ * free.
  */
 int wmk_kstatedump(const struct wmk_kstatedump_options *options,
 		   int (*record)(void *data, unsigned event, uint64_t ts, const void *payload, size_t len), void *data);

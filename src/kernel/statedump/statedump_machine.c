@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statedump_machine.c - the state dump of what is not a process: interrupts, block devices, CPUs. A part that a kernel
- * does not have, or that a container hides, is counted as denied or gone.
+ * statedump_machine.c - interrupts, block devices and CPUs of the state dump. A part that the kernel lacks or a
+ * container hides is counted as denied or gone.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "kernel/statedump/statedump_record.h"
 
-#define NAME_ROOM (WMK_KDUMP_NAME_MAX + 2u)   /* of a file that holds a name: a newline, a NUL */
+#define NAME_ROOM (WMK_KDUMP_NAME_MAX + 2u)   /* of a file that holds a name: with a newline and a NUL */
 
 static size_t without_newline(const char *text, long len)
 {
@@ -24,7 +24,7 @@ static size_t name_len(size_t len)
 
 /* ── interrupts ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The thread that handles it; where its name is cut the beginning must do. */
+/* Return the thread that handles an interrupt; of a truncated thread name, only the prefix is compared. */
 static int32_t irq_thread(const struct wmk_kdump *dump, uint32_t irq, const char *action, size_t len)
 {
 	for (uint32_t i = 0; i < dump->n_irq_threads; i++) {
@@ -42,7 +42,7 @@ static int dump_action(struct wmk_kdump *dump, uint32_t irq, const char *chip, s
 {
 	static const char unnamed[] = "unnamed_irq_chip", no_name[] = "(null)";
 
-	/* As the kernel prints that there is none. */
+		/* The kernel prints a missing name as "(null)". */
 	if (len == sizeof(no_name) - 1 && memcmp(action, no_name, len) == 0)
 		len = 0;
 	wmk_kdump_put_32(dump, irq);
@@ -53,7 +53,7 @@ static int dump_action(struct wmk_kdump *dump, uint32_t irq, const char *chip, s
 	return wmk_kdump_emit(dump, WMK_KSTATEDUMP_INTERRUPT);
 }
 
-/* `actions`: names of those who share it, with commas between. */
+/* The file `actions` has the names of all handlers that share the interrupt, separated by commas. */
 static int dump_interrupt(struct wmk_kdump *dump, DIR *irqs, int32_t irq)
 {
 	char path[32], chip[NAME_ROOM], actions[4097];
@@ -91,7 +91,7 @@ int wmk_kdump_interrupts(struct wmk_kdump *dump)
 
 /* ── block devices ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* "254:0", as the kernel has it in `dev` of its events: 12 bits and 20. */
+/* Parse "254:0" into the encoding of `dev` in kernel events: 12 bits of the major number and 20 of the minor. */
 static bool parse_device(const char *text, size_t len, uint32_t *dev)
 {
 	uint64_t major, minor;
@@ -105,7 +105,7 @@ static bool parse_device(const char *text, size_t len, uint32_t *dev)
 	return true;
 }
 
-/* What has no sectors, and what is only a path to another one, is not shown. */
+/* Disks without sectors, and hidden ones (paths of a multipath device), are left out. */
 static bool is_shown(DIR *disks, const char *name)
 {
 	char path[NAME_ROOM + 16];
@@ -134,7 +134,7 @@ static int dump_disk(struct wmk_kdump *dump, DIR *disks, const char *name)
 		dump->counts.gone++;
 		return 0;
 	}
-	/* "cciss/c0d0": as no file can be called so, sysfs says it otherwise. */
+	/* No file name can have a slash: sysfs writes "cciss!c0d0" for "cciss/c0d0". */
 	snprintf(shown, sizeof(shown), "%.255s", name);
 	for (char *c = shown; *c; c++)
 		*c = *c == '!' ? '/' : *c;
@@ -203,7 +203,7 @@ static void take_cpu_line(const char *line, size_t len, struct cpu *cpu)
 	}
 }
 
-/* lttng-modules has this event for x86 only, which alone says who made it in these words. */
+/* lttng-modules has this event for x86 only; only x86 has "vendor_id" in /proc/cpuinfo. */
 static int dump_cpu(struct wmk_kdump *dump, const struct cpu *cpu)
 {
 	static const char architecture[] = "x86";
@@ -225,7 +225,7 @@ static int dump_cpu(struct wmk_kdump *dump, const struct cpu *cpu)
 	return wmk_kdump_emit(dump, WMK_KSTATEDUMP_CPU_TOPOLOGY);
 }
 
-/* An empty line ends each. */
+/* /proc/cpuinfo separates CPUs by an empty line. */
 int wmk_kdump_cpus(struct wmk_kdump *dump)
 {
 	struct cpu cpu = { .is_one = false };

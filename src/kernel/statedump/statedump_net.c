@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statedump_net.c - network interfaces of the state dump, by the rule of lttng-modules: one that is up is shown with
- * each of its IPv4 addresses (none: not at all), one that is down once, with the address 0.
+ * statedump_net.c - network interfaces of the state dump, as lttng-modules reports them: an interface that is up has a
+ * record for each of its IPv4 addresses; one that is down has one record, with the address 0.
  *
- * No file has the addresses of each interface: a netlink socket is asked for them, which answers for our own network
+ * No file lists the addresses of the interfaces, so a netlink socket queries them. It reports our own network
  * namespace.
  */
 #include <dirent.h>
@@ -23,13 +23,13 @@ static int emit(struct wmk_kdump *dump, const char *name, const void *address)
 	static const uint8_t none[4];
 
 	wmk_kdump_put_text(dump, name, strlen(name));
-	/* In the network's order, as it came. */
+	/* Addresses are in network byte order already. */
 	wmk_kdump_put(dump, address ? address : none, sizeof(none));
 	dump->counts.devices++;
 	return wmk_kdump_emit(dump, WMK_KSTATEDUMP_NETWORK_INTERFACE);
 }
 
-/* ── those that are up ───────────────────────────────────────────────────────────────────────────────── */
+/* ── interfaces that are up ──────────────────────────────────────────────────────────────────────────── */
 
 static int dump_address(struct wmk_kdump *dump, int fd, struct nlmsghdr *message)
 {
@@ -53,7 +53,7 @@ static int dump_address(struct wmk_kdump *dump, int fd, struct nlmsghdr *message
 	return emit(dump, request.ifr_name, address);
 }
 
-/* Answers come in many pieces, the last of which says so. */
+/* An answer has several messages; NLMSG_DONE is the last one. */
 static int dump_answers(struct wmk_kdump *dump, int fd)
 {
 	union {
@@ -97,9 +97,9 @@ static int dump_addresses(struct wmk_kdump *dump)
 	return err;
 }
 
-/* ── those that are down ─────────────────────────────────────────────────────────────────────────────── */
+/* ── interfaces that are down ────────────────────────────────────────────────────────────────────────── */
 
-/* "0x1003" */
+/* The file has a hexadecimal number: "0x1003". */
 static bool is_down(DIR *interfaces, const char *name)
 {
 	char path[WMK_KDUMP_NAME_MAX + 16], text[32];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statedump_ns.c - namespaces of the state dump: one record for each of a thread; PID and user namespaces are nested,
- * and there is one for each level, the innermost first.
+ * statedump_ns.c - namespaces of the state dump: one record for each namespace of a thread. PID and user namespaces are
+ * nested and have one record for each level, the innermost first.
  *
- * /proc has the innermost namespace's number; those around it are asked for by an ioctl on it, once for each namespace.
- * Levels count from our own namespaces on, as nobody can see further out: in those of the machine they are the
- * kernel's.
+ * /proc has the number of the innermost namespace; an ioctl on it returns its parent, once for each namespace. Outer
+ * namespaces are not visible, so levels count from our own namespaces. In the initial namespaces they are the kernel's
+ * levels.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 #include "kernel/statedump/statedump_record.h"
 
-#define ID_UNKNOWN 65534u      /* what the kernel shows for an id that a user namespace has none for */
+#define ID_UNKNOWN 65534u      /* the kernel's value for an id without a mapping in a user namespace */
 
 static int emit(struct wmk_kdump *dump, enum wmk_kstatedump_event event)
 {
@@ -25,7 +25,7 @@ static int emit(struct wmk_kdump *dump, enum wmk_kstatedump_event event)
 	return wmk_kdump_emit(dump, event);
 }
 
-/* ── those around a namespace ────────────────────────────────────────────────────────────────────────── */
+/* ── ancestors of a namespace ────────────────────────────────────────────────────────────────────────── */
 
 static int next_outwards(int fd)
 {
@@ -44,7 +44,7 @@ static void ask_for_chain(int task, enum wmk_kns kind, uint32_t innermost, struc
 	*chain = (struct wmk_kdump_chain){ .n = 1, .inums = { innermost } };
 	snprintf(path, sizeof(path), "ns/%s", wmk_kns_names[kind]);
 	fd = openat(task, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	/* A thread may go elsewhere meanwhile: then what is around is another's. */
+	/* The thread may have changed its namespace since: then the ancestors would be those of another one. */
 	if (fd >= 0 && (fstat(fd, &stat) < 0 || (uint32_t)stat.st_ino != innermost)) {
 		close(fd);
 		return;
@@ -58,7 +58,7 @@ static void ask_for_chain(int task, enum wmk_kns kind, uint32_t innermost, struc
 		close(fd);
 }
 
-/* kind: PID or USER. */
+/* kind: PID or USER. Kept in a small cache by the innermost number. */
 static const struct wmk_kdump_chain *chain_of(struct wmk_kdump *dump, int task, enum wmk_kns kind, uint32_t innermost)
 {
 	struct wmk_kdump_chain *chain = &dump->chains[kind == WMK_KNS_USER][innermost % WMK_KDUMP_CHAINS];
@@ -70,7 +70,7 @@ static const struct wmk_kdump_chain *chain_of(struct wmk_kdump *dump, int task, 
 
 /* ── PID ─────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The parent's numbers, for threads that have more than one. */
+/* Return the numbers of the parent in all of its PID namespaces. */
 static const struct wmk_kproc_status *parent_of(struct wmk_kdump *dump, int32_t pid)
 {
 	int dir;
@@ -87,7 +87,7 @@ static const struct wmk_kproc_status *parent_of(struct wmk_kdump *dump, int32_t 
 	return &dump->parent_status;
 }
 
-/* Of that level; a parent that is further out has no number in it. */
+/* Return the parent's number at this level; 0 if the parent is in an outer namespace and has none. */
 static int32_t vppid_of(struct wmk_kdump *dump, const struct wmk_kdump_task *task, uint32_t level)
 {
 	const struct wmk_kproc_status *parent;
@@ -110,7 +110,7 @@ static int dump_pid(struct wmk_kdump *dump, const struct wmk_kdump_task *task)
 	if (err == 0)
 		chain = chain_of(dump, task->dir, WMK_KNS_PID, inum);
 	err = 0;
-	/* Kernels before 4.1 do not tell; then it is one level, that of the numbers we have. */
+	/* Kernels before 4.1 do not list the levels: then one record, with the numbers of this /proc. */
 	for (uint32_t i = 0; err == 0 && i < (n ? n : 1); i++) {
 		const uint32_t level = n ? n - 1 - i : 0;
 
@@ -127,7 +127,7 @@ static int dump_pid(struct wmk_kdump *dump, const struct wmk_kdump_task *task)
 
 /* ── users ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What an id of ours is in the thread's own user namespace. */
+/* Translate an id of our user namespace into the thread's own user namespace. */
 static uint32_t id_inside(struct wmk_kdump *dump, const struct wmk_kdump_task *task, const char *file, uint32_t outside)
 {
 	uint32_t inside = ID_UNKNOWN;
@@ -154,7 +154,7 @@ static int dump_user(struct wmk_kdump *dump, const struct wmk_kdump_task *task)
 	chain = chain_of(dump, task->dir, WMK_KNS_USER, inum);
 	for (uint32_t i = 0; err == 0 && i < chain->n; i++) {
 		const bool is_ours = chain->inums[i] == dump->own_user_ns;
-		/* /proc tells the ids in our namespace, and how the thread's own maps them; not those between. */
+		/* /proc has the ids in our namespace and the map of the innermost one, but not those between. */
 		const bool is_innermost = i == 0;
 		uint32_t uid = is_ours ? task->status.uid : ID_UNKNOWN, gid = is_ours ? task->status.gid : ID_UNKNOWN;
 
@@ -183,7 +183,7 @@ static const struct {
 	{ WMK_KNS_UTS, WMK_KSTATEDUMP_UTS_NS },       { WMK_KNS_TIME, WMK_KSTATEDUMP_TIME_NS },
 };
 
-/* A zombie has none of these; a kernel may be built without some. */
+/* A zombie has none of these, and a kernel may be built without some of them. */
 static int dump_other(struct wmk_kdump *dump, const struct wmk_kdump_task *task, size_t i)
 {
 	uint32_t inum;

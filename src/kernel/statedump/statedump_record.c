@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statedump_record.c - records of the state dump: a payload put together and emitted (see statedump_record.h).
+ * statedump_record.c - compose the payloads of the state dump and emit them (see statedump_record.h).
  */
 #include "kernel/statedump/statedump_record.h"
 

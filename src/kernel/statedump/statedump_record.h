@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statedump_record.h - one dump that is under way. Internal to the state dump: statedump.c has the beginning and the
- * end, statedump_task.c the processes, statedump_ns.c their namespaces, statedump_machine.c and statedump_net.c what is
- * not a process.
+ * statedump_record.h - the state of one running dump. Internal to the state dump: statedump.c runs it,
+ * statedump_task.c has the processes, statedump_ns.c their namespaces, statedump_machine.c and statedump_net.c the rest
+ * of the machine.
  *
- * Functions return 0, an errno of our own means (no descriptors, no memory; without a chain), or what the caller's
- * `record` returned. That something is gone or hidden is counted.
+ * Functions return 0; -errno if this process lacks descriptors or memory (without a cause chain); or the value that
+ * `record` returned. Objects that are gone or not readable are counted, and are no errors.
  */
 #ifndef WMK_KERNEL_STATEDUMP_RECORD_H
 #define WMK_KERNEL_STATEDUMP_RECORD_H
@@ -24,35 +24,35 @@
 struct wmk_kdump_irq_thread {
 	uint32_t irq;
 	int32_t tid;
-	char name[WMK_KPROC_NAME];   /* of the action, cut as that of a task is */
+	char name[WMK_KPROC_NAME];   /* of the action, truncated like a task's name */
 };
 
-/* A namespace and those around it, as far as we are in them. */
+/* A namespace and its ancestors up to our own namespace. */
 struct wmk_kdump_chain {
-	uint32_t n, inums[WMK_KPROC_LEVELS];   /* the innermost first */
+	uint32_t n, inums[WMK_KPROC_LEVELS];   /* innermost first */
 };
 
 struct wmk_kdump {
 	const struct wmk_kstatedump_options *options;
 	int (*record)(void *data, unsigned event, uint64_t ts, const void *payload, size_t len);
 	void *data;
-	int proc, sys;                /* descriptors; sys: -errno where there is none */
-	bool was_refused;             /* by the caller's `record`: the error is his */
-	bool may_compare;             /* numbers in this /proc are those that system calls take */
-	uint32_t own_user_ns;         /* 0: not known */
+	int proc, sys;                /* descriptors; sys: -errno if it cannot be opened */
+	bool was_refused;             /* `record` returned an error: it is reported as it is */
+	bool may_compare;             /* numbers in this /proc are valid for system calls */
+	uint32_t own_user_ns;         /* 0: unknown */
 	struct wmk_kstatedump_counts counts;
 	uint32_t n_irq_threads;
 	struct wmk_kdump_irq_thread irq_threads[WMK_KDUMP_IRQ_THREADS];
-	/* known ones, by their innermost: of PID, of user namespaces */
+	/* caches of PID and user namespaces, by the innermost number */
 	struct wmk_kdump_chain chains[2][WMK_KDUMP_CHAINS];
-	int32_t parent;               /* whose numbers are in parent_status: the latest one asked for */
+	int32_t parent;               /* the process that parent_status describes; 0: none yet */
 	struct wmk_kproc_status parent_status;
 	struct wmk_kproc_lines lines;
 	size_t len;
 	uint8_t payload[WMK_KSTATEDUMP_PAYLOAD_MAX];
 };
 
-/* One thread, as far as it was read. */
+/* One thread and what was read of it. */
 struct wmk_kdump_task {
 	int dir;                      /* /proc/<pid>/task/<tid> */
 	int32_t tid, pid;
@@ -70,10 +70,10 @@ static inline bool wmk_kdump_is_zombie(const struct wmk_kdump_task *task)
 	return task->stat.state == 'Z' || task->stat.state == 'X' || task->stat.state == 'x';
 }
 
-/* What a failure means: 0, counted, or the failure where it is one of our own. */
+/* Count the error of an object that is gone or not readable and return 0; return any other error. */
 int wmk_kdump_missed(struct wmk_kdump *dump, long err);
 
-/* A payload, field by field. */
+/* Append to the payload, field by field; bytes beyond its capacity are cut off. */
 static inline void wmk_kdump_put(struct wmk_kdump *dump, const void *bytes, size_t len)
 {
 	if (len > sizeof(dump->payload) - dump->len)
@@ -107,14 +107,14 @@ static inline void wmk_kdump_put_64(struct wmk_kdump *dump, uint64_t value)
 	wmk_kdump_put(dump, &value, sizeof(value));
 }
 
-#define WMK_KDUMP_NAME_MAX 255u    /* bytes of what is no path: more of it is not shown */
+#define WMK_KDUMP_NAME_MAX 255u    /* bytes of a text that is not a path; the rest is cut off */
 
 /*
- * Up to a NUL among the bytes, and a NUL. At most a path's length of it; where there is more than one text,
- * WMK_KDUMP_NAME_MAX.
+ * Append `text` up to its first NUL, at most PATH_MAX bytes, and a NUL. In a record with more than one text, the caller
+ * limits each to WMK_KDUMP_NAME_MAX.
  */
 void wmk_kdump_put_text(struct wmk_kdump *dump, const char *text, size_t len);
-/* The payload goes; the next one is empty. */
+/* Pass the payload to `record`, and begin an empty one. */
 int wmk_kdump_emit(struct wmk_kdump *dump, enum wmk_kstatedump_event event);
 
 int wmk_kdump_processes(struct wmk_kdump *dump);

@@ -2,8 +2,8 @@
 /*
  * statedump_source.c - the state dump as packets (see statedump_source.h).
  *
- * What thread and taker share is freed by whichever is last: a file in /proc may keep the thread for as long as
- * somebody else's process likes, and nobody waits for it.
+ * The dump thread and the thread that takes packets share a structure; the last user frees it. No thread waits for the
+ * dump thread, because a read of another process's file in /proc can block for an unlimited time.
  */
 #include "kernel/statedump/statedump_source.h"
 
@@ -22,11 +22,11 @@
 #include "kernel/proc/own_pids.h"
 
 #define ALIGN 4096u
-#define ROOM 512u                    /* as cpu_stream.c: header and records can be written from an aligned place */
+#define ROOM 512u                    /* as in cpu_stream.c: headers and records begin at an aligned address */
 #define PACKET_BYTES (128u * 1024)
 #define PACKETS 2u
 #define STACK (256u * 1024)
-#define PATIENCE_MS 2000             /* so long may one file keep the dump before who waits goes on without it */
+#define PATIENCE_MS 2000             /* a flush stops waiting if the dump makes no progress for this time */
 
 struct packet {
 	uint8_t *data;
@@ -42,25 +42,25 @@ struct wmk_kdumper {
 	struct wmk_kdumper_options options;
 	int fd;
 	pthread_mutex_t lock;
-	pthread_cond_t changed;          /* a packet is ready, or free again; the dump is over, or given up */
+	pthread_cond_t changed;          /* a packet is ready or free again; the dump ended or was cancelled */
 	unsigned users;
 	struct packet packets[PACKETS];
-	unsigned fill, take;             /* which is filled; which is taken next */
+	unsigned fill, take;             /* the packet that is being filled; the next one to take */
 	uint8_t *memory;
 	size_t cap;
-	uint64_t records, made;          /* released; recorded, for who waits to see that it comes forward */
+	uint64_t records, made;          /* released; recorded: shows progress to a flush that waits */
 	uint64_t last_ts;
-	uint64_t begun, asked;           /* numbers */
-	uint64_t earlier;                /* place of an earlier one's last packet */
+	uint64_t begun, asked;           /* numbers of the latest dump that was started, requested */
+	uint64_t earlier;                /* position of the last packet of an earlier process */
 	bool running, closed;
-	uint64_t round;                  /* of the thread whose records are wanted: another's are none */
+	uint64_t round;                  /* of the current thread; records of threads of earlier rounds are dropped */
 	int err;
 	struct wmk_error_chain *why;
 };
 
-/* ── what is shared ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── shared state ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The caller's own chain of causes is left as it is. */
+/* The cause chain of the calling thread is preserved. */
 static void forget_why(struct wmk_kdumper *dumper)
 {
 	struct wmk_error_chain *own = wmk_error_take();
@@ -92,7 +92,7 @@ static void put(struct wmk_kdumper *dumper)
 	free(dumper);
 }
 
-/* ── the thread ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── the dump thread ─────────────────────────────────────────────────────────────────────────────────── */
 
 struct run {
 	struct wmk_kdumper *dumper;
@@ -116,7 +116,7 @@ static void ready(struct wmk_kdumper *dumper, bool whole)
 	eventfd_write(dumper->fd, 1);
 }
 
-/* Locked: one with so much room. NULL: the dump is given up. */
+/* Locked. Return a packet with space for `need` bytes, waiting if none is free. NULL: the dump was cancelled. */
 static struct packet *room(const struct run *run, size_t need)
 {
 	struct wmk_kdumper *dumper = run->dumper;
@@ -139,7 +139,7 @@ static int record(void *data, unsigned event, uint64_t ts, const void *payload, 
 	pthread_mutex_lock(&dumper->lock);
 	packet = room(run, WMK_CTF_RECORD_HEAD + options->n_contexts + len);
 	if (packet) {
-		/* (counters of two processors may differ by a little) */
+		/* Time stamps may not decrease; the counters of two CPUs can differ a little. */
 		if (ts < dumper->last_ts)
 			ts = dumper->last_ts;
 		dumper->last_ts = ts;
@@ -160,7 +160,7 @@ static int record(void *data, unsigned event, uint64_t ts, const void *payload, 
 	return packet ? 0 : 1;
 }
 
-/* Locked. What has gone wrong is known to who takes the packets; what has been dumped is there. */
+/* Locked. Hand over the last packet, which may be partial, and keep an error for the thread that takes packets. */
 static void ended(struct wmk_kdumper *dumper, int err)
 {
 	if (dumper->packets[dumper->fill].len && !dumper->packets[dumper->fill].ready)
@@ -187,7 +187,7 @@ static void *dump(void *arg)
 
 	free(arg);
 	wmk_kown_thread_begins(run.begun);
-	/* Who takes the packets may be favoured; this is no more urgent than anybody's work. Of this thread alone. */
+	/* The consumer daemon may run at a high priority; the dump does not need one. Affects only this thread. */
 	setpriority(PRIO_PROCESS, 0, 0);
 	pthread_mutex_lock(&dumper->lock);
 	while (dumper->round == run.round && dumper->begun < dumper->asked) {
@@ -241,7 +241,7 @@ static int thread_start(struct wmk_kdumper *dumper)
 	return 0;
 }
 
-/* ── who takes the packets ───────────────────────────────────────────────────────────────────────────── */
+/* ── the thread that takes packets ───────────────────────────────────────────────────────────────────── */
 
 int wmk_kdumper_begin(struct wmk_source *source, uint64_t number)
 {
@@ -249,7 +249,7 @@ int wmk_kdumper_begin(struct wmk_source *source, uint64_t number)
 	int err = 0;
 
 	pthread_mutex_lock(&dumper->lock);
-	/* (the zero that stands for none is the end of no whole dump) */
+	/* Bit 0 of `earlier` is set only by a complete dump; 0 means that there is no earlier dump. */
 	if (dumper->earlier & 1 &&
 	    (number == WMK_KDUMPER_ANY || (uint32_t)dumper->earlier == (uint32_t)end_of(number, true)) &&
 	    dumper->begun < number)
@@ -263,7 +263,7 @@ int wmk_kdumper_begin(struct wmk_source *source, uint64_t number)
 	return err;
 }
 
-/* Locked: until a packet is ready, or the dump is over, or does not come forward. */
+/* Locked. Wait until a packet is ready, the dump ended, or it has made no progress for PATIENCE_MS. */
 static void wait_for_packet(struct wmk_kdumper *dumper)
 {
 	struct timespec until = wmk_deadline(PATIENCE_MS);
@@ -279,7 +279,7 @@ static void wait_for_packet(struct wmk_kdumper *dumper)
 	}
 }
 
-/* A flush is for a stopped recording: it waits for the rest of a dump. */
+/* A flush happens when recording stops: it waits for the rest of a dump. */
 static int dumper_next(struct wmk_source *source, int flush, struct wmk_packet *result)
 {
 	struct wmk_kdumper *dumper = dumper_of(source);
@@ -328,7 +328,7 @@ static int dumper_release(struct wmk_source *source, const struct wmk_packet *re
 		dumper->records += packet->records;
 		packet_free(packet);
 		dumper->take = (dumper->take + 1) % PACKETS;
-		/* one more that waits already is told of by no other write */
+		/* Signal again for the packet that is ready already: no later write would. */
 		if (dumper->packets[dumper->take].ready)
 			eventfd_write(dumper->fd, 1);
 		pthread_cond_broadcast(&dumper->changed);
@@ -354,8 +354,8 @@ static int dumper_fd(struct wmk_source *source)
 }
 
 /*
- * If the earlier dump is complete, and the next begin is of its number or of any, nothing is dumped. The end of the
- * packet is set by the next begin.
+ * If the earlier dump is complete, and the next begin names it or WMK_KDUMPER_ANY, nothing is dumped again. The next
+ * begin sets the end of packets, so *end is 0.
  */
 static int dumper_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
 {
@@ -370,7 +370,7 @@ static int dumper_resume(struct wmk_source *source, const struct wmk_ctf_packet 
 	return 0;
 }
 
-/* A dump waits for room: it loses nothing. */
+/* The dump waits for space and never loses a record. */
 static uint64_t dumper_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
 {
 	(void)source;

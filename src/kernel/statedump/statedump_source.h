@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statedump_source.h - the state dump (statedump.h) as packets of a kernel channel: made by a thread of its own, beside
- * the one that takes them.
+ * statedump_source.h - the state dump (statedump.h) as packets of a kernel channel. A separate thread makes them; the
+ * caller's thread takes them.
  *
  *     wmk_kdumper_open(&options, &dumper);           a source of packets (ring/packet_source.h)
- *     wmk_kdumper_begin(dumper, number);             a dump begins; returns at once
+ *     wmk_kdumper_begin(dumper, number);             start a dump; returns at once
  *
- * Two packets' worth of memory is all there is: while both are full the dump waits, so it is lost by nobody but who
- * does not write it down.
+ * The memory holds two packets. While both are full, the dump waits: it loses no record by itself.
  *
- * Dumps are told apart by numbers that grow (the clock's value at which they were asked for). A packet's end is twice
- * the number of its dump, and 1 more when that dump is whole there. Its place, which the trace keeps, is
+ * Each dump has a number; numbers grow (the clock's value at the request). The end of a packet is twice the number of
+ * its dump, plus 1 in the last packet of a complete dump. Its position, which the trace keeps, is
  *
  *     records in the trace, 32 bits │ the low 32 bits of its end
  *
- * so whoever goes on behind a process that died reads there what is missing, and dumps it again.
+ * After a crash, the next consumer daemon reads there whether the dump is complete; if not, it dumps again.
  *
- * Begin, next, release, resume and clear: one thread. -errno with a cause chain.
+ * One thread calls begin, next, release, resume and clear. Errors are -errno with a cause chain.
  */
 #ifndef WMK_KERNEL_STATEDUMP_SOURCE_H
 #define WMK_KERNEL_STATEDUMP_SOURCE_H
@@ -29,28 +28,28 @@
 #include "kernel/tasks/task_context.h"
 #include "ring/packet_source.h"
 
-#define WMK_KDUMPER_RECORDS_AT 32u     /* the bit of a place, from which on it tells how many records the trace has */
-#define WMK_KDUMPER_ANY 1u             /* for a number: one that is whole will do, whichever it is */
+#define WMK_KDUMPER_RECORDS_AT 32u     /* the lowest bit of the record count in a position */
+#define WMK_KDUMPER_ANY 1u             /* as a number: any complete dump is sufficient */
 
 struct wmk_kdumper_options {
-	uint32_t ids[WMK_KSTATEDUMP_EVENTS];     /* of its events in the trace */
-	uint8_t contexts[WMK_KCONTEXT_BYTES];        /* of each record: n_contexts bytes */
+	uint32_t ids[WMK_KSTATEDUMP_EVENTS];     /* of its event classes in the trace */
+	uint8_t contexts[WMK_KCONTEXT_BYTES];        /* context fields of each record: n_contexts bytes */
 	size_t n_contexts;
 	uint64_t (*clock)(void *data);
 	void *clock_data;
-	/* other trees than the machine's, for tests: as in statedump.h; not copied */
+	/* roots of the trees, for tests: as in statedump.h; not copied */
 	const char *proc, *sys;
 	unsigned parts;                          /* 0: all */
-	/* of a packet's content at most; 0: 128 KiB; at least WMK_KSTATEDUMP_PAYLOAD_MAX and a little */
+	/* content of a packet at most; 0: 128 KiB; at least WMK_KSTATEDUMP_PAYLOAD_MAX plus the head of a record */
 	size_t packet_bytes;
 };
 
 /*
- * A source of packets: closing it lets a running dump end by itself; a flush waits until there is a packet or the dump
- * is over, while the dump makes progress; clearing it cancels the dump.
+ * Open the source. Closing it leaves a running dump to end by itself. A flush waits for a packet or the end of the
+ * dump, as long as the dump makes progress. Clearing the source cancels the dump.
  */
 int wmk_kdumper_open(const struct wmk_kdumper_options *options, struct wmk_source **dumper);
-/* Dump, unless that dump or a later one was begun already; after the one that runs. */
+/* Start dump `number` after the running one. No effect if this dump or a later one was started already. */
 int wmk_kdumper_begin(struct wmk_source *dumper, uint64_t number);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statedump_task.c - processes of the state dump: their threads, open files, memory.
+ * statedump_task.c - processes of the state dump: their threads, open files and mappings.
  *
  *     /proc/<pid>/task/<tid>/stat, status     lttng_statedump_process_state, and of its namespaces (statedump_ns.c)
- *                           /fd, fdinfo       lttng_statedump_file_descriptor, once for each table of files
+ *                           /fd, fdinfo       lttng_statedump_file_descriptor, once for each file table
  *                           /maps             lttng_statedump_vm_map, once for each process
  *
- * Everything is opened beneath the process's directory, which stays that of this process when its number is given to
- * another.
+ * All files are opened relative to the directory of the process, which never refers to another process, even when the
+ * number is reused.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,28 +23,28 @@
 #define THREADS_MAX (4u << 20)     /* the kernel's PID_MAX_LIMIT */
 #define PER_PROCESS_MAX 1000000u   /* files, mappings */
 
-/* lttng-modules' numbers. What a thread was doing in the kernel, /proc does not say; lttng-modules does not either. */
+/* Values of lttng-modules. /proc does not show the mode of a thread in the kernel; lttng-modules does not record it. */
 enum { USER_THREAD = 0, KERNEL_THREAD = 1 };
 enum { MODE_UNKNOWN = 5 };
 enum { SUBMODE_NONE = 0 };
 enum { STATUS_UNNAMED = 0, STATUS_WAIT_CPU = 2, STATUS_ZOMBIE = 4, STATUS_WAIT = 5, STATUS_DEAD = 7 };
 
-/* The kernel's bits of an open file, and of a mapping. */
+/* The kernel's bits of an open file and of a mapping. */
 #define FMODE_READ_WRITE 3u
 #define FMODE_PATH 0x4000u
-#define FLAG_NO_NOTIFY 0x4000000u  /* one of the kernel's own */
+#define FLAG_NO_NOTIFY 0x4000000u  /* internal to the kernel */
 #define VM_READ 1u
 #define VM_WRITE 2u
 #define VM_EXEC 4u
 #define VM_SHARED 8u
 #define VM_MAYSHARE 0x80u
 
-/* One process: which tables of files its threads have. */
+/* One process, with the file tables of its threads. */
 struct process {
 	int32_t pid;
 	int dir;
-	int32_t tables[2];         /* of the first thread that has one, and the latest; 0: none yet */
-	bool has_maps;             /* they were shown */
+	int32_t tables[2];         /* first thread of the first table, and of the latest one; 0: none yet */
+	bool has_maps;             /* its mappings were recorded */
 };
 
 static uint32_t limit_of(uint32_t limit, uint32_t otherwise)
@@ -56,7 +56,7 @@ static int32_t status_of(char state)
 {
 	switch (state) {
 	case 'R':
-		return STATUS_WAIT_CPU;    /* as all that could run: who runs is told by sched_switch */
+		return STATUS_WAIT_CPU;    /* for every runnable task: sched_switch records which one runs */
 	case 'S':
 	case 'D':
 	case 'I':
@@ -71,16 +71,17 @@ static int32_t status_of(char state)
 	}
 }
 
-/* ── tables of files ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── file tables ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Where it cannot be told, threads of a process are taken to share it: nearly all do. */
+/* If the threads cannot be compared, they are taken to share the table of the process: nearly all do. */
 static bool shares_files(const struct wmk_kdump *dump, int32_t a, int32_t b)
 {
 	return !dump->may_compare || syscall(SYS_kcmp, a, b, KCMP_FILES, 0, 0) <= 0;
 }
 
 /*
- * *is_new: it was not shown yet. 0: the thread has none, or one that cannot be seen (threads of the kernel share one).
+ * Return the first thread that uses the file table of `task`. *is_new: this table is not recorded yet. 0: the thread
+ * has no table, or a hidden one (kernel threads share one).
  */
 static int32_t table_of(const struct wmk_kdump *dump, struct process *process, const struct wmk_kdump_task *task,
 			bool *is_new)
@@ -114,7 +115,7 @@ static int read_flags(struct wmk_kdump *dump, const struct wmk_kdump_task *task,
 	return err < 0 ? err : is_found ? 0 : -EPROTO;
 }
 
-/* As the kernel's OPEN_FMODE(): how it was opened, of which /proc tells no more. */
+/* As the kernel's OPEN_FMODE(): the access mode of the open. /proc shows no other bit of f_mode. */
 static uint32_t fmode_of(uint32_t flags)
 {
 	return flags & O_PATH ? FMODE_PATH : (flags + 1) & FMODE_READ_WRITE;
@@ -129,7 +130,7 @@ static int dump_file(struct wmk_kdump *dump, const struct wmk_kdump_task *task, 
 
 	snprintf(name, sizeof(name), "%d", (int)fd);
 	len = readlinkat(files, name, path, sizeof(path));
-	/* A path that is too long for any buffer is the name of no less a file. */
+	/* A file with a path longer than every buffer is recorded without its name. */
 	err = len >= 0 || errno == ENAMETOOLONG ? read_flags(dump, task, fd, &flags) : -errno;
 	if (err < 0)
 		return wmk_kdump_missed(dump, err);
@@ -165,10 +166,10 @@ static int dump_files(struct wmk_kdump *dump, const struct wmk_kdump_task *task,
 
 static int dump_map(struct wmk_kdump *dump, int32_t pid, const struct wmk_kproc_map *map)
 {
-	/*
-	 * Of what is shared only what can be written is VM_SHARED for sure: a mapping of a file that was opened for
-	 * reading is not.
-	 */
+		/*
+		 * VM_SHARED is certain only for a shared mapping that is writable: the kernel clears it for a mapping
+		 * of a file that was opened read-only.
+		 */
 	const uint64_t flags = (map->can_read ? VM_READ : 0) | (map->can_write ? VM_WRITE : 0) |
 			       (map->can_execute ? VM_EXEC : 0) | (map->is_shared ? VM_MAYSHARE : 0) |
 			       (map->is_shared && map->can_write ? VM_SHARED : 0);
@@ -199,7 +200,7 @@ static int dump_map_lines(struct wmk_kdump *dump, int32_t pid)
 			dump->counts.gone++;
 		else
 			err = dump_map(dump, pid, &map);
-		/* The caller's refusal may be any number, also one that a line is. */
+		/* The value of `record` may be positive, like that of a line. */
 		if (dump->was_refused)
 			return err;
 	}
@@ -219,7 +220,7 @@ static int dump_maps(struct wmk_kdump *dump, const struct wmk_kdump_task *task)
 
 /* ── threads ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* "irq/24-virtio0": whose thread it is, for the interrupts. */
+/* Keep the thread of an interrupt ("irq/24-virtio0") for the records of interrupts. */
 static void note_irq_thread(struct wmk_kdump *dump, const struct wmk_kdump_task *task)
 {
 	const char *name = task->stat.name;
@@ -270,7 +271,7 @@ static int dump_task(struct wmk_kdump *dump, struct process *process, const stru
 		err = wmk_kdump_namespaces(dump, task);
 	if (err == 0 && has_table && wmk_kdump_wants(dump, WMK_KSTATEDUMP_FILES))
 		err = dump_files(dump, task, table);
-	/* The first thread may have ended, and all its memory with it. */
+	/* Maps of the first thread that still has memory: the main thread may have ended and lost its own. */
 	if (err == 0 && table && !process->has_maps && wmk_kdump_wants(dump, WMK_KSTATEDUMP_MAPS)) {
 		process->has_maps = true;
 		err = dump_maps(dump, task);
@@ -278,7 +279,7 @@ static int dump_task(struct wmk_kdump *dump, struct process *process, const stru
 	return err;
 }
 
-/* *n_threads, if not NULL: how many the process says it has. */
+/* *n_threads, if not NULL: the number of threads that /proc reports for the process. */
 static int dump_thread(struct wmk_kdump *dump, struct process *process, int32_t tid, uint32_t *n_threads)
 {
 	struct wmk_kdump_task task = { .tid = tid, .pid = process->pid };
@@ -296,7 +297,7 @@ static int dump_thread(struct wmk_kdump *dump, struct process *process, int32_t 
 	err = wmk_kproc_stat_read(task.dir, &task.stat);
 	if (err == 0 && wmk_kdump_wants(dump, WMK_KSTATEDUMP_NAMESPACES))
 		err = wmk_kproc_status_read(&dump->lines, task.dir, &task.status);
-	/* Who has its number by now is somebody else. */
+	/* The number was reused by another thread. */
 	if (err == 0 && task.stat.tid != tid)
 		err = -ESRCH;
 	if (n_threads)

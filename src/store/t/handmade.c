@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handmade.c - records put together by hand, to see what readers make of them.
+ * handmade.c - compose records by hand, to test readers.
  */
 #include "handmade.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handmade.h - records put together by hand, to see what readers make of them.
+ * handmade.h - compose records by hand, to test readers.
  */
 #ifndef WMK_STORE_HANDMADE_H
 #define WMK_STORE_HANDMADE_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * one_trace.h - what tests of one trace share: a directory for each test, a trace `t` in it, packets that fit into 8
- * kB.
+ * one_trace.h - shared by tests of one trace: a directory for each test, a trace `t` in it, packets of at most 8 kB.
  */
 #ifndef WMK_STORE_ONE_TRACE_H
 #define WMK_STORE_ONE_TRACE_H
@@ -65,7 +64,7 @@ static inline unsigned mode_of(const char *name)
 	return st.st_mode;
 }
 
-/* -1: it is not there. */
+/* -1: the file does not exist. */
 static inline off_t size_of(const char *name)
 {
 	struct stat st;

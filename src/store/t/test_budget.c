@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_budget.c - what stores below one directory may have together: counted as the files are, whatever is done to
- * them; refused exactly.
+ * test_budget.c - the budget that all stores below one directory share: it counts exactly the bytes of the files,
+ * whatever happens to them, and refuses exactly what exceeds it.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -73,7 +73,7 @@ static void check_used(const struct stage *s, const char *after)
 
 	assert_int_equal(wmk_store_usage(s->trace, &there), 0);
 	if (atomic_load(&s->budget.used) != there)
-		fail_msg("after %s, %llu bytes are counted and %llu are there", after,
+		fail_msg("after %s, %llu bytes are counted, but the files have %llu", after,
 			 (unsigned long long)atomic_load(&s->budget.used), (unsigned long long)there);
 }
 
@@ -90,8 +90,8 @@ static int append(struct wmk_store_stream *stream, uint64_t sequence, uint64_t c
 }
 
 /*
- * To the byte: the packet that just fits is written, the one after it is not, and leaves nothing behind; what only
- * tells counts is.
+ * Exact to the byte: the last packet that fits is written, the next one is refused without a trace, and a packet that
+ * only reports counts is written anyway.
  */
 static void test_exact(void **state)
 {
@@ -112,11 +112,11 @@ static void test_exact(void **state)
 		assert_int_equal(append(stream, 3, 8), -EDQUOT);
 		assert_int_equal(s.refused, i);
 	}
-	assert_non_null(strstr(wmk_error_text(words, sizeof(words)), "no room for"));
+	assert_non_null(strstr(wmk_error_text(words, sizeof(words)), "no space for"));
 	check_used(&s, "a refusal");
 	assert_int_equal(append(stream, 3, 0), 0);
 	check_used(&s, "a packet of counts");
-	/* the other store has the same budget; another budget is another matter */
+	/* The other store shares the budget, until it has another budget or none. */
 	assert_int_equal(wmk_store_stream_create(s.stores[1], "app_0", NULL, &s.streams[1][0]), 0);
 	assert_int_equal(append(s.streams[1][0], 0, 8), -EDQUOT);
 	wmk_store_set_budget(s.stores[1], NULL, true);
@@ -125,8 +125,8 @@ static void test_exact(void **state)
 }
 
 /*
- * The oldest file makes room for the next: a budget that holds all files of a stream is never exceeded, and nothing is
- * refused.
+ * Removing the oldest file makes space for the next one: a budget for all files of a stream is never exceeded, and no
+ * packet is refused.
  */
 static void test_rotation(void **state)
 {
@@ -143,8 +143,7 @@ static void test_rotation(void **state)
 	}
 	assert_int_equal(s.refused, 0);
 	/*
-	 * Too small for all of them: each refusal is the same, and takes away no more than the one file whose turn it
-	 * was.
+	 * A budget below the size of all files: repeated refusals remove only the oldest file.
 	 */
 	s.budget.max = 9000;
 	int err = 0;
@@ -159,7 +158,7 @@ static void test_rotation(void **state)
 	stage_close(&s);
 }
 
-/* A single file: what goes with it is room for its follower, and a refusal takes nothing away. */
+/* With a single file, its own bytes are space for its successor, and a refusal removes nothing. */
 static void test_rotation_of_one(void **state)
 {
 	const struct wmk_store_limits limits = { 5000, 1 };
@@ -182,7 +181,7 @@ static void test_rotation_of_one(void **state)
 	stage_close(&s);
 }
 
-/* ── anything, in any order ──────────────────────────────────────────────────────────────────────────── */
+/* ── random order ────────────────────────────────────────────────────────────────────────────────────── */
 
 static uint32_t any(struct stage *s, uint32_t below)
 {
@@ -190,7 +189,7 @@ static uint32_t any(struct stage *s, uint32_t below)
 	return (s->seed >> 8) % below;
 }
 
-/* More than half of the streams have files of limited size, and so many. */
+/* Three of the five streams have files of limited size. */
 static const struct wmk_store_limits *limits_of(unsigned j)
 {
 	static const struct wmk_store_limits limits[] = { { 3000, 3 }, { 2000, 0 }, { 2500, 1 } };
@@ -198,7 +197,7 @@ static const struct wmk_store_limits *limits_of(unsigned j)
 	return j < 2 ? NULL : &limits[j - 2];
 }
 
-/* As after a crash: a file of the stream ends anywhere. */
+/* Truncate a file of the stream anywhere, as a crash can. */
 static void tear(struct stage *s, unsigned i, unsigned j)
 {
 	char path[600];
@@ -235,7 +234,7 @@ static const char *step(struct stage *s, unsigned i, unsigned j)
 	case 2:
 		err = wmk_store_metadata_replace(s->stores[i], "/* anew */\n", 11);
 		assert_int_equal(err, 0);
-		return "metadata written anew";
+		return "a replacement of metadata";
 	case 12:
 		assert_int_equal(wmk_store_stream_remove(s->stores[i], name, limits_of(j)), 0);
 		return "a removal";
@@ -248,7 +247,7 @@ static const char *step(struct stage *s, unsigned i, unsigned j)
 		err = wmk_store_stream_open(s->stores[i], name, limits_of(j), uuid, stream, &last);
 		if (err == -ENOENT)
 			err = wmk_store_stream_create(s->stores[i], name, limits_of(j), stream);
-		/* (Of several files, one that is torn in its middle cannot be told from another's.) */
+		/* (Of several files, one that is torn in its middle looks like another stream's.) */
 		assert_true(err >= 0);
 		s->sequences[i][j]++;
 		return "an opening";
@@ -272,22 +271,22 @@ static void test_any_order(void **state)
 		const unsigned i = any(&s, SUBS), j = any(&s, STREAMS);
 
 		check_used(&s, step(&s, i, j));
-		/* what tells counts alone, and heads of files, may be above */
+		/* packets of counts and index heads may exceed the budget */
 		assert_true(s.budget.used <= s.budget.max + STEPS * 200);
 	}
 	assert_true(s.refused > 0);
 	stage_close(&s);
 }
 
-/* ── side by side ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── concurrent writers ──────────────────────────────────────────────────────────────────────────────── */
 
 struct writer {
 	struct stage *s;
 	unsigned i;
-	atomic_uint *left;               /* who still writes */
+	atomic_uint *left;               /* writers that still run */
 };
 
-/* Until the budget is spent, with files in rotation in every second. */
+/* Write until the budget is spent, with a packet for the rotating stream after every fourth one. */
 static void *write_on(void *arg)
 {
 	struct writer *writer = arg;
@@ -300,7 +299,7 @@ static void *write_on(void *arg)
 	return NULL;
 }
 
-/* Never a byte above while several write, and files go; and measured meanwhile, never less is counted than there is. */
+/* Concurrent writers with rotation and measurements: never a byte above, and never less is counted than exists. */
 static void test_concurrent_writers_stay_below_the_budget(void **state)
 {
 	const struct wmk_store_limits *rotating = limits_of(2);
@@ -318,7 +317,7 @@ static void test_concurrent_writers_stay_below_the_budget(void **state)
 		}
 		s.budget.max = s.budget.used + 300000;
 		atomic_uint left = SUBS;
-		/* of the files in rotation, which are made when they may */
+		/* index heads of the rotating files are not limited */
 		const uint64_t heads = SUBS * 3 * WMK_CTF_INDEX_HEAD;
 
 		for (unsigned i = 0; i < SUBS; i++) {
@@ -335,12 +334,12 @@ static void test_concurrent_writers_stay_below_the_budget(void **state)
 		assert_true(there <= s.budget.max + heads);
 		assert_true(there <= s.budget.used);
 		assert_int_equal(wmk_store_measure(&s.budget, s.trace), 0);
-		check_used(&s, "a measure with nobody beside it");
+		check_used(&s, "a measurement while nothing writes");
 		stage_close(&s);
 	}
 }
 
-/* Links are not followed; what is not there is said. */
+/* Links are not followed, and the error names the directory that is missing. */
 static void test_usage(void **state)
 {
 	char path[600], words[300];

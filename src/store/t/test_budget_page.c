@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_budget_page.c - one budget of two processes: exact while both write, after a crash of one of them, and whatever
- * is on the page.
+ * test_budget_page.c - a budget that two processes share: exact while both write, after a crash of one of them, and
+ * with any content of the page.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 static const uint8_t uuid[16] = "0123456789abcdef";
 static const char *const side_subs[WMK_STORE_SIDES] = { "ust/uid/1/64-bit", WMK_STORE_SIDE_1 };
 
-/* What one process of a session has: its side of the page, and a stream. */
+/* One process of a session: its side of the page, and a stream. */
 struct side {
 	struct wmk_store_budget budget;
 	struct wmk_store *store;
@@ -74,7 +74,7 @@ static void side_close(struct side *side)
 	pthread_mutex_destroy(&side->budget.lock);
 }
 
-/* Two processes that take turns have one budget, to the byte. */
+/* Two processes that write in turn share one budget, exact to the byte. */
 static void test_two_sides_share_one_budget(void **state)
 {
 	const uint64_t packet = wmk_ctf_packet_size(&(struct wmk_ctf_packet){ .content = 1000 }) + WMK_CTF_INDEX_ENTRY,
@@ -98,7 +98,7 @@ static void test_two_sides_share_one_budget(void **state)
 	}
 	assert_int_equal(wmk_store_usage(trace, &there), 0);
 	assert_int_equal(there, max);
-	/* one of them is cleared: there is as much room for the other */
+	/* after one side is cleared, the other can use its bytes */
 	wmk_store_stream_close(sides[1].stream);
 	assert_int_equal(wmk_store_stream_remove(sides[1].store, "app_0", NULL), 0);
 	for (unsigned n = 0; n < 4; n++)
@@ -114,8 +114,8 @@ static void test_two_sides_share_one_budget(void **state)
 }
 
 /*
- * A process that crashed leaves its reservations, until the next one of its side measures. On a new page the first
- * process measures both sides.
+ * After a crash, the reservations of a process stay until the next process of its side measures. On a new page, the
+ * first process measures both sides.
  */
 static void test_next_process_measures_its_side(void **state)
 {
@@ -154,7 +154,7 @@ static void test_next_process_measures_its_side(void **state)
 }
 
 /*
- * Whatever the other process writes to the page: nothing overflows, and nothing is above what one side may have alone.
+ * Whatever the other process writes to the page: nothing overflows, and one side never exceeds the whole budget.
  */
 static void test_any_count_of_the_other_side(void **state)
 {
@@ -174,7 +174,7 @@ static void test_any_count_of_the_other_side(void **state)
 		const uint64_t other = counts[i] ? counts[i] - 1 : 0;
 
 		atomic_store(&side.budget.page->counts[1], counts[i]);
-		/* also in the place of this side's count */
+		/* the other process can overwrite this side's count as well */
 		atomic_store(&side.budget.page->counts[0], counts[i]);
 		assert_int_equal(wmk_store_usage(trace, &there), 0);
 		const bool has_room = other < max && there + 1000 <= max - other;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_killed.c - what was in the way when files were made or replaced, and what one who was killed meanwhile has left:
- * a later one finds its way, and takes nothing that is not ours.
+ * test_killed.c - obstacles where files are created or replaced, and what a crash leaves: a later process continues,
+ * and takes nothing that is not ours.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 
 /* ── streams ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What is in the way of an index is no reason to give a stream up: it goes on without. */
+/* An obstacle in place of an index does not end the stream: it continues without an index. */
 static void test_index_in_the_way(void **state)
 {
 	static const char index[] = IN_SUB("index/app_0.idx");
@@ -40,7 +40,7 @@ static void test_index_in_the_way(void **state)
 			assert_int_equal(append(stream, &packet), 0);
 		wmk_store_stream_close(stream);
 		assert_int_equal(remove(in_dir(index)), 0);
-		/* A link leads nowhere, and is gone; a directory stays where it is. */
+		/* A link is removed and not followed; a directory stays. */
 		assert_int_equal(turn ? mkdir(in_dir(index), 0700) : symlink("/etc/passwd", in_dir(index)), 0);
 		assert_int_equal(wmk_store_stream_open(store, "app_0", NULL, uuid, &stream, &last), 1);
 		assert_int_equal(last.sequence, packet.sequence - 1);
@@ -48,7 +48,7 @@ static void test_index_in_the_way(void **state)
 		wmk_store_stream_close(stream);
 		if (turn)
 			assert_int_equal(rmdir(in_dir(index)), 0);
-		/* It is there again when nothing is in the way. */
+		/* The index is created again when nothing is in its place. */
 		assert_int_equal(wmk_store_stream_open(store, "app_0", NULL, uuid, &stream, &last), 1);
 		assert_int_equal(mode_of(index), S_IFREG | 0600);
 	}
@@ -56,7 +56,7 @@ static void test_index_in_the_way(void **state)
 	wmk_store_close(store);
 }
 
-/* In another process, which is killed when a file would become longer than that. */
+/* Append in a child process that is killed when a file exceeds `bytes`. */
 static void append_and_die(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet, rlim_t bytes)
 {
 	const struct rlimit none = { 0, 0 };
@@ -76,8 +76,8 @@ static void append_and_die(struct wmk_store_stream *stream, struct wmk_ctf_packe
 }
 
 /*
- * The only file of a stream is replaced: killed before the first byte of the next, or within its first packet, there is
- * the old one.
+ * The only file of a stream is replaced: after a crash before the first byte of the new file, or within its first
+ * packet, the old file is there.
  */
 static void test_killed_replacement_keeps_the_old_file(void **state)
 {
@@ -90,14 +90,14 @@ static void test_killed_replacement_keeps_the_old_file(void **state)
 	(void)state;
 	assert_int_equal(wmk_store_stream_create(store, "c", &one, &stream), 0);
 	for (unsigned turn = 0; turn < 4; turn++) {
-		/* Three fit; behind a death the file has those that it had. */
+		/* Three packets fit; after the crash, the file has the same three. */
 		for (; packet.sequence < 3; packet.sequence++)
 			assert_int_equal(append(stream, &packet), 0);
 		if (turn < 2) {
 			append_and_die(stream, &packet, turn ? 100 : 8);
 			assert_true(size_of(next) >= 0);
 		} else {
-			/* Who is refused and lives takes the new one away himself. */
+			/* After an error, the writer itself removes the new file. */
 			limit_files(turn == 2 ? 100 : 8);
 			assert_int_equal(append(stream, &packet), -EFBIG);
 			limit_files(RLIM_INFINITY);
@@ -124,7 +124,7 @@ static void test_killed_replacement_keeps_the_old_file(void **state)
 	wmk_store_close(store);
 }
 
-/* Without room for both the old file makes room for the new one. */
+/* Without space for both files, the old one is removed before the new one is written. */
 static void test_only_file_without_room(void **state)
 {
 	const struct wmk_store_limits one = { 30000, 1 };
@@ -137,7 +137,7 @@ static void test_only_file_without_room(void **state)
 
 	(void)state;
 	if (mount("waymark-test", dir, "tmpfs", MS_NOSUID | MS_NODEV, "size=64k") < 0) {
-		print_message("SKIPPED: no small file system to fill, mount says: %s\n", strerror(errno));
+		print_message("SKIPPED: cannot mount a small file system: %s\n", strerror(errno));
 		skip();
 	}
 	store = create();
@@ -177,8 +177,7 @@ static bool is_empty(const char *name)
 }
 
 /*
- * Made with more and more descriptors, until there are enough: what could not be made leaves nothing behind, and can be
- * tried again.
+ * Create with more and more descriptors until there are enough: a failure leaves nothing, and the next try can succeed.
  */
 static void test_undone(void **state)
 {
@@ -189,7 +188,7 @@ static void test_undone(void **state)
 	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	few = before;
-	const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);      /* the first that is free */
+	const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);      /* the lowest free descriptor */
 
 	close(fd);
 	for (unsigned n = 0; err < 0; n++) {
@@ -200,19 +199,19 @@ static void test_undone(void **state)
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 		if (err == 0)
 			break;
-		/* (to be added to, the trace must be there) */
+		/* (adding requires an existing trace) */
 		assert_true(err == -EMFILE || (n % 2 && err == -ENOENT));
 		assert_true(is_empty("t"));
 	}
 	assert_int_equal(mode_of(IN_SUB("metadata")), S_IFREG | 0600);
-	/* Nothing was declared: all of it can go again, but not what others have made beside it. */
+	/* Nothing was declared: a discard removes all of it, but not the directory of another user. */
 	assert_int_equal(mkdir(in_dir("t/ust/uid/2"), 0700), 0);
 	wmk_store_discard(store);
 	assert_int_equal(access(in_dir("t/ust/uid/1"), F_OK), -1);
 	assert_int_equal(access(in_dir("t/ust/uid/2"), F_OK), 0);
 }
 
-/* What has a declaration or a stream stays, and what was there before. */
+/* A discard removes nothing if there is a declaration or a stream, or if the store existed before. */
 static void test_not_discarded(void **state)
 {
 	struct wmk_store_stream *stream;
@@ -234,7 +233,7 @@ static void test_not_discarded(void **state)
 	assert_int_equal(size_of(IN_SUB("metadata")), 1);
 }
 
-/* Made by somebody who is killed when he has declared that much. */
+/* Create the trace in a child process that is killed after it has written `text` to the metadata. */
 static void make_and_die(const char *text)
 {
 	pid_t pid = fork();
@@ -262,7 +261,7 @@ static int take_over(void)
 	assert_int_equal(wmk_store_bytes(store), 0);
 	assert_int_equal(wmk_store_metadata(store, "new;", 4), 0);
 	assert_int_equal(size_of(IN_SUB("metadata")), 4);
-	/* He lives. */
+	/* The writer is alive. */
 	assert_int_equal(wmk_store_take_over(in_dir("t"), SUB, &other), -EEXIST);
 	wmk_store_close(store);
 	return 0;
@@ -277,20 +276,20 @@ static void test_taken_over(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		make_and_die(i ? "half a decl" : "");
 		assert_int_equal(wmk_store_add(in_dir("t"), SUB, &store), -EEXIST);
-		/* Or while he wrote it all anew. */
+		/* And a crash while the metadata was replaced. */
 		fd = i ? open(in_dir(IN_SUB(".metadata.new")), O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
 		assert_int_equal(take_over(), 0);
 		if (fd >= 0)
 			close(fd);
 		testdir_remove(in_dir("t"));
 	}
-	/* No metadata yet: that is made as ever, and not taken over. */
+	/* Without metadata there is nothing to take over. */
 	assert_int_equal(mkdir(in_dir("t"), 0700), 0);
 	assert_int_equal(wmk_store_take_over(in_dir("t"), SUB, &store), -ENOENT);
 	assert_true(is_empty("t"));
 }
 
-/* What is not ours, or of use to somebody, stays as it is. */
+/* What belongs to another user, or is in use, stays as it is. */
 static void test_not_taken_over(void **state)
 {
 	struct wmk_store *store = create();
@@ -299,7 +298,7 @@ static void test_not_taken_over(void **state)
 	(void)state;
 	assert_int_equal(wmk_store_metadata(store, "old;", 4), 0);
 	assert_int_equal(take_over(), -EEXIST);
-	/* He writes it anew: it is another file, and his too. */
+	/* The writer replaces it: the new file is locked too. */
 	assert_int_equal(wmk_store_metadata_replace(store, "again;", 6), 0);
 	assert_int_equal(take_over(), -EEXIST);
 	assert_int_equal(wmk_store_stream_create(store, "app_0", NULL, &stream), 0);
@@ -309,7 +308,7 @@ static void test_not_taken_over(void **state)
 	assert_int_equal(unlink(in_dir(IN_SUB("app_0"))), 0);
 	assert_int_equal(take_over(), -EEXIST);
 	assert_int_equal(unlink(in_dir(IN_SUB("index/app_0.idx"))), 0);
-	/* A file that has another name, which may be somewhere else; and a link to one. */
+	/* A file with a second name, which may be anywhere; and a link to a file. */
 	assert_int_equal(link(in_dir(IN_SUB("metadata")), in_dir("other")), 0);
 	assert_int_equal(take_over(), -EEXIST);
 	assert_int_equal(unlink(in_dir(IN_SUB("metadata"))), 0);
@@ -331,7 +330,7 @@ static void test_not_taken_over(void **state)
 	assert_int_equal(take_over(), 0);
 }
 
-/* Each part may be written again by the next process: (offset, text, result, content of the file then). */
+/* The next process may repeat each part: offset, text, result, and the content of the file after it. */
 static void test_metadata_is_appended_once(void **state)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_left.c - traces that processes have left: found, and removed, and nothing else with them. */
+/* test_left.c - traces of single processes that were left: they are listed and removed, and nothing else is. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -66,7 +66,7 @@ static void test_left(void **state)
 	(void)state;
 	testdir_make(dir);
 	snprintf(trace, sizeof(trace), "%s/t", dir);
-	assert_string_equal(found(), "");                /* not even the directory is there */
+	assert_string_equal(found(), "");                /* without the directory of the trace */
 	make("ust/uid/0/64-bit");
 	assert_string_equal(found(), "");
 	make("ust/pid/one-1-20260101-000000/64-bit");
@@ -77,7 +77,7 @@ static void test_left(void **state)
 	assert_string_equal(found(), "two-2-20260101-000000 ");
 	assert_int_equal(wmk_store_remove_process(trace, "one-1-20260101-000000"), 0);
 	assert_int_equal(access(in_trace("ust/uid/0/64-bit/app_0"), F_OK), 0);
-	/* what is none of ours stays, and links lead nowhere */
+	/* entries that Waymark does not create stay, and links are not followed */
 	assert_int_equal(mkdir(in_trace("ust/pid/two-2-20260101-000000/64-bit/other"), 0700), 0);
 	assert_int_equal(wmk_store_remove_process(trace, "two-2-20260101-000000"), -ENOTEMPTY);
 	assert_int_equal(access(in_trace("ust/pid/two-2-20260101-000000/64-bit/other"), F_OK), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_readers.c - a trace with every kind of field, record header and hostile name, made by hand, read by babeltrace
- * 1.5 and 2.0: not a word on stderr, and the values that were put in.
+ * test_readers.c - a handmade trace with every kind of field and record header and with hostile names, read by
+ * babeltrace 1.5 and 2.0: nothing on stderr, and the values that were written.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -76,7 +76,7 @@ static void close_trace(struct run *run)
 	run->store = NULL;
 }
 
-/* Output of one reader, which must have nothing to say on stderr. */
+/* Return the output of one reader, which must print nothing on stderr. */
 static char *read_with(const struct run *run, const char *reader)
 {
 	char command[512], *out, *err;
@@ -86,7 +86,7 @@ static char *read_with(const struct run *run, const char *reader)
 		 strcmp(reader, "babeltrace") ? "convert" : "", run->path);
 	status = testdir_run(command, &out, &err);
 	if (status || err[0])
-		fail_msg("%s: exit status %d, says: %.2000s", command, status, err);
+		fail_msg("%s: exit status %d, stderr: %.2000s", command, status, err);
 	free(err);
 	return out;
 }
@@ -165,7 +165,7 @@ static const struct wmk_field compounds[] = {
 	{ .name = "vague", .type = { .kind = WMK_TYPE_ENUM, .width = 16, .count = 4, .labels = colours } },
 	{ .name = "pair", .type = { .kind = WMK_TYPE_ARRAY, .count = 2, .elem = &s16 } },
 	{ .name = "comm", .type = { .kind = WMK_TYPE_ARRAY, .count = 8, .elem = &u8, .is_text = 1 } },
-	{ .name = "_list_length", .type = INT(8, 0, 10) },   /* what the helper of `list` would be called */
+	{ .name = "_list_length", .type = INT(8, 0, 10) },   /* the name of the helper field of `list` */
 	{ .name = "list", .type = { .kind = WMK_TYPE_SEQUENCE, .elem = &u64 } },
 	{ .name = "empty", .type = { .kind = WMK_TYPE_SEQUENCE, .elem = &f64 } },
 	{ .name = "words", .type = { .kind = WMK_TYPE_SEQUENCE, .elem = &u8, .is_text = 1 } },
@@ -330,7 +330,7 @@ static void test_readers_read_all_headers_and_contexts(void **state)
 	}
 }
 
-/* A loss between two packets is told by both. */
+/* Both readers report a loss between two packets. */
 static void test_readers_report_lost_records(void **state)
 {
 	static const unsigned no_contexts[] = { 0 };
@@ -356,7 +356,7 @@ static void test_readers_report_lost_records(void **state)
 	}
 }
 
-/* Names that attack the metadata: none may end a string, a comment, an identifier, or make a field another's. */
+/* Names that attack the metadata: none ends a string, a comment or an identifier, or renames another field. */
 static void test_hostile_names_stay_names(void **state)
 {
 	static const unsigned no_contexts[] = { 0 };
@@ -405,7 +405,7 @@ static void test_hostile_names_stay_names(void **state)
 	}
 }
 
-/* Names, labels and texts of random bytes, as long as they may be. */
+/* Names, labels and texts of random bytes and maximum length. */
 static void test_hostile_random(void **state)
 {
 	static const unsigned no_contexts[] = { 0 };

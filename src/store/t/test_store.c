@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_store.c - a trace's directories, metadata that is cut back when it cannot be written, streams that are
- * continued after a crash.
+ * test_store.c - the directories of a trace; metadata that is truncated when a write fails; streams that continue after
+ * a crash.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -59,21 +59,21 @@ static void test_used_directories_are_refused(void **state)
 	assert_true(wmk_store_create(in_dir("dangling"), "ust", &store) < 0);
 	assert_int_equal(access(in_dir("nowhere"), F_OK), -1);
 	assert_int_equal(wmk_store_create("", "ust", &store), -ENOENT);
-	/* An empty directory may be taken; one whose parent is a link too. */
+	/* An empty directory may be used, also below a link. */
 	assert_int_equal(mkdir(in_dir("empty"), 0700), 0);
 	assert_int_equal(wmk_store_create(in_dir("empty"), "ust", &store), 0);
 	wmk_store_close(store);
 	assert_int_equal(wmk_store_create(in_dir("link/below"), "ust", &store), 0);
 	wmk_store_close(store);
 	if (geteuid() == 0) {
-		print_message("not tried: a directory that may not be written (this test runs as root)\n");
+		print_message("not tested: a directory without write permission (this test runs as root)\n");
 		return;
 	}
 	assert_int_equal(mkdir(in_dir("closed"), 0500), 0);
 	assert_int_equal(wmk_store_create(in_dir("closed/t"), "ust", &store), -EACCES);
 }
 
-/* Link `name` in the directory of the test, of that user. */
+/* Create link `name` in the directory of the test, owned by `owner`. */
 static void put_link(const char *target, const char *name, uid_t owner)
 {
 	assert_int_equal(symlink(target, in_dir(name)), 0);
@@ -91,7 +91,7 @@ static int create_at(const char *name)
 }
 
 /*
- * Links on the way are followed to what they lead to, if whoever made them could have gone there himself, or is root.
+ * Links on the way are followed if root or the user of the new files owns them.
  */
 static void test_links_on_the_way(void **state)
 {
@@ -111,24 +111,24 @@ static void test_links_on_the_way(void **state)
 	assert_int_equal(wmk_store_add(in_dir("chain/a/b"), "ust2", &store), 0);
 	wmk_store_close(store);
 	assert_int_equal(create_at("round/a"), -ELOOP);
-	/* what a link leads to is not made */
+	/* the target of a link is not created */
 	assert_int_equal(create_at("dangling/a"), -ENOENT);
 	assert_int_equal(access(in_dir("there/nowhere"), F_OK), -1);
 	if (geteuid() != 0) {
-		print_message("not tried: links of other users (this test does not run as root)\n");
+		print_message("not tested: links of other users (this test does not run as root)\n");
 		return;
 	}
 	put_link("there", "other", other);
 	put_link("other/deep", "over", 0);
 	assert_int_equal(create_at("other/new"), -EACCES);
-	assert_non_null(strstr(wmk_error_get(0), "a link of another user"));
+	assert_non_null(strstr(wmk_error_get(0), "has a link that another user owns"));
 	assert_int_equal(create_at("over/new"), -EACCES);
 	assert_int_equal(wmk_store_make_directory(in_dir("over/new")), -EACCES);
 	assert_int_equal(wmk_store_add(in_dir("over/a/b"), "ust3", &store), -EACCES);
 	assert_int_equal(access(in_dir("there/new"), F_OK) + access(in_dir("there/deep/new"), F_OK) +
 				 access(in_dir("there/deep/a/b/ust3"), F_OK),
 			 -3);
-	/* his own, with his rights */
+	/* the user's own link, with the rights of that user */
 	assert_int_equal(chmod(in_dir("."), 0711) + chown(in_dir("there"), other, (gid_t)-1), 0);
 	assert_int_equal(wmk_store_identity_begin(other, other), 0);
 	assert_int_equal(create_at("other/new"), 0);
@@ -168,8 +168,7 @@ static void test_default_path(void **state)
 	assert_int_equal(wmk_store_default_path("/t", NULL, "a", 0, path, 10), -ENAMETOOLONG);
 }
 
-/* Half a declaration makes readers refuse the trace: a declaration that does not fit is cut back. */
-/* All of it, or what was there before; and what follows is appended to the new one. */
+/* A replacement is complete or has no effect; later declarations are appended to the new file. */
 static void test_metadata_replaced(void **state)
 {
 	struct wmk_store *store = create();
@@ -193,6 +192,7 @@ static void test_metadata_replaced(void **state)
 	wmk_store_close(store);
 }
 
+/* Readers refuse a trace with half a declaration, so a declaration that does not fit is truncated. */
 static void test_metadata_cut_back(void **state)
 {
 	struct wmk_store *store = create();
@@ -216,7 +216,7 @@ static void test_metadata_cut_back(void **state)
 	wmk_store_close(store);
 }
 
-/* A packet that does not fit leaves the packets before it, and can be tried again. */
+/* A packet that does not fit leaves the packets before it intact, and can be written again. */
 static void test_packet_cut_back(void **state)
 {
 	struct wmk_ctf_packet packet = { .content = 1000 };
@@ -237,7 +237,7 @@ static void test_packet_cut_back(void **state)
 	assert_int_equal(wmk_store_stream_bytes(stream), 2192);
 	assert_int_equal(wmk_store_bytes(store), 2192 + WMK_CTF_INDEX_HEAD + 2 * WMK_CTF_INDEX_ENTRY);
 	wmk_store_stream_close(stream);
-	/* Less than a packet says is not one. */
+	/* A packet must have the size in its header. */
 	packet.content = 8;
 	assert_int_equal(wmk_store_stream_create(store, "app_1", NULL, &stream), 0);
 	assert_int_equal(wmk_store_stream_append(stream, &(struct iovec){ &packet, 8 }, 1, &packet), -EINVAL);
@@ -245,7 +245,7 @@ static void test_packet_cut_back(void **state)
 	wmk_store_close(store);
 }
 
-/* After a crash at any byte of the third packet: two packets, an index of two, and we go on. */
+/* After a crash at any byte of the third packet: two packets, an index of two, and the stream continues. */
 static void test_torn_tail(void **state)
 {
 	static const off_t cuts[] = { 2193, 2192 + 95, 2192 + 96, 2192 + 1095, 2192 };
@@ -287,8 +287,8 @@ static void test_torn_tail(void **state)
 }
 
 /*
- * Large packets, some from aligned memory (which go past the page cache where that is possible), small ones between
- * them: the file holds what was given, packet by packet, and large ones end at whole blocks.
+ * Large packets, some from aligned memory (which use direct I/O where possible), and small ones between them: the file
+ * has their exact content, and large ones end at whole blocks.
  */
 static void test_direct(void **state)
 {
@@ -340,7 +340,7 @@ static void test_direct(void **state)
 	wmk_store_close(store);
 }
 
-/* A FIFO where a file was: whoever waited there would wait for as long as its owner likes. */
+/* A FIFO in place of a file does not block the open. */
 static void test_fifos(void **state)
 {
 	static const char metadata[] = "t/ust/uid/1/64-bit/metadata", first[] = "t/ust/uid/1/64-bit/app_0_0";
@@ -375,7 +375,7 @@ static void test_fifos(void **state)
 	alarm(0);
 }
 
-/* Another trace's packets are not ours to continue. */
+/* Packets of another trace are not continued. */
 static void test_open_foreign(void **state)
 {
 	struct wmk_ctf_packet packet = { .content = 10 }, last;
@@ -392,7 +392,7 @@ static void test_open_foreign(void **state)
 			 -EPROTO);
 	assert_int_equal(wmk_store_stream_open(store, "app_0", NULL, uuid, &stream, &last), 1);
 	wmk_store_stream_close(stream);
-	/* A first packet that is torn is no reason to refuse. */
+	/* A torn first packet is no reason to refuse. */
 	assert_int_equal(truncate(in_dir("t/ust/uid/1/64-bit/app_0"), 100), 0);
 	assert_int_equal(wmk_store_stream_open(store, "app_0", NULL, uuid, &stream, &last), 0);
 	assert_int_equal(wmk_store_stream_bytes(stream), 0);
@@ -401,7 +401,8 @@ static void test_open_foreign(void **state)
 }
 
 /*
- * Root's daemon makes a user's files: with his rights, they are his, and the thread is root's again behind each step.
+ * Root's daemon creates files with the rights of a user: the user owns them, and the thread has root's identity again
+ * after each step.
  */
 static void test_rights(void **state)
 {
@@ -421,52 +422,52 @@ static void test_rights(void **state)
 		assert_int_equal(wmk_store_identity_begin(geteuid() + 1, getegid()), -EPERM);
 		return;
 	}
-	/* Where he may not write, root does not write for him. */
+	/* Where the user may not write, root does not write for the user. */
 	assert_int_equal(chmod(dir, 0711), 0);
 	assert_int_equal(wmk_store_identity_begin(user, group), 0);
 	assert_int_equal(wmk_store_identity_begin(user, group), -EBUSY);
 	assert_int_equal(wmk_store_create(in_dir("t"), "ust", &store), -EACCES);
 	wmk_store_identity_end();
-	assert_int_equal(mkdir(in_dir("his"), 0700), 0);
-	assert_int_equal(chown(in_dir("his"), user, group), 0);
+	assert_int_equal(mkdir(in_dir("owned"), 0700), 0);
+	assert_int_equal(chown(in_dir("owned"), user, group), 0);
 	assert_int_equal(wmk_store_identity_begin(user, group), 0);
-	assert_int_equal(wmk_store_create(in_dir("his/t"), "ust", &store), 0);
-	assert_int_equal(wmk_store_add(in_dir("his/t"), "ust", &streams), -EEXIST);
-	assert_int_equal(wmk_store_open(in_dir("his/t"), "ust", &streams), 0);
+	assert_int_equal(wmk_store_create(in_dir("owned/t"), "ust", &store), 0);
+	assert_int_equal(wmk_store_add(in_dir("owned/t"), "ust", &streams), -EEXIST);
+	assert_int_equal(wmk_store_open(in_dir("owned/t"), "ust", &streams), 0);
 	wmk_store_identity_end();
 	wmk_store_identity_end();
 	assert_int_equal(geteuid(), 0);
 	assert_int_equal(getgroups(64, groups + 0), n);
 	assert_int_equal(wmk_store_metadata(store, "x", 1), 0);
-	/* The store remembers. */
+	/* The store keeps the identity. */
 	assert_int_equal(wmk_store_stream_create(streams, "app_0", NULL, &stream), 0);
 	assert_int_equal(append(stream, &packet), 0);
 	wmk_store_stream_close(stream);
 	assert_int_equal(wmk_store_stream_open(streams, "app_0", NULL, uuid, &stream, &last), 1);
 	wmk_store_stream_close(stream);
 	for (unsigned i = 0; i < 4; i++) {
-		static const char *const names[] = { "his/t/ust", "his/t/ust/app_0", "his/t/ust/index/app_0.idx",
-						     "his/t/ust/metadata" };
+		static const char *const names[] = { "owned/t/ust", "owned/t/ust/app_0", "owned/t/ust/index/app_0.idx",
+						     "owned/t/ust/metadata" };
 
 		assert_int_equal(lstat(in_dir(names[i]), &st), 0);
 		assert_int_equal(st.st_uid, user);
 		assert_int_equal(st.st_gid, group);
 		assert_int_equal(st.st_mode & 0777, i ? 0600 : 0700);
 	}
-	/* He takes his directory away from himself: root does not write there either. */
-	assert_int_equal(chmod(in_dir("his/t/ust"), 0500), 0);
+	/* The user removes the write permission: then root does not write there either. */
+	assert_int_equal(chmod(in_dir("owned/t/ust"), 0500), 0);
 	assert_int_equal(wmk_store_stream_create(streams, "app_1", NULL, &stream), -EACCES);
-	/* Links lead nowhere, though root could follow them. */
-	assert_int_equal(symlink("/etc", in_dir("his/link")), 0);
+	/* Links are not followed, though root could. */
+	assert_int_equal(symlink("/etc", in_dir("owned/link")), 0);
 	assert_int_equal(wmk_store_identity_begin(user, group), 0);
-	assert_true(wmk_store_open(in_dir("his/link"), "ust", &streams) < 0);
+	assert_true(wmk_store_open(in_dir("owned/link"), "ust", &streams) < 0);
 	wmk_store_identity_end();
 	wmk_store_close(streams);
 	wmk_store_close(store);
-	chmod(in_dir("his/t/ust"), 0700);
+	chmod(in_dir("owned/t/ust"), 0700);
 }
 
-/* A trace of two users: the second finds it there. */
+/* A trace of two users: the second one is added to the existing directory. */
 static void test_add(void **state)
 {
 	struct wmk_store *one = create(), *two;
@@ -482,8 +483,7 @@ static void test_add(void **state)
 }
 
 /*
- * Whole packets in files of a limited size; the oldest is replaced; a store that is opened again goes on with the
- * newest.
+ * Whole packets in files of a limited size; the oldest is replaced; a store that is opened again continues the newest.
  */
 static void test_several_files(void **state)
 {
@@ -498,7 +498,7 @@ static void test_several_files(void **state)
 	assert_int_equal(wmk_store_stream_create(store, "a_0", &three, &stream), 0);
 	for (packet.sequence = 0; packet.sequence < 11; packet.sequence++)
 		assert_int_equal(append(stream, &packet), 0);
-	/* 0-2 replaced by 9, 10; then 3-5, 6-8. */
+	/* Packets 0-2 were replaced by 9 and 10; then 3-5 and 6-8. */
 	assert_int_equal(size_of("t/ust/uid/1/64-bit/a_0_0"), 2 * size);
 	assert_int_equal(size_of("t/ust/uid/1/64-bit/a_0_1"), 3 * size);
 	assert_int_equal(size_of("t/ust/uid/1/64-bit/a_0_2"), 3 * size);
@@ -508,7 +508,7 @@ static void test_several_files(void **state)
 	assert_int_equal(wmk_store_stream_bytes(stream), 8 * size);
 	assert_int_equal(wmk_store_bytes(store), 8 * size + 3 * 16 + 8 * 72);
 	wmk_store_stream_close(stream);
-	/* A torn tail in the newest; then the newest has nothing but that. */
+	/* First a torn end of the newest file; then the newest file has nothing else. */
 	for (unsigned turn = 0; turn < 2; turn++) {
 		wmk_store_close(store);
 		assert_int_equal(truncate(in_dir("t/ust/uid/1/64-bit/a_0_0"), (off_t)(turn ? 100 : 2 * size - 1)), 0);
@@ -528,7 +528,7 @@ static void test_several_files(void **state)
 	assert_int_equal(wmk_store_stream_remove(store, "a_0", &three), 0);
 	assert_int_equal(wmk_store_stream_open(store, "a_0", &three, uuid, &stream, &last), -ENOENT);
 	assert_int_equal(size_of("t/ust/uid/1/64-bit/index/a_0_1.idx"), -1);
-	/* Without a limit of their number; and a single one. A packet larger than the limit has a file of its own. */
+	/* Without a limit of files; and with a single one. A packet above the limit has its own file. */
 	assert_int_equal(wmk_store_stream_create(store, "b", &endless, &stream), 0);
 	for (unsigned i = 0; i < 7; i++, packet.sequence++, packet.content = i == 3 ? 1000 : 64)
 		assert_int_equal(append(stream, &packet), 0);
@@ -549,7 +549,7 @@ static void test_several_files(void **state)
 	wmk_store_close(store);
 }
 
-/* One of several takes a place; what is above it may be a link. */
+/* Only the first of several processes creates the directory; its parent may be a link. */
 static void test_reserve(void **state)
 {
 	char path[300], over[300];

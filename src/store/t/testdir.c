@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * testdir.c - a directory for one test, and commands whose output is kept.
+ * testdir.c - a directory for one test, and commands with captured output.
  */
 #include "testdir.h"
 
