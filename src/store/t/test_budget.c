@@ -93,7 +93,7 @@ static int append(struct wmk_store_stream *stream, uint64_t sequence, uint64_t c
  * Exact to the byte: the last packet that fits is written, the next one is refused without a trace, and a packet that
  * only reports counts is written anyway.
  */
-static void test_exact(void **state)
+static void test_last_packet_that_fits_is_written_and_next_is_refused(void **state)
 {
 	const uint64_t packet = wmk_ctf_packet_size(&(struct wmk_ctf_packet){ .content = 1000 }) + WMK_CTF_INDEX_ENTRY;
 	struct wmk_store_stream *stream;
@@ -128,7 +128,7 @@ static void test_exact(void **state)
  * Removing the oldest file makes space for the next one: a budget for all files of a stream is never exceeded, and no
  * packet is refused.
  */
-static void test_rotation(void **state)
+static void test_rotation_stays_within_the_budget(void **state)
 {
 	const struct wmk_store_limits limits = { 5000, 3 };
 	struct stage s;
@@ -159,7 +159,7 @@ static void test_rotation(void **state)
 }
 
 /* With a single file, its own bytes are space for its successor, and a refusal removes nothing. */
-static void test_rotation_of_one(void **state)
+static void test_refused_replacement_of_single_file_keeps_it(void **state)
 {
 	const struct wmk_store_limits limits = { 5000, 1 };
 	struct stage s;
@@ -257,7 +257,7 @@ static const char *step(struct stage *s, unsigned i, unsigned j)
 	return err ? "a refusal" : "a packet";
 }
 
-static void test_any_order(void **state)
+static void test_count_equals_files_after_random_operations(void **state)
 {
 	const char *seed = getenv("WMK_SEED");
 	const uint32_t begin = seed ? (uint32_t)strtoul(seed, NULL, 10) : (uint32_t)getpid();
@@ -340,7 +340,7 @@ static void test_concurrent_writers_stay_below_the_budget(void **state)
 }
 
 /* Links are not followed, and the error names the directory that is missing. */
-static void test_usage(void **state)
+static void test_usage_follows_no_links(void **state)
 {
 	char path[600], words[300];
 	struct stage s;
@@ -359,7 +359,7 @@ static void test_usage(void **state)
 }
 
 /* Metadata and streams both count, and metadata is never refused. */
-static void test_metadata_counts(void **state)
+static void test_metadata_counts_and_is_never_refused(void **state)
 {
 	char dir[256], trace[300], text[1000];
 	struct wmk_store_budget budget = { .max = 4000 };
@@ -393,13 +393,13 @@ static void test_metadata_counts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exact),
-		cmocka_unit_test(test_rotation),
-		cmocka_unit_test(test_rotation_of_one),
-		cmocka_unit_test(test_any_order),
+		cmocka_unit_test(test_last_packet_that_fits_is_written_and_next_is_refused),
+		cmocka_unit_test(test_rotation_stays_within_the_budget),
+		cmocka_unit_test(test_refused_replacement_of_single_file_keeps_it),
+		cmocka_unit_test(test_count_equals_files_after_random_operations),
 		cmocka_unit_test(test_concurrent_writers_stay_below_the_budget),
-		cmocka_unit_test(test_usage),
-		cmocka_unit_test(test_metadata_counts),
+		cmocka_unit_test(test_usage_follows_no_links),
+		cmocka_unit_test(test_metadata_counts_and_is_never_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,7 +156,7 @@ static void test_next_process_measures_its_side(void **state)
 /*
  * Whatever the other process writes to the page: nothing overflows, and one side never exceeds the whole budget.
  */
-static void test_any_count_of_the_other_side(void **state)
+static void test_any_count_of_the_other_side_is_safe(void **state)
 {
 	static const uint64_t counts[] = { 0, 1, 2, 20000, 20001, 20002, 1ull << 63, UINT64_MAX - 1, UINT64_MAX };
 	const uint64_t max = 20000;
@@ -201,7 +201,7 @@ static void *write_side(void *arg)
 	return NULL;
 }
 
-static void test_two_sides_at_the_same_time(void **state)
+static void test_concurrent_sides_stay_within_the_budget(void **state)
 {
 	const uint64_t max = 200000;
 	struct side sides[WMK_STORE_SIDES];
@@ -233,7 +233,7 @@ static void test_two_sides_at_the_same_time(void **state)
 }
 
 /* A descriptor of unknown origin is no budget page unless it is a sealed memfd of its size. */
-static void test_other_descriptors_are_no_page(void **state)
+static void test_other_descriptors_are_refused_as_page(void **state)
 {
 	struct wmk_store_budget_page *page = NULL;
 	int pipes[2], plain = memfd_create("plain", MFD_CLOEXEC | MFD_ALLOW_SEALING),
@@ -260,9 +260,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_sides_share_one_budget),
 		cmocka_unit_test(test_next_process_measures_its_side),
-		cmocka_unit_test(test_any_count_of_the_other_side),
-		cmocka_unit_test(test_two_sides_at_the_same_time),
-		cmocka_unit_test(test_other_descriptors_are_no_page),
+		cmocka_unit_test(test_any_count_of_the_other_side_is_safe),
+		cmocka_unit_test(test_concurrent_sides_stay_within_the_budget),
+		cmocka_unit_test(test_other_descriptors_are_refused_as_page),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@
 /* ── streams ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* An obstacle in place of an index does not end the stream: it continues without an index. */
-static void test_index_in_the_way(void **state)
+static void test_stream_continues_with_obstacle_in_place_of_index(void **state)
 {
 	static const char index[] = IN_SUB("index/app_0.idx");
 	struct wmk_ctf_packet packet = { .content = 1000 }, last;
@@ -125,7 +125,7 @@ static void test_killed_replacement_keeps_the_old_file(void **state)
 }
 
 /* Without space for both files, the old one is removed before the new one is written. */
-static void test_only_file_without_room(void **state)
+static void test_single_file_is_replaced_on_full_disk(void **state)
 {
 	const struct wmk_store_limits one = { 30000, 1 };
 	struct wmk_ctf_packet packet = { .content = 8000 };
@@ -179,7 +179,7 @@ static bool is_empty(const char *name)
 /*
  * Create with more and more descriptors until there are enough: a failure leaves nothing, and the next try can succeed.
  */
-static void test_undone(void **state)
+static void test_failed_create_leaves_nothing(void **state)
 {
 	struct wmk_store *store = NULL;
 	struct rlimit before, few;
@@ -212,7 +212,7 @@ static void test_undone(void **state)
 }
 
 /* A discard removes nothing if there is a declaration or a stream, or if the store existed before. */
-static void test_not_discarded(void **state)
+static void test_discard_keeps_used_store(void **state)
 {
 	struct wmk_store_stream *stream;
 	struct wmk_store *store = create();
@@ -267,7 +267,7 @@ static int take_over(void)
 	return 0;
 }
 
-static void test_taken_over(void **state)
+static void test_metadata_of_crashed_writer_is_taken_over(void **state)
 {
 	struct wmk_store *store;
 	int fd;
@@ -290,7 +290,7 @@ static void test_taken_over(void **state)
 }
 
 /* What belongs to another user, or is in use, stays as it is. */
-static void test_not_taken_over(void **state)
+static void test_metadata_in_use_is_not_taken_over(void **state)
 {
 	struct wmk_store *store = create();
 	struct wmk_store_stream *stream;
@@ -367,14 +367,14 @@ static void test_metadata_is_appended_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_index_in_the_way, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stream_continues_with_obstacle_in_place_of_index, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_killed_replacement_keeps_the_old_file, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_only_file_without_room, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_undone, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_discarded, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_single_file_is_replaced_on_full_disk, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_failed_create_leaves_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_discard_keeps_used_store, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_metadata_is_appended_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_taken_over, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_taken_over, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_metadata_of_crashed_writer_is_taken_over, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_metadata_in_use_is_not_taken_over, setup, teardown),
 	};
 
 	signal(SIGXFSZ, SIG_IGN);

@@ -406,7 +406,7 @@ static void test_hostile_names_stay_names(void **state)
 }
 
 /* Names, labels and texts of random bytes and maximum length. */
-static void test_hostile_random(void **state)
+static void test_random_names_stay_names(void **state)
 {
 	static const unsigned no_contexts[] = { 0 };
 	static char name[32][WMK_NAME_MAX + 1];
@@ -462,7 +462,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_readers_read_all_headers_and_contexts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_readers_report_lost_records, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile_names_stay_names, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_hostile_random, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_random_names_stay_names, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

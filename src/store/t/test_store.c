@@ -93,7 +93,7 @@ static int create_at(const char *name)
 /*
  * Links on the way are followed if root or the user of the new files owns them.
  */
-static void test_links_on_the_way(void **state)
+static void test_links_of_other_users_are_refused(void **state)
 {
 	struct wmk_store *store;
 	const uid_t other = 12345;
@@ -136,7 +136,7 @@ static void test_links_on_the_way(void **state)
 	wmk_store_identity_end();
 }
 
-static void test_stream_names(void **state)
+static void test_invalid_stream_names_are_refused(void **state)
 {
 	static const char *const names[] = { "", ".", "..", "a/b", "/etc/x", "metadata", "index", ".hidden" };
 	struct wmk_store *store = create();
@@ -151,7 +151,7 @@ static void test_stream_names(void **state)
 	wmk_store_close(store);
 }
 
-static void test_default_path(void **state)
+static void test_default_path_has_session_and_date(void **state)
 {
 	char path[128];
 
@@ -169,7 +169,7 @@ static void test_default_path(void **state)
 }
 
 /* A replacement is complete or has no effect; later declarations are appended to the new file. */
-static void test_metadata_replaced(void **state)
+static void test_metadata_is_replaced_completely_or_not(void **state)
 {
 	struct wmk_store *store = create();
 	char *text;
@@ -193,7 +193,7 @@ static void test_metadata_replaced(void **state)
 }
 
 /* Readers refuse a trace with half a declaration, so a declaration that does not fit is truncated. */
-static void test_metadata_cut_back(void **state)
+static void test_failed_metadata_write_is_truncated(void **state)
 {
 	struct wmk_store *store = create();
 	char *text;
@@ -217,7 +217,7 @@ static void test_metadata_cut_back(void **state)
 }
 
 /* A packet that does not fit leaves the packets before it intact, and can be written again. */
-static void test_packet_cut_back(void **state)
+static void test_failed_packet_write_is_truncated(void **state)
 {
 	struct wmk_ctf_packet packet = { .content = 1000 };
 	struct wmk_store *store = create();
@@ -246,7 +246,7 @@ static void test_packet_cut_back(void **state)
 }
 
 /* After a crash at any byte of the third packet: two packets, an index of two, and the stream continues. */
-static void test_torn_tail(void **state)
+static void test_stream_continues_after_torn_packet(void **state)
 {
 	static const off_t cuts[] = { 2193, 2192 + 95, 2192 + 96, 2192 + 1095, 2192 };
 	struct wmk_ctf_packet packet, last;
@@ -290,7 +290,7 @@ static void test_torn_tail(void **state)
  * Large packets, some from aligned memory (which use direct I/O where possible), and small ones between them: the file
  * has their exact content, and large ones end at whole blocks.
  */
-static void test_direct(void **state)
+static void test_direct_io_writes_exact_content(void **state)
 {
 	const size_t sizes[] = { 300000, 400000, 10, 262144, 1000000, 299999, 262144, 0, 777777, 500000 };
 	uint8_t *memory = aligned_alloc(4096, 2 << 20), *bytes = memory;
@@ -341,7 +341,7 @@ static void test_direct(void **state)
 }
 
 /* A FIFO in place of a file does not block the open. */
-static void test_fifos(void **state)
+static void test_fifos_do_not_block_the_open(void **state)
 {
 	static const char metadata[] = "t/ust/uid/1/64-bit/metadata", first[] = "t/ust/uid/1/64-bit/app_0_0";
 	const struct wmk_store_limits rotating = { .size = 4096, .count = 2 };
@@ -376,7 +376,7 @@ static void test_fifos(void **state)
 }
 
 /* Packets of another trace are not continued. */
-static void test_open_foreign(void **state)
+static void test_streams_of_other_traces_are_refused(void **state)
 {
 	struct wmk_ctf_packet packet = { .content = 10 }, last;
 	struct wmk_store *store = create();
@@ -404,7 +404,7 @@ static void test_open_foreign(void **state)
  * Root's daemon creates files with the rights of a user: the user owns them, and the thread has root's identity again
  * after each step.
  */
-static void test_rights(void **state)
+static void test_files_belong_to_the_user_of_the_identity(void **state)
 {
 	const uid_t user = 61234;
 	const gid_t group = 61235;
@@ -468,7 +468,7 @@ static void test_rights(void **state)
 }
 
 /* A trace of two users: the second one is added to the existing directory. */
-static void test_add(void **state)
+static void test_second_user_is_added_to_trace(void **state)
 {
 	struct wmk_store *one = create(), *two;
 
@@ -485,7 +485,7 @@ static void test_add(void **state)
 /*
  * Whole packets in files of a limited size; the oldest is replaced; a store that is opened again continues the newest.
  */
-static void test_several_files(void **state)
+static void test_rotation_replaces_the_oldest_file(void **state)
 {
 	const struct wmk_store_limits three = { 500, 3 }, endless = { 500, 0 }, one = { 500, 1 };
 	struct wmk_ctf_packet packet = { .content = 64 }, last;
@@ -550,7 +550,7 @@ static void test_several_files(void **state)
 }
 
 /* Only the first of several processes creates the directory; its parent may be a link. */
-static void test_reserve(void **state)
+static void test_directory_is_created_once(void **state)
 {
 	char path[300], over[300];
 	struct stat st;
@@ -572,22 +572,22 @@ static void test_reserve(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_reserve, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_directory_is_created_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_trace_has_the_expected_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_used_directories_are_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_links_on_the_way, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_stream_names, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_default_path, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_metadata_replaced, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_metadata_cut_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_packet_cut_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_torn_tail, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_direct, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_open_foreign, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_fifos, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_several_files, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_add, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_rights, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_links_of_other_users_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_invalid_stream_names_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_default_path_has_session_and_date, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_metadata_is_replaced_completely_or_not, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_failed_metadata_write_is_truncated, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_failed_packet_write_is_truncated, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stream_continues_after_torn_packet, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_direct_io_writes_exact_content, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_streams_of_other_traces_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fifos_do_not_block_the_open, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rotation_replaces_the_oldest_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_second_user_is_added_to_trace, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_files_belong_to_the_user_of_the_identity, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_left.c - traces of single processes that were left: they are listed and removed, and nothing else is. */
+/*
+ * test_process_traces.c - traces of single processes that were left: they are listed and removed, and nothing else is.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -59,7 +61,7 @@ static const char *found(void)
 	return names;
 }
 
-static void test_left(void **state)
+static void test_only_process_traces_are_listed_and_removed(void **state)
 {
 	char outside[300];
 
@@ -102,7 +104,7 @@ static void test_left(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_left) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_only_process_traces_are_listed_and_removed) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
