@@ -343,7 +343,7 @@ def probe_arguments_are_parsed_or_refused(case):
     tries('kernel vfs_read+1', 1, 'no instruction begins')
     tries('kernel do_int3', 1, 'list of functions that must not be probed')
     tries('kernel __cpuid', 1, 'several functions have that name')
-    tries("return 'vfs_read(count)'", 1, 'came with Linux 6.9')
+    tries("return 'vfs_read(count)'", 1, 'need Linux 6.9')
     MACHINE.run('umount /sys/kernel/debug')
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * btf.c - parameters of the kernel's functions (see btf.h).
+ * btf.c - read the parameters of kernel functions from BTF (see btf.h).
  */
 #include "kernel/probe/btf.h"
 
@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-#define LONGEST_CHAIN 32       /* of typedefs and qualifiers around a type; more is a circle */
+#define LONGEST_CHAIN 32       /* of typedefs and qualifiers around a type; a longer one is a cycle */
 
 static const struct btf_type *plain_type(const struct btf *btf, __u32 id)
 {
@@ -26,7 +26,7 @@ static const struct btf_type *plain_type(const struct btf *btf, __u32 id)
 	return NULL;
 }
 
-/* The kernel's type for a value in one register; "" if it is in none, or in two. */
+/* Store the kernel's name of the type of a value in one register; "" if it needs none or two. */
 static void name_type(const struct btf *btf, __u32 id, char name[4])
 {
 	const struct btf_type *type = plain_type(btf, id);
@@ -74,7 +74,7 @@ static int find(const struct btf *btf, const char *symbol, struct wmk_btf_functi
 
 	if (!proto || !btf_is_func_proto(proto))
 		return wmk_error_said(
-			-ENOENT, "the kernel's type information does not know the function %s: use %%REGISTER or $argN",
+			-ENOENT, "the kernel's type information has no function %s: use %%REGISTER or $argN",
 			symbol);
 	fill(btf, proto, function);
 	return 0;
@@ -94,7 +94,7 @@ static struct btf *load(const char *folder, const char *file, struct btf *base)
 int wmk_btf_function(const char *folder, const char *module, const char *symbol, struct wmk_btf_function *function)
 {
 	const char *where = folder ? folder : "/sys/kernel/btf";
-	const libbpf_print_fn_t print = libbpf_set_print(NULL);    /* or it writes to standard error */
+	const libbpf_print_fn_t print = libbpf_set_print(NULL);    /* libbpf must not write to standard error */
 	struct btf *kernel = load(where, "vmlinux", NULL), *of_module = NULL;
 	int err = 0;
 

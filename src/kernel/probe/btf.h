@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * btf.h - what the kernel's functions take and return, from its type information (BTF): names and sizes of parameters.
+ * btf.h - parameters and result of a kernel function, from the kernel's type information (BTF): names and sizes.
  *
  *     wmk_btf_function(NULL, "", "do_sys_openat2", &function)     params[1]: name "filename", type "x64"
  *
- * With libbpf. The file is read anew at each call (some milliseconds): asking is rare. Any thread. -errno with a cause
- * chain.
+ * Uses libbpf. Each call reads the file again (some milliseconds), because calls are rare. Any thread. Errors are
+ * -errno with a cause chain.
  */
 #ifndef WMK_KERNEL_BTF_H
 #define WMK_KERNEL_BTF_H
@@ -16,21 +16,21 @@
 #define WMK_BTF_NAME_MAX 64u
 
 struct wmk_btf_value {
-	char name[WMK_BTF_NAME_MAX];      /* "": it has none */
-	/* s8..s64, u8..u64, x64 for an address; "": not in one register (a structure, a floating number) */
+	char name[WMK_BTF_NAME_MAX];      /* "": the parameter has no name */
+	/* s8..s64, u8..u64, x64 for a pointer; "": not in one register (a structure, a floating-point number) */
 	char type[4];
 };
 
 struct wmk_btf_function {
-	unsigned n_params;                /* the first, of more than WMK_BTF_PARAMS_MAX */
+	unsigned n_params;                /* at most WMK_BTF_PARAMS_MAX, even if the function has more */
 	struct wmk_btf_value params[WMK_BTF_PARAMS_MAX];
-	bool is_void;                     /* it returns nothing */
+	bool is_void;                     /* no result */
 	struct wmk_btf_value result;
 };
 
 /*
- * `folder`: NULL for /sys/kernel/btf; `module`: "" for the kernel itself. -EOPNOTSUPP: this kernel, or this module, has
- * no BTF; -ENOENT: the function is not in it.
+ * Look up a function. `folder`: NULL for /sys/kernel/btf; `module`: "" for the kernel itself. -EOPNOTSUPP: no BTF for
+ * this kernel or module; -ENOENT: the function is not in it.
  */
 int wmk_btf_function(const char *folder, const char *module, const char *symbol, struct wmk_btf_function *function);
 

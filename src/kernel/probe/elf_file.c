@@ -2,9 +2,8 @@
 /*
  * elf_file.c - symbols, segments and SDT notes of an ELF file (see elf_file.h).
  *
- * libelf bounds what it hands out by the size of the file; what stands in there (addresses, names, descriptors) is
- * bounded here. A file of the other byte order is refused at once: it cannot run here, and so no number has to be
- * turned around.
+ * libelf limits its data to the size of the file; this file checks the content (addresses, names, descriptors). A file
+ * of the other byte order cannot run on this machine and is refused at once, so no number needs to be swapped.
  */
 #include "kernel/probe/elf_file.h"
 
@@ -33,7 +32,7 @@ struct wmk_elf {
 	size_t n_segments;
 	Elf_Scn *symbols;        /* .symtab, or else .dynsym; NULL: neither */
 	bool is_stripped;
-	size_t looks;            /* at symbols, of all that has been looked for */
+	size_t looks;            /* symbols that all searches have examined */
 	char path[];
 };
 
@@ -53,15 +52,15 @@ static bool runs_here(unsigned machine)
 	return machine == wmk_elf_host() || (machine == EM_386 && wmk_elf_host() == EM_X86_64);
 }
 
-/* Why it is none: a script is the mistake that people make. */
+/* Report why it is not ELF; a script is the usual mistake. */
 static int no_elf(const struct wmk_elf *elf)
 {
 	char begin[2] = "";
 
 	if (pread(elf->fd, begin, 2, 0) == 2 && begin[0] == '#' && begin[1] == '!')
-		return wmk_error_said(-ENOEXEC, "%s is a script: its interpreter is the program that could be probed",
+		return wmk_error_said(-ENOEXEC, "%s is a script: probe its interpreter instead",
 				      elf->path);
-	return wmk_error_said(-ENOEXEC, "%s is no ELF file (neither program nor shared library)", elf->path);
+	return wmk_error_said(-ENOEXEC, "%s is not an ELF file (a program or a shared library)", elf->path);
 }
 
 static Elf_Data *section_data(Elf_Scn *section, GElf_Shdr *header)
@@ -73,12 +72,11 @@ static Elf_Data *section_data(Elf_Scn *section, GElf_Shdr *header)
 
 struct strings {
 	const char *text;
-	size_t size;             /* 0: there are none; otherwise the last byte is NUL */
+	size_t size;             /* 0: no strings; otherwise the last byte is NUL */
 };
 
 /*
- * Not elf_strptr(): it reads a table however large it is, and looks for the end of each string from the end of the
- * table.
+ * Not elf_strptr(): it reads a table of any size, and searches the end of each string from the end of the table.
  */
 static struct strings strings_at(struct wmk_elf *elf, size_t index)
 {
@@ -128,10 +126,10 @@ static int read_header(struct wmk_elf *elf)
 		return wmk_error_said(-ENOEXEC, "%s is for another machine (ELF number %u) than this one", elf->path,
 				      header.e_machine);
 	if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
-		return wmk_error_said(-ENOEXEC, "%s is neither a program nor a shared library (an object file?)",
+		return wmk_error_said(-ENOEXEC, "%s is neither a program nor a shared library (perhaps an object file)",
 				      elf->path);
 	if (elf_getphdrnum(elf->elf, &elf->n_segments) < 0)
-		return wmk_error(-EPROTO, "%s: its program headers are damaged", elf->path);
+		return wmk_error(-EPROTO, "the program headers of %s are damaged", elf->path);
 	elf->machine = header.e_machine;
 	elf->address_size = header.e_ident[EI_CLASS] == ELFCLASS32 ? 4 : 8;
 	elf->symbols = find_section(elf, SHT_SYMTAB, NULL, &section);
@@ -142,7 +140,7 @@ static int read_header(struct wmk_elf *elf)
 	return 0;
 }
 
-/* Opening a device does things to it (a watchdog starts), so it is not opened before it is known to be none. */
+/* Opening a device can have effects (a watchdog starts), so check the type before opening. */
 static int open_regular(struct wmk_elf *elf)
 {
 	const int handle = open(elf->path, O_PATH | O_CLOEXEC);
@@ -153,9 +151,9 @@ static int open_regular(struct wmk_elf *elf)
 	if (handle < 0)
 		return wmk_error(-errno, "cannot open %s", elf->path);
 	if (fstat(handle, &st) < 0)
-		err = wmk_error(-errno, "cannot look at %s", elf->path);
+		err = wmk_error(-errno, "cannot read the type of %s", elf->path);
 	else if (!S_ISREG(st.st_mode))
-		err = wmk_error_said(-EINVAL, "%s is no regular file", elf->path);
+		err = wmk_error_said(-EINVAL, "%s is not a regular file", elf->path);
 	if (err == 0) {
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
 		elf->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -173,7 +171,7 @@ static int open_file(struct wmk_elf *elf)
 	if (err < 0)
 		return err;
 	if (elf_version(EV_CURRENT) == EV_NONE)
-		return wmk_error(-ENOTSUP, "libelf is older than the program");
+		return wmk_error(-ENOTSUP, "libelf is too old: it does not support the ELF version of this program");
 	elf->elf = elf_begin(elf->fd, ELF_C_READ, NULL);
 	return elf->elf ? read_header(elf) : no_elf(elf);
 }
@@ -242,8 +240,8 @@ int wmk_elf_offset(struct wmk_elf *elf, uint64_t address, bool code, uint64_t *o
 /* ── symbols ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Every symbol with a name. Stops at the first value other than 0 and returns it; -E2BIG: so much is not looked for in
- * one file.
+ * Call `one` for each symbol with a name. The first value other than 0 is returned; -E2BIG: the limit of searches in
+ * one file is reached.
  */
 static int each_symbol(struct wmk_elf *elf, int (*one)(void *data, const char *name, const GElf_Sym *symbol),
 		       void *data)
@@ -275,13 +273,13 @@ static int each_symbol(struct wmk_elf *elf, int (*one)(void *data, const char *n
 	return 0;
 }
 
-/* What a name stands for, as far as the symbols tell. A global one hides local ones of the same name. */
+/* The symbols of one name. A global symbol hides local ones. */
 struct meaning {
 	const char *name;
-	GElf_Sym symbol;           /* if n_local + n_global */
+	GElf_Sym symbol;           /* valid if n_local + n_global > 0 */
 	unsigned n_local, n_global;   /* at different addresses */
 	bool is_undefined;
-	int err;                   /* of looking */
+	int err;                   /* of the search */
 };
 
 static int mean_one(void *data, const char *name, const GElf_Sym *symbol)
@@ -345,10 +343,11 @@ static int no_symbol(struct wmk_elf *elf, const char *name)
 	if (words[0])
 		wmk_error_said(-ENOENT, "did you mean %s?", words);
 	else if (elf->is_stripped)
-		wmk_error_said(-ENOENT, "it is stripped (no .symtab), only exported functions have names: install its "
-					"debug version, or give an address");
+		wmk_error_said(-ENOENT,
+			       "it is stripped (no .symtab), so only exported functions have names: install its "
+			       "debug version, or give an address");
 	else
-		wmk_error_said(-ENOENT, "nm %s lists those that it has", elf->path);
+		wmk_error_said(-ENOENT, "nm %s lists its functions", elf->path);
 	return wmk_error_add(-ENOENT, "%s has no function %s", elf->path, name);
 }
 
@@ -358,10 +357,10 @@ int wmk_elf_function(struct wmk_elf *elf, const char *name, struct wmk_elf_place
 	const unsigned n = meaning.n_local + meaning.n_global, kind = GELF_ST_TYPE(meaning.symbol.st_info);
 
 	if (meaning.err < 0)
-		return wmk_error_said(meaning.err, "%s has so many symbols that %s is not looked for any more",
-				      elf->path, name);
+		return wmk_error_said(meaning.err, "%s has too many symbols to search for %s", elf->path,
+				      name);
 	if (n == 0 && meaning.is_undefined)
-		return wmk_error_said(-ENOENT, "%s only calls %s: name the shared library in which it is", elf->path,
+		return wmk_error_said(-ENOENT, "%s only calls %s: name the shared library that defines it", elf->path,
 				      name);
 	if (n == 0)
 		return no_symbol(elf, name);
@@ -369,11 +368,11 @@ int wmk_elf_function(struct wmk_elf *elf, const char *name, struct wmk_elf_place
 		return wmk_error_said(-ENOTUNIQ, "%s has %u functions %s: give the address of one (nm %s)", elf->path,
 				      n, name, elf->path);
 	if (kind == STT_GNU_IFUNC)
-		return wmk_error_said(-EINVAL, "%s of %s only chooses the function that is called: probe that one",
+		return wmk_error_said(-EINVAL, "%s of %s only selects the function that is called: probe that function",
 				      name, elf->path);
 	if ((kind != STT_FUNC && kind != STT_NOTYPE) ||
 	    wmk_elf_offset(elf, meaning.symbol.st_value, true, &place->offset) < 0)
-		return wmk_error_said(-EINVAL, "%s of %s is no function", name, elf->path);
+		return wmk_error_said(-EINVAL, "%s of %s is not a function", name, elf->path);
 	place->address = meaning.symbol.st_value;
 	place->size = meaning.symbol.st_size;
 	return 0;
@@ -394,7 +393,7 @@ static uint64_t take_address(const struct wmk_elf *elf, const uint8_t *at)
 	return narrow;
 }
 
-/* The next of the texts that stand behind each other, NULL: it does not end. */
+/* Return the next of several consecutive strings; NULL: it has no end. */
 static const char *take_text(const uint8_t **at, const uint8_t *end)
 {
 	const uint8_t *begin = *at, *nul = begin < end ? memchr(begin, 0, (size_t)(end - begin)) : NULL;
@@ -406,8 +405,9 @@ static const char *take_text(const uint8_t **at, const uint8_t *end)
 }
 
 /*
- * A descriptor: address of the place, address that .stapsdt.base had when that was written, address of the semaphore,
- * three texts. Where .stapsdt.base lies elsewhere now, all has been moved by so much (by prelink).
+ * Parse a descriptor: the address of the place, the address of .stapsdt.base at link time, the address of the
+ * semaphore, three strings. If .stapsdt.base is at another address now, prelink has moved all addresses by the
+ * difference.
  */
 static bool read_note(const struct wmk_elf *elf, const uint8_t *at, size_t len, const uint64_t *base,
 		      struct wmk_elf_sdt *note)

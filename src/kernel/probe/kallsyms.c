@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kallsyms.c - the kernel's names of functions (see kallsyms.h). "ADDRESS LETTER NAME" and, for one of a module,
- * "\t[MODULE]".
+ * kallsyms.c - search the kernel's symbols (see kallsyms.h). A line is "ADDRESS LETTER NAME", followed by "\t[MODULE]"
+ * for a symbol of a module.
  */
 #include "kernel/probe/kallsyms.h"
 
@@ -22,7 +22,7 @@ struct line {
 	bool is_function;
 };
 
-/* Takes a line apart in place. */
+/* Split a line in place. */
 static bool split(char *text, struct line *line)
 {
 	char *letter = strchr(text, ' '), *end;
@@ -42,7 +42,7 @@ static bool split(char *text, struct line *line)
 	return true;
 }
 
-/* All of it, as it is of no known size. NULL: it cannot be read. */
+/* Read the whole file; its size is unknown. NULL: it cannot be read. */
 static char *read_all(const char *file, size_t *size)
 {
 	FILE *in = fopen(file, "re");
@@ -68,7 +68,7 @@ static char *read_all(const char *file, size_t *size)
 	return text;
 }
 
-/* What is sought, and what has been seen of it. */
+/* A search and its results. */
 struct search {
 	const char *module, *symbol;
 	struct wmk_kallsyms_found *found;
@@ -96,14 +96,14 @@ static int not_found(const struct search *search)
 	char words[128];
 
 	if (search->is_data)
-		return wmk_error_said(-EINVAL, "%s is data of the kernel, no function", search->symbol);
+		return wmk_error_said(-EINVAL, "%s is data of the kernel, not a function", search->symbol);
 	if (!search->has_module)
-		return wmk_error_said(-ENOENT, "no module %s is loaded", search->module);
+		return wmk_error_said(-ENOENT, "module %s is not loaded", search->module);
 	wmk_nearest_text(&search->near.best, words, sizeof(words));
 	if (words[0])
 		wmk_error_said(-ENOENT, "did you mean %s?", words);
 	else
-		wmk_error_said(-ENOENT, "/proc/kallsyms lists those that there are; inlined ones are not");
+		wmk_error_said(-ENOENT, "/proc/kallsyms lists all functions; inlined ones cannot be probed");
 	return wmk_error_add(-ENOENT, "%s%s has no function %s", search->module[0] ? "the module " : "this kernel",
 			     search->module, search->symbol);
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kallsyms.h - is there such a function in this kernel? From /proc/kallsyms, whose names everybody may read.
+ * kallsyms.h - look up a function of the running kernel in /proc/kallsyms. Every user may read its names.
  */
 #ifndef WMK_KERNEL_KALLSYMS_H
 #define WMK_KERNEL_KALLSYMS_H
 
 struct wmk_kallsyms_found {
-	unsigned n;            /* places of that name; 0: it could not be looked up */
+	unsigned n;            /* number of functions of that name; 0: the file could not be read */
 	char module[64];       /* of the first one; "": the kernel itself */
 };
 
 /*
- * `file`: NULL for /proc/kallsyms; `module`: "": any. 0: it is there, or nothing can be read; -ENOENT, -EINVAL (it is
- * data): with a cause chain that names what is near.
+ * Look up a function. `file`: NULL for /proc/kallsyms; `module`: "": any. Returns 0 if it exists, or if the file cannot
+ * be read. -ENOENT: no such function or module; -EINVAL: the symbol is data. The cause chain has similar names.
  */
 int wmk_kallsyms_find(const char *file, const char *module, const char *symbol, struct wmk_kallsyms_found *found);
 

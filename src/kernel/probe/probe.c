@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe.c - from what was typed to events with their places: symbols and files are looked up, fields are named (see
+ * probe.c - make events with their places from a parsed probe: look up symbols and files, name the fields (see
  * probe.h).
  */
 #include "kernel/probe/probe.h"
@@ -21,9 +21,9 @@
 #include "kernel/event/near_names.h"
 #include "kernel/probe/probe_fetch.h"
 
-#define NAME_ROOM 10u        /* of an event's name: for _entry, _return, _1024 behind it */
+#define NAME_ROOM 10u        /* reserved in an event's name for a suffix: _entry, _return, _1024 */
 
-/* What is being made. */
+/* A probe that is being made. */
 struct maker {
 	struct wmk_probe *probe;
 	const struct wmk_probe_options *options;
@@ -102,7 +102,7 @@ static bool has_place(const struct wmk_probe_event *event, const char *place)
 	return false;
 }
 
-/* A note may stand in a file twice; the kernel refuses the same place with the same arguments. */
+/* A file can have a note twice; the kernel refuses the same place with the same arguments. */
 static int add_place(const struct maker *maker, struct wmk_probe_event *event, const struct fields *fields)
 {
 	char place[WMK_PROBE_LINE_MAX], **places;
@@ -113,7 +113,7 @@ static int add_place(const struct maker *maker, struct wmk_probe_event *event, c
 		len += (size_t)snprintf(place + len, sizeof(place) - len, " %s=%s", fields->fields[i].name,
 					fields->fetches[i]);
 	if (len >= room)
-		return wmk_error_said(-EINVAL, "path and arguments are longer than a line that the kernel takes");
+		return wmk_error_said(-EINVAL, "path and arguments exceed the longest line that the kernel accepts");
 	if (has_place(event, place))
 		return 0;
 	places = reallocarray(event->places, event->n_places + 1, sizeof(*places));
@@ -151,7 +151,7 @@ static int add_field(struct maker *maker, const struct wmk_probe_arg *arg, struc
 	return 0;
 }
 
-/* What was typed; for one of two events of a function, the part that belongs there. */
+/* The typed arguments; for one of the two events of a function, only those of that event. */
 static int typed_fields(struct maker *maker, struct fields *fields)
 {
 	const bool is_part = maker->probe->kind == WMK_PROBE_FUNCTION;
@@ -164,7 +164,7 @@ static int typed_fields(struct maker *maker, struct fields *fields)
 	return err;
 }
 
-/* Without a list, a return tells what is returned, unless that is known to be nothing. */
+/* Without a list, a return has the field retval, unless BTF says that the function returns nothing. */
 static int return_fields(struct maker *maker, struct fields *fields)
 {
 	static const struct wmk_probe_arg retval = { .column = 1, .name = "retval", .base = WMK_PROBE_RETVAL };
@@ -181,7 +181,7 @@ static int return_fields(struct maker *maker, struct fields *fields)
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Letters, digits and _, no digit first. */
+/* Replace all characters except letters, digits and _; a name must not begin with a digit. */
 static void make_name(const char *wanted, char name[WMK_PROBE_NAME_MAX])
 {
 	size_t len = 0;
@@ -250,7 +250,7 @@ static int make_kernel(struct maker *maker, struct fields *fields)
 		if (err < 0)
 			return err;
 	} else if (text->number <= INT64_MAX) {
-		return wmk_error_said(-EINVAL, "0x%" PRIx64 " is no address of the kernel", text->number);
+		return wmk_error_said(-EINVAL, "0x%" PRIx64 " is not an address of the kernel", text->number);
 	}
 	maker->spot.machine = maker->options->machine ? maker->options->machine : wmk_elf_host();
 	maker->spot.btf = maker->options->btf;
@@ -275,7 +275,7 @@ static int make_kernel(struct maker *maker, struct fields *fields)
 
 /* ── programs and libraries ──────────────────────────────────────────────────────────────────────────── */
 
-/* A program's name is looked for as a shell does. */
+/* Search the name of a program in the directories of $PATH, like a shell. */
 static int find_path(struct maker *maker)
 {
 	const char *typed = maker->text.path,
@@ -287,7 +287,7 @@ static int find_path(struct maker *maker)
 		return 0;
 	}
 	if (strchr(typed, '/'))
-		return wmk_error_said(-EINVAL, "%s: a path begins with /, only the name of a program in $PATH does not",
+		return wmk_error_said(-EINVAL, "%s: a path begins with / (or give the name of a program in $PATH)",
 				      typed);
 	while (folders && *folders) {
 		const size_t len = strcspn(folders, ":");
@@ -300,7 +300,7 @@ static int find_path(struct maker *maker)
 			return 0;
 		folders += len + (folders[len] == ':');
 	}
-	return wmk_error_said(-ENOENT, "no program %s in $PATH: give its path from / on", typed);
+	return wmk_error_said(-ENOENT, "no program %s in $PATH: give its absolute path", typed);
 }
 
 static int make_elf(struct maker *maker, struct fields *fields)
@@ -313,10 +313,10 @@ static int make_elf(struct maker *maker, struct fields *fields)
 	if (err < 0)
 		return err;
 	if (text->symbol[0] && place->size && text->number >= place->size)
-		return wmk_error_said(-EINVAL, "%s has %" PRIu64 " bytes only", text->symbol, place->size);
+		return wmk_error_said(-EINVAL, "%s has only %" PRIu64 " bytes", text->symbol, place->size);
 	place->address += text->number;
 	if (wmk_elf_offset(maker->spot.elf, place->address, true, &place->offset) < 0)
-		return wmk_error_said(-EINVAL, "no code of %s is at address 0x%" PRIx64, maker->path, place->address);
+		return wmk_error_said(-EINVAL, "%s has no code at address 0x%" PRIx64, maker->path, place->address);
 	if (text->symbol[0] && wmk_elf_is_stripped(maker->spot.elf))
 		note(maker->probe, "%s is stripped: only its exported functions have names", maker->path);
 	maker->spot.at_return = is_return;
@@ -330,7 +330,7 @@ static int make_elf(struct maker *maker, struct fields *fields)
 
 /* ── SDT notes ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Told once, though the probe is in several places. */
+/* Reported once, even if the probe has several places. */
 static void note_left_out(struct wmk_probe *probe, uint32_t number, const char *why)
 {
 	char words[48];
@@ -358,7 +358,7 @@ static void all_arguments(struct maker *maker, struct fields *fields)
 	}
 }
 
-/* The event whose fields are these, NULL: none yet. */
+/* Find the event with the same fields; NULL: none yet. */
 static struct wmk_probe_event *same_event(struct wmk_probe *probe, const struct fields *fields)
 {
 	for (uint32_t i = 0; i < probe->n_events; i++) {
@@ -388,7 +388,7 @@ static int put_sdt(struct maker *maker, const struct fields *fields)
 	if (!event)
 		return wmk_error(-ENOMEM, "cannot make a probe");
 	if (event->n_places >= WMK_PROBE_PLACES_MAX || maker->probe->n_events > WMK_PROBE_PLACES_MAX)
-		return wmk_error_said(-E2BIG, "the probe is in more than %u places", WMK_PROBE_PLACES_MAX);
+		return wmk_error_said(-E2BIG, "the probe has more than %u places", WMK_PROBE_PLACES_MAX);
 	return add_place(maker, event, fields);
 }
 
@@ -405,7 +405,7 @@ static int one_sdt(void *data, const struct wmk_elf_sdt *sdt)
 		return 0;
 	place->address = sdt->address;
 	if (wmk_elf_offset(maker->spot.elf, place->address, true, &place->offset) < 0)
-		return wmk_error_said(-EPROTO, "its note names address 0x%" PRIx64 ", where no code of %s is",
+		return wmk_error_said(-EPROTO, "its note has address 0x%" PRIx64 ", but %s has no code there",
 				      sdt->address, maker->path);
 	maker->spot.n_sdt = wmk_sdt_args(maker->spot.machine, sdt->arguments, args);
 	maker->spot.sdt = args;
@@ -457,8 +457,8 @@ static int no_sdt(struct maker *maker)
 	else if (words[0])
 		wmk_error_said(-ENOENT, "did you mean %s?", words);
 	else
-		wmk_error_said(-ENOENT, offer.has_provider ? "readelf -n lists those that it has"
-							   : "it has no such provider: see readelf -n");
+		wmk_error_said(-ENOENT, offer.has_provider ? "readelf -n lists its probes"
+							   : "no such provider: readelf -n lists its probes");
 	return wmk_error_add(-ENOENT, "%s has no SDT probe %s:%s", maker->path, provider, name);
 }
 
@@ -510,8 +510,8 @@ int wmk_probe_make(enum wmk_probe_kind kind, const char *typed, const struct wmk
 	int err;
 
 	if (!is_group(options->group))
-		return wmk_error_said(-EINVAL, "a group of events is called by letters, digits and _, not %.64s",
-				      options->group ? options->group : "(nothing)");
+		return wmk_error_said(-EINVAL, "'%.64s' is not a valid group of events: use letters, digits and _",
+				      options->group ? options->group : "");
 	maker = calloc(1, sizeof(*maker));
 	if (maker)
 		maker->probe = calloc(1, sizeof(*maker->probe));

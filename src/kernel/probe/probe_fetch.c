@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe_fetch.c - arguments in the kernel's words (its Documentation/trace/kprobetrace.rst and uprobetracer.rst say
- * what they mean).
+ * probe_fetch.c - format arguments in the kernel's syntax (Documentation/trace/kprobetrace.rst and uprobetracer.rst in
+ * the kernel describe it).
  */
 #include "kernel/probe/probe_fetch.h"
 
@@ -13,24 +13,25 @@
 
 #include "base/error.h"
 
-/* What is known of a value before anything is read from where it points to. */
+/* A value before any dereference. */
 struct value {
 	char fetch[WMK_PROBE_FETCH_MAX];
 	char type[WMK_PROBE_TYPE_MAX];
-	bool is_place;           /* it says itself where in memory it is (@...) */
+	bool is_place;           /* the value is a place in memory (@...) */
 };
 
 int wmk_probe_ask_btf(struct wmk_probe_spot *spot)
 {
 	if (spot->btf_state == 0 && (!spot->symbol[0] || strchr(spot->symbol, '.')))
-		return wmk_error_said(-ENOENT, "names of parameters are known of whole functions only: use %%REGISTER");
+		return wmk_error_said(-ENOENT,
+				      "parameters have names only at the entry of a whole function: use %%REGISTER");
 	if (spot->btf_state == 0) {
 		const int err = wmk_btf_function(spot->btf, spot->module, spot->symbol, &spot->function);
 
 		spot->btf_state = err < 0 ? err : 1;
 		return err;
 	}
-	return spot->btf_state < 0 ? wmk_error(spot->btf_state, "the function's type is not known") : 0;
+	return spot->btf_state < 0 ? wmk_error(spot->btf_state, "the function's type is unknown") : 0;
 }
 
 static int not_named(const struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg)
@@ -57,7 +58,7 @@ static unsigned find_parameter(const struct wmk_btf_function *function, const ch
 	return i;
 }
 
-/* The kernel numbers arguments by registers: one that needs none, or two, makes all behind it uncertain. */
+/* The kernel numbers arguments by registers. After a parameter in no register, or in two, the numbers do not match. */
 static int by_parameter(struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg, struct value *value)
 {
 	const struct wmk_btf_value *params = spot->function.params;
@@ -66,14 +67,14 @@ static int by_parameter(struct wmk_probe_spot *spot, const struct wmk_probe_arg 
 	unsigned index;
 
 	if (err < 0)
-		return wmk_error_add(err, "column %u: the parameter %s cannot be looked up", arg->column, arg->text);
+		return wmk_error_add(err, "column %u: cannot look up the parameter %s", arg->column, arg->text);
 	index = find_parameter(&spot->function, arg->text);
 	if (index == spot->function.n_params)
 		return not_named(spot, arg);
 	for (unsigned i = 0; i <= index; i++)
 		if (!params[i].type[0] || index >= most)
 			return wmk_error_said(-EINVAL,
-					      "column %u: %s, or one before it, is passed in no register of its own",
+					      "column %u: %s, or a parameter before it, has no register of its own",
 					      arg->column, arg->text);
 	snprintf(value->fetch, sizeof(value->fetch), "$arg%u", index + 1);
 	snprintf(value->type, sizeof(value->type), "%s", params[index].type);
@@ -86,7 +87,7 @@ static int by_sdt(const struct wmk_probe_spot *spot, const struct wmk_probe_arg 
 	const char *why = "";
 
 	if (number == 0 || number > spot->n_sdt)
-		return wmk_error_said(-EINVAL, "column %u: the probe has %u arguments, from arg1 on", arg->column,
+		return wmk_error_said(-EINVAL, "column %u: the probe has %u arguments, numbered from arg1", arg->column,
 				      spot->n_sdt);
 	if (wmk_probe_fetch_sdt(spot, number - 1, value->fetch, value->type, &why) < 0)
 		return wmk_error_said(-EINVAL, "column %u: argument %u of the probe cannot be recorded: %s",
@@ -103,7 +104,7 @@ static int by_name(struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg,
 		return by_parameter(spot, arg, value);
 	if (spot->sdt && sscanf(arg->text, "arg%3u%c", &number, &behind) == 1)
 		return by_sdt(spot, arg, number, value);
-	return wmk_error_said(-EINVAL, "column %u: %s: only functions of the kernel have names of parameters; here: %s",
+	return wmk_error_said(-EINVAL, "column %u: %s: only kernel functions have named parameters; here: %s",
 			      arg->column, arg->text,
 			      spot->sdt ? "arg1, arg2, ..., %REGISTER" : "$arg1, $arg2, ..., %REGISTER");
 }
@@ -115,7 +116,7 @@ static int by_number(const struct wmk_probe_spot *spot, const struct wmk_probe_a
 	if (spot->sdt)
 		return by_sdt(spot, arg, (uint32_t)arg->number, value);
 	if (!spot->at_entry && !(spot->at_return && !spot->is_user))
-		return wmk_error_said(-EINVAL, "column %u: $arg%u is known at a function's entry only", arg->column,
+		return wmk_error_said(-EINVAL, "column %u: $arg%u is available only at a function's entry", arg->column,
 				      (unsigned)arg->number);
 	if (!spot->is_user) {
 		snprintf(value->fetch, sizeof(value->fetch), "$arg%u", (unsigned)arg->number);
@@ -123,7 +124,7 @@ static int by_number(const struct wmk_probe_spot *spot, const struct wmk_probe_a
 	}
 	name = wmk_register_of_argument(spot->machine, (unsigned)arg->number);
 	if (!name)
-		return wmk_error_said(-EINVAL, "column %u: $arg%u is in no register: use $stackN or +OFFSET(%%sp)",
+		return wmk_error_said(-EINVAL, "column %u: $arg%u is not in a register: use $stackN or +OFFSET(%%sp)",
 				      arg->column, (unsigned)arg->number);
 	snprintf(value->fetch, sizeof(value->fetch), "%%%s", name);
 	return 0;
@@ -135,7 +136,7 @@ static int by_register(const struct wmk_probe_spot *spot, const struct wmk_probe
 	const unsigned size = wmk_register_find(spot->machine, arg->text, strlen(arg->text), name);
 
 	if (!size)
-		return wmk_error_said(-EINVAL, "column %u: this machine has no register %%%s (there is %s)",
+		return wmk_error_said(-EINVAL, "column %u: this machine has no register %%%s (available: %s)",
 				      arg->column, arg->text,
 				      spot->machine == EM_AARCH64 ? "%x0 ... %x30 %sp %pc"
 								  : "%ax %bx %cx %dx %si %di %bp %sp %r8 ... %r15");
@@ -145,8 +146,9 @@ static int by_register(const struct wmk_probe_spot *spot, const struct wmk_probe
 }
 
 /*
- * A variable of a program is told as an offset in the file, to which the kernel adds where the probed place's segment
- * lies: so it is the distance from that place, also into another segment, and where the file has no bytes (.bss).
+ * The kernel takes a variable as an offset in the file, and adds the load address of the segment with the probe. So the
+ * offset is the distance from the probe's place. This works also for another segment, and for .bss, which is not in the
+ * file.
  */
 static int of_variable(const struct wmk_probe_spot *spot, const char *symbol, int64_t number,
 		       char fetch[WMK_PROBE_FETCH_MAX])
@@ -173,7 +175,7 @@ static int by_symbol(const struct wmk_probe_spot *spot, const struct wmk_probe_a
 		err = of_variable(spot, arg->text, arg->number, value->fetch);
 		if (err == -E2BIG)
 			return wmk_error_said(err,
-					      "column %u: %s has so many symbols that %s is not looked for any more",
+					      "column %u: %s has too many symbols to search for %s",
 					      arg->column, wmk_elf_path(spot->elf), arg->text);
 		return err == 0 ? 0
 				: wmk_error_said(err, "column %u: %s has %s %s", arg->column, wmk_elf_path(spot->elf),
@@ -181,7 +183,7 @@ static int by_symbol(const struct wmk_probe_spot *spot, const struct wmk_probe_a
 	}
 	if (snprintf(value->fetch, sizeof(value->fetch), "@%s+%" PRId64, arg->text, arg->number) >=
 	    (int)sizeof(value->fetch))
-		return wmk_error_said(-EINVAL, "column %u: the kernel takes no name as long as %.60s", arg->column,
+		return wmk_error_said(-EINVAL, "column %u: the name %.60s is too long for the kernel", arg->column,
 				      arg->text);
 	return 0;
 }
@@ -213,7 +215,7 @@ static int find_value(struct wmk_probe_spot *spot, const struct wmk_probe_arg *a
 		return 0;
 	case WMK_PROBE_RETVAL:
 		if (!spot->at_return)
-			return wmk_error_said(-EINVAL, "column %u: $retval is known at a function's return only",
+			return wmk_error_said(-EINVAL, "column %u: $retval is available only at a function's return",
 					      arg->column);
 		snprintf(value->fetch, sizeof(value->fetch), "$retval");
 		if (!spot->is_user && wmk_probe_ask_btf(spot) == 0 && spot->function.result.type[0])
@@ -258,7 +260,8 @@ int wmk_probe_fetch(struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg
 	if (err < 0)
 		return err;
 	if (spot->is_user && strncmp(arg->type, "sym", 3) == 0)
-		return wmk_error_said(-EINVAL, "column %u: the kernel finds symbols (%s) for its own addresses only",
+		return wmk_error_said(-EINVAL,
+				      "column %u: the kernel can look up symbols (%s) only for its own addresses",
 				      arg->column, arg->type);
 	for (uint32_t i = arg->n_derefs; i > 0 && fits; i--)
 		fits = wrap(value.fetch, arg->derefs[i - 1].is_user, arg->derefs[i - 1].offset);
@@ -298,8 +301,8 @@ int wmk_probe_fetch_sdt(const struct wmk_probe_spot *spot, uint32_t index, char 
 		err = of_variable(spot, arg->symbol, arg->number, fetch);
 		if (err == 0)
 			return 0;
-		*why = err == -E2BIG ? "the file has too many symbols to look for its variable"
-				     : "its variable has no name in the file (stripped?), or several have it";
+		*why = err == -E2BIG ? "the file has too many symbols to search for its variable"
+				     : "its variable has no unique name in the file (perhaps it is stripped)";
 		return -ENOTSUP;
 	case WMK_SDT_UNREADABLE:
 		break;

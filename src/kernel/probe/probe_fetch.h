@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe_fetch.h - one argument of a probe as the kernel is told to fetch it: "+0($arg2):string". Any thread. -errno
- * with a cause chain.
+ * probe_fetch.h - format one argument of a probe as a fetch argument of the kernel: "+0($arg2):string". Any thread.
+ * Errors are -errno with a cause chain.
  */
 #ifndef WMK_KERNEL_PROBE_FETCH_H
 #define WMK_KERNEL_PROBE_FETCH_H
@@ -11,13 +11,13 @@
 #include "kernel/probe/probe_grammar.h"
 #include "kernel/probe/sdt.h"
 
-/* Where a probe is, as far as values depend on it. */
+/* The place of a probe, as far as values depend on it. */
 struct wmk_probe_spot {
 	unsigned machine;
 	bool is_user, at_entry, at_return;
-	/* KERNEL: what BTF says, asked when it is needed. */
+	/* KERNEL: the function in BTF, looked up when it is needed. */
 	const char *btf, *module, *symbol;
-	int btf_state;                         /* 0: not asked yet; 1: there; -errno */
+	int btf_state;                         /* 0: not looked up yet; 1: valid; -errno */
 	struct wmk_btf_function function;
 	/* ELF and SDT */
 	struct wmk_elf *elf;
@@ -27,17 +27,17 @@ struct wmk_probe_spot {
 };
 
 /*
- * How a value is fetched, and its type; for an SDT note's argument, index from 0. -ENOTSUP: the kernel cannot fetch it,
- * *why is told.
+ * Format argument `index` (from 0) of an SDT note, and its type. -ENOTSUP without a cause chain: the kernel cannot
+ * fetch it; *why has the reason.
  */
 int wmk_probe_fetch_sdt(const struct wmk_probe_spot *spot, uint32_t index, char fetch[WMK_PROBE_FETCH_MAX],
 			char type[WMK_PROBE_TYPE_MAX], const char **why);
-/* The whole of "VALUE:TYPE" for an argument that was typed, and the type with [N]. */
+/* Format "VALUE:TYPE" of a typed argument, and the type with [N]. */
 int wmk_probe_fetch(struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg, char fetch[WMK_PROBE_FETCH_MAX],
 		    char type[WMK_PROBE_TYPE_MAX]);
-/* "VALUE:TYPE". false: too long for the kernel. */
+/* Compose "VALUE:TYPE". False: it exceeds the kernel's limit. */
 bool wmk_probe_put_type(const char *value, const char *type, char fetch[WMK_PROBE_FETCH_MAX]);
-/* What BTF says about the function; -errno with a cause chain. */
+/* Look up the function in BTF, once. -errno with a cause chain. */
 int wmk_probe_ask_btf(struct wmk_probe_spot *spot);
 
 #endif

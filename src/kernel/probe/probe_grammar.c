@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe_grammar.c - the grammar of probes (see probe.h), by descent, without looking anything up.
+ * probe_grammar.c - a recursive-descent parser of probes (see probe.h). It looks nothing up.
  */
 #include "kernel/probe/probe_grammar.h"
 
@@ -42,7 +42,7 @@ static bool in_name(char c)
 	return begins_name(c) || is_digit(c);
 }
 
-/* Of functions and variables: compilers add .isra.0, $ and the like. */
+/* In names of functions and variables; compilers add suffixes such as .isra.0. */
 static bool in_symbol(char c)
 {
 	return in_name(c) || c == '.' || c == '$';
@@ -62,7 +62,7 @@ static bool take(struct reader *in, char c)
 	return true;
 }
 
-/* As much as `in_it` accepts, at least one character. */
+/* Read the longest word of characters that `in_it` accepts; it must not be empty. */
 static int take_word(struct reader *in, bool (*in_it)(char), const char *what, char *word, size_t size)
 {
 	size_t len = 0;
@@ -72,14 +72,14 @@ static int take_word(struct reader *in, bool (*in_it)(char), const char *what, c
 	if (len == 0)
 		return wrong(in, what);
 	if (len >= size)
-		return wmk_error_said(-EINVAL, "column %u: %s of more than %zu letters", column(in), what, size - 1);
+		return wmk_error_said(-EINVAL, "column %u: %s has more than %zu letters", column(in), what, size - 1);
 	memcpy(word, in->at, len);
 	word[len] = '\0';
 	in->at += len;
 	return 0;
 }
 
-/* Decimal or 0x..., at most `most`. */
+/* Read a number, decimal or 0x..., up to `most`. */
 static int take_number(struct reader *in, uint64_t most, uint64_t *number)
 {
 	const bool is_hex = in->at[0] == '0' && (in->at[1] | 32) == 'x';
@@ -90,7 +90,7 @@ static int take_number(struct reader *in, uint64_t most, uint64_t *number)
 	errno = 0;
 	*number = strtoull(in->at, &end, is_hex ? 16 : 10);
 	if (errno || *number > most || in_name(*end))
-		return wmk_error_said(-EINVAL, "column %u: no number, or too large a one: %.24s", column(in), in->at);
+		return wmk_error_said(-EINVAL, "column %u: not a number, or too large: %.24s", column(in), in->at);
 	in->at = end;
 	return 0;
 }
@@ -123,7 +123,7 @@ static int take_bits(struct reader *in, struct wmk_probe_arg *arg)
 		return -EINVAL;
 	if (!take(in, '@') || take_number(in, 63, &shift) < 0 || !take(in, '/') || take_number(in, 64, &size) < 0 ||
 	    bits == 0 || (size != 8 && size != 16 && size != 32 && size != 64) || bits + shift > size)
-		return wmk_error_said(-EINVAL, "column %u: bits are typed bBITS@SHIFT/SIZE, SIZE is 8, 16, 32 or 64",
+		return wmk_error_said(-EINVAL, "column %u: bits are written bBITS@SHIFT/SIZE, SIZE is 8, 16, 32 or 64",
 				      at);
 	snprintf(arg->type, sizeof(arg->type), "b%u@%u/%u", (unsigned)bits, (unsigned)shift, (unsigned)size);
 	return 0;
@@ -146,7 +146,7 @@ static int take_type(struct reader *in, struct wmk_probe_arg *arg)
 	if (take_number(in, 64, &count) < 0)
 		return -EINVAL;
 	if (count == 0 || strncmp(arg->type, "sym", 3) == 0)
-		return wmk_error_said(-EINVAL, "column %u: an array has 1 to 64 elements, of numbers or texts",
+		return wmk_error_said(-EINVAL, "column %u: an array has 1 to 64 elements that are numbers or texts",
 				      column(&begin));
 	arg->count = (uint32_t)count;
 	return take(in, ']') ? 0 : wrong(in, "]");
@@ -226,7 +226,7 @@ static int take_deref(struct reader *in, struct wmk_probe_arg *arg)
 	uint64_t number;
 
 	if (arg->n_derefs == WMK_PROBE_DEREFS_MAX)
-		return wmk_error_said(-EINVAL, "column %u: more than %u steps through memory", column(in),
+		return wmk_error_said(-EINVAL, "column %u: more than %u dereferences", column(in),
 				      WMK_PROBE_DEREFS_MAX);
 	in->at++;
 	deref->is_user = *in->at == 'u';
@@ -259,7 +259,7 @@ static int take_value(struct reader *in, struct wmk_probe_arg *arg)
 	return err;
 }
 
-/* A name and a single '=': what follows is the value. */
+/* A name before a single '='; the value follows. */
 static int take_field_name(struct reader *in, struct wmk_probe_arg *arg)
 {
 	struct reader ahead = *in;
@@ -274,11 +274,11 @@ static int take_field_name(struct reader *in, struct wmk_probe_arg *arg)
 	*in = ahead;
 	skip_blanks(in);
 	if (strncmp(arg->name, "common_", 7) == 0 || strncmp(arg->name, "__", 2) == 0)
-		return wmk_error_said(-EINVAL, "column %u: the kernel has fields like %s itself", at, arg->name);
+		return wmk_error_said(-EINVAL, "column %u: the kernel reserves field names such as %s", at, arg->name);
 	return 0;
 }
 
-/* Without a name: called like the value, or by its place in the list. */
+/* A field without a name gets the name of its value, or argN by its place in the list. */
 static void name_field(struct wmk_probe_arg *arg, uint32_t index)
 {
 	const bool is_plain = arg->n_derefs == 0;
@@ -318,7 +318,7 @@ static int take_arg(struct reader *in, struct wmk_probe_text *text)
 	for (uint32_t i = 0; i < text->n_args; i++)
 		if (strcmp(text->args[i].name, arg->name) == 0)
 			return wmk_error_said(
-				-EINVAL, "column %u: a field %s is there already: give it another name (NAME=VALUE)",
+				-EINVAL, "column %u: there are two fields %s: give one another name (NAME=VALUE)",
 				arg->column, arg->name);
 	text->n_args++;
 	return 0;
@@ -363,14 +363,14 @@ static int take_kernel_place(struct reader *in, struct wmk_probe_text *text)
 		colon++;
 	if (*colon == ':' && colon > in->at) {
 		if ((size_t)(colon - in->at) >= sizeof(text->scope))
-			return wmk_error_said(-EINVAL, "column %u: no module has so long a name", column(in));
+			return wmk_error_said(-EINVAL, "column %u: the module's name is too long", column(in));
 		memcpy(text->scope, in->at, (size_t)(colon - in->at));
 		in->at = colon + 1;
 	}
 	return take_symbol(in, text);
 }
 
-/* Where the list of arguments begins: at the parenthesis that the last one closes. NULL: there is none. */
+/* Find the list of arguments: the parenthesis that the last character closes. NULL: no list. */
 static const char *find_args(const char *typed)
 {
 	const char *at = typed + strlen(typed);
@@ -390,7 +390,7 @@ static const char *find_args(const char *typed)
 	return NULL;
 }
 
-/* The last colon before `end`, behind `begin`. */
+/* Find the last colon in [begin, end). */
 static const char *last_colon(const char *begin, const char *end)
 {
 	while (end > begin)
@@ -399,7 +399,7 @@ static const char *last_colon(const char *begin, const char *end)
 	return NULL;
 }
 
-/* The kernel takes words apart at blanks, and cuts off what follows a #. */
+/* The kernel splits the line at blanks, and drops everything after a '#'. */
 static int take_path(struct reader *in, const char *end, struct wmk_probe_text *text)
 {
 	const size_t len = (size_t)(end - in->at);
@@ -410,8 +410,8 @@ static int take_path(struct reader *in, const char *end, struct wmk_probe_text *
 			   : wrong(in, "a path");
 	if (fit < len)
 		return wmk_error_said(-EINVAL,
-				      "column %zu: the kernel takes no path with a blank or a #: make a link to it "
-				      "that has none",
+				      "column %zu: the kernel does not accept a path with a blank or a #: give the "
+				      "path of a link without them",
 				      column(in) + fit);
 	memcpy(text->path, in->at, len);
 	in->at = end + 1;
@@ -429,13 +429,14 @@ static int take_user_place(struct reader *in, struct wmk_probe_text *text)
 	colon = last_colon(in->at, end);
 	if (text->place == WMK_PROBE_IN_ELF) {
 		if (!colon)
-			return wmk_error_said(-EINVAL, "column %u: PATH:SYMBOL is expected: %.60s", column(in), in->at);
+			return wmk_error_said(-EINVAL, "column %u: expected PATH:SYMBOL, not %.60s", column(in),
+					      in->at);
 		err = take_path(in, colon, text);
 		return err < 0 ? err : take_symbol(in, text);
 	}
 	second = colon ? last_colon(in->at, colon) : NULL;
 	if (!second)
-		return wmk_error_said(-EINVAL, "column %u: PATH:PROVIDER:NAME is expected: %.60s", column(in), in->at);
+		return wmk_error_said(-EINVAL, "column %u: expected PATH:PROVIDER:NAME, not %.60s", column(in), in->at);
 	err = take_path(in, second, text);
 	if (err == 0)
 		err = take_word(in, in_symbol, "a provider", text->scope, sizeof(text->scope));
@@ -457,14 +458,14 @@ int wmk_probe_text_read(enum wmk_probe_kind kind, const char *typed, struct wmk_
 
 	memset(text, 0, sizeof(*text));
 	if (strnlen(typed, WMK_PROBE_TEXT_MAX) == WMK_PROBE_TEXT_MAX)
-		return wmk_error_said(-EINVAL, "a probe of more than %u letters", WMK_PROBE_TEXT_MAX - 1);
+		return wmk_error_said(-EINVAL, "the probe has more than %u letters", WMK_PROBE_TEXT_MAX - 1);
 	skip_blanks(&in);
 	err = is_user(kind) ? take_user_place(&in, text) : take_kernel_place(&in, text);
 	if (err < 0)
 		return err;
 	if (at_begin_only && (text->place == WMK_PROBE_AT_SDT || (text->symbol[0] && text->number)))
 		return wmk_error_said(
-			-EINVAL, "column %u: entry and return are those of a whole function: no offset, no SDT probe",
+			-EINVAL, "column %u: entry and return need a whole function: no offset, no SDT probe",
 			column(&in));
 	skip_blanks(&in);
 	if (*in.at == '(')

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe_grammar.h - what a user types for a probe, as data; the grammar stands in probe.h. Nothing is looked up: no
- * file, no symbol. Pure; any thread. -EINVAL with a cause chain that names the column.
+ * probe_grammar.h - parse a probe; probe.h has the syntax. The parser looks up no file and no symbol. Pure; any thread.
+ * Errors are -EINVAL with a cause chain that has the column.
  */
 #ifndef WMK_KERNEL_PROBE_GRAMMAR_H
 #define WMK_KERNEL_PROBE_GRAMMAR_H
@@ -12,7 +12,7 @@
 
 #include "kernel/probe/probe.h"
 
-#define WMK_PROBE_SYMBOL_MAX 1024u     /* mangled names are long */
+#define WMK_PROBE_SYMBOL_MAX 1024u     /* mangled names can be long */
 #define WMK_PROBE_DEREFS_MAX 4u
 
 enum wmk_probe_base {
@@ -33,10 +33,10 @@ struct wmk_probe_deref {
 
 struct wmk_probe_arg {
 	uint32_t column;           /* of its value, from 1 */
-	char name[WMK_PROBE_FIELD_MAX];    /* "": not given */
-	char type[WMK_PROBE_TYPE_MAX];     /* the same; without what makes an array of it */
-	uint32_t count;            /* elements of an array, 0: none */
-	uint32_t n_derefs;         /* the outermost first */
+	char name[WMK_PROBE_FIELD_MAX];    /* never empty after parsing */
+	char type[WMK_PROBE_TYPE_MAX];     /* "": not given; of an array: the type of an element */
+	uint32_t count;            /* elements of an array; 0: not an array */
+	uint32_t n_derefs;         /* outermost first */
 	struct wmk_probe_deref derefs[WMK_PROBE_DEREFS_MAX];
 	enum wmk_probe_base base;
 	bool is_slot;
@@ -50,15 +50,15 @@ struct wmk_probe_text {
 	enum wmk_probe_place_kind place;
 	char path[PATH_MAX];                   /* ELF, SDT: as typed */
 	char scope[128];                       /* KERNEL: the module, "": any; SDT: the provider */
-	char symbol[WMK_PROBE_SYMBOL_MAX];     /* of a function; SDT: the note's name; "": an address */
-	uint64_t number;                       /* behind the symbol; or the address */
-	bool has_args;                         /* there is a list, though it may be empty */
+	char symbol[WMK_PROBE_SYMBOL_MAX];     /* the function; SDT: the name of the note; "": an address was given */
+	uint64_t number;                       /* offset from the symbol, or the address */
+	bool has_args;                         /* a list was given, perhaps an empty one */
 	uint32_t n_args;
 	struct wmk_probe_arg args[WMK_PROBE_ARGS_MAX];
 };
 
 int wmk_probe_text_read(enum wmk_probe_kind kind, const char *typed, struct wmk_probe_text *text);
-/* Is a type one of a text, which is fetched from where its value points to? */
+/* Return whether a type is a text, which the kernel fetches from where the value points. */
 bool wmk_probe_type_is_string(const char *type);
 
 #endif

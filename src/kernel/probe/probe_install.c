@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe_install.c - events of a probe given to the kernel and taken back (see probe.h), and its refusals in words.
+ * probe_install.c - create the events of a probe in the kernel, remove them (see probe.h), and explain refusals.
  *
- * dynamic_events is only ever appended to: opening it otherwise would remove everybody's events.
+ * dynamic_events is always opened for appending: opening it with O_TRUNC would remove the events of all processes.
  */
 #include "kernel/probe/probe.h"
 
@@ -15,7 +15,7 @@
 #include "kernel/tracefs/tracefs.h"
 
 #define FILE_NAME "dynamic_events"
-#define NUMBER_MAX 100u        /* tries to find a name that is not taken */
+#define NUMBER_MAX 100u        /* the largest number that is tried to make a name unique */
 
 static bool is_user(const struct wmk_probe *probe)
 {
@@ -25,7 +25,7 @@ static bool is_user(const struct wmk_probe *probe)
 static int check_kernel(int tracefs, const struct wmk_probe *probe)
 {
 	if (!wmk_tracefs_has(tracefs, "events"))
-		return wmk_error_said(-EACCES, "the files of tracefs cannot be reached: probes need root");
+		return wmk_error_said(-EACCES, "the files of tracefs are not accessible: probes need root");
 	if (!is_user(probe) && !wmk_tracefs_has(tracefs, "kprobe_events"))
 		return wmk_error_said(-EOPNOTSUPP, "this kernel has no kprobes (CONFIG_KPROBE_EVENTS is off)");
 	if (is_user(probe) && !wmk_tracefs_has(tracefs, "uprobe_events"))
@@ -36,11 +36,11 @@ static int check_kernel(int tracefs, const struct wmk_probe *probe)
 	return 0;
 }
 
-/* ── names that are taken ────────────────────────────────────────────────────────────────────────────── */
+/* ── unique names ────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * "p:GROUP/NAME PLACE", "r8:GROUP/NAME ...": the name, NUL-terminated in place, if the line is of that group. NULL: it
- * is not.
+ * Return the name of the event in a line ("p:GROUP/NAME PLACE", "r8:GROUP/NAME ..."), NUL-terminated in place; NULL:
+ * the event is of another group.
  */
 static char *name_of_line(char *line, const char *group)
 {
@@ -55,8 +55,8 @@ static char *name_of_line(char *line, const char *group)
 }
 
 /*
- * Calls `one` for each event of a group; a name comes as often as it has places. Stops at the first value other than 0,
- * and returns it.
+ * Call `one` for each event of a group, once for each of its places. The first value other than 0 ends the loop and is
+ * returned.
  */
 static int each_name(int tracefs, const char *group, int (*one)(void *data, const char *name), void *data)
 {
@@ -98,12 +98,12 @@ static int make_unique(int tracefs, const struct wmk_probe *probe, struct wmk_pr
 			break;
 		snprintf(event->name, sizeof(event->name), "%.58s_%u", wanted, number);
 	}
-	return wmk_error_said(-EEXIST, "there is an event %s already: give the probe another name", wanted);
+	return wmk_error_said(-EEXIST, "an event %s exists already: give the probe another name", wanted);
 }
 
-/* ── what the kernel refuses ─────────────────────────────────────────────────────────────────────────── */
+/* ── refusals of the kernel ──────────────────────────────────────────────────────────────────────────── */
 
-/* The kernel's list of functions that its own probing needs: "0xBEGIN-0xEND\tNAME". */
+/* The kernel's list of functions that kprobes itself needs: lines "0xBEGIN-0xEND\tNAME". */
 static bool is_forbidden(const char *symbol, size_t len)
 {
 	FILE *in = fopen("/sys/kernel/debug/kprobes/blacklist", "re");
@@ -133,14 +133,14 @@ static int refused_probe(int err, const char *place)
 				      "(kprobes/blacklist in debugfs)",
 				      len, symbol);
 	return wmk_error_said(
-		err, "%.*s cannot be probed there: the kernel forbids it, or no instruction begins at that place", len,
+		err, "%.*s cannot be probed at this place: the kernel forbids it, or no instruction begins there", len,
 		symbol);
 }
 
 static int in_words(int err, const char *said, const char *place)
 {
 	if (err == -EPERM || err == -EACCES)
-		return wmk_error_said(err, "it is not permitted: it needs root, and a kernel that is not locked down "
+		return wmk_error_said(err, "permission denied: probes need root, and a kernel that is not locked down "
 					   "(/sys/kernel/security/lockdown)");
 	if (strstr(said, "not unique"))
 		return wmk_error_said(err, "several functions have that name: give MODULE:SYMBOL, or the address of "
@@ -150,20 +150,22 @@ static int in_words(int err, const char *said, const char *place)
 	if (strstr(said, "not an instruction boundary"))
 		return wmk_error_said(err, "no instruction begins at that offset");
 	if (strstr(said, "Failed to find the given file"))
-		return wmk_error_said(err,
-				      "the kernel does not find the file: it is looked for where this process sees it");
+		return wmk_error_said(err, "the kernel cannot find the file: it searches in the mount namespace of "
+					   "this process");
 	if (strstr(said, "Unknown type is specified"))
-		return wmk_error_said(err, "this kernel does not know one of the types (symstr came with Linux 6.0, "
-					   "char with 6.2)");
+		return wmk_error_said(err,
+				      "this kernel does not support one of the types (symstr needs Linux 6.0, char "
+				      "needs 6.2)");
 	if (strstr(said, "Invalid $-va"))
-		return wmk_error_said(err, "this kernel does not have one of the $ values there (arguments at a "
-					   "function's return came with Linux 6.9)");
+		return wmk_error_said(err,
+				      "this kernel does not support one of the $ values at this place (arguments at "
+				      "a function's return need Linux 6.9)");
 	if (strstr(said, "Invalid probed address or symbol"))
 		return wmk_error_said(err,
-				      "the kernel does not know that symbol, or nothing can be probed at that address");
+				      "the kernel has no such symbol, or the address cannot be probed");
 	if (err == -ENOSPC || err == -ENOMEM || err == -EBUSY)
-		return wmk_error(err, "the kernel has no room");
-	return said[0] ? wmk_error_said(err, "the kernel says: %s", said)
+		return wmk_error(err, "the kernel has no memory for it");
+	return said[0] ? wmk_error_said(err, "the kernel reports: %s", said)
 		       : wmk_error(err, "the kernel gives no reason");
 }
 
@@ -177,7 +179,7 @@ static int refused(int tracefs, int err, const struct wmk_probe_event *event, co
 			     place);
 }
 
-/* ── in and out ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── install and remove ──────────────────────────────────────────────────────────────────────────────── */
 
 static int remove_name(int tracefs, const char *group, const char *name)
 {
@@ -191,7 +193,7 @@ static int remove_name(int tracefs, const char *group, const char *name)
 		return 0;
 	}
 	if (err == -EBUSY)
-		return wmk_error_said(err, "the event %s/%s is still recorded somewhere: it cannot be removed", group,
+		return wmk_error_said(err, "cannot remove the event %s/%s: it is still being recorded", group,
 				      name);
 	return err < 0 ? wmk_error_add(err, "cannot remove the event %s/%s", group, name) : 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * registers.c - names of registers: what assemblers write, and what the kernel's fetch arguments take (see sdt.h).
+ * registers.c - names of registers, in assembler and in the kernel's fetch arguments (see sdt.h).
  *
- * The kernel's names on x86 are those of 16 bits, whatever the width: %di is all of rdi.
+ * On x86, the kernel uses the 16-bit names for registers of any width: %di is all of rdi.
  */
 #include <elf.h>
 #include <stdbool.h>
@@ -48,7 +48,7 @@ static unsigned find_name(const struct name *names, size_t n, const char *name, 
 	return 0;
 }
 
-/* One or two digits from `least` to `most` at the end of what is there; -1: no. */
+/* Parse an index of one or two digits from `least` to `most`; -1: not an index. */
 static int take_index(const char *digits, size_t len, int least, int most)
 {
 	int index = 0;

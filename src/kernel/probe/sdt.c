@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sdt.c - operands of the assembler in SDT notes (see sdt.h). A compiler writes them as it would into an instruction,
- * so all that it can address with may come; what is not understood is unreadable, never guessed.
+ * sdt.c - parse assembler operands in SDT notes (see sdt.h). Compilers can use any addressing mode of an instruction;
+ * an operand that is not supported becomes unreadable and is never guessed.
  */
 #include "kernel/probe/sdt.h"
 
@@ -104,7 +104,7 @@ static unsigned take_register(struct wmk_scan *span, unsigned machine, char base
 static void x86_register(struct wmk_scan *span, unsigned machine, struct wmk_sdt_arg *arg)
 {
 	if (!take_register(span, machine, arg->base) || !at_end(span)) {
-		unreadable(arg, "it is in a register that the kernel cannot fetch");
+		unreadable(arg, "the kernel cannot fetch its register");
 		return;
 	}
 	arg->kind = WMK_SDT_REGISTER;
@@ -113,7 +113,7 @@ static void x86_register(struct wmk_scan *span, unsigned machine, struct wmk_sdt
 static void x86_memory(struct wmk_scan *span, unsigned machine, struct wmk_sdt_arg *arg)
 {
 	if (*span->at != '(' && !take_sum(span, arg)) {
-		unreadable(arg, "its operand is not understood");
+		unreadable(arg, "its operand is not supported");
 		return;
 	}
 	if (at_end(span)) {
@@ -124,7 +124,7 @@ static void x86_memory(struct wmk_scan *span, unsigned machine, struct wmk_sdt_a
 		return;
 	}
 	if (!take(span, "(") || !take(span, "%") || !take_register(span, machine, arg->base)) {
-		unreadable(arg, "its operand is not understood");
+		unreadable(arg, "its operand is not supported");
 		return;
 	}
 	if (!take(span, ")") || !at_end(span)) {
@@ -159,7 +159,7 @@ static void arm_memory(struct wmk_scan *span, unsigned machine, struct wmk_sdt_a
 {
 	wmk_scan_space(span);
 	if (!take_register(span, machine, arg->base)) {
-		unreadable(arg, "its operand is not understood");
+		unreadable(arg, "its operand is not supported");
 		return;
 	}
 	if (take(span, ",")) {
@@ -174,7 +174,7 @@ static void arm_memory(struct wmk_scan *span, unsigned machine, struct wmk_sdt_a
 		}
 	}
 	if (!take(span, "]") || !at_end(span))
-		unreadable(arg, "its operand is not understood");
+		unreadable(arg, "its operand is not supported");
 	else
 		arg->kind = WMK_SDT_MEMORY;
 }
@@ -191,7 +191,7 @@ static void arm_operand(struct wmk_scan *span, unsigned machine, struct wmk_sdt_
 		if (take_number(span, &arg->number) && at_end(span))
 			arg->kind = WMK_SDT_CONSTANT;
 		else
-			unreadable(arg, "its operand is not understood");
+			unreadable(arg, "its operand is not supported");
 		return;
 	}
 	name = *span;
@@ -200,7 +200,7 @@ static void arm_operand(struct wmk_scan *span, unsigned machine, struct wmk_sdt_
 	else if (name.end - span->at == 3 && memcmp(span->at + 1, "zr", 2) == 0)
 		arg->kind = WMK_SDT_CONSTANT;
 	else
-		unreadable(arg, "its operand is not understood");
+		unreadable(arg, "its operand is not supported");
 }
 
 /* ── SIZE@OPERAND ────────────────────────────────────────────────────────────────────────────────────── */
@@ -219,15 +219,15 @@ static bool take_size(struct wmk_scan *span, unsigned machine, struct wmk_sdt_ar
 			return false;
 		span->at = number.end;
 		if (take(span, "f")) {
-			unreadable(arg, "it is a floating number");
+			unreadable(arg, "it is a floating-point number");
 			return false;
 		}
 	}
-	/* Without a size it is a word; notes of old compilers have that. */
+	/* Without a size, the argument is a word; old compilers write such notes. */
 	if (memchr(span->at, '@', (size_t)(span->end - span->at)) && !take(span, "@"))
 		return false;
 	if (size != 1 && size != 2 && size != 4 && size != 8 && size != -1 && size != -2 && size != -4 && size != -8) {
-		unreadable(arg, "it is larger than the kernel's numbers");
+		unreadable(arg, "its size is not 1, 2, 4 or 8 bytes");
 		return false;
 	}
 	snprintf(arg->type, sizeof(arg->type), "%c%d", size < 0 ? 's' : 'u', (int)(size < 0 ? -size : size) * 8);
@@ -236,10 +236,10 @@ static bool take_size(struct wmk_scan *span, unsigned machine, struct wmk_sdt_ar
 
 static void read_arg(struct wmk_scan span, unsigned machine, struct wmk_sdt_arg *arg)
 {
-	unreadable(arg, "its size is not understood");
+	unreadable(arg, "its size is not valid");
 	if (!take_size(&span, machine, arg))
 		return;
-	unreadable(arg, "its operand is not understood");
+	unreadable(arg, "its operand is not supported");
 	if (at_end(&span))
 		return;
 	if (machine == EM_AARCH64)
@@ -248,7 +248,7 @@ static void read_arg(struct wmk_scan span, unsigned machine, struct wmk_sdt_arg 
 		x86_operand(&span, machine, arg);
 }
 
-/* Up to the next blank that is outside of brackets. */
+/* The argument ends at the next blank outside of brackets. */
 static struct wmk_scan next_arg(const char **text)
 {
 	struct wmk_scan span = { *text + strspn(*text, " \t"), NULL };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf_ring.c - a BPF ring buffer read in place (see bpf_ring.h). libbpf's reader hands out one record at a time through
- * a callback and gives each back at once; a batch is cheaper, and may stay until it is written.
+ * bpf_ring.c - read a BPF ring buffer in place (see bpf_ring.h). libbpf's reader passes single records to a callback
+ * and releases each at once. A batch costs less, and its records can stay until they are written.
  */
 #include <bpf/bpf.h>
 
@@ -21,7 +21,7 @@ int wmk_kring_open(struct wmk_kring *ring, uint32_t bytes)
 	*ring = (struct wmk_kring){ .size = bytes, .page = (size_t)sysconf(_SC_PAGESIZE) };
 	ring->fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "wmk_syscalls_ring", 0, 0, bytes, NULL);
 	if (ring->fd < 0)
-		return wmk_error(-errno, "cannot make a BPF ring buffer");
+		return wmk_error(-errno, "cannot create a BPF ring buffer");
 	ours = mmap(NULL, ring->page, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
 	if (ours == MAP_FAILED)
 		return wmk_error(-errno, "cannot map a BPF ring buffer");
@@ -70,7 +70,7 @@ int wmk_kring_step(struct wmk_kring *ring, uint64_t *at, uint64_t end, const uin
 		if (whole > end - *at || whole > ring->size) {
 			*at = end;
 			return wmk_error(-EPROTO,
-					 "a BPF ring buffer has a record of %u bytes, which is more than is there",
+					 "a BPF ring buffer has an invalid record: %u bytes, more than the unread data",
 					 size);
 		}
 		*at += whole;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf_ring.h - private to syscall_bpf.c: one BPF ring buffer, mapped. Records stay where the kernel put them until they
- * are given free.
+ * bpf_ring.h - private to syscall_bpf.c: one mapped BPF ring buffer. Records are read in place, and stay until they are
+ * released.
  *
- * Positions only grow. The kernel maps the data twice in a row, so that a record is always in one piece. What the words
- * mean stands in the kernel's Documentation/bpf/ringbuf.rst.
+ * Positions only grow. The kernel maps the data twice in a row, so that each record is contiguous. The kernel's
+ * Documentation/bpf/ringbuf.rst describes the header words.
  */
 #ifndef WMK_KERNEL_BPF_RING_H
 #define WMK_KERNEL_BPF_RING_H
@@ -16,21 +16,22 @@
 struct wmk_kring {
 	int fd;
 	size_t size, page;
-	uint64_t *consumed;            /* a page that we write to */
-	const uint64_t *produced;      /* the rest is the kernel's */
+	uint64_t *consumed;            /* on the page that user space writes */
+	const uint64_t *produced;      /* on the pages that the kernel writes */
 	const uint8_t *data;
-	uint64_t last;                 /* time of the latest record that was taken */
+	uint64_t last;                 /* time of the latest record that was read */
 };
 
-/* A new one. 0, or -errno with a cause chain. */
+/* Create and map a ring. 0, or -errno with a cause chain. */
 int wmk_kring_open(struct wmk_kring *ring, uint32_t bytes);
 void wmk_kring_close(struct wmk_kring *ring);
-/* Is there something? From *at to *end. */
+/* Return whether there are unread records, between *at and *end. */
 bool wmk_kring_look(struct wmk_kring *ring, uint64_t *at, uint64_t *end);
-/* Up to where. */
+/* Return the end of the records. */
 uint64_t wmk_kring_head(const struct wmk_kring *ring);
 /*
- * 1: a record, *at is behind it; 0: none is complete before `end`; -EPROTO: the ring is damaged, and *at is at `end`.
+ * Read a record: 1, and *at is after it; 0: no complete record before `end`; -EPROTO: the ring is damaged, and *at is
+ * at `end`.
  */
 int wmk_kring_step(struct wmk_kring *ring, uint64_t *at, uint64_t end, const uint8_t **bytes, uint32_t *len);
 void wmk_kring_free(struct wmk_kring *ring, uint64_t at);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_bpf.h - system calls with what their arguments point to: the BPF program loaded, its rings read.
+ * syscall_bpf.h - system calls with the data that their arguments point to: load the BPF program, and read its rings.
  *
- *     wmk_syscalls_open(&options, &calls)            loaded, nothing is recorded yet; words for what the machine lacks
- *     wmk_syscalls_want(calls, abi, number, true)    which calls; wmk_syscalls_follow(calls, pid, true): whose, with all children from then on
+ *     wmk_syscalls_open(&options, &calls)            loads the program; nothing is recorded yet
+ *     wmk_syscalls_want(calls, abi, number, true)    selects a system call
+ *     wmk_syscalls_follow(calls, pid, true)          selects a process, and all children that it has from now on
  *     wmk_syscalls_start(calls)
- *     wmk_syscalls_next(calls, ring, &batch)         what a ring has now: one ring for each CPU, in the order of time
- *     wmk_syscalls_take(&batch, &record)             record by record, in place
- *     wmk_syscalls_release(&batch)                   its room is free again
- *     wmk_syscalls_stats(calls, ring, &stats)        recorded + lost = made
+ *     wmk_syscalls_next(calls, ring, &batch)         the records in a ring: one ring for each CPU, in order of time
+ *     wmk_syscalls_take(&batch, &record)             one record after the other, in place
+ *     wmk_syscalls_release(&batch)                   frees their space
+ *     wmk_syscalls_stats(calls, ring, &stats)        recorded + lost = system calls made
  *
- * Everything hangs on this process's descriptors: nothing is pinned, nothing is left when it is killed. This process
- * itself is never recorded.
+ * All objects belong to descriptors of this process, and nothing is pinned, so nothing remains after a crash. This
+ * process is never recorded.
  *
- * One thread at a time. -errno with a cause chain. A build without libbpf has these functions too: wmk_syscalls_open()
- * says so (-ENOTSUP).
+ * One thread at a time. Errors are -errno with a cause chain, which explains what the machine lacks. In a build without
+ * libbpf, wmk_syscalls_open() returns -ENOTSUP.
  */
 #ifndef WMK_KERNEL_SYSCALL_BPF_H
 #define WMK_KERNEL_SYSCALL_BPF_H
@@ -30,31 +31,31 @@
 struct wmk_syscalls;
 
 struct wmk_syscalls_options {
-	bool is_all;             /* all processes; else those of wmk_syscalls_follow() */
-	bool is_childless;       /* without the children of those */
-	/* a number stays in the set when its process has ended: its next process is recorded too */
+	bool is_all;             /* all processes; otherwise those of wmk_syscalls_follow() */
+	bool is_childless;       /* do not follow the children of these processes */
+	/* a number stays in the set when its process has ended: the next process of that number is recorded too */
 	bool is_kept;
-	bool is_told;            /* with records of signals and of the ends of threads: is_signal, is_end */
-	uint32_t n_rings;        /* 0: one for each CPU; CPUs that share one are not in the order of time */
-	uint32_t ring_bytes;     /* of one: a power of two from 4096; 0: 1 MiB */
-	uint32_t wake_bytes;     /* so much in a ring wakes who polls; 0: a quarter of it */
-	uint32_t processes;      /* that can be followed at a time; 0: 16384 */
+	bool is_told;            /* also records of signals and of ends of threads: is_signal, is_end */
+	uint32_t n_rings;        /* 0: one for each CPU; records of CPUs that share a ring are not in order of time */
+	uint32_t ring_bytes;     /* of one ring: a power of two from 4096; 0: 1 MiB */
+	uint32_t wake_bytes;     /* bytes in a ring that wake poll(); 0: a quarter of it */
+	uint32_t processes;      /* limit of followed processes; 0: 16384 */
 	struct wmk_syscalls_limits limits;   /* 0: the defaults of syscall_info.h */
 	enum wmk_clock_kind clock;         /* of the trace */
 };
 
 struct wmk_syscalls_stats {
-	uint64_t recorded, lost;   /* lost: there was no room in the ring */
+	uint64_t recorded, lost;   /* lost: the ring was full */
 	/*
-	 * the kernel did not run the program, since it ran already: has not been seen; of all rings, and of calls not
-	 * wanted too
+	 * not seen: the kernel skipped the program because it was running already; counted over all rings, and also for
+	 * system calls that are not selected
 	 */
 	uint64_t missed;
-	uint64_t unreadable;       /* arguments that point to what could not be read */
-	uint64_t unfollowed;       /* children for whom there was no room in the set; of all rings */
+	uint64_t unreadable;       /* arguments that point to unreadable memory */
+	uint64_t unfollowed;       /* children for which the set had no space; counted over all rings */
 };
 
-/* What one argument points to. A text has no NUL; TEXTS: `count` of them, each with one. */
+/* The data that one argument points to. A text has no NUL; of TEXTS there are `count`, each with a NUL. */
 struct wmk_syscalls_piece {
 	uint8_t arg, flags;        /* WMK_SYSCALLS_PART_* */
 	uint16_t count;
@@ -63,15 +64,15 @@ struct wmk_syscalls_piece {
 };
 
 struct wmk_syscalls_record {
-	uint64_t mono, ts;         /* CLOCK_MONOTONIC; on the trace's clock */
+	uint64_t mono, ts;         /* CLOCK_MONOTONIC; in the trace's clock */
 	uint32_t pid, tid, cpu;
 	uint16_t number;
 	uint8_t abi;               /* enum wmk_kabi */
 	bool is_exit;
-	bool is_signal, is_end;  /* no call; see WMK_SYSCALLS_IS_SIGNAL, WMK_SYSCALLS_IS_END for the values */
+	bool is_signal, is_end;  /* not a system call; values as for WMK_SYSCALLS_IS_SIGNAL, WMK_SYSCALLS_IS_END */
 	uint8_t n_values, n_parts;
-	uint64_t values[WMK_SYSCALLS_ARGS];   /* arguments, or at exit the result */
-	uint64_t other;            /* at the entry of WMK_SYSCALLS_OTHER: the number of the call */
+	uint64_t values[WMK_SYSCALLS_ARGS];   /* the arguments; at exit the result */
+	uint64_t other;            /* at the entry of WMK_SYSCALLS_OTHER: the number of the system call */
 	struct wmk_syscalls_piece parts[WMK_SYSCALLS_PARTS];
 };
 
@@ -81,11 +82,11 @@ struct wmk_syscalls_batch {
 	uint64_t at, end;          /* positions in the ring */
 };
 
-/* -EPERM, -ENOTSUP, ...: see the words. */
+/* Load the program. -EPERM, -ENOTSUP, ...: the cause chain has the reason. */
 int wmk_syscalls_open(const struct wmk_syscalls_options *options, struct wmk_syscalls **calls);
 void wmk_syscalls_close(struct wmk_syscalls *calls);
 
-/* These at any time, also while it records. */
+/* These functions may be called at any time, also while recording. */
 void wmk_syscalls_want(struct wmk_syscalls *calls, enum wmk_kabi abi, unsigned number, bool wanted);
 int wmk_syscalls_follow(struct wmk_syscalls *calls, pid_t pid, bool followed);
 /*
@@ -93,15 +94,19 @@ int wmk_syscalls_follow(struct wmk_syscalls *calls, pid_t pid, bool followed);
  * in the set is recorded throughout.
  */
 int wmk_syscalls_follow_only(struct wmk_syscalls *calls, const pid_t *pids, unsigned n, bool all);
-/* A process (as the first pid namespace has it) that is never recorded. -ENOSPC: there are WMK_SYSCALLS_EXCLUDED. */
+/*
+ * Never record a process (its number in the initial PID namespace). -ENOSPC: there are WMK_SYSCALLS_EXCLUDED already.
+ */
 int wmk_syscalls_exclude(struct wmk_syscalls *calls, pid_t pid);
 /*
- * These and no others, but this process, which always is: WMK_SYSCALLS_EXCLUDED - 1 of them at most, the rest is
- * recorded.
+ * Exclude these processes and no others; this process is always excluded. Only the first WMK_SYSCALLS_EXCLUDED - 1 are
+ * excluded.
  */
 void wmk_syscalls_exclude_only(struct wmk_syscalls *calls, const pid_t *pids, unsigned n);
-/* What is copied of a call, if the table does not know it and the kernel's format has told more. */
+/* Set what is copied of a system call: for one that the table does not have, after the kernel's format was read. */
 void wmk_syscalls_describe(struct wmk_syscalls *calls, const struct wmk_syscall *call);
+
+/* The same with an explicit plan instead of the kinds of the arguments. */
 
 /* The same with what is to be copied instead of what the kinds say. */
 void wmk_syscalls_copy(struct wmk_syscalls *calls, enum wmk_kabi abi, unsigned number,
@@ -111,33 +116,33 @@ int wmk_syscalls_start(struct wmk_syscalls *calls);
 void wmk_syscalls_stop(struct wmk_syscalls *calls);
 
 uint32_t wmk_syscalls_rings(const struct wmk_syscalls *calls);
-/* For poll(): readable when there is something; sleeps until there are `wake_bytes`. */
+/* For poll(): readable when the ring has records; wakes at `wake_bytes`. */
 int wmk_syscalls_fd(const struct wmk_syscalls *calls, uint32_t ring);
-/* Position in the ring up to which there are records now. */
+/* Return the position of the end of the ring's records. */
 uint64_t wmk_syscalls_head(const struct wmk_syscalls *calls, uint32_t ring);
-/* 1: *batch is filled, the caller's until wmk_syscalls_release(); 0: nothing is there. */
+/* 1: *batch is filled, and the caller's until wmk_syscalls_release(); 0: the ring has no records. */
 int wmk_syscalls_next(struct wmk_syscalls *calls, uint32_t ring, struct wmk_syscalls_batch *batch);
 /*
- * 1: *record, which points into the ring; 0: no more in this batch; -EPROTO: this record is none and has been passed
- * over.
+ * Read the next record: 1: *record, which points into the ring; 0: no more in this batch; -EPROTO: an invalid record,
+ * which was skipped.
  */
 int wmk_syscalls_take(struct wmk_syscalls_batch *batch, struct wmk_syscalls_record *record);
-/* What was taken goes; what was not comes again. */
+/* Free the space of the records that were taken; the next batch begins with the others. */
 void wmk_syscalls_release(struct wmk_syscalls_batch *batch);
 
 #define WMK_SYSCALLS_ALL_RINGS UINT32_MAX
 int wmk_syscalls_stats(struct wmk_syscalls *calls, uint32_t ring, struct wmk_syscalls_stats *stats);
-/* Take a pair now and then where nothing is recorded for seconds; its error is to be told. */
+/* Return the clock: call wmk_kclock_take() now and then while nothing is recorded, and report wmk_kclock_error(). */
 struct wmk_kclock *wmk_syscalls_clock(struct wmk_syscalls *calls);
 
-/* The bytes of one record. -EPROTO. */
+/* Parse the bytes of one record. -EPROTO. */
 int wmk_syscalls_record_parse(const uint8_t *bytes, size_t len, struct wmk_syscalls_record *record);
 
-/* Why it does not work, as words: what was seen on the machine. For tests apart from it. */
+/* The state of the machine, from which the reason of a failure is derived. Separate for tests. */
 struct wmk_syscalls_facts {
 	bool is_root, has_btf, has_ringbuf;
-	const char *lockdown;      /* of /sys/kernel/security/lockdown; "" where there is none */
-	const char *log;           /* what libbpf and the kernel's verifier said */
+	const char *lockdown;      /* content of /sys/kernel/security/lockdown; "" without that file */
+	const char *log;           /* messages of libbpf and of the kernel's verifier */
 };
 
 int wmk_syscalls_refused(int err, const struct wmk_syscalls_facts *facts);

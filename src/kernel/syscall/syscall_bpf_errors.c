@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_bpf_errors.c - why the BPF program for system calls cannot be had, in words (see syscall_bpf.h).
+ * syscall_bpf_errors.c - explain why the BPF program for system calls cannot be loaded (see syscall_bpf.h).
  */
 #include <errno.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "kernel/syscall/syscall_bpf.h"
 
-/* The line that says what the verifier did not like: the one before its count of what it has looked at. */
+/* Copy the line with the verifier's reason: the last one before its statistics. */
 static void verifier_line(const char *log, char *line, size_t size)
 {
 	const char *end = strstr(log, "\nprocessed "), *begin;
@@ -29,26 +29,27 @@ int wmk_syscalls_refused(int err, const struct wmk_syscalls_facts *facts)
 	char line[96];
 
 	if (!facts->has_btf)
-		return wmk_error_said(-ENOTSUP, "this kernel does not describe its structures "
-						"(/sys/kernel/btf/vmlinux; CONFIG_DEBUG_INFO_BTF): "
-						"what system calls' arguments point to cannot be recorded");
+		return wmk_error_said(-ENOTSUP, "this kernel has no type information (/sys/kernel/btf/vmlinux; "
+						"CONFIG_DEBUG_INFO_BTF): the data that arguments of system calls point "
+						"to cannot be recorded");
 	if (err == -EPERM || err == -EACCES) {
 		if (!facts->is_root)
-			return wmk_error_said(-EPERM, "what system calls' arguments point to is recorded by BPF, which "
-						      "needs root (or CAP_BPF and CAP_PERFMON)");
+			return wmk_error_said(-EPERM,
+					      "BPF, which records the data that arguments of system calls point "
+					      "to, needs root (or CAP_BPF and CAP_PERFMON)");
 		if (strstr(facts->lockdown, "[confidentiality]"))
 			return wmk_error_said(-EPERM,
 					      "the kernel is locked down (confidentiality): BPF may not read memory");
 	}
 	verifier_line(facts->log, line, sizeof(line));
 	if (*line)
-		return wmk_error_said(err, "this kernel's verifier refuses the BPF program: %s", line);
+		return wmk_error_said(err, "this kernel's verifier rejects the BPF program: %s", line);
 	if (err == -EPERM || err == -EACCES)
 		return wmk_error_said(err,
-				      "bpf() is refused, also to root: by a container, seccomp or a security module");
+				      "bpf() is refused even to root: by a container, seccomp or a security module");
 	if (err == -ENOSYS)
 		return wmk_error_said(-ENOTSUP, "this kernel has no BPF (CONFIG_BPF_SYSCALL)");
 	if (!facts->has_ringbuf)
-		return wmk_error_said(-ENOTSUP, "this kernel has no BPF ring buffer (it came with Linux 5.8)");
+		return wmk_error_said(-ENOTSUP, "this kernel has no BPF ring buffer (it needs Linux 5.8)");
 	return wmk_error(err, "cannot load the BPF program for system calls");
 }

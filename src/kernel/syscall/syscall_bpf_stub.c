@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_bpf_stub.c - syscall_bpf.h in a build without libbpf, clang or bpftool. Nothing can be opened, so the rest is
- * not reached.
+ * syscall_bpf_stub.c - syscall_bpf.h in a build without libbpf, clang or bpftool. Opening always fails, so the other
+ * functions are never called.
  */
 #include <errno.h>
 
@@ -13,8 +13,9 @@
 int wmk_syscalls_open(const struct wmk_syscalls_options *options, struct wmk_syscalls **calls)
 {
 	*calls = NULL;
-	return wmk_error_said(-ENOTSUP, "what system calls' arguments point to cannot be recorded: this Waymark was "
-					"built without BPF (libbpf, clang or bpftool was missing)");
+	return wmk_error_said(-ENOTSUP,
+			      "the data that arguments of system calls point to cannot be recorded: this Waymark "
+			      "was built without BPF (libbpf, clang or bpftool was missing)");
 }
 
 void wmk_syscalls_close(struct wmk_syscalls *calls)

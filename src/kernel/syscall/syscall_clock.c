@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_clock.c - CLOCK_MONOTONIC onto the trace's clock (see syscall_clock.h).
+ * syscall_clock.c - convert CLOCK_MONOTONIC to the trace's clock (see syscall_clock.h).
  */
 #include "kernel/syscall/syscall_clock.h"
 
@@ -17,7 +17,8 @@ void wmk_kclock_init(struct wmk_kclock *clock, enum wmk_clock_kind kind)
 }
 
 /*
- * The narrowest of a few: who is interrupted in between has a wide bracket. Ends early with one as narrow as they come.
+ * Take the narrowest of several pairs, because an interruption makes a pair wide. Stop early at a pair about as narrow
+ * as the latest one.
  */
 void wmk_kclock_take(struct wmk_kclock *clock)
 {
@@ -40,13 +41,13 @@ void wmk_kclock_take(struct wmk_kclock *clock)
 
 static uint64_t between(const struct wmk_kclock_pair *a, const struct wmk_kclock_pair *b, uint64_t mono)
 {
-	/* Also in front of a and behind b; the product of two differences may need more than 64 bits. */
+	/* Also extrapolates; the product of two differences may need more than 64 bits. */
 	const __int128 way = ((__int128)mono - a->mono) * (b->value - a->value) / (b->mono - a->mono);
 
 	return (uint64_t)((__int128)a->value + way);
 }
 
-/* How far the pair in the middle is from the line between its neighbours. */
+/* Return the distance of the middle pair from the line between its neighbours. */
 static uint64_t bend(const struct wmk_kclock_pair *pairs)
 {
 	const uint64_t line = between(&pairs[0], &pairs[2], pairs[1].mono);
@@ -55,7 +56,7 @@ static uint64_t bend(const struct wmk_kclock_pair *pairs)
 }
 
 /*
- * Of the older half every second pair goes: it is there for streams that are read late. What that makes worse adds up.
+ * Drop every second pair of the older half, which serves only streams that are read late. The added errors sum up.
  */
 static void thin(struct wmk_kclock *clock)
 {
@@ -101,7 +102,7 @@ uint64_t wmk_kclock_map(const struct wmk_kclock *clock, uint64_t mono, uint64_t 
 
 	if (clock->kind != WMK_CLOCK_COUNTER)
 		return mono;
-	/* The last pair that is not later, and has one behind it. */
+	/* Find the last pair that is not later and has a successor. */
 	while (low + 1 < high) {
 		const unsigned mid = (low + high) / 2;
 

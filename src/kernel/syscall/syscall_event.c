@@ -13,7 +13,7 @@
 #include "kernel/syscall/syscall_fields.h"
 #include "schema/scratch.h"
 
-/* ── what is shown ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── the list of items ───────────────────────────────────────────────────────────────────────────────── */
 
 struct list {
 	struct wmk_kitem *items;
@@ -22,7 +22,7 @@ struct list {
 
 static void add(struct list *list, enum wmk_kshow show, unsigned arg)
 {
-	/* The program in the kernel copies so many at most, and in this order. */
+		/* The BPF program copies at most so many, in this order. */
 	if (wmk_kshow_is_pointed(show) && list->n_pointed++ >= WMK_SYSCALLS_PARTS)
 		return;
 	list->items[list->n++] = (struct wmk_kitem){ .show = (uint8_t)show, .arg = (uint8_t)arg };
@@ -39,7 +39,7 @@ unsigned wmk_syscall_items(const struct wmk_syscall *call, bool is_exit, struct 
 	for (unsigned i = 0; i < call->n_args; i++) {
 		const struct wmk_kkind_row *kind = &wmk_kkinds[call->args[i].kind];
 
-		/* A text stands for its pointer. */
+		/* A text replaces its pointer. */
 		if (!is_exit && kind->show != WMK_KSHOW_TEXT && kind->show != WMK_KSHOW_TEXTS)
 			add(&list, WMK_KSHOW_NUMBER, i);
 		if (is_exit ? kind->at_exit || wmk_syscall_is_late(call, i) : kind->at_entry)
@@ -56,7 +56,7 @@ unsigned wmk_syscall_items(const struct wmk_syscall *call, bool is_exit, struct 
 #define LABELS (WMK_SYSCALLS_PARTS * WMK_KPOINTER_BITS)
 #define NAME (WMK_SYSCALL_NAME + 16)
 
-/* A class while it is put together. */
+/* A class under construction. */
 struct draft {
 	struct wmk_field fields[FIELDS];
 	char names[FIELDS][NAME], label_names[LABELS][NAME];

@@ -2,23 +2,24 @@
 /*
  * syscall_event.h - records of system calls as records of the trace.
  *
- *     wmk_syscalls_class(&call, is_exit, &class)             syscall_entry_openat, syscall_exit_openat, compat_syscall_entry_..., syscall_entry_unknown
+ *     wmk_syscalls_class(&call, is_exit, &class)             syscall_entry_openat, syscall_exit_openat,
+ *                                                            compat_syscall_entry_..., syscall_entry_unknown
  *     wmk_syscalls_payload(&call, &record, out, room)        the fields, packed
  *
- * An argument is a field of its name; one that points to something has more, or others:
+ * Each argument is a field of its name. Arguments that point to data have other or additional fields:
  *
- *     path, text           the text itself; at exit once more, "" unless it could be read only then (a page that the call brought in)
+ *     path, text           the text itself; also at exit, where it is "" unless only the exit could read it (the system
+ *                          call has loaded its page)
  *     argv                 a sequence of texts
- *     buffer               the pointer, and <arg>_bytes: a blob; of one that the call fills, at exit
+ *     buffer               the pointer, and <arg>_bytes: a blob; for a buffer that the system call fills, at exit
  *     socket address       the pointer, and <arg>_family, <arg>_port, <arg>_address
  *     timespec             the pointer, and <arg>_sec, <arg>_nsec
  *     stat                 at exit <arg>_mode, _uid, _gid, _size
  *     pollfd               the pointer, and <arg>_fds: a sequence of structures, at entry and at exit
  *     pair of descriptors  at exit <arg>_0, <arg>_1
  *
- * and the last field, `pointers`, has a bit for each of them that is NULL, could not be read, or was cut. All that was
- * not read is 0 or empty. At exit the first field is `ret`. Calls whose number is not known have the number as first
- * field, `id`.
+ * The last field, `pointers`, has bits for each of them: NULL, unreadable, cut. Data that was not read is 0 or empty.
+ * At exit, the first field is `ret`. System calls of an unknown number have the number as first field, `id`.
  *
  * Any thread.
  */
@@ -27,11 +28,11 @@
 
 #include "kernel/syscall/syscall_bpf.h"
 
-/* *class is malloc'd: wmk_event_class_free(). 0, or -errno with a cause chain. */
+/* Make the event class. *class is malloc'd: wmk_event_class_free(). 0, or -errno with a cause chain. */
 int wmk_syscalls_class(const struct wmk_syscall *call, bool is_exit, struct wmk_event_class **class);
 /*
- * `record` is one of this call. Bytes; -ENOSPC: more than `room`. Trusts nothing in the record but its pieces' pointers
- * and lengths.
+ * Write the payload of a record of `call`. Returns its bytes; -ENOSPC: more than `room`. Trusts only the pointers and
+ * lengths of the record's pieces.
  */
 long wmk_syscalls_payload(const struct wmk_syscall *call, const struct wmk_syscalls_record *record, uint8_t *out,
 			  size_t room);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_fields.h - private to this folder: what each kind of argument is, and what is in the record of a system call,
- * in order. Class and payload are made from one list.
+ * syscall_fields.h - private to this folder: the properties of each kind of argument, and the ordered list of items in
+ * the record of a system call. Class and payload are made from the same list.
  */
 #ifndef WMK_KERNEL_SYSCALL_FIELDS_H
 #define WMK_KERNEL_SYSCALL_FIELDS_H
@@ -9,10 +9,10 @@
 #include "kernel/syscall/syscall_info.h"
 
 enum wmk_kshow {
-	WMK_KSHOW_ID, /* the call's number */
+	WMK_KSHOW_ID, /* the number of the system call */
 	WMK_KSHOW_RET,
 	WMK_KSHOW_NUMBER, /* the argument itself */
-	/* What it points to: */
+	/* The data that it points to: */
 	WMK_KSHOW_TEXT,
 	WMK_KSHOW_TEXTS,
 	WMK_KSHOW_BLOB,
@@ -21,7 +21,7 @@ enum wmk_kshow {
 	WMK_KSHOW_STAT,
 	WMK_KSHOW_PAIR,
 	WMK_KSHOW_POLLS,
-	WMK_KSHOW_POINTERS, /* how the pointers were */
+	WMK_KSHOW_POINTERS, /* the state of each pointer */
 };
 
 struct wmk_kitem {
@@ -30,20 +30,20 @@ struct wmk_kitem {
 };
 
 #define WMK_KITEMS (2 + 2 * WMK_SYSCALLS_ARGS)
-#define WMK_KITEM_FIELDS 4u      /* of one item at most */
-#define WMK_KPOINTER_BITS 3u     /* of one argument: NULL, unreadable, cut; in the order of what is shown */
+#define WMK_KITEM_FIELDS 4u      /* fields of one item at most */
+#define WMK_KPOINTER_BITS 3u     /* bits for one argument: NULL, unreadable, cut; in the order of the items */
 
-/* How many. */
+/* Fill the list of items and return its length. */
 unsigned wmk_syscall_items(const struct wmk_syscall *call, bool is_exit, struct wmk_kitem items[WMK_KITEMS]);
 
 struct wmk_kkind_row {
 	const char *word;        /* in the rows of tables */
-	uint8_t width, base;     /* of the argument itself as a field: bits, and how it is written */
+	uint8_t width, base;     /* of the argument's own field: bits, and the base in which it is printed */
 	bool is_signed;
-	uint8_t show;            /* enum wmk_kshow: what it points to; WMK_KSHOW_NUMBER: nothing */
-	uint8_t op;              /* enum wmk_syscalls_op: how that is copied, ... */
+	uint8_t show;            /* enum wmk_kshow: the data that it points to; WMK_KSHOW_NUMBER: none */
+	uint8_t op;              /* enum wmk_syscalls_op: how that data is copied, ... */
 	bool at_entry, at_exit;  /* ... when, ... */
-	uint16_t unit, max;      /* ... and how much; max 0: as the limits say */
+	uint16_t unit, max;      /* ... and how much; max 0: by the limits */
 };
 
 /* By enum wmk_kkind. */

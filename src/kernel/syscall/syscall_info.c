@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_info.c - system calls by number and name, and their rows read (see syscall_info.h).
+ * syscall_info.c - look up system calls by number and name, and parse their rows (see syscall_info.h).
  */
 #include "kernel/syscall/syscall_info.h"
 
@@ -121,7 +121,7 @@ int wmk_syscall_find(enum wmk_kabi abi, const char *name)
 		wmk_nearest_offer(&near, row[i].name);
 	}
 	if (near.n)
-		return wmk_error_said(-ENOENT, "no system call is named %.40s; near it: %s", name,
+		return wmk_error_said(-ENOENT, "no system call is named %.40s: did you mean %s?", name,
 				      wmk_nearest_text(&near, meant, sizeof(meant)));
 	return wmk_error_said(-ENOENT, "no system call is named %.40s", name);
 }
@@ -156,7 +156,7 @@ const char *wmk_syscall_row(const char *const rows[], unsigned n, enum wmk_kabi 
 	return all;
 }
 
-/* False: no kind has this word. */
+/* False: unknown word. */
 static bool find_kind(const char *word, size_t len, struct wmk_syscall_arg *arg)
 {
 	for (unsigned i = 0; i < WMK_KKINDS + WMK_KSETS; i++) {
@@ -168,7 +168,7 @@ static bool find_kind(const char *word, size_t len, struct wmk_syscall_arg *arg)
 	return false;
 }
 
-/* A kind's word at `at`, and the argument that has the length; returns what stands behind, NULL: no such word. */
+/* Parse a kind and its length argument at `at`; returns the position after it, NULL: unknown word. */
 static const char *read_kind(const char *at, struct wmk_syscall_arg *arg)
 {
 	const size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz");
@@ -183,7 +183,7 @@ static const char *read_kind(const char *at, struct wmk_syscall_arg *arg)
 	return at;
 }
 
-/* False: the row is not as it should be (a test reads them all). */
+/* False: the row is invalid (a test parses all rows). */
 static bool read_row(const char *row, struct wmk_syscall *call)
 {
 	struct wmk_syscall_arg result = { .kind = WMK_KKIND_NONE };
@@ -210,7 +210,7 @@ static bool read_row(const char *row, struct wmk_syscall *call)
 	return at && !*at;
 }
 
-/* Six numbers, of whose meaning nothing is known. */
+/* Six numbers of unknown meaning. */
 static void make_unknown(struct wmk_syscall *call)
 {
 	call->n_args = WMK_SYSCALLS_ARGS;
@@ -241,7 +241,7 @@ int wmk_syscall_describe(enum wmk_kabi abi, unsigned number, struct wmk_syscall 
 	return name ? 0 : wmk_error_said(-ENOENT, "no system call has number %u", number);
 }
 
-/* ── by what the kernel says ─────────────────────────────────────────────────────────────────────────── */
+/* ── from the kernel's formats ───────────────────────────────────────────────────────────────────────── */
 
 static bool is_one_of(const char *word, const char *const *of, size_t n)
 {
@@ -264,7 +264,7 @@ static uint8_t kind_of_pointer(const struct wmk_kfield *field)
 		"filename", "pathname", "path", "oldname", "newname", "specialfile", "name"
 	};
 
-	/* A text that is read: never where the call writes to, and not what may be bytes. */
+	/* A text is an input of the system call; parameters named as buffers may be bytes. */
 	if (strncmp(field->type, "const char *", 12) != 0 || strchr(field->type + 12, '*') ||
 	    strstr(field->name, "buf") || strstr(field->name, "ptr"))
 		return WMK_KKIND_POINTER;
@@ -297,7 +297,7 @@ static uint8_t kind_of(const struct wmk_kfield *field)
 	return is_one_of(field->type, unsigneds, COUNT(unsigneds)) ? WMK_KKIND_UINT : WMK_KKIND_INT;
 }
 
-/* Names become those of fields: identifiers, each another one. */
+/* Names become names of fields: they must be identifiers, and unique. */
 static bool is_name(const struct wmk_syscall *call, const char *name)
 {
 	if (!*name || (*name >= '0' && *name <= '9') || strlen(name) >= WMK_SYSCALL_NAME)
@@ -323,7 +323,10 @@ void wmk_syscall_refine(struct wmk_syscall *call, const struct wmk_kformat *form
 		const struct wmk_kfield *field = &format->fields[i];
 		struct wmk_syscall_arg *arg = &made.args[made.n_args];
 
-		/* Besides the arguments: the number, under one of two names, and what the kernel itself copied. */
+		/*
+		 * Skip fields that are not arguments: the number, under one of two names, and data copied by the
+		 * kernel.
+		 */
 		if (strcmp(field->name, "__syscall_nr") == 0 || strcmp(field->name, "nr") == 0 ||
 		    field->shape != WMK_KSHAPE_NUMBER)
 			continue;

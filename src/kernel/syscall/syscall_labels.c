@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_labels.c - numbers that have names in arguments and results of system calls. The compiler takes the values
- * from the kernel's and the C library's headers; a name that these do not have yet is left out of the build by #ifdef.
+ * syscall_labels.c - names of numbers in arguments and results of system calls. The compiler takes the values from the
+ * headers of the kernel and the C library.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -37,8 +37,8 @@ static const struct wmk_label opens[] = {
 	L(O_DIRECT),
 #ifdef __x86_64__
 	/*
-	 * The C library calls it 0, since programs of 64 bits need not say it; the kernel's value shows where 32-bit
-	 * ones do.
+	 * The C library defines it as 0, because 64-bit programs do not need it. The kernel's value shows it in the
+	 * calls of 32-bit programs.
 	 */
 	{ "O_LARGEFILE", 0100000, 0100000 },
 #endif
@@ -126,7 +126,7 @@ static const struct wmk_label fcntls[] = {
 	L(F_OFD_GETLK),     L(F_OFD_SETLK),  L(F_OFD_SETLKW), L(F_SETLEASE),  L(F_GETLEASE),  L(F_NOTIFY),
 	L(F_DUPFD_CLOEXEC), L(F_SETPIPE_SZ), L(F_GETPIPE_SZ), L(F_ADD_SEALS), L(F_GET_SEALS),
 };
-/* An operation, alone or with the flags that it is used with. */
+/* An operation, alone and with the flag that usually accompanies it. */
 #define FUTEX(name) L(name), { #name "|FUTEX_PRIVATE_FLAG", (name) | FUTEX_PRIVATE_FLAG, (name) | FUTEX_PRIVATE_FLAG }
 static const struct wmk_label futexes[] = {
 	FUTEX(FUTEX_WAIT),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the tables of system call numbers from the kernel's headers, as the compiler sees them.
+"""Generate the tables of system call numbers from the kernel's headers, as the compiler sees them.
 
 usage: syscall_numbers.py OUTPUT COMPILER [ARGUMENT...]
 """
@@ -8,13 +8,13 @@ import re
 import subprocess
 import sys
 
-# The machine's own calls; those of its 32-bit programs, where the headers have them beside (x86).
+# System calls of the machine; and those of its 32-bit programs, if the headers have them (x86).
 TABLES = (('native', ('asm/unistd_64.h', 'asm/unistd.h')), ('compat', ('asm/unistd_32.h',)))
 MOST = 512
 
 
 def defines(compiler, header):
-    """Macros that are there after the header, name to text; None when there is no such header."""
+    """Macros that the header defines, name to text; None if the header does not exist."""
     run = subprocess.run([*compiler, '-E', '-dM', '-x', 'c', '-'], input=f'#include <{header}>\n', text=True,
                          capture_output=True)
     if run.returncode:
@@ -23,7 +23,7 @@ def defines(compiler, header):
 
 
 def numbers(macros):
-    """Calls, number to name. A macro may be the name of another one."""
+    """System calls, number to name. A macro may have another macro as its value."""
     calls = {}
     for macro, text in macros.items():
         match = re.fullmatch(r'__NR_([a-z_]\w*)', macro)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_payload.c - records of system calls as bytes of the trace, as their classes say (see syscall_event.h).
+ * syscall_payload.c - write records of system calls as payloads of their classes (see syscall_event.h).
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "kernel/syscall/syscall_event.h"
 #include "kernel/syscall/syscall_fields.h"
 
-/* Once something does not fit, nothing more is put. */
+/* Once something does not fit, nothing more is written. */
 struct out {
 	uint8_t *at;
 	size_t room, len;
@@ -54,7 +54,7 @@ static void put64(struct out *out, uint64_t value)
 	put(out, &value, sizeof(value));
 }
 
-/* Ends at its first NUL. */
+/* The text ends at its first NUL. */
 static void put_text(struct out *out, const void *text, size_t len)
 {
 	put(out, text, len ? strnlen(text, len) : 0);
@@ -63,7 +63,7 @@ static void put_text(struct out *out, const void *text, size_t len)
 
 /* ── numbers ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* An argument of a 32-bit program is 32 bits: a negative one is made wide. */
+/* An argument of a 32-bit program has 32 bits; a signed one is extended. */
 static void put_number(struct out *out, const struct wmk_syscall *call, const struct wmk_syscalls_record *record,
 		       unsigned arg)
 {
@@ -78,7 +78,7 @@ static void put_number(struct out *out, const struct wmk_syscall *call, const st
 		put64(out, value);
 }
 
-/* ── what is pointed to ──────────────────────────────────────────────────────────────────────────────── */
+/* ── pointed-to data ─────────────────────────────────────────────────────────────────────────────────── */
 
 static const struct wmk_syscalls_piece *piece_of(const struct wmk_syscalls_record *record, unsigned arg)
 {
@@ -116,7 +116,7 @@ static void put_blob(struct out *out, const struct wmk_syscalls_piece *piece)
 	put(out, piece->bytes, piece->len);
 }
 
-/* Members of a structure, as far as they were copied; the rest is zeros. */
+/* Copy the available bytes of a structure, and zero the rest. */
 static void take(void *to, size_t size, const struct wmk_syscalls_piece *piece)
 {
 	memset(to, 0, size);
@@ -125,7 +125,7 @@ static void take(void *to, size_t size, const struct wmk_syscalls_piece *piece)
 }
 
 /*
- * An abstract name, which begins with a NUL, begins with '@' instead, as ss(8) has it; what is no text in it ends it.
+ * An abstract name begins with a NUL; it is shown with '@' instead, as by ss(8). The text ends at the next NUL.
  */
 static void unix_address(const struct sockaddr_un *address, size_t len, char *text, size_t size)
 {
@@ -188,7 +188,7 @@ static void put_time(struct out *out, const struct wmk_syscalls_piece *piece, bo
 	put(out, wide, sizeof(wide));
 }
 
-/* The kernel's structure is the C library's on machines of 64 bits. */
+/* On 64-bit machines, the kernel's structure is the same as that of the C library. */
 static void put_stat(struct out *out, const struct wmk_syscalls_piece *piece)
 {
 	struct stat stat;
@@ -208,7 +208,7 @@ static void put_pair(struct out *out, const struct wmk_syscalls_piece *piece)
 	put(out, pair, sizeof(pair));
 }
 
-/* struct pollfd is packed by itself. */
+/* struct pollfd has no padding. */
 static void put_polls(struct out *out, const struct wmk_syscalls_piece *piece)
 {
 	put32(out, piece->len / 8);

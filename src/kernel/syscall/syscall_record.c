@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_record.c - bytes of a ring as a record (see syscall_bpf.h). Every length is bounded: what does not fit is no
- * record.
+ * syscall_record.c - parse a record of a ring (see syscall_bpf.h). Every length is bounded; a record that exceeds one
+ * is invalid.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,15 +15,15 @@ int wmk_syscalls_record_parse(const uint8_t *bytes, size_t len, struct wmk_sysca
 	size_t at = sizeof(head);
 
 	if (len < sizeof(head))
-		return wmk_error(-EPROTO, "a record of %zu bytes (it begins with %zu)", len, sizeof(head));
+		return wmk_error(-EPROTO, "invalid record: %zu bytes, less than its head (%zu)", len, sizeof(head));
 	memcpy(&head, bytes, sizeof(head));
 	const bool is_other = head.number == WMK_SYSCALLS_OTHER && head.n_values == WMK_SYSCALLS_ARGS + 1;
 
 	if (head.n_values > WMK_SYSCALLS_ARGS + is_other || head.n_parts > WMK_SYSCALLS_PARTS ||
 	    head.number >= WMK_SYSCALLS_NUMBERS ||
 	    head.n_values * sizeof(uint64_t) > len - at)
-		return wmk_error(-EPROTO, "a record of call %u with %u values and %u parts", head.number, head.n_values,
-				 head.n_parts);
+		return wmk_error(-EPROTO, "invalid record: call %u with %u values and %u parts", head.number,
+				 head.n_values, head.n_parts);
 	*record = (struct wmk_syscalls_record){ .mono = head.time,
 						.pid = head.pid,
 						.tid = head.tid,
@@ -45,13 +45,14 @@ int wmk_syscalls_record_parse(const uint8_t *bytes, size_t len, struct wmk_sysca
 		struct wmk_syscalls_part part;
 
 		if (at > len || len - at < sizeof(part))
-			return wmk_error(-EPROTO, "a record ends in front of its part %u", i + 1);
+			return wmk_error(-EPROTO, "invalid record: it ends before its part %u", i + 1);
 		memcpy(&part, bytes + at, sizeof(part));
 		at += sizeof(part);
 		if (part.len > len - at)
-			return wmk_error(-EPROTO, "part %u of a record has %u bytes, where %zu are left", i + 1,
+			return wmk_error(-EPROTO, "invalid record: part %u has %u bytes, but %zu are left", i + 1,
 					 part.len, len - at);
-		*piece = (struct wmk_syscalls_piece){ .arg = part.arg, .flags = part.flags, .count = part.count, .len = part.len, .bytes = bytes + at };
+		*piece = (struct wmk_syscalls_piece){ .arg = part.arg, .flags = part.flags, .count = part.count,
+						      .len = part.len, .bytes = bytes + at };
 		at += (part.len + 7u) & ~(size_t)7;
 	}
 	return 0;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_record.h - what the BPF program bpf/syscalls.bpf.c and the loader have in common: what to copy for each
- * system call, and the records that come out of the rings. Both are compiled from the same tree, for the same machine:
- * no versions, the machine's own byte order.
+ * syscall_record.h - shared by the BPF program bpf/syscalls.bpf.c and its loader: what to copy for each system call,
+ * and the records in the rings. Both are compiled from the same tree for the same machine, so there are no versions,
+ * and the byte order is the machine's.
  *
- * The entry of a call WMK_SYSCALLS_OTHER has the call's number as one more value.
+ *     record:  struct wmk_syscalls_head | u64 values[n_values] | n_parts parts
+ *     part:    struct wmk_syscalls_part | its bytes | zeros up to a multiple of 8
  *
- *     record:  struct wmk_syscalls_head | u64 values[n_values] | n_parts times { struct wmk_syscalls_part | its bytes | zeros up to 8 }
+ * The entry of WMK_SYSCALLS_OTHER has the number of the system call as an additional value.
  */
 #ifndef WMK_KERNEL_SYSCALL_RECORD_H
 #define WMK_KERNEL_SYSCALL_RECORD_H
@@ -14,15 +15,15 @@
 #include <linux/types.h>
 
 #define WMK_SYSCALLS_NUMBERS 512u      /* system calls of one table */
-#define WMK_SYSCALLS_OTHER (WMK_SYSCALLS_NUMBERS - 1)    /* stands for all numbers that have no place in the table */
-#define WMK_SYSCALLS_ABIS 2u           /* the machine's own calls; those of its 32-bit programs */
+#define WMK_SYSCALLS_OTHER (WMK_SYSCALLS_NUMBERS - 1)    /* stands for all numbers beyond the table */
+#define WMK_SYSCALLS_ABIS 2u           /* system calls of the machine; those of its 32-bit programs */
 #define WMK_SYSCALLS_ARGS 6u
-#define WMK_SYSCALLS_PARTS 3u          /* pointed-to arguments that are copied, of one record */
+#define WMK_SYSCALLS_PARTS 3u          /* pointed-to data in one record, at most */
 #define WMK_SYSCALLS_PART_MAX 4096u    /* bytes of one part */
-#define WMK_SYSCALLS_STRINGS 16u       /* of an argv ... */
-#define WMK_SYSCALLS_STRINGS_ROOM 2048u  /* ... and bytes of all of them */
-#define WMK_SYSCALLS_STRING_MAX 1024u  /* bytes of one of them */
-#define WMK_SYSCALLS_VECTORS 8u        /* of an iovec array */
+#define WMK_SYSCALLS_STRINGS 16u       /* strings of an argv, ... */
+#define WMK_SYSCALLS_STRINGS_ROOM 2048u  /* ... bytes of all of them, ... */
+#define WMK_SYSCALLS_STRING_MAX 1024u  /* ... and of each */
+#define WMK_SYSCALLS_VECTORS 8u        /* elements of an iovec array */
 #define WMK_SYSCALLS_EXCLUDED 8u       /* processes that are never recorded */
 
 enum wmk_syscalls_op {
@@ -30,45 +31,45 @@ enum wmk_syscalls_op {
 	WMK_SYSCALLS_TEXT,             /* up to its NUL */
 	WMK_SYSCALLS_BYTES,            /* argument `len_arg` times `unit` bytes */
 	WMK_SYSCALLS_FIXED,            /* `unit` bytes */
-	WMK_SYSCALLS_RETURNED,         /* the call's result times `unit` bytes */
-	WMK_SYSCALLS_LENGTH_AT,        /* as many bytes as the 32-bit number says that argument `len_arg` points to */
-	WMK_SYSCALLS_TEXTS,            /* an array of pointers to texts, the last one is NULL */
-	WMK_SYSCALLS_VECTORS_IN,       /* what an array of argument `len_arg` iovecs points to */
-	WMK_SYSCALLS_VECTORS_RETURNED, /* the same, as many bytes in all as the call's result says */
+	WMK_SYSCALLS_RETURNED,         /* the result times `unit` bytes */
+	WMK_SYSCALLS_LENGTH_AT,        /* as many bytes as the 32-bit number at the pointer `len_arg` */
+	WMK_SYSCALLS_TEXTS,            /* an array of pointers to texts, ended by NULL */
+	WMK_SYSCALLS_VECTORS_IN,       /* the data of an array of `len_arg` iovecs */
+	WMK_SYSCALLS_VECTORS_RETURNED, /* the same; the result is the number of bytes in all */
 };
 
 struct wmk_syscalls_copy {
 	__u8 op;                     /* enum wmk_syscalls_op */
-	__u8 arg;                    /* which points to it */
+	__u8 arg;                    /* the pointer */
 	__u8 len_arg;
-	/* what could not be read at entry is tried once more at exit, when the call has read it */
+	/* if it was unreadable at entry, try again at exit, when the system call has loaded its pages */
 	__u8 is_late;
 	__u16 unit;
-	__u16 max;                   /* bytes at most */
+	__u16 max;                   /* limit of bytes */
 };
 
 struct wmk_syscalls_plan {
 	struct wmk_syscalls_copy at_entry[WMK_SYSCALLS_PARTS], at_exit[WMK_SYSCALLS_PARTS];
 };
 
-/* Memory of the BPF program that user space writes to, also while it runs. */
+/* Memory of the BPF program that user space writes to, also while the program runs. */
 struct wmk_syscalls_config {
 	__u64 wanted[WMK_SYSCALLS_ABIS][WMK_SYSCALLS_NUMBERS / 64];
 	__u32 excluded[WMK_SYSCALLS_EXCLUDED];   /* processes; 0: none */
-	__u32 is_all;                          /* all processes, not only those of the set */
-	__u32 is_told;                         /* records of signals and ends, see below */
-	/* a process that has ended stays in the set: its number is what is followed */
+	__u32 is_all;                          /* all processes, not only those in the set */
+	__u32 is_told;                         /* also records of signals and ends, see below */
+	/* a process that has ended stays in the set: its number is followed */
 	__u32 is_kept;
 	__u32 reserved;
-	__u64 wake_at;                         /* bytes in a ring: then its reader is woken */
+	__u64 wake_at;                         /* bytes in a ring that wake its reader */
 	struct wmk_syscalls_plan plans[WMK_SYSCALLS_ABIS][WMK_SYSCALLS_NUMBERS];
 };
 
-/* Per CPU, of one of the programs. */
+/* The counts of one CPU and one of the programs (slots). */
 struct wmk_syscalls_counts {
 	__u64 recorded, lost;
 	__u64 unreadable;            /* parts */
-	__u64 unfollowed;            /* children for whom there was no room in the set */
+	__u64 unfollowed;            /* children for which the set had no space */
 };
 
 enum { WMK_SYSCALLS_SLOT_ENTRY, WMK_SYSCALLS_SLOT_EXIT, WMK_SYSCALLS_SLOT_TASK, WMK_SYSCALLS_SLOTS };
@@ -76,27 +77,27 @@ enum { WMK_SYSCALLS_SLOT_ENTRY, WMK_SYSCALLS_SLOT_EXIT, WMK_SYSCALLS_SLOT_TASK, 
 #define WMK_SYSCALLS_IS_EXIT 1u
 #define WMK_SYSCALLS_IS_COMPAT 2u
 /*
- * No call: a signal that reaches the thread, the values are its siginfo; the thread's end, the value is its status as
- * wait(2) has it.
+ * Not a system call: SIGNAL: a signal reaches the thread, and the values are its siginfo; END: the thread ends, and the
+ * value is its status as in wait(2).
  */
 #define WMK_SYSCALLS_IS_SIGNAL 4u
 #define WMK_SYSCALLS_IS_END 8u
 
 struct wmk_syscalls_head {
 	__u64 time;                  /* CLOCK_MONOTONIC, nanoseconds */
-	__u32 pid, tid;              /* of the first pid namespace; pid: of the process */
+	__u32 pid, tid;              /* in the initial PID namespace; pid: of the process */
 	__u16 number, cpu;
 	__u8 flags, n_values, n_parts, reserved;
 };
 
 #define WMK_SYSCALLS_PART_NULL 1u          /* the pointer is NULL */
-#define WMK_SYSCALLS_PART_UNREADABLE 2u    /* not, or not all of it, could be read */
-#define WMK_SYSCALLS_PART_CUT 4u           /* there is more of it */
-#define WMK_SYSCALLS_PART_LATE 8u          /* at exit: what could not be read at entry */
+#define WMK_SYSCALLS_PART_UNREADABLE 2u    /* some of it could not be read */
+#define WMK_SYSCALLS_PART_CUT 4u           /* a limit cut it off */
+#define WMK_SYSCALLS_PART_LATE 8u          /* read at exit, because it was unreadable at entry */
 
 struct wmk_syscalls_part {
 	__u8 arg, flags;
-	__u16 count;                 /* TEXTS: how many, each with its NUL */
+	__u16 count;                 /* TEXTS: number of texts, each with a NUL */
 	__u32 len;                   /* bytes that follow; a text has no NUL */
 };
 

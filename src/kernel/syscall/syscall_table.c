@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_table.c - the calls that are used most (see syscall_table.h). Names of arguments are the kernel's own.
+ * syscall_table.c - the most frequent system calls (see syscall_table.h), with the kernel's names of arguments.
  */
 #include "kernel/syscall/syscall_table.h"
 
@@ -143,7 +143,7 @@ const char *const wmk_syscall_rows[] = {
 	/* processes */
 	"execve(path filename, texts argv, ptr envp) errno",
 	"execveat(fd fd, path filename, texts argv, ptr envp, at flags) errno",
-	/* The last two stand in this order on 64-bit x86 alone. */
+	/* 64-bit x86 has the last two in another order. */
 #ifdef __x86_64__
 	"clone(clone clone_flags, hex newsp, ptr parent_tidptr, ptr child_tidptr, hex tls) pid",
 #else

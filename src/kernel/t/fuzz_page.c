@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_page.c - any bytes as a page of the kernel's ring buffer: the first one says of which kernel, and two how it is
- * cut. No record lies outside; cut where a record begins, the parts have the records of the whole; what is damaged
- * stays damaged. Or as one of the two texts.
+ * fuzz_page.c - any bytes as a page of the kernel's ring buffer, or as one of the two texts: the first byte selects the
+ * layout, the second where the page is cut. No record is outside of the page. The parts of a page that is cut between
+ * records have the same records as the whole. A damaged page remains damaged.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void must(bool so)
 		abort();
 }
 
-/* The records up to the `n`th; the result of the last step. `sum` has something of each. */
+/* Walk up to `n` records; returns the result of the last step. `sum` is a hash of the records. */
 static int walk(struct wmk_kpage *page, uint64_t n, uint64_t *count, uint64_t *sum)
 {
 	const uint8_t *begin = page->at;
@@ -39,7 +39,7 @@ static int walk(struct wmk_kpage *page, uint64_t n, uint64_t *count, uint64_t *s
 	return got;
 }
 
-/* `bytes` are in memory of that size: who reads behind them is seen. */
+/* `bytes` are in memory of exactly this size, so that a read beyond them is noticed. */
 static void fuzz_page(const struct wmk_kpage_layout *layout, const uint8_t *bytes, size_t size, uint64_t cut)
 {
 	uint64_t count, all_count, sum = 0, all_sum = 0;
@@ -96,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct wmk_kpage page;
 		uint8_t *bytes;
 
-		/* No more than it says that it has. */
+		/* No more memory than the page's length needs. */
 		if (wmk_kpage_open(layout, data + 4, len, &page) == 0 && !page.lost_known)
 			len = layout->data_at + page.len;
 		bytes = malloc(len ? len : 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_probe.c - any text as a probe that a user typed; the first byte says of which kind. What is accepted is bounded,
- * has fields with names that differ, and is the same when it is read again; what is not has words.
+ * fuzz_probe.c - any text as a probe; the first byte selects its kind. An accepted probe is within the limits, has
+ * unique field names, and is equal when parsed again; a refused one has a message.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_procfs.c - any bytes as a text of /proc: the first one says which. No text is read behind its end; what comes
- * out is within its limits; the lines of a file are those that are in it.
+ * fuzz_procfs.c - any bytes as a text of /proc; the first byte selects which. No read goes beyond the text; results are
+ * within their limits; the lines of a file are complete.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static void one_line(const char *line, size_t len, struct wmk_kproc_status *stat
 	     wmk_kproc_number(line, len, 16, UINT64_MAX, &big) <= len);
 }
 
-/* Each line in memory of its own, and as they come out of a file. */
+/* Parse each line in memory of its own, in the order of the file. */
 static void fuzz_lines(const char *text, size_t len)
 {
 	static struct wmk_kproc_lines lines;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_syscalls.c - any bytes as a record of a system call: nothing is read behind its end, nothing written behind the
- * room that there is, and the payload ends where the class ends. The first two bytes choose the room.
+ * fuzz_syscalls.c - any bytes as a record of a system call: no read beyond its end, no write beyond the output buffer,
+ * and the payload ends where its class ends. The first two bytes are the size of the buffer.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 2)
 		return 0;
 	room = (data[0] | (size_t)data[1] << 8) & 0x3fff;
-	/* Of their exact sizes, so that a byte too far is seen. */
+	/* Exact sizes, so that an access beyond them is noticed. */
 	bytes = malloc(size - 2 ? size - 2 : 1);
 	out = malloc(room ? room : 1);
 	must(bytes && out);

@@ -24,7 +24,7 @@ struct wmk_syscalls *live_open(const struct wmk_syscalls_options *options)
 
 	if (err < 0) {
 		print_message("%s\n", wmk_error_text(words, sizeof(words)));
-		/* Only what the machine lacks; whatever else it is, is a failure. */
+		/* Only missing features of the machine; any other error is a failure. */
 		assert_true(err == -EPERM || err == -ENOTSUP);
 		skip();
 	}
@@ -51,7 +51,7 @@ pid_t live_fork(int (*work)(void *data), void *data, int *go)
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		close(pipes[1]);
-		/* End of file: the test is dead. */
+		/* At the end of file, the test has died. */
 		_exit(read(pipes[0], &byte, 1) == 1 ? work(data) : 99);
 	}
 	close(pipes[0]);

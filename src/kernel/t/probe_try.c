@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe_try.c - one probe on the kernel that runs here, from what a user types to records: for the emulated machine,
- * whose kernel has kprobes.
+ * probe_try.c - record one probe on the running kernel, from its text to its records: for the emulated machine, whose
+ * kernel has kprobes.
  *
  *     probe_try kernel|return|function|user|user-return TEXT [COMMAND...]
  *
- * Prints the lines for the kernel; then, with the probe's events enabled in an instance of their own, runs the command;
- * prints what was recorded; takes all away again. The exit status is 0 if nothing went wrong, 1 if the probe is refused
- * (the words are on standard error).
+ * Prints the lines for the kernel, enables the events in an instance of its own, runs the command, prints the records,
+ * and removes all of it. Exit status: 0; 1 if the probe is refused (the message is on standard error).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +63,7 @@ static int record(int tracefs, const struct wmk_probe *probe, char **command)
 	size_t len;
 
 	if (mkdirat(tracefs, INSTANCE, 0700) < 0 && errno != EEXIST)
-		return wmk_error(-errno, "cannot make an instance");
+		return wmk_error(-errno, "cannot create an instance");
 	instance = openat(tracefs, INSTANCE, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	err = enable(instance, probe, "1");
 	if (err == 0 && run(command) != 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probed.c - the program that test_live probes: SDT probes whose arguments lie in all sorts of places, one of them
- * behind a semaphore, and functions. It prints what a record must say: "NAME FIELD=VALUE ...".
+ * probed.c - the program that test_probes_live probes: functions, and SDT probes with arguments in many kinds of
+ * places, one of them with a semaphore. It prints the expected records: "NAME FIELD=VALUE ...".
  *
  *     probed ROUNDS
  */
@@ -18,7 +18,7 @@
 #endif
 #define IN_PROBES __attribute__((section(".probes")))
 
-/* An operand of a variable: gcc for aarch64 may name a symbol in it, and the kernel cannot read such an argument. */
+/* An operand for a variable: gcc for aarch64 can use a symbol in it, which the kernel cannot read. */
 #ifdef __aarch64__
 #define VARIABLE(x) ({ __typeof__(x) value_ = (x); __asm__ volatile("" : "+r"(value_)); value_; })
 #else
@@ -35,7 +35,7 @@ unsigned short wmkt_order_semaphore IN_PROBES, wmkt_guarded_semaphore IN_PROBES,
 static int counter = 5;             /* .data */
 long probed_sum;                    /* .bss */
 
-/* Arguments: in a register, a pointer, 64 bits, variables, constants, on the stack. */
+/* Arguments in a register, through a pointer, of 64 bits, in variables, constants, on the stack. */
 APART int probed_checkout(int id, const char *who, unsigned long amount)
 {
 	volatile short here = (short)(-id - 100);
@@ -48,7 +48,7 @@ APART int probed_checkout(int id, const char *who, unsigned long amount)
 	return id * 2 - 9;
 }
 
-/* The same probe in another place. */
+/* The same probe at another place. */
 APART void probed_refund(int id, const char *who)
 {
 	volatile short here = 12;
@@ -58,7 +58,7 @@ APART void probed_refund(int id, const char *who)
 	       probed_sum);
 }
 
-/* Variables, by hand, as <sys/sdt.h> would write them; which operands it writes there is up to the compiler. */
+/* Variables, written by hand as <sys/sdt.h> would: otherwise the compiler chooses the operands. */
 APART void probed_variables(void)
 {
 #ifdef __x86_64__
@@ -79,7 +79,7 @@ APART void probed_variables(void)
 #endif
 }
 
-/* One name, two kinds of arguments. */
+/* Two notes of one name with different arguments. */
 APART void probed_odd(unsigned char odd)
 {
 	STAP_PROBE1(wmkt, odd, odd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probed_library.c - functions in a shared library, for test_live and test_elf: an exported one; one whose name has
- * another function too (in probed_twin.c); one that is chosen when it is loaded.
+ * probed_library.c - functions in a shared library, for test_probes_live and test_elf: an exported one; a local one
+ * with the name of another (in probed_twin.c); an indirect function (ifunc), which the loader selects.
  */
 long probed_library(long amount, const char *who);
 int probed_chosen(int value);

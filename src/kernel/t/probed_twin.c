@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probed_twin.c - a local function that is called like one in probed_library.c.
+ * probed_twin.c - a local function with the name of one in probed_library.c.
  */
 int probed_calls_twin(int value);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * read_file.h - for tests: a file as a text, and words that all formats have.
+ * read_file.h - for tests: read a file as text; the fields that all event formats have.
  */
 #ifndef WMK_KERNEL_T_READ_FILE_H
 #define WMK_KERNEL_T_READ_FILE_H
@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The fields that each event begins with. */
+/* The first fields of each event. */
 #define COMMON "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n" \
 	       "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n" \
 	       "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
 	       "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 
-/* malloc'd, NUL-terminated; NULL: it cannot be read. Files of tracefs have no size. */
+/* Returns malloc'd text with a NUL, or NULL on failure. Does not use the file's size, which tracefs does not have. */
 static inline char *read_file(const char *path)
 {
 	FILE *in = fopen(path, "r");

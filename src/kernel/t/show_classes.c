@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * show_classes.c - for tests/cases/t_kernel_names.py: formats, one behind the other, as in t/lttng_events.txt (without
- * the common fields, and with `system:` before each), as the event classes that become of them:
+ * show_classes.c - for tests/cases/t_kernel_names.py: print the event classes for a file of formats. The file is like
+ * t/lttng_events.txt: without the common fields, and with `system:` before each format.
  *
  *     sched sched_switch sched_switch prev_comm:text prev_tid:number ...
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * show_item.h - for tests: a payload as text, in the words of the class's reader: "a=1 s="x" list[2]{ =1 =2 } ".
+ * show_item.h - for tests: print a payload as text by the reader of its class: "a=1 s="x" list[2]{ =1 =2 } ".
  */
 #ifndef WMK_KERNEL_T_SHOW_ITEM_H
 #define WMK_KERNEL_T_SHOW_ITEM_H
@@ -8,7 +8,7 @@
 #include "ctf/t/show.h"
 #include "kernel/t/decode.h"
 
-/* Of exactly `n` bytes: asserts that the class ends where they do. */
+/* Print a payload of `n` bytes; asserts that the class ends exactly there. */
 static inline void show_payload(const struct decoded *decoded, const uint8_t *bytes, size_t n, char *text, size_t size)
 {
 	struct wmk_ctf_bytes in = { bytes, 0, n * 8 };

@@ -98,7 +98,7 @@ static void functions(void **state)
 	check_words(wmk_elf_function(elf, "probed_chekcout", &place), -ENOENT,
 		    "has no function probed_chekcout: did you mean probed_checkout?");
 	check_words(wmk_elf_function(elf, "qqqqqqqqqqqqqqq", &place), -ENOENT, "nm ");
-	check_words(wmk_elf_function(elf, "probed_sum", &place), -EINVAL, "is no function");
+	check_words(wmk_elf_function(elf, "probed_sum", &place), -EINVAL, "is not a function");
 	check_words(wmk_elf_function(elf, "probed_library", &place), -ENOENT,
 		    "only calls probed_library: name the shared library");
 	assert_int_equal(wmk_elf_address(elf, "probed_sum", &address), 0);
@@ -108,7 +108,7 @@ static void functions(void **state)
 	elf = opened(library);
 	check_words(wmk_elf_function(elf, "probed_twin", &place), -ENOTUNIQ,
 		    "has 2 functions probed_twin: give the address");
-	check_words(wmk_elf_function(elf, "probed_chosen", &place), -EINVAL, "only chooses the function");
+	check_words(wmk_elf_function(elf, "probed_chosen", &place), -EINVAL, "only selects the function");
 	assert_int_equal(wmk_elf_address(elf, "probed_twin", &address), -ENOTUNIQ);
 	wmk_elf_close(elf);
 }
@@ -190,16 +190,16 @@ static void sdt(void **state)
 	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -ENOENT, "no SDT probes at all");
 	snprintf(typed, sizeof(typed), "sdt:%s:wmkt:guarded(arg2)", program);
 	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -EINVAL,
-		    "the probe has 1 arguments, from arg1 on");
+		    "the probe has 1 arguments, numbered from arg1");
 	snprintf(typed, sizeof(typed), "%s:probed_checkout(id)", program);
 	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -EINVAL,
-		    "only functions of the kernel have names of parameters");
+		    "only kernel functions have named parameters");
 	snprintf(typed, sizeof(typed), "%s:probed_checkout(%%di:symbol)", program);
-	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -EINVAL, "its own addresses only");
+	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -EINVAL, "only for its own addresses");
 	snprintf(typed, sizeof(typed), "%s:probed_checkout+100000", program);
-	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -EINVAL, "bytes only");
+	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -EINVAL, "has only");
 	snprintf(typed, sizeof(typed), "%s:0x7fffffff", program);
-	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -EINVAL, "no code of");
+	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -EINVAL, "has no code at");
 }
 
 /* Found as a shell finds it; a variable as the distance from the place. */
@@ -237,7 +237,7 @@ static void never_opened(void **state)
 	assert_true(fd >= 0);
 	snprintf(name.sun_path, sizeof(name.sun_path), "/tmp/wmkt-elf-%d", (int)getpid());
 	assert_int_equal(bind(fd, (const struct sockaddr *)&name, sizeof(name)), 0);
-	check_words(wmk_elf_open(name.sun_path, &elf), -EINVAL, "is no regular file");
+	check_words(wmk_elf_open(name.sun_path, &elf), -EINVAL, "is not a regular file");
 	unlink(name.sun_path);
 	close(fd);
 }
@@ -301,7 +301,7 @@ static void many_looks(void **state)
 	assert_true(n > 1000 && n < WMK_ELF_LOOKS_MAX / 10);
 	assert_int_equal(wmk_elf_address(elf, "probed_checkout", &address), -E2BIG);
 	check_words(wmk_elf_function(elf, "probed_checkout", &place), -E2BIG,
-		    "so many symbols that probed_checkout is not looked for any more");
+		    "too many symbols to search for probed_checkout");
 	wmk_elf_close(elf);
 }
 
@@ -314,10 +314,10 @@ static void no_elf(void **state)
 
 	(void)state;
 	check_words(open_bytes("#!/bin/sh\n", 10, &elf), -ENOEXEC, "is a script");
-	check_words(open_bytes("", 0, &elf), -ENOEXEC, "is no ELF file");
-	check_words(open_bytes("!<arch>\nnothing", 15, &elf), -ENOEXEC, "is no ELF file");
-	check_words(open_bytes(bytes, 32, &elf), -ENOEXEC, "is no ELF file");
-	check_words(wmk_elf_open("/dev/null", &elf), -EINVAL, "is no regular file");
+	check_words(open_bytes("", 0, &elf), -ENOEXEC, "is not an ELF file");
+	check_words(open_bytes("!<arch>\nnothing", 15, &elf), -ENOEXEC, "is not an ELF file");
+	check_words(open_bytes(bytes, 32, &elf), -ENOEXEC, "is not an ELF file");
+	check_words(wmk_elf_open("/dev/null", &elf), -EINVAL, "is not a regular file");
 	memcpy(&head, bytes, sizeof(head));
 	head.e_machine = EM_RISCV;
 	memcpy(bytes, &head, sizeof(head));
@@ -325,7 +325,7 @@ static void no_elf(void **state)
 	head.e_machine = (uint16_t)wmk_elf_host();
 	head.e_type = ET_REL;
 	memcpy(bytes, &head, sizeof(head));
-	check_words(open_bytes(bytes, size, &elf), -ENOEXEC, "an object file?");
+	check_words(open_bytes(bytes, size, &elf), -ENOEXEC, "perhaps an object file");
 	free(bytes);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_live.c - records of this machine's kernel: taken out of an instance as whole pages, copied, and read back by the
- * class's reader; held against what the kernel itself says of the same records as text (its option `fields` prints each
- * field by name, whatever the event).
+ * test_live.c - records of this machine's kernel: read as whole pages from an instance, copied, and decoded by the
+ * class's reader. Each is compared with the kernel's own text of the same record (its option `fields` prints the fields
+ * of every event by name).
  *
- * Skipped in words where tracefs may not be written, or the kernel has no such option (before 6.2).
+ * Skipped with a message if tracefs is not writable or the kernel has no such option (before Linux 6.2).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ struct known {
 };
 
 static struct known known[65536];
-static unsigned n_values;          /* that were compared */
+static unsigned n_values;          /* values that were compared */
 
 static int put(const char *file, const char *text)
 {
@@ -56,7 +56,7 @@ static int put(const char *file, const char *text)
 	return err;
 }
 
-/* What an event is, when its first record comes. */
+/* Look up an event when its first record arrives. */
 static struct known *get(uint16_t type, const char *name)
 {
 	struct known *k = &known[type];
@@ -89,8 +89,8 @@ static struct known *get(uint16_t type, const char *name)
 }
 
 /*
- * The kernel's value of the field: "0x2a (42)", "(0)", "symbol+0x0/0x1 (-7)". *bits: how much of it can be told. False:
- * an address of something.
+ * Parse the kernel's value of a field: "0x2a (42)", "(0)", "symbol+0x0/0x1 (-7)". *bits: how many bits of it are valid.
+ * False: the address of something.
  */
 static bool kernels_number(const char *line, const char *name, uint64_t *value, unsigned *bits)
 {
@@ -109,7 +109,7 @@ static bool kernels_number(const char *line, const char *name, uint64_t *value, 
 		*value = strtoull(at, NULL, 16);
 		return true;
 	}
-	/* (behind a symbol stand 32 bits, and a boolean is one number in braces) */
+	/* A symbol is followed by 32 bits; a boolean is one number in parentheses. */
 	at = strchr(at, '(');
 	*bits = 32;
 	*value = at ? (uint64_t)strtoll(at + 1, NULL, 10) : 0;
@@ -135,7 +135,7 @@ static void same_text(const char *line, const struct wmk_kfield *field, const st
 {
 	char wanted[1024];
 
-	/* (a text that nobody would see in a line is not looked for) */
+	/* A text that is not readable in a line is not compared. */
 	if (item->len > 500 || memchr(item->text, '\n', item->len))
 		return;
 	snprintf(wanted, sizeof(wanted), " %s=%.*s", field->name, (int)item->len, item->text);
@@ -144,7 +144,7 @@ static void same_text(const char *line, const struct wmk_kfield *field, const st
 	n_values++;
 }
 
-/* The kernel's field that `name` is of. */
+/* Find the kernel's field from which the field `name` was made. */
 static const struct wmk_kfield *field_of(const struct wmk_kformat *format, const char *name,
 					 struct wmk_kfield_rule *rule)
 {
@@ -199,7 +199,7 @@ static void one(const char *line, const uint8_t *record, size_t len)
 	k->records++;
 }
 
-/* The records of a page, each with the next line of `*text`. */
+/* Compare the records of a page with the next lines of `*text`. */
 static void page(const uint8_t *bytes, size_t size, char **text)
 {
 	uint64_t commit;
@@ -263,7 +263,7 @@ static void one_cpu(const char *folder)
 	free(text);
 }
 
-/* Something of everything: files, programs, waiting, signals. */
+/* Cause many kinds of events: files, processes, waiting, signals. */
 static void work(void)
 {
 	const pid_t child = fork();
@@ -293,7 +293,7 @@ static void test_events_of_this_machine_are_copied(void **state)
 
 	(void)state;
 	if (mkdir(INSTANCE, 0700) < 0 && errno != EEXIST) {
-		print_message("skipped: no instance of the kernel's tracer can be made here: %s\n", strerror(errno));
+		print_message("skipped: cannot create a tracefs instance: %s\n", strerror(errno));
 		skip();
 	}
 	put("tracing_on", "0");
@@ -301,7 +301,7 @@ static void test_events_of_this_machine_are_copied(void **state)
 		print_message("skipped: this kernel cannot print its events' fields by name\n");
 		skip();
 	}
-	/* Of what is not there nothing is recorded. */
+	/* Events that do not exist here are not recorded. */
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		put("set_event", wanted[i]);
 	assert_int_equal(put("buffer_size_kb", "2000"), 0);
@@ -321,11 +321,11 @@ static void test_events_of_this_machine_are_copied(void **state)
 			wmk_kevent_free(known[i].event);
 			free(known[i].format);
 		}
-	print_message("%u records of %u events, %u values the same\n", records, kinds, n_values);
+	print_message("%u records of %u events, %u equal values\n", records, kinds, n_values);
 	assert_true(kinds >= 20 && records > 200 && n_values > records);
 }
 
-/* Whatever happened. */
+/* Also after a failure. */
 static int remove_instance(void **state)
 {
 	(void)state;

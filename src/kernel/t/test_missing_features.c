@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_missing_features.c - what a kernel lacks: files that are there, are not, are refused, in a made-up tracefs;
- * every cause has its words; and this machine's own kernel, in an instance of the test's, of which nothing is left.
+ * test_missing_features.c - missing features of a kernel: in a made-up tracefs with files that are missing or refused,
+ * each cause has its message; and the kernel of this machine, in an instance that the test removes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 /* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Of a kernel that has everything. */
+/* The files of a kernel that has all features. */
 static const char *const files[] = {
 	"root/kprobe_events",
 	"root/uprobe_events",
@@ -106,7 +106,7 @@ static void nothing_is_lacking(void **state)
 
 	for (unsigned i = 0; i < WMK_KFEATURES; i++)
 		assert_false(wmk_kmissing_text(&lacks, (enum wmk_kfeature)i, text, sizeof(text)));
-	/* Everybody's probes are as they were; one function was asked for, and then none. */
+	/* Existing probes are unchanged; the function filter was set and the tracer reset. */
 	contents(rig, "root/kprobe_events", text, sizeof(text));
 	assert_string_equal(text, "kept");
 	contents(rig, "root/uprobe_events", text, sizeof(text));
@@ -117,7 +117,7 @@ static void nothing_is_lacking(void **state)
 	assert_string_equal(text, "nop");
 }
 
-/* Each file alone makes its own lack, and no other. */
+/* Each missing file causes exactly one missing feature. */
 static void what_is_not_there(void **state)
 {
 	static const struct {
@@ -149,7 +149,7 @@ static void what_is_not_there(void **state)
 	assert_int_equal(wmk_error_number(), 0);
 }
 
-/* Without an instance only the rest is tried, and what was not tried is not lacking. */
+/* Without an instance, features that need one are not tested and not reported as missing. */
 static void without_an_instance(void **state)
 {
 	const struct features_rig *rig = *state;
@@ -163,7 +163,7 @@ static void without_an_instance(void **state)
 	assert_false(wmk_kmissing_text(&lacks, WMK_KFEATURE_SUBBUFS, words, sizeof(words)));
 }
 
-/* ── words ───────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── messages ────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void says(enum wmk_kfeature which, int err, const char *wanted)
 {
@@ -173,7 +173,7 @@ static void says(enum wmk_kfeature which, int err, const char *wanted)
 	lacks.err[which] = err;
 	assert_true(wmk_kmissing_text(&lacks, which, words, sizeof(words)));
 	if (!strstr(words, wanted))
-		fail_msg("it says: %s", words);
+		fail_msg("the message is: %s", words);
 }
 
 static void causes_in_words(void **state)
@@ -208,7 +208,7 @@ static void this_kernel(void **state)
 		skip();
 	}
 	snprintf(name, sizeof(name), "wmkt-lacks-%d", (int)getpid());
-	/* one that was left */
+	/* an instance that an earlier run left */
 	assert_int_equal(wmk_tracefs_instance_make(tracefs, name, &instance), 0);
 	close(instance);
 	for (unsigned with = 0; with < 2; with++) {
@@ -227,11 +227,12 @@ static void this_kernel(void **state)
 		wmk_error_clear();
 	}
 	/*
-	 * A clock that the kernel does not have: that is told, and of the rest what can be tried without an instance.
+	 * A clock that the kernel does not have is reported; the features that need no instance are tested.
 	 */
 	assert_int_equal(wmk_kmissing_find(tracefs, name, WMK_CLOCK_PLUGIN, false, &lacks), 0);
 	assert_true(wmk_kmissing_text(&lacks, WMK_KFEATURE_INSTANCE, words, sizeof(words)));
-	assert_non_null(strstr(words, "it cannot be traced: the kernel cannot be traced by the clock of a plug-in"));
+	assert_non_null(
+		strstr(words, "it cannot be traced: kernel events cannot be recorded with the clock of a plug-in"));
 	assert_false(wmk_kmissing_text(&lacks, WMK_KFEATURE_SUBBUFS, words, sizeof(words)));
 	assert_int_equal(wmk_tracefs_instance_open(tracefs, name, &instance), -ENOENT);
 	wmk_error_clear();

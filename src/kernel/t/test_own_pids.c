@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_own_pids.c - the tracer's own processes and threads; names by which a consumer is told of system calls.
+ * test_own_pids.c - recognize the tracer's own processes and threads; names of system call events for a consumer
+ * daemon.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -42,7 +43,7 @@ static void *thread(void *arg)
 	return NULL;
 }
 
-/* All threads of this process and of another; a change of the processes shows. */
+/* All threads of this process and of another one; a change of the list of processes is noticed. */
 static void test_own(void **state)
 {
 	struct wmk_kown *own = calloc(1, sizeof(*own));
@@ -65,11 +66,11 @@ static void test_own(void **state)
 	assert_false(wmk_kown_has(own, getppid(), 1));
 	const uint32_t version = own->version;
 	other = getppid();
-	own->looked = 1;                 /* long ago */
+	own->looked = 1;                 /* the last scan was long ago */
 	wmk_kown_look(own);
 	assert_true(own->version != version && wmk_kown_has(own, getppid(), 1) && wmk_kown_has(own, t.tid, 1));
 	other = 0;
-	wmk_kown_look(own);              /* too early to look */
+	wmk_kown_look(own);              /* too early for another scan */
 	assert_true(wmk_kown_has(own, getppid(), 1));
 	pthread_barrier_wait(&t.end);
 	pthread_join(id, NULL);
@@ -91,8 +92,8 @@ static void *short_thread(void *arg)
 }
 
 /*
- * One that is gone when its records are read: by both clocks its own time, and no other; one that did not say that it
- * ends; more than are known.
+ * A thread that has ended when its records are read is recognized by both clocks, only during its lifetime. Also: a
+ * thread that did not announce its end, and more threads than the table holds.
  */
 static void test_short_thread(void **state)
 {

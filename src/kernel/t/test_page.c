@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_page.c - pages made by hand, of kernels of 64 and 32 bits: all kinds of events, times, losses, parts, damage;
- * and the text that says where things are.
+ * test_page.c - handmade pages of 64-bit and 32-bit kernels: all kinds of events, times, losses, parts, damage; and
+ * layouts of pages.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -24,7 +24,7 @@ static const struct wmk_kpage_layout layout64 = { 8, 8, 16, PAGE }, layout32 = {
 static struct {
 	const struct wmk_kpage_layout *layout;
 	uint32_t len;
-	uint8_t *bytes;                /* of exactly PAGE, so that the address sanitizer sees who reads behind it */
+	uint8_t *bytes;                /* exactly PAGE bytes, so that ASan sees a read beyond them */
 } made;
 
 static void page_begin(const struct wmk_kpage_layout *layout, uint64_t ts)
@@ -87,13 +87,13 @@ static void test_kinds(void **state)
 		event(0, 6, 12);                                  /* long: 8 bytes, and the length itself */
 		word(9);
 		word(0);
-		event(29, 100, 8);                                /* discarded: its time counts */
+		event(29, 100, 8);                                /* discarded: its time delta counts */
 		word(0);
 		event(29, 1, 4);                                  /* discarded at the same time as the one before */
 		event(28, 1, 10);
 		for (unsigned i = 1; i < 28; i++)
 			word(0);
-		event(29, 1, 20);                                 /* room at the end */
+		event(29, 1, 20);                                 /* padding at the end */
 		for (unsigned i = 0; i < 4; i++)
 			word(0);
 		open_page(0, &page);
@@ -114,12 +114,12 @@ static void test_null_padding(void **state)
 	(void)state;
 	page_begin(&layout64, 1);
 	event(1, 0, 7);
-	word(29);                                                 /* no time: nothing follows, whatever stands there */
+	word(29);                                                 /* delta 0: the end, whatever follows */
 	event(1, 1, 8);
 	open_page(0, &page);
 	expect_record(&page, 1, 7, 4);
 	expect_end(&page);
-	/* The very last word of a page. */
+	/* As the last word of a page. */
 	page_begin(&layout64, 1);
 	event(1, 0, 7);
 	word(29);
@@ -138,11 +138,11 @@ static void test_page_times_accumulate(void **state)
 
 	(void)state;
 	page_begin(&layout64, 50);
-	event(30, 3, 2);                                          /* 2 << 27 and 3 more */
+	event(30, 3, 2);                                          /* advance by 2 << 27 and 3 more */
 	event(1, 4, 7);
-	event(31, 9, 16);                                         /* that time, whatever was before */
+	event(31, 9, 16);                                         /* an absolute time */
 	event(1, 0, 8);
-	event(30, 0x7ffffff, 0xffffffff);                         /* the longest way */
+	event(30, 0x7ffffff, 0xffffffff);                         /* the largest advance */
 	event(1, 0x7ffffff, 9);
 	open_page(0, &page);
 	expect_record(&page, 50 + (2u << 27) + 3 + 4, 7, 4);
@@ -150,18 +150,18 @@ static void test_page_times_accumulate(void **state)
 	expect_record(&page, (UINT64_C(16) << 27) + 9 + ((UINT64_C(1) << 59) - 1) + 0x7ffffff, 9, 4);
 	expect_end(&page);
 
-	/* Clocks that have one of the upper 5 bits: an absolute stamp has not. */
+	/* Clocks with one of the upper 5 bits set, which absolute stamps lack. */
 	page_begin(&layout64, top + 100);
 	event(31, 120, 0);
 	event(1, 0, 7);
-	event(31, 110, 0);                                        /* before the one before: it went over */
+	event(31, 110, 0);                                        /* less than before: the lower bits have wrapped */
 	event(1, 0, 8);
 	open_page(0, &page);
 	expect_record(&page, top + 120, 7, 4);
 	expect_record(&page, one_more + 110, 8, 4);
 	expect_end(&page);
 
-	/* Without them it may go back. */
+	/* Without the upper bits, the time may go back. */
 	page_begin(&layout64, 100);
 	event(31, 90, 0);
 	event(1, 0, 7);
@@ -188,13 +188,13 @@ static void test_losses(void **state)
 		assert_true(page.missed && !page.lost_known && page.lost == 0);
 		open_page(STORED, &page);
 		assert_false(page.missed || page.lost_known);
-		/* It says that the count is there, and there is no room for it. */
+		/* The flag is set, but there is no space for the count. */
 		while (made.len + made.layout->commit_size <= PAGE - made.layout->data_at)
 			word(29);
 		open_page(MISSED | STORED, &page);
 		assert_true(page.missed && !page.lost_known);
 	}
-	/* As the kernel adds its flags to a word of 64 bits: a negative number. */
+	/* The kernel can sign-extend its flags to a word of 64 bits. */
 	page_begin(&layout64, 1);
 	event(1, 0, 7);
 	open_page(MISSED, &page);
@@ -244,7 +244,7 @@ static void test_page_is_read_in_parts(void **state)
 	}
 }
 
-/* Events that cannot be, behind one that can; the page ends with them, or with its size. */
+/* Invalid events after a valid one; the page ends after them, by its length or its size. */
 static void test_damage(void **state)
 {
 	static const struct {
@@ -287,14 +287,14 @@ static void test_damage(void **state)
 			assert_int_equal(wmk_kpage_next(&page, &record), -EPROTO);
 		}
 	}
-	/* A length that is no multiple of 4. */
+	/* A length that is not a multiple of 4. */
 	page_begin(&layout64, 1);
 	event(1, 0, 7);
 	made.len += 2;
 	open_page(0, &page);
 	expect_record(&page, 1, 7, 4);
 	assert_int_equal(wmk_kpage_next(&page, &record), -EPROTO);
-	/* A length that is more than the page. */
+	/* A length that exceeds the page. */
 	for (uint32_t len = PAGE - 16 + 1; len < MISSED; len = len * 2 + 1) {
 		const uint32_t commit = len & ~STORED;
 
@@ -376,8 +376,8 @@ static void test_stats(void **state)
 }
 
 /*
- * What the kernel copies out of the middle of a page begins at a time that lacks what was discarded before. Given by a
- * file instead of a kernel.
+ * A page that the kernel copies from the middle of another begins at a time without the deltas of discarded events. The
+ * pages come from a file instead of a kernel.
  */
 static void test_discarded_before_a_cut(void **state)
 {
@@ -388,8 +388,8 @@ static void test_discarded_before_a_cut(void **state)
 		bool is_absolute;
 	} pages[] = {
 		{ 1000, 1000, false },          /* 1000, 10 discarded, 1011 */
-		{ 1001, 1011, false },          /* goes on there: and again 10 and 1 */
-		/* 20 by now; but then comes an absolute stamp, which the kernel goes on from */
+		{ 1001, 1011, false },          /* continues there: again 10 and 1 */
+		/* the deltas are 20 by now, until an absolute stamp, from which the kernel continues */
 		{ 1002, 1022, true },
 		{ 5001, 5011, false },
 		{ 5002, 5022, false },

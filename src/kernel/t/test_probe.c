@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_probe.c - what is typed for probes of the kernel and the lines that come of it; what is wrong and where; and
- * what happens when the kernel refuses. Symbols and types are those of files made here, tracefs is the functions here:
- * nothing depends on this machine's kernel.
+ * test_probe.c - kernel probes: the lines for tracefs, the column of syntax errors, and the messages after the kernel
+ * refuses. Symbols and types are in files of the test, and the functions of tracefs are replaced here, so nothing
+ * depends on the kernel of this machine.
  */
 #include <bpf/btf.h>
 #include <elf.h>
@@ -24,12 +24,12 @@
 
 static char folder[64], kallsyms[96];
 
-/* ── a tracefs of one file ───────────────────────────────────────────────────────────────────────────── */
+/* ── a tracefs with one file ─────────────────────────────────────────────────────────────────────────── */
 
 static struct {
 	char events[8192];
-	const char *missing;         /* a file that is not there */
-	int refuse_at, refuse_with;  /* the n-th write from now */
+	const char *missing;         /* a file that does not exist */
+	int refuse_at, refuse_with;  /* the n-th write from now fails with this error */
 	const char *said;
 } fake;
 
@@ -85,7 +85,7 @@ void wmk_tracefs_last_error(int dir, char *words, size_t size)
 	snprintf(words, size, "%s", fake.said ? fake.said : "");
 }
 
-/* ── a kernel of a few functions ─────────────────────────────────────────────────────────────────────── */
+/* ── a kernel with a few functions ───────────────────────────────────────────────────────────────────── */
 
 static const char symbols[] =
 	"ffffffff81000000 T do_sys_openat2\n"
@@ -185,7 +185,7 @@ static struct wmk_probe *made(enum wmk_probe_kind kind, const char *typed, const
 	return probe;
 }
 
-/* All lines, each with a newline. */
+/* Compare all lines, each with a newline. */
 static void check_lines(unsigned machine, enum wmk_probe_kind kind, const char *typed, const char *expected)
 {
 	char lines[8192] = "", line[WMK_PROBE_LINE_MAX], text[1024];
@@ -295,7 +295,7 @@ static void names(void **state)
 	wmk_probe_free(probe);
 }
 
-/* ── mistakes ────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── errors ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void wrong_words(void **state)
 {
@@ -303,17 +303,17 @@ static void wrong_words(void **state)
 	check_wrong(WMK_PROBE_KERNEL, "", -EINVAL, "column 1: a function or an address is missing at the end");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read+", -EINVAL, "column 10: a number is missing");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read+0xg", -EINVAL, "column 10:");
-	check_wrong(WMK_PROBE_KERNEL, "vfs_read+99999999999", -EINVAL, "column 10: no number, or too large");
+	check_wrong(WMK_PROBE_KERNEL, "vfs_read+99999999999", -EINVAL, "column 10: not a number, or too large");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read vfs_write", -EINVAL, "column 10: '(' or the end, not 'vfs_write'");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(", -EINVAL, "column 10: a value");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(count", -EINVAL, "column 15: ',' or ')' is missing");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(count,)", -EINVAL, "column 16: a value");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(count:u33)", -EINVAL, "column 16: a type");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(count:u8[0])", -EINVAL, "column 16: an array has 1 to 64");
-	check_wrong(WMK_PROBE_KERNEL, "vfs_read(count:u8[65])", -EINVAL, "column 19: no number, or too large");
-	check_wrong(WMK_PROBE_KERNEL, "vfs_read(count:b9@0/8)", -EINVAL, "column 16: bits are typed");
+	check_wrong(WMK_PROBE_KERNEL, "vfs_read(count:u8[65])", -EINVAL, "column 19: not a number, or too large");
+	check_wrong(WMK_PROBE_KERNEL, "vfs_read(count:b9@0/8)", -EINVAL, "column 16: bits are written");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(count:b", -EINVAL, "column 16: a type");
-	check_wrong(WMK_PROBE_KERNEL, "vfs_read(count:b3", -EINVAL, "column 16: bits are typed");
+	check_wrong(WMK_PROBE_KERNEL, "vfs_read(count:b3", -EINVAL, "column 16: bits are written");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(%xyz)", -EINVAL, "column 10: this machine has no register %xyz");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(%x1)", -EINVAL, "%ax %bx");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read($cmm)", -EINVAL, "column 10: $comm, $retval");
@@ -322,11 +322,13 @@ static void wrong_words(void **state)
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(+0($comm))", -EINVAL, "$comm is a text");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(+8 %di)", -EINVAL, "column 13: '(' and the value");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(+8(%di)", -EINVAL, "column 17: ',' or ')'");
-	check_wrong(WMK_PROBE_KERNEL, "vfs_read(+0(+0(+0(+0(+0(%di))))))", -EINVAL, "column 22: more than 4 steps");
-	check_wrong(WMK_PROBE_KERNEL, "vfs_read(%di, %si, di=%dx)", -EINVAL, "column 23: a field di is there already");
-	check_wrong(WMK_PROBE_KERNEL, "vfs_read(common_pid=%di)", -EINVAL, "column 10: the kernel has fields like");
+	check_wrong(WMK_PROBE_KERNEL, "vfs_read(+0(+0(+0(+0(+0(%di))))))", -EINVAL,
+		    "column 22: more than 4 dereferences");
+	check_wrong(WMK_PROBE_KERNEL, "vfs_read(%di, %si, di=%dx)", -EINVAL, "column 23: there are two fields di");
+	check_wrong(WMK_PROBE_KERNEL, "vfs_read(common_pid=%di)", -EINVAL,
+		    "column 10: the kernel reserves field names such as");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(a_name_that_is_much_too_long_for_it=%di)", -EINVAL,
-		    "column 10: a field's name of more than 31");
+		    "column 10: a field's name has more than 31");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(+2000000000(+2000000000(+2000000000(+2000000000(%r10)))):b1@1/64)",
 		    -EINVAL, "too long for the kernel");
 }
@@ -338,29 +340,31 @@ static void wrong_meaning(void **state)
 		    "this kernel has no function vfs_raed: did you mean vfs_read?");
 	check_wrong(WMK_PROBE_KERNEL, "xyzzyxyzzy", -ENOENT, "/proc/kallsyms lists");
 	check_wrong(WMK_PROBE_KERNEL, "jiffies", -EINVAL, "jiffies is data of the kernel");
-	check_wrong(WMK_PROBE_KERNEL, "shap:shop_open", -ENOENT, "no module shap is loaded");
+	check_wrong(WMK_PROBE_KERNEL, "shap:shop_open", -ENOENT, "module shap is not loaded");
 	check_wrong(WMK_PROBE_KERNEL, "shop:shop_oepn", -ENOENT,
 		    "the module shop has no function shop_oepn: did you mean shop_open?");
 	check_wrong(WMK_PROBE_KERNEL, "shop:vfs_read", -ENOENT, "/proc/kallsyms lists");
-	check_wrong(WMK_PROBE_KERNEL, "0x1000", -EINVAL, "0x1000 is no address of the kernel");
+	check_wrong(WMK_PROBE_KERNEL, "0x1000", -EINVAL, "0x1000 is not an address of the kernel");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(cuont)", -EINVAL,
 		    "column 10: vfs_read has no parameter cuont: it has file, buf, count, again");
-	check_wrong(WMK_PROBE_KERNEL, "vfs_read+4(count)", -ENOENT, "whole functions only");
+	check_wrong(WMK_PROBE_KERNEL, "vfs_read+4(count)", -ENOENT, "entry of a whole function");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read+4($arg1)", -EINVAL,
-		    "column 12: $arg1 is known at a function's entry only");
+		    "column 12: $arg1 is available only at a function's entry");
 	check_wrong(WMK_PROBE_KERNEL, "kfree.part.0(object)", -ENOENT,
-		    "column 14: the parameter object cannot be looked up");
+		    "column 14: cannot look up the parameter object");
 	check_wrong(WMK_PROBE_KERNEL, "shop:shop_open(x)", -EOPNOTSUPP, "the module shop has no type information");
-	check_wrong(WMK_PROBE_KERNEL, "by_value(last)", -EINVAL, "passed in no register of its own");
-	check_wrong(WMK_PROBE_KERNEL, "vfs_read($retval)", -EINVAL, "$retval is known at a function's return only");
+	check_wrong(WMK_PROBE_KERNEL, "by_value(last)", -EINVAL, "has no register of its own");
+	check_wrong(WMK_PROBE_KERNEL, "vfs_read($retval)", -EINVAL, "$retval is available only at a function's return");
 	check_wrong(WMK_PROBE_KERNEL_RETURN, "vfs_read+4", -EINVAL, "no offset");
 	check_wrong(WMK_PROBE_USER, "elf:nowhere-at-all:main", -ENOENT, "no program nowhere-at-all in $PATH");
 	check_wrong(WMK_PROBE_USER, "./here:main", -EINVAL, "a path begins with /");
-	check_wrong(WMK_PROBE_USER, "/bin/sh", -EINVAL, "PATH:SYMBOL is expected");
-	check_wrong(WMK_PROBE_USER, "sdt:/bin/sh:main", -EINVAL, "PATH:PROVIDER:NAME is expected");
-	check_wrong(WMK_PROBE_USER, "/my files/sh:main", -EINVAL, "column 4: the kernel takes no path with a blank");
-	check_wrong(WMK_PROBE_USER, "/sh#1:main", -EINVAL, "column 4: the kernel takes no path with a blank or a #");
-	check_wrong(WMK_PROBE_USER, "/tmp:main", -EINVAL, "/tmp is no regular file");
+	check_wrong(WMK_PROBE_USER, "/bin/sh", -EINVAL, "expected PATH:SYMBOL");
+	check_wrong(WMK_PROBE_USER, "sdt:/bin/sh:main", -EINVAL, "expected PATH:PROVIDER:NAME");
+	check_wrong(WMK_PROBE_USER, "/my files/sh:main", -EINVAL,
+		    "column 4: the kernel does not accept a path with a blank");
+	check_wrong(WMK_PROBE_USER, "/sh#1:main", -EINVAL,
+		    "column 4: the kernel does not accept a path with a blank or a #");
+	check_wrong(WMK_PROBE_USER, "/tmp:main", -EINVAL, "/tmp is not a regular file");
 	check_wrong(WMK_PROBE_USER, "/no/such/file:main", -ENOENT, "cannot open /no/such/file");
 	check_wrong(WMK_PROBE_USER_RETURN, "sdt:/bin/sh:a:b", -EINVAL, "no SDT probe");
 }
@@ -378,7 +382,7 @@ static void group(void **state)
 	}
 }
 
-/* ── the kernel's answers ────────────────────────────────────────────────────────────────────────────── */
+/* ── installing and refusals ─────────────────────────────────────────────────────────────────────────── */
 
 static void installed(void **state)
 {
@@ -412,7 +416,7 @@ static void check_refusal(int err, const char *said, const char *words)
 	wmk_error_text(text, sizeof(text));
 	if (!strstr(text, "the kernel refuses the probe vfs_read_exit at vfs_read: ") || !strstr(text, words))
 		fail_msg("%s", text);
-	assert_string_equal(fake.events, "");       /* the first event is gone again */
+	assert_string_equal(fake.events, "");       /* the first event was removed again */
 	assert_false(probe->events[0].is_installed);
 	wmk_probe_free(probe);
 }
@@ -421,15 +425,15 @@ static void refusals(void **state)
 {
 	(void)state;
 	check_refusal(-EINVAL, "trace_kprobe: error: The symbol is not unique", "several functions have that name");
-	check_refusal(-EINVAL, "Failed to register probe event", "vfs_read cannot be probed there");
-	check_refusal(-EPERM, "Failed to register probe event", "it needs root");
+	check_refusal(-EINVAL, "Failed to register probe event", "vfs_read cannot be probed at this place");
+	check_refusal(-EPERM, "Failed to register probe event", "probes need root");
 	check_refusal(-EINVAL, "Probe point is not an instruction boundary", "no instruction begins");
-	check_refusal(-ENOENT, "Invalid probed address or symbol", "does not know that symbol");
-	check_refusal(-EINVAL, "Unknown type is specified", "char with 6.2");
-	check_refusal(-EINVAL, "Invalid $-variable specified", "came with Linux 6.9");
-	check_refusal(-EINVAL, "Something new", "the kernel says: Something new");
+	check_refusal(-ENOENT, "Invalid probed address or symbol", "has no such symbol");
+	check_refusal(-EINVAL, "Unknown type is specified", "char needs 6.2");
+	check_refusal(-EINVAL, "Invalid $-variable specified", "need Linux 6.9");
+	check_refusal(-EINVAL, "Something new", "the kernel reports: Something new");
 	check_refusal(-EINVAL, "", "gives no reason");
-	check_refusal(-ENOMEM, "", "no room: Cannot allocate memory");
+	check_refusal(-ENOMEM, "", "no memory for it: Cannot allocate memory");
 }
 
 static void lacking(void **state)

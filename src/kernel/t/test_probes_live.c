@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_live.c - probes in the program `probed`, which was built in several ways, recorded by this kernel: there are as
- * many records as the program says, in its order, with its values. Skipped, in words, where tracefs cannot be written.
+ * test_probes_live.c - probes in the program `probed`, built in several ways and recorded by this kernel: the trace has
+ * exactly the records that the program prints, in its order. Skipped with a message if tracefs is not writable.
  *
- * Everything is called wmkt_probes..., in the instance wmkt-probes; a previous run's remains are removed first.
+ * All names begin with wmkt_probes, the instance is wmkt-probes; remains of an earlier run are removed first.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -77,7 +77,7 @@ static void need_tracefs(void)
 {
 	if (instance >= 0)
 		return;
-	print_message("uprobe_events of /sys/kernel/tracing cannot be written: no live test\n");
+	print_message("skipped: uprobe_events in /sys/kernel/tracing is not writable\n");
 	skip();
 }
 
@@ -91,7 +91,7 @@ static void enable(const struct wmk_probe *probe, bool on)
 	}
 }
 
-/* What the program prints, or *output is "" */
+/* Run the program and store its output. */
 static void run(const char *program, char *output)
 {
 	char rounds[8];
@@ -117,7 +117,7 @@ static void run(const char *program, char *output)
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* Of the program's lines, those that begin with one of the names; without the others. */
+/* Keep the program's lines that begin with one of the names. */
 static void keep(const char *printed, const char *const *names, char *kept)
 {
 	kept[0] = '\0';
@@ -130,7 +130,7 @@ static void keep(const char *printed, const char *const *names, char *kept)
 	}
 }
 
-/* Of the kernel's trace: "... NAME: (ADDRESS [<- ADDRESS]) FIELDS" becomes "NAME FIELDS". */
+/* Read the kernel's trace: "... NAME: (ADDRESS [<- ADDRESS]) FIELDS" becomes "NAME FIELDS". */
 static void recorded(char *lines)
 {
 	char *text;
@@ -170,7 +170,7 @@ static struct wmk_probe *make(enum wmk_probe_kind kind, const char *name, const 
 	return probe;
 }
 
-/* The probe is installed, the program runs, the records of `names` are what it printed, and nothing remains. */
+/* Install the probe and run the program: the records equal its lines of `names`. After removal, nothing is recorded. */
 static void check(const char *program, struct wmk_probe *probe, const char *const *names, unsigned n)
 {
 	static char printed[OUTPUT_MAX], kept[OUTPUT_MAX], lines[OUTPUT_MAX];
@@ -223,7 +223,7 @@ static void sdt(void **state)
 	}
 }
 
-/* In .data and .bss, which lie elsewhere in memory than in the file. */
+/* Variables in .data and .bss: their distance in memory differs from that in the file. */
 static void variables(void **state)
 {
 	(void)state;
@@ -238,7 +238,7 @@ static void variables(void **state)
 #endif
 }
 
-/* One name with different arguments: an event for each kind. */
+/* Notes of one name with different arguments: one event for each combination of types. */
 static void sdt_kinds(void **state)
 {
 	(void)state;
@@ -279,7 +279,7 @@ static void shared_library(void **state)
 	}
 }
 
-/* Every form of value and type that can be fetched there. */
+/* Every form of value and type that is available at the place. */
 static void forms(void **state)
 {
 	(void)state;
@@ -294,7 +294,7 @@ static void forms(void **state)
 		      (const char *const[]){ "forms", NULL }, ROUNDS);
 }
 
-/* Variables that only .symtab names are left out, and that is told; the other arguments are recorded. */
+/* Variables with names only in .symtab are left out with a note; the other arguments are recorded. */
 static void no_names(void **state)
 {
 	struct wmk_probe *probe;
@@ -308,8 +308,8 @@ static void no_names(void **state)
 	wmk_probe_free(probe);
 #ifdef __x86_64__
 	probe = make(WMK_PROBE_USER, "variables", "sdt:%s:wmkt:variables", stripped);
-	assert_non_null(strstr(probe->note, "argument 1 is left out: its variable has no name in the file (stripped?), "
-					    "or several have it; argument 2 is"));
+	assert_non_null(strstr(probe->note, "argument 1 is left out: its variable has no unique name in the file "
+					    "(perhaps it is stripped); argument 2 is"));
 	assert_int_equal(probe->events[0].n_fields, 0);
 	must(wmk_probe_install(tracefs, probe));
 	must(wmk_probe_remove(tracefs, probe));
@@ -317,7 +317,7 @@ static void no_names(void **state)
 #endif
 }
 
-/* Names: one that the user gave is refused the second time, one that was made gets a number. */
+/* A second probe with the name that the user gave is refused; a name from the symbol gets a number. */
 static void names_taken(void **state)
 {
 	struct wmk_probe *first, *second;
@@ -343,7 +343,7 @@ static void names_taken(void **state)
 	}
 }
 
-/* An event that is recorded stays, and can be removed when it no longer is; a group is emptied whoever made it. */
+/* An enabled event is not removed until it is disabled; a group can be removed by any process. */
 static void busy(void **state)
 {
 	struct wmk_probe *probe;
@@ -355,7 +355,7 @@ static void busy(void **state)
 	must(wmk_probe_install(tracefs, probe));
 	enable(probe, true);
 	assert_int_equal(wmk_probe_remove(tracefs, probe), -EBUSY);
-	assert_non_null(strstr(wmk_error_text(text, sizeof(text)), "still recorded"));
+	assert_non_null(strstr(wmk_error_text(text, sizeof(text)), "still being recorded"));
 	enable(probe, false);
 	must(wmk_probe_remove_group(tracefs, GROUP));
 	must(wmk_probe_remove(tracefs, probe));
@@ -374,13 +374,13 @@ static void refused(void **state)
 	place = probe->events[0].places[0];
 	memcpy(place, "/xx", 3);
 	assert_true(wmk_probe_install(tracefs, probe) < 0);
-	assert_non_null(strstr(wmk_error_text(text, sizeof(text)), "does not find the file"));
+	assert_non_null(strstr(wmk_error_text(text, sizeof(text)), "cannot find the file"));
 	wmk_probe_free(probe);
 	probe = make(WMK_PROBE_KERNEL, "refused", "do_sys_openat2");
 	memcpy(probe->events[0].places[0], "no_", 3);
 	if (wmk_tracefs_has(tracefs, "kprobe_events")) {
 		assert_true(wmk_probe_install(tracefs, probe) < 0);
-		assert_non_null(strstr(wmk_error_text(text, sizeof(text)), "does not know that symbol"));
+		assert_non_null(strstr(wmk_error_text(text, sizeof(text)), "has no such symbol"));
 	} else {
 		assert_int_equal(wmk_probe_install(tracefs, probe), -EOPNOTSUPP);
 		assert_non_null(strstr(wmk_error_text(text, sizeof(text)), "CONFIG_KPROBE_EVENTS"));
@@ -388,7 +388,7 @@ static void refused(void **state)
 	wmk_probe_free(probe);
 }
 
-/* Names of symbols and parameters, as this kernel tells them; nothing is installed. */
+/* Symbols and parameters of this kernel; nothing is installed. */
 static void this_kernel(void **state)
 {
 	struct wmk_probe *probe;
@@ -396,7 +396,7 @@ static void this_kernel(void **state)
 
 	(void)state;
 	if (access("/sys/kernel/btf/vmlinux", R_OK) < 0) {
-		print_message("this kernel has no BTF: names of parameters are not tested with it\n");
+		print_message("skipped: this kernel has no BTF, which has the names of parameters\n");
 		skip();
 	}
 	probe = make(WMK_PROBE_FUNCTION, "open", "do_sys_openat2(dfd, filename:string)");

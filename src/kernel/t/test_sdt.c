@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_sdt.c - arguments of SDT notes, as compilers write them, on three machines; and what no compiler writes.
+ * test_sdt.c - arguments of SDT notes, as compilers write them for three machines, and invalid ones.
  */
 #include <elf.h>
 #include <inttypes.h>
@@ -90,36 +90,36 @@ static void x86(void **state)
 		{ "%rdi", "u64 di" },
 		{ "@%rdi", "u64 di" },
 		{ "8@(%rax,%rbx,4)", "? the kernel cannot fetch from base plus index" },
-		{ "8@8(,%rbx,4)", "? its operand is not understood" },
-		{ "4@table(,%rax,4)", "? its operand is not understood" },
+		{ "8@8(,%rbx,4)", "? its operand is not supported" },
+		{ "4@table(,%rax,4)", "? its operand is not supported" },
 		{ "4@table(%rax)", "? the kernel cannot fetch from a symbol plus register" },
-		{ "8f@%xmm0", "? it is a floating number" },
-		{ "8@%xmm0", "? it is in a register that the kernel cannot fetch" },
-		{ "1@%ah", "? it is in a register that the kernel cannot fetch" },
-		{ "8@%fs:-4", "? it is in a register that the kernel cannot fetch" },
-		{ "8@%fs:here@tpoff", "? it is in a register that the kernel cannot fetch" },
+		{ "8f@%xmm0", "? it is a floating-point number" },
+		{ "8@%xmm0", "? the kernel cannot fetch its register" },
+		{ "1@%ah", "? the kernel cannot fetch its register" },
+		{ "8@%fs:-4", "? the kernel cannot fetch its register" },
+		{ "8@%fs:here@tpoff", "? the kernel cannot fetch its register" },
 		{ "8@$counter", "? it is the address of a symbol" },
 		{ "8@8(%rip)", "? the kernel cannot fetch from a symbol plus register" },
 		{ "8@4096", "? it is at a fixed address" },
-		{ "8@here@GOTPCREL(%rip)", "? its operand is not understood" },
-		{ "16@%rdi", "? it is larger than the kernel's numbers" },
-		{ "3@%rdi", "? it is larger than the kernel's numbers" },
-		{ "8@", "? its operand is not understood" },
-		{ "-@%rdi", "? its size is not understood" },
-		{ "8x@%rdi", "? its size is not understood" },
+		{ "8@here@GOTPCREL(%rip)", "? its operand is not supported" },
+		{ "16@%rdi", "? its size is not 1, 2, 4 or 8 bytes" },
+		{ "3@%rdi", "? its size is not 1, 2, 4 or 8 bytes" },
+		{ "8@", "? its operand is not supported" },
+		{ "-@%rdi", "? its size is not valid" },
+		{ "8x@%rdi", "? its size is not valid" },
 		{ "8@(%rax", "? the kernel cannot fetch from base plus index" },
-		{ "8@%", "? it is in a register that the kernel cannot fetch" },
+		{ "8@%", "? the kernel cannot fetch its register" },
 		{ "8@$", "? it is the address of a symbol" },
-		{ "8@99999999999999999999(%rax)", "? its operand is not understood" },
-		{ "8@9223372036854775807+1(%rax)", "? its operand is not understood" },
-		{ "8@a+b(%rip)", "? its operand is not understood" },
-		{ "8@%r16", "? it is in a register that the kernel cannot fetch" },
-		{ "8@%r08", "? it is in a register that the kernel cannot fetch" },
+		{ "8@99999999999999999999(%rax)", "? its operand is not supported" },
+		{ "8@9223372036854775807+1(%rax)", "? its operand is not supported" },
+		{ "8@a+b(%rip)", "? its operand is not supported" },
+		{ "8@%r16", "? the kernel cannot fetch its register" },
+		{ "8@%r08", "? the kernel cannot fetch its register" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		if (strcmp(cases[i][0], "8@(%rax") != 0)      /* an open bracket takes what follows */
+		if (strcmp(cases[i][0], "8@(%rax") != 0)      /* an open bracket extends over the next arguments */
 			check(EM_X86_64, cases[i][0], cases[i][1]);
 }
 
@@ -130,7 +130,7 @@ static void x86_of_32_bits(void **state)
 	check(EM_386, "4@8(%ebp)", "u32 bp+8");
 	check(EM_386, "4@counter", "u32 counter+0");
 	check(EM_386, "%eax", "u32 ax");
-	check(EM_386, "4@%r8", "? it is in a register that the kernel cannot fetch");
+	check(EM_386, "4@%r8", "? the kernel cannot fetch its register");
 }
 
 static void aarch64(void **state)
@@ -152,11 +152,11 @@ static void aarch64(void **state)
 		{ "8@[x29, -16]", "u64 x29-16" },
 		{ "8@[x0, x1]", "? the kernel cannot fetch from base plus index" },
 		{ "8@[x0, :lo12:counter]", "? its offset is a symbol that only the linker resolves" },
-		{ "8@d0", "? its operand is not understood" },
-		{ "8@x31", "? its operand is not understood" },
-		{ "8@counter", "? its operand is not understood" },
-		{ "8@[x0, 8]!", "? its operand is not understood" },
-		{ "8@[q0]", "? its operand is not understood" },
+		{ "8@d0", "? its operand is not supported" },
+		{ "8@x31", "? its operand is not supported" },
+		{ "8@counter", "? its operand is not supported" },
+		{ "8@[x0, 8]!", "? its operand is not supported" },
+		{ "8@[q0]", "? its operand is not supported" },
 	};
 
 	(void)state;
@@ -176,7 +176,7 @@ static void odd_lists(void **state)
 	assert_int_equal(wmk_sdt_args(EM_X86_64, "8@(%rax 8@%rbx", args), 1);
 	assert_int_equal(wmk_sdt_args(EM_X86_64, "a a a a a a a a a a a a a a a a a a a a a", args), WMK_SDT_ARGS_MAX);
 	assert_int_equal(wmk_sdt_args(EM_ARM, "4@r0", args), 1);
-	/* a symbol r0, as far as one can see: no such machine is probed */
+	/* parsed as a symbol r0; programs of this machine cannot be probed */
 	assert_int_equal(args[0].kind, WMK_SDT_VARIABLE);
 }
 

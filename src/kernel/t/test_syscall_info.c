@@ -249,7 +249,7 @@ static void test_missing_bpf_features_are_reported(void **state)
 	facts = good;
 	facts.lockdown = "none integrity [confidentiality]\n";
 	assert_words(-EPERM, facts, -EPERM, "locked down");
-	assert_words(-EPERM, good, -EPERM, "also to root");
+	assert_words(-EPERM, good, -EPERM, "even to root");
 	assert_words(-ENOSYS, good, -ENOTSUP, "CONFIG_BPF_SYSCALL");
 	facts = good;
 	facts.has_btf = false;
@@ -260,7 +260,7 @@ static void test_missing_bpf_features_are_reported(void **state)
 	facts = good;
 	facts.log = "libbpf: prog 'a': BPF program load failed\nlibbpf: -- BEGIN\n12: (79) r3 = *(u64 *)(r4 +0)\nR4 "
 		    "unbounded memory access\nprocessed 28 insns\n";
-	assert_words(-EACCES, facts, -EACCES, "verifier refuses the BPF program: R4 unbounded memory access");
+	assert_words(-EACCES, facts, -EACCES, "verifier rejects the BPF program: R4 unbounded memory access");
 	assert_words(-ENOSPC, good, -ENOSPC, "cannot load");
 }
 

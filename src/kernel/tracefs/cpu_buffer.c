@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu_buffer.c - opening the buffer of a CPU in the best way there is, and giving out what is new in it, one part at a
- * time.
+ * cpu_buffer.c - open the buffer of a CPU in the best supported mode, and return its new data part by part.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +21,7 @@ static int open_beneath(int instance, const char *path, int flags)
 	return fd >= 0 ? fd : wmk_error(-errno, "cannot open %s", path);
 }
 
-/* The instance's own: other instances may have other sizes. */
+/* Read the page layout of this instance; other instances can have other sizes. */
 static int read_layout(int instance, struct wmk_kpage_layout *layout)
 {
 	char text[1024];
@@ -38,7 +37,7 @@ static int read_layout(int instance, struct wmk_kpage_layout *layout)
 	return wmk_kpage_layout_parse(text, (size_t)n, layout);
 }
 
-/* Of a CPU that was never online the files are there, and are empty for ever: only this tells. */
+/* A CPU that was never online has files, but no buffer: only poll() shows that, by POLLERR. */
 static bool has_buffer(int fd)
 {
 	struct pollfd polled = { .fd = fd, .events = POLLIN };
@@ -61,12 +60,13 @@ static int open_files(struct wmk_kcpu *buffer, int instance)
 	if (!has_buffer(buffer->fd))
 		return wmk_error_said(-ENODEV, "CPU %u was not online since the instance was made", buffer->cpu);
 	/*
-	 * The kernel lets many read, and each gets some: the lock keeps other readers of ours out, and goes with the
-	 * process.
+	 * The kernel allows several readers, and each would get a part of the records. The lock excludes other readers
+	 * of Waymark; it ends with the process.
 	 */
 	if (flock(buffer->fd, LOCK_EX | LOCK_NB) < 0)
 		return wmk_error_said(errno == EWOULDBLOCK ? -EBUSY : -errno,
-				      "somebody else reads the buffer of CPU %u (%s is locked)", buffer->cpu, path);
+				      "the buffer of CPU %u is in use: another process has locked %s", buffer->cpu,
+				      path);
 	return read_layout(instance, &buffer->layout);
 }
 
@@ -79,7 +79,7 @@ static int open_mode(struct wmk_kcpu *buffer, enum wmk_kcpu_mode mode)
 		wmk_error_clear();
 		buffer->mode = each;
 		err = each == WMK_KCPU_MAP ? wmk_kcpu_map_open(buffer) : wmk_kcpu_copy_open(buffer);
-		/* Who has it mapped gets what others would read. */
+		/* -EBUSY: the records go to the process that has mapped the buffer, in any mode. */
 		if (mode != WMK_KCPU_BEST || err == -EBUSY)
 			break;
 	}
@@ -155,7 +155,7 @@ int wmk_kcpu_again(const struct wmk_kcpu *buffer, struct wmk_kpart *part)
 	return 1;
 }
 
-/* The kernel does it where its text form is opened to be cut off. What is held here is not there any more. */
+/* The kernel empties the buffer when `trace`, its text form, is opened with O_TRUNC. A part in use becomes invalid. */
 int wmk_kcpu_empty(struct wmk_kcpu *buffer, int instance)
 {
 	char path[64];

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu_buffer_mmap.c - a CPU's buffer mapped (Linux 6.10): all pages of it, and before them one that names the reader's.
+ * cpu_buffer_mmap.c - the mapped buffer of a CPU (Linux 6.10): all its pages, after a meta page that names the reader
+ * page.
  *
- * One page is always the reader's: the writer does not reuse it. A call, GET_READER, does one of two things. If
- * something is on the reader's page that it did not count as read, it counts all of that as read, up to reader.read,
- * and stays on the page. Otherwise it gives that page back, takes the oldest one instead, and counts what is on it. It
- * does that even if the writer is still filling it; the writer then goes on in the reader's page until that is full.
+ * The writer does not reuse the reader page. The ioctl GET_READER does one of two things. If the reader page has data
+ * that is not counted as read, it counts all of it, up to reader.read, and the page stays. Otherwise it returns the
+ * page to the writer, makes the oldest page the reader page, and counts its data. It does so even if the writer is
+ * still filling that page; the writer then continues in the reader page until it is full.
  *
- * So what is on the page is there as long as no call is made while all of it counts as read: what was not given yet
- * must be more than what the kernel knows of, or the call is not made. To know that without a call, the page's own
- * length is looked at. It is only a hint, as the call is what orders the memory; what is given ends at reader.read.
+ * So the data stays valid as long as no ioctl is made while all of it counts as read. The ioctl is made only if all
+ * data that counts as read was returned, or if the page has more data than the kernel has counted. The length field of
+ * the page shows that without an ioctl. It is only a hint, because the ioctl is what orders the memory; data is
+ * returned up to reader.read.
  *
- * A page that the writer has left is full: less than the smallest event has room (the rest is filled with padding), or
- * it is marked with a loss, which the call does when it takes such a page. A page of length 0 is none that the writer
- * is on: so it is at first, and after the buffer was emptied.
+ * A page that the writer has left is full: it has less space than the smallest event (the rest is padding), or the
+ * flags of a loss, which the ioctl sets when it takes such a page. The writer is not on a page of length 0: pages have
+ * it at first, and after the buffer was emptied.
  *
- * reader.lost_events is of no use: the call has moved it to the page before it writes it down.
+ * reader.lost_events is not used: the ioctl moves the count into the page before it sets this field.
  */
 #include <errno.h>
 #include <string.h>
@@ -26,12 +28,12 @@
 #include "base/error.h"
 #include "kernel/tracefs/cpu_buffer_modes.h"
 
-/* Of the kernel's interface for user space: the page before the others. Later kernels append to it. */
+/* The kernel's interface: the meta page before the others. Later kernels append fields. */
 struct wmk_kmap_meta {
-	uint32_t meta_page_size;           /* where the pages begin */
+	uint32_t meta_page_size;           /* offset of the first page */
 	uint32_t meta_struct_len;
 	uint32_t page_size;
-	uint32_t n_pages;                  /* the reader's included */
+	uint32_t n_pages;                  /* with the reader page */
 	struct {
 		uint64_t lost_events;
 		uint32_t id, read;
@@ -41,9 +43,9 @@ struct wmk_kmap_meta {
 };
 
 #define FLAGS (3u << 30)
-#define PAGES_MAX (UINT64_C(1) << 40)  /* bytes of one CPU's buffer */
+#define PAGES_MAX (UINT64_C(1) << 40)  /* upper limit of bytes in one CPU's buffer */
 
-/* The second is what it was at first: it is also that of TCGETS, so it was changed. */
+/* The second number is the original one. It conflicts with TCGETS, so later kernels use the first. */
 static const unsigned long get_reader[] = { _IO('R', 0x20), _IO('T', 0x1) };
 
 static uint32_t data_room(const struct wmk_kcpu *buffer)
@@ -56,16 +58,17 @@ static const uint8_t *reader_page(const struct wmk_kcpu *buffer)
 	return buffer->pages + (size_t)buffer->id * buffer->layout.page_size;
 }
 
-/* Which page is the reader's, and how much of it counts as read. */
+/* Update which page is the reader page, and how much of it counts as read. */
 static int look(struct wmk_kcpu *buffer)
 {
 	const uint32_t id = __atomic_load_n(&buffer->meta->reader.id, __ATOMIC_ACQUIRE),
 		       read = __atomic_load_n(&buffer->meta->reader.read, __ATOMIC_RELAXED);
 
 	if (id >= buffer->n_pages || read > data_room(buffer))
-		return wmk_error(-EIO, "the mapped buffer of CPU %u has page %u of %u, of it %u bytes of %u",
+		return wmk_error(-EIO,
+				 "the mapped buffer of CPU %u has invalid positions: page %u of %u, byte %u of %u",
 				 buffer->cpu, id, buffer->n_pages, read, data_room(buffer));
-	/* One call takes one page at most, and that is never the one that was given back. */
+	/* One ioctl takes at most one page, and never the one that it returns to the writer. */
 	if (id != buffer->id) {
 		buffer->given = 0;
 		buffer->again = false;
@@ -95,7 +98,7 @@ static void give(struct wmk_kcpu *buffer)
 
 int wmk_kcpu_map_next(struct wmk_kcpu *buffer, bool flush)
 {
-	/* The next page, its rest if the writer left it since then, and it is given: no more turns than these. */
+	/* At most: take the next page, take its rest if the writer has left it since, return it. */
 	for (unsigned round = 0; round < 3; round++) {
 		const uint32_t word = __atomic_load_n((const uint32_t *)(const void *)(reader_page(buffer) +
 										       buffer->layout.commit_at),
@@ -113,7 +116,7 @@ int wmk_kcpu_map_next(struct wmk_kcpu *buffer, bool flush)
 		err = take(buffer);
 		if (err < 0)
 			return err;
-		/* Less: the buffer was emptied, and what comes is on another page. */
+		/* No new data: the buffer was emptied, and new data goes to another page. */
 		if (buffer->taken <= buffer->given)
 			return 0;
 	}
@@ -122,7 +125,8 @@ int wmk_kcpu_map_next(struct wmk_kcpu *buffer, bool flush)
 
 void wmk_kcpu_map_again(const struct wmk_kcpu *buffer, struct wmk_kpart *part)
 {
-	*part = (struct wmk_kpart){ .bytes = reader_page(buffer), .size = buffer->layout.page_size, .until = buffer->taken, .again = true };
+	*part = (struct wmk_kpart){ .bytes = reader_page(buffer), .size = buffer->layout.page_size,
+				    .until = buffer->taken, .again = true };
 }
 
 int wmk_kcpu_map_emptied(struct wmk_kcpu *buffer)
@@ -131,20 +135,20 @@ int wmk_kcpu_map_emptied(struct wmk_kcpu *buffer)
 	return look(buffer);
 }
 
-/* Which number the request has: a buffer that nobody has mapped knows it, and says that it is not mapped. */
+/* Find the number of the ioctl. For a buffer that is not mapped, the right one fails with ENODEV. */
 static int probe(struct wmk_kcpu *buffer)
 {
 	for (size_t i = 0; i < sizeof(get_reader) / sizeof(*get_reader); i++) {
 		buffer->get_reader = get_reader[i];
 		if (ioctl(buffer->fd, buffer->get_reader) == 0)
-			return wmk_error_said(-EBUSY, "the buffer of CPU %u is mapped by somebody else", buffer->cpu);
+			return wmk_error_said(-EBUSY, "the buffer of CPU %u is mapped by another process", buffer->cpu);
 		if (errno == ENODEV)
 			return 0;
 	}
-	return wmk_error_said(-ENOTSUP, "this kernel cannot map the buffers of its tracer (Linux 6.10 can)");
+	return wmk_error_said(-ENOTSUP, "this kernel cannot map trace buffers (it needs Linux 6.10)");
 }
 
-/* The sizes do not change as long as it is mapped. */
+/* The kernel does not change the sizes while the buffer is mapped. */
 static int map(struct wmk_kcpu *buffer)
 {
 	const struct wmk_kmap_meta *meta;
@@ -158,7 +162,7 @@ static int map(struct wmk_kcpu *buffer)
 	if (meta->meta_struct_len < sizeof(*meta) || meta->page_size != buffer->layout.page_size || meta->n_pages < 2 ||
 	    (uint64_t)meta->n_pages * meta->page_size > PAGES_MAX || meta->meta_page_size < buffer->meta_bytes ||
 	    meta->meta_page_size % buffer->meta_bytes)
-		return wmk_error(-ENOTSUP, "the mapped buffer of CPU %u is of a kind that is not known", buffer->cpu);
+		return wmk_error(-ENOTSUP, "the mapped buffer of CPU %u has an unknown layout", buffer->cpu);
 	buffer->n_pages = meta->n_pages;
 	buffer->pages_bytes = (size_t)buffer->n_pages * buffer->layout.page_size;
 	pages = mmap(NULL, buffer->pages_bytes, PROT_READ, MAP_SHARED, buffer->fd, meta->meta_page_size);

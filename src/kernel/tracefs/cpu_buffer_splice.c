@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu_buffer_splice.c - pages copied out of a CPU's buffer. Splice moves whole pages into a pipe, many at once, without
- * a copy, and gives none that the writer is on, unless its begin was read already; from the pipe they are read one by
- * one. Read copies what is there of the oldest page: the kernel makes a page of it with a time of its own.
+ * cpu_buffer_splice.c - pages copied out of a CPU's buffer. splice() moves many whole pages into a pipe without a copy,
+ * and skips the page that the writer is on, unless its beginning was read already; they are read from the pipe one by
+ * one. read() copies the available part of the oldest page; the kernel makes a page of it with its own begin time.
  *
- * Read has no way to say that only a full page is wanted. The buffer's count of bytes has: when there are more than fit
- * one page, the oldest one is not the one that is being filled.
+ * read() cannot be limited to full pages. But if the buffer has more bytes than fit into one page, the writer is not on
+ * the oldest page.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,12 +16,12 @@
 #include "base/error.h"
 #include "kernel/tracefs/cpu_buffer_modes.h"
 
-#define PIPE_PAGES 16u                 /* buffers that a pipe has at first: each holds one page, whatever its size */
+#define PIPE_PAGES 16u                 /* default capacity of a pipe: one page of any size in each buffer */
 
 /*
- * Where it left off within a page, the kernel goes on from the time that it has come to; but its reader does not count
- * what discarded events took, and its writer does. No new page begins at such a time: it would be before the last
- * record.
+ * If the kernel continues within a page, it begins the new page at the time of its reader. That time lacks the deltas
+ * of discarded events, which the writer's deltas include. A page with such a begin time would lie before the last
+ * record, so correct it. No other new page begins at such a time.
  */
 static void mend_time(struct wmk_kcpu *buffer, struct wmk_kpage *page)
 {
@@ -34,7 +34,7 @@ static void mend_time(struct wmk_kcpu *buffer, struct wmk_kpage *page)
 	buffer->behind = 0;
 }
 
-/* To the end of a copy that may be of a page's begin. Where it is damaged, nobody goes on. */
+/* Note the end time of a copy that may be the beginning of a page. After damage, the kernel does not continue in it. */
 static void note_time(struct wmk_kcpu *buffer, struct wmk_kpage page)
 {
 	struct wmk_krecord record;
@@ -50,7 +50,7 @@ static void note_time(struct wmk_kcpu *buffer, struct wmk_kpage page)
 	buffer->behind = page.discarded;
 }
 
-/* One page in the copy; is_whole: to its end. -EPROTO: it cannot be. 0: nothing is on it. */
+/* Return the page in the copy as a part; is_whole: to its end. -EPROTO: invalid page. 0: empty page. */
 static int give(struct wmk_kcpu *buffer, bool is_whole)
 {
 	struct wmk_kpage page;
@@ -74,12 +74,12 @@ static int read_page(struct wmk_kcpu *buffer)
 	if (n < 0)
 		return wmk_error(-errno, "cannot read per_cpu/cpu%u/trace_pipe_raw", buffer->cpu);
 	if ((size_t)n != buffer->layout.page_size)
-		return wmk_error(-EIO, "per_cpu/cpu%u/trace_pipe_raw gave %zd bytes of a page of %u", buffer->cpu, n,
-				 buffer->layout.page_size);
+		return wmk_error(-EIO, "per_cpu/cpu%u/trace_pipe_raw returned %zd bytes, expected a page of %u",
+				 buffer->cpu, n, buffer->layout.page_size);
 	return give(buffer, false);
 }
 
-/* Pages into the pipe, which is empty. */
+/* Splice pages into the pipe, which is empty. */
 static int fill_pipe(struct wmk_kcpu *buffer)
 {
 	const size_t size = buffer->layout.page_size;
@@ -89,8 +89,8 @@ static int fill_pipe(struct wmk_kcpu *buffer)
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		return wmk_error(-errno, "cannot splice per_cpu/cpu%u/trace_pipe_raw", buffer->cpu);
 	if (n > 0 && (size_t)n % size)
-		return wmk_error(-EIO, "per_cpu/cpu%u/trace_pipe_raw gave %zd bytes of pages of %zu", buffer->cpu, n,
-				 size);
+		return wmk_error(-EIO, "per_cpu/cpu%u/trace_pipe_raw returned %zd bytes, expected pages of %zu",
+				 buffer->cpu, n, size);
 	buffer->piped = n > 0 ? (size_t)n / size : 0;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cpu_buffer_stats.c - per_cpu/cpuN/stats: "overrun: 12", a count in a line. */
+/* cpu_buffer_stats.c - per_cpu/cpuN/stats: one count in each line, like "overrun: 12". */
 #include <errno.h>
 #include <unistd.h>
 
@@ -33,7 +33,8 @@ int wmk_kcpu_stats_parse(const char *text, size_t len, struct wmk_kcpu_stats *st
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
 		if (!find(text, len, counts[i].name, counts[i].value))
-			return wmk_error(-EPROTO, "the kernel's counts of a buffer lack \"%s\"", counts[i].name);
+			return wmk_error(-EPROTO, "the kernel's buffer statistics have no valid \"%s\"",
+					 counts[i].name);
 	return 0;
 }
 

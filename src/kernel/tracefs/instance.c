@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * instance.c - instances of tracefs: made whole or not at all, removed whoever left them.
+ * instance.c - tracefs instances: created completely or not at all; removed also after a crash of the owner.
  */
 #include "kernel/tracefs/instance.h"
 
@@ -19,13 +19,13 @@
 #include "kernel/proc/procfs.h"
 
 #define PREFIX "waymark-"
-#define WAKE_PERCENT 25u             /* of a buffer that is filled: then who sleeps on it is woken */
+#define WAKE_PERCENT 25u             /* of a filled buffer, at which the kernel wakes readers */
 #define KIB 1024u
-#define CLOCKS 256u                  /* bytes of trace_clock: the names of all clocks */
+#define CLOCKS 256u                  /* bytes of trace_clock, which lists all clocks */
 
 /* ── owners and names ────────────────────────────────────────────────────────────────────────────────── */
 
-/* When the process began, in ticks of the initial time namespace; 0: there is none, or it is hidden. */
+/* Return the start time of a process, in ticks of the initial time namespace; 0: no such process, or hidden. */
 static uint64_t began(pid_t pid)
 {
 	struct wmk_kproc_stat stat;
@@ -38,7 +38,7 @@ int wmk_kinstance_owner_dir(int dir, char owner[WMK_KINSTANCE_OWNER])
 	struct stat st;
 
 	if (fstat(dir, &st) < 0)
-		return wmk_error(-errno, "cannot look at the runtime directory");
+		return wmk_error(-errno, "cannot read the identity of the runtime directory");
 	snprintf(owner, WMK_KINSTANCE_OWNER, "d%" PRIx64 ".%" PRIu64, (uint64_t)st.st_dev, (uint64_t)st.st_ino);
 	return 0;
 }
@@ -53,7 +53,7 @@ int wmk_kinstance_name(const char *owner, const char *session, const char *chann
 	if (snprintf(name, WMK_KINSTANCE_NAME, PREFIX "%s-%s-%s", owner, session, channel) >= (int)WMK_KINSTANCE_NAME)
 		return wmk_error_said(
 			-ENAMETOOLONG,
-			"the names of session and channel have %zu bytes together: the kernel takes %zu at most",
+			"the names of session and channel have %zu bytes together, the kernel allows %zu at most",
 			strlen(session) + strlen(channel), WMK_KINSTANCE_NAME - sizeof(PREFIX) - strlen(owner) - 2);
 	return 0;
 }
@@ -62,15 +62,15 @@ bool wmk_kinstance_owner_has_ended(int pid, uint64_t ticks)
 {
 	uint64_t now;
 
-	/* In a PID namespace below the first, other processes are not seen. */
+	/* In a nested PID namespace, other processes are not visible. */
 	if (pid <= 0 || !wmk_kspaces_is_first_pid())
 		return false;
 	now = began(pid);
-	/* (the offset of a time namespace may end within a tick) */
+	/* The offset of a time namespace may be a fraction of a tick. */
 	return now == 0 || (ticks != 0 && now + 1 != ticks && now != ticks && now != ticks + 1);
 }
 
-/* A process's instance whose process is not there any more. */
+/* Return whether the instance belongs to a process that has ended. */
 static bool is_orphan(const char *name)
 {
 	uint64_t ticks;
@@ -79,7 +79,7 @@ static bool is_orphan(const char *name)
 	return sscanf(name, PREFIX "p%d.%" SCNu64 "-", &pid, &ticks) == 2 && wmk_kinstance_owner_has_ended(pid, ticks);
 }
 
-/* ── made ────────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── creation ────────────────────────────────────────────────────────────────────────────────────────── */
 
 const char *wmk_kinstance_clock(enum wmk_clock_kind kind)
 {
@@ -101,13 +101,14 @@ bool wmk_kinstance_has_clock(const struct wmk_tracefs *tracefs, enum wmk_clock_k
 int wmk_kinstance_clock_check(const struct wmk_tracefs *tracefs, enum wmk_clock_kind kind)
 {
 	if (kind == WMK_CLOCK_PLUGIN)
-		return wmk_error_said(-ENOTSUP, "the kernel cannot be traced by the clock of a plug-in");
+		return wmk_error_said(-ENOTSUP, "kernel events cannot be recorded with the clock of a plug-in");
 	if (wmk_kinstance_has_clock(tracefs, kind))
 		return 0;
-	return wmk_error_said(-ENOTSUP, kind == WMK_CLOCK_COUNTER ?
-			      "the kernel of this machine does not record with the clock counter (%s/trace_clock): "
-			      "create the session with --clock=monotonic" :
-			      "the kernel does not record with the clock mono (%s/trace_clock)", tracefs->path);
+	return wmk_error_said(-ENOTSUP,
+			      kind == WMK_CLOCK_COUNTER ? "the kernel of this machine does not offer the clock counter "
+							  "(%s/trace_clock): create the session with --clock=monotonic"
+							: "the kernel does not offer the clock mono (%s/trace_clock)",
+			      tracefs->path);
 }
 
 static int set_clock(int instance, enum wmk_clock_kind kind)
@@ -115,10 +116,10 @@ static int set_clock(int instance, enum wmk_clock_kind kind)
 	const char *clock = wmk_kinstance_clock(kind);
 	int err = wmk_tracefs_write(instance, "trace_clock", clock, false);
 
-	return err < 0 ? wmk_error_add(err, "the kernel does not trace by the clock '%s'", clock) : 0;
+	return err < 0 ? wmk_error_add(err, "cannot set the kernel's trace clock to '%s'", clock) : 0;
 }
 
-/* Larger ones cost less, but how large they may be is the kernel's (before Linux 6.8: a page). */
+/* Larger sub-buffers cost less, but the kernel limits their size (before Linux 6.8: one page). */
 static void set_subbuf(int instance, uint64_t bytes)
 {
 	for (uint64_t kib = bytes / KIB; kib >= 8; kib /= 2) {
@@ -135,10 +136,10 @@ int wmk_kinstance_buffers(int instance, bool overwrite, uint64_t cpu_bytes)
 	if (err == 0) {
 		err = wmk_tracefs_write_number(instance, "buffer_size_kb", (cpu_bytes + KIB - 1) / KIB);
 		if (err < 0)
-			return wmk_error_add(err, "the kernel has no memory for buffers of %" PRIu64 " kB on each CPU",
+			return wmk_error_add(err, "the kernel cannot allocate buffers of %" PRIu64 " kB on each CPU",
 					     cpu_bytes / KIB);
 	}
-	/* (older kernels have no such file: then they wake for every record) */
+	/* Older kernels do not have this file: they wake readers for every record. */
 	if (err == 0 && wmk_tracefs_has(instance, "buffer_percent") &&
 	    wmk_tracefs_write_number(instance, "buffer_percent", WAKE_PERCENT) < 0)
 		wmk_error_clear();
@@ -198,7 +199,7 @@ unsigned wmk_kinstance_cpus(int instance)
 	else if (fd >= 0)
 		close(fd);
 	if (n == 0)
-		wmk_error(-EIO, "an instance of the kernel's tracers has no buffers of CPUs");
+		wmk_error(-EIO, "a tracefs instance has no per-CPU buffers");
 	return n;
 }
 
@@ -226,7 +227,7 @@ static int event_path(const char *system, const char *name, const char *file, ch
 {
 	if (!*system || !*name || *system == '.' || *name == '.' || strchr(system, '/') || strchr(name, '/') ||
 	    snprintf(path, size, "events/%s/%s/%s", system, name, file) >= (int)size)
-		return wmk_error(-EINVAL, "'%.60s:%.60s' is no event's name", system, name);
+		return wmk_error(-EINVAL, "'%.60s:%.60s' is not a valid event name", system, name);
 	return 0;
 }
 
@@ -256,13 +257,13 @@ int wmk_kinstance_filter(int instance, const char *system, const char *name, con
 		err = wmk_tracefs_write(instance, path, filter ? filter : "0", false);
 	if (err == -EINVAL) {
 		wmk_tracefs_last_error(instance, words, sizeof(words));
-		err = wmk_error_said(err, "the kernel does not take the filter '%.50s' for %.40s: %.60s", filter, name,
+		err = wmk_error_said(err, "the kernel rejects the filter '%.50s' for %.40s: %.60s", filter, name,
 				     words);
 	}
 	return err;
 }
 
-/* ── who ─────────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── threads ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 static int write_tids(int instance, const char *file, const int32_t *tids, unsigned n)
 {
@@ -272,7 +273,7 @@ static int write_tids(int instance, const char *file, const int32_t *tids, unsig
 	for (unsigned i = 0; i < n && err == 0; i++) {
 		snprintf(text, sizeof(text), "%d", (int)tids[i]);
 		err = wmk_tracefs_write(instance, file, text, true);
-		/* who has ended meanwhile has no events either */
+		/* The thread has ended meanwhile, and has no more events. */
 		if (err == -ESRCH || err == -EINVAL)
 			err = (wmk_error_clear(), 0);
 	}
@@ -291,7 +292,7 @@ int wmk_kinstance_without(int instance, const int32_t *tids, unsigned n)
 	return write_tids(instance, "set_event_notrace_pid", tids, n);
 }
 
-/* ── removed ─────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── removal ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 int wmk_kinstance_remove(const struct wmk_tracefs *tracefs, const char *name)
 {
@@ -326,7 +327,9 @@ static int sweep_one(void *data, const char *name)
 		return 0;
 	if (!ours && !is_orphan(name))
 		return 0;
-	/* (a process that is not seen from here may be another container's: what is in use is left as it is) */
+	/*
+	 * A process that is not visible may run in another container: its instance is removed only if it is not in use.
+	 */
 	if ((ours ? wmk_kinstance_remove : wmk_tracefs_instance_remove)(sweep->tracefs, name) < 0) {
 		wmk_error_clear();
 		sweep->left++;

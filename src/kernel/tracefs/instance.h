@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * instance.h - the kernel's side of a kernel channel: an instance of tracefs, a ring buffer for each CPU of its own,
- * with its events.
+ * instance.h - the kernel's side of a kernel channel: a tracefs instance, which has its own ring buffer for each CPU
+ * and its own events.
  *
  *     wmk_kinstance_name(owner, "shop", "channel0", name)           waymark-<owner>-<session>-<channel>
- *     wmk_kinstance_make(tracefs, name, &options, &instance)        its buffers are there, it records nothing yet
- *     wmk_kinstance_event(instance, "sched", "sched_switch", true)  an event into it
- *     wmk_kinstance_switch(instance, true)                          it records
+ *     wmk_kinstance_make(tracefs, name, &options, &instance)        creates the buffers; nothing is recorded yet
+ *     wmk_kinstance_event(instance, "sched", "sched_switch", true)  enables an event
+ *     wmk_kinstance_switch(instance, true)                          starts recording
  *     ...
- *     wmk_kinstance_remove(tracefs, name)                           everything of it is gone
+ *     wmk_kinstance_remove(tracefs, name)                           removes all of it
  *
- * Whoever dies leaves it behind, recording. The name says whose it was: wmk_kinstance_sweep() removes those that nobody
- * owns any more.
+ * A process that crashes leaves its instances behind, and they continue to record. The name contains the owner:
+ * wmk_kinstance_sweep() removes instances that have no owner any more.
  *
- * An owner is a session daemon's runtime directory, whichever daemon serves it ("d<device>.<inode>"), or one process
- * ("p<pid>.<start time>"). `instance` is an O_PATH descriptor of the directory. Any thread. -errno with a cause chain.
+ * The owner is the runtime directory of a session daemon, independent of the daemon that serves it
+ * ("d<device>.<inode>"), or one process ("p<pid>.<start time>"). `instance` is an O_PATH descriptor of the directory.
+ * Any thread. Errors are -errno with a cause chain.
  */
 #ifndef WMK_KERNEL_INSTANCE_H
 #define WMK_KERNEL_INSTANCE_H
@@ -27,7 +28,7 @@
 #include "kernel/tracefs/tracefs.h"
 
 #define WMK_KINSTANCE_NAME 256u
-/* what groups of dynamic events begin with, then the owner, what is no letter or digit made '_' */
+/* prefix of groups of dynamic events; the owner follows, with '_' for each character that is not a letter or digit */
 #define WMK_KPROBE_GROUP "waymark_"
 #define WMK_KINSTANCE_OWNER 64u
 #define WMK_KINSTANCE_CPUS_MAX 8192u
@@ -35,69 +36,68 @@
 struct wmk_kinstance_options {
 	enum wmk_clock_kind clock;       /* of the session; refused if the kernel does not have it */
 	uint64_t cpu_bytes;              /* of each CPU's buffer */
-	uint64_t subbuf_bytes;           /* of a sub-buffer at most; smaller where the kernel cannot */
+	uint64_t subbuf_bytes;           /* limit of a sub-buffer's size; smaller if the kernel does not support it */
 	bool overwrite;
 };
 
-/* Names of owners: of a directory that is open here; of this process. */
+/* Format the owner's name: of an open runtime directory; of this process. */
 int wmk_kinstance_owner_dir(int dir, char owner[WMK_KINSTANCE_OWNER]);
 void wmk_kinstance_owner_self(char owner[WMK_KINSTANCE_OWNER]);
 /*
- * Has the process of that number and start time, as an owner's name has them (0: any time), ended? False where
- * processes of others are not seen.
+ * Return whether the process with this number and start time (as in an owner's name; 0: any time) has ended. False if
+ * other processes are not visible.
  */
 bool wmk_kinstance_owner_has_ended(int pid, uint64_t ticks);
-/* -ENAMETOOLONG: the kernel takes 255 bytes, and so much is not left for both. */
+/* Compose the name. -ENAMETOOLONG: session and channel exceed what the kernel's limit of 255 bytes leaves for them. */
 int wmk_kinstance_name(const char *owner, const char *session, const char *channel, char name[WMK_KINSTANCE_NAME]);
 
-/* What the kernel calls it ("x86-tsc", "mono"); NULL: it has none that is the same. */
+/* Return the kernel's name of a clock ("x86-tsc", "mono"); NULL: the kernel has no equal clock. */
 const char *wmk_kinstance_clock(enum wmk_clock_kind kind);
-/* Does this kernel offer it? */
+/* Return whether this kernel offers the clock. */
 bool wmk_kinstance_has_clock(const struct wmk_tracefs *tracefs, enum wmk_clock_kind kind);
-/* -ENOTSUP in words: it does not. */
+/* The same as an error: -ENOTSUP with a cause chain if it does not. */
 int wmk_kinstance_clock_check(const struct wmk_tracefs *tracefs, enum wmk_clock_kind kind);
 
 /*
- * Of an instance that nobody reads: how large its buffers are, what is overwritten when they are full (the oldest, or
- * nothing); who sleeps on a quarter is woken.
+ * Configure the buffers of an instance that is not open for reading: their size, and what is lost when they are full
+ * (overwrite: the oldest records, else new ones). Readers are woken at a quarter of a buffer.
  */
 int wmk_kinstance_buffers(int instance, bool overwrite, uint64_t cpu_bytes);
 /*
- * -EEXIST: it is there. -ENOMEM: so large it cannot be. When it fails nothing of it is left. *instance is the caller's
- * to close().
+ * Create an instance. -EEXIST; -ENOMEM: the buffers are too large. A failure leaves nothing. The caller closes
+ * *instance.
  */
 int wmk_kinstance_make(const struct wmk_tracefs *tracefs, const char *name, const struct wmk_kinstance_options *options,
 		       int *instance);
 /*
- * Nothing is recorded from here on; all its events are off; it is gone. -EBUSY: somebody reads it still. 0 when it is
- * not there.
+ * Stop recording, disable all events and remove the instance. -EBUSY: a process has its buffers open. 0 if it does not
+ * exist.
  */
 int wmk_kinstance_remove(const struct wmk_tracefs *tracefs, const char *name);
 int wmk_kinstance_switch(int instance, bool on);
-/* Numbers of CPUs that may ever be there are below this; 0 with a cause chain: it cannot be told. */
+/* Return an upper bound (exclusive) of CPU numbers; 0 with a cause chain on failure. */
 unsigned wmk_kinstance_cpus(int instance);
-/* Its clock is the processor's counter, not the monotonic one. */
+/* Return whether its clock is the CPU's counter; otherwise it is the monotonic clock. */
 bool wmk_kinstance_is_counter(int instance);
-/* One of its options is on. */
+/* Return whether one of its options is on. */
 bool wmk_kinstance_has_option(int instance, const char *name);
-/* That clock, as it is now. */
+/* Return the current time of its clock. */
 uint64_t wmk_kinstance_now(int instance);
-/* -ENOENT: no such event. */
+/* Enable or disable an event. -ENOENT: no such event. */
 int wmk_kinstance_event(int instance, const char *system, const char *name, bool on);
 int wmk_kinstance_events_off(int instance);
 /*
- * Which of its records the kernel keeps, in the kernel's own language; NULL: all. -EINVAL with the kernel's words.
+ * Set the filter of an event, in the kernel's syntax; NULL: none. -EINVAL with the kernel's message.
  */
 int wmk_kinstance_filter(int instance, const char *system, const char *name, const char *filter);
-/* Threads whose events are recorded, and those that they start, which follow by themselves; n 0: everybody's. */
+/* Record only these threads and all threads that they start, which the kernel adds itself; n 0: every thread. */
 int wmk_kinstance_pids(int instance, const int32_t *tids, unsigned n);
-/* Threads whose events are not (those that they start follow too). */
+/* Exclude these threads and all threads that they start. */
 int wmk_kinstance_without(int instance, const int32_t *tids, unsigned n);
 
 /*
  * Remove the instances of `owner` for which keep(data, name) is false (keep NULL: all of them), and those of processes
- * that are dead. What cannot be removed is counted; returns how many. Dynamic events (waymark_* groups) of the same go
- * too.
+ * that have ended. Returns how many could not be removed, or -errno. Dynamic events (groups waymark_*) are not touched.
  */
 int wmk_kinstance_sweep(const struct wmk_tracefs *tracefs, const char *owner,
 			bool (*keep)(void *data, const char *name), void *data);

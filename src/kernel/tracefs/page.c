@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page.c - walks the events of one sub-buffer: a word of 5 bits of kind or length and 27 bits of time, then its data;
- * in between words that only say what time it is, and room that holds nothing.
+ * page.c - walk the events of one sub-buffer. Each begins with a word: 5 bits of kind or length, and 27 bits of time
+ * delta; its data follows. Between the events are words that only advance the time, and padding.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,7 @@ enum { KIND_LONG = 0, KIND_PADDING = 29, KIND_TIME_EXTEND = 30, KIND_TIME_STAMP 
 #define DELTA_BITS 27
 /* in the low half of the commit word: records were overwritten before this page, ... */
 #define MISSED (1u << 31)
-#define MISSED_STORED (1u << 30) /* ... and how many stands behind the data */
+#define MISSED_STORED (1u << 30) /* ... and their number follows the data */
 #define STAMP_TOP (UINT64_C(0x1f) << 59)
 
 int wmk_kpage_open(const struct wmk_kpage_layout *layout, const void *bytes, size_t size, struct wmk_kpage *page)
@@ -25,12 +25,12 @@ int wmk_kpage_open(const struct wmk_kpage_layout *layout, const void *bytes, siz
 	uint32_t commit, len;
 
 	if (size < layout->data_at || size > WMK_KPAGE_SIZE_MAX)
-		return wmk_error(-EPROTO, "a page of the kernel's ring buffer with %zu bytes", size);
+		return wmk_error(-EPROTO, "invalid size of a page of the kernel's ring buffer: %zu bytes", size);
 	commit = wmk_get32(begin + layout->commit_at);
 	len = commit & ~(MISSED | MISSED_STORED);
 	if (len > size - layout->data_at)
 		return wmk_error(-EPROTO,
-				 "a page of the kernel's ring buffer with %u bytes of records, where there is room for "
+				 "a page of the kernel's ring buffer has %u bytes of records, but its size allows only "
 				 "%zu",
 				 len, size - layout->data_at);
 	*page = (struct wmk_kpage){
@@ -49,8 +49,8 @@ int wmk_kpage_open(const struct wmk_kpage_layout *layout, const void *bytes, siz
 }
 
 /*
- * What an absolute stamp lacks are the upper 5 bits: they are those of the time before, if that had any; and one more
- * if it went over.
+ * An absolute stamp lacks the upper 5 bits. They are those of the time before, if it had any; one more if the lower
+ * bits have wrapped.
  */
 static uint64_t full_stamp(uint64_t stamp, uint64_t before)
 {
@@ -69,7 +69,9 @@ static int damaged(const struct wmk_kpage *page, uint32_t len)
 			 (size_t)(page->end - page->at), len);
 }
 
-/* The length of what a word of `kind` with `delta` is the begin of, that word included; 0: nothing follows; -EPROTO. */
+/*
+ * Length of the event that begins with a word of `kind` and `delta`, that word included; 0: end of the page; -EPROTO.
+ */
 static int event_len(const struct wmk_kpage *page, uint32_t kind, uint32_t delta)
 {
 	const size_t left = (size_t)(page->end - page->at);
@@ -84,21 +86,21 @@ static int event_len(const struct wmk_kpage *page, uint32_t kind, uint32_t delta
 	len = kind == KIND_LONG || kind == KIND_PADDING ? wmk_get32(page->at + WORD) : kind * WORD;
 	if (len > WMK_KPAGE_SIZE_MAX || len % WORD)
 		return damaged(page, len);
-	len += WORD;                    /* a length that is written down does not count the first word */
+	len += WORD;                    /* a stored length does not include the first word */
 #ifndef WMK_PLANTED_BUG_KPAGE
 	if (len > left)
 		return damaged(page, len);
 #endif
-	/* A long one has its length before its data, and no data is empty. */
+		/* A long event has its length before its data, and data is never empty. */
 	if (len < (kind == KIND_LONG ? 3 * WORD : 2 * WORD))
 		return damaged(page, len);
 	return (int)len;
 }
 
 /*
- * One event further, the page's time with it. 1: it is a record; 0: it is none; the end of the page or -EPROTO leave it
- * where it is. What was discarded had its time, which the next one counts from. But that must not be 0, or it would
- * mean the end of the page, so 0 is written as 1; and so is the time of the room that is left at a page's end.
+ * Advance by one event, and the page's time with it. 1: a record; 0: something else; the end of the page and -EPROTO do
+ * not advance. A discarded event keeps its time delta, which counts for the next one. Padding with delta 0 means the
+ * end of the page, so the kernel stores a delta of 0 as 1, also in the padding at a page's end.
  */
 static int step(struct wmk_kpage *page, struct wmk_krecord *record)
 {
@@ -147,8 +149,8 @@ int wmk_kpage_part(struct wmk_kpage *page, uint32_t from, uint32_t until)
 	struct wmk_krecord record;
 
 	if (from > until || until > page->len)
-		return wmk_error(-EPROTO, "bytes %u to %u of a page of the kernel's ring buffer that has %u", from,
-				 until, page->len);
+		return wmk_error(-EPROTO, "bytes %u to %u are outside a page of the kernel's ring buffer with %u bytes",
+				 from, until, page->len);
 	end = begin + until;
 	page->end = begin + from;
 	while (page->end - page->at >= WORD) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page_layout.c - events/header_page: where a page's fields are, one in a line: "field: u64
- * timestamp;	offset:0;	size:8;	signed:0;".
+ * page_layout.c - events/header_page: the fields of a page, one in each line: "field: u64
  */
 #include <errno.h>
 
@@ -14,7 +13,7 @@ struct place {
 	uint32_t at, size;
 };
 
-/* The number of the attribute `key` ("size:"), which ends in a semicolon. */
+/* Read the number of the attribute `key` ("size:"), which ends at a semicolon. */
 static bool number_of(struct wmk_scan line, const char *key, uint32_t *number)
 {
 	struct wmk_scan one;
@@ -32,7 +31,7 @@ static bool number_of(struct wmk_scan line, const char *key, uint32_t *number)
 	return false;
 }
 
-/* In the line that has `name` as the last word before its first semicolon. */
+/* Find the line in which `name` is the last word before the first semicolon. */
 static bool find(const char *text, size_t len, const char *name, struct place *place)
 {
 	struct wmk_scan scan = { text, text + len }, line, word;
@@ -56,15 +55,17 @@ int wmk_kpage_layout_parse(const char *text, size_t len, struct wmk_kpage_layout
 
 	if (!find(text, len, "timestamp", &time) || !find(text, len, "commit", &commit) ||
 	    !find(text, len, "data", &data))
-		return wmk_error(-EPROTO, "events/header_page does not tell where timestamp, commit and data are");
+		return wmk_error(-EPROTO, "events/header_page does not describe timestamp, commit and data");
 	if (time.at != 0 || time.size != 8 || (commit.size != 4 && commit.size != 8) || commit.at < 8 ||
 	    commit.at % commit.size || data.at < commit.at + commit.size || data.at % 4)
 		return wmk_error(-EPROTO,
-				 "events/header_page describes pages of a kind that is not known: time %u+%u, commit "
-				 "%u+%u, data %u+%u",
+				 "events/header_page describes an unknown page layout: time %u+%u, commit %u+%u, data "
+				 "%u+%u",
 				 time.at, time.size, commit.at, commit.size, data.at, data.size);
 	if (data.size < 8 || data.size > WMK_KPAGE_SIZE_MAX - data.at)
-		return wmk_error(-EPROTO, "events/header_page describes pages with %u bytes of records", data.size);
+		return wmk_error(-EPROTO,
+				 "events/header_page describes pages with %u bytes of records (allowed: 8 to 1 MiB)",
+				 data.size);
 	*layout = (struct wmk_kpage_layout){ commit.at, commit.size, data.at, data.at + data.size };
 	return 0;
 }

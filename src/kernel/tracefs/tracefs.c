@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracefs.c - the file system of the kernel's tracers: where it is, small files of it, instances; and why something of
- * it is not to be had.
+ * tracefs.c - the file system of the kernel's tracers: its location, its small files, its instances, and the reason
+ * when it cannot be used.
  *
- * Where it is: $WAYMARK_TRACEFS (for tests), /sys/kernel/tracing, /sys/kernel/debug/tracing, else wherever
- * /proc/self/mounts says; and if it is mounted nowhere, root mounts it at its place.
+ * Location, in this order: $WAYMARK_TRACEFS (for tests), /sys/kernel/tracing, /sys/kernel/debug/tracing, any mount in
+ * /proc/self/mounts. If it is not mounted, root mounts it at /sys/kernel/tracing.
  */
 #include "kernel/tracefs/tracefs.h"
 
@@ -32,9 +32,9 @@
 #define TRACEFS_MAGIC 0x74726163
 #endif
 
-/* ── where it is ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── location ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* 1: `path` is a tracefs; 0: it is none, or not there; -EACCES. */
+/* 1: `path` is a tracefs; 0: it is another file system or does not exist; -EACCES. */
 static int is_tracefs(const char *path)
 {
 	struct statfs fs;
@@ -44,7 +44,7 @@ static int is_tracefs(const char *path)
 	return fs.f_type == TRACEFS_MAGIC;
 }
 
-/* Where it can be reached: something else may have been mounted over it since. */
+/* Find a mount that is reachable: another file system may have been mounted over it since. */
 static bool find_mounted(char *path, size_t size)
 {
 	FILE *mounts = fopen("/proc/self/mounts", "re");
@@ -79,27 +79,27 @@ static bool kernel_knows(const char *type)
 	return found;
 }
 
-/* Nowhere: say why, or mount it. */
+/* It is not mounted: report the reason, or mount it. */
 static int mount_it(char *path, size_t size)
 {
 	struct statfs fs;
 
 	if (!kernel_knows("tracefs"))
-		return wmk_error_said(-ENOSYS, "this kernel has no tracers: it is built without CONFIG_TRACING");
+		return wmk_error_said(-ENOSYS, "this kernel cannot trace: it is built without CONFIG_TRACING");
 	if (geteuid() != 0)
 		return wmk_error_said(-EACCES, "tracing the kernel needs root: run this as root, or as a member of the "
 					       "group 'tracing' with root's waymark-sessiond running");
 	if (statfs(PLACE, &fs) < 0)
-		return wmk_error_said(-ENOENT, "the kernel's tracers are hidden here: there is no " PLACE
-					       " (in a container, give it that directory of the machine)");
+		return wmk_error_said(-ENOENT, "the kernel's tracers are hidden here: " PLACE " does not exist (in a "
+					       "container, mount that directory of the host)");
 	if (fs.f_type != SYSFS_MAGIC)
 		return wmk_error_said(-ENOENT,
-				      "the kernel's tracers are hidden here: something else is mounted at " PLACE
-				      " (in a container, give it that directory of the machine)");
+				      "the kernel's tracers are hidden here: another file system is mounted at " PLACE
+				      " (in a container, mount that directory of the host)");
 	if (mount("tracefs", PLACE, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		return wmk_error(-errno,
-				 "tracefs is not mounted, and cannot be mounted at " PLACE
-				 " (a container does not allow it; on the machine: mount -t tracefs tracefs " PLACE
+				 "tracefs is not mounted, and mounting it at " PLACE
+				 " failed (containers do not allow it; on the host: mount -t tracefs tracefs " PLACE
 				 ")");
 	snprintf(path, size, "%s", PLACE);
 	return 0;
@@ -133,13 +133,13 @@ static int find(char *path, size_t size)
 			return wmk_error(-ENAMETOOLONG, "WAYMARK_TRACEFS is longer than %zu bytes", size - 1);
 		return is_tracefs(path) == 1
 			       ? 0
-			       : wmk_error_said(-ENOENT, "WAYMARK_TRACEFS names %.80s, where no tracefs is mounted",
-						path);
+			       : wmk_error_said(-ENOENT,
+						"no tracefs is mounted at %.80s (the value of WAYMARK_TRACEFS)", path);
 	}
 	return find_there(path, size) ? 0 : mount_it(path, size);
 }
 
-/* It is there; can it be used? Tried with what will be used. */
+/* Check that it can be used, by the operations that will follow. */
 static int usable(const struct wmk_tracefs *tracefs)
 {
 	int fd = openat(tracefs->dir, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -160,9 +160,9 @@ static int usable(const struct wmk_tracefs *tracefs)
 	close(fd);
 	if (faccessat(tracefs->dir, "instances", W_OK, AT_EACCESS) < 0) {
 		if (errno == EROFS)
-			return wmk_error_said(-EROFS, "%s is mounted read-only: mount -o remount,rw %s", tracefs->path,
+			return wmk_error_said(-EROFS, "%s is mounted read-only (mount -o remount,rw %s)", tracefs->path,
 					      tracefs->path);
-		return wmk_error_said(-errno, "%s may not be written to: tracing the kernel needs root", tracefs->path);
+		return wmk_error_said(-errno, "cannot write to %s: tracing the kernel needs root", tracefs->path);
 	}
 	return 0;
 }
@@ -222,7 +222,7 @@ static int read_all(int fd, const char *file, char **text, size_t *len)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0) {
-			int err = got < 0 ? wmk_error(-errno, "cannot read %s of tracefs", file) : 0;
+			int err = got < 0 ? wmk_error(-errno, "cannot read tracefs file %s", file) : 0;
 
 			if (err < 0)
 				free(all);
@@ -235,7 +235,7 @@ static int read_all(int fd, const char *file, char **text, size_t *len)
 		n += (size_t)got;
 		if (n > WMK_TRACEFS_FILE_MAX) {
 			free(all);
-			return wmk_error(-EFBIG, "%s of tracefs has more than %u bytes", file, WMK_TRACEFS_FILE_MAX);
+			return wmk_error(-EFBIG, "tracefs file %s has more than %u bytes", file, WMK_TRACEFS_FILE_MAX);
 		}
 	}
 }
@@ -245,7 +245,7 @@ int wmk_tracefs_read(int dir, const char *file, char **text, size_t *len)
 	int fd = openat(dir, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
 	if (fd < 0)
-		return wmk_error(-errno, "cannot open %s of tracefs", file);
+		return wmk_error(-errno, "cannot open tracefs file %s", file);
 	int err = read_all(fd, file, text, len);
 
 	close(fd);
@@ -258,19 +258,19 @@ int wmk_tracefs_write(int dir, const char *file, const char *text, bool append)
 	int fd = openat(dir, file, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | (append ? O_APPEND : O_TRUNC)), err = 0;
 
 	if (fd < 0)
-		return wmk_error(-errno, "cannot open %s of tracefs to write to it", file);
+		return wmk_error(-errno, "cannot open tracefs file %s for writing", file);
 	ssize_t put;
 
 	do {
 		put = write(fd, text, len);
 	} while (put < 0 && errno == EINTR);
 	if (put < 0)
-		err = wmk_error(-errno, "the kernel does not take '%.60s' for %s", text, file);
+		err = wmk_error(-errno, "the kernel rejects '%.60s' for %s", text, file);
 	else if ((size_t)put != len)
-		err = wmk_error(-EIO, "the kernel took %zd of %zu bytes for %s", put, len, file);
-	/* Some files tell an error of a deferred write here. */
+		err = wmk_error(-EIO, "the kernel accepted only %zd of %zu bytes for %s", put, len, file);
+	/* Some files report the error of a deferred write here. */
 	if (close(fd) < 0 && err == 0)
-		err = wmk_error(-errno, "the kernel does not take '%.60s' for %s", text, file);
+		err = wmk_error(-errno, "the kernel rejects '%.60s' for %s", text, file);
 	return err;
 }
 
@@ -285,7 +285,7 @@ int wmk_tracefs_read_number(int dir, const char *file, uint64_t *number)
 	errno = 0;
 	*number = strtoull(text, &end, 10);
 	if (end == text || errno)
-		err = wmk_error(-EPROTO, "%s of tracefs holds no number: %.40s", file, text);
+		err = wmk_error(-EPROTO, "tracefs file %s is not a number: %.40s", file, text);
 	free(text);
 	return err;
 }
@@ -304,8 +304,8 @@ bool wmk_tracefs_has(int dir, const char *file)
 }
 
 /*
- * Entries of error_log are: "[  12.3] where: error: words", a line "  Command: ..." and one that marks the place with
- * '^'. The last one is ours.
+ * An entry of error_log has "[  12.3] where: error: message", a line "  Command: ..." and one with '^' at the place.
+ * The last entry is the one of this call.
  */
 void wmk_tracefs_last_error(int dir, char *words, size_t size)
 {
@@ -332,7 +332,7 @@ static int instance_path(const char *name, char *path, size_t size)
 {
 	if (!*name || *name == '.' || strchr(name, '/') || strlen(name) > 255 ||
 	    snprintf(path, size, "instances/%s", name) >= (int)size)
-		return wmk_error(-EINVAL, "'%.80s' is no name for an instance of the kernel's tracers", name);
+		return wmk_error(-EINVAL, "'%.80s' is not a valid name of a tracefs instance", name);
 	return 0;
 }
 
@@ -344,7 +344,7 @@ int wmk_tracefs_instance_open(const struct wmk_tracefs *tracefs, const char *nam
 	if (err < 0)
 		return err;
 	*instance = openat(tracefs->dir, path, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	return *instance < 0 ? wmk_error(-errno, "cannot open the instance %.80s of the kernel's tracers", name) : 0;
+	return *instance < 0 ? wmk_error(-errno, "cannot open tracefs instance %.80s", name) : 0;
 }
 
 int wmk_tracefs_instance_make(const struct wmk_tracefs *tracefs, const char *name, int *instance)
@@ -357,8 +357,8 @@ int wmk_tracefs_instance_make(const struct wmk_tracefs *tracefs, const char *nam
 	if (mkdirat(tracefs->dir, path, 0700) < 0)
 		return wmk_error(-errno,
 				 errno == ENOMEM
-					 ? "the kernel has no memory for another instance of its tracers (%.80s)"
-					 : "cannot make the instance %.80s of the kernel's tracers",
+					 ? "the kernel has no memory for another tracefs instance (%.80s)"
+					 : "cannot create tracefs instance %.80s",
 				 name);
 	err = wmk_tracefs_instance_open(tracefs, name, instance);
 	if (err < 0)
@@ -376,8 +376,8 @@ int wmk_tracefs_instance_remove(const struct wmk_tracefs *tracefs, const char *n
 	if (unlinkat(tracefs->dir, path, AT_REMOVEDIR) == 0 || errno == ENOENT)
 		return 0;
 	return wmk_error(-errno,
-			 errno == EBUSY ? "the instance %.80s of the kernel's tracers is in use: a file of it is open"
-					: "cannot remove the instance %.80s of the kernel's tracers",
+			 errno == EBUSY ? "tracefs instance %.80s is in use: a process has one of its files open"
+					: "cannot remove tracefs instance %.80s",
 			 name);
 }
 
@@ -416,7 +416,7 @@ int wmk_tracefs_each(int dir, const char *file, int (*one)(void *data, const cha
 	size_t n = 0;
 
 	if (!open) {
-		ret = wmk_error(-errno, "cannot look into %s of tracefs", file);
+		ret = wmk_error(-errno, "cannot list tracefs directory %s", file);
 		if (fd >= 0)
 			close(fd);
 		return ret;
@@ -424,7 +424,7 @@ int wmk_tracefs_each(int dir, const char *file, int (*one)(void *data, const cha
 	ret = collect(open, &names, &n);
 	closedir(open);
 	if (ret < 0)
-		wmk_error(ret, "no memory for what is in %s of tracefs", file);
+		wmk_error(ret, "no memory for the names in tracefs directory %s", file);
 	else if (n)
 		qsort(names, n, sizeof(*names), by_name);
 	for (size_t i = 0; i < n; i++) {
