@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arg_dependent.c - arguments that are shown by what others are, or not at all: of fcntl(), ioctl(), clone(), futex(),
- * prctl() (see arg_format.h).
+ * arg_dependent.c - arguments with a form or presence that depends on other arguments: those of fcntl(), ioctl(), clone(),
+ * futex(), prctl() (see arg_format.h).
  */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -85,8 +85,8 @@ bool wmk_khas_mremap_to(const struct wmk_kview *view)
 }
 
 /*
- * clone(): strace names the arguments, and has the stack first. The last two have other places on 64-bit x86 than on
- * all other machines.
+ * clone(): strace names the arguments, and prints the stack first. The order of the last two differs between 64-bit x86
+ * and other machines.
  */
 #ifdef __x86_64__
 #define CLONE_ARG_CHILD 3
@@ -101,7 +101,7 @@ PRINT(wmk_kshow_clone_stack)
 	wmk_kline_pointer(line, wmk_kview_arg(view, 1));
 }
 
-/* With the signal in the lowest byte. */
+/* The lowest byte is the signal. */
 PRINT(wmk_kshow_clone_flags)
 {
 	const uint64_t value = wmk_kview_arg(view, 0), flags = value & ~(uint64_t)0xff;
@@ -156,7 +156,7 @@ static unsigned futex_op(const struct wmk_kview *view)
 	return (unsigned)wmk_kview_arg(view, 1) & (unsigned)FUTEX_CMD_MASK;
 }
 
-/* All three of these: waiting ones have a time, those for two futexes a number and another address. */
+/* Operations that wait have a timeout; operations on two futexes have a number and a second address. */
 static bool futex_waits(unsigned op)
 {
 	return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI || op == FUTEX_WAIT_REQUEUE_PI;
@@ -179,7 +179,7 @@ bool wmk_khas_futex_time(const struct wmk_kview *view)
 	return futex_waits(futex_op(view)) || futex_has_two(futex_op(view));
 }
 
-/* A pointer to a time, or a number. */
+/* A pointer to a timeout, or a number. */
 PRINT(wmk_kshow_futex_time)
 {
 	if (!futex_waits(futex_op(view)))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arg_format.c - how arguments are shown: numbers, names, texts (see arg_format.h). arg_dependent.c has those that
- * depend on others, arg_struct.c structures, arg_signal.c signals and ends, arg_sockaddr.c sockets.
+ * arg_format.c - prints arguments: numbers, names, texts (see arg_format.h). Other forms: arg_dependent.c (depend on
+ * other arguments), arg_struct.c (structures), arg_signal.c (signals and exits), arg_sockaddr.c (sockets).
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -78,7 +78,7 @@ PRINT(wmk_kshow_mknod)
 	wmk_kline_mode(line, (uint32_t)view->value);
 }
 
-/* mknod() has a device only for the nodes of one. */
+/* mknod() has a device argument only for device nodes. */
 bool wmk_khas_device(const struct wmk_kview *view)
 {
 	const uint64_t mode = view->arg ? wmk_kview_arg(view, view->arg - 1) : 0;
@@ -130,7 +130,7 @@ PRINT(wmk_kshow_open)
 	wmk_kline_open(line, view->value);
 }
 
-/* open() and openat() have a mode, behind the flags, only if they may create a file. */
+/* open() and openat() have a mode argument after the flags only if they can create a file. */
 bool wmk_khas_open_mode(const struct wmk_kview *view)
 {
 	const uint64_t flags = view->arg ? wmk_kview_arg(view, view->arg - 1) : 0;
@@ -145,7 +145,7 @@ PRINT(wmk_kshow_signal)
 	wmk_kline_put(line, wmk_ksignal_name((uint32_t)view->value, room));
 }
 
-/* How a file is synchronized is a number in the flags. */
+/* The kind of synchronization is a number within the flags. */
 PRINT(wmk_kshow_statx_flags)
 {
 	const uint32_t value = (uint32_t)view->value;
@@ -183,7 +183,7 @@ PRINT(wmk_kshow_bytes)
 		       piece->flags & (WMK_SYSCALLS_PART_CUT | WMK_SYSCALLS_PART_UNREADABLE));
 }
 
-/* The name of a directory, which is not cut. */
+/* The name of a directory, never cut. */
 PRINT(wmk_kshow_directory)
 {
 	const struct wmk_syscalls_piece *piece = view->piece;
@@ -220,7 +220,7 @@ PRINT(wmk_kshow_texts)
 	wmk_kline_char(line, ']');
 }
 
-/* How many texts the environment has. */
+/* The number of variables of the environment. */
 PRINT(wmk_kshow_environment)
 {
 	const struct wmk_syscalls_piece *piece = view->piece;
@@ -241,7 +241,8 @@ PRINT(wmk_kshow_environment)
 	wmk_kline_put(line, n == 1 ? " var */" : " vars */");
 }
 
-/* One member of a vector, of whose bytes `there` are at `bytes`. */
+/* Prints one element of a vector. `bytes`: its content, of which `there` of `whole` bytes are in the record; NULL:
+ * none. */
 static void put_vector(struct wmk_kline *line, const struct wmk_kview *view, const uint64_t vector[2],
 		       const uint8_t *bytes, size_t there, size_t whole)
 {
@@ -255,7 +256,7 @@ static void put_vector(struct wmk_kline *line, const struct wmk_kview *view, con
 	wmk_kline_char(line, '}');
 }
 
-/* Of an output, only the bytes that the call has moved. */
+/* For an output, prints only the bytes that the system call has transferred. */
 PRINT(wmk_kshow_vectors)
 {
 	const struct wmk_syscalls_piece *vectors = view->piece, *content = wmk_kview_piece(view, 1);

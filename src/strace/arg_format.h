@@ -1,89 +1,92 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arg_format.h - private to print_syscall.c and the forms (arg_*.c): how an argument is shown, by a word of the table.
+ * arg_format.h - private to print_syscall.c and the forms (arg_*.c). A form, named by a word in the table, defines how
+ * an argument is printed.
  */
 #ifndef WMK_STRACE_ARG_FORMAT_H
 #define WMK_STRACE_ARG_FORMAT_H
 
 #include "strace/print_syscall.h"
 
-/* An argument that is to be shown. */
+/* An argument to print. */
 struct wmk_kview {
 	const struct wmk_kprint *print;
-	const struct wmk_syscalls_record *entry, *exit;   /* exit: NULL while the call goes on */
+	const struct wmk_syscalls_record *entry, *exit;   /* exit: NULL until the system call returns */
 	unsigned arg;
 	uint64_t value;
 	bool has_failed;
-	bool is_alone;           /* no other argument stands before it */
-	const struct wmk_syscalls_piece *piece;   /* what the argument points to; NULL: the form copies nothing */
+	bool is_alone;           /* printed alone: no separator before it */
+	const struct wmk_syscalls_piece *piece;   /* the data that the argument points to; NULL: the form copies
+						   * nothing */
 	const void *data;        /* WMK_KFORM_WHOLE: the bytes of the piece, aligned */
 };
 
-/* What was to be copied and is not there is shown as the pointer; a form's function is not called for it. */
+/* Prints an argument. It is not called if the data could not be copied; the pointer is printed then. */
 typedef void wmk_kform_print(struct wmk_kline *line, const struct wmk_kview *view);
 typedef bool wmk_kform_is_shown(const struct wmk_kview *view);
 
 enum {
 	WMK_KFORM_IN = 1,        /* copied at entry */
 	WMK_KFORM_OUT = 2,       /* copied at exit */
-	WMK_KFORM_LATE = 4,      /* shown at exit */
-	WMK_KFORM_OWN = 8,       /* puts the ", " before it by itself */
-	WMK_KFORM_WHOLE = 16,    /* all `unit` bytes are needed */
-	WMK_KFORM_ALWAYS = 32,   /* its function is called though there is no copy */
+	WMK_KFORM_LATE = 4,      /* printed at exit */
+	WMK_KFORM_OWN = 8,       /* prints the ", " before it itself */
+	WMK_KFORM_WHOLE = 16,    /* needs all `unit` bytes */
+	WMK_KFORM_ALWAYS = 32,   /* its function is called even without copied data */
 };
-/* Bytes of a structure with WMK_KFORM_WHOLE at most. */
+/* Maximum size of a structure with WMK_KFORM_WHOLE. */
 #define WMK_KFORM_BYTES 392u
 
 struct wmk_kform {
 	const char *word;
 	wmk_kform_print *print;
-	wmk_kform_is_shown *is_shown;   /* NULL: it always is */
+	wmk_kform_is_shown *is_shown;   /* NULL: always printed */
 	const char *name;        /* "flags="; NULL: none */
 	uint8_t op;              /* enum wmk_syscalls_op: what is copied */
-	uint8_t when;            /* WMK_KFORM_* */
-	uint16_t unit, max;      /* bytes; max 0: those of texts that are shown */
+	uint8_t when;            /* WMK_KFORM_* bits */
+	uint16_t unit, max;      /* bytes; max 0: the length at which texts are cut */
 	const struct wmk_kname *names;
 	const char *unknown;
-	bool is_wide;            /* another structure in 32-bit programs: not copied of those */
+	bool is_wide;            /* 32-bit programs have another structure, which is not copied */
 };
 
 extern const struct wmk_kform wmk_kforms[];       /* arg_forms.c */
 extern const unsigned wmk_kforms_n;
 
 /*
- * Rows as those of syscall_table.h, but without names: "name(word word:N ...) word". The result: d, p, o, fcntl, poll,
- * none.
+ * Rows as in syscall_table.h, but without names: "name(word word:N ...) word". The last word is the form of the result:
+ * d, p, o, fcntl, poll, none.
  */
 extern const char *const wmk_kprint_rows[];
 extern const unsigned wmk_kprint_rows_n;
 
-/* ── for the forms ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── helpers of forms ───────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * What the argument points to, of the entry's record or of the exit's; the second piece: what a vector's members point
- * to. NULL: not there.
+ * Return the data that the argument points to, from the entry or the exit record; piece 1 of a vector is the content of
+ * its elements. NULL: not in the record.
  */
 const struct wmk_syscalls_piece *wmk_kview_in(const struct wmk_kview *view, unsigned which);
 const struct wmk_syscalls_piece *wmk_kview_out(const struct wmk_kview *view, unsigned which);
-/* Of the record that the argument's form is shown from: of one that is copied at entry and exit, the entry's. */
+/* The same for the record that the form prints from; a form that copies at entry and exit prints from the entry
+ * record. */
 const struct wmk_syscalls_piece *wmk_kview_piece(const struct wmk_kview *view, unsigned which);
-/* All of the structure's bytes, or nothing. `at_exit`: of the exit's record. */
+/* Copies a whole structure. Returns false if it is incomplete. `at_exit`: from the exit record. */
 bool wmk_kview_struct(const struct wmk_kview *view, bool at_exit, void *to, size_t size);
 static inline uint64_t wmk_kview_arg(const struct wmk_kview *view, unsigned arg)
 {
 	return arg < view->entry->n_values ? view->entry->values[arg] : 0;
 }
-/* The ", " of a form that puts it by itself. */
+/* Prints the ", " of a form that separates itself. */
 static inline void wmk_kview_next(struct wmk_kline *line, const struct wmk_kview *view)
 {
 	if (view->arg && !view->is_alone)
 		wmk_kline_bytes(line, ", ", 2);
 }
-/* "name=" as it is given, and the number. */
+/* Prints `name`, usually "member=", and the number. */
 void wmk_kline_member(struct wmk_kline *line, const char *name, int64_t value);
-/* "[number]" */
+/* Prints "[number]". */
 void wmk_kline_bracketed(struct wmk_kline *line, int64_t number);
-/* Text of a piece, cut to what is shown, with "..." where there is more. */
+/* Prints a text, cut to the configured length; "..." follows a cut text. */
 void wmk_kline_text(struct wmk_kline *line, const struct wmk_kview *view, const uint8_t *bytes, size_t n, bool is_cut);
 void wmk_kline_open(struct wmk_kline *line, uint64_t flags);
 
@@ -113,7 +116,7 @@ wmk_kform_print wmk_kshow_stat, wmk_kshow_statx, wmk_kshow_timespec, wmk_kshow_t
 	wmk_kshow_timeval, wmk_kshow_polls, wmk_kshow_pair, wmk_kshow_rlimit, wmk_kshow_action, wmk_kshow_sigset,
 	wmk_kshow_status, wmk_kshow_dirents, wmk_kshow_clone3, wmk_kshow_clone3_size, wmk_kshow_uname,
 	wmk_kshow_epoll_event, wmk_kshow_epoll_events, wmk_kshow_int_at, wmk_kshow_stack, wmk_kshow_times;
-/* What poll() has found, behind its result. */
+/* Prints the ready descriptors of poll() after its result. */
 void wmk_kline_polled(struct wmk_kline *line, const struct wmk_kview *view);
 void wmk_kline_mode(struct wmk_kline *line, uint32_t mode);
 void wmk_kline_device(struct wmk_kline *line, uint64_t device);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arg_forms.c - the table of forms: by which function an argument is shown, what is copied for it, and the names of
- * numbers (see arg_format.h). Names that functions use too are in arg_names.c.
+ * arg_forms.c - the table of forms: the print function, the data to copy, and the names of values (see arg_format.h).
+ * Names that functions use as well are in arg_names.c.
  */
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -34,7 +34,7 @@
 #define NAME(form, none, ...) { .word = form, .print = wmk_kshow_name, .unknown = none, .names = NAMES(__VA_ARGS__) }
 #define FLAGS(form, none, ...) { .word = form, .print = wmk_kshow_flags, .unknown = none, .names = NAMES(__VA_ARGS__) }
 #define NUMBER(form, show) { .word = form, .print = show }
-/* Not of all calls: `has` says of which. */
+/* An argument that some system calls have: `has` decides. */
 #define SOMETIMES(form, show, has, at) { .word = form, .print = show, .is_shown = has, .when = at }
 #define COPIED(form, show, how, bytes, most, at) \
 	{ \
@@ -42,7 +42,7 @@
 	}
 #define IN(form, show, how, most) COPIED(form, show, how, 1, most, WMK_KFORM_IN)
 #define OUT(form, show, how, most) COPIED(form, show, how, 1, most, WMK_KFORM_OUT | WMK_KFORM_LATE)
-/* Structures of so many bytes; wide: another structure in 32-bit programs. */
+/* Structures of a fixed size; wide: 32-bit programs have another structure. */
 #define STRUCT(form, show, bytes, wide, at) \
 	{ \
 		.word = form, .print = show, .op = WMK_SYSCALLS_FIXED, .unit = bytes, .max = bytes, .is_wide = wide, \
@@ -118,7 +118,7 @@ const struct wmk_kform wmk_kforms[] = {
 	STRUCT_IN("timein", wmk_kshow_timespec, 16, true),
 	STRUCT_OUT("timeout", wmk_kshow_timespec, 16, true),
 	STRUCT_IN("times", wmk_kshow_timespecs, 32, true),
-	/* also of a call that has failed: it was read before */
+	/* printed even if the system call failed: copied at entry */
 	STRUCT("tsleft", wmk_kshow_timespec, 16, true, WMK_KFORM_IN | WMK_KFORM_OUT),
 	{ .word = "left>", .print = wmk_kshow_pointer, .when = WMK_KFORM_LATE },
 	STRUCT_IN("tv", wmk_kshow_timeval, 16, true),

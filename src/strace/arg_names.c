@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arg_names.c - names of numbers in system calls' arguments, in the order and the spelling of strace (see
- * arg_format.h); syscall_labels.c has those of traces. The values are those of the kernel's and the C library's
- * headers.
+ * arg_names.c - names of argument values in the order and spelling of strace (see arg_format.h). syscall_labels.c has
+ * the names for traces. Values are those of the headers of the kernel and the C library.
  */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -19,11 +18,11 @@
 #include "strace/arg_format.h"
 
 #define N(name) { (uint32_t)(name), #name }
-/* What si_code means depends on the signal. */
+/* The meaning of si_code depends on the signal. */
 #define CODE(signal, name) { (uint64_t)(signal) << 32 | (name), #name }
 
 #ifdef __x86_64__
-#define WIDE_FILES 0100000u      /* the C library says 0 of it */
+#define WIDE_FILES 0100000u      /* the C library defines it as 0 */
 #elif defined(__aarch64__)
 #define WIDE_FILES 0400000u
 #else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arg_signal.c - signals, their sets and handlers, and how threads end, for a line (see arg_format.h).
+ * arg_signal.c - prints signals, signal sets, handlers, and exits of threads (see arg_format.h).
  */
 #include <signal.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ const char *wmk_ksignal_name(unsigned number, char room[24])
 	return room;
 }
 
-/* Those that are in it; or, if these are most of all, '~' and those that are not. */
+/* Prints the signals of the set; if it contains most signals, '~' and the missing ones. */
 void wmk_kline_sigset(struct wmk_kline *line, uint64_t set)
 {
 	const bool is_most = __builtin_popcountll(set) >= 64 * 2 / 3;
@@ -48,7 +48,7 @@ PRINT(wmk_kshow_sigset)
 	wmk_kline_sigset(line, *(const uint64_t *)view->data);
 }
 
-/* The kernel's: handler, flags, restorer, mask. */
+/* The kernel's structure: handler, flags, restorer, mask. */
 PRINT(wmk_kshow_action)
 {
 	const uint64_t *action = view->data;

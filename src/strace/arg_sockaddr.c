@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arg_sockaddr.c - sockets: their kinds, addresses and options, for a line (see arg_format.h).
+ * arg_sockaddr.c - prints sockets: types, addresses and options (see arg_format.h).
  */
 #include <arpa/inet.h>
 #include <linux/netlink.h>
@@ -11,7 +11,7 @@
 
 #include "strace/arg_format.h"
 
-/* An abstract name, which begins with a NUL, has '@' in its place. */
+/* The NUL at the beginning of an abstract name is printed as '@'. */
 static void put_unix(struct wmk_kline *line, const struct wmk_syscalls_piece *piece)
 {
 	const size_t begin = offsetof(struct sockaddr_un, sun_path), most = sizeof(((struct sockaddr_un *)0)->sun_path);
@@ -95,7 +95,7 @@ void wmk_kshow_address(struct wmk_kline *line, const struct wmk_kview *view)
 		put_unix(line, piece);
 	} else if (address.family == AF_INET && piece->len >= sizeof(address.in)) {
 		put_in(line, &address.in);
-	} else if (address.family == AF_INET6 && piece->len >= 24) {   /* the scope came later */
+	} else if (address.family == AF_INET6 && piece->len >= 24) {   /* older programs have no scope */
 		put_in6(line, &address.in6);
 	} else if (address.family == AF_NETLINK && piece->len >= sizeof(address.nl)) {
 		put_netlink(line, &address.nl);
@@ -106,7 +106,7 @@ void wmk_kshow_address(struct wmk_kline *line, const struct wmk_kview *view)
 	wmk_kline_char(line, '}');
 }
 
-/* "[16]", or "[128 => 16]" where the call has changed it. */
+/* "[16]", or "[128 => 16]" if the system call has changed it. */
 void wmk_kshow_address_len(struct wmk_kline *line, const struct wmk_kview *view)
 {
 	const int32_t before = *(const int32_t *)view->data;
@@ -118,7 +118,7 @@ void wmk_kshow_address_len(struct wmk_kline *line, const struct wmk_kview *view)
 	wmk_kline_char(line, ']');
 }
 
-/* A number, mostly; else its bytes. */
+/* An option of 4 bytes is printed as a number, others as text. */
 void wmk_kshow_sockopt(struct wmk_kline *line, const struct wmk_kview *view)
 {
 	const struct wmk_syscalls_piece *piece = view->piece;
@@ -132,7 +132,7 @@ void wmk_kshow_sockopt(struct wmk_kline *line, const struct wmk_kview *view)
 	}
 }
 
-/* The option of a socket, by its level, which is the argument before. */
+/* The name of a socket option; the previous argument is its level. */
 void wmk_kshow_so(struct wmk_kline *line, const struct wmk_kview *view)
 {
 	const uint32_t level = view->arg ? (uint32_t)wmk_kview_arg(view, view->arg - 1) : 0;

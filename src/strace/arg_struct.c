@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arg_struct.c - structures that arguments point to, for a line (see arg_format.h). Laid out as the kernel has them on
- * machines of 64 bits; those of 32-bit programs that differ are not copied.
+ * arg_struct.c - prints structures that arguments point to (see arg_format.h). Layouts are those of 64-bit kernels;
+ * different layouts of 32-bit programs are not copied.
  */
 #include <fcntl.h>
 #include <linux/stat.h>
@@ -90,7 +90,7 @@ PRINT(wmk_kshow_statx)
 	wmk_kline_put(line, ", ...}");
 }
 
-/* How many entries the call has given, if all of them were copied. */
+/* The number of entries that the system call returned, if all were copied. */
 PRINT(wmk_kshow_dirents)
 {
 	const struct wmk_syscalls_piece *piece = view->piece;
@@ -99,7 +99,7 @@ PRINT(wmk_kshow_dirents)
 	wmk_kline_pointer(line, view->value);
 	if (piece->flags & (WMK_SYSCALLS_PART_CUT | WMK_SYSCALLS_PART_UNREADABLE))
 		return;
-	while (piece->len - at >= 19) {      /* inode, offset, length, type */
+	while (piece->len - at >= 19) {      /* size of the fixed part: inode, offset, length, type */
 		uint16_t len;
 
 		memcpy(&len, piece->bytes + at + 16, sizeof(len));
@@ -164,7 +164,7 @@ PRINT(wmk_kshow_polls)
 void wmk_kline_polled(struct wmk_kline *line, const struct wmk_kview *view)
 {
 	const struct wmk_syscalls_piece *piece = wmk_kview_out(view, 0);
-	/* of ppoll() */
+	/* the timeout argument of ppoll() */
 	const struct wmk_kview time = { .print = view->print, .entry = view->entry, .exit = view->exit, .arg = 2 };
 	struct poll poll;
 	bool any = false;
@@ -188,7 +188,7 @@ void wmk_kline_polled(struct wmk_kline *line, const struct wmk_kview *view)
 	wmk_kline_char(line, ')');
 }
 
-/* Packed on x86 alone: its 12 bytes are 16 elsewhere. */
+/* 12 bytes on x86, where the structure is packed; 16 bytes on other machines. */
 static void put_epoll(struct wmk_kline *line, const struct epoll_event *event)
 {
 	const uint64_t data = event->data.u64;
@@ -257,7 +257,7 @@ static void put_date(struct wmk_kline *line, const int64_t time[2])
 	wmk_kline_bytes(line, text, strftime(text, sizeof(text), "%z */", &tm));
 }
 
-/* Of access and of modification. */
+/* Times of access and of modification. */
 PRINT(wmk_kshow_timespecs)
 {
 	const int64_t *times = view->data;
@@ -325,7 +325,7 @@ void wmk_kline_status(struct wmk_kline *line, uint32_t number)
 	wmk_kline_char(line, '}');
 }
 
-/* Filled only when there was somebody to be waited for. */
+/* Filled only if a child was waited for. */
 PRINT(wmk_kshow_status)
 {
 	if (wmk_kprint_value(view->exit) <= 0) {
@@ -378,7 +378,7 @@ PRINT(wmk_kshow_clone3)
 	wmk_kline_char(line, '}');
 }
 
-/* The thread that was made, which strace shows with the structure; and the structure's size. */
+/* strace prints the new thread with the structure, and then the structure's size. */
 PRINT(wmk_kshow_clone3_size)
 {
 	const struct wmk_kview args = { .print = view->print, .entry = view->entry, .exit = view->exit, .arg = 0 };

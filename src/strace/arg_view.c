@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arg_view.c - what a record holds for one argument: its pieces, a structure, a result (see arg_format.h).
+ * arg_view.c - finds the data of one argument in a record: pieces, structures, the result (see arg_format.h).
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ static const struct wmk_syscalls_piece *find_piece(const struct wmk_syscalls_rec
 	return NULL;
 }
 
-/* NULL for a pointer that was NULL or could not be read. */
+/* Returns NULL for a null pointer and for unreadable memory. */
 static const struct wmk_syscalls_piece *usable(const struct wmk_syscalls_piece *piece)
 {
 	if (!piece || (piece->flags & WMK_SYSCALLS_PART_NULL) ||

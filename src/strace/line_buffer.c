@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line_buffer.c - numbers, quoted texts and flags for a line (see line_buffer.h).
+ * line_buffer.c - formats numbers, quoted texts and flags (see line_buffer.h).
  */
 #include "strace/line_buffer.h"
 
 static const char digits_of[] = "0123456789abcdef";
 
-/* Digits at the end of `to`, which ends at `end`; returns where they begin. */
+/* Writes digits that end at `end`; returns their beginning. */
 static char *digits(char *end, uint64_t number, unsigned base)
 {
 	do {
@@ -95,7 +95,8 @@ void wmk_kline_seconds(struct wmk_kline *line, uint64_t ns, unsigned n_digits)
 }
 
 /*
- * One byte that is no text; `next`: the byte behind it, which must not become one of its digits. Returns bytes at `to`.
+ * Escapes one byte. `next`: the byte after it, which must not be read as one of its octal digits. Returns the number of
+ * bytes at `to`.
  */
 static size_t escape(char to[4], uint8_t byte, int next)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line_buffer.h - a line of text while it is put together: in memory of the caller's, never behind its end; what does
- * not fit is left out, and that is remembered. Made for millions of lines in a second: no formats are read.
+ * line_buffer.h - builds a line of text in memory of the caller. It never writes after the end of the memory; text that
+ * does not fit is dropped, and is_cut records that. Fast enough for millions of lines per second: it parses no format
+ * strings.
  *
  * Pure; one thread for a line.
  */
@@ -16,7 +17,7 @@
 struct wmk_kline {
 	char *text;              /* `room` bytes, `len` of them used; no NUL at the end */
 	size_t len, room;
-	bool is_cut;             /* something did not fit */
+	bool is_cut;             /* text was dropped */
 };
 
 static inline void wmk_kline_bytes(struct wmk_kline *line, const char *bytes, size_t n)
@@ -45,33 +46,33 @@ static inline void wmk_kline_put(struct wmk_kline *line, const char *text)
 
 void wmk_kline_unsigned(struct wmk_kline *line, uint64_t number);
 void wmk_kline_signed(struct wmk_kline *line, int64_t number);
-/* At least `width` characters, with `fill` in front. */
+/* At least `width` characters, padded with `fill` on the left. */
 void wmk_kline_wide(struct wmk_kline *line, uint64_t number, unsigned width, char fill);
 /* "0x1f"; 0 is "0". */
 void wmk_kline_hex(struct wmk_kline *line, uint64_t number);
 /* "0x1f"; 0 is "NULL". */
 void wmk_kline_pointer(struct wmk_kline *line, uint64_t number);
-/* "0644"; 0 is "0" ... or with `digits` of them at least, behind a 0. */
+/* "0644"; 0 is "0". `digits`: minimum number of digits after the leading 0. */
 void wmk_kline_octal(struct wmk_kline *line, uint64_t number, unsigned digits);
-/* Seconds with so many digits behind the point, cut and not rounded: "1.000042". */
+/* Seconds with `digits` decimals, truncated: "1.000042". */
 void wmk_kline_seconds(struct wmk_kline *line, uint64_t ns, unsigned digits);
-/* In quotes, with C's escapes, octal ones as short as they can be. is_hex: all of it as \x00. */
+/* Quoted, with C escapes; octal ones are as short as possible. is_hex: each byte as \x00. */
 void wmk_kline_quoted(struct wmk_kline *line, const uint8_t *bytes, size_t n, bool is_hex);
-/* Spaces up to column `column`, counted from the byte `begin`. */
+/* Spaces up to column `column`, counted from byte `begin`. */
 void wmk_kline_pad(struct wmk_kline *line, size_t begin, unsigned column);
 
-/* Names, up to the one that is NULL. */
+/* A list of names ends with a NULL name. */
 struct wmk_kname {
 	uint64_t value;
 	const char *name;
 };
 
 const char *wmk_kname_of(const struct wmk_kname *names, uint64_t value);
-/* The value's name; or the number in hex, and behind it, in a comment of C, `unknown` with "???". */
+/* The name of the value; if it has none, the number in hex and a C comment with `unknown` and "???". */
 void wmk_kline_name(struct wmk_kline *line, const struct wmk_kname *names, uint64_t value, const char *unknown);
 /*
- * Names of the bits with '|' between; what is left over in hex; `unknown` in a comment where there is nothing else. Of
- * no bits, the name of 0, or "0".
+ * Names of the bits, separated by '|', and the remaining bits in hex. If no bit has a name, a comment with `unknown`
+ * follows. For 0: its name, or "0".
  */
 void wmk_kline_flags(struct wmk_kline *line, const struct wmk_kname *names, uint64_t value, const char *unknown);
 

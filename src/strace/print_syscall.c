@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print_syscall.c - which form each argument of a call has, and a line put together from records (see print_syscall.h).
+ * print_syscall.c - selects the form of each argument of a system call, and prints records as a line (see
+ * print_syscall.h).
  */
 #include "strace/print_syscall.h"
 
@@ -32,7 +33,7 @@ static const struct {
 	{ "fcntl", WMK_KRETURN_FCNTL }, { "poll", WMK_KRETURN_POLL }, { "none", WMK_KRETURN_NEVER },
 };
 
-/* False: the row is not as it should be (a test reads them all). */
+/* Returns false if the row is malformed (a test reads all rows). */
 static bool read_row(const char *row, struct wmk_kprint *print)
 {
 	const char *at = strchr(row, '(') + 1;
@@ -76,9 +77,9 @@ static void by_kinds(struct wmk_kprint *print)
 		     print->call.is_known && print->call.ret == WMK_KKIND_NONE ? WMK_KRETURN_NEVER : WMK_KRETURN_NUMBER;
 }
 
-/* ── what is copied ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── copied data ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The vector itself, and behind it what its members point to. */
+/* Copies the vector itself and the content of its elements. */
 static void add_vectors(struct wmk_kprint *print, unsigned arg, const struct wmk_kform *form)
 {
 	const bool at_exit = form->when & WMK_KFORM_OUT;
@@ -103,7 +104,7 @@ static uint16_t most_of(const struct wmk_kprint *print, const struct wmk_kform *
 {
 	if (form->max)
 		return form->max;
-	/* Of one text more than is shown, so that those that are cut can be told from the others of an argv. */
+	/* One byte more than is printed: distinguishes texts that are cut from those that fit. */
 	if (form->op == WMK_SYSCALLS_TEXTS)
 		return (uint16_t)(print->strings < WMK_SYSCALLS_STRING_MAX ? print->strings + 1 :
 									   WMK_SYSCALLS_STRING_MAX);
@@ -194,7 +195,8 @@ static bool put_arg(const struct wmk_kprint *print, unsigned arg, const struct w
 	return true;
 }
 
-/* The first argument that is shown at exit: its comma stands at the entry, as strace has it, if it is sure to come. */
+/* Returns whether the entry ends with a comma, as in strace: the first argument that is printed at exit is always
+ * printed. */
 static bool has_comma_before(const struct wmk_kprint *print)
 {
 	const struct wmk_kform *form = print->n_entry < print->n_args ? print->forms[print->n_entry] : NULL;
@@ -250,7 +252,7 @@ const char *wmk_kprint_errno(int64_t result, char room[24])
 	return name;
 }
 
-/* What the kernel does with those that no program sees. */
+/* Results that the kernel handles itself and no program sees. */
 static const char *restart_words(int64_t err)
 {
 	return err == 512   ? "To be restarted if SA_RESTART is set"

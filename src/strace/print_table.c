@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print_table.c - calls of which strace shows more than their kinds in syscall_table.c say, or that stand not there
- * (see arg_format.h). '*' in front: of 32-bit programs; '-' in front: of this machine's own only.
+ * print_table.c - system calls of which strace prints more than the kinds in syscall_table.c define, and those that are
+ * missing there (see arg_format.h). Prefix '*': 32-bit programs only; '-': the machine's own system calls only.
  */
 #include "strace/arg_format.h"
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace.h - private to `waymark strace`: system calls of programs as lines of text, while these run nearly as fast as
- * without.
+ * strace.h - private to `waymark strace`: prints system calls of programs as lines of text, at a low cost for the
+ * programs.
  *
- *     strace.c           options, the program started or attached to, the end
- *     strace_select.c    -e: which calls, which signals
- *     strace_source.c    records in the order of time, of all CPUs
- *     strace_bpf.c       ... out of the BPF program's rings,
- *     strace_tracefs.c   ... or, where there is no BPF, out of an instance of tracefs
- *     strace_threads.c   threads, each with the call that it is in
- *     strace_lines.c     entries and exits put together by thread, as lines
- *     strace_output.c    where lines go, and how each begins
- *     strace_json.c      the same as JSON
+ *     strace.c           options; starts a program or attaches to it; the end
+ *     strace_select.c    -e: selection of system calls and signals
+ *     strace_source.c    records of all CPUs, ordered by time
+ *     strace_bpf.c       ... from the BPF program's rings,
+ *     strace_tracefs.c   ... or, without BPF, from a tracefs instance
+ *     strace_threads.c   threads, each with its current system call
+ *     strace_lines.c     combines entries and exits of each thread to lines
+ *     strace_output.c    the output file, and the beginning of each line
+ *     strace_json.c      JSON output
  *     strace_summary.c   -c
  *
  * One thread.
@@ -35,7 +35,7 @@ struct wmk_strace_select {
 	uint64_t signals;        /* number n: bit n - 1 */
 };
 
-/* Everything. */
+/* Selects everything. */
 void wmk_strace_select_init(struct wmk_strace_select *select);
 /* "trace=LIST", "signal=LIST", "LIST". -EINVAL, -ENOENT with a cause chain. */
 int wmk_strace_select_add(struct wmk_strace_select *select, const char *expression);
@@ -50,13 +50,13 @@ static inline bool wmk_strace_selected(const struct wmk_strace_select *select, u
 
 /* How the command prints messages. */
 struct wmk_strace_messages {
-	void (*error)(void);     /* the cause chain */
+	void (*error)(void);     /* prints the cause chain */
 	void (*warn)(const char *format, ...) __attribute__((format(printf, 1, 2)));
 	void (*say)(const char *format, ...) __attribute__((format(printf, 1, 2)));
 };
 
 struct wmk_strace_args {
-	bool json;               /* as struct wmk_cli_common begins */
+	bool json;               /* first member, as in struct wmk_cli_common */
 	bool has_select, has_strings, has_columns, no_bpf, is_relative, with_durations, is_summary, with_summary;
 	unsigned follow, times, quiet;
 	uint64_t strings, columns, buffer;
@@ -73,20 +73,21 @@ struct wmk_strace_source;
 
 struct wmk_strace_stats {
 	uint64_t lost, missed, unfollowed;
-	uint64_t buffer;         /* bytes for each CPU */
+	uint64_t buffer;         /* bytes of the buffer of each CPU */
 };
 
-/* Where records come from: streams, one for each CPU, each in the order of time. */
+/* A source of records: one stream for each CPU, each ordered by time. */
 struct wmk_strace_source_ops {
 	int (*follow)(struct wmk_strace_source *source, pid_t pid);
 	int (*start)(struct wmk_strace_source *source);
-	/* Nothing new comes from here on; what is there stays. */
+	/* No new records arrive after this; existing ones stay. */
 	void (*stop)(struct wmk_strace_source *source);
-	/* heads[i], if there is something in that stream; its memory stays until the next time. */
+	/* Fills heads[i] if the stream has a record. The record's memory is valid until the next call for this
+	 * stream. */
 	void (*fill)(struct wmk_strace_source *source, unsigned i);
-	/* The next exit of this thread, if it is there already: it stays there. */
+	/* Finds the next exit of this thread, if it has arrived, without removing it. */
 	bool (*peek)(struct wmk_strace_source *source, uint32_t tid, struct wmk_syscalls_record *record);
-	/* Until there is much, or so many milliseconds, or `fd` is readable. */
+	/* Waits until many records have arrived, `ms` milliseconds have passed, or `fd` is readable. */
 	void (*wait)(struct wmk_strace_source *source, int fd, int ms);
 	void (*stats)(struct wmk_strace_source *source, struct wmk_strace_stats *stats);
 	void (*close)(struct wmk_strace_source *source);
@@ -99,22 +100,22 @@ struct wmk_strace_head {
 
 struct wmk_strace_source {
 	const struct wmk_strace_source_ops *ops;
-	bool has_texts;          /* what arguments point to, signals, how threads ended */
+	bool has_texts;          /* has data that arguments point to, signals, and the status of exits */
 	unsigned n;
 	struct wmk_strace_head *heads, *given;
 	uint64_t until;
 };
 
-/* n streams. -ENOMEM. */
+/* Initializes a source of n streams. -ENOMEM. */
 int wmk_strace_source_init(struct wmk_strace_source *source, const struct wmk_strace_source_ops *ops, unsigned n);
-/* From here on wmk_strace_source_take() gives what has happened up to now; is_end: all that there is. */
+/* Sets the time up to which wmk_strace_source_take() returns records: now; is_end: all records. */
 void wmk_strace_source_look(struct wmk_strace_source *source, bool is_end);
-/* The earliest record of all streams, until the next time; NULL: no more of what has happened up to then. */
+/* Returns the earliest record of all streams, valid until the next call; NULL: no more records up to the time set. */
 const struct wmk_syscalls_record *wmk_strace_source_take(struct wmk_strace_source *source);
-/* Bytes of one stream's buffer: as asked for, or so that all of them are not too much. */
+/* Returns the bytes of one stream's buffer: as requested, or so that the sum of all CPUs is limited. */
 uint64_t wmk_strace_source_bytes(const struct wmk_strace_args *args);
 
-/* `prints`: of every call, for what is copied. */
+/* `prints`: the form of each system call, which selects the data to copy. */
 struct wmk_strace_prints {
 	struct wmk_kprint *calls[WMK_SYSCALLS_ABIS];
 };
@@ -127,14 +128,14 @@ int wmk_strace_tracefs_open(const struct wmk_strace_args *args, struct wmk_strac
 struct wmk_strace_thread {
 	uint32_t tid, pid;
 	bool is_used;
-	bool waits_for_exec;     /* is ours until its execve */
-	bool has_entry;          /* is in a call: `entry` */
-	bool is_begun;           /* whose first part is printed */
-	bool was_there;          /* before we were: its first exit may have no entry */
-	uint8_t abi;             /* of the latest call */
-	uint64_t gone;           /* when it was seen that it had ended; 0: not yet */
+	bool waits_for_exec;     /* ignored until its execve */
+	bool has_entry;          /* is in a system call: `entry` */
+	bool is_begun;           /* the first part of the line is printed */
+	bool was_there;          /* existed before the trace: its first exit may have no entry */
+	uint8_t abi;             /* ABI of the latest system call */
+	uint64_t gone;           /* time when its exit was noticed; 0: not noticed */
 	struct wmk_syscalls_record entry;
-	uint8_t *bytes;          /* what its pieces are */
+	uint8_t *bytes;          /* copies of the pieces of `entry` */
 	size_t room;
 };
 
@@ -148,55 +149,55 @@ struct wmk_strace_lines {
 	struct wmk_strace_source *source;
 	struct wmk_kline out;
 	int fd;
-	int err;                 /* of writing */
+	int err;                 /* of write() */
 	struct wmk_strace_thread *threads;
 	size_t n_slots, n_threads;
 	struct wmk_strace_thread *latest;
-	uint32_t deferred;       /* the thread whose call has begun, and nothing of it is printed; 0: none */
-	uint32_t open;           /* the thread whose line is not at its end; 0: none */
-	size_t open_column;      /* of what was written of it already */
-	size_t begin;            /* in `out`, of the line that is put together */
-	uint32_t newborn[64];    /* -f: the latest that were made, perhaps not heard of yet; 0: none */
+	uint32_t deferred;       /* thread whose system call has begun and is not printed at all; 0: none */
+	uint32_t open;           /* thread whose line is unfinished; 0: none */
+	size_t open_column;      /* columns of the unfinished line that are written already */
+	size_t begin;            /* position in `out` where the current line begins */
+	uint32_t newborn[64];    /* -f: latest new threads, which may have no record yet; 0: none */
 	unsigned n_newborn;
 	uint64_t last;           /* -r */
 	int64_t wall;            /* wall clock minus the clock of the records */
 	struct wmk_strace_count *counts[WMK_SYSCALLS_ABIS];
 };
 
-/* Threads, of strace_threads.c. NULL: it is not followed. */
+/* Functions of strace_threads.c. Returns NULL if the thread is not followed. */
 struct wmk_strace_thread *wmk_strace_thread_find(struct wmk_strace_lines *lines, uint32_t tid);
-/* Room for more. False: there is no memory. */
+/* Doubles the table. Returns false without memory. */
 bool wmk_strace_threads_grow(struct wmk_strace_lines *lines);
-/* Others may be elsewhere then. */
+/* Invalidates pointers to other threads. */
 void wmk_strace_thread_remove(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread);
-/* It is in this call: the record, and what its pieces are, since its memory is the ring's. */
+/* Stores a copy of the entry record and its pieces, whose memory belongs to the ring. */
 bool wmk_strace_thread_keep(struct wmk_strace_thread *thread, const struct wmk_syscalls_record *record);
-/* Also one that has ended and that nobody has waited for yet. */
+/* Returns whether the thread has exited, even if it is still a zombie. */
 bool wmk_strace_thread_is_gone(uint32_t tid);
 
 int wmk_strace_lines_open(const struct wmk_strace_args *args, const struct wmk_strace_prints *prints,
 			  struct wmk_strace_source *source, struct wmk_strace_lines *lines);
 void wmk_strace_lines_close(struct wmk_strace_lines *lines);
-/* Write what is there. */
+/* Writes the buffered text. */
 void wmk_strace_lines_flush(struct wmk_strace_lines *lines);
-/* A line of this thread begins: its number and time, as the options say. */
+/* Begins a line of this thread: its number and time according to the options. */
 void wmk_strace_lines_begin(struct wmk_strace_lines *lines, uint32_t tid, uint64_t mono);
-/* -f: was one made that lives, and of which nothing has been heard? It may not have run yet. */
+/* -f: returns whether a new thread exists that has no record yet; it may not have run. */
 bool wmk_strace_lines_awaits(struct wmk_strace_lines *lines);
-/* A thread that is traced from its begin, or from now on. */
+/* Adds a thread that is traced from its start or from now on. */
 struct wmk_strace_thread *wmk_strace_lines_add(struct wmk_strace_lines *lines, uint32_t tid, uint32_t pid);
 void wmk_strace_lines_record(struct wmk_strace_lines *lines, const struct wmk_syscalls_record *record);
-/* Nothing comes for a while: what has begun is shown, and written. */
+/* Call it when no records arrive for a while: prints and writes what has begun. */
 void wmk_strace_lines_idle(struct wmk_strace_lines *lines);
 /*
- * Threads that have ended without our hearing of it are taken out: when all has been taken, and only what happened
- * before `until` may still come.
+ * Removes threads that exited without a record. Call it after all records were taken, when only records from before
+ * `until` can still arrive.
  */
 void wmk_strace_lines_reap(struct wmk_strace_lines *lines);
-/* Nothing comes any more. */
+/* No more records follow. */
 void wmk_strace_lines_finish(struct wmk_strace_lines *lines);
 
-/* Objects of strace_json.c, a line each, into lines->out. `exit` NULL: the call has not ended. */
+/* strace_json.c: append an object in a line to lines->out. `exit` NULL: the system call has not returned. */
 void wmk_strace_json_call(struct wmk_strace_lines *lines, const struct wmk_strace_thread *thread,
 			  const struct wmk_syscalls_record *exit);
 void wmk_strace_json_other(struct wmk_strace_lines *lines, const struct wmk_syscalls_record *record);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace_bpf.c - records of the BPF program's rings, one for each CPU (see strace.h).
+ * strace_bpf.c - reads records from the BPF program's rings, one for each CPU (see strace.h).
  */
 #include <errno.h>
 #include <poll.h>
@@ -14,15 +14,15 @@
 #include "base/error.h"
 #include "strace/strace.h"
 
-/* So much is taken out of a ring before the kernel has its room back. */
+/* Bytes that are taken from a ring before their space is released to the kernel. */
 #define RELEASE_BYTES 65536u
-/* Calls that are wanted whatever is selected: who is who depends on them. */
+/* System calls that are recorded regardless of the selection, because they determine the identity of threads. */
 static const char *const always[] = { "execve", "execveat", "clone", "clone3", "fork", "vfork" };
 
 struct slot {
 	struct wmk_syscalls_batch batch;
 	bool has_batch;
-	uint64_t released;       /* position up to which room is free again */
+	uint64_t released;       /* position up to which the space is released */
 };
 
 struct bpf_source {
@@ -31,7 +31,8 @@ struct bpf_source {
 	uint64_t ring_bytes;
 	struct slot *slots;
 	/*
-	 * the rings, edge triggered: they are readable whenever something is in them, but wake only when a quarter is
+	 * the rings, edge-triggered: a ring counts as readable while it has any data, but wakes only when it is a
+	 * quarter full
 	 */
 	int epoll;
 };
@@ -86,7 +87,7 @@ static void bpf_fill(struct wmk_strace_source *source, unsigned ring)
 		}
 		wmk_syscalls_release(&slot->batch);
 		slot->has_batch = false;
-		/* One that is being written: another time. */
+		/* The record is still being written: retry later. */
 		if (slot->batch.at < slot->batch.end)
 			return;
 	}
@@ -139,7 +140,8 @@ static void bpf_stats(struct wmk_strace_source *source, struct wmk_strace_stats 
 
 	if (wmk_syscalls_stats(bpf->calls, WMK_SYSCALLS_ALL_RINGS, &now) < 0)
 		wmk_error_clear();
-	*stats = (struct wmk_strace_stats){ .lost = now.lost, .missed = now.missed, .unfollowed = now.unfollowed, .buffer = bpf->ring_bytes };
+	*stats = (struct wmk_strace_stats){ .lost = now.lost, .missed = now.missed,
+					     .unfollowed = now.unfollowed, .buffer = bpf->ring_bytes };
 }
 
 static void bpf_close(struct wmk_strace_source *source)
@@ -205,7 +207,7 @@ int wmk_strace_bpf_open(const struct wmk_strace_args *args, const struct wmk_str
 	bpf->slots = calloc(wmk_syscalls_rings(bpf->calls), sizeof(*bpf->slots));
 	bpf->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (err == 0 && (!bpf->slots || bpf->epoll < 0))
-		err = wmk_error(bpf->slots ? -errno : -ENOMEM, "cannot wait for %u rings", bpf->base.n);
+		err = wmk_error(bpf->slots ? -errno : -ENOMEM, "cannot wait for records of %u rings", bpf->base.n);
 	if (err < 0) {
 		bpf_close(&bpf->base);
 		return err;

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace_json.c - `waymark strace --json`: an object for each call, signal and end of a thread, one on a line.
+ * strace_json.c - `waymark strace --json`: an object for each system call, signal and exit of a thread, one per line.
  *
- *     {"time":NS,"pid":1,"tid":1,"call":"openat","args":[{"name":"dfd","text":"AT_FDCWD","raw":4294967196},...],"result":3,"duration":NS}
+ *     {"time":NS,"pid":1,"tid":1,"call":"openat","args":[{"name":"dfd","text":"AT_FDCWD","raw":4294967196},...],
+ *      "result":3,"duration":NS}
  *     {...,"result":-1,"error":"ENOENT"}    {...,"result":null}: it has not returned
- *     {"time":NS,"pid":1,"tid":1,"signal":"SIGCHLD","text":"{si_signo=...}"}    {"time":NS,"pid":1,"tid":1,"exit":"exited with 0"}
+ *     {"time":NS,"pid":1,"tid":1,"signal":"SIGCHLD","text":"{si_signo=...}"}
+ *     {"time":NS,"pid":1,"tid":1,"exit":"exited with 0"}
  *
- * Times are nanoseconds since 1970. `text` is what strace shows. Bytes that are no ASCII do not come: they are escaped
- * there.
+ * Times are nanoseconds since 1970. `text` is what strace prints; it is ASCII, as other bytes are escaped.
  */
 #include <stdio.h>
 #include <unistd.h>
 
 #include "strace/strace.h"
 
-#define OBJECT_MOST (64u << 10)  /* bytes that are kept free for one, and a half of it for the text of one argument */
+#define OBJECT_MOST (64u << 10)  /* bytes that are kept free for an object; also the limit for the text of one
+				  * argument */
 
 static void put_string(struct wmk_kline *out, const char *text, size_t n)
 {
@@ -39,7 +41,7 @@ static void begin(struct wmk_strace_lines *lines, const struct wmk_syscalls_reco
 {
 	struct wmk_kline *out = &lines->out;
 
-	/* (an object fits behind any number of others that are not written yet) */
+	/* (leaves enough room for any object) */
 	if (out->len > out->room / 4)
 		wmk_strace_lines_idle(lines);
 	wmk_kline_put(out, "{\"time\":");

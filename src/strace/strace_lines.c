@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace_lines.c - entries and exits of calls put together by thread, as the lines that strace prints (see strace.h).
+ * strace_lines.c - combines entries and exits of system calls of each thread to the lines that strace prints (see
+ * strace.h).
  *
- * What a call has at its entry is not printed at once, but when its exit comes: mostly that is the next record. Only
- * when another thread's comes between, or nothing for a while, it is printed alone, and the rest behind "<...
+ * The entry is not printed at once but together with its exit, which is usually the next record. If a record of another
+ * thread comes in between, or no record for a while, the entry is printed alone, and the rest follows after "<...
  * resumed>".
  */
 #include <string.h>
@@ -21,7 +22,7 @@ static const struct wmk_kprint *print_of(const struct wmk_strace_lines *lines, c
 	return &lines->prints->calls[record->abi][record->number];
 }
 
-/* A call's entry alone. A text that was not there then may be in the exit's record, if that has come. */
+/* Prints an entry alone. An argument that was unreadable then may be in the exit record, if that has arrived. */
 static void put_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread)
 {
 	const struct wmk_syscalls_record *entry = &thread->entry;
@@ -39,7 +40,7 @@ static void put_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *
 		lines->deferred = 0;
 }
 
-/* Nobody's line is open when another thread's begins. */
+/* Finishes the open line of any thread, before another line begins. */
 static void make_way(struct wmk_strace_lines *lines)
 {
 	if (lines->deferred) {
@@ -57,7 +58,7 @@ static void put_end_of_line(struct wmk_strace_lines *lines)
 	lines->open = 0;
 }
 
-/* ")" and so many spaces that results stand in one column. */
+/* Prints ")" and spaces, so that results are aligned in one column. */
 static void put_before_result(struct wmk_strace_lines *lines)
 {
 	const size_t written = lines->open ? lines->open_column : 0;
@@ -70,7 +71,7 @@ static void put_before_result(struct wmk_strace_lines *lines)
 	wmk_kline_bytes(&lines->out, "= ", 2);
 }
 
-/* The line in which the rest of the call stands: its own, or another one, at this time. */
+/* Selects the line for the rest of the system call: its own, or a new one with this time. */
 static void continue_line(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread, uint64_t mono)
 {
 	if (lines->deferred == thread->tid) {
@@ -107,7 +108,7 @@ static void put_call(struct wmk_strace_lines *lines, struct wmk_strace_thread *t
 	put_end_of_line(lines);
 }
 
-/* The exit of a call whose entry nobody saw: it had begun before we came, or its record was lost. */
+/* Prints an exit without an entry: it began before the trace, or its record was lost. */
 static void put_half(struct wmk_strace_lines *lines, const struct wmk_syscalls_record *exit)
 {
 	const struct wmk_syscalls_record none = { .number = exit->number, .abi = exit->abi };
@@ -122,7 +123,7 @@ static void put_half(struct wmk_strace_lines *lines, const struct wmk_syscalls_r
 	put_end_of_line(lines);
 }
 
-/* The thread is gone, and its call with it. */
+/* Prints a system call that the exit of its thread ended. */
 static void put_never(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread, uint64_t mono)
 {
 	const struct wmk_kprint *print = print_of(lines, &thread->entry);
@@ -157,7 +158,7 @@ static void count(struct wmk_strace_lines *lines, const struct wmk_strace_thread
 	here->ns += exit->mono - thread->entry.mono;
 }
 
-/* A process shows by its calls that it is a 32-bit one; a 64-bit one may have both. */
+/* Prints a change of the ABI. A 64-bit process can make 32-bit system calls, too. */
 static void say_abi(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread,
 		    const struct wmk_syscalls_record *record)
 {
@@ -185,7 +186,7 @@ static bool is_objects(const struct wmk_strace_lines *lines)
 	return lines->args->json && (!lines->args->is_summary || lines->args->with_summary);
 }
 
-/* Its exit cannot be told: the kernel forgets the call's number, since the registers become others. */
+/* Its exit record has no number, because the kernel restores other registers. */
 static bool never_exits(const struct wmk_strace_lines *lines, const struct wmk_syscalls_record *record)
 {
 	const char *name = print_of(lines, record)->call.name;
@@ -210,7 +211,7 @@ static void on_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *t
 	const bool is_shown = is_lines(lines) && is_selected(lines, record);
 
 	say_abi(lines, thread, record);
-	/* (this thread's own, where the record of its exit was lost) */
+	/* (also the thread's own, if the record of its exit was lost) */
 	if (is_shown)
 		make_way(lines);
 	thread->has_entry = false;
@@ -220,7 +221,7 @@ static void on_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *t
 		end_of_handler(lines, thread);
 }
 
-/* Of an exit: the first that is heard of a thread that was just made. */
+/* Returns whether an exit can be the first record of a new thread. */
 static bool is_birth(const struct wmk_strace_lines *lines, const struct wmk_syscalls_record *record)
 {
 	const char *name = print_of(lines, record)->call.name;
@@ -233,7 +234,7 @@ static bool is_exec(const struct wmk_strace_lines *lines, const struct wmk_sysca
 	return strncmp(print_of(lines, record)->call.name, "execve", 6) == 0;
 }
 
-/* execve() of a thread that is not the first one: it has the first one's number at the exit. */
+/* execve() of a thread other than the first: at exit it has the number of the first thread. */
 static void adopt_exec(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread)
 {
 	for (size_t i = 0; i < lines->n_slots; i++) {
@@ -283,8 +284,8 @@ static void on_exit_of(struct wmk_strace_lines *lines, struct wmk_strace_thread 
 			adopt_exec(lines, thread);
 		thread = wmk_strace_thread_find(lines, record->tid);
 		/*
-		 * On x86 a new program's registers say execve() of its own kind, whether it was that, execveat(), or a
-		 * call of 32 bits.
+		 * On x86, a new program's registers name the execve() of its own ABI, even if it was started by
+		 * execveat() or by a system call of 32 bits.
 		 */
 		if (thread->has_entry && is_exec(lines, &thread->entry)) {
 			exec = *record;
@@ -335,7 +336,7 @@ static void on_signal(struct wmk_strace_lines *lines, const struct wmk_syscalls_
 	put_end_of_line(lines);
 }
 
-/* Where the kernel does not tell it: from what the thread has called last. */
+/* Without a status from the kernel, derives it from the thread's last system call. */
 static void find_status(const struct wmk_strace_lines *lines, const struct wmk_strace_thread *thread,
 			struct wmk_syscalls_record *record)
 {
@@ -368,7 +369,7 @@ static void on_end(struct wmk_strace_lines *lines, struct wmk_strace_thread *thr
 	wmk_strace_thread_remove(lines, thread);
 }
 
-/* Between lines. */
+/* Prints the message between lines. */
 static void say_attached(struct wmk_strace_lines *lines, uint32_t tid)
 {
 	if (!lines->args->output && !lines->args->json) {
@@ -392,7 +393,7 @@ void wmk_strace_lines_record(struct wmk_strace_lines *lines, const struct wmk_sy
 		thread = wmk_strace_lines_add(lines, record->tid, record->pid);
 		if (!thread)
 			return;
-		/* in a call since before we came: strace -f -p shows how that ends */
+		/* in a system call since before the trace: strace -f -p prints how it ends */
 		thread->was_there = record->is_exit && !is_birth(lines, record);
 	}
 	if (thread->waits_for_exec) {
@@ -431,7 +432,8 @@ void wmk_strace_lines_idle(struct wmk_strace_lines *lines)
 }
 
 /*
- * It is gone, and has been for so long that its last records, which are younger than those that are taken, have come.
+ * Returns whether the thread has exited so long ago that its last records have arrived: they are older than those that
+ * are taken now.
  */
 static bool is_over(const struct wmk_strace_lines *lines, struct wmk_strace_thread *thread)
 {

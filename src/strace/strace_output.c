@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace_output.c - the file that lines are written to, and how each line begins (see strace.h).
+ * strace_output.c - writes lines to the output file, and prints the beginning of each line (see strace.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "strace/strace.h"
 
 #define OUT_BYTES (512u << 10)
-#define OUT_FULL (128u << 10)    /* so much waits to be written at most, before a line */
+#define OUT_FULL (128u << 10)    /* buffered bytes above which the buffer is written before the next line */
 
 void wmk_strace_lines_flush(struct wmk_strace_lines *lines)
 {
@@ -29,7 +29,7 @@ void wmk_strace_lines_flush(struct wmk_strace_lines *lines)
 					       lines->args->output ? lines->args->output : "");
 			lines->args->messages->error();
 		} else if (n < 0 && errno == EAGAIN) {
-			/* the traced program may have set this on the terminal that both use */
+			/* the traced program may have made the shared terminal non-blocking */
 			poll(&(struct pollfd){ .fd = lines->fd, .events = POLLOUT }, 1, -1);
 		} else if (n > 0) {
 			at += n;
@@ -80,7 +80,7 @@ void wmk_strace_lines_begin(struct wmk_strace_lines *lines, uint32_t tid, uint64
 		wmk_kline_bytes(&lines->out, "] ", 2);
 	}
 	if (args->is_relative) {
-		/* (one may come late) */
+		/* (a record can arrive late) */
 		const uint64_t passed = lines->last && mono > lines->last ? mono - lines->last : 0;
 
 		lines->last = mono;
@@ -116,7 +116,7 @@ int wmk_strace_lines_open(const struct wmk_strace_args *args, const struct wmk_s
 		lines->counts[abi] = calloc(WMK_SYSCALLS_NUMBERS, sizeof(*lines->counts[abi]));
 	if (!lines->out.text || !wmk_strace_threads_grow(lines) ||
 	    (args->is_summary && (!lines->counts[0] || !lines->counts[1])))
-		err = wmk_error(-ENOMEM, "no memory for lines");
+		err = wmk_error(-ENOMEM, "cannot print system calls: no memory");
 	else
 		err = open_output(args, &lines->fd);
 	if (err < 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace_select.c - which calls and signals `waymark strace -e` means: names, classes, "all", "none", and '!' in front
- * of all that are not meant.
+ * strace_select.c - parses the selection of `waymark strace -e`: names and classes of system calls and signals, "all",
+ * "none", and a leading '!' that inverts the list.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -14,11 +14,11 @@
 #include "strace/strace.h"
 #include "strace/arg_format.h"
 
-/* Of the classes that strace has; `forms`: also calls with an argument of one of these. */
+/* The classes of strace; `forms`: also system calls with an argument of one of these forms. */
 static const struct {
 	const char *name, *other;
 	const char *forms[3];
-	const char *calls;       /* globs, with spaces around each */
+	const char *calls;       /* globs, each surrounded by spaces */
 } classes[] = {
 	{ "file",
 	  "",
@@ -111,7 +111,7 @@ static void add_class(struct walk *walk, size_t which)
 		for (unsigned number = 0; number < WMK_SYSCALLS_NUMBERS; number++) {
 			const char *name = wmk_syscall_name((enum wmk_kabi)abi, number);
 
-			/* (what works on sockets only is no class of descriptors') */
+			/* (class desc excludes system calls that work on sockets only) */
 			const bool is_other = is_desc && name && is_listed(classes[2].calls, name) &&
 					      strncmp(name, "sendfile", 8) != 0;
 
@@ -126,7 +126,7 @@ static int add_regex(struct walk *walk, const char *pattern)
 	regex_t regex;
 
 	if (regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
-		return wmk_error(-EINVAL, "\"/%.60s\" is no regular expression", pattern);
+		return wmk_error(-EINVAL, "invalid regular expression \"/%.60s\"", pattern);
 	for (unsigned abi = 0; abi < WMK_SYSCALLS_ABIS; abi++)
 		for (unsigned number = 0; number < WMK_SYSCALLS_NUMBERS; number++) {
 			const char *name = wmk_syscall_name((enum wmk_kabi)abi, number);
@@ -173,8 +173,8 @@ static int add_call(void *data, const char *word)
 		}
 	if (word[0] == '%')
 		return wmk_error(-EINVAL,
-				 "there is no class %.40s of system calls; there are: file, desc, network, process, "
-				 "memory, signal, ipc",
+				 "unknown class %.40s of system calls (use file, desc, network, process, memory, "
+				 "signal or ipc)",
 				 word);
 	err = add_name(walk, word + (word[0] == '?'));
 	if (err < 0 && word[0] == '?') {
@@ -204,7 +204,7 @@ static int add_signal(void *data, const char *word)
 	return wmk_error_said(-ENOENT, "no signal is named %.40s", word);
 }
 
-/* Each word of a list with commas; "none" is the empty one. */
+/* Calls add() for each element of a list separated by commas; "none" is the empty list. */
 static int each(const char *list, int (*add)(void *data, const char *word), void *data)
 {
 	int err = 0;
@@ -216,7 +216,8 @@ static int each(const char *list, int (*add)(void *data, const char *word), void
 		char word[256];
 
 		if (!len || len >= sizeof(word))
-			return wmk_error(-EINVAL, len ? "a word of %zu bytes in a list" : "an empty word in a list",
+			return wmk_error(-EINVAL,
+					 len ? "list element of %zu bytes: the limit is 255" : "empty list element",
 					 len);
 		memcpy(word, list, len);
 		word[len] = '\0';
@@ -232,7 +233,7 @@ void wmk_strace_select_init(struct wmk_strace_select *select)
 	memset(select, 0xff, sizeof(*select));
 }
 
-/* "word=" */
+/* Returns whether the expression begins with "word=". */
 static bool is_word(const char *expression, size_t len, const char *word)
 {
 	return expression[len] == '=' && strlen(word) == len && strncmp(expression, word, len) == 0;
@@ -251,7 +252,7 @@ int wmk_strace_select_add(struct wmk_strace_select *select, const char *expressi
 	int err;
 
 	if (expression[len] && !is_signal && !is_trace)
-		return wmk_error(-EINVAL, "\"%.60s\": only trace=... and signal=... can be selected", expression);
+		return wmk_error(-EINVAL, "invalid expression \"%.60s\" (use trace=LIST or signal=LIST)", expression);
 	list += is_not;
 	err = is_signal ? each(list, add_signal, &signals) : each(list, add_call, &walk);
 	if (err < 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace_source.c - records of all CPUs' streams in the order of time (see strace.h).
+ * strace_source.c - merges the records of all CPUs' streams in the order of time (see strace.h).
  *
- * Records are taken up to a moment that has passed before any stream was looked at: what made one of them happen had
- * happened before, so it is in a stream already, and comes first. The moment is a little in the past, so that also a
- * record that was being written then has come.
+ * Records are taken up to a moment before the streams were examined. The cause of such a record happened earlier, so
+ * its record is in a stream already and comes first. The moment is slightly in the past, so that records that were
+ * being written then have arrived.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,14 +15,14 @@
 #include "kernel/proc/namespaces.h"
 
 #define WINDOW_NS 200000u
-#define BYTES_ALL (512ull << 20)     /* of all streams where nobody says how much */
+#define BYTES_ALL (512ull << 20)     /* limit for all streams together, unless the user sets a size */
 #define BYTES_LEAST (1ull << 20)
 #define BYTES_MOST (32ull << 20)
 
 int wmk_strace_source_init(struct wmk_strace_source *source, const struct wmk_strace_source_ops *ops, unsigned n)
 {
 	*source = (struct wmk_strace_source){ .ops = ops, .n = n, .heads = calloc(n ? n : 1, sizeof(*source->heads)) };
-	return source->heads ? 0 : wmk_error(-ENOMEM, "no memory for %u CPUs", n);
+	return source->heads ? 0 : wmk_error(-ENOMEM, "cannot read %u CPUs: no memory", n);
 }
 
 void wmk_strace_source_look(struct wmk_strace_source *source, bool is_end)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace_summary.c - `waymark strace -c`: how often each call was made, how often it failed, how long it took; as
- * strace's table, or as JSON.
+ * strace_summary.c - `waymark strace -c`: number, failures and total time of each system call, as strace's table or as
+ * JSON.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ struct row {
 	struct wmk_strace_count count;
 };
 
-/* The longest first; of the same time, by name. */
+/* Longest time first, then by name. */
 static int compare(const void *a, const void *b)
 {
 	const struct row *one = a, *other = b;
@@ -25,7 +25,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(one->name, other->name);
 }
 
-/* Calls of one name are one row, whichever table they are of. */
+/* System calls of the same name are one row, whatever their ABI. */
 static unsigned gather(const struct wmk_strace_lines *lines, struct row *rows, struct wmk_strace_count *total)
 {
 	unsigned n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace_threads.c - the threads that `waymark strace` follows, by number, each with the call that it is in (see
+ * strace_threads.c - hash table of the threads that `waymark strace` follows, each with its current system call (see
  * strace.h).
  */
 #include <fcntl.h>
@@ -65,7 +65,7 @@ struct wmk_strace_thread *wmk_strace_lines_add(struct wmk_strace_lines *lines, u
 	return lines->latest = thread;
 }
 
-/* Those behind it move up, so that they are found. */
+/* Moves later entries of the probe sequence up, so that look-ups still find them. */
 void wmk_strace_thread_remove(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread)
 {
 	size_t hole = (size_t)(thread - lines->threads), i = hole;
@@ -84,7 +84,7 @@ void wmk_strace_thread_remove(struct wmk_strace_lines *lines, struct wmk_strace_
 			if (!lines->threads[i].is_used)
 				return;
 			home = (lines->threads[i].tid * 2654435761u) & (lines->n_slots - 1);
-			/* One that is at home between the hole and its place stays. */
+			/* An entry with a home slot between the hole and its own slot stays. */
 			if (hole <= i ? (hole < home && home <= i) : (hole < home || home <= i))
 				continue;
 			break;

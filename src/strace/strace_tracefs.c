@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace_tracefs.c - system calls without BPF: events of an instance of tracefs, with numbers for what arguments point
- * to (see strace.h).
+ * strace_tracefs.c - reads system calls without BPF: events of a tracefs instance. Pointers are printed as numbers (see
+ * strace.h).
  *
- * raw_syscalls does not tell calls of 32-bit programs from others: those are shown by the machine's own table.
+ * raw_syscalls does not distinguish system calls of 32-bit programs: they are printed by the machine's own table.
  */
 #include <errno.h>
 #include <poll.h>
@@ -23,7 +23,7 @@
 #define SUBBUF_BYTES (64u << 10)
 #define CPUS_MAX 8192u
 
-/* An event: its number, and where in its records the call's number and its values are. */
+/* An event: its number, and the positions of the system call's number and values in its records. */
 struct event {
 	uint16_t type;
 	uint32_t id_at, values_at, n_values;
@@ -53,7 +53,7 @@ struct tracefs_source {
 	uint64_t bytes;
 	struct event events[N_EVENTS];
 	struct slot *slots;
-	int32_t pids[THREADS_MAX];       /* of threads; those that they start follow by themselves */
+	int32_t pids[THREADS_MAX];       /* threads; their children are followed automatically */
 	unsigned n_pids;
 	const struct wmk_strace_messages *messages;
 };
@@ -68,7 +68,7 @@ static int tracefs_follow(struct wmk_strace_source *source, pid_t pid)
 	struct tracefs_source *it = of(source);
 
 	if (it->n_pids == THREADS_MAX)
-		return wmk_error(-E2BIG, "more than %u threads", THREADS_MAX);
+		return wmk_error(-E2BIG, "cannot follow more than %u threads", THREADS_MAX);
 	it->pids[it->n_pids++] = pid;
 	return wmk_kinstance_pids(it->instance, it->pids, it->n_pids);
 }
@@ -97,7 +97,7 @@ static uint64_t long_at(const struct wmk_krecord *record, uint32_t at)
 	return value;
 }
 
-/* False: another event. */
+/* Returns false for other events. */
 static bool convert(const struct tracefs_source *it, unsigned cpu, const struct wmk_krecord *from,
 		    struct wmk_syscalls_record *to)
 {
@@ -109,8 +109,9 @@ static bool convert(const struct tracefs_source *it, unsigned cpu, const struct 
 	if (which == N_EVENTS || from->len < 8)
 		return false;
 	wmk_kcommon_read(from->data, &common);
-	*to = (struct wmk_syscalls_record){ .mono = from->ts, .ts = from->ts, .pid = (uint32_t)common.tid, .tid = (uint32_t)common.tid, .cpu = cpu,
-		.is_exit = which == EXIT, .is_end = which == END };
+	*to = (struct wmk_syscalls_record){ .mono = from->ts, .ts = from->ts, .pid = (uint32_t)common.tid,
+					    .tid = (uint32_t)common.tid, .cpu = cpu, .is_exit = which == EXIT,
+					    .is_end = which == END };
 	if (which == END)
 		return true;
 	to->other = long_at(from, it->events[which].id_at);
@@ -147,7 +148,7 @@ static void tracefs_fill(struct wmk_strace_source *source, unsigned cpu)
 	wmk_error_clear();
 }
 
-/* Nothing is read late: there are no texts. */
+/* Nothing is copied late, as the records contain no data. */
 static bool tracefs_peek(struct wmk_strace_source *source, uint32_t tid, struct wmk_syscalls_record *record)
 {
 	(void)source;
@@ -207,7 +208,7 @@ static const struct wmk_strace_source_ops tracefs_ops = {
 	.close = tracefs_close,
 };
 
-/* Where the fields are, as the kernel says. */
+/* Reads the positions of the fields from the format file. */
 static int learn(struct tracefs_source *it, unsigned which)
 {
 	struct event *event = &it->events[which];
@@ -215,7 +216,7 @@ static int learn(struct tracefs_source *it, unsigned which)
 	int err = wmk_kformat_load(it->instance, names[which].system, names[which].name, &format);
 
 	if (err < 0)
-		return wmk_error_add(err, "this kernel does not tell system calls (CONFIG_FTRACE_SYSCALLS)");
+		return wmk_error_add(err, "this kernel does not record system calls (CONFIG_FTRACE_SYSCALLS)");
 	event->type = (uint16_t)format->id;
 	for (uint32_t i = 0; i < format->n_common + format->n_fields; i++) {
 		const struct wmk_kfield *field = &format->fields[i];
@@ -229,7 +230,7 @@ static int learn(struct tracefs_source *it, unsigned which)
 	}
 	free(format);
 	return names[which].values && (!event->values_at || !event->id_at)
-		       ? wmk_error(-EPROTO, "events/%s/%s/format has other fields than are known",
+		       ? wmk_error(-EPROTO, "unexpected fields in events/%s/%s/format",
 				   names[which].system, names[which].name)
 		       : 0;
 }
@@ -277,7 +278,7 @@ int wmk_strace_tracefs_open(const struct wmk_strace_args *args, struct wmk_strac
 	for (unsigned i = 0; i < it->base.n && err == 0; i++) {
 		err = wmk_kcpu_open(it->instance, i, WMK_KCPU_BEST, &it->slots[i].buffer);
 		if (err == -ENOENT)
-			err = 0;         /* there is no such CPU */
+			err = 0;         /* no such CPU */
 	}
 	if (err < 0) {
 		tracefs_close(&it->base);

@@ -24,7 +24,7 @@ SPACES = {
     'user, root mapped': ['--user', '--map-root-user'],
     'mount': ['--mount'],
 }
-NUMBERS = 'other process numbers than this PID namespace'
+NUMBERS = 'its records have process numbers of the initial PID namespace'
 TRIPLES, TURNS = 4, 2
 # A child of the shell makes events and calls, then the shell executes the program that makes the others.
 PROGRAM = ['sh', '-c', '"$0" triples %d; exec "$0" calls 1 %d' % (TRIPLES, TURNS), KCALLS]
@@ -243,8 +243,8 @@ def lists_are_complete_in_namespaces(case):
     rows.end()
 
 
-OUTSIDE = "neither knows the other's process numbers"
-MOUNT_PROC = '/proc shows another PID namespace'
+OUTSIDE = 'cannot translate process numbers'
+MOUNT_PROC = '/proc belongs to another PID namespace'
 DAEMONS = {
     # What is said where a process is named by its number; where the kernel is recorded.
     'pid': (OUTSIDE, NUMBERS), 'pid, /proc of its parent': (MOUNT_PROC, NUMBERS), 'time': (None, None),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy.bpf.h - what a system call's arguments point to, read without faults and put as parts behind a record in the
- * scratch. syscalls.bpf.c calls copy_part(), all else is of its.
+ * copy.bpf.h - copies what the arguments of a system call point to. It reads user memory without faults and appends
+ * parts to the record in the scratch buffer. syscalls.bpf.c calls only copy_part().
  */
 #ifndef WMK_KERNEL_BPF_COPY_H
 #define WMK_KERNEL_BPF_COPY_H
@@ -9,8 +9,8 @@
 #include "maps.bpf.h"
 
 /*
- * A size that the verifier believes: the comparison is of what is used, where clang would compare one register and use
- * another. Older ones (Linux 6.1) do not follow that.
+ * Bounds a size so that the verifier accepts it. The barrier makes the comparison apply to the register that is used;
+ * clang would compare one register and use another, which older verifiers (Linux 6.1) do not track.
  */
 static __always_inline __u64 bounded(__u64 size)
 {
@@ -18,14 +18,14 @@ static __always_inline __u64 bounded(__u64 size)
 	return size > WMK_SYSCALLS_PART_MAX ? WMK_SYSCALLS_PART_MAX : size;
 }
 
-/* A part's bytes, at `to`, where WMK_SYSCALLS_PART_MAX + 8 are free. */
+/* Copies a text to `to`, where WMK_SYSCALLS_PART_MAX + 8 bytes are free. */
 static __always_inline void copy_text(struct wmk_syscalls_part *part, __u8 *to, __u64 from, __u32 max)
 {
 	long n;
 
 	if (max > WMK_SYSCALLS_PART_MAX)
 		max = WMK_SYSCALLS_PART_MAX;
-	/* Room for one byte more and the NUL: so a text that fits and one that is cut differ. */
+	/* Room for one more byte and the NUL: distinguishes a text that fits from one that is cut. */
 	n = bpf_probe_read_user_str(to, max + 2, (const void *)from);
 	if (n < 0) {
 		part->flags |= WMK_SYSCALLS_PART_UNREADABLE;
@@ -48,7 +48,7 @@ static __always_inline void copy_bytes(struct wmk_syscalls_part *part, __u8 *to,
 	else
 		n = len;
 	if (bpf_probe_read_user(to, bounded(n), (const void *)from) != 0) {
-		/* The next page may be the one that is not there. */
+		/* Only the next page may be missing: copy up to its beginning. */
 		__u32 left = 4096 - (from & 4095);
 
 		part->flags |= WMK_SYSCALLS_PART_UNREADABLE;
@@ -68,14 +68,15 @@ static __always_inline __u64 read_pointer(__u64 at, int compat, int *is_bad)
 }
 
 /*
- * What is copied piece by piece goes by functions of their own: the verifier looks at each once, not at every way
- * through a loop that has them in it.
+ * Repeated copies are functions of their own: the verifier checks each function once, not on each path through the loop
+ * that calls it.
  */
 
 #define TEXT_UNREADABLE 0x10000
 #define TEXT_CUT 0x20000
 
-/* A text of an argv, behind `used` bytes of the part that begins at `at`: used bytes, and TEXT_.... */
+/* Copies a text of an argv to the part at `at`, after its first `used` bytes. Returns the new number of used bytes,
+ * with TEXT_... flags. */
 __noinline int copy_one_text(__u32 slot, __u32 at, __u32 used, __u64 text, __u32 max)
 {
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &slot);
@@ -99,7 +100,7 @@ __noinline int copy_one_text(__u32 slot, __u32 at, __u32 used, __u64 text, __u32
 		flags = TEXT_CUT;
 		n = max + 1;
 	}
-	/* The last one may stand out of the room a little; the part's has more. */
+	/* The last text may exceed WMK_SYSCALLS_STRINGS_ROOM; the part has spare room for it. */
 	used += n;
 	to[(used - 1) & (2 * WMK_SYSCALLS_STRINGS_ROOM - 1)] = 0;
 	return used | flags;
@@ -113,8 +114,8 @@ static __always_inline void copy_texts(struct wmk_syscalls_part *part, __u32 slo
 	__u64 text = read_pointer(from, compat, &is_bad);
 
 	/*
-	 * The condition is at the end of each round: where one goes over into the next without a jump, Linux 6.1 sees
-	 * no loop that it allows.
+	 * The condition is at the end of each round: without a jump from one round to the next, Linux 6.1 does not
+	 * recognize a bounded loop.
 	 */
 	while (!is_bad && text) {
 		int got;
@@ -143,7 +144,7 @@ struct vector {
 	__u64 base, len;
 };
 
-/* What a vector points to, likewise. Not 0: it could not be read. */
+/* The same for the memory of one vector. Returns another value than 0 if it could not be read. */
 __noinline int copy_one_vector(__u32 slot, __u32 at, __u32 used, __u64 base, __u32 n)
 {
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &slot);
@@ -198,7 +199,8 @@ static __always_inline void copy_vectors(struct wmk_syscalls_part *part, __u32 s
 		part->flags |= WMK_SYSCALLS_PART_CUT;
 }
 
-/* Numbers of things are 32 bits, whatever stands above; lengths of bytes may be 64, and so much is never copied. */
+/* Counts of elements have 32 bits, and the upper half of the register is undefined. Lengths in bytes may have 64
+ * bits; a length above 32 bits is cut in any case. */
 static __always_inline __u64 length_of(__u64 count, __u16 unit)
 {
 	if (unit == 1 && count >> 32)
@@ -206,7 +208,7 @@ static __always_inline __u64 length_of(__u64 count, __u16 unit)
 	return (count & 0xffffffffu) * unit;
 }
 
-/* The bytes of a part, in the way that its plan names. Not 0: there is no such way. */
+/* Copies a part as its plan specifies. Returns another value than 0 for an unknown operation. */
 static __always_inline int copy_by_plan(struct wmk_syscalls_part *part, const struct wmk_syscalls_copy *copy,
 					const struct scratch *scratch, __u32 slot, __u32 at, __u64 from, __u64 count,
 					int compat)
@@ -249,9 +251,9 @@ static __always_inline int copy_by_plan(struct wmk_syscalls_part *part, const st
 }
 
 /*
- * Part `which` of the record, at byte `at` of it; from WMK_SYSCALLS_PARTS: of an exit's record, those that were to be
- * read at entry. Returns where the next one begins. A function of its own for the verifier, which so looks at it once:
- * that is why it takes numbers only.
+ * Copies part `which` to byte `at` of the record. From WMK_SYSCALLS_PARTS on, `which` is a part of the entry that an
+ * exit record retries. Returns the offset of the next part. A function with number arguments only, so that the verifier
+ * checks it once.
  */
 __noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32 at)
 {
@@ -266,7 +268,7 @@ __noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32
 	if (!scratch || abi >= WMK_SYSCALLS_ABIS || number >= WMK_SYSCALLS_NUMBERS || which >= 2 * WMK_SYSCALLS_PARTS ||
 	    at > PARTS_LAST)
 		return at;
-	/* At entry the first half of the plan; at exit the second, and then what is late, of the first. */
+	/* At entry: the first half of the plan. At exit: the second half, then the late parts of the first half. */
 	is_late = which >= WMK_SYSCALLS_PARTS;
 	index = slot == WMK_SYSCALLS_SLOT_ENTRY ? which :
 		is_late ? which - WMK_SYSCALLS_PARTS : which + WMK_SYSCALLS_PARTS;
@@ -278,7 +280,7 @@ __noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32
 		return at;
 	from = scratch->args[copy->arg];
 	count = scratch->args[copy->len_arg];
-	/* Put together in place: what is in a map the verifier does not follow, so that it sees fewer cases. */
+	/* Built in place: the verifier does not track values in maps, so it distinguishes fewer states. */
 	part = (struct wmk_syscalls_part *)(scratch->record + at);
 	*part = (struct wmk_syscalls_part){ .arg = copy->arg };
 	if (!from)
@@ -286,7 +288,7 @@ __noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32
 	else if (copy_by_plan(part, copy, scratch, slot, at, from, count, abi))
 		return at;
 	if (part->flags & WMK_SYSCALLS_PART_UNREADABLE) {
-		/* The entry's record has said so already. */
+		/* The entry record has counted and marked it already. */
 		if (is_late)
 			return at;
 		count_here = bpf_map_lookup_elem(&counts, &slot);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * maps.bpf.h - the memory of syscalls.bpf.c: what is to be recorded, the rings, who is followed, what is counted, and
- * where a record is put together.
+ * maps.bpf.h - maps and variables of syscalls.bpf.c: configuration, rings, followed processes, counts, and the scratch
+ * buffers in which records are built.
  */
 #ifndef WMK_KERNEL_BPF_MAPS_H
 #define WMK_KERNEL_BPF_MAPS_H
@@ -19,7 +19,7 @@ struct ring {
 	__uint(max_entries, 4096);
 };
 
-/* One for each CPU; several CPUs may have the same. */
+/* The ring of each CPU; several CPUs may share one. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 1);
@@ -28,8 +28,8 @@ struct {
 } rings SEC(".maps");
 
 /*
- * Processes that are recorded, by tgid: a new thread needs no entry, and one that takes over the leader's number
- * (execve) keeps it.
+ * Followed processes, by tgid. A new thread needs no entry, and a thread that takes over the leader's number (execve)
+ * keeps it.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -46,8 +46,8 @@ struct {
 } counts SEC(".maps");
 
 /*
- * Where a record with parts is put together: it never holds more than PARTS_END bytes, and a part may begin up to
- * PARTS_LAST.
+ * Scratch room for a record with parts: it never holds more than PARTS_END bytes, and the last part begins at
+ * PARTS_LAST or before.
  */
 #define PART_ROOM (sizeof(struct wmk_syscalls_part) + WMK_SYSCALLS_PART_MAX + 8)
 #define PARTS_LAST (sizeof(struct wmk_syscalls_head) + 8 * WMK_SYSCALLS_ARGS + (WMK_SYSCALLS_PARTS - 1) * PART_ROOM)
@@ -55,12 +55,12 @@ struct {
 
 struct scratch {
 	__u64 args[WMK_SYSCALLS_ARGS], ret;
-	__u32 late;                  /* parts that are to be tried again at exit: bits */
+	__u32 late;                  /* bits of the parts that are retried at exit */
 	__u32 reserved;
 	__u8 record[PARTS_END];
 };
 
-/* A program does not interrupt itself on its CPU: one for each. */
+/* One scratch per CPU and end of a system call suffices: a program does not interrupt itself on its CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 2);
@@ -69,9 +69,9 @@ struct {
 } scratches SEC(".maps");
 
 /*
- * Calls that are under way, by tid, with a text whose page was not there at entry: a constant of a program that has
- * just begun, mostly. The call brings the page in; at exit the text can be read. `n_late` of them: nobody looks while
- * there are none.
+ * Running system calls, by tid, with an argument whose page was missing at entry: usually a constant of a program that
+ * has just started. The system call brings the page in, and the program copies the argument at exit. `n_late` counts
+ * the entries; while it is 0, exits skip the look-up.
  */
 struct late {
 	__u16 number;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * syscalls.bpf.c - runs in the kernel at each system call's entry and exit: the arguments, and what they point to, as a
- * record in the ring of the CPU.
+ * syscalls.bpf.c - runs in the kernel at entry and exit of each system call. It writes the arguments, and what they
+ * point to, as a record to the ring of the CPU.
  *
- * What to record and to copy stands in `config` (syscall_record.h), written by syscall_bpf.c. User memory is read
- * without faults: a page that is not there gives a part that says so. Every record that could not be put into a ring is
+ * syscall_bpf.c writes `config` (syscall_record.h): what to record and what to copy. User memory is read without
+ * faults; a missing page makes a part that is marked as unreadable. Each record that does not fit into a ring is
  * counted, so that recorded + lost = made.
  *
- * Structures of the kernel are written down here with the members that are used; libbpf finds where they are in the
- * kernel that runs (CO-RE). Programs of tp_btf kind follow the kernel's pointers by themselves: no helper is called for
- * that.
+ * Kernel structures are declared here with the members that are used; libbpf adapts their offsets to the running kernel
+ * (CO-RE). Programs of kind tp_btf dereference kernel pointers directly, without a helper function.
  */
 #include <linux/bpf.h>
 
@@ -48,7 +47,7 @@ struct pt_regs {
 	unsigned long bx, cx, dx, si, di, bp, r8, r9, r10, orig_ax;
 } KERNEL;
 
-#define IS_COMPAT(task) ((task)->thread_info.status & 2)   /* TS_COMPAT: also of int $0x80 in a 64-bit program */
+#define IS_COMPAT(task) ((task)->thread_info.status & 2)   /* TS_COMPAT: also set for int $0x80 in a 64-bit program */
 #define NUMBER(regs) ((long)(int)(regs)->orig_ax)
 
 static __always_inline void arguments(struct pt_regs *regs, int compat, __u64 *to)
@@ -103,12 +102,12 @@ static __always_inline int is_followed(__u32 pid)
 	return config.is_all || bpf_map_lookup_elem(&pids, &pid);
 }
 
-/* Is the call wanted, of this process? */
+/* Returns whether this system call of this process is to be recorded. */
 static __always_inline int is_wanted(const struct task_struct *task, __u32 index, int abi)
 {
 	const __u32 pid = task->tgid;
 
-	/* The compiler may not know that the mask changes nothing: the verifier needs it. */
+	/* The barrier keeps the mask, which the compiler would remove as redundant: the verifier needs it. */
 	__asm__ __volatile__("" : "+r"(index));
 	index &= WMK_SYSCALLS_NUMBERS - 1;
 	if (!(config.wanted[abi][index / 64] >> (index % 64) & 1))
@@ -116,13 +115,13 @@ static __always_inline int is_wanted(const struct task_struct *task, __u32 index
 	return is_followed(pid);
 }
 
-/* Its place in the tables. One comparison: numbers below 0 are large. */
+/* Index of a number in the tables. One comparison covers negative numbers, too: they become large. */
 static __always_inline __u32 index_of(long number)
 {
 	return (unsigned long)number < WMK_SYSCALLS_NUMBERS ? number : WMK_SYSCALLS_OTHER;
 }
 
-/* The reader is woken once, when the ring becomes so full: by whom that happens. */
+/* Wakes the reader once, when this record lets the ring cross its wake-up threshold. */
 static __always_inline __u64 wake_flags(void *ring, __u64 size)
 {
 	const __u64 there = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA);
@@ -174,7 +173,7 @@ static __always_inline int has_parts(const struct wmk_syscalls_copy *copies)
 	return copies[0].op != WMK_SYSCALLS_NOTHING;
 }
 
-/* A system call at one of its ends. */
+/* Entry or exit of a system call. */
 struct call {
 	const struct task_struct *task;
 	__u32 number, cpu;
@@ -183,7 +182,7 @@ struct call {
 	const struct wmk_syscalls_copy *copies;
 };
 
-/* Is it wanted? `slot` says which end. */
+/* Fills *call and returns whether the system call is to be recorded. `slot` selects entry or exit. */
 static __always_inline int begin_call(struct call *call, __u32 number, __u32 slot)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
@@ -207,13 +206,13 @@ static __always_inline void count_call(const struct call *call, int is_sent)
 		call->count->lost++;
 }
 
-/* The record in the scratch is complete but for its parts. Returns whether it is in the ring. */
+/* Appends the parts to the record in the scratch buffer and sends it. Returns whether it is in the ring. */
 static __always_inline int send_long(struct scratch *scratch, __u32 slot, const struct call *call, __u64 at, __u32 late)
 {
 	const struct wmk_syscalls_copy *copies = call->copies;
 	struct wmk_syscalls_head *head = (struct wmk_syscalls_head *)scratch->record;
 	void *ring = ring_of(call->cpu);
-	/* a call that failed has filled nothing */
+	/* a failed system call has written no results */
 	const int is_whole = slot == WMK_SYSCALLS_SLOT_ENTRY || (long)scratch->ret >= 0;
 
 	for (__u32 i = 0; is_whole && i < WMK_SYSCALLS_PARTS && copies[i].op != WMK_SYSCALLS_NOTHING; i++) {
@@ -254,7 +253,7 @@ static __always_inline void forget_late(__u32 tid)
 		__sync_fetch_and_add(&n_late, -1);
 }
 
-/* Which parts of this call are to be tried again. */
+/* Returns the bits of the parts of this system call that are to be retried, and removes the entry. */
 static __always_inline __u32 recall_late(const struct task_struct *task, __u32 number, int abi)
 {
 	const __u32 tid = task->pid;
@@ -365,9 +364,9 @@ int BPF_PROG(wmk_exit, struct pt_regs *regs, long ret)
 	return 0;
 }
 
-/* ── signals and ends ────────────────────────────────────────────────────────────────────────────────── */
+/* ── signals and exits ───────────────────────────────────────────────────────────────────────────────── */
 
-/* As long as a siginfo is in the kernel. */
+/* The values hold the beginning of the kernel's siginfo. */
 struct short_signal {
 	struct wmk_syscalls_head head;
 	__u64 values[WMK_SYSCALLS_ARGS];
@@ -398,7 +397,7 @@ int BPF_PROG(wmk_signal, int number, const void *info)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	/* 0, 1: the kernel itself says no more of it. */
+	/* SEND_SIG_NOINFO and SEND_SIG_PRIV (0, 1) are no pointers: no siginfo exists. */
 	if ((__u64)info > 1 && is_followed(task->tgid))
 		tell(task, WMK_SYSCALLS_IS_SIGNAL, info, WMK_SYSCALLS_ARGS);
 	return 0;
@@ -406,7 +405,7 @@ int BPF_PROG(wmk_signal, int number, const void *info)
 
 /* ── children ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Before the child runs. */
+/* Runs before the child does. */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(wmk_newtask, struct task_struct *child, __u64 clone_flags)
 {
@@ -426,8 +425,9 @@ int BPF_PROG(wmk_newtask, struct task_struct *child, __u64 clone_flags)
 }
 
 /*
- * The number is free for others only after the last thread has been here. That all have ended does not mean that all
- * have been here: where each one's end is told, it is followed until wmk_task_free().
+ * The number is free for reuse only after the last thread has passed here. `live` is 0 once all threads have begun to
+ * exit, which is before all have passed. If the exit of each thread is recorded, the process is followed until
+ * wmk_task_free().
  */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(wmk_task_exit, struct task_struct *task)
@@ -446,7 +446,7 @@ int BPF_PROG(wmk_task_exit, struct task_struct *task)
 	return 0;
 }
 
-/* Nothing of the process is left: of its threads, the first is let go last. */
+/* The process has disappeared completely: its first thread is freed last. */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(wmk_task_free, struct task_struct *task)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel_filter.c - which records of an event are wanted, and since when (see channel_reader.h).
+ * channel_filter.c - filters of the records of an event, each with its time span (see channel_reader.h).
  *
- * Records are read long after they were made (of a flight recorder: at the very end), and are asked as it was then:
+ * Records are read long after they were made (those of a flight recorder at the very end). The filter of the record's
+ * time applies:
  *
  *     ───── old program ─────┤ either of both ├───── new program ─────►  time of the record
  *                            │                │
- *                        changing         changed: the kernel's own filter is the new one
+ *                        changing         changed: the kernel has the new filter
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +18,8 @@
 #include "kernel/tracefs/instance.h"
 #include "kernel/channel/channel_events.h"
 
-#define SPANS_MAX 64u                  /* of an event; of a time before them, what the kernel has let through is in */
+#define SPANS_MAX 64u                  /* of an event; before the oldest span, all records that the kernel's filter
+				        * accepted are kept */
 
 static void span_free(struct wmk_kreader_span *span)
 {
@@ -38,14 +40,14 @@ bool wmk_kreader_asks(const struct wmk_kreader_filters *filters, uint64_t ts, co
 {
 	const struct wmk_kreader_span *span = filters->spans;
 
-	/* (the last is for ever) */
+	/* (the last span does not end) */
 	while (ts >= span->until && span->until != UINT64_MAX)
 		span++;
 	return span->all || (span->either[0] && wmk_kfilter_wants(span->either[0], record)) ||
 	       (span->either[1] && wmk_kfilter_wants(span->either[1], record));
 }
 
-/* One more program that is enough for the span; NULL: every record is. */
+/* Adds a program to the span: a record is kept if any of them accepts it. NULL: every record is kept. */
 static int span_add(const struct wmk_kreader *reader, const struct wmk_event_class *class,
 		    struct wmk_kreader_span *span, const void *program, size_t len)
 {
@@ -68,7 +70,7 @@ static int spans_append(struct wmk_kreader_filters *filters, struct wmk_kreader_
 	}
 	more = realloc(filters->spans, (filters->n + 1) * sizeof(*more));
 	if (!more)
-		return wmk_error(-ENOMEM, "no memory for a filter");
+		return wmk_error(-ENOMEM, "cannot store a filter: no memory");
 	filters->spans = more;
 	if (filters->n)
 		more[filters->n - 1].until = now;
@@ -83,7 +85,7 @@ static bool same(const struct wmk_kreader_filters *filters, const void *program,
 		       : !filters->program;
 }
 
-/* What is wanted from now on, and what was before it, as long as both count. */
+/* Builds the new span. During a change it has both the new and the previous program. */
 static int span_make(const struct wmk_kreader *reader, const struct wmk_event_class *class,
 		     const struct wmk_kreader_filters *filters, const void *program, size_t len, bool changing,
 		     struct wmk_kreader_span *span)
@@ -105,7 +107,7 @@ static int change(const struct wmk_kreader *reader, const struct wmk_event_class
 {
 	uint8_t *kept = program ? malloc(len ? len : 1) : NULL;
 	struct wmk_kreader_span span;
-	int err = program && !kept ? wmk_error(-ENOMEM, "no memory for a filter")
+	int err = program && !kept ? wmk_error(-ENOMEM, "cannot store a filter: no memory")
 				   : span_make(reader, class, filters, program, len, changing, &span);
 
 	if (err == 0) {
@@ -148,6 +150,8 @@ int wmk_kreader_filter(struct wmk_kreader *reader, const char *system, const cha
 	if (strcmp(system, WMK_SYSCALLS_SYSTEM) == 0)
 		return wmk_syscall_set_filter(reader, name, program, len);
 	/* (events of the state dump have no filters) */
-	return !*system && !program ? 0
-				    : wmk_error(-ENOENT, "the kernel's event %.60s:%.60s is not read", system, name);
+	return !*system && !program
+		       ? 0
+		       : wmk_error(-ENOENT, "cannot filter the kernel event %.60s:%.60s: the channel does not read it",
+				   system, name);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel_reader.c - a kernel channel as it is read: which events it has, by which ids, with which contexts.
+ * channel_reader.c - the reader of a kernel channel: its events, their ids and its contexts (see channel_reader.h).
  */
 #include "kernel/channel/channel_events.h"
 
@@ -27,15 +27,15 @@ int wmk_kreader_open(const struct wmk_kreader_options *options, struct wmk_kread
 	int err;
 
 	if (!reader)
-		return wmk_error(-ENOMEM, "no memory for a kernel channel");
+		return wmk_error(-ENOMEM, "cannot read a kernel channel: no memory");
 	reader->packet_bytes = !options->packet_bytes ? PACKET_BYTES :
 			       options->packet_bytes < PACKET_BYTES_MIN ? PACKET_BYTES_MIN : options->packet_bytes;
 	reader->only_pid = options->only_pid;
 	reader->alone = options->alone;
 	reader->instance = fcntl(options->instance, F_DUPFD_CLOEXEC, 3);
-	err = reader->instance < 0 ? wmk_error(-errno, "cannot keep the descriptor of a kernel channel")
+	err = reader->instance < 0 ? wmk_error(-errno, "cannot duplicate the descriptor of a kernel channel")
 	      : !wmk_tracefs_has(reader->instance, "per_cpu") || !wmk_tracefs_has(reader->instance, "events")
-		      ? wmk_error(-EINVAL, "that is no instance of the kernel's tracers")
+		      ? wmk_error(-EINVAL, "cannot read a kernel channel: the directory is no tracefs instance")
 		      : wmk_kcontext_open(reader->instance, options->contexts, options->n_contexts,
 					  options->only_pid != 0, &reader->who);
 	if (err == 0 && (reader->n_cpus = wmk_kinstance_cpus(reader->instance)) == 0)
@@ -80,8 +80,8 @@ static int dump_event(struct wmk_kreader *reader, const char *name, uint32_t id)
 		if (strcmp(wmk_kstatedump_classes[i].name, name) != 0)
 			continue;
 		if (reader->dump_ids[i] && reader->dump_ids[i] != id + 1)
-			return wmk_error(-EEXIST, "the event %.60s has the id %u already, not %u", name,
-					 reader->dump_ids[i] - 1, id);
+			return wmk_error(-EEXIST, "the event %.60s already has the id %u, it cannot have the id %u",
+					 name, reader->dump_ids[i] - 1, id);
 		reader->dump_ids[i] = id + 1;
 		return 0;
 	}
@@ -125,16 +125,17 @@ int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char
 	if (!*system)
 		return dump_event(reader, name, id);
 	if (there)
-		return there->id == id
-			       ? 0
-			       : wmk_error(-EEXIST, "the kernel's event %.60s:%.60s has the id %u already, not %u",
-					   system, name, there->id, id);
+		return there->id == id ? 0
+				       : wmk_error(-EEXIST,
+						   "the kernel event %.60s:%.60s already has the id %u, it cannot have "
+						   "the id %u",
+						   system, name, there->id, id);
 	if (reader->n_events == reader->cap_events) {
 		const unsigned cap = reader->cap_events ? 2 * reader->cap_events : 64;
 		struct wmk_kreader_event *more = realloc(reader->events, cap * sizeof(*more));
 
 		if (!more)
-			return wmk_error(-ENOMEM, "no memory for the kernel's events");
+			return wmk_error(-ENOMEM, "cannot add a kernel event: no memory");
 		reader->events = more;
 		reader->cap_events = cap;
 	}
@@ -142,18 +143,18 @@ int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char
 
 	if (err == 0 && event->kernel_id >= WMK_KREADER_TYPES) {
 		wmk_kevent_free(event);
-		err = wmk_error(-EPROTO, "the number of an event is larger than records have");
+		err = wmk_error(-EPROTO, "the event number is out of range 0 to 65535");
 	}
 	if (err < 0)
-		return wmk_error_add(err, "the kernel's event %.60s:%.60s cannot be read", system, name);
+		return wmk_error_add(err, "cannot read the kernel event %.60s:%.60s", system, name);
 	reader->events[reader->n_events++] =
 		(struct wmk_kreader_event){ .event = event,
 					    .id = id,
 					    .of_all = strcmp(system, "sched") == 0,
 					    .keeps_own = strcmp(system, "sched") == 0 || strcmp(system, "task") == 0 };
 	/*
-	 * (an event that went with its module, and comes again by another number, is not read until the channel is
-	 * opened anew; whose number that is now, is)
+	 * If a module is unloaded and loaded again, its event gets another number. Its records are skipped until the
+	 * channel is opened again; records of an event that got the old number are converted as the old event.
 	 */
 	reader->by_type[event->kernel_id] = reader->n_events;
 	return 0;

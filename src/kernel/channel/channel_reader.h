@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel_reader.h - what a kernel channel has recorded, as packets of the trace: one stream for each CPU.
+ * channel_reader.h - converts the records of a kernel channel to packets of the trace: one stream for each CPU.
  *
- *     instance of tracefs ── per_cpu/cpuN ──pages──► records ──copied──► packet of the stream
- *                                    (cpu_buffer.h, page.h)          (kernel_event.h)
- *                                                       └── contexts: common fields, names of threads (task_table.h)
+ *     tracefs instance ── per_cpu/cpuN ──pages──► records ──copied──► packet of the stream
+ *                                 (cpu_buffer.h, page.h)          (kernel_event.h)
+ *                                                    └── contexts: common fields, names of threads (task_table.h)
  *
  *     wmk_kreader_open(&options, &reader);
- *     wmk_kreader_event(reader, "sched", "sched_switch", 0);     before the event is enabled: its records have this id in the trace
+ *     wmk_kreader_event(reader, "sched", "sched_switch", 0);     before the event is enabled; 0: its id in the trace
  *     wmk_kstream_open(reader, cpu, &source);                    a source of packets (ring/packet_source.h)
  *
- * Records of events that it was not told of, or that a filter does not want, are counted and left out, and those of the
- * tracer's own threads (own_pids.h), but for who runs when and who is who (sched, task), and what interrupts have made:
- * each CPU's next task must be the one that goes next, and an interrupt is nobody's. A packet that is not released is
- * given out again.
+ * The reader counts and skips records of undeclared events and records that a filter rejects. It also skips records of
+ * the tracer's own threads (own_pids.h), with two exceptions. Events of `sched` and `task` stay, because the next task
+ * on each CPU must be the announced one. Records made in an interrupt stay, because an interrupt belongs to no thread.
+ * A packet that is not released is returned again.
  *
- * A packet has a place, which tells how many of the kernel's records are dealt with at its end, and how many of those
- * are in the trace (cpu_stream.c), and the trace keeps that with it (wmk_ctf_packet.ring_position): so another process
- * that goes on behind a dead one knows to the record what is there and what is missing.
+ * The position of a packet encodes how many kernel records are processed at its end and how many of those are in the
+ * trace (cpu_stream.c). The trace stores it with the packet (wmk_ctf_packet.ring_position). Another process that
+ * resumes the stream after a crash thus knows exactly which records are present and how many are missing.
  *
  * One thread for a reader and its streams. -errno with a cause chain.
  */
@@ -34,46 +34,49 @@
 struct wmk_kreader;
 
 struct wmk_kreader_options {
-	int instance;                    /* of the instance's directory; duplicated */
-	const uint8_t *contexts;         /* numbers (wmk_ctf_context()), in the order in which records have them */
+	int instance;                    /* the instance's directory; duplicated */
+	const uint8_t *contexts;         /* numbers (wmk_ctf_context()), in the order of the record's fields */
 	unsigned n_contexts;
-	size_t packet_bytes;             /* of a packet's content at most; 0: 1 MiB */
-	wmk_kown_find *own_find;         /* the tracer's own processes (own_pids.h); NULL: this one */
+	size_t packet_bytes;             /* maximum size of a packet's content; 0: 1 MiB */
+	wmk_kown_find *own_find;         /* finds the tracer's own processes (own_pids.h); NULL: only this one */
 	void *own_data;
-	/* records of other processes are left out, but for those of scheduling; 0: of none */
+	/* process whose records are kept, besides those of scheduling; 0: all processes */
 	int32_t only_pid;
-	/* nobody goes on behind us: read in the cheapest way, what was taken is gone with this process */
+	/* no other process resumes the streams: read in the cheapest mode; data that was taken is lost with this
+	 * process */
 	bool alone;
 };
 
-#define WMK_KSTREAM_RECORDS_AT 24u   /* the bit of a place, from which on it tells how many records the trace has */
+#define WMK_KSTREAM_RECORDS_AT 24u   /* the first bit of a position that counts the records in the trace; lower bits
+				      * count processed records */
 
 int wmk_kreader_open(const struct wmk_kreader_options *options, struct wmk_kreader **reader);
-/* All its streams are closed. */
+/* All its streams must be closed before. */
 void wmk_kreader_close(struct wmk_kreader *reader);
 /*
- * Or a system call that BPF records (syscall_reader.h). Said again, it is no error. -EEXIST: it has another id.
- * -ENOENT: no such event. `system` "": one of the state dump's (statedump.h), which are for wmk_kreader_dumper().
+ * Declares an event, or a system call that BPF records (syscall_reader.h). Repeating a declaration has no effect.
+ * `system` "": an event of the state dump (statedump.h), for wmk_kreader_dumper(). -EEXIST: the event has another id.
+ * -ENOENT: no such event.
  */
 int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char *name, uint32_t id);
 /*
- * Which of its records are wanted from now on: those that the program (filter_split.h) wants; NULL: all. Records that
- * the kernel made before are asked as it was then. `changing`: the kernel's own filter is about to change as well, and
- * until this is called anew without it, records are in that either the new program wants or the one before. Said again,
- * it does nothing. -ENOENT: no such event.
+ * Sets the filter program (filter_split.h) of an event from now on; NULL: keeps all records. The previous filter
+ * applies to records that the kernel made before. `changing`: the kernel's own filter is about to change as well. Until
+ * this function is called again without it, records are kept that either the new or the previous program accepts.
+ * Repeating a call has no effect. -ENOENT: no such event.
  */
 int wmk_kreader_filter(struct wmk_kreader *reader, const char *system, const char *name, const void *program,
 		       size_t len, bool changing);
 /*
- * The state dump with the ids and contexts of this channel, by its clock (statedump_source.h). -ENOENT: not all its
- * events are known yet.
+ * Opens the state dump with the ids, contexts and clock of this channel (statedump_source.h). -ENOENT: some of its
+ * events are not declared yet.
  */
 int wmk_kreader_dumper(const struct wmk_kreader *reader, struct wmk_source **dumper);
-/* Numbers of CPUs, those included that may come later, are below this. */
+/* Upper bound of CPU numbers, including CPUs that may come online later. */
 unsigned wmk_kreader_cpus(const struct wmk_kreader *reader);
 /*
- * One CPU as a source of packets. -ENOENT: no such CPU; -ENODEV: the CPU has not been online since the channel was
- * made, try again when it comes online. If it goes offline, its buffer stays.
+ * Opens one CPU as a source of packets. -ENOENT: no such CPU. -ENODEV: the CPU has not been online since the channel
+ * was made; retry when it comes online. If it goes offline, its buffer stays.
  */
 int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_source **source);
 

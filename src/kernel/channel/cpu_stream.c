@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu_stream.c - one CPU of a kernel channel: pages out of the kernel's buffer become packets.
+ * cpu_stream.c - one CPU of a kernel channel: converts pages of the kernel's buffer to packets.
  *
- * Mapped buffers: one packet for what is new of one page, and the page is given back when the packet has been written.
- * So whoever goes on behind a dead reader finds the page once more, and the count of records in the trace's last packet
- * says which of it are there already. Elsewhere the kernel's pages are gone once they are read: a packet gathers as
- * many as there are. That is what a reader does that is alone: the kernel swaps a full page for another in no time, but
- * of a mapped one it goes through all records with interrupts off.
+ * Mapped buffers: a packet contains the new records of one page, and the page is given back when the packet has been
+ * written. A process that resumes after a crash therefore gets the page again, and the record count in the trace's last
+ * packet tells which of its records are in the trace. In the other modes, the kernel's pages are gone once they are
+ * read; a packet gathers as many of them as fit. A reader without a successor uses such a mode, because it is cheaper.
+ * The kernel exchanges a full page in constant time; for a mapped page, it walks all records with interrupts disabled.
  *
- * Where the stream is, is how many of the kernel's records are dealt with: in the trace, or not wanted. What a dead
- * reader had taken and not written (`unread`) is not among them: so the kernel's own count of what was read, less that,
- * is all that is missing. A place, which a packet keeps, is
+ * The position of the stream counts the kernel's records that are processed: in the trace, or not wanted. Records that
+ * a crashed reader took and did not write (`unread`) are excluded. The kernel's own count of read records, less this
+ * position, is therefore the number of missing records. The position in a packet is
  *
- *     records in the trace, 40 bits │ records dealt with, 24 bits
+ *     records in the trace, 40 bits │ records processed, 24 bits
  *
- * The second says only which part of a page that the kernel gives once more is dealt with. It may be behind the
- * kernel's count by any number, as pages of which nothing is wanted are in no packet; then it may look as if it were
- * within the page, but that is younger than all that is in the trace. The first wraps after 2^40 records of one CPU:
- * the counts of a channel whose reader dies then are too low.
+ * The lower part only tells which part of a returned page is processed. It may lag behind the kernel's count by any
+ * number, as pages without wanted records are in no packet. It can then seem to lie within the returned page by chance;
+ * such a page is younger than all records of the trace. The upper part wraps after 2^40 records of one CPU; after a
+ * crash, the counts of such a channel are too low.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,10 +28,10 @@
 #include "kernel/channel/channel_events.h"
 
 #define ALIGN 4096u
-/* before a packet's header: so that header and records can be written from an aligned place */
+/* room before a packet's header, so that header and records begin at an aligned address */
 #define ROOM 512u
-#define LEAST_LEFT 4096u             /* of a packet, for one more page */
-#define LOOK_EVERY 16384u            /* records, between two looks at the kernel's counts */
+#define LEAST_LEFT 4096u             /* free bytes that a packet must have to take another page */
+#define LOOK_EVERY 16384u            /* records between two queries of the kernel's counts */
 
 struct wmk_kstream {
 	struct wmk_source source;
@@ -42,26 +42,28 @@ struct wmk_kstream {
 	uint8_t *memory, *data;
 	size_t len, cap;
 	uint64_t begin_ts, end_ts;
-	bool ready;                      /* given out, not released */
-	struct wmk_error_chain *failed;  /* behind what was gathered: told after that */
+	bool ready;                      /* returned, not released */
+	struct wmk_error_chain *failed;  /* error after the gathered records: returned after their packet */
 	struct wmk_packet packet;
 	/* The page that is being copied. */
 	struct wmk_kpart part;
 	struct wmk_kpage page;
 	bool has_page;
 	/* Counts. */
-	uint64_t taken;                  /* of the kernel's records, up to the end of what was copied */
-	uint64_t records;                /* in packets */
-	uint64_t skip;                   /* of the next page, that are in the trace already */
-	uint64_t unread;                 /* of `taken`: by a reader before us, never written */
-	uint64_t broken;                 /* records that were none */
-	/* Losses, told in packets behind which they did not happen. */
-	/* newest ones, for which there was no room: known; by when (of `taken`) it has happened */
+	uint64_t taken;                  /* kernel records, up to the end of what was copied */
+	uint64_t records;                /* records in packets */
+	uint64_t skip;                   /* records of the next page that are in the trace already */
+	uint64_t unread;                 /* part of `taken`: read by an earlier reader and never written */
+	uint64_t broken;                 /* malformed records */
+	/* Losses are reported only in packets that end after them. */
+	/* newest records, lost because the buffer was full; the value of `taken` at which they have happened for
+	 * certain */
 	uint64_t dropped, due;
 	uint64_t dropped_shown;
-	uint64_t told;                   /* by a reader before us, or by us: what was told is not taken back */
-	uint64_t overrun, overrun_shown; /* oldest ones, replaced by newer ones: before the next page that is taken */
-	uint64_t look_at;                /* (of `taken`) next */
+	uint64_t told;                   /* losses that packets have reported, also those of an earlier reader: never
+					  * decreases */
+	uint64_t overrun, overrun_shown; /* oldest records, overwritten: older than the next page that is taken */
+	uint64_t look_at;                /* value of `taken` at which the counts are queried next */
 };
 
 static struct wmk_kstream *stream_of(struct wmk_source *source)
@@ -83,9 +85,9 @@ static void show_dropped(struct wmk_kstream *stream)
 }
 
 /*
- * What found no room by now has happened before whatever is recorded from here on: a packet that ends behind all that
- * is in the buffer now may say so, none before it. What was replaced by now lay before the oldest page that is there,
- * which is the next one that is taken.
+ * Records that were dropped by now are older than any record from here on. A packet may report them if it ends after
+ * all records that are in the buffer now. Records that were overwritten by now are older than the oldest page in the
+ * buffer, which is the next one that is taken.
  */
 static void look_at_losses(struct wmk_kstream *stream)
 {
@@ -137,16 +139,16 @@ static uint64_t stream_head(struct wmk_source *source)
 		wmk_error_clear();
 		return end_of(stream);
 	}
-	/* (what was read is not all taken by us yet, where the kernel gives parts of a page) */
+	/* (the kernel may return parts of a page, so `read` can be ahead of `taken`) */
 	const uint64_t head = stats.read + stats.entries - stream->unread;
 
-	/* fewer than we have had: it was emptied by somebody else, and all that is there is new */
+	/* fewer than were taken: another process emptied the buffer, and all its records are new */
 	return head < end_of(stream) ? end_of(stream) + stats.entries : head;
 }
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What the tracer does itself: not what interrupts it. */
+/* Records of the tracer's own threads, except those of interrupts. */
 static bool is_own(const struct wmk_kreader *reader, const struct wmk_kreader_event *event,
 		   const struct wmk_kcommon *common, uint64_t ts)
 {
@@ -154,7 +156,8 @@ static bool is_own(const struct wmk_kreader *reader, const struct wmk_kreader_ev
 	       wmk_kown_has(&reader->own, common->tid, ts);
 }
 
-/* 1: it is in the packet, or not wanted, or cannot be what it says and counts as lost; 0: there is no room for it. */
+/* 1: the record is in the packet, is not wanted, or is malformed and counted as lost. 0: the packet has no room for
+ * it. */
 static int put_record(struct wmk_kstream *stream, const struct wmk_krecord *record)
 {
 	const struct wmk_kreader_event *event =
@@ -203,7 +206,7 @@ static int put_record(struct wmk_kstream *stream, const struct wmk_krecord *reco
 	return 1;
 }
 
-/* All that fits. 1: the page is at its end; 0: the packet is full; -errno. */
+/* Copies all records that fit. 1: the page is finished; 0: the packet is full; -errno. */
 static int copy_page(struct wmk_kstream *stream)
 {
 	struct wmk_krecord record;
@@ -225,7 +228,7 @@ static int copy_page(struct wmk_kstream *stream)
 	return ret < 0 ? ret : 1;
 }
 
-/* 1: there is one to copy; 0: none now. */
+/* 1: a page is ready to be copied; 0: none. */
 static int next_page(struct wmk_kstream *stream, bool flush)
 {
 	int ret = wmk_kcpu_next(stream->buffer, flush, &stream->part);
@@ -233,20 +236,21 @@ static int next_page(struct wmk_kstream *stream, bool flush)
 	if (ret <= 0)
 		return ret;
 	ret = wmk_kpart_open(stream->buffer, &stream->part, &stream->page);
-	/* behind the page: whatever happened before its records is known then */
+	/* after taking the page: all events of tasks before its records are noted then */
 	if (ret == 0)
 		ret = wmk_kcontext_look(stream->reader->who);
 	if (ret < 0)
 		return ret;
 	wmk_kown_look(&stream->reader->own);
-	/* (the rest of a page that was there before may be older than what was replaced) */
+	/* (the rest of a page that was returned before may be older than what was overwritten) */
 	if (stream->part.from == 0 && !stream->part.again)
 		stream->overrun_shown = stream->overrun;
 	stream->has_page = true;
 	return 1;
 }
 
-/* What there was by now: to look makes records itself, which nobody wants, and there would be no end of them. */
+/* Fills the packet with the records that exist now. The limit matters: reading makes unwanted records itself, and
+ * would never end. */
 static int fill(struct wmk_kstream *stream, bool flush)
 {
 	const bool mapped = wmk_kcpu_mode(stream->buffer) == WMK_KCPU_MAP;
@@ -262,7 +266,7 @@ static int fill(struct wmk_kstream *stream, bool flush)
 		if (ret != 1)
 			break;
 		stream->has_page = false;
-		/* one of which nothing is wanted, or one of many */
+		/* a mapped page without a wanted record, or one page of several */
 		if (!mapped || !stream->len)
 			wmk_kcpu_release(stream->buffer);
 		if (!stream->len && end_of(stream) >= head)
@@ -300,7 +304,8 @@ static int stream_next(struct wmk_source *source, int flush, struct wmk_packet *
 		if (stream->failed)
 			return tell_failure(stream);
 		/*
-		 * A query takes microseconds, and packets of mapped pages are small. At the end stream_lost() is exact.
+		 * The query takes microseconds, and packets of mapped pages are small. At the end, stream_lost() is
+		 * exact.
 		 */
 		if (flush || stream->taken >= stream->look_at)
 			look_at_losses(stream);
@@ -333,9 +338,9 @@ static int stream_release(struct wmk_source *source, const struct wmk_packet *pa
 	return 0;
 }
 
-/* ── behind another reader, and anew ─────────────────────────────────────────────────────────────────── */
+/* ── resume and clear ────────────────────────────────────────────────────────────────────────────────── */
 
-/* How many records the part has, and when they begin. */
+/* Counts the records of the part and finds the time of the first. */
 static int count_part(const struct wmk_kstream *stream, const struct wmk_kpart *part, uint64_t *n, uint64_t *begin_ts)
 {
 	struct wmk_krecord record;
@@ -357,8 +362,8 @@ uint64_t wmk_kplace_behind(uint64_t place, uint64_t end_ts, uint64_t read, uint6
 }
 
 /*
- * Another process had read up to `last`. What it took and did not write counts as lost, except what the kernel returns
- * again. -ESTALE: the buffer has been emptied since.
+ * Resumes after another process that had read up to `last`. Records that it took and did not write count as lost,
+ * except those that the kernel returns again. -ESTALE: the buffer has been emptied since.
  */
 static int stream_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
 {
@@ -379,12 +384,13 @@ static int stream_resume(struct wmk_source *source, const struct wmk_ctf_packet 
 	*records = last->ring_position >> WMK_KSTREAM_RECORDS_AT;
 	*end = stats.read - behind;
 	if (again > stats.read || behind > stats.read || *records > *end)
-		return wmk_error(-ESTALE, "the kernel's buffer of CPU %u was emptied", stream->cpu);
-	/* what was taken out but for the page that is there once more; of that the trace may have a part */
+		return wmk_error(-ESTALE, "cannot resume CPU %u of a kernel channel: its buffer has been emptied",
+				 stream->cpu);
+	/* the trace lags only by records of the returned page, and may have the first of them */
 	if (behind < again)
 		stream->skip = again - behind;
 	/*
-	 * a mapped page goes back when it was written, or nothing of it is wanted: what was wanted of it is in the
+	 * a mapped page is given back once it is written or contains nothing wanted: its wanted records are in the
 	 * trace
 	 */
 	else if (wmk_kcpu_mode(stream->buffer) != WMK_KCPU_MAP)
@@ -410,14 +416,14 @@ static int stream_clear(struct wmk_source *source, uint64_t *position, uint64_t 
 	return wmk_kcpu_empty(stream->buffer, stream->reader->instance);
 }
 
-/* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── operations ──────────────────────────────────────────────────────────────────────────────────────── */
 
 static int stream_fd(struct wmk_source *source)
 {
 	return wmk_kcpu_fd(stream_of(source)->buffer);
 }
 
-/* Which process a thread belongs to is followed even if no records are wanted now. */
+/* Tracks the processes of threads even if no records are wanted now. */
 static int stream_follow(struct wmk_source *source)
 {
 	return wmk_kcontext_follow(stream_of(source)->reader->who, stream_of(source)->cpu);
@@ -450,10 +456,10 @@ int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_source
 	int err;
 
 	if (!stream)
-		return wmk_error(-ENOMEM, "no memory for a reader of CPU %u", cpu);
+		return wmk_error(-ENOMEM, "cannot read CPU %u of a kernel channel: no memory", cpu);
 	stream->source.ops = &stream_ops;
 	stream->memory = aligned_alloc(ALIGN, ALIGN + reader->packet_bytes + ALIGN);
-	err = stream->memory ? 0 : wmk_error(-ENOMEM, "no memory for what the kernel records on CPU %u", cpu);
+	err = stream->memory ? 0 : wmk_error(-ENOMEM, "cannot allocate a packet buffer for CPU %u: no memory", cpu);
 	if (err == 0)
 		err = wmk_kcpu_open(reader->instance, cpu, reader->alone ? WMK_KCPU_READ : WMK_KCPU_BEST,
 				    &stream->buffer);
@@ -461,7 +467,7 @@ int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_source
 		err = wmk_kcontext_cpu(reader->who, cpu);
 	if (err < 0) {
 		stream_close(&stream->source);
-		return wmk_error_add(err, "cannot read what the kernel records on CPU %u", cpu);
+		return wmk_error_add(err, "cannot read the kernel records of CPU %u", cpu);
 	}
 	stream->reader = reader;
 	stream->cpu = cpu;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * missing_features.c - what the kernel lacks: tried, and put into words (see missing_features.h).
+ * missing_features.c - tests which features the kernel lacks, and describes them (see missing_features.h).
  */
 #include "kernel/channel/missing_features.h"
 
@@ -18,12 +18,12 @@
 #include "kernel/proc/namespaces.h"
 
 #define BTF "/sys/kernel/btf/vmlinux"
-#define SMALL_BYTES 65536u           /* of a buffer that nothing is recorded into */
-#define A_CALL "events/syscalls/sys_enter_exit_group/enable"     /* every program makes it */
+#define SMALL_BYTES 65536u           /* of a buffer that receives no records */
+#define A_CALL "events/syscalls/sys_enter_exit_group/enable"     /* an event of each kernel with system call events */
 #define A_FUNCTION "schedule"
-#define A_SUBBUF_KIB 8u              /* more than a page anywhere but where a page is already more */
+#define A_SUBBUF_KIB 8u              /* larger than a page, except on machines with large pages */
 
-/* What is not possible; why not, where it is not there; what was tried. */
+/* What does not work; the reason if the kernel lacks the feature; the file that was tried. */
 static const struct {
 	const char *lack, *absent, *file;
 } rows[WMK_KFEATURES] = {
@@ -45,9 +45,9 @@ static const struct {
 				 "it is built without CONFIG_DEBUG_INFO_BTF", BTF },
 };
 
-/* ── tried ───────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── tests ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Opened as for use. Without O_TRUNC: that would remove everybody's probes. */
+/* Opens the file as for use. Without O_TRUNC, which would remove the probes of all users. */
 static int try_open(int dir, const char *file, int flags)
 {
 	int fd = openat(dir, file, flags | O_CLOEXEC | O_NOFOLLOW);
@@ -66,7 +66,7 @@ static int try_write(int dir, const char *file, const char *text)
 	return err;
 }
 
-/* For one function alone: for all of them the kernel would rewrite its code in tens of thousands of places. */
+/* With one function only: for all functions, the kernel would patch its code in tens of thousands of places. */
 static int try_functions(int instance)
 {
 	int err = try_write(instance, "set_ftrace_filter", A_FUNCTION);
@@ -97,7 +97,7 @@ void wmk_kmissing_try_files(int root, int instance, const char *btf, struct wmk_
 	lacks->err[WMK_KFEATURE_SUBBUFS] = try_subbufs(instance);
 }
 
-/* (a CPU that goes meanwhile is none that can be tried) */
+/* A CPU that goes offline meanwhile is no failure. */
 static int try_mapping(int instance)
 {
 	const int cpu = sched_getcpu();
@@ -133,7 +133,7 @@ int wmk_kmissing_find(const struct wmk_tracefs *tracefs, const char *instance_na
 	int instance = -1;
 
 	*lacks = (struct wmk_kmissing){ .err = { 0 } };
-	/* one of that name that somebody left who was killed */
+	/* remove an instance of that name that a killed process left */
 	int err = wmk_kinstance_remove(tracefs, instance_name);
 
 	if (err < 0)
@@ -150,16 +150,17 @@ int wmk_kmissing_find(const struct wmk_tracefs *tracefs, const char *instance_na
 		lacks->err[WMK_KFEATURE_MAPPING] = try_mapping(instance);
 		close(instance);
 		if (wmk_kinstance_remove(tracefs, instance_name) < 0)
-			wmk_error_clear();       /* the owner's next sweep removes it */
+			wmk_error_clear();       /* the owner's next cleanup removes it */
 	}
 	if (arguments)
 		lacks->err[WMK_KFEATURE_ARGUMENTS] = try_arguments(clock, lacks->arguments, sizeof(lacks->arguments));
 	return 0;
 }
 
-/* ── in words ────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── descriptions ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The kernel does not have it; else it does, and refuses. (-EINVAL, -ENODEV: it knows no such tracer, or size.) */
+/* Returns whether the kernel lacks the feature; otherwise it has the feature and refuses its use. (-EINVAL, -ENODEV:
+ * no such tracer or size.) */
 static bool is_absent(int err)
 {
 	return err == -ENOENT || err == -EINVAL || err == -ENODEV || err == -ENOTSUP || err == -ENOTTY;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_follow.c - which processes BPF records (see syscall_reader.h).
+ * syscall_follow.c - selects the processes in which BPF records system calls (see syscall_reader.h).
  *
- * The channel of one process: the instance has the threads of that process and of its descendants in set_event_pid,
- * which the kernel keeps up to date as long as the instance exists. BPF follows new processes by itself while it is
- * attached; what happened before it was attached is read from that file.
+ * The instance of a channel that records one process has set_event_pid: the threads of that process and of its
+ * descendants. The kernel keeps it up to date as long as the instance exists. The BPF program follows new processes by
+ * itself while it is attached. Processes that were started before are read from that file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include "kernel/proc/procfs.h"
 #include "kernel/tracefs/tracefs.h"
 
-/* of reading set_event_pid: one finds nothing new, unless processes are started all the time */
+/* attempts to read set_event_pid; the last one finds nothing new, unless processes start all the time */
 #define PASSES 64u
 
 struct processes {
@@ -28,7 +28,7 @@ struct processes {
 	unsigned n;
 };
 
-/* The process of a thread; 0: the thread has ended. */
+/* Returns the process of a thread; 0: the thread has exited. */
 static pid_t process_of(struct processes *found, long tid)
 {
 	return wmk_kproc_status_of(&found->lines, (int32_t)tid, &found->status) < 0 ? 0 : found->status.tgid;
@@ -43,13 +43,13 @@ static int add(struct processes *found, pid_t pid)
 			return 0;
 	more = realloc(found->pids, (found->n + 1) * sizeof(*more));
 	if (!more)
-		return wmk_error(-ENOMEM, "no memory for the processes that are recorded");
+		return wmk_error(-ENOMEM, "cannot store the recorded processes: no memory");
 	found->pids = more;
 	more[found->n++] = pid;
 	return 1;
 }
 
-/* Follow the processes of set_event_pid that are not followed yet: how many. */
+/* Follows the processes of set_event_pid that are not followed yet, and returns their number. */
 static int follow_new(const struct wmk_kreader *reader, struct processes *found)
 {
 	char *text;
@@ -78,9 +78,9 @@ static int follow_new(const struct wmk_kreader *reader, struct processes *found)
 int wmk_syscall_set_follow(const struct wmk_kreader *reader)
 {
 	struct processes *found = calloc(1, sizeof(*found));
-	int err = found ? 1 : wmk_error(-ENOMEM, "no memory for the processes that are recorded");
+	int err = found ? 1 : wmk_error(-ENOMEM, "cannot store the recorded processes: no memory");
 
-	/* A process that was started by one that is not followed yet is in the file the next time. */
+	/* A process that was started by one not followed yet is in the file at the next attempt. */
 	for (unsigned i = 0; i < PASSES && err > 0; i++)
 		err = follow_new(reader, found);
 	if (found)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_set.c - which system calls of a kernel channel BPF records, and by which ids (see syscall_reader.h).
- * syscall_stream.c has the packets.
+ * syscall_set.c - selects the system calls of a kernel channel that BPF records, and stores their ids (see
+ * syscall_reader.h). syscall_stream.c makes the packets.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 #define RING_MIN 4096u
 #define RING_MAX (1u << 30)
-/* overwrite mode: the ring has to hold what is recorded until the consumer has emptied it, whatever is kept */
+/* overwrite mode: the ring holds records until the next drain pass, whatever the size of the kept packets */
 #define RING_OVERWRITE (1u << 20)
 
 static const char *const abi_names[WMK_SYSCALLS_ABIS] = { "native", "compat" };
@@ -45,7 +45,7 @@ int wmk_syscalls_event_parse(const char *name, enum wmk_kabi *abi, unsigned *num
 		if (strcmp(name, again) == 0)
 			return 0;
 	}
-	return wmk_error(-EINVAL, "%.60s is no event of a system call", name);
+	return wmk_error(-EINVAL, "invalid name of a system call event \"%.60s\"", name);
 }
 
 void wmk_syscalls_describe_in(int dir, enum wmk_kabi abi, unsigned number, struct wmk_syscall *call)
@@ -73,7 +73,7 @@ static struct wmk_syscall_entry *call_make(const struct wmk_kreader *reader, enu
 	struct wmk_syscall_entry *call = calloc(1, sizeof(*call));
 
 	if (!call) {
-		wmk_error(-ENOMEM, "no memory for system calls");
+		wmk_error(-ENOMEM, "cannot record system calls: no memory");
 		return NULL;
 	}
 	call->ids[0] = call->ids[1] = WMK_SYSCALL_SET_NO_ID;
@@ -95,15 +95,15 @@ int wmk_syscall_set_event(struct wmk_kreader *reader, const char *name, uint32_t
 	if (!set)
 		set = reader->calls = calloc(1, sizeof(*set));
 	if (!set)
-		return wmk_error(-ENOMEM, "no memory for system calls");
+		return wmk_error(-ENOMEM, "cannot record system calls: no memory");
 	at = &set->calls[abi][number];
 	if (!*at)
 		*at = call_make(reader, abi, number);
 	if (!*at)
 		return -ENOMEM;
 	if ((*at)->ids[is_exit] != WMK_SYSCALL_SET_NO_ID && (*at)->ids[is_exit] != id)
-		return wmk_error(-EEXIST, "the system call %s has the id %u already, not %u", name, (*at)->ids[is_exit],
-				 id);
+		return wmk_error(-EEXIST, "the system call %s already has the id %u, it cannot have the id %u", name,
+				 (*at)->ids[is_exit], id);
 	(*at)->ids[is_exit] = id;
 	return 0;
 }
@@ -120,7 +120,9 @@ int wmk_syscall_set_filter(struct wmk_kreader *reader, const char *name, const v
 		return err;
 	call = reader->calls ? reader->calls->calls[abi][number] : NULL;
 	if (!call || call->ids[is_exit] == WMK_SYSCALL_SET_NO_ID)
-		return program ? wmk_error(-ENOENT, "the system call %s is not read", name) : 0;
+		return program ? wmk_error(-ENOENT, "cannot filter the system call %s: the channel does not record it",
+					   name)
+			       : 0;
 	if (!program && !call->filters[is_exit].told)
 		return 0;
 	if (!call->classes[is_exit])
@@ -157,8 +159,8 @@ void wmk_syscall_set_free(struct wmk_syscall_set *set)
 /* ── BPF ─────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * One ring for each CPU up to the last that is online: there may be many more in name only, and their memory would be
- * taken at once.
+ * One ring for each CPU up to the last online one. Possible CPUs may be many more, and each ring takes its memory at
+ * once.
  */
 static uint32_t rings_wanted(void)
 {
@@ -186,7 +188,7 @@ static uint32_t ring_bytes(uint64_t bytes)
 static int bpf_open(struct wmk_kreader *reader, uint64_t bytes)
 {
 	struct wmk_syscall_set *set = reader->calls;
-	/* (the instance follows forks: it records one process, and those that it starts) */
+	/* (event-fork: the instance records one process and its descendants) */
 	const bool is_of_process = wmk_kinstance_has_option(reader->instance, "event-fork"),
 		   overwrites = wmk_kinstance_has_option(reader->instance, "overwrite");
 	const struct wmk_syscalls_options options = {
@@ -224,7 +226,8 @@ int wmk_syscalls_probe(void)
 	return err;
 }
 
-/* No program that had seen a call as wanted runs any more: they are sections of RCU. */
+/* Waits until no BPF program that still saw a system call as wanted runs: programs are RCU read-side critical
+ * sections. */
 static void quiesce(void)
 {
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
@@ -235,7 +238,8 @@ static bool bit_of(const uint64_t *words, unsigned abi, unsigned number)
 	return words[abi * (WMK_SYSCALLS_NUMBERS / 64) + number / 64] >> (number % 64) & 1;
 }
 
-/* Bit by bit: a call that stays is wanted all the while. True: some are not any more. */
+/* Changes single bits, so that a system call that stays wanted is recorded throughout. Returns whether some are no
+ * longer wanted. */
 static bool want(struct wmk_syscall_set *set, const uint64_t *wanted)
 {
 	bool fewer = false;
@@ -255,7 +259,7 @@ static bool want(struct wmk_syscall_set *set, const uint64_t *wanted)
 	return fewer;
 }
 
-/* Which processes, from now on. Nothing else changes for one that stays. */
+/* Selects the processes from now on. A process that stays selected is recorded throughout. */
 static int narrow(const struct wmk_kreader *reader, const struct wmk_syscalls_wanted *wanted)
 {
 	unsigned n = 0;
@@ -266,7 +270,7 @@ static int narrow(const struct wmk_kreader *reader, const struct wmk_syscalls_wa
 		return 0;
 	pids = calloc(wanted->n_pids + 1u, sizeof(*pids));
 	if (!pids)
-		return wmk_error(-ENOMEM, "no memory for the processes that are recorded");
+		return wmk_error(-ENOMEM, "cannot store the recorded processes: no memory");
 	for (unsigned i = 0; wanted->narrowed && i < wanted->n_pids; i++)
 		if (wanted->pids[i])
 			pids[n++] = (pid_t)wanted->pids[i];
@@ -286,7 +290,7 @@ static int start(const struct wmk_kreader *reader)
 		err = wmk_syscalls_follow_only(set->bpf, NULL, 0, false);
 	if (err == 0)
 		err = wmk_syscalls_start(set->bpf);
-	/* (from here on children are followed: none of them is missed) */
+	/* (BPF follows children from here on, so none is missed) */
 	if (err == 0 && set->is_of_process)
 		err = wmk_syscall_set_follow(reader);
 	if (err < 0)
@@ -313,7 +317,7 @@ int wmk_kreader_calls(struct wmk_kreader *reader, const struct wmk_syscalls_want
 		err = narrow(reader, wanted);
 	if (err == 0 && any)
 		err = start(reader);
-	/* (tried again, it is opened again, and the caller learns of its streams) */
+	/* (a retry opens it again and reports the new streams) */
 	if (err < 0 && opened) {
 		wmk_syscalls_close(set->bpf);
 		set->bpf = NULL;
@@ -321,7 +325,7 @@ int wmk_kreader_calls(struct wmk_kreader *reader, const struct wmk_syscalls_want
 	if (err < 0)
 		return err;
 	if (want(set, wanted->calls) || wanted->narrowed) {
-		/* While no call is wanted the program does not run. */
+		/* Detach the program while no system call is wanted. */
 		if (!any)
 			wmk_syscalls_stop(set->bpf);
 		set->is_started &= any;

@@ -2,9 +2,8 @@
 /*
  * syscall_stream.c - a ring of the BPF program as a source of packets (see syscall_reader.h).
  *
- *     discard      ring ──► the packet that is being filled ──► given out when it is full enough, or with a flush
- *     overwrite    ring ──► the packet that is being filled ──► kept, the newest of them (kept_packets.h) ──► given out
- *     with a flush
+ *     discard      ring ──► filling packet ──► returned when it is full enough, or with a flush
+ *     overwrite    ring ──► filling packet ──► newest packets are kept (kept_packets.h) ──► returned with a flush
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,11 +16,11 @@
 #include "kernel/channel/kept_packets.h"
 
 #define ALIGN WMK_KEPT_PACKETS_ALIGN
-#define PACKET (256u << 10)          /* of a packet's content at most ... */
-#define GIVE (64u << 10)             /* ... and at least, unless it is flushed */
-/* of what is kept in overwrite mode, a packet is one at most: so much is overwritten at a time */
+#define PACKET (256u << 10)          /* maximum size of a packet's content ... */
+#define GIVE (64u << 10)             /* ... and the size from which on it is returned without a flush */
+/* overwrite mode: a packet is at most this fraction of the kept bytes, which bounds what is overwritten at a time */
 #define GIVE_PARTS 8u
-#define RECORD_MOST (20u << 10)      /* three parts of 4 KiB, numbers, contexts: in any case */
+#define RECORD_MOST (20u << 10)      /* upper bound: three parts of 4 KiB, numbers, contexts */
 
 struct wmk_syscall_stream {
 	struct wmk_source source;
@@ -30,18 +29,19 @@ struct wmk_syscall_stream {
 	unsigned ring;
 	int epoll;
 	uint8_t *memory, *data;
-	size_t len, give;                /* give: when the packet is full enough */
-	uint64_t begin_ts, end_ts;       /* of the packet; end_ts: of the stream, which never goes back */
-	bool ready;                      /* given out, not released */
-	uint64_t at, until;              /* in the ring: up to where it was taken; up to where a flush takes it */
-	uint64_t n;                      /* records of the packet that is being filled */
-	uint64_t records;                /* in packets that were given out, those of an earlier process too */
-	uint64_t base_lost;              /* when it was cleared last */
-	uint64_t before_lost;            /* of an earlier process, as the trace says */
-	uint64_t seen_lost, due, shown;  /* known; from which position on it may be told; in packets */
+	size_t len, give;                /* size from which on the packet is full enough */
+	uint64_t begin_ts, end_ts;       /* of the packet; end_ts is also that of the stream and never decreases */
+	bool ready;                      /* returned, not released */
+	uint64_t at, until;              /* positions in the ring: end of what was taken; end of what a flush takes */
+	uint64_t n;                      /* records of the filling packet */
+	uint64_t records;                /* records of returned packets, those of an earlier process included */
+	uint64_t base_lost;              /* lost records at the last clear */
+	uint64_t before_lost;            /* lost records of an earlier process, from the trace */
+	uint64_t seen_lost, due, shown;  /* known lost records; position from which on they may be reported; lost
+					  * records that packets report */
 	/* Overwrite mode. */
 	struct wmk_kept_packets kept;
-	struct wmk_kept_packet *given;    /* out of it, not released */
+	struct wmk_kept_packet *given;    /* returned kept packet, not released */
 };
 
 static struct wmk_syscall_stream *stream_of(struct wmk_source *source)
@@ -63,8 +63,8 @@ static uint64_t lost_now(struct wmk_syscall_stream *stream)
 }
 
 /*
- * What has been lost by now has happened before whatever is recorded from here on: a packet that ends behind that may
- * say so.
+ * Records that were lost by now are older than any record from here on. A packet that ends after the current head may
+ * report them.
  */
 static void look_at_losses(struct wmk_syscall_stream *stream)
 {
@@ -99,7 +99,7 @@ static uint64_t calls_head(struct wmk_source *source)
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* There is room for any. */
+/* Appends a record to the packet, which has room for any record. */
 static int put_record(struct wmk_syscall_stream *stream, const struct wmk_syscalls_record *record)
 {
 	const struct wmk_syscall_entry *call = stream->reader->calls->calls[record->abi][record->number];
@@ -134,7 +134,7 @@ static int put_record(struct wmk_syscall_stream *stream, const struct wmk_syscal
 	return 0;
 }
 
-/* From the ring into the packet, as much as fits. */
+/* Moves records from the ring into the packet, as many as fit. */
 static int take(struct wmk_syscall_stream *stream)
 {
 	const size_t most = stream->kept.room ? stream->give : PACKET - RECORD_MOST;
@@ -142,7 +142,7 @@ static int take(struct wmk_syscall_stream *stream)
 	struct wmk_syscalls_batch batch;
 	int ret = wmk_syscalls_next(stream->bpf, stream->ring, &batch);
 
-	/* behind the batch's end: whatever happened before its records is known then */
+	/* after taking the batch: all events of tasks before its records are noted then */
 	if (ret > 0 && wmk_kcontext_look(stream->reader->who) < 0)
 		ret = wmk_error_number();
 	if (ret <= 0)
@@ -151,7 +151,7 @@ static int take(struct wmk_syscall_stream *stream)
 		ret = put_record(stream, &record);
 	wmk_syscalls_release(&batch);
 	stream->at = batch.at;
-	return ret < 0 ? wmk_error_add(ret, "a system call on CPU %u cannot be read", stream->ring) : 0;
+	return ret < 0 ? wmk_error_add(ret, "cannot read a system call of ring %u", stream->ring) : 0;
 }
 
 static void look_at_own(struct wmk_kreader *reader)
@@ -163,14 +163,14 @@ static void look_at_own(struct wmk_kreader *reader)
 	wmk_syscalls_exclude_only(reader->calls->bpf, reader->own.pids, reader->own.n_pids);
 }
 
-/* What is filled is full enough, or all there is: its counts are complete. */
+/* Completes the loss count of the packet before it is returned or kept. */
 static void complete(struct wmk_syscall_stream *stream)
 {
 	if (stream->at >= stream->due)
 		stream->shown = stream->seen_lost;
 }
 
-/* Overwrite mode: all of the ring up to a position. 1: there was something; 0. */
+/* Overwrite mode: moves the records of the ring up to a position into kept packets. 1: there were some; 0: none. */
 static int keep(struct wmk_syscall_stream *stream, uint64_t until, bool flush)
 {
 	const bool any = stream->at < until;
@@ -182,7 +182,7 @@ static int keep(struct wmk_syscall_stream *stream, uint64_t until, bool flush)
 		before = stream->at;
 		if (stream->at < until)
 			err = take(stream);
-		/* (a record that is being made: the rest comes later) */
+		/* (stops at a record that is still being written) */
 		until = stream->at == before ? before : until;
 		if (stream->len < stream->give && !(flush && stream->at >= until))
 			continue;
@@ -212,7 +212,7 @@ static int calls_follow(struct wmk_source *source)
 	return keep(stream, wmk_syscalls_head(stream->bpf, stream->ring), false);
 }
 
-/* The oldest that is kept. 1: it is given out; 0: none. */
+/* Returns the oldest kept packet in stream->given. 1: one was kept; 0: none. */
 static int give_kept(struct wmk_syscall_stream *stream)
 {
 	int err;
@@ -228,7 +228,7 @@ static int give_kept(struct wmk_syscall_stream *stream)
 	return 1;
 }
 
-/* 1: the packet that is being filled is given out; 0: not yet. */
+/* 1: the filling packet is complete; 0: not yet. */
 static int give_filled(struct wmk_syscall_stream *stream, bool flush)
 {
 	const uint64_t until = flush ? stream->until : wmk_syscalls_head(stream->bpf, stream->ring);
@@ -292,7 +292,7 @@ static int calls_release(struct wmk_source *source, const struct wmk_packet *pac
 	return 0;
 }
 
-/* ── behind another process, and anew ────────────────────────────────────────────────────────────────── */
+/* ── resume and clear ────────────────────────────────────────────────────────────────────────────────── */
 
 /* The ring of a process that crashed is gone. */
 static int calls_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
@@ -330,7 +330,7 @@ static int calls_clear(struct wmk_source *source, uint64_t *position, uint64_t *
 	return 0;
 }
 
-/* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── operations ──────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Readable when a part of the ring has been filled since the last drain pass. */
 static int calls_fd(struct wmk_source *source)
@@ -369,7 +369,7 @@ static int make_epoll(struct wmk_syscall_stream *stream)
 	stream->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (stream->epoll < 0 ||
 	    epoll_ctl(stream->epoll, EPOLL_CTL_ADD, wmk_syscalls_fd(stream->bpf, stream->ring), &event) < 0)
-		return wmk_error(-errno, "cannot wait for the system calls of CPU %u", stream->ring);
+		return wmk_error(-errno, "cannot wait for system calls of ring %u", stream->ring);
 	return 0;
 }
 
@@ -379,10 +379,10 @@ int wmk_syscall_stream_open(struct wmk_kreader *reader, unsigned ring, struct wm
 	int err;
 
 	if (ring >= wmk_kreader_rings(reader))
-		return wmk_error(-ENODEV, "there is no ring %u of system calls", ring);
+		return wmk_error(-ENODEV, "cannot open ring %u of system calls: no such ring", ring);
 	stream = calloc(1, sizeof(*stream));
 	if (!stream)
-		return wmk_error(-ENOMEM, "no memory for the system calls of CPU %u", ring);
+		return wmk_error(-ENOMEM, "cannot open ring %u of system calls: no memory", ring);
 	stream->source.ops = &calls_ops;
 	stream->reader = reader;
 	stream->bpf = reader->calls->bpf;
@@ -391,7 +391,7 @@ int wmk_syscall_stream_open(struct wmk_kreader *reader, unsigned ring, struct wm
 	stream->give =
 		stream->kept.room && stream->kept.room / GIVE_PARTS < GIVE ? stream->kept.room / GIVE_PARTS : GIVE;
 	stream->memory = aligned_alloc(ALIGN, ALIGN + PACKET + ALIGN);
-	err = stream->memory ? 0 : wmk_error(-ENOMEM, "no memory for the system calls of CPU %u", ring);
+	err = stream->memory ? 0 : wmk_error(-ENOMEM, "cannot open ring %u of system calls: no memory", ring);
 	stream->epoll = -1;
 	if (err == 0)
 		err = make_epoll(stream);

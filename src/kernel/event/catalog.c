@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * catalog.c - the kernel's list of events (available_events), by the names that traces have.
+ * catalog.c - the kernel's list of events (available_events) with their names in traces (see catalog.h).
  */
 #include "kernel/event/catalog.h"
 
@@ -16,13 +16,13 @@
 #define CALL "syscall:"
 
 struct wmk_kcatalog {
-	char *text;                      /* the file, cut up: names point into it */
+	char *text;                      /* the file, split in place: names point into it */
 	char *traces;                    /* names in traces, one after the other */
 	struct wmk_kentry *entries;
 	size_t n;
 };
 
-/* "system:name" lines; what is none is left out. */
+/* An upper bound of the number of events: the file has a line "system:name" for each. */
 static size_t lines_of(char *text)
 {
 	size_t n = 0;
@@ -40,7 +40,7 @@ static int by_trace(const void *a, const void *b)
 	return order ? order : strcmp(x->system, y->system);
 }
 
-/* False: its name would be too long. */
+/* Returns false if the name in traces is too long. */
 static bool entry_fill(struct wmk_kentry *entry, char *trace)
 {
 	entry->trace = trace;
@@ -61,7 +61,7 @@ static int entries_fill(struct wmk_kcatalog *catalog)
 	char *line, *rest = catalog->text, *at;
 
 	catalog->entries = calloc(lines, sizeof(*catalog->entries));
-	/* (pages that are never written to are none) */
+	/* (pages that are never written to take no memory) */
 	catalog->traces = at = malloc(lines * (WMK_NAME_MAX + 1));
 	if (!catalog->entries || !catalog->traces)
 		return wmk_error(-ENOMEM, "no memory for the list of the kernel's events");
@@ -157,14 +157,14 @@ int wmk_kcatalog_check(const struct wmk_kcatalog *catalog, const char *pattern)
 	if (wmk_kcatalog_count(catalog, pattern))
 		return 0;
 	if (call && !has_calls(catalog))
-		return wmk_error_said(-ENOENT, "this kernel has no events of system calls: it is built without "
+		return wmk_error_said(-ENOENT, "this kernel has no system call events: it is built without "
 					       "CONFIG_FTRACE_SYSCALLS");
 	wmk_nearest_init(&near, word);
 	for (size_t i = 0; i < catalog->n; i++)
 		wmk_nearest_offer(&near, call ? catalog->entries[i].call ? catalog->entries[i].call : ""
 					      : catalog->entries[i].trace);
 	wmk_nearest_text(&near, names, sizeof(names));
-	return wmk_error_said(-ENOENT, "the kernel has no %s '%.40s'%s%s", call ? "system call" : "event",
+	return wmk_error_said(-ENOENT, "this kernel has no %s \"%.40s\"%s%s", call ? "system call" : "event",
 			      call ? word : pattern,
-			      names[0] ? ": is it one of these? " : "; waymark list -k tells which it has", names);
+			      names[0] ? "; did you mean: " : " (waymark list -k lists them)", names);
 }

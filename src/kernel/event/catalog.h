@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * catalog.h - which events this kernel has, and which of them a user's pattern means.
+ * catalog.h - the events of this kernel, and the patterns that select them.
  *
- *     "sched_switch"  "sched_*"       by the name in traces (lttng-modules', see event_names.h), or the kernel's own
- *     "sched:sched_switch"  "block:*" by the kernel's subsystem too
+ *     "sched_switch"  "sched_*"       name in traces (as in lttng-modules, see event_names.h) or in the kernel
+ *     "sched:sched_switch"  "block:*" with the kernel's subsystem
  *     "syscall:openat"  "syscall:*"   a system call: its entry and its exit
- *     "*"                             everything
+ *     "*"                             all events
  *
- * Globs are those of fnmatch(3). A catalog is what the kernel said when it was opened: modules come and go, so it is
- * opened anew for each command. Constant: any thread.
+ * Patterns are those of fnmatch(3). A catalog has the events of the moment when it was opened. Modules can add and
+ * remove events, so each command opens a new one. Constant: any thread.
  */
 #ifndef WMK_KERNEL_CATALOG_H
 #define WMK_KERNEL_CATALOG_H
@@ -22,23 +22,23 @@
 struct wmk_kcatalog;
 
 struct wmk_kentry {
-	const char *system, *name;       /* as the kernel calls it: events/<system>/<name> */
-	const char *trace;               /* as traces do */
-	const char *call;                /* of a system call: its name, else NULL */
+	const char *system, *name;       /* the kernel's names: events/<system>/<name> */
+	const char *trace;               /* the name in traces */
+	const char *call;                /* name of a system call; NULL: another event */
 	bool is_exit;
 };
 
 int wmk_kcatalog_open(const struct wmk_tracefs *tracefs, struct wmk_kcatalog **catalog);
 void wmk_kcatalog_close(struct wmk_kcatalog *catalog);
 size_t wmk_kcatalog_size(const struct wmk_kcatalog *catalog);
-/* In the order of their names in traces. */
+/* Returns an event; they are sorted by their names in traces. */
 const struct wmk_kentry *wmk_kcatalog_at(const struct wmk_kcatalog *catalog, size_t i);
 bool wmk_kentry_fits(const struct wmk_kentry *name, const char *pattern);
-/* How many events it means. */
+/* Returns the number of events that the pattern selects. */
 size_t wmk_kcatalog_count(const struct wmk_kcatalog *catalog, const char *pattern);
 /*
- * Does the pattern mean an event? Else -ENOENT, in words: the nearest names; or what the kernel lacks (no system calls:
- * CONFIG_FTRACE_SYSCALLS).
+ * Checks that the pattern selects an event. -ENOENT with a cause: the nearest names, or the feature that the kernel
+ * lacks (no system calls: CONFIG_FTRACE_SYSCALLS).
  */
 int wmk_kcatalog_check(const struct wmk_kcatalog *catalog, const char *pattern);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy_program.c - a copy program, run over one record (see copy_program.h). The record's bytes are the kernel's, and
- * are not believed: places in it are held against its length.
+ * copy_program.c - runs a copy program on one record (see copy_program.h). The content of the record is not trusted:
+ * positions in it are checked against its length.
  */
 #include "kernel/event/copy_program.h"
 #include "kernel/event/kernel_event.h"
@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Where something of a length that only the record tells lies. */
+/* Finds a text or elements outside of the fixed part. */
 static bool locate(const struct wmk_kcopy *copy, const uint8_t *record, size_t len, const uint8_t **at, size_t *n)
 {
 	uint32_t word;
@@ -38,7 +38,7 @@ static bool locate(const struct wmk_kcopy *copy, const uint8_t *record, size_t l
 	return true;
 }
 
-/* A text or elements from elsewhere; what is in them is taken from *spare. */
+/* Copies a text or elements from outside of the fixed part. Their content is charged to *spare. */
 static int copy_far(const struct wmk_kcopy *copy, const uint8_t *record, size_t len, uint8_t **out, size_t *spare)
 {
 	const uint8_t *at;
@@ -98,8 +98,8 @@ long wmk_kevent_copy(const struct wmk_kevent *event, const uint8_t *record, size
 	int err;
 
 	if (len < event->min_len)
-		return wmk_error(-EPROTO, "a record of %.60s has %zu bytes, less than %u", event->kernel_name, len,
-				 event->min_len);
+		return wmk_error(-EPROTO, "malformed record of %.60s: it has %zu bytes, less than %u",
+				 event->kernel_name, len, event->min_len);
 	if (room < event->max_fixed)
 		return -ENOSPC;
 	spare = room - event->max_fixed;
@@ -119,7 +119,9 @@ long wmk_kevent_copy(const struct wmk_kevent *event, const uint8_t *record, size
 		case WMK_KCOPY_FAR_ELEMENTS:
 			err = copy_far(copy, record, len, &out, &spare);
 			if (err == -EPROTO)
-				return wmk_error(err, "a record of %.60s names a place outside of its %zu bytes",
+				return wmk_error(err,
+						 "malformed record of %.60s: a field refers to bytes outside of its "
+						 "%zu bytes",
 						 event->kernel_name, len);
 			if (err < 0)
 				return err;

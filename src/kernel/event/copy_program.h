@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy_program.h - copy programs: how the bytes of a kernel's record become those of a payload. Internal to src/kernel;
- * kernel_event.c makes them, copy_program.c runs them.
+ * copy_program.h - copy programs: they convert the bytes of a kernel record to those of a payload. Internal to
+ * src/kernel; kernel_event.c makes them, copy_program.c runs them.
  *
- * What lies side by side in both is one operation. All that an operation reads of the fixed part is below `min_len`,
- * all that it writes but what is in texts and sequences elsewhere is counted in `max_fixed`: neither is asked about
- * again while the program runs.
+ * Fields that are adjacent in both are copied by one operation. All that operations read of the fixed part is below
+ * `min_len`. All that they write is counted in `max_fixed`, except the content of texts and sequences that lie outside
+ * of the fixed part. One check of each before the program runs is therefore enough.
  */
 #ifndef WMK_KERNEL_COPY_PROGRAM_H
 #define WMK_KERNEL_COPY_PROGRAM_H
@@ -14,13 +14,14 @@
 #include <stdint.h>
 
 enum wmk_kcopy_code {
-	WMK_KCOPY_1, WMK_KCOPY_2, WMK_KCOPY_4, WMK_KCOPY_8,  /* so many bytes */
+	WMK_KCOPY_1, WMK_KCOPY_2, WMK_KCOPY_4, WMK_KCOPY_8,  /* 1, 2, 4 or 8 bytes */
 	WMK_KCOPY_BYTES,           /* `len` bytes */
-	WMK_KCOPY_ADD,             /* `add` to the s32 that begins `back` bytes before the end of what is written */
-	WMK_KCOPY_TEXT,            /* `len` bytes that hold a text, as a string */
+	WMK_KCOPY_ADD,             /* adds `add` to the s32 that begins `back` bytes before the end of the output */
+	WMK_KCOPY_TEXT,            /* a text in an array of `len` bytes, as a string */
 	WMK_KCOPY_RWBS,            /* the same, as bits (event_names.h) */
-	WMK_KCOPY_FAR_TEXT,        /* `place` says where the text is */
-	WMK_KCOPY_FAR_ELEMENTS,    /* and elements, of `len` bytes each: a u32, how many, before them */
+	WMK_KCOPY_FAR_TEXT,        /* a text outside of the fixed part; `place`: how to locate it */
+	WMK_KCOPY_FAR_ELEMENTS,    /* elements of `len` bytes each outside of the fixed part, after their number as
+				    * u32 */
 };
 
 enum wmk_kcopy_place { WMK_KPLACE_LOC, WMK_KPLACE_REL, WMK_KPLACE_REST };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_load.c - an event of the kernel from its `format` file.
+ * event_load.c - loads a kernel event from its `format` file (see kernel_event.h).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ int wmk_kformat_load(int dir, const char *system, const char *name, struct wmk_k
 
 	if (strchr(system, '/') || strchr(name, '/') || *system == '.' || *name == '.' ||
 	    snprintf(path, sizeof(path), "events/%s/%s/format", system, name) >= (int)sizeof(path))
-		return wmk_error(-EINVAL, "'%.60s:%.60s' is no event's name", system, name);
+		return wmk_error(-EINVAL, "invalid event name \"%.60s:%.60s\"", system, name);
 	err = wmk_tracefs_read(dir, path, &text, &len);
 	if (err < 0)
 		return err;

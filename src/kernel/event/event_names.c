@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_names.c - the table of names (see event_names.h). tests/cases/t_kernel_names.py holds it against lttng-modules'
- * own headers.
+ * event_names.c - the table of names (see event_names.h). tests/cases/t_kernel_names.py compares it with the headers of
+ * lttng-modules.
  */
 #include "kernel/event/event_names.h"
 
@@ -11,12 +11,12 @@
 #include <string.h>
 
 /*
- * A name may have one `*`, which stands for the same letters in both. The first row that fits an event counts. Fields,
- * by spaces:
+ * A name may contain one `*`, which stands for the same characters in both. The first row that matches an event
+ * applies. Fields are separated by spaces:
  *
  *     pid=tid      another name                      vec#       without labels
  *     prio-100     100 less                          rwbs|      letters as bits
- *     nr!          left out                          +tid       the thread that it happened in, as a field
+ *     nr!          left out                          +tid       adds the current thread as a field
  */
 struct row {
 	const char *system, *kernel;
@@ -33,7 +33,7 @@ static const struct row rows[] = {
 	{ "syscalls", "sys_enter_*", "syscall_entry_*", "__syscall_nr!" },
 	{ "syscalls", "sys_exit_*", "syscall_exit_*", "__syscall_nr!" },
 
-	/* Priorities: the kernel's count real-time ones from 0 to 99, lttng-modules' from -100. */
+	/* Priorities: the kernel numbers real-time priorities from 0 to 99, lttng-modules from -100. */
 	{ "sched", "sched_switch", NULL, "prev_pid=prev_tid prev_prio-100 next_pid=next_tid next_prio-100" },
 	{ "sched", "sched_pi_setprio", NULL, "pid=tid oldprio-100 newprio-100" },
 	{ "sched", "sched_process_fork", NULL, "parent_pid=parent_tid child_pid=child_tid" },
@@ -158,7 +158,7 @@ static const struct row rows[] = {
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* Does `name` fit `pattern`? Then *middle and *len are what its `*` stands for. */
+/* Returns whether `name` matches `pattern`; *middle and *len are the characters that its `*` stands for. */
 static bool fits(const char *pattern, const char *name, const char **middle, size_t *len)
 {
 	const char *star = strchr(pattern, '*');
@@ -177,7 +177,7 @@ static bool fits(const char *pattern, const char *name, const char **middle, siz
 	return true;
 }
 
-/* `pattern` with `middle` in the place of its `*`. */
+/* Writes `pattern` with `middle` instead of its `*`. */
 static bool fill(const char *pattern, const char *middle, size_t len, char name[WMK_NAME_MAX + 1])
 {
 	const char *star = strchr(pattern, '*');
@@ -207,7 +207,7 @@ bool wmk_kname_event(const char *system, const char *kernel_name, char name[WMK_
 	return snprintf(name, WMK_NAME_MAX + 1, "%s", kernel_name) <= WMK_NAME_MAX;
 }
 
-/* What stands behind the field's name: "=tid", "#", "-100", ...; its length in *len. NULL: nothing about this field. */
+/* Returns the rule after the field's name: "=tid", "#", "-100", ...; *len: its length. NULL: no rule for this field. */
 static const char *about(const char *fields, const char *field, size_t *len)
 {
 	const size_t name_len = strlen(field);
@@ -282,7 +282,7 @@ bool wmk_kname_find(const char *name, const char **system, char kernel_name[WMK_
 	const char *middle;
 	size_t len;
 
-	/* A row of few letters may take what an earlier row means: the way there must lead back. */
+	/* A row with a short pattern also matches names of an earlier row: the reverse mapping must lead back. */
 	for (size_t i = 0; i < ROWS; i++) {
 		*system = rows[i].system;
 		if (fits(rows[i].name ? rows[i].name : rows[i].kernel, name, &middle, &len) &&
@@ -303,8 +303,8 @@ const struct wmk_label wmk_krwbs_labels[WMK_KRWBS_LABELS] = {
 };
 
 /*
- * "FWFS": a flush before it, then the operation (W, D, DE, R, F, N), then F for its data to be on the disk, A for what
- * is read ahead, S, M. A lone F is a flush.
+ * "FWFS": a flush before the operation, the operation (W, D, DE, R, F, N), then F for a write-through to the disk, A
+ * for read-ahead, S, M. A single F is a flush.
  */
 unsigned wmk_krwbs_bits(const char *letters, size_t len)
 {

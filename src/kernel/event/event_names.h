@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_names.h - what the kernel's events and their fields are called in the trace: as lttng-modules has them, where
- * it has the event, so that Trace Compass's kernel views and other analyses find what they look for; else as the kernel
- * does. One table is in event_names.c.
+ * event_names.h - names of kernel events and their fields in traces. They are those of lttng-modules, if it has the
+ * event: Trace Compass's kernel views and other analyses expect these. Other events keep the kernel's names. The table
+ * is in event_names.c.
  *
  *     events/irq/softirq_entry       irq_softirq_entry        its `vec` stays a number
- *     events/sched/sched_switch      sched_switch             prev_pid is `prev_tid`, prev_prio counts from the real-time priorities on
+ *     events/sched/sched_switch      sched_switch             prev_pid becomes `prev_tid`; prev_prio becomes 100 less
  *     events/syscalls/sys_enter_X    syscall_entry_X          without __syscall_nr
  *
  * Pure; constant; any thread.
@@ -20,10 +20,10 @@
 
 enum wmk_khow {
 	WMK_KHOW_PLAIN,
-	/* a number, though the kernel has labels for its values: analyses want numbers there */
+	/* a number without the kernel's labels, because analyses expect a number */
 	WMK_KHOW_NUMBER,
-	WMK_KHOW_ADD,              /* a number, and `add` is added to it */
-	WMK_KHOW_RWBS,             /* of block devices: letters that become lttng-modules' bits */
+	WMK_KHOW_ADD,              /* a number to which `add` is added */
+	WMK_KHOW_RWBS,             /* letters of block devices, which become the bits of lttng-modules */
 	WMK_KHOW_DROPPED,
 };
 
@@ -33,28 +33,28 @@ struct wmk_kfield_rule {
 	int add;
 };
 
-/* The name in the trace. False: it would be too long. */
+/* Writes the name in the trace. Returns false if it is too long. */
 bool wmk_kname_event(const char *system, const char *kernel_name, char name[WMK_NAME_MAX + 1]);
-/* How the field `field` of this event is shown. */
+/* Fills the rule for the field `field` of this event. */
 void wmk_kname_field(const char *system, const char *kernel_name, const char *field, struct wmk_kfield_rule *rule);
-/* lttng-modules has the current thread's id as a field `tid` of this event, and the kernel has not. */
+/* Returns whether lttng-modules has a field `tid` for the current thread that the kernel's event lacks. */
 bool wmk_kname_has_tid(const char *system, const char *kernel_name);
 
 /*
- * Does a pattern of the user's (`*`, `?`, `[a-z]`) mean this event? It is held against the name in the trace, the
- * kernel's own, and `system:name` with either.
+ * Returns whether a pattern (`*`, `?`, `[a-z]`) selects this event: by its name in the trace, its kernel name, or
+ * `system:name` with either.
  */
 bool wmk_kname_matches(const char *pattern, const char *system, const char *kernel_name);
 /*
- * The way back: what events/<system>/<kernel_name> the name in the trace would be of. False: the table does not say,
- * then it may be any system's event of that very name.
+ * The reverse mapping: finds events/<system>/<kernel_name> for a name in the trace. Returns false if the table has no
+ * such name; it can then be an event of that name in any system.
  */
 bool wmk_kname_find(const char *name, const char **system, char kernel_name[WMK_NAME_MAX + 1]);
 
-/* Names of the bits that WMK_KHOW_RWBS makes. */
+/* Labels of the bits of WMK_KHOW_RWBS. */
 #define WMK_KRWBS_LABELS 11u
 extern const struct wmk_label wmk_krwbs_labels[WMK_KRWBS_LABELS];
-/* The letters, as far as `len` or a NUL, as bits. */
+/* Converts the letters, up to `len` or a NUL, to bits. */
 unsigned wmk_krwbs_bits(const char *letters, size_t len);
 
 #endif

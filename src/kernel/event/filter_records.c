@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter_records.c - programs run over records as the consumer makes them (see filter_split.h).
+ * filter_records.c - runs filter programs on records in the consumer (see filter_split.h).
  *
- * Where a field lies depends on the texts and lists before it: a payload is taken as sections, each of which ends with
- * one of them (or with the payload). Within a section places are known beforehand.
+ * The position of a field depends on the texts and sequences before it. A payload is therefore divided into sections:
+ * each ends with one of them, or with the payload. Positions within a section are constant.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,31 +13,31 @@
 #include "ctf/writer.h"
 #include "kernel/event/filter_split.h"
 
-#define DEPTH_MAX 8u                 /* of types within each other */
+#define DEPTH_MAX 8u                 /* nested types */
 
 enum source { OF_PAYLOAD, OF_CONTEXTS, OF_TID, OF_CPU };
 
-/* Where an input comes from. */
+/* Source of an input of the program. */
 struct slot {
 	uint8_t source;                  /* enum source */
-	bool is_text, is_element;        /* is_element: of the list that ends the section */
-	const struct wmk_type *type;     /* of the number; of a text: as it lies there */
-	uint32_t section, at;            /* at: from its begin */
+	bool is_text, is_element;        /* is_element: of the sequence that ends the section */
+	const struct wmk_type *type;     /* type of the number or of the text */
+	uint32_t section, at;            /* at: offset in the section */
 	uint32_t index;
 };
 
 struct wmk_kfilter {
 	struct wmk_filter_program *program;
-	uint32_t n_sections;             /* up to the last that is of interest */
-	const struct wmk_type **ends;    /* what ends each */
-	uint32_t *sizes;                 /* bytes of each before that */
+	uint32_t n_sections;             /* up to the last one with an input */
+	const struct wmk_type **ends;    /* the type that ends each section */
+	uint32_t *sizes;                 /* bytes of each section before that */
 	struct slot slots[WMK_FILTER_INPUTS_MAX];
 	struct wmk_filter_values values;
 };
 
-/* ── where fields lie ────────────────────────────────────────────────────────────────────────────────── */
+/* ── positions of fields ─────────────────────────────────────────────────────────────────────────────── */
 
-/* Bytes of what is always as long; 0: it is not. */
+/* Returns the bytes of a type of constant size; 0: the size varies. */
 static uint32_t fixed(const struct wmk_type *type)
 {
 	switch (type->kind) {
@@ -58,7 +58,7 @@ static bool is_empty(const struct wmk_type *type)
 	return type->kind == WMK_TYPE_ARRAY && type->count == 0;
 }
 
-/* Behind a value of this type that begins at `at`; SIZE_MAX: it does not end within the payload. */
+/* Returns the offset after a value of this type that begins at `at`; SIZE_MAX: it exceeds the payload. */
 static size_t behind(const struct wmk_type *type, const uint8_t *bytes, size_t len, size_t at, unsigned depth)
 {
 	const uint32_t size = fixed(type);
@@ -89,13 +89,13 @@ static size_t behind(const struct wmk_type *type, const uint8_t *bytes, size_t l
 
 	if (each)
 		return n > (len - at) / each ? SIZE_MAX : at + (size_t)n * each;
-	/* (what takes no bytes is no element of the kernel's) */
+	/* (kernel events have no elements of 0 bytes) */
 	for (uint32_t i = 0; i < n && at != SIZE_MAX; i++)
 		at = at < len ? behind(type->elem, bytes, len, at, depth + 1) : SIZE_MAX;
 	return at;
 }
 
-/* The sections up to the field, the last of which it is in, or ends. */
+/* Determines the sections up to the one that contains the field or that the field ends. */
 static void sections_to(struct wmk_kfilter *filter, const struct wmk_event_class *class, uint32_t field,
 			struct slot *slot)
 {
@@ -178,7 +178,9 @@ static int slots_fill(struct wmk_kfilter *filter, const struct wmk_event_class *
 		err = input->scope == WMK_FILTER_FIELD ? of_payload(filter, class, input, &filter->slots[i]) :
 							 of_contexts(contexts, n, input, &filter->slots[i]);
 	}
-	return err < 0 ? wmk_error(err, "a filter of the event %.60s reads what its records do not have", class->name)
+	return err < 0 ? wmk_error(err,
+				   "malformed filter of the event %.60s: it reads a value that the records do not have",
+				   class->name)
 		       : 0;
 }
 
@@ -193,7 +195,7 @@ int wmk_kfilter_open(const struct wmk_event_class *class, const uint8_t *context
 		filter->sizes = calloc(class->n_fields + 1u, sizeof(*filter->sizes));
 	}
 	if (!filter || !filter->ends || !filter->sizes)
-		err = wmk_error(-ENOMEM, "no memory for a filter");
+		err = wmk_error(-ENOMEM, "cannot open a filter: no memory");
 	if (err == 0)
 		err = wmk_filter_decode(program, len, &filter->program);
 	if (err == 0)
@@ -232,7 +234,7 @@ static uint64_t number(const struct wmk_type *type, const uint8_t *at)
 	return value;
 }
 
-/* False: it is not there. */
+/* Reads an input. Returns false if the payload does not contain it. */
 static bool take(struct wmk_kfilter *filter, uint32_t input, const uint8_t *bytes, size_t len, size_t at)
 {
 	const struct slot *slot = &filter->slots[input];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter_split.c - which part of an event's filters goes to the kernel, which to the consumer (see filter_split.h).
+ * filter_split.c - splits the filters of an event between the kernel and the consumer (see filter_split.h).
  *
- *     one expression      a && b && c     those that the kernel's text says exactly are left out of the program
- *     several             the kernel gets what it can of each, joined by ||; unless that says it all, the program has all of each
+ *     one expression      a && b && c     the program omits the conditions that the kernel's text expresses exactly
+ *     several             the kernel gets the translatable part of each, joined by ||; unless that is equivalent, the
+ *                         program has all expressions completely
  */
 #include "kernel/event/filter_split.h"
 
@@ -81,7 +82,7 @@ bool wmk_kfilter_has_context(const uint8_t *contexts, unsigned n_contexts, unsig
 	return number == WMK_CONTEXT_TID || number == WMK_CONTEXT_CPU_ID;
 }
 
-/* Of what is left to the consumer. */
+/* Checks that the channel has the contexts that the consumer's part reads. */
 static int check_contexts(const struct wmk_kterms *terms, const struct wmk_node *node)
 {
 	const struct wmk_typed *typed = wmk_typed_of(&terms->c, node);
@@ -93,8 +94,8 @@ static int check_contexts(const struct wmk_kterms *terms, const struct wmk_node 
 		if (typed->is_input && input->scope == WMK_FILTER_CONTEXT &&
 		    !wmk_kfilter_has_context(terms->event->contexts, terms->event->n_contexts, input->number))
 			return wmk_filter_wrong(terms->c.expr, node,
-						"the channel's records do not have this context (add-context, record "
-						"-c)");
+						"the channel does not record this context (use add-context or "
+						"record -c)");
 		return 0;
 	}
 	if (node->left)
@@ -108,13 +109,13 @@ static int check_contexts(const struct wmk_kterms *terms, const struct wmk_node 
 
 struct one {
 	struct wmk_kterms terms;
-	struct wmk_filter_expr rest;     /* the expression, from another root on */
-	struct wmk_node *joins;          /* nodes of it that stand in the place of others */
+	struct wmk_filter_expr rest;     /* the expression from another root node on */
+	struct wmk_node *joins;          /* nodes that replace nodes of the expression */
 	unsigned n_joins;
 	struct wmk_kterm term;
 };
 
-/* What the kernel's text does not say of the condition; NULL: it says it all. */
+/* Returns the part of the condition that the kernel's text does not express; NULL: it expresses all of it. */
 static struct wmk_node *split(struct one *one, struct wmk_node *node, struct wmk_kterm *term)
 {
 	struct wmk_kterm left, right;
@@ -128,7 +129,7 @@ static struct wmk_node *split(struct one *one, struct wmk_node *node, struct wmk
 	const bool both = left.kind >= WMK_KTERM_TEST && right.kind >= WMK_KTERM_TEST;
 
 	*term = wmk_kterm_and(left, right);
-	/* too long for the kernel: it was told neither */
+	/* the text would be too long for the kernel, so it contains neither */
 	if (both && term->kind != WMK_KTERM_AND)
 		return node;
 	if (!a || !b)
@@ -153,7 +154,7 @@ static int one_open(struct one *one, const struct wmk_kfilter_event *event, cons
 	c->typed = calloc(expr->n_nodes, sizeof(*c->typed));
 	one->joins = calloc(expr->n_nodes, sizeof(*one->joins));
 	if (!c->typed || !one->joins)
-		return wmk_error(-ENOMEM, "no memory for a filter");
+		return wmk_error(-ENOMEM, "cannot make a filter: no memory");
 	int err = wmk_filter_check(c);
 
 	if (err == 0)
@@ -168,7 +169,7 @@ static void one_close(struct one *one)
 	free(one->joins);
 }
 
-/* ── all of them ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── all expressions ─────────────────────────────────────────────────────────────────────────────────── */
 
 static int program_make(const struct wmk_kfilter_event *event, const struct wmk_filter_expr *const *exprs, unsigned n,
 			struct wmk_kfilter_made *made)
@@ -191,10 +192,10 @@ static int program_make(const struct wmk_kfilter_event *event, const struct wmk_
 	free(bytes);
 	made->program = words;
 	made->len = words ? (uint32_t)len : 0;
-	return words ? 0 : wmk_error(-ENOMEM, "no memory for a filter");
+	return words ? 0 : wmk_error(-ENOMEM, "cannot make a filter: no memory");
 }
 
-/* What is left to the program, whose roots these are: all of each, if there are several. */
+/* Makes the program: the rest of a single expression, or several expressions completely. */
 static int rest_make(struct one *ones, const struct wmk_filter_expr *const *exprs, unsigned n,
 		     struct wmk_kfilter_made *made)
 {
@@ -236,12 +237,12 @@ int wmk_kfilter_make(const struct wmk_kfilter_event *event, const struct wmk_fil
 
 	*made = (struct wmk_kfilter_made){ .never = n == 0 };
 	if (n > WMK_KFILTER_EXPRS_MAX)
-		return wmk_error_said(-E2BIG, "more than %u filters", WMK_KFILTER_EXPRS_MAX);
+		return wmk_error_said(-E2BIG, "too many filters of one event: the limit is %u", WMK_KFILTER_EXPRS_MAX);
 	if (n == 0)
 		return 0;
 	ones = calloc(n, sizeof(*ones));
 	if (!ones)
-		return wmk_error(-ENOMEM, "no memory for a filter");
+		return wmk_error(-ENOMEM, "cannot make a filter: no memory");
 	while (opened < n && err == 0)
 		err = one_open(&ones[opened], event, exprs[opened]), opened++;
 	if (err == 0)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter_test.c - single tests of the kernel's filter language (see filter_tracefs.h), and how the kernel evaluates
- * them:
+ * filter_test.c - single tests of the kernel's filter language (see filter_tracefs.h). The kernel evaluates them as
+ * follows:
  *
- *     name OP number     the number is cut to the field's width before it is compared: so none is written that does not fit
+ *     name OP number     the kernel truncates the number to the field's width before the comparison: it must fit
  *     name & number      true if they have a bit in common
- *     name == "text"     of an array: up to its end; no character means another, and there is no way to write a quote
- *     name ~ "glob"      a star at the end, at both ends: the text begins with it, holds it, where what lies behind the NUL of an array is held too;
- *                        with a [ ? or \ in it: a glob up to the NUL, in which \ takes the next character's meaning; one that begins with a digit
- *                        or a ! is something else
+ *     name == "text"     array: compared up to its end; no character is special, and a quote cannot be written
+ *     name ~ "glob"      a star at the end or at both ends: a prefix, or a substring, which is also searched after the
+ *                        NUL of an array; with [ ? or \ in it: a glob up to the NUL, in which \ escapes the next character;
+ *                        a pattern that begins with a digit or ! has another meaning
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -18,12 +18,12 @@
 
 #include "kernel/event/filter_tracefs.h"
 
-#define BLOCKS_MAX 4u                /* of bits, that a range is made of */
-#define STRING_MAX 200u              /* the kernel takes texts of less than 256 bytes */
+#define BLOCKS_MAX 4u                /* blocks of bits that make up a range */
+#define STRING_MAX 200u              /* the kernel accepts texts of less than 256 bytes */
 
 static struct wmk_kterm test(bool exact, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Without memory nothing can be said either. */
+/* Formats a test. Without memory, the condition counts as not translatable. */
 static struct wmk_kterm test(bool exact, const char *format, ...)
 {
 	struct wmk_kterm term = { .kind = WMK_KTERM_TEST, .exact = exact };
@@ -55,7 +55,7 @@ static wmk_kwide most(unsigned width, bool is_signed)
 	return is_signed ? ((wmk_kwide)1 << (width - 1)) - 1 : ((wmk_kwide)1 << width) - 1;
 }
 
-/* As the kernel reads a number of this kind; it fits. */
+/* Formats a number as the kernel parses it for this operand; it fits. */
 static const char *number(const struct wmk_koperand *operand, wmk_kwide value, char text[24])
 {
 	if (operand->is_signed)
@@ -65,7 +65,7 @@ static const char *number(const struct wmk_koperand *operand, wmk_kwide value, c
 	return text;
 }
 
-/* One of the kernel's numbers from `low` to `high`. */
+/* The kernel's number is in the interval `low` to `high`. */
 static struct wmk_kterm in_order(const struct wmk_koperand *operand, wmk_kwide low, wmk_kwide high)
 {
 	const bool from_least = low == least(operand->width, operand->is_signed),
@@ -85,7 +85,7 @@ static struct wmk_kterm in_order(const struct wmk_koperand *operand, wmk_kwide l
 	return wmk_kterm_and(test(true, "%s >= %s", operand->name, a), test(true, "%s <= %s", operand->name, b));
 }
 
-/* The bits of `mask` are those of `value`: of a word of which the rest may be anything. */
+/* The bits of `mask` in the number are those of `value`; other bits are arbitrary. */
 static struct wmk_kterm has_bits(const struct wmk_koperand *operand, uint64_t mask, uint64_t value)
 {
 	struct wmk_kterm term = wmk_kterm_constant(true);
@@ -98,8 +98,8 @@ static struct wmk_kterm has_bits(const struct wmk_koperand *operand, uint64_t ma
 }
 
 /*
- * Of a number that is the low `bits` of the kernel's word: from `low` to `high`, without a sign, as blocks that begin
- * with the same bits.
+ * The low `bits` of the kernel's number, unsigned, are in the interval `low` to `high`. The interval is divided into
+ * blocks with a common prefix.
  */
 static struct wmk_kterm in_blocks(const struct wmk_koperand *operand, unsigned bits, wmk_kwide low, wmk_kwide high)
 {
@@ -135,7 +135,7 @@ struct wmk_kterm wmk_kterm_between(const struct wmk_koperand *operand, wmk_kwide
 		return wmk_kterm_constant(true);
 	if (!operand->width || operand->width < width)
 		return wmk_kterm_unknown();
-	/* from the trace's numbers to the kernel's, in whose order the interval may have two parts */
+	/* convert to the kernel's numbers, among which the interval can wrap around to two parts */
 	const bool narrow = operand->width > width, is_signed = !narrow && operand->is_signed;
 	const wmk_kwide round = (wmk_kwide)1 << width, begin = least(width, is_signed), end = most(width, is_signed),
 			count = high - low;
@@ -172,11 +172,11 @@ struct wmk_kterm wmk_kterm_bits(const struct wmk_koperand *operand, uint64_t mas
 
 /* ── texts ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A pattern of ours, taken apart. */
+/* A pattern of a filter expression, parsed. */
 struct pattern {
-	char plain[STRING_MAX + 1];      /* without its stars and what makes others plain */
-	char glob[2 * STRING_MAX + 2];   /* for the kernel's: each character that is none of a word's with a \ */
-	size_t n;                        /* of `plain` */
+	char plain[STRING_MAX + 1];      /* without stars and escapes */
+	char glob[2 * STRING_MAX + 2];   /* for the kernel: each character that is no letter is escaped */
+	size_t n;                        /* length of `plain` */
 	unsigned stars;
 	bool at_begin, at_end;           /* a star is there */
 };
@@ -186,7 +186,7 @@ static bool is_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* False: not with the kernel's means. */
+/* Parses a pattern. Returns false if the kernel's language cannot express it. */
 static bool take_apart(const struct wmk_node *node, struct pattern *is)
 {
 	size_t n_glob = 0;
@@ -208,7 +208,7 @@ static bool take_apart(const struct wmk_node *node, struct pattern *is)
 			c = node->text[++i];
 		if (c < ' ' || c > '~' || strchr("\\\"'", c))
 			return false;
-		/* (the first one always: so it is a glob for the kernel, and begins with no digit) */
+		/* (the first one is always escaped: the kernel then treats it as a glob that begins with no digit) */
 		if (!is->n || !is_word(c))
 			is->glob[n_glob++] = '\\';
 		is->glob[n_glob++] = c;
@@ -217,7 +217,7 @@ static bool take_apart(const struct wmk_node *node, struct pattern *is)
 	return true;
 }
 
-/* The kernel's shortcuts for one or two stars, which need no NUL behind the text. */
+/* The kernel's forms with one or two stars, which need no NUL after the text. */
 static struct wmk_kterm by_shortcut(const struct wmk_koperand *operand, const struct pattern *is)
 {
 	if (!is_word(is->plain[0]) || strpbrk(is->plain, "[?"))
@@ -242,8 +242,8 @@ struct wmk_kterm wmk_kterm_matches(const struct wmk_koperand *operand, const str
 	if (is.stars)
 		return operand->has_end ? test(true, "%s ~ \"%s\"", operand->name, is.glob) : by_shortcut(operand, &is);
 	/*
-	 * of one that lies elsewhere and has no NUL the kernel compares only so much as there is: of nothing, something
-	 * else
+	 * the kernel compares an unterminated text outside of the fixed part only up to its length; an empty one is
+	 * compared with unrelated bytes
 	 */
 	if (operand->is_far)
 		return test(false, "%s == \"%s\"", operand->name, is.plain);

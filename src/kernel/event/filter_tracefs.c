@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter_tracefs.c - conditions in the kernel's filter language, as far as it has them: operands are the kernel's own,
- * tests are filter_test.c's, and && || ! put them together.
+ * filter_tracefs.c - translates conditions to the kernel's filter language. Operands are the kernel's fields;
+ * filter_test.c makes the tests; && || ! combine them.
  *
- * What it cannot say is left out, where that makes the whole true more often: in what && and || join. Under ! it would
- * be true less often, and so the ! is left out with it.
+ * A condition without a translation is dropped where the whole then accepts more records: within && and ||. Under !,
+ * the whole would accept fewer, so the ! is dropped with it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ struct wmk_kterm wmk_kterm_and(struct wmk_kterm a, struct wmk_kterm b)
 		return both_gone(a, b, wmk_kterm_constant(false));
 	if (a.kind >= WMK_KTERM_TEST && b.kind >= WMK_KTERM_TEST)
 		return join(WMK_KTERM_AND, "&&", a, b);
-	/* one of them is TRUE: the other says it all, or all that can be said */
+	/* one of them is TRUE: the other is the whole translation */
 	struct wmk_kterm *left = a.kind >= WMK_KTERM_TEST ? &a : &b;
 
 	left->exact = a.exact && b.exact;
@@ -103,8 +103,8 @@ struct wmk_kterm wmk_kterm_not(struct wmk_kterm a)
 /* ── operands ────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * The kernel's filter has no other characters in names, and takes the event's own field before one that all events
- * have.
+ * Returns whether the kernel's filter finds the operand by this name: it has no other characters in names, and an
+ * event's own field hides a common field.
  */
 static bool is_name(const struct wmk_kformat *format, const char *name, bool own)
 {
@@ -122,7 +122,7 @@ static void of_field(const struct wmk_kfield *field, const struct wmk_kfield_rul
 	if (rule->how == WMK_KHOW_RWBS)
 		return;
 	operand->add = rule->how == WMK_KHOW_ADD ? rule->add : 0;
-	/* (to the kernel's filter an address of characters is a text) */
+	/* (the kernel's filter treats a pointer to characters as a text) */
 	if (field->shape == WMK_KSHAPE_NUMBER && strcmp(field->type, "char *") != 0 &&
 	    strcmp(field->type, "const char *") != 0) {
 		operand->width = (uint8_t)(field->size * 8);
@@ -131,7 +131,7 @@ static void of_field(const struct wmk_kfield *field, const struct wmk_kfield_rul
 	}
 	if (field->shape == WMK_KSHAPE_ARRAY && field->is_text) {
 		operand->text_size = field->count;
-		operand->has_end = operand->type->kind == WMK_TYPE_ARRAY;    /* the name of a thread */
+		operand->has_end = operand->type->kind == WMK_TYPE_ARRAY;    /* name of a thread */
 	}
 	operand->is_far = (field->shape == WMK_KSHAPE_DYNAMIC || field->shape == WMK_KSHAPE_RELATIVE) && field->is_text;
 }
@@ -150,8 +150,10 @@ static bool of_payload(const struct wmk_kfilter_event *event, unsigned number, s
 		of_field(field, &rule, operand);
 		return is_name(format, field->name, true);
 	}
-	/* the thread's id, which lttng-modules has as a field */
-	*operand = (struct wmk_koperand){ .name = "common_pid", .type = operand->type, .width = 32, .is_signed = true, .has_bits = true };
+	/* the thread id that lttng-modules adds as a field */
+	*operand = (struct wmk_koperand){
+		.name = "common_pid", .type = operand->type, .width = 32, .is_signed = true, .has_bits = true
+	};
 	return n == number && wmk_kname_has_tid(format->system, format->name) && is_name(format, operand->name, true);
 }
 
@@ -181,7 +183,7 @@ static bool of_context(const struct wmk_kformat *format, unsigned number, struct
 	return is_name(format, operand->name, number == WMK_CONTEXT_TID);
 }
 
-/* False: the kernel has no such operand. */
+/* Returns false if the kernel has no such operand. */
 static bool operand_of(const struct wmk_kterms *terms, const struct wmk_node *node, struct wmk_koperand *operand)
 {
 	const struct wmk_typed *typed = wmk_typed_of(&terms->c, node);
@@ -203,7 +205,7 @@ static bool is_whole(const struct wmk_type *type)
 	return type->kind == WMK_TYPE_INT || type->kind == WMK_TYPE_ENUM || type->kind == WMK_TYPE_FLAGS;
 }
 
-/* A whole number that stands there. */
+/* Returns whether the node is an integer literal. */
 static bool literal(const struct wmk_node *node, wmk_kwide *value)
 {
 	uint64_t bits;
@@ -214,7 +216,7 @@ static bool literal(const struct wmk_node *node, wmk_kwide *value)
 	return true;
 }
 
-/* The number has a label that fits. */
+/* The number has a label that matches. */
 static struct wmk_kterm labelled(const struct wmk_koperand *operand, const struct wmk_node *pattern)
 {
 	struct wmk_kterm term = wmk_kterm_constant(false);
@@ -253,7 +255,7 @@ static struct wmk_kterm same(const struct wmk_kterms *terms, const struct wmk_no
 	return operand.type->kind == WMK_TYPE_ENUM ? labelled(&operand, other) : wmk_kterm_unknown();
 }
 
-/* A name and & and a literal: has it one of these bits? */
+/* Translates NAME & LITERAL: one of these bits is set. */
 static struct wmk_kterm masked(const struct wmk_kterms *terms, const struct wmk_node *node)
 {
 	const bool turned = node->left->kind != WMK_NODE_NAME;
@@ -263,7 +265,7 @@ static struct wmk_kterm masked(const struct wmk_kterms *terms, const struct wmk_
 	if (node->kind != WMK_NODE_AND || !operand_of(terms, turned ? node->right : node->left, &operand) ||
 	    !is_whole(operand.type) || !literal(turned ? node->left : node->right, &mask))
 		return wmk_kterm_unknown();
-	/* what stands left of a number is its sign, over and over */
+	/* bits above the width are copies of the sign */
 	if (operand.type->width < 64 && mask >> operand.type->width) {
 		if (operand.type->is_signed)
 			return wmk_kterm_unknown();
@@ -313,7 +315,7 @@ static struct wmk_kterm listed(const struct wmk_kterms *terms, const struct wmk_
 	return term;
 }
 
-/* A number that stands for a condition: is it another than 0? */
+/* Translates a number that is used as a condition: it is not 0. */
 static struct wmk_kterm truth(const struct wmk_kterms *terms, const struct wmk_node *node)
 {
 	struct wmk_koperand operand;

@@ -12,8 +12,8 @@
  *
  *     print fmt: "prev_comm=%s ...", REC->prev_comm, ...
  *
- * What a field is follows from its declaration and its size: the kernel tells no more. Lines and attributes that are
- * not known are passed over, as a later kernel may have more of them.
+ * The shape of a field follows from its declaration and its size. Unknown lines and attributes are skipped, as a later
+ * kernel may add some.
  */
 #include "kernel/event/format_file.h"
 #include "kernel/event/value_labels.h"
@@ -30,7 +30,7 @@ struct parser {
 	const char *system, *text, *end;
 	struct wmk_kformat *format;
 	struct wmk_kfield *fields;
-	struct wmk_klabels room;       /* labels, and the texts of all */
+	struct wmk_klabels room;       /* memory for labels and all texts */
 	uint32_t n, most;
 	uint32_t long_size;
 	bool has_id;
@@ -48,7 +48,7 @@ static int wrong(const struct parser *parser, const char *at, const char *expect
 			 expected);
 }
 
-/* Nothing but a number. */
+/* Parses text that contains only a number. */
 static bool number(struct wmk_scan part, uint32_t *value)
 {
 	uint64_t number;
@@ -60,7 +60,8 @@ static bool number(struct wmk_scan part, uint32_t *value)
 	return true;
 }
 
-/* A copy in the format's memory: NULL when it is full, which wmk_kformat_parse() sees to that it is not. */
+/* Copies a text to the format's memory. NULL: the memory is full; wmk_kformat_parse() allocates enough for all
+ * texts. */
 static const char *keep(struct parser *parser, const char *at, size_t len)
 {
 	char *copy = parser->room.text;
@@ -84,7 +85,7 @@ static bool is_name(struct wmk_scan part)
 
 /* ── types ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* -1: of a long's size. */
+/* Size -1: that of a long. */
 static const struct known_type {
 	const char *name;
 	int8_t size;
@@ -183,7 +184,7 @@ static bool is_power(uint32_t size)
 	return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-/* `char x[16]`, `unsigned long args[6]`, `u8 x[2][3]`, `char comm[TASK_COMM_LEN]`: elements, if they can be told. */
+/* Determines the elements of `char x[16]`, `unsigned long args[6]`, `u8 x[2][3]`, `char comm[TASK_COMM_LEN]`. */
 static void shape_array(const struct parser *parser, struct wmk_kfield *field, struct wmk_scan brackets)
 {
 	const uint32_t known = wmk_kformat_type_size(field->type, parser->long_size, NULL);
@@ -230,7 +231,8 @@ static void shape_field(const struct parser *parser, struct wmk_kfield *field, b
 
 /* ── fields ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* `<type> <name>`, `<type> <name>[<n>]`, `<type> (*<name>)(...)`; of what lies elsewhere `<type>[] <name>`. */
+/* Parses `<type> <name>`, `<type> <name>[<n>]`, `<type> (*<name>)(...)`, or `<type>[] <name>` for content outside of
+ * the fixed part. */
 static int take_declaration(struct parser *parser, struct wmk_scan part, struct wmk_kfield *field)
 {
 	struct wmk_scan name, brackets = { part.end, part.end };
@@ -268,12 +270,12 @@ static int take_declaration(struct parser *parser, struct wmk_scan part, struct 
 	field->name = keep(parser, name.at, wmk_scan_len(&name));
 	field->type = keep(parser, part.at, wmk_scan_len(&part));
 	if (!field->name || !field->type)
-		return wmk_error(-E2BIG, "format of %.60s: its texts take too much room", parser->system);
+		return wmk_error(-E2BIG, "format of %.60s: the texts exceed the allocated memory", parser->system);
 	shape_field(parser, field, is_function, brackets);
 	return 0;
 }
 
-/* `offset:8;	size:4;	signed:1;` */
+/* Parses `offset:8;	size:4;	signed:1;`. */
 static int take_attributes(const struct parser *parser, struct wmk_scan line, struct wmk_kfield *field)
 {
 	bool has_offset = false, has_size = false, ok = true;
@@ -294,9 +296,9 @@ static int take_attributes(const struct parser *parser, struct wmk_scan line, st
 	if (!ok || !has_offset || !has_size)
 		return wrong(parser, at, "offset:NUMBER; size:NUMBER; signed:0 or 1;");
 	if (field->offset > WMK_KFORMAT_REACH || field->size > WMK_KFORMAT_REACH - field->offset)
-		return wrong(parser, at, "a place within 65536 bytes");
+		return wrong(parser, at, "an offset and size within 65536 bytes");
 	if ((field->shape == WMK_KSHAPE_DYNAMIC || field->shape == WMK_KSHAPE_RELATIVE) && field->size != 4)
-		return wrong(parser, at, "4 bytes for where and how much");
+		return wrong(parser, at, "size:4 (position and length of the content)");
 	return 0;
 }
 
@@ -334,7 +336,7 @@ static bool is_long(struct wmk_scan declaration)
 	       wmk_scan_take(&declaration, "long ");
 }
 
-/* The kernel's long: 4 bytes where a field of that type, or a pointer, has 4. */
+/* Returns the size of the kernel's long: 4 if a field of that type, or a pointer, has 4 bytes; else 8. */
 static uint32_t long_size_of(struct wmk_scan text)
 {
 	struct wmk_scan line, declaration, one;
@@ -417,11 +419,13 @@ int wmk_kformat_parse(const char *system, const char *text, size_t len, struct w
 	const size_t system_len = strnlen(system, WMK_NAME_MAX + 1);
 
 	if (len > WMK_KFORMAT_MAX || system_len > WMK_NAME_MAX)
-		return wmk_error(-E2BIG, "a format of %zu bytes: %u may be, and %u in its system's name", len,
-				 WMK_KFORMAT_MAX, WMK_NAME_MAX);
+		return wmk_error(-E2BIG,
+				 "cannot parse a format of %zu bytes: the limit is %u bytes, and %u for the system's "
+				 "name",
+				 len, WMK_KFORMAT_MAX, WMK_NAME_MAX);
 	/*
-	 * Each text is a part of `text`, with a NUL in the place of what ends it; but a pointer's type may have nothing
-	 * between it and the name.
+	 * Each text is a part of `text`, with a NUL instead of its terminator. Between a pointer's type and the field's
+	 * name there may be no terminator.
 	 */
 	const uint32_t n_fields = count(text, len, "field:"), n_labels = count(text, len, "{");
 	const size_t texts = system_len + 1 + 2 * len + 2 * (size_t)n_fields + 1;
@@ -430,7 +434,7 @@ int wmk_kformat_parse(const char *system, const char *text, size_t len, struct w
 	struct parser parser = { .system = system, .text = text, .end = text + len, .format = made, .most = n_fields };
 
 	if (!made)
-		return wmk_error(-ENOMEM, "no memory for a format of %zu bytes", len);
+		return wmk_error(-ENOMEM, "cannot parse a format of %zu bytes: no memory", len);
 	parser.fields = (struct wmk_kfield *)(made + 1);
 	parser.room.next = (struct wmk_label *)(parser.fields + n_fields);
 	parser.room.end = parser.room.next + n_labels;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format_file.h - what the kernel says about one of its events: a `format` file of tracefs, as data.
+ * format_file.h - parses the description of a kernel event: a `format` file of tracefs.
  *
- * Pure; any thread; nothing is trusted. -errno with a cause chain that names line and column.
+ * Pure; any thread; no content is trusted. -errno with a cause chain that names line and column.
  */
 #ifndef WMK_KERNEL_FORMAT_FILE_H
 #define WMK_KERNEL_FORMAT_FILE_H
@@ -14,29 +14,29 @@
 #include "schema/schema.h"
 
 enum wmk_kshape {
-	WMK_KSHAPE_NUMBER,         /* `size` bytes, 1 2 4 8 */
+	WMK_KSHAPE_NUMBER,         /* `size` bytes: 1, 2, 4 or 8 */
 	WMK_KSHAPE_ARRAY,          /* `count` elements of `elem` bytes */
-	WMK_KSHAPE_BYTES,          /* `size` bytes that are neither (a structure, an address) */
-	/* u32 at `offset`: where (low 16 bits, from the record's begin) and how many bytes (high 16) */
+	WMK_KSHAPE_BYTES,          /* `size` bytes of another kind (a structure, an address) */
+	/* u32 at `offset`: position (low 16 bits, from the record's begin) and length in bytes (high 16 bits) */
 	WMK_KSHAPE_DYNAMIC,
-	WMK_KSHAPE_RELATIVE,       /* the same, but from behind that u32 */
+	WMK_KSHAPE_RELATIVE,       /* the same, with a position relative to the end of that u32 */
 	/* elements of `elem` bytes, from `offset` to the record's end (`char buf[]` of size 0) */
 	WMK_KSHAPE_REST,
 };
 
 struct wmk_kfield {
-	const char *name, *type;   /* as the kernel writes them; type without __data_loc and [] */
-	uint32_t offset, size;     /* bytes; size as it lies in the fixed part of the record */
-	/* ARRAY, DYNAMIC, RELATIVE, REST: bytes of an element, 0: not a number; ARRAY: how many */
+	const char *name, *type;   /* as in the file; type without __data_loc and [] */
+	uint32_t offset, size;     /* bytes; the size is that in the fixed part of the record */
+	/* ARRAY, DYNAMIC, RELATIVE, REST: bytes of an element, 0: no number; ARRAY: number of elements */
 	uint32_t elem, count;
 	uint8_t shape;             /* enum wmk_kshape */
 	bool is_signed;
-	/* ARRAY, DYNAMIC, RELATIVE, REST of char: a NUL-terminated text, or as much as there is room for */
+	/* ARRAY, DYNAMIC, RELATIVE, REST of char: a text that ends with a NUL or with the field */
 	bool is_text;
 	bool is_pointer;           /* NUMBER: an address */
-	bool is_flags;             /* the value is a set of bits (__print_flags); `labels` are those of single bits */
+	bool is_flags;             /* the value is a set of bits (__print_flags); `labels` name single bits */
 	/*
-	 * what `print fmt` calls the values (__print_symbolic, __print_flags), 0: nothing. Each value once, and it fits
+	 * labels from `print fmt` (__print_symbolic, __print_flags); values are unique and fit the field; 0: none
 	 */
 	uint32_t n_labels;
 	const struct wmk_label *labels;
@@ -45,24 +45,24 @@ struct wmk_kfield {
 struct wmk_kformat {
 	const char *system, *name;
 	uint32_t id;               /* common_type of its records */
-	uint32_t n_common, n_fields;   /* the common fields stand first */
+	uint32_t n_common, n_fields;   /* the common fields come first */
 	const struct wmk_kfield *fields;
 	uint32_t size;             /* bytes of the fixed part */
 };
 
-#define WMK_KFORMAT_MAX (256u << 10)   /* bytes of a format file */
-#define WMK_KFORMAT_LABELS 1024u       /* of one field; those after them are left out */
-#define WMK_KFORMAT_REACH 65536u       /* bytes of a record that fields may lie in */
+#define WMK_KFORMAT_MAX (256u << 10)   /* maximum bytes of a format file */
+#define WMK_KFORMAT_LABELS 1024u       /* maximum labels of a field; further ones are dropped */
+#define WMK_KFORMAT_REACH 65536u       /* bytes of a record in which fields may lie */
 
 /*
- * Bytes of a value of a type of C, as the kernel writes it (`long_size`: of its long); 0: not known. *is_signed may be
- * NULL.
+ * Returns the size in bytes of a value of a C type in the kernel's spelling; 0: unknown. `long_size`: the size of the
+ * kernel's long. *is_signed may be NULL.
  */
 uint32_t wmk_kformat_type_size(const char *type, uint32_t long_size, bool *is_signed);
 
 /*
- * `system`: the folder it lies in. *format is one allocation, the caller's to free(). -EPROTO: it is no format file, or
- * says what cannot be; -E2BIG; -ENOMEM.
+ * Parses a format file. `system`: its directory. *format is one allocation; the caller calls free(). -EPROTO: malformed
+ * or contradictory; -E2BIG; -ENOMEM.
  */
 int wmk_kformat_parse(const char *system, const char *text, size_t len, struct wmk_kformat **format);
 

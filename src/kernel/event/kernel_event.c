@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_event.c - what a format says, as an event class and a copy program (see kernel_event.h): each field gets a
- * type that the trace has, and an operation that makes bytes of that type.
+ * kernel_event.c - makes an event class and a copy program from a format (see kernel_event.h). Each field gets a type
+ * of the trace and an operation that makes its bytes.
  */
 #include "kernel/event/kernel_event.h"
 #include "kernel/event/copy_program.h"
@@ -35,8 +35,8 @@ static void add_copy(struct maker *maker, struct wmk_kcopy copy, uint32_t takes)
 }
 
 /*
- * Bytes as they are: part of the operation before where they lie behind what that copies, whatever is added to numbers
- * in it.
+ * Adds a plain copy. It extends the previous copy if the source is adjacent; additions to numbers in between are
+ * adjusted.
  */
 static void add_bytes(struct maker *maker, uint32_t from, uint32_t len)
 {
@@ -79,7 +79,7 @@ static struct wmk_type integer(uint32_t size, bool is_signed, unsigned base)
 	};
 }
 
-/* An element of `size` bytes; 0: the bytes of what is not known. */
+/* Returns the type of an element of `size` bytes; 0: the bytes of an unknown type. */
 static const struct wmk_type *element(struct maker *maker, const struct wmk_kfield *field, uint32_t size)
 {
 	struct wmk_type *elem = wmk_scratch_alloc(&maker->scratch, sizeof(*elem));
@@ -96,7 +96,7 @@ static bool is_syscall(const struct wmk_kformat *format)
 	return strcmp(format->system, "syscalls") == 0 && strncmp(format->name, "sys_enter_", 10) == 0;
 }
 
-/* A system call's arguments lie in words of a register's size, whatever their type. */
+/* Arguments of a system call are stored in words of a register's size, whatever their type. */
 static void make_number(struct maker *maker, const struct wmk_kfield *field, const struct wmk_kfield_rule *rule,
 			struct wmk_type *type)
 {
@@ -124,8 +124,7 @@ static void make_number(struct maker *maker, const struct wmk_kfield *field, con
 }
 
 /*
- * lttng-modules has the names of threads as texts of 16 bytes; other texts are shorter without what is behind their
- * end.
+ * lttng-modules has names of threads as texts of 16 bytes. Other texts become strings, which are shorter.
  */
 static bool is_comm(const struct wmk_kfield *field)
 {
@@ -138,7 +137,8 @@ static int make_array(struct maker *maker, const struct wmk_kfield *field, const
 		      struct wmk_type *type)
 {
 	if (field->is_text && rule->how == WMK_KHOW_RWBS) {
-		*type = (struct wmk_type){ .kind = WMK_TYPE_FLAGS, .width = 32, .base = 16, .count = WMK_KRWBS_LABELS, .labels = wmk_krwbs_labels };
+		*type = (struct wmk_type){ .kind = WMK_TYPE_FLAGS, .width = 32, .base = 16,
+					   .count = WMK_KRWBS_LABELS, .labels = wmk_krwbs_labels };
 		add_copy(maker, (struct wmk_kcopy){ .code = WMK_KCOPY_RWBS, .from = field->offset, .len = field->size },
 			 4);
 		return 0;
@@ -187,7 +187,7 @@ static bool is_taken(const struct maker *maker, const char *name)
 	return false;
 }
 
-/* The next field, with a name that none before it has. */
+/* Adds a field with a unique name. */
 static struct wmk_field *add_field(struct maker *maker, const char *name)
 {
 	char numbered[WMK_NAME_MAX + 1];
@@ -232,7 +232,7 @@ static int make_field(struct maker *maker, const struct wmk_kfield *from)
 	}
 }
 
-/* The four fields that wmk_kcommon_read() reads are where it reads them. */
+/* Checks that the four fields that wmk_kcommon_read() reads are at the expected positions. */
 static bool has_common(const struct wmk_kformat *format)
 {
 	static const struct { const char *name; uint32_t offset, size;
@@ -287,11 +287,11 @@ static int finish(const struct maker *maker, const char *name, struct wmk_kevent
 	int err;
 
 	if (wmk_class_check(&class) < 0)
-		return wmk_error_add(-ENOTSUP, "event %.60s:%.60s cannot be told to a trace", format->system,
+		return wmk_error_add(-ENOTSUP, "cannot describe event %.60s:%.60s in a trace", format->system,
 				     format->name);
 	made = calloc(1, sizeof(*made) + copies + system + own);
 	if (!made)
-		return wmk_error(-ENOMEM, "no memory for event %.60s", format->name);
+		return wmk_error(-ENOMEM, "cannot make event %.60s: no memory", format->name);
 	err = wmk_class_clone(&class, &made->class);
 	if (err < 0) {
 		free(made);
@@ -318,12 +318,12 @@ int wmk_kevent_make(const struct wmk_kformat *format, struct wmk_kevent **event)
 	int err;
 
 	if (!has_common(format))
-		return wmk_error(-ENOTSUP, "event %.60s:%.60s does not begin with the fields that all events have",
+		return wmk_error(-ENOTSUP, "event %.60s:%.60s does not begin with the common fields of kernel events",
 				 format->system, format->name);
 	if (format->n_fields >= WMK_MEMBERS_MAX || !wmk_kname_event(format->system, format->name, name))
-		return wmk_error(-ENOTSUP, "event %.60s:%.60s has %u fields, or too long a name", format->system,
-				 format->name, format->n_fields);
-	/* One more field at most (tid), and two operations for each. */
+		return wmk_error(-ENOTSUP, "event %.60s:%.60s has too many fields (%u) or too long a name",
+				 format->system, format->name, format->n_fields);
+	/* At most one additional field (tid), and two operations for each field. */
 	maker.fields = wmk_scratch_alloc(&maker.scratch, (format->n_fields + 1) * sizeof(*maker.fields));
 	maker.copies = wmk_scratch_alloc(&maker.scratch, 2 * (format->n_fields + 1) * sizeof(*maker.copies));
 	err = maker.fields && maker.copies ? make_fields(&maker) : -ENOMEM;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * near_names.h - the nearest of very many names: symbols come by the hundred thousand, and most differ too much in
- * length already to be compared letter by letter. Only so many are looked at.
+ * near_names.h - finds the nearest of very many names. A kernel has hundreds of thousands of symbols; most are excluded
+ * by their length before an expensive comparison. The number of comparisons is limited.
  */
 #ifndef WMK_KERNEL_NEAR_NAMES_H
 #define WMK_KERNEL_NEAR_NAMES_H
@@ -13,8 +13,8 @@
 
 struct wmk_names_near {
 	struct wmk_nearest best;
-	size_t length;         /* of the word */
-	uint32_t left;         /* names that will still be compared */
+	size_t length;         /* length of the searched word */
+	uint32_t left;         /* names that may still be compared */
 };
 
 static inline void wmk_names_near_init(struct wmk_names_near *near, const char *word, uint32_t most)
@@ -24,7 +24,7 @@ static inline void wmk_names_near_init(struct wmk_names_near *near, const char *
 	near->left = most;
 }
 
-/* As wmk_nearest_offer(). */
+/* Like wmk_nearest_offer(). */
 static inline void wmk_names_near_offer(struct wmk_names_near *near, const char *name)
 {
 	const size_t length = strlen(name), slack = 1 + near->length / 3;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * value_labels.c - labels of values out of `print fmt`: a small scanner of C's tokens, and a calculator of constants
- * (see value_labels.h).
+ * value_labels.c - parses labels of values in `print fmt` (see value_labels.h): a scanner of C tokens and an evaluator
+ * of constant expressions.
  */
 #include "kernel/event/value_labels.h"
 
@@ -17,7 +17,7 @@ static bool take(struct wmk_scan *in, const char *token)
 	return wmk_scan_take(in, token);
 }
 
-/* From behind the first quote to behind the last one; the inside, with its escapes, in *inside. */
+/* Skips from after the opening quote to after the closing one. *inside: the content with its escapes. */
 static bool skip_text(struct wmk_scan *in, struct wmk_scan *inside)
 {
 	inside->at = in->at;
@@ -49,7 +49,7 @@ static struct wmk_scan take_word(struct wmk_scan *in)
 
 /* ── constants ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Calculated in 64 bits, as preprocessors do. False: not a constant, as far as can be told from here. */
+/* Evaluates in 64 bits, as preprocessors do. Returns false if the expression is not constant. */
 static bool expr(struct wmk_scan *in, unsigned least, unsigned depth, uint64_t *value);
 
 static bool number(struct wmk_scan *in, uint64_t *value)
@@ -66,8 +66,8 @@ static bool number(struct wmk_scan *in, uint64_t *value)
 }
 
 /*
- * `(unsigned long)`, `( gfp_t)`: words whose last one is known to be a type. What is an enumerator's name looks the
- * same otherwise.
+ * Takes a cast: `(unsigned long)`, `( gfp_t)`. The last word must be a known type, because an enumerator in parentheses
+ * looks the same.
  */
 static bool take_cast(struct wmk_scan *in)
 {
@@ -162,7 +162,7 @@ static bool expr(struct wmk_scan *in, unsigned least, unsigned depth, uint64_t *
 
 /* ── labels ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* As a number of the field's width. False: the field cannot have it. */
+/* Converts to a number of the field's width. Returns false if the field cannot hold the value. */
 static bool fit(const struct wmk_kfield *field, uint64_t value, int64_t *fitted)
 {
 	const unsigned width = field->size * 8;
@@ -201,7 +201,7 @@ static void put(struct wmk_kfield *field, uint64_t value, const struct wmk_scan 
 
 	if (field->n_labels == WMK_KFORMAT_LABELS || room->next == room->end || !fit(field, value, &fitted))
 		return;
-	/* Only single bits, of flags: names of several are what those of the bits say. */
+	/* Flags: only labels of single bits; a label of several bits adds nothing to those. */
 	if (field->is_flags && (!fitted || (uint64_t)fitted & ((uint64_t)fitted - 1)))
 		return;
 	for (uint32_t i = 0; i < field->n_labels; i++)
@@ -217,7 +217,7 @@ static void put(struct wmk_kfield *field, uint64_t value, const struct wmk_scan 
 	field->n_labels++;
 }
 
-/* To behind the '}' that belongs to the '{' before. */
+/* Skips to after the '}' that matches the previous '{'. */
 static bool skip_braces(struct wmk_scan *in)
 {
 	struct wmk_scan inside;
@@ -235,7 +235,7 @@ static bool skip_braces(struct wmk_scan *in)
 	return false;
 }
 
-/* `{ value, "name" }, ...` to the call's end. */
+/* Parses `{ value, "name" }, ...` up to the end of the macro's arguments. */
 static void take_labels(struct wmk_scan *in, struct wmk_kfield *field, struct wmk_klabels *room)
 {
 	struct wmk_scan inside;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * value_labels.h - what a format's `print fmt` calls the values of its fields. Internal to src/kernel.
+ * value_labels.h - labels of field values from a format's `print fmt`. Internal to src/kernel.
  */
 #ifndef WMK_KERNEL_VALUE_LABELS_H
 #define WMK_KERNEL_VALUE_LABELS_H
 
 #include "kernel/event/format_file.h"
 
-/* Where labels and their names are put: memory of the format's. */
+/* Memory of the format for labels and their names. */
 struct wmk_klabels {
 	struct wmk_label *next, *end;
 	char *text, *text_end;
 };
 
 /*
- * Each `__print_symbolic(REC->field, { value, "name" }, ...)` and `__print_flags(REC->field, "|", { bit, "name" },
- * ...)` of `len` bytes at `print` gives its field the labels whose value is a constant that can be worked out; the
- * others (names of enumerators that a kernel left as they were) are left out. The first that has labels for a field
- * counts. Nothing is an error.
+ * Finds each `__print_symbolic(REC->field, { value, "name" }, ...)` and `__print_flags(REC->field, "|", { bit, "name"
+ * }, ...)` in `len` bytes at `print`, and gives its field the labels whose values are constant expressions. Other
+ * labels (names of enumerators that a kernel did not replace) are skipped. The first list with labels for a field wins.
+ * Malformed text is skipped without an error.
  */
 void wmk_klabels_find(const char *print, size_t len, struct wmk_kfield *fields, uint32_t n, struct wmk_klabels *room);
 

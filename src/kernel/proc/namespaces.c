@@ -19,7 +19,7 @@
 static struct wmk_clock_offsets offsets;
 static pthread_once_t offsets_once = PTHREAD_ONCE_INIT;
 
-/* 0: unknown. */
+/* Returns 0 if the namespace is unknown. */
 static uint64_t namespace_of(const char *link)
 {
 	struct stat st;
@@ -55,17 +55,17 @@ int wmk_kspaces_check_threads(void)
 {
 	const uint64_t own = namespace_of("/proc/self/ns/pid");
 
-	/* (one without its first process cannot be looked at: 0) */
+	/* The link has no target (0) while that namespace has no first process. */
 	if (own == 0 || namespace_of("/proc/self/ns/pid_for_children") == own)
 		return 0;
-	return wmk_error_said(-EINVAL, "a process with children in another PID namespace than its own cannot have "
-			      "threads (with unshare --pid, use --fork)");
+	return wmk_error_said(-EINVAL, "cannot start threads: children of this process get another PID namespace "
+			      "(use unshare --pid with --fork)");
 }
 
 int wmk_kspaces_check(void)
 {
 	return wmk_kspaces_is_first_pid() ? 0 :
-	       wmk_error_said(-ENOTSUP, "the kernel's records have other process numbers than this PID "
-			      "namespace: run waymark outside of the container, or in the PID namespace "
-			      "of the host");
+	       wmk_error_said(-ENOTSUP, "cannot record the kernel: its records have process numbers of the initial PID "
+			      "namespace, and this process runs in another one (run waymark outside of the "
+			      "container, or in the PID namespace of the host)");
 }

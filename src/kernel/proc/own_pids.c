@@ -19,9 +19,9 @@
 #include "kernel/proc/procfs.h"
 
 #define LOOK_NS 100000000u
-#define EXIT_NS 10000000u            /* of a thread, from its last word on */
+#define EXIT_NS 10000000u            /* time from wmk_kown_thread_ends() to the exit of the thread */
 
-/* Of the process, as its threads are. */
+/* Spans of this process's short-lived threads; all readers of the process share them. */
 static pthread_mutex_t spans_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wmk_kown_span spans[WMK_KOWN_SPANS];
 static unsigned spans_made;
@@ -79,10 +79,10 @@ struct wmk_kown_time wmk_kown_now(void)
 	return (struct wmk_kown_time){ wmk_clock_counter(), wmk_kspaces_monotonic() };
 }
 
-/* Under the lock: who looks at them sees that they are others. */
+/* The caller holds the lock. Readers compare the version to detect the change. */
 static void changed(void)
 {
-	/* relaxed: what it tells of is under the lock */
+	/* relaxed: the lock protects the spans; the version only tells readers when to take it */
 	atomic_fetch_add_explicit(&spans_version, 1, memory_order_relaxed);
 }
 
@@ -104,7 +104,7 @@ void wmk_kown_thread_ends(struct wmk_kown_time begun)
 	struct wmk_kown_time until = wmk_kown_now();
 	const uint64_t took = until.monotonic - begun.monotonic;
 
-	/* the counter's frequency, well enough */
+	/* A sufficient estimate of the counter's frequency. */
 	until.counter += took ? (uint64_t)((double)(until.counter - begun.counter) / (double)took * EXIT_NS) : 0;
 	until.monotonic += EXIT_NS;
 	pthread_mutex_lock(&spans_lock);
@@ -118,7 +118,8 @@ void wmk_kown_thread_ends(struct wmk_kown_time begun)
 static void look_at_spans(struct wmk_kown *own)
 {
 	/*
-	 * relaxed: a page that is read now has records that are older than this; whoever made them had said so before
+	 * relaxed: the records of a page that is read now are older than this load, and their thread has changed the
+	 * version before it made them
 	 */
 	if (own->spans_version == atomic_load_explicit(&spans_version, memory_order_relaxed))
 		return;

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own_pids.h - the tracer's own processes and threads: a tracer must not feed on what it does itself.
+ * own_pids.h - the tracer's own processes and threads. Their records are excluded, so that tracing does not record
+ * itself.
  *
- *     find() ──processes──► /proc/PID/task ──threads──► wmk_kown_has(own, tid)      records of tracefs, as they are converted (cpu_stream.c)
- *                  └──► wmk_kown_pids()                                             what the BPF program leaves alone (calls_reader.c)
+ *     find() ──processes──► /proc/PID/task ──threads──► wmk_kown_has(own, tid)   cpu_stream.c excludes their records
+ *                  └──► own->pids                                               the BPF program excludes their calls
  *
- * Looked at anew when a time has passed that is short against a thread's life: not by each record. One that has just
- * begun may have a few records. A thread of this process that lives so short that its records are read when it is gone
- * (the state dump's) says when it was there:
+ * The list is refreshed every 100 ms at most, not for each record. A new thread can therefore have a few records in the
+ * trace. A thread of this process can be so short-lived that it has exited before its records are read, as that of the
+ * state dump. It announces its lifetime:
  *
- *     begun = wmk_kown_now(); pthread_create(...)       in it: wmk_kown_thread_begins(begun) ... wmk_kown_thread_ends(begun)
+ *     begun = wmk_kown_now(); pthread_create(...)
+ *     in the thread: wmk_kown_thread_begins(begun) ... wmk_kown_thread_ends(begun)
  *
- * so another thread that gets its number is not taken for it. Records that are left out are neither lost nor recorded.
+ * The times prevent confusion with a later thread of the same number. Excluded records count neither as lost nor as
+ * recorded.
  *
- * One thread for a struct wmk_kown; those about threads: any.
+ * A struct wmk_kown belongs to one thread. Any thread may call wmk_kown_now() and wmk_kown_thread_...().
  */
 #ifndef WMK_KERNEL_OWN_PIDS_H
 #define WMK_KERNEL_OWN_PIDS_H
@@ -24,38 +27,38 @@
 
 #define WMK_KOWN_PIDS 8u
 
-/* Which processes those are now: how many. */
+/* Fills `pids` with the tracer's processes of this moment and returns their number. */
 typedef unsigned wmk_kown_find(void *data, pid_t pids[WMK_KOWN_PIDS]);
 
-/* A moment, by the clocks that records may have. */
+/* A moment in both clocks that records can have. */
 struct wmk_kown_time { uint64_t counter, monotonic; };
 
 struct wmk_kown_span {
-	int32_t tid;                   /* 0: none */
+	int32_t tid;                   /* 0: unused */
 	struct wmk_kown_time from, until;
 };
 
-#define WMK_KOWN_SPANS 16u             /* such threads that are known, the latest ones */
-#define WMK_KOWN_SLOTS 1024u           /* a power of two; half of them at most are taken */
+#define WMK_KOWN_SPANS 16u             /* short-lived threads that are remembered; a new one replaces the oldest */
+#define WMK_KOWN_SLOTS 1024u           /* a power of two; at most half of them are used */
 
 struct wmk_kown {
-	wmk_kown_find *find;           /* NULL: this process alone */
+	wmk_kown_find *find;           /* NULL: only this process */
 	void *data;
 	uint64_t looked;               /* CLOCK_MONOTONIC; 0: never */
 	pid_t pids[WMK_KOWN_PIDS];
 	unsigned n_pids, n_tids;
-	uint32_t version;              /* changes with the processes */
+	uint32_t version;              /* changes when the list of processes changes */
 	int32_t tids[WMK_KOWN_SLOTS];  /* by hash; 0: free */
-	bool is_counter;               /* the clock of its records; else the monotonic one */
+	bool is_counter;               /* records have the counter's clock; false: the monotonic clock */
 	uint32_t spans_version;
 	unsigned n_spans;
 	struct wmk_kown_span spans[WMK_KOWN_SPANS];
 };
 
 void wmk_kown_init(struct wmk_kown *own, wmk_kown_find *find, void *data, bool is_counter);
-/* Now, if the last time is long enough ago: nothing, mostly. */
+/* Refreshes the lists of processes and threads. Does little if the last refresh is recent. */
 void wmk_kown_look(struct wmk_kown *own);
-/* Was the thread one of them at that time? */
+/* Returns true if the thread was one of the tracer's at that time. */
 bool wmk_kown_has(const struct wmk_kown *own, int32_t tid, uint64_t ts);
 
 struct wmk_kown_time wmk_kown_now(void);
@@ -63,8 +66,8 @@ void wmk_kown_thread_begins(struct wmk_kown_time begun);
 void wmk_kown_thread_ends(struct wmk_kown_time begun);
 
 /*
- * The process whose number stands at the begin of a file, as each consumer daemon's does, if a process of that name
- * (comm) has it; else 0.
+ * Returns the process whose number is at the start of the file, if its name (comm) is `comm`; else 0. Each consumer
+ * daemon has such a file.
  */
 pid_t wmk_kown_of_file(const char *path, const char *comm);
 

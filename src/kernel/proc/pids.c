@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pids.c - threads of processes, and processes by the numbers that they have in another PID namespace (see pids.h).
+ * pids.c - threads of processes; translation of process numbers of another PID namespace (see pids.h).
  */
 #include "kernel/proc/pids.h"
 
@@ -21,11 +21,11 @@
 struct looking {
 	struct wmk_kproc_lines lines;
 	struct wmk_kproc_status status;
-	uint32_t ns, level;              /* the client's namespace; how deep it is: 1 is ours */
+	uint32_t ns, level;              /* the client's namespace; its depth, 1: our own */
 	int32_t number;
 };
 
-/* False: it is hidden, or gone. */
+/* Returns false if the process is hidden or has exited. */
 static bool read_status(struct looking *look, int task)
 {
 	look->status = (struct wmk_kproc_status){ .tgid = 0 };
@@ -42,7 +42,7 @@ static bool namespace_of(struct looking *look, pid_t pid, uint32_t *ns)
 	return known;
 }
 
-/* Is it in that namespace, or in one below? */
+/* Returns true if the process is in that namespace or in a descendant of it. */
 static bool is_inside(int task, uint32_t ns)
 {
 	int fd = openat(task, "ns/pid", O_RDONLY | O_CLOEXEC), above;
@@ -78,18 +78,19 @@ static int find(struct looking *look, pid_t *pid)
 	int32_t next;
 
 	if (!proc)
-		return wmk_error(-errno, "cannot look for processes in /proc");
+		return wmk_error(-errno, "cannot list processes in /proc");
 	while (err == -ESRCH && wmk_kproc_next_number(proc, &next) == 1)
 		if (is_meant(look, proc, next)) {
 			*pid = next;
 			err = 0;
 		}
 	closedir(proc);
-	return err < 0 ? wmk_error(err, "there is no process %" PRId32 " in the client's PID namespace", look->number)
+	return err < 0 ? wmk_error(err, "process %" PRId32 " does not exist in the client's PID namespace",
+				   look->number)
 		       : 0;
 }
 
-/* -ENOTSUP: what /proc says is not about the processes that we know by their numbers. */
+/* Returns -ENOTSUP if /proc or the client belongs to another PID namespace than this process. */
 static int check_proc(pid_t client)
 {
 	char self[16], own[16];
@@ -98,11 +99,12 @@ static int check_proc(pid_t client)
 	snprintf(own, sizeof(own), "%d", (int)getpid());
 	self[n > 0 ? n : 0] = '\0';
 	if (n > 0 && strcmp(self, own) != 0)
-		return wmk_error_said(-ENOTSUP,
-				      "/proc shows another PID namespace than the session daemon's: mount one there");
+		return wmk_error_said(-ENOTSUP, "/proc belongs to another PID namespace than the session daemon: mount "
+						"a new procfs there");
 	if (client == 0)
-		return wmk_error_said(-ENOTSUP, "the client is outside of the session daemon's PID namespace: "
-				      "neither knows the other's process numbers");
+		return wmk_error_said(-ENOTSUP,
+				      "cannot translate process numbers: the client is outside of the session "
+				      "daemon's PID namespace");
 	return 0;
 }
 
@@ -113,13 +115,13 @@ int wmk_kpids_of(pid_t client, uint64_t number, pid_t *pid)
 	int err;
 
 	if (number == 0 || number > INT32_MAX)
-		return wmk_error(-ESRCH, "there is no process %" PRIu64, number);
+		return wmk_error(-ESRCH, "no such process: %" PRIu64, number);
 	err = check_proc(client);
 	if (err < 0)
 		return err;
 	look = calloc(1, sizeof(*look));
 	if (!look)
-		return wmk_error(-ENOMEM, "no memory to look for a process");
+		return wmk_error(-ENOMEM, "cannot look up a process: no memory");
 	*pid = look->number = (int32_t)number;
 	if (namespace_of(look, getpid(), &ours) && namespace_of(look, client, &look->ns) && look->ns != ours) {
 		look->level = look->status.n_tids;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pids.h - the threads of a process; and which process somebody means by a number, who may be in another PID namespace
- * than we are: in a container processes have numbers of its own.
+ * pids.h - the threads of a process, and translation of process numbers of a client in another PID namespace: a
+ * container numbers its processes anew.
  *
- * /proc has in `status` the numbers of a process in all namespaces that it is in, the reader's first
- * (proc_pid_status(5), pid_namespaces(7)).
+ * `status` in /proc has the numbers of a process in all its PID namespaces, the reader's first (proc_pid_status(5),
+ * pid_namespaces(7)).
  */
 #ifndef WMK_KERNEL_PIDS_H
 #define WMK_KERNEL_PIDS_H
@@ -13,17 +13,18 @@
 #include <sys/types.h>
 
 /*
- * The process that `client`, a process, calls so: *pid, as we do. Where its namespace is ours, or is hidden from us, it
- * is the number itself, whether there is such a process or not. -ESRCH with a cause chain: in its namespace, and those
- * below, there is none; -ENOTSUP:
- * numbers of one namespace are unknown in the other (`client` is 0, as SO_PEERCRED has it for a process outside of our
- * namespace; or /proc shows another namespace than ours); -ENOMEM, ... Any thread.
+ * Translates `number`, a process number in the namespace of the process `client`, to ours: *pid. If the client's
+ * namespace is ours or hidden from us, *pid is `number`, and no check is made that such a process exists. Any thread.
+ *
+ * Errors, with a cause chain: -ESRCH: no such process in the client's namespace and its descendants. -ENOTSUP: numbers
+ * cannot be translated, because `client` is 0 (SO_PEERCRED reports that for a process outside of our namespace) or
+ * because /proc belongs to another namespace than ours. -ENOMEM, or an error of /proc.
  */
 int wmk_kpids_of(pid_t client, uint64_t number, pid_t *pid);
 
 /*
- * Each thread that the process has now, until one() gives another value than 0, which is returned. -ESRCH, without
- * words: there is no such process.
+ * Calls one() for each current thread of the process until one() returns another value than 0, and returns that value.
+ * -ESRCH, without a cause: no such process.
  */
 int wmk_kpids_threads(pid_t pid, int (*one)(void *data, int32_t tid), void *data);
 

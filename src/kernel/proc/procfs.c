@@ -95,7 +95,7 @@ int wmk_kproc_next_number(DIR *dir, int32_t *number)
 	while ((entry = readdir(dir)) != NULL) {
 		const size_t len = strlen(entry->d_name);
 
-		/* As the kernel writes them, so that no number comes twice: "7" and "07". */
+		/* Only canonical decimal names, so that no number is returned twice ("7" and "07"). */
 		if (wmk_kproc_number(entry->d_name, len, 10, INT32_MAX, &n) != len ||
 		    (len > 1 && entry->d_name[0] == '0'))
 			continue;
@@ -121,7 +121,7 @@ void wmk_kproc_lines_close(struct wmk_kproc_lines *lines)
 	close(lines->fd);
 }
 
-/* The file may be made up, and without an end. */
+/* The limit protects from a forged file without an end. */
 static long read_bounded(struct wmk_kproc_lines *lines, char *buf, size_t size)
 {
 	const long n = read_some(lines->fd, buf, size < lines->left ? size : lines->left);
@@ -130,7 +130,7 @@ static long read_bounded(struct wmk_kproc_lines *lines, char *buf, size_t size)
 	return n;
 }
 
-/* More bytes behind those that are there. */
+/* Appends bytes to the buffered ones. */
 static int fill(struct wmk_kproc_lines *lines)
 {
 	long n;
@@ -146,7 +146,7 @@ static int fill(struct wmk_kproc_lines *lines)
 	return 0;
 }
 
-/* The rest of a line whose begin, of `len` bytes, fills the buffer: it goes, up to the newline, and the begin stays. */
+/* Skips the rest of a line whose first `len` bytes fill the buffer. The first bytes stay; the newline follows them. */
 static int skip_rest(struct wmk_kproc_lines *lines)
 {
 	char rest[512];
@@ -154,8 +154,8 @@ static int skip_rest(struct wmk_kproc_lines *lines)
 
 	for (;;) {
 		/*
-		 * Into another buffer: what is behind the newline has to find room in ours, in which the line's last
-		 * bytes give it.
+		 * A second buffer receives the rest. What follows the newline then replaces the last bytes of the cut
+		 * line in our buffer.
 		 */
 		n = read_bounded(lines, rest, sizeof(rest));
 		if (n <= 0) {
@@ -193,7 +193,7 @@ int wmk_kproc_lines_next(struct wmk_kproc_lines *lines, const char **line, size_
 		}
 		if (lines->at_end)
 			return 0;
-		/* A line that is cut is still looked at; what follows it begins behind its newline. */
+		/* A cut line is returned, too; the next line begins after its newline. */
 		searched = have == sizeof(lines->buf) ? 0 : have;
 		err = have == sizeof(lines->buf) ? skip_rest(lines) : fill(lines);
 		if (err < 0)
@@ -201,7 +201,7 @@ int wmk_kproc_lines_next(struct wmk_kproc_lines *lines, const char **line, size_
 	}
 }
 
-/* ── files that are made of them ─────────────────────────────────────────────────────────────────────── */
+/* ── files that combine these ────────────────────────────────────────────────────────────────────────── */
 
 int wmk_kproc_stat_read(int task, struct wmk_kproc_stat *stat)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * procfs.h - texts of /proc: read in bounded memory, and understood. Internal to src/kernel: the state dump and the
- * table of tasks are made of it.
+ * procfs.h - reads and parses text files of /proc in bounded memory. Internal to src/kernel: the state dump and the
+ * task table use it.
  *
- * Nothing is trusted: the tree may be made up, a process may call itself what it likes ("a) S 1", newlines), a line may
- * be as long as a list of 65536 groups is. Reading gives plain -errno without a chain: that a process is gone is no
- * error to anybody. Parsers are pure.
+ * No content is trusted. A test tree is forged, a process chooses its name ("a) S 1", newlines), and a list of 65536
+ * groups makes a very long line. Functions that read return plain -errno without a cause chain, because a process that
+ * has exited is no error. Parsers are pure.
  */
 #ifndef WMK_KERNEL_PROCFS_H
 #define WMK_KERNEL_PROCFS_H
@@ -15,77 +15,79 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WMK_KPROC_LINE 8192u       /* bytes of a line that are looked at, at most; the rest is skipped */
-#define WMK_KPROC_FILE (256u << 20) /* bytes of a file that are gone through by lines */
-#define WMK_KPROC_STAT 2048u       /* bytes of a stat file; 52 numbers and a name take less */
-#define WMK_KPROC_LEVELS 33u       /* of namespaces: the kernel nests 32 in the first */
-#define WMK_KPROC_NAME 16u         /* of a task, with its NUL */
+#define WMK_KPROC_LINE 8192u       /* bytes of a line that are parsed; the rest is skipped */
+#define WMK_KPROC_FILE (256u << 20) /* bytes of a file that are read by lines */
+#define WMK_KPROC_STAT 2048u       /* buffer for a stat file; 52 numbers and a name need less */
+#define WMK_KPROC_LEVELS 33u       /* nested PID namespaces: the initial one and 32 more, the kernel's limit */
+#define WMK_KPROC_NAME 16u         /* bytes of a task's name with its NUL */
 
 /* ── reading ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A directory; or a file, which is never waited for (a FIFO in a made-up tree). */
+/* Opens a directory, or a file without blocking (a forged tree can contain a FIFO). */
 int wmk_kproc_open(int dir, const char *path, bool is_dir);
-/* The directory of a task. `proc`: that of the tree, or AT_FDCWD for /proc. */
+/* Opens the directory of a task. `proc`: the tree's directory, or AT_FDCWD for /proc. */
 int wmk_kproc_open_task(int proc, int32_t tid);
-/* The first `size` - 1 bytes of a file, and a NUL. Returns how many. */
+/* Reads the first `size` - 1 bytes of a file and appends a NUL. Returns the number of bytes. */
 long wmk_kproc_read(int dir, const char *file, char *buf, size_t size);
-/* One decimal number that stands alone in a file. */
+/* Reads a file that contains one decimal number. */
 int wmk_kproc_read_number(int dir, const char *file, uint64_t *number);
-/* Numbers that are names in a directory, those of tasks and files. 1: *number; 0: no more. */
+/* Returns the next directory entry whose name is a number (a task, a descriptor). 1: *number; 0: no more. */
 int wmk_kproc_next_number(DIR *dir, int32_t *number);
-/* openat() and fdopendir(): NULL with errno. */
+/* openat() and fdopendir(). Returns NULL with errno. */
 DIR *wmk_kproc_opendir(int dir, const char *path);
-/* Is this an errno of something that went away, or cannot be seen, while one looks; not of our own means. */
+/* Returns true if the error means that the object has disappeared or is hidden; false if this process lacks
+ * resources. */
 bool wmk_kproc_is_gone(int err);
 
 struct wmk_kproc_lines {
 	int fd;
 	size_t begin, end;
-	size_t left;               /* of WMK_KPROC_FILE */
+	size_t left;               /* remaining bytes of WMK_KPROC_FILE */
 	bool at_end;
 	char buf[WMK_KPROC_LINE];
 };
 
 int wmk_kproc_lines_open(struct wmk_kproc_lines *lines, int dir, const char *file);
-/* 1: a line, without its newline, cut to WMK_KPROC_LINE; valid until the next call. 0: no more. */
+/* 1: *line has the next line without its newline, cut to WMK_KPROC_LINE, valid until the next call. 0: no more
+ * lines. */
 int wmk_kproc_lines_next(struct wmk_kproc_lines *lines, const char **line, size_t *len);
 void wmk_kproc_lines_close(struct wmk_kproc_lines *lines);
 
 /* ── stat ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-#define WMK_KPROC_KTHREAD 0x00200000u    /* flags: a thread of the kernel; ... */
-#define WMK_KPROC_WORKER 0x00000020u     /* ... that works for whoever has work */
+#define WMK_KPROC_KTHREAD 0x00200000u    /* flag PF_KTHREAD: a kernel thread */
+#define WMK_KPROC_WORKER 0x00000020u     /* flag PF_WQ_WORKER: a worker of a work queue */
 
 struct wmk_kproc_stat {
 	int32_t tid, ppid;
 	int32_t prio;              /* -100 ... 39, as the kernel's task_prio() */
 	uint32_t flags, n_threads, cpu;
-	uint64_t start;            /* when it began, in ticks since the machine did */
+	uint64_t start;            /* start time in ticks since boot */
 	char state; /* 'R', 'S', ... */
-	/* as in the kernel: 15 bytes, without what /proc adds to a worker's; zeros behind it */
+	/* as in the kernel: 15 bytes, without the suffix that /proc adds to a worker's name; padded with zeros */
 	char name[WMK_KPROC_NAME];
 };
 
-/* -EPROTO: it is none. */
+/* -EPROTO: the text has another format. */
 int wmk_kproc_stat_parse(const char *text, size_t len, struct wmk_kproc_stat *stat);
 int wmk_kproc_stat_read(int task, struct wmk_kproc_stat *stat);
-/* Of a task in /proc. -ENOENT: it does not exist. */
+/* Reads the stat file of a task in /proc. -ENOENT: the task does not exist. */
 int wmk_kproc_stat_of(int32_t tid, struct wmk_kproc_stat *stat);
 
 /* ── status ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 struct wmk_kproc_status {
-	int32_t tgid;                                       /* 0: not said */
-	uint32_t uid, gid;                                  /* real ones, as the reader's user namespace has them */
-	/* numbers in namespaces, the reader's first, the task's own last */
+	int32_t tgid;                                       /* 0: the file has no such line */
+	uint32_t uid, gid;                                  /* real ids, as seen in the reader's user namespace */
+	/* numbers in nested namespaces: the reader's first, the task's own last */
 	uint32_t n_tids, n_tgids;
 	int32_t tids[WMK_KPROC_LEVELS], tgids[WMK_KPROC_LEVELS];
 };
 
-/* What one line says is added. */
+/* Adds the values of one line. */
 void wmk_kproc_status_line(const char *line, size_t len, struct wmk_kproc_status *status);
 int wmk_kproc_status_read(struct wmk_kproc_lines *lines, int task, struct wmk_kproc_status *status);
-/* Of a task in /proc. -ENOENT: it does not exist. */
+/* Reads the status file of a task in /proc. -ENOENT: the task does not exist. */
 int wmk_kproc_status_of(struct wmk_kproc_lines *lines, int32_t tid, struct wmk_kproc_status *status);
 
 /* ── namespaces ──────────────────────────────────────────────────────────────────────────────────────── */
@@ -103,12 +105,13 @@ enum wmk_kns {
 };
 
 extern const char *const wmk_kns_names[WMK_KNS_KINDS];
-/* "pid:[4026531836]". -EPROTO. */
+/* Parses "pid:[4026531836]". -EPROTO: another format. */
 int wmk_kns_parse(enum wmk_kns kind, const char *text, size_t len, uint32_t *inum);
-/* The namespace of a task. */
+/* Reads the namespace's inode number of a task. */
 int wmk_kns_read(int task, enum wmk_kns kind, uint32_t *inum);
 
-/* One line of uid_map or gid_map: if `outside` is of its range, what it is inside. */
+/* Parses one line of uid_map or gid_map. If its range contains `outside`, fills *inside with the id inside of the
+ * user namespace and returns true. */
 bool wmk_kproc_id_inside(const char *line, size_t len, uint32_t outside, uint32_t *inside);
 
 /* ── files and memory ────────────────────────────────────────────────────────────────────────────────── */
@@ -118,18 +121,18 @@ struct wmk_kproc_map {
 	bool can_read, can_write, can_execute, is_shared;
 };
 
-/* One line of maps. -EPROTO. */
+/* Parses one line of maps. -EPROTO: another format. */
 int wmk_kproc_map_parse(const char *line, size_t len, struct wmk_kproc_map *map);
-/* One line of fdinfo, if it is that of the flags. */
+/* Parses the line "flags:" of fdinfo. Returns false for other lines. */
 bool wmk_kproc_fdinfo_flags(const char *line, size_t len, uint32_t *flags);
 
 /* ── lines of names and values ───────────────────────────────────────────────────────────────────────── */
 
-/* "name  : value", as in cpuinfo: is it of that name; where its value begins, without blanks around it. */
+/* Parses "name  : value", as in cpuinfo. Returns false for another name; *value begins without blanks around it. */
 bool wmk_kproc_value(const char *line, size_t len, const char *name, const char **value, size_t *value_len);
 /*
- * A number of the given base at the beginning of the text: how many bytes it takes, 0: there is none, or it is above
- * `max`.
+ * Parses a number of the given base at the beginning of the text. Returns its length in bytes; 0: no number, or one
+ * above `max`.
  */
 size_t wmk_kproc_number(const char *text, size_t len, unsigned base, uint64_t max, uint64_t *number);
 

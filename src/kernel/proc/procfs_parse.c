@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * procfs_parse.c - what the texts of /proc say (see procfs.h). Pure; no text needs a NUL behind it.
+ * procfs_parse.c - parsers for text files of /proc (see procfs.h). Pure; no text needs a terminating NUL.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,8 +20,8 @@ size_t wmk_kproc_number(const char *text, size_t len, unsigned base, uint64_t ma
 /* ── stat ────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * In the kernel a worker is "kworker/0:1"; /proc appends what it works on, "-events" or "+flush". A rescuer's own name
- * ("kworker/R-nvme") has the dash.
+ * In the kernel, a worker is named "kworker/0:1"; /proc appends its current work, "-events" or "+flush". A rescuer's
+ * own name contains the dash ("kworker/R-nvme").
  */
 static size_t worker_len(const char *name, size_t len)
 {
@@ -36,7 +36,7 @@ static size_t worker_len(const char *name, size_t len)
 	return len;
 }
 
-/* Numbers behind the state, by their place in proc(5). */
+/* Positions in proc(5) of the numbers after the state. */
 enum { AT_PPID = 4, AT_FLAGS = 9, AT_PRIO = 18, AT_THREADS = 20, AT_START = 22, AT_CPU = 39 };
 
 static int take_stat_number(unsigned place, uint64_t value, bool is_negative, struct wmk_kproc_stat *stat)
@@ -93,7 +93,8 @@ int wmk_kproc_stat_parse(const char *bytes, size_t len, struct wmk_kproc_stat *s
 	if (!wmk_scan_number(&text, 10, INT32_MAX, &tid) || !wmk_scan_take(&text, " ") || !wmk_scan_take(&text, "("))
 		return -EPROTO;
 	stat->tid = (int32_t)tid;
-	/* The last one: a name may have brackets, blanks and newlines in it, and nothing behind it has. */
+	/* The last bracket ends the name: a name may contain brackets, blanks and newlines; the rest of the line
+	 * contains none. */
 	close_bracket = memrchr(text.at, ')', wmk_scan_len(&text));
 	if (!close_bracket)
 		return -EPROTO;
@@ -199,7 +200,7 @@ static bool take_may(struct wmk_scan *text, const char *yes, bool *may)
 	return *may || wmk_scan_take(text, "-");
 }
 
-/* "7f12-7f13 rw-p 00001000 fe:00 247134   /some/path": what is behind the inode may be anything. */
+/* Parses "7f12-7f13 rw-p 00001000 fe:00 247134   /some/path". Any bytes may follow the inode. */
 int wmk_kproc_map_parse(const char *line, size_t len, struct wmk_kproc_map *map)
 {
 	struct wmk_scan text = { line, line + len };

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """
-Holds a state dump against its own reading of /proc, which shares no line with the one that is tested. The processes
-that are named do nothing meanwhile; of all others only that they are there is held.
+Compares a state dump with an independent reading of /proc. The named processes are idle, so all their values
+are compared; of other processes only the existence.
 
-usage: compare_proc.py TRACE SINCE PID...      SINCE: threads that began before this one (a PID) must be there, each
-once
+usage: compare_proc.py TRACE SINCE PID...      SINCE: a PID; each older thread must be in the dump exactly once
 """
 import collections
 import os
@@ -19,7 +18,7 @@ FIELD = re.compile(r'(\w+) = ("(?:[^"\\]|\\.)*"|[^,]*)(?:, |$)')
 
 
 def unescape(text):
-    """What babeltrace2 writes for a string's bytes."""
+    """Reverses the escapes of babeltrace2."""
     simple = {b'n': b'\n', b't': b'\t', b'r': b'\r', b'a': b'\a', b'b': b'\b', b'f': b'\f', b'v': b'\v', b'e': b'\x1b'}
     return re.sub(rb'\\(x[0-9a-fA-F]{2}|.)', lambda m: bytes([int(m[1][1:], 16)]) if m[1][:1] == b'x' and len(m[1]) == 3
                   else simple.get(m[1], m[1]), text.encode('latin-1'), flags=re.S)
@@ -70,7 +69,7 @@ def expect_files(path, table):
     for fd in os.listdir(path + '/fd'):
         flags = int(re.search(rb'^flags:\s*([0-7]+)$', read('%s/fdinfo/%s' % (path, fd)), re.M)[1], 8)
         mode = os.lstat('%s/fd/%s' % (path, fd)).st_mode
-        # How it may be used is told by the link's own rights as well.
+        # The mode of the link also tells how the descriptor may be used.
         fmode = 0x4000 if flags & os.O_PATH else bool(mode & 0o400) + 2 * bool(mode & 0o200)
         yield 'file_descriptor', dict(file_table_address=table, fd=int(fd), flags=flags, fmode=fmode,
                                       filename=os.readlink(os.fsencode('%s/fd/%s' % (path, fd))))

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cost_cpu_buffer.c - what reading costs, in each mode and size of page: processor time of pages that are full, taken
- * only and walked; of a look where nothing is new; and of a flush for one record. No test: nothing passes or fails by
- * time.
+ * cost_cpu_buffer.c - measures the processor time of reading in each mode and page size: full pages, taken only or also
+ * walked; a query without new records; a flush of one record. It is no test: nothing passes or fails by time.
  *
- *     cost-kernel-cpu                                 a table
+ *     cost-kernel-cpu                                 prints a table
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -137,7 +136,7 @@ int main(void)
 	for (enum wmk_kcpu_mode mode = WMK_KCPU_MAP; mode <= WMK_KCPU_READ; mode++)
 		for (unsigned i = 0; i < sizeof(pages_kb) / sizeof(*pages_kb); i++)
 			if (one(mode, pages_kb[i]) != 0)
-				printf("%s %u KiB: not here\n", mode_names[mode], pages_kb[i]);
+				printf("%s %u KiB: not available\n", mode_names[mode], pages_kb[i]);
 	instances_sweep();
 	return 0;
 }

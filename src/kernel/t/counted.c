@@ -34,7 +34,7 @@ struct board {
 	} of[WRITERS_MAX];
 };
 
-/* Of raw_syscalls:sys_enter, checked in instance_missing(). */
+/* Layout of raw_syscalls:sys_enter, checked in instance_missing(). */
 struct call {
 	uint16_t type;
 	uint8_t flags, preempt_count;
@@ -81,7 +81,7 @@ const char *instance_missing(void)
 		return "the kernel's tracer has no clock x86-tsc";
 	if (!read_text(TRACEFS "/events/raw_syscalls/sys_enter/format", text, sizeof(text)) ||
 	    !strstr(text, "args[6];\toffset:16;\tsize:48"))
-		return "the kernel has no event raw_syscalls:sys_enter of the known form";
+		return "the kernel has no event raw_syscalls:sys_enter of the expected layout";
 	id = strstr(text, "\nID: ");
 	if (!id)
 		return "the kernel's event raw_syscalls:sys_enter has no number";
@@ -144,7 +144,7 @@ void instance_record(const struct instance *made, const pid_t *pids, unsigned n)
 {
 	char text[64] = "";
 
-	/* Between two sets of processes there is none, which means all. */
+	/* While the list of processes is replaced it is empty, which selects all processes. */
 	assert_true(instance_set(made, "tracing_on", "0"));
 	for (unsigned i = 0; i < n; i++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%d ", (int)pids[i]);
@@ -185,7 +185,7 @@ static _Noreturn void write_calls(struct writers *w, unsigned i)
 	_exit(0);
 }
 
-/* The first CPUs on which this process may be. */
+/* The first CPUs on which this process may run. */
 static unsigned find_cpus(unsigned cpus[WRITERS_MAX])
 {
 	unsigned n = 0;
@@ -260,13 +260,13 @@ static void tally_call(struct tally *t, const struct wmk_krecord *record, const 
 	assert_true(record->len >= sizeof(call));
 	memcpy(&call, record->data, sizeof(call));
 	assert_true(call.pid == t->pid && call.number == SYS_getppid && call.magic == MAGIC);
-	/* Each once, in order; what is missing is where the page says so. */
+	/* Each number once, in order; missing numbers are before a page that reports them. */
 	assert_true(call.index >= t->next && call.index < t->calls);
 	if (t->overwrite && call.index > t->next)
 		assert_true(is_first && page->missed);
 	if (t->overwrite && is_first && page->lost_known)
 		assert_int_equal(call.index - t->next, page->lost);
-	/* Its time is within the call, and the one's before within that. */
+	/* The time is within the system call, and the previous record's time within the previous one. */
 	assert_true(record->ts >= call.before);
 	if (call.index == t->next && call.index > 0 && t->others == 0)
 		assert_true(t->last_ts <= call.after_last);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode.h - for tests and fuzzers: an event class as a reader of the trace sees it, and the payload of a record gone
- * through by that.
+ * decode.h - for tests and fuzzers: compiles an event class to the decoder of a trace reader, to walk the payload of a
+ * record.
  */
 #ifndef WMK_KERNEL_T_DECODE_H
 #define WMK_KERNEL_T_DECODE_H
@@ -18,7 +18,7 @@ struct decoded {
 	struct wmk_ctf_decoder *decoder;
 };
 
-/* The metadata of a trace with this one event, written and read. 0, or what went wrong. */
+/* Writes the metadata of a trace with this one event and parses it. Returns 0 or the error. */
 static inline int decoded_make(const struct wmk_event_class *event, uint32_t version, struct decoded *made)
 {
 	const struct wmk_clock clock = { .freq = 1000000000, .name = "monotonic" };

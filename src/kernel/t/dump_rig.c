@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump_rig.c - a state dump as lines of text (see dump_rig.h).
+ * dump_rig.c - prints a state dump as lines of text (see dump_rig.h).
  */
 #include "dump_rig.h"
 
@@ -55,7 +55,7 @@ static uint64_t tick(void *data)
 static int take(void *data, unsigned event, uint64_t ts, const void *payload, size_t len)
 {
 	struct dump_rig *rig = data;
-	/* Its own memory, so that a checker sees what is read behind it. */
+	/* An allocation of its own, so that sanitizers detect reads after it. */
 	uint8_t *copy = malloc(len ? len : 1);
 	const struct wmk_ctf_bytes in = { copy, 0, len * 8 };
 	char text[DUMP_LINE], line[DUMP_LINE + 64];

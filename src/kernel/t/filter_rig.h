@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter_rig.h - for test_filter.c and fuzz_filter.c: events of all shapes, the kernel's filter language as it is
- * documented (Documentation/trace/events.rst) and as its own evaluator treats its operands, and the comparison: what
- * the kernel's text lets through and the program wants is what the program without a kernel wants.
+ * filter_rig.h - for test_filter.c and fuzz_filter.c: events with all kinds of fields; an evaluator of the kernel's
+ * filter language, as documented (Documentation/trace/events.rst) and as the kernel treats operands; and the
+ * comparison. Records that the kernel's text and the program accept must be those that a program without the kernel's
+ * help accepts.
  *
- * The evaluator here knows only what filters are made of there; what it does not know, or the kernel would refuse, ends
+ * The evaluator knows only what the filters here contain. Anything else, or a text that the kernel would reject, ends
  * the test.
  */
 #ifndef WMK_KERNEL_T_FILTER_RIG_H
@@ -32,7 +33,7 @@ struct rig {
 	struct wmk_kevent *event;
 };
 
-/* A record, and who made it where. */
+/* A record, its thread and its CPU. */
 struct rig_moment {
 	uint8_t record[RIG_RECORD];
 	size_t len;
@@ -51,7 +52,8 @@ static inline void rig_must(bool so, const char *what, const char *text)
 #define RIG_NUMBER(type, name, at, size, is_signed) \
 	"\tfield:" type " " name ";\toffset:" at ";\tsize:" size ";\tsigned:" is_signed ";\n"
 
-/* system, text; the fields are at all edges: signs, widths, renamed, shifted, labels, texts in and out of place. */
+/* system, text; fields at the limits: signs, widths, renamed, with an offset, labels, texts in and outside of the
+ * fixed part. */
 static const struct { const char *system, *text;
 } rig_events[] = {
 	{ "sched",
@@ -115,8 +117,8 @@ static inline void rigs_free(void)
 }
 
 /*
- * Any bytes become a record that the kernel could have made: names of threads end within their arrays, texts elsewhere
- * are there.
+ * Turns arbitrary bytes into a possible kernel record: names of threads end within their arrays, texts lie within the
+ * record.
  */
 static inline void rig_tame(const struct rig *rig, struct rig_moment *moment)
 {
@@ -141,7 +143,7 @@ static inline void rig_tame(const struct rig *rig, struct rig_moment *moment)
 	}
 }
 
-/* ── the kernel's language ───────────────────────────────────────────────────────────────────────────── */
+/* ── the kernel's filter language ────────────────────────────────────────────────────────────────────── */
 
 struct rig_kernel {
 	const struct rig *rig;
@@ -163,7 +165,7 @@ static inline bool rig_takes(struct rig_kernel *k, const char *word)
 	return true;
 }
 
-/* A glob: * ? and \ ; the text ends with a NUL, wherever that is. */
+/* Matches a glob with * ? and \. The text ends at a NUL, even outside of its field. */
 static inline bool rig_glob(const char *p, const char *s)
 {
 	if (*p == '*') {
@@ -193,7 +195,7 @@ static inline bool rig_holds(const char *s, size_t len, const char *what)
 	return false;
 }
 
-/* `len`: of the field; what lies behind it can be read. */
+/* `len`: size of the field; bytes after it are readable. */
 static inline bool rig_text_is(const char *op, const char *s, size_t len, const char *pattern)
 {
 	const size_t n = strlen(pattern);
@@ -201,14 +203,15 @@ static inline bool rig_text_is(const char *op, const char *s, size_t len, const 
 
 	if (op[0] != '~')
 		return len ? strncmp(s, pattern, len) == 0 : strcmp(s, pattern) == 0;
-	rig_must(n && !isdigit((unsigned char)pattern[0]) && pattern[0] != '!', "a glob that is none", pattern);
-	/* a star at either end and nowhere else, and nothing that has a meaning */
+	rig_must(n && !isdigit((unsigned char)pattern[0]) && pattern[0] != '!', "no valid glob", pattern);
+	/* stars only at the ends, and no other special character */
 	const size_t from = pattern[0] == '*', until = n - (n > 1 && pattern[n - 1] == '*');
 
 	snprintf(inner, sizeof(inner), "%.*s", (int)(until - from), pattern + from);
 	if (strpbrk(inner, "*[?\\"))
 		return rig_glob(pattern, s);
-	rig_must(!from || until < n, "a star at the begin alone: the end of an array is not that of its text", pattern);
+	rig_must(!from || until < n, "a star only at the beginning: the end of an array is not that of its text",
+		 pattern);
 	if (from)
 		return len ? rig_holds(s, len, inner) : strstr(s, inner) != NULL;
 	rig_must(until < n, "a glob without a star", pattern);
@@ -235,7 +238,7 @@ static inline bool rig_number_is(struct rig_kernel *k, const char *op, const uin
 
 	rig_skip(k);
 	rig_must(isdigit((unsigned char)*k->at) || *k->at == '-', "no number", k->at);
-	rig_must(is_signed || *k->at != '-', "a number without a sign has one", k->at);
+	rig_must(is_signed || *k->at != '-', "an unsigned number has a sign", k->at);
 	errno = 0;
 	wanted = is_signed ? (rig_wide)strtoll(k->at, &end, 10) : (rig_wide)strtoull(k->at, &end, 10);
 	rig_must(!errno, "a number that is too large", k->at);
@@ -244,13 +247,13 @@ static inline bool rig_number_is(struct rig_kernel *k, const char *op, const uin
 	const unsigned shift = 64 - 8 * size;
 
 	value = is_signed ? (rig_wide)((int64_t)(raw << shift) >> shift) : (rig_wide)raw;
-	/* what does not fit is cut by the kernel: nobody writes that */
+	/* the kernel truncates a number that does not fit: the filters contain none */
 	const uint64_t cut = (uint64_t)wanted << shift;
 
 	rig_must(wanted == (is_signed ? (rig_wide)((int64_t)cut >> shift) : (rig_wide)(cut >> shift)),
 		 "a number that does not fit", k->at);
 	if (strcmp(op, "&") == 0) {
-		rig_must(bits, "& of what has none", k->text);
+		rig_must(bits, "& of an operand without bits", k->text);
 		return (raw & (uint64_t)wanted & (UINT64_MAX >> shift)) != 0;
 	}
 	return rig_compare(op, value, wanted);
@@ -264,11 +267,11 @@ static inline bool rig_string_is(struct rig_kernel *k, const char *op, const cha
 	rig_must(rig_takes(k, "\""), "no text", k->at);
 	const char *end = strchr(k->at, '"');
 
-	rig_must(end && end - k->at < 256 && end != k->at, "a text without an end", k->at);
+	rig_must(end && end - k->at < 256 && end != k->at, "unterminated text", k->at);
 	snprintf(pattern, sizeof(pattern), "%.*s", (int)(end - k->at), k->at);
 	k->at = end + 1;
 	rig_must(strcmp(op, "==") == 0 || strcmp(op, "!=") == 0 || strcmp(op, "~") == 0,
-		 "an operator that texts do not have", op);
+		 "invalid operator for texts", op);
 	is = rig_text_is(op, s, len, pattern);
 	return is != (op[0] == '!');
 }
@@ -352,7 +355,7 @@ static inline bool rig_kernel_wants(const struct rig *rig, const struct rig_mome
 	rig_must(strlen(text) < 4000, "too long for the kernel", text);
 	is = rig_or(&k);
 	rig_skip(&k);
-	rig_must(!*k.at, "something behind the filter", k.at);
+	rig_must(!*k.at, "text after the filter", k.at);
 	return is;
 }
 
@@ -378,22 +381,22 @@ static inline bool rig_program_wants(const struct rig *rig, const struct rig_mom
 	memcpy(contexts + 4, moment->comm, 16);
 	const long n = wmk_kevent_copy(rig->event, moment->record, moment->len, payload, sizeof(payload));
 
-	rig_must(n >= 0, "a record that is none", rig->event->kernel_name);
+	rig_must(n >= 0, "invalid record", rig->event->kernel_name);
 	record.payload_len = (size_t)n;
-	/* exactly as long: a checker sees who reads behind it */
+	/* an allocation of the exact size: sanitizers detect reads after it */
 	uint8_t *bytes = malloc((size_t)n + !n);
 
 	memcpy(bytes, payload, (size_t)n);
 	record.payload = bytes;
 	rig_must(wmk_kfilter_open(rig->event->class, rig_contexts, 2, made->program, made->len, &filter) == 0,
-		 "a program that is none", "");
+		 "invalid program", "");
 	wanted = wmk_kfilter_wants(filter, &record);
 	wmk_kfilter_close(filter);
 	free(bytes);
 	return wanted;
 }
 
-/* Filters of one event: both parts, and all in one program. */
+/* Filters of one event: split in two parts, and whole in one program. */
 struct rig_filters {
 	const struct rig *rig;
 	struct wmk_kfilter_made parts, whole;
@@ -423,18 +426,18 @@ static inline void rig_filters_free(struct rig_filters *made)
 	wmk_kfilter_made_free(&made->whole);
 }
 
-/* Is the record wanted? Ends the test where the parts together say something else than the whole. */
+/* Returns whether the record is wanted. Ends the test if the parts together decide differently than the whole. */
 static inline bool rig_agree(const struct rig_filters *made, const struct rig_moment *moment, const char *expression)
 {
 	const bool wanted = !made->whole.never && rig_program_wants(made->rig, moment, &made->whole);
 	const bool kernel = !made->parts.never && rig_kernel_wants(made->rig, moment, made->parts.text);
 	const bool both = kernel && rig_program_wants(made->rig, moment, &made->parts);
 
-	rig_must(!made->whole.text, "a text for no kernel", expression);
+	rig_must(!made->whole.text, "unexpected text for the kernel", expression);
 	if (wanted && !kernel)
 		fprintf(stderr, "the kernel's: %s\n", made->parts.text ? made->parts.text : "never");
-	rig_must(kernel || !wanted, "the kernel refuses what is wanted", expression);
-	rig_must(both == wanted, "both together want something else", expression);
+	rig_must(kernel || !wanted, "the kernel rejects a wanted record", expression);
+	rig_must(both == wanted, "both together decide differently", expression);
 	return wanted;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_copy_program.c - any bytes as a record, of the event that the first byte selects; the second one is how much
- * room the payload has. Nothing outside of the record is read, nothing outside of the room written, and what comes out
- * is as long as the class's reader says.
+ * fuzz_copy_program.c - arbitrary bytes as a record of the event that the first byte selects; the second byte is the
+ * room for the payload. Nothing outside of the record is read, nothing outside of the room is written, and the payload
+ * has the length that the decoder expects.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_elf.c - any bytes as an ELF file, or, if they do not begin like one, as the arguments of an SDT note for the
- * machine that the first byte chooses. Nothing is read behind its end, texts end, what is found lies in the file.
+ * fuzz_elf.c - arbitrary bytes as an ELF file or, without the ELF magic, as the arguments of an SDT note for the
+ * machine that the first byte selects. Nothing is read after the end, texts are terminated, and results lie in the
+ * file.
  */
 #include <elf.h>
 #include <stdio.h>

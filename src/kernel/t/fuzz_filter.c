@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_filter.c - any text as a filter of an event of the kernel's, any bytes as its record: what the kernel gets is a
- * filter of its language that refuses nothing that is wanted, and with the consumer's program says what the filter
- * says. And any bytes as the consumer's program.
+ * fuzz_filter.c - an arbitrary text as a filter of a kernel event, arbitrary bytes as its record. The text for the
+ * kernel is valid and rejects no wanted record; together with the consumer's program it decides as the filter does.
+ * Also arbitrary bytes as the consumer's program.
  *
- * The first byte: the event; the second: the CPU; then the record, the thread's name, and the text.
+ * The first byte is the event, the second the CPU; then follow the record, the thread's name, and the text.
  */
 #include "kernel/t/filter_rig.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_format_file.c - any bytes as a format file. Nothing behind the end is read; what is parsed keeps what
- * format_file.h promises; an event made of it is one that the trace can be told of, and a record of zeros of it can be
- * copied.
+ * fuzz_format_file.c - arbitrary bytes as a format file. Nothing after the end is read. A parsed format keeps the
+ * guarantees of format_file.h; an event made of it can be described in a trace, and a record of zeros can be copied.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +40,7 @@ static void use(const struct wmk_kformat *format)
 	if (wmk_kevent_make(format, &event) < 0)
 		return;
 	must(decoded_make(event->class, WMK_CTF_1_8, &decoded) == 0);
-	/* (what goes on to the record's end, as several fields may, has all of it at most) */
+	/* (several fields can extend to the record's end, each at most over all of it) */
 	const size_t room = event->max_fixed + (size_t)event->class->n_fields * event->min_len;
 	uint8_t *record = calloc(1, event->min_len), *out = malloc(room + 1);
 	const long n = wmk_kevent_copy(event, record, event->min_len, out, room);

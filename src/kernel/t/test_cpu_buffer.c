@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_cpu_buffer.c - counted system calls through buffers that are too small, in all modes: what is read and what is
- * counted as lost is what was made, each once and in order, at a time within its call. And who dies with a page in his
- * hand, buffers that are emptied, who may read.
+ * test_cpu_buffer.c - counted system calls through buffers that are too small, in all modes. Records that are read and
+ * records that are counted as lost add up to those that were made; each record comes once, in order, with a time within
+ * its system call. Further tests: a crash while a page is held, cleared buffers, exclusive access.
  *
- * It needs root, a tracefs, and the clock x86-tsc: 77 where there is none.
+ * Needs root, a tracefs, and the clock x86-tsc; exits with 77 otherwise.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 #include "base/error.h"
 #include "counted.h"
 
-#define RECORD_MAX 200         /* bytes of a record of those that are recorded here */
+#define RECORD_MAX 200         /* upper bound for the size of the records here */
 
 static uint64_t seed;
 static uint64_t calls = 100000;
@@ -48,10 +48,11 @@ static bool same_part(const struct wmk_kpart *a, const struct wmk_kpart *b)
 struct lane {
 	struct wmk_kcpu *buffer;
 	struct tally tally;
-	bool cut;                      /* the latest part was of a page that had room: what comes may be the rest */
+	bool cut;                      /* the latest part was of a page with free space: the next part can be its
+				        * rest */
 };
 
-/* One part, if there is any; sometimes asked for twice. */
+/* Reads one part, if any; sometimes takes it twice. */
 static bool read_one(struct lane *lane, bool flush)
 {
 	const struct wmk_kpage_layout *layout = wmk_kcpu_layout(lane->buffer);
@@ -67,7 +68,7 @@ static bool read_one(struct lane *lane, bool flush)
 		assert_int_equal(wmk_kcpu_next(lane->buffer, flush, &same), 1);
 		assert_true(same_part(&part, &same));
 	}
-	/* Without a flush a page is given at once, and has no room for another record. */
+	/* Without a flush, a page is returned once and has no space for another record. */
 	if (!flush && !lane->cut)
 		assert_true(part.until + RECORD_MAX > room && part.from == 0);
 	lane->cut = flush && part.until + 8 <= room;
@@ -97,7 +98,7 @@ static void open_lanes(const struct instance *made, struct writers *w, enum wmk_
 	}
 }
 
-/* Until the writers have ended and nothing is left. */
+/* Reads until the writers have exited and the buffers are empty. */
 static void read_all(struct writers *w, struct lane *lanes)
 {
 	bool is_over, any = true;
@@ -130,7 +131,7 @@ static bool can_map(void)
 	return err == 0;
 }
 
-/* Buffers of a few pages: they are full before anybody reads, and most of the time after. */
+/* Buffers of a few pages: they are full before the first read and most of the time after it. */
 static void run_small(enum wmk_kcpu_mode mode, bool overwrite, unsigned page_kb)
 {
 	struct lane lanes[WRITERS_MAX];
@@ -139,7 +140,7 @@ static void run_small(enum wmk_kcpu_mode mode, bool overwrite, unsigned page_kb)
 
 	instance_make(&made);
 	if (!set_sizes(&made, page_kb, page_kb * 5)) {
-		print_message("pages of %u KiB: the kernel cannot\n", page_kb);
+		print_message("the kernel does not support pages of %u KiB\n", page_kb);
 		instance_remove(&made);
 		return;
 	}
@@ -149,11 +150,10 @@ static void run_small(enum wmk_kcpu_mode mode, bool overwrite, unsigned page_kb)
 	writers_go(&w);
 	for (unsigned i = 0; i < w.n; i++) {
 		lanes[i].tally.overwrite = overwrite;
-		/* More than fit: each is more than 64 bytes. */
+		/* More records than fit: each has more than 64 bytes. */
 		writers_wait(&w, i, page_kb * 1024 * 7 / 64);
 		/*
-		 * Pages that are full come without a flush, also those that the kernel marks with a loss and makes
-		 * shorter for that.
+		 * Full pages are returned without a flush, also those that the kernel shortens to store a loss count.
 		 */
 		for (unsigned n = 0; n < 3; n++)
 			assert_true(read_one(&lanes[i], false));
@@ -164,7 +164,7 @@ static void run_small(enum wmk_kcpu_mode mode, bool overwrite, unsigned page_kb)
 
 		tally_end(t, lanes[i].buffer, &w, i);
 		assert_true(t->read < t->calls);
-		print_message("%s %s %u KiB, CPU %u: %llu read in %llu parts, %llu missing (%llu told)\n",
+		print_message("%s %s %u KiB, CPU %u: %llu read in %llu parts, %llu missing (%llu reported)\n",
 			      mode_names[mode], overwrite ? "overwrite" : "discard", page_kb, w.cpu[i],
 			      (unsigned long long)t->read, (unsigned long long)t->parts,
 			      (unsigned long long)(t->calls - t->read), (unsigned long long)t->told);
@@ -205,7 +205,7 @@ static void test_read(void **state)
 	run_mode(WMK_KCPU_READ);
 }
 
-/* Interrupts that record too, within the recording of calls: all is there, and no time goes back. */
+/* Interrupts make records while system calls are recorded: no record is missing, and times never decrease. */
 static void test_nested(void **state)
 {
 	static const char *const more[] = { "events/irq_vectors/enable", "events/timer/enable", "events/irq/enable",
@@ -240,14 +240,14 @@ static void test_nested(void **state)
 	}
 }
 
-/* ── who dies ────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── crashes of the reader ───────────────────────────────────────────────────────────────────────────── */
 
-/* What the reader that will die has in hand, in memory that stays. */
+/* What the reader holds when it is killed, in shared memory. */
 struct hand {
-	struct tally tally;            /* up to what it released */
-	uint64_t begin_ts;             /* of the page of the part that it released last */
+	struct tally tally;            /* of what it released */
+	uint64_t begin_ts;             /* of the page of the last released part */
 	uint32_t until;
-	uint64_t held_ts;              /* and of the one that it holds; 0: none */
+	uint64_t held_ts;              /* of the page that it holds; 0: none */
 	uint32_t held_until;
 	_Atomic bool ready;
 };
@@ -264,7 +264,7 @@ static void one_part(struct hand *hand, struct wmk_kcpu *buffer, const struct wm
 {
 	uint32_t from = part->from;
 
-	/* What the one before had released of it is not new. */
+	/* What the previous reader released of this page is not new. */
 	if (part->again && begin_of(part) == hand->begin_ts) {
 		assert_true(hand->until <= part->until);
 		from = hand->until;
@@ -275,7 +275,7 @@ static void one_part(struct hand *hand, struct wmk_kcpu *buffer, const struct wm
 	wmk_kcpu_release(buffer);
 }
 
-/* Reads `n` parts, and takes one more, if `holds`: then it waits for its death. */
+/* Reads `n` parts, takes one more if `holds`, and waits to be killed. */
 static _Noreturn void read_and_wait(struct hand *hand, const struct instance *made, unsigned cpu, unsigned n,
 				    bool holds)
 {
@@ -328,7 +328,7 @@ static void test_reopened_buffer_loses_nothing(void **state)
 	if (!can_map())
 		skip();
 	instance_make(&made);
-	/* Nothing is lost for want of room. */
+	/* A buffer that is large enough for all records. */
 	assert_true(set_sizes(&made, 4, (unsigned)(calls * 100 / 1024)));
 	writers_start(&w, &made, calls);
 	hand->tally = (struct tally){ .calls = w.calls, .pid = w.pid[0] };
@@ -340,7 +340,7 @@ static void test_reopened_buffer_loses_nothing(void **state)
 			const bool had_any = hand->tally.parts > 0 || hand->held_ts;
 
 			assert_true(part.from == 0 && part.again == had_any);
-			/* The very page that it had in its hand, with all that it had of it. */
+			/* The same page that the killed reader held, with at least the same records. */
 			if (hand->held_ts)
 				assert_true(begin_of(&part) == hand->held_ts && part.until >= hand->held_until);
 			one_part(hand, buffer, &part);
@@ -359,9 +359,9 @@ static void test_reopened_buffer_loses_nothing(void **state)
 	munmap(hand, sizeof(*hand));
 }
 
-/* ── the rest ────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── other tests ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A reader that knows nothing of ours. */
+/* A reader that does not use this library. */
 static void expect_refused_where_mapped(const struct instance *made)
 {
 	const int fd = openat(made->dir, "per_cpu/cpu0/trace_pipe_raw", O_RDONLY | O_CLOEXEC);
@@ -413,8 +413,8 @@ static bool is_readable(const struct wmk_kcpu *buffer)
 }
 
 /*
- * A few records: who waits is told, a page that is not full comes on a flush only, in parts; what is emptied is gone,
- * what comes after is not.
+ * A few records: a waiting reader is woken, a partial page is returned only with a flush, in parts, and clearing
+ * removes the old records but not the new ones.
  */
 static void test_little(void **state)
 {
@@ -469,7 +469,7 @@ static void test_little(void **state)
 	}
 }
 
-/* Who waits is told when so much of the buffer is filled, and not before, and no more once it is read. */
+/* A waiting reader is woken when the configured part of the buffer is full, not before, and not after it was read. */
 static void test_percent(void **state)
 {
 	const uint64_t few = 10, many = 60 * 8;

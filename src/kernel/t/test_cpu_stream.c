@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_cpu_stream.c - a kernel channel as packets: every call that this process makes is in one of them, once and in
- * order, whoever reads dies at any point and is gone on with; or it counts as lost, at a place where it can have been.
- * Instances of the test's own (instance.h).
+ * test_cpu_stream.c - converts a kernel channel to packets. Each system call of this process is in exactly one packet,
+ * in order, even if the reader crashes at any point and another one resumes; or it counts as lost, at a possible
+ * position. The tests use instances of their own (instance.h).
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -24,16 +24,16 @@
 #define CPUS_MAX 256u
 #define CALLS_MAX 200000u
 #define CALL "sys_enter_timer_delete"
-#define OTHER "sys_enter_timer_getoverrun" /* the reader is not told of it */
+#define OTHER "sys_enter_timer_getoverrun" /* not declared to the reader */
 #define PAYLOAD 4u                    /* timer_id */
 
 static struct wmk_tracefs *tracefs;
 static char name[WMK_KINSTANCE_NAME];
 static int instance = -1;
-static uint32_t made;                  /* calls, numbered from 0 */
-static bool with_others;               /* which are in the buffer too, and not to be in the trace */
+static uint32_t made;                  /* system calls, numbered from 0 */
+static bool with_others;               /* the buffer also contains records that must not be in the trace */
 
-/* What stands in the trace. */
+/* Content of the trace. */
 static struct wmk_ctf_packet trace[CPUS_MAX];
 static uint64_t records[CPUS_MAX], ends[CPUS_MAX];
 static bool seen[CALLS_MAX];
@@ -82,9 +82,9 @@ static void calls(uint32_t n)
 	}
 }
 
-/* ── the reader, which may die ───────────────────────────────────────────────────────────────────────── */
+/* ── the reader, which may crash ─────────────────────────────────────────────────────────────────────── */
 
-/* The calls are this process's, and are to be there. */
+/* No process is excluded: the recorded system calls are this process's own. */
 static unsigned nobody(void *data, pid_t pids[WMK_KOWN_PIDS])
 {
 	(void)data;
@@ -106,7 +106,7 @@ static void reader_open(void)
 	wmk_error_clear();
 }
 
-/* What it holds is not given back, as when it is killed. */
+/* Gives nothing back, like a killed reader. */
 static void reader_close(void)
 {
 	for (unsigned cpu = 0; cpu < n_cpus; cpu++)
@@ -129,7 +129,8 @@ static void reader_resume(void)
 		}
 }
 
-/* A header of four bytes, or after a long time of more (docs/trace-format.md), and the call's number. */
+/* Parses a record header of 4 bytes, or more after a long pause (docs/trace-format.md), and the system call's
+ * number. */
 static size_t turn_of(const uint8_t *data, size_t left, uint32_t *turn)
 {
 	const size_t head = (data[0] & 0x1f) == 0x1f ? WMK_CTF_RECORD_HEAD : 4;
@@ -160,7 +161,7 @@ static void put(unsigned cpu, const struct wmk_packet *packet)
 	assert_int_equal(at, packet->len);
 	n_seen += (uint32_t)n;
 	assert_true(packet->lost >= trace[cpu].lost || trace[cpu].lost == 0);
-	/* what it says was lost before its end, was */
+	/* records that the packet reports as lost must have been made before its end */
 	assert_true(packet->lost <= last_turn[cpu] + 1u);
 	records[cpu] = packet->records;
 	trace[cpu].ring_position = packet->position;
@@ -171,7 +172,7 @@ static void put(unsigned cpu, const struct wmk_packet *packet)
 
 enum take { ALL, NOT_RELEASED, NOT_WRITTEN };
 
-/* One packet of each CPU at most; how the last one is left. Returns how many there were. */
+/* Takes at most one packet of each CPU, and leaves the last one as `how` says. Returns their number. */
 static unsigned take(bool flush, enum take how)
 {
 	struct wmk_packet packet;
@@ -236,7 +237,7 @@ static void in_order(void **state)
 	end();
 }
 
-/* A page that is not full was taken, nothing of it was given: what counts as read there is not missing. */
+/* A partial page was taken without a packet: records that the kernel counts as read are not missing. */
 static void resumed_on_a_page_that_fills(void **state)
 {
 	(void)state;
@@ -287,8 +288,8 @@ static void dies_at_any_point(void **state)
 }
 
 /*
- * Which part of the page that is there once more is in the trace: none, where the trace ends before the page, by
- * however many records.
+ * Determines which part of the returned page is in the trace: none if the trace ends before the page, by any number of
+ * records.
  */
 static void far_behind(void **state)
 {
@@ -301,12 +302,12 @@ static void far_behind(void **state)
 		assert_int_equal(wmk_kplace_behind((read - n) & mask, 5000, read, again, 4000), n);
 	for (unsigned i = 0; i < sizeof(behind) / sizeof(*behind); i++)
 		assert_true(wmk_kplace_behind((read - behind[i]) & mask, 3999, read, again, 4000) >= again);
-	/* records are in the trace, and the page begins with one of the same time as its last */
+	/* the page begins with a record of the same time as the last one in the trace */
 	assert_int_equal(wmk_kplace_behind((UINT64_C(77) << 24) | ((read - 100) & mask), 4000, read, again, 4000), 100);
 }
 
 /*
- * What the reader does is recorded as well, and not wanted: looking for all that there is makes more of it, each time.
+ * System calls of the reader are recorded, too, and not wanted: each query makes more of them.
  */
 static void flush_ends(void **state)
 {
@@ -324,7 +325,7 @@ static void flush_ends(void **state)
 		drain();
 	}
 	assert_int_equal(n_seen, made);
-	/* what was released and could not be written is not in the trace */
+	/* packets that were released and not written are not in the trace */
 	for (unsigned cpu = 0; cpu < n_cpus; cpu++)
 		if (streams[cpu] && records[cpu] >= 3) {
 			trace[cpu].ring_position = trace[cpu].ring_position - (UINT64_C(3) << WMK_KSTREAM_RECORDS_AT);
@@ -356,7 +357,7 @@ static void no_room(void **state)
 	end();
 }
 
-/* All that was replaced is older than the first record that is there. */
+/* All overwritten records are older than the first one that was read. */
 static void replaced(void **state)
 {
 	uint64_t over, told = 0;
@@ -412,7 +413,7 @@ static void emptied(void **state)
 		assert_int_equal(n_seen, made - before);
 		assert_int_equal(lost(NULL), 0);
 	}
-	/* behind a place that the kernel's counts have not reached */
+	/* resume at a position that the kernel's counts have not reached */
 	reader_close();
 	reader_open();
 	for (unsigned cpu = 0; cpu < n_cpus; cpu++)
@@ -459,7 +460,7 @@ static void what_is_none(void **state)
 	assert_int_equal(wmk_kreader_open(&options, &reader), -EINVAL);
 	reader_open();
 	assert_true(wmk_kstream_open(reader, 5000, &stream) < 0);
-	/* whoever comes second is told so */
+	/* a second reader is rejected */
 	assert_int_equal(wmk_kstream_open(reader, 0, &stream), -EBUSY);
 	wmk_error_clear();
 	reader_close();
@@ -471,7 +472,7 @@ static int open_tracefs(void **state)
 	(void)state;
 	if (geteuid() != 0 || wmk_tracefs_open(NULL, &tracefs) < 0 ||
 	    !wmk_tracefs_has(tracefs->dir, "events/syscalls/" CALL)) {
-		print_message("skipped: no root, no tracefs, or a kernel without events of system calls\n");
+		print_message("skipped: no root, no tracefs, or a kernel without system call events\n");
 		exit(77);
 	}
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_elf.c - symbols and SDT notes of the programs that test_live probes; files that are none, or damaged: words for
- * each, and no crash.
+ * test_elf.c - symbols and SDT notes of the programs that test_probes_live.c probes. Other and damaged files: a reason
+ * for each, and no crash.
  *
  *     test_elf LIBRARY STRIPPED PROGRAM...
  */
@@ -61,7 +61,7 @@ static uint8_t *read_file(const char *path, size_t *size)
 	return bytes;
 }
 
-/* Bytes as a file; the descriptor, to be closed. */
+/* Makes a file of bytes; the caller closes the descriptor. */
 static int as_file(const void *bytes, size_t size, char path[64])
 {
 	const int fd = memfd_create("elf", MFD_CLOEXEC);
@@ -140,7 +140,7 @@ static int first(void *data, const struct wmk_elf_sdt *note)
 	return 17;
 }
 
-/* The notes say that .stapsdt.base was 16 bytes earlier when they were written: all lies 16 bytes further on. */
+/* The notes claim a .stapsdt.base 16 bytes lower than the real one: all addresses must be shifted by 16 bytes. */
 static void moved(void **state)
 {
 	struct wmk_elf *elf = opened(program);
@@ -202,7 +202,7 @@ static void sdt(void **state)
 	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -EINVAL, "has no code at");
 }
 
-/* Found as a shell finds it; a variable as the distance from the place. */
+/* The program is found as by a shell; a variable becomes an offset from the probed address. */
 static void found_in_path(void **state)
 {
 	struct wmk_elf *elf = opened(program);
@@ -226,7 +226,7 @@ static void found_in_path(void **state)
 	wmk_elf_close(elf);
 }
 
-/* Who opens a socket by its name fails with other words: so what is no regular file is seen before it is opened. */
+/* Opening a socket file fails with another error: the test detects that special files are opened. */
 static void never_opened(void **state)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
@@ -242,7 +242,7 @@ static void never_opened(void **state)
 	close(fd);
 }
 
-/* The section's header whose table of strings has this begin, in the file's bytes. */
+/* Finds the header of a section by its name in the bytes of the file. */
 static Elf64_Shdr *strings_with(uint8_t *bytes, const char *section)
 {
 	Elf64_Ehdr head;
@@ -257,7 +257,7 @@ static Elf64_Shdr *strings_with(uint8_t *bytes, const char *section)
 	return NULL;
 }
 
-/* Tables of strings of 100 GB, most of which is a hole: nobody reads them. And one whose last string does not end. */
+/* String tables of 100 GB, most of it a hole, must not be read. Another table ends without a NUL. */
 static void large_strings(void **state)
 {
 	struct wmk_elf *elf;
@@ -288,7 +288,7 @@ static void large_strings(void **state)
 	}
 }
 
-/* Many looks for what is not there: at last none more. */
+/* Many look-ups of a missing symbol: the limit ends them. */
 static void many_looks(void **state)
 {
 	struct wmk_elf *elf = opened(program);
@@ -329,7 +329,7 @@ static void no_elf(void **state)
 	free(bytes);
 }
 
-/* What a damaged file says does not matter, if only nothing is read that is not there. */
+/* Damaged files may give any result, but nothing outside of the file may be read. */
 static void look(const uint8_t *bytes, size_t size)
 {
 	struct wmk_elf *elf;
@@ -360,7 +360,7 @@ static void damaged(void **state)
 		size_t at;
 
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		/* By turns: the header, the program headers, the sections' headers at the end. */
+		/* In turn: the ELF header, the program headers, the section headers at the end. */
 		at = round % 3 == 0   ? (seed >> 33) % 64
 		     : round % 3 == 1 ? (seed >> 33) % 1024
 				      : size - 1 - (seed >> 33) % 2400;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_event_names.c - the table of names: the way to the trace and back, patterns of the user's, rules of fields,
- * operations of block devices.
+ * test_event_names.c - the table of names: conversion to trace names and back, patterns, rules of fields, operations of
+ * block devices.
  */
 #include <setjmp.h>
 #include <stdarg.h>

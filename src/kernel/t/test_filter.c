@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_filter.c - filters of the kernel's events: which text the kernel gets, what is left to the consumer; and
- * expressions by chance over records by chance, for which both parts must say what the whole does.
+ * test_filter.c - filters of kernel events: the text for the kernel and the rest for the consumer. For random
+ * expressions and records, both together must decide as the whole filter does.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static struct wmk_filter_expr *parse(const char *text)
 static const struct {
 	unsigned event;
 	const char *expression;
-	const char *kernel;              /* NULL: every record */
+	const char *kernel;              /* NULL: no filter, every record */
 	bool rest;
 } table[] = {
 	/* names */
@@ -54,7 +54,7 @@ static const struct {
 	{ SHAPES, "$ctx.procname == \"bash\"", NULL, true },
 	{ SWITCH, "$ctx.prio < 100", NULL, true },
 	{ SWITCH, "$ctx.prio < 100 && prev_tid == 1", "prev_pid == 1", true },
-	/* numbers: priorities are 100 less in the trace */
+	/* numbers: priorities in the trace are 100 less */
 	{ SWITCH, "next_prio == 20", "next_prio == 120", false },
 	{ SWITCH, "next_prio >= 0", "next_prio >= 100 || next_prio <= -2147483549", false },
 	{ SWITCH, "next_prio < 0", "next_prio >= -2147483548 && next_prio <= 99", false },
@@ -77,7 +77,7 @@ static const struct {
 	{ BLOCK, "sector > 9223372036854775808", "sector >= 9223372036854775809", false },
 	{ BLOCK, "sector > -1", NULL, false },
 	{ BLOCK, "rwbs & 1", NULL, true },
-	/* arguments of system calls: 32 bits in a word whose other half may be anything */
+	/* arguments of system calls: 32 bits in a word with an arbitrary upper half */
 	{ OPENAT, "dfd == 5", "!(dfd & 4294967290) && dfd & 1 && dfd & 4", false },
 	{ OPENAT, "fd < 4", "!(fd & 4294967292)", false },
 	{ OPENAT, "dfd >= 0", "!(dfd & 2147483648)", false },
@@ -116,7 +116,7 @@ static const struct {
 	{ SHAPES, "pair[1] == 3", NULL, true },
 	{ SHAPES, "longs[7] == 3 || !exists(longs[7])", NULL, true },
 	{ SHAPES, "pair[2] == 3", NULL, true },
-	/* what cannot be said is left out where that lets more through */
+	/* conditions without a translation are dropped if that accepts more records */
 	{ SWITCH, "(prev_tid == 1 && prev_comm == next_comm) || next_tid == 2", "prev_pid == 1 || next_pid == 2",
 	  true },
 	{ SWITCH, "prev_tid == 1 || prev_comm == next_comm", NULL, true },
@@ -144,15 +144,15 @@ static void test_expressions_are_split_as_expected(void **state)
 			   *wanted = table[i].kernel ? table[i].kernel : "";
 
 		if (strcmp(is, wanted) != 0 || (made.parts.program != NULL) != table[i].rest)
-			fail_msg("%s: the kernel gets %s, not %s; the consumer %s", table[i].expression, is, wanted,
-				 made.parts.program ? "something" : "nothing");
+			fail_msg("%s: text for the kernel: %s, expected: %s; program: %s", table[i].expression, is,
+				 wanted, made.parts.program ? "yes" : "no");
 		assert_false(made.parts.never && (made.parts.text || made.parts.program));
 		rig_filters_free(&made);
 		wmk_filter_expr_free(expr);
 	}
 }
 
-/* One that the kernel is told exactly is no part of the program. */
+/* A condition that the kernel's text expresses exactly is not in the program. */
 static void test_exact_kernel_filters_leave_no_program(void **state)
 {
 	struct wmk_filter_expr *expr =
@@ -164,7 +164,7 @@ static void test_exact_kernel_filters_leave_no_program(void **state)
 	assert_int_equal(rig_make(rig_of(SWITCH), (const struct wmk_filter_expr *const *)&expr, 1, &made), 0);
 	assert_string_equal(made.parts.text, "prev_pid == 1 && next_pid == 2");
 	assert_int_equal(wmk_filter_decode(made.parts.program, made.parts.len, &program), 0);
-	/* two comms, prev_tid */
+	/* inputs: two comms, prev_tid */
 	assert_int_equal(program->n_inputs, 3);
 	wmk_filter_program_free(program);
 	assert_true(made.parts.len < made.whole.len);
@@ -172,7 +172,7 @@ static void test_exact_kernel_filters_leave_no_program(void **state)
 	wmk_filter_expr_free(expr);
 }
 
-/* Of several one is enough: the kernel gets what it can of each, and the program has all of each. */
+/* One of several filters suffices: the kernel gets the translatable part of each, the program all of each. */
 static void test_any_of_several_filters_suffices(void **state)
 {
 	struct wmk_filter_expr *exprs[] = { parse("prev_tid == 1"), parse("next_tid == 2 && prev_comm == next_comm"),
@@ -196,7 +196,7 @@ static void test_any_of_several_filters_suffices(void **state)
 		wmk_filter_expr_free(exprs[i]);
 }
 
-/* More than a page of the kernel's: the program does what the text cannot. */
+/* A text that exceeds the kernel's page: the program does the rest. */
 static void test_long(void **state)
 {
 	char text[4096] = "prev_tid == 2147480000";
@@ -250,21 +250,21 @@ static void refused(const char *text, const uint8_t *contexts, unsigned n, const
 	wmk_filter_expr_free(expr);
 }
 
-/* What neither can know, and where that stands. */
+/* Contexts that neither the kernel nor the channel has; the error names their column. */
 static void test_unknown_contexts_are_refused(void **state)
 {
 	static const uint8_t prio[] = { WMK_CONTEXT_PRIO };
 
 	(void)state;
 	refused("prev_tid == 1 && $ctx.prio == 3", NULL, 0,
-		"column 18, '$ctx.prio': the channel's records do not have this context");
+		"column 18, '$ctx.prio': the channel does not record this context");
 	refused("prev_tid == 1 && $ctx.prio == 3", prio, 1, NULL);
 	refused("$ctx.procname == \"sh\"", NULL, 0, NULL);
 	refused("$ctx.procname == prev_comm", NULL, 0, "column 1, '$ctx.procname'");
 	refused("$ctx.tid % 2 == 0 && $ctx.cpu_id % 2 == 0", NULL, 0, NULL);
 }
 
-/* ── what comes from elsewhere ───────────────────────────────────────────────────────────────────────── */
+/* ── programs from other sources ─────────────────────────────────────────────────────────────────────── */
 
 static int open_of(unsigned event, const struct wmk_filter_input *input)
 {
@@ -306,10 +306,10 @@ static void test_strange(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
 		if (open_of(inputs[i].event, &inputs[i].input) != inputs[i].err)
-			fail_msg("input %zu is %s", i, inputs[i].err ? "let in" : "refused");
+			fail_msg("input %zu is %s", i, inputs[i].err ? "accepted" : "rejected");
 }
 
-/* ── by chance ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── random filters ──────────────────────────────────────────────────────────────────────────────────── */
 
 static uint64_t seed;
 
@@ -348,7 +348,7 @@ static int64_t some_number(void)
 					 120,
 					 20 };
 
-	/* (the number above the largest one is the smallest) */
+	/* (the largest number plus 1 wraps around to the smallest) */
 	return chance(4) ? (int64_t)((uint64_t)edges[chance(sizeof(edges) / sizeof(edges[0]))] + chance(3) - 1)
 			 : (int64_t)chance(20);
 }
@@ -452,7 +452,7 @@ static void test_chance(void **state)
 		}
 		if (err == 0)
 			err = rig_make(rig_of(event), (const struct wmk_filter_expr *const *)exprs, several, &made);
-		/* (a * in a text that is compared by <) */
+		/* (-EINVAL: a * in a text that is compared by <) */
 		assert_true(err == 0 || err == -EINVAL);
 		wmk_error_clear();
 		for (unsigned r = 0; r < 40 && err == 0; r++) {
@@ -470,7 +470,7 @@ static void test_chance(void **state)
 		wmk_filter_expr_free(exprs[0]);
 		wmk_filter_expr_free(exprs[1]);
 	}
-	/* the chances are fair: each outcome is there, and often */
+	/* each outcome occurs often */
 	assert_true(records > n * 20 && wanted > records / 10 && wanted < records - records / 10);
 	assert_true(told > n / 10 && rests > n / 10);
 }

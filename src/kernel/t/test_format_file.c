@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_format_file.c - format files as data: those that are recorded in t/formats, some of them written by hand as
- * older and newer kernels have them, and all of this machine's, if they may be read; what is no format is said so, with
- * its place.
+ * test_format_file.c - parses format files: those recorded in t/formats, of which some are hand-written like those of
+ * older and newer kernels, and all of this machine, if readable. Malformed files are rejected with a position.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -160,7 +159,7 @@ static void refused(const char *text, const char *words)
 	assert_int_equal(wmk_kformat_parse("s", text, strlen(text), &format), -EPROTO);
 	wmk_error_text(said, sizeof(said));
 	if (!strstr(said, words))
-		fail_msg("'%s' says nothing of '%s'", said, words);
+		fail_msg("\"%s\" does not contain \"%s\"", said, words);
 	wmk_error_clear();
 }
 
@@ -186,14 +185,14 @@ static void test_wrong_formats_are_refused(void **state)
 	refused(HEAD "\tfield:int a;\toffset:0;\tsize:4;\tsigned:2;\n", "expected offset:NUMBER");
 	refused(HEAD "\tfield:int a;\toffset:65533;\tsize:4;\tsigned:1;\n", "65536 bytes");
 	refused(HEAD "\tfield:int a;\toffset:4294967295;\tsize:4;\tsigned:1;\n", "expected offset:NUMBER");
-	refused(HEAD "\tfield:__data_loc char[] a;\toffset:0;\tsize:8;\tsigned:1;\n", "4 bytes for where");
+	refused(HEAD "\tfield:__data_loc char[] a;\toffset:0;\tsize:8;\tsigned:1;\n", "size:4 (position and length");
 	memset(large, 'x', WMK_KFORMAT_MAX + 1);
 	assert_int_equal(wmk_kformat_parse("s", large, WMK_KFORMAT_MAX + 1, &format), -E2BIG);
 	assert_int_equal(wmk_kformat_parse("s", large, WMK_KFORMAT_MAX, &format), -EPROTO);
 	free(large);
 }
 
-/* Labels at the limits: 1024 of a field, and names of 255 bytes. */
+/* Labels at the limits: 1024 of a field, names of 255 bytes. */
 static void test_many_labels(void **state)
 {
 	char *text = malloc(200000);
@@ -212,7 +211,7 @@ static void test_many_labels(void **state)
 	free(text);
 }
 
-/* Nothing behind the end is looked at, wherever that is: each beginning of the text, in memory of its own. */
+/* Parses each prefix of a format in a separate allocation: bytes after the end must not be read. */
 static void test_cut_format_is_not_read_beyond_its_end(void **state)
 {
 	char path[512], *text;
@@ -237,14 +236,14 @@ static void test_cut_format_is_not_read_beyond_its_end(void **state)
 	free(text);
 }
 
-/* A format that parses is an event that a reader can be told of, in both versions. */
+/* Each parsed format makes an event that can be described in both versions of the trace format. */
 static void whole(const char *path)
 {
 	char *text = read_file(path), system[256], said[1024], *slash;
 	struct wmk_kevent *event;
 	struct decoded decoded;
 
-	/* (a module may have gone meanwhile) */
+	/* (a module may have been unloaded) */
 	if (!text)
 		return;
 	snprintf(system, sizeof(system), "%s", strstr(path, "/events/") ? strstr(path, "/events/") + 8 : "recorded");
@@ -276,7 +275,7 @@ static void test_formats_of_this_machine_are_parsed(void **state)
 		whole(found.gl_pathv[i]);
 	globfree(&found);
 	if (glob("/sys/kernel/tracing/events/*/*/format", 0, NULL, &found) != 0) {
-		print_message("no formats of this machine's kernel: they cannot be read\n");
+		print_message("the formats of this machine's kernel are not readable\n");
 		return;
 	}
 	for (size_t i = 0; i < found.gl_pathc; i++)

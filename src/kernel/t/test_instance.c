@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_instance.c - where the kernel's tracers are, instances of them, and which events there are: on this machine's
- * kernel, and from lists that no kernel would give.
+ * test_instance.c - finding tracefs, its instances, and the catalog of events: on this machine's kernel, and from
+ * malformed lists.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,14 +24,14 @@
 static struct wmk_tracefs *tracefs;
 static char owner[WMK_KINSTANCE_OWNER];
 
-/* Its words are one sentence that has this in it. */
+/* Checks that the error text contains these words. */
 static void says(const char *words)
 {
 	char text[1024];
 
 	wmk_error_text(text, sizeof(text));
 	if (!strstr(text, words))
-		fail_msg("\"%s\" does not say \"%s\"", text, words);
+		fail_msg("\"%s\" does not contain \"%s\"", text, words);
 	wmk_error_clear();
 }
 
@@ -90,7 +90,7 @@ static void made_and_removed(void **state)
 	assert_int_equal(wmk_kinstance_remove(tracefs, name), 0);
 }
 
-/* A file of it is open: it stays, and records nothing any more. */
+/* While a file of the instance is open, it cannot be removed; it stops recording. */
 static void in_use(void **state)
 {
 	char name[WMK_KINSTANCE_NAME];
@@ -142,7 +142,7 @@ static bool keep_one(void *data, const char *name)
 	return strcmp(data, name) == 0;
 }
 
-/* Of this owner, but for one; of a process that is dead; no other's. */
+/* Removes instances of this owner except one, and those of dead processes; keeps those of others. */
 static void swept(void **state)
 {
 	char kept[WMK_KINSTANCE_NAME], gone[WMK_KINSTANCE_NAME], dead[WMK_KINSTANCE_NAME], alive[WMK_KINSTANCE_NAME],
@@ -173,7 +173,7 @@ static void swept(void **state)
 		assert_int_equal(make(names[i], 65536, &fd), 0);
 		close(fd);
 	}
-	/* dead, and not waited for, it is there still */
+	/* a zombie still exists: wait for it first */
 	waitpid(pid, &status, 0);
 	assert_int_equal(status, 0);
 	assert_true(wmk_kinstance_sweep(tracefs, owner, keep_one, kept) >= 0);
@@ -231,9 +231,9 @@ static void other_places(void **state)
 	wmk_error_clear();
 }
 
-/* ── which events there are ──────────────────────────────────────────────────────────────────────────── */
+/* ── the catalog ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A directory with this list in it. */
+/* Opens a catalog of a directory with this list. */
 static struct wmk_kcatalog *listed(const char *text, size_t len)
 {
 	char path[] = "/tmp/wmkt-e2e-XXXXXX";
@@ -309,7 +309,7 @@ static int open_tracefs(void **state)
 		print_message("skipped: no root, or no tracefs\n");
 		exit(77);
 	}
-	/* (dynamic ones, and their own, are removed by names that begin with "waymark-<owner>-") */
+	/* (cleanup removes probes and instances with names that begin with "waymark-<owner>-") */
 	snprintf(owner, sizeof(owner), "wmkte2e%d", (int)getpid());
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_kernel_event.c - classes and copy programs: records made by hand, copied, and read back by the class's own
- * reader in both versions; in memory of exactly their size, so that a checker sees what is read or written behind it.
+ * test_kernel_event.c - event classes and copy programs: hand-made records are copied and decoded in both versions of
+ * the trace format. Allocations have the exact size, so that sanitizers detect any access outside.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -45,7 +45,7 @@ static struct wmk_kevent *make(const char *system, const char *name)
 	return event;
 }
 
-/* Copies with all the room that there is, and with less: the same, or -ENOSPC. The version's reader finds `wanted`. */
+/* Copies with all and with less room: the same result, or -ENOSPC. The decoder of the version finds `wanted`. */
 static void copies_as_of(unsigned version, const struct wmk_kevent *event, const void *record, size_t len,
 			 const char *wanted)
 {
@@ -61,7 +61,7 @@ static void copies_as_of(unsigned version, const struct wmk_kevent *event, const
 		uint8_t *out = malloc(room ? room : 1);
 		const long got = wmk_kevent_copy(event, in, len, out, room);
 
-		/* (fixed texts are counted with the room that they may take) */
+		/* (max_fixed counts fixed texts with their full length) */
 		assert_true(got == n || (got == -ENOSPC && room < event->max_fixed + (size_t)n));
 		assert_true(got != n || room >= (size_t)n);
 		if (got == n)
@@ -73,7 +73,7 @@ static void copies_as_of(unsigned version, const struct wmk_kevent *event, const
 	show_payload(&decoded, large, (size_t)n, text, sizeof(text));
 	assert_string_equal(text, wanted);
 	decoded_free(&decoded);
-	/* Any shorter record is refused. */
+	/* Any shorter record is rejected. */
 	for (size_t less = 0; less < event->min_len; less++) {
 		uint8_t *cut = malloc(less ? less : 1);
 
@@ -118,7 +118,7 @@ static void test_sched_switch_is_copied(void **state)
 	assert_int_equal(event->kernel_id, 372);
 	assert_int_equal(event->min_len, 64);
 	assert_int_equal(event->max_fixed, 56);
-	/* One run of bytes, and two priorities in it. */
+	/* One run of bytes, and two additions to priorities in it. */
 	assert_int_equal(event->n_copies, 3);
 	assert_int_equal(event->copies[0].code, WMK_KCOPY_BYTES);
 	memcpy(record + 8, "swapper/0", 9);
@@ -185,7 +185,7 @@ static void test_labels(void **state)
 	wmk_kevent_free(event);
 }
 
-/* Texts and elements elsewhere; places that are outside. */
+/* Texts and elements outside of the fixed part; positions outside of the record. */
 static void test_far(void **state)
 {
 	struct wmk_kevent *event = make("irq", "irq_handler_entry");
@@ -196,14 +196,14 @@ static void test_far(void **state)
 	put(record, 12, 4, 16 | 5 << 16);
 	memcpy(record + 16, "eth0", 5);
 	copies_as(event, record, 24, "{ irq=5 name=\"eth0\" } ");
-	/* without a NUL, as far as it says; up to the record's last byte; empty; ... */
+	/* without a NUL, limited by the length; up to the record's last byte; empty; ... */
 	put(record, 12, 4, 16 | 3 << 16);
 	copies_as(event, record, 24, "{ irq=5 name=\"eth\" } ");
 	put(record, 12, 4, 21 | 3 << 16);
 	copies_as(event, record, 24, "{ irq=5 name=\"\" } ");
 	put(record, 12, 4, 24);
 	copies_as(event, record, 24, "{ irq=5 name=\"\" } ");
-	/* ... outside */
+	/* ... outside of the record */
 	put(record, 12, 4, 16 | 9 << 16);
 	assert_int_equal(wmk_kevent_copy(event, record, 24, out, sizeof(out)), -EPROTO);
 	put(record, 12, 4, 25);
@@ -255,9 +255,11 @@ static void test_shapes(void **state)
 #define BEFORE \
 	"{ tiny=-1 half=500 state=-2 flags=16 label=\"label\" _bytes_length=2 bytes[2]{ =1 =2 } _longs_length=2 " \
 	"longs[2]{ =77 =78 } _wild_length=3 "
-#define BEHIND "name=\"twelve bytes\" comm=\"comm\" grid[6]{ =1 =2 =3 =4 =5 =6 } pair[2]{ =7 =-2 } seen[3]{ =8 =9 =10 } state_2=9 _rest_length=14 " \
-	       "rest[14]{ =1 =0 =0 =0 =0 =0 =1700946284 =33620076 =77 =0 =78 =0 =197121 =0 } } "
-	/* (a blob is an array of bytes in 1.8; in 2 its length is shown) */
+#define BEHIND \
+	"name=\"twelve bytes\" comm=\"comm\" grid[6]{ =1 =2 =3 =4 =5 =6 } pair[2]{ =7 =-2 } seen[3]{ =8 =9 =10 } " \
+	"state_2=9 _rest_length=14 " \
+	"rest[14]{ =1 =0 =0 =0 =0 =0 =1700946284 =33620076 =77 =0 =78 =0 =197121 =0 } } "
+	/* (in CTF 1.8, a blob is an array of bytes; in CTF 2, its length is shown) */
 	copies_as_of(WMK_CTF_1_8, event, record, 152, BEFORE "wild[3]{ =1 =2 =3 } " BEHIND);
 	copies_as_of(WMK_CTF_2, event, record, 152, BEFORE "wild=3 " BEHIND);
 	assert_int_equal(field_of(event, "wild")->type.kind, WMK_TYPE_BLOB);

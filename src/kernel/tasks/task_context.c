@@ -18,19 +18,20 @@
 #include "kernel/tracefs/instance.h"
 #include "kernel/tasks/task_table.h"
 
-#define TASKS_KB 512u                /* of each CPU, for events of tasks */
+#define TASKS_KB 512u                /* of buffer on each CPU, for events of tasks */
 #define CLOCK_NAME 32u
-#define ASK_AGAIN_MS 1000u           /* to go through /proc takes milliseconds */
-#define KNOWN 64u                    /* tasks whose contexts are kept as they were encoded; a power of two */
-#define SHORT 32u                    /* bytes of contexts that are copied at once: the default ones have 24 */
+#define ASK_AGAIN_MS 1000u           /* a scan of /proc takes milliseconds */
+#define KNOWN 64u                    /* cached tasks with encoded contexts; a power of two */
+#define SHORT 32u                    /* bytes of contexts that one fixed-size copy covers: the default contexts have
+				      * 24 */
 /* common_flags of the kernel's records (include/linux/trace_events.h). */
 #define FLAG_IRQS_OFF 0x01u
 #define FLAG_NEED_RESCHED 0x04u
 #define FLAG_HARDIRQ 0x08u
 #define FLAG_SOFTIRQ 0x10u
-#define PRIO_BASE 100                /* what the kernel counts from, task_prio() is less by */
+#define PRIO_BASE 100                /* the kernel's priority is that of task_prio() plus this */
 
-/* Where in a record a field is. */
+/* Position of a field in a record, in bytes. */
 struct place {
 	uint32_t at, size;
 };
@@ -47,43 +48,43 @@ static const struct {
 	[EXIT] = { "sched", "sched_process_exit", { "pid", "comm" } },
 };
 
-/* A context that is each record's own, and where it is among the others. */
+/* A context that differs for each record, and its byte offset among the contexts. */
 struct flag {
 	unsigned context;
 	size_t at;
 };
 
-/* The contexts of a task's records on a CPU, while they are the same. */
+/* Cached contexts of a task's records on a CPU. */
 struct known {
 	int32_t tid;
 	unsigned cpu;
-	uint64_t from, until;                /* times; until == 0: nothing is known */
+	uint64_t from, until;                /* valid times; until == 0: the entry is unused */
 	uint8_t bytes[WMK_KCONTEXT_BYTES];
 };
 
 struct wmk_kcontext {
 	uint8_t contexts[WMK_KCONTEXT_CONTEXTS];
 	unsigned n;
-	size_t bytes;                        /* of all of them */
+	size_t bytes;                        /* size of all contexts */
 	struct flag flags[WMK_KCONTEXT_CONTEXTS];
 	unsigned n_flags;
 	struct known known[KNOWN];
-	unsigned want;                       /* of WMK_KTASK_... */
-	struct wmk_ktasks *tasks;            /* NULL: no context asks for it */
-	int instance;                        /* of tasks' events; -1: there is none */
+	unsigned want;                       /* WMK_KTASK_... bits */
+	struct wmk_ktasks *tasks;            /* NULL: no context needs the table */
+	int instance;                        /* directory of the instance with events of tasks; -1: none */
 	uint32_t ids[TASK_EVENTS];
 	struct place places[TASK_EVENTS][4];
 	struct wmk_kcpu **cpus;
 	unsigned n_cpus;
-	bool has_noted;                      /* in this look */
-	/* up to then some was overwritten, and /proc has not been asked since; 0: none */
+	bool has_noted;                      /* during this drain pass */
+	/* the kernel overwrote events before this time, and /proc has not been read since; 0: no gap */
 	uint64_t gap;
-	uint64_t asked_ms;                   /* when it was, by CLOCK_MONOTONIC */
+	uint64_t asked_ms;                   /* time of the last scan of /proc, CLOCK_MONOTONIC */
 };
 
 /* ── events of tasks ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* Fields that an older kernel does not have (oldcomm since Linux 6.18 is gone) have no place. */
+/* Fields that a kernel does not have (oldcomm is absent since Linux 6.18) keep the empty place. */
 static int places_find(struct wmk_kcontext *who, enum task_event event)
 {
 	struct wmk_kformat *format;
@@ -111,7 +112,7 @@ static uint64_t number_at(const struct wmk_krecord *record, struct place place)
 	return value;
 }
 
-/* NULL: there is none. */
+/* Returns NULL if the record has no such field. */
 static const char *name_at(const struct wmk_krecord *record, struct place place)
 {
 	if (place.size != WMK_KPROC_NAME || place.at > record->len || record->len - place.at < place.size)
@@ -119,7 +120,8 @@ static const char *name_at(const struct wmk_krecord *record, struct place place)
 	return (const char *)record->data + place.at;
 }
 
-/* Who was not known yet, as he began before us, was called so; as far back as nothing else is told of him. */
+/* Notes an exit. The name in the event also applies to the past of a task that began before the recording and has no
+ * known name. */
 static void note_end(struct wmk_kcontext *who, uint64_t ts, int32_t tid, const char *name)
 {
 	struct wmk_ktask task = { .known = 0 };
@@ -130,7 +132,7 @@ static void note_end(struct wmk_kcontext *who, uint64_t ts, int32_t tid, const c
 	wmk_ktasks_note_exit(who->tasks, ts, tid);
 }
 
-/* What cannot be noted for want of memory is not known later. */
+/* Notes one event of a task. Without memory the event is skipped, and its change stays unknown. */
 static void note(struct wmk_kcontext *who, const struct wmk_krecord *record)
 {
 	const struct place *places;
@@ -150,7 +152,7 @@ static void note(struct wmk_kcontext *who, const struct wmk_krecord *record)
 		wmk_ktasks_note_fork(who->tasks, record->ts, common.tid, tid, name_at(record, places[1]),
 				     number_at(record, places[2]));
 	else if (event == RENAME && name_at(record, places[2]))
-		/* who is renamed is the one that says so, where the record does not tell */
+		/* a record without field `pid` belongs to the renamed thread itself */
 		wmk_ktasks_note_rename(who->tasks, record->ts, places[0].size ? tid : common.tid,
 				       name_at(record, places[1]), name_at(record, places[2]));
 	else if (event == EXEC)
@@ -187,8 +189,8 @@ static bool has_gap(const struct wmk_kcontext *who)
 }
 
 /*
- * Behind all CPUs, as what one has overwritten may be noted by another's events since. If it cannot be, names stay as
- * they are until the next time.
+ * Runs after all CPUs were read, as events of another CPU can describe what one CPU has overwritten. If the scan fails,
+ * names stay as they are until the next attempt.
  */
 static void close_gap(struct wmk_kcontext *who)
 {
@@ -237,7 +239,7 @@ int wmk_kcontext_fd(const struct wmk_kcontext *who, unsigned cpu)
 
 /* ── the instance ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* "local [mono] boot": the one in brackets. */
+/* Reads the selected clock: "local [mono] boot" has it in brackets. */
 static int clock_of(int instance, char clock[CLOCK_NAME])
 {
 	char *text, *begin;
@@ -252,7 +254,7 @@ static int clock_of(int instance, char clock[CLOCK_NAME])
 	return 0;
 }
 
-/* What the instance is called, `suffix` behind it. */
+/* The name of the instance, followed by `suffix`. */
 static int name_of(int instance, const char *suffix, char name[WMK_KINSTANCE_NAME])
 {
 	char link[40], path[600], *base;
@@ -263,13 +265,15 @@ static int name_of(int instance, const char *suffix, char name[WMK_KINSTANCE_NAM
 	path[n > 0 ? n : 0] = '\0';
 	base = strrchr(path, '/');
 	if (!base)
-		return wmk_error(-EIO, "cannot tell where an instance of the kernel's tracers is");
+		return wmk_error(-EIO, "cannot find the directory of a tracefs instance");
 	if (snprintf(name, WMK_KINSTANCE_NAME, "%s%s", base + 1, suffix) >= (int)WMK_KINSTANCE_NAME)
-		return wmk_error(-ENAMETOOLONG, "the name of the instance %.80s is too long for contexts", base + 1);
+		return wmk_error(-ENAMETOOLONG,
+				 "the name of the tracefs instance \"%.80s\" is too long for an instance of contexts",
+				 base + 1);
 	return 0;
 }
 
-/* Events on; and of one that is there already, in case somebody tried to remove it while it was read, all of it. */
+/* Enables the events. An adopted instance may be half removed, so all of them are enabled again. */
 static int instance_fill(struct wmk_kcontext *who)
 {
 	int err = wmk_kinstance_switch(who->instance, true);
@@ -283,7 +287,8 @@ static int instance_fill(struct wmk_kcontext *who)
 	return err;
 }
 
-/* As one that died left it: what happened since then is in its buffers. -ENOENT: there is none, or of another clock. */
+/* Adopts the instance of a crashed process: its buffers hold the events since the crash. -ENOENT: no such instance,
+ * or it had another clock and was removed. */
 static int instance_adopt(struct wmk_kcontext *who, const struct wmk_tracefs *tracefs, const char *name,
 			  const char *clock)
 {
@@ -347,12 +352,12 @@ static int cpus_open(struct wmk_kcontext *who)
 	who->cpus = calloc(who->n_cpus, sizeof(struct wmk_kcpu *));
 	if (!who->cpus) {
 		who->n_cpus = 0;
-		return wmk_error(-ENOMEM, "no memory for contexts");
+		return wmk_error(-ENOMEM, "cannot prepare context fields: no memory");
 	}
 	for (unsigned i = 0; i < who->n_cpus && err == 0; i++) {
 		err = wmk_kcontext_cpu(who, i);
 		if (err == -ENOENT || err == -ENODEV)
-			err = (wmk_error_clear(), 0);    /* one that is not there yet */
+			err = (wmk_error_clear(), 0);    /* the CPU has not been online yet */
 	}
 	return err;
 }
@@ -390,7 +395,7 @@ static int add_context(struct wmk_kcontext *who, unsigned number)
 
 	if (!context || !(context->domains & WMK_CONTEXT_KERNEL) || who->n == WMK_KCONTEXT_CONTEXTS ||
 	    size > WMK_KCONTEXT_BYTES - who->bytes)
-		return wmk_error(-EINVAL, "a context with number %u is not of the kernel's records", number);
+		return wmk_error(-EINVAL, "context field %u is not available for kernel records", number);
 	if (is_flag(number))
 		who->flags[who->n_flags++] = (struct flag){ number, who->bytes };
 	who->contexts[who->n++] = (uint8_t)number;
@@ -405,14 +410,14 @@ int wmk_kcontext_open(int instance, const uint8_t *contexts, unsigned n, bool pr
 	int err = 0;
 
 	if (!who)
-		return wmk_error(-ENOMEM, "no memory for contexts");
+		return wmk_error(-ENOMEM, "cannot prepare context fields: no memory");
 	who->instance = -1;
 	who->want = processes ? WMK_KTASK_PID : 0;
 	for (unsigned i = 0; i < n && err == 0; i++)
 		err = add_context(who, contexts[i]);
 	if (err == 0 && who->want) {
 		err = instance_open(who, instance);
-		/* the walk behind it: what happens meanwhile is told by events */
+		/* scan after the events are enabled: they report what changes during the scan */
 		if (err == 0)
 			err = wmk_ktasks_open(NULL, wmk_kinstance_now(who->instance), 0, &who->tasks);
 		if (err == 0)
@@ -432,7 +437,7 @@ unsigned wmk_kcontext_contexts(const struct wmk_kcontext *who, uint8_t contexts[
 	return who->n;
 }
 
-/* If it cannot be, the channel's owner removes it. */
+/* If the removal fails, the channel's owner removes the instance. */
 static void instance_close(int instance)
 {
 	char name[WMK_KINSTANCE_NAME];
@@ -473,7 +478,7 @@ int32_t wmk_kcontext_process(struct wmk_kcontext *who, unsigned cpu, uint64_t ts
 	return task.pid;
 }
 
-/* By the kinds of task_table.h, as contexts name them. */
+/* Kinds of namespaces in the order of their contexts. */
 static const uint8_t ns_of[] = { WMK_KNS_CGROUP, WMK_KNS_IPC,  WMK_KNS_MNT,  WMK_KNS_NET,
 				 WMK_KNS_PID,    WMK_KNS_TIME, WMK_KNS_USER, WMK_KNS_UTS };
 
@@ -493,7 +498,7 @@ static int32_t number_of(unsigned context, unsigned cpu, const struct wmk_ktask 
 	case WMK_CONTEXT_VTID:
 		return task->known & WMK_KTASK_VIRTUAL ? task->vtid : -1;
 	case WMK_CONTEXT_VPPID:
-		/* within its own namespace nobody tells; where it is the machine's, it is the same */
+		/* the number in its own namespace is unknown; in the initial namespace it equals ppid */
 		return task->known & WMK_KTASK_VIRTUAL && task->vpid == task->pid ? task->ppid : -1;
 	case WMK_CONTEXT_PRIO:
 		return task->known & WMK_KTASK_PRIO ? task->prio + PRIO_BASE : -1;
@@ -508,11 +513,11 @@ static uint8_t flag_of(unsigned context, const struct wmk_kcommon *common)
 		return (common->flags & FLAG_NEED_RESCHED) != 0;
 	if (context == WMK_CONTEXT_INTERRUPTIBLE)
 		return (common->flags & FLAG_IRQS_OFF) == 0;
-	/* the low half is the depth of preempt_disable(); within an interrupt nothing is preempted either */
+	/* the low half is the depth of preempt_disable(); interrupts are not preempted either */
 	return (common->preempt_count & 0xf) == 0 && !(common->flags & (FLAG_HARDIRQ | FLAG_SOFTIRQ | FLAG_IRQS_OFF));
 }
 
-/* Those of a task, but for what is each record's own. */
+/* Encodes the contexts of a task. Contexts that differ for each record are left out. */
 static void encode(const struct wmk_kcontext *who, unsigned cpu, const struct wmk_ktask *task, uint8_t *out)
 {
 	for (unsigned i = 0; i < who->n; i++) {
@@ -566,7 +571,7 @@ size_t wmk_kcontext_encode(struct wmk_kcontext *who, unsigned cpu, uint64_t ts, 
 
 	if (ts >= known->until || ts < known->from || known->tid != common->tid || known->cpu != cpu)
 		know(who, cpu, ts, common->tid, known);
-	/* (of one of two lengths: no call) */
+	/* Two constant lengths: the compiler copies inline. */
 	if (who->bytes <= SHORT)
 		memcpy(out, known->bytes, SHORT);
 	else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task_lookup.c - what follows from the versions of a number, at a time (see task_table.h, task_versions.h).
+ * task_lookup.c - derives the state of a task at a time from its versions (see task_table.h, task_versions.h).
  */
 #include <errno.h>
 #include <sched.h>
@@ -11,25 +11,26 @@
 
 #include "kernel/tasks/task_versions.h"
 
-#define FAMILY_MAX 32u         /* parents of parents that are gone through for what a task has from them */
+#define FAMILY_MAX 32u         /* ancestors that are searched for inherited values */
 #define IDLE_PRIO 20
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x80
 #endif
 
-/* A number at a time. */
+/* The state of a number at a time. */
 struct view {
-	struct wmk_ktask_version *life;    /* NULL: not known whose it is */
-	const char *comm;                  /* NULL: not known */
+	struct wmk_ktask_version *life;    /* NULL: unknown */
+	const char *comm;                  /* NULL: unknown */
 	bool has_exited;                   /* before that time */
-	bool is_over;                      /* by now, as far as was noted: /proc has nothing of it, or somebody else */
-	uint64_t until;                    /* the next version's time */
+	bool is_over;                      /* the life has ended by now, according to the events: /proc has no task
+					    * of that number, or another one */
+	uint64_t until;                    /* time of the next version */
 };
 
 /*
- * From the newest down to the first that is not behind `ts`. What is known by those behind it, of the life at `ts`, in
- * *view.
+ * Skips versions after `ts`, from the newest down. *view receives what these versions reveal about the life at `ts`.
+ * Returns the newest version that is not after `ts`.
  */
 static struct wmk_ktask_version *skip_newer(struct wmk_ktask_version *version, uint64_t ts, struct view *view)
 {
@@ -63,14 +64,13 @@ static struct view view_at(const struct wmk_ktask_entry *entry, uint64_t ts)
 				view.comm = version->is_seen && later.comm ? later.comm : version->comm;
 			break;
 		case WMK_KTASK_EXIT:
-			/* With a name that came later it has not: an exec took the number over. */
+			/* A name that came later disproves the exit: an exec took the number over. */
 			view.has_exited |= !view.comm;
 			break;
 		default:
 			view.life = version;
 			/*
-			 * What the walk saw may be a name that came after `ts`; the next renaming knows what it was
-			 * before.
+			 * A name that the scan saw can be newer than `ts`; the next renaming has the old name.
 			 */
 			if (!view.comm)
 				view.comm = version->kind == WMK_KTASK_WALK && later.comm && !view.has_exited
@@ -94,12 +94,12 @@ static struct view view_of(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts)
 
 /* ── /proc ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* *pid: 0, or of which process it must be. */
+/* Reads a task in /proc. *pid: 0, or the process that the task must belong to. */
 static int ask(struct wmk_ktasks *tasks, int32_t tid, int32_t *pid, struct wmk_kproc_stat *stat,
 	       struct wmk_ktask_details *details)
 {
 	struct wmk_kproc_status status;
-	/* It finds threads that are not their process's first as well, though no directory lists them. */
+	/* This also finds threads other than the first of a process, although no directory lists them here. */
 	const int dir = wmk_kproc_open_task(tasks->proc, tid);
 	int err;
 
@@ -126,7 +126,8 @@ static int ask(struct wmk_ktasks *tasks, int32_t tid, int32_t *pid, struct wmk_k
 	return err;
 }
 
-/* Somebody of whom nothing was noted. If there is none, that is noted, so that it is not asked for again. */
+/* Looks up a task without any version. If /proc does not have it, an EXIT version records that and prevents another
+ * look-up. */
 static struct wmk_ktask_version *meet(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts)
 {
 	struct wmk_ktask_details *details = calloc(1, sizeof(*details));
@@ -149,7 +150,8 @@ static struct wmk_ktask_version *meet(struct wmk_ktasks *tasks, int32_t tid, uin
 
 /* ── family ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Of which process it is: from the flags with which it was made, and its parent's. Kept once it is certain. */
+/* Determines the process of a life from its clone flags and its parent's process. A certain result is stored in the
+ * version. */
 static bool resolve(struct wmk_ktasks *tasks, int32_t tid, struct wmk_ktask_version *life, unsigned depth)
 {
 	const bool is_thread = life->clone_flags & CLONE_THREAD;
@@ -167,7 +169,7 @@ static bool resolve(struct wmk_ktasks *tasks, int32_t tid, struct wmk_ktask_vers
 	return true;
 }
 
-/* What a child has from its parent, if it did not get a new one. */
+/* Copies what a child inherits from its parent, except what the clone flags made new. */
 static void inherit(const struct wmk_ktask_version *life, int32_t tid, const struct wmk_ktask_details *from,
 		    struct wmk_ktask_details *to)
 {
@@ -181,7 +183,7 @@ static void inherit(const struct wmk_ktask_version *life, int32_t tid, const str
 	to->prio = from->prio;
 	for (unsigned kind = 0; kind < WMK_KNS_KINDS; kind++)
 		to->ns[kind] = life->clone_flags & fresh[kind] ? 0 : from->ns[kind];
-	/* Numbers in an inner namespace cannot be guessed; in the outermost they are those we have. */
+	/* Numbers in a nested namespace are unknown; in the outermost namespace they equal ours. */
 	if (from->known & WMK_KTASK_VIRTUAL && from->vtid == life->parent && !(life->clone_flags & CLONE_NEWPID) &&
 	    life->pid) {
 		to->known |= WMK_KTASK_VIRTUAL;
@@ -216,7 +218,7 @@ static const struct wmk_ktask_details *details_of(struct wmk_ktasks *tasks, int3
 	return life->details;
 }
 
-/* ── the answer ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── look-up ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 static int find_idle(uint32_t cpu, struct wmk_ktask *out)
 {
@@ -248,7 +250,7 @@ static void fill_process(struct wmk_ktasks *tasks, const struct view *view, stru
 	} else if (view->life->clone_flags & CLONE_THREAD) {
 		return;
 	} else {
-		/* Its own process in any case; whose child it is, nobody knows. */
+		/* It is a process of its own; its parent is unknown. */
 		out->pid = out->tid;
 	}
 	out->known |= WMK_KTASK_PID;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task_table.c - the table of tasks, and what is noted in it (see task_table.h, task_versions.h).
+ * task_table.c - the task table and the versions that events and scans add (see task_table.h, task_versions.h).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "kernel/tasks/task_versions.h"
 
-#define LOOKED_AT 64u          /* tasks among which the one that goes is chosen */
+#define LOOKED_AT 64u          /* tasks among which the evicted one is chosen */
 
 /* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -63,9 +63,9 @@ static bool is_life(const struct wmk_ktask_version *version)
 	return version->kind == WMK_KTASK_WALK || version->kind == WMK_KTASK_FORK;
 }
 
-/* ── who must go ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── eviction ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The oldest version of a task that has two at least; what it was called first is then not known any more. */
+/* Removes the oldest version of a task that has at least two. The name before it becomes unknown. */
 static void forget_oldest(struct wmk_ktasks *tasks, struct wmk_ktask_entry *entry)
 {
 	struct wmk_ktask_version **at = &entry->newest, *second;
@@ -83,8 +83,8 @@ static void forget_oldest(struct wmk_ktasks *tasks, struct wmk_ktask_entry *entr
 }
 
 /*
- * One that has exited, among a few from where the last search ended; else the first one seen. Never `tid`. False: there
- * is nobody else.
+ * Evicts a task that has exited, among a few after the place where the last search ended; else the first one seen.
+ * Never `tid`. Returns false if there is no other task.
  */
 static bool forget_somebody(struct wmk_ktasks *tasks, int32_t tid)
 {
@@ -113,7 +113,7 @@ static bool forget_somebody(struct wmk_ktasks *tasks, int32_t tid)
 	return true;
 }
 
-/* Room for one more version of `tid`. */
+/* Makes room for one more version of `tid`. */
 static void make_room(struct wmk_ktasks *tasks, int32_t tid)
 {
 	struct wmk_ktask_entry *entry = wmk_ktasks_entry(tasks, tid);
@@ -124,7 +124,7 @@ static void make_room(struct wmk_ktasks *tasks, int32_t tid)
 		forget_oldest(tasks, entry);
 }
 
-/* ── what is noted ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── versions ────────────────────────────────────────────────────────────────────────────────────────── */
 
 struct wmk_ktask_version *wmk_ktasks_add(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts, enum wmk_ktask_kind kind)
 {
@@ -192,19 +192,19 @@ int wmk_ktasks_note_exit(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid)
 	return wmk_ktasks_add(tasks, tid, ts, WMK_KTASK_EXIT) ? 0 : -ENOMEM;
 }
 
-/* The number that is taken over has exited already; the renaming that an exec always is shows that it goes on. */
+/* The thread's exit was noted before under its old number; the renaming that each exec causes shows that it
+ * continues. */
 int wmk_ktasks_note_exec(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, int32_t old_tid)
 {
 	return tid == old_tid ? 0 : wmk_ktasks_note_exit(tasks, ts, old_tid);
 }
 
-/* ── the walk ────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── scan of /proc ───────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Whose number it is, as far as is known: of the life that began after `ts`, or of the one that had begun and not ended
- * by then; NULL: nobody's. *comm:
- * what that was called at `ts`; *then: what it must have been called by the next renaming (NULL: that does not tell),
- * or as it was.
+ * Returns the life that owns the number at `ts`, or the life that began later; NULL: no life is known. *comm: its name
+ * at `ts`. *then: its name directly before the next renaming, which must equal that at `ts`; NULL: unknown; unchanged:
+ * no renaming followed.
  */
 static const struct wmk_ktask_version *life_about(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts, const char **comm,
 						  const char **then)
@@ -216,7 +216,7 @@ static const struct wmk_ktask_version *life_about(struct wmk_ktasks *tasks, int3
 	for (; version && !is_life(version); version = version->older) {
 		if (version->ts > ts && version->kind == WMK_KTASK_RENAME)
 			*then = version->has_old ? version->old : NULL;
-		/* (with a name that came later it has not: an exec took the number over) */
+		/* (a name that came later disproves the exit: an exec took the number over) */
 		else if (version->ts <= ts && version->kind == WMK_KTASK_EXIT && !*comm)
 			return NULL;
 		else if (version->ts <= ts && version->kind == WMK_KTASK_RENAME && !*comm)
@@ -227,7 +227,8 @@ static const struct wmk_ktask_version *life_about(struct wmk_ktasks *tasks, int3
 	return version;
 }
 
-/* Seen once more: it may have got another name, or be somebody else. 1: as it was. */
+/* Compares a task that is already known with what the scan has seen: a new name, or another task of that number. 1:
+ * no new life. */
 static int seen_again(struct wmk_ktasks *tasks, int32_t pid, const struct wmk_kproc_stat *stat, uint64_t ts)
 {
 	struct wmk_ktask_version *version;
@@ -239,7 +240,7 @@ static int seen_again(struct wmk_ktasks *tasks, int32_t pid, const struct wmk_kp
 		return 0;
 	if (life->ts > ts || !then || strncmp(comm, then, WMK_KPROC_NAME) == 0)
 		return 1;
-	memcpy(name, then, sizeof(name));        /* (it may be of a version that goes) */
+	memcpy(name, then, sizeof(name));        /* (the version that holds it may be evicted) */
 	version = wmk_ktasks_add(tasks, stat->tid, ts, WMK_KTASK_RENAME);
 	if (!version)
 		return -ENOMEM;
@@ -313,10 +314,10 @@ int wmk_ktasks_again(struct wmk_ktasks *tasks, uint64_t ts)
 {
 	int err = walk(tasks, ts);
 
-	return err < 0 ? wmk_error(err, "cannot go through /proc again for what processes there are") : 0;
+	return err < 0 ? wmk_error(err, "cannot list processes in /proc again") : 0;
 }
 
-/* ── the whole ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── the whole table ─────────────────────────────────────────────────────────────────────────────────── */
 
 int wmk_ktasks_open(const char *proc, uint64_t now, uint32_t limit, struct wmk_ktasks **result)
 {
@@ -329,7 +330,7 @@ int wmk_ktasks_open(const char *proc, uint64_t now, uint32_t limit, struct wmk_k
 		n_heads *= 2;
 	tasks = calloc(1, sizeof(*tasks) + n_heads * sizeof(tasks->heads[0]));
 	if (!tasks)
-		return wmk_error(-ENOMEM, "no memory for a table of tasks");
+		return wmk_error(-ENOMEM, "cannot create the task table: no memory");
 	tasks->limit = limit;
 	tasks->n_heads = n_heads;
 	proc = proc ? proc : "/proc";
@@ -337,7 +338,7 @@ int wmk_ktasks_open(const char *proc, uint64_t now, uint32_t limit, struct wmk_k
 	err = tasks->proc < 0 ? -errno : walk(tasks, now);
 	if (err < 0) {
 		wmk_ktasks_close(tasks);
-		return wmk_error(err, "cannot go through %s for what processes there are", proc);
+		return wmk_error(err, "cannot list processes in %s", proc);
 	}
 	*result = tasks;
 	return 0;
@@ -355,6 +356,6 @@ void wmk_ktasks_close(struct wmk_ktasks *tasks)
 
 void wmk_ktasks_counts(const struct wmk_ktasks *tasks, struct wmk_ktasks_counts *counts)
 {
-	*counts = (struct wmk_ktasks_counts){ .tasks = tasks->n_tasks, .versions = tasks->n_versions, .forgotten = tasks->forgotten,
-					      .asked = tasks->asked };
+	*counts = (struct wmk_ktasks_counts){ .tasks = tasks->n_tasks, .versions = tasks->n_versions,
+					      .forgotten = tasks->forgotten, .asked = tasks->asked };
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task_versions.h - the table of tasks. Internal: task_table.c has the table and what is noted in it, task_lookup.c
- * what follows from it.
+ * task_versions.h - the structures of the task table. Internal: task_table.c stores versions, task_lookup.c derives the
+ * state at a time from them.
  *
- *     number ──hash──► struct task ─newest─► RENAME 90 ─older─► FORK 40 ─older─► EXIT 20 ─older─► WALK 5
- *                                            └───── one life ────────┘           └── the life before ──┘
+ *     number ──hash──► struct wmk_ktask_entry ─newest─► RENAME 90 ─older─► FORK 40 ─older─► EXIT 20 ─older─► WALK 5
+ *                                                       └───── one life ────────┘           └── the life before ──┘
  */
 #ifndef WMK_KERNEL_TASK_VERSIONS_H
 #define WMK_KERNEL_TASK_VERSIONS_H
@@ -12,13 +12,13 @@
 #include "kernel/tasks/task_table.h"
 
 enum wmk_ktask_kind {
-	WMK_KTASK_WALK,        /* seen in /proc: a life that has begun before, nobody knows when */
-	WMK_KTASK_FORK,        /* a life begins */
+	WMK_KTASK_WALK,        /* seen in a scan of /proc: the life began earlier, at an unknown time */
+	WMK_KTASK_FORK,        /* beginning of a life */
 	WMK_KTASK_RENAME,
-	WMK_KTASK_EXIT,        /* it ends; or, with nothing before it, /proc had nobody of that number */
+	WMK_KTASK_EXIT,        /* end of a life; without an older version: /proc has no task of that number */
 };
 
-/* What no event tells. */
+/* State that no event reports. */
 struct wmk_ktask_details {
 	unsigned known;        /* PRIO, VIRTUAL, NAMESPACES */
 	int32_t prio, vtid, vpid;
@@ -30,17 +30,18 @@ struct wmk_ktask_version {
 	uint64_t ts;
 	uint8_t kind;
 	bool has_old;                      /* RENAME */
-	bool is_seen;                      /* RENAME: no event told, /proc did; it may be a name that came later */
+	bool is_seen;                      /* RENAME: found by a scan, not by an event; the name may be newer than
+					    * the version's time */
 	char comm[WMK_KPROC_NAME];         /* WALK, FORK, RENAME */
-	char old[WMK_KPROC_NAME];          /* RENAME: what it was called before */
-	int32_t parent;                    /* FORK: who made it */
+	char old[WMK_KPROC_NAME];          /* RENAME: the name before */
+	int32_t parent;                    /* FORK: thread that created it */
 	uint64_t clone_flags;              /* FORK */
-	int32_t pid, ppid;                 /* WALK; FORK: once its parent's are known, else pid is 0 */
-	struct wmk_ktask_details *details; /* WALK, FORK: once they were asked for */
+	int32_t pid, ppid;                 /* WALK; FORK: 0 until the parent's are known */
+	struct wmk_ktask_details *details; /* WALK, FORK: NULL until the first look-up */
 };
 
 struct wmk_ktask_entry {
-	struct wmk_ktask_entry *next;      /* of the same head */
+	struct wmk_ktask_entry *next;      /* in the chain of one head */
 	int32_t tid;
 	uint32_t n;
 	struct wmk_ktask_version *newest;
@@ -49,14 +50,15 @@ struct wmk_ktask_entry {
 struct wmk_ktasks {
 	int proc;
 	uint32_t limit, n_versions, n_tasks;
-	uint32_t n_heads, hand;            /* a power of two; which head is looked at next for who must go */
+	uint32_t n_heads, hand;            /* a power of two; the head where the next search for eviction begins */
 	uint64_t forgotten, asked;
 	struct wmk_kproc_lines lines;
 	struct wmk_ktask_entry *heads[];
 };
 
 struct wmk_ktask_entry *wmk_ktasks_entry(struct wmk_ktasks *tasks, int32_t tid);
-/* A version in its place by time; NULL without memory. It may make others go, never `tid`'s. */
+/* Adds a version at its position by time. NULL: no memory. It may evict versions of other numbers, never all of
+ * `tid`'s. */
 struct wmk_ktask_version *wmk_ktasks_add(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts, enum wmk_ktask_kind kind);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_print.c - any bytes as the records of a call's entry and exit: nothing is read behind their ends, nothing
- * written behind the line's room, and what fits is the same whatever the room. The first two bytes choose the room, the
- * next two where the exit begins.
+ * fuzz_print.c - arbitrary bytes as entry and exit records of a system call. The printer must not read after their ends
+ * or write after the line's memory, and the printed part must not depend on the size of that memory. The first two
+ * bytes select the size, the next two the beginning of the exit record.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void must(bool so)
 		abort();
 }
 
-/* Of its exact size, so that a byte too far is seen. */
+/* An allocation of the exact size, so that sanitizers detect an excess of one byte. */
 static uint8_t *copy_of(const uint8_t *data, size_t size)
 {
 	uint8_t *bytes = malloc(size ? size : 1);

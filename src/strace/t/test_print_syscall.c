@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_print_syscall.c - calls as lines of text, from records made by hand: every row of the table, each kind of
- * argument, results, what is cut, what is not there. Against strace itself, on this machine's kernel:
- * tests/cases/t_strace.py.
+ * test_print_syscall.c - prints system calls from hand-made records: each row of the table, each kind of argument,
+ * results, cut and missing data. tests/cases/t_strace.py compares with strace itself on this machine's kernel.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +74,7 @@ static void result(struct made *made, int64_t value)
 /* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Every row is of a call that there is, in words that there are, and nothing of its plan was left out for want of room.
+ * Each row has a known system call and known words, and its plan is complete.
  */
 static void test_print_rows_are_valid(void **state)
 {
@@ -95,12 +94,12 @@ static void test_print_rows_are_valid(void **state)
 			continue;
 #endif
 		if (number < 0)
-			fail_msg("there is no call %s", name);
+			fail_msg("no such system call: %s", name);
 		wmk_kprint_make(abi, (unsigned)number, 32, &print);
 		for (const char *at = begin + strlen(name); *at && *at != ')'; at++)
 			words += (*at == '(' && at[1] != ')') || *at == ' ';
 		if (print.n_args != words)
-			fail_msg("the row '%s' cannot be read", row);
+			fail_msg("cannot parse the row \"%s\"", row);
 	}
 	wmk_error_clear();
 }
@@ -171,7 +170,7 @@ static void test_numbers_and_results_are_printed(void **state)
 	check_line(&made, "getppid() = -1 ERRNO_4000 (Unknown error 4000)");
 	result(&made, INT64_MIN);
 	check_line(&made, "getppid() = -9223372036854775808");
-	/* One of which nothing is known. */
+	/* A system call of which nothing is known. */
 	MAKE(&made, "kexec_load", 1, 2, 0, 16, 0, 0);
 	check_line(&made, "kexec_load(0x1, 0x2, 0, 0x10, 0, 0) = 0");
 }
@@ -227,7 +226,7 @@ static void test_texts_are_escaped_and_cut(void **state)
 	MAKE(&made, "write", 1, 0x10, 64);
 	piece(&made.entry, 1, WMK_SYSCALLS_PART_UNREADABLE, many, 0);
 	check_line(&made, "write(1, 0x10, 64) = 0");
-	/* What could not be read at entry has come at exit. */
+	/* Data that was unreadable at entry arrives at exit. */
 	piece(&made.exit, 1, WMK_SYSCALLS_PART_LATE, "late", 4);
 	check_line(&made, "write(1, \"late\", 64) = 0");
 	MAKE(&made, "write", 1, 0, 64);
@@ -245,7 +244,7 @@ static void test_texts_are_escaped_and_cut(void **state)
 	made.entry.parts[1].count = 2;
 	piece(&made.entry, 2, 0, "\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
 	check_line(&made, "execve(\"/bin/ls\", [\"ls\", \"-l\"], 0x30 /* 1 var */) = 0");
-	/* A count that says more than is there. */
+	/* A count above the number of texts in the record. */
 	made.entry.parts[1].count = 9;
 	made.entry.parts[1].len = 4;
 	made.entry.parts[2].len = 9;
@@ -268,7 +267,7 @@ static void test_structures_are_printed(void **state)
 	MAKE(&made, "pipe2", 0x10, 02000000);
 	piece(&made.exit, 0, 0, pair, sizeof(pair));
 	check_line(&made, "pipe2([3, 4], O_CLOEXEC) = 0");
-	made.exit.parts[0].len = 7;      /* not all of it */
+	made.exit.parts[0].len = 7;      /* incomplete */
 	check_line(&made, "pipe2(0x10, O_CLOEXEC) = 0");
 	MAKE(&made, "nanosleep", 0x10, 0);
 	piece(&made.entry, 0, 0, time, sizeof(time));
@@ -368,7 +367,7 @@ static void test_signals(void **state)
 	assert_memory_equal(room, "killed by SIGABRT (core dumped)exited with 3ended", line.len);
 }
 
-/* A line that is too short has the begin of the whole one. */
+/* A line that is too short contains the beginning of the whole line. */
 static void test_room(void **state)
 {
 	struct made made;
@@ -389,7 +388,7 @@ static void test_room(void **state)
 	}
 }
 
-/* What is printed at entry, and what at exit: together they are the line. */
+/* The parts printed at entry and at exit make up the line. */
 static void test_halves(void **state)
 {
 	struct made made;
