@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arg_dependent.c - arguments with a form or presence that depends on other arguments: those of fcntl(), ioctl(), clone(),
- * futex(), prctl() (see arg_format.h).
+ * arg_dependent.c - arguments with a form or presence that depends on other arguments: those of fcntl(), ioctl(),
+ * clone(), futex(), prctl() (see arg_format.h).
  */
 #include <fcntl.h>
 #include <linux/futex.h>

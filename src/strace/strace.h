@@ -153,8 +153,8 @@ struct wmk_strace_lines {
 	struct wmk_strace_thread *threads;
 	size_t n_slots, n_threads;
 	struct wmk_strace_thread *latest;
-	uint32_t deferred;       /* thread whose system call has begun and is not printed at all; 0: none */
-	uint32_t open;           /* thread whose line is unfinished; 0: none */
+	uint32_t deferred;       /* thread with a system call that is not printed yet at all; 0: none */
+	uint32_t open;           /* thread with an unfinished line; 0: none */
 	size_t open_column;      /* columns of the unfinished line that are written already */
 	size_t begin;            /* position in `out` where the current line begins */
 	uint32_t newborn[64];    /* -f: latest new threads, which may have no record yet; 0: none */
@@ -170,7 +170,7 @@ struct wmk_strace_thread *wmk_strace_thread_find(struct wmk_strace_lines *lines,
 bool wmk_strace_threads_grow(struct wmk_strace_lines *lines);
 /* Invalidates pointers to other threads. */
 void wmk_strace_thread_remove(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread);
-/* Stores a copy of the entry record and its pieces, whose memory belongs to the ring. */
+/* Stores a copy of the entry record and of its pieces, as their memory belongs to the ring. */
 bool wmk_strace_thread_keep(struct wmk_strace_thread *thread, const struct wmk_syscalls_record *record);
 /* Returns whether the thread has exited, even if it is still a zombie. */
 bool wmk_strace_thread_is_gone(uint32_t tid);

@@ -69,9 +69,9 @@ struct {
 } scratches SEC(".maps");
 
 /*
- * Running system calls, by tid, with an argument whose page was missing at entry: usually a constant of a program that
- * has just started. The system call brings the page in, and the program copies the argument at exit. `n_late` counts
- * the entries; while it is 0, exits skip the look-up.
+ * Running system calls, by tid, with an argument on a page that was missing at entry: usually a constant of a program
+ * that has just started. The system call brings the page in, and the program copies the argument at exit. `n_late`
+ * counts the entries; while it is 0, exits skip the look-up.
  */
 struct late {
 	__u16 number;

@@ -30,7 +30,7 @@ struct wmk_kreader_filters {
 	bool told, changing;
 };
 
-/* An event whose records are converted. */
+/* A declared event: its records are converted. */
 struct wmk_kreader_event {
 	struct wmk_kevent *event;
 	uint32_t id;

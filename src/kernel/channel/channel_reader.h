@@ -40,7 +40,7 @@ struct wmk_kreader_options {
 	size_t packet_bytes;             /* maximum size of a packet's content; 0: 1 MiB */
 	wmk_kown_find *own_find;         /* finds the tracer's own processes (own_pids.h); NULL: only this one */
 	void *own_data;
-	/* process whose records are kept, besides those of scheduling; 0: all processes */
+	/* keep only records of this process, besides those of scheduling; 0: of all processes */
 	int32_t only_pid;
 	/* no other process resumes the streams: read in the cheapest mode; data that was taken is lost with this
 	 * process */

@@ -4,7 +4,7 @@
  *
  * Mapped buffers: a packet contains the new records of one page, and the page is given back when the packet has been
  * written. A process that resumes after a crash therefore gets the page again, and the record count in the trace's last
- * packet tells which of its records are in the trace. In the other modes, the kernel's pages are gone once they are
+ * packet shows which of its records are in the trace. In the other modes, the kernel's pages are gone once they are
  * read; a packet gathers as many of them as fit. A reader without a successor uses such a mode, because it is cheaper.
  * The kernel exchanges a full page in constant time; for a mapped page, it walks all records with interrupts disabled.
  *
@@ -14,7 +14,7 @@
  *
  *     records in the trace, 40 bits │ records processed, 24 bits
  *
- * The lower part only tells which part of a returned page is processed. It may lag behind the kernel's count by any
+ * The lower part only shows which part of a returned page is processed. It may lag behind the kernel's count by any
  * number, as pages without wanted records are in no packet. It can then seem to lie within the returned page by chance;
  * such a page is younger than all records of the trace. The upper part wraps after 2^40 records of one CPU; after a
  * crash, the counts of such a channel are too low.

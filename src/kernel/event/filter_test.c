@@ -7,8 +7,8 @@
  *     name & number      true if they have a bit in common
  *     name == "text"     array: compared up to its end; no character is special, and a quote cannot be written
  *     name ~ "glob"      a star at the end or at both ends: a prefix, or a substring, which is also searched after the
- *                        NUL of an array; with [ ? or \ in it: a glob up to the NUL, in which \ escapes the next character;
- *                        a pattern that begins with a digit or ! has another meaning
+ *                        NUL of an array; with [ ? or \ in it: a glob up to the NUL, in which \ escapes the next
+ *                        character; a pattern that begins with a digit or ! has another meaning
  */
 #include <inttypes.h>
 #include <stdarg.h>

@@ -47,7 +47,7 @@ int wmk_kevent_load(int dir, const char *system, const char *name, struct wmk_ke
 bool wmk_kevent_shows(const struct wmk_kformat *format, const struct wmk_kfield *field, struct wmk_kfield_rule *rule);
 /* Loads the format that a kernel filter needs (filter_split.h); the caller calls free(). */
 int wmk_kformat_load(int dir, const char *system, const char *name, struct wmk_kformat **format);
-/* Also frees an event whose class was moved out (`class` is NULL). */
+/* Accepts an event without a class: the caller may have taken it and set `class` to NULL. */
 void wmk_kevent_free(struct wmk_kevent *event);
 /*
  * Writes the payload, packed, as the class describes, to `out`, and returns its size. -ENOSPC: more than `room` bytes.

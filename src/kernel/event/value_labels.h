@@ -15,7 +15,7 @@ struct wmk_klabels {
 
 /*
  * Finds each `__print_symbolic(REC->field, { value, "name" }, ...)` and `__print_flags(REC->field, "|", { bit, "name"
- * }, ...)` in `len` bytes at `print`, and gives its field the labels whose values are constant expressions. Other
+ * }, ...)` in `len` bytes at `print`, and gives its field the labels with constant expressions as values. Other
  * labels (names of enumerators that a kernel did not replace) are skipped. The first list with labels for a field wins.
  * Malformed text is skipped without an error.
  */

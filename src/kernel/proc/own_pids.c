@@ -82,7 +82,7 @@ struct wmk_kown_time wmk_kown_now(void)
 /* The caller holds the lock. Readers compare the version to detect the change. */
 static void changed(void)
 {
-	/* relaxed: the lock protects the spans; the version only tells readers when to take it */
+	/* relaxed: the lock protects the spans; readers take it when the version has changed */
 	atomic_fetch_add_explicit(&spans_version, 1, memory_order_relaxed);
 }
 

@@ -66,8 +66,8 @@ void wmk_kown_thread_begins(struct wmk_kown_time begun);
 void wmk_kown_thread_ends(struct wmk_kown_time begun);
 
 /*
- * Returns the process whose number is at the start of the file, if its name (comm) is `comm`; else 0. Each consumer
- * daemon has such a file.
+ * Reads a process number from the start of the file. Returns it if that process has the name `comm`; else 0. Each
+ * consumer daemon has such a file.
  */
 pid_t wmk_kown_of_file(const char *path, const char *comm);
 

@@ -146,7 +146,7 @@ static int fill(struct wmk_kproc_lines *lines)
 	return 0;
 }
 
-/* Skips the rest of a line whose first `len` bytes fill the buffer. The first bytes stay; the newline follows them. */
+/* Skips the rest of a line that is longer than the buffer. The first bytes stay; the newline follows them. */
 static int skip_rest(struct wmk_kproc_lines *lines)
 {
 	char rest[512];

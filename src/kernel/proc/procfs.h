@@ -31,7 +31,7 @@ int wmk_kproc_open_task(int proc, int32_t tid);
 long wmk_kproc_read(int dir, const char *file, char *buf, size_t size);
 /* Reads a file that contains one decimal number. */
 int wmk_kproc_read_number(int dir, const char *file, uint64_t *number);
-/* Returns the next directory entry whose name is a number (a task, a descriptor). 1: *number; 0: no more. */
+/* Returns the next directory entry with a number as name (a task, a descriptor). 1: *number; 0: no more. */
 int wmk_kproc_next_number(DIR *dir, int32_t *number);
 /* openat() and fdopendir(). Returns NULL with errno. */
 DIR *wmk_kproc_opendir(int dir, const char *path);

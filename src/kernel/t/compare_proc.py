@@ -69,7 +69,7 @@ def expect_files(path, table):
     for fd in os.listdir(path + '/fd'):
         flags = int(re.search(rb'^flags:\s*([0-7]+)$', read('%s/fdinfo/%s' % (path, fd)), re.M)[1], 8)
         mode = os.lstat('%s/fd/%s' % (path, fd)).st_mode
-        # The mode of the link also tells how the descriptor may be used.
+        # The mode of the link also shows how the descriptor may be used.
         fmode = 0x4000 if flags & os.O_PATH else bool(mode & 0o400) + 2 * bool(mode & 0o200)
         yield 'file_descriptor', dict(file_table_address=table, fd=int(fd), flags=flags, fmode=fmode,
                                       filename=os.readlink(os.fsencode('%s/fd/%s' % (path, fd))))
