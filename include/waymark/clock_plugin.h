@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock_plugin.h - replace the clock of records, for machines with a better one (a hardware counter that several
- * machines share, the time of a simulator).
+ * clock_plugin.h - replace the clock of records, for example by a hardware counter that several machines share, or by
+ * the time of a simulator.
  *
- * A plug-in is a shared library that the environment variable WAYMARK_CLOCK_PLUGIN of the traced applications names. It
+ * A plug-in is a shared library that the environment variable WAYMARK_CLOCK_PLUGIN of the applications names. It
  * exports
  *
  *     int waymark_clock_plugin_init(struct waymark_clock_plugin *plugin)
@@ -16,8 +16,8 @@
  *         return 0;
  *     }
  *
- * It is called once, before main, and the library stays loaded. The session refuses applications with another clock,
- * with a reason. A set-id program loads no plug-in.
+ * The application calls it once, before main(), and keeps the library loaded. A session rejects applications with
+ * another clock and reports the reason. A set-user-ID program loads no plug-in.
  */
 #ifndef WAYMARK_CLOCK_PLUGIN_H
 #define WAYMARK_CLOCK_PLUGIN_H

@@ -57,7 +57,7 @@ const char *waymark_ctl_error_text(char *buf, size_t size);
 
 /* ── connection: connect to the session daemon, start it, end it ──────────────────────────────────────────── */
 
-/* Whether a session daemon may be started. */
+/* When waymark_ctl_connect() starts a session daemon. */
 enum waymark_ctl_start {
 	WAYMARK_CTL_START_IF_NONE = 0,   /* a session daemon is started if none runs */
 	WAYMARK_CTL_START_NEVER = 1,
@@ -73,8 +73,8 @@ struct waymark_ctl_connect_options {
 	const char *rundir;
 	uint32_t start;              /* enum waymark_ctl_start */
 	/*
-	 * The program of the session daemon. NULL: $WAYMARK_SESSIOND, else `waymark-sessiond` in the directory of the
-	 * running executable, else in PATH.
+	 * The executable of the session daemon. NULL: $WAYMARK_SESSIOND, else `waymark-sessiond` in the directory of
+	 * the running executable, else in PATH.
 	 */
 	const char *program;
 	/*
@@ -156,7 +156,7 @@ const char *waymark_ctl_level_name(uint32_t level);
 /* Options of waymark_ctl_create(). */
 struct waymark_ctl_create_options {
 	size_t size;
-	const char *name;            /* NULL or "": made from the time; the session of the result has it */
+	const char *name;            /* NULL or "": made from the time; the result has the name */
 	const char *path;            /* of the trace, absolute; NULL or "": the default path below ... */
 	const char *home;            /* ... this directory; NULL: $HOME, else the home directory of the user */
 	uint64_t max_size;           /* limit of the trace in bytes, at which the session stops; 0: no limit */
@@ -247,7 +247,7 @@ struct waymark_ctl_domain {
 
 /* ── events ── */
 
-/* An event rule: events that match the pattern and the log level, and no exclusion. */
+/* An event rule: it selects events that match the pattern and the log level, and no exclusion. */
 struct waymark_ctl_rule {
 	size_t size;
 	/*
@@ -295,7 +295,7 @@ int waymark_ctl_enable_channel(struct waymark_ctl *ctl, const struct waymark_ctl
 
 /* ── events ── */
 
-/* Options of functions on events and context fields. */
+/* Options of functions that change channels, events and context fields. */
 struct waymark_ctl_events_options {
 	size_t size;
 	const char *session;
@@ -345,7 +345,7 @@ int waymark_ctl_disable_event(struct waymark_ctl *ctl, const struct waymark_ctl_
 int waymark_ctl_add_context(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *options,
 			    struct waymark_ctl_result **result);
 
-/* ── programs ── */
+/* ── applications ── */
 
 /* Options of waymark_ctl_list_apps(). */
 struct waymark_ctl_apps_options {
@@ -373,7 +373,8 @@ struct waymark_ctl_kernel_options {
 	unsigned n_patterns;
 	bool fields;                 /* list their fields */
 	/*
-	 * Determine the missing features of this kernel, and why: each feature is tried, which takes about 10 ms.
+	 * Determine the missing features of this kernel and the reasons. The daemon tries each feature, which takes
+	 * about 10 ms.
 	 */
 	bool lacks;
 };

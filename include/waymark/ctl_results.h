@@ -66,8 +66,9 @@ struct waymark_ctl_rule_info {
 /* ── channel ── */
 
 /*
- * Kernel domain: what is recorded of system call arguments that are pointers: texts, addresses, first bytes; or only
- * the pointers. BPF or kernel events record them. BY_NOBODY: not known yet, or the channel has no system calls.
+ * Kernel domain: how system call arguments that are pointers are recorded. TEXT: as texts, addresses or first bytes.
+ * NUMBERS: as pointers only. The records come from BPF programs or kernel events; BY_NONE: not known yet, or the
+ * channel has no system calls.
  */
 enum waymark_ctl_call_arguments { WAYMARK_CTL_CALLS_TEXT = 0, WAYMARK_CTL_CALLS_NUMBERS = 1 };
 enum waymark_ctl_calls_by {
@@ -97,7 +98,7 @@ struct waymark_ctl_channel_info {
 	const struct waymark_ctl_counts *counts;
 	uint32_t call_arguments;     /* kernel domain: enum waymark_ctl_call_arguments, as requested ... */
 	uint32_t calls_by;           /* ... enum waymark_ctl_calls_by, in effect ... */
-	const char *calls_why;       /* ... and why that is less than requested; "" if it is not */
+	const char *calls_why;       /* ... and why it is less than requested; "" if it is not */
 };
 
 /* ── trackers: restrict a session to some processes, users or groups ── */
@@ -157,22 +158,22 @@ struct waymark_ctl_session_info {
 	/* the trace has reached the limit, and the session has stopped; clear and start it to record again */
 	bool full;
 	uint32_t trace_format;       /* enum waymark_ctl_trace_format */
-	bool stopping;               /* it has stopped, and its last records are being written */
+	bool stopping;               /* the session has stopped, and its last records are being written */
 	bool no_statedump;           /* see struct waymark_ctl_create_options */
 	/* directory of its rings, created in that of struct waymark_ctl_create_options; "": rings are in memory */
 	const char *shm_path;
 	const struct waymark_ctl_unrecorded *const *unrecorded;
 	unsigned n_unrecorded;
-	uint64_t unrecorded_more;    /* in addition to those */
+	uint64_t unrecorded_more;    /* further ones that are not in the array */
 	uint32_t clock;              /* enum waymark_ctl_clock, never DEFAULT */
 	const char *description;     /* "" if none */
 };
 
-/* ── programs: list programs and their events ── */
+/* ── applications: list applications and their events ── */
 
 /*
- * Programs register with the daemon when they start, or when the daemon starts. They and their events are listed even
- * if no session records them.
+ * Applications register with the session daemon when they start, or when the daemon starts. They and their events are
+ * listed even if no session records them.
  */
 
 /* A field of an event. */
@@ -182,13 +183,13 @@ struct waymark_ctl_field_info {
 	const char *unit;            /* "" if none */
 };
 
-/* An event that a program has, or the kernel. */
+/* An event class of an application or of the kernel. */
 struct waymark_ctl_event_info {
-	/* of the kernel: the subsystem, and the name in traces; "syscall" and the name of the system call */
+	/* kernel: the subsystem, and the name in traces; "syscall" and the name of the system call */
 	const char *provider, *name;
 	uint32_t kind;               /* enum waymark_kind */
 	uint32_t level;              /* enum waymark_level */
-	/* of the kernel: "events/SUBSYSTEM/NAME", its directory in tracefs */
+	/* kernel: "events/SUBSYSTEM/NAME", its directory in tracefs */
 	const char *file;
 	uint32_t line;
 	bool enabled;                /* in a session that records */
@@ -196,13 +197,13 @@ struct waymark_ctl_event_info {
 	unsigned n_fields;
 };
 
-/* A program: one process. */
+/* An application: one process. */
 struct waymark_ctl_app_info {
 	uint64_t pid, uid, gid;
 	const char *name, *exe;
 	bool connected;
 	unsigned n_known;            /* number of its events, even if they were not requested */
-	const char *why;             /* what is wrong with it; "": nothing */
+	const char *why;             /* the problem that prevents complete recording; "" if none */
 	const struct waymark_ctl_event_info *const *events;
 	unsigned n_events;
 };
@@ -231,20 +232,20 @@ const char *waymark_ctl_library_version(void);
 /* NULL is allowed. */
 void waymark_ctl_result_free(struct waymark_ctl_result *result);
 /*
- * Sessions that were listed, or that a request changed, as they are after it (after DESTROY: as they were at the end).
+ * Sessions that were listed or changed, in the state after the request; after DESTROY, in the state at their end.
  * Returns their number, as the following functions do.
  */
 unsigned waymark_ctl_result_sessions(const struct waymark_ctl_result *result,
 				     const struct waymark_ctl_session_info *const **sessions);
-/* Programs that were listed. */
+/* Applications that were listed. */
 unsigned waymark_ctl_result_apps(const struct waymark_ctl_result *result,
 				 const struct waymark_ctl_app_info *const **apps);
 /* Events of the kernel that were listed, in the order of their names in traces. */
 unsigned waymark_ctl_result_events(const struct waymark_ctl_result *result,
 				   const struct waymark_ctl_event_info *const **events);
 /*
- * Missing features of the kernel, if they were requested, in sentences: "system calls have no events: it is built
- * without ...".
+ * Missing features of the kernel, in sentences ("system calls have no events: it is built without ..."), if they were
+ * requested.
  */
 unsigned waymark_ctl_result_lacks(const struct waymark_ctl_result *result, const char *const **lacks);
 /*
@@ -252,10 +253,12 @@ unsigned waymark_ctl_result_lacks(const struct waymark_ctl_result *result, const
  * clock. NULL if the request was not waymark_ctl_list_kernel().
  */
 const char *waymark_ctl_result_kernel_clock(const struct waymark_ctl_result *result);
-/* Programs that have not confirmed a change in time, without their events. They still apply it as soon as they can. */
+/*
+ * Applications that have not confirmed a change in time, without their events. They still apply it as soon as they can.
+ */
 unsigned waymark_ctl_result_unanswered(const struct waymark_ctl_result *result,
 				       const struct waymark_ctl_app_info *const **apps);
-/* Sentences. */
+/* Warnings of the request, in sentences. */
 unsigned waymark_ctl_result_warnings(const struct waymark_ctl_result *result, const char *const **warnings);
 /* Files that waymark_ctl_save() wrote or waymark_ctl_load() read. */
 unsigned waymark_ctl_result_files(const struct waymark_ctl_result *result, const char *const **files);

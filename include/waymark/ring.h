@@ -60,8 +60,8 @@ struct waymark_ring_options {
 	uint32_t header_room;      /* bytes for the reader at the start of each sub-buffer; multiple of 8, <= 1024 */
 	uint32_t mode;             /* enum waymark_ring_mode */
 	uint32_t clock;            /* enum waymark_ring_clock */
-	int64_t block_us;          /* discard mode: how long a writer waits for room; 0: never, -1: no limit */
-	uint64_t prefault;         /* bytes of the CPU rings to allocate at once, at least a sub-buffer each */
+	int64_t block_us;          /* discard mode: longest wait for room in us; 0: no wait, -1: no limit */
+	uint64_t prefault;         /* bytes of the CPU rings to allocate at creation, at least one sub-buffer each */
 	uint8_t uuid[16];
 };
 
@@ -78,10 +78,10 @@ int waymark_ring_set_create(const struct waymark_ring_options *options, struct w
  */
 int waymark_ring_set_open(int fd, struct waymark_ring_set **set);
 /*
- * Map a ring set of another process for reading, instead of its creator or after a reader that crashed. The checks are
+ * Map a ring set of another process for reading: instead of its creator, or after a reader that crashed. The checks are
  * the same. The caller keeps `fd`; the set keeps a copy. The caller must ensure that each ring has one reader at a
- * time. That process also allocates memory, updates the heartbeat, waits and wakes. The creator may continue to free
- * claims; only one of both may retire claims. Returns 0 or -errno.
+ * time. The process that reads also allocates memory, updates the heartbeat, waits and wakes. The creator may continue
+ * to free claims, but only one of the two processes may retire claims. Returns 0 or -errno.
  */
 int waymark_ring_set_open_reader(int fd, struct waymark_ring_set **set);
 /* The memfd, owned by the set; -1 if the set was opened for writing. */
@@ -222,10 +222,11 @@ void waymark_ring_set_wake(struct waymark_ring_set *set);
 /* ── claim rings: identities, and the end of processes ───────────────────────────────────────────────── */
 
 /*
- * Set the identity of this process in claims. The process that observes the end of writers assigns it. 0, 0: anonymous.
+ * Set the identity that the claims of this process have. It is assigned by the process that frees the claims of ended
+ * writers. 0, 0: anonymous.
  */
 void waymark_ring_set_identity(struct waymark_ring_set *set, uint32_t slot, uint32_t generation);
-/* Free the claims of a process that has ended, as its pidfd reports. Returns their number. */
+/* Free the claims of a process that has ended (its pidfd reports the end). Returns their number. */
 int waymark_ring_set_free_claims(struct waymark_ring_set *set, uint32_t slot, uint32_t generation);
 /*
  * Retire anonymous claims that made no progress since the last call; spare rings replace them. Returns their number.

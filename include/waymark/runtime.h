@@ -114,8 +114,8 @@ struct waymark_probe_record {
 };
 
 /*
- * A callback of an event. It runs in the thread that reaches the tracepoint, also in signal handlers with tracepoints,
- * before the record is written. Events within a callback are recorded, but call no callback.
+ * A callback of an event. It runs in the thread that reaches the tracepoint, before the record is written; also in a
+ * signal handler that reaches a tracepoint. Events within a callback are recorded, but call no callback.
  */
 typedef void (*waymark_probe_fn)(const struct waymark_probe_record *record, void *data);
 
@@ -140,9 +140,9 @@ int waymark_disconnect(const char *event, waymark_probe_fn fn, void *data);
 
 /*
  * End the helper thread, close its descriptors, and disable all events that sessions have enabled. Callbacks stay
- * connected. For programs that must have one thread (before unshare(CLONE_NEWUSER), or a check for leaked threads). The
- * helper thread does not return in this process; a forked child has its own. Returns 0; a second call has no effect.
- * Any thread; not from a signal handler.
+ * connected. Use it before an operation that requires a single thread (unshare(CLONE_NEWUSER)) or a check for leaked
+ * threads. The helper thread does not start again in this process; a forked child has its own. Returns 0; a second call
+ * has no effect. Any thread; not from a signal handler.
  */
 int waymark_helper_stop(void);
 

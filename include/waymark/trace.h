@@ -2,21 +2,21 @@
 /*
  * trace.h - instrument a program, in C11 or in C++11 and later. Link with -lwaymark. See docs/instrument.md.
  *
- *     waymark(shop, order_paid, order_id, customer, amount);          an event, declared where it happens
+ *     waymark(shop, order_paid, order_id, customer, amount);          an event, declared where it occurs
  *     WAYMARK_EVENT(sched, switch, (struct task *prev, struct task *next),
  *                   wm_field(int, prev_tid, prev->tid),
  *                   wm_field(int, next_tid, next->tid));
- *     waymark_sched_switch(prev, next);                               ... declared once, and called as a function
+ *     waymark_sched_switch(prev, next);                               ... declared once, called as a function
  *     waymark_mark(kernel_sched, "prev_pid %d next_pid %d", p, n);    fields from a format; recorded in binary
  *     waymark_logf(INFO, "%s has %d items", name, n);                 text; only the arguments are recorded
- *     if (wm_enabled(shop, order_paid)) ...                           guard what is dear to compute
- *     waymark_begin(shop, order, id); ... waymark_end(shop, order);   a span of time of this thread
- *     waymark_span(shop, order, id);                                  ... from here until the scope is left
+ *     if (wm_enabled(shop, order_paid)) ...                           compute expensive arguments only when enabled
+ *     waymark_begin(shop, order, id); ... waymark_end(shop, order);   a time span of this thread
+ *     waymark_span(shop, order, id);                                  ... from here to the end of the scope
  *     waymark_counter(shop, queue, length);                           a number that changes
  *
- * A site that is not enabled is one instruction that does nothing. Arguments are evaluated only while the event is
- * enabled, and then once. All of these may be used in any thread, in signal handlers, in inline functions and
- * templates, in executables and libraries.
+ * A disabled tracepoint costs one instruction that does nothing. Arguments are evaluated only while the event is
+ * enabled, and then once. All macros may be used in any thread, in signal handlers, in inline functions and templates,
+ * in executables and libraries.
  */
 #ifndef WAYMARK_TRACE_H
 #define WAYMARK_TRACE_H
@@ -28,8 +28,8 @@
 #endif
 
 /*
- * `, ##__VA_ARGS__` is the one way to hand all arguments on unexpanded (pp.h); it is an extension that both compilers
- * know, and that they mention when asked to be pedantic.
+ * `, ##__VA_ARGS__` passes all arguments on unexpanded (pp.h). It is an extension that gcc and clang support; clang
+ * warns about it with -Wpedantic.
  */
 #if defined(__clang__)
 #pragma clang diagnostic push
@@ -37,79 +37,78 @@
 #endif
 
 /*
- * waymark(provider, name, argument...): record the event provider:name.
+ * waymark(provider, name, argument...): record the event provider:name. A statement. Preserves errno.
  *
- * Up to 32 arguments become fields: integers, bool, float, double, char * (text up to its NUL; NULL is recorded as
- * "(null)"), arrays of numbers, other pointers (hexadecimal), in C++ also enumerations, std::string, std::array,
- * std::vector, std::optional, std::chrono::duration and similar types; and wrappers:
- *   wm_hex(x), wm_oct(x)     an integer, shown in base 16 or 8
- *   wm_net(x)                an integer of 16, 32 or 64 bits that is in network byte order
- *   wm_text(p, len)          len bytes of text
- *   wm_bytes(p, len)         len bytes
- *   wm_media("type", p, len) len bytes of a media type, "image/png"
- *   wm_seq(p, n)             n numbers, n known when the program runs; p points to integers, floats, doubles,
- *                            bools or pointers
- *   wm_array(p, n)           n numbers, n a constant
- *   wm_enum(set, x)          an integer that has labels (WAYMARK_LABELS)
- *   wm_flags(set, x)         an integer whose bits have labels
- *   wm_named("name", x)      x, any of the above, under a name of your own
- *   wm_unit("unit", x)       x, any of the above, in that unit, "ms"
- *   wm_level(LEVEL)          no field: the event's log level, EMERG ... DEBUG as in enum waymark_level; default
+ * Up to 32 arguments become fields. An argument is an integer, bool, float or double; a char * (text up to its NUL;
+ * NULL is recorded as "(null)"); an array of numbers; or another pointer (recorded as a hexadecimal number). In C++ it
+ * can also be an enumeration, std::string, std::array, std::vector, std::optional, std::chrono::duration or a similar
+ * type. Wrappers: wm_hex(x), wm_oct(x)     an integer, printed in base 16 or 8 wm_net(x)                an integer of
+ * 16, 32 or 64 bits in network byte order wm_text(p, len)          len bytes of text wm_bytes(p, len)         len bytes
+ * wm_media("type", p, len) len bytes of a media type, "image/png" wm_seq(p, n)             n numbers, n is computed at
+ * run time; p points to integers, floats, doubles, bools or
+ *                            pointers
+ * wm_array(p, n)           n numbers, n is a constant wm_enum(set, x)          an integer with labels (WAYMARK_LABELS)
+ * wm_flags(set, x)         an integer whose bits have labels wm_named("name", x)      x, any of the above, with the
+ * given field name wm_unit("unit", x)       x, any of the above, in the given unit, "ms" wm_level(LEVEL)          no
+ * field: the log level of the event, EMERG ... DEBUG as in enum waymark_level; default
  *                            DEBUG_LINE
- * A field's name is the argument's text if that is an identifier, its last member if it ends in .m or ->m, else argN.
- * Provider and name are identifiers; any other text does not compile. A statement. errno is preserved.
+ *
+ * The name of a field is the text of the argument if that is an identifier, its last member if it ends in .m or ->m,
+ * else argN. Provider and name must be identifiers; other text does not compile.
  */
 #define waymark(provider, ...) WMK_EVENT(WAYMARK_KIND_EVENT, "", #provider, __COUNTER__, , ##__VA_ARGS__, ~)
 
 /*
- * waymark_begin(provider, name, argument...), waymark_end(provider, name, argument...): a span of time of the calling
- * thread begins, and ends: the events provider:name_begin and provider:name_end, enabled as provider:name_*. Spans lie
- * within each other. Arguments as above. Statements.
+ * waymark_begin(provider, name, argument...), waymark_end(provider, name, argument...): begin and end a time span of
+ * the calling thread. They record the events provider:name_begin and provider:name_end; the pattern provider:name_*
+ * enables both. Spans of a thread must be nested. Arguments as above. Statements.
  */
 #define waymark_begin(provider, ...) WMK_EVENT(WAYMARK_KIND_BEGIN, "_begin", #provider, __COUNTER__, , ##__VA_ARGS__, ~)
 #define waymark_end(provider, ...) WMK_EVENT(WAYMARK_KIND_END, "_end", #provider, __COUNTER__, , ##__VA_ARGS__, ~)
 
 /*
- * waymark_span(provider, name, argument...): the same, from here until the scope is left, by whatever way but longjmp()
- * and the end of the thread. The arguments are those of the beginning; its level is also that of the end, which is
- * recorded if its event was enabled when the span began and still is. A declaration in a function. (In C, clang before
- * 18 takes it only with WAYMARK_NO_PATCH; clang takes it in no constexpr function.)
+ * waymark_span(provider, name, argument...): begin a time span here and end it when the scope is left, also by return,
+ * break or an exception, but not by longjmp() or the end of the thread. The begin event has the arguments; both events
+ * have its log level. The end event is recorded if it was enabled when the span began and still is. A declaration in a
+ * function. In C, clang before 18 needs WAYMARK_NO_PATCH for it. clang does not accept it in a constexpr function.
  */
 #define waymark_span(provider, ...) WMK_SPAN(#provider, __COUNTER__, __COUNTER__, , ##__VA_ARGS__, ~)
 
 /*
- * waymark_counter(provider, name, value, argument...): the event provider:name, whose first field is `value`, a number
- * (integer, enumeration, bool, float, double; also in wm_unit()), now. Further arguments as above. A statement.
+ * waymark_counter(provider, name, value, argument...): record the event provider:name with the current `value` of a
+ * counter as the first field: an integer, enumeration, bool, float or double, also in wm_unit(). Further arguments as
+ * above. A statement.
  */
 #define waymark_counter(provider, ...) WMK_COUNTER(#provider, __COUNTER__, , ##__VA_ARGS__, ~)
 
 /*
  * WAYMARK_EVENT(provider, name, (parameters), field...): define the inline function
- * waymark_<provider>_<name>(parameters), which records the event. At file or namespace scope, in a header too. A
- * field is wm_field(type, name, expression) or an argument of waymark().
+ * waymark_<provider>_<name>(parameters), which records the event. At file or namespace scope, also in a header. A field
+ * is wm_field(type, name, expression) or an argument of waymark().
  */
 #define WAYMARK_EVENT(provider, ...) WMK_FUNCTION(provider, #provider, __COUNTER__, , ##__VA_ARGS__, ~)
 
 /*
- * waymark_mark(name, "format", argument...): record marker:<name>. The format, a literal, names and types the fields:
- * each is a word before a conversion of printf. The compiler checks it. A statement.
+ * waymark_mark(name, "format", argument...): record the event marker:<name>. The format is a literal that names and
+ * types the fields: a word before each printf conversion. The compiler checks the conversions against the arguments. A
+ * statement.
  */
 #define waymark_mark(name, ...) WMK_MARK(#name, __COUNTER__, , ##__VA_ARGS__, ~)
 
 /*
- * waymark_logf(LEVEL, "format", argument...): record a line of text as the event text:<file>_<line>. The format, a
- * literal, is kept in the trace's description once; only the arguments are recorded. LEVEL as in wm_level(). A
+ * waymark_logf(LEVEL, "format", argument...): record a line of text as the event text:<file>_<line>. The format is a
+ * literal, which the metadata of the trace holds once; a record has the arguments only. LEVEL as in wm_level(). A
  * statement.
  */
 #define waymark_logf(level, ...) WMK_LOGF(WAYMARK_LEVEL_##level, __COUNTER__, , ##__VA_ARGS__, ~)
 
-/* wm_enabled(provider, name): true while the event of that name is enabled. An expression; costs what a site costs. */
+/* wm_enabled(provider, name): true while the event is enabled. An expression with the cost of a tracepoint. */
 #define wm_enabled(provider, name) WMK_ENABLED_GUARD(#provider, #name, __COUNTER__)
 
 /*
- * WAYMARK_LABELS(set, (LABEL), (LABEL, value), (LABEL, from, to)...): labels for wm_enum(set, x) and wm_flags(set,
- * x). With the name alone, it is a constant of that name; the label of colour::red is "red". Up to 36. At file
- * or namespace scope.
+ * WAYMARK_LABELS(set, (LABEL), (LABEL, value), (LABEL, from, to)...): define up to 36 labels for wm_enum(set, x) and
+ * wm_flags(set, x). A LABEL without a value is a constant of that name; the label of colour::red is "red". At file or
+ * namespace scope.
  */
 #define WAYMARK_LABELS(set, ...) WMK_LABELS(set, , ##__VA_ARGS__, ~)
 
@@ -165,7 +164,9 @@ __attribute__((format(printf, 1, 2), unused)) static inline void wmk_check_forma
 	WMK_FORMAT(WAYMARK_KIND_MARKER, WAYMARK_LEVEL_DEBUG_LINE, "marker", name, name, n, \
 		WMK_MAP_FOR(e, e##__VA_ARGS__), e, format, e##__VA_ARGS__); \
 } while (0)
-/* The last part of the source's path, for the SystemTap note. Compilers that cannot tell: the line alone. */
+/*
+ * The file name of the source without directories, for the SystemTap note; "line" if the compiler cannot determine it.
+ */
 #if defined(__FILE_NAME__)
 #define WMK_FILE_NAME __FILE_NAME__
 #else
@@ -184,7 +185,7 @@ __attribute__((format(printf, 1, 2), unused)) static inline void wmk_check_forma
 
 #define WMK_ENABLED_GUARD(provider, name, n) WMK_GUARD(provider, name, n)
 
-/* One label. The pair still is as it was written, so that #label is not what the label expands to. */
+/* One label. `pair` is not expanded yet, so #label gives the source text of the label, not its expansion. */
 #define WMK_LABEL(e, i, text, pair) WMK_CAT(WMK_LABEL_, WMK_COUNT_3 pair) e##pair,
 #define WMK_LABEL_MANY
 #define WMK_COUNT_3(...) WMK_COUNT_3_(__VA_ARGS__, 3, 2, 1, ~)

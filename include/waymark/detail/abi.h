@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * abi.h - what the compiler puts into an instrumented program, and the calls that it makes.
+ * abi.h - the binary interface between instrumented programs and libwaymark.
  *
- * Everything here is an ABI: it is compiled into other people's programs. The macros of trace.h produce these
- * structures, libwaymark reads them. Nobody else includes this file.
+ * Everything here is an ABI: it is compiled into applications. The macros of trace.h produce these structures, and
+ * libwaymark reads them. Applications include this file only through the public headers.
  *
  *     source line            object file                                        libwaymark (src/tracer)
  *     ───────────            ───────────                                        ───────────────────────
@@ -12,9 +12,10 @@
  *                            .data            struct waymark_desc ──► names, fields; chain of recorders
  *                            .text (cold)     stage words and refs, jump to waymark_enter()
  *
- * Two kinds of objects, because one declaration can be inlined at many addresses:
- *   - the *descriptor* says what is recorded. One per declaration (per instantiation, in a C++ template);
- *   - the *site* says where. One per address in the text, written by the assembler.
+ * One declaration can be inlined at many addresses, so there are two kinds of objects:
+ * - the *descriptor* defines the event. There is one per declaration (per instantiation, in a C++ template);
+ * - the *site* locates a tracepoint. There is one per address in the text; the assembler writes it.
+ *
  * Descriptors with the same provider, name and fields are one event.
  */
 #ifndef WAYMARK_DETAIL_ABI_H
@@ -34,20 +35,20 @@ extern "C" {
 #define WAYMARK_ABI_VERSION 2
 #define WAYMARK_MAX_FIELDS 32
 
-/* What a descriptor declares. */
+/* Kinds of descriptors. */
 enum waymark_kind {
 	WAYMARK_KIND_EVENT = 0,   /* waymark(), WAYMARK_EVENT() */
 	WAYMARK_KIND_MARKER = 1,  /* waymark_mark(): fields come from the format string in `text` */
-	WAYMARK_KIND_TEXT = 2,    /* waymark_logf(): likewise, and the format is a label of field `msg` */
-	WAYMARK_KIND_GUARD = 3,   /* wm_enabled(): patched like the event of that name, records nothing */
-	/* Events whose schema is marked, so that who draws a trace knows what they are; all else is as with EVENT. */
-	/* waymark_begin(), waymark_span(): of a span of its thread; the name ends in "_begin" */
+	WAYMARK_KIND_TEXT = 2,    /* waymark_logf(): the same, and the format is a label of field `msg` */
+	WAYMARK_KIND_GUARD = 3,   /* wm_enabled(): patched with the event of that name, records nothing */
+	/* Events with a mark in the schema for tools that draw a trace; otherwise the same as EVENT. */
+	/* waymark_begin(), waymark_span(): beginning of a time span of its thread; the name ends in "_begin" */
 	WAYMARK_KIND_BEGIN = 4,
-	WAYMARK_KIND_END = 5,     /* waymark_end(), and where a waymark_span() is left: "_end" */
-	WAYMARK_KIND_COUNTER = 6, /* waymark_counter(): the first field is a number that changes, "value" */
+	WAYMARK_KIND_END = 5,     /* waymark_end(), end of the scope of waymark_span(): "_end" */
+	WAYMARK_KIND_COUNTER = 6, /* waymark_counter(): the first field, "value", is a number that changes */
 };
 
-/* Log levels, those of syslog and LTTng; a smaller number is more severe. */
+/* Log levels, as in syslog and LTTng; a smaller number is more severe. */
 enum waymark_level {
 	WAYMARK_LEVEL_EMERG = 0, WAYMARK_LEVEL_ALERT = 1, WAYMARK_LEVEL_CRIT = 2, WAYMARK_LEVEL_ERR = 3,
 	WAYMARK_LEVEL_WARNING = 4, WAYMARK_LEVEL_NOTICE = 5, WAYMARK_LEVEL_INFO = 6,
@@ -67,21 +68,23 @@ enum waymark_type {
 	WAYMARK_T_BOOL,           /* one byte, 0 or 1 */
 	WAYMARK_T_FLOAT, WAYMARK_T_DOUBLE,
 	WAYMARK_T_POINTER,        /* 64 bits, shown in base 16 */
-	WAYMARK_T_STRING,         /* one ref: NUL-terminated; ref.len is strlen(), or SIZE_MAX: the library measures */
+	WAYMARK_T_STRING,         /* one ref: NUL-terminated; ref.len: strlen(), or SIZE_MAX: the library measures */
 	WAYMARK_T_TEXT,           /* one ref: ref.len bytes of text, recorded as a string */
 	WAYMARK_T_BYTES,          /* one ref: ref.len bytes, recorded as a u32 length and bytes */
 	WAYMARK_T_SEQ,            /* one ref: ref.len bytes = whole elements, recorded as a u32 count and elements */
 	WAYMARK_T_ARRAY,          /* one ref: `count` elements, recorded without a length */
 	WAYMARK_T_ENUM,           /* a scalar of type `elem` with labels */
-	WAYMARK_T_FLAGS,          /* likewise; labels name bits and may be combined */
+	WAYMARK_T_FLAGS,          /* the same; labels name bits and may be combined */
 };
 
 #define WAYMARK_F_HEX 0x01u       /* base 16 */
 #define WAYMARK_F_BE 0x02u        /* the value is in network byte order and is recorded as such */
-#define WAYMARK_F_NAMED 0x04u     /* `name` is the field's name itself, not the text of an argument */
+#define WAYMARK_F_NAMED 0x04u     /* `name` is the name of the field, not the text of an argument */
 #define WAYMARK_F_OCT 0x08u       /* base 8 */
 
-/* One label of an enumeration; the values from..to, both included. Bits for WAYMARK_T_FLAGS. */
+/*
+ * One label of an enumeration: for the values from `from` to `to`, both included. For WAYMARK_T_FLAGS these are bits.
+ */
 struct waymark_label {
 	const char *name;
 	int64_t from, to;
@@ -95,17 +98,21 @@ struct waymark_labels {
 };
 
 /*
- * One field. `name` is the argument's source text, from which the library derives the field's name by the
- * rule of instrumentation.md (identifier; last member of a.m or a->m; else argN; the first argument's or the quoted
- * name within wm_named("x", v), wm_hex(v), ... wrappers; the second argument of wm_field(type, name, expr)), unless
- * WAYMARK_F_NAMED is set. Where `unit` and `media` are NULL, the library takes them too from this text, from
- * wm_unit("ms", v) and wm_media("image/png", p, len).
+ * One field. With WAYMARK_F_NAMED, `name` is its name. Otherwise `name` is the source text of the argument, from which
+ * the library derives the field name (docs/instrument.md):
+ * - an identifier is the name; for a.m or a->m it is the last member;
+ * - in wm_field(type, name, expr) it is the second argument, in wm_named("x", v) the quoted name;
+ * - in wm_hex(v) and the other wrappers it comes from the first argument;
+ * - otherwise it is argN.
+ *
+ * If `unit` or `media` is NULL, the library also takes it from this text: from wm_unit("ms", v) or
+ * wm_media("image/png", p, len).
  */
 struct waymark_field {
 	uint8_t type;      /* enum waymark_type */
-	uint8_t elem;      /* element's, or underlying, scalar type */
+	uint8_t elem;      /* scalar type of the elements, or of the enumeration */
 	uint16_t flags;
-	uint32_t count;    /* ARRAY: elements */
+	uint32_t count;    /* ARRAY: number of elements */
 	const char *name;
 	const struct waymark_labels *labels;
 	const char *media; /* BYTES: media type, or NULL */
@@ -120,14 +127,14 @@ struct waymark_desc {
 	uint8_t kind;             /* enum waymark_kind */
 	uint8_t level;            /* enum waymark_level */
 	/*
-	 * First recorder of the event, NULL when nothing wants it. Written by the library with release order, read with
-	 * acquire.
+	 * The first recorder of the event; NULL if the event is not enabled. The library stores it with release order
+	 * and loads it with acquire order.
 	 */
 	struct waymark_recorder *chain;
-	void *event;              /* the library's own; NULL in the object file */
+	void *event;              /* private to the library; NULL in the object file */
 	/*
-	 * provider: "marker" for MARKER, "text" for TEXT. name: NULL for TEXT, where the library makes <file>_<line> of
-	 * the members below. function: NULL in C++.
+	 * provider: "marker" for MARKER, "text" for TEXT. name: NULL for TEXT; the library makes <file>_<line> of the
+	 * members below. function: NULL in C++.
 	 */
 	const char *provider, *name;
 	const char *file, *function;
@@ -136,41 +143,41 @@ struct waymark_desc {
 	const struct waymark_field *fields;  /* n_fields of them; NULL for MARKER and TEXT */
 	const char *text;         /* MARKER, TEXT: the format string; else NULL */
 	/*
-	 * MARKER, TEXT: types of the arguments as staged, n_fields of them (enum waymark_type), against which the
-	 * library holds the format string. Else NULL.
+	 * MARKER, TEXT: types of the staged arguments, n_fields of them (enum waymark_type); the library checks the
+	 * format string against them. Else NULL.
 	 */
 	const uint8_t *arg_types;
-	uint64_t own[8];          /* the library's own; 0 in the object file */
+	uint64_t own[8];          /* private to the library; 0 in the object file */
 };
 
 /*
- * One address. All references are relative to the member's own address, so that the entry needs no relocation.
- * Written in assembly into the section "waymark_sites".
+ * One tracepoint in the text. All references are relative to the address of the member, so that the entry needs no
+ * relocation. The assembler writes it into the section "waymark_sites".
  */
 struct waymark_site {
 	uint8_t size;             /* sizeof(struct waymark_site) = 16 */
 	uint8_t version;          /* WAYMARK_ABI_VERSION */
 	uint8_t how;              /* enum waymark_how */
 	uint8_t reserved;
-	int32_t code;             /* to the patchable instruction, or to the byte that is tested */
+	int32_t code;             /* to the patchable instruction, or to the byte that the code tests */
 	int32_t target;           /* to the enabled block (HOW_PATCH), else 0 */
 	int32_t desc;             /* to the struct waymark_desc */
 };
 
 enum waymark_how {
 	WAYMARK_HOW_PATCH = 1,    /* x86-64: A9 <rel32> ↔ E9 <rel32>; aarch64: nop ↔ b target */
-	WAYMARK_HOW_BYTE = 2,     /* `code` leads to a byte: 0 disabled, 1 enabled */
+	WAYMARK_HOW_BYTE = 2,     /* `code` refers to a byte: 0 disabled, 1 enabled */
 };
 
-/* One executable or shared library that holds sites; a hidden object of its own in each. */
+/* An executable or shared library with sites; each has its own hidden object. */
 struct waymark_module {
 	uint32_t size;
 	uint32_t version;
 	const struct waymark_site *begin, *end;
-	const void *anchor;       /* an address within the module, for dladdr-like look-ups */
+	const void *anchor;       /* an address within the module, to find its ELF file */
 	struct waymark_module *next;  /* the library's own */
 	void *priv;               /* the library's own */
-	/* waymark_enter(), or NULL: link-time optimisation sees no reference that is in assembly only. */
+	/* waymark_enter(), or NULL. Link-time optimisation does not see the reference in assembly. */
 	void (*entry)(void);
 };
 
@@ -181,23 +188,27 @@ struct waymark_ref {
 };
 
 /*
- * Record. Called in the enabled block, with
- *   words  the fixed-size fields, packed little-endian without gaps, in order; readable to a multiple of 16 bytes. A
+ * Record one event. The enabled block calls it with words  the fixed-size fields, packed little-endian without gaps, in
+ * order; readable to a multiple of 16 bytes. A
  *          field that follows a ref starts a new word: run of scalars | ref | run of scalars | ...; each run begins at
  *          a new word, and the last word of a run is padded with zeros. Macros build whole words in registers, so that
  *          the copy into the ring loads them with the width of the stores;
- *   refs   one for each STRING, TEXT, BYTES, SEQ, ARRAY field, in order;
- *   ip     an address in the enabled block, for the context `ip`; NULL: take the return address.
- * Any thread, any time, signal handlers included. Errno is preserved. Never fails the program.
+ * refs   one for each STRING, TEXT, BYTES, SEQ, ARRAY field, in order; ip     an address in the enabled block, for the
+ * context field `ip`; NULL: the return address.
+ *
+ * It returns no error: lost records are counted. Preserves errno. Any thread; async-signal-safe.
  */
 void waymark_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip);
 
 #if defined(__x86_64__)
-/* The same from an enabled block, which jumps here: see call.h. Nothing that C can call. */
+/* The same for an enabled block, which jumps here (call.h). C code cannot call it. */
 void waymark_enter(void);
 #endif
 
-/* Called by each module's constructor (priority 101) and destructor; the second call for one module is ignored. */
+/*
+ * The constructor (priority 101) and the destructor of each module call these. A second call for the same module has no
+ * effect.
+ */
 void waymark_module_register(struct waymark_module *module);
 void waymark_module_unregister(struct waymark_module *module);
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * call.h - the call of the library that leaves the function around it as it was.
+ * call.h - enter the library from an enabled block with minimal effect on the function around it.
  *
- * An ordinary call clobbers nine registers, needs an aligned stack, and ends the use of the red zone: the compiler
- * would pay for that at the entry of the function (push, sub, mov), although the call is not made while the event is
- * disabled. So on x86-64 the enabled block *jumps* to waymark_enter(), which jumps back:
+ * An ordinary call clobbers nine registers, needs an aligned stack, and ends the use of the red zone. The compiler
+ * would add the cost (push, sub, mov) to the entry of the function, although a disabled event makes no call. So on
+ * x86-64 the enabled block *jumps* to waymark_enter(), which jumps back:
  *
  *     enabled block                                                waymark_enter()
  *     rax: descriptor, rdx: words, rcx: references, r11: 1f; jmp ─► skip the red zone; save; record
- *  1:           ◄─────────────────────────────────────────────── jmp *r11
+ * 1:           ◄─────────────────────────────────────────────── jmp *r11
  *
- * It clobbers these four registers, the flags, and vector and x87 registers; a stack of any alignment will do. The
- * instructions of the block move no stack pointer, so the function's unwind information stays true; waymark_enter() has
- * its own. A function that is compiled without SSE may hold a site: the library uses vector registers there all the
- * same, as every function of the C library does. Signal handlers may hold sites; the kernel saves what they interrupt.
+ * It clobbers these four registers, the flags, and vector and x87 registers. It accepts any stack alignment. The block
+ * does not move the stack pointer, so the unwind information of the function stays correct; waymark_enter() has its
+ * own. A function that is compiled without SSE may contain a site: the library uses vector registers there too, as the
+ * C library does. Signal handlers may contain sites, because the kernel saves the registers of the interrupted code.
  */
 #ifndef WAYMARK_DETAIL_CALL_H
 #define WAYMARK_DETAIL_CALL_H
@@ -29,13 +29,11 @@
 #else
 #define WMK_CLOBBER_WIDE
 #endif
-/*
- * Vector and x87 registers are the compiler's to save, if it has values in them: the library may copy with any of them.
- */
+/* The compiler saves vector and x87 registers if they hold values: the library may copy with any of them. */
 #define WMK_CLOBBER \
 	"memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
-	"xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", "st(7)" \
-	WMK_CLOBBER_WIDE
+	"xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", \
+	"st(7)" WMK_CLOBBER_WIDE
 
 static inline __attribute__((always_inline, unused)) void wmk_call_record(struct waymark_desc *desc,
 									  const uint64_t *words,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_c.h - C11: from an argument to a field's type, and to a value.
+ * event_c.h - C11: map an argument to the type of a field, and to a value.
  *
- * An argument is looked at twice, and a wrapper such as wm_hex(x) must be something else each time:
- *   - in the descriptor, a constant: its *type* is a pointer to a constant pointer to an array whose length is the
- *   code (WMK_CODE), its
- *     *value* is the address of the labels, if there are any. It is never evaluated;
- *   - in the enabled block, a value.
- * Which of the two is meant, a wrapper learns from the size of `struct waymark_argument_context`, a tag that each
- * block declares anew (tags do not shadow variables); where there is none, a wrapper does not compile.
+ * The macros expand each argument twice. A wrapper such as wm_hex(x) must then have two different results:
+ * - in the descriptor, a constant that is never evaluated: its *type* is a pointer to a constant pointer to an array
+ *   whose length is the code (WMK_CODE); its *value* is the address of the labels, or NULL;
+ * - in the enabled block, a value.
+ *
+ * A wrapper distinguishes them by the size of `struct waymark_argument_context`, a tag that each block declares anew,
+ * since tags do not shadow variables. Outside of an event the tag is not declared, and a wrapper does not compile.
  */
 #ifndef WAYMARK_DETAIL_EVENT_C_H
 #define WAYMARK_DETAIL_EVENT_C_H
@@ -18,26 +18,26 @@
 #include <waymark/detail/site.h>
 #include <waymark/detail/stage.h>
 
-/* A field's code: type | elem << 8 | flags << 16 | count << 32. Never 0. */
+/* The code of a field: type | elem << 8 | flags << 16 | count << 32. Never 0. */
 struct wmk_code {
 	char c;
 };
-#define WMK_CODE_LEVEL 0x8000u  /* flag: no field but a level, which is in `elem` */
+#define WMK_CODE_LEVEL 0x8000u  /* flag: not a field; `elem` is a log level */
 #define WMK_CODED(code) (struct wmk_code (*const *)[code])0
 
 #define WMK_CODE_CHAR ((char)-1 < 0 ? WAYMARK_T_S8 : WAYMARK_T_U8)
 
 /*
- * What is none of the types below. Class 1 of __builtin_classify_type: an integer, that is, a bit-field, which is a
- * type of its own to gcc; promotion gives it a name, if it is not wider than int. All others are pointers, or refused
- * (WMK_IS_VALUE).
+ * Expressions with a type that is not in the list below. Class 1 of __builtin_classify_type is an integer: here a
+ * bit-field, for which gcc has separate types. Promotion gives it a standard type if it is not wider than int. All
+ * others are pointers, or an error (WMK_IS_VALUE).
  */
-/* a float would be promoted, with a warning */
+/* constant 0 instead of a float, whose promotion causes a warning */
 #define WMK_CLASS(x) __builtin_classify_type(_Generic((x), float: 0, default: (x)))
 #define WMK_PROMOTED(x) (1 ? __builtin_choose_expr(WMK_CLASS(x) == 1, (x), 0) : 0)
 #define WMK_CODE_ODD(x) (WMK_CLASS(x) != 1 ? WAYMARK_T_POINTER : _Generic(WMK_PROMOTED(x), \
 	int: WAYMARK_T_S32, unsigned: WAYMARK_T_U32, unsigned long: WAYMARK_T_U64, default: WAYMARK_T_S64))
-/* Integer, enumeration, bool, pointer, floating point. */
+/* Values: integer, enumeration, bool, pointer, floating point. */
 #define WMK_CLASS_IS_VALUE(class) (0x13a >> (class) & 1)  /* classes 1, 3, 4, 5, 8 */
 #define WMK_IS_VALUE(x) WMK_CLASS_IS_VALUE(WMK_CLASS(x))
 
@@ -61,7 +61,7 @@ struct wmk_code {
 	const char *: WMK_CODED(WAYMARK_T_STRING), \
 	default: WMK_CODED(WMK_CODE_ODD(x))))
 
-/* The labels that a wrapper brought. */
+/* The labels of a wrapped argument, or NULL. */
 #define WMK_CODE_LABELS(x) \
 	((const struct waymark_labels *)_Generic((x), struct wmk_code(*const *)[] : (x), default : NULL))
 
@@ -97,7 +97,7 @@ WMK_INLINE struct wmk_value wmk_value_double(double value)
 	return (struct wmk_value){ wmk_double_bits(value), { NULL, 0 } };
 }
 
-/* Also the value of an array; its code holds the length. */
+/* Also for arrays: the code of an array has its length. */
 WMK_INLINE struct wmk_value wmk_value_pointer(const volatile void *value)
 {
 	return (struct wmk_value){ (uint64_t)(uintptr_t)value, { (const void *)(uintptr_t)value, 0 } };
@@ -161,20 +161,20 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 		wmk_stage_scalar(s, value.bits, wmk_code_width(type));
 }
 
-/* What wrappers are made of. */
+/* Building blocks of wrappers. */
 #define WMK_IS_DESCRIPTOR (sizeof(struct waymark_argument_context) == 1)
 #define WMK_WRAPPER(code, labels, value) \
 	__builtin_choose_expr(WMK_IS_DESCRIPTOR, (struct wmk_code (*const *)[code])(const void *)(labels), \
 		(struct wmk_value[1]){ value })
-/* 0, or a refusal in words. */
+/* 0, or a compile-time error with the message. */
 #define WMK_REQUIRE(condition, message) (sizeof(struct { _Static_assert(condition, message); char c; }) - 1)
 
 #define WMK_CODE_IS_INT(code) ((code) - WAYMARK_T_S8 <= WAYMARK_T_U64 - WAYMARK_T_S8)
 #define WMK_CODE_IS_ELEM(code) ((code) - WAYMARK_T_S8 <= WAYMARK_T_POINTER - WAYMARK_T_S8)
 
-#define WMK_INTEGER(x, flag, who) \
+#define WMK_INTEGER(x, flag, wrapper) \
 	WMK_WRAPPER(WMK_CODE(x) | (size_t)(flag) << 16 | \
-		WMK_REQUIRE(WMK_CODE_IS_INT(WMK_CODE(x)), "waymark: " who " takes an integer"), NULL, WMK_VALUE(x))
+		WMK_REQUIRE(WMK_CODE_IS_INT(WMK_CODE(x)), "waymark: " wrapper " takes an integer"), NULL, WMK_VALUE(x))
 
 #define wm_hex(x) WMK_INTEGER(x, WAYMARK_F_HEX, "wm_hex")
 #define wm_oct(x) WMK_INTEGER(x, WAYMARK_F_OCT, "wm_oct")
@@ -182,19 +182,20 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 	WMK_REQUIRE(sizeof(x) >= 2, "waymark: wm_net takes an integer of 16, 32 or 64 bits"), "wm_net")
 #define wm_text(p, len) WMK_WRAPPER(WAYMARK_T_TEXT, NULL, wmk_value_ref(p, len))
 #define wm_bytes(p, len) WMK_WRAPPER(WAYMARK_T_BYTES, NULL, wmk_value_ref(p, len))
-#define WMK_ELEMENTS(type, p, n, count, who) \
+#define WMK_ELEMENTS(type, p, n, count, wrapper) \
 	WMK_WRAPPER((type) | WMK_CODE(*(p)) << 8 | (size_t)(n) << 32 | \
 		WMK_REQUIRE(WMK_IS_VALUE(*(p)) && WMK_CODE_IS_ELEM(WMK_CODE(*(p))), \
-			"waymark: " who " takes a pointer to numbers"), NULL, \
+			"waymark: " wrapper " takes a pointer to numbers"), NULL, \
 		wmk_value_ref(p, (size_t)(count) * sizeof(*(p))))
 #define wm_seq(p, n) WMK_ELEMENTS(WAYMARK_T_SEQ, p, 0, n, "wm_seq")
 #define wm_array(p, n) WMK_ELEMENTS(WAYMARK_T_ARRAY, p, n, n, "wm_array")
-#define WMK_LABELED(type, set, x, who) \
+#define WMK_LABELED(type, set, x, wrapper) \
 	WMK_WRAPPER((type) | WMK_CODE(x) << 8 | \
-		WMK_REQUIRE(WMK_CODE_IS_INT(WMK_CODE(x)), "waymark: " who " takes an integer"), &(set), WMK_VALUE(x))
+		WMK_REQUIRE(WMK_CODE_IS_INT(WMK_CODE(x)), "waymark: " wrapper " takes an integer"), &(set), \
+		WMK_VALUE(x))
 #define wm_enum(labels, x) WMK_LABELED(WAYMARK_T_ENUM, wmk_labels_##labels, x, "wm_enum")
 #define wm_flags(labels, x) WMK_LABELED(WAYMARK_T_FLAGS, wmk_labels_##labels, x, "wm_flags")
-/* Texts that the library reads in the argument as it was written. */
+/* The library reads name, unit and media type in the source text of the argument. */
 #define wm_named(name, x) (x)
 #define wm_unit(unit, x) (x)
 #define wm_media(type, p, len) wm_bytes(p, len)
@@ -213,21 +214,21 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 		#set, sizeof(wmk_label_##set) / sizeof(wmk_label_##set[0]), 0, wmk_label_##set \
 	}
 
-/* Parts of a descriptor, one argument each. */
+/* Parts of a descriptor, one for each argument. */
 #define WMK_IS_FIELD(i) (WMK_CODE_TYPE(sizeof(wmk_code_##i)) != WAYMARK_T_NONE)
 #define WMK_ONE(e, i, text, x) + WMK_IS_FIELD(i)
 #define WMK_ONE_MANY + 99
 #define WMK_EACH(e, i, text, x) + 1
 #define WMK_EACH_MANY
 /*
- * Where fields go: in order. An enumerator without a value is the one before it, plus 1. What is no field goes after
- * them all.
+ * Indices of fields, in the order of the arguments: an enumerator without a value is the previous one plus 1. Arguments
+ * that are not fields (log levels) have the indices after all fields.
  */
 #define WMK_PLACE(e, i, text, x) wmk_at_##i, wmk_end_##i = (int)wmk_at_##i - !WMK_IS_FIELD(i),
 #define WMK_PLACE_MANY
 /*
- * An array is not a pointer here, although it becomes one in most expressions. Bit-fields have no __typeof__: only what
- * is an address keeps its type (WMK_ADDRESS). Arrays of char are text.
+ * Distinguish an array from a pointer, although most expressions convert it. Bit-fields have no __typeof__, so
+ * WMK_ADDRESS keeps the type of pointers and arrays only. Arrays of char are text.
  */
 #define WMK_ADDRESS(i, x) __builtin_choose_expr(sizeof(wmk_class_##i) == 5, (x), (int *)0)
 #define WMK_IS_ARRAY(i) (sizeof(wmk_is_array_##i) == 2)
@@ -246,10 +247,10 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 	__attribute__((unused)) typedef char wmk_code_##i[!WMK_IS_ARRAY(i) ? sizeof(wmk_value_code_##i) : \
 		WMK_CODE(WMK_ELEMENT(i)) << 8 | WMK_ARRAY_CODE(sizeof(WMK_ARRAY(i, x)), sizeof(WMK_ELEMENT(i)))];
 #define WMK_TYPEDEF_MANY
-/* An array of variable length, or of no elements, is a sequence. */
+/* An array of variable length, or without elements, is a sequence. */
 #define WMK_ARRAY_CODE(size, element) __builtin_choose_expr(__builtin_constant_p(size), \
 	(size) ? WAYMARK_T_ARRAY | (size_t)(size) / (element) << 32 : WAYMARK_T_SEQ, WAYMARK_T_SEQ)
-/* For a format an array is the pointer that printf() would take. */
+/* In a format, an array is a pointer, as for printf(). */
 #define WMK_PRINTED_TYPEDEF(i, x, code) \
 	__attribute__((unused)) typedef char wmk_class_##i[WMK_CLASS(x)]; \
 	_Static_assert(WMK_CLASS_IS_VALUE(sizeof(wmk_class_##i)), \
@@ -296,8 +297,8 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 	_Bool wmk_on = 0
 
 /*
- * The note of the staged arguments, for up to WMK_NOTED_MAX of them. An enumerator without a value is the one before
- * it, plus 1: so each finds the offset at which the one before it ends.
+ * The note of the staged arguments, for up to WMK_NOTED_MAX of them. An enumerator without a value is the previous one
+ * plus 1, so each argument finds the offset at which the previous one ends.
  */
 #define WMK_STAGED_TYPE(i) (WMK_CODE_TYPE(sizeof(wmk_code_##i)) == WAYMARK_T_ENUM || \
 	WMK_CODE_TYPE(sizeof(wmk_code_##i)) == WAYMARK_T_FLAGS ? WMK_CODE_ELEM(sizeof(wmk_code_##i)) : \
@@ -335,7 +336,7 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 #define WMK_SECOND(...) WMK_SECOND_(__VA_ARGS__)
 #define WMK_NOTED_IF_FEW(map) WMK_SECOND(WMK_CAT(WMK_FEW_, map), WMK_NOT_NOTED, ~)
 
-/* Record what the arguments are. */
+/* The enabled block: stage the arguments and record. */
 #define WMK_ENABLED(provider, name, map, e, ...) \
 	if (__builtin_expect_with_probability(wmk_on, 0, 1.0)) { \
 		struct waymark_argument_context { char value[2]; }; \
@@ -386,8 +387,8 @@ WMK_INLINE void wmk_span_leave(struct waymark_desc *const *end)
  */
 #if defined(__clang__) && __clang_major__ < 18 && !defined(WAYMARK_NO_PATCH)
 /*
- * It takes each `asm goto` for a jump to the labels of all others, past such variables (event_cxx.h has a function for
- * each site).
+ * This clang treats each `asm goto` as a jump to the labels of all others in the function, past such variables.
+ * event_cxx.h has a function for each site instead.
  */
 #define WMK_SCOPE(provider, name, n, n_end, map, e, ...) \
 	_Static_assert(0, "waymark: for waymark_span() in C, clang before 18 needs -DWAYMARK_NO_PATCH; " \

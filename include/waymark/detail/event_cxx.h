@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_cxx.h - C++11 and later: from an argument to a field's type, and to a value.
+ * event_cxx.h - C++11 and later: map an argument to the type of a field, and to a value.
  *
- * Each use of a macro declares a local type (wmk_tag) that carries its texts; the descriptor is a static member of a
- * template over that tag and the types of the arguments, in an unnamed namespace: so it is a local symbol, whose
- * address assembly can name in inline functions and templates too, and it is initialised by the compiler, not when
- * the program starts. Arguments are evaluated within one full expression, together with the call of waymark_record():
- * temporaries live that long.
+ * Each use of a macro declares a local type (wmk_tag) that carries its texts. The descriptor is a static member of a
+ * template over that tag and the types of the arguments, in an unnamed namespace. It is therefore a local symbol:
+ * assembly can name its address, also in inline functions and templates. The compiler initialises it, not code at
+ * program start.
+ *
+ * Arguments are evaluated within one full expression, together with the call of waymark_record(), so temporaries live
+ * until the event is recorded.
  */
 #ifndef WAYMARK_DETAIL_EVENT_CXX_H
 #define WAYMARK_DETAIL_EVENT_CXX_H
@@ -25,7 +27,7 @@ template<class T> struct enable<true, T> { typedef T type; };
 template<class T> struct same { typedef T type; };
 template<class T> struct never { enum { value = 0 }; };
 
-/* Values, as they are staged. */
+/* Staged values. */
 template<unsigned width> struct bits { uint64_t value; };
 struct nothing { };
 
@@ -36,16 +38,16 @@ template<unsigned width> WMK_CXX_INLINE void stage(wmk_stage *s, const bits<widt
 WMK_CXX_INLINE void stage(wmk_stage *s, const waymark_ref &v) { wmk_stage_ref(s, v.base, v.len); }
 WMK_CXX_INLINE void stage(wmk_stage *, const nothing &) { }
 
-/* What a descriptor says of an argument. */
+/* The description of an argument in a descriptor. */
 template<unsigned type_, unsigned elem_ = 0, unsigned flags_ = 0, unsigned count_ = 0> struct description {
 	enum : unsigned { type = type_, elem = elem_, flags = flags_, count = count_, level = 0 };
 	static constexpr const waymark_labels *labels() { return nullptr; }
 	static constexpr const char *unit() { return nullptr; }
 };
 
-struct wrapper { };  /* base of what the wrappers return: such a type describes itself */
+struct wrapper { };  /* base of the results of wrappers: such a type describes itself */
 
-/* Kinds of types, for which partial specialisation alone does not do. */
+/* Kinds of types that partial specialisation alone cannot distinguish. */
 enum kind_of_type { scalar, enumeration, wrapped, string_like, container, optional, duration, time_point, other };
 template<class T> char is_text(const char *(*)[sizeof(static_cast<const char *>(static_cast<T *>(nullptr)->data())) +
 					      sizeof(static_cast<size_t>(static_cast<T *>(nullptr)->size()))]);
@@ -160,8 +162,8 @@ template<class T> struct argument<T, wrapped> : T {
 #include <waymark/detail/objects_cxx.h>
 
 /*
- * Scalars are taken by value (a static constant needs no definition then, a bit-field no reference), objects by
- * reference.
+ * Scalars are passed by value: a static constant then needs no definition, and a bit-field no reference. Objects are
+ * passed by reference.
  */
 template<class T> argument<T> describe(T, typename enable<!is_object<T>::value>::type * = nullptr);
 template<class T> argument<T> describe(const T &, typename enable<is_object<T>::value>::type * = nullptr);
@@ -169,7 +171,10 @@ template<class T, class = typename enable<!is_object<T>::value>::type>
 WMK_CXX_INLINE auto evaluate(T v) -> decltype(argument<T>::value(v)) { return argument<T>::value(v); }
 template<class T, class = typename enable<is_object<T>::value>::type, class = void>
 WMK_CXX_INLINE auto evaluate(const T &v) -> decltype(argument<T>::value(v)) { return argument<T>::value(v); }
-/* Arrays too, but in a format, where they are pointers, and but those of char, which are text. */
+/*
+ * The same for the arguments of events that are not formats: arrays are fields, except arrays of char, which are text.
+ * In a format they are pointers.
+ */
 template<class T> argument<T> describe_field(T, typename enable<!is_object<T>::value>::type * = nullptr);
 template<class T> argument<T> describe_field(const T &, typename enable<is_object<T>::value>::type * = nullptr);
 template<class T, size_t n>
@@ -253,7 +258,7 @@ template<unsigned level_> struct level : wrapper, description<WAYMARK_T_NONE> {
 
 template<class T> WMK_CXX_INLINE T as(typename same<T>::type v) { return v; }
 
-/* The arguments of an event: void, then what describe() says of each. */
+/* The arguments of an event: void, then the result type of describe() for each. */
 template <class A> constexpr auto level_of(int) -> decltype(static_cast<unsigned>(A::level_plus_1))
 {
 	return A::level_plus_1;
@@ -285,7 +290,7 @@ template<class Void, class... A> struct arguments {
 
 template<unsigned... i> struct indices { };
 
-/* The arguments in the order of their entries: fields, then what is none. */
+/* The arguments in the order of their entries: fields, then log levels. */
 template<unsigned n, class Fields, class Rest, class... A> struct order;
 template <unsigned n, unsigned... f, unsigned... r> struct order<n, indices<f...>, indices<r...>> {
 	typedef indices<f..., r...> type;
@@ -306,7 +311,7 @@ template<class First, class... A> struct nth<0, First, A...> { typedef First typ
 template<class Arguments> struct order_of;
 template<class Void, class... A> struct order_of<arguments<Void, A...> > : order<0, indices<>, indices<>, A...> { };
 
-/* Size and offset of argument `j` as it is staged, from `word` bytes and `ref` references on. */
+/* Size and offset of the staged argument `j`, counted from offset `word` (bytes) and reference `ref`. */
 template<int j, int word, int ref, class... A> struct staged_from {
 	enum : int { size = 0, word_at = 0, ref_at = -1 };
 };
@@ -383,7 +388,7 @@ constexpr unsigned is_bits(const void *) { return 0; }
 constexpr unsigned is_ref(const waymark_ref *) { return 1; }
 constexpr unsigned is_ref(const void *) { return 0; }
 
-/* A constructor, because values in braces are evaluated from left to right. */
+/* A constructor, because the values of a braced list are evaluated from left to right. */
 template<class Tag> struct recorder {
 	template<class... V> WMK_CXX_INLINE explicit recorder(waymark_desc *desc, const V &... v)
 	{
@@ -407,7 +412,7 @@ template<class Tag> struct recorder {
 	}
 };
 
-/* waymark_span(): records what ends, at its own end. */
+/* The object of waymark_span(): its destructor records the end event. */
 class scope {
 	waymark_desc *const end;
 public:
@@ -434,14 +439,14 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
 #define wm_array(p, n) ::waymark_detail::array<(n)>(p)
 #define wm_enum(labels, x) ::waymark_detail::labeled_enum<wmk_labelset_##labels>(x)
 #define wm_flags(labels, x) ::waymark_detail::labeled_flags<wmk_labelset_##labels>(x)
-/* Texts that the library reads in the argument as it was written. */
+/* The library reads name, unit and media type in the source text of the argument. */
 #define wm_named(name, x) (x)
 #define wm_unit(unit, x) (x)
 #define wm_media(type, p, len) wm_bytes(p, len)
 #define wm_level(severity) ::waymark_detail::level<WAYMARK_LEVEL_##severity>()
 #define wm_field(type, name, expr) ::waymark_detail::as<type>(expr)
 
-/* A label without the names of the scopes that it is in: colour::red is "red". */
+/* The text of a label, without scopes: "red" for colour::red. */
 #define WMK_LABEL_TEXT(text) ::waymark_detail::last_name(text, text)
 #define WMK_LABELS(set, e, ...) \
 	__attribute__((unused)) static const struct waymark_label wmk_label_##set[] = { \
@@ -469,8 +474,8 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
 #define WMK_ONE_MANY + 99
 
 /*
- * The site is in a function of its own, which is inlined: clang before 18 takes a jump out of one `asm goto` for a
- * jump to the labels of all others in a function, past the initialisations between them.
+ * The site is in a separate function, which is inlined. clang before 18 treats each `asm goto` as a jump to the labels
+ * of all others in the function, past the initialisations between them.
  */
 #define WMK_NOTED(i) \
 	[wmk_size##i] "i"(static_cast<int>(::waymark_detail::staged<wmk_arguments, i>::size)), \

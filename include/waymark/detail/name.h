@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * name.h - check the names of providers and events, and that no argument is missing, while the program is compiled.
+ * name.h - check the names of providers and events at compile time, and that no argument is missing.
  *
  * WMK_CHECK_NAMES(provider, name) is a statement, WMK_CHECK_NAMES_AT(n, provider, name) a declaration for file scope.
- * Both take literals. `~` stands for an argument that is missing (pp.h), so a missing name is no identifier either.
+ * Both take literals. `~` replaces a missing argument (pp.h), so a missing name is not an identifier either.
  *
  * C++ has constant functions. In C, gcc folds __builtin_strspn() in a static assertion. clang does not; its attribute
- * diagnose_if reads constant arguments, but has no loop: it looks for each wrong ASCII character.
+ * diagnose_if evaluates constant arguments, but has no loops, so it searches for each invalid ASCII character.
  */
 #ifndef WAYMARK_DETAIL_NAME_H
 #define WAYMARK_DETAIL_NAME_H

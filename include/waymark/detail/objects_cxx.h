@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects_cxx.h - C++: texts, containers of numbers, optional values, durations and points in time as fields. Part of
+ * objects_cxx.h - C++: texts, containers of numbers, optional values, durations and time points as fields. Part of
  * event_cxx.h, within its namespace.
  *
  *     std::array, std::span of a fixed size           an array of numbers
- *     std::vector, std::span, what has data(), size() a sequence of numbers
- *     std::string, std::string_view, likewise of char text
+ *     std::vector, std::span, any data() and size()   a sequence of numbers
+ *     std::string, std::string_view, char elements    text
  *     std::optional of a number                       a sequence of one number, or an empty one
  *     std::optional of a text                         text; "(null)" for an absent one
  *     std::chrono::duration, time_point               its number, with the unit
@@ -31,7 +31,7 @@ template<class T, unsigned type_, unsigned count_> struct elements : description
 	static constexpr const char *unit() { return argument<T>::unit(); }
 };
 
-/* A built-in array. One of no elements is a sequence. */
+/* A built-in array. An array without elements is a sequence. */
 template<class T, size_t n> struct array_argument : elements<T, WAYMARK_T_ARRAY, n> { };
 template<class T> struct array_argument<T, 0> : elements<T, WAYMARK_T_SEQ, 0> { };
 
@@ -42,8 +42,8 @@ template<template<class, size_t> class Array, class T, size_t n> struct fixed_le
 };
 
 /*
- * std::string, std::string_view and similar types. The text of a std::array of char ends at its first NUL, as that of a
- * built-in array does.
+ * std::string, std::string_view and similar types. The text of a std::array of char ends at its first NUL, as in a
+ * built-in array.
  */
 template<class T> struct argument<T, string_like> : description<WAYMARK_T_TEXT> {
 	enum : unsigned { is_integer = 0, is_number = 0 };
@@ -89,7 +89,7 @@ template<class T> struct argument<T, optional> : optional_base<T> {
 	}
 };
 
-/* The unit of a duration that counts num/den seconds: "ms"; "1/60 s" where there is no name. */
+/* The unit of a duration that counts num/den seconds: "ms"; "1/60 s" if it has no name. */
 template<char... c> struct unit_text { static constexpr char text[] = { c..., 0 }; };
 template<char... c> constexpr char unit_text<c...>::text[];
 template<intmax_t rest, intmax_t num, char... c> struct fraction : fraction<rest / 10, num, '0' + rest % 10, c...> { };
@@ -109,7 +109,7 @@ WMK_CXX_UNIT(86400, 1, 'd')
 
 template<class T> struct argument<T, duration> : argument<typename T::rep> {
 	static_assert(argument<typename T::rep>::is_number && sizeof(T) == sizeof(typename T::rep),
-		      "waymark: a duration that is not one number cannot be a field");
+		      "waymark: a duration must hold one number to be a field");
 	static constexpr const char *unit() { return unit_of<T::period::num, T::period::den>::text; }
 	static WMK_CXX_INLINE auto value(const T &v) -> decltype(argument<typename T::rep>::value(v.count()))
 	{
@@ -119,7 +119,7 @@ template<class T> struct argument<T, duration> : argument<typename T::rep> {
 
 template<class T, class D = typename unqualified<decltype(object_of<const T>().time_since_epoch())>::type>
 struct time_point_base : argument<D> {
-	static_assert(sizeof(T) == sizeof(D), "waymark: a point in time that is not one number cannot be a field");
+	static_assert(sizeof(T) == sizeof(D), "waymark: a time point must hold one number to be a field");
 	static WMK_CXX_INLINE auto value(const T &v) -> decltype(argument<D>::value(v.time_since_epoch()))
 	{
 		return argument<D>::value(v.time_since_epoch());

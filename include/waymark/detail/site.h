@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * site.h - the instruction that is patched, its entry in the table of sites, its SystemTap note; the module that
- * holds them.
+ * site.h - the instruction that is patched, its entry in the table of sites, its SystemTap note; the module.
  *
  *     .text            nop                      a place for gdb, perf and bpftrace (.note.stapsdt points here)
  *                      test $disp32, %eax       A9 disp32: does nothing. Enabled: E9 disp32, jmp to the enabled block
- *     waymark_sites    struct waymark_site      where, and to which descriptor
+ *     waymark_sites    struct waymark_site      location and descriptor
  *
- * Entries are written by the assembler with references relative to themselves. Flag "?" puts them into the section
- * group of the function that they are in, if it is in one: when the linker drops a second copy of an inline function,
- * its entries go too. Flag "R" keeps them when sections are collected.
+ * The assembler writes the entries with references relative to themselves. Flag "?" puts an entry into the section
+ * group of its function, if there is one: when the linker drops a second copy of an inline function, it drops its
+ * entries too. Flag "R" keeps entries with --gc-sections.
  *
- * WAYMARK_NO_PATCH, and architectures for which nothing else is written: a byte in a section of its own is tested.
+ * With WAYMARK_NO_PATCH, and on architectures without support here, the code tests a byte in a separate section
+ * instead.
  */
 #ifndef WAYMARK_DETAIL_SITE_H
 #define WAYMARK_DETAIL_SITE_H
@@ -23,7 +23,7 @@
 #define WAYMARK_NO_PATCH 1
 #endif
 
-/* An operand that is the address of a local object, whatever the code model. */
+/* Constraint for the address of a local object, in every code model. */
 #if defined(__aarch64__)
 #define WMK_ADDRESS_OPERAND "S"
 #else
@@ -40,7 +40,7 @@
 	"\t.long %c0 - .\n" \
 	"\t.popsection\n"
 
-/* The note of the no-operation at 990: no semaphore. `arguments`: directives that write a text. */
+/* The note of the nop at 990, without a semaphore. `arguments`: directives that write the text of the arguments. */
 #define WMK_ASM_NOTE_WITH(provider, name, arguments) \
 	"990:\tnop\n" \
 	"\t.pushsection .note.stapsdt,\"?\",\"note\"\n" \
@@ -68,12 +68,13 @@
 #define WMK_ASM_NO_NOTE(provider, name) ""
 
 /*
- * The note provider:name_args is in the enabled block, behind the staging, and describes what is staged: "-4@8(%rdx) ".
- * An argument has two operands, its size and its offset; a size of 0 is no argument. Assembly has at most 30 operands.
+ * The note provider:name_args is in the enabled block, after the staging, and describes the staged values: "-4@8(%rdx)
+ * ". An argument has two operands, its size and its offset; size 0 means no argument. An asm statement has at most 30
+ * operands.
  */
 #define WMK_NOTED_MAX 12
 #if defined(__x86_64__)
-#define WMK_NOTE_BASE "d"       /* where wmk_call_record() wants the words */
+#define WMK_NOTE_BASE "d"       /* the register of the words in wmk_call_record() */
 #define WMK_ASM_MEMORY(base, offset) offset "(" base ")"
 #else
 #define WMK_NOTE_BASE "r"
@@ -84,13 +85,13 @@
 	"\t.ascii \"%c[wmk_size" #i "]@" WMK_ASM_MEMORY("%[wmk_base]", "%c[wmk_offset" #i "]") " \"\n" \
 	"\t.endif\n"
 
-/* Bytes of a staged type, negative if it has a sign; a reference is a pointer. */
+/* Size of a staged type in bytes, negative if signed; a reference counts as a pointer. */
 #define WMK_STAGED_SIZE(type) ((type) == WAYMARK_T_NONE ? 0 : \
 	(type) == WAYMARK_T_S8 ? -1 : (type) == WAYMARK_T_U8 || (type) == WAYMARK_T_BOOL ? 1 : \
 	(type) == WAYMARK_T_S16 ? -2 : (type) == WAYMARK_T_U16 ? 2 : \
 	(type) == WAYMARK_T_S32 ? -4 : (type) == WAYMARK_T_U32 || (type) == WAYMARK_T_FLOAT ? 4 : \
 	(type) == WAYMARK_T_S64 ? -8 : 8)
-/* Where the word behind it begins, as an offset in bytes: a reference ends a run of scalars. */
+/* Offset in bytes of the next value; a reference ends a run of scalars. */
 #define WMK_STAGED_PAST(is_ref, word, size) ((is_ref) ? ((word) + 7) / 8 * 8 : (word) + ((size) < 0 ? -(size) : (size)))
 
 #if defined(__clang__)
@@ -100,9 +101,8 @@
 #endif
 
 /*
- * Statements that leave `wmk_on` true when the site is enabled. `desc` is the address of the descriptor, `byte` an
- * lvalue for WAYMARK_NO_PATCH, `n` a number of this site within the translation unit (labels belong to the whole
- * function).
+ * Statements that set `wmk_on` if the site is enabled. `desc` is the address of the descriptor, `byte` an lvalue for
+ * WAYMARK_NO_PATCH, `n` a number of this site within the translation unit, since labels belong to the whole function.
  */
 #if defined(WAYMARK_NO_PATCH)
 #define WMK_SITE(desc, byte, n, note, provider, name) \
@@ -135,13 +135,13 @@ wmk_hit_##n: WMK_COLD \
 extern "C" {
 #endif
 
-/* The bounds of this module's table: made by the linker; null where no site is linked in. */
+/* The bounds of the table of this module, from the linker; null in a module without sites. */
 extern const struct waymark_site __start_waymark_sites[] __attribute__((weak, visibility("hidden")));
 extern const struct waymark_site __stop_waymark_sites[] __attribute__((weak, visibility("hidden")));
 
 /*
- * One in each executable and shared library: every object file brings it, the linker keeps one, no other module sees
- * it.
+ * One object in each executable and shared library: every object file defines it, the linker keeps one, and it is
+ * hidden from other modules.
  */
 extern struct waymark_module wmk_module_v2;
 __attribute__((weak, visibility("hidden"))) struct waymark_module wmk_module_v2 = {
@@ -150,8 +150,8 @@ __attribute__((weak, visibility("hidden"))) struct waymark_module wmk_module_v2 
 };
 
 /*
- * Before the constructors of the program, after its destructors. Each object file calls; the library ignores all calls
- * but one.
+ * These run before the constructors and after the destructors of the program. Each object file calls them; the library
+ * ignores repeated calls for one module.
  */
 __attribute__((constructor(101))) static void wmk_module_begin(void)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stage.h - collect a record's values in the form that waymark_record() takes: whole words, and references.
+ * stage.h - collect the values of a record in the form that waymark_record() takes: whole words, and references.
  *
- * All of this is inlined into the enabled block. Positions depend on types only, so an optimiser folds every shift and
- * every test: a u32, a u64 and a double become two full-word stores, without a byte-wise copy that a later wide load
- * would have to wait for.
+ * All functions are inlined into the enabled block. Positions depend on types only, so the optimiser folds every shift
+ * and test. A u32, a u64 and a double become three full-word stores, without byte-wise stores that would stall a later
+ * wide load.
  */
 #ifndef WAYMARK_DETAIL_STAGE_H
 #define WAYMARK_DETAIL_STAGE_H
@@ -18,8 +18,8 @@
 struct wmk_stage {
 	uint64_t *words;
 	struct waymark_ref *refs;
-	uint64_t acc;             /* the word that is being filled */
-	unsigned bits;            /* of acc in use, 0 to 63 */
+	uint64_t acc;             /* the word that is being built */
+	unsigned bits;            /* used bits of acc, 0 to 63 */
 	unsigned n_words, n_refs;
 };
 
@@ -60,7 +60,7 @@ WMK_INLINE void wmk_stage_record(struct wmk_stage *s, struct waymark_desc *desc)
 	wmk_call_record(desc, s->n_words ? s->words : WMK_NULL, s->n_refs ? s->refs : WMK_NULL);
 }
 
-/* Floating point values as their bits. */
+/* The bits of floating point values. */
 WMK_INLINE uint64_t wmk_float_bits(float value)
 {
 	uint32_t bits;
