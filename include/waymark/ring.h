@@ -145,7 +145,7 @@ struct waymark_ring_packet {
 int waymark_ring_reader_open(struct waymark_ring_set *set, uint32_t ring, struct waymark_ring_reader **reader);
 void waymark_ring_reader_close(struct waymark_ring_reader *reader);
 /*
- * Read the next piece. Returns 1 and fills *packet; 0 if there is none yet; -EIO, once, if this ring is corrupt: it
+ * Read the next piece. Returns 1 and fills *packet; 0 if no piece is ready; -EIO, once, if this ring is corrupt: it
  * returns no more pieces, and other rings are not affected.
  */
 int waymark_ring_reader_next(struct waymark_ring_reader *reader, unsigned flags, struct waymark_ring_packet *packet);

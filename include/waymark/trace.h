@@ -48,7 +48,7 @@
  * run time; p points to integers, floats, doubles, bools or
  *                            pointers
  * wm_array(p, n)           n numbers, n is a constant wm_enum(set, x)          an integer with labels (WAYMARK_LABELS)
- * wm_flags(set, x)         an integer whose bits have labels wm_named("name", x)      x, any of the above, with the
+ * wm_flags(set, x)         an integer with a label for each bit wm_named("name", x)      x, any of the above, with the
  * given field name wm_unit("unit", x)       x, any of the above, in the given unit, "ms" wm_level(LEVEL)          no
  * field: the log level of the event, EMERG ... DEBUG as in enum waymark_level; default
  *                            DEBUG_LINE

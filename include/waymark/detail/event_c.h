@@ -3,8 +3,8 @@
  * event_c.h - C11: map an argument to the type of a field, and to a value.
  *
  * The macros expand each argument twice. A wrapper such as wm_hex(x) must then have two different results:
- * - in the descriptor, a constant that is never evaluated: its *type* is a pointer to a constant pointer to an array
- *   whose length is the code (WMK_CODE); its *value* is the address of the labels, or NULL;
+ * - in the descriptor, a constant that is never evaluated. Its *type* is a pointer to a constant pointer to an array;
+ *   the length of the array is the code (WMK_CODE). Its *value* is the address of the labels, or NULL;
  * - in the enabled block, a value.
  *
  * A wrapper distinguishes them by the size of `struct waymark_argument_context`, a tag that each block declares anew,
@@ -32,7 +32,7 @@ struct wmk_code {
  * bit-field, for which gcc has separate types. Promotion gives it a standard type if it is not wider than int. All
  * others are pointers, or an error (WMK_IS_VALUE).
  */
-/* constant 0 instead of a float, whose promotion causes a warning */
+/* constant 0 instead of a float: promoting a float causes a warning */
 #define WMK_CLASS(x) __builtin_classify_type(_Generic((x), float: 0, default: (x)))
 #define WMK_PROMOTED(x) (1 ? __builtin_choose_expr(WMK_CLASS(x) == 1, (x), 0) : 0)
 #define WMK_CODE_ODD(x) (WMK_CLASS(x) != 1 ? WAYMARK_T_POINTER : _Generic(WMK_PROMOTED(x), \
