@@ -20,7 +20,7 @@
 #define MAP_AHEAD_MIN_MS 1
 #define MAP_AHEAD_MAX_MS 100
 #define MAP_AHEAD_IN_VAIN 1u
-#define CHANNELS_MAX 64u        /* of a connection, and of what is kept of a place */
+#define CHANNELS_MAX 64u        /* for each connection, and for the orphans of each endpoint */
 
 struct wmk_channel *wmk_channel_find(const struct wmk_conn *conn, uint32_t number)
 {
@@ -32,7 +32,7 @@ struct wmk_channel *wmk_channel_find(const struct wmk_conn *conn, uint32_t numbe
 	return NULL;
 }
 
-/* An orphan with the same rings and the same layout of records. */
+/* Find an orphan with the same rings and the same record layout, and assign it to the connection. */
 static struct wmk_channel *channel_adopt(struct wmk_conn *conn, const struct wmk_channel_msg *msg,
 					 const uint8_t uuid[16])
 {
@@ -84,15 +84,17 @@ static int channel_check(const struct wmk_conn *conn, const struct wmk_channel_m
 	for (const struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next)
 		n += channel->conn == conn;
 	if (n >= CHANNELS_MAX)
-		return wmk_error(-EMFILE, "more than %u channels", CHANNELS_MAX);
+		return wmk_error(-EMFILE, "cannot add channel %u: the session daemon already has %u channels in this "
+				 "application, the limit", msg->channel, CHANNELS_MAX);
 	if (wmk_channel_find(conn, msg->channel))
-		return wmk_error(-EEXIST, "channel %u exists", msg->channel);
+		return wmk_error(-EEXIST, "cannot add channel %u: it exists", msg->channel);
 	if (msg->n_contexts > WMK_RECORDER_CONTEXTS)
-		return wmk_error(-E2BIG, "%u contexts, at most %d are possible", msg->n_contexts,
-				 WMK_RECORDER_CONTEXTS);
+		return wmk_error(-E2BIG, "cannot add channel %u: it has %u context fields, at most %d are allowed",
+				 msg->channel, msg->n_contexts, WMK_RECORDER_CONTEXTS);
 	for (uint32_t i = 0; i < msg->n_contexts; i++)
 		if (!wmk_context_get(msg->contexts[i]))
-			return wmk_error(-EINVAL, "context %u is not known", msg->contexts[i]);
+			return wmk_error(-EINVAL, "cannot add channel %u: unknown context field %u", msg->channel,
+					 msg->contexts[i]);
 	return 0;
 }
 
@@ -102,11 +104,12 @@ static int channel_make(struct wmk_conn *conn, const struct wmk_channel_msg *msg
 	const struct waymark_ring_options *options = waymark_ring_set_options(set);
 
 	if (!channel)
-		return wmk_error(-ENOMEM, "no memory for a channel");
+		return wmk_error(-ENOMEM, "cannot add channel %u: out of memory", msg->channel);
 	if (options->clock == WAYMARK_CLOCK_PLUGIN) {
 		if (!wmk_clock_plugin_now()) {
 			free(channel);
-			return wmk_error(-ENOTSUP, "the channel's clock is a plug-in, and this program has none");
+			return wmk_error(-ENOTSUP, "cannot add channel %u: its clock is a plug-in, and the "
+					 "application has none (set WAYMARK_CLOCK_PLUGIN)", msg->channel);
 		}
 		wmk_ring_set_plugin_clock(set, wmk_clock_plugin_now());
 	}
@@ -135,7 +138,7 @@ static int channel_open(struct wmk_conn *conn, const struct wmk_channel_msg *msg
 	if (err < 0)
 		return wmk_error_add(err, "cannot map the rings of channel %u", msg->channel);
 	err = channel_make(conn, msg, set);
-	/* (it may have been used before, and stale recorders look at it: it is not unmapped) */
+	/* Stale recorders may still refer to the set if it was used before, so it stays mapped. */
 	if (err < 0)
 		wmk_ring_set_retire(set);
 	return err;
@@ -144,12 +147,12 @@ static int channel_open(struct wmk_conn *conn, const struct wmk_channel_msg *msg
 int wmk_channel_receive(struct wmk_conn *conn, const struct wmk_channel_msg *msg, int *fd)
 {
 	uint8_t uuid[16];
-	int err = *fd < 0 ? wmk_error(-EPROTO, "channel %u came without its rings", msg->channel)
+	int err = *fd < 0 ? wmk_error(-EPROTO, "cannot add channel %u: its message has no descriptor", msg->channel)
 			  : channel_check(conn, msg);
 
 	if (err < 0)
 		return err;
-	/* (who has none of before asks for nothing) */
+	/* without orphans, the uuid need not be read */
 	if (!wmk_channels_has_orphans(conn->endpoint) || wmk_ring_set_uuid(*fd, uuid) < 0 ||
 	    !channel_adopt(conn, msg, uuid))
 		err = channel_open(conn, msg, *fd);
@@ -174,7 +177,7 @@ void wmk_channels_disown(struct wmk_conn *conn, bool keep)
 
 	for (channel = wmk_tracer.channels; channel; channel = channel->next)
 		n += channel->endpoint == conn->endpoint;
-	/* those of the controller before, which this one did not confirm, make room first */
+	/* remove orphans of the previous session daemon first, which this one has not confirmed */
 	for (channel = wmk_tracer.channels; channel; channel = next) {
 		next = channel->next;
 		if (!channel->conn && channel->endpoint == conn->endpoint && n > CHANNELS_MAX) {
@@ -267,9 +270,9 @@ bool wmk_channels_remove_private(void)
 	return any;
 }
 
-/* ── looking ahead ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── mapping memory ahead ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* By the program: what the helper records for itself need not be fast. */
+/* Whether the application records into it. Records of the helper thread need not be fast. */
 static bool is_recorded_into(const struct wmk_channel *channel)
 {
 	return channel->enabled != channel->enabled_helpers;
@@ -285,8 +288,9 @@ static bool records_any(void)
 }
 
 /*
- * Has the program touched memory that it had not, its helper apart, since the last time? Who records where nothing was
- * mapped ahead does; and who does not record, into rings that others fill, is not to wake for these.
+ * Whether the application, without its helper thread, has had page faults since the previous call. It has if it records
+ * into memory that was not mapped ahead. An application that does not record must not be woken for rings that other
+ * applications fill.
  */
 static bool has_touched_new_memory(void)
 {
@@ -302,7 +306,7 @@ static bool has_touched_new_memory(void)
 	return has;
 }
 
-/* Bytes written into its CPU rings, by all applications. */
+/* Bytes that all applications have written into the CPU rings. */
 static uint64_t position_of(const struct wmk_channel *channel)
 {
 	uint64_t sum = 0;
@@ -313,8 +317,8 @@ static uint64_t position_of(const struct wmk_channel *channel)
 }
 
 /*
- * Map ahead in all rings that the program records into. Bytes that one has been filled by since the last time, at most;
- * *room: of a sub-buffer.
+ * Map memory ahead in all rings that the application records into. Returns the largest number of bytes that were
+ * written into one ring set since the previous call; *room: the size of a sub-buffer.
  */
 static uint64_t map_ahead_all(uint64_t *room)
 {
@@ -335,7 +339,7 @@ static uint64_t map_ahead_all(uint64_t *room)
 
 int wmk_channels_map_ahead(int period)
 {
-	static unsigned in_vain;        /* rare looks, one after the other, that found nothing new */
+	static unsigned in_vain;        /* consecutive calls at the longest period that found no new data */
 	static bool is_first;
 	uint64_t filled = 0, room = 0;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plan.c - from a descriptor's fields to the few operations that turn (words, refs) into fragments of a record.
+ * plan.c - convert the fields of a descriptor to the operations that turn (words, refs) into fragments of a record.
  *
- * The compiler stages scalars in runs of whole words and passes everything else by reference (abi.h): the plan is the
- * list of runs and references, in order. Made once per event, read by record.c.
+ * The compiler stages scalars in runs of whole words and passes all other values by reference (abi.h). The plan is the
+ * list of runs and references, in order. It is made once for each event, and read by record.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static int add_elements(struct plan_maker *m, unsigned type, unsigned elem, uint
 		return wmk_error(-EINVAL, "elements of type %u are not scalars", elem);
 	if (type == WAYMARK_T_ARRAY) {
 		if (count > UINT32_MAX / bytes)
-			return wmk_error(-EINVAL, "an array of %u elements is too long", count);
+			return wmk_error(-EINVAL, "array of %u elements: more than %u bytes", count, UINT32_MAX);
 		m->ops[m->n++] = (struct wmk_op){ .kind = WMK_OP_ARRAY, .bytes = count * bytes };
 	} else {
 		m->ops[m->n++] = (struct wmk_op){ .kind = WMK_OP_SEQ, .bytes = bytes };
@@ -91,8 +91,8 @@ static int add_field(struct plan_maker *m, unsigned type, unsigned elem, uint32_
 }
 
 /*
- * A string that the format bounds is read no further, as printf would: it need not end in a NUL. With "%.*s" the bound
- * is the argument before it, an int, which ends the latest run.
+ * A string with a precision is read up to that length only, as in printf(): it need not end in a NUL. For "%.*s" the
+ * limit is the previous argument, an int, which ends the previous run.
  */
 static int bound_string(struct plan_maker *m, const struct wmk_format_arg *arg, uint8_t type_before)
 {
@@ -100,7 +100,7 @@ static int bound_string(struct plan_maker *m, const struct wmk_format_arg *arg, 
 
 	if (arg->max_is_arg) {
 		if (type_before != WAYMARK_T_S32 && type_before != WAYMARK_T_U32)
-			return wmk_error(-EINVAL, "the precision of a string is not an int");
+			return wmk_error(-EINVAL, "the argument for the precision of a string must be an int");
 		op->kind = WMK_OP_STRING_ARG;
 		op->bytes = op[-1].words * 8u - op[-1].bytes + 4;
 	} else if (arg->max != UINT32_MAX) {
@@ -110,7 +110,7 @@ static int bound_string(struct plan_maker *m, const struct wmk_format_arg *arg, 
 	return 0;
 }
 
-/* Markers and text: the staged types, and of the format what bounds strings. */
+/* Markers and text events: add the staged types, and the string limits from the format. */
 static int add_arguments(struct plan_maker *m, const struct waymark_desc *desc)
 {
 	struct wmk_format_arg args[WAYMARK_MAX_FIELDS];
@@ -119,7 +119,8 @@ static int add_arguments(struct plan_maker *m, const struct waymark_desc *desc)
 	if (n < 0)
 		return n;
 	if ((uint32_t)n != desc->n_fields)
-		return wmk_error(-EINVAL, "the format has %d arguments, the call has %u", n, desc->n_fields);
+		return wmk_error(-EINVAL, "the format has %d conversions, but there are %u arguments", n,
+				 desc->n_fields);
 	for (int i = 0; i < n && !err; i++) {
 		err = add_field(m, desc->arg_types[i], 0, 0);
 		if (!err && m->ops[m->n - 1].kind == WMK_OP_STRING)
@@ -128,7 +129,7 @@ static int add_arguments(struct plan_maker *m, const struct waymark_desc *desc)
 	return err;
 }
 
-/* One run at most, and one reference at its end: record.c has a short way for it. */
+/* At most one run, followed by one reference: record.c has a fast path for it. */
 static void find_tail(struct wmk_event *event, const struct wmk_op *ops, unsigned n)
 {
 	bool run = n > 0 && ops[0].kind == WMK_OP_RUN;
@@ -144,7 +145,7 @@ static void find_tail(struct wmk_event *event, const struct wmk_op *ops, unsigne
 	event->tail_shift = last->kind == WMK_OP_SEQ ? (uint8_t)__builtin_ctz(last->bytes) : 0;
 }
 
-/* What filters look for: where each reference is used, and how many words there are. */
+/* For filters: the operation of each reference, and the number of words. */
 static int find_refs(struct wmk_event *event, const struct plan_maker *m)
 {
 	struct wmk_event_ref refs[OPS_MAX];
@@ -171,7 +172,7 @@ int wmk_plan_make(struct wmk_event *event, const struct waymark_desc *desc)
 	int err = 0;
 
 	if (desc->n_fields > WAYMARK_MAX_FIELDS)
-		return wmk_error(-EINVAL, "%u fields, at most %d are possible", desc->n_fields, WAYMARK_MAX_FIELDS);
+		return wmk_error(-EINVAL, "%u fields, at most %d are allowed", desc->n_fields, WAYMARK_MAX_FIELDS);
 	if (desc->kind == WAYMARK_KIND_TEXT)
 		m.ops[m.n++] = (struct wmk_op){ .kind = WMK_OP_ZERO, .bytes = 1 };
 	const bool by_format = wmk_kind_has_format(desc->kind);
@@ -184,7 +185,7 @@ int wmk_plan_make(struct wmk_event *event, const struct waymark_desc *desc)
 		return err;
 	event->ops = calloc(m.n ? m.n : 1, sizeof(m.ops[0]));
 	if (!event->ops || find_refs(event, &m) < 0)
-		return wmk_error(-ENOMEM, "no memory for a plan of %u steps", m.n);
+		return wmk_error(-ENOMEM, "out of memory for the %u operations of an event", m.n);
 	memcpy(event->ops, m.ops, m.n * sizeof(m.ops[0]));
 	event->n_ops = (uint16_t)m.n;
 	event->plain = m.n == 0 || (m.n == 1 && m.ops[0].kind == WMK_OP_RUN);
