@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel.h - the channels that controllers have given, and what becomes of them when a connection goes.
+ * channel.h - channels of this process, and their state after a connection ends.
  *
- * A channel outlives its connection in three cases: in the child of a fork, which goes on recording before its own
- * registration is answered; around system calls that need a process without a helper; and when a controller that said
- * PERSIST has gone, until the next one. Such an orphan belongs to the place (root's controller, or the user's) that
- * gave it, and to no other. It is taken over when a controller there sends a channel with the same ring set, recorder
- * by recorder; what that has not confirmed by its first DONE is removed.
+ * A channel outlives its connection in three cases: in the child of a fork, which continues to record until it has
+ * registered; during system calls that require a process without helper thread; and after a session daemon with the
+ * flag PERSIST has ended, until the next one connects.
  *
- * All of it with the lock held.
+ * Such an orphan belongs to the endpoint (of root's session daemon, or of the user's) that it came from. A session
+ * daemon of that endpoint adopts it, recorder by recorder, by sending a channel with the same ring set. Recorders that
+ * it has not confirmed by its first DONE are removed.
+ *
+ * All functions are called with the lock held.
  */
 #ifndef WMK_TRACER_CHANNEL_H
 #define WMK_TRACER_CHANNEL_H
@@ -26,10 +28,11 @@ struct wmk_channel {
 	struct wmk_channel *next;
 	struct wmk_conn *conn;          /* NULL: an orphan */
 	struct waymark_ring_set *set;
-	int fd;                         /* the set's, in the helper's table, for the next session daemon; or -1 */
-	uint8_t endpoint;               /* index of the endpoint that gave it */
-	bool persist;                   /* as an orphan it waits for the next session daemon */
-	bool is_private;                /* not for the child of a fork */
+	/* memfd of the set, open in the helper thread, for the next session daemon; or -1 */
+	int fd;
+	uint8_t endpoint;               /* index of its endpoint */
+	bool persist;                   /* an orphan is kept for the next session daemon */
+	bool is_private;                /* a forked child must not use it */
 	uint32_t number;
 	uint32_t field_limit;
 	uint8_t uuid[16];
@@ -37,48 +40,52 @@ struct wmk_channel {
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
 	uint16_t ctx_key;               /* see wmk_context_cache_key() */
 	uint8_t ctx_words;
-	bool short_clock;               /* the rings' clock is the one that the straight path reads */
+	bool short_clock;               /* the clock is the counter, which the fast path in enter.S reads */
 	uint32_t enabled;               /* recorders ... */
 	uint32_t enabled_helpers;       /* ... of which so many have events of the helper thread */
-	uint64_t mapped_position;       /* bytes written when the helper mapped ahead last */
+	uint64_t mapped_position;       /* bytes written when the helper thread last mapped ahead */
 };
 
-/* The connection's channel of this number, or NULL. */
+/* Find the channel of the connection with this number. NULL: none. */
 struct wmk_channel *wmk_channel_find(const struct wmk_conn *conn, uint32_t number);
 /*
- * The channel that a message tells, with the set that came along: an orphan that is the same, or a new one. *fd: the
- * set's; where the channel keeps it, it becomes -1. 0 or -errno with a cause chain.
+ * Handle CHANNEL: adopt the orphan with the same ring set, or create a channel. *fd is the memfd of the set; if the
+ * channel keeps it, *fd becomes -1. Returns 0 or -errno with a cause chain.
  */
 int wmk_channel_receive(struct wmk_conn *conn, const struct wmk_channel_msg *msg, int *fd);
-/* Remove its recorders, then the channel itself. */
+/* Remove the recorders of a channel, then the channel. */
 void wmk_channel_remove(struct wmk_channel *channel);
-/* The connection is about to close: its channels become orphans (at most as many as one connection may have), or go. */
+/*
+ * Before the connection closes: with `keep`, make its channels orphans, at most as many as one connection may have;
+ * else remove them.
+ */
 void wmk_channels_disown(struct wmk_conn *conn, bool keep);
-/* Is something of an earlier controller in this place kept, to be handed back to the next? Lock held. */
+/* Whether the endpoint has orphans of an earlier session daemon, which the next one may reattach. */
 bool wmk_channels_has_orphans(unsigned place);
-/* Tell the controller of the sets that are here from the one before it: RINGS. 0 or -errno. */
+/* Send RINGS: the ring sets of the previous session daemon. Returns 0 or -errno. */
 int wmk_channels_hand_back(struct wmk_conn *conn);
-/* The controller has sent all that it wants: what it has not confirmed goes. */
+/* After the first DONE of a connection: remove the recorders and orphans that the session daemon has not confirmed. */
 void wmk_channels_confirmed(struct wmk_conn *conn);
 /*
- * Orphans of a place (those that wait for another controller too, if `persistent`), of all places if it is
- * WMK_ENDPOINTS.
+ * Remove the orphans of an endpoint, or of all endpoints if `endpoint` is WMK_ENDPOINTS. `persistent`: also those that
+ * are kept for the next session daemon.
  */
 void wmk_orphans_remove(unsigned place, bool persistent);
 /*
- * Descriptors of sets, which are in the helper's table: closed, if `close_them`; else they were in a table that is not
- * there any more.
+ * Forget the descriptors of sets. `close_them`: close them first; otherwise they belonged to a descriptor table that no
+ * longer exists.
  */
 void wmk_channels_forget_fds(bool close_them);
-/* In the child of a fork: what is its parent's alone is left. True: there was such a channel. */
+/* In a forked child: remove the channels that belong to the parent only. Returns whether there were any. */
 bool wmk_channels_remove_private(void);
 
 /*
- * One look at the rings: map what comes next. Looks more often while this program fills them, less while it does not,
- * and after some looks in vain not any more: a program that does nothing is not to wake, whatever others do. Where it
- * begins again after that, it faults pages in by itself, each once. Returns how long until the next look, in ms; -1: no
- * look is needed until something else wakes us. The first (`period` -1) comes a moment after what made it worth it: a
- * program that ends at once does without. The helper's; lock held.
+ * Map the memory that the application will write next. The helper thread calls it again after the returned time in ms.
+ * The period becomes shorter while the application fills the rings, and longer otherwise. -1: not needed until another
+ * event wakes the thread; an idle application must not wake up because of other applications. When recording resumes,
+ * it has one page fault for each new page.
+ *
+ * `period` -1: the first call; mapping begins 1 ms later, so that a short program does without. Helper thread only.
  */
 int wmk_channels_map_ahead(int period);
 

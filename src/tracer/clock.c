@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock.c - loads a trace clock plug-in and describes it to controllers.
+ * clock.c - load a clock plug-in and describe it to session daemons.
  *
- * The plug-in is loaded by a constructor, before the helper is started: the helper makes no loader call. It stays
- * loaded.
+ * A constructor loads the plug-in before the helper thread starts, because the helper thread does not call the loader.
+ * The plug-in stays loaded.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ void wmk_clock_plugin_load(void)
 
 	if (!path || !*path || plugin.now)
 		return;
-	/* whoever makes a trace with this clock says what is wrong with it */
+	/* the session daemon reports the error when it loads the same plug-in */
 	if (wmk_clock_plugin_open(path, &plugin) < 0)
 		wmk_error_clear();
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * clock.h - the trace clock plug-in, if the program was started with one (include/waymark/clock_plugin.h).
- */
+/* clock.h - the clock plug-in of the application, if it has one (include/waymark/clock_plugin.h). */
 #ifndef WMK_TRACER_CLOCK_H
 #define WMK_TRACER_CLOCK_H
 
@@ -10,13 +8,13 @@
 #include "wire/wire.h"
 
 /*
- * Load what WAYMARK_CLOCK_PLUGIN names, once. From a constructor: calls the loader. Without it, or when it is no good:
- * no plug-in.
+ * Load the plug-in that WAYMARK_CLOCK_PLUGIN names, once. Without the variable, or after an error: no plug-in. Called
+ * by a constructor, because it uses the loader.
  */
 void wmk_clock_plugin_load(void);
-/* The plug-in's clock, or NULL. */
+/* The clock function of the plug-in, or NULL. */
 uint64_t (*wmk_clock_plugin_now(void))(void);
-/* Say in the greeting which clock this program has. */
+/* Store the clock of the application in HELLO. */
 void wmk_clock_describe(struct wmk_hello *hello);
 
 #endif

@@ -9,7 +9,8 @@
 /* For declarations: the linker needs no entry in the global offset table. */
 #define WMK_HIDDEN __attribute__((visibility("hidden")))
 /*
- * For variables of the start-up path: in a page that the loader has written to, so an idle application touches no more.
+ * For variables of the start-up path: places them in a page that the loader has written to, so that an idle application
+ * does not write to another one.
  */
 #define WMK_FIRST_PAGE __attribute__((section(".data")))
 

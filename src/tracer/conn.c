@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * conn.c - speaks with one controller (see conn.h, wire.h).
- */
+/* conn.c - see conn.h. Handles the messages of one session daemon (wire.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,7 +22,7 @@
 #include "tracer/statedump.h"
 #include "tracer/tracer.h"
 
-/* Bytes of answers, beside what tells of events. */
+/* limit of queued answers, in addition to event announcements, in bytes */
 #define REPLIES_MAX 65536u
 
 static int send_hello(struct wmk_conn *conn)
@@ -39,7 +37,7 @@ static int send_hello(struct wmk_conn *conn)
 	return wmk_out_hello(&conn->out, &hello);
 }
 
-/* A socket of somebody who is neither root nor this user is none of ours. */
+/* Accept only session daemons of root or of this user. */
 static int check_peer(struct wmk_conn *conn)
 {
 	struct ucred peer;
@@ -128,14 +126,14 @@ int wmk_conn_announce(struct wmk_conn *conn)
 	int err = 0;
 
 	/*
-	 * A controller that does not read gets no announcements; later it gets the state of that time at once. So the
-	 * queue does not grow.
+	 * The queue must not grow: a session daemon that does not read gets no announcement. It later gets the state of
+	 * that time at once.
 	 */
 	if (conn->sent_any && wmk_out_queued(&conn->out))
 		return 0;
 	/*
-	 * With HELLO, and one message is all that the controller has to read; but what is handed back comes first, and
-	 * that asks for WELCOME.
+	 * Announcements normally follow HELLO at once, so that the session daemon reads once. Orphans are sent before
+	 * them, after WELCOME.
 	 */
 	if ((!conn->welcomed && wmk_channels_has_orphans(conn->endpoint)) ||
 	    (conn->sent_any && conn->sent_batch == wmk_tracer.changes))
@@ -159,7 +157,7 @@ int wmk_conn_announce(struct wmk_conn *conn)
 	return err;
 }
 
-/* Some: where one cannot be, all cannot, as a rule. */
+/* limit of reports: usually all events have the same problem */
 #define REPORTS_MAX 16u
 
 static int report_late(struct wmk_conn *conn)
@@ -168,13 +166,13 @@ static int report_late(struct wmk_conn *conn)
 
 	if (conn->late_ms)
 		snprintf(words, sizeof(words),
-			 "its registration took longer than the %u ms that it waits (WAYMARK_REGISTER_TIMEOUT): "
-			 "the first of what it recorded may be missing",
+			 "registration took longer than the %u ms of WAYMARK_REGISTER_TIMEOUT: "
+			 "the first records may be missing",
 			 conn->late_ms);
 	else
 		snprintf(words, sizeof(words),
-			 "it did not wait for its registration, because the session daemon was stopped then: "
-			 "the first of what it recorded may be missing");
+			 "the application did not wait for its registration, because the session daemon was stopped: "
+			 "the first records may be missing");
 	conn->late_ms = 0;
 	conn->was_skipped = false;
 	return wmk_out_error(&conn->out, WMK_MSG_ERROR, 0, ETIMEDOUT, words);
@@ -225,7 +223,7 @@ void wmk_conn_report_once(const char *path, enum wmk_unrecorded reason, int err)
 	struct wmk_conn conn;
 
 	if (wmk_conn_open(&conn, path, 0) == 0 && wmk_conn_unrecorded(&conn, reason, err, UINT32_MAX) == 0)
-		wmk_out_send(&conn.out, conn.sock);      /* into an empty socket buffer: it fits */
+		wmk_out_send(&conn.out, conn.sock);      /* fits into the empty socket buffer */
 	if (conn.sock >= 0)
 		close(conn.sock);
 	wmk_out_free(&conn.out);
@@ -287,8 +285,8 @@ static int on_channel_gone(struct wmk_conn *conn, const void *body, size_t len)
 }
 
 /*
- * `filter` is taken over. With one, or instead of one, the recorder becomes another: its records' place in the chain
- * stays.
+ * Takes ownership of `filter`. If the old or the new recorder has a filter, a new recorder replaces the old one, at the
+ * same position in the chain.
  */
 static int enable(struct wmk_channel *channel, struct wmk_event *event, uint32_t id, struct wmk_filter_block *filter)
 {
@@ -297,7 +295,7 @@ static int enable(struct wmk_channel *channel, struct wmk_event *event, uint32_t
 
 	if (!wmk_event_is_loaded(event)) {
 		wmk_filter_block_free(filter);
-		return 0;               /* its library has been unloaded; EVENT_GONE is on its way */
+		return 0;               /* its library was unloaded; EVENT_GONE will follow */
 	}
 	if (e && e->id == id && !filter && !e->filter) {
 		e->adopted = true;
@@ -318,7 +316,7 @@ static int enable(struct wmk_channel *channel, struct wmk_event *event, uint32_t
 	return 0;
 }
 
-/* In `from`'s stead, if it is enabled there, and with the filter that it has there. */
+/* Replace the recorder of `from`, if the event has one, by one of `channel` with the same filter. */
 static int move(struct wmk_channel *channel, struct wmk_event *event, uint32_t id, const struct wmk_channel *from)
 {
 	struct waymark_recorder *before = wmk_recorder_find(event, from), *e = wmk_recorder_find(event, channel);
@@ -358,8 +356,8 @@ static int on_enable(struct wmk_conn *conn, const void *body, size_t len)
 	if (program_len)
 		err = wmk_filter_bind(wmk_tracer.events[msg.event], program, program_len, &filter);
 	/*
-	 * What is wanted is not known: rather nothing than all. It is this message's error alone: a later controller
-	 * may know more than we do.
+	 * Without a valid filter the event is not enabled. Only this message fails, because a later session daemon may
+	 * use a newer filter format.
 	 */
 	if (err < 0)
 		return err == -EPROTO ? -EINVAL : err;
@@ -378,7 +376,7 @@ static int on_move(struct wmk_conn *conn, const void *body, size_t len)
 						wmk_recorder_find(wmk_tracer.events[msg.event], from) : NULL;
 
 	if (stays)
-		stays->adopted = true;  /* there was no room for the other's rings: what it has goes on */
+		stays->adopted = true;  /* the new channel's rings could not be mapped: the old recorder stays */
 	if (!channel || !from || channel == from || msg.event >= wmk_tracer.n_events)
 		return wmk_error(-ENOENT, "no channels %u and %u, or no event %u", msg.channel, msg.from, msg.event);
 	return move(channel, wmk_tracer.events[msg.event], msg.id, from);
@@ -423,7 +421,8 @@ static int on_welcome(struct wmk_conn *conn, const void *body, size_t len)
 	if (err < 0)
 		return err;
 	if (welcome.abi != WMK_WIRE_ABI || conn->welcomed)
-		return wmk_error(-EPROTO, "the controller speaks version %u, this is %d", welcome.abi, WMK_WIRE_ABI);
+		return wmk_error(-EPROTO, "unexpected WELCOME: protocol version %u of the session daemon, %d of the "
+				 "application", welcome.abi, WMK_WIRE_ABI);
 	conn->slot = welcome.slot;
 	conn->generation = welcome.generation;
 	conn->persist = (welcome.flags & WMK_WELCOME_PERSIST) != 0;
@@ -440,12 +439,12 @@ static int on_refused(struct wmk_conn *conn, const void *body, size_t len)
 	return -ECONNREFUSED;
 }
 
-/* 0; -EPROTO, -ECONNREFUSED: the connection is of no use; other errors concern the one message. */
+/* Returns 0; -EPROTO, -ECONNREFUSED: close the connection; other errors concern this message only. */
 static int handle_frame(struct wmk_conn *conn, const struct wmk_frame *frame, const void *body, int *fd)
 {
 	if (!conn->welcomed && frame->type != WMK_MSG_WELCOME && frame->type != WMK_MSG_REFUSED &&
 	    frame->type != WMK_MSG_ERROR)
-		return wmk_error(-EPROTO, "message %u before welcome", frame->type);
+		return wmk_error(-EPROTO, "unexpected message type %u before WELCOME", frame->type);
 	WMK_TESTPOINT(helper_obeying);
 	switch (frame->type) {
 	case WMK_MSG_WELCOME:
@@ -477,7 +476,7 @@ static int handle_frame(struct wmk_conn *conn, const struct wmk_frame *frame, co
 	case WMK_MSG_ERROR:
 		return 0;
 	default:
-		return wmk_error(-EOPNOTSUPP, "message type %u is not known", frame->type);
+		return wmk_error(-EOPNOTSUPP, "unknown message type %u", frame->type);
 	}
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * context.c - the contexts that a channel can add to each of its records. A new context is a line of
+ * context.c - the context fields that a channel can add to each record. A new context field needs a line of
  * schema/contexts.def, and a function and a line of the table here.
  *
- * The functions run on the recording path, in signal handlers too: what costs a system call is asked once and kept, per
- * process or in initial-exec thread-local storage. A name that a thread gives itself after its first record
- * (prctl(PR_SET_NAME), pthread_setname_np()) is not seen: to notice it would cost every record a system call. It is a
- * new name after exec, and in threads that are started then.
+ * The functions run on the recording path, also in signal handlers. A value that costs a system call is queried once
+ * and cached, per process or in initial-exec thread-local storage. The name of a thread is read at its first record: a
+ * later change (prctl(PR_SET_NAME), pthread_setname_np()) is not noticed, because checking it would cost a system call
+ * for every record. exec() and new threads read the name again.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -80,7 +80,7 @@ static void fill_cpu_id(void *to, const void *ip)
 
 	(void)ip;
 #ifdef RSEQ_SIG
-	/* the C library's own area; cpu_id is negative where it has none */
+	/* the rseq area of the C library; cpu_id is negative if it is not registered */
 	if (__rseq_size != 0) {
 		cpu = (int)*(volatile uint32_t *)((char *)__builtin_thread_pointer() + __rseq_offset +
 						  offsetof(struct rseq, cpu_id));

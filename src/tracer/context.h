@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * context.h - the contexts that a channel can add to each of its records.
- */
+/* context.h - the context fields that a channel can add to each record. */
 #ifndef WMK_TRACER_CONTEXT_H
 #define WMK_TRACER_CONTEXT_H
 
@@ -11,19 +9,19 @@
 #include "tracer/compiler.h"
 
 struct wmk_context_desc {
-	bool constant;                  /* never changes in a thread */
-	uint32_t bytes;                 /* as its type in schema/contexts.def says ... */
-	uint8_t filter_type;            /* ... and as a filter has it: enum wmk_filter_type */
+	bool constant;                  /* never changes within a thread */
+	uint32_t bytes;                 /* size of its type in schema/contexts.def ... */
+	uint8_t filter_type;            /* ... and its type in a filter: enum wmk_filter_type */
 	void (*fill)(void *to, const void *ip);
 };
-/* By number (enum wmk_context); NULL for one that does not exist. */
+/* Return the context field with this number (enum wmk_context); NULL if it does not exist. */
 const struct wmk_context_desc *wmk_context_get(unsigned number) WMK_HIDDEN;
 /*
- * A number for this list of contexts if wmk_thread.ctx_cache can hold it (all constant, whole words, not too long),
- * else 0; *words: its length. Lock held.
+ * Return a key for this list of context fields if wmk_thread.ctx_cache can hold them (all constant, whole words, not
+ * too long), else 0. *words: its length in words. Lock held.
  */
 uint16_t wmk_context_cache_key(const uint8_t *contexts, unsigned n, uint8_t *words);
-/* The calling thread is in a new process now (fork). */
+/* Reset the cached values in a forked child. */
 void wmk_context_after_fork(void);
 uint32_t wmk_context_tid(void);
 

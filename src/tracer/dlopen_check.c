@@ -2,8 +2,9 @@
 /*
  * dlopen_check.c - see dlopen_check.h. A constructor that runs in dlopen() must not wait.
  *
- * The loader does not say how a module was loaded. The modules that are loaded with the program are the executable and
- * the closure of its DT_NEEDED entries. (Modules of LD_PRELOAD count as loaded by dlopen(): constructors do not wait.)
+ * The loader does not report how a module was loaded. The modules that are loaded with the program are the executable
+ * and the closure of its DT_NEEDED entries. Modules of LD_PRELOAD count as loaded by dlopen(): their constructors do
+ * not wait.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -15,7 +16,8 @@
 #define OBJECTS_MAX 512
 
 /*
- * The loader relocates DT_STRTAB where it may write; in the vDSO (glibc: in any read-only section) it stays an offset.
+ * The loader relocates DT_STRTAB in writable sections. In the vDSO, and with glibc in any read-only section, it remains
+ * an offset.
  */
 static const char *string_table(const struct link_map *map)
 {
@@ -55,7 +57,7 @@ static bool needs(const struct link_map *map, const struct link_map *whom)
 	return false;
 }
 
-/* Is `whom` in the closure of what the first of the list needs? */
+/* Whether the second module is in the closure of the DT_NEEDED entries of `first`. */
 static bool is_needed(const struct link_map *first, const struct link_map *whom)
 {
 	const struct link_map *in[OBJECTS_MAX] = { first };
@@ -82,7 +84,7 @@ bool wmk_module_is_initial(const struct waymark_module *module)
 	Dl_info info;
 
 	if (!dladdr1(module->anchor ? module->anchor : module, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
-		return true;            /* a static program */
+		return true;            /* statically linked */
 	for (first = map; first->l_prev; first = first->l_prev)
 		;
 	return first == map || is_needed(first, map);

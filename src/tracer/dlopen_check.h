@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * dlopen_check.h - was a module loaded with the program, or by dlopen()?
- */
+/* dlopen_check.h - determine whether a module was loaded with the program or by dlopen(). */
 #ifndef WMK_TRACER_DLOPEN_CHECK_H
 #define WMK_TRACER_DLOPEN_CHECK_H
 
@@ -9,7 +7,7 @@
 
 #include <waymark/detail/abi.h>
 
-/* Loaded with the program. Calls the loader: without the lock. */
+/* Returns true for a module that was loaded with the program. Calls the loader, so the lock must not be held. */
 bool wmk_module_is_initial(const struct waymark_module *module);
 
 #endif

@@ -19,8 +19,8 @@
 #define RETRY_MAX_MS 60000
 
 /*
- * Anew before each look: a user's directory below /run/user may come after his programs, and a daemon that comes then
- * is there.
+ * Determined again before each attempt: the directory of a user below /run/user may be created after the application
+ * has started.
  */
 static void find_dir(struct wmk_endpoint *endpoint)
 {
@@ -87,7 +87,7 @@ bool wmk_endpoint_is_due(const struct wmk_endpoint *endpoint, int64_t now)
 	return endpoint->dir[0] && endpoint->conn.sock < 0 && now >= endpoint->retry_at;
 }
 
-/* When to look again where no FIFO reports a daemon. */
+/* The time of the next attempt if no FIFO reports a new session daemon. */
 static int64_t retry_later(struct wmk_endpoint *endpoint, int64_t now)
 {
 	endpoint->retry_ms = endpoint->retry_ms ? 2 * endpoint->retry_ms : RETRY_MIN_MS;
@@ -96,7 +96,7 @@ static int64_t retry_later(struct wmk_endpoint *endpoint, int64_t now)
 	return now + endpoint->retry_ms;
 }
 
-/* Anew: what it has reported up to now is answered by what the caller does next. */
+/* Open the FIFO again: it then reports only session daemons that start after the next connection attempt. */
 static void open_fifo(struct wmk_endpoint *endpoint)
 {
 	wmk_endpoint_close(endpoint);
@@ -139,7 +139,7 @@ bool wmk_endpoint_connect(struct wmk_endpoint *endpoint, int64_t now)
 	}
 	wmk_error_clear();
 	if (err == -EAGAIN) {
-		/* somebody is there, and many have come before us: what was inherited records on */
+		/* a session daemon runs, but its backlog is full: keep inherited recorders */
 		endpoint->backoff = endpoint->backoff ? endpoint->backoff * 2 : BACKOFF_MIN_MS;
 		if (endpoint->backoff > BACKOFF_MAX_MS)
 			endpoint->backoff = BACKOFF_MAX_MS;
@@ -158,8 +158,8 @@ void wmk_endpoint_lost(struct wmk_endpoint *endpoint, int64_t now)
 {
 	const struct wmk_conn *conn = &endpoint->conn;
 	/*
-	 * It does not want the application; or it wanted it and ends, and the next one is reported. Else it had no
-	 * room.
+	 * The session daemon refused the application; or it accepted it and has ended, and the FIFO reports the next
+	 * one. Otherwise it had no room.
 	 */
 	const bool is_over = conn->welcomed || (conn->refused && conn->refused != EMFILE);
 
@@ -187,7 +187,7 @@ void wmk_endpoint_check_peer(struct wmk_endpoint *endpoint, int64_t now, int64_t
 	if (now < conn->check_peer_at)
 		return;
 	conn->check_peer_at = now - conn->opened < until_ms ? now + CHECK_PEER_MS : INT64_MAX;
-	/* (who listens in another pid namespace cannot be judged from here) */
+	/* a process in another PID namespace cannot be checked */
 	conn->unresponsive = conn->peer && wmk_process_is_stuck(conn->peer, 0);
 	if (conn->peer && !conn->unresponsive && wmk_hints_read(endpoint->dir, endpoint->owner, &hints))
 		conn->unresponsive = hints.pid && wmk_process_is_stuck((pid_t)hints.pid, hints.start);

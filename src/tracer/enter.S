@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * enter.S (x86-64) - waymark_enter(): what an enabled site jumps to (detail/call.h), and the short path of a record.
+ * enter.S (x86-64) - waymark_enter(): the target of the jump in an enabled site (detail/call.h), and the fast path of a
+ * record.
  *
  *     site ──jmp──► waymark_enter ── one recorder, no filter, no probe ──► one restartable sequence ──jmp──► site
- *                        └─ all else; a check that fails; an abort ──► waymark_record() (record.c) ──jmp──► site
+ *                        └─ otherwise; a check that fails; an abort ──► waymark_record() (record.c) ──jmp──► site
  *
- * rax: descriptor, rdx: words, rcx: references, r11: where the site continues. These and vector registers are
- * clobbered; the site's red zone and all other registers are kept.
+ * rax: descriptor, rdx: words, rcx: references, r11: the address at which the site continues. These and vector
+ * registers are clobbered; the red zone of the site and all other registers are preserved.
  *
- * The sequence reads everything that it depends on after it has begun: CPU, position, slot, time. An abort continues in
- * waymark_record(), which begins anew and uses nothing that was computed here. It checks, in this order, before its
- * first store: the CPU has a ring; (T4) the guard; the record fits into the open sub-buffer; the time is less than 2^27
- * cycles after the last record's and not before the reader's floor. Then header, payload, slot (D), and the commit (A),
- * as in ring/arch/x86_64/commit.h. A process without restartable sequences never comes here: it has no recorder that is
- * `direct`.
+ * The sequence reads all values that it depends on after it has begun: CPU, position, slot, time. After an abort,
+ * waymark_record() starts again and uses no value that was computed here. Before its first store, the sequence checks
+ * in this order: the CPU has a ring; (T4) the guard; the record fits into the open sub-buffer; the time is less than
+ * 2^27 cycles after that of the last record, and not before the reader's floor. Then it writes header, payload, slot
+ * (D), and the commit (A), as in ring/arch/x86_64/commit.h. A process without restartable sequences never gets here:
+ * its recorders are not `direct`.
  *
- * Labels: 1 begin of the sequence, 2 behind the commit, 4 abort.
+ * Labels: 1 begin of the sequence, 2 after the commit, 4 abort.
  */
 #if defined(__x86_64__)
 #include "tracer/enter.h"
@@ -26,7 +27,7 @@
 #define WINDOW(n)
 #endif
 
-/* A build for tests arms its windows here (ring/window.h). */
+/* A build with test points arms its windows here (ring/window.h). */
 	.macro count_window
 #ifdef WMK_TESTPOINTS
 	.irp reg, rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11, rbp
@@ -47,7 +48,7 @@
 #endif
 	.endm
 
-/* Into the sequence, with rdx: set, rdi: recorder, r8: its generation. Then rcx: view, r8: control, r9: position. */
+/* Begin the sequence. In: rdx: set, rdi: recorder, r8: its generation. Out: rcx: view, r8: control, r9: position. */
 	.macro begin out
 	.pushsection __rseq_cs, "aw"
 	.balign 32
@@ -55,7 +56,7 @@
 	.quad 1f, 2f - 1f, 4f
 	.popsection
 	.pushsection .text.wmk_abort, "ax"
-	.byte 0x0f, 0xb9, 0x3d          /* the signature before the abort handler, in an instruction that traps (ud1) */
+	.byte 0x0f, 0xb9, 0x3d          /* the signature before the abort handler, in a trapping instruction (ud1) */
 	.long 0x53053053
 4:	jmp \out
 	.popsection
@@ -74,8 +75,8 @@
 	.endm
 
 /*
- * Time, slot, header. rax: end of the record, rcx: view, rdx: set. Then rax: time, rdx: 0 or 3, the current slot's
- * offset in words, r10: the record's address in the ring.
+ * Time, slot, header. In: rax: end of the record, rcx: view, rdx: set. Out: rax: time, rdx: 0 or 3, the offset of the
+ * current slot in words, r10: address of the record in the ring.
  */
 	.macro stamp_time out
 	cmpq SET_RING + VIEW_LIMIT(%rcx), %rax
@@ -103,7 +104,7 @@
 	WINDOW(0)
 	.endm
 
-/* Whole words, the last one first: `rdi` bytes from rsi, 4 bytes behind r10. */
+/* Copy `rdi` bytes from rsi to r10 + 4, in whole words, the last one first. */
 	.macro copy_run
 	decl %edi
 	andl $-8, %edi
@@ -113,7 +114,7 @@
 	jns 10b
 	.endm
 
-/* The other slot, and the end of the sequence. r9: end of the record. */
+/* Write the other slot and commit. r9: end of the record. */
 	.macro commit
 	WINDOW(1)
 	movq CTL_SLOT + SLOT_RECORDS(%r8, %rdx, 8), %rcx
@@ -128,7 +129,7 @@
 	movq %r9, CTL_WRITE_POS(%r8)                    /* (A) */
 2:
 #ifdef WMK_RSEQ_CLEAR
-	/* In a static program nothing keeps the text in place after dlclose(): leave no descriptor behind. */
+	/* In a static library nothing keeps the text mapped after dlclose(): clear the descriptor. */
 	movq __rseq_offset@GOTPCREL(%rip), %rcx
 	movq (%rcx), %rcx
 	movq $0, %fs:8(%rcx)
@@ -170,7 +171,7 @@ waymark_enter:
 	jz .Lleave
 	movq RECORDER_GEN(%rdi), %r8                     /* (T4) */
 	movq DESC_EVENT(%rax), %r10
-	orq $1, %r8                                     /* a dead one's 0 becomes 1, which no guard ever is */
+	orq $1, %r8                                     /* 0 of a removed recorder becomes 1, never a valid guard */
 	cmpq %r10, RECORDER_DIRECT(%rdi)                 /* (T7) */
 	jne .Lgeneral
 	cmpq $0, RECORDER_NEXT(%rdi)
@@ -207,9 +208,12 @@ waymark_enter:
 	jmp *%r11
 	.cfi_restore_state
 
-/* ── contexts from the thread's cache ─────────────────────────────────────────────────────────────────── */
+/* ── context fields from the cache of the thread ────────────────────────────────────────────────────────── */
 
-/* rax: the end of contexts and run; r11: wmk_thread, relative to fs. Is the cache this recorder's? */
+/*
+ * Check that the cache has the context fields of this recorder. r11: wmk_thread, relative to fs. Out: rax: end of
+ * context fields and run.
+ */
 	.macro check_ctx_cache out
 	movzbl RECORDER_CTX_WORDS(%rdi), %r10d
 	leaq 4(%r9, %r10, 8), %rax
@@ -222,7 +226,7 @@ waymark_enter:
 	addq %r10, %rax
 	.endm
 
-/* Stamp and run. r9 and r10 lie 4 bytes before what comes behind them. */
+/* Copy context cache and run. r9 and r10 are 4 bytes before the following data. */
 	.macro copy_stamped
 	movzbl RECORDER_CTX_WORDS(%rdi), %ecx
 	leaq (%r9, %rcx, 8), %r9
@@ -268,12 +272,12 @@ waymark_enter:
 .Lagain:
 	movq %xmm4, %rax
 	movq %rsi, %rdx
-	xorl %ecx, %ecx                                 /* its event has no references */
+	xorl %ecx, %ecx                                 /* the event has no references */
 	jmp .Lgeneral
 
-/* ── a run, and one reference behind it ───────────────────────────────────────────────────────────────── */
+/* ── a run, then one reference ──────────────────────────────────────────────────────────────────────────── */
 
-/* Put '#' where xmm0 has NUL. xmm1: zeros, xmm2: '#' in each byte. */
+/* Replace each NUL in xmm0 by '#'. xmm1: zeros, xmm2: '#' in each byte. */
 	.macro replace_nul is_text
 	.if \is_text
 	movdqa %xmm0, %xmm3
@@ -283,7 +287,7 @@ waymark_enter:
 	.endif
 	.endm
 
-/* rbx bytes from rsi to r10; from 16 on the last 16 overlap those before. */
+/* Copy rbx bytes from rsi to r10. From 16 bytes on, the last 16 bytes overlap the previous ones. */
 	.macro copy_tail is_text
 	leaq -16(%rbx), %rdi
 	xorl %ecx, %ecx
@@ -329,7 +333,7 @@ waymark_enter:
 19:
 	.endm
 
-/* The whole of it. 0(%rsp): bytes behind the run; rbx: those that are copied; xmm5: references, xmm7: words. */
+/* Write the whole record. 0(%rsp): bytes after the run; rbx: bytes to copy; xmm5: references, xmm7: words. */
 	.macro record_tail is_text
 	begin .Ltail_again
 	check_ctx_cache .Ltail_again
@@ -355,7 +359,7 @@ waymark_enter:
 	commit
 	.endm
 
-/* r10: event, rdx: set, rcx: references, rsi: words. A length is fixed here, once: a text may change meanwhile. */
+/* r10: event, rdx: set, rcx: references, rsi: words. A length is read once, because the text may change meanwhile. */
 .Ltail:
 	movq %rcx, %xmm5
 	movq %rsi, %xmm7
@@ -397,7 +401,7 @@ waymark_enter:
 	record_tail 0
 	jmp .Ltail_leave
 
-/* 63 bytes are measured here, with aligned loads: none of them reaches into a page that the text does not. */
+/* Measure up to 63 bytes with aligned loads, which never access a page without a byte of the text. */
 .Ltext:
 	pxor %xmm1, %xmm1
 	cmpq $-1, %rbx
@@ -461,7 +465,7 @@ waymark_enter:
 	movq %xmm5, %rcx
 	movq %xmm7, %rdx
 
-/* ── all else ─────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── general path ───────────────────────────────────────────────────────────────────────────────────────── */
 
 .Lgeneral:
 	save rbp

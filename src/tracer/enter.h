@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * enter.h - offsets that enter.S has written out, as plain numbers that the assembler can read. recorder.c includes
- * this file, so that a structure that moves does not compile.
+ * enter.h - offsets of structure members as plain numbers for enter.S. recorder.c includes this file, so a structure
+ * with other offsets does not compile.
  */
 #ifndef WMK_TRACER_ENTER_H
 #define WMK_TRACER_ENTER_H

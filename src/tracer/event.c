@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event.c - the events of this process: descriptors with the same provider, name and fields are one.
+ * event.c - the events of this process: descriptors with the same provider, name and fields are one event.
  *
- * A hash table of names (provider:name); each holds its events, nearly always one, more when libraries declare the same
- * name with other fields. Names and events are never freed, so a library that comes and goes a thousand times costs
- * what it cost the first time.
+ * A hash table has the names (provider:name). Each name has its events: usually one, more if libraries declare the same
+ * name with different fields. Names and events are never freed, so loading a library again needs no more memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -72,7 +71,7 @@ struct wmk_name *wmk_name_get(const char *provider, const char *event, bool make
 	return name;
 }
 
-/* Append to an array that doubles. */
+/* Append to an array; its capacity doubles. */
 static int append(void *array, uint32_t *n, uint32_t *cap, const void *element)
 {
 	void ***at = array;
@@ -142,7 +141,7 @@ int wmk_event_add_desc(struct wmk_event *event, struct waymark_desc *desc)
 	if (err < 0)
 		return err;
 	wmk_write_guarded(desc->event, event);
-	/* (T3) release: the owner is there before a chain; pairs with waymark_record()'s acquire of the chain */
+	/* (T3) release: `event` is stored before the chain; pairs with the acquire of the chain in waymark_record() */
 	__atomic_store_n(&desc->chain, event->chain, __ATOMIC_RELEASE);
 	if (event->n_descs == 1)
 		wmk_probes_attach(event);
@@ -168,7 +167,7 @@ void wmk_event_drop_desc(struct wmk_event *event, struct waymark_desc *desc)
 	if (i == event->n_descs)
 		return;
 	event->descs[i] = event->descs[--event->n_descs];
-	/* the chain first: who still comes with this descriptor finds nothing */
+	/* the chain first: a thread that still uses this descriptor then finds no recorder */
 	__atomic_store_n(&desc->chain, NULL, __ATOMIC_RELEASE);
 	wmk_write_guarded(desc->event, NULL);
 	if (event->n_descs)

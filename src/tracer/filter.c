@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * filter.c - filters of recorders: made by control, see filter.h. What runs them is filter_run.c and filter_table.h.
- */
+/* filter.c - create the filters of recorders (filter.h). filter_run.c and filter_table.h evaluate them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +9,7 @@
 #include "tracer/context.h"
 #include "tracer/filter_table.h"
 
-/* Instructions of a block: 16, 64, 256, 1024. */
+/* size classes of blocks: 16, 64, 256, 1024 instructions */
 #define CLASSES 4u
 #define FIRST_CAPACITY 16u
 #define PIECE (64u << 10)
@@ -22,14 +20,14 @@ static struct wmk_filter_block *free_blocks[CLASSES];
 
 static size_t block_bytes(uint32_t capacity)
 {
-	/* as much again for the pool */
+	/* instructions, and the same size for the pool */
 	const size_t bytes = sizeof(struct wmk_filter_block) + 2 * (size_t)capacity * sizeof(struct wmk_filter_insn) +
 			     wmk_filter_branches_max(capacity) * sizeof(struct wmk_filter_branch);
 
 	return (bytes + 63) & ~(size_t)63;
 }
 
-/* A piece of new blocks, which are there for good. */
+/* Map new blocks. They are never unmapped. */
 static int more_blocks(unsigned class)
 {
 	const uint32_t capacity = FIRST_CAPACITY << 2 * class;
@@ -80,7 +78,7 @@ void wmk_filter_block_free(struct wmk_filter_block *block)
 	free_blocks[class] = block;
 }
 
-/* Word by word, each store one: a recorder may still read here what the block was before. */
+/* Copy by stores of single words: a recording thread may still read the previous content of the block. */
 static void store(void *to, const void *from, size_t bytes)
 {
 	uint64_t *at = to, word;
@@ -96,7 +94,7 @@ static void block_fill(struct wmk_filter_block *block, const struct wmk_filter_l
 		       const struct wmk_filter_program *program, bool has_doubles,
 		       const struct wmk_filter_branch *branches, uint32_t n_branches, bool is_short)
 {
-	/* (T8) release: the fall of the guard that it had comes before; pairs with the acquire behind a run */
+	/* (T8) release: the block's previous guard was invalidated before; pairs with the acquire after a run */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	store(block->places, places, program->n_inputs * sizeof(*places));
 	store(block->insns, program->insns, program->n_insns * sizeof(*program->insns));
@@ -127,14 +125,14 @@ struct wmk_filter_block *wmk_filter_block_copy(const struct wmk_filter_block *bl
 	return copy;
 }
 
-/* ── places ──────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── locations ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 static unsigned scalar_bits(const struct wmk_type *type)
 {
 	return type->kind == WMK_TYPE_BOOL ? 8 : type->width;
 }
 
-/* How a scalar lies in memory. */
+/* Set the memory layout of a scalar. */
 static int scalar_location(const struct wmk_type *type, struct wmk_filter_location *place)
 {
 	const unsigned bits = scalar_bits(type);
@@ -156,8 +154,8 @@ static bool is_staged(const struct wmk_type *type)
 }
 
 /*
- * Where the field `number` is: in words or behind a reference, as abi.h lays them out. `msg` of a text event is
- * nowhere: it is 0.
+ * Find the field `number` in the words or the references, in the layout of abi.h. The field `msg` of a text event has
+ * no location: its value is 0.
  */
 static void find(const struct wmk_event *event, uint32_t number, bool *is_msg, uint32_t *at, uint16_t *ref)
 {
@@ -204,7 +202,7 @@ static int field_location(const struct wmk_event *event, const struct wmk_filter
 		place->kind = WMK_LOCATION_ELEMENT;
 		type = type->elem;
 		err = scalar_location(type, place);
-		/* (one that no memory has is behind the end of all) */
+		/* an offset beyond 32 bits is past the end of every array */
 		if (__builtin_mul_overflow(input->index, (uint32_t)place->bytes, &place->at))
 			place->at = UINT32_MAX;
 	} else {

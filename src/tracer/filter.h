@@ -25,23 +25,29 @@
  */
 struct wmk_filter_quick {
 	uint64_t low, mask, count;
-	/* where the eight bytes end in the words, or WMK_FILTER_QUICK_...; 0: run the program */
+	/* offset in the words at which the eight bytes end, or WMK_FILTER_QUICK_...; 0: run the program */
 	uint32_t end;
 };
-/* The filter's block has a table (filter_table.h). More than the words of any event. */
+/* The block of the filter has a table (filter_table.h). These values exceed the words of any event. */
 #define WMK_FILTER_QUICK_SHORT_TABLE 0x10000u
 #define WMK_FILTER_QUICK_TABLE 0x10001u
 
 /*
- * Decode, verify, and find the locations of all inputs in the event. -EPROTO: not a program, or an input that the event
- * does not have, or has with another type. -ENOMEM. Lock held.
+ * Decode and verify a program, and find the locations of all inputs in the event. -EPROTO: not a program, or the event
+ * lacks an input or has it with another type. -ENOMEM. Lock held.
  */
 int wmk_filter_bind(const struct wmk_event *event, const void *bytes, size_t len, struct wmk_filter_block **block);
-/* As one comparison or a table of them (filter_table.h). quick->end is 0 if the program has to run. Lock held. */
+/*
+ * Convert to one comparison or a table of comparisons (filter_table.h). quick->end is 0 if the program must run. Lock
+ * held.
+ */
 void wmk_filter_quicken(const struct wmk_filter_block *block, struct wmk_filter_quick *quick);
-/* Another one like it. NULL: no memory, or `block` was NULL. Lock held. */
+/* Copy a block. NULL: out of memory, or `block` was NULL. Lock held. */
 struct wmk_filter_block *wmk_filter_block_copy(const struct wmk_filter_block *block);
-/* It was never published, or its recorder's guard has fallen: it may become another. NULL does nothing. Lock held. */
+/*
+ * Free a block for another filter. It must not have been published, or the guard of its recorder must be invalid. NULL
+ * has no effect. Lock held.
+ */
 void wmk_filter_block_free(struct wmk_filter_block *block);
 
 #endif

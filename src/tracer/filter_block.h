@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter_block.h - blocks of filters: private to filter.c and filter_table.c, which make them, and to the recording
+ * filter_block.h - blocks of filters: private to filter.c and filter_table.c, which create them, and to the recording
  * path, which reads them.
  */
 #ifndef WMK_TRACER_FILTER_BLOCK_H
@@ -13,14 +13,14 @@
 struct wmk_filter_branch;          /* filter_table.h */
 
 enum wmk_filter_location_kind {
-	WMK_LOCATION_ZERO,     /* no place: 0 */
+	WMK_LOCATION_ZERO,     /* no location: the value is 0 */
 	WMK_LOCATION_WORDS,    /* a scalar, `at` bytes into the words */
-	WMK_LOCATION_ELEMENT,  /* a scalar, `at` bytes behind the reference `ref` */
+	WMK_LOCATION_ELEMENT,  /* a scalar, `at` bytes after the base of reference `ref` */
 	WMK_LOCATION_TEXT,     /* the reference `ref` */
-	WMK_LOCATION_CONTEXT,  /* number `at` */
+	WMK_LOCATION_CONTEXT,  /* context field number `at` */
 };
 
-/* 8 bytes, which are read at once. */
+/* 8 bytes, read by one load. */
 struct wmk_filter_location {
 	uint8_t kind;              /* enum wmk_filter_location_kind */
 	uint8_t bytes : 4;         /* of a scalar */
@@ -30,18 +30,18 @@ struct wmk_filter_location {
 };
 
 struct wmk_filter_block {
-	/* never change: */
+	/* constant: */
 	uint32_t capacity;         /* instructions */
 	uint32_t pool_max;         /* bytes */
-	const char *pool;          /* behind the instructions */
-	struct wmk_filter_branch *branches; /* behind the pool */
+	const char *pool;          /* after the instructions */
+	struct wmk_filter_branch *branches; /* after the pool */
 	uint32_t n_inputs, n_insns, pool_bytes;
 	uint32_t has_doubles;
-	uint32_t n_branches;       /* control's own; 0: the program is run ... */
-	bool is_short;             /* ... and, of a table, struct wmk_filter_table's */
-	struct wmk_filter_block *next_free; /* control's own */
+	uint32_t n_branches;       /* not for the recording path; 0: the program runs ... */
+	bool is_short;             /* ... and is_short of struct wmk_filter_table */
+	struct wmk_filter_block *next_free; /* not for the recording path */
 	struct wmk_filter_location places[WMK_FILTER_INPUTS_MAX];
-	struct wmk_filter_insn insns[]; /* `capacity`; behind them as many bytes for the pool, then the branches */
+	struct wmk_filter_insn insns[]; /* `capacity`; followed by as many bytes for the pool, then the branches */
 };
 
 /* Branches that fit into a block (filter_table.h). */

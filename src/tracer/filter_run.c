@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter_run.c - filters on the recording path (see filter.h): no lock, no allocation; nothing that is read in a block
- * is believed.
+ * filter_run.c - evaluate filters on the recording path (see filter.h). No lock, no allocation. Every value that is
+ * read from a block is checked.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "tracer/filter_block.h"
 #include "tracer/filter_run.h"
 
-/* Longer texts than any string that a channel records are compared no further. */
+/* Limit of compared text: no channel records a longer string. */
 #define TEXT_MAX 65536u
 
 struct filter_run {
@@ -30,7 +30,7 @@ static uint64_t swapped(uint64_t value, unsigned bytes)
 	}
 }
 
-/* As 64 bits: a number, or a double. */
+/* Load a scalar as 64 bits: an integer, or the bits of a double. */
 static inline uint64_t scalar(const void *from, struct wmk_filter_location place)
 {
 	uint64_t value = 0;
@@ -61,13 +61,13 @@ static inline uint64_t scalar(const void *from, struct wmk_filter_location place
 	return value;
 }
 
-/* How the event itself uses the reference: NULL where it has no such one. */
+/* The operation of the event for a reference; NULL if there is no such reference. */
 static const struct wmk_op *op_of(const struct wmk_event *event, unsigned ref)
 {
 	return ref < event->n_refs ? &event->ops[event->refs[ref].op] : NULL;
 }
 
-/* An element. False: it is not there. A NULL array is recorded as zeros. */
+/* Load an element. Returns false if it does not exist. A NULL array is recorded as zeros. */
 static bool element(const struct wmk_event *event, const struct waymark_ref *refs, struct wmk_filter_location place,
 		    uint64_t *value)
 {
@@ -84,7 +84,7 @@ static bool element(const struct wmk_event *event, const struct waymark_ref *ref
 	return true;
 }
 
-/* What is there to be read of a text, as record.c records it; the whole of it, not what a channel's limit leaves. */
+/* Find the text of a reference with the rules of record.c, but without the limit of the channel. */
 static bool text(const struct wmk_event *event, const uint64_t *words, const struct waymark_ref *refs,
 		 struct wmk_filter_location place, struct wmk_filter_text *is)
 {
@@ -182,7 +182,10 @@ static inline int run_block(const struct wmk_filter_block *block, const struct w
 	return wmk_filter_run_code(&code, &run.values);
 }
 
-/* The program may have asked for signals where a double is divided by 0, and may look which exceptions it had. */
+/*
+ * Run with floating-point exceptions masked: the application may have enabled SIGFPE, or may test the exception flags
+ * later.
+ */
 static __attribute__((noinline)) int run_with_fp_masked(const struct wmk_filter_block *block,
 							const struct wmk_event *event, const uint64_t *words,
 							const struct waymark_ref *refs, const void *ip)
@@ -205,7 +208,7 @@ static __attribute__((noinline)) int run_with_fp_masked(const struct wmk_filter_
 	wanted = run_block(block, event, words, refs, ip);
 	__asm__ __volatile__("msr fpcr, %0\n\tmsr fpsr, %1" : : "r"(control), "r"(status) : "memory");
 #else
-#error "how are floating-point exceptions held here?"
+#error "cannot mask floating-point exceptions on this architecture"
 #endif
 	return wanted;
 }
@@ -221,7 +224,7 @@ int wmk_filter_accepts(const struct waymark_recorder *e, uint64_t gen, const str
 	else
 		wanted = run_block(block, event, words, refs, ip);
 	WMK_TESTPOINT(record_filtered);
-	/* (T8) acquire: all that was read in the block comes before; pairs with the release in block_fill() */
+	/* (T8) acquire: the block is read before the guard; pairs with the release in block_fill() */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (wmk_unlikely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) != gen || wmk_read_guarded(e->event) != event))
 		return -ESTALE;

@@ -9,8 +9,8 @@
 #include "tracer/filter.h"
 
 /*
- * 1: the record is accepted, 0: not, -ESTALE: `e` is another event's since it had the generation `gen`. Any thread, any
- * time, signal handlers included; raises no floating-point exception that the program could see.
+ * Evaluate a filter. Returns 1: the record is accepted; 0: rejected; -ESTALE: the recorder `e` has been reused since
+ * generation `gen`. Any thread; async-signal-safe. Raises no floating-point exception in the application.
  */
 int wmk_filter_accepts(const struct waymark_recorder *e, uint64_t gen, const struct wmk_filter_block *block,
 		       const struct wmk_event *event, const uint64_t *words, const struct waymark_ref *refs,

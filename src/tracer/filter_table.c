@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * filter_table.c - tables of filters are made, see filter_table.h.
- */
+/* filter_table.c - make the table of a filter (filter_table.h). */
 #include <stdlib.h>
 
 #include "tracer/filter_table.h"
 
 /* ── bounds ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Values of 64 bits, from `low` on round the circle: `span` + 1 of them, or none. */
+/* An interval of 64-bit values that may wrap around: `span` + 1 values from `low` on, or none. */
 struct arc {
 	uint64_t low, span;
 	bool is_empty;
 };
 
 /*
- * The values for which a comparison with a constant, or its negation, is true. False: `op` is no comparison of whole
- * numbers.
+ * Compute the values for which a comparison with a constant, or its negation, is true. Returns false if `op` is not a
+ * comparison of integers.
  */
 static bool arc_of_comparison(unsigned op, uint64_t value, struct arc *arc)
 {
@@ -45,9 +43,9 @@ static bool arc_of_comparison(unsigned op, uint64_t value, struct arc *arc)
 }
 
 /*
- * The values of the arc that a number of `bits`, fewer than 64, can have, from `least` on. They are an arc on the
- * circle of 2^bits as well: an arc that reaches round the greater circle and enters the range again at `least`
- * continues there without a gap.
+ * Restrict the interval to the values of a number of `bits` (< 64) with the given least value. The result is one
+ * interval modulo 2^bits too: if the 64-bit interval wraps around and enters the range again at `least`, it continues
+ * there without a gap.
  */
 static void arc_of_number(const struct arc *arc, unsigned bits, uint64_t least, uint64_t *low, uint64_t *count)
 {
@@ -67,13 +65,13 @@ static void arc_of_number(const struct arc *arc, unsigned bits, uint64_t least, 
 
 /* ── branches ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Where a branch leads, if not to a branch. */
+/* Targets of a branch that are not branches. */
 #define REFUSED 254u
 #define WANTED 255u
 
 /*
- * A branch before it is packed: struct wmk_filter_branch has the meaning of each member, but `yes` and `no` are numbers
- * of branches, and the bounds of a NUMBER stand at the top of 64 bits.
+ * A branch before it is packed. The members are those of struct wmk_filter_branch, but `yes` and `no` are numbers of
+ * branches, and the bounds of a NUMBER are in the high bits of 64.
  */
 struct branch {
 	uint64_t low, count, operand;
@@ -91,7 +89,7 @@ struct table_maker {
 	const struct wmk_event *event;
 	const struct wmk_filter_location *places;
 	const struct wmk_filter_program *program;
-	uint8_t lead[WMK_FILTER_INSNS_MAX]; /* the branch or result to which an instruction leads */
+	uint8_t lead[WMK_FILTER_INSNS_MAX]; /* target of an instruction: a branch or a result */
 };
 
 static bool calculates(unsigned op)
@@ -99,7 +97,7 @@ static bool calculates(unsigned op)
 	return op >= WMK_FILTER_ADD && op <= WMK_FILTER_SHR_U;
 }
 
-/* Does it compare something with a constant? */
+/* Whether the instruction compares a value with a constant. */
 static bool compares(const struct wmk_filter_insn *insn)
 {
 	struct arc arc;
@@ -117,8 +115,8 @@ static void swap(struct branch *branch)
 }
 
 /*
- * The eight bytes to read: a word as it was staged, or, for a number across two words, those that end where the number
- * does.
+ * Set the eight bytes to read: a staged word; or, for a number across two words, the eight bytes that end with the
+ * number.
  */
 static bool set_number(const struct table_maker *m, unsigned input, struct branch *branch)
 {
@@ -139,8 +137,8 @@ static bool set_number(const struct table_maker *m, unsigned input, struct branc
 }
 
 /*
- * The operation with a constant of which register `reg` has the result at `insn`: the latest one above it that writes
- * the register, if no jump leads round it. -1: none.
+ * Find the operation with a constant that computes register `reg` for `insn`: the last instruction before it that
+ * writes the register, if no jump bypasses it. -1: none.
  */
 static int operation_before(const struct table_maker *m, uint32_t insn, unsigned reg)
 {
@@ -173,7 +171,7 @@ static bool set_value(const struct table_maker *m, uint32_t i, struct branch *br
 	return true;
 }
 
-/* The values for which the comparison is true. If it is true for all, the branch is turned round. */
+/* Set the values for which the comparison is true. If it is true for all, the targets of the branch are swapped. */
 static bool set_bounds(const struct wmk_filter_insn *insn, struct branch *branch)
 {
 	const unsigned bits = branch->kind == WMK_BRANCH_NUMBER ? 64u - branch->right : 64;
@@ -198,7 +196,7 @@ static bool set_bounds(const struct wmk_filter_insn *insn, struct branch *branch
 	return true;
 }
 
-/* A text without \, NUL and *, but for a star at its end. */
+/* Set a text without \, NUL and *, except a * at its end. */
 static bool set_text(const struct table_maker *m, const struct wmk_filter_insn *insn, struct branch *branch)
 {
 	const struct wmk_filter_location *place = &m->places[insn->a];
@@ -222,11 +220,11 @@ static bool set_text(const struct table_maker *m, const struct wmk_filter_insn *
 	return true;
 }
 
-/* The instruction compares. False: not what a branch can. */
+/* Make the branch of a comparison. Returns false if a branch cannot represent it. */
 static bool set_branch(const struct table_maker *m, uint32_t i, struct branch *branch)
 {
 	const struct wmk_filter_insn *insn = &m->program->insns[i];
-	/* the second of two twins jumps where the first does not */
+	/* of each pair of opcodes, the second is the negation of the first */
 	const bool is_twin = (insn->op - WMK_FILTER_JEQ) & 1;
 
 	*branch = (struct branch){ .yes = m->lead[insn->to], .no = m->lead[i + 1] };
@@ -237,7 +235,7 @@ static bool set_branch(const struct table_maker *m, uint32_t i, struct branch *b
 	return set_value(m, i, branch) && set_bounds(insn, branch);
 }
 
-/* From the last instruction to the first: all jumps lead forward. `at` is the number of branches. */
+/* Process instructions from the last to the first, because all jumps lead forward. `at` is the number of branches. */
 static bool make_branches(struct table_maker *m, struct branch_table *table, uint32_t at)
 {
 	uint64_t result;
@@ -250,7 +248,10 @@ static bool make_branches(struct table_maker *m, struct branch_table *table, uin
 		} else if (insn->op == WMK_FILTER_JUMP) {
 			m->lead[i] = m->lead[insn->to];
 		} else if (calculates(insn->op)) {
-			/* the operand is known, and with it whether there is a result */
+			/*
+			 * the operand is constant, so it is known whether the operation has a result (not for a
+			 * division by 0)
+			 */
 			if (insn->b != WMK_FILTER_IMMEDIATE ||
 			    !wmk_filter_calculate(insn->op, 1, insn->value.u, &result))
 				return false;
@@ -266,7 +267,7 @@ static bool make_branches(struct table_maker *m, struct branch_table *table, uin
 	return true;
 }
 
-/* The branches before the `first` one, with which the program begins, are never reached. */
+/* Remove the branches before the first one that the program executes. */
 static void drop_before(struct branch_table *table, uint8_t first)
 {
 	table->n -= first;
@@ -309,14 +310,14 @@ static bool is_of_one_field(const struct branch_table *table)
 	return true;
 }
 
-/* The same answer for all records: no number is within no bounds. */
+/* Give all records the same result, by a comparison with an empty interval. */
 static void set_constant(struct branch_table *table, uint8_t answer)
 {
 	table->n = 1;
 	table->branches[0] = (struct branch){ .kind = WMK_BRANCH_NUMBER, .yes = WANTED, .no = answer };
 }
 
-/* The bounds of all branches, in order and each once; returns their number. */
+/* Store the bounds of all branches, sorted, without duplicates. Returns their number. */
 static uint32_t bounds_of(const struct branch_table *table, uint64_t *cuts)
 {
 	uint32_t n = 0, kept = 0;
@@ -333,8 +334,8 @@ static uint32_t bounds_of(const struct branch_table *table, uint64_t *cuts)
 }
 
 /*
- * The bounds cut the values of the field into arcs, of which each is wanted or refused as a whole. If fewer branches
- * result from the wanted arcs, with neighbours joined, the table becomes these.
+ * Merge the branches. The bounds divide the values of the field into intervals; each is accepted or rejected as a
+ * whole. Adjacent accepted intervals are joined. The result replaces the table if it has fewer branches.
  */
 static void merge(struct branch_table *table)
 {
@@ -368,7 +369,7 @@ static void merge(struct branch_table *table)
 	}
 }
 
-/* ── the whole ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── the complete table ────────────────────────────────────────────────────────────────────────────────── */
 
 static uint64_t packed_next(uint8_t next, uint32_t number)
 {

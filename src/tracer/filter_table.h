@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * filter_table.h - filters without an interpreter. Most filters compare a few fields with constants. wmk_filter_bind()
- * turns the program of such a filter into a table of branches, which the recording path follows instead of running the
+ * converts the program of such a filter to a table of branches, which the recording path follows instead of running the
  * program:
  *
- *     a == 3 || b & 7 < 2 && name == "x*"        0: a in [3, 3]        ? wanted : 1
- *                                                1: (b & 7) in [.., 1] ? 2      : refused
- *                                                2: name starts with x ? wanted : refused
+ *     a == 3 || b & 7 < 2 && name == "x*"        0: a in [3, 3]        ? accepted : 1
+ *                                                1: (b & 7) in [.., 1] ? 2        : rejected
+ *                                                2: name starts with x ? accepted : rejected
  *
  * Comparisons of one field with neighbouring constants are merged. A table of one comparison of a field without an
- * operation is kept in the recorder itself (struct wmk_filter_quick). Doubles, contexts, elements, byte-swapped
- * numbers, two fields compared with each other and other patterns are left to the interpreter (filter_run.c).
+ * operation is stored in the recorder itself (struct wmk_filter_quick). The interpreter (filter_run.c) handles all
+ * other patterns: doubles, context fields, elements, byte-swapped numbers, comparisons of two fields.
  *
- * A block may become another filter's while its table is followed (filter.h). Branches are therefore read by relaxed
- * loads of whole words. The place of a branch in a block never holds anything else, and is zero, "refused", before the
- * first one: whatever is read, it leads to an answer or to a later branch of the block. What a branch reads is checked
- * against the event and the pool.
+ * A block may be reused for another filter while a thread follows its table (filter.h). Branches are therefore read by
+ * relaxed loads of whole words. The memory of the branches is never used for anything else, and is zero ("rejected") at
+ * first. So every value that a thread reads leads to a result or to a later branch of the block. Offsets that a branch
+ * contains are checked against the event and the pool.
  */
 #ifndef WMK_TRACER_FILTER_TABLE_H
 #define WMK_TRACER_FILTER_TABLE_H
@@ -36,8 +36,8 @@ enum wmk_filter_branch_kind {
 };
 
 /*
- * A number is within bounds as in struct wmk_filter_quick; a result, of 64 bits, if `result - low < count`. `operand`
- * is the mask, the operand of the operation, or a text's place in the pool and, from bit 32 on, its length.
+ * A number is within bounds as in struct wmk_filter_quick; a 64-bit result is if `result - low < count`. `operand` is
+ * the mask, the operand of the operation, or the offset of a text in the pool with its length from bit 32 on.
  */
 struct wmk_filter_branch {
 	uint64_t low, count;
@@ -47,10 +47,14 @@ struct wmk_filter_branch {
 _Static_assert(sizeof(struct wmk_filter_branch) == 4 * sizeof(uint64_t), "read word by word");
 
 /*
- * Parts of `what`. AT: offset in the words of the eight bytes with the number; of a text, its reference. YES, NO: 0:
- * refused, 1: wanted, n: n - 1 branches further on. KIND: enum wmk_filter_branch_kind. Of a RESULT: OP: enum
- * wmk_filter_op; LEFT: shift that brings the number to the top of the eight bytes; RIGHT: and from there to its value
- * of 64 bits, with its sign if SIGNED.
+ * Parts of `what`. AT: offset in the words of the eight bytes with the number; for a text, its reference.
+ *
+ * YES, NO: 0: rejected, 1: accepted, n: continue n - 1 branches later.
+ *
+ * KIND: enum wmk_filter_branch_kind.
+ *
+ * RESULT only: OP: enum wmk_filter_op; LEFT: shift that moves the number to the top of the eight bytes; RIGHT: shift
+ * from there to a 64-bit value, arithmetic if SIGNED.
  */
 #define WMK_BRANCH_AT(what) ((uint16_t)(what))
 #define WMK_BRANCH_YES(what) ((uint8_t)((what) >> 16))
@@ -61,22 +65,22 @@ _Static_assert(sizeof(struct wmk_filter_branch) == 4 * sizeof(uint64_t), "read w
 #define WMK_BRANCH_RIGHT(what) ((what) >> 56 & 63)
 #define WMK_BRANCH_SIGNED (UINT64_C(1) << 63)
 
-/* What wmk_filter_bind() makes of a program before it fills a block. */
+/* The table of a program, before wmk_filter_bind() fills a block with it. */
 struct wmk_filter_table {
-	uint32_t n;                /* 0: the program is left to the interpreter */
+	uint32_t n;                /* 0: the interpreter runs the program */
 	bool is_short;             /* all are WMK_BRANCH_NUMBER */
 	struct wmk_filter_branch branches[WMK_FILTER_BRANCHES_MAX];
 };
 
-/* The program has been verified, and `places` are its inputs in the event. */
+/* Make the table of a verified program. `places` are the locations of its inputs in the event. */
 void wmk_filter_table_make(const struct wmk_event *event, const struct wmk_filter_location *places,
 			   const struct wmk_filter_program *program, struct wmk_filter_table *table);
 
 /* ── on the recording path ───────────────────────────────────────────────────────────────────────────── */
 
 /*
- * 1: the text fits, 0: it does not, -ESTALE. Byte by byte, and no byte behind the end. The pattern of a torn branch may
- * contain a NUL.
+ * Compare a text. Returns 1: match, 0: no match, -ESTALE. Compares byte by byte and reads nothing past the end. The
+ * pattern of a branch that is being replaced may contain a NUL.
  */
 static inline int wmk_filter_text_fits(const struct wmk_filter_block *block, uint64_t what, uint64_t operand,
 				       const struct wmk_event *event, const struct waymark_ref *refs)
@@ -106,7 +110,7 @@ static inline int wmk_filter_text_fits(const struct wmk_filter_block *block, uin
 	       (ends_with_nul ? !__atomic_load_n(&text[len], __ATOMIC_RELAXED) : len == max);
 }
 
-/* Step by step, for which one register is enough. */
+/* Separate steps, so that the compiler needs one register. */
 static inline bool wmk_filter_number_fits(const struct wmk_filter_branch *is, uint64_t bytes)
 {
 	bytes -= wmk_read_guarded(is->low);
@@ -127,8 +131,8 @@ static inline bool wmk_filter_result_fits(const struct wmk_filter_branch *is, ui
 }
 
 /*
- * 1: wanted, 0: refused, -ESTALE: the block has become another filter's. With `is_short`, all branches are taken for
- * WMK_BRANCH_NUMBER: that needs fewer registers.
+ * Follow the table. Returns 1: accepted, 0: rejected, -ESTALE: the block was reused. `is_short`: treat all branches as
+ * WMK_BRANCH_NUMBER, which needs fewer registers.
  */
 static inline __attribute__((always_inline)) int wmk_filter_table_run(const struct wmk_filter_block *block,
 								      const struct wmk_event *event,
@@ -159,7 +163,8 @@ static inline __attribute__((always_inline)) int wmk_filter_table_run(const stru
 		unsigned next = WMK_BRANCH_NO(what);
 
 		if (fits) {
-			__asm__ __volatile__(""); /* a predicted jump: the next branch waits for no load of this one */
+			/* keeps a predicted jump: the next branch need not wait for the loads of this one */
+			__asm__ __volatile__("");
 			next = WMK_BRANCH_YES(what);
 		}
 		if (next <= 1)
@@ -169,8 +174,8 @@ static inline __attribute__((always_inline)) int wmk_filter_table_run(const stru
 }
 
 /*
- * wmk_filter_accepts() for a filter that is one comparison; `end` is quick_end of the recorder, and not 0. -ESTALE also
- * for a table: no event stages so much. Uses no register that a caller has to save.
+ * wmk_filter_accepts() for a filter of one comparison. `end` is quick_end of the recorder, not 0. Returns -ESTALE also
+ * for a table, because `end` then exceeds the words of any event. Uses no callee-saved register.
  */
 static inline __attribute__((always_inline)) int wmk_filter_quick_accepts(const struct waymark_recorder *e,
 									  uint64_t gen, const struct wmk_event *event,
@@ -189,7 +194,7 @@ static inline __attribute__((always_inline)) int wmk_filter_quick_accepts(const 
 	return wmk_likely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) == gen) ? 0 : -ESTALE;
 }
 
-/* The same for a table. The event is the recorder's as long as its generation is `gen`. */
+/* The same for a table. The event belongs to the recorder as long as its generation is `gen`. */
 static inline __attribute__((always_inline)) int wmk_filter_table_accepts(
 	const struct waymark_recorder *e, uint64_t gen, const struct wmk_filter_block *block,
 	const struct wmk_event *event, const uint64_t *words, const struct waymark_ref *refs, bool is_short)

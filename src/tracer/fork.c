@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork.c - the functions of the C library that make tasks and change namespaces, as this library defines them. (fork
- * itself: fork_handlers.h; vfork: vfork.S.)
+ * fork.c - wrappers of C library functions that create tasks or change namespaces. fork() is handled by
+ * fork_handlers.h, vfork() by vfork.S.
  *
- * A task on another task's thread-local storage (tls_owner.h) must not enter a restartable sequence: it sees the area
- * of a thread that the kernel restarts, and the kernel does not restart the task itself. The storage is marked, and
- * records of such a task are counted as lost.
+ * A task that uses the thread-local storage of another task (tls_owner.h) must not enter a restartable sequence. It
+ * sees the rseq area of a thread that the kernel restarts, but the kernel does not restart the task itself. The storage
+ * is marked, and records of such a task are counted as lost.
  *
- * Raw system calls around these functions are not supported.
+ * Raw system calls that bypass these functions are not supported.
  */
 #include <errno.h>
 #include <linux/nsfs.h>
@@ -29,7 +29,7 @@
 #define CLONE_NEWTIME 0x00000080
 #endif
 
-/* The C library's own, which our clone() stands before. */
+/* clone() of the C library, which the function below overrides. */
 int __clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
 
 struct start {
@@ -38,7 +38,7 @@ struct start {
 };
 
 /*
- * A child with memory of its own, as of fork, but without the C library's preparations: it records, and does not
+ * A child with its own memory, as after fork(), but without the preparations of the C library: it records, and does not
  * register.
  */
 static int start_copy(void *data)
@@ -72,7 +72,7 @@ static int clone_shared(int (*fn)(void *), void *stack, int flags, void *arg, pi
 		wmk_thread.vforked = vforked;
 		return pid;
 	}
-	wmk_context_tid();      /* says whose storage it is, before two tasks have it */
+	wmk_context_tid();      /* stores the owner's tid in the storage before two tasks share it */
 	if (!(flags & CLONE_CHILD_CLEARTID))
 		alive = wmk_storage_watch();
 	if (alive) {
@@ -105,7 +105,9 @@ int WMK_EXPORT clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
 
 /* ── namespaces ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The kernel does these for a process with one thread only. What is enabled stays so meanwhile. */
+/*
+ * Run a system call that the kernel permits for single-threaded processes only. Enabled events stay enabled meanwhile.
+ */
 static long without_helper(long number, long a, long b)
 {
 	bool ran = wmk_task_is_own() && wmk_helper_halt(WMK_HELPER_KEEPS);
@@ -126,8 +128,8 @@ int WMK_EXPORT unshare(int flags)
 }
 
 /*
- * The kernel asks for one thread, or for a root directory that no other thread shares, for these kinds only. For others
- * the helper stays: in a process whose children will have another pid namespace it could not be started again.
+ * The kernel requires a single thread, or an unshared root directory, only for these types. For other types the helper
+ * thread must stay: once children get another PID namespace, it could not be started again.
  */
 static bool needs_one_thread(int fd, int type)
 {

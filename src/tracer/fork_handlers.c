@@ -15,7 +15,7 @@
 #include "tracer/tls_owner.h"
 #include "tracer/tracer.h"
 
-/* Written under the lock, which is held from before a fork to after it; except by nested forks (wmk_lock_is_mine()). */
+/* Protected by the lock, which is held from before a fork to after it, except by nested forks (wmk_lock_is_mine()). */
 static WMK_FIRST_PAGE struct {
 	bool is_own;            /* the task that forks owns its storage */
 	uint64_t signals;       /* its mask */
@@ -24,7 +24,7 @@ static WMK_FIRST_PAGE struct {
 
 void wmk_fork_begin(void)
 {
-	/* goes without the lock, and its child without tracing */
+	/* nested: fork without the lock; the child is not traced */
 	if (wmk_lock_is_mine()) {
 		wmk_thread.nested++;
 		return;
@@ -46,12 +46,12 @@ void wmk_fork_end(void)
 	wmk_signals_restore(before);
 }
 
-/* The child is a process of its own, whatever its parent was doing. */
+/* The child has its own identity, regardless of what the parent was doing. */
 static void child_identity(bool own)
 {
 	/*
-	 * A task on another's storage has no restartable sequences, and neither has its copy: the kernel never writes
-	 * the area that it sees. It records nothing, for good, and that is counted.
+	 * A task on the storage of another task has no restartable sequences, and neither has its copy: the kernel
+	 * never writes the rseq area that it sees. It records nothing; the records are counted as lost.
 	 */
 	if (!own)
 		wmk_thread.vforked = 1;
@@ -65,12 +65,12 @@ static void child_identity(bool own)
 struct child {
 	bool registers;         /* its parent had a helper thread ... */
 	bool daemon_likely;     /* ... with a session daemon */
-	bool waits;             /* it removed rings of its parent: its own are to come */
+	bool waits;             /* it removed rings of its parent and will get its own */
 };
 
 /*
- * `prepared`: by the C library, as fork() does. Otherwise another thread, which the child does not have, may have
- * locked the heap.
+ * `prepared`: the C library prepared the child, as in fork(). Otherwise another thread, which does not exist in the
+ * child, may hold the lock of the heap.
  */
 static struct child child_common(bool prepared)
 {

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork_handlers.h - what happens before and after a process is copied: by fork (pthread_atfork), and by clone without
+ * fork_handlers.h - handlers before and after a process is copied: by fork() (pthread_atfork), and by clone() without
  * CLONE_VM (fork.c).
  */
 #ifndef WMK_TRACER_FORK_HANDLERS_H
 #define WMK_TRACER_FORK_HANDLERS_H
 
 /*
- * Before: takes the lock with signals blocked, and notes whether the calling task owns its storage. In a signal handler
- * that interrupted a thread with the lock, only notes that. wmk_fork_end(): after it, in the parent.
+ * wmk_fork_begin(): takes the lock with signals blocked, and notes whether the calling task owns its storage. In a
+ * signal handler that interrupted a thread with the lock, it only notes that. wmk_fork_end(): releases the lock, in the
+ * parent.
  */
 void wmk_fork_begin(void);
 void wmk_fork_end(void);
 /*
- * In the child of fork: it records at once, as itself, into the rings that it inherits; then it registers. If it
- * removed rings that belong to its parent alone, it waits for its own, bounded as constructors are.
+ * In the child of fork(): it records at once under its own identity into the inherited rings, then it registers. If it
+ * removed rings that belong to its parent only, it waits for its own, for at most the time of a constructor.
  */
 void wmk_fork_child(void);
-/* In the child of clone, which the C library has not prepared: it records, and does not register. */
+/* In the child of clone(), which the C library has not prepared: it records, and does not register. */
 void wmk_fork_child_quiet(void);
 
 #endif

@@ -21,7 +21,7 @@
 #define HALT_PAUSE_NS 50000
 
 /* Under the lock. */
-static bool restart_failed;     /* halted, and could not be started again: children try */
+static bool restart_failed;     /* the thread was halted and could not be started again: children try */
 static bool forbidden;          /* waymark_helper_stop() was called */
 static bool main_exited;        /* the first thread has ended: no more helper thread in this process */
 
@@ -41,7 +41,7 @@ bool wmk_helper_has_daemon(void)
 
 void wmk_helper_wake(void)
 {
-	/* (without a daemon and without work it sleeps on) */
+	/* without session daemon and without work it need not wake up */
 	if (!wmk_helper.running ||
 	    (!wmk_helper.connected && !wmk_helper.halt && !wmk_helper.retry_now && !wmk_tracer.channels))
 		return;
@@ -74,11 +74,11 @@ static void on_main_thread_exit(void *unused)
 }
 
 /*
- * The first thread may end before the program, by pthread_exit() or cancellation. The program then runs until its last
- * thread has ended, and the C library counts the helper thread, which never ends by itself: a destructor of the first
- * thread ends it. That works in every program; where only a library has sites, or in a static program, pthread_exit()
- * is the C library's (main_exit.c stands before the others). If another thread starts the helper, main_exit.c alone
- * does it.
+ * The main thread may end before the program, by pthread_exit() or cancellation. The program then runs until its last
+ * thread has ended. The C library counts the helper thread, which never ends by itself, so a destructor of the main
+ * thread ends it. The destructor works in every program; main_exit.c does not: in a static program, or if only a
+ * library has sites, pthread_exit() is that of the C library. If another thread starts the helper thread, only
+ * main_exit.c ends it.
  */
 static void watch_main_thread(void)
 {
@@ -88,7 +88,7 @@ static void watch_main_thread(void)
 	if (!made)
 		made = pthread_key_create(&key, on_main_thread_exit) == 0;
 	if (made && is_main_thread())
-		(void)pthread_setspecific(key, &key);    /* (on failure main_exit.c does it) */
+		(void)pthread_setspecific(key, &key);    /* on failure, main_exit.c ends the helper thread */
 }
 
 int wmk_helper_start(bool daemon_likely)
@@ -103,7 +103,7 @@ int wmk_helper_start(bool daemon_likely)
 	wmk_helper.halt = wmk_helper.keep = wmk_helper.user_changes = wmk_helper.retry_now = false;
 	wmk_helper.skip_nap = daemon_likely;
 	wmk_helper.running = true;
-	/* the mask is inherited, and so in force from the thread's first instruction */
+	/* the thread inherits the mask, so it applies from its first instruction */
 	const uint64_t before = wmk_signals_block();
 	const int err = wmk_thread_start(wmk_helper_thread_main, wmk_helper.skip_nap);
 
@@ -130,7 +130,10 @@ bool wmk_helper_halt(enum wmk_helper_halt how)
 		wmk_pause(HALT_PAUSE_NS);
 		wmk_lock();
 	}
-	/* (the calling task may be another process in this memory, with storage of its own: the thread is not in it) */
+	/*
+	 * the caller may be another process that shares this memory but has its own storage: it does not have the
+	 * thread
+	 */
 	if (!wmk_helper.running || syscall(SYS_tgkill, getpid(), tid, 0) != 0) {
 		wmk_unlock();
 		return false;
@@ -140,7 +143,7 @@ bool wmk_helper_halt(enum wmk_helper_halt how)
 	wmk_helper.user_changes = how == WMK_HELPER_USER_CHANGES;
 	wmk_helper_wake();
 	wmk_unlock();
-	/* Until the thread has gone, the kernel counts it, and refuses unshare(CLONE_NEWUSER). */
+	/* Until the thread has ended, the kernel counts it and rejects unshare(CLONE_NEWUSER). */
 	for (int i = 0; i < HALT_TRIES && syscall(SYS_tgkill, getpid(), tid, 0) == 0; i++)
 		wmk_pause(HALT_PAUSE_NS);
 	return true;

@@ -10,10 +10,10 @@
 #include "tracer/helper_poll.h"
 #include "tracer/lock.h"
 
-#define PAUSE_MS 4               /* at first; doubled so often: */
+#define PAUSE_MS 4               /* first pause; doubled at most this number of times: */
 #define PAUSE_SHIFT_MAX 7
-#define UNSIGNALLED_MS 1000      /* where no signal wakes it */
-#define SLEEPLESS_MAX 1000       /* a signal handler may interrupt some pauses */
+#define UNSIGNALLED_MS 1000      /* poll timeout if no signal wakes the thread */
+#define SLEEPLESS_MAX 1000       /* limit of pauses in a row that end early; signal handlers may interrupt some */
 
 void wmk_poller_init(struct wmk_poller *poller, const _Atomic(uint32_t) *word, struct wmk_endpoint *endpoints,
 		     unsigned n_endpoints)
@@ -27,13 +27,13 @@ void wmk_poller_init(struct wmk_poller *poller, const _Atomic(uint32_t) *word, s
 	poller->in_vain = poller->sleepless = 0;
 }
 
-/* relaxed: who counted before this was a polling thread has done it under the lock; later ones send a signal too */
+/* relaxed: increments before the thread polled were made under the lock; later ones are followed by a signal */
 static bool is_woken(const struct wmk_poller *poller)
 {
 	return atomic_load_explicit(poller->wakeups, memory_order_relaxed) != poller->seen;
 }
 
-/* False: the signal cannot be read, and stays pending. */
+/* Read pending signals. Returns false if none can be read. */
 static bool take_signals(int fd)
 {
 	struct signalfd_siginfo info;
@@ -44,7 +44,7 @@ static bool take_signals(int fd)
 	return any;
 }
 
-/* True: something came, or `sleep` ms are over. */
+/* Returns whether a descriptor is ready, or `sleep` ms have passed. */
 static bool wait_polling(struct wmk_poller *poller, int sleep)
 {
 	const int64_t begin = wmk_clock_ms();
@@ -78,7 +78,7 @@ void wmk_poller_nap(const _Atomic(uint32_t) *word, uint32_t value, int64_t ms)
 	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &ts, NULL, 0);
 }
 
-/* Then each socket is treated as readable. False: nothing lets the thread wait. */
+/* Pause, then treat each socket as readable. Returns false if the pauses also end early. */
 static bool pause_after_refusal(struct wmk_poller *poller)
 {
 	const int64_t begin = wmk_clock_ms(), ms = PAUSE_MS << poller->in_vain;

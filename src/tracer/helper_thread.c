@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * helper_thread.c - the one thread of the library in a program: it owns the sockets, in a descriptor table of its own.
+ * helper_thread.c - the thread of the library in an application. It owns the sockets, in its own descriptor table.
  *
- *     start: by a constructor, the child of a fork, a run-time event
- *     nap:   a moment on `wakeups`, so that a program that only starts and ends pays for the thread alone
+ *     start: by a constructor, in a forked child, or for a run-time event
+ *     nap:   a short wait on `wakeups`, so that a short program only pays for the thread
  *     loop:  poll() on the sockets and on the notify FIFOs of the endpoints (endpoint.h); an endpoint without a FIFO is
- *            tried again now and then
- *     wake:  by a daemon, or by tgkill(helper, 32). This signal belongs to the C library and is blocked in this
- *            thread; it is never sent to the process as a whole, so the thread's signalfd takes none of the program's
+ *            retried from time to time
+ *     wake:  by a session daemon, or by tgkill(helper, 32). The signal belongs to the C library and is blocked in this
+ *            thread. It is never sent to the whole process, so the signalfd of the thread reads no other signal
  *
- * It makes no call of the loader and takes none of its locks: a constructor in dlopen() may hold those and wait for
- * nothing.
+ * It does not call the loader or take its locks: a constructor in dlopen() may hold them while it waits for this
+ * thread.
  */
 #include <errno.h>
 #include <signal.h>
@@ -35,12 +35,12 @@
 #include "tracer/thread_start.h"
 
 #define RECLAIM_MS 5
-#define RECLAIM_MAX_MS 2000      /* less than a session daemon waits for an answer */
+#define RECLAIM_MAX_MS 2000      /* shorter than the timeout of a session daemon for an answer */
 #define NAP_MS 20
 
 struct wmk_helper wmk_helper;
 
-/* True: who waits for it is to be woken, when the lock is given back: he takes it next. */
+/* Returns whether waiting threads must be woken after the lock is released, because they take the lock next. */
 static bool publish_done(void)
 {
 	uint32_t done = wmk_helper.tried_changes;
@@ -51,7 +51,7 @@ static bool publish_done(void)
 		if (conn->sock < 0)
 			continue;
 		if (!conn->done_any && conn->unresponsive) {
-			/* (at worst it is told of a wait that has just ended) */
+			/* the wait may already have ended; then the report is superfluous */
 			conn->was_skipped |= wmk_register_is_awaited();
 			continue;
 		}
@@ -63,7 +63,7 @@ static bool publish_done(void)
 	return wmk_register_publish(done);
 }
 
-/* The last thing that the thread does under the lock: from here on another one may be started. */
+/* The last action of the thread under the lock: afterwards another one may be started. */
 static void thread_finish(void)
 {
 	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++) {
@@ -85,7 +85,7 @@ static void thread_finish(void)
 		wmk_register_wake();
 }
 
-/* It is here. True: in a hurry. */
+/* Register the thread as running. Returns whether to skip the nap. */
 static bool thread_begin(void)
 {
 	wmk_lock();
@@ -97,7 +97,7 @@ static bool thread_begin(void)
 	return hurry;
 }
 
-/* Whatever is said from now on ends its next rest. */
+/* Wake-ups from now on end the next wait. */
 static void note_wakeups(void)
 {
 	wmk_lock();
@@ -121,7 +121,7 @@ static void find_endpoints(void)
 	wmk_unlock();
 }
 
-/* True: there is a new connection. */
+/* Returns whether there is a new connection. */
 static bool connect_endpoints(int64_t now)
 {
 	bool connected = false;
@@ -151,14 +151,15 @@ static void endpoint_input(struct wmk_endpoint *endpoint, bool ready, uint32_t l
 	if (conn->sync_wanted && conn->sync_at == 0)
 		conn->sync_at = now;
 	if (err == -ECONNREFUSED)
-		wmk_orphans_remove(endpoint->index, true);        /* that is an answer: it wants nothing */
+		/* the session daemon has refused the application: it does not use the orphans */
+		wmk_orphans_remove(endpoint->index, true);
 	if (err < 0 || wmk_conn_announce(conn) < 0)
 		wmk_endpoint_lost(endpoint, now);
 	else if (!conn->done_any)
 		wmk_endpoint_check_peer(endpoint, now, wmk_tracer.register_ms);
 }
 
-/* What is to be told. True: it is still connected; *events: what to poll for. */
+/* Send reports and queued messages. Returns whether it is still connected; *events: what to poll for. */
 static bool endpoint_output(struct wmk_endpoint *endpoint, bool reclaimed, short *events, int64_t now)
 {
 	struct wmk_conn *conn = &endpoint->conn;
@@ -175,12 +176,13 @@ static bool endpoint_output(struct wmk_endpoint *endpoint, bool reclaimed, short
 }
 
 /*
- * Does the helper wait for a thread that is inside a record and may use what was removed? For a bounded time: a signal
- * handler may have left that record for good by siglongjmp(). What was removed then stays until that thread leaves.
+ * Whether to check soon again, because a thread inside a record may still use removed recorders. The time is limited: a
+ * signal handler may have left the record by siglongjmp(). Removed recorders are then kept until that thread leaves its
+ * next record.
  */
 static bool is_patient(bool reclaimed, int64_t now)
 {
-	static int64_t since;   /* 0: nobody is there */
+	static int64_t since;   /* 0: no such thread */
 	bool asked = false;
 
 	since = reclaimed ? 0 : since ? since : now;
@@ -189,7 +191,7 @@ static bool is_patient(bool reclaimed, int64_t now)
 	return !reclaimed && (asked || now - since < RECLAIM_MAX_MS);
 }
 
-/* How long the endpoints let it sleep, in ms; INT64_MAX: until something comes. */
+/* The time until an endpoint needs attention, in ms; INT64_MAX: unlimited. */
 static int64_t endpoints_sleep(int64_t now)
 {
 	int64_t until = INT64_MAX;
@@ -207,7 +209,10 @@ static int64_t endpoints_sleep(int64_t now)
 	return until == INT64_MAX ? until : until > now ? until - now : 0;
 }
 
-/* Everything that needs the lock, once a turn. Returns how long to sleep, in ms; -1: until something comes; -2: end. */
+/*
+ * All work that needs the lock, once in each iteration. Returns the time to sleep in ms; -1: no limit; -2: end the
+ * thread.
+ */
 static int thread_turn(struct pollfd *fds, int *period, int64_t *next_look)
 {
 	uint32_t late = wmk_register_take_late();
@@ -251,8 +256,8 @@ static int thread_turn(struct pollfd *fds, int *period, int64_t *next_look)
 }
 
 /*
- * Controllers that are asked and have not answered: the first of them from endpoints[i] on; n_endpoints: none. (This
- * thread alone changes them.)
+ * Find the first endpoint from `i` on that is connected to a session daemon which has not answered yet; n_endpoints:
+ * none. Only this thread changes connections.
  */
 static unsigned next_unanswered(unsigned i)
 {
@@ -271,13 +276,13 @@ static bool is_dump_wanted(void)
 }
 
 /*
- * What is loaded is told before main() may start: a program may be killed at once, and its addresses are to have names.
- * It is listed while the controller makes up its answer, where a thread waits for that, and so loads nothing; when
- * no thread waits any more, that list is of no use.
+ * Record the loaded objects before main() starts: a program may crash at once, and its addresses need names. If a
+ * thread waits for registration, no objects are loaded meanwhile; the list is made while the session daemon prepares
+ * its answer. Once no thread waits, that list is outdated.
  */
 static void dump_state(bool is_new)
 {
-	/* (it began to wait before this thread was here, or comes for the next turn) */
+	/* a thread that begins to wait later is handled in the next iteration */
 	const bool is_waited_for = wmk_register_is_awaited();
 	const bool answered = next_unanswered(0) == wmk_helper.n_endpoints;
 
@@ -304,7 +309,7 @@ static bool wait_for_events(int sleep)
 	return can_wait;
 }
 
-/* Without a way to wait there is no helper: controllers are told why, and what they enabled goes. */
+/* End the thread because it cannot wait: report that to session daemons, and disable their events. */
 static void give_up(void)
 {
 	wmk_lock();
@@ -340,7 +345,7 @@ static void thread_run(void)
 		note_wakeups();
 		const bool is_new = connect_endpoints(wmk_clock_ms());
 
-		/* (a connection comes first, where descriptors are few) */
+		/* after the connections, which need the descriptors more if few are left */
 		if (wmk_helper.is_signalled && wmk_helper.poller.fds[WMK_POLLER_SIGNAL].fd < 0)
 			wmk_helper.poller.fds[WMK_POLLER_SIGNAL].fd =
 				(int)syscall(SYS_signalfd4, -1, &wake, sizeof(wake), SFD_NONBLOCK | SFD_CLOEXEC);
@@ -370,7 +375,7 @@ void *wmk_helper_thread_main(void *arg)
 
 	(void)arg;
 	prctl(PR_SET_NAME, "waymark", 0, 0, 0);
-	/* raw: the C library does not let its own signals be named */
+	/* raw system call: the C library's function excludes its own signals */
 	wmk_helper.is_signalled = syscall(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof(blocked)) == 0;
 	wmk_thread_started();
 	thread_run();

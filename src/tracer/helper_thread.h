@@ -13,28 +13,30 @@
 
 /* Under the lock, except atomic members, and `poller`, which only the thread uses. */
 struct wmk_helper {
-	bool running;              /* set before it is started; it resets this as its last action under the lock */
+	/* set before it is started; the thread resets it as its last action under the lock */
+	bool running;
 	pid_t tid;                 /* 0: it has not begun */
 	bool skip_nap;             /* a daemon was found: connect without a nap before */
 	bool retry_now;            /* try every endpoint now */
 	bool connected;            /* to one session daemon at least */
 	bool polls;                /* a signal wakes it; else the futex */
-	bool is_signalled;         /* that signal is blocked, or it would end the process; else: polls every second */
+	/* that signal is blocked, so it does not end the process; else: polls every second */
+	bool is_signalled;
 	bool halt;                 /* end now ... */
 	bool keep;                 /* ... and keep channels as orphans */
-	bool user_changes;         /* ... as the process is another user's now */
+	bool user_changes;         /* ... because the process changes its user */
 	_Atomic(uint32_t) wakeups; /* a futex: counts the wake-ups */
-	struct wmk_poller poller;  /* with its value before this turn */
-	/* wmk_tracer.changes when the endpoints were tried: later ones wait for the next turn */
+	struct wmk_poller poller;  /* `poller.seen`: the value before this iteration */
+	/* wmk_tracer.changes when the endpoints were last tried: later changes are handled in the next iteration */
 	uint32_t tried_changes;
 	struct wmk_endpoint endpoints[WMK_ENDPOINTS];
 	unsigned n_endpoints;
 };
 extern struct wmk_helper wmk_helper WMK_HIDDEN;
 
-/* What the thread runs. */
+/* Main function of the thread. */
 void *wmk_helper_thread_main(void *unused);
-/* In the child of a fork, which has no such thread: give up what it held, its memory too if `may_free`. Lock held. */
+/* Reset the state in a forked child, which does not have the thread; `may_free`: also free its memory. Lock held. */
 void wmk_helper_thread_after_fork(bool may_free);
 
 #endif

@@ -15,8 +15,8 @@ static WMK_FIRST_PAGE pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static WMK_FIRST_PAGE bool is_abandoned;
 
 /*
- * A signal handler may come at any point, so the thread sets `locking` before it has the lock. Signals stay open: a
- * thread that waits for the heap while it holds the lock must answer a garbage collector, which stops all threads by a
+ * A signal handler may run at any point, so the thread sets `locking` before it has the lock. Signals stay unblocked: a
+ * thread that waits for the heap while it holds the lock must react to a garbage collector that stops all threads by a
  * signal.
  */
 void wmk_lock(void)
@@ -35,7 +35,7 @@ void wmk_unlock(void)
 
 bool wmk_lock_is_mine(void)
 {
-	/* Another task may run on storage that is marked: it waits for the lock like any other. */
+	/* Another task may use marked storage: it waits for the lock like any other. */
 	return wmk_thread.locking && (wmk_thread.mark == 0 || is_abandoned);
 }
 
@@ -57,7 +57,7 @@ void wmk_lock_abandon(void)
 	is_abandoned = true;
 }
 
-/* A raw system call: signals of faults stay open, and the C library's own two keep their state. */
+/* Raw system call: fault signals stay unblocked, and the two signals of the C library keep their state. */
 uint64_t wmk_signals_block(void)
 {
 	const uint64_t mask = ~(WMK_SIGNALS_FAULTS | WMK_SIGNAL(WMK_SIGNAL_CANCEL) | WMK_SIGNAL(WMK_SIGNAL_SETID));

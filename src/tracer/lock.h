@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock.h - the one lock of libwaymark: state (tracer.h), chains, patching. It is held across fork, so that a child's
- * code agrees with its tables. Recording threads do not take it.
+ * lock.h - the lock of libwaymark. It protects the state (tracer.h), chains and patching. It is held across fork(), so
+ * that code and tables of the child agree. Recording threads do not take it.
  */
 #ifndef WMK_TRACER_LOCK_H
 #define WMK_TRACER_LOCK_H
@@ -14,26 +14,29 @@
 
 void wmk_lock(void);
 void wmk_unlock(void);
-/* In a signal handler that interrupted a thread which holds the lock, or is about to: it must not take it. */
+/*
+ * Whether the calling signal handler has interrupted a thread that holds the lock, or is about to: it must not take the
+ * lock.
+ */
 bool wmk_lock_is_mine(void);
 /*
- * Take the lock with signals blocked, for fork: a handler in the child must not record before the child has removed
- * what belongs to its parent. While it waits for the lock, signals are open. Returns the signal mask as it was.
+ * Take the lock with signals blocked, for fork(): a signal handler in the child must not record before the child has
+ * removed its parent's state. Signals are unblocked during the wait for the lock. Returns the previous signal mask.
  */
 uint64_t wmk_lock_for_fork(void);
 /*
- * In a child that a signal handler forked while its thread held the lock: the tables may be half changed, so the lock
- * stays taken for good.
+ * In a child that a signal handler has forked while its thread held the lock: never release the lock, because the
+ * tables may be inconsistent.
  */
 void wmk_lock_abandon(void);
 
 /*
- * Block the calling thread's signals except those of base/faults.h; returns the mask as it was, for
+ * Block the signals of the calling thread except those of base/faults.h. Returns the previous mask for
  * wmk_signals_restore().
  */
 uint64_t wmk_signals_block(void);
 void wmk_signals_restore(uint64_t before);
-/* Sleep. No cancellation point: the thread may hold the lock, or must finish what it began. */
+/* Sleep without a cancellation point: the thread may hold the lock, or must finish its work. */
 static inline void wmk_pause(long ns)
 {
 	const struct timespec moment = { .tv_nsec = ns };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main_exit.c - the first thread ends by pthread_exit() before the program does (wmk_main_thread_exits()), whichever
- * thread has started the helper thread.
+ * main_exit.c - wrappers that notice when the main thread ends by pthread_exit() or thrd_exit() before the program
+ * (wmk_main_thread_exits()), regardless of which thread started the helper thread.
  *
- * Only in the shared library: in a static program these names are the C library's.
+ * Only in the shared library: in a static program these names belong to the C library.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@ static void *next_function(const char *name)
 	void *function = dlsym(RTLD_NEXT, name);
 
 	if (!function)
-		abort();        /* whoever calls it has been linked against it */
+		abort();        /* not reached: the caller was linked against it */
 	return function;
 }
 

@@ -5,11 +5,11 @@
 #ifndef WMK_TRACER_MEMBARRIER_H
 #define WMK_TRACER_MEMBARRIER_H
 
-/* Execute `command`, and at the first use `registration` before it. 0 or -errno. */
+/* Execute `command`; at its first use, `registration` before it. Returns 0 or -errno. */
 int wmk_membarrier(int command, int registration);
 /*
- * Register for the commands of patching and of grace periods. With one thread the kernel only notes that. With several
- * it waits for a grace period of its own, 10 ms and more, which would delay the start of an application; then nothing
+ * Register for the commands of patching and grace periods. In a single-threaded process this costs nothing. Otherwise
+ * the kernel waits for its own grace period, 10 ms or more, which would delay the start of an application; then nothing
  * is registered here.
  */
 void wmk_membarrier_prepare(void);

@@ -10,7 +10,7 @@
 #include "tracer/patch.h"
 #include "tracer/tracer.h"
 
-/* module->priv of one that has been scanned. */
+/* The value of module->priv of a scanned module. */
 static char scanned;
 
 static struct waymark_desc *site_desc(const struct waymark_site *site)
@@ -18,7 +18,10 @@ static struct waymark_desc *site_desc(const struct waymark_site *site)
 	return (struct waymark_desc *)((uintptr_t)&site->desc + (uintptr_t)(intptr_t)site->desc);
 }
 
-/* Version 1 ends before `own`, and its sites call waymark_record(): its events are known, and refused in words. */
+/*
+ * Version 1 ends before `own`, and its sites call waymark_record(). Its events are listed, but cannot be enabled; the
+ * reason is reported.
+ */
 static bool is_first_version(const struct waymark_desc *desc)
 {
 	return desc->version == 1 && desc->size == offsetof(struct waymark_desc, own);
@@ -81,7 +84,7 @@ void wmk_modules_scan(void)
 {
 	for (struct waymark_module *m = wmk_tracer.modules; m; m = m->next) {
 		if (m->priv)
-			break;          /* newest first: the others have been seen */
+			break;          /* newest first: the others were scanned */
 		for (const struct waymark_site *site = m->begin; site < m->end; site++)
 			scan_site(site);
 	}
@@ -89,7 +92,7 @@ void wmk_modules_scan(void)
 		m->priv = &scanned;
 }
 
-/* Take the module's sites out of an array that has no order. */
+/* Remove the sites of the module from an unordered array. */
 static void drop_site(const struct waymark_site **sites, uint32_t *n, const struct waymark_module *m)
 {
 	for (uint32_t i = 0; i < *n;)
@@ -104,7 +107,7 @@ static void forget_site(const struct waymark_module *m, const struct waymark_sit
 	struct waymark_desc *desc = site_desc(site);
 
 	if (!desc->event)
-		return;         /* refused, or forgotten with an earlier site of the same descriptor */
+		return;         /* rejected, or removed with an earlier site of the same descriptor */
 	if (desc->kind == WAYMARK_KIND_GUARD) {
 		struct wmk_name *name = desc->event;
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * module.h - executables and libraries that hold sites. Their sites are turned into events when they are needed: by the
- * helper thread, or for a probe. All with the lock held.
+ * module.h - executables and libraries with sites. Their sites are added to events when they are needed: by the helper
+ * thread, or for a probe. Lock held.
  */
 #ifndef WMK_TRACER_MODULE_H
 #define WMK_TRACER_MODULE_H
 
 #include <waymark/detail/abi.h>
 
-/* Turn the sites of modules that registered since the last call into events. */
+/* Add the sites of modules that have registered since the last call to events; create the events. */
 void wmk_modules_scan(void);
-/* Undo that for a module that goes. */
+/* Remove the sites of a module that is unloaded. */
 void wmk_module_forget(const struct waymark_module *module);
 
 #endif

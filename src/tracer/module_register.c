@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * module_register.c - the constructor of each executable and library that holds sites calls waymark_module_register().
- * Without a session daemon, all it does is to link the module into a list.
+ * module_register.c - functions for the constructors and destructors of modules (detail/site.h). Without a session
+ * daemon, registering only links the module into a list.
  */
 #include <stddef.h>
 
@@ -31,7 +31,7 @@ void WMK_EXPORT waymark_module_register(struct waymark_module *m)
 	m->priv = NULL;
 	m->next = wmk_tracer.modules;
 	wmk_tracer.modules = m;
-	/* Once events are known, those that are enabled are enabled here too when the constructor returns. */
+	/* Sites of events that are already enabled are enabled before the constructor returns. */
 	if (wmk_tracer.n_probes || wmk_tracer.n_events) {
 		wmk_modules_scan();
 		wmk_patch_flush();
@@ -49,7 +49,7 @@ void WMK_EXPORT waymark_module_unregister(struct waymark_module *m)
 {
 	struct waymark_module **at;
 
-	/* (a signal handler may end the program while its thread has the lock) */
+	/* a signal handler may call exit() while its thread has the lock */
 	if (wmk_tracer.disabled || wmk_lock_is_mine())
 		return;
 	wmk_lock();

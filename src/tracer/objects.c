@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects.c - lists the loaded objects (see objects.h). Run by the helper, which must not call the loader and may not
- * touch memory that a dlclose() elsewhere unmaps meanwhile: it reads through the kernel, where that is an error and not
- * a fault.
+ * objects.c - list the loaded objects (see objects.h). Runs in the helper thread, which must not call the loader, nor
+ * access memory that a concurrent dlclose() may unmap. It reads memory through the kernel, which then returns an error
+ * instead of a fault.
  *
- * main() waits for this. So what is mapped to be executed is read from its file, as long as the name still leads to the
- * file that is mapped:
- * its beginning (headers, notes) and its end (sections and their names) are two reads. All else is read where it lies.
+ * main() waits for this list. So the data of an executable mapping is read from its file, if the path still refers to
+ * the mapped file: the beginning (headers, notes) and the end (sections and their names) take two reads. Other data is
+ * read with separate system calls.
  */
 #include <elf.h>
 #include <errno.h>
@@ -22,8 +22,8 @@
 
 #define MEMORY (-1)
 #define NOT_OPENED (-2)
-#define HEAD 1024u                 /* an object's headers and its notes, as a rule */
-#define TAIL 6144u                 /* the sections of a C library, their names and its debug link are 5 kB */
+#define HEAD 1024u                 /* usually contains the headers and notes of an object */
+#define TAIL 6144u                 /* sections, section names and debug link of a C library take 5 kB */
 #define MAPS_MAX (8u << 20)
 #define OBJECTS_MAX 8192
 #define PHDRS_MAX 64
@@ -58,7 +58,7 @@ static char *read_maps(void)
 	return text;
 }
 
-/* `fd` MEMORY: of this process, where /proc/self/mem is another's: behind a setuid(). */
+/* `fd` MEMORY: the memory of this process, if /proc/self/mem cannot be opened (after setuid()) */
 static bool read_at(int fd, uint64_t at, void *to, size_t size)
 {
 	if (fd != MEMORY)
@@ -68,17 +68,17 @@ static bool read_at(int fd, uint64_t at, void *to, size_t size)
 	return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
-/* A file, or a piece of memory, of which two parts are here already. */
+/* A file or a memory region, with two cached windows. */
 struct image {
 	int fd;
-	uint64_t base;                  /* in memory: where it begins */
+	uint64_t base;                  /* of a memory region: its address */
 	bool is_file;
 	struct window {
 		uint64_t at;
 		size_t len;
 		char *bytes;
 	} window[2];
-	/* (no larger than what is read as a rule: fresh memory costs a program that starts a fault a page) */
+	/* small, because each fresh page costs an application that starts a page fault */
 	char head[HEAD], tail[TAIL];
 };
 
@@ -111,7 +111,7 @@ static void image_look(struct image *image, int i, uint64_t at, size_t size)
 	window->len = n > 0 ? (size_t)n : 0;
 }
 
-/* No device and no pipe is opened for longer than it takes to see that it is one. */
+/* Open a regular file. O_NONBLOCK: a device or pipe is closed at once. */
 static bool image_open(struct image *image, const char *path, uint64_t *inode)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -165,7 +165,7 @@ static void take_debug_link(const struct image *file, const Elf64_Shdr *section,
 	snprintf(object->debug_link, sizeof(object->debug_link), "%.*s", (int)sizeof(object->debug_link) - 1, link);
 }
 
-/* `size` bytes at `at`, to free(); NULL: they are not there, or too many. */
+/* Read `size` bytes at `at` into memory that the caller frees. NULL: not readable, or too large. */
 static void *read_all(const struct image *file, uint64_t at, uint64_t size)
 {
 	void *all = size && size <= TABLE_MAX ? malloc(size) : NULL;
@@ -176,7 +176,10 @@ static void *read_all(const struct image *file, uint64_t at, uint64_t size)
 	return NULL;
 }
 
-/* Only the file has sections. They, their names and the link stand at its end, as a rule. */
+/*
+ * Find the debug link in the sections, which only the file has. Sections, their names and the link are usually at its
+ * end.
+ */
 static void find_debug_link(struct image *file, struct wmk_loaded_object *object)
 {
 	static const char wanted[] = ".gnu_debuglink";
@@ -205,7 +208,7 @@ static void find_debug_link(struct image *file, struct wmk_loaded_object *object
 	free(sections);
 }
 
-/* An object? Its extent and its build id. */
+/* Read the extent and the build id. Returns false if it is not an ELF object. */
 static bool take_headers(const struct image *image, struct wmk_loaded_object *object)
 {
 	Elf64_Phdr phdrs[PHDRS_MAX];
@@ -236,12 +239,12 @@ static bool take_headers(const struct image *image, struct wmk_loaded_object *ob
 
 /* A line of /proc/self/maps: "start-end perms offset dev inode   path". */
 struct mapping {
-	uint64_t start, offset, inode;  /* (not the device: some file systems show another here than to stat()) */
+	uint64_t start, offset, inode;  /* not the device: some file systems report another one in stat() */
 	char perms[4];
-	char *path;                     /* to the line's end */
+	char *path;                     /* to the end of the line */
 };
 
-/* A number of this base, and the character behind it. */
+/* Parse a number in this base, followed by the character `behind`. */
 static bool take_number(char **at, int base, char behind, uint64_t *value)
 {
 	char *end;
@@ -253,7 +256,7 @@ static bool take_number(char **at, int base, char behind, uint64_t *value)
 	return true;
 }
 
-/* (no sscanf(): there are many lines, and a program waits) */
+/* no sscanf(), which is slow: there are many lines, and main() waits */
 static bool mapping_parse(char *line, struct mapping *m)
 {
 	uint64_t end;
@@ -272,7 +275,7 @@ static bool mapping_parse(char *line, struct mapping *m)
 	return true;
 }
 
-/* The beginning of a file that may hold code or lead to it. What is shared no loader has mapped. */
+/* Whether the line maps the beginning of a file that may be an object. The loader makes no shared mappings. */
 static bool is_beginning(struct mapping *m)
 {
 	char *deleted = strstr(m->path, " (deleted)");
@@ -286,9 +289,9 @@ static bool is_beginning(struct mapping *m)
 }
 
 struct object_listing {
-	char *next;                     /* the line to look at */
+	char *next;                     /* the current line */
 	int mem;
-	struct image image;             /* (large for a stack) */
+	struct image image;             /* too large for the stack */
 	struct wmk_loaded_object *objects;
 	long n, cap;
 };
@@ -303,7 +306,7 @@ static char *line_take(char **next)
 	return line && *line ? line : NULL;
 }
 
-/* Is some of the file mapped to be executed, by this line or by those behind it up to the next beginning? */
+/* Whether this line or the following lines of the same file, up to its next beginning, map it executable. */
 static bool is_executed(const struct mapping *first, char *rest)
 {
 	struct mapping m = *first;
@@ -319,7 +322,7 @@ static bool is_executed(const struct mapping *first, char *rest)
 	return false;
 }
 
-/* From where it lies, and its debug link from a file that is the same by all that can be told. */
+/* Describe an object by its memory; read its debug link from the file if extent and build id agree. */
 static bool describe_memory(struct object_listing *l, const struct mapping *m, struct wmk_loaded_object *object)
 {
 	struct wmk_loaded_object file;

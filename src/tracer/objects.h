@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects.h - what is loaded in this process, found without the loader: /proc/self/maps says where, the headers of the
- * file or in memory say what.
+ * objects.h - list the objects that are loaded in this process, without the loader: /proc/self/maps has their
+ * addresses, the headers in the file or in memory describe them.
  */
 #ifndef WMK_TRACER_OBJECTS_H
 #define WMK_TRACER_OBJECTS_H
@@ -12,9 +12,9 @@
 #define WMK_BUILD_ID_MAX 64
 
 struct wmk_loaded_object {
-	uint64_t base;          /* where it begins */
-	uint64_t memsz;         /* to the end of its last segment */
-	uint64_t inode;         /* of its file, as it is mapped */
+	uint64_t base;          /* address of its first byte */
+	uint64_t memsz;         /* bytes to the end of its last segment */
+	uint64_t inode;         /* of the mapped file */
 	char *path;
 	bool is_pic;            /* a shared library, or a position-independent executable */
 	uint8_t build_id_len;
@@ -23,9 +23,12 @@ struct wmk_loaded_object {
 	uint32_t debug_crc;
 };
 
-/* Are the two the same, by all that they tell? A file may have been replaced, and loaded anew where the old one was. */
+/*
+ * Whether two objects are equal in all members that identify them. A file may have been replaced, and loaded again at
+ * the same address.
+ */
 bool wmk_object_is_same(const struct wmk_loaded_object *a, const struct wmk_loaded_object *b);
-/* *objects is malloc'd, as are the paths. Returns how many, or -errno. */
+/* List the objects. The caller frees *objects by wmk_objects_free(). Returns their number or -errno. */
 long wmk_objects_list(struct wmk_loaded_object **objects);
 void wmk_objects_free(struct wmk_loaded_object *objects, long n);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * patch.c - turns sites on and off: one byte of text on x86-64, one instruction on aarch64, or a byte of data.
+ * patch.c - enable and disable sites: one byte of text on x86-64, one instruction on aarch64, or a byte of data.
  *
- * The text is written through /proc/self/mem, which needs no change of protection; where that is refused, through
- * mprotect(), and the page is executable and not writable again before this returns. All sites of a batch, then one
- * membarrier. Under the tracer's lock, which is held across fork, so that a child's text agrees with its tables.
+ * Text is written through /proc/self/mem, which needs no change of protection. If that is not permitted, mprotect()
+ * makes the page writable, and read-only and executable again before this returns. One membarrier follows after all
+ * sites of a batch. Lock held; it is held across fork(), so that code and tables of the child agree.
  *
- * Raw system calls: the C library's are places where a thread may be cancelled, and one that is would keep the lock for
- * ever.
+ * Raw system calls: those of the C library are cancellation points, and a cancelled thread would never release the
+ * lock.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,13 +27,13 @@
 
 struct text_writer {
 	int mem;                /* /proc/self/mem, or -1 */
-	bool tried;             /* to open it */
+	bool tried;             /* whether opening was tried */
 	bool changed_text;
 };
 
 #if defined(__x86_64__)
 
-#define INSTRUCTION 1u          /* bytes that change */
+#define INSTRUCTION 1u          /* size of the patched bytes */
 #define TEST_EAX 0xa9u
 #define JMP_REL32 0xe9u
 
@@ -43,10 +43,10 @@ static const char *check_code(const struct waymark_site *site)
 	int32_t displacement;
 
 	if (code[0] != TEST_EAX && code[0] != JMP_REL32)
-		return "the code at the site is not the instruction that the header put there";
+		return "the code at the site is not the instruction of waymark/trace.h";
 	memcpy(&displacement, code + 1, sizeof(displacement));
 	if (code + 5 + displacement != (const unsigned char *)SITE_POINTER(site, target))
-		return "the instruction at the site leads somewhere else";
+		return "the instruction at the site does not refer to the enabled block";
 	return NULL;
 }
 
@@ -75,7 +75,7 @@ static const char *check_code(const struct waymark_site *site)
 
 	memcpy(&word, SITE_POINTER(site, code), sizeof(word));
 	if (word != NOP && word != instruction(site, true))
-		return "the code at the site is not the instruction that the header put there";
+		return "the code at the site is not the instruction of waymark/trace.h";
 	if (distance < -(1 << 27) || distance >= 1 << 27)
 		return "the enabled block is too far away for a branch";
 	return NULL;
@@ -88,17 +88,17 @@ static const char *check_code(const struct waymark_site *site)
 const char *wmk_patch_check(const struct waymark_site *site)
 {
 	if (site->version == 1)
-		return "the program was compiled with version 1 of waymark/trace.h, and this library takes version "
+		return "the application was compiled with version 1 of waymark/trace.h, this library requires version "
 		       WMK_STR(WAYMARK_ABI_VERSION) ": compile it again";
 	if (site->size < sizeof(*site) || site->version != WAYMARK_ABI_VERSION)
-		return "the site is of another version of the header";
+		return "the site has an unknown version of waymark/trace.h";
 	switch (site->how) {
 	case WAYMARK_HOW_PATCH:
 		return check_code(site);
 	case WAYMARK_HOW_BYTE:
 		return NULL;
 	default:
-		return "the site is of a kind that this version does not know";
+		return "the site has an unknown kind";
 	}
 }
 
@@ -134,7 +134,7 @@ static const char *write_text(struct text_writer *w, const struct waymark_site *
 		return NULL;
 	if (write_protected(code, &word, INSTRUCTION))
 		return NULL;
-	return "the program's text cannot be written: neither /proc/self/mem nor mprotect() is allowed here";
+	return "the text of the application cannot be written: neither /proc/self/mem nor mprotect() is permitted";
 }
 
 static const char *set_site(struct text_writer *w, const struct waymark_site *site, bool on)
@@ -175,7 +175,7 @@ static void patch_guards(struct text_writer *w, struct wmk_name *name)
 	for (uint32_t i = 0; i < name->n_guards; i++) {
 		const char *why = set_site(w, name->guards[i], on);
 
-		/* What it guards is not reached: as good as if the event could not be recorded. */
+		/* Without the guard the event is not reached, so it counts as untraceable. */
 		for (struct wmk_event *event = why ? name->events : NULL; event; event = event->next_of_name)
 			wmk_event_untraceable(event, why);
 	}
@@ -207,8 +207,8 @@ void wmk_patch_flush(void)
 	if (w.mem >= 0)
 		syscall(SYS_close, w.mem);
 	/*
-	 * Where the kernel has no such command, other CPUs see the new instruction a little later: it is one store,
-	 * whole or absent.
+	 * If the kernel lacks the command, other CPUs see the new instruction slightly later. It is complete or absent,
+	 * because it is one store.
 	 */
 	if (w.changed_text)
 		wmk_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE,

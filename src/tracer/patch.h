@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * patch.h - the code of sites. All with the lock held.
- */
+/* patch.h - patch the code of sites. Lock held. */
 #ifndef WMK_TRACER_PATCH_H
 #define WMK_TRACER_PATCH_H
 
@@ -9,11 +7,10 @@
 
 /* Note that a site of the event cannot be patched, and why; session daemons get a report. */
 void wmk_event_untraceable(struct wmk_event *event, const char *why);
-/* Is this site's code as its kind requires? NULL, or why not. */
+/* Check the code of a site. NULL: it can be patched; else the reason. */
 const char *wmk_patch_check(const struct waymark_site *site);
 /*
- * Note that the event's sites may have to change; wmk_patch_flush() changes those of all such events, then one
- * membarrier.
+ * Mark an event: its sites may have to change. wmk_patch_flush() patches all marked events, followed by one membarrier.
  */
 void wmk_patch_later(struct wmk_event *event);
 void wmk_patch_flush(void);

@@ -19,7 +19,7 @@ struct connection {
 
 static struct connection *connections;
 
-/* ── what a probe sees ───────────────────────────────────────────────────────────────────────────────── */
+/* ── the record for callbacks ──────────────────────────────────────────────────────────────────────────── */
 
 static unsigned scalar_type(const struct waymark_field *field)
 {
@@ -85,7 +85,7 @@ void wmk_probe_call(struct wmk_event *event, waymark_probe_fn fn, void *data, co
 	fn(&record, data);
 }
 
-/* Fields with final names, from the descriptor and the class that was made of it. Kept with the event for ever. */
+/* Create the fields with final names from the descriptor and its class. The event keeps them permanently. */
 static int make_fields(struct wmk_event *event)
 {
 	const struct wmk_event_class *class = event->class;

@@ -16,11 +16,11 @@
 #include "tracer/thread_state.h"
 #include "tracer/tracer.h"
 
-#define LEAVE_NS 5000000000u            /* the grace period, at most; a sleep, ... */
-#define LEAVE_STEP_NS 10000000u         /* ... in which the process may be stopped, counts at most this */
+#define LEAVE_NS 5000000000u            /* limit of the wait for the grace period; each sleep ... */
+#define LEAVE_STEP_NS 10000000u         /* ... counts at most this, because the process may be stopped meanwhile */
 #define LEAVE_PAUSE_NS 20000
 
-/* "provider:name" → its name, made if need be; NULL with *err. */
+/* Find the name of "provider:name"; `make`: create it if necessary. NULL: *err has the reason. */
 static struct wmk_name *find_name(const char *event, bool make, int *err)
 {
 	const char *colon = event ? strchr(event, ':') : NULL;
@@ -77,7 +77,7 @@ int WMK_EXPORT waymark_disconnect(const char *event, waymark_probe_fn fn, void *
 		return name ? -ENOENT : err;
 	}
 	wmk_patch_flush();
-	/* what was removed now may wait for a second turn of the grace period: each call ends the one before */
+	/* a removed recorder may need two grace periods: each call ends the previous one */
 	bool over = wmk_reclaim();
 
 	for (uint64_t waited = 0; waited < LEAVE_NS && !over;) {

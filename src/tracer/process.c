@@ -22,7 +22,7 @@ struct stat_line {
 	uint64_t start;
 };
 
-/* What /proc/PID/stat has. */
+/* Read name, state and start time from /proc/PID/stat. */
 static bool read_stat(const char *path, struct stat_line *line)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -33,7 +33,7 @@ static bool read_stat(const char *path, struct stat_line *line)
 	if (n <= 0)
 		return false;
 	line->bytes[n] = '\0';
-	char *at = strrchr(line->bytes, ')');           /* the name may hold anything but is the last in parentheses */
+	char *at = strrchr(line->bytes, ')');           /* the name may contain parentheses: take the last ')' */
 	const char *begin = strchr(line->bytes, '(');
 
 	if (!at || !begin || begin > at || at[1] != ' ' || !at[2])
@@ -62,7 +62,7 @@ bool wmk_process_is_stuck(pid_t pid, uint64_t start)
 	return strchr("TtZX", line.state) && (!start || line.start == start);
 }
 
-static pid_t forked_by;                 /* 0: not told */
+static pid_t forked_by;                 /* 0: not set */
 
 void wmk_process_forked_by(pid_t parent)
 {
@@ -96,8 +96,8 @@ void wmk_process_name(char *name, size_t size)
 }
 
 /*
- * The kernel gives 16 random bytes to each program that it starts: the same for every copy of this library in it,
- * others after exec.
+ * The kernel gives 16 random bytes to each program at exec(): they are the same for all copies of this library in a
+ * process, and differ after the next exec().
  */
 uint64_t wmk_process_image(void)
 {
@@ -107,7 +107,7 @@ uint64_t wmk_process_image(void)
 	if (!bytes)
 		return 0;
 	memcpy(random, bytes, sizeof(random));
-	/* mixed: the C library makes its secrets of them */
+	/* mixed, because the C library derives secrets from them */
 	for (int i = 0; i < 4; i++) {
 		random[0] = (random[0] ^ random[0] >> 29) * 0xbf58476d1ce4e5b9u + random[1];
 		random[1] = (random[1] ^ random[1] >> 32) * 0x94d049bb133111ebu + random[0];
@@ -115,7 +115,7 @@ uint64_t wmk_process_image(void)
 	return (random[0] ^ random[1]) | 1;
 }
 
-/* Where there is no /dev (chroot): a file that is empty and stays so. */
+/* Open /dev/null; if it does not exist (chroot), an empty sealed file. */
 static int open_nothing(void)
 {
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -128,7 +128,7 @@ static int open_nothing(void)
 bool wmk_process_unshare_files(void)
 {
 	if (syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) != 0) {
-		/* before Linux 5.9: a table of our own, then everything that may be open in it */
+		/* before Linux 5.9: unshare the table, then close everything that may be open in it */
 		long max = sysconf(_SC_OPEN_MAX);
 
 		if (syscall(SYS_unshare, 0x400 /* CLONE_FILES */) != 0)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record.c - the recording path: from a site's staged words and references into the ring.
+ * record.c - the recording path: from the staged words and references of a site into the ring.
  *
- *     waymark_record() ── one recorder, one run of words, no context ──► wmk_ring_write(), inlined: no lock, no call
+ *     waymark_record() ── one recorder, one run of words, no context field ──► wmk_ring_write_short(), inlined: no lock
  *         ├─ one recorder with a filter ──► filter_table.h for comparisons with constants, else wmk_filter_accepts();
- *         │                                 then as without
- *         ├─ one recorder, one run, one reference behind it ──► record_tail() ──► wmk_ring_write_tail(), likewise
+ *         │                                 then as without filter
+ *         ├─ one recorder, one run, then one reference ──► record_tail() ──► wmk_ring_write_tail(), inlined
  *         └─ anything else ──► wmk_record_chain() (record_chain.c)
  *
- * Any thread, any time, signal handlers included. Nothing here allocates, locks or prints. Everything that is read
- * before the ring's sequence is valid only if the guard (recorder.h) still holds in it.
+ * Any thread; async-signal-safe. No function here allocates, locks or prints. Values that are read before the
+ * restartable sequence of the ring are valid only if the guard (recorder.h) still holds in it.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -25,7 +25,10 @@
 #include "tracer/record_chain.h"
 #include "tracer/thread_state.h"
 
-/* Fill the cache for `e`. A signal handler that comes meanwhile, with other contexts, records without the cache. */
+/*
+ * Fill the context cache for `e`. A signal handler that interrupts it and needs other context fields records without
+ * the cache.
+ */
 static __attribute__((noinline, cold)) int ctx_cache_fill(const struct waymark_recorder *e, uint64_t gen, uint16_t key)
 {
 	char *to = (char *)wmk_thread.ctx_cache;
@@ -53,7 +56,7 @@ static __attribute__((noinline, cold)) int ctx_cache_fill(const struct waymark_r
 	return wmk_thread.ctx_key == key ? 0 : -ESTALE;
 }
 
-/* Word by word, no vectors: a load that spans several stores cannot be forwarded. */
+/* Copy single words, not vectors: a load that spans several stores cannot use store forwarding. */
 static inline uint64_t *copy_words(uint64_t *to, const uint64_t *from, unsigned n)
 {
 	for (; n; n--) {
@@ -71,8 +74,8 @@ static inline int record_cached_ctx(struct waymark_recorder *e, uint64_t gen, co
 	unsigned n = wmk_read_guarded(e->ctx_words), run = wmk_read_guarded(e->run_words);
 
 	/*
-	 * A recorder that is another event's by now fails at the guard: until then, no more is read than the program
-	 * has staged.
+	 * If the recorder was reused for another event, the guard rejects the record later. Until then, read no more
+	 * than the application has staged.
 	 */
 	if (wmk_unlikely(run > event->n_words))
 		return -EAGAIN;
@@ -95,9 +98,8 @@ static inline int record_cached_ctx(struct waymark_recorder *e, uint64_t gen, co
 #endif
 
 /*
- * Up to 63 bytes are measured here, with aligned loads, which never reach a page that the text does not. Only where
- * sequences run:
- * not under a memory checker that holds each byte against what was allocated.
+ * Measure up to 63 bytes with aligned loads, which never access a page without a byte of the text. Not with memory
+ * checkers, which compare each byte with the allocation.
  */
 #if defined(__x86_64__) && !defined(WMK_SANITIZED)
 static inline size_t text_length(const char *text, size_t max)
@@ -120,7 +122,7 @@ static inline size_t text_length(const char *text, size_t max)
 #define text_length strnlen
 #endif
 
-/* The run's words, if any, and a count of 4 bytes behind them, composed in registers (as above). */
+/* Copy the words of the run, followed by a count of 4 bytes, composed in registers (see copy_words()). */
 static inline void append_count(uint64_t *to, const uint64_t *words, unsigned bytes, uint32_t count)
 {
 	unsigned last = bytes / 8, shift = bytes % 8 * 8;
@@ -133,9 +135,9 @@ static inline void append_count(uint64_t *to, const uint64_t *words, unsigned by
 }
 
 /*
- * A run, and a reference behind it: short, whole and not NULL. -ESTALE, or -EAGAIN: build it after all. What the
- * program's references are is the event's to say: `e` can have become another event's by now, which only the guard will
- * tell.
+ * Record a run and a reference that follows it: short, not cut, not NULL. Returns -ESTALE, or -EAGAIN: use the general
+ * path. The operations are taken from `event`, not from `e`: the recorder may have been reused for another event, which
+ * only the guard detects.
  */
 static inline int record_tail(struct waymark_recorder *e, uint64_t gen, const struct wmk_event *event,
 			      const uint64_t *words, const struct waymark_ref *ref, uint16_t key)
@@ -186,8 +188,8 @@ static inline int record_tail(struct waymark_recorder *e, uint64_t gen, const st
 }
 
 /*
- * One channel wants it, and no probe: what follows the look at the chain need not walk. 0, or something else: walk
- * after all. A filter that is a comparison or a table has been evaluated already.
+ * Record for a chain of one recorder without probe. Returns 0, or another value: walk the chain. A filter of one
+ * comparison or a table was evaluated before.
  */
 static __attribute__((noinline)) int record_single(struct waymark_recorder *e, uint64_t gen,
 						   const struct wmk_event *event, const uint64_t *words,
@@ -221,8 +223,8 @@ static __attribute__((noinline)) int record_single(struct waymark_recorder *e, u
 }
 
 /*
- * What follows the look at the first recorder, `e`, with the generation that it had then. It has no filter, or one that
- * has not refused.
+ * Record for the first recorder, `e`, with the generation that was read before. It has no filter, or the filter has not
+ * rejected the record.
  */
 static __attribute__((noinline)) void record_unfiltered(struct waymark_desc *desc, const uint64_t *words,
 							const struct waymark_ref *refs, const void *ip,
@@ -232,8 +234,8 @@ static __attribute__((noinline)) void record_unfiltered(struct waymark_desc *des
 
 	if (wmk_likely(!wmk_read_guarded(e->next) && wmk_thread.mark == 0)) {
 		/*
-		 * (T7) acquire: where it is plain there is a set; pairs with choose_path()'s store, and no later use of
-		 * `e` has none
+		 * (T7) acquire: a recorder with `plain` has a set; pairs with the store in choose_path(); `set` never
+		 * becomes NULL again
 		 */
 		if (wmk_likely(__atomic_load_n(&e->plain, __ATOMIC_ACQUIRE) == wmk_read_guarded(desc->event))) {
 			if (wmk_likely(wmk_ring_write_short(wmk_read_guarded(e->set), &e->gen, gen,
@@ -242,7 +244,7 @@ static __attribute__((noinline)) void record_unfiltered(struct waymark_desc *des
 				return;
 		} else if (!wmk_read_guarded(e->probe) && (event = wmk_read_guarded(desc->event)) != NULL &&
 			   wmk_read_guarded(e->event) == event) {
-			/* read once: at exit it becomes NULL */
+			/* read once: it becomes NULL at exit */
 			if (record_single(e, gen, event, words, refs, ip) == 0)
 				return;
 		}
@@ -250,7 +252,7 @@ static __attribute__((noinline)) void record_unfiltered(struct waymark_desc *des
 	wmk_record_chain(desc, words, refs, ip);
 }
 
-/* waymark_record() for a recorder with a table for a filter. */
+/* waymark_record() for a recorder with a table as filter. */
 static inline __attribute__((always_inline)) void record_by_any_table(struct waymark_desc *desc, const uint64_t *words,
 							       const struct waymark_ref *refs, const void *ip,
 							       struct waymark_recorder *e, uint64_t gen, bool is_short)
@@ -278,11 +280,11 @@ static __attribute__((noinline)) void record_by_short_table(struct waymark_desc 
 }
 
 /*
- * A function of its own, which jumps into the others: what a record needs saved, the ring's writing being compiled into
- * where it is called, would cost a record that is refused more than the question.
+ * waymark_record() is separate from the functions above and ends in a jump to them. They save the registers that the
+ * inlined ring code needs; that would cost a rejected record more than its filter.
  */
 #if defined(__x86_64__)
-/* The name that enter.S calls: no other module can interpose it. */
+/* The name for enter.S: hidden, so other modules cannot interpose it. */
 void wmk_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip)
 	__attribute__((alias("waymark_record"), visibility("hidden")));
 #endif
@@ -294,12 +296,12 @@ void WMK_EXPORT __attribute__((aligned(64))) waymark_record(struct waymark_desc 
 
 	if (wmk_unlikely(!e))
 		return;
-	/* (T4); a dead one's 0 becomes 1, which no guard ever is */
+	/* (T4); the 0 of a removed recorder becomes 1, which is never a valid guard */
 	uint64_t gen = __atomic_load_n(&e->gen, __ATOMIC_ACQUIRE) | 1;
 	const uint32_t end = wmk_read_guarded(e->quick_end);
 
 	if (wmk_likely(end)) {
-		/* read once: at exit it becomes NULL, which a recorder's is never */
+		/* read once: it becomes NULL at exit, which e->event never is */
 		const struct wmk_event *event = wmk_read_guarded(desc->event);
 
 		if (wmk_unlikely(wmk_read_guarded(e->event) != event) || wmk_unlikely(wmk_thread.mark != 0) ||
@@ -310,7 +312,7 @@ void WMK_EXPORT __attribute__((aligned(64))) waymark_record(struct waymark_desc 
 		if (wmk_filter_quick_accepts(e, gen, event, words, end) == 0)
 			return;
 		ip = ip ? ip : __builtin_return_address(0);
-		/* read again, so that no register holds it meanwhile */
+		/* read again, so that no register must keep it */
 		if (wmk_read_guarded(e->quick_end) == WMK_FILTER_QUICK_SHORT_TABLE)
 			return record_by_short_table(desc, words, refs, ip, e, gen);
 		if (wmk_read_guarded(e->quick_end) == WMK_FILTER_QUICK_TABLE)

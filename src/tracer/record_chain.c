@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record_chain.c - the recording path for several recorders, probes, contexts of any kind, and any fields: fragments
- * are listed, and the ring copies them. The rules of record.c hold here too.
+ * record_chain.c - the recording path for several recorders, probes, all context fields, and all field types: it lists
+ * fragments, and the ring copies them. The rules of record.c apply here too.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,11 +15,11 @@
 #include "tracer/record_chain.h"
 #include "tracer/tls_owner.h"
 
-#define STAGE_WORDS 64          /* contexts and the first run */
+#define STAGE_WORDS 64          /* context fields and the first run */
 #define ELLIPSIS "\xe2\x80\xa6"
 #define ELLIPSIS_BYTES 3u
 
-/* What a NULL array is recorded as; never written, so it costs address space only. */
+/* The value of a NULL array. It is never written, so it costs address space only. */
 static const uint64_t zeros[8192];
 
 struct build {
@@ -39,8 +39,8 @@ static inline void add(struct build *b, const void *base, uint32_t len, uint32_t
 }
 
 /*
- * At most `max` bytes of the text are there to be read. The length is fixed here, once: what another thread does to the
- * text meanwhile shifts no later field.
+ * Add a text of at most `max` readable bytes. Its length is read once: if another thread changes the text meanwhile,
+ * later fields keep their positions.
  */
 static void add_text(struct build *b, const struct waymark_ref *ref, uint32_t limit, size_t max)
 {
@@ -96,7 +96,7 @@ static bool add_array(struct build *b, const struct waymark_ref *ref, uint32_t b
 	return true;
 }
 
-/* Contexts, and what follows them without a reference in between, are staged in one block: one fragment. */
+/* Stage the context fields, and what follows them without a reference in between, in one block: one fragment. */
 static unsigned stage_contexts(struct build *b, const struct waymark_recorder *e, const struct wmk_event *event,
 			       const uint64_t **words, const void *ip)
 {
@@ -108,7 +108,7 @@ static unsigned stage_contexts(struct build *b, const struct waymark_recorder *e
 		const struct wmk_context_desc *context = wmk_context_get(wmk_read_guarded(e->contexts[i]));
 
 		if (wmk_unlikely(!context))
-			continue;       /* it changed under our hands: the guard will say so */
+			continue;       /* the recorder was reused: the guard rejects the record later */
 		context->fill(to, ip);
 		to += context->bytes;
 	}
@@ -119,7 +119,7 @@ static unsigned stage_contexts(struct build *b, const struct waymark_recorder *e
 	if (to != (char *)b->stage && op < event->n_ops && event->ops[op].kind == WMK_OP_RUN) {
 		uint32_t bytes = event->ops[op].bytes;
 
-		/* whole words: what the program staged with wide stores is read with wide loads */
+		/* whole words: the application staged them with wide stores, so they are read with wide loads */
 		for (unsigned w = 0; w < event->ops[op].words; w++, to += 8)
 			memcpy(to, *words + w, 8);
 		to -= event->ops[op].words * 8u - bytes;
@@ -131,7 +131,7 @@ static unsigned stage_contexts(struct build *b, const struct waymark_recorder *e
 	return op;
 }
 
-/* The argument of "%.*s"; a negative one bounds nothing. */
+/* The argument of "%.*s"; a negative one is no limit. */
 static size_t precision(const uint64_t *words, uint32_t before)
 {
 	int32_t value;
@@ -182,8 +182,8 @@ static bool build(struct build *b, const struct waymark_recorder *e, const struc
 }
 
 /*
- * A record is lost before it reached a ring. The set may be given up at this moment; a thread that is counted in keeps
- * its mapping. 0, or -ESTALE.
+ * Count a record that is lost before it reaches a ring. The set may be retired meanwhile; within the grace-period
+ * section its mapping stays. Returns 0 or -ESTALE.
  */
 static int count_lost(struct waymark_recorder *e, uint64_t gen, bool own)
 {
@@ -258,7 +258,9 @@ static __attribute__((noinline, cold)) void record_probe(struct waymark_recorder
 	wmk_thread.in_probe--;
 }
 
-/* -ESTALE: it was taken out before anything was recorded, and another may be in its place. */
+/*
+ * Record for one recorder. Returns -ESTALE if it was removed before the record was made; another may have replaced it.
+ */
 static int record_one(struct waymark_recorder *e, uint64_t gen, struct wmk_event *event, const uint64_t *words,
 	       const struct waymark_ref *refs, const void *ip, bool own)
 {
@@ -280,7 +282,7 @@ static int record_one(struct waymark_recorder *e, uint64_t gen, struct wmk_event
 					  : record_large(e, gen, event, words, refs, ip);
 }
 
-/* Every place in the chain once, in their order; again from the head when a recorder was taken out under its feet. */
+/* Visit each recorder of the chain once, in order; start again from the head if the current one is removed. */
 static void walk_chain(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip,
 		       bool own, bool probes)
 {
@@ -295,7 +297,7 @@ again:
 
 		if (gen == 0 || wmk_read_guarded(e->event) != event)
 			goto again;
-		/* acquire: the generation is looked at again after it, so that the order is that one's (T5) */
+		/* acquire: the generation is checked again after this load, so `order` belongs to it (T5) */
 		uint64_t order = __atomic_load_n(&e->order, __ATOMIC_ACQUIRE);
 
 		if (wmk_unlikely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) != gen))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recorder.c - chains of recorders, and the grace period after which what was taken out of them is used again.
+ * recorder.c - chains of recorders, and the grace period after which removed recorders are reused.
  *
- * A chain changes while any number of threads and signal handlers walk it. They hold no lock and are not counted: an
- * recorder's memory is never anything but a recorder (an arena that only grows), and what they read in one is used only
- * if its guard still holds, which the ring checks at the instant of the commit.
+ * A chain changes while any number of threads and signal handlers walk it. They hold no lock and are not counted. The
+ * memory of a recorder is always a recorder (an arena that only grows). Values that were read from one are used only if
+ * its guard still holds, which the ring checks at the commit.
  *
  *     remove:   unlink from every chain │ gen = 0 │ membarrier(RSEQ): sequences that saw the old gen start again
- *               and now find 0 │ slow recorders and probes that counted themselves in have left │ reuse
+ *               and now find 0 │ wait for threads in the slow path or in a probe, which are counted │ reuse
  */
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -27,12 +27,12 @@
 #define ARENA_BYTES 65536u
 
 static struct waymark_recorder *free_recorders;
-/* what nobody has had yet of the last piece of the arena: its pages come one by one */
+/* unused part of the last arena block; its pages are touched one by one */
 static struct waymark_recorder *fresh;
 static size_t n_fresh;
 static uint64_t last_gen = 1;
 
-/* Removed since the last membarrier; and those that wait for slow recorders. */
+/* Removed since the last membarrier; and those that wait for the grace period. */
 static struct waymark_recorder *removed, *waiting;
 static struct wmk_channel *removed_channels, *waiting_channels;
 
@@ -56,7 +56,7 @@ static struct waymark_recorder *recorder_alloc(void)
 	return fresh++;
 }
 
-/* All descriptors of the event begin with the same recorder. */
+/* Set the first recorder in the event and in all its descriptors. */
 static void set_head(struct wmk_event *event, struct waymark_recorder *head)
 {
 	event->chain = head;
@@ -66,8 +66,8 @@ static void set_head(struct wmk_event *event, struct waymark_recorder *head)
 }
 
 /*
- * May its records go by the straight path of the ring, as they come or behind the thread's context cache? A length
- * may have to be staged as well.
+ * Determine whether records can use the fast paths of the ring, directly or after the context cache. A length may also
+ * have to be staged.
  */
 static void choose_path(struct waymark_recorder *e, struct wmk_event *event, const struct wmk_channel *channel)
 {
@@ -78,13 +78,16 @@ static void choose_path(struct waymark_recorder *e, struct wmk_event *event, con
 	bool tail = fits && event->tail != WMK_OP_RUN && staged + 4 <= WMK_RING_FAST_LEN;
 
 	fits = fits && event->plain && staged - 1 < WMK_RING_FAST_LEN;
-	/* (T7) as `plain`. Never without sequences: enter.S stores a descriptor before it looks at the CPU. */
+	/*
+	 * (T7) as for `plain`. Never without restartable sequences: enter.S stores a descriptor before it reads the
+	 * CPU.
+	 */
 	const bool is_direct = (fits || tail) && unfiltered && channel->set->seq_cpus;
 
 	__atomic_store_n(&e->direct, is_direct ? (void *)event : (void *)e, __ATOMIC_RELEASE);
 	/*
-	 * (T7) release: the set comes before; pairs with waymark_record()'s acquire. Never NULL, which a descriptor's
-	 * event is at exit.
+	 * (T7) release: the set is stored before; pairs with the acquire in waymark_record(). Never NULL, because
+	 * desc->event is NULL at exit.
 	 */
 	__atomic_store_n(&e->plain, fits && unfiltered && channel->n_contexts == 0 ? (void *)event : (void *)e,
 			 __ATOMIC_RELEASE);
@@ -95,7 +98,7 @@ static void choose_path(struct waymark_recorder *e, struct wmk_event *event, con
 	wmk_write_guarded(e->tail, tail);
 }
 
-/* In no chain yet: `next` of who follows it there. `order` 0: the last of its chain. */
+/* Store the filter and its quick form. */
 static void write_filter(struct waymark_recorder *e, struct wmk_filter_block *filter)
 {
 	struct wmk_filter_quick quick = { 0 };
@@ -123,7 +126,10 @@ static struct waymark_recorder *recorder_make(struct wmk_event *event, struct wm
 	if (!e)
 		return NULL;
 	wmk_write_guarded(e->event, event);
-	/* Never NULL again: who still has this recorder as it was before looks into the set before its guard tells. */
+	/*
+	 * `set` never becomes NULL again: a thread with a stale pointer to this recorder accesses the set before it
+	 * checks the guard.
+	 */
 	if (channel)
 		wmk_write_guarded(e->set, channel->set);
 	wmk_write_guarded(e->id, id);
@@ -147,10 +153,7 @@ static struct waymark_recorder *recorder_make(struct wmk_event *event, struct wm
 	last_gen += 2;
 	wmk_write_guarded(e->order, order ? order : last_gen);
 	__atomic_store_n(&e->next, next, __ATOMIC_RELAXED);
-	/*
-	 * (T4) release: all members are there before the guard holds; pairs with the acquire of gen on the recording
-	 * path
-	 */
+	/* (T4) release: all members are stored before the guard; pairs with the acquire of gen on the recording path */
 	__atomic_store_n(&e->gen, last_gen, __ATOMIC_RELEASE);
 	return e;
 }
@@ -182,7 +185,7 @@ struct waymark_recorder *wmk_recorder_add_probe(struct wmk_event *event, waymark
 	return add(event, NULL, 0, (struct kind){ .probe = probe, .data = data });
 }
 
-/* The chain leads to `instead` where it led to `e`. */
+/* Replace `e` by `instead` in the chain. */
 static void unlink_recorder(struct waymark_recorder *e, struct waymark_recorder *instead)
 {
 	struct wmk_event *event = e->event;
@@ -197,7 +200,8 @@ static void unlink_recorder(struct waymark_recorder *e, struct waymark_recorder 
 		__atomic_store_n(&before->next, instead, __ATOMIC_RELEASE); /* (T3) */
 	}
 	/*
-	 * (T5) release: who finds 0 finds it unlinked, and may start again from the head; pairs with the acquire of gen
+	 * (T5) release: a thread that reads 0 sees the chain without `e`, and starts again from the head; pairs with
+	 * the acquire of gen
 	 */
 	__atomic_store_n(&e->gen, 0, __ATOMIC_RELEASE);
 	if (e->channel) {
@@ -217,9 +221,9 @@ void wmk_recorder_remove(struct waymark_recorder *e)
 }
 
 /*
- * Who walks the chain meets the one or the other. What was not committed when the old one's guard fell is recorded by
- * the new one; what was is not recorded again, as both have the same place in the order by which a walker knows what it
- * has done.
+ * A thread that walks the chain finds the old or the new recorder. A record that was not committed before the guard of
+ * the old one became invalid is made by the new one. A committed record is not repeated: both have the same `order`, by
+ * which a walk knows what it has done.
  */
 int wmk_recorder_replace(struct waymark_recorder *e, struct wmk_channel *channel, uint32_t id,
 			struct wmk_filter_block *filter)
@@ -282,8 +286,8 @@ bool wmk_reclaim(void)
 		removed = NULL;
 		removed_channels = NULL;
 		/*
-		 * Without this command (before Linux 5.10) nothing can be known of the sequences: what was removed is
-		 * kept for ever. Those who run a probe are counted in all the same, and waited for.
+		 * Without this command (before Linux 5.10) the end of sequences is unknown, so removed recorders and
+		 * channels are kept permanently. Threads in a probe are still counted, and waited for.
 		 */
 		if (wmk_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ,
 				   MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ) < 0) {

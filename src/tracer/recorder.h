@@ -16,51 +16,54 @@ struct wmk_channel;
 struct wmk_filter_block;          /* filter_block.h */
 
 /*
- * A recording thread reads a recorder while it may become another event's: relaxed, each member by itself. The values
+ * A recorder may be reused for another event while a thread reads it. Members are read by separate relaxed loads, and
  * are valid only if the guard still holds afterwards.
  */
 #define wmk_read_guarded(member) __atomic_load_n(&(member), __ATOMIC_RELAXED)
 #define wmk_write_guarded(member, value) __atomic_store_n(&(member), (value), __ATOMIC_RELAXED)
 
 /*
- * `gen` is the guard: 0 when the recorder was removed, else an odd serial that is never used again. All other members
- * are written while it is 0, so members that were read between two reads of the same `gen` belong together. A ring
- * commits a record only if `gen` still holds at that moment.
+ * `gen` is the guard: 0 in a removed recorder, else an odd number that is never reused. All other members are written
+ * while it is 0, so members that are read between two equal values of `gen` belong together. A ring commits a record
+ * only if `gen` still has the same value then.
  */
 struct waymark_recorder {
 	uint64_t gen;
-	void *direct;           /* the event if enter.S records it, else this recorder, which is no event */
+	/* the event if enter.S may record it, else the address of this recorder, which never equals an event */
+	void *direct;
 	struct waymark_ring_set *set;
 	uint32_t id;
-	uint32_t run_bytes;     /* as the event's */
+	uint32_t run_bytes;     /* that of the event */
 	struct waymark_recorder *next;
 	struct wmk_event *event;
 	uint32_t field_limit;
-	uint16_t ctx_key;       /* a short record takes its contexts from wmk_thread.ctx_cache; else 0 */
+	uint16_t ctx_key;       /* short records take their context fields from wmk_thread.ctx_cache; 0: they do not */
 	uint8_t ctx_words, run_words;
 	uint32_t quick_end;     /* see struct wmk_filter_quick */
-	bool short_run;         /* it would be plain if it had no filter */
-	bool tail;              /* the event ends in its only reference, and the words before it are few enough */
-	/* second line: filters, contexts, probes */
-	void *plain;            /* the event if it is one short run without contexts, else this recorder */
+	bool short_run;         /* would be plain without its filter */
+	/* the only reference is at the end of the event, and the words before it are few enough */
+	bool tail;
+	/* second cache line: filters, context fields, probes */
+	/* the event if it is one short run without context fields, else the address of this recorder */
+	void *plain;
 	uint64_t quick_low, quick_mask, quick_count;
 	struct wmk_filter_block *filter; /* or NULL */
 	uint8_t n_contexts;
 	uint8_t contexts[WMK_RECORDER_CONTEXTS];
 	waymark_probe_fn probe;
 	void *data;
-	uint64_t order;         /* in its chain, ascending; a recorder that replaces another one has its order */
+	uint64_t order;         /* position in its chain, ascending; a replacement has the same value */
 	/* not read by recording threads: */
 	struct wmk_channel *channel;
 	struct waymark_recorder *next_free;
-	bool adopted;           /* confirmed by the connection that took an inherited channel over */
+	bool adopted;           /* confirmed by the connection that adopted the channel */
 } __attribute__((aligned(128)));
 
 /*
- * All of the following with the lock held.
+ * All following functions need the lock.
  *
- * Append a recorder for the event to its chain, with a filter, which it then owns, or NULL. NULL: no memory. The caller
- * patches.
+ * Append a recorder to the chain of the event. It takes ownership of `filter` (may be NULL). NULL: out of memory. The
+ * caller patches the sites.
  */
 struct waymark_recorder *wmk_recorder_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id,
 					  struct wmk_filter_block *filter);
@@ -69,16 +72,17 @@ struct waymark_recorder *wmk_recorder_add_probe(struct wmk_event *event, waymark
 /* Remove it from its chain; its memory is reused after wmk_reclaim(). */
 void wmk_recorder_remove(struct waymark_recorder *recorder);
 /*
- * Replace it by one with another channel or filter: each record is made by the old one or by the new one. 0 or -ENOMEM.
+ * Replace a recorder by one with another channel or filter: either the old or the new one makes each record. Returns 0
+ * or -ENOMEM.
  */
 int wmk_recorder_replace(struct waymark_recorder *recorder, struct wmk_channel *channel, uint32_t id,
 			 struct wmk_filter_block *filter);
 struct waymark_recorder *wmk_recorder_find(struct wmk_event *event, const struct wmk_channel *channel);
-/* The channel has no recorder and is in no list: free it after wmk_reclaim(). */
+/* Free a channel after wmk_reclaim(). It must have no recorder and be in no list. */
 void wmk_recorder_free_channel(struct wmk_channel *channel);
 /*
- * The grace period: after it no thread uses what was removed before the call, and it is reused. True: all done. False:
- * a thread holds a claim ring or runs a probe; call again later.
+ * Advance the grace period. After it, no thread uses objects that were removed before the call, and their memory is
+ * reused. Returns true when all are free; false if a thread holds a claim ring or runs a probe: call again later.
  */
 bool wmk_reclaim(void);
 

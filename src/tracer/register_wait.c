@@ -15,19 +15,19 @@
 
 #define PAUSE_NS 1000000
 
-static _Atomic(uint32_t) done;          /* a futex: the batch for which all controllers have answered */
-/* a constructor has waited in vain for so many ms, and the program recorded on */
+static _Atomic(uint32_t) done;          /* a futex: the batch that all session daemons have answered */
+/* ms that a constructor waited without an answer before the application continued */
 static _Atomic(uint32_t) late;
 static _Atomic(uint32_t) waiting;       /* threads in wmk_register_wait() */
-/* What is left of WAYMARK_REGISTER_TIMEOUT, for all constructors together. */
+/* What is left of WAYMARK_REGISTER_TIMEOUT, for all constructors together; -1: not started. */
 static int64_t budget_ms = -1;
 
 bool wmk_register_publish(uint32_t change)
 {
-	/* relaxed: the helper alone writes it */
+	/* relaxed: only the helper thread writes it */
 	if (change == atomic_load_explicit(&done, memory_order_relaxed))
 		return false;
-	/* (T6) release: what is enabled comes before; pairs with the acquire in wmk_register_wait() */
+	/* (T6) release: events are enabled before; pairs with the acquire in wmk_register_wait() */
 	atomic_store_explicit(&done, change, memory_order_release);
 	return true;
 }
@@ -44,14 +44,14 @@ bool wmk_register_is_awaited(void)
 
 uint32_t wmk_register_take_late(void)
 {
-	return atomic_exchange_explicit(&late, 0, memory_order_relaxed);        /* relaxed: it is about nothing else */
+	return atomic_exchange_explicit(&late, 0, memory_order_relaxed);        /* relaxed: it orders no other data */
 }
 
 void wmk_register_after_fork(void)
 {
-	atomic_store_explicit(&late, 0, memory_order_relaxed);   /* told, or to be told, by the parent */
+	atomic_store_explicit(&late, 0, memory_order_relaxed);   /* the parent reports it */
 	atomic_store_explicit(&waiting, 0, memory_order_relaxed);
-	/* the time is the child's own, where the parent's has not been waited for in vain */
+	/* the child has the full time, unless the parent waited in vain */
 	if (budget_ms != 0)
 		budget_ms = -1;
 }
@@ -60,7 +60,7 @@ static void sleep_on(uint32_t value, int64_t ms)
 {
 	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
 
-	/* (what a sandbox refuses returns at once) */
+	/* a sandbox that rejects futex() makes it return at once */
 	if (syscall(SYS_futex, &done, FUTEX_WAIT_PRIVATE, value, &ts, NULL, 0) != 0 &&
 	    errno != EAGAIN && errno != EINTR && errno != ETIMEDOUT)
 		wmk_pause(PAUSE_NS);
@@ -77,7 +77,7 @@ void wmk_register_wait(uint32_t change)
 	while ((int32_t)((is = atomic_load_explicit(&done, memory_order_acquire)) - change) < 0) { /* (T6) */
 		left = budget_ms - (wmk_clock_ms() - begin);
 		if (left <= 0) {
-			/* (who waits for nothing has asked for that) */
+			/* with WAYMARK_REGISTER_TIMEOUT=0 this is 0: no report */
 			atomic_store_explicit(&late, (uint32_t)wmk_tracer.register_ms, memory_order_relaxed);
 			break;
 		}

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * register_wait.h - constructors and forks wait until session daemons have answered, so that what they registered is
- * enabled before they continue.
+ * register_wait.h - constructors and forks wait for the answers of session daemons, so that the events that they have
+ * registered are enabled before they continue.
  *
  *     waiting thread                                          helper thread
  *     wmk_register_wait(change) sleeps on a word              wmk_register_publish(change)
- *       until the word has reached `change`, or               without the tracer's lock: wmk_register_wake()
+ *       until the word has reached `change`, or               without the lock (lock.h): wmk_register_wake()
  *       WAYMARK_REGISTER_TIMEOUT is over: late                wmk_register_take_late(), for a report
  *
- * Publishing and waking are separate because a thread that wakes takes the tracer's lock next.
+ * Publishing and waking are separate because the woken thread takes the lock next.
  */
 #ifndef WMK_TRACER_REGISTER_WAIT_H
 #define WMK_TRACER_REGISTER_WAIT_H
@@ -17,18 +17,18 @@
 #include <stdint.h>
 
 /*
- * All controllers have answered for what was registered up to `change`. True: that is news, and wmk_register_wake() is
- * to follow. By the helper.
+ * All session daemons have answered for registrations up to `change`. Returns true if that is new: then call
+ * wmk_register_wake(). Helper thread only.
  */
 bool wmk_register_publish(uint32_t change);
 void wmk_register_wake(void);
-/* Does somebody wait? A hint: he may have begun, or ended, just now. */
+/* Whether a thread waits. A hint: the wait may have just begun or ended. */
 bool wmk_register_is_awaited(void);
-/* A thread has waited in vain since this was asked last: for so many ms; 0: none has. By the helper. */
+/* The time in ms that a thread waited without an answer, since the last call; 0: none. Helper thread only. */
 uint32_t wmk_register_take_late(void);
-/* Wait, bounded by the time that is left to all of them together. Lock not held. */
+/* Wait for at most the remaining time of all constructors together. Without the lock. */
 void wmk_register_wait(uint32_t change);
-/* In the child of a fork. Lock held. */
+/* Reset in a forked child. Lock held. */
 void wmk_register_after_fork(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * runtime_event.c - see runtime_event.h. A handle is a descriptor without sites; recording stages the values as the
- * compiler's macros would have done.
+ * macros of trace.h do.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,11 +16,11 @@
 
 struct waymark_event {
 	struct waymark_desc desc;
-	unsigned char types[WAYMARK_MAX_FIELDS];        /* of the scalar that is staged, or of the ref */
+	unsigned char types[WAYMARK_MAX_FIELDS];        /* of the staged scalar or reference */
 	struct waymark_field fields[];
 };
 
-/* Bytes of a schema from before there was a kind in it. */
+/* Size of a schema without the member `kind`, from an earlier version. */
 #define BEFORE_KIND offsetof(struct waymark_schema, kind)
 
 static bool is_kind(uint32_t kind)
@@ -44,8 +44,8 @@ static bool is_identifier(const char *text)
 }
 
 /*
- * The class keeps copies of all names and labels; what the descriptor holds of the caller's is dropped once the event
- * is made. An event that exists already is found by its class, so the descriptor's own fields are needed once only.
+ * The class has copies of all names and labels, so pointers to the caller's data are removed from the descriptor once
+ * the event exists. An existing event is found by its class, so the fields of the descriptor are needed only here.
  */
 static int declare(struct waymark_event *handle, const struct waymark_schema *schema, bool by_helper)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * setuid.c - the calls that make a process another user's. Rings belong to a user: after the call, the process leaves
- * those that it has, and registers as its new self.
+ * setuid.c - wrappers of the functions that change the user of a process. Rings belong to a user: after the call, the
+ * process leaves its rings, and registers under its new identity.
  *
- * Only in the shared library: in a static program these names are the C library's, and a program that changes its user
- * goes on recording into the rings of the old one.
+ * Only in the shared library. In a static program these names belong to the C library, and a process that changes its
+ * user continues to record into the rings of the old one.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -51,7 +51,7 @@ static void ids_changed(const struct ids *before)
 	struct ids now = ids_now();
 	int saved = errno;
 
-	/* a child of vfork or clone changes itself only: the memory, and so the helper, is its parent's */
+	/* a child of vfork() or clone() changes only itself: memory and helper thread belong to its parent */
 	if (wmk_task_is_own() && ids_differ(before, &now) && wmk_helper_halt(WMK_HELPER_USER_CHANGES))
 		wmk_helper_resume();
 	errno = saved;

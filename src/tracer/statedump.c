@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statedump.c - records the loaded objects as events, by the names and fields that Trace Compass and babeltrace know
- * from LTTng-UST:
+ * statedump.c - record the loaded objects as events, with the names and fields of LTTng-UST, which Trace Compass and
+ * babeltrace support:
  *
  *     lttng_ust_statedump:start │ bin_info, build_id, debug_link for each object │ end
- *     lttng_ust_lib:load, build_id, debug_link, unload                              when libraries come and go
+ *     lttng_ust_lib:load, build_id, debug_link, unload                              libraries loaded or unloaded later
  *
  * They are ordinary run-time events, recorded by the helper thread.
  */
@@ -61,7 +61,7 @@ static const struct waymark_schema schemas[EVENTS] = {
 static struct waymark_event *events[EVENTS];
 static struct wmk_loaded_object *known;
 static long n_known;
-static bool dumped, failed;      /* failed: what is loaded cannot be told; asked again when it changes */
+static bool dumped, failed;      /* failed: the objects cannot be listed; tried again when they change */
 static uint32_t seen_changes;
 /* The list of wmk_statedump_prepare(), made when wmk_tracer.changes had this value; n < 0: none. */
 static struct {
@@ -97,7 +97,7 @@ void wmk_statedump_register(void)
 void wmk_statedump_after_fork(void)
 {
 	dumped = failed = false;
-	prepared.n = -1;            /* (the parent's helper may be in the middle of it: it is not looked at) */
+	prepared.n = -1;            /* the parent's helper thread may be changing the list, so it is not freed */
 }
 
 void wmk_statedump_repeat(void)
@@ -106,8 +106,8 @@ void wmk_statedump_repeat(void)
 }
 
 /*
- * The helper records, but in the name of the program: the context is that of the main thread, as it is called now;
- * `is_known`: as it was when the program registered, a moment ago.
+ * The helper thread records for the application: the context field procname is the current name of the main thread.
+ * `is_known`: the name at registration, a moment ago, is used instead.
  */
 static void set_procname(bool is_known)
 {
@@ -189,7 +189,7 @@ void wmk_statedump_prepare(void)
 	prepared.n = wmk_objects_list(&prepared.objects);
 }
 
-/* All that is loaded now. */
+/* List the objects that are loaded now. */
 static long list_objects(uint32_t changes, struct wmk_loaded_object **objects)
 {
 	if (prepared.n >= 0 && prepared.changes == changes) {
@@ -228,7 +228,7 @@ void wmk_statedump_record(void)
 	struct wmk_loaded_object *before = known;
 	const long n_before = n_known;
 
-	/* (a child that is forked while they are freed has nothing of them) */
+	/* locked, so that a child that is forked during the free has no reference to them */
 	wmk_lock();
 	known = objects;
 	n_known = n;

@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * statedump.h - the tracer's own events: which objects are loaded, so that addresses in a trace can be named later.
- */
+/* statedump.h - the state dump: events of the library for the loaded objects, so that readers can resolve addresses. */
 #ifndef WMK_TRACER_STATEDUMP_H
 #define WMK_TRACER_STATEDUMP_H
 
-/* Make the events. By the helper, before it announces any; lock not held. Idempotent. */
+/* Register the events. Helper thread, before it announces events; without the lock. Idempotent. */
 void wmk_statedump_register(void);
 /*
- * The objects are listed now, while a controller makes up its answer, for the next turn that wants them; or that list
- * is forgotten. By the helper; lock not held.
+ * List the objects in advance, while the session daemon prepares its answer, for the next wmk_statedump_record(); or
+ * forget that list. Helper thread; without the lock.
  */
 void wmk_statedump_prepare(void);
 void wmk_statedump_forget(void);
 /*
- * Record what is new: everything when the events have been enabled, else what was loaded or unloaded since. Lock not
- * held.
+ * Record the state dump: all objects after the events were enabled, else those that were loaded or unloaded since.
+ * Without the lock.
  */
 void wmk_statedump_record(void);
-/* At the next turn, record everything again. By the helper. */
+/* Record all objects again in the next wmk_statedump_record(). Helper thread. */
 void wmk_statedump_repeat(void);
-/* In the child of a fork: it dumps for itself. */
+/* Reset in a forked child, which records its own state dump. */
 void wmk_statedump_after_fork(void);
 
 #endif

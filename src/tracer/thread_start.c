@@ -2,9 +2,9 @@
 /*
  * thread_start.c - see thread_start.h.
  *
- * A new thread makes system calls of the C library before it runs any code of ours (rseq, set_robust_list), and the C
- * library aborts the process if one fails. An application may install a seccomp filter as soon as the constructor
- * returns. So the constructor waits until these calls are done.
+ * A new thread makes system calls of the C library (rseq, set_robust_list) before it runs our code, and the C library
+ * aborts the process if one fails. An application may install a seccomp filter as soon as the constructor returns. So
+ * the constructor waits until these calls are done.
  */
 #include <errno.h>
 #include <limits.h>
@@ -33,7 +33,7 @@ static int create(void *(*main)(void *))
 	pthread_t thread;
 	int err = EAGAIN;
 
-	/* a program with much thread-local storage needs a larger stack for it */
+	/* large thread-local storage of the application needs a larger stack */
 	for (size_t size = STACK_BYTES; err != 0 && size <= STACK_BYTES * 64; size *= 8) {
 		pthread_attr_init(&attr);
 		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
@@ -49,7 +49,7 @@ void wmk_thread_wait_started(void)
 	const int64_t until = wmk_clock_ms() + START_MS;
 	int64_t left;
 
-	/* relaxed: the thread says nothing else by it */
+	/* relaxed: it orders no other data */
 	while (atomic_load_explicit(&started, memory_order_relaxed) == 0 && (left = until - wmk_clock_ms()) > 0) {
 		const struct timespec ts = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * thread_start.h - make the helper thread. helper_thread.c says what it does.
- */
+/* thread_start.h - create the helper thread (helper_thread.c). */
 #ifndef WMK_TRACER_THREAD_START_H
 #define WMK_TRACER_THREAD_START_H
 
@@ -14,7 +12,7 @@
 int wmk_thread_start(void *(*main)(void *), bool registers);
 /* Wait until the thread has called wmk_thread_started(), at most 3 s. Lock held. */
 void wmk_thread_wait_started(void);
-/* The new thread: the C library's start-up code is behind it. Called without the lock. */
+/* Called by the new thread after the start-up code of the C library, without the lock. */
 void wmk_thread_started(void);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread_state.h - what libwaymark keeps for each thread, in thread-local storage of the initial-exec model: it can be
- * read in a signal handler. enter.S and vfork.S use it too.
+ * thread_state.h - state of libwaymark for each thread, in thread-local storage of the initial-exec model, which signal
+ * handlers can access. enter.S and vfork.S use it too.
  */
 #ifndef WMK_TRACER_THREAD_STATE_H
 #define WMK_TRACER_THREAD_STATE_H
 
 #include <stdint.h>
 
-/* Words of the context cache: context fields that never change in a thread, as they stand in its records. */
+/* Words of the context cache: context fields that never change in a thread, in the layout of records. */
 #define WMK_CTX_CACHE_WORDS 5
 
 /*
@@ -24,12 +24,12 @@ struct wmk_thread {
 		uint64_t mark;
 	};
 	uint32_t tid;           /* 0: unknown; fork() resets it */
-	uint8_t in_probe;       /* depth of probes that this thread runs */
+	uint8_t in_probe;       /* depth of running probes */
 	uint8_t ctx_cache_busy; /* `ctx_cache` is being filled */
-	uint16_t ctx_key;       /* which list of contexts `ctx_cache` holds; 0: none */
+	uint16_t ctx_key;       /* the list of context fields in `ctx_cache`; 0: none */
 	char procname[16];
-	uint8_t locking;        /* it holds the tracer's lock, or is about to take it ... */
-	uint8_t nested;         /* ... and signal handlers have forked this often meanwhile */
+	uint8_t locking;        /* it holds the lock (lock.h), or is about to take it ... */
+	uint8_t nested;         /* ... and signal handlers are in this number of nested forks */
 	uint64_t ctx_cache[WMK_CTX_CACHE_WORDS];
 };
 extern __thread struct wmk_thread wmk_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));

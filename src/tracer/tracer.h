@@ -22,7 +22,7 @@
 
 /* Endpoints of session daemons: root's, and the user's own (endpoint.h). */
 #define WMK_ENDPOINTS 2u
-/* Bytes of a path that a socket can have. */
+/* Size of a socket path in bytes. */
 #define WMK_ENDPOINT_PATH_MAX 108
 
 struct waymark_module;
@@ -31,15 +31,16 @@ struct wmk_event;
 struct wmk_channel;
 
 /*
- * Under the lock. What comes from the environment is read once, at the first use of the library (init.c): the program
- * may change its environment at any time and in any thread.
+ * Protected by the lock. The environment is read once, at the first use of the library (init.c), because the
+ * application may change its environment at any time and in any thread.
  */
 struct wmk_tracer {
 	bool disabled;          /* WAYMARK_DISABLE=1 */
 	bool secure;            /* AT_SECURE: the environment is ignored */
-	bool allow_blocking;    /* WAYMARK_ALLOW_BLOCKING: a record may wait for room where its channel allows that */
+	bool allow_blocking;    /* WAYMARK_ALLOW_BLOCKING: a record may wait for room if its channel allows that */
 	bool has_rundir;        /* WAYMARK_RUNDIR was set ... */
-	char rundir[WMK_ENDPOINT_PATH_MAX]; /* ... to this; a longer one is cut, and still too long for an endpoint */
+	/* ... to this; a longer one is cut, which is still too long for an endpoint */
+	char rundir[WMK_ENDPOINT_PATH_MAX];
 	int64_t register_ms;    /* WAYMARK_REGISTER_TIMEOUT */
 	struct waymark_module *modules; /* registered, newest first */
 	struct wmk_name **names;        /* hash table of n_buckets */
@@ -48,9 +49,10 @@ struct wmk_tracer {
 	uint32_t n_events, cap_events;
 	struct wmk_channel *channels;
 	struct wmk_event *dirty;        /* events to patch (patch.h) */
-	uint32_t changes;       /* counts registrations; the number of a batch is its value when the batch was sent */
-	uint32_t n_untraceable; /* events whose sites cannot be patched */
-	uint32_t n_probes;      /* connected: if there are any, modules are scanned when they register */
+	/* number of registrations; the number of a batch is its value when the batch was sent */
+	uint32_t changes;
+	uint32_t n_untraceable; /* events with sites that cannot be patched */
+	uint32_t n_probes;      /* connected probes; if there are any, modules are scanned when they register */
 };
 extern struct wmk_tracer wmk_tracer WMK_HIDDEN;
 

@@ -2,9 +2,8 @@
 /*
  * vfork.S - vfork() that marks the thread-local storage which parent and child share while the child runs.
  *
- * It returns twice on one stack, so nothing of it may be on the stack while the child runs: what it needs is in
- * registers, which the kernel restores for both. The mark is the first word of struct wmk_thread (thread_state.h). The
- * parent puts the old value back.
+ * It returns twice on one stack, so it keeps its values in registers, which the kernel restores for both, and not on
+ * the stack. The mark is the first word of struct wmk_thread (thread_state.h). The parent restores the old value.
  */
 #if defined(__x86_64__)
 
@@ -17,7 +16,7 @@ vfork:
 	endbr64
 	movq wmk_thread@gottpoff(%rip), %rsi
 	movl %fs:(%rsi), %edx
-	popq %rdi                       /* the return address: the child's calls will overwrite its place */
+	popq %rdi                       /* the return address: calls of the child overwrite it on the stack */
 	.cfi_adjust_cfa_offset -8
 	.cfi_register %rip, %rdi
 	movl $1, %fs:(%rsi)
@@ -27,7 +26,7 @@ vfork:
 	.cfi_adjust_cfa_offset 8
 	.cfi_rel_offset %rip, 0
 	testl %eax, %eax
-	je 1f                           /* the child: the mark stays until it executes a program or ends */
+	je 1f                           /* the child: the mark stays until exec() or its end */
 	movl %edx, %fs:(%rsi)
 	cmpq $-4095, %rax
 	jae 2f
