@@ -91,7 +91,7 @@ static void on_event(struct controller *c, struct app *app, const void *body, si
 		send_enable(app, app->n_events - 1, true);
 }
 
-/* It comes before any event, with the descriptor of the very set. */
+/* RINGS must precede all events, and have a descriptor of this ring set. */
 static void on_rings(struct controller *c, struct app *app, const void *body, size_t len, int fd)
 {
 	struct wmk_rings_msg msg;
@@ -144,7 +144,7 @@ static void handle_frame(struct controller *c, struct app *app, const struct wmk
 		wmk_error_msg_decode(body, frame->length, &c->last_error, text, sizeof(text));
 		c->errors++;
 		if (!c->options.wants_errors)
-			fprintf(stderr, "application says: %s\n", text);
+			fprintf(stderr, "error of an application: %s\n", text);
 		break;
 	}
 	case WMK_MSG_UNRECORDED:

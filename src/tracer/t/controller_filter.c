@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * controller_filter.c - the controller gives events filters, as text or as bytes (see controller.h).
- */
+/* controller_filter.c - enable events with filters, as text or as bytes (see controller.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +7,7 @@
 #include "tracer/t/controller.h"
 #include "tracer/t/controller_state.h"
 
-/* Fields by their names, and nothing else. */
+/* Look up fields by name; no other names. */
 static void look_up(void *data, const struct wmk_filter_name *name, struct wmk_filter_found *found)
 {
 	const struct wmk_event_class *class = data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* controller_read.c - what the rings hold, as text. */
+/* controller_read.c - convert the records of the rings to text. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -187,7 +187,7 @@ static long read_packet(struct controller *c, const struct waymark_ring_packet *
 	return n;
 }
 
-/* Opened once: a reader begins with the ring's first record, which is gone when the ring has been all round. */
+/* Open the readers once: a reader starts at the first record of the ring, which is overwritten later. */
 static int open_readers(struct controller *c)
 {
 	uint32_t n = waymark_ring_set_rings(c->set);
@@ -229,7 +229,7 @@ long controller_read(struct controller *c, controller_record_fn fn, void *data, 
 		*lost = 0;
 	if (cut)
 		*cut = 0;
-	/* the classes are the thread's that serves applications */
+	/* the thread that serves applications adds classes */
 	pthread_mutex_lock(&c->lock);
 	if (open_readers(c) < 0)
 		total = -1;

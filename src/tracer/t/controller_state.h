@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* controller_state.h - what controller.c and controller_read.c share. */
+/* controller_state.h - state that controller.c, controller_filter.c and controller_read.c share. */
 #ifndef WMK_TRACER_T_CONTROLLER_INSIDE_H
 #define WMK_TRACER_T_CONTROLLER_INSIDE_H
 
@@ -14,16 +14,16 @@
 
 #define APPS_MAX 64
 #define CHANNEL 7
-#define CHANNEL_TOO 9      /* the same rings once more: controller_move() */
+#define CHANNEL_TOO 9      /* a second channel with the same rings */
 
 struct app {
 	int sock;
 	struct wmk_in in;
 	struct wmk_out out;
 	struct { uint32_t number; uint32_t id; bool there; } *events;
-	unsigned n_events, n_heard; /* that are wanted; all */
+	unsigned n_events, n_heard; /* enabled ones; all */
 	uint32_t synced;
-	bool done, has_too;             /* CHANNEL_TOO */
+	bool done, has_too;             /* has_too: CHANNEL_TOO was created */
 };
 
 struct controller {
@@ -39,13 +39,13 @@ struct controller {
 	unsigned n_apps;
 	uint32_t sync;
 	bool channel_away;          /* controller_channel_gone() was called */
-	int dir;                    /* with its notify FIFO and hints; -1: it has none */
+	int dir;                    /* directory of its notify FIFO and hints; -1: without them */
 	struct wmk_hints_file hints;
 	unsigned rings_back;
 	unsigned errors;
 	struct wmk_unrecorded_msg unrecorded;   /* the latest */
 	int last_error;
-	struct waymark_ring_reader **readers; /* of every ring, from the first controller_read() on */
+	struct waymark_ring_reader **readers; /* for every ring, after the first controller_read() */
 };
 
 #endif

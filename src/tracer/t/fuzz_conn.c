@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_conn.c - any bytes as a session daemon, against what libwaymark makes of it: frames, channels and their rings,
- * recorders, filters. After each frame the program records all its events, through whatever is enabled by then. What
- * comes out are frames that a daemon can read; at the end nothing is enabled, and no descriptor is left.
+ * fuzz_conn.c - fuzz the messages of a session daemon to libwaymark: frames, channels and their rings, recorders,
+ * filters. After each frame the program records all its events, with all recorders that exist then. All frames that it
+ * sends must be valid. At the end no event is enabled, and no descriptor is open.
  *
- * A frame that says that a descriptor is with it gets the one that its request number chooses. Two types of frames are
- * not sent: TYPE_DIES, the daemon dies and the next one is there; TYPE_HEADER, its body is laid over the header of the
- * ring set FD_CHANGED.
+ * A frame with the descriptor flag gets the descriptor that its request number selects. Two types of frames are not
+ * sent. TYPE_DIES: the session daemon crashes and the next one starts. TYPE_HEADER: its body overwrites the header of
+ * the ring set FD_CHANGED.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,16 +44,16 @@ void fuzz_clean_up(void);
 static char dir[] = "/tmp/waymark-fuzz-XXXXXX";
 static struct sockaddr_un address = { .sun_family = AF_UNIX };
 static struct waymark_ring_set *sets[FD_SHORT];
-static struct wmk_set_header header;         /* of FD_CHANGED, as it is in the beginning */
+static struct wmk_set_header header;         /* initial header of FD_CHANGED */
 static struct {
-	int listener, sock;                 /* -1: what it said was of no use, and ended the connection */
+	int listener, sock;                 /* -1: an invalid message has ended the connection */
 	bool dies;
 	int fds[FDS];
 	struct wmk_in in;
 } controller;
 
 /*
- * No controller of this machine's is asked, and no thread does so: before the first module is there (constructors of
+ * Use no session daemon of this machine, and no helper thread: runs before the first module registers (constructors of
  * priority 101).
  */
 static void nobody_else(void)
@@ -64,7 +64,7 @@ static void nobody_else(void)
 
 static void (*const first)(void) __attribute__((section(".init_array.00100"), used)) = nobody_else;
 
-/* ── the program ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── the application ───────────────────────────────────────────────────────────────────────────────────── */
 
 static void record(void)
 {
@@ -79,7 +79,7 @@ static void record(void)
 		waymark_logf(INFO, "%s has %d", "it", n);
 }
 
-/* A turn of the helper's. False: the connection is of no use any more. */
+/* One iteration of the helper thread. Returns false if the connection must be closed. */
 static bool turn(struct wmk_conn *conn)
 {
 	int err = wmk_conn_input(conn);
@@ -89,7 +89,7 @@ static bool turn(struct wmk_conn *conn)
 	if (err == 0)
 		err = wmk_conn_announce(conn);
 	wmk_patch_flush();
-	/* Nobody is in the middle of a record. */
+	/* No thread is inside a record. */
 	if (!wmk_reclaim() && !wmk_reclaim())
 		abort();
 	wmk_channels_map_ahead(0);
@@ -109,7 +109,7 @@ static void check_nothing_enabled(void)
 			abort();
 }
 
-/* ── the controller ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── the session daemon ────────────────────────────────────────────────────────────────────────────────── */
 
 static void make_sets(void)
 {
@@ -134,7 +134,7 @@ static void set_up(void)
 {
 	int ends[2];
 
-	waymark_helper_stop();          /* a fork's child begins anew */
+	waymark_helper_stop();          /* again for each forked child */
 	make_sets();
 	controller.fds[FD_SHORT] = memfd_create("short", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	controller.fds[FD_UNSEALED] = memfd_create("unsealed", MFD_CLOEXEC);
@@ -218,7 +218,10 @@ static void hear(void)
 	}
 }
 
-/* One frame, or all that is none; without a connection nobody hears it. Returns how many bytes that were. */
+/*
+ * Process one frame, or all remaining bytes if they are not a frame. Without a connection they are dropped. Returns the
+ * number of bytes.
+ */
 static size_t act(const uint8_t *data, size_t size)
 {
 	struct wmk_frame frame = { 0 };

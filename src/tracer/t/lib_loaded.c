@@ -8,7 +8,7 @@ void loaded_hit(unsigned n)
 	waymark(t, loaded, n);
 }
 
-/* Has a controller enabled it in the meantime? A library that is loaded waits for nobody. */
+/* Whether a session daemon has enabled the event. A constructor in dlopen() does not wait for that. */
 int loaded_on(void);
 int loaded_on(void)
 {

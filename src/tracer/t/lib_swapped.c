@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lib_swapped.c - two libraries of one size (NUMBER 1 and 2), without sites: one takes the place of the other. */
+/* lib_swapped.c - two libraries of the same size (NUMBER 1 and 2), without sites: one replaces the other. */
 
 int swapped_number(void);
 int swapped_number(void)

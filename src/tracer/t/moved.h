@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* moved.h - what prog_moved.c makes in a round, and test_moved.c expects. */
+/* moved.h - numbers of threads and records of a round of prog_moved.c, for test_moved.c. */
 #ifndef WMK_TRACER_T_MOVED_H
 #define WMK_TRACER_T_MOVED_H
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * outcome.h - a program of one kind under a controller of its own, and what came of it. For tests that have included
- * cmocka.
- */
+/* outcome.h - run a test program with its own session daemon, and collect the result. Include it after cmocka. */
 #ifndef WMK_TRACER_T_OUTCOME_H
 #define WMK_TRACER_T_OUTCOME_H
 
@@ -20,7 +17,7 @@ struct outcome {
 	unsigned apps;
 };
 
-/* Records have the context vpid and nothing else. Status 77: this machine does not allow it. */
+/* Records have the context field vpid only. Status 77: not permitted on this machine. */
 static inline struct outcome outcome_of(const char *program, const char *kind, struct controller_options options)
 {
 	options.prefix = "t:mark";
@@ -36,13 +33,13 @@ static inline struct outcome outcome_of(const char *program, const char *kind, s
 	run_remove_dir();
 	if (WIFEXITED(o.status) && WEXITSTATUS(o.status) == 77) {
 		run_forget(&o.records);
-		skip();         /* not allowed here */
+		skip();         /* not permitted here */
 	}
 	assert_int_equal(o.status, 0);
 	return o;
 }
 
-/* Records whose `where` is this; each has the vpid context of the process that it names. */
+/* Count the records with this `where`; check that the context field vpid of each is its own pid. */
 static inline unsigned where(const struct outcome *o, const char *place)
 {
 	char wanted[64];

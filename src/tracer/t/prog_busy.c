@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prog_busy.c - threads that record all the time, some in a library that is loaded and unloaded meanwhile, some with a
- * signal on top, while a controller enables, disables, destroys. Ends when its standard input does. Prints how many
- * records it has begun.
+ * prog_busy.c - threads that record continuously, some in a library that is loaded and unloaded, some interrupted by
+ * signal handlers that record, while a session daemon enables, disables and removes. Ends at the end of its standard
+ * input. Prints the number of records that it has begun.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@
 #include <waymark/trace.h>
 
 static atomic_int stop;
-/* The others rest: what they record fills the rings at once, and of a library's few records none might find room. */
+/* The other threads pause: their records would fill the rings, and records of the library would be lost. */
 static atomic_int quiet;
 
 static void on_timer(int number)
@@ -35,7 +35,10 @@ static void *record(void *arg)
 		waymark(t, small, me, n);
 		waymark(t, text, me, text, n);
 		n++;
-		/* Two rest for no other reason; the others leave the processors to the controller and to each other. */
+		/*
+		 * Two threads pause only for `quiet`; the others leave CPU time to the session daemon and to each
+		 * other.
+		 */
 		if (me >= 2 && n % 64 == 0)
 			usleep(500);
 		while (quiet && !stop)
@@ -63,8 +66,8 @@ static void *load(void *arg)
 		for (int i = 0; i < 200; i++, n++)
 			hit((unsigned)n);
 		/*
-		 * Now and then it stays until a controller has enabled it, be that slow, and on; else it goes at any
-		 * moment.
+		 * Sometimes the library stays until a session daemon has enabled it, and longer; otherwise it is
+		 * unloaded at any time.
 		 */
 		quiet = ++loads % 64 == 2;
 		while (quiet && !on() && !stop)
@@ -87,7 +90,7 @@ static void probe(const struct waymark_probe_record *r, void *data)
 	__atomic_fetch_add((unsigned long *)data, 1, __ATOMIC_RELAXED);
 }
 
-/* Connects and disconnects; after that its data must not be touched. */
+/* Connect and disconnect. After that, the probe must not access its data. */
 static void *connect_probe(void *arg)
 {
 	unsigned long total = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prog_fields.c - a program that records every type of field once. What comes out is in test_record.c. */
+/* prog_fields.c - record every type of field once. test_record.c has the expected result. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static void scalars(void)
 	waymark(t, labels, wm_named("c", wm_enum(colour, 2)));
 }
 
-/* Strings without a NUL, behind which no memory is. */
+/* Strings without a NUL, followed by inaccessible memory. */
 static void bounded(void)
 {
 	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *end = page + 4096;
@@ -103,8 +103,8 @@ static void run_time(void)
 	union waymark_value values[3] = { { .u64 = 9 }, { .ref = { "run", SIZE_MAX } }, { .s64 = -9 } };
 
 	/*
-	 * Registering waits for nobody: a controller that wants all events has said so in a moment; of one that does
-	 * not, the state dump is done by then.
+	 * Registering does not wait. A session daemon that enables all events does so within a short time; with one
+	 * that does not, the state dump is finished by then.
 	 */
 	for (int i = 0; i < (wm_enabled(t, large) ? 5000 : 500) && !waymark_event_enabled(event); i++)
 		usleep(1000);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prog_heap.c - a program with an allocator of its own, as jemalloc is one: at its first use it registers what locks it
- * around a fork. Status 55: it was called while it was locked, by the thread that forks. (There a real one waits for
- * ever.)
+ * prog_heap.c - a program with its own allocator, similar to jemalloc: at its first use it registers fork handlers that
+ * lock it. Status 55: the forking thread called it while it was locked, where a real allocator would deadlock.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,7 +19,7 @@
 	!__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer) && !__has_feature(memory_sanitizer)
 #define OWN_HEAP 1
 #else
-#define OWN_HEAP 0       /* a sanitizer has one of its own */
+#define OWN_HEAP 0       /* a sanitizer has its own */
 #endif
 
 #if OWN_HEAP

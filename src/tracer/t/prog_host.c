@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prog_host.c - programs with ways of their own, which the library must not get into. What comes out is in test_host.c.
+ * prog_host.c - programs with unusual behaviour, which the library must not break. test_host.c has the expected
+ * results.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,13 +25,13 @@
 #include <waymark/runtime.h>
 #include <waymark/trace.h>
 
-#define DEADLOCK_S 40    /* nothing here takes longer than that, but what never ends */
+#define DEADLOCK_S 40    /* everything here takes less time, except a deadlock */
 
 #ifndef __has_feature
 #define __has_feature(x) 0
 #endif
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-/* It cannot look for leaks in what was copied in the middle of something. */
+/* It cannot search for leaks in a process that was copied in the middle of an operation. */
 const char *__asan_default_options(void);
 __attribute__((visibility("default"))) const char *__asan_default_options(void)
 {
@@ -39,7 +40,7 @@ __attribute__((visibility("default"))) const char *__asan_default_options(void)
 #endif
 
 static int in_main;
-/* system calls that were answered here; of other threads than the first */
+/* system calls that on_trap() answered: all; those of threads other than the main thread */
 static atomic_int trapped, trapped_elsewhere;
 
 static void mark(const char *where)
@@ -47,7 +48,7 @@ static void mark(const char *where)
 	waymark(t, mark, where, wm_named("pid", (int)syscall(SYS_getpid)));
 }
 
-/* Enabled by probes alone. */
+/* Enabled by probes only. */
 static void other(void)
 {
 	waymark(t, other, wm_named("n", 1));
@@ -101,14 +102,14 @@ static void signal_self(void)
 	syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), SIGUSR1);
 }
 
-/* Registered before the library does it: comes while the library's own handler holds its lock. */
+/* Registered before the handlers of the library: runs while the library's handler holds the lock. */
 static void on_fork(void)
 {
 	if (atomic_exchange(&armed_fork, 0))
 		signal_self();
 }
 
-/* A system call of the library's, in the middle of what its lock protects. */
+/* A system call of the library while it holds the lock. */
 static void on_call(void)
 {
 	if (syscall(SYS_gettid) != getpid() || !atomic_exchange(&armed_call, 0))
@@ -144,7 +145,7 @@ static int do_handlers(void)
 
 static int connected, cancelled_calls;
 
-/* It is to end at the first call where a thread may: that is not in the middle of the library's. */
+/* The thread must end at the first cancellation point that is not inside the library. */
 static void *connect_cancelled(void *arg)
 {
 	(void)arg;
@@ -163,7 +164,7 @@ static int do_cancel(void)
 	    result != PTHREAD_CANCELED)
 		_exit(3);
 	if (!connected)
-		_exit(4);       /* it has ended in there, and the lock is held for ever */
+		_exit(4);       /* it was cancelled inside the library, which never releases the lock */
 	other();
 	mark("after");
 	return waymark_disconnect("t:other", probe, &cancelled_calls) == 0 && cancelled_calls == 1 ? 0 : 5;
@@ -171,7 +172,7 @@ static int do_cancel(void)
 
 /* ── a sandbox ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* "No such system call." */
+/* Answer with ENOSYS. */
 static void on_trap(int number, siginfo_t *info, void *context)
 {
 	ucontext_t *at = context;
@@ -190,7 +191,7 @@ static void on_trap(int number, siginfo_t *info, void *context)
 
 #define TRAP_IF(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)
 
-/* signalfd4() is called by the helper alone; membarrier() is called by any thread that patches sites. */
+/* signalfd4() is called by the helper thread only; membarrier() by every thread that patches sites. */
 static void trap_calls(void)
 {
 	struct sock_filter filter[] = {
@@ -205,7 +206,7 @@ static void trap_calls(void)
 		_exit(77);
 }
 
-/* Each of these calls kills a thread that blocks SIGSYS. The child leaves its parent's rings, and comes to its own. */
+/* Each of these calls kills a thread that blocks SIGSYS. The child leaves the rings of its parent, and gets its own. */
 static int do_trap(void)
 {
 	mark("before");
@@ -231,7 +232,7 @@ static void on_fault(int number)
 	siglongjmp(back, 1);
 }
 
-/* Too long for a sequence: copied in C, by somebody who is counted in and comes out no more. */
+/* Too long for a restartable sequence: copied in C, within a grace-period section that the thread never leaves. */
 static __attribute__((noinline)) void record_from(const char *nowhere)
 {
 	waymark(t, mark_long, wm_bytes(nowhere, 20000));
@@ -246,13 +247,13 @@ static int do_jump(void)
 	mark("before");
 	if (sigsetjmp(back, 1) == 0) {
 		record_from(nowhere);
-		return 3;       /* it could be read */
+		return 3;       /* the memory was readable */
 	}
 	mark("jumped");
 	if (waymark_connect("t:other", probe, &calls) != 0)
 		return 4;
 	other();
-	/* it cannot know that nobody runs the probe */
+	/* the library cannot know that no thread runs the probe */
 	if (waymark_disconnect("t:other", probe, &calls) != -ETIMEDOUT)
 		return 5;
 	other();
@@ -265,7 +266,7 @@ static int do_jump(void)
 
 /* ── events that come and go ─────────────────────────────────────────────────────────────────────────── */
 
-/* An event that takes 3 kB to tell, made and withdrawn in turn at each byte of input. */
+/* An event with a description of 3 kB, registered and unregistered in turn for each byte of input. */
 static int do_announce(void)
 {
 	static char names[32][101];
@@ -295,11 +296,11 @@ static int do_announce(void)
 	return 0;
 }
 
-/* ── one library in the place of another ─────────────────────────────────────────────────────────────── */
+/* ── one library replaces another ──────────────────────────────────────────────────────────────────────── */
 
 static char **arguments;
 
-/* Where it is loaded. The helper looks what there is when an event comes. */
+/* Load the library and return its address. The helper thread lists the objects when an event is registered. */
 static unsigned long load_and_tell(void **library)
 {
 	const struct waymark_schema schema = { .size = sizeof(schema), .provider = "host", .name = "look" };
@@ -311,7 +312,7 @@ static unsigned long load_and_tell(void **library)
 	return (unsigned long)map->l_addr;
 }
 
-/* Between the helper's two looks, the file behind the name is another one. */
+/* Between two listings of the helper thread, the file is replaced. */
 static int do_swap(void)
 {
 	void *library;
@@ -322,14 +323,14 @@ static int do_swap(void)
 	if (rename(arguments[3], arguments[2]) != 0)
 		return 4;
 	if (load_and_tell(&library) != before)
-		return 77;      /* the loader has found another place */
+		return 77;      /* the loader has chosen another address */
 	until_input();
 	return 0;
 }
 
-/* ── the beginning ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── before the library ────────────────────────────────────────────────────────────────────────────────── */
 
-/* Before the library, whose first call is in a constructor. */
+/* Runs before the first call of the library, which is in a constructor. */
 static void before_all(int argc, char **argv, char **environment)
 {
 	(void)environment;
@@ -347,8 +348,8 @@ __attribute__((section(".preinit_array"), used)) static void (*const at_once)(in
 /* ── the environment ─────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Stands before the C library's, for libwaymark too. From main() on the environment is the program's, which may change
- * it at any moment, and before that its first thread's.
+ * Replaces the function of the C library, also for libwaymark. From main() on, the program may change the environment
+ * at any time; before, only the main thread may read it.
  */
 char *secure_getenv(const char *name)
 {
@@ -363,8 +364,7 @@ char *secure_getenv(const char *name)
 }
 
 /*
- * A child finds its controller by what the environment was at the start. (With rings of its own it records nothing
- * before.)
+ * A child finds its session daemon by the environment at program start. With private rings, it records nothing before.
  */
 static int do_environment(void)
 {

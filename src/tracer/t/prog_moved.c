@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prog_moved.c - for each byte on its standard input, MOVED_THREADS threads make MOVED_RECORDS records of each kind, by
- * every path that there is: words alone, a text behind them, more than that, and one that a probe sees. A byte on its
- * standard output when they are done.
+ * prog_moved.c - for each byte on its standard input, MOVED_THREADS threads make MOVED_RECORDS records of each kind, on
+ * every recording path: words only; words and a text; more fields; an event with a probe. Writes a byte to its standard
+ * output when they have finished.
  */
 #include <pthread.h>
 #include <sched.h>

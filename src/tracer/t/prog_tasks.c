@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prog_tasks.c - processes and tasks of every kind that record. What comes out is in test_tasks.c. */
+/* prog_tasks.c - processes and tasks of every kind that record. test_tasks.c has the expected results. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@
 #define __has_feature(x) 0
 #endif
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-/* Its search for leaks needs a /proc that shows this process, which another PID namespace has not. */
+/* Its search for leaks needs this process in /proc, which another PID namespace lacks. */
 const char *__asan_default_options(void);
 __attribute__((visibility("default"))) const char *__asan_default_options(void)
 {
@@ -29,7 +29,7 @@ __attribute__((visibility("default"))) const char *__asan_default_options(void)
 #endif
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
 	!__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer) && !__has_feature(memory_sanitizer)
-/* In a child that the C library did not prepare, the heap may be locked by a thread that is not there. */
+/* In a child that the C library did not prepare, the heap may be locked by a thread that does not exist there. */
 static pid_t heap_owner;
 void __libc_free(void *at);
 
@@ -101,11 +101,11 @@ static int in_clone(void *arg)
 	char byte;
 
 	mark("lost");
-	/* lives until its parent has recorded beside it */
+	/* lives until its parent has recorded meanwhile */
 	return read(*pipe_end, &byte, 1) == 1 ? 5 : 6;
 }
 
-/* A copy of a task that has no restartable sequences has none either, however its storage looks. */
+/* A copy of a task without restartable sequences has none either, whatever its storage contains. */
 static int in_clone_that_forks(void *arg)
 {
 	(void)arg;
@@ -172,7 +172,7 @@ static int do_clone_copy(void)
 	return wait_ok(clone(in_copy, stack + sizeof(stack), SIGCHLD, NULL)) == 3 ? 0 : 1;
 }
 
-/* Descriptors that the program can see: none but its own; closing all of them harms nothing. */
+/* The program sees only its own descriptors, and may close all of them. */
 static int do_descriptors(void)
 {
 	mark("before");
@@ -203,7 +203,7 @@ static int do_setuid(void)
 	mark("before");
 	if (setresuid(12345, 12345, 12345) != 0)
 		return 77;
-	/* another user now: the rings are left, and its own controller is not there */
+	/* the process has another user: it has left the rings, and that user has no session daemon */
 	mark("not recorded");
 	return 0;
 }
@@ -224,7 +224,7 @@ static int do_exec(void)
 	return 1;
 }
 
-/* Sites are on, and no page is both writable and executable. */
+/* Sites are enabled, and no page is both writable and executable. */
 static int do_text(void)
 {
 	char line[512];
@@ -237,7 +237,7 @@ static int do_text(void)
 	return maps && wm_enabled(t, mark) ? 0 : 1;
 }
 
-/* The thread that is not the first. */
+/* Return the thread that is not the main thread. */
 static int helper_tid(void)
 {
 	struct dirent *entry;
@@ -252,7 +252,7 @@ static int helper_tid(void)
 	return tid;
 }
 
-/* Into another pid namespace, from where no thread can be started: the helper is still the same one. */
+/* Enter another PID namespace, in which no thread can be started: the helper thread must stay the same. */
 static int do_setns(void)
 {
 	static char stack[65536] __attribute__((aligned(16)));
@@ -284,7 +284,7 @@ static void *outlive(void *arg)
 	char path[64], state = 0;
 
 	(void)arg;
-	/* until the first thread has gone */
+	/* until the main thread has ended */
 	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", getpid());
 	for (int i = 0; i < 30000 && state != 'Z'; i++) {
 		FILE *stat = fopen(path, "r");
@@ -298,7 +298,7 @@ static void *outlive(void *arg)
 	return NULL;
 }
 
-/* The first thread leaves; the program ends with the other. */
+/* The main thread exits; the program ends with the other one. */
 static int do_leave(void)
 {
 	pthread_t thread;
@@ -315,7 +315,7 @@ static int in_clone_that_changes(void *arg)
 	return setresuid(12345, 12345, 12345) == 0 ? 5 : 77;
 }
 
-/* Another process in this memory becomes another user: that is nothing to this one's helper. */
+/* Another process that shares this memory changes its user: the helper thread of this process is not affected. */
 static int do_clone_setuid(void)
 {
 	static char stack[65536] __attribute__((aligned(16)));
@@ -326,7 +326,7 @@ static int do_clone_setuid(void)
 
 	if (rc != 5)
 		return rc;
-	/* (one that has been told to end takes a moment) */
+	/* a helper thread that was asked to end takes some time */
 	for (int i = 0; i < 200 && helper_tid() == helper; i++)
 		usleep(1000);
 	mark("after");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prog_wait.c - programs that outlive their controllers, or were there before them. What comes out is in test_daemon.c,
- * test_filter.c and test_quick.c.
+ * prog_wait.c - programs that run longer than their session daemon, or start before it. test_daemon.c, test_filter.c
+ * and test_quick.c have the expected results.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -23,7 +23,7 @@ static void moment(void)
 	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
 
-/* 0, or 3: not within 30 s. */
+/* Returns 0, or 3: not within 30 s. */
 static int wait_enabled(int wanted)
 {
 	for (int i = 0; i < 30000; i++) {
@@ -47,7 +47,7 @@ static void *tick(void *arg)
 	return NULL;
 }
 
-/* A record for each byte that comes, and the byte back. */
+/* Make a record for each byte that is read, and write the byte back. */
 static int step_by_step(void)
 {
 	static const int seq[] = { 3, -4 };
@@ -63,8 +63,8 @@ static int step_by_step(void)
 }
 
 /*
- * For each byte that comes: a number of each size, in records of their own and behind one another, where the odd one
- * shifts who follows.
+ * For each byte that is read: a number of each size, one after the other in one record. Odd sizes misalign the
+ * following ones.
  */
 static int numbers(void)
 {
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (!strcmp(kind, "on")) {
-		/* enabled when it starts, or later; then disabled, if the test says so by an argument */
+		/* enabled at start or later; then disabled, if the test requests it by an argument */
 		int rc = wait_enabled(1);
 
 		waymark(t, mark, wm_named("pid", (int)getpid()));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * quick.h - the numbers that prog_wait records for test_quick.c: around the bounds of every size. Each is 64 bits, and
- * cut off for less.
+ * quick.h - the numbers that prog_wait records for test_quick.c: values near the bounds of every size. Each has 64
+ * bits, and is truncated for smaller sizes.
  */
 #ifndef WMK_TRACER_T_QUICK_H
 #define WMK_TRACER_T_QUICK_H

@@ -44,7 +44,7 @@ pid_t run_start(const char *const *argv)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		/* what the test itself was started with is not the program's */
+		/* the program must not inherit the descriptors of the test */
 		syscall(SYS_close_range, 3u, ~0u, 0);
 		execv(path, (char *const *)(uintptr_t)argv);
 		_exit(127);

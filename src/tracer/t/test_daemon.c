@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_daemon.c - controllers that come after their programs, die and are replaced under them, are stopped, are two;
- * and FIFOs that are none.
+ * test_daemon.c - session daemons that start after applications, crash and are replaced, are stopped, run in two
+ * endpoints; and invalid notify FIFOs.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -41,7 +41,7 @@ static void fifo_make(const char *dir)
 	close(fd);
 }
 
-/* Twenty applications wait for a controller: all register when it starts. */
+/* Twenty applications wait for a session daemon: all register when it starts. */
 static void comes_later(void **state)
 {
 	enum { N = 20 };
@@ -69,8 +69,8 @@ static void comes_later(void **state)
 }
 
 /*
- * In 1200 ms of nothing that thread does not wake. Its first look may end in the first of them, on a machine that is
- * busy otherwise: behind some in which it did not wake there is none in which it does.
+ * The thread does not wake up in an idle period of 1200 ms. On a busy machine, its first check may end in the first
+ * period; so after some periods there are two without a wake-up.
  */
 static void helper_rests(pid_t pid, int tid)
 {
@@ -88,7 +88,7 @@ static void helper_rests(pid_t pid, int tid)
 	assert_int_equal(run_switches(pid, tid), after);
 }
 
-/* Asleep is asleep: before a controller comes, and under one that wants nothing. */
+/* Before a session daemon starts, and with one that enables no event. */
 static void sleeps(void **state)
 {
 	struct controller_options options = { .prefix = "none:", .notifies = true };
@@ -99,7 +99,7 @@ static void sleeps(void **state)
 	fifo_make(dir);
 	pid_t pid = run_start_with_input((const char *[]){ "prog_wait", "idle", NULL }, &input);
 
-	run_pause_ms(300);          /* past its first look, as a rule */
+	run_pause_ms(300);          /* usually after its first check */
 	int tid = run_helper_of(pid);
 
 	assert_true(tid > 0);
@@ -136,7 +136,7 @@ static void count_tick(void *data, uint32_t ring, uint64_t ts, const char *text)
 		ticks->wrong++;
 }
 
-/* Killed and replaced twenty times while threads record: each gets the rings back, and no record is missing. */
+/* Crashes and is replaced twenty times while threads record: each gets the rings back, and no record is missing. */
 static void replaced(void **state)
 {
 	enum { ROUNDS = 20 };
@@ -189,7 +189,8 @@ static void wait_for_mark(struct controller *c)
 }
 
 /*
- * What the next controller does not want is disabled; what a controller that does not persist has enabled goes with it.
+ * Events that the next session daemon does not enable are disabled; events of one without PERSIST are disabled when it
+ * ends.
  */
 static void not_confirmed(void **state)
 {
@@ -202,7 +203,7 @@ static void not_confirmed(void **state)
 		pid_t pid = run_start((const char *[]){ "prog_wait", "on", "then off", NULL });
 
 		assert_true(controller_wait_done(c, 1));
-		wait_for_mark(c);                /* it has seen that it was on */
+		wait_for_mark(c);                /* the program has found it enabled */
 		controller_kill(c);
 		if (persist) {
 			run_pause_ms(100);
@@ -236,7 +237,7 @@ static unsigned forks_with(const struct controller_options *options, const char 
 	return n;
 }
 
-/* A child records into its parent's own rings never, and from its first record on into those that it is given. */
+/* A child never records into the private rings of its parent, and records into its own from its first record on. */
 static void private_rings(void **state)
 {
 	struct controller_options options = { .prefix = "t:", .private_rings = true };
@@ -252,13 +253,13 @@ static void private_rings(void **state)
 	setenv("WAYMARK_REGISTER_TIMEOUT", "1000", 1);
 	assert_int_equal(forks_with(&options, "child", &apps), 0);
 	assert_int_equal(forks_with(&options, "grandchild", &apps), 0);
-	/* rings that are shared wait for nobody's answer */
+	/* with shared rings, a child does not wait for an answer */
 	options.private_rings = false;
 	assert_int_equal(forks_with(&options, "child", &apps), 1);
 	unsetenv("WAYMARK_REGISTER_TIMEOUT");
 }
 
-/* A controller that is stopped is not waited for. */
+/* Applications do not wait for a session daemon that is stopped. */
 static void stopped(void **state)
 {
 	struct controller_options options = { .prefix = "t:", .notifies = true };
@@ -291,9 +292,9 @@ static void stopped(void **state)
 	unsetenv("WAYMARK_REGISTER_TIMEOUT");
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	/* nobody listens any more, though all names are there */
+	/* no process listens, although all files exist */
 	assert_int_equal(WEXITSTATUS(run_program("prog_tasks", "simple")), 88);
-	/* the next one takes the names over */
+	/* the next one takes over the files */
 	struct controller *c = controller_start(dir, &options);
 
 	assert_int_equal(run_program("prog_tasks", "simple"), 0);
@@ -301,7 +302,7 @@ static void stopped(void **state)
 	run_remove_dir();
 }
 
-/* Files of another kind or owner in place of the FIFO and the hints do not hinder, stop or kill an application. */
+/* Files of another type or owner instead of the FIFO and the hints do not block or kill an application. */
 static void files_that_are_not_trusted(void **state)
 {
 	static const char *const names[] = { WMK_NOTIFY_FIFO, WMK_HINTS_FILE };
@@ -380,7 +381,7 @@ static void dumps_again(void **state)
 	run_remove_dir();
 }
 
-/* In a namespace of its own, where /run is ours: root's controller and a user's, over a user's program. */
+/* In a mount namespace with its own /run: session daemons of root and of a user, with an application of the user. */
 static int two_in_namespace(void)
 {
 	struct controller_options options = { .prefix = "t:", .notifies = true, .persist = true };
@@ -401,7 +402,7 @@ static int two_in_namespace(void)
 		return 1;
 	input = ends[1];
 	close(ends[0]);
-	/* (the program is the user's from its exec on) */
+	/* the program runs as the user from its exec() on */
 	if (setresuid(12345, 12345, 0) != 0)
 		return 77;
 	pid = run_start((const char *[]){ "prog_wait", "ticks", NULL });
@@ -409,7 +410,7 @@ static int two_in_namespace(void)
 		return 2;
 	for (int i = 0; i < 10000 && !controller_connected(root); i++) {
 		if (waitpid(pid, &status, WNOHANG) == pid)
-			return 77;      /* may not be executed by others here */
+			return 77;      /* other users may not execute it here */
 		run_pause_ms(1);
 	}
 	if (!controller_wait_done(root, 1) || !controller_wait_done(user, 1))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_filter.c - filters that are none, sent by a controller: each is answered by an error and never runs, what was
- * enabled before stays as it was, and a filter that is one works behind all of them.
+ * test_filter.c - invalid filters from a session daemon: each causes an error and never runs, and enabled events do not
+ * change. A valid filter works afterwards.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -20,18 +20,18 @@
 #include "tracer/t/controller.h"
 #include "tracer/t/run.h"
 
-/* Fields of t:step, and one that it has not. */
+/* Fields of t:step, and their number. */
 enum { N, TEXT, SEQ, RATIO, FIELDS };
 
 struct rig {
 	struct controller *c;
 	int input;
 	pid_t pid;
-	unsigned wrong;            /* errors that have come so far */
-	int steps;                 /* records that were tried so far: their `n` */
+	unsigned wrong;            /* expected errors so far */
+	int steps;                 /* steps so far: the next `n` */
 };
 
-/* One program that steps, and whose events are not enabled. */
+/* Start a program that records step by step, with its events disabled. */
 static void rig_start(struct rig *rig)
 {
 	struct controller_options options = { .prefix = "t:step", .notifies = true, .wants_errors = true };
@@ -52,7 +52,7 @@ static void rig_end(struct rig *rig)
 	run_remove_dir();
 }
 
-/* Two more records are tried, of an even number and an odd one: which are there? */
+/* Make two more steps, with an even and an odd number, and check which are recorded. */
 static void assert_recorded(struct rig *rig, bool even, bool odd)
 {
 	struct run_records records = { 0 };
@@ -73,7 +73,7 @@ static void assert_recorded(struct rig *rig, bool even, bool odd)
 	run_forget(&records);
 }
 
-/* This message's error alone: the application stays. */
+/* The message causes an error, and the application stays connected. */
 static void assert_refused(struct rig *rig, const void *bytes, size_t len)
 {
 	int last = 0;
@@ -84,9 +84,9 @@ static void assert_refused(struct rig *rig, const void *bytes, size_t len)
 	assert_int_equal(controller_connected(rig->c), 1);
 }
 
-/* ── what can be wrong ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── faults ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A program that wants every record, if it runs. Each fault is one thing changed in it. */
+/* A valid program that accepts every record. Each fault changes one thing in it. */
 struct sample {
 	struct wmk_filter_input inputs[4];
 	struct wmk_filter_insn insns[4];
@@ -182,7 +182,7 @@ static void send_faults(struct rig *rig)
 	}
 }
 
-/* Cut off anywhere, with something behind, with each length in its head a lie. */
+/* Truncated at every length, with appended bytes, and with each wrong length in the head. */
 static void send_wrong_lengths(struct rig *rig)
 {
 	static const struct {
@@ -196,7 +196,7 @@ static void send_wrong_lengths(struct rig *rig)
 	sample_make(&s);
 	const size_t len = sample_bytes(&s, &bytes);
 
-	/* (an empty one is no filter) */
+	/* an empty program means no filter */
 	for (size_t cut = 1; cut < len; cut++)
 		assert_refused(rig, bytes, cut);
 	longer = calloc(1, len + WMK_FILTER_BYTES_MAX);
@@ -213,10 +213,7 @@ static void send_wrong_lengths(struct rig *rig)
 	free(bytes);
 }
 
-/*
- * Bytes of any kind, of a version that there is not; then with a head that is right, and instructions of any kind up to
- * one that is none.
- */
+/* Random bytes with an unknown version; then a valid head, and random instructions before an invalid one. */
 static void send_random(struct rig *rig)
 {
 	unsigned seed = (unsigned)getpid();
@@ -249,7 +246,7 @@ static void send_all(struct rig *rig)
 	send_random(rig);
 }
 
-/* Where nothing was enabled, nothing is; then one that is right works. */
+/* Disabled events stay disabled; then a valid filter works. */
 static void none_runs(void **state)
 {
 	struct rig rig;
@@ -264,7 +261,7 @@ static void none_runs(void **state)
 	sample_make(&s);
 	const size_t len = sample_bytes(&s, &bytes);
 
-	/* as it is when nothing is changed in it */
+	/* the valid program */
 	assert_true(controller_filter_bytes(rig.c, "step", bytes, len));
 	free(bytes);
 	assert_recorded(&rig, true, true);
@@ -273,7 +270,7 @@ static void none_runs(void **state)
 	rig_end(&rig);
 }
 
-/* What is enabled goes on with the filter that it had. */
+/* Enabled events keep their filter. */
 static void what_was_enabled_stays(void **state)
 {
 	struct rig rig;
@@ -289,9 +286,7 @@ static void what_was_enabled_stays(void **state)
 	rig_end(&rig);
 }
 
-/*
- * What no message can hold is no message of ours: who sends it is not listened to any more, and the next controller is.
- */
+/* A filter above the limit of a message closes the connection; the next session daemon is accepted. */
 static void longer_than_a_message(void **state)
 {
 	uint8_t *bytes = calloc(1, WMK_WIRE_FILTER_MAX + 1);

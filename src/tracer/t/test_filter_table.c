@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_filter_table.c - filters as comparisons and tables of branches, against the interpreter: random expressions and
- * random programs, each with random records. The random numbers are the same in each run.
+ * test_filter_table.c - compare filters in the form of comparisons and tables with the interpreter: random expressions
+ * and random programs, each with random records. The random numbers are the same in each run.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,9 +18,9 @@
 #include "tracer/filter_table.h"
 #include "tracer/plan.h"
 
-#define RECORDS 60u /* of each program */
+#define RECORDS 60u /* for each program */
 
-/* Contexts are left to the interpreter, and no filter of this test has one. */
+/* Context fields need the interpreter, and no filter of this test has one. */
 const struct wmk_context_desc *wmk_context_get(unsigned number)
 {
 	(void)number;
@@ -39,7 +39,7 @@ static unsigned random_below(unsigned n)
 	return (unsigned)(random_state >> 32) % n;
 }
 
-/* Around the bounds of all sizes, and small ones. */
+/* Numbers near the bounds of all sizes, and small ones. */
 static uint64_t random_number(void)
 {
 	static const uint64_t near[] = { 0, 0, 0, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0xffffffff, INT64_MAX,
@@ -49,7 +49,7 @@ static uint64_t random_number(void)
 	return near[random_below(sizeof(near) / sizeof(near[0]))] + random_below(7) - 3;
 }
 
-/* ── an event with numbers of all sizes at odd places, and texts ─────────────────────────────────────── */
+/* ── an event with numbers of all sizes at odd offsets, and texts ──────────────────────────────────────── */
 
 #define FIELD(field_name, field_type) \
 	{ .type = WAYMARK_T_##field_type, .name = #field_name, .flags = WAYMARK_F_NAMED }
@@ -64,7 +64,7 @@ static struct wmk_event event;
 static struct waymark_recorder recorder = { .gen = 3, .event = &event };
 
 struct table_sample {
-	uint64_t *words; /* exactly as many as the event stages */
+	uint64_t *words; /* exactly the words that the event stages */
 	struct waymark_ref refs[2];
 };
 
@@ -88,7 +88,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Whole words of random fields: those of a reference begin at the next word. */
+/* Fill the words with random values. */
 static void sample_numbers(struct table_sample *sample)
 {
 	unsigned at = 0;
@@ -104,7 +104,7 @@ static void sample_numbers(struct table_sample *sample)
 	assert_int_equal((at + 7) / 8, event.n_words);
 }
 
-/* With a NUL behind it, if `ends_with_nul`, and exactly as long as it is. */
+/* A text in memory of its exact size, with a NUL if `ends_with_nul`. */
 static struct waymark_ref sample_text(bool ends_with_nul)
 {
 	static const char letters[] = { 'a', 'a', 'b', '*', '\\', '(' };
@@ -212,7 +212,7 @@ static void put_comparison(struct writer *w, const char *field)
 	}
 }
 
-/* Of one field often, so that comparisons are merged. */
+/* Often comparisons of one field, so that they are merged. */
 static void put_condition(struct writer *w, const char *field, unsigned depth)
 {
 	const struct waymark_field *any = &fields[random_below(FIELDS)];
@@ -242,7 +242,7 @@ static void look_up(void *data, const struct wmk_filter_name *name, struct wmk_f
 			};
 }
 
-/* NULL: a literal that no number has, or a comparison that does not fit. */
+/* Returns NULL for a literal out of range, or an invalid comparison. */
 static struct wmk_filter_program *random_expression(struct writer *w)
 {
 	struct wmk_filter_program *program = NULL;
@@ -273,7 +273,7 @@ static const struct wmk_filter_input inputs[] = {
 #define INPUTS (sizeof(inputs) / sizeof(inputs[0]))
 #define NUMBERS 4u
 
-/* Jumps forward, comparisons, a few operations into a few registers, unreachable code; RETURN is the last. */
+/* Forward jumps, comparisons, some operations on some registers, unreachable code; RETURN is the last instruction. */
 static void random_insn(struct wmk_filter_insn *insn, uint32_t i, uint32_t n)
 {
 	const unsigned kind = random_below(10);
@@ -301,7 +301,7 @@ static void random_insn(struct wmk_filter_insn *insn, uint32_t i, uint32_t n)
 	}
 }
 
-/* NULL: it does not hold. */
+/* Returns NULL if the program is invalid. */
 static struct wmk_filter_program *random_program(void)
 {
 	struct wmk_filter_insn insns[12];
@@ -329,7 +329,7 @@ static struct wmk_filter_program *random_program(void)
 
 /* ── the comparison ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* Programs, and how many of them took which form. */
+/* Number of programs, and of each form. */
 static struct {
 	unsigned programs, one, short_table, table, result, text, wanted, refused;
 } counts;
@@ -354,7 +354,7 @@ static void print_counts(void)
 		      counts.wanted, counts.refused);
 }
 
-/* The filter of the recorder as wmk_recorder_add() sets it. */
+/* Set the filter of the recorder as wmk_recorder_add() does. */
 static void set_filter(struct wmk_filter_block *block)
 {
 	struct wmk_filter_quick quick;
@@ -510,7 +510,7 @@ static void filters_have_the_cheapest_form(void **state)
 	}
 }
 
-/* 64 branches are the most; with one more, the program runs. */
+/* 64 branches are the limit; with one more, the interpreter runs the program. */
 static void long_lists_are_left_to_the_interpreter(void **state)
 {
 	struct writer w = { .len = 0 };
@@ -529,7 +529,7 @@ static void long_lists_are_left_to_the_interpreter(void **state)
 }
 
 /*
- * A branch for an event with more words or other references, while this event is recorded: nothing behind its words is
+ * A branch for an event with more words or other references is evaluated with this event: nothing past its words is
  * read.
  */
 static void branches_of_another_event_are_stale(void **state)

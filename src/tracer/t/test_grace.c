@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_grace.c - events are enabled and disabled, the channel is destroyed and made again, a library comes and goes,
- * probes are connected and disconnected, all while sixteen threads record. The program lives, and every record that
- * comes out is one that went in.
+ * test_grace.c - while sixteen threads record: events are enabled and disabled, the channel is removed and created
+ * again, a library is loaded and unloaded, probes are connected and disconnected. The program must not crash, and each
+ * record in the rings must be one that was made.
  */
 #include <limits.h>
 #include <setjmp.h>
@@ -89,8 +89,8 @@ static void while_recording(void **state)
 	close(ends[0]);
 	assert_true(controller_wait_done(c, 1));
 	/*
-	 * So many rounds, and on until each kind of record has come through: which one does in a round is the
-	 * scheduler's choice.
+	 * At least this number of rounds, and until each kind of record was read: the scheduler decides which kinds a
+	 * round has.
 	 */
 	for (unsigned i = 0; i < rounds(100) || (!all_seen(&seen) && i < 2000); i++) {
 		assert_true(controller_disable_all(c));
@@ -113,7 +113,7 @@ static void while_recording(void **state)
 	run_remove_dir();
 }
 
-/* The controller dies: what it wanted is over, the program goes on. */
+/* The session daemon crashes: its events are disabled, and the program continues. */
 static void controller_dies(void **state)
 {
 	struct controller_options options = { .prefix = "t:", .subbuf_size = 1 << 16, .n_subbufs = 4 };

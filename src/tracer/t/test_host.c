@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_host.c - the library in programs that have ways of their own: an environment that changes, a sandbox, handlers
- * that jump or fork, an allocator, no devices, libraries that are replaced.
+ * test_host.c - the library in programs with unusual behaviour: a changing environment, a sandbox, signal handlers that
+ * jump or fork, an allocator, no devices, replaced libraries.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -18,7 +18,7 @@
 
 #include "tracer/t/outcome.h"
 
-/* What is asked of the environment is asked before main(), once: a child, too, goes on with that. */
+/* The environment is read once, before main(); a child uses the same values. */
 static void environment(void **state)
 {
 	struct outcome o = outcome_of("prog_host", "environment", (struct controller_options){ .private_rings = true });
@@ -31,7 +31,7 @@ static void environment(void **state)
 	run_forget(&o.records);
 }
 
-/* A seccomp filter answers system calls by SIGSYS: the helper's, and what is called while signals are blocked. */
+/* A seccomp filter raises SIGSYS for system calls: of the helper thread, and of a thread with blocked signals. */
 static void trap(void **state)
 {
 	struct outcome o = outcome_of("prog_host", "trap", (struct controller_options){ .private_rings = true });
@@ -44,9 +44,9 @@ static void trap(void **state)
 }
 
 /*
- * A signal that comes while the library holds its lock for a fork is handled when that is over. Where it holds it for
- * something else, handlers come at once, and fork without the library: their children live, and what they record is
- * lost, counted.
+ * A signal that arrives while the library holds its lock for a fork is handled afterwards. While it holds the lock for
+ * other reasons, handlers run at once, and fork without the library: their children run, and their records are counted
+ * as lost.
  */
 static void handlers(void **state)
 {
@@ -64,7 +64,7 @@ static void handlers(void **state)
 	run_forget(&o.records);
 }
 
-/* What the library does around a fork it does while the program's allocator is not locked. */
+/* The fork handlers of the library run while the allocator of the program is not locked. */
 static void heap(void **state)
 {
 	struct outcome o = outcome_of("prog_heap", NULL, (struct controller_options){ 0 });
@@ -86,7 +86,8 @@ static void cancel(void **state)
 }
 
 /*
- * Who has left a record for ever keeps memory, and nobody waiting: not a controller, not the helper, not the program.
+ * A thread that has left a record by siglongjmp() keeps memory allocated, but does not block the session daemon, the
+ * helper thread or the program.
  */
 static void jump(void **state)
 {
@@ -107,7 +108,7 @@ static void jump(void **state)
 	assert_true(before >= 0);
 	run_pause_ms(1200);
 	assert_int_equal(run_switches(pid, tid), before);
-	/* rings go, and others come */
+	/* the rings are removed, and others created */
 	assert_true(controller_channel_gone(c));
 	assert_true(controller_channel_again(c));
 	assert_int_equal(send(end, "", 1, MSG_NOSIGNAL), 1);
@@ -122,7 +123,7 @@ static void jump(void **state)
 	run_remove_dir();
 }
 
-/* In a namespace of its own, where /dev is empty. */
+/* In a mount namespace with an empty /dev. */
 static int without_devices(const char *kind)
 {
 	if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
@@ -133,7 +134,7 @@ static int without_devices(const char *kind)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-/* A chroot has no /dev/null: what the helper opens in its place is enough. */
+/* A chroot without /dev/null: the helper thread opens an empty file instead. */
 static void no_devices(void **state)
 {
 	struct controller_options options = { .prefix = "t:mark" };
@@ -153,7 +154,7 @@ static void no_devices(void **state)
 	controller_free(c);
 	run_remove_dir();
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
-		print_message("a mount namespace cannot be had here\n");
+		print_message("mount namespaces are not available here\n");
 		skip();
 	}
 	assert_int_equal(status, 0);
@@ -188,7 +189,7 @@ static bool has_ended(pid_t pid)
 	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
-/* Until the program has loaded so many, or ended. */
+/* Wait until the program has loaded `n` libraries, or ended. */
 static void wait_for_loads(struct controller *c, struct swap *swap, unsigned n, pid_t pid)
 {
 	for (int i = 0; i < 10000 && swap->loads < n && !has_ended(pid); i++) {
@@ -197,7 +198,7 @@ static void wait_for_loads(struct controller *c, struct swap *swap, unsigned n, 
 	}
 }
 
-/* A copy of what lies beside the test. */
+/* Copy a file from the directory of the test. */
 static void copy(const char *name, const char *path)
 {
 	char from[PATH_MAX + 32], bytes[65536];
@@ -215,7 +216,7 @@ static void copy(const char *name, const char *path)
 	close(out);
 }
 
-/* A library is unloaded, its file replaced, and the new one loaded where the old one was: that is another. */
+/* A library is unloaded, its file replaced, and the new one loaded at the same address: both are recorded. */
 static void swapped(void **state)
 {
 	struct controller_options options = { .prefix = "lttng_ust_" };
@@ -243,7 +244,7 @@ static void swapped(void **state)
 	unlink(swap.other);
 	run_remove_dir();
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
-		print_message("the loader has not put the second library where the first one was\n");
+		print_message("the loader has chosen another address for the second library\n");
 		skip();
 	}
 	assert_int_equal(status, 0);
@@ -259,7 +260,7 @@ int main(void)
 		cmocka_unit_test(swapped),     cmocka_unit_test(cancel),
 	};
 
-	/* Nothing here is about a machine that is slow. */
+	/* no test here depends on the speed of the machine */
 	setenv("WAYMARK_REGISTER_TIMEOUT", "60000", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

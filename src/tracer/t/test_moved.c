@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_moved.c - events are moved from one channel to another, to and fro, or are given one filter after the other, all
- * while threads record by every path: each record is there once, or not at all where no filter wants it.
+ * test_moved.c - while threads record on every path, events are moved between two channels, or get one filter after
+ * another: each record is in the rings once, or not at all if no filter accepts it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -54,7 +54,7 @@ static unsigned rounds(unsigned full)
 	return n ? n : 1;
 }
 
-/* The program with pipes: into *in, out of *out. */
+/* Start the program with pipes to its standard input and from its standard output. */
 static pid_t start(int *in, int *out)
 {
 	int ends[2][2], saved[2] = { dup(0), dup(1) };
@@ -77,7 +77,7 @@ static pid_t start(int *in, int *out)
 	return pid;
 }
 
-/* Of each thread and kind the records from `first` on. */
+/* Count the records of each thread and kind from `first` on. */
 static void check_round(struct controller *c, unsigned first)
 {
 	uint64_t lost = 0;
@@ -123,7 +123,7 @@ static void each_record_once(void **state)
 	run_remove_dir();
 }
 
-/* The form with the number at its '#'. */
+/* Insert the number at the '#' of the form. */
 static void write_form(char *to, size_t size, const char *form, unsigned number)
 {
 	const char *at = strchr(form, '#');
@@ -132,8 +132,8 @@ static void write_form(char *to, size_t size, const char *form, unsigned number)
 }
 
 /*
- * Filters that all say the same in other words, of all sizes, so that a filter's memory becomes another's while records
- * look at it: from the middle of the round on.
+ * Equivalent filters in different forms and sizes, so that the memory of a filter is reused while threads read it, from
+ * the middle of the round on.
  */
 static void filters_that_change(void **state)
 {

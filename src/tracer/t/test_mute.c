@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_mute.c - a controller that takes programs' messages late, or never: what waits for it in them has a bound. */
+/* test_mute.c - a session daemon that reads messages late or never: the queue in the application is bounded. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -25,7 +25,7 @@
 #include "wire/notify_fifo.h"
 #include "wire/wire.h"
 
-#define MOST (600u << 10)       /* what a socket holds, and one time all that there is to tell */
+#define MOST (600u << 10)       /* size of the socket buffer and of one complete announcement */
 
 struct mute_rig {
 	struct sockaddr_un addr;
@@ -45,7 +45,7 @@ static void rig_open(struct mute_rig *rig)
 	assert_true(rig->dir >= 0);
 }
 
-/* A program that is connected and does not wait for an answer. */
+/* Start a program, which connects and does not wait for an answer. */
 static void rig_run(struct mute_rig *rig, const char *const *argv)
 {
 	struct timeval patience = { .tv_sec = 30 };
@@ -79,7 +79,7 @@ static void rig_end(struct mute_rig *rig)
 	run_remove_dir();
 }
 
-/* The helper has dealt with all that there was since `before`, and sleeps. */
+/* Wait until the helper thread has handled everything since `before`, and sleeps. */
 static long wait_asleep(const struct mute_rig *rig, long before)
 {
 	for (int i = 0; i < 30000; i++) {
@@ -89,11 +89,11 @@ static long wait_asleep(const struct mute_rig *rig, long before)
 			return now;
 		run_pause_ms(1);
 	}
-	fail_msg("the helper has not slept again");
+	fail_msg("the helper thread does not sleep");
 	return -1;
 }
 
-/* Is it so, and stays so while the helper sleeps? */
+/* Whether the condition is true, and stays true while the helper thread sleeps. */
 static bool is_settled(const struct mute_rig *rig, bool (*is)(const struct mute_rig *))
 {
 	if (!is(rig))
@@ -111,7 +111,7 @@ static bool has_nothing_to_read(const struct mute_rig *rig)
 	return recv(rig->sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }
 
-/* Is the event of prog_host there, by this message? 1, 0, -1: it says nothing of it. */
+/* The state of the event of prog_host after this message: 1: announced, 0: removed, -1: no change. */
 static int told_of(const struct wmk_frame *frame, const void *body, uint32_t *number)
 {
 	struct wmk_event_class *class;
@@ -138,8 +138,8 @@ static int told_of(const struct wmk_frame *frame, const void *body, uint32_t *nu
 /* ── announcements ───────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * An event comes and goes a thousand times, told of each time to who does not listen: it hears of the last state, and
- * of few before.
+ * An event is registered and unregistered a thousand times while the session daemon does not read: it gets the last
+ * state, and few earlier ones.
  */
 static void events_come_and_go(void **state)
 {
@@ -179,10 +179,10 @@ static void events_come_and_go(void **state)
 
 /* ── answers ─────────────────────────────────────────────────────────────────────────────────────────────── */
 
-#define AT_ONCE 100u            /* frames in one piece: all or none are taken */
+#define AT_ONCE 100u            /* frames of one send(): all or none are accepted */
 static size_t n_sent;
 
-/* One more piece, of messages that are answered by an error each. */
+/* Send more messages, each of which causes an error message. */
 static bool takes_no_more(const struct mute_rig *rig)
 {
 	static struct wmk_frame unknown[AT_ONCE];
@@ -198,7 +198,7 @@ static bool takes_no_more(const struct mute_rig *rig)
 	return false;
 }
 
-/* Whose answers are not read is not listened to; when they are read, all come. */
+/* The application stops reading while its answers are not read; later all of them arrive. */
 static void answers_pile_up(void **state)
 {
 	const struct wmk_welcome welcome = { .abi = WMK_WIRE_ABI };
@@ -247,9 +247,9 @@ static void refuse(int sock, int err)
 }
 
 /*
- * Who is turned away does not come again at once, but comes, though nothing has changed: its controller had no room,
- * and may have some. Who is not wanted does not. (What is waited for in vain is the least that must pass without a
- * knock.)
+ * An application that was rejected because the session daemon had no room does not reconnect at once, but later,
+ * without a notification. One that was refused does not reconnect. (The timeouts are the least time without a
+ * connection.)
  */
 static void turned_away(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_process.c - when an application takes a session daemon for one that does not answer: by its state alone, as its
+ * test_process.c - when an application regards a session daemon as unable to answer: by its state only, because its
  * start time has an offset in other time namespaces.
  */
 #include <setjmp.h>
@@ -26,13 +26,13 @@ static void only_a_process_that_cannot_answer_is_stuck(void **state)
 		_exit(0);
 	}
 	assert_true(child > 0);
-	/* This process runs: whatever start time it is said to have. */
+	/* This process runs, with any start time. */
 	assert_false(wmk_process_is_stuck(getpid(), 0));
 	assert_false(wmk_process_is_stuck(getpid(), 1));
 	assert_false(wmk_process_is_stuck(0, 0));
 	assert_int_equal(waitpid(child, &status, WUNTRACED), child);
 	assert_true(wmk_process_is_stuck(child, 0));
-	/* Another process, as far as is known. */
+	/* Possibly another process. */
 	assert_false(wmk_process_is_stuck(child, 1));
 	kill(child, SIGCONT);
 	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_quick.c - filters that are one comparison, which the recording path asks without running a program: numbers of
- * every size and sign, at places that are aligned and not, each operator of the bytecode with each bound, and both ways
- * round, against C's own comparison.
+ * test_quick.c - filters of one comparison, which the recording path evaluates without the interpreter. Numbers of
+ * every size and sign, aligned and not, each operator of the bytecode with each bound, and both operand orders,
+ * compared with C.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@
 static const uint64_t values[] = QUICK_VALUES;
 #define VALUES (sizeof(values) / sizeof(values[0]))
 
-/* Of the two events that prog_wait records. */
+/* The two events of prog_wait. */
 static const struct field {
 	const char *event;
 	uint16_t number;
@@ -95,7 +95,7 @@ static void filter_send(const struct quick_rig *rig, const struct field *field, 
 	assert_int_equal(controller_errors(rig->c, NULL), 0);
 }
 
-/* Which of the values came, as bits; no record of the other event, and none twice. */
+/* Return the recorded values as bits; check that no record of the other event was made, and none twice. */
 static uint64_t recorded(const struct quick_rig *rig, const char *event)
 {
 	struct run_records records = { 0 };

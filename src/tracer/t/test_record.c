@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_record.c - what a program records, of every field type and at every place, comes out of the rings as it went in.
+ * test_record.c - the records of a program, with every field type at every position, are read from the rings unchanged.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,7 +69,7 @@ static void every_type(void **state)
 		assert_once(&records, expected[i]);
 	assert_int_equal(run_count_prefix(&records, "text:prog_fields"), 1);
 	assert_int_equal(lost, 0);
-	/* two of t:cut, one of t:utf8, and paths of loaded objects */
+	/* two fields of t:cut, one of t:utf8, and paths of loaded objects */
 	assert_true(cut >= 3);
 	run_forget(&records);
 }
@@ -112,9 +112,7 @@ static void all_contexts(void **state)
 	run_forget(&records);
 }
 
-/*
- * Of each loaded object that names a file with its debugging information, as binutils reads it, the name is recorded.
- */
+/* The name of the debug file of each loaded object is recorded as binutils reads it. */
 static void check_debug_links(const struct run_records *records)
 {
 	char path[256], command[400], name[256];
@@ -142,7 +140,7 @@ static void check_debug_links(const struct run_records *records)
 	assert_true(looked >= 2);
 }
 
-/* The tracer's own account of what is loaded. */
+/* The state dump of loaded objects. */
 static void loaded_objects(void **state)
 {
 	struct controller_options options = { .prefix = "lttng_ust_statedump:" };

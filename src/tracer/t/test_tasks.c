@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_tasks.c - fork, vfork, clone, exec, namespaces, users, descriptors: each records what it should, and loses what
- * it must, counted.
+ * test_tasks.c - fork, vfork, clone, exec, namespaces, users, descriptors: each task makes the expected records, and
+ * the others are counted as lost.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -139,7 +139,7 @@ static void first_thread_leaves(void **state)
 	assert_int_equal(where(&o, "before"), 1);
 	assert_int_equal(where(&o, "after"), 1);
 	run_forget(&o.records);
-	/* with nobody there it ends too */
+	/* without a session daemon it ends, too */
 	run_make_dir();
 	assert_int_equal(run_program("prog_tasks", "leave"), 0);
 	run_remove_dir();
@@ -184,7 +184,8 @@ static double seconds(void)
 }
 
 /*
- * A controller that accepts and is silent costs what WAYMARK_REGISTER_TIMEOUT says; WAYMARK_DISABLE does not even ask.
+ * A session daemon that accepts and never answers delays the start by WAYMARK_REGISTER_TIMEOUT; with WAYMARK_DISABLE
+ * the library does not connect.
  */
 static void silent_controller(void **state)
 {
