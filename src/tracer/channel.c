@@ -195,10 +195,10 @@ void wmk_channels_disown(struct wmk_conn *conn, bool keep)
 	}
 }
 
-bool wmk_channels_has_orphans(unsigned place)
+bool wmk_channels_has_orphans(unsigned endpoint)
 {
 	for (const struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next)
-		if (!channel->conn && channel->endpoint == place)
+		if (!channel->conn && channel->endpoint == endpoint)
 			return true;
 	return false;
 }
@@ -232,13 +232,13 @@ void wmk_channels_confirmed(struct wmk_conn *conn)
 	wmk_orphans_remove(conn->endpoint, true);
 }
 
-void wmk_orphans_remove(unsigned place, bool persistent)
+void wmk_orphans_remove(unsigned endpoint, bool persistent)
 {
 	struct wmk_channel *channel, *next;
 
 	for (channel = wmk_tracer.channels; channel; channel = next) {
 		next = channel->next;
-		if (!channel->conn && (place == WMK_ENDPOINTS || channel->endpoint == place) &&
+		if (!channel->conn && (endpoint == WMK_ENDPOINTS || channel->endpoint == endpoint) &&
 		    (persistent || !channel->persist))
 			wmk_channel_remove(channel);
 	}

@@ -61,7 +61,7 @@ void wmk_channel_remove(struct wmk_channel *channel);
  */
 void wmk_channels_disown(struct wmk_conn *conn, bool keep);
 /* Whether the endpoint has orphans of an earlier session daemon, which the next one may reattach. */
-bool wmk_channels_has_orphans(unsigned place);
+bool wmk_channels_has_orphans(unsigned endpoint);
 /* Send RINGS: the ring sets of the previous session daemon. Returns 0 or -errno. */
 int wmk_channels_hand_back(struct wmk_conn *conn);
 /* After the first DONE of a connection: remove the recorders and orphans that the session daemon has not confirmed. */
@@ -70,7 +70,7 @@ void wmk_channels_confirmed(struct wmk_conn *conn);
  * Remove the orphans of an endpoint, or of all endpoints if `endpoint` is WMK_ENDPOINTS. `persistent`: also those that
  * are kept for the next session daemon.
  */
-void wmk_orphans_remove(unsigned place, bool persistent);
+void wmk_orphans_remove(unsigned endpoint, bool persistent);
 /*
  * Forget the descriptors of sets. `close_them`: close them first; otherwise they belonged to a descriptor table that no
  * longer exists.

@@ -49,14 +49,14 @@ static int check_peer(struct wmk_conn *conn)
 	return peer.uid == 0 || peer.uid == geteuid() ? 0 : -EPERM;
 }
 
-int wmk_conn_open(struct wmk_conn *conn, const char *path, unsigned place)
+int wmk_conn_open(struct wmk_conn *conn, const char *path, unsigned endpoint)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int err;
 
 	memset(conn, 0, sizeof(*conn));
 	conn->sock = -1;
-	conn->endpoint = (uint8_t)place;
+	conn->endpoint = (uint8_t)endpoint;
 	if (strlen(path) >= sizeof(addr.sun_path))
 		return -ENAMETOOLONG;
 	strcpy(addr.sun_path, path);

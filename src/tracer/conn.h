@@ -47,7 +47,7 @@ struct wmk_conn {
 };
 
 /* Connect and queue HELLO. Returns 0 or -errno; -ECONNREFUSED, -ENOENT: no session daemon is running. */
-int wmk_conn_open(struct wmk_conn *conn, const char *path, unsigned place);
+int wmk_conn_open(struct wmk_conn *conn, const char *path, unsigned endpoint);
 /* Close the connection. `keep`: its channels stay active, as orphans that a later connection may adopt. Lock held. */
 void wmk_conn_close(struct wmk_conn *conn, bool keep);
 /*

@@ -47,24 +47,24 @@ static bool is_called(const struct link_map *map, const char *needed)
 	return false;
 }
 
-static bool needs(const struct link_map *map, const struct link_map *whom)
+static bool needs(const struct link_map *map, const struct link_map *wanted)
 {
 	const char *strings = string_table(map);
 
 	for (const ElfW(Dyn) *d = map->l_ld; strings && d->d_tag != DT_NULL; d++)
-		if (d->d_tag == DT_NEEDED && is_called(whom, strings + d->d_un.d_val))
+		if (d->d_tag == DT_NEEDED && is_called(wanted, strings + d->d_un.d_val))
 			return true;
 	return false;
 }
 
 /* Whether the second module is in the closure of the DT_NEEDED entries of `first`. */
-static bool is_needed(const struct link_map *first, const struct link_map *whom)
+static bool is_needed(const struct link_map *first, const struct link_map *wanted)
 {
 	const struct link_map *in[OBJECTS_MAX] = { first };
 	unsigned n = 1;
 
 	for (unsigned i = 0; i < n; i++) {
-		if (in[i] == whom)
+		if (in[i] == wanted)
 			return true;
 		for (const struct link_map *map = first->l_next; map && n < OBJECTS_MAX; map = map->l_next) {
 			unsigned k = 0;

@@ -5,7 +5,7 @@
  * sends must be valid. At the end no event is enabled, and no descriptor is open.
  *
  * A frame with the descriptor flag gets the descriptor that its request number selects. Two types of frames are not
- * sent. TYPE_DIES: the session daemon crashes and the next one starts. TYPE_HEADER: its body overwrites the header of
+ * sent. TYPE_CRASH: the session daemon crashes and the next one starts. TYPE_HEADER: its body overwrites the header of
  * the ring set FD_CHANGED.
  */
 #include <errno.h>
@@ -32,7 +32,7 @@
 #include "tracer/tracer.h"
 #include "wire/t/peer.h"
 
-#define TYPE_DIES 0xffffu
+#define TYPE_CRASH 0xffffu
 #define TYPE_HEADER 0xfffeu
 
 enum { FD_DISCARD, FD_OVERWRITE, FD_CHANGED, FD_PLUGIN, FD_SHORT, FD_UNSEALED, FD_PIPE, FD_NONE, FDS };
@@ -47,22 +47,22 @@ static struct waymark_ring_set *sets[FD_SHORT];
 static struct wmk_set_header header;         /* initial header of FD_CHANGED */
 static struct {
 	int listener, sock;                 /* -1: an invalid message has ended the connection */
-	bool dies;
+	bool crashes;
 	int fds[FDS];
 	struct wmk_in in;
-} controller;
+} fake_sessiond;
 
 /*
  * Use no session daemon of this machine, and no helper thread: runs before the first module registers (constructors of
  * priority 101).
  */
-static void nobody_else(void)
+static void use_no_daemon(void)
 {
 	setenv("WAYMARK_RUNDIR", "/nowhere", 1);
 	waymark_helper_stop();
 }
 
-static void (*const first)(void) __attribute__((section(".init_array.00100"), used)) = nobody_else;
+static void (*const first)(void) __attribute__((section(".init_array.00100"), used)) = use_no_daemon;
 
 /* ── the application ───────────────────────────────────────────────────────────────────────────────────── */
 
@@ -80,7 +80,7 @@ static void record(void)
 }
 
 /* One iteration of the helper thread. Returns false if the connection must be closed. */
-static bool turn(struct wmk_conn *conn)
+static bool iterate(struct wmk_conn *conn)
 {
 	int err = wmk_conn_input(conn);
 
@@ -125,7 +125,7 @@ static void make_sets(void)
 		ring.uuid[0] = (uint8_t)i;
 		if (waymark_ring_set_create(&ring, &sets[i]) != 0)
 			abort();
-		controller.fds[i] = waymark_ring_set_fd(sets[i]);
+		fake_sessiond.fds[i] = waymark_ring_set_fd(sets[i]);
 	}
 	header = *sets[FD_CHANGED]->header;
 }
@@ -136,14 +136,15 @@ static void set_up(void)
 
 	waymark_helper_stop();          /* again for each forked child */
 	make_sets();
-	controller.fds[FD_SHORT] = memfd_create("short", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	controller.fds[FD_UNSEALED] = memfd_create("unsealed", MFD_CLOEXEC);
-	controller.fds[FD_NONE] = -1;
-	if (pipe2(ends, O_CLOEXEC) != 0 || write(controller.fds[FD_SHORT], &header, sizeof(header)) != sizeof(header) ||
-	    fcntl(controller.fds[FD_SHORT], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0 ||
-	    write(controller.fds[FD_UNSEALED], &header, sizeof(header)) != sizeof(header))
+	fake_sessiond.fds[FD_SHORT] = memfd_create("short", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	fake_sessiond.fds[FD_UNSEALED] = memfd_create("unsealed", MFD_CLOEXEC);
+	fake_sessiond.fds[FD_NONE] = -1;
+	if (pipe2(ends, O_CLOEXEC) != 0 ||
+	    write(fake_sessiond.fds[FD_SHORT], &header, sizeof(header)) != sizeof(header) ||
+	    fcntl(fake_sessiond.fds[FD_SHORT], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0 ||
+	    write(fake_sessiond.fds[FD_UNSEALED], &header, sizeof(header)) != sizeof(header))
 		abort();
-	controller.fds[FD_PIPE] = ends[0];
+	fake_sessiond.fds[FD_PIPE] = ends[0];
 	wmk_lock();
 	wmk_modules_scan();
 	wmk_unlock();
@@ -153,13 +154,13 @@ static void open_conn(struct wmk_conn *conn)
 {
 	if (wmk_conn_open(conn, address.sun_path, 0) != 0)
 		abort();
-	controller.sock = accept4(controller.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (controller.sock < 0)
+	fake_sessiond.sock = accept4(fake_sessiond.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fake_sessiond.sock < 0)
 		abort();
-	controller.dies = false;
+	fake_sessiond.crashes = false;
 }
 
-static int understand_event(const void *body, size_t len)
+static int check_event(const void *body, size_t len)
 {
 	struct wmk_event_class *class;
 	const void *encoded;
@@ -173,7 +174,7 @@ static int understand_event(const void *body, size_t len)
 	return number < wmk_tracer.n_events ? 0 : -EPROTO;
 }
 
-static int understand(const struct wmk_frame *frame, const void *body)
+static int check_message(const struct wmk_frame *frame, const void *body)
 {
 	struct wmk_rings_msg rings;
 	struct wmk_hello hello;
@@ -185,7 +186,7 @@ static int understand(const struct wmk_frame *frame, const void *body)
 	case WMK_MSG_HELLO:
 		return wmk_hello_decode(body, frame->length, &hello);
 	case WMK_MSG_EVENT:
-		return understand_event(body, frame->length);
+		return check_event(body, frame->length);
 	case WMK_MSG_EVENTS_END:
 	case WMK_MSG_SYNCED:
 		return wmk_u32_decode(body, frame->length, &number);
@@ -200,15 +201,15 @@ static int understand(const struct wmk_frame *frame, const void *body)
 	}
 }
 
-static void hear(void)
+static void receive(void)
 {
 	struct wmk_frame frame;
 	const void *body;
 	int fd, got;
 
-	while (wmk_in_receive(&controller.in, controller.sock) == 1) {
-		while ((got = wmk_in_frame(&controller.in, &frame, &body, &fd)) == 1) {
-			if (understand(&frame, body) < 0 || (fd >= 0) != (frame.type == WMK_MSG_RINGS))
+	while (wmk_in_receive(&fake_sessiond.in, fake_sessiond.sock) == 1) {
+		while ((got = wmk_in_frame(&fake_sessiond.in, &frame, &body, &fd)) == 1) {
+			if (check_message(&frame, body) < 0 || (fd >= 0) != (frame.type == WMK_MSG_RINGS))
 				abort();
 			if (fd >= 0)
 				close(fd);
@@ -222,7 +223,7 @@ static void hear(void)
  * Process one frame, or all remaining bytes if they are not a frame. Without a connection they are dropped. Returns the
  * number of bytes.
  */
-static size_t act(const uint8_t *data, size_t size)
+static size_t process_frame(const uint8_t *data, size_t size)
 {
 	struct wmk_frame frame = { 0 };
 	size_t len = size;
@@ -235,20 +236,20 @@ static size_t act(const uint8_t *data, size_t size)
 	if (frame.type == TYPE_HEADER && len - sizeof(frame) == frame.length)
 		memcpy(sets[FD_CHANGED]->header, data + sizeof(frame),
 		       frame.length < sizeof(header) ? frame.length : sizeof(header));
-	else if (frame.type == TYPE_DIES)
-		controller.dies = true;
-	else if (controller.sock >= 0)
-		return peer_say(controller.sock, data, size, controller.fds, FDS);
+	else if (frame.type == TYPE_CRASH)
+		fake_sessiond.crashes = true;
+	else if (fake_sessiond.sock >= 0)
+		return peer_say(fake_sessiond.sock, data, size, fake_sessiond.fds, FDS);
 	return len;
 }
 
 static void close_conn(struct wmk_conn *conn, bool keep)
 {
 	wmk_conn_close(conn, keep);
-	hear();
-	wmk_in_free(&controller.in);
-	close(controller.sock);
-	controller.sock = -1;
+	receive();
+	wmk_in_free(&fake_sessiond.in);
+	close(fake_sessiond.sock);
+	fake_sessiond.sock = -1;
 }
 
 /* ── the fuzzer ──────────────────────────────────────────────────────────────────────────────────────── */
@@ -258,9 +259,10 @@ void fuzz_set_up(void)
 	if (!mkdtemp(dir))
 		abort();
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", dir, WMK_APP_SOCKET);
-	controller.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (controller.listener < 0 || bind(controller.listener, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-	    listen(controller.listener, 1) != 0)
+	fake_sessiond.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fake_sessiond.listener < 0 ||
+	    bind(fake_sessiond.listener, (struct sockaddr *)&address, sizeof(address)) != 0 ||
+	    listen(fake_sessiond.listener, 1) != 0)
 		abort();
 }
 
@@ -280,19 +282,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	wmk_lock();
 	open_conn(&conn);
 	for (size_t at = 0; at < size;) {
-		at += act(data + at, size - at);
-		if (controller.sock >= 0) {
-			const bool is_of_use = turn(&conn) && !controller.dies;
+		at += process_frame(data + at, size - at);
+		if (fake_sessiond.sock >= 0) {
+			const bool is_of_use = iterate(&conn) && !fake_sessiond.crashes;
 
-			hear();
+			receive();
 			if (!is_of_use)
 				close_conn(&conn, conn.persist);
 		}
-		if (controller.dies)
+		if (fake_sessiond.crashes)
 			open_conn(&conn);
 		record();
 	}
-	if (controller.sock >= 0)
+	if (fake_sessiond.sock >= 0)
 		close_conn(&conn, false);
 	wmk_orphans_remove(WMK_ENDPOINTS, true);
 	wmk_patch_flush();

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "tracer/t/controller.h"
+#include "tracer/t/fake_sessiond.h"
 #include "tracer/t/run.h"
 
 struct outcome {
@@ -18,18 +18,18 @@ struct outcome {
 };
 
 /* Records have the context field vpid only. Status 77: not permitted on this machine. */
-static inline struct outcome outcome_of(const char *program, const char *kind, struct controller_options options)
+static inline struct outcome outcome_of(const char *program, const char *kind, struct fake_sessiond_options options)
 {
 	options.prefix = "t:mark";
 	options.n_contexts = 1;
 	options.contexts[0] = WMK_CONTEXT_VPID;
-	struct controller *c = controller_start(run_make_dir(), &options);
+	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
 	struct outcome o = { .status = run_program(program, kind) };
 
 	assert_true(o.status >= 0);
-	assert_true(controller_read(c, run_keep, &o.records, &o.lost, NULL) >= 0);
-	o.apps = controller_apps(c);
-	controller_free(c);
+	assert_true(fake_sessiond_read(c, run_keep, &o.records, &o.lost, NULL) >= 0);
+	o.apps = fake_sessiond_apps(c);
+	fake_sessiond_free(c);
 	run_remove_dir();
 	if (WIFEXITED(o.status) && WEXITSTATUS(o.status) == 77) {
 		run_forget(&o.records);

@@ -301,7 +301,7 @@ static int do_announce(void)
 static char **arguments;
 
 /* Load the library and return its address. The helper thread lists the objects when an event is registered. */
-static unsigned long load_and_tell(void **library)
+static unsigned long load_and_announce(void **library)
 {
 	const struct waymark_schema schema = { .size = sizeof(schema), .provider = "host", .name = "look" };
 	struct link_map *map = NULL;
@@ -316,13 +316,13 @@ static unsigned long load_and_tell(void **library)
 static int do_swap(void)
 {
 	void *library;
-	unsigned long before = load_and_tell(&library);
+	unsigned long before = load_and_announce(&library);
 
 	until_input();
 	dlclose(library);
 	if (rename(arguments[3], arguments[2]) != 0)
 		return 4;
-	if (load_and_tell(&library) != before)
+	if (load_and_announce(&library) != before)
 		return 77;      /* the loader has chosen another address */
 	until_input();
 	return 0;

@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "tracer/t/controller.h"
+#include "tracer/t/fake_sessiond.h"
 #include "tracer/t/run.h"
 #include "wire/hints.h"
 #include "wire/notify_fifo.h"
@@ -42,10 +42,10 @@ static void fifo_make(const char *dir)
 }
 
 /* Twenty applications wait for a session daemon: all register when it starts. */
-static void comes_later(void **state)
+static void applications_register_when_the_daemon_starts(void **state)
 {
 	enum { N = 20 };
-	struct controller_options options = { .prefix = "t:", .notifies = true };
+	struct fake_sessiond_options options = { .prefix = "t:", .notifies = true };
 	const char *dir = run_make_dir();
 	struct run_records records = { 0 };
 	pid_t pids[N];
@@ -56,15 +56,15 @@ static void comes_later(void **state)
 		pids[i] = run_start((const char *[]){ "prog_wait", "on", NULL });
 	assert_true(run_helper_of(pids[0]) > 0);
 	run_pause_ms(60);
-	struct controller *c = controller_start(dir, &options);
+	struct fake_sessiond *c = fake_sessiond_start(dir, &options);
 
 	for (int i = 0; i < N; i++)
 		assert_int_equal(run_wait(pids[i]), 0);
-	assert_true(controller_read(c, run_keep, &records, NULL, NULL) >= 0);
+	assert_true(fake_sessiond_read(c, run_keep, &records, NULL, NULL) >= 0);
 	assert_int_equal(run_count_prefix(&records, "t:mark pid="), N);
-	assert_int_equal(controller_apps(c), N);
+	assert_int_equal(fake_sessiond_apps(c), N);
 	run_forget(&records);
-	controller_free(c);
+	fake_sessiond_free(c);
 	run_remove_dir();
 }
 
@@ -89,9 +89,9 @@ static void helper_rests(pid_t pid, int tid)
 }
 
 /* Before a session daemon starts, and with one that enables no event. */
-static void sleeps(void **state)
+static void helper_thread_sleeps_when_idle(void **state)
 {
-	struct controller_options options = { .prefix = "none:", .notifies = true };
+	struct fake_sessiond_options options = { .prefix = "none:", .notifies = true };
 	const char *dir = run_make_dir();
 	int input;
 
@@ -104,16 +104,16 @@ static void sleeps(void **state)
 
 	assert_true(tid > 0);
 	helper_rests(pid, tid);
-	struct controller *c = controller_start(dir, &options);
+	struct fake_sessiond *c = fake_sessiond_start(dir, &options);
 
-	assert_true(controller_wait_done(c, 1));
-	assert_true(controller_sync(c));
+	assert_true(fake_sessiond_wait_done(c, 1));
+	assert_true(fake_sessiond_sync(c));
 	run_pause_ms(200);
 	assert_int_equal(run_helper_of(pid), tid);
 	helper_rests(pid, tid);
 	close(input);
 	assert_int_equal(run_wait(pid), 0);
-	controller_free(c);
+	fake_sessiond_free(c);
 	run_remove_dir();
 }
 
@@ -137,11 +137,11 @@ static void count_tick(void *data, uint32_t ring, uint64_t ts, const char *text)
 }
 
 /* Crashes and is replaced twenty times while threads record: each gets the rings back, and no record is missing. */
-static void replaced(void **state)
+static void no_record_is_lost_when_the_daemon_is_replaced(void **state)
 {
 	enum { ROUNDS = 20 };
-	struct controller_options options = { .prefix = "t:", .notifies = true, .persist = true };
-	struct controller *c = controller_start(run_make_dir(), &options);
+	struct fake_sessiond_options options = { .prefix = "t:", .notifies = true, .persist = true };
+	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
 	struct ticks ticks = { 0 };
 	unsigned seed = (unsigned)getpid();
 	uint64_t lost = 0;
@@ -150,38 +150,38 @@ static void replaced(void **state)
 
 	(void)state;
 	print_message("seed %u\n", seed);
-	assert_true(controller_wait_done(c, 1));
+	assert_true(fake_sessiond_wait_done(c, 1));
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		run_pause_ms(rand_r(&seed) % 20);
-		controller_kill(c);
-		assert_int_equal(controller_connected(c), 0);
+		fake_sessiond_crash(c);
+		assert_int_equal(fake_sessiond_connected(c), 0);
 		run_pause_ms(rand_r(&seed) % 20);
-		controller_again(c);
-		assert_true(controller_wait_done(c, i + 2));
+		fake_sessiond_restart(c);
+		assert_true(fake_sessiond_wait_done(c, i + 2));
 		if (i % 5 == 0)
-			assert_true(controller_read(c, count_tick, &ticks, &lost, NULL) >= 0);
+			assert_true(fake_sessiond_read(c, count_tick, &ticks, &lost, NULL) >= 0);
 	}
-	assert_int_equal(controller_rings_back(c), ROUNDS);
+	assert_int_equal(fake_sessiond_rings_received(c), ROUNDS);
 	close(input);
 	assert_int_equal(run_wait(pid), 0);
-	assert_true(controller_read(c, count_tick, &ticks, &lost, NULL) >= 0);
+	assert_true(fake_sessiond_read(c, count_tick, &ticks, &lost, NULL) >= 0);
 	assert_int_equal(lost, 0);
 	assert_int_equal(ticks.wrong, 0);
 	for (int i = 0; i < 4; i++) {
 		assert_true(ticks.total[i] > 0);
 		assert_int_equal(ticks.n[i], ticks.total[i]);
 	}
-	controller_free(c);
+	fake_sessiond_free(c);
 	run_remove_dir();
 }
 
-static void wait_for_mark(struct controller *c)
+static void wait_for_mark(struct fake_sessiond *c)
 {
 	struct run_records records = { 0 };
 	uint64_t lost = 0;
 
 	for (int i = 0; i < 60000 && run_count_prefix(&records, "t:mark") == 0; i++) {
-		assert_true(controller_read(c, run_keep, &records, &lost, NULL) >= 0);
+		assert_true(fake_sessiond_read(c, run_keep, &records, &lost, NULL) >= 0);
 		run_pause_ms(1);
 	}
 	assert_int_equal(run_count_prefix(&records, "t:mark"), 1);
@@ -192,55 +192,55 @@ static void wait_for_mark(struct controller *c)
  * Events that the next session daemon does not enable are disabled; events of one without PERSIST are disabled when it
  * ends.
  */
-static void not_confirmed(void **state)
+static void unconfirmed_events_are_disabled(void **state)
 {
-	struct controller_options options = { .prefix = "t:", .notifies = true };
+	struct fake_sessiond_options options = { .prefix = "t:", .notifies = true };
 
 	(void)state;
 	for (int persist = 0; persist < 2; persist++) {
 		options.persist = persist;
-		struct controller *c = controller_start(run_make_dir(), &options);
+		struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
 		pid_t pid = run_start((const char *[]){ "prog_wait", "on", "then off", NULL });
 
-		assert_true(controller_wait_done(c, 1));
+		assert_true(fake_sessiond_wait_done(c, 1));
 		wait_for_mark(c);                /* the program has found it enabled */
-		controller_kill(c);
+		fake_sessiond_crash(c);
 		if (persist) {
 			run_pause_ms(100);
 			assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
-			controller_forget_channel(c);
-			controller_again(c);
+			fake_sessiond_forget_channel(c);
+			fake_sessiond_restart(c);
 		}
 		assert_int_equal(run_wait(pid), 0);
-		assert_int_equal(controller_rings_back(c), persist);
-		controller_free(c);
+		assert_int_equal(fake_sessiond_rings_received(c), persist);
+		fake_sessiond_free(c);
 		run_remove_dir();
 	}
 }
 
-static unsigned forks_with(const struct controller_options *options, const char *where, unsigned *apps)
+static unsigned forks_with(const struct fake_sessiond_options *options, const char *where, unsigned *apps)
 {
-	struct controller *c = controller_start(run_make_dir(), options);
+	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), options);
 	struct run_records records = { 0 };
 	char text[64];
 
 	assert_int_equal(run_program("prog_tasks", "fork"), 0);
-	assert_true(controller_read(c, run_keep, &records, NULL, NULL) >= 0);
+	assert_true(fake_sessiond_read(c, run_keep, &records, NULL, NULL) >= 0);
 	snprintf(text, sizeof(text), "t:mark where=\"%s\" ", where);
 	unsigned n = run_count_prefix(&records, text);
 
 	assert_int_equal(run_count_prefix(&records, "t:mark where=\"after\" "), 1);
-	*apps = controller_apps(c);
+	*apps = fake_sessiond_apps(c);
 	run_forget(&records);
-	controller_free(c);
+	fake_sessiond_free(c);
 	run_remove_dir();
 	return n;
 }
 
 /* A child never records into the private rings of its parent, and records into its own from its first record on. */
-static void private_rings(void **state)
+static void child_never_records_into_private_rings_of_its_parent(void **state)
 {
-	struct controller_options options = { .prefix = "t:", .private_rings = true };
+	struct fake_sessiond_options options = { .prefix = "t:", .private_rings = true };
 	unsigned apps;
 
 	(void)state;
@@ -260,9 +260,9 @@ static void private_rings(void **state)
 }
 
 /* Applications do not wait for a session daemon that is stopped. */
-static void stopped(void **state)
+static void stopped_daemon_is_not_waited_for(void **state)
 {
-	struct controller_options options = { .prefix = "t:", .notifies = true };
+	struct fake_sessiond_options options = { .prefix = "t:", .notifies = true };
 	const char *dir = run_make_dir();
 	int ends[2];
 	char byte;
@@ -272,7 +272,7 @@ static void stopped(void **state)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		controller_start(dir, &options);
+		fake_sessiond_start(dir, &options);
 		if (write(ends[1], "", 1) == 1)
 			for (;;)
 				pause();
@@ -295,19 +295,19 @@ static void stopped(void **state)
 	/* no process listens, although all files exist */
 	assert_int_equal(WEXITSTATUS(run_program("prog_tasks", "simple")), 88);
 	/* the next one takes over the files */
-	struct controller *c = controller_start(dir, &options);
+	struct fake_sessiond *c = fake_sessiond_start(dir, &options);
 
 	assert_int_equal(run_program("prog_tasks", "simple"), 0);
-	controller_free(c);
+	fake_sessiond_free(c);
 	run_remove_dir();
 }
 
 /* Files of another type or owner instead of the FIFO and the hints do not block or kill an application. */
-static void files_that_are_not_trusted(void **state)
+static void untrusted_fifo_and_hints_are_ignored(void **state)
 {
 	static const char *const names[] = { WMK_NOTIFY_FIFO, WMK_HINTS_FILE };
 	enum { FIFO, LINK, EMPTY, WRITABLE, FOREIGN, DIRECTORY, KINDS };
-	struct controller_options options = { .prefix = "t:" };
+	struct fake_sessiond_options options = { .prefix = "t:" };
 	char path[128];
 
 	(void)state;
@@ -335,12 +335,12 @@ static void files_that_are_not_trusted(void **state)
 
 		run_pause_ms(60);
 		assert_true(run_helper_of(pid) > 0);
-		struct controller *c = controller_start(dir, &options);
+		struct fake_sessiond *c = fake_sessiond_start(dir, &options);
 
 		assert_int_equal(run_program("prog_tasks", "simple"), 0);
 		close(input);
 		assert_int_equal(run_wait(pid), 0);
-		controller_free(c);
+		fake_sessiond_free(c);
 		for (unsigned i = 0; i < 2; i++) {
 			snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
 			remove(path);
@@ -356,35 +356,35 @@ static void count_start(void *data, uint32_t ring, uint64_t ts, const char *text
 	*(unsigned *)data += !strcmp(text, "lttng_ust_statedump:start");
 }
 
-static void dumps_again(void **state)
+static void state_dump_is_repeated_on_request(void **state)
 {
-	struct controller_options options = { .prefix = "lttng_ust_statedump:" };
-	struct controller *c = controller_start(run_make_dir(), &options);
+	struct fake_sessiond_options options = { .prefix = "lttng_ust_statedump:" };
+	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
 	unsigned dumps = 0;
 	int input;
 	pid_t pid = run_start_with_input((const char *[]){ "prog_wait", "idle", NULL }, &input);
 
 	(void)state;
-	assert_true(controller_wait_done(c, 1));
+	assert_true(fake_sessiond_wait_done(c, 1));
 	for (unsigned wanted = 1; wanted <= 3; wanted++) {
 		for (int i = 0; i < 10000 && dumps < wanted; i++) {
-			assert_true(controller_read(c, count_start, &dumps, NULL, NULL) >= 0);
+			assert_true(fake_sessiond_read(c, count_start, &dumps, NULL, NULL) >= 0);
 			run_pause_ms(1);
 		}
 		assert_int_equal(dumps, wanted);
 		if (wanted < 3)
-			controller_statedump(c);
+			fake_sessiond_statedump(c);
 	}
 	close(input);
 	assert_int_equal(run_wait(pid), 0);
-	controller_free(c);
+	fake_sessiond_free(c);
 	run_remove_dir();
 }
 
 /* In a mount namespace with its own /run: session daemons of root and of a user, with an application of the user. */
 static int two_in_namespace(void)
 {
-	struct controller_options options = { .prefix = "t:", .notifies = true, .persist = true };
+	struct fake_sessiond_options options = { .prefix = "t:", .notifies = true, .persist = true };
 	struct ticks roots = { 0 }, users = { 0 };
 	int input;
 
@@ -393,8 +393,8 @@ static int two_in_namespace(void)
 	    mkdir("/run/user", 0755) != 0 || mkdir("/run/user/12345", 0755) != 0 ||
 	    mkdir("/run/user/12345/waymark", 0755) != 0)
 		return 77;
-	struct controller *root = controller_start("/run/waymark", &options);
-	struct controller *user = controller_start("/run/user/12345/waymark", &options);
+	struct fake_sessiond *root = fake_sessiond_start("/run/waymark", &options);
+	struct fake_sessiond *user = fake_sessiond_start("/run/user/12345/waymark", &options);
 	pid_t pid;
 	int ends[2], status;
 
@@ -408,38 +408,38 @@ static int two_in_namespace(void)
 	pid = run_start((const char *[]){ "prog_wait", "ticks", NULL });
 	if (setresuid(0, 0, 0) != 0)
 		return 2;
-	for (int i = 0; i < 10000 && !controller_connected(root); i++) {
+	for (int i = 0; i < 10000 && !fake_sessiond_connected(root); i++) {
 		if (waitpid(pid, &status, WNOHANG) == pid)
 			return 77;      /* other users may not execute it here */
 		run_pause_ms(1);
 	}
-	if (!controller_wait_done(root, 1) || !controller_wait_done(user, 1))
+	if (!fake_sessiond_wait_done(root, 1) || !fake_sessiond_wait_done(user, 1))
 		return 3;
 	for (unsigned i = 0; i < 6; i++) {
-		struct controller *c = i & 1 ? root : user;
+		struct fake_sessiond *c = i & 1 ? root : user;
 
-		controller_kill(c);
+		fake_sessiond_crash(c);
 		run_pause_ms(10);
-		controller_again(c);
-		if (!controller_wait_done(c, i / 2 + 2))
+		fake_sessiond_restart(c);
+		if (!fake_sessiond_wait_done(c, i / 2 + 2))
 			return 4;
 	}
-	if (controller_rings_back(root) != 3 || controller_rings_back(user) != 3)
+	if (fake_sessiond_rings_received(root) != 3 || fake_sessiond_rings_received(user) != 3)
 		return 5;
 	close(input);
-	if (run_wait(pid) != 0 || controller_read(root, count_tick, &roots, NULL, NULL) < 0 ||
-	    controller_read(user, count_tick, &users, NULL, NULL) < 0)
+	if (run_wait(pid) != 0 || fake_sessiond_read(root, count_tick, &roots, NULL, NULL) < 0 ||
+	    fake_sessiond_read(user, count_tick, &users, NULL, NULL) < 0)
 		return 6;
 	for (int i = 0; i < 4; i++)
 		if (roots.total[i] == 0 || roots.n[i] != roots.total[i] || users.total[i] == 0 ||
 		    users.n[i] != users.total[i])
 			return 7;
-	controller_free(root);
-	controller_free(user);
+	fake_sessiond_free(root);
+	fake_sessiond_free(user);
 	return 0;
 }
 
-static void two(void **state)
+static void application_reattaches_rings_of_both_daemons(void **state)
 {
 	int status;
 
@@ -462,15 +462,15 @@ static void two(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(comes_later),
-		cmocka_unit_test(sleeps),
-		cmocka_unit_test(replaced),
-		cmocka_unit_test(not_confirmed),
-		cmocka_unit_test(private_rings),
-		cmocka_unit_test(stopped),
-		cmocka_unit_test(files_that_are_not_trusted),
-		cmocka_unit_test(dumps_again),
-		cmocka_unit_test(two),
+		cmocka_unit_test(applications_register_when_the_daemon_starts),
+		cmocka_unit_test(helper_thread_sleeps_when_idle),
+		cmocka_unit_test(no_record_is_lost_when_the_daemon_is_replaced),
+		cmocka_unit_test(unconfirmed_events_are_disabled),
+		cmocka_unit_test(child_never_records_into_private_rings_of_its_parent),
+		cmocka_unit_test(stopped_daemon_is_not_waited_for),
+		cmocka_unit_test(untrusted_fifo_and_hints_are_ignored),
+		cmocka_unit_test(state_dump_is_repeated_on_request),
+		cmocka_unit_test(application_reattaches_rings_of_both_daemons),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

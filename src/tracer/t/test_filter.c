@@ -17,14 +17,14 @@
 #include <cmocka.h>
 
 #include "filter/filter.h"
-#include "tracer/t/controller.h"
+#include "tracer/t/fake_sessiond.h"
 #include "tracer/t/run.h"
 
 /* Fields of t:step, and their number. */
 enum { N, TEXT, SEQ, RATIO, FIELDS };
 
 struct rig {
-	struct controller *c;
+	struct fake_sessiond *c;
 	int input;
 	pid_t pid;
 	unsigned wrong;            /* expected errors so far */
@@ -34,21 +34,21 @@ struct rig {
 /* Start a program that records step by step, with its events disabled. */
 static void rig_start(struct rig *rig)
 {
-	struct controller_options options = { .prefix = "t:step", .notifies = true, .wants_errors = true };
+	struct fake_sessiond_options options = { .prefix = "t:step", .notifies = true, .wants_errors = true };
 
-	*rig = (struct rig){ .c = controller_start(run_make_dir(), &options) };
+	*rig = (struct rig){ .c = fake_sessiond_start(run_make_dir(), &options) };
 	rig->pid = run_start_with_input((const char *[]){ "prog_wait", "steps", NULL }, &rig->input);
-	assert_true(controller_wait_done(rig->c, 1));
-	assert_true(controller_disable_all(rig->c));
+	assert_true(fake_sessiond_wait_done(rig->c, 1));
+	assert_true(fake_sessiond_disable_all(rig->c));
 }
 
 static void rig_end(struct rig *rig)
 {
-	assert_int_equal(controller_connected(rig->c), 1);
-	assert_int_equal(controller_errors(rig->c, NULL), rig->wrong);
+	assert_int_equal(fake_sessiond_connected(rig->c), 1);
+	assert_int_equal(fake_sessiond_errors(rig->c, NULL), rig->wrong);
 	close(rig->input);
 	assert_int_equal(run_wait(rig->pid), 0);
-	controller_free(rig->c);
+	fake_sessiond_free(rig->c);
 	run_remove_dir();
 }
 
@@ -64,7 +64,7 @@ static void assert_recorded(struct rig *rig, bool even, bool odd)
 		assert_int_equal(send(rig->input, "", 1, MSG_NOSIGNAL), 1);
 		assert_int_equal(read(rig->input, &byte, 1), 1);
 	}
-	assert_int_equal(controller_read(rig->c, run_keep, &records, &lost, NULL), even + odd);
+	assert_int_equal(fake_sessiond_read(rig->c, run_keep, &records, &lost, NULL), even + odd);
 	for (int i = 0; i < 2; i++) {
 		snprintf(text, sizeof(text), "t:step n=%d text=\"word\" seq=[3,-4] ratio=0.5", rig->steps++);
 		assert_int_equal(run_count(&records, text), wanted[i]);
@@ -78,10 +78,10 @@ static void assert_refused(struct rig *rig, const void *bytes, size_t len)
 {
 	int last = 0;
 
-	assert_true(controller_filter_bytes(rig->c, "step", bytes, len));
-	assert_int_equal(controller_errors(rig->c, &last), ++rig->wrong);
+	assert_true(fake_sessiond_filter_bytes(rig->c, "step", bytes, len));
+	assert_int_equal(fake_sessiond_errors(rig->c, &last), ++rig->wrong);
 	assert_int_equal(last, EINVAL);
-	assert_int_equal(controller_connected(rig->c), 1);
+	assert_int_equal(fake_sessiond_connected(rig->c), 1);
 }
 
 /* ── faults ────────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -247,7 +247,7 @@ static void send_all(struct rig *rig)
 }
 
 /* Disabled events stay disabled; then a valid filter works. */
-static void none_runs(void **state)
+static void invalid_filters_never_run(void **state)
 {
 	struct rig rig;
 	struct sample s;
@@ -262,32 +262,33 @@ static void none_runs(void **state)
 	const size_t len = sample_bytes(&s, &bytes);
 
 	/* the valid program */
-	assert_true(controller_filter_bytes(rig.c, "step", bytes, len));
+	assert_true(fake_sessiond_filter_bytes(rig.c, "step", bytes, len));
 	free(bytes);
 	assert_recorded(&rig, true, true);
-	assert_true(controller_filter(rig.c, (const char *const[]){ "n % 2 == 1 && text == \"w*\" && ratio < 1" }, 1));
+	assert_true(
+		fake_sessiond_filter(rig.c, (const char *const[]){ "n % 2 == 1 && text == \"w*\" && ratio < 1" }, 1));
 	assert_recorded(&rig, false, true);
 	rig_end(&rig);
 }
 
 /* Enabled events keep their filter. */
-static void what_was_enabled_stays(void **state)
+static void invalid_filters_keep_the_enabled_filter(void **state)
 {
 	struct rig rig;
 
 	(void)state;
 	rig_start(&rig);
-	assert_true(controller_filter(rig.c, (const char *const[]){ "n % 2 == 0" }, 1));
+	assert_true(fake_sessiond_filter(rig.c, (const char *const[]){ "n % 2 == 0" }, 1));
 	assert_recorded(&rig, true, false);
 	send_all(&rig);
 	assert_recorded(&rig, true, false);
-	assert_true(controller_filter(rig.c, (const char *const[]){ "n % 2 == 1" }, 1));
+	assert_true(fake_sessiond_filter(rig.c, (const char *const[]){ "n % 2 == 1" }, 1));
 	assert_recorded(&rig, false, true);
 	rig_end(&rig);
 }
 
 /* A filter above the limit of a message closes the connection; the next session daemon is accepted. */
-static void longer_than_a_message(void **state)
+static void filter_above_the_message_limit_closes_the_connection(void **state)
 {
 	uint8_t *bytes = calloc(1, WMK_WIRE_FILTER_MAX + 1);
 	struct rig rig;
@@ -296,15 +297,15 @@ static void longer_than_a_message(void **state)
 	assert_non_null(bytes);
 	rig_start(&rig);
 	assert_refused(&rig, bytes, WMK_WIRE_FILTER_MAX);
-	assert_true(controller_filter_bytes(rig.c, "step", bytes, WMK_WIRE_FILTER_MAX + 1));
-	for (int i = 0; i < 10000 && controller_connected(rig.c); i++)
+	assert_true(fake_sessiond_filter_bytes(rig.c, "step", bytes, WMK_WIRE_FILTER_MAX + 1));
+	for (int i = 0; i < 10000 && fake_sessiond_connected(rig.c); i++)
 		run_pause_ms(1);
-	assert_int_equal(controller_connected(rig.c), 0);
+	assert_int_equal(fake_sessiond_connected(rig.c), 0);
 	assert_recorded(&rig, false, false);
-	controller_kill(rig.c);
-	controller_again(rig.c);
-	assert_true(controller_wait_done(rig.c, 2));
-	assert_true(controller_filter(rig.c, (const char *const[]){ "n % 2 == 1" }, 1));
+	fake_sessiond_crash(rig.c);
+	fake_sessiond_restart(rig.c);
+	assert_true(fake_sessiond_wait_done(rig.c, 2));
+	assert_true(fake_sessiond_filter(rig.c, (const char *const[]){ "n % 2 == 1" }, 1));
 	assert_recorded(&rig, false, true);
 	rig_end(&rig);
 	free(bytes);
@@ -313,8 +314,8 @@ static void longer_than_a_message(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(none_runs), cmocka_unit_test(what_was_enabled_stays),
-		cmocka_unit_test(longer_than_a_message),
+		cmocka_unit_test(invalid_filters_never_run), cmocka_unit_test(invalid_filters_keep_the_enabled_filter),
+		cmocka_unit_test(filter_above_the_message_limit_closes_the_connection),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

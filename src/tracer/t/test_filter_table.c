@@ -408,7 +408,7 @@ static void compare_program(struct wmk_filter_program *program, const char *what
 	wmk_filter_program_free(program);
 }
 
-static void expressions_decide_as_the_interpreter(void **state)
+static void tables_of_expressions_agree_with_the_interpreter(void **state)
 {
 	struct writer w;
 
@@ -427,7 +427,7 @@ static void expressions_decide_as_the_interpreter(void **state)
 	assert_true(counts.result > 300 && counts.text > 300 && counts.wanted > 10000 && counts.refused > 10000);
 }
 
-static void programs_decide_as_the_interpreter(void **state)
+static void tables_of_programs_agree_with_the_interpreter(void **state)
 {
 	(void)state;
 	random_state = 1181783497276652981u;
@@ -511,7 +511,7 @@ static void filters_have_the_cheapest_form(void **state)
 }
 
 /* 64 branches are the limit; with one more, the interpreter runs the program. */
-static void long_lists_are_left_to_the_interpreter(void **state)
+static void interpreter_runs_filters_above_64_branches(void **state)
 {
 	struct writer w = { .len = 0 };
 	uint32_t n;
@@ -560,10 +560,10 @@ static void branches_of_another_event_are_stale(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(expressions_decide_as_the_interpreter),
-		cmocka_unit_test(programs_decide_as_the_interpreter),
+		cmocka_unit_test(tables_of_expressions_agree_with_the_interpreter),
+		cmocka_unit_test(tables_of_programs_agree_with_the_interpreter),
 		cmocka_unit_test(filters_have_the_cheapest_form),
-		cmocka_unit_test(long_lists_are_left_to_the_interpreter),
+		cmocka_unit_test(interpreter_runs_filters_above_64_branches),
 		cmocka_unit_test(branches_of_another_event_are_stale),
 	};
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "tracer/t/controller.h"
+#include "tracer/t/fake_sessiond.h"
 #include "tracer/t/run.h"
 
 struct seen {
@@ -64,10 +64,10 @@ static bool all_seen(const struct seen *seen)
 	return seen->small > 0 && seen->text > 0 && seen->loaded > 0 && seen->handler > 0;
 }
 
-static void while_recording(void **state)
+static void recorders_change_safely_while_threads_record(void **state)
 {
-	struct controller_options options = { .prefix = "t:", .subbuf_size = 1 << 15, .n_subbufs = 8 };
-	struct controller *c = controller_start(run_make_dir(), &options);
+	struct fake_sessiond_options options = { .prefix = "t:", .subbuf_size = 1 << 15, .n_subbufs = 8 };
+	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
 	struct seen seen = { 0 };
 	char self[PATH_MAX], library[PATH_MAX + 32];
 	int ends[2];
@@ -87,37 +87,37 @@ static void while_recording(void **state)
 	dup2(saved, 0);
 	close(saved);
 	close(ends[0]);
-	assert_true(controller_wait_done(c, 1));
+	assert_true(fake_sessiond_wait_done(c, 1));
 	/*
 	 * At least this number of rounds, and until each kind of record was read: the scheduler decides which kinds a
 	 * round has.
 	 */
 	for (unsigned i = 0; i < rounds(100) || (!all_seen(&seen) && i < 2000); i++) {
-		assert_true(controller_disable_all(c));
-		assert_true(controller_enable_all(c));
+		assert_true(fake_sessiond_disable_all(c));
+		assert_true(fake_sessiond_enable_all(c));
 		pause_ms(2);
-		assert_true(controller_channel_gone(c));
-		assert_true(controller_channel_again(c));
+		assert_true(fake_sessiond_channel_remove(c));
+		assert_true(fake_sessiond_channel_add(c));
 		pause_ms(2);
 		assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
-		assert_true(controller_read(c, look, &seen, NULL, NULL) >= 0);
+		assert_true(fake_sessiond_read(c, look, &seen, NULL, NULL) >= 0);
 	}
 	close(ends[1]);
 	assert_int_equal(run_wait(pid), 0);
-	assert_true(controller_read(c, look, &seen, NULL, NULL) >= 0);
+	assert_true(fake_sessiond_read(c, look, &seen, NULL, NULL) >= 0);
 	assert_int_equal(seen.wrong, 0);
 	if (!all_seen(&seen))
 		fail_msg("records seen: %lu small, %lu text, %lu of the library, %lu of the handler", seen.small,
 			 seen.text, seen.loaded, seen.handler);
-	controller_free(c);
+	fake_sessiond_free(c);
 	run_remove_dir();
 }
 
 /* The session daemon crashes: its events are disabled, and the program continues. */
-static void controller_dies(void **state)
+static void program_continues_when_the_daemon_ends(void **state)
 {
-	struct controller_options options = { .prefix = "t:", .subbuf_size = 1 << 16, .n_subbufs = 4 };
-	struct controller *c = controller_start(run_make_dir(), &options);
+	struct fake_sessiond_options options = { .prefix = "t:", .subbuf_size = 1 << 16, .n_subbufs = 4 };
+	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
 	char library[PATH_MAX];
 	int ends[2];
 
@@ -135,20 +135,21 @@ static void controller_dies(void **state)
 	dup2(saved, 0);
 	close(saved);
 	close(ends[0]);
-	assert_true(controller_wait_done(c, 1));
+	assert_true(fake_sessiond_wait_done(c, 1));
 	pause_ms(20);
-	controller_stop(c);
+	fake_sessiond_stop(c);
 	pause_ms(50);
 	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
 	close(ends[1]);
 	assert_int_equal(run_wait(pid), 0);
-	controller_free(c);
+	fake_sessiond_free(c);
 	run_remove_dir();
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(while_recording), cmocka_unit_test(controller_dies) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(recorders_change_safely_while_threads_record),
+					    cmocka_unit_test(program_continues_when_the_daemon_ends) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,9 +19,10 @@
 #include "tracer/t/outcome.h"
 
 /* The environment is read once, before main(); a child uses the same values. */
-static void environment(void **state)
+static void environment_is_read_once_before_main(void **state)
 {
-	struct outcome o = outcome_of("prog_host", "environment", (struct controller_options){ .private_rings = true });
+	struct outcome o =
+		outcome_of("prog_host", "environment", (struct fake_sessiond_options){ .private_rings = true });
 
 	(void)state;
 	assert_int_equal(where(&o, "before"), 1);
@@ -32,9 +33,9 @@ static void environment(void **state)
 }
 
 /* A seccomp filter raises SIGSYS for system calls: of the helper thread, and of a thread with blocked signals. */
-static void trap(void **state)
+static void seccomp_trap_does_not_stop_recording(void **state)
 {
-	struct outcome o = outcome_of("prog_host", "trap", (struct controller_options){ .private_rings = true });
+	struct outcome o = outcome_of("prog_host", "trap", (struct fake_sessiond_options){ .private_rings = true });
 
 	(void)state;
 	assert_int_equal(where(&o, "before"), 1);
@@ -48,9 +49,9 @@ static void trap(void **state)
  * other reasons, handlers run at once, and fork without the library: their children run, and their records are counted
  * as lost.
  */
-static void handlers(void **state)
+static void signal_handlers_may_fork(void **state)
 {
-	struct outcome o = outcome_of("prog_host", "handlers", (struct controller_options){ 0 });
+	struct outcome o = outcome_of("prog_host", "handlers", (struct fake_sessiond_options){ 0 });
 
 	(void)state;
 	assert_int_equal(where(&o, "before"), 1);
@@ -65,9 +66,9 @@ static void handlers(void **state)
 }
 
 /* The fork handlers of the library run while the allocator of the program is not locked. */
-static void heap(void **state)
+static void fork_handlers_run_while_the_allocator_is_unlocked(void **state)
 {
-	struct outcome o = outcome_of("prog_heap", NULL, (struct controller_options){ 0 });
+	struct outcome o = outcome_of("prog_heap", NULL, (struct fake_sessiond_options){ 0 });
 
 	(void)state;
 	assert_int_equal(where(&o, "before"), 1);
@@ -76,9 +77,9 @@ static void heap(void **state)
 	run_forget(&o.records);
 }
 
-static void cancel(void **state)
+static void cancelled_thread_does_not_keep_the_lock(void **state)
 {
-	struct outcome o = outcome_of("prog_host", "cancel", (struct controller_options){ 0 });
+	struct outcome o = outcome_of("prog_host", "cancel", (struct fake_sessiond_options){ 0 });
 
 	(void)state;
 	assert_int_equal(where(&o, "after"), 1);
@@ -89,10 +90,10 @@ static void cancel(void **state)
  * A thread that has left a record by siglongjmp() keeps memory allocated, but does not block the session daemon, the
  * helper thread or the program.
  */
-static void jump(void **state)
+static void longjmp_out_of_a_record_blocks_no_thread(void **state)
 {
-	struct controller_options options = { .prefix = "t:mark", .field_limit = 65536 };
-	struct controller *c = controller_start(run_make_dir(), &options);
+	struct fake_sessiond_options options = { .prefix = "t:mark", .field_limit = 65536 };
+	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
 	struct run_records records = { 0 };
 	char byte;
 	int end;
@@ -100,7 +101,7 @@ static void jump(void **state)
 
 	(void)state;
 	assert_int_equal(read(end, &byte, 1), 1);
-	assert_true(controller_disable_all(c));
+	assert_true(fake_sessiond_disable_all(c));
 	run_pause_ms(1000);
 	int tid = run_helper_of(pid);
 	long before = run_switches(pid, tid);
@@ -109,17 +110,17 @@ static void jump(void **state)
 	run_pause_ms(1200);
 	assert_int_equal(run_switches(pid, tid), before);
 	/* the rings are removed, and others created */
-	assert_true(controller_channel_gone(c));
-	assert_true(controller_channel_again(c));
+	assert_true(fake_sessiond_channel_remove(c));
+	assert_true(fake_sessiond_channel_add(c));
 	assert_int_equal(send(end, "", 1, MSG_NOSIGNAL), 1);
 	assert_int_equal(run_wait(pid), 0);
 	close(end);
-	assert_true(controller_read(c, run_keep, &records, NULL, NULL) >= 0);
+	assert_true(fake_sessiond_read(c, run_keep, &records, NULL, NULL) >= 0);
 	assert_int_equal(run_count_prefix(&records, "t:mark where=\"before\""), 1);
 	assert_int_equal(run_count_prefix(&records, "t:mark where=\"jumped\""), 1);
 	assert_int_equal(run_count_prefix(&records, "t:mark where=\"after\""), 1);
 	run_forget(&records);
-	controller_free(c);
+	fake_sessiond_free(c);
 	run_remove_dir();
 }
 
@@ -135,10 +136,10 @@ static int without_devices(const char *kind)
 }
 
 /* A chroot without /dev/null: the helper thread opens an empty file instead. */
-static void no_devices(void **state)
+static void library_works_without_dev_null(void **state)
 {
-	struct controller_options options = { .prefix = "t:mark" };
-	struct controller *c = controller_start(run_make_dir(), &options);
+	struct fake_sessiond_options options = { .prefix = "t:mark" };
+	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
 	struct run_records records = { 0 };
 	pid_t pid = fork();
 
@@ -147,11 +148,11 @@ static void no_devices(void **state)
 		_exit(without_devices("simple"));
 	int status = run_wait(pid);
 
-	assert_true(controller_read(c, run_keep, &records, NULL, NULL) >= 0);
+	assert_true(fake_sessiond_read(c, run_keep, &records, NULL, NULL) >= 0);
 	unsigned n = run_count_prefix(&records, "t:mark where=\"simple\"");
 
 	run_forget(&records);
-	controller_free(c);
+	fake_sessiond_free(c);
 	run_remove_dir();
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
 		print_message("mount namespaces are not available here\n");
@@ -190,10 +191,10 @@ static bool has_ended(pid_t pid)
 }
 
 /* Wait until the program has loaded `n` libraries, or ended. */
-static void wait_for_loads(struct controller *c, struct swap *swap, unsigned n, pid_t pid)
+static void wait_for_loads(struct fake_sessiond *c, struct swap *swap, unsigned n, pid_t pid)
 {
 	for (int i = 0; i < 10000 && swap->loads < n && !has_ended(pid); i++) {
-		assert_true(controller_read(c, look_at_swap, swap, NULL, NULL) >= 0);
+		assert_true(fake_sessiond_read(c, look_at_swap, swap, NULL, NULL) >= 0);
 		run_pause_ms(1);
 	}
 }
@@ -217,11 +218,11 @@ static void copy(const char *name, const char *path)
 }
 
 /* A library is unloaded, its file replaced, and the new one loaded at the same address: both are recorded. */
-static void swapped(void **state)
+static void replaced_library_is_recorded_as_unload_and_load(void **state)
 {
-	struct controller_options options = { .prefix = "lttng_ust_" };
+	struct fake_sessiond_options options = { .prefix = "lttng_ust_" };
 	const char *dir = run_make_dir();
-	struct controller *c = controller_start(dir, &options);
+	struct fake_sessiond *c = fake_sessiond_start(dir, &options);
 	struct swap swap = { .loads = 0 };
 	int end;
 
@@ -238,8 +239,8 @@ static void swapped(void **state)
 	close(end);
 	int status = run_wait(pid);
 
-	assert_true(controller_read(c, look_at_swap, &swap, NULL, NULL) >= 0);
-	controller_free(c);
+	assert_true(fake_sessiond_read(c, look_at_swap, &swap, NULL, NULL) >= 0);
+	fake_sessiond_free(c);
 	unlink(swap.path);
 	unlink(swap.other);
 	run_remove_dir();
@@ -255,9 +256,14 @@ static void swapped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(environment), cmocka_unit_test(trap),     cmocka_unit_test(jump),
-		cmocka_unit_test(no_devices),  cmocka_unit_test(handlers), cmocka_unit_test(heap),
-		cmocka_unit_test(swapped),     cmocka_unit_test(cancel),
+		cmocka_unit_test(environment_is_read_once_before_main),
+		cmocka_unit_test(seccomp_trap_does_not_stop_recording),
+		cmocka_unit_test(longjmp_out_of_a_record_blocks_no_thread),
+		cmocka_unit_test(library_works_without_dev_null),
+		cmocka_unit_test(signal_handlers_may_fork),
+		cmocka_unit_test(fork_handlers_run_while_the_allocator_is_unlocked),
+		cmocka_unit_test(replaced_library_is_recorded_as_unload_and_load),
+		cmocka_unit_test(cancelled_thread_does_not_keep_the_lock),
 	};
 
 	/* no test here depends on the speed of the machine */

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "tracer/t/controller.h"
+#include "tracer/t/fake_sessiond.h"
 #include "tracer/t/moved.h"
 #include "tracer/t/run.h"
 
@@ -78,12 +78,12 @@ static pid_t start(int *in, int *out)
 }
 
 /* Count the records of each thread and kind from `first` on. */
-static void check_round(struct controller *c, unsigned first)
+static void check_round(struct fake_sessiond *c, unsigned first)
 {
 	uint64_t lost = 0;
 
 	memset(seen.count, 0, sizeof(seen.count));
-	assert_true(controller_read(c, look, NULL, &lost, NULL) > 0);
+	assert_true(fake_sessiond_read(c, look, NULL, &lost, NULL) > 0);
 	assert_int_equal(lost, 0);
 	assert_int_equal(seen.wrong, 0);
 	for (unsigned k = 0; k < KINDS; k++)
@@ -95,23 +95,23 @@ static void check_round(struct controller *c, unsigned first)
 	seen.round++;
 }
 
-static void each_record_once(void **state)
+static void moved_events_are_recorded_once(void **state)
 {
-	struct controller_options options = { .prefix = "m:", .subbuf_size = 1 << 20, .n_subbufs = 32 };
-	struct controller *c = controller_start(run_make_dir(), &options);
+	struct fake_sessiond_options options = { .prefix = "m:", .subbuf_size = 1 << 20, .n_subbufs = 32 };
+	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
 	int in, out;
 	pid_t pid = start(&in, &out);
 	char byte = 'x';
 	unsigned moved = 0;
 
 	(void)state;
-	assert_true(controller_wait_done(c, 1));
+	assert_true(fake_sessiond_wait_done(c, 1));
 	for (unsigned i = 0; i < rounds(100); i++) {
 		struct pollfd done = { .fd = out, .events = POLLIN };
 
 		assert_int_equal(write(in, &byte, 1), 1);
 		for (; poll(&done, 1, 0) == 0; moved++)
-			assert_true(controller_move(c, 64));
+			assert_true(fake_sessiond_move(c, 64));
 		assert_int_equal(read(out, &byte, 1), 1);
 		check_round(c, 0);
 	}
@@ -119,7 +119,7 @@ static void each_record_once(void **state)
 	close(in);
 	assert_int_equal(run_wait(pid), 0);
 	close(out);
-	controller_free(c);
+	fake_sessiond_free(c);
 	run_remove_dir();
 }
 
@@ -135,7 +135,7 @@ static void write_form(char *to, size_t size, const char *form, unsigned number)
  * Equivalent filters in different forms and sizes, so that the memory of a filter is reused while threads read it, from
  * the middle of the round on.
  */
-static void filters_that_change(void **state)
+static void equivalent_filters_can_be_replaced_while_threads_record(void **state)
 {
 	static const char *const forms[] = {
 		"n >= #",
@@ -150,8 +150,8 @@ static void filters_that_change(void **state)
 		"long, longer than that of all others\"] || arg3 == \"in*\" : 1)",
 	};
 	enum { FORMS = sizeof(forms) / sizeof(forms[0]) };
-	struct controller_options options = { .prefix = "m:", .subbuf_size = 1 << 20, .n_subbufs = 32 };
-	struct controller *c = controller_start(run_make_dir(), &options);
+	struct fake_sessiond_options options = { .prefix = "m:", .subbuf_size = 1 << 20, .n_subbufs = 32 };
+	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
 	char made[FORMS][400], byte = 'x';
 	const char *texts[4 * FORMS];
 	int in, out;
@@ -160,7 +160,7 @@ static void filters_that_change(void **state)
 
 	(void)state;
 	seen.round = 0;
-	assert_true(controller_wait_done(c, 1));
+	assert_true(fake_sessiond_wait_done(c, 1));
 	for (unsigned i = 0; i < rounds(100); i++) {
 		struct pollfd done = { .fd = out, .events = POLLIN };
 		const unsigned first = MOVED_RECORDS / 2;
@@ -169,10 +169,10 @@ static void filters_that_change(void **state)
 			write_form(made[k], sizeof(made[k]), forms[k], i * MOVED_RECORDS + first);
 		for (unsigned k = 0; k < 4 * FORMS; k++)
 			texts[k] = made[k * 5 % FORMS];
-		assert_true(controller_filter(c, texts, 1));
+		assert_true(fake_sessiond_filter(c, texts, 1));
 		assert_int_equal(write(in, &byte, 1), 1);
 		for (; poll(&done, 1, 0) == 0; changed++)
-			assert_true(controller_filter(c, texts, 4 * FORMS));
+			assert_true(fake_sessiond_filter(c, texts, 4 * FORMS));
 		assert_int_equal(read(out, &byte, 1), 1);
 		check_round(c, first);
 	}
@@ -180,13 +180,14 @@ static void filters_that_change(void **state)
 	close(in);
 	assert_int_equal(run_wait(pid), 0);
 	close(out);
-	controller_free(c);
+	fake_sessiond_free(c);
 	run_remove_dir();
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(each_record_once), cmocka_unit_test(filters_that_change) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(moved_events_are_recorded_once),
+					    cmocka_unit_test(equivalent_filters_can_be_replaced_while_threads_record) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,7 +112,7 @@ static bool has_nothing_to_read(const struct mute_rig *rig)
 }
 
 /* The state of the event of prog_host after this message: 1: announced, 0: removed, -1: no change. */
-static int told_of(const struct wmk_frame *frame, const void *body, uint32_t *number)
+static int event_state(const struct wmk_frame *frame, const void *body, uint32_t *number)
 {
 	struct wmk_event_class *class;
 	const void *encoded;
@@ -141,7 +141,7 @@ static int told_of(const struct wmk_frame *frame, const void *body, uint32_t *nu
  * An event is registered and unregistered a thousand times while the session daemon does not read: it gets the last
  * state, and few earlier ones.
  */
-static void events_come_and_go(void **state)
+static void unread_announcements_are_bounded(void **state)
 {
 	enum { TURNS = 1001 };
 	struct wmk_frame frame;
@@ -165,9 +165,9 @@ static void events_come_and_go(void **state)
 		got = wmk_in_receive(&rig.in, rig.sock);
 		assert_true(got == 1 || got == -EAGAIN);
 		while ((got = wmk_in_frame(&rig.in, &frame, &body, &fd)) == 1) {
-			int told = told_of(&frame, body, &number);
+			int change = event_state(&frame, body, &number);
 
-			is = told >= 0 ? told : is;
+			is = change >= 0 ? change : is;
 			bytes += sizeof(frame) + frame.length;
 		}
 		assert_int_equal(got, 0);
@@ -183,7 +183,7 @@ static void events_come_and_go(void **state)
 static size_t n_sent;
 
 /* Send more messages, each of which causes an error message. */
-static bool takes_no_more(const struct mute_rig *rig)
+static bool is_input_full(const struct mute_rig *rig)
 {
 	static struct wmk_frame unknown[AT_ONCE];
 
@@ -199,7 +199,7 @@ static bool takes_no_more(const struct mute_rig *rig)
 }
 
 /* The application stops reading while its answers are not read; later all of them arrive. */
-static void answers_pile_up(void **state)
+static void unread_answers_are_bounded(void **state)
 {
 	const struct wmk_welcome welcome = { .abi = WMK_WIRE_ABI };
 	struct wmk_out out = { 0 };
@@ -215,7 +215,7 @@ static void answers_pile_up(void **state)
 	assert_int_equal(wmk_out_send(&out, rig.sock), 1);
 	wmk_out_free(&out);
 	n_sent = 0;
-	while (!is_settled(&rig, takes_no_more))
+	while (!is_settled(&rig, is_input_full))
 		assert_true(n_sent * sizeof(frame) < 8u << 20);
 	while (answered < n_sent) {
 		struct pollfd sock = { .fd = rig.sock, .events = POLLIN };
@@ -230,11 +230,11 @@ static void answers_pile_up(void **state)
 	rig_end(&rig);
 }
 
-static bool knocks(const struct mute_rig *rig, int ms)
+static bool connects_within(const struct mute_rig *rig, int ms)
 {
-	struct pollfd door = { .fd = rig->listener, .events = POLLIN };
+	struct pollfd listener = { .fd = rig->listener, .events = POLLIN };
 
-	return poll(&door, 1, ms) == 1;
+	return poll(&listener, 1, ms) == 1;
 }
 
 static void refuse(int sock, int err)
@@ -251,7 +251,7 @@ static void refuse(int sock, int err)
  * without a notification. One that was refused does not reconnect. (The timeouts are the least time without a
  * connection.)
  */
-static void turned_away(void **state)
+static void refused_application_reconnects_later(void **state)
 {
 	struct mute_rig rig;
 
@@ -263,13 +263,13 @@ static void turned_away(void **state)
 		if (i == 1)
 			refuse(rig.sock, EMFILE);
 		close(rig.sock);
-		assert_false(knocks(&rig, 4000));
-		assert_true(knocks(&rig, 60000));
+		assert_false(connects_within(&rig, 4000));
+		assert_true(connects_within(&rig, 60000));
 		rig.sock = accept(rig.listener, NULL, NULL);
 		refuse(rig.sock, EPROTONOSUPPORT);
 		close(rig.sock);
 		rig.sock = -1;
-		assert_false(knocks(&rig, 4000));
+		assert_false(connects_within(&rig, 4000));
 		unlinkat(rig.dir, WMK_NOTIFY_FIFO, 0);
 		rig_end(&rig);
 	}
@@ -277,8 +277,9 @@ static void turned_away(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(turned_away), cmocka_unit_test(events_come_and_go),
-					    cmocka_unit_test(answers_pile_up) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(refused_application_reconnects_later),
+					    cmocka_unit_test(unread_announcements_are_bounded),
+					    cmocka_unit_test(unread_answers_are_bounded) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

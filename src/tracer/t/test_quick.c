@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "filter/filter.h"
-#include "tracer/t/controller.h"
+#include "tracer/t/fake_sessiond.h"
 #include "tracer/t/quick.h"
 #include "tracer/t/run.h"
 
@@ -67,7 +67,7 @@ static const unsigned ops[] = { WMK_FILTER_JEQ,   WMK_FILTER_JNE,   WMK_FILTER_J
 #define OPS (sizeof(ops) / sizeof(ops[0]))
 
 struct quick_rig {
-	struct controller *c;
+	struct fake_sessiond *c;
 	int input;
 	pid_t pid;
 };
@@ -90,9 +90,9 @@ static void filter_send(const struct quick_rig *rig, const struct field *field, 
 	long len = wmk_filter_encode(&program, &bytes);
 
 	assert_true(len > 0);
-	assert_true(controller_filter_bytes(rig->c, field->event, bytes, (size_t)len));
+	assert_true(fake_sessiond_filter_bytes(rig->c, field->event, bytes, (size_t)len));
 	free(bytes);
-	assert_int_equal(controller_errors(rig->c, NULL), 0);
+	assert_int_equal(fake_sessiond_errors(rig->c, NULL), 0);
 }
 
 /* Return the recorded values as bits; check that no record of the other event was made, and none twice. */
@@ -104,7 +104,7 @@ static uint64_t recorded(const struct quick_rig *rig, const char *event)
 
 	assert_int_equal(send(rig->input, "", 1, MSG_NOSIGNAL), 1);
 	assert_int_equal(read(rig->input, &byte, 1), 1);
-	assert_true(controller_read(rig->c, run_keep, &records, &lost, NULL) >= 0);
+	assert_true(fake_sessiond_read(rig->c, run_keep, &records, &lost, NULL) >= 0);
 	assert_int_equal(lost, 0);
 	snprintf(prefix, sizeof(prefix), "t:%s ", event);
 	for (unsigned i = 0; i < records.n; i++) {
@@ -137,28 +137,28 @@ static void try_one(const struct quick_rig *rig, const struct field *field, unsi
 			 (unsigned long long)came, (unsigned long long)wanted);
 }
 
-static void one_comparison(void **state)
+static void comparisons_agree_with_c(void **state)
 {
-	struct controller_options options = { .prefix = "t:", .notifies = true, .wants_errors = true };
-	struct quick_rig rig = { .c = controller_start(run_make_dir(), &options) };
+	struct fake_sessiond_options options = { .prefix = "t:", .notifies = true, .wants_errors = true };
+	struct quick_rig rig = { .c = fake_sessiond_start(run_make_dir(), &options) };
 
 	(void)state;
 	rig.pid = run_start_with_input((const char *[]){ "prog_wait", "numbers", NULL }, &rig.input);
-	assert_true(controller_wait_done(rig.c, 1));
+	assert_true(fake_sessiond_wait_done(rig.c, 1));
 	for (unsigned f = 0; f < FIELDS; f++) {
-		assert_true(controller_disable_all(rig.c));
+		assert_true(fake_sessiond_disable_all(rig.c));
 		for (unsigned n = 0; n < OPS * VALUES * 2; n++)
 			try_one(&rig, &fields[f], ops[n / 2 % OPS], values[n / 2 / OPS], n % 2);
 	}
 	close(rig.input);
 	assert_int_equal(run_wait(rig.pid), 0);
-	controller_free(rig.c);
+	fake_sessiond_free(rig.c);
 	run_remove_dir();
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(one_comparison) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(comparisons_agree_with_c) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,17 +11,17 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "tracer/t/controller.h"
+#include "tracer/t/fake_sessiond.h"
 #include "tracer/t/run.h"
 
-static struct run_records run_fields(const struct controller_options *options, uint64_t *lost, uint64_t *cut)
+static struct run_records run_fields(const struct fake_sessiond_options *options, uint64_t *lost, uint64_t *cut)
 {
 	struct run_records records = { 0 };
-	struct controller *c = controller_start(run_make_dir(), options);
+	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), options);
 
 	assert_int_equal(run_program("prog_fields", NULL), 0);
-	assert_true(controller_read(c, run_keep, &records, lost, cut) > 0);
-	controller_free(c);
+	assert_true(fake_sessiond_read(c, run_keep, &records, lost, cut) > 0);
+	fake_sessiond_free(c);
 	run_remove_dir();
 	return records;
 }
@@ -35,7 +35,7 @@ static void assert_once(const struct run_records *records, const char *text)
 	fail_msg("%u times and not once: %s", run_count(records, text), text);
 }
 
-static void every_type(void **state)
+static void every_field_type_is_recorded(void **state)
 {
 	static const char *const expected[] = {
 		"t:in_constructor",
@@ -60,7 +60,7 @@ static void every_type(void **state)
 		"marker:unbound s_precision=-1 s=\"whole\"",
 		"t:run_time a=9 s=\"run\" b=-9",
 	};
-	struct controller_options options = { .field_limit = 32 };
+	struct fake_sessiond_options options = { .field_limit = 32 };
 	uint64_t lost, cut;
 	struct run_records records = run_fields(&options, &lost, &cut);
 
@@ -74,9 +74,9 @@ static void every_type(void **state)
 	run_forget(&records);
 }
 
-static void contexts(void **state)
+static void context_fields_are_recorded(void **state)
 {
-	struct controller_options options = { .prefix = "t:small", .n_contexts = 3,
+	struct fake_sessiond_options options = { .prefix = "t:small", .n_contexts = 3,
 		.contexts = { WMK_CONTEXT_VPID, WMK_CONTEXT_VTID, WMK_CONTEXT_PROCNAME } };
 	uint64_t lost;
 	struct run_records records = run_fields(&options, &lost, NULL);
@@ -92,9 +92,9 @@ static void contexts(void **state)
 	run_forget(&records);
 }
 
-static void all_contexts(void **state)
+static void all_context_fields_are_recorded(void **state)
 {
-	struct controller_options options = { .prefix = "t:strings",
+	struct fake_sessiond_options options = { .prefix = "t:strings",
 					      .n_contexts = 6,
 					      .contexts = { WMK_CONTEXT_CPU_ID, WMK_CONTEXT_IP, WMK_CONTEXT_PROCNAME,
 							    WMK_CONTEXT_PTHREAD_ID, WMK_CONTEXT_VTID,
@@ -141,9 +141,9 @@ static void check_debug_links(const struct run_records *records)
 }
 
 /* The state dump of loaded objects. */
-static void loaded_objects(void **state)
+static void loaded_objects_are_recorded(void **state)
 {
-	struct controller_options options = { .prefix = "lttng_ust_statedump:" };
+	struct fake_sessiond_options options = { .prefix = "lttng_ust_statedump:" };
 	uint64_t lost;
 	struct run_records records = run_fields(&options, &lost, NULL);
 	unsigned program = 0;
@@ -162,10 +162,10 @@ static void loaded_objects(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_type),
-		cmocka_unit_test(contexts),
-		cmocka_unit_test(all_contexts),
-		cmocka_unit_test(loaded_objects),
+		cmocka_unit_test(every_field_type_is_recorded),
+		cmocka_unit_test(context_fields_are_recorded),
+		cmocka_unit_test(all_context_fields_are_recorded),
+		cmocka_unit_test(loaded_objects_are_recorded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,10 +19,10 @@
 
 static struct outcome run_kind(const char *kind)
 {
-	return outcome_of("prog_tasks", kind, (struct controller_options){ 0 });
+	return outcome_of("prog_tasks", kind, (struct fake_sessiond_options){ 0 });
 }
 
-static void forks(void **state)
+static void forked_children_record_as_themselves(void **state)
 {
 	struct outcome o = run_kind("fork");
 
@@ -36,7 +36,7 @@ static void forks(void **state)
 	run_forget(&o.records);
 }
 
-static void vforks(void **state)
+static void records_of_vfork_children_are_counted_as_lost(void **state)
 {
 	struct outcome o = run_kind("vfork");
 
@@ -48,7 +48,7 @@ static void vforks(void **state)
 	run_forget(&o.records);
 }
 
-static void clones(void **state)
+static void records_of_clone_vm_children_are_counted_as_lost(void **state)
 {
 	struct outcome o = run_kind("clone");
 
@@ -59,7 +59,7 @@ static void clones(void **state)
 	run_forget(&o.records);
 }
 
-static void clones_with_memory_of_their_own(void **state)
+static void clone_children_with_own_memory_record(void **state)
 {
 	struct outcome o = run_kind("clone_copy");
 
@@ -69,7 +69,7 @@ static void clones_with_memory_of_their_own(void **state)
 	run_forget(&o.records);
 }
 
-static void copies_of_clones(void **state)
+static void records_of_copies_of_clones_are_counted_as_lost(void **state)
 {
 	struct outcome o = run_kind("clone_fork");
 
@@ -80,7 +80,7 @@ static void copies_of_clones(void **state)
 	run_forget(&o.records);
 }
 
-static void descriptors(void **state)
+static void descriptors_of_the_library_are_invisible(void **state)
 {
 	struct outcome o = run_kind("descriptors");
 
@@ -89,7 +89,7 @@ static void descriptors(void **state)
 	run_forget(&o.records);
 }
 
-static void user_namespace(void **state)
+static void program_may_unshare_its_user_namespace(void **state)
 {
 	struct outcome o = run_kind("unshare");
 
@@ -100,7 +100,7 @@ static void user_namespace(void **state)
 	run_forget(&o.records);
 }
 
-static void other_pid_namespace(void **state)
+static void helper_thread_survives_setns(void **state)
 {
 	struct outcome o = run_kind("setns");
 
@@ -110,7 +110,7 @@ static void other_pid_namespace(void **state)
 	run_forget(&o.records);
 }
 
-static void other_user(void **state)
+static void process_leaves_its_rings_when_its_user_changes(void **state)
 {
 	struct outcome o = run_kind("setuid");
 
@@ -120,7 +120,7 @@ static void other_user(void **state)
 	run_forget(&o.records);
 }
 
-static void other_user_in_this_memory(void **state)
+static void clone_child_that_changes_its_user_keeps_the_helper_running(void **state)
 {
 	struct outcome o = run_kind("clone_setuid");
 
@@ -131,7 +131,7 @@ static void other_user_in_this_memory(void **state)
 	run_forget(&o.records);
 }
 
-static void first_thread_leaves(void **state)
+static void program_ends_after_its_main_thread(void **state)
 {
 	struct outcome o = run_kind("leave");
 
@@ -145,7 +145,7 @@ static void first_thread_leaves(void **state)
 	run_remove_dir();
 }
 
-static void helper_stopped(void **state)
+static void helper_stop_disables_events(void **state)
 {
 	struct outcome o = run_kind("stop");
 
@@ -155,7 +155,7 @@ static void helper_stopped(void **state)
 	run_forget(&o.records);
 }
 
-static void executes(void **state)
+static void executed_program_registers_again(void **state)
 {
 	struct outcome o = run_kind("exec");
 
@@ -187,49 +187,49 @@ static double seconds(void)
  * A session daemon that accepts and never answers delays the start by WAYMARK_REGISTER_TIMEOUT; with WAYMARK_DISABLE
  * the library does not connect.
  */
-static void silent_controller(void **state)
+static void silent_daemon_delays_the_start_by_the_timeout(void **state)
 {
-	struct controller_options options = { .silent = true };
-	struct controller *c = controller_start(run_make_dir(), &options);
+	struct fake_sessiond_options options = { .silent = true };
+	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
 	double begin = seconds();
 
 	(void)state;
 	setenv("WAYMARK_REGISTER_TIMEOUT", "300", 1);
 	assert_int_equal(WEXITSTATUS(run_program("prog_tasks", "simple")), 88);
 	assert_true(seconds() - begin >= 0.3);
-	assert_int_equal(controller_apps(c), 1);
+	assert_int_equal(fake_sessiond_apps(c), 1);
 	begin = seconds();
 	setenv("WAYMARK_REGISTER_TIMEOUT", "0", 1);
 	assert_int_equal(WEXITSTATUS(run_program("prog_tasks", "simple")), 88);
 	unsetenv("WAYMARK_REGISTER_TIMEOUT");
 	setenv("WAYMARK_DISABLE", "1", 1);
-	unsigned before = controller_apps(c);
+	unsigned before = fake_sessiond_apps(c);
 
 	assert_int_equal(WEXITSTATUS(run_program("prog_tasks", "simple")), 88);
 	unsetenv("WAYMARK_DISABLE");
-	assert_int_equal(controller_apps(c), before);
-	controller_free(c);
+	assert_int_equal(fake_sessiond_apps(c), before);
+	fake_sessiond_free(c);
 	run_remove_dir();
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(forks),
-		cmocka_unit_test(vforks),
-		cmocka_unit_test(clones),
-		cmocka_unit_test(clones_with_memory_of_their_own),
-		cmocka_unit_test(copies_of_clones),
-		cmocka_unit_test(descriptors),
-		cmocka_unit_test(user_namespace),
-		cmocka_unit_test(other_pid_namespace),
-		cmocka_unit_test(other_user),
-		cmocka_unit_test(other_user_in_this_memory),
-		cmocka_unit_test(first_thread_leaves),
-		cmocka_unit_test(helper_stopped),
-		cmocka_unit_test(executes),
+		cmocka_unit_test(forked_children_record_as_themselves),
+		cmocka_unit_test(records_of_vfork_children_are_counted_as_lost),
+		cmocka_unit_test(records_of_clone_vm_children_are_counted_as_lost),
+		cmocka_unit_test(clone_children_with_own_memory_record),
+		cmocka_unit_test(records_of_copies_of_clones_are_counted_as_lost),
+		cmocka_unit_test(descriptors_of_the_library_are_invisible),
+		cmocka_unit_test(program_may_unshare_its_user_namespace),
+		cmocka_unit_test(helper_thread_survives_setns),
+		cmocka_unit_test(process_leaves_its_rings_when_its_user_changes),
+		cmocka_unit_test(clone_child_that_changes_its_user_keeps_the_helper_running),
+		cmocka_unit_test(program_ends_after_its_main_thread),
+		cmocka_unit_test(helper_stop_disables_events),
+		cmocka_unit_test(executed_program_registers_again),
 		cmocka_unit_test(text_is_not_writable),
-		cmocka_unit_test(silent_controller),
+		cmocka_unit_test(silent_daemon_delays_the_start_by_the_timeout),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* controller_state.h - state that controller.c, controller_filter.c and controller_read.c share. */
+/* fake_sessiond_state.h - state that fake_sessiond.c, fake_sessiond_filter.c and fake_sessiond_read.c share. */
 #ifndef WMK_TRACER_T_CONTROLLER_INSIDE_H
 #define WMK_TRACER_T_CONTROLLER_INSIDE_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/un.h>
 
-#include "tracer/t/controller.h"
+#include "tracer/t/fake_sessiond.h"
 #include "wire/hints.h"
 #include "wire/notify_fifo.h"
 
@@ -26,8 +26,8 @@ struct app {
 	bool done, has_too;             /* has_too: CHANNEL_TOO was created */
 };
 
-struct controller {
-	struct controller_options options;
+struct fake_sessiond {
+	struct fake_sessiond_options options;
 	struct sockaddr_un addr;
 	int listener, stop[2];
 	pthread_t thread;
@@ -38,14 +38,14 @@ struct controller {
 	struct app apps[APPS_MAX];
 	unsigned n_apps;
 	uint32_t sync;
-	bool channel_away;          /* controller_channel_gone() was called */
+	bool channel_away;          /* fake_sessiond_channel_remove() was called */
 	int dir;                    /* directory of its notify FIFO and hints; -1: without them */
 	struct wmk_hints_file hints;
 	unsigned rings_back;
 	unsigned errors;
 	struct wmk_unrecorded_msg unrecorded;   /* the latest */
 	int last_error;
-	struct waymark_ring_reader **readers; /* for every ring, after the first controller_read() */
+	struct waymark_ring_reader **readers; /* for every ring, after the first fake_sessiond_read() */
 };
 
 #endif

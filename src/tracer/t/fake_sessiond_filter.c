@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* controller_filter.c - enable events with filters, as text or as bytes (see controller.h). */
+/* fake_sessiond_filter.c - enable events with filters, as text or as bytes (see fake_sessiond.h). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "filter/filter.h"
-#include "tracer/t/controller.h"
-#include "tracer/t/controller_state.h"
+#include "tracer/t/fake_sessiond.h"
+#include "tracer/t/fake_sessiond_state.h"
 
 /* Look up fields by name; no other names. */
 static void look_up(void *data, const struct wmk_filter_name *name, struct wmk_filter_found *found)
@@ -36,7 +36,7 @@ static long encode(const char *text, const struct wmk_event_class *class, uint8_
 	return n;
 }
 
-bool controller_filter(struct controller *c, const char *const *texts, unsigned n)
+bool fake_sessiond_filter(struct fake_sessiond *c, const char *const *texts, unsigned n)
 {
 	pthread_mutex_lock(&c->lock);
 	for (unsigned i = 0; i < c->n_apps; i++) {
@@ -55,10 +55,10 @@ bool controller_filter(struct controller *c, const char *const *texts, unsigned 
 		}
 	}
 	pthread_mutex_unlock(&c->lock);
-	return controller_sync(c);
+	return fake_sessiond_sync(c);
 }
 
-bool controller_filter_bytes(struct controller *c, const char *event, const void *bytes, size_t len)
+bool fake_sessiond_filter_bytes(struct fake_sessiond *c, const char *event, const void *bytes, size_t len)
 {
 	pthread_mutex_lock(&c->lock);
 	for (unsigned i = 0; i < c->n_apps; i++) {
@@ -72,5 +72,5 @@ bool controller_filter_bytes(struct controller *c, const char *event, const void
 		}
 	}
 	pthread_mutex_unlock(&c->lock);
-	return controller_sync(c);
+	return fake_sessiond_sync(c);
 }

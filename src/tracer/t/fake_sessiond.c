@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* controller.c - see controller.h. */
+/* fake_sessiond.c - see fake_sessiond.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracer/t/controller_state.h"
+#include "tracer/t/fake_sessiond_state.h"
 
 static void die(const char *what)
 {
@@ -23,7 +23,7 @@ static void die(const char *what)
 	abort();
 }
 
-static uint32_t class_id(struct controller *c, struct wmk_event_class *class)
+static uint32_t class_id(struct fake_sessiond *c, struct wmk_event_class *class)
 {
 	for (unsigned i = 0; i < c->n_classes; i++)
 		if (wmk_event_same(c->classes[i], class)) {
@@ -36,7 +36,7 @@ static uint32_t class_id(struct controller *c, struct wmk_event_class *class)
 	return c->n_classes++;
 }
 
-static bool wanted(const struct controller *c, const struct wmk_event_class *class)
+static bool wanted(const struct fake_sessiond *c, const struct wmk_event_class *class)
 {
 	char name[600];
 
@@ -44,7 +44,7 @@ static bool wanted(const struct controller *c, const struct wmk_event_class *cla
 	return !c->options.prefix || !strncmp(name, c->options.prefix, strlen(c->options.prefix));
 }
 
-static void send_channel(struct controller *c, struct app *app, uint32_t number)
+static void send_channel(struct fake_sessiond *c, struct app *app, uint32_t number)
 {
 	struct wmk_channel_msg msg = { .channel = number,
 				       .field_limit = c->options.field_limit,
@@ -66,7 +66,7 @@ static void send_enable(struct app *app, unsigned i, bool on)
 		wmk_out_frame(&app->out, WMK_MSG_DISABLE, 0, &disable, sizeof(disable), -1);
 }
 
-static void on_event(struct controller *c, struct app *app, const void *body, size_t len)
+static void on_event(struct fake_sessiond *c, struct app *app, const void *body, size_t len)
 {
 	struct wmk_event_class *class;
 	const void *encoded;
@@ -92,7 +92,7 @@ static void on_event(struct controller *c, struct app *app, const void *body, si
 }
 
 /* RINGS must precede all events, and have a descriptor of this ring set. */
-static void on_rings(struct controller *c, struct app *app, const void *body, size_t len, int fd)
+static void on_rings(struct fake_sessiond *c, struct app *app, const void *body, size_t len, int fd)
 {
 	struct wmk_rings_msg msg;
 	struct stat theirs, ours;
@@ -104,7 +104,8 @@ static void on_rings(struct controller *c, struct app *app, const void *body, si
 	c->rings_back++;
 }
 
-static void handle_frame(struct controller *c, struct app *app, const struct wmk_frame *frame, const void *body, int fd)
+static void handle_frame(struct fake_sessiond *c, struct app *app, const struct wmk_frame *frame, const void *body,
+			 int fd)
 {
 	struct wmk_welcome welcome = { .abi = WMK_WIRE_ABI, .slot = (uint32_t)(app - c->apps), .generation = 1,
 		.flags = c->options.persist ? WMK_WELCOME_PERSIST : 0 };
@@ -156,7 +157,7 @@ static void handle_frame(struct controller *c, struct app *app, const struct wmk
 	}
 }
 
-static void serve(struct controller *c, struct app *app)
+static void serve(struct fake_sessiond *c, struct app *app)
 {
 	struct wmk_frame frame;
 	const void *body;
@@ -168,7 +169,7 @@ static void serve(struct controller *c, struct app *app)
 			close(fd);
 	}
 	if (got < 0 && got != -EAGAIN)
-		fprintf(stderr, "controller: %s\n", strerror(-got));
+		fprintf(stderr, "fake_sessiond: %s\n", strerror(-got));
 }
 
 static void app_close(struct app *app)
@@ -189,7 +190,7 @@ static bool hung_up(int sock)
 
 static void *run(void *arg)
 {
-	struct controller *c = arg;
+	struct fake_sessiond *c = arg;
 	struct pollfd fds[APPS_MAX + 2];
 
 	for (;;) {
@@ -233,9 +234,9 @@ static void *run(void *arg)
 	}
 }
 
-struct controller *controller_start(const char *dir, const struct controller_options *options)
+struct fake_sessiond *fake_sessiond_start(const char *dir, const struct fake_sessiond_options *options)
 {
-	struct controller *c = calloc(1, sizeof(*c));
+	struct fake_sessiond *c = calloc(1, sizeof(*c));
 	struct waymark_ring_options ring = { .size = sizeof(ring),
 					     .subbuf_size = options->subbuf_size ? options->subbuf_size : 1 << 20,
 					     .n_subbufs = options->n_subbufs ? options->n_subbufs : 8,
@@ -263,23 +264,23 @@ struct controller *controller_start(const char *dir, const struct controller_opt
 			die("notify FIFO");
 		wmk_hints_set_daemon(&c->hints, getpid(), 0);
 	}
-	controller_again(c);
+	fake_sessiond_restart(c);
 	return c;
 }
 
-void controller_again(struct controller *c)
+void fake_sessiond_restart(struct fake_sessiond *c)
 {
 	unlink(c->addr.sun_path);
 	c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (c->listener < 0 || bind(c->listener, (struct sockaddr *)&c->addr, sizeof(c->addr)) != 0 ||
 	    listen(c->listener, 64) != 0 || chmod(c->addr.sun_path, 0777) != 0 || pipe2(c->stop, 02000000) != 0)
-		die("controller");
+		die("fake_sessiond");
 	if (c->dir >= 0)
 		wmk_notify_send(c->dir);
 	pthread_create(&c->thread, NULL, run, c);
 }
 
-void controller_kill(struct controller *c)
+void fake_sessiond_crash(struct fake_sessiond *c)
 {
 	if (write(c->stop[1], "", 1) != 1)
 		die("stop");
@@ -293,10 +294,10 @@ void controller_kill(struct controller *c)
 	c->listener = -1;
 }
 
-void controller_stop(struct controller *c)
+void fake_sessiond_stop(struct fake_sessiond *c)
 {
 	if (c->listener >= 0)
-		controller_kill(c);
+		fake_sessiond_crash(c);
 	unlink(c->addr.sun_path);
 	if (c->dir >= 0) {
 		wmk_hints_remove(&c->hints, c->dir);
@@ -306,9 +307,9 @@ void controller_stop(struct controller *c)
 	}
 }
 
-void controller_free(struct controller *c)
+void fake_sessiond_free(struct fake_sessiond *c)
 {
-	controller_stop(c);
+	fake_sessiond_stop(c);
 	for (uint32_t i = 0; c->readers && i < waymark_ring_set_rings(c->set); i++)
 		waymark_ring_reader_close(c->readers[i]);
 	free(c->readers);
@@ -320,7 +321,7 @@ void controller_free(struct controller *c)
 	free(c);
 }
 
-static unsigned count(struct controller *c, bool (*is)(const struct app *, uint32_t), uint32_t value)
+static unsigned count(struct fake_sessiond *c, bool (*is)(const struct app *, uint32_t), uint32_t value)
 {
 	unsigned n = 0;
 
@@ -355,7 +356,7 @@ static bool is_behind(const struct app *app, uint32_t value)
 	return app->sock >= 0 && app->synced != value;
 }
 
-unsigned controller_rings_back(struct controller *c)
+unsigned fake_sessiond_rings_received(struct fake_sessiond *c)
 {
 	pthread_mutex_lock(&c->lock);
 	unsigned n = c->rings_back;
@@ -364,7 +365,7 @@ unsigned controller_rings_back(struct controller *c)
 	return n;
 }
 
-unsigned controller_errors(struct controller *c, int *last)
+unsigned fake_sessiond_errors(struct fake_sessiond *c, int *last)
 {
 	pthread_mutex_lock(&c->lock);
 	unsigned n = c->errors;
@@ -375,12 +376,12 @@ unsigned controller_errors(struct controller *c, int *last)
 	return n;
 }
 
-void controller_forget_channel(struct controller *c)
+void fake_sessiond_forget_channel(struct fake_sessiond *c)
 {
 	c->channel_away = true;
 }
 
-void controller_statedump(struct controller *c)
+void fake_sessiond_statedump(struct fake_sessiond *c)
 {
 	pthread_mutex_lock(&c->lock);
 	for (unsigned i = 0; i < c->n_apps; i++)
@@ -389,12 +390,12 @@ void controller_statedump(struct controller *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-unsigned controller_apps(struct controller *c)
+unsigned fake_sessiond_apps(struct fake_sessiond *c)
 {
 	return count(c, is_any, 0);
 }
 
-unsigned controller_connected(struct controller *c)
+unsigned fake_sessiond_connected(struct fake_sessiond *c)
 {
 	return count(c, is_connected, 0);
 }
@@ -404,14 +405,14 @@ static void moment(void)
 	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
 
-bool controller_wait_done(struct controller *c, unsigned n)
+bool fake_sessiond_wait_done(struct fake_sessiond *c, unsigned n)
 {
 	for (int i = 0; i < 10000 && count(c, is_done, 0) < n; i++)
 		moment();
 	return count(c, is_done, 0) >= n;
 }
 
-bool controller_sync(struct controller *c)
+bool fake_sessiond_sync(struct fake_sessiond *c)
 {
 	uint32_t sync;
 
@@ -428,7 +429,7 @@ bool controller_sync(struct controller *c)
 	return count(c, is_behind, sync) == 0;
 }
 
-static void for_all_events(struct controller *c, bool on)
+static void for_all_events(struct fake_sessiond *c, bool on)
 {
 	pthread_mutex_lock(&c->lock);
 	for (unsigned i = 0; i < c->n_apps; i++)
@@ -438,19 +439,19 @@ static void for_all_events(struct controller *c, bool on)
 	pthread_mutex_unlock(&c->lock);
 }
 
-bool controller_disable_all(struct controller *c)
+bool fake_sessiond_disable_all(struct fake_sessiond *c)
 {
 	for_all_events(c, false);
-	return controller_sync(c);
+	return fake_sessiond_sync(c);
 }
 
-bool controller_enable_all(struct controller *c)
+bool fake_sessiond_enable_all(struct fake_sessiond *c)
 {
 	for_all_events(c, true);
-	return controller_sync(c);
+	return fake_sessiond_sync(c);
 }
 
-bool controller_channel_gone(struct controller *c)
+bool fake_sessiond_channel_remove(struct fake_sessiond *c)
 {
 	pthread_mutex_lock(&c->lock);
 	c->channel_away = true;
@@ -458,10 +459,10 @@ bool controller_channel_gone(struct controller *c)
 		if (c->apps[i].sock >= 0)
 			wmk_out_u32(&c->apps[i].out, WMK_MSG_CHANNEL_GONE, CHANNEL);
 	pthread_mutex_unlock(&c->lock);
-	return controller_sync(c);
+	return fake_sessiond_sync(c);
 }
 
-bool controller_channel_again(struct controller *c)
+bool fake_sessiond_channel_add(struct fake_sessiond *c)
 {
 	pthread_mutex_lock(&c->lock);
 	c->channel_away = false;
@@ -469,10 +470,10 @@ bool controller_channel_again(struct controller *c)
 		if (c->apps[i].sock >= 0)
 			send_channel(c, &c->apps[i], CHANNEL);
 	pthread_mutex_unlock(&c->lock);
-	return controller_enable_all(c);
+	return fake_sessiond_enable_all(c);
 }
 
-bool controller_move(struct controller *c, unsigned times)
+bool fake_sessiond_move(struct fake_sessiond *c, unsigned times)
 {
 	pthread_mutex_lock(&c->lock);
 	for (unsigned i = 0; i < c->n_apps; i++) {
@@ -492,10 +493,10 @@ bool controller_move(struct controller *c, unsigned times)
 			}
 	}
 	pthread_mutex_unlock(&c->lock);
-	return controller_sync(c);
+	return fake_sessiond_sync(c);
 }
 
-struct waymark_ring_set *controller_set(struct controller *c)
+struct waymark_ring_set *fake_sessiond_set(struct fake_sessiond *c)
 {
 	return c->set;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* controller_read.c - convert the records of the rings to text. */
+/* fake_sessiond_read.c - convert the records of the rings to text. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ctf/writer.h"
-#include "tracer/t/controller_state.h"
+#include "tracer/t/fake_sessiond_state.h"
 
 struct cursor {
 	const unsigned char *at, *end;
@@ -142,7 +142,7 @@ static uint64_t header(struct cursor *k, uint32_t *id, uint64_t last)
 	return ts < last ? ts + (1ull << 27) : ts;
 }
 
-static bool show_record(struct controller *c, struct cursor *k, uint32_t id)
+static bool show_record(struct fake_sessiond *c, struct cursor *k, uint32_t id)
 {
 	if (id >= c->n_classes)
 		return false;
@@ -164,7 +164,7 @@ static bool show_record(struct controller *c, struct cursor *k, uint32_t id)
 	return !k->bad;
 }
 
-static long read_packet(struct controller *c, const struct waymark_ring_packet *packet, controller_record_fn fn,
+static long read_packet(struct fake_sessiond *c, const struct waymark_ring_packet *packet, fake_sessiond_record_fn fn,
 			void *data, uint64_t *last)
 {
 	static char text[1 << 16];
@@ -188,7 +188,7 @@ static long read_packet(struct controller *c, const struct waymark_ring_packet *
 }
 
 /* Open the readers once: a reader starts at the first record of the ring, which is overwritten later. */
-static int open_readers(struct controller *c)
+static int open_readers(struct fake_sessiond *c)
 {
 	uint32_t n = waymark_ring_set_rings(c->set);
 
@@ -201,7 +201,8 @@ static int open_readers(struct controller *c)
 	return c->readers ? 0 : -1;
 }
 
-static long read_ring(struct controller *c, struct waymark_ring_reader *reader, controller_record_fn fn, void *data)
+static long read_ring(struct fake_sessiond *c, struct waymark_ring_reader *reader, fake_sessiond_record_fn fn,
+		      void *data)
 {
 	struct waymark_ring_packet packet = { 0 };
 	uint64_t last = 0;
@@ -221,7 +222,7 @@ static long read_ring(struct controller *c, struct waymark_ring_reader *reader, 
 	return rc < 0 ? -1 : total;
 }
 
-long controller_read(struct controller *c, controller_record_fn fn, void *data, uint64_t *lost, uint64_t *cut)
+long fake_sessiond_read(struct fake_sessiond *c, fake_sessiond_record_fn fn, void *data, uint64_t *lost, uint64_t *cut)
 {
 	long total = 0, n;
 
