@@ -3,20 +3,19 @@
  * app_group.c - start many applications (member.c), report when all of them run and when the events of all are enabled,
  * and end them.
  *
- *     app_group PROGRAM N at-once|in-turn        in-turn: each when the one before is in main()
+ *     app_group PROGRAM N at-once|in-turn        in-turn: start each one after the previous one has reached main()
  *
- * Then takes lines from standard input, and answers each with a line of "key value ..."; at the end of the input it
- * kills its members. Times are CLOCK_MONOTONIC in ns. It begins by answering
- *     begin T ready T on N latency NS       first one started; last one in main(); how many were enabled there; median
- *                                           of constructors
- * and then
- *     on SECONDS / off SECONDS              waits until all are enabled / disabled:  at T left N   (N could not be
- *                                           waited for)
- *     stop I / cont I                       SIGSTOP or SIGCONT to the I-th:          pid P
+ * It then reads commands from standard input, and answers each with a line of "key value ...". At the end of the input
+ * it kills its members. Times are CLOCK_MONOTONIC in ns. The first line is
+ *     begin T ready T on N latency NS       start of the first member; last one in main(); members enabled by then;
+ *                                           median time of constructors
+ * The commands are
+ *     on SECONDS / off SECONDS              wait until all are enabled / disabled:   at T left N   (N: after a timeout)
+ *     stop I / cont I                       send SIGSTOP or SIGCONT to member I:     pid P
  *     pid I                                                                          pid P
  *
- * Whether a member is enabled is read in its memory, so that it need not wake up to look, one after the other, as the
- * last one counts.
+ * The program reads in the memory of a member whether it is enabled, so that the member need not wake up. It checks
+ * them one after the other, because the last one counts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -78,7 +77,7 @@ static void start_one(const char *program, int memory, int to)
 	started++;
 }
 
-/* Until `n` members more have said that they run. */
+/* Wait until `n` more members have reported that they run. */
 static void wait_ready(int from, unsigned n)
 {
 	struct pollfd fd = { .fd = from, .events = POLLIN };
@@ -89,7 +88,7 @@ static void wait_ready(int from, unsigned n)
 			poll(&fd, 1, READY_MS) == 1 ? read(from, bytes, n < sizeof(bytes) ? n : sizeof(bytes)) : 0;
 
 		if (got <= 0)
-			fail("a member does not come to main()", ETIMEDOUT);
+			fail("a member has not reached main()", ETIMEDOUT);
 		n -= (unsigned)got;
 	}
 }
@@ -106,7 +105,7 @@ static void say_ready(uint64_t begin, unsigned n)
 	uint64_t *latency = calloc(n, sizeof(*latency)), ready = 0, on = 0;
 
 	if (!latency)
-		fail("no memory", ENOMEM);
+		fail("cannot allocate times", ENOMEM);
 	for (unsigned i = 0; i < n; i++) {
 		latency[i] = times[i].ready - times[i].first;
 		ready = times[i].ready > ready ? times[i].ready : ready;
@@ -125,7 +124,7 @@ static bool is_on(unsigned i)
 	struct iovec here = { bytes, len }, there = { (void *)(uintptr_t)times[i].flag, len };
 
 	if (!times[i].flag || len > sizeof(bytes))
-		fail("a member tells nothing that could be watched", EINVAL);
+		fail("a member has no flag to watch", EINVAL);
 	if (process_vm_readv(pids[i], &here, 1, &there, 1, 0) != (ssize_t)len)
 		fail("cannot read a member's memory", errno);
 	for (size_t k = 0; k < len; k++)
@@ -183,14 +182,14 @@ int main(int argc, char **argv)
 	}
 	int memory = memfd_create("times", MFD_CLOEXEC), high = MEMBER_TIMES_PIPE + 1;
 	if (memory < 0 || ftruncate(memory, (off_t)(n * sizeof(*times))) != 0 || pipe2(ends, O_CLOEXEC) != 0)
-		fail("cannot make the times", errno);
-	/* not on the numbers that members have them under */
+		fail("cannot create the shared memory", errno);
+	/* not the numbers that members use for them */
 	memory = fcntl(memory, F_DUPFD_CLOEXEC, high);
 	ends[1] = fcntl(ends[1], F_DUPFD_CLOEXEC, high);
 	times = mmap(NULL, n * sizeof(*times), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
 	pids = calloc(n, sizeof(*pids));
 	if (memory < 0 || ends[1] < 0 || times == MAP_FAILED || !pids)
-		fail("cannot map the times", errno);
+		fail("cannot map the shared memory", errno);
 
 	uint64_t begin = now_ns();
 	while (started < n) {

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Many programs at once, kept by app_group.c."""
+"""Many applications at once, started by app_group.c."""
 import os
 import subprocess
 import sys
 
 
 class AppGroup:
-    """N members, from construction to close(). What their tracer needs to know stands in `env`."""
+    """N members, from construction to close(). `env`: the environment of their tracer."""
 
     def __init__(self, b, tracer, n, env=None, in_turn=False):
         self.n = n
-        # Programs wait for their daemon as long as it takes: else some would go on without, and the figures would be of
-        # the others.
+        # Applications wait for their daemon without a limit: otherwise some would continue without it, and the figures
+        # would be those of the others only.
         env = dict(env or os.environ, LTTNG_UST_REGISTER_TIMEOUT='-1', WAYMARK_REGISTER_TIMEOUT='60000')
         self.process = subprocess.Popen(
             [b.program('app_group'),
@@ -23,7 +23,7 @@ class AppGroup:
     def answer(self):
         words = self.process.stdout.readline().split()
         if not words:
-            sys.exit('app_group of %d: it ended with status %s' % (self.n, self.process.wait()))
+            sys.exit('app_group of %d members: exit status %s' % (self.n, self.process.wait()))
         return dict(zip(words[::2], map(int, words[1::2])))
 
     def ask(self, *words):
@@ -32,7 +32,7 @@ class AppGroup:
 
     @property
     def all_ready_ms(self):
-        """From the first that was started to the last that came to its main()."""
+        """From the start of the first member to main() of the last one."""
         return (self.begun['ready'] - self.begun['begin']) / 1e6
 
     def close(self):

@@ -6,10 +6,10 @@
  *
  *     calls loop CPU BATCH ROUNDS [BUSY]    exactly BATCH * ROUNDS calls on CPU; BUSY: a CPU that is kept busy
  *                                           meanwhile
- *     calls late CPU US N                   sleeps US microseconds, N times
+ *     calls late CPU US N                   sleep US microseconds, N times
  *
- * Prints lines "key value". loop: nanoseconds for a call, `cpu` and `wall`, of the round in the middle. late: how much
- * later than asked for it went on, in microseconds: the middle, the 99.9th percentile, the longest.
+ * Prints lines "key value". loop: nanoseconds for a call, `cpu` and `wall`, medians of the rounds. late: delay after
+ * the requested time in microseconds: median, 99.9th percentile, maximum.
  */
 #include <pthread.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static int late(int cpu, uint64_t us, size_t n)
 		const uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 		by[i] = now > next ? (double)(now - next) / 1000 : 0;
-		/* who missed a turn is not late once more for it */
+		/* a missed period must not count again */
 		if (now > next + us * 1000)
 			next = now;
 	}

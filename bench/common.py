@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What every benchmark needs: where things are, the rival, how a program is run, and how a case is put down."""
+"""Common code of the benchmarks: paths, the rival, running programs, and results of cases."""
 import json
 import os
 import shutil
@@ -13,7 +13,7 @@ RIVAL = 'lttng-ust'
 
 
 class Bench:
-    """What every benchmark needs: where things are, the rival, and how a program is run."""
+    """Environment of a benchmark: paths, the rival, and running programs."""
 
     def __init__(self, build, runs):
         self.build, self.runs = os.path.abspath(build), runs
@@ -32,13 +32,13 @@ class Bench:
 
     @property
     def daemon(self):
-        """The rival's session daemon, begun when it is first asked for; None without a rival."""
+        """The session daemon of the rival, started at the first use; None without a rival."""
         if not self.rival and not self.absent:
             self.rival = lttng_session.Daemon(os.path.join(self.scratch, 'lttng-home'))
         return self.rival
 
     def rest(self):
-        """End the rival's daemon, where a benchmark has its own: there is one place for it."""
+        """End the rival's daemon, for a benchmark that starts its own: only one can run."""
         if self.rival:
             self.rival.close()
         self.rival = None
@@ -56,7 +56,7 @@ class Bench:
         return os.path.join(self.scratch, '%s-%d' % (what, self.serial))
 
     def run(self, argv, env=None):
-        """Run it; returns (output, resource usage of it and its children)."""
+        """Run a program; returns (output, resource usage of it and its children)."""
         with open(os.path.join(self.scratch, 'stderr'), 'w+') as err:
             child = subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=err, text=True)
             out = child.stdout.read()
@@ -101,9 +101,9 @@ def parse(text):
     return {**values, 'rounds': rounds} if rounds else values
 
 
-ROUNDS = 30             # of a run ...
-UNDISTURBED_MIN = 10    # ... and how many of them must be undisturbed for a verdict
-DISTURBED_FROM = 1.05   # times the smallest block of additions
+ROUNDS = 30             # in a run
+UNDISTURBED_MIN = 10    # undisturbed rounds that a run needs for a verdict
+DISTURBED_FROM = 1.05   # relative to the smallest block of additions
 
 
 class State:
@@ -153,7 +153,7 @@ def case(name, unit, runs, rival=RIVAL, state=None):
 
 
 def clean(b):
-    """Traces are large: none outlives its run."""
+    """Remove the traces of a run, because they are large."""
     for name in os.listdir(b.scratch):
         if name.startswith('trace-'):
             shutil.rmtree(os.path.join(b.scratch, name), ignore_errors=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Benchmarks of the session daemon: programs register, wait for it, are commanded by the thousand; and nothing
-happens."""
+"""Benchmarks of the session daemon: registration, applications that wait for it, commands with a thousand
+applications, and idle time."""
 import contextlib
 import os
 import resource
@@ -19,7 +19,7 @@ from app_group import AppGroup
 
 MANY = 1000
 SIZES = (1, 100, MANY)
-EVENTS = 32                     # of a member
+EVENTS = 32                     # in a member
 SESSION, CHANNEL, ALL = 'app_group', 'channel', 'member:*'
 RINGS = {'subbuf_size': '256k', 'num_subbuf': 4}
 WAIT_S = 120
@@ -31,7 +31,7 @@ def fails(what, *args):
 
 
 class Side:
-    """Ours or the rival: a session daemon with one session that wants `events` of all members."""
+    """Ours or the rival: a session daemon with one session that records `events` of all members."""
 
     def __init__(self, b, name):
         self.b, self.name = b, name
@@ -56,10 +56,10 @@ class Side:
 
 @contextlib.contextmanager
 def sides(b, events=ALL):
-    """Both, each with a fresh daemon."""
+    """Both sides, each with a new daemon."""
     b.rest()
     files = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # for the rival's; ours sees to it itself
+    # for the rival; our daemon raises the limit itself
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(files[1], 65536), files[1]))
     both = [Side(b, 'ours')] + ([] if b.absent else [Side(b, RIVAL)])
     try:
@@ -74,29 +74,29 @@ def sides(b, events=ALL):
 
 
 def turns(things, number):
-    """The same in another order every other time."""
+    """The same list, in reverse order for odd numbers."""
     return things if number % 2 == 0 else things[::-1]
 
 
 # ── register ────────────────────────────────────────────────────────────────────────────────────────────
 
 def check_all_on(side, run, app_group):
-    """Programs that were not enabled in main() have not been measured: of ours that is an error, of the rival it is
-    said."""
+    """Applications that are not enabled in main() were not measured: an error for ours, reported for the rival."""
     run[side.name + '_on'] = app_group.begun['on']
     if side.name == 'ours' and app_group.begun['on'] != app_group.n:
-        fails('register: only %d of %d programs were enabled when main() began', app_group.begun['on'], app_group.n)
+        fails('register: only %d of %d applications were enabled when main() began', app_group.begun['on'],
+              app_group.n)
 
 
 def register_with(b, rundir, pid, n):
-    """(microseconds of CPU time for each registration, what the client measured)."""
+    """(CPU time of the daemon for each registration in microseconds, the client's output)."""
     before = process.settled_cpu_ns(pid)
     child = subprocess.Popen(
         [b.program('register_client'), rundir, str(n), str(EVENTS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         text=True)
     words = child.stdout.readline().split()
     if not words or float(words[5]) != EVENTS:
-        fails('register: the protocol client says: %s', words)
+        fails('register: unexpected output of register_client: %s', words)
     used = (process.settled_cpu_ns(pid) - before) / 1e3 / n
     child.communicate()
     return used, words
@@ -107,7 +107,7 @@ def register_floor(b, n):
     rundir = tempfile.mkdtemp(prefix='waymark-bench-')
     with subprocess.Popen([b.program('minimal_daemon'), rundir], stdout=subprocess.PIPE, text=True) as minimal_daemon:
         if minimal_daemon.stdout.readline().strip() != 'ready':
-            fails('register: the minimal_daemon does not begin')
+            fails('register: minimal_daemon does not start')
         register_with(b, rundir, minimal_daemon.pid, 1)
         used, words = register_with(b, rundir, minimal_daemon.pid, n)
         minimal_daemon.kill()
@@ -116,7 +116,7 @@ def register_floor(b, n):
 
 
 def register_protocol(b):
-    """From connect() to "done", without a tracer; and the daemon's CPU time for it."""
+    """From connect() to DONE, without a tracer; and the CPU time of the daemon."""
     latency, cpu, n = [], [], 100
     for _ in range(b.runs):
         floor, floor_words = register_floor(b, n)
@@ -132,14 +132,14 @@ def register_protocol(b):
 
 
 def register_one(b):
-    """20 programs, one after the other: the time that constructors take, which wait for "done"; and the daemon's CPU
-    time for each."""
+    """20 applications, one after the other: the time of their constructors, which wait for DONE; and the CPU time of
+    the daemon for each."""
     latency, cpu, n = [], [], 20
     for number in range(b.runs):
         run, used = {}, {}
         with sides(b) as both:
             for side in turns(both, number):
-                first = side.app_group(1)         # what only the first one costs: rings, ids, metadata
+                first = side.app_group(1)         # the first one costs more: rings, ids, metadata
                 before = process.settled_cpu_ns(side.daemon.pid)
                 app_group = side.app_group(n, in_turn=True)
                 check_all_on(side, run, app_group)
@@ -156,7 +156,7 @@ def register_one(b):
 
 
 def register_app_group(side, n, run):
-    """Start n at once; everything that is measured of them goes into run[case]."""
+    """Start n applications at once; stores the results in run[case]."""
     daemon, name = side.daemon, side.name
     first = side.app_group(1)         # see register_one()
     cpu = process.settled_cpu_ns(daemon.pid)
@@ -167,7 +167,7 @@ def register_app_group(side, n, run):
     listed, took = daemon.listed()
     check_all_on(side, run['ready'], app_group)
     if name == 'ours' and listed != n + 1:
-        fails('register: %d programs are listed, not %d', listed, n + 1)
+        fails('register: %d applications are listed, expected %d', listed, n + 1)
     run['ready'][name] = app_group.all_ready_ms
     run['listed'][name] = app_group.all_ready_ms + took
     run['listed'][name + '_list_ms'] = took
@@ -197,11 +197,11 @@ def register_many(b, n):
 
 
 def bench_register(b):
-    """Programs with 32 events register while a session wants them all; the floor is the same programs without a tracer.
+    """Applications with 32 events register while a session records all of them; the floor is the same without a tracer.
 
-    protocol: from connect() to "done", by a client of the protocol alone. constructors: from before the first
-    constructor to main(), which waits for "done". ready: from the start of the first to the main() of the last; listed:
-    and until all have been listed; added: what that is more than the same programs take without a tracer.
+    protocol: from connect() to DONE, by a client of the protocol only. constructors: from before the first
+    constructor to main(), including the wait for DONE. ready: from the start of the first application to main() of the
+    last one. listed: until all are listed. added: the difference between listed and the same programs without a tracer.
     """
     cases = register_protocol(b)
     for n in SIZES:
@@ -214,17 +214,17 @@ def bench_register(b):
 # ── notify ──────────────────────────────────────────────────────────────────────────────────────────────
 
 def notify_ours(side, n):
-    """The daemon dies with its session; programs start, and wait; it comes back."""
+    """The daemon crashes and keeps its session; applications start, and wait; the daemon restarts."""
     side.begin()
     side.daemon.crash()
     app_group = side.app_group(n)
-    time.sleep(1)               # so that all sleep
+    time.sleep(1)               # until all sleep
     side.daemon.begin()
     return app_group, side.daemon
 
 
 def notify_rival(side, n):
-    """The rival's daemon keeps no sessions: it is told to load the same one from a file."""
+    """The rival's daemon keeps no sessions: it loads the same one from a file."""
     side.begin()
     path = side.b.fresh('saved')
     side.daemon.command('save', SESSION, '--output-path=' + path)
@@ -241,9 +241,9 @@ def app_group_home(app_group):
 
 
 def bench_notify(b):
-    """Programs run first, then their daemon starts: from its "I listen" until the last of them is enabled.
+    """Applications run first, then their daemon starts: from the daemon's ready message until all are enabled.
 
-    from_start: the same from the daemon's exec (the rival says that it is ready when it has let in most of them).
+    from_start: the same from exec() of the daemon (the rival reports ready after it has accepted most of them).
     """
     cases = []
     b.rest()
@@ -257,7 +257,7 @@ def bench_notify(b):
                 app_group, daemon = (notify_ours if name == 'ours' else notify_rival)(side, n)
                 came = app_group.ask('on', WAIT_S)
                 if came['left'] and name == 'ours':
-                    fails('notify: %d of %d programs are not enabled after %d s', came['left'], n, WAIT_S)
+                    fails('notify: %d of %d applications are not enabled after %d s', came['left'], n, WAIT_S)
                 run[name] = (came['at'] - daemon.ready) / 1e6 if not came['left'] else None
                 started[name] = (came['at'] - daemon.began) / 1e6 if not came['left'] else None
                 app_group.close()
@@ -274,15 +274,15 @@ def bench_notify(b):
 # ── command ─────────────────────────────────────────────────────────────────────────────────────────────
 
 def command_ms(side, verb='enable-event'):
-    """`enable-event` of two events that nobody has enabled yet, as a user runs it."""
+    """Run `enable-event` for two events that are not enabled yet, as a user does."""
     begin = time.monotonic_ns()
     side.daemon.command(verb, '-u', '-s', SESSION, '-c', CHANNEL, 'member:e3*')
     return (time.monotonic_ns() - begin) / 1e6
 
 
 def command_run(side, app_group, run, stop=None):
-    """One run; with `stop`, that member is stopped meanwhile. How many have not been enabled when the command returns
-    is in `_left`."""
+    """One run; `stop`: a member that is stopped meanwhile. `_left` is the number of members that are not enabled when
+    the command returns."""
     if stop is not None:
         app_group.ask('stop', stop)
     run[side.name] = command_ms(side)
@@ -295,9 +295,9 @@ def command_run(side, app_group, run, stop=None):
 
 
 def bench_command(b):
-    """enable-event over 1000 programs, from the command's start to its end; the floor is ours with no program there.
+    """Time of the command enable-event with 1000 applications; the floor is ours without applications.
 
-    one_stopped: the same while one of the programs is stopped (SIGSTOP).
+    one_stopped: the same while one of the applications is stopped (SIGSTOP).
     """
     cases, floor = [], []
     with sides(b, 'member:e0*') as both:
@@ -323,8 +323,8 @@ def bench_command(b):
 
 @contextlib.contextmanager
 def places_without_a_daemon(b):
-    """(tracer's name, environment) of programs that wait for a daemon. As root, the rival's find the one that there
-    is."""
+    """(side, environment) for applications without a daemon. As root, those of the rival find the running one, and are
+    left out."""
     gone = waymark_session.Daemon(b.build)
     gone.crash()
     try:
@@ -335,7 +335,7 @@ def places_without_a_daemon(b):
 
 
 def watch_idle(b, both, places, app_groups):
-    """{(who, whose): switches in IDLE_S}"""
+    """{(process, side): switches in IDLE_S}"""
     watched = {}
     for side in both:
         app_groups.append(side.app_group(1))
@@ -345,16 +345,16 @@ def watch_idle(b, both, places, app_groups):
     for name, env in places:
         app_groups.append(AppGroup(b, 'waymark' if name == 'ours' else 'lttng', 1, env))
         watched['waiting_program', name] = app_groups[-1].ask('pid', 0)['pid']
-    time.sleep(2)                   # what the beginning needs
+    time.sleep(2)                   # until the start is finished
     before = {key: process.switches(pid) for key, pid in watched.items()}
     time.sleep(IDLE_S)
     return {key: process.switches(pid) - before[key] for key, pid in watched.items()}
 
 
 def bench_idle(b):
-    """How often who has nothing to do wakes up: voluntary context switches in 60 s, with a session that records.
+    """Wake-ups of idle processes: voluntary context switches in 60 s, with a session that records.
 
-    waiting_program: one that has no daemon.
+    waiting_program: an application without a daemon.
     """
     cases, app_groups = [], []
     with sides(b) as both, places_without_a_daemon(b) as places:

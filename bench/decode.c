@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode.c - the benchmarks' reader of traces that does nothing with the records: decode WHAT DIR... prints how many
- * there are.
+ * decode.c - the trace reader of the benchmarks: decode WHAT DIR... reads all records, and prints their number.
  *
- * WHAT: `records`, each is found: its event, its time, where its parts begin and it ends; `values`, and all values of
- * its contexts and payload are had, one by one, as who prints or converts has them.
+ * WHAT `records`: find each record: its event, its time, its parts and its end. `values`: also read all values of
+ * contexts and payload one by one, as a program does that prints or converts them.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,7 +29,7 @@ static void damage(void *data, const struct wmk_read_stream *stream, int err)
 	fail();
 }
 
-/* Of a structure's values, so that nobody can leave them out: their sum, of strings the bytes. */
+/* Sum the values of a structure, so that the compiler cannot omit reading them; for strings, sum the lengths. */
 static inline uint64_t values_of(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
 {
 	struct wmk_ctf_item item;
@@ -45,7 +44,7 @@ static inline uint64_t values_of(struct wmk_ctf_walk *walk, const struct wmk_ctf
 	return sum;
 }
 
-/* Of a record all but the header's. */
+/* Sum the values of a record, without its header. */
 static uint64_t values(struct wmk_read_stream *stream)
 {
 	struct wmk_ctf_record *record = &stream->record;

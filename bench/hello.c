@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hello.c - the smallest program with a site, for the cost of starting; built once for each tracer. */
+/* hello.c - the smallest program with a site, to measure the cost of a start; built once for each tracer. */
 #include <stdint.h>
 #include TRACER_H
 

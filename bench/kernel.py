@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Recording the kernel: what it adds to a system call, next to other tracers of it; and what a busy machine keeps of
-its speed.
+"""Recording the kernel: the time that it adds to a system call, compared with other tracers; and the slowdown of a busy
+machine.
 
-Every tracer runs in turn with the others and with none. What one adds is its figure less that of the run without in the
-same turn; ratios are made within a turn, so that a machine that is slower for a while is so for both.
+In each turn, every tracer runs once, and the program runs without a tracer. The added time is the difference to the run
+without a tracer in the same turn. Ratios are computed within a turn, so that a slow phase of the machine affects both
+values.
 """
 import json
 import os
@@ -17,14 +18,14 @@ from common import case, clean
 
 TRACEFS = '/sys/kernel/tracing'
 CALL = 'getppid'
-# of each CPU's buffer, as `waymark record` has it; of the kernel's sub-buffers
+# the buffer of each CPU, as in `waymark record`; the sub-buffers of the kernel
 BYTES, SUBBUF_KB = 8 << 20, 16
 BARE, OURS, DAEMON = 'tracefs', 'record', 'daemons'
-# Calls for each tracer: batches, and how many of them.
+# Calls for each tracer: size of a batch, number of batches.
 MANY, SOME, FEW = ('100000', '15'), ('20000', '5'), ('1000', '5')
 LOADS = (('sched', ['sched:*']), ('sched_syscalls', ['sched:*', 'syscall:*']), ('everything', ['*']))
-LOAD_RUNS = 3                                  # a build takes seconds
-UNITS = 2                                      # times that each file is compiled in a build
+LOAD_RUNS = 3                                  # few, because a build takes seconds
+UNITS = 2                                      # how often each file is compiled in a build
 
 
 def write(path, text):
@@ -33,7 +34,7 @@ def write(path, text):
 
 
 class Instance:
-    """Bare tracefs: events in an instance without a reader. It overwrites, because a full buffer would end
+    """Bare tracefs: events in an instance without a reader. In overwrite mode, because a full buffer would end
     recording."""
 
     def __init__(self, events):
@@ -67,7 +68,7 @@ def loop(b, size, busy):
 
 
 def said(text):
-    """What the loop printed, among what its tracer printed."""
+    """The values that the loop printed; skips the output of its tracer."""
     lines = [line.split() for line in text.splitlines()]
     return {line[0]: float(line[1]) for line in lines if len(line) == 2 and line[0] in ('cpu', 'wall', 'calls')}
 
@@ -82,7 +83,7 @@ def bare(b, busy):
 
 
 def recorded(values, counts, consumer_s):
-    """What became of the records, put to the values."""
+    """Add the counts of records to the values."""
     values.update({key: counts[key] for key in ('records', 'lost', 'bytes')})
     values['consumer_ns_per_record'] = round(consumer_s * 1e9 / max(1, counts['records']), 1)
     if counts['lost']:
@@ -95,12 +96,12 @@ def ours(b, busy):
     used = values['cpu'] * values['calls'] / 1e9     # by the loop
     recorded(values, summary, usage.ru_utime + usage.ru_stime - used)
     if busy:
-        del values['consumer_ns_per_record']   # the thread that keeps the other CPU busy is in it
+        del values['consumer_ns_per_record']   # includes the thread that keeps the other CPU busy
     return values
 
 
 def record(b, patterns, argv):
-    """`waymark record` in one process: (what the program printed, summary, resource usage)."""
+    """`waymark record` in one process: (output of the program, summary, resource usage)."""
     patterns = [word for pattern in patterns for word in ('-k', pattern)]
     text, usage = b.run([b.waymark, 'record', '--private', '--json', *patterns, '-o', b.fresh('trace'), '--'] + argv)
     clean(b)
@@ -109,7 +110,7 @@ def record(b, patterns, argv):
 
 
 class Daemons:
-    """A session daemon and its consumer; begun once."""
+    """A session daemon and its consumer daemon, started once."""
 
     def __init__(self, b):
         self.daemon = waymark_session.Daemon(b.build)
@@ -135,8 +136,8 @@ class Daemons:
 
 
 def to_file(size, mark, *argv, env=None):
-    """A tracer that writes lines to a file, @OUT; @LOOP: the loop, as one word. The size of the file is reported
-    as well."""
+    """A tracer that writes lines to the file @OUT; @LOOP: the command of the loop, as one argument. `mark`: text of a
+    line for a call, to report the part of the calls that is in the file."""
     def run(b, busy):
         out, program = b.fresh('out'), loop(b, size, busy)
         words = [word.replace('@OUT', out).replace('@LOOP', ' '.join(program)) for word in argv]
@@ -151,7 +152,7 @@ def to_file(size, mark, *argv, env=None):
 
 
 def others(b):
-    """Tracers of others that are there: [(name, run, why not)]; each as fast as its options let it be."""
+    """Other tracers: [(name, run, reason why it cannot run)]; each with its fastest options."""
     bpf = 'tracepoint:syscalls:sys_enter_%s { %s } tracepoint:syscalls:sys_exit_%s { %s }'
     line = 'printf("%s %%llu %%d\\n", nsecs, tid);'
     known = (
@@ -174,13 +175,13 @@ def others(b):
 
 
 def spread(values):
-    """The middle, the least, the most."""
+    """[median, minimum, maximum]"""
     return [round(f(values), 3) for f in (statistics.median, min, max)] if values else None
 
 
 def sum_up(name, what, turns):
-    """One case from the turns: what each tracer adds to a call, `what` (cpu, wall) nanoseconds, and ratios within a
-    turn."""
+    """One case from the turns: nanoseconds that each tracer adds to a call, `what`: of cpu or wall time; and ratios
+    within a turn."""
     runs = []
     for turn in turns:
         added = {tool: round(values[what] - turn['none'][what], 2) for tool, values in turn.items() if tool != 'none'}
@@ -203,14 +204,14 @@ def sum_up(name, what, turns):
     both = [run for run in runs if 'strace' in run and 'waymark strace' in run]
     if both:
         c['ratios']['strace/waymark strace'] = spread([run['strace'] / run['waymark strace'] for run in both])
-    print('  %s: %.0f ns a call without; added by bare tracefs %.0f, by waymark record %.0f ns' %
+    print('  %s: %.0f ns for a call without tracer; added by bare tracefs %.0f, by waymark record %.0f ns' %
           (name, c['none'], c['floor'], c['ours']))
     for tool, value in c['rivals'].items():
         print('    %-26s %8.0f' % (tool, value))
     for tool in ('strace', 'waymark strace', 'perf trace', 'bpftrace print'):
         kept = [turn[tool]['kept'] for turn in turns if tool in turn]
         if kept and min(kept) < 0.999:
-            print('    %s kept %.0f %% of the calls, at the least %.0f %%' %
+            print('    %s recorded %.0f %% of the calls, at least %.0f %%' %
                   (tool, 100 * statistics.median(kept), 100 * min(kept)))
     for ratio, found in c['ratios'].items():
         if found:
@@ -220,12 +221,12 @@ def sum_up(name, what, turns):
 
 
 def take_turns(b, tools, busy, absent):
-    """One run of each; who fails is left out from then on, and it is said why."""
+    """One run of each tracer; one that fails is left out from then on, and the reason is printed."""
     turn = {}
     for name, run, _ in [tool for tool in tools if not tool[2] and tool[0] not in absent]:
         try:
             turn[name] = run(b, busy)
-            if name == 'none':         # twice: others, who trace meanwhile, make it dearer as well
+            if name == 'none':         # twice: other tracers of the machine slow it down, too
                 turn[name] = min(turn[name], run(b, busy), key=lambda values: values['cpu'])
         except (SystemExit, OSError, RuntimeError) as err:
             if name in ('none', OURS):
@@ -248,7 +249,7 @@ def bench_calls(b):
             if busy and len(b.cpus) < 2:
                 continue
             turns = [take_turns(b, tools[i % 2::2] + tools[1 - i % 2::2], busy, absent) for i in range(b.runs)]
-            # With all CPUs busy, wall clock tells who was given one.
+            # With all CPUs busy, wall-clock time depends on the scheduler.
             cases += [
                 sum_up(CALL + suffix + '_' + what, what, turns) for what in (('cpu', ) if busy else ('cpu', 'wall'))
             ]
@@ -263,7 +264,7 @@ def bench_calls(b):
 
 
 def plan_build(b):
-    """A build of this project's own base and schema, several times over, by ninja: its directory."""
+    """Prepare a build of the folders base and schema of this project by ninja, several times; returns its directory."""
     top, where = os.path.dirname(os.path.dirname(os.path.abspath(__file__))), b.fresh('build')
     os.mkdir(where)
     lines = ['rule cc', '  command = cc -std=gnu11 -D_GNU_SOURCE -O2 -I%s/src -I%s/include -c $in -o $out' % (top, top)]
@@ -279,7 +280,7 @@ def plan_build(b):
 
 
 def built(b, where, wrap):
-    """One build: (seconds of wall clock, seconds of CPU, what `wrap` gave for it)."""
+    """One build: (wall-clock seconds, CPU seconds, result of `wrap`)."""
     for name in os.listdir(where):
         if name.endswith('.o') or name.startswith('.ninja'):
             os.unlink(os.path.join(where, name))
@@ -288,12 +289,12 @@ def built(b, where, wrap):
     with open(out) as f:
         cpu, _, status, wall = f.read().splitlines()[-1].split()
     if int(status):
-        sys.exit('kernel: the build fails')
+        sys.exit('kernel: the build has failed with status ' + status)
     return float(wall), float(cpu), got
 
 
 def loaded(b, where, patterns):
-    """A build that is recorded, and what `waymark` itself took: less what it takes to begin and end."""
+    """A recorded build, and the CPU time of `waymark` itself, without its start and end."""
     def used(argv):
         _, summary, usage = record(b, patterns, argv)
         return summary, usage.ru_utime + usage.ru_stime
@@ -320,7 +321,7 @@ def bench_load(b):
         c = case('build_' + name, 's', taken)
         keys = ('wall_ratio', 'cpu_ratio', 'records_per_s', 'lost', 'bytes', 'consumer_s')
         c['ratios'] = {key: spread([run[key] for run in taken]) for key in keys}
-        print('  %-20s %.2f s without, %.2f s with' % (c['name'], c['floor'], c['ours']))
+        print('  %-20s %.2f s without recording, %.2f s with recording' % (c['name'], c['floor'], c['ours']))
         for key in keys:
             print('    %-26s %12.2f  (%.2f to %.2f)' % (key, *c['ratios'][key]))
         cases.append(c)

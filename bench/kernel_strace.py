@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What `waymark strace` costs a program, against strace: nanoseconds of a call, plain and under both, in turns.
+"""The cost of `waymark strace` for a program, against strace: nanoseconds for a call, plain and with both, in turns.
 
     bench/kernel_strace.py [--build DIR] [--runs N]     as root; writes BUILD/bench/strace.json and prints a table
 
-bench_strace(b) is the benchmark for a caller with a Bench (common.py): a loop of getppid(), and one that copies
-/dev/zero to /dev/null, as dd does. Both tracers write to a file. The figures are those of the best 200 rounds in a row,
-since a machine may have other work; `mean` has those of all. Calls that were lost are counted in `lost`: a figure with
-losses says less.
+bench_strace(b) is the benchmark for run.py: a loop of getppid(), and one that copies /dev/zero to /dev/null, as dd
+does. Both tracers write to a file. The figures are those of the best 200 rounds in a row, because the machine may run
+other programs; `mean` is the mean of all rounds. `lost` is the number of lost records: figures with losses are less
+reliable.
 """
 import argparse
 import json
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 '''
-# By the tracer: calls of a run, so that it lasts for about a second at most.
+# Calls in a run of each tracer, so that a run takes about a second at most.
 ROUNDS = {'plain': 1000000, 'waymark': 1000000, RIVAL: 30000}
 
 
@@ -76,7 +76,7 @@ def build_program(directory):
 
 
 def once(tracer, waymark, program, kind, directory):
-    """(nanoseconds of a call: of the best, of all; records lost)."""
+    """(nanoseconds for a call in the best row, in all rows; lost records)."""
     output = os.path.join(directory, 'calls')
     argv = {'plain': [], RIVAL: ['strace', '-o', output], 'waymark': [waymark, 'strace', '-o', output]}[tracer]
     done = subprocess.run(argv + [program, kind, str(ROUNDS[tracer])], capture_output=True, text=True, check=True)
@@ -86,7 +86,7 @@ def once(tracer, waymark, program, kind, directory):
 
 
 def measure(waymark, runs, directory):
-    """Cases as those of common.py: floor (plain), ours, the rival; all in nanoseconds of a call."""
+    """Cases like those of common.py: floor (plain), ours, the rival; in nanoseconds for a call."""
     program, cases = build_program(directory), []
     for kind, name in (('getppid', 'strace_getppid'), ('copy', 'strace_read_write')):
         rows = []
@@ -121,9 +121,9 @@ def show(case):
 
 
 def bench_strace(b):
-    """What a traced system call costs: plain, `waymark strace`, strace."""
+    """The time of a system call: plain, with `waymark strace`, with strace."""
     if os.geteuid() != 0:
-        print('    (only root may trace the kernel)')
+        print('    (left out: only root may trace the kernel)')
         return []
     return measure(b.waymark, b.runs, b.scratch)
 
@@ -134,7 +134,7 @@ def main():
     parser.add_argument('--runs', type=int, default=5)
     options = parser.parse_args()
     if os.geteuid() != 0:
-        sys.exit('only root may trace the kernel')
+        sys.exit('kernel_strace.py: only root may trace the kernel (run it as root)')
     directory = os.path.join(options.build, 'bench')
     os.makedirs(directory, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:

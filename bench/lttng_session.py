@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""LTTng as a rival: a session daemon of our own, in a directory of our own, with the best settings that it has.
+"""LTTng as a rival: a private session daemon with its own home directory and its fastest settings.
 
-Root's daemon always lives in /run/lttng, whatever the environment says; run.py therefore gives itself a mount namespace
-with an empty one (private_namespace), so that a daemon of the machine is neither used nor disturbed.
+The session daemon of root always uses /run/lttng, regardless of the environment. So run.py enters a mount namespace in
+which that directory is empty (private_namespace); a daemon of the machine is neither used nor disturbed.
 """
 import os
 import re
@@ -24,7 +24,7 @@ def missing():
 
 
 def private_namespace():
-    """As root, go on in a mount namespace whose /run/lttng is our own: executes this very program again in it."""
+    """As root, execute this program again in a mount namespace with an empty /run/lttng."""
     if os.geteuid() != 0 or os.environ.get('BENCH_PRIVATE') or missing() or not shutil.which('unshare'):
         return
     os.makedirs('/run/lttng', exist_ok=True)
@@ -36,7 +36,7 @@ class Daemon:
     """One lttng-sessiond, from construction to close()."""
 
     def __init__(self, home, load=None):
-        """`load`: the sessions in this file are made and started when it begins."""
+        """`load`: a file of sessions that it creates and starts."""
         self.home = os.path.abspath(home)
         os.makedirs(self.home, exist_ok=True)
         self.env = dict(os.environ, LTTNG_HOME=self.home, HOME=self.home)
@@ -44,7 +44,7 @@ class Daemon:
         self.begin(load)
 
     def begin(self, load=None):
-        """Start it; self.began and self.ready are when, CLOCK_MONOTONIC in ns."""
+        """Start it; self.began and self.ready are the times, CLOCK_MONOTONIC in ns."""
         self.ready = None
 
         def on_ready(*_):
@@ -58,7 +58,7 @@ class Daemon:
         while not self.ready:
             if time.monotonic() > deadline or self.process.poll() is not None:
                 self.close()
-                raise RuntimeError('lttng-sessiond does not answer; see ' + self.log.name)
+                raise RuntimeError('lttng-sessiond is not ready after 20 s (see %s)' % self.log.name)
             time.sleep(0.001)
         signal.signal(signal.SIGUSR1, before)
 
@@ -87,7 +87,7 @@ class Daemon:
 
     def start(self, name, output, overwrite=False, contexts=(), events='bench:*', subbuf_size='4M', num_subbuf=8,
               wanted=None):
-        """A session with one channel per user, by default of 8 x 4 MB per CPU and with every event of provider
+        """Start a session with one channel per user, by default with 8 x 4 MB per CPU and all events of the provider
         `bench`."""
         where = ['--snapshot'] if overwrite else ['--output=' + os.path.abspath(output)]
         self.command('create', name, *where)
@@ -105,8 +105,8 @@ class Daemon:
         self.command('destroy', name)
 
     def listed(self):
-        """How many programs it lists with their events, and the milliseconds that the command took."""
-        with open(os.path.join(self.home, 'listed'), 'w+') as out:      # (a pipe to Python would be measured too)
+        """Number of applications that it lists with their events, and the milliseconds of the command."""
+        with open(os.path.join(self.home, 'listed'), 'w+') as out:      # (a pipe would add the time of Python)
             begin = time.monotonic_ns()
             subprocess.run(['lttng', 'list', '-u'], env=self.env, stdout=out, stderr=subprocess.STDOUT, check=True)
             took = (time.monotonic_ns() - begin) / 1e6

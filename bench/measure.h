@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * measure.h - what programs that measure themselves share: a clock, a CPU to run on, and an end in words when that
- * cannot be.
- */
+/* measure.h - functions for programs that measure themselves: a clock, pinning to a CPU, and exit with a message. */
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
 

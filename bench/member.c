@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * member.c - one of many programs: it has 32 events, says when its main() began and whether they were enabled by then,
- * and sleeps. Built once for each tracer (MEMBER_H says which); app_group.c starts it.
+ * member.c - one of many applications. It has 32 events, reports when its main() began and whether they were enabled by
+ * then, and sleeps. Built once for each tracer (MEMBER_H); app_group.c starts it.
  *
- *     member PLACE        its number on the times
+ *     member PLACE        its index in the shared memory
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 static uint64_t first;
 
-/* The loader comes here before it runs the constructors of any library. */
+/* The loader calls this before the constructors of all libraries. */
 static void before_all(int argc, char **argv, char **env)
 {
 	(void)argc;
@@ -26,7 +26,7 @@ static void before_all(int argc, char **argv, char **env)
 
 __attribute__((section(".preinit_array"), used)) static void (*const preinit)(int, char **, char **) = before_all;
 
-/* Never called, and the compiler does not know. */
+/* Never called; the compiler cannot know that. */
 static int volatile work_to_do;
 
 static void work(int n, const char *text)
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 		mmap(NULL, (at + 1) * sizeof(*times), PROT_READ | PROT_WRITE, MAP_SHARED, MEMBER_TIMES_FD, 0);
 
 	if (argc != 2 || times == MAP_FAILED) {
-		fprintf(stderr, "usage: a app_group starts %s PLACE\n", argv[0]);
+		fprintf(stderr, "usage: app_group starts %s PLACE\n", argv[0]);
 		return 2;
 	}
 	if (work_to_do)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* member_none.h - the events of member.c, not made at all. */
+/* member_none.h - no events in member.c: the same program without a tracer. */
 #define MEMBER_EVENTS(n, text) (void)(n), (void)(text);
 #define MEMBER_FLAG_BYTES 0
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * member_times.h - what the programs of a app_group tell the one that started them: a place for each in shared memory,
- * and a byte on a pipe when theirs is filled in. See app_group.c, member.c.
+ * member_times.h - results of the members for app_group.c: an element for each in shared memory, and a byte on a pipe
+ * when it is filled in. See app_group.c, member.c.
  */
 #ifndef BENCH_MEMBER_TIMES_H
 #define BENCH_MEMBER_TIMES_H
@@ -15,9 +15,9 @@
 struct member_times {
 	uint64_t first;         /* CLOCK_MONOTONIC, ns: before any constructor, the tracer's included */
 	uint64_t ready;         /* in main() */
-	uint64_t on;            /* was its last event enabled by then? */
-	uint64_t flag;          /* the address of what tells so, in the member; 0: it has none */
-	uint64_t flag_bytes;    /* enabled: not all of these are 0 */
+	uint64_t on;            /* whether its last event was enabled by then */
+	uint64_t flag;          /* address in the member that shows whether it is enabled; 0: none */
+	uint64_t flag_bytes;    /* size; enabled if not all bytes are 0 */
 };
 
 static inline uint64_t now_ns(void)

@@ -9,7 +9,7 @@
 #define MEMBER_EVENTS(n, text) MEMBER_NAMES(MEMBER_EVENT)
 #define MEMBER_FLAG_BYTES sizeof(struct waymark_recorder *)
 
-/* The head of the last event's chain of recorders: NULL while nothing wants it (detail/abi.h). */
+/* The first recorder of the last event: NULL while it is not enabled (detail/abi.h). */
 static const void *member_flag(void)
 {
 	for (const struct waymark_site *site = __start_waymark_sites; site < __stop_waymark_sites; site++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * minimal_daemon.c - what a registration costs a controller that does nothing but what none can do without: it takes
- * the connection, asks the kernel who that is and for a descriptor of the process, watches both, reads once, and
- * answers once with a ring set's descriptor. The floor for the session daemon's figure; no event is looked at.
+ * minimal_daemon.c - the minimum of work of a session daemon for a registration: accept the connection, get its
+ * credentials and a pidfd from the kernel, watch both, read once, and answer once with the descriptor of a ring set.
+ * This is the lower bound for the figure of the session daemon. Events are not processed.
  *
- *     minimal_daemon RUNDIR        says "ready"; until it is killed
+ *     minimal_daemon RUNDIR        prints "ready", and runs until it is killed
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,8 +24,8 @@
 #define EVENTS 32
 #define FDS_MAX 65536
 
-static struct wmk_out answer;       /* as long as the daemon's: rings, 32 events, "done" */
-static unsigned char seen[FDS_MAX]; /* 1: answered, or a process */
+static struct wmk_out answer;       /* as long as that of the session daemon: rings, 32 events, DONE */
+static unsigned char seen[FDS_MAX]; /* 1: answered, or a pidfd */
 
 static int prepare(void)
 {

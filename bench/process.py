@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""What the kernel tells of other processes: CPU time, memory, switches, who is who."""
+"""Properties of other processes: CPU time, memory, context switches; finding them by name."""
 import os
 import time
 
 
 def cpu_ns(pid):
-    """CPU time of all its threads, ended ones too."""
-    # the process's clock of the scheduler, as clock_getcpuclockid() makes it
+    """CPU time of all threads of a process, including ended ones."""
+    # the CPU clock id of the process, as clock_getcpuclockid() computes it
     return time.clock_gettime_ns((~pid << 3) | 2)
 
 
 def settled_cpu_ns(pid, limit_s=30):
-    """The same when it has come to rest: no more than 0.2 ms in a tenth of a second."""
+    """The same, after waiting until the process is idle: less than 0.2 ms of CPU time in 100 ms."""
     end, now = time.monotonic() + limit_s, cpu_ns(pid)
     while time.monotonic() < end:
         time.sleep(0.1)
@@ -29,7 +29,7 @@ def status(pid, *names):
 
 
 def switches(pid):
-    """How often its threads have gone to sleep by themselves (of those that there are now)."""
+    """Number of voluntary context switches of its current threads."""
     total = 0
     for task in os.listdir('/proc/%d/task' % pid):
         with open('/proc/%d/task/%s/status' % (pid, task)) as f:
@@ -38,7 +38,7 @@ def switches(pid):
 
 
 def named(name, variable):
-    """The processes whose name begins so, and whose environment holds that."""
+    """The processes with this prefix of the name, and this variable in their environment."""
     pids = []
     for pid in filter(str.isdigit, os.listdir('/proc')):
         try:
@@ -55,7 +55,7 @@ def named(name, variable):
 
 
 def wait_gone(pids, seconds):
-    """Until none of them runs, so many seconds at most."""
+    """Wait until none of them exists, at most this number of seconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end and any(os.path.exists('/proc/%d' % pid) for pid in pids):
         time.sleep(0.01)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reading traces, against babeltrace2: the same traces, warm in the page cache, one CPU."""
+"""Reading traces, against babeltrace2: the same traces in the page cache, on one CPU."""
 import glob
 import os
 import re
@@ -15,7 +15,7 @@ READER = 'babeltrace2'
 
 
 def timed(b, argv):
-    """(CPU seconds, peak memory in MB, lines) of a reader whose output goes nowhere."""
+    """(CPU seconds, peak memory in MB) of a reader with output to /dev/null."""
     with open(os.devnull, 'w') as null, open(os.path.join(b.scratch, 'stderr'), 'w+') as err:
         subprocess.run(['taskset', '-c', str(b.cpus[-1]), b.program('resource_usage')] + argv, stdout=null, stderr=err,
                        check=True)
@@ -29,8 +29,8 @@ def timed(b, argv):
 
 def relatives(b, trace, n):
     """
-    So many traces in one directory, which were recorded at the same time: copies of one, each with an identity of its
-    own (babeltrace2 reads what has the same only once) and a clock that is some nanoseconds later.
+    Make `n` traces of the same time in one directory: copies of a trace, each with its own UUID (babeltrace2 reads
+    traces with the same UUID only once), and a clock offset of some nanoseconds.
     """
     top = b.fresh('trace')
     with open(next(glob.iglob(os.path.join(trace, '**', 'metadata'), recursive=True))) as f:
@@ -51,7 +51,7 @@ def relatives(b, trace, n):
 
 
 def compare(b, name, paths, records, ours, theirs, runs, unit='ns/record'):
-    """CPU time for a record, in turns; and the peak of memory of both."""
+    """CPU time for a record, in turns; and the peak memory of both readers."""
     time, memory = [], []
     for _ in range(runs):
         seconds, peak = timed(b, ours + paths)
@@ -68,7 +68,7 @@ def compare(b, name, paths, records, ours, theirs, runs, unit='ns/record'):
 
 
 def flat(b):
-    """Peak memory while ever larger traces are read: 10 MB, 1 GB, and 10 GB where the disk has room for it."""
+    """Peak memory with traces of 10 MB, 1 GB, and 10 GB if the disk has room for it."""
     cases = []
     for megabytes in (10, 1000, 10000):
         if shutil.disk_usage(b.scratch).free < 3 * megabytes * 1000000:
@@ -85,19 +85,19 @@ def flat(b):
 
 
 def lines(argv):
-    """What is printed, a line each."""
+    """The lines that a command prints."""
     return subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
 
 
 def same(what, ours, theirs):
-    """Whoever does another's work is compared to nothing."""
+    """Exit if both readers do not print the same number of lines: their times would not be comparable."""
     if shutil.which(READER) and len(lines(ours)) != len(lines(theirs)):
         sys.exit('%s: %d lines, %s has %d' % (what, len(lines(ours)), READER, len(lines(theirs))))
 
 
 def filtered(b, name, trace, records, field, runs):
-    """One record in 200, as text: ours by a filter, the other, which has none, through grep. The CPU time is that of
-    both of its programs."""
+    """One record in 200 as text: ours by a filter, the other by grep, because it has no filter. Its CPU time is that of
+    both programs."""
     ours = [b.waymark, 'view', '--filter', field + ' < 100']
     theirs = ['sh', '-c', READER + ' "$1" | grep -E " %s = [0-9]{1,2}[ ,]"' % field, 'sh']
     same(name, ours + [trace], theirs + [trace])
@@ -105,7 +105,7 @@ def filtered(b, name, trace, records, field, runs):
 
 
 def sought(b, name, trace, runs):
-    """A millisecond in the middle of a trace, as text: CPU time of it all, and memory."""
+    """A millisecond in the middle of a trace as text: total CPU time, and memory."""
     at = [
         float(line.split('[', 1)[1].split(']', 1)[0]) for line in lines([b.waymark, 'view', '--clock-seconds', trace])
         if line.startswith('[')
@@ -117,7 +117,7 @@ def sought(b, name, trace, runs):
 
 
 def merged(b, ours, theirs, runs):
-    """A million records out of 2, 64 and 1000 streams, two of each trace, in the order of time."""
+    """Merge a million records of 2, 64 and 1000 streams, two of each trace, in the order of time."""
     cases = []
     for n in (1, 32, 500):
         one = b.fresh('trace')
@@ -130,8 +130,8 @@ def merged(b, ours, theirs, runs):
 
 
 def bench_read(b):
-    """CPU time for a record, from files in the page cache: found, decoded, and as text to /dev/null; filtered, sought,
-    merged; peak memory."""
+    """CPU time for a record, from files in the page cache: found, decoded, and as text to /dev/null; filtered, after a
+    seek, merged; peak memory."""
     cases, n = [], 10000000
     found, decode = [b.program('decode'), 'records'], [b.program('decode'), 'values']
     view, text, dummy = [b.waymark, 'view'], [READER], [READER, '-o', 'dummy']

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Benchmarks of recording: the cost of a record, of none, of a program's start; what a record takes on disk, and how
-many get there."""
+"""Benchmarks of recording: the cost of a record, of a disabled site, of a program start; the size of a record on disk,
+and the rate of records."""
 import mmap
 import os
 import sys
@@ -15,7 +15,7 @@ RECORD_CASES = ('u32', 'int_long_double', 'int_str32', 'bytes64', 'ctx3')
 
 
 def bench_record(b):
-    """CPU time from the call site to the next instruction, rings in memory (flight recorder, both), warm."""
+    """CPU time of a record at its call site, with warm rings in memory (overwrite mode, for both)."""
     cases = []
     for name in RECORD_CASES:
         for suffix, cpus, env in (('', b.cpus[-1:], None), ('_2cpu', b.cpus[:2], None),
@@ -44,7 +44,7 @@ def bench_record(b):
 
 
 def bench_disabled(b):
-    """A loop with a site that nobody has enabled; the floor is the same loop without."""
+    """A loop with a disabled site; the floor is the same loop without a site."""
     runs = []
     args = ['disabled', str(b.cpus[-1]), '2000000', '15']
     for _ in range(b.runs):
@@ -83,7 +83,7 @@ def bench_filtered(b):
             floors.append(b.values([b.program('work_waymark'), 'disabled', str(b.cpus[-1]), '2000000', '5'])['plain'])
             values, summary, _ = b.ours(b.fresh('trace'), args, overwrite=True, wanted=ours)
             if summary['records'] - summary['state_dump'] != 0:
-                sys.exit('filtered: %d records, which the filter does not want' %
+                sys.exit('filtered: %d records, although the filter rejects all' %
                          (summary['records'] - summary['state_dump']))
             run = {'ours': values['rounds']}
             if b.daemon and theirs:
@@ -104,7 +104,7 @@ def tree_size(directory):
 
 
 def bench_size(b):
-    """All files of a trace of 10 million records with a 64-bit payload, divided by its records; the floor is the
+    """Size of all files of a trace with 10 million records of a 64-bit payload, for each record; the floor is the
     payload."""
     runs, n = [], 10000000
     args = ['count', 'u64', str(n), '20000']
@@ -112,10 +112,10 @@ def bench_size(b):
         directory = b.fresh('trace')
         _, summary, _ = b.ours(directory, args)
         if summary['records'] - summary['state_dump'] + summary['lost'] != n:
-            sys.exit('size: %d records + %d lost, not %d' % (summary['records'], summary['lost'], n))
+            sys.exit('size: %d records + %d lost, expected %d' % (summary['records'], summary['lost'], n))
         run = {'floor': 8.0, 'ours': tree_size(directory) / summary['records'], 'ours_lost': summary['lost']}
         clean(b)
-        # Counting the rival's records takes babeltrace2 longer than all the rest, and the sizes hardly differ.
+        # Only two runs: babeltrace2 counts the records of the rival slowly, and the sizes hardly differ.
         if b.daemon and number < 2:
             directory, session = b.fresh('trace'), 'size%d' % b.serial
             b.daemon.start(session, directory)
@@ -132,8 +132,8 @@ def bench_size(b):
 
 
 def spawned(b, program, under=(), env=None):
-    """30 starts of a program and of one without a tracer, in pairs, on one CPU: (what that one takes, what the program
-    takes beside it), us."""
+    """30 starts of a program and of one without a tracer, in pairs, on one CPU: (time without a tracer, additional time
+    of the program), in us."""
     out = b.fresh('out')
     b.run([
         *under, 'sh', '-c', 'exec "$@" >' + out, 'sh',
@@ -148,7 +148,7 @@ def spawned(b, program, under=(), env=None):
 
 
 def bench_startup(b):
-    """From exec to exit, less the same program without a tracer; the floor is what that program takes."""
+    """Time from exec to exit, minus that of the same program without a tracer, which is the floor."""
     cases = []
     for name in ('no_session', 'active_session', 'recorded'):
         runs, started, daemon = [], 'startup%d' % b.serial, None
@@ -162,7 +162,7 @@ def bench_startup(b):
             floor, ours = spawned(b, 'hello_started', record, daemon and daemon.env)
             run = {'floor': floor, 'ours': ours}
             if b.daemon:
-                # Without a session the rival is measured without a daemon too: a home and a /run where none lives.
+                # Without a session, the rival runs without a daemon, too: a home and a /run without one.
                 alone = lttng_session.IN_NAMESPACE if name == 'no_session' and os.geteuid() == 0 else []
                 run[RIVAL] = spawned(
                     b, 'hello_lttng', alone,
@@ -180,14 +180,14 @@ def bench_startup(b):
 
 
 def disk_rate(b):
-    """Bytes per second that the disk under the traces takes at its best: large blocks, past the page cache."""
+    """Highest write rate of the disk of the traces in bytes per second: large blocks, without the page cache."""
     block, total = mmap.mmap(-1, 8 << 20), 128 << 20
     block.write(os.urandom(1 << 20) * 8)
     path = b.fresh('trace')
     try:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_DIRECT, 0o600)
     except OSError:
-        return None             # a file system without
+        return None             # not supported by this file system
     try:
         begin = time.monotonic()
         for _ in range(total // len(block)):
@@ -200,9 +200,10 @@ def disk_rate(b):
 
 
 def bench_stream(b):
-    """Records per second that reach the disk, writers at full speed; the floor is what the disk takes at its best.
+    """Records per second that reach the disk, with writers at full speed; the floor is the highest rate of the disk.
 
-    Each run also has what was begun and lost, the consumers' CPU seconds for a GB, and the disk's rate just before.
+    Each run also has the numbers of begun and lost records, the CPU seconds of the consumer daemon for a GB, and the
+    rate of the disk before the run.
     """
     cases = []
     for name in ('u32', 'bytes64'):

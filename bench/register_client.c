@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * register_client.c - what it takes to register with a controller, without a tracer: speaks the protocol (src/wire),
- * from the connection to "done", and does nothing else.
+ * register_client.c - the cost of a registration without a tracer: speaks the protocol (src/wire) from the connection
+ * to DONE, and does nothing else.
  *
  *     register_client RUNDIR N EVENTS        N processes, one after the other; each stays connected until the end of
  *                                            standard input
  *
- * Prints "median NS p90 NS enabled N": time from connect() to "done", and how many events were enabled, on average.
+ * Prints "median NS p90 NS enabled N": time from connect() to DONE, and the average number of enabled events.
  */
 #include <errno.h>
 #include <poll.h>
@@ -59,7 +59,7 @@ static int queue_events(unsigned events)
 	return err == 0 ? wmk_out_u32(&out, WMK_MSG_EVENTS_END, 1) : err;
 }
 
-/* Sends all, takes answers until "done". */
+/* Send all messages, and receive answers until DONE. */
 static int converse(int sock, uint32_t *enabled)
 {
 	struct wmk_frame frame;
@@ -81,8 +81,8 @@ static int converse(int sock, uint32_t *enabled)
 		if (got < 0)
 			break;
 		/*
-		 * As the tracer does. Who sleeps in recv() is also woken when the other side has read what was sent,
-		 * which that side pays for.
+		 * Poll, as libwaymark does. A process that sleeps in recv() is also woken when the peer has read the
+		 * data, at the expense of the peer.
 		 */
 		poll(&(struct pollfd){ .fd = sock, .events = POLLIN }, 1, -1);
 		got = wmk_in_receive(&in, sock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * resource_usage.c - run a command, and print its CPU time (seconds), peak memory (kB), exit status and wall-clock time
- * (seconds) as a line on standard error. A process inherits the peak memory of its parent; this parent is small.
+ * (seconds) as a line on standard error. A process inherits the peak memory of its parent, so this program is small.
  */
 #include <stdio.h>
 #include <sys/resource.h>

@@ -8,15 +8,15 @@
     register notify command idle             the session daemon (control.py)
     read                                     reading traces, against babeltrace2 (reading.py)
     strace                                   `waymark strace` against strace (kernel_strace.py)
-    kernel                                   recording the kernel, against tracefs alone, strace, perf, bpftrace
-    (kernel.py)
+    kernel                                   recording the kernel, against bare tracefs, strace, perf, bpftrace
+                                             (kernel.py)
 
-Ours and the rival run in turn, in the same minutes, on the same pinned CPU, with the same ring sizes and the same mode;
-each figure is the median over the runs. A rival that is not installed is said and left out.
+Ours and the rival run in turn, in the same minutes, on the same pinned CPU, with the same ring sizes and the same mode.
+Each figure is the median over the runs. A rival that is not installed is reported and left out.
 
-record and filtered compare rounds of one state of the machine only: each round also times a block of 40 additions, and
-counts if that takes at most 1.05 times the smallest block. A run with fewer than 10 such rounds of 30 has no verdict
-("-", null).
+record and filtered only compare rounds in the same state of the machine. Each round also times a block of 40 additions,
+and counts if that takes at most 1.05 times the smallest block. A run with fewer than 10 such rounds of 30 has no
+verdict ("-", null).
 """
 import argparse
 import json
@@ -72,11 +72,11 @@ def main():
     parser = argparse.ArgumentParser(description='Benchmarks side by side with LTTng-UST.')
     parser.add_argument('--build', default='build')
     parser.add_argument('--runs', type=int, default=10, help='runs of each case (default 10)')
-    parser.add_argument('names', nargs='*', metavar='name', help='of ' + ' '.join(BENCHES))
+    parser.add_argument('names', nargs='*', metavar='name', help='one of ' + ' '.join(BENCHES))
     options = parser.parse_args()
     unknown = [n for n in options.names if n not in BENCHES]
     if unknown:
-        parser.error('no benchmark %s; there are: %s' % (', '.join(unknown), ' '.join(BENCHES)))
+        parser.error('unknown benchmark %s (known: %s)' % (', '.join(unknown), ' '.join(BENCHES)))
     lttng_session.private_namespace()
     b = Bench(options.build, options.runs)
     try:

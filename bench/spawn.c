@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spawn.c - how long programs take from exec to exit: starts the given programs in turn, N times each.
+ * spawn.c - measure the time of programs from exec to exit: start the given programs in turn, N times each.
  *
  *     spawn CPU N PROGRAM...
  *
- * Prints a line per program: its median time in microseconds, then the median of its differences to the first program
- * in the same turn. The order within a turn alternates.
+ * Prints a line for each program: its median time in microseconds, then the median of its differences to the first
+ * program in the same turn. The order within a turn alternates.
  */
 #include <sched.h>
 #include <spawn.h>

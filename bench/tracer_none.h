@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tracer_none.h - the records of work.c, not made at all: the same program without any tracer. */
+/* tracer_none.h - no records in work.c: the same program without a tracer. */
 #ifndef BENCH_TRACER_NONE_H
 #define BENCH_TRACER_NONE_H
 

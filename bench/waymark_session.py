@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A session daemon of Waymark's, of our own, in a runtime directory of its own; what lttng_session.Daemon is for the
-rival."""
+"""A private session daemon of Waymark with its own runtime directory; the counterpart of lttng_session.Daemon."""
 import json
 import os
 import select
@@ -16,7 +15,7 @@ READY_S = 20
 
 
 class Daemon:
-    """One waymark-sessiond, from construction to close(); it may die and be begun again between."""
+    """One waymark-sessiond, from construction to close(); crash() and begin() replace it."""
 
     def __init__(self, build):
         self.waymark = os.path.join(build, 'src', 'cli', 'waymark')
@@ -30,7 +29,7 @@ class Daemon:
         self.begin()
 
     def begin(self):
-        """Start it; self.began and self.ready are when, CLOCK_MONOTONIC in ns."""
+        """Start it; self.began and self.ready are the times, CLOCK_MONOTONIC in ns."""
         here, there = os.pipe()
         self.began = time.monotonic_ns()
         self.process = subprocess.Popen([
@@ -43,10 +42,11 @@ class Daemon:
         self.ready = time.monotonic_ns()
         os.close(here)
         if said[:1] != b'+':
-            raise RuntimeError('waymark-sessiond does not start: %s' % said[1:].decode(errors='replace'))
+            raise RuntimeError('waymark-sessiond is not ready after %d s: %s (see %s)' %
+                               (READY_S, said[1:].decode(errors='replace'), self.log.name))
 
     def crash(self):
-        """It dies at once; what it started goes on."""
+        """Kill it; the consumer daemon continues."""
         self.process.kill()
         self.process.wait()
 
@@ -79,7 +79,7 @@ class Daemon:
         return done.stdout
 
     def start(self, name, output, events, subbuf_size='256k', num_subbuf=4):
-        """A session with one channel, shared by the user's programs, and these events."""
+        """Start a session with one channel per user and these events."""
         self.command('create', name, '--output', os.path.abspath(output))
         self.command('enable-channel', '-u', '-s', name, '--subbuf-size', subbuf_size, '--num-subbuf', str(num_subbuf),
                      'channel')
@@ -91,8 +91,8 @@ class Daemon:
         self.command('destroy', name)
 
     def listed(self):
-        """How many programs it lists with their events, and the milliseconds that the command took."""
-        with open(os.path.join(self.home, 'listed'), 'w+') as out:      # (a pipe to Python would be measured too)
+        """Number of applications that it lists with their events, and the milliseconds of the command."""
+        with open(os.path.join(self.home, 'listed'), 'w+') as out:      # (a pipe would add the time of Python)
             begin = time.monotonic_ns()
             subprocess.run([self.waymark, 'list', '-u', '--json'], env=self.env, stdout=out, check=True)
             took = (time.monotonic_ns() - begin) / 1e6

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * work.c - the program that the benchmarks measure, built once for each tracer (TRACER_H says which).
+ * work.c - the program that the benchmarks measure, built once for each tracer (TRACER_H).
  *
  *     work record CASE CPUS BATCH ROUNDS WARM   CPU time of one record, a thread pinned to each of CPUS (0,1); one line
  *                                               "round ADDITIONS RDTSC RECORD" for each round of each thread
  *     work disabled CPU BATCH ROUNDS            a loop with a site, and the same loop without
- *     work count CASE N PAUSE_EVERY             exactly N records, a millisecond of sleep after each PAUSE_EVERY
- *     work stream CASE CPUS MS                  full speed for MS milliseconds
+ *     work count CASE N PAUSE_EVERY             exactly N records, with a sleep of 1 ms after each PAUSE_EVERY
+ *     work stream CASE CPUS MS                  record at full speed for MS milliseconds
  *
- * Prints lines "key value"; figures are nanoseconds of thread CPU time, so that a neighbour who takes the CPU is not
- * counted; what it does to the caches still is, which is why the runs are many and interleaved.
+ * Prints lines "key value". Figures are nanoseconds of thread CPU time, so the time in which other processes use the
+ * CPU does not count. Their effect on the caches does; therefore the runs are many and interleaved.
  *
- * ADDITIONS is the time of 40 independent additions, which depends on nothing but the state of the machine: the clock
- * frequency, and the issue slots that a hyper-thread sibling takes. It is measured before and after the round's
- * records; the larger value counts. common.py compares rounds of one state only.
+ * ADDITIONS is the time of 40 independent additions. It depends on the state of the machine only: the clock frequency,
+ * and the issue slots that a hyper-thread sibling uses. It is measured before and after the records of a round; the
+ * larger value counts. common.py compares rounds of one state only.
  */
 #include <pthread.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 #include TRACER_H
 
 #define MAX_THREADS 64
-#define LAP (32u << 20)        /* bytes of a CPU's ring, as run.py asks for it */
+#define LAP (32u << 20)        /* bytes of the ring of a CPU, as run.py configures it */
 
 static const char text32[] = "0123456789abcdef0123456789ABCDEF";
 static unsigned char bytes64[64];
@@ -36,7 +36,7 @@ struct worker {
 	struct round *round;
 };
 
-/* Nanoseconds of one each. */
+/* Nanoseconds for one of each. */
 struct round {
 	double additions, rdtsc, record;
 };
@@ -73,7 +73,7 @@ static __attribute__((noinline)) void loop_rdtsc(uint64_t n)
 	}
 }
 
-/* Blocks of 40 additions to 8 registers: as many in a cycle as the core issues. */
+/* Blocks of 40 additions to 8 registers, limited by the issue width of the core only. */
 static __attribute__((noinline)) void loop_additions(uint64_t n)
 {
 	uint64_t a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
@@ -127,7 +127,7 @@ static void *record_thread(void *arg)
 	struct worker *w = arg;
 	void (*loop)(uint64_t) = find_loop(w->name);
 	pin(w->cpu);
-	loop_bytes64(LAP / 64);        /* the ring's memory, once around, in few records */
+	loop_bytes64(LAP / 64);        /* write all memory of the ring once, with few records */
 	loop(w->warm);
 	for (uint64_t r = 0; r < w->rounds; r++) {
 		double before, after;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Has systemd check the units, tmpfiles.d and sysusers.d files, as they are installed. Skips what this machine has no
-tool for.
+"""Check the units, tmpfiles.d and sysusers.d files with the tools of systemd, as they are installed. Skips checks for
+which this machine has no tool.
 
 usage: check_units.py DAEMON SERVICE ROOT.SOCKET USER.SOCKET TMPFILES SYSUSERS
 """
@@ -23,7 +23,7 @@ def run(argv, wanted_silent=True):
 
 def main(daemon, service, root_socket, user_socket, tmpfiles, sysusers):
     if not shutil.which('systemd-analyze'):
-        print('systemd-analyze is not there: nothing is checked')
+        print('skipped: systemd-analyze is not installed')
         sys.exit(77)
     for socket, manager in (root_socket, '--system'), (user_socket, '--user'):
         with tempfile.TemporaryDirectory() as units:
@@ -47,7 +47,8 @@ def main(daemon, service, root_socket, user_socket, tmpfiles, sysusers):
             run(['systemd-tmpfiles', '--root=' + root, '--create', os.path.abspath(tmpfiles)], False)
             fifo = os.stat(os.path.join(root, 'run/waymark/notify'))
             if not stat.S_ISFIFO(fifo.st_mode) or fifo.st_mode & 0o777 != 0o644 or fifo.st_uid:
-                sys.exit('systemd-tmpfiles makes no notify FIFO: mode %o, of user %d' % (fifo.st_mode, fifo.st_uid))
+                sys.exit('/run/waymark/notify: mode %o and uid %d, expected a FIFO with mode 644 and uid 0' %
+                         (fifo.st_mode, fifo.st_uid))
         if shutil.which('systemd-sysusers'):
             run(['systemd-sysusers', '--root=' + root, '--dry-run', os.path.abspath(sysusers)], False)
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * count_events.c - how many records of each event are in a trace: count_events DIR (libwaymark-ctf).
- */
+/* count_events.c - count the records of each event in a trace: count_events DIR (libwaymark-ctf). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +15,7 @@ int main(int argc, char **argv)
 
 	if (argc != 2 || waymark_ctf_open(NULL, argv[1], &ctf) < 0) {
 		fprintf(stderr, "count_events: %s\n",
-			argc != 2 ? "name a trace's directory" : waymark_ctf_error_text(why, sizeof(why)));
+			argc != 2 ? "usage: count_events DIR" : waymark_ctf_error_text(why, sizeof(why)));
 		return 1;
 	}
 	while ((got = waymark_ctf_next(ctf, &record)) > 0) {

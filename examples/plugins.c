@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plugins.c - a program that loads a library which has events of its own (report.c).
+ * plugins.c - a program that loads a library with its own events (report.c).
  *
  *     waymark record -- examples/plugins
  */

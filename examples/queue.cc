@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * queue.cc - a queue between a producer and consumers in C++, instrumented in templates, members and lambdas. Try
+ * queue.cc - a queue between a producer and consumers in C++, with events in templates, member functions and lambdas.
  *
  *     waymark record -- examples/queue 100
  */
@@ -33,7 +33,7 @@ public:
 		ready_.notify_one();
 	}
 
-	/* False when the queue is closed and empty. */
+	/* Returns false when the queue is closed and empty. */
 	bool pop(T *item)
 	{
 		std::unique_lock<std::mutex> guard(lock_);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* report.c - a library with an event, which plugins.c loads. */
+/* report.c - a library with an event; plugins.c loads it. */
 #include <stdbool.h>
 
 #include <waymark/trace.h>
 
 bool report(int turn);
 
-/* Says that it was called; true if that is recorded. */
+/* Record that it was called. Returns whether the event is enabled. */
 __attribute__((visibility("default"))) bool report(int turn)
 {
 	waymark(plugin, report, turn);

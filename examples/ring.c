@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring.c - the ring buffer alone: two processes write, a third reads; without tracing, events or metadata.
+ * ring.c - the ring buffer without tracing, events or metadata: two processes write, a third reads.
  *
  *     cc ring.c $(pkg-config --cflags --libs waymark-ring) && ./a.out
  *
- * The parent creates a set and reads it. The children map it (here they inherit the descriptor; it can as well be
- * passed over a socket) and record a number each time. Every number must come back exactly once.
+ * The parent creates a ring set and reads it. The children map it and record a number each time. Here they inherit the
+ * descriptor; it can also be sent over a socket. Each number must be read exactly once.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,13 +28,16 @@ static int write_numbers(int fd, uint32_t writer)
 	for (uint64_t i = 0; i < NUMBERS; i++) {
 		struct waymark_ring_frag frag = { &i, sizeof(i), WAYMARK_FRAG_WORDS };
 
-		lost += waymark_ring_record(set, writer, &frag, 1) < 0; /* id: which writer */
+		lost += waymark_ring_record(set, writer, &frag, 1) < 0; /* the id identifies the writer */
 	}
 	waymark_ring_set_close(set);
 	return lost != 0;
 }
 
-/* Records of this program: a header of 4, 6 or 13 bytes, told apart by its low 5 bits (docs/ring.md), then 8 bytes. */
+/*
+ * Count the records of this program: a header of 4, 6 or 13 bytes, distinguished by its low 5 bits (docs/ring.md), then
+ * 8 bytes.
+ */
 static void count(const struct waymark_ring_packet *packet, uint64_t sums[WRITERS], uint64_t counts[WRITERS])
 {
 	const unsigned char *at = packet->data, *end = at + packet->len;
@@ -60,8 +63,8 @@ static int read_all(struct waymark_ring_set *set, unsigned flags, uint64_t sums[
 	static struct waymark_ring_reader *readers[RINGS_MAX];
 	struct waymark_ring_packet packet;
 
-	waymark_ring_set_heartbeat(set); /* writers wait for room only while somebody reads */
-	waymark_ring_set_back(set);      /* give memory to the rings that have begun to record */
+	waymark_ring_set_heartbeat(set); /* writers wait for room only while a reader is active */
+	waymark_ring_set_back(set);      /* allocate memory for rings that have begun to record */
 	for (uint32_t i = 0; i < waymark_ring_set_rings(set) && i < RINGS_MAX; i++) {
 		int rc;
 
@@ -85,7 +88,7 @@ int main(void)
 		.n_subbufs = 4,
 		.mode = WAYMARK_RING_DISCARD,
 		.clock = WAYMARK_CLOCK_MONOTONIC,
-		.block_us = -1,          /* wait for room rather than lose */
+		.block_us = -1,          /* wait for room instead of losing records */
 		.prefault = 64 << 20,
 	};
 	uint64_t sums[WRITERS] = { 0 }, counts[WRITERS] = { 0 };
@@ -101,7 +104,7 @@ int main(void)
 		if (fork() == 0)
 			_exit(write_numbers(waymark_ring_set_fd(set), i));
 	while (running != 0) {
-		waymark_ring_set_wait(set, 10000); /* until somebody enters a new sub-buffer, 10 ms at most */
+		waymark_ring_set_wait(set, 10000); /* wait until a writer enters a new sub-buffer, at most 10 ms */
 		if (read_all(set, 0, sums, counts) < 0)
 			return 1;
 		while (waitpid(-1, &status, WNOHANG) > 0) {

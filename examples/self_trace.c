@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * self_trace.c - a program that controls its own tracing: it records itself while it does what is worth recording, and
- * says where the trace is. A session daemon is started if none runs. Try
+ * self_trace.c - a program that controls its own tracing: it records itself during its work, and prints where the trace
+ * is. A session daemon is started if none runs.
  *
  *     examples/self_trace [DIRECTORY]
  *     babeltrace2 DIRECTORY
  *
- * Built with: cc self_trace.c $(pkg-config --cflags --libs waymark waymark-ctl)
+ * Build with: cc self_trace.c $(pkg-config --cflags --libs waymark waymark-ctl)
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -36,8 +36,8 @@ static unsigned long work(unsigned rounds)
 }
 
 /*
- * Until the daemon has heard of this program: at once where one has run before; where none ever has, programs look for
- * one every ten seconds (docs/registration.md).
+ * Wait until this program has registered with the session daemon. That takes no time if a session daemon has run
+ * before; otherwise applications check every ten seconds (docs/registration.md).
  */
 static int wait_until_known(struct waymark_ctl *ctl)
 {
@@ -54,10 +54,10 @@ static int wait_until_known(struct waymark_ctl *ctl)
 		if (!known)
 			usleep(1000);
 	}
-	return 0;       /* (where it is not heard of, there will be no records) */
+	return 0;       /* without registration, no records are made */
 }
 
-/* A session that records the events `self:*` of this process, and of no other. */
+/* Start a session that records the events `self:*` of this process only. */
 static int begin(struct waymark_ctl *ctl, const char *path)
 {
 	const struct waymark_ctl_domain us = { .size = sizeof(us), .kind = WAYMARK_CTL_PID, .pid = (uint64_t)getpid() };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shop.c - a shop with a few customers, each a thread, that says what happens in it in every way there is. Try
+ * shop.c - a shop with some customers, each a thread, with events of every kind.
  *
  *     waymark record -c vpid -c procname -- examples/shop
  *     babeltrace2 ~/waymark-traces/shop-*
@@ -27,7 +27,7 @@ struct order {
 	enum state state;
 };
 
-/* Declared once, called as a function wherever an order changes. */
+/* Declared once, called as a function when an order changes. */
 WAYMARK_EVENT(shop, order_changed, (const struct order *order),
 	      wm_field(int, id, order->id),
 	      wm_named("state", wm_enum(order_state, (int)order->state)));
@@ -39,7 +39,7 @@ static bool pay(struct order *order)
 	bool enough = order->amount < 90;
 
 	order->state = enough ? PAID : REFUSED;
-	/* At the call site: names, types and values are taken from the arguments. */
+	/* Declared at the call site: names, types and values come from the arguments. */
 	waymark(shop, payment, order->id, order->customer, order->amount, enough, wm_array(order->items, 3));
 	if (!enough)
 		waymark_logf(WARNING, "%s cannot pay %.2f", order->customer, order->amount);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * workers.c - a program that forks: three workers do tasks, each a process, and what they record stands in one trace
- * with what their parent does.
+ * workers.c - a program that forks: three worker processes do tasks. Their records and those of the parent are in one
+ * trace.
  *
  *     waymark record -c vpid -- examples/workers
  */
@@ -14,7 +14,7 @@
 #define WORKERS 3
 #define TASKS 4
 
-/* A child of fork() goes on recording at once, as a process of its own. */
+/* A forked child records at once, under its own process id. */
 static int work(int worker)
 {
 	for (int task = 0; task < TASKS; task++) {

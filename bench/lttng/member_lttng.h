@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* member_lttng.h - the events of member.c, made by LTTng-UST. */
+/* member_lttng.h - the events of member.c, recorded by LTTng-UST. */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "member_provider.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* member_provider.h - LTTng-UST's description of member.c's events (included by its macros several times over). */
+/*
+ * member_provider.h - the tracepoint provider of member.c for LTTng-UST (its macros include this file several times).
+ */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER member
 #undef LTTNG_UST_TRACEPOINT_INCLUDE

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* provider.h - LTTng-UST's description of the benchmarks' events (included by its macros several times over). */
+/* provider.h - the tracepoint provider of the benchmarks for LTTng-UST (its macros include this file several times). */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER bench
 #undef LTTNG_UST_TRACEPOINT_INCLUDE
