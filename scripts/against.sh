@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Runs today's whole-program cases with the binaries of an earlier version: a case for a corrected fault is "not ok" there.
+# Run whole-program cases of this tree with the binaries of an earlier version. Cases for corrected faults fail there.
 #
 #   scripts/against.sh 0.2                    the cases of tests/against/0.2.txt
 #   scripts/against.sh 0.2 FILE[:CASE] ...    FILE is tests/cases/t_FILE.py; without :CASE, all its cases
 #
-# The version is built in build-against/VERSION from a checkout of its commit. Test programs that are new or have changed since are
-# compiled with that version's headers and library; a program that does not compile is reported, and its cases fail.
-# Exit status: 0 if the number of "not ok" equals the number of cases that ran, else 1.
+# The version is built in build-against/VERSION from a checkout of its commit. New or changed test programs are compiled
+# with the headers and the library of that version. If a program does not compile, that is reported, and its cases fail.
+# Exit status: 0 if all cases that ran are "not ok", else 1.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,23 +27,28 @@ top=$PWD tree=$PWD/build-against/$version
 build=$tree/build
 if [ ! -d "$tree" ]; then
 	mkdir -p "$tree" && git archive "$commit" | tar -x -C "$tree" ||
-		{ echo "against: cannot check out $commit: is this a shallow clone?" >&2; rm -rf "$tree"; exit 1; }
+		{ echo "against: cannot check out $commit (shallow clones lack it)" >&2; rm -rf "$tree"; exit 1; }
 fi
 if [ ! -f "$build/build.ninja" ]; then
-	meson setup "$build" "$tree" -Dtests=enabled --buildtype=release >"$tree/log" 2>&1 || { echo "against: see $tree/log" >&2; exit 1; }
+	meson setup "$build" "$tree" -Dtests=enabled --buildtype=release >"$tree/log" 2>&1 ||
+		{ echo "against: cannot configure version $version (see $tree/log)" >&2; exit 1; }
 fi
-ninja -C "$build" >"$tree/log" 2>&1 || { echo "against: see $tree/log" >&2; exit 1; }
+ninja -C "$build" >"$tree/log" 2>&1 ||
+	{ echo "against: cannot build version $version (see $tree/log)" >&2; exit 1; }
 
-# Test programs of today that differ from those of the version.
+# Test programs of this tree that differ from those of the version.
 for source in tests/programs/*.c tests/programs/*.cc; do
 	file=${source##*/}
 	cmp -s "$source" "$tree/tests/programs/$file" && continue
 	compiler="cc -std=gnu11"
 	[ "${file##*.}" = cc ] && compiler="c++ -std=c++20"
 	# shellcheck disable=SC2086 # a compiler and its arguments
-	$compiler -O2 -g -D_GNU_SOURCE -I"$tree/include" -I"$tree/src" -Itests/programs "$source" -o "$build/tests/${file%.*}" \
-		-L"$build/src/tracer" -lwaymark -Wl,-rpath,"$build/src/tracer" -lpthread -ldl >"$build/tests/$file.log" 2>&1 ||
-		{ echo "# $file does not compile with $version: $(grep -m1 -E 'error|undefined' "$build/tests/$file.log")"; rm -f "$build/tests/${file%.*}"; }
+	$compiler -O2 -g -D_GNU_SOURCE -I"$tree/include" -I"$tree/src" -Itests/programs "$source" \
+		-o "$build/tests/${file%.*}" -L"$build/src/tracer" -lwaymark -Wl,-rpath,"$build/src/tracer" -lpthread \
+		-ldl >"$build/tests/$file.log" 2>&1 && continue
+	why=$(grep -m1 -E 'error|undefined' "$build/tests/$file.log")
+	echo "# $file does not compile with $version: $why"
+	rm -f "$build/tests/${file%.*}"
 done
 
 export WMK_WAYMARK=$build/src/cli/waymark WMK_PROGRAMS=$build/tests WMK_BUILD=$build LC_ALL=C.UTF-8

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Counts C tokens without comments by folder, outside t/ and tests/: the size of the product, whatever its layout.
+"""Count C tokens without comments by folder, outside t/ and tests/: the size of the product, independent of its layout.
 
 usage: c_tokens.py [COMMIT...]   a table: a column for each commit, and for the working tree
 """
@@ -29,7 +29,7 @@ def text(commit, name):
 
 
 def tokens(source):
-    """Strings that stand side by side are one token: where a long one is cut is layout."""
+    """The tokens of a source. Adjacent string literals are one token, because splitting a long one is layout."""
     found = []
     for token in TOKEN.findall(source):
         if token.startswith(('//', '/*')):

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: MIT
-# debian.sh - sourced by kernel.sh and sysroot.sh: how they download Debian's packages of another architecture.
+# debian.sh - download Debian packages of another architecture. Sourced by kernel.sh and sysroot.sh.
 #
 # Nothing is installed. The package lists and the package database of this machine are neither read nor changed. It does
-# not need root's rights.
+# not need root privileges.
 # shellcheck shell=bash
 
-# debian_begin NAME ARCH WORK: downloads the package lists into the folder WORK. The array `apt` then has the options
-# that apt-get and apt-cache need to use them. NAME begins each message.
+# debian_begin NAME ARCH WORK: download the package lists into the folder WORK, and set the array `apt` to the options
+# that apt-get and apt-cache need to use them. NAME is the prefix of messages.
 debian_begin() {
 	local name=$1 arch=$2 work=$3 tool
 	for tool in apt-get apt-cache dpkg-deb; do
-		command -v $tool >/dev/null || { echo "$name: $tool is not installed: is this Debian?" >&2; return 1; }
+		command -v $tool >/dev/null ||
+			{ echo "$name: $tool is not installed (this needs Debian)" >&2; return 1; }
 	done
 	mkdir -p "$work/lists/partial" "$work/archives/partial"
 	work=$(realpath "$work")

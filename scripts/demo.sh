@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# From a fresh clone to a trace: sets up, builds, records an example program, shows what was recorded.
+# From a fresh clone to a trace: install packages, build, record an example program, and print the trace.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,5 +20,5 @@ echo '$ babeltrace2 TRACE | head'
 babeltrace2 "$trace" >"$trace.text"
 grep -m 20 -v lttng_ust_statedump "$trace.text"
 records=$(grep -cv lttng_ust_statedump "$trace.text")
-echo "... $records records of the program in all"
+echo "... $records records of the program in total"
 [ "$records" -gt 0 ]

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes man pages from a public header, so that what it says is written once.
+"""Make man pages from a public header, so that the header is the only source of the documentation.
 
 usage: man_from_header.py HEADER LIBRARY VERSION MAP DIRECTORY
 
-LIBRARY ("waymark-ctl") is the name for pkg-config; MAP, its version map, names the functions. Into DIRECTORY go
-LIBRARY.7 from the comment at the header's beginning; LIBRARY-SECTION.3 for each section; and for each function
-FUNCTION.3, which leads to its section's page.
+LIBRARY ("waymark-ctl") is the name for pkg-config. MAP is its version map, which lists the functions. The pages in
+DIRECTORY are LIBRARY.7, from the comment at the beginning of the header; LIBRARY-SECTION.3 for each section; and
+FUNCTION.3 for each function, a link to the page of its section.
 
-In the header, `/* -- NAME: what it is about -- */` (with lines in place of the hyphens) begins a section, `/* -- NAME
--- */` continues one. A header that is included between declarations replaces its #include line.
+In the header, `/* -- NAME: summary -- */` (with box-drawing lines instead of hyphens) begins a section, and `/* -- NAME
+-- */` continues one. The text of a header that is included between declarations replaces the #include line.
 
-A comment belongs to the declaration below it; one with an empty line below it, to the whole section. In a comment an
-empty line begins a paragraph, and lines indented by four and more are shown as they are.
+A comment belongs to the declaration that follows it; a comment followed by an empty line belongs to the section. In a
+comment, an empty line begins a paragraph, and lines with an indent of four or more are copied unchanged.
 """
 import os
 import re
@@ -30,7 +30,7 @@ class Section:
 
 
 def said(comment):
-    """Paragraphs of a comment; one that is code is a list of lines."""
+    """The paragraphs of a comment; a paragraph of code is a list of lines."""
     lines = [re.sub(r'^\s*\* ?', '', line).rstrip() for line in comment.strip()[2:-2].strip('* \t\n').split('\n')]
     paragraphs = []
     for block in re.split(r'\n(?:[ \t]*\n)+', '\n'.join(lines)):
@@ -48,12 +48,12 @@ def escape(text):
 
 
 def line(text):
-    """One line of input: it is no request."""
+    """One line of text, protected from being read as a request."""
     return ('\\&' if text[:1] in ("'", '.') else '') + text + '\n'
 
 
 def roff(text, names):
-    """Running text, a sentence a line; names of functions and what stands in backquotes are set off."""
+    """Prose, one sentence on a line; function names and text in backquotes get another font."""
     text = re.sub(r'`([^`]+)`', '\\\\fI\\1\\\\fR', escape(text))
     text = re.sub(r'\b(%s)\b' % '|'.join(names), '\\\\fB\\1\\\\fR', text) if names else text
     return ''.join(line(sentence) for sentence in re.split(r'(?<=[.;:]) (?=\S)', text))
@@ -71,9 +71,9 @@ def paragraphs(words, names, between='.PP\n'):
 
 
 def prototype(text, width=76):
-    """Rows of a declaration, its parameters slanted."""
+    """Lines of a declaration, with its parameters in italics."""
     rows, row = [], ''
-    if len(text.split(',')[0]) >= width:             # then the type has a row of its own
+    if len(text.split(',')[0]) >= width:             # the type gets its own line
         before, name = re.match(r'(.*?\W)(\w+\()', text).groups()
         rows, text = [before.rstrip()], name + text[len(before + name):]
     for part in re.split(r'(?<=,) ', text):
@@ -89,8 +89,8 @@ def prototype(text, width=76):
 
 
 def members(body, end):
-    """[declaration, words] of a structure's or enumeration's body; a comment belongs to what stands before it on its
-    line, or below."""
+    """[declaration, words] of the body of a structure or enumeration. A comment belongs to the declaration before it on
+    the same line, or to the next one."""
     found, text, above, same_line = [], '', '', False
     for token in TOKEN.findall(body):
         if token.startswith('/*'):
@@ -123,13 +123,13 @@ def type_page(kind, name, body, words, names):
 
 
 def read(text):
-    """The words at the beginning, and sections by name."""
+    """The paragraphs at the beginning, and the sections by name."""
     first = re.search(r'/\*\n \* \w+\.h - .*?\*/', text, re.S).group()
     sections, at = {}, None
     pieces = SECTION.split(text)
     for name, summary, body in zip(pieces[1::3], pieces[2::3], pieces[3::3]):
         if name in sections and summary or name not in sections and not summary:
-            sys.exit('section %s must say what it is about once, where it begins' % name)
+            sys.exit('section %s: exactly the first heading must have a summary ("NAME: summary")' % name)
         at = sections.setdefault(name, Section(name, summary))
         declarations(body.split('#ifdef')[0], at)
     return said(first), sections
@@ -168,7 +168,7 @@ def see(names):
 
 
 def with_parts(header):
-    """The header's text, with the declarations of headers that it includes between its own."""
+    """The text of a header, with the declarations of headers that it includes between its own."""
     with open(header, encoding='utf-8') as f:
         text = f.read()
 
@@ -185,7 +185,8 @@ def main(header, library, version, symbols, directory):
     pages = {}
     declared = [re.search(r'(\w+)\(', f).group(1) for s in sections.values() for f, words in s.functions if words]
     if sorted(declared) != sorted(names):
-        sys.exit('in no section, without a comment, or not exported: ' + ', '.join(sorted(set(declared) ^ set(names))))
+        sys.exit('%s: functions in no section, without a comment, or not exported: %s' %
+                 (header, ', '.join(sorted(set(declared) ^ set(names)))))
     include = '.B #include <waymark/%s>\n' % os.path.basename(header)
     build = '.PP\n.nf\n\\fBcc\\fR ... \\fB$(pkg\\-config \\-\\-cflags \\-\\-libs %s)\\fR\n.fi\n' % escape(library)
     summary = begin[0].split(' - ', 1)[1].rstrip('.').replace('`', '')

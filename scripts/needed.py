@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """
-Prints what scripts/test.sh needs of a build for some suites, a line each.
+Print the files or tests of some suites for scripts/test.sh, a line each.
 
 usage: needed.py BUILD SUITE...                  the files that their tests need, for ninja
        needed.py --tests GROUP BUILD SUITE...    the names of their tests in that group, for `meson test`
 
-`-SUITE` excludes a suite. Each test is in one group: `beside` (is_parallel), `kernel` (records the kernel of this
-machine: one at a time, beside those of the first group) or `alone` (needs the machine for itself: WMK_ALONE in its
-environment, or not of the suite `kernel`).
+`-SUITE` excludes a suite. Each test is in one group: `beside` (is_parallel); `kernel` (records the kernel of this
+machine: one at a time, in parallel with the first group); or `alone` (needs the whole machine: WMK_ALONE in its
+environment, or not in the suite `kernel`).
 """
 import json
 import subprocess

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Applies a map of renames to the tree; a branch made before a rename is brought up to date by the same map.
+"""Apply a map of renames to the tree. The same map updates a branch that was made before the rename.
 
-usage: rename.py MAP...   apply maps (scripts/renames/*.map), and print bare mentions of renamed files that were left
+usage: rename.py MAP...   apply maps (scripts/renames/*.map), and print remaining bare mentions of renamed files
        rename.py --self-test
 
-A map has one rename a line; "#" begins a comment:
+A map has one rename on each line; "#" begins a comment:
   file OLD NEW     paths from the root; the include lines, lists of meson.build and mentions "folder/name" change too
   name OLD NEW     an identifier, as a whole word, in every text file
   tag FILE OLD NEW "struct OLD" (union, enum) in one file, named by its path before the map
   local FILE OLD NEW  an identifier in the code of one file, not in its comments and strings
-  test FILE OLD NEW  a test's function, in C like `local`; in Python also where it is imported, but no attribute and no
-                   local variable of that name; and in the lists of cases of tests/against
-  word PATH OLD NEW  OLD between other than word characters, but no file's name, in text files at and below one path
+  test FILE OLD NEW  the function of a test, in C like `local`; in Python also where it is imported, but not attributes
+                   or local variables of that name; and in the lists of cases of tests/against
+  word PATH OLD NEW  OLD as a whole word, except in file names, in text files at and below one path
   attribute PATH OLD NEW  a Python method or attribute, at and below one path
-The guard of a renamed header changes with it.
+The include guard of a renamed header changes, too.
 A line has no effect if its OLD no longer exists, so a map can be applied twice.
 """
 import ast
@@ -58,7 +58,7 @@ def parse(lines):
             in_one.append(tuple(words))
             continue
         if len(words) != 3 or words[0] not in ('file', 'name'):
-            raise SystemExit('line %d: "%s" is no rename (use: file|name OLD NEW, '
+            raise SystemExit('line %d: "%s" is not a rename (use: file|name OLD NEW, '
                              'tag|local|test|word|attribute PATH OLD NEW)'
                              % (number, line.strip()))
         (files if words[0] == 'file' else names)[words[1]] = words[2]
@@ -70,7 +70,7 @@ def stem(path):
 
 
 class Globals(ast.NodeVisitor):
-    """(line, column in bytes, name) of each mention of a module's own function, not of a local variable."""
+    """(line, column in bytes, name) of each mention of a function of the module, without local variables."""
 
     def __init__(self, names, origin):
         self.names, self.origin, self.local, self.found = names, origin, [], []
@@ -106,7 +106,8 @@ class Globals(ast.NodeVisitor):
 
 
 def rename_in_python(text, names, origin, is_here):
-    """The text with these functions of the module `origin` renamed: it is that module, or may import them."""
+    """The text with these functions of the module `origin` renamed. `is_here`: it is that module; else it may import
+    them."""
     tree = ast.parse(text)
     if not is_here:
         imported = {a.name for n in tree.body if isinstance(n, ast.ImportFrom) and n.module == origin for a in n.names}
@@ -121,7 +122,7 @@ def rename_in_python(text, names, origin, is_here):
 
 
 def rename_imports(text, files):
-    """Modules are imported by their base names."""
+    """Rename modules in import statements, which have their base names."""
     modules = {stem(old): stem(new) for old, new in files.items() if old.endswith('.py') and stem(old) != stem(new)}
     for old, new in modules.items():
         text = re.sub(r'(?m)^from %s import' % old, 'from %s import' % new, text)
@@ -153,7 +154,7 @@ def rename_tests(root, tests, files):
 
 
 def rename_below(root, kind, top, old, new):
-    """In text files at and below a path; attributes in Python's alone."""
+    """Rename in text files at and below a path; attributes in Python files only."""
     pattern = BELOW[kind] % re.escape(old)
     for path, text in list(texts(root)):
         if (path == top or path.startswith(top + '/')) and (kind != 'attribute' or path.endswith('.py')):
@@ -176,7 +177,7 @@ def top_of(path):
 
 
 def mentions(path, before, files):
-    """The names of each renamed file in a file's text: the whole path, "folder/name", the bare name in its folder.
+    """Mentions of each renamed file in the text of a file: the whole path, "folder/name", the bare name in its folder.
 
     `before`: the path that the file had before the renames.
     """
@@ -244,7 +245,7 @@ def apply(root, files, names, in_one):
                 f.write(changed)
         for old, new in bare.items():
             if top_of(path) != top_of(new) and re.search(BEFORE + re.escape(old) + AFTER, changed):
-                print('%s mentions %s: is it %s?' % (path, old, new))
+                print('%s mentions %s: rename to %s by hand if it means that file' % (path, old, new))
 
 
 def self_test():

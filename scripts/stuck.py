@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs `meson test`, and of each test that is about to be ended, because its time is over, writes down what its threads
-are doing.
+"""Run `meson test`, and write the stacks of the threads of each test that is about to be killed by its timeout.
 
 usage: stuck.py BUILD MULTIPLIER FILE COMMAND...
 
-Tests in Python report this themselves (tests/lib/waits.py). This is for tests with no other limit than that of meson.
-The file is there only if there was such a test. The status is the command's.
+Tests in Python report this themselves (tests/lib/waits.py). This program is for tests that only have the timeout of
+meson. FILE exists only if there was such a test. The exit status is that of the command.
 """
 import json
 import os
@@ -20,13 +19,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from processes import children_of, stacks  # noqa: E402
 
 LOOK_S = 1
-PART = 0.85                     # of a test's time: what is left is for the debugger
+PART = 0.85                     # of the timeout of a test: the rest is for the debugger
 
 
 def limits(build):
     """
-    {arguments of a test: (name, time in seconds)}, with its program and without: an interpreter may be found by another
-    path, and may stand in front of what the test is called by.
+    {arguments of a test: (name, timeout in seconds)}, with and without the program: an interpreter may have another
+    path, or may precede the arguments of the test.
     """
     known = {}
     with open(os.path.join(build, 'meson-info', 'intro-tests.json'), encoding='utf-8') as f:
@@ -55,11 +54,11 @@ def started_by(parent):
 
 def main(build, multiplier, path, *command):
     known, seen = limits(build), {}
-    # (a shell without job control lets what it starts in the background ignore these, and so would all tests)
+    # A shell without job control ignores these for background commands, and all tests would inherit that.
     for number in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
     with subprocess.Popen(command) as meson:
-        # (from the terminal it gets that as well; and it is not to be ignored in all that it starts)
+        # meson gets SIGINT from the terminal, too. A handler, because tests would inherit SIG_IGN.
         signal.signal(signal.SIGINT, lambda *_: None)
         signal.signal(signal.SIGTERM, lambda *_: meson.terminate())
         end = os.pidfd_open(meson.pid)
@@ -71,7 +70,7 @@ def main(build, multiplier, path, *command):
                 if not seconds or now - seen[pid] < seconds * float(multiplier) * PART:
                     continue
                 with open(path, 'a', encoding='utf-8') as f:
-                    f.write('%s has run for %d s, and will be ended soon. This is what it does:\n%s\n' %
+                    f.write('%s has run for %d s, and will be killed soon. Its threads:\n%s\n' %
                             (name, now - seen[pid], stacks({pid: name, **children_of(pid)})))
                 seen[pid] = float('inf')         # once
     return meson.returncode

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Counts test cases in Meson's JSON logs and says which failed, why, and where their output is.
+"""Count test cases in the JSON logs of meson; print which failed, why, and where their output is.
 
-usage: summary.py BUILD=LOG.json... ; BUILD=broken:LOG stands for a build that did not come about: one failure.
+usage: summary.py BUILD=LOG.json... ; BUILD=broken:LOG: the build has failed, which counts as one failure.
 
-A test program that uses cmocka, or prints TAP, counts for as many cases as it says it has; any other test is one case.
-The last line is "N passed, N failed", with ", N skipped" behind it when some were. Exit status 1 when something failed.
+A test program that uses cmocka or prints TAP counts with its number of cases; any other test is one case. The last
+line is "N passed, N failed", followed by ", N skipped" if some were. Exit status 1 if a case has failed.
 """
 import json
 import re
@@ -42,19 +42,19 @@ def count(test):
     if plan:
         passed += len(TAP_OK.findall(text))
         skipped += len(TAP_SKIP.findall(text))
-        # What was planned and never came has failed.
+        # Planned cases without a result have failed.
         failed += max(len(TAP_NOT_OK.findall(text)), int(plan.group(1)) - passed - skipped)
     if result in SKIP:
         return 0, 0, 1
     if result in GOOD:
-        # An expected failure may print any number of failed cases: it is one case that did what it should.
+        # An expected failure counts as one passed case, regardless of the cases that it prints.
         return (1, 0, 0) if result == 'EXPECTEDFAIL' or not passed + skipped else (passed, 0, skipped)
     return passed, max(failed, 1), skipped
 
 
 def why(text, names):
-    """The last lines that tell why some case failed, without what others had to say; where none do (it was killed), the
-    last of all."""
+    """The last lines that have the reason of a failure, without those of other cases; if there are none (the test was
+    killed), the last lines of the output."""
     lines = [line for line in text.splitlines() if SAYS_WHY.search(line)]
     of_failed = [line for line in lines if not names or not (case := CASE_SAYS.match(line)) or case[1] in names]
     return [line[:WHY_WIDTH] for line in (of_failed or [line for line in text.splitlines() if line])[-WHY_LINES:]]

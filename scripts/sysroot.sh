@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# sysroot.sh ARCH FOLDER - unpacks into FOLDER/ARCH/sysroot what a cross compiler needs to build Waymark for ARCH: the
-# headers and libraries of Debian's packages. Programs for tests are there too: a static busybox and strace.
+# sysroot.sh ARCH FOLDER - unpack headers and libraries of Debian packages into FOLDER/ARCH/sysroot, for a cross
+# compiler that builds Waymark for ARCH. The folder also has programs for tests: a static busybox and strace.
 #
-# ARCH is arm64. Nothing is installed (debian.sh). Does nothing when the folder is complete. If it cannot be made, the
-# exit status is not 0, and the last line says why.
+# ARCH is arm64. Nothing is installed (debian.sh). Does nothing if the folder is complete. After an error, the exit
+# status is not 0, and the last line has the reason.
 set -euo pipefail
 
 arch=${1:-} folder=${2:-}
 packages=(libc6-dev libelf-dev libjson-c-dev liburcu-dev libbpf-dev libcmocka-dev busybox-static strace)
-# Of this one the header only: it depends on python3 for a program.
+# Without its dependencies: only its header is needed, and it depends on python3.
 alone=systemtap-sdt-dev
 [ "$arch" = arm64 ] || { sed -n '3,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 [ -n "$folder" ] || { echo "sysroot: no folder given" >&2; exit 2; }
@@ -23,7 +23,7 @@ if complete; then
 	exit 0
 fi
 
-# Made beside its place, and moved there when it is complete: another process may do the same.
+# Unpacked in a temporary folder and moved when complete, because another process may do the same.
 mkdir -p "$dir"
 work=$(mktemp -d "$dir/new.XXXXXX")
 trap 'rm -rf "$work"' EXIT

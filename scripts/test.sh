@@ -1,31 +1,40 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Sets up, builds everything several ways, and runs all tests.
+# Install missing packages, build in several configurations, and run all tests.
 #
 #   scripts/test.sh                  a tenth of the rounds: at most 15 minutes on two CPUs
-#   scripts/test.sh --long           all rounds, and aarch64 in an emulated machine: above an hour
-#   scripts/test.sh --only NAME...   some of the builds below only
-#   scripts/test.sh --suite NAME...  some of the suites only, in all builds that run them: with --long, all rounds of what has changed
-#   scripts/test.sh --no-setup       do not look for missing packages
+#   scripts/test.sh --long           all rounds, and aarch64 in an emulated machine: more than an hour
+#   scripts/test.sh --only NAME...   only some of the builds below
+#   scripts/test.sh --suite NAME...  only some of the suites, in all builds that run them; with --long, all their rounds
+#   scripts/test.sh --no-setup       do not check for missing packages
 #
-# Builds are kept in build-tests/NAME. The last line is "N passed, N failed", counted in test cases over all builds.
+# Builds are kept in build-tests/NAME. The last line is "N passed, N failed": test cases of all builds.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-# name | what meson is told | test setup | suites of the short run (empty: all; -NAME: not that one); --long runs more
-# What does not depend on how the programs are built, or is compiled anew by its test, runs once: models, the tree, the header's matrix.
-# A build runs those suites that it can make fail: in no-rseq the rings (which is what the suite ring-claims is) and all that records, in
-# tsan, also without sequences, what has threads and no assembly. The build with test points is clang's, with all that clang may compile
-# in another way.
-# --long does all rounds in gcc-release, and in testpoints of what needs them. no-rseq, clang's release and the sanitizers then run all
-# suites that they can make fail, a tenth of the rounds. In the short run, which does a tenth, the sanitizers, under which everything is
-# slow, do a twentieth or less, and of the whole programs only those of hostile processes and of restarted daemons.
+# name | options of meson | test setup | suites of the short run (empty: all; -NAME: without NAME); --long runs more
+#
+# Tests that do not depend on the configuration, or compile their programs themselves, run once: models, the tree, the
+# header matrix. Each build runs the suites that only it can make fail:
+#   no-rseq      the rings (suite ring-claims), and everything that records
+#   tsan         without sequences, too: code with threads and without assembly
+#   testpoints   built by clang: also the suites of code that clang may compile differently
+#
+# --long runs all rounds in gcc-release; in testpoints, those of the suites that need it. Then no-rseq, the release
+# build of clang and the sanitizers run all suites that they can make fail, with a tenth of the rounds. The short run
+# has a tenth of the rounds. In it, the slow sanitizers run a twentieth or less, and of the tests of whole programs only
+# those of hostile processes and restarted daemons.
+sanitized="--buildtype=debug -Doptimization=1 -Db_lundef=false"
 builds=(
 	"gcc-release|--buildtype=release||-ring-claims"
-	"testpoints|--buildtype=debugoptimized -Dtestpoints=true -Dfuzz=false||base schema wire ring ctf store read tracer ctl cli session testpoints"
+	"testpoints|--buildtype=debugoptimized -Dtestpoints=true -Dfuzz=false||$(
+		echo base schema wire ring ctf store read tracer ctl cli session testpoints)"
 	"no-rseq|--buildtype=release|norseq|ring tracer threads"
-	"asan|--buildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=false|asan|-model -tree -front -machines -builds -threads -ring-claims -view -tests-kernel -tests -tests-daemon"
-	"tsan|--buildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false|tsan|ring store consumer ctl session tracer-threads daemons tests-hostile tests-restart"
+	"asan|$sanitized -Db_sanitize=address,undefined -Dfuzz=false|asan|$(
+		echo -model -tree -front -machines -builds -threads -ring-claims \
+			-view -tests-kernel -tests -tests-daemon)"
+	"tsan|$sanitized -Db_sanitize=thread|tsan|$(
+		echo ring store consumer ctl session tracer-threads daemons tests-hostile tests-restart)"
 )
 declare -A share=([no-rseq]=gcc-release)
 all_rounds=" gcc-release testpoints "
@@ -43,23 +52,26 @@ while [ $# -gt 0 ]; do
 	shift
 done
 
-# known_suites: all that meson.build files say, a line each; in `suite = ...` and loops without what only chooses among them.
+# known_suites: print all suites of the meson.build files, a line each. In `suite = ...` and loops, omit strings that
+# only select among them.
 known_suites() {
 	{
 		grep -rhoE "suite'?: ('[a-z-]+'|\[[^]]*\])" --include=meson.build src tests
-		grep -rhoE "(suite =|suites :).*" --include=meson.build src tests | sed -E "s/(== )'[^']*'|'[^']*':/\1/g"
+		grep -rhoE "(suite =|suites :).*" --include=meson.build src tests |
+			sed -E "s/(== )'[^']*'|'[^']*':/\1/g"
 	} | grep -oE "'[a-z-]+'" | tr -d "'" | sort -u
 }
 
-# (one that is misspelt among others would be left out, and all would seem well)
+# A misspelt suite would be skipped without an error.
 if [ ${#wanted[@]} -gt 0 ]; then
 	known=$(known_suites)
 	for suite in "${wanted[@]}"; do
-		grep -qxF -- "$suite" <<<"$known" || { echo "test: there is no suite '$suite'; there are: ${known//$'\n'/ }" >&2; exit 2; }
+		grep -qxF -- "$suite" <<<"$known" ||
+			{ echo "test: unknown suite '$suite' (known: ${known//$'\n'/ })" >&2; exit 2; }
 	done
 fi
 
-# Tests must not depend on who runs them, nor meet a tracer that happens to be there.
+# Tests must not depend on the user's environment, nor use a session daemon that is running.
 unset WAYMARK_RUNDIR WAYMARK_TRACE_DIR WAYMARK_DISABLE WAYMARK_REGISTER_TIMEOUT WAYMARK_CLOCK_PLUGIN GLIBC_TUNABLES
 export LC_ALL=C.UTF-8
 
@@ -68,17 +80,18 @@ started=$SECONDS
 if [ $setup = 1 ]; then
 	args=()
 	[ $long = 1 ] && args+=(--long)
-	scripts/setup.sh "${args[@]}" || { echo "test: setting up failed"; echo "0 passed, 1 failed"; exit 1; }
+	scripts/setup.sh "${args[@]}" ||
+		{ echo "test: scripts/setup.sh failed (--no-setup skips it)"; echo "0 passed, 1 failed"; exit 1; }
 fi
 
-# suites_to_run SUITE|-SUITE...: the suites that a build runs, a line each; of --suite, where given.
+# suites_to_run SUITE|-SUITE...: print the suites that a build runs, a line each; with --suite, only those.
 suites_to_run() {
 	local suite
 	if [ ${#wanted[@]} -eq 0 ]; then
 		[ $# -eq 0 ] || printf '%s\n' "$@"
 		return
 	fi
-	# (a build names those that it runs, or those that it does not)
+	# A build lists either the suites that it runs, or those that it does not run.
 	for suite in "${wanted[@]}"; do
 		case " $* " in
 		*" -$suite "*) ;;
@@ -87,22 +100,23 @@ suites_to_run() {
 	done
 }
 
-# run_group GROUP PROCESSES: the tests of a group (scripts/needed.py) in the build at hand. To be called in a subshell,
+# run_group GROUP PROCESSES: run the tests of a group (scripts/needed.py) in the current build. Call it in a subshell,
 # which it ends.
 run_group() {
 	local tests stuck=$PWD/$dir/meson-logs/stuck-$name-$1.txt
 	mapfile -t tests < <(scripts/needed.py --tests "$1" "$dir" "${chosen_suites[@]}")
 	[ ${#tests[@]} -gt 0 ] || exit 0
 	WMK_ROUNDS_PERCENT=$rounds WMK_LONG=$extra exec python3 scripts/stuck.py "$dir" "$multiplier" "$stuck" \
-		meson test -C "$dir" "${args[@]}" --num-processes "$2" --logbase "testlog-$name-$1" "${tests[@]}" >"build-tests/$name-$1.log" 2>&1
+		meson test -C "$dir" "${args[@]}" --num-processes "$2" --logbase "testlog-$name-$1" "${tests[@]}" \
+		>"build-tests/$name-$1.log" 2>&1
 }
 
-# collect: adds the logs of the build at hand to the results, and prints what was stuck.
+# collect: add the logs of the current build to the results, and print the threads of tests that ran out of time.
 collect() {
 	local group json ran=${#results[@]}
 	for group in beside kernel alone; do
 		[ -e "build-tests/$name-$group.log" ] || continue
-		# Setups add their name to the log's.
+		# A test setup adds its name to the name of the log.
 		json=$(ls "$dir/meson-logs/testlog-$name-$group"*.json 2>/dev/null | head -1)
 		results+=("$name=${json:-broken:build-tests/$name-$group.log}")
 	done
@@ -119,7 +133,7 @@ for build in "${builds[@]}"; do
 	rm -f "build-tests/$name.made"
 done
 
-# make_build BUILD SHARE: "good" or "bad" in build-tests/NAME.made.
+# make_build BUILD SHARE: build it, and write "good" or "bad" to build-tests/NAME.made.
 make_build() {
 	local name options suites dir log made=good needed= c=gcc cxx=g++
 	IFS='|' read -r name options _ suites <<<"$1"
@@ -130,7 +144,7 @@ make_build() {
 		# shellcheck disable=SC2086 # options are several words
 		CC=$c CXX=$cxx meson setup "$dir" --werror -Dtests=enabled $options >"$log" 2>&1 || made=bad
 	fi
-	# In the short run, what its tests need; all of it is built once, in gcc-release.
+	# The short run builds only the files that its tests need; gcc-release builds all.
 	if [ $made = good ] && [ "$long" = 0 ] && [ "$name" != gcc-release ] && [ -z "$2" ]; then
 		# shellcheck disable=SC2086 # suites are several words
 		needed=$(scripts/needed.py "$dir" $suites 2>>"$log") || made=bad
@@ -140,8 +154,8 @@ make_build() {
 	echo $made >"build-tests/$name.made"
 }
 
-# One build after the other, while the tests of those before run: they wait more than they work. It is given what CPU time they leave, also
-# where each session is a group of its own to the scheduler.
+# Make one build after the other while the tests of previous builds run, which wait most of the time. The builds only
+# get idle CPU time, also if the scheduler groups processes by session (autogroup).
 export long
 export -f make_build
 for build in "${chosen[@]}"; do
@@ -153,12 +167,12 @@ done | setsid bash -c '
 builder=$! chain= chains=()
 trap 'kill -- -$builder "${chains[@]}" 2>/dev/null' EXIT
 
-# prepare BUILD: what its tests are run with. Returns 1 if none is to be run.
+# prepare BUILD: set the variables for its tests. Returns 1 if it has no tests to run.
 prepare() {
 	IFS='|' read -r name options env suites <<<"$1"
 	dir=build-tests/${share[$name]:-$name}
 	log=build-tests/$name.log
-	# WMK_LONG asks for what the short run leaves out as a whole.
+	# WMK_LONG enables tests that the short run omits.
 	if [ $long = 1 ] && [[ $all_rounds == *" $name "* ]]; then
 		rounds=${WMK_ROUNDS_PERCENT:-100} extra=1
 	else
@@ -168,7 +182,7 @@ prepare() {
 		0:tsan) rounds=${WMK_ROUNDS_PERCENT:-3} ;;
 		esac
 	fi
-	# Many tests wait more than they work. (With all rounds some want the CPUs for themselves.)
+	# Many tests wait most of the time. With all rounds, some need all CPUs.
 	processes=$(nproc)
 	case $long:$name in 0:* | 1:asan | 1:tsan) processes=$((processes + 1)) ;; esac
 	[ $long = 1 ] && multiplier=10 || multiplier=4
@@ -203,8 +217,8 @@ for build in "${chosen[@]}"; do
 	fi
 	printf ', testing'
 	rm -f "build-tests/$name-"*.log "$dir/meson-logs/testlog-$name-"* "$dir/meson-logs/stuck-$name-"*
-	# Tests that record the kernel exclude each other, and wait more than they work: in the short run all others run
-	# beside them, also those of the next builds.
+	# Tests that record the kernel exclude each other, and wait most of the time. In the short run all other tests
+	# run in parallel with them, also those of the next builds.
 	(
 		while [ -n "$chain" ] && kill -0 "$chain" 2>/dev/null; do sleep 0.5; done
 		run_group kernel 1
@@ -219,16 +233,16 @@ done
 begun=$SECONDS
 [ -z "$chain" ] || wait "$chain"
 chains=()
-printf '== kernel tests that were left (%d s)\n' $((SECONDS - begun))
+printf '== remaining kernel tests (%d s)\n' $((SECONDS - begun))
 begun=$SECONDS
 for build in "${tested[@]}"; do
 	prepare "$build"
 	(run_group alone 1)
 	collect
 done
-printf '== tests that need the machine for themselves (%d s)\n' $((SECONDS - begun))
+printf '== tests that need the whole machine (%d s)\n' $((SECONDS - begun))
 
-# (what was asked for and ran nowhere has not passed)
+# Suites that no build runs have not passed.
 [ ${#results[@]} -gt 0 ] || { echo "test: no build runs ${wanted[*]:-anything}"; echo "0 passed, 1 failed"; exit 1; }
 echo "== $((SECONDS - started)) s"
 exec python3 scripts/summary.py "${results[@]}"
