@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calibrate.c - `waymark calibrate`: what a record costs on this machine, in each of its parts.
+ * calibrate.c - `waymark calibrate`: measure the cost of a record on this machine.
  *
- *     waymark calibrate ──► waymark record --overwrite [-c CONTEXT] -- waymark-calibrate ...   once for each context, once for the rest
- *                                                                          │ lines: name, quartiles in ns (calibrate_work.c)
- *                       ◄──────────────────────────────────────────────────┘
+ *     waymark calibrate ──► waymark record --overwrite [-c CONTEXT] -- waymark-calibrate ...
+ *            ▲                  once for each context, once for the rest │
+ *            └────── lines: name, quartiles in ns (calibrate_work.c) ◄──┘
  *
- * Measured is a program like any other, recorded by the command that everybody uses; nothing is written while it
- * measures.
+ * The measured program is an ordinary application, recorded by an ordinary `waymark record`. Nothing is written to a
+ * disk while it measures.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,8 +26,8 @@
 #define PROGRAM "waymark-calibrate"
 #define RESULTS_MAX 32
 /*
- * The whole is repeated, since a CPU is slower while it has other work beside: what something costs is what it cost in
- * its best pass.
+ * All measurements are repeated, because other load on a CPU makes it slower. The result of each is that of its best
+ * pass.
  */
 #define PASSES 5
 
@@ -39,14 +39,15 @@ struct result {
 };
 
 struct results {
-	char dir[64];                    /* where traces go, removed at the end */
+	char dir[64];                    /* holds the traces; removed at the end */
 	char program[PATH_MAX];
-	char words[320];                 /* the last thing that was said and was no result */
+	char words[320];                 /* the last line of output that is not a result */
 	struct result list[PASSES][RESULTS_MAX];
-	unsigned pass, n;                /* n: of this pass; each has the same, in the same order */
+	/* n: results of this pass; all passes have the same results in the same order */
+	unsigned pass, n;
 };
 
-/* Beside the command (a build tree), or in libexec beneath the same prefix. */
+/* The program is in the directory of the command (a build tree), or in libexec of the same prefix. */
 static int find_program(char *path, size_t size)
 {
 	static const char *const places[] = { "", "/../" WAYMARK_LIBEXEC };
@@ -57,7 +58,8 @@ static int find_program(char *path, size_t size)
 	dir[n > 0 ? n : 0] = '\0';
 	slash = strrchr(dir, '/');
 	if (!slash)
-		return wmk_error(-ENOENT, "cannot tell where waymark is: is /proc there?");
+		return wmk_error(-ENOENT,
+				 "cannot find the path of waymark: cannot read /proc/self/exe (is /proc mounted?)");
 	*slash = '\0';
 	for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		int len = snprintf(path, size, "%s%s/" PROGRAM, dir, places[i]);
@@ -66,8 +68,8 @@ static int find_program(char *path, size_t size)
 			return 0;
 	}
 	return wmk_error(-ENOENT,
-			 "the program that is measured, " PROGRAM
-			 ", is not there: neither in %s nor in %s/../" WAYMARK_LIBEXEC "; install Waymark as a whole",
+			 "cannot find " PROGRAM
+			 ", the program to measure, in %s or in %s/../" WAYMARK_LIBEXEC "; install all of Waymark",
 			 dir, dir);
 }
 
@@ -111,7 +113,7 @@ static int start(const struct results *results, const char *context, pid_t *pid)
 	argv[n++] = program;
 	argv[n++] = context ? (char []){ "record" } : (char []){ "all" };
 	if (pipe2(out, O_CLOEXEC) < 0)
-		return wmk_error(-errno, "cannot make a pipe");
+		return wmk_error(-errno, "cannot create a pipe");
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, out[1], 1);
 	posix_spawn_file_actions_adddup2(&actions, out[1], 2);
@@ -132,7 +134,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return remove(path);
 }
 
-/* One recording of the program; what it printed is appended to the results. */
+/* Record the program once, and append its output to the results. */
 static int measure(struct results *results, const char *context)
 {
 	unsigned before = results->n;
@@ -157,8 +159,8 @@ static int measure(struct results *results, const char *context)
 	snprintf(trace, sizeof(trace), "%s/trace", results->dir);
 	nftw(trace, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	if (status != 0 || results->n == before)
-		return wmk_error(-EIO, "`waymark record` could not measure it: %s",
-				 results->words[0] ? results->words : "it said nothing");
+		return wmk_error(-EIO, "`waymark record` could not measure: %s",
+				 results->words[0] ? results->words : "no output");
 	return 0;
 }
 
@@ -170,7 +172,7 @@ static const struct result *find(const struct results *results, unsigned pass, c
 	return NULL;
 }
 
-/* The pass with the least median. NULL: it was not measured. */
+/* The result of the pass with the smallest median. NULL: not measured. */
 static const struct result *best(const struct results *results, const char *name)
 {
 	const struct result *least = NULL;
@@ -184,7 +186,7 @@ static const struct result *best(const struct results *results, const char *name
 	return least;
 }
 
-/* What `name` costs more than `base`; may come out below nothing. */
+/* How much more `name` costs than `base`. Noise can make it negative. */
 static double more_than(const struct results *results, const char *name, const char *base)
 {
 	const struct result *a = best(results, name), *b = best(results, base);
@@ -192,7 +194,7 @@ static double more_than(const struct results *results, const char *name, const c
 	return a && b ? a->median - b->median : 0;
 }
 
-/* ── what is shown ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── output ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void print_line(const struct results *results, const char *words, const char *name, const char *base)
 {
@@ -213,7 +215,7 @@ static void print_text(const struct results *results)
 	const double site = more_than(results, "site", "plain");
 
 	printf("%s%-36s %8s %8s   %s%s\n", bold, "ns of one CPU", "median", "more", "middle half", plain);
-	printf("%-36s %8.1f\n", "site that nobody records", site > -0.05 && site < 0 ? 0.0 : site);
+	printf("%-36s %8.1f\n", "disabled tracepoint", site > -0.05 && site < 0 ? 0.0 : site);
 	print_line(results,
 		   wmk_clock_detect() == WMK_CLOCK_COUNTER ? "reading the clock (counter)"
 							   : "reading the clock (monotonic)",
@@ -295,7 +297,7 @@ static int run_calibrate(void *data, char **rest, int n_rest)
 	err = find_program(results.program, sizeof(results.program));
 	strcpy(results.dir, "/tmp/waymark-calibrate-XXXXXX");
 	if (err == 0 && !mkdtemp(results.dir))
-		err = wmk_error(-errno, "cannot make a directory in /tmp");
+		err = wmk_error(-errno, "cannot create a directory in /tmp");
 	else if (err == 0) {
 		err = measure_all(&results);
 		nftw(results.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
@@ -312,16 +314,16 @@ static int run_calibrate(void *data, char **rest, int n_rest)
 }
 
 static const char *const details[] = {
-	"Measures the cost of a record for an application, on the CPU where the command runs: a disabled "
-	"tracepoint, reading the clock, a record without fields, what fields of 4 and of 64 bytes add, and what each "
-	"context adds. A small program is recorded by `waymark record` for each context, five times over, which takes "
-	"a few seconds; nothing is written meanwhile, and a daemon is neither needed nor disturbed.",
-	"Times are CPU time of the recording thread: medians of 21 batches of 20,000, of the best of five passes, and "
-	"between which two the middle half of its batches lies. Where that half is wide, the machine is busy with "
-	"something else: measure again.",
-	"The column `more` is what a part costs: of a record without fields, what is not the clock (the call, a place "
-	"in the ring, the header and the commit, which are one restartable sequence); of fields, against a record "
-	"without; of a context, against a record of 4 bytes.",
+	"Measures the cost of a record for an application, on the CPU where the command runs: a disabled tracepoint, "
+	"reading the clock, a record without fields, and the additional cost of 4 bytes, of 64 bytes, and of each "
+	"context. `waymark record` runs a small program for each context, five times, which takes a few seconds. "
+	"Nothing is written to a disk meanwhile. The command neither needs nor affects a session daemon.",
+	"Times are CPU time of the recording thread: the median of 21 batches of 20,000, of the best of five passes, "
+	"and the range of the middle half of its batches. A wide range means that other load disturbed the "
+	"measurement: measure again.",
+	"The column `more` is the additional cost of a part. For a record without fields, it is the cost without the "
+	"clock (the function call, the reservation, the header and the commit, which are one restartable sequence). "
+	"For fields, it is the difference from a record without fields; for a context, from a record of 4 bytes.",
 	NULL
 };
 
@@ -330,7 +332,7 @@ static const struct wmk_cli_option options[] = { WMK_CLI_OPTION_JSON };
 const struct wmk_cli_command wmk_cli_calibrate = {
 	.name = "calibrate",
 	.arguments = "",
-	.summary = "Measure what a record costs on this machine",
+	.summary = "Measure the cost of a record on this machine",
 	.details = details,
 	WMK_CLI_OPTIONS(options),
 	.args_size = sizeof(struct wmk_cli_common),

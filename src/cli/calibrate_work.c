@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calibrate_work.c - the program that `waymark calibrate` records, again and again: it measures its own sites.
+ * calibrate_work.c - the program that `waymark calibrate` records repeatedly; it measures its own tracepoints.
  *
- *     waymark-calibrate all         the clock, a loop without and with a site that nobody records, records without fields, of 4 and of 64 bytes
- *     waymark-calibrate record      records of 4 bytes alone
+ *     waymark-calibrate all         the clock; a loop without and with a disabled tracepoint; records without fields,
+ *                                   of 4 and of 64 bytes
+ *     waymark-calibrate record      only records of 4 bytes
  *
- * Prints a line for each: its name, then lower quartile, median and upper quartile of the CPU time of one, in
- * nanoseconds, over ROUNDS batches on one CPU. Batches of all take turns, so that what disturbs the machine for a while
- * disturbs all of them. The first of the rings' memory is passed before.
+ * Prints one line for each measurement: its name, then lower quartile, median and upper quartile of the CPU time of one
+ * operation, in nanoseconds, over ROUNDS batches on one CPU. Batches of all measurements alternate, so that a temporary
+ * disturbance of the machine affects all of them. The ring is filled once before, so that its memory is mapped.
  */
 #include <sched.h>
 #include <stdint.h>
@@ -26,7 +27,7 @@
 
 static uint64_t volatile sink;
 
-/* What stands around what is measured, so that no loop is empty. */
+/* Work around the measured operation, so that no loop is empty. */
 static inline uint64_t turn(uint64_t x)
 {
 	x ^= x << 13;
@@ -126,7 +127,7 @@ static void measure(struct measured *list, size_t n)
 
 int main(int argc, char **argv)
 {
-	/* The first one is what `record` measures alone, the last one becomes the clock of this machine. */
+	/* `record` measures only the first entry; the last one is replaced by the clock of this machine. */
 	static struct measured all[] = {
 		{ .name = "record_4", .loop = loop_record_4 }, { .name = "record_0", .loop = loop_record_0 },
 		{ .name = "record_64", .loop = loop_record_64 }, { .name = "plain", .loop = loop_plain },
@@ -141,7 +142,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (!wm_enabled(calibrate, record_4)) {
-		fputs("waymark-calibrate: nobody records it; `waymark calibrate` runs this\n", stderr);
+		fputs("waymark-calibrate: its events are not recorded; run `waymark calibrate`\n", stderr);
 		return 1;
 	}
 	if (cpu >= 0) {

@@ -25,7 +25,7 @@ static int set_blocking_timeout(const struct wmk_cli_option *option, void *at, c
 	}
 	err = wmk_cli_number(value, INT32_MAX, &us);
 	if (err < 0)
-		return wmk_error_add(err, "microseconds are wanted, or \"inf\"");
+		return wmk_error_add(err, "invalid timeout: give microseconds, or \"inf\"");
 	*blocking_us = (int64_t)us;
 	return 0;
 }
@@ -35,21 +35,23 @@ int wmk_channel_check(const struct wmk_channel_args *args)
 	uint64_t least = args->overwrite ? 4 : 2;
 
 	if (args->discard && args->overwrite)
-		return wmk_error(-EINVAL, "--discard and --overwrite do not go together");
+		return wmk_error(-EINVAL, "--discard and --overwrite exclude each other");
 	if (args->buffers_uid && args->buffers_pid)
-		return wmk_error(-EINVAL, "--buffers-uid and --buffers-pid do not go together");
+		return wmk_error(-EINVAL, "--buffers-uid and --buffers-pid exclude each other");
 	if (args->overwrite && args->blocking_us)
-		return wmk_error(-EINVAL, "--blocking-timeout and --overwrite do not go together: an overwriting "
-					  "channel always has room");
+		return wmk_error(-EINVAL,
+				 "--blocking-timeout and --overwrite exclude each other: a channel in overwrite mode "
+				 "always has space");
 	if (args->n_subbufs && args->n_subbufs < least)
-		return wmk_error(-EINVAL, "--num-subbuf: at least %u%s", (unsigned)least,
-				 args->overwrite ? " with --overwrite" : "");
+		return wmk_error(-EINVAL, "--num-subbuf %llu: the minimum is %u%s", (unsigned long long)args->n_subbufs,
+				 (unsigned)least, args->overwrite ? " with --overwrite" : "");
 	if (args->field_limit &&
 	    (args->field_limit < WMK_CTL_FIELD_LIMIT_MIN || args->field_limit > WMK_CTL_FIELD_LIMIT_MAX))
-		return wmk_error(-EINVAL, "--field-limit: from %u to %u bytes", WMK_CTL_FIELD_LIMIT_MIN,
+		return wmk_error(-EINVAL, "--field-limit %llu is out of range %u to %u bytes",
+				 (unsigned long long)args->field_limit, WMK_CTL_FIELD_LIMIT_MIN,
 				 WMK_CTL_FIELD_LIMIT_MAX);
 	if (args->tracefile_count && !args->tracefile_size)
-		return wmk_error(-EINVAL, "--tracefile-count needs --tracefile-size: how long is each of the files?");
+		return wmk_error(-EINVAL, "--tracefile-count needs --tracefile-size");
 	if (args->tracefile_size && args->subbuf_size > args->tracefile_size)
 		return wmk_error(-EINVAL,
 				 "--tracefile-size is less than --subbuf-size: a file holds at least one sub-buffer");
@@ -109,7 +111,7 @@ static int enable(struct wmk_daemon *daemon, const struct wmk_channel_args *args
 	return err;
 }
 
-/* Names of channels, of all arguments and of -c. */
+/* Collect the names of channels from -c and from all arguments. */
 static int channel_names(const struct wmk_cli_common *common, char **rest, int n_rest, struct wmk_cli_words *names)
 {
 	int err = common->channel ? wmk_cli_words_add(names, common->channel) : 0;
@@ -117,7 +119,7 @@ static int channel_names(const struct wmk_cli_common *common, char **rest, int n
 	for (int i = 0; i < n_rest && err == 0; i++)
 		err = wmk_cli_words_add(names, rest[i]);
 	if (err == 0 && !names->n)
-		return wmk_error(-EINVAL, "which channel?");
+		return wmk_error(-EINVAL, "no channel given: give its name");
 	return err;
 }
 
@@ -135,7 +137,7 @@ static int run_enable(void *data, char **rest, int n_rest)
 		return err;
 	}
 	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
-	daemon.channel = NULL;           /* that it is not there yet is as it should be */
+	daemon.channel = NULL;           /* an unknown channel is no error for this request */
 	if (err == 0)
 		err = enable(&daemon, args, names.items, names.n);
 	status = wmk_daemon_close(&daemon, &args->common, err);
@@ -144,60 +146,64 @@ static int run_enable(void *data, char **rest, int n_rest)
 }
 
 static const char *const enable_details[] = {
-	"A channel is a set of buffers of one configuration, to which events and contexts belong. It is made when it "
-	"is not there yet; `waymark enable-event` makes channel0 by itself. A session that records already records "
-	"through the new channel at once.",
-	"For each CPU there are --num-subbuf sub-buffers of --subbuf-size bytes: memory, multiplied by the CPUs and by "
-	"the users (or, with --buffers-pid, processes) that record. A channel that is for one process (--pid "
-	"without --follow) has buffers and a trace of that process's own, and they end with it.",
-	"When all of a CPU's sub-buffers are full, new records are lost and counted (--discard); or the program waits "
-	"(--blocking-timeout), if it was started with WAYMARK_ALLOW_BLOCKING=1 in its environment; or the oldest "
-	"records are given up (--overwrite), so that the buffers hold what happened last: a flight recorder. What they "
-	"hold is written when the session is stopped or destroyed.",
-	"An event of programs is recorded into one channel of a session: the first, in the order in which they were "
-	"made, that has a rule for it.",
-	"A kernel channel (--kernel) has its buffers in the kernel, one for each CPU, of --num-subbuf times "
-	"--subbuf-size bytes; how they are parted there is the kernel's. It has no use for --blocking-timeout and "
-	"--buffers-pid, which are refused. Each kernel channel records what its own rules say: an event that two of "
-	"them name is in the trace twice.",
+	"A channel is a set of buffers of one configuration, with event rules and context fields. `waymark "
+	"enable-event` creates channel0 if it is needed. If the session records, the new channel records at once.",
+	"Each CPU has --num-subbuf sub-buffers of --subbuf-size bytes. The memory is this size, multiplied by the "
+	"number of CPUs and the number of users that record (or, with --buffers-pid, of processes). A channel for one "
+	"process (--pid without --follow) has buffers and a trace of its own, which end with the process.",
+	"When all sub-buffers of a CPU are full, new records are lost and counted (--discard). With "
+	"--blocking-timeout, applications that run with WAYMARK_ALLOW_BLOCKING=1 in their environment wait for space "
+	"first. With --overwrite, the oldest records are lost: the buffers hold the newest records, which are written "
+	"when the session is stopped or destroyed (a flight recorder).",
+	"An event of an application is recorded into one channel of a session: the oldest one with a matching rule.",
+	"A kernel channel (--kernel) has one buffer per CPU in the kernel, of --num-subbuf times --subbuf-size bytes; "
+	"the kernel divides it by its own rules. --blocking-timeout and --buffers-pid are refused. Each kernel channel "
+	"records what its own rules match: an event that matches rules of two channels is recorded twice.",
 	NULL
 };
 
 static const struct wmk_cli_option enable_options[] = {
 	WMK_CLI_OPTIONS_DOMAIN,
 	WMK_CLI_OPTION_SESSION,
-	WMK_CLI_OPTION_CHANNEL("The channel's name, as well as by an argument."),
-	{ 0, "discard", NULL, "Lose new records when the buffers are full. The default.",
+	WMK_CLI_OPTION_CHANNEL("The name of the channel, as an alternative to the argument."),
+	{ 0, "discard", NULL, "Lose new records when the buffers are full. This is the default.",
 	  WMK_CLI_FLAG(struct wmk_channel_args, discard) },
-	{ 0, "overwrite", NULL, "Give up the oldest records when the buffers are full.",
+	{ 0, "overwrite", NULL, "Lose the oldest records when the buffers are full.",
 	  WMK_CLI_FLAG(struct wmk_channel_args, overwrite) },
-	{ 0, "blocking-timeout", "USEC", "With --discard: a program waits so many microseconds for room before a "
-	  "record is lost; inf: for ever. Programs without WAYMARK_ALLOW_BLOCKING=1 in their environment do not wait.",
+	{ 0, "blocking-timeout", "USEC",
+	  "With --discard: the maximum time, in microseconds, that an application waits for space before a record is "
+	  "lost; inf: no limit. Only applications with WAYMARK_ALLOW_BLOCKING=1 in their environment wait.",
 	  .store = set_blocking_timeout, WMK_CLI_AT(int64_t, struct wmk_channel_args, blocking_us) },
-	{ 0, "subbuf-size", "SIZE", "Bytes of a sub-buffer, with k, M or G; rounded up to a power of two. The default "
-	  "is 1M.", WMK_CLI_SUBBUF_SIZE(struct wmk_channel_args, subbuf_size) },
-	{ 0, "num-subbuf", "N", "Sub-buffers for each CPU, rounded up to a power of two. The default is 8.",
+	{ 0, "subbuf-size", "SIZE",
+	  "The size of a sub-buffer in bytes, with k, M or G; rounded up to a power of two. The default is 1M.",
+	  WMK_CLI_SUBBUF_SIZE(struct wmk_channel_args, subbuf_size) },
+	{ 0, "num-subbuf", "N", "The number of sub-buffers per CPU, rounded up to a power of two. The default is 8.",
 	  WMK_CLI_NUM_SUBBUF(struct wmk_channel_args, n_subbufs) },
-	{ 0, "buffers-uid", NULL, "Buffers are shared by the programs of a user. The default.",
+	{ 0, "buffers-uid", NULL, "All applications of a user share buffers. This is the default.",
 	  WMK_CLI_FLAG(struct wmk_channel_args, buffers_uid) },
-	{ 0, "buffers-pid", NULL, "Each process has buffers, and a trace, of its own.",
+	{ 0, "buffers-pid", NULL, "Each process has its own buffers and trace.",
 	  WMK_CLI_FLAG(struct wmk_channel_args, buffers_pid) },
-	{ 0, "field-limit", "SIZE", "Bytes of a string or sequence: what is longer is cut, and counted. 16 to 64k, "
-	  "which is the default.", WMK_CLI_SIZE(struct wmk_channel_args, field_limit) },
-	{ 'C', "tracefile-size", "SIZE", "Continue a stream in a new file when its file has this size.",
+	{ 0, "field-limit", "SIZE",
+	  "The maximum size of a string or sequence, from 16 bytes to 64k. A longer value is cut and counted. The "
+	  "default is 64k.",
+	  WMK_CLI_SIZE(struct wmk_channel_args, field_limit) },
+	{ 'C', "tracefile-size", "SIZE", "Continue a stream in a new file when its file reaches this size.",
 	  WMK_CLI_SIZE(struct wmk_channel_args, tracefile_size) },
-	{ 'W', "tracefile-count", "N", "Keep so many files of a stream; the oldest are replaced. With "
-	  "--tracefile-size.", WMK_CLI_NUMBER(struct wmk_channel_args, tracefile_count, UINT32_MAX) },
-	{ 0, "syscall-arguments", "WHAT", "With --kernel, of system calls' arguments that point to something: text "
-	  "records paths, texts, addresses and first bytes, where BPF can be had; none the pointers alone, as numbers. "
-	  "The default is text.", WMK_CHANNEL_CALL_ARGUMENTS(struct wmk_channel_args) },
+	{ 'W', "tracefile-count", "N",
+	  "The number of files to keep per stream; the oldest file is replaced. Requires --tracefile-size.",
+	  WMK_CLI_NUMBER(struct wmk_channel_args, tracefile_count, UINT32_MAX) },
+	{ 0, "syscall-arguments", "WHAT",
+	  "With --kernel: how to record arguments of system calls that are pointers. text: also record the paths, "
+	  "texts, addresses and first bytes that they point to, if BPF is available; none: record only the pointers. "
+	  "The default is text.",
+	  WMK_CHANNEL_CALL_ARGUMENTS(struct wmk_channel_args) },
 	WMK_CLI_OPTION_JSON,
 };
 
 const struct wmk_cli_command wmk_cli_enable_channel = {
 	.name = "enable-channel",
 	.arguments = "CHANNEL[,CHANNEL]...",
-	.summary = "Make a channel, or enable it again",
+	.summary = "Create or enable a channel",
 	.details = enable_details,
 	WMK_CLI_OPTIONS(enable_options),
 	.args_size = sizeof(struct wmk_channel_args),
@@ -246,22 +252,22 @@ static int run_disable(void *data, char **rest, int n_rest)
 }
 
 static const char *const disable_details[] = {
-	"Its events are recorded no longer. What it recorded stays in the trace; `waymark enable-channel` enables it "
-	"again, with its events.",
+	"The events of the channel are no longer recorded. Recorded events stay in the trace. `waymark enable-channel` "
+	"enables the channel again, with its rules.",
 	NULL
 };
 
 static const struct wmk_cli_option disable_options[] = {
 	WMK_CLI_OPTIONS_DOMAIN,
 	WMK_CLI_OPTION_SESSION,
-	WMK_CLI_OPTION_CHANNEL("The channel's name, as well as by an argument."),
+	WMK_CLI_OPTION_CHANNEL("The name of the channel, as an alternative to the argument."),
 	WMK_CLI_OPTION_JSON,
 };
 
 const struct wmk_cli_command wmk_cli_disable_channel = {
 	.name = "disable-channel",
 	.arguments = "CHANNEL[,CHANNEL]...",
-	.summary = "Stop recording through a channel",
+	.summary = "Disable a channel",
 	.details = disable_details,
 	WMK_CLI_OPTIONS(disable_options),
 	.args_size = sizeof(struct wmk_channel_args),

@@ -18,7 +18,7 @@
 
 static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 
-/* 0, or why `path` cannot be executed. */
+/* Returns 0, or the reason why `path` cannot be executed as -errno. */
 static int executable(const char *path)
 {
 	struct stat st;
@@ -39,7 +39,8 @@ int wmk_child_find(const char *name, char *path, size_t size)
 		return wmk_error(-ENOENT, "the program's name is empty");
 	if (strchr(name, '/')) {
 		if ((size_t)snprintf(path, size, "%s", name) >= size)
-			return wmk_error(-ENAMETOOLONG, "the program's name is too long");
+			return wmk_error(-ENAMETOOLONG, "the program's name is too long: the maximum is %zu bytes",
+					 size - 1);
 		err = executable(path);
 		return err < 0 ? wmk_error(err, "cannot run %s: %s", name, strerror(-err)) : 0;
 	}
@@ -58,12 +59,12 @@ int wmk_child_find(const char *name, char *path, size_t size)
 			break;
 	}
 	if (worst == -EACCES)
-		return wmk_error(worst, "cannot run %s: there is one in PATH, but not to be executed", name);
+		return wmk_error(worst, "cannot run %s: the file in PATH is not executable", name);
 	return wmk_error(worst, "program %s not found in PATH%s%s", name,
 			 access(name, X_OK) == 0 ? "; did you mean ./" : "", access(name, X_OK) == 0 ? name : "");
 }
 
-/* Each traced program costs two descriptors, and the usual 1024 are for programs that use select(2). */
+/* Each application needs two descriptors. The usual limit of 1024 is meant for programs that use select(2). */
 static void more_files(struct wmk_child *child)
 {
 	struct rlimit more;
@@ -86,10 +87,10 @@ int wmk_child_open(struct wmk_child *child)
 	sigaddset(&set, SIGCHLD);
 	for (unsigned i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
 		sigaddset(&set, passed_on[i]);
-	/* A parent that ignores SIGCHLD would make our child's status vanish. */
+	/* If our parent ignores SIGCHLD, the kernel would discard the status of our child. */
 	sigaction(SIGCHLD, &normal, &child->old_chld);
 	sigaction(SIGPIPE, &ignore, &child->old_pipe);
-	/* A limit on the size of files is an error of ours to report, not our death. */
+	/* A limit on the size of files must be an error that we report, not the end of this process. */
 	sigaction(SIGXFSZ, &ignore, &child->old_xfsz);
 	more_files(child);
 	pthread_sigmask(SIG_BLOCK, &set, &child->old_mask);
@@ -100,8 +101,9 @@ int wmk_child_open(struct wmk_child *child)
 }
 
 /*
- * In the new process: only what is safe after fork() in a program with threads. `shell` is what runs `path` as a script
- * of the shell, `go` ends when it is time, `report` is for what goes wrong. Does not return.
+ * Runs in the new process: uses only functions that are safe after fork() in a program with threads. `shell` is the
+ * argv that runs `path` as a shell script. `go` becomes readable when the program may start. Errors are written to
+ * `report`. Does not return.
  */
 static void become(const struct wmk_child *child, char *path, char **argv, char **shell, int go, int report)
 {
@@ -109,7 +111,7 @@ static void become(const struct wmk_child *child, char *path, char **argv, char 
 	int err;
 
 	if (read(go, &word, 1) != 1)
-		_exit(127);              /* who started us is gone */
+		_exit(127);              /* our parent has ended */
 
 	sigaction(SIGCHLD, &child->old_chld, NULL);
 	sigaction(SIGPIPE, &child->old_pipe, NULL);
@@ -117,7 +119,7 @@ static void become(const struct wmk_child *child, char *path, char **argv, char 
 	setrlimit(RLIMIT_NOFILE, &child->old_files);
 	pthread_sigmask(SIG_SETMASK, &child->old_mask, NULL);
 	execv(path, argv);
-	/* A script without a first line that names its interpreter: what shells do, and execvp(3). */
+	/* Run a script without an interpreter line with the shell, as shells and execvp(3) do. */
 	if (errno == ENOEXEC)
 		execv(shell[0], shell);
 	err = errno;
@@ -144,7 +146,7 @@ static char **shell_arguments(char *path, char **argv)
 	return shell;
 }
 
-/* Has somebody asked us to end before there was a program to pass it on to? */
+/* A signal that asked us to end before there was a program to forward it to; 0: none. */
 static int interrupted(const struct wmk_child *child)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -161,7 +163,7 @@ static int interrupted(const struct wmk_child *child)
 	return 0;
 }
 
-/* What the new process reports: 0, or why it could not become the program. The pipe closes by itself when it does. */
+/* Read the report of the new process: 0, or its errno. A successful exec closes the pipe. */
 static int hear_report(int fd)
 {
 	int err = 0;
@@ -245,7 +247,7 @@ void wmk_child_look(struct wmk_child *child)
 		if (info.ssi_signo == SIGCHLD)
 			reap(child);
 		else if (info.ssi_code <= 0 && child->pid && !child->ended && !descends_from_us((pid_t)info.ssi_pid))
-			/* from a process; the kernel's own went to our whole group */
+			/* sent by a process; those of the kernel went to our whole process group */
 			kill(child->pid, (int)info.ssi_signo);
 	}
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * complete.c - shell completion, from the table of commands.
+ * complete.c - print shell completion scripts from the table of commands.
  *
- * What an option's value is called says how it is completed (kinds[]): names of sessions, channels, events, contexts
- * and levels come from `waymark list --names`, which starts no daemon; of events the kernel's where -k is given, else
- * programs'. Names are other programs' words: the shells get them as words, never to evaluate.
+ * The name of an option's value selects how it is completed (kinds[]). `waymark list --names` prints the names of
+ * sessions, channels, events, contexts and levels; it starts no daemon. Events are those of the kernel if -k is given,
+ * else those of applications. Names come from other programs: the scripts use them as words and never evaluate them.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 
-/* `names` is what `waymark list --names` is asked for; NULL: what the shell knows itself, as `shell` says. */
+/* `names`: the argument of `waymark list --names`. NULL: the shell has its own completion, named by `shell`. */
 static const struct kind {
 	const char *value, *names, *shell;
 } kinds[] = {
@@ -23,7 +23,7 @@ static const struct kind {
 	{ "NAME", NULL, "programs" },   { "PROGRAM", NULL, "programs" },
 };
 
-/* By the first word in capitals of "[EVENT[,EVENT]...]"; NULL: nothing is known of it. */
+/* The kind for the first word in capitals of "[EVENT[,EVENT]...]". NULL: unknown. */
 static const struct kind *kind_of(const char *value)
 {
 	size_t len;
@@ -42,12 +42,11 @@ static const struct kind *kind_of(const char *value)
 
 static const char bash_head[] =
 	"# bash completion for waymark, made by `waymark help --completion bash`\n"
-	"\n"
-	"# What `waymark list --names` prints, as candidates for the last part of a list with commas.\n"
+	"\n# Candidates for the last word of a list with commas: the output of `waymark list --names`.\n"
 	"_waymark_names() {\n"
 	"\tlocal name what=$1 kernel= tail=${cur##*,}\n"
 	"\tlocal head=${cur%\"$tail\"}\n"
-	"\t# Events of the kernel where it is named before; not for an option that means programs'.\n"
+	"\t# Kernel events after -k or --kernel, except for -e and --event, which take events of applications.\n"
 	"\t[[ \" ${words[*]:0:last} $prev \" == *' '@(-k|--kernel)' '* && $prev != -e && $prev != --event ]] && "
 	"kernel=1\n\t[[ $kernel && $command == list ]] && what=events\n\tif [[ $what == events ]]; then\n"
 	"\t\tsession=(-u)\n"
@@ -64,8 +63,7 @@ static const char bash_head[] =
 	"_waymark() {\n"
 	"\tlocal line=${COMP_LINE:0:COMP_POINT} cur prev command= options= what= i=1 k cut waymark tail head\n"
 	"\tlocal -a words session=()\n"
-	"\tCOMPREPLY=()\n"
-	"\t# As typed: bash itself cuts words at ':' and '='.\n"
+	"\tCOMPREPLY=()\n\t# Split the line again: bash also splits words at ':' and '='.\n"
 	"\tread -ra words <<<\"$line\"\n"
 	"\t[[ $line == *[[:space:]] ]] && words+=('')\n"
 	"\tlocal last=$((${#words[@]} - 1))\n"
@@ -85,8 +83,7 @@ static const char bash_tail[] =
 	"\tfiles) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); compopt -o filenames 2>/dev/null ;;\n"
 	"\tdirectories) mapfile -t COMPREPLY < <(compgen -d -- \"$cur\"); compopt -o filenames 2>/dev/null ;;\n"
 	"\tprograms) mapfile -t COMPREPLY < <(compgen -c -f -- \"$cur\") ;;\n"
-	"\tcommands) options=$commands ;;\n"
-	"\t# Words, and words of a list with commas.\n"
+	"\tcommands) options=$commands ;;\n\t# A word, or the last word of a list with commas.\n"
 	"\tone:*) options=${what#one:} ;;\n"
 	"\tlist:*)\n"
 	"\t\ttail=${cur##*,}\n"
@@ -95,8 +92,7 @@ static const char bash_tail[] =
 	"\t\t;;\n"
 	"\t*) _waymark_names \"$what\" ;;\n"
 	"\tesac\n"
-	"\tCOMPREPLY+=($(compgen -W \"$options\" -- \"$cur\"))\n"
-	"\t# bash replaces only what stands behind the last ':'.\n"
+	"\tCOMPREPLY+=($(compgen -W \"$options\" -- \"$cur\"))\n\t# bash replaces only the text after the last ':'.\n"
 	"\tif [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then\n"
 	"\t\tcut=${cur%\"${cur##*:}\"}\n"
 	"\t\tCOMPREPLY=(\"${COMPREPLY[@]#\"$cut\"}\")\n"
@@ -104,7 +100,7 @@ static const char bash_tail[] =
 	"}\n"
 	"complete -o default -F _waymark waymark\n";
 
-/* What completes a value, for `what=` in the script: a list of words, else by the name of the value. */
+/* Print the value of `what=` in the script: a list of words, else the kind by the name of the value. */
 static void bash_what(FILE *out, const char *choices, bool choose_many, const char *value)
 {
 	const struct kind *kind = kind_of(value);
@@ -160,13 +156,12 @@ static void bash(FILE *out, const struct wmk_cli_command *const *commands)
 static const char zsh_head[] =
 	"#compdef waymark\n"
 	"# zsh completion for waymark, made by `waymark help --completion zsh`\n"
-	"\n"
-	"# What `waymark list --names` prints, as candidates for the last part of a list with commas.\n"
+	"\n# Candidates for the last word of a list with commas: the output of `waymark list --names`.\n"
 	"_waymark_names() {\n"
 	"\tlocal -a names session\n"
 	"\tlocal s=${opt_args[-s]:-${opt_args[--session]}}\n"
 	"\t[[ -n $s ]] && session=(\"$s\")\n"
-	"\t# Events of the kernel where it is named before; not for an option that means programs'.\n"
+	"\t# Kernel events after -k or --kernel, except for -e and --event, which take events of applications.\n"
 	"\tlocal what=$argv[-1] domain=-u\n"
 	"\t[[ $words[CURRENT-1] != (-e|--event) ]] && (( ${words[1,CURRENT-1][(I)(-k|--kernel)]} )) && domain=-k\n"
 	"\t[[ $domain == -k && $words[1] == list ]] && what=events\n"
@@ -177,7 +172,7 @@ static const char zsh_head[] =
 	"}\n"
 	"\n";
 
-/* One sentence within '[...]' of a quoted specification. */
+/* Print the first sentence, quoted for '[...]' of an _arguments specification. */
 static void zsh_text(FILE *out, const char *text)
 {
 	for (; *text && !(text[0] == '.' && (text[1] == ' ' || !text[1])); text++) {
@@ -190,7 +185,9 @@ static void zsh_text(FILE *out, const char *text)
 	}
 }
 
-/* A list with commas: `_values -s , name word...`; colons of words have a meaning there. */
+/*
+ * A list with commas: `_values -s , name word...`. A colon in a word separates its description there, so it is quoted.
+ */
 static void zsh_list(FILE *out, const char *words)
 {
 	fputs("_values -s , value ", out);
@@ -258,7 +255,7 @@ static void zsh(FILE *out, const struct wmk_cli_command *const *commands)
 	for (const struct wmk_cli_command *const *c = commands; *c; c++) {
 		const struct wmk_cli_command *command = *c;
 
-		fprintf(out, "\t%s)\n\t\t_arguments -s -S '(- *)'{-h,--help}'[say what it does]'", command->name);
+		fprintf(out, "\t%s)\n\t\t_arguments -s -S '(- *)'{-h,--help}'[print help]'", command->name);
 		for (unsigned k = 0; k < command->n_options; k++)
 			zsh_option(out, &command->options[k]);
 		if (command->takes_command) {
@@ -285,7 +282,7 @@ int wmk_cli_completion(FILE *out, const struct wmk_cli_command *const *commands,
 	else if (strcmp(shell, "zsh") == 0)
 		zsh(out, commands);
 	else
-		return wmk_error(-EINVAL, "there is no completion for the shell \"%.40s\": bash and zsh have one",
+		return wmk_error(-EINVAL, "no completion for the shell \"%.40s\": bash and zsh are supported",
 				 shell);
 	return 0;
 }

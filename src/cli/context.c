@@ -11,7 +11,7 @@
 #include "cli/daemon.h"
 #include "ctf/writer.h"
 
-/* -EINVAL with the nearest, or with all. */
+/* -EINVAL with similar names, or with the command that lists all. */
 static int check_context(const char *name)
 {
 	const struct wmk_ctf_context *context;
@@ -24,9 +24,9 @@ static int check_context(const char *name)
 	for (context = NULL; (context = wmk_ctf_context_next(WMK_CONTEXT_USER | WMK_CONTEXT_KERNEL, context));)
 		wmk_nearest_offer(&near, context->field.name);
 	if (near.n)
-		return wmk_error(-EINVAL, "there is no context \"%.40s\"; did you mean: %s?", name,
+		return wmk_error(-EINVAL, "unknown context \"%.40s\"; did you mean: %s?", name,
 				 wmk_nearest_text(&near, names, sizeof(names)));
-	return wmk_error(-EINVAL, "there is no context \"%.40s\"; `waymark add-context --list` shows which there are",
+	return wmk_error(-EINVAL, "unknown context \"%.40s\"; `waymark add-context --list` lists the contexts",
 			 name);
 }
 
@@ -76,13 +76,13 @@ static int run(void *data, char **rest, int n_rest)
 	struct wmk_daemon daemon;
 	int err = wmk_cli_check_domain(&args->common);
 
-	/* "-t vpid procname" is two, as in LTTng. */
+	/* "-t vpid procname" is two contexts, as in LTTng. */
 	for (int i = 0; i < n_rest && err == 0; i++)
 		err = add_types(&args->types, rest[i]);
 	if (err == 0 && args->list)
 		return list_contexts(args->common.kernel, args->common.json);
 	if (err == 0 && !args->types.n)
-		err = wmk_error(-EINVAL, "which context? `waymark add-context --list` shows which there are");
+		err = wmk_error(-EINVAL, "no context given; `waymark add-context --list` lists the contexts");
 	if (err < 0)
 		return err;
 	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
@@ -100,7 +100,7 @@ static int run(void *data, char **rest, int n_rest)
 		err = wmk_daemon_did(&daemon, waymark_ctl_add_context(daemon.ctl, &options, &daemon.result));
 	}
 	for (unsigned i = 0; i < args->types.n && err == 0 && !args->common.json; i++)
-		printf("Session %s: records carry %s\n", daemon.session, args->types.items[i]);
+		printf("Session %s: records have the context %s\n", daemon.session, args->types.items[i]);
 	return wmk_daemon_close(&daemon, &args->common, err);
 }
 
@@ -110,8 +110,8 @@ static void done(void *data)
 }
 
 static const char *const details[] = {
-	"A context is a value that each record of a channel carries besides the event's own fields: who recorded it, "
-	"where. It costs a program some nanoseconds for each record (`waymark calibrate`) and the trace the bytes. A "
+	"A context is a field that is added to each record of a channel, for example the thread that recorded it. It "
+	"costs an application some nanoseconds for each record (`waymark calibrate`), and space in the trace. A "
 	"channel that has recorded continues in new streams with new rings. No record is lost or duplicated, and "
 	"earlier records do not change.",
 	"Kernel records (--kernel) have other contexts; --kernel --list prints them. pid, tid and procname identify "
@@ -122,12 +122,11 @@ static const char *const details[] = {
 static const struct wmk_cli_option options[] = {
 	WMK_CLI_OPTIONS_DOMAIN,
 	WMK_CLI_OPTION_SESSION,
-	WMK_CLI_OPTION_CHANNEL(
-		"The channel. Without it, the only one that there is, or channel0, which is made if need be."),
-	{ 't', "type", "CONTEXT", "The context; several with commas, or by several options.", .store = set_type,
-	  WMK_CLI_AT(struct wmk_cli_words, struct wmk_context_args, types), .repeats = true },
-	{ 'l', "list", NULL,
-	  "Show which contexts there are, and what they hold; with --kernel, those of the kernel's records.",
+	WMK_CLI_OPTION_CHANNEL("The channel. The default is the only channel of the session, or channel0, which is "
+			       "created if needed."),
+	{ 't', "type", "CONTEXT", "The context. Several are separated by commas or given in several options.",
+	  .store = set_type, WMK_CLI_AT(struct wmk_cli_words, struct wmk_context_args, types), .repeats = true },
+	{ 'l', "list", NULL, "List the contexts with a description; with --kernel, those of kernel records.",
 	  WMK_CLI_FLAG(struct wmk_context_args, list) },
 	WMK_CLI_OPTION_JSON,
 };
@@ -135,7 +134,7 @@ static const struct wmk_cli_option options[] = {
 const struct wmk_cli_command wmk_cli_add_context = {
 	.name = "add-context",
 	.arguments = "[CONTEXT]...",
-	.summary = "Let records carry who made them, and where",
+	.summary = "Add context fields to the records of a channel",
 	.details = details,
 	WMK_CLI_OPTIONS(options),
 	.args_size = sizeof(struct wmk_context_args),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * context.h - what the options of add-context say.
+ * context.h - arguments of add-context.
  */
 #ifndef WMK_CLI_CONTEXT_H
 #define WMK_CLI_CONTEXT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * convert.c - `waymark convert`: traces in a form for other programs (read/exporter.h).
+ * convert.c - `waymark convert`: export traces to other formats (read/exporter.h).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 struct convert_args {
 	struct wmk_cli_which which;
 	const char *to;
-	const struct wmk_read_exporter *form;    /* NULL: text, or none was named */
+	const struct wmk_read_exporter *form;    /* NULL: text, or no format given */
 	const char *output;
 	struct wmk_cli_import import;
 };
@@ -47,7 +47,7 @@ static int convert(const struct convert_args *args, const char *const *paths, un
 	return done.damages ? WMK_CLI_FAILED : 0;
 }
 
-/* A trace that was made of a log, as one that was given. */
+/* Convert the trace that was made of a log. */
 static int convert_made(void *data, const char *made)
 {
 	return convert(data, &made, 1);
@@ -57,11 +57,11 @@ static int run_import(const struct convert_args *args, char **rest, int n_rest)
 {
 	if (args->to && args->form != &wmk_read_ctf18)
 		return wmk_error(-EINVAL,
-				 "--from makes a trace of a log: --to ctf. Convert that to other formats then");
+				 "--from makes a trace of a log: use --to ctf, then convert the trace");
 	if (!args->output)
-		return wmk_error(-EINVAL, "where to? Say -o DIR, a directory that is absent or empty");
+		return wmk_error(-EINVAL, "no output given: give -o DIR, a directory that does not exist or is empty");
 	if (!n_rest)
-		return wmk_error(-EINVAL, "which log? Name its file, or - for standard input");
+		return wmk_error(-EINVAL, "no log given: give its file, or - for standard input");
 	if (!args->which.begin && !args->which.end && !args->which.filter)
 		return wmk_cli_import(&args->import, args->output, (const char *const *)rest, (unsigned)n_rest);
 	struct convert_args part = *args;
@@ -81,59 +81,65 @@ static int run_convert(void *data, char **rest, int n_rest)
 	if (args->import.format)
 		return run_import(args, rest, n_rest);
 	if (args->import.is_told)
-		return wmk_error(-EINVAL, "--year and --boot-time are of logs: say of which format (--from)");
+		return wmk_error(-EINVAL, "--year and --boot-time need --from");
 	if (!args->to)
-		return wmk_error(-EINVAL, "into what? Say --to text, json, csv, chrome, perfetto, ctf or ctf-2");
+		return wmk_error(-EINVAL,
+				 "no format given: give --to text, json, csv, chrome, perfetto, ctf or ctf-2");
 	if (!n_rest)
-		return wmk_error(-EINVAL, "which trace? Name its directory, or one above it");
+		return wmk_error(-EINVAL, "no trace given: give its directory, or a directory above it");
 	if (args->form && args->form->is_directory && !args->output)
-		return wmk_error(-EINVAL, "where to? Say -o DIR, a directory that is not there yet, or empty");
+		return wmk_error(-EINVAL, "no output given: give -o DIR, a directory that does not exist or is empty");
 	if (args->form && args->form->is_binary && !args->output && isatty(1))
-		return wmk_error(-EINVAL, "what comes out is no text: give it a file (-o FILE), or pipe it on");
+		return wmk_error(-EINVAL, "cannot write binary output to a terminal: give -o FILE, or use a pipe");
 	return convert(args, (const char *const *)rest, (unsigned)n_rest);
 }
 
 static const char *const details[] = {
-	"Makes another form of traces in Common Trace Format 1.8 and 2: all that is at and below the directories, in "
-	"the order of time.",
-	"text: the lines of `waymark view`. json: an object on a line for each record, as `waymark view --json`. csv: "
-	"a table with a column for each field that any event has; what has something in it, as JSON. chrome: the Trace "
-	"Event Format, for chrome://tracing, Speedscope and others. perfetto: for ui.perfetto.dev and trace_processor. "
-	"In the last two, records are instants on the line of their thread, if the channel had the contexts vpid and "
-	"vtid (and procname, for its name), else on that of their CPU; spans (waymark_span(), waymark_begin(), "
-	"waymark_end()) are bars on the same line, counters (waymark_counter()) curves.",
-	"ctf, ctf-2: Common Trace Format again, 1.8 or 2: below the directory a trace for each, with the selected "
-	"records. If all records are selected, the copy lacks only what CTF 1.8 cannot express, and a message reports "
-	"that.",
-	"With --from, FILEs are logs of other programs, which become a trace in the directory DIR (-o), one record for "
-	"each line, to be viewed together with other traces: `waymark view DIR OTHER`. syslog: files in /var/log, what "
-	"`journalctl` prints (-o short and its relatives), RFC 3164 and 5424. dmesg: what `dmesg` prints, with -T, -x, "
-	"-r too. perf: what `perf script` prints. strace: what `strace` writes, best with -f -ttt -T. Processes, "
-	"threads and names become the contexts vpid, vtid and procname, so that a thread has a line of its own in "
-	"Perfetto. A line that is not understood is a record too, with all its text (syslog:line, ...), and is "
-	"counted. --begin, --end and --filter are of the records that it makes.",
-	"Missing parts of times are assumed, and a message reports that: a year (--year) is the last that fits "
-	"before the file's last change; a day (`strace -tt`) is that of the last change; times since the "
-	"machine's start (dmesg, perf) count from --boot-time, or else from 1970. `date -d \"$(uptime -s)\" +%s` "
-	"prints when this machine started.",
-	"What is damaged, and what was lost while it was recorded, is said on standard error; the exit status is 1 if "
-	"something was damaged.",
+	"Converts traces in Common Trace Format 1.8 and 2 to another format. Reads all traces in and below the "
+	"directories, in the order of time.",
+	"text: the lines of `waymark view`. json: one object per line for each record, as `waymark view --json`. csv: "
+	"a table with a column for each field of any event; structured values are JSON. chrome: the Trace Event "
+	"Format, for chrome://tracing, Speedscope and others. perfetto: for ui.perfetto.dev and trace_processor. In "
+	"chrome and perfetto, records are instants on the track of their thread, if the channel has the contexts vpid "
+	"and vtid (and procname, for its name), else on the track of their CPU. Spans (waymark_span(), "
+	"waymark_begin(), waymark_end()) are slices on the same track. Counters (waymark_counter()) are counter "
+	"tracks.",
+	"ctf, ctf-2: Common Trace Format again, 1.8 or 2: one trace below the output directory for each input trace, "
+	"with the selected records. If all records are selected, the copy lacks only what CTF 1.8 cannot express, and "
+	"a message reports that.",
+	"With --from, FILEs are logs of other programs, which become a trace in the directory DIR (-o), one record per "
+	"line. `waymark view DIR OTHER` shows it together with other traces. syslog: files in /var/log, the output of "
+	"`journalctl` (-o short and related formats), RFC 3164 and 5424. dmesg: the output of `dmesg`, also with -T, "
+	"-x or -r. perf: the output of `perf script`. strace: the output of `strace`, preferably with -f -ttt -T. "
+	"Processes, threads and names become the contexts vpid, vtid and procname, so that each thread has its own "
+	"track in Perfetto. A line in an unknown form becomes a record with its whole text (syslog:line, ...), and is "
+	"counted. --begin, --end and --filter apply to the resulting records.",
+	"Missing parts of times are assumed, and a message reports that: a year (--year) is the last that fits before "
+	"the file's last change; a day (`strace -tt`) is that of the last change; times since the machine's start "
+	"(dmesg, perf) count from --boot-time, or else from 1970. `date -d \"$(uptime -s)\" +%s` prints when this "
+	"machine started.",
+	"Damaged parts and lost records are reported on standard error; the exit status is 1 if a part is damaged.",
 	NULL
 };
 
 static const struct wmk_cli_option options[] = {
-	{ 't', "to", "FORMAT", "text, json, csv, chrome, perfetto, ctf or ctf-2. With --from, ctf, which may be left "
-	  "out.", WMK_CLI_WORD(struct convert_args, to, "text json csv chrome perfetto ctf ctf-2",
-		       "there is no format '@'~: there are text, json, csv, chrome, perfetto, ctf, ctf-2") },
-	{ 'o', "output", "FILE", "Where to. Without it, standard output. For ctf and ctf-2, and with --from, a "
-	  "directory, which is made.", WMK_CLI_NAME(struct convert_args, output, "a file") },
+	{ 't', "to", "FORMAT",
+	  "The output format: text, json, csv, chrome, perfetto, ctf or ctf-2. With --from, ctf is the default and the "
+	  "only format.",
+	  WMK_CLI_WORD(struct convert_args, to, "text json csv chrome perfetto ctf ctf-2",
+		       "unknown format '@'; the formats are text, json, csv, chrome, perfetto, ctf, ctf-2~") },
+	{ 'o', "output", "FILE",
+	  "The output file. The default is standard output. For ctf and ctf-2, and with --from, a directory, which is "
+	  "created.",
+	  WMK_CLI_NAME(struct convert_args, output, "a file") },
 	{ 0, "from", "FORMAT", "Make a trace of logs of other programs: syslog, dmesg, perf or strace.",
 	  WMK_CLI_WORD(struct convert_args, import.format, "syslog dmesg perf strace",
-		       "no logs of format '@' are known~: there are syslog, dmesg, perf, strace") },
-	{ 0, "year", "YEAR", "With --from: the year of a log's first line, for dates without.",
+		       "unknown log format '@'; the formats are syslog, dmesg, perf, strace~") },
+	{ 0, "year", "YEAR", "With --from: the year of the first line of a log with dates without a year.",
 	  .store = wmk_cli_store_import_year, WMK_CLI_AT(struct wmk_cli_import, struct convert_args, import) },
-	{ 0, "boot-time", "TIME", "With --from: from when times without a date count, as seconds since 1970 or a date: "
-	  "the machine's start; for `strace -r` its first line, for `strace -tt` any time of its first day.",
+	{ 0, "boot-time", "TIME",
+	  "With --from: the origin of times without a date, as seconds since 1970 or a date. It is the start of the "
+	  "machine; for `strace -r`, the first line; for `strace -tt`, any time of the first day.",
 	  .store = wmk_cli_store_import_origin, WMK_CLI_AT(struct wmk_cli_import, struct convert_args, import) },
 	WMK_CLI_OPTIONS_WHICH,
 };
@@ -141,7 +147,7 @@ static const struct wmk_cli_option options[] = {
 const struct wmk_cli_command wmk_cli_convert = {
 	.name = "convert",
 	.arguments = "DIR... | --from FORMAT -o DIR FILE...",
-	.summary = "Make traces into other formats",
+	.summary = "Convert traces to other formats, or logs to traces",
 	.details = details,
 	WMK_CLI_OPTIONS(options),
 	.args_size = sizeof(struct convert_args),

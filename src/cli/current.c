@@ -19,8 +19,8 @@
 
 #define DIRECTORY ".waymark"
 #define FILE_NAME "session"
-#define RECORDED "trace"                /* recorded since the current session was meant last */
-#define RECORDED_BEFORE "trace-before"  /* before that */
+#define RECORDED "trace"                /* recorded after the last use of the current session */
+#define RECORDED_BEFORE "trace-before"  /* recorded before it */
 #define NAME_MAX_BYTES 255
 
 int wmk_current_home(char *buf, size_t size)
@@ -36,13 +36,14 @@ int wmk_current_home(char *buf, size_t size)
 	}
 	if (!home || home[0] != '/')
 		return wmk_error(-ENOENT,
-				 "where is your home directory? Set HOME, or WAYMARK_HOME, to an absolute path");
+				 "no home directory: set HOME, or WAYMARK_HOME, to an absolute path");
 	if ((size_t)snprintf(buf, size, "%s", home) >= size)
-		return wmk_error(-ENAMETOOLONG, "the path of the home directory is too long");
+		return wmk_error(-ENAMETOOLONG, "the path of the home directory is too long: the maximum is %zu bytes",
+				 size - 1);
 	return 0;
 }
 
-/* ~/.waymark, made if `make`: a descriptor, or -errno with a cause chain (-ENOENT: there is none). */
+/* Open ~/.waymark, and create it if `make`. Returns a descriptor, or -errno with a cause chain (-ENOENT: not found). */
 static int open_directory(bool make)
 {
 	char home[4096];
@@ -57,7 +58,7 @@ static int open_directory(bool make)
 	if (make && mkdirat(at, DIRECTORY, 0700) < 0 && errno != EEXIST) {
 		err = errno;
 		close(at);
-		return wmk_error(-err, "cannot make %s/" DIRECTORY, home);
+		return wmk_error(-err, "cannot create %s/" DIRECTORY, home);
 	}
 	fd = openat(at, DIRECTORY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	err = errno;
@@ -67,15 +68,15 @@ static int open_directory(bool make)
 	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 022)) {
 		close(fd);
 		return wmk_error(-EPERM,
-				 "%s/" DIRECTORY
-				 " belongs to another user, or others may write in it; set HOME, or WAYMARK_HOME, "
+				 "cannot trust %s/" DIRECTORY
+				 ": it belongs to another user, or others may write in it; set HOME, or WAYMARK_HOME, "
 				 "to a directory of your own",
 				 home);
 	}
 	return fd;
 }
 
-/* The name in the file `at`/session. */
+/* Read the name in the file `at`/session. */
 static int read_name(int at, char *name, size_t size)
 {
 	char text[NAME_MAX_BYTES + 2];
@@ -95,7 +96,7 @@ static int read_name(int at, char *name, size_t size)
 	text[n] = '\0';
 	text[strcspn(text, "\n")] = '\0';
 	if (!text[0] || strlen(text) > NAME_MAX_BYTES || strlen(text) >= size)
-		return wmk_error(-ENOENT, "~/" DIRECTORY "/" FILE_NAME " holds no name of a session");
+		return wmk_error(-ENOENT, "~/" DIRECTORY "/" FILE_NAME " does not hold the name of a session");
 	memcpy(name, text, strlen(text) + 1);
 	return 0;
 }
@@ -111,7 +112,7 @@ int wmk_current_get(char *name, size_t size)
 	return err;
 }
 
-/* A new file with the line in it, then in the place of the old one. */
+/* Write the line to a new file, and rename it over the old one. */
 static int replace(int at, const char *file, const char *line)
 {
 	char temporary[32];
@@ -120,7 +121,7 @@ static int replace(int at, const char *file, const char *line)
 
 	snprintf(temporary, sizeof(temporary), "%s.%d", file, getpid());
 	fd = openat(at, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	/* of a process of this number that was killed */
+	/* left by a killed process that had this pid */
 	if (fd < 0 && errno == EEXIST && unlinkat(at, temporary, 0) == 0)
 		fd = openat(at, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -146,7 +147,7 @@ int wmk_current_set(const char *name)
 		return at;
 	err = replace(at, FILE_NAME, name);
 	if (err == 0)
-		renameat(at, RECORDED, at, RECORDED_BEFORE);     /* none is there: it may be so */
+		renameat(at, RECORDED, at, RECORDED_BEFORE);     /* fails if there is no trace */
 	close(at);
 	return err;
 }
@@ -164,7 +165,7 @@ int wmk_current_forget(const char *name)
 	if (name) {
 		err = read_name(at, is, sizeof(is));
 		if (err == 0 && strcmp(is, name) != 0)
-			err = -ENOENT;           /* another one */
+			err = -ENOENT;           /* another session */
 	}
 	if (err == 0 && unlinkat(at, FILE_NAME, 0) < 0)
 		err = errno == ENOENT ? -ENOENT : wmk_error(-errno, "cannot remove ~/" DIRECTORY "/" FILE_NAME);
@@ -187,9 +188,9 @@ void wmk_current_meant(const char *name)
 	wmk_error_clear();
 }
 
-/* ── the trace that was recorded last ────────────────────────────────────────────────────────────────── */
+/* ── the latest trace ────────────────────────────────────────────────────────────────────────────────── */
 
-/* Whether the home directory is the user's own: in another one's, nothing is made on the side. */
+/* Whether the home directory belongs to the user. In another user's directory, ~/.waymark is not created. */
 static bool home_is_own(void)
 {
 	char home[4096];
@@ -215,7 +216,7 @@ void wmk_recorded_set(const char *path)
 	wmk_error_clear();
 }
 
-/* The path in `at`/`file`: all of it but the newline at the end. `size`: at most PATH_MAX. */
+/* Read the path in `at`/`file`, without the final newline. `size`: at most PATH_MAX. */
 static int read_path(int at, const char *file, char *path, size_t size)
 {
 	char text[PATH_MAX + 1];

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * current.h - which session is the user's current one, and which trace was recorded last: a line in ~/.waymark/session,
- * and one in ~/.waymark/trace ($WAYMARK_HOME in place of ~).
+ * current.h - store the user's current session and the trace that was recorded last.
  *
- * The directory is the user's own and 0700, the files 0600; they are replaced as a whole, so that a reader finds the
- * old name or the new one. No link is followed. One thread.
+ * Each is one line, in ~/.waymark/session and ~/.waymark/trace; $WAYMARK_HOME replaces ~. The directory belongs to the
+ * user and has the mode 0700, the files 0600. A file is replaced atomically, so a reader finds the old or the new line.
+ * Symbolic links are not followed. One thread.
  *
- * Which of the two is the later one, no clock tells: what was `trace` is renamed to `trace-before` when the current
- * session is meant again.
+ * `waymark view` shows the one of the two that was used last. File names hold this order, not timestamps: when the
+ * current session is used again, `trace` is renamed to `trace-before`.
  *
- *     record, destroy                               ──► trace            the trace is meant
- *     create, load, set-session, start, stop, clear ──► trace-before     the current session is
+ *     record, destroy                               ──► trace            view uses the trace
+ *     create, load, set-session, start, stop, clear ──► trace-before     view uses the current session
  */
 #ifndef WMK_CLI_CURRENT_H
 #define WMK_CLI_CURRENT_H
@@ -19,28 +19,26 @@
 #include <stddef.h>
 
 /*
- * $WAYMARK_HOME, else $HOME, else what the system's list of users says: absolute. -ENOENT, -ENAMETOOLONG with a cause
- * chain.
+ * The home directory, an absolute path: $WAYMARK_HOME, else $HOME, else that of the user database. -ENOENT,
+ * -ENAMETOOLONG with a cause chain.
  */
 int wmk_current_home(char *buf, size_t size);
-/* -ENOENT: none; others: cannot be read, or is not to be trusted; with a cause chain. */
+/* -ENOENT: no current session; others: the file cannot be read or is not trusted. With a cause chain. */
 int wmk_current_get(char *name, size_t size);
-/* The name is not checked: who reads it asks the daemon for it. */
+/* Does not check that the session exists: a command that uses the name queries the daemon. */
 int wmk_current_set(const char *name);
-/* Forget it, if it is this one (NULL: whichever). Nothing to forget is no error. */
+/* Remove the current session if it is `name` (NULL: any). Succeeds if no session is current. */
 int wmk_current_forget(const char *name);
 /*
- * Something was done with this session (NULL: whichever): if it is the current one, what was recorded before is not
- * what is meant now.
+ * Note the use of session `name` (NULL: any). If it is the current session, it becomes newer than the latest trace.
  */
 void wmk_current_meant(const char *name);
 
-/* A trace was recorded, if it is there. That it cannot be written down is nobody's error. A path may hold any bytes. */
+/* Note that a trace was recorded in `path`, which may hold any bytes. Ignores errors and a path that does not exist. */
 void wmk_recorded_set(const char *path);
 /*
- * The absolute path of the trace that was recorded last; `since`: since the current session was meant. -ENOENT: none is
- * known; others:
- * cannot be read, or is no path; with a cause chain.
+ * The absolute path of the latest trace. *since: it is newer than the last use of the current session. -ENOENT: no
+ * trace is known; others: the file cannot be read, or does not hold a path. With a cause chain.
  */
 int wmk_recorded_get(char *path, size_t size, bool *since);
 

@@ -13,11 +13,12 @@
 #include "cli/daemon.h"
 
 #define UNANSWERED_MAX 8
-#define HERE_MS 2000                 /* to come in, and then to be answered: a daemon that can be done without */
+/* time to connect, and then to be answered, if the command can do without a daemon */
+#define HERE_MS 2000
 
 bool wmk_cli_no_sessiond;
 
-/* Does the line end in the system's words for the error? */
+/* Whether the library's text ends with the system's text for the error. */
 static bool has_system_words(int err)
 {
 	char text[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
@@ -27,7 +28,7 @@ static bool has_system_words(int err)
 	return n && len >= n && strcmp(text + len - n, words) == 0;
 }
 
-/* The library's sentences become our chain, innermost first; the system's words only where the library has them. */
+/* Copy the library's sentences to our chain, innermost first. Append the system's text only if the library has it. */
 static int take_error(int err)
 {
 	char sentences[WMK_ERROR_DEPTH][WMK_ERROR_LEN];
@@ -37,14 +38,14 @@ static int take_error(int err)
 	while (n < WMK_ERROR_DEPTH && (sentence = waymark_ctl_error(n)))
 		snprintf(sentences[n++], WMK_ERROR_LEN, "%s", sentence);
 	if (!n)
-		return wmk_error(err, "the session daemon refused it");
+		return wmk_error(err, "the session daemon refused the request");
 	(has_system_words(err) ? wmk_error : wmk_error_said)(err, "%s", sentences[--n]);
 	while (n)
 		wmk_error_add(err, "%s", sentences[--n]);
 	return err;
 }
 
-/* Which session is meant. */
+/* Select the session: the given one, else the current one if `need` requires it. */
 static int choose_session(struct wmk_daemon *daemon, const struct wmk_cli_common *args, enum wmk_daemon_need need)
 {
 	int err;
@@ -52,7 +53,7 @@ static int choose_session(struct wmk_daemon *daemon, const struct wmk_cli_common
 	if (args->session) {
 		if ((size_t)snprintf(daemon->session, sizeof(daemon->session), "%s", args->session) >=
 		    sizeof(daemon->session))
-			return wmk_error(-ENAMETOOLONG, "the name of a session has at most %zu bytes",
+			return wmk_error(-ENAMETOOLONG, "the name of the session is too long: the maximum is %zu bytes",
 					 sizeof(daemon->session) - 1);
 		return 0;
 	}
@@ -60,8 +61,9 @@ static int choose_session(struct wmk_daemon *daemon, const struct wmk_cli_common
 		return 0;
 	err = wmk_current_get(daemon->session, sizeof(daemon->session));
 	if (err == -ENOENT)
-		return wmk_error(-EINVAL, "there is no current session: `waymark create` makes one, `waymark list` "
-					  "shows which there are, `waymark set-session` chooses one of them");
+		return wmk_error(-EINVAL,
+				 "there is no current session: create one with `waymark create`, or select one of "
+				 "`waymark list` with `waymark set-session`");
 	return err;
 }
 
@@ -85,7 +87,7 @@ int wmk_daemon_open(struct wmk_daemon *daemon, const struct wmk_cli_common *args
 		daemon->ctl = NULL;
 		take_error(err);
 		if (wmk_cli_no_sessiond && (err == -ENOENT || err == -ECONNREFUSED))
-			wmk_error_add(err, "no session daemon runs, and -n says to start none");
+			wmk_error_add(err, "no session daemon runs, and -n disables its start");
 	}
 	return err;
 }
@@ -105,7 +107,7 @@ int wmk_daemon_recover(struct wmk_daemon *daemon, const char *rundir, const char
 	return err;
 }
 
-/* ── what is there, when what was named is not ───────────────────────────────────────────────────────── */
+/* ── unknown objects ─────────────────────────────────────────────────────────────────────────────────── */
 
 int wmk_daemon_check_channel(const struct waymark_ctl_session_info *session, const char *name)
 {
@@ -122,13 +124,13 @@ int wmk_daemon_check_channel(const struct waymark_ctl_session_info *session, con
 		return wmk_error(-EINVAL, "session %.40s has no channel \"%.40s\"; did you mean: %s?", session->name,
 				 name, wmk_nearest_text(&near, names, sizeof(names)));
 	return wmk_error(-EINVAL,
-			 "session %.40s has no channel \"%.40s\"; `waymark list %.40s` shows those that it has",
+			 "session %.40s has no channel \"%.40s\"; `waymark list %.40s` lists its channels",
 			 session->name, name, session->name);
 }
 
 /*
- * A request failed with -ENOENT. The daemon says which session is not there; if it was the channel, the chain is made
- * anew.
+ * A request failed with -ENOENT. The daemon's reply names an unknown session. If the session exists, replace the chain
+ * by one about the unknown channel.
  */
 static void explain_missing(struct wmk_daemon *daemon)
 {
@@ -143,7 +145,7 @@ static void explain_missing(struct wmk_daemon *daemon)
 	waymark_ctl_result_free(result);
 }
 
-/* ── what came of it ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── results ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void say_unanswered(const struct waymark_ctl_result *result)
 {
@@ -159,7 +161,7 @@ static void say_unanswered(const struct waymark_ctl_result *result)
 					wmk_cli_clean(apps[i]->name), (unsigned long long)apps[i]->pid);
 	if (n > UNANSWERED_MAX && len < sizeof(list))
 		snprintf(list + len, sizeof(list) - len, " and %u more", n - UNANSWERED_MAX);
-	wmk_cli_warn("%u program%s not answered yet, and will follow as soon as %s can: %s", n,
+	wmk_cli_warn("%u application%s not confirmed yet, and will be changed as soon as %s can: %s", n,
 		     n == 1 ? " has" : "s have", n == 1 ? "it" : "they", list);
 }
 
@@ -198,7 +200,7 @@ static int print_json(const struct waymark_ctl_result *result)
 		return 0;
 	if (!ferror(stdout))
 		return take_error(err);
-	/* Told now, as it is known why, and not once more at the end of all. */
+	/* Report the error here, where the cause is known, and not again when main() flushes. */
 	clearerr(stdout);
 	__fpurge(stdout);
 	return wmk_error(err, "cannot write to standard output: %s", strerror(-err));

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * daemon.h - a command's dealings with the session daemon, by <waymark/ctl.h> and nothing else.
+ * daemon.h - use the session daemon from a command, only through <waymark/ctl.h>.
  *
  *     struct wmk_daemon daemon;
- *     int err = wmk_daemon_open(&daemon, args, WMK_DAEMON_SESSION);          connect; which session is meant?
+ *     int err = wmk_daemon_open(&daemon, args, WMK_DAEMON_SESSION);          connect, and select the session
  *
  *     if (err == 0)
  *         err = wmk_daemon_did(&daemon, waymark_ctl_start(daemon.ctl, daemon.session, &daemon.result));
  *     if (err == 0 && !args->json)
  *         ... print daemon.result ...
- *     return wmk_daemon_close(&daemon, args, err);                            error, or warnings and JSON; the exit status
+ *     return wmk_daemon_close(&daemon, args, err);             print the error, or JSON; returns the exit status
  *
- * Errors are -errno with a cause chain of the command's own. One thread.
+ * Errors are -errno with a cause chain of base/error.h. One thread.
  */
 #ifndef WMK_CLI_DAEMON_H
 #define WMK_CLI_DAEMON_H
@@ -20,44 +20,48 @@
 
 #include "cli/command.h"
 
-/* -n, --no-sessiond before the command: connect to the daemon that runs, but do not start one. */
+/* -n, --no-sessiond before the command: connect to a running daemon, but do not start one. */
 extern bool wmk_cli_no_sessiond;
 
 struct wmk_daemon {
 	struct waymark_ctl *ctl;
 	struct waymark_ctl_result *result;       /* of the latest request, or NULL */
-	char session[256];                       /* the one that is meant; "": none, or all */
-	const char *channel;                     /* for words about what is not there */
+	char session[256];                       /* the selected session; "": none, or all */
+	const char *channel;                     /* for messages about an unknown channel */
 };
 
 enum wmk_daemon_need {
-	WMK_DAEMON_ANY,                          /* the session that is named, if one is */
-	WMK_DAEMON_SESSION,                      /* else the current one; there must be one */
-	/* as ANY, but none is started; one that hangs is not waited for long */
+	WMK_DAEMON_ANY,                          /* select the given session, if there is one */
+	/* select the given session, else the current one, which must exist */
+	WMK_DAEMON_SESSION,
+	/* as ANY, but do not start a daemon, and do not wait long for one that hangs */
 	WMK_DAEMON_RUNNING,
 };
+
+/* Connect, and start a daemon if none runs, unless -n was given. Call wmk_daemon_close() even if it fails. */
 
 /* Connect; a daemon is started when none runs, unless -n was given. In any case followed by wmk_daemon_close(). */
 int wmk_daemon_open(struct wmk_daemon *daemon, const struct wmk_cli_common *args, enum wmk_daemon_need need);
 /*
- * Connect to a daemon that is started in `rundir` to take over the rings in `path`
- * (waymark_ctl_connect_options.recover), likewise.
+ * Start a daemon in `rundir` that takes over the rings in `path` (waymark_ctl_connect_options.recover), and connect.
+ * Call wmk_daemon_close() even if it fails.
  */
 int wmk_daemon_recover(struct wmk_daemon *daemon, const char *rundir, const char *path);
 /*
- * What a function of ctl.h returned, as an error of ours. When what was named is not there, the cause chain says what
- * is. Else prints the warnings of daemon->result, and names the programs that have not answered.
+ * Convert the return value of a function of ctl.h. On an error, the cause chain gets the sentences of the library; if
+ * an object was not found, also similar names. On success, prints the warnings of daemon->result, and names
+ * applications that have not confirmed.
  */
 int wmk_daemon_did(struct wmk_daemon *daemon, int rc);
-/* Print the error, or, if asked for, the result as JSON; free all. The exit status. */
+/* Print the error or, with --json, the result; free all. Returns the exit status. */
 int wmk_daemon_close(struct wmk_daemon *daemon, const struct wmk_cli_common *args, int err);
-/* Before another request. */
+/* Free the result before the next request. */
 void wmk_daemon_drop(struct wmk_daemon *daemon);
-/* The session that daemon->result is about; NULL: none. */
+/* The session in daemon->result; NULL: none. */
 const struct waymark_ctl_session_info *wmk_daemon_session(const struct wmk_daemon *daemon);
-/* -EINVAL with a cause chain that names the nearest, when the session has no such channel. */
+/* -EINVAL with a cause chain that names similar channels if the session has no such channel. */
 int wmk_daemon_check_channel(const struct waymark_ctl_session_info *session, const char *name);
-/* What --pid, --exec, --follow say. Strings stay the command line's. */
+/* The domain that --kernel, --pid, --exec and --follow select. Strings point into argv. */
 struct waymark_ctl_domain wmk_daemon_domain(const struct wmk_cli_common *args);
 
 #endif

@@ -18,7 +18,8 @@
 
 static int one_condition(const struct wmk_event_args *args)
 {
-	return args->level_op == WAYMARK_CTL_ANY_LEVEL ? 0 : wmk_error(-EINVAL, "one condition on the level is enough");
+	return args->level_op == WAYMARK_CTL_ANY_LEVEL ? 0
+						       : wmk_error(-EINVAL, "two log level conditions given: give one");
 }
 
 static int set_loglevel(const struct wmk_cli_option *option, void *at, const char *value)
@@ -55,17 +56,17 @@ static int set_place(const struct wmk_cli_option *option, void *at, const char *
 	struct wmk_event_args *args = at;
 
 	if (args->probe)
-		return wmk_error(-EINVAL, "one probe at a time");
+		return wmk_error(-EINVAL, "two probes given: give one per event");
 	if (!*value)
-		return wmk_error(-EINVAL, "the place of the probe is missing");
+		return wmk_error(-EINVAL, "the place of the probe is empty");
 	args->probe = (uint32_t)option->max;
 	args->place = strdup(value);
 	return args->place ? 0 : wmk_error(-ENOMEM, "no memory");
 }
 
 /*
- * "[elf:]PATH:REST", "sdt:PATH:REST": the daemon is elsewhere, and has another $PATH. So a program without a '/' is
- * looked for here, and a path that does not begin with one begins here.
+ * "[elf:]PATH:REST", "sdt:PATH:REST". The daemon has another working directory and another $PATH, so the path is made
+ * absolute here: a name without '/' is searched in $PATH, another relative path starts at the working directory.
  */
 static int set_program_place(const struct wmk_cli_option *option, void *at, const char *value)
 {
@@ -77,12 +78,12 @@ static int set_program_place(const struct wmk_cli_option *option, void *at, cons
 
 	if (!value[head + len] || len == 0 || len >= sizeof(name))
 		return wmk_error(-EINVAL,
-				 "a probe of a program is PATH:SYMBOL, elf:PATH:SYMBOL or sdt:PATH:PROVIDER:NAME, not "
-				 "\"%.60s\"",
+				 "invalid probe place \"%.60s\": give PATH:SYMBOL, elf:PATH:SYMBOL or "
+				 "sdt:PATH:PROVIDER:NAME",
 				 value);
 	snprintf(name, sizeof(name), "%.*s", (int)len, value + head);
 	err = wmk_child_find(name, found, sizeof(found));
-	if (err < 0 && strchr(name, '/')) {       /* a library need not be executable */
+	if (err < 0 && strchr(name, '/')) {       /* a library is not always executable */
 		wmk_error_clear();
 		snprintf(found, sizeof(found), "%s", name);
 		err = 0;
@@ -90,7 +91,7 @@ static int set_program_place(const struct wmk_cli_option *option, void *at, cons
 	if (err < 0)
 		return err;
 	if (!realpath(found, path))
-		return wmk_error(-errno, "there is no %.240s", found);
+		return wmk_error(-errno, "cannot find the program or library %.240s", found);
 	err = set_place(option, args, "-");
 	if (err < 0)
 		return err;
@@ -107,13 +108,13 @@ static int check_probe(const struct wmk_event_args *args)
 	if (!args->probe)
 		return 0;
 	if (!args->common.kernel)
-		return wmk_error(-EINVAL, "probes are of the kernel domain: say --kernel too");
+		return wmk_error(-EINVAL, "probes need the kernel domain: add --kernel");
 	if (args->all || args->syscall || args->patterns.n != 1)
-		return wmk_error(-EINVAL, "a probe makes one event: give it a name, and only that");
+		return wmk_error(-EINVAL, "a probe creates one event: give exactly one name");
 	return 0;
 }
 
-/* With --syscall, names are those of system calls: "openat" is syscall:openat. */
+/* With --syscall, names are those of system calls: "openat" becomes "syscall:openat". */
 static int words_are_calls(struct wmk_cli_words *words)
 {
 	for (unsigned i = 0; i < words->n; i++) {
@@ -136,7 +137,7 @@ int wmk_event_arguments(struct wmk_event_args *args, char **rest, int n_rest)
 	for (int i = 0; i < n_rest && err == 0; i++)
 		err = wmk_cli_words_add(&args->patterns, rest[i]);
 	if (err == 0 && args->syscall && !args->common.kernel)
-		err = wmk_error(-EINVAL, "--syscall is of the kernel domain: say --kernel too");
+		err = wmk_error(-EINVAL, "--syscall needs the kernel domain: add --kernel");
 	if (err == 0 && args->syscall)
 		err = words_are_calls(&args->patterns);
 	if (err == 0)
@@ -146,17 +147,17 @@ int wmk_event_arguments(struct wmk_event_args *args, char **rest, int n_rest)
 	for (unsigned i = 0; i < args->patterns.n; i++)
 		if (args->patterns.items[i][0] == '!')
 			return wmk_error(-EINVAL,
-					 "what is to be left out is named with --exclude, not with '!': %.240s",
+					 "use --exclude to exclude events, not '!': %.240s",
 					 args->patterns.items[i]);
 	if (args->all && n_rest)
-		return wmk_error(-EINVAL, "--all and names of events do not go together");
+		return wmk_error(-EINVAL, "--all and names of events exclude each other");
 	if (!args->all && !n_rest)
 		return wmk_error(-EINVAL,
-				 "which events? Name them (provider:name, * stands for anything), or say --all");
+				 "no events given: give names (provider:name, with * for any text), or --all");
 	return 0;
 }
 
-/* Words as ctl.h wants them. */
+/* The words with the type that ctl.h takes. */
 static const char *const *strings(const struct wmk_cli_words *words)
 {
 	return (const char *const *)words->items;
@@ -188,7 +189,7 @@ static bool is_rule(const struct waymark_ctl_rule_info *is, const struct waymark
 	return true;
 }
 
-/* The rule that was just enabled, among those of the session's channels; *channel: whose. */
+/* Find the rule that was just enabled in the session's channels, and set *channel to the name of its channel. */
 static const struct waymark_ctl_rule_info *find(const struct wmk_daemon *daemon, const struct waymark_ctl_rule *rule,
 						const char **channel)
 {
@@ -268,72 +269,73 @@ static int run_enable(void *data, char **rest, int n_rest)
 }
 
 static const char *const enable_details[] = {
-	"An event of programs is in when its provider:name matches a pattern, and no exclusion, and its level meets "
-	"the condition. In patterns, * stands for anything, ? for a character, [a-z] for one of them; a pattern "
-	"without ':' is held against the provider as well. Programs need not run yet: an event is recorded from the "
-	"first line of a program that is started later. When the command returns, every program that answered records "
-	"the event at its next call; those that have not answered are named.",
-	"An event that several of a channel's patterns name is recorded as one of them wants it: with filters, the "
-	"records that one of them wants; all, if one of them has none.",
-	"With --kernel, the events are the kernel's: of the whole machine or, with --pid, of one process. One is named "
-	"as traces name it, which is how lttng-modules calls it (irq_softirq_entry), as the kernel does "
-	"(softirq_entry), or by subsystem:name (irq:softirq_entry, 'sched:*'). syscall:NAME is a system call, its "
-	"entry and its exit; so is NAME with --syscall. It must exist: `waymark list --kernel` prints the events "
-	"and the missing features of this kernel. Kernel events have no log levels. The contexts pid, tid and procname "
+	"An application's event is recorded if its provider:name matches a pattern and no exclusion, and its level "
+	"meets the condition. In patterns, * matches any text, ? any character, [a-z] one of a set; a pattern without "
+	"':' is also compared with the provider alone. Applications do not need to run yet: an application that starts "
+	"later records the event from its first line. When the command returns, every application that has confirmed "
+	"records the event at its next occurrence. The command names applications that have not confirmed.",
+	"If several rules of a channel match an event, a record is written if one of them selects it: one that matches "
+	"a filter, or any record if a rule has no filter.",
+	"With --kernel, the events are those of the kernel, on the whole machine or, with --pid, in one process. A "
+	"name can be the one in traces, which is that of lttng-modules (irq_softirq_entry), the kernel's "
+	"(softirq_entry), or subsystem:name (irq:softirq_entry, 'sched:*'). syscall:NAME is a system call, its entry "
+	"and its exit; so is NAME with --syscall. The event must exist: `waymark list --kernel` prints the events and "
+	"the missing features of this kernel. Kernel events have no log levels. The contexts pid, tid and procname "
 	"identify the thread of a record; `waymark add-context --kernel` adds them.",
-	"A probe makes an event where there was none, which has the name that is given. What it records besides the "
-	"time stands in parentheses behind the place, each as [NAME=]VALUE[:TYPE]: a parameter of the kernel's "
-	"function by its name, $arg1, $retval, %di (a register), +8(VALUE), @SYMBOL, $comm; of an SDT probe arg1, "
-	"arg2, all of them where nothing is said. Types are u8 to u64, s8 to s64, x8 to x64 (hexadecimal), string, "
-	"symbol, TYPE[N]. A probe that is disabled costs nothing; it goes with its session.",
+	"A probe creates an event with the given name. The fields of its records follow the place in parentheses, each "
+	"as [NAME=]VALUE[:TYPE]. A value is a parameter of the kernel function by its name, $arg1, $retval, %di (a "
+	"register), +8(VALUE), @SYMBOL or $comm; for an SDT probe arg1, arg2, by default all of them. Types are u8 to "
+	"u64, s8 to s64, x8 to x64 (hexadecimal), string, symbol, TYPE[N]. A disabled probe costs nothing. The probe "
+	"is removed together with its session.",
 	"Levels are emerg (0), alert, crit, err, warning, notice, info, debug_system, debug_program, debug_process, "
-	"debug_module, debug_unit, debug_function, debug_line, debug (14). `waymark list --userspace` shows which "
-	"events there are.",
+	"debug_module, debug_unit, debug_function, debug_line, debug (14). `waymark list --userspace` lists the events "
+	"of running applications.",
 	NULL
 };
 
 static const struct wmk_cli_option enable_options[] = {
 	WMK_CLI_OPTIONS_DOMAIN,
 	WMK_CLI_OPTION_SESSION,
-	WMK_CLI_OPTION_CHANNEL(
-		"The channel. Without it, the only one that there is, or channel0, which is made if need be."),
+	WMK_CLI_OPTION_CHANNEL("The channel. The default is the only channel of the session, or channel0, which is "
+			       "created if needed."),
 	{ 'a', "all", NULL,
-	  "Every event; with --kernel all of the kernel's, which is a lot, with --syscall too all system calls.",
+	  "All events; with --kernel, all kernel events (many); with --kernel --syscall, all system calls.",
 	  WMK_CLI_FLAG(struct wmk_event_args, all) },
-	{ 0, "syscall", NULL,
-	  "With --kernel: the names are those of system calls; both their entry and their exit are meant.",
+	{ 0, "syscall", NULL, "With --kernel: names are those of system calls; both entry and exit are recorded.",
 	  WMK_CLI_FLAG(struct wmk_event_args, syscall) },
 	{ 0, "probe", "PLACE",
-	  "With --kernel: make the event, at SYMBOL, SYMBOL+OFFSET or ADDRESS of the kernel, with "
-	  "what stands behind it in parentheses: 'do_sys_openat2(dfd, filename:string)'.",
+	  "With --kernel: create the event at SYMBOL, SYMBOL+OFFSET or ADDRESS of the kernel, with the fields in "
+	  "parentheses: 'do_sys_openat2(dfd, filename:string)'.",
 	  .store = set_place, .max = WAYMARK_CTL_PROBE },
-	{ 0, "probe-return", "PLACE", "The same, where that function returns.", .store = set_place,
+	{ 0, "probe-return", "PLACE", "As --probe, at the return of that function.", .store = set_place,
 	  .max = WAYMARK_CTL_PROBE_RETURN },
-	{ 0, "function", "PLACE", "The same, both: the events are EVENT_entry and EVENT_exit.", .store = set_place,
-	  .max = WAYMARK_CTL_FUNCTION },
+	{ 0, "function", "PLACE", "As --probe, at both entry and return: creates EVENT_entry and EVENT_exit.",
+	  .store = set_place, .max = WAYMARK_CTL_FUNCTION },
 	{ 0, "userspace-probe", "PLACE",
-	  "With --kernel: make the event, in a program or library: PATH:SYMBOL, "
-	  "elf:PATH:SYMBOL or sdt:PATH:PROVIDER:NAME, an SDT probe with its arguments.",
+	  "With --kernel: create the event in a program or library, at PATH:SYMBOL, elf:PATH:SYMBOL or "
+	  "sdt:PATH:PROVIDER:NAME (an SDT probe with its arguments).",
 	  .store = set_program_place, .max = WAYMARK_CTL_USER_PROBE },
-	{ 0, "userspace-probe-return", "PLACE", "The same, where that function returns.", .store = set_program_place,
-	  .max = WAYMARK_CTL_USER_PROBE_RETURN },
-	{ 'x', "exclude", "PATTERN", "But not these; several with commas, or by several options.",
+	{ 0, "userspace-probe-return", "PLACE", "As --userspace-probe, at the return of that function.",
+	  .store = set_program_place, .max = WAYMARK_CTL_USER_PROBE_RETURN },
+	{ 'x', "exclude", "PATTERN",
+	  "Exclude these events. Several patterns are separated by commas or given in several options.",
 	  WMK_CLI_WORDS(struct wmk_event_args, exclude), .repeats = true },
-	{ 0, "loglevel", "LEVEL", "Only those of this level or more severe; LEVEL..LEVEL: of these and those between.",
+	{ 0, "loglevel", "LEVEL",
+	  "Only events of this level or more severe; with LEVEL..LEVEL, of these levels and those between them.",
 	  .store = set_loglevel },
 	{ 'f', "filter", "EXPR",
-	  "Only records for which EXPR is true, an expression as in C over their fields: "
-	  "'amount > 100 && name == \"bo*\"'. The application evaluates it before it records (the kernel and the "
-	  "consumer daemon do so for kernel events). waymark-filter(7) describes the language.",
+	  "Only records for which EXPR, a C-like expression over their fields, is true: 'amount > 100 && name == "
+	  "\"bo*\"'. The application evaluates it before it records (the kernel and the consumer daemon do so for "
+	  "kernel events). waymark-filter(7) describes the language.",
 	  WMK_CLI_NOT_EMPTY(struct wmk_event_args, filter, "the filter is empty") },
-	{ 0, "loglevel-only", "LEVEL", "Only those of this level.", .store = set_loglevel_only },
+	{ 0, "loglevel-only", "LEVEL", "Only events of exactly this level.", .store = set_loglevel_only },
 	WMK_CLI_OPTION_JSON,
 };
 
 const struct wmk_cli_command wmk_cli_enable_event = {
 	.name = "enable-event",
 	.arguments = "EVENT[,EVENT]...",
-	.summary = "Record events",
+	.summary = "Create event rules: select events to record",
 	.details = enable_details,
 	WMK_CLI_OPTIONS(enable_options),
 	.args_size = sizeof(struct wmk_event_args),
@@ -373,18 +375,18 @@ static int run_disable(void *data, char **rest, int n_rest)
 }
 
 static const char *const disable_details[] = {
-	"Takes back what `waymark enable-event` said: patterns are written as they were enabled, and end as a whole, "
-	"whatever their exclusions and levels. To leave out some of the events of a pattern, or of their records, "
-	"disable it, then enable it anew with --exclude or --filter: rules add up.",
+	"Removes rules that `waymark enable-event` created. Give each pattern as it was enabled; its rules are removed "
+	"whatever their exclusions and levels. To exclude some events or records of a pattern, disable it, then enable "
+	"it again with --exclude or --filter. (Enabling it a second time adds a rule and restricts nothing.)",
 	NULL
 };
 
 static const struct wmk_cli_option disable_options[] = {
 	WMK_CLI_OPTIONS_DOMAIN,
 	WMK_CLI_OPTION_SESSION,
-	WMK_CLI_OPTION_CHANNEL("The channel. Without it, the only one that there is."),
-	{ 'a', "all-events", NULL, "Every pattern of the channel.", WMK_CLI_FLAG(struct wmk_event_args, all) },
-	{ 0, "syscall", NULL, "With --kernel: the names are those of system calls, as they were enabled.",
+	WMK_CLI_OPTION_CHANNEL("The channel. The default is the only channel of the session."),
+	{ 'a', "all-events", NULL, "All patterns of the channel.", WMK_CLI_FLAG(struct wmk_event_args, all) },
+	{ 0, "syscall", NULL, "With --kernel: names are those of system calls, as they were enabled.",
 	  WMK_CLI_FLAG(struct wmk_event_args, syscall) },
 	WMK_CLI_OPTION_JSON,
 };
@@ -392,7 +394,7 @@ static const struct wmk_cli_option disable_options[] = {
 const struct wmk_cli_command wmk_cli_disable_event = {
 	.name = "disable-event",
 	.arguments = "EVENT[,EVENT]...",
-	.summary = "Record events no longer",
+	.summary = "Disable event rules",
 	.details = disable_details,
 	WMK_CLI_OPTIONS(disable_options),
 	.args_size = sizeof(struct wmk_event_args),

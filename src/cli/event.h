@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event.h - what the options of enable-event and disable-event say.
+ * event.h - arguments of enable-event and disable-event.
  */
 #ifndef WMK_CLI_EVENT_H
 #define WMK_CLI_EVENT_H
@@ -18,7 +18,9 @@ struct wmk_event_args {
 	char *place;                     /* malloc'd */
 };
 
-/* Take the patterns from the arguments, and hold all against each other. -EINVAL, -ENOMEM with a cause chain. */
+/*
+ * Take the patterns from the arguments, and check that all options are compatible. -EINVAL, -ENOMEM with a cause chain.
+ */
 int wmk_event_arguments(struct wmk_event_args *args, char **rest, int n_rest);
 
 #endif

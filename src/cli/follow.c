@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * follow.c - see follow.h. What /proc shows belongs to other processes, which may end, or become another program, at
- * any moment: it is believed only where the kernel's account says afterwards that nothing of the kind had happened.
+ * follow.c - see follow.h. A process may end, or run another program, at any moment. So data from /proc is used only if
+ * the events of the kernel confirm afterwards that neither has happened.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "cli/process_state.h"
 
 #define LOOKS_AT_ONCE 8
-/* for so long a process may be in the middle of exec: on a busy machine it may have no CPU for a while */
+/* the maximum time that exec takes: on a busy machine, the process may have no CPU for a while */
 #define LOOK_MS 10000
 #define LIBRARY "libwaymark.so"
 
@@ -21,19 +21,19 @@ struct wmk_follow_process {
 	struct wmk_follow_process *next;
 	pid_t pid;
 	unsigned threads;
-	uint64_t serial;                 /* of the program that it is: another after exec */
+	uint64_t serial;                 /* of its present program; changes with exec */
 	char name[16];
-	/* an exec, or a library of its own, made it a program; else it is its parent's */
+	/* it runs a program of its own since an exec, or a mapping of libwaymark; else that of its parent */
 	bool own;
-	bool shown;                      /* the kernel has told what it maps */
-	bool uses;                       /* libwaymark */
-	/* a file that it maps has some: then it registers, unless something keeps it from that */
+	bool shown;                      /* the kernel has reported a mapping */
+	bool uses;                       /* it uses libwaymark */
+	/* a mapped file has tracepoints: then it registers, unless something prevents it */
 	bool sites;
 	bool registered;
-	bool told;                       /* in the list while it lives */
-	/* of looks that come too early: the first one, the next one; by wmk_clock_ms() */
+	bool told;                       /* it is in the list while it exists */
+	/* reads of the environment that came too early: time of the first one and of the next one, in wmk_clock_ms() */
 	int64_t first_ms, due_ms;
-	bool looked;                     /* at its environment */
+	bool looked;                     /* the environment has been read */
 	enum wmk_follow_why why;
 };
 
@@ -75,7 +75,9 @@ static struct wmk_follow_process *add(struct wmk_follow *follow, pid_t pid)
 		*at = process;
 		follow->living++;
 	}
-	*process = (struct wmk_follow_process){ .next = process->next, .pid = pid, .threads = 1, .serial = ++follow->serial };
+	*process = (struct wmk_follow_process){
+		.next = process->next, .pid = pid, .threads = 1, .serial = ++follow->serial
+	};
 	return process;
 }
 
@@ -105,7 +107,7 @@ static void take_name(struct wmk_follow_process *process, const char *name)
 			*c = '?';
 }
 
-/* Without events of its own a program that links libwaymark has no reason to register: then silence means nothing. */
+/* A program that links libwaymark and has no events does not register: then a missing registration means nothing. */
 static bool missing(const struct wmk_follow_process *process, enum wmk_follow_why why)
 {
 	if (!process->own || !process->uses || process->registered)
@@ -114,8 +116,8 @@ static bool missing(const struct wmk_follow_process *process, enum wmk_follow_wh
 }
 
 /*
- * The program is no more, by its end or by exec. Did it register? That is known when wmk_shard has heard all that it
- * said.
+ * The program has ended, by exit or by exec. Whether it had registered is known only after wmk_shard has received all
+ * of its messages.
  */
 static void end_program(struct wmk_follow *follow, const struct wmk_follow_process *process, enum wmk_follow_why why)
 {
@@ -135,7 +137,7 @@ static void end_program(struct wmk_follow *follow, const struct wmk_follow_proce
 	follow->ended = ended;
 }
 
-/* ── what the kernel tells ───────────────────────────────────────────────────────────────────────────── */
+/* ── events of the kernel ────────────────────────────────────────────────────────────────────────────── */
 
 static void take_fork(struct wmk_follow *follow, const struct wmk_watch_event *event)
 {
@@ -175,27 +177,29 @@ static void take_map(struct wmk_follow *follow, const struct wmk_watch_event *ev
 
 	if (!process || process->registered)
 		return;
-	/* What is mapped behind the program itself shows that exec is over. */
+	/* A mapping after that of the program itself shows that exec has finished. */
 	if (process->uses && !process->looked) {
 		process->due_ms = 0;
 		follow->look_ms = 0;
 	}
 	first = !process->shown && process->own;
 	process->shown = true;
-	/* (libwaymark has sites too: those of its state dump.) */
+	/* (libwaymark has tracepoints, too: those of its state dump.) */
 	if (!library && !process->sites)
 		process->sites = wmk_proc_file_has_sites(event->name, event->major, event->minor, event->inode);
-	/* A program's own file comes first: one with sites and without the library has libwaymark.a in it. */
+	/*
+	 * The program's own file is mapped first. If it has tracepoints, without the library, it contains libwaymark.a.
+	 */
 	if (process->uses || !(library || (first && process->sites)))
 		return;
-	/* It may be the first to use it though it was forked: by dlopen(). */
+	/* A forked process can be the first one to use the library, by dlopen(). */
 	process->own = process->uses = true;
 	follow->look_ms = 0;
 }
 
 /*
- * The kernel stops to show programs that are set-id, or that their user may not read; these go on after what looks like
- * their end.
+ * The kernel stops reporting programs that are set-id, or that their user cannot read. It reports their exit, although
+ * they continue.
  */
 static void take_hidden(struct wmk_follow *follow, const struct wmk_follow_process *process, enum wmk_proc_life life)
 {
@@ -207,7 +211,7 @@ static void take_hidden(struct wmk_follow *follow, const struct wmk_follow_proce
 		end_program(follow, &program, WMK_FOLLOW_HIDDEN);
 		return;
 	}
-	/* It may have ended in the meantime, but is the same process: a zombie has its ids still, its file no more. */
+	/* It may have ended meanwhile, but it is the same process: a zombie still has its ids, but no file. */
 	use = wmk_proc_use(process->pid);
 	program.uses = use != WMK_PROC_UNUSED;
 	if (life == WMK_PROC_SET_ID)
@@ -261,8 +265,8 @@ static enum wmk_follow_why why_of(const struct wmk_follow *follow, const struct 
 }
 
 /*
- * The environment that was read is this program's if the process has libwaymark mapped after the reading, and had not
- * become another program, nor ended, by then.
+ * The environment that was read belongs to this program if, after the reading, the process has libwaymark mapped, has
+ * not called exec, and has not ended.
  */
 static void look_at(struct wmk_follow *follow, struct wmk_follow_process *process, int64_t now)
 {
@@ -273,8 +277,8 @@ static void look_at(struct wmk_follow *follow, struct wmk_follow_process *proces
 	if (!process->first_ms)
 		process->first_ms = now;
 	/*
-	 * If this one is too early: at once again, for a few ms; then rarer and rarer, as what it waits for may be the
-	 * CPU that we have. (A map of which we hear below makes it due.)
+	 * If it is too early: retry at once for some ms, then at growing intervals, because the process may wait for
+	 * the CPU that we use. (A mapping that is reported below makes it due.)
 	 */
 	process->due_ms = now + (now - process->first_ms) / 4;
 	bool read = wmk_proc_environment(pid, &environment);
@@ -288,7 +292,7 @@ static void look_at(struct wmk_follow *follow, struct wmk_follow_process *proces
 	process->looked = !environment.early || now - process->first_ms >= LOOK_MS;
 }
 
-/* One that is due. NULL: none is; *due: when the next one will be, INT64_MAX: there is none. */
+/* Find a process with an environment that is due. NULL: none; *due is then the next time, INT64_MAX: never. */
 static struct wmk_follow_process *next_to_look(struct wmk_follow *follow, int64_t now, int64_t *due)
 {
 	*due = INT64_MAX;
@@ -310,7 +314,7 @@ void wmk_follow_look(struct wmk_follow *follow)
 	int64_t now = wmk_clock_ms();
 
 	wmk_watch_read(&follow->watch, take, follow);
-	/* When thousands start at once, those that register wait for this thread: the rest is for the next time. */
+	/* If thousands start at once, those that register wait for this thread: leave the rest for the next call. */
 	for (int i = 0; follow->look_ms <= now && i < LOOKS_AT_ONCE; i++) {
 		process = next_to_look(follow, now, &follow->look_ms);
 		if (!process)
@@ -336,18 +340,18 @@ int wmk_follow_wait_ms(const struct wmk_follow *follow)
 	return follow->look_ms == INT64_MAX ? -1 : follow->look_ms <= now ? 0 : (int)(follow->look_ms - now);
 }
 
-/* ── judgement ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── evaluation ──────────────────────────────────────────────────────────────────────────────────────── */
 
 void wmk_follow_registered(struct wmk_follow *follow, pid_t pid)
 {
 	struct wmk_follow_process *process;
 
-	/* Which program of the process it is: whatever it said, it said after what we hear now. */
+	/* Events that precede this message are received now. They show which program of the process sent it. */
 	wmk_watch_read(&follow->watch, take, follow);
 	process = *place(follow, pid);
 	if (process)
 		process->registered = true;
-	/* One that has ended just now may be the one that spoke: nothing is said of it, unless it cannot have been. */
+	/* A program that has just ended may have sent it: remove it from the list, unless its reason excludes that. */
 	for (struct wmk_follow_ended **at = &follow->ended, *ended; (ended = *at);) {
 		if (ended->one.pid == pid &&
 		    (ended->one.why == WMK_FOLLOW_UNKNOWN || ended->one.why == WMK_FOLLOW_SILENT ||
@@ -381,7 +385,7 @@ void wmk_follow_judge(struct wmk_follow *follow)
 {
 	for (struct wmk_follow_ended **at = &follow->ended, *ended; (ended = *at);) {
 		if (ended->round == follow->round) {
-			at = &ended->next;       /* heard since: what it said may not have been */
+			at = &ended->next;       /* ended after the last look: its messages may not be received yet */
 			continue;
 		}
 		add_note(follow, &ended->one);
@@ -428,7 +432,7 @@ void wmk_follow_close(struct wmk_follow *follow)
 	wmk_watch_close(&follow->watch);
 }
 
-/* ── words ───────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── texts ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 const char *wmk_follow_why_text(const struct wmk_unfollowed *one)
 {
@@ -440,13 +444,13 @@ const char *wmk_follow_why_text(const struct wmk_unfollowed *one)
 	case WMK_FOLLOW_DISABLED:
 		return "was started with WAYMARK_DISABLE in its environment";
 	case WMK_FOLLOW_MOUNTS:
-		return "has other mounts or another root, so that WAYMARK_RUNDIR names another directory there";
+		return "has other mounts or another root, where WAYMARK_RUNDIR is another directory";
 	case WMK_FOLLOW_USER:
 		return "runs as another user";
 	case WMK_FOLLOW_SET_ID:
 		return "is set-id";
 	case WMK_FOLLOW_HIDDEN:
-		return "did not register, and the kernel does not show what it was, as with programs that are set-id";
+		return "did not register, and the kernel does not show its program (as for set-id programs)";
 	case WMK_FOLLOW_SILENT:
 		return one->ended ? "ended without having registered" : "has not registered";
 	default:

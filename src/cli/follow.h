@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * follow.h - which descendants of the program use libwaymark and were not recorded, and why.
+ * follow.h - find descendants of the program that use libwaymark and were not recorded, with the reason.
  *
- * The kernel tells of every exec, of every mapping of libwaymark (or of a program that holds it, linked statically),
- * and of every exit, in order (watch.h). A program that ends, or execs another, without having registered was not
- * followed: that is certain. The reason is what its environment said, if that could be read while the program lived,
- * else it is not known. Processes that a program forks, and that exec nothing, are the same program and not counted
- * again.
+ * The kernel reports every exec, every mapping of libwaymark (or of a program that is linked with it statically), and
+ * every exit, in order (watch.h). A program that ends, or calls exec, without having registered was certainly not
+ * followed. The reason is found in its environment, if it could be read while the program existed; else it is unknown.
+ * Processes that are forked and do not call exec belong to the same program and are not counted again.
  *
- * What is certain takes the order of things: look, let wmk_shard run until it has nothing more to do, judge. Then
- * whatever a program said before its end has been heard.
+ * The result is certain only in this order: call wmk_follow_look(), run wmk_shard until it has no more input, call
+ * wmk_follow_judge(). Then everything that a program sent before its end has been received.
  */
 #ifndef WMK_CLI_FOLLOW_H
 #define WMK_CLI_FOLLOW_H
@@ -25,14 +24,14 @@
 
 enum wmk_follow_why {
 	WMK_FOLLOW_UNKNOWN,              /* its environment could not be read in time */
-	WMK_FOLLOW_SILENT,               /* its environment is as it should be */
+	WMK_FOLLOW_SILENT,               /* its environment is correct */
 	WMK_FOLLOW_ENVIRONMENT,          /* no WAYMARK_RUNDIR */
 	WMK_FOLLOW_ELSEWHERE,            /* another WAYMARK_RUNDIR */
 	WMK_FOLLOW_DISABLED,             /* WAYMARK_DISABLE */
-	WMK_FOLLOW_MOUNTS,               /* our runtime directory is another one for it, or none */
-	WMK_FOLLOW_USER,                 /* another user than we: our runtime directory is closed to it */
+	WMK_FOLLOW_MOUNTS,               /* in its mount namespace, our runtime directory is another one, or none */
+	WMK_FOLLOW_USER,                 /* another user, which cannot access our runtime directory */
 	WMK_FOLLOW_SET_ID,
-	WMK_FOLLOW_HIDDEN,               /* the kernel stopped to show it, and it was gone before we could look */
+	WMK_FOLLOW_HIDDEN,               /* the kernel stopped reporting it, and it ended before it could be examined */
 };
 
 struct wmk_unfollowed {
@@ -46,44 +45,44 @@ struct wmk_follow_ended;
 struct wmk_follow_process;
 
 struct wmk_follow {
-	struct wmk_watch watch;          /* watch.fd: poll it, for wmk_follow_wait_ms(), then wmk_follow_look() */
-	int error;                       /* why there is no watch, -errno; 0: there is one */
+	struct wmk_watch watch;          /* poll watch.fd for wmk_follow_wait_ms(), then call wmk_follow_look() */
+	int error;                       /* -errno: there is no watch; 0: there is one */
 	char rundir[64];
-	uint64_t serial;                 /* of programs */
-	uint64_t round;                  /* of looking */
+	uint64_t serial;                 /* counts programs */
+	uint64_t round;                  /* counts calls of wmk_follow_look() */
 	unsigned living;                 /* processes in the table */
 	struct wmk_follow_process *table[WMK_FOLLOW_BUCKETS];
-	struct wmk_follow_ended *ended;  /* not judged yet */
-	/* when environments are to be looked at, by wmk_clock_ms(); INT64_MAX: none is */
+	struct wmk_follow_ended *ended;  /* not evaluated yet */
+	/* when the next environment is to be read, in wmk_clock_ms(); INT64_MAX: none */
 	int64_t look_ms;
-	unsigned n;                      /* all that were not followed; the first WMK_FOLLOW_MAX are kept */
+	unsigned n;                      /* programs that were not followed; the list has the first WMK_FOLLOW_MAX */
 	struct wmk_unfollowed list[WMK_FOLLOW_MAX];
 };
 
 void wmk_follow_init(struct wmk_follow *follow, const char *rundir);
 /*
- * Watch `pid`, forked and not yet the program that it will be. Where the kernel does not let us, nothing will be known:
- * error.
+ * Watch `pid`, which is forked and has not yet called exec. If the kernel does not allow it, `error` is set, and
+ * nothing will be known.
  */
 void wmk_follow_start(struct wmk_follow *follow, pid_t pid);
-/* A program registered, or was refused: it was followed, or its error is told elsewhere. */
+/* An application registered, or was refused: it was followed, or its error is reported elsewhere. */
 void wmk_follow_registered(struct wmk_follow *follow, pid_t pid);
-/* A process closed its connection and lives: it became another program, or another user. */
+/* A process closed its connection and still exists: it runs another program, or as another user. */
 void wmk_follow_left(struct wmk_follow *follow, pid_t pid);
-/* How long there is nothing to do but to wait for watch.fd, in ms; -1: for ever. */
+/* How long to wait for watch.fd before the next wmk_follow_look(), in ms; -1: no limit. */
 int wmk_follow_wait_ms(const struct wmk_follow *follow);
-/* Whoever was to be looked at later is, with the next wmk_follow_look(). */
+/* Let the next wmk_follow_look() read all environments that are scheduled for later. */
 void wmk_follow_hurry(struct wmk_follow *follow);
-/* Hear what has happened. */
+/* Receive the events since the last call, and read environments that are due. */
 void wmk_follow_look(struct wmk_follow *follow);
-/* wmk_shard has nothing more to do since the latest wmk_follow_look(): decide about those that had ended by then. */
+/* wmk_shard has no more input since the latest wmk_follow_look(): evaluate the programs that had ended by then. */
 void wmk_follow_judge(struct wmk_follow *follow);
-/* After the last judgement: those that still run and have not registered. */
+/* After the last wmk_follow_judge(): add programs that still run and have not registered. */
 void wmk_follow_finish(struct wmk_follow *follow);
-/* True when nothing, or not all, is known about who was not followed. */
+/* True if the list of programs that were not followed may be incomplete. */
 bool wmk_follow_incomplete(const struct wmk_follow *follow);
 void wmk_follow_close(struct wmk_follow *follow);
-/* What is to be said after "it "; the short word for programs. */
+/* The reason as text, to be printed after "it "; as a word for JSON. */
 const char *wmk_follow_why_text(const struct wmk_unfollowed *one);
 const char *wmk_follow_why_word(const struct wmk_unfollowed *one);
 

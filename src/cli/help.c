@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * help.c - usage and help, printed from a command's row of the table; what a command prints when it failed.
+ * help.c - print usage and help of a command from its row of the table, and the errors of a failed command.
  */
 #include <string.h>
 
@@ -44,7 +44,7 @@ const char *wmk_cli_value_text(const struct wmk_cli_option *option, char *buf, s
 	return buf;
 }
 
-/* A piece of the synopsis, on a new line when it would stand past `columns`. */
+/* Print a piece of the synopsis, on a new line if it would exceed `columns` (0: no limit). */
 static void piece(FILE *out, const char *text, unsigned columns, unsigned *column)
 {
 	unsigned len = (unsigned)strlen(text);
@@ -57,7 +57,7 @@ static void piece(FILE *out, const char *text, unsigned columns, unsigned *colum
 	*column += 1 + len;
 }
 
-/* Folded at `columns` (0: not), the first line beginning at `column`. */
+/* Print the synopsis, folded at `columns` (0: not folded); the first line begins at `column`. */
 static void synopsis(FILE *out, const struct wmk_cli_command *command, unsigned columns, unsigned column)
 {
 	char text[160], value[64];

@@ -24,17 +24,17 @@
 
 #define SECOND 1000000000
 
-/* The first line that was not understood. */
+/* The first line in an unknown form. */
 struct first {
 	uint64_t number;
 	char file[200], text[100];
 };
 
-/* What is told on the way, and behind it. */
+/* The state of progress and reports. */
 struct told {
 	struct first first;
 	struct wmk_progress progress;
-	uint64_t total;          /* bytes of all files; 0: not to be known */
+	uint64_t total;          /* bytes of all files; 0: unknown */
 };
 
 int wmk_cli_store_import_year(const struct wmk_cli_option *option, void *at, const char *value)
@@ -45,7 +45,7 @@ int wmk_cli_store_import_year(const struct wmk_cli_option *option, void *at, con
 
 	(void)option;
 	if (err == 0 && year < 1970)
-		err = wmk_error(-ERANGE, "the year %" PRIu64 " is before 1970", year);
+		err = wmk_error(-ERANGE, "%" PRIu64 " is out of range 1970 to 2261", year);
 	if (err < 0)
 		return err;
 	import->year = (int)year;
@@ -68,11 +68,11 @@ int wmk_cli_store_import_origin(const struct wmk_cli_option *option, void *at, c
 	int err = 0;
 
 	(void)option;
-	/* (with a zone, as logs have it; or as --begin takes it) */
+	/* (a time with a zone, as in logs, or a time as --begin accepts it) */
 	if (!wmk_import_date(value, &import->origin_ns))
 		err = wmk_read_parse_time(value, false, now_ns(), &import->origin_ns, &is_day);
 	if (err == 0 && import->origin_ns < 0)
-		err = wmk_error(-ERANGE, "'%.40s' is before 1970", value);
+		err = wmk_error(-ERANGE, "\"%.40s\" is before 1970", value);
 	if (err < 0)
 		return err;
 	import->has_origin = import->is_told = true;
@@ -98,7 +98,7 @@ static void note_progress(void *data, uint64_t bytes, uint64_t records)
 	wmk_progress_tell(&told->progress, bytes, told->total, records);
 }
 
-/* Of all of them, if they are files that stay as long as they are. */
+/* The size of all files; 0 if one of them is not a regular file. */
 static uint64_t size_of(const char *const *files, unsigned n)
 {
 	uint64_t total = 0;
@@ -121,7 +121,7 @@ static int convert_file(struct wmk_import *import, const char *name)
 	int err;
 
 	if (!in)
-		return wmk_error(-errno, "cannot read '%.120s'", name);
+		return wmk_error(-errno, "cannot read \"%.120s\"", name);
 	if (fstat(fileno(in), &st) == 0 && S_ISREG(st.st_mode) && st.st_mtim.tv_sec >= 0 &&
 	    st.st_mtim.tv_sec < INT64_MAX / SECOND)
 		near_ns = (int64_t)st.st_mtim.tv_sec * SECOND + st.st_mtim.tv_nsec;
@@ -136,24 +136,24 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* `directory` NULL: the trace is not what was asked for. */
+/* `directory` NULL: the trace is temporary. */
 static void tell(const struct wmk_cli_import *import, const char *directory, const struct wmk_import_done *done,
 		 const struct first *first)
 {
 	if (done->assumed & WMK_IMPORT_ASSUMED_YEAR)
-		wmk_cli_say("dates without a year are taken for the last before the file's last change: --year says "
-			    "another");
+		wmk_cli_say(
+			"dates without a year: assumed the last year that fits before the file's last change (--year "
+			"sets it)");
 	if (done->assumed & WMK_IMPORT_ASSUMED_DAY)
-		wmk_cli_say("times without a date are taken for those of the day of the file's last change, and "
-			    "before: --boot-time says another");
+		wmk_cli_say("times without a date: assumed the day of the file's last change, and the days before it "
+			    "(--boot-time sets it)");
 	if (done->assumed & WMK_IMPORT_ASSUMED_ORIGIN)
-		wmk_cli_say("nothing says from when the times count: they stand as if that had been in 1970; "
-			    "--boot-time says when it was");
+		wmk_cli_say("times since an unknown origin: assumed the beginning of 1970 (--boot-time sets it)");
 	if (done->assumed & WMK_IMPORT_ASSUMED_ORDER)
-		wmk_cli_say("lines without a time stand at that of the line before");
+		wmk_cli_say("lines without a time: assumed the time of the previous line");
 	if (done->late)
-		wmk_cli_warn("%" PRIu64 " record%s came too late to be put in order: their times are those of the "
-					"records before them",
+		wmk_cli_warn("%" PRIu64 " record%s came too late to be put in order: changed to the times of the "
+			     "previous records",
 			     done->late, plural(done->late));
 	if (done->unknown)
 		wmk_cli_warn("%" PRIu64 " line%s not understood, kept as %s:line; the first is line %" PRIu64
@@ -181,10 +181,10 @@ static int make(const struct wmk_cli_import *import, const char *directory, bool
 	struct wmk_import *work;
 	int err, ended;
 
-	/* Before anything is made. */
+	/* Check the files before anything is created. */
 	for (unsigned i = 0; i < n; i++)
 		if (strcmp(files[i], "-") != 0 && access(files[i], R_OK) < 0) {
-			wmk_error(-errno, "cannot read '%.120s'", files[i]);
+			wmk_error(-errno, "cannot read \"%.120s\"", files[i]);
 			return wmk_cli_failed();
 		}
 	err = wmk_import_begin(directory, import->format, &options, &work);
@@ -208,7 +208,7 @@ int wmk_cli_import(const struct wmk_cli_import *import, const char *directory, c
 	return make(import, directory, true, files, n);
 }
 
-/* ── a part ──────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── selected records ────────────────────────────────────────────────────────────────────────────────── */
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
@@ -218,7 +218,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return remove(path);
 }
 
-/* "out/" and "out": "out.Ab3dEf", which nobody else has. */
+/* Create a directory with a unique name: "out.Ab3dEf" for "out" and "out/". */
 static int make_beside(const char *directory, char *path, size_t size)
 {
 	size_t len = strlen(directory);
@@ -226,8 +226,8 @@ static int make_beside(const char *directory, char *path, size_t size)
 	while (len > 1 && directory[len - 1] == '/')
 		len--;
 	if ((size_t)snprintf(path, size, "%.*s.XXXXXX", (int)len, directory) >= size)
-		return wmk_error(-ENAMETOOLONG, "cannot make a directory beside '%.240s'", directory);
-	return mkdtemp(path) ? 0 : wmk_error(-errno, "cannot make a directory beside '%.240s'", directory);
+		return wmk_error(-ENAMETOOLONG, "cannot create a directory beside \"%.240s\"", directory);
+	return mkdtemp(path) ? 0 : wmk_error(-errno, "cannot create a directory beside \"%.240s\"", directory);
 }
 
 int wmk_cli_import_part(const struct wmk_cli_import *import, const char *directory, const char *const *files,
@@ -242,6 +242,6 @@ int wmk_cli_import_part(const struct wmk_cli_import *import, const char *directo
 	if (status == 0)
 		status = then(data, path);
 	if (nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) < 0)
-		wmk_cli_warn("cannot remove %s, which was needed on the way", wmk_cli_clean(path));
+		wmk_cli_warn("cannot remove the temporary directory %s", wmk_cli_clean(path));
 	return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * import.h - `waymark convert --from`: logs of other programs as a trace (import/import.h).
+ * import.h - `waymark convert --from`: convert logs of other programs to a trace (import/import.h).
  */
 #ifndef WMK_CLI_IMPORT_H
 #define WMK_CLI_IMPORT_H
@@ -10,26 +10,26 @@
 
 #include "cli/option.h"
 
-/* What the options say. Starts from zeros. */
+/* Values of the options. Initialize it with zeros. */
 struct wmk_cli_import {
-	const char *format;      /* NULL: no log is meant */
-	bool is_told;            /* there is a year, or an origin */
+	const char *format;      /* NULL: no --from */
+	bool is_told;            /* a year or an origin is given */
 	int year;
 	bool has_origin;
 	int64_t origin_ns;
 };
 
-/* --year, --boot-time: of the structure's place in the arguments. */
+/* --year, --boot-time: their .at is that of this structure in the arguments. */
 wmk_cli_store wmk_cli_store_import_year, wmk_cli_store_import_origin;
 
 /*
- * Make the trace, and tell what was assumed, and what not understood. "-" is standard input. Returns the exit status.
+ * Make the trace, and report assumptions and lines in an unknown form. "-" is standard input. Returns the exit status.
  */
 int wmk_cli_import(const struct wmk_cli_import *import, const char *directory, const char *const *files, unsigned n);
 /*
- * The same where not all of it is wanted: the trace is made in a directory of its own beside `directory`, given to
- * `then`, whose exit status is returned, and removed. What a log that cannot be read to its end has before that is not
- * given.
+ * The same, if only some of the records are selected: makes the trace in a temporary directory beside `directory`,
+ * passes it to `then`, removes it, and returns the exit status of `then`. If a log cannot be read to its end, `then` is
+ * not called.
  */
 int wmk_cli_import_part(const struct wmk_cli_import *import, const char *directory, const char *const *files,
 			unsigned n, int (*then)(void *data, const char *made), void *data);

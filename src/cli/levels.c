@@ -24,7 +24,7 @@ int wmk_cli_level(const char *text, uint32_t *level)
 
 	if (text[0] >= '0' && text[0] <= '9') {
 		if (wmk_cli_number(text, WAYMARK_CTL_LEVELS - 1, &number) < 0)
-			return wmk_error_add(-EINVAL, "levels are from 0 (%s) to %d (%s)", waymark_ctl_level_name(0),
+			return wmk_error_add(-EINVAL, "levels range from 0 (%s) to %d (%s)", waymark_ctl_level_name(0),
 					     WAYMARK_CTL_LEVELS - 1,
 					     waymark_ctl_level_name(WAYMARK_CTL_LEVELS - 1));
 		*level = (uint32_t)number;
@@ -42,10 +42,10 @@ int wmk_cli_level(const char *text, uint32_t *level)
 		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "", name);
 	}
 	if (near.n)
-		return wmk_error(-EINVAL, "there is no level \"%.40s\"; did you mean: %s?", text,
+		return wmk_error(-EINVAL, "unknown log level \"%.40s\"; did you mean: %s?", text,
 				 wmk_nearest_text(&near, names, sizeof(names)));
-	wmk_error(-EINVAL, "there are %s", all);
-	return wmk_error_add(-EINVAL, "there is no level \"%.40s\"", text);
+	wmk_error(-EINVAL, "the levels are %s", all);
+	return wmk_error_add(-EINVAL, "unknown log level \"%.40s\"", text);
 }
 
 int wmk_cli_level_range(const char *text, uint32_t *from, uint32_t *to)

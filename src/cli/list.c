@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list.c - `waymark list`, `waymark status`: what there is. (list_kernel.c: of the kernel.)
+ * list.c - `waymark list`, `waymark status`. (list_kernel.c: `waymark list --kernel`.)
  */
 #include <errno.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 #include "ctf/writer.h"
 
 /*
- * A daemon that was only just started is given this long to be found by the programs that run: until no more come for
- * SETTLED_MS.
+ * A daemon that this command has just started waits up to SETTLE_MS for running applications to connect, until none has
+ * connected for SETTLED_MS.
  */
 #define SETTLE_MS 2000
 #define SETTLED_MS 200
@@ -29,7 +29,7 @@ static void print_events(const struct waymark_ctl_result *result)
 	const struct waymark_ctl_app_info *const *apps;
 	unsigned n = waymark_ctl_result_apps(result, &apps);
 
-	/* Programs of one kind have the same: who completes sorts them out. */
+	/* Applications of one program have the same events; the shell removes duplicates. */
 	for (unsigned i = 0; i < n; i++)
 		for (unsigned k = 0; k < apps[i]->n_events; k++)
 			printf("%s:%s\n", wmk_cli_clean(apps[i]->events[k]->provider),
@@ -51,8 +51,8 @@ static void print_sessions(const struct waymark_ctl_result *result, const char *
 }
 
 /*
- * Those of programs, then those of the kernel; or of one of them. Where both are meant, it is no error that the
- * kernel's are not for everybody.
+ * Print the events of applications, then those of the kernel, or one of both. If both are printed, missing permission
+ * for kernel events is not an error.
  */
 static int print_event_names(struct wmk_daemon *daemon, const struct wmk_list_args *args)
 {
@@ -100,9 +100,9 @@ static int print_names(const struct wmk_list_args *args)
 	return wmk_daemon_close(&daemon, &args->common, err);
 }
 
-/* ── programs ────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── applications ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Programs that run find a new daemon by themselves, but not at once. */
+/* Wait for running applications to connect to a new daemon. They do so by themselves, with a delay. */
 static int let_programs_come(struct wmk_daemon *daemon)
 {
 	const struct waymark_ctl_app_info *const *apps;
@@ -180,7 +180,7 @@ static int list_sessions(const struct wmk_cli_common *common, enum wmk_daemon_ne
 	return wmk_daemon_close(&daemon, common, err);
 }
 
-/* A session's name; with --kernel, patterns. */
+/* Read a session's name or, with --kernel, patterns. */
 static int read_arguments(struct wmk_list_args *args, char **rest, int n_rest)
 {
 	struct wmk_cli_common *common = &args->common;
@@ -192,11 +192,11 @@ static int read_arguments(struct wmk_list_args *args, char **rest, int n_rest)
 	if (err == 0 && !common->kernel)
 		err = wmk_cli_session_argument(common, rest, n_rest);
 	if (err == 0 && common->userspace && (common->session || common->channel))
-		err = wmk_error(-EINVAL, "--userspace lists programs: without a session or channel");
+		err = wmk_error(-EINVAL, "--userspace lists all applications: remove the session or channel");
 	if (err == 0 && common->kernel && (common->session || common->channel))
-		err = wmk_error(-EINVAL, "--kernel lists the kernel's events: without a session or channel");
+		err = wmk_error(-EINVAL, "--kernel lists all kernel events: remove the session or channel");
 	if (err == 0 && common->pid && !common->userspace)
-		err = wmk_error(-EINVAL, "--pid goes with --userspace");
+		err = wmk_error(-EINVAL, "--pid needs --userspace");
 	return err;
 }
 
@@ -222,38 +222,38 @@ static void done_list(void *data)
 }
 
 static const char *const list_details[] = {
-	"Without an argument: the sessions, the current one marked. With the name of a session: its channels, their "
-	"events and contexts, and what became of its records so far. With --userspace: the programs that run and are "
-	"instrumented, and their events with levels; with --fields also what is in these.",
-	"With --kernel: the kernel's events, by the name that they have in traces (lttng-modules', where it has the "
-	"event) and, behind it, the kernel's own subsystem:name. `waymark enable-event --kernel` takes either. A "
-	"system call is one line, syscall:NAME, which stands for its entry and its exit. Patterns narrow the list: "
-	"'sched_*', 'block:*', 'syscall:open*'. Marked are those that a session of yours records now. At the end "
-	"stands what this kernel lacks of what Waymark uses, and why: each was tried, not only looked for. The kernel "
-	"is listed for root, and by root's session daemon for members of the group 'tracing'.",
+	"Without an argument, lists the sessions and marks the current one. With the name of a session, prints its "
+	"channels, their event rules and contexts, and the counts of records. With --userspace, lists the running "
+	"applications and their events with log levels; with --fields, also the fields of the events.",
+	"With --kernel, lists the kernel events. The first name is the one in traces (that of lttng-modules, if it has "
+	"the event), the second one is the kernel's subsystem:name. `waymark enable-event --kernel` accepts both. A "
+	"system call is one line, syscall:NAME, for its entry and its exit. Patterns select events: 'sched_*', "
+	"'block:*', 'syscall:open*'. Events that one of your sessions records are marked. The last lines list the "
+	"features that Waymark uses and this kernel lacks, with the reason; each feature is tested by use. Listing "
+	"kernel events requires root, or root's session daemon and membership in the group 'tracing'.",
 	NULL
 };
 
 static const struct wmk_cli_option list_options[] = {
-	WMK_CLI_OPTION_SESSION_NAMED("The session, as well as by the argument."),
-	WMK_CLI_OPTION_CHANNEL("This channel only, of the session that is named, or of the current one."),
-	WMK_CLI_OPTION_USERSPACE("Programs and their events."),
-	WMK_CLI_OPTION_KERNEL("The kernel's events, those that the patterns mean, and what this kernel lacks."),
-	{ 'f', "fields", NULL, "With --userspace, which is meant where neither is given, or --kernel: events with "
-	  "their fields. Those of a system call are its arguments, and ret, its result.",
+	WMK_CLI_OPTION_SESSION_NAMED("The session, as an alternative to the argument."),
+	WMK_CLI_OPTION_CHANNEL("Show only this channel of the given or current session."),
+	WMK_CLI_OPTION_USERSPACE("List applications and their events."),
+	WMK_CLI_OPTION_KERNEL("List kernel events that match the patterns, and the missing features of this kernel."),
+	{ 'f', "fields", NULL, "With --userspace (the default) or --kernel: list events with "
+	  "their fields. The fields of a system call are its arguments, and ret, its result.",
 	  WMK_CLI_FLAG(struct wmk_list_args, fields) },
-	WMK_CLI_OPTION_PID("With --userspace: this process only."),
-	{ 0, "names", "WHAT", "The names alone, one in a line, of sessions, channels, events (programs' and the "
-	  "kernel's, or those of --userspace or --kernel), contexts or levels: what shells complete.",
+	WMK_CLI_OPTION_PID("With --userspace: list only this process."),
+	{ 0, "names", "WHAT", "Print only names, one per line, for shell completion: sessions, channels, events (of "
+	  "applications and the kernel, or of --userspace or --kernel), contexts or levels.",
 	  WMK_CLI_WORD(struct wmk_list_args, names, "sessions channels events contexts levels",
-		       "there are no names of \"@\"; there are those of: #") },
+		       "unknown kind of names \"@\"; the kinds are: #") },
 	WMK_CLI_OPTION_JSON,
 };
 
 const struct wmk_cli_command wmk_cli_list = {
 	.name = "list",
 	.arguments = "[SESSION | PATTERN...]",
-	.summary = "Show sessions, programs and their events, or the kernel's events",
+	.summary = "List sessions, applications and their events, or kernel events",
 	.details = list_details,
 	WMK_CLI_OPTIONS(list_options),
 	.args_size = sizeof(struct wmk_list_args),
@@ -274,7 +274,7 @@ static int run_status(void *data, char **rest, int n_rest)
 }
 
 static const char *const status_details[] = {
-	"Prints what `waymark list` prints for the current session: the one that commands use if none is named.",
+	"Prints the output of `waymark list` for the current session, which commands use by default.",
 	NULL
 };
 

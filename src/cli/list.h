@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list.h - what the options of list say, and its part for the kernel.
+ * list.h - arguments of `waymark list`, and the functions of list_kernel.c.
  */
 #ifndef WMK_CLI_LIST_H
 #define WMK_CLI_LIST_H
@@ -10,16 +10,16 @@
 struct wmk_daemon;
 
 struct wmk_list_args {
-	struct wmk_cli_common common;    /* userspace: programs, kernel: its events; not sessions */
-	struct wmk_cli_words patterns;   /* of the kernel's events */
+	struct wmk_cli_common common;    /* userspace: list applications; kernel: list kernel events; else sessions */
+	struct wmk_cli_words patterns;   /* of kernel events */
 	bool fields;
-	const char *names;               /* of what, for completion */
+	const char *names;               /* the kind of names to print, for completion */
 };
 
 /* ── list_kernel.c ── */
-/* The kernel's events and what it lacks; the exit status. */
+/* Print the kernel events and the missing features of the kernel. Returns the exit status. */
 int wmk_list_kernel(const struct wmk_list_args *args);
-/* The names alone, as they are typed, one in a line. daemon->result is free before, and filled after. */
+/* Print only names, as enable-event accepts them, one per line. Fills daemon->result, which must be free. */
 int wmk_list_kernel_names(struct wmk_daemon *daemon, const struct wmk_list_args *args);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list_kernel.c - `waymark list --kernel`: the kernel's events, and what this kernel lacks.
+ * list_kernel.c - `waymark list --kernel`: list the kernel events and the missing features of this kernel.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static bool is_call(const struct waymark_ctl_event_info *event)
 	return strcmp(event->provider, "syscall") == 0;
 }
 
-/* As it is typed: in traces it is two events. */
+/* The name that enable-event accepts. A system call is two events in traces. */
 static const char *name_of(const struct waymark_ctl_event_info *event, char *buf, size_t size)
 {
 	snprintf(buf, size, "%s%s", is_call(event) ? "syscall:" : "", event->name);
@@ -53,11 +53,11 @@ static void show(const struct waymark_ctl_result *result, bool fields)
 	const char *const *lacks, *clock = waymark_ctl_result_kernel_clock(result);
 	unsigned n = waymark_ctl_result_events(result, &events), n_lacks = waymark_ctl_result_lacks(result, &lacks);
 
-	printf("The kernel (%u event%s%s%s):\n", n, n == 1 ? "" : "s", clock && *clock ? ", stamped by its clock " : "",
-	       clock ? clock : "");
+	printf("The kernel (%u event%s%s%s):\n", n, n == 1 ? "" : "s",
+	       clock && *clock ? ", timestamps from its clock " : "", clock ? clock : "");
 	for (unsigned i = 0; i < n; i++)
 		show_event(events[i], fields);
-	puts(n_lacks ? "What this kernel lacks:" : "This kernel lacks nothing that Waymark uses.");
+	puts(n_lacks ? "Features that this kernel lacks:" : "This kernel has all features that Waymark uses.");
 	for (unsigned i = 0; i < n_lacks; i++)
 		printf("  - %s\n", wmk_cli_clean(lacks[i]));
 }

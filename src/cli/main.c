@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main.c - `waymark`: finds the command in the table, reads its options, runs it.
+ * main.c - `waymark`: find the command in the table, parse its options and run it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 #include "cli/daemon.h"
 
 /*
- * A closed standard descriptor must not become the number of a file of ours, into which a message would be printed.
- * What stands in for it works as little as a closed one does, and closes itself before the program that we run sees it.
+ * If a standard descriptor is closed, a file that we open could get its number, and messages would be written to it.
+ * The placeholder fails on use like a closed descriptor, and is closed before the program that we run starts.
  */
 static void hold_standard_descriptors(void)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * manual.c - man pages, from the table of commands.
+ * manual.c - print man pages from the table of commands.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
 
-/* Text in roff: no line begins a request, no character is one. */
+/* Print text that roff does not interpret: neither as requests nor as escapes. */
 static void roff(FILE *out, const char *text)
 {
 	for (const char *p = text; *p; p++) {
@@ -41,31 +41,30 @@ static void head(FILE *out, const char *title, const char *name, const char *sum
 
 static void exit_status(FILE *out)
 {
-	fputs(".SH EXIT STATUS\n0: done. 1: failed. 2: used wrongly.\n", out);
+	fputs(".SH EXIT STATUS\n0: success. 1: failure. 2: wrong usage.\n", out);
 }
 
 static void environment(FILE *out)
 {
 	static const struct { const char *name, *text;
 	} variables[] = {
-		{ "NO_COLOR", "When set and not empty, nothing is coloured." },
+		{ "NO_COLOR", "If set and not empty, output has no colours." },
 		{ "WAYMARK_HOME",
-		  "In place of the home directory: where .waymark/session keeps which session is the current one, "
-		  ".waymark/trace which trace was recorded last, and waymark-traces, where traces of sessions go by "
-		  "default." },
-		{ "WAYMARK_RUNDIR", "In place of the directory where the session daemon's sockets are." },
-		{ "WAYMARK_SESSIOND",
-		  "The session daemon to start when none runs, in place of the one beside waymark or in PATH." },
-		{ "WAYMARK_TRACE_DIR", "Where `waymark record` puts traces by default, in place of ~/waymark-traces. "
-				       "No other command looks at it: "
-				       "where the trace of a session is, `waymark create --output` says." },
+		  "Replaces the home directory. There, .waymark/session holds the name of the current session, "
+		  ".waymark/trace the path of the latest trace, and waymark-traces is the default directory for "
+		  "traces." },
+		{ "WAYMARK_RUNDIR", "Replaces the directory with the sockets of the session daemon." },
+		{ "WAYMARK_SESSIOND", "The session daemon to start if none runs. The default is the one beside "
+				      "waymark, else the one in PATH." },
+		{ "WAYMARK_TRACE_DIR",
+		  "The directory for traces of `waymark record`. The default is ~/waymark-traces. Other commands "
+		  "ignore it: `waymark create --output` sets the directory of a session's trace." },
 		{ "WAYMARK_ALLOW_BLOCKING",
-		  "Of a traced program: when set and not 0, its threads wait for room where a channel has a "
+		  "In an application: if set and not 0, its threads wait for free space in channels that have a "
 		  "--blocking-timeout." },
-		{ "WAYMARK_DISABLE", "Of a traced program: when set and not 0, it is not traced." },
-		{ "WAYMARK_REGISTER_TIMEOUT",
-		  "Of a traced program: how many milliseconds it waits for the session daemon's answer before main(); "
-		  "3000 by default." },
+		{ "WAYMARK_DISABLE", "In an application: if set and not 0, libwaymark is disabled." },
+		{ "WAYMARK_REGISTER_TIMEOUT", "In an application: the maximum time before main() to wait for the "
+					      "session daemon, in milliseconds. The default is 3000." },
 	};
 
 	fputs(".SH ENVIRONMENT\n", out);
@@ -78,11 +77,12 @@ static void environment(FILE *out)
 
 void wmk_cli_man_of_program(FILE *out, const struct wmk_cli_command *const *commands)
 {
-	head(out, "WAYMARK", "waymark", "record what programs do");
+	head(out, "WAYMARK", "waymark", "record and view events of applications and the kernel");
 	fputs(".B waymark\n[\\-n] COMMAND [OPTION]... [ARGUMENT]...\n.SH DESCRIPTION\n", out);
-	roff(out, "Waymark records events of instrumented programs into a trace in the Common Trace Format. A program "
-		  "is instrumented by "
-		  "including <waymark/trace.h> and linking what `pkg-config --libs waymark` prints.\n");
+	roff(out,
+	     "Waymark records events of instrumented applications and of the kernel into a trace in the Common Trace "
+	     "Format. A program is instrumented if it includes <waymark/trace.h> and is linked with the output of "
+	     "`pkg-config --libs waymark`.\n");
 	fputs(".SH COMMANDS\n", out);
 	for (const struct wmk_cli_command *const *c = commands; *c; c++) {
 		fputs(".TP\n.B ", out);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * option.h - how a command describes its options: rows of a table.
+ * option.h - rows of the table in which a command describes its options.
  *
  *     { 'o', "output", "DIR", "The trace's directory.", WMK_CLI_NAME(struct session_args, output, "a directory") },
  *
  * A kind (WMK_CLI_...) stores the value in a member of the command's arguments; the compiler checks the member's type.
- * An option with a value of its own kind has a function of its own: .store, and .at where it fills one member.
+ * An option without a suitable kind sets .store to its own function, and .at if the value goes to one member.
  */
 #ifndef WMK_CLI_OPTION_H
 #define WMK_CLI_OPTION_H
@@ -17,47 +17,46 @@
 struct wmk_cli_option;
 
 /*
- * Store a value. `at`: option->at bytes into the command's arguments; `value`: NULL for an option without one.
- * Strings are the command line's own. 0 or -errno with a cause chain.
+ * Store a value at `at`, which is option->at bytes into the command's arguments. `value` is NULL for an option that
+ * takes none; it points into argv. Returns 0, or -errno with a cause chain.
  */
 typedef int wmk_cli_store(const struct wmk_cli_option *option, void *at, const char *value);
 
 struct wmk_cli_option {
-	char letter;             /* 0: has none */
+	char letter;             /* 0: no short form */
 	const char *name;        /* without the dashes */
 	/*
-	 * What the value is called in help, which also says how shells complete it; NULL: the option takes none.
-	 * In brackets: it may be left out.
+	 * The name of the value in help. It also selects how shells complete it (complete.c). NULL: the option takes no
+	 * value. In brackets: the value is optional.
 	 */
 	const char *value;
 	const char *help;        /* one or more sentences */
 	wmk_cli_store *store;
 	size_t at;
-	size_t given;            /* of a bool, set when the option is given; 0: none */
-	/* Values are words of this list, with spaces between, for completion too. NULL: any. */
-	const char *choices;
-	const char *wrong;       /* the message for a value that the kind does not take */
+	size_t given;            /* offset of a bool that is set if the option is given; 0: none */
+	const char *choices;     /* the allowed values, separated by spaces; also completed. NULL: any */
+	const char *wrong;       /* the message for a value that the kind rejects */
 	uint64_t min, max;       /* of numbers; see the kinds */
-	bool choose_many;        /* several of `choices`, with commas between */
+	bool choose_many;        /* takes several of `choices`, separated by commas */
 	bool repeats;            /* may be given several times */
 };
 
-/* The member's place; does not compile unless it has the type. */
+/* The offset of the member; compiles only if the member has the type. */
 #define WMK_CLI_AT(ctype, type, member) \
 	.at = offsetof(type, member) + 0 * sizeof(_Generic(((type *)0)->member, ctype: 0))
 
-/* bool: true. */
+/* bool: set to true. */
 #define WMK_CLI_FLAG(type, member) .store = wmk_cli_store_flag, WMK_CLI_AT(bool, type, member)
-/* unsigned: one more each time. */
+/* unsigned: incremented each time. */
 #define WMK_CLI_COUNT(type, member) .store = wmk_cli_store_count, WMK_CLI_AT(unsigned, type, member)
-/* uint8_t: `number`. */
+/* uint8_t: set to `number`. */
 #define WMK_CLI_CONSTANT(type, member, number) \
 	.store = wmk_cli_store_constant, WMK_CLI_AT(uint8_t, type, member), .max = (number)
-/* const char *: any text; a name of `what`, which is not empty. */
+/* const char *: any text; NAME is a non-empty name of `what`, NOT_EMPTY any non-empty text. */
 #define WMK_CLI_TEXT(type, member) .store = wmk_cli_store_text, WMK_CLI_AT(const char *, type, member)
 #define WMK_CLI_NAME(type, member, what) WMK_CLI_NOT_EMPTY(type, member, "the name of " what " is missing")
 #define WMK_CLI_NOT_EMPTY(type, member, words) WMK_CLI_TEXT(type, member), .wrong = (words)
-/* uint64_t: a number; bytes, with k, M or G; bytes or a number, rounded up to a power of two, which is printed. */
+/* uint64_t: a number; bytes, with k, M or G; bytes or a number, rounded up to a power of two with a message. */
 #define WMK_CLI_NUMBER(type, member, most) \
 	.store = wmk_cli_store_number, WMK_CLI_AT(uint64_t, type, member), .max = (most)
 #define WMK_CLI_SIZE(type, member) .store = wmk_cli_store_size, WMK_CLI_AT(uint64_t, type, member)
@@ -67,16 +66,16 @@ struct wmk_cli_option {
 #define WMK_CLI_SECONDS(type, member, most) \
 	.store = wmk_cli_store_seconds, WMK_CLI_AT(double, type, member), .max = (most)
 /*
- * uint32_t, or an enumeration: which word of the list it is, from .min (0) on; const char *: the word. `words`: the
- * message for others, see wmk_cli_choice().
+ * CHOICE, uint32_t or an enumeration: the index of the word in the list, plus .min. WORD, const char *: the word.
+ * `words`: the message for any other word, see wmk_cli_choice().
  */
 #define WMK_CLI_CHOICE(type, member, list, words) \
 	.store = wmk_cli_store_choice, WMK_CLI_AT(uint32_t, type, member), .choices = (list), .wrong = (words)
 #define WMK_CLI_WORD(type, member, list, words) \
 	.store = wmk_cli_store_word, WMK_CLI_AT(const char *, type, member), .choices = (list), .wrong = (words)
-/* struct wmk_cli_words: the words of a list with commas, behind those that are there. */
+/* struct wmk_cli_words: the words of a list with commas, appended. */
 #define WMK_CLI_WORDS(type, member) .store = wmk_cli_store_words, WMK_CLI_AT(struct wmk_cli_words, type, member)
-/* bool: the option was given. Behind one of those above. */
+/* bool: set if the option is given. Follows one of the kinds above. */
 #define WMK_CLI_GIVEN(type, member) .given = offsetof(type, member) + 0 * sizeof(_Generic(((type *)0)->member, bool: 0))
 
 wmk_cli_store wmk_cli_store_flag, wmk_cli_store_count, wmk_cli_store_constant, wmk_cli_store_text,
@@ -84,21 +83,22 @@ wmk_cli_store wmk_cli_store_flag, wmk_cli_store_count, wmk_cli_store_constant, w
 	wmk_cli_store_choice, wmk_cli_store_word, wmk_cli_store_words;
 
 /*
- * Which word of the list the value is, or -EINVAL with the message `wrong`. In it, '@' is replaced by the value, '~' by
- * "; near is WORD" if a word of the list is near, '#' by the near words, or all words if none is near.
+ * Return the index of the value in the list, or -EINVAL with the message `wrong`. In the message, '@' is replaced by
+ * the value, '~' by "; did you mean WORD?" if a word of the list is similar, and '#' by the similar words, else by all
+ * words.
  */
 int wmk_cli_choice(const char *choices, const char *wrong, const char *value);
 
-/* A number of digits alone, at most `max`. -EINVAL, -ERANGE with a cause chain. */
+/* Parse a decimal number of at most `max`. -EINVAL, -ERANGE with a cause chain. */
 int wmk_cli_number(const char *text, uint64_t max, uint64_t *number);
 
-/* Words that options and arguments gather; "a,b" is two of them. Starts from zeros. */
+/* A list of words from options and arguments; "a,b" adds two. Initialize it with zeros. */
 struct wmk_cli_words {
 	char **items;
 	unsigned n;
 };
 #define WMK_CLI_WORDS_MAX 4096u
-/* -EINVAL (an empty one), -E2BIG, -ENOMEM, with a cause chain. */
+/* -EINVAL (an empty word), -E2BIG, -ENOMEM, with a cause chain. */
 int wmk_cli_words_add(struct wmk_cli_words *words, const char *list);
 void wmk_cli_words_free(struct wmk_cli_words *words);
 

@@ -78,16 +78,16 @@ int wmk_cli_store_power_of_two(const struct wmk_cli_option *option, void *at, co
 	if (err < 0)
 		return err;
 	if (size == 0 || size > option->max)
-		return wmk_error(-EINVAL, "%.40s is not from 1 to %s", value,
+		return wmk_error(-EINVAL, "%.40s is out of range 1 to %s", value,
 				 wmk_cli_size_text(option->max, to, sizeof(to)));
 	while (power < size)
 		power *= 2;
 	if (power != size)
-		wmk_cli_say("--%s %s: made %s, a power of two", option->name,
+		wmk_cli_say("--%s %s: rounded up to %s, a power of two", option->name,
 			    wmk_cli_size_text(size, from, sizeof(from)), wmk_cli_size_text(power, to, sizeof(to)));
 	if (power < option->min) {
 		power = option->min;
-		wmk_cli_say("--%s %s: made %s, the smallest there is", option->name, value,
+		wmk_cli_say("--%s %s: raised to %s, the minimum", option->name, value,
 			    wmk_cli_size_text(power, to, sizeof(to)));
 	}
 	*(uint64_t *)at = power;
@@ -100,12 +100,13 @@ int wmk_cli_store_seconds(const struct wmk_cli_option *option, void *at, const c
 	double seconds = strtod(value, &end);
 
 	if (end == value || *end || !(seconds >= 0 && seconds <= (double)option->max))
-		return wmk_error(-EINVAL, "'%.40s' is no number of seconds", value);
+		return wmk_error(-EINVAL, "\"%.40s\" is not a number of seconds from 0 to %" PRIu64, value,
+				 option->max);
 	*(double *)at = seconds;
 	return 0;
 }
 
-/* The words of the list, with commas between. */
+/* The words of the list, separated by commas. */
 static void list_words(const char *choices, char *text, size_t size)
 {
 	size_t len = 0;
@@ -128,7 +129,8 @@ static int wrong_choice(const struct wmk_nearest *near, const char *choices, con
 		if (*wrong == '@')
 			snprintf(text + len, sizeof(text) - len, "%.40s", near->word);
 		else if (*wrong == '~')
-			snprintf(text + len, sizeof(text) - len, "%s%s", near->n ? "; near is " : "", names);
+			snprintf(text + len, sizeof(text) - len, "%s%s%s", near->n ? "; did you mean " : "", names,
+				 near->n ? "?" : "");
 		else if (*wrong == '#')
 			snprintf(text + len, sizeof(text) - len, "%s", near->n ? names : all);
 		else
@@ -186,9 +188,9 @@ int wmk_cli_words_add(struct wmk_cli_words *words, const char *list)
 		char **more;
 
 		if (!len)
-			return wmk_error(-EINVAL, "an empty word in a list");
+			return wmk_error(-EINVAL, "empty word in a list");
 		if (words->n == WMK_CLI_WORDS_MAX)
-			return wmk_error(-E2BIG, "more than %u words", WMK_CLI_WORDS_MAX);
+			return wmk_error(-E2BIG, "too many words: the maximum is %u", WMK_CLI_WORDS_MAX);
 		more = realloc(words->items, (words->n + 1) * sizeof(*more));
 		if (!more)
 			return wmk_error(-ENOMEM, "no memory");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options.c - reads a command's options by its row of the table: -x, -xVALUE, -x VALUE, --name, --name=VALUE, --name
- * VALUE. And the options that most commands have.
+ * options.c - parse the options of a command by its table, and the options that most commands share.
+ *
+ * Accepted forms: -x, -xVALUE, -x VALUE, --name, --name=VALUE, --name VALUE.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -47,13 +48,13 @@ struct cursor {
 	int argc, at;
 };
 
-/* Does a value stand there, for an option whose value may be left out? */
+/* Whether a value follows, for an option with an optional value. */
 static bool is_value(const struct cursor *cursor)
 {
 	return cursor->at < cursor->argc && cursor->argv[cursor->at][0] != '-';
 }
 
-/* An option of the command, or what ends options, stands where a value is needed. */
+/* Whether an option of the command, or `--`, is found in place of a value. */
 static bool is_option(const struct wmk_cli_command *command, const char *arg)
 {
 	if (arg[0] != '-' || !arg[1])
@@ -74,7 +75,7 @@ static int store(const struct wmk_cli_option *option, void *args, const char *va
 	return 0;
 }
 
-/* One option at cursor->at, with its value; leaves the cursor behind them. 0, 1 (help), -EINVAL. */
+/* Parse the option at cursor->at with its value, and advance the cursor. Returns 0, 1 (help), -EINVAL. */
 static int parse_one(const struct wmk_cli_command *command, struct cursor *cursor, void *args)
 {
 	const char *arg = cursor->argv[cursor->at++], *value, *letter = arg + 1;
@@ -90,7 +91,7 @@ static int parse_one(const struct wmk_cli_command *command, struct cursor *curso
 		value = arg[2 + len] == '=' ? arg + 2 + len + 1 : NULL;
 	} else {
 		option = find_letter(command, *letter);
-		/* Of letters without values several may stand together: -ft. */
+		/* Several letters without values can be combined: -ft. */
 		while (option && !option->value && letter[1] && find_letter(command, letter[1])) {
 			err = store(option, args, NULL);
 			if (err < 0)
@@ -136,18 +137,18 @@ int wmk_cli_parse(const struct wmk_cli_command *command, char **argv, int argc, 
 		} else if (command->takes_command) {
 			break;
 		} else {
-			/* Options may follow arguments; slots before cursor.at have been dealt with. */
+			/* Options may follow arguments; the entries before cursor.at are already parsed. */
 			argv[n++] = arg;
 			cursor.at++;
 		}
 	}
-	/* With the NULL behind them: they may become a program's. */
+	/* Move the final NULL, too: the arguments may become the argv of a program. */
 	memmove(argv + n, argv + cursor.at, (size_t)(argc - cursor.at + 1) * sizeof(*argv));
 	*n_rest = n + argc - cursor.at;
 	return 0;
 }
 
-/* ── what most commands are told ─────────────────────────────────────────────────────────────────────── */
+/* ── shared options ──────────────────────────────────────────────────────────────────────────────────── */
 
 int wmk_cli_store_pid(const struct wmk_cli_option *option, void *at, const char *value)
 {
@@ -156,7 +157,7 @@ int wmk_cli_store_pid(const struct wmk_cli_option *option, void *at, const char 
 
 	(void)option;
 	if (err == 0 && pid == 0)
-		err = wmk_error(-EINVAL, "there is no process 0");
+		err = wmk_error(-EINVAL, "invalid process number 0");
 	if (err == 0)
 		*(uint64_t *)at = pid;
 	return err;
@@ -165,25 +166,25 @@ int wmk_cli_store_pid(const struct wmk_cli_option *option, void *at, const char 
 int wmk_cli_check_domain(const struct wmk_cli_common *common)
 {
 	if (common->kernel && common->userspace)
-		return wmk_error(-EINVAL, "--kernel and --userspace do not go together: one domain at a time");
+		return wmk_error(-EINVAL, "--kernel and --userspace exclude each other: give one domain");
 	if (common->kernel && common->exec)
 		return wmk_error(-EINVAL,
-				 "--exec narrows programs: the kernel domain is narrowed to a process (--pid)");
+				 "--exec is not supported in the kernel domain: give a process (--pid)");
 	if (common->pid && common->exec)
-		return wmk_error(-EINVAL, "--pid and --exec do not go together");
+		return wmk_error(-EINVAL, "--pid and --exec exclude each other");
 	if (common->follow && !common->pid && !common->exec)
-		return wmk_error(-EINVAL, "--follow needs --pid or --exec: whose children?");
+		return wmk_error(-EINVAL, "--follow needs --pid or --exec");
 	return 0;
 }
 
 int wmk_cli_session_argument(struct wmk_cli_common *common, char **rest, int n_rest)
 {
 	if (n_rest > 1)
-		return wmk_error(-EINVAL, "one session at a time; what is \"%.40s\"?", rest[1]);
+		return wmk_error(-EINVAL, "unexpected argument \"%.40s\": give one session", rest[1]);
 	if (n_rest == 1 && common->session)
-		return wmk_error(-EINVAL, "the session is named twice: \"%.40s\", \"%.40s\"", common->session, rest[0]);
+		return wmk_error(-EINVAL, "two sessions given: \"%.40s\" and \"%.40s\"", common->session, rest[0]);
 	if (n_rest == 1 && !*rest[0])
-		return wmk_error(-EINVAL, "the name of a session is missing");
+		return wmk_error(-EINVAL, "the name of the session is empty");
 	if (n_rest)
 		common->session = rest[0];
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pager.c - standard output through a pager (see pager.h).
+ * pager.c - send standard output through a pager (see pager.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #include "cli/pager.h"
 
-/* As less is asked for by others too: nothing where it fits the screen, colours as they are, what was shown stays. */
+/* The usual options: exit if the text fits on the screen, keep colours, do not clear the screen. */
 #define LESS_OPTIONS "FRX"
 
 static const char *wanted(void)
@@ -25,7 +25,7 @@ static const char *wanted(void)
 	return ours ? ours : any ? any : "less";
 }
 
-/* Who it is that waits: the command's end of the pipe is its standard input. */
+/* The pager does not inherit the command's end of the pipe, or its standard input would never end. */
 static pid_t start(const char *command, int in, int out)
 {
 	char *argv[] = { (char *)(uintptr_t)"sh", (char *)(uintptr_t)"-c", (char *)(uintptr_t)command, NULL };
@@ -60,7 +60,7 @@ void wmk_pager_begin(struct wmk_pager *pager)
 		dup2(ends[1], 2);
 	close(ends[0]);
 	close(ends[1]);
-	/* Who leaves the pager before the end has seen enough: writing fails then, and ends it. */
+	/* If the user leaves the pager before the end, writing must fail with an error rather than kill the command. */
 	if (pager->pid)
 		signal(SIGPIPE, SIG_IGN);
 }
@@ -75,7 +75,7 @@ void wmk_pager_end(struct wmk_pager *pager)
 		dup2(pager->error, 2);
 		close(pager->error);
 	}
-	/* Its input ends; and an error of ours, when it was left early, is nobody's. */
+	/* Close the pager's input. Ignore a write error: the user has left the pager. */
 	if (!freopen("/dev/null", "we", stdout))
 		close(1);
 	while (waitpid(pager->pid, &status, 0) < 0 && errno == EINTR)

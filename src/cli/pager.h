@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pager.h - what is long goes through a pager, where standard output is a terminal: $WAYMARK_PAGER, or $PAGER, or less;
- * "cat" and "" mean none. What is said on the way (losses, damage) goes there too, where it belongs: the screen is the
- * pager's.
+ * pager.h - send long output through a pager if standard output is a terminal.
+ *
+ * The pager is $WAYMARK_PAGER, else $PAGER, else less; "cat" and "" mean none. Reports of losses and damage go through
+ * the pager, too, so that they appear between the records: the screen belongs to the pager.
  */
 #ifndef WMK_CLI_PAGER_H
 #define WMK_CLI_PAGER_H
@@ -10,16 +11,16 @@
 #include <sys/types.h>
 
 struct wmk_pager {
-	pid_t pid;                 /* 0: there is none */
-	int error;                 /* standard error as it was; -1: it goes there still */
+	pid_t pid;                 /* 0: no pager runs */
+	int error;                 /* the original standard error; -1: not redirected */
 };
 
 /*
- * From here on standard output is the pager's input, if there is to be one, and standard error, if that was the
- * terminal, too. Where it cannot be had, there is none. One thread, no output yet.
+ * Start a pager if one is wanted, and redirect standard output to it, and standard error, too, if it is a terminal. If
+ * the pager cannot be started, nothing is redirected. Call it from one thread, before any output.
  */
 void wmk_pager_begin(struct wmk_pager *pager);
-/* All that was written is given to it; until it has been left. */
+/* Close the pager's input, and wait until the user leaves it. */
 void wmk_pager_end(struct wmk_pager *pager);
 
 #endif

@@ -15,8 +15,8 @@ int wmk_cli_absolute_path(const char *path, char *buf, size_t size)
 	char here[PATH_MAX] = "";
 
 	if (path[0] != '/' && !getcwd(here, sizeof(here)))
-		return wmk_error(-errno, "cannot tell the current directory");
+		return wmk_error(-errno, "cannot get the working directory");
 	if ((size_t)snprintf(buf, size, "%s%s%s", here, path[0] == '/' ? "" : "/", path) >= size)
-		return wmk_error(-ENAMETOOLONG, "the path is too long");
+		return wmk_error(-ENAMETOOLONG, "the path is too long: the maximum is %zu bytes", size - 1);
 	return 0;
 }

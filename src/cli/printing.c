@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * printing.c - what commands print: sizes, JSON, colors, errors.
+ * printing.c - print sizes, JSON, colours and errors.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -19,7 +19,7 @@
 #define CHUNK 65536u
 #define KNOWN_MAX 64u
 
-/* All of /proc/PID/FILE, at most FILE_MAX bytes, NUL-terminated; NULL when it cannot be read. free() it. */
+/* Read /proc/PID/FILE, at most FILE_MAX bytes, and append NUL. NULL: cannot be read. The caller frees it. */
 static char *read_proc(pid_t pid, const char *file, size_t *len)
 {
 	char path[64], *buf = NULL;
@@ -68,8 +68,8 @@ bool wmk_proc_other_user(pid_t pid)
 }
 
 /*
- * A number of /proc/PID/stat, counted from 1 as in proc(5), behind the name (2), which may hold anything. False: no
- * such process.
+ * Read a number of /proc/PID/stat, counted from 1 as in proc(5). It must follow the name (2), which may hold any bytes.
+ * False: no such process.
  */
 static bool stat_number(pid_t pid, int number, uint64_t *value)
 {
@@ -92,8 +92,8 @@ pid_t wmk_proc_parent(pid_t pid)
 }
 
 /*
- * In the middle of exec a process has no environment yet: its end (the 51st field of /proc/PID/stat) is 0.
- * So it is when it is not for us to see.
+ * Whether the environment is readable. Its end address, field 51 of /proc/PID/stat, is 0 during exec, and also without
+ * permission.
  */
 static bool text_is_there(pid_t pid)
 {
@@ -102,7 +102,7 @@ static bool text_is_there(pid_t pid)
 	return stat_number(pid, 51, &end) && end != 0;
 }
 
-/* (a symbolic link on the way may lead elsewhere here: false then, at worst) */
+/* (A symbolic link in the path can resolve differently here; then the result may be false instead of true.) */
 static bool hides(pid_t pid, const char *directory)
 {
 	struct stat ours, its;
@@ -200,7 +200,7 @@ enum wmk_proc_use wmk_proc_use(pid_t pid)
 	return use;
 }
 
-/* Do the names of the ELF file's sections tell of sites? */
+/* Whether the ELF file has a section for tracepoints. */
 static bool elf_has_sites(int fd)
 {
 	char names[65536];
@@ -223,8 +223,8 @@ static bool elf_has_sites(int fd)
 bool wmk_proc_file_has_sites(const char *path, unsigned major, unsigned minor, uint64_t inode)
 {
 	/*
-	 * The programs that a script starts over and over; a file that is written anew in place has another time of
-	 * change.
+	 * Caches results for programs that scripts start repeatedly. A file that is rewritten in place has another
+	 * change time.
 	 */
 	static struct known {
 		dev_t dev;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_state.h - what /proc and a program's file show about a process, for follow.c and child.c. All of it
- * may be another process's a moment later.
+ * process_state.h - read the state of a process from /proc and from its program's file, for follow.c and child.c. The
+ * result can be out of date at once: the process may have ended, and its pid may be reused.
  */
 #ifndef WMK_CLI_PROCESS_STATE_H
 #define WMK_CLI_PROCESS_STATE_H
@@ -11,39 +11,38 @@
 #include <sys/types.h>
 
 struct wmk_proc_environment {
-	bool early;                      /* not there yet: look again */
+	bool early;                      /* there is no environment yet: retry */
 	bool has_rundir, disabled, other_user;
-	/* That directory is another one for the process, or none: another mount namespace, or another root. */
+	/* In its mount namespace or root, that directory is another one, or does not exist. */
 	bool hides_rundir;
-	char rundir[128];                /* WAYMARK_RUNDIR, or as much of it as there is room for */
+	char rundir[128];                /* WAYMARK_RUNDIR, cut if it is longer */
 };
 
 /*
- * The environment with which the program was started. False when the process did not have libwaymark mapped after it
- * was read.
+ * Read the environment with which the program was started. False if the process does not have libwaymark mapped after
+ * the reading.
  */
 bool wmk_proc_environment(pid_t pid, struct wmk_proc_environment *environment);
 
-/* Who started it, or who took it over; 0 when there is no such process. */
+/* The parent, or the process that adopted it; 0: no such process. */
 pid_t wmk_proc_parent(pid_t pid);
 
-/* Is its real user another than ours? */
+/* Whether its real user is not ours. */
 bool wmk_proc_other_user(pid_t pid);
 
 /*
- * GONE: there is no such process, or it has ended and its ids say nothing. PLAIN: its real and effective ids
- * are the same.
+ * GONE: no such process, or it has ended, so that its ids mean nothing. PLAIN: its real and effective ids are equal.
  */
 enum wmk_proc_life { WMK_PROC_GONE, WMK_PROC_PLAIN, WMK_PROC_SET_ID };
 enum wmk_proc_life wmk_proc_life(pid_t pid);
 
-/* Does its program name libwaymark, or hold it? UNREADABLE: we may not see. */
+/* Whether its program links or contains libwaymark. UNREADABLE: permission denied, or no such process. */
 enum wmk_proc_use { WMK_PROC_UNUSED, WMK_PROC_USED, WMK_PROC_UNREADABLE };
 enum wmk_proc_use wmk_proc_use(pid_t pid);
 
 /*
- * Is `path` still the file of that number, and does it hold sites of its own? So does a program with libwaymark.a in
- * it.
+ * Whether `path` is still the file with this inode number and has tracepoints. A program that contains libwaymark.a has
+ * some, too.
  */
 bool wmk_proc_file_has_sites(const char *path, unsigned major, unsigned minor, uint64_t inode);
 

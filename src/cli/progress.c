@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress.c - how far something long is (see progress.h).
+ * progress.c - print the progress of a long operation (see progress.h).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ size_t wmk_progress_line(struct wmk_progress *progress, uint64_t now, uint64_t d
 		return 0;
 	progress->next_ns = now + EACH_NS;
 	progress->shown = true;
-	if (!total)              /* nobody knows */
+	if (!total)
 		return (size_t)snprintf(buf, size, "%" PRIu64 " MB, %" PRIu64 " records", done / 1000000, records);
 	return (size_t)snprintf(buf, size, "%3u %% of %" PRIu64 " MB, %" PRIu64 " records",
 				done < total && total >= 100 ? (unsigned)(done / (total / 100)) : 100, total / 1000000,

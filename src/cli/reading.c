@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reading.c - traces are read for `view` and `convert` (see reading.h).
+ * reading.c - read traces for `view` and `convert` (see reading.h).
  */
 #include <stdio.h>
 #include <sys/resource.h>
@@ -35,7 +35,7 @@ static void tell_lost(void *data, const char *words)
 	fprintf(stderr, "waymark: %s\n", words);
 }
 
-/* A descriptor for each stream, and one for its index: as many as we may have. */
+/* Each stream needs a descriptor, and one for its index: raise the limit to its maximum. */
 static void want_files(void)
 {
 	struct rlimit limit;
@@ -59,11 +59,11 @@ int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, un
 	options->damage = tell_damage;
 	options->lost = tell_lost;
 	options->warning = tell_warning;
-	/* (of what is followed nobody knows how much it will be) */
+	/* (the size of a followed trace is unknown) */
 	options->progress = options->follow ? NULL : wmk_progress_tell;
 	options->data = &progress;
 	want_files();
-	/* (before the pager: behind it standard output is no terminal, and the screen is the pager's) */
+	/* (before the pager starts: then standard output is a pipe, and the screen belongs to the pager) */
 	wmk_progress_begin(&progress, wmk_clock_monotonic(),
 			   isatty(fileno(out)) && !(options->form && options->form->is_directory));
 	if (pager)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record.c - `waymark record`: run a program, record what it and its children say, say what became of it.
+ * record.c - `waymark record`: run a program, record its events and those of its descendants, and print a summary.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,9 +20,9 @@
 
 #define SUBBUF_DEFAULT (1u << 20)
 #define N_SUBBUFS_DEFAULT 8u
-/* Programs that end together with the main one get this long to do so, and those that go on to stop recording. */
+/* After the main program has ended: time for its descendants to end, and for those that continue to stop recording. */
 #define GRACE_MS 200
-/* Programs that talk all the time do not keep us from the rest. */
+/* Limits how long busy applications keep this thread from its other work. */
 #define TURNS_MAX 1000
 
 /* ── options ─────────────────────────────────────────────────────────────────────────────────────────── */
@@ -36,7 +36,7 @@ static int add_pattern(const struct wmk_cli_option *option, void *at, const char
 	if (err < 0)
 		return err;
 	if (patterns->n == WMK_RECORD_PATTERNS_MAX)
-		return wmk_error(-E2BIG, "more than %d patterns", WMK_RECORD_PATTERNS_MAX);
+		return wmk_error(-E2BIG, "too many patterns: the maximum is %d", WMK_RECORD_PATTERNS_MAX);
 	patterns->items[patterns->n++] = value;
 	return 0;
 }
@@ -47,7 +47,7 @@ static int set_filter(const struct wmk_cli_option *option, void *at, const char 
 	int err = wmk_filter_parse(value, &expr);
 
 	if (err < 0)
-		return wmk_error_add(err, "the filter '%.60s'", value);
+		return wmk_error_add(err, "invalid filter '%.60s'", value);
 	wmk_filter_expr_free(expr);
 	return wmk_cli_store_text(option, at, value);
 }
@@ -72,67 +72,82 @@ static int set_context(const struct wmk_cli_option *option, void *at, const char
 				 context->field.name);
 		}
 		if (near.n)
-			return wmk_error(-EINVAL, "there is no context \"%.40s\"; did you mean: %s?", value,
+			return wmk_error(-EINVAL, "unknown context \"%.40s\"; did you mean: %s?", value,
 					 wmk_nearest_text(&near, names, sizeof(names)));
-		return wmk_error(-EINVAL, "there is no context \"%.40s\"; there are: none, %s", value, all);
+		return wmk_error(-EINVAL, "unknown context \"%.40s\"; the contexts are none, %s", value, all);
 	}
 	for (unsigned i = 0; i < args->n_contexts; i++)
 		if (args->contexts[i] == context->number)
 			return 0;
 	if (args->n_contexts == WMK_WIRE_CONTEXTS_MAX)
-		return wmk_error(-E2BIG, "more than %d contexts", WMK_WIRE_CONTEXTS_MAX);
+		return wmk_error(-E2BIG, "too many contexts: the maximum is %d", WMK_WIRE_CONTEXTS_MAX);
 	args->contexts[args->n_contexts++] = (uint8_t)context->number;
 	return 0;
 }
 
 static const struct wmk_cli_option record_options[] = {
-	{ 'e', "event", "PATTERN", "Record the events whose provider:name matches: * stands for anything, ? for a "
-	  "character, [a-z] for one of them; '!' in front excludes. May be given several times. Without it, every "
-	  "event.", .store = add_pattern, WMK_CLI_AT(struct wmk_record_patterns, struct wmk_record_args, patterns),
+	{ 'e', "event", "PATTERN",
+	  "Record events with a matching provider:name. * matches any text, ? any character, [a-z] one of a set; a "
+	  "leading '!' excludes. May be given several times. The default is all events.",
+	  .store = add_pattern, WMK_CLI_AT(struct wmk_record_patterns, struct wmk_record_args, patterns),
 	  .repeats = true },
-	{ 'k', "kernel", "PATTERN", "Record the kernel's events that match, by name or subsystem:name; syscall:NAME is "
-	  "a system call, its entry and its exit; '!' in front excludes. May be given several times. The whole machine "
-	  "is recorded meanwhile, not the program alone (but see --program-only). Needs root, or root's session daemon "
-	  "and membership in the group 'tracing'.", .store = add_pattern,
-	  WMK_CLI_AT(struct wmk_record_patterns, struct wmk_record_args, kernel), .repeats = true },
-	{ 0, "syscall-arguments", "WHAT", "Of the arguments of system calls (-k) that point to something: text records "
-	  "paths, texts, addresses and first bytes, where BPF can be had; none the pointers alone, as numbers. The "
-	  "default is text.", WMK_CHANNEL_CALL_ARGUMENTS(struct wmk_record_args),
+	{ 'k', "kernel", "PATTERN",
+	  "Record kernel events with a matching name or subsystem:name. syscall:NAME is a system call, its entry and "
+	  "its exit; a leading '!' excludes. May be given several times. Records the whole machine, not only the "
+	  "program (but see --program-only). Requires root, or root's session daemon and membership in the group "
+	  "'tracing'.",
+	  .store = add_pattern, WMK_CLI_AT(struct wmk_record_patterns, struct wmk_record_args, kernel),
+	  .repeats = true },
+	{ 0, "syscall-arguments", "WHAT",
+	  "How to record arguments of system calls (-k) that are pointers. text: also record the paths, texts, "
+	  "addresses and first bytes that they point to, if BPF is available; none: record only the pointers. The "
+	  "default is text.",
+	  WMK_CHANNEL_CALL_ARGUMENTS(struct wmk_record_args),
 	  WMK_CLI_GIVEN(struct wmk_record_args, has_call_arguments) },
-	{ 'p', "program-only", NULL, "With --kernel: of the kernel's events only those of the program, and of what it "
-	  "starts.", WMK_CLI_FLAG(struct wmk_record_args, program_only) },
-	{ 'f', "filter", "EXPR", "Only records for which EXPR is true, an expression as in C over their fields: "
-	  "'amount > 100 && name == \"bo*\"'. Of an event that does not have what it asks for, none. waymark-filter(7) "
-	  "tells the whole language.", .store = set_filter, WMK_CLI_AT(const char *, struct wmk_record_args, filter) },
-	{ 0, "kernel-filter", "EXPR", "Of the kernel's events (-k), only records for which EXPR is true: 'prev_tid == "
-	  "1 || $ctx.procname == \"sh*\"'. The kernel itself leaves out what its own filters can tell. "
-	  "waymark-filter(7).", .store = set_filter, WMK_CLI_AT(const char *, struct wmk_record_args, kernel_filter) },
-	{ 'c', "context", "CONTEXT", "Add to every record: vpid, vtid, procname, cpu_id, pthread_id or ip; to the "
-	  "kernel's, tid, pid, ppid, prio or another of `waymark add-context --kernel --list`. May be given several "
-	  "times. Where none that the records can have is named, the program's have vpid, vtid and procname, the "
-	  "kernel's pid, tid and procname; `-c none` leaves these out.", .store = set_context, .repeats = true },
-	{ 'o', "output", "DIR", "The trace's directory: one that does not exist yet, or an empty one. Without it, "
-	  "~/waymark-traces/PROGRAM-YYYYmmdd-HHMMSS ($WAYMARK_TRACE_DIR in place of ~/waymark-traces).",
+	{ 'p', "program-only", NULL, "With --kernel: record only kernel events of the program and its descendants.",
+	  WMK_CLI_FLAG(struct wmk_record_args, program_only) },
+	{ 'f', "filter", "EXPR",
+	  "Only records for which EXPR, a C-like expression over their fields, is true: 'amount > 100 && name == "
+	  "\"bo*\"'. An event without a field of EXPR is not recorded. waymark-filter(7) describes the language.",
+	  .store = set_filter, WMK_CLI_AT(const char *, struct wmk_record_args, filter) },
+	{ 0, "kernel-filter", "EXPR",
+	  "Only kernel records (-k) for which EXPR is true: 'prev_tid == 1 || $ctx.procname == \"sh*\"'. The kernel "
+	  "evaluates the parts that its own filters support. See waymark-filter(7).",
+	  .store = set_filter, WMK_CLI_AT(const char *, struct wmk_record_args, kernel_filter) },
+	{ 'c', "context", "CONTEXT",
+	  "Add a context to every record: vpid, vtid, procname, cpu_id, pthread_id or ip; for kernel records tid, pid, "
+	  "ppid, prio or another of `waymark add-context --kernel --list`. May be given several times. The default is "
+	  "vpid, vtid and procname for records of applications, and pid, tid and procname for kernel records. `-c "
+	  "none` removes the defaults.",
+	  .store = set_context, .repeats = true },
+	{ 'o', "output", "DIR",
+	  "The trace directory, which does not exist or is empty. The default is "
+	  "~/waymark-traces/PROGRAM-YYYYmmdd-HHMMSS ($WAYMARK_TRACE_DIR replaces ~/waymark-traces).",
 	  WMK_CLI_NAME(struct wmk_record_args, output, "a directory") },
-	{ 0, "subbuf-size", "N", "Bytes of a sub-buffer, with k, M or G; rounded up to a power of two. The default is "
-	  "1M.", WMK_CLI_SUBBUF_SIZE(struct wmk_record_args, subbuf_size) },
-	{ 0, "num-subbuf", "N", "Sub-buffers for each CPU, rounded up to a power of two. The default is 8.",
+	{ 0, "subbuf-size", "N",
+	  "The size of a sub-buffer in bytes, with k, M or G; rounded up to a power of two. The default is 1M.",
+	  WMK_CLI_SUBBUF_SIZE(struct wmk_record_args, subbuf_size) },
+	{ 0, "num-subbuf", "N", "The number of sub-buffers per CPU, rounded up to a power of two. The default is 8.",
 	  WMK_CLI_NUM_SUBBUF(struct wmk_record_args, n_subbufs) },
 	WMK_SESSION_OPTION_FORMAT(struct wmk_record_args),
 	WMK_SESSION_OPTION_CLOCK(struct wmk_record_args),
-	{ 0, "overwrite", NULL, "Keep the newest records when the buffers are full, not the oldest: a flight recorder. "
-	  "Nothing is written until the program has ended, then what the buffers hold.",
+	{ 0, "overwrite", NULL,
+	  "Lose the oldest records when the buffers are full, not the newest: a flight recorder. The content of the "
+	  "buffers is written when the program has ended.",
 	  WMK_CLI_FLAG(struct wmk_record_args, overwrite) },
 	WMK_SESSION_OPTION_NO_STATEDUMP(struct wmk_record_args),
-	{ 0, "private", NULL, "Record in this process, also when a session daemon runs, which then does not see the "
-	  "programs.", WMK_CLI_FLAG(struct wmk_record_args, private) },
-	{ 0, "json", NULL, "Print the figures as one line of JSON on standard output, after whatever the command "
-	  "printed there. Warnings still go to standard error.", WMK_CLI_FLAG(struct wmk_record_args, json) },
+	{ 0, "private", NULL,
+	  "Record in this process, even if a session daemon runs. Its sessions then do not record the program.",
+	  WMK_CLI_FLAG(struct wmk_record_args, private) },
+	{ 0, "json", NULL,
+	  "Print the summary as one line of JSON on standard output, after the output of the command. Warnings still "
+	  "go to standard error.",
+	  WMK_CLI_FLAG(struct wmk_record_args, json) },
 };
 
 /* ── the run ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Programs that were admitted and have not ended. */
+/* The number of applications that were admitted and have not ended. */
 static unsigned count_running(const struct wmk_shard *apps)
 {
 	struct wmk_app_info info;
@@ -145,24 +160,24 @@ static unsigned count_running(const struct wmk_shard *apps)
 
 static void on_app(void *data, const struct wmk_app_info *info)
 {
-	/* Not when a socket closes: by then the process may be another program. */
+	/* Not when a connection closes: by then the process may run another program. */
 	if (info->connected || (info->error && !info->alive))
 		wmk_follow_registered(data, info->pid);
 	else if (info->alive)
 		wmk_follow_left(data, info->pid);
 }
 
-/* Hear what the kernel and the programs say, in the order in which one can be told by the other (follow.h). */
+/* Receive events of the kernel and of applications, in the order that follow.h requires. */
 static void hear(struct wmk_recording *rec, struct wmk_follow *follow, int ms)
 {
 	wmk_follow_look(follow);
 	for (int turn = 0; wmk_shard_run_once(rec->apps, turn ? 0 : ms) > 0; turn++)
 		if (turn == TURNS_MAX)
-			return;          /* judged another time */
+			return;          /* evaluated with a later call */
 	wmk_follow_judge(follow);
 }
 
-/* Serve registrations, signals, and what the kernel tells, until the program has ended. */
+/* Handle registrations, signals and events of the kernel until the program has ended. */
 static void run_until_end(struct wmk_recording *rec, struct wmk_child *child, struct wmk_follow *follow)
 {
 	struct pollfd fds[] = {
@@ -180,7 +195,7 @@ static void run_until_end(struct wmk_recording *rec, struct wmk_child *child, st
 	}
 }
 
-/* Those that end with the main program shall have ended, those that go on are counted. */
+/* Wait for descendants that end together with the main program. Returns the number of those that continue. */
 static unsigned wait_for_rest(struct wmk_recording *rec, struct wmk_child *child, struct wmk_follow *follow)
 {
 	const int64_t end = wmk_clock_ms() + GRACE_MS;
@@ -245,7 +260,7 @@ static int record(const struct wmk_record_args *args, struct wmk_recording_optio
 	return wmk_child_exit_status(&child);
 }
 
-/* Is there a daemon that shall do it? Connects. */
+/* Whether to record through the session daemon. If true, *daemon is connected. */
 static bool wants_daemon(const struct wmk_record_args *args, struct wmk_daemon *daemon)
 {
 	const struct wmk_cli_common common = { 0 };
@@ -253,31 +268,31 @@ static bool wants_daemon(const struct wmk_record_args *args, struct wmk_daemon *
 	char words[8 * WMK_ERROR_LEN];
 	int err;
 
-	/* The daemon has the clock that it was started with. */
+	/* The daemon has the clock with which it was started. */
 	if (args->private || (clock && *clock))
 		return false;
 	err = wmk_daemon_open(daemon, &common, WMK_DAEMON_RUNNING);
 	if (err < 0 && err != -ENOENT && err != -ECONNREFUSED)
-		wmk_cli_warn("the session daemon is not used: %s", wmk_error_text(words, sizeof(words)));
+		wmk_cli_warn("cannot use the session daemon: %s", wmk_error_text(words, sizeof(words)));
 	if (err < 0)
 		wmk_error_clear();
 	return err >= 0;
 }
 
-/* What is of the kernel's events alone does nothing without them. */
+/* Reject options that need kernel events if there are none. */
 static int check_kernel_options(const struct wmk_record_args *args)
 {
 	if (args->kernel.n)
 		return 0;
 	if (args->program_only)
-		return wmk_error(-EINVAL, "--program-only is about the kernel's events: name some with --kernel");
+		return wmk_error(-EINVAL, "--program-only needs kernel events: give --kernel");
 	if (args->kernel_filter)
-		return wmk_error(-EINVAL, "--kernel-filter is of the kernel's events: name them with --kernel");
+		return wmk_error(-EINVAL, "--kernel-filter needs kernel events: give --kernel");
 	if (args->has_call_arguments)
-		return wmk_error(-EINVAL, "--syscall-arguments is of the kernel's events: name them with --kernel");
+		return wmk_error(-EINVAL, "--syscall-arguments needs kernel events: give --kernel");
 	for (unsigned i = 0; i < args->n_contexts; i++)
 		if (wmk_ctf_context(args->contexts[i])->domains == WMK_CONTEXT_KERNEL)
-			return wmk_error(-EINVAL, "the context %s is of the kernel's events: name them with --kernel",
+			return wmk_error(-EINVAL, "the context %s needs kernel events: give --kernel",
 					 wmk_ctf_context(args->contexts[i])->field.name);
 	return 0;
 }
@@ -309,12 +324,12 @@ static int run_record(void *data, char **rest, int n_rest)
 		return WMK_CLI_USAGE;
 	}
 	if (n_rest == 0) {
-		wmk_error(-EINVAL, "what is to be recorded? Say `waymark record -- COMMAND`");
+		wmk_error(-EINVAL, "no command given: use `waymark record -- COMMAND`");
 		wmk_cli_print_error();
 		return WMK_CLI_USAGE;
 	}
 	if (recording.n_subbufs < least) {
-		wmk_cli_say("--num-subbuf %u: made %u, the least%s", recording.n_subbufs, least,
+		wmk_cli_say("--num-subbuf %u: raised to %u, the minimum%s", recording.n_subbufs, least,
 			    args->overwrite ? " with --overwrite" : "");
 		recording.n_subbufs = least;
 	}
@@ -333,21 +348,21 @@ static int run_record(void *data, char **rest, int n_rest)
 }
 
 static const char *const details[] = {
-	"Runs COMMAND and records the events of it and of the programs that it starts, until it ends. No daemon is "
-	"needed. Where a session daemon runs, it records them in a session of its own for as long; --private does "
-	"without it. The programs are those that include <waymark/trace.h> and link libwaymark. The trace is in the "
-	"Common Trace Format; `waymark view` prints it.",
-	"With --kernel, what the kernel does is recorded too, by the same clock into the same trace: records of both "
-	"stand in the true order. `waymark list --kernel` shows which events this kernel has.",
-	"The exit status is the command's; 128 + N when signal N killed it; 1 when it could not be run or recorded; 2 "
-	"when waymark itself was used wrongly. Ctrl-C goes to the command, and the trace is whole.",
-	"At the end one line on standard error tells how many event records there are, how many were lost and which "
-	"option would have avoided it, how many bytes, and where. Programs that go on in the background are no longer "
-	"recorded once COMMAND has ended. Programs that use libwaymark and could not be followed, such as those that "
-	"were started with another environment, or set-id ones, are named; a session daemon does not depend on the "
-	"environment, and root's follows set-id ones.",
-	"WAYMARK_CLOCK_PLUGIN names a library whose clock stamps the records, in place of the machine's; a session "
-	"daemon, which has its own, is not used then.",
+	"Runs COMMAND and records the events of this program and of its descendants until it ends. The recorded "
+	"programs are applications: they include <waymark/trace.h> and link libwaymark. No daemon is needed. If a "
+	"session daemon runs, the command records in a temporary session of that daemon; --private avoids that. The "
+	"trace is in the Common Trace Format; `waymark view` prints it.",
+	"With --kernel, kernel events are recorded, too, with the same clock into the same trace, so that all records "
+	"are in the true order. `waymark list --kernel` lists the events of this kernel.",
+	"The exit status is that of COMMAND; 128 + N if signal N killed it; 1 if it could not be run or recorded; 2 "
+	"for wrong usage of waymark. Ctrl-C is for COMMAND; the trace is complete even then.",
+	"At the end, one line on standard error reports the number of event records and of lost records, the option "
+	"that avoids the loss, the size, and the directory of the trace. Descendants that continue in the background "
+	"are not recorded after COMMAND has ended. Warnings name applications that could not be followed, for example "
+	"set-id ones or those with another environment. A session daemon does not depend on the environment, and "
+	"root's daemon also records set-id applications.",
+	"WAYMARK_CLOCK_PLUGIN names a library that provides the clock of the records. A session daemon has its own "
+	"clock, so it is not used then.",
 	NULL
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record_daemon.c - `waymark record` where a session daemon runs: a session of its own there, narrowed to the program
- * and what it starts.
+ * record_daemon.c - `waymark record` with a running session daemon: a temporary session, restricted to the program and
+ * its descendants.
  *
  *     fork ──► create, enable-channel --pid --follow, enable-event, start ──► exec ──► the program's end ──► destroy
  *
- * Other sessions see the program meanwhile, and programs that were started with another environment, or set-id, are
- * recorded too. A daemon that ends meanwhile is started again at the end: the consumer has recorded on.
+ * Other sessions also record the program, and applications with another environment or set-id are recorded, too. If the
+ * daemon ends meanwhile, it is started again at the end: the consumer daemon has continued to record.
  */
 #include <errno.h>
 #include <limits.h>
@@ -26,9 +26,9 @@
 #include "cli/path.h"
 #include "cli/record_daemon.h"
 
-#define PLACES_MAX 10000u          /* traces of programs of one name that began in one second */
+#define PLACES_MAX 10000u          /* traces of the same program name that begin in one second */
 #define TIMEOUT_MS 15000           /* for each request; the daemon's own deadlines are 10 s */
-#define COMES_BACK_MS 5000         /* root's daemon, when it has died */
+#define COMES_BACK_MS 5000         /* time to wait for the restart of root's daemon after a crash */
 #define AGAIN_MS 50
 #define KERNEL_CHANNEL "kernel"
 
@@ -36,15 +36,15 @@ struct through {
 	const struct wmk_record_args *args;
 	const struct wmk_recording_options *options;
 	struct wmk_daemon *daemon;
-	char rundir[256];                /* of the daemon that has the session: no other will do */
-	bool made;                       /* the session is there, or may be */
-	bool made_place;                 /* the trace's directory was not there before */
-	/* what is in it is the trace's: it was absent, or the daemon has found it empty */
+	char rundir[256];                /* of the daemon that has the session: no other daemon has it */
+	bool made;                       /* the session exists, or may exist */
+	bool made_place;                 /* the trace directory was created for this trace */
+	/* all files in it belong to the trace: it was created, or the daemon has found it empty */
 	bool ours;
 	char path[PATH_MAX];
 };
 
-/* ── the connection: before the program begins, and when it has ended, not in between: a user has a few only ── */
+/* ── the connection: only before the program begins and after it has ended, as connections per user are limited ── */
 
 static int connect_to(struct through *t, enum waymark_ctl_start start)
 {
@@ -58,7 +58,7 @@ static int connect_to(struct through *t, enum waymark_ctl_start start)
 	return wmk_daemon_did(t->daemon, err);
 }
 
-/* One of our own is started again when it is gone; root's comes by itself, if it does. */
+/* Connect again. A daemon of this user is started if it has ended; for root's daemon, wait until it is restarted. */
 static int reconnect(struct through *t)
 {
 	const uint64_t end = wmk_clock_monotonic() + (uint64_t)COMES_BACK_MS * 1000000;
@@ -77,7 +77,7 @@ static int reconnect(struct through *t)
 
 /* ── before the program begins ───────────────────────────────────────────────────────────────────────── */
 
-/* What there is to warn of is said at the end. */
+/* Warnings are printed at the end, not for each request. */
 static int did(struct through *t, int rc)
 {
 	if (rc < 0)
@@ -86,7 +86,7 @@ static int did(struct through *t, int rc)
 	return 0;
 }
 
-/* Two that begin in one second get two directories: each takes its own by making it. */
+/* Two recordings that begin in the same second get two directories: each reserves its own by creating it. */
 static int choose_place(struct through *t)
 {
 	const time_t now = time(NULL);
@@ -107,11 +107,11 @@ static int choose_place(struct through *t)
 	}
 	t->made_place = err == 0;
 	if (err == 0)
-		wmk_error_clear();       /* of places that were taken */
+		wmk_error_clear();       /* of directories that existed */
 	return err;
 }
 
-/* The beginning of a program's name, as a session's may be: what is no UTF-8, or steers terminals, is a '?'. */
+/* The beginning of a program's name for the name of a session; '?' replaces invalid UTF-8 and control characters. */
 static void name_begin(const char *name, char *buf, size_t size)
 {
 	uint32_t code = 0;
@@ -171,7 +171,7 @@ static int enable_channel(struct through *t, const struct waymark_ctl_domain *do
 	return did(t, waymark_ctl_enable_channel(t->daemon->ctl, &options, &t->daemon->result));
 }
 
-/* Patterns, from each of which those with a '!' in front are taken. */
+/* Create a rule for each pattern; patterns with a leading '!' are exclusions of all rules. */
 static int enable_events(struct through *t, const struct waymark_ctl_domain *domain, const char *const *patterns,
 			 unsigned n, const char *filter)
 {
@@ -201,9 +201,9 @@ static int enable_events(struct through *t, const struct waymark_ctl_domain *dom
 }
 
 /*
- * The domain is what descends from this very process: as a subreaper it stays an ancestor of all that the program
- * starts, whoever of those in between has ended. The kernel follows forks by itself, from the program on: it has been
- * forked already.
+ * The domain is this process and its descendants. As a subreaper it stays an ancestor of all that the program starts,
+ * even if a process between them ends. In the kernel domain, the program is the origin, since it has already been
+ * forked; the kernel follows its forks by itself.
  */
 static int begin(void *data, pid_t pid)
 {
@@ -227,28 +227,28 @@ static int begin(void *data, pid_t pid)
 	if (err >= 0)
 		err = did(t, waymark_ctl_start(t->daemon->ctl, t->daemon->session, &t->daemon->result));
 	if (err < 0)
-		return wmk_error_add(err, "the session daemon does not record; --private does without it");
+		return wmk_error_add(err, "cannot record through the session daemon (--private records without it)");
 	waymark_ctl_close(t->daemon->ctl);
 	t->daemon->ctl = NULL;
 	return 0;
 }
 
-/* It could not be run. */
+/* The program could not be run: remove the session and the trace. */
 static void undo(struct through *t)
 {
 	char words[8 * WMK_ERROR_LEN];
 
 	if (t->made && ((!t->daemon->ctl && reconnect(t) < 0) ||
 			did(t, waymark_ctl_destroy(t->daemon->ctl, t->daemon->session, &t->daemon->result)) < 0))
-		wmk_cli_warn("the session %s is still there: `waymark destroy %s` ends it (%s)", t->daemon->session,
-			     t->daemon->session, wmk_error_text(words, sizeof(words)));
+		wmk_cli_warn("the session %s still exists: remove it with `waymark destroy %s` (%s)",
+			     t->daemon->session, t->daemon->session, wmk_error_text(words, sizeof(words)));
 	if (t->ours)
 		wmk_recording_discard(t->path, t->made_place);
 }
 
-/* ── until it ends, and then ─────────────────────────────────────────────────────────────────────────── */
+/* ── until the program ends, and after it ────────────────────────────────────────────────────────────── */
 
-/* Until the program has ended, and those that it started have too; these get a moment for it. True: some go on. */
+/* Wait until the program has ended, then `grace_ms` for its descendants. True: some of them continue. */
 static bool run_until_end(struct wmk_child *child, bool had_children, int grace_ms)
 {
 	struct pollfd signals = { .fd = child->signals, .events = POLLIN };
@@ -260,7 +260,7 @@ static bool run_until_end(struct wmk_child *child, bool had_children, int grace_
 		wmk_child_look(child);
 	}
 	end = wmk_clock_monotonic() + (uint64_t)grace_ms * 1000000;
-	/* As long as there are children, some program runs; unless they were there before. */
+	/* A child of this process is a descendant of the program, unless this process had children before. */
 	while (!had_children && waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
 		const uint64_t now = wmk_clock_monotonic();
 
@@ -272,7 +272,7 @@ static bool run_until_end(struct wmk_child *child, bool had_children, int grace_
 	return false;
 }
 
-/* Stopped and destroyed: daemon->result is then the session as it was at last. */
+/* Stop and destroy the session. daemon->result is then its final state. */
 static int end_session(struct through *t)
 {
 	struct wmk_daemon *daemon = t->daemon;
@@ -281,13 +281,16 @@ static int end_session(struct through *t)
 	if (err >= 0)
 		err = wmk_daemon_did(daemon, waymark_ctl_destroy(daemon->ctl, daemon->session, &daemon->result));
 	if (err == -ENOENT)
-		return wmk_error(-ENOENT, "somebody else has destroyed the session %s", daemon->session);
-	return err < 0 ? wmk_error_add(err, "the session %s may still be there: `waymark destroy %s` ends it",
+		return wmk_error(-ENOENT, "the session %s no longer exists: another client has destroyed it",
+				 daemon->session);
+	return err < 0 ? wmk_error_add(err, "the session %s may still exist: remove it with `waymark destroy %s`",
 				       daemon->session, daemon->session)
 		       : 0;
 }
 
-/* A program that uses libwaymark leaves records in any case: what it has loaded. */
+/*
+ * Every application leaves records: the state dump of its loaded objects. Without any, the program is not instrumented.
+ */
 static void say_matches(const struct wmk_record_result *result, const struct waymark_ctl_session_info *session)
 {
 	wmk_record_missing(result);
@@ -315,13 +318,13 @@ static int summarize(struct through *t, struct wmk_record_result *result)
 	struct wmk_counts counts;
 
 	if (!session)
-		return wmk_error(-EPROTO, "the session daemon does not say what became of %s", t->daemon->session);
+		return wmk_error(-EPROTO, "the session daemon did not return the counts of %s", t->daemon->session);
 	counts_in(session->counts, &counts);
 	result->counts = &counts;
 	result->session = session;
 	say_matches(result, session);
 	if (result->running)
-		wmk_cli_warn("a program that %s started went on when it ended, and is not recorded any more",
+		wmk_cli_warn("a program that %s started continued after its end, and is no longer recorded",
 			     result->program);
 	wmk_record_figures(result);
 	return 0;
@@ -355,7 +358,7 @@ int wmk_record_through(struct wmk_daemon *daemon, const struct wmk_record_args *
 	if (err >= 0)
 		err = summarize(&t, &result);
 	if (err < 0) {
-		wmk_error_add(err, "%s has ended, but what was recorded of it could not be completed", argv[0]);
+		wmk_error_add(err, "%s has ended, but its trace could not be completed", argv[0]);
 		wmk_record_failed(&result);
 	}
 	wmk_recorded_set(t.path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record_left.c - runtime directories of `waymark record` processes that were killed. The next one removes them.
+ * record_left.c - remove runtime directories that killed `waymark record` processes have left.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +20,7 @@
 #define LISTENS_S 10
 #define BINDS_S 3600
 
-/* Of this user, unchanged for `age` seconds. */
+/* Whether the directory belongs to this user and has not changed for `age` seconds. */
 static bool is_old(const char *path, time_t age)
 {
 	struct stat st;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record_missing.c - what `waymark record` reports as missing in the trace: applications that were not recorded, with
- * the reason, and a program of which no event was recorded.
+ * record_missing.c - report what is missing in a trace of `waymark record`: applications that were not recorded, with
+ * the reason, and a program without recorded events.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -39,7 +39,7 @@ bool wmk_record_is_explained(const struct wmk_record_result *result, const char 
 	return false;
 }
 
-/* What `waymark record` without a daemon knows of each application by itself (say_programs()). */
+/* Reasons that `waymark record` without a daemon reports itself for each application (say_programs()). */
 static bool is_said_elsewhere(const struct wmk_record_result *result, const struct waymark_ctl_unrecorded *one)
 {
 	return !result->session && (strcmp(one->reason, wmk_unrecorded_names[WMK_UNRECORDED_REFUSED]) == 0 ||
@@ -51,7 +51,7 @@ static uint64_t more(const struct wmk_record_result *result)
 	return result->session ? result->session->unrecorded_more : result->rec->is.unrecorded_more;
 }
 
-/* Records of the program's own events; *matched: of how many that were seen. */
+/* The number of records of the program's own events; *matched: the number of known events that the patterns match. */
 static uint64_t of_the_program(const struct wmk_record_result *result, uint64_t *matched)
 {
 	const struct waymark_ctl_session_info *session = result->session;
@@ -76,7 +76,7 @@ static uint64_t of_the_program(const struct wmk_record_result *result, uint64_t 
 	return records;
 }
 
-/* The state dump alone must not look like a recording of the program. */
+/* Warn if the trace holds only the state dump: it must not look like a recording of the program. */
 static void say_nothing_recorded(const struct wmk_record_result *result)
 {
 	uint64_t matched;
@@ -87,9 +87,10 @@ static void say_nothing_recorded(const struct wmk_record_result *result)
 	if (any || !result->counts->records || (args->kernel.n && !args->patterns.n && !result->options->filter))
 		return;
 	if (!matched)
-		wmk_cli_warn("no event of %s was recorded: it has none that the patterns (-e) match", result->program);
+		wmk_cli_warn("no event of %s was recorded: the patterns (-e) match none of its events",
+			     result->program);
 	else if (result->options->filter)
-		wmk_cli_warn("no event of %s was recorded: no record fulfils the filter '%.100s'", result->program,
+		wmk_cli_warn("no event of %s was recorded: no record matches the filter '%.100s'", result->program,
 			     result->options->filter);
 	else
 		wmk_cli_warn("no event of %s was recorded: the program reached none of the enabled events",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording.c - puts ring set, store, consumer and registration together, and takes them apart in the order that loses
- * nothing.
+ * recording.c - build a recording of session, store, consumers and registration, and take it apart in the order that
+ * loses no records.
  */
 #include <errno.h>
 #include <ftw.h>
@@ -39,7 +39,7 @@ static int make_rundir(struct wmk_recording *rec)
 		int err = -errno;
 
 		rec->rundir[0] = '\0';
-		return wmk_error(err, "cannot make a runtime directory in %s: %s", parent, strerror(-err));
+		return wmk_error(err, "cannot create a runtime directory in %s: %s", parent, strerror(-err));
 	}
 	return 0;
 }
@@ -50,11 +50,11 @@ int wmk_recording_default_path(const char *program, time_t now, unsigned number,
 	size_t len = err < 0 ? 0 : strlen(path);
 
 	if (err >= 0 && number > 1 && (size_t)snprintf(path + len, size - len, "-%u", number) >= size - len)
-		return wmk_error(-ENAMETOOLONG, "the path of the trace is too long");
+		return wmk_error(-ENAMETOOLONG, "trace path too long: the maximum is %zu bytes", size - 1);
 	return err;
 }
 
-/* The default name tells the second: who is not the first in it gets a number after it. */
+/* The default name contains the second. Later traces of the same second get a number after it. */
 static int make_default_store(struct wmk_recording *rec, const struct wmk_recording_options *options, const char *sub)
 {
 	const time_t now = time(NULL);
@@ -81,7 +81,7 @@ static int create_store(struct wmk_recording *rec, const struct wmk_recording_op
 	if (!options->output)
 		return make_default_store(rec, options, sub);
 	if ((size_t)snprintf(rec->path, sizeof(rec->path), "%s", options->output) >= sizeof(rec->path))
-		return wmk_error(-ENAMETOOLONG, "the name of the trace directory is too long");
+		return wmk_error(-ENAMETOOLONG, "trace path too long: the maximum is %zu bytes", sizeof(rec->path) - 1);
 	rec->made = access(rec->path, F_OK) < 0;
 	return wmk_store_create(rec->path, sub, &rec->store);
 }
@@ -95,7 +95,7 @@ static int make_store(struct wmk_recording *rec, const struct wmk_recording_opti
 	return err;
 }
 
-/* ── the outlet: a consumer for each channel, in this process ────────────────────────────────────────── */
+/* ── the consumer port: a consumer for each channel, in this process ─────────────────────────────────── */
 
 static int trace_open(void *data, const struct wmk_trace_info *info, void **trace)
 {
@@ -110,14 +110,15 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **trac
 		return err;
 	}
 	if (info->uid != getuid() || rec->traced)
-		return wmk_error(-EPERM, "one user's programs are recorded here, user %u's", (unsigned)getuid());
+		return wmk_error(-EPERM, "cannot record user %u: a recording has one user, %u", (unsigned)info->uid,
+				 (unsigned)getuid());
 	memcpy(rec->uuid, info->uuid, sizeof(rec->uuid));
 	rec->traced = true;
 	*trace = &rec->store;
 	return 0;
 }
 
-/* A trace is where its store stands in the recording, rings are where their consumer does. */
+/* The handle of a trace is the address of its store in the recording; that of rings, the address of their consumer. */
 static struct wmk_consumer *consumer_of(void *rings)
 {
 	return *(struct wmk_consumer **)rings;
@@ -142,7 +143,7 @@ static int consumer_open(struct wmk_recording *rec, struct wmk_store *store, con
 	return err;
 }
 
-/* Filled or not: started, or closed. */
+/* Start a consumer; if it cannot be started, or `err` is set, close it. */
 static int consumer_begin(struct wmk_recording *rec, unsigned channel, struct wmk_consumer *consumer, int err,
 			  void **rings)
 {
@@ -203,7 +204,7 @@ struct introduction {
 	const struct wmk_kernel_info *kernel;
 };
 
-/* In the consumer's thread, which reads by them. */
+/* Runs in the consumer's thread, which uses the events to read. */
 static int introduce(void *arg)
 {
 	const struct introduction *intro = arg;
@@ -242,7 +243,7 @@ static int kernel_events(void *rings, const struct wmk_rings_info *info, const s
 					      .statedump = kernel->statedump };
 	int err = wmk_consumer_run_work(consumer_of(rings), introduce, &intro);
 
-	/* system calls have streams now */
+	/* system calls have their own streams from now on */
 	if (err == 1)
 		err = wmk_consumer_add_syscalls(consumer_of(rings), rec->kernel, &how);
 	return err < 0 || !kernel->statedump ? err : wmk_consumer_dump(consumer_of(rings), rec->kernel, &how);
@@ -264,7 +265,7 @@ static int rings_clear(void *rings, bool wait)
 {
 	(void)wait;
 	(void)rings;
-	return wmk_error(-ENOTSUP, "what is recorded of one program's run is not cleared on the way");
+	return wmk_error(-ENOTSUP, "cannot clear a recording of a program while it runs");
 }
 
 static int rings_counts(void *rings, struct wmk_counts *counts)
@@ -288,7 +289,7 @@ static void rings_close(void *rings)
 	*(struct wmk_consumer **)rings = NULL;
 }
 
-/* (the stores are closed with the recording) */
+/* (the stores are closed together with the recording) */
 static void trace_close(void *trace)
 {
 	(void)trace;
@@ -311,7 +312,7 @@ static const struct wmk_consumer_port_ops outlet_ops = {
 
 /* ── the session ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Patterns with a '!' in front are excluded from what all others name. */
+/* Add a rule for each pattern. Patterns with a leading '!' are exclusions of all rules. */
 static int add_rules(struct wmk_session_channel *channel, const char *const *patterns, unsigned n, const char *filter)
 {
 	const char **excluded = calloc(n + 1, sizeof(*excluded));
@@ -353,7 +354,7 @@ unsigned wmk_recording_contexts(const struct wmk_recording_options *options, uns
 	return n;
 }
 
-/* Of the kernel, if so it was asked for, what descends from this very process: the program is its child. */
+/* In the kernel domain, program_only selects the descendants of this process: the program is its child. */
 static int add_channel(struct wmk_recording *rec, const char *name, uint32_t domain,
 		       struct wmk_session_channel **channel)
 {
@@ -376,7 +377,7 @@ static int add_channel(struct wmk_recording *rec, const char *name, uint32_t dom
 	return wmk_session_channel_add(rec->session, &given, channel);
 }
 
-/* Each pattern means something, those too that are left out. */
+/* Check that each pattern matches an event, including the exclusions. */
 static int check_kernel(struct wmk_recording *rec, const struct wmk_recording_options *options)
 {
 	struct wmk_ctl_rule *rules = calloc(options->n_kernel, sizeof(*rules));
@@ -409,7 +410,7 @@ static int add_kernel(struct wmk_recording *rec, const struct wmk_recording_opti
 	return err < 0 ? err : wmk_session_filters_check(channel, &wmk_session_channel_options(channel)->rules);
 }
 
-/* Locked. */
+/* The session is locked. */
 static int fill_session(struct wmk_recording *rec, const struct wmk_recording_options *options)
 {
 	struct wmk_session_channel *channel;
@@ -421,7 +422,7 @@ static int fill_session(struct wmk_recording *rec, const struct wmk_recording_op
 		err = add_kernel(rec, options);
 	if (err == 0)
 		err = wmk_session_start(rec->session);
-	/* before the program runs: what cannot be made is said, and its first record finds memory */
+	/* Before the program runs: errors are reported early, and the first record has its memory. */
 	return err < 0 ? err : wmk_session_prepare(rec->session, getuid());
 }
 
@@ -471,12 +472,12 @@ static int open_parts(struct wmk_recording *rec, const struct wmk_recording_opti
 	if (err < 0)
 		return err;
 	tracing.max_apps = APPS_MAX;
-	tracing.max_ring_bytes = UINT64_MAX;     /* what was asked for is tried */
+	tracing.max_ring_bytes = UINT64_MAX;     /* no limit: the user has chosen the size */
 	err = wmk_tracing_open(&tracing, &rec->tracing);
 	if (err >= 0)
 		wmk_reattach_init(rec->tracing);
 	if (err >= 0 && options->n_kernel)
-		wmk_tracing_sweep(rec->tracing);         /* what recordings before left that were killed */
+		wmk_tracing_sweep(rec->tracing);         /* remove tracefs instances of killed recordings */
 	if (err >= 0)
 		err = open_session(rec, options);
 	apps.tracing = rec->tracing;
@@ -520,7 +521,7 @@ static void add_stats(struct wmk_recording *rec, unsigned channel)
 		memcpy(sum->words, one.words, sizeof(sum->words));
 }
 
-/* Nothing is recorded any more, as far as programs answer. */
+/* Stop recording in all applications that confirm in time. Returns the number of those that have not. */
 static int stop_session(struct wmk_recording *rec, int ms)
 {
 	struct wmk_shard_stats apps;
@@ -565,10 +566,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return where->level ? remove(path) : 0;
 }
 
-/*
- * The program did not run: no almost empty trace stays behind. All that is in the directory is ours, since it was
- * empty.
- */
+/* Used if the program did not run, so that no empty trace remains. All files in the directory are ours. */
 void wmk_recording_discard(const char *path, bool made)
 {
 	nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);

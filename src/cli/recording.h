@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording.h - one recording in this process: buffers, trace, consumer, and the door at which programs register.
+ * recording.h - one recording in this process: a session, its rings, its consumers, and the trace.
  *
- *     programs ──registration──► wmk_shard (the caller's thread) ──► session ──event classes──► metadata ─┐
- *        │                                                              │                                ├─► trace directory
- *        └──────records──────────────────────────────────────────────► rings ──► consumers ──streams─────┘
+ *     applications ──registration──► wmk_shard (the caller's thread) ──► session ──event classes──► metadata ─┐
+ *        │                                                                  │                                ├─► trace
+ *        └──────records──────────────────────────────────────────────────► rings ──► consumers ──streams─────┘
  *
- * The libraries are those that the daemons are made of. The runtime directory is private (made here, 0700, gone at the
- * end), so that a running daemon neither sees nor disturbs it.
+ * It uses the libraries of the daemons. Its runtime directory is private (created with mode 0700, removed at the end),
+ * so that a running session daemon is not affected.
  *
  *     wmk_recording_open(&options, &rec);
  *     setenv("WAYMARK_RUNDIR", rec->rundir, 1), start the program
  *     poll wmk_shard_fd(rec->apps), wmk_shard_run_once(rec->apps, 0), ... until the program has ended
- *     wmk_recording_stop(rec, ms);          everything that was recorded is in the trace, rec->stats holds the counts
+ *     wmk_recording_stop(rec, ms);          all records are in the trace, rec->stats holds the counts
  *     wmk_recording_close(rec);
  *
  * One thread. Errors are -errno with a cause chain.
@@ -29,41 +29,41 @@
 #include "store/store.h"
 
 /*
- * One session with two channels: what the program records, and libwaymark's own events about it (loaded objects).
- * Apart, so that a flight recorder does not overwrite what makes its addresses readable, and each of its records says
- * whose it is. And a third, if the kernel is recorded too.
+ * One session with two channels: events of the applications, and the state dump of libwaymark (loaded objects). They
+ * are separate so that a flight recorder does not overwrite the state dump, which is needed to resolve addresses, and
+ * so that records of both are counted separately. A third channel holds kernel events, if there are any.
  */
 enum { WMK_RECORDING_PROGRAM, WMK_RECORDING_STATEDUMP, WMK_RECORDING_KERNEL, WMK_RECORDING_CHANNELS };
 
 struct wmk_recording_options {
-	const char *name;                /* of the program: the trace's name */
-	const char *output;              /* the trace's directory, absent or empty; NULL: the default place */
+	const char *name;                /* of the program: the name of the trace */
+	const char *output;              /* the trace directory, absent or empty; NULL: the default directory */
 	const char *const *patterns;
 	unsigned n_patterns;
-	const char *const *kernel;   /* patterns of the kernel's events; none: it is not recorded */
+	const char *const *kernel;   /* patterns of kernel events; none: no kernel channel */
 	unsigned n_kernel;
 	uint32_t call_arguments;     /* enum wmk_ctl_call_arguments */
-	bool program_only;           /* of the kernel's events those of the program, and of what it starts */
+	bool program_only;           /* only kernel events of the program and its descendants */
 	const char *filter;          /* NULL: every record */
-	const char *kernel_filter;   /* likewise, of the kernel's */
-	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];         /* those that a domain does not have are the other's */
+	const char *kernel_filter;   /* the same for kernel records */
+	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];         /* of both domains; each domain takes those that it supports */
 	unsigned n_contexts;
-	bool no_contexts;            /* nor those that a domain has by default */
+	bool no_contexts;            /* no default contexts */
 	uint32_t subbuf_size, n_subbufs; /* powers of two */
 	uint32_t trace_format;           /* enum wmk_ctl_trace_format */
 	uint32_t clock;                  /* enum wmk_ctl_clock */
-	bool no_statedump;               /* of the program's objects, of the kernel's state */
-	bool overwrite;                  /* nothing is written until the end, then what the rings hold */
+	bool no_statedump;               /* neither loaded objects nor the state of the kernel */
+	bool overwrite;                  /* the content of the rings is written only at the end */
 	void (*on_app)(void *data, const struct wmk_app_info *info);   /* as in struct wmk_apps_ops, or NULL */
 	void *data;
 };
 
 struct wmk_recording {
 	const struct wmk_recording_options *options;   /* the caller's, until wmk_recording_close() */
-	/* set it when there is something to record: else closing removes what was written */
+	/* Set by the caller if there is something to record. Otherwise closing removes the trace. */
 	bool keep;
-	bool made;                       /* the trace's directory is ours, not an empty one that was there */
-	char rundir[64];                 /* empty: not made yet */
+	bool made;                       /* the trace directory was created here, it did not exist before */
+	char rundir[64];                 /* empty: not created yet */
 	char path[4096];                 /* of the trace */
 	uint8_t uuid[16];
 	bool traced;                     /* the session has begun its trace */
@@ -73,36 +73,36 @@ struct wmk_recording {
 	struct wmk_tracing *tracing;
 	struct wmk_session *session;
 	struct wmk_shard *apps;
-	struct wmk_consumer *consumers[WMK_RECORDING_CHANNELS];   /* NULL: nothing was recorded there */
-	struct wmk_consumer_stats stats; /* after wmk_recording_stop(), of all channels together */
-	char kernel_words[400];          /* what the user should know of how the kernel is recorded; "": nothing */
-	struct wmk_ctl_session is;       /* after wmk_recording_stop(): its `unrecorded` */
+	struct wmk_consumer *consumers[WMK_RECORDING_CHANNELS];   /* NULL: no rings in this channel */
+	struct wmk_consumer_stats stats; /* sum of all channels; valid after wmk_recording_stop() */
+	char kernel_words[400];          /* a warning about kernel events; "": none */
+	struct wmk_ctl_session is;       /* its `unrecorded`; valid after wmk_recording_stop() */
 	struct wmk_arena arena;
-	uint64_t statedump_records;      /* of these, libwaymark's own, and of the kernel's state */
-	uint64_t kernel_records;         /* of these, the kernel's, its state not counted */
-	int metadata_error;              /* the first -errno with which an event could not be declared; 0: none */
+	uint64_t statedump_records;      /* part of the records: state dump of libwaymark and of the kernel */
+	uint64_t kernel_records;         /* part of the records: kernel events without the state dump */
+	int metadata_error;              /* the first -errno of an event class without metadata; 0: none */
 	char metadata_words[320];
-	char failure[320];               /* why not everything could be written at the end, empty if it was */
+	char failure[320];               /* why not all records could be written at the end; "": all were written */
 };
 
 /*
- * Where the trace of `program` goes by default; `number` counts those of one second, from 1. 0 or -errno with a cause
- * chain.
+ * The default trace directory for `program`. `number` distinguishes traces of the same second, from 1. Returns 0 or
+ * -errno with a cause chain.
  */
 int wmk_recording_default_path(const char *program, time_t now, unsigned number, char *path, size_t size);
 /*
- * The names of those contexts that records of the domain (enum wmk_context_domain) can have; where none of these was
- * asked for, those that say which process and thread it was. Returns how many, WMK_WIRE_CONTEXTS_MAX at most.
+ * Get the names of the given contexts that the domain (enum wmk_context_domain) supports. If it supports none, those of
+ * the default contexts, which identify process and thread. Returns the number of names, at most WMK_WIRE_CONTEXTS_MAX.
  */
 unsigned wmk_recording_contexts(const struct wmk_recording_options *options, unsigned domain, const char **names);
 /* Remove runtime directories in `parent` that killed processes of this user have left. */
 void wmk_recording_remove_left(const char *parent);
-/* Remove what was written there; the directory itself when it was made for it. */
+/* Remove the content of a trace directory; `made`: also the directory. */
 void wmk_recording_discard(const char *path, bool made);
 int wmk_recording_open(const struct wmk_recording_options *options, struct wmk_recording **rec);
 /*
- * Programs that still run are told to stop recording and have `ms` to confirm it; then what the rings hold is written.
- * Returns how many did not confirm; whatever went wrong with the trace is in *rec.
+ * Applications that still run are requested to stop recording, and have `ms` to confirm; then the content of the rings
+ * is written. Returns the number of applications that did not confirm. Errors of the trace are in *rec.
  */
 unsigned wmk_recording_stop(struct wmk_recording *rec, int ms);
 void wmk_recording_close(struct wmk_recording *rec);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recover.c - `waymark recover DIR`: what was recorded into rings in files (`create --shm-path DIR`) and had not been
- * written when everything ended.
+ * recover.c - `waymark recover DIR`: write records that remained in ring files (`create --shm-path DIR`) to their
+ * trace.
  *
- *     each directory of a session in DIR ──► a session daemon of its own, in a runtime directory of its own, takes it over (session/model/shm_path.h)
- *                                            destroy: its consumer daemon goes on where the trace's files end, and the files of the rings go
+ *     each session directory in DIR ──► start a session daemon with its own runtime directory, which takes the rings
+ *                                       over (session/model/shm_path.h)
+ *                                   ──► destroy the session: the consumer daemon continues the files of the trace, and
+ *                                       the ring files are removed
  */
 #include <dirent.h>
 #include <errno.h>
@@ -32,7 +34,7 @@ static int is_session(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* Ours, and empty but for what daemons leave that were killed. */
+/* Remove a directory of ours. It holds at most the remains of killed daemons. */
 static void dir_remove(const char *path, unsigned depth)
 {
 	DIR *dir = opendir(path);
@@ -50,7 +52,7 @@ static void dir_remove(const char *path, unsigned depth)
 	rmdir(path);
 }
 
-/* The daemon of this connection ends, and has ended. */
+/* Stop the daemon of this connection, and wait for its end. */
 static void end_daemon(struct wmk_daemon *daemon)
 {
 	const struct waymark_ctl_version_info *version;
@@ -68,13 +70,14 @@ static void end_daemon(struct wmk_daemon *daemon)
 		close(ended.fd);
 }
 
-/* 0; -errno, told. */
+/* Recover one session. Returns 0, or -errno after it has printed the error. */
 static int take(const struct wmk_cli_common *args, const char *path)
 {
-	char rundir[] = "/tmp/waymark-recover-XXXXXX";       /* short: it has sockets */
+	char rundir[] = "/tmp/waymark-recover-XXXXXX";       /* short: paths of sockets are limited */
 	struct wmk_daemon daemon = { 0 };
 	char words[8 * WMK_ERROR_LEN];
-	int err = mkdtemp(rundir) ? 0 : wmk_error(-errno, "cannot make a directory in /tmp for a session daemon");
+	int err = mkdtemp(rundir) ? 0
+				  : wmk_error(-errno, "cannot create a runtime directory in /tmp for a session daemon");
 
 	if (err < 0) {
 		wmk_cli_warn("%s", wmk_error_text(words, sizeof(words)));
@@ -84,7 +87,7 @@ static int take(const struct wmk_cli_common *args, const char *path)
 	if (err == 0)
 		err = wmk_daemon_did(&daemon, waymark_ctl_destroy(daemon.ctl, NULL, &daemon.result));
 	if (err < 0) {
-		wmk_error_add(err, "%s is not recovered, and stays", path);
+		wmk_error_add(err, "%s is not recovered, and is kept", path);
 		wmk_cli_warn("%s", wmk_cli_clean(wmk_error_text(words, sizeof(words))));
 		wmk_error_clear();
 	} else {
@@ -96,8 +99,8 @@ static int take(const struct wmk_cli_common *args, const char *path)
 	if (wmk_daemon_close(&daemon, args, 0) != 0 && err == 0)
 		err = -EIO;
 	if (err == 0 && access(path, F_OK) == 0) {
-		wmk_cli_warn("%s stays: not all that is in it could be written. Once that can be, recover it again: "
-			     "the rest comes then",
+		wmk_cli_warn("%s is kept: not all of its records could be written. Remove the cause, then recover it "
+			     "again",
 			     wmk_cli_clean(path));
 		err = -EIO;
 	}
@@ -105,7 +108,7 @@ static int take(const struct wmk_cli_common *args, const char *path)
 	return err;
 }
 
-/* Who interrupts us does so when the daemon has ended: nobody else would end it, and it has the rings. */
+/* Delay signals until the daemon has ended: no other process stops it, and it holds the rings. */
 static int recover_one(const struct wmk_cli_common *args, const char *path)
 {
 	static const int waiting[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -121,7 +124,7 @@ static int recover_one(const struct wmk_cli_common *args, const char *path)
 	return err;
 }
 
-/* How many there were; the first error of one in *failed. */
+/* Recover all sessions in a directory. Returns their number; *failed is the first error of a session. */
 static int recover_in(const struct wmk_cli_common *args, const char *dir, int *failed)
 {
 	struct dirent **entries = NULL;
@@ -129,7 +132,7 @@ static int recover_in(const struct wmk_cli_common *args, const char *dir, int *f
 	int n = scandir(dir, &entries, is_session, alphasort), found = 0;
 
 	if (n < 0)
-		return wmk_error(-errno, "cannot look into %s", dir);
+		return wmk_error(-errno, "cannot list %s", dir);
 	for (int i = 0; i < n; i++) {
 		if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, entries[i]->d_name) < sizeof(path) &&
 		    (size_t)snprintf(mark, sizeof(mark), "%s/" MARK, path) < sizeof(mark) && access(mark, F_OK) == 0) {
@@ -151,7 +154,7 @@ static int run(void *data, char **rest, int n_rest)
 	int failed = 0, err, found = 0;
 
 	if (n_rest != 1)
-		return wmk_error(-EINVAL, "which directory? That of `waymark create --shm-path`");
+		return wmk_error(-EINVAL, "no directory given: give that of `waymark create --shm-path`");
 	err = wmk_cli_absolute_path(rest[0], dir, sizeof(dir));
 	if (err < 0)
 		return wmk_cli_failed();
@@ -163,18 +166,18 @@ static int run(void *data, char **rest, int n_rest)
 		found = recover_in(args, dir, &failed);
 	}
 	if (found == 0)
-		found = wmk_error(-ENOENT, "there is nothing to recover in %s: no session's buffers are files there",
+		found = wmk_error(-ENOENT, "nothing to recover: no ring files of a session in %s",
 				  dir);
 	return found < 0 ? wmk_cli_failed() : failed < 0;
 }
 
 static const char *const details[] = {
-	"For sessions that were made with --shm-path, when all processes that recorded or wrote have ended: killed, or "
-	"with the machine, where DIR is on persistent memory. What their buffers hold and had not been written goes "
-	"into the session's trace, behind what is there; then the files of the buffers are removed.",
-	"DIR is the directory that --shm-path named, with the sessions that are in it, or that of one session. Those "
-	"whose buffers a process still has are left alone: while programs run, or a daemon, nothing is lost. `waymark "
-	"list` starts the session daemon, which goes on with all of it.",
+	"For sessions that were created with --shm-path, after all processes that recorded or wrote have ended: they "
+	"were killed, or the machine ended and DIR is on persistent memory. Appends the records that remained in the "
+	"rings to the trace of the session, then removes the ring files.",
+	"DIR is the directory of --shm-path, with all its sessions, or the directory of one session. If a process uses "
+	"the rings of a session, the session is skipped: while applications or a daemon run, nothing is lost. In that "
+	"case, `waymark list` starts the session daemon, which resumes all sessions.",
 	NULL
 };
 
@@ -183,7 +186,7 @@ static const struct wmk_cli_option options[] = { WMK_CLI_OPTION_JSON };
 const struct wmk_cli_command wmk_cli_recover = {
 	.name = "recover",
 	.arguments = "DIR",
-	.summary = "Put into the trace what was left in buffers when everything ended",
+	.summary = "Write records that remained in ring files after a crash",
 	.details = details,
 	WMK_CLI_OPTIONS(options),
 	.args_size = sizeof(struct wmk_cli_common),

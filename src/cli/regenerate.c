@@ -8,15 +8,15 @@
 #include "base/error.h"
 #include "cli/daemon.h"
 
-/* By enum waymark_ctl_regenerate_what. */
+/* In the order of enum waymark_ctl_regenerate_what. */
 #define WORDS "metadata statedump"
 
-/* enum waymark_ctl_regenerate_what; -EINVAL with a cause chain. */
+/* Returns enum waymark_ctl_regenerate_what, or -EINVAL with a cause chain. */
 static int what_of(char **rest, int n_rest)
 {
 	if (n_rest != 1)
-		return wmk_error(-EINVAL, "what? metadata or statedump");
-	return wmk_cli_choice(WORDS, "\"@\" cannot be regenerated; there are: #", rest[0]);
+		return wmk_error(-EINVAL, "give one argument: metadata or statedump");
+	return wmk_cli_choice(WORDS, "cannot regenerate \"@\"; the arguments are: #", rest[0]);
 }
 
 static int run(void *data, char **rest, int n_rest)
@@ -37,9 +37,9 @@ static int run(void *data, char **rest, int n_rest)
 }
 
 static const char *const details[] = {
-	"metadata: writes the description of the trace anew, for one that was damaged or removed. statedump: lets "
-	"every program record again which libraries it has loaded, and the kernel's state be recorded again, for a "
-	"trace whose beginning was overwritten.",
+	"metadata: writes the metadata of the trace again, if it was damaged or removed. statedump: records the state "
+	"dump again, the loaded libraries of every application and the state of the kernel, for a trace that has lost "
+	"its beginning.",
 	NULL
 };
 
@@ -49,7 +49,7 @@ const struct wmk_cli_command wmk_cli_regenerate = {
 	.name = "regenerate",
 	.arguments = "metadata | statedump",
 	.choices = WORDS,
-	.summary = "Write a trace's description, or the programs' state, once more",
+	.summary = "Write the metadata, or record the state dump, again",
 	.details = details,
 	WMK_CLI_OPTIONS(options),
 	.args_size = sizeof(struct wmk_cli_common),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * save.c - `waymark save`, `waymark load`: what sessions are, in files.
+ * save.c - `waymark save`, `waymark load`: the configuration of sessions in files.
  */
 #include <errno.h>
 #include <limits.h>
@@ -13,7 +13,7 @@
 #include "cli/path.h"
 #include "cli/save.h"
 
-/* 0 when they go together; the session of the argument is taken. */
+/* Check that the options are compatible, and take the session from the argument. */
 static int check(struct wmk_save_args *args, char **rest, int n_rest)
 {
 	int err = wmk_cli_session_argument(&args->common, rest, n_rest);
@@ -21,13 +21,13 @@ static int check(struct wmk_save_args *args, char **rest, int n_rest)
 	if (err < 0)
 		return err;
 	if (args->all && args->common.session)
-		return wmk_error(-EINVAL, "--all and the name of a session do not go together");
+		return wmk_error(-EINVAL, "--all and a session \"%.40s\" exclude each other", args->common.session);
 	if (args->output && args->default_output)
-		return wmk_error(-EINVAL, "--override-output and --default-output do not go together");
+		return wmk_error(-EINVAL, "--override-output and --default-output exclude each other");
 	return 0;
 }
 
-/* Without a path, the library looks into the user's home directory: for it, too, that is what WAYMARK_HOME says. */
+/* Without a path, the library uses $HOME. Set it, so that WAYMARK_HOME applies to the library, too. */
 static int find_home(void)
 {
 	char home[PATH_MAX];
@@ -46,7 +46,7 @@ static void tell_files(const struct wmk_daemon *daemon, const char *what)
 	for (unsigned i = 0; i < n; i++)
 		printf("%s %s\n", what, wmk_cli_clean(files[i]));
 	if (!n)
-		printf("%s nothing: there is no session\n", what);
+		printf("%s nothing: there are no sessions\n", what);
 }
 
 /* ── save ────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -69,32 +69,32 @@ static int run_save(void *data, char **rest, int n_rest)
 	if (err == 0)
 		err = wmk_daemon_did(&daemon, waymark_ctl_save(daemon.ctl, &options, &daemon.result));
 	if (err == -EEXIST)
-		wmk_error_add(err, "it was saved before: --force replaces what is there");
+		wmk_error_add(err, "the file exists: --force replaces it");
 	if (err == 0 && !args->common.json)
 		tell_files(&daemon, "saved");
 	return wmk_daemon_close(&daemon, &args->common, err);
 }
 
 static const char *const save_details[] = {
-	"Writes what a session is (its channels, events, contexts, trackers), not what it recorded, into a file of "
-	"JSON, which can be read, changed and kept. Without a name, all sessions, each into a file of its own. "
-	"`waymark load` makes them again, in this daemon or another.",
+	"Writes the configuration of a session (channels, event rules, contexts, trackers), without its records, to a "
+	"JSON file that can be read, edited and stored. Without a name, saves all of your sessions, each to a file of "
+	"its own. `waymark load` creates the sessions again, in this session daemon or another one.",
 	NULL
 };
 
 static const struct wmk_cli_option save_options[] = {
-	WMK_CLI_OPTION_SESSION_NAMED("The session. Without it, all of your sessions."),
+	WMK_CLI_OPTION_SESSION_NAMED("The session. The default is all of your sessions."),
 	{ 'a', "all", NULL, "All of your sessions.", WMK_CLI_FLAG(struct wmk_save_args, all) },
-	{ 'o', "output-path", "FILE", "The file, which ends in .json, or a directory. The default is "
+	{ 'o', "output-path", "FILE", "The file, with a name that ends in .json, or a directory. The default is "
 	  "~/.waymark/sessions.", WMK_CLI_NAME(struct wmk_save_args, path, "a file or directory") },
-	{ 'f', "force", NULL, "Replace a file that is there.", WMK_CLI_FLAG(struct wmk_save_args, force) },
+	{ 'f', "force", NULL, "Replace an existing file.", WMK_CLI_FLAG(struct wmk_save_args, force) },
 	WMK_CLI_OPTION_JSON,
 };
 
 const struct wmk_cli_command wmk_cli_save = {
 	.name = "save",
 	.arguments = "[SESSION]",
-	.summary = "Save what a session is",
+	.summary = "Save the configuration of sessions",
 	.details = save_details,
 	WMK_CLI_OPTIONS(save_options),
 	.args_size = sizeof(struct wmk_save_args),
@@ -124,44 +124,45 @@ static int run_load(void *data, char **rest, int n_rest)
 	if (err == 0)
 		err = find_home();
 	options.session = args->common.session;
-	daemon.session[0] = '\0';                /* that there is none of that name is as it should be */
+	daemon.session[0] = '\0';                /* an unknown session is no error for this request */
 	if (err == 0)
 		err = wmk_daemon_did(&daemon, waymark_ctl_load(daemon.ctl, &options, &daemon.result));
 	if (err == -EEXIST)
 		wmk_error_add(err,
-			      "the session is there already: --force replaces it, --override-name makes another of it");
+			      "the session exists: --force replaces it, --override-name loads it under another name");
 	if (err == -EBUSY)
-		wmk_error_add(err, "two traces cannot be in one place: --override-output or --default-output gives it "
-				   "another");
+		wmk_error_add(err, "two traces cannot share a directory: use --override-output or --default-output");
 	session = err == 0 ? wmk_daemon_session(&daemon) : NULL;
 	if (session && wmk_current_set(session->name) < 0)
-		wmk_error_clear();       /* the next command says so */
+		wmk_error_clear();       /* the next command reports it */
 	if (err == 0 && !args->common.json)
 		tell_files(&daemon, "loaded");
 	if (session && !args->common.json)
-		printf("The current session is %s. `waymark start` lets it record.\n", session->name);
+		printf("The current session is %s. `waymark start` starts it.\n", session->name);
 	return wmk_daemon_close(&daemon, &args->common, err);
 }
 
 static const char *const load_details[] = {
-	"Makes sessions from the files that `waymark save` wrote; none is started. Without a name, all that the file "
-	"or directory holds. A trace that is there already is not written into: then the session's goes to the default "
-	"place, which is said.",
+	"Creates sessions from files of `waymark save`, and starts none of them. Without a name, loads all sessions of "
+	"the file or directory. An existing trace is not overwritten: if the trace directory of a session exists, its "
+	"trace goes to the default directory, and a message reports that.",
 	NULL
 };
 
 static const struct wmk_cli_option load_options[] = {
-	WMK_CLI_OPTION_SESSION_NAMED("The session. Without it, all that there are."),
+	WMK_CLI_OPTION_SESSION_NAMED("The session. The default is all sessions of the file or directory."),
 	{ 'a', "all", NULL, "All sessions.", WMK_CLI_FLAG(struct wmk_save_args, all) },
 	{ 'i', "input-path", "FILE", "The file, or a directory of files. The default is ~/.waymark/sessions.",
 	  WMK_CLI_NAME(struct wmk_save_args, path, "a file or directory") },
-	{ 'f', "force", NULL, "Replace a session of yours that has the name: it is destroyed once it is known that all "
-	  "of the new one can be made.", WMK_CLI_FLAG(struct wmk_save_args, force) },
-	{ 0, "override-name", "NAME", "Give the session, which must be one, another name.",
+	{ 'f', "force", NULL,
+	  "Replace a session of yours that has the same name. It is destroyed only after the new one is known to be "
+	  "valid.",
+	  WMK_CLI_FLAG(struct wmk_save_args, force) },
+	{ 0, "override-name", "NAME", "Load the session under another name. Requires exactly one session.",
 	  WMK_CLI_NAME(struct wmk_save_args, name, "a session") },
-	{ 0, "override-output", "DIR", "Let the session, which must be one, write its trace there.",
+	{ 0, "override-output", "DIR", "The trace directory. Requires exactly one session.",
 	  WMK_CLI_NAME(struct wmk_save_args, output, "a directory") },
-	{ 0, "default-output", NULL, "Let traces go to the default place, whatever the files say.",
+	{ 0, "default-output", NULL, "Use default trace directories instead of those in the files.",
 	  WMK_CLI_FLAG(struct wmk_save_args, default_output) },
 	WMK_CLI_OPTION_JSON,
 };
@@ -169,7 +170,7 @@ static const struct wmk_cli_option load_options[] = {
 const struct wmk_cli_command wmk_cli_load = {
 	.name = "load",
 	.arguments = "[SESSION]",
-	.summary = "Make sessions that were saved",
+	.summary = "Create sessions from saved files",
 	.details = load_details,
 	WMK_CLI_OPTIONS(load_options),
 	.args_size = sizeof(struct wmk_save_args),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * save.h - what the options of save and load say.
+ * save.h - arguments of save and load.
  */
 #ifndef WMK_CLI_SAVE_H
 #define WMK_CLI_SAVE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session.c - `waymark create`, `destroy`, `start`, `stop`, `clear`, `set-session`: a session's life.
+ * session.c - `waymark create`, `destroy`, `start`, `stop`, `clear`, `set-session`.
  */
 #include <errno.h>
 #include <limits.h>
@@ -14,13 +14,13 @@
 #include "cli/session.h"
 #include "cli/show.h"
 
-/* The session of -s or of the one argument; with --all, none. */
+/* Take the session from -s or from the argument; --all excludes both. */
 static int which(struct wmk_session_args *args, char **rest, int n_rest)
 {
 	int err = wmk_cli_session_argument(&args->common, rest, n_rest);
 
 	if (err == 0 && args->all && args->common.session)
-		return wmk_error(-EINVAL, "--all and the name of a session do not go together");
+		return wmk_error(-EINVAL, "--all and a session \"%.40s\" exclude each other", args->common.session);
 	return err;
 }
 
@@ -33,7 +33,7 @@ static int set_max_size(const struct wmk_cli_option *option, void *at, const cha
 {
 	int err = wmk_cli_store_size(option, at, value);
 
-	return err == 0 && !*(uint64_t *)at ? wmk_error(-EINVAL, "--max-size 0: nothing could be recorded") : err;
+	return err == 0 && !*(uint64_t *)at ? wmk_error(-EINVAL, "--max-size 0: the minimum is 1") : err;
 }
 
 static void make_current(const char *name)
@@ -41,7 +41,7 @@ static void make_current(const char *name)
 	char text[8 * WMK_ERROR_LEN];
 
 	if (wmk_current_set(name) < 0)
-		wmk_cli_warn("%s; name the session by -s %s", wmk_error_text(text, sizeof(text)), name);
+		wmk_cli_warn("%s; select the session with -s %s", wmk_error_text(text, sizeof(text)), name);
 }
 
 static int run_create(void *data, char **rest, int n_rest)
@@ -71,56 +71,55 @@ static int run_create(void *data, char **rest, int n_rest)
 	if (err == 0)
 		err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_ANY);
 	if (err == 0) {
-		daemon.session[0] = '\0';        /* that there is none of that name is as it should be */
+		daemon.session[0] = '\0';        /* an unknown session is no error for this request */
 		err = wmk_daemon_did(&daemon, waymark_ctl_create(daemon.ctl, &options, &daemon.result));
 	}
 	session = err == 0 ? wmk_daemon_session(&daemon) : NULL;
 	if (session) {
 		make_current(session->name);
 		if (!args->common.json)
-			printf("Session %s: its trace will be in %s. `waymark enable-event` says what to record.\n",
+			printf("Session %s: its trace will be in %s. `waymark enable-event` adds events to record.\n",
 			       session->name, wmk_cli_clean(session->path));
 	}
 	return wmk_daemon_close(&daemon, &args->common, err);
 }
 
 static const char *const create_details[] = {
-	"A session is a name, a directory for its trace, and channels with events, which are enabled by other "
-	"commands. Several sessions record at once without seeing each other. The new one becomes the current session, "
-	"which the other commands mean when they are not told which; which one is current is kept for each user, in "
-	"~/.waymark/session.",
-	"Without a name, one is made from the time. The trace goes to ~/waymark-traces/NAME-YYYYmmdd-HHMMSS, or where "
-	"--output says; WAYMARK_TRACE_DIR is for `waymark record` alone.",
-	"With --max-size the session stops before its trace has more bytes. The size is that of all files together: "
-	"streams of user and kernel channels, their indexes, and metadata. Three things may be above it: metadata of "
-	"events that appear late, the head of an index, and the packet that reports how many records a stream has "
-	"lost. `waymark clear` makes room, and `waymark start` resumes. To keep the latest records instead, give the "
-	"channel --tracefile-size and --tracefile-count, or --overwrite.",
-	"All records of a session have one clock, those of applications and those of the kernel, and stand in the true "
-	"order. Some machines (aarch64) do not offer the counter of the processor to the kernel's tracers: there, a "
+	"A session has a name, a trace directory, and channels with event rules, which other commands create. Several "
+	"sessions record at the same time without affecting each other. The new session becomes the current session, "
+	"which other commands use by default. The current session is kept per user, in ~/.waymark/session.",
+	"The default name is made from the time. The default trace directory is ~/waymark-traces/NAME-YYYYmmdd-HHMMSS. "
+	"Only `waymark record` uses WAYMARK_TRACE_DIR.",
+	"With --max-size, the session stops before its trace exceeds the size. The size is that of all files together: "
+	"streams of user and kernel channels, their indexes, and metadata. The trace can exceed it by three things: "
+	"metadata of events that appear late, the head of an index, and the packet that reports the lost records of a "
+	"stream. `waymark clear` frees space, and `waymark start` resumes. To keep the newest records instead, create "
+	"the channel with --tracefile-size and --tracefile-count, or with --overwrite.",
+	"All records of a session, of applications and of the kernel, have the same clock, so they are in the true "
+	"order. On some machines (aarch64) the kernel's tracers cannot use the counter of the processor. There, a "
 	"session with --clock=counter records applications only.",
-	"With --shm-path the buffers into which programs of the session daemon's user record are files in a directory "
-	"of their own below DIR, and not memory that is gone with the last process: when all have been killed, or the "
-	"machine ended and DIR is on persistent memory, `waymark recover DIR` puts what they hold into the trace. DIR "
-	"is made if it is not there; take one in memory (/dev/shm/...) or on persistent memory: to a disk the kernel "
-	"writes all that changes. It must be the session daemon's user's, and a program that records dies if somebody "
-	"cuts these files.",
+	"With --shm-path, the rings of applications of the session daemon's user are files in a directory of their own "
+	"below DIR. Their content survives the end of all processes and, on persistent memory, the end of the machine. "
+	"`waymark recover DIR` then writes it to the trace. DIR is created if it does not exist, and must belong to "
+	"the session daemon's user. Use a directory in memory (/dev/shm/...) or on persistent memory: on a disk, the "
+	"kernel writes every change to the disk. If a ring file is truncated, the applications that record into it are "
+	"killed by SIGBUS.",
 	NULL
 };
 
 static const struct wmk_cli_option create_options[] = {
-	{ 's', "session", "NAME", "The name, as well as by the argument.",
+	{ 's', "session", "NAME", "The name of the session, as an alternative to the argument.",
 	  WMK_CLI_NAME(struct wmk_cli_common, session, "a session") },
-	{ 'o', "output", "DIR", "The trace's directory.",
+	{ 'o', "output", "DIR", "The trace directory.",
 	  WMK_CLI_NAME(struct wmk_session_args, output, "a directory") },
-	{ 0, "description", "TEXT", "What the session is for. `waymark list` shows it, and the trace has it.",
+	{ 0, "description", "TEXT", "The purpose of the session. `waymark list` and the trace show it.",
 	  WMK_CLI_NAME(struct wmk_session_args, description, "a description") },
 	WMK_SESSION_OPTION_FORMAT(struct wmk_session_args),
 	WMK_SESSION_OPTION_CLOCK(struct wmk_session_args),
 	WMK_SESSION_OPTION_NO_STATEDUMP(struct wmk_session_args),
-	{ 0, "shm-path", "DIR", "Where buffers are files that outlive all processes; see `waymark recover`.",
+	{ 0, "shm-path", "DIR", "Put rings in files below DIR that survive all processes; see `waymark recover`.",
 	  WMK_CLI_NAME(struct wmk_session_args, shm_path, "a directory") },
-	{ 0, "max-size", "SIZE", "Bytes that the trace may have, with k, M or G: then the session stops by itself.",
+	{ 0, "max-size", "SIZE", "Stop the session before its trace exceeds this size in bytes, with k, M or G.",
 	  .store = set_max_size, WMK_CLI_AT(uint64_t, struct wmk_session_args, max_size) },
 	WMK_CLI_OPTION_JSON,
 };
@@ -128,7 +127,7 @@ static const struct wmk_cli_option create_options[] = {
 const struct wmk_cli_command wmk_cli_create = {
 	.name = "create",
 	.arguments = "[NAME]",
-	.summary = "Make a session",
+	.summary = "Create a session",
 	.details = create_details,
 	WMK_CLI_OPTIONS(create_options),
 	.args_size = sizeof(struct wmk_session_args),
@@ -154,7 +153,7 @@ void wmk_session_tell_ends(const struct wmk_daemon *daemon, const char *what, bo
 		puts("There is no session.");
 }
 
-/* Of several, that of the current session goes first. */
+/* Remember the trace of one of the sessions, preferably of the current one. */
 void wmk_session_remember(const struct wmk_daemon *daemon)
 {
 	const struct waymark_ctl_session_info *const *sessions, *chosen = NULL;
@@ -189,7 +188,7 @@ static int end(struct wmk_session_args *args, char **rest, int n_rest,
 	else if (err == 0)
 		wmk_current_meant(args->all ? NULL : daemon.session);
 	if (err == 0 && destroyed && wmk_current_forget(args->all ? NULL : daemon.session) < 0)
-		wmk_error_clear();       /* it names one that is not there: the next command says so */
+		wmk_error_clear();       /* the file still names the destroyed session; the next command reports that */
 	return wmk_daemon_close(&daemon, &args->common, err);
 }
 
@@ -204,8 +203,9 @@ static int run_stop(void *data, char **rest, int n_rest)
 }
 
 static const char *const destroy_details[] = {
-	"The session stops, all that was recorded is written, and the session is forgotten. Its trace stays; `waymark "
-	"view` shows it, until something else is recorded.",
+	"The session stops, the remaining records are written, and the session daemon removes the session. The trace "
+	"stays. `waymark view` shows it until another trace is recorded. The counts of records are printed, with the "
+	"options that avoid each kind of loss.",
 	NULL
 };
 
@@ -218,7 +218,7 @@ static const struct wmk_cli_option destroy_options[] = {
 const struct wmk_cli_command wmk_cli_destroy = {
 	.name = "destroy",
 	.arguments = ARGUMENT,
-	.summary = "End a session, and say what became of its records",
+	.summary = "Destroy a session, and print its counts of records",
 	.details = destroy_details,
 	WMK_CLI_OPTIONS(destroy_options),
 	.args_size = sizeof(struct wmk_session_args),
@@ -226,15 +226,15 @@ const struct wmk_cli_command wmk_cli_destroy = {
 };
 
 static const char *const stop_details[] = {
-	"Programs record no longer, and all that was recorded is in the trace when the command returns. Tells how many "
-	"records there are, how many were lost, and which option would have avoided it. `waymark start` goes on.",
+	"Applications stop recording. When the command returns, all records are in the trace. Prints the number of "
+	"event records, of lost records, and the options that avoid each kind of loss. `waymark start` resumes.",
 	NULL
 };
 
 const struct wmk_cli_command wmk_cli_stop = {
 	.name = "stop",
 	.arguments = ARGUMENT,
-	.summary = "Stop recording, and say what became of the records",
+	.summary = "Stop recording, and print the counts of records",
 	.details = stop_details,
 	WMK_CLI_OPTIONS(destroy_options),
 	.args_size = sizeof(struct wmk_session_args),
@@ -256,7 +256,7 @@ static int change(struct wmk_session_args *args, char **rest, int n_rest,
 	if (err == 0)
 		err = wmk_daemon_did(&daemon, request(daemon.ctl, daemon.session, &daemon.result));
 	if (err == -ENODATA)
-		wmk_error_add(err, "there is nothing to record: `waymark enable-event` says what");
+		wmk_error_add(err, "nothing to record: no event is enabled (use `waymark enable-event`)");
 	if (err == 0)
 		wmk_current_meant(daemon.session);
 	session = err == 0 ? wmk_daemon_session(&daemon) : NULL;
@@ -272,17 +272,17 @@ static int run_start(void *data, char **rest, int n_rest)
 
 static int run_clear(void *data, char **rest, int n_rest)
 {
-	return change(data, rest, n_rest, waymark_ctl_clear, "has forgotten what was in");
+	return change(data, rest, n_rest, waymark_ctl_clear, "has discarded the records in");
 }
 
 static const char *const start_details[] = {
-	"Programs that run, and those that will be started, record the events that are enabled. Channels and events "
-	"can be added later.",
+	"All applications, including those that start later, record the enabled events. Channels and events can also "
+	"be added while the session records.",
 	NULL
 };
 
 static const char *const clear_details[] = {
-	"Empties the buffers and the trace, and goes on: what is recorded afterwards is all that there will be.",
+	"Empties the buffers and the trace. If the session records, it continues to record.",
 	NULL
 };
 
@@ -291,7 +291,7 @@ static const struct wmk_cli_option start_options[] = { WMK_CLI_OPTION_SESSION, W
 const struct wmk_cli_command wmk_cli_start = {
 	.name = "start",
 	.arguments = ARGUMENT,
-	.summary = "Begin to record, or go on",
+	.summary = "Start or resume recording",
 	.details = start_details,
 	WMK_CLI_OPTIONS(start_options),
 	.args_size = sizeof(struct wmk_session_args),
@@ -301,7 +301,7 @@ const struct wmk_cli_command wmk_cli_start = {
 const struct wmk_cli_command wmk_cli_clear = {
 	.name = "clear",
 	.arguments = ARGUMENT,
-	.summary = "Forget what a session has recorded so far",
+	.summary = "Discard all records of a session, in buffers and in the trace",
 	.details = clear_details,
 	WMK_CLI_OPTIONS(start_options),
 	.args_size = sizeof(struct wmk_session_args),
@@ -317,7 +317,7 @@ static int run_set_session(void *data, char **rest, int n_rest)
 	int err = wmk_cli_session_argument(&args->common, rest, n_rest);
 
 	if (err == 0 && !args->common.session)
-		err = wmk_error(-EINVAL, "which session?");
+		err = wmk_error(-EINVAL, "no session given: give its name");
 	if (err < 0)
 		return err;
 	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
@@ -331,8 +331,7 @@ static int run_set_session(void *data, char **rest, int n_rest)
 }
 
 static const char *const set_session_details[] = {
-	"Commands that are not told which session they are about mean the current one. It is kept for each user, in "
-	"~/.waymark/session.",
+	"Commands use the current session by default. It is kept per user, in ~/.waymark/session.",
 	NULL
 };
 

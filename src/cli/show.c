@@ -27,7 +27,7 @@ static void heading(const char *text)
 
 /* ── loss ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Lost against one's will: what is overwritten was asked for. */
+/* Lost records, without those that overwrite mode discards on purpose. */
 static uint64_t missed(const struct waymark_ctl_counts *counts)
 {
 	return counts->lost - counts->overwritten;
@@ -44,7 +44,7 @@ void wmk_show_counts(const struct waymark_ctl_session_info *session)
 	printf(", %s in %s\n", wmk_cli_bytes_text(counts->bytes, bytes, sizeof(bytes)), wmk_cli_clean(session->path));
 }
 
-/* The reason for loss that a writer has given is better than any that its count allows to guess. */
+/* True if the session reports this reason. It is more exact than one inferred from the counts. */
 static bool is_explained(const struct waymark_ctl_session_info *session, const char *reason)
 {
 	for (unsigned i = 0; i < session->n_unrecorded; i++)
@@ -53,7 +53,7 @@ static bool is_explained(const struct waymark_ctl_session_info *session, const c
 	return false;
 }
 
-/* Why most were lost, and which option of enable-channel would have avoided it. */
+/* The main cause of the loss, and the option of enable-channel that avoids it. */
 static const char *remedy(const struct waymark_ctl_session_info *session,
 			  const struct waymark_ctl_channel_info *channel, char *buf, size_t size)
 {
@@ -75,11 +75,11 @@ static const char *remedy(const struct waymark_ctl_session_info *session,
 		else if (channel->n_subbufs / 2 >= least)
 			snprintf(buf, size,
 				 "there was no memory for its buffers; --num-subbuf %" PRIu64
-				 " would have asked for less",
+				 " would have used less",
 				 channel->n_subbufs / 2);
 		else
 			snprintf(buf, size,
-				 "there was no memory for its buffers; --subbuf-size %s would have asked for less",
+				 "there was no memory for its buffers; --subbuf-size %s would have used less",
 				 wmk_cli_size_text(channel->subbuf_size / 2 >= WMK_CLI_SUBBUF_MIN
 							   ? channel->subbuf_size / 2
 							   : WMK_CLI_SUBBUF_MIN,
@@ -126,10 +126,10 @@ void wmk_show_loss(const struct waymark_ctl_session_info *session)
 			wmk_cli_warn("channel %s of session %s lost %" PRIu64 " record%s: %s", channel->name,
 				     session->name, n, plural(n), remedy(session, channel, words, sizeof(words)));
 		if (channel->counts->gaps)
-			wmk_cli_warn("channel %s of session %s lost system calls, nobody knows how many: what read "
-				     "them died (%" PRIu64 " stream%s)",
-				     channel->name, session->name, channel->counts->gaps,
-				     plural(channel->counts->gaps));
+			wmk_cli_warn(
+				"channel %s of session %s lost an unknown number of system calls: the reader of the "
+				"kernel's buffers crashed (%" PRIu64 " stream%s)",
+				channel->name, session->name, channel->counts->gaps, plural(channel->counts->gaps));
 		if (channel->counts->cut)
 			wmk_cli_warn("channel %s of session %s: %" PRIu64 " string%s or sequence%s cut", channel->name,
 				     session->name, channel->counts->cut, plural(channel->counts->cut),
@@ -158,7 +158,7 @@ void wmk_show_sessions(const struct waymark_ctl_session_info *const *sessions, u
 	int width;
 
 	if (!n) {
-		puts("There is no session; `waymark create` makes one.");
+		puts("There are no sessions; `waymark create` creates one.");
 		return;
 	}
 	for (unsigned i = 0; i < n; i++)
@@ -181,7 +181,7 @@ static void show_rule(const struct waymark_ctl_rule_info *rule)
 {
 	printf("    %-32s", wmk_cli_clean(rule->pattern));
 	for (unsigned i = 0; i < rule->n_exclusions; i++)
-		printf("%s%s", i ? "," : " but not ", wmk_cli_clean(rule->exclusions[i]));
+		printf("%s%s", i ? "," : " except ", wmk_cli_clean(rule->exclusions[i]));
 	if (rule->level_op == WAYMARK_CTL_AT_LEAST)
 		printf(" level %s or more severe", waymark_ctl_level_name(rule->level));
 	else if (rule->level_op == WAYMARK_CTL_EXACTLY)
@@ -207,7 +207,7 @@ static void show_domain(const struct waymark_ctl_channel_info *channel)
 	if (channel->domain == WAYMARK_CTL_KERNEL && channel->pid)
 		printf(" in process %" PRIu64, channel->pid);
 	if (channel->domain != WAYMARK_CTL_USER && channel->follow)
-		fputs(" and what they start", stdout);
+		fputs(" and its descendants", stdout);
 }
 
 static void show_options(const struct waymark_ctl_channel_info *channel)
@@ -220,20 +220,20 @@ static void show_options(const struct waymark_ctl_channel_info *channel)
 	if (channel->mode == WAYMARK_CTL_OVERWRITE)
 		fputs("overwrites the oldest records", stdout);
 	else if (channel->blocking_us < 0)
-		fputs("programs wait for room", stdout);
+		fputs("applications wait for space", stdout);
 	else if (channel->blocking_us)
-		printf("programs wait %" PRId64 " us for room, then records are lost", channel->blocking_us);
+		printf("applications wait %" PRId64 " us for space, then records are lost", channel->blocking_us);
 	else
-		fputs("records are lost when full", stdout);
+		fputs("new records are lost when full", stdout);
 	if (channel->tracefile_size)
 		printf("; files of %s", wmk_cli_size_text(channel->tracefile_size, limit, sizeof(limit)));
 	if (channel->tracefile_count)
 		printf(", the last %" PRIu64 " kept", channel->tracefile_count);
 	fputc('\n', stdout);
 	if (channel->calls_by == WAYMARK_CTL_CALLS_BY_BPF)
-		puts("    system calls with what their arguments point to (by BPF)");
+		puts("    system calls with the data that their arguments point to (by BPF)");
 	else if (channel->calls_by == WAYMARK_CTL_CALLS_BY_EVENTS)
-		printf("    system calls' arguments as numbers%s%s\n", *channel->calls_why ? ": " : ", as asked for",
+		printf("    arguments of system calls as numbers%s%s\n", *channel->calls_why ? ": " : ", as requested",
 		       wmk_cli_clean(channel->calls_why));
 }
 
@@ -252,7 +252,7 @@ static void show_channel(const struct waymark_ctl_channel_info *channel)
 	for (unsigned i = 0; i < channel->n_rules; i++)
 		show_rule(channel->rules[i]);
 	if (!channel->n_rules)
-		puts("    no events: `waymark enable-event` enables some");
+		puts("    no events: use `waymark enable-event`");
 }
 
 static void show_tracker(const char *what, bool narrowed, const uint64_t *ids, unsigned n)
@@ -275,34 +275,34 @@ void wmk_show_session(const struct waymark_ctl_session_info *session, const char
 	if (localtime_r(&created, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
 	heading(session->name);
-	printf(": %s, made %s, clock %s\n  ", state_of(session), date,
+	printf(": %s, created %s, clock %s\n  ", state_of(session), date,
 	       session->clock < WMK_CTL_CLOCKS ? wmk_ctl_clocks[session->clock] : "unknown");
 	if (*session->description)
 		printf("description: %s\n  ", wmk_cli_clean(session->description));
 	if (session->max_size)
-		printf("its trace may have %s%s\n  ", wmk_cli_size_text(session->max_size, size, sizeof(size)),
-		       session->full ? ", and has: `waymark clear` makes room" : "");
+		printf("maximum size of the trace: %s%s\n  ", wmk_cli_size_text(session->max_size, size, sizeof(size)),
+		       session->full ? ", reached: `waymark clear` frees space" : "");
 	if (session->trace_format != WAYMARK_CTL_CTF_1_8)
-		printf("its trace is in Common Trace Format 2\n  ");
+		printf("trace format: Common Trace Format 2\n  ");
 	if (*session->shm_path)
-		printf("its buffers are files in %s\n  ", wmk_cli_clean(session->shm_path));
+		printf("ring files in %s\n  ", wmk_cli_clean(session->shm_path));
 	if (session->no_statedump)
-		printf("without what was there when it began\n  ");
+		printf("no state dump\n  ");
 	wmk_show_counts(session);
 	wmk_show_unrecorded(session);
 	show_tracker("processes", trackers->pid, trackers->pids, trackers->n_pids);
 	show_tracker("users", trackers->uid, trackers->uids, trackers->n_uids);
 	show_tracker("groups", trackers->gid, trackers->gids, trackers->n_gids);
-	show_tracker("processes, of what the kernel records", trackers->kernel_pid, trackers->kernel_pids,
+	show_tracker("processes in the kernel domain", trackers->kernel_pid, trackers->kernel_pids,
 		     trackers->n_kernel_pids);
 	for (unsigned i = 0; i < session->n_channels; i++)
 		if (!channel || strcmp(session->channels[i]->name, channel) == 0)
 			show_channel(session->channels[i]);
 	if (!session->n_channels)
-		puts("  no channels: `waymark enable-event` makes one");
+		puts("  no channels: `waymark enable-event` creates one");
 }
 
-/* ── programs ────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── applications ────────────────────────────────────────────────────────────────────────────────────── */
 
 void wmk_show_fields(const struct waymark_ctl_event_info *event)
 {
@@ -360,7 +360,7 @@ static void show_app(const struct waymark_ctl_app_info *app, bool fields)
 void wmk_show_apps(const struct waymark_ctl_app_info *const *apps, unsigned n, bool fields)
 {
 	if (!n)
-		puts("No program that is instrumented runs.");
+		puts("No instrumented application is running.");
 	for (unsigned i = 0; i < n; i++)
 		show_app(apps[i], fields);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace.c - `waymark strace`: the system calls of a program, as strace prints them, without stopping it at each (see
+ * strace.c - `waymark strace`: print the system calls of a program like strace, without stopping it at each call (see
  * strace.h).
  */
 #include <errno.h>
@@ -23,7 +23,8 @@
 
 #define COLUMN_DEFAULT 40u
 /*
- * Naps while nothing comes: as short after something has come, then longer. And how often we look who is still alive.
+ * Waits while no record arrives: short after a record, then longer. Every REAP_NAPS waits, threads that have ended are
+ * removed.
  */
 #define NAP_LEAST_MS 1
 #define NAP_MOST_MS 16
@@ -46,8 +47,8 @@ static int set_pid(const struct wmk_cli_option *option, void *at, const char *va
 	     word = strtok_r(NULL, ", \n\t", &rest)) {
 		err = wmk_cli_number(word, INT32_MAX, &pid);
 		if (err == 0 && (pid == 0 || args->n_pids == WMK_STRACE_PIDS))
-			err = pid ? wmk_error(-E2BIG, "more than %u processes", WMK_STRACE_PIDS)
-				  : wmk_error(-EINVAL, "there is no process 0");
+			err = pid ? wmk_error(-E2BIG, "too many processes: the maximum is %u", WMK_STRACE_PIDS)
+				  : wmk_error(-EINVAL, "invalid process number 0");
 		if (err == 0)
 			args->pids[args->n_pids++] = (pid_t)pid;
 	}
@@ -67,51 +68,53 @@ static int set_expression(const struct wmk_cli_option *option, void *at, const c
 }
 
 static const struct wmk_cli_option strace_options[] = {
-	{ 'f', "follow-forks", NULL, "Also the processes and threads that it starts, and so on.",
+	{ 'f', "follow-forks", NULL, "Also trace all descendants: processes and threads.",
 	  WMK_CLI_COUNT(struct wmk_strace_args, follow) },
 	{ 'p', "attach", "PID",
-	  "A process that runs already, as long as it does or until Ctrl-C. Several, with commas "
-	  "or given several times.",
+	  "Trace a running process until it ends or until Ctrl-C. Several are separated by commas or given in several "
+	  "options.",
 	  .store = set_pid, .repeats = true },
 	{ 'e', "expr", "EXPR",
-	  "Which calls: names with commas, 'trace=openat,close', 'trace=!futex', classes '%file', "
-	  "'%desc', '%network', '%process', '%memory', '%signal', '%ipc', regular expressions '/^get', ?NAME for one "
-	  "that may not be there, all, none. 'signal=LIST': which signals.",
+	  "Select calls: names separated by commas, 'trace=openat,close', 'trace=!futex', classes '%file', '%desc', "
+	  "'%network', '%process', '%memory', '%signal', '%ipc', regular expressions '/^get', ?NAME for a call that "
+	  "may not exist, all, none. 'signal=LIST' selects signals.",
 	  .store = set_expression, .repeats = true },
-	{ 'o', "output", "FILE", "Write to FILE, not to standard error.",
+	{ 'o', "output", "FILE", "Write to FILE instead of standard error.",
 	  WMK_CLI_NAME(struct wmk_strace_args, output, "a file") },
 	{ 'c', "summary-only", NULL,
-	  "At the end a table: how often each call was made, how often it failed, how long it took from entry to exit.",
+	  "Print only a table at the end: for each call the number of calls and errors, and the time from entry to "
+	  "exit.",
 	  WMK_CLI_FLAG(struct wmk_strace_args, is_summary) },
-	{ 'C', "summary", NULL, "That table, and the calls too.", WMK_CLI_FLAG(struct wmk_strace_args, with_summary),
-	  WMK_CLI_GIVEN(struct wmk_strace_args, is_summary) },
-	{ 'T', "syscall-times", NULL, "How long each call took.",
+	{ 'C', "summary", NULL, "Print the calls, and that table at the end.",
+	  WMK_CLI_FLAG(struct wmk_strace_args, with_summary), WMK_CLI_GIVEN(struct wmk_strace_args, is_summary) },
+	{ 'T', "syscall-times", NULL, "Print the duration of each call.",
 	  WMK_CLI_FLAG(struct wmk_strace_args, with_durations) },
 	{ 't', "absolute-timestamps", NULL,
-	  "The time of day before each line; twice, with microseconds; three times, as seconds since 1970.",
+	  "Print the time of day before each line; twice: with microseconds; three times: seconds since 1970.",
 	  WMK_CLI_COUNT(struct wmk_strace_args, times), .repeats = true },
-	{ 'r', "relative-timestamps", NULL, "The time since the line before.",
+	{ 'r', "relative-timestamps", NULL, "Print the time since the previous line.",
 	  WMK_CLI_FLAG(struct wmk_strace_args, is_relative) },
 	{ 's', "string-limit", "N",
-	  "Bytes of texts that are shown; the default is 32, the most 4096. Names of files are shown whole.",
+	  "The number of bytes of a text to print. The default is 32, the maximum 4096. Names of files are printed "
+	  "whole.",
 	  WMK_CLI_NUMBER(struct wmk_strace_args, strings, UINT32_MAX),
 	  WMK_CLI_GIVEN(struct wmk_strace_args, has_strings) },
-	{ 'a', "columns", "N", "The column in which results stand; the default is 40.",
+	{ 'a', "columns", "N", "The column of the results. The default is 40.",
 	  WMK_CLI_NUMBER(struct wmk_strace_args, columns, 1000), WMK_CLI_GIVEN(struct wmk_strace_args, has_columns) },
 	{ 'q', "quiet", NULL,
-	  "No messages about processes that come, as with -o and COMMAND; twice, also not how they ended.",
+	  "Do not print when processes are attached or detached (implied by -o with COMMAND); twice: nor how they "
+	  "ended.",
 	  WMK_CLI_COUNT(struct wmk_strace_args, quiet), .repeats = true },
 	{ 0, "buffer-size", "N",
-	  "Bytes of the buffer of each CPU, with k, M or G, rounded up to a power of two. The "
-	  "default is 32M, less on machines with many CPUs.",
+	  "The size of the buffer of each CPU in bytes, with k, M or G, rounded up to a power of two. The default is "
+	  "32M, and less on machines with many CPUs.",
 	  WMK_CLI_POWER_OF_TWO(struct wmk_strace_args, buffer, 4096, 1u << 30) },
 	{ 0, "no-bpf", NULL,
-	  "As on kernels without BPF: by events of tracefs, with numbers for what arguments point "
-	  "to, and without signals.",
+	  "Do not use BPF: use events of tracefs, print pointer arguments as numbers, and print no signals.",
 	  WMK_CLI_FLAG(struct wmk_strace_args, no_bpf) },
 	{ 0, "json", NULL,
-	  "Print one object of JSON on a line for each call, signal and end of a thread, on standard "
-	  "output without -o.",
+	  "Print one JSON object per line for each call, signal and end of a thread, on standard output unless -o is "
+	  "given.",
 	  WMK_CLI_FLAG(struct wmk_strace_args, json) },
 };
 
@@ -139,11 +142,11 @@ static int make_prints(struct run *run)
 	return 0;
 }
 
-/* (Times of another time namespace are corrected: the trace's clock is no part of it.) */
+/* (The times are correct in another time namespace, too: the trace clock is not affected by it.) */
 static int check_machine(void)
 {
 	if (geteuid() != 0)
-		return wmk_error_said(-EPERM, "only root can record the kernel's system calls");
+		return wmk_error_said(-EPERM, "only root can record system calls of the kernel");
 	return wmk_kspaces_check();
 }
 
@@ -160,10 +163,10 @@ static void take_sentences(struct sentences *why)
 		snprintf(why->text[why->n], sizeof(why->text[0]), "%s", sentence);
 }
 
-/* Neither way: why not the first is told before why not the second. */
+/* Both ways failed: the reason for the first one precedes that for the second one. */
 static int add_sentences(int err, const struct sentences *why)
 {
-	wmk_error_add(err, "nor by events of tracefs");
+	wmk_error_add(err, "cannot use events of tracefs either");
 	for (unsigned i = why->n; i > 0; i--)
 		wmk_error_add(err, "%s", why->text[i - 1]);
 	return err;
@@ -185,11 +188,11 @@ static int open_source(struct run *run)
 	err = wmk_strace_tracefs_open(run->args, &run->source);
 	if (err < 0)
 		return add_sentences(err, &why);
-	wmk_cli_warn("%s; numbers are shown for what arguments point to, and no signals", words);
+	wmk_cli_warn("%s; pointer arguments are printed as numbers, and signals are not printed", words);
 	return 0;
 }
 
-/* The process is there, and waits: its first call that is shown is its execve. */
+/* The process exists, and waits before execve(), which is the first call that is printed. */
 static int before_exec(void *data, pid_t pid)
 {
 	struct run *run = data;
@@ -207,7 +210,7 @@ static int before_exec(void *data, pid_t pid)
 	return 0;
 }
 
-/* The process of a thread; 0: there is none. */
+/* The process of a thread; 0: no such thread. */
 static pid_t process_of(pid_t tid)
 {
 	struct wmk_kproc_lines lines;
@@ -236,8 +239,8 @@ struct attaching {
 };
 
 /*
- * The kernel's own events are of threads: all that it has by now. (One that is started meanwhile is missed if its maker
- * was not yet among them.)
+ * Events of tracefs are selected per thread, so all present threads are added. (A thread that starts meanwhile is
+ * missed if the thread that creates it was not added yet.)
  */
 static int attach_other(void *data, int32_t other)
 {
@@ -254,7 +257,7 @@ static int attach(struct run *run, pid_t tid)
 	if (err < 0 || !run->args->follow || run->source->has_texts)
 		return err;
 	err = wmk_kpids_threads(pid, attach_other, &(struct attaching){ run, tid, pid });
-	return err == -ESRCH ? 0 : err;          /* it has ended meanwhile: that is heard of */
+	return err == -ESRCH ? 0 : err;          /* the process has ended meanwhile: its end is noticed later */
 }
 
 static int begin(struct run *run, char *path, char **argv)
@@ -272,7 +275,7 @@ static int begin(struct run *run, char *path, char **argv)
 	return err;
 }
 
-/* Ctrl-C is the command's, or where there is none any more, the end. */
+/* Ctrl-C is for the command while it runs; otherwise it ends the tracing. */
 static void hear_signals(struct run *run)
 {
 	struct signalfd_siginfo info;
@@ -284,7 +287,7 @@ static void hear_signals(struct run *run)
 			run->is_interrupted |= info.ssi_signo != SIGCHLD;
 }
 
-/* The execve that the first process waits for may be among those that were lost: then all that there is, is its own. */
+/* If records were lost, the first process's execve may be among them. Then print all of its calls. */
 static void look_for_exec(struct run *run, const struct wmk_syscalls_record *record)
 {
 	struct wmk_strace_thread *thread = wmk_strace_thread_find(&run->lines, record->tid);
@@ -325,8 +328,8 @@ static void run_until_end(struct run *run)
 	int nap = NAP_LEAST_MS;
 
 	/*
-	 * On a busy machine who empties the buffers goes before those who fill them. (The command has been started
-	 * already.)
+	 * On a busy machine, this thread must have a higher priority than the processes that fill the buffers. (The
+	 * command has already been started, and does not inherit the priority.)
 	 */
 	setpriority(PRIO_PROCESS, 0, PRIORITY);
 	while (!is_over(run)) {
@@ -342,7 +345,7 @@ static void run_until_end(struct run *run)
 		run->source->ops->wait(run->source, run->child.signals, nap);
 		hear_signals(run);
 	}
-	/* (a command that outlives what we could write is waited for all the same: its status is ours) */
+	/* (if writing failed, still wait for the command: this process returns its exit status) */
 	while (run->has_command && !run->child.ended) {
 		run->source->ops->wait(run->source, run->child.signals, NAP_MOST_MS);
 		print_records(run, false);
@@ -357,14 +360,14 @@ static void say_losses(const struct run *run)
 
 	run->source->ops->stats(run->source, &stats);
 	if (stats.lost)
-		wmk_cli_warn("%llu records (entries and exits of calls, signals) were lost, since the buffers were "
-			     "full: --buffer-size %s would have held more",
+		wmk_cli_warn("%llu records (entries and exits of calls, signals) were lost: the buffers were "
+			     "full (use --buffer-size %s)",
 			     (unsigned long long)stats.lost, wmk_cli_size_text(2 * stats.buffer, size, sizeof(size)));
 	if (stats.missed)
-		wmk_cli_warn("%llu calls were not recorded: the kernel was recording another one on that CPU",
+		wmk_cli_warn("%llu calls were not recorded: the BPF program was already running on that CPU",
 			     (unsigned long long)stats.missed);
 	if (stats.unfollowed)
-		wmk_cli_warn("%llu processes were not followed: there are too many",
+		wmk_cli_warn("%llu processes were not followed: too many processes",
 			     (unsigned long long)stats.unfollowed);
 }
 
@@ -389,7 +392,7 @@ static int trace(struct run *run, char *path, char **argv)
 		err = begin(run, path, argv);
 		if (err >= 0) {
 			run_until_end(run);
-			/* (of who goes on making calls there would be no end) */
+			/* (stop first: processes that continue would make calls without end) */
 			run->source->ops->stop(run->source);
 			print_records(run, true);
 			wmk_strace_lines_finish(&run->lines);
@@ -429,7 +432,7 @@ static int run_strace(void *data, char **rest, int n_rest)
 	if (!args->has_columns)
 		args->columns = COLUMN_DEFAULT;
 	if (args->strings > WMK_KPRINT_STRINGS_MAX) {
-		wmk_cli_say("--string-limit %" PRIu64 ": made %u, so much of a text is recorded", args->strings,
+		wmk_cli_say("--string-limit %" PRIu64 ": lowered to %u, the maximum", args->strings,
 			    WMK_KPRINT_STRINGS_MAX);
 		args->strings = WMK_KPRINT_STRINGS_MAX;
 	}
@@ -437,32 +440,31 @@ static int run_strace(void *data, char **rest, int n_rest)
 	if (args->output && n_rest && !args->quiet)
 		args->quiet = 1;
 	if (n_rest == 0 && args->n_pids == 0)
-		return wmk_error(-EINVAL, "whose calls? Say `waymark strace COMMAND`, or -p PID");
+		return wmk_error(-EINVAL, "nothing to trace: give a command, or -p PID");
 	if (check_machine() < 0 || (n_rest && wmk_child_find(rest[0], path, sizeof(path)) < 0))
 		return wmk_cli_failed();
 	return trace(&run, path, rest);
 }
 
 static const char *const details[] = {
-	"Prints the system calls of COMMAND, or of processes that run already, with their arguments, results and "
-	"errors, as strace(1) does. The program is not "
-	"stopped at its calls: a BPF program in the kernel copies arguments and what they point to into buffers, which "
-	"this command reads. So it runs nearly as fast as without. Root's.",
-	"What is not copied stands as its pointer: structures that are seldom used, and memory that was not there when "
-	"the call began. When the program makes more "
-	"calls than can be printed for long, buffers get full, and records are lost: how many is said at the end. A "
-	"program that is traced in this way sees no "
-	"difference; signals that it ignores do not reach it, and are not shown.",
-	"The exit status is the command's; 128 + N when signal N killed it; 1 when it could not be run or traced; 2 "
-	"when waymark itself was used wrongly. Ctrl-C goes "
-	"to the command. Without a command it ends the tracing, and the processes go on.",
+	"Prints the system calls of COMMAND, or of running processes, with their arguments, results and errors, as "
+	"strace(1) does. The program is not stopped at its calls: a BPF program in the kernel copies arguments and the "
+	"data that they point to into buffers, which this command reads. So the program runs nearly as fast as without "
+	"tracing. Requires root.",
+	"Some data is not copied and is printed as a pointer: rare structures, and memory that is not present when the "
+	"call begins. If the program makes calls faster than they can be printed, the buffers become full and records "
+	"are lost; their number is printed at the end. Tracing does not change the behaviour of the program. Signals "
+	"that it ignores are not delivered to it, and are not printed.",
+	"The exit status is that of COMMAND; 128 + N if signal N killed it; 1 if it could not be run or traced; 2 for "
+	"wrong usage of waymark. Ctrl-C is for COMMAND. Without a command it ends the tracing, and the processes "
+	"continue.",
 	NULL
 };
 
 const struct wmk_cli_command wmk_cli_strace = {
 	.name = "strace",
 	.arguments = "[--] [COMMAND [ARGUMENT]...]",
-	.summary = "Print the system calls of a program without slowing it down much",
+	.summary = "Print the system calls of a program with little overhead",
 	.details = details,
 	.options = strace_options,
 	.n_options = sizeof(strace_options) / sizeof(strace_options[0]),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary.c - what `waymark record` says at the end: one line with the figures, and before it what the user should
- * know.
+ * summary.c - print the summary of `waymark record`: warnings, then one line with the counts.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -19,7 +18,7 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* The option that would have avoided most of the loss, or NULL when none would. */
+/* The option that avoids most of the loss. NULL: none does. */
 static const char *remedy(const struct wmk_record_result *result, char *buf, size_t size)
 {
 	const struct wmk_counts *counts = result->counts;
@@ -35,7 +34,7 @@ static const char *remedy(const struct wmk_record_result *result, char *buf, siz
 		if (lost[i] > lost[worst])
 			worst = i;
 	if (counts->unwritten > lost[worst]) {
-		snprintf(buf, size, "-o with a directory where there is room");
+		snprintf(buf, size, "-o with a directory that has free space");
 		return buf;
 	}
 	if (!lost[worst] && !counts->overwritten)
@@ -48,7 +47,7 @@ static const char *remedy(const struct wmk_record_result *result, char *buf, siz
 	case WAYMARK_LOST_MEMORY:
 		if (wmk_record_is_explained(result, "mprotect", 0))
 			return NULL;
-		/* What there was not enough of: buffers that ask for less. */
+		/* Memory was short: suggest smaller buffers. */
 		if (result->options->n_subbufs / 2 >= (result->options->overwrite ? 4u : 2u))
 			snprintf(buf, size, "--num-subbuf %u", result->options->n_subbufs / 2);
 		else if (result->options->subbuf_size / 2 >= 4096)
@@ -68,8 +67,8 @@ static const char *remedy(const struct wmk_record_result *result, char *buf, siz
 
 void wmk_record_not_instrumented(const struct wmk_record_result *result)
 {
-	wmk_cli_warn("%s is not instrumented: neither it nor a program that it started uses libwaymark. Include "
-		     "<waymark/trace.h> and link with -lwaymark (`pkg-config --cflags --libs waymark`)",
+	wmk_cli_warn("%s is not instrumented: neither it nor a program that it started uses libwaymark (include "
+		     "<waymark/trace.h> and link with -lwaymark; see `pkg-config --cflags --libs waymark`)",
 		     result->program);
 }
 
@@ -93,7 +92,7 @@ static void say_unmatched(const struct wmk_record_result *result)
 	}
 }
 
-/* A filter that means nothing in any event that was recorded, or was to be: why it does not. */
+/* Report a filter that does not apply to any recorded event, with the reason. */
 static void say_filter(const struct wmk_record_result *result)
 {
 	struct wmk_ctl_rule rule = { .pattern = "*", .filter = result->options->filter };
@@ -135,18 +134,20 @@ static void say_programs(const struct wmk_record_result *result)
 		wmk_cli_warn("%u more programs were not followed", follow->n - WMK_FOLLOW_MAX);
 	wmk_shard_stats(result->rec->apps, &apps);
 	if (apps.turned_away)
-		wmk_cli_warn("%" PRIu64 " connection%s of programs could not be taken for want of file descriptors "
-					"(`ulimit -Hn`): what they recorded is missing",
+		wmk_cli_warn("%" PRIu64
+			     " connection%s of applications could not be accepted: no free file descriptors (raise "
+			     "`ulimit -Hn`); their records are missing",
 			     apps.turned_away, plural(apps.turned_away));
 	if (follow->error)
-		wmk_cli_warn("if a program was not followed, it is not named: the kernel does not tell what programs "
-			     "are started: %s",
+		wmk_cli_warn("cannot name applications that were not followed: the kernel does not report which "
+			     "programs are started: %s",
 			     strerror(-follow->error));
 	else if (wmk_follow_incomplete(follow))
-		wmk_cli_warn("so many programs were started that not all that were not followed may be named");
+		wmk_cli_warn(
+			"the list of applications that were not followed may be incomplete: too many programs started");
 	if (result->running)
-		wmk_cli_warn("%u program%s went on when %s ended, and %s recorded until then", result->running,
-			     plural(result->running), result->program, result->running == 1 ? "was" : "were");
+		wmk_cli_warn("%u application%s continued after %s had ended; %s recorded until then", result->running,
+			     plural(result->running), result->program, result->running == 1 ? "it was" : "they were");
 }
 
 static void say_trouble(const struct wmk_record_result *result)
@@ -159,16 +160,16 @@ static void say_trouble(const struct wmk_record_result *result)
 	if (rec->stats.words[0])
 		wmk_cli_warn("%s", rec->stats.words);
 	if (rec->failure[0] && strcmp(rec->failure, rec->stats.words) != 0)
-		wmk_cli_warn("not all could be written: %s", rec->failure);
+		wmk_cli_warn("cannot write all records: %s", rec->failure);
 	if (counts->lost_full && counts->behind_us / 1000)
-		wmk_cli_warn("when the rings ran full the disk took %" PRIu64 " MB/s",
+		wmk_cli_warn("when the rings were full, the disk wrote %" PRIu64 " MB/s",
 			     counts->behind_bytes / counts->behind_us);
 	if (counts->cut)
 		wmk_cli_warn("%" PRIu64 " string%s or sequence%s cut to 64k", counts->cut, plural(counts->cut),
 			     counts->cut == 1 ? " was" : "s were");
 }
 
-/* What the user should know besides the figures; for programs it is in the JSON too. */
+/* Print warnings. With --json, the same facts are also in the JSON. */
 static void print_warnings(const struct wmk_record_result *result)
 {
 	struct wmk_shard_stats apps;
@@ -198,8 +199,8 @@ static void print_text(const struct wmk_record_result *result)
 			 lost[0] ? "; " : " (", help);
 	if (lost[0])
 		strcat(lost, ")");
-	if (access(result->path, F_OK) < 0)      /* a daemon makes it when the first program comes */
-		wmk_cli_say("%" PRIu64 " record%s: there is no trace", counts->records, plural(counts->records));
+	if (access(result->path, F_OK) < 0)      /* a daemon creates it when the first application connects */
+		wmk_cli_say("%" PRIu64 " record%s, no trace", counts->records, plural(counts->records));
 	else
 		wmk_cli_say("%" PRIu64 " record%s, %" PRIu64 " lost%s, %s in %s", counts->records,
 			    plural(counts->records), counts->lost, lost,
@@ -285,7 +286,7 @@ static void json_figures(const struct wmk_record_result *result)
 	fprintf(stdout, ",\"cut\":%" PRIu64 ",\"bytes\":%" PRIu64, counts->cut, counts->bytes);
 }
 
-/* What only a recording in this process knows. */
+/* Members that exist only for a recording in this process. */
 static void json_own(const struct wmk_record_result *result)
 {
 	const struct wmk_counts *counts = result->counts;
@@ -307,7 +308,7 @@ static void json_own(const struct wmk_record_result *result)
 						 : rec->metadata_words);
 }
 
-/* What a session of the daemon knows. */
+/* Members of a recording through a daemon. */
 static void json_session(const struct wmk_record_result *result)
 {
 	const struct waymark_ctl_session_info *session = result->session;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table.c - every command of `waymark`; and the commands `help` and `version`, which print what the table has.
+ * table.c - the table of commands, and the commands `help` and `version`, which print its content.
  */
 #include <errno.h>
 #include <string.h>
@@ -42,7 +42,8 @@ void wmk_cli_overview(FILE *out)
 	fputs("usage: waymark [-n] COMMAND [OPTION]... [ARGUMENT]...\n\n", out);
 	for (const struct wmk_cli_command *const *c = wmk_cli_commands; *c; c++)
 		fprintf(out, "  %-17s %s\n", (*c)->name, (*c)->summary);
-	fputs("\n-n, --no-sessiond: do not start the session daemon.\n`waymark help COMMAND` says more.\n", out);
+	fputs("\n-n, --no-sessiond: do not start the session daemon.\n`waymark help COMMAND` describes a command.\n",
+	      out);
 }
 
 const struct wmk_cli_command *wmk_cli_look_up(const char *name)
@@ -64,17 +65,17 @@ const struct wmk_cli_command *wmk_cli_find(const char *name)
 		return command;
 	instead = wmk_cli_other_tool(name);
 	if (instead) {
-		wmk_error(-EINVAL, "there is no command \"%.40s\": %s", name, instead);
+		wmk_error(-EINVAL, "unknown command \"%.40s\": %s", name, instead);
 		return NULL;
 	}
 	wmk_nearest_init(&near, name);
 	for (const struct wmk_cli_command *const *c = wmk_cli_commands; *c; c++)
 		wmk_nearest_offer(&near, (*c)->name);
 	if (near.n)
-		wmk_error(-EINVAL, "there is no command \"%.40s\"; did you mean: %s?", name,
+		wmk_error(-EINVAL, "unknown command \"%.40s\"; did you mean: %s?", name,
 			  wmk_nearest_text(&near, names, sizeof(names)));
 	else
-		wmk_error(-EINVAL, "there is no command \"%.40s\"; `waymark help` lists them", name);
+		wmk_error(-EINVAL, "unknown command \"%.40s\"; `waymark help` lists the commands", name);
 	return NULL;
 }
 
@@ -91,7 +92,7 @@ static int run_help(void *data, char **rest, int n_rest)
 	const struct wmk_cli_command *command = NULL;
 
 	if (n_rest > 1)
-		return wmk_error(-EINVAL, "help takes the name of one command");
+		return wmk_error(-EINVAL, "%d arguments given: help takes the name of one command", n_rest);
 	if (n_rest == 1) {
 		command = wmk_cli_find(rest[0]);
 		if (!command) {
@@ -115,16 +116,18 @@ static int run_help(void *data, char **rest, int n_rest)
 }
 
 static const struct wmk_cli_option help_options[] = {
-	{ 0, "man", NULL, "Print the man page (roff) instead: of the command, or of waymark itself.",
+	{ 0, "man", NULL, "Print the man page, in roff, of the command or of waymark itself.",
 	  WMK_CLI_FLAG(struct help_args, man) },
-	{ 0, "completion", "SHELL", "Print what makes a shell complete commands, options, and names of sessions, "
-	  "channels and events: bash or zsh.", .choices = "bash zsh", WMK_CLI_TEXT(struct help_args, completion) },
+	{ 0, "completion", "SHELL",
+	  "Print the completion script of a shell (bash or zsh). It completes commands, options, and names of "
+	  "sessions, channels and events.",
+	  .choices = "bash zsh", WMK_CLI_TEXT(struct help_args, completion) },
 };
 
 const struct wmk_cli_command wmk_cli_help = {
 	.name = "help",
 	.arguments = "[COMMAND]",
-	.summary = "Say what the commands are, or what one of them does",
+	.summary = "List the commands, or describe a command",
 	WMK_CLI_OPTIONS(help_options),
 	.args_size = sizeof(struct help_args),
 	.run = run_help,

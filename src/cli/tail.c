@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tail.c - how long following goes on (see tail.h).
+ * tail.c - decide how long `view --follow` continues (see tail.h).
  *
- * A session that does not record any more may still have its last records to write: `stop` first waits for its
- * programs, then writes. Its daemon tells when that is done; then it is over, as it is when nobody has the trace locked
- * (`destroy`). A daemon that has begun again does not know what the one before was doing: then it is over when the time
- * that `stop` may take has passed. So long a session that has not begun is waited for, too.
+ * A stopped session may still have records to write: `stop` first waits for its applications, then writes. The session
+ * daemon reports when that is done; then following ends. It also ends when no process locks the trace (`destroy`). A
+ * daemon that was restarted does not know whether the previous one was still writing. Then following ends after the
+ * maximum time that `stop` takes. A session that has not started is awaited for the same time.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,10 +18,10 @@
 #include "sessiond/command.h"
 
 #define MS UINT64_C(1000000)
-#define ASK (500 * MS)                       /* how often the session is asked for */
+#define ASK (500 * MS)                       /* the interval between queries of the session's state */
 #define WRITTEN ((WMK_COMMAND_UPDATE_MS + 500) * MS)
 
-/* What a session of that name does. IDLE: it has not begun yet. -errno: that cannot be told, or there is none. */
+/* The state of the session. IDLE: not started yet. -errno: the state is unknown, or the session does not exist. */
 enum doing { STOPPED, IDLE, WRITES, RECORDS };
 
 static int doing(struct wmk_tail *tail)
@@ -43,7 +43,7 @@ static int doing(struct wmk_tail *tail)
 	     : session->started  ? STOPPED
 				 : IDLE;
 	wmk_daemon_drop(daemon);
-	/* One that was restarted is another connection. */
+	/* A restarted daemon needs a new connection. */
 	if (err < 0 && err != -ENOENT) {
 		waymark_ctl_close(daemon->ctl);
 		daemon->ctl = NULL;

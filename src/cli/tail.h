@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tail.h - how long `view --follow` goes on (read/live.h): until a signal asks for the end, the session that was named
- * has stopped and all of it is written, or nobody writes the traces any more.
+ * tail.h - decide how long `view --follow` continues (read/live.h): until a signal, until the given session has stopped
+ * and all of it is written, or until no process writes the traces.
  *
- * One thread. Of the signals the second one ends the process, as it would without us.
+ * One thread. Only the first SIGINT or SIGTERM is handled; the second one has its usual effect.
  */
 #ifndef WMK_CLI_TAIL_H
 #define WMK_CLI_TAIL_H
@@ -14,18 +14,18 @@
 #include "read/live.h"
 
 struct wmk_tail {
-	struct wmk_read_follow follow;           /* for the reading */
-	struct wmk_cli_common common;            /* which session; none: session is NULL */
+	struct wmk_read_follow follow;           /* for wmk_read_pipeline_run() */
+	struct wmk_cli_common common;            /* the session; session is NULL: none */
 	struct wmk_daemon daemon;
 	bool is_connected, is_over;
-	bool was_lost;                           /* the connection, and the session has not recorded since */
+	bool was_lost;                           /* the connection was lost, and the session has not recorded since */
 	sigset_t before;
-	/* monotonic: when the session was asked for last; and was first seen not to record, or 0 */
+	/* monotonic: the last query of the session's state; when it was first seen not to record, or 0 */
 	uint64_t asked, stopped;
-	enum wmk_read_still still;               /* as it was then */
+	enum wmk_read_still still;               /* the result of that query */
 };
 
-/* `session`: NULL: none. 0 or -errno. */
+/* `session` NULL: none. Returns 0 or -errno with a cause chain. */
 int wmk_tail_open(struct wmk_tail *tail, const char *session, uint64_t patience_ns);
 void wmk_tail_close(struct wmk_tail *tail);
 

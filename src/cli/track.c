@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * track.c - `waymark track`, `waymark untrack`: whose programs a session records at all.
+ * track.c - `waymark track`, `waymark untrack`: the allow-lists of a session.
  */
 #include <errno.h>
 #include <grp.h>
@@ -22,13 +22,13 @@ int wmk_track_id(enum wmk_tracked kind, const char *word, uint64_t *id)
 	if (word[0] >= '0' && word[0] <= '9')
 		return wmk_cli_number(word, kind == WMK_TRACKED_PID ? INT32_MAX : UINT32_MAX - 1, id);
 	if (kind == WMK_TRACKED_PID)
-		return wmk_error(-EINVAL, "\"%.40s\" is not the number of a process", word);
+		return wmk_error(-EINVAL, "\"%.40s\" is not a process number", word);
 	if (kind == WMK_TRACKED_UID)
 		user = getpwnam(word);
 	else
 		group = getgrnam(word);
 	if (!user && !group)
-		return wmk_error(-ENOENT, "there is no %s \"%.40s\"", kind == WMK_TRACKED_UID ? "user" : "group", word);
+		return wmk_error(-ENOENT, "unknown %s \"%.40s\"", kind == WMK_TRACKED_UID ? "user" : "group", word);
 	*id = user ? user->pw_uid : group->gr_gid;
 	return 0;
 }
@@ -38,25 +38,25 @@ int wmk_track_arguments(const struct wmk_track_args *args, int n_rest)
 	unsigned given = 0;
 
 	if (args->common.kernel && args->common.userspace)
-		return wmk_error(-EINVAL, "one domain at a time: --userspace or --kernel");
+		return wmk_error(-EINVAL, "--kernel and --userspace exclude each other: give one domain");
 	if (args->common.kernel && (args->given[WMK_TRACKED_UID] || args->given[WMK_TRACKED_GID]))
-		return wmk_error(-EINVAL, "what the kernel records is narrowed by processes: --pid");
+		return wmk_error(-EINVAL, "--uid and --gid are not supported in the kernel domain: use --pid");
 	if (n_rest)
-		return wmk_error(-EINVAL, "processes and users are named by --pid, --uid, --gid");
+		return wmk_error(-EINVAL, "unexpected argument: use --pid, --uid or --gid to name processes and users");
 	for (unsigned i = 0; i < WMK_TRACKED_KINDS; i++) {
 		given += args->given[i];
 		if (args->given[i] && args->all == (args->ids[i].n > 0))
-			return wmk_error(-EINVAL, args->all ? "--%s with a list, or with --all, but not both" :
-					 "--%s: which? Give a list, or --all", kind_names[i]);
+			return wmk_error(-EINVAL, args->all ? "--%s has both a list and --all: give one of them" :
+					 "--%s has no list: give one, or --all", kind_names[i]);
 	}
 	if (!given)
-		return wmk_error(-EINVAL, "by what? --pid, --uid or --gid");
+		return wmk_error(-EINVAL, "nothing to track: give --pid, --uid or --gid");
 	return 0;
 }
 
 typedef int request(struct waymark_ctl *, const struct waymark_ctl_track_options *, struct waymark_ctl_result **);
 
-/* All that was typed, as numbers: before anything is asked. */
+/* Convert all words to numbers before the first request is sent. */
 static int read_ids(const struct wmk_track_args *args, uint64_t *ids[WMK_TRACKED_KINDS])
 {
 	int err = 0;
@@ -73,7 +73,7 @@ static int read_ids(const struct wmk_track_args *args, uint64_t *ids[WMK_TRACKED
 	return err;
 }
 
-/* A request for each kind. Of several, what was done before one was refused stays, and is said. */
+/* Send a request for each kind. If one fails, those before it stay in effect, and the error names them. */
 static int ask(struct wmk_daemon *daemon, const struct wmk_track_args *args, uint64_t *const ids[WMK_TRACKED_KINDS],
 	       request *what)
 {
@@ -95,7 +95,7 @@ static int ask(struct wmk_daemon *daemon, const struct wmk_track_args *args, uin
 		wmk_daemon_drop(daemon);
 		err = wmk_daemon_did(daemon, what(daemon->ctl, &options, &daemon->result));
 		if (err < 0 && done[0])
-			wmk_error_add(err, "%s done already, --%s not", done, kind_names[kind]);
+			wmk_error_add(err, "--%s not applied; already applied: %s", kind_names[kind], done);
 		snprintf(done + strlen(done), sizeof(done) - strlen(done), "%s--%s", done[0] ? " and " : "",
 			 kind_names[kind]);
 	}
@@ -121,7 +121,7 @@ static int run(struct wmk_track_args *args, int n_rest, request *what, const cha
 		if (!args->given[kind])
 			continue;
 		printf("Session %s %s%s %s", daemon.session, words,
-		       args->common.kernel ? ", of what the kernel does," : "", kind_names[kind]);
+		       args->common.kernel ? ", in the kernel domain," : "", kind_names[kind]);
 		for (unsigned i = 0; i < args->ids[kind].n; i++)
 			printf(" %s", args->ids[kind].items[i]);
 		puts(args->all ? " of any number" : "");
@@ -150,22 +150,22 @@ static void done(void *data)
 }
 
 static const char *const track_details[] = {
-	"A session records every program that has an event of its channels, until it is narrowed: `track` adds to the "
-	"list of those whose programs are recorded, `untrack` takes from it. Of each kind (processes, users, groups) "
-	"the first `track` makes such a list, and who is in none of a list is not recorded; `track --pid --all` ends "
-	"the list again. `untrack --pid --all` makes it empty: then none is recorded.",
-	"The number of a process is the one that it has where the command is given; `waymark list` shows the one that "
-	"the session daemon sees. It stays in the list until it is untracked.",
-	"With --kernel it is the kernel's records that are narrowed: those that one of the processes makes are kept, "
-	"of system calls, of scheduling, of whatever happens on its behalf; not those of processes that it starts (a "
-	"channel with --pid and --follow has these). The kernel's channels get the context pid, by which records are "
-	"told apart: the kernel makes all of them, and what is not wanted is left out before it is written. System "
-	"calls keep what their arguments point to.",
+	"By default a session records all applications that have an enabled event. For each of processes, users and "
+	"groups, the first `track` creates an allow-list: only applications in every list are recorded. `track` adds "
+	"to a list, `untrack` removes from it. `track --pid --all` removes the list; `untrack --pid --all` empties it, "
+	"so that nothing is recorded.",
+	"A process number is the one in the PID namespace of the command; `waymark list` shows the one that the "
+	"session daemon sees. It stays in the list, even after the process has ended, until it is untracked.",
+	"With --kernel, the list restricts kernel records to those of the listed processes: system calls, scheduling, "
+	"and everything else on their behalf. It does not include their child processes; a channel with --pid and "
+	"--follow does. The kernel channels get the context pid. The kernel makes records of all processes; records of "
+	"other processes are discarded before they are written to the trace. Arguments of system calls are still "
+	"recorded with the data that they point to.",
 	NULL
 };
 
 static const char *const untrack_details[] = {
-	"Takes from the lists that `waymark track` makes: see waymark-track(1).",
+	"Removes from the allow-lists of `waymark track`; see waymark-track(1).",
 	NULL
 };
 
@@ -173,14 +173,14 @@ static const char *const untrack_details[] = {
 	WMK_CLI_WORDS(struct wmk_track_args, ids[tracked]), WMK_CLI_GIVEN(struct wmk_track_args, given[tracked])
 
 static const struct wmk_cli_option options[] = {
-	WMK_CLI_OPTION_USERSPACE("The user domain: programs. It is meant where no domain is named."),
-	WMK_CLI_OPTION_KERNEL("The kernel domain: only --pid, 64 processes at most."),
+	WMK_CLI_OPTION_USERSPACE("Use the user domain: applications. This is the default."),
+	WMK_CLI_OPTION_KERNEL("Use the kernel domain. Only --pid is supported, with at most 64 processes."),
 	WMK_CLI_OPTION_SESSION,
 	{ 0, "pid", "[PID,...]", "Processes, by number.", IDS(WMK_TRACKED_PID) },
-	{ 0, "vpid", "[PID,...]", "The same: LTTng's name for it.", IDS(WMK_TRACKED_PID) },
+	{ 0, "vpid", "[PID,...]", "The same as --pid, for compatibility with LTTng.", IDS(WMK_TRACKED_PID) },
 	{ 0, "uid", "[USER,...]", "Users, by name or number.", IDS(WMK_TRACKED_UID) },
 	{ 0, "gid", "[GROUP,...]", "Groups, by name or number.", IDS(WMK_TRACKED_GID) },
-	{ 'a', "all", NULL, "All of the kinds that are named without a list.",
+	{ 'a', "all", NULL, "Everything of the kinds that are given without a list.",
 	  WMK_CLI_FLAG(struct wmk_track_args, all) },
 	WMK_CLI_OPTION_JSON,
 };
@@ -188,7 +188,7 @@ static const struct wmk_cli_option options[] = {
 const struct wmk_cli_command wmk_cli_track = {
 	.name = "track",
 	.arguments = "",
-	.summary = "Narrow a session to processes, users or groups",
+	.summary = "Restrict a session to processes, users or groups",
 	.details = track_details,
 	WMK_CLI_OPTIONS(options),
 	.args_size = sizeof(struct wmk_track_args),
@@ -199,7 +199,7 @@ const struct wmk_cli_command wmk_cli_track = {
 const struct wmk_cli_command wmk_cli_untrack = {
 	.name = "untrack",
 	.arguments = "",
-	.summary = "Take processes, users or groups from those that a session records",
+	.summary = "Remove processes, users or groups from the allow-lists of a session",
 	.details = untrack_details,
 	WMK_CLI_OPTIONS(options),
 	.args_size = sizeof(struct wmk_track_args),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * track.h - what the options of track and untrack say.
+ * track.h - arguments of track and untrack.
  */
 #ifndef WMK_CLI_TRACK_H
 #define WMK_CLI_TRACK_H
@@ -14,12 +14,12 @@ struct wmk_track_args {
 	struct wmk_cli_common common;
 	bool all;
 	bool given[WMK_TRACKED_KINDS];
-	struct wmk_cli_words ids[WMK_TRACKED_KINDS];     /* as typed: wmk_track_id() reads them */
+	struct wmk_cli_words ids[WMK_TRACKED_KINDS];     /* words; wmk_track_id() converts them */
 };
 
-/* Do they go together? -EINVAL with a cause chain. */
+/* Check that the options are compatible. -EINVAL with a cause chain. */
 int wmk_track_arguments(const struct wmk_track_args *args, int n_rest);
-/* A number, or the name of a user or group. -EINVAL, -ERANGE, -ENOENT with a cause chain. */
+/* Convert a number, or the name of a user or group. -EINVAL, -ERANGE, -ENOENT with a cause chain. */
 int wmk_track_id(enum wmk_tracked kind, const char *word, uint64_t *id);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view.c - `waymark view`: the records of traces as text (read/pipeline.h), or by another reader that is asked for.
+ * view.c - `waymark view`: print the records of traces as text (read/pipeline.h), or run another reader.
  */
 #include <errno.h>
 #include <limits.h>
@@ -26,7 +26,7 @@ struct view_args {
 	bool has_names, has_fields, no_pager, has_wait;
 	double wait;               /* seconds */
 	enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color;
-	struct wmk_print_options print; /* `names` and `fields` where they were given */
+	struct wmk_print_options print; /* `names` and `fields` are valid if has_names and has_fields */
 };
 
 static bool is_directory(const char *path)
@@ -48,13 +48,13 @@ static int set_fields(const struct wmk_cli_option *option, void *at, const char 
 	return wmk_print_fields(value, at);
 }
 
-/* A session's trace. */
+/* The trace of a session. */
 struct found {
 	char path[PATH_MAX], session[sizeof(((struct wmk_daemon *)0)->session)];
 	bool active;
 };
 
-/* The trace of the session that is named, else of the current one. -errno with a cause chain. */
+/* Find the trace of the given session, else of the current one. -errno with a cause chain. */
 static int find_session(const struct wmk_cli_common *common, struct found *found)
 {
 	struct wmk_cli_common quiet = *common;
@@ -68,20 +68,20 @@ static int find_session(const struct wmk_cli_common *common, struct found *found
 	snprintf(found->path, sizeof(found->path), "%s", session ? session->path : "");
 	snprintf(found->session, sizeof(found->session), "%s", session ? session->name : "");
 	found->active = session && session->active;
-	/* JSON is asked for of the records. */
+	/* --json selects the format of the records, not of this request. */
 	quiet.json = false;
 	wmk_daemon_close(&daemon, &quiet, 0);
 	return err;
 }
 
 /*
- * The same for an argument, which may be a trace or a session: it is no directory. Without a session daemon there are
- * no sessions. Else the chain keeps what the daemon replied.
+ * Find the session that an argument names, after it was found not to be a directory. If no session daemon runs, there
+ * are no sessions. Otherwise the cause chain keeps the daemon's reply.
  */
 static int find_named(const struct wmk_cli_common *common, struct found *found)
 {
 	const char *what = access(common->session, F_OK) == 0 ? "is a file, but a trace is a directory"
-		: "is no directory";
+		: "is not a directory";
 	char words[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
 	const char *reply;
 	int err = find_session(common, found);
@@ -90,15 +90,15 @@ static int find_named(const struct wmk_cli_common *common, struct found *found)
 		return 0;
 	reply = strstr(wmk_error_text(words, sizeof(words)), "there is no session");
 	if (err == -ENOENT && reply)
-		return wmk_error_add(wmk_error_said(err, "%s", reply), "no such trace or session: '%.60s' %s",
+		return wmk_error_add(wmk_error_said(err, "%s", reply), "no such trace or session: \"%.60s\" %s",
 				     common->session, what);
 	if (err == -ENOENT || err == -ECONNREFUSED)
-		return wmk_error_said(err, "no such trace or session: '%.60s' %s, and no session has this name",
+		return wmk_error_said(err, "no such trace or session: \"%.60s\" %s, and no session has this name",
 				      common->session, what);
-	return wmk_error_add(err, "no such trace: '%.60s' %s; sessions cannot be listed", common->session, what);
+	return wmk_error_add(err, "no such trace: \"%.60s\" %s; cannot list sessions", common->session, what);
 }
 
-/* The trace that was recorded last; false: none is known, or, as `why` says then, it cannot be shown. */
+/* Find the latest trace. false: none is known, or it cannot be shown; then *why has the reason, else "". */
 static bool find_recorded(struct found *found, bool *since, char *why, size_t size)
 {
 	char words[8 * WMK_ERROR_LEN];
@@ -109,18 +109,18 @@ static bool find_recorded(struct found *found, bool *since, char *why, size_t si
 	if (err == 0 && is_directory(found->path))
 		return true;
 	if (err == 0)
-		snprintf(why, size, "the trace that was recorded last, %s, is not there any more",
+		snprintf(why, size, "the latest trace, %s, no longer exists",
 			 wmk_cli_clean(found->path));
 	else if (err != -ENOENT)
-		snprintf(why, size, "which trace was recorded last is not known: %s",
+		snprintf(why, size, "cannot find the latest trace: %s",
 			 wmk_error_text(words, sizeof(words)));
 	wmk_error_clear();
 	return false;
 }
 
 /*
- * The current session, where it is meant; else what was recorded last remains (`is_known`). 1: it is in `found`; 0:
- * not; -errno with a cause chain.
+ * Find the trace of the current session, if it is preferred to the latest trace (`is_known`: there is one). Returns 1
+ * if `found` holds it; 0 if not; -errno with a cause chain.
  */
 static int try_current(const struct view_args *args, struct found *found, bool is_known, bool since)
 {
@@ -131,17 +131,17 @@ static int try_current(const struct view_args *args, struct found *found, bool i
 	wmk_error_clear();
 	err = find_session(&args->which.common, found);
 	if (err < 0 && !is_known)
-		return is_named ? err : wmk_error_add(err, "which trace? None is known that was recorded last");
+		return is_named ? err : wmk_error_add(err, "no trace given, and no latest trace is known");
 	if (err < 0 && is_named)
-		wmk_cli_warn("the current session cannot be shown: %s", wmk_error_text(words, sizeof(words)));
+		wmk_cli_warn("cannot show the current session: %s", wmk_error_text(words, sizeof(words)));
 	wmk_error_clear();
 	return err == 0 &&
 	       (!is_known || (args->which.common.follow && found->active) || (!since && is_directory(found->path)));
 }
 
 /*
- * None was named: the current session's, or the one that was recorded last, whichever was meant later; the other one
- * where that is not there. What is followed is the session, if it records: nothing comes to the other one.
+ * Without an argument: find the trace of the current session or the latest trace, the one that was used last; if it
+ * does not exist, the other one. With --follow, prefer the session while it records: the other trace is complete.
  */
 static int find_trace(const struct view_args *args, struct found *found)
 {
@@ -157,13 +157,13 @@ static int find_trace(const struct view_args *args, struct found *found)
 	if (rc)
 		return rc;
 	*found = recorded;
-	wmk_cli_say("the trace that was recorded last: %s", wmk_cli_clean(found->path));
+	wmk_cli_say("showing the latest trace: %s", wmk_cli_clean(found->path));
 	return 0;
 }
 
 /* ── another reader ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* What follows the trace, and what begins with '-', is the viewer's. */
+/* Arguments after the trace, and arguments that begin with '-', are for the viewer. */
 static int run_viewer(const char *wanted, const char *trace, char **rest, int n_rest)
 {
 	char viewer[PATH_MAX], **argv;
@@ -188,9 +188,9 @@ static int run_viewer(const char *wanted, const char *trace, char **rest, int n_
 	return wmk_cli_failed();
 }
 
-/* ── our own ─────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── text ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* `session`: whose trace it is, or NULL. */
+/* `session`: the session that the trace belongs to, or NULL. */
 static int show(struct view_args *args, const char *session, const char *const *paths, unsigned n)
 {
 	const bool follows = args->which.common.follow, pages = !args->no_pager && !follows;
@@ -216,7 +216,7 @@ static int show(struct view_args *args, const char *session, const char *const *
 		err = wmk_error(-errno, "cannot write the records");
 	if (follows)
 		wmk_tail_close(&tail);
-	/* The pager was left before the end: that is no failure. */
+	/* The user left the pager before the end: not a failure. */
 	if (err == -EPIPE && pager.pid) {
 		wmk_error_clear();
 		err = 0;
@@ -227,13 +227,13 @@ static int show(struct view_args *args, const char *session, const char *const *
 	return done.damages ? WMK_CLI_FAILED : 0;
 }
 
-/* Options that say nothing where others are given, or are not. */
+/* Reject options that have no effect without, or together with, others. */
 static int check_options(const struct view_args *args)
 {
 	if (args->has_wait && !args->which.common.follow)
-		return wmk_error(-EINVAL, "--wait is for --follow");
+		return wmk_error(-EINVAL, "--wait needs --follow");
 	if (args->viewer && args->which.common.follow)
-		return wmk_error(-EINVAL, "with --viewer nothing is followed");
+		return wmk_error(-EINVAL, "--viewer and --follow exclude each other");
 	return 0;
 }
 
@@ -249,7 +249,7 @@ static int run_view(void *data, char **rest, int n_rest)
 		wmk_cli_failed();
 		return WMK_CLI_USAGE;
 	}
-	/* The first argument may be a trace, or a session. */
+	/* The first argument is a trace or a session. */
 	if (n_rest && rest[0][0] != '-' && !args->path && !args->which.common.session) {
 		if (!strchr(rest[0], '/') && !is_directory(rest[0])) {
 			args->which.common.session = *rest++;
@@ -272,16 +272,16 @@ static int run_view(void *data, char **rest, int n_rest)
 		err = find_trace(args, &found);
 	if (err < 0)
 		return wmk_cli_failed();
-	/* (of one that records the first program makes it) */
+	/* (the first application creates the directory of a session that records) */
 	if (!is_directory(found.path) && !(args->which.common.follow && found.active)) {
-		wmk_error(-EINVAL, args->path ? "cannot view %.240s: there is no such directory" :
-			  "nothing is in %.240s yet: `waymark start` lets the session record", found.path);
+		wmk_error(-EINVAL, args->path ? "cannot view %.240s: no such directory" :
+			  "no trace yet in %.240s: `waymark start` starts the session", found.path);
 		return wmk_cli_failed();
 	}
 	if (args->viewer)
 		return run_viewer(args->viewer, found.path, rest, n_rest);
 	if (n_rest) {
-		wmk_error(-EINVAL, "'%.60s' is too much: with a session or --trace-path, that one is shown", rest[0]);
+		wmk_error(-EINVAL, "unexpected argument \"%.60s\": a session or --trace-path is given", rest[0]);
 		wmk_cli_failed();
 		return WMK_CLI_USAGE;
 	}
@@ -289,68 +289,75 @@ static int run_view(void *data, char **rest, int n_rest)
 }
 
 static const char *const details[] = {
-	"Prints the event records of a session that has stopped, or that still records, or of any traces in Common "
-	"Trace Format 1.8 or 2, whoever wrote them: all that is at and below the directories, in the order of time, a "
-	"line for each record. Of what is still written that is what is there now.",
-	"Where neither a session nor a directory is named, it is the trace of the current session, or the one that was "
-	"recorded last, by `waymark record` or in a session that was destroyed: what was used later, the session by "
-	"create, load, set-session, start, stop or clear, or the trace by record or destroy. If it is the trace, "
-	"standard error says which. With --follow, the session goes first while it records.",
-	"What is damaged is said on standard error, with its place; the rest is shown, and the exit status is 1. What "
-	"was lost while it was recorded is said there too, behind the records before it.",
-	"With --follow, of traces that are being written, records are shown as they come, until Ctrl-C, until the "
-	"session has stopped or is destroyed, or, of directories, until nobody writes them any more. A record comes to "
-	"the files when the sub-buffer that it is in is full (of each CPU one; 1 MiB unless enable-channel or record "
-	"have another --subbuf-size), and when the session stops: of programs that record little, small sub-buffers "
-	"show it soon. Where a CPU's records come so late that those of others, which are younger, have been shown, "
-	"they are shown behind them; --wait says how long it is waited for them. What other tracers write is followed "
-	"to where it ends now, as only ours tell that they still write.",
-	"With --json, a line is an object: time (seconds since 1970, as a string), trace, stream, event, level, "
+	"Prints the event records of a session, stopped or recording, or of any traces in Common Trace Format 1.8 or "
+	"2. Reads all traces in and below the directories. Prints one line per record, in the order of time. Of a "
+	"trace that is being written, prints the records that it has now.",
+	"Without a session or directory, shows the trace of the current session or the latest trace, the one that was "
+	"used last. The latest trace is that of the last `waymark record`, or of the last session that was destroyed. "
+	"A session is used by create, load, set-session, start, stop and clear; a trace by record and destroy. If the "
+	"latest trace is shown, a message on standard error names it. With --follow, the session is preferred while it "
+	"records.",
+	"Damaged parts of a trace are reported on standard error with their position. The rest is printed, and the "
+	"exit status is 1. Lost records are reported there, too, after the records that precede them.",
+	"With --follow, records are printed as they are written, until Ctrl-C; for a session, until it has stopped or "
+	"is destroyed; for directories, until no process writes the traces. A record is written when its sub-buffer is "
+	"full (one per CPU; 1 MiB unless enable-channel or record set --subbuf-size), or when the session stops. For "
+	"applications that record little, use small sub-buffers. Records of a CPU that arrive after younger records of "
+	"other CPUs have been printed are printed out of order; --wait sets how long to wait for them. A trace of "
+	"another tracer is followed to its present end only, because it does not show whether it is still being "
+	"written.",
+	"With --json, each line is an object: time (seconds since 1970, as a string), trace, stream, event, level, "
 	"packet, context, event_context, fields. Enumerations are objects of label and value.",
-	"With --viewer, what follows `--` is for that reader: waymark view --viewer babeltrace2 -- --clock-date.",
+	"With --viewer, arguments after `--` are passed to the viewer: waymark view --viewer babeltrace2 -- "
+	"--clock-date.",
 	NULL
 };
 
 static const struct wmk_cli_option options[] = {
 	WMK_CLI_OPTION_SESSION_NAMED("The session."),
-	{ 't', "trace-path", "DIR", "The traces in this directory, instead of a session's.",
+	{ 't', "trace-path", "DIR", "Show the traces in this directory instead of a session.",
 	  WMK_CLI_NAME(struct view_args, path, "a directory") },
 	WMK_CLI_OPTIONS_WHICH,
-	WMK_CLI_OPTION_FOLLOW("Show records as they come, while the traces are written. There is no pager then."),
-	{ 0, "wait", "SECONDS", "With --follow: how long records wait for older ones of a stream to which nothing "
-	  "comes. The default is 0.5.", WMK_CLI_SECONDS(struct view_args, wait, PATIENCE_MAX_S),
-	  WMK_CLI_GIVEN(struct view_args, has_wait) },
-	{ 0, "clock-seconds", NULL, "Times as seconds since 1970.",
+	WMK_CLI_OPTION_FOLLOW("Print records as they are written to the traces, without a pager."),
+	{ 0, "wait", "SECONDS",
+	  "With --follow: the maximum time that records wait for older records of a silent stream. The default is 0.5.",
+	  WMK_CLI_SECONDS(struct view_args, wait, PATIENCE_MAX_S), WMK_CLI_GIVEN(struct view_args, has_wait) },
+	{ 0, "clock-seconds", NULL, "Print times as seconds since 1970.",
 	  WMK_CLI_CONSTANT(struct view_args, print.clock, WMK_PRINT_SECONDS) },
-	{ 0, "clock-cycles", NULL, "Times as the clock's own values.",
+	{ 0, "clock-cycles", NULL, "Print times as values of the trace's clock.",
 	  WMK_CLI_CONSTANT(struct view_args, print.clock, WMK_PRINT_CYCLES) },
-	{ 0, "clock-date", NULL, "Times with the date.", WMK_CLI_FLAG(struct view_args, print.date) },
-	{ 0, "clock-gmt", NULL, "Times of UTC, not of the local time zone.",
+	{ 0, "clock-date", NULL, "Print times with the date.", WMK_CLI_FLAG(struct view_args, print.date) },
+	{ 0, "clock-gmt", NULL, "Print times in UTC instead of the local time zone.",
 	  WMK_CLI_FLAG(struct view_args, print.gmt) },
-	{ 0, "no-delta", NULL, "No time since the record before.", WMK_CLI_FLAG(struct view_args, print.no_delta) },
-	{ 'n', "names", "NAMES", "Names to show, with commas between: none, all, scope, header, context, payload. The "
-	  "default is payload,context.", .choices = "none all scope header context payload", .choose_many = true,
-	  .store = set_names, WMK_CLI_AT(uint8_t, struct view_args, print.names),
-	  WMK_CLI_GIVEN(struct view_args, has_names) },
-	{ 'f', "fields", "FIELDS", "What to show besides, with commas between: all, trace, trace:hostname, "
-	  "trace:domain, trace:procname, trace:vpid, loglevel, emf. The default is "
-	  "trace:hostname,trace:procname,trace:vpid.", .choose_many = true,
+	{ 0, "no-delta", NULL, "Do not print the time since the previous record.",
+	  WMK_CLI_FLAG(struct view_args, print.no_delta) },
+	{ 'n', "names", "NAMES",
+	  "Names to print, separated by commas: none, all, scope, header, context, payload. The default is "
+	  "payload,context.",
+	  .choices = "none all scope header context payload", .choose_many = true, .store = set_names,
+	  WMK_CLI_AT(uint8_t, struct view_args, print.names), WMK_CLI_GIVEN(struct view_args, has_names) },
+	{ 'f', "fields", "FIELDS",
+	  "Additional fields to print, separated by commas: all, trace, trace:hostname, trace:domain, trace:procname, "
+	  "trace:vpid, loglevel, emf. The default is trace:hostname,trace:procname,trace:vpid.",
+	  .choose_many = true,
 	  .choices = "all trace trace:hostname trace:domain trace:procname trace:vpid loglevel emf",
 	  .store = set_fields, WMK_CLI_AT(uint8_t, struct view_args, print.fields),
 	  WMK_CLI_GIVEN(struct view_args, has_fields) },
-	{ 0, "color", "WHEN", "Colours: auto (on a terminal, unless NO_COLOR is set), always, never.",
-	  WMK_CLI_CHOICE(struct view_args, color, "auto always never", "'@' is none of auto, always, never") },
-	{ 0, "no-pager", NULL, "Straight to the terminal. Else $WAYMARK_PAGER, or $PAGER, or less shows it there, page "
-	  "by page.", WMK_CLI_FLAG(struct view_args, no_pager) },
+	{ 0, "color", "WHEN", "Use colours: auto (on a terminal, unless NO_COLOR is set), always, never.",
+	  WMK_CLI_CHOICE(struct view_args, color, "auto always never",
+			 "unknown value '@': the values are auto, always and never") },
+	{ 0, "no-pager", NULL,
+	  "Print without a pager. On a terminal, the default pager is $WAYMARK_PAGER, else $PAGER, else less.",
+	  WMK_CLI_FLAG(struct view_args, no_pager) },
 	WMK_CLI_OPTION_JSON,
-	{ 'e', "viewer", "PROGRAM", "Show it by this program. It gets the trace's directory as its last argument.",
+	{ 'e', "viewer", "PROGRAM", "Show the trace with this program. Its last argument is the trace directory.",
 	  WMK_CLI_NAME(struct view_args, viewer, "a program") },
 };
 
 const struct wmk_cli_command wmk_cli_view = {
 	.name = "view",
 	.arguments = "[SESSION | DIR...] [-- ARGUMENT...]",
-	.summary = "Show the event records of traces",
+	.summary = "Print the event records of traces",
 	.details = details,
 	WMK_CLI_OPTIONS(options),
 	.args_size = sizeof(struct view_args),

@@ -41,7 +41,7 @@ static int event_open(pid_t pid, int cpu)
 		.mmap = 1,
 		.mmap2 = 1,
 		.sample_id_all = 1,
-		/* Wake at every record: an environment can be read only while its process lives. */
+		/* Wake for every record: an environment can be read only while its process exists. */
 		.watermark = 1,
 		.wakeup_watermark = 1,
 		/* One clock for all CPUs, so that the rings can be merged. */
@@ -65,12 +65,12 @@ static struct perf_event_mmap_page *ring_page(const struct wmk_watch_ring *ring)
 static int ring_open(struct wmk_watch *watch, pid_t pid, int cpu)
 {
 	struct wmk_watch_ring ring = { .fd = event_open(pid, cpu), .map = MAP_FAILED };
-	/* Edges only: once all that is watched has ended, the descriptor would be ready for ever. */
+	/* Edge-triggered: when all watched processes have ended, the descriptor stays readable for ever. */
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
 	int err;
 
 	if (ring.fd < 0)
-		return errno == ENODEV ? 0 : -errno;    /* the CPU is off */
+		return errno == ENODEV ? 0 : -errno;    /* the CPU is offline */
 	for (unsigned pages = RING_PAGES_MOST; pages >= RING_PAGES_LEAST && ring.map == MAP_FAILED; pages /= 2)
 		ring.map = mmap(NULL, (pages + 1) * page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, 0);
 	if (ring.map != MAP_FAILED && epoll_ctl(watch->fd, EPOLL_CTL_ADD, ring.fd, &event) == 0) {
@@ -117,13 +117,14 @@ void wmk_watch_close(struct wmk_watch *watch)
 	watch->fd = -1;
 }
 
-/* Moves what the ring holds behind watch->bytes. True when there was something. */
+/* Append the content of the ring to watch->bytes. True if there was some. */
 static bool ring_take(struct wmk_watch *watch, const struct wmk_watch_ring *ring)
 {
 	struct perf_event_mmap_page *page = ring_page(ring);
 	const unsigned char *data = (const unsigned char *)ring->map + page->data_offset;
 	/*
-	 * (Kernel) acquire: pairs with the kernel's publication of data_head; the release below with its test for room.
+	 * (Kernel) acquire: pairs with the kernel's publication of data_head; the release below with its check for
+	 * space.
 	 */
 	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE), tail = page->data_tail;
 	size_t n = (size_t)(head - tail), size = (size_t)page->data_size, at = (size_t)(tail & (size - 1));
@@ -135,7 +136,7 @@ static bool ring_take(struct wmk_watch *watch, const struct wmk_watch_ring *ring
 		unsigned char *more = realloc(watch->bytes, watch->len + n + size);
 
 		if (!more)
-			return false;    /* it stays where it is; the kernel counts what finds no room */
+			return false;    /* the records stay in the ring; the kernel counts records that do not fit */
 		watch->bytes = more;
 		watch->cap = watch->len + n + size;
 	}
@@ -171,7 +172,7 @@ static uint64_t u64(const unsigned char *p)
 	return v;
 }
 
-/* A record of the kernel's, after its header (`body`, `len` bytes, the time at their end). */
+/* Deliver a kernel record. `body`: `len` bytes after the header, which end with the time. */
 static void deliver(struct wmk_watch *watch, const struct perf_event_header *head, const unsigned char *body,
 		    size_t len, void (*take)(void *data, const struct wmk_watch_event *event), void *data)
 {
@@ -220,7 +221,9 @@ void wmk_watch_read(struct wmk_watch *watch, void (*take)(void *data, const stru
 		return;
 	while (epoll_wait(watch->fd, events, 16, 0) == 16)
 		;
-	/* Until nothing is new: then all that was before anything that we have, on whatever CPU, has been taken too. */
+	/*
+	 * Until no ring has new records: then everything earlier than the records we have has been taken from all CPUs.
+	 */
 	for (int sweep = 0; more && sweep < SWEEPS_MAX; sweep++) {
 		more = false;
 		for (unsigned i = 0; i < watch->n; i++)
@@ -228,7 +231,7 @@ void wmk_watch_read(struct wmk_watch *watch, void (*take)(void *data, const stru
 	}
 	order = watch->len ? malloc(watch->len / sizeof(head) * sizeof(*order)) : NULL;
 	if (!order)
-		return;                  /* next time */
+		return;                  /* retried with the next call */
 	for (size_t at = 0; watch->len - at >= sizeof(head); at += head.size) {
 		memcpy(&head, watch->bytes + at, sizeof(head));
 		if (head.size < sizeof(head) + 16 || head.size > watch->len - at)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watch.h - the kernel's own account of what a process and all its descendants do: fork, exec, map a program or a
- * library, exit.
+ * watch.h - receive events of a process and all its descendants from the kernel: fork, exec, mapping of a file as
+ * executable memory, exit.
  *
- * It comes from perf events (a dummy software event that counts nothing, inherited by every child whatever it does to
- * its environment), through one small ring per CPU, as seen in user space only: an ordinary user may have it for his
- * own processes. The kernel ends it for a process that becomes set-id: then comes an EXIT of a process that goes on. A
- * CPU that is plugged in later is not watched.
+ * The source is perf events: a dummy software event without counts, which every child inherits, whatever its
+ * environment is. Each CPU has one small ring. Only user space is observed, which an ordinary user may do for their own
+ * processes. The kernel removes the event when a process becomes set-id; then EXIT is reported, although the process
+ * continues. A CPU that is added later is not observed.
  *
  * One thread.
  */
@@ -21,33 +21,34 @@ enum wmk_watch_kind { WMK_WATCH_FORK, WMK_WATCH_EXEC, WMK_WATCH_MAP, WMK_WATCH_E
 
 struct wmk_watch_event {
 	enum wmk_watch_kind kind;
-	pid_t pid, tid;                  /* of the new one for FORK; equal numbers for the first thread */
-	pid_t parent;                    /* FORK: the process that made it; its own pid for a thread */
-	const char *name;                /* EXEC: of the program, 15 bytes at most; MAP: the file */
-	unsigned major, minor;           /* MAP: the file's device ... */
-	uint64_t inode;                  /* ... and number */
+	/* FORK: of the new process or thread; equal for the first thread of a process */
+	pid_t pid, tid;
+	pid_t parent;                    /* FORK: the process that forked; its own pid for a new thread */
+	const char *name;                /* EXEC: name of the program, at most 15 bytes; MAP: the file */
+	unsigned major, minor;           /* MAP: device of the file ... */
+	uint64_t inode;                  /* ... and its inode number */
 };
 
 struct wmk_watch {
-	/* an epoll descriptor; -1: there is no watch. Poll it, then wmk_watch_read() */
+	/* an epoll descriptor: poll it, then call wmk_watch_read(); -1: not watching */
 	int fd;
 	unsigned n;                      /* rings */
 	struct wmk_watch_ring {
 		int fd;
 		void *map;
 	} *rings;
-	uint64_t lost;                   /* records for which a ring had no room */
-	unsigned char *bytes;            /* what was taken from the rings and is not yet dealt with */
+	uint64_t lost;                   /* records that did not fit into a ring */
+	unsigned char *bytes;            /* records that were taken from the rings and are not delivered yet */
 	size_t len, cap;
 };
 
 /*
- * Watch `pid`, which has one thread, and what it will start. 0; or -errno where the kernel does not allow it, and fd is
- * -1.
+ * Watch `pid`, which has one thread, and its later descendants. Returns 0, or -errno if the kernel does not allow it;
+ * then fd is -1.
  */
 int wmk_watch_open(struct wmk_watch *watch, pid_t pid);
 /*
- * Calls `take` for all that has happened, in the order in which it did, as far as anything in it depends on each other.
+ * Call `take` for all events since the last call, in the order of time.
  */
 void wmk_watch_read(struct wmk_watch *watch, void (*take)(void *data, const struct wmk_watch_event *event), void *data);
 void wmk_watch_close(struct wmk_watch *watch);

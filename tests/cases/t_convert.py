@@ -337,7 +337,7 @@ def convert_selects_by_time_and_filter(case):
     ]
     check(some == [r for r in records[2:-1] if not r['event'].startswith('lttng')], 'a part: %d', len(some))
     for argv, words in ((['--to', 'xml',
-                          path], 'there is no format'), ([path], 'into what?'), (['--to', 'csv'], 'which trace?')):
+                          path], 'unknown format'), ([path], 'no format given'), (['--to', 'csv'], 'no trace given')):
         status, _, err = read(case, [WAYMARK, 'convert', *argv])
         check(status == 2 and words in err.decode(), '%s: status %d: %s', argv, status, err.decode())
     status, _, err = read(case, [WAYMARK, 'convert', '--to', 'csv', '-o', case.directory + '/no/such', path])

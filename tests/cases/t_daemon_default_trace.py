@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from control import Control  # noqa: E402
 from harness import WAYMARK, awaited, check, finished, main, slurp, wait_for  # noqa: E402
 
-SAID = 'the trace that was recorded last: '
+SAID = 'showing the latest trace: '
 
 
 @contextlib.contextmanager
@@ -56,7 +56,7 @@ def default_trace_is_the_last_record(case):
     """With and without JSON, by another reader, and when the path was relative or has any bytes in it. No daemon is
     started for it."""
     with daemon_of_the_home(case) as who:
-        who('view', status=1).prints('which trace', 'waymark create')
+        who('view', status=1).prints('no trace given', 'waymark create')
         prints_trace(who, recorded(case, who, 'one', 3), True)
         prints_trace(who, recorded(case, who, 'two', 4), True, '--json')
         who.shell('cd %s; waymark record -o here -- %s leaf 5' % (case.directory, case.program('procs')), who.home)
@@ -125,7 +125,7 @@ def default_trace_is_the_later_of_record_and_session(case):
         # of one that has recorded nothing there is nothing to show
         who('create', 'new')
         prints_trace(who, traces[-1], True)
-        who('view', 'new', status=1).prints('nothing is in')
+        who('view', 'new', status=1).prints('no trace yet in')
         who('view', 'nev', status=1).prints('no such trace or session', 'no directory', "no session 'nev'", 'new')
         # ... nor of what was removed
         who('set-session', 'old')
@@ -133,7 +133,7 @@ def default_trace_is_the_later_of_record_and_session(case):
         prints_trace(who, path, False)
         gone = recorded(case, who, 'gone', 31)
         shutil.rmtree(gone)
-        done = who('view').prints(gone, 'not there any more')
+        done = who('view').prints(gone, 'no longer exists')
         check(done.out == who('view', path).out, 'it does not show the session')
         # the session is not there any more, and no command of ours has ended it
         kept = recorded(case, who, 'kept', 32)
@@ -182,7 +182,7 @@ def invalid_last_trace_file_is_ignored(case):
                      b'/' + b'x' * 1000000 + b'\n'):
             with open(place, 'wb') as f:
                 f.write(text)
-            done = who('view', status=1).prints('does not hold the path of a directory', 'which trace')
+            done = who('view', status=1).prints('does not hold the path of a directory', 'no trace given')
             check(not done.out, 'shown: %s', done.out[-300:])
         with open(place, 'wb') as f:
             f.write(b'/' * 3000 + whole)

@@ -161,7 +161,7 @@ def recover_leaves_rings_in_use(case):
         check([len(n) for n in w.finish('one', lost=0)[2].values()] == [20], 'records are missing')
         w('recover', where, status=1).prints('nothing to recover')
         w('recover', case.path('none'), status=1).prints('cannot look into')
-        w('recover', status=2).prints('which directory')
+        w('recover', status=2).prints('no directory given')
 
 
 def rings_of_another_machine_are_recovered(case):
@@ -334,7 +334,7 @@ def recover_on_a_full_disk_keeps_the_rings(case):
             program('emit 4000')
             kill_all(w, [program])
             for _ in range(2):
-                w('recover', where, status=1).prints('No space left', 'stays')
+                w('recover', where, status=1).prints('No space left', 'is kept')
                 check(len(files_of(where)) == 1, 'rings are gone that could not be written: %s', files_of(where))
             subprocess.run(['mount', '-o', 'remount,size=64m', place], check=True)
             is_now = recovered(w, where)[0]
@@ -455,7 +455,7 @@ def unsafe_ring_directories_are_refused(case):
         w('create', 'one', '--shm-path', bad)
         w('create', 'one', '--shm-path', bad, status=1).prints('already')
         check(len(os.listdir(bad)) == 1, 'left: %s', os.listdir(bad))
-        w('list', 'one').prints('its buffers are files in ' + bad)
+        w('list', 'one').prints('ring files in ' + bad)
         check(os.path.dirname(w.session('one')['shm_path']) == bad, 'listed: %s', w.session('one')['shm_path'])
         w('save', 'one', '-o', case.path('saved'))
         w('destroy', 'one')

@@ -213,8 +213,8 @@ def record_reports_that_no_event_matched(case):
     for w, record in with_and_without_daemon(case):
         program = [case.program('procs'), 'fork', '1']
         said = w(*record, '-f', 'seq == 123456', '--', *program)
-        said.prints('no event of', 'no record fulfils the filter \'seq == 123456\'')
-        w(*record, '-e', 'no:thing', '--', *program).prints('no event of', 'it has none that the patterns')
+        said.prints('no event of', 'no record matches the filter \'seq == 123456\'')
+        w(*record, '-e', 'no:thing', '--', *program).prints('no event of', 'the patterns (-e) match none of its events')
         check('no event of' not in w(*record, '--', *program).err, 'there are events')
 
 

@@ -475,7 +475,7 @@ def record_works_beside_a_hanging_daemon(case):
                      timeout=20)
         finally:
             os.kill(daemon, signal.SIGCONT)
-        done.prints('session daemon is not used', 'has not answered')
+        done.prints('cannot use the session daemon', 'has not answered')
         check(not done.json['session'], 'it was recorded by %s', done.json['session'])
         check(
             sum(map(len,
@@ -499,7 +499,7 @@ def ctf_2_session_survives_save_restart_and_new_layouts(case):
         w('destroy', 'two')
         w('load', 'two')
         check(w.session('two')['trace_format'] == 'ctf-2', 'it is not saved')
-        check('no format of traces' in w('create', 'x', '--trace-format=ctf-3', status=2).err,
+        check('unknown trace format' in w('create', 'x', '--trace-format=ctf-3', status=2).err,
               'another format is taken')
         program = w.scripted()
         w('start', 'two')

@@ -240,7 +240,7 @@ def directory_without_trace_is_reported(case):
             said = "no such trace: '%s' %s" % (name[:110], words)
             check(status == 1 and said[:80] in err.decode(), '%s: status %d: %s', name, status, err.decode())
     status, _, err = read(case, [WAYMARK, '-n', 'view', 'missing'])
-    said = "waymark: error: no such trace or session: 'missing' is no directory, and no session has this name\n"
+    said = 'waymark: error: no such trace or session: "missing" is not a directory, and no session has this name\n'
     check(status == 1 and err.decode() == said, 'status %d: %s', status, err.decode())
 
 

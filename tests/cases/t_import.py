@@ -163,7 +163,7 @@ def import_mistakes_are_reported(case):
     for argv, wanted in ((['--from', 'syslogg', '-o', out,
                            log], 'syslog'), (['--from', 'dmesg', '--to', 'csv', '-o', out,
                                               log], '--to ctf'), (['--from', 'dmesg', log], '-o DIR'),
-                         (['--from', 'dmesg', '-o', out], 'which log?'), (['--year', '2020', '--to', 'csv',
+                         (['--from', 'dmesg', '-o', out], 'no log given'), (['--year', '2020', '--to', 'csv',
                                                                            log], '--from'),
                          (['--from', 'syslog', '--year', '20x', '-o', out,
                            log], '20x'), (['--from', 'syslog', '--year', '1812', '-o', out,

@@ -214,7 +214,7 @@ def without_a_counter_in_tracefs_the_clock_is_monotonic(case):
     with KernelWorld(case) as w:
         begin(w, 'default', None, 'both')
         check(w.session('default')['clock'] == 'monotonic', 'the default is %s', w.session('default')['clock'])
-        check('stamped by its clock mono' in w('list', '-k', 'sched_switch').out, 'list -k: another clock')
+        check('timestamps from its clock mono' in w('list', '-k', 'sched_switch').out, 'list -k: another clock')
         begun = run_triples(w)
         path = w.stop('default')['path']
         w('destroy', 'default')

@@ -196,7 +196,7 @@ def missing_kernel_features_are_reported(case):
         is_counter = source.strip() == 'tsc' and {'constant_tsc', 'nonstop_tsc'} <= set(cpu.split())
         check(answer['clock'] == ('x86-tsc' if is_counter else 'mono'), 'clock %s', answer['clock'])
         said = w('list', '-k', 'sched_switch').out
-        for sentence in answer['lacks'] or ['This kernel lacks nothing']:
+        for sentence in answer['lacks'] or ['This kernel has all features']:
             check(sentence in said, 'it is not told to people: %s in %s', sentence, said)
         place = os.stat(w.rundir)
         ours = 'waymark-d%x.%d-' % (place.st_dev, place.st_ino)
@@ -302,8 +302,8 @@ def kernel_sessions_of_one_name_record_independently(case):
 
 def invalid_list_arguments_are_refused(case):
     with World(case) as w:
-        for argv, words in ((['-k', '-u'], 'one domain'), (['-k', '-s', 'one'], 'without a session'),
-                            (['-k', '--pid', '1'], 'goes with --userspace'), (['-k', 'a,,b'], 'empty word')):
+        for argv, words in ((['-k', '-u'], 'give one domain'), (['-k', '-s', 'one'], 'remove the session or channel'),
+                            (['-k', '--pid', '1'], 'needs --userspace'), (['-k', 'a,,b'], 'empty word')):
             w('list', *argv, status=2).prints(words)
 
 

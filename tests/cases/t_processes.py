@@ -73,7 +73,7 @@ def concurrent_programs_are_recorded(case):
 def need_the_kernels_account(result):
     """What is started can be told only where the kernel lets us watch; where not, that is said."""
     if not result.summary['not_followed_complete']:
-        check('not named' in result.err, 'nothing says that nothing is known: %s', result.err[-500:])
+        check('cannot name applications' in result.err, 'no warning about the missing list: %s', result.err[-500:])
         raise Skip('perf_event_open() is refused here')
     return result.summary['not_followed']
 

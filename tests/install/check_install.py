@@ -308,7 +308,7 @@ def check_calibrate(waymark, env):
         sys.exit('waymark calibrate has measured %s' % cost)
     text = run([waymark, 'calibrate'], env=env)
     for words in [
-            'reading the clock', 'site that nobody records', 'record without fields', 'record of 4 bytes',
+            'reading the clock', 'disabled tracepoint', 'record without fields', 'record of 4 bytes',
             'record of 64 bytes', 'with vpid', 'with procname'
     ]:
         if not re.search(re.escape(words) + r'.* -?\d+\.\d', text):

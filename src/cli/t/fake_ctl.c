@@ -234,7 +234,7 @@ int waymark_ctl_version(struct waymark_ctl *ctl, struct waymark_ctl_result **res
 {
 	(void)ctl;
 	*result = NULL;
-	return -ENOTSUP;                 /* whoever asks has to do without */
+	return -ENOTSUP;                 /* callers must handle the error */
 }
 
 const struct waymark_ctl_version_info *waymark_ctl_result_version(const struct waymark_ctl_result *result)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_cli.c - the table of commands, options, sizes, JSON, nearest names, the current session, the trace recorded
- * last, the search for programs.
+ * test_cli.c - unit tests: the table of commands, options, sizes, JSON, similar names, the current session, the latest
+ * trace, the search for programs.
  */
 #include <errno.h>
 #include <limits.h>
@@ -68,7 +68,7 @@ static void test_record_options_are_parsed(void **state)
 	assert_string_equal(rest[0], "./prog");
 	assert_string_equal(rest[2], "--y");
 	assert_null(rest[3]);
-	/* `--` may be left out: the program's own options stay its own. */
+	/* `--` is optional: options after the program's name belong to the program. */
 	assert_int_equal(parse(&args, "-e a:* prog --json -e x", &rest, &n), 0);
 	assert_false(args.json);
 	assert_int_equal(args.patterns.n, 1);
@@ -76,7 +76,7 @@ static void test_record_options_are_parsed(void **state)
 	assert_int_equal(parse(&args, "--help", &rest, &n), 1);
 }
 
-/* Every option of every command that needs a value, followed by what ends options, or by an option of the command. */
+/* For every option with a value: it is followed by `--`, or by an option of the command. */
 static void option_in_the_place_of_a_value_is_rejected(void **state)
 {
 	char name[64], end[] = "--", help[] = "--help", letter[] = "-h", program[] = "true";
@@ -120,7 +120,7 @@ static void expect_refused(const char *line, const char *words)
 	assert_true(parse(&args, line, &rest, &n) < 0);
 	wmk_error_text(text, sizeof(text));
 	if (!strstr(text, words))
-		fail_msg("'%s' says '%s', not '%s'", line, text, words);
+		fail_msg("'%s': error '%s', expected '%s'", line, text, words);
 }
 
 static void test_wrong_options_are_refused(void **state)
@@ -131,9 +131,9 @@ static void test_wrong_options_are_refused(void **state)
 	expect_refused("-c", "needs a value");
 	expect_refused("--overwrite=1", "takes no value");
 	expect_refused("-c vpdi x", "vpid");
-	expect_refused("-c zzzzzzzz x", "there are: none, vpid");
-	expect_refused("--subbuf-size 0 x", "from 1 to 1G");
-	expect_refused("--subbuf-size 2G x", "from 1 to 1G");
+	expect_refused("-c zzzzzzzz x", "the contexts are none, vpid");
+	expect_refused("--subbuf-size 0 x", "range 1 to 1G");
+	expect_refused("--subbuf-size 2G x", "range 1 to 1G");
 	expect_refused("--subbuf-size 1x x", "not a size");
 	expect_refused("--subbuf-size -1 x", "not a number");
 	expect_refused("--num-subbuf 99999999999999999999 x", "too large");
@@ -158,7 +158,7 @@ static void test_sizes_are_parsed_or_refused(void **state)
 	}
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		if (wmk_size_parse(bad[i], &size) == 0)
-			fail_msg("'%s' was taken as %llu", bad[i], (unsigned long long)size);
+			fail_msg("'%s' was accepted as %llu", bad[i], (unsigned long long)size);
 	assert_string_equal(wmk_cli_size_text(4 << 20, buf, sizeof(buf)), "4M");
 	assert_string_equal(wmk_cli_size_text(1536, buf, sizeof(buf)), "1536");
 	assert_string_equal(wmk_cli_size_text(0, buf, sizeof(buf)), "0");
@@ -205,7 +205,7 @@ static void test_commands_are_found_by_name(void **state)
 	assert_non_null(strstr(wmk_error_text(text, sizeof(text)), "waymark help"));
 }
 
-/* Every way in which the table is shown names every option. */
+/* Help and man pages name every option. */
 static void test_help_and_man_list_every_option(void **state)
 {
 	static void (*const printers[])(FILE *, const struct wmk_cli_command *) = { wmk_cli_describe, wmk_cli_man };
@@ -222,7 +222,7 @@ static void test_help_and_man_list_every_option(void **state)
 			printers[k](out, command);
 			fclose(out);
 			for (unsigned o = 0; o < command->n_options; o++) {
-				/* (which a manual writes in its own way) */
+				/* (a man page escapes dashes) */
 				const char *dash = strrchr(command->options[o].name, '-');
 
 				assert_non_null(strstr(buf, dash ? dash + 1 : command->options[o].name));
@@ -241,10 +241,10 @@ static void test_help_and_man_list_every_option(void **state)
 static void test_shared_options_are_checked(void **state)
 {
 	static const char *const bad[][2] = {
-		{ "--pid 0", "no process 0" },
+		{ "--pid 0", "invalid process number 0" },
 		{ "--pid x", "not a number" },
-		{ "--pid 1 --exec a", "do not go together" },
-		{ "--follow", "whose" },
+		{ "--pid 1 --exec a", "exclude each other" },
+		{ "--follow", "needs --pid or --exec" },
 	};
 	static const struct wmk_cli_option options[] = {
 		WMK_CLI_OPTION_JSON,
@@ -289,7 +289,7 @@ static void mode_of(const char *home, const char *file, mode_t mode)
 	assert_int_equal(st.st_mode & 07777, mode);
 }
 
-/* The current session: kept, replaced, forgotten; no links, nobody else's directory. */
+/* The current session is stored, replaced and removed. Links and directories of other users are refused. */
 static void test_current(void **state)
 {
 	char home[] = "/tmp/waymark-cli-XXXXXX", name[256], path[64], victim[64];
@@ -311,7 +311,7 @@ static void test_current(void **state)
 	assert_int_equal(wmk_current_get(name, sizeof(name)), 0);
 	assert_int_equal(wmk_current_forget("second one"), 0);
 	assert_int_equal(wmk_current_get(name, sizeof(name)), -ENOENT);
-	/* A link is not read through, and is replaced when it is written. */
+	/* A link is not followed; writing replaces it. */
 	snprintf(path, sizeof(path), "%s/.waymark/session", home);
 	snprintf(victim, sizeof(victim), "%s/victim", home);
 	assert_int_equal(symlink(victim, path), 0);
@@ -319,7 +319,7 @@ static void test_current(void **state)
 	assert_int_equal(wmk_current_set("third"), 0);
 	assert_int_equal(access(victim, F_OK), -1);
 	assert_int_equal(wmk_current_get(name, sizeof(name)), 0);
-	/* A directory in which others write is not trusted. */
+	/* A directory in which other users can write is refused. */
 	snprintf(path, sizeof(path), "%s/.waymark", home);
 	chmod(path, 0777);
 	assert_int_equal(wmk_current_get(name, sizeof(name)), -EPERM);
@@ -334,7 +334,7 @@ static void test_current(void **state)
 	unsetenv("WAYMARK_HOME");
 }
 
-/* What was recorded last: before the current session was meant, or since. */
+/* The latest trace is newer or older than the last use of the current session. */
 static void test_recorded(void **state)
 {
 	char home[] = "/tmp/waymark-cli-XXXXXX", path[PATH_MAX], place[128];
@@ -360,7 +360,7 @@ static void test_recorded(void **state)
 	assert_true(since);
 	assert_int_equal(wmk_recorded_get(path, strlen(place), &since), -EINVAL);
 	assert_int_equal(wmk_recorded_get(path, strlen(place) + 1, &since), 0);
-	/* Without a current session nothing else can be meant. */
+	/* Without a current session, the trace stays the newer one. */
 	wmk_current_meant(NULL);
 	assert_int_equal(wmk_recorded_get(path, sizeof(path), &since), 0);
 	assert_true(since);
@@ -448,7 +448,7 @@ static void test_find_program(void **state)
 	rmdir(dir);
 }
 
-/* A line after a second, and then each fifth of one. */
+/* The first line is due after a second, the next ones every 200 ms. */
 static void test_progress(void **state)
 {
 	const uint64_t ms = 1000000, begin = 5000 * ms;
@@ -468,7 +468,7 @@ static void test_progress(void **state)
 	assert_string_equal(line, "0 MB, 0 records");
 	assert_true(wmk_progress_line(&progress, begin + 2000 * ms, UINT64_MAX, UINT64_MAX, UINT64_MAX, line,
 				      sizeof(line)) < sizeof(line));
-	/* (a file that has grown meanwhile) */
+	/* (the file has grown meanwhile) */
 	assert_true(wmk_progress_line(&progress, begin + 3000 * ms, 3000000000, 1000000000, 1, line, sizeof(line)) > 0);
 	assert_string_equal(line, "100 % of 1000 MB, 1 records");
 	progress.next_ns = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_commands.c - what each command asks of libwaymark-ctl, what it says of the answer, what it refuses; with
- * fake_ctl.c in its place.
+ * test_commands.c - the requests of each command to libwaymark-ctl, its output for the reply, and the arguments that it
+ * rejects; fake_ctl.c replaces the library.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 static char home[] = "/tmp/waymark-cli-XXXXXX", said[16384];
 
-/* Standard output and error of what runs between. */
+/* Redirect standard output and error to a file until captured(). */
 static int capture(int fd[3])
 {
 	char path[64];
@@ -48,7 +48,7 @@ static void captured(int fd[3])
 		close(fd[i]);
 }
 
-/* A command line, as main() runs it, without "waymark": the exit status. */
+/* Run a command line like main(), without "waymark". Returns the exit status. */
 static int run(const char *line)
 {
 	char text[512], *argv[40];
@@ -74,13 +74,14 @@ static void asks(const char *line, const char *asked)
 	int status = run(line);
 
 	if (status != 0 || strcmp(fake.asked, asked) != 0)
-		fail_msg("`%s`: status %d, asked '%s', not '%s'; said '%s'", line, status, fake.asked, asked, said);
+		fail_msg("`%s`: status %d, requests '%s', expected '%s'; output '%s'", line, status, fake.asked, asked,
+			 said);
 }
 
 static void says(const char *words)
 {
 	if (!strstr(said, words))
-		fail_msg("it does not say '%s': '%s'", words, said);
+		fail_msg("missing output '%s' in '%s'", words, said);
 }
 
 static void refuses(const char *line, const char *words)
@@ -88,7 +89,8 @@ static void refuses(const char *line, const char *words)
 	int status = run(line);
 
 	if (status != WMK_CLI_USAGE || fake.asked[0] || !strstr(said, words) || !strstr(said, "usage: waymark"))
-		fail_msg("`%s`: status %d, asked '%s', said '%s', not '%s'", line, status, fake.asked, said, words);
+		fail_msg("`%s`: status %d, requests '%s', output '%s', expected '%s'", line, status, fake.asked, said,
+			 words);
 }
 
 static void fails(const char *line, const char *words)
@@ -96,19 +98,20 @@ static void fails(const char *line, const char *words)
 	int status = run(line);
 
 	if (status != WMK_CLI_FAILED || !strstr(said, words))
-		fail_msg("`%s`: status %d, said '%s', not '%s'", line, status, said, words);
+		fail_msg("`%s`: status %d, output '%s', expected '%s'", line, status, said, words);
 }
 
-/* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── sessions and applications ───────────────────────────────────────────────────────────────────────── */
 
 static struct waymark_ctl_counts counts = { .records = 120, .lost = 3, .lost_full = 3, .bytes = 1500000 }, none;
 static const struct waymark_ctl_trackers trackers;
 static const char *const exclusions[] = { "a:b" }, *const contexts[] = { "vpid", "ip" };
 static const struct waymark_ctl_rule_info rule = {
-	.pattern = "a:*", .exclusions = exclusions, .n_exclusions = 1, .level_op = WAYMARK_CTL_AT_LEAST, .level = 4, .enabled = true,
-		.matched = 2, .filter = "", .place = "",
+	.pattern = "a:*", .exclusions = exclusions, .n_exclusions = 1, .level_op = WAYMARK_CTL_AT_LEAST, .level = 4,
+	.enabled = true, .matched = 2, .filter = "", .place = "",
 }, plain = { .pattern = "a:*", .enabled = true, .matched = 5, .filter = "", .place = "" },
-filtered = { .pattern = "a:f", .enabled = true, .matched = 1, .filter = "n>1", .place = "" }, *const rules[] = { &rule, &plain, &filtered };
+filtered = { .pattern = "a:f", .enabled = true, .matched = 1, .filter = "n>1", .place = "" },
+*const rules[] = { &rule, &plain, &filtered };
 static struct waymark_ctl_channel_info channel = {
 	.name = "chan",
 	.subbuf_size = 4096,
@@ -122,13 +125,14 @@ static struct waymark_ctl_channel_info channel = {
 };
 static const struct waymark_ctl_channel_info *const channels[] = { &channel };
 static struct waymark_ctl_session_info one = {
-	.name = "one", .path = "/traces/one", .shm_path = "", .description = "", .active = true, .started = true, .channels = channels, .n_channels = 1, .trackers = &trackers,
-	.counts = &counts,
+	.name = "one", .path = "/traces/one", .shm_path = "", .description = "", .active = true, .started = true,
+	.channels = channels, .n_channels = 1, .trackers = &trackers, .counts = &counts,
 }, two = { .name = "two", .path = "/traces/two", .shm_path = "/shm/two-1", .description = "",
 	  .trackers = &trackers, .counts = &none };
 static const struct waymark_ctl_field_info field = { "amount", "f64", "EUR" }, *const fields[] = { &field };
 static const struct waymark_ctl_event_info event = {
-	.provider = "shop", .name = "pa\033id", .level = 6, .file = "shop.c", .line = 12, .enabled = true, .fields = fields, .n_fields = 1,
+	.provider = "shop", .name = "pa\033id", .level = 6, .file = "shop.c", .line = 12, .enabled = true,
+	.fields = fields, .n_fields = 1,
 }, *const app_events[] = { &event };
 static const struct waymark_ctl_app_info app = {
 	.pid = 77,
@@ -204,10 +208,10 @@ static void test_lives(void **state)
 	fails("start", "waymark create");
 	fake.error = "there is no session 'tow'";
 	fails("set-session tow", "there is no session 'tow'");
-	refuses("start a b", "one session at a time");
-	refuses("start a -s b", "named twice");
-	refuses("destroy a --all", "do not go together");
-	refuses("set-session", "which session");
+	refuses("start a b", "give one session");
+	refuses("start a -s b", "two sessions given");
+	refuses("destroy a --all", "exclude each other");
+	refuses("set-session", "no session given");
 }
 
 static void test_enable_channel_sends_its_settings(void **state)
@@ -219,22 +223,22 @@ static void test_enable_channel_sends_its_settings(void **state)
 	     "--pid 12 --follow",
 	     "enable-channel two a pid 12 follow mode 1 buffers 1 4 x 8192 block 0 files 5 x 1048576; "
 	     "enable-channel two b pid 12 follow mode 1 buffers 1 4 x 8192 block 0 files 5 x 1048576; ");
-	says("made 8k, a power of two");
+	says("rounded up to 8k, a power of two");
 	asks("enable-channel c --discard --blocking-timeout inf --exec sh",
 	     "enable-channel one c exec sh mode 0 buffers 0 0 x 0 block -1 files 0 x 0; ");
 	asks("enable-channel c --blocking-timeout=100",
 	     "enable-channel one c mode 0 buffers 0 0 x 0 block 100 files 0 x 0; ");
 	asks("disable-channel chan -s one", "disable-channel one chan; ");
-	refuses("enable-channel", "which channel");
+	refuses("enable-channel", "no channel given");
 	refuses("enable-channel c --overwrite --discard", "--discard and --overwrite");
 	refuses("enable-channel c --buffers-uid --buffers-pid", "--buffers-uid and --buffers-pid");
-	refuses("enable-channel c --overwrite --blocking-timeout 5", "do not go together");
-	refuses("enable-channel c --overwrite --num-subbuf 2", "at least 4");
+	refuses("enable-channel c --overwrite --blocking-timeout 5", "exclude each other");
+	refuses("enable-channel c --overwrite --num-subbuf 2", "the minimum is 4");
 	refuses("enable-channel c --tracefile-count 2", "--tracefile-size");
 	refuses("enable-channel c --tracefile-size 4k --subbuf-size 1M", "at least one sub-buffer");
 	refuses("enable-channel c --blocking-timeout soon", "microseconds");
 	refuses("enable-channel c --subbuf-sise 1", "did you mean --subbuf-size");
-	refuses("enable-channel c --follow", "whose children");
+	refuses("enable-channel c --follow", "--pid or --exec");
 	fake.rc = -ENOENT;
 	fails("disable-channel cahn", "did you mean: chan?");
 }
@@ -269,29 +273,30 @@ static void test_enable_event_sends_its_rules(void **state)
 	asks("enable-event -k --function f g", "enable-event one - kernel g probe 3 f; ");
 	asks("enable-event -k --userspace-probe sdt:/dev/null:p:n g",
 	     "enable-event one - kernel g probe 4 sdt:/dev/null:p:n; ");
-	refuses("enable-event -k --userspace-probe /nowhere/at/all:f g", "there is no /nowhere/at/all");
+	refuses("enable-event -k --userspace-probe /nowhere/at/all:f g",
+		"cannot find the program or library /nowhere/at/all");
 	refuses("enable-event -k --userspace-probe main g", "PATH:SYMBOL");
-	refuses("enable-event --probe f g", "say --kernel too");
-	refuses("enable-event --syscall openat", "say --kernel too");
-	refuses("enable-event -k --probe f g,h", "one event");
-	refuses("enable-event -k --probe f --function g h", "one probe");
-	refuses("enable-event -k -u x", "do not go together");
-	refuses("enable-event -k x --exec a", "narrowed to a process");
+	refuses("enable-event --probe f g", "add --kernel");
+	refuses("enable-event --syscall openat", "add --kernel");
+	refuses("enable-event -k --probe f g,h", "exactly one name");
+	refuses("enable-event -k --probe f --function g h", "two probes given");
+	refuses("enable-event -k -u x", "exclude each other");
+	refuses("enable-event -k x --exec a", "give a process (--pid)");
 	refuses("enable-event", "--all");
-	refuses("enable-event -a x", "do not go together");
+	refuses("enable-event -a x", "exclude each other");
 	refuses("enable-event x,", "empty");
 	refuses("enable-event x --loglevel wraning", "warning");
 	refuses("enable-event x --loglevel 15", "from 0 (emerg) to 14 (debug)");
-	refuses("enable-event x --loglevel info..", "there is no level");
-	refuses("enable-event x --loglevel 1 --loglevel-only 2", "one condition");
-	refuses("enable-event x --pid 1 --exec a", "do not go together");
+	refuses("enable-event x --loglevel info..", "unknown log level");
+	refuses("enable-event x --loglevel 1 --loglevel-only 2", "two log level conditions");
+	refuses("enable-event x --pid 1 --exec a", "exclude each other");
 	fake.unanswered[0] = &app;
 	fake.n_unanswered = 1;
 	fake.warnings[0] = "a sentence";
 	fake.n_warnings = 1;
 	asks("enable-event b --json", "enable-event one - b; ");
 	says("warning: a sentence");
-	says("1 program has not answered yet, and will follow as soon as it can: shop (pid 77)");
+	says("1 application has not confirmed yet, and will be changed as soon as it can: shop (pid 77)");
 	fake.rc = -ENOENT;
 	fails("enable-event a -c cahn", "did you mean: chan?");
 	fake.rc = -EACCES;
@@ -309,28 +314,28 @@ static void test_contexts_and_trackers(void **state)
 	says("[{\"name\":\"vpid\"");
 	refuses("add-context -t vpdi", "did you mean: vpid");
 	refuses("add-context -t vpid cpu_di", "did you mean: cpu_id");
-	refuses("add-context", "which context");
+	refuses("add-context", "no context given");
 	asks("track --pid 1,2 --uid root", "track one 0 1 2; track one 1 0; ");
 	asks("track --vpid=7", "track one 0 7; ");
 	asks("track --pid --all", "track one 0 all; ");
 	asks("untrack --gid --uid --all -s two", "untrack two 1 all; untrack two 2 all; ");
 	asks("track --kernel --pid=7,8", "track one 3 7 8; ");
 	asks("untrack -k --pid --all", "untrack one 3 all; ");
-	refuses("track -k --pid 1 --uid root", "by processes");
-	refuses("track -k -u --pid 1", "one domain");
-	refuses("track", "by what");
-	refuses("track --pid", "which");
-	refuses("track --pid 1 --all", "not both");
+	refuses("track -k --pid 1 --uid root", "use --pid");
+	refuses("track -k -u --pid 1", "give one domain");
+	refuses("track", "nothing to track");
+	refuses("track --pid", "--pid has no list");
+	refuses("track --pid 1 --all", "give one of them");
 	refuses("track 12", "--pid");
-	fails("track --pid x", "not the number of a process");
-	fails("track --pid 1 --uid no-such-user", "no user");
-	assert_string_equal(fake.asked, "");     /* nor of the others */
+	fails("track --pid x", "not a process number");
+	fails("track --pid 1 --uid no-such-user", "unknown user");
+	assert_string_equal(fake.asked, "");     /* no request for the other kinds either */
 	fake.rc = -E2BIG;
 	fake.error = "too many";
 	fails("track --pid 1 --uid root", "error: too many");
 	assert_string_equal(fake.asked, "track one 0 1; ");
 	fake.good = 2;
-	fails("untrack --pid 1 --uid root --gid 0", "--pid and --uid done already, --gid not: too many");
+	fails("untrack --pid 1 --uid root --gid 0", "--gid not applied; already applied: --pid and --uid: too many");
 }
 
 static void test_saved(void **state)
@@ -342,8 +347,8 @@ static void test_saved(void **state)
 	asks("load two -i x.json --override-name three --override-output /there",
 	     "load two x.json name three output /there; ");
 	asks("load --all --default-output --force", "load ALL - replace name - output - default; ");
-	refuses("load --default-output --override-output x", "do not go together");
-	refuses("save one --all", "do not go together");
+	refuses("load --default-output --override-output x", "exclude each other");
+	refuses("save one --all", "exclude each other");
 	fake.rc = -EEXIST;
 	fails("save", "--force");
 	fails("load", "--override-name");
@@ -353,7 +358,7 @@ static void test_saved(void **state)
 	asks("regenerate metadata", "regenerate one 0; ");
 	asks("regenerate statedump -s two", "regenerate two 1; ");
 	refuses("regenerate", "metadata or statedump");
-	refuses("regenerate metadat", "there are: metadata");
+	refuses("regenerate metadat", "the arguments are: metadata");
 }
 
 static void test_lists(void **state)
@@ -363,7 +368,7 @@ static void test_lists(void **state)
 	says("* one  ");
 	says("  two  ");
 	asks("status", "");
-	says("a:*                              but not a:b level warning or more severe enabled, 2 events matched");
+	says("a:*                              except a:b level warning or more severe enabled, 2 events matched");
 	says("with vpid, ip");
 	asks("list one -c chan", "");
 	asks("list --json", "");
@@ -386,11 +391,13 @@ static void test_lists(void **state)
 	assert_string_equal(said, "shop:pa?id\n");
 	asks("list --names levels", "");
 	says("emerg\n");
-	refuses("list --names thing", "there are those of: sessions, channels, events, contexts, levels");
-	refuses("list --names chanels", "there are those of: channels");
-	refuses("convert --to jsn dir", "there is no format 'jsn'; near is json, csv: there are text, json,");
-	refuses("convert --from wordy dir", "no logs of format 'wordy' are known: there are syslog,");
-	refuses("list -u one", "without a session");
+	refuses("list --names thing", "the kinds are: sessions, channels, events, contexts, levels");
+	refuses("list --names chanels", "the kinds are: channels");
+	refuses("convert --to jsn dir",
+		"unknown format 'jsn'; the formats are text, json, csv, chrome, perfetto, ctf, ctf-2; did you "
+		"mean json, csv?");
+	refuses("convert --from wordy dir", "unknown log format 'wordy'; the formats are syslog,");
+	refuses("list -u one", "remove the session or channel");
 	refuses("list --pid 1", "--userspace");
 	refuses("status one", "takes no arguments");
 	fake.n_sessions = 0;
@@ -421,19 +428,19 @@ static void test_kernel_list(void **state)
 	fake.events[1] = &events[1];
 	fake.n_events = 2;
 	asks("list -k", "kernel 0 1; ");
-	says("The kernel (2 events, stamped by its clock x86-tsc):");
+	says("The kernel (2 events, timestamps from its clock x86-tsc):");
 	says("irq:softirq_entry\n");
 	says("syscall:open?at                       system call                                   enabled\n");
-	says("lacks nothing");
+	says("has all features");
 	assert_null(strstr(said, "prev_tid"));
 	fake.lacks[0] = "no probes\033";
 	fake.n_lacks = 1;
 	asks("list -k -f sched_*,irq_* syscall:open*", "kernel 1 1 sched_* irq_* syscall:open*; ");
 	says("      prev_tid  s32\n");
-	says("What this kernel lacks:\n  - no probes?\n");
+	says("Features that this kernel lacks:\n  - no probes?\n");
 	asks("list --json -k", "kernel 0 1; ");
 	says("{\"about\":\"\"}");
-	/* what shells complete does not try anything out */
+	/* completion does not test the features of the kernel */
 	asks("list --names events -k", "kernel 0 0; ");
 	assert_string_equal(said, "irq_softirq_entry\nsyscall:open?at\n");
 	asks("list --names events", "apps 1 0; kernel 0 0; ");
@@ -444,10 +451,10 @@ static void test_kernel_list(void **state)
 	assert_string_equal(said, "shop:pa?id\n");
 	fails("list --names events -k", "needs root");
 	fails("list -k", "needs root");
-	refuses("list -k -u", "one domain at a time");
-	refuses("list -k -s one", "without a session");
-	refuses("list -k -c chan", "without a session");
-	refuses("list -k --pid 1", "--pid goes with --userspace");
+	refuses("list -k -u", "give one domain");
+	refuses("list -k -s one", "remove the session or channel");
+	refuses("list -k -c chan", "remove the session or channel");
+	refuses("list -k --pid 1", "--pid needs --userspace");
 	refuses("list -k a,,b", "empty word");
 }
 
@@ -473,21 +480,21 @@ static void test_remedies(void **state)
 	says("larger than a sub-buffer; --subbuf-size 8k would have helped");
 	counts = (struct waymark_ctl_counts){ .lost = 1, .lost_memory = 1 };
 	asks("stop", "stop one; ");
-	says("--num-subbuf 2 would have asked for less");
+	says("--num-subbuf 2 would have used less");
 	counts = (struct waymark_ctl_counts){ .lost = 12, .unwritten = 5, .overwritten = 7 };
 	asks("stop", "stop one; ");
 	says("12 lost (7 overwritten by newer ones)");
 	says("lost 5 records: they could not be written");
 	counts = (struct waymark_ctl_counts){ .lost = 7, .overwritten = 7 };
 	asks("stop", "stop one; ");
-	assert_null(strstr(said, "warning"));    /* as it was asked for */
+	assert_null(strstr(said, "warning"));    /* overwrite mode loses records on purpose */
 	counts = (struct waymark_ctl_counts){ .records = 1, .cut = 2 };
 	asks("destroy", "destroy one; ");
 	says("1 record, 0 lost");
 	says("2 strings or sequences were cut");
 }
 
-/* A daemon that does not answer, and a directory that is somebody's: whatever is in it stays. */
+/* If the daemon does not reply, or refuses the directory, the files in an existing directory are not removed. */
 static void test_record_leaves_what_is_there(void **state)
 {
 	char dir[80], file[96], line[200];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_examples.c - examples, lists for completion and names of other tools, held against the table of commands.
+ * test_examples.c - check examples, completion lists and names of other tools against the table of commands.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@ static const char *error_text(void)
 	return wmk_error_text(buf, sizeof(buf));
 }
 
-/* Cut a line into words in place; single quotes hold a word together. */
+/* Split a line into words in place. Single quotes protect spaces. */
 static int split(char *line, char **argv)
 {
 	int argc = 0;
@@ -82,7 +82,7 @@ static void test_examples_are_parsed_by_their_commands(void **state)
 	}
 }
 
-/* Values that are no name and not of a list. */
+/* Values that are neither names nor words of a list. */
 static bool is_free_form(const char *value)
 {
 	static const char *const values[] = { "EXPR", "N", "SIZE", "USEC", "TIME", "YEAR", "SECONDS", "PID", "PLACE",
@@ -107,13 +107,13 @@ static void test_values_of_each_option_are_completed(void **state)
 			const struct wmk_cli_option *option = &command->options[k];
 
 			if (option->value && wmk_cli_is_completed(option) == is_free_form(option->value))
-				fail_msg("waymark %s --%s %s: completed, or free-form?", command->name, option->name,
-					 option->value);
+				fail_msg("waymark %s --%s %s: completed and free-form, or neither", command->name,
+					 option->name, option->value);
 		}
 	}
 }
 
-/* 0 or -errno of the option's parser for one value. */
+/* Parse one value with the option's parser. Returns 0 or -errno. */
 static int set_option(const struct wmk_cli_command *command, const struct wmk_cli_option *option, const char *value)
 {
 	void *args = calloc(1, command->args_size + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_option.c - the kinds of options: what each stores, and what it rejects.
+ * test_option.c - unit tests of the kinds of options: the values that each kind stores or rejects.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "cli/command.h"
 
-/* Words in lists, and numbers. */
 static void test_word_lists_and_numbers_are_parsed(void **state)
 {
 	struct wmk_cli_words words = { NULL, 0 };
@@ -60,7 +59,7 @@ static const struct wmk_cli_option kinds_options[] = {
 	{ 0, "power", "X", "", WMK_CLI_POWER_OF_TWO(struct kinds, power, 8, 64) },
 	{ 0, "seconds", "X", "", WMK_CLI_SECONDS(struct kinds, seconds, 10) },
 	{ 0, "choice", "X", "", WMK_CLI_CHOICE(struct kinds, choice, "one two three", "'@' is no choice") },
-	{ 0, "word", "X", "", WMK_CLI_WORD(struct kinds, word, "red green blue", "no '@'~: there are #") },
+	{ 0, "word", "X", "", WMK_CLI_WORD(struct kinds, word, "red green blue", "no '@'; there are #~") },
 	{ 'w', "words", "[X]", "", WMK_CLI_WORDS(struct kinds, words), .repeats = true },
 };
 
@@ -112,12 +111,13 @@ static void test_values_outside_of_a_kind_are_rejected(void **state)
 	static const char *const bad[][2] = {
 		{ "--name=", "option --name: the name of a thing is missing" },
 		{ "--number 13", "too large: at most 12" },
-		{ "--number x", "not a number" }, { "--size x", "x" }, { "--power 65", "65 is not from 1 to 64" },
-		{ "--power 0", "is not from 1 to 64" }, { "--seconds 11", "'11' is no number of seconds" },
-		{ "--seconds nan", "no number" }, { "--choice tw", "option --choice: 'tw' is no choice" },
-		{ "--word gren", "no 'gren'; near is green, red: there are green, red" },
-		{ "--word purple", "no 'purple': there are red, green, blue" },
-		{ "--choice=", "'' is no choice" }, { "-w a,", "an empty word" }, { "--flag=1", "takes no value" },
+		{ "--number x", "not a number" }, { "--size x", "x" }, { "--power 65", "65 is out of range 1 to 64" },
+		{ "--power 0", "is out of range 1 to 64" },
+		{ "--seconds 11", "\"11\" is not a number of seconds from 0 to 10" },
+		{ "--seconds nan", "not a number" }, { "--choice tw", "option --choice: 'tw' is no choice" },
+		{ "--word gren", "no 'gren'; there are green, red; did you mean green, red?" },
+		{ "--word purple", "no 'purple'; there are red, green, blue" },
+		{ "--choice=", "'' is no choice" }, { "-w a,", "empty word" }, { "--flag=1", "takes no value" },
 	};
 	char text[1280];
 
