@@ -91,20 +91,12 @@ void wmk_cli_usage(FILE *out, const struct wmk_cli_command *command)
 	fputc('\n', out);
 }
 
-void wmk_cli_describe(FILE *out, const struct wmk_cli_command *command)
+static void describe_options(FILE *out, const struct wmk_cli_command *command)
 {
-	const struct wmk_cli_example *example;
-	unsigned n;
 	const char *bold = wmk_cli_color(out, WMK_CLI_BOLD), *plain = *bold ? wmk_cli_color(out, WMK_CLI_PLAIN) : "";
 
-	wmk_cli_usage(out, command);
-	fprintf(out, "\n%s.\n", command->summary);
-	for (unsigned i = 0; command->details && command->details[i]; i++) {
-		fputc('\n', out);
-		wmk_cli_fold(out, command->details[i], 0);
-	}
 	if (command->n_options)
-		fputc('\n', out);
+		fputs("\nOptions:\n", out);
 	for (unsigned i = 0; i < command->n_options; i++) {
 		const struct wmk_cli_option *option = &command->options[i];
 		char value[64];
@@ -115,13 +107,28 @@ void wmk_cli_describe(FILE *out, const struct wmk_cli_command *command)
 		fprintf(out, "--%s%s%s\n", option->name, plain, wmk_cli_value_text(option, value, sizeof(value)));
 		wmk_cli_fold(out, option->help, 6);
 	}
-	n = wmk_cli_examples(command, &example);
+}
+
+void wmk_cli_describe(FILE *out, const struct wmk_cli_command *command)
+{
+	const struct wmk_cli_example *example;
+	unsigned n = wmk_cli_examples(command, &example);
+
+	fprintf(out, "%s.\n\n", command->summary);
+	wmk_cli_usage(out, command);
+	describe_options(out, command);
 	if (n)
 		fputs("\nExamples:\n", out);
 	for (; n--; example++) {
 		fputc('\n', out);
 		wmk_cli_fold(out, example->purpose, 2);
 		fprintf(out, "      %s\n", example->line);
+	}
+	if (command->details)
+		fputs("\nDetails:\n", out);
+	for (unsigned i = 0; command->details && command->details[i]; i++) {
+		fputc('\n', out);
+		wmk_cli_fold(out, command->details[i], 2);
 	}
 }
 

@@ -139,8 +139,6 @@ void wmk_cli_man(FILE *out, const struct wmk_cli_command *command)
 	fputs("\n.hy\n.SH DESCRIPTION\n", out);
 	roff(out, command->summary);
 	fputs(".\n", out);
-	for (unsigned i = 0; command->details && command->details[i]; i++)
-		paragraph(out, command->details[i]);
 	if (command->n_options)
 		fputs(".SH OPTIONS\n", out);
 	for (unsigned i = 0; i < command->n_options; i++) {
@@ -160,5 +158,9 @@ void wmk_cli_man(FILE *out, const struct wmk_cli_command *command)
 	if (!command->takes_command)
 		exit_status(out);
 	examples_of(out, command);
+	if (command->details)
+		fputs(".SH DETAILS\n", out);
+	for (unsigned i = 0; command->details && command->details[i]; i++)
+		paragraph(out, command->details[i]);
 	fputs(".SH SEE ALSO\n.BR waymark (1)\n", out);
 }
