@@ -43,7 +43,7 @@ static int parse(struct wmk_record_args *args, const char *line, char ***rest, i
 	return wmk_cli_parse(&wmk_cli_record, argv, split(buf, argv), args, rest, n_rest);
 }
 
-static void test_record_options_are_parsed(void **state)
+static void record_options_are_parsed(void **state)
 {
 	struct wmk_record_args args;
 	char **rest;
@@ -123,7 +123,7 @@ static void expect_refused(const char *line, const char *words)
 		fail_msg("'%s': error '%s', expected '%s'", line, text, words);
 }
 
-static void test_wrong_options_are_refused(void **state)
+static void wrong_options_are_refused(void **state)
 {
 	(void)state;
 	expect_refused("--overwite -- x", "--overwrite");
@@ -139,7 +139,7 @@ static void test_wrong_options_are_refused(void **state)
 	expect_refused("--num-subbuf 99999999999999999999 x", "too large");
 }
 
-static void test_sizes_are_parsed_or_refused(void **state)
+static void sizes_are_parsed_or_refused(void **state)
 {
 	static const struct { const char *text; uint64_t size; } good[] = {
 		{ "0", 0 }, { "512", 512 }, { "4k", 4096 }, { "4K", 4096 }, { "1M", 1 << 20 }, { "3G", 3ull << 30 },
@@ -179,7 +179,7 @@ static void expect_json(const char *text, const char *json)
 	free(buf);
 }
 
-static void test_json(void **state)
+static void json_strings_are_escaped(void **state)
 {
 	(void)state;
 	expect_json("plain", "\"plain\"");
@@ -193,7 +193,7 @@ static void test_json(void **state)
 	expect_json("\xf5\x80\x80\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
 }
 
-static void test_commands_are_found_by_name(void **state)
+static void commands_are_found_by_name(void **state)
 {
 	char text[1280];
 
@@ -206,7 +206,7 @@ static void test_commands_are_found_by_name(void **state)
 }
 
 /* Help and man pages name every option. */
-static void test_help_and_man_list_every_option(void **state)
+static void help_and_man_list_every_option(void **state)
 {
 	static void (*const printers[])(FILE *, const struct wmk_cli_command *) = { wmk_cli_describe, wmk_cli_man };
 
@@ -238,7 +238,7 @@ static void test_help_and_man_list_every_option(void **state)
 	}
 }
 
-static void test_shared_options_are_checked(void **state)
+static void shared_options_are_checked(void **state)
 {
 	static const char *const bad[][2] = {
 		{ "--pid 0", "invalid process number 0" },
@@ -290,7 +290,7 @@ static void mode_of(const char *home, const char *file, mode_t mode)
 }
 
 /* The current session is stored, replaced and removed. Links and directories of other users are refused. */
-static void test_current(void **state)
+static void current_session_is_stored_replaced_and_removed(void **state)
 {
 	char home[] = "/tmp/waymark-cli-XXXXXX", name[256], path[64], victim[64];
 
@@ -335,7 +335,7 @@ static void test_current(void **state)
 }
 
 /* The latest trace is newer or older than the last use of the current session. */
-static void test_recorded(void **state)
+static void latest_trace_is_ordered_against_the_current_session(void **state)
 {
 	char home[] = "/tmp/waymark-cli-XXXXXX", path[PATH_MAX], place[128];
 	bool since = true;
@@ -387,7 +387,7 @@ static void test_recorded(void **state)
 	unsetenv("WAYMARK_HOME");
 }
 
-static void test_json_members(void **state)
+static void json_writer_sets_commas(void **state)
 {
 	char *buf;
 	size_t len;
@@ -413,7 +413,7 @@ static void test_json_members(void **state)
 	free(buf);
 }
 
-static void test_look(void **state)
+static void parent_is_found_if_the_name_has_parentheses(void **state)
 {
 	(void)state;
 	prctl(PR_SET_NAME, "x) R 1 (");
@@ -421,7 +421,7 @@ static void test_look(void **state)
 	assert_int_equal(wmk_proc_parent(0), 0);
 }
 
-static void test_find_program(void **state)
+static void program_is_found_in_path(void **state)
 {
 	char dir[] = "/tmp/waymark-cli-XXXXXX", path[4096], file[128], *old = strdup(getenv("PATH"));
 	FILE *f;
@@ -449,7 +449,7 @@ static void test_find_program(void **state)
 }
 
 /* The first line is due after a second, the next ones every 200 ms. */
-static void test_progress(void **state)
+static void progress_line_is_due_after_a_second(void **state)
 {
 	const uint64_t ms = 1000000, begin = 5000 * ms;
 	struct wmk_progress progress = { .next_ns = begin + 1000 * ms };
@@ -479,19 +479,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(option_in_the_place_of_a_value_is_rejected),
-		cmocka_unit_test(test_record_options_are_parsed),
-		cmocka_unit_test(test_wrong_options_are_refused),
-		cmocka_unit_test(test_sizes_are_parsed_or_refused),
-		cmocka_unit_test(test_json),
-		cmocka_unit_test(test_commands_are_found_by_name),
-		cmocka_unit_test(test_help_and_man_list_every_option),
-		cmocka_unit_test(test_find_program),
-		cmocka_unit_test(test_shared_options_are_checked),
-		cmocka_unit_test(test_current),
-		cmocka_unit_test(test_recorded),
-		cmocka_unit_test(test_progress),
-		cmocka_unit_test(test_json_members),
-		cmocka_unit_test(test_look),
+		cmocka_unit_test(record_options_are_parsed),
+		cmocka_unit_test(wrong_options_are_refused),
+		cmocka_unit_test(sizes_are_parsed_or_refused),
+		cmocka_unit_test(json_strings_are_escaped),
+		cmocka_unit_test(commands_are_found_by_name),
+		cmocka_unit_test(help_and_man_list_every_option),
+		cmocka_unit_test(program_is_found_in_path),
+		cmocka_unit_test(shared_options_are_checked),
+		cmocka_unit_test(current_session_is_stored_replaced_and_removed),
+		cmocka_unit_test(latest_trace_is_ordered_against_the_current_session),
+		cmocka_unit_test(progress_line_is_due_after_a_second),
+		cmocka_unit_test(json_writer_sets_commas),
+		cmocka_unit_test(parent_is_found_if_the_name_has_parentheses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

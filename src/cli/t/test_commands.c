@@ -178,7 +178,7 @@ static int end(void **state)
 
 /* ── tests ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void test_lives(void **state)
+static void session_commands_send_their_requests(void **state)
 {
 	char asked[128], name[256];
 
@@ -214,7 +214,7 @@ static void test_lives(void **state)
 	refuses("set-session", "no session given");
 }
 
-static void test_enable_channel_sends_its_settings(void **state)
+static void enable_channel_sends_its_settings(void **state)
 {
 	(void)state;
 	asks("enable-channel chan", "enable-channel one chan mode 0 buffers 0 0 x 0 block 0 files 0 x 0; ");
@@ -243,7 +243,7 @@ static void test_enable_channel_sends_its_settings(void **state)
 	fails("disable-channel cahn", "did you mean: chan?");
 }
 
-static void test_enable_event_sends_its_rules(void **state)
+static void enable_event_sends_its_rules(void **state)
 {
 	(void)state;
 	asks("enable-event a:*", "enable-event one - a:*; ");
@@ -304,7 +304,7 @@ static void test_enable_event_sends_its_rules(void **state)
 	fails("enable-event a", "it is not yours");
 }
 
-static void test_contexts_and_trackers(void **state)
+static void contexts_and_trackers_are_sent_or_rejected(void **state)
 {
 	(void)state;
 	asks("add-context -t vpid -tvtid,ip procname -c chan", "add-context one chan vpid vtid ip procname; ");
@@ -338,7 +338,7 @@ static void test_contexts_and_trackers(void **state)
 	fails("untrack --pid 1 --uid root --gid 0", "--gid not applied; already applied: --pid and --uid: too many");
 }
 
-static void test_saved(void **state)
+static void save_load_and_regenerate_send_their_requests(void **state)
 {
 	(void)state;
 	asks("save", "save ALL -; ");
@@ -361,7 +361,7 @@ static void test_saved(void **state)
 	refuses("regenerate metadat", "the arguments are: metadata");
 }
 
-static void test_lists(void **state)
+static void list_prints_sessions_applications_and_names(void **state)
 {
 	(void)state;
 	asks("list", "");
@@ -405,7 +405,7 @@ static void test_lists(void **state)
 	says("waymark create");
 }
 
-static void test_kernel_list(void **state)
+static void list_kernel_prints_events_and_missing_features(void **state)
 {
 	static const struct waymark_ctl_field_info tid = { "prev_tid", "s32", "" };
 	static const struct waymark_ctl_field_info *const inside[] = { &tid };
@@ -459,7 +459,7 @@ static void test_kernel_list(void **state)
 }
 
 /* -n goes before the command. */
-static void test_no_daemon(void **state)
+static void option_n_does_not_start_a_daemon(void **state)
 {
 	(void)state;
 	asks("list", "");
@@ -471,7 +471,7 @@ static void test_no_daemon(void **state)
 	assert_int_equal(fake.starts, 1);
 }
 
-static void test_remedies(void **state)
+static void loss_is_printed_with_the_option_that_avoids_it(void **state)
 {
 	(void)state;
 	one.active = false;
@@ -495,7 +495,7 @@ static void test_remedies(void **state)
 }
 
 /* If the daemon does not reply, or refuses the directory, the files in an existing directory are not removed. */
-static void test_record_leaves_what_is_there(void **state)
+static void failed_record_keeps_files_of_an_existing_directory(void **state)
 {
 	char dir[80], file[96], line[200];
 
@@ -519,13 +519,16 @@ static void test_record_leaves_what_is_there(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_lives, setup),
-		cmocka_unit_test_setup(test_enable_channel_sends_its_settings, setup),
-		cmocka_unit_test_setup(test_enable_event_sends_its_rules, setup),
-		cmocka_unit_test_setup(test_contexts_and_trackers, setup), cmocka_unit_test_setup(test_saved, setup),
-		cmocka_unit_test_setup(test_lists, setup), cmocka_unit_test_setup(test_kernel_list, setup),
-		cmocka_unit_test_setup(test_no_daemon, setup), cmocka_unit_test_setup(test_remedies, setup),
-		cmocka_unit_test_setup(test_record_leaves_what_is_there, setup),
+		cmocka_unit_test_setup(session_commands_send_their_requests, setup),
+		cmocka_unit_test_setup(enable_channel_sends_its_settings, setup),
+		cmocka_unit_test_setup(enable_event_sends_its_rules, setup),
+		cmocka_unit_test_setup(contexts_and_trackers_are_sent_or_rejected, setup),
+		cmocka_unit_test_setup(save_load_and_regenerate_send_their_requests, setup),
+		cmocka_unit_test_setup(list_prints_sessions_applications_and_names, setup),
+		cmocka_unit_test_setup(list_kernel_prints_events_and_missing_features, setup),
+		cmocka_unit_test_setup(option_n_does_not_start_a_daemon, setup),
+		cmocka_unit_test_setup(loss_is_printed_with_the_option_that_avoids_it, setup),
+		cmocka_unit_test_setup(failed_record_keeps_files_of_an_existing_directory, setup),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
