@@ -126,7 +126,7 @@ def default_trace_is_the_later_of_record_and_session(case):
         who('create', 'new')
         prints_trace(who, traces[-1], True)
         who('view', 'new', status=1).prints('no trace yet in')
-        who('view', 'nev', status=1).prints('no such trace or session', 'no directory', "no session 'nev'", 'new')
+        who('view', 'nev', status=1).prints('no such trace or session', 'not a directory', "no session 'nev'", 'new')
         # ... nor of what was removed
         who('set-session', 'old')
         shutil.rmtree(traces[-1])
@@ -192,7 +192,7 @@ def invalid_last_trace_file_is_ignored(case):
         for make in (lambda: os.symlink(victim, place), lambda: os.mkfifo(place), lambda: os.mkdir(place)):
             os.rename(place, case.path('moved')) if not os.path.isdir(place) else os.rmdir(place)
             make()
-            who('view', status=1).prints('not known')
+            who('view', status=1).prints('cannot find the latest trace')
             who('record', '-o', case.path('r'), '--', case.program('procs'), 'status', 5, status=5)
             shutil.rmtree(case.path('r'))
         with open(victim, 'rb') as f:

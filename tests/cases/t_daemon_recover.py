@@ -160,7 +160,7 @@ def recover_leaves_rings_in_use(case):
         w('recover', where, status=1).prints('still has')
         check([len(n) for n in w.finish('one', lost=0)[2].values()] == [20], 'records are missing')
         w('recover', where, status=1).prints('nothing to recover')
-        w('recover', case.path('none'), status=1).prints('cannot look into')
+        w('recover', case.path('none'), status=1).prints('cannot list')
         w('recover', status=2).prints('no directory given')
 
 
