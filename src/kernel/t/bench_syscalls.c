@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_syscalls.c - what a system call costs more when it is recorded: by nobody, by the kernel's tracer (raw_syscalls
- * in an instance of its own), by the BPF program; on one CPU, and on two at once. To be run as root by hand; prints
- * nanoseconds per call: of the best few hundred calls in a row, and the mean of the time that the process had the CPU
- * (a machine may have other work).
+ * bench_syscalls.c - the overhead of recording a system call: not recorded; by the kernel's tracer (raw_syscalls in an
+ * instance of its own); by the BPF program; on one CPU, and on two at the same time. Run it as root, by hand. It prints
+ * nanoseconds per call: of the best few hundred calls in a row, and the mean over the CPU time of the process, which
+ * other load does not affect.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -67,7 +67,7 @@ static void one_round(unsigned cpu, bool is_open)
 	board->mean[cpu] += (now(CLOCK_THREAD_CPUTIME_ID) - begin) / (CALLS * ROWS * ROUNDS);
 }
 
-/* A process for each CPU; each round begins on all of them at once. */
+/* One process for each CPU; each round begins on all CPUs at the same time. */
 static void worker(unsigned cpu, unsigned n, bool is_open)
 {
 	cpu_set_t set;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * narrow.h - for tests: system calls of 32-bit programs, made by a 64-bit one. Not only a kernel may be without them:
- * some hypervisors do not pass the interrupt on, and the program gets SIGSEGV.
+ * narrow.h - for tests: 32-bit system calls, made by a 64-bit program. The kernel may lack them, and some hypervisors
+ * do not pass the interrupt on, in which case the program gets SIGSEGV.
  */
 #ifndef WMK_KERNEL_T_NARROW_H
 #define WMK_KERNEL_T_NARROW_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#define NARROW_GETPID 20L            /* of the other table */
+#define NARROW_GETPID 20L            /* in the 32-bit table */
 
 static inline long narrow_call(long number, long a, long b, long c)
 {
@@ -38,7 +38,7 @@ static inline void narrow_on_signal(int signal)
 	siglongjmp(narrow_refused, 1);
 }
 
-/* Tries one. One thread at a time. */
+/* Test by one call. One thread at a time. */
 static inline bool narrow_works(void)
 {
 	struct sigaction action = { .sa_handler = narrow_on_signal }, before;

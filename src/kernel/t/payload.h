@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * payload.h - for tests: walks a packed payload by its class, as a reader does.
+ * payload.h - for tests: walk a packed payload by its class, as a reader does.
  */
 #ifndef WMK_KERNEL_T_PAYLOAD_H
 #define WMK_KERNEL_T_PAYLOAD_H
@@ -9,7 +9,7 @@
 
 #include "schema/schema.h"
 
-/* Behind the value at `at`, or NULL: it is not as the type says, or ends behind `end`. */
+/* Return the end of the value at `at`; NULL: it does not match the type, or exceeds `end`. */
 static inline const uint8_t *payload_skip(const struct wmk_type *type, const uint8_t *at, const uint8_t *end)
 {
 	uint32_t n;
@@ -38,7 +38,7 @@ static inline const uint8_t *payload_skip(const struct wmk_type *type, const uin
 	}
 }
 
-/* The field's bytes. NULL: there is none of this name. */
+/* Return the bytes of a field. NULL: no field of this name. */
 static inline const uint8_t *payload_field(const struct wmk_event_class *class, const char *name, const uint8_t *at,
 					   const uint8_t *end)
 {
@@ -50,7 +50,7 @@ static inline const uint8_t *payload_field(const struct wmk_event_class *class, 
 	return NULL;
 }
 
-/* Does it end where the class ends? */
+/* Return whether the payload ends where the class ends. */
 static inline bool payload_is_whole(const struct wmk_event_class *class, const uint8_t *at, const uint8_t *end)
 {
 	for (unsigned i = 0; i < class->n_fields && at; i++)

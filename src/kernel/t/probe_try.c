@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe_try.c - record one probe on the running kernel, from its text to its records: for the emulated machine, whose
+ * probe_try.c - record one probe on the running kernel, from its text to its records: for the emulated machine. Its
  * kernel has kprobes.
  *
  *     probe_try kernel|return|function|user|user-return TEXT [COMMAND...]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_procfs.c - texts of /proc: what they say, and what is none.
+ * test_procfs.c - parse texts of /proc, valid and invalid ones.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 static int parse(const char *text, struct wmk_kproc_stat *stat)
 {
-	/* Its own memory, without a NUL. */
+	/* In memory of its own, without a NUL. */
 	char *copy = malloc(strlen(text) + 1);
 	int err;
 
@@ -45,7 +45,7 @@ static void stat_names(void **state)
 		{ "7 (a) R 9 (b) S 1" REST, "a) R 9 (b", 'S' },
 		{ "7 (\n) Z 5\n) S 1" REST, "\n) Z 5\n", 'S' },
 		{ "7 (123456789012345678) D 1" REST, "123456789012345", 'D' },
-		{ "7 (kworker/0:1-events) I 1" REST, "kworker/0:1-eve", 'I' },   /* a user's process may be called so */
+		{ "7 (kworker/0:1-events) I 1" REST, "kworker/0:1-eve", 'I' },   /* a user process may have this name */
 		{ "7 (((())) X 1" REST, "((())", 'X' },
 	};
 	struct wmk_kproc_stat stat;
@@ -87,7 +87,7 @@ static void stat_workers(void **state)
 	}
 }
 
-/* Each beginning of a good one is refused, up to the last number that is needed. */
+/* Each prefix of a valid line is refused until it has the last number that is needed. */
 static void stat_short(void **state)
 {
 	static const char whole[] = "7 (sh) S 1" REST;
@@ -139,7 +139,8 @@ static void maps(void **state)
 		"5568a000-5568c000 r-xp 00002000 fe:00 247134",
 		"5568a000-5568c000 r-xp 00002000 fe:00 247134 /a b/\\012x (deleted)",
 	}, *const bad[] = {
-		"", "5568a000", "5568c000-5568a000 r-xp 0 fe:00 1", "5568a000-5568c000 rw 0 fe:00 1", "5568a000-5568c000 rwxz 0 fe:00 1",
+		"", "5568a000", "5568c000-5568a000 r-xp 0 fe:00 1", "5568a000-5568c000 rw 0 fe:00 1",
+		"5568a000-5568c000 rwxz 0 fe:00 1",
 		"5568a000-5568c000 wrxp 0 fe:00 1", "5568a000-5568c000 r-xp 0 fe 1", "5568a000-5568c000 r-xp 0 fe:00 ",
 		"11112222333344445-1 r-xp 0 fe:00 1",
 		"5568a000-11112222333344445 r-xp 0 fe:00 1",
@@ -198,7 +199,7 @@ static void small_things(void **state)
 	assert_int_equal(wmk_kproc_number("9", 1, 10, 4, &big), 0);
 }
 
-/* A line of `n` bytes between two others; all the places where a buffer may end. */
+/* A line of `n` bytes between two others: the end of the buffer falls on each of its bytes. */
 static void lines(void **state)
 {
 	static struct wmk_kproc_lines in;
@@ -241,7 +242,7 @@ static void lines(void **state)
 	tree_remove(&tree);
 }
 
-/* A file without an end, and one that nobody writes. */
+/* A file without an end, and a FIFO without a writer. */
 static void no_end(void **state)
 {
 	static struct wmk_kproc_lines in;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_statedump.c - the state dump of a made-up machine: every line that must be there, exactly once, and no other.
+ * test_statedump.c - the state dump of a made-up machine: each expected line exactly once, and no other line.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -90,7 +90,7 @@ static void processes(void **state)
 	one_process(m, 14, "gone", 'X', 0);
 	one_process(m, 15, "stopped", 'T', 0);
 	one_process(m, 16, "\xff\xfe odd", 'D', 0);
-	/* What is no process. */
+	/* Entries that are not processes. */
 	one_process(m, 17, "other", 'S', 0);
 	tree_put(&m->tree, "proc/17/task/17/stat", "18 (other) S 1 1 1\n");
 	tree_put(&m->tree, "proc/18", "no directory");
@@ -115,7 +115,7 @@ static void processes(void **state)
 	assert_int_equal(m->rig.counts.threads, 7);
 	assert_int_equal(m->rig.counts.gone, 3);
 	assert_int_equal(m->rig.counts.left_out, 0);
-	/* Some of them only. */
+	/* Only some processes. */
 	const pid_t pids[] = { 15, 4711, 10 };
 	struct wmk_kstatedump_options some = {
 		.proc = m->proc, .parts = WMK_KSTATEDUMP_PROCESSES, .pids = pids, .n_pids = 3
@@ -179,7 +179,7 @@ static void threads_and_files(void **state)
 	dump_rig_once(&m->rig, MAP_LINE, 0x652000, 0x653000, 0x81, 5, 0);
 	assert_int_equal(m->rig.counts.gone, 3);
 
-	/* The first thread has ended: its files and memory are the next one's. */
+	/* The main thread has ended: the next thread has its files and memory. */
 	task.tid = 30;
 	task.state = 'Z';
 	tree_task(&m->tree, "proc/30/task/30", &task);
@@ -213,7 +213,7 @@ static void namespaces(void **state)
 	tree_put(&m->tree, "proc/41/task/41/gid_map",
 		 "         5          1          1\n         0     200000      65536\n");
 	run(m, WMK_KSTATEDUMP_NAMESPACES);
-	/* A made-up link says only which is the innermost. */
+	/* A made-up link has no ioctl, so outer namespaces are unknown. */
 	dump_rig_once(&m->rig, "process_pid_ns{ tid=41 vtid=1 vpid=1 vppid=0 ns_level=2 ns_inum=200 } ");
 	dump_rig_once(&m->rig, "process_pid_ns{ tid=41 vtid=6 vpid=6 vppid=5 ns_level=1 ns_inum=0 } ");
 	dump_rig_once(&m->rig, "process_pid_ns{ tid=41 vtid=41 vpid=41 vppid=40 ns_level=0 ns_inum=0 } ");
@@ -234,7 +234,7 @@ static void machine_parts(void **state)
 	struct machine *m = *state;
 
 	one_process(m, 50, "irq/24-ahci[0000", 'S', KTHREAD);
-	one_process(m, 51, "irq/9-acpi", 'S', 0);                /* a user's process, that calls itself so */
+	one_process(m, 51, "irq/9-acpi", 'S', 0);                /* a user process with such a name */
 	tree_put(&m->tree, "sys/kernel/irq/9/chip_name", "IO-APIC\n");
 	tree_put(&m->tree, "sys/kernel/irq/9/actions", "acpi,i801_smbus\n");
 	tree_put(&m->tree, "sys/kernel/irq/24/chip_name", "\n");
@@ -291,7 +291,7 @@ static void not_x86(void **state)
 	assert_int_equal(m->rig.n, 2);
 }
 
-/* Texts longer than any the kernel has. */
+/* Texts longer than any in the kernel. */
 static void long_texts(void **state)
 {
 	struct machine *m = *state;
@@ -339,7 +339,7 @@ static void limits(void **state)
 	assert_int_equal(m->rig.counts.files, 2);
 	assert_int_equal(m->rig.counts.maps, 1);
 	assert_int_equal(m->rig.counts.left_out, 3 + 2);
-	/* Each of the records may be refused; none follows it. */
+	/* Each record may be refused; no record follows. */
 	const size_t all = m->rig.n;
 
 	for (size_t i = 1; i <= all; i++) {

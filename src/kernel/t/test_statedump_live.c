@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_statedump_live.c - the state dump of this machine, with processes on it that were made for it: names of odd
- * bytes, threads, a thread with a table of files of its own, files of every kind, mappings, a zombie, namespaces. Into
- * a trace, which babeltrace2 reads without a word, and which compare_proc.py holds against its own reading; and what
- * only we know, here.
+ * test_statedump_live.c - the state dump of this machine, with processes made for the test: names with odd bytes,
+ * threads, a thread with its own file table, files of every kind, mappings, a zombie, namespaces. It is written to a
+ * trace, which babeltrace2 reads without a warning, and which compare_proc.py compares with its own reading of /proc.
+ * Values that only this program knows are checked here.
  *
  *     test-kernel-statedump-live COMPARE_PROC.PY
  */
@@ -158,7 +158,7 @@ static struct child make_child(const char *dir)
 	return child;
 }
 
-/* In namespaces of its own: 0 if that may not be. */
+/* Fork a process in its own namespaces: 0 if that is not permitted. */
 static pid_t make_boxed(void)
 {
 	pid_t pid = fork(), inner;
@@ -219,7 +219,7 @@ static pid_t make_zombie(void)
 	return pid;
 }
 
-/* All of them pause: what they are is not changing any more. */
+/* Wait until the task sleeps in pause(): then its state does not change any more. */
 static void await_pause(pid_t pid)
 {
 	char path[64], text[1024];
@@ -313,7 +313,7 @@ static void expect_ours(const struct dump_rig *rig, const struct child *child, c
 		      MAPPED_AT + 0x4000, MAPPED_AT + 0x5000, 0x81u, (unsigned long long)st.st_ino);
 	dump_rig_once(rig, "vm_map{ pid=%d start=%llu end=%llu flags=0 inode=0 pgoff=0 } ", child->pid,
 		      MAPPED_AT + 0x8000, MAPPED_AT + 0x9000);
-	/* One of its other threads has a table of files of its own. */
+	/* One of its other threads has its own file table. */
 	snprintf(path, sizeof(path), "file_descriptor{ file_table_address=%d ", child->tids[0]);
 	snprintf(other, sizeof(other), "file_descriptor{ file_table_address=%d ", child->tids[1]);
 	assert_true((dump_rig_begin(rig, path) == 0) != (dump_rig_begin(rig, other) == 0));
@@ -369,7 +369,7 @@ static void this_machine(void **state)
 	if (boxed)
 		boxed_is_boxed(&rig, boxed, only_child_of(boxed));
 	else
-		print_message("no namespaces of its own may be made here\n");
+		print_message("skipped: namespaces, because this user may not create them\n");
 	dump_rig_close(&rig);
 	for (unsigned i = 0; i < 2; i++)
 		if ((i ? boxed : child.pid) > 0) {
@@ -383,8 +383,8 @@ static void this_machine(void **state)
 /* ── addresses ───────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * In a network namespace of its own, whose only interface is down: 0, or in which step it is not as it must be; 77: it
- * may not have one.
+ * Run in its own network namespace, with a single interface that is down. Returns 0; the number of the failed step; 77:
+ * a namespace is not permitted.
  */
 static int addressed(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_statedump_source.c - the state dump of a made-up machine as packets: how many records there are in which, and
- * how it goes on behind another one.
+ * test_statedump_source.c - the state dump of a made-up machine as packets: the number of records in each, and how a
+ * dump continues after an earlier process.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +19,7 @@
 #include "tree.h"
 
 #define TASKS 64u
-#define RECORDS (TASKS * 2 + 2)      /* a thread's state, its number in its namespace; start and end */
+#define RECORDS (TASKS * 2 + 2)      /* the state and the PID namespace of each thread; start and end */
 #define PACKET 5120u
 
 struct source_machine {
@@ -110,8 +110,8 @@ static void clear(struct source_machine *m)
 }
 
 /*
- * All packets up to the dump's end: how many. Their records are *records in all, with those before; *last is where the
- * last one ends.
+ * Take all packets up to the end of the dump and return their number. *records: records in the trace, with earlier
+ * ones; *last: end of the last packet.
  */
 static unsigned take_all(struct source_machine *m, uint64_t *records, uint64_t *last)
 {
@@ -124,7 +124,7 @@ static unsigned take_all(struct source_machine *m, uint64_t *records, uint64_t *
 		assert_true(packet.len > 0 && packet.len <= PACKET);
 		assert_true(packet.begin_ts > end && packet.end_ts >= packet.begin_ts);
 		assert_true(packet.end >= *last && (!(*last & 1) || packet.end > *last));
-		/* the same until it is released */
+		/* the same packet until it is released */
 		assert_int_equal(m->dumper->ops->next(m->dumper, false, &again), 1);
 		assert_true(again.data == packet.data && again.len == packet.len && again.records == packet.records &&
 			    again.position == packet.position && again.begin_ts == packet.begin_ts &&
@@ -156,12 +156,12 @@ static void every_record_once(void **state)
 
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
 	assert_int_equal(m->dumper->ops->head(m->dumper), 15);
-	/* who does not wait is told */
+	/* without a flush, poll() reports a packet */
 	assert_int_equal(poll(&polled, 1, 10000), 1);
 	assert_true(take_all(m, &records, &last) > 1);
 	assert_int_equal(records, RECORDS);
 	assert_int_equal(last, 15);
-	/* begun already */
+	/* this dump was started already */
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
 	assert_int_equal(take_all(m, &records, &last), 0);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 8), 0);
@@ -192,7 +192,7 @@ static void behind_one_that_died(void **state)
 	const uint64_t large = UINT64_C(123) << 40 | 7;
 	uint64_t records = 0, last;
 
-	/* whole: whoever asks for it, or for any, gets nothing */
+	/* complete: a begin with its number, or with ANY, dumps nothing */
 	assert_int_equal(resume(m, UINT64_C(42) << 32 | 15), 42);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, WMK_KDUMPER_ANY), 0);
 	assert_int_equal(take_all(m, &records, &last), 0);
@@ -201,20 +201,20 @@ static void behind_one_that_died(void **state)
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, WMK_KDUMPER_ANY), 0);
 	assert_int_equal(take_all(m, &records, &last), 0);
-	/* not whole: again, from the beginning; what there was of it is in the trace */
+	/* incomplete: dumped again from the beginning; the earlier part stays in the trace */
 	assert_int_equal(resume(m, UINT64_C(42) << 32 | 16), 42);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 8), 0);
 	take_all(m, &records, &last);
 	assert_int_equal(records, 42 + RECORDS);
 	assert_int_equal(last, 17);
-	/* there was none */
+	/* no earlier dump */
 	clear(m);
 	assert_int_equal(resume(m, 0), 0);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 20), 0);
 	take_all(m, &records, &last);
 	assert_int_equal(records, RECORDS);
 	assert_int_equal(last, 41);
-	/* whole, by its last bits; another one */
+	/* complete, by the low bits of its number; then another number */
 	clear(m);
 	resume(m, UINT64_C(42) << 32 | 15);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, large), 0);
@@ -243,7 +243,7 @@ static void cleared_on_the_way(void **state)
 	assert_int_equal(last, 17);
 }
 
-/* Whoever closes it does not wait, and nothing of it is left: a checker sees it. */
+/* Closing does not wait, and the memory is freed: ASan reports leaks. */
 static void closed_on_the_way(void **state)
 {
 	struct source_machine *m = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_syscall_event.c - records of system calls, made by hand, as events: classes that can be declared, payloads that
- * are as they say.
+ * test_syscall_event.c - handmade records of system calls as events: their classes can be declared, and their payloads
+ * match the classes.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "kernel/syscall/syscall_event.h"
 #include "kernel/t/payload.h"
 
-/* A record under test, and what became of it. */
+/* A record under test and its payload. */
 struct made {
 	struct wmk_syscall call;
 	struct wmk_syscalls_record record;
@@ -55,7 +55,7 @@ static void finish(struct made *made)
 	made->len = wmk_syscalls_payload(&made->call, &made->record, made->payload, sizeof(made->payload));
 	assert_true(made->len >= 0);
 	assert_true(payload_is_whole(made->class, made->payload, made->payload + made->len));
-	/* Neither more nor less room than it takes. */
+	/* It fits into exactly its own length. */
 	assert_int_equal(wmk_syscalls_payload(&made->call, &made->record, made->payload, (size_t)made->len), made->len);
 	if (made->len)
 		assert_int_equal(wmk_syscalls_payload(&made->call, &made->record, made->payload, (size_t)made->len - 1),
@@ -115,7 +115,7 @@ static void test_openat_has_its_path(void **state)
 	assert_int_equal(number(&m, "pointers"), 4);
 	assert_string_equal(m.class->fields[4].type.labels[1].name, "filename_unreadable");
 	end(&m);
-	/* What could not be read is empty, and says so. */
+	/* A text that could not be read is empty and marked. */
 	m.record.parts[0] = (struct wmk_syscalls_piece){ .arg = 1, .flags = WMK_SYSCALLS_PART_UNREADABLE };
 	finish(&m);
 	assert_string_equal(field(&m, "filename"), "");
@@ -160,7 +160,7 @@ static void test_pointed_buffers_become_bytes(void **state)
 	assert_int_equal(len, 2);
 	assert_memory_equal((const uint8_t *)field(&m, "argv") + 4, "ls\0-l\0", 6);
 	end(&m);
-	/* A count that is not true, and a last one without its NUL. */
+	/* A wrong count, and a last text without its NUL. */
 	m.record.parts[1].count = 9;
 	m.record.parts[1].len = 5;
 	finish(&m);
@@ -200,7 +200,7 @@ static void test_socket_addresses_become_fields(void **state)
 	assert_address(&in6, sizeof(in6), AF_INET6, 53, "::1");
 	assert_address(&un, sizeof(un), AF_UNIX, 0, "/run/sock");
 	assert_address(&abstract, offsetof(struct sockaddr_un, sun_path) + 5, AF_UNIX, 0, "@name");
-	/* As long as can be, without a NUL; without a name; cut in the middle; nothing. */
+	/* The longest name, without a NUL; no name; an address that is cut; no address. */
 	memset(&full, 'x', sizeof(full));
 	full.sun_family = AF_UNIX;
 	memset(all, 'x', sizeof(all));
@@ -272,8 +272,8 @@ static void test_unknown_syscall_has_its_number(void **state)
 }
 
 /*
- * Of every call there is: both classes can be declared in both versions of the metadata, and an empty record is one of
- * it.
+ * For every system call: both classes can be declared in both versions of the metadata, and an empty record matches its
+ * class.
  */
 static void test_every_syscall_has_event_classes(void **state)
 {

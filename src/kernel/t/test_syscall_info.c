@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_syscall_info.c - tables of system calls, what is copied of them, the words for what a machine lacks, and times
- * mapped: all without a kernel's help.
+ * test_syscall_info.c - tables of system calls, copy plans, messages about missing features, and conversion of times:
+ * all without the kernel.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -41,7 +41,7 @@ static void test_syscalls_are_found_by_name_and_number(void **state)
 	assert_string_equal(wmk_syscall_name(WMK_KABI_NATIVE, SYS_write), "write");
 	assert_null(wmk_syscall_name(WMK_KABI_NATIVE, 511));
 	assert_null(wmk_syscall_name(WMK_KABI_NATIVE, UINT32_MAX));
-	/* As the kernel's tracer has it. */
+	/* By the name of the kernel's tracer. */
 	assert_int_equal(wmk_syscall_find(WMK_KABI_NATIVE, "newfstat"), SYS_fstat);
 	assert_string_equal(describe(WMK_KABI_NATIVE, "fstat").event, "newfstat");
 	assert_int_equal(wmk_syscall_find(WMK_KABI_NATIVE, "opennat"), -ENOENT);
@@ -54,8 +54,8 @@ static void test_syscalls_are_found_by_name_and_number(void **state)
 }
 
 /*
- * Every row can be read, is of a call that there is, and no call has two; no argument's name stands twice; not more is
- * copied than fits.
+ * Every row can be parsed, belongs to an existing system call, and is unique; names of arguments are unique; no plan
+ * exceeds its limits.
  */
 static void test_argument_rows_are_valid(void **state)
 {
@@ -72,13 +72,13 @@ static void test_argument_rows_are_valid(void **state)
 		for (unsigned j = 0; j < i; j++)
 			assert_int_not_equal(strncmp(wmk_syscall_rows[j], row, strcspn(row, "(") + 1), 0);
 #ifndef __x86_64__
-		/* Other machines do not have those calls that newer ones have replaced, and no 32-bit ones. */
+		/* Other machines lack calls that newer ones have replaced, and 32-bit calls. */
 		if (wmk_syscall_find(abi, name) < 0)
 			continue;
 #endif
 		call = describe(abi, name);
 		if (!call.is_known)
-			fail_msg("the row '%s' cannot be read", row);
+			fail_msg("the row '%s' is invalid", row);
 		for (unsigned a = 0; a < call.n_args; a++)
 			for (unsigned b = 0; b < a; b++)
 				assert_string_not_equal(call.args[a].name, call.args[b].name);
@@ -111,7 +111,7 @@ static void test_syscall_arguments_are_described(void **state)
 	assert_int_equal(call.args[1].len_arg, 2);
 	assert_int_equal(call.args[4].len_arg, 5);
 	assert_int_equal(describe(WMK_KABI_NATIVE, "getppid").n_args, 0);
-	/* Its arguments are not in the table. */
+	/* A system call that is not in the table. */
 	call = describe(WMK_KABI_NATIVE, "kexec_load");
 	assert_false(call.is_known);
 	assert_int_equal(call.n_args, 6);
@@ -119,7 +119,7 @@ static void test_syscall_arguments_are_described(void **state)
 	assert_int_equal(wmk_syscall_describe(WMK_KABI_NATIVE, 511, &call), -ENOENT);
 	assert_string_equal(call.event, "unknown");
 #ifdef __x86_64__
-	/* Other arguments, and none, than the call of this name has here. */
+	/* The 32-bit system calls of these names have other arguments, or none. */
 	assert_string_equal(describe(WMK_KABI_COMPAT, "clone").args[3].name, "tls");
 	assert_string_equal(describe(WMK_KABI_NATIVE, "clone").args[3].name, "child_tidptr");
 	assert_int_equal(describe(WMK_KABI_COMPAT, "mmap").n_args, 1);
@@ -163,7 +163,7 @@ static void test_refine(void **state)
 	wmk_syscall_plan(&call, &limits, &plan);
 	assert_int_equal(plan.at_entry[0].op, WMK_SYSCALLS_TEXT);
 	assert_int_equal(plan.at_entry[1].op, WMK_SYSCALLS_NOTHING);
-	/* What the table has is better. */
+	/* The table takes precedence. */
 	wmk_syscall_refine(&open, format);
 	assert_memory_equal(&open, &before, sizeof(open));
 	free(format);
@@ -216,7 +216,7 @@ static void test_sets(void **state)
 
 		assert_true(labels && n > 1);
 		for (unsigned i = 0; i < n; i++) {
-			/* They fit into the 32 bits that they have in a record; a flag is at least one bit. */
+			/* The values fit into the 32 bits of a record; a flag has at least one bit. */
 			assert_true(labels[i].from >= !!is_flags && labels[i].to <= UINT32_MAX &&
 				    labels[i].from <= labels[i].to);
 			for (unsigned j = 0; j < i; j++)
@@ -231,7 +231,7 @@ static void assert_words(int err, struct wmk_syscalls_facts facts, int is, const
 
 	assert_int_equal(wmk_syscalls_refused(err, &facts), is);
 	if (!strstr(wmk_error_text(text, sizeof(text)), words))
-		fail_msg("'%s' does not say '%s'", text, words);
+		fail_msg("'%s' does not contain '%s'", text, words);
 }
 
 static void test_missing_bpf_features_are_reported(void **state)
@@ -264,7 +264,7 @@ static void test_missing_bpf_features_are_reported(void **state)
 	assert_words(-ENOSPC, good, -ENOSPC, "cannot load");
 }
 
-/* A counter that runs at 2.5 GHz and then a little faster; mono has nanoseconds. */
+/* A counter with 2.5 GHz and later a little more; mono is in nanoseconds. */
 static uint64_t counter_at(uint64_t mono)
 {
 	return mono < 5000000 ? 1000 + mono * 5 / 2 : 1000 + 5000000 * 5 / 2 + (mono - 5000000) * 5001 / 2000;
@@ -279,7 +279,7 @@ static void test_clock(void **state)
 	wmk_kclock_init(clock, WMK_CLOCK_MONOTONIC);
 	assert_int_equal(wmk_kclock_map(clock, 77, &last), 77);
 	*clock = (struct wmk_kclock){ .kind = WMK_CLOCK_COUNTER };
-	/* Far more than there is room for. */
+	/* Far more pairs than the limit. */
 	for (uint64_t mono = 1000; mono < 10000000; mono += 1000)
 		wmk_kclock_add(clock, &(const struct wmk_kclock_pair){ .mono = mono,
 								       .value = counter_at(mono),
@@ -292,14 +292,14 @@ static void test_clock(void **state)
 		const uint64_t before = last, value = wmk_kclock_map(clock, mono, &last), true_one = counter_at(mono);
 
 		assert_true(value >= before);
-		/* These pairs are true: only where they were thinned out a line is off, by what is told. */
+		/* The pairs are exact: the only error is that of dropped pairs, which is reported. */
 		assert_true((value > true_one ? value - true_one : true_one - value) <=
 			    clock->bent + clock->thinned + 1);
 	}
-	/* Streams do not hold each other back; none goes back. */
+	/* Streams are independent; none goes back. */
 	assert_true(wmk_kclock_map(clock, 5000, &other) < last);
 	assert_int_equal(wmk_kclock_map(clock, 4000, &other), other);
-	/* A pair that would go back in one of both is none. */
+	/* A pair that goes back in one of the clocks is dropped. */
 	other = clock->taken;
 	wmk_kclock_add(clock, &(const struct wmk_kclock_pair){ .mono = 20000000, .value = 5 });
 	wmk_kclock_add(clock, &(const struct wmk_kclock_pair){ .mono = 5, .value = UINT64_MAX });

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_syscalls_live.c - the BPF program at work: exact counts with and without loss, threads and children, times, who
- * may not, and what is left after SIGKILL. Skipped in words where BPF cannot be had. What is copied of the arguments:
- * test_syscalls_pointed_live.c.
+ * test_syscalls_live.c - the BPF program at work: exact counts with and without loss, threads and children, times,
+ * missing rights, and what remains after SIGKILL. Skipped with a message if BPF is not available.
+ * test_syscalls_pointed_live.c tests what is copied of the arguments.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -65,7 +65,7 @@ static void tally_one(void *data, const struct wmk_syscalls_record *record)
 	memcpy(name, p->bytes, p->len);
 	name[p->len] = 0;
 	assert_int_equal(strncmp(name, "/nowhere/file-", 14), 0);
-	/* The process may change its CPU, and rings have no common order: the sum says that each came once. */
+	/* The process may change its CPU, and rings have no common order: the sum proves that each record came once. */
 	if (record->number == SYS_openat)
 		tally->names += (uint64_t)atoi(name + 14);
 }
@@ -81,7 +81,7 @@ static struct wmk_syscalls *open_for_counts(uint32_t ring_bytes)
 	return calls;
 }
 
-/* All of it fits into the rings: what is read is what was made, text by text. */
+/* Everything fits into the rings: each record is read once, with its text. */
 static void test_syscalls_that_fit_are_all_read(void **state)
 {
 	struct wmk_syscalls *calls = open_for_counts(128u << 20);
@@ -104,7 +104,7 @@ static void test_syscalls_that_fit_are_all_read(void **state)
 	free(tally);
 }
 
-/* Read only when all is done, from rings that hold little of it. */
+/* The rings are read only after the process has ended, and hold a fraction of its records. */
 static void test_syscalls_beyond_the_rings_are_counted(void **state)
 {
 	struct wmk_syscalls *calls = open_for_counts(64u << 10);
@@ -148,7 +148,7 @@ static void *ask(void *data)
 	return data;
 }
 
-/* A thread, and a child that has a thread and a child. */
+/* Run a thread, and a child that has a thread and a child. */
 static int family(void *data)
 {
 	const int depth = *(int *)data;
@@ -182,7 +182,7 @@ static void test_family(void **state)
 
 	(void)state;
 	live_want(calls, WMK_KABI_NATIVE, "getppid");
-	/* Of one that is not followed, nothing. */
+	/* A process that is not followed has no records. */
 	const pid_t other = live_fork(family, &depth, &go);
 
 	live_go(go);
@@ -193,7 +193,7 @@ static void test_family(void **state)
 	wmk_syscalls_close(calls);
 }
 
-/* Room for two at a time: who ends makes room, and the third generation at once is counted as not followed. */
+/* A set for two processes: an end frees a place; a third process at the same time is counted as not followed. */
 static void test_family_small(void **state)
 {
 	const struct wmk_syscalls_options options = { .processes = 2, .clock = wmk_clock_detect() };
@@ -207,7 +207,7 @@ static void test_family_small(void **state)
 	stats = live_run(calls, family, &depth, count_one, &n);
 	assert_int_equal(stats.unfollowed, 1);
 	assert_int_equal(n, 2 * 2 * FAMILY * 2);
-	/* They have left the set. */
+	/* The processes have left the set. */
 	depth = 1;
 	n = 0;
 	stats = live_run(calls, family, &depth, count_one, &n);
@@ -274,8 +274,8 @@ static void test_mapped_times_are_within_the_error(void **state)
 		off = ts < b[0] ? b[0] - ts : ts > b[1] ? ts - b[1] : 0;
 		worst = off > worst ? off : worst;
 	}
-	print_message("%u times: worst %llu outside of the counter's bracket; error told: %llu, by %llu pairs\n", TIMED,
-		      (unsigned long long)worst, (unsigned long long)error,
+	print_message("%u times: at most %llu outside of the counter's bracket; reported error: %llu, by %llu pairs\n",
+		      TIMED, (unsigned long long)worst, (unsigned long long)error,
 		      (unsigned long long)wmk_syscalls_clock(calls)->taken);
 	assert_true(worst <= error);
 	munmap(timing.brackets, TIMED * 16);
@@ -283,9 +283,9 @@ static void test_mapped_times_are_within_the_error(void **state)
 	wmk_syscalls_close(calls);
 }
 
-/* ── who may not; what is left ───────────────────────────────────────────────────────────────────────── */
+/* ── missing rights; what remains ────────────────────────────────────────────────────────────────────── */
 
-/* What the other process found out, by its exit status. */
+/* Run `work` in another process and return its exit status. */
 static int run_apart(int (*work)(void))
 {
 	int status;
@@ -322,7 +322,7 @@ static void test_unprivileged_process_is_refused(void **state)
 
 #define HELD 8
 
-/* Numbers of the BPF programs that this process holds. */
+/* Find the ids of the BPF programs that this process holds. */
 static unsigned held_programs(uint32_t ids[HELD])
 {
 	unsigned n = 0;
@@ -364,7 +364,7 @@ static int open_and_die(void)
 	return 3;
 }
 
-/* The kernel lets a program go some time after its last holder is gone. */
+/* The kernel frees a program some time after its last holder has ended. */
 static bool is_gone(uint32_t id)
 {
 	for (unsigned i = 0; i < 1000; i++) {
@@ -386,7 +386,7 @@ static void test_killed_process_leaves_no_bpf_program(void **state)
 	wmk_syscalls_close(live_open(&options));
 	held = mmap(NULL, sizeof(*held), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_int_equal(run_apart(open_and_die), -SIGKILL);
-	/* Four programs, each held as itself and by its link. */
+	/* Four programs, each held by its own descriptor and by its link. */
 	assert_int_equal(held->n, 8);
 	for (unsigned i = 0; i < held->n; i++)
 		assert_true(is_gone(held->ids[i]));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_syscalls_pointed_live.c - what the BPF program copies of the arguments: texts and bytes whatever they point to,
- * what can be read at exit only, 32-bit calls. Skipped in words where BPF cannot be had.
+ * test_syscalls_pointed_live.c - what the BPF program copies of the arguments: texts and bytes at any pointer, data
+ * that can be read only at exit, 32-bit calls. Skipped with a message if BPF is not available.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -34,7 +34,7 @@ static void assert_piece(const struct wmk_syscalls_record *record, unsigned arg,
 
 #define PAGE 4096
 
-/* Two pages, and behind them one that cannot be read. */
+/* Two pages, followed by one that cannot be read. */
 static char *three_pages(void)
 {
 	char *pages = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -60,16 +60,16 @@ static int point_anywhere(void *data)
 	memcpy(pages + PAGE - 3, "across", 7);
 	memcpy(bytes, "name", 5);
 	memcpy(pages + 2 * PAGE - 4, "end", 4);
-	syscall(SYS_openat, 1, pages + PAGE - 3, 0, 0);          /* lies in two pages */
-	syscall(SYS_openat, 2, pages + 2 * PAGE - 4, 0, 0);      /* its NUL is the last byte that can be read */
+	syscall(SYS_openat, 1, pages + PAGE - 3, 0, 0);          /* spans two pages */
+	syscall(SYS_openat, 2, pages + 2 * PAGE - 4, 0, 0);      /* its NUL is the last readable byte */
 	pages[2 * PAGE - 1] = 'x';
-	syscall(SYS_openat, 3, pages + 2 * PAGE - 4, 0, 0);      /* has none */
+	syscall(SYS_openat, 3, pages + 2 * PAGE - 4, 0, 0);      /* has no NUL */
 	syscall(SYS_openat, 4, pages + 2 * PAGE, 0, 0);
 	syscall(SYS_openat, 5, NULL, 0, 0);
 	syscall(SYS_openat, 6, -1L, 0, 0);
-	syscall(SYS_openat, 7, pages, 0, 0);                     /* longer than what is copied */
+	syscall(SYS_openat, 7, pages, 0, 0);                     /* longer than the limit */
 	syscall(SYS_write, fds[1], pages + PAGE - 3, 6);
-	syscall(SYS_write, fds[1], pages + 2 * PAGE - 4, 8);     /* the half of it can be read */
+	syscall(SYS_write, fds[1], pages + 2 * PAGE - 4, 8);     /* half of it is readable */
 	syscall(SYS_write, fds[1], pages + 2 * PAGE, 8);
 	syscall(SYS_write, -1, pages, 1ul << 32);                /* its lower half is 0 */
 	syscall(SYS_read, fds[0], bytes, sizeof(bytes));
@@ -119,12 +119,12 @@ static void see_large(const struct wmk_syscalls_record *record)
 	assert_piece(record, 1, many, sizeof(many), WMK_SYSCALLS_PART_CUT);
 }
 
-/* Of a call that failed, nothing that it was to fill. */
+/* The buffer of a failed call is not copied. */
 static void see_read(struct seen *seen, const struct wmk_syscalls_record *record)
 {
 	const int64_t got = (int64_t)record->values[0];
 
-	/* One byte: how the process was let go. */
+	/* One byte: the read that starts the process. */
 	if (!record->is_exit || got == 1)
 		return;
 	seen->reads++;
@@ -132,8 +132,8 @@ static void see_read(struct seen *seen, const struct wmk_syscalls_record *record
 		assert_int_equal(record->n_parts, 0);
 	else
 		/*
-		 * What stands in the pipe: the first write, and of the second what could be read, if the kernel takes
-		 * that.
+		 * The content of the pipe: the first write, and the readable part of the second one, if the kernel
+		 * accepts that.
 		 */
 		assert_piece(record, 1, "acrossendx", (size_t)got, 0);
 }
@@ -215,8 +215,8 @@ static void test_pointed(void **state)
 }
 
 /*
- * An argv of one text less than are copied, of as many, of one more; one of texts that are as long as they may be, of
- * which LONG_FIT fill the room; one that cannot be read.
+ * An argv of one text less than the limit, of as many, of one more; one of texts of maximum length, of which LONG_FIT
+ * fill the space; one that cannot be read.
  */
 #define MOST WMK_SYSCALLS_STRINGS
 #define LONG_TEXT WMK_SYSCALLS_TEXT_DEFAULT
@@ -278,7 +278,7 @@ static void test_long_argument_vectors_are_read(void **state)
 	wmk_syscalls_close(calls);
 }
 
-/* A page of a file that this process has mapped, but not touched. */
+/* A page of a file that is mapped but not loaded yet. */
 static int point_late(void *data)
 {
 	const char *name = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, *(int *)data, 0);
@@ -344,7 +344,7 @@ static int narrow_calls(void *data)
 	strcpy(low, "/nowhere/narrow");
 	narrow_call(NARROW_OPEN, (long)low, O_WRONLY, 0600);
 	narrow_call(NARROW_GETPPID, 0, 0, 0);
-	/* Numbers 5 and 64 of the other table: fstat, semget. */
+	/* Numbers 5 and 64 of the native table: fstat, semget. */
 	syscall(SYS_fstat, -1, low);
 	syscall(SYS_semget, 1, 0, 0);
 	return 0;
@@ -375,7 +375,7 @@ static void test_32_bit_calls_have_pointed_texts(void **state)
 	(void)state;
 	if (!narrow_works()) {
 		wmk_syscalls_close(calls);
-		print_message("this machine has no 32-bit calls\n");
+		print_message("skipped: this machine has no 32-bit system calls\n");
 		skip();
 	}
 	live_want(calls, WMK_KABI_COMPAT, "open");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_task_table.c - who is who: what the events say in every order, what a made-up /proc says, limits; and this
- * machine's tasks.
+ * test_task_table.c - the table of tasks: from events in any order, from a made-up /proc, within limits; and with the
+ * tasks of this machine.
  */
 #include <errno.h>
 #include <sched.h>
@@ -77,14 +77,14 @@ static void put_task(struct run *run, int pid, int tid, const char *name, unsign
 	tree_task(&run->tree, base, &task);
 	snprintf(base, sizeof(base), "proc/%d", tid);
 	/*
-	 * A thread that is not the first is found, but not listed: in a made-up tree it would be, so it has no
-	 * directory.
+	 * In a real /proc, a thread other than the first has a directory that is not listed. Here it would be listed,
+	 * so it has none.
 	 */
 	if (tid == pid)
 		tree_task(&run->tree, base, &task);
 }
 
-/* As it is said: the same for that long. */
+/* Check `task`: it stays the same until the time it reports. */
 static void same_until(struct run *run, int tid, uint64_t ts, const struct wmk_ktask *task)
 {
 	struct wmk_ktask last;
@@ -95,7 +95,7 @@ static void same_until(struct run *run, int tid, uint64_t ts, const struct wmk_k
 	assert_int_equal(last.known, task->known);
 	assert_int_equal(last.pid, task->pid);
 	assert_int_equal(last.ppid, task->ppid);
-	/* (that somebody is not there may be known since the first time he was asked for) */
+	/* That a task does not exist may be known since the first query. */
 	assert_true(last.has_exited == task->has_exited || !task->known);
 	assert_string_equal(last.procname, task->procname);
 	assert_int_equal(last.until, task->until);
@@ -137,7 +137,7 @@ static void walked(void **state)
 	open_at(run, 1000, 0);
 	wmk_ktasks_counts(run->tasks, &counts);
 	assert_int_equal(counts.tasks, 2);
-	/* What is there now was there before, as far as anybody knows. */
+	/* A task that exists now is taken to have existed before. */
 	name_is(run, 10, 1, "first) (");
 	name_is(run, 11, 5000, "second");
 	pid_is(run, 11, 1, 10, 1);
@@ -190,8 +190,7 @@ static void note(struct run *run, const struct noted *what)
 }
 
 /*
- * What happened from 20 to 100 was lost: who lives is as /proc has him now, from 100 on and up to what is noted of
- * later.
+ * Events from 20 to 100 were lost: tasks are as in /proc at the second walk, from 100 on until the next event.
  */
 static void walked_again(void **state)
 {
@@ -206,8 +205,8 @@ static void walked_again(void **state)
 	note(run, &(struct noted){ FORK, 14, 12, 10, "shell", NULL, 0 });
 	note(run, &(struct noted){ EXIT, 16, 12, 0, NULL, NULL, 0 });
 	/*
-	 * lost: 10 and 11 are renamed, 13 begins, 12 is given to somebody else; noted since: 14 begins, 11 is renamed
-	 * once more, 40 as well
+	 * lost: 10 and 11 are renamed, 13 begins, 12 is reused; events since: 14 begins, 11 is renamed once more, and
+	 * so is 41
 	 */
 	put_task(run, 10, 10, "init", 1);
 	put_task(run, 11, 11, "ld", 1);
@@ -222,7 +221,7 @@ static void walked_again(void **state)
 	assert_int_equal(wmk_ktasks_again(run->tasks, 100), 0);
 	name_is(run, 10, 99, "shell");
 	name_is(run, 10, 100, "init");
-	pid_is(run, 11, 105, 11, 10);            /* whose it is was known: no other parent, though /proc says so */
+	pid_is(run, 11, 105, 11, 10);            /* the parent was known: /proc does not replace it */
 	name_is(run, 11, 13, "cc");
 	name_is(run, 11, 114, "as");
 	name_is(run, 11, 116, "ld");
@@ -233,14 +232,14 @@ static void walked_again(void **state)
 	name_is(run, 14, 111, "init");
 	pid_is(run, 14, 113, 14, 10);
 	name_is(run, 40, 200, "same");
-	/* renamed behind it, by a kernel that does not tell how it was called before: so that is what was known */
+	/* renamed after the walk, by a kernel that does not record the old name: the known name remains */
 	name_is(run, 41, 105, "old");
 	name_is(run, 41, 125, "new");
-	/* and one that was renamed between the walk and the event that tells of it */
+	/* a task that was renamed between the walk and its event */
 	note(run, &(struct noted){ RENAME, 140, 10, 0, "init", "shell", 0 });
 	name_is(run, 10, 139, "shell");
 	name_is(run, 10, 140, "init");
-	/* (whose name is the same has no new version) */
+	/* (a task with the same name gets no new version) */
 	struct wmk_ktasks_counts before, after;
 
 	wmk_ktasks_counts(run->tasks, &before);
@@ -249,7 +248,7 @@ static void walked_again(void **state)
 	assert_int_equal(after.versions, before.versions);
 }
 
-/* A life, another one of the same number, threads; noted in every order of six places among them. */
+/* A task, another one of the same number, threads: six events in each of their 720 orders. */
 static void any_order(void **state)
 {
 	static const struct noted story[] = {
@@ -294,7 +293,7 @@ static void any_order(void **state)
 	assert_int_equal(orders, 720);
 }
 
-/* What the walk saw was already the next life, or the next name. */
+/* The walk saw the next task of the number, or the next name. */
 static void events_before_the_walk(void **state)
 {
 	struct run *run = *state;
@@ -313,18 +312,18 @@ static void events_before_the_walk(void **state)
 	name_is(run, 31, 799, "before");
 	name_is(run, 31, 800, "renamed");
 	pid_is(run, 31, 799, 31, 1);
-	/* A renaming behind the walk that the walk had seen: as when it is looked up before its event is noted. */
+	/* A rename after the walk which the walk has seen: as when a task is looked up before its event is noted. */
 	note(run, &(struct noted){ RENAME, 1200, 32, 0, "plain", "once", 0 });
 	name_is(run, 32, 1100, "once");
 	name_is(run, 32, 1200, "plain");
-	/* The number was somebody else's, who ended. */
+	/* The number belonged to another task, which ended. */
 	note(run, &(struct noted){ EXIT, 700, 32, 0, NULL, NULL, 0 });
 	name_is(run, 32, 650, NULL);
 	name_is(run, 32, 750, NULL);
 	name_is(run, 32, 1300, "plain");
 }
 
-/* A thread that is not the first executes a program: it gets the first one's number, which had exited. */
+/* A thread other than the first executes a program: it takes the number of the first one, which had exited. */
 static void exec_of_a_thread(void **state)
 {
 	struct run *run = *state;
@@ -352,7 +351,7 @@ static void exec_of_a_thread(void **state)
 	assert_false(task.has_exited);
 }
 
-/* One that is gone before anybody asks has its parent's, but for what it got anew. */
+/* A task that ended before a query has its parent's values, except for new namespaces. */
 static void inherited(void **state)
 {
 	struct run *run = *state;
@@ -377,7 +376,7 @@ static void inherited(void **state)
 	assert_int_equal(wmk_ktasks_find(run->tasks, 53, 0, 106, ALL, &task), 0);
 	assert_int_equal(task.known, ALL & ~WMK_KTASK_VIRTUAL);
 	assert_int_equal(task.ns[WMK_KNS_PID], 0);
-	/* Somebody of that number is there by now, but is of another process. */
+	/* A task of that number exists by now, but in another process. */
 	put_task(run, 54, 54, "other", 1);
 	note(run, &(struct noted){ FORK, 120, 54, 50, "thread", NULL, THREAD });
 	assert_int_equal(wmk_ktasks_find(run->tasks, 54, 0, 130, ALL, &task), 0);
@@ -386,7 +385,7 @@ static void inherited(void **state)
 	assert_string_equal(task.procname, "thread");
 }
 
-/* Nobody told of it: it is looked for in /proc, once. */
+/* A task without events is looked up in /proc, once. */
 static void met(void **state)
 {
 	struct run *run = *state;
@@ -406,11 +405,11 @@ static void met(void **state)
 	name_is(run, 61, 150, NULL);
 	note(run, &(struct noted){ FORK, 160, 61, 60, "at last", NULL, 0 });
 	name_is(run, 61, 170, "at last");
-	/* Negative numbers are nobody's. */
+	/* No task has a negative number. */
 	name_is(run, -1, 170, NULL);
 }
 
-/* Parents that are not known, and those that are each other's. */
+/* Parents that are unknown, or parents of each other. */
 static void odd_families(void **state)
 {
 	struct run *run = *state;
@@ -440,7 +439,7 @@ static void limited(void **state)
 	char name[16];
 
 	open_at(run, 10, 200);
-	/* One task with many names: the latest are there. */
+	/* One task with many names: the latest are kept. */
 	note(run, &(struct noted){ FORK, 100, 80, 1, "n0", NULL, 0 });
 	for (unsigned i = 1; i < 1000; i++) {
 		snprintf(name, sizeof(name), "n%u", i);
@@ -453,7 +452,7 @@ static void limited(void **state)
 	name_is(run, 80, 1050, "n950");
 	name_is(run, 80, 1000, "n936");
 	pid_is(run, 80, 5000, 80, 0);
-	/* Many tasks, all of which have exited but one of a hundred. */
+	/* Many tasks; one of a hundred is alive. */
 	for (int tid = 1000; tid < 6000; tid++) {
 		note(run, &(struct noted){ FORK, (uint64_t)tid, tid, 80, "t", NULL, 0 });
 		if (tid % 100)
@@ -468,7 +467,7 @@ static void limited(void **state)
 
 	for (int tid = 1000; tid < 6000; tid += 100)
 		living += wmk_ktasks_find(run->tasks, tid, 0, 9000, WMK_KTASK_NAME, &task) == 0;
-	/* Those that live go last. */
+	/* Living tasks are dropped last. */
 	assert_int_equal(living, 50);
 	wmk_ktasks_close(run->tasks);
 	open_at(run, 10, 1);

@@ -28,7 +28,7 @@ void tree_remove(struct tree *tree)
 	testdir_remove(tree->dir);
 }
 
-/* The directories above the last part of it. */
+/* Create the directories above the last component. */
 static void full_path(const struct tree *tree, const char *path, char full[1024])
 {
 	const size_t root = strlen(tree->dir) + 1;
@@ -37,7 +37,7 @@ static void full_path(const struct tree *tree, const char *path, char full[1024]
 	for (char *slash = strchr(full + root, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		if (mkdir(full, 0755) < 0 && errno != EEXIST)
-			fail_msg("cannot make %s", full);
+			fail_msg("cannot create %s", full);
 		*slash = '/';
 	}
 }
@@ -48,7 +48,7 @@ void tree_dir(const struct tree *tree, const char *path)
 
 	full_path(tree, path, full);
 	if (mkdir(full, 0755) < 0 && errno != EEXIST)
-		fail_msg("cannot make %s", full);
+		fail_msg("cannot create %s", full);
 }
 
 void tree_put_bytes(const struct tree *tree, const char *path, const void *bytes, size_t len)

@@ -9,20 +9,20 @@
 #include <stdint.h>
 
 struct tree {
-	char dir[256];             /* the whole of it */
+	char dir[256];             /* its root */
 };
 
 void tree_make(struct tree *tree);
 void tree_remove(struct tree *tree);
-/* `path` beneath the tree, with the directories on the way. */
+/* Create `path` below the tree, with all directories before it. */
 void tree_dir(const struct tree *tree, const char *path);
 void tree_put(const struct tree *tree, const char *path, const char *text);
 void tree_put_bytes(const struct tree *tree, const char *path, const void *bytes, size_t len);
 void tree_link(const struct tree *tree, const char *path, const char *target);
 
 /*
- * A task's directory at <base>: stat; status with `ids` ("1000\t1000") as its numbers in namespaces; ns of `inum` +
- * kind.
+ * Create the files of a task at <base>: stat; status with `ids` ("1000\t1000") as its numbers in nested namespaces; ns
+ * links with the numbers `inum` + kind.
  */
 struct tree_task {
 	int tid, pid, ppid;
