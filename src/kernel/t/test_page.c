@@ -74,7 +74,7 @@ static void expect_end(struct wmk_kpage *page)
 		assert_int_equal(wmk_kpage_next(page, &record), 0);
 }
 
-static void test_kinds(void **state)
+static void test_page_events_of_all_kinds_are_walked(void **state)
 {
 	struct wmk_kpage page;
 
@@ -107,7 +107,7 @@ static void test_kinds(void **state)
 	}
 }
 
-static void test_null_padding(void **state)
+static void test_null_padding_ends_the_page(void **state)
 {
 	struct wmk_kpage page;
 
@@ -169,7 +169,7 @@ static void test_page_times_accumulate(void **state)
 	expect_record(&page, 90, 7, 4);
 }
 
-static void test_losses(void **state)
+static void test_page_reports_lost_records(void **state)
 {
 	struct wmk_kpage page;
 
@@ -245,7 +245,7 @@ static void test_page_is_read_in_parts(void **state)
 }
 
 /* Invalid events after a valid one; the page ends after them, by its length or its size. */
-static void test_damage(void **state)
+static void test_damaged_pages_are_refused(void **state)
 {
 	static const struct {
 		uint32_t n, words[4];
@@ -352,7 +352,7 @@ static void test_page_layouts_are_parsed_or_refused(void **state)
 	wmk_error_clear();
 }
 
-static void test_stats(void **state)
+static void test_stats_are_parsed_or_refused(void **state)
 {
 	static const char text[] = "entries: 1\noverrun: 18446744073709551615\ncommit overrun: 3\nbytes: 4\noldest "
 				   "event ts: 1.5\nnow ts: 2.0\ndropped events: 5\nread events: 6\n";
@@ -379,7 +379,7 @@ static void test_stats(void **state)
  * A page that the kernel copies from the middle of another begins at a time without the deltas of discarded events. The
  * pages come from a file instead of a kernel.
  */
-static void test_discarded_before_a_cut(void **state)
+static void test_copied_page_begins_after_discarded_events(void **state)
 {
 	FILE *file = tmpfile();
 	struct wmk_kcpu buffer = { .mode = WMK_KCPU_READ, .layout = layout64, .pipe = { -1, -1 } };
@@ -433,15 +433,15 @@ static void test_discarded_before_a_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_null_padding),
+		cmocka_unit_test(test_page_events_of_all_kinds_are_walked),
+		cmocka_unit_test(test_null_padding_ends_the_page),
 		cmocka_unit_test(test_page_times_accumulate),
-		cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_page_reports_lost_records),
 		cmocka_unit_test(test_page_is_read_in_parts),
-		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_damaged_pages_are_refused),
 		cmocka_unit_test(test_page_layouts_are_parsed_or_refused),
-		cmocka_unit_test(test_discarded_before_a_cut),
-		cmocka_unit_test(test_stats),
+		cmocka_unit_test(test_copied_page_begins_after_discarded_events),
+		cmocka_unit_test(test_stats_are_parsed_or_refused),
 	};
 	int failed;
 

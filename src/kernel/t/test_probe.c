@@ -215,7 +215,7 @@ static void check_wrong(enum wmk_probe_kind kind, const char *typed, int err, co
 
 /* ── lines ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void places(void **state)
+static void probe_places_become_lines(void **state)
 {
 	(void)state;
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL, "vfs_read", "p:waymark_t/vfs_read vfs_read\n");
@@ -227,7 +227,7 @@ static void places(void **state)
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL_RETURN, "shop_open()", "r:waymark_t/shop_open_return shop_open\n");
 }
 
-static void arguments(void **state)
+static void probe_arguments_become_fetch_arguments(void **state)
 {
 	(void)state;
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL, "do_sys_openat2(dfd, filename:string, %si:x64, +8(%di):u32)",
@@ -250,7 +250,7 @@ static void arguments(void **state)
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL, "by_value(first)", "p:waymark_t/by_value by_value first=$arg1:s32\n");
 }
 
-static void returns(void **state)
+static void probe_returns_have_their_result(void **state)
 {
 	(void)state;
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL_RETURN, "vfs_read",
@@ -274,7 +274,7 @@ static void returns(void **state)
 		    "p:waymark_t/no_result_entry no_result\nr:waymark_t/no_result_exit no_result\n");
 }
 
-static void names(void **state)
+static void probe_names_are_made_valid(void **state)
 {
 	struct wmk_probe *probe = made(WMK_PROBE_KERNEL, "vfs_read(n=count)", "9 lives: \xc3\xa4");
 
@@ -297,7 +297,7 @@ static void names(void **state)
 
 /* ── errors ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void wrong_words(void **state)
+static void syntax_errors_have_their_column(void **state)
 {
 	(void)state;
 	check_wrong(WMK_PROBE_KERNEL, "", -EINVAL, "column 1: a function or an address is missing at the end");
@@ -333,7 +333,7 @@ static void wrong_words(void **state)
 		    -EINVAL, "too long for the kernel");
 }
 
-static void wrong_meaning(void **state)
+static void unknown_symbols_and_parameters_are_refused(void **state)
 {
 	(void)state;
 	check_wrong(WMK_PROBE_KERNEL, "vfs_raed", -ENOENT,
@@ -369,7 +369,7 @@ static void wrong_meaning(void **state)
 	check_wrong(WMK_PROBE_USER_RETURN, "sdt:/bin/sh:a:b", -EINVAL, "no SDT probe");
 }
 
-static void group(void **state)
+static void invalid_groups_are_refused(void **state)
 {
 	const char *const bad[] = { NULL, "", "1a", "a b", "a/b", "a-b" };
 	struct wmk_probe *probe;
@@ -384,7 +384,7 @@ static void group(void **state)
 
 /* ── installing and refusals ─────────────────────────────────────────────────────────────────────────── */
 
-static void installed(void **state)
+static void installed_probe_has_unique_name_and_is_removed(void **state)
 {
 	static const char others[] =
 		"p:waymark_t/vfs_read_entry elsewhere\np:other/vfs_read_exit x\nr8:waymark_t/old y\n";
@@ -421,7 +421,7 @@ static void check_refusal(int err, const char *said, const char *words)
 	wmk_probe_free(probe);
 }
 
-static void refusals(void **state)
+static void refusals_of_the_kernel_are_explained(void **state)
 {
 	(void)state;
 	check_refusal(-EINVAL, "trace_kprobe: error: The symbol is not unique", "several functions have that name");
@@ -436,7 +436,7 @@ static void refusals(void **state)
 	check_refusal(-ENOMEM, "", "no memory for it: Cannot allocate memory");
 }
 
-static void lacking(void **state)
+static void missing_kernel_features_are_reported(void **state)
 {
 	static const struct {
 		const char *missing, *words;
@@ -460,16 +460,16 @@ static void lacking(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(places),
-		cmocka_unit_test(arguments),
-		cmocka_unit_test(returns),
-		cmocka_unit_test(names),
-		cmocka_unit_test(wrong_words),
-		cmocka_unit_test(wrong_meaning),
-		cmocka_unit_test(group),
-		cmocka_unit_test(installed),
-		cmocka_unit_test(refusals),
-		cmocka_unit_test(lacking),
+		cmocka_unit_test(probe_places_become_lines),
+		cmocka_unit_test(probe_arguments_become_fetch_arguments),
+		cmocka_unit_test(probe_returns_have_their_result),
+		cmocka_unit_test(probe_names_are_made_valid),
+		cmocka_unit_test(syntax_errors_have_their_column),
+		cmocka_unit_test(unknown_symbols_and_parameters_are_refused),
+		cmocka_unit_test(invalid_groups_are_refused),
+		cmocka_unit_test(installed_probe_has_unique_name_and_is_removed),
+		cmocka_unit_test(refusals_of_the_kernel_are_explained),
+		cmocka_unit_test(missing_kernel_features_are_reported),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

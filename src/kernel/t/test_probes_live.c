@@ -193,7 +193,7 @@ static void check(const char *program, struct wmk_probe *probe, const char *cons
 	wmk_probe_free(probe);
 }
 
-static void functions(void **state)
+static void function_probes_record_arguments_and_results(void **state)
 {
 	(void)state;
 	need_tracefs();
@@ -208,7 +208,7 @@ static void functions(void **state)
 	}
 }
 
-static void sdt(void **state)
+static void sdt_probes_record_their_arguments(void **state)
 {
 	(void)state;
 	need_tracefs();
@@ -224,7 +224,7 @@ static void sdt(void **state)
 }
 
 /* Variables in .data and .bss: their distance in memory differs from that in the file. */
-static void variables(void **state)
+static void variables_of_sdt_probes_are_recorded(void **state)
 {
 	(void)state;
 	need_tracefs();
@@ -239,7 +239,7 @@ static void variables(void **state)
 }
 
 /* Notes of one name with different arguments: one event for each combination of types. */
-static void sdt_kinds(void **state)
+static void sdt_notes_with_other_types_are_other_events(void **state)
 {
 	(void)state;
 	need_tracefs();
@@ -251,7 +251,7 @@ static void sdt_kinds(void **state)
 	}
 }
 
-static void semaphore(void **state)
+static void sdt_semaphore_is_set_while_recording(void **state)
 {
 	static char printed[OUTPUT_MAX];
 
@@ -265,7 +265,7 @@ static void semaphore(void **state)
 	}
 }
 
-static void shared_library(void **state)
+static void functions_of_shared_library_are_recorded(void **state)
 {
 	(void)state;
 	need_tracefs();
@@ -280,7 +280,7 @@ static void shared_library(void **state)
 }
 
 /* Every form of value and type that is available at the place. */
-static void forms(void **state)
+static void all_forms_of_values_are_recorded(void **state)
 {
 	(void)state;
 	need_tracefs();
@@ -295,7 +295,7 @@ static void forms(void **state)
 }
 
 /* Variables with names only in .symtab are left out with a note; the other arguments are recorded. */
-static void no_names(void **state)
+static void unnamed_variables_are_left_out_with_note(void **state)
 {
 	struct wmk_probe *probe;
 
@@ -318,7 +318,7 @@ static void no_names(void **state)
 }
 
 /* A second probe with the name that the user gave is refused; a name from the symbol gets a number. */
-static void names_taken(void **state)
+static void taken_names_are_refused_or_numbered(void **state)
 {
 	struct wmk_probe *first, *second;
 	char text[1024];
@@ -344,7 +344,7 @@ static void names_taken(void **state)
 }
 
 /* An enabled event is not removed until it is disabled; a group can be removed by any process. */
-static void busy(void **state)
+static void enabled_probe_is_not_removed(void **state)
 {
 	struct wmk_probe *probe;
 	char text[1024];
@@ -362,7 +362,7 @@ static void busy(void **state)
 	wmk_probe_free(probe);
 }
 
-static void refused(void **state)
+static void refusals_of_this_kernel_are_explained(void **state)
 {
 	struct wmk_probe *probe;
 	char text[1024];
@@ -389,7 +389,7 @@ static void refused(void **state)
 }
 
 /* Symbols and parameters of this kernel; nothing is installed. */
-static void this_kernel(void **state)
+static void symbols_of_this_kernel_are_found(void **state)
 {
 	struct wmk_probe *probe;
 	char line[WMK_PROBE_LINE_MAX];
@@ -410,18 +410,18 @@ static void this_kernel(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(functions),
-		cmocka_unit_test(sdt),
-		cmocka_unit_test(variables),
-		cmocka_unit_test(sdt_kinds),
-		cmocka_unit_test(semaphore),
-		cmocka_unit_test(shared_library),
-		cmocka_unit_test(forms),
-		cmocka_unit_test(no_names),
-		cmocka_unit_test(names_taken),
-		cmocka_unit_test(busy),
-		cmocka_unit_test(refused),
-		cmocka_unit_test(this_kernel),
+		cmocka_unit_test(function_probes_record_arguments_and_results),
+		cmocka_unit_test(sdt_probes_record_their_arguments),
+		cmocka_unit_test(variables_of_sdt_probes_are_recorded),
+		cmocka_unit_test(sdt_notes_with_other_types_are_other_events),
+		cmocka_unit_test(sdt_semaphore_is_set_while_recording),
+		cmocka_unit_test(functions_of_shared_library_are_recorded),
+		cmocka_unit_test(all_forms_of_values_are_recorded),
+		cmocka_unit_test(unnamed_variables_are_left_out_with_note),
+		cmocka_unit_test(taken_names_are_refused_or_numbered),
+		cmocka_unit_test(enabled_probe_is_not_removed),
+		cmocka_unit_test(refusals_of_this_kernel_are_explained),
+		cmocka_unit_test(symbols_of_this_kernel_are_found),
 	};
 
 	if (argc < 4)

@@ -34,7 +34,7 @@ static int parse(const char *text, struct wmk_kproc_stat *stat)
 	return err;
 }
 
-static void stat_names(void **state)
+static void stat_names_with_parentheses_are_parsed(void **state)
 {
 	static const struct {
 		const char *text, *name;
@@ -66,7 +66,7 @@ static void stat_names(void **state)
 	}
 }
 
-static void stat_workers(void **state)
+static void stat_names_of_workers_lose_their_work(void **state)
 {
 #define WORKER(name) "8 (" name ") I 2 1 1 0 -1 69238880 0 0 0 0 0 0 0 0 -51 0 1 0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0"
 	static const char *const cases[][2] = {
@@ -88,7 +88,7 @@ static void stat_workers(void **state)
 }
 
 /* Each prefix of a valid line is refused until it has the last number that is needed. */
-static void stat_short(void **state)
+static void truncated_stat_is_refused(void **state)
 {
 	static const char whole[] = "7 (sh) S 1" REST;
 	static const char *const bad[] = { "", "x", "7", "7 sh S 1" REST, "99999999999 (sh) S 1" REST,
@@ -107,7 +107,7 @@ static void stat_short(void **state)
 	}
 }
 
-static void status_lines(void **state)
+static void status_lines_are_parsed(void **state)
 {
 	static const char *const lines[] = {
 		"Name:\tTgid:\t9",           "Tgid:\t41",         "Pid:\t42",          "Uid:\t1000\t1001\t1002\t1003",
@@ -132,7 +132,7 @@ static void status_lines(void **state)
 	assert_int_equal(status.n_tids, WMK_KPROC_LEVELS);
 }
 
-static void maps(void **state)
+static void maps_are_parsed_or_refused(void **state)
 {
 	static const char *const good[] = {
 		"5568a000-5568c000 r-xp 00002000 fe:00 247134                     /usr/bin/cat",
@@ -163,7 +163,7 @@ static void maps(void **state)
 	assert_true(map.is_shared && map.can_execute && !map.can_read);
 }
 
-static void small_things(void **state)
+static void numbers_and_values_are_parsed_or_refused(void **state)
 {
 	uint32_t number = 5;
 	uint64_t big;
@@ -200,7 +200,7 @@ static void small_things(void **state)
 }
 
 /* A line of `n` bytes between two others: the end of the buffer falls on each of its bytes. */
-static void lines(void **state)
+static void lines_are_read_across_buffer_ends(void **state)
 {
 	static struct wmk_kproc_lines in;
 	static char text[3 * WMK_KPROC_LINE];
@@ -243,7 +243,7 @@ static void lines(void **state)
 }
 
 /* A file without an end, and a FIFO without a writer. */
-static void no_end(void **state)
+static void endless_files_and_fifos_do_not_block(void **state)
 {
 	static struct wmk_kproc_lines in;
 	struct tree tree;
@@ -275,9 +275,14 @@ static void no_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stat_names), cmocka_unit_test(stat_workers), cmocka_unit_test(stat_short),
-		cmocka_unit_test(status_lines), cmocka_unit_test(maps), cmocka_unit_test(small_things),
-		cmocka_unit_test(lines), cmocka_unit_test(no_end),
+		cmocka_unit_test(stat_names_with_parentheses_are_parsed),
+		cmocka_unit_test(stat_names_of_workers_lose_their_work),
+		cmocka_unit_test(truncated_stat_is_refused),
+		cmocka_unit_test(status_lines_are_parsed),
+		cmocka_unit_test(maps_are_parsed_or_refused),
+		cmocka_unit_test(numbers_and_values_are_parsed_or_refused),
+		cmocka_unit_test(lines_are_read_across_buffer_ends),
+		cmocka_unit_test(endless_files_and_fifos_do_not_block),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

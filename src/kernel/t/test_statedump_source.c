@@ -139,7 +139,7 @@ static unsigned take_all(struct source_machine *m, uint64_t *records, uint64_t *
 	return n;
 }
 
-static void nothing_by_itself(void **state)
+static void no_packet_before_begin(void **state)
 {
 	struct source_machine *m = *state;
 	struct wmk_packet packet;
@@ -148,7 +148,7 @@ static void nothing_by_itself(void **state)
 	assert_int_equal(m->dumper->ops->head(m->dumper), 0);
 }
 
-static void every_record_once(void **state)
+static void every_record_is_in_one_packet(void **state)
 {
 	struct source_machine *m = *state;
 	struct pollfd polled = { .fd = m->dumper->ops->fd(m->dumper), .events = POLLIN };
@@ -170,7 +170,7 @@ static void every_record_once(void **state)
 	assert_int_equal(last, 17);
 }
 
-static void behind_one_that_runs(void **state)
+static void second_dump_follows_the_running_one(void **state)
 {
 	struct source_machine *m = *state;
 	struct wmk_packet packet;
@@ -186,7 +186,7 @@ static void behind_one_that_runs(void **state)
 	assert_int_equal(last, 19);
 }
 
-static void behind_one_that_died(void **state)
+static void incomplete_dump_of_crashed_process_is_repeated(void **state)
 {
 	struct source_machine *m = *state;
 	const uint64_t large = UINT64_C(123) << 40 | 7;
@@ -225,7 +225,7 @@ static void behind_one_that_died(void **state)
 	assert_int_equal(records, 42 + RECORDS);
 }
 
-static void cleared_on_the_way(void **state)
+static void clear_cancels_the_dump(void **state)
 {
 	struct source_machine *m = *state;
 	struct wmk_packet packet;
@@ -244,7 +244,7 @@ static void cleared_on_the_way(void **state)
 }
 
 /* Closing does not wait, and the memory is freed: ASan reports leaks. */
-static void closed_on_the_way(void **state)
+static void close_does_not_wait_for_the_dump(void **state)
 {
 	struct source_machine *m = *state;
 	struct wmk_packet packet;
@@ -255,7 +255,7 @@ static void closed_on_the_way(void **state)
 	open_dumper(m);
 }
 
-static void no_proc(void **state)
+static void missing_proc_is_reported_by_next(void **state)
 {
 	struct source_machine *m = *state;
 	struct wmk_packet packet;
@@ -276,13 +276,13 @@ static void no_proc(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(nothing_by_itself, setup, teardown),
-		cmocka_unit_test_setup_teardown(every_record_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(behind_one_that_runs, setup, teardown),
-		cmocka_unit_test_setup_teardown(behind_one_that_died, setup, teardown),
-		cmocka_unit_test_setup_teardown(cleared_on_the_way, setup, teardown),
-		cmocka_unit_test_setup_teardown(closed_on_the_way, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_proc, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_packet_before_begin, setup, teardown),
+		cmocka_unit_test_setup_teardown(every_record_is_in_one_packet, setup, teardown),
+		cmocka_unit_test_setup_teardown(second_dump_follows_the_running_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(incomplete_dump_of_crashed_process_is_repeated, setup, teardown),
+		cmocka_unit_test_setup_teardown(clear_cancels_the_dump, setup, teardown),
+		cmocka_unit_test_setup_teardown(close_does_not_wait_for_the_dump, setup, teardown),
+		cmocka_unit_test_setup_teardown(missing_proc_is_reported_by_next, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -142,7 +142,7 @@ static const char *const format_text =
 	"\tfield:pid_t pid;\toffset:40;\tsize:8;\tsigned:0;\n\nprint fmt: \"name: 0x%08lx\", ((unsigned "
 	"long)(REC->name))\n";
 
-static void test_refine(void **state)
+static void test_unknown_syscall_takes_arguments_from_format(void **state)
 {
 	struct wmk_syscall call = describe(WMK_KABI_NATIVE, "acct"), open = describe(WMK_KABI_NATIVE, "openat"),
 			   before = open;
@@ -169,7 +169,7 @@ static void test_refine(void **state)
 	free(format);
 }
 
-static void test_plan(void **state)
+static void test_copy_plans_respect_limits(void **state)
 {
 	const struct wmk_syscalls_limits vast = { .text = UINT32_MAX, .bytes = UINT32_MAX };
 	struct wmk_syscalls_plan plan;
@@ -201,7 +201,7 @@ static void test_plan(void **state)
 	assert_int_equal(plan.at_entry[0].is_late, 1);
 }
 
-static void test_sets(void **state)
+static void test_labels_fit_their_fields(void **state)
 {
 	unsigned n;
 	bool is_flags;
@@ -270,7 +270,7 @@ static uint64_t counter_at(uint64_t mono)
 	return mono < 5000000 ? 1000 + mono * 5 / 2 : 1000 + 5000000 * 5 / 2 + (mono - 5000000) * 5001 / 2000;
 }
 
-static void test_clock(void **state)
+static void test_times_are_mapped_within_the_error(void **state)
 {
 	struct wmk_kclock *clock = calloc(1, sizeof(*clock));
 	uint64_t last = 0, other = 0;
@@ -319,11 +319,11 @@ int main(void)
 		cmocka_unit_test(test_syscalls_are_found_by_name_and_number),
 		cmocka_unit_test(test_argument_rows_are_valid),
 		cmocka_unit_test(test_syscall_arguments_are_described),
-		cmocka_unit_test(test_refine),
-		cmocka_unit_test(test_plan),
-		cmocka_unit_test(test_sets),
+		cmocka_unit_test(test_unknown_syscall_takes_arguments_from_format),
+		cmocka_unit_test(test_copy_plans_respect_limits),
+		cmocka_unit_test(test_labels_fit_their_fields),
 		cmocka_unit_test(test_missing_bpf_features_are_reported),
-		cmocka_unit_test(test_clock),
+		cmocka_unit_test(test_times_are_mapped_within_the_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

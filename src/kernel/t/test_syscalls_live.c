@@ -173,7 +173,7 @@ static void count_one(void *data, const struct wmk_syscalls_record *record)
 	++*(uint64_t *)data;
 }
 
-static void test_family(void **state)
+static void test_threads_and_children_are_followed(void **state)
 {
 	const struct wmk_syscalls_options options = { .clock = wmk_clock_detect() };
 	struct wmk_syscalls *calls = live_open(&options);
@@ -194,7 +194,7 @@ static void test_family(void **state)
 }
 
 /* A set for two processes: an end frees a place; a third process at the same time is counted as not followed. */
-static void test_family_small(void **state)
+static void test_children_beyond_the_set_are_counted(void **state)
 {
 	const struct wmk_syscalls_options options = { .processes = 2, .clock = wmk_clock_detect() };
 	struct wmk_syscalls *calls = live_open(&options);
@@ -398,8 +398,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_syscalls_that_fit_are_all_read),
 		cmocka_unit_test(test_syscalls_beyond_the_rings_are_counted),
-		cmocka_unit_test(test_family),
-		cmocka_unit_test(test_family_small),
+		cmocka_unit_test(test_threads_and_children_are_followed),
+		cmocka_unit_test(test_children_beyond_the_set_are_counted),
 		cmocka_unit_test(test_mapped_times_are_within_the_error),
 		cmocka_unit_test(test_unprivileged_process_is_refused),
 		cmocka_unit_test(test_killed_process_leaves_no_bpf_program),

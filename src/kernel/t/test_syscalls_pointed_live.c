@@ -187,7 +187,7 @@ static void see_one(void *data, const struct wmk_syscalls_record *record)
 	}
 }
 
-static void test_pointed(void **state)
+static void test_pointed_data_is_copied_or_marked_unreadable(void **state)
 {
 	const struct wmk_syscalls_options options = { .n_rings = 1, .clock = wmk_clock_detect() };
 	struct wmk_syscalls *calls = live_open(&options);
@@ -390,7 +390,7 @@ static void test_32_bit_calls_have_pointed_texts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pointed),
+		cmocka_unit_test(test_pointed_data_is_copied_or_marked_unreadable),
 		cmocka_unit_test(test_long_argument_vectors_are_read),
 		cmocka_unit_test(test_unmapped_arguments_are_read_at_exit),
 #ifdef __x86_64__

@@ -126,7 +126,7 @@ static void pid_is(struct run *run, int tid, uint64_t ts, int pid, int ppid)
 	assert_int_equal(task.ppid, ppid);
 }
 
-static void walked(void **state)
+static void tasks_are_read_from_proc(void **state)
 {
 	struct run *run = *state;
 	struct wmk_ktask task;
@@ -192,7 +192,7 @@ static void note(struct run *run, const struct noted *what)
 /*
  * Events from 20 to 100 were lost: tasks are as in /proc at the second walk, from 100 on until the next event.
  */
-static void walked_again(void **state)
+static void second_walk_corrects_lost_events(void **state)
 {
 	struct run *run = *state;
 
@@ -249,7 +249,7 @@ static void walked_again(void **state)
 }
 
 /* A task, another one of the same number, threads: six events in each of their 720 orders. */
-static void any_order(void **state)
+static void events_give_same_tasks_in_any_order(void **state)
 {
 	static const struct noted story[] = {
 		{ FORK, 100, 20, 10, "sh", NULL, 0 },
@@ -294,7 +294,7 @@ static void any_order(void **state)
 }
 
 /* The walk saw the next task of the number, or the next name. */
-static void events_before_the_walk(void **state)
+static void events_before_the_walk_change_the_past(void **state)
 {
 	struct run *run = *state;
 
@@ -324,7 +324,7 @@ static void events_before_the_walk(void **state)
 }
 
 /* A thread other than the first executes a program: it takes the number of the first one, which had exited. */
-static void exec_of_a_thread(void **state)
+static void exec_of_a_thread_takes_over_the_first_number(void **state)
 {
 	struct run *run = *state;
 	struct wmk_ktask task;
@@ -352,7 +352,7 @@ static void exec_of_a_thread(void **state)
 }
 
 /* A task that ended before a query has its parent's values, except for new namespaces. */
-static void inherited(void **state)
+static void ended_task_has_values_of_its_parent(void **state)
 {
 	struct run *run = *state;
 	struct wmk_ktask task;
@@ -386,7 +386,7 @@ static void inherited(void **state)
 }
 
 /* A task without events is looked up in /proc, once. */
-static void met(void **state)
+static void task_without_events_is_looked_up_once(void **state)
 {
 	struct run *run = *state;
 	struct wmk_ktasks_counts counts;
@@ -410,7 +410,7 @@ static void met(void **state)
 }
 
 /* Parents that are unknown, or parents of each other. */
-static void odd_families(void **state)
+static void unknown_and_cyclic_parents_are_bounded(void **state)
 {
 	struct run *run = *state;
 	struct wmk_ktask task;
@@ -432,7 +432,7 @@ static void odd_families(void **state)
 	assert_int_equal(task.known, WMK_KTASK_NAME);
 }
 
-static void limited(void **state)
+static void history_is_limited(void **state)
 {
 	struct run *run = *state;
 	struct wmk_ktasks_counts counts;
@@ -478,7 +478,7 @@ static void limited(void **state)
 }
 
 /* This process, on this machine. */
-static void live(void **state)
+static void this_process_is_found(void **state)
 {
 	struct wmk_ktasks *tasks;
 	struct wmk_ktask task;
@@ -506,8 +506,16 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(walked), T(walked_again), T(any_order), T(events_before_the_walk), T(exec_of_a_thread), T(inherited),
-		T(met),    T(odd_families), T(limited),   cmocka_unit_test(live),
+		T(tasks_are_read_from_proc),
+		T(second_walk_corrects_lost_events),
+		T(events_give_same_tasks_in_any_order),
+		T(events_before_the_walk_change_the_past),
+		T(exec_of_a_thread_takes_over_the_first_number),
+		T(ended_task_has_values_of_its_parent),
+		T(task_without_events_is_looked_up_once),
+		T(unknown_and_cyclic_parents_are_bounded),
+		T(history_is_limited),
+		cmocka_unit_test(this_process_is_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
