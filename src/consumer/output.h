@@ -43,6 +43,15 @@ struct wmk_output_ops {
 	/* *trace is the caller's: its close(). Any thread, also several at a time. */
 	int (*trace_open)(struct wmk_output *output, const struct wmk_output_place *place,
 			  struct wmk_output_trace **trace);
+	/* 0: the place is absent or empty. -ENOTEMPTY, -ENOTDIR, -ELOOP, -EACCES, ... Any thread. */
+	int (*check)(struct wmk_output *output);
+	/*
+	 * Call `one` with the directory name of each trace of a process (--buffers-pid), until it returns a value other
+	 * than 0, which is returned. Any thread.
+	 */
+	int (*each_process)(struct wmk_output *output, int (*one)(void *data, const char *name), void *data);
+	/* Remove the trace of this process, which nothing has open. 0 if it does not exist. Any thread. */
+	int (*remove_process)(struct wmk_output *output, const char *name);
 	/* Count anew the bytes that it holds, of its max_size: files may be gone that no trace removed. Any thread. */
 	int (*usage)(struct wmk_output *output);
 	/* All its traces are closed. */

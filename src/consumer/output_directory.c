@@ -305,6 +305,44 @@ static int directory_usage(struct wmk_output *given)
 	return err;
 }
 
+static int directory_check(struct wmk_output *given)
+{
+	const struct directory_output *output = (const struct directory_output *)given;
+	int err = wmk_store_identity_begin(output->is.uid, output->is.gid);
+
+	if (err < 0)
+		return err;
+	err = wmk_store_check_path(output->path);
+	wmk_store_identity_end();
+	if (err == 0 || err == -ENOTEMPTY || err == -ENOTDIR || err == -ELOOP)
+		return err;
+	return wmk_error(err, "user %u cannot use %.240s for a trace", (unsigned)output->is.uid, output->path);
+}
+
+static int directory_each_process(struct wmk_output *given, int (*one)(void *data, const char *name), void *data)
+{
+	const struct directory_output *output = (const struct directory_output *)given;
+	int err = wmk_store_identity_begin(output->is.uid, output->is.gid);
+
+	if (err < 0)
+		return err;
+	err = wmk_store_each_process(output->path, one, data);
+	wmk_store_identity_end();
+	return err;
+}
+
+static int directory_remove_process(struct wmk_output *given, const char *name)
+{
+	const struct directory_output *output = (const struct directory_output *)given;
+	int err = wmk_store_identity_begin(output->is.uid, output->is.gid);
+
+	if (err < 0)
+		return err;
+	err = wmk_store_remove_process(output->path, name);
+	wmk_store_identity_end();
+	return err;
+}
+
 static void directory_output_close(struct wmk_output *given)
 {
 	struct directory_output *output = (struct directory_output *)given;
@@ -318,6 +356,9 @@ static void directory_output_close(struct wmk_output *given)
 
 static const struct wmk_output_ops output_ops = {
 	.trace_open = directory_trace_open,
+	.check = directory_check,
+	.each_process = directory_each_process,
+	.remove_process = directory_remove_process,
 	.usage = directory_usage,
 	.close = directory_output_close,
 };

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "consumer/connection.h"
 #include "consumer/list_reply.h"
+#include "consumer/output_work.h"
 #include "consumer/outputs.h"
 #include "consumer/trace_work.h"
 #include "consumer/traces.h"
@@ -474,6 +475,10 @@ static int dispatch(struct wmk_consumer_server *server, const struct wmk_frame *
 		return remove_target(server, frame->type, frame->request, object);
 	case WMK_CONSUMERD_METADATA:
 		return add_metadata(server, frame->request, object);
+	case WMK_CONSUMERD_OUTPUT_CHECK:
+	case WMK_CONSUMERD_LIST_LEFT:
+	case WMK_CONSUMERD_REMOVE_LEFT:
+		return wmk_server_output_work_start(server, frame->type, frame->request, object);
 	case WMK_CONSUMERD_WAKE:
 		return wake_traces(server, ((const struct wmk_consumerd_target *)object)->trace);
 	case WMK_CONSUMERD_LIST:
@@ -494,6 +499,7 @@ void wmk_server_request(struct wmk_consumer_server *server, const struct wmk_fra
 		struct wmk_consumerd_rings rings;
 		struct wmk_consumerd_metadata metadata;
 		struct wmk_consumerd_target target;
+		struct wmk_consumerd_output output;
 		struct wmk_empty nothing;
 	} object;
 	struct wmk_arena arena = { 0 };

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "consumer/connection.h"
 #include "consumer/list_reply.h"
+#include "consumer/output_work.h"
 #include "consumer/outputs.h"
 #include "consumer/requests.h"
 #include "consumer/server_rundir.h"
@@ -150,13 +151,14 @@ static void take_done(struct wmk_consumer_server *server)
 		next = work->next;
 		wmk_server_work_done(work);
 	}
+	wmk_server_output_work_answer(server);
 	if (__atomic_load_n(&server->stop, __ATOMIC_RELAXED) && !server->ending)
 		wmk_server_end(server);
 }
 
 static bool is_over(const struct wmk_consumer_server *server)
 {
-	if (server->n_traces || server->n_work)
+	if (server->n_traces || server->n_work || server->output_work)
 		return false;
 	return server->ending || (server->was_connected && server->connection < 0);
 }

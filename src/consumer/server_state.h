@@ -6,6 +6,7 @@
  *     ├── handshake.c     connections that have not sent HELLO yet
  *     ├── requests.c      requests of the session daemon; answers to those that are done
  *     │   ├── list_reply.c    the answer to LIST
+ *     │   ├── output_work.c   requests about outputs of which no trace is open
  *     │   └── trace_work.c    work items of a request, in the thread of its trace
  *     │       ├── traces.c        traces and rings: made, found, freed
  *     │       │   ├── outputs.c       outputs of the traces
@@ -34,6 +35,7 @@
 #define WMK_SERVER_QUEUE_MAX (64u << 20) /* bytes that a session daemon leaves unread */
 
 struct wmk_server_output;
+struct wmk_server_output_work;
 struct wmk_server_work;
 
 /* The rings of a set. References: the list's and those of work items. */
@@ -75,6 +77,7 @@ struct wmk_consumer_server {
 	struct wmk_server_trace *traces;
 	unsigned n_traces, n_work;
 	struct wmk_server_output *outputs;
+	struct wmk_server_output_work *output_work;      /* in progress */
 	struct wmk_server_handshake handshakes[WMK_SERVER_HANDSHAKES_MAX];       /* in the order in which they came */
 	unsigned n_handshakes;
 	int connection;
@@ -98,6 +101,7 @@ struct wmk_consumer_server {
 	/* Under `lock_done`: work items that are done, in order. */
 	pthread_mutex_t lock_done;
 	struct wmk_server_work *done, **done_end;
+	struct wmk_server_output_work *output_work_done;
 	int stop;                        /* atomic: end, as by SHUTDOWN */
 };
 

@@ -125,8 +125,13 @@ struct wmk_consumer_port_ops {
 	void (*rings_close)(void *rings);
 	void (*trace_close)(void *trace);
 	/*
-	 * Optional, both. The traces that are in the session's directory for processes, by their `sub`; and the end of
-	 * one that nobody has open. Without the session's lock.
+	 * Optional: an error if the path of a session that is to be created exists and is not an empty directory. Reads
+	 * path, uid and gid.
+	 */
+	int (*output_check)(void *data, const struct wmk_trace_info *session);
+	/*
+	 * Optional, both. The traces that are in the session's directory for processes, by their `sub` (1: there are
+	 * more); and the end of one that nobody has open. Without the session's lock.
 	 */
 	int (*each_left)(void *data, const struct wmk_trace_info *session, int (*one)(void *one_data, const char *sub),
 			 void *one_data);
@@ -251,6 +256,8 @@ struct wmk_session_options {
  */
 int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_options *options,
 		       struct wmk_session **session);
+/* An error if the path of the options exists and is not an empty directory. May block as long as a disk does. */
+int wmk_session_output_check(const struct wmk_tracing *tracing, const struct wmk_session_options *options);
 /*
  * -EBUSY if another session has the path; the message contains its name only if the user may see that session. Else 0.
  */

@@ -9,9 +9,7 @@
 #include "base/utf8.h"
 #include "store/store.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,36 +40,6 @@ static int path_check(const char *what, const char *path)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			return wmk_error(-EINVAL, "the path of the %s contains a control character", what);
 	return 0;
-}
-
-/*
- * With the rights of the owner: absent, or an empty directory. The sure look is the one when the trace is made; this
- * one tells early.
- */
-static int place_is_free(const char *path, uid_t uid, gid_t gid)
-{
-	int err = wmk_store_identity_begin(uid, gid), entries = 0;
-	struct dirent *entry;
-
-	if (err < 0)
-		return err;
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	err = dir ? 0 : -errno;
-	while (dir && (entry = readdir(dir)) != NULL)
-		entries += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-	if (dir)
-		closedir(dir);
-	else if (fd >= 0)
-		close(fd);
-	wmk_store_identity_end();
-	if (entries)
-		return wmk_error(-ENOTEMPTY, "%.240s is not empty: name a directory that is absent or empty", path);
-	if (err == -ENOTDIR || err == -ELOOP)
-		return wmk_error(err, "%.240s is not a directory, or is a link", path);
-	return err == 0 || err == -ENOENT
-		       ? 0
-		       : wmk_error(err, "user %u cannot use %.240s for a trace", (unsigned)uid, path);
 }
 
 static int default_place(const struct wmk_ctl_create *request, const char *name, bool auto_name, char *path,
@@ -107,7 +75,7 @@ static void path_tidy(char *path)
 /* Check that the directory is free, that no session will write there, and that the client can find the trace. */
 static int place_check(struct command_request *call, const struct wmk_session_options *o)
 {
-	int err = place_is_free(o->path, o->uid, o->gid);
+	int err = wmk_session_output_check(call->commands->tracing, o);
 
 	if (err == 0 && !wmk_peer_sees(call->peer, o->path))
 		return wmk_error_said(-ENOENT, "%.60s is another directory for the session daemon, which writes the "

@@ -84,7 +84,8 @@ static bool is_late_for(struct wmk_consumer_link *link, const struct wmk_link_re
 				      *its = wmk_replay_find(link, request->trace);
 
 	if (!request->sent || !request->abandoned || request->again || request->type == WMK_CONSUMERD_WAKE ||
-	    request->type == WMK_CONSUMERD_METADATA)
+	    request->type == WMK_CONSUMERD_METADATA || request->type == WMK_CONSUMERD_OUTPUT_CHECK ||
+	    request->type == WMK_CONSUMERD_LIST_LEFT || request->type == WMK_CONSUMERD_REMOVE_LEFT)
 		return false;
 	return request->answers == link->answers || (mine && its && strcmp(mine->is.path, its->is.path) == 0);
 }
@@ -254,6 +255,20 @@ int wmk_consumer_link_flush(struct wmk_consumer_link *link, uint64_t trace, uint
 int wmk_consumer_link_clear(struct wmk_consumer_link *link, uint64_t trace, int ms)
 {
 	return ask_nothing(link, WMK_CONSUMERD_CLEAR, trace, 0, ms);
+}
+
+int wmk_consumer_link_output(struct wmk_consumer_link *link, uint16_t type, const struct wmk_consumerd_output *output,
+			     int ms, struct wmk_arena *arena, struct wmk_consumerd_left *left)
+{
+	struct wmk_link_request *answer;
+	int err = ask(link, type, &wmk_consumerd_output_object, output, 0, 0, ms, &answer);
+
+	if (err < 0)
+		return err;
+	if (left)
+		err = wmk_object_decode(&wmk_consumerd_left_object, answer->reply, answer->reply_len, left, arena);
+	wmk_link_request_free(answer);
+	return err < 0 ? err : 0;
 }
 
 void wmk_consumer_link_poke(struct wmk_consumer_link *link, uint64_t trace)

@@ -122,6 +122,12 @@ int wmk_consumer_link_stop(struct wmk_consumer_link *link, uint64_t trace, uint6
 int wmk_consumer_link_flush(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms);
 /* Drops what was recorded so far, in files and rings; all counts restart at zero. The metadata stays. */
 int wmk_consumer_link_clear(struct wmk_consumer_link *link, uint64_t trace, int ms);
+/*
+ * OUTPUT_CHECK, LIST_LEFT, REMOVE_LEFT (wire/consumerd.h). `left`: the reply to LIST_LEFT, in the memory of `arena`;
+ * else NULL.
+ */
+int wmk_consumer_link_output(struct wmk_consumer_link *link, uint16_t type, const struct wmk_consumerd_output *output,
+			     int ms, struct wmk_arena *arena, struct wmk_consumerd_left *left);
 /* The current counts, per channel. */
 int wmk_consumer_link_stats(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms,
 			    struct wmk_arena *arena, struct wmk_consumerd_report *report);

@@ -186,6 +186,6 @@ int wmk_link_wait(struct wmk_consumer_link *link, struct wmk_link_request *reque
 	}
 	err = request->err;
 	if (err < 0)
-		wmk_error(err, "%.150s", request->words);
+		wmk_error(err, "%.300s", request->words);
 	return err;
 }

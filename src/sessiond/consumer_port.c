@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "ctf/writer.h"
-#include "store/store.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -496,50 +495,50 @@ static void rings_close(void *data)
 	rings_free(data);
 }
 
-/* ── what processes have left ────────────────────────────────────────────────────────────────────────── */
+/* ── the directory of a session ──────────────────────────────────────────────────────────────────────── */
 
-struct port_left_traces {
-	int (*one)(void *data, const char *sub);
-	void *data;
-};
-
-static int left_tell(void *data, const char *name)
+/* A request of wmk_consumer_link_output() to the consumer daemon of user channels. */
+static int output_request(struct wmk_consumer_port *outlet, uint16_t type, const struct wmk_trace_info *info,
+			  const char *process, struct wmk_arena *arena, struct wmk_consumerd_left *left)
 {
-	const struct port_left_traces *left = data;
-	char sub[300];
+	struct wmk_consumer_link *link = wmk_consumer_port_link(&outlet->sides[0]);
+	const struct wmk_consumerd_output output = {
+		.path = info->path, .uid = info->uid, .gid = info->gid, .process = process,
+	};
 
-	return (size_t)snprintf(sub, sizeof(sub), WMK_SUB_PID "%s/64-bit", name) < sizeof(sub)
-		       ? left->one(left->data, sub)
-		       : 0;
+	return link ? wmk_consumer_link_output(link, type, &output, WRITE_MS, arena, left) : wmk_error_number();
+}
+
+static int output_check(void *data, const struct wmk_trace_info *session)
+{
+	return output_request(data, WMK_CONSUMERD_OUTPUT_CHECK, session, "", NULL, NULL);
 }
 
 static int each_left(void *data, const struct wmk_trace_info *session, int (*one)(void *one_data, const char *sub),
 		     void *one_data)
 {
-	struct port_left_traces left = { one, one_data };
-	int err = wmk_store_identity_begin(session->uid, session->gid);
+	struct wmk_consumerd_left left = { .more = false };
+	struct wmk_arena arena = { 0 };
+	int err = output_request(data, WMK_CONSUMERD_LIST_LEFT, session, "", &arena, &left);
 
-	(void)data;
-	if (err < 0)
-		return err;
-	err = wmk_store_each_process(session->path, left_tell, &left);
-	wmk_store_identity_end();
-	return err;
+	for (uint32_t i = 0; i < left.processes.n && err == 0; i++) {
+		char sub[300];
+
+		if ((size_t)snprintf(sub, sizeof(sub), WMK_SUB_PID "%s/64-bit",
+				     ((const char **)left.processes.items)[i]) < sizeof(sub))
+			err = one(one_data, sub);
+	}
+	wmk_arena_free(&arena);
+	return err < 0 ? err : left.more;
 }
 
 static int forget_left(void *data, const struct wmk_trace_info *info)
 {
 	const char *begin = info->sub + strlen(WMK_SUB_PID), *end = strchr(begin, '/');
 	char name[256];
-	int err = wmk_store_identity_begin(info->uid, info->gid);
 
-	(void)data;
-	if (err < 0)
-		return err;
 	snprintf(name, sizeof(name), "%.*s", end ? (int)(end - begin) : 0, begin);
-	err = wmk_store_remove_process(info->path, name);
-	wmk_store_identity_end();
-	return err;
+	return output_request(data, WMK_CONSUMERD_REMOVE_LEFT, info, name, NULL, NULL);
 }
 
 const struct wmk_consumer_port_ops wmk_consumer_port_ops = {
@@ -557,6 +556,7 @@ const struct wmk_consumer_port_ops wmk_consumer_port_ops = {
 	.rings_poke = rings_poke,
 	.rings_close = rings_close,
 	.trace_close = trace_close,
+	.output_check = output_check,
 	.each_left = each_left,
 	.forget_left = forget_left,
 };

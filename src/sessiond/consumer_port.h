@@ -5,9 +5,9 @@
  *
  *     wmk_tracing ──wmk_consumer_port_ops──► wmk_consumer_port ──link──► waymark-consumerd
  *
- * The link opens with the first trace, or at once if a consumer daemon runs already. When the session daemon ends while
- * recording continues (wmk_consumer_port_leave()), the consumer daemon keeps everything. The next session daemon takes
- * it over (state_file.h).
+ * The link opens with the first session, or at once if a consumer daemon runs already. When the session daemon ends
+ * while recording continues (wmk_consumer_port_leave()), the consumer daemon keeps everything. The next session daemon
+ * takes it over (state_file.h).
  */
 #ifndef WMK_SESSIOND_CONSUMER_PORT_H
 #define WMK_SESSIOND_CONSUMER_PORT_H

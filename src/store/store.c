@@ -122,6 +122,14 @@ static int directory_error(int err, const char *path)
 	}
 }
 
+int wmk_store_check_path(const char *path)
+{
+	int fd = open(path, DIR_FLAGS);
+	int err = wmk_store_each_entry(fd < 0 ? -errno : fd, not_empty, NULL);
+
+	return err == 0 || err == -ENOENT ? 0 : directory_error(err, path);
+}
+
 int wmk_store_make_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

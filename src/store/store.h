@@ -46,6 +46,8 @@ int wmk_store_create(const char *path, const char *sub, struct wmk_store **store
  * Create only the directory `path` with its missing parents, for a trace that another process will create. -EEXIST.
  */
 int wmk_store_make_directory(const char *path);
+/* 0 if `path` does not exist or is an empty directory, else -ENOTEMPTY, -ENOTDIR, -ELOOP, -EACCES, ... */
+int wmk_store_check_path(const char *path);
 /* Create one more `sub` in an existing trace, of another user or another process. -EEXIST. */
 int wmk_store_add(const char *path, const char *sub, struct wmk_store **store);
 /*

@@ -255,6 +255,20 @@ static const struct wmk_member full_members[] = {
 };
 const struct wmk_object wmk_consumerd_full_object = WMK_OBJECT_OF("full", wmk_consumerd_full, full_members);
 
+static const struct wmk_member output_members[] = {
+	WMK_MEMBER(TEXT, wmk_consumerd_output, path, WMK_OBJECT_TEXT_MAX),
+	WMK_MEMBER(U64, wmk_consumerd_output, uid),
+	WMK_MEMBER(U64, wmk_consumerd_output, gid),
+	WMK_MEMBER(TEXT, wmk_consumerd_output, process, NAME_BYTES),
+};
+const struct wmk_object wmk_consumerd_output_object = WMK_OBJECT_OF("output", wmk_consumerd_output, output_members);
+
+static const struct wmk_member left_members[] = {
+	WMK_MEMBER(TEXTS, wmk_consumerd_left, processes, WMK_CONSUMERD_LEFT_MAX),
+	WMK_MEMBER(BOOL, wmk_consumerd_left, more),
+};
+const struct wmk_object wmk_consumerd_left_object = WMK_OBJECT_OF("left", wmk_consumerd_left, left_members);
+
 static const struct wmk_request_type requests[] = {
 #define WMK_CONSUMERD_REQUEST(identifier, number, name, request, reply) { number, name, &request, &reply },
 #include "wire/consumerd_requests.def"

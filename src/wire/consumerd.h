@@ -31,6 +31,7 @@
 #define WMK_CONSUMERD_CHANNELS_MAX 4096u     /* in one trace */
 #define WMK_CONSUMERD_PIDS 64u           /* processes that system calls may be narrowed to */
 #define WMK_CONSUMERD_METADATA_MAX (1u << 20)    /* bytes of text in one message */
+#define WMK_CONSUMERD_LEFT_MAX 16384u        /* traces of processes in one reply to LIST_LEFT */
 #define WMK_CONSUMERD_EVENTS_MAX 16384u      /* of the kernel, in one channel */
 
 enum wmk_consumerd_type {
@@ -199,11 +200,33 @@ struct wmk_consumerd_list_item {
  */
 struct wmk_consumerd_full { const char *path; };
 
+/*
+ * OUTPUT_CHECK, LIST_LEFT, REMOVE_LEFT: the directory of a session, whether a trace in it is open or not. The consumer
+ * daemon accesses it with the rights of uid and gid.
+ *
+ *     OUTPUT_CHECK    an error if the path exists and is not an empty directory
+ *     LIST_LEFT       traces of processes (--buffers-pid) in the directory
+ *     REMOVE_LEFT     remove one of them; the session daemon has no such trace open
+ */
+struct wmk_consumerd_output {
+	const char *path;            /* absolute */
+	uint64_t uid, gid;
+	const char *process;         /* REMOVE_LEFT: the name of its directory in `path`/ust/pid; else "" */
+};
+
+/* Reply to LIST_LEFT. */
+struct wmk_consumerd_left {
+	/* of const char *, names of directories in ust/pid; WMK_CONSUMERD_LEFT_MAX at most */
+	struct wmk_list processes;
+	bool more;                   /* the directory has more of them */
+};
+
 /* NULL: there is no such request. */
 const struct wmk_request_type *wmk_consumerd_request_find(uint16_t type);
 extern const struct wmk_object wmk_consumerd_hello_object, wmk_consumerd_trace_object, wmk_consumerd_rings_object,
 	wmk_consumerd_metadata_object, wmk_consumerd_target_object, wmk_consumerd_report_object,
-	wmk_consumerd_list_item_object, wmk_consumerd_full_object;
+	wmk_consumerd_list_item_object, wmk_consumerd_full_object, wmk_consumerd_output_object,
+	wmk_consumerd_left_object;
 
 /* Queue an object; `fd` >= 0 is duplicated and travels with its last frame. 0 or -errno with a cause chain. */
 int wmk_consumerd_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is,

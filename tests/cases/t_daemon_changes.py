@@ -66,7 +66,8 @@ def added_context_is_in_every_later_record(case):
                 emit(1)
             said = command.stderr.read()
             w.wait_end(command)
-            check(re.fullmatch(r'waymark: warning: channel channel0 has recorded: [^\n]*channel0~\d[^\n]*\n', said),
+            check(re.fullmatch(r'waymark: warning: channel channel0 has recorded already: [^\n]*channel0~\d[^\n]*\n',
+                               said),
                   'it said: %s', said)
             had.append(list(made))
             emit(0)

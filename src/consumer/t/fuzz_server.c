@@ -53,6 +53,23 @@ int __wrap_wmk_store_take_over(const char *path, const char *sub, struct wmk_sto
 	return __wrap_wmk_store_open(path, sub, store);
 }
 
+int __wrap_wmk_store_each_process(const char *path, int (*one)(void *data, const char *name), void *data);
+int __wrap_wmk_store_remove_process(const char *path, const char *name);
+
+/* No directory of this machine is listed or removed. */
+int __wrap_wmk_store_each_process(const char *path, int (*one)(void *data, const char *name), void *data)
+{
+	for (unsigned i = 0; path[1] == 't' && i < 3; i++)
+		if (one(data, "shop-1") != 0)
+			break;
+	return 0;
+}
+
+int __wrap_wmk_store_remove_process(const char *path, const char *name)
+{
+	return path[1] == 't' && name[0] ? 0 : wmk_error(-22, "no process of that name");
+}
+
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
 {
 	(void)st;

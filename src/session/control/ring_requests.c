@@ -125,17 +125,19 @@ static void left_keep(struct left_traces *left, const struct wmk_session *sessio
  * Between begin() and end(). Locked again on return. The names are collected first, and compared with the list of the
  * session later. A trace that starts meanwhile has another name, or is in the list by then: both are changed under one
  * hold of the lock. A trace that was in the list when its name was collected is still there.
+ * *again: the reply had no room for all names, and some traces were removed.
  */
-static int forget_left(struct wmk_session *session)
+static int forget_some(struct wmk_session *session, bool *again)
 {
 	const struct wmk_tracing_options *o = &session->tracing->options;
 	struct wmk_trace_info info = info_of(session, "");
 	struct left_traces left = { .subs = { NULL, 0 } };
+	uint32_t removed = 0;
 
-	if (!o->outlet->each_left)
-		return 0;
 	pthread_mutex_unlock(&session->lock);
-	int first = o->outlet->each_left(o->outlet_data, &info, left_note, &left);
+	const int listed = o->outlet->each_left(o->outlet_data, &info, left_note, &left);
+	int first = listed < 0 ? listed : 0;
+
 	pthread_mutex_lock(&session->lock);
 	left_keep(&left, session);
 	pthread_mutex_unlock(&session->lock);
@@ -143,12 +145,24 @@ static int forget_left(struct wmk_session *session)
 		info = info_of(session, ((const char **)left.subs.items)[i]);
 		int err = info.sub ? o->outlet->forget_left(o->outlet_data, &info) : 0;
 
+		removed += info.sub && err == 0;
 		if (err < 0 && first == 0)
 			first = err;
 	}
 	pthread_mutex_lock(&session->lock);
 	wmk_arena_free(&left.arena);
+	*again = listed > 0 && removed > 0;
 	return first;
+}
+
+static int forget_left(struct wmk_session *session)
+{
+	bool again = session->tracing->options.outlet->each_left != NULL;
+	int err = 0;
+
+	while (again && err == 0)
+		err = forget_some(session, &again);
+	return err;
 }
 
 int wmk_session_clear(struct wmk_session *session)

@@ -160,6 +160,14 @@ static int name_is_free(struct wmk_tracing *tracing, const struct wmk_session_op
 	return err;
 }
 
+int wmk_session_output_check(const struct wmk_tracing *tracing, const struct wmk_session_options *options)
+{
+	const struct wmk_trace_info info = { .path = options->path, .uid = options->uid, .gid = options->gid };
+	const struct wmk_tracing_options *o = &tracing->options;
+
+	return o->outlet->output_check ? o->outlet->output_check(o->outlet_data, &info) : 0;
+}
+
 int wmk_session_path_check(struct wmk_tracing *tracing, const struct wmk_session_options *options)
 {
 	struct wmk_session *there = wmk_session_of_path(tracing, options->path);

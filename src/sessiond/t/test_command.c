@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "consumer/output.h"
 #include "program.h"
 #include "session/model/session_model.h"
 #include "sessiond/command.h"
@@ -80,7 +81,20 @@ static void rings_poke(void *rings) { (void)rings; }
 static void rings_close(void *rings) { (void)rings; __atomic_fetch_sub(&outlet.rings, 1, __ATOMIC_RELAXED); }
 static void trace_close(void *trace) { (void)trace; __atomic_fetch_sub(&outlet.traces, 1, __ATOMIC_RELAXED); }
 
+static int output_check(void *data, const struct wmk_trace_info *session)
+{
+	const struct wmk_output_directory_options options = {
+		.path = session->path, .uid = session->uid, .gid = session->gid, .budget_fd = -1 };
+	struct wmk_output *directory;
+
+	assert_true(!data && wmk_output_directory_open(&options, &directory) == 0);
+	int err = directory->ops->check(directory);
+	directory->ops->close(directory);
+	return err;
+}
+
 static const struct wmk_consumer_port_ops ops = {
+	.output_check = output_check,
 	.trace_open = trace_open, .metadata = metadata, .metadata_replace = metadata_replace, .rings_open = rings_open, .rings_flush = rings_flush, .rings_stop = rings_stop,
 	.rings_clear = rings_clear, .rings_counts = rings_counts, .rings_poke = rings_poke, .rings_close = rings_close,
 	.trace_close = trace_close,

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * output_work.c - requests about the output of a session, each in a thread of its own (see output_work.h).
+ */
+#include "consumer/output_work.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/thread.h"
+#include "consumer/connection.h"
+#include "consumer/output.h"
+
+struct wmk_server_output_work {
+	struct wmk_server_output_work *next, *next_done;
+	struct wmk_consumer_server *server;
+	pthread_t thread;
+	uint16_t type;                   /* enum wmk_consumerd_type */
+	uint32_t request;
+	uint64_t connection;             /* that sent the request */
+	struct wmk_consumerd_output is;  /* in `arena` */
+	struct wmk_arena arena;
+	/* Results: of the request's thread until the work is done. */
+	struct wmk_consumerd_left left;  /* in `arena` */
+	int err;
+	char words[512];
+};
+
+/* ── in the thread of the request ────────────────────────────────────────────────────────────────────── */
+
+static int add_left(void *data, const char *name)
+{
+	struct wmk_server_output_work *work = data;
+	const char **added;
+
+	if (work->left.processes.n == WMK_CONSUMERD_LEFT_MAX) {
+		work->left.more = true;
+		return 1;
+	}
+	added = wmk_arena_append(&work->arena, &work->left.processes, sizeof(*added));
+	if (!added || !(*added = wmk_arena_text(&work->arena, name)))
+		return -ENOMEM;
+	return 0;
+}
+
+static int carry_out(struct wmk_server_output_work *work, struct wmk_output *output)
+{
+	if (work->type == WMK_CONSUMERD_OUTPUT_CHECK)
+		return output->ops->check(output);
+	if (work->type == WMK_CONSUMERD_LIST_LEFT)
+		return output->ops->each_process(output, add_left, work);
+	return output->ops->remove_process(output, work->is.process);
+}
+
+static void *run(void *arg)
+{
+	struct wmk_server_output_work *work = arg;
+	struct wmk_consumer_server *server = work->server;
+	const struct wmk_output_directory_options options = {
+		.path = work->is.path, .uid = (uid_t)work->is.uid, .gid = (gid_t)work->is.gid, .budget_fd = -1,
+	};
+	struct wmk_output *output;
+
+	work->err = wmk_output_directory_open(&options, &output);
+	if (work->err >= 0) {
+		work->err = carry_out(work, output);
+		output->ops->close(output);
+	}
+	if (work->err < 0)
+		wmk_error_text(work->words, sizeof(work->words));
+	wmk_error_clear();
+	pthread_mutex_lock(&server->lock_done);
+	work->next_done = server->output_work_done;
+	server->output_work_done = work;
+	pthread_mutex_unlock(&server->lock_done);
+	wmk_server_wake(server);
+	return NULL;
+}
+
+/* ── in the server's thread ──────────────────────────────────────────────────────────────────────────── */
+
+static void work_free(struct wmk_server_output_work *work)
+{
+	wmk_arena_free(&work->arena);
+	free(work);
+}
+
+static int check_request(const struct wmk_consumer_server *server, const struct wmk_consumerd_output *is)
+{
+	unsigned all = 0, of_user = 0;
+
+	if (is->path[0] != '/')
+		return wmk_error(-EINVAL, "the path of the output '%.240s' is not absolute", is->path);
+	if (is->uid >= UINT32_MAX || is->gid >= UINT32_MAX || (is->uid != geteuid() && geteuid() != 0))
+		return wmk_error(-EPERM, "user %u cannot access an output of user %llu, group %llu",
+				 (unsigned)geteuid(), (unsigned long long)is->uid, (unsigned long long)is->gid);
+	for (const struct wmk_server_output_work *work = server->output_work; work; work = work->next) {
+		all++;
+		of_user += work->is.uid == is->uid;
+	}
+	if (all >= WMK_SERVER_OUTPUT_WORK_MAX || (is->uid != 0 && of_user >= WMK_SERVER_OUTPUT_WORK_USER))
+		return wmk_error_said(-EAGAIN, "%u requests about outputs of user %llu wait for a disk", of_user,
+				      (unsigned long long)is->uid);
+	return 0;
+}
+
+int wmk_server_output_work_start(struct wmk_consumer_server *server, uint16_t type, uint32_t request,
+				 const struct wmk_consumerd_output *is)
+{
+	int err = check_request(server, is);
+	struct wmk_server_output_work *work = err < 0 ? NULL : calloc(1, sizeof(*work));
+
+	if (!work)
+		return err < 0 ? err : wmk_error(-ENOMEM, "no memory for a request");
+	work->server = server;
+	work->type = type;
+	work->request = request;
+	work->connection = server->connections;
+	err = wmk_object_copy(&wmk_consumerd_output_object, is, &work->is, &work->arena);
+	if (err >= 0 && (err = -wmk_thread_create(&work->thread, NULL, run, work)) < 0)
+		wmk_error(err, "cannot start a thread for a request: %s", strerror(-err));
+	if (err < 0) {
+		work_free(work);
+		return err;
+	}
+	work->next = server->output_work;
+	server->output_work = work;
+	return 0;
+}
+
+static void answer(struct wmk_server_output_work *work)
+{
+	struct wmk_consumer_server *server = work->server;
+
+	if (work->err < 0)
+		wmk_server_refuse(server, work->connection, work->request, work->err, work->words);
+	else if (work->type == WMK_CONSUMERD_LIST_LEFT)
+		wmk_server_reply(server, work->connection, work->request, &wmk_consumerd_left_object, &work->left);
+	else
+		wmk_server_reply_done(server, work->connection, work->request);
+}
+
+void wmk_server_output_work_answer(struct wmk_consumer_server *server)
+{
+	struct wmk_server_output_work *work, *next, **at;
+
+	pthread_mutex_lock(&server->lock_done);
+	work = server->output_work_done;
+	server->output_work_done = NULL;
+	pthread_mutex_unlock(&server->lock_done);
+	for (; work; work = next) {
+		next = work->next_done;
+		pthread_join(work->thread, NULL);
+		for (at = &server->output_work; *at != work; at = &(*at)->next)
+			continue;
+		*at = work->next;
+		answer(work);
+		work_free(work);
+	}
+}
