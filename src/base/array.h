@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * array.h - the number of elements of an array, and arrays that grow.
+ * array.h - length of an array, and growth of an array on the heap.
  */
 #ifndef WMK_BASE_ARRAY_H
 #define WMK_BASE_ARRAY_H
@@ -12,8 +12,10 @@
 #define WMK_ARRAY_LEN(array) (sizeof(array) / sizeof((array)[0]))
 
 /*
- * Room for one more element of `size` bytes behind the first `n` of `items`, which is malloc'd or NULL: where they are
- * now, with *cap twice as large if need be. NULL: no memory, and nothing has changed. Any thread.
+ * Make room for one more element of `size` bytes after the first `n` elements of `items` (malloc'd, or NULL).
+ *
+ * Returns the array, which may have moved; *cap doubles if it was full. Returns NULL if there is no memory; `items` and
+ * *cap are unchanged then. Any thread.
  */
 static inline void *wmk_array_room(void *items, uint32_t n, uint32_t *cap, size_t size)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bytes.h - numbers in the machine's own order at any address.
+ * bytes.h - read and write integers in native byte order at unaligned addresses.
  */
 #ifndef WMK_BASE_BYTES_H
 #define WMK_BASE_BYTES_H

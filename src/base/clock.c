@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock.c - which clock the machine has, how fast it runs, where it stands against real time (see clock.h).
+ * clock.c - select the trace clock of this machine, and measure its frequency and offset to real time (see clock.h).
  */
 #include "base/clock.h"
 #include "base/error.h"
@@ -26,9 +26,9 @@
 
 #define COUNTER_WORDS "Counter of the processor (" COUNTER_NAME ")"
 #define NSEC 1000000000u
-#define MEASURE_NS 50000000u     /* how long a frequency is measured: an error of 50 ns at each end is 2 in a million */
+#define MEASURE_NS 50000000u     /* duration of a frequency measurement: 50 ns of error at each end are 2 ppm */
 
-/* The first line of a small file, without its newline. Length or -errno. */
+/* Read the first line of a small file, without its newline. Returns its length or -errno. */
 static int read_line(const char *path, char *buf, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -46,7 +46,7 @@ static int read_line(const char *path, char *buf, size_t size)
 	return (int)strlen(buf);
 }
 
-/* Does the processor promise a constant rate in all its sleep and frequency states? */
+/* True if the counter runs at a constant rate in all sleep and frequency states of the processor. */
 static bool counter_invariant(void)
 {
 #if defined(__x86_64__)
@@ -54,7 +54,7 @@ static bool counter_invariant(void)
 
 	return __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & 1u << 8);
 #else
-	return true;      /* the architecture says so */
+	return true;      /* guaranteed by the architecture */
 #endif
 }
 
@@ -68,8 +68,8 @@ enum wmk_clock_kind wmk_clock_detect(void)
 }
 
 /*
- * The rate with which the kernel itself converts the counter, from the page of a perf event that counts nothing. 0:
- * it does not say.
+ * Return the frequency that the kernel uses to convert the counter, from the page of a perf event that counts nothing.
+ * Returns 0 if perf_event_open(2) fails or the kernel does not publish the conversion.
  */
 static uint64_t freq_from_perf(void)
 {
@@ -104,7 +104,10 @@ static uint64_t clock_now(clockid_t id)
 	return (uint64_t)ts.tv_sec * NSEC + (uint64_t)ts.tv_nsec;
 }
 
-/* Counter and `id` at one moment: the reading with the least time between the two readings of the counter around it. */
+/*
+ * Read the counter and clock `id` at one moment: of 100 attempts, take the one with the shortest time between the two
+ * readings of the counter.
+ */
 static void bracket(clockid_t id, uint64_t *counter, uint64_t *ns)
 {
 	uint64_t best = UINT64_MAX;
@@ -159,7 +162,8 @@ static int measure_counter(struct wmk_clock *clock)
 		how = "rate measured against CLOCK_MONOTONIC_RAW";
 	}
 	if (clock->freq == 0)
-		return wmk_error(-ENOTSUP, "the counter %s stands still", COUNTER_NAME);
+		return wmk_error(-ENOTSUP, "cannot measure the frequency of the counter %s: it does not advance",
+				 COUNTER_NAME);
 	bracket(CLOCK_REALTIME, &counter, &real);
 	wmk_clock_set_offset(clock, counter, real);
 	clock->precision = wmk_clock_skew();
@@ -212,6 +216,6 @@ int wmk_clock_measure(enum wmk_clock_kind kind, struct wmk_clock *clock)
 	case WMK_CLOCK_MONOTONIC:
 		return measure_monotonic(clock);
 	default:
-		return wmk_error(-EINVAL, "a plug-in's clock is measured by the plug-in");
+		return wmk_error(-EINVAL, "cannot measure the clock of a plug-in here: the plug-in measures it");
 	}
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock.h - the trace clock: which one this machine has, its frequency, and its offset to real time.
+ * clock.h - the trace clock: kind, frequency, and offset to real time.
  *
- * Each session has one of two clocks, or that of a plug-in (clock_plugin.h): the counter of the processor, where the
- * kernel calls it invariant and uses it as its own clock source, or CLOCK_MONOTONIC. A record holds the raw value;
- * frequency and offset go into the metadata, measured once when a daemon starts.
+ * A session uses the processor's counter, CLOCK_MONOTONIC, or the clock of a plug-in (clock_plugin.h). The counter is
+ * available if it is invariant and the kernel uses it as its own clock source. A record holds the raw clock value. The
+ * daemon measures frequency and offset once when it starts, and writes them to the metadata.
  */
 #ifndef WMK_BASE_CLOCK_H
 #define WMK_BASE_CLOCK_H
@@ -18,7 +18,7 @@ enum wmk_clock_kind { WMK_CLOCK_MONOTONIC = 0, WMK_CLOCK_COUNTER = 1, WMK_CLOCK_
 
 struct wmk_clock {
 	enum wmk_clock_kind kind;
-	uint64_t freq;        /* Hz: the kernel's own (perf event page), else measured */
+	uint64_t freq;        /* Hz: from the kernel (perf event page), else measured */
 	int64_t offset_s;     /* real time at clock value 0: offset_s seconds ... */
 	uint64_t offset;      /* ... and offset cycles, 0 <= offset < freq */
 	uint64_t precision;   /* cycles: skew between CPUs, measured */
@@ -27,38 +27,37 @@ struct wmk_clock {
 	char description[96];
 };
 
-/* The kind this machine's kernel vouches for. Reads sysfs; falls back to MONOTONIC, never fails. */
+/*
+ * Return WMK_CLOCK_COUNTER if the counter is invariant and the kernel's current clock source, else WMK_CLOCK_MONOTONIC.
+ * Reads sysfs. Never fails.
+ */
 enum wmk_clock_kind wmk_clock_detect(void);
-/* Only the name and the description of a clock of this machine, and its kind. */
+/* Set only kind, name and description of a clock of this machine. */
 void wmk_clock_label(enum wmk_clock_kind kind, struct wmk_clock *clock);
 /*
- * Fill `clock` for `kind`: frequency, offset, precision. Takes a few milliseconds, 50 more when the frequency must be
- * measured. 0, or -errno with a cause chain.
+ * Fill `clock` for `kind`: frequency, offset, precision. Takes a few milliseconds, and 50 more if the frequency must be
+ * measured. Returns 0, or -errno with a cause chain.
  */
 int wmk_clock_measure(enum wmk_clock_kind kind, struct wmk_clock *clock);
 
-/*
- * Set offset_s and offset, given that the clock (freq is set) showed `value` at real time `real_ns`, nanoseconds
- * since 1970.
- */
+/* Set offset_s and offset from one reading: the clock (freq is set) had `value` at `real_ns` ns since 1970. */
 void wmk_clock_set_offset(struct wmk_clock *clock, uint64_t value, uint64_t real_ns);
 /*
- * What the counters of two CPUs may stand apart at most, in cycles, measured between this CPU and up to 8 others that
- * the thread may run on; 0 when there is none, or none that answers in 10 ms. On busy CPUs the bound is wide, but
- * true. Moves the calling thread's affinity and sets it back.
+ * Return an upper bound of the skew between the counters of two CPUs, in cycles. Measures this CPU against up to 8
+ * others of the thread's affinity mask. Returns 0 if the mask has no other CPU, or if none answers within 10 ms. Load
+ * widens the bound but does not make it wrong. Changes the calling thread's affinity and restores it.
  */
 uint64_t wmk_clock_skew(void);
 
 /*
- * How far the clocks of this process's time namespace are ahead of those of the machine, in nanoseconds
- * (time_namespaces(7)); 0 if that is unknown. The CLOCK_MONOTONIC of a trace is that of the machine: the offset is
- * subtracted. Reads /proc each time.
+ * Offsets of this process's time namespace to the machine's clocks, in nanoseconds (time_namespaces(7)); 0 if unknown.
+ * Traces contain the machine's CLOCK_MONOTONIC, so the offset is subtracted. Reads /proc at each call.
  */
 struct wmk_clock_offsets {
 	int64_t monotonic, boot;
 };
 struct wmk_clock_offsets wmk_clock_offsets(void);
-/* The offset of a clock ("monotonic", "boottime") in a text of /proc/PID/timens_offsets; 0 without one. */
+/* Return the offset of `clock` ("monotonic", "boottime") in the text of /proc/PID/timens_offsets; 0 if absent. */
 int64_t wmk_clock_offset_parse(const char *text, const char *clock);
 
 static inline uint64_t wmk_clock_counter(void)
@@ -76,7 +75,7 @@ static inline uint64_t wmk_clock_counter(void)
 #endif
 }
 
-/* As this process's time namespace has it. */
+/* CLOCK_MONOTONIC in nanoseconds, as in this process's time namespace. */
 static inline uint64_t wmk_clock_monotonic(void)
 {
 	struct timespec ts;
@@ -84,7 +83,7 @@ static inline uint64_t wmk_clock_monotonic(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* Milliseconds, for deadlines. */
+/* CLOCK_MONOTONIC in milliseconds, for deadlines. */
 static inline int64_t wmk_clock_ms(void)
 {
 	return (int64_t)(wmk_clock_monotonic() / 1000000);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock_namespace.c - the offsets of a time namespace's clocks (see clock.h).
+ * clock_namespace.c - read the offsets of the process's time namespace (see clock.h).
  */
 #include "base/clock.h"
 
@@ -28,7 +28,10 @@ int64_t wmk_clock_offset_parse(const char *text, const char *clock)
 	return 0;
 }
 
-/* The file has the offsets of the namespace that children get; it is this process's own, as exec() enters it. */
+/*
+ * The file lists the offsets of the namespace for children. That is this process's namespace, too: exec() moves a
+ * process into the namespace for its children.
+ */
 struct wmk_clock_offsets wmk_clock_offsets(void)
 {
 	struct wmk_clock_offsets offsets = { 0, 0 };

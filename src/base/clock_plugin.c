@@ -37,14 +37,15 @@ int wmk_clock_plugin_open(const char *path, struct waymark_clock_plugin *plugin)
 		return wmk_error(-ENOENT, "cannot load the clock plug-in %.200s: %s", path, dlerror());
 	*(void **)&init = dlsym(library, "waymark_clock_plugin_init");
 	if (!init)
-		err = wmk_error(-ENOEXEC, "%.200s is no clock plug-in: it has no waymark_clock_plugin_init()", path);
+		err = wmk_error(-ENOEXEC, "%.200s is not a clock plug-in: no function waymark_clock_plugin_init()",
+				path);
 	else if (init(&candidate) != 0)
-		err = wmk_error(-ENOTSUP, "the clock plug-in %.200s refuses interface %d", path,
+		err = wmk_error(-ENOTSUP, "the clock plug-in %.200s rejects version %d of the interface", path,
 				WAYMARK_CLOCK_PLUGIN_VERSION);
 	else if (!candidate.now || !is_name(candidate.name) || candidate.freq == 0 || candidate.freq > FREQ_MAX)
 		err = wmk_error(-EINVAL,
-				"the clock plug-in %.200s has no function, no name of 1 to 31 characters, or a "
-				"frequency that is not from 1 Hz to 100 GHz",
+				"the clock plug-in %.200s is invalid: it needs a function now, a name of 1 to 31 "
+				"printable characters without spaces, and a frequency from 1 Hz to 100 GHz",
 				path);
 	else
 		err = 0;
@@ -74,7 +75,7 @@ void wmk_clock_plugin_measure(const struct waymark_clock_plugin *plugin, struct 
 	snprintf(clock->name, sizeof(clock->name), "%s", plugin->name);
 	snprintf(clock->uuid, sizeof(clock->uuid), "%.36s", plugin->uuid ? plugin->uuid : "");
 	snprintf(clock->description, sizeof(clock->description), "Clock plug-in %s", plugin->name);
-	/* the closest of some pairs of readings */
+	/* Use the pair of readings with the shortest time between them. */
 	for (int i = 0; i < READINGS; i++) {
 		uint64_t before = realtime_ns(), v = plugin->now(), after = realtime_ns();
 
@@ -93,7 +94,7 @@ static int measure_plugin(const char *path, struct wmk_clocks *clocks)
 	int err = wmk_clock_plugin_open(path, &plugin);
 
 	if (err < 0)
-		return wmk_error_add(err, "WAYMARK_CLOCK_PLUGIN names a clock that cannot be used");
+		return wmk_error_add(err, "cannot use the clock that WAYMARK_CLOCK_PLUGIN names");
 	wmk_clock_plugin_measure(&plugin, &clocks->of[WMK_CLOCK_PLUGIN]);
 	clocks->preferred = WMK_CLOCK_PLUGIN;
 	clocks->plugin_now = plugin.now;

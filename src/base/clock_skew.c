@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock_skew.c - how far the counters of two CPUs may stand apart.
+ * clock_skew.c - bound the difference between the counters of two CPUs.
  *
- * The calling thread and a thread on another CPU play ball: ask (reads its counter a), answer (reads its counter b),
- * received (reads a'). b was read between a and a' in true time, so the other counter is ahead by at least b - a' and
- * at most b - a: the narrowest of all rounds bounds the skew. Every wait is bounded; a CPU that does not answer in
- * time is left out.
+ * The calling thread and a thread on another CPU exchange messages. The caller reads its counter (a) and asks; the
+ * other thread reads its counter (b) and answers; the caller reads its counter again (a'). In true time b lies between
+ * a and a', so the other counter is ahead by at least b - a' and at most b - a. The narrowest interval of all rounds
+ * bounds the skew. Every wait has a deadline; a CPU that misses it is skipped.
  */
 #include "base/clock.h"
 
@@ -15,13 +15,13 @@
 #include <stdbool.h>
 
 #define ROUNDS 200
-#define CPUS_MAX 8               /* other CPUs looked at */
-#define LIMIT_NS 10000000u       /* for each of them */
+#define CPUS_MAX 8               /* other CPUs measured */
+#define LIMIT_NS 10000000u       /* deadline for each of them */
 
 struct ball {
-	_Atomic unsigned turn;   /* even: the asker's; odd: the answerer's */
+	_Atomic unsigned turn;   /* even: the caller's turn; odd: the other thread's */
 	_Atomic bool over;
-	uint64_t value;          /* answerer's counter, published by `turn` */
+	uint64_t value;          /* counter of the other thread, published by `turn` */
 	uint64_t deadline;
 	int cpu;
 };
@@ -36,13 +36,13 @@ static bool pin(int cpu)
 }
 
 /*
- * Wait until it is `turn`'s turn. The CPU is yielded now and then: the other side may need it, on a machine that is
- * busy.
+ * Wait until `ball->turn` is `turn`. Returns false at the deadline. Yields now and then, because the other thread may
+ * need this CPU on a busy machine.
  */
 static bool turn_wait(struct ball *ball, unsigned turn)
 {
 	for (unsigned i = 1;; i++) {
-		/* (s) acquire: pairs with the release of the other side's throw; `value` is there */
+		/* (s) acquire: pairs with the release store of `turn` by the other thread; `value` is valid */
 		if (atomic_load_explicit(&ball->turn, memory_order_acquire) == turn)
 			return true;
 		if (i % 256 == 0) {
@@ -66,7 +66,7 @@ static void *answer(void *data)
 	return NULL;
 }
 
-/* The largest that the skew between this CPU and `cpu` can be, in cycles; 0: it did not answer. */
+/* Return an upper bound of the skew between this CPU and `cpu`, in cycles; 0 if `cpu` did not answer. */
 static uint64_t skew_with(int cpu)
 {
 	struct ball ball = { .cpu = cpu, .deadline = wmk_clock_monotonic() + LIMIT_NS };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cond.h - condition variables that wait by CLOCK_MONOTONIC, and the end of such a wait.
+ * cond.h - condition variables on CLOCK_MONOTONIC, and deadlines for them.
  *
  *     wmk_cond_init(&some);
  *     const struct timespec end = wmk_deadline(ms);
@@ -22,7 +22,7 @@ static inline void wmk_cond_init(pthread_cond_t *cond)
 	pthread_condattr_destroy(&attr);
 }
 
-/* So many milliseconds from now. */
+/* Return the time `ms` milliseconds from now. */
 static inline struct timespec wmk_deadline(int ms)
 {
 	struct timespec ts;

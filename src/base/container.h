@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * container.h - from a member to the structure that it is in. (liburcu's own macro takes the const off on its way,
- * which clang minds.)
+ * container.h - get a structure from the address of its member. liburcu's macro drops `const`, about which clang warns.
  */
 #ifndef WMK_BASE_CONTAINER_H
 #define WMK_BASE_CONTAINER_H

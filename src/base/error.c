@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * error.c - the thread's chain of causes (see error.h).
+ * error.c - the per-thread chain of causes (see error.h).
  *
- * A thread that has met no error holds one pointer, which costs 8 bytes of initial-exec thread-local storage:
- * libwaymark is also loaded by dlopen, where a whole chain would not fit into what the loader keeps for that, and its
- * helper thread must not end up in the loader's lazy allocation. The chain itself is allocated at the first error;
- * without memory there are no words.
+ * A thread without an error uses 8 bytes of initial-exec thread-local storage: one pointer. libwaymark is also loaded
+ * by dlopen(3), where a whole chain would exceed the loader's reserve of static TLS. Lazily allocated TLS is excluded,
+ * because the helper thread must not enter the loader's allocator. The first error allocates the chain; if that fails,
+ * the error has no message.
  */
 #include "base/error.h"
 
@@ -21,8 +21,8 @@
 
 struct wmk_error_chain {
 	int number;              /* the innermost error, negative errno */
-	bool said;               /* our sentence says it all */
-	unsigned n;              /* sentences ever added; the latest WMK_ERROR_DEPTH are there */
+	bool said;               /* the message is complete: omit the text of strerror */
+	unsigned n;              /* messages added in total; the latest WMK_ERROR_DEPTH are kept */
 	char text[WMK_ERROR_DEPTH][WMK_ERROR_LEN];
 };
 
@@ -36,7 +36,7 @@ static void make_key(void)
 	have_key = pthread_key_create(&key, free) == 0;
 }
 
-/* Without memory it is freed, and the thread has none. */
+/* Make `fresh` the chain of this thread. If it cannot be registered, it is freed and the thread has no chain. */
 static void chain_set(struct wmk_error_chain *fresh)
 {
 	pthread_once(&once, make_key);
@@ -102,7 +102,7 @@ static void add(struct wmk_error_chain *c, const char *format, va_list args)
 static void begin(int err, int system, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
 static void begin(int err, int system, const char *format, va_list args)
 {
-	int saved = errno;       /* for %m, and for the caller */
+	int saved = errno;       /* %m needs it, and the function preserves it */
 	struct wmk_error_chain *c = chain_get();
 
 	errno = saved;
@@ -200,15 +200,15 @@ const char *wmk_error_get(unsigned index)
 }
 
 /*
- * The system's words for the innermost error, where they tell more than ours: who says EINVAL or EPROTO has said what
- * is wrong.
+ * Return the C library's text for the innermost error, or NULL if it adds nothing: messages with EINVAL or EPROTO
+ * already describe the error.
  */
 static const char *system_words(void)
 {
 	if (!chain || chain->n == 0 || chain->said || chain->number == 0 || chain->number == -EINVAL ||
 	    chain->number == -EPROTO)
 		return NULL;
-	/* (strerror_r() translates: it would read the environment, and open catalogues, in a traced program) */
+	/* strerror_r() translates: it would read the environment and open message catalogues in an application. */
 	return strerrordesc_np(-chain->number);
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * faults.h - signals that stay open wherever the library blocks signals in a program's process: masks for
- * rt_sigprocmask(2).
+ * faults.h - signals that libwaymark leaves unblocked in an application, as masks for rt_sigprocmask(2).
  *
- * The processor or a seccomp filter raises them on account of what a thread does at that moment. If the thread blocks
- * them, the kernel kills it, whatever handler the program has: for a garbage collector's guard pages, a debugger's
- * single steps, a sandbox that answers system calls by itself.
+ * The processor or a seccomp filter raises them synchronously. If the thread blocks such a signal, the kernel kills the
+ * process, even if the application has a handler: for a garbage collector's guard pages, a debugger's single steps, or
+ * a sandbox that emulates system calls.
  */
 #ifndef WMK_BASE_FAULTS_H
 #define WMK_BASE_FAULTS_H
@@ -18,12 +17,16 @@
 	(WMK_SIGNAL(SIGSEGV) | WMK_SIGNAL(SIGBUS) | WMK_SIGNAL(SIGFPE) | WMK_SIGNAL(SIGILL) | WMK_SIGNAL(SIGTRAP) |    \
 	 WMK_SIGNAL(SIGSYS))
 /*
- * By which the C library cancels a thread, and makes all threads act (setuid): who waits for that may hold its locks.
+ * The C library's signals to cancel a thread and to run setuid() in all threads. A thread that waits for them to be
+ * handled may hold locks of the C library.
  */
 #define WMK_SIGNAL_CANCEL 32
 #define WMK_SIGNAL_SETID 33
 
-/* What a daemon's threads leave to its main thread: all others (ring/file.h has a handler for one of the faults). */
+/*
+ * Fill *set with all signals except the faults above. A daemon's threads block this set, so that its main thread
+ * receives these signals. Faults stay unblocked: ring/file.h handles one of them.
+ */
 static inline void wmk_signals_of_others(sigset_t *set)
 {
 	sigfillset(set);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hash.h - hash functions: FNV-1a of 64 bits (Fowler, Noll, Vo), for tables with keys that no attacker chooses; and a
- * hash with a secret key, for all other tables.
+ * hash.h - hash functions: 64-bit FNV-1a (Fowler, Noll, Vo) for tables whose keys no attacker chooses, and a keyed hash
+ * for all other tables.
  */
 #ifndef WMK_BASE_HASH_H
 #define WMK_BASE_HASH_H
@@ -12,7 +12,7 @@
 
 #define WMK_HASH_BEGIN UINT64_C(0xcbf29ce484222325)
 
-/* Of `len` bytes behind those that `hash` is of. */
+/* Continue `hash` with `len` bytes. */
 static inline uint64_t wmk_hash_bytes(uint64_t hash, const void *bytes, size_t len)
 {
 	const uint8_t *at = bytes;
@@ -22,7 +22,7 @@ static inline uint64_t wmk_hash_bytes(uint64_t hash, const void *bytes, size_t l
 	return hash;
 }
 
-/* Both halves of the product, so that each bit of either reaches all of it (as in wyhash, of W. Yi and others). */
+/* XOR of both halves of the product, so that each input bit affects the whole result (as in wyhash by W. Yi et al.). */
 static inline uint64_t wmk_hash_fold(uint64_t a, uint64_t b)
 {
 	const unsigned __int128 product = (unsigned __int128)a * b;
@@ -44,8 +44,8 @@ static inline uint64_t wmk_hash_keyed(uint64_t hash, const uint64_t key[2], cons
 		hash = wmk_hash_fold(hash ^ word, key[0] | 1) + key[1];
 	}
 	/*
-	 * What is left is less than a word: the length's last byte stands beside it, where no byte of it could cancel
-	 * that.
+	 * The remaining bytes fill less than a word. The low byte of the length goes into the last byte of the word,
+	 * where no remaining byte can cancel it.
 	 */
 	word = 0;
 	memcpy(&word, at, len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_text.h - texts as JSON has them (RFC 8259), piece by piece. Controls are escaped: what is printed cannot steer a
- * terminal.
+ * json_text.h - encode text as JSON (RFC 8259), piece by piece. Control characters are escaped, so that printed text
+ * cannot control a terminal.
  */
 #ifndef WMK_BASE_JSON_TEXT_H
 #define WMK_BASE_JSON_TEXT_H
@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 
 struct wmk_json_piece {
-	const char *bytes;         /* what is to be written: of the text itself, or below */
+	const char *bytes;         /* output: points into the text or to `escape` */
 	size_t n;
 	char escape[8];
 };
@@ -29,7 +29,7 @@ static inline void wmk_json_escape(struct wmk_json_piece *piece, uint32_t code)
 				    code == '"' || code == '\\' ? "\\%c" : "\\u%04x", code & 0xffff);
 }
 
-/* How many of the bytes from here on stand for themselves. */
+/* Return the number of leading bytes that need no escape. */
 static inline size_t wmk_json_plain(const char *text, size_t len)
 {
 	size_t n = 0;
@@ -40,8 +40,8 @@ static inline size_t wmk_json_plain(const char *text, size_t len)
 }
 
 /*
- * How the beginning of the text is written, of which `len` (>= 1) bytes are there; what is no UTF-8 is U+FFFD. The
- * bytes of the text that this was.
+ * Encode the beginning of `text`, of which `len` (>= 1) bytes can be read. An invalid UTF-8 byte becomes U+FFFD.
+ * Returns the number of bytes of the text that *piece represents.
  */
 static inline size_t wmk_json_piece(const char *text, size_t len, struct wmk_json_piece *piece)
 {

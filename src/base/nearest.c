@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nearest.c - edit distance with swaps, and the few best of many names.
+ * nearest.c - Damerau edit distance, and the best matches among many names.
  */
 #include "base/nearest.h"
 
@@ -25,7 +25,7 @@ static int low(char c)
 unsigned wmk_nearest_distance(const char *a, const char *b)
 {
 	size_t n = strnlen(a, LONGEST), m = strnlen(b, LONGEST);
-	unsigned rows[3][LONGEST + 1];       /* the rows before the last, the last, this one: by turns */
+	unsigned rows[3][LONGEST + 1];       /* the current row and the two before it, in rotation */
 
 	for (unsigned j = 0; j <= m; j++)
 		rows[0][j] = j;
@@ -58,7 +58,7 @@ void wmk_nearest_offer(struct wmk_nearest *near, const char *name)
 	unsigned distance = wmk_nearest_distance(near->word, name);
 	unsigned at;
 
-	/* A name that begins with the word is what somebody began to type, however long it is. */
+	/* A name that begins with the word may be an unfinished input, however long the name is. */
 	if (length >= 2 && strncmp(near->word, name, length) == 0)
 		distance = distance < 2 ? distance : 2;
 	if (distance > 1 + length / 3)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan.h - a part of a text that a parser goes through. Its end is known, so no NUL is needed behind it; nothing behind
- * the end is read.
+ * scan.h - a part of a text that a parser consumes from its beginning. It has an end pointer, so the text needs no NUL,
+ * and nothing after the end is read.
  *
  *     struct wmk_scan scan = { line, line + len };
  *     if (wmk_scan_take(&scan, "offset:") && wmk_scan_number(&scan, 10, UINT32_MAX, &offset)) ...
@@ -47,7 +47,7 @@ static inline void wmk_scan_space(struct wmk_scan *scan)
 		scan->at++;
 }
 
-/* Space at both ends is left out. */
+/* Remove white space at both ends. */
 static inline void wmk_scan_trim(struct wmk_scan *scan)
 {
 	wmk_scan_space(scan);
@@ -55,13 +55,13 @@ static inline void wmk_scan_trim(struct wmk_scan *scan)
 		scan->end--;
 }
 
-/* The text is `word`, no more. */
+/* True if the rest of the text equals `word`. */
 static inline bool wmk_scan_is(const struct wmk_scan *scan, const char *word)
 {
 	return wmk_scan_len(scan) == strlen(word) && memcmp(scan->at, word, strlen(word)) == 0;
 }
 
-/* To behind `word`. False: something else is at this place. */
+/* Consume `word`. Returns false if the text does not begin with it. */
 static inline bool wmk_scan_take(struct wmk_scan *scan, const char *word)
 {
 	const size_t len = strlen(word);
@@ -72,7 +72,7 @@ static inline bool wmk_scan_take(struct wmk_scan *scan, const char *word)
 	return true;
 }
 
-/* The part up to `c`, which is taken too. False: `c` is not in it, and nothing was done. */
+/* Consume the text up to and including `c`, and set *head to the part before it. Returns false if there is no `c`. */
 static inline bool wmk_scan_cut(struct wmk_scan *scan, char c, struct wmk_scan *head)
 {
 	const char *at = memchr(scan->at, c, wmk_scan_len(scan));
@@ -84,7 +84,7 @@ static inline bool wmk_scan_cut(struct wmk_scan *scan, char c, struct wmk_scan *
 	return true;
 }
 
-/* The next line, without its newline. False: the text is at its end. */
+/* Consume the next line; *line excludes its newline. Returns false at the end of the text. */
 static inline bool wmk_scan_line(struct wmk_scan *scan, struct wmk_scan *line)
 {
 	if (scan->at == scan->end)
@@ -104,7 +104,7 @@ static inline unsigned wmk_scan_digit(char c)
 				      : 99;
 }
 
-/* The digits at the begin as a number. False: no digit, or more than `max`; *number stays as it was. */
+/* Consume a number. Returns false without a digit or above `max`; *number is unchanged then. */
 static inline bool wmk_scan_number(struct wmk_scan *scan, unsigned base, uint64_t max, uint64_t *number)
 {
 	const char *begin = scan->at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * testpoint.c - what happens at the named places of a test build (see testpoint.h). Compiled to nothing otherwise.
+ * testpoint.c - actions at named points of a test build (see testpoint.h). Empty in other builds.
  */
 #include "base/testpoint.h"
 
@@ -41,10 +41,7 @@ static enum action action_parse(const char *s, size_t len)
 	return ACTION_NONE;
 }
 
-/*
- * One "name=action[:after[:arg]]" of `len` bytes. What cannot be read is left out: the test then misses its effect
- * and says so.
- */
+/* Parse one "name=action[:after[:arg]]" of `len` bytes. Ignores an invalid item: the test fails without its effect. */
 static void point_parse(const char *s, size_t len)
 {
 	const char *eq = memchr(s, '=', len);
@@ -109,7 +106,7 @@ void wmk_testpoint_hit(const char *name)
 		environment_read();
 		atomic_store_explicit(&state, 2, memory_order_release);      /* (a) pairs with the acquire below */
 	}
-	/* (a) acquire: a thread that comes while another reads the environment passes as if nothing were set */
+	/* (a) acquire: while one thread reads the environment, other threads pass without any action */
 	if (atomic_load_explicit(&state, memory_order_acquire) == 2)
 		for (unsigned i = 0; i < n_points; i++)
 			if (strcmp(points[i].name, name) == 0) {

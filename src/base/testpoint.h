@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * testpoint.h - named places where a test can delay, stop, signal or kill, to widen race windows on purpose.
+ * testpoint.h - named points where a test can delay, stop, signal or kill the process, to widen race windows.
  *
- * Compiled in only with -DWMK_TESTPOINTS (a build of its own for tests); otherwise nothing. The environment says what
- * a point does:
+ * Compiled in only with -DWMK_TESTPOINTS (a separate test build). The environment defines the action of a point:
  *
  *     WMK_TESTPOINT="name=action[:after[:arg]],..."
  *
- * `after` hits of the point go by first (default 0). Actions: kill (SIGKILL to the process) and stop (SIGSTOP to the
- * process), once; delay (arg: microseconds, default 1000) and signal (arg: number, default SIGUSR1, to the hitting
- * thread), at every hit from then on. Async-signal-safe, any thread, errno preserved. Points stand between any two
- * visible side effects of the recording path and of the consumer. Inside a restartable sequence a point cannot call:
- * the sequence has "windows" instead (see arch/).
+ * The first `after` hits of the point have no effect (default 0). Actions: kill (SIGKILL to the process) and stop
+ * (SIGSTOP to the process) act once; delay (arg: microseconds, default 1000) and signal (arg: number, default SIGUSR1,
+ * to the thread that hits the point) act at every later hit. Async-signal-safe, any thread, preserves errno.
+ *
+ * Points separate visible side effects of the recording path and of the consumer daemon. A restartable sequence cannot
+ * call a function; it has "windows" instead (see arch/).
  */
 #ifndef WMK_BASE_TESTPOINT_H
 #define WMK_BASE_TESTPOINT_H

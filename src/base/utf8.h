@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* utf8.h - characters of UTF-8 (RFC 3629). */
+/* utf8.h - decode and check UTF-8 (RFC 3629). */
 #ifndef WMK_BASE_UTF8_H
 #define WMK_BASE_UTF8_H
 
@@ -32,7 +32,7 @@ static inline size_t wmk_utf8_next(const char *text, size_t len, uint32_t *code)
 	return *code < least[n] || *code > 0x10ffff || (*code >= 0xd800 && *code < 0xe000) ? 0 : n;
 }
 
-/* The same where nobody asks for the code. */
+/* As wmk_utf8_next(), without the code. */
 static inline size_t wmk_utf8_length(const char *text, size_t len)
 {
 	uint32_t code;
@@ -40,7 +40,7 @@ static inline size_t wmk_utf8_length(const char *text, size_t len)
 	return wmk_utf8_next(text, len, &code);
 }
 
-/* All of it is. */
+/* True if the whole text is valid UTF-8. */
 static inline bool wmk_utf8_is(const char *text)
 {
 	size_t left = strlen(text), n = 1;
@@ -51,8 +51,8 @@ static inline bool wmk_utf8_is(const char *text)
 }
 
 /*
- * How much of the first `len` bytes of a text that has more there are in whole characters: less by the begin of one, at
- * most.
+ * Return the length of the longest prefix of `text[0..len)` that does not end inside a character. The text has more
+ * bytes after `len`.
  */
 static inline size_t wmk_utf8_whole(const char *text, size_t len)
 {

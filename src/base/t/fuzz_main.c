@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_main.c - a driver for LLVMFuzzerTestOneInput() that needs no compiler of its own: replays a corpus, then
- * mutates it.
+ * fuzz_main.c - a driver for LLVMFuzzerTestOneInput() that works with any compiler: replays a corpus, then mutates it.
  *
  *     fuzz-NAME [--seconds N] [--expect-crash] CORPUS-FOLDER...
  *
- * Seconds: --seconds, else 20 x WMK_ROUNDS_PERCENT / 100 (default 10 percent). Seed: WMK_SEED, else the time;
- * printed. The code under test is compiled with -fsanitize-coverage=trace-pc,trace-cmp, which calls the hooks below:
- * an input that reaches a new edge joins the corpus of this run, and the operands of comparisons become material for
- * mutations. A failure aborts and leaves the input in ./crash-<seed>. --expect-crash turns the verdict round: success
- * is a crash within the time (a planted bug).
+ * The duration is --seconds, else 20 s x WMK_ROUNDS_PERCENT / 100 (default 10 percent). The seed is WMK_SEED, else
+ * derived from the time; it is printed. The code under test is compiled with -fsanitize-coverage=trace-pc,trace-cmp,
+ * which calls the hooks below: an input that reaches a new edge joins the corpus of this run, and mutations use the
+ * operands of comparisons. A failure aborts and leaves the input in ./crash-<seed>. --expect-crash inverts the result:
+ * the run succeeds if a crash (a planted bug) occurs within the time.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -30,7 +29,7 @@
 #define CRASH_STATUS 88
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-/* A fuzzer may have these: called once each, before and after the process that fuzzes. */
+/* Optional functions of a fuzzer: the parent calls them once each, before and after the fuzzing child process. */
 void fuzz_set_up(void) __attribute__((weak));
 void fuzz_clean_up(void) __attribute__((weak));
 const char *__asan_default_options(void);
@@ -63,7 +62,7 @@ static struct {
 	uint8_t data[INPUT_MAX];
 } *current;                      /* shared with the parent */
 
-/* ── hooks of the instrumentation, and of the sanitizers ─────────────────────────────────────────────── */
+/* ── hooks of the instrumentation and of the sanitizers ──────────────────────────────────────────────── */
 
 const char *__asan_default_options(void)
 {
@@ -137,7 +136,7 @@ static void corpus_add(const uint8_t *data, size_t len)
 	corpus[n_corpus++] = (struct input){ copy, len };
 }
 
-/* Run `current`. A copy of exactly its length, so that a read past the end is seen. */
+/* Run `current` on a copy of exactly its length, so that the sanitizer detects reads past the end. */
 static void run(void)
 {
 	uint8_t *exact = malloc(current->len ? current->len : 1);
@@ -293,7 +292,7 @@ static void fuzz(double seconds)
 	n_corpus = 0;
 }
 
-/* A child fuzzes, so that whatever ends it leaves the input and the verdict to us. */
+/* Fuzz in a child process, so that the parent can save the input and report the result however the child ends. */
 static int fuzz_in_child(double seconds, bool expect_crash)
 {
 	int status;
@@ -309,7 +308,7 @@ static int fuzz_in_child(double seconds, bool expect_crash)
 		return 1;
 	if (fuzz_clean_up)
 		fuzz_clean_up();
-	/* The sanitizers' verdict, or a check of the fuzzer itself, which aborts. */
+	/* A sanitizer reported an error, or a check of the fuzzer itself aborted. */
 	bool finding = (WIFEXITED(status) && WEXITSTATUS(status) == CRASH_STATUS) ||
 		       (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 	if (expect_crash) {
@@ -345,7 +344,7 @@ int main(int argc, char **argv)
 	printf("seed %llu\n", (unsigned long long)seed);
 	fflush(stdout);
 	if (n_corpus == 0) {
-		fprintf(stderr, "no corpus: nothing to start from\n");
+		fprintf(stderr, "the corpus is empty: give a folder with at least one file\n");
 		return 1;
 	}
 	current = mmap(NULL, sizeof(*current), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_clock.c - what the metadata will say of the clock leads back to real time. */
+/* test_clock.c - frequency and offset of a clock convert its values to real time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static void check(enum wmk_clock_kind kind)
 	assert_true(clock.precision < clock.freq / 10);
 	assert_int_equal(strlen(clock.uuid), 36);
 	assert_true(clock.name[0] && clock.description[0]);
-	/* A thread that is moved away between the two readings makes one comparison wrong, not 100. */
+	/* If the thread is preempted between the two readings, one comparison is wrong, but not all 100. */
 	for (int i = 0; i < 100; i++) {
 		off = real_of(&clock, value_now(&clock)) - real_now();
 		off = off < 0 ? -off : off;

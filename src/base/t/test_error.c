@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_error.c - the chain of causes: order, overflow, words of the system, threads. */
+/* test_error.c - the chain of causes: order, overflow, text of strerror, threads. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -26,7 +26,7 @@ static void test_latest_cause_comes_first(void **state)
 	assert_string_equal(wmk_error_get(0), "cannot start");
 	assert_string_equal(wmk_error_get(1), "cannot open x");
 	assert_null(wmk_error_get(2));
-	assert_int_equal(wmk_error_number(), -ENOENT);           /* the real one, whatever the layers made of it */
+	assert_int_equal(wmk_error_number(), -ENOENT);           /* the innermost number, not that of an outer layer */
 	assert_string_equal(wmk_error_text(buf, sizeof(buf)), "cannot start: cannot open x: No such file or directory");
 	wmk_error(-EINVAL, "the name is empty");
 	assert_string_equal(wmk_error_text(buf, sizeof(buf)), "the name is empty");
@@ -39,15 +39,15 @@ static void test_latest_cause_comes_first(void **state)
 	wmk_error_clear();
 	assert_null(wmk_error_get(0));
 	assert_int_equal(wmk_error_number(), 0);
-	wmk_error_add(-EIO, "nobody said why");
+	wmk_error_add(-EIO, "no inner cause");
 	assert_int_equal(wmk_error_number(), -EIO);
 	wmk_error_clear();
 }
 
-/* Whatever is cut where: no part of a character of UTF-8 is left. */
+/* Truncation at any place leaves no part of a UTF-8 character. */
 static void test_cut_text_ends_at_a_character(void **state)
 {
-	/* of 1, 2, 3 and 4 bytes */
+	/* characters of 1, 2, 3 and 4 bytes */
 	static const char all[] = "a\xc3\xbc\xe2\x82\xac\xf0\x9f\x98\x80";
 	static const size_t ends[] = { 0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10 };
 	char buf[WMK_ERROR_DEPTH * WMK_ERROR_LEN], longer[WMK_ERROR_LEN + 16];
@@ -57,11 +57,11 @@ static void test_cut_text_ends_at_a_character(void **state)
 		wmk_error_format(buf, size, "%s", all);
 		assert_int_equal(strlen(buf), ends[size - 1]);
 		assert_memory_equal(buf, all, ends[size - 1]);
-		/* Inside, where a precision cuts, something is there for what is not. */
+		/* If a precision cuts a character inside the message, '?' replaces its bytes. */
 		wmk_error(-EINVAL, "'%.*s'", (int)size - 1, all);
 		assert_true(wmk_utf8_is(wmk_error_get(0)));
 		assert_int_equal(strlen(wmk_error_get(0)), 2 + ends[size - 1] + (ends[size - 1] != size - 1));
-		/* The chain's sentence, and all in one line. */
+		/* A message of the chain, and the joined line. */
 		memset(longer, 'x', sizeof(longer));
 		strcpy(longer + WMK_ERROR_LEN - size, all);
 		wmk_error(-EINVAL, "%s", longer);
@@ -152,7 +152,7 @@ static void test_passed_on(void **state)
 	assert_string_equal(wmk_error_text(buf, sizeof(buf)), "cannot start: cannot open x: No such file or directory");
 	wmk_error_give(NULL);
 	assert_null(wmk_error_get(0));
-	wmk_error(-EIO, "again");        /* it has one that it can begin anew */
+	wmk_error(-EIO, "again");        /* the thread can start a new chain */
 	assert_int_equal(wmk_error_number(), -EIO);
 	wmk_error_clear();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_hash.c - the hash with a key: no two texts, or sequences of texts, collide for every key.
+ * test_hash.c - the keyed hash: no two texts, or sequences of texts, collide for every key.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static void expect_all_differ(uint64_t *hashes, size_t n)
 		assert_true(hashes[i] != hashes[i - 1]);
 }
 
-/* All texts of up to two bytes, and those of zeros alone. */
+/* All texts of one or two bytes, and texts of 0 and 3 to 40 zero bytes. */
 static size_t short_ones(uint64_t *hashes, const uint64_t key[2])
 {
 	const uint8_t zeros[40] = { 0 };
@@ -50,8 +50,8 @@ static size_t short_ones(uint64_t *hashes, const uint64_t key[2])
 }
 
 /*
- * Rows of four texts with their ends, each of none or one of fifteen small bytes: a length's change may meet a byte's,
- * here or in the next.
+ * All rows of four texts, each empty or of one byte from 1 to 15, with their NULs. A different length must not cancel a
+ * different byte in the same or the next text.
  */
 static size_t rows(uint64_t *hashes, const uint64_t key[2])
 {

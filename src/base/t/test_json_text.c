@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_json_text.c - texts as JSON: each character is itself or a valid escape, no control is there as it is, what is
- * no UTF-8 is U+FFFD.
+ * test_json_text.c - text as JSON: each character is itself or a valid escape, control characters are escaped, and
+ * invalid UTF-8 becomes U+FFFD.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static size_t encode(char text[4], uint32_t code)
 	return n;
 }
 
-/* As a reader of JSON has it. */
+/* Decode a piece as a JSON reader does. */
 static uint32_t meaning(const struct wmk_json_piece *piece)
 {
 	uint32_t code = 0;
@@ -67,7 +67,7 @@ static void every_character(void **state)
 	}
 }
 
-/* Whatever two bytes: all is said, in UTF-8 without controls. */
+/* All pairs of bytes: every byte is consumed, and the output has no control characters. */
 static void any_bytes(void **state)
 {
 	struct wmk_json_piece piece;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_nearest.c - edit distance, and which names are offered for a misspelt one.
+ * test_nearest.c - edit distance, and the names that are suggested for a misspelt one.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_testpoint.c - each action happens where and when the environment says, and nowhere else. */
+/* test_testpoint.c - each action happens at the point and hit that the environment names, and at no other. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -24,8 +24,8 @@ static void on_signal(int number)
 }
 
 /*
- * In a child with that environment: hits `other` 10 times and `place` twice, then exits with the number of signals
- * that came.
+ * Fork a child with the given environment. It hits `other` 10 times and `place` twice, then exits with the number of
+ * signals received.
  */
 static int child(const char *environment, int options, pid_t *pid)
 {
