@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.c - the rules that every event class keeps, whether a descriptor or a message declared it. What passes here
- * can be printed as metadata that every reader takes: names are identifiers or printable, no name stands twice in one
- * structure, labels fit their type. Texts that are only shown (labels, format, file, unit, media type) may hold any
- * byte but NUL: the writer escapes them.
+ * check.c - the rules for event classes, declared by a descriptor or received in a message.
+ *
+ * Metadata of a class that passes can be read by every reader: names are identifiers or printable, names in one
+ * structure differ, and labels fit their type. Texts for display (labels, format, file, unit, media type) may hold any
+ * byte except NUL; the CTF writer escapes them.
  */
 #include "base/error.h"
 #include "schema/scratch.h"
@@ -18,7 +19,7 @@ static bool is_identifier(const char *s)
 	return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(s);
 }
 
-/* A provider's or event's name: printable ASCII without quotes and backslashes, and in a provider's name no ':'. */
+/* Check a provider's or event's name: printable ASCII without '"' and '\'. A provider's name has no ':' either. */
 static bool is_printable(const char *s, bool colon)
 {
 	if (!s || !*s || strnlen(s, WMK_NAME_MAX + 1) > WMK_NAME_MAX)
@@ -42,7 +43,8 @@ static int check_labels(const struct wmk_type *type)
 	int64_t high = (int64_t)(most >> 1), low = -high - 1;
 
 	if (type->count == 0 || type->count > WMK_LABELS_MAX || !type->labels)
-		return wmk_error(-EPROTO, "an enumeration has %u labels (1 to %u may be)", type->count, WMK_LABELS_MAX);
+		return wmk_error(-EPROTO, "an enumeration has %u labels: 1 to %u are allowed", type->count,
+				 WMK_LABELS_MAX);
 	for (uint32_t i = 0; i < type->count; i++) {
 		const struct wmk_label *l = &type->labels[i];
 		bool fits = type->is_signed ? l->from <= l->to && l->from >= low && l->to <= high
@@ -64,18 +66,20 @@ static int check_width(const struct wmk_type *type)
 	bool whole = type->width == 8 || type->width == 16 || type->width == 32 || type->width == 64;
 
 	if (!whole || (type->kind == WMK_TYPE_FLOAT && type->width < 32))
-		return wmk_error(-EPROTO, "no type has %u bits", type->width);
+		return wmk_error(-EPROTO,
+				 "unsupported type of %u bits: 8, 16, 32 or 64 are allowed, for a float 32 or 64",
+				 type->width);
 	if (type->base != 2 && type->base != 8 && type->base != 10 && type->base != 16)
-		return wmk_error(-EPROTO, "no base %u", type->base);
+		return wmk_error(-EPROTO, "unknown base %u: 2, 8, 10 or 16 is allowed", type->base);
 	return 0;
 }
 
 static int check_type(const struct wmk_type *type, unsigned depth)
 {
 	if (depth > WMK_DEPTH_MAX)
-		return wmk_error(-EPROTO, "types within types, more than %u deep", WMK_DEPTH_MAX);
+		return wmk_error(-EPROTO, "types are nested too deep: at most %u levels are allowed", WMK_DEPTH_MAX);
 	if (type->order > WMK_ORDER_BIG || type->is_signed > 1 || type->is_text > 1)
-		return wmk_error(-EPROTO, "a type's byte order or flags are unknown");
+		return wmk_error(-EPROTO, "a type has an unknown byte order or unknown flags");
 	switch (type->kind) {
 	case WMK_TYPE_INT:
 	case WMK_TYPE_FLOAT:
@@ -88,13 +92,13 @@ static int check_type(const struct wmk_type *type, unsigned depth)
 		return 0;
 	case WMK_TYPE_ARRAY:
 		if (type->count == 0 || type->count > WMK_ARRAY_MAX)
-			return wmk_error(-EPROTO, "an array of %u elements (1 to %u may be)", type->count,
+			return wmk_error(-EPROTO, "an array of %u elements: 1 to %u are allowed", type->count,
 					 WMK_ARRAY_MAX);
 		__attribute__((fallthrough));
 	case WMK_TYPE_SEQUENCE:
 	case WMK_TYPE_OPTIONAL:
 		if (!type->elem || (type->is_text && (type->elem->kind != WMK_TYPE_INT || type->elem->width != 8)))
-			return wmk_error(-EPROTO, "text whose elements are not bytes");
+			return wmk_error(-EPROTO, "the elements of a text are not bytes");
 		return check_type(type->elem, depth + 1);
 	case WMK_TYPE_BLOB:
 		return is_shown(type->media, WMK_NAME_MAX)
@@ -102,11 +106,11 @@ static int check_type(const struct wmk_type *type, unsigned depth)
 			       : wmk_error(-EPROTO, "a media type of more than %u bytes", WMK_NAME_MAX);
 	case WMK_TYPE_STRUCT:
 		if (type->count == 0 || type->count > WMK_MEMBERS_MAX || !type->members)
-			return wmk_error(-EPROTO, "a structure of %u members (1 to %u may be)", type->count,
+			return wmk_error(-EPROTO, "a structure of %u members: 1 to %u are allowed", type->count,
 					 WMK_MEMBERS_MAX);
 		return check_fields(type->members, type->count, depth + 1);
 	default:
-		return wmk_error(-EPROTO, "no type has number %u", type->kind);
+		return wmk_error(-EPROTO, "unknown type, number %u", type->kind);
 	}
 }
 
@@ -135,7 +139,7 @@ static bool is_counter(const struct wmk_event_class *event)
 	return kind == WMK_TYPE_INT || kind == WMK_TYPE_FLOAT || kind == WMK_TYPE_BOOL || kind == WMK_TYPE_ENUM;
 }
 
-/* A whole name has one meaning: without a provider there is no ':' in it. */
+/* A full name is unambiguous: an event without a provider has no ':' in its name. */
 static bool has_no_provider(const struct wmk_event_class *event)
 {
 	return event->provider && !*event->provider && event->name && !strchr(event->name, ':');
@@ -143,25 +147,28 @@ static bool has_no_provider(const struct wmk_event_class *event)
 
 int wmk_class_check(const struct wmk_event_class *event)
 {
-	/* TEXT has `msg` besides; a probe in the kernel takes more than a program's event. */
+	/* TEXT adds the field `msg`; a kernel probe may have more fields than an application's event. */
 	const unsigned most = has_no_provider(event) ? WMK_MEMBERS_MAX : WAYMARK_MAX_FIELDS + 1;
 
 	if (!is_printable(event->provider, false) && !has_no_provider(event))
-		return wmk_error(-EPROTO, "a provider's name is 1 to %u printable ASCII characters other than \" \\ :",
+		return wmk_error(-EPROTO,
+				 "invalid provider name: 1 to %u printable ASCII characters other than \" \\ : are "
+				 "allowed",
 				 WMK_NAME_MAX);
 	if (!is_printable(event->name, true))
-		return wmk_error(-EPROTO, "an event's name is 1 to %u printable ASCII characters other than \" \\",
+		return wmk_error(-EPROTO,
+				 "invalid event name: 1 to %u printable ASCII characters other than \" \\ are allowed",
 				 WMK_NAME_MAX);
 	if (!is_shown(event->file, WMK_TEXT_MAX) || !is_shown(event->function, WMK_TEXT_MAX) ||
 	    !is_shown(event->format, WMK_TEXT_MAX))
 		return wmk_error(-EPROTO, "a file, function or format of more than %u bytes", WMK_TEXT_MAX);
 	if (!wmk_kind_has_class(event->kind))
-		return wmk_error(-EPROTO, "no kind of event that is recorded has number %u", event->kind);
+		return wmk_error(-EPROTO, "unknown kind of event, number %u", event->kind);
 	if (event->kind == WAYMARK_KIND_COUNTER && !is_counter(event))
-		return wmk_error(-EPROTO, "the first field of a counter is a number");
+		return wmk_error(-EPROTO, "the first field of a counter must be a number");
 	if (event->level > WAYMARK_LEVEL_DEBUG)
-		return wmk_error(-EPROTO, "no log level has number %u", event->level);
+		return wmk_error(-EPROTO, "unknown log level, number %u", event->level);
 	if (event->n_fields > most)
-		return wmk_error(-EPROTO, "%u fields: %u may be", event->n_fields, most);
+		return wmk_error(-EPROTO, "%u fields: at most %u are allowed", event->n_fields, most);
 	return check_fields(event->fields, event->n_fields, 0);
 }

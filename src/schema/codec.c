@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * codec.c - event classes as bytes, between an application and its controller.
+ * codec.c - event classes as bytes, between an application and the session daemon.
  *
  *     class  = u8 version, u8 kind, u8 level, u8 0, u32 line, text provider, name, file, function, format,
  *              u16 fields, field...
@@ -8,7 +8,7 @@
  *     type   = u8 kind, width, flags (1 signed, 2 text), order, base,
  *              then by kind: [u32 count] [type elem] [labels] [fields] [text media]
  *     label  = text name, s64 from, s64 to
- *     text   = u16 length (0xffff: none), bytes without a NUL
+ *     text   = u16 length (0xffff: no text), bytes without a NUL
  *
  * Little-endian, no padding. A class has exactly one encoding.
  */
@@ -24,7 +24,7 @@
 
 enum { FLAG_SIGNED = 1, FLAG_TEXT = 2 };
 
-/* ── out: counts always, writes while there is room ──────────────────────────────────────────────────── */
+/* ── encode: count all bytes, write those that fit ───────────────────────────────────────────────────── */
 
 struct encoder {
 	unsigned char *buf;
@@ -120,17 +120,17 @@ long wmk_event_encode(const struct wmk_event_class *event, void *buf, size_t siz
 	if (need)
 		*need = out.len;
 	if (out.len > WMK_EVENT_MAX)
-		return wmk_error(-E2BIG, "event %s: its description has %zu bytes, %u may be",
+		return wmk_error(-E2BIG, "the description of event %s has %zu bytes: at most %u are allowed",
 				 wmk_event_full_name(event, name), out.len, WMK_EVENT_MAX);
 	return out.len <= size ? (long)out.len : -ENOSPC;
 }
 
-/* ── in ──────────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── decode ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 struct decoder {
 	const unsigned char *at, *end;
 	struct wmk_scratch *scratch;
-	int err;                 /* the first that went wrong; from then on everything reads as 0 */
+	int err;                 /* first error; after it, every value reads as 0 */
 };
 
 static void fail(struct decoder *in, int err, const char *what)
@@ -142,7 +142,7 @@ static void fail(struct decoder *in, int err, const char *what)
 static void take(struct decoder *in, void *to, size_t len)
 {
 	if ((size_t)(in->end - in->at) < len)
-		fail(in, -EPROTO, "the description of an event ends too early");
+		fail(in, -EPROTO, "the description of an event is truncated");
 	if (in->err) {
 		memset(to, 0, len);
 		return;
@@ -163,7 +163,7 @@ static const char *take_text(struct decoder *in)
 	if (in->err || len == NO_TEXT)
 		return NULL;
 	if ((size_t)(in->end - in->at) < len || memchr(in->at, '\0', len)) {
-		fail(in, -EPROTO, "the description of an event holds a text that is cut or has a NUL within");
+		fail(in, -EPROTO, "the description of an event has a text that is truncated or contains a NUL");
 		return NULL;
 	}
 	char *text = wmk_scratch_text(in->scratch, (const char *)in->at, len);
@@ -174,15 +174,15 @@ static const char *take_text(struct decoder *in)
 }
 
 /*
- * Room for `n` things of `size`, of which each takes at least `least` bytes of what is left: a count that cannot be
- * true costs nothing.
+ * Allocate `n` objects of `size` bytes. Each needs at least `least` bytes of the rest of the input, so a count that the
+ * input cannot contain allocates nothing.
  */
 static void *take_room(struct decoder *in, size_t n, size_t size, size_t least)
 {
 	void *room = NULL;
 
 	if (!in->err && n > (size_t)(in->end - in->at) / least)
-		fail(in, -EPROTO, "the description of an event counts more than it holds");
+		fail(in, -EPROTO, "the description of an event has a count larger than its content");
 #ifdef WMK_PLANTED_BUG
 	size -= n == 5;          /* the fuzzer must find this */
 #endif
@@ -219,7 +219,7 @@ static void take_elem(struct decoder *in, struct wmk_type *type, unsigned depth)
 static void take_type(struct decoder *in, struct wmk_type *type, unsigned depth)
 {
 	if (depth > WMK_DEPTH_MAX)
-		fail(in, -EPROTO, "types within types, too deep");
+		fail(in, -EPROTO, "types are nested too deep");
 	type->kind = take_u8(in);
 	type->width = take_u8(in);
 	uint8_t flags = take_u8(in);
@@ -252,7 +252,7 @@ static void take_type(struct decoder *in, struct wmk_type *type, unsigned depth)
 		type->media = take_text(in);
 		break;
 	default:
-		break;           /* no more to read, or unknown: wmk_class_check() refuses it */
+		break;           /* nothing more to read, or an unknown kind: wmk_class_check() rejects it */
 	}
 }
 
@@ -271,7 +271,7 @@ static struct wmk_field *take_fields(struct decoder *in, size_t n, unsigned dept
 static void take_class(struct decoder *in, struct wmk_event_class *event)
 {
 	if (take_u8(in) != CODEC_VERSION)
-		fail(in, -EPROTO, "the description of an event is of another version");
+		fail(in, -EPROTO, "the description of an event has an unknown version");
 	event->kind = take_u8(in);
 	event->level = take_u8(in);
 	if (take_u8(in) != 0)
@@ -285,7 +285,7 @@ static void take_class(struct decoder *in, struct wmk_event_class *event)
 	event->n_fields = take_u16(in);
 	event->fields = take_fields(in, event->n_fields, 0);
 	if (in->at != in->end)
-		fail(in, -EPROTO, "the description of an event is longer than what it describes");
+		fail(in, -EPROTO, "the description of an event has extra bytes at its end");
 }
 
 int wmk_event_decode(const void *buf, size_t size, struct wmk_event_class **event)
@@ -295,7 +295,8 @@ int wmk_event_decode(const void *buf, size_t size, struct wmk_event_class **even
 	struct wmk_event_class draft = { 0 };
 
 	if (size > WMK_EVENT_MAX)
-		return wmk_error(-EPROTO, "the description of an event has %zu bytes, %u may be", size, WMK_EVENT_MAX);
+		return wmk_error(-EPROTO, "the description of an event has %zu bytes: at most %u are allowed", size,
+				 WMK_EVENT_MAX);
 	take_class(&in, &draft);
 	if (!in.err)
 		in.err = wmk_class_check(&draft);

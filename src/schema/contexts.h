@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * contexts.h - numbers, domains and sizes of context fields (contexts.def), for all who send, record or read them.
+ * contexts.h - numbers, domains and sizes of context fields (contexts.def).
  */
 #ifndef WMK_SCHEMA_CONTEXTS_H
 #define WMK_SCHEMA_CONTEXTS_H
 
-/* The domains of the records that can have a context; or-ed. */
+/* Bit mask of the domains whose records can have a context field. */
 enum wmk_context_domain { WMK_CONTEXT_USER = 1, WMK_CONTEXT_KERNEL = 2 };
 
 enum wmk_context {
@@ -16,7 +16,7 @@ enum wmk_context {
 /* Sizes of the types. */
 enum { WMK_CONTEXT_S32 = 4, WMK_CONTEXT_U8 = 1, WMK_CONTEXT_U32 = 4, WMK_CONTEXT_HEX64 = 8, WMK_CONTEXT_TEXT16 = 16 };
 
-/* Of a context by number; 0: unknown number. */
+/* Return the size of a context field in bytes; 0: unknown number. */
 static inline unsigned wmk_context_bytes(unsigned context)
 {
 	switch (context) {

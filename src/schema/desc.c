@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * desc.c - from the descriptor that the compiler put into a program to an event class: types, names, labels.
+ * desc.c - build an event class from the descriptor that the compiler put into an application: types, names, labels.
  */
 #include "base/array.h"
 #include "base/error.h"
@@ -44,12 +44,12 @@ static bool is_text(struct span t, const char *text)
 	return t.len == strlen(text) && strncmp(t.s, text, t.len) == 0;
 }
 
-/* wm_something(first, second, ...) in parts. */
+/* The parts of wm_something(first, second, ...). */
 struct wrapper {
 	struct span name, first, second;   /* second: empty if there is none */
 };
 
-/* Take `t` apart. False if it is not such a call from its first byte to its last. */
+/* Split `t`. Returns false unless the whole of `t` is such an expression. */
 static bool take_wrapper(struct span t, struct wrapper *wrapper)
 {
 	size_t open = 0, comma = 0, second = 0;
@@ -92,7 +92,7 @@ static bool take_wrapper(struct span t, struct wrapper *wrapper)
 	return true;
 }
 
-/* The argument of a wrapper that names the field: the first, or the second of those whose first is no value. */
+/* Return the argument of a wrapper that names the field: the second for wrappers whose first is not a value. */
 static struct span naming_argument(const struct wrapper *wrapper)
 {
 	static const char *const names[] = { "wm_field", "wm_enum", "wm_flags", "wm_unit", "wm_media" };
@@ -103,7 +103,7 @@ static struct span naming_argument(const struct wrapper *wrapper)
 	return wrapper->first;
 }
 
-/* What is between the quotes of a literal; empty if `t` is none. */
+/* Return the text between the quotes of a string literal; empty if `t` is not one. */
 static struct span unquoted(struct span t)
 {
 	const char *end = t.len >= 2 && t.s[0] == '"' ? memchr(t.s + 1, '"', t.len - 1) : NULL;
@@ -111,7 +111,7 @@ static struct span unquoted(struct span t)
 	return end ? (struct span){ t.s + 1, (size_t)(end - t.s) - 1 } : (struct span){ NULL, 0 };
 }
 
-/* The identifier that ends `t`, if it is all of it or a member; empty otherwise. */
+/* Return the identifier at the end of `t` if `t` is an identifier or a member access; else an empty span. */
 static struct span last_member(struct span t)
 {
 	size_t at = t.len;
@@ -128,7 +128,7 @@ static struct span last_member(struct span t)
 		return name;
 	if (before.len < 2 || before.s[before.len - 1] != '.')
 		return (struct span){ NULL, 0 };
-	/* `1.f` is a number: the word before the dot begins with a digit. */
+	/* `1.f` is a number, not a member access: the word before the dot begins with a digit. */
 	before = trim((struct span){ before.s, before.len - 1 });
 	at = before.len;
 	while (at && is_word(before.s[at - 1]))
@@ -138,7 +138,7 @@ static struct span last_member(struct span t)
 	return name;
 }
 
-/* The rule of instrumentation.md for the text of an argument. */
+/* Name a field by the text of its argument, with the rule of instrumentation.md. */
 static struct span name_of_argument(const char *text)
 {
 	struct span t = trim((struct span){ text, strnlen(text, WMK_TEXT_MAX) });
@@ -155,8 +155,8 @@ static struct span name_of_argument(const char *text)
 }
 
 /*
- * What the text of an argument says in wm_unit("ms", ...) or wm_media("image/png", ...), whichever `which` names; NULL
- * with nothing said or no memory: neither is worth the event.
+ * Return the text in the wrapper `which` of an argument: wm_unit("ms", ...) or wm_media("image/png", ...). Returns NULL
+ * if there is no such wrapper or no memory; the event is recorded without the text then.
  */
 static const char *said_in_argument(struct wmk_scratch *scratch, const char *text, const char *which)
 {
@@ -183,7 +183,7 @@ static bool name_taken(const struct wmk_field *fields, size_t n, const char *nam
 	return false;
 }
 
-/* Name fields[i]: `name` made an identifier, else argN; made unique by _2, _3, ... -ENOMEM. */
+/* Name fields[i]: `name` as an identifier, or argN; _2, _3, ... make it unique. Returns 0 or -ENOMEM. */
 static int field_name(struct wmk_scratch *scratch, struct wmk_field *fields, size_t i, unsigned number,
 		      struct span name, const char *suffix)
 {
@@ -233,9 +233,9 @@ static int take_labels(struct wmk_scratch *scratch, const struct waymark_field *
 	const struct waymark_labels *labels = from->labels;
 
 	if (!labels || labels->count == 0)
-		return 0;        /* no labels: the integer that it is */
+		return 0;        /* an enumeration without labels is recorded as an integer */
 	if (labels->count > WMK_LABELS_MAX || !labels->label)
-		return wmk_error(-EINVAL, "%u labels: %u may be", labels->count, WMK_LABELS_MAX);
+		return wmk_error(-EINVAL, "%u labels: at most %u are allowed", labels->count, WMK_LABELS_MAX);
 	struct wmk_label *copy = wmk_scratch_alloc(scratch, labels->count * sizeof(*copy));
 	if (!copy)
 		return -ENOMEM;
@@ -266,7 +266,7 @@ static int take_type(struct wmk_scratch *scratch, const struct waymark_field *fr
 		if (!elem)
 			return -ENOMEM;
 		if (!scalar(from->elem, from->flags, elem))
-			return wmk_error(-EINVAL, "elements of type %u", from->elem);
+			return wmk_error(-EINVAL, "unsupported elements of type %u", from->elem);
 		type->kind = from->type == WAYMARK_T_SEQ ? WMK_TYPE_SEQUENCE : WMK_TYPE_ARRAY;
 		type->count = from->type == WAYMARK_T_SEQ ? 0 : from->count;
 		type->elem = elem;
@@ -274,11 +274,12 @@ static int take_type(struct wmk_scratch *scratch, const struct waymark_field *fr
 	case WAYMARK_T_ENUM:
 	case WAYMARK_T_FLAGS:
 		if (!scalar(from->elem, from->flags, type) || type->kind == WMK_TYPE_FLOAT)
-			return wmk_error(-EINVAL, "an enumeration of type %u", from->elem);
+			return wmk_error(-EINVAL, "an enumeration of unsupported type %u", from->elem);
 		return take_labels(scratch, from, type);
 	default:
-		return scalar(from->type, from->flags, type) ? 0
-							     : wmk_error(-EINVAL, "no type has number %u", from->type);
+		return scalar(from->type, from->flags, type)
+			       ? 0
+			       : wmk_error(-EINVAL, "unknown type, number %u", from->type);
 	}
 }
 
@@ -310,8 +311,8 @@ static int take_fields(struct wmk_scratch *scratch, const struct waymark_desc *d
 /* ── markers and text ────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * What an argument of staged type `staged` is when `arg` prints it: the width is the argument's, sign and base are
- * the format's.
+ * Set the type of a field that records an argument of staged type `staged` for conversion `arg`. The argument decides
+ * the width, the format decides sign and base.
  */
 static int argument_type(const struct wmk_format_arg *arg, uint8_t staged, unsigned number, struct wmk_type *type)
 {
@@ -329,7 +330,7 @@ static int argument_type(const struct wmk_format_arg *arg, uint8_t staged, unsig
 	if (!fits)
 		return wmk_error(-EINVAL,
 				 arg->class == WMK_FORMAT_POINTER && is_string
-					 ? "argument %u is a char pointer that is printed by %%p: cast it to void *"
+					 ? "argument %u is a char pointer and is printed by %%p: cast it to void *"
 					 : "argument %u is not of the type that the format prints",
 				 number);
 	scalar(staged, 0, type);
@@ -349,7 +350,7 @@ static int take_arguments(struct wmk_scratch *scratch, const struct waymark_desc
 	if (n < 0)
 		return n;
 	if ((uint32_t)n != desc->n_fields || (n && !desc->arg_types))
-		return wmk_error(-EINVAL, "the format has %d arguments, the call has %u", n, desc->n_fields);
+		return wmk_error(-EINVAL, "the format has %d arguments, but the call has %u", n, desc->n_fields);
 	for (unsigned i = 0; i < (unsigned)n; i++) {
 		struct span name = { args[i].name, args[i].name_len };
 		int err = field_name(scratch, fields, first + i, i + 1, name, args[i].suffix);
@@ -363,8 +364,8 @@ static int take_arguments(struct wmk_scratch *scratch, const struct waymark_desc
 }
 
 /*
- * Field `msg`: one byte whose only value is labelled with the format (cut to what a label may have, not within a
- * character).
+ * Set up field `msg`: one byte whose only value has the format as its label. A long format is cut at a character to the
+ * longest label.
  */
 static int message_field(struct wmk_scratch *scratch, const char *format, struct wmk_field *field)
 {
@@ -384,7 +385,7 @@ static int message_field(struct wmk_scratch *scratch, const char *format, struct
 	return 0;
 }
 
-/* <file>_<line>, of the file its base name, with what a name cannot hold replaced. */
+/* Return "<file>_<line>": the base name of the file, with '_' for characters that a name cannot contain. */
 static char *text_name(struct wmk_scratch *scratch, const struct waymark_desc *desc)
 {
 	const char *file = desc->file ? desc->file : "unknown", *slash = strrchr(file, '/');
@@ -406,17 +407,17 @@ static int take_desc(struct wmk_scratch *scratch, const struct waymark_desc *des
 	int err = 0;
 
 	if (desc->n_fields > WAYMARK_MAX_FIELDS)
-		return wmk_error(-EINVAL, "%u fields: %u may be", desc->n_fields, WAYMARK_MAX_FIELDS);
+		return wmk_error(-EINVAL, "%u fields: at most %u are allowed", desc->n_fields, WAYMARK_MAX_FIELDS);
 	fields = wmk_scratch_alloc(scratch, (desc->n_fields + first) * sizeof(*fields));
 	if (!fields)
 		return -ENOMEM;
 	if (!wmk_kind_has_format(desc->kind)) {
 		if (desc->n_fields && !desc->fields)
-			return wmk_error(-EINVAL, "%u fields, and none described", desc->n_fields);
+			return wmk_error(-EINVAL, "%u fields without descriptions", desc->n_fields);
 		err = take_fields(scratch, desc, fields);
 	} else {
 		if (!desc->text || strnlen(desc->text, WMK_TEXT_MAX + 1) > WMK_TEXT_MAX)
-			return wmk_error(-EINVAL, "no format, or one of more than %u bytes", WMK_TEXT_MAX);
+			return wmk_error(-EINVAL, "no format, or a format of more than %u bytes", WMK_TEXT_MAX);
 		draft->format = desc->text;
 		if (desc->kind == WAYMARK_KIND_TEXT)
 			err = message_field(scratch, desc->text, &fields[0]);
@@ -441,7 +442,8 @@ int wmk_event_from_desc(const struct waymark_desc *desc, struct wmk_event_class 
 	int err = 0;
 
 	if (!wmk_kind_has_class(desc->kind))
-		return wmk_error(-EINVAL, "kind %u: a guard, or none that is known, records nothing and has no class",
+		return wmk_error(-EINVAL,
+				 "kind %u has no event class: it is unknown, or a guard, which records nothing",
 				 desc->kind);
 	if (desc->kind == WAYMARK_KIND_MARKER && (!draft.provider || !*draft.provider))
 		draft.provider = "marker";
@@ -451,7 +453,7 @@ int wmk_event_from_desc(const struct waymark_desc *desc, struct wmk_event_class 
 			err = (draft.name = text_name(&scratch, desc)) ? 0 : -ENOMEM;
 	}
 	if (err == 0 && draft.provider && !*draft.provider)
-		err = wmk_error(-EINVAL, "only the kernel's events have no provider");
+		err = wmk_error(-EINVAL, "the name of the provider is empty: only kernel events have no provider");
 	if (err == 0)
 		err = take_desc(&scratch, desc, &draft);
 	if (err == 0 && wmk_class_check(&draft) < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format.c - reads printf formats (see format.h). What the compiler's format check lets through and this does not
- * know is refused in words, never guessed: a wrong width would shift every field after it.
+ * format.c - parse printf formats (see format.h). A conversion that the compiler accepts and this parser does not know
+ * is rejected with a message, because a wrong width would shift every later field.
  */
 #include "schema/format.h"
 
@@ -13,7 +13,7 @@
 
 struct format_parser {
 	const char *at;
-	const char *text;        /* where the text before the current conversion begins */
+	const char *text;        /* beginning of the text before the current conversion */
 	struct wmk_format_arg *args;
 	unsigned n, max;
 };
@@ -23,7 +23,7 @@ static bool is_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* The last word of [from, to): the field's name, unless it is a number. */
+/* Take the last word of [from, to) as the field's name, unless it begins with a digit. */
 static void name_find(const char *from, const char *to, struct wmk_format_arg *arg)
 {
 	while (to > from && !is_word(to[-1]))
@@ -53,8 +53,8 @@ static struct wmk_format_arg *arg_add(struct format_parser *p, const char *perce
 }
 
 /*
- * A number, or '*' that takes an argument. -1 none, -2 an argument, -3 no room for it. Numbers stop at UINT32_MAX -
- * 1.
+ * Parse a number, or '*', which takes an argument. Returns the number (at most UINT32_MAX - 1), -1 without a number, -2
+ * for an argument, -3 if there is no room for the argument.
  */
 static int64_t number(struct format_parser *p, const char *percent, const char *suffix)
 {
@@ -109,8 +109,8 @@ static int conversion_arg(struct format_parser *p, const char *percent, char c, 
 		i++;
 	if (i == WMK_ARRAY_LEN(table))
 		return wmk_error(-EINVAL,
-				 c ? "format '%.60s': the conversion at %td cannot be recorded"
-				   : "format '%.60s': the conversion at %td is cut off",
+				 c ? "format '%.60s': the conversion at column %td cannot be recorded"
+				   : "format '%.60s': the conversion at column %td is incomplete",
 				 p->text, percent - p->text + 1);
 	struct wmk_format_arg *arg = arg_add(p, percent, table[i].class, "");
 	if (!arg)
@@ -124,7 +124,7 @@ static int conversion_arg(struct format_parser *p, const char *percent, char c, 
 	return 0;
 }
 
-/* p->at is behind the '%'. */
+/* Parse one conversion; p->at is after the '%'. */
 static int conversion(struct format_parser *p, const char *percent)
 {
 	int64_t precision = -1;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format.h - a printf format as a list of fields: what waymark_mark() and waymark_logf() record.
+ * format.h - the arguments of a printf format as fields, for waymark_mark() and waymark_logf().
  *
  *     "prev_pid %d took %.*s"   ──►   prev_pid: signed int
  *                                     took_precision: signed int
  *                                     took: string, at most args[1] bytes
  *
  * The name of a field is the last word before its conversion, if that is an identifier. libwaymark also needs the
- * bounds of strings, since "%.*s" prints bytes that need not end in a NUL.
+ * limits of strings, because the bytes that "%.*s" prints need not end in a NUL.
  */
 #ifndef WMK_SCHEMA_FORMAT_H
 #define WMK_SCHEMA_FORMAT_H
@@ -22,16 +22,17 @@ struct wmk_format_arg {
 	uint8_t class;           /* enum wmk_format_class */
 	uint8_t base;            /* INT: 8, 10, 16 */
 	bool is_signed;
-	bool max_is_arg;         /* STRING: the argument before this one bounds it (when not negative) */
-	uint32_t max;            /* STRING: bytes at most; UINT32_MAX: up to its NUL */
-	const char *name;        /* into the format, `name_len` bytes; NULL: none */
+	bool max_is_arg;         /* STRING: the previous argument limits its length, unless it is negative */
+	uint32_t max;            /* STRING: maximum length in bytes; UINT32_MAX: up to its NUL */
+	const char *name;        /* points into the format, `name_len` bytes; NULL: no name */
 	size_t name_len;
 	const char *suffix;      /* "", "_width", "_precision" */
 };
 
 /*
- * The arguments of `format` in order. Returns how many, or -EINVAL with a cause chain: more than `max`, a conversion
- * that is unknown or cannot be recorded (%n, positional %1$d), or that is cut off. "%%" and "%m" have no argument.
+ * Parse the arguments of `format` in order. Returns their number, or -EINVAL with a cause chain: more than `max`
+ * arguments, an incomplete or unknown conversion, or one that cannot be recorded (%n, positional %1$d). "%%" and "%m"
+ * have no argument.
  */
 int wmk_format_parse(const char *format, struct wmk_format_arg *args, unsigned max);
 

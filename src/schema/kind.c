@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kind.c - what the kinds of events are (enum waymark_kind): which have a format, and how those that are drawn are
- * marked in metadata (see schema.h).
+ * kind.c - properties of the kinds of events (enum waymark_kind): which have a format, and how metadata marks spans and
+ * counters (see schema.h).
  */
 #include <stddef.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * message.c - the format of a marker or a text in metadata: percent-encoded, as URI of the event class (see schema.h).
+ * message.c - the format of a marker or text in metadata: percent-encoded in the URI of the event class (see schema.h).
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * schema.c - event classes as such: copying, comparing, hashing, levels (see schema.h).
+ * schema.c - copy, compare and hash event classes; names of levels (see schema.h).
  */
 #include "base/array.h"
 #include "base/error.h"
@@ -51,7 +51,7 @@ void wmk_scratch_free(struct wmk_scratch *scratch)
 
 /* ── one allocation ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* The copy is made twice: first with `base` NULL to learn its size, then into the allocation. */
+/* wmk_class_clone() runs the copy twice: with `base` NULL to compute the size, then into the allocation. */
 struct block {
 	char *base;
 	size_t used;
@@ -74,7 +74,7 @@ static const char *put_text(struct block *block, const char *s)
 
 static const struct wmk_field *put_fields(struct block *block, const struct wmk_field *fields, size_t n);
 
-/* Copy what `type` refers to; `copy` (NULL in the first pass) is where the type itself already is. */
+/* Copy what `type` refers to. `copy` is the copied type itself; NULL in the first pass. */
 static void put_type(struct block *block, const struct wmk_type *type, struct wmk_type *copy)
 {
 	struct wmk_type *elem = NULL;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * schema.h - ONE description of field types and event classes. The site's descriptor becomes it, the application
- * sends it when it registers, the CTF writer prints it, and the CTF reader will build it.
+ * schema.h - the data model of field types and event classes.
+ *
+ * The application builds a class from the site's descriptor and sends it when it registers. The CTF writer prints it
+ * as metadata, and the CTF reader builds it from metadata.
  *
  *     struct waymark_desc ──wmk_event_from_desc()──► struct wmk_event_class ──wmk_event_encode()──► bytes on the wire
  *                                                     ▲                                                │
  *                                                     └───────────────wmk_event_decode()◄──────────────┘
  *
- * An event class is one allocation with everything in it (wmk_event_class_free() is free()); immutable once built; no
- * locks.
+ * An event class is one allocation, including all that it refers to (wmk_event_class_free() is free()). It is immutable
+ * once built and needs no locks.
  */
 #ifndef WMK_SCHEMA_SCHEMA_H
 #define WMK_SCHEMA_SCHEMA_H
@@ -19,7 +21,7 @@
 
 #include <waymark/detail/abi.h>
 
-/* For names that may be NULL. */
+/* Return `name`, or "" for NULL. */
 static inline const char *wmk_or_empty(const char *name)
 {
 	return name ? name : "";
@@ -28,10 +30,10 @@ static inline const char *wmk_or_empty(const char *name)
 enum wmk_type_kind {
 	WMK_TYPE_INT, WMK_TYPE_FLOAT, WMK_TYPE_BOOL, WMK_TYPE_STRING, WMK_TYPE_ENUM, WMK_TYPE_FLAGS,
 	WMK_TYPE_ARRAY,      /* `count` times `elem` */
-	WMK_TYPE_SEQUENCE,   /* a u32 count, then so many `elem` */
-	WMK_TYPE_BLOB,       /* a u32 length, then so many bytes, of media type `media` */
+	WMK_TYPE_SEQUENCE,   /* a u32 count, then `count` times `elem` */
+	WMK_TYPE_BLOB,       /* a u32 length, then that many bytes of media type `media` */
 	WMK_TYPE_STRUCT, WMK_TYPE_OPTIONAL,
-	WMK_TYPE_VARIANT,    /* one of `members`, by a value elsewhere; only in what is read */
+	WMK_TYPE_VARIANT,    /* one of `members`, selected by another value; only in traces that are read */
 };
 
 enum wmk_byte_order { WMK_ORDER_NATIVE = 0, WMK_ORDER_LITTLE = 1, WMK_ORDER_BIG = 2 };
@@ -43,9 +45,9 @@ struct wmk_label {
 
 struct wmk_field;
 
-/* Where a value stands that a type depends on (a length, a selector): only in what is read. */
+/* Scope of a value on which a type depends (a length, a selector); only in traces that are read. */
 enum wmk_scope {
-	WMK_SCOPE_NEAR,      /* looked for from where the type stands, outwards: in TSDL a name without a scope */
+	WMK_SCOPE_NEAR,      /* search from the place of the type outwards: a TSDL name without a scope */
 	WMK_SCOPE_PACKET_HEADER, WMK_SCOPE_PACKET_CONTEXT, WMK_SCOPE_EVENT_HEADER, WMK_SCOPE_COMMON_CONTEXT,
 	WMK_SCOPE_CONTEXT, WMK_SCOPE_PAYLOAD,
 	WMK_SCOPES
@@ -53,13 +55,13 @@ enum wmk_scope {
 
 struct wmk_ref {
 	uint8_t scope;       /* enum wmk_scope */
-	/* names of the way there, the outermost first; NULL among them: out of the structure that was come to */
+	/* path to the value, outermost name first; NULL: leave the structure reached so far */
 	uint8_t n;
 	const char *const *names;
-	uint32_t line, column; /* in the metadata; 0: not known */
+	uint32_t line, column; /* in the metadata; 0: unknown */
 };
 
-/* What a value means to whoever reads a stream. */
+/* The meaning of a value for the reader of a stream. */
 enum wmk_role {
 	WMK_ROLE_NONE, WMK_ROLE_MAGIC, WMK_ROLE_UUID, WMK_ROLE_STREAM_CLASS, WMK_ROLE_STREAM, WMK_ROLE_PACKET_SIZE,
 	WMK_ROLE_CONTENT_SIZE, WMK_ROLE_BEGIN, WMK_ROLE_END, WMK_ROLE_LOST, WMK_ROLE_SEQUENCE, WMK_ROLE_CPU,
@@ -68,7 +70,7 @@ enum wmk_role {
 };
 _Static_assert(WMK_ROLES <= 16, "a set of roles has 16 bits");
 
-/* A value may have several: a set has a bit for each. That of WMK_ROLE_NONE is empty. */
+/* Set of roles: one bit for each, since a value may have several. WMK_ROLE_NONE is the empty set. */
 #define WMK_ROLE_BIT(role) ((uint16_t)(1u << (role) & ~1u))
 
 enum wmk_encoding {
@@ -81,7 +83,7 @@ enum wmk_encoding {
 
 struct wmk_type {
 	uint8_t kind;           /* enum wmk_type_kind */
-	/* bits: INT, FLOAT, BOOL, ENUM, FLAGS: 8, 16, 32, 64 (other widths are for the reader) */
+	/* bits: 8, 16, 32, 64 for INT, FLOAT, BOOL, ENUM, FLAGS (other widths only in traces that are read) */
 	uint16_t width;
 	uint8_t is_signed;
 	uint8_t order;          /* enum wmk_byte_order */
@@ -94,24 +96,24 @@ struct wmk_type {
 	const char *media;      /* BLOB, or NULL */
 
 	/*
-	 * Below: how it lies in a stream that is read. 0 in what a program declares: bytes, packed, lengths before what
-	 * they count.
+	 * The members below describe the layout in a stream that is read. They are 0 in what an application declares:
+	 * bytes, packed, each length before its content.
 	 */
 	uint16_t roles;         /* WMK_ROLE_BIT() of each */
-	uint8_t encoding;       /* STRING, and where is_text: enum wmk_encoding */
-	uint8_t is_variable;    /* INT, ENUM: LEB128, of no fixed width */
-	uint8_t is_extended;    /* FLOAT: x87's, in the 80 least significant bits */
-	uint8_t is_bits;        /* INT: bits that stand for no number, so that nothing can refer to it as one */
-	uint8_t is_reversed;    /* numbers: the first bit in the stream is the other end's than `order` says */
+	uint8_t encoding;       /* STRING, and if is_text: enum wmk_encoding */
+	uint8_t is_variable;    /* INT, ENUM: LEB128 of variable width */
+	uint8_t is_extended;    /* FLOAT: x87 extended precision, in the 80 least significant bits */
+	uint8_t is_bits;        /* INT: bits that are not a number, so no type can depend on it */
+	uint8_t is_reversed;    /* numbers: the stream begins with the bit of the other end than `order` implies */
 	uint32_t align;         /* bits, a power of two; 0: 8 */
-	const char *clock;      /* INT: it is a value of the clock of this name; else NULL */
-	/* SEQUENCE, BLOB (NULL: `count` bytes): its length; VARIANT, OPTIONAL: what selects */
+	const char *clock;      /* INT: name of the clock whose value it is; else NULL */
+	/* SEQUENCE, BLOB: the length (NULL: `count` bytes); VARIANT, OPTIONAL: the selector */
 	const struct wmk_ref *ref;
-	/* VARIANT, OPTIONAL: which values of the selector select which member; 0: a label of that name; not 0 */
+	/* VARIANT, OPTIONAL: values of the selector that select a member; 0: its label, or for OPTIONAL any but 0 */
 	uint32_t n_ranges;
-	const struct wmk_label *ranges; /* name: the member's; NULL in an OPTIONAL */
-	const char *attributes; /* what CTF 2's metadata says of it beside, a JSON object, or NULL */
-	const char *field_attributes;    /* likewise of the member or the option whose type it is */
+	const struct wmk_label *ranges; /* name: that of the member; NULL in an OPTIONAL */
+	const char *attributes; /* attributes in CTF 2 metadata as a JSON object, or NULL */
+	const char *field_attributes;    /* attributes of the member or option that has this type */
 };
 
 struct wmk_field {
@@ -121,7 +123,7 @@ struct wmk_field {
 };
 
 struct wmk_event_class {
-	/* the event is provider:name; of the kernel's ones, whose provider is "", it is the name */
+	/* the full name is provider:name; kernel events have provider "", and their full name is `name` */
 	const char *provider, *name;
 	const char *file, *function;   /* or NULL */
 	const char *format;            /* MARKER, TEXT: the format string; else NULL */
@@ -138,46 +140,46 @@ struct wmk_event_class {
 #define WMK_EVENT_MAX (256u * 1024)/* bytes of an encoded event class */
 
 /*
- * Build the class that a descriptor declares: names fields by the rule of instrumentation.md, makes repeated names
- * unique (_2, _3), parses a marker's or text's format string. *event is malloc'd. -EINVAL with a cause chain for what
- * cannot be.
+ * Build the class that a descriptor declares. Names fields by the rule of instrumentation.md, makes repeated names
+ * unique (_2, _3), and parses the format string of a marker or text. *event is malloc'd. Returns 0, -ENOMEM, or -EINVAL
+ * with a cause chain.
  */
 int wmk_event_from_desc(const struct waymark_desc *desc, struct wmk_event_class **event);
 /*
- * Bytes to send; returns the length, or -ENOSPC when `size` is too small (call with 0 to ask: returns -ENOSPC and
- * sets *need).
+ * Encode a class for a message. Returns its length, -ENOSPC if `size` is too small, or -E2BIG above WMK_EVENT_MAX.
+ * *need (or NULL) is set to the length in each case; to query it, call with size 0.
  */
 long wmk_event_encode(const struct wmk_event_class *event, void *buf, size_t size, size_t *need);
-/* Bounded, trusts nothing. *event is malloc'd. -EPROTO with a cause chain. */
+/* Decode and check an untrusted encoding. *event is malloc'd. Returns 0, -ENOMEM, or -EPROTO with a cause chain. */
 int wmk_event_decode(const void *buf, size_t size, struct wmk_event_class **event);
-/* Same provider, name, fields (types, names, labels), mark and format: one event. Level and location do not matter. */
+/* True if provider, name, fields (types, names, labels), mark and format are equal. Ignores level and location. */
 bool wmk_event_same(const struct wmk_event_class *a, const struct wmk_event_class *b);
-/* Of that. Who does not know the key does not know which events have the same one. */
+/* Hash of what wmk_event_same() compares. Without the key, collisions cannot be predicted. */
 uint64_t wmk_event_hash(const struct wmk_event_class *event, const uint64_t key[2]);
 void wmk_event_class_free(struct wmk_event_class *event);
 #define WMK_FULL_NAME (2 * WMK_NAME_MAX + 2)
-/* The event's whole name. Returns `name`. */
+/* Write the event's full name to `name` and return it. */
 const char *wmk_event_full_name(const struct wmk_event_class *event, char name[WMK_FULL_NAME]);
-/* "emerg" .. "debug"; NULL for an unknown level. */
+/* Return "emerg" to "debug"; NULL for an unknown level. */
 const char *wmk_level_name(unsigned level);
 
-/* Kinds (enum waymark_kind): has it an event class (a guard has none); is there a format from which its fields are; */
+/* True if events of a kind (enum waymark_kind) have a class: all but guards. */
 bool wmk_kind_has_class(unsigned kind);
+/* True if the fields come from a format string. */
 bool wmk_kind_has_format(unsigned kind);
-/*
- * ... how it is marked in metadata, as model.emf.uri, so that spans and counters are drawn: NULL is not; and back:
- * WAYMARK_KIND_EVENT is no mark;
- */
+/* The mark of a kind in metadata, as model.emf.uri, so that viewers draw spans and counters; NULL: no mark. */
 const char *wmk_kind_uri(unsigned kind);
+/* The kind that a URI marks; WAYMARK_KIND_EVENT if it is not a mark. */
 unsigned wmk_kind_of_uri(const char *uri);
 /*
- * model.emf.uri of an event class: that of its kind, or "waymark:message:" and its format, percent-encoded; NULL: none.
- * Back: false if the URI has no format, or an invalid one.
+ * Return model.emf.uri of an event class: "waymark:message:" and the percent-encoded format if it has one, else the
+ * mark of its kind; NULL if there is neither. wmk_message_format() decodes the format; it returns false if the URI has
+ * no format or an invalid one.
  */
 #define WMK_MESSAGE_URI (3 * WMK_TEXT_MAX + 32)
 const char *wmk_message_uri(const struct wmk_event_class *event, char uri[WMK_MESSAGE_URI]);
 bool wmk_message_format(const char *uri, char format[WMK_TEXT_MAX + 1]);
-/* ... and how much of the event's name is what its begin and its end share: bytes. */
+/* Return the length of the event's name without the suffix (_begin, _end) that begin and end events of a span have. */
 size_t wmk_kind_name_len(unsigned kind, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_event.c - any bytes as an event class: refused, or one whose encoding is these very bytes. */
+/* fuzz_event.c - any bytes as an encoded event class: rejected, or decoded to a class with the same encoding. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

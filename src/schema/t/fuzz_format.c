@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_format.c - any text as a format and as the text of an argument: what becomes of it is a class that can be sent
- * and read.
+ * fuzz_format.c - any text as a format and as the text of an argument: the resulting class can be encoded and decoded.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_codec.c - classes survive the wire; what is cut, too deep or contradictory does not. */
+/* test_codec.c - encode and decode classes; truncated, too deep and contradictory encodings are rejected. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,7 +75,7 @@ static void test_round(void **state)
 	free(bytes);
 }
 
-/* Every prefix is refused, and every change of one byte is refused or gives a class that encodes to itself. */
+/* Every prefix is rejected; a change of one byte is rejected or gives a class with exactly that encoding. */
 static void test_damaged_encodings_are_refused(void **state)
 {
 	struct wmk_event_class *event;
@@ -116,7 +116,7 @@ static void assert_refused(const struct wmk_event_class *bad, const char *words)
 	assert_int_equal(wmk_event_decode(bytes, len, &event), -EPROTO);
 	wmk_error_text(text, sizeof(text));
 	if (!strstr(text, words))
-		fail_msg("'%s' says nothing of '%s'", text, words);
+		fail_msg("'%s' does not contain '%s'", text, words);
 	free(bytes);
 }
 
@@ -162,7 +162,7 @@ static void test_invalid_fields_are_not_encoded(void **state)
 	assert_refused(&(const struct wmk_event_class){ .provider = "a", .name = "n", .level = 15 }, "level");
 }
 
-/* The kernel's events have plain names, and more fields if need be. */
+/* Kernel events have names without a provider, and may have more fields. */
 static void test_no_provider(void **state)
 {
 	static char names[100][4];
@@ -259,7 +259,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_identity),
 	};
 
-	if (argc == 2) {         /* writes a file for corpus-event */
+	if (argc == 2) {         /* write a file for corpus-event */
 		size_t len;
 		unsigned char *bytes = encoded(&everything, &len);
 		FILE *f = fopen(argv[1], "wb");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_desc.c - from descriptors, as the compiler lays them out, to classes. */
+/* test_desc.c - from descriptors, as the compiler lays them out, to event classes. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -202,7 +202,7 @@ static void assert_refused(const struct waymark_desc *desc, const char *words)
 	assert_int_equal(wmk_event_from_desc(desc, &event), -EINVAL);
 	wmk_error_text(text, sizeof(text));
 	if (!strstr(text, words))
-		fail_msg("'%s' says nothing of '%s'", text, words);
+		fail_msg("'%s' does not contain '%s'", text, words);
 }
 
 static void test_invalid_descriptions_are_refused(void **state)
@@ -227,12 +227,12 @@ static void test_invalid_descriptions_are_refused(void **state)
 	assert_refused(DESC(.n_fields = 1, .fields = &empty), "array of 0");
 	assert_refused(DESC(.n_fields = 1, .fields = &nested), "elements of type");
 	assert_refused(DESC(.n_fields = 1, .fields = &range), "does not fit into 8 bits");
-	assert_refused(DESC(.n_fields = 1), "none described");
+	assert_refused(DESC(.n_fields = 1), "without descriptions");
 	assert_refused(DESC(.kind = WAYMARK_KIND_GUARD), "guard");
 	assert_refused(DESC(.kind = WAYMARK_KIND_COUNTER + 1), "kind 7");
-	assert_refused(DESC(.kind = WAYMARK_KIND_COUNTER), "counter is a number");
-	assert_refused(DESC(.kind = WAYMARK_KIND_COUNTER, .n_fields = 1, .fields = &text), "counter is a number");
-	assert_refused(DESC(.kind = WAYMARK_KIND_BEGIN, .n_fields = 1), "none described");
+	assert_refused(DESC(.kind = WAYMARK_KIND_COUNTER), "counter must be a number");
+	assert_refused(DESC(.kind = WAYMARK_KIND_COUNTER, .n_fields = 1, .fields = &text), "counter must be a number");
+	assert_refused(DESC(.kind = WAYMARK_KIND_BEGIN, .n_fields = 1), "without descriptions");
 	assert_refused(DESC(.kind = WAYMARK_KIND_MARKER), "no format");
 	assert_refused(DESC(.level = 15), "level");
 	assert_refused(DESC(.kind = WAYMARK_KIND_MARKER, .text = "%d"), "the call has 0");
@@ -245,7 +245,7 @@ static void test_invalid_descriptions_are_refused(void **state)
 #undef DESC
 }
 
-/* Marks make another event, are in metadata, and come back. */
+/* A mark makes a different event class, and metadata preserves it. */
 static void test_marks(void **state)
 {
 	static const struct waymark_field field = { .type = WAYMARK_T_S32, .name = "value" };
@@ -310,7 +310,7 @@ static void test_marker(void **state)
 	assert_refused(&desc, "not of the type");
 	desc.arg_types = pointer;
 	assert_refused(&desc, "not of the type");
-	desc.text = "x %s";      /* what is no char pointer is not read as a string, only shown */
+	desc.text = "x %s";      /* a pointer to another type is recorded as an address, not read as a string */
 	assert_int_equal(wmk_event_from_desc(&desc, &event), 0);
 	assert_int_equal(event->fields[0].type.kind, WMK_TYPE_INT);
 	assert_int_equal(event->fields[0].type.base, 16);
@@ -341,7 +341,7 @@ static void test_text(void **state)
 	assert_string_equal(event->fields[0].type.labels[0].name, "msg %d");
 	assert_string_equal(event->fields[1].name, "msg_2");
 	wmk_event_class_free(event);
-	/* a label is cut between two characters, the format is not */
+	/* the label is cut at a character, the format is complete */
 	memset(long_format, 'a', sizeof(long_format));
 	memcpy(long_format + 254, "\xc3\xa4", 2);
 	long_format[999] = '\0';

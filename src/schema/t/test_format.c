@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_format.c - printf formats as fields: names, classes, bounds, and what is refused. */
+/* test_format.c - printf formats as fields: names, classes, limits, and rejected conversions. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "schema/format.h"
 
-/* "name:class[base][sign][max]" of each argument. */
+/* Return "name:class[base][sign][max]" of each argument. */
 static const char *parsed(const char *format)
 {
 	static char text[1024];
